@@ -1,0 +1,48 @@
+// RETURN_IF_ERROR and ASSIGN_OR_RETURN: pass a Status up to the caller.
+#ifndef SPILLWAY_BASE_STATUS_MACROS_H_
+#define SPILLWAY_BASE_STATUS_MACROS_H_
+
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace spillway {
+
+// `status` with `context` and ": " put before its message; OK stays OK.
+absl::Status Annotate(const absl::Status& status, std::string_view context);
+
+// A Status of the given code from any text. (Debian's Abseil has its own
+// string_view; this is the one place that converts.)
+absl::Status InvalidArgument(std::string_view message);
+absl::Status FailedPrecondition(std::string_view message);
+absl::Status ResourceExhausted(std::string_view message);
+absl::Status Unavailable(std::string_view message);
+absl::Status Unimplemented(std::string_view message);
+absl::Status Internal(std::string_view message);
+absl::Status NotFound(std::string_view message);
+
+}  // namespace spillway
+
+#define RETURN_IF_ERROR(expression)                                         \
+  do {                                                                      \
+    if (absl::Status spillway_status = (expression); !spillway_status.ok()) \
+        [[unlikely]] {                                                      \
+      return spillway_status;                                               \
+    }                                                                       \
+  } while (false)
+
+#define SPILLWAY_CONCAT_INNER(a, b) a##b
+#define SPILLWAY_CONCAT(a, b) SPILLWAY_CONCAT_INNER(a, b)
+
+// ASSIGN_OR_RETURN(Graph graph, ReadGraph(path)); two statements, so it needs
+// braces of its own inside an `if` or a loop.
+#define ASSIGN_OR_RETURN(declaration, expression)                           \
+  auto SPILLWAY_CONCAT(spillway_result_, __LINE__) = (expression);          \
+  if (!SPILLWAY_CONCAT(spillway_result_, __LINE__).ok()) [[unlikely]] {     \
+    return std::move(SPILLWAY_CONCAT(spillway_result_, __LINE__)).status(); \
+  }                                                                         \
+  declaration = *std::move(SPILLWAY_CONCAT(spillway_result_, __LINE__))
+
+#endif  // SPILLWAY_BASE_STATUS_MACROS_H_

@@ -1,0 +1,58 @@
+// What ran when: spans on named tracks. Filled by the executor (measured) and
+// by the simulator (predicted), so that both are drawn and compared by the same
+// code.
+//
+// Units: nanoseconds since the start of the step. Threads: none of its own.
+#ifndef SPILLWAY_BASE_TRACE_TIMELINE_H_
+#define SPILLWAY_BASE_TRACE_TIMELINE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spillway {
+
+struct Span {
+  int32_t track = 0;     // index into Timeline::tracks
+  std::string name = {};      // the node
+  std::string category = {};  // the op
+  int64_t begin_ns = 0;  // half-open [begin_ns, end_ns)
+  int64_t end_ns = 0;
+  int64_t bytes = 0;  // moved by a copy; 0 for compute
+};
+
+// One value of a named quantity from `at_ns` until the next value.
+struct CounterSample {
+  std::string counter = {};
+  int64_t at_ns = 0;
+  int64_t value = 0;
+};
+
+struct Timeline {
+  std::vector<std::string> tracks = {};  // "compute", "copy out", "copy in"
+  std::vector<Span> spans = {};
+  std::vector<CounterSample> counters = {};
+};
+
+// Busy time of one track: the union of its spans. Overlap: time in which the
+// first track is busy and at least one of the others is too.
+int64_t BusyNs(const Timeline& timeline, int32_t track);
+int64_t OverlapNs(const Timeline& timeline, int32_t track);
+
+// First begin to last end over all spans; 0 without spans.
+int64_t TotalNs(const Timeline& timeline);
+
+// One process of a Chrome trace: "predicted" beside "measured".
+struct TraceProcess {
+  std::string name = {};
+  const Timeline* timeline = nullptr;  // borrowed for the call
+};
+
+// Chrome trace-event JSON (opens in Perfetto and chrome://tracing): one process
+// an entry, one thread a track, complete events in microseconds.
+std::string FormatChromeTrace(const std::vector<TraceProcess>& processes);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_BASE_TRACE_TIMELINE_H_

@@ -1,0 +1,64 @@
+# The only place that knows warnings, standards and the naming of targets.
+
+# spillway_library(graph SOURCES graph.cc ... DEPENDS spillway::base): one a
+# folder; installed and exported as spillway::graph.
+function(spillway_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(spillway_${name} STATIC ${ARG_SOURCES})
+  add_library(spillway::${name} ALIAS spillway_${name})
+  set_target_properties(spillway_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(spillway_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/spillway>)
+  target_link_libraries(spillway_${name}
+    PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+  spillway_compile_options(spillway_${name})
+  install(TARGETS spillway_${name} EXPORT spillway)
+  set_property(GLOBAL APPEND PROPERTY spillway_libraries spillway_${name})
+endfunction()
+
+# spillway_program(spillway SOURCES main.cc DEPENDS ...): lands in bin/.
+function(spillway_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  spillway_compile_options(${name})
+endfunction()
+
+# The tests that run under TSan (label "tsan"), and those that are quick enough
+# for ASan (all without the label "slow").
+add_custom_target(tsan_tests)
+add_custom_target(quick_tests)
+
+# spillway_test(lms/plan_swap_ins DEPENDS spillway::lms) builds
+# tests/lms/plan_swap_ins_test.cc and names the CTest lms/plan_swap_ins.
+# SOURCES adds files; LABELS sets CTest labels ("tsan": run under TSan too;
+# "slow": left out under ASan).
+function(spillway_test path)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  string(REPLACE "/" "_" target ${path}_test)
+  add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${path}_test.cc ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} GTest::gmock_main)
+  spillway_compile_options(${target})
+  add_test(NAME ${path} COMMAND ${target})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  set_tests_properties(${path} PROPERTIES
+    TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  if("tsan" IN_LIST ARG_LABELS)
+    add_dependencies(tsan_tests ${target})
+  endif()
+  if(NOT "slow" IN_LIST ARG_LABELS)
+    add_dependencies(quick_tests ${target})
+  endif()
+endfunction()
+
+function(spillway_compile_options target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>)
+endfunction()

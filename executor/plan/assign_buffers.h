@@ -1,0 +1,43 @@
+// Which values share bytes: alias classes and in-place outputs.
+#ifndef SPILLWAY_EXECUTOR_PLAN_ASSIGN_BUFFERS_H_
+#define SPILLWAY_EXECUTOR_PLAN_ASSIGN_BUFFERS_H_
+
+#include <span>
+
+#include "executor/plan/compile.h"
+#include "executor/plan/plan.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+#include "graph/schedule.h"
+
+namespace spillway {
+
+// Buffers of all values that `schedule` computes or reads, without workspaces;
+// only residents have their offset yet.
+struct BufferAssignment {
+  IdMap<BufferId, Buffer> buffers = {};
+  IdMap<ValueId, BufferId> buffer_of = {};
+  // Values of each buffer, in schedule order.
+  IdMap<BufferId, std::vector<ValueId>> values = {};
+};
+
+// An output that aliases an input gets its buffer. An output that may be
+// computed in place does too, when: sizes match, no later step reads the bytes,
+// nobody fetches them, no copy to the host reads them, they are not resident,
+// and no other input of the node shares them.
+BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,
+                               const Schedule& schedule,
+                               const ResidentLayout& residents,
+                               std::string_view constant_prefix,
+                               std::span<const ValueId> fetches);
+
+// True for nodes whose every output is an input's bytes and that write nothing
+// (Identity, Reshape).
+bool IsPureAlias(const OpDef* def);
+
+// The space in which a node's outputs live.
+Space OutputSpace(const Node& node);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_PLAN_ASSIGN_BUFFERS_H_

@@ -1,0 +1,65 @@
+// Graph -> ExecutionPlan: order, lanes, waits, aliases, offsets.
+#ifndef SPILLWAY_EXECUTOR_PLAN_COMPILE_H_
+#define SPILLWAY_EXECUTOR_PLAN_COMPILE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/plan/plan.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+#include "graph/schedule.h"
+
+namespace spillway {
+
+// Where resident buffers lie, by node name: programs that share variables share
+// the layout.
+struct ResidentLayout {
+  std::map<std::string, int64_t, std::less<>> offsets = {};
+  int64_t bytes = 0;  // aligned
+};
+
+// Adds the residents that `schedule` uses and `layout` lacks. Constants are
+// keyed by `constant_prefix` + name, since they are not shared. Errors:
+// INVALID_ARGUMENT when a variable of the same name has another size.
+void AddResidents(const Graph& graph, const OpRegistry& ops,
+                  const Schedule& schedule, std::string_view constant_prefix,
+                  ResidentLayout& layout);
+
+struct CompileOptions {
+  // Values to keep until the end of the step.
+  std::vector<ValueId> fetches = {};
+  // Scratch of each node (executor/kernel_registry.h); empty: none.
+  IdMap<NodeId, int64_t> workspace_bytes = {};
+  // Hard limits; none: as little as the schedule allows.
+  std::optional<int64_t> device_budget_bytes = {};
+  std::optional<int64_t> host_budget_bytes = {};
+  ResidentLayout residents = {};
+  std::string constant_prefix = {};
+};
+
+// Errors: RESOURCE_EXHAUSTED when no plan fits: names the node whose working
+// set is the floor, the bytes missing, and the smallest budget that would do;
+// for the host pool: "host swap pool exhausted: need x, limit y".
+absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
+                                          const OpRegistry& ops,
+                                          const Schedule& schedule,
+                                          const CompileOptions& options);
+
+// The largest working set of one node: residents, its inputs, outputs and
+// workspace. No plan of this graph, with any LMS options, can be smaller.
+struct MemoryFloor {
+  NodeId node = {};
+  int64_t bytes = 0;
+};
+MemoryFloor FindFloor(const Graph& graph, const OpRegistry& ops,
+                      const Schedule& schedule, const CompileOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_PLAN_COMPILE_H_

@@ -1,0 +1,93 @@
+// ExecutionPlan: a training step as data. What runs in which order on which
+// lane, what waits for what, and at which byte every buffer lies. Planner,
+// simulator and executor share it; it holds no pointer and no decision is left
+// to run time.
+//
+//   bytes
+//     ^   +--------------------------+        device arena of device_bytes;
+//     |   | activation a |  act. c   |        transient buffers share bytes
+//     |   +-------+------+-----------+        when their uses are ordered
+//     |   | scratch      | gradient  |
+//     |   +--------------+-----------+
+//     |   | variables, constants     |        resident: from 0 upwards
+//     +---+--------------------------+--> steps
+#ifndef SPILLWAY_EXECUTOR_PLAN_PLAN_H_
+#define SPILLWAY_EXECUTOR_PLAN_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "graph/node.h"
+
+namespace spillway {
+
+using StepId = StrongId<struct StepTag>;
+using BufferId = StrongId<struct BufferTag>;
+
+// A queue whose steps run in order, beside the other lanes.
+enum class Lane : uint8_t { kCompute, kCopyOut, kCopyIn };
+inline constexpr int kNumLanes = 3;
+std::string_view LaneName(Lane lane);  // "compute", "copy out", "copy in"
+
+enum class Space : uint8_t { kDevice, kHost };
+
+enum class BufferKind : uint8_t {
+  kVariable,   // resident, keeps its bytes between steps
+  kConstant,   // resident, written once
+  kTransient,  // activations, gradients, feeds: written in every step
+  kWorkspace,  // scratch of one kernel run
+};
+
+// A run of bytes. Every value of the same alias class has the same buffer.
+struct Buffer {
+  std::string name = {};  // "conv1/Conv2D:0", or "conv1/Conv2D workspace"
+  BufferKind kind = BufferKind::kTransient;
+  Space space = Space::kDevice;
+  int64_t offset = 0;  // in its space; a multiple of kBufferAlignment
+  int64_t bytes = 0;   // exact, not rounded up
+};
+
+inline constexpr int64_t kBufferAlignment = 256;
+
+enum class StepKind : uint8_t {
+  kCompute,  // runs the node's kernel
+  kAlias,    // Identity, Reshape: nothing to do, the bytes are there
+  kFeed,     // copies a fed tensor from the caller to the device
+  kSwapOut,  // copies inputs[0] (device) to outputs[0] (host)
+  kSwapIn,   // copies inputs[0] (host) to outputs[0] (device)
+};
+
+struct Step {
+  NodeId node = {};
+  StepKind kind = StepKind::kCompute;
+  Lane lane = Lane::kCompute;
+  std::vector<BufferId> inputs = {};   // slot by slot
+  std::vector<BufferId> outputs = {};  // slot by slot
+  BufferId workspace = {};             // invalid: none
+  // Steps of other lanes that must be done before this one starts, ascending.
+  // Steps of one lane run in order and need no wait.
+  std::vector<StepId> waits = {};
+};
+
+struct ExecutionPlan {
+  IdMap<StepId, Step> steps = {};  // in the order in which the host issues them
+  IdMap<BufferId, Buffer> buffers = {};
+  // Buffer of each value; invalid for values the plan does not compute.
+  IdMap<ValueId, BufferId> buffer_of = {};
+  std::vector<ValueId> fetches = {};  // kept until the step ends
+
+  int64_t device_bytes = 0;    // size of the arena: last byte of any buffer
+  int64_t host_bytes = 0;      // size of the host swap pool
+  int64_t resident_bytes = 0;  // the part below this offset is resident
+
+  // No placement of these buffers can be lower: the largest sum of bytes that
+  // are live at one step (aligned).
+  int64_t device_lower_bound_bytes = 0;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_PLAN_PLAN_H_

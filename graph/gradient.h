@@ -1,0 +1,54 @@
+// Reverse-mode differentiation: appends the backward nodes of a scalar to the
+// graph that is being built.
+//
+// Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., chapter 3.
+#ifndef SPILLWAY_GRAPH_GRADIENT_H_
+#define SPILLWAY_GRAPH_GRADIENT_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/builder.h"
+
+namespace spillway {
+
+// What an op's gradient function sees: one forward node, the gradients of its
+// outputs, and a way to add nodes. Node names are
+// <gradient scope>/<forward node>/<op>.
+class GradientContext {
+ public:
+  GradientContext(NameScope scope, NodeId forward,
+                  std::vector<Tensor> output_gradients);
+
+  // Of the forward node; valid as long as the context.
+  const Attributes& attributes() const { return attributes_; }
+  int num_inputs() const;
+  Tensor x(int input) const;    // input of the forward node
+  Tensor y(int output) const;   // output of the forward node
+  Tensor dy(int output) const;  // may be invalid: no gradient reaches it
+
+  Tensor Add(std::string op, std::vector<Tensor> inputs,
+             Attributes attributes = {});
+  // All outputs; none after an error.
+  std::vector<Tensor> AddAll(std::string op, std::vector<Tensor> inputs,
+                             Attributes attributes = {});
+
+ private:
+  NameScope scope_;
+  NodeId forward_;
+  Attributes attributes_;  // a copy: Add may move the node
+  std::vector<Tensor> output_gradients_;
+};
+
+// d`loss`/dx for each x of `xs`, as tensors of the same types; an invalid
+// Tensor where loss does not depend on x. `loss` must be a float32 scalar.
+// Several gradients of one value are summed with AddN, in order of use.
+// Errors (kept in the builder): INVALID_ARGUMENT naming the node whose op is
+// not differentiable on the way.
+std::vector<Tensor> AddGradients(const NameScope& scope, Tensor loss,
+                                 std::span<const Tensor> xs);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_GRADIENT_H_

@@ -1,0 +1,165 @@
+#include "graph/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+
+namespace spillway {
+namespace {
+
+// Inserts into a sorted vector; false if it is there. Graphs grow at the end,
+// so this nearly always appends.
+template <typename T>
+bool InsertSorted(std::vector<T>& sorted, const T& item) {
+  if (sorted.empty() || sorted.back() < item) {
+    sorted.push_back(item);
+    return true;
+  }
+  const auto place = std::ranges::lower_bound(sorted, item);
+  if (*place == item) return false;
+  sorted.insert(place, item);
+  return true;
+}
+
+template <typename T>
+void EraseSorted(std::vector<T>& sorted, const T& item) {
+  const auto place = std::ranges::lower_bound(sorted, item);
+  CHECK(place != sorted.end() && *place == item);
+  sorted.erase(place);
+}
+
+std::string WithSuffix(std::string_view base, int64_t suffix) {
+  return fmt::format("{}_{}", base, suffix);
+}
+
+// 12 for "conv_12"; 0 where UniqueName would not have made the ending.
+int64_t SuffixOf(std::string_view name, size_t underscore) {
+  const std::string_view digits = name.substr(underscore + 1);
+  int64_t suffix = 0;
+  const auto [end, error] =
+      std::from_chars(digits.begin(), digits.end(), suffix);
+  const bool is_suffix = error == std::errc() && end == digits.end() &&
+                         digits.front() >= '1' && digits.front() <= '9';
+  return is_suffix ? suffix : 0;
+}
+
+}  // namespace
+
+std::optional<NodeId> Graph::FindNode(std::string_view name) const {
+  const auto it = by_name_.find(name);
+  if (it == by_name_.end()) return std::nullopt;
+  return it->second;
+}
+
+std::string Graph::ValueName(ValueId id) const {
+  return fmt::format("{}:{}", producer(id).name, value(id).index);
+}
+
+absl::StatusOr<ValueId> Graph::FindValue(std::string_view name) const {
+  const size_t colon = name.rfind(':');
+  size_t index = 0;
+  if (colon != std::string_view::npos) {
+    const std::string_view digits = name.substr(colon + 1);
+    const auto [end, error] =
+        std::from_chars(digits.begin(), digits.end(), index);
+    if (error != std::errc() || end != digits.end()) {
+      return InvalidArgument(fmt::format(
+          "'{}' names no value: expected <node>:<output index>", name));
+    }
+  }
+  const std::optional<NodeId> id = FindNode(name.substr(0, colon));
+  if (!id.has_value()) {
+    return InvalidArgument(
+        fmt::format("there is no node named '{}'", name.substr(0, colon)));
+  }
+  const Node& found = node(*id);
+  if (index >= found.outputs.size()) {
+    return InvalidArgument(fmt::format("'{}' does not exist: {} has {} outputs",
+                                       name, found.name, found.outputs.size()));
+  }
+  return found.outputs[index];
+}
+
+NodeId Graph::AddNode(NodeSpec spec) {
+  const NodeId id(nodes_.size());
+  Node node;
+  node.id = id;
+  node.name = std::move(spec.name);
+  node.op = std::move(spec.op);
+  node.attributes = std::move(spec.attributes);
+  node.placement = spec.placement;
+  node.cost = spec.cost;
+  node.outputs.reserve(spec.outputs.size());
+  for (TensorType& type : spec.outputs) {
+    const auto index = static_cast<int32_t>(node.outputs.size());
+    node.outputs.push_back(
+        values_.push_back({.producer = id, .index = index, .type = type}));
+    uses_.push_back({});
+  }
+  nodes_.push_back(std::move(node));
+  control_outputs_.push_back({});
+  IndexName(id);
+  SetInputs(id, spec.inputs);
+  for (const NodeId before : spec.control_inputs) AddControlEdge(before, id);
+  return id;
+}
+
+void Graph::IndexName(NodeId id) {
+  const std::string& name = nodes_[id].name;
+  const bool is_new = by_name_.emplace(name, id).second;
+  CHECK(is_new);
+
+  // If this takes the first free suffix of its base, find the next.
+  const size_t underscore = name.rfind('_');
+  if (underscore == std::string::npos || underscore + 1 == name.size()) return;
+  const int64_t suffix = SuffixOf(name, underscore);
+  const std::string_view base = std::string_view(name).substr(0, underscore);
+  const auto known = free_suffix_.find(base);
+  if (suffix == 0 ||
+      suffix != (known == free_suffix_.end() ? 1 : known->second)) {
+    return;
+  }
+  int64_t next = suffix + 1;
+  while (by_name_.contains(WithSuffix(base, next))) ++next;
+  free_suffix_[std::string(base)] = next;
+}
+
+std::string Graph::UniqueName(std::string_view name) const {
+  if (!by_name_.contains(name)) return std::string(name);
+  const auto known = free_suffix_.find(name);
+  return WithSuffix(name, known == free_suffix_.end() ? 1 : known->second);
+}
+
+void Graph::AddControlEdge(NodeId from, NodeId to) {
+  CHECK(from.is_valid() && from.index() < nodes_.size());
+  CHECK(to.is_valid() && to.index() < nodes_.size());
+  CHECK(from != to);
+  if (InsertSorted(control_outputs_[from], to)) {
+    nodes_[to].control_inputs.push_back(from);
+  }
+}
+
+void Graph::SetInput(Use use, ValueId value) {
+  ValueId& input = nodes_[use.node].inputs[static_cast<size_t>(use.slot)];
+  CHECK(type(input) == type(value));
+  EraseSorted(uses_[input], use);
+  InsertSorted(uses_[value], use);
+  input = value;
+}
+
+void Graph::SetInputs(NodeId id, std::span<const ValueId> inputs) {
+  Node& node = nodes_[id];
+  CHECK(node.inputs.empty());
+  node.inputs.assign(inputs.begin(), inputs.end());
+  for (size_t slot = 0; slot < inputs.size(); ++slot) {
+    CHECK(inputs[slot].is_valid() && inputs[slot].index() < values_.size());
+    InsertSorted(uses_[inputs[slot]],
+                 Use{.node = id, .slot = static_cast<int32_t>(slot)});
+  }
+}
+
+}  // namespace spillway

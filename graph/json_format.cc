@@ -1,0 +1,304 @@
+#include "graph/json_format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/status_macros.h"
+#include "graph/cycle.h"
+#include "graph/json_nodes.h"
+#include "graph/verify.h"
+#include "nlohmann/json.hpp"
+
+namespace spillway {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "spillway.graph";
+constexpr int kVersion = 1;
+
+// An input before the graph exists: places in the file's lists.
+struct InputEntry {
+  int32_t node = 0;
+  size_t output = 0;
+};
+
+// Reads one file: entries, then names, then types, then the graph.
+class GraphReader {
+ public:
+  explicit GraphReader(const OpRegistry& registry) : registry_(registry) {}
+
+  absl::StatusOr<Graph> Read(const Json& json) {
+    RETURN_IF_ERROR(ReadHeader(json));
+    RETURN_IF_ERROR(ReadEntries(json["nodes"]));
+    RETURN_IF_ERROR(LookUpInputs());
+    RETURN_IF_ERROR(InferMissingOutputs());
+    ASSIGN_OR_RETURN(Graph graph, Assemble());
+    RETURN_IF_ERROR(VerifyGraph(graph, registry_));
+    return graph;
+  }
+
+ private:
+  size_t size() const { return entries_.size(); }
+  std::string DescribeNode(size_t i) const {
+    return fmt::format("node '{}'", entries_[i].name);
+  }
+
+  absl::Status ReadHeader(const Json& json) {
+    if (!json.is_object()) return InvalidArgument("not an object");
+    constexpr std::array<std::string_view, 5> kFields = {
+        "format", "version", "name", "nodes", "metadata"};
+    RETURN_IF_ERROR(CheckFieldNames(json, kFields));
+    ASSIGN_OR_RETURN(const std::string format, GetTextField(json, "format"));
+    if (format != kFormat) {
+      return InvalidArgument(fmt::format(
+          "field 'format': expected \"{}\", not {:?}", kFormat, format));
+    }
+    if (!json.contains("version") || !json["version"].is_number_integer() ||
+        json["version"] != kVersion) {
+      return InvalidArgument(
+          fmt::format("field 'version': only version {} is known", kVersion));
+    }
+    if (json.contains("name")) {
+      ASSIGN_OR_RETURN(name_, GetTextField(json, "name"));
+    }
+    if (!json.contains("nodes") || !json["nodes"].is_array()) {
+      return InvalidArgument("field 'nodes': expected a list of nodes");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadEntries(const Json& nodes) {
+    entries_.reserve(nodes.size());
+    for (const Json& json : nodes) {
+      if (!json.is_object()) {
+        return InvalidArgument(
+            fmt::format("node {} of the list: not an object", size()));
+      }
+      absl::StatusOr<NodeEntry> entry = ParseNodeEntry(json);
+      if (!entry.ok()) {
+        const auto name = GetTextField(json, "name");
+        return Annotate(entry.status(),
+                        name.ok() ? fmt::format("node {:?}", *name)
+                                  : fmt::format("node {} of the list", size()));
+      }
+      entries_.push_back(*std::move(entry));
+    }
+    for (size_t i = 0; i < size(); ++i) {
+      const auto index = static_cast<int32_t>(i);
+      if (!by_name_.emplace(entries_[i].name, index).second) {
+        return InvalidArgument(fmt::format(
+            "{}: field 'name': another node has this name", DescribeNode(i)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<int32_t> LookUpNode(std::string_view name) const {
+    const auto it = by_name_.find(name);
+    if (it != by_name_.end()) return it->second;
+    return InvalidArgument(fmt::format("there is no node named {:?}", name));
+  }
+
+  // "node:index" or "node".
+  absl::StatusOr<InputEntry> LookUpInput(std::string_view text) const {
+    InputEntry input;
+    const size_t colon = text.rfind(':');
+    if (colon != std::string_view::npos) {
+      const std::string_view digits = text.substr(colon + 1);
+      const auto [end, error] =
+          std::from_chars(digits.begin(), digits.end(), input.output);
+      if (error != std::errc() || end != digits.end()) {
+        return InvalidArgument(fmt::format(
+            "{:?}: expected <node>:<output index> or <node>", text));
+      }
+    }
+    ASSIGN_OR_RETURN(input.node, LookUpNode(text.substr(0, colon)));
+    return input;
+  }
+
+  absl::Status LookUpInputs() {
+    inputs_.resize(size());
+    for (size_t i = 0; i < size(); ++i) {
+      for (const std::string& text : entries_[i].inputs) {
+        const absl::StatusOr<InputEntry> input = LookUpInput(text);
+        if (!input.ok()) {
+          return Annotate(input.status(),
+                          fmt::format("{}: field 'inputs'", DescribeNode(i)));
+        }
+        inputs_[i].push_back(*input);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Types of the inputs of node `i`, all of whose producers have outputs.
+  absl::StatusOr<std::vector<TensorType>> InputTypes(size_t i) const {
+    std::vector<TensorType> types;
+    for (const InputEntry& input : inputs_[i]) {
+      const NodeEntry& producer = entries_[static_cast<size_t>(input.node)];
+      if (input.output >= producer.outputs->size()) {
+        return InvalidArgument(fmt::format(
+            "{}: field 'inputs': there is no {}:{}; the node has {} outputs",
+            DescribeNode(i), producer.name, input.output,
+            producer.outputs->size()));
+      }
+      types.push_back((*producer.outputs)[input.output]);
+    }
+    return types;
+  }
+
+  absl::Status InferOutputsOf(size_t i) {
+    NodeEntry& entry = entries_[i];
+    const OpDef* def = registry_.Find(entry.op);
+    if (def == nullptr) {
+      return InvalidArgument(fmt::format(
+          "{}: field 'outputs': must be stated, since the op '{}' is not known",
+          DescribeNode(i), entry.op));
+    }
+    ASSIGN_OR_RETURN(const std::vector<TensorType> inputs, InputTypes(i));
+    auto outputs = InferOutputs(*def, {entry.attributes, inputs});
+    if (!outputs.ok()) return Annotate(outputs.status(), DescribeNode(i));
+    entry.outputs = *std::move(outputs);
+    return absl::OkStatus();
+  }
+
+  // Infers in an order in which inputs come first.
+  absl::Status InferMissingOutputs() {
+    std::vector<int32_t> missing(size(), 0);  // inputs without a type
+    std::vector<std::vector<int32_t>> waiting(size());
+    std::vector<int32_t> ready;
+    size_t num_unknown = 0;
+    for (size_t i = 0; i < size(); ++i) {
+      if (entries_[i].outputs.has_value()) continue;
+      ++num_unknown;
+      for (const InputEntry& input : inputs_[i]) {
+        const auto producer = static_cast<size_t>(input.node);
+        if (entries_[producer].outputs.has_value()) continue;
+        ++missing[i];
+        waiting[producer].push_back(static_cast<int32_t>(i));
+      }
+      if (missing[i] == 0) ready.push_back(static_cast<int32_t>(i));
+    }
+    for (size_t done = 0; done < ready.size(); ++done) {
+      const auto i = static_cast<size_t>(ready[done]);
+      RETURN_IF_ERROR(InferOutputsOf(i));
+      for (const int32_t after : waiting[i]) {
+        if (--missing[static_cast<size_t>(after)] == 0) ready.push_back(after);
+      }
+    }
+    return ready.size() == num_unknown ? absl::OkStatus() : CycleError();
+  }
+
+  // Every node without outputs has an input without outputs.
+  absl::Status CycleError() const {
+    const auto is_stuck = [&](int32_t i) {
+      return !entries_[static_cast<size_t>(i)].outputs.has_value();
+    };
+    int32_t start = 0;
+    while (!is_stuck(start)) ++start;
+    const auto waits_for = [&](int32_t i) {
+      for (const InputEntry& input : inputs_[static_cast<size_t>(i)]) {
+        if (is_stuck(input.node)) return input.node;
+      }
+      return i;
+    };
+    const auto name = [&](int32_t i) -> std::string_view {
+      return entries_[static_cast<size_t>(i)].name;
+    };
+    return InvalidArgument(
+        fmt::format("field 'inputs': the graph has a cycle: {}",
+                    DescribeCycle(start, waits_for, name)));
+  }
+
+  // All nodes first and their edges then: nodes may refer to later ones.
+  absl::StatusOr<Graph> Assemble() {
+    Graph graph(name_);
+    for (size_t i = 0; i < size(); ++i) {
+      RETURN_IF_ERROR(InputTypes(i).status());
+      NodeEntry& entry = entries_[i];
+      graph.AddNode({.name = entry.name,
+                     .op = std::move(entry.op),
+                     .outputs = *entry.outputs,
+                     .attributes = std::move(entry.attributes),
+                     .placement = entry.placement,
+                     .cost = entry.cost});
+    }
+    for (size_t i = 0; i < size(); ++i) {
+      const NodeId id(i);
+      std::vector<ValueId> inputs;
+      for (const InputEntry& input : inputs_[i]) {
+        inputs.push_back(graph.node(NodeId(input.node)).outputs[input.output]);
+      }
+      graph.SetInputs(id, inputs);
+      RETURN_IF_ERROR(
+          Annotate(AddControlEdges(i, graph),
+                   fmt::format("{}: field 'control_inputs'", DescribeNode(i))));
+    }
+    return graph;
+  }
+
+  absl::Status AddControlEdges(size_t i, Graph& graph) const {
+    for (const std::string& name : entries_[i].control_inputs) {
+      ASSIGN_OR_RETURN(const int32_t before, LookUpNode(name));
+      if (NodeId(before) == NodeId(i)) {
+        return InvalidArgument("the node cannot wait for itself");
+      }
+      graph.AddControlEdge(NodeId(before), NodeId(i));
+    }
+    return absl::OkStatus();
+  }
+
+  const OpRegistry& registry_;
+  std::string name_ = "graph";
+  std::vector<NodeEntry> entries_;
+  // Views of the entries' names; looked up, never iterated.
+  std::unordered_map<std::string_view, int32_t> by_name_;
+  std::vector<std::vector<InputEntry>> inputs_;  // of each entry
+};
+
+// On one line. Names that are not UTF-8 must not throw.
+std::string FormatLine(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> ParseGraph(std::string_view text, std::string_view source,
+                                 const OpRegistry& registry) {
+  ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
+  absl::StatusOr<Graph> graph = GraphReader(registry).Read(json);
+  if (!graph.ok()) return Annotate(graph.status(), source);
+  return graph;
+}
+
+absl::StatusOr<Graph> ReadGraphFile(const std::string& path,
+                                    const OpRegistry& registry) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  return ParseGraph(text, path, registry);
+}
+
+std::string FormatGraph(const Graph& graph) {
+  std::string text = fmt::format(
+      "{{\"format\": \"{}\", \"version\": {}, \"name\": {},\n"
+      "\"nodes\": [",
+      kFormat, kVersion, FormatLine(graph.name()));
+  std::string_view separator = "\n";
+  for (const Node& node : graph.nodes()) {
+    text += separator;
+    text += FormatLine(FormatNodeEntry(graph, node));
+    separator = ",\n";
+  }
+  text += "\n]}\n";
+  return text;
+}
+
+}  // namespace spillway

@@ -1,0 +1,95 @@
+// OpDef: what the engine knows of an op without running it.
+#ifndef SPILLWAY_GRAPH_OP_DEF_H_
+#define SPILLWAY_GRAPH_OP_DEF_H_
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/attributes.h"
+#include "graph/tensor_type.h"
+
+namespace spillway {
+
+class GradientContext;  // graph/gradient.h
+class Tensor;           // graph/builder.h
+
+// A node before it exists: what shape inference sees. Borrowed for the call.
+struct InferContext {
+  const Attributes& attributes;
+  std::span<const TensorType> inputs = {};
+};
+
+// The same with the outputs known: what cost and in-place rules see.
+struct OpContext {
+  const Attributes& attributes;
+  std::span<const TensorType> inputs = {};
+  std::span<const TensorType> outputs = {};
+};
+
+// Work of one node: floating-point operations (a multiply-add is two) and the
+// bytes that a kernel without cache misses moves.
+struct OpCost {
+  double flops = 0;
+  int64_t bytes = 0;
+};
+
+// Output `output` may be written over the bytes of input `input`.
+struct BufferPair {
+  int input = 0;
+  int output = 0;
+};
+
+struct OpDef {
+  std::string name = {};
+
+  // Names of inputs and outputs, for messages and documents. With `variadic`,
+  // the last input may be repeated one or more times. `optional_inputs` of the
+  // last inputs may be left out.
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> outputs = {};
+  bool variadic = false;
+  int optional_inputs = 0;
+
+  // Every attribute the op reads; others are refused by name.
+  std::vector<std::string> attributes = {};
+
+  // Output types from input types and attributes. Checks every attribute and
+  // shape: a node that passes can be built into a kernel. Errors:
+  // INVALID_ARGUMENT that says what was expected and what came (the caller puts
+  // the node's name before it).
+  std::function<absl::StatusOr<std::vector<TensorType>>(const InferContext&)>
+      infer = nullptr;
+
+  // Gradients with respect to each input, in order; an invalid Tensor where
+  // there is none (labels, masks). Null: the op stops gradients.
+  std::function<absl::StatusOr<std::vector<Tensor>>(GradientContext&)>
+      gradient = nullptr;
+
+  // Null: no flops, each input read and each output written once.
+  std::function<OpCost(const OpContext&)> cost = nullptr;
+
+  // The output *is* the input's bytes (Identity, Reshape, Apply*: output 0 is
+  // the updated variable). Always honoured.
+  std::vector<BufferPair> alias = {};
+
+  // The output may take over the input's bytes when nothing reads the input
+  // later (Relu, Add). Decided by the planner. Null function: always legal.
+  std::vector<BufferPair> in_place = {};
+  std::function<bool(const OpContext&)> in_place_legal = nullptr;
+
+  // Inputs that the op overwrites (variables and optimizer slots). Every other
+  // reader of such a value must be ordered before or after this node.
+  std::vector<int> mutates = {};
+
+  // The node stands for bytes that outlive a step (Variable) or never change
+  // (Const): its output is resident and no kernel runs for it.
+  bool resident = false;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_OP_DEF_H_

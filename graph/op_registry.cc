@@ -1,0 +1,76 @@
+#include "graph/op_registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+
+namespace spillway {
+namespace {
+
+// "2 inputs", "1 to 3 inputs", "2 inputs or more"
+std::string ExpectedInputs(const OpDef& def, size_t least, size_t most) {
+  if (def.variadic) return fmt::format("{} inputs or more", least);
+  if (least != most) return fmt::format("{} to {} inputs", least, most);
+  return fmt::format("{} input{}", most, most == 1 ? "" : "s");
+}
+
+absl::Status CheckNumInputs(const OpDef& def, size_t given) {
+  const size_t most = def.inputs.size();
+  const size_t least = most - static_cast<size_t>(def.optional_inputs);
+  if (given >= least && (given <= most || def.variadic)) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(fmt::format("{} takes {} ({}); {} given", def.name,
+                                     ExpectedInputs(def, least, most),
+                                     fmt::join(def.inputs, ", "), given));
+}
+
+absl::Status CheckAttributeNames(const OpDef& def,
+                                 const Attributes& attributes) {
+  for (const auto& [name, value] : attributes.items()) {
+    if (std::ranges::find(def.attributes, name) != def.attributes.end()) {
+      continue;
+    }
+    return InvalidArgument(
+        fmt::format("{} has no attribute '{}'; it has: {}", def.name, name,
+                    def.attributes.empty()
+                        ? "none"
+                        : fmt::format("{}", fmt::join(def.attributes, ", "))));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void OpRegistry::Add(OpDef def) {
+  CHECK(!def.name.empty());
+  CHECK(def.infer != nullptr);
+  CHECK(def.optional_inputs >= 0 &&
+        static_cast<size_t>(def.optional_inputs) <= def.inputs.size());
+  CHECK(!def.variadic || !def.inputs.empty());
+  std::string name = def.name;
+  const bool is_new = ops_.emplace(std::move(name), std::move(def)).second;
+  CHECK(is_new);
+}
+
+const OpDef* OpRegistry::Find(std::string_view op) const {
+  const auto it = ops_.find(op);
+  return it == ops_.end() ? nullptr : &it->second;
+}
+
+absl::StatusOr<std::vector<TensorType>> InferOutputs(
+    const OpDef& def, const InferContext& context) {
+  RETURN_IF_ERROR(CheckNumInputs(def, context.inputs.size()));
+  RETURN_IF_ERROR(CheckAttributeNames(def, context.attributes));
+  ASSIGN_OR_RETURN(std::vector<TensorType> outputs, def.infer(context));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    RETURN_IF_ERROR(
+        Annotate(CheckShape(outputs[i].shape), fmt::format("output {}", i)));
+  }
+  return outputs;
+}
+
+}  // namespace spillway

@@ -1,0 +1,36 @@
+// Op name -> OpDef, ordered by name. Built once from an explicit list (see
+// ops/all_ops.h) and then only read.
+#ifndef SPILLWAY_GRAPH_OP_REGISTRY_H_
+#define SPILLWAY_GRAPH_OP_REGISTRY_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "graph/op_def.h"
+
+namespace spillway {
+
+class OpRegistry {
+ public:
+  // The name must be new (CHECKed).
+  void Add(OpDef def);
+
+  // Null for an op that is not registered (a plan-only op). The pointer lives
+  // as long as the registry.
+  const OpDef* Find(std::string_view op) const;
+
+  const std::map<std::string, OpDef, std::less<>>& ops() const { return ops_; }
+
+ private:
+  std::map<std::string, OpDef, std::less<>> ops_;
+};
+
+// Checks one node against its op: number of inputs, attribute names, shapes;
+// returns the output types. Errors: INVALID_ARGUMENT.
+absl::StatusOr<std::vector<TensorType>> InferOutputs(
+    const OpDef& def, const InferContext& context);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_OP_REGISTRY_H_

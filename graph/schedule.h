@@ -1,0 +1,47 @@
+// Levels and total orders of a graph's nodes.
+#ifndef SPILLWAY_GRAPH_SCHEDULE_H_
+#define SPILLWAY_GRAPH_SCHEDULE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+
+namespace spillway {
+
+// One total order of (some of) the nodes: steps. Data and control edges go
+// forward.
+struct Schedule {
+  std::vector<NodeId> order = {};
+  // Place of a node in `order`; -1 for a node that is left out.
+  IdMap<NodeId, int32_t> step_of = {};
+
+  bool contains(NodeId id) const { return step_of[id] >= 0; }
+};
+
+// Nodes that `fetches` need over data and control edges, plus all nodes that
+// overwrite variables and what these need. With no fetches and no such nodes:
+// every node.
+IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
+                               std::span<const ValueId> fetches);
+
+// The order in which nodes run: ready nodes first by kind (SwapOut, SwapIn,
+// nodes that overwrite variables, others), then by lowest id; so copies start
+// as soon as their edges allow, and gradients die young. `keep` selects nodes
+// (empty: all). Errors: INVALID_ARGUMENT for a cycle, listing its nodes, and
+// for a node that is kept while a node before it is not.
+// Cost: O(edges + nodes log nodes).
+absl::StatusOr<Schedule> MakeSchedule(const Graph& graph,
+                                      const OpRegistry& registry,
+                                      const IdMap<NodeId, bool>& keep);
+
+// Longest distance from the nodes without inputs, over data and control edges.
+// Errors: INVALID_ARGUMENT for a cycle, listing its nodes. Cost: linear.
+absl::StatusOr<IdMap<NodeId, int32_t>> Levels(const Graph& graph);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_SCHEDULE_H_

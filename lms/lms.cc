@@ -1,0 +1,42 @@
+#include "lms/lms.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "fmt/format.h"
+#include "graph/well_known_ops.h"
+#include "lms/apply_swap_plan.h"
+#include "lms/plan_swaps_v1.h"
+#include "lms/verify_swaps.h"
+
+namespace spillway {
+
+absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
+                                   const Graph& graph) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  if (options.mode == LmsMode::kOff || options.n_tensors == 0) {
+    return SwapPlan{};
+  }
+  for (const Node& node : graph.nodes()) {
+    if (node.op == kSwapOut || node.op == kSwapIn) {
+      return FailedPrecondition(fmt::format(
+          "this graph has been edited for LMS already (it has {}); edit the "
+          "original",
+          node.name));
+    }
+  }
+  return PlanSwapsV1(options, graph);
+}
+
+absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options, Graph& graph) {
+  ASSIGN_OR_RETURN(const SwapPlan plan, PlanSwaps(options, graph));
+  Graph edited = graph;
+  ApplySwapPlan(plan, edited);
+  RETURN_IF_ERROR(VerifySwaps(graph, edited));
+  LmsReport report = MakeReport(plan, graph, edited);
+  report.equivalent = true;
+  graph = std::move(edited);
+  return report;
+}
+
+}  // namespace spillway

@@ -1,0 +1,25 @@
+// Large-model support: rewrites a training graph so that tensors leave the
+// device and come back in time. Pure graph rewriting; sees no device, no cost.
+#ifndef SPILLWAY_LMS_LMS_H_
+#define SPILLWAY_LMS_LMS_H_
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "lms/options.h"
+#include "lms/report.h"
+#include "lms/swap_plan.h"
+
+namespace spillway {
+
+// The swaps that `options` ask for; changes nothing. Errors: INVALID_ARGUMENT
+// for options out of range or that match nothing; FAILED_PRECONDITION for a
+// graph that has swaps already.
+absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
+                                   const Graph& graph);
+
+// Plans, applies and proves. On any error `graph` is unchanged.
+absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options, Graph& graph);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_LMS_LMS_H_

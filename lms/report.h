@@ -1,0 +1,42 @@
+// What an edit did: counts, bytes, and the log lines that TFLMS users grep for.
+#ifndef SPILLWAY_LMS_REPORT_H_
+#define SPILLWAY_LMS_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "lms/options.h"
+#include "lms/swap_plan.h"
+
+namespace spillway {
+
+struct LmsReport {
+  int64_t added_ops = 0;
+  int64_t swap_tensors = 0;
+  int64_t swap_outs = 0;
+  int64_t swap_ins = 0;
+  int64_t out_bytes = 0;  // of one step
+  int64_t in_bytes = 0;
+  int64_t levels = 0;       // of the edited graph
+  int64_t edit_ns = 0;      // measured by the caller
+  bool equivalent = false;  // VerifySwaps said so
+  struct Dropped {
+    std::string tensor = {};
+    std::string reason = {};
+  };
+  std::vector<Dropped> dropped = {};
+};
+
+// Everything but edit_ns and equivalent.
+LmsReport MakeReport(const SwapPlan& plan, const Graph& original,
+                     const Graph& edited);
+
+// "[LMS][0] Editing model for LMS", ... one string a line.
+std::vector<std::string> LogLines(const LmsOptions& options,
+                                  const LmsReport& report);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_LMS_REPORT_H_

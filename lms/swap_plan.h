@@ -1,0 +1,38 @@
+// SwapPlan: which values leave the device, which uses read them after they came
+// back, and what starts each way back. Data only.
+#ifndef SPILLWAY_LMS_SWAP_PLAN_H_
+#define SPILLWAY_LMS_SWAP_PLAN_H_
+
+#include <string>
+#include <vector>
+
+#include "graph/node.h"
+
+namespace spillway {
+
+// One copy back to the device.
+struct SwapIn {
+  std::vector<NodeId> readers = {};  // all their slots that read the value
+  NodeId trigger = {};  // control edge trigger -> swap-in; invalid: none
+};
+
+// One copy to the host.
+struct Swap {
+  ValueId value = {};
+  std::vector<SwapIn> swap_ins = {};
+};
+
+// A candidate that stays on the device (for these readers), and why.
+struct DroppedCandidate {
+  ValueId value = {};
+  std::string reason = {};
+};
+
+struct SwapPlan {
+  std::vector<Swap> swaps = {};  // in the order in which they are made
+  std::vector<DroppedCandidate> dropped = {};
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_LMS_SWAP_PLAN_H_

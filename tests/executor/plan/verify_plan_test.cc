@@ -1,0 +1,227 @@
+#include "executor/plan/verify_plan.h"
+
+#include <functional>
+#include <random>
+
+#include "base/units.h"
+#include "tests/executor/plan/plan_cases.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using testing::ChainGraph;
+using testing::Compile;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::StatusIs;
+using testing::ToyOps;
+
+// A planted fault: what is done to a good plan, and what must be said.
+struct Mutation {
+  std::string name;
+  std::function<void(ExecutionPlan&, const Graph&)> damage;
+  std::string message;
+};
+
+StepId StepOf(const ExecutionPlan& plan, const Graph& graph,
+              std::string_view name) {
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    if (graph.node(plan.steps[StepId(i)].node).name == name) return StepId(i);
+  }
+  return {};
+}
+
+Step& Find(ExecutionPlan& plan, const Graph& graph, std::string_view name) {
+  return plan.steps[StepOf(plan, graph, name)];
+}
+
+Buffer& Output(ExecutionPlan& plan, const Graph& graph, std::string_view name) {
+  return plan.buffers[Find(plan, graph, name).outputs[0]];
+}
+
+std::vector<Mutation> Mutations() {
+  return {
+      {"a reader no longer waits for its swap-in",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "b1").waits.clear();
+       },
+       "may start before"},
+      {"a swap-in no longer waits for its swap-out",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "in1").waits.clear();
+       },
+       "may start before"},
+      {"a swap-out no longer waits for its producer",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "out3").waits.clear();
+       },
+       "may start before"},
+      {"the bytes of a copy under way are taken",
+       [](ExecutionPlan& plan, const Graph&) {
+         for (Step& step : plan.steps) {
+           if (step.lane != Lane::kCompute) continue;
+           std::erase_if(step.waits, [&](StepId wait) {
+             return plan.steps[wait].lane == Lane::kCopyOut;
+           });
+         }
+       },
+       "share bytes but are not ordered"},
+      {"two live buffers overlap",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Output(plan, graph, "f8").offset = Output(plan, graph, "f7").offset;
+       },
+       "share bytes but are not ordered"},
+      {"two live buffers overlap by one block",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Buffer& b = Output(plan, graph, "b8");
+         b.offset = Output(plan, graph, "f8").offset + 768;
+         plan.device_bytes = 1_MiB;
+       },
+       "share bytes but are not ordered"},
+      {"two host buffers overlap",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Output(plan, graph, "out2").offset =
+             Output(plan, graph, "out1").offset;
+       },
+       "share bytes but are not ordered"},
+      {"a buffer sticks out of the arena",
+       [](ExecutionPlan& plan, const Graph&) { plan.device_bytes -= 1; },
+       "is not inside its"},
+      {"a buffer is not aligned",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Output(plan, graph, "f1").offset += 4;
+       },
+       "is not inside its"},
+      {"a buffer is smaller than its value",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Output(plan, graph, "f1").bytes -= 1;
+       },
+       "bytes, not"},
+      {"a read comes before the write",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         std::swap(Find(plan, graph, "f2"), Find(plan, graph, "f3"));
+       },
+       "may start before"},
+      {"a step waits for a later one",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "f2").waits.push_back(StepOf(plan, graph, "b1"));
+       },
+       "not before it"},
+      {"a step reads another value's buffer",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "f3").inputs = Find(plan, graph, "f2").inputs;
+       },
+       "uses another buffer"},
+      {"a step is missing",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         IdMap<StepId, Step> kept;
+         const StepId dropped = StepOf(plan, graph, "f4");
+         for (size_t i = 0; i < plan.steps.size(); ++i) {
+           Step step = plan.steps[StepId(i)];
+           if (StepId(i) == dropped) continue;
+           std::erase(step.waits, dropped);
+           for (StepId& wait : step.waits) {
+             if (wait > dropped) wait = StepId(wait.value() - 1);
+           }
+           kept.push_back(step);
+         }
+         plan.steps = kept;
+       },
+       "which is not in the plan"},
+      {"a node runs twice",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "f3") = Find(plan, graph, "f2");
+       },
+       "runs twice"},
+      {"a value lies in the wrong memory",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Output(plan, graph, "out1").space = Space::kDevice;
+       },
+       "wrong memory space"},
+  };
+}
+
+TEST(VerifyPlanTest, CatchesEveryPlantedFault) {
+  const Graph graph = ChainGraph(8, 1_KiB, true);
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan good, Compile(graph));
+  ASSERT_THAT(VerifyPlan(good, graph, ToyOps()), IsOk());
+  for (const Mutation& mutation : Mutations()) {
+    SCOPED_TRACE(mutation.name);
+    ExecutionPlan plan = good;
+    mutation.damage(plan, graph);
+    EXPECT_THAT(
+        VerifyPlan(plan, graph, ToyOps()),
+        StatusIs(absl::StatusCode::kInternal, HasSubstr(mutation.message)));
+  }
+}
+
+// Every wait of a plan is needed: without any one of them something is wrong.
+TEST(VerifyPlanTest, CatchesEveryDroppedWait) {
+  const Graph graph = ChainGraph(9, 1_KiB, true);
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan good, Compile(graph));
+  int dropped = 0;
+  int caught = 0;
+  for (size_t i = 0; i < good.steps.size(); ++i) {
+    for (size_t w = 0; w < good.steps[StepId(i)].waits.size(); ++w) {
+      ExecutionPlan plan = good;
+      auto& waits = plan.steps[StepId(i)].waits;
+      const bool copy_waits_for_compute =
+          plan.steps[StepId(i)].lane != Lane::kCompute &&
+          plan.steps[waits[w]].lane == Lane::kCompute;
+      waits.erase(waits.begin() + static_cast<int64_t>(w));
+      ++dropped;
+      // A copy's wait for the last compute step may be more than it needs.
+      if (!VerifyPlan(plan, graph, ToyOps()).ok()) {
+        ++caught;
+      } else {
+        EXPECT_TRUE(copy_waits_for_compute) << "step " << i << " wait " << w;
+      }
+    }
+  }
+  EXPECT_GT(dropped, 20);
+  EXPECT_GT(caught, dropped * 3 / 4);
+}
+
+TEST(VerifyPlanTest, CatchesAFetchedBufferThatIsReused) {
+  const Graph graph = ChainGraph(5, 1_KiB, false);
+  ASSERT_OK_AND_ASSIGN(const ValueId last, graph.FindValue("b1"));
+  ASSERT_OK_AND_ASSIGN(ExecutionPlan plan, Compile(graph, {.fetches = {last}}));
+  ASSERT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
+  // Ten values in the room of six: the bytes of some are reused.
+  int reused = 0;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    plan.fetches = {last, ValueId(i)};
+    const absl::Status status = VerifyPlan(plan, graph, ToyOps());
+    if (status.ok()) continue;
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal,
+                                 HasSubstr("share bytes but are not ordered")));
+    ++reused;
+  }
+  EXPECT_GE(reused, 4);
+}
+
+TEST(VerifyPlanTest, CatchesAnOverwriteOfAValueThatIsStillRead) {
+  Graph graph;
+  const TensorType type{.dtype = DType::kUInt8, .shape = {1024}};
+  const NodeId x = graph.AddNode({.name = "x", .op = "F", .outputs = {type}});
+  const NodeId y = graph.AddNode({.name = "y",
+                                  .op = "InPlace",
+                                  .inputs = {graph.output(x)},
+                                  .outputs = {type}});
+  graph.AddNode({.name = "z",
+                 .op = "F",
+                 .inputs = {graph.output(x), graph.output(y)},
+                 .outputs = {type}});
+  ASSERT_OK_AND_ASSIGN(ExecutionPlan plan, Compile(graph));
+  // Computes y in place although z reads x.
+  const BufferId shared = plan.buffer_of[graph.output(x)];
+  plan.buffer_of[graph.output(y)] = shared;
+  Find(plan, graph, "y").outputs[0] = shared;
+  Find(plan, graph, "z").inputs[1] = shared;
+  EXPECT_THAT(VerifyPlan(plan, graph, ToyOps()),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("overwrote it")));
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,45 @@
+// EvalGraph: the naive twin of planner and executor. Runs the kernels of a
+// graph node by node on the caller's thread, every value in a heap buffer of
+// its own (guarded, poisoned with NaNs), nothing shared, nothing freed early.
+#ifndef SPILLWAY_TESTS_SUPPORT_EVAL_GRAPH_H_
+#define SPILLWAY_TESTS_SUPPORT_EVAL_GRAPH_H_
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/session.h"
+#include "graph/graph.h"
+
+namespace spillway::testing {
+
+// What outlives a step.
+struct EvalState {
+  uint64_t seed = 0;
+  int64_t step = 0;  // of the next call
+  int threads = 1;
+  // By node name; a variable that is missing gets its first value.
+  std::map<std::string, HostTensor> variables;
+};
+
+// One step on the CPU with StandardOps and StandardKernels: runs what `fetches`
+// need and every node that overwrites a variable, lowest ready id first.
+// `state` is advanced: variables written, step counted. Errors: as the
+// executor's; INTERNAL when a kernel writes outside its buffers.
+absl::StatusOr<std::map<ValueId, HostTensor>> EvalGraph(
+    const Graph& graph, const std::map<ValueId, HostTensor>& feeds,
+    std::span<const ValueId> fetches, EvalState& state);
+
+// A HostTensor of this type from elements of the matching C++ type.
+template <typename T>
+HostTensor MakeHostTensor(const TensorType& type, const std::vector<T>& data) {
+  const auto bytes = std::as_bytes(std::span(data));
+  return {.type = type, .bytes = {bytes.begin(), bytes.end()}};
+}
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_SUPPORT_EVAL_GRAPH_H_
