@@ -132,10 +132,9 @@ class Compiler {
   void PlaceOnDevice(int64_t target_bytes, Lifetimes& lifetimes) {
     const int64_t transient_target = target_bytes - plan_.resident_bytes;
     const Lifetimes earliest = lifetimes;
-    plan_.device_lower_bound_bytes =
-        plan_.resident_bytes + LowerBound(Space::kDevice, earliest);
-    int64_t live_target =
-        std::max(transient_target, LowerBound(Space::kDevice, earliest));
+    const int64_t lower_bound = LowerBound(Space::kDevice, earliest);
+    plan_.device_lower_bound_bytes = plan_.resident_bytes + lower_bound;
+    int64_t live_target = std::max(transient_target, lower_bound);
     Lifetimes best_lifetimes;
     IdMap<BufferId, Buffer> best_buffers;
     int64_t best_height = std::numeric_limits<int64_t>::max();
@@ -150,7 +149,10 @@ class Compiler {
         best_buffers = plan_.buffers;
       }
       const int64_t excess = plan_.device_bytes - target_bytes;
-      if (excess <= 0 || lifetimes.swapped.empty()) break;
+      if (excess <= 0 || lifetimes.swapped.empty() ||
+          live_target < lower_bound) {
+        break;
+      }
       live_target -= std::max(excess, kBufferAlignment);
     }
     lifetimes = std::move(best_lifetimes);

@@ -1,0 +1,165 @@
+// How much of the swapping hides behind compute: one training step of a chain
+// of convolutions with every activation swapped, on the cpu device (copies
+// beside compute) and on the inline device (everything in turn), over a link so
+// slow that a copy takes as long as one convolution.
+//
+// Prints step times of alternating runs and their ratio.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "executor/device/registry.h"
+#include "executor/session.h"
+#include "fmt/format.h"
+#include "graph/builder.h"
+#include "lms/lms.h"
+#include "models/layers.h"
+#include "ops/all_ops.h"
+#include "training/optimizer.h"
+
+namespace spillway {
+namespace {
+
+constexpr int kLayers = 12;
+constexpr int64_t kBatch = 16;
+constexpr int64_t kSize = 32;
+constexpr int64_t kChannels = 64;
+constexpr int kRounds = 7;
+
+struct Chain {
+  Graph graph;
+  ValueId images;
+  ValueId labels;
+  ValueId loss;
+};
+
+absl::StatusOr<Chain> BuildChain(bool swapped) {
+  GraphBuilder g(StandardOps());
+  const Tensor images = g.Placeholder("images", DType::kFloat32,
+                                      {kBatch, kSize, kSize, kChannels});
+  const Tensor labels = g.Placeholder("labels", DType::kInt32, {kBatch});
+  Tensor x = images;
+  for (int i = 0; i < kLayers; ++i) {
+    x = Conv2D(g.Scope(fmt::format("conv{}", i + 1)), x,
+               {.filters = kChannels,
+                .kernel = {3, 3},
+                .activation = Activation::kRelu});
+  }
+  x = GlobalAveragePool(g.Scope("pool"), x);
+  const Tensor logits = Dense(g.Scope("fc"), x, {.units = 10});
+  const Tensor loss =
+      SparseSoftmaxCrossEntropy(g.Scope("loss"), logits, labels);
+  Minimize(g.Scope("sgd_optimizer"), loss, Sgd{});
+  ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
+  if (swapped) {
+    RETURN_IF_ERROR(ApplyLms({.mode = LmsMode::kV1}, graph).status());
+  }
+  return Chain{std::move(graph), images.id(), labels.id(), loss.id()};
+}
+
+class Runner {
+ public:
+  static absl::StatusOr<Runner> Create(const std::string& device, bool swapped,
+                                       double link_gbps) {
+    ASSIGN_OR_RETURN(Chain chain, BuildChain(swapped));
+    ASSIGN_OR_RETURN(
+        auto new_device,
+        NewDevice(device, {.link_gigabytes_per_second = link_gbps}));
+    Runner runner;
+    runner.images_ = chain.images;
+    runner.labels_ = chain.labels;
+    std::vector<Program> programs;
+    programs.push_back({std::move(chain.graph), {chain.loss}});
+    ASSIGN_OR_RETURN(runner.session_,
+                     Session::Create(std::move(programs), std::move(new_device),
+                                     {.ops = &StandardOps(),
+                                      .kernels = &StandardKernels()}));
+    return runner;
+  }
+
+  absl::StatusOr<double> StepMilliseconds(Timeline* timeline = nullptr) {
+    const std::vector<float> images(kBatch * kSize * kSize * kChannels, 0.5F);
+    const std::vector<int32_t> labels(kBatch, 1);
+    const Feeds feeds = {
+        {images_,
+         {.type = {DType::kFloat32, {kBatch, kSize, kSize, kChannels}},
+          .data = images.data()}},
+        {labels_, {.type = {DType::kInt32, {kBatch}}, .data = labels.data()}}};
+    const auto start = std::chrono::steady_clock::now();
+    RETURN_IF_ERROR(session_->Step(0, feeds, timeline).status());
+    return std::chrono::duration<double, std::milli>(
+               std::chrono::steady_clock::now() - start)
+        .count();
+  }
+
+  const CopyCounts& copies() const { return session_->copies(0); }
+
+ private:
+  std::unique_ptr<Session> session_;
+  ValueId images_;
+  ValueId labels_;
+};
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// The rate at which one activation takes as long as one forward convolution.
+absl::StatusOr<double> MatchingLinkRate() {
+  ASSIGN_OR_RETURN(Runner runner, Runner::Create("inline", false, 0));
+  RETURN_IF_ERROR(runner.StepMilliseconds().status());
+  Timeline timeline;
+  RETURN_IF_ERROR(runner.StepMilliseconds(&timeline).status());
+  std::vector<double> convolutions;
+  for (const Span& span : timeline.spans) {
+    if (span.category == "Conv2D") {
+      convolutions.push_back(static_cast<double>(span.end_ns - span.begin_ns));
+    }
+  }
+  const double bytes = kBatch * kSize * kSize * kChannels * sizeof(float);
+  return bytes / Median(convolutions);  // bytes a nanosecond: GB/s
+}
+
+absl::Status Run() {
+  ASSIGN_OR_RETURN(const double rate, MatchingLinkRate());
+  ASSIGN_OR_RETURN(Runner kept, Runner::Create("cpu", false, rate));
+  ASSIGN_OR_RETURN(Runner overlapped, Runner::Create("cpu", true, rate));
+  ASSIGN_OR_RETURN(Runner in_turn, Runner::Create("inline", true, rate));
+  std::vector<double> kept_ms;
+  std::vector<double> overlapped_ms;
+  std::vector<double> in_turn_ms;
+  for (int round = 0; round <= kRounds; ++round) {
+    ASSIGN_OR_RETURN(const double a, kept.StepMilliseconds());
+    ASSIGN_OR_RETURN(const double b, overlapped.StepMilliseconds());
+    ASSIGN_OR_RETURN(const double c, in_turn.StepMilliseconds());
+    if (round == 0) continue;  // warm-up
+    kept_ms.push_back(a);
+    overlapped_ms.push_back(b);
+    in_turn_ms.push_back(c);
+  }
+  const double steps = kRounds + 1;
+  fmt::print("link {:.2f} GB/s; {:.0f} swap-outs and {:.0f} swap-ins a step\n",
+             rate, static_cast<double>(overlapped.copies().swap_outs) / steps,
+             static_cast<double>(overlapped.copies().swap_ins) / steps);
+  fmt::print("without swapping     {:8.1f} ms a step\n", Median(kept_ms));
+  fmt::print("copies beside compute{:8.1f} ms a step\n", Median(overlapped_ms));
+  fmt::print("copies in turn       {:8.1f} ms a step\n", Median(in_turn_ms));
+  fmt::print("in turn / beside     {:8.2f}\n",
+             Median(in_turn_ms) / Median(overlapped_ms));
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace spillway
+
+int main() {
+  const absl::Status status = spillway::Run();
+  if (!status.ok()) fmt::print(stderr, "{}\n", status.ToString());
+  return status.ok() ? 0 : 1;
+}
