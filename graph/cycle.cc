@@ -27,7 +27,7 @@ std::string DescribeCycle(int32_t start,
   std::vector<int32_t> cycle(
       walk.begin() + static_cast<std::ptrdiff_t>(place[node]), walk.end());
   std::ranges::reverse(cycle);
-  std::ranges::rotate(cycle, std::ranges::min_element(cycle));
+  std::rotate(cycle.begin(), std::ranges::min_element(cycle), cycle.end());
 
   std::string text;
   for (size_t i = 0; i < cycle.size(); ++i) {

@@ -107,8 +107,12 @@ class ReverseSweep {
                       "what it is differentiated by",
                       def->name));
     }
+    std::vector<bool> wanted;
+    for (const ValueId input : node(id).inputs) {
+      wanted.push_back(depends_on_x_[input]);
+    }
     GradientContext context(scope_.Scope(node(id).name), id,
-                            std::move(output_gradients));
+                            std::move(output_gradients), std::move(wanted));
     ASSIGN_OR_RETURN(input_gradients_[id], def->gradient(context));
     RETURN_IF_ERROR(builder_.status());
     return CheckTypes(id);
@@ -174,11 +178,13 @@ absl::Status CheckArguments(const NameScope& scope, Tensor loss,
 }  // namespace
 
 GradientContext::GradientContext(NameScope scope, NodeId forward,
-                                 std::vector<Tensor> output_gradients)
+                                 std::vector<Tensor> output_gradients,
+                                 std::vector<bool> wanted)
     : scope_(std::move(scope)),
       forward_(forward),
       attributes_(scope_.builder().graph().node(forward).attributes),
-      output_gradients_(std::move(output_gradients)) {}
+      output_gradients_(std::move(output_gradients)),
+      wanted_(std::move(wanted)) {}
 
 int GradientContext::num_inputs() const {
   const Graph& graph = scope_.builder().graph();

@@ -19,7 +19,8 @@ namespace spillway {
 class GradientContext {
  public:
   GradientContext(NameScope scope, NodeId forward,
-                  std::vector<Tensor> output_gradients);
+                  std::vector<Tensor> output_gradients,
+                  std::vector<bool> wanted);
 
   // Of the forward node; valid as long as the context.
   const Attributes& attributes() const { return attributes_; }
@@ -27,6 +28,10 @@ class GradientContext {
   Tensor x(int input) const;    // input of the forward node
   Tensor y(int output) const;   // output of the forward node
   Tensor dy(int output) const;  // may be invalid: no gradient reaches it
+
+  // Whether anybody needs the gradient of `input`. One that is not wanted may
+  // be left invalid, which spares a costly node (a convolution of the images).
+  bool wants(int input) const { return wanted_[static_cast<size_t>(input)]; }
 
   Tensor Add(std::string op, std::vector<Tensor> inputs,
              Attributes attributes = {});
@@ -39,6 +44,7 @@ class GradientContext {
   NodeId forward_;
   Attributes attributes_;  // a copy: Add may move the node
   std::vector<Tensor> output_gradients_;
+  std::vector<bool> wanted_;  // by input
 };
 
 // d`loss`/dx for each x of `xs`, as tensors of the same types; an invalid

@@ -103,8 +103,10 @@ class MutationOrder {
       return a.place != b.place ? a.place < b.place
                                 : a.overwrites > b.overwrites;
     });
-    const auto repeated = std::ranges::unique(accesses, {}, &Access::place);
-    accesses.erase(repeated.begin(), repeated.end());
+    const auto end = std::unique(
+        accesses.begin(), accesses.end(),
+        [](const Access& a, const Access& b) { return a.place == b.place; });
+    accesses.erase(end, accesses.end());
 
     const auto require = [&](NodeId before, NodeId after) {
       if (!HasEdge(before, after)) paths.push_back({before, after, value});

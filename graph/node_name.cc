@@ -20,7 +20,7 @@ absl::Status CheckNodeName(std::string_view name) {
   if (name.empty()) return InvalidArgument("a node's name is empty");
   if (std::ranges::any_of(name, IsForbidden)) {
     return InvalidArgument(fmt::format(
-        "the name '{}' has a colon, white space or a control character", name));
+        "the name {:?} has a colon, white space or a control character", name));
   }
   return absl::OkStatus();
 }

@@ -23,9 +23,11 @@ bool OverwritesInputs(const Node& node, const OpRegistry& registry) {
 
 // Smaller runs first among the nodes that are ready.
 int Rank(const Node& node, const OpRegistry& registry) {
-  if (node.op == kSwapOut) return 0;
-  if (node.op == kSwapIn) return 1;
-  return OverwritesInputs(node, registry) ? 2 : 3;
+  const OpDef* def = registry.Find(node.op);
+  if (def != nullptr && def->resident) return 0;  // no work, only bytes
+  if (node.op == kSwapOut) return 1;
+  if (node.op == kSwapIn) return 2;
+  return OverwritesInputs(node, registry) ? 3 : 4;
 }
 
 // Edges into each node from nodes that have not been placed yet.

@@ -29,9 +29,9 @@ class Evaluation {
         bytes_(graph.num_values()) {}
 
   absl::Status RunNodes(const IdMap<NodeId, bool>& keep) {
-    ASSIGN_OR_RETURN(kernels_,
-                     PrepareKernels(graph_, StandardOps(), StandardKernels(),
-                                    keep, {.threads = state_.threads}));
+    ASSIGN_OR_RETURN(
+        kernels_, PrepareKernels(graph_, StandardOps(), StandardKernels(), keep,
+                                 {.threads = state_.threads}));
     IdMap<NodeId, bool> done(graph_.num_nodes(), false);
     for (std::optional<NodeId> next = LowestReady(keep, done); next.has_value();
          next = LowestReady(keep, done)) {
@@ -44,8 +44,7 @@ class Evaluation {
 
   HostTensor Read(ValueId id) const {
     const auto size = static_cast<size_t>(graph_.type(id).num_bytes());
-    return {.type = graph_.type(id),
-            .bytes = {bytes_[id], bytes_[id] + size}};
+    return {.type = graph_.type(id), .bytes = {bytes_[id], bytes_[id] + size}};
   }
 
   void SaveVariables(const IdMap<NodeId, bool>& keep) {

@@ -22,7 +22,7 @@ struct EvalState {
   int64_t step = 0;  // of the next call
   int threads = 1;
   // By node name; a variable that is missing gets its first value.
-  std::map<std::string, HostTensor> variables;
+  std::map<std::string, HostTensor> variables = {};
 };
 
 // One step on the CPU with StandardOps and StandardKernels: runs what `fetches`

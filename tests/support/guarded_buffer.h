@@ -16,7 +16,7 @@ class GuardedBuffer {
  public:
   explicit GuardedBuffer(int64_t num_bytes)
       : num_bytes_(static_cast<size_t>(num_bytes)),
-        block_(static_cast<std::byte*>(::operator new(
+        block_(static_cast<std::byte*>(::operator new (
             num_bytes_ + 2 * kGuard, std::align_val_t{kGuard}))) {
     std::fill_n(block_.get(), num_bytes_ + 2 * kGuard, kGuardByte);
     Poison();
@@ -42,7 +42,7 @@ class GuardedBuffer {
 
   struct Free {
     void operator()(std::byte* block) const {
-      ::operator delete(block, std::align_val_t{kGuard});
+      ::operator delete (block, std::align_val_t{kGuard});
     }
   };
 

@@ -19,6 +19,7 @@ class Generator {
 
   Graph Make() {
     std::vector<NodeId> forward;
+    forward.reserve(static_cast<size_t>(options_.forward_nodes));
     readable_.push_back(AddSource("input", kPlaceholder));
     std::vector<ValueId> ends = readable_;
     for (int i = 0; i < options_.forward_nodes; ++i) {
@@ -84,7 +85,8 @@ class Generator {
     }
     std::vector<TensorType> outputs = {RandomType()};
     if (Happens(options_.multi_output_probability)) {
-      outputs.resize(2 + Below(2), RandomType());
+      const TensorType other = RandomType();
+      outputs.resize(2 + Below(2), other);
     }
     const NodeId id = AddNode(fmt::format("f{}", i), "PlanLayer",
                               std::move(inputs), std::move(outputs));

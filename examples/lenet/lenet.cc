@@ -1,0 +1,76 @@
+// LeNet trained on Fashion-MNIST in less memory than its training step needs:
+// large-model support sends activations to the host and brings them back.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "spillway/spillway.h"
+
+namespace {
+
+using namespace spillway;  // NOLINT(google-build-using-namespace)
+
+struct LeNet {
+  Graph graph;
+  ValueId images;
+  ValueId labels;
+  ValueId loss;
+};
+
+absl::StatusOr<LeNet> BuildLeNet(int64_t batch_size) {
+  GraphBuilder g(StandardOps(), "lenet");
+  const Tensor images =
+      g.Placeholder("images", DType::kFloat32, {batch_size, 28, 28, 1});
+  const Tensor labels = g.Placeholder("labels", DType::kInt32, {batch_size});
+
+  Tensor x = images;
+  x = Conv2D(g.Scope("conv1"), x, {.filters = 32, .kernel = {5, 5}});
+  x = MaxPoolRelu(g.Scope("pool1"), x, {.window = {2, 2}, .strides = {2, 2}});
+  x = Conv2D(g.Scope("conv2"), x, {.filters = 64, .kernel = {5, 5}});
+  x = MaxPoolRelu(g.Scope("pool2"), x, {.window = {2, 2}, .strides = {2, 2}});
+  x = Flatten(g.Scope("flatten"), x);
+  x = Dense(g.Scope("fc"), x, {.units = 512, .activation = Activation::kRelu});
+  x = Dense(g.Scope("logits"), x, {.units = 10});
+  const Tensor loss = SparseSoftmaxCrossEntropy(g.Scope("loss"), x, labels);
+  Minimize(g.Scope("optimizer"), loss, Momentum{.learning_rate = 0.01});
+
+  ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
+  return LeNet{std::move(graph), images.id(), labels.id(), loss.id()};
+}
+
+absl::Status Train(const std::string& folder) {
+  ASSIGN_OR_RETURN(LeNet net, BuildLeNet(64));
+  RETURN_IF_ERROR(ApplyLms({.mode = LmsMode::kV1}, net.graph).status());
+  ASSIGN_OR_RETURN(std::unique_ptr<Device> device, NewDevice("cpu", {}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   Session::Create({{net.graph, {net.loss}}}, std::move(device),
+                                   {.ops = &StandardOps(),
+                                    .kernels = &StandardKernels(),
+                                    .device_memory = 48_MiB}));
+  std::printf("%s on the device\n",
+              FormatBytes(session->memory().predicted_device_bytes).c_str());
+
+  ASSIGN_OR_RETURN(const auto data, Mnist::Open(folder, Split::kTrain));
+  const Shuffled shuffled(*data, {.seed = 1});
+  const Batched batches(shuffled, {.batch_size = 64});
+  Prefetched reader(batches);
+  for (int step = 1; step <= 200; ++step) {
+    ASSIGN_OR_RETURN(const auto batch, reader.Next());
+    ASSIGN_OR_RETURN(
+        const StepResult result,
+        session->Step({{net.images, batch[0]}, {net.labels, batch[1]}}));
+    if (step % 50 != 0) continue;
+    std::printf("step %3d  loss %.3f\n", step, result.scalar(net.loss));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const absl::Status status =
+      argc == 2 ? Train(argv[1]) : InvalidArgument("usage: lenet DATA_FOLDER");
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return status.ok() ? 0 : 1;
+}

@@ -1,0 +1,28 @@
+#include "executor/arena.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+
+namespace spillway {
+
+absl::StatusOr<Arena> Arena::Create(Device& device, MemorySpace space,
+                                    int64_t bytes) {
+  CHECK(bytes >= 0);
+  Arena arena;
+  if (bytes > 0) {
+    ASSIGN_OR_RETURN(arena.memory_, device.Allocate(space, bytes));
+  }
+  return arena;
+}
+
+void* Arena::Use(int64_t offset, int64_t bytes) {
+  CHECK(offset >= 0 && bytes >= 0 && offset <= num_bytes() - bytes);
+  if (bytes == 0) return nullptr;
+  high_water_bytes_ = std::max(high_water_bytes_, offset + bytes);
+  return memory_->data() + offset;
+}
+
+}  // namespace spillway

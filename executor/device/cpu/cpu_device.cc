@@ -1,0 +1,55 @@
+#include "executor/device/cpu/cpu_device.h"
+
+#include "executor/device/cpu/cpu_memory.h"
+#include "executor/device/cpu/cpu_stream.h"
+#include "executor/device/cpu/link.h"
+
+namespace spillway {
+namespace {
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(const DeviceOptions& options)
+      : threads_(ResolveThreads(options.threads)),
+        memory_(options.capacity_bytes),
+        to_host_(options.link_gigabytes_per_second),
+        to_device_(options.link_gigabytes_per_second) {}
+
+  std::string_view name() const override { return "cpu"; }
+  DeviceKind kind() const override { return DeviceKind::kCpu; }
+
+  absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
+      MemorySpace space, int64_t bytes) override {
+    return memory_.Allocate(space, bytes);
+  }
+  absl::StatusOr<int64_t> FreeBytes() const override {
+    return memory_.FreeDeviceBytes();
+  }
+  int64_t allocations() const override { return memory_.allocations(); }
+
+  absl::StatusOr<std::unique_ptr<Stream>> NewStream(
+      const StreamOptions& options) override {
+    return std::make_unique<CpuStream>(CpuStreamSpec{.name = options.name,
+                                                     .threads = threads_,
+                                                     .to_host = &to_host_,
+                                                     .to_device = &to_device_});
+  }
+  absl::StatusOr<std::unique_ptr<Event>> NewEvent(
+      const EventOptions& options) override {
+    return std::make_unique<CpuEvent>(options.timing);
+  }
+
+ private:
+  const int threads_;
+  CpuMemoryPool memory_;
+  Link to_host_;
+  Link to_device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> NewCpuDevice(const DeviceOptions& options) {
+  return std::make_unique<CpuDevice>(options);
+}
+
+}  // namespace spillway

@@ -1,0 +1,18 @@
+// The cpu backend: streams are worker threads, device memory is RAM behind a
+// wall, so LMS moves real bytes through the same code path as on a GPU.
+#ifndef SPILLWAY_EXECUTOR_DEVICE_CPU_CPU_DEVICE_H_
+#define SPILLWAY_EXECUTOR_DEVICE_CPU_CPU_DEVICE_H_
+
+#include <memory>
+
+#include "executor/device/device.h"
+#include "executor/device/registry.h"
+
+namespace spillway {
+
+// Options were checked (registry.h). Threads: any may call the device.
+std::unique_ptr<Device> NewCpuDevice(const DeviceOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_DEVICE_CPU_CPU_DEVICE_H_

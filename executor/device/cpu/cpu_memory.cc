@@ -1,0 +1,116 @@
+#include "executor/device/cpu/cpu_memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+#include "base/units.h"
+
+namespace spillway {
+namespace {
+
+constexpr int64_t kPageBytes = 4_KiB;
+constexpr int64_t kHugePageBytes = 2_MiB;
+constexpr int64_t kSmallAlignment = 256;
+
+struct FreeDeleter {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+using RawMemory = std::unique_ptr<std::byte, FreeDeleter>;
+
+class CpuMemory final : public DeviceMemory {
+ public:
+  CpuMemory(RawMemory memory, int64_t bytes, MemorySpace space,
+            CpuMemoryPool& pool)
+      : memory_(std::move(memory)), bytes_(bytes), space_(space), pool_(pool) {}
+  ~CpuMemory() override { pool_.Release(space_, bytes_); }
+
+  std::byte* data() const override { return memory_.get(); }
+  int64_t num_bytes() const override { return bytes_; }
+
+ private:
+  RawMemory memory_;
+  int64_t bytes_;
+  MemorySpace space_;
+  CpuMemoryPool& pool_;
+};
+
+absl::StatusOr<int64_t> MachineFreeBytes() {
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);) {
+    if (line.starts_with("MemAvailable:")) {
+      const size_t digits = line.find_first_of("0123456789");
+      if (digits == std::string::npos) break;
+      return std::strtoll(line.c_str() + digits, nullptr, 10) * 1_KiB;
+    }
+  }
+  return Unavailable("/proc/meminfo does not say how much memory is available");
+}
+
+// Null when the system refuses.
+RawMemory AllocateTouched(int64_t bytes) {
+  const bool large = bytes >= kHugePageBytes;
+  const int64_t alignment = large ? kHugePageBytes : kSmallAlignment;
+  const auto size = static_cast<size_t>(AlignUp(bytes, alignment));
+  RawMemory memory(static_cast<std::byte*>(
+      std::aligned_alloc(static_cast<size_t>(alignment), size)));
+  if (memory == nullptr) return memory;
+  // A hint: without huge pages the bytes are the same, only slower.
+  if (large) madvise(memory.get(), size, MADV_HUGEPAGE);
+  for (int64_t at = 0; at < bytes; at += kPageBytes) {
+    *static_cast<volatile std::byte*>(memory.get() + at) = std::byte{0};
+  }
+  return memory;
+}
+
+absl::Status OutOfMemory(MemorySpace space, int64_t asked, int64_t free) {
+  return ResourceExhausted(fmt::format(
+      "{} bytes ({}) of {} memory asked, {} bytes ({}) free", asked,
+      FormatBytes(asked), space == MemorySpace::kDevice ? "device" : "host",
+      free, FormatBytes(free)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DeviceMemory>> CpuMemoryPool::Allocate(
+    MemorySpace space, int64_t bytes) {
+  CHECK(bytes > 0);
+  const std::scoped_lock lock(mutex_);
+  ++allocations_;
+  ASSIGN_OR_RETURN(const int64_t free, FreeBytes(space));
+  if (bytes > free) return OutOfMemory(space, bytes, free);
+  RawMemory memory = AllocateTouched(bytes);
+  if (memory == nullptr) return OutOfMemory(space, bytes, free);
+  if (space == MemorySpace::kDevice) live_device_bytes_ += bytes;
+  return std::make_unique<CpuMemory>(std::move(memory), bytes, space, *this);
+}
+
+absl::StatusOr<int64_t> CpuMemoryPool::FreeDeviceBytes() const {
+  const std::scoped_lock lock(mutex_);
+  return FreeBytes(MemorySpace::kDevice);
+}
+
+int64_t CpuMemoryPool::allocations() const {
+  const std::scoped_lock lock(mutex_);
+  return allocations_;
+}
+
+void CpuMemoryPool::Release(MemorySpace space, int64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (space == MemorySpace::kDevice) live_device_bytes_ -= bytes;
+}
+
+absl::StatusOr<int64_t> CpuMemoryPool::FreeBytes(MemorySpace space) const {
+  ASSIGN_OR_RETURN(const int64_t machine_bytes, MachineFreeBytes());
+  if (space == MemorySpace::kHost || capacity_bytes_ == 0) return machine_bytes;
+  return std::min(machine_bytes, capacity_bytes_ - live_device_bytes_);
+}
+
+}  // namespace spillway

@@ -1,0 +1,41 @@
+// Link: one direction of the connection between "host" and "device" memory of
+// the CPU backends: memcpy, slowed to a stated rate if one is given, so that
+// overlap of copies and compute can be studied without a GPU.
+//
+// A paced copy of n bytes takes at least n / rate from its call. It is moved in
+// chunks and sleeps until each chunk's due time, so the core stays free for
+// kernels. Copies that are issued together take their turns, as on a bus.
+// Threads: any.
+#ifndef SPILLWAY_EXECUTOR_DEVICE_CPU_LINK_H_
+#define SPILLWAY_EXECUTOR_DEVICE_CPU_LINK_H_
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+
+namespace spillway {
+
+class Link {
+ public:
+  // 1e9 bytes a second; 0: full speed.
+  explicit Link(double gigabytes_per_second)
+      : bytes_per_ns_(gigabytes_per_second) {}
+
+  // Returns when the copy is done. Zero bytes is a no-op.
+  void Copy(void* to, const void* from, int64_t bytes);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::chrono::nanoseconds TimeFor(int64_t bytes) const;
+  // Claims the link for `bytes` and returns when their turn begins.
+  Clock::time_point Reserve(int64_t bytes);
+
+  const double bytes_per_ns_;
+  std::mutex mutex_;
+  Clock::time_point free_at_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_DEVICE_CPU_LINK_H_

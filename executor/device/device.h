@@ -1,0 +1,65 @@
+// Device: where bytes and kernels live. Backends: inline (synchronous, the
+// reference), cpu (streams are worker threads), cuda. One conformance suite,
+// tests/executor/device/conformance_test.cc, holds for all of them.
+#ifndef SPILLWAY_EXECUTOR_DEVICE_DEVICE_H_
+#define SPILLWAY_EXECUTOR_DEVICE_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "executor/device/event.h"
+#include "executor/device/stream.h"
+#include "executor/kernel.h"
+
+namespace spillway {
+
+enum class MemorySpace : uint8_t { kDevice, kHost };
+
+// One allocation, freed when destroyed. The device must outlive it. 256-byte
+// aligned; contents undefined (zero pages or old bytes).
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+  virtual std::byte* data() const = 0;
+  virtual int64_t num_bytes() const = 0;
+};
+
+struct StreamOptions {
+  std::string name = {};  // shown in traces and debuggers
+};
+
+struct EventOptions {
+  bool timing = false;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual std::string_view name() const = 0;  // "cpu", "inline", "cuda:0"
+  virtual DeviceKind kind() const = 0;        // which kernels run here
+
+  // Host memory is fit for asynchronous copies (pinned). Errors:
+  // RESOURCE_EXHAUSTED with bytes asked and bytes free.
+  virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
+      MemorySpace space, int64_t bytes) = 0;
+
+  // Bytes a device allocation could get now, read at this moment.
+  virtual absl::StatusOr<int64_t> FreeBytes() const = 0;
+
+  // Allocate calls so far, in both spaces.
+  virtual int64_t allocations() const = 0;
+
+  virtual absl::StatusOr<std::unique_ptr<Stream>> NewStream(
+      const StreamOptions& options) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Event>> NewEvent(
+      const EventOptions& options) = 0;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_DEVICE_DEVICE_H_

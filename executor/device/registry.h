@@ -1,0 +1,35 @@
+// Device name -> device.
+#ifndef SPILLWAY_EXECUTOR_DEVICE_REGISTRY_H_
+#define SPILLWAY_EXECUTOR_DEVICE_REGISTRY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "executor/device/device.h"
+
+namespace spillway {
+
+struct DeviceOptions {
+  // Threads that kernels use. 0: one for each core this process may run on.
+  int threads = 0;
+  // Device memory that may be allocated; 0: what the machine has free.
+  int64_t capacity_bytes = 0;
+  // Slows copies of the cpu and inline devices to this many gigabytes (1e9
+  // bytes) a second in each direction; 0: full speed.
+  double link_gigabytes_per_second = 0;
+};
+
+// `name`: "inline", "cpu", "cuda" or "cuda:N"; "" picks cuda where this build
+// and machine have it, else cpu. Errors: INVALID_ARGUMENT for another name,
+// UNAVAILABLE with the reason for a device this build or machine lacks.
+absl::StatusOr<std::unique_ptr<Device>> NewDevice(std::string_view name,
+                                                  const DeviceOptions& options);
+
+// The number of threads that `threads` (0: automatic) stands for.
+int ResolveThreads(int threads);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_DEVICE_REGISTRY_H_

@@ -1,0 +1,72 @@
+// Executor: runs an ExecutionPlan on a device's streams.
+//
+// One stream a lane. A step of the plan becomes: wait for the events of its
+// waits, run or copy, record its own event if a later step of another lane
+// waits for it. Everything is made in Create; RunStep allocates no tensor.
+// Threads: one caller at a time.
+#ifndef SPILLWAY_EXECUTOR_EXECUTOR_H_
+#define SPILLWAY_EXECUTOR_EXECUTOR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/trace/timeline.h"
+#include "executor/arena.h"
+#include "executor/device/device.h"
+#include "executor/kernel_registry.h"
+#include "executor/plan/plan.h"
+#include "executor/tensor.h"
+#include "graph/graph.h"
+
+namespace spillway {
+
+// Everything is borrowed for the life of the executor. The arenas hold at least
+// the plan's device_bytes and host_bytes.
+struct ExecutorSpec {
+  const Graph* graph = nullptr;
+  const ExecutionPlan* plan = nullptr;
+  const KernelMap* kernels = nullptr;
+  Device* device = nullptr;
+  Arena* device_arena = nullptr;
+  Arena* host_arena = nullptr;
+};
+
+struct RunOptions {
+  // Bytes of each fed Placeholder value, of its exact size; borrowed until
+  // RunStep returns.
+  std::map<ValueId, const void*> feeds = {};
+  uint64_t seed = 0;
+  int64_t step = 0;
+  Timeline* timeline = nullptr;  // filled if not null; costs timing events
+};
+
+struct CopyCounts {
+  int64_t swap_outs = 0;
+  int64_t swap_ins = 0;
+  int64_t out_bytes = 0;
+  int64_t in_bytes = 0;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // The plan must have passed VerifyPlan.
+  static absl::StatusOr<std::unique_ptr<Executor>> Create(
+      const ExecutorSpec& spec);
+
+  // Runs one step and waits for it. Errors: FAILED_PRECONDITION for a missing
+  // feed; what a kernel says, with its node's name before it.
+  virtual absl::Status RunStep(const RunOptions& options) = 0;
+
+  // Copies of the steps run so far, counted as they were issued.
+  virtual const CopyCounts& copies() const = 0;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_EXECUTOR_H_

@@ -1,0 +1,124 @@
+#include "executor/kernel_registry.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+#include "executor/plan/assign_buffers.h"
+#include "graph/well_known_ops.h"
+
+namespace spillway {
+namespace {
+
+std::string_view KindName(DeviceKind kind) {
+  return kind == DeviceKind::kCpu ? "cpu" : "cuda";
+}
+
+// The executor itself does the work of these, or there is none.
+bool NeedsNoKernel(const OpDef* op, const Node& node) {
+  return node.op == kPlaceholder || node.op == kSwapOut || node.op == kSwapIn ||
+         (op != nullptr && op->resident);
+}
+
+std::vector<TensorType> TypesOf(const Graph& graph,
+                                const std::vector<ValueId>& values) {
+  std::vector<TensorType> types;
+  types.reserve(values.size());
+  for (const ValueId value : values) types.push_back(graph.type(value));
+  return types;
+}
+
+absl::Status MissingKernel(const Node& node, const OpDef* op, DeviceKind kind) {
+  if (op == nullptr) {
+    return Unimplemented(
+        fmt::format("op {} is not known to this build: the graph can be "
+                    "edited, planned and simulated, but not run",
+                    node.op));
+  }
+  if (node.placement == Placement::kHost) {
+    return Unimplemented(fmt::format(
+        "op {} is placed on the host, where only copies run; place it on the "
+        "device",
+        node.op));
+  }
+  return Unimplemented(fmt::format("op {} has no kernel for {} devices",
+                                   node.op, KindName(kind)));
+}
+
+// Null for a pure alias without a kernel.
+absl::StatusOr<std::unique_ptr<Kernel>> PrepareKernel(
+    const Graph& graph, const Node& node, const OpDef* op,
+    const KernelRegistry& kernels, const PrepareOptions& options) {
+  const KernelFactory factory = node.placement == Placement::kHost
+                                    ? nullptr
+                                    : kernels.Find(node.op, options.kind);
+  if (factory == nullptr) {
+    if (IsPureAlias(op)) return nullptr;
+    return MissingKernel(node, op, options.kind);
+  }
+  const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
+  const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
+  return factory({.attributes = node.attributes,
+                  .inputs = inputs,
+                  .outputs = outputs,
+                  .threads = options.threads});
+}
+
+}  // namespace
+
+void KernelRegistry::Add(std::string_view op, DeviceKind kind,
+                         KernelFactory factory) {
+  const bool is_new =
+      factories_.emplace(std::pair(std::string(op), kind), factory).second;
+  CHECK(is_new);
+}
+
+KernelFactory KernelRegistry::Find(std::string_view op, DeviceKind kind) const {
+  const auto found = factories_.find(std::pair(std::string(op), kind));
+  return found == factories_.end() ? nullptr : found->second;
+}
+
+absl::StatusOr<KernelMap> PrepareKernels(const Graph& graph,
+                                         const OpRegistry& ops,
+                                         const KernelRegistry& kernels,
+                                         const IdMap<NodeId, bool>& keep,
+                                         const PrepareOptions& options) {
+  KernelMap prepared;
+  prepared.reserve(graph.num_nodes());
+  for (const Node& node : graph.nodes()) {
+    const OpDef* op = ops.Find(node.op);
+    if (!keep[node.id] || NeedsNoKernel(op, node)) {
+      prepared.push_back(nullptr);
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<Kernel>> kernel =
+        PrepareKernel(graph, node, op, kernels, options);
+    if (!kernel.ok()) {
+      const bool missing =
+          kernel.status().code() == absl::StatusCode::kUnimplemented;
+      if (!missing || !options.allow_missing) {
+        return Annotate(kernel.status(), node.name);
+      }
+      kernel = nullptr;
+    }
+    prepared.push_back(*std::move(kernel));
+  }
+  return prepared;
+}
+
+IdMap<NodeId, int64_t> WorkspaceBytes(const Graph& graph,
+                                      const KernelMap& kernels) {
+  IdMap<NodeId, int64_t> bytes(graph.num_nodes());
+  for (const Node& node : graph.nodes()) {
+    if (kernels[node.id] != nullptr) {
+      bytes[node.id] = kernels[node.id]->workspace_bytes();
+    } else if (node.cost.has_value()) {
+      bytes[node.id] = node.cost->workspace_bytes;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace spillway

@@ -1,0 +1,58 @@
+// (op, device kind) -> kernel factory, and the kernels of a whole graph.
+#ifndef SPILLWAY_EXECUTOR_KERNEL_REGISTRY_H_
+#define SPILLWAY_EXECUTOR_KERNEL_REGISTRY_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+#include "executor/kernel.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+
+namespace spillway {
+
+class KernelRegistry {
+ public:
+  // The pair must be new (CHECKed).
+  void Add(std::string_view op, DeviceKind kind, KernelFactory factory);
+  // Null when there is none.
+  KernelFactory Find(std::string_view op, DeviceKind kind) const;
+
+ private:
+  std::map<std::pair<std::string, DeviceKind>, KernelFactory, std::less<>>
+      factories_;
+};
+
+// Kernels by node; null for nodes that need none (resident, feeds, copies,
+// aliases) and for nodes outside `keep`.
+using KernelMap = IdMap<NodeId, std::unique_ptr<Kernel>>;
+
+struct PrepareOptions {
+  DeviceKind kind = DeviceKind::kCpu;
+  int threads = 1;
+  // Leave nodes without a kernel (also where a factory says UNIMPLEMENTED) null
+  // instead of failing: for planning and simulating plan-only graphs.
+  bool allow_missing = false;
+};
+
+// Prepares a kernel for every node of `keep`. Errors: UNIMPLEMENTED naming the
+// first node whose op has no kernel for this kind of device; what a factory
+// says, with the node's name before it.
+absl::StatusOr<KernelMap> PrepareKernels(const Graph& graph,
+                                         const OpRegistry& ops,
+                                         const KernelRegistry& kernels,
+                                         const IdMap<NodeId, bool>& keep,
+                                         const PrepareOptions& options);
+
+// Workspace of each node: its kernel's, else what the graph states, else 0.
+IdMap<NodeId, int64_t> WorkspaceBytes(const Graph& graph,
+                                      const KernelMap& kernels);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_KERNEL_REGISTRY_H_

@@ -1,0 +1,50 @@
+// The planning half of a session: from programs to verified plans that share
+// their variables. Touches no device.
+#ifndef SPILLWAY_EXECUTOR_PLAN_PROGRAMS_H_
+#define SPILLWAY_EXECUTOR_PLAN_PROGRAMS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/kernel_registry.h"
+#include "executor/plan/plan.h"
+#include "executor/session.h"
+
+namespace spillway {
+
+struct PlannedProgram {
+  Graph graph;
+  KernelMap kernels = {};
+  ExecutionPlan plan = {};
+};
+
+// Bytes of the device arena that outlive a step: one entry for each variable
+// that any program uses, and for each constant of each program.
+struct Resident {
+  std::string name;  // of the node
+  bool is_variable = false;
+  TensorType type = {};
+  int64_t offset = 0;
+  size_t program = 0;  // the first that has it, and the node there
+  NodeId node = {};
+};
+
+struct PlannedPrograms {
+  std::vector<PlannedProgram> programs;
+  std::vector<Resident> residents;
+  int64_t device_bytes = 0;  // the largest of the plans
+  int64_t host_bytes = 0;
+};
+
+// Errors: INVALID_ARGUMENT for no programs, for fetches the graph does not have
+// or that live on the host, and for variables of equal name and different type;
+// UNIMPLEMENTED and RESOURCE_EXHAUSTED as PrepareKernels and CompilePlan say.
+absl::StatusOr<PlannedPrograms> PlanPrograms(std::vector<Program> programs,
+                                             DeviceKind kind,
+                                             const SessionOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_PLAN_PROGRAMS_H_

@@ -1,0 +1,210 @@
+#include "executor/resident_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+#include "base/status_macros.h"
+#include "executor/initializer.h"
+#include "graph/well_known_ops.h"
+
+namespace spillway {
+namespace {
+
+// Elements worth a thread of their own.
+constexpr int64_t kGrain = int64_t{1} << 18;
+
+// fn(begin, end) over parts of [0, n), on all cores.
+template <typename Fn>
+void ParallelFill(int64_t n, const Fn& fn) {
+  const int64_t parts = std::clamp<int64_t>(
+      n / kGrain, 1, std::max(1U, std::thread::hardware_concurrency()));
+  std::vector<std::jthread> threads;
+  for (int64_t part = 1; part < parts; ++part) {
+    threads.emplace_back(fn, n * part / parts, n * (part + 1) / parts);
+  }
+  fn(0, n / parts);
+}
+
+// out[i] = value_at(i), in the type's own dtype.
+template <typename T, typename Fn>
+void FillAs(const TensorType& type, void* out, const Fn& value_at) {
+  T* data = static_cast<T*>(out);
+  ParallelFill(type.num_elements(), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      data[i] = static_cast<T>(value_at(static_cast<uint64_t>(i)));
+    }
+  });
+}
+
+template <typename Fn>
+absl::Status Fill(const TensorType& type, void* out, const Fn& value_at) {
+  switch (type.dtype) {
+    case DType::kFloat32:
+      FillAs<float>(type, out, value_at);
+      return absl::OkStatus();
+    case DType::kInt32:
+      FillAs<int32_t>(type, out, value_at);
+      return absl::OkStatus();
+    case DType::kInt64:
+      FillAs<int64_t>(type, out, value_at);
+      return absl::OkStatus();
+    case DType::kUInt8:
+      FillAs<uint8_t>(type, out, value_at);
+      return absl::OkStatus();
+    case DType::kBool:
+      FillAs<bool>(type, out, value_at);
+      return absl::OkStatus();
+    case DType::kBFloat16:
+    case DType::kFloat16:
+      break;
+  }
+  return Unimplemented(
+      fmt::format("no first value of type {}; make it in float32 and Cast it",
+                  type.ToString()));
+}
+
+struct Range {
+  double least = 0;
+  double most = 0;
+};
+
+template <typename T>
+Range RangeOf() {
+  return {.least = static_cast<double>(std::numeric_limits<T>::lowest()),
+          .most = static_cast<double>(std::numeric_limits<T>::max())};
+}
+
+Range RangeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kInt32:
+      return RangeOf<int32_t>();
+    case DType::kInt64:  // that a double holds exactly
+      return {.least = -0x1.0p53, .most = 0x1.0p53};
+    case DType::kUInt8:
+      return RangeOf<uint8_t>();
+    case DType::kBool:
+      return {.least = 0, .most = 1};
+    case DType::kFloat16:
+      return {.least = -65504, .most = 65504};
+    case DType::kFloat32:
+    case DType::kBFloat16:
+      break;
+  }
+  return RangeOf<float>();
+}
+
+absl::Status CheckFits(double value, DType dtype) {
+  const Range range = RangeOf(dtype);
+  const bool is_real = dtype == DType::kFloat32 || dtype == DType::kBFloat16 ||
+                       dtype == DType::kFloat16;
+  if (value >= range.least && value <= range.most &&
+      (is_real || value == std::trunc(value))) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      fmt::format("{} is not a {}", value, DTypeName(dtype)));
+}
+
+// The element that `value` fills with, or every element of `values`.
+absl::StatusOr<std::vector<double>> ReadConstant(const Attributes& attributes,
+                                                 const TensorType& type) {
+  if (attributes.contains("value") == attributes.contains("values")) {
+    return InvalidArgument("needs either attribute 'value' or 'values'");
+  }
+  std::vector<double> values;
+  if (const AttributeValue* value = attributes.Find("value")) {
+    if (const bool* flag = std::get_if<bool>(&value->variant())) {
+      return std::vector{*flag ? 1.0 : 0.0};
+    }
+    ASSIGN_OR_RETURN(const double number, attributes.GetReal("value"));
+    values.push_back(number);
+  } else {
+    ASSIGN_OR_RETURN(values, attributes.GetReals("values"));
+    if (static_cast<int64_t>(values.size()) != type.num_elements()) {
+      return InvalidArgument(
+          fmt::format("attribute 'values' has {} items; {} "
+                      "needs {}",
+                      values.size(), type.ToString(), type.num_elements()));
+    }
+  }
+  for (const double item : values) RETURN_IF_ERROR(CheckFits(item, type.dtype));
+  return values;
+}
+
+absl::Status Draw(const Initializer& initializer, const TensorType& type,
+                  uint64_t key, void* out) {
+  const double center = initializer.center;
+  const double spread = initializer.spread;
+  switch (initializer.kind) {
+    case Initializer::Kind::kConstant:
+      return Fill(type, out, [=](uint64_t) { return center; });
+    case Initializer::Kind::kNormal:
+      return Fill(type, out, [=](uint64_t i) {
+        return center + spread * NormalAt(key, i);
+      });
+    case Initializer::Kind::kTruncatedNormal:
+      return Fill(type, out, [=](uint64_t i) {
+        return center + spread * TruncatedNormalAt(key, i);
+      });
+    case Initializer::Kind::kUniform:
+      return Fill(type, out, [=](uint64_t i) {
+        return center + spread * UniformFloat(Philox4x32(key, i / 4)[i % 4]);
+      });
+  }
+  return Internal("unknown kind of initializer");
+}
+
+}  // namespace
+
+absl::Status CheckInitializer(const Attributes& attributes,
+                              const TensorType& type) {
+  ASSIGN_OR_RETURN(const Initializer initializer,
+                   ReadInitializer(attributes, type));
+  if (initializer.kind != Initializer::Kind::kConstant) return absl::OkStatus();
+  return Annotate(CheckFits(initializer.center, type.dtype),
+                  "attribute 'initializer'");
+}
+
+absl::Status FillInitial(const Attributes& attributes, const TensorType& type,
+                         uint64_t seed, std::string_view name, void* out) {
+  RETURN_IF_ERROR(CheckInitializer(attributes, type));
+  ASSIGN_OR_RETURN(const Initializer initializer,
+                   ReadInitializer(attributes, type));
+  return Draw(initializer, type, MixKeys(seed, HashName(name)), out);
+}
+
+absl::Status CheckConstant(const Attributes& attributes,
+                           const TensorType& type) {
+  return ReadConstant(attributes, type).status();
+}
+
+absl::Status FillConstant(const Attributes& attributes, const TensorType& type,
+                          void* out) {
+  ASSIGN_OR_RETURN(const std::vector<double> values,
+                   ReadConstant(attributes, type));
+  const bool fills = attributes.contains("value");
+  return Fill(type, out, [&](uint64_t i) { return values[fills ? 0 : i]; });
+}
+
+absl::Status FillResident(const Graph& graph, NodeId id, uint64_t seed,
+                          void* out) {
+  const Node& node = graph.node(id);
+  const TensorType& type = graph.type(node.outputs[0]);
+  if (node.op == kVariable) {
+    return Annotate(FillInitial(node.attributes, type, seed, node.name, out),
+                    node.name);
+  }
+  if (node.op == kConst) {
+    return Annotate(FillConstant(node.attributes, type, out), node.name);
+  }
+  return InvalidArgument(
+      fmt::format("{}: op {} has no first value", node.name, node.op));
+}
+
+}  // namespace spillway

@@ -1,0 +1,113 @@
+// Session: a graph, its variables and a device; steps with feeds and fetches.
+//
+// A session holds one or more programs (graphs) over the same variables: a
+// training graph and an evaluation graph of the same network, say. Programs
+// share variables by node name and one arena, whose size is the largest plan.
+// All memory is decided and allocated in Create; a step allocates none.
+// Threads: one caller at a time.
+#ifndef SPILLWAY_EXECUTOR_SESSION_H_
+#define SPILLWAY_EXECUTOR_SESSION_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/trace/timeline.h"
+#include "executor/device/device.h"
+#include "executor/executor.h"
+#include "executor/kernel_registry.h"
+#include "executor/plan/plan.h"
+#include "executor/tensor.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+
+namespace spillway {
+
+// A host tensor that owns its bytes.
+struct HostTensor {
+  TensorType type = {};
+  std::vector<std::byte> bytes = {};
+
+  template <typename T>
+  const T* data() const {
+    return reinterpret_cast<const T*>(bytes.data());
+  }
+};
+
+// One graph to run, edited by LMS or not, and what its steps return.
+struct Program {
+  Graph graph = {};
+  std::vector<ValueId> fetches = {};
+};
+
+struct SessionOptions {
+  // Both tables are borrowed for the life of the session (ops/all_ops.h).
+  const OpRegistry* ops = nullptr;
+  const KernelRegistry* kernels = nullptr;
+  std::optional<int64_t> device_memory =
+      {};  // bytes; none: as little as possible
+  std::optional<int64_t> host_memory = {};  // bytes of the swap pool
+  int threads = 0;                          // 0: all cores
+  uint64_t seed = 0;                        // of initialisers and dropout
+};
+
+using Feeds = std::map<ValueId, TensorView>;
+
+struct StepResult {
+  std::map<ValueId, HostTensor> fetched = {};
+
+  // The first element of a fetched float32 value (CHECKs that it is one).
+  float scalar(ValueId id) const;
+};
+
+struct MemoryUse {
+  int64_t predicted_device_bytes = 0;  // the plans'
+  int64_t measured_device_bytes = 0;  // highest byte handed to a kernel or copy
+  int64_t predicted_host_bytes = 0;
+  int64_t measured_host_bytes = 0;
+  int64_t allocations_in_steps = 0;  // by the device, since Create returned
+};
+
+class Session {
+ public:
+  // Plans, verifies, allocates, and initialises the variables from their
+  // `initializer` attribute (see ops/variable.h). `device` is taken over.
+  // Errors: RESOURCE_EXHAUSTED as CompilePlan says, before anything was
+  // allocated; UNIMPLEMENTED for an op without a kernel.
+  static absl::StatusOr<std::unique_ptr<Session>> Create(
+      std::vector<Program> programs, std::unique_ptr<Device> device,
+      const SessionOptions& options);
+
+  virtual ~Session() = default;
+
+  // Runs one step of programs[program] and returns its fetches. Errors:
+  // INVALID_ARGUMENT naming a feed that is missing, unknown or of another type.
+  virtual absl::StatusOr<StepResult> Step(int program, const Feeds& feeds,
+                                          Timeline* timeline = nullptr) = 0;
+  absl::StatusOr<StepResult> Step(const Feeds& feeds) { return Step(0, feeds); }
+
+  // All variables by node name, in name order.
+  virtual absl::StatusOr<std::map<std::string, HostTensor>> ReadVariables() = 0;
+  // Overwrites the variables named; unknown names and other types are refused
+  // before anything is written.
+  virtual absl::Status WriteVariables(
+      const std::map<std::string, HostTensor>& values) = 0;
+
+  virtual const ExecutionPlan& plan(int program) const = 0;
+  virtual MemoryUse memory() const = 0;
+  virtual const CopyCounts& copies(int program) const = 0;
+};
+
+// FNV-1a over names, types and bytes, as 16 hex digits: equal if and (but for
+// chance) only if the variables are bitwise equal.
+std::string Checksum(const std::map<std::string, HostTensor>& variables);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_SESSION_H_

@@ -1,0 +1,53 @@
+// The networks of the zoo (models/zoo.h), each in the file of its name: from
+// images to logits. `options` have no zeros left.
+#ifndef SPILLWAY_MODELS_NETWORKS_H_
+#define SPILLWAY_MODELS_NETWORKS_H_
+
+#include <cstdint>
+
+#include "graph/builder.h"
+
+namespace spillway {
+
+// What a network is built from. A size of 0 means the model's default.
+struct ModelOptions {
+  int64_t batch_size = 0;
+  int64_t image_size = 0;  // height and width
+  int64_t channels = 0;
+  int64_t num_classes = 0;
+  // False: no dropout, batch norm by its moving statistics.
+  bool is_training = true;
+};
+
+struct Network {
+  Tensor features;  // the last feature map, before it is flattened or averaged
+  Tensor logits;    // [batch, num_classes]
+};
+
+Network LeNet(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network MnistDeep(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network AlexNet(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network OverFeat(GraphBuilder& g, Tensor images, const ModelOptions& options);
+
+Network Vgg11(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network Vgg16(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network Vgg19(GraphBuilder& g, Tensor images, const ModelOptions& options);
+
+Network ResNet50(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet50V15(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options);
+Network ResNet50V2(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet101(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet101V15(GraphBuilder& g, Tensor images,
+                     const ModelOptions& options);
+Network ResNet101V2(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options);
+Network ResNet152(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet152V15(GraphBuilder& g, Tensor images,
+                     const ModelOptions& options);
+Network ResNet152V2(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODELS_NETWORKS_H_

@@ -1,0 +1,40 @@
+// OverFeat, the fast model.
+//
+// Source: Sermanet et al., "OverFeat: integrated recognition, localization and
+// detection using convolutional networks", ICLR 2014, table 1.
+#include "models/layers.h"
+#include "models/networks.h"
+
+namespace spillway {
+
+Network OverFeat(GraphBuilder& g, Tensor images, const ModelOptions& options) {
+  constexpr Activation kRelu = Activation::kRelu;
+  const DropoutOptions dropout = {.is_training = options.is_training};
+
+  Tensor x = images;
+  x = Conv2D(g.Scope("conv1"), x,
+             {.filters = 96,
+              .kernel = {11, 11},
+              .strides = {4, 4},
+              .padding = "VALID"});
+  x = MaxPoolRelu(g.Scope("pool1"), x, {});
+  x = Conv2D(g.Scope("conv2"), x,
+             {.filters = 256, .kernel = {5, 5}, .padding = "VALID"});
+  x = MaxPoolRelu(g.Scope("pool2"), x, {});
+  x = Conv2D(g.Scope("conv3"), x,
+             {.filters = 512, .kernel = {3, 3}, .activation = kRelu});
+  x = Conv2D(g.Scope("conv4"), x,
+             {.filters = 1024, .kernel = {3, 3}, .activation = kRelu});
+  x = Conv2D(g.Scope("conv5"), x, {.filters = 1024, .kernel = {3, 3}});
+  x = MaxPoolRelu(g.Scope("pool5"), x, {});
+  const Tensor features = x;
+  x = Flatten(g.Scope("flatten"), x);
+  x = Dense(g.Scope("fc6"), x, {.units = 3072, .activation = kRelu});
+  x = Dropout(g.Scope("dropout6"), x, dropout);
+  x = Dense(g.Scope("fc7"), x, {.units = 4096, .activation = kRelu});
+  x = Dropout(g.Scope("dropout7"), x, dropout);
+  x = Dense(g.Scope("fc8"), x, {.units = options.num_classes});
+  return {.features = features, .logits = x};
+}
+
+}  // namespace spillway

@@ -1,0 +1,186 @@
+// Residual networks of bottleneck blocks, in three versions:
+//
+//   v1    conv BN ReLU, conv BN ReLU, conv BN, + shortcut, ReLU; a stage's
+//         stride is on its first 1 x 1 convolution
+//   v1.5  the same with the stride on the 3 x 3 convolution
+//   v2    BN ReLU conv, BN ReLU conv, BN ReLU conv, + shortcut; the sum is not
+//         activated, so the network ends with one more BN ReLU
+//
+// Sources: He et al., "Deep residual learning for image recognition", CVPR
+// 2016, table 1 (v1); He et al., "Identity mappings in deep residual networks",
+// ECCV 2016 (v2).
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "models/layers.h"
+#include "models/networks.h"
+
+namespace spillway {
+namespace {
+
+enum class Version : uint8_t { kV1, kV15, kV2 };
+
+struct ResNet {
+  Version version = Version::kV1;
+  std::array<int, 4> blocks = {};  // in each stage
+};
+
+// What all blocks of one network share.
+struct Block {
+  Version version = Version::kV1;
+  bool is_training = true;
+  int64_t middle = 0;  // channels of the first two convolutions
+  int64_t out = 0;     // channels of the last
+  int64_t stride = 1;
+};
+
+Tensor Conv(const NameScope& scope, Tensor x, int64_t filters, int64_t kernel,
+            int64_t stride = 1) {
+  return Conv2D(scope, x,
+                {.filters = filters,
+                 .kernel = {kernel, kernel},
+                 .strides = {stride, stride},
+                 .padding = stride == 1 ? "SAME" : "SAME_RESNET",
+                 .use_bias = false});
+}
+
+BatchNormOptions Norm(bool is_training, Activation activation) {
+  return {.epsilon = 1e-5,
+          .momentum = 0.9,
+          .is_training = is_training,
+          .activation = activation};
+}
+
+Tensor NormRelu(const NameScope& scope, Tensor x, bool is_training) {
+  return BatchNorm(scope, x, Norm(is_training, Activation::kRelu));
+}
+
+// A shortcut that keeps the number of channels: `x`, or with a stride, every
+// stride-th pixel of it.
+Tensor Subsample(const NameScope& scope, Tensor x, int64_t stride) {
+  if (stride == 1) return x;
+  return AvgPool(scope, x, {.window = {1, 1}, .strides = {stride, stride}});
+}
+
+Tensor ShortcutV1(const NameScope& scope, Tensor x, const Block& block) {
+  if (x.shape().dim(-1) == block.out) return Subsample(scope, x, block.stride);
+  const Tensor projection = Conv(scope, x, block.out, 1, block.stride);
+  return BatchNorm(scope, projection,
+                   Norm(block.is_training, Activation::kNone));
+}
+
+Tensor BlockV1(const NameScope& scope, Tensor x, const Block& block) {
+  const bool training = block.is_training;
+  const bool late_stride = block.version == Version::kV15;
+  const int64_t stride1 = late_stride ? 1 : block.stride;
+  const int64_t stride2 = late_stride ? block.stride : 1;
+
+  const Tensor shortcut = ShortcutV1(scope.Scope("shortcut"), x, block);
+  Tensor y = x;
+  y = Conv(scope.Scope("conv1"), y, block.middle, 1, stride1);
+  y = NormRelu(scope.Scope("conv1"), y, training);
+  y = Conv(scope.Scope("conv2"), y, block.middle, 3, stride2);
+  y = NormRelu(scope.Scope("conv2"), y, training);
+  y = Conv(scope.Scope("conv3"), y, block.out, 1);
+  BatchNormOptions sum = Norm(training, Activation::kRelu);
+  sum.side = shortcut;
+  return BatchNorm(scope.Scope("conv3"), y, sum);
+}
+
+Tensor BlockV2(const NameScope& scope, Tensor x, const Block& block) {
+  const bool training = block.is_training;
+  Tensor y = NormRelu(scope.Scope("preact"), x, training);
+  const Tensor shortcut =
+      x.shape().dim(-1) == block.out
+          ? Subsample(scope.Scope("shortcut"), x, block.stride)
+          : Conv(scope.Scope("shortcut"), y, block.out, 1, block.stride);
+  y = Conv(scope.Scope("conv1"), y, block.middle, 1, block.stride);
+  y = NormRelu(scope.Scope("conv1"), y, training);
+  y = Conv(scope.Scope("conv2"), y, block.middle, 3);
+  y = NormRelu(scope.Scope("conv2"), y, training);
+  y = Conv(scope.Scope("conv3"), y, block.out, 1);
+  return Add(scope, y, shortcut);
+}
+
+Network Build(GraphBuilder& g, Tensor images, const ModelOptions& options,
+              const ResNet& net) {
+  const bool training = options.is_training;
+  Tensor x = images;
+  x = Conv(g.Scope("conv1"), x, 64, 7, 2);
+  x = NormRelu(g.Scope("conv1"), x, training);
+  x = MaxPool(g.Scope("pool1"), x, {.window = {3, 3}, .padding = "SAME"});
+  for (int stage = 0; stage < 4; ++stage) {
+    Block block = {.version = net.version,
+                   .is_training = training,
+                   .middle = int64_t{64} << stage,
+                   .out = int64_t{256} << stage,
+                   .stride = stage == 0 ? 1 : 2};
+    for (int i = 0; i < net.blocks[static_cast<size_t>(stage)]; ++i) {
+      if (!g.status().ok()) return {};
+      const NameScope scope = g.Scope(fmt::format("stage{}", stage + 1))
+                                  .Scope(fmt::format("block{}", i + 1));
+      x = net.version == Version::kV2 ? BlockV2(scope, x, block)
+                                      : BlockV1(scope, x, block);
+      block.stride = 1;
+    }
+  }
+  if (net.version == Version::kV2) {
+    x = NormRelu(g.Scope("postact"), x, training);
+  }
+  const Tensor features = x;
+  x = GlobalAveragePool(g.Scope("pool5"), x);
+  x = Dense(g.Scope("logits"), x, {.units = options.num_classes});
+  return {.features = features, .logits = x};
+}
+
+constexpr std::array<int, 4> k50 = {3, 4, 6, 3};
+constexpr std::array<int, 4> k101 = {3, 4, 23, 3};
+constexpr std::array<int, 4> k152 = {3, 8, 36, 3};
+
+}  // namespace
+
+Network ResNet50(GraphBuilder& g, Tensor images, const ModelOptions& options) {
+  return Build(g, images, options, {Version::kV1, k50});
+}
+
+Network ResNet50V15(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options) {
+  return Build(g, images, options, {Version::kV15, k50});
+}
+
+Network ResNet50V2(GraphBuilder& g, Tensor images,
+                   const ModelOptions& options) {
+  return Build(g, images, options, {Version::kV2, k50});
+}
+
+Network ResNet101(GraphBuilder& g, Tensor images, const ModelOptions& options) {
+  return Build(g, images, options, {Version::kV1, k101});
+}
+
+Network ResNet101V15(GraphBuilder& g, Tensor images,
+                     const ModelOptions& options) {
+  return Build(g, images, options, {Version::kV15, k101});
+}
+
+Network ResNet101V2(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options) {
+  return Build(g, images, options, {Version::kV2, k101});
+}
+
+Network ResNet152(GraphBuilder& g, Tensor images, const ModelOptions& options) {
+  return Build(g, images, options, {Version::kV1, k152});
+}
+
+Network ResNet152V15(GraphBuilder& g, Tensor images,
+                     const ModelOptions& options) {
+  return Build(g, images, options, {Version::kV15, k152});
+}
+
+Network ResNet152V2(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options) {
+  return Build(g, images, options, {Version::kV2, k152});
+}
+
+}  // namespace spillway

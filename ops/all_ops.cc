@@ -1,0 +1,137 @@
+#include "ops/all_ops.h"
+
+#include <utility>
+#include <vector>
+
+#include "ops/activation.h"
+#include "ops/adam_update.h"
+#include "ops/add.h"
+#include "ops/add_n.h"
+#include "ops/arg_max.h"
+#include "ops/assign_add.h"
+#include "ops/avg_pool.h"
+#include "ops/batch_norm.h"
+#include "ops/bias_add.h"
+#include "ops/cast.h"
+#include "ops/concat.h"
+#include "ops/constant.h"
+#include "ops/conv2d.h"
+#include "ops/dropout.h"
+#include "ops/gradient_descent_update.h"
+#include "ops/identity.h"
+#include "ops/in_top_k.h"
+#include "ops/lrn.h"
+#include "ops/matmul.h"
+#include "ops/max_pool.h"
+#include "ops/momentum_update.h"
+#include "ops/op.h"
+#include "ops/pad.h"
+#include "ops/placeholder.h"
+#include "ops/reduce.h"
+#include "ops/reshape.h"
+#include "ops/rms_prop_update.h"
+#include "ops/scale_rows.h"
+#include "ops/slice.h"
+#include "ops/softmax.h"
+#include "ops/softmax_cross_entropy.h"
+#include "ops/swap.h"
+#include "ops/transpose.h"
+#include "ops/variable.h"
+
+namespace spillway {
+namespace {
+
+// Sorted by name.
+// clang-format off
+std::vector<Op> AllOps() {
+  return {
+      ops::Add(),
+      ops::AddN(),
+      ops::ApplyAdam(),
+      ops::ApplyGradientDescent(),
+      ops::ApplyMomentum(),
+      ops::ApplyRMSProp(),
+      ops::ArgMax(),
+      ops::AssignAdd(),
+      ops::AvgPool(),
+      ops::AvgPoolGrad(),
+      ops::BiasAdd(),
+      ops::BiasAddGrad(),
+      ops::Cast(),
+      ops::Concat(),
+      ops::Const(),
+      ops::Conv2D(),
+      ops::Conv2DBackpropFilter(),
+      ops::Conv2DBackpropInput(),
+      ops::Dropout(),
+      ops::DropoutGrad(),
+      ops::Elu(),
+      ops::EluGrad(),
+      ops::FusedBatchNorm(),
+      ops::FusedBatchNormGrad(),
+      ops::Identity(),
+      ops::InTopK(),
+      ops::LRN(),
+      ops::LRNGrad(),
+      ops::MatMul(),
+      ops::MaxPool(),
+      ops::MaxPoolGrad(),
+      ops::Mean(),
+      ops::MeanGrad(),
+      ops::Mul(),
+      ops::Pad(),
+      ops::Placeholder(),
+      ops::Relu(),
+      ops::Relu6(),
+      ops::Relu6Grad(),
+      ops::ReluGrad(),
+      ops::Reshape(),
+      ops::ScaleRows(),
+      ops::Sigmoid(),
+      ops::SigmoidGrad(),
+      ops::Slice(),
+      ops::Softmax(),
+      ops::SoftmaxGrad(),
+      ops::SparseSoftmaxCrossEntropyWithLogits(),
+      ops::Sub(),
+      ops::Sum(),
+      ops::SumGrad(),
+      ops::SwapIn(),
+      ops::SwapOut(),
+      ops::Tanh(),
+      ops::TanhGrad(),
+      ops::Transpose(),
+      ops::Variable(),
+  };
+}
+// clang-format on
+
+OpRegistry MakeRegistry() {
+  OpRegistry registry;
+  for (Op& op : AllOps()) registry.Add(std::move(op.def));
+  return registry;
+}
+
+KernelRegistry MakeKernels() {
+  KernelRegistry registry;
+  for (const Op& op : AllOps()) {
+    for (const auto& [kind, factory] : op.kernels) {
+      registry.Add(op.def.name, kind, factory);
+    }
+  }
+  return registry;
+}
+
+}  // namespace
+
+const OpRegistry& StandardOps() {
+  static const OpRegistry kRegistry = MakeRegistry();
+  return kRegistry;
+}
+
+const KernelRegistry& StandardKernels() {
+  static const KernelRegistry kRegistry = MakeKernels();
+  return kRegistry;
+}
+
+}  // namespace spillway

@@ -1,0 +1,43 @@
+#include <cstdint>
+
+#include "ops/arg_max.h"
+#include "ops/common/expect.h"
+#include "ops/cpu/elementwise.h"
+
+namespace spillway::ops {
+namespace {
+
+// Of n elements that lie `stride` apart.
+int32_t PlaceOfLargest(const float* x, int64_t n, int64_t stride) {
+  int64_t place = 0;
+  for (int64_t i = 1; i < n; ++i) {
+    if (x[i * stride] > x[place * stride]) place = i;
+  }
+  return static_cast<int32_t>(place);
+}
+
+}  // namespace
+
+NewKernel ArgMaxCpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+  const Shape& shape = node.inputs[0].shape;
+  ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
+  ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, shape.rank()));
+  int64_t inner = 1;
+  for (int i = resolved + 1; i < shape.rank(); ++i) inner *= shape.dim(i);
+  const int64_t n = shape.dim(resolved);
+  const int64_t places = node.outputs[0].num_elements();
+  return MakeKernel([=, threads = node.threads](const KernelContext& context) {
+    const float* x = context.input<float>(0);
+    int32_t* y = context.output<int32_t>(0);
+    ParallelFor(threads, places, kElementwiseGrain / n + 1,
+                [=](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    const int64_t first = i / inner * n * inner + i % inner;
+                    y[i] = PlaceOfLargest(x + first, n, inner);
+                  }
+                });
+  });
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,190 @@
+// Training takes two looks at x: one for the moments, one to normalise.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/status_macros.h"
+#include "ops/batch_norm.h"
+#include "ops/cpu/channel_rows.h"
+#include "ops/cpu/expect_float32.h"
+#include "ops/cpu/function_kernel.h"
+#include "ops/cpu/parallel.h"
+
+namespace spillway::ops {
+namespace {
+
+// Channels whose moments are joined by one thread at least.
+constexpr int64_t kChannelGrain = 64;
+
+// What a run works on. The workspace is `factor` [C], then for each chunk its
+// mean [C] and its sum of squared deviations from that mean [C].
+struct Run {
+  ChannelRows size;
+  BatchNormAttributes norm;
+  int threads = 1;
+  const float* x = nullptr;
+  const float* scale = nullptr;
+  const float* offset = nullptr;
+  float* moving_mean = nullptr;
+  float* moving_variance = nullptr;
+  const float* side = nullptr;  // may be null
+  float* y = nullptr;
+  float* mean = nullptr;
+  float* inv_std = nullptr;
+  float* factor = nullptr;  // scale * inv_std
+
+  float* chunk_mean(int64_t chunk) const {
+    return factor + (1 + 2 * chunk) * size.channels;
+  }
+  float* chunk_deviation(int64_t chunk) const {
+    return chunk_mean(chunk) + size.channels;
+  }
+};
+
+int64_t WorkspaceBytes(const ChannelRows& size) {
+  return (1 + 2 * size.num_chunks()) * size.channels *
+         static_cast<int64_t>(sizeof(float));
+}
+
+void ChunkMoments(const Run& run, int64_t chunk) {
+  const int64_t channels = run.size.channels;
+  const Interval rows = run.size.chunk(chunk);
+  float* mean = run.chunk_mean(chunk);
+  float* deviation = run.chunk_deviation(chunk);
+  std::fill_n(mean, 2 * channels, 0.0F);
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    const float* x = run.x + row * channels;
+#pragma omp simd
+    for (int64_t c = 0; c < channels; ++c) mean[c] += x[c];
+  }
+  const float share = 1 / static_cast<float>(rows.length());
+  for (int64_t c = 0; c < channels; ++c) mean[c] *= share;
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    const float* x = run.x + row * channels;
+#pragma omp simd
+    for (int64_t c = 0; c < channels; ++c) {
+      const float distance = x[c] - mean[c];
+      deviation[c] += distance * distance;
+    }
+  }
+}
+
+struct Moments {
+  double mean = 0;
+  double deviation = 0;  // sum of squared distances from the mean
+};
+
+// Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
+// computing sample variances", 1979.
+Moments JoinChunks(const Run& run, int64_t c) {
+  Moments all;
+  for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
+    all.mean +=
+        static_cast<double>(run.size.chunk(i).length()) * run.chunk_mean(i)[c];
+  }
+  all.mean /= static_cast<double>(run.size.rows);
+  for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
+    const double distance = run.chunk_mean(i)[c] - all.mean;
+    all.deviation +=
+        run.chunk_deviation(i)[c] +
+        static_cast<double>(run.size.chunk(i).length()) * distance * distance;
+  }
+  return all;
+}
+
+void SetStatistics(const Run& run, int64_t c, double mean, double variance) {
+  run.mean[c] = static_cast<float>(mean);
+  run.inv_std[c] =
+      static_cast<float>(1 / std::sqrt(variance + run.norm.epsilon));
+  run.factor[c] = run.scale[c] * run.inv_std[c];
+}
+
+void UseBatchStatistics(const Run& run) {
+  ParallelFor(run.threads, run.size.num_chunks(), run.size.grain(),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) ChunkMoments(run, i);
+              });
+  const auto n = static_cast<double>(run.size.rows);
+  const auto update = [&](float& moving, double batch) {
+    moving = static_cast<float>(run.norm.momentum * moving +
+                                (1 - run.norm.momentum) * batch);
+  };
+  ParallelFor(run.threads, run.size.channels, kChannelGrain,
+              [&](int64_t begin, int64_t end) {
+                for (int64_t c = begin; c < end; ++c) {
+                  const Moments all = JoinChunks(run, c);
+                  SetStatistics(run, c, all.mean, all.deviation / n);
+                  update(run.moving_mean[c], all.mean);
+                  update(run.moving_variance[c],
+                         all.deviation / std::max(n - 1, 1.0));
+                }
+              });
+}
+
+void UseMovingStatistics(const Run& run) {
+  for (int64_t c = 0; c < run.size.channels; ++c) {
+    SetStatistics(run, c, run.moving_mean[c], run.moving_variance[c]);
+  }
+}
+
+// Without relu the lower bound is minus infinity. A NaN passes.
+void NormalizeRow(const Run& run, int64_t row) {
+  const float least =
+      run.norm.has_relu ? 0 : -std::numeric_limits<float>::infinity();
+  const int64_t at = row * run.size.channels;
+  const float* x = run.x + at;
+  float* y = run.y + at;
+  if (run.side != nullptr) {
+    const float* side = run.side + at;
+#pragma omp simd
+    for (int64_t c = 0; c < run.size.channels; ++c) {
+      const float sum =
+          (x[c] - run.mean[c]) * run.factor[c] + run.offset[c] + side[c];
+      y[c] = sum < least ? least : sum;
+    }
+  } else {
+#pragma omp simd
+    for (int64_t c = 0; c < run.size.channels; ++c) {
+      const float sum = (x[c] - run.mean[c]) * run.factor[c] + run.offset[c];
+      y[c] = sum < least ? least : sum;
+    }
+  }
+}
+
+}  // namespace
+
+NewKernel FusedBatchNormCpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+  ASSIGN_OR_RETURN(const BatchNormAttributes norm,
+                   ReadBatchNorm(node.attributes));
+  const ChannelRows size(node.inputs[0].shape);
+  const bool has_side = node.inputs.size() == 6;
+  const auto compute = [=,
+                        threads = node.threads](const KernelContext& context) {
+    const Run run = {.size = size,
+                     .norm = norm,
+                     .threads = threads,
+                     .x = context.input<float>(0),
+                     .scale = context.input<float>(1),
+                     .offset = context.input<float>(2),
+                     .moving_mean = context.mutable_input<float>(3),
+                     .moving_variance = context.mutable_input<float>(4),
+                     .side = has_side ? context.input<float>(5) : nullptr,
+                     .y = context.output<float>(0),
+                     .mean = context.output<float>(1),
+                     .inv_std = context.output<float>(2),
+                     .factor = static_cast<float*>(context.workspace)};
+    norm.is_training ? UseBatchStatistics(run) : UseMovingStatistics(run);
+    ParallelFor(threads, size.num_chunks(), size.grain(),
+                [&](int64_t begin, int64_t end) {
+                  const int64_t last = size.chunk(end - 1).end;
+                  for (int64_t row = size.chunk(begin).begin; row < last;
+                       ++row) {
+                    NormalizeRow(run, row);
+                  }
+                });
+  };
+  return MakeKernel(compute, WorkspaceBytes(size));
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,199 @@
+// With g = dy where the activation passes it, d = x - mean, and sums over the
+// batch:
+//   doffset = sum g    dscale = inv_std * sum(g d)    factor = scale * inv_std
+//   dx = factor * g                                    with moving statistics
+//   dx = factor * (g - doffset / n - d * inv_std * dscale / n)     in training
+// Two looks at dy and x: one for the sums, one for dx.
+#include <algorithm>
+
+#include "base/status_macros.h"
+#include "ops/batch_norm.h"
+#include "ops/cpu/channel_rows.h"
+#include "ops/cpu/expect_float32.h"
+#include "ops/cpu/function_kernel.h"
+#include "ops/cpu/parallel.h"
+
+namespace spillway::ops {
+namespace {
+
+// Channels whose sums are joined by one thread at least.
+constexpr int64_t kChannelGrain = 64;
+
+// Where the activation lets gradients pass: everywhere, where the normalised x
+// is positive, or where y is.
+enum class Mask : uint8_t { kNone, kFromX, kFromY };
+
+// What a run works on. The workspace is factor, slope and shift [C], then for
+// each chunk sum g [C] and sum(g d) [C].
+struct Run {
+  ChannelRows size;
+  Mask mask = Mask::kNone;
+  bool is_training = true;
+  int threads = 1;
+  const float* dy = nullptr;
+  const float* x = nullptr;
+  const float* scale = nullptr;
+  const float* offset = nullptr;
+  const float* mean = nullptr;
+  const float* inv_std = nullptr;
+  const float* y = nullptr;  // kFromY
+  float* dx = nullptr;
+  float* dscale = nullptr;
+  float* doffset = nullptr;
+  float* dside = nullptr;   // kFromY: g
+  float* factor = nullptr;  // dx = factor * g - slope * d - shift
+
+  float* slope() const { return factor + size.channels; }
+  float* shift() const { return factor + 2 * size.channels; }
+  float* chunk_sums(int64_t chunk) const {
+    return factor + (3 + 2 * chunk) * size.channels;
+  }
+};
+
+int64_t WorkspaceBytes(const ChannelRows& size) {
+  return (3 + 2 * size.num_chunks()) * size.channels *
+         static_cast<int64_t>(sizeof(float));
+}
+
+// Where x passes is decided by the very expression that made y.
+template <Mask kMask>
+void AddRowToSums(const Run& run, int64_t row, float* sum_g, float* sum_gd) {
+  const int64_t at = row * run.size.channels;
+  const float* dy = run.dy + at;
+  const float* x = run.x + at;
+#pragma omp simd
+  for (int64_t c = 0; c < run.size.channels; ++c) {
+    const float d = x[c] - run.mean[c];
+    float g = dy[c];
+    if constexpr (kMask == Mask::kFromX) {
+      g = d * run.factor[c] + run.offset[c] > 0 ? g : 0;
+    }
+    if constexpr (kMask == Mask::kFromY) {
+      g = run.y[at + c] > 0 ? g : 0;
+      run.dside[at + c] = g;
+    }
+    sum_g[c] += g;
+    sum_gd[c] += g * d;
+  }
+}
+
+template <Mask kMask>
+void SumChunk(const Run& run, int64_t chunk) {
+  float* sums = run.chunk_sums(chunk);
+  std::fill_n(sums, 2 * run.size.channels, 0.0F);
+  const Interval rows = run.size.chunk(chunk);
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    AddRowToSums<kMask>(run, row, sums, sums + run.size.channels);
+  }
+}
+
+void SumChunks(const Run& run) {
+  ParallelFor(run.threads, run.size.num_chunks(), run.size.grain(),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  switch (run.mask) {
+                    case Mask::kNone:
+                      SumChunk<Mask::kNone>(run, i);
+                      break;
+                    case Mask::kFromX:
+                      SumChunk<Mask::kFromX>(run, i);
+                      break;
+                    case Mask::kFromY:
+                      SumChunk<Mask::kFromY>(run, i);
+                      break;
+                  }
+                }
+              });
+}
+
+void JoinChunks(const Run& run, int64_t c) {
+  double sum_g = 0;
+  double sum_gd = 0;
+  for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
+    sum_g += run.chunk_sums(i)[c];
+    sum_gd += run.chunk_sums(i)[run.size.channels + c];
+  }
+  const double inv_std = run.inv_std[c];
+  const auto n = static_cast<double>(run.size.rows);
+  const double share = run.is_training ? run.factor[c] / n : 0;
+  run.doffset[c] = static_cast<float>(sum_g);
+  run.dscale[c] = static_cast<float>(inv_std * sum_gd);
+  run.shift()[c] = static_cast<float>(share * sum_g);
+  run.slope()[c] = static_cast<float>(share * inv_std * inv_std * sum_gd);
+}
+
+// With kFromY, g is dside.
+template <bool kMaskFromX>
+void GradientRow(const Run& run, int64_t row) {
+  const int64_t at = row * run.size.channels;
+  const float* dy = (run.mask == Mask::kFromY ? run.dside : run.dy) + at;
+  const float* x = run.x + at;
+  const float* slope = run.slope();
+  const float* shift = run.shift();
+  float* dx = run.dx + at;
+#pragma omp simd
+  for (int64_t c = 0; c < run.size.channels; ++c) {
+    const float d = x[c] - run.mean[c];
+    float g = dy[c];
+    if constexpr (kMaskFromX) {
+      g = d * run.factor[c] + run.offset[c] > 0 ? g : 0;
+    }
+    dx[c] = run.factor[c] * g - slope[c] * d - shift[c];
+  }
+}
+
+void ComputeGradient(const Run& run) {
+  const ChannelRows& size = run.size;
+  for (int64_t c = 0; c < size.channels; ++c) {
+    run.factor[c] = run.scale[c] * run.inv_std[c];
+  }
+  SumChunks(run);
+  ParallelFor(run.threads, size.channels, kChannelGrain,
+              [&](int64_t begin, int64_t end) {
+                for (int64_t c = begin; c < end; ++c) JoinChunks(run, c);
+              });
+  const auto gradient_row =
+      run.mask == Mask::kFromX ? GradientRow<true> : GradientRow<false>;
+  ParallelFor(run.threads, size.num_chunks(), size.grain(),
+              [&](int64_t begin, int64_t end) {
+                const int64_t last = size.chunk(end - 1).end;
+                for (int64_t row = size.chunk(begin).begin; row < last; ++row) {
+                  gradient_row(run, row);
+                }
+              });
+}
+
+}  // namespace
+
+NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+  ASSIGN_OR_RETURN(const BatchNormAttributes norm,
+                   ReadBatchNorm(node.attributes));
+  const ChannelRows size(node.inputs[1].shape);
+  const bool has_y = node.inputs.size() == 7;
+  const Mask mask = has_y           ? Mask::kFromY
+                    : norm.has_relu ? Mask::kFromX
+                                    : Mask::kNone;
+  const auto compute = [=,
+                        threads = node.threads](const KernelContext& context) {
+    ComputeGradient({.size = size,
+                     .mask = mask,
+                     .is_training = norm.is_training,
+                     .threads = threads,
+                     .dy = context.input<float>(0),
+                     .x = context.input<float>(1),
+                     .scale = context.input<float>(2),
+                     .offset = context.input<float>(3),
+                     .mean = context.input<float>(4),
+                     .inv_std = context.input<float>(5),
+                     .y = has_y ? context.input<float>(6) : nullptr,
+                     .dx = context.output<float>(0),
+                     .dscale = context.output<float>(1),
+                     .doffset = context.output<float>(2),
+                     .dside = has_y ? context.output<float>(3) : nullptr,
+                     .factor = static_cast<float*>(context.workspace)});
+  };
+  return MakeKernel(compute, WorkspaceBytes(size));
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,51 @@
+// Checks that shape rules share. Each is INVALID_ARGUMENT with what was
+// expected and what came; `name` is the input's name in the op's schema.
+#ifndef SPILLWAY_OPS_COMMON_EXPECT_H_
+#define SPILLWAY_OPS_COMMON_EXPECT_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/op_def.h"
+
+namespace spillway {
+
+constexpr bool IsFloating(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kBFloat16 ||
+         dtype == DType::kFloat16;
+}
+
+// "x must be float32, bfloat16 or float16; it is int32[3]"
+absl::Status ExpectFloating(std::string_view name, const TensorType& type);
+
+absl::Status ExpectDType(std::string_view name, const TensorType& type,
+                         DType dtype);
+
+absl::Status ExpectRank(std::string_view name, const TensorType& type,
+                        int rank);
+absl::Status ExpectRankAtLeast(std::string_view name, const TensorType& type,
+                               int rank);
+
+// "gradient must be float32[2, 3], as variable; it is float32[3]"
+absl::Status ExpectType(std::string_view name, const TensorType& type,
+                        const TensorType& expected, std::string_view as);
+
+// A per-channel vector [C] for a tensor `of` whose last dimension is C, of the
+// same dtype.
+absl::Status ExpectChannelVector(std::string_view name, const TensorType& type,
+                                 const TensorType& of);
+
+// A real attribute that is low <= it < high.
+absl::StatusOr<double> GetRealIn(const Attributes& attributes,
+                                 std::string_view name, double fallback,
+                                 double low, double high);
+
+// Dimension `axis` (negative ones count from the end) of a tensor of this rank,
+// as 0, ..., rank - 1.
+absl::StatusOr<int> ResolveAxis(int64_t axis, int rank);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_COMMON_EXPECT_H_

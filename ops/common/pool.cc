@@ -1,0 +1,52 @@
+#include "ops/common/pool.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/status_macros.h"
+#include "ops/common/cost.h"
+#include "ops/common/expect.h"
+
+namespace spillway {
+
+absl::StatusOr<Window> ReadPoolWindow(const Attributes& attributes,
+                                      const Shape& x) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> ksize,
+                   attributes.GetInts("ksize"));
+  ASSIGN_OR_RETURN(
+      Window window,
+      ReadWindow(attributes, std::vector{x.dim(1), x.dim(2)}, ksize));
+  for (const WindowDim& dim : window) {
+    if (std::max(dim.pad_before, dim.pad_after) < dim.size) continue;
+    return InvalidArgument(fmt::format(
+        "a pool's window of {} elements must exceed its padding; it is [{}, "
+        "{}]",
+        dim.size, dim.pad_before, dim.pad_after));
+  }
+  return window;
+}
+
+absl::StatusOr<TensorType> PoolOutput(const Attributes& attributes,
+                                      const TensorType& x) {
+  RETURN_IF_ERROR(ExpectFloating("x", x));
+  RETURN_IF_ERROR(ExpectRank("x", x, 4));
+  ASSIGN_OR_RETURN(const Window window, ReadPoolWindow(attributes, x.shape));
+  return TensorType{.dtype = x.dtype,
+                    .shape = {x.shape.dim(0), window[0].output,
+                              window[1].output, x.shape.dim(3)}};
+}
+
+OpCost PoolCost(const OpContext& node, const Shape& y) {
+  const auto ksize = node.attributes.GetInts("ksize");
+  int64_t taps = 1;
+  if (ksize.ok()) {
+    for (const int64_t size : *ksize) taps *= size;
+  }
+  return {.flops = static_cast<double>(y.num_elements() * taps),
+          .bytes = TouchedBytes(node)};
+}
+
+}  // namespace spillway

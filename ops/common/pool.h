@@ -1,0 +1,31 @@
+// What the pools share: the window from the attributes, output type and cost.
+#ifndef SPILLWAY_OPS_COMMON_POOL_H_
+#define SPILLWAY_OPS_COMMON_POOL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/op_def.h"
+#include "ops/common/window.h"
+
+namespace spillway {
+
+inline const std::vector<std::string> kPoolAttributes = {
+    "ksize", "strides", "padding", "explicit_paddings"};
+
+// The window over x [N, H, W, C]: rows, columns. Every window holds an element
+// that is not padding. Errors: INVALID_ARGUMENT.
+absl::StatusOr<Window> ReadPoolWindow(const Attributes& attributes,
+                                      const Shape& x);
+
+// The type of a pool of x. Errors: INVALID_ARGUMENT.
+absl::StatusOr<TensorType> PoolOutput(const Attributes& attributes,
+                                      const TensorType& x);
+
+// One flop for each element of each window of y.
+OpCost PoolCost(const OpContext& node, const Shape& y);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_COMMON_POOL_H_

@@ -1,0 +1,15 @@
+#include "ops/common/stated_type.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+
+namespace spillway {
+
+absl::StatusOr<TensorType> StatedType(const Attributes& attributes) {
+  ASSIGN_OR_RETURN(const DType dtype, attributes.GetDType("dtype"));
+  ASSIGN_OR_RETURN(Shape shape, attributes.GetShape("shape"));
+  return TensorType{.dtype = dtype, .shape = std::move(shape)};
+}
+
+}  // namespace spillway

@@ -1,0 +1,66 @@
+// Windows that slide over the spatial dimensions: the arithmetic that
+// convolutions and pools share.
+//
+// Along one dimension, with extent = (size - 1) * dilation + 1:
+//   VALID     output = (input - extent) / stride + 1, nothing padded
+//   SAME      output = input / stride rounded up; the least padding that makes
+//             it so, half before and half after, the odd element after
+//   EXPLICIT  output = (before + input + after - extent) / stride + 1
+// Source: TensorFlow's tf.nn.convolution, "padding".
+#ifndef SPILLWAY_OPS_COMMON_WINDOW_H_
+#define SPILLWAY_OPS_COMMON_WINDOW_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/interval.h"
+#include "graph/attributes.h"
+
+namespace spillway {
+
+// One spatial dimension: its elements, and the window over them.
+struct WindowDim {
+  int64_t input = 1;
+  int64_t output = 1;
+  int64_t size = 1;  // elements of the window
+  int64_t stride = 1;
+  int64_t dilation = 1;  // distance between elements of the window
+  int64_t pad_before = 0;
+  int64_t pad_after = 0;
+
+  int64_t extent() const { return (size - 1) * dilation + 1; }
+  // Where window `o` begins; negative inside the padding.
+  int64_t begin(int64_t o) const { return o * stride - pad_before; }
+  // Elements of the input, without padding, under the undilated window `o`.
+  Interval covered(int64_t o) const {
+    return {std::max<int64_t>(begin(o), 0), std::min(begin(o) + size, input)};
+  }
+  // Undilated windows that cover element `i` of the input.
+  Interval covering(int64_t i) const {
+    const int64_t first = i + pad_before - size + 1;
+    return {first > 0 ? (first + stride - 1) / stride : 0,
+            std::min((i + pad_before) / stride + 1, output)};
+  }
+};
+
+// Outermost spatial dimension first.
+using Window = std::vector<WindowDim>;
+
+// The attributes that ReadWindow reads, for OpDef::attributes.
+inline const std::vector<std::string> kWindowAttributes = {
+    "strides", "padding", "explicit_paddings", "dilations"};
+
+// Reads `strides` and `dilations` (ones if absent), `padding` and, with
+// EXPLICIT, `explicit_paddings` [[before, after], ...]. Errors:
+// INVALID_ARGUMENT for numbers out of range and a window that does not fit.
+absl::StatusOr<Window> ReadWindow(const Attributes& attributes,
+                                  std::span<const int64_t> inputs,
+                                  std::span<const int64_t> sizes);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_COMMON_WINDOW_H_

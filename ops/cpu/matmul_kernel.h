@@ -1,0 +1,34 @@
+// Matrix products of row-major matrices, for MatMul and for what is one.
+//
+// oneDNN's matmul reads both matrices as they lie; its workspace is a few
+// blocks of them. (Its sgemm and inner product, no faster, allocate by
+// themselves in every run.)
+#ifndef SPILLWAY_OPS_CPU_MATMUL_KERNEL_H_
+#define SPILLWAY_OPS_CPU_MATMUL_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "executor/kernel.h"
+
+namespace spillway {
+
+// Output 0, [m, n], is a times b, where a is [m, k], or [k, m] if transposed,
+// and b is [k, n], or [n, k] if transposed.
+struct MatMulSpec {
+  int64_t m = 0;
+  int64_t k = 0;
+  int64_t n = 0;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  int a = 0;  // input that holds it
+  int b = 1;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulKernel(const MatMulSpec& spec,
+                                                         int threads);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_CPU_MATMUL_KERNEL_H_

@@ -1,0 +1,92 @@
+// The one door to oneDNN: kernels made of its primitives, and its exceptions
+// turned into a Status.
+//
+// A program is a list of primitives and, for each of their memory arguments,
+// where its bytes lie in a run: in an input, an output or the workspace. All
+// scratch memory is workspace, shared by the primitives, since these run one
+// after the other. Nothing that a node needs is therefore hidden from the plan.
+//
+// Threads: oneDNN splits work when a primitive is made, so the number of
+// threads is set around making and running.
+#ifndef SPILLWAY_OPS_CPU_ONEDNN_H_
+#define SPILLWAY_OPS_CPU_ONEDNN_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "executor/kernel.h"
+#include "oneapi/dnnl/dnnl.hpp"
+
+namespace spillway {
+
+// Where the bytes of a memory argument begin.
+struct Place {
+  enum class Kind : uint8_t { kInput, kOutput, kWorkspace, kScratchpad };
+
+  Kind kind = Kind::kInput;
+  int index = 0;             // of the input or output
+  int64_t offset_bytes = 0;  // into the reserved workspace
+};
+
+inline Place Input(int index) { return {.index = index}; }
+inline Place Output(int index) {
+  return {.kind = Place::Kind::kOutput, .index = index};
+}
+
+// One memory argument of a primitive: DNNL_ARG_SRC and so on.
+struct OneDnnArgument {
+  int id = 0;
+  dnnl::memory::desc desc = {};
+  Place place = {};
+};
+
+struct OneDnnStep {
+  dnnl::primitive primitive = {};
+  std::vector<OneDnnArgument> arguments = {};
+};
+
+class OneDnnProgram {
+ public:
+  const dnnl::engine& engine() const { return engine_; }
+
+  // Asks for scratch memory to be workspace; every primitive is made with it.
+  static dnnl::primitive_attr UserScratchpad();
+
+  // Workspace of its own for `desc`.
+  Place Reserve(const dnnl::memory::desc& desc);
+
+  // Appends a primitive, whose scratchpad is as `scratchpad` says.
+  void Add(OneDnnStep step, const dnnl::memory::desc& scratchpad);
+
+  // Appends a copy that changes the layout.
+  void AddReorder(const dnnl::memory::desc& from, Place from_place,
+                  const dnnl::memory::desc& to, Place to_place);
+
+  const std::vector<OneDnnStep>& steps() const { return steps_; }
+  // The workspace: what was reserved, then the largest scratchpad.
+  int64_t reserved_bytes() const { return reserved_bytes_; }
+  int64_t scratchpad_bytes() const { return scratchpad_bytes_; }
+
+ private:
+  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  std::vector<OneDnnStep> steps_;
+  int64_t reserved_bytes_ = 0;
+  int64_t scratchpad_bytes_ = 0;
+};
+
+// The kernel of the program that `write` writes; `write` may let oneDNN throw.
+// Errors: UNIMPLEMENTED when oneDNN has no such primitive, INTERNAL when it
+// fails otherwise, each with its words.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeOneDnnKernel(
+    int threads, absl::FunctionRef<void(OneDnnProgram&)> write);
+
+// A float32 tensor whose dimensions lie `strides` elements apart.
+dnnl::memory::desc Strided(const dnnl::memory::dims& dims,
+                           const dnnl::memory::dims& strides);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_CPU_ONEDNN_H_

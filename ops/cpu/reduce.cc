@@ -1,0 +1,134 @@
+#include "ops/cpu/reduce.h"
+
+#include <algorithm>
+
+#include "ops/cpu/parallel.h"
+
+namespace spillway {
+namespace {
+
+constexpr int64_t kColumns = 2048;        // of one task: its sums stay in cache
+constexpr int64_t kTasks = 64;            // enough for any machine's threads
+constexpr int64_t kTaskElements = 16384;  // least work worth a task
+constexpr int64_t kRowsInBlock = 64;      // additions to one accumulator
+constexpr int kLanes = 16;                // accumulators of a contiguous sum
+
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// How a reduction is cut into tasks; a function of its sizes only.
+struct Cut {
+  int64_t column_blocks = 1;
+  int64_t chunks = 1;
+  int64_t chunk_rows = 1;
+};
+
+Cut CutOf(const Reduction& r) {
+  Cut cut;
+  cut.column_blocks = CeilDiv(r.inner, kColumns);
+  const int64_t wanted = kTasks / (r.outer * cut.column_blocks);
+  const int64_t worthwhile = r.reduced * r.inner / kTaskElements;
+  cut.chunk_rows =
+      CeilDiv(r.reduced, std::max<int64_t>(1, std::min(wanted, worthwhile)));
+  cut.chunks = CeilDiv(r.reduced, cut.chunk_rows);
+  return cut;
+}
+
+// sum = scale * x[0] + ... + x[n - 1].
+void SumContiguous(const float* x, int64_t n, float scale, float* sum) {
+  double total = 0;
+  for (int64_t begin = 0; begin < n; begin += kLanes * kRowsInBlock) {
+    const int64_t end = std::min(begin + kLanes * kRowsInBlock, n);
+    const int64_t whole = begin + (end - begin) / kLanes * kLanes;
+    float lanes[kLanes] = {};
+    for (int64_t i = begin; i < whole; i += kLanes) {
+      for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += x[i + lane];
+    }
+    for (const float lane : lanes) total += lane;
+    for (int64_t i = whole; i < end; ++i) total += x[i];
+  }
+  *sum = static_cast<float>(scale * total);
+}
+
+struct Rows {
+  const float* x = nullptr;
+  int64_t rows = 0;
+  int64_t stride = 0;   // elements from row to row
+  int64_t columns = 0;  // at most kColumns
+};
+
+// sum[c] = scale * sum over rows of x[row, c].
+void SumRows(const Rows& in, float scale, float* sum) {
+  float total[kColumns];
+  float block[kColumns];
+  std::fill_n(total, in.columns, 0.0F);
+  for (int64_t begin = 0; begin < in.rows; begin += kRowsInBlock) {
+    const int64_t end = std::min(begin + kRowsInBlock, in.rows);
+    std::fill_n(block, in.columns, 0.0F);
+    for (int64_t row = begin; row < end; ++row) {
+      const float* x = in.x + row * in.stride;
+#pragma omp simd
+      for (int64_t c = 0; c < in.columns; ++c) block[c] += x[c];
+    }
+#pragma omp simd
+    for (int64_t c = 0; c < in.columns; ++c) total[c] += block[c];
+  }
+#pragma omp simd
+  for (int64_t c = 0; c < in.columns; ++c) sum[c] = scale * total[c];
+}
+
+// Sums all chunks into out[outer, chunks, inner].
+void SumChunks(const Reduction& r, const Cut& cut, const ReduceArgs& args,
+               float* out, float scale) {
+  const int64_t tasks = r.outer * cut.chunks * cut.column_blocks;
+  const int64_t task_elements =
+      std::max<int64_t>(1, cut.chunk_rows * std::min(r.inner, kColumns));
+  const int64_t grain = CeilDiv(kTaskElements, task_elements);
+  ParallelFor(args.threads, tasks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t column = task % cut.column_blocks * kColumns;
+      const int64_t slice = task / cut.column_blocks;  // (outer, chunk)
+      const int64_t row = slice % cut.chunks * cut.chunk_rows;
+      const int64_t first = slice / cut.chunks * r.reduced + row;
+      const int64_t rows = std::min(cut.chunk_rows, r.reduced - row);
+      const float* x = args.x + first * r.inner + column;
+      float* sum = out + slice * r.inner + column;
+      if (r.inner == 1) {
+        SumContiguous(x, rows, scale, sum);
+      } else {
+        SumRows({.x = x,
+                 .rows = rows,
+                 .stride = r.inner,
+                 .columns = std::min(kColumns, r.inner - column)},
+                scale, sum);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+int64_t WorkspaceBytes(const Reduction& reduction) {
+  const Cut cut = CutOf(reduction);
+  if (cut.chunks == 1) return 0;
+  return reduction.outer * cut.chunks * reduction.inner *
+         static_cast<int64_t>(sizeof(float));
+}
+
+void Reduce(const Reduction& reduction, const ReduceArgs& args) {
+  const Cut cut = CutOf(reduction);
+  if (cut.chunks == 1) {
+    SumChunks(reduction, cut, args, args.y, args.scale);
+    return;
+  }
+  SumChunks(reduction, cut, args, args.workspace, 1);
+  const Reduction chunks = {.outer = reduction.outer,
+                            .reduced = cut.chunks,
+                            .inner = reduction.inner};
+  const Cut whole = {.column_blocks = cut.column_blocks,
+                     .chunk_rows = cut.chunks};
+  ReduceArgs last = args;
+  last.x = args.workspace;
+  SumChunks(chunks, whole, last, args.y, args.scale);
+}
+
+}  // namespace spillway

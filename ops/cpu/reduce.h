@@ -1,0 +1,38 @@
+// Sums of float32 over one dimension of three, in parallel, with the same bits
+// for any number of threads.
+//
+//   y[o, i] = scale * sum over r of x[o, r, i]
+//
+// The reduced dimension is cut into chunks whose number depends on the sizes
+// only; each chunk is summed by one thread, and chunks are added in order.
+// Sums run in blocks (a float accumulator takes few additions), so the error
+// grows far slower than the number of terms.
+#ifndef SPILLWAY_OPS_CPU_REDUCE_H_
+#define SPILLWAY_OPS_CPU_REDUCE_H_
+
+#include <cstdint>
+
+namespace spillway {
+
+struct Reduction {
+  int64_t outer = 1;
+  int64_t reduced = 1;
+  int64_t inner = 1;
+};
+
+struct ReduceArgs {
+  int threads = 1;
+  const float* x = nullptr;
+  float scale = 1;
+  float* workspace = nullptr;  // WorkspaceBytes(reduction)
+  float* y = nullptr;          // neither x nor workspace
+};
+
+// At most a few MiB, and 0 where `outer` alone keeps the threads busy.
+int64_t WorkspaceBytes(const Reduction& reduction);
+
+void Reduce(const Reduction& reduction, const ReduceArgs& args);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_CPU_REDUCE_H_

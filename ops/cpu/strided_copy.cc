@@ -1,0 +1,139 @@
+#include "ops/cpu/strided_copy.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "base/check.h"
+#include "ops/cpu/parallel.h"
+
+namespace spillway {
+namespace {
+
+constexpr int64_t kGrainElements = 16384;
+
+// An element of any type of this size; copying it is one move.
+template <int kBytes>
+struct alignas(kBytes) Element {
+  std::byte bytes[kBytes];
+};
+
+// Elements from the start of both layouts.
+struct Offsets {
+  int64_t from = 0;
+  int64_t to = 0;
+};
+
+// Of element `index` of the box without its innermost dimension.
+Offsets OffsetsOf(const StridedCopy& copy, int64_t index) {
+  Offsets offsets;
+  for (size_t axis = copy.sizes.size() - 1; axis-- > 0;) {
+    const int64_t place = index % copy.sizes[axis];
+    index /= copy.sizes[axis];
+    offsets.from += place * copy.from_strides[axis];
+    offsets.to += place * copy.to_strides[axis];
+  }
+  return offsets;
+}
+
+// The innermost dimension.
+struct Row {
+  int64_t size = 0;
+  int64_t from_stride = 0;
+  int64_t to_stride = 0;
+};
+
+template <typename T>
+void CopyRow(const Row& row, const T* from, T* to) {
+  if (row.from_stride == 1 && row.to_stride == 1) {
+    std::memcpy(to, from, static_cast<size_t>(row.size) * sizeof(T));
+    return;
+  }
+  for (int64_t i = 0; i < row.size; ++i) {
+    to[i * row.to_stride] = from[i * row.from_stride];
+  }
+}
+
+template <typename T>
+void CopyElements(int threads, const StridedCopy& copy, const void* from,
+                  void* to) {
+  const T* source = static_cast<const T*>(from);
+  T* target = static_cast<T*>(to);
+  const Row row = {.size = copy.sizes.back(),
+                   .from_stride = copy.from_strides.back(),
+                   .to_stride = copy.to_strides.back()};
+  if (copy.sizes.size() == 1) {
+    ParallelFor(threads, row.size, kGrainElements,
+                [&](int64_t begin, int64_t end) {
+                  Row part = row;
+                  part.size = end - begin;
+                  CopyRow(part, source + begin * row.from_stride,
+                          target + begin * row.to_stride);
+                });
+    return;
+  }
+  int64_t rows = 1;
+  for (const int64_t size : copy.sizes) rows *= size;
+  rows /= row.size;
+  ParallelFor(threads, rows, kGrainElements / row.size + 1,
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  const Offsets offsets = OffsetsOf(copy, i);
+                  CopyRow(row, source + offsets.from, target + offsets.to);
+                }
+              });
+}
+
+}  // namespace
+
+std::vector<int64_t> RowMajorStrides(const Shape& shape) {
+  std::vector<int64_t> strides(static_cast<size_t>(shape.rank()), 1);
+  for (int axis = shape.rank() - 2; axis >= 0; --axis) {
+    strides[static_cast<size_t>(axis)] =
+        strides[static_cast<size_t>(axis) + 1] * shape.dim(axis + 1);
+  }
+  return strides;
+}
+
+StridedCopy Simplify(const StridedCopy& copy) {
+  StridedCopy simple = {.sizes = {1},
+                        .from_strides = {1},
+                        .to_strides = {1},
+                        .element_bytes = copy.element_bytes};
+  for (size_t axis = 0; axis < copy.sizes.size(); ++axis) {
+    const int64_t size = copy.sizes[axis];
+    const int64_t from = copy.from_strides[axis];
+    const int64_t to = copy.to_strides[axis];
+    if (size == 1) continue;
+    if (simple.sizes.back() == 1) {  // only the placeholder so far
+      simple.sizes.back() = size;
+    } else if (simple.from_strides.back() == size * from &&
+               simple.to_strides.back() == size * to) {
+      simple.sizes.back() *= size;
+    } else {
+      simple.sizes.push_back(size);
+      simple.from_strides.push_back(0);
+      simple.to_strides.push_back(0);
+    }
+    simple.from_strides.back() = from;
+    simple.to_strides.back() = to;
+  }
+  return simple;
+}
+
+void CopyStrided(int threads, const StridedCopy& copy, const void* from,
+                 void* to) {
+  switch (copy.element_bytes) {
+    case 1:
+      return CopyElements<Element<1>>(threads, copy, from, to);
+    case 2:
+      return CopyElements<Element<2>>(threads, copy, from, to);
+    case 4:
+      return CopyElements<Element<4>>(threads, copy, from, to);
+    default:
+      CHECK(copy.element_bytes == 8);
+      return CopyElements<Element<8>>(threads, copy, from, to);
+  }
+}
+
+}  // namespace spillway

@@ -1,0 +1,21 @@
+// ApplyGradientDescent(variable, gradient, learning_rate):
+//
+//   g = gradient + weight_decay variable
+//   variable <- variable - learning_rate g
+//
+// All float32, in place; learning_rate is a scalar. Attribute: weight_decay
+// (0).
+#ifndef SPILLWAY_OPS_GRADIENT_DESCENT_UPDATE_H_
+#define SPILLWAY_OPS_GRADIENT_DESCENT_UPDATE_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+Op ApplyGradientDescent();
+
+NewKernel ApplyGradientDescentCpu(const KernelRequest& node);
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_GRADIENT_DESCENT_UPDATE_H_

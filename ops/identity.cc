@@ -1,0 +1,31 @@
+#include "ops/identity.h"
+
+#include <vector>
+
+#include "graph/gradient.h"
+#include "ops/common/cost.h"
+
+namespace spillway::ops {
+namespace {
+
+absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+  return std::vector{node.inputs[0]};
+}
+
+absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+  return std::vector{grad.dy(0)};
+}
+
+}  // namespace
+
+Op Identity() {
+  return {.def = {.name = "Identity",
+                  .inputs = {"x"},
+                  .outputs = {"y"},
+                  .infer = Infer,
+                  .gradient = Gradient,
+                  .cost = NoCost,
+                  .alias = {{.input = 0, .output = 0}}}};
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,99 @@
+#include "ops/lrn.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "graph/gradient.h"
+#include "ops/common/cost.h"
+#include "ops/common/expect.h"
+
+namespace spillway::ops {
+namespace {
+
+const std::vector<std::string> kAttributes = {"depth_radius", "bias", "alpha",
+                                              "beta"};
+
+absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+  const TensorType& x = node.inputs[0];
+  RETURN_IF_ERROR(ReadLrn(node.attributes).status());
+  RETURN_IF_ERROR(ExpectFloating("x", x));
+  RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 1));
+  return std::vector{x};
+}
+
+absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
+  const TensorType& x = node.inputs[1];
+  RETURN_IF_ERROR(ReadLrn(node.attributes).status());
+  RETURN_IF_ERROR(ExpectFloating("x", x));
+  RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 1));
+  RETURN_IF_ERROR(ExpectType("dy", node.inputs[0], x, "x"));
+  return std::vector{x};
+}
+
+absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+  return std::vector{
+      grad.Add("LRNGrad", {grad.dy(0), grad.x(0)}, grad.attributes())};
+}
+
+// Channels in a window.
+double WindowSize(const OpContext& node) {
+  const auto lrn = ReadLrn(node.attributes);
+  const int64_t radius = lrn.ok() ? lrn->depth_radius : 0;
+  return static_cast<double>(
+      std::min(2 * radius + 1, node.inputs[0].shape.dim(-1)));
+}
+
+}  // namespace
+
+absl::StatusOr<LrnAttributes> ReadLrn(const Attributes& attributes) {
+  LrnAttributes lrn;
+  ASSIGN_OR_RETURN(lrn.depth_radius,
+                   attributes.GetInt("depth_radius", lrn.depth_radius));
+  if (lrn.depth_radius < 0 || lrn.depth_radius > 1024) {
+    return InvalidArgument(
+        fmt::format("'depth_radius' must be between 0 and 1024; it is {}",
+                    lrn.depth_radius));
+  }
+  ASSIGN_OR_RETURN(lrn.bias, GetRealIn(attributes, "bias", lrn.bias, 0, 1e9));
+  ASSIGN_OR_RETURN(lrn.alpha,
+                   GetRealIn(attributes, "alpha", lrn.alpha, 0, 1e9));
+  ASSIGN_OR_RETURN(lrn.beta, GetRealIn(attributes, "beta", lrn.beta, 0, 100));
+  return lrn;
+}
+
+// A power counts as twenty flops.
+Op LRN() {
+  const auto cost = [](const OpContext& node) {
+    return FlopsPerElement(2 * WindowSize(node) + 22)(node);
+  };
+  return {.def = {.name = "LRN",
+                  .inputs = {"x"},
+                  .outputs = {"y"},
+                  .attributes = kAttributes,
+                  .infer = Infer,
+                  .gradient = Gradient,
+                  .cost = cost,
+                  .in_place = {{.input = 0, .output = 0}}},
+          .kernels = {{DeviceKind::kCpu, LrnCpu}}};
+}
+
+Op LRNGrad() {
+  const auto cost = [](const OpContext& node) {
+    return FlopsPerElement(3 * WindowSize(node) + 28)(node);
+  };
+  return {.def = {.name = "LRNGrad",
+                  .inputs = {"dy", "x"},
+                  .outputs = {"dx"},
+                  .attributes = kAttributes,
+                  .infer = InferGrad,
+                  .cost = cost,
+                  .in_place = {{.input = 0, .output = 0},
+                               {.input = 1, .output = 0}}},
+          .kernels = {{DeviceKind::kCpu, LrnGradCpu}}};
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,30 @@
+// MaxPool and its gradient.
+//
+// x [N, H, W, C] floating, y [N, OH, OW, C]: the largest element of each
+// window, channel by channel. Attributes: `ksize` [rows, columns], and
+// `strides`, `padding`, `explicit_paddings` as in ops/common/window.h. Padding
+// is never the largest. A NaN counts as small unless it comes first.
+//
+//   MaxPool      x      y
+//   MaxPoolGrad  x, dy  dx
+//
+// The gradient of a window goes to its largest element, of equal ones to the
+// first in row-major order (as TensorFlow's CPU kernel). That element is found
+// again from x, so neither y nor an index tensor is kept. Where windows do not
+// overlap, dx may take over the bytes of x.
+#ifndef SPILLWAY_OPS_MAX_POOL_H_
+#define SPILLWAY_OPS_MAX_POOL_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+Op MaxPool();
+Op MaxPoolGrad();
+
+NewKernel MaxPoolCpu(const KernelRequest& node);
+NewKernel MaxPoolGradCpu(const KernelRequest& node);
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_MAX_POOL_H_

@@ -1,0 +1,16 @@
+// Pad: x with `paddings` [[before, after], ...], one pair a dimension, filled
+// with `value` (0). Any dtype; a value other than 0 needs a floating one.
+#ifndef SPILLWAY_OPS_PAD_H_
+#define SPILLWAY_OPS_PAD_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+Op Pad();
+
+NewKernel PadCpu(const KernelRequest& node);
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_PAD_H_

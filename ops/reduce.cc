@@ -1,0 +1,106 @@
+#include "ops/reduce.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "graph/gradient.h"
+#include "ops/common/cost.h"
+#include "ops/common/expect.h"
+
+namespace spillway::ops {
+namespace {
+
+absl::StatusOr<Shape> ReducedShape(const Attributes& attributes,
+                                   const Shape& x) {
+  ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
+                   ReducedAxes(attributes, x));
+  ASSIGN_OR_RETURN(const bool keep_dims,
+                   attributes.GetBool("keep_dims", false));
+  std::vector<int64_t> dims;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const bool reduced = is_reduced[static_cast<size_t>(axis)];
+    if (!reduced) dims.push_back(x.dim(axis));
+    if (reduced && keep_dims) dims.push_back(1);
+  }
+  return Shape(std::move(dims));
+}
+
+absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+  const TensorType& x = node.inputs[0];
+  RETURN_IF_ERROR(ExpectFloating("x", x));
+  ASSIGN_OR_RETURN(Shape shape, ReducedShape(node.attributes, x.shape));
+  return std::vector{TensorType{.dtype = x.dtype, .shape = std::move(shape)}};
+}
+
+absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
+  const TensorType& dy = node.inputs[0];
+  RETURN_IF_ERROR(ExpectFloating("dy", dy));
+  ASSIGN_OR_RETURN(Shape x, node.attributes.GetShape("input_shape"));
+  ASSIGN_OR_RETURN(Shape y, ReducedShape(node.attributes, x));
+  RETURN_IF_ERROR(ExpectType(
+      "dy", dy, {.dtype = dy.dtype, .shape = std::move(y)}, "the reduced x"));
+  return std::vector{TensorType{.dtype = dy.dtype, .shape = std::move(x)}};
+}
+
+Op Reduction(const std::string& name, KernelFactory cpu) {
+  const auto gradient =
+      [name](GradientContext& grad) -> absl::StatusOr<std::vector<Tensor>> {
+    Attributes attributes = grad.attributes();
+    attributes.Set("input_shape", grad.x(0).shape());
+    return std::vector{
+        grad.Add(name + "Grad", {grad.dy(0)}, std::move(attributes))};
+  };
+  return {.def = {.name = name,
+                  .inputs = {"x"},
+                  .outputs = {"y"},
+                  .attributes = {"axes", "keep_dims"},
+                  .infer = Infer,
+                  .gradient = gradient,
+                  .cost = ElementwiseCost},
+          .kernels = {{DeviceKind::kCpu, cpu}}};
+}
+
+Op ReductionGrad(std::string name, KernelFactory cpu) {
+  return {.def = {.name = std::move(name),
+                  .inputs = {"dy"},
+                  .outputs = {"dx"},
+                  .attributes = {"axes", "keep_dims", "input_shape"},
+                  .infer = InferGrad,
+                  .cost = ElementwiseCost},
+          .kernels = {{DeviceKind::kCpu, cpu}}};
+}
+
+}  // namespace
+
+Op Mean() { return Reduction("Mean", MeanCpu); }
+Op MeanGrad() { return ReductionGrad("MeanGrad", MeanGradCpu); }
+Op Sum() { return Reduction("Sum", SumCpu); }
+Op SumGrad() { return ReductionGrad("SumGrad", SumGradCpu); }
+
+absl::StatusOr<std::vector<bool>> ReducedAxes(const Attributes& attributes,
+                                              const Shape& x) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> axes, attributes.GetInts("axes"));
+  std::vector<bool> is_reduced(static_cast<size_t>(x.rank()), false);
+  for (const int64_t axis : axes) {
+    ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, x.rank()));
+    if (is_reduced[static_cast<size_t>(resolved)]) {
+      return InvalidArgument(
+          fmt::format("attribute 'axes' names dimension {} twice", resolved));
+    }
+    is_reduced[static_cast<size_t>(resolved)] = true;
+  }
+  return is_reduced;
+}
+
+int64_t ReducedElements(const std::vector<bool>& is_reduced, const Shape& x) {
+  int64_t elements = 1;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (is_reduced[static_cast<size_t>(axis)]) elements *= x.dim(axis);
+  }
+  return elements;
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "ops/cpu/elementwise.h"
+#include "ops/cpu/reduce.h"
+#include "ops/cpu/strided_copy.h"
+#include "ops/reduce.h"
+
+namespace spillway::ops {
+namespace {
+
+// Runs of neighbouring reduced dimensions, last run first, each as one pass
+// over what the passes before it left. NHWC spatial means are one pass.
+std::vector<Reduction> PassesOver(const std::vector<bool>& is_reduced,
+                                  const Shape& x) {
+  std::vector<Reduction> passes;
+  int64_t inner = 1;
+  int axis = x.rank() - 1;
+  while (axis >= 0) {
+    int64_t reduced = 1;
+    for (; axis >= 0 && is_reduced[static_cast<size_t>(axis)]; --axis) {
+      reduced *= x.dim(axis);
+    }
+    if (reduced > 1) passes.push_back({.reduced = reduced, .inner = inner});
+    for (; axis >= 0 && !is_reduced[static_cast<size_t>(axis)]; --axis) {
+      inner *= x.dim(axis);
+    }
+  }
+  int64_t left = x.num_elements();
+  for (Reduction& pass : passes) {
+    pass.outer = left / (pass.reduced * pass.inner);
+    left /= pass.reduced;
+  }
+  return passes;
+}
+
+// Workspace: scratch of the largest pass, then what each pass but the last
+// leaves.
+class ReduceKernel final : public Kernel {
+ public:
+  ReduceKernel(std::vector<Reduction> passes, float scale, int64_t elements,
+               int threads)
+      : passes_(std::move(passes)),
+        scale_(scale),
+        elements_(elements),
+        threads_(threads) {
+    for (const Reduction& pass : passes_) {
+      scratch_bytes_ = std::max(scratch_bytes_, WorkspaceBytes(pass));
+    }
+    scratch_bytes_ = AlignUp(scratch_bytes_, 64);
+  }
+
+  int64_t workspace_bytes() const override {
+    int64_t bytes = scratch_bytes_;
+    for (size_t i = 0; i + 1 < passes_.size(); ++i) bytes += LeftBytes(i);
+    return bytes;
+  }
+
+  absl::Status Run(const KernelContext& context) override {
+    auto* free = static_cast<std::byte*>(context.workspace) + scratch_bytes_;
+    const float* x = context.input<float>(0);
+    for (size_t i = 0; i < passes_.size(); ++i) {
+      const bool is_last = i + 1 == passes_.size();
+      float* y =
+          is_last ? context.output<float>(0) : reinterpret_cast<float*>(free);
+      Reduce(passes_[i], {.threads = threads_,
+                          .x = x,
+                          .scale = is_last ? scale_ : 1,
+                          .workspace = static_cast<float*>(context.workspace),
+                          .y = y});
+      if (!is_last) free += LeftBytes(i);
+      x = y;
+    }
+    if (passes_.empty()) std::copy_n(x, elements_, context.output<float>(0));
+    return absl::OkStatus();
+  }
+
+ private:
+  int64_t LeftBytes(size_t pass) const {
+    const auto bytes = static_cast<int64_t>(sizeof(float));
+    return AlignUp(passes_[pass].outer * passes_[pass].inner * bytes, 64);
+  }
+
+  std::vector<Reduction> passes_;
+  float scale_;
+  int64_t elements_;
+  int threads_;
+  int64_t scratch_bytes_ = 0;
+};
+
+enum class Kind : uint8_t { kSum, kMean };
+
+float ScaleOf(Kind kind, int64_t reduced_elements) {
+  return kind == Kind::kMean ? 1 / static_cast<float>(reduced_elements) : 1;
+}
+
+NewKernel NewReduce(const KernelRequest& node, Kind kind) {
+  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+  const Shape& x = node.inputs[0].shape;
+  ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
+                   ReducedAxes(node.attributes, x));
+  const float scale = ScaleOf(kind, ReducedElements(is_reduced, x));
+  return std::make_unique<ReduceKernel>(PassesOver(is_reduced, x), scale,
+                                        x.num_elements(), node.threads);
+}
+
+// Scales dy, the smaller side, into the workspace and repeats it from there.
+NewKernel NewReduceGrad(const KernelRequest& node, Kind kind) {
+  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+  const Shape& x = node.outputs[0].shape;
+  ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
+                   ReducedAxes(node.attributes, x));
+  StridedCopy repeat = {.sizes = x.dims(),
+                        .from_strides = RowMajorStrides(x),
+                        .to_strides = RowMajorStrides(x),
+                        .element_bytes = sizeof(float)};
+  int64_t stride = 1;
+  for (size_t axis = is_reduced.size(); axis-- > 0;) {
+    repeat.from_strides[axis] = is_reduced[axis] ? 0 : stride;
+    if (!is_reduced[axis]) stride *= repeat.sizes[axis];
+  }
+  const float scale = ScaleOf(kind, ReducedElements(is_reduced, x));
+  const int64_t n = node.inputs[0].num_elements();
+  return MakeKernel(
+      [=, copy = Simplify(repeat),
+       threads = node.threads](const KernelContext& context) {
+        auto* scaled = static_cast<float*>(context.workspace);
+        const float* dy = context.input<float>(0);
+#pragma omp simd
+        for (int64_t i = 0; i < n; ++i) scaled[i] = scale * dy[i];
+        CopyStrided(threads, copy, scaled, context.output<float>(0));
+      },
+      node.inputs[0].num_bytes());
+}
+
+}  // namespace
+
+NewKernel MeanCpu(const KernelRequest& node) {
+  return NewReduce(node, Kind::kMean);
+}
+
+NewKernel MeanGradCpu(const KernelRequest& node) {
+  return NewReduceGrad(node, Kind::kMean);
+}
+
+NewKernel SumCpu(const KernelRequest& node) {
+  return NewReduce(node, Kind::kSum);
+}
+
+NewKernel SumGradCpu(const KernelRequest& node) {
+  return NewReduceGrad(node, Kind::kSum);
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,43 @@
+#include "ops/softmax_cross_entropy.h"
+
+#include <vector>
+
+#include "base/status_macros.h"
+#include "graph/gradient.h"
+#include "ops/common/cost.h"
+#include "ops/common/expect.h"
+
+namespace spillway::ops {
+namespace {
+
+absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+  const TensorType& logits = node.inputs[0];
+  RETURN_IF_ERROR(ExpectFloating("logits", logits));
+  RETURN_IF_ERROR(ExpectRank("logits", logits, 2));
+  const Shape rows = {logits.shape.dim(0)};
+  RETURN_IF_ERROR(ExpectType("labels", node.inputs[1],
+                             {.dtype = DType::kInt32, .shape = rows},
+                             "the rows of logits"));
+  return std::vector{TensorType{.dtype = logits.dtype, .shape = rows}, logits};
+}
+
+absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+  if (!grad.dy(0).is_valid()) return std::vector{Tensor(), Tensor()};
+  return std::vector{grad.Add("ScaleRows", {grad.y(1), grad.dy(0)}), Tensor()};
+}
+
+}  // namespace
+
+Op SparseSoftmaxCrossEntropyWithLogits() {
+  return {
+      .def = {.name = "SparseSoftmaxCrossEntropyWithLogits",
+              .inputs = {"logits", "labels"},
+              .outputs = {"loss", "backprop"},
+              .infer = Infer,
+              .gradient = Gradient,
+              .cost = FlopsPerElement(14),
+              .in_place = {{.input = 0, .output = 1}}},
+      .kernels = {{DeviceKind::kCpu, SparseSoftmaxCrossEntropyWithLogitsCpu}}};
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,25 @@
+// SparseSoftmaxCrossEntropyWithLogits: for each row of logits[N, C], floating,
+// with its class labels[N], int32:
+//
+//   loss[n] = log(sum of exp(logits[n])) - logits[n, labels[n]]
+//   backprop[n, c] = softmax(logits[n])[c] - (c == labels[n])
+//
+// backprop is d loss[n] / d logits[n, c], made in the forward pass so that
+// logits need not be kept; it may be written over them. The gradient is
+// ScaleRows(backprop, d loss).
+// Errors of the kernel: INVALID_ARGUMENT naming the first row whose label is
+// not in [0, C); nothing has been written then.
+#ifndef SPILLWAY_OPS_SOFTMAX_CROSS_ENTROPY_H_
+#define SPILLWAY_OPS_SOFTMAX_CROSS_ENTROPY_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+Op SparseSoftmaxCrossEntropyWithLogits();
+
+NewKernel SparseSoftmaxCrossEntropyWithLogitsCpu(const KernelRequest& node);
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_SOFTMAX_CROSS_ENTROPY_H_

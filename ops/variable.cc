@@ -1,0 +1,32 @@
+#include "ops/variable.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "executor/resident_values.h"
+#include "graph/well_known_ops.h"
+#include "ops/common/stated_type.h"
+
+namespace spillway::ops {
+namespace {
+
+absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+  ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
+  RETURN_IF_ERROR(CheckInitializer(node.attributes, type));
+  RETURN_IF_ERROR(node.attributes.GetBool("trainable", true).status());
+  return std::vector{std::move(type)};
+}
+
+}  // namespace
+
+Op Variable() {
+  return {.def = {.name = std::string(kVariable),
+                  .outputs = {"y"},
+                  .attributes = {"dtype", "shape", "initializer", "trainable"},
+                  .infer = Infer,
+                  .resident = true}};
+}
+
+}  // namespace spillway::ops

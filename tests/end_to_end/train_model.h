@@ -1,0 +1,45 @@
+// Trains a zoo model for a few steps on made-up data and returns all that must
+// not depend on swapping: losses and variables, bit for bit.
+#ifndef SPILLWAY_TESTS_END_TO_END_TRAIN_MODEL_H_
+#define SPILLWAY_TESTS_END_TO_END_TRAIN_MODEL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/executor.h"
+#include "executor/session.h"
+#include "lms/options.h"
+#include "training/optimizer.h"
+
+namespace spillway::testing {
+
+struct TrainModelSpec {
+  std::string model = "lenet";
+  int64_t batch_size = 4;
+  int64_t image_size = 0;  // 0: the model's default
+  int64_t num_classes = 10;
+  Optimizer optimizer = Momentum{.learning_rate = 0.02};
+  int steps = 3;
+  std::string device = "inline";
+  int threads = 2;
+  double link_gbps = 0;
+  std::optional<int64_t> device_memory = {};
+  LmsOptions lms = {};
+};
+
+struct TrainedModel {
+  std::vector<float> losses;
+  std::string checksum;
+  MemoryUse memory;
+  CopyCounts copies;
+  int64_t swap_outs_in_graph = 0;
+};
+
+absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec);
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_END_TO_END_TRAIN_MODEL_H_

@@ -1,0 +1,25 @@
+// Feeds any bytes to the graph reader. Whatever it accepts must be written and
+// read back as the same graph; whatever it refuses must be refused by a Status.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "graph/json_format.h"
+#include "ops/all_ops.h"
+
+// The name and the types are libFuzzer's.
+// NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto graph =
+      spillway::ParseGraph(text, "<fuzz>", spillway::StandardOps());
+  if (!graph.ok()) return 0;
+  const std::string written = spillway::FormatGraph(*graph);
+  const auto again =
+      spillway::ParseGraph(written, "<written>", spillway::StandardOps());
+  CHECK(again.ok());
+  CHECK(spillway::FormatGraph(*again) == written);
+  return 0;
+}

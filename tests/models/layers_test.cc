@@ -1,0 +1,260 @@
+#include "models/layers.h"
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "gmock/gmock.h"
+#include "graph/gradient.h"
+#include "gtest/gtest.h"
+#include "ops/all_ops.h"
+#include "tests/support/eval_graph.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using testing::EvalGraph;
+using testing::EvalState;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::MakeHostTensor;
+using testing::StatusIs;
+
+std::vector<std::string> NodeNames(const GraphBuilder& g) {
+  std::vector<std::string> names;
+  for (const Node& node : g.graph().nodes()) names.push_back(node.name);
+  return names;
+}
+
+const Node& FindNode(const GraphBuilder& g, const std::string& name) {
+  return g.graph().node(g.graph().FindNode(name).value());
+}
+
+class LayersTest : public ::testing::Test {
+ protected:
+  Tensor Images(const Shape& shape) {
+    return g_.Placeholder("images", DType::kFloat32, shape);
+  }
+
+  GraphBuilder g_{StandardOps()};
+};
+
+TEST_F(LayersTest, AConvolutionNamesItsVariablesAfterItsScope) {
+  const Tensor y =
+      Conv2D(g_.Scope("conv1"), Images({2, 8, 6, 3}),
+             {.filters = 5, .kernel = {3, 2}, .activation = Activation::kRelu});
+  ASSERT_THAT(g_.status(), IsOk());
+  EXPECT_EQ(y.shape(), (Shape{2, 8, 6, 5}));
+  EXPECT_THAT(NodeNames(g_),
+              ElementsAre("images", "conv1/weights", "conv1/Conv2D",
+                          "conv1/biases", "conv1/BiasAdd", "conv1/Relu"));
+  EXPECT_EQ(*FindNode(g_, "conv1/weights").attributes.GetShape("shape"),
+            (Shape{5, 3, 2, 3}));
+}
+
+TEST_F(LayersTest, AConvolutionPassesItsOptionsOn) {
+  const Tensor y = Conv2D(g_.Scope("conv"), Images({1, 20, 20, 4}),
+                          {.filters = 6,
+                           .kernel = {3, 3},
+                           .strides = {2, 1},
+                           .padding = "VALID",
+                           .dilations = {1, 2},
+                           .groups = 2,
+                           .use_bias = false});
+  ASSERT_THAT(g_.status(), IsOk());
+  EXPECT_EQ(y.shape(), (Shape{1, 9, 16, 6}));
+  EXPECT_EQ(*FindNode(g_, "conv/weights").attributes.GetShape("shape"),
+            (Shape{6, 3, 3, 2}));
+}
+
+TEST_F(LayersTest, ResNetPaddingPutsTheOddRowBehind) {
+  const Tensor x = Images({1, 224, 224, 3});
+  const auto paddings = [&](const char* scope, int64_t kernel) {
+    const Tensor y = Conv2D(g_.Scope(scope), x,
+                            {.filters = 1,
+                             .kernel = {kernel, kernel},
+                             .strides = {2, 2},
+                             .padding = "SAME_RESNET"});
+    EXPECT_EQ(y.shape().dim(1), 112);
+    return *FindNode(g_, std::string(scope) + "/Conv2D")
+                .attributes.GetIntLists("explicit_paddings");
+  };
+  EXPECT_THAT(paddings("a", 7),
+              ElementsAre(ElementsAre(3, 3), ElementsAre(3, 3)));
+  EXPECT_THAT(paddings("b", 4),
+              ElementsAre(ElementsAre(1, 2), ElementsAre(1, 2)));
+  EXPECT_THAT(paddings("c", 1),
+              ElementsAre(ElementsAre(0, 0), ElementsAre(0, 0)));
+}
+
+TEST_F(LayersTest, ADenseLayerHoldsAMatrixAndBiases) {
+  const Tensor x = g_.Placeholder("x", DType::kFloat32, {4, 50});
+  const Tensor y =
+      Dense(g_.Scope("fc"), x, {.units = 8, .activation = Activation::kTanh});
+  ASSERT_THAT(g_.status(), IsOk());
+  EXPECT_EQ(y.shape(), (Shape{4, 8}));
+  EXPECT_EQ(*FindNode(g_, "fc/weights").attributes.GetShape("shape"),
+            (Shape{50, 8}));
+  EXPECT_EQ(FindNode(g_, "fc/Tanh").op, "Tanh");
+}
+
+TEST_F(LayersTest, InitialWeightsFollowTheZoosRules) {
+  const Tensor x = g_.Placeholder("x", DType::kFloat32, {4, 50});
+  Dense(g_.Scope("relu"), x, {.units = 8, .activation = Activation::kRelu});
+  Dense(g_.Scope("plain"), x, {.units = 8});
+  Dense(g_.Scope("own"), x,
+        {.units = 8, .initializer = Initializer::Constant(0.5)});
+  const auto initializer = [&](const char* node) {
+    return *FindNode(g_, node).attributes.GetObject("initializer");
+  };
+  EXPECT_EQ(*initializer("relu/weights").GetReal("stddev"), 0.2);  // sqrt(2/50)
+  EXPECT_EQ(*initializer("plain/weights").GetReal("stddev"), std::sqrt(0.02));
+  EXPECT_EQ(*initializer("own/weights").GetReal("value"), 0.5);
+  EXPECT_EQ(*initializer("own/biases").GetReal("value"), 0);
+}
+
+TEST_F(LayersTest, DropoutIsOnlyThereInTraining) {
+  const Tensor x = g_.Placeholder("x", DType::kFloat32, {4, 50});
+  const Tensor none = Dropout(g_.Scope("a"), x, {.is_training = false});
+  EXPECT_EQ(none.id(), x.id());
+  Dropout(g_.Scope("a"), x, {});
+  Dropout(g_.Scope("b"), x, {.rate = 0.2});
+  ASSERT_THAT(g_.status(), IsOk());
+  const Attributes& a = FindNode(g_, "a/Dropout").attributes;
+  const Attributes& b = FindNode(g_, "b/Dropout").attributes;
+  EXPECT_EQ(*a.GetReal("rate"), 0.5);
+  EXPECT_EQ(*b.GetReal("rate"), 0.2);
+  EXPECT_NE(*a.GetInt("seed"), *b.GetInt("seed"));
+}
+
+TEST_F(LayersTest, BatchNormKeepsItsStatisticsOutOfTraining) {
+  const Tensor y = BatchNorm(g_.Scope("bn"), Images({2, 4, 4, 3}),
+                             {.activation = Activation::kRelu});
+  ASSERT_THAT(g_.status(), IsOk());
+  EXPECT_EQ(y.shape(), (Shape{2, 4, 4, 3}));
+  EXPECT_TRUE(*FindNode(g_, "bn/scale").attributes.GetBool("trainable"));
+  EXPECT_TRUE(*FindNode(g_, "bn/offset").attributes.GetBool("trainable"));
+  for (const char* name : {"bn/moving_mean", "bn/moving_variance"}) {
+    EXPECT_FALSE(*FindNode(g_, name).attributes.GetBool("trainable")) << name;
+  }
+}
+
+TEST_F(LayersTest, FlattenKeepsTheBatch) {
+  EXPECT_EQ(Flatten(g_.Scope("flatten"), Images({3, 4, 5, 2})).shape(),
+            (Shape{3, 40}));
+}
+
+TEST_F(LayersTest, AMisfitIsNamedByItsLayer) {
+  Dense(g_.Scope("fc6"), Images({3, 4, 5, 2}), {.units = 10});
+  EXPECT_THAT(std::move(g_).Build(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("fc6: expects 2 dimensions"),
+                             HasSubstr("float32[3, 4, 5, 2]"))));
+}
+
+TEST_F(LayersTest, ALayerWithoutASizeIsRefused) {
+  Conv2D(g_.Scope("conv1"), Images({3, 4, 5, 2}), {.kernel = {3, 3}});
+  EXPECT_THAT(std::move(g_).Build(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("conv1: filters is 0")));
+}
+
+TEST_F(LayersTest, ChannelsThatDoNotDivideIntoGroupsAreRefused) {
+  Conv2D(g_.Scope("conv1"), Images({3, 4, 5, 5}), {.filters = 4, .groups = 2});
+  EXPECT_THAT(std::move(g_).Build(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("conv1")));
+}
+
+TEST_F(LayersTest, AnUnknownPaddingIsRefused) {
+  Conv2D(g_.Scope("conv1"), Images({3, 4, 5, 5}),
+         {.filters = 4, .padding = "SOME"});
+  EXPECT_THAT(std::move(g_).Build(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("SOME")));
+}
+
+TEST_F(LayersTest, LayersAfterAnErrorDoNothing) {
+  Tensor x = Dense(g_.Scope("first"), Images({3, 4, 5, 2}), {.units = 10});
+  const size_t num_nodes = g_.graph().num_nodes();
+  x = Conv2D(g_.Scope("conv"), x, {.filters = 3});
+  x = BatchNorm(g_.Scope("bn"), x, {});
+  x = MaxPoolRelu(g_.Scope("pool"), x, {});
+  x = Flatten(g_.Scope("flatten"), x);
+  x = Dense(g_.Scope("fc"), x, {.units = 3});
+  x = Dropout(g_.Scope("dropout"), x, {});
+  EXPECT_FALSE(x.is_valid());
+  EXPECT_EQ(g_.graph().num_nodes(), num_nodes);
+  EXPECT_THAT(g_.status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("first")));
+}
+
+TEST_F(LayersTest, AccuracyCountsTheLabelsAmongTheLargest) {
+  const Tensor logits = g_.Placeholder("logits", DType::kFloat32, {4, 3});
+  const Tensor labels = g_.Placeholder("labels", DType::kInt32, {4});
+  const Tensor top1 = Accuracy(g_.Scope("top1"), logits, labels);
+  const Tensor top2 = Accuracy(g_.Scope("top2"), logits, labels, 2);
+  const ValueId fetches[] = {top1.id(), top2.id()};
+  const std::map<ValueId, HostTensor> feeds = {
+      {logits.id(), MakeHostTensor<float>(logits.type(), {3, 2, 1,  //
+                                                          3, 2, 1,  //
+                                                          3, 2, 1,  //
+                                                          1, 2, 3})},
+      {labels.id(), MakeHostTensor<int32_t>(labels.type(), {0, 1, 2, 2})}};
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g_).Build());
+  EvalState state;
+  ASSERT_OK_AND_ASSIGN(const auto values,
+                       EvalGraph(graph, feeds, fetches, state));
+  EXPECT_EQ(values.at(fetches[0]).data<float>()[0], 0.5f);
+  EXPECT_EQ(values.at(fetches[1]).data<float>()[0], 0.75f);
+}
+
+// Normal numbers, every fourth rounded to halves, so that ties and zeros occur;
+// adding zero makes the zeros positive.
+std::vector<float> RandomImages(int64_t size) {
+  std::vector<float> values(static_cast<size_t>(size));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double x = NormalAt(17, i);
+    values[i] =
+        static_cast<float>(i % 4 == 0 ? std::round(2 * x) / 2 + 0.0 : x - 0.3);
+  }
+  return values;
+}
+
+TEST_F(LayersTest, MaxPoolReluEqualsReluThenMaxPoolBitForBit) {
+  const TensorType type = {.dtype = DType::kFloat32, .shape = {2, 9, 9, 5}};
+  const Tensor x = Images(type.shape);
+  const PoolOptions pool = {.window = {3, 3}, .padding = "SAME"};
+  const Tensor ours = MaxPoolRelu(g_.Scope("ours"), x, pool);
+  const Tensor published =
+      MaxPool(g_.Scope("published"), Relu(g_.Scope("published"), x), pool);
+  const auto gradient = [&](const char* name, Tensor y) {
+    const NameScope scope = g_.Scope(name);
+    const Tensor weighted = g_.Add(scope, {.op = "Mul", .inputs = {y, y}});
+    const Tensor loss = g_.Add(
+        scope, {.op = "Sum",
+                .inputs = {weighted},
+                .attributes = {{"axes", std::vector<int64_t>{0, 1, 2, 3}}}});
+    return AddGradients(scope.Scope("gradients"), loss, {{x}})[0];
+  };
+  const Tensor our_gradient = gradient("our_loss", ours);
+  const Tensor published_gradient = gradient("published_loss", published);
+  ASSERT_THAT(g_.status(), IsOk());
+  const ValueId fetches[] = {ours.id(), published.id(), our_gradient.id(),
+                             published_gradient.id()};
+  const std::map<ValueId, HostTensor> feeds = {
+      {x.id(), MakeHostTensor(type, RandomImages(type.num_elements()))}};
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g_).Build());
+  EvalState state;
+  ASSERT_OK_AND_ASSIGN(const auto values,
+                       EvalGraph(graph, feeds, fetches, state));
+  EXPECT_EQ(values.at(fetches[0]).bytes, values.at(fetches[1]).bytes);
+  EXPECT_EQ(values.at(fetches[2]).bytes, values.at(fetches[3]).bytes);
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,29 @@
+// Every case of every op: one line a file in all_cases.cc.
+#ifndef SPILLWAY_TESTS_OPS_ALL_CASES_H_
+#define SPILLWAY_TESTS_OPS_ALL_CASES_H_
+
+#include "tests/ops/op_case.h"
+
+namespace spillway::testing {
+
+OpCases AllOpCases();
+
+// XCases() is in x_cases.cc, whose first line names its ops. Sorted.
+OpCases ActivationCases();
+OpCases AddCases();
+OpCases BatchNormCases();
+OpCases ClassifyCases();
+OpCases Conv2DCases();
+OpCases DropoutCases();
+OpCases LayoutCases();
+OpCases LrnCases();
+OpCases MatMulCases();
+OpCases PoolCases();
+OpCases ReduceCases();
+OpCases SoftmaxCases();
+OpCases SourceCases();
+OpCases UpdateCases();
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_OPS_ALL_CASES_H_

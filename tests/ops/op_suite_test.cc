@@ -1,0 +1,258 @@
+// Checks every op against its cases (op_case.h), and that it has some.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/op_registry.h"
+#include "ops/all_ops.h"
+#include "tests/ops/all_cases.h"
+#include "tests/ops/op_gradient.h"
+#include "tests/ops/run_op_case.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using testing::AllOpCases;
+using testing::BadOp;
+using testing::Doubles;
+using testing::DoublesList;
+using testing::GraphGradients;
+using ::testing::HasSubstr;
+using testing::MakeInputs;
+using testing::OpCase;
+using testing::OpRun;
+using testing::RunOpCase;
+using testing::StatusIs;
+using testing::ToDoubles;
+
+// At most this many elements of an input are checked for their gradient.
+constexpr size_t kMostDifferences = 48;
+
+const OpDef& DefOf(const OpCase& op_case) {
+  return *StandardOps().Find(op_case.op);
+}
+
+std::vector<TensorType> InputTypes(const OpCase& op_case) {
+  std::vector<TensorType> types;
+  for (const testing::CaseInput& input : op_case.inputs) {
+    types.push_back(input.type);
+  }
+  return types;
+}
+
+DoublesList AllToDoubles(const std::vector<HostTensor>& tensors) {
+  DoublesList all;
+  for (const HostTensor& tensor : tensors) all.push_back(ToDoubles(tensor));
+  return all;
+}
+
+std::vector<OpCase> CasesWhere(bool (*holds)(const OpCase&)) {
+  std::vector<OpCase> cases = AllOpCases().good;
+  std::erase_if(cases, [=](const OpCase& c) { return !holds(c); });
+  return cases;
+}
+
+template <typename Case>
+std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
+  return info.param.name;
+}
+
+void ExpectNear(const Doubles& got, const Doubles& want, double tolerance,
+                const std::string& what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double allowed = tolerance * std::max(1.0, std::abs(want[i]));
+    ASSERT_TRUE(std::abs(got[i] - want[i]) <= allowed)
+        << fmt::format("{} element {}: got {}, want {} within {}", what, i,
+                       got[i], want[i], allowed);
+  }
+}
+
+// Outputs, and inputs that the op overwrites.
+std::vector<HostTensor> Results(const OpCase& op_case, const OpRun& run) {
+  std::vector<HostTensor> results = run.outputs;
+  for (const int i : DefOf(op_case).mutates) {
+    results.push_back(run.inputs[static_cast<size_t>(i)]);
+  }
+  return results;
+}
+
+void ExpectSameBits(const std::vector<HostTensor>& got,
+                    const std::vector<HostTensor>& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(got[i].bytes, want[i].bytes) << "result " << i;
+  }
+}
+
+class OpCaseTest : public ::testing::TestWithParam<OpCase> {};
+
+TEST_P(OpCaseTest, InfersTheStatedTypes) {
+  const std::vector<TensorType> inputs = InputTypes(GetParam());
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<TensorType> outputs,
+      InferOutputs(DefOf(GetParam()),
+                   {.attributes = GetParam().attributes, .inputs = inputs}));
+  EXPECT_EQ(outputs, GetParam().outputs);
+}
+
+class OpKernelTest : public OpCaseTest {};
+
+TEST_P(OpKernelTest, ComputesWhatItsReferenceComputes) {
+  ASSERT_OK_AND_ASSIGN(const OpRun run, RunOpCase(GetParam()));
+  const DoublesList want =
+      GetParam().reference(AllToDoubles(MakeInputs(GetParam())));
+  const DoublesList got = AllToDoubles(Results(GetParam(), run));
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    ExpectNear(got[i], want[i], GetParam().tolerance,
+               fmt::format("result {}", i));
+  }
+}
+
+TEST_P(OpKernelTest, LeavesTheInputsThatItOnlyReads) {
+  ASSERT_OK_AND_ASSIGN(const OpRun run, RunOpCase(GetParam()));
+  const std::vector<HostTensor> before = MakeInputs(GetParam());
+  const std::vector<int>& mutates = DefOf(GetParam()).mutates;
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (std::ranges::count(mutates, static_cast<int>(i)) > 0) continue;
+    EXPECT_EQ(run.inputs[i].bytes, before[i].bytes) << "input " << i;
+  }
+}
+
+TEST_P(OpKernelTest, GivesTheSameBitsAgainAndOnAnyThreads) {
+  ASSERT_OK_AND_ASSIGN(const OpRun first, RunOpCase(GetParam()));
+  ASSERT_OK_AND_ASSIGN(const OpRun again, RunOpCase(GetParam()));
+  ExpectSameBits(Results(GetParam(), again), Results(GetParam(), first));
+  if (!GetParam().same_bits_for_any_threads) return;
+  for (const int threads : {1, 3}) {
+    ASSERT_OK_AND_ASSIGN(const OpRun other,
+                         RunOpCase(GetParam(), {.threads = threads}));
+    ExpectSameBits(Results(GetParam(), other), Results(GetParam(), first));
+  }
+}
+
+class OpInPlaceTest : public OpCaseTest {};
+
+bool HasInPlacePairs(const OpCase& op_case) {
+  const OpDef& def = DefOf(op_case);
+  if (def.in_place.empty() || op_case.reference == nullptr) return false;
+  const std::vector<TensorType> inputs = InputTypes(op_case);
+  return def.in_place_legal == nullptr ||
+         def.in_place_legal({.attributes = op_case.attributes,
+                             .inputs = inputs,
+                             .outputs = op_case.outputs});
+}
+
+TEST_P(OpInPlaceTest, GivesTheSameBitsInPlace) {
+  ASSERT_OK_AND_ASSIGN(const OpRun want, RunOpCase(GetParam()));
+  for (const BufferPair& pair : DefOf(GetParam()).in_place) {
+    if (static_cast<size_t>(pair.input) >= GetParam().inputs.size()) continue;
+    ASSERT_OK_AND_ASSIGN(const OpRun got,
+                         RunOpCase(GetParam(), {.in_place = pair}));
+    ExpectSameBits(got.outputs, want.outputs);
+  }
+}
+
+class OpGradientTest : public OpCaseTest {};
+
+TEST_P(OpGradientTest, HasTheGradientThatCentralDifferencesShow) {
+  ASSERT_OK_AND_ASSIGN(const DoublesList gradients, GraphGradients(GetParam()));
+  testing::ReferenceGradient reference(GetParam());
+  for (size_t k = 0; k < gradients.size(); ++k) {
+    const int input = GetParam().gradients[k];
+    const size_t stride = gradients[k].size() / kMostDifferences + 1;
+    for (size_t i = 0; i < gradients[k].size(); i += stride) {
+      ExpectNear({gradients[k][i]}, {reference.At(input, i)},
+                 GetParam().gradient_tolerance,
+                 fmt::format("d loss / d input {}[{}],", input, i));
+    }
+  }
+}
+
+class OpCostTest : public OpCaseTest {};
+
+TEST_P(OpCostTest, CountsTheStatedFlops) {
+  const std::vector<TensorType> inputs = InputTypes(GetParam());
+  const OpCost cost = DefOf(GetParam())
+                          .cost({.attributes = GetParam().attributes,
+                                 .inputs = inputs,
+                                 .outputs = GetParam().outputs});
+  EXPECT_EQ(cost.flops, *GetParam().flops);
+  EXPECT_GT(cost.bytes, 0);
+}
+
+class BadOpTest : public ::testing::TestWithParam<BadOp> {};
+
+TEST_P(BadOpTest, IsRefusedWithItsReason) {
+  const OpDef* def = StandardOps().Find(GetParam().op);
+  EXPECT_THAT(InferOutputs(*def, {.attributes = GetParam().attributes,
+                                  .inputs = GetParam().inputs}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr(GetParam().error)));
+}
+
+TEST(AllOpsTest, EveryOpHasACaseThatChecksIt) {
+  // A resident or fed value, or a copy by the executor: nothing to compute.
+  const std::set<std::string> types_only = {"Const", "Placeholder", "SwapIn",
+                                            "SwapOut", "Variable"};
+  std::set<std::string> checked;
+  for (const OpCase& op_case : AllOpCases().good) {
+    const bool computes = op_case.reference != nullptr;
+    EXPECT_EQ(computes, !types_only.contains(op_case.op)) << op_case.name;
+    checked.insert(op_case.op);
+  }
+  for (const auto& [name, def] : StandardOps().ops()) {
+    EXPECT_TRUE(checked.contains(name)) << name;
+  }
+}
+
+TEST(AllOpsTest, EveryGradientFunctionIsChecked) {
+  std::set<std::string> checked;
+  for (const OpCase& op_case : AllOpCases().good) {
+    if (!op_case.gradients.empty()) checked.insert(op_case.op);
+  }
+  for (const auto& [name, def] : StandardOps().ops()) {
+    EXPECT_EQ(checked.contains(name), def.gradient != nullptr) << name;
+  }
+}
+
+TEST(AllOpsTest, EveryOpRefusesSomething) {
+  std::set<std::string> refused;
+  for (const BadOp& bad : AllOpCases().bad) refused.insert(bad.op);
+  for (const auto& [name, def] : StandardOps().ops()) {
+    EXPECT_TRUE(refused.contains(name)) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, OpCaseTest,
+                         ::testing::ValuesIn(AllOpCases().good),
+                         NameOf<OpCase>);
+INSTANTIATE_TEST_SUITE_P(Ops, OpKernelTest,
+                         ::testing::ValuesIn(CasesWhere([](const OpCase& c) {
+                           return c.reference != nullptr;
+                         })),
+                         NameOf<OpCase>);
+INSTANTIATE_TEST_SUITE_P(Ops, OpInPlaceTest,
+                         ::testing::ValuesIn(CasesWhere(HasInPlacePairs)),
+                         NameOf<OpCase>);
+INSTANTIATE_TEST_SUITE_P(Ops, OpGradientTest,
+                         ::testing::ValuesIn(CasesWhere([](const OpCase& c) {
+                           return !c.gradients.empty();
+                         })),
+                         NameOf<OpCase>);
+INSTANTIATE_TEST_SUITE_P(Ops, OpCostTest,
+                         ::testing::ValuesIn(CasesWhere([](const OpCase& c) {
+                           return c.flops.has_value();
+                         })),
+                         NameOf<OpCase>);
+INSTANTIATE_TEST_SUITE_P(Ops, BadOpTest, ::testing::ValuesIn(AllOpCases().bad),
+                         NameOf<BadOp>);
+
+}  // namespace
+}  // namespace spillway

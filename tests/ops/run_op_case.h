@@ -1,0 +1,37 @@
+// Runs the kernel of an OpCase by itself, between guard bytes.
+#ifndef SPILLWAY_TESTS_OPS_RUN_OP_CASE_H_
+#define SPILLWAY_TESTS_OPS_RUN_OP_CASE_H_
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/session.h"
+#include "graph/op_def.h"
+#include "tests/ops/op_case.h"
+
+namespace spillway::testing {
+
+// The inputs of a case, filled.
+std::vector<HostTensor> MakeInputs(const OpCase& op_case);
+
+Doubles ToDoubles(const HostTensor& tensor);
+
+struct RunOpOptions {
+  int threads = 2;
+  std::optional<BufferPair> in_place = std::nullopt;
+};
+
+struct OpRun {
+  std::vector<HostTensor> outputs;
+  std::vector<HostTensor> inputs;  // as they are after the run
+};
+
+// Errors: the kernel's; INTERNAL when it writes outside its buffers.
+absl::StatusOr<OpRun> RunOpCase(const OpCase& op_case,
+                                const RunOpOptions& options = {});
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_OPS_RUN_OP_CASE_H_

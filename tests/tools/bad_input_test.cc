@@ -1,0 +1,411 @@
+// Whatever comes in wrong: one line that names it, the right exit status, and
+// no file touched.
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+#include "tests/tools/run_program.h"
+#include "tests/tools/tiny_data.h"
+#include "training/safetensors.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::IsOk;
+using testing::ProgramRun;
+using testing::Refuses;
+using testing::RunProgram;
+
+// A command line that must be refused, and what the line on stderr must say.
+struct BadCommandLine {
+  std::string name = {};  // of the test
+  std::vector<std::string> arguments = {};
+  std::string message = {};
+};
+
+class CommandLineTest : public ::testing::TestWithParam<BadCommandLine> {};
+
+TEST_P(CommandLineTest, IsRefusedInOneLine) {
+  EXPECT_THAT(RunProgram(GetParam().arguments),
+              Refuses(2, HasSubstr(GetParam().message)));
+}
+
+std::vector<BadCommandLine> BadCommandLines() {
+  return {
+      {"NoCommand", {}, "edit inspect models run simulate train"},
+      {"UnknownCommand", {"bench"}, "\"bench\"; there are edit inspect"},
+      {"UnknownFlag", {"models", "--batch_size=3"}, "flag --batch_size"},
+      {"UnknownFlagBesideAMissingOne", {"edit", "--grph", "x"}, "--grph"},
+      {"UnknownWord", {"models", "all"}, "all"},
+      {"MissingFlag", {"edit"}, "--graph"},
+      {"MissingValue", {"simulate", "--model"}, "--model"},
+      {"FlagTwice", {"models", "--json", "-", "--json", "-"}, "--json"},
+      {"NoGraphAtAll", {"inspect"}, "--model and --graph"},
+      {"ModelAndGraph",
+       {"inspect", "--model", "lenet", "--graph", "x"},
+       "--graph excludes --model"},
+      {"BatchOfAFile",
+       {"inspect", "--graph", "x", "--batch_size", "3"},
+       "--batch_size requires --model"},
+      {"UnknownModel", {"simulate", "--model", "lenot"}, "lenet"},
+      {"NotANumber",
+       {"simulate", "--model", "lenet", "--batch_size", "8x"},
+       "--batch_size"},
+      {"NegativeBatch",
+       {"simulate", "--model=lenet", "--batch_size=-1"},
+       "--batch_size"},
+      {"HugeBatch",
+       {"simulate", "--model=lenet", "--batch_size=999999999999"},
+       "--batch_size"},
+      {"ImageTooSmall",
+       {"simulate", "--model=lenet", "--image_size=3"},
+       "lenet"},
+      {"NotASize",
+       {"simulate", "--model=lenet", "--device_memory", "lots"},
+       "--device_memory"},
+      {"NegativeSize",
+       {"simulate", "--model=lenet", "--host_memory=-1"},
+       "--host_memory"},
+      {"UnknownDevice",
+       {"simulate", "--model=lenet", "--device=gpu"},
+       "--device"},
+      {"LinkOfAGpu",
+       {"run", "--graph=x", "--fetch=y", "--device=cuda", "--link_gbps=1"},
+       "--"},
+      {"InfiniteRate",
+       {"simulate", "--model=lenet", "--learning_rate", "inf"},
+       "--learning_rate"},
+      {"UnknownOptimizer",
+       {"simulate", "--model=lenet", "--optimizer=lion"},
+       "--optimizer"},
+      {"LaterPrecision",
+       {"simulate", "--model=lenet", "--precision=bf16"},
+       "--precision"},
+      {"AutoTuning",
+       {"simulate", "--model=lenet", "--lms=auto"},
+       "auto-tuning is not in this version, use --lms v1"},
+      {"LmsAsABoolean",
+       {"simulate", "--model=lenet", "--lms=True"},
+       "auto-tuning is not in this version, use --lms v1"},
+      {"SecondVersion", {"simulate", "--model=lenet", "--lms=v2"}, "--lms"},
+      {"LmsOptionWithoutLms",
+       {"simulate", "--model=lenet", "--lms_lb=2"},
+       "--lms_lb requires --lms"},
+      {"LmsOptionOutOfRange",
+       {"simulate", "--model=lenet", "--lms=v1", "--lms_n_tensors=-2"},
+       "--lms_n_tensors"},
+      {"LmsBoundsCrossed",
+       {"simulate", "--model=lenet", "--lms=v1", "--lms_lb=5", "--lms_ub=5"},
+       "lms_ub"},
+      {"LmsScopeThatIsNotThere",
+       {"simulate", "--model=lenet", "--lms=v1",
+        "--lms_optimizer_scopes=adam_optimizer"},
+       "adam_optimizer"},
+      {"UnknownStrategy",
+       {"simulate", "--model=lenet", "--lms=v1", "--lms_ctrld_strategy=best"},
+       "--lms_ctrld_strategy"},
+      {"NeitherTrueNorFalse",
+       {"simulate", "--model=lenet", "--lms=v1", "--lms_compat=yes"},
+       "--lms_compat"},
+      {"UnknownData", {"train", "--model=lenet", "--data=cifar10"}, "--data"},
+      {"DataWithoutAFolder",
+       {"train", "--model=lenet", "--data=mnist"},
+       "--data_dir"},
+      {"FolderThatIsNotThere",
+       {"train", "--model=lenet", "--data=mnist", "--data_dir=/nowhere"},
+       "/nowhere"},
+      {"NoEpochs",
+       {"train", "--model=lenet", "--data=mnist", "--num_epochs=0"},
+       "--num_epochs"},
+      {"GraphThatIsNotThere",
+       {"edit", "--graph=/nowhere/graph.json"},
+       "/nowhere/graph.json"},
+      {"GraphThatIsAFolder", {"edit", "--graph=/"}, "/"},
+      {"JsonInAMissingFolder",
+       {"models", "--json=/nowhere/models.json"},
+       "--json"},
+      {"JsonThatIsAFolder", {"models", "--json=/tmp"}, "--json"},
+      {"JsonOnAFullDisk",
+       {"inspect", "--model=lenet", "--out=/dev/full"},
+       "--out"},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(BadInput, CommandLineTest,
+                         ::testing::ValuesIn(BadCommandLines()),
+                         [](const auto& instance) {
+                           return instance.param.name;
+                         });
+
+// A graph file that must be refused by every command that reads one.
+struct BadGraph {
+  std::string name = {};
+  std::string text = {};
+  std::string message = {};
+};
+
+// A file around the text of its nodes.
+std::string GraphOf(const std::string& nodes) {
+  return R"({"format": "spillway.graph", "version": 1, "name": "bad", "nodes": [)" +
+         nodes + "]}";
+}
+
+constexpr const char* kFeed =
+    R"({"name": "x", "op": "Placeholder", "attrs": {"dtype": "float32", "shape": [2, 3]}})";
+
+class GraphFileTest : public ::testing::TestWithParam<BadGraph> {};
+
+TEST_P(GraphFileTest, IsRefusedByEveryCommandAndLeavesNothing) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.File("bad.json");
+  ASSERT_THAT(WriteFileAtomically(path, GetParam().text), IsOk());
+  const auto is_refused =
+      Refuses(2, AllOf(HasSubstr("--graph"), HasSubstr(GetParam().message)));
+  const std::string out = folder.File("out");
+  EXPECT_THAT(RunProgram({"edit", "--graph", path, "--out", out}), is_refused);
+  EXPECT_THAT(RunProgram({"inspect", "--graph", path, "--out", out}),
+              is_refused);
+  EXPECT_THAT(RunProgram({"simulate", "--graph", path, "--json", out}),
+              is_refused);
+  EXPECT_THAT(
+      RunProgram({"run", "--graph", path, "--fetch", "x", "--out", out}),
+      is_refused);
+  EXPECT_THAT(folder.Names(), ElementsAre("bad.json"));
+}
+
+std::vector<BadGraph> BadGraphs() {
+  return {
+      {"Empty", "", "bad.json"},
+      {"NotJson", "graph { a -> b }", "bad.json"},
+      {"Truncated", GraphOf(kFeed).substr(0, 90), "bad.json"},
+      {"NotAGraph", "[1, 2, 3]", "bad.json"},
+      {"OtherFormat", R"({"format": "onnx", "version": 1, "nodes": []})",
+       "format"},
+      {"DeepNesting", std::string(100'000, '['), "bad.json"},
+      {"UnknownField",
+       GraphOf(R"({"name": "x", "op": "Relu", "input": ["x"]})"), "input"},
+      {"DuplicateName", GraphOf(fmt::format("{}, {}", kFeed, kFeed)), "x"},
+      {"UnknownInput",
+       GraphOf(R"({"name": "y", "op": "Relu", "inputs": ["nobody:0"]})"),
+       "nobody"},
+      {"UnknownOutputSlot",
+       GraphOf(fmt::format(
+           R"({}, {{"name": "y", "op": "Relu", "inputs": ["x:7"]}})", kFeed)),
+       "x:7"},
+      {"Cycle", GraphOf(R"({"name": "a", "op": "Mystery", "inputs": ["b:0"],
+                   "outputs": [{"dtype": "float32", "shape": [1]}]},
+                  {"name": "b", "op": "Mystery", "inputs": ["a:0"],
+                   "outputs": [{"dtype": "float32", "shape": [1]}]})"),
+       "cycle"},
+      {"HugeDimension", GraphOf(R"({"name": "x", "op": "Placeholder", "attrs":
+                   {"dtype": "float32", "shape": [4000000000, 4000000000]}})"),
+       "x"},
+      {"NegativeDimension",
+       GraphOf(R"({"name": "x", "op": "Placeholder", "attrs":
+                   {"dtype": "float32", "shape": [2, -3]}})"),
+       "x"},
+      {"WrongStatedShape",
+       GraphOf(fmt::format(
+           R"({}, {{"name": "y", "op": "Relu", "inputs": ["x"], "outputs":
+               [{{"dtype": "float32", "shape": [3, 2]}}]}})",
+           kFeed)),
+       "y"},
+      {"MissingAttribute", GraphOf(R"({"name": "x", "op": "Placeholder"})"),
+       "x"},
+      {"TooManyInputs",
+       GraphOf(fmt::format(
+           R"({}, {{"name": "y", "op": "Relu", "inputs": ["x", "x"]}})",
+           kFeed)),
+       "y"},
+      {"UnknownOpWithoutOutputs", GraphOf(R"({"name": "m", "op": "Mystery"})"),
+       "m"},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(BadInput, GraphFileTest,
+                         ::testing::ValuesIn(BadGraphs()),
+                         [](const auto& instance) {
+                           return instance.param.name;
+                         });
+
+HostTensor Float32(const Shape& shape) {
+  HostTensor tensor = {.type = {.dtype = DType::kFloat32, .shape = shape}};
+  tensor.bytes.resize(static_cast<size_t>(tensor.type.num_bytes()));
+  return tensor;
+}
+
+// y = Relu(x), and m = Mystery(x), which no build can run.
+class RunTest : public ::testing::Test {
+ protected:
+  RunTest() {
+    const std::string text = GraphOf(fmt::format(
+        R"({}, {{"name": "y", "op": "Relu", "inputs": ["x"]}},
+           {{"name": "m", "op": "Mystery", "inputs": ["x"],
+             "outputs": [{{"dtype": "float32", "shape": [2]}}]}})",
+        kFeed));
+    EXPECT_THAT(WriteFileAtomically(graph_, text), IsOk());
+  }
+
+  ProgramRun RunWith(const TensorMap& feeds, const std::string& fetch) {
+    EXPECT_THAT(WriteSafetensors(feed_, feeds), IsOk());
+    return RunProgram({"run", "--graph", graph_, "--feed", feed_, "--fetch",
+                       fetch, "--out", out_});
+  }
+
+  testing::TemporaryFolder folder_;
+  const std::string graph_ = folder_.File("graph.json");
+  const std::string feed_ = folder_.File("feed.safetensors");
+  const std::string out_ = folder_.File("out.safetensors");
+};
+
+TEST_F(RunTest, RunsWhatIsRight) {
+  EXPECT_EQ(RunWith({{"x", Float32({2, 3})}}, "y").exit_status, 0);
+  EXPECT_THAT(ReadFile(out_), IsOk());
+}
+
+TEST_F(RunTest, AWrongFeedShapeIsNamed) {
+  EXPECT_THAT(RunWith({{"x", Float32({3, 2})}}, "y"),
+              Refuses(2, AllOf(HasSubstr("--feed"), HasSubstr("[3, 2]"))));
+  EXPECT_THAT(folder_.Names(), ElementsAre("feed.safetensors", "graph.json"));
+}
+
+TEST_F(RunTest, AnUnknownFeedIsNamed) {
+  EXPECT_THAT(RunWith({{"xx", Float32({2, 3})}}, "y"),
+              Refuses(2, AllOf(HasSubstr("--feed"), HasSubstr("xx"))));
+}
+
+TEST_F(RunTest, AFeedForAComputedValueIsRefused) {
+  EXPECT_THAT(RunWith({{"y", Float32({2, 3})}}, "y"),
+              Refuses(2, AllOf(HasSubstr("--feed"), HasSubstr("Relu"))));
+}
+
+TEST_F(RunTest, AMissingFeedIsNamed) {
+  EXPECT_THAT(RunWith({}, "y"), Refuses(2, HasSubstr("x")));
+}
+
+TEST_F(RunTest, AnUnknownFetchIsNamed) {
+  EXPECT_THAT(RunWith({{"x", Float32({2, 3})}}, "y,z:0"),
+              Refuses(2, AllOf(HasSubstr("--fetch"), HasSubstr("z:0"))));
+}
+
+TEST_F(RunTest, AnOpThatCannotRunIsNamed) {
+  EXPECT_THAT(RunWith({{"x", Float32({2, 3})}}, "m"),
+              Refuses(2, AllOf(HasSubstr("m"), HasSubstr("Mystery"))));
+}
+
+TEST_F(RunTest, AFeedFileThatIsNoneIsNamed) {
+  ASSERT_THAT(WriteFileAtomically(feed_, "{}"), IsOk());
+  EXPECT_THAT(
+      RunProgram({"run", "--graph", graph_, "--feed", feed_, "--fetch", "y"}),
+      Refuses(2, AllOf(HasSubstr("--feed"), HasSubstr(feed_))));
+}
+
+TEST_F(RunTest, ABudgetThatIsTooSmallEndsWithThree) {
+  ASSERT_THAT(WriteSafetensors(feed_, {{"x", Float32({2, 3})}}), IsOk());
+  EXPECT_THAT(RunProgram({"run", "--graph", graph_, "--feed", feed_, "--fetch",
+                          "y", "--out", out_, "--device_memory", "16"}),
+              Refuses(3, HasSubstr("missing")));
+  EXPECT_THAT(folder_.Names(), ElementsAre("feed.safetensors", "graph.json"));
+}
+
+TEST_F(RunTest, PlanOnlyGraphsCanBeInspectedAndSimulated) {
+  EXPECT_EQ(RunProgram({"inspect", "--graph", graph_}).exit_status, 0);
+  EXPECT_EQ(RunProgram({"simulate", "--graph", graph_}).exit_status, 0);
+}
+
+// Outputs that cannot be written, found before any work is done.
+class OutputTest : public ::testing::Test {
+ protected:
+  OutputTest() { testing::WriteTinyData(folder_.path()); }
+
+  std::vector<std::string> Train(const std::string& flag,
+                                 const std::string& path) const {
+    return {"train",      "--model",      "mnist_deep",   "--data", "mnist",
+            "--data_dir", folder_.path(), "--batch_size", "16",     flag,
+            path};
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(OutputTest, AMissingFolderIsFoundBeforeTraining) {
+  for (const char* flag : {"--checkpoint", "--trace", "--json"}) {
+    const std::string path = folder_.File("missing/file");
+    EXPECT_THAT(RunProgram(Train(flag, path)),
+                Refuses(2, AllOf(HasSubstr(flag), HasSubstr(path))));
+  }
+}
+
+TEST_F(OutputTest, AFolderWithoutPermissionIsFoundBeforeTraining) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  EXPECT_THAT(RunProgram(Train("--checkpoint", "/checkpoint")),
+              Refuses(2, HasSubstr("--checkpoint")));
+}
+
+TEST_F(OutputTest, AFullDiskIsReported) {
+  for (const char* flag : {"--checkpoint", "--trace", "--json"}) {
+    const ProgramRun run = RunProgram(Train(flag, "/dev/full"));
+    EXPECT_EQ(run.exit_status, 2) << flag;
+    EXPECT_THAT(run.err, AllOf(HasSubstr(flag), HasSubstr("/dev/full")));
+  }
+}
+
+TEST_F(OutputTest, AFullStandardOutputIsReported) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"models"},
+                                             {"models", "--json", "-"},
+                                             {"--help"},
+                                             {"train", "--help"},
+                                             {"inspect", "--model", "lenet"},
+                                             Train("--seed", "1")}) {
+    EXPECT_THAT(RunProgram(arguments, "/dev/full"),
+                Refuses(2, HasSubstr("standard output")));
+  }
+}
+
+TEST_F(OutputTest, AFailedRunLeavesTheOldFileAsItWas) {
+  const std::string path = folder_.File("checkpoint");
+  ASSERT_THAT(WriteFileAtomically(path, "precious"), IsOk());
+  std::vector<std::string> arguments = Train("--checkpoint", path);
+  arguments.insert(arguments.end(), {"--device_memory", "1MiB"});
+  EXPECT_THAT(RunProgram(arguments), Refuses(3, HasSubstr("missing")));
+  ASSERT_OK_AND_ASSIGN(const std::string content, ReadFile(path));
+  EXPECT_EQ(content, "precious");
+}
+
+TEST_F(OutputTest, DamagedDataIsNamed) {
+  ASSERT_THAT(WriteFileAtomically(folder_.File("t10k-labels-idx1-ubyte"),
+                                  std::string_view("\0\0\10\1\0\0", 6)),
+              IsOk());
+  EXPECT_THAT(RunProgram(Train("--seed", "1")),
+              Refuses(2, HasSubstr("t10k-labels-idx1-ubyte")));
+}
+
+TEST_F(OutputTest, ABatchLargerThanTheDataIsNamed) {
+  std::vector<std::string> arguments = Train("--seed", "1");
+  arguments[8] = "97";
+  EXPECT_THAT(RunProgram(arguments), Refuses(2, HasSubstr("--batch_size")));
+}
+
+TEST(HelpTest, EveryCommandHasOne) {
+  for (const char* command :
+       {"edit", "inspect", "models", "run", "simulate", "train"}) {
+    const ProgramRun run = RunProgram({command, "--help"});
+    EXPECT_EQ(run.exit_status, 0);
+    EXPECT_THAT(run.out, HasSubstr("--json"));
+    EXPECT_THAT(run.err, IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,251 @@
+// `spillway inspect`, `edit`, `run`, `simulate` and `models` on the way from a
+// model to an edited graph that computes the same.
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "graph/json_format.h"
+#include "graph/well_known_ops.h"
+#include "gtest/gtest.h"
+#include "ops/all_ops.h"
+#include "tests/support/status_matchers.h"
+#include "tests/tools/run_program.h"
+#include "training/safetensors.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::IsOk;
+using testing::ProgramRun;
+using testing::RunForJson;
+using testing::RunProgram;
+using Json = nlohmann::ordered_json;
+
+const std::vector<std::string> kLenet = {
+    "--model",       "lenet", "--batch_size",    "8",  "--channels", "1",
+    "--num_classes", "10",    "--learning_rate", "0.1"};
+
+std::vector<std::string> With(std::vector<std::string> arguments,
+                              const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+// A training step of lenet, its feeds, and all that it computes.
+class EditRunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(
+        RunProgram(With({"inspect", "--out", graph_}, kLenet)).exit_status, 0);
+    HostTensor images = {
+        .type = {.dtype = DType::kFloat32, .shape = {8, 28, 28, 1}}};
+    std::vector<float> pixels;
+    for (int i = 0; i < 8 * 28 * 28; ++i) {
+      pixels.push_back(static_cast<float>(i % 29) / 29);
+    }
+    const std::vector<int32_t> classes = {0, 1, 2, 3, 4, 5, 6, 7};
+    const auto pixel_bytes = std::as_bytes(std::span(pixels));
+    images.bytes = {pixel_bytes.begin(), pixel_bytes.end()};
+    HostTensor labels = {.type = {.dtype = DType::kInt32, .shape = {8}}};
+    const auto label_bytes = std::as_bytes(std::span(classes));
+    labels.bytes = {label_bytes.begin(), label_bytes.end()};
+    ASSERT_THAT(
+        WriteSafetensors(feed_, {{"images", images}, {"labels:0", labels}}),
+        IsOk());
+  }
+
+  // The loss and every updated variable.
+  std::string Fetches() const {
+    const auto graph = ReadGraphFile(graph_, StandardOps());
+    EXPECT_THAT(graph, IsOk());
+    std::string names;
+    for (const Node& node : graph->nodes()) {
+      const bool is_loss = node.name.starts_with("loss/");
+      if (!is_loss && !node.op.starts_with("Apply")) continue;
+      if (!names.empty()) names += ",";
+      names += node.name + ":0";
+    }
+    return names;
+  }
+
+  // The bytes of --out.
+  std::string RunGraph(const std::string& graph,
+                       const std::vector<std::string>& more = {}) {
+    const std::string out = folder_.File("out.safetensors");
+    const ProgramRun run =
+        RunProgram(With({"run", "--graph", graph, "--feed", feed_, "--fetch",
+                         Fetches(), "--out", out, "--seed", "3"},
+                        more));
+    EXPECT_EQ(run.exit_status, 0) << run.err;
+    const auto bytes = ReadFile(out);
+    EXPECT_THAT(bytes, IsOk());
+    return bytes.value_or("");
+  }
+
+  testing::TemporaryFolder folder_;
+  const std::string graph_ = folder_.File("graph.json");
+  const std::string edited_ = folder_.File("edited.json");
+  const std::string feed_ = folder_.File("feed.safetensors");
+};
+
+TEST_F(EditRunTest, AnEditedGraphComputesTheSameBits) {
+  const std::string plain = RunGraph(graph_, {"--device", "inline"});
+  EXPECT_GT(plain.size(), 100'000u);
+  for (const char* strategy : {"chain_rule", "direct_order"}) {
+    const Json edit = RunForJson({"edit", "--graph", graph_, "--out", edited_,
+                                  "--lms_ctrld_strategy", strategy});
+    EXPECT_EQ(edit["equivalent"], true);
+    EXPECT_GT(edit["swap_tensors"].get<int>(), 2);
+    EXPECT_EQ(edit["added_ops"].get<int>(),
+              edit["swap_outs"].get<int>() + edit["swap_ins"].get<int>());
+    for (const char* device : {"inline", "cpu"}) {
+      EXPECT_TRUE(RunGraph(edited_, {"--device", device}) == plain)
+          << strategy << " on " << device;
+    }
+  }
+}
+
+TEST_F(EditRunTest, RunEditsByItselfWithLms) {
+  EXPECT_TRUE(RunGraph(graph_) ==
+              RunGraph(graph_, {"--lms", "v1", "--link_gbps=1"}));
+}
+
+TEST_F(EditRunTest, RunPredictsItsPeaksExactly) {
+  const Json json = RunForJson({"run", "--graph", graph_, "--feed", feed_,
+                                "--fetch", Fetches(), "--lms", "v1"});
+  for (const char* peak : {"peak_device_bytes", "peak_host_bytes"}) {
+    EXPECT_EQ(json[peak]["predicted"], json[peak]["measured"]);
+    EXPECT_GT(json[peak]["measured"].get<int64_t>(), 0);
+  }
+  EXPECT_EQ(json["device_allocations_in_steps"], 0);
+}
+
+TEST_F(EditRunTest, AFedVariableReplacesItsInitialValue) {
+  ASSERT_OK_AND_ASSIGN(TensorMap feeds, ReadSafetensors(feed_));
+  HostTensor biases = {.type = {.dtype = DType::kFloat32, .shape = {32}}};
+  biases.bytes.assign(32 * sizeof(float), std::byte{0});
+  reinterpret_cast<float*>(biases.bytes.data())[5] = 2.5F;
+  feeds["conv1/biases"] = biases;
+  ASSERT_THAT(WriteSafetensors(feed_, feeds), IsOk());
+  const std::string out = folder_.File("biases.safetensors");
+  const ProgramRun run = RunProgram({"run", "--graph", graph_, "--feed", feed_,
+                                     "--fetch", "conv1/biases", "--out", out});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  ASSERT_OK_AND_ASSIGN(const TensorMap fetched, ReadSafetensors(out));
+  // The step goes on to train it, so it has moved a little.
+  EXPECT_NEAR(fetched.at("conv1/biases").data<float>()[5], 2.5F, 0.5F);
+}
+
+TEST_F(EditRunTest, EditingTwiceIsRefused) {
+  RunForJson({"edit", "--graph", graph_, "--out", edited_});
+  EXPECT_THAT(RunProgram({"edit", "--graph", edited_}),
+              testing::Refuses(2, HasSubstr("already")));
+}
+
+TEST_F(EditRunTest, AnEditedGraphIsInspectedAndSimulatedAsItIs) {
+  const Json edit = RunForJson({"edit", "--graph", graph_, "--out", edited_});
+  const Json before = RunForJson({"inspect", "--graph", graph_});
+  const Json after = RunForJson({"inspect", "--graph", edited_});
+  EXPECT_EQ(after["nodes"].get<int>(),
+            before["nodes"].get<int>() + edit["added_ops"].get<int>());
+  EXPECT_EQ(after["levels"], edit["levels"]);
+  EXPECT_EQ(after["parameters"], before["parameters"]);
+  EXPECT_EQ(after["forward_flops"], before["forward_flops"]);
+  const Json simulated = RunForJson({"simulate", "--graph", edited_});
+  for (const char* field : {"swap_outs", "swap_ins", "out_bytes", "in_bytes"}) {
+    EXPECT_EQ(simulated["swap"][field], edit[field]) << field;
+  }
+  EXPECT_LT(simulated["peak_device_bytes"].get<int64_t>(),
+            before["unconstrained_peak_bytes"].get<int64_t>());
+}
+
+TEST_F(EditRunTest, EditPrintsTheLogLinesOfTheOriginal) {
+  const ProgramRun run = RunProgram({"edit", "--graph", graph_, "--lms_lb=2"});
+  ASSERT_EQ(run.exit_status, 0);
+  EXPECT_THAT(run.err, HasSubstr("[LMS][0] Editing model for LMS\n"));
+  EXPECT_THAT(run.err, HasSubstr("[LMS][0] n_tensors: all tensors\n"));
+  EXPECT_THAT(run.err, HasSubstr("[LMS][0] lb: 2\n"));
+  EXPECT_THAT(run.err, HasSubstr("[LMS][0] Added "));
+  EXPECT_THAT(run.out, HasSubstr("equivalent    yes"));
+}
+
+TEST_F(EditRunTest, WritesGraphvizText) {
+  const std::string dot = folder_.File("graph.dot");
+  RunForJson({"edit", "--graph", graph_, "--dot", dot});
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(dot));
+  EXPECT_THAT(text, ::testing::StartsWith("digraph"));
+  EXPECT_THAT(text, HasSubstr("lms/swapout_"));
+}
+
+// Multiply-adds of mnist_deep's four layers, twice, for one image.
+TEST(InspectTest, CountsMatchTheNetwork) {
+  const Json json =
+      RunForJson({"inspect", "--model", "mnist_deep", "--batch_size", "1"});
+  EXPECT_EQ(json["parameters"], 3'274'634);
+  EXPECT_EQ(json["parameter_bytes"], 4 * 3'274'634);
+  const double multiply_adds = 28.0 * 28 * 25 * 32 + 14.0 * 14 * 25 * 32 * 64 +
+                               3136.0 * 1024 + 1024.0 * 10;
+  EXPECT_GE(json["forward_flops"].get<double>(), 2 * multiply_adds);
+  EXPECT_LE(json["forward_flops"].get<double>(), 2.05 * multiply_adds);
+  EXPECT_GE(json["unconstrained_peak_bytes"], json["floor"]["bytes"]);
+}
+
+TEST(InspectTest, ForwardOnlyHasNoBackwardPhase) {
+  const std::vector<std::string> model = {"inspect", "--model", "lenet"};
+  const Json training = RunForJson(model);
+  const Json forward = RunForJson(With(model, {"--forward_only"}));
+  EXPECT_LT(forward["nodes"].get<int>(), training["nodes"].get<int>());
+  EXPECT_LT(forward["unconstrained_peak_bytes"].get<int64_t>(),
+            training["unconstrained_peak_bytes"].get<int64_t>());
+  EXPECT_EQ(forward["parameters"], training["parameters"]);
+}
+
+TEST(SimulateTest, ABudgetThatIsTooSmallIsStillDescribed) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.File("result.json");
+  const ProgramRun run = RunProgram(
+      With({"simulate", "--device_memory", "1MiB", "--json", path}, kLenet));
+  EXPECT_EQ(run.exit_status, 3);
+  EXPECT_THAT(run.out, HasSubstr("fits         no"));
+  EXPECT_THAT(run.err, HasSubstr("missing"));
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(path));
+  ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(text, path));
+  EXPECT_EQ(json["fits"], false);
+  EXPECT_GT(json["peak_device_bytes"].get<int64_t>(), 1 << 20);
+  EXPECT_THAT(json["reason"].get<std::string>(), HasSubstr("missing"));
+  EXPECT_GT(json["floor"]["bytes"].get<int64_t>(), 1 << 20);
+}
+
+TEST(SimulateTest, AHostPoolThatIsTooSmallIsNamed) {
+  EXPECT_EQ(RunProgram(With({"simulate", "--lms", "v1", "--host_memory", "1KB"},
+                            kLenet))
+                .exit_status,
+            3);
+  EXPECT_THAT(
+      RunProgram(
+          With({"simulate", "--lms", "v1", "--host_memory", "1KB"}, kLenet))
+          .err,
+      HasSubstr("host swap pool exhausted"));
+}
+
+TEST(ModelsTest, ListsTheZooWithItsPublishedCounts) {
+  const Json json = RunForJson({"models"});
+  ASSERT_GT(json["models"].size(), 3u);
+  bool found = false;
+  for (const Json& model : json["models"]) {
+    EXPECT_GT(model["batch_size"].get<int>(), 0) << model["name"];
+    if (model["name"] != "mnist_deep") continue;
+    found = true;
+    EXPECT_EQ(model["parameters"], 3'274'634);
+    EXPECT_EQ(model["image_size"], 28);
+  }
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,60 @@
+// Runs the program `spillway` as a user would: a process of its own, files and
+// an exit status.
+#ifndef SPILLWAY_TESTS_TOOLS_RUN_PROGRAM_H_
+#define SPILLWAY_TESTS_TOOLS_RUN_PROGRAM_H_
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+
+namespace spillway::testing {
+
+struct ProgramRun {
+  int exit_status = -1;  // 128 + n: ended by signal n
+  std::string out = {};
+  std::string err = {};
+};
+
+// `stdout_path`: where its standard output goes instead of `out`.
+ProgramRun RunProgram(const std::vector<std::string>& arguments,
+                      const std::string& stdout_path = "");
+
+// The same with --json -, which must succeed (else the test fails and null is
+// returned).
+nlohmann::ordered_json RunForJson(std::vector<std::string> arguments);
+
+// A folder of its own that is gone with everything in it at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+  // Names of what lies in it, sorted.
+  std::vector<std::string> Names() const;
+
+ private:
+  std::string path_;
+};
+
+// EXPECT_THAT(RunProgram({...}), Refuses(2, HasSubstr("--model"))): the exit
+// status, nothing on stdout, and exactly one line on stderr that matches.
+MATCHER_P2(Refuses, exit_status, message,
+           "exits with " + ::testing::PrintToString(exit_status) +
+               " and one line that " +
+               ::testing::DescribeMatcher<std::string>(message)) {
+  *result_listener << "exit status " << arg.exit_status << ", stdout \""
+                   << arg.out << "\", stderr \"" << arg.err << "\" ";
+  return arg.exit_status == exit_status && arg.out.empty() &&
+         !arg.err.empty() && arg.err.find('\n') == arg.err.size() - 1 &&
+         ::testing::ExplainMatchResult(message, arg.err, result_listener);
+}
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_TOOLS_RUN_PROGRAM_H_

@@ -1,0 +1,198 @@
+// `spillway train` on a tiny data set.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+#include "tests/tools/run_program.h"
+#include "tests/tools/tiny_data.h"
+#include "training/safetensors.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::ProgramRun;
+using testing::RunForJson;
+using testing::RunProgram;
+using ::testing::SizeIs;
+using Json = nlohmann::ordered_json;
+
+using FlagValues = std::map<std::string, std::string>;
+
+std::vector<std::string> ToArguments(const std::string& command,
+                                     const FlagValues& flags) {
+  std::vector<std::string> arguments = {command};
+  for (const auto& [flag, value] : flags) {
+    arguments.insert(arguments.end(), {flag, value});
+  }
+  return arguments;
+}
+
+class TrainTest : public ::testing::Test {
+ protected:
+  TrainTest() { testing::WriteTinyData(folder_.path()); }
+
+  // A command line with `flags` added to, or in place of, those given here.
+  std::vector<std::string> Arguments(const FlagValues& flags) const {
+    FlagValues all = flags;
+    all.insert({{"--model", "mnist_deep"},
+                {"--data", "mnist"},
+                {"--data_dir", folder_.path()},
+                {"--batch_size", "16"},
+                {"--num_epochs", "2"},
+                {"--seed", "7"},
+                {"--learning_rate", "0.05"}});
+    return ToArguments("train", all);
+  }
+  Json TrainForJson(const FlagValues& flags) const {
+    return RunForJson(Arguments(flags));
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+void ExpectExactMemory(const Json& json) {
+  for (const char* peak : {"peak_device_bytes", "peak_host_bytes"}) {
+    EXPECT_EQ(json[peak]["predicted"], json[peak]["measured"]) << peak;
+  }
+  EXPECT_EQ(json["device_allocations_in_steps"], 0);
+}
+
+TEST_F(TrainTest, TheLossFalls) {
+  const Json json = TrainForJson({{"--num_epochs", "8"}});
+  ASSERT_THAT(json["epochs"], SizeIs(8));
+  EXPECT_LT(json["epochs"][7]["loss"].get<double>(),
+            0.8 * json["epochs"][0]["loss"].get<double>());
+}
+
+TEST_F(TrainTest, TheResultHasTheFieldsThatScriptsRead) {
+  const Json json = TrainForJson({});
+  EXPECT_THAT(json["epochs"], SizeIs(2));
+  for (const Json& epoch : json["epochs"]) {
+    for (const char* field : {"loss", "accuracy", "test_accuracy", "seconds"}) {
+      EXPECT_TRUE(epoch[field].is_number()) << field;
+    }
+  }
+  EXPECT_THAT(json["losses"], SizeIs(2 * (96 / 16)));
+  EXPECT_EQ(json["checksum"].get<std::string>().size(), 16u);
+  EXPECT_EQ(json["lms"]["mode"], "off");
+  EXPECT_EQ(json["swap"]["out_bytes"], 0);
+  ExpectExactMemory(json);
+}
+
+// Whatever moves, wherever it runs, however slow the link is.
+TEST_F(TrainTest, LmsDeviceAndLinkLeaveEveryBitAsItIs) {
+  const Json plain = TrainForJson({{"--device", "inline"}});
+  const std::vector<FlagValues> variants = {
+      {{"--device", "cpu"}},
+      {{"--device", "inline"}, {"--lms", "v1"}},
+      {{"--device", "cpu"}, {"--lms", "v1"}},
+      {{"--device", "cpu"}, {"--lms", "v1"}, {"--link_gbps", "0.2"}},
+      {{"--device", "cpu"},
+       {"--lms", "v1"},
+       {"--lms_lb", "3"},
+       {"--lms_n_tensors", "2"}},
+      {{"--device", "cpu"},
+       {"--lms", "v1"},
+       {"--lms_ctrld_strategy", "direct_order"},
+       {"--lms_compat", "true"}},
+  };
+  for (const FlagValues& variant : variants) {
+    SCOPED_TRACE(::testing::PrintToString(variant));
+    const Json json = TrainForJson(variant);
+    EXPECT_EQ(json["checksum"], plain["checksum"]);
+    EXPECT_EQ(json["losses"], plain["losses"]);
+    ExpectExactMemory(json);
+    EXPECT_EQ(json["swap"]["out_bytes"].get<int64_t>() > 0,
+              variant.contains("--lms"));
+  }
+}
+
+TEST_F(TrainTest, RunsWithinTheSmallestBudgetAndNotBelowIt) {
+  const Json free = TrainForJson({{"--lms", "v1"}});
+  const int64_t least = free["peak_device_bytes"]["predicted"];
+  const Json tight = TrainForJson(
+      {{"--lms", "v1"}, {"--device_memory", std::to_string(least)}});
+  EXPECT_EQ(tight["checksum"], free["checksum"]);
+  EXPECT_LE(tight["peak_device_bytes"]["measured"].get<int64_t>(), least);
+
+  const ProgramRun refused =
+      RunProgram(Arguments({{"--device_memory", std::to_string(least - 1)},
+                            {"--lms", "v1"},
+                            {"--checkpoint", folder_.File("checkpoint")}}));
+  EXPECT_EQ(refused.exit_status, 3) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("missing"));
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(folder_.Names(), Not(Contains("checkpoint")));
+}
+
+TEST_F(TrainTest, SimulatePredictsThePeakOfTheRun) {
+  const Json predicted =
+      RunForJson(ToArguments("simulate", {{"--model", "mnist_deep"},
+                                          {"--batch_size", "16"},
+                                          {"--image_size", "12"},
+                                          {"--lms", "v1"}}));
+  const Json trained = TrainForJson({{"--lms", "v1"}});
+  EXPECT_EQ(predicted["peak_device_bytes"],
+            trained["peak_device_bytes"]["measured"]);
+  EXPECT_EQ(predicted["peak_host_bytes"],
+            trained["peak_host_bytes"]["measured"]);
+  EXPECT_EQ(predicted["swap"], trained["swap"]);
+}
+
+TEST_F(TrainTest, ACheckpointHoldsEveryVariable) {
+  const std::string path = folder_.File("checkpoint.safetensors");
+  const Json json =
+      TrainForJson({{"--optimizer", "momentum"}, {"--checkpoint", path}});
+  ASSERT_OK_AND_ASSIGN(const TensorMap variables, ReadSafetensors(path));
+  EXPECT_TRUE(variables.contains("conv1/weights"));
+  EXPECT_TRUE(variables.contains("fc2/biases"));
+  EXPECT_EQ(Checksum(variables), json["checksum"].get<std::string>());
+}
+
+// A learning rate of zero leaves the weights as they were read.
+TEST_F(TrainTest, RestoreStartsFromACheckpoint) {
+  const std::string first = folder_.File("first.safetensors");
+  const std::string second = folder_.File("second.safetensors");
+  TrainForJson({{"--checkpoint", first}});
+  TrainForJson({{"--restore", first},
+                {"--seed", "8"},
+                {"--learning_rate", "0"},
+                {"--num_epochs", "1"},
+                {"--checkpoint", second}});
+  ASSERT_OK_AND_ASSIGN(const std::string before, ReadFile(first));
+  ASSERT_OK_AND_ASSIGN(const std::string after, ReadFile(second));
+  EXPECT_TRUE(before == after);
+}
+
+TEST_F(TrainTest, TheTraceShowsTheLastStepLaneByLane) {
+  const std::string path = folder_.File("trace.json");
+  TrainForJson({{"--lms", "v1"}, {"--trace", path}});
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(path));
+  ASSERT_OK_AND_ASSIGN(const Json trace, ParseJson(text, path));
+  EXPECT_GT(trace["traceEvents"].size(), 50u);
+  for (const char* track : {"compute", "copy out", "copy in"}) {
+    EXPECT_THAT(text, HasSubstr(track));
+  }
+}
+
+TEST_F(TrainTest, PrintsEpochsThenMemoryAndSwaps) {
+  const ProgramRun run = RunProgram(Arguments({{"--lms", "v1"}}));
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  for (const char* text :
+       {"test accuracy", "device peak", "host peak", "bytes out", "checksum"}) {
+    EXPECT_THAT(run.out, HasSubstr(text));
+  }
+  EXPECT_THAT(run.err, HasSubstr("[LMS][0] Editing model for LMS"));
+  EXPECT_THAT(run.err, Not(HasSubstr("\r")));
+}
+
+}  // namespace
+}  // namespace spillway

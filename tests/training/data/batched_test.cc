@@ -1,0 +1,77 @@
+#include "training/data/batched.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+#include "tests/training/data/counting_dataset.h"
+
+namespace spillway {
+namespace {
+
+using testing::CountingDataset;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::ReadLabels;
+using testing::StatusIs;
+
+TEST(BatchedTest, PutsABatchDimensionBeforeEveryField) {
+  const CountingDataset base(10);
+  const Batched batches(base, {.batch_size = 4});
+  EXPECT_EQ(batches.fields()[0],
+            (TensorType{.dtype = DType::kFloat32, .shape = {4, 2}}));
+  EXPECT_EQ(batches.fields()[1],
+            (TensorType{.dtype = DType::kInt32, .shape = {4}}));
+}
+
+TEST(BatchedTest, LaysSamplesSideBySide) {
+  const CountingDataset base(10);
+  const Batched batches(base, {.batch_size = 3});
+  float values[6];
+  int32_t labels[3];
+  const std::vector<std::byte*> buffers = {
+      reinterpret_cast<std::byte*>(values),
+      reinterpret_cast<std::byte*>(labels)};
+  ASSERT_THAT(batches.Read(1, buffers), testing::IsOk());
+  EXPECT_THAT(values, ElementsAre(3, 3.5, 4, 4.5, 5, 5.5));
+  EXPECT_THAT(labels, ElementsAre(30, 40, 50));
+}
+
+TEST(BatchedTest, DropsTheRemainderInTraining) {
+  const CountingDataset base(10);
+  EXPECT_EQ(Batched(base, {.batch_size = 4}).size(), 2);
+  EXPECT_EQ(Batched(base, {.batch_size = 5}).size(), 2);
+  EXPECT_EQ(Batched(base, {.batch_size = 11}).size(), 0);
+}
+
+TEST(BatchedTest, FillsTheLastBatchFromTheStartInEvaluation) {
+  const CountingDataset base(10);
+  const Batched batches(base, {.batch_size = 4, .drop_remainder = false});
+  ASSERT_EQ(batches.size(), 3);
+  EXPECT_THAT(ReadLabels(batches, 2), ElementsAre(80, 90, 0, 10));
+  EXPECT_EQ(batches.valid_samples(0), 4);
+  EXPECT_EQ(batches.valid_samples(1), 4);
+  EXPECT_EQ(batches.valid_samples(2), 2);
+}
+
+TEST(BatchedTest, OneBatchMayBeLargerThanTheWholeSet) {
+  const CountingDataset base(2);
+  const Batched batches(base, {.batch_size = 5, .drop_remainder = false});
+  ASSERT_EQ(batches.size(), 1);
+  EXPECT_THAT(ReadLabels(batches, 0), ElementsAre(0, 10, 0, 10, 0));
+  EXPECT_EQ(batches.valid_samples(0), 2);
+}
+
+TEST(BatchedTest, ReportsASampleThatCannotBeRead) {
+  CountingDataset base(10);
+  base.FailAt(5);
+  const Batched batches(base, {.batch_size = 4});
+  std::vector<std::byte> first(32);
+  std::vector<std::byte> second(16);
+  const std::vector<std::byte*> buffers = {first.data(), second.data()};
+  EXPECT_THAT(batches.Read(0, buffers), testing::IsOk());
+  EXPECT_THAT(batches.Read(1, buffers),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("on fire")));
+}
+
+}  // namespace
+}  // namespace spillway

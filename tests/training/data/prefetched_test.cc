@@ -1,0 +1,77 @@
+#include "training/data/prefetched.h"
+
+#include <numeric>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+#include "tests/training/data/counting_dataset.h"
+#include "training/data/batched.h"
+
+namespace spillway {
+namespace {
+
+using testing::CountingDataset;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::StatusIs;
+
+int32_t FirstLabel(const std::vector<TensorView>& sample) {
+  return *static_cast<const int32_t*>(sample[1].data);
+}
+
+TEST(PrefetchedTest, HandsOutEverySampleInOrderAndThenNothing) {
+  const CountingDataset base(1000);
+  Prefetched reader(base);
+  for (int32_t i = 0; i < 1000; ++i) {
+    ASSERT_OK_AND_ASSIGN(const auto sample, reader.Next());
+    ASSERT_EQ(sample.size(), 2u);
+    EXPECT_EQ(sample[0].type, base.fields()[0]);
+    EXPECT_EQ(FirstLabel(sample), 10 * i);
+  }
+  EXPECT_THAT(*reader.Next(), IsEmpty());
+  EXPECT_THAT(*reader.Next(), IsEmpty());
+}
+
+TEST(PrefetchedTest, ASampleStaysAsItIsUntilTheNextCall) {
+  const CountingDataset base(64);
+  const Batched batches(base, {.batch_size = 4});
+  Prefetched reader(batches);
+  for (int32_t batch = 0; batch < 16; ++batch) {
+    ASSERT_OK_AND_ASSIGN(const auto fields, reader.Next());
+    const auto* labels = static_cast<const int32_t*>(fields[1].data);
+    const int32_t first = 40 * batch;
+    // Read again and again while the other slot is being filled.
+    for (int repeat = 0; repeat < 100; ++repeat) {
+      EXPECT_EQ(std::accumulate(labels, labels + 4, 0), 4 * first + 60);
+    }
+  }
+}
+
+TEST(PrefetchedTest, MayBeDroppedAtAnyMoment) {
+  const CountingDataset base(100);
+  for (int taken = 0; taken < 5; ++taken) {
+    Prefetched reader(base);
+    for (int i = 0; i < taken; ++i) ASSERT_THAT(reader.Next(), testing::IsOk());
+  }
+}
+
+TEST(PrefetchedTest, AnEmptyDatasetHasNothing) {
+  const CountingDataset base(0);
+  Prefetched reader(base);
+  EXPECT_THAT(*reader.Next(), IsEmpty());
+}
+
+TEST(PrefetchedTest, ReportsASampleThatCannotBeReadInItsTurn) {
+  CountingDataset base(4);
+  base.FailAt(1);
+  Prefetched reader(base);
+  EXPECT_THAT(reader.Next(), testing::IsOk());
+  EXPECT_THAT(reader.Next(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("on fire")));
+  ASSERT_OK_AND_ASSIGN(const auto sample, reader.Next());
+  EXPECT_EQ(FirstLabel(sample), 20);
+}
+
+}  // namespace
+}  // namespace spillway

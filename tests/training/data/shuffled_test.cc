@@ -1,0 +1,63 @@
+#include "training/data/shuffled.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/training/data/counting_dataset.h"
+
+namespace spillway {
+namespace {
+
+using testing::CountingDataset;
+using testing::ReadLabels;
+
+std::vector<int64_t> ZeroTo(int64_t size) {
+  std::vector<int64_t> all(static_cast<size_t>(size));
+  std::iota(all.begin(), all.end(), int64_t{0});
+  return all;
+}
+
+TEST(RandomPermutationTest, HoldsEveryIndexOnce) {
+  for (const int64_t size : {0, 1, 2, 3, 1000, 60'000}) {
+    std::vector<int64_t> order =
+        RandomPermutation(size, {.seed = 7, .epoch = 3});
+    std::ranges::sort(order);
+    EXPECT_EQ(order, ZeroTo(size)) << size;
+  }
+}
+
+TEST(RandomPermutationTest, IsDecidedBySeedAndEpoch) {
+  const auto first = RandomPermutation(1000, {.seed = 1, .epoch = 0});
+  EXPECT_EQ(first, RandomPermutation(1000, {.seed = 1, .epoch = 0}));
+  EXPECT_NE(first, RandomPermutation(1000, {.seed = 1, .epoch = 1}));
+  EXPECT_NE(first, RandomPermutation(1000, {.seed = 2, .epoch = 0}));
+  EXPECT_NE(first, ZeroTo(1000));
+}
+
+TEST(RandomPermutationTest, EveryOrderOfThreeIsEquallyLikely) {
+  std::map<std::vector<int64_t>, int> count;
+  for (int64_t epoch = 0; epoch < 6000; ++epoch) {
+    ++count[RandomPermutation(3, {.seed = 11, .epoch = epoch})];
+  }
+  ASSERT_EQ(count.size(), 6u);
+  // Binomial, mean 1000, standard deviation 29: five of them.
+  for (const auto& [order, times] : count) EXPECT_NEAR(times, 1000, 145);
+}
+
+TEST(ShuffledTest, HandsOutTheSamplesInItsOrder) {
+  const CountingDataset base(20);
+  const Shuffled shuffled(base, {.seed = 5, .epoch = 2});
+  const auto order = RandomPermutation(20, {.seed = 5, .epoch = 2});
+  ASSERT_EQ(shuffled.size(), 20);
+  EXPECT_EQ(shuffled.fields(), base.fields());
+  for (size_t i = 0; i < order.size(); ++i) {
+    EXPECT_THAT(ReadLabels(shuffled, static_cast<int64_t>(i)),
+                ::testing::ElementsAre(10 * order[i]));
+  }
+}
+
+}  // namespace
+}  // namespace spillway

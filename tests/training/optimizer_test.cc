@@ -1,0 +1,290 @@
+#include "training/optimizer.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/layers.h"
+#include "ops/all_ops.h"
+#include "tests/support/eval_graph.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using testing::EvalGraph;
+using testing::EvalState;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::MakeHostTensor;
+using testing::StatusIs;
+
+constexpr int kSize = 6;
+
+// loss = sum(w * c), whose gradient by w is exactly the fed c.
+struct Dot {
+  Tensor w;
+  Tensor c;
+  Tensor loss;
+};
+
+Dot AddDot(GraphBuilder& g, const Shape& shape) {
+  const Tensor w =
+      AddVariable(g, {.name = "w",
+                      .shape = shape,
+                      .initializer = Initializer::TruncatedNormal(1)});
+  const Tensor c = g.Placeholder("c", DType::kFloat32, shape);
+  const Tensor product =
+      g.Add(g, {.op = "Mul", .inputs = {w, c}, .name = "product"});
+  std::vector<int64_t> axes;
+  for (int64_t axis = 0; axis < shape.rank(); ++axis) axes.push_back(axis);
+  const Tensor loss = g.Add(g, {.op = "Sum",
+                                .inputs = {product},
+                                .attributes = {{"axes", axes}},
+                                .name = "loss"});
+  return {.w = w, .c = c, .loss = loss};
+}
+
+std::vector<float> GradientAt(int step) {
+  std::vector<float> gradient(kSize);
+  for (size_t i = 0; i < kSize; ++i) {
+    gradient[i] = static_cast<float>(NormalAt(3, kSize * step + i));
+  }
+  return gradient;
+}
+
+std::vector<double> Values(const HostTensor& tensor) {
+  const float* data = tensor.data<float>();
+  return {data, data + tensor.type.num_elements()};
+}
+
+// Independent of the engine: one parameter, in double. `t` counts from 1.
+using Rule = std::function<double(double w, double g, int t)>;
+
+struct Twin {
+  std::string name;
+  Optimizer optimizer;
+  double weight_decay = 0;
+  std::function<Rule()> rule;  // with slots of its own
+};
+
+class OptimizerTwinTest : public ::testing::TestWithParam<Twin> {};
+
+TEST_P(OptimizerTwinTest, StepsAgreeWithTheEquationInDouble) {
+  const Twin& twin = GetParam();
+  GraphBuilder g(StandardOps());
+  const Dot dot = AddDot(g, {2, kSize / 2});
+  Minimize(g.Scope("optimizer"), dot.loss, twin.optimizer,
+           {.weight_decay = twin.weight_decay});
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
+
+  EvalState state;
+  const TensorType type = {.dtype = DType::kFloat32, .shape = {2, kSize / 2}};
+  state.variables["w"] = MakeHostTensor(type, GradientAt(1000));
+  std::vector<double> expected = Values(state.variables["w"]);
+  std::vector<Rule> rules;
+  for (int i = 0; i < kSize; ++i) rules.push_back(twin.rule());
+  for (int t = 1; t <= 20; ++t) {
+    const std::vector<float> gradient = GradientAt(t);
+    const std::map<ValueId, HostTensor> feeds = {
+        {dot.c.id(), MakeHostTensor(type, gradient)}};
+    ASSERT_THAT(EvalGraph(graph, feeds, {}, state), IsOk());
+    const std::vector<double> actual = Values(state.variables["w"]);
+    for (size_t i = 0; i < kSize; ++i) {
+      const double g_i = gradient[i] + twin.weight_decay * expected[i];
+      expected[i] = rules[i](expected[i], g_i, t);
+      EXPECT_NEAR(actual[i], expected[i], 2e-5) << "step " << t << ", " << i;
+    }
+  }
+}
+
+Rule SgdRule() {
+  return [](double w, double g, int) { return w - 0.1 * g; };
+}
+
+Rule MomentumRule() {
+  return [a = 0.0](double w, double g, int) mutable {
+    a = 0.8 * a + g;
+    return w - 0.1 * a;
+  };
+}
+
+Rule NesterovRule() {
+  return [a = 0.0](double w, double g, int) mutable {
+    a = 0.8 * a + g;
+    return w - 0.1 * (g + 0.8 * a);
+  };
+}
+
+Rule AdamRule() {
+  return [m = 0.0, v = 0.0](double w, double g, int t) mutable {
+    m = 0.8 * m + 0.2 * g;
+    v = 0.95 * v + 0.05 * g * g;
+    const double rate =
+        0.1 * std::sqrt(1 - std::pow(0.95, t)) / (1 - std::pow(0.8, t));
+    return w - rate * m / (std::sqrt(v) + 1e-3);
+  };
+}
+
+Rule RmsPropRule() {
+  return [s = 0.0, a = 0.0](double w, double g, int) mutable {
+    s = 0.8 * s + 0.2 * g * g;
+    a = 0.5 * a + 0.1 * g / std::sqrt(s + 1e-3);
+    return w - a;
+  };
+}
+
+const Sgd kSgd = {.learning_rate = 0.1};
+const Momentum kMomentum = {.learning_rate = 0.1, .momentum = 0.8};
+const Momentum kNesterov = {
+    .learning_rate = 0.1, .momentum = 0.8, .use_nesterov = true};
+const Adam kAdam = {
+    .learning_rate = 0.1, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3};
+const RmsProp kRmsProp = {
+    .learning_rate = 0.1, .decay = 0.8, .momentum = 0.5, .epsilon = 1e-3};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, OptimizerTwinTest,
+    ::testing::Values(Twin{"Sgd", kSgd, 0, SgdRule},
+                      Twin{"SgdDecay", kSgd, 0.3, SgdRule},
+                      Twin{"Momentum", kMomentum, 0, MomentumRule},
+                      Twin{"MomentumDecay", kMomentum, 0.3, MomentumRule},
+                      Twin{"Nesterov", kNesterov, 0, NesterovRule},
+                      Twin{"NesterovDecay", kNesterov, 0.3, NesterovRule},
+                      Twin{"Adam", kAdam, 0, AdamRule},
+                      Twin{"AdamDecay", kAdam, 0.3, AdamRule},
+                      Twin{"RmsProp", kRmsProp, 0, RmsPropRule},
+                      Twin{"RmsPropDecay", kRmsProp, 0.3, RmsPropRule}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(OptimizerTest, WeightDecayLeavesVectorsAlone) {
+  GraphBuilder g(StandardOps());
+  const Dot dot = AddDot(g, {kSize});
+  Minimize(g.Scope("optimizer"), dot.loss, kSgd, {.weight_decay = 0.3});
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
+  const TensorType type = {.dtype = DType::kFloat32, .shape = {kSize}};
+  EvalState state;
+  state.variables["w"] = MakeHostTensor(type, GradientAt(0));
+  const std::map<ValueId, HostTensor> feeds = {
+      {dot.c.id(), MakeHostTensor(type, std::vector<float>(kSize, 0))}};
+  ASSERT_THAT(EvalGraph(graph, feeds, {}, state), IsOk());
+  EXPECT_EQ(state.variables["w"].bytes,
+            MakeHostTensor(type, GradientAt(0)).bytes);
+}
+
+TEST(OptimizerTest, TheLearningRateCanBeFed) {
+  GraphBuilder g(StandardOps());
+  const Dot dot = AddDot(g, {kSize});
+  const Tensor rate = g.Placeholder("learning_rate", DType::kFloat32, Shape());
+  Minimize(g.Scope("optimizer"), dot.loss, Sgd(), {.learning_rate_feed = rate});
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
+  const TensorType type = {.dtype = DType::kFloat32, .shape = {kSize}};
+  const TensorType scalar = {.dtype = DType::kFloat32, .shape = Shape()};
+  EvalState state;
+  state.variables["w"] = MakeHostTensor(type, std::vector<float>(kSize, 1));
+  for (const float value : {0.5f, 0.25f}) {
+    const std::map<ValueId, HostTensor> feeds = {
+        {dot.c.id(), MakeHostTensor(type, std::vector<float>(kSize, 1))},
+        {rate.id(), MakeHostTensor<float>(scalar, {value})}};
+    ASSERT_THAT(EvalGraph(graph, feeds, {}, state), IsOk());
+  }
+  EXPECT_THAT(Values(state.variables["w"]), ::testing::Each(0.25));
+}
+
+// Names of the nodes under `prefix`, in order of creation.
+std::vector<std::string> NamesUnder(const Graph& graph,
+                                    const std::string& prefix) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes()) {
+    if (node.name.starts_with(prefix)) names.push_back(node.name);
+  }
+  return names;
+}
+
+TEST(OptimizerTest, NamesSayWhatBelongsToTheOptimizer) {
+  GraphBuilder g(StandardOps());
+  const Dot dot = AddDot(g, {2, 3});
+  Minimize(g.Scope("adam"), dot.loss, Adam());
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
+  EXPECT_THAT(NamesUnder(graph, "adam/slots/"),
+              ElementsAre("adam/slots/w/m", "adam/slots/w/v",
+                          "adam/slots/w/beta_power"));
+  EXPECT_THAT(NamesUnder(graph, "adam/update/"),
+              ElementsAre("adam/update/w/ApplyAdam"));
+  EXPECT_THAT(NamesUnder(graph, "adam/gradients/product/"),
+              ::testing::Not(::testing::IsEmpty()));
+  for (const std::string& slot : NamesUnder(graph, "adam/slots/")) {
+    const Node& node = graph.node(*graph.FindNode(slot));
+    EXPECT_EQ(node.op, "Variable");
+    EXPECT_FALSE(*node.attributes.GetBool("trainable"));
+  }
+}
+
+TEST(OptimizerTest, EveryOtherReaderRunsBeforeTheUpdate) {
+  GraphBuilder g(StandardOps());
+  const Dot dot = AddDot(g, {2, 3});
+  // Beside the loss: one direct reader, one of the same bytes by another name.
+  g.Add(g, {.op = "Relu", .inputs = {dot.w}, .name = "direct"});
+  const Tensor view = g.Add(g, {.op = "Reshape",
+                                .inputs = {dot.w},
+                                .attributes = {{"shape", Shape{6}}},
+                                .name = "view"});
+  g.Add(g, {.op = "Relu", .inputs = {view}, .name = "by_view"});
+  Minimize(g.Scope("sgd"), dot.loss, Sgd());
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
+  const Node& update =
+      graph.node(*graph.FindNode("sgd/update/w/ApplyGradientDescent"));
+  std::vector<std::string> before;
+  for (const NodeId id : update.control_inputs) {
+    before.push_back(graph.node(id).name);
+  }
+  for (const char* reader : {"product", "direct", "view", "by_view"}) {
+    EXPECT_THAT(before, Contains(reader));
+  }
+}
+
+TEST(OptimizerTest, VariablesOutsideTheLossStayAsTheyAre) {
+  GraphBuilder g(StandardOps());
+  AddVariable(g, {.name = "unused", .shape = {4}});
+  AddVariable(g, {.name = "frozen", .shape = {4}, .trainable = false});
+  const Dot dot = AddDot(g, {2, 3});
+  Minimize(g.Scope("sgd"), dot.loss, Sgd());
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
+  EXPECT_THAT(NamesUnder(graph, "sgd/update/"),
+              ElementsAre("sgd/update/w/ApplyGradientDescent"));
+}
+
+TEST(OptimizerTest, NothingToTrainIsAnError) {
+  GraphBuilder g(StandardOps());
+  const Tensor c = g.Placeholder("c", DType::kFloat32, Shape());
+  Minimize(g.Scope("sgd"), c, Sgd());
+  EXPECT_THAT(std::move(g).Build(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("sgd: the loss depends on no trainable")));
+}
+
+TEST(OptimizerTest, ALossMustBeAScalar) {
+  GraphBuilder g(StandardOps());
+  const Dot dot = AddDot(g, {2, 3});
+  Minimize(g.Scope("sgd"), dot.w, Sgd());
+  EXPECT_THAT(std::move(g).Build(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             HasSubstr("float32 scalar")));
+}
+
+TEST(OptimizerTest, NamesAreParsed) {
+  EXPECT_TRUE(std::holds_alternative<Sgd>(*ParseOptimizer("sgd")));
+  EXPECT_TRUE(std::holds_alternative<Momentum>(*ParseOptimizer("momentum")));
+  EXPECT_TRUE(std::holds_alternative<Adam>(*ParseOptimizer("adam")));
+  EXPECT_TRUE(std::holds_alternative<RmsProp>(*ParseOptimizer("rmsprop")));
+  EXPECT_THAT(ParseOptimizer("adamw"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'adamw'; known: sgd momentum")));
+}
+
+}  // namespace
+}  // namespace spillway

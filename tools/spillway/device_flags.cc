@@ -1,0 +1,68 @@
+#include "tools/spillway/device_flags.h"
+
+#include <unistd.h>
+
+#include "base/status_macros.h"
+#include "executor/device/registry.h"
+#include "fmt/format.h"
+#include "ops/all_ops.h"
+
+namespace spillway {
+
+void AddDeviceFlags(FlagSet& flags, DeviceFlags& device) {
+  flags.BeginGroup("Device");
+  flags.Text("--device", device.device,
+             "cpu, cuda, cuda:N or inline; default: cuda where this build and "
+             "machine have it, else cpu");
+  flags.Int("--threads", device.threads,
+            {.help = "of kernels; 0, the default: all cores", .max = 1024});
+}
+
+void AddLinkFlag(FlagSet& flags, DeviceFlags& device) {
+  flags.Real("--link_gbps", device.link_gbps,
+             {.help = "slow the cpu or inline device's copies to this many "
+                      "1e9 bytes a second each way; 0, the default: full "
+                      "speed",
+              .max = 1e6});
+}
+
+void AddMemoryFlags(FlagSet& flags, MemoryFlags& memory) {
+  flags.BeginGroup("Memory");
+  flags.Size("--device_memory", memory.device_memory,
+             "budget of the device, a hard limit; default: as little as the "
+             "plan needs");
+  flags.Size("--host_memory", memory.host_memory,
+             "limit of the swap pool; default: half of RAM");
+}
+
+int64_t HostMemory(const MemoryFlags& flags) {
+  if (flags.host_memory) return *flags.host_memory;
+  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 2;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceFlags& flags,
+                                                   const MemoryFlags& memory) {
+  if (flags.link_gbps > 0 && flags.device.starts_with("cuda")) {
+    return InvalidArgument(
+        fmt::format("--link_gbps: only for the cpu and inline devices, not {}",
+                    flags.device));
+  }
+  absl::StatusOr<std::unique_ptr<Device>> device = NewDevice(
+      flags.device, {.threads = static_cast<int>(flags.threads),
+                     .capacity_bytes = memory.device_memory.value_or(0),
+                     .link_gigabytes_per_second = flags.link_gbps});
+  if (!device.ok()) return Annotate(device.status(), "--device");
+  return device;
+}
+
+SessionOptions MakeSessionOptions(const DeviceFlags& device,
+                                  const MemoryFlags& memory, int64_t seed) {
+  return {.ops = &StandardOps(),
+          .kernels = &StandardKernels(),
+          .device_memory = memory.device_memory,
+          .host_memory = HostMemory(memory),
+          .threads = static_cast<int>(device.threads),
+          .seed = static_cast<uint64_t>(seed)};
+}
+
+}  // namespace spillway

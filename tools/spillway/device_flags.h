@@ -1,0 +1,46 @@
+// Flags that say where to run: the device and the memory budgets.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_DEVICE_FLAGS_H_
+#define SPILLWAY_TOOLS_SPILLWAY_DEVICE_FLAGS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "executor/device/device.h"
+#include "executor/session.h"
+#include "tools/spillway/flags.h"
+
+namespace spillway {
+
+struct DeviceFlags {
+  std::string device = {};  // empty: cuda where there is one, else cpu
+  int64_t threads = 0;      // 0: all cores
+  double link_gbps = 0;     // 0: full speed
+};
+void AddDeviceFlags(FlagSet& flags, DeviceFlags& device);
+// --link_gbps, for commands that run steps.
+void AddLinkFlag(FlagSet& flags, DeviceFlags& device);
+
+struct MemoryFlags {
+  std::optional<int64_t> device_memory = {};  // none: as little as possible
+  std::optional<int64_t> host_memory = {};    // none: half of RAM
+};
+void AddMemoryFlags(FlagSet& flags, MemoryFlags& memory);
+
+// The limit of the swap pool, with the default filled in.
+int64_t HostMemory(const MemoryFlags& flags);
+
+// The device, with the budget as its wall. Errors: what NewDevice says, naming
+// the flag.
+absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceFlags& flags,
+                                                   const MemoryFlags& memory);
+
+// The ops and kernels of this build, the budgets and the threads.
+SessionOptions MakeSessionOptions(const DeviceFlags& device,
+                                  const MemoryFlags& memory, int64_t seed);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_DEVICE_FLAGS_H_

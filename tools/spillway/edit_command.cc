@@ -1,0 +1,73 @@
+#include "tools/spillway/edit_command.h"
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "fmt/format.h"
+#include "graph/dot.h"
+#include "graph/json_format.h"
+#include "tools/spillway/graph_source.h"
+#include "tools/spillway/lms_flags.h"
+#include "tools/spillway/result_json.h"
+
+namespace spillway {
+namespace {
+
+std::string FormatReport(const LmsReport& report) {
+  std::string text = fmt::format(
+      "added ops     {}\n"
+      "swapped       {} tensors: {} out ({}), {} in ({})\n"
+      "levels        {}\n"
+      "edit time     {}\n"
+      "equivalent    {}\n",
+      report.added_ops, report.swap_tensors, report.swap_outs,
+      FormatBytes(report.out_bytes), report.swap_ins,
+      FormatBytes(report.in_bytes), report.levels,
+      FormatDuration(report.edit_ns), report.equivalent ? "yes" : "no");
+  for (const LmsReport::Dropped& dropped : report.dropped) {
+    text +=
+        fmt::format("dropped       {}: {}\n", dropped.tensor, dropped.reason);
+  }
+  return text;
+}
+
+Json ToJson(const EditFlags& flags, const LmsReport& report) {
+  return {{"added_ops", report.added_ops},
+          {"swap_tensors", report.swap_tensors},
+          {"swap_outs", report.swap_outs},
+          {"swap_ins", report.swap_ins},
+          {"out_bytes", report.out_bytes},
+          {"in_bytes", report.in_bytes},
+          {"levels", report.levels},
+          {"edit_ms", static_cast<double>(report.edit_ns) * 1e-6},
+          {"equivalent", report.equivalent},
+          {"dropped", DroppedJson(report)},
+          {"lms", LmsJson(flags.lms)}};
+}
+
+}  // namespace
+
+void AddEditFlags(FlagSet& set, EditFlags& flags) {
+  set.BeginGroup("Files");
+  set.Text("--graph", flags.graph, "graph file to edit; may hold unknown ops")
+      ->required();
+  set.Text("--out", flags.out, "write the edited graph to this file");
+  set.Text("--dot", flags.dot, "write it as Graphviz text too");
+  AddLmsFlags(set, flags.lms);
+  AddResultFlags(set, flags.result);
+}
+
+absl::Status RunEdit(const EditFlags& flags) {
+  const OutputFile out = {.flag = "--out", .path = flags.out};
+  const OutputFile dot = {.flag = "--dot", .path = flags.dot};
+  RETURN_IF_ERROR(CheckWritable(out));
+  RETURN_IF_ERROR(CheckWritable(dot));
+  RETURN_IF_ERROR(CheckWritable(flags.result));
+  ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
+  ASSIGN_OR_RETURN(const LmsReport report, EditGraph(flags.lms, graph));
+  RETURN_IF_ERROR(WriteOutput(out, FormatGraph(graph)));
+  RETURN_IF_ERROR(WriteOutput(dot, FormatDot(graph)));
+  RETURN_IF_ERROR(PrintText(flags.result, FormatReport(report)));
+  return WriteJson(flags.result, ToJson(flags, report));
+}
+
+}  // namespace spillway

@@ -1,0 +1,72 @@
+#include "tools/spillway/graph_source.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "graph/json_format.h"
+#include "ops/all_ops.h"
+#include "tools/spillway/model_graph.h"
+
+namespace spillway {
+namespace {
+
+absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source) {
+  const ModelGraphSpec spec = {
+      .model = source.model.model,
+      .options = {.batch_size = source.model.batch_size,
+                  .image_size = source.model.image_size,
+                  .channels = source.channels,
+                  .num_classes = source.num_classes}};
+  ASSIGN_OR_RETURN(StepGraph step,
+                   source.forward_only
+                       ? BuildEvaluationGraph(spec)
+                       : BuildTrainingGraph(spec, source.optimizer));
+  return SourceGraph{
+      .graph = std::move(step.graph),
+      .fetches = {step.model.loss.id(), step.model.accuracy.id()}};
+}
+
+}  // namespace
+
+void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source) {
+  flags.BeginGroup("Graph");
+  CLI::Option* model = AddModelFlags(flags, source.model);
+  flags
+      .Int("--channels", source.channels,
+           {.help = "of the images; 0: the model's default", .max = 1024})
+      ->needs(model);
+  flags
+      .Int("--num_classes", source.num_classes,
+           {.help = "0: the model's default", .max = 10'000'000})
+      ->needs(model);
+  flags
+      .Bool("--forward_only", source.forward_only,
+            "an evaluation step instead of a training step")
+      ->needs(model);
+  flags.Text("--graph", source.graph, "graph file, instead of --model")
+      ->excludes(model);
+  for (CLI::Option* option : AddOptimizerFlags(flags, source.optimizer)) {
+    option->needs(model);
+  }
+}
+
+absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source) {
+  if (!source.model.model.empty()) {
+    absl::StatusOr<SourceGraph> loaded = LoadModel(source);
+    if (!loaded.ok()) return Annotate(loaded.status(), "--model");
+    return loaded;
+  }
+  if (source.graph.empty()) {
+    return InvalidArgument("one of --model and --graph is needed");
+  }
+  ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(source.graph));
+  return SourceGraph{.graph = std::move(graph)};
+}
+
+absl::StatusOr<Graph> LoadGraphFile(const std::string& path) {
+  absl::StatusOr<Graph> graph = ReadGraphFile(path, StandardOps());
+  if (!graph.ok()) return Annotate(graph.status(), "--graph");
+  return graph;
+}
+
+}  // namespace spillway

@@ -1,0 +1,27 @@
+// `spillway inspect`: what a graph is made of and the memory it needs.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_INSPECT_COMMAND_H_
+#define SPILLWAY_TOOLS_SPILLWAY_INSPECT_COMMAND_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tools/spillway/device_flags.h"
+#include "tools/spillway/flags.h"
+#include "tools/spillway/graph_source.h"
+#include "tools/spillway/output.h"
+
+namespace spillway {
+
+struct InspectFlags {
+  GraphSourceFlags source = {};
+  DeviceFlags device = {};
+  std::string out = {};
+  std::string dot = {};
+  ResultFlags result = {};
+};
+void AddInspectFlags(FlagSet& set, InspectFlags& flags);
+absl::Status RunInspect(const InspectFlags& flags);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_INSPECT_COMMAND_H_

@@ -1,0 +1,98 @@
+#include "tools/spillway/model_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <variant>
+
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "fmt/format.h"
+
+namespace spillway {
+namespace {
+
+constexpr int64_t kLargestSize = 1'000'000;
+
+std::string ParsePrecision(const std::string& name, const std::string& text) {
+  constexpr std::array<std::string_view, 3> kLater = {"tf32", "bf16", "fp16"};
+  if (text == "fp32") return text;
+  if (std::ranges::find(kLater, text) != kLater.end()) {
+    RefuseFlag(name, fmt::format("{} is not in this version; use fp32", text));
+  }
+  RefuseFlag(name, fmt::format("\"{}\" is no precision; use fp32", text));
+}
+
+}  // namespace
+
+CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
+  CLI::Option* name = flags.Text("--model", model.model,
+                                 "network of the zoo (see: spillway models)");
+  flags
+      .Int("--batch_size", model.batch_size,
+           {.help = "images a step; 0: the model's default",
+            .max = kLargestSize})
+      ->needs(name);
+  flags
+      .Int("--image_size", model.image_size,
+           {.help = "height and width; 0: the model's default",
+            .max = kLargestSize})
+      ->needs(name);
+  flags.Add("--precision", model.precision, ParsePrecision)
+      ->type_name("fp32")
+      ->description("only fp32 in this version")
+      ->needs(name);
+  return name;
+}
+
+std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
+                                            OptimizerFlags& optimizer) {
+  flags.BeginGroup("Optimizer");
+  return {
+      flags.Choice("--optimizer", optimizer.optimizer,
+                   {.help = "default sgd",
+                    .choices = {"sgd", "momentum", "adam", "rmsprop"}}),
+      flags.Real("--learning_rate", optimizer.learning_rate,
+                 {.help = "default: the optimizer's"}),
+      flags.Real("--momentum", optimizer.momentum,
+                 {.help = "of momentum (default 0.9) and rmsprop (default 0)",
+                  .max = 1}),
+      flags.Real("--weight_decay", optimizer.weight_decay,
+                 {.help = "times the weight, added to its gradient; default "
+                          "0"}),
+      flags.Choice("--lr_schedule", optimizer.lr_schedule,
+                   {.help = "how the rate falls to 0 over all steps; default "
+                            "constant: it does not",
+                    .choices = {"constant", "linear", "cosine"}}),
+  };
+}
+
+absl::StatusOr<Optimizer> MakeOptimizer(const OptimizerFlags& flags) {
+  ASSIGN_OR_RETURN(Optimizer optimizer, ParseOptimizer(flags.optimizer));
+  const auto set = [&flags](auto& settings) {
+    if (flags.learning_rate) settings.learning_rate = *flags.learning_rate;
+    if (!flags.momentum) return;
+    if constexpr (requires { settings.momentum; }) {
+      settings.momentum = *flags.momentum;
+    } else {
+      spdlog::warn("--momentum has no effect with --optimizer {}",
+                   flags.optimizer);
+    }
+  };
+  std::visit(set, optimizer);
+  return optimizer;
+}
+
+double LearningRate(const Optimizer& optimizer) {
+  return std::visit([](const auto& settings) { return settings.learning_rate; },
+                    optimizer);
+}
+
+LrSchedule MakeSchedule(const OptimizerFlags& flags, double rate,
+                        int64_t steps) {
+  if (flags.lr_schedule == "linear") return LinearDecay(rate, steps);
+  if (flags.lr_schedule == "cosine") return CosineDecay(rate, steps);
+  return nullptr;
+}
+
+}  // namespace spillway

@@ -1,0 +1,50 @@
+// Flags that say what to train: the model and its optimizer.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_MODEL_FLAGS_H_
+#define SPILLWAY_TOOLS_SPILLWAY_MODEL_FLAGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/spillway/flags.h"
+#include "training/lr_schedule.h"
+#include "training/optimizer.h"
+
+namespace spillway {
+
+struct ModelFlags {
+  std::string model = {};
+  int64_t batch_size = 0;  // 0: the model's default
+  int64_t image_size = 0;  // the same
+  std::string precision = "fp32";
+};
+// Returns the option --model. The others need it.
+CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model);
+
+struct OptimizerFlags {
+  std::string optimizer = "sgd";
+  std::optional<double> learning_rate = {};  // none: the optimizer's default
+  std::optional<double> momentum = {};       // none: the optimizer's default
+  double weight_decay = 0;
+  std::string lr_schedule = "constant";
+
+  // A constant rate is part of the graph; any other is fed in every step.
+  bool feeds_rate() const { return lr_schedule != "constant"; }
+};
+std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
+                                            OptimizerFlags& optimizer);
+
+// The optimizer with the flags' settings in it. Warns in the log of settings
+// that it does not have.
+absl::StatusOr<Optimizer> MakeOptimizer(const OptimizerFlags& flags);
+
+double LearningRate(const Optimizer& optimizer);
+
+// Null for a constant rate. The others reach 0 at step `steps`.
+LrSchedule MakeSchedule(const OptimizerFlags& flags, double rate,
+                        int64_t steps);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_MODEL_FLAGS_H_

@@ -1,0 +1,38 @@
+// The graphs of a zoo model: one training step, or one evaluation step.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_MODEL_GRAPH_H_
+#define SPILLWAY_TOOLS_SPILLWAY_MODEL_GRAPH_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "models/zoo.h"
+#include "tools/spillway/model_flags.h"
+
+namespace spillway {
+
+struct ModelGraphSpec {
+  std::string model = {};
+  ModelOptions options = {};
+};
+
+struct StepGraph {
+  Graph graph = {};
+  ModelGraph model = {};       // usable as ids
+  ValueId learning_rate = {};  // fed; invalid: the graph has a constant
+  double base_rate = 0;        // the optimizer's, before any schedule
+};
+
+// Forward and backward phase and the update, the latter two in the scope
+// "<optimizer>_optimizer". Errors: what BuildModel and Minimize say.
+absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
+                                             const OptimizerFlags& optimizer);
+
+// The forward phase as it is used after training: no dropout, batch norm by its
+// moving statistics.
+absl::StatusOr<StepGraph> BuildEvaluationGraph(const ModelGraphSpec& spec);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_MODEL_GRAPH_H_

@@ -1,0 +1,33 @@
+// The parts of JSON results that several commands write alike (docs/cli.md).
+#ifndef SPILLWAY_TOOLS_SPILLWAY_RESULT_JSON_H_
+#define SPILLWAY_TOOLS_SPILLWAY_RESULT_JSON_H_
+
+#include <cstdint>
+
+#include "executor/plan/compile.h"
+#include "graph/graph.h"
+#include "lms/options.h"
+#include "lms/report.h"
+#include "tools/spillway/output.h"
+#include "tools/spillway/step_plan.h"
+
+namespace spillway {
+
+// {"mode", and every option as used unless the mode is off}
+Json LmsJson(const LmsOptions& options);
+
+// {"tensors", "swap_outs", "swap_ins", "out_bytes", "in_bytes"}
+Json SwapJson(const SwapCounts& counts);
+
+// {"predicted", "measured"}
+Json PeakJson(int64_t predicted, int64_t measured);
+
+// {"node", "bytes"}
+Json FloorJson(const MemoryFloor& floor, const Graph& graph);
+
+// [{"tensor", "reason"}]
+Json DroppedJson(const LmsReport& report);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_RESULT_JSON_H_

@@ -1,0 +1,195 @@
+#include "tools/spillway/run_command.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/trace/timeline.h"
+#include "executor/session.h"
+#include "fmt/format.h"
+#include "graph/well_known_ops.h"
+#include "tools/spillway/graph_source.h"
+#include "tools/spillway/lms_flags.h"
+#include "tools/spillway/result_json.h"
+#include "tools/spillway/step_plan.h"
+#include "training/safetensors.h"
+
+namespace spillway {
+namespace {
+
+// The tensors of --feed, by what they are for.
+struct FeedTensors {
+  TensorMap file = {};       // owns the bytes
+  Feeds feeds = {};          // of Placeholders
+  TensorMap variables = {};  // values that replace the initial ones
+};
+
+absl::StatusOr<FeedTensors> ReadFeeds(const std::string& path,
+                                      const Graph& graph) {
+  FeedTensors tensors;
+  if (path.empty()) return tensors;
+  ASSIGN_OR_RETURN(tensors.file, ReadSafetensors(path));
+  for (const auto& [name, tensor] : tensors.file) {
+    ASSIGN_OR_RETURN(const ValueId value, graph.FindValue(name));
+    const Node& node = graph.producer(value);
+    if (graph.type(value) != tensor.type) {
+      return InvalidArgument(
+          fmt::format("{} is {} in the graph but {} in the file", name,
+                      graph.type(value).ToString(), tensor.type.ToString()));
+    }
+    if (node.op == kPlaceholder) {
+      tensors.feeds[value] = {.type = tensor.type, .data = tensor.bytes.data()};
+    } else if (node.op == kVariable) {
+      tensors.variables[node.name] = tensor;
+    } else {
+      return InvalidArgument(fmt::format(
+          "{} is the output of a {}; only Placeholders and Variables are fed",
+          name, node.op));
+    }
+  }
+  return tensors;
+}
+
+absl::StatusOr<std::vector<ValueId>> FindFetches(
+    const std::vector<std::string>& names, const Graph& graph) {
+  std::vector<ValueId> fetches;
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(const ValueId value, graph.FindValue(name));
+    fetches.push_back(value);
+  }
+  return fetches;
+}
+
+// Only variables that the step uses are in the session.
+absl::Status WriteUsedVariables(const TensorMap& variables, Session& session) {
+  if (variables.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto used, session.ReadVariables());
+  TensorMap values;
+  for (const auto& [name, tensor] : variables) {
+    if (used.contains(name)) values[name] = tensor;
+  }
+  return session.WriteVariables(values);
+}
+
+// "float32[2, 3]", and the value of a float32 scalar.
+std::string Describe(const HostTensor& tensor) {
+  const std::string type = tensor.type.ToString();
+  const bool is_real_scalar =
+      tensor.type.dtype == DType::kFloat32 && tensor.type.num_elements() == 1;
+  return is_real_scalar ? fmt::format("{} = {}", type, *tensor.data<float>())
+                        : type;
+}
+
+std::string FormatResult(const TensorMap& fetched, const Session& session) {
+  std::string text;
+  for (const auto& [name, tensor] : fetched) {
+    text += fmt::format("{}  {}\n", name, Describe(tensor));
+  }
+  const MemoryUse memory = session.memory();
+  text += fmt::format(
+      "device peak  {} bytes predicted, {} measured\n"
+      "host peak    {} bytes predicted, {} measured\n",
+      memory.predicted_device_bytes, memory.measured_device_bytes,
+      memory.predicted_host_bytes, memory.measured_host_bytes);
+  const SwapCounts swaps = MeasuredSwaps(session, 1);
+  text += fmt::format("swapped      {} bytes out, {} bytes in ({} tensors)\n",
+                      swaps.out_bytes, swaps.in_bytes, swaps.tensors);
+  return text;
+}
+
+Json ToJson(const RunFlags& flags, const TensorMap& fetched,
+            const Session& session) {
+  Json fetches = Json::array();
+  for (const auto& [name, tensor] : fetched) {
+    fetches.push_back({{"name", name},
+                       {"dtype", std::string(DTypeName(tensor.type.dtype))},
+                       {"shape", tensor.type.shape.dims()}});
+  }
+  const MemoryUse memory = session.memory();
+  return {{"fetches", fetches},
+          {"peak_device_bytes", PeakJson(memory.predicted_device_bytes,
+                                         memory.measured_device_bytes)},
+          {"peak_host_bytes",
+           PeakJson(memory.predicted_host_bytes, memory.measured_host_bytes)},
+          {"swap", SwapJson(MeasuredSwaps(session, 1))},
+          {"device_allocations_in_steps", memory.allocations_in_steps},
+          {"lms", LmsJson(flags.lms)}};
+}
+
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(
+    const RunFlags& flags, Graph graph, const std::vector<ValueId>& fetches) {
+  RETURN_IF_ERROR(EditGraph(flags.lms, graph).status());
+  ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                   OpenDevice(flags.device, flags.memory));
+  std::vector<Program> programs;
+  programs.push_back({.graph = std::move(graph), .fetches = fetches});
+  return Session::Create(
+      std::move(programs), std::move(device),
+      MakeSessionOptions(flags.device, flags.memory, flags.seed));
+}
+
+absl::Status WriteFiles(const RunFlags& flags, const TensorMap& fetched,
+                        const Timeline& timeline) {
+  if (!flags.out.empty()) {
+    RETURN_IF_ERROR(OutputStatus({.flag = "--out", .path = flags.out},
+                                 WriteSafetensors(flags.out, fetched)));
+  }
+  return WriteOutput(
+      {.flag = "--trace", .path = flags.trace},
+      FormatChromeTrace({{.name = "measured", .timeline = &timeline}}));
+}
+
+absl::Status CheckOutputs(const RunFlags& flags) {
+  RETURN_IF_ERROR(CheckWritable({.flag = "--out", .path = flags.out}));
+  RETURN_IF_ERROR(CheckWritable({.flag = "--trace", .path = flags.trace}));
+  return CheckWritable(flags.result);
+}
+
+}  // namespace
+
+void AddRunFlags(FlagSet& set, RunFlags& flags) {
+  set.BeginGroup("Files");
+  set.Text("--graph", flags.graph, "graph file")->required();
+  set.Text("--feed", flags.feed,
+           "safetensors file: Placeholders, and Variables that are not to "
+           "start from their initializer, by name");
+  set.List("--fetch", flags.fetch, "values to compute: name:0,...")->required();
+  set.Text("--out", flags.out, "write the fetched tensors to this file");
+  set.Text("--trace", flags.trace,
+           "write the measured timeline as Chrome trace JSON");
+  set.BeginGroup("Step");
+  set.Int("--seed", flags.seed, {.help = "of initializers and dropout"});
+  AddDeviceFlags(set, flags.device);
+  AddLinkFlag(set, flags.device);
+  AddMemoryFlags(set, flags.memory);
+  AddLmsFlags(set, flags.lms);
+  AddResultFlags(set, flags.result);
+}
+
+absl::Status RunRun(const RunFlags& flags) {
+  RETURN_IF_ERROR(CheckOutputs(flags));
+  ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
+  absl::StatusOr<FeedTensors> tensors = ReadFeeds(flags.feed, graph);
+  if (!tensors.ok()) return Annotate(tensors.status(), "--feed");
+  const absl::StatusOr<std::vector<ValueId>> fetches =
+      FindFetches(flags.fetch, graph);
+  if (!fetches.ok()) return Annotate(fetches.status(), "--fetch");
+
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   MakeSession(flags, std::move(graph), *fetches));
+  RETURN_IF_ERROR(WriteUsedVariables(tensors->variables, *session));
+  Timeline timeline;
+  ASSIGN_OR_RETURN(StepResult step,
+                   session->Step(0, tensors->feeds,
+                                 flags.trace.empty() ? nullptr : &timeline));
+  TensorMap fetched;
+  for (size_t i = 0; i < flags.fetch.size(); ++i) {
+    fetched[flags.fetch[i]] = step.fetched[(*fetches)[i]];
+  }
+  RETURN_IF_ERROR(WriteFiles(flags, fetched, timeline));
+  RETURN_IF_ERROR(PrintText(flags.result, FormatResult(fetched, *session)));
+  return WriteJson(flags.result, ToJson(flags, fetched, *session));
+}
+
+}  // namespace spillway

@@ -1,0 +1,34 @@
+// `spillway run`: one step of a graph file, with tensors from a file to a file.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_RUN_COMMAND_H_
+#define SPILLWAY_TOOLS_SPILLWAY_RUN_COMMAND_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lms/options.h"
+#include "tools/spillway/device_flags.h"
+#include "tools/spillway/flags.h"
+#include "tools/spillway/output.h"
+
+namespace spillway {
+
+struct RunFlags {
+  std::string graph = {};
+  std::string feed = {};
+  std::vector<std::string> fetch = {};
+  std::string out = {};
+  int64_t seed = 0;
+  DeviceFlags device = {};
+  MemoryFlags memory = {};
+  LmsOptions lms = {};
+  std::string trace = {};
+  ResultFlags result = {};
+};
+void AddRunFlags(FlagSet& set, RunFlags& flags);
+absl::Status RunRun(const RunFlags& flags);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_RUN_COMMAND_H_

@@ -1,0 +1,29 @@
+// `spillway simulate`: would a step fit the budget with these LMS options, and
+// how much would it move. Plans; runs nothing.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_SIMULATE_COMMAND_H_
+#define SPILLWAY_TOOLS_SPILLWAY_SIMULATE_COMMAND_H_
+
+#include "absl/status/status.h"
+#include "lms/options.h"
+#include "tools/spillway/device_flags.h"
+#include "tools/spillway/flags.h"
+#include "tools/spillway/graph_source.h"
+#include "tools/spillway/output.h"
+
+namespace spillway {
+
+struct SimulateFlags {
+  GraphSourceFlags source = {};
+  DeviceFlags device = {};
+  MemoryFlags memory = {};
+  LmsOptions lms = {};
+  ResultFlags result = {};
+};
+void AddSimulateFlags(FlagSet& set, SimulateFlags& flags);
+
+// RESOURCE_EXHAUSTED, after the result was written, when the step does not fit.
+absl::Status RunSimulate(const SimulateFlags& flags);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_SIMULATE_COMMAND_H_

@@ -1,0 +1,73 @@
+#include "tools/spillway/step_plan.h"
+
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "executor/device/registry.h"
+#include "executor/kernel_registry.h"
+#include "executor/plan/verify_plan.h"
+#include "ops/all_ops.h"
+
+namespace spillway {
+
+absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
+                                       const std::vector<ValueId>& fetches,
+                                       const DeviceFlags& device) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Device> kind,
+                   OpenDevice(device, MemoryFlags{}));
+  const OpRegistry& ops = StandardOps();
+  const IdMap<NodeId, bool> keep = NodesToRun(graph, ops, fetches);
+  PlanInputs inputs;
+  ASSIGN_OR_RETURN(inputs.schedule, MakeSchedule(graph, ops, keep));
+  ASSIGN_OR_RETURN(
+      const KernelMap kernels,
+      PrepareKernels(
+          graph, ops, StandardKernels(), keep,
+          {.kind = kind->kind(),
+           .threads = ResolveThreads(static_cast<int>(device.threads)),
+           .allow_missing = true}));
+  inputs.options.fetches = fetches;
+  inputs.options.workspace_bytes = WorkspaceBytes(graph, kernels);
+  AddResidents(graph, ops, inputs.schedule, inputs.options.constant_prefix,
+               inputs.options.residents);
+  return inputs;
+}
+
+absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,
+                                       const PlanInputs& inputs) {
+  ASSIGN_OR_RETURN(
+      ExecutionPlan plan,
+      CompilePlan(graph, StandardOps(), inputs.schedule, inputs.options));
+  RETURN_IF_ERROR(VerifyPlan(plan, graph, StandardOps()));
+  return plan;
+}
+
+SwapCounts CountSwaps(const ExecutionPlan& plan) {
+  SwapCounts counts;
+  std::set<BufferId> tensors;
+  for (const Step& step : plan.steps) {
+    if (step.kind == StepKind::kSwapOut) {
+      ++counts.swap_outs;
+      counts.out_bytes += plan.buffers[step.outputs[0]].bytes;
+      tensors.insert(step.inputs[0]);
+    } else if (step.kind == StepKind::kSwapIn) {
+      ++counts.swap_ins;
+      counts.in_bytes += plan.buffers[step.outputs[0]].bytes;
+    }
+  }
+  counts.tensors = static_cast<int64_t>(tensors.size());
+  return counts;
+}
+
+SwapCounts MeasuredSwaps(const Session& session, int64_t steps) {
+  const CopyCounts& copies = session.copies(0);
+  return {.tensors = CountSwaps(session.plan(0)).tensors,
+          .swap_outs = copies.swap_outs / steps,
+          .swap_ins = copies.swap_ins / steps,
+          .out_bytes = copies.out_bytes / steps,
+          .in_bytes = copies.in_bytes / steps};
+}
+
+}  // namespace spillway

@@ -1,0 +1,51 @@
+// Planning one step of a graph without a session, so that plan-only graphs and
+// budgets that are too small can be looked at.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_STEP_PLAN_H_
+#define SPILLWAY_TOOLS_SPILLWAY_STEP_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/plan/compile.h"
+#include "executor/plan/plan.h"
+#include "executor/session.h"
+#include "graph/graph.h"
+#include "graph/schedule.h"
+#include "tools/spillway/device_flags.h"
+
+namespace spillway {
+
+// What CompilePlan and FindFloor need beside the graph. No budget is set.
+struct PlanInputs {
+  Schedule schedule = {};
+  CompileOptions options = {};
+};
+
+// Prepares the kernels of `device`'s kind to learn their workspaces; nodes
+// without a kernel have the workspace that the graph states. Errors: what
+// OpenDevice, MakeSchedule and a kernel say.
+absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
+                                       const std::vector<ValueId>& fetches,
+                                       const DeviceFlags& device);
+
+// A verified plan.
+absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,
+                                       const PlanInputs& inputs);
+
+// Copies of one step.
+struct SwapCounts {
+  int64_t tensors = 0;  // that leave the device
+  int64_t swap_outs = 0;
+  int64_t swap_ins = 0;
+  int64_t out_bytes = 0;
+  int64_t in_bytes = 0;
+};
+SwapCounts CountSwaps(const ExecutionPlan& plan);
+
+// Of one step of program 0, as they were issued, when it has run `steps` steps.
+SwapCounts MeasuredSwaps(const Session& session, int64_t steps);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_STEP_PLAN_H_

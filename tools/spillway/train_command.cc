@@ -1,0 +1,224 @@
+#include "tools/spillway/train_command.h"
+
+#include <vector>
+
+#include "base/status_macros.h"
+#include "base/trace/timeline.h"
+#include "base/units.h"
+#include "fmt/format.h"
+#include "tools/spillway/lms_flags.h"
+#include "tools/spillway/progress.h"
+#include "tools/spillway/result_json.h"
+#include "tools/spillway/train_setup.h"
+#include "training/checkpoint.h"
+#include "training/trainer.h"
+
+namespace spillway {
+namespace {
+
+struct TrainResult {
+  std::vector<EpochResult> epochs = {};
+  std::vector<double> losses = {};  // by step
+  Timeline last_step = {};
+  std::string checksum = {};
+};
+
+int64_t StepsPerEpoch(const TrainSetup& setup) {
+  return setup.training_data->size() / setup.training.options.batch_size;
+}
+
+TrainerSpec MakeTrainerSpec(const TrainFlags& flags, const TrainSetup& setup) {
+  const ModelGraph& training = setup.training;
+  const ModelGraph& evaluation = setup.evaluation;
+  TrainerSpec spec;
+  spec.training = {.batch_size = training.options.batch_size,
+                   .images = training.images.id(),
+                   .labels = training.labels.id(),
+                   .learning_rate = setup.learning_rate,
+                   .loss = training.loss.id(),
+                   .accuracy = training.accuracy.id()};
+  spec.training_data = setup.training_data.get();
+  spec.evaluation = {.batch_size = evaluation.options.batch_size,
+                     .images = evaluation.images.id(),
+                     .labels = evaluation.labels.id(),
+                     .correct = evaluation.correct.id()};
+  spec.test_data = setup.test_data.get();
+  spec.num_epochs = flags.num_epochs;
+  spec.learning_rate = MakeSchedule(flags.optimizer, setup.base_rate,
+                                    flags.num_epochs * StepsPerEpoch(setup));
+  spec.shuffle_seed = static_cast<uint64_t>(flags.seed);
+  return spec;
+}
+
+std::string FormatStart(const TrainSetup& setup) {
+  const MemoryUse memory = setup.session->memory();
+  return fmt::format(
+      "{} parameters, batch {}, {} steps an epoch, device {}: {}\n"
+      "{:>5}{:>10}{:>10}{:>15}{:>9}\n",
+      setup.parameters, setup.training.options.batch_size, StepsPerEpoch(setup),
+      setup.device, FormatBytes(memory.predicted_device_bytes), "epoch", "loss",
+      "accuracy", "test accuracy", "seconds");
+}
+
+std::string FormatEpoch(const EpochResult& epoch) {
+  return fmt::format("{:>5}{:>10.4f}{:>10.4f}{:>15.4f}{:>9.1f}\n",
+                     epoch.epoch + 1, epoch.loss, epoch.accuracy,
+                     epoch.test_accuracy, epoch.seconds);
+}
+
+std::string FormatEnd(const TrainSetup& setup, const TrainResult& result) {
+  const MemoryUse memory = setup.session->memory();
+  const SwapCounts swaps =
+      MeasuredSwaps(*setup.session, static_cast<int64_t>(result.losses.size()));
+  return fmt::format(
+      "device peak  {} bytes predicted, {} measured\n"
+      "host peak    {} bytes predicted, {} measured\n"
+      "swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
+      "checksum     {}\n",
+      memory.predicted_device_bytes, memory.measured_device_bytes,
+      memory.predicted_host_bytes, memory.measured_host_bytes, swaps.out_bytes,
+      swaps.in_bytes, swaps.tensors, result.checksum);
+}
+
+Json EpochsJson(const std::vector<EpochResult>& epochs) {
+  Json json = Json::array();
+  for (const EpochResult& epoch : epochs) {
+    json.push_back({{"loss", epoch.loss},
+                    {"accuracy", epoch.accuracy},
+                    {"test_accuracy", epoch.test_accuracy},
+                    {"seconds", epoch.seconds}});
+  }
+  return json;
+}
+
+Json OptionsJson(const TrainFlags& flags, const TrainSetup& setup) {
+  return {{"data", flags.data},
+          {"num_epochs", flags.num_epochs},
+          {"seed", flags.seed},
+          {"optimizer", flags.optimizer.optimizer},
+          {"learning_rate", setup.base_rate},
+          {"lr_schedule", flags.optimizer.lr_schedule},
+          {"weight_decay", flags.optimizer.weight_decay},
+          {"threads", flags.device.threads},
+          {"link_gbps", flags.device.link_gbps},
+          {"evaluation_batch_size", setup.evaluation.options.batch_size}};
+}
+
+Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
+            const TrainResult& result) {
+  const MemoryUse memory = setup.session->memory();
+  Json json = {
+      {"model", flags.model.model},
+      {"device", setup.device},
+      {"precision", flags.model.precision},
+      {"batch_size", setup.training.options.batch_size},
+      {"image_size", setup.training.options.image_size},
+      {"parameters", setup.parameters},
+      {"epochs", EpochsJson(result.epochs)},
+      {"losses", result.losses},
+      {"peak_device_bytes",
+       PeakJson(memory.predicted_device_bytes, memory.measured_device_bytes)},
+      {"peak_host_bytes",
+       PeakJson(memory.predicted_host_bytes, memory.measured_host_bytes)},
+      {"device_memory", nullptr},
+      {"host_memory", HostMemory(flags.memory)},
+      {"swap",
+       SwapJson(MeasuredSwaps(*setup.session,
+                              static_cast<int64_t>(result.losses.size())))},
+      {"lms", LmsJson(flags.lms)},
+      {"options", OptionsJson(flags, setup)},
+      {"edit_ms", static_cast<double>(setup.edit.edit_ns) * 1e-6},
+      {"plan_ms", static_cast<double>(setup.plan_ns) * 1e-6},
+      {"device_allocations_in_steps", memory.allocations_in_steps},
+      {"checksum", result.checksum}};
+  if (flags.memory.device_memory) {
+    json["device_memory"] = *flags.memory.device_memory;
+  }
+  return json;
+}
+
+// Trains and prints as it goes.
+absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
+                                           const TrainSetup& setup) {
+  RETURN_IF_ERROR(PrintText(flags.result, FormatStart(setup)));
+  TrainResult result;
+  absl::Status printed;
+  TrainerSpec spec = MakeTrainerSpec(flags, setup);
+  spec.last_step = flags.trace.empty() ? nullptr : &result.last_step;
+  spec.on_step = [&](const StepProgress& progress) {
+    result.losses.push_back(progress.loss);
+    ShowProgress(fmt::format("epoch {}/{}  step {}/{}  loss {:.4f}",
+                             progress.epoch + 1, flags.num_epochs,
+                             progress.step + 1, progress.steps_per_epoch,
+                             progress.loss));
+  };
+  spec.on_epoch = [&](const EpochResult& epoch) {
+    ClearProgress();
+    printed.Update(PrintText(flags.result, FormatEpoch(epoch)));
+  };
+  ASSIGN_OR_RETURN(result.epochs, Train(*setup.session, spec));
+  RETURN_IF_ERROR(printed);
+  ASSIGN_OR_RETURN(const auto variables, setup.session->ReadVariables());
+  result.checksum = Checksum(variables);
+  return result;
+}
+
+absl::Status CheckOutputs(const TrainFlags& flags) {
+  RETURN_IF_ERROR(
+      CheckWritable({.flag = "--checkpoint", .path = flags.checkpoint}));
+  RETURN_IF_ERROR(CheckWritable({.flag = "--trace", .path = flags.trace}));
+  return CheckWritable(flags.result);
+}
+
+absl::Status WriteFiles(const TrainFlags& flags, const TrainSetup& setup,
+                        const TrainResult& result) {
+  if (!flags.checkpoint.empty()) {
+    RETURN_IF_ERROR(
+        OutputStatus({.flag = "--checkpoint", .path = flags.checkpoint},
+                     SaveCheckpoint(*setup.session, flags.checkpoint)));
+  }
+  return WriteOutput(
+      {.flag = "--trace", .path = flags.trace},
+      FormatChromeTrace({{.name = "measured", .timeline = &result.last_step}}));
+}
+
+}  // namespace
+
+void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
+  set.BeginGroup("Model and data");
+  AddModelFlags(set, flags.model)->required();
+  set.Choice("--data", flags.data, {.help = "data set", .choices = DataNames()})
+      ->required();
+  set.Text("--data_dir", flags.data_dir,
+           "folder of its four IDX files, plain or .gz; default for "
+           "fashion_mnist: that of Debian's package");
+  set.Int("--num_epochs", flags.num_epochs,
+          {.help = "default 1", .min = 1, .max = 1'000'000});
+  set.Int("--seed", flags.seed,
+          {.help = "of initializers, dropout and shuffling; default 0"});
+  AddOptimizerFlags(set, flags.optimizer);
+  AddDeviceFlags(set, flags.device);
+  AddLinkFlag(set, flags.device);
+  AddMemoryFlags(set, flags.memory);
+  AddLmsFlags(set, flags.lms);
+  set.BeginGroup("Files");
+  set.Text("--checkpoint", flags.checkpoint,
+           "write all variables to this safetensors file at the end");
+  set.Text("--restore", flags.restore,
+           "start from the variables of such a file");
+  set.Text("--trace", flags.trace,
+           "write the measured timeline of the last step as Chrome trace "
+           "JSON");
+  AddResultFlags(set, flags.result);
+}
+
+absl::Status RunTrain(const TrainFlags& flags) {
+  RETURN_IF_ERROR(CheckOutputs(flags));
+  ASSIGN_OR_RETURN(const TrainSetup setup, SetUpTraining(flags));
+  ASSIGN_OR_RETURN(const TrainResult result, TrainAndReport(flags, setup));
+  RETURN_IF_ERROR(WriteFiles(flags, setup, result));
+  RETURN_IF_ERROR(PrintText(flags.result, FormatEnd(setup, result)));
+  return WriteJson(flags.result, ToJson(flags, setup, result));
+}
+
+}  // namespace spillway

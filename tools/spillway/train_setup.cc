@@ -1,0 +1,174 @@
+#include "tools/spillway/train_setup.h"
+
+#include <array>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "executor/plan_programs.h"
+#include "fmt/format.h"
+#include "tools/spillway/lms_flags.h"
+#include "tools/spillway/model_graph.h"
+#include "training/checkpoint.h"
+
+namespace spillway {
+namespace {
+
+struct DataSource {
+  std::string_view name;
+  std::string_view default_dir;  // empty: there is none
+};
+
+constexpr std::array<DataSource, 2> kSources = {{
+    // Where Debian's package dataset-fashion-mnist puts it.
+    {"fashion_mnist", "/usr/share/datasets/fashion-mnist"},
+    {"mnist", ""},
+}};
+
+absl::StatusOr<std::string> DataFolder(const TrainFlags& flags) {
+  if (!flags.data_dir.empty()) return flags.data_dir;
+  for (const auto& [name, default_dir] : kSources) {
+    if (name == flags.data && !default_dir.empty()) {
+      return std::string(default_dir);
+    }
+  }
+  return InvalidArgument(
+      fmt::format("--data_dir: --data {} has no default folder", flags.data));
+}
+
+absl::Status OpenData(const TrainFlags& flags, TrainSetup& setup) {
+  ASSIGN_OR_RETURN(const std::string folder, DataFolder(flags));
+  auto training = Mnist::Open(folder, Split::kTrain);
+  if (!training.ok()) return Annotate(training.status(), "--data_dir");
+  auto test = Mnist::Open(folder, Split::kTest);
+  if (!test.ok()) return Annotate(test.status(), "--data_dir");
+  setup.training_data = *std::move(training);
+  setup.test_data = *std::move(test);
+  return absl::OkStatus();
+}
+
+// The model as the data wants it.
+absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
+                                       const Mnist& data) {
+  const Shape& image = data.fields()[0].shape;
+  const int64_t size = flags.model.image_size;
+  if (image.dim(0) != image.dim(1)) {
+    return InvalidArgument(fmt::format(
+        "--data_dir: images of {} are not square", image.ToString()));
+  }
+  if (size != 0 && size != image.dim(0)) {
+    return InvalidArgument(fmt::format(
+        "--image_size: {} does not fit --data {}, whose images are {} x {}",
+        size, flags.data, image.dim(0), image.dim(1)));
+  }
+  return ModelGraphSpec{.model = flags.model.model,
+                        .options = {.batch_size = flags.model.batch_size,
+                                    .image_size = image.dim(0),
+                                    .channels = image.dim(2),
+                                    .num_classes = Mnist::kNumClasses}};
+}
+
+absl::Status CheckBatch(const ModelGraph& model, const Mnist& data) {
+  const int64_t batch = model.options.batch_size;
+  if (batch <= data.size()) return absl::OkStatus();
+  return InvalidArgument(
+      fmt::format("--batch_size: a batch of {} is more than the {} training "
+                  "images",
+                  batch, data.size()));
+}
+
+// Bytes of a step's values beside what outlives it.
+int64_t TransientBytes(const PlannedPrograms& planned) {
+  const ExecutionPlan& plan = planned.programs[0].plan;
+  return plan.device_bytes - plan.resident_bytes;
+}
+
+Program TrainingProgramOf(const StepGraph& step) {
+  return {.graph = step.graph,
+          .fetches = {step.model.loss.id(), step.model.accuracy.id()}};
+}
+
+Program EvaluationProgramOf(const StepGraph& step) {
+  return {.graph = step.graph, .fetches = {step.model.correct.id()}};
+}
+
+absl::StatusOr<PlannedPrograms> PlanOne(Program program, DeviceKind kind,
+                                        const SessionOptions& options) {
+  std::vector<Program> programs;
+  programs.push_back(std::move(program));
+  return PlanPrograms(std::move(programs), kind, options);
+}
+
+// The evaluation graph at the largest batch that needs at most `room_bytes`.
+absl::StatusOr<StepGraph> FitEvaluation(ModelGraphSpec spec, int64_t room_bytes,
+                                        DeviceKind kind,
+                                        SessionOptions options) {
+  options.device_memory.reset();
+  while (true) {
+    ASSIGN_OR_RETURN(StepGraph step, BuildEvaluationGraph(spec));
+    ASSIGN_OR_RETURN(const PlannedPrograms planned,
+                     PlanOne(EvaluationProgramOf(step), kind, options));
+    const int64_t batch = step.model.options.batch_size;
+    if (TransientBytes(planned) <= room_bytes || batch == 1) return step;
+    spec.options.batch_size = batch / 2;
+  }
+}
+
+absl::Status MakeSession(const TrainFlags& flags, const ModelGraphSpec& spec,
+                         const StepGraph& training, TrainSetup& setup) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                   OpenDevice(flags.device, flags.memory));
+  const SessionOptions options =
+      MakeSessionOptions(flags.device, flags.memory, flags.seed);
+  const auto begin = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(
+      const PlannedPrograms planned,
+      PlanOne(TrainingProgramOf(training), device->kind(), options));
+  const std::chrono::nanoseconds taken =
+      std::chrono::steady_clock::now() - begin;
+  setup.plan_ns = taken.count();
+  ASSIGN_OR_RETURN(
+      const StepGraph evaluation,
+      FitEvaluation(spec, TransientBytes(planned), device->kind(), options));
+  setup.evaluation = evaluation.model;
+  setup.device = device->name();
+  std::vector<Program> programs;
+  programs.push_back(TrainingProgramOf(training));
+  programs.push_back(EvaluationProgramOf(evaluation));
+  ASSIGN_OR_RETURN(setup.session, Session::Create(std::move(programs),
+                                                  std::move(device), options));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<std::string> DataNames() {
+  std::vector<std::string> names;
+  for (const DataSource& source : kSources) names.emplace_back(source.name);
+  return names;
+}
+
+absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
+  TrainSetup setup;
+  RETURN_IF_ERROR(OpenData(flags, setup));
+  ASSIGN_OR_RETURN(const ModelGraphSpec spec,
+                   SpecFor(flags, *setup.training_data));
+  absl::StatusOr<StepGraph> training =
+      BuildTrainingGraph(spec, flags.optimizer);
+  if (!training.ok()) return Annotate(training.status(), "--model");
+  RETURN_IF_ERROR(CheckBatch(training->model, *setup.training_data));
+  setup.training = training->model;
+  setup.learning_rate = training->learning_rate;
+  setup.base_rate = training->base_rate;
+  setup.parameters = CountParameters(training->graph);
+  ASSIGN_OR_RETURN(setup.edit, EditGraph(flags.lms, training->graph));
+  RETURN_IF_ERROR(MakeSession(flags, spec, *training, setup));
+  if (!flags.restore.empty()) {
+    RETURN_IF_ERROR(
+        Annotate(LoadCheckpoint(flags.restore, *setup.session), "--restore"));
+  }
+  return setup;
+}
+
+}  // namespace spillway

@@ -1,0 +1,43 @@
+#include "training/data/batched.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+
+namespace spillway {
+
+Batched::Batched(const Dataset& base, const BatchOptions& options)
+    : base_(base), options_(options) {
+  CHECK(options.batch_size > 0);
+  for (const TensorType& field : base.fields()) {
+    std::vector<int64_t> dims = field.shape.dims();
+    dims.insert(dims.begin(), options.batch_size);
+    fields_.push_back({.dtype = field.dtype, .shape = Shape(std::move(dims))});
+  }
+}
+
+int64_t Batched::size() const {
+  const int64_t extra = options_.drop_remainder ? 0 : options_.batch_size - 1;
+  return (base_.size() + extra) / options_.batch_size;
+}
+
+absl::Status Batched::Read(int64_t index,
+                           std::span<std::byte* const> buffers) const {
+  std::vector<std::byte*> sample(buffers.begin(), buffers.end());
+  for (int64_t i = 0; i < options_.batch_size; ++i) {
+    const int64_t place = index * options_.batch_size + i;
+    RETURN_IF_ERROR(base_.Read(place % base_.size(), sample));
+    for (size_t f = 0; f < sample.size(); ++f) {
+      sample[f] += base_.fields()[f].num_bytes();
+    }
+  }
+  return absl::OkStatus();
+}
+
+int64_t Batched::valid_samples(int64_t index) const {
+  return std::min(options_.batch_size,
+                  base_.size() - index * options_.batch_size);
+}
+
+}  // namespace spillway

@@ -1,0 +1,42 @@
+// A dataset whose samples are batches of another's: every field gains a leading
+// batch dimension.
+#ifndef SPILLWAY_TRAINING_DATA_BATCHED_H_
+#define SPILLWAY_TRAINING_DATA_BATCHED_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "training/data/dataset.h"
+
+namespace spillway {
+
+struct BatchOptions {
+  int64_t batch_size = 1;
+  // What becomes of the samples left over after the last full batch: dropped
+  // (training), or put in one more batch that is filled up with samples from
+  // the start (evaluation, which counts only the first valid_samples).
+  bool drop_remainder = true;
+};
+
+class Batched : public Dataset {
+ public:
+  // `base` is borrowed.
+  Batched(const Dataset& base, const BatchOptions& options);
+
+  int64_t size() const override;
+  const std::vector<TensorType>& fields() const override { return fields_; }
+  absl::Status Read(int64_t index,
+                    std::span<std::byte* const> buffers) const override;
+
+  // Samples of batch `index` that no other batch holds: the first ones.
+  int64_t valid_samples(int64_t index) const;
+
+ private:
+  const Dataset& base_;
+  BatchOptions options_;
+  std::vector<TensorType> fields_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TRAINING_DATA_BATCHED_H_

@@ -1,0 +1,34 @@
+// Dataset: a finite list of samples, each a fixed set of fields (an image and
+// its label). Wrappers (batched.h, shuffled.h) are datasets over a dataset.
+#ifndef SPILLWAY_TRAINING_DATA_DATASET_H_
+#define SPILLWAY_TRAINING_DATA_DATASET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/tensor_type.h"
+
+namespace spillway {
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  virtual int64_t size() const = 0;
+
+  // Types of a sample's fields. Image sets: float32 [height, width, channels],
+  // then the label, an int32 scalar.
+  virtual const std::vector<TensorType>& fields() const = 0;
+
+  // Writes field f of sample `index` (0 <= index < size()) to buffers[f], which
+  // has room for it. Threads: any number of readers at once.
+  virtual absl::Status Read(int64_t index,
+                            std::span<std::byte* const> buffers) const = 0;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TRAINING_DATA_DATASET_H_

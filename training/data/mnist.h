@@ -1,0 +1,54 @@
+// MNIST and its twins of the same format (Fashion-MNIST): grey images in ten
+// classes, read whole into memory as bytes and handed out as float32.
+#ifndef SPILLWAY_TRAINING_DATA_MNIST_H_
+#define SPILLWAY_TRAINING_DATA_MNIST_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "training/data/dataset.h"
+#include "training/data/idx.h"
+
+namespace spillway {
+
+enum class Split : uint8_t { kTrain, kTest };
+
+// A pixel of 0 .. 255 becomes (pixel / 255 - mean) / stddev; by default [0, 1].
+struct PixelScaling {
+  double mean = 0;
+  double stddev = 1;
+};
+
+class Mnist : public Dataset {
+ public:
+  static constexpr int kNumClasses = 10;
+
+  // Reads `folder`/train-images-idx3-ubyte and train-labels-idx1-ubyte, or
+  // t10k-..., each as it is or with .gz. Errors: NOT_FOUND naming folder and
+  // file; INVALID_ARGUMENT naming the file for what idx.h refuses, a wrong
+  // rank, a label above 9, or counts of images and labels that differ.
+  static absl::StatusOr<std::unique_ptr<Mnist>> Open(
+      const std::string& folder, Split split, const PixelScaling& scaling = {});
+
+  int64_t size() const override { return images_.dims[0]; }
+  // float32 [height, width, 1] and int32 [].
+  const std::vector<TensorType>& fields() const override { return fields_; }
+  absl::Status Read(int64_t index,
+                    std::span<std::byte* const> buffers) const override;
+
+ private:
+  Mnist(IdxArray images, IdxArray labels, const PixelScaling& scaling);
+
+  IdxArray images_;
+  IdxArray labels_;
+  std::vector<TensorType> fields_;
+  std::array<float, 256> scaled_;  // by pixel
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TRAINING_DATA_MNIST_H_

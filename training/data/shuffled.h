@@ -1,0 +1,42 @@
+// The samples of a dataset in a random order that seed and epoch decide.
+#ifndef SPILLWAY_TRAINING_DATA_SHUFFLED_H_
+#define SPILLWAY_TRAINING_DATA_SHUFFLED_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "training/data/dataset.h"
+
+namespace spillway {
+
+struct ShuffleOptions {
+  uint64_t seed = 0;
+  int64_t epoch = 0;
+};
+
+// A random permutation of 0 .. size - 1.
+// Source: Durstenfeld, CACM 7(7), 1964 (Fisher and Yates).
+std::vector<int64_t> RandomPermutation(int64_t size,
+                                       const ShuffleOptions& options);
+
+// Cost: O(size) to make; a sample costs what it costs in `base`, which is
+// borrowed.
+class Shuffled : public Dataset {
+ public:
+  Shuffled(const Dataset& base, const ShuffleOptions& options);
+
+  int64_t size() const override { return base_.size(); }
+  const std::vector<TensorType>& fields() const override {
+    return base_.fields();
+  }
+  absl::Status Read(int64_t index,
+                    std::span<std::byte* const> buffers) const override;
+
+ private:
+  const Dataset& base_;
+  std::vector<int64_t> order_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TRAINING_DATA_SHUFFLED_H_

@@ -1,0 +1,210 @@
+#include "training/optimizer.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "graph/gradient.h"
+#include "graph/well_known_ops.h"
+
+namespace spillway {
+namespace {
+
+// The update of one variable: what comes between variable and gradient in the
+// op's inputs, and what the op is told.
+struct Update {
+  std::string op;
+  std::vector<Tensor> slots;
+  Attributes attributes;
+};
+
+// Slots of one variable, under <scope>/slots/<variable>/.
+class SlotMaker {
+ public:
+  SlotMaker(const NameScope& scope, Tensor variable)
+      : scope_(scope), shape_(variable.shape()) {}
+
+  // As large as the variable, zero at first.
+  Tensor Zeros(const char* name) const { return Make(name, shape_, "zeros"); }
+  Tensor Ones(const char* name, const Shape& shape) const {
+    return Make(name, shape, "ones");
+  }
+
+ private:
+  Tensor Make(const char* name, const Shape& shape, const char* kind) const {
+    return scope_.builder().Add(
+        scope_,
+        {.op = std::string(kVariable),
+         .attributes = {{"dtype", DType::kFloat32},
+                        {"shape", shape},
+                        {"initializer", AttributeValue::Object{{"kind", kind}}},
+                        {"trainable", false}},
+         .name = name});
+  }
+
+  NameScope scope_;
+  Shape shape_;
+};
+
+Update MakeUpdate(const Sgd&, const SlotMaker&) {
+  return {.op = "ApplyGradientDescent", .slots = {}, .attributes = {}};
+}
+
+Update MakeUpdate(const Momentum& rule, const SlotMaker& slots) {
+  return {.op = "ApplyMomentum",
+          .slots = {slots.Zeros("momentum")},
+          .attributes = {{"momentum", rule.momentum},
+                         {"use_nesterov", rule.use_nesterov}}};
+}
+
+Update MakeUpdate(const Adam& rule, const SlotMaker& slots) {
+  const Tensor m = slots.Zeros("m");
+  const Tensor v = slots.Zeros("v");
+  const Tensor beta_power = slots.Ones("beta_power", {2});
+  return {.op = "ApplyAdam",
+          .slots = {m, v, beta_power},
+          .attributes = {{"beta1", rule.beta1},
+                         {"beta2", rule.beta2},
+                         {"epsilon", rule.epsilon}}};
+}
+
+Update MakeUpdate(const RmsProp& rule, const SlotMaker& slots) {
+  const Tensor mean_square = slots.Zeros("mean_square");
+  const Tensor momentum = slots.Zeros("momentum");
+  return {.op = "ApplyRMSProp",
+          .slots = {mean_square, momentum},
+          .attributes = {{"decay", rule.decay},
+                         {"momentum", rule.momentum},
+                         {"epsilon", rule.epsilon}}};
+}
+
+std::vector<Tensor> TrainableVariables(GraphBuilder& builder) {
+  std::vector<Tensor> variables;
+  for (const Node& node : builder.graph().nodes()) {
+    if (node.op != kVariable) continue;
+    const absl::StatusOr<bool> trainable =
+        node.attributes.GetBool("trainable", true);
+    builder.Fail(Annotate(trainable.status(), node.name));
+    if (trainable.value_or(false)) {
+      variables.emplace_back(&builder, node.outputs[0]);
+    }
+  }
+  return variables;
+}
+
+// Nodes that read the bytes of `value`, also under another name (Identity,
+// Reshape), in order of id.
+void FindReaders(const GraphBuilder& builder, ValueId value,
+                 std::vector<NodeId>& readers) {
+  const Graph& graph = builder.graph();
+  for (const Use& use : graph.uses(value)) {
+    readers.push_back(use.node);
+    const Node& reader = graph.node(use.node);
+    const OpDef* def = builder.registry().Find(reader.op);
+    if (def == nullptr) continue;
+    for (const BufferPair& pair : def->alias) {
+      if (pair.input != use.slot) continue;
+      FindReaders(builder, reader.outputs[static_cast<size_t>(pair.output)],
+                  readers);
+    }
+  }
+}
+
+// The nodes that have to run before `variable` may change, as control inputs of
+// its update. (The gradient's own producer is an input already.)
+std::vector<Tensor> ReadersToWaitFor(GraphBuilder& builder, Tensor variable,
+                                     Tensor gradient) {
+  const Graph& graph = builder.graph();
+  std::vector<NodeId> readers;
+  FindReaders(builder, variable.id(), readers);
+  std::vector<Tensor> result;
+  for (const NodeId reader : readers) {
+    if (reader == graph.producer(gradient.id()).id) continue;
+    result.emplace_back(&builder, graph.output(reader));
+  }
+  return result;
+}
+
+struct MinimizeContext {
+  const NameScope& scope;
+  const Optimizer& optimizer;
+  double weight_decay = 0;
+  Tensor learning_rate;
+};
+
+void AddUpdate(const MinimizeContext& context, Tensor variable,
+               Tensor gradient) {
+  GraphBuilder& builder = context.scope.builder();
+  const std::string name = builder.graph().producer(variable.id()).name;
+  const SlotMaker slots(context.scope.Scope("slots").Scope(name), variable);
+  Update update =
+      std::visit([&](const auto& rule) { return MakeUpdate(rule, slots); },
+                 context.optimizer);
+  if (variable.shape().rank() >= 2 && context.weight_decay != 0) {
+    update.attributes.Set("weight_decay", context.weight_decay);
+  }
+  std::vector<Tensor> inputs = {variable};
+  inputs.insert(inputs.end(), update.slots.begin(), update.slots.end());
+  inputs.push_back(gradient);
+  inputs.push_back(context.learning_rate);
+  builder.Add(
+      context.scope.Scope("update").Scope(name),
+      {.op = std::move(update.op),
+       .inputs = std::move(inputs),
+       .attributes = std::move(update.attributes),
+       .control_inputs = ReadersToWaitFor(builder, variable, gradient)});
+}
+
+Tensor LearningRate(const NameScope& scope, const Optimizer& optimizer,
+                    const MinimizeOptions& options) {
+  if (options.learning_rate_feed.is_valid()) return options.learning_rate_feed;
+  const double rate = std::visit(
+      [](const auto& rule) { return rule.learning_rate; }, optimizer);
+  return scope.builder().Add(scope, {.op = std::string(kConst),
+                                     .attributes = {{"dtype", DType::kFloat32},
+                                                    {"shape", Shape()},
+                                                    {"value", rate}},
+                                     .name = "learning_rate"});
+}
+
+}  // namespace
+
+absl::StatusOr<Optimizer> ParseOptimizer(std::string_view name) {
+  if (name == "sgd") return Sgd();
+  if (name == "momentum") return Momentum();
+  if (name == "adam") return Adam();
+  if (name == "rmsprop") return RmsProp();
+  return InvalidArgument(fmt::format(
+      "there is no optimizer named '{}'; known: sgd momentum adam rmsprop",
+      name));
+}
+
+void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
+              const MinimizeOptions& options) {
+  GraphBuilder& builder = scope.builder();
+  const std::vector<Tensor> variables = TrainableVariables(builder);
+  const std::vector<Tensor> gradients =
+      AddGradients(scope.Scope("gradients"), loss, variables);
+  if (!builder.status().ok()) return;
+
+  const MinimizeContext context = {
+      .scope = scope,
+      .optimizer = optimizer,
+      .weight_decay = options.weight_decay,
+      .learning_rate = LearningRate(scope, optimizer, options)};
+  bool has_update = false;
+  for (size_t i = 0; i < variables.size() && builder.status().ok(); ++i) {
+    if (!gradients[i].is_valid()) continue;
+    AddUpdate(context, variables[i], gradients[i]);
+    has_update = true;
+  }
+  if (!has_update) {
+    builder.Fail(InvalidArgument(fmt::format(
+        "{}: the loss depends on no trainable variable", scope.name())));
+  }
+}
+
+}  // namespace spillway

@@ -1,0 +1,38 @@
+// Safetensors files: named tensors.
+//
+//   u64 little-endian size of the header | JSON header, padded with spaces to a
+//   multiple of 8 | the tensors' bytes, without gaps
+//
+// The header maps a name to {"dtype": "F32", "shape": [2, 3],
+// "data_offsets": [begin, end]} and "__metadata__" to an object of texts.
+// Source: the format description of github.com/huggingface/safetensors.
+#ifndef SPILLWAY_TRAINING_SAFETENSORS_H_
+#define SPILLWAY_TRAINING_SAFETENSORS_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "executor/session.h"
+
+namespace spillway {
+
+using TensorMap = std::map<std::string, HostTensor>;
+
+// Reads every tensor; metadata is checked and dropped. `source` names the bytes
+// in errors. Errors: INVALID_ARGUMENT naming source and tensor for whatever is
+// not exactly such a file: header size, JSON, dtype, shape, offsets that leave
+// the file, overlap, leave a gap or do not fit dtype and shape.
+absl::StatusOr<TensorMap> ParseSafetensors(std::string_view bytes,
+                                           std::string_view source);
+absl::StatusOr<TensorMap> ReadSafetensors(const std::string& path);
+
+// Writes the file atomically (base/file.h). Same tensors, same bytes.
+absl::Status WriteSafetensors(const std::string& path,
+                              const TensorMap& tensors);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TRAINING_SAFETENSORS_H_
