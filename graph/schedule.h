@@ -30,11 +30,10 @@ IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
 
 // The order in which nodes run: ready nodes first by kind (resident ones, for
 // which nothing runs; SwapOut; SwapIn; nodes that overwrite variables; others),
-// then by lowest id; so copies start as soon as their edges allow, and gradients
-// die young. `keep` selects nodes (empty: all). Errors: INVALID_ARGUMENT for a
-// cycle, listing its nodes, and for a node that is kept while a node before it
-// is not.
-// Cost: O(edges + nodes log nodes).
+// then by lowest id; so copies start as soon as their edges allow, and
+// gradients die young. `keep` selects nodes (empty: all). Errors:
+// INVALID_ARGUMENT for a cycle, listing its nodes, and for a node that is kept
+// while a node before it is not. Cost: O(edges + nodes log nodes).
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph,
                                       const OpRegistry& registry,
                                       const IdMap<NodeId, bool>& keep);

@@ -13,7 +13,7 @@
 namespace spillway::ops {
 namespace {
 
-// Channels whose moments are joined by one thread at least.
+// Channels whose moments are joined together.
 constexpr int64_t kChannelGrain = 64;
 
 // What a run works on. The workspace is `factor` [C], then for each chunk its
@@ -70,24 +70,30 @@ void ChunkMoments(const Run& run, int64_t chunk) {
 }
 
 struct Moments {
-  double mean = 0;
-  double deviation = 0;  // sum of squared distances from the mean
+  double mean[kChannelGrain] = {};
+  double deviation[kChannelGrain] = {};  // sum of squared distances from mean
 };
 
+// The moments of the whole batch in the channels [first, last).
 // Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
 // computing sample variances", 1979.
-Moments JoinChunks(const Run& run, int64_t c) {
+Moments JoinChunks(const Run& run, int64_t first, int64_t last) {
   Moments all;
+  const int64_t channels = last - first;
+  const auto n = static_cast<double>(run.size.rows);
   for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
-    all.mean +=
-        static_cast<double>(run.size.chunk(i).length()) * run.chunk_mean(i)[c];
+    const double share = static_cast<double>(run.size.chunk(i).length()) / n;
+    const float* mean = run.chunk_mean(i) + first;
+    for (int64_t c = 0; c < channels; ++c) all.mean[c] += share * mean[c];
   }
-  all.mean /= static_cast<double>(run.size.rows);
   for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
-    const double distance = run.chunk_mean(i)[c] - all.mean;
-    all.deviation +=
-        run.chunk_deviation(i)[c] +
-        static_cast<double>(run.size.chunk(i).length()) * distance * distance;
+    const auto rows = static_cast<double>(run.size.chunk(i).length());
+    const float* mean = run.chunk_mean(i) + first;
+    const float* deviation = run.chunk_deviation(i) + first;
+    for (int64_t c = 0; c < channels; ++c) {
+      const double distance = mean[c] - all.mean[c];
+      all.deviation[c] += deviation[c] + rows * distance * distance;
+    }
   }
   return all;
 }
@@ -99,26 +105,35 @@ void SetStatistics(const Run& run, int64_t c, double mean, double variance) {
   run.factor[c] = run.scale[c] * run.inv_std[c];
 }
 
+void UpdateStatistics(const Run& run, int64_t first, int64_t last) {
+  const Moments all = JoinChunks(run, first, last);
+  const auto n = static_cast<double>(run.size.rows);
+  const double momentum = run.norm.momentum;
+  const auto update = [=](float& moving, double batch) {
+    moving = static_cast<float>(momentum * moving + (1 - momentum) * batch);
+  };
+  for (int64_t c = first; c < last; ++c) {
+    const double mean = all.mean[c - first];
+    const double deviation = all.deviation[c - first];
+    SetStatistics(run, c, mean, deviation / n);
+    update(run.moving_mean[c], mean);
+    update(run.moving_variance[c], deviation / std::max(n - 1, 1.0));
+  }
+}
+
 void UseBatchStatistics(const Run& run) {
+  const int64_t channels = run.size.channels;
   ParallelFor(run.threads, run.size.num_chunks(), run.size.grain(),
               [&](int64_t begin, int64_t end) {
                 for (int64_t i = begin; i < end; ++i) ChunkMoments(run, i);
               });
-  const auto n = static_cast<double>(run.size.rows);
-  const auto update = [&](float& moving, double batch) {
-    moving = static_cast<float>(run.norm.momentum * moving +
-                                (1 - run.norm.momentum) * batch);
-  };
-  ParallelFor(run.threads, run.size.channels, kChannelGrain,
-              [&](int64_t begin, int64_t end) {
-                for (int64_t c = begin; c < end; ++c) {
-                  const Moments all = JoinChunks(run, c);
-                  SetStatistics(run, c, all.mean, all.deviation / n);
-                  update(run.moving_mean[c], all.mean);
-                  update(run.moving_variance[c],
-                         all.deviation / std::max(n - 1, 1.0));
-                }
-              });
+  const int64_t groups = (channels + kChannelGrain - 1) / kChannelGrain;
+  ParallelFor(run.threads, groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      UpdateStatistics(run, i * kChannelGrain,
+                       std::min((i + 1) * kChannelGrain, channels));
+    }
+  });
 }
 
 void UseMovingStatistics(const Run& run) {

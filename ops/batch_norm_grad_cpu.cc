@@ -16,7 +16,7 @@
 namespace spillway::ops {
 namespace {
 
-// Channels whose sums are joined by one thread at least.
+// Channels whose sums are joined together.
 constexpr int64_t kChannelGrain = 64;
 
 // Where the activation lets gradients pass: everywhere, where the normalised x
@@ -106,13 +106,7 @@ void SumChunks(const Run& run) {
               });
 }
 
-void JoinChunks(const Run& run, int64_t c) {
-  double sum_g = 0;
-  double sum_gd = 0;
-  for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
-    sum_g += run.chunk_sums(i)[c];
-    sum_gd += run.chunk_sums(i)[run.size.channels + c];
-  }
+void SetGradients(const Run& run, int64_t c, double sum_g, double sum_gd) {
   const double inv_std = run.inv_std[c];
   const auto n = static_cast<double>(run.size.rows);
   const double share = run.is_training ? run.factor[c] / n : 0;
@@ -120,6 +114,23 @@ void JoinChunks(const Run& run, int64_t c) {
   run.dscale[c] = static_cast<float>(inv_std * sum_gd);
   run.shift()[c] = static_cast<float>(share * sum_g);
   run.slope()[c] = static_cast<float>(share * inv_std * inv_std * sum_gd);
+}
+
+// In the channels [first, last).
+void JoinChunks(const Run& run, int64_t first, int64_t last) {
+  double sum_g[kChannelGrain] = {};
+  double sum_gd[kChannelGrain] = {};
+  for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
+    const float* g = run.chunk_sums(i) + first;
+    const float* gd = g + run.size.channels;
+    for (int64_t c = 0; c < last - first; ++c) {
+      sum_g[c] += g[c];
+      sum_gd[c] += gd[c];
+    }
+  }
+  for (int64_t c = first; c < last; ++c) {
+    SetGradients(run, c, sum_g[c - first], sum_gd[c - first]);
+  }
 }
 
 // With kFromY, g is dside.
@@ -148,10 +159,13 @@ void ComputeGradient(const Run& run) {
     run.factor[c] = run.scale[c] * run.inv_std[c];
   }
   SumChunks(run);
-  ParallelFor(run.threads, size.channels, kChannelGrain,
-              [&](int64_t begin, int64_t end) {
-                for (int64_t c = begin; c < end; ++c) JoinChunks(run, c);
-              });
+  const int64_t groups = (size.channels + kChannelGrain - 1) / kChannelGrain;
+  ParallelFor(run.threads, groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      JoinChunks(run, i * kChannelGrain,
+                 std::min((i + 1) * kChannelGrain, size.channels));
+    }
+  });
   const auto gradient_row =
       run.mask == Mask::kFromX ? GradientRow<true> : GradientRow<false>;
   ParallelFor(run.threads, size.num_chunks(), size.grain(),

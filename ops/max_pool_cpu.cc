@@ -50,6 +50,7 @@ struct Buffers {
   Buffers at(int64_t x_offset, int64_t dy_offset) const {
     return {x + x_offset, dy + dy_offset, dx + x_offset};
   }
+  Buffers channel(int64_t c) const { return at(c, c); }
 };
 
 void Zero(float* begin, int64_t n) {
@@ -89,50 +90,74 @@ template <int kBytes>
   });
 }
 
-// Writes the gradient of one window to all its elements. Reads each element of
-// x before it writes the same element of dx.
+// Writes the gradient of one window, in one block of channels, to all its
+// elements. Reads each element of x before it writes the same element of dx.
+template <int kBytes>
+[[gnu::always_inline]] inline void WriteBlock(const Pool& pool, const Box& box,
+                                              const Buffers& at,
+                                              int64_t lanes) {
+  using L = Lanes<kBytes>;
+  typename L::Ints found = {};
+  FindMaximum<kBytes>(pool, box, at.x, lanes, found);
+  typename L::Floats dy = {};
+  L::Load(at.dy, lanes, dy);
+  typename L::Ints number = {};
+  ForEachElement(box, [&](int64_t row, int64_t column) {
+    L::Store(number == found ? dy : typename L::Floats{}, lanes,
+             at.dx + pool.at(row, column));
+    number += 1;
+  });
+}
+
+// Adds the gradient of one window, in one block of channels, to its elements
+// that lie in the rows `own`.
+template <int kBytes>
+[[gnu::always_inline]] inline void AddBlock(const Pool& pool, const Box& box,
+                                            const Interval& own,
+                                            const Buffers& at, int64_t lanes) {
+  using L = Lanes<kBytes>;
+  typename L::Ints found = {};
+  FindMaximum<kBytes>(pool, box, at.x, lanes, found);
+  typename L::Floats dy = {};
+  L::Load(at.dy, lanes, dy);
+  typename L::Ints number = {};
+  ForEachElement(box, [&](int64_t row, int64_t column) {
+    if (own.contains(row)) {
+      float* dx = at.dx + pool.at(row, column);
+      typename L::Floats sum = {};
+      L::Load(dx, lanes, sum);
+      sum += number == found ? dy : typename L::Floats{};
+      L::Store(sum, lanes, dx);
+    }
+    number += 1;
+  });
+}
+
+// Whole blocks are compiled apart from the last one, which may be smaller.
 template <int kBytes>
 [[gnu::always_inline]] inline void WriteWindow(const Pool& pool, const Box& box,
                                                const Buffers& at) {
-  using L = Lanes<kBytes>;
-  for (int64_t c = 0; c < pool.channels; c += L::kCount) {
-    const int64_t lanes = L::At(c, pool.channels);
-    typename L::Ints found = {};
-    FindMaximum<kBytes>(pool, box, at.x + c, lanes, found);
-    typename L::Floats dy = {};
-    L::Load(at.dy + c, lanes, dy);
-    typename L::Ints number = {};
-    ForEachElement(box, [&](int64_t row, int64_t column) {
-      L::Store(number == found ? dy : typename L::Floats{}, lanes,
-               at.dx + pool.at(row, column) + c);
-      number += 1;
-    });
+  constexpr int64_t kLanes = Lanes<kBytes>::kCount;
+  int64_t c = 0;
+  for (; c + kLanes <= pool.channels; c += kLanes) {
+    WriteBlock<kBytes>(pool, box, at.channel(c), kLanes);
+  }
+  if (c < pool.channels) {
+    WriteBlock<kBytes>(pool, box, at.channel(c), pool.channels - c);
   }
 }
 
-// Adds the gradient of one window to its elements that lie in the rows `own`.
 template <int kBytes>
 [[gnu::always_inline]] inline void AddWindow(const Pool& pool, const Box& box,
                                              const Interval& own,
                                              const Buffers& at) {
-  using L = Lanes<kBytes>;
-  for (int64_t c = 0; c < pool.channels; c += L::kCount) {
-    const int64_t lanes = L::At(c, pool.channels);
-    typename L::Ints found = {};
-    FindMaximum<kBytes>(pool, box, at.x + c, lanes, found);
-    typename L::Floats dy = {};
-    L::Load(at.dy + c, lanes, dy);
-    typename L::Ints number = {};
-    ForEachElement(box, [&](int64_t row, int64_t column) {
-      if (own.contains(row)) {
-        float* dx = at.dx + pool.at(row, column) + c;
-        typename L::Floats sum = {};
-        L::Load(dx, lanes, sum);
-        sum += number == found ? dy : typename L::Floats{};
-        L::Store(sum, lanes, dx);
-      }
-      number += 1;
-    });
+  constexpr int64_t kLanes = Lanes<kBytes>::kCount;
+  int64_t c = 0;
+  for (; c + kLanes <= pool.channels; c += kLanes) {
+    AddBlock<kBytes>(pool, box, own, at.channel(c), kLanes);
+  }
+  if (c < pool.channels) {
+    AddBlock<kBytes>(pool, box, own, at.channel(c), pool.channels - c);
   }
 }
 

@@ -8,7 +8,6 @@
 #ifndef SPILLWAY_OPS_CPU_LANES_H_
 #define SPILLWAY_OPS_CPU_LANES_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -24,11 +23,6 @@ struct Lanes {
   typedef int32_t Ints __attribute__((vector_size(kBytes)));
 
   static constexpr int64_t kCount = kBytes / sizeof(float);
-
-  // Lanes of the block of channels that begins at `channel`.
-  [[gnu::always_inline]] static int64_t At(int64_t channel, int64_t channels) {
-    return std::min(channels - channel, kCount);
-  }
 
   // Reads the first `lanes` lanes of `to`.
   [[gnu::always_inline]] static void Load(const float* from, int64_t lanes,

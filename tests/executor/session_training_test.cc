@@ -65,7 +65,10 @@ TrainingGraph LinearModel() {
 
 TrainingGraph SmallLeNet() {
   GraphBuilder g(StandardOps(), "lenet");
-  const ModelGraph model = BuildModel(g, "lenet", {.batch_size = 4}).value();
+  const ModelGraph model =
+      BuildModel(g, "lenet",
+                 {.batch_size = 4, .image_size = 16, .num_classes = 10})
+          .value();
   Minimize(g.Scope("optimizer"), model.loss, Momentum{});
   return {.graph = std::move(g).Build().value(), .loss = model.loss.id()};
 }

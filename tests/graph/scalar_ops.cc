@@ -38,6 +38,12 @@ OpDef Source(std::string name, std::vector<std::string> attributes) {
           .infer = InferSource};
 }
 
+OpDef Variable() {
+  OpDef def = Source("Variable", {"dtype", "shape"});
+  def.resident = true;
+  return def;
+}
+
 OpDef Elementwise(std::string name, std::vector<std::string> inputs) {
   return {.name = std::move(name),
           .inputs = std::move(inputs),
@@ -139,7 +145,7 @@ OpDef Assign() {
 OpRegistry ScalarOps() {
   OpRegistry registry;
   registry.Add(Source("Placeholder", {"dtype", "shape"}));
-  registry.Add(Source("Variable", {"dtype", "shape"}));
+  registry.Add(Variable());
   registry.Add(Source("Const", {"dtype", "shape", "value"}));
   registry.Add(Identity());
   registry.Add(Negate());

@@ -37,11 +37,12 @@ std::vector<int32_t> ToVector(const IdMap<NodeId, int32_t>& levels) {
   return {levels.begin(), levels.end()};
 }
 
-// Random ops, among them swaps and overwriting ones, and random edges; ids are
-// shuffled, so that edges go backwards in them too.
+// Random ops, among them resident, swapping and overwriting ones, and random
+// edges; ids are shuffled, so that edges go backwards in them too.
 Graph RandomDag(uint64_t seed) {
   std::mt19937_64 random(seed);
-  const std::string_view ops[] = {kSwapOut, kSwapIn, "Assign", "Plan", "Plan"};
+  const std::string_view ops[] = {kVariable, kSwapOut, kSwapIn,
+                                  "Assign",  "Plan",   "Plan"};
   const size_t num_nodes = 1 + random() % 60;
   Graph graph;
   std::vector<NodeId> topological;
@@ -64,9 +65,10 @@ Graph RandomDag(uint64_t seed) {
 }
 
 int NaiveRank(const Node& node) {
-  if (node.op == kSwapOut) return 0;
-  if (node.op == kSwapIn) return 1;
-  return node.op == "Assign" ? 2 : 3;
+  if (node.op == kVariable) return 0;
+  if (node.op == kSwapOut) return 1;
+  if (node.op == kSwapIn) return 2;
+  return node.op == "Assign" ? 3 : 4;
 }
 
 // Looks through all nodes for the best one that can run, again and again.
@@ -76,7 +78,7 @@ std::vector<NodeId> NaiveOrder(const Graph& graph,
   std::set<NodeId> done;
   for (bool progress = true; progress;) {
     progress = false;
-    std::pair<int, NodeId> best = {4, NodeId()};
+    std::pair<int, NodeId> best = {5, NodeId()};
     for (const Node& node : graph.nodes()) {
       if (done.contains(node.id) || !keep[node.id]) continue;
       bool is_ready = true;

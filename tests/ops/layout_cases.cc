@@ -103,7 +103,7 @@ OpCase ConcatCase(const std::string& name, const std::vector<Shape>& xs,
   return concat;
 }
 
-// The same case for elements of another size.
+// The same case for another dtype, of integers: exact, without gradients.
 OpCase WithDType(OpCase base, DType dtype, const std::string& suffix) {
   base.name += suffix;
   base.gradients = {};
@@ -111,7 +111,7 @@ OpCase WithDType(OpCase base, DType dtype, const std::string& suffix) {
   for (CaseInput& input : base.inputs) {
     input.type.dtype = dtype;
     input.fill = Fill::kIntegers;
-    input.high = 2;
+    input.high = dtype == DType::kBool ? 2 : 200;
   }
   for (TensorType& type : base.outputs) type.dtype = dtype;
   return base;
@@ -131,18 +131,22 @@ std::vector<OpCase> GoodCases() {
       ConcatCase("Concat", {{2, 3, 4}, {2, 3, 1}, {2, 3, 6}}, 2, {2, 3, 11}),
       ConcatCase("ConcatOfOne", {{2, 3}}, 0, {2, 3}),
       ConcatCase("ConcatRows", {{2, 3}, {5, 3}}, -2, {7, 3}),
-      ConcatCase("ConcatLarge", {{4, 9, 300}, {4, 9, 500}}, -1, {4, 9, 800}),
+      WithDType(
+          ConcatCase("Concat", {{4, 9, 300}, {4, 9, 500}}, -1, {4, 9, 800}),
+          DType::kFloat32, "Large"),
       PadCase("Pad", {2, 3, 4}, {{0, 0}, {1, 2}, {3, 0}}, {0, 1, 3}, {2, 6, 7},
               0),
       PadCase("PadWithValue", {5}, {{2, 1}}, {2}, {8}, -1.5),
       PadCase("PadScalar", {}, {}, {}, {}, 0),
       SliceCase("Slice", {4, 5, 6}, {1, 0, 2}, {2, 5, 3}, {2, 5, 3}),
       SliceCase("SliceToTheEnd", {4, 5}, {3, 1}, {-1, -1}, {1, 4}),
-      SliceCase("SliceLarge", {50001}, {17}, {40000}, {40000}),
+      WithDType(SliceCase("Slice", {50001}, {17}, {40000}, {40000}),
+                DType::kFloat32, "Large"),
       PlainTranspose(),
       TransposeCase("TransposeToNHWC", {2, 3, 4, 5}, {0, 2, 3, 1},
                     {2, 4, 5, 3}),
-      TransposeCase("TransposeMatrix", {130, 140}, {1, 0}, {140, 130}),
+      WithDType(TransposeCase("Transpose", {130, 140}, {1, 0}, {140, 130}),
+                DType::kFloat32, "Large"),
       TransposeCase("TransposeOfOnes", {1, 3, 1}, {2, 1, 0}, {1, 3, 1}),
       WithDType(PlainTranspose(), DType::kInt64, "Of8Bytes"),
       WithDType(PlainTranspose(), DType::kInt32, "Of4Bytes"),

@@ -31,7 +31,7 @@ using testing::StatusIs;
 using testing::ToDoubles;
 
 // At most this many elements of an input are checked for their gradient.
-constexpr size_t kMostDifferences = 48;
+constexpr size_t kMostDifferences = 24;
 
 const OpDef& DefOf(const OpCase& op_case) {
   return *StandardOps().Find(op_case.op);

@@ -77,10 +77,10 @@ class EditRunTest : public ::testing::Test {
   std::string RunGraph(const std::string& graph,
                        const std::vector<std::string>& more = {}) {
     const std::string out = folder_.File("out.safetensors");
-    const ProgramRun run =
-        RunProgram(With({"run", "--graph", graph, "--feed", feed_, "--fetch",
-                         Fetches(), "--out", out, "--seed", "3"},
-                        more));
+    const ProgramRun run = RunProgram(
+        With({"run", "--graph", graph, "--feed", feed_, "--fetch", Fetches(),
+              "--out", out, "--seed", "3", "--threads", "1"},
+             more));
     EXPECT_EQ(run.exit_status, 0) << run.err;
     const auto bytes = ReadFile(out);
     EXPECT_THAT(bytes, IsOk());

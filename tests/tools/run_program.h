@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_TESTS_TOOLS_RUN_PROGRAM_H_
 #define SPILLWAY_TESTS_TOOLS_RUN_PROGRAM_H_
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct ProgramRun {
   std::string out = {};
   std::string err = {};
 };
+
+inline void PrintTo(const ProgramRun& run, std::ostream* out) {
+  *out << "exit status " << run.exit_status << ", stdout \"" << run.out
+       << "\", stderr \"" << run.err << "\"";
+}
 
 // `stdout_path`: where its standard output goes instead of `out`.
 ProgramRun RunProgram(const std::vector<std::string>& arguments,
@@ -48,8 +54,6 @@ MATCHER_P2(Refuses, exit_status, message,
            "exits with " + ::testing::PrintToString(exit_status) +
                " and one line that " +
                ::testing::DescribeMatcher<std::string>(message)) {
-  *result_listener << "exit status " << arg.exit_status << ", stdout \""
-                   << arg.out << "\", stderr \"" << arg.err << "\" ";
   return arg.exit_status == exit_status && arg.out.empty() &&
          !arg.err.empty() && arg.err.find('\n') == arg.err.size() - 1 &&
          ::testing::ExplainMatchResult(message, arg.err, result_listener);

@@ -48,6 +48,7 @@ class TrainTest : public ::testing::Test {
                 {"--batch_size", "16"},
                 {"--num_epochs", "2"},
                 {"--seed", "7"},
+                {"--threads", "1"},
                 {"--learning_rate", "0.05"}});
     return ToArguments("train", all);
   }
@@ -138,6 +139,7 @@ TEST_F(TrainTest, SimulatePredictsThePeakOfTheRun) {
       RunForJson(ToArguments("simulate", {{"--model", "mnist_deep"},
                                           {"--batch_size", "16"},
                                           {"--image_size", "12"},
+                                          {"--threads", "1"},
                                           {"--lms", "v1"}}));
   const Json trained = TrainForJson({{"--lms", "v1"}});
   EXPECT_EQ(predicted["peak_device_bytes"],

@@ -45,21 +45,35 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// A flag that does not exist is named even where another one is missing.
-absl::Status CheckFlagNames(const CLI::App& app, const Arguments& arguments) {
-  for (const std::string& argument : arguments) {
-    if (!argument.starts_with("--")) continue;
-    const std::string name = argument.substr(0, argument.find('='));
-    if (app.get_option_no_throw(name) != nullptr) continue;
-    return InvalidArgument(
-        fmt::format("unknown flag {}; see {} --help", name, app.get_name()));
+// What CLI11 would say less clearly or about another flag: every flag exists,
+// and has a value unless it is a boolean. No value starts with two dashes.
+absl::Status CheckFlags(const CLI::App& app, const Arguments& arguments) {
+  const auto is_flag = [&](size_t i) {
+    return i < arguments.size() && arguments[i].starts_with("--");
+  };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!is_flag(i)) continue;
+    const size_t equals = arguments[i].find('=');
+    const std::string name = arguments[i].substr(0, equals);
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (option == nullptr) {
+      return InvalidArgument(
+          fmt::format("unknown flag {}; see {} --help", name, app.get_name()));
+    }
+    const bool has_value = equals == std::string::npos
+                               ? i + 1 < arguments.size() && !is_flag(i + 1)
+                               : equals + 1 < arguments[i].size();
+    if (!has_value && option->get_items_expected_min() > 0) {
+      return InvalidArgument(
+          fmt::format("{}: needs a value, {}", name, option->get_type_name()));
+    }
   }
   return absl::OkStatus();
 }
 
 // Fills the flags of `app`. With --help, `help` becomes its text.
 absl::Status Parse(CLI::App& app, Arguments arguments, std::string& help) {
-  RETURN_IF_ERROR(CheckFlagNames(app, arguments));
+  RETURN_IF_ERROR(CheckFlags(app, arguments));
   std::ranges::reverse(arguments);  // as CLI11 wants them
   try {
     app.parse(arguments);
