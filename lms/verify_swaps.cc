@@ -12,12 +12,12 @@
 namespace spillway {
 namespace {
 
-// The value that `value` is a copy of, through any swap pairs.
-ValueId Contract(const Graph& graph, ValueId value) {
-  while (graph.producer(value).op == kSwapIn ||
-         graph.producer(value).op == kSwapOut) {
-    if (graph.producer(value).inputs.empty()) return {};
-    value = graph.producer(value).inputs[0];
+// The value of the original that `value` is a copy of, through added swaps.
+ValueId Contract(const Graph& edited, size_t original_size, ValueId value) {
+  while (edited.value(value).producer.index() >= original_size) {
+    const Node& added = edited.producer(value);
+    if (added.inputs.empty()) return {};
+    value = added.inputs[0];
   }
   return value;
 }
@@ -43,7 +43,8 @@ absl::Status CheckOriginalNode(const Graph& original, const Graph& edited,
                                 before.name));
   }
   for (size_t slot = 0; slot < before.inputs.size(); ++slot) {
-    if (Contract(edited, after.inputs[slot]) != before.inputs[slot]) {
+    if (Contract(edited, original.num_nodes(), after.inputs[slot]) !=
+        before.inputs[slot]) {
       return Internal(fmt::format("input {} of {} was {}, but is {}", slot,
                                   before.name,
                                   original.ValueName(before.inputs[slot]),

@@ -170,5 +170,15 @@ TEST(LmsTest, AnEditedGraphIsNotEditedAgain) {
   EXPECT_EQ(FormatGraph(graph), before);
 }
 
+TEST(LmsTest, DisabledItAcceptsAnEditedGraph) {
+  Graph graph = ChainE1();
+  ASSERT_THAT(
+      ApplyLms({.mode = LmsMode::kV1, .optimizer_scopes = {"opt"}}, graph),
+      IsOk());
+  const std::string before = FormatGraph(graph);
+  EXPECT_THAT(ApplyLms({.mode = LmsMode::kOff}, graph), IsOk());
+  EXPECT_EQ(FormatGraph(graph), before);
+}
+
 }  // namespace
 }  // namespace spillway

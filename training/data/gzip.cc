@@ -1,12 +1,12 @@
 #include "training/data/gzip.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "base/status_macros.h"
-#include "zlib.h"
 
 namespace spillway {
 namespace {
