@@ -3,7 +3,8 @@
 // beside compute) and on the inline device (everything in turn), over a link so
 // slow that a copy takes as long as one convolution.
 //
-// Prints step times of alternating runs and their ratio.
+// Prints step times of alternating runs and their ratio:
+//   swap_overlap [RESULT.json]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
 #include "executor/session.h"
@@ -19,6 +22,7 @@
 #include "graph/builder.h"
 #include "lms/lms.h"
 #include "models/layers.h"
+#include "nlohmann/json.hpp"
 #include "ops/all_ops.h"
 #include "training/optimizer.h"
 
@@ -126,40 +130,77 @@ absl::StatusOr<double> MatchingLinkRate() {
   return bytes / Median(convolutions);  // bytes a nanosecond: GB/s
 }
 
-absl::Status Run() {
+struct Result {
+  double link_gbps = 0;
+  int64_t swap_outs = 0;  // a step
+  int64_t swap_ins = 0;
+  double kept_ms = 0;  // medians of a step
+  double beside_ms = 0;
+  double in_turn_ms = 0;
+};
+
+absl::StatusOr<Result> Measure() {
   ASSIGN_OR_RETURN(const double rate, MatchingLinkRate());
   ASSIGN_OR_RETURN(Runner kept, Runner::Create("cpu", false, rate));
-  ASSIGN_OR_RETURN(Runner overlapped, Runner::Create("cpu", true, rate));
+  ASSIGN_OR_RETURN(Runner beside, Runner::Create("cpu", true, rate));
   ASSIGN_OR_RETURN(Runner in_turn, Runner::Create("inline", true, rate));
   std::vector<double> kept_ms;
-  std::vector<double> overlapped_ms;
+  std::vector<double> beside_ms;
   std::vector<double> in_turn_ms;
   for (int round = 0; round <= kRounds; ++round) {
     ASSIGN_OR_RETURN(const double a, kept.StepMilliseconds());
-    ASSIGN_OR_RETURN(const double b, overlapped.StepMilliseconds());
+    ASSIGN_OR_RETURN(const double b, beside.StepMilliseconds());
     ASSIGN_OR_RETURN(const double c, in_turn.StepMilliseconds());
     if (round == 0) continue;  // warm-up
     kept_ms.push_back(a);
-    overlapped_ms.push_back(b);
+    beside_ms.push_back(b);
     in_turn_ms.push_back(c);
   }
-  const double steps = kRounds + 1;
-  fmt::print("link {:.2f} GB/s; {:.0f} swap-outs and {:.0f} swap-ins a step\n",
-             rate, static_cast<double>(overlapped.copies().swap_outs) / steps,
-             static_cast<double>(overlapped.copies().swap_ins) / steps);
-  fmt::print("without swapping     {:8.1f} ms a step\n", Median(kept_ms));
-  fmt::print("copies beside compute{:8.1f} ms a step\n", Median(overlapped_ms));
-  fmt::print("copies in turn       {:8.1f} ms a step\n", Median(in_turn_ms));
+  return Result{.link_gbps = rate,
+                .swap_outs = beside.copies().swap_outs / (kRounds + 1),
+                .swap_ins = beside.copies().swap_ins / (kRounds + 1),
+                .kept_ms = Median(kept_ms),
+                .beside_ms = Median(beside_ms),
+                .in_turn_ms = Median(in_turn_ms)};
+}
+
+void Print(const Result& result) {
+  fmt::print("link {:.2f} GB/s; {} swap-outs and {} swap-ins a step\n",
+             result.link_gbps, result.swap_outs, result.swap_ins);
+  fmt::print("without swapping     {:8.1f} ms a step\n", result.kept_ms);
+  fmt::print("copies beside compute{:8.1f} ms a step\n", result.beside_ms);
+  fmt::print("copies in turn       {:8.1f} ms a step\n", result.in_turn_ms);
   fmt::print("in turn / beside     {:8.2f}\n",
-             Median(in_turn_ms) / Median(overlapped_ms));
-  return absl::OkStatus();
+             result.in_turn_ms / result.beside_ms);
+}
+
+std::string ToJson(const Result& result) {
+  return FormatJson(
+      {{"benchmark", "swap_overlap"},
+       {"layers", kLayers},
+       {"rounds", kRounds},
+       {"threads", ResolveThreads(0)},
+       {"link_gbps", result.link_gbps},
+       {"swap_outs", result.swap_outs},
+       {"swap_ins", result.swap_ins},
+       {"without_swapping_ms", result.kept_ms},
+       {"beside_compute_ms", result.beside_ms},
+       {"in_turn_ms", result.in_turn_ms},
+       {"in_turn_over_beside", result.in_turn_ms / result.beside_ms}});
+}
+
+absl::Status Run(int argc, char** argv) {
+  ASSIGN_OR_RETURN(const Result result, Measure());
+  Print(result);
+  if (argc < 2) return absl::OkStatus();
+  return WriteFileAtomically(argv[1], ToJson(result));
 }
 
 }  // namespace
 }  // namespace spillway
 
-int main() {
-  const absl::Status status = spillway::Run();
+int main(int argc, char** argv) {
+  const absl::Status status = spillway::Run(argc, argv);
   if (!status.ok()) fmt::print(stderr, "{}\n", status.ToString());
   return status.ok() ? 0 : 1;
 }

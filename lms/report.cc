@@ -46,7 +46,7 @@ std::vector<std::string> LogLines(const LmsOptions& options,
       "[LMS][0] Edited model is valid and logically equivalent to the original "
       "one",
       fmt::format("[LMS][0] Added {} ops into the model", report.added_ops),
-      fmt::format("[LMS][0] Editing model for LMS, took: {} ms",
+      fmt::format("[LMS][0] Editing model for LMS, took: {:.3f} ms",
                   static_cast<double>(report.edit_ns) * 1e-6),
       fmt::format("[LMS][0] {} tensors will be swapped out(in) to(from) the "
                   "host",

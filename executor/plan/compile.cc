@@ -201,22 +201,19 @@ class Compiler {
 
 absl::Status DeviceBudgetError(const Graph& graph, const MemoryFloor& floor,
                                int64_t needed, int64_t budget) {
-  const std::string at =
-      floor.node.is_valid() ? graph.node(floor.node).name : "(no node)";
-  const std::string reach =
-      floor.bytes <= budget
-          ? "swap more (--lms), or lower the batch size"
-          : fmt::format(
-                "no options can help: lower the batch size, or give "
-                "at least {}",
-                FormatBytes(floor.bytes));
+  const std::string_view at =
+      floor.node.is_valid() ? std::string_view(graph.node(floor.node).name)
+                            : "(no node)";
+  const std::string_view remedy =
+      floor.bytes <= budget ? "swap more (--lms), or lower the batch size"
+                            : "swapping cannot help; lower the batch size";
   return ResourceExhausted(fmt::format(
       "device memory: the step needs {} ({} bytes), the budget is {}: {} "
-      "missing; the smallest budget with these options is {} bytes; the floor "
-      "with any options is {} at node {}; {}",
+      "missing; the smallest budget with these options is {} bytes; the floor, "
+      "the largest working set of one node, is {} at {}; {}",
       FormatBytes(needed), needed, FormatBytes(budget),
       FormatBytes(needed - budget), needed, FormatBytes(floor.bytes), at,
-      reach));
+      remedy));
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST(LmsTest, TheLogHasTheLinesThatUsersLookFor) {
       "[LMS][0] Edited model is valid and logically equivalent to the original "
       "one",
       "[LMS][0] Added 8 ops into the model",
-      "[LMS][0] Editing model for LMS, took: 1.5 ms",
+      "[LMS][0] Editing model for LMS, took: 1.500 ms",
       "[LMS][0] 4 tensors will be swapped out(in) to(from) the host"};
   EXPECT_EQ(LogLines(options, report), expected);
 }

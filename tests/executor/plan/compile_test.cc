@@ -82,7 +82,7 @@ TEST(CompileTest, TooSmallABudgetNamesFloorMissingBytesAndWhatWouldFit) {
                        AllOf(HasSubstr("1 KiB missing"),
                              HasSubstr("smallest budget with these options is "
                                        "5120 bytes"),
-                             HasSubstr("at node b3"))));
+                             HasSubstr("at b3; swap more"))));
 }
 
 TEST(CompileTest, HostPoolHasItsOwnError) {
