@@ -14,10 +14,10 @@
 namespace spillway {
 
 struct Span {
-  int32_t track = 0;     // index into Timeline::tracks
+  int32_t track = 0;          // index into Timeline::tracks
   std::string name = {};      // the node
   std::string category = {};  // the op
-  int64_t begin_ns = 0;  // half-open [begin_ns, end_ns)
+  int64_t begin_ns = 0;       // half-open [begin_ns, end_ns)
   int64_t end_ns = 0;
   int64_t bytes = 0;  // moved by a copy; 0 for compute
 };
