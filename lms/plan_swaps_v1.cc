@@ -67,19 +67,24 @@ class Planner {
     std::vector<NodeId> readers;
     for (const Use& use : graph_.uses(value)) readers.push_back(use.node);
     std::ranges::sort(readers);
-    const auto repeated = std::ranges::unique(readers);
-    readers.erase(repeated.begin(), repeated.end());
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
     return readers;
   }
 
-  // Readers of a node's outputs that are not gradient nodes, by id.
-  std::vector<NodeId> ForwardReaders(NodeId node) const {
+  // Readers of a node's outputs, output by output.
+  std::vector<NodeId> ReadersOf(NodeId node) const {
     std::vector<NodeId> readers;
     for (const ValueId output : graph_.node(node).outputs) {
-      for (const NodeId reader : Readers(output)) {
-        if (!is_gradient(reader)) readers.push_back(reader);
-      }
+      const std::vector<NodeId> some = Readers(output);
+      readers.insert(readers.end(), some.begin(), some.end());
     }
+    return readers;
+  }
+
+  // Those of them that are not gradient nodes.
+  std::vector<NodeId> ForwardReaders(NodeId node) const {
+    std::vector<NodeId> readers = ReadersOf(node);
+    std::erase_if(readers, [&](NodeId reader) { return is_gradient(reader); });
     return readers;
   }
 
@@ -214,14 +219,12 @@ class Planner {
       const NodeId id = queue.front();
       queue.pop_front();
       bool is_source = false;
-      for (const ValueId output : graph_.node(id).outputs) {
-        for (const NodeId reader : Readers(output)) {
-          if (order(reader) > orders_.backward_start) {
-            is_source = true;
-          } else if (!met[reader.index()]) {
-            met[reader.index()] = true;
-            queue.push_back(reader);
-          }
+      for (const NodeId reader : ReadersOf(id)) {
+        if (order(reader) > orders_.backward_start) {
+          is_source = true;
+        } else if (!met[reader.index()]) {
+          met[reader.index()] = true;
+          queue.push_back(reader);
         }
       }
       if (is_source) sources.push_back(id);
@@ -277,16 +280,14 @@ class Planner {
                        NodeId reader) const {
     NodeId best;
     for (const NodeId id : layer) {
-      for (const ValueId output : graph_.node(id).outputs) {
-        for (const NodeId partner : Readers(output)) {
-          if (!is_gradient(partner) || order(partner) <= order(forward) ||
-              order(partner) >= order(reader) || IsConditional(partner)) {
-            continue;
-          }
-          const auto rank = std::pair(-order(partner), partner);
-          if (!best.is_valid() || rank < std::pair(-order(best), best)) {
-            best = partner;
-          }
+      for (const NodeId partner : ReadersOf(id)) {
+        if (!is_gradient(partner) || order(partner) <= order(forward) ||
+            order(partner) >= order(reader) || IsConditional(partner)) {
+          continue;
+        }
+        const auto rank = std::pair(-order(partner), partner);
+        if (!best.is_valid() || rank < std::pair(-order(best), best)) {
+          best = partner;
         }
       }
     }

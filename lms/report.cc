@@ -39,12 +39,14 @@ std::vector<std::string> LogLines(const LmsOptions& options,
   const std::string limit = options.n_tensors < 0
                                 ? "all tensors"
                                 : fmt::format("{}", options.n_tensors);
+  constexpr const char* kValid =
+      "[LMS][0] Edited model is valid and logically equivalent to the original "
+      "one";
   return {
       "[LMS][0] Editing model for LMS",
       fmt::format("[LMS][0] n_tensors: {}", limit),
       fmt::format("[LMS][0] lb: {}", options.lb),
-      "[LMS][0] Edited model is valid and logically equivalent to the original "
-      "one",
+      kValid,
       fmt::format("[LMS][0] Added {} ops into the model", report.added_ops),
       fmt::format("[LMS][0] Editing model for LMS, took: {:.3f} ms",
                   static_cast<double>(report.edit_ns) * 1e-6),

@@ -134,7 +134,7 @@ void Improve(const Problem& problem, int64_t target, std::vector<size_t> order,
     const auto sticks_out = [&](size_t i) {
       return offsets[i] + problem.items[i].bytes > std::min(target, height - 1);
     };
-    std::ranges::stable_partition(order, sticks_out);
+    std::stable_partition(order.begin(), order.end(), sticks_out);
   }
 }
 

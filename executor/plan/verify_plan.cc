@@ -231,17 +231,23 @@ class Verifier {
   absl::Status CheckOverwrites() const {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const StepId id(i);
-      const Step& step = plan_.steps[id];
-      for (const BufferId written : Overwritten(step)) {
-        for (const StepId reader : uses_[written].reads) {
-          if (reader != id && !Before(reader, id) && !Before(id, reader)) {
-            return Internal(fmt::format("{} overwrites {} while {} may read it",
-                                        Name(id), plan_.buffers[written].name,
-                                        Name(reader)));
-          }
-        }
+      for (const BufferId written : Overwritten(plan_.steps[id])) {
+        RETURN_IF_ERROR(CheckReadersAreOrdered(id, written));
       }
       RETURN_IF_ERROR(CheckReadsCurrentValue(id));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckReadersAreOrdered(StepId writer, BufferId buffer) const {
+    for (const StepId reader : uses_[buffer].reads) {
+      if (reader == writer || Before(reader, writer) ||
+          Before(writer, reader)) {
+        continue;
+      }
+      return Internal(fmt::format("{} overwrites {} while {} may read it",
+                                  Name(writer), plan_.buffers[buffer].name,
+                                  Name(reader)));
     }
     return absl::OkStatus();
   }
