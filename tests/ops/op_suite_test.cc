@@ -149,10 +149,16 @@ bool HasInPlacePairs(const OpCase& op_case) {
                              .outputs = op_case.outputs});
 }
 
+// False for optional inputs and outputs that the case leaves out.
+bool IsPresent(const BufferPair& pair, const OpCase& op_case) {
+  return static_cast<size_t>(pair.input) < op_case.inputs.size() &&
+         static_cast<size_t>(pair.output) < op_case.outputs.size();
+}
+
 TEST_P(OpInPlaceTest, GivesTheSameBitsInPlace) {
   ASSERT_OK_AND_ASSIGN(const OpRun want, RunOpCase(GetParam()));
   for (const BufferPair& pair : DefOf(GetParam()).in_place) {
-    if (static_cast<size_t>(pair.input) >= GetParam().inputs.size()) continue;
+    if (!IsPresent(pair, GetParam())) continue;
     ASSERT_OK_AND_ASSIGN(const OpRun got,
                          RunOpCase(GetParam(), {.in_place = pair}));
     ExpectSameBits(got.outputs, want.outputs);
