@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """One epoch of mnist_deep on Fashion-MNIST, here and in PyTorch, alternately.
 
 Both train the same network with the same batch, optimizer and number of

@@ -28,8 +28,9 @@ Shape OutputShape(const Conv2DGeometry& conv) {
 
 // Two times the multiply-adds, counting those with padding.
 double Flops(const Shape& filter, const Shape& y) {
+  const int64_t products = filter.num_elements() / filter.dim(0);
   return 2.0 * static_cast<double>(y.num_elements()) *
-         static_cast<double>(filter.num_elements() / filter.dim(0));
+         static_cast<double>(products);
 }
 
 absl::StatusOr<Types> Infer(const InferContext& node) {

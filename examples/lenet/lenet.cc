@@ -1,5 +1,5 @@
-// LeNet trained on Fashion-MNIST in less memory than its training step needs:
-// large-model support sends activations to the host and brings them back.
+// LeNet trained on Fashion-MNIST in 32 of the 44 MiB that its training step
+// asks for: large-model support sends activations to the host and back.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -40,27 +40,27 @@ absl::StatusOr<LeNet> BuildLeNet(int64_t batch_size) {
 }
 
 absl::Status Train(const std::string& folder) {
-  ASSIGN_OR_RETURN(LeNet net, BuildLeNet(64));
+  ASSIGN_OR_RETURN(LeNet net, BuildLeNet(128));
   RETURN_IF_ERROR(ApplyLms({.mode = LmsMode::kV1}, net.graph).status());
   ASSIGN_OR_RETURN(std::unique_ptr<Device> device, NewDevice("cpu", {}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    Session::Create({{net.graph, {net.loss}}}, std::move(device),
                                    {.ops = &StandardOps(),
                                     .kernels = &StandardKernels(),
-                                    .device_memory = 48_MiB}));
+                                    .device_memory = 32_MiB}));
   std::printf("%s on the device\n",
               FormatBytes(session->memory().predicted_device_bytes).c_str());
 
   ASSIGN_OR_RETURN(const auto data, Mnist::Open(folder, Split::kTrain));
   const Shuffled shuffled(*data, {.seed = 1});
-  const Batched batches(shuffled, {.batch_size = 64});
+  const Batched batches(shuffled, {.batch_size = 128});
   Prefetched reader(batches);
-  for (int step = 1; step <= 200; ++step) {
+  for (int step = 1; step <= 100; ++step) {
     ASSIGN_OR_RETURN(const auto batch, reader.Next());
     ASSIGN_OR_RETURN(
         const StepResult result,
         session->Step({{net.images, batch[0]}, {net.labels, batch[1]}}));
-    if (step % 50 != 0) continue;
+    if (step % 25 != 0) continue;
     std::printf("step %3d  loss %.3f\n", step, result.scalar(net.loss));
   }
   return absl::OkStatus();

@@ -33,6 +33,8 @@ size_t Channels(const Norm& norm) {
   return static_cast<size_t>(norm.x.dim(-1));
 }
 
+size_t RowsOf(const Doubles& x, size_t channels) { return x.size() / channels; }
+
 // Statistics of one channel of x.
 struct Statistics {
   double mean = 0;
@@ -42,7 +44,7 @@ struct Statistics {
 
 Statistics StatisticsOf(const Doubles& x, size_t c, size_t channels) {
   Statistics s;
-  const auto n = static_cast<double>(x.size() / channels);
+  const auto n = static_cast<double>(RowsOf(x, channels));
   for (size_t i = c; i < x.size(); i += channels) s.mean += x[i] / n;
   for (size_t i = c; i < x.size(); i += channels) {
     s.variance += (x[i] - s.mean) * (x[i] - s.mean) / n;
@@ -116,7 +118,7 @@ DoublesList Differentiate(const Norm& norm, const DoublesList& in) {
   const size_t channels = Channels(norm);
   Doubles g = in[0];
   DoublesList out = {in[0], Doubles(channels, 0), Doubles(channels, 0)};
-  const auto n = static_cast<double>(g.size() / channels);
+  const auto n = static_cast<double>(RowsOf(g, channels));
   for (size_t c = 0; c < channels; ++c) {
     const double inv_std = in[5][c];
     double d_mean = 0;
