@@ -228,6 +228,42 @@ Tensor Add(const NameScope& scope, Tensor a, Tensor b) {
   return scope.builder().Add(scope, {.op = "Add", .inputs = {a, b}});
 }
 
+Tensor Scale(const NameScope& scope, Tensor x, double factor) {
+  const Tensor constant = scope.builder().Add(
+      scope,
+      {.op = "Const",
+       .attributes = {
+           {"dtype", x.type().dtype}, {"shape", Shape()}, {"value", factor}}});
+  return scope.builder().Add(scope, {.op = "Mul", .inputs = {x, constant}});
+}
+
+Tensor ConcatChannels(const NameScope& scope, std::vector<Tensor> xs) {
+  return scope.builder().Add(
+      scope,
+      {.op = "Concat", .inputs = std::move(xs), .attributes = {{"axis", -1}}});
+}
+
+Tensor CastTo(const NameScope& scope, Tensor x, DType dtype) {
+  if (!x.is_valid() || x.type().dtype == dtype) return x;
+  return scope.builder().Add(
+      scope, {.op = "Cast", .inputs = {x}, .attributes = {{"dtype", dtype}}});
+}
+
+Tensor FlattenAll(const NameScope& scope, Tensor x) {
+  const Shape shape = {x.shape().num_elements()};
+  return scope.builder().Add(
+      scope,
+      {.op = "Reshape", .inputs = {x}, .attributes = {{"shape", shape}}});
+}
+
+Tensor MeanSquaredDistance(const NameScope& scope, Tensor a, Tensor b) {
+  const Tensor distance =
+      scope.builder().Add(scope, {.op = "Sub", .inputs = {a, b}});
+  const Tensor squared =
+      scope.builder().Add(scope, {.op = "Mul", .inputs = {distance, distance}});
+  return MeanOf(scope, FlattenAll(scope, squared), {0});
+}
+
 Tensor Softmax(const NameScope& scope, Tensor x) {
   return scope.builder().Add(scope, {.op = "Softmax", .inputs = {x}});
 }

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/builder.h"
 #include "models/initializer.h"
@@ -98,7 +99,21 @@ Tensor BatchNorm(const NameScope& scope, Tensor x,
 Tensor Relu(const NameScope& scope, Tensor x);
 Tensor Activate(const NameScope& scope, Tensor x, Activation activation);
 Tensor Add(const NameScope& scope, Tensor a, Tensor b);
+// x times a constant.
+Tensor Scale(const NameScope& scope, Tensor x, double factor);
 Tensor Softmax(const NameScope& scope, Tensor x);
+
+// Tensors of equal shapes but for the number of channels, side by side.
+Tensor ConcatChannels(const NameScope& scope, std::vector<Tensor> xs);
+
+// x itself where it has this dtype already.
+Tensor CastTo(const NameScope& scope, Tensor x, DType dtype);
+
+// All elements in one dimension.
+Tensor FlattenAll(const NameScope& scope, Tensor x);
+
+// Mean over all elements of (a - b)^2: a float32 scalar.
+Tensor MeanSquaredDistance(const NameScope& scope, Tensor a, Tensor b);
 
 // Mean cross entropy of softmax(logits) over the batch: a float32 scalar.
 Tensor SparseSoftmaxCrossEntropy(const NameScope& scope, Tensor logits,

@@ -4,6 +4,7 @@
 #define SPILLWAY_MODELS_NETWORKS_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "graph/builder.h"
 
@@ -17,11 +18,31 @@ struct ModelOptions {
   int64_t num_classes = 0;
   // False: no dropout, batch norm by its moving statistics.
   bool is_training = true;
+  // Of activations and their gradients. Variables and the loss are float32.
+  DType dtype = DType::kFloat32;
+  // The side classifiers that published training runs of some networks have.
+  bool auxiliary_head = false;
+};
+
+// The logits of a side classifier, and the weight of their loss in the whole.
+struct AuxiliaryLogits {
+  Tensor logits;  // as Network::logits
+  double weight = 0.4;
 };
 
 struct Network {
   Tensor features;  // the last feature map, before it is flattened or averaged
-  Tensor logits;    // [batch, num_classes]
+  Tensor logits;    // [rows, num_classes], a row for each label
+
+  // The labels, if there is more than one an image: [batch, height, width] for
+  // a class for each pixel, say. Its elements in order are the rows of logits.
+  Shape labels;
+
+  std::vector<AuxiliaryLogits> auxiliary;
+
+  // Numbers to be fitted to a feed of their shape, by mean squared distance:
+  // the boxes of a detector. Invalid: none.
+  Tensor regression;
 };
 
 Network LeNet(GraphBuilder& g, Tensor images, const ModelOptions& options);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "graph/well_known_ops.h"
@@ -51,7 +53,62 @@ absl::StatusOr<ModelOptions> WithDefaults(const ModelSpec& spec,
   RETURN_IF_ERROR(FillIn("channels", spec.default_channels, options.channels));
   RETURN_IF_ERROR(
       FillIn("num_classes", spec.default_num_classes, options.num_classes));
+  if (options.auxiliary_head && !spec.has_auxiliary_head) {
+    return InvalidArgument(fmt::format("{} has no auxiliary head", spec.name));
+  }
   return options;
+}
+
+Shape ImageShape(const ModelSpec& spec, const ModelOptions& options) {
+  std::vector<int64_t> dims(static_cast<size_t>(spec.spatial_rank) + 2,
+                            options.image_size);
+  dims.front() = options.batch_size;
+  dims.back() = options.channels;
+  return Shape(std::move(dims));
+}
+
+// Mean cross entropy of `logits`, computed in float32.
+Tensor Classify(const NameScope& scope, Tensor logits, Tensor rows) {
+  return SparseSoftmaxCrossEntropy(
+      scope, CastTo(scope, logits, DType::kFloat32), rows);
+}
+
+// `loss`, and what the auxiliary heads and the regression add to it.
+Tensor AddSideLosses(GraphBuilder& g, const Network& network, Tensor rows,
+                     ModelGraph& model) {
+  Tensor loss = model.loss;
+  for (const AuxiliaryLogits& side : network.auxiliary) {
+    const NameScope scope = g.Scope("auxiliary_loss");
+    const Tensor part = Classify(scope, side.logits, rows);
+    loss = Add(scope, loss, Scale(scope, part, side.weight));
+  }
+  if (network.regression.is_valid()) {
+    const NameScope scope = g.Scope("regression_loss");
+    const Tensor fitted = CastTo(scope, network.regression, DType::kFloat32);
+    model.targets = g.Placeholder("targets", DType::kFloat32, fitted.shape());
+    loss = Add(scope, loss, MeanSquaredDistance(scope, fitted, model.targets));
+  }
+  return loss;
+}
+
+// Adds labels, loss and accuracies to the network's outputs.
+void AddResults(GraphBuilder& g, const Network& network, ModelGraph& model) {
+  const bool one_each = network.labels.rank() == 0;
+  const Shape batch = {model.options.batch_size};
+  model.labels =
+      g.Placeholder("labels", DType::kInt32, one_each ? batch : network.labels);
+  const NameScope scope = g.Scope("loss");
+  const Tensor rows = one_each ? model.labels : FlattenAll(scope, model.labels);
+  model.features = network.features;
+  model.logits = CastTo(scope, network.logits, DType::kFloat32);
+  model.loss = Classify(scope, model.logits, rows);
+  model.loss = AddSideLosses(g, network, rows, model);
+  const NameScope accuracy = g.Scope("accuracy");
+  model.correct = InTopK(accuracy, model.logits, rows, 1);
+  model.accuracy = TrueFraction(accuracy, model.correct);
+  model.top_5_accuracy =
+      Accuracy(g.Scope("top_5_accuracy"), model.logits, rows,
+               std::min<int64_t>(5, model.options.num_classes));
 }
 
 }  // namespace
@@ -73,21 +130,11 @@ absl::StatusOr<ModelGraph> BuildModel(GraphBuilder& g, std::string_view name,
   ASSIGN_OR_RETURN(const ModelSpec spec, FindModel(name));
   ModelGraph model;
   ASSIGN_OR_RETURN(model.options, WithDefaults(spec, options));
-  const auto& [batch, size, channels, classes, is_training] = model.options;
-
   model.images =
-      g.Placeholder("images", DType::kFloat32, {batch, size, size, channels});
-  model.labels = g.Placeholder("labels", DType::kInt32, {batch});
-  const Network network = spec.build(g, model.images, model.options);
-  model.features = network.features;
-  model.logits = network.logits;
-  model.loss =
-      SparseSoftmaxCrossEntropy(g.Scope("loss"), model.logits, model.labels);
-  const NameScope accuracy = g.Scope("accuracy");
-  model.correct = InTopK(accuracy, model.logits, model.labels, 1);
-  model.accuracy = TrueFraction(accuracy, model.correct);
-  model.top_5_accuracy = Accuracy(g.Scope("top_5_accuracy"), model.logits,
-                                  model.labels, std::min<int64_t>(5, classes));
+      g.Placeholder("images", DType::kFloat32, ImageShape(spec, model.options));
+  const Network network = spec.build(
+      g, CastTo(g.Scope("images"), model.images, options.dtype), model.options);
+  AddResults(g, network, model);
   RETURN_IF_ERROR(Annotate(g.status(), name));
   return model;
 }

@@ -21,6 +21,8 @@ struct ModelSpec {
   int64_t default_image_size = 224;
   int64_t default_channels = 3;
   int64_t default_num_classes = 1000;
+  int spatial_rank = 2;  // 3: images are volumes, [batch, size, size, size, C]
+  bool has_auxiliary_head = false;
 };
 
 // All models, in order of name.
@@ -34,19 +36,22 @@ absl::StatusOr<ModelSpec> FindModel(std::string_view name);
 struct ModelGraph {
   ModelOptions options;  // with the defaults filled in
 
-  Tensor images;  // Placeholder: float32 [batch, size, size, channels]
-  Tensor labels;  // Placeholder: int32 [batch]
+  Tensor images;   // Placeholder: float32 [batch, size, size, channels]
+  Tensor labels;   // Placeholder: int32 [batch], or Network::labels
+  Tensor targets;  // Placeholder: float32, as Network::regression, or invalid
 
   Tensor features;        // as in Network
-  Tensor logits;          // float32 [batch, classes]
-  Tensor loss;            // float32 scalar: the batch's mean cross entropy
-  Tensor correct;         // bool [batch]: the label has the largest logit
+  Tensor logits;          // float32 [rows, classes], a row for each label
+  Tensor loss;            // float32 scalar: mean cross entropy, and what
+                          // auxiliary heads and regression add
+  Tensor correct;         // bool [rows]: the label has the largest logit
   Tensor accuracy;        // float32 scalar: the part that is correct
   Tensor top_5_accuracy;  // float32 scalar: the label is among the largest five
 };
 
 // Adds the model `name` to `g`. Errors: as FindModel; INVALID_ARGUMENT for a
-// negative size, or for an image too small for the network, naming the layer.
+// negative size, for an auxiliary head that the network does not have, or for
+// an image too small for the network, naming the layer.
 absl::StatusOr<ModelGraph> BuildModel(GraphBuilder& g, std::string_view name,
                                       const ModelOptions& options = {});
 
