@@ -176,10 +176,7 @@ Tensor Flatten(const NameScope& scope, Tensor x) {
     return Tensor();
   }
   const int64_t batch = x.shape().dim(0);
-  const Shape shape = {batch, x.shape().num_elements() / batch};
-  return scope.builder().Add(
-      scope,
-      {.op = "Reshape", .inputs = {x}, .attributes = {{"shape", shape}}});
+  return Reshape(scope, x, {batch, x.shape().num_elements() / batch});
 }
 
 Tensor Dropout(const NameScope& scope, Tensor x,
@@ -237,10 +234,20 @@ Tensor Scale(const NameScope& scope, Tensor x, double factor) {
   return scope.builder().Add(scope, {.op = "Mul", .inputs = {x, constant}});
 }
 
+Tensor Concat(const NameScope& scope, std::vector<Tensor> xs, int64_t axis) {
+  return scope.builder().Add(scope, {.op = "Concat",
+                                     .inputs = std::move(xs),
+                                     .attributes = {{"axis", axis}}});
+}
+
 Tensor ConcatChannels(const NameScope& scope, std::vector<Tensor> xs) {
+  return Concat(scope, std::move(xs), -1);
+}
+
+Tensor Reshape(const NameScope& scope, Tensor x, const Shape& shape) {
   return scope.builder().Add(
       scope,
-      {.op = "Concat", .inputs = std::move(xs), .attributes = {{"axis", -1}}});
+      {.op = "Reshape", .inputs = {x}, .attributes = {{"shape", shape}}});
 }
 
 Tensor CastTo(const NameScope& scope, Tensor x, DType dtype) {
@@ -250,10 +257,7 @@ Tensor CastTo(const NameScope& scope, Tensor x, DType dtype) {
 }
 
 Tensor FlattenAll(const NameScope& scope, Tensor x) {
-  const Shape shape = {x.shape().num_elements()};
-  return scope.builder().Add(
-      scope,
-      {.op = "Reshape", .inputs = {x}, .attributes = {{"shape", shape}}});
+  return Reshape(scope, x, {x.shape().num_elements()});
 }
 
 Tensor MeanSquaredDistance(const NameScope& scope, Tensor a, Tensor b) {

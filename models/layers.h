@@ -103,8 +103,12 @@ Tensor Add(const NameScope& scope, Tensor a, Tensor b);
 Tensor Scale(const NameScope& scope, Tensor x, double factor);
 Tensor Softmax(const NameScope& scope, Tensor x);
 
-// Tensors of equal shapes but for the number of channels, side by side.
+// Tensors of equal shapes but along dimension `axis`, one after the other.
+Tensor Concat(const NameScope& scope, std::vector<Tensor> xs, int64_t axis);
+// Side by side: the last dimension.
 Tensor ConcatChannels(const NameScope& scope, std::vector<Tensor> xs);
+
+Tensor Reshape(const NameScope& scope, Tensor x, const Shape& shape);
 
 // x itself where it has this dtype already.
 Tensor CastTo(const NameScope& scope, Tensor x, DType dtype);

@@ -31,18 +31,19 @@ struct AuxiliaryLogits {
 };
 
 struct Network {
-  Tensor features;  // the last feature map, before it is flattened or averaged
-  Tensor logits;    // [rows, num_classes], a row for each label
+  Tensor features =
+      {};  // the last feature map, before it is flattened or averaged
+  Tensor logits = {};  // [rows, num_classes], a row for each label
 
   // The labels, if there is more than one an image: [batch, height, width] for
   // a class for each pixel, say. Its elements in order are the rows of logits.
-  Shape labels;
+  Shape labels = {};
 
-  std::vector<AuxiliaryLogits> auxiliary;
+  std::vector<AuxiliaryLogits> auxiliary = {};
 
   // Numbers to be fitted to a feed of their shape, by mean squared distance:
   // the boxes of a detector. Invalid: none.
-  Tensor regression;
+  Tensor regression = {};
 };
 
 Network LeNet(GraphBuilder& g, Tensor images, const ModelOptions& options);
@@ -68,6 +69,8 @@ Network ResNet152V15(GraphBuilder& g, Tensor images,
                      const ModelOptions& options);
 Network ResNet152V2(GraphBuilder& g, Tensor images,
                     const ModelOptions& options);
+
+Network Ssd300(GraphBuilder& g, Tensor images, const ModelOptions& options);
 
 }  // namespace spillway
 

@@ -29,6 +29,7 @@ constexpr auto kZoo = std::to_array<ModelSpec>({
     {"resnet50", ResNet50, 64, 224},
     {"resnet50_v1.5", ResNet50V15, 64, 224},
     {"resnet50_v2", ResNet50V2, 64, 224},
+    {"ssd300", Ssd300, 32, 300, 3, 81},
     {"vgg11", Vgg11, 64, 224},
     {"vgg16", Vgg16, 64, 224},
     {"vgg19", Vgg19, 64, 224},

@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "graph/gradient.h"
+#include "ops/common/activation.h"
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"
 
@@ -106,15 +107,6 @@ OpCost GradCost(const OpContext& node) {
   const TensorType& x = node.inputs[1];
   return {.flops = 12 * static_cast<double>(x.num_elements()),
           .bytes = TouchedBytes(node) + 2 * x.num_bytes()};
-}
-
-absl::StatusOr<bool> ReadRelu(const Attributes& attributes) {
-  const auto activation = attributes.GetString("activation", "none");
-  RETURN_IF_ERROR(activation.status());
-  if (*activation == "relu") return true;
-  if (*activation == "none") return false;
-  return InvalidArgument(fmt::format(
-      "'activation' must be 'none' or 'relu'; it is '{}'", *activation));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/status_macros.h"
 #include "graph/gradient.h"
+#include "ops/common/activation.h"
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"
 
@@ -15,6 +16,7 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   RETURN_IF_ERROR(ExpectFloating("x", x));
   RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 2));
   RETURN_IF_ERROR(ExpectChannelVector("bias", node.inputs[1], x));
+  RETURN_IF_ERROR(ReadRelu(node.attributes).status());
   return std::vector{x};
 }
 
@@ -27,7 +29,10 @@ absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
 }
 
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
-  return std::vector{grad.dy(0), grad.Add("BiasAddGrad", {grad.dy(0)})};
+  ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(grad.attributes()));
+  const Tensor dx =
+      has_relu ? grad.Add("ReluGrad", {grad.dy(0), grad.y(0)}) : grad.dy(0);
+  return std::vector{dx, grad.Add("BiasAddGrad", {dx})};
 }
 
 }  // namespace
@@ -36,6 +41,7 @@ Op BiasAdd() {
   return {.def = {.name = "BiasAdd",
                   .inputs = {"x", "bias"},
                   .outputs = {"y"},
+                  .attributes = {"activation"},
                   .infer = Infer,
                   .gradient = Gradient,
                   .cost = ElementwiseCost,

@@ -1,11 +1,20 @@
+#include "base/status_macros.h"
 #include "ops/bias_add.h"
+#include "ops/common/activation.h"
 #include "ops/cpu/broadcast.h"
 #include "ops/cpu/reduce.h"
 
 namespace spillway::ops {
 
 NewKernel BiasAddCpu(const KernelRequest& node) {
-  return ChannelKernel(node, [](float x, float bias) { return x + bias; });
+  ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
+  if (!has_relu) {
+    return ChannelKernel(node, [](float x, float bias) { return x + bias; });
+  }
+  return ChannelKernel(node, [](float x, float bias) {
+    const float y = x + bias;
+    return y < 0 ? 0.0F : y;
+  });
 }
 
 NewKernel BiasAddGradCpu(const KernelRequest& node) {

@@ -64,6 +64,17 @@ OpCase BiasAddCase(const std::string& name, const Shape& x) {
           .gradients = {0, 1}};
 }
 
+OpCase BiasAddReluCase() {
+  OpCase op_case = BiasAddCase("BiasAddRelu", {7, 3});
+  op_case.attributes = {{"activation", "relu"}};
+  op_case.inputs[0].fill = Fill::kDistinct;
+  op_case.inputs[0].low = -2;
+  op_case.inputs[0].high = 2;
+  op_case.reference =
+      Repeating([](double a, double b) { return a + b > 0 ? a + b : 0; });
+  return op_case;
+}
+
 OpCase BiasAddGradCase(const std::string& name, const Shape& dy) {
   const auto channels = static_cast<size_t>(dy.dim(-1));
   return {.name = name,
@@ -124,6 +135,11 @@ std::vector<BadOp> BadCases() {
        .op = "BiasAdd",
        .inputs = {Float32({2, 3}), Float32({4})},
        .error = "bias must be float32[3]"},
+      {.name = "BiasAddOfUnknownActivation",
+       .op = "BiasAdd",
+       .inputs = {Float32({2, 3}), Float32({3})},
+       .attributes = {{"activation", "tanh"}},
+       .error = "'activation' must be 'none' or 'relu'; it is 'tanh'"},
       {.name = "BiasAddGradOfScalar",
        .op = "BiasAddGrad",
        .inputs = {Float32({})},
@@ -144,6 +160,7 @@ OpCases AddCases() {
       AddNCase("AddNLarge", 2, {40001}),
       BiasAddCase("BiasAdd", {2, 3, 4, 5}),
       BiasAddCase("BiasAddMatrix", {17, 3}),
+      BiasAddReluCase(),
       BiasAddGradCase("BiasAddGrad", {2, 3, 4, 5}),
       BiasAddGradCase("BiasAddGradManyRows", {7, 41, 43, 6}),
       BiasAddGradCase("BiasAddGradManyColumns", {37, 4099}),

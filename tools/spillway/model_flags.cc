@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
+#include "graph/passes/standard_passes.h"
 
 namespace spillway {
 namespace {
@@ -21,6 +22,20 @@ std::string ParsePrecision(const std::string& name, const std::string& text) {
     RefuseFlag(name, fmt::format("{} is not in this version; use fp32", text));
   }
   RefuseFlag(name, fmt::format("\"{}\" is no precision; use fp32", text));
+}
+
+std::string ParsePasses(const std::string& name, const std::string& text) {
+  const auto passes = SelectPasses(text);
+  if (!passes.ok()) RefuseFlag(name, std::string(passes.status().message()));
+  return text;
+}
+
+std::string PassNames() {
+  std::string names;
+  for (const Pass& pass : StandardPasses()) {
+    names += fmt::format(" {}", pass.name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -41,6 +56,12 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
   flags.Add("--precision", model.precision, ParsePrecision)
       ->type_name("fp32")
       ->description("only fp32 in this version")
+      ->needs(name);
+  flags.Add("--passes", model.passes, ParsePasses)
+      ->type_name("all|none|NAME,...")
+      ->description(fmt::format("rewrites of the graph before any swapping; "
+                                "default all:{}",
+                                PassNames()))
       ->needs(name);
   return name;
 }

@@ -18,6 +18,7 @@ struct ModelFlags {
   int64_t batch_size = 0;  // 0: the model's default
   int64_t image_size = 0;  // the same
   std::string precision = "fp32";
+  std::string passes = "all";
 };
 // Returns the option --model. The others need it.
 CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model);

@@ -1,13 +1,41 @@
 #include "tools/spillway/model_graph.h"
 
+#include <array>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "graph/builder.h"
+#include "graph/passes/standard_passes.h"
 #include "ops/all_ops.h"
 
 namespace spillway {
+namespace {
+
+// Runs the passes; every value that `step` names survives.
+absl::Status Optimize(const std::string& names, StepGraph& step) {
+  ModelGraph& model = step.model;
+  Tensor learning_rate(nullptr, step.learning_rate);
+  const std::array<Tensor*, 10> tensors = {
+      &model.images,         &model.labels, &model.targets, &model.features,
+      &model.logits,         &model.loss,   &model.correct, &model.accuracy,
+      &model.top_5_accuracy, &learning_rate};
+  std::vector<ValueId> keep;
+  for (const Tensor* tensor : tensors) {
+    if (tensor->is_valid()) keep.push_back(tensor->id());
+  }
+  ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(names));
+  ASSIGN_OR_RETURN(OptimizedGraph result,
+                   RunPasses(step.graph, StandardOps(), passes, keep));
+  for (Tensor* tensor : tensors) {
+    if (tensor->is_valid()) *tensor = Tensor(nullptr, result.at(tensor->id()));
+  }
+  step.learning_rate = learning_rate.id();
+  step.graph = std::move(result.graph);
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
                                              const OptimizerFlags& flags) {
@@ -26,6 +54,7 @@ absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
   Minimize(g.Scope(fmt::format("{}_optimizer", flags.optimizer)),
            step.model.loss, optimizer, options);
   ASSIGN_OR_RETURN(step.graph, std::move(g).Build());
+  RETURN_IF_ERROR(Optimize(spec.passes, step));
   return step;
 }
 
@@ -36,6 +65,7 @@ absl::StatusOr<StepGraph> BuildEvaluationGraph(const ModelGraphSpec& spec) {
   StepGraph step;
   ASSIGN_OR_RETURN(step.model, BuildModel(g, spec.model, options));
   ASSIGN_OR_RETURN(step.graph, std::move(g).Build());
+  RETURN_IF_ERROR(Optimize(spec.passes, step));
   return step;
 }
 

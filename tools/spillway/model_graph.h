@@ -15,6 +15,7 @@ namespace spillway {
 struct ModelGraphSpec {
   std::string model = {};
   ModelOptions options = {};
+  std::string passes = "all";  // see SelectPasses
 };
 
 struct StepGraph {
@@ -25,7 +26,8 @@ struct StepGraph {
 };
 
 // Forward and backward phase and the update, the latter two in the scope
-// "<optimizer>_optimizer". Errors: what BuildModel and Minimize say.
+// "<optimizer>_optimizer", after the passes. Errors: what BuildModel, Minimize
+// and SelectPasses say.
 absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
                                              const OptimizerFlags& optimizer);
 

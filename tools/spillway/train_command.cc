@@ -190,8 +190,9 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   set.Choice("--data", flags.data, {.help = "data set", .choices = DataNames()})
       ->required();
   set.Text("--data_dir", flags.data_dir,
-           "folder of its four IDX files, plain or .gz; default for "
-           "fashion_mnist: that of Debian's package");
+           "folder of its files: four IDX files, plain or .gz, or the six "
+           ".bin files of cifar10; default for fashion_mnist: that of "
+           "Debian's package");
   set.Int("--num_epochs", flags.num_epochs,
           {.help = "default 1", .min = 1, .max = 1'000'000});
   set.Int("--seed", flags.seed,

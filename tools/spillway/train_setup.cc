@@ -1,5 +1,6 @@
 #include "tools/spillway/train_setup.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string_view>
@@ -11,37 +12,49 @@
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/model_graph.h"
 #include "training/checkpoint.h"
+#include "training/data/cifar10.h"
+#include "training/data/mnist.h"
 
 namespace spillway {
 namespace {
 
+using OpenedData = absl::StatusOr<std::unique_ptr<ImageDataset>>;
+
+template <typename Data>
+OpenedData Open(const std::string& folder, Split split) {
+  return Data::Open(folder, split);
+}
+
 struct DataSource {
   std::string_view name;
-  std::string_view default_dir;  // empty: there is none
+  OpenedData (*open)(const std::string& folder, Split split) = nullptr;
+  std::string_view default_dir = {};  // empty: there is none
 };
 
-constexpr std::array<DataSource, 2> kSources = {{
+constexpr std::array<DataSource, 3> kSources = {{
+    {"cifar10", Open<Cifar10>},
     // Where Debian's package dataset-fashion-mnist puts it.
-    {"fashion_mnist", "/usr/share/datasets/fashion-mnist"},
-    {"mnist", ""},
+    {"fashion_mnist", Open<Mnist>, "/usr/share/datasets/fashion-mnist"},
+    {"mnist", Open<Mnist>},
 }};
+
+const DataSource& SourceOf(const TrainFlags& flags) {
+  return *std::ranges::find(kSources, flags.data, &DataSource::name);
+}
 
 absl::StatusOr<std::string> DataFolder(const TrainFlags& flags) {
   if (!flags.data_dir.empty()) return flags.data_dir;
-  for (const auto& [name, default_dir] : kSources) {
-    if (name == flags.data && !default_dir.empty()) {
-      return std::string(default_dir);
-    }
-  }
+  const std::string_view default_dir = SourceOf(flags).default_dir;
+  if (!default_dir.empty()) return std::string(default_dir);
   return InvalidArgument(
       fmt::format("--data_dir: --data {} has no default folder", flags.data));
 }
 
 absl::Status OpenData(const TrainFlags& flags, TrainSetup& setup) {
   ASSIGN_OR_RETURN(const std::string folder, DataFolder(flags));
-  auto training = Mnist::Open(folder, Split::kTrain);
+  OpenedData training = SourceOf(flags).open(folder, Split::kTrain);
   if (!training.ok()) return Annotate(training.status(), "--data_dir");
-  auto test = Mnist::Open(folder, Split::kTest);
+  OpenedData test = SourceOf(flags).open(folder, Split::kTest);
   if (!test.ok()) return Annotate(test.status(), "--data_dir");
   setup.training_data = *std::move(training);
   setup.test_data = *std::move(test);
@@ -50,7 +63,7 @@ absl::Status OpenData(const TrainFlags& flags, TrainSetup& setup) {
 
 // The model as the data wants it.
 absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
-                                       const Mnist& data) {
+                                       const ImageDataset& data) {
   const Shape& image = data.fields()[0].shape;
   const int64_t size = flags.model.image_size;
   if (image.dim(0) != image.dim(1)) {
@@ -66,10 +79,11 @@ absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
                         .options = {.batch_size = flags.model.batch_size,
                                     .image_size = image.dim(0),
                                     .channels = image.dim(2),
-                                    .num_classes = Mnist::kNumClasses}};
+                                    .num_classes = data.num_classes()},
+                        .passes = flags.model.passes};
 }
 
-absl::Status CheckBatch(const ModelGraph& model, const Mnist& data) {
+absl::Status CheckBatch(const ModelGraph& model, const ImageDataset& data) {
   const int64_t batch = model.options.batch_size;
   if (batch <= data.size()) return absl::OkStatus();
   return InvalidArgument(

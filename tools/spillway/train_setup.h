@@ -13,7 +13,7 @@
 #include "lms/report.h"
 #include "models/zoo.h"
 #include "tools/spillway/train_command.h"
-#include "training/data/mnist.h"
+#include "training/data/image_dataset.h"
 
 namespace spillway {
 
@@ -21,8 +21,8 @@ namespace spillway {
 std::vector<std::string> DataNames();
 
 struct TrainSetup {
-  std::unique_ptr<Mnist> training_data = {};
-  std::unique_ptr<Mnist> test_data = {};
+  std::unique_ptr<ImageDataset> training_data = {};
+  std::unique_ptr<ImageDataset> test_data = {};
   ModelGraph training = {};    // ids in program 0 of the session
   ValueId learning_rate = {};  // fed; invalid: constant
   ModelGraph evaluation = {};  // ids in program 1

@@ -77,9 +77,7 @@ Mnist::Mnist(IdxArray images, IdxArray labels, const PixelScaling& scaling)
   fields_ = {{.dtype = DType::kFloat32, .shape = image},
              {.dtype = DType::kInt32, .shape = Shape()}};
   for (size_t pixel = 0; pixel < scaled_.size(); ++pixel) {
-    const double value = static_cast<double>(pixel) / 255.0;
-    scaled_[pixel] =
-        static_cast<float>((value - scaling.mean) / scaling.stddev);
+    scaled_[pixel] = scaling(static_cast<uint8_t>(pixel));
   }
 }
 

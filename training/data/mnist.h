@@ -10,20 +10,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "training/data/dataset.h"
 #include "training/data/idx.h"
+#include "training/data/image_dataset.h"
 
 namespace spillway {
 
-enum class Split : uint8_t { kTrain, kTest };
-
-// A pixel of 0 .. 255 becomes (pixel / 255 - mean) / stddev; by default [0, 1].
-struct PixelScaling {
-  double mean = 0;
-  double stddev = 1;
-};
-
-class Mnist : public Dataset {
+class Mnist : public ImageDataset {
  public:
   static constexpr int kNumClasses = 10;
 
@@ -34,6 +26,7 @@ class Mnist : public Dataset {
   static absl::StatusOr<std::unique_ptr<Mnist>> Open(
       const std::string& folder, Split split, const PixelScaling& scaling = {});
 
+  int64_t num_classes() const override { return kNumClasses; }
   int64_t size() const override { return images_.dims[0]; }
   // float32 [height, width, 1] and int32 [].
   const std::vector<TensorType>& fields() const override { return fields_; }

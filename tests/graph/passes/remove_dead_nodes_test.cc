@@ -1,4 +1,6 @@
-#include "graph/remove_dead_nodes.h"
+#include "graph/passes/remove_dead_nodes.h"
+
+#include <vector>
 
 #include "graph/json_format.h"
 #include "tests/graph/scalar_ops.h"
@@ -18,6 +20,14 @@ Graph Parse(const std::string& nodes) {
       ParseGraph(std::string(kHeader) + nodes + "]}", "text", ScalarOps());
   EXPECT_THAT(graph, testing::IsOk());
   return graph.ok() ? *std::move(graph) : Graph();
+}
+
+// What is left of `graph`, as a graph file.
+std::string Optimize(const Graph& graph, const std::vector<ValueId>& keep) {
+  constexpr Pass kPass = {"remove", "", RemoveDeadNodes};
+  const auto result = RunPasses(graph, ScalarOps(), std::vector{kPass}, keep);
+  EXPECT_THAT(result, testing::IsOk());
+  return result.ok() ? FormatGraph(result->graph) : "";
 }
 
 constexpr char kX[] =
@@ -49,16 +59,14 @@ TEST(RemoveDeadNodesTest, KeepsFetchesUpdatesAndWhatTheyNeed) {
       trigger + first + late);
   const Graph expected =
       Parse(std::string(kX) + kW + update + trigger + first + late);
-  const ValueId keep[] = {*graph.FindValue("first")};
-  EXPECT_EQ(FormatGraph(RemoveDeadNodes(graph, ScalarOps(), keep)),
+  EXPECT_EQ(Optimize(graph, {*graph.FindValue("first")}),
             FormatGraph(expected));
 }
 
 TEST(RemoveDeadNodesTest, WithNothingToGoByKeepsAll) {
   const Graph graph = Parse(
       std::string(kX) + R"({"name": "y", "op": "Negate", "inputs": ["x"]})");
-  EXPECT_EQ(FormatGraph(RemoveDeadNodes(graph, ScalarOps(), {})),
-            FormatGraph(graph));
+  EXPECT_EQ(Optimize(graph, {}), FormatGraph(graph));
 }
 
 }  // namespace

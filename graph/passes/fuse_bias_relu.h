@@ -1,0 +1,14 @@
+// BiasAdd, Relu -> BiasAdd with activation "relu". The backward phase reads the
+// activated value only and stays as it is.
+#ifndef SPILLWAY_GRAPH_PASSES_FUSE_BIAS_RELU_H_
+#define SPILLWAY_GRAPH_PASSES_FUSE_BIAS_RELU_H_
+
+#include "graph/pass.h"
+
+namespace spillway {
+
+void FuseBiasRelu(const PassContext& context, GraphRewrite& rewrite);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_PASSES_FUSE_BIAS_RELU_H_

@@ -1,0 +1,18 @@
+// Common-subexpression elimination: of nodes that compute the same from the
+// same inputs, the first is kept and read in place of the others.
+//
+// Left alone: nodes without a schema, nodes that overwrite variables, variables
+// and feeds, host nodes, and readers of a variable that may come after one of
+// its updates.
+#ifndef SPILLWAY_GRAPH_PASSES_MERGE_COMMON_NODES_H_
+#define SPILLWAY_GRAPH_PASSES_MERGE_COMMON_NODES_H_
+
+#include "graph/pass.h"
+
+namespace spillway {
+
+void MergeCommonNodes(const PassContext& context, GraphRewrite& rewrite);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_PASSES_MERGE_COMMON_NODES_H_

@@ -1,0 +1,23 @@
+// The passes that every graph goes through unless its user says otherwise.
+#ifndef SPILLWAY_GRAPH_PASSES_STANDARD_PASSES_H_
+#define SPILLWAY_GRAPH_PASSES_STANDARD_PASSES_H_
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/pass.h"
+
+namespace spillway {
+
+// In the order in which they run.
+std::span<const Pass> StandardPasses();
+
+// "all", "none", or names separated by commas; they run in the standard order.
+// Errors: INVALID_ARGUMENT naming an unknown pass and listing the known ones.
+absl::StatusOr<std::vector<Pass>> SelectPasses(std::string_view names);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_PASSES_STANDARD_PASSES_H_

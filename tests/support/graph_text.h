@@ -1,0 +1,20 @@
+// Graphs as short text: the language of golden tests.
+#ifndef SPILLWAY_TESTS_SUPPORT_GRAPH_TEXT_H_
+#define SPILLWAY_TESTS_SUPPORT_GRAPH_TEXT_H_
+
+#include <set>
+#include <string>
+
+#include "graph/graph.h"
+
+namespace spillway::testing {
+
+// A line for each node, in order: "name = Op(input, input:1) ^control_input",
+// with the attribute `activation` where there is one.
+// `ops`: only nodes of these; empty: all.
+std::string GraphText(const Graph& graph,
+                      const std::set<std::string>& ops = {});
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_SUPPORT_GRAPH_TEXT_H_

@@ -1,0 +1,33 @@
+// Labelled images of one size, held in memory as bytes.
+#ifndef SPILLWAY_TRAINING_DATA_IMAGE_DATASET_H_
+#define SPILLWAY_TRAINING_DATA_IMAGE_DATASET_H_
+
+#include <cstdint>
+
+#include "training/data/dataset.h"
+
+namespace spillway {
+
+enum class Split : uint8_t { kTrain, kTest };
+
+// A pixel of 0 .. 255 becomes (pixel / 255 - mean) / stddev; by default [0, 1].
+struct PixelScaling {
+  double mean = 0;
+  double stddev = 1;
+
+  float operator()(uint8_t pixel) const {
+    const double value = static_cast<double>(pixel) / 255.0;
+    return static_cast<float>((value - mean) / stddev);
+  }
+};
+
+// Fields: float32 [height, width, channels], and the label, int32 [], below
+// num_classes().
+class ImageDataset : public Dataset {
+ public:
+  virtual int64_t num_classes() const = 0;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TRAINING_DATA_IMAGE_DATASET_H_
