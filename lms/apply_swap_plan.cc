@@ -36,7 +36,9 @@ void AddSwapIn(ValueId value, NodeId swap_out, const SwapIn& swap_in,
                      .inputs = {graph.output(swap_out)},
                      .outputs = {graph.type(value)},
                      .placement = Placement::kHost});
-  if (swap_in.trigger.is_valid()) graph.AddControlEdge(swap_in.trigger, node);
+  for (const NodeId trigger : swap_in.triggers) {
+    graph.AddControlEdge(trigger, node);
+  }
   for (const NodeId reader : swap_in.readers) {
     const std::vector<ValueId>& inputs = graph.node(reader).inputs;
     for (size_t slot = 0; slot < inputs.size(); ++slot) {
@@ -54,6 +56,12 @@ void ApplySwapPlan(const SwapPlan& plan, Graph& graph) {
     for (const SwapIn& swap_in : swap.swap_ins) {
       AddSwapIn(swap.value, swap_out, swap_in, graph);
     }
+    for (const NodeId waiter : swap.waiters) {
+      graph.AddControlEdge(swap_out, waiter);
+    }
+  }
+  for (const AddedOrder& order : plan.orders) {
+    graph.AddControlEdge(order.before, order.after);
   }
 }
 

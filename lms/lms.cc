@@ -25,6 +25,7 @@ absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
           node.name));
     }
   }
+  if (options.mode == LmsMode::kV2) return Unimplemented("lms v2");
   return PlanSwapsV1(options, graph);
 }
 

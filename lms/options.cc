@@ -6,7 +6,15 @@
 namespace spillway {
 
 std::string_view LmsModeName(LmsMode mode) {
-  return mode == LmsMode::kOff ? "off" : "v1";
+  switch (mode) {
+    case LmsMode::kOff:
+      return "off";
+    case LmsMode::kV1:
+      return "v1";
+    case LmsMode::kV2:
+      return "v2";
+  }
+  return "off";
 }
 
 std::string_view ControlStrategyName(ControlStrategy strategy) {

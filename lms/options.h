@@ -16,9 +16,10 @@ namespace spillway {
 enum class LmsMode : uint8_t {
   kOff,  // the graph stays as it is
   kV1,   // TFLMS version 1: forward and backward phase, told apart by scope
+  kV2,   // TFLMS version 2: distance in levels over the whole graph
 };
 
-// How the trigger of a swap-in is found.
+// Version 1: how the trigger of a swap-in is found.
 enum class ControlStrategy : uint8_t {
   kChainRule,    // follow the forward graph, take the backward partner
   kDirectOrder,  // walk back from the reader in topological order
@@ -27,9 +28,35 @@ enum class ControlStrategy : uint8_t {
 struct LmsOptions {
   LmsMode mode = LmsMode::kOff;
 
+  // --- Both versions ---
+
+  // Tensors smaller than this never move. Bytes, >= 0.
+  int64_t size_threshold_bytes = 0;
+
+  // Reproduce the original's choices where ours differ: swap-ins without a
+  // trigger, swaps without a useful gap.
+  bool compat = false;
+
+  // Log lines: 0 what was done, 1 each swap, 2 each step of the search.
+  int64_t debug_level = 0;
+
+  // --- Version 1 ---
+
   // Scopes whose nodes are the backward and update phase. Empty: every scope
   // that has a `gradients` scope in it, which is where Minimize puts them.
   std::vector<std::string> optimizer_scopes = {};
+
+  // Where the forward phase begins: all nodes of a scope, and nodes by name.
+  // Both empty: found automatically. Each must exist.
+  std::string starting_scope = {};
+  std::vector<std::string> starting_op_names = {};
+
+  // Whose outputs never move, and, if any is given, whose alone may. Exclusion
+  // wins. Scopes match whole path components; each must match something.
+  std::vector<std::string> excl_scopes = {};
+  std::vector<std::string> incl_scopes = {};
+  std::vector<std::string> excl_types = {};
+  std::vector<std::string> incl_types = {};
 
   // Most tensors to swap, counted from the input side; -1: all, 0: none.
   int64_t n_tensors = -1;
@@ -41,15 +68,49 @@ struct LmsOptions {
 
   ControlStrategy ctrld_strategy = ControlStrategy::kChainRule;
 
-  // Tensors smaller than this never move. Bytes.
-  int64_t size_threshold_bytes = 0;
+  // One swap-in for all readers of a tensor.
+  bool fuse_swapins = false;
 
-  // Reproduce the original's choices where ours differ: swap-ins without a
-  // trigger, swaps without a useful gap.
-  bool compat = false;
+  // Also swap towards forward readers more than `branch_threshold` (>= 0)
+  // orders after the first of them.
+  bool swap_branches = false;
+  int64_t branch_threshold = 0;
+
+  // --- Version 2 (-1: to be tuned) ---
+
+  // A tensor is swapped towards readers more than this many levels away; >= 1.
+  int64_t swapout_threshold = -1;
+  // How many levels before its first reader a swap-in starts; >= 1.
+  int64_t swapin_ahead = -1;
+  // Readers whose levels differ by no more share a swap-in; >= 0.
+  int64_t swapin_groupby = -1;
+  // 0: copies run beside compute; 1: a tensor's other readers wait for
+  // its copy-out, 2: swap-ins start only when their reader is otherwise ready,
+  // 3: both.
+  int64_t sync_mode = 0;
+
+  // Levels whose nodes are chained one after the other: numbers and slices
+  // "first:end" or "first:end:step" as in Python (`end` is left out).
+  std::vector<std::string> serialization = {};
+  // Also levels whose nodes' inputs and outputs exceed this; GiB, 0: none.
+  double serialization_by_size_gib = 0;
+
+  // Whether the graph trains: batch norms made for the other are not looked at.
+  bool is_training = true;
+
+  // Sources (`output_by`) and readers (`input_by`) that are left alone, and, if
+  // any is given, those alone that take part. Scopes are prefixes of names.
+  std::vector<std::string> excl_output_by_scopes = {};
+  std::vector<std::string> excl_output_by_types = {};
+  std::vector<std::string> excl_input_by_scopes = {};
+  std::vector<std::string> excl_input_by_types = {};
+  std::vector<std::string> incl_output_by_scopes = {};
+  std::vector<std::string> incl_output_by_types = {};
+  std::vector<std::string> incl_input_by_scopes = {};
+  std::vector<std::string> incl_input_by_types = {};
 };
 
-std::string_view LmsModeName(LmsMode mode);  // "off", "v1"
+std::string_view LmsModeName(LmsMode mode);  // "off", "v1", "v2"
 std::string_view ControlStrategyName(ControlStrategy strategy);
 std::optional<ControlStrategy> ParseControlStrategy(std::string_view name);
 

@@ -148,9 +148,11 @@ class Planner {
     for (const NodeId reader : readers) {
       SwapIn swap_in{.readers = {reader}};
       AddSwapIn(value, swap_out, swap_in, graph_);
-      swap_in.trigger = FindTrigger(producer, reader);
-      if (swap_in.trigger.is_valid()) {
-        graph_.AddControlEdge(swap_in.trigger, NodeId(graph_.num_nodes() - 1));
+      const NodeId added(graph_.num_nodes() - 1);
+      const NodeId trigger = FindTrigger(producer, reader);
+      if (trigger.is_valid()) {
+        swap_in.triggers = {trigger};
+        graph_.AddControlEdge(trigger, added);
       }
       swap.swap_ins.push_back(std::move(swap_in));
     }
@@ -171,7 +173,7 @@ class Planner {
     for (const NodeId reader : readers) {
       const NodeId trigger = FindTrigger(producer, reader);
       if (trigger.is_valid()) {
-        moved.push_back({.readers = {reader}, .trigger = trigger});
+        moved.push_back({.readers = {reader}, .triggers = {trigger}});
       } else {
         stays_until = std::max(stays_until, Level(reader));
         Drop(value, fmt::format("no trigger for {}", graph_.node(reader).name));
@@ -183,7 +185,9 @@ class Planner {
     for (const SwapIn& swap_in : moved) {
       AddSwapIn(value, swap_out, swap_in, graph_);
     }
-    plan_.swaps.push_back({.value = value, .swap_ins = std::move(moved)});
+    Swap swap{.value = value};
+    swap.swap_ins = std::move(moved);
+    plan_.swaps.push_back(std::move(swap));
   }
 
   // A reader whose trigger is not later than the last direct reader reads the
@@ -191,7 +195,7 @@ class Planner {
   void KeepUsefulGaps(ValueId value, int32_t stays_until,
                       std::vector<SwapIn>& moved) {
     const auto trigger_level = [&](const SwapIn& swap_in) {
-      return Level(swap_in.trigger);
+      return Level(swap_in.triggers[0]);
     };
     std::ranges::stable_sort(moved, {}, trigger_level);
     while (!moved.empty() && trigger_level(moved.front()) <= stays_until) {

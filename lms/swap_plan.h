@@ -12,14 +12,15 @@ namespace spillway {
 
 // One copy back to the device.
 struct SwapIn {
-  std::vector<NodeId> readers = {};  // all their slots that read the value
-  NodeId trigger = {};  // control edge trigger -> swap-in; invalid: none
+  std::vector<NodeId> readers = {};   // all their slots that read the value
+  std::vector<NodeId> triggers = {};  // control edges trigger -> swap-in
 };
 
 // One copy to the host.
 struct Swap {
   ValueId value = {};
   std::vector<SwapIn> swap_ins = {};
+  std::vector<NodeId> waiters = {};  // control edges swap-out -> waiter
 };
 
 // A candidate that stays on the device (for these readers), and why.
@@ -28,8 +29,15 @@ struct DroppedCandidate {
   std::string reason = {};
 };
 
+// A control edge between two nodes of the original graph.
+struct AddedOrder {
+  NodeId before = {};
+  NodeId after = {};
+};
+
 struct SwapPlan {
   std::vector<Swap> swaps = {};  // in the order in which they are made
+  std::vector<AddedOrder> orders = {};
   std::vector<DroppedCandidate> dropped = {};
 };
 

@@ -1,49 +1,53 @@
 #include "tests/end_to_end/train_model.h"
 
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
+#include "graph/well_known_ops.h"
 #include "lms/lms.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
+#include "tests/support/eval_graph.h"
 
 namespace spillway::testing {
 namespace {
 
-struct Batch {
-  std::vector<float> images;
-  std::vector<int32_t> labels;
-};
-
-// The same for every run; another one each step.
-Batch MakeBatch(const TensorType& images, int64_t num_classes, int step) {
-  Batch batch;
+// A feed for each Placeholder: labels count up, anything else is random. The
+// same for every run; another one each step.
+HostTensor MakeFeed(const TensorType& type, int64_t num_classes, int step) {
+  if (type.dtype == DType::kInt32) {
+    std::vector<int32_t> labels;
+    for (int64_t i = 0; i < type.num_elements(); ++i) {
+      labels.push_back(static_cast<int32_t>((i + step) % num_classes));
+    }
+    return MakeHostTensor(type, labels);
+  }
+  std::vector<float> values;
   const uint64_t key = MixKeys(17, static_cast<uint64_t>(step));
-  for (int64_t i = 0; i < images.num_elements(); ++i) {
+  for (int64_t i = 0; i < type.num_elements(); ++i) {
     const auto block = Philox4x32(key, static_cast<uint64_t>(i / 4));
-    batch.images.push_back(UniformFloat(block[static_cast<size_t>(i % 4)]));
+    values.push_back(UniformFloat(block[static_cast<size_t>(i % 4)]));
   }
-  for (int64_t i = 0; i < images.shape.dim(0); ++i) {
-    batch.labels.push_back(static_cast<int32_t>((i + step) % num_classes));
-  }
-  return batch;
+  return MakeHostTensor(type, values);
 }
 
 absl::Status RunSteps(const TrainModelSpec& spec, const Graph& graph,
-                      const ModelGraph& model, Session& session,
-                      TrainedModel& result) {
-  const TensorType images = graph.type(model.images.id());
-  const TensorType labels = graph.type(model.labels.id());
+                      ValueId loss, Session& session, TrainedModel& result) {
   for (int step = 0; step < spec.steps; ++step) {
-    const Batch batch = MakeBatch(images, spec.num_classes, step);
-    ASSIGN_OR_RETURN(
-        const StepResult fetched,
-        session.Step({{model.images.id(), {images, batch.images.data()}},
-                      {model.labels.id(), {labels, batch.labels.data()}}}));
-    result.losses.push_back(fetched.scalar(model.loss.id()));
+    std::map<ValueId, HostTensor> tensors;
+    Feeds feeds;
+    for (const Node& node : graph.nodes()) {
+      if (node.op != kPlaceholder) continue;
+      const ValueId id = node.outputs[0];
+      tensors[id] = MakeFeed(graph.type(id), spec.num_classes, step);
+      feeds[id] = {tensors[id].type, tensors[id].bytes.data()};
+    }
+    ASSIGN_OR_RETURN(const StepResult fetched, session.Step(feeds));
+    result.losses.push_back(fetched.scalar(loss));
   }
   return absl::OkStatus();
 }
@@ -56,7 +60,8 @@ absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec) {
                    BuildModel(g, spec.model,
                               {.batch_size = spec.batch_size,
                                .image_size = spec.image_size,
-                               .num_classes = spec.num_classes}));
+                               .num_classes = spec.num_classes,
+                               .dtype = spec.dtype}));
   Minimize(g.Scope("optimizer"), model.loss, spec.optimizer);
   ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
   ASSIGN_OR_RETURN(const LmsReport report, ApplyLms(spec.lms, graph));
@@ -75,7 +80,7 @@ absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec) {
                                     .device_memory = spec.device_memory,
                                     .threads = spec.threads,
                                     .seed = 5}));
-  RETURN_IF_ERROR(RunSteps(spec, graph, model, *session, result));
+  RETURN_IF_ERROR(RunSteps(spec, graph, model.loss.id(), *session, result));
   ASSIGN_OR_RETURN(const auto variables, session->ReadVariables());
   result.checksum = Checksum(variables);
   result.memory = session->memory();

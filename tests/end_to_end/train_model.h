@@ -21,6 +21,7 @@ struct TrainModelSpec {
   int64_t batch_size = 4;
   int64_t image_size = 0;  // 0: the model's default
   int64_t num_classes = 10;
+  DType dtype = DType::kFloat32;  // of activations
   Optimizer optimizer = Momentum{.learning_rate = 0.02};
   int steps = 3;
   std::string device = "inline";

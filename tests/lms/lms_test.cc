@@ -110,7 +110,7 @@ TEST(LmsTest, SwappingTheWholeChainAddsTwoNodesATensor) {
 TEST(LmsTest, TheLogHasTheLinesThatUsersLookFor) {
   Graph graph = ChainE1();
   const LmsOptions options{
-      .mode = LmsMode::kV1, .optimizer_scopes = {"opt"}, .compat = true};
+      .mode = LmsMode::kV1, .compat = true, .optimizer_scopes = {"opt"}};
   ASSERT_OK_AND_ASSIGN(LmsReport report, ApplyLms(options, graph));
   report.edit_ns = 1500000;
   const std::vector<std::string> expected = {
@@ -146,8 +146,8 @@ TEST(LmsTest, AnErrorLeavesTheGraphAsItWas) {
       {{.mode = LmsMode::kV1, .optimizer_scopes = {"opt"}, .n_tensors = -2},
        "lms_n_tensors"},
       {{.mode = LmsMode::kV1,
-        .optimizer_scopes = {"opt"},
-        .size_threshold_bytes = -1},
+        .size_threshold_bytes = -1,
+        .optimizer_scopes = {"opt"}},
        "lms_size_threshold"},
   };
   for (const auto& [options, message] : bad) {

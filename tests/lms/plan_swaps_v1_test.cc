@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using testing::StatusIs;
 
 LmsOptions E1Options() {
-  return {.mode = LmsMode::kV1, .optimizer_scopes = {"opt"}, .compat = true};
+  return {.mode = LmsMode::kV1, .compat = true, .optimizer_scopes = {"opt"}};
 }
 
 // Reader -> trigger of its swap-in ("-": none).
@@ -29,7 +29,8 @@ std::map<std::string, std::string> Triggers(const SwapPlan& plan,
     for (const SwapIn& swap_in : swap.swap_ins) {
       for (const NodeId reader : swap_in.readers) {
         triggers[graph.node(reader).name] =
-            swap_in.trigger.is_valid() ? graph.node(swap_in.trigger).name : "-";
+            swap_in.triggers.empty() ? "-"
+                                     : graph.node(swap_in.triggers[0]).name;
       }
     }
   }

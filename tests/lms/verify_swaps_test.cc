@@ -19,7 +19,7 @@ using testing::StatusIs;
 Graph EditedE1() {
   Graph graph = ChainE1();
   const auto report = ApplyLms(
-      {.mode = LmsMode::kV1, .optimizer_scopes = {"opt"}, .compat = true},
+      {.mode = LmsMode::kV1, .compat = true, .optimizer_scopes = {"opt"}},
       graph);
   EXPECT_THAT(report, IsOk());
   return graph;

@@ -1,0 +1,103 @@
+// U-Net for volumes: a label for each voxel.
+//
+//   32 64 ----------------------> cat 64 64 -> 1x1x1
+//     \ pool                     / up 2x2x2
+//      64 128 ------------> cat 128 128
+//         \                    /
+//          128 256 ---> cat 256 256
+//             \          /
+//               256 512          each number: a 3x3x3 convolution, bias, ReLU
+//
+// All sizes must be divisible by 8. With one class the label is whether the
+// voxel belongs to it: logistic regression, as two classes of which the first
+// has the logit 0.
+// Sources: Cicek et al., "3D U-Net: learning dense volumetric segmentation from
+// sparse annotation", MICCAI 2016; depth, filters and transposed convolutions
+// as in the Keras implementation that the papers on large-model support
+// trained.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "models/layers.h"
+#include "models/networks.h"
+#include "models/volume_layers.h"
+
+namespace spillway {
+namespace {
+
+constexpr int kLevels = 3;  // of pooling
+constexpr int64_t kFilters = 32;
+
+Tensor Conv(const NameScope& scope, Tensor x, int64_t filters) {
+  return Conv3D(scope, x,
+                {.filters = filters,
+                 .kernel = {3, 3, 3},
+                 .activation = Activation::kRelu,
+                 .initializer = Initializer::VarianceScaling(2)});
+}
+
+Tensor Down(const NameScope& scope, Tensor x, int level) {
+  const int64_t filters = kFilters << level;
+  x = Conv(scope.Scope("conv1"), x, filters);
+  return Conv(scope.Scope("conv2"), x, 2 * filters);
+}
+
+// One level up: x grows, and `across` from the way down goes beside it.
+Tensor Up(const NameScope& scope, Tensor x, Tensor across) {
+  x = Conv3DTranspose(scope.Scope("up"), x,
+                      {.filters = x.shape().dim(-1),
+                       .initializer = Initializer::VarianceScaling(2)});
+  x = ConcatChannels(scope, {x, across});
+  const int64_t filters = across.shape().dim(-1);
+  x = Conv(scope.Scope("conv1"), x, filters);
+  return Conv(scope.Scope("conv2"), x, filters);
+}
+
+// [rows, classes]; a single class gets the logit 0 of its opposite before it.
+Tensor Rows(const NameScope& scope, Tensor x, int64_t rows) {
+  const int64_t classes = x.shape().dim(-1);
+  x = Reshape(scope, x, {rows, classes});
+  if (classes > 1) return x;
+  return scope.builder().Add(scope,
+                             {.op = "Pad",
+                              .inputs = {x},
+                              .attributes = {{"paddings", {{0, 0}, {1, 0}}}}});
+}
+
+}  // namespace
+
+Network UNet3D(GraphBuilder& g, Tensor images, const ModelOptions& options) {
+  const int64_t divisor = int64_t{1} << kLevels;
+  if (options.image_size % divisor != 0) {
+    g.Fail(InvalidArgument(fmt::format(
+        "image_size is {}, must be divisible by {}: it is halved {} times",
+        options.image_size, divisor, kLevels)));
+    return {};
+  }
+  std::vector<Tensor> across;
+  Tensor x = images;
+  for (int level = 0; level < kLevels; ++level) {
+    const NameScope scope = g.Scope(fmt::format("down{}", level + 1));
+    across.push_back(Down(scope, x, level));
+    x = MaxPool3D(scope, across.back(), {});
+  }
+  x = Down(g.Scope("bottom"), x, kLevels);
+  for (int level = kLevels - 1; level >= 0; --level) {
+    if (!g.status().ok()) return {};
+    x = Up(g.Scope(fmt::format("up{}", level + 1)), x,
+           across[static_cast<size_t>(level)]);
+  }
+  const Tensor features = x;
+  x = Conv3D(g.Scope("logits"), x, {.filters = options.num_classes});
+  if (!x.is_valid()) return {};
+  const int64_t size = options.image_size;
+  const Shape labels = {x.shape().dim(0), size, size, size};
+  return {.features = features,
+          .logits = Rows(g.Scope("logits"), x, labels.num_elements()),
+          .labels = labels};
+}
+
+}  // namespace spillway

@@ -1,0 +1,242 @@
+// Loss and gradients of whole networks against an independent evaluation in
+// float64 (reference_float64/, made with PyTorch, which is not needed here).
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "executor/device/registry.h"
+#include "executor/session.h"
+#include "graph/rewrite.h"
+#include "gtest/gtest.h"
+#include "models/zoo.h"
+#include "nlohmann/json.hpp"
+#include "ops/all_ops.h"
+#include "tests/support/status_matchers.h"
+#include "training/optimizer.h"
+
+namespace spillway {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kBatch = 4;
+constexpr int32_t kLabels = 3;
+
+// `count` numbers in [-1, 1): splitmix64 of a counter that starts at the FNV-1a
+// hash of the name. As `uniform` in make_reference.py.
+std::vector<double> Uniform(const std::string& name, int64_t count) {
+  uint64_t key = 0xCBF29CE484222325;
+  for (const unsigned char byte : name) key = (key ^ byte) * 0x100000001B3;
+  std::vector<double> numbers;
+  for (int64_t i = 1; i <= count; ++i) {
+    uint64_t z = key + static_cast<uint64_t>(i) * 0x9E3779B97F4A7C15;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    z ^= z >> 31;
+    numbers.push_back(static_cast<double>(z >> 40) / 8388608.0 - 1);
+  }
+  return numbers;
+}
+
+HostTensor ToFloat32(const TensorType& type, const std::vector<double>& from) {
+  std::vector<float> to(from.begin(), from.end());
+  const auto bytes = std::as_bytes(std::span(to));
+  return {.type = type, .bytes = {bytes.begin(), bytes.end()}};
+}
+
+// As `variable_value` in make_reference.py.
+HostTensor VariableValue(const std::string& name, const TensorType& type) {
+  const int64_t count = type.num_elements();
+  const std::string kind = name.substr(name.rfind('/') + 1);
+  std::vector<double> values = Uniform(name, count);
+  const int rank = type.shape.rank();
+  for (double& u : values) {
+    if (rank >= 2) {
+      const int64_t fan_in =
+          rank == 2 ? type.shape.dim(0) : count / type.shape.dim(0);
+      u *= std::sqrt(3.0 / static_cast<double>(fan_in));
+    } else if (kind == "scale") {
+      u = 1 + u / 4;
+    } else if (kind == "moving_variance") {
+      u = 1;
+    } else {
+      u /= 4;
+    }
+  }
+  return ToFloat32(type, values);
+}
+
+// `graph` with dropout that drops nothing.
+RewrittenGraph WithoutDropout(const Graph& graph) {
+  GraphRewrite rewrite(graph);
+  for (const Node& node : graph.nodes()) {
+    if (node.op != "Dropout" && node.op != "DropoutGrad") continue;
+    NodeSpec spec = SpecOf(graph, node);
+    spec.attributes.Set("rate", 0.0);
+    rewrite.Replace(node.id, std::move(spec));
+  }
+  return rewrite.Apply();
+}
+
+// One step of a network: its feeds, and the gradients that update it.
+struct Network {
+  std::map<ValueId, HostTensor> feeds;
+  ValueId loss;
+  std::map<std::string, ValueId> gradients;  // by variable
+  std::unique_ptr<Session> session;
+};
+
+std::map<std::string, ValueId> Gradients(const Graph& graph) {
+  std::map<std::string, ValueId> gradients;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != "ApplyGradientDescent") continue;
+    gradients[graph.producer(node.inputs[0]).name] = node.inputs[1];
+  }
+  return gradients;
+}
+
+HostTensor Feed(const std::string& name, const TensorType& type) {
+  if (type.dtype == DType::kInt32) {
+    std::vector<int32_t> labels;
+    for (int64_t i = 0; i < type.num_elements(); ++i) {
+      labels.push_back(static_cast<int32_t>(i % kLabels));
+    }
+    const auto bytes = std::as_bytes(std::span(labels));
+    return {.type = type, .bytes = {bytes.begin(), bytes.end()}};
+  }
+  std::vector<double> values = Uniform(name, type.num_elements());
+  for (double& value : values) value *= 2;
+  return ToFloat32(type, values);
+}
+
+ModelOptions OptionsOf(const Json& reference) {
+  ModelOptions options = {.batch_size = kBatch,
+                          .image_size = reference["image_size"]};
+  for (const std::string flag : reference["flags"]) {
+    const std::string classes = "--num_classes=";
+    if (flag == "--auxiliary_head") options.auxiliary_head = true;
+    if (flag.starts_with(classes)) {
+      options.num_classes = std::stoll(flag.substr(classes.size()));
+    }
+  }
+  return options;
+}
+
+absl::StatusOr<Network> MakeNetwork(const Json& reference) {
+  GraphBuilder g(StandardOps());
+  const std::string name = reference["model"];
+  ASSIGN_OR_RETURN(const ModelGraph model,
+                   BuildModel(g, name, OptionsOf(reference)));
+  Minimize(g.Scope("sgd_optimizer"), model.loss, Sgd());
+  ASSIGN_OR_RETURN(const Graph built, std::move(g).Build());
+  Program program = {.graph = WithoutDropout(built).graph};
+  const Graph& graph = program.graph;
+
+  Network network;
+  network.loss = model.loss.id();
+  network.gradients = Gradients(graph);
+  for (const Node& node : graph.nodes()) {
+    if (node.op != "Placeholder") continue;
+    network.feeds[node.outputs[0]] =
+        Feed(node.name, graph.type(node.outputs[0]));
+  }
+  program.fetches = {network.loss};
+  for (const auto& [variable, gradient] : network.gradients) {
+    program.fetches.push_back(gradient);
+  }
+  std::vector<Program> programs;
+  programs.push_back(std::move(program));
+  ASSIGN_OR_RETURN(auto device, NewDevice("inline", {.threads = 2}));
+  ASSIGN_OR_RETURN(network.session,
+                   Session::Create(std::move(programs), std::move(device),
+                                   {.ops = &StandardOps(),
+                                    .kernels = &StandardKernels(),
+                                    .threads = 2}));
+  ASSIGN_OR_RETURN(auto variables, network.session->ReadVariables());
+  for (auto& [variable, value] : variables) {
+    value = VariableValue(variable, value.type);
+  }
+  RETURN_IF_ERROR(network.session->WriteVariables(variables));
+  return network;
+}
+
+// Norm, and product with a fixed random direction.
+struct Summary {
+  double norm = 0;
+  double along_direction = 0;
+};
+
+Summary Summarize(const HostTensor& gradient) {
+  const int64_t count = gradient.type.num_elements();
+  const std::vector<double> direction = Uniform("direction", count);
+  Summary summary;
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = gradient.data<float>()[i];
+    summary.norm += value * value;
+    summary.along_direction += value * direction[static_cast<size_t>(i)];
+  }
+  summary.norm = std::sqrt(summary.norm);
+  return summary;
+}
+
+Json ReadCases() {
+  const std::string path = SPILLWAY_FLOAT64_REFERENCE;
+  const auto text = ReadFile(path);
+  EXPECT_THAT(text, testing::IsOk());
+  const auto json = ParseJson(text.value_or("{}"), path);
+  EXPECT_THAT(json, testing::IsOk());
+  return json.ok() ? json->at("cases") : Json::array();
+}
+
+class Float64ReferenceTest : public ::testing::TestWithParam<Json> {};
+
+// Rounding grows with depth, and most where few values are normalised together;
+// a wrong gradient is off by its own size.
+TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
+  constexpr double kLossTolerance = 1e-4;
+  constexpr double kGradientTolerance = 5e-3;
+  const Json& reference = GetParam();
+  ASSERT_OK_AND_ASSIGN(const Network network, MakeNetwork(reference));
+  Feeds feeds;
+  for (const auto& [id, tensor] : network.feeds) {
+    feeds[id] = {tensor.type, tensor.bytes.data()};
+  }
+  ASSERT_OK_AND_ASSIGN(const StepResult step, network.session->Step(feeds));
+  const double loss = reference["loss"];
+  EXPECT_NEAR(step.scalar(network.loss), loss, kLossTolerance * loss);
+  double worst = 0;
+  for (const auto& [variable, expected] : reference["gradients"].items()) {
+    ASSERT_TRUE(network.gradients.contains(variable)) << variable;
+    const Summary summary =
+        Summarize(step.fetched.at(network.gradients.at(variable)));
+    const double norm = expected["norm"];
+    const double along = expected["along_direction"];
+    const double error = std::max(std::abs(summary.norm - norm),
+                                  std::abs(summary.along_direction - along)) /
+                         norm;
+    EXPECT_LE(error, kGradientTolerance) << variable;
+    worst = std::max(worst, error);
+  }
+  RecordProperty("worst_gradient_error", std::to_string(worst));
+}
+
+std::string NameOf(const ::testing::TestParamInfo<Json>& info) {
+  std::string name = info.param["model"];
+  std::ranges::replace(name, '.', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, Float64ReferenceTest, ::testing::ValuesIn([] {
+                           const Json cases = ReadCases();
+                           return std::vector<Json>(cases.begin(), cases.end());
+                         }()),
+                         NameOf);
+
+}  // namespace
+}  // namespace spillway

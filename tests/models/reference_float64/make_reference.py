@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+"""Loss and gradients of the zoo in float64, for networks_float64_test.cc.
+
+Exports each network's training graph with the program, evaluates its forward
+nodes with evaluate.py (PyTorch, float64) and differentiates with PyTorch's
+autograd. Weights, images and labels are closed formulas of name and index, which
+the test has too. Writes reference.json beside this file. Needs python3-torch:
+  tests/models/float64/make_reference.py --spillway build/release/bin/spillway
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import tempfile
+
+import numpy
+import torch
+
+from evaluate import evaluate, node_of
+
+VARIABLES_COMPARED = 12  # of each network, evenly spaced
+
+CASES = [
+    # model, image size, more flags
+    ("alexnet", 67, []),
+    ("cifar10_full", 32, []),
+    ("densenet40_k12", 16, []),
+    ("googlenet", 64, []),
+    ("inception3", 107, ["--auxiliary_head"]),
+    ("inception4", 107, []),
+    ("lenet", 28, []),
+    ("mnist_deep", 28, []),
+    ("mobilenet", 64, []),
+    ("nasnet", 64, []),
+    ("overfeat", 103, []),
+    ("resnet20", 32, []),
+    ("resnet20_v2", 32, []),
+    ("resnet50", 64, []),
+    ("resnet50_v1.5", 64, []),
+    ("resnet50_v2", 64, []),
+    ("ssd300", 160, ["--num_classes=5"]),
+    ("trivial", 16, []),
+    ("unet2d", 36, ["--num_classes=3"]),
+    ("unet2d_valid", 188, ["--num_classes=3"]),
+    ("unet3d", 16, ["--num_classes=3"]),
+    ("vgg11", 64, []),
+]
+
+
+def uniform(name, count):
+    """count numbers in [-1, 1): splitmix64 of a counter that starts at the
+    FNV-1a hash of the name."""
+    key = 0xCBF29CE484222325
+    for byte in name.encode():
+        key = ((key ^ byte) * 0x100000001B3) % 2**64
+    with numpy.errstate(over="ignore"):
+        z = numpy.uint64(key) + (numpy.arange(1, count + 1, dtype=numpy.uint64)
+                                 * numpy.uint64(0x9E3779B97F4A7C15))
+        z = (z ^ (z >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> numpy.uint64(31))
+    return (z >> numpy.uint64(40)).astype(numpy.float64) / 2**23 - 1
+
+
+def variable_value(name, shape):
+    """As WeightsOf in the test: rounded to float32, as the program has them."""
+    count = math.prod(shape)
+    u = uniform(name, count)
+    kind = name.rsplit("/", 1)[-1]
+    if len(shape) >= 2:
+        fan_in = shape[0] if len(shape) == 2 else count // shape[0]
+        u = u * math.sqrt(3.0 / fan_in)
+    elif kind == "scale":
+        u = 1 + u / 4
+    elif kind == "moving_variance":
+        u = numpy.ones(count)
+    else:
+        u = u / 4
+    return u.astype(numpy.float32).astype(numpy.float64).reshape(shape)
+
+
+def export(spillway, model, size, flags):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "graph.json")
+        subprocess.run([spillway, "inspect", f"--model={model}", "--batch_size=4",
+                        f"--image_size={size}", "--optimizer=sgd", "--passes=none",
+                        f"--out={path}", *flags],
+                       check=True, stdout=subprocess.DEVNULL)
+        with open(path, encoding="utf-8") as file:
+            return {node["name"]: node for node in json.load(file)["nodes"]}
+
+
+def source_value(node):
+    shape = node["attrs"]["shape"]
+    name = node["name"]
+    if name == "labels":
+        classes = 3  # every network here has as many or more
+        return torch.arange(math.prod(shape)).remainder(classes)
+    if node["op"] == "Variable":
+        return torch.from_numpy(variable_value(name, shape)).requires_grad_()
+    values = 2 * uniform(name, math.prod(shape))
+    values = values.astype(numpy.float32).astype(numpy.float64)
+    return torch.from_numpy(values.reshape(shape))
+
+
+def loss_of(nodes):
+    """The node whose gradient, the constant 1, begins the backward phase."""
+    ones = [name for name, node in nodes.items()
+            if node["op"] == "Const" and "/gradients/" in name
+            and node["attrs"]["value"] == 1]
+    forward = [name.split("/gradients/", 1)[1].rsplit("/", 1)[0] for name in ones]
+    (loss,) = [name for name in forward if name in nodes]
+    return loss
+
+
+def reference(spillway, model, size, flags):
+    nodes = export(spillway, model, size, flags)
+    sources = {name: source_value(node) for name, node in nodes.items()
+               if node["op"] in ("Placeholder", "Variable")}
+    for name, value in sources.items():
+        if name == "labels":
+            sources[name] = value.flatten().reshape(nodes[name]["attrs"]["shape"])
+    loss = evaluate(nodes, sources, loss_of(nodes))
+    loss.backward()
+    updated = [node_of(node["inputs"][0]) for node in nodes.values()
+               if node["op"] == "ApplyGradientDescent"]
+    step = max(1, len(updated) // VARIABLES_COMPARED)
+    gradients = {}
+    for name in updated[::step]:
+        gradient = sources[name].grad.flatten()
+        direction = torch.from_numpy(uniform("direction", gradient.numel()))
+        gradients[name] = {"norm": gradient.norm().item(),
+                           "along_direction": (gradient @ direction).item()}
+    return {"model": model, "image_size": size, "flags": flags,
+            "loss": loss.item(), "gradients": gradients}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--spillway", default="build/release/bin/spillway")
+    parser.add_argument("--models", nargs="*", help="only these; prints, writes nothing")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    results = []
+    for model, size, flags in CASES:
+        if options.models and model not in options.models:
+            continue
+        results.append(reference(options.spillway, model, size, flags))
+        print(f"{model:16} loss {results[-1]['loss']:.6f}", flush=True)
+    if options.models:
+        print(json.dumps(results, indent=1))
+        return
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reference.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"pytorch": torch.__version__, "cases": results}, file, indent=1)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
