@@ -14,10 +14,8 @@ import argparse
 import gzip
 import json
 import os
-import platform
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -25,6 +23,8 @@ import numpy
 import torch
 from torch import nn
 from torch.nn import functional
+
+from run_facts import run_facts
 
 
 class MnistDeep(nn.Module):
@@ -117,10 +117,7 @@ def main():
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"benchmark": "mnist_deep, one epoch of Fashion-MNIST",
-                       "date": time.strftime("%Y-%m-%d"),
-                       "command": " ".join(sys.argv),
-                       "machine": f"{platform.machine()}, {options.threads} threads",
-                       "pytorch": torch.__version__,
+                       **run_facts(options.threads),
                        "batch_size": options.batch_size,
                        "channels_last": options.channels_last,
                        "spillway_seconds": ours, "pytorch_seconds": theirs,

@@ -1,9 +1,9 @@
 # The only place that knows warnings, standards and the naming of targets.
 
 # spillway_library(graph SOURCES graph.cc ... DEPENDS spillway::base): one a
-# folder; installed and exported as spillway::graph.
+# folder; installed and exported as spillway::graph, unless NOT_INSTALLED.
 function(spillway_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "NOT_INSTALLED" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(spillway_${name} STATIC ${ARG_SOURCES})
   add_library(spillway::${name} ALIAS spillway_${name})
   set_target_properties(spillway_${name} PROPERTIES EXPORT_NAME ${name})
@@ -14,6 +14,9 @@ function(spillway_library name)
   target_link_libraries(spillway_${name}
     PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
   spillway_compile_options(spillway_${name})
+  if(ARG_NOT_INSTALLED)
+    return()
+  endif()
   install(TARGETS spillway_${name} EXPORT spillway)
   set_property(GLOBAL APPEND PROPERTY spillway_libraries spillway_${name})
 endfunction()

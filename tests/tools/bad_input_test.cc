@@ -42,8 +42,8 @@ TEST_P(CommandLineTest, IsRefusedInOneLine) {
 
 std::vector<BadCommandLine> BadUsage() {
   return {
-      {"NoCommand", {}, "edit inspect models run simulate train"},
-      {"UnknownCommand", {"bench"}, "\"bench\"; there are edit inspect"},
+      {"NoCommand", {}, "bench edit inspect models run simulate train"},
+      {"UnknownCommand", {"banch"}, "\"banch\"; there are bench edit"},
       {"UnknownFlag", {"models", "--batch_size=3"}, "flag --batch_size"},
       {"UnknownFlagBesideAMissingOne", {"edit", "--grph", "x"}, "--grph"},
       {"UnknownWord", {"models", "all"}, "all"},
@@ -432,7 +432,7 @@ TEST_F(OutputTest, ABatchLargerThanTheDataIsNamed) {
 
 TEST(HelpTest, EveryCommandHasOne) {
   for (const char* command :
-       {"edit", "inspect", "models", "run", "simulate", "train"}) {
+       {"bench", "edit", "inspect", "models", "run", "simulate", "train"}) {
     const ProgramRun run = RunProgram({command, "--help"});
     EXPECT_EQ(run.exit_status, 0);
     EXPECT_THAT(run.out, HasSubstr("--json"));

@@ -49,6 +49,7 @@ void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source) {
   for (CLI::Option* option : AddOptimizerFlags(flags, source.optimizer)) {
     option->needs(model);
   }
+  AddScheduleFlag(flags, source.optimizer)->needs(model);
 }
 
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source) {

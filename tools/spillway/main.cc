@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
+#include "tools/spillway/bench_command.h"
 #include "tools/spillway/edit_command.h"
 #include "tools/spillway/inspect_command.h"
 #include "tools/spillway/models_command.h"
@@ -102,7 +103,9 @@ struct Command {
   absl::Status (*execute)(CLI::App& app, const Arguments& arguments) = nullptr;
 };
 
-constexpr std::array<Command, 6> kCommands = {{
+constexpr std::array<Command, 7> kCommands = {{
+    {"bench", "Measure a model's training speed on synthetic images.",
+     Execute<BenchFlags, AddBenchFlags, RunBench>},
     {"edit", "Rewrite a graph file for large-model support; runs nothing.",
      Execute<EditFlags, AddEditFlags, RunEdit>},
     {"inspect", "Show what a graph is made of and the memory it needs.",

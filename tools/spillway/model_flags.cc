@@ -41,28 +41,30 @@ std::string PassNames() {
 }  // namespace
 
 CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
-  CLI::Option* name = flags.Text("--model", model.model,
-                                 "network of the zoo (see: spillway models)");
-  flags
-      .Int("--batch_size", model.batch_size,
-           {.help = "images a step; 0: the model's default",
-            .max = kLargestSize})
-      ->needs(name);
-  flags
-      .Int("--image_size", model.image_size,
-           {.help = "height and width; 0: the model's default",
-            .max = kLargestSize})
-      ->needs(name);
-  flags.Add("--precision", model.precision, ParsePrecision)
-      ->type_name("fp32")
-      ->description("only fp32 in this version")
-      ->needs(name);
-  flags.Add("--passes", model.passes, ParsePasses)
-      ->type_name("all|none|NAME,...")
-      ->description(fmt::format("rewrites of the graph before any swapping; "
-                                "default all:{}",
-                                PassNames()))
-      ->needs(name);
+  const std::string fallback =
+      model.model.empty() ? "" : fmt::format("; default {}", model.model);
+  CLI::Option* name =
+      flags.Text("--model", model.model,
+                 "network of the zoo (see: spillway models)" + fallback);
+  const std::array<CLI::Option*, 4> details = {
+      flags.Int("--batch_size", model.batch_size,
+                {.help = "images a step; 0: the model's default",
+                 .max = kLargestSize}),
+      flags.Int("--image_size", model.image_size,
+                {.help = "height and width; 0: the model's default",
+                 .max = kLargestSize}),
+      flags.Add("--precision", model.precision, ParsePrecision)
+          ->type_name("fp32")
+          ->description("only fp32 in this version"),
+      flags.Add("--passes", model.passes, ParsePasses)
+          ->type_name("all|none|NAME,...")
+          ->description(fmt::format("rewrites of the graph before any "
+                                    "swapping; default all:{}",
+                                    PassNames())),
+  };
+  for (CLI::Option* detail : details) {
+    if (model.model.empty()) detail->needs(name);
+  }
   return name;
 }
 
@@ -79,13 +81,18 @@ std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
                  {.help = "of momentum (default 0.9) and rmsprop (default 0)",
                   .max = 1}),
       flags.Real("--weight_decay", optimizer.weight_decay,
-                 {.help = "times the weight, added to its gradient; default "
-                          "0"}),
-      flags.Choice("--lr_schedule", optimizer.lr_schedule,
-                   {.help = "how the rate falls to 0 over all steps; default "
-                            "constant: it does not",
-                    .choices = {"constant", "linear", "cosine"}}),
+                 {.help = fmt::format("times the weight, added to its "
+                                      "gradient; default {}",
+                                      optimizer.weight_decay)}),
   };
+}
+
+CLI::Option* AddScheduleFlag(FlagSet& flags, OptimizerFlags& optimizer) {
+  return flags.Choice(
+      "--lr_schedule", optimizer.lr_schedule,
+      {.help = "how the rate falls to 0 over all steps; default "
+               "constant: it does not",
+       .choices = {"constant", "linear", "cosine"}});
 }
 
 absl::StatusOr<Optimizer> MakeOptimizer(const OptimizerFlags& flags) {

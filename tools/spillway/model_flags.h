@@ -20,7 +20,8 @@ struct ModelFlags {
   std::string precision = "fp32";
   std::string passes = "all";
 };
-// Returns the option --model. The others need it.
+// `model.model` is what a command line without --model means. Where that is
+// empty, the other flags need --model. Returns the option --model.
 CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model);
 
 struct OptimizerFlags {
@@ -33,8 +34,10 @@ struct OptimizerFlags {
   // A constant rate is part of the graph; any other is fed in every step.
   bool feeds_rate() const { return lr_schedule != "constant"; }
 };
+// All but --lr_schedule, which only commands with an end in sight have.
 std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
                                             OptimizerFlags& optimizer);
+CLI::Option* AddScheduleFlag(FlagSet& flags, OptimizerFlags& optimizer);
 
 // The optimizer with the flags' settings in it. Warns in the log of settings
 // that it does not have.

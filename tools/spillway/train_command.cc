@@ -198,6 +198,7 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   set.Int("--seed", flags.seed,
           {.help = "of initializers, dropout and shuffling; default 0"});
   AddOptimizerFlags(set, flags.optimizer);
+  AddScheduleFlag(set, flags.optimizer);
   AddDeviceFlags(set, flags.device);
   AddLinkFlag(set, flags.device);
   AddMemoryFlags(set, flags.memory);

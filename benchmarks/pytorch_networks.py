@@ -1,0 +1,270 @@
+"""Networks of Spillway's zoo in PyTorch, layer for layer.
+
+What differs: where TensorFlow's SAME pads one side more (a stride of 2), a
+convolution here pads both sides alike, with equal sizes and multiply-adds; max
+pools pad as there (ceil_mode). NETWORKS lists image side and parameters.
+"""
+
+import torch
+from torch import nn
+
+
+class ConvNorm(nn.Sequential):
+    """Convolution without bias, batch norm, activation."""
+
+    def __init__(self, channels, filters, kernel, stride=1, padding=None,
+                 groups=1, norm=None, activation=nn.ReLU):
+        kernel = (kernel, kernel) if isinstance(kernel, int) else kernel
+        if padding is None:
+            padding = (kernel[0] // 2, kernel[1] // 2)
+        layers = [nn.Conv2d(channels, filters, kernel, stride, padding,
+                            groups=groups, bias=False),
+                  nn.BatchNorm2d(filters, **(norm or {}))]
+        if activation is not None:
+            layers.append(activation(inplace=True))
+        super().__init__(*layers)
+
+
+class Branches(nn.Module):
+    """Modules that read the same map, their results side by side."""
+
+    def __init__(self, *branches):
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+
+    def forward(self, x):
+        return torch.cat([branch(x) for branch in self.branches], 1)
+
+
+def halving_pool():
+    return nn.MaxPool2d(3, 2, ceil_mode=True)
+
+
+# ResNet-50, version 1 -------------------------------------------------------
+
+RESNET_NORM = {"eps": 1e-5, "momentum": 0.1}
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, channels, middle, out, stride):
+        super().__init__()
+        self.body = nn.Sequential(
+            ConvNorm(channels, middle, 1, stride, norm=RESNET_NORM),
+            ConvNorm(middle, middle, 3, norm=RESNET_NORM),
+            ConvNorm(middle, out, 1, norm=RESNET_NORM, activation=None))
+        self.shortcut = nn.Identity() if channels == out else ConvNorm(
+            channels, out, 1, stride, norm=RESNET_NORM, activation=None)
+        self.relu = nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        return self.relu(self.body(x) + self.shortcut(x))
+
+
+def resnet50():
+    layers = [ConvNorm(3, 64, 7, 2, norm=RESNET_NORM), halving_pool()]
+    channels = 64
+    for stage, blocks in enumerate([3, 4, 6, 3]):
+        for block in range(blocks):
+            stride = 2 if stage > 0 and block == 0 else 1
+            layers.append(Bottleneck(channels, 64 << stage, 256 << stage, stride))
+            channels = 256 << stage
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(2048, 1000))
+
+
+# VGG-16 ---------------------------------------------------------------------
+
+def vgg16():
+    layers, channels = [], 3
+    for filters, repeats in [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)]:
+        for _ in range(repeats):
+            layers += [nn.Conv2d(channels, filters, 3, padding=1),
+                       nn.ReLU(inplace=True)]
+            channels = filters
+        layers.append(nn.MaxPool2d(2))
+    return nn.Sequential(
+        *layers, nn.Flatten(),
+        nn.Linear(512 * 7 * 7, 4096), nn.ReLU(inplace=True), nn.Dropout(0.5),
+        nn.Linear(4096, 4096), nn.ReLU(inplace=True), nn.Dropout(0.5),
+        nn.Linear(4096, 1000))
+
+
+# GoogLeNet ------------------------------------------------------------------
+
+def conv_relu(channels, filters, kernel, stride=1):
+    return nn.Sequential(
+        nn.Conv2d(channels, filters, kernel, stride, kernel // 2),
+        nn.ReLU(inplace=True))
+
+
+def inception(channels, conv1, reduce3, conv3, reduce5, conv5, pool):
+    return Branches(
+        conv_relu(channels, conv1, 1),
+        nn.Sequential(conv_relu(channels, reduce3, 1),
+                      conv_relu(reduce3, conv3, 3)),
+        nn.Sequential(conv_relu(channels, reduce5, 1),
+                      conv_relu(reduce5, conv5, 5)),
+        nn.Sequential(nn.MaxPool2d(3, 1, 1), conv_relu(channels, pool, 1)))
+
+
+def googlenet():
+    return nn.Sequential(
+        conv_relu(3, 64, 7, 2), halving_pool(),
+        conv_relu(64, 64, 1), conv_relu(64, 192, 3), halving_pool(),
+        inception(192, 64, 96, 128, 16, 32, 32),
+        inception(256, 128, 128, 192, 32, 96, 64), halving_pool(),
+        inception(480, 192, 96, 208, 16, 48, 64),
+        inception(512, 160, 112, 224, 24, 64, 64),
+        inception(512, 128, 128, 256, 24, 64, 64),
+        inception(512, 112, 144, 288, 32, 64, 64),
+        inception(528, 256, 160, 320, 32, 128, 128), halving_pool(),
+        inception(832, 256, 160, 320, 32, 128, 128),
+        inception(832, 384, 192, 384, 48, 128, 128),
+        nn.AvgPool2d(7), nn.Flatten(), nn.Linear(1024, 1000))
+
+
+# Inception 3 ----------------------------------------------------------------
+
+def shift_norm(channels, filters, kernel, stride=1, padding=None):
+    """ConvNorm whose batch norm learns a shift but no scale."""
+    layer = ConvNorm(channels, filters, kernel, stride, padding,
+                     norm={"eps": 1e-3, "momentum": 1e-3})
+    layer[1].weight.requires_grad_(False)
+    return layer
+
+
+def chain(channels, *convolutions):
+    """Convolutions (filters, kernel[, stride, padding]) one after another."""
+    layers = []
+    for filters, kernel, *rest in convolutions:
+        layers.append(shift_norm(channels, filters, kernel, *rest))
+        channels = filters
+    return nn.Sequential(*layers)
+
+
+def average_branch(channels, filters):
+    return nn.Sequential(
+        nn.AvgPool2d(3, 1, 1, count_include_pad=False),
+        shift_norm(channels, filters, 1))
+
+
+def module_a(channels, pooled):
+    return Branches(chain(channels, (64, 1)),
+                    chain(channels, (48, 1), (64, 5)),
+                    chain(channels, (64, 1), (96, 3), (96, 3)),
+                    average_branch(channels, pooled))
+
+
+def module_b(channels):
+    return Branches(chain(channels, (384, 3, 2, 0)),
+                    chain(channels, (64, 1), (96, 3), (96, 3, 2, 0)),
+                    nn.MaxPool2d(3, 2))
+
+
+def module_c(channels, n):
+    wide, high = (1, 7), (7, 1)
+    return Branches(chain(channels, (192, 1)),
+                    chain(channels, (n, 1), (n, wide), (192, high)),
+                    chain(channels, (n, 1), (n, high), (n, wide), (n, high),
+                          (192, wide)),
+                    average_branch(channels, 192))
+
+
+def module_d(channels):
+    return Branches(
+        chain(channels, (192, 1), (320, 3, 2, 0)),
+        chain(channels, (192, 1), (192, (1, 7)), (192, (7, 1)), (192, 3, 2, 0)),
+        nn.MaxPool2d(3, 2))
+
+
+def module_e(channels, pool):
+    def split(filters):
+        return Branches(chain(filters, (384, (1, 3))),
+                        chain(filters, (384, (3, 1))))
+    return Branches(
+        chain(channels, (320, 1)),
+        nn.Sequential(chain(channels, (384, 1)), split(384)),
+        nn.Sequential(chain(channels, (448, 1), (384, 3)), split(384)),
+        nn.Sequential(pool, shift_norm(channels, 192, 1)))
+
+
+def inception3():
+    return nn.Sequential(
+        chain(3, (32, 3, 2, 0), (32, 3, 1, 0), (64, 3)), nn.MaxPool2d(3, 2),
+        chain(64, (80, 1), (192, 3, 1, 0)), nn.MaxPool2d(3, 2),
+        module_a(192, 32), module_a(256, 64), module_a(288, 64),
+        module_b(288),
+        module_c(768, 128), module_c(768, 160), module_c(768, 160),
+        module_c(768, 192),
+        module_d(768),
+        module_e(1280, nn.AvgPool2d(3, 1, 1, count_include_pad=False)),
+        module_e(2048, nn.MaxPool2d(3, 1, 1)),
+        nn.AvgPool2d(8), nn.Flatten(), nn.Linear(2048, 1000))
+
+
+# MobileNetV2 ----------------------------------------------------------------
+
+MOBILENET_NORM = {"eps": 1e-3, "momentum": 3e-3}
+
+
+class Relu6(nn.ReLU6):
+    """ReLU6 that has a gradient in bfloat16 too, which PyTorch 1.13 lacks."""
+
+    def forward(self, x):
+        return x.clamp(0, 6) if x.dtype == torch.bfloat16 else super().forward(x)
+
+
+class InvertedResidual(nn.Module):
+    def __init__(self, channels, expansion, filters, stride):
+        super().__init__()
+        middle = channels * expansion
+        layers = []
+        if expansion != 1:
+            layers.append(ConvNorm(channels, middle, 1, norm=MOBILENET_NORM,
+                                   activation=Relu6))
+        layers += [ConvNorm(middle, middle, 3, stride, groups=middle,
+                            norm=MOBILENET_NORM, activation=Relu6),
+                   ConvNorm(middle, filters, 1, norm=MOBILENET_NORM,
+                            activation=None)]
+        self.body = nn.Sequential(*layers)
+        self.is_residual = stride == 1 and channels == filters
+
+    def forward(self, x):
+        return x + self.body(x) if self.is_residual else self.body(x)
+
+
+def mobilenet_v2():
+    layers = [ConvNorm(3, 32, 3, 2, norm=MOBILENET_NORM, activation=Relu6)]
+    channels = 32
+    for expansion, filters, repeats, stride in [
+            (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2),
+            (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]:
+        for block in range(repeats):
+            layers.append(InvertedResidual(channels, expansion, filters,
+                                           stride if block == 0 else 1))
+            channels = filters
+    return nn.Sequential(
+        *layers,
+        ConvNorm(320, 1280, 1, norm=MOBILENET_NORM, activation=Relu6),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2),
+        nn.Linear(1280, 1000))
+
+
+# name: (function, image side, trainable parameters)
+NETWORKS = {
+    "resnet50": (resnet50, 224, 25_557_032),
+    "vgg16": (vgg16, 224, 138_357_544),
+    "googlenet": (googlenet, 224, 6_998_552),
+    "inception3": (inception3, 299, 23_817_352),
+    "mobilenet_v2": (mobilenet_v2, 224, 3_504_872),
+}
+
+
+def build(name):
+    """The network, its parameters counted."""
+    function, _, parameters = NETWORKS[name]
+    network = function()
+    counted = sum(parameter.numel() for parameter in network.parameters()
+                  if parameter.requires_grad)
+    assert counted == parameters, f"{name}: {counted} parameters, not {parameters}"
+    return network

@@ -1,0 +1,50 @@
+"""What a committed result says about the run it came from."""
+
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import time
+
+import torch
+
+
+def cpu_model():
+    """The processor's name, or the architecture where the system has none."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.machine()
+
+
+def system_name():
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.system()
+
+
+def spillway_commit():
+    """The commit of this checkout; "-dirty" after it: with changes."""
+    folder = pathlib.Path(__file__).resolve().parent
+    described = subprocess.run(
+        ["git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=12"],
+        capture_output=True, text=True, check=False)
+    return described.stdout.strip() or "unknown"
+
+
+def run_facts(threads):
+    """date, command, machine and versions, as the head of a JSON result."""
+    return {"date": time.strftime("%Y-%m-%d"),
+            "command": " ".join(sys.argv),
+            "machine": {"cpu": cpu_model(), "threads": threads,
+                        "cores": len(os.sched_getaffinity(0)),
+                        "system": system_name()},
+            "versions": {"spillway": spillway_commit(),
+                         "pytorch": torch.__version__,
+                         "python": platform.python_version()}}

@@ -1,0 +1,84 @@
+#include "benchmarks/throughput_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/check.h"
+
+namespace spillway {
+namespace {
+
+std::vector<double> Sorted(std::span<const double> values) {
+  CHECK(!values.empty());
+  std::vector<double> sorted(values.begin(), values.end());
+  std::ranges::sort(sorted);
+  return sorted;
+}
+
+double PopulationDeviation(std::span<const double> values) {
+  const double mean = Mean(values);
+  double sum_of_squares = 0;
+  for (const double value : values) {
+    sum_of_squares += (value - mean) * (value - mean);
+  }
+  return std::sqrt(sum_of_squares / static_cast<double>(values.size()));
+}
+
+// Each value weighted by (1 - weight)^age; the last one has age 0.
+double WeightedMean(std::span<const double> values, double weight) {
+  double sum = 0;
+  double sum_of_weights = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto age = static_cast<double>(values.size() - 1 - i);
+    const double factor = std::pow(1 - weight, age);
+    sum += factor * values[i];
+    sum_of_weights += factor;
+  }
+  return sum / sum_of_weights;
+}
+
+}  // namespace
+
+double Mean(std::span<const double> values) {
+  CHECK(!values.empty());
+  return std::accumulate(values.begin(), values.end(), 0.0) /
+         static_cast<double>(values.size());
+}
+
+double Median(std::span<const double> values) {
+  const std::vector<double> sorted = Sorted(values);
+  const size_t middle = sorted.size() / 2;
+  if (sorted.size() % 2 == 1) return sorted[middle];
+  return (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+double Percentile(std::span<const double> values, double part) {
+  CHECK(part > 0 && part <= 1);
+  const std::vector<double> sorted = Sorted(values);
+  const double rank = std::ceil(part * static_cast<double>(sorted.size()));
+  return sorted[static_cast<size_t>(rank) - 1];
+}
+
+ThroughputStatistics SummarizeThroughput(int64_t images,
+                                         std::span<const double> seconds,
+                                         std::optional<double> ewma_weight) {
+  CHECK(!seconds.empty() && std::ranges::min(seconds) > 0);
+  const auto count = static_cast<double>(images);
+  std::vector<double> speeds;
+  for (const double second : seconds) speeds.push_back(count / second);
+  const double middle = Median(speeds);
+  std::vector<double> deviations = speeds;
+  for (double& deviation : deviations) {
+    deviation = std::abs(deviation - middle);
+  }
+  const double mean_seconds =
+      ewma_weight ? WeightedMean(seconds, *ewma_weight) : Mean(seconds);
+  return {.images_per_second = count / mean_seconds,
+          .uncertainty = PopulationDeviation(speeds) /
+                         std::sqrt(static_cast<double>(speeds.size())),
+          .jitter = 1.4826 * Median(deviations)};
+}
+
+}  // namespace spillway

@@ -1,0 +1,155 @@
+#include "tools/spillway/bench_command.h"
+
+#include "base/status_macros.h"
+#include "base/trace/timeline.h"
+#include "benchmarks/cnn_throughput.h"
+#include "fmt/format.h"
+#include "tools/spillway/bench_report.h"
+#include "tools/spillway/bench_setup.h"
+#include "tools/spillway/lms_flags.h"
+#include "tools/spillway/progress.h"
+
+namespace spillway {
+namespace {
+
+// Flags that need no graph to be found contradictory.
+absl::Status CheckFlags(const BenchFlags& flags) {
+  if (flags.num_epochs) {
+    return InvalidArgument(
+        "--num_epochs: synthetic images have no epochs; use --num_batches");
+  }
+  if (flags.forward_only && !flags.optimizer_flag.empty()) {
+    return InvalidArgument(
+        fmt::format("--forward_only excludes {}: a forward step has no update",
+                    flags.optimizer_flag));
+  }
+  if (flags.forward_only && flags.lms.mode != LmsMode::kOff) {
+    return InvalidArgument(
+        "--forward_only excludes --lms: a forward step keeps nothing for a "
+        "backward phase");
+  }
+  return CheckBenchCompatFlags(flags.compat);
+}
+
+absl::Status CheckOutputs(const BenchFlags& flags) {
+  RETURN_IF_ERROR(CheckWritable({.flag = "--trace", .path = flags.trace}));
+  return CheckWritable(flags.result);
+}
+
+void AddLoopFlags(FlagSet& set, BenchFlags& flags) {
+  constexpr int64_t kMost = 1'000'000'000;
+  set.BeginGroup("Measurement");
+  CLI::Option* num_batches =
+      set.Int("--num_batches", flags.num_batches,
+              {.help = "timed steps; default 100", .min = 1, .max = kMost});
+  set.Real("--num_epochs", flags.num_epochs,
+           {.help = "refused: synthetic images have no epochs"})
+      ->excludes(num_batches);
+  set.Int("--num_warmup_batches", flags.num_warmup_batches,
+          {.help = "steps before these; default 10", .max = kMost});
+  set.Int(
+      "--display_every", flags.display_every,
+      {.help = "steps between two lines; default 10", .min = 1, .max = kMost});
+  set.Real("--display_perf_ewma", flags.display_perf_ewma,
+           {.help = "weigh step times by (1 - X)^age in the speed shown; "
+                    "default: all alike",
+            .max = 1});
+  set.Bool("--print_training_accuracy", flags.print_training_accuracy,
+           "show top-1 and top-5 accuracy too");
+  set.Choice("--synthetic", flags.synthetic,
+             {.help = "the same images in every step (default), or fresh ones, "
+                      "made between the timed steps",
+              .choices = {"fixed", "fresh"}});
+  set.Int("--seed", flags.seed,
+          {.help = "of images, initializers and dropout; default 0"});
+}
+
+void AddSubjectFlags(FlagSet& set, BenchFlags& flags) {
+  set.BeginGroup("Model");
+  AddModelFlags(set, flags.model);
+  set.Int("--num_classes", flags.num_classes,
+          {.help = "0: the model's default", .max = 10'000'000});
+  set.Bool("--auxiliary_head", flags.auxiliary_head,
+           "train the model's side classifier too");
+  set.Bool("--forward_only", flags.forward_only,
+           "an evaluation step instead of a training step");
+  for (CLI::Option* option : AddOptimizerFlags(set, flags.optimizer)) {
+    option->each([&flags, option](const std::string&) {
+      flags.optimizer_flag = option->get_name();
+    });
+  }
+}
+
+ThroughputSpec MakeSpec(const BenchFlags& flags, const BenchSetup& setup) {
+  ThroughputSpec spec = {.batch_size = setup.model.options.batch_size,
+                         .loss = setup.model.loss.id(),
+                         .num_warmup_batches = flags.num_warmup_batches,
+                         .num_batches = flags.num_batches,
+                         .display_every = flags.display_every,
+                         .ewma_weight = flags.display_perf_ewma,
+                         .fresh_images = flags.synthetic == "fresh"};
+  if (flags.shows_accuracy()) {
+    spec.top_1_accuracy = setup.model.accuracy.id();
+    spec.top_5_accuracy = setup.model.top_5_accuracy.id();
+  }
+  return spec;
+}
+
+// Measures and prints as it goes.
+absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
+                                                 BenchSetup& setup) {
+  const auto print = [&flags](const std::string& text) {
+    ClearProgress();
+    return PrintText(flags.result, text);
+  };
+  ThroughputSpec spec = MakeSpec(flags, setup);
+  spec.on_warm_up = [&] { return print("Running warm up\n"); };
+  spec.on_warmed_up = [&] {
+    return print("Done warm up\n" + FormatBenchHeader(flags));
+  };
+  spec.on_display = [&](const ThroughputStep& step) {
+    return print(FormatBenchStep(flags, step));
+  };
+  spec.on_step = [&](int64_t step) {
+    ShowProgress(step == 0
+                     ? std::string("warm-up")
+                     : fmt::format("step {}/{}", step, flags.num_batches));
+  };
+  RETURN_IF_ERROR(print(FormatBenchInfo(flags, setup)));
+  ASSIGN_OR_RETURN(ThroughputResult result,
+                   MeasureThroughput(spec, *setup.session, *setup.feeds));
+  RETURN_IF_ERROR(print(FormatBenchEnd(setup, result)));
+  return result;
+}
+
+}  // namespace
+
+void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
+  AddSubjectFlags(set, flags);
+  AddLoopFlags(set, flags);
+  AddDeviceFlags(set, flags.device);
+  AddLinkFlag(set, flags.device);
+  AddMemoryFlags(set, flags.memory);
+  AddLmsFlags(set, flags.lms);
+  AddBenchCompatFlags(set, flags.compat);
+  set.BeginGroup("Files");
+  set.Text("--trace", flags.trace,
+           "write the measured timeline of one more step as Chrome trace "
+           "JSON");
+  AddResultFlags(set, flags.result);
+}
+
+absl::Status RunBench(const BenchFlags& flags) {
+  RETURN_IF_ERROR(CheckFlags(flags));
+  RETURN_IF_ERROR(CheckOutputs(flags));
+  ASSIGN_OR_RETURN(BenchSetup setup, SetUpBench(flags));
+  ASSIGN_OR_RETURN(const ThroughputResult result,
+                   MeasureAndPrint(flags, setup));
+  RETURN_IF_ERROR(WriteOutput(
+      {.flag = "--trace", .path = flags.trace},
+      FormatChromeTrace(
+          {{.name = "measured", .timeline = &result.traced_step}})));
+  return WriteJson(flags.result, BenchJson(flags, setup, result));
+}
+
+}  // namespace spillway

@@ -1,0 +1,199 @@
+#include "tools/spillway/bench_report.h"
+
+#include <array>
+#include <string_view>
+
+#include "benchmarks/lane_use.h"
+#include "fmt/format.h"
+#include "tools/spillway/result_json.h"
+#include "tools/spillway/step_plan.h"
+
+namespace spillway {
+namespace {
+
+double Milliseconds(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
+
+std::string_view ModeName(const BenchFlags& flags) {
+  return flags.forward_only ? "forward-only" : "training";
+}
+
+std::string FormatMemory(const BenchSetup& setup) {
+  const MemoryUse memory = setup.session->memory();
+  return fmt::format(
+      "device peak  {} bytes predicted, {} measured\n"
+      "host peak    {} bytes predicted, {} measured\n",
+      memory.predicted_device_bytes, memory.measured_device_bytes,
+      memory.predicted_host_bytes, memory.measured_host_bytes);
+}
+
+std::string FormatLanes(const LaneUse& use) {
+  std::string text = "busy         ";
+  for (size_t lane = 0; lane < use.busy_ns.size(); ++lane) {
+    text += fmt::format("{} {:.1f}, ", LaneName(static_cast<Lane>(lane)),
+                        Milliseconds(use.busy_ns[lane]));
+  }
+  return text + fmt::format(
+                    "of {:.1f} ms in a traced step\n"
+                    "overlap      {:.1f} % of {:.1f} ms of copies beside "
+                    "compute\n",
+                    Milliseconds(use.step_ns), 100 * use.hidden_part(),
+                    Milliseconds(use.copy_ns));
+}
+
+Json StepTimesJson(const ThroughputResult& result) {
+  const std::vector<double>& seconds = result.step_seconds;
+  Json all = Json::array();
+  for (const double second : seconds) all.push_back(1e3 * second);
+  return {{"mean", 1e3 * Mean(seconds)},
+          {"median", 1e3 * Median(seconds)},
+          {"p95", 1e3 * Percentile(seconds, 0.95)},
+          {"all", all}};
+}
+
+Json LanesJson(const LaneUse& use) {
+  constexpr std::array<const char*, kNumLanes> kNames = {"compute", "copy_out",
+                                                         "copy_in"};
+  Json json;
+  for (size_t lane = 0; lane < kNames.size(); ++lane) {
+    json[kNames[lane]] = {
+        {"busy_ms", Milliseconds(use.busy_ns[lane])},
+        {"idle_ms", Milliseconds(use.step_ns - use.busy_ns[lane])}};
+  }
+  return json;
+}
+
+Json OptionsJson(const BenchFlags& flags, const BenchSetup& setup) {
+  Json json = {{"seed", flags.seed},
+               {"synthetic", flags.synthetic},
+               {"num_warmup_batches", flags.num_warmup_batches},
+               {"display_every", flags.display_every},
+               {"display_perf_ewma", nullptr},
+               {"threads", flags.device.threads},
+               {"link_gbps", flags.device.link_gbps},
+               {"auxiliary_head", flags.auxiliary_head}};
+  if (flags.display_perf_ewma) {
+    json["display_perf_ewma"] = *flags.display_perf_ewma;
+  }
+  if (flags.forward_only) return json;
+  json["optimizer"] = flags.optimizer.optimizer;
+  json["learning_rate"] = setup.learning_rate;
+  json["weight_decay"] = flags.optimizer.weight_decay;
+  return json;
+}
+
+// What was run.
+Json SubjectJson(const BenchFlags& flags, const BenchSetup& setup) {
+  const ModelOptions& model = setup.model.options;
+  return {
+      {"model", flags.model.model},       {"mode", ModeName(flags)},
+      {"device", setup.device},           {"precision", flags.model.precision},
+      {"batch_size", model.batch_size},   {"image_size", model.image_size},
+      {"num_classes", model.num_classes}, {"parameters", setup.parameters},
+      {"num_batches", flags.num_batches}};
+}
+
+// How fast it was. There is no simulator in this version to predict a time.
+Json SpeedJson(const ThroughputResult& result) {
+  const ThroughputStatistics& statistics = result.last.statistics;
+  const LaneUse use = MeasureLanes(result.traced_step);
+  return {{"images_per_sec", statistics.images_per_second},
+          {"images_per_sec_uncertainty", statistics.uncertainty},
+          {"jitter", statistics.jitter},
+          {"total_images_per_sec", result.total_images_per_second},
+          {"step_ms", StepTimesJson(result)},
+          {"predicted_step_ms", nullptr},
+          {"lanes", LanesJson(use)},
+          {"copy_ms", Milliseconds(use.copy_ns)},
+          {"hidden_copy_ms", Milliseconds(use.hidden_ns)},
+          {"losses", result.losses}};
+}
+
+Json MemoryJson(const BenchFlags& flags, const BenchSetup& setup,
+                const ThroughputResult& result) {
+  const MemoryUse memory = setup.session->memory();
+  Json json = {{"peak_device_bytes", PeakJson(memory.predicted_device_bytes,
+                                              memory.measured_device_bytes)},
+               {"peak_host_bytes", PeakJson(memory.predicted_host_bytes,
+                                            memory.measured_host_bytes)},
+               {"device_memory", nullptr},
+               {"host_memory", HostMemory(flags.memory)},
+               {"swap", SwapJson(MeasuredSwaps(*setup.session, result.steps))},
+               {"device_allocations_in_steps", memory.allocations_in_steps}};
+  if (flags.memory.device_memory) {
+    json["device_memory"] = *flags.memory.device_memory;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string FormatBenchInfo(const BenchFlags& flags, const BenchSetup& setup) {
+  const ModelOptions& model = setup.model.options;
+  const std::string& update = flags.compat.variable_update;
+  return fmt::format(
+      "Model:       {}\n"
+      "Dataset:     imagenet (synthetic)\n"
+      "Mode:        {}\n"
+      "Batch size:  {} global\n"
+      "             {} per device\n"
+      "Image size:  {}\n"
+      "Num batches: {}\n"
+      "Devices:     ['{}']\n"
+      "Data format: NHWC\n"
+      "Precision:   {}\n"
+      "Optimizer:   {}\n"
+      "Variables:   {}\n"
+      "LMS:         {}\n"
+      "==========\n",
+      flags.model.model, ModeName(flags), model.batch_size, model.batch_size,
+      model.image_size, flags.num_batches, setup.device, flags.model.precision,
+      flags.optimizer.optimizer, update.empty() ? "parameter_server" : update,
+      LmsModeName(flags.lms.mode));
+}
+
+std::string FormatBenchHeader(const BenchFlags& flags) {
+  return fmt::format(
+      "Step\tImg/sec\ttotal_loss{}\n",
+      flags.shows_accuracy() ? "\ttop_1_accuracy\ttop_5_accuracy" : "");
+}
+
+std::string FormatBenchStep(const BenchFlags& flags,
+                            const ThroughputStep& step) {
+  std::string line = fmt::format(
+      "{}\timages/sec: {:.1f} +/- {:.1f} (jitter = {:.1f})\t{:.3f}", step.step,
+      step.statistics.images_per_second, step.statistics.uncertainty,
+      step.statistics.jitter, flags.forward_only ? 0.0 : step.loss);
+  if (flags.shows_accuracy()) {
+    line += fmt::format("\t{:.3f}\t{:.3f}", step.top_1_accuracy,
+                        step.top_5_accuracy);
+  }
+  return line + "\n";
+}
+
+std::string FormatBenchEnd(const BenchSetup& setup,
+                           const ThroughputResult& result) {
+  const std::string rule(64, '-');
+  const SwapCounts swaps = MeasuredSwaps(*setup.session, result.steps);
+  return fmt::format(
+      "{}\ntotal images/sec: {:.2f}\n{}\n{}"
+      "swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
+      "{}checksum     {}\n",
+      rule, result.total_images_per_second, rule, FormatMemory(setup),
+      swaps.out_bytes, swaps.in_bytes, swaps.tensors,
+      FormatLanes(MeasureLanes(result.traced_step)), result.checksum);
+}
+
+Json BenchJson(const BenchFlags& flags, const BenchSetup& setup,
+               const ThroughputResult& result) {
+  Json json = SubjectJson(flags, setup);
+  json.update(SpeedJson(result));
+  json.update(MemoryJson(flags, setup, result));
+  json["lms"] = LmsJson(flags.lms);
+  json["options"] = OptionsJson(flags, setup);
+  json["edit_ms"] = Milliseconds(setup.edit.edit_ns);
+  json["plan_ms"] = Milliseconds(setup.plan_ns);
+  json["checksum"] = result.checksum;
+  return json;
+}
+
+}  // namespace spillway

@@ -1,0 +1,36 @@
+// Everything `spillway bench` needs before its first step.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_BENCH_SETUP_H_
+#define SPILLWAY_TOOLS_SPILLWAY_BENCH_SETUP_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "benchmarks/synthetic_feeds.h"
+#include "executor/session.h"
+#include "lms/report.h"
+#include "models/zoo.h"
+#include "tools/spillway/bench_command.h"
+
+namespace spillway {
+
+struct BenchSetup {
+  ModelGraph model = {};     // ids in program 0 of the session
+  double learning_rate = 0;  // 0 for a forward step
+  int64_t parameters = 0;
+  LmsReport edit = {};
+  int64_t plan_ns = 0;  // measured: kernels, plan and check
+  std::string device = {};
+  std::optional<SyntheticFeeds> feeds = {};
+  std::unique_ptr<Session> session = {};
+};
+
+// A training step, or the forward phase as it is used after training. Errors
+// name the flag.
+absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_BENCH_SETUP_H_
