@@ -44,18 +44,51 @@ double Flops(const Graph& graph, const Node& node, const OpDef* def) {
       .flops;
 }
 
+bool IsAlias(const OpDef* def, size_t output) {
+  return def != nullptr &&
+         std::ranges::any_of(def->alias, [output](const BufferPair& pair) {
+           return pair.output == static_cast<int>(output);
+         });
+}
+
 int64_t ComputedBytes(const Graph& graph, const Node& node, const OpDef* def) {
   if (node.op == kPlaceholder) return 0;
   if (node.op == kSwapOut || node.op == kSwapIn) return 0;
   if (def != nullptr && def->resident) return 0;
   int64_t bytes = 0;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    const bool is_alias =
-        def != nullptr &&
-        std::ranges::any_of(def->alias, [i](const BufferPair& pair) {
-          return pair.output == static_cast<int>(i);
-        });
-    if (!is_alias) bytes += graph.type(node.outputs[i]).num_bytes();
+    if (!IsAlias(def, i)) bytes += graph.type(node.outputs[i]).num_bytes();
+  }
+  return bytes;
+}
+
+// Whether a node in `scopes` reads these bytes, under this name or another.
+bool IsReadIn(const std::vector<std::string>& scopes, const Graph& graph,
+              const OpRegistry& ops, ValueId value) {
+  return std::ranges::any_of(graph.uses(value), [&](const Use& use) {
+    const Node& reader = graph.node(use.node);
+    if (IsInScope(reader, scopes)) return true;
+    const OpDef* def = ops.Find(reader.op);
+    for (size_t i = 0; i < reader.outputs.size(); ++i) {
+      const bool is_renamed =
+          IsAlias(def, i) && IsReadIn(scopes, graph, ops, reader.outputs[i]);
+      if (is_renamed) return true;
+    }
+    return false;
+  });
+}
+
+// Of a node outside `backward`: bytes of its outputs that `backward` reads.
+int64_t SavedBytes(const std::vector<std::string>& backward, const Graph& graph,
+                   const OpRegistry& ops, const Node& node) {
+  const OpDef* def = ops.Find(node.op);
+  if (def != nullptr && def->resident) return 0;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const ValueId value = node.outputs[i];
+    const bool is_saved =
+        !IsAlias(def, i) && IsReadIn(backward, graph, ops, value);
+    if (is_saved) bytes += graph.type(value).num_bytes();
   }
   return bytes;
 }
@@ -80,6 +113,7 @@ absl::StatusOr<GraphFacts> FindFacts(const Graph& graph,
     if (IsInScope(node, backward)) continue;
     facts.forward_flops += Flops(graph, node, def);
     facts.activation_bytes += ComputedBytes(graph, node, def);
+    facts.saved_bytes += SavedBytes(backward, graph, ops, node);
   }
   facts.edges += facts.control_edges;
   return facts;

@@ -23,6 +23,9 @@ struct GraphFacts {
   // Values that the forward phase computes, each once: no feeds, no variables,
   // no outputs that are an input's bytes (Reshape).
   int64_t activation_bytes = 0;
+  // Values of the forward phase, feeds among them, that the backward phase
+  // reads: what a step cannot do with less of unless it swaps or recomputes.
+  int64_t saved_bytes = 0;
 };
 
 // Errors: INVALID_ARGUMENT for a cycle. Cost: linear.

@@ -42,12 +42,14 @@ std::string FormatFacts(const Graph& graph, const GraphFacts& facts,
       "parameters          {} ({})\n"
       "forward flops       {:.4g}\n"
       "activations         {}\n"
+      "saved for backward  {}\n"
       "floor               {} at {}\n"
       "unconstrained peak  {} ({} bytes)\n",
       graph.name(), facts.nodes, facts.edges, facts.control_edges, facts.levels,
       facts.parameters, FormatBytes(facts.parameter_bytes), facts.forward_flops,
-      FormatBytes(facts.activation_bytes), FormatBytes(memory.floor.bytes),
-      floor_node, FormatBytes(memory.unconstrained_peak_bytes),
+      FormatBytes(facts.activation_bytes), FormatBytes(facts.saved_bytes),
+      FormatBytes(memory.floor.bytes), floor_node,
+      FormatBytes(memory.unconstrained_peak_bytes),
       memory.unconstrained_peak_bytes);
 }
 
@@ -61,6 +63,7 @@ Json ToJson(const Graph& graph, const GraphFacts& facts, const Memory& memory) {
           {"parameter_bytes", facts.parameter_bytes},
           {"forward_flops", facts.forward_flops},
           {"activation_bytes", facts.activation_bytes},
+          {"saved_bytes", facts.saved_bytes},
           {"floor", FloorJson(memory.floor, graph)},
           {"unconstrained_peak_bytes", memory.unconstrained_peak_bytes}};
 }
