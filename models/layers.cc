@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -39,9 +40,11 @@ bool IsPositive(const NameScope& scope, int64_t value, const char* option) {
   return false;
 }
 
-Tensor BiasAdd(const NameScope& scope, Tensor x) {
-  const Tensor biases =
-      AddVariable(scope, {.name = "biases", .shape = {x.shape().dim(-1)}});
+Tensor BiasAdd(const NameScope& scope, Tensor x,
+               const Initializer& initializer) {
+  const Tensor biases = AddVariable(scope, {.name = "biases",
+                                            .shape = {x.shape().dim(-1)},
+                                            .initializer = initializer});
   return scope.builder().Add(scope, {.op = "BiasAdd", .inputs = {x, biases}});
 }
 
@@ -60,14 +63,28 @@ Attributes ConvAttributes(const Conv2DOptions& options) {
   return attributes;
 }
 
-Tensor Pool(const NameScope& scope, const char* op, Tensor x,
-            const PoolOptions& options) {
-  return scope.builder().Add(scope,
-                             {.op = op,
-                              .inputs = {x},
-                              .attributes = {{"ksize", Pair(options.window)},
-                                             {"strides", Pair(options.strides)},
-                                             {"padding", options.padding}}});
+// [0, after]: how far the last window that begins inside reaches out.
+AttributeValue CeilPadding(int64_t size, int64_t window, int64_t stride) {
+  const int64_t steps =
+      std::max<int64_t>(0, (size - window + stride - 1) / stride);
+  return Pair({0, std::max<int64_t>(0, steps * stride + window - size)});
+}
+
+// Those that both pools have.
+Attributes PoolAttributes(Tensor x, const PoolOptions& options) {
+  Attributes attributes = {{"ksize", Pair(options.window)},
+                           {"strides", Pair(options.strides)},
+                           {"padding", options.padding}};
+  if (options.padding == "CEIL") {
+    attributes.Set("padding", "EXPLICIT");
+    attributes.Set(
+        "explicit_paddings",
+        AttributeValue::List{CeilPadding(x.shape().dim(1), options.window[0],
+                                         options.strides[0]),
+                             CeilPadding(x.shape().dim(2), options.window[1],
+                                         options.strides[1])});
+  }
+  return attributes;
 }
 
 const char* OpOf(Activation activation) {
@@ -129,7 +146,9 @@ Tensor Conv2D(const NameScope& scope, Tensor x, const Conv2DOptions& options) {
       scope.builder().Add(scope, {.op = "Conv2D",
                                   .inputs = {x, weights},
                                   .attributes = ConvAttributes(options)});
-  if (options.use_bias && y.is_valid()) y = BiasAdd(scope, y);
+  if (options.use_bias && y.is_valid()) {
+    y = BiasAdd(scope, y, options.bias_initializer);
+  }
   return Activate(scope, y, options.activation);
 }
 
@@ -147,16 +166,26 @@ Tensor Dense(const NameScope& scope, Tensor x, const DenseOptions& options) {
                               Initializer::TruncatedNormal(stddev))});
   Tensor y =
       scope.builder().Add(scope, {.op = "MatMul", .inputs = {x, weights}});
-  if (options.use_bias && y.is_valid()) y = BiasAdd(scope, y);
+  if (options.use_bias && y.is_valid()) {
+    y = BiasAdd(scope, y, options.bias_initializer);
+  }
   return Activate(scope, y, options.activation);
 }
 
 Tensor MaxPool(const NameScope& scope, Tensor x, const PoolOptions& options) {
-  return Pool(scope, "MaxPool", x, options);
+  if (!HasRank(scope, x, 4)) return Tensor();
+  return scope.builder().Add(scope, {.op = "MaxPool",
+                                     .inputs = {x},
+                                     .attributes = PoolAttributes(x, options)});
 }
 
 Tensor AvgPool(const NameScope& scope, Tensor x, const PoolOptions& options) {
-  return Pool(scope, "AvgPool", x, options);
+  if (!HasRank(scope, x, 4)) return Tensor();
+  Attributes attributes = PoolAttributes(x, options);
+  if (options.count_include_pad) attributes.Set("count_include_pad", true);
+  return scope.builder().Add(
+      scope,
+      {.op = "AvgPool", .inputs = {x}, .attributes = std::move(attributes)});
 }
 
 Tensor MaxPoolRelu(const NameScope& scope, Tensor x,
@@ -210,6 +239,16 @@ Tensor BatchNorm(const NameScope& scope, Tensor x,
                              {"is_training", options.is_training},
                              {"activation", is_fused ? "relu" : "none"}}});
   return is_fused ? y : Activate(scope, y, options.activation);
+}
+
+Tensor Lrn(const NameScope& scope, Tensor x, const LrnOptions& options) {
+  return scope.builder().Add(
+      scope, {.op = "LRN",
+              .inputs = {x},
+              .attributes = {{"depth_radius", options.depth_radius},
+                             {"bias", options.bias},
+                             {"alpha", options.alpha},
+                             {"beta", options.beta}}});
 }
 
 Tensor Relu(const NameScope& scope, Tensor x) {

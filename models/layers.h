@@ -39,6 +39,7 @@ struct Conv2DOptions {
   bool use_bias = true;
   Activation activation = Activation::kNone;
   Initializer initializer = Initializer::VarianceScaling(1);
+  Initializer bias_initializer = Initializer::Constant(0);
 };
 Tensor Conv2D(const NameScope& scope, Tensor x, const Conv2DOptions& options);
 
@@ -49,14 +50,18 @@ struct DenseOptions {
   // None: truncated normal, standard deviation sqrt(2 / in) before a ReLU and
   // sqrt(1 / in) otherwise.
   std::optional<Initializer> initializer = std::nullopt;
+  Initializer bias_initializer = Initializer::Constant(0);
 };
 // x: [batch, in]; result: [batch, units].
 Tensor Dense(const NameScope& scope, Tensor x, const DenseOptions& options);
 
+// "CEIL" is Caffe's: nothing before, and after it as much as the last window
+// that begins inside needs; strides must not exceed the window.
 struct PoolOptions {
   std::array<int64_t, 2> window = {2, 2};
   std::array<int64_t, 2> strides = {2, 2};
   std::string padding = "VALID";
+  bool count_include_pad = false;  // AvgPool: the mean is over padding too
 };
 Tensor MaxPool(const NameScope& scope, Tensor x, const PoolOptions& options);
 Tensor AvgPool(const NameScope& scope, Tensor x, const PoolOptions& options);
@@ -95,6 +100,15 @@ struct BatchNormOptions {
 };
 Tensor BatchNorm(const NameScope& scope, Tensor x,
                  const BatchNormOptions& options);
+
+// Across channels: x (bias + alpha sum of x^2 over 2 depth_radius + 1)^-beta.
+struct LrnOptions {
+  int64_t depth_radius = 5;
+  double bias = 1;
+  double alpha = 1;
+  double beta = 0.5;
+};
+Tensor Lrn(const NameScope& scope, Tensor x, const LrnOptions& options);
 
 Tensor Relu(const NameScope& scope, Tensor x);
 Tensor Activate(const NameScope& scope, Tensor x, Activation activation);

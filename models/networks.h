@@ -26,14 +26,13 @@ struct ModelOptions {
 
 // The logits of a side classifier, and the weight of their loss in the whole.
 struct AuxiliaryLogits {
-  Tensor logits;  // as Network::logits
+  Tensor logits = {};  // as Network::logits
   double weight = 0.4;
 };
 
 struct Network {
-  Tensor features =
-      {};  // the last feature map, before it is flattened or averaged
-  Tensor logits = {};  // [rows, num_classes], a row for each label
+  Tensor features = {};  // the last map, before it is flattened or averaged
+  Tensor logits = {};    // [rows, num_classes], a row for each label
 
   // The labels, if there is more than one an image: [batch, height, width] for
   // a class for each pixel, say. Its elements in order are the rows of logits.
@@ -48,12 +47,22 @@ struct Network {
 
 Network LeNet(GraphBuilder& g, Tensor images, const ModelOptions& options);
 Network MnistDeep(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network Trivial(GraphBuilder& g, Tensor images, const ModelOptions& options);
+
 Network AlexNet(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network AlexNetCifar(GraphBuilder& g, Tensor images,
+                     const ModelOptions& options);
 Network OverFeat(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network Cifar10Full(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options);
 
 Network Vgg11(GraphBuilder& g, Tensor images, const ModelOptions& options);
 Network Vgg16(GraphBuilder& g, Tensor images, const ModelOptions& options);
 Network Vgg19(GraphBuilder& g, Tensor images, const ModelOptions& options);
+
+Network GoogLeNet(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network Inception3(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network Inception4(GraphBuilder& g, Tensor images, const ModelOptions& options);
 
 Network ResNet50(GraphBuilder& g, Tensor images, const ModelOptions& options);
 Network ResNet50V15(GraphBuilder& g, Tensor images,
@@ -69,6 +78,36 @@ Network ResNet152V15(GraphBuilder& g, Tensor images,
                      const ModelOptions& options);
 Network ResNet152V2(GraphBuilder& g, Tensor images,
                     const ModelOptions& options);
+
+Network ResNet20(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet20V2(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet32(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet32V2(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet44(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet44V2(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet56(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet56V2(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet110(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network ResNet110V2(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options);
+
+Network DenseNet40K12(GraphBuilder& g, Tensor images,
+                      const ModelOptions& options);
+Network DenseNet100K12(GraphBuilder& g, Tensor images,
+                       const ModelOptions& options);
+Network DenseNet100K24(GraphBuilder& g, Tensor images,
+                       const ModelOptions& options);
+
+Network MobileNet(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network MobileNetV2(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options);
+
+Network NasNetCifar(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options);
+Network NasNetLarge(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options);
+Network NasNetMobile(GraphBuilder& g, Tensor images,
+                     const ModelOptions& options);
 
 Network Ssd300(GraphBuilder& g, Tensor images, const ModelOptions& options);
 

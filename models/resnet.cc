@@ -14,6 +14,7 @@
 #include <array>
 #include <string>
 
+#include "models/blocks.h"
 #include "models/layers.h"
 #include "models/networks.h"
 
@@ -55,13 +56,6 @@ BatchNormOptions Norm(bool is_training, Activation activation) {
 
 Tensor NormRelu(const NameScope& scope, Tensor x, bool is_training) {
   return BatchNorm(scope, x, Norm(is_training, Activation::kRelu));
-}
-
-// A shortcut that keeps the number of channels: `x`, or with a stride, every
-// stride-th pixel of it.
-Tensor Subsample(const NameScope& scope, Tensor x, int64_t stride) {
-  if (stride == 1) return x;
-  return AvgPool(scope, x, {.window = {1, 1}, .strides = {stride, stride}});
 }
 
 Tensor ShortcutV1(const NameScope& scope, Tensor x, const Block& block) {

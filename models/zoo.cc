@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/edit_distance.h"
 #include "base/status_macros.h"
 #include "graph/well_known_ops.h"
 #include "models/layers.h"
@@ -17,23 +18,55 @@ namespace {
 
 constexpr auto kZoo = std::to_array<ModelSpec>({
     {"alexnet", AlexNet, 512, 227},
+    {"alexnet_cifar", AlexNetCifar, 128, 32, 3, 10},
+    {"cifar10_full", Cifar10Full, 128, 32, 3, 10},
+    {"densenet100_k12", DenseNet100K12, 64, 32, 3, 10},
+    {"densenet100_k24", DenseNet100K24, 64, 32, 3, 10},
+    {"densenet40_k12", DenseNet40K12, 64, 32, 3, 10},
+    {"googlenet", GoogLeNet, 32, 224},
+    {"inception3", Inception3, 32, 299, 3, 1000, 2, true},
+    {"inception4", Inception4, 32, 299},
     {"lenet", LeNet, 32, 28},
     {"mnist_deep", MnistDeep, 50, 28, 1, 10},
+    {"mobilenet", MobileNet, 32, 224},
+    {"mobilenet_v2", MobileNetV2, 32, 224},
+    {"nasnet", NasNetMobile, 32, 224, 3, 1000, 2, true},
+    {"nasnet_cifar", NasNetCifar, 32, 32, 3, 10, 2, true},
+    {"nasnetlarge", NasNetLarge, 16, 331, 3, 1000, 2, true},
     {"overfeat", OverFeat, 32, 231},
     {"resnet101", ResNet101, 32, 224},
     {"resnet101_v1.5", ResNet101V15, 32, 224},
     {"resnet101_v2", ResNet101V2, 32, 224},
+    {"resnet110", ResNet110, 128, 32, 3, 10},
+    {"resnet110_v2", ResNet110V2, 128, 32, 3, 10},
     {"resnet152", ResNet152, 32, 224},
     {"resnet152_v1.5", ResNet152V15, 32, 224},
     {"resnet152_v2", ResNet152V2, 32, 224},
+    {"resnet20", ResNet20, 128, 32, 3, 10},
+    {"resnet20_v2", ResNet20V2, 128, 32, 3, 10},
+    {"resnet32", ResNet32, 128, 32, 3, 10},
+    {"resnet32_v2", ResNet32V2, 128, 32, 3, 10},
+    {"resnet44", ResNet44, 128, 32, 3, 10},
+    {"resnet44_v2", ResNet44V2, 128, 32, 3, 10},
     {"resnet50", ResNet50, 64, 224},
     {"resnet50_v1.5", ResNet50V15, 64, 224},
     {"resnet50_v2", ResNet50V2, 64, 224},
+    {"resnet56", ResNet56, 128, 32, 3, 10},
+    {"resnet56_v2", ResNet56V2, 128, 32, 3, 10},
     {"ssd300", Ssd300, 32, 300, 3, 81},
+    {"trivial", Trivial, 32, 227},
     {"vgg11", Vgg11, 64, 224},
     {"vgg16", Vgg16, 64, 224},
     {"vgg19", Vgg19, 64, 224},
 });
+
+// Of equally near ones, the first in order of name.
+std::string_view NearestName(std::string_view name) {
+  const auto distance = [&](const ModelSpec& spec) {
+    return EditDistance(name, spec.name);
+  };
+  return std::ranges::min_element(kZoo, {}, distance)->name;
+}
 
 absl::Status FillIn(std::string_view what, int64_t default_value,
                     int64_t& value) {
@@ -123,7 +156,8 @@ absl::StatusOr<ModelSpec> FindModel(std::string_view name) {
     known += fmt::format(" {}", spec.name);
   }
   return InvalidArgument(
-      fmt::format("there is no model named '{}'; known:{}", name, known));
+      fmt::format("there is no model named '{}'; did you mean '{}'? known:{}",
+                  name, NearestName(name), known));
 }
 
 absl::StatusOr<ModelGraph> BuildModel(GraphBuilder& g, std::string_view name,

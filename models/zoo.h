@@ -28,7 +28,8 @@ struct ModelSpec {
 // All models, in order of name.
 std::span<const ModelSpec> Zoo();
 
-// Errors: INVALID_ARGUMENT for an unknown name; lists the known ones.
+// Errors: INVALID_ARGUMENT for an unknown name; suggests the nearest one and
+// lists all.
 absl::StatusOr<ModelSpec> FindModel(std::string_view name);
 
 // A network with its feeds and results. Usable after GraphBuilder::Build too,

@@ -1,5 +1,7 @@
 #include "models/layers.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 #include <string>
@@ -143,6 +145,66 @@ TEST_F(LayersTest, BatchNormKeepsItsStatisticsOutOfTraining) {
   for (const char* name : {"bn/moving_mean", "bn/moving_variance"}) {
     EXPECT_FALSE(*FindNode(g_, name).attributes.GetBool("trainable")) << name;
   }
+}
+
+// Caffe's sizes: as many windows as begin inside, and the mean of the last one
+// is over what there is of it.
+TEST_F(LayersTest, CeilPoolsReachOverTheLastEdge) {
+  const Tensor x = Images({1, 4, 4, 1});
+  const PoolOptions pool = {.window = {3, 3}, .padding = "CEIL"};
+  const Tensor y = AvgPool(g_.Scope("pool"), x, pool);
+  EXPECT_EQ(MaxPool(g_.Scope("pool"), x, pool).shape(), (Shape{1, 2, 2, 1}));
+  const ValueId fetches[] = {y.id()};
+  std::vector<float> counted;
+  for (int i = 0; i < 16; ++i) counted.push_back(static_cast<float>(i));
+  const std::map<ValueId, HostTensor> feeds = {
+      {x.id(), MakeHostTensor(x.type(), counted)}};
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g_).Build());
+  EvalState state;
+  ASSERT_OK_AND_ASSIGN(const auto values,
+                       EvalGraph(graph, feeds, fetches, state));
+  const float* means = values.at(fetches[0]).data<float>();
+  EXPECT_EQ(means[0], 5);     // rows 0 to 2, columns 0 to 2
+  EXPECT_EQ(means[1], 6.5F);  // columns 2 and 3
+  EXPECT_EQ(means[2], 11);    // rows 2 and 3
+  EXPECT_EQ(means[3], 12.5F);
+}
+
+TEST_F(LayersTest, CeilPoolsOfEverySize) {
+  const auto size = [&](int64_t image) {
+    const std::string name = fmt::format("x{}", image);
+    const Tensor x = g_.Placeholder(name, DType::kFloat32, {1, image, 1, 1});
+    return MaxPool(g_.Scope(name), x,
+                   {.window = {3, 1}, .strides = {2, 1}, .padding = "CEIL"})
+        .shape()
+        .dim(1);
+  };
+  EXPECT_EQ(size(1), 1);
+  EXPECT_EQ(size(3), 1);
+  EXPECT_EQ(size(4), 2);
+  EXPECT_EQ(size(5), 2);
+  EXPECT_EQ(size(32), 16);
+  EXPECT_EQ(size(33), 16);
+}
+
+TEST_F(LayersTest, BiasesAndNormalisationAsTheOptionsSay) {
+  const Initializer bias = Initializer::Constant(0.1);
+  Tensor x = Conv2D(g_.Scope("conv"), Images({1, 4, 4, 3}),
+                    {.filters = 8, .bias_initializer = bias});
+  x = Lrn(g_.Scope("norm"), x,
+          {.depth_radius = 4, .bias = 2, .alpha = 0.5, .beta = 0.75});
+  x = Flatten(g_.Scope("flatten"), x);
+  Dense(g_.Scope("fc"), x, {.units = 2, .bias_initializer = bias});
+  ASSERT_THAT(g_.status(), IsOk());
+  for (const char* node : {"conv/biases", "fc/biases"}) {
+    const auto object = *FindNode(g_, node).attributes.GetObject("initializer");
+    EXPECT_EQ(*object.GetReal("value"), 0.1) << node;
+  }
+  const Attributes& norm = FindNode(g_, "norm/LRN").attributes;
+  EXPECT_EQ(*norm.GetInt("depth_radius"), 4);
+  EXPECT_EQ(*norm.GetReal("bias"), 2);
+  EXPECT_EQ(*norm.GetReal("alpha"), 0.5);
+  EXPECT_EQ(*norm.GetReal("beta"), 0.75);
 }
 
 TEST_F(LayersTest, FlattenKeepsTheBatch) {

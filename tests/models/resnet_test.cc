@@ -1,5 +1,5 @@
-// The residual networks run, and their gradient is right as a whole: batch
-// norm, shortcuts, strides and all.
+// The residual networks, and a few others, run, and their gradient is right as
+// a whole: batch norm, shortcuts, strides and all.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -111,8 +111,10 @@ TEST_P(ResNetTest, TheGradientIsTheSlopeOfTheLoss) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, ResNetTest,
-                         ::testing::Values("resnet50", "resnet50_v1.5",
-                                           "resnet50_v2"),
+                         ::testing::Values("alexnet_cifar", "cifar10_full",
+                                           "densenet40_k12", "resnet20",
+                                           "resnet20_v2", "resnet50",
+                                           "resnet50_v1.5", "resnet50_v2"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::ranges::replace(name, '.', '_');

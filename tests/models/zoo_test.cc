@@ -20,7 +20,10 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
 
-// Published counts of trainable parameters and the last feature map.
+// Published counts of trainable parameters and the last feature map. Those of
+// densenet100 and nasnet_cifar are published only as 7.0, 27.2 and 3.3 million;
+// the numbers here were counted apart from this code, by a sum over the layers
+// of the papers' tables that gives the published numbers of their sisters.
 struct Published {
   std::string model;
   int64_t parameters = 0;
@@ -46,60 +49,58 @@ TEST_P(PublishedTest, ParametersAndLastFeatureMapAgree) {
 
 INSTANTIATE_TEST_SUITE_P(
     Zoo, PublishedTest,
-    ::testing::Values(Published{"lenet", 2'172'840, 64, 7},
-                      Published{"mnist_deep", 3'274'634, 64, 7},
-                      Published{"alexnet", 61'838'248, 256, 6},
-                      Published{"overfeat", 145'920'872, 1024, 6},
-                      Published{"vgg11", 132'863'336, 512, 7},
-                      Published{"vgg16", 138'357'544, 512, 7},
-                      Published{"vgg19", 143'667'240, 512, 7},
-                      Published{"resnet50", 25'557'032, 2048, 7},
-                      Published{"resnet50_v1.5", 25'557'032, 2048, 7},
-                      Published{"resnet50_v2", 25'549'480, 2048, 7},
-                      Published{"resnet101", 44'549'160, 2048, 7},
-                      Published{"resnet101_v1.5", 44'549'160, 2048, 7},
-                      Published{"resnet101_v2", 44'541'608, 2048, 7},
-                      Published{"resnet152", 60'192'808, 2048, 7},
-                      Published{"resnet152_v1.5", 60'192'808, 2048, 7},
-                      Published{"resnet152_v2", 60'185'256, 2048, 7},
-                      Published{"ssd300", 19'972'534, 256, 1}),
+    ::testing::Values(
+        Published{"trivial", 4'259'780, 3, 227},
+        Published{"lenet", 2'172'840, 64, 7},
+        Published{"mnist_deep", 3'274'634, 64, 7},
+        Published{"alexnet", 61'838'248, 256, 6},
+        Published{"alexnet_cifar", 1'756'426, 64, 8},
+        Published{"cifar10_full", 89'578, 64, 4},
+        Published{"overfeat", 145'920'872, 1024, 6},
+        Published{"vgg11", 132'863'336, 512, 7},
+        Published{"vgg16", 138'357'544, 512, 7},
+        Published{"vgg19", 143'667'240, 512, 7},
+        Published{"googlenet", 6'998'552, 1024, 7},
+        Published{"inception3", 23'817'352, 2048, 8},
+        Published{"inception3", 27'143'152, 2048, 8, {.auxiliary_head = true}},
+        Published{"inception4", 42'648'232, 1536, 8},
+        Published{"mobilenet", 4'508'153, 1280, 7},
+        Published{"mobilenet_v2", 3'504'872, 1280, 7},
+        Published{"nasnet", 5'289'978, 1056, 7},
+        Published{"nasnet", 7'701'218, 1056, 7, {.auxiliary_head = true}},
+        Published{"nasnetlarge", 88'753'150, 4032, 11},
+        Published{
+            "nasnetlarge", 93'320'934, 4032, 11, {.auxiliary_head = true}},
+        Published{"nasnet_cifar", 3'346'538, 768, 8},
+        Published{"nasnet_cifar", 4'978'036, 768, 8, {.auxiliary_head = true}},
+        Published{"densenet40_k12", 1'020'634, 448, 8},
+        Published{"densenet100_k12", 6'981'994, 1168, 8},
+        Published{"densenet100_k24", 27'253'738, 2320, 8},
+        Published{"resnet20", 269'722, 64, 8},
+        Published{"resnet20_v2", 269'754, 64, 8},
+        Published{"resnet32", 464'154, 64, 8},
+        Published{"resnet32_v2", 464'186, 64, 8},
+        Published{"resnet44", 658'586, 64, 8},
+        Published{"resnet44_v2", 658'618, 64, 8},
+        Published{"resnet56", 853'018, 64, 8},
+        Published{"resnet56_v2", 853'050, 64, 8},
+        Published{"resnet110", 1'727'962, 64, 8},
+        Published{"resnet110_v2", 1'727'994, 64, 8},
+        Published{"resnet50", 25'557'032, 2048, 7},
+        Published{"resnet50_v1.5", 25'557'032, 2048, 7},
+        Published{"resnet50_v2", 25'549'480, 2048, 7},
+        Published{"resnet101", 44'549'160, 2048, 7},
+        Published{"resnet101_v1.5", 44'549'160, 2048, 7},
+        Published{"resnet101_v2", 44'541'608, 2048, 7},
+        Published{"resnet152", 60'192'808, 2048, 7},
+        Published{"resnet152_v1.5", 60'192'808, 2048, 7},
+        Published{"resnet152_v2", 60'185'256, 2048, 7},
+        Published{"ssd300", 19'972'534, 256, 1}),
     [](const auto& info) {
       std::string name = info.param.model;
       std::ranges::replace(name, '.', '_');
-      return name;
+      return name + (info.param.options.auxiliary_head ? "_auxiliary" : "");
     });
-
-// Published sizes of the feature maps along the way.
-TEST(ZooTest, FeatureMapsShrinkAsPublished) {
-  const auto sizes = [](const char* model,
-                        const std::vector<std::string>& nodes) {
-    GraphBuilder g(StandardOps());
-    EXPECT_THAT(BuildModel(g, model, {.batch_size = 1}), IsOk());
-    std::vector<int64_t> result;
-    for (const std::string& node : nodes) {
-      const auto id = g.graph().FindNode(node);
-      EXPECT_TRUE(id.has_value()) << node;
-      if (!id.has_value()) return result;
-      result.push_back(g.graph().type(g.graph().output(*id)).shape.dim(1));
-    }
-    return result;
-  };
-  using ::testing::ElementsAre;
-  EXPECT_THAT(sizes("alexnet", {"conv1/Conv2D", "pool1/MaxPool", "conv2/Conv2D",
-                                "pool2/MaxPool", "conv5/Conv2D"}),
-              ElementsAre(55, 27, 27, 13, 13));
-  EXPECT_THAT(sizes("overfeat", {"conv1/Conv2D", "pool1/MaxPool",
-                                 "conv2/Conv2D", "pool2/MaxPool"}),
-              ElementsAre(56, 28, 24, 12));
-  EXPECT_THAT(sizes("vgg16", {"pool1/MaxPool", "pool2/MaxPool", "pool3/MaxPool",
-                              "pool4/MaxPool", "pool5/MaxPool"}),
-              ElementsAre(112, 56, 28, 14, 7));
-  const std::vector<std::string> resnet = {
-      "conv1/Conv2D", "pool1/MaxPool", "stage1/block3/conv3/Conv2D",
-      "stage2/block4/conv3/Conv2D", "stage3/block6/conv3/Conv2D"};
-  EXPECT_THAT(sizes("resnet50", resnet), ElementsAre(112, 56, 56, 28, 14));
-  EXPECT_THAT(sizes("resnet50_v2", resnet), ElementsAre(112, 56, 56, 28, 14));
-}
 
 TEST(ZooTest, ResNetVersionsDifferInThePlaceOfTheStride) {
   const auto stride = [](const char* model, const char* node) {
@@ -150,9 +151,11 @@ TEST(ZooTest, EveryModelTrainsAndEvaluatesByItsDefaults) {
 }
 
 TEST(ZooTest, TrainingAndEvaluationShareTheirVariables) {
-  const auto variables = [](bool is_training) {
+  const auto variables = [](const ModelSpec& spec, bool is_training) {
     GraphBuilder g(StandardOps());
-    EXPECT_THAT(BuildModel(g, "resnet50", {.is_training = is_training}),
+    EXPECT_THAT(BuildModel(g, spec.name,
+                           {.is_training = is_training,
+                            .auxiliary_head = spec.has_auxiliary_head}),
                 IsOk());
     std::map<std::string, TensorType> result;
     for (const Node& node : g.graph().nodes()) {
@@ -162,19 +165,24 @@ TEST(ZooTest, TrainingAndEvaluationShareTheirVariables) {
     }
     return result;
   };
-  EXPECT_EQ(variables(true), variables(false));
+  for (const ModelSpec& spec : Zoo()) {
+    EXPECT_EQ(variables(spec, true), variables(spec, false)) << spec.name;
+  }
 }
 
-TEST(ZooTest, ResNetTakesOneSmallImage) {
-  for (const int64_t size : {1, 2, 7, 32, 33, 65}) {
+// Both would cost a map that nobody needs.
+TEST(ZooTest, BatchNormIncludesReluAndShortcutsWhereItCan) {
+  const auto count = [](const char* model, const char* op) {
     GraphBuilder g(StandardOps());
-    ASSERT_OK_AND_ASSIGN(
-        const ModelGraph model,
-        BuildModel(g, "resnet50_v1.5", {.batch_size = 1, .image_size = size}));
-    const int64_t features = (size + 31) / 32;  // five halvings, rounded up
-    EXPECT_EQ(model.features.shape(), (Shape{1, features, features, 2048}));
-    Minimize(g.Scope("optimizer"), model.loss, Sgd());
-    EXPECT_THAT(std::move(g).Build(), IsOk()) << size;
+    EXPECT_THAT(BuildModel(g, model, {.batch_size = 1}), IsOk());
+    return std::ranges::count(g.graph().nodes(), op, &Node::op);
+  };
+  for (const char* model : {"densenet40_k12", "inception3", "inception4",
+                            "resnet20", "resnet20_v2", "resnet50"}) {
+    EXPECT_EQ(count(model, "Relu"), 0) << model;
+  }
+  for (const char* model : {"mobilenet_v2", "resnet20", "resnet50"}) {
+    EXPECT_EQ(count(model, "Add"), 0) << model;
   }
 }
 
@@ -194,6 +202,61 @@ TEST(ZooTest, AnUnknownNameListsTheKnownOnes) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("'resnet51'"), HasSubstr("resnet50"),
                              HasSubstr("vgg19"))));
+}
+
+TEST(ZooTest, AnUnknownNameIsAnsweredWithTheNearestOne) {
+  const auto expect = [](const char* name, const std::string& nearest) {
+    EXPECT_THAT(FindModel(name),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("did you mean '" + nearest + "'?")));
+  };
+  expect("googlnet", "googlenet");
+  expect("inception_3", "inception3");
+  expect("resnet50_v1_5", "resnet50_v1.5");
+  expect("VGG16", "vgg16");
+  expect("vgg13", "vgg11");  // of vgg11, vgg16 and vgg19, the first
+  expect("densenet40", "densenet40_k12");
+}
+
+TEST(ZooTest, OnlySomeModelsHaveAnAuxiliaryHead) {
+  GraphBuilder g(StandardOps());
+  EXPECT_THAT(BuildModel(g, "googlenet", {.auxiliary_head = true}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("googlenet has no auxiliary head")));
+}
+
+// tf_cnn_benchmarks puts its usual classifier behind the one of the network.
+TEST(ZooTest, MobileNetHasASecondClassifierBehindItsOwn) {
+  GraphBuilder g(StandardOps());
+  ASSERT_THAT(BuildModel(g, "mobilenet", {.batch_size = 1, .num_classes = 7}),
+              IsOk());
+  const auto shape = [&](const char* variable) {
+    const Graph& graph = g.graph();
+    return graph.type(graph.output(*graph.FindNode(variable))).shape;
+  };
+  EXPECT_EQ(shape("classes/weights"), (Shape{1280, 1001}));
+  EXPECT_EQ(shape("logits/weights"), (Shape{1001, 7}));
+}
+
+TEST(ZooTest, DropoutIsAsPublishedAndOnlyInTraining) {
+  const auto rates = [](const char* model, bool is_training) {
+    GraphBuilder g(StandardOps());
+    EXPECT_THAT(
+        BuildModel(g, model, {.batch_size = 1, .is_training = is_training}),
+        IsOk());
+    std::vector<double> result;
+    for (const Node& node : g.graph().nodes()) {
+      if (node.op != "Dropout") continue;
+      result.push_back(node.attributes.GetReal("rate").value());
+    }
+    return result;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(rates("inception4", true), ElementsAre(0.2));
+  EXPECT_THAT(rates("mobilenet_v2", true), ElementsAre(0.2));
+  EXPECT_THAT(rates("nasnet", true), ElementsAre(0.5));
+  EXPECT_THAT(rates("nasnet_cifar", true), ElementsAre());
+  EXPECT_THAT(rates("inception4", false), ElementsAre());
 }
 
 TEST(ZooTest, ANegativeSizeIsRefused) {

@@ -1,0 +1,24 @@
+#include "base/edit_distance.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace spillway {
+
+// row[j]: the distance of what has been read of a from the first j of b.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (const char letter : a) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 1; j < row.size(); ++j) {
+      const size_t replaced = diagonal + (b[j - 1] == letter ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace spillway

@@ -1,0 +1,45 @@
+#include "models/blocks.h"
+
+#include <vector>
+
+namespace spillway {
+
+Tensor ConvNorm(const NameScope& scope, Tensor x, Conv2DOptions conv,
+                const BatchNormOptions& norm) {
+  conv.use_bias = false;
+  conv.activation = Activation::kNone;
+  return BatchNorm(scope, Conv2D(scope, x, conv), norm);
+}
+
+Tensor DepthwiseConv2D(const NameScope& scope, Tensor x, Conv2DOptions conv) {
+  if (!x.is_valid()) return Tensor();
+  conv.filters = x.shape().dim(-1);
+  conv.groups = conv.filters;
+  return Conv2D(scope, x, conv);
+}
+
+Tensor Subsample(const NameScope& scope, Tensor x, int64_t stride) {
+  if (stride == 1) return x;
+  return AvgPool(scope, x, {.window = {1, 1}, .strides = {stride, stride}});
+}
+
+Tensor PadChannels(const NameScope& scope, Tensor x, int64_t channels) {
+  if (!x.is_valid() || x.shape().dim(-1) == channels) return x;
+  const int64_t zeros = channels - x.shape().dim(-1);
+  std::vector<AttributeValue> paddings(static_cast<size_t>(x.shape().rank()),
+                                       std::vector<int64_t>{0, 0});
+  paddings.back() = std::vector<int64_t>{zeros / 2, zeros - zeros / 2};
+  return scope.builder().Add(
+      scope,
+      {.op = "Pad", .inputs = {x}, .attributes = {{"paddings", paddings}}});
+}
+
+Tensor FinalAveragePool(const NameScope& scope, Tensor x, int64_t size) {
+  const bool fits = x.is_valid() && x.shape().rank() == 4 &&
+                    x.shape().dim(1) == size && x.shape().dim(2) == size;
+  if (!fits) return GlobalAveragePool(scope, x);
+  const PoolOptions pool = {.window = {size, size}, .strides = {1, 1}};
+  return Flatten(scope, AvgPool(scope, x, pool));
+}
+
+}  // namespace spillway

@@ -1,0 +1,158 @@
+// Residual networks of two-convolution blocks for images of 32 x 32 pixels:
+// three stages of n blocks and 6 n + 2 layers with weights.
+//
+//   v1  conv BN ReLU, conv BN, + shortcut, ReLU
+//   v2  BN ReLU conv, BN ReLU conv, + shortcut; the sum is not activated, so
+//       the network ends with one more BN ReLU
+//
+// A shortcut into a later stage has no weights: every second pixel, and zeros
+// for the new channels.
+//
+// Sources: He et al., "Deep residual learning for image recognition", CVPR
+// 2016, section 4.2 (v1); He et al., "Identity mappings in deep residual
+// networks", ECCV 2016 (v2).
+#include <fmt/format.h>
+
+#include "models/blocks.h"
+#include "models/layers.h"
+#include "models/networks.h"
+
+namespace spillway {
+namespace {
+
+struct Block {
+  int64_t filters = 0;
+  int64_t stride = 1;
+  bool is_training = true;
+};
+
+using AddBlock = Tensor (*)(const NameScope& scope, Tensor x,
+                            const Block& block);
+
+BatchNormOptions Norm(bool is_training, Activation activation) {
+  return {.epsilon = 1e-5,
+          .momentum = 0.9,
+          .is_training = is_training,
+          .activation = activation};
+}
+
+Conv2DOptions Conv(int64_t filters, int64_t stride = 1) {
+  return {.filters = filters,
+          .kernel = {3, 3},
+          .strides = {stride, stride},
+          .use_bias = false};
+}
+
+Tensor Shortcut(const NameScope& scope, Tensor x, const Block& block) {
+  return PadChannels(scope, Subsample(scope, x, block.stride), block.filters);
+}
+
+Tensor BlockV1(const NameScope& scope, Tensor x, const Block& block) {
+  const BatchNormOptions norm = Norm(block.is_training, Activation::kRelu);
+  BatchNormOptions sum = norm;
+  sum.side = Shortcut(scope.Scope("shortcut"), x, block);
+  Tensor y = x;
+  y = ConvNorm(scope.Scope("conv1"), y, Conv(block.filters, block.stride),
+               norm);
+  return ConvNorm(scope.Scope("conv2"), y, Conv(block.filters), sum);
+}
+
+Tensor BlockV2(const NameScope& scope, Tensor x, const Block& block) {
+  const BatchNormOptions norm = Norm(block.is_training, Activation::kRelu);
+  const Tensor shortcut = Shortcut(scope.Scope("shortcut"), x, block);
+  Tensor y = BatchNorm(scope.Scope("preact"), x, norm);
+  y = ConvNorm(scope.Scope("conv1"), y, Conv(block.filters, block.stride),
+               norm);
+  y = Conv2D(scope.Scope("conv2"), y, Conv(block.filters));
+  return Add(scope, y, shortcut);
+}
+
+// `blocks`: in each stage.
+Tensor Stages(GraphBuilder& g, Tensor x, bool is_training, int blocks,
+              AddBlock add_block) {
+  for (int stage = 0; stage < 3; ++stage) {
+    Block block = {.filters = int64_t{16} << stage,
+                   .stride = stage == 0 ? 1 : 2,
+                   .is_training = is_training};
+    const NameScope scope = g.Scope(fmt::format("stage{}", stage + 1));
+    for (int i = 1; i <= blocks; ++i) {
+      x = add_block(scope.Scope(fmt::format("block{}", i)), x, block);
+      block.stride = 1;
+    }
+  }
+  return x;
+}
+
+Network Classify(GraphBuilder& g, Tensor features,
+                 const ModelOptions& options) {
+  Tensor x = GlobalAveragePool(g.Scope("pool"), features);
+  x = Dense(g.Scope("logits"), x, {.units = options.num_classes});
+  return {.features = features, .logits = x};
+}
+
+Network BuildV1(GraphBuilder& g, Tensor x, const ModelOptions& options,
+                int blocks) {
+  const bool training = options.is_training;
+  x = ConvNorm(g.Scope("conv1"), x, Conv(16),
+               Norm(training, Activation::kNone));
+  x = Stages(g, x, training, blocks, BlockV1);
+  return Classify(g, x, options);
+}
+
+Network BuildV2(GraphBuilder& g, Tensor x, const ModelOptions& options,
+                int blocks) {
+  const BatchNormOptions norm = Norm(options.is_training, Activation::kRelu);
+  x = ConvNorm(g.Scope("conv1"), x, Conv(16), norm);
+  x = Stages(g, x, options.is_training, blocks, BlockV2);
+  x = BatchNorm(g.Scope("postact"), x, norm);
+  return Classify(g, x, options);
+}
+
+}  // namespace
+
+Network ResNet20(GraphBuilder& g, Tensor images, const ModelOptions& options) {
+  return BuildV1(g, images, options, 3);
+}
+
+Network ResNet20V2(GraphBuilder& g, Tensor images,
+                   const ModelOptions& options) {
+  return BuildV2(g, images, options, 3);
+}
+
+Network ResNet32(GraphBuilder& g, Tensor images, const ModelOptions& options) {
+  return BuildV1(g, images, options, 5);
+}
+
+Network ResNet32V2(GraphBuilder& g, Tensor images,
+                   const ModelOptions& options) {
+  return BuildV2(g, images, options, 5);
+}
+
+Network ResNet44(GraphBuilder& g, Tensor images, const ModelOptions& options) {
+  return BuildV1(g, images, options, 7);
+}
+
+Network ResNet44V2(GraphBuilder& g, Tensor images,
+                   const ModelOptions& options) {
+  return BuildV2(g, images, options, 7);
+}
+
+Network ResNet56(GraphBuilder& g, Tensor images, const ModelOptions& options) {
+  return BuildV1(g, images, options, 9);
+}
+
+Network ResNet56V2(GraphBuilder& g, Tensor images,
+                   const ModelOptions& options) {
+  return BuildV2(g, images, options, 9);
+}
+
+Network ResNet110(GraphBuilder& g, Tensor images, const ModelOptions& options) {
+  return BuildV1(g, images, options, 18);
+}
+
+Network ResNet110V2(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options) {
+  return BuildV2(g, images, options, 18);
+}
+
+}  // namespace spillway
