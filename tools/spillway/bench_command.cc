@@ -69,8 +69,6 @@ void AddSubjectFlags(FlagSet& set, BenchFlags& flags) {
   AddModelFlags(set, flags.model);
   set.Int("--num_classes", flags.num_classes,
           {.help = "0: the model's default", .max = 10'000'000});
-  set.Bool("--auxiliary_head", flags.auxiliary_head,
-           "train the model's side classifier too");
   set.Bool("--forward_only", flags.forward_only,
            "an evaluation step instead of a training step");
   for (CLI::Option* option : AddOptimizerFlags(set, flags.optimizer)) {

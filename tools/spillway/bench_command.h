@@ -21,7 +21,6 @@ namespace spillway {
 struct BenchFlags {
   ModelFlags model = {.model = "trivial"};
   int64_t num_classes = 0;  // 0: the model's default
-  bool auxiliary_head = false;
   OptimizerFlags optimizer = {.weight_decay = 4e-5};
   std::string optimizer_flag = {};  // one that was given, if any
   bool forward_only = false;

@@ -70,7 +70,7 @@ Json OptionsJson(const BenchFlags& flags, const BenchSetup& setup) {
                {"display_perf_ewma", nullptr},
                {"threads", flags.device.threads},
                {"link_gbps", flags.device.link_gbps},
-               {"auxiliary_head", flags.auxiliary_head}};
+               {"auxiliary_head", flags.model.auxiliary_head}};
   if (flags.display_perf_ewma) {
     json["display_perf_ewma"] = *flags.display_perf_ewma;
   }

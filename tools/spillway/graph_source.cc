@@ -16,7 +16,8 @@ absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source) {
       .options = {.batch_size = source.model.batch_size,
                   .image_size = source.model.image_size,
                   .channels = source.channels,
-                  .num_classes = source.num_classes},
+                  .num_classes = source.num_classes,
+                  .auxiliary_head = source.model.auxiliary_head},
       .passes = source.model.passes};
   ASSIGN_OR_RETURN(StepGraph step,
                    source.forward_only

@@ -46,7 +46,7 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
   CLI::Option* name =
       flags.Text("--model", model.model,
                  "network of the zoo (see: spillway models)" + fallback);
-  const std::array<CLI::Option*, 4> details = {
+  const std::array<CLI::Option*, 5> details = {
       flags.Int("--batch_size", model.batch_size,
                 {.help = "images a step; 0: the model's default",
                  .max = kLargestSize}),
@@ -61,6 +61,8 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
           ->description(fmt::format("rewrites of the graph before any "
                                     "swapping; default all:{}",
                                     PassNames())),
+      flags.Bool("--auxiliary_head", model.auxiliary_head,
+                 "train the model's side classifier too"),
   };
   for (CLI::Option* detail : details) {
     if (model.model.empty()) detail->needs(name);

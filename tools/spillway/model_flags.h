@@ -19,6 +19,7 @@ struct ModelFlags {
   int64_t image_size = 0;  // the same
   std::string precision = "fp32";
   std::string passes = "all";
+  bool auxiliary_head = false;
 };
 // `model.model` is what a command line without --model means. Where that is
 // empty, the other flags need --model. Returns the option --model.

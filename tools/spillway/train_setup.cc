@@ -75,12 +75,14 @@ absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
         "--image_size: {} does not fit --data {}, whose images are {} x {}",
         size, flags.data, image.dim(0), image.dim(1)));
   }
-  return ModelGraphSpec{.model = flags.model.model,
-                        .options = {.batch_size = flags.model.batch_size,
-                                    .image_size = image.dim(0),
-                                    .channels = image.dim(2),
-                                    .num_classes = data.num_classes()},
-                        .passes = flags.model.passes};
+  return ModelGraphSpec{
+      .model = flags.model.model,
+      .options = {.batch_size = flags.model.batch_size,
+                  .image_size = image.dim(0),
+                  .channels = image.dim(2),
+                  .num_classes = data.num_classes(),
+                  .auxiliary_head = flags.model.auxiliary_head},
+      .passes = flags.model.passes};
 }
 
 absl::Status CheckBatch(const ModelGraph& model, const ImageDataset& data) {
@@ -90,6 +92,15 @@ absl::Status CheckBatch(const ModelGraph& model, const ImageDataset& data) {
       fmt::format("--batch_size: a batch of {} is more than the {} training "
                   "images",
                   batch, data.size()));
+}
+
+// The data sets here have one label an image.
+absl::Status CheckLabels(const std::string& name, const StepGraph& step) {
+  const Shape& labels = step.graph.type(step.model.labels.id()).shape;
+  if (labels.rank() == 1) return absl::OkStatus();
+  return InvalidArgument(fmt::format(
+      "--model: {} learns labels of shape {}; --data has one label an image",
+      name, labels.ToString()));
 }
 
 // Bytes of a step's values beside what outlives it.
@@ -171,6 +182,7 @@ absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
   absl::StatusOr<StepGraph> training =
       BuildTrainingGraph(spec, flags.optimizer);
   if (!training.ok()) return Annotate(training.status(), "--model");
+  RETURN_IF_ERROR(CheckLabels(flags.model.model, *training));
   RETURN_IF_ERROR(CheckBatch(training->model, *setup.training_data));
   setup.training = training->model;
   setup.learning_rate = training->learning_rate;

@@ -190,7 +190,7 @@ def evaluate(nodes, sources, wanted):
     while stack:
         name = stack[-1]
         node = nodes[name]
-        inputs = [node_of(value) for value in node.get("inputs", [])]
+        inputs = [node_of(value) for value in node["inputs"]]
         missing = [source for source in inputs if source not in values]
         if missing:
             stack.extend(missing)

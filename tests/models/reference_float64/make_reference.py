@@ -28,12 +28,13 @@ CASES = [
     ("cifar10_full", 32, []),
     ("densenet40_k12", 16, []),
     ("googlenet", 64, []),
-    ("inception3", 107, ["--auxiliary_head"]),
+    ("inception3", 107, []),
     ("inception4", 107, []),
     ("lenet", 28, []),
     ("mnist_deep", 28, []),
     ("mobilenet", 64, []),
     ("nasnet", 64, []),
+    ("nasnet_cifar", 16, ["--auxiliary_head"]),
     ("overfeat", 103, []),
     ("resnet20", 32, []),
     ("resnet20_v2", 32, []),
@@ -89,7 +90,8 @@ def export(spillway, model, size, flags):
                         f"--out={path}", *flags],
                        check=True, stdout=subprocess.DEVNULL)
         with open(path, encoding="utf-8") as file:
-            return {node["name"]: node for node in json.load(file)["nodes"]}
+            nodes = json.load(file)["nodes"]
+    return {node["name"]: {"inputs": [], "attrs": {}, **node} for node in nodes}
 
 
 def source_value(node):
@@ -140,7 +142,9 @@ def reference(spillway, model, size, flags):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spillway", default="build/release/bin/spillway")
-    parser.add_argument("--models", nargs="*", help="only these; prints, writes nothing")
+    parser.add_argument("--models", nargs="*", help="only these")
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser.add_argument("--out", default=os.path.join(here, "reference.json"))
     options = parser.parse_args()
     torch.set_num_threads(1)
     results = []
@@ -149,11 +153,7 @@ def main():
             continue
         results.append(reference(options.spillway, model, size, flags))
         print(f"{model:16} loss {results[-1]['loss']:.6f}", flush=True)
-    if options.models:
-        print(json.dumps(results, indent=1))
-        return
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reference.json")
-    with open(path, "w", encoding="utf-8") as file:
+    with open(options.out, "w", encoding="utf-8") as file:
         json.dump({"pytorch": torch.__version__, "cases": results}, file, indent=1)
         file.write("\n")
 
