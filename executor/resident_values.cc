@@ -6,8 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
+#include "base/bfloat16.h"
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "executor/initializer.h"
@@ -31,13 +33,22 @@ void ParallelFill(int64_t n, const Fn& fn) {
   fn(0, n / parts);
 }
 
+template <typename T>
+T FromDouble(double value) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return ToBFloat16(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
 // out[i] = value_at(i), in the type's own dtype.
 template <typename T, typename Fn>
 void FillAs(const TensorType& type, void* out, const Fn& value_at) {
   T* data = static_cast<T*>(out);
   ParallelFill(type.num_elements(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      data[i] = static_cast<T>(value_at(static_cast<uint64_t>(i)));
+      data[i] = FromDouble<T>(value_at(static_cast<uint64_t>(i)));
     }
   });
 }
@@ -47,6 +58,9 @@ absl::Status Fill(const TensorType& type, void* out, const Fn& value_at) {
   switch (type.dtype) {
     case DType::kFloat32:
       FillAs<float>(type, out, value_at);
+      return absl::OkStatus();
+    case DType::kBFloat16:
+      FillAs<BFloat16>(type, out, value_at);
       return absl::OkStatus();
     case DType::kInt32:
       FillAs<int32_t>(type, out, value_at);
@@ -60,7 +74,6 @@ absl::Status Fill(const TensorType& type, void* out, const Fn& value_at) {
     case DType::kBool:
       FillAs<bool>(type, out, value_at);
       return absl::OkStatus();
-    case DType::kBFloat16:
     case DType::kFloat16:
       break;
   }
@@ -92,8 +105,9 @@ Range RangeOf(DType dtype) {
       return {.least = 0, .most = 1};
     case DType::kFloat16:
       return {.least = -65504, .most = 65504};
-    case DType::kFloat32:
     case DType::kBFloat16:
+      return {.least = -0x1.FEp127, .most = 0x1.FEp127};
+    case DType::kFloat32:
       break;
   }
   return RangeOf<float>();

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/status_macros.h"
 #include "ops/adam_update.h"
 #include "ops/cpu/elementwise.h"
 

@@ -1,5 +1,6 @@
 #include <cstdint>
 
+#include "base/status_macros.h"
 #include "ops/arg_max.h"
 #include "ops/common/expect.h"
 #include "ops/cpu/elementwise.h"
@@ -8,18 +9,17 @@ namespace spillway::ops {
 namespace {
 
 // Of n elements that lie `stride` apart.
-int32_t PlaceOfLargest(const float* x, int64_t n, int64_t stride) {
+template <typename T>
+int32_t PlaceOfLargest(const T* x, int64_t n, int64_t stride) {
   int64_t place = 0;
   for (int64_t i = 1; i < n; ++i) {
-    if (x[i * stride] > x[place * stride]) place = i;
+    if (Load(x[i * stride]) > Load(x[place * stride])) place = i;
   }
   return static_cast<int32_t>(place);
 }
 
-}  // namespace
-
-NewKernel ArgMaxCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+template <typename T>
+NewKernel ArgMaxOf(const KernelRequest& node) {
   const Shape& shape = node.inputs[0].shape;
   ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
   ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, shape.rank()));
@@ -28,7 +28,7 @@ NewKernel ArgMaxCpu(const KernelRequest& node) {
   const int64_t n = shape.dim(resolved);
   const int64_t places = node.outputs[0].num_elements();
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {
-    const float* x = context.input<float>(0);
+    const T* x = context.input<T>(0);
     int32_t* y = context.output<int32_t>(0);
     ParallelFor(threads, places, kElementwiseGrain / n + 1,
                 [=](int64_t begin, int64_t end) {
@@ -38,6 +38,13 @@ NewKernel ArgMaxCpu(const KernelRequest& node) {
                   }
                 });
   });
+}
+
+}  // namespace
+
+NewKernel ArgMaxCpu(const KernelRequest& node) {
+  return ForStorage(node.inputs[0],
+                    [&]<typename T>(T) { return ArgMaxOf<T>(node); });
 }
 
 }  // namespace spillway::ops

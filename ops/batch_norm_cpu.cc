@@ -6,9 +6,9 @@
 #include "base/status_macros.h"
 #include "ops/batch_norm.h"
 #include "ops/cpu/channel_rows.h"
-#include "ops/cpu/expect_float32.h"
 #include "ops/cpu/function_kernel.h"
 #include "ops/cpu/parallel.h"
+#include "ops/cpu/storage.h"
 
 namespace spillway::ops {
 namespace {
@@ -18,17 +18,18 @@ constexpr int64_t kChannelGrain = 64;
 
 // What a run works on. The workspace is `factor` [C], then for each chunk its
 // mean [C] and its sum of squared deviations from that mean [C].
+template <typename T>
 struct Run {
   ChannelRows size;
   BatchNormAttributes norm;
   int threads = 1;
-  const float* x = nullptr;
+  const T* x = nullptr;
   const float* scale = nullptr;
   const float* offset = nullptr;
   float* moving_mean = nullptr;
   float* moving_variance = nullptr;
-  const float* side = nullptr;  // may be null
-  float* y = nullptr;
+  const T* side = nullptr;  // may be null
+  T* y = nullptr;
   float* mean = nullptr;
   float* inv_std = nullptr;
   float* factor = nullptr;  // scale * inv_std
@@ -46,24 +47,25 @@ int64_t WorkspaceBytes(const ChannelRows& size) {
          static_cast<int64_t>(sizeof(float));
 }
 
-void ChunkMoments(const Run& run, int64_t chunk) {
+template <typename T>
+void ChunkMoments(const Run<T>& run, int64_t chunk) {
   const int64_t channels = run.size.channels;
   const Interval rows = run.size.chunk(chunk);
   float* mean = run.chunk_mean(chunk);
   float* deviation = run.chunk_deviation(chunk);
   std::fill_n(mean, 2 * channels, 0.0F);
   for (int64_t row = rows.begin; row < rows.end; ++row) {
-    const float* x = run.x + row * channels;
+    const T* x = run.x + row * channels;
 #pragma omp simd
-    for (int64_t c = 0; c < channels; ++c) mean[c] += x[c];
+    for (int64_t c = 0; c < channels; ++c) mean[c] += Load(x[c]);
   }
   const float share = 1 / static_cast<float>(rows.length());
   for (int64_t c = 0; c < channels; ++c) mean[c] *= share;
   for (int64_t row = rows.begin; row < rows.end; ++row) {
-    const float* x = run.x + row * channels;
+    const T* x = run.x + row * channels;
 #pragma omp simd
     for (int64_t c = 0; c < channels; ++c) {
-      const float distance = x[c] - mean[c];
+      const float distance = Load(x[c]) - mean[c];
       deviation[c] += distance * distance;
     }
   }
@@ -77,7 +79,8 @@ struct Moments {
 // The moments of the whole batch in the channels [first, last).
 // Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
 // computing sample variances", 1979.
-Moments JoinChunks(const Run& run, int64_t first, int64_t last) {
+template <typename T>
+Moments JoinChunks(const Run<T>& run, int64_t first, int64_t last) {
   Moments all;
   const int64_t channels = last - first;
   const auto n = static_cast<double>(run.size.rows);
@@ -98,14 +101,16 @@ Moments JoinChunks(const Run& run, int64_t first, int64_t last) {
   return all;
 }
 
-void SetStatistics(const Run& run, int64_t c, double mean, double variance) {
+template <typename T>
+void SetStatistics(const Run<T>& run, int64_t c, double mean, double variance) {
   run.mean[c] = static_cast<float>(mean);
   run.inv_std[c] =
       static_cast<float>(1 / std::sqrt(variance + run.norm.epsilon));
   run.factor[c] = run.scale[c] * run.inv_std[c];
 }
 
-void UpdateStatistics(const Run& run, int64_t first, int64_t last) {
+template <typename T>
+void UpdateStatistics(const Run<T>& run, int64_t first, int64_t last) {
   const Moments all = JoinChunks(run, first, last);
   const auto n = static_cast<double>(run.size.rows);
   const double momentum = run.norm.momentum;
@@ -121,7 +126,8 @@ void UpdateStatistics(const Run& run, int64_t first, int64_t last) {
   }
 }
 
-void UseBatchStatistics(const Run& run) {
+template <typename T>
+void UseBatchStatistics(const Run<T>& run) {
   const int64_t channels = run.size.channels;
   ParallelFor(run.threads, run.size.num_chunks(), run.size.grain(),
               [&](int64_t begin, int64_t end) {
@@ -136,70 +142,78 @@ void UseBatchStatistics(const Run& run) {
   });
 }
 
-void UseMovingStatistics(const Run& run) {
+template <typename T>
+void UseMovingStatistics(const Run<T>& run) {
   for (int64_t c = 0; c < run.size.channels; ++c) {
     SetStatistics(run, c, run.moving_mean[c], run.moving_variance[c]);
   }
 }
 
 // Without relu the lower bound is minus infinity. A NaN passes.
-void NormalizeRow(const Run& run, int64_t row) {
+template <typename T>
+void NormalizeRow(const Run<T>& run, int64_t row) {
   const float least =
       run.norm.has_relu ? 0 : -std::numeric_limits<float>::infinity();
   const int64_t at = row * run.size.channels;
-  const float* x = run.x + at;
-  float* y = run.y + at;
+  const T* x = run.x + at;
+  T* y = run.y + at;
   if (run.side != nullptr) {
-    const float* side = run.side + at;
+    const T* side = run.side + at;
 #pragma omp simd
     for (int64_t c = 0; c < run.size.channels; ++c) {
-      const float sum =
-          (x[c] - run.mean[c]) * run.factor[c] + run.offset[c] + side[c];
-      y[c] = sum < least ? least : sum;
+      const float sum = (Load(x[c]) - run.mean[c]) * run.factor[c] +
+                        run.offset[c] + Load(side[c]);
+      y[c] = Store<T>(sum < least ? least : sum);
     }
   } else {
 #pragma omp simd
     for (int64_t c = 0; c < run.size.channels; ++c) {
-      const float sum = (x[c] - run.mean[c]) * run.factor[c] + run.offset[c];
-      y[c] = sum < least ? least : sum;
+      const float sum =
+          (Load(x[c]) - run.mean[c]) * run.factor[c] + run.offset[c];
+      y[c] = Store<T>(sum < least ? least : sum);
     }
   }
+}
+
+template <typename T>
+void Normalize(const Run<T>& run) {
+  const ChannelRows& size = run.size;
+  run.norm.is_training ? UseBatchStatistics(run) : UseMovingStatistics(run);
+  ParallelFor(run.threads, size.num_chunks(), size.grain(),
+              [&](int64_t begin, int64_t end) {
+                const int64_t last = size.chunk(end - 1).end;
+                for (int64_t row = size.chunk(begin).begin; row < last; ++row) {
+                  NormalizeRow(run, row);
+                }
+              });
 }
 
 }  // namespace
 
 NewKernel FusedBatchNormCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
   ASSIGN_OR_RETURN(const BatchNormAttributes norm,
                    ReadBatchNorm(node.attributes));
   const ChannelRows size(node.inputs[0].shape);
   const bool has_side = node.inputs.size() == 6;
-  const auto compute = [=,
-                        threads = node.threads](const KernelContext& context) {
-    const Run run = {.size = size,
-                     .norm = norm,
-                     .threads = threads,
-                     .x = context.input<float>(0),
-                     .scale = context.input<float>(1),
-                     .offset = context.input<float>(2),
-                     .moving_mean = context.mutable_input<float>(3),
-                     .moving_variance = context.mutable_input<float>(4),
-                     .side = has_side ? context.input<float>(5) : nullptr,
-                     .y = context.output<float>(0),
-                     .mean = context.output<float>(1),
-                     .inv_std = context.output<float>(2),
-                     .factor = static_cast<float*>(context.workspace)};
-    norm.is_training ? UseBatchStatistics(run) : UseMovingStatistics(run);
-    ParallelFor(threads, size.num_chunks(), size.grain(),
-                [&](int64_t begin, int64_t end) {
-                  const int64_t last = size.chunk(end - 1).end;
-                  for (int64_t row = size.chunk(begin).begin; row < last;
-                       ++row) {
-                    NormalizeRow(run, row);
-                  }
-                });
-  };
-  return MakeKernel(compute, WorkspaceBytes(size));
+  const int threads = node.threads;
+  return ForStorage(node.inputs[0], [=]<typename T>(T) -> NewKernel {
+    const auto compute = [=](const KernelContext& context) {
+      Normalize<T>({.size = size,
+                    .norm = norm,
+                    .threads = threads,
+                    .x = context.input<T>(0),
+                    .scale = context.input<float>(1),
+                    .offset = context.input<float>(2),
+                    .moving_mean = context.mutable_input<float>(3),
+                    .moving_variance = context.mutable_input<float>(4),
+                    .side = has_side ? context.input<T>(5) : nullptr,
+                    .y = context.output<T>(0),
+                    .mean = context.output<float>(1),
+                    .inv_std = context.output<float>(2),
+                    .factor = static_cast<float*>(context.workspace)});
+    };
+    return MakeKernel(compute, WorkspaceBytes(size));
+  });
 }
 
 }  // namespace spillway::ops

@@ -9,9 +9,9 @@
 #include "base/status_macros.h"
 #include "ops/batch_norm.h"
 #include "ops/cpu/channel_rows.h"
-#include "ops/cpu/expect_float32.h"
 #include "ops/cpu/function_kernel.h"
 #include "ops/cpu/parallel.h"
+#include "ops/cpu/storage.h"
 
 namespace spillway::ops {
 namespace {
@@ -25,22 +25,23 @@ enum class Mask : uint8_t { kNone, kFromX, kFromY };
 
 // What a run works on. The workspace is factor, slope and shift [C], then for
 // each chunk sum g [C] and sum(g d) [C].
+template <typename T>
 struct Run {
   ChannelRows size;
   Mask mask = Mask::kNone;
   bool is_training = true;
   int threads = 1;
-  const float* dy = nullptr;
-  const float* x = nullptr;
+  const T* dy = nullptr;
+  const T* x = nullptr;
   const float* scale = nullptr;
   const float* offset = nullptr;
   const float* mean = nullptr;
   const float* inv_std = nullptr;
-  const float* y = nullptr;  // kFromY
-  float* dx = nullptr;
+  const T* y = nullptr;  // kFromY
+  T* dx = nullptr;
   float* dscale = nullptr;
   float* doffset = nullptr;
-  float* dside = nullptr;   // kFromY: g
+  T* dside = nullptr;       // kFromY: g
   float* factor = nullptr;  // dx = factor * g - slope * d - shift
 
   float* slope() const { return factor + size.channels; }
@@ -56,29 +57,29 @@ int64_t WorkspaceBytes(const ChannelRows& size) {
 }
 
 // Where x passes is decided by the very expression that made y.
-template <Mask kMask>
-void AddRowToSums(const Run& run, int64_t row, float* sum_g, float* sum_gd) {
+template <Mask kMask, typename T>
+void AddRowToSums(const Run<T>& run, int64_t row, float* sum_g, float* sum_gd) {
   const int64_t at = row * run.size.channels;
-  const float* dy = run.dy + at;
-  const float* x = run.x + at;
+  const T* dy = run.dy + at;
+  const T* x = run.x + at;
 #pragma omp simd
   for (int64_t c = 0; c < run.size.channels; ++c) {
-    const float d = x[c] - run.mean[c];
-    float g = dy[c];
+    const float d = Load(x[c]) - run.mean[c];
+    float g = Load(dy[c]);
     if constexpr (kMask == Mask::kFromX) {
       g = d * run.factor[c] + run.offset[c] > 0 ? g : 0;
     }
     if constexpr (kMask == Mask::kFromY) {
-      g = run.y[at + c] > 0 ? g : 0;
-      run.dside[at + c] = g;
+      g = Load(run.y[at + c]) > 0 ? g : 0;
+      run.dside[at + c] = Store<T>(g);
     }
     sum_g[c] += g;
     sum_gd[c] += g * d;
   }
 }
 
-template <Mask kMask>
-void SumChunk(const Run& run, int64_t chunk) {
+template <Mask kMask, typename T>
+void SumChunk(const Run<T>& run, int64_t chunk) {
   float* sums = run.chunk_sums(chunk);
   std::fill_n(sums, 2 * run.size.channels, 0.0F);
   const Interval rows = run.size.chunk(chunk);
@@ -87,7 +88,8 @@ void SumChunk(const Run& run, int64_t chunk) {
   }
 }
 
-void SumChunks(const Run& run) {
+template <typename T>
+void SumChunks(const Run<T>& run) {
   ParallelFor(run.threads, run.size.num_chunks(), run.size.grain(),
               [&](int64_t begin, int64_t end) {
                 for (int64_t i = begin; i < end; ++i) {
@@ -106,7 +108,8 @@ void SumChunks(const Run& run) {
               });
 }
 
-void SetGradients(const Run& run, int64_t c, double sum_g, double sum_gd) {
+template <typename T>
+void SetGradients(const Run<T>& run, int64_t c, double sum_g, double sum_gd) {
   const double inv_std = run.inv_std[c];
   const auto n = static_cast<double>(run.size.rows);
   const double share = run.is_training ? run.factor[c] / n : 0;
@@ -117,7 +120,8 @@ void SetGradients(const Run& run, int64_t c, double sum_g, double sum_gd) {
 }
 
 // In the channels [first, last).
-void JoinChunks(const Run& run, int64_t first, int64_t last) {
+template <typename T>
+void JoinChunks(const Run<T>& run, int64_t first, int64_t last) {
   double sum_g[kChannelGrain] = {};
   double sum_gd[kChannelGrain] = {};
   for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
@@ -134,26 +138,39 @@ void JoinChunks(const Run& run, int64_t first, int64_t last) {
 }
 
 // With kFromY, g is dside.
-template <bool kMaskFromX>
-void GradientRow(const Run& run, int64_t row) {
+template <bool kMaskFromX, typename T>
+void GradientRow(const Run<T>& run, int64_t row) {
   const int64_t at = row * run.size.channels;
-  const float* dy = (run.mask == Mask::kFromY ? run.dside : run.dy) + at;
-  const float* x = run.x + at;
+  const T* dy = (run.mask == Mask::kFromY ? run.dside : run.dy) + at;
+  const T* x = run.x + at;
   const float* slope = run.slope();
   const float* shift = run.shift();
-  float* dx = run.dx + at;
+  T* dx = run.dx + at;
 #pragma omp simd
   for (int64_t c = 0; c < run.size.channels; ++c) {
-    const float d = x[c] - run.mean[c];
-    float g = dy[c];
+    const float d = Load(x[c]) - run.mean[c];
+    float g = Load(dy[c]);
     if constexpr (kMaskFromX) {
       g = d * run.factor[c] + run.offset[c] > 0 ? g : 0;
     }
-    dx[c] = run.factor[c] * g - slope[c] * d - shift[c];
+    dx[c] = Store<T>(run.factor[c] * g - slope[c] * d - shift[c]);
   }
 }
 
-void ComputeGradient(const Run& run) {
+template <bool kMaskFromX, typename T>
+void GradientOfX(const Run<T>& run) {
+  const ChannelRows& size = run.size;
+  ParallelFor(run.threads, size.num_chunks(), size.grain(),
+              [&](int64_t begin, int64_t end) {
+                const int64_t last = size.chunk(end - 1).end;
+                for (int64_t row = size.chunk(begin).begin; row < last; ++row) {
+                  GradientRow<kMaskFromX>(run, row);
+                }
+              });
+}
+
+template <typename T>
+void ComputeGradient(const Run<T>& run) {
   const ChannelRows& size = run.size;
   for (int64_t c = 0; c < size.channels; ++c) {
     run.factor[c] = run.scale[c] * run.inv_std[c];
@@ -166,21 +183,12 @@ void ComputeGradient(const Run& run) {
                  std::min((i + 1) * kChannelGrain, size.channels));
     }
   });
-  const auto gradient_row =
-      run.mask == Mask::kFromX ? GradientRow<true> : GradientRow<false>;
-  ParallelFor(run.threads, size.num_chunks(), size.grain(),
-              [&](int64_t begin, int64_t end) {
-                const int64_t last = size.chunk(end - 1).end;
-                for (int64_t row = size.chunk(begin).begin; row < last; ++row) {
-                  gradient_row(run, row);
-                }
-              });
+  run.mask == Mask::kFromX ? GradientOfX<true>(run) : GradientOfX<false>(run);
 }
 
 }  // namespace
 
 NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
   ASSIGN_OR_RETURN(const BatchNormAttributes norm,
                    ReadBatchNorm(node.attributes));
   const ChannelRows size(node.inputs[1].shape);
@@ -188,26 +196,28 @@ NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
   const Mask mask = has_y           ? Mask::kFromY
                     : norm.has_relu ? Mask::kFromX
                                     : Mask::kNone;
-  const auto compute = [=,
-                        threads = node.threads](const KernelContext& context) {
-    ComputeGradient({.size = size,
-                     .mask = mask,
-                     .is_training = norm.is_training,
-                     .threads = threads,
-                     .dy = context.input<float>(0),
-                     .x = context.input<float>(1),
-                     .scale = context.input<float>(2),
-                     .offset = context.input<float>(3),
-                     .mean = context.input<float>(4),
-                     .inv_std = context.input<float>(5),
-                     .y = has_y ? context.input<float>(6) : nullptr,
-                     .dx = context.output<float>(0),
-                     .dscale = context.output<float>(1),
-                     .doffset = context.output<float>(2),
-                     .dside = has_y ? context.output<float>(3) : nullptr,
-                     .factor = static_cast<float*>(context.workspace)});
-  };
-  return MakeKernel(compute, WorkspaceBytes(size));
+  const int threads = node.threads;
+  return ForStorage(node.inputs[1], [=]<typename T>(T) -> NewKernel {
+    const auto compute = [=](const KernelContext& context) {
+      ComputeGradient<T>({.size = size,
+                          .mask = mask,
+                          .is_training = norm.is_training,
+                          .threads = threads,
+                          .dy = context.input<T>(0),
+                          .x = context.input<T>(1),
+                          .scale = context.input<float>(2),
+                          .offset = context.input<float>(3),
+                          .mean = context.input<float>(4),
+                          .inv_std = context.input<float>(5),
+                          .y = has_y ? context.input<T>(6) : nullptr,
+                          .dx = context.output<T>(0),
+                          .dscale = context.output<float>(1),
+                          .doffset = context.output<float>(2),
+                          .dside = has_y ? context.output<T>(3) : nullptr,
+                          .factor = static_cast<float*>(context.workspace)});
+    };
+    return MakeKernel(compute, WorkspaceBytes(size));
+  });
 }
 
 }  // namespace spillway::ops

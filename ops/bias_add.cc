@@ -7,6 +7,7 @@
 #include "ops/common/activation.h"
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"
+#include "ops/common/stated_type.h"
 
 namespace spillway::ops {
 namespace {
@@ -15,7 +16,9 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
   RETURN_IF_ERROR(ExpectFloating("x", x));
   RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 2));
-  RETURN_IF_ERROR(ExpectChannelVector("bias", node.inputs[1], x));
+  RETURN_IF_ERROR(ExpectTypeOrFloat32(
+      "bias", node.inputs[1], {.dtype = x.dtype, .shape = {x.shape.dim(-1)}},
+      "the channels of x"));
   RETURN_IF_ERROR(ReadRelu(node.attributes).status());
   return std::vector{x};
 }
@@ -24,15 +27,23 @@ absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
   const TensorType& dy = node.inputs[0];
   RETURN_IF_ERROR(ExpectFloating("dy", dy));
   RETURN_IF_ERROR(ExpectRankAtLeast("dy", dy, 2));
-  return std::vector{
-      TensorType{.dtype = dy.dtype, .shape = {dy.shape.dim(-1)}}};
+  ASSIGN_OR_RETURN(const DType dtype, StatedDType(node.attributes, dy.dtype));
+  const Shape channels = {dy.shape.dim(-1)};
+  const TensorType dbias = {.dtype = dtype, .shape = channels};
+  RETURN_IF_ERROR(ExpectTypeOrFloat32("dbias", dbias,
+                                      {.dtype = dy.dtype, .shape = channels},
+                                      "the channels of dy"));
+  return std::vector{dbias};
 }
 
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
   ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(grad.attributes()));
   const Tensor dx =
       has_relu ? grad.Add("ReluGrad", {grad.dy(0), grad.y(0)}) : grad.dy(0);
-  return std::vector{dx, grad.Add("BiasAddGrad", {dx})};
+  const DType dtype = grad.x(1).type().dtype;
+  Attributes attributes;
+  if (dtype != dx.type().dtype) attributes.Set("dtype", dtype);
+  return std::vector{dx, grad.Add("BiasAddGrad", {dx}, attributes)};
 }
 
 }  // namespace
@@ -53,6 +64,7 @@ Op BiasAddGrad() {
   return {.def = {.name = "BiasAddGrad",
                   .inputs = {"dy"},
                   .outputs = {"dbias"},
+                  .attributes = {"dtype"},
                   .infer = InferGrad,
                   .cost = ElementwiseCost},
           .kernels = {{DeviceKind::kCpu, BiasAddGradCpu}}};

@@ -18,18 +18,21 @@ NewKernel BiasAddCpu(const KernelRequest& node) {
 }
 
 NewKernel BiasAddGradCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
   const int64_t channels = node.outputs[0].num_elements();
   const Reduction sum = {.reduced = node.inputs[0].num_elements() / channels,
                          .inner = channels};
-  return MakeKernel(
-      [=, threads = node.threads](const KernelContext& context) {
-        Reduce(sum, {.threads = threads,
-                     .x = context.input<float>(0),
-                     .workspace = static_cast<float*>(context.workspace),
-                     .y = context.output<float>(0)});
-      },
-      WorkspaceBytes(sum));
+  const int threads = node.threads;
+  return ForStorage(node.inputs[0], [&]<typename X>(X) -> NewKernel {
+    return ForStorage(node.outputs[0], [&]<typename Y>(Y) -> NewKernel {
+      const auto compute = [=](const KernelContext& context) {
+        Reduce<X, Y>(sum, {.threads = threads,
+                           .x = context.input<X>(0),
+                           .workspace = static_cast<float*>(context.workspace),
+                           .y = context.output<Y>(0)});
+      };
+      return MakeKernel(compute, WorkspaceBytes(sum));
+    });
+  });
 }
 
 }  // namespace spillway::ops

@@ -10,7 +10,7 @@ namespace spillway::ops {
 
 Op Cast();
 
-// UNIMPLEMENTED from or to 16-bit floats.
+// UNIMPLEMENTED from or to float16.
 NewKernel CastCpu(const KernelRequest& node);
 
 }  // namespace spillway::ops

@@ -11,7 +11,11 @@ namespace {
 
 template <typename To, typename From>
 To Convert(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
+  if constexpr (std::is_same_v<From, BFloat16>) {
+    return Convert<To>(ToFloat(x));
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return ToBFloat16(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
     return x != 0;
   } else if constexpr (std::is_integral_v<To> &&
                        std::is_floating_point_v<From>) {
@@ -64,10 +68,11 @@ NewKernel CastingFrom(const KernelRequest& node) {
     case DType::kBool:
       return Casting<bool, From>(node);
     case DType::kBFloat16:
+      return Casting<BFloat16, From>(node);
     case DType::kFloat16:
       break;
   }
-  return ExpectFloat32Kernel(node);
+  return NoSuchStorage(node.outputs[0]);
 }
 
 }  // namespace
@@ -85,10 +90,11 @@ NewKernel CastCpu(const KernelRequest& node) {
     case DType::kBool:
       return CastingFrom<bool>(node);
     case DType::kBFloat16:
+      return CastingFrom<BFloat16>(node);
     case DType::kFloat16:
       break;
   }
-  return ExpectFloat32Kernel(node);
+  return NoSuchStorage(node.inputs[0]);
 }
 
 }  // namespace spillway::ops

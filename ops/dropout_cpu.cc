@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/random.h"
+#include "base/status_macros.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/dropout.h"
 
@@ -30,25 +31,23 @@ void DrawWords(uint64_t key, uint64_t first_block, uint32_t* words) {
 
 // y[begin, end) from x; begin is a multiple of kWords. The second loop has no
 // branch, for half of them would be mispredicted.
-void DropPart(const Mask& mask, const float* x, int64_t begin, int64_t end,
-              float* y) {
+template <typename T>
+void DropPart(const Mask& mask, const T* x, int64_t begin, int64_t end, T* y) {
   for (int64_t at = begin; at < end; at += kWords) {
     uint32_t words[kWords];
     DrawWords(mask.key, static_cast<uint64_t>(at) / 4, words);
     const int64_t n = std::min(kWords, end - at);
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) {
-      const float scaled = x[at + i] * mask.scale;
+      const float scaled = Load(x[at + i]) * mask.scale;
       const bool kept = static_cast<int32_t>(words[i] >> 8) >= mask.threshold;
-      y[at + i] = kept ? scaled : 0.0F;
+      y[at + i] = Store<T>(kept ? scaled : 0.0F);
     }
   }
 }
 
-}  // namespace
-
-NewKernel DropoutCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+template <typename T>
+NewKernel DropoutOf(const KernelRequest& node) {
   ASSIGN_OR_RETURN(const DropoutOptions options, ReadDropout(node.attributes));
   const int64_t n = node.outputs[0].num_elements();
   const Mask unkeyed = {
@@ -59,13 +58,20 @@ NewKernel DropoutCpu(const KernelRequest& node) {
     mask.key =
         MixKeys(MixKeys(context.seed, static_cast<uint64_t>(options.seed)),
                 static_cast<uint64_t>(context.step));
-    const float* x = context.input<float>(0);
-    float* y = context.output<float>(0);
+    const T* x = context.input<T>(0);
+    T* y = context.output<T>(0);
     const int64_t parts = (n + kWords - 1) / kWords;
     ParallelFor(threads, parts, 16, [=](int64_t begin, int64_t end) {
       DropPart(mask, x, begin * kWords, std::min(end * kWords, n), y);
     });
   });
+}
+
+}  // namespace
+
+NewKernel DropoutCpu(const KernelRequest& node) {
+  return ForStorage(node.inputs[0],
+                    [&]<typename T>(T) { return DropoutOf<T>(node); });
 }
 
 }  // namespace spillway::ops

@@ -1,5 +1,6 @@
 #include <cstdint>
 
+#include "base/status_macros.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/gradient_descent_update.h"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "ops/cpu/expect_float32.h"
 #include "ops/cpu/function_kernel.h"
 #include "ops/cpu/parallel.h"
+#include "ops/cpu/storage.h"
 #include "ops/lrn.h"
 
 namespace spillway::ops {
@@ -29,21 +29,26 @@ class Row {
         sums_(static_cast<size_t>(channels)),
         powers_(static_cast<size_t>(channels)) {}
 
-  void Forward(const float* x, float* y) {
+  template <typename T>
+  void Forward(const T* x, T* y) {
     Normalizers(x);
-    for (int64_t c = 0; c < channels_; ++c) y[c] = x[c] * powers_[At(c)];
+    for (int64_t c = 0; c < channels_; ++c) {
+      y[c] = Store<T>(Load(x[c]) * powers_[At(c)]);
+    }
   }
 
-  void Backward(const float* dy, const float* x, float* dx) {
+  template <typename T>
+  void Backward(const T* dy, const T* x, T* dx) {
     Normalizers(x);
     float* t = padded_.data() + radius_;
     for (int64_t c = 0; c < channels_; ++c) {
-      t[c] = dy[c] * x[c] * powers_[At(c)] / sums_[At(c)];
+      t[c] = Load(dy[c]) * Load(x[c]) * powers_[At(c)] / sums_[At(c)];
     }
     SumWindows();
     const auto factor = static_cast<float>(2 * lrn_.alpha * lrn_.beta);
     for (int64_t c = 0; c < channels_; ++c) {
-      dx[c] = dy[c] * powers_[At(c)] - factor * x[c] * sums_[At(c)];
+      dx[c] = Store<T>(Load(dy[c]) * powers_[At(c)] -
+                       factor * Load(x[c]) * sums_[At(c)]);
     }
   }
 
@@ -51,9 +56,12 @@ class Row {
   static size_t At(int64_t c) { return static_cast<size_t>(c); }
 
   // sums_ = s and powers_ = s^-beta.
-  void Normalizers(const float* x) {
+  template <typename T>
+  void Normalizers(const T* x) {
     float* squares = padded_.data() + radius_;
-    for (int64_t c = 0; c < channels_; ++c) squares[c] = x[c] * x[c];
+    for (int64_t c = 0; c < channels_; ++c) {
+      squares[c] = Load(x[c]) * Load(x[c]);
+    }
     SumWindows();
     const auto bias = static_cast<float>(lrn_.bias);
     const auto alpha = static_cast<float>(lrn_.alpha);
@@ -100,10 +108,9 @@ class Row {
   std::vector<float> powers_;
 };
 
-// Calls compute(row buffers, first element of the row) for every row.
+// Calls compute(context, row buffers, first element of the row) for every row.
 template <typename Fn>
 NewKernel RowKernel(const KernelRequest& node, Fn compute) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
   ASSIGN_OR_RETURN(const LrnAttributes lrn, ReadLrn(node.attributes));
   const TensorType& x = node.inputs[0];
   const int64_t channels = x.shape.dim(-1);
@@ -122,18 +129,22 @@ NewKernel RowKernel(const KernelRequest& node, Fn compute) {
 }  // namespace
 
 NewKernel LrnCpu(const KernelRequest& node) {
-  return RowKernel(node, [](const KernelContext& context, Row& row,
-                            int64_t at) {
-    row.Forward(context.input<float>(0) + at, context.output<float>(0) + at);
+  return ForStorage(node.inputs[0], [&]<typename T>(T) {
+    return RowKernel(
+        node, [](const KernelContext& context, Row& row, int64_t at) {
+          row.Forward(context.input<T>(0) + at, context.output<T>(0) + at);
+        });
   });
 }
 
 NewKernel LrnGradCpu(const KernelRequest& node) {
-  return RowKernel(
-      node, [](const KernelContext& context, Row& row, int64_t at) {
-        row.Backward(context.input<float>(0) + at, context.input<float>(1) + at,
-                     context.output<float>(0) + at);
-      });
+  return ForStorage(node.inputs[0], [&]<typename T>(T) {
+    return RowKernel(
+        node, [](const KernelContext& context, Row& row, int64_t at) {
+          row.Backward(context.input<T>(0) + at, context.input<T>(1) + at,
+                       context.output<T>(0) + at);
+        });
+  });
 }
 
 }  // namespace spillway::ops

@@ -2,21 +2,43 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "graph/gradient.h"
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"
+#include "ops/common/stated_type.h"
 
 namespace spillway::ops {
 namespace {
 
+// Of the tensors of a product, no two may be of different 16-bit floats.
+absl::Status ExpectSameOrFloat32(std::string_view name, const TensorType& type,
+                                 std::string_view other_name,
+                                 const TensorType& other) {
+  RETURN_IF_ERROR(ExpectFloating(name, type));
+  if (type.dtype == other.dtype || type.dtype == DType::kFloat32 ||
+      other.dtype == DType::kFloat32) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      fmt::format("{} must be {} or float32, as {} is {}; "
+                  "it is {}",
+                  name, DTypeName(other.dtype), other_name, other.ToString(),
+                  type.ToString()));
+}
+
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+  const TensorType& a = node.inputs[0];
   ASSIGN_OR_RETURN(const MatMulSizes sizes,
                    ReadMatMul(node.attributes, node.inputs));
-  return std::vector<TensorType>{
-      {.dtype = node.inputs[0].dtype, .shape = {sizes.m, sizes.n}}};
+  ASSIGN_OR_RETURN(const DType dtype, StatedDType(node.attributes, a.dtype));
+  const TensorType y = {.dtype = dtype, .shape = {sizes.m, sizes.n}};
+  RETURN_IF_ERROR(ExpectSameOrFloat32("y", y, "a", a));
+  RETURN_IF_ERROR(ExpectSameOrFloat32("y", y, "b", node.inputs[1]));
+  return std::vector{y};
 }
 
 // Column: is a transposed. Row: is b.
@@ -28,20 +50,24 @@ absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
                    grad.attributes().GetBool("transpose_a", false));
   ASSIGN_OR_RETURN(const bool tb,
                    grad.attributes().GetBool("transpose_b", false));
+  DType dtype = DType::kFloat32;  // of the gradient that is made
   const auto product = [&](Tensor left, bool transpose_left, Tensor right,
                            bool transpose_right) {
-    return grad.Add(
-        "MatMul", {left, right},
-        {{"transpose_a", transpose_left}, {"transpose_b", transpose_right}});
+    Attributes attributes = {{"transpose_a", transpose_left},
+                             {"transpose_b", transpose_right}};
+    if (dtype != left.type().dtype) attributes.Set("dtype", dtype);
+    return grad.Add("MatMul", {left, right}, attributes);
   };
   const Tensor a = grad.x(0);
   const Tensor b = grad.x(1);
   const Tensor dy = grad.dy(0);
   std::vector<Tensor> gradients(2);
   if (grad.wants(0)) {
+    dtype = a.type().dtype;
     gradients[0] = ta ? product(b, tb, dy, true) : product(dy, false, b, !tb);
   }
   if (grad.wants(1)) {
+    dtype = b.type().dtype;
     gradients[1] = tb ? product(dy, true, a, ta) : product(a, !ta, dy, false);
   }
   return gradients;
@@ -63,7 +89,7 @@ absl::StatusOr<MatMulSizes> ReadMatMul(const Attributes& attributes,
   const TensorType& a = inputs[0];
   const TensorType& b = inputs[1];
   RETURN_IF_ERROR(ExpectFloating("a", a));
-  RETURN_IF_ERROR(ExpectDType("b", b, a.dtype));
+  RETURN_IF_ERROR(ExpectSameOrFloat32("b", b, "a", a));
   RETURN_IF_ERROR(ExpectRank("a", a, 2));
   RETURN_IF_ERROR(ExpectRank("b", b, 2));
   ASSIGN_OR_RETURN(const bool ta, attributes.GetBool("transpose_a", false));
@@ -84,7 +110,7 @@ Op MatMul() {
   return {.def = {.name = "MatMul",
                   .inputs = {"a", "b"},
                   .outputs = {"y"},
-                  .attributes = {"transpose_a", "transpose_b"},
+                  .attributes = {"transpose_a", "transpose_b", "dtype"},
                   .infer = Infer,
                   .gradient = Gradient,
                   .cost = Cost},

@@ -1,7 +1,11 @@
-// MatMul: y = a b, matrices of one floating dtype.
+// MatMul: y = a b, floating matrices.
 //
 // a: [M, K], or [K, M] with transpose_a. b: [K, N], or [N, K] with transpose_b.
-// y: [M, N].
+// y: [M, N], of the attribute dtype (default: a's).
+//
+// Each of the three is float32 or of one shorter dtype. If any is of the
+// shorter one, operands are multiplied in it (a float32 operand is rounded to
+// it); sums are float32.
 #ifndef SPILLWAY_OPS_MATMUL_H_
 #define SPILLWAY_OPS_MATMUL_H_
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/strided_copy.h"
 #include "ops/pad.h"
@@ -18,9 +19,32 @@ void FillZero(int threads, int64_t num_bytes, std::byte* y) {
               });
 }
 
-void FillValue(int threads, int64_t n, float value, float* y) {
+template <typename T>
+void FillValue(int threads, int64_t n, T value, T* y) {
   ParallelFor(threads, n, kElementwiseGrain, [=](int64_t begin, int64_t end) {
     std::fill(y + begin, y + end, value);
+  });
+}
+
+// The kernel that calls fill(context), then copies x into its place.
+template <typename Fill>
+NewKernel Padding(const KernelRequest& node,
+                  const std::vector<std::vector<int64_t>>& paddings,
+                  Fill fill) {
+  const TensorType& x = node.inputs[0];
+  const StridedCopy box = {.sizes = x.shape.dims(),
+                           .from_strides = RowMajorStrides(x.shape),
+                           .to_strides = RowMajorStrides(node.outputs[0].shape),
+                           .element_bytes = SizeOf(x.dtype)};
+  int64_t first_byte = 0;
+  for (size_t axis = 0; axis < paddings.size(); ++axis) {
+    first_byte += paddings[axis][0] * box.to_strides[axis] * box.element_bytes;
+  }
+  return MakeKernel([=, copy = Simplify(box),
+                     threads = node.threads](const KernelContext& context) {
+    fill(context);
+    CopyStrided(threads, copy, context.input<std::byte>(0),
+                context.output<std::byte>(0) + first_byte);
   });
 }
 
@@ -28,30 +52,24 @@ void FillValue(int threads, int64_t n, float value, float* y) {
 
 NewKernel PadCpu(const KernelRequest& node) {
   ASSIGN_OR_RETURN(const double value, node.attributes.GetReal("value", 0));
-  if (value != 0) RETURN_IF_ERROR(ExpectFloat32Kernel(node));
   ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
                    node.attributes.GetIntLists("paddings"));
-  const TensorType& x = node.inputs[0];
   const TensorType& y = node.outputs[0];
-  const StridedCopy box = {.sizes = x.shape.dims(),
-                           .from_strides = RowMajorStrides(x.shape),
-                           .to_strides = RowMajorStrides(y.shape),
-                           .element_bytes = SizeOf(x.dtype)};
-  int64_t first_byte = 0;
-  for (size_t axis = 0; axis < paddings.size(); ++axis) {
-    first_byte += paddings[axis][0] * box.to_strides[axis] * box.element_bytes;
+  const int threads = node.threads;
+  if (value == 0) {
+    return Padding(
+        node, paddings,
+        [threads, num_bytes = y.num_bytes()](const KernelContext& context) {
+          FillZero(threads, num_bytes, context.output<std::byte>(0));
+        });
   }
-  return MakeKernel([=, copy = Simplify(box), num_bytes = y.num_bytes(),
-                     n = y.num_elements(),
-                     threads = node.threads](const KernelContext& context) {
-    if (value == 0) {
-      FillZero(threads, num_bytes, context.output<std::byte>(0));
-    } else {
-      FillValue(threads, n, static_cast<float>(value),
-                context.output<float>(0));
-    }
-    CopyStrided(threads, copy, context.input<std::byte>(0),
-                context.output<std::byte>(0) + first_byte);
+  return ForStorage(y, [&]<typename T>(T) -> NewKernel {
+    return Padding(node, paddings,
+                   [threads, n = y.num_elements(),
+                    item = Store<T>(static_cast<float>(value))](
+                       const KernelContext& context) {
+                     FillValue(threads, n, item, context.output<T>(0));
+                   });
   });
 }
 

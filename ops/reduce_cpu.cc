@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/reduce.h"
@@ -39,7 +40,8 @@ std::vector<Reduction> PassesOver(const std::vector<bool>& is_reduced,
 }
 
 // Workspace: scratch of the largest pass, then what each pass but the last
-// leaves.
+// leaves, in float32.
+template <typename T>
 class ReduceKernel final : public Kernel {
  public:
   ReduceKernel(std::vector<Reduction> passes, float scale, int64_t elements,
@@ -61,21 +63,15 @@ class ReduceKernel final : public Kernel {
   }
 
   absl::Status Run(const KernelContext& context) override {
-    auto* free = static_cast<std::byte*>(context.workspace) + scratch_bytes_;
-    const float* x = context.input<float>(0);
-    for (size_t i = 0; i < passes_.size(); ++i) {
-      const bool is_last = i + 1 == passes_.size();
-      float* y =
-          is_last ? context.output<float>(0) : reinterpret_cast<float*>(free);
-      Reduce(passes_[i], {.threads = threads_,
-                          .x = x,
-                          .scale = is_last ? scale_ : 1,
-                          .workspace = static_cast<float*>(context.workspace),
-                          .y = y});
-      if (!is_last) free += LeftBytes(i);
-      x = y;
+    const T* x = context.input<T>(0);
+    T* y = context.output<T>(0);
+    if (passes_.empty()) {
+      std::copy_n(x, elements_, y);
+    } else if (passes_.size() == 1) {
+      RunPass(context, 0, x, y);
+    } else {
+      RunPasses(context, x, y);
     }
-    if (passes_.empty()) std::copy_n(x, elements_, context.output<float>(0));
     return absl::OkStatus();
   }
 
@@ -83,6 +79,30 @@ class ReduceKernel final : public Kernel {
   int64_t LeftBytes(size_t pass) const {
     const auto bytes = static_cast<int64_t>(sizeof(float));
     return AlignUp(passes_[pass].outer * passes_[pass].inner * bytes, 64);
+  }
+
+  template <typename X, typename Y>
+  void RunPass(const KernelContext& context, size_t pass, const X* x,
+               Y* y) const {
+    Reduce<X, Y>(passes_[pass],
+                 {.threads = threads_,
+                  .x = x,
+                  .scale = pass + 1 == passes_.size() ? scale_ : 1,
+                  .workspace = static_cast<float*>(context.workspace),
+                  .y = y});
+  }
+
+  void RunPasses(const KernelContext& context, const T* x, T* y) const {
+    auto* free = static_cast<std::byte*>(context.workspace) + scratch_bytes_;
+    auto* left = reinterpret_cast<float*>(free);
+    RunPass(context, 0, x, left);
+    for (size_t pass = 1; pass + 1 < passes_.size(); ++pass) {
+      free += LeftBytes(pass - 1);
+      auto* next = reinterpret_cast<float*>(free);
+      RunPass(context, pass, left, next);
+      left = next;
+    }
+    RunPass(context, passes_.size() - 1, left, y);
   }
 
   std::vector<Reduction> passes_;
@@ -99,25 +119,25 @@ float ScaleOf(Kind kind, int64_t reduced_elements) {
 }
 
 NewKernel NewReduce(const KernelRequest& node, Kind kind) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
   const Shape& x = node.inputs[0].shape;
   ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
                    ReducedAxes(node.attributes, x));
   const float scale = ScaleOf(kind, ReducedElements(is_reduced, x));
-  return std::make_unique<ReduceKernel>(PassesOver(is_reduced, x), scale,
-                                        x.num_elements(), node.threads);
+  return ForStorage(node.inputs[0], [&]<typename T>(T) -> NewKernel {
+    return std::make_unique<ReduceKernel<T>>(PassesOver(is_reduced, x), scale,
+                                             x.num_elements(), node.threads);
+  });
 }
 
 // Scales dy, the smaller side, into the workspace and repeats it from there.
 NewKernel NewReduceGrad(const KernelRequest& node, Kind kind) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
   const Shape& x = node.outputs[0].shape;
   ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
                    ReducedAxes(node.attributes, x));
   StridedCopy repeat = {.sizes = x.dims(),
                         .from_strides = RowMajorStrides(x),
                         .to_strides = RowMajorStrides(x),
-                        .element_bytes = sizeof(float)};
+                        .element_bytes = SizeOf(node.inputs[0].dtype)};
   int64_t stride = 1;
   for (size_t axis = is_reduced.size(); axis-- > 0;) {
     repeat.from_strides[axis] = is_reduced[axis] ? 0 : stride;
@@ -125,16 +145,20 @@ NewKernel NewReduceGrad(const KernelRequest& node, Kind kind) {
   }
   const float scale = ScaleOf(kind, ReducedElements(is_reduced, x));
   const int64_t n = node.inputs[0].num_elements();
-  return MakeKernel(
-      [=, copy = Simplify(repeat),
-       threads = node.threads](const KernelContext& context) {
-        auto* scaled = static_cast<float*>(context.workspace);
-        const float* dy = context.input<float>(0);
+  return ForStorage(node.inputs[0], [&]<typename T>(T) -> NewKernel {
+    return MakeKernel(
+        [=, copy = Simplify(repeat),
+         threads = node.threads](const KernelContext& context) {
+          auto* scaled = static_cast<T*>(context.workspace);
+          const T* dy = context.input<T>(0);
 #pragma omp simd
-        for (int64_t i = 0; i < n; ++i) scaled[i] = scale * dy[i];
-        CopyStrided(threads, copy, scaled, context.output<float>(0));
-      },
-      node.inputs[0].num_bytes());
+          for (int64_t i = 0; i < n; ++i) {
+            scaled[i] = Store<T>(scale * Load(dy[i]));
+          }
+          CopyStrided(threads, copy, scaled, context.outputs[0]);
+        },
+        node.inputs[0].num_bytes());
+  });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/status_macros.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/rms_prop_update.h"
 

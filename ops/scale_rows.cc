@@ -16,15 +16,19 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
   RETURN_IF_ERROR(ExpectFloating("x", x));
   RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 1));
-  RETURN_IF_ERROR(ExpectType("scale", node.inputs[1],
-                             {.dtype = x.dtype, .shape = {x.shape.dim(0)}},
-                             "the rows of x"));
+  RETURN_IF_ERROR(ExpectTypeOrFloat32(
+      "scale", node.inputs[1], {.dtype = x.dtype, .shape = {x.shape.dim(0)}},
+      "the rows of x"));
   return std::vector{x};
 }
 
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
   const Tensor dx = grad.Add("ScaleRows", {grad.dy(0), grad.x(1)});
-  const Tensor dy_x = grad.Add("Mul", {grad.dy(0), grad.x(0)});
+  const DType dtype = grad.x(1).type().dtype;
+  Tensor dy_x = grad.Add("Mul", {grad.dy(0), grad.x(0)});
+  if (dtype != dy_x.type().dtype) {
+    dy_x = grad.Add("Cast", {dy_x}, {{"dtype", dtype}});
+  }
   std::vector<int64_t> axes(static_cast<size_t>(dy_x.shape().rank()) - 1);
   std::iota(axes.begin(), axes.end(), 1);
   return std::vector{dx, grad.Add("Sum", {dy_x}, {{"axes", axes}})};

@@ -1,6 +1,6 @@
 // ScaleRows: y[n, ...] = x[n, ...] scale[n]. x: one dimension or more,
-// floating; scale: [N], of x's dtype; y: as x, and may be written over it.
-// Carries the gradient of a loss per row.
+// floating; scale: [N], of x's dtype or float32; y: as x, and may be written
+// over it. Carries the gradient of a loss per row.
 #ifndef SPILLWAY_OPS_SCALE_ROWS_H_
 #define SPILLWAY_OPS_SCALE_ROWS_H_
 

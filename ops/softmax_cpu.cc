@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "ops/cpu/elementwise.h"
 #include "ops/softmax.h"
@@ -8,51 +9,56 @@
 namespace spillway::ops {
 namespace {
 
-void SoftmaxRow(const float* x, int64_t n, float* y) {
-  const float most = *std::max_element(x, x + n);
+// `exponentials` is room for n floats. x may be y.
+template <typename T>
+void SoftmaxRow(const T* x, int64_t n, float* exponentials, T* y) {
+  float most = Load(x[0]);
+  for (int64_t c = 1; c < n; ++c) most = std::max(most, Load(x[c]));
   double sum = 0;
   for (int64_t c = 0; c < n; ++c) {
-    y[c] = std::exp(x[c] - most);
-    sum += y[c];
+    exponentials[c] = std::exp(Load(x[c]) - most);
+    sum += exponentials[c];
   }
   const auto scale = static_cast<float>(1 / sum);
-  for (int64_t c = 0; c < n; ++c) y[c] *= scale;
+  for (int64_t c = 0; c < n; ++c) y[c] = Store<T>(exponentials[c] * scale);
 }
 
-void SoftmaxGradRow(const float* dy, const float* y, int64_t n, float* dx) {
+template <typename T>
+void SoftmaxGradRow(const T* dy, const T* y, int64_t n, T* dx) {
   double dot = 0;
-  for (int64_t c = 0; c < n; ++c) dot += double{dy[c]} * y[c];
+  for (int64_t c = 0; c < n; ++c) dot += double{Load(dy[c])} * Load(y[c]);
   const auto mean = static_cast<float>(dot);
 #pragma omp simd
-  for (int64_t c = 0; c < n; ++c) dx[c] = (dy[c] - mean) * y[c];
+  for (int64_t c = 0; c < n; ++c) {
+    dx[c] = Store<T>((Load(dy[c]) - mean) * Load(y[c]));
+  }
 }
 
-}  // namespace
-
-NewKernel SoftmaxCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+template <typename T>
+NewKernel SoftmaxOf(const KernelRequest& node) {
   const int64_t n = node.inputs[0].shape.dim(-1);
   const int64_t rows = node.inputs[0].num_elements() / n;
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {
-    const float* x = context.input<float>(0);
-    float* y = context.output<float>(0);
+    const T* x = context.input<T>(0);
+    T* y = context.output<T>(0);
     ParallelFor(threads, rows, kElementwiseGrain / (8 * n) + 1,
                 [=](int64_t begin, int64_t end) {
-                  for (int64_t row = begin; row < end; ++row) {
-                    SoftmaxRow(x + row * n, n, y + row * n);
+                  std::vector<float> row(static_cast<size_t>(n));
+                  for (int64_t i = begin; i < end; ++i) {
+                    SoftmaxRow(x + i * n, n, row.data(), y + i * n);
                   }
                 });
   });
 }
 
-NewKernel SoftmaxGradCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+template <typename T>
+NewKernel SoftmaxGradOf(const KernelRequest& node) {
   const int64_t n = node.inputs[0].shape.dim(-1);
   const int64_t rows = node.inputs[0].num_elements() / n;
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {
-    const float* dy = context.input<float>(0);
-    const float* y = context.input<float>(1);
-    float* dx = context.output<float>(0);
+    const T* dy = context.input<T>(0);
+    const T* y = context.input<T>(1);
+    T* dx = context.output<T>(0);
     ParallelFor(threads, rows, kElementwiseGrain / n + 1,
                 [=](int64_t begin, int64_t end) {
                   for (int64_t row = begin; row < end; ++row) {
@@ -61,6 +67,18 @@ NewKernel SoftmaxGradCpu(const KernelRequest& node) {
                   }
                 });
   });
+}
+
+}  // namespace
+
+NewKernel SoftmaxCpu(const KernelRequest& node) {
+  return ForStorage(node.inputs[0],
+                    [&]<typename T>(T) { return SoftmaxOf<T>(node); });
+}
+
+NewKernel SoftmaxGradCpu(const KernelRequest& node) {
+  return ForStorage(node.inputs[0],
+                    [&]<typename T>(T) { return SoftmaxGradOf<T>(node); });
 }
 
 }  // namespace spillway::ops

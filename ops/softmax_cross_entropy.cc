@@ -18,7 +18,8 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   RETURN_IF_ERROR(ExpectType("labels", node.inputs[1],
                              {.dtype = DType::kInt32, .shape = rows},
                              "the rows of logits"));
-  return std::vector{TensorType{.dtype = logits.dtype, .shape = rows}, logits};
+  return std::vector{TensorType{.dtype = DType::kFloat32, .shape = rows},
+                     logits};
 }
 
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {

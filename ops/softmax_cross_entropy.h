@@ -5,8 +5,8 @@
 //   backprop[n, c] = softmax(logits[n])[c] - (c == labels[n])
 //
 // backprop is d loss[n] / d logits[n, c], made in the forward pass so that
-// logits need not be kept; it may be written over them. The gradient is
-// ScaleRows(backprop, d loss).
+// logits need not be kept; it is of their dtype and may be written over them.
+// loss: float32. The gradient is ScaleRows(backprop, d loss).
 // Errors of the kernel: INVALID_ARGUMENT naming the first row whose label is
 // not in [0, C); nothing has been written then.
 #ifndef SPILLWAY_OPS_SOFTMAX_CROSS_ENTROPY_H_

@@ -43,13 +43,17 @@ absl::Status ExpectType(std::string_view name, const TensorType& type,
                                      expected.ToString(), as, type.ToString()));
 }
 
-absl::Status ExpectChannelVector(std::string_view name, const TensorType& type,
-                                 const TensorType& of) {
-  const TensorType expected{.dtype = of.dtype, .shape = {of.shape.dim(-1)}};
+absl::Status ExpectTypeOrFloat32(std::string_view name, const TensorType& type,
+                                 const TensorType& expected,
+                                 std::string_view as) {
+  const TensorType wide = {.dtype = DType::kFloat32, .shape = expected.shape};
+  if (type == wide || expected == wide) {
+    return ExpectType(name, type, wide, as);
+  }
   if (type == expected) return absl::OkStatus();
-  return InvalidArgument(
-      fmt::format("{} must be {}, one element for each channel of {}; it is {}",
-                  name, expected.ToString(), of.ToString(), type.ToString()));
+  return InvalidArgument(fmt::format("{} must be {} or {}, as {}; it is {}",
+                                     name, expected.ToString(), wide.ToString(),
+                                     as, type.ToString()));
 }
 
 absl::StatusOr<double> GetRealIn(const Attributes& attributes,

@@ -32,10 +32,11 @@ absl::Status ExpectRankAtLeast(std::string_view name, const TensorType& type,
 absl::Status ExpectType(std::string_view name, const TensorType& type,
                         const TensorType& expected, std::string_view as);
 
-// A per-channel vector [C] for a tensor `of` whose last dimension is C, of the
-// same dtype.
-absl::Status ExpectChannelVector(std::string_view name, const TensorType& type,
-                                 const TensorType& of);
+// As ExpectType, but float32 will do too where `expected` is a shorter float:
+// "bias must be bfloat16[3] or float32[3], as the channels of x; it is ..."
+absl::Status ExpectTypeOrFloat32(std::string_view name, const TensorType& type,
+                                 const TensorType& expected,
+                                 std::string_view as);
 
 // A real attribute that is low <= it < high.
 absl::StatusOr<double> GetRealIn(const Attributes& attributes,

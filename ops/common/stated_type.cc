@@ -12,4 +12,10 @@ absl::StatusOr<TensorType> StatedType(const Attributes& attributes) {
   return TensorType{.dtype = dtype, .shape = std::move(shape)};
 }
 
+absl::StatusOr<DType> StatedDType(const Attributes& attributes,
+                                  DType otherwise) {
+  if (!attributes.contains("dtype")) return otherwise;
+  return attributes.GetDType("dtype");
+}
+
 }  // namespace spillway

@@ -1,4 +1,5 @@
-// The type of an op that has no input: attributes `dtype` and `shape`.
+// Types that attributes state: `dtype` and `shape` of an op that has no input,
+// `dtype` alone of one whose output may differ from its inputs in it.
 #ifndef SPILLWAY_OPS_COMMON_STATED_TYPE_H_
 #define SPILLWAY_OPS_COMMON_STATED_TYPE_H_
 
@@ -9,6 +10,10 @@
 namespace spillway {
 
 absl::StatusOr<TensorType> StatedType(const Attributes& attributes);
+
+// The attribute `dtype`, or `otherwise` where there is none.
+absl::StatusOr<DType> StatedDType(const Attributes& attributes,
+                                  DType otherwise);
 
 }  // namespace spillway
 

@@ -5,45 +5,61 @@
 
 #include <cstdint>
 
-#include "base/status_macros.h"
 #include "ops/cpu/elementwise.h"
 
 namespace spillway {
 
-// b is one element.
-template <typename Fn>
-NewKernel ScalarKernel(const KernelRequest& node, Fn fn) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+// a and b stored as T.
+template <typename T, typename Fn>
+NewKernel ScalarKernelOf(const KernelRequest& node, Fn fn) {
   const int64_t n = node.outputs[0].num_elements();
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {
-    const float* a = context.input<float>(0);
-    const float b = *context.input<float>(1);
-    float* y = context.output<float>(0);
+    const T* a = context.input<T>(0);
+    const float b = Load(*context.input<T>(1));
+    T* y = context.output<T>(0);
     ParallelFor(threads, n, kElementwiseGrain, [=](int64_t begin, int64_t end) {
 #pragma omp simd
-      for (int64_t i = begin; i < end; ++i) y[i] = fn(a[i], b);
+      for (int64_t i = begin; i < end; ++i) y[i] = Store<T>(fn(Load(a[i]), b));
     });
   });
 }
 
-// b is a vector [C], C the last dimension of a.
+// b is one element.
 template <typename Fn>
-NewKernel ChannelKernel(const KernelRequest& node, Fn fn) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+NewKernel ScalarKernel(const KernelRequest& node, Fn fn) {
+  return ForStorage(node.inputs[0],
+                    [&]<typename T>(T) { return ScalarKernelOf<T>(node, fn); });
+}
+
+// a: rows of channels. b: [channels], stored as B.
+template <typename T, typename B, typename Fn>
+NewKernel ChannelKernelOf(const KernelRequest& node, Fn fn) {
   const int64_t channels = node.inputs[1].num_elements();
   const int64_t rows = node.outputs[0].num_elements() / channels;
   const int64_t grain = kElementwiseGrain / channels + 1;
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {
-    const float* a = context.input<float>(0);
-    const float* b = context.input<float>(1);
-    float* y = context.output<float>(0);
+    const T* a = context.input<T>(0);
+    const B* b = context.input<B>(1);
+    T* y = context.output<T>(0);
     ParallelFor(threads, rows, grain, [=](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const float* a_row = a + row * channels;
-        float* y_row = y + row * channels;
+        const T* a_row = a + row * channels;
+        T* y_row = y + row * channels;
 #pragma omp simd
-        for (int64_t c = 0; c < channels; ++c) y_row[c] = fn(a_row[c], b[c]);
+        for (int64_t c = 0; c < channels; ++c) {
+          y_row[c] = Store<T>(fn(Load(a_row[c]), Load(b[c])));
+        }
       }
+    });
+  });
+}
+
+// b is a vector [C], C the last dimension of a, in a's dtype or another.
+template <typename Fn>
+NewKernel ChannelKernel(const KernelRequest& node, Fn fn) {
+  return ForStorage(node.inputs[0], [&]<typename T>(T) {
+    return ForStorage(node.inputs[1], [&]<typename B>(B) {
+      return ChannelKernelOf<T, B>(node, fn);
     });
   });
 }

@@ -1,14 +1,14 @@
 // Kernels that compute each output element from the input elements at the same
-// place. In-place safe: an output may be any of the inputs.
+// place, in float32 or bfloat16 (ops/cpu/storage.h). In-place safe: an output
+// may be any of the inputs.
 #ifndef SPILLWAY_OPS_CPU_ELEMENTWISE_H_
 #define SPILLWAY_OPS_CPU_ELEMENTWISE_H_
 
 #include <cstdint>
 
-#include "base/status_macros.h"
-#include "ops/cpu/expect_float32.h"
 #include "ops/cpu/function_kernel.h"
 #include "ops/cpu/parallel.h"
+#include "ops/cpu/storage.h"
 #include "ops/op.h"
 
 namespace spillway {
@@ -16,35 +16,48 @@ namespace spillway {
 // Elements worth a thread of their own.
 inline constexpr int64_t kElementwiseGrain = 16384;
 
-// y = fn(x), float32.
-template <typename Fn>
-NewKernel UnaryKernel(const KernelRequest& node, Fn fn) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+// UnaryKernel and BinaryKernel of tensors stored as T.
+template <typename T, typename Fn>
+NewKernel UnaryKernelOf(const KernelRequest& node, Fn fn) {
   const int64_t n = node.outputs[0].num_elements();
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {
-    const float* x = context.input<float>(0);
-    float* y = context.output<float>(0);
+    const T* x = context.input<T>(0);
+    T* y = context.output<T>(0);
     ParallelFor(threads, n, kElementwiseGrain, [=](int64_t begin, int64_t end) {
 #pragma omp simd
-      for (int64_t i = begin; i < end; ++i) y[i] = fn(x[i]);
+      for (int64_t i = begin; i < end; ++i) y[i] = Store<T>(fn(Load(x[i])));
     });
   });
 }
 
-// y = fn(a, b), float32, equal shapes.
-template <typename Fn>
-NewKernel BinaryKernel(const KernelRequest& node, Fn fn) {
-  RETURN_IF_ERROR(ExpectFloat32Kernel(node));
+template <typename T, typename Fn>
+NewKernel BinaryKernelOf(const KernelRequest& node, Fn fn) {
   const int64_t n = node.outputs[0].num_elements();
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {
-    const float* a = context.input<float>(0);
-    const float* b = context.input<float>(1);
-    float* y = context.output<float>(0);
+    const T* a = context.input<T>(0);
+    const T* b = context.input<T>(1);
+    T* y = context.output<T>(0);
     ParallelFor(threads, n, kElementwiseGrain, [=](int64_t begin, int64_t end) {
 #pragma omp simd
-      for (int64_t i = begin; i < end; ++i) y[i] = fn(a[i], b[i]);
+      for (int64_t i = begin; i < end; ++i) {
+        y[i] = Store<T>(fn(Load(a[i]), Load(b[i])));
+      }
     });
   });
+}
+
+// y = fn(x).
+template <typename Fn>
+NewKernel UnaryKernel(const KernelRequest& node, Fn fn) {
+  return ForStorage(node.inputs[0],
+                    [&]<typename T>(T) { return UnaryKernelOf<T>(node, fn); });
+}
+
+// y = fn(a, b), all of one type.
+template <typename Fn>
+NewKernel BinaryKernel(const KernelRequest& node, Fn fn) {
+  return ForStorage(node.inputs[0],
+                    [&]<typename T>(T) { return BinaryKernelOf<T>(node, fn); });
 }
 
 }  // namespace spillway

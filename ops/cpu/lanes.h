@@ -47,6 +47,14 @@ struct Lanes {
 // Whether functions with [[gnu::target("avx2")]] may be called here.
 inline bool HasAvx2() { return __builtin_cpu_supports("avx2") != 0; }
 
+// Whether functions with [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
+// may be called here; oneDNN asks for the same before it takes bfloat16.
+inline bool HasAvx512() {
+  return __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512dq") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0;
+}
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_OPS_CPU_LANES_H_

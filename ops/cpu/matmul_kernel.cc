@@ -1,28 +1,84 @@
 #include "ops/cpu/matmul_kernel.h"
 
+#include <fmt/format.h>
+
+#include "base/status_macros.h"
+#include "ops/cpu/lanes.h"
 #include "ops/cpu/onednn.h"
 
 namespace spillway {
 namespace {
 
-dnnl::memory::desc Matrix(int64_t rows, int64_t columns, bool transposed) {
-  return transposed ? Strided({rows, columns}, {1, rows})
-                    : Strided({rows, columns}, {columns, 1});
+using dnnl::memory;
+
+// Of one of the matrices, as it lies.
+memory::desc Matrix(const memory::dims& size, bool transposed, DType dtype) {
+  return {size,
+          dtype == DType::kBFloat16 ? memory::data_type::bf16
+                                    : memory::data_type::f32,
+          transposed ? memory::dims{1, size[0]} : memory::dims{size[1], 1}};
+}
+
+bool HasBFloat16(const MatMulSpec& spec) {
+  return spec.a_dtype == DType::kBFloat16 || spec.b_dtype == DType::kBFloat16 ||
+         spec.y_dtype == DType::kBFloat16;
+}
+
+absl::Status CheckDTypes(const MatMulSpec& spec) {
+  for (const DType dtype : {spec.a_dtype, spec.b_dtype, spec.y_dtype}) {
+    if (dtype == DType::kFloat32 || dtype == DType::kBFloat16) continue;
+    return Unimplemented(fmt::format(
+        "the CPU multiplies matrices of float32 and bfloat16, not {}",
+        DTypeName(dtype)));
+  }
+  if (HasBFloat16(spec) && !HasAvx512()) {
+    return Unimplemented(
+        "matrix products of bfloat16 need a CPU with AVX-512, which this one "
+        "lacks; use float32");
+  }
+  return absl::OkStatus();
+}
+
+// An operand, and where the product reads it.
+struct Operand {
+  memory::desc desc = {};
+  Place place = {};
+};
+
+// The operand itself, or its copy in bfloat16 where `to_bfloat16` asks for one
+// and it is not.
+Operand Prepare(OneDnnProgram& program, const Operand& x, bool to_bfloat16) {
+  if (!to_bfloat16 || x.desc.data_type() == memory::data_type::bf16) return x;
+  Operand copy = x;
+  copy.desc.data.data_type = dnnl_bf16;
+  copy.place = program.Reserve(copy.desc);
+  program.AddReorder(x.desc, x.place, copy.desc, copy.place);
+  return copy;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulKernel(const MatMulSpec& spec,
                                                          int threads) {
+  RETURN_IF_ERROR(CheckDTypes(spec));
+  const bool in_bfloat16 = HasBFloat16(spec);
   return MakeOneDnnKernel(threads, [&](OneDnnProgram& program) {
-    const auto a = Matrix(spec.m, spec.k, spec.transpose_a);
-    const auto b = Matrix(spec.k, spec.n, spec.transpose_b);
-    const auto y = Matrix(spec.m, spec.n, false);
+    const Operand a =
+        Prepare(program,
+                {Matrix({spec.m, spec.k}, spec.transpose_a, spec.a_dtype),
+                 Input(spec.a)},
+                in_bfloat16);
+    const Operand b =
+        Prepare(program,
+                {Matrix({spec.k, spec.n}, spec.transpose_b, spec.b_dtype),
+                 Input(spec.b)},
+                in_bfloat16);
+    const memory::desc y = Matrix({spec.m, spec.n}, false, spec.y_dtype);
     const dnnl::matmul::primitive_desc product(
-        {a, b, y}, OneDnnProgram::UserScratchpad(), program.engine());
+        {a.desc, b.desc, y}, OneDnnProgram::UserScratchpad(), program.engine());
     program.Add({.primitive = dnnl::matmul(product),
-                 .arguments = {{DNNL_ARG_SRC, a, Input(spec.a)},
-                               {DNNL_ARG_WEIGHTS, b, Input(spec.b)},
+                 .arguments = {{DNNL_ARG_SRC, a.desc, a.place},
+                               {DNNL_ARG_WEIGHTS, b.desc, b.place},
                                {DNNL_ARG_DST, y, Output(0)}}},
                 product.scratchpad_desc());
   });

@@ -1,4 +1,8 @@
-// Matrix products of row-major matrices, for MatMul and for what is one.
+// Matrix products of row-major matrices, for MatMul and for what is one, in
+// float32 or bfloat16 with sums in float32.
+//
+// Where a, b or y is bfloat16, an operand that is float32 is rounded to
+// bfloat16 in the workspace first.
 //
 // oneDNN's matmul reads both matrices as they lie; its workspace is a few
 // blocks of them. (Its sgemm and inner product, no faster, allocate by
@@ -11,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/kernel.h"
+#include "graph/dtype.h"
 
 namespace spillway {
 
@@ -24,8 +29,12 @@ struct MatMulSpec {
   bool transpose_b = false;
   int a = 0;  // input that holds it
   int b = 1;
+  DType a_dtype = DType::kFloat32;
+  DType b_dtype = DType::kFloat32;
+  DType y_dtype = DType::kFloat32;
 };
 
+// Errors: UNIMPLEMENTED for float16, and for bfloat16 on a CPU without AVX-512.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulKernel(const MatMulSpec& spec,
                                                          int threads);
 

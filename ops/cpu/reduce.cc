@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/cpu/parallel.h"
+#include "ops/cpu/storage.h"
 
 namespace spillway {
 namespace {
@@ -34,30 +35,35 @@ Cut CutOf(const Reduction& r) {
 }
 
 // sum = scale * x[0] + ... + x[n - 1].
-void SumContiguous(const float* x, int64_t n, float scale, float* sum) {
+template <typename X, typename Y>
+void SumContiguous(const X* x, int64_t n, float scale, Y* sum) {
   double total = 0;
   for (int64_t begin = 0; begin < n; begin += kLanes * kRowsInBlock) {
     const int64_t end = std::min(begin + kLanes * kRowsInBlock, n);
     const int64_t whole = begin + (end - begin) / kLanes * kLanes;
     float lanes[kLanes] = {};
     for (int64_t i = begin; i < whole; i += kLanes) {
-      for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += x[i + lane];
+      for (int lane = 0; lane < kLanes; ++lane) {
+        lanes[lane] += Load(x[i + lane]);
+      }
     }
     for (const float lane : lanes) total += lane;
-    for (int64_t i = whole; i < end; ++i) total += x[i];
+    for (int64_t i = whole; i < end; ++i) total += Load(x[i]);
   }
-  *sum = static_cast<float>(scale * total);
+  *sum = Store<Y>(static_cast<float>(scale * total));
 }
 
+template <typename X>
 struct Rows {
-  const float* x = nullptr;
+  const X* x = nullptr;
   int64_t rows = 0;
   int64_t stride = 0;   // elements from row to row
   int64_t columns = 0;  // at most kColumns
 };
 
 // sum[c] = scale * sum over rows of x[row, c].
-void SumRows(const Rows& in, float scale, float* sum) {
+template <typename X, typename Y>
+void SumRows(const Rows<X>& in, float scale, Y* sum) {
   float total[kColumns];
   float block[kColumns];
   std::fill_n(total, in.columns, 0.0F);
@@ -65,41 +71,49 @@ void SumRows(const Rows& in, float scale, float* sum) {
     const int64_t end = std::min(begin + kRowsInBlock, in.rows);
     std::fill_n(block, in.columns, 0.0F);
     for (int64_t row = begin; row < end; ++row) {
-      const float* x = in.x + row * in.stride;
+      const X* x = in.x + row * in.stride;
 #pragma omp simd
-      for (int64_t c = 0; c < in.columns; ++c) block[c] += x[c];
+      for (int64_t c = 0; c < in.columns; ++c) block[c] += Load(x[c]);
     }
 #pragma omp simd
     for (int64_t c = 0; c < in.columns; ++c) total[c] += block[c];
   }
 #pragma omp simd
-  for (int64_t c = 0; c < in.columns; ++c) sum[c] = scale * total[c];
+  for (int64_t c = 0; c < in.columns; ++c) sum[c] = Store<Y>(scale * total[c]);
 }
 
-// Sums all chunks into out[outer, chunks, inner].
-void SumChunks(const Reduction& r, const Cut& cut, const ReduceArgs& args,
-               float* out, float scale) {
+// Sums of each chunk.
+template <typename X, typename Y>
+struct ChunkSums {
+  int threads = 1;
+  const X* x = nullptr;
+  float scale = 1;
+  Y* sums = nullptr;  // [outer, chunks, inner]
+};
+
+template <typename X, typename Y>
+void SumChunks(const Reduction& r, const Cut& cut, const ChunkSums<X, Y>& to) {
   const int64_t tasks = r.outer * cut.chunks * cut.column_blocks;
   const int64_t task_elements =
       std::max<int64_t>(1, cut.chunk_rows * std::min(r.inner, kColumns));
   const int64_t grain = CeilDiv(kTaskElements, task_elements);
-  ParallelFor(args.threads, tasks, grain, [&](int64_t begin, int64_t end) {
+  ParallelFor(to.threads, tasks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t column = task % cut.column_blocks * kColumns;
       const int64_t slice = task / cut.column_blocks;  // (outer, chunk)
       const int64_t row = slice % cut.chunks * cut.chunk_rows;
       const int64_t first = slice / cut.chunks * r.reduced + row;
       const int64_t rows = std::min(cut.chunk_rows, r.reduced - row);
-      const float* x = args.x + first * r.inner + column;
-      float* sum = out + slice * r.inner + column;
+      const X* x = to.x + first * r.inner + column;
+      Y* sum = to.sums + slice * r.inner + column;
       if (r.inner == 1) {
-        SumContiguous(x, rows, scale, sum);
+        SumContiguous(x, rows, to.scale, sum);
       } else {
-        SumRows({.x = x,
-                 .rows = rows,
-                 .stride = r.inner,
-                 .columns = std::min(kColumns, r.inner - column)},
-                scale, sum);
+        SumRows<X, Y>({.x = x,
+                       .rows = rows,
+                       .stride = r.inner,
+                       .columns = std::min(kColumns, r.inner - column)},
+                      to.scale, sum);
       }
     }
   });
@@ -114,21 +128,35 @@ int64_t WorkspaceBytes(const Reduction& reduction) {
          static_cast<int64_t>(sizeof(float));
 }
 
-void Reduce(const Reduction& reduction, const ReduceArgs& args) {
+template <typename X, typename Y>
+void Reduce(const Reduction& reduction, const ReduceArgs<X, Y>& args) {
   const Cut cut = CutOf(reduction);
   if (cut.chunks == 1) {
-    SumChunks(reduction, cut, args, args.y, args.scale);
+    SumChunks<X, Y>(reduction, cut,
+                    {.threads = args.threads,
+                     .x = args.x,
+                     .scale = args.scale,
+                     .sums = args.y});
     return;
   }
-  SumChunks(reduction, cut, args, args.workspace, 1);
+  SumChunks<X, float>(
+      reduction, cut,
+      {.threads = args.threads, .x = args.x, .sums = args.workspace});
   const Reduction chunks = {.outer = reduction.outer,
                             .reduced = cut.chunks,
                             .inner = reduction.inner};
   const Cut whole = {.column_blocks = cut.column_blocks,
                      .chunk_rows = cut.chunks};
-  ReduceArgs last = args;
-  last.x = args.workspace;
-  SumChunks(chunks, whole, last, args.y, args.scale);
+  SumChunks<float, Y>(chunks, whole,
+                      {.threads = args.threads,
+                       .x = args.workspace,
+                       .scale = args.scale,
+                       .sums = args.y});
 }
+
+template void Reduce(const Reduction&, const ReduceArgs<float, float>&);
+template void Reduce(const Reduction&, const ReduceArgs<float, BFloat16>&);
+template void Reduce(const Reduction&, const ReduceArgs<BFloat16, float>&);
+template void Reduce(const Reduction&, const ReduceArgs<BFloat16, BFloat16>&);
 
 }  // namespace spillway

@@ -1,5 +1,6 @@
-// Sums of float32 over one dimension of three, in parallel, with the same bits
-// for any number of threads.
+// Sums in float32 over one dimension of three, in parallel, with the same bits
+// for any number of threads. What is summed and the sums may be stored as
+// bfloat16 (ops/cpu/storage.h).
 //
 //   y[o, i] = scale * sum over r of x[o, r, i]
 //
@@ -12,6 +13,8 @@
 
 #include <cstdint>
 
+#include "base/bfloat16.h"
+
 namespace spillway {
 
 struct Reduction {
@@ -20,18 +23,29 @@ struct Reduction {
   int64_t inner = 1;
 };
 
+// X, Y: float or BFloat16.
+template <typename X, typename Y>
 struct ReduceArgs {
   int threads = 1;
-  const float* x = nullptr;
+  const X* x = nullptr;
   float scale = 1;
   float* workspace = nullptr;  // WorkspaceBytes(reduction)
-  float* y = nullptr;          // neither x nor workspace
+  Y* y = nullptr;              // neither x nor workspace
 };
 
 // At most a few MiB, and 0 where `outer` alone keeps the threads busy.
 int64_t WorkspaceBytes(const Reduction& reduction);
 
-void Reduce(const Reduction& reduction, const ReduceArgs& args);
+template <typename X, typename Y>
+void Reduce(const Reduction& reduction, const ReduceArgs<X, Y>& args);
+
+extern template void Reduce(const Reduction&, const ReduceArgs<float, float>&);
+extern template void Reduce(const Reduction&,
+                            const ReduceArgs<float, BFloat16>&);
+extern template void Reduce(const Reduction&,
+                            const ReduceArgs<BFloat16, float>&);
+extern template void Reduce(const Reduction&,
+                            const ReduceArgs<BFloat16, BFloat16>&);
 
 }  // namespace spillway
 

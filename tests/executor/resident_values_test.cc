@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bfloat16.h"
 #include "base/random.h"
 #include "tests/support/status_matchers.h"
 
@@ -262,6 +263,24 @@ TEST(FillConstant, RefusesWhatTheTypeCannotHold) {
   EXPECT_THAT(CheckConstant({{"value", 1}, {"values", {1, 1}}}, bytes),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("either attribute 'value' or 'values'")));
+}
+
+TEST(FillInitial, RoundsToBFloat16) {
+  const TensorType type = {.dtype = DType::kBFloat16, .shape = {100}};
+  const Attributes normal = With({{"kind", "normal"}});
+  const std::vector<BFloat16> values = Fill<BFloat16>(normal, type);
+  const std::vector<float> exact = Fill(normal, {.shape = {100}});
+  for (size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_EQ(values[i], ToBFloat16(exact[i])) << i;
+  }
+}
+
+TEST(FillConstant, KnowsTheLargestBFloat16) {
+  const TensorType type = {.dtype = DType::kBFloat16, .shape = {1}};
+  EXPECT_THAT(CheckConstant({{"value", 0x1.FEp127}}, type), IsOk());
+  EXPECT_THAT(CheckConstant({{"value", 0x1.FFp127}}, type),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("is not a bfloat16")));
 }
 
 TEST(FillResident, NamesTheNodeInItsErrors) {

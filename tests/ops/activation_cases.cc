@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/ops/all_cases.h"
+#include "tests/ops/bfloat16_case.h"
 
 namespace spillway::testing {
 namespace {
@@ -77,39 +78,37 @@ std::vector<BadOp> BadCases() {
   return bad;
 }
 
-}  // namespace
-
-OpCases ActivationCases() {
+std::vector<OpCase> GoodCases() {
   const CaseInput y = {.type = Float32(kShape), .high = 2};
   const CaseInput y6 = {.type = Float32(kShape), .high = 6};
   const CaseInput y01 = {.type = Float32(kShape), .fill = Fill::kUniform};
   return {
-      .good =
-          {
-              Unary("Elu", 2, 11,
-                    [](double x) { return x > 0 ? x : std::exp(x) - 1; }),
-              Unary("Relu", 1, 1, [](double x) { return std::max(x, 0.0); }),
-              LargeRelu(),
-              Unary("Relu6", 6, 2,
-                    [](double x) { return std::clamp(x, 0.0, 6.0); }),
-              Unary("Sigmoid", 4, 12,
-                    [](double x) { return 1 / (1 + std::exp(-x)); }),
-              Unary("Tanh", 2, 12, [](double x) { return std::tanh(x); }),
-              Grad("EluGrad", y,
-                   [](double dy, double y) {
-                     return y > 0 ? dy : dy * (1 + y);
-                   }),
-              Grad("ReluGrad", y,
-                   [](double dy, double y) { return y > 0 ? dy : 0; }),
-              Grad("Relu6Grad", y6,
-                   [](double dy, double y) { return y > 0 && y < 6 ? dy : 0; }),
-              Grad("SigmoidGrad", y01,
-                   [](double dy, double y) { return dy * (y - y * y); }),
-              Grad("TanhGrad", y01,
-                   [](double dy, double y) { return dy * (1 - y * y); }),
-          },
-      .bad = BadCases(),
+      Unary("Elu", 2, 11, [](double x) { return x > 0 ? x : std::exp(x) - 1; }),
+      Unary("Relu", 1, 1, [](double x) { return std::max(x, 0.0); }),
+      LargeRelu(),
+      Unary("Relu6", 6, 2, [](double x) { return std::clamp(x, 0.0, 6.0); }),
+      Unary("Sigmoid", 4, 12, [](double x) { return 1 / (1 + std::exp(-x)); }),
+      Unary("Tanh", 2, 12, [](double x) { return std::tanh(x); }),
+      Grad("EluGrad", y,
+           [](double dy, double y) { return y > 0 ? dy : dy * (1 + y); }),
+      Grad("ReluGrad", y, [](double dy, double y) { return y > 0 ? dy : 0; }),
+      Grad("Relu6Grad", y6,
+           [](double dy, double y) { return y > 0 && y < 6 ? dy : 0; }),
+      Grad("SigmoidGrad", y01,
+           [](double dy, double y) { return dy * (y - y * y); }),
+      Grad("TanhGrad", y01,
+           [](double dy, double y) { return dy * (1 - y * y); }),
   };
+}
+
+}  // namespace
+
+OpCases ActivationCases() {
+  OpCases cases = {.good = GoodCases(), .bad = BadCases()};
+  for (OpCase& narrow : AllInBFloat16(cases.good)) {
+    cases.good.push_back(std::move(narrow));
+  }
+  return cases;
 }
 
 }  // namespace spillway::testing

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/ops/all_cases.h"
+#include "tests/ops/bfloat16_case.h"
 
 namespace spillway::testing {
 namespace {
@@ -104,6 +105,19 @@ OpCase ScaleRowsCase() {
           .gradients = {0, 1}};
 }
 
+// Parameters and losses stay float32.
+std::vector<OpCase> MixedCases() {
+  OpCase bias =
+      InBFloat16(BiasAddCase("BiasAddFloat32", {2, 3, 4, 5}), {.inputs = {1}});
+  OpCase bias_grad = InBFloat16(
+      BiasAddGradCase("BiasAddGradFloat32", {7, 41, 43, 6}), {.outputs = {0}});
+  bias_grad.attributes = {{"dtype", DType::kFloat32}};
+  bias_grad.tolerance = 1e-5;
+  OpCase scale = ScaleRowsCase();
+  scale.name += "Float32";
+  return {bias, bias_grad, InBFloat16(scale, {.inputs = {1}})};
+}
+
 std::vector<BadOp> BadCases() {
   return {
       {.name = "AddOfTwoShapes",
@@ -140,6 +154,26 @@ std::vector<BadOp> BadCases() {
        .inputs = {Float32({2, 3}), Float32({3})},
        .attributes = {{"activation", "tanh"}},
        .error = "'activation' must be 'none' or 'relu'; it is 'tanh'"},
+      {.name = "BiasAddOfOtherShortBias",
+       .op = "BiasAdd",
+       .inputs = {BFloat16s({2, 3}), {.dtype = DType::kFloat16, .shape = {3}}},
+       .error = "bias must be bfloat16[3] or float32[3], as the channels of x; "
+                "it is float16[3]"},
+      {.name = "BiasAddOfShortBiasToFloat32",
+       .op = "BiasAdd",
+       .inputs = {Float32({2, 3}), BFloat16s({3})},
+       .error = "bias must be float32[3], as the channels of x; it is "
+                "bfloat16[3]"},
+      {.name = "BiasAddGradInIntegers",
+       .op = "BiasAddGrad",
+       .inputs = {BFloat16s({2, 3})},
+       .attributes = {{"dtype", DType::kInt32}},
+       .error = "dbias must be bfloat16[3] or float32[3], as the channels of "
+                "dy; it is int32[3]"},
+      {.name = "AddOfFloat32ToBFloat16",
+       .op = "Add",
+       .inputs = {BFloat16s({2}), Float32({2})},
+       .error = "b must be of the type of a, which is bfloat16[2]"},
       {.name = "BiasAddGradOfScalar",
        .op = "BiasAddGrad",
        .inputs = {Float32({})},
@@ -173,6 +207,8 @@ OpCases AddCases() {
     good.push_back(Binary(op, "OfScalar", {}, f));
     good.push_back(Binary(op, "OfChannels", {7}, f));
   }
+  for (OpCase& narrow : AllInBFloat16(good)) good.push_back(std::move(narrow));
+  for (OpCase& mixed : MixedCases()) good.push_back(std::move(mixed));
   return {.good = good, .bad = BadCases()};
 }
 

@@ -38,14 +38,15 @@ TEST(AllOps, ReferOnlyToInputsAndOutputsThatExist) {
   }
 }
 
-TEST(AllOps, RefuseSixteenBitFloatsOnTheCpu) {
-  const TensorType half = {.dtype = DType::kBFloat16, .shape = {4}};
+TEST(AllOps, RefuseFloat16OnTheCpu) {
+  const TensorType half = {.dtype = DType::kFloat16, .shape = {4}};
   const std::vector<TensorType> types = {half};
   const Attributes attributes;
   const KernelFactory relu = StandardKernels().Find("Relu", DeviceKind::kCpu);
   EXPECT_THAT(
       relu({.attributes = attributes, .inputs = types, .outputs = types}),
-      StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("bfloat16[4]")));
+      StatusIs(absl::StatusCode::kUnimplemented,
+               HasSubstr("a tensor of float16[4]")));
 }
 
 }  // namespace

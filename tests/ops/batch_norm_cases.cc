@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/ops/all_cases.h"
+#include "tests/ops/bfloat16_case.h"
 
 namespace spillway::testing {
 namespace {
@@ -206,6 +207,10 @@ std::vector<BadOp> BadNorms() {
        .op = "FusedBatchNorm",
        .inputs = {x, v, v, Float32({3}), v},
        .error = "moving_mean must be float32[4], as the channels of x"},
+      {.name = "FusedBatchNormOfShortScale",
+       .op = "FusedBatchNorm",
+       .inputs = {BFloat16s({2, 4}), BFloat16s({4}), v, v, v},
+       .error = "scale must be float32[4], as the channels of x"},
       {.name = "FusedBatchNormOfOtherSide",
        .op = "FusedBatchNorm",
        .inputs = {x, v, v, v, v, Float32({2, 3, 3, 5})},
@@ -241,7 +246,11 @@ OpCases BatchNormCases() {
   OpCases cases;
   for (const Norm& norm : Norms()) {
     cases.good.push_back(Forward(norm));
+    cases.good.push_back(
+        InBFloat16(Forward(norm), {.inputs = {1, 2, 3, 4}, .outputs = {1, 2}}));
     cases.good.push_back(Grad(norm));
+    cases.good.push_back(
+        InBFloat16(Grad(norm), {.inputs = {2, 3, 4, 5}, .outputs = {1, 2}}));
   }
   // With a side but no activation the gradient of side is dy, and the gradient
   // op knows nothing of it.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/ops/all_cases.h"
+#include "tests/ops/bfloat16_case.h"
 #include "tests/ops/multi_index.h"
 
 namespace spillway::testing {
@@ -101,14 +102,16 @@ OpCase CastCase(const std::string& name, DType from, const Doubles& x, DType to,
           .tolerance = 0};
 }
 
-OpCase CastOfFloats() {
-  return {.name = "Cast",
+OpCase CastOfFloats(const std::string& name, DType from, DType to) {
+  return {.name = name,
           .op = "Cast",
-          .inputs = {{.type = Float32({5})}},
-          .attributes = {{"dtype", "float32"}},
-          .outputs = {Float32({5})},
+          .inputs = {{.type = {.dtype = from, .shape = {5}}}},
+          .attributes = {{"dtype", to}},
+          .outputs = {{.dtype = to, .shape = {5}}},
           .reference = [](const DoublesList& in) { return in; },
-          .gradients = {0}};
+          .tolerance = to == DType::kBFloat16 ? 0x1p-8 : 0,
+          .gradients = {0},
+          .gradient_tolerance = 0x1p-6};
 }
 
 std::vector<BadOp> BadCases() {
@@ -145,6 +148,7 @@ std::vector<BadOp> BadCases() {
 
 OpCases ClassifyCases() {
   const DType f32 = DType::kFloat32;
+  const DType bf16 = DType::kBFloat16;
   const DType u8 = DType::kUInt8;
   return {
       .good =
@@ -153,7 +157,21 @@ OpCases ClassifyCases() {
               ArgMaxCase("ArgMaxLast", {2, 3, 4}, -1, {2, 3}),
               ArgMaxCase("ArgMaxFirst", {5, 3, 4}, 0, {3, 4}),
               ArgMaxCase("ArgMaxMiddle", {2, 5, 4}, 1, {2, 4}),
-              CastOfFloats(),
+              InBFloat16(ArgMaxCase("ArgMaxLast", {2, 3, 4}, -1, {2, 3})),
+              CastOfFloats("Cast", f32, f32),
+              CastOfFloats("CastToBFloat16", f32, bf16),
+              CastOfFloats("CastFromBFloat16", bf16, f32),
+              CastOfFloats("CastBetweenBFloat16", bf16, bf16),
+              CastCase("CastBFloat16ToIntegers", bf16, {1.9, -300, 3e9, kNaN},
+                       DType::kInt32, {1, -300, 2147483647, 0}),
+              CastCase("CastBFloat16ToBytes", bf16, {-1, 254.7, 3}, u8,
+                       {0, 255, 3}),
+              CastCase("CastBFloat16ToBool", bf16, {0, 1e-30, -2}, DType::kBool,
+                       {0, 1, 1}),
+              CastCase("CastBoolToBFloat16", DType::kBool, {0, 1}, bf16,
+                       {0, 1}),
+              CastCase("CastIntegersToBFloat16", DType::kInt64, {257, 258, -3},
+                       bf16, {256, 258, -3}),
               CastCase("CastToIntegers", f32, {1.9, -1.9, 3e9, -3e9, kNaN},
                        DType::kInt32, {1, -1, 2147483647, -2147483648.0, 0}),
               CastCase("CastToBytes", f32, {-1, 0.5, 255.9, 256}, u8,
@@ -168,6 +186,7 @@ OpCases ClassifyCases() {
                        DType::kInt64, {-7, 2147483647}),
               InTopKCase("InTopK", 1),
               InTopKCase("InTopFive", 5),
+              InBFloat16(InTopKCase("InTopFive", 5)),
               InTopKOfNaN(),
           },
       .bad = BadCases(),

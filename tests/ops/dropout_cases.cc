@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "tests/ops/all_cases.h"
+#include "tests/ops/bfloat16_case.h"
 
 namespace spillway::testing {
 namespace {
@@ -38,6 +39,11 @@ OpCases DropoutCases() {
               DropoutCase("Dropout", "DropoutOfNothing", {30}, 0, 1),
               DropoutCase("Dropout", "DropoutLarge", {13, 4999}, 0.25, -3),
               DropoutCase("DropoutGrad", "DropoutGrad", {7, 9}, 0.5, 11),
+              InBFloat16(DropoutCase("Dropout", "Dropout", {7, 9}, 0.3, 11)),
+              InBFloat16(
+                  DropoutCase("Dropout", "DropoutLarge", {13, 4999}, 0.25, -3)),
+              InBFloat16(
+                  DropoutCase("DropoutGrad", "DropoutGrad", {7, 9}, 0.5, 11)),
           },
       .bad =
           {

@@ -103,7 +103,7 @@ OpCase ConcatCase(const std::string& name, const std::vector<Shape>& xs,
   return concat;
 }
 
-// The same case for another dtype, of integers: exact, without gradients.
+// The same case for another dtype, with integers: exact, without gradients.
 OpCase WithDType(OpCase base, DType dtype, const std::string& suffix) {
   base.name += suffix;
   base.gradients = {};
@@ -148,6 +148,20 @@ std::vector<OpCase> GoodCases() {
       WithDType(TransposeCase("Transpose", {130, 140}, {1, 0}, {140, 130}),
                 DType::kFloat32, "Large"),
       TransposeCase("TransposeOfOnes", {1, 3, 1}, {2, 1, 0}, {1, 3, 1}),
+      WithDType(PlainTranspose(), DType::kBFloat16, "OfBFloat16"),
+      WithDType(SameBytes("Identity", "Identity", {2, 3}, {2, 3}, {}),
+                DType::kBFloat16, "OfBFloat16"),
+      WithDType(
+          SameBytes("Reshape", "Reshape", {2, 6}, {3, 4}, {{"shape", {3, 4}}}),
+          DType::kBFloat16, "OfBFloat16"),
+      WithDType(ConcatCase("Concat", {{2, 3}, {2, 1}}, 1, {2, 4}),
+                DType::kBFloat16, "OfBFloat16"),
+      WithDType(PadCase("PadWithValue", {5}, {{2, 1}}, {2}, {8}, -1.5),
+                DType::kBFloat16, "OfBFloat16"),
+      WithDType(PadCase("Pad", {3}, {{2, 1}}, {2}, {6}, 0), DType::kBFloat16,
+                "OfBFloat16"),
+      WithDType(SliceCase("Slice", {9}, {2}, {5}, {5}), DType::kBFloat16,
+                "OfBFloat16"),
       WithDType(PlainTranspose(), DType::kInt64, "Of8Bytes"),
       WithDType(PlainTranspose(), DType::kInt32, "Of4Bytes"),
       WithDType(PlainTranspose(), DType::kBool, "Of1Byte"),

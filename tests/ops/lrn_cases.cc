@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/ops/all_cases.h"
+#include "tests/ops/bfloat16_case.h"
 
 namespace spillway::testing {
 namespace {
@@ -118,6 +119,10 @@ OpCases LrnCases() {
   for (const Lrn& lrn : Lrns()) {
     cases.good.push_back(Forward(lrn));
     cases.good.push_back(Grad(lrn));
+  }
+  for (const Lrn& lrn : Lrns()) {
+    cases.good.push_back(InBFloat16(Forward(lrn)));
+    cases.good.push_back(InBFloat16(Grad(lrn)));
   }
   // 2 for each of the 5 channels of a window, and 22.
   cases.good[2].flops = 2.0 * 3 * 3 * 24 * 32;

@@ -1,4 +1,6 @@
 // MatMul.
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -54,10 +56,56 @@ OpCase MatMulCase(const Product& p) {
           .same_bits_for_any_threads = false};
 }
 
+// Operands are small integers, which rounding to bfloat16 leaves alone; so are
+// their products, and float32 sums them exactly.
+OpCase MixedCase(const Product& p, DType a, DType b, DType y) {
+  OpCase mixed = MatMulCase(p);
+  mixed.inputs[0] = {.type = mixed.inputs[0].type,
+                     .fill = Fill::kIntegers,
+                     .low = -8,
+                     .high = 9};
+  mixed.inputs[1] = mixed.inputs[0];
+  mixed.inputs[1].type.shape =
+      p.transpose_b ? Shape{p.n, p.k} : Shape{p.k, p.n};
+  mixed.inputs[0].type.dtype = a;
+  mixed.inputs[1].type.dtype = b;
+  mixed.outputs[0].dtype = y;
+  mixed.attributes.Set("dtype", y);
+  mixed.tolerance = y == DType::kBFloat16 ? 0x1p-8 : 0;
+  mixed.gradient_tolerance = 0x1p-3;
+  mixed.needs_avx512 = true;
+  return mixed;
+}
+
+// Each of a, b and y in float32 and bfloat16, but all in float32.
+std::vector<OpCase> BFloat16Cases() {
+  constexpr DType kDTypes[] = {DType::kFloat32, DType::kBFloat16};
+  std::vector<OpCase> cases;
+  for (int i = 1; i < 32; ++i) {
+    const int dtypes = i % 8;
+    if (dtypes == 0) continue;
+    const bool ta = (i & 8) != 0;
+    const bool tb = (i & 16) != 0;
+    for (const bool is_large : {false, true}) {
+      Product p = {fmt::format("BFloat16Case{}{}", i, is_large ? "Large" : ""),
+                   5,
+                   7,
+                   3,
+                   ta,
+                   tb};
+      if (is_large) p.m = 65, p.k = 130, p.n = 97;
+      cases.push_back(MixedCase(p, kDTypes[dtypes & 1],
+                                kDTypes[dtypes >> 1 & 1],
+                                kDTypes[dtypes >> 2]));
+    }
+  }
+  return cases;
+}
+
 }  // namespace
 
 OpCases MatMulCases() {
-  OpCases cases;
+  OpCases cases = {.good = BFloat16Cases()};
   for (const bool ta : {false, true}) {
     for (const bool tb : {false, true}) {
       const std::string name =
@@ -82,6 +130,17 @@ OpCases MatMulCases() {
        .inputs = {Float32({3, 2}), Float32({4, 3})},
        .attributes = {{"transpose_a", true}},
        .error = "a has 3 columns and b 4 rows (as transposed)"},
+      {.name = "MatMulOfTwoShortTypes",
+       .op = "MatMul",
+       .inputs = {BFloat16s({2, 3}),
+                  {.dtype = DType::kFloat16, .shape = {3, 5}}},
+       .error = "b must be bfloat16 or float32, as a is bfloat16[2, 3]; it is "
+                "float16[3, 5]"},
+      {.name = "MatMulToIntegers",
+       .op = "MatMul",
+       .inputs = {BFloat16s({2, 3}), Float32({3, 5})},
+       .attributes = {{"dtype", DType::kInt32}},
+       .error = "y must be float32, bfloat16 or float16; it is int32[2, 5]"},
       {.name = "MatMulOfIntegers",
        .op = "MatMul",
        .inputs = {Int32({2, 3}), Int32({3, 5})},

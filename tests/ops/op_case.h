@@ -65,6 +65,9 @@ struct OpCase {
 
   // A library may split sums by thread; our own kernels must not.
   bool same_bits_for_any_threads = true;
+
+  // The kernel is skipped on a CPU without it.
+  bool needs_avx512 = false;
 };
 
 // A node that shape inference must refuse with INVALID_ARGUMENT.
@@ -94,6 +97,9 @@ inline constexpr int64_t kCaseStep = 3;
 
 inline TensorType Float32(const Shape& shape) {
   return {.dtype = DType::kFloat32, .shape = shape};
+}
+inline TensorType BFloat16s(const Shape& shape) {
+  return {.dtype = DType::kBFloat16, .shape = shape};
 }
 inline TensorType Int32(const Shape& shape) {
   return {.dtype = DType::kInt32, .shape = shape};

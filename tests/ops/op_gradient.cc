@@ -18,16 +18,13 @@
 namespace spillway::testing {
 namespace {
 
-// w_k: normal, exact in float32.
-std::vector<float> LossWeights(const OpCase& op_case, int output) {
-  const auto n = static_cast<size_t>(
-      op_case.outputs[static_cast<size_t>(output)].num_elements());
+// w_k: normal, as y_k's dtype holds it.
+Doubles LossWeights(const OpCase& op_case, int output) {
+  const TensorType& type = op_case.outputs[static_cast<size_t>(output)];
   const uint64_t key = MixKeys(HashName("loss"), static_cast<uint64_t>(output));
-  std::vector<float> weights(n);
-  for (size_t i = 0; i < n; ++i) {
-    weights[i] = static_cast<float>(NormalAt(key, i));
-  }
-  return weights;
+  Doubles weights(static_cast<size_t>(type.num_elements()));
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = NormalAt(key, i);
+  return ToDoubles(FromDoubles(type, weights));
 }
 
 // The case as a graph with a scalar loss.
@@ -86,20 +83,30 @@ class LossGraph {
   Tensor AddLoss() {
     std::vector<Tensor> terms;
     for (const int k : op_case_.gradient_outputs) {
-      const Tensor y = outputs_[static_cast<size_t>(k)];
-      const TensorType type = op_case_.outputs[static_cast<size_t>(k)];
+      const TensorType type =
+          Float32(op_case_.outputs[static_cast<size_t>(k)].shape);
       const Tensor weights = builder_.Placeholder(fmt::format("weights{}", k),
                                                   type.dtype, type.shape);
-      feeds_[weights.id()] = MakeHostTensor(type, LossWeights(op_case_, k));
+      feeds_[weights.id()] = FromDoubles(type, LossWeights(op_case_, k));
       std::vector<int64_t> axes(static_cast<size_t>(type.shape.rank()));
       std::iota(axes.begin(), axes.end(), 0);
-      const Tensor product =
-          builder_.Add(builder_, {.op = "Mul", .inputs = {y, weights}});
+      const Tensor product = builder_.Add(
+          builder_,
+          {.op = "Mul",
+           .inputs = {InFloat32(outputs_[static_cast<size_t>(k)]), weights}});
       terms.push_back(builder_.Add(
           builder_,
           {.op = "Sum", .inputs = {product}, .attributes = {{"axes", axes}}}));
     }
     return builder_.Add(builder_, {.op = "AddN", .inputs = terms});
+  }
+
+  Tensor InFloat32(Tensor y) {
+    const DType dtype = DType::kFloat32;
+    if (y.type().dtype == dtype) return y;
+    return builder_.Add(
+        builder_,
+        {.op = "Cast", .inputs = {y}, .attributes = {{"dtype", dtype}}});
   }
 
   const OpCase& op_case_;
@@ -122,8 +129,7 @@ ReferenceGradient::ReferenceGradient(const OpCase& op_case)
     inputs_.push_back(ToDoubles(x));
   }
   for (const int k : op_case.gradient_outputs) {
-    const std::vector<float> weights = LossWeights(op_case, k);
-    weights_.emplace_back(weights.begin(), weights.end());
+    weights_.push_back(LossWeights(op_case, k));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "graph/op_registry.h"
 #include "ops/all_ops.h"
+#include "ops/cpu/lanes.h"
 #include "tests/ops/all_cases.h"
 #include "tests/ops/op_gradient.h"
 #include "tests/ops/run_op_case.h"
@@ -101,7 +102,17 @@ TEST_P(OpCaseTest, InfersTheStatedTypes) {
   EXPECT_EQ(outputs, GetParam().outputs);
 }
 
-class OpKernelTest : public OpCaseTest {};
+// Of cases whose kernels run.
+class OpRunTest : public OpCaseTest {
+ protected:
+  void SetUp() override {
+    if (GetParam().needs_avx512 && !HasAvx512()) {
+      GTEST_SKIP() << "needs a CPU with AVX-512";
+    }
+  }
+};
+
+class OpKernelTest : public OpRunTest {};
 
 TEST_P(OpKernelTest, ComputesWhatItsReferenceComputes) {
   ASSERT_OK_AND_ASSIGN(const OpRun run, RunOpCase(GetParam()));
@@ -137,7 +148,7 @@ TEST_P(OpKernelTest, GivesTheSameBitsAgainAndOnAnyThreads) {
   }
 }
 
-class OpInPlaceTest : public OpCaseTest {};
+class OpInPlaceTest : public OpRunTest {};
 
 bool HasInPlacePairs(const OpCase& op_case) {
   const OpDef& def = DefOf(op_case);
@@ -165,7 +176,7 @@ TEST_P(OpInPlaceTest, GivesTheSameBitsInPlace) {
   }
 }
 
-class OpGradientTest : public OpCaseTest {};
+class OpGradientTest : public OpRunTest {};
 
 TEST_P(OpGradientTest, HasTheGradientThatCentralDifferencesShow) {
   ASSERT_OK_AND_ASSIGN(const DoublesList gradients, GraphGradients(GetParam()));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/ops/all_cases.h"
+#include "tests/ops/bfloat16_case.h"
 #include "tests/ops/multi_index.h"
 
 namespace spillway::testing {
@@ -146,6 +147,8 @@ OpCases ReduceCases() {
     for (const Reduced& r : Shapes()) {
       good.push_back(Reduce(op, r));
       good.push_back(ReduceGrad(op, r));
+      good.push_back(InBFloat16(Reduce(op, r)));
+      good.push_back(InBFloat16(ReduceGrad(op, r)));
     }
   }
   return {.good = good, .bad = BadCases()};

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "base/bfloat16.h"
 #include "base/check.h"
 #include "base/random.h"
 #include "base/status_macros.h"
@@ -54,32 +55,23 @@ Doubles MakeData(const CaseInput& input, uint64_t key) {
 }
 
 template <typename T>
+T FromDouble(double x) {
+  return static_cast<T>(x);
+}
+template <>
+BFloat16 FromDouble(double x) {
+  return ToBFloat16(static_cast<float>(x));
+}
+
+template <typename T>
 HostTensor Convert(const TensorType& type, const Doubles& data) {
   HostTensor tensor{.type = type, .bytes = {}};
   for (const double x : data) {
-    const T item = static_cast<T>(x);
+    const T item = FromDouble<T>(x);
     const auto bytes = std::as_bytes(std::span(&item, 1));
     tensor.bytes.insert(tensor.bytes.end(), bytes.begin(), bytes.end());
   }
   return tensor;
-}
-
-HostTensor FromDoubles(const TensorType& type, const Doubles& data) {
-  CHECK(static_cast<int64_t>(data.size()) == type.num_elements());
-  switch (type.dtype) {
-    case DType::kFloat32:
-      return Convert<float>(type, data);
-    case DType::kInt32:
-      return Convert<int32_t>(type, data);
-    case DType::kInt64:
-      return Convert<int64_t>(type, data);
-    case DType::kUInt8:
-      return Convert<uint8_t>(type, data);
-    case DType::kBool:
-      return Convert<bool>(type, data);
-    default:
-      CHECK(!"the CPU has no kernels for 16-bit floats");
-  }
 }
 
 template <typename T>
@@ -148,7 +140,36 @@ std::vector<TensorType> TypesOf(const std::vector<HostTensor>& tensors) {
   return types;
 }
 
+Doubles WidenBFloat16(const HostTensor& tensor) {
+  Doubles wide;
+  for (int64_t i = 0; i < tensor.type.num_elements(); ++i) {
+    wide.push_back(ToFloat(tensor.data<BFloat16>()[i]));
+  }
+  return wide;
+}
+
 }  // namespace
+
+HostTensor FromDoubles(const TensorType& type, const Doubles& data) {
+  CHECK(static_cast<int64_t>(data.size()) == type.num_elements());
+  switch (type.dtype) {
+    case DType::kFloat32:
+      return Convert<float>(type, data);
+    case DType::kBFloat16:
+      return Convert<BFloat16>(type, data);
+    case DType::kInt32:
+      return Convert<int32_t>(type, data);
+    case DType::kInt64:
+      return Convert<int64_t>(type, data);
+    case DType::kUInt8:
+      return Convert<uint8_t>(type, data);
+    case DType::kBool:
+      return Convert<bool>(type, data);
+    case DType::kFloat16:
+      break;
+  }
+  CHECK(!"the CPU has no kernels for float16");
+}
 
 std::vector<HostTensor> MakeInputs(const OpCase& op_case) {
   std::vector<HostTensor> inputs;
@@ -163,6 +184,8 @@ Doubles ToDoubles(const HostTensor& tensor) {
   switch (tensor.type.dtype) {
     case DType::kFloat32:
       return Widen<float>(tensor);
+    case DType::kBFloat16:
+      return WidenBFloat16(tensor);
     case DType::kInt32:
       return Widen<int32_t>(tensor);
     case DType::kInt64:
@@ -170,9 +193,10 @@ Doubles ToDoubles(const HostTensor& tensor) {
     case DType::kUInt8:
     case DType::kBool:
       return Widen<uint8_t>(tensor);
-    default:
-      CHECK(!"the CPU has no kernels for 16-bit floats");
+    case DType::kFloat16:
+      break;
   }
+  CHECK(!"the CPU has no kernels for float16");
 }
 
 absl::StatusOr<OpRun> RunOpCase(const OpCase& op_case,

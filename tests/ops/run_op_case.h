@@ -16,6 +16,8 @@ namespace spillway::testing {
 // The inputs of a case, filled.
 std::vector<HostTensor> MakeInputs(const OpCase& op_case);
 
+// Each element rounded to the type's dtype.
+HostTensor FromDoubles(const TensorType& type, const Doubles& data);
 Doubles ToDoubles(const HostTensor& tensor);
 
 struct RunOpOptions {

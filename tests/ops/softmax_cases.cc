@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/ops/all_cases.h"
+#include "tests/ops/bfloat16_case.h"
 
 namespace spillway::testing {
 namespace {
@@ -91,6 +92,13 @@ OpCases SoftmaxCases() {
               CrossEntropy("SparseSoftmaxCrossEntropyWithLogits", {8, 10}, 1),
               CrossEntropy("CrossEntropyOfLargeLogits", {5, 3}, 30),
               CrossEntropy("CrossEntropyLarge", {64, 1000}, 2),
+              InBFloat16(SoftmaxCase("Softmax", {4, 10}, 1)),
+              InBFloat16(SoftmaxCase("SoftmaxOfLargeLogits", {3, 4, 5}, 30)),
+              InBFloat16(SoftmaxGradCase()),
+              InBFloat16(CrossEntropy("CrossEntropy", {8, 10}, 1),
+                         {.outputs = {0}}),
+              InBFloat16(CrossEntropy("CrossEntropyLarge", {64, 1000}, 2),
+                         {.outputs = {0}}),
           },
       .bad =
           {

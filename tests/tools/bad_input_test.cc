@@ -95,9 +95,12 @@ std::vector<BadCommandLine> BadValues() {
       {"UnknownOptimizer",
        {"simulate", "--model=lenet", "--optimizer=lion"},
        "--optimizer"},
-      {"LaterPrecision",
-       {"simulate", "--model=lenet", "--precision=bf16"},
-       "--precision"},
+      {"PrecisionOfAGpu",
+       {"simulate", "--model=lenet", "--precision=tf32"},
+       "--precision: tf32 needs the CUDA device"},
+      {"UnknownPrecision",
+       {"simulate", "--model=lenet", "--precision=int8"},
+       "\"int8\" is no precision; use fp32 or bf16"},
   };
 }
 

@@ -17,6 +17,7 @@ ModelGraphSpec SpecFor(const BenchFlags& flags) {
           .options = {.batch_size = flags.model.batch_size,
                       .image_size = flags.model.image_size,
                       .num_classes = flags.num_classes,
+                      .dtype = ActivationDType(flags.model),
                       .auxiliary_head = flags.model.auxiliary_head},
           .passes = flags.model.passes};
 }

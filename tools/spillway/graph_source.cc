@@ -17,6 +17,7 @@ absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source) {
                   .image_size = source.model.image_size,
                   .channels = source.channels,
                   .num_classes = source.num_classes,
+                  .dtype = ActivationDType(source.model),
                   .auxiliary_head = source.model.auxiliary_head},
       .passes = source.model.passes};
   ASSIGN_OR_RETURN(StepGraph step,

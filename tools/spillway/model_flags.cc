@@ -1,8 +1,5 @@
 #include "tools/spillway/model_flags.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
 #include <variant>
 
 #include "base/log.h"
@@ -16,12 +13,14 @@ namespace {
 constexpr int64_t kLargestSize = 1'000'000;
 
 std::string ParsePrecision(const std::string& name, const std::string& text) {
-  constexpr std::array<std::string_view, 3> kLater = {"tf32", "bf16", "fp16"};
-  if (text == "fp32") return text;
-  if (std::ranges::find(kLater, text) != kLater.end()) {
-    RefuseFlag(name, fmt::format("{} is not in this version; use fp32", text));
+  if (text == "fp32" || text == "bf16") return text;
+  if (text == "tf32" || text == "fp16") {
+    RefuseFlag(name, fmt::format("{} needs the CUDA device, which is not in "
+                                 "this version; use fp32 or bf16",
+                                 text));
   }
-  RefuseFlag(name, fmt::format("\"{}\" is no precision; use fp32", text));
+  RefuseFlag(name,
+             fmt::format("\"{}\" is no precision; use fp32 or bf16", text));
 }
 
 std::string ParsePasses(const std::string& name, const std::string& text) {
@@ -40,6 +39,10 @@ std::string PassNames() {
 
 }  // namespace
 
+DType ActivationDType(const ModelFlags& model) {
+  return model.precision == "bf16" ? DType::kBFloat16 : DType::kFloat32;
+}
+
 CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
   const std::string fallback =
       model.model.empty() ? "" : fmt::format("; default {}", model.model);
@@ -54,8 +57,9 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
                 {.help = "height and width; 0: the model's default",
                  .max = kLargestSize}),
       flags.Add("--precision", model.precision, ParsePrecision)
-          ->type_name("fp32")
-          ->description("only fp32 in this version"),
+          ->type_name("fp32|bf16")
+          ->description("of activations and their gradients; default fp32; "
+                        "bf16 needs a CPU with AVX-512"),
       flags.Add("--passes", model.passes, ParsePasses)
           ->type_name("all|none|NAME,...")
           ->description(fmt::format("rewrites of the graph before any "

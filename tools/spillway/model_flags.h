@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/dtype.h"
 #include "tools/spillway/flags.h"
 #include "training/lr_schedule.h"
 #include "training/optimizer.h"
@@ -15,12 +16,16 @@ namespace spillway {
 
 struct ModelFlags {
   std::string model = {};
-  int64_t batch_size = 0;  // 0: the model's default
-  int64_t image_size = 0;  // the same
-  std::string precision = "fp32";
+  int64_t batch_size = 0;          // 0: the model's default
+  int64_t image_size = 0;          // the same
+  std::string precision = "fp32";  // or "bf16"
   std::string passes = "all";
   bool auxiliary_head = false;
 };
+
+// Of activations and their gradients; parameters are always float32.
+DType ActivationDType(const ModelFlags& model);
+
 // `model.model` is what a command line without --model means. Where that is
 // empty, the other flags need --model. Returns the option --model.
 CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model);

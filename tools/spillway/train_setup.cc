@@ -81,6 +81,7 @@ absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
                   .image_size = image.dim(0),
                   .channels = image.dim(2),
                   .num_classes = data.num_classes(),
+                  .dtype = ActivationDType(flags.model),
                   .auxiliary_head = flags.model.auxiliary_head},
       .passes = flags.model.passes};
 }

@@ -1,0 +1,36 @@
+// BFloat16: the upper half of a float32: its sign, its eight bits of exponent
+// and seven bits of fraction. Storage only; arithmetic is done in float32.
+//
+// ToBFloat16 rounds to the nearest, ties to even; too large becomes infinite, a
+// NaN stays a (quiet) NaN. Neither function has a branch or a table, so loops
+// over them become vector instructions.
+#ifndef SPILLWAY_BASE_BFLOAT16_H_
+#define SPILLWAY_BASE_BFLOAT16_H_
+
+#include <bit>
+#include <cstdint>
+
+namespace spillway {
+
+struct BFloat16 {
+  uint16_t bits = 0;
+
+  friend bool operator==(const BFloat16&, const BFloat16&) = default;
+};
+
+constexpr float ToFloat(BFloat16 x) {
+  return std::bit_cast<float>(uint32_t{x.bits} << 16);
+}
+
+constexpr BFloat16 ToBFloat16(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  const uint32_t is_odd = (bits >> 16) & 1;
+  const uint32_t rounded = bits + 0x7FFF + is_odd;
+  const uint32_t quiet = bits | 0x0040'0000;
+  const bool is_nan = (bits & 0x7FFF'FFFF) > 0x7F80'0000;
+  return {static_cast<uint16_t>((is_nan ? quiet : rounded) >> 16)};
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_BASE_BFLOAT16_H_

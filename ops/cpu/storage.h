@@ -1,0 +1,52 @@
+// The floats that CPU kernels read and write: float32, or bfloat16, which is
+// widened on load and rounded once on store. All arithmetic is float32.
+//
+// A kernel is a template over how its tensors are stored,
+//
+//   y[i] = Store<T>(2 * Load(x[i]));
+//
+// and ForStorage makes the one that a dtype asks for:
+//
+//   return ForStorage(node.inputs[0],
+//                     [&]<typename T>(T) { return Doubling<T>(node); });
+#ifndef SPILLWAY_OPS_CPU_STORAGE_H_
+#define SPILLWAY_OPS_CPU_STORAGE_H_
+
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "base/bfloat16.h"
+#include "graph/tensor_type.h"
+#include "ops/op.h"
+
+namespace spillway {
+
+constexpr float Load(float x) { return x; }
+constexpr float Load(BFloat16 x) { return ToFloat(x); }
+
+template <typename T>
+constexpr T Store(float x) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return ToBFloat16(x);
+  } else {
+    static_assert(std::is_same_v<T, float>);
+    return x;
+  }
+}
+
+// "the CPU has no kernel for this node with a tensor of float16[4]; it computes
+// in float32 and bfloat16"
+absl::Status NoSuchStorage(const TensorType& type);
+
+// make(T()), where T is float or BFloat16, whichever holds `type`. Errors:
+// UNIMPLEMENTED for another dtype.
+template <typename Make>
+NewKernel ForStorage(const TensorType& type, const Make& make) {
+  if (type.dtype == DType::kFloat32) return make(float());
+  if (type.dtype == DType::kBFloat16) return make(BFloat16());
+  return NoSuchStorage(type);
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_CPU_STORAGE_H_
