@@ -194,6 +194,8 @@ Tensor MaxPoolRelu(const NameScope& scope, Tensor x,
 }
 
 Tensor GlobalAveragePool(const NameScope& scope, Tensor x) {
+  const bool is_volume = x.is_valid() && x.shape().rank() == 5;
+  if (is_volume) return MeanOf(scope, x, {1, 2, 3});
   if (!HasRank(scope, x, 4)) return Tensor();
   return MeanOf(scope, x, {1, 2});
 }

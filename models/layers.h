@@ -75,7 +75,8 @@ Tensor AvgPool(const NameScope& scope, Tensor x, const PoolOptions& options);
 Tensor MaxPoolRelu(const NameScope& scope, Tensor x,
                    const PoolOptions& options);
 
-// [batch, height, width, channels] -> [batch, channels].
+// [batch, height, width, channels], or a volume with a depth before them ->
+// [batch, channels].
 Tensor GlobalAveragePool(const NameScope& scope, Tensor x);
 
 // [batch, ...] -> [batch, product of the others].

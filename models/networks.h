@@ -109,6 +109,11 @@ Network NasNetLarge(GraphBuilder& g, Tensor images,
 Network NasNetMobile(GraphBuilder& g, Tensor images,
                      const ModelOptions& options);
 
+Network UNet2D(GraphBuilder& g, Tensor images, const ModelOptions& options);
+Network UNet2DValid(GraphBuilder& g, Tensor images,
+                    const ModelOptions& options);
+Network UNet3D(GraphBuilder& g, Tensor images, const ModelOptions& options);
+
 Network Ssd300(GraphBuilder& g, Tensor images, const ModelOptions& options);
 
 }  // namespace spillway

@@ -15,7 +15,8 @@
 #include "ops/cast.h"
 #include "ops/concat.h"
 #include "ops/constant.h"
-#include "ops/conv2d.h"
+#include "ops/conv.h"
+#include "ops/conv_transpose.h"
 #include "ops/dropout.h"
 #include "ops/gradient_descent_update.h"
 #include "ops/identity.h"
@@ -54,6 +55,8 @@ std::vector<Op> AllOps() {
       ops::ArgMax(),
       ops::AssignAdd(),
       ops::AvgPool(),
+      ops::AvgPool3D(),
+      ops::AvgPool3DGrad(),
       ops::AvgPoolGrad(),
       ops::BiasAdd(),
       ops::BiasAddGrad(),
@@ -63,6 +66,11 @@ std::vector<Op> AllOps() {
       ops::Conv2D(),
       ops::Conv2DBackpropFilter(),
       ops::Conv2DBackpropInput(),
+      ops::Conv2DTranspose(),
+      ops::Conv3D(),
+      ops::Conv3DBackpropFilter(),
+      ops::Conv3DBackpropInput(),
+      ops::Conv3DTranspose(),
       ops::Dropout(),
       ops::DropoutGrad(),
       ops::Elu(),
@@ -75,6 +83,8 @@ std::vector<Op> AllOps() {
       ops::LRNGrad(),
       ops::MatMul(),
       ops::MaxPool(),
+      ops::MaxPool3D(),
+      ops::MaxPool3DGrad(),
       ops::MaxPoolGrad(),
       ops::Mean(),
       ops::MeanGrad(),

@@ -1,5 +1,6 @@
 #include "ops/max_pool.h"
 
+#include <functional>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -11,22 +12,25 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> Infer(int spatial,
+                                              const InferContext& node) {
   ASSIGN_OR_RETURN(const TensorType y,
-                   PoolOutput(node.attributes, node.inputs[0]));
+                   PoolOutput(spatial, node.attributes, node.inputs[0]));
   return std::vector{y};
 }
 
-absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferGrad(int spatial,
+                                                  const InferContext& node) {
   ASSIGN_OR_RETURN(const TensorType y,
-                   PoolOutput(node.attributes, node.inputs[0]));
+                   PoolOutput(spatial, node.attributes, node.inputs[0]));
   RETURN_IF_ERROR(ExpectType("dy", node.inputs[1], y, "the pool's output"));
   return std::vector{node.inputs[0]};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
-  return std::vector{
-      grad.Add("MaxPoolGrad", {grad.x(0), grad.dy(0)}, grad.attributes())};
+absl::StatusOr<std::vector<Tensor>> Gradient(int spatial,
+                                             GradientContext& grad) {
+  return std::vector{grad.Add("MaxPool" + PoolSuffix(spatial) + "Grad",
+                              {grad.x(0), grad.dy(0)}, grad.attributes())};
 }
 
 // A window may overwrite its part of x when no other window reads that part.
@@ -39,35 +43,40 @@ bool WindowsAreDisjoint(const OpContext& node) {
   return true;
 }
 
-}  // namespace
-
-Op MaxPool() {
+Op Forward(int spatial) {
   const auto cost = [](const OpContext& node) {
     return PoolCost(node, node.outputs[0].shape);
   };
-  return {.def = {.name = "MaxPool",
+  return {.def = {.name = "MaxPool" + PoolSuffix(spatial),
                   .inputs = {"x"},
                   .outputs = {"y"},
                   .attributes = kPoolAttributes,
-                  .infer = Infer,
-                  .gradient = Gradient,
+                  .infer = std::bind_front(Infer, spatial),
+                  .gradient = std::bind_front(Gradient, spatial),
                   .cost = cost},
           .kernels = {{DeviceKind::kCpu, MaxPoolCpu}}};
 }
 
-Op MaxPoolGrad() {
+Op Backward(int spatial) {
   const auto cost = [](const OpContext& node) {
     return PoolCost(node, node.inputs[1].shape);
   };
-  return {.def = {.name = "MaxPoolGrad",
+  return {.def = {.name = "MaxPool" + PoolSuffix(spatial) + "Grad",
                   .inputs = {"x", "dy"},
                   .outputs = {"dx"},
                   .attributes = kPoolAttributes,
-                  .infer = InferGrad,
+                  .infer = std::bind_front(InferGrad, spatial),
                   .cost = cost,
                   .in_place = {{.input = 0, .output = 0}},
                   .in_place_legal = WindowsAreDisjoint},
           .kernels = {{DeviceKind::kCpu, MaxPoolGradCpu}}};
 }
+
+}  // namespace
+
+Op MaxPool() { return Forward(2); }
+Op MaxPool3D() { return Forward(3); }
+Op MaxPool3DGrad() { return Backward(3); }
+Op MaxPoolGrad() { return Backward(2); }
 
 }  // namespace spillway::ops

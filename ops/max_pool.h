@@ -1,12 +1,13 @@
-// MaxPool and its gradient.
+// MaxPool, MaxPool3D and their gradients.
 //
-// x [N, H, W, C] floating, y [N, OH, OW, C]: the largest element of each
-// window, channel by channel. Attributes: `ksize` [rows, columns], and
-// `strides`, `padding`, `explicit_paddings` as in ops/common/window.h. Padding
-// is never the largest. A NaN counts as small unless it comes first.
+// x [N, spatial..., C] floating, y [N, output spatial..., C]: the largest
+// element of each window, channel by channel. Attributes: `ksize`, one size for
+// each spatial dimension, and `strides`, `padding`, `explicit_paddings` as in
+// ops/common/window.h. Padding is never the largest. A NaN counts as small
+// unless it comes first.
 //
-//   MaxPool      x      y
-//   MaxPoolGrad  x, dy  dx
+//   MaxPool, MaxPool3D          x      y
+//   MaxPoolGrad, MaxPool3DGrad  x, dy  dx
 //
 // The gradient of a window goes to its largest element, of equal ones to the
 // first in row-major order (as TensorFlow's CPU kernel). That element is found
@@ -20,8 +21,11 @@
 namespace spillway::ops {
 
 Op MaxPool();
+Op MaxPool3D();
+Op MaxPool3DGrad();
 Op MaxPoolGrad();
 
+// Of either number of dimensions.
 NewKernel MaxPoolCpu(const KernelRequest& node);
 NewKernel MaxPoolGradCpu(const KernelRequest& node);
 

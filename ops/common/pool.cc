@@ -1,10 +1,11 @@
 #include "ops/common/pool.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "ops/common/cost.h"
@@ -16,9 +17,8 @@ absl::StatusOr<Window> ReadPoolWindow(const Attributes& attributes,
                                       const Shape& x) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> ksize,
                    attributes.GetInts("ksize"));
-  ASSIGN_OR_RETURN(
-      Window window,
-      ReadWindow(attributes, std::vector{x.dim(1), x.dim(2)}, ksize));
+  const auto spatial = std::span(x.dims()).subspan(1, x.dims().size() - 2);
+  ASSIGN_OR_RETURN(Window window, ReadWindow(attributes, spatial, ksize));
   for (const WindowDim& dim : window) {
     if (std::max(dim.pad_before, dim.pad_after) < dim.size) continue;
     return InvalidArgument(fmt::format(
@@ -29,14 +29,15 @@ absl::StatusOr<Window> ReadPoolWindow(const Attributes& attributes,
   return window;
 }
 
-absl::StatusOr<TensorType> PoolOutput(const Attributes& attributes,
+absl::StatusOr<TensorType> PoolOutput(int spatial, const Attributes& attributes,
                                       const TensorType& x) {
   RETURN_IF_ERROR(ExpectFloating("x", x));
-  RETURN_IF_ERROR(ExpectRank("x", x, 4));
+  RETURN_IF_ERROR(ExpectRank("x", x, spatial + 2));
   ASSIGN_OR_RETURN(const Window window, ReadPoolWindow(attributes, x.shape));
-  return TensorType{.dtype = x.dtype,
-                    .shape = {x.shape.dim(0), window[0].output,
-                              window[1].output, x.shape.dim(3)}};
+  std::vector<int64_t> dims = Each(window, &WindowDim::output);
+  dims.insert(dims.begin(), x.shape.dim(0));
+  dims.push_back(x.shape.dim(-1));
+  return TensorType{.dtype = x.dtype, .shape = Shape(std::move(dims))};
 }
 
 OpCost PoolCost(const OpContext& node, const Shape& y) {

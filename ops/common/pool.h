@@ -1,4 +1,5 @@
-// What the pools share: the window from the attributes, output type and cost.
+// What the pools share, in two or three spatial dimensions: name, window from
+// the attributes, output type and cost.
 #ifndef SPILLWAY_OPS_COMMON_POOL_H_
 #define SPILLWAY_OPS_COMMON_POOL_H_
 
@@ -14,13 +15,18 @@ namespace spillway {
 inline const std::vector<std::string> kPoolAttributes = {
     "ksize", "strides", "padding", "explicit_paddings"};
 
-// The window over x [N, H, W, C]: rows, columns. Every window holds an element
-// that is not padding. Errors: INVALID_ARGUMENT.
+// What follows "MaxPool" and "AvgPool" in the names of ops over this number of
+// spatial dimensions.
+inline std::string PoolSuffix(int spatial) { return spatial == 3 ? "3D" : ""; }
+
+// The window over x [N, spatial..., C], two dimensions or more. Every window
+// holds an element that is not padding. Errors: INVALID_ARGUMENT.
 absl::StatusOr<Window> ReadPoolWindow(const Attributes& attributes,
                                       const Shape& x);
 
-// The type of a pool of x. Errors: INVALID_ARGUMENT.
-absl::StatusOr<TensorType> PoolOutput(const Attributes& attributes,
+// The type of a pool of x, which must have this number of spatial dimensions.
+// Errors: INVALID_ARGUMENT.
+absl::StatusOr<TensorType> PoolOutput(int spatial, const Attributes& attributes,
                                       const TensorType& x);
 
 // One flop for each element of each window of y.

@@ -50,6 +50,14 @@ struct WindowDim {
 // Outermost spatial dimension first.
 using Window = std::vector<WindowDim>;
 
+// One member of each dimension: Each(window, &WindowDim::stride).
+inline std::vector<int64_t> Each(const Window& window,
+                                 int64_t WindowDim::*member) {
+  std::vector<int64_t> values;
+  for (const WindowDim& dim : window) values.push_back(dim.*member);
+  return values;
+}
+
 // The attributes that ReadWindow reads, for OpDef::attributes.
 inline const std::vector<std::string> kWindowAttributes = {
     "strides", "padding", "explicit_paddings", "dilations"};

@@ -1,7 +1,7 @@
-// Vectors of floats for loops over channels, as wide as the machine has them: a
-// loop is a template over `kBytes`, inlined into one function a width, and the
-// kernel picks a function when it is made. (Loops that the compiler vectorises
-// by itself need none of this.)
+// Vectors of floats (in memory float32 or bfloat16) for loops over channels, as
+// wide as the machine has them: a loop is a template over `kBytes`, inlined
+// into one function a width, and the kernel picks a function when it is made.
+// (Loops that the compiler vectorises by itself need none of this.)
 //
 // Floats are passed by reference only: by value, the registers that carry them
 // would depend on the width that the caller is compiled for.
@@ -12,7 +12,41 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/bfloat16.h"
+
 namespace spillway {
+
+// As many 16-bit integers as kBytes hold of 32 bits, and the conversion between
+// the two. (One struct a width: GCC 12 converts no vectors whose type depends
+// on a template parameter.)
+template <int kBytes>
+struct HalfLanes;
+
+template <>
+struct HalfLanes<16> {
+  typedef uint16_t Halves __attribute__((vector_size(8)));
+  typedef uint32_t Words __attribute__((vector_size(16)));
+
+  [[gnu::always_inline]] static void Widen(const Halves& from, Words& to) {
+    to = __builtin_convertvector(from, Words);
+  }
+  [[gnu::always_inline]] static void Narrow(const Words& from, Halves& to) {
+    to = __builtin_convertvector(from, Halves);
+  }
+};
+
+template <>
+struct HalfLanes<32> {
+  typedef uint16_t Halves __attribute__((vector_size(16)));
+  typedef uint32_t Words __attribute__((vector_size(32)));
+
+  [[gnu::always_inline]] static void Widen(const Halves& from, Words& to) {
+    to = __builtin_convertvector(from, Words);
+  }
+  [[gnu::always_inline]] static void Narrow(const Words& from, Halves& to) {
+    to = __builtin_convertvector(from, Halves);
+  }
+};
 
 template <int kBytes>
 struct Lanes {
@@ -40,6 +74,41 @@ struct Lanes {
       std::memcpy(to, &from, kBytes);
     } else {
       std::memcpy(to, &from, static_cast<size_t>(lanes) * sizeof(float));
+    }
+  }
+
+  // Lanes beyond `lanes` become zeros.
+  [[gnu::always_inline]] static void Load(const BFloat16* from, int64_t lanes,
+                                          Floats& to) {
+    typename HalfLanes<kBytes>::Halves halves = {};
+    if (lanes == kCount) {
+      std::memcpy(&halves, from, sizeof(halves));
+    } else {
+      std::memcpy(&halves, from, static_cast<size_t>(lanes) * sizeof(BFloat16));
+    }
+    typename HalfLanes<kBytes>::Words bits = {};
+    HalfLanes<kBytes>::Widen(halves, bits);
+    bits <<= 16;
+    std::memcpy(&to, &bits, kBytes);
+  }
+
+  // Rounds as ToBFloat16 (base/bfloat16.h).
+  [[gnu::always_inline]] static void Store(const Floats& from, int64_t lanes,
+                                           BFloat16* to) {
+    typename HalfLanes<kBytes>::Words bits = {};
+    std::memcpy(&bits, &from, kBytes);
+    const typename HalfLanes<kBytes>::Words rounded =
+        bits + 0x7FFF + (bits >> 16 & 1);
+    bits = from != from ? bits | 0x0040'0000 : rounded;
+    bits >>= 16;
+    typename HalfLanes<kBytes>::Halves halves = {};
+    HalfLanes<kBytes>::Narrow(bits, halves);
+    void* bytes = to;
+    if (lanes == kCount) {
+      std::memcpy(bytes, &halves, sizeof(halves));
+    } else {
+      std::memcpy(bytes, &halves,
+                  static_cast<size_t>(lanes) * sizeof(BFloat16));
     }
   }
 };

@@ -10,6 +10,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "ops/cpu/lanes.h"
 
 namespace spillway {
 namespace {
@@ -149,9 +150,32 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeOneDnnKernel(
   return kernel;
 }
 
+dnnl::memory::data_type ElementType(DType dtype) {
+  if (dtype == DType::kFloat32) return dnnl::memory::data_type::f32;
+  if (dtype != DType::kBFloat16) {
+    throw dnnl::error(dnnl_unimplemented,
+                      "the CPU computes in float32 and bfloat16 only");
+  }
+  if (!HasAvx512()) {
+    throw dnnl::error(dnnl_unimplemented,
+                      "bfloat16 needs a CPU with AVX-512; use float32 here");
+  }
+  return dnnl::memory::data_type::bf16;
+}
+
 dnnl::memory::desc Strided(const dnnl::memory::dims& dims,
-                           const dnnl::memory::dims& strides) {
-  return {dims, dnnl::memory::data_type::f32, strides};
+                           const dnnl::memory::dims& strides, DType dtype) {
+  return {dims, ElementType(dtype), strides};
+}
+
+dnnl::memory::desc ChannelsLast(int64_t batch, int64_t channels,
+                                const std::vector<int64_t>& spatial,
+                                DType dtype) {
+  dnnl::memory::dims dims = {batch, channels};
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  return {dims, ElementType(dtype),
+          spatial.size() == 2 ? dnnl::memory::format_tag::nhwc
+                              : dnnl::memory::format_tag::ndhwc};
 }
 
 }  // namespace spillway

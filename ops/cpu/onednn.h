@@ -18,6 +18,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "executor/kernel.h"
+#include "graph/dtype.h"
 #include "oneapi/dnnl/dnnl.hpp"
 
 namespace spillway {
@@ -78,14 +79,26 @@ class OneDnnProgram {
 };
 
 // The kernel of the program that `write` writes; `write` may let oneDNN throw.
-// Errors: UNIMPLEMENTED when oneDNN has no such primitive, INTERNAL when it
-// fails otherwise, each with its words.
+// Errors: UNIMPLEMENTED when oneDNN has no such primitive or dtype here,
+// INTERNAL when it fails otherwise, each with its words.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOneDnnKernel(
     int threads, absl::FunctionRef<void(OneDnnProgram&)> write);
 
-// A float32 tensor whose dimensions lie `strides` elements apart.
+// The three below are for use inside `write`: they throw as oneDNN does, for
+// any dtype but float32 and, where the CPU has AVX-512, bfloat16.
+
+dnnl::memory::data_type ElementType(DType dtype);
+
+// A tensor whose dimensions lie `strides` elements apart.
 dnnl::memory::desc Strided(const dnnl::memory::dims& dims,
-                           const dnnl::memory::dims& strides);
+                           const dnnl::memory::dims& strides,
+                           DType dtype = DType::kFloat32);
+
+// Activations [batch, spatial..., channels] as they lie; `spatial` has two or
+// three entries. To oneDNN the dimensions are batch, channels, spatial...
+dnnl::memory::desc ChannelsLast(int64_t batch, int64_t channels,
+                                const std::vector<int64_t>& spatial,
+                                DType dtype);
 
 }  // namespace spillway
 

@@ -1,4 +1,4 @@
-// Pools by oneDNN: float32, NHWC as it lies.
+// Pools by oneDNN, of activations as they lie: channels last.
 #ifndef SPILLWAY_OPS_CPU_POOL_KERNEL_H_
 #define SPILLWAY_OPS_CPU_POOL_KERNEL_H_
 
@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/kernel.h"
+#include "graph/dtype.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "ops/common/window.h"
 
@@ -14,18 +15,15 @@ namespace spillway {
 
 struct PoolSpec {
   dnnl::algorithm algorithm = dnnl::algorithm::undef;
+  DType dtype = DType::kFloat32;  // of all tensors
   int64_t batch = 1;
   int64_t channels = 1;
-  Window window = {};  // rows, columns
+  Window window = {};  // two or three spatial dimensions
   int threads = 1;
 };
 
 // Input 0 is x, output 0 is y.
 absl::StatusOr<std::unique_ptr<Kernel>> MakePoolKernel(const PoolSpec& spec);
-
-// Input 0 is dy, output 0 is dx; for averages only.
-absl::StatusOr<std::unique_ptr<Kernel>> MakePoolGradKernel(
-    const PoolSpec& spec);
 
 }  // namespace spillway
 

@@ -1,5 +1,7 @@
 #include "models/zoo.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -42,8 +44,11 @@ TEST_P(PublishedTest, ParametersAndLastFeatureMapAgree) {
   ASSERT_OK_AND_ASSIGN(const ModelGraph model,
                        BuildModel(g, published.model, options));
   EXPECT_EQ(CountParameters(g.graph()), published.parameters);
-  EXPECT_EQ(model.features.shape(),
-            (Shape{2, published.size, published.size, published.channels}));
+  std::vector<int64_t> features(model.images.shape().dims().size(),
+                                published.size);
+  features.front() = 2;
+  features.back() = published.channels;
+  EXPECT_EQ(model.features.shape(), Shape(features));
   EXPECT_THAT(std::move(g).Build(), IsOk());
 }
 
@@ -95,11 +100,18 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"resnet152", 60'192'808, 2048, 7},
         Published{"resnet152_v1.5", 60'192'808, 2048, 7},
         Published{"resnet152_v2", 60'185'256, 2048, 7},
-        Published{"ssd300", 19'972'534, 256, 1}),
+        Published{"ssd300", 19'972'534, 256, 1},
+        Published{"unet2d", 31'037'698, 64, 256},
+        Published{"unet2d", 31'037'633, 64, 256, {.num_classes = 1}},
+        Published{"unet2d_valid", 31'030'658, 64, 388},
+        Published{"unet3d", 19'071'585, 64, 64},
+        Published{"unet3d", 19'071'715, 64, 64, {.num_classes = 3}}),
     [](const auto& info) {
       std::string name = info.param.model;
       std::ranges::replace(name, '.', '_');
-      return name + (info.param.options.auxiliary_head ? "_auxiliary" : "");
+      if (info.param.options.auxiliary_head) name += "_auxiliary";
+      const int64_t classes = info.param.options.num_classes;
+      return classes > 0 ? fmt::format("{}_{}_classes", name, classes) : name;
     });
 
 TEST(ZooTest, ResNetVersionsDifferInThePlaceOfTheStride) {
@@ -131,13 +143,16 @@ TEST(ZooTest, EveryModelTrainsAndEvaluatesByItsDefaults) {
     GraphBuilder training(StandardOps());
     ASSERT_OK_AND_ASSIGN(const ModelGraph model,
                          BuildModel(training, spec.name));
-    EXPECT_EQ(model.images.shape(),
-              (Shape{spec.default_batch_size, spec.default_image_size,
-                     spec.default_image_size, spec.default_channels}));
+    EXPECT_EQ(model.images.shape().dim(0), spec.default_batch_size);
+    EXPECT_EQ(model.images.shape().dim(1), spec.default_image_size);
+    EXPECT_EQ(model.images.shape().dim(-1), spec.default_channels);
+    EXPECT_EQ(model.images.shape().rank(), spec.spatial_rank + 2);
     EXPECT_EQ(model.labels.type().dtype, DType::kInt32);
     EXPECT_EQ(model.labels.shape().dim(0), spec.default_batch_size);
     const int64_t rows = model.labels.shape().num_elements();
-    EXPECT_EQ(model.logits.shape(), (Shape{rows, spec.default_num_classes}));
+    // One class is told from its opposite.
+    const int64_t classes = std::max<int64_t>(spec.default_num_classes, 2);
+    EXPECT_EQ(model.logits.shape(), (Shape{rows, classes}));
     EXPECT_EQ(model.correct.type(),
               (TensorType{.dtype = DType::kBool, .shape = {rows}}));
     Minimize(training.Scope("momentum_optimizer"), model.loss, Momentum());

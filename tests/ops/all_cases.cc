@@ -21,6 +21,8 @@ OpCases AllOpCases() {
   Append(BatchNormCases(), all);
   Append(ClassifyCases(), all);
   Append(Conv2DCases(), all);
+  Append(Conv3DCases(), all);
+  Append(ConvTransposeCases(), all);
   Append(DropoutCases(), all);
   Append(LayoutCases(), all);
   Append(LrnCases(), all);

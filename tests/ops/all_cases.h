@@ -14,6 +14,8 @@ OpCases AddCases();
 OpCases BatchNormCases();
 OpCases ClassifyCases();
 OpCases Conv2DCases();
+OpCases Conv3DCases();
+OpCases ConvTransposeCases();
 OpCases DropoutCases();
 OpCases LayoutCases();
 OpCases LrnCases();

@@ -5,154 +5,10 @@
 #include <vector>
 
 #include "tests/ops/all_cases.h"
+#include "tests/ops/conv_case.h"
 
 namespace spillway::testing {
 namespace {
-
-using Pair = std::vector<int64_t>;  // rows, columns
-
-// `y` and `pad_before` are worked out by hand.
-struct Conv {
-  std::string name;
-  Shape x;
-  Shape filter;
-  Shape y;
-  std::string padding = "VALID";
-  Pair pad_before = {0, 0};
-  Pair pad_after = {0, 0};  // EXPLICIT only
-  Pair strides = {1, 1};
-  Pair dilations = {1, 1};
-  int64_t groups = 1;
-  bool is_small = true;  // enough for central differences
-};
-
-Attributes AttributesOf(const Conv& conv) {
-  Attributes attributes = {{"strides", conv.strides},
-                           {"padding", conv.padding},
-                           {"dilations", conv.dilations},
-                           {"groups", conv.groups}};
-  if (conv.padding == "EXPLICIT") {
-    using List = AttributeValue::List;
-    attributes.Set("explicit_paddings",
-                   List{List{conv.pad_before[0], conv.pad_after[0]},
-                        List{conv.pad_before[1], conv.pad_after[1]}});
-  }
-  return attributes;
-}
-
-size_t At(const Shape& shape, int64_t a, int64_t b, int64_t c, int64_t d) {
-  return static_cast<size_t>(
-      ((a * shape.dim(1) + b) * shape.dim(2) + c) * shape.dim(3) + d);
-}
-
-// Calls fn(place in x, place in y) for every row and column of the filter and
-// every pixel of y whose tap lies inside x.
-template <typename Fn>
-void ForEachTap(const Conv& conv, int64_t n, int64_t kh, int64_t kw, Fn fn) {
-  for (int64_t oh = 0; oh < conv.y.dim(1); ++oh) {
-    for (int64_t ow = 0; ow < conv.y.dim(2); ++ow) {
-      const int64_t h =
-          oh * conv.strides[0] - conv.pad_before[0] + kh * conv.dilations[0];
-      const int64_t w =
-          ow * conv.strides[1] - conv.pad_before[1] + kw * conv.dilations[1];
-      if (h < 0 || h >= conv.x.dim(1) || w < 0 || w >= conv.x.dim(2)) continue;
-      fn(At(conv.x, n, h, w, 0), At(conv.y, n, oh, ow, 0));
-    }
-  }
-}
-
-// Calls fn(x, filter, y), three places, for every product of the convolution.
-template <typename Fn>
-void ForEachProduct(const Conv& conv, Fn fn) {
-  const int64_t in = conv.filter.dim(3);
-  const int64_t out = conv.filter.dim(0) / conv.groups;
-  for (int64_t n = 0; n < conv.x.dim(0); ++n) {
-    for (int64_t kh = 0; kh < conv.filter.dim(1); ++kh) {
-      for (int64_t kw = 0; kw < conv.filter.dim(2); ++kw) {
-        ForEachTap(conv, n, kh, kw, [&](size_t x, size_t y) {
-          for (int64_t o = 0; o < conv.filter.dim(0); ++o) {
-            for (int64_t i = 0; i < in; ++i) {
-              fn(x + static_cast<size_t>(o / out * in + i),
-                 At(conv.filter, o, kh, kw, i), y + static_cast<size_t>(o));
-            }
-          }
-        });
-      }
-    }
-  }
-}
-
-Doubles Zeros(const Shape& shape) {
-  return Doubles(static_cast<size_t>(shape.num_elements()), 0);
-}
-
-double Flops(const Conv& conv) {
-  return 2.0 * static_cast<double>(conv.y.num_elements()) *
-         static_cast<double>(conv.filter.num_elements()) /
-         static_cast<double>(conv.filter.dim(0));
-}
-
-OpCase Forward(const Conv& conv) {
-  return {.name = "Conv2D" + conv.name,
-          .op = "Conv2D",
-          .inputs = {{.type = Float32(conv.x)}, {.type = Float32(conv.filter)}},
-          .attributes = AttributesOf(conv),
-          .outputs = {Float32(conv.y)},
-          .reference =
-              [conv](const DoublesList& in) {
-                Doubles y = Zeros(conv.y);
-                ForEachProduct(conv, [&](size_t i, size_t f, size_t o) {
-                  y[o] += in[0][i] * in[1][f];
-                });
-                return DoublesList{y};
-              },
-          .tolerance = 1e-4,
-          .gradients = conv.is_small ? std::vector{0, 1} : std::vector<int>{},
-          .flops = Flops(conv),
-          .same_bits_for_any_threads = false};
-}
-
-OpCase BackpropInput(const Conv& conv) {
-  Attributes attributes = AttributesOf(conv);
-  attributes.Set("input_shape", conv.x);
-  return {.name = "Conv2DBackpropInput" + conv.name,
-          .op = "Conv2DBackpropInput",
-          .inputs = {{.type = Float32(conv.filter)}, {.type = Float32(conv.y)}},
-          .attributes = attributes,
-          .outputs = {Float32(conv.x)},
-          .reference =
-              [conv](const DoublesList& in) {
-                Doubles dx = Zeros(conv.x);
-                ForEachProduct(conv, [&](size_t i, size_t f, size_t o) {
-                  dx[i] += in[0][f] * in[1][o];
-                });
-                return DoublesList{dx};
-              },
-          .tolerance = 1e-4,
-          .flops = Flops(conv),
-          .same_bits_for_any_threads = false};
-}
-
-OpCase BackpropFilter(const Conv& conv) {
-  Attributes attributes = AttributesOf(conv);
-  attributes.Set("filter_shape", conv.filter);
-  return {.name = "Conv2DBackpropFilter" + conv.name,
-          .op = "Conv2DBackpropFilter",
-          .inputs = {{.type = Float32(conv.x)}, {.type = Float32(conv.y)}},
-          .attributes = attributes,
-          .outputs = {Float32(conv.filter)},
-          .reference =
-              [conv](const DoublesList& in) {
-                Doubles dfilter = Zeros(conv.filter);
-                ForEachProduct(conv, [&](size_t i, size_t f, size_t o) {
-                  dfilter[f] += in[0][i] * in[1][o];
-                });
-                return DoublesList{dfilter};
-              },
-          .tolerance = 1e-4,
-          .flops = Flops(conv),
-          .same_bits_for_any_threads = false};
-}
 
 // Shapes of networks, cut down in batch and image.
 std::vector<Conv> NetworkConvs() {
@@ -206,6 +62,48 @@ std::vector<Conv> NetworkConvs() {
        .pad_before = {1, 1},
        .strides = {2, 2},
        .groups = 6},
+      {.name = "DepthwiseMobileNet",  // more channels than a vector register
+       .x = {2, 8, 9, 40},
+       .filter = {40, 3, 3, 1},
+       .y = {2, 8, 9, 40},
+       .padding = "SAME",
+       .pad_before = {1, 1},
+       .groups = 40,
+       .is_small = false},
+      {.name = "DepthwiseLarge",
+       .x = {1, 9, 8, 24},
+       .filter = {24, 5, 5, 1},
+       .y = {1, 9, 8, 24},
+       .padding = "SAME",
+       .pad_before = {2, 2},
+       .groups = 24,
+       .is_small = false},
+      {.name = "DepthwiseNasNet",
+       .x = {2, 11, 10, 44},
+       .filter = {44, 7, 7, 1},
+       .y = {2, 6, 5, 44},
+       .padding = "SAME",
+       .pad_before = {3, 2},
+       .strides = {2, 2},
+       .groups = 44,
+       .is_small = false},
+      {.name = "DepthwiseDilated",
+       .x = {1, 9, 8, 7},
+       .filter = {7, 3, 2, 1},
+       .y = {1, 5, 6, 7},
+       .padding = "EXPLICIT",
+       .pad_before = {0, 5},
+       .pad_after = {0, 0},
+       .strides = {1, 2},
+       .dilations = {2, 2},
+       .groups = 7},
+      {.name = "DepthwiseTwice",  // two filters a channel
+       .x = {2, 6, 7, 5},
+       .filter = {10, 3, 3, 1},
+       .y = {2, 6, 7, 10},
+       .padding = "SAME",
+       .pad_before = {1, 1},
+       .groups = 5},
       {.name = "AlexNet2",
        .x = {1, 9, 9, 16},
        .filter = {32, 5, 5, 8},
@@ -364,11 +262,60 @@ std::vector<BadOp> BadGradients() {
        .attributes = {{"padding", "SAME"},
                       {"filter_shape", Shape({6, 0, 3, 4})}},
        .error = "filter"},
-      {.name = "Conv2DOfTwoDTypes",
+      {.name = "Conv2DBackpropInputOfRank5",
+       .op = "Conv2DBackpropInput",
+       .inputs = {Float32(filter), Float32({2, 8, 8, 6})},
+       .attributes = {{"padding", "SAME"},
+                      {"input_shape", Shape({2, 8, 8, 8, 4})}},
+       .error = "x must be [N, H, W, I]"},
+  };
+}
+
+std::vector<BadOp> BadDTypes() {
+  const Shape x = {2, 8, 8, 4};
+  const Shape filter = {6, 3, 3, 4};
+  const TensorType half = {.dtype = DType::kFloat16, .shape = filter};
+  const Attributes same = {{"padding", "SAME"}};
+  return {
+      {.name = "Conv2DOfIntegers",
        .op = "Conv2D",
-       .inputs = {Float32(x), {.dtype = DType::kBFloat16, .shape = filter}},
-       .attributes = {{"padding", "SAME"}},
-       .error = "filter must be float32"},
+       .inputs = {Int32(x), Float32(filter)},
+       .attributes = same,
+       .error = "x must be float32"},
+      {.name = "Conv2DOfShortFilter",
+       .op = "Conv2D",
+       .inputs = {Float32(x), BFloat16s(filter)},
+       .attributes = same,
+       .error = "filter must be float32; it is bfloat16[6, 3, 3, 4]"},
+      {.name = "Conv2DOfTwoShortDTypes",
+       .op = "Conv2D",
+       .inputs = {BFloat16s(x), half},
+       .attributes = same,
+       .error = "filter must be bfloat16 or float32; it is float16"},
+      {.name = "Conv2DBackpropInputOfShortFilter",
+       .op = "Conv2DBackpropInput",
+       .inputs = {BFloat16s(filter), Float32({2, 8, 8, 6})},
+       .attributes = {{"padding", "SAME"}, {"input_shape", x}},
+       .error = "filter must be float32; it is bfloat16"},
+      {.name = "Conv2DBackpropFilterOfTwoDTypes",
+       .op = "Conv2DBackpropFilter",
+       .inputs = {Float32(x), BFloat16s({2, 8, 8, 6})},
+       .attributes = {{"padding", "SAME"}, {"filter_shape", filter}},
+       .error = "x must be bfloat16"},
+      {.name = "Conv2DBackpropFilterInIntegers",
+       .op = "Conv2DBackpropFilter",
+       .inputs = {BFloat16s(x), BFloat16s({2, 8, 8, 6})},
+       .attributes = {{"padding", "SAME"},
+                      {"filter_shape", filter},
+                      {"dtype", DType::kInt32}},
+       .error = "dfilter must be bfloat16 or float32; it is int32"},
+      {.name = "Conv2DBackpropFilterShorterThanDy",
+       .op = "Conv2DBackpropFilter",
+       .inputs = {Float32(x), Float32({2, 8, 8, 6})},
+       .attributes = {{"padding", "SAME"},
+                      {"filter_shape", filter},
+                      {"dtype", DType::kBFloat16}},
+       .error = "dfilter must be float32; it is bfloat16"},
   };
 }
 
@@ -378,13 +325,17 @@ OpCases Conv2DCases() {
   OpCases cases;
   for (const std::vector<Conv>& convs : {NetworkConvs(), OddConvs()}) {
     for (const Conv& conv : convs) {
-      cases.good.push_back(Forward(conv));
-      cases.good.push_back(BackpropInput(conv));
-      cases.good.push_back(BackpropFilter(conv));
+      cases.good.push_back(ConvCase(conv));
+      cases.good.push_back(ConvBackpropInputCase(conv));
+      cases.good.push_back(ConvBackpropFilterCase(conv));
+      for (OpCase& narrow : BFloat16ConvCases(conv)) {
+        cases.good.push_back(std::move(narrow));
+      }
     }
   }
   cases.bad = BadForwards();
   for (BadOp& bad : BadGradients()) cases.bad.push_back(std::move(bad));
+  for (BadOp& bad : BadDTypes()) cases.bad.push_back(std::move(bad));
   return cases;
 }
 

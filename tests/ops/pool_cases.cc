@@ -1,55 +1,78 @@
-// MaxPool, MaxPoolGrad, AvgPool, AvgPoolGrad.
+// MaxPool, AvgPool and their gradients, in two and three dimensions.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/ops/all_cases.h"
+#include "tests/ops/bfloat16_case.h"
 #include "tests/ops/multi_index.h"
 
 namespace spillway::testing {
 namespace {
 
-using Pair = std::vector<int64_t>;  // rows, columns
+using Sizes = std::vector<int64_t>;  // one for each spatial dimension
 
 // `y` and `pad_before` are worked out by hand.
 struct Pool {
   std::string name;
   Shape x;
   Shape y;
-  Pair ksize;
-  Pair strides;
+  Sizes ksize;
+  Sizes strides;
   std::string padding = "VALID";
-  Pair pad_before = {0, 0};
-  Pair pad_after = {0, 0};  // EXPLICIT only
+  Sizes pad_before = {};  // none: zeros
+  Sizes pad_after = {};   // EXPLICIT only
 };
+
+// "MaxPool3DGrad"
+std::string OpName(const Pool& pool, const std::string& first,
+                   const std::string& last) {
+  return first + (pool.ksize.size() == 3 ? "3D" : "") + last;
+}
 
 Attributes AttributesOf(const Pool& pool) {
   Attributes attributes = {{"ksize", pool.ksize},
                            {"strides", pool.strides},
                            {"padding", pool.padding}};
   if (pool.padding == "EXPLICIT") {
-    using List = AttributeValue::List;
-    attributes.Set("explicit_paddings",
-                   List{List{pool.pad_before[0], pool.pad_after[0]},
-                        List{pool.pad_before[1], pool.pad_after[1]}});
+    AttributeValue::List paddings;
+    for (size_t axis = 0; axis < pool.ksize.size(); ++axis) {
+      paddings.push_back(
+          AttributeValue::List{pool.pad_before[axis], pool.pad_after[axis]});
+    }
+    attributes.Set("explicit_paddings", paddings);
   }
   return attributes;
+}
+
+// The place in x of element `k` of the window of `y`, if it is inside.
+std::optional<size_t> PlaceOf(const Pool& pool, const Index& y,
+                              const Index& k) {
+  Index x = y;
+  for (size_t axis = 0; axis < k.size(); ++axis) {
+    const int64_t before = pool.pad_before.empty() ? 0 : pool.pad_before[axis];
+    int64_t& place = x[axis + 1];
+    place = place * pool.strides[axis] - before + k[axis];
+    if (place < 0 || place >= pool.x.dims()[axis + 1]) return std::nullopt;
+  }
+  return Flat(pool.x, x);
 }
 
 // Places in x of the elements of the window of one element of y, row-major.
 std::vector<size_t> WindowOf(const Pool& pool, const Index& y) {
   std::vector<size_t> places;
-  for (int64_t i = 0; i < pool.ksize[0]; ++i) {
-    for (int64_t j = 0; j < pool.ksize[1]; ++j) {
-      const int64_t h = y[1] * pool.strides[0] - pool.pad_before[0] + i;
-      const int64_t w = y[2] * pool.strides[1] - pool.pad_before[1] + j;
-      if (h < 0 || h >= pool.x.dim(1) || w < 0 || w >= pool.x.dim(2)) continue;
-      places.push_back(Flat(pool.x, {y[0], h, w, y[3]}));
-    }
+  for (const Index& k : AllIndices(Shape(pool.ksize))) {
+    const std::optional<size_t> place = PlaceOf(pool, y, k);
+    if (place.has_value()) places.push_back(*place);
   }
   return places;
+}
+
+int64_t WindowSize(const Pool& pool) {
+  return Shape(pool.ksize).num_elements();
 }
 
 size_t FirstMaximum(const std::vector<size_t>& places, const Doubles& x) {
@@ -61,8 +84,7 @@ size_t FirstMaximum(const std::vector<size_t>& places, const Doubles& x) {
 }
 
 double Flops(const Pool& pool) {
-  return static_cast<double>(pool.y.num_elements() * pool.ksize[0] *
-                             pool.ksize[1]);
+  return static_cast<double>(pool.y.num_elements() * WindowSize(pool));
 }
 
 // Central differences take as many passes over x as they check elements.
@@ -76,8 +98,9 @@ CaseInput Image(const Pool& pool, Fill fill) {
 }
 
 OpCase MaxPool(const Pool& pool) {
-  return {.name = "MaxPool" + pool.name,
-          .op = "MaxPool",
+  const std::string op = OpName(pool, "MaxPool", "");
+  return {.name = op + pool.name,
+          .op = op,
           .inputs = {Image(pool, Fill::kDistinct)},
           .attributes = AttributesOf(pool),
           .outputs = {Float32(pool.y)},
@@ -93,8 +116,9 @@ OpCase MaxPool(const Pool& pool) {
 }
 
 OpCase MaxPoolGrad(const Pool& pool, const std::string& name, Fill fill) {
-  return {.name = "MaxPoolGrad" + name,
-          .op = "MaxPoolGrad",
+  const std::string op = OpName(pool, "MaxPool", "Grad");
+  return {.name = op + name,
+          .op = op,
           .inputs = {Image(pool, fill), {.type = Float32(pool.y)}},
           .attributes = AttributesOf(pool),
           .outputs = {Float32(pool.x)},
@@ -111,15 +135,16 @@ OpCase MaxPoolGrad(const Pool& pool, const std::string& name, Fill fill) {
 }
 
 double Divisor(const Pool& pool, size_t elements, bool counts_padding) {
-  return static_cast<double>(counts_padding ? pool.ksize[0] * pool.ksize[1]
+  return static_cast<double>(counts_padding ? WindowSize(pool)
                                             : static_cast<int64_t>(elements));
 }
 
 OpCase AvgPool(const Pool& pool, const std::string& name, bool counts_padding) {
   Attributes attributes = AttributesOf(pool);
   if (counts_padding) attributes.Set("count_include_pad", true);
-  return {.name = "AvgPool" + name,
-          .op = "AvgPool",
+  const std::string op = OpName(pool, "AvgPool", "");
+  return {.name = op + name,
+          .op = op,
           .inputs = {{.type = Float32(pool.x)}},
           .attributes = attributes,
           .outputs = {Float32(pool.y)},
@@ -141,8 +166,9 @@ OpCase AvgPoolGrad(const Pool& pool, const std::string& name,
   Attributes attributes = AttributesOf(pool);
   attributes.Set("input_shape", pool.x);
   if (counts_padding) attributes.Set("count_include_pad", true);
-  return {.name = "AvgPoolGrad" + name,
-          .op = "AvgPoolGrad",
+  const std::string op = OpName(pool, "AvgPool", "Grad");
+  return {.name = op + name,
+          .op = op,
           .inputs = {{.type = Float32(pool.y)}},
           .attributes = attributes,
           .outputs = {Float32(pool.x)},
@@ -159,8 +185,7 @@ OpCase AvgPoolGrad(const Pool& pool, const std::string& name,
                 }
                 return DoublesList{dx};
               },
-          .flops = Flops(pool),
-          .same_bits_for_any_threads = false};
+          .flops = Flops(pool)};
 }
 
 std::vector<Pool> Pools() {
@@ -218,11 +243,79 @@ std::vector<Pool> Pools() {
        .y = {3, 1, 1, 40},
        .ksize = {5, 4},
        .strides = {1, 1}},
-      {.name = "ManyRows",  // every thread gets some
+      {.name = "ManyRows",  // every thread gets some; several bands
        .x = {3, 61, 33, 24},
        .y = {3, 30, 16, 24},
        .ksize = {3, 3},
        .strides = {2, 2}},
+  };
+}
+
+std::vector<Pool> Pools3D() {
+  return {
+      {.name = "Halves",
+       .x = {2, 4, 6, 8, 20},
+       .y = {2, 2, 3, 4, 20},
+       .ksize = {2, 2, 2},
+       .strides = {2, 2, 2}},
+      {.name = "HalvesOddSizes",
+       .x = {2, 5, 7, 3, 5},
+       .y = {2, 2, 3, 1, 5},
+       .ksize = {2, 2, 2},
+       .strides = {2, 2, 2}},
+      {.name = "Overlapping",
+       .x = {1, 7, 6, 5, 9},
+       .y = {1, 4, 3, 3, 9},
+       .ksize = {3, 3, 3},
+       .strides = {2, 2, 2},
+       .padding = "SAME",
+       .pad_before = {1, 0, 1}},
+      {.name = "InOnePlane",
+       .x = {2, 3, 6, 6, 8},
+       .y = {2, 3, 3, 3, 8},
+       .ksize = {1, 3, 3},
+       .strides = {1, 2, 2},
+       .padding = "SAME",
+       .pad_before = {0, 0, 0}},
+      {.name = "AcrossPlanes",  // overlap in depth only
+       .x = {1, 6, 4, 5, 7},
+       .y = {1, 6, 2, 2, 7},
+       .ksize = {3, 2, 2},
+       .strides = {1, 2, 2},
+       .padding = "EXPLICIT",
+       .pad_before = {1, 0, 0},
+       .pad_after = {1, 0, 0}},
+      {.name = "Gaps",
+       .x = {2, 8, 7, 9, 3},
+       .y = {2, 3, 2, 3, 3},
+       .ksize = {2, 2, 1},
+       .strides = {3, 4, 3},
+       .padding = "EXPLICIT",
+       .pad_before = {0, 1, 0},
+       .pad_after = {0, 0, 0}},
+      {.name = "OnePlane",
+       .x = {2, 1, 7, 6, 6},
+       .y = {2, 1, 3, 3, 6},
+       .ksize = {1, 3, 2},
+       .strides = {1, 2, 2}},
+      {.name = "OnePlaneTwice",  // two windows in depth over one plane
+       .x = {1, 1, 5, 4, 6},
+       .y = {1, 2, 2, 2, 6},
+       .ksize = {2, 2, 2},
+       .strides = {1, 2, 2},
+       .padding = "EXPLICIT",
+       .pad_before = {1, 0, 0},
+       .pad_after = {1, 0, 0}},
+      {.name = "Whole",
+       .x = {2, 3, 4, 2, 10},
+       .y = {2, 1, 1, 1, 10},
+       .ksize = {3, 4, 2},
+       .strides = {1, 1, 1}},
+      {.name = "ManyPlanes",  // every thread gets some; several bands
+       .x = {1, 40, 9, 12, 16},
+       .y = {1, 19, 4, 5, 16},
+       .ksize = {3, 3, 3},
+       .strides = {2, 2, 2}},
   };
 }
 
@@ -281,23 +374,83 @@ std::vector<BadOp> BadPools() {
   };
 }
 
+std::vector<BadOp> BadPools3D() {
+  using List = AttributeValue::List;
+  const Shape x = {2, 4, 8, 8, 4};
+  const Attributes good = {{"padding", "SAME"},
+                           {"ksize", List{2, 2, 2}},
+                           {"strides", List{2, 2, 2}}};
+  Attributes of_other_shape = good;
+  of_other_shape.Set("input_shape", Shape({2, 5, 8, 8, 4}));
+  return {
+      {.name = "MaxPool3DOfRank4",
+       .op = "MaxPool3D",
+       .inputs = {Float32({2, 8, 8, 4})},
+       .attributes = good,
+       .error = "x must have 5 dimensions"},
+      {.name = "MaxPool3DOfTwoSizes",
+       .op = "MaxPool3D",
+       .inputs = {Float32(x)},
+       .attributes = {{"padding", "SAME"}, {"ksize", List{2, 2}}},
+       .error = "must have 3 entries"},
+      {.name = "MaxPool3DGradOfOtherDy",
+       .op = "MaxPool3DGrad",
+       .inputs = {Float32(x), Float32({2, 2, 4, 3, 4})},
+       .attributes = good,
+       .error = "dy must be float32[2, 2, 4, 4, 4], as the pool's output"},
+      {.name = "MaxPool3DGradOfOtherDType",
+       .op = "MaxPool3DGrad",
+       .inputs = {BFloat16s(x), Float32({2, 2, 4, 4, 4})},
+       .attributes = good,
+       .error = "dy must be bfloat16[2, 2, 4, 4, 4]"},
+      {.name = "AvgPool3DOfIntegers",
+       .op = "AvgPool3D",
+       .inputs = {Int32(x)},
+       .attributes = good,
+       .error = "x must be float32"},
+      {.name = "AvgPool3DGradOfOtherShape",
+       .op = "AvgPool3DGrad",
+       .inputs = {Float32({2, 2, 4, 4, 4})},
+       .attributes = of_other_shape,
+       .error = "dy must be float32[2, 3, 4, 4, 4]"},
+  };
+}
+
+std::vector<OpCase> CasesOf(const Pool& pool) {
+  std::vector<OpCase> cases = {
+      MaxPool(pool), MaxPoolGrad(pool, pool.name, Fill::kDistinct),
+      MaxPoolGrad(pool, pool.name + "Ties", Fill::kIntegers),
+      AvgPool(pool, pool.name, false), AvgPoolGrad(pool, pool.name, false)};
+  if (pool.padding != "VALID") {
+    const std::string name = pool.name + "CountingPadding";
+    cases.push_back(AvgPool(pool, name, true));
+    cases.push_back(AvgPoolGrad(pool, name, true));
+  }
+  return cases;
+}
+
+// The pools are oneDNN's, their gradients our own.
+OpCase BFloat16Case(const OpCase& base) {
+  OpCase narrow = InBFloat16(base);
+  narrow.gradients = {};
+  narrow.needs_avx512 = !base.op.ends_with("Grad");
+  return narrow;
+}
+
 }  // namespace
 
 OpCases PoolCases() {
   OpCases cases;
-  for (const Pool& pool : Pools()) {
-    cases.good.push_back(MaxPool(pool));
-    cases.good.push_back(MaxPoolGrad(pool, pool.name, Fill::kDistinct));
-    cases.good.push_back(
-        MaxPoolGrad(pool, pool.name + "Ties", Fill::kIntegers));
-    cases.good.push_back(AvgPool(pool, pool.name, false));
-    cases.good.push_back(AvgPoolGrad(pool, pool.name, false));
-    if (pool.padding == "VALID") continue;
-    const std::string name = pool.name + "CountingPadding";
-    cases.good.push_back(AvgPool(pool, name, true));
-    cases.good.push_back(AvgPoolGrad(pool, name, true));
+  for (const std::vector<Pool>& pools : {Pools(), Pools3D()}) {
+    for (const Pool& pool : pools) {
+      for (OpCase& op_case : CasesOf(pool)) {
+        cases.good.push_back(BFloat16Case(op_case));
+        cases.good.push_back(std::move(op_case));
+      }
+    }
   }
   cases.bad = BadPools();
+  for (BadOp& bad : BadPools3D()) cases.bad.push_back(std::move(bad));
   return cases;
 }
 

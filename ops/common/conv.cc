@@ -1,0 +1,96 @@
+#include "ops/common/conv.h"
+
+#include <fmt/format.h>
+
+#include <span>
+#include <utility>
+
+#include "base/status_macros.h"
+
+namespace spillway {
+namespace {
+
+// The dimensions between the first and the last.
+std::span<const int64_t> Spatial(const Shape& shape) {
+  return std::span(shape.dims()).subspan(1, shape.dims().size() - 2);
+}
+
+absl::Status CheckChannels(const Shape& x, const Shape& filter,
+                           int64_t groups) {
+  const int64_t in = x.dim(-1);
+  const int64_t out = filter.dim(0);
+  if (groups < 1 || in % groups != 0 || out % groups != 0) {
+    return InvalidArgument(fmt::format(
+        "'groups' must divide the {} channels of x and the {} filters; it is "
+        "{}",
+        in, out, groups));
+  }
+  if (filter.dim(-1) != in / groups) {
+    return InvalidArgument(fmt::format(
+        "the last dimension of filter {} must be {}, the channels of x {} "
+        "over {} group{}",
+        filter.ToString(), in / groups, x.ToString(), groups,
+        groups == 1 ? "" : "s"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<std::string> ConvAttributeNames(std::vector<std::string> first) {
+  first.insert(first.end(), kWindowAttributes.begin(), kWindowAttributes.end());
+  first.emplace_back("groups");
+  return first;
+}
+
+absl::Status ExpectConvRanks(int spatial, const Shape& x, const Shape& filter) {
+  if (x.rank() == spatial + 2 && filter.rank() == spatial + 2) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(fmt::format(
+      "x must be [N, {}H, W, I] and filter [O, {}KH, KW, I / groups]; they are "
+      "{} and {}",
+      spatial == 3 ? "D, " : "", spatial == 3 ? "KD, " : "", x.ToString(),
+      filter.ToString()));
+}
+
+absl::Status ExpectFilterDType(std::string_view name, const TensorType& filter,
+                               DType dtype) {
+  if (filter.dtype == dtype || filter.dtype == DType::kFloat32) {
+    return absl::OkStatus();
+  }
+  const std::string_view other = dtype == DType::kFloat32 ? "" : " or float32";
+  return InvalidArgument(fmt::format("{} must be {}{}; it is {}", name,
+                                     DTypeName(dtype), other,
+                                     filter.ToString()));
+}
+
+absl::StatusOr<ConvGeometry> ReadConv(const Attributes& attributes,
+                                      const Shape& x, const Shape& filter) {
+  RETURN_IF_ERROR(Annotate(CheckShape(x), "x"));
+  RETURN_IF_ERROR(Annotate(CheckShape(filter), "filter"));
+  ASSIGN_OR_RETURN(const int64_t groups, attributes.GetInt("groups", 1));
+  RETURN_IF_ERROR(CheckChannels(x, filter, groups));
+  ASSIGN_OR_RETURN(Window window,
+                   ReadWindow(attributes, Spatial(x), Spatial(filter)));
+  return ConvGeometry{.batch = x.dim(0),
+                      .in_channels = x.dim(-1),
+                      .out_channels = filter.dim(0),
+                      .groups = groups,
+                      .window = std::move(window)};
+}
+
+Shape ConvOutput(const ConvGeometry& conv) {
+  std::vector<int64_t> dims = Each(conv.window, &WindowDim::output);
+  dims.insert(dims.begin(), conv.batch);
+  dims.push_back(conv.out_channels);
+  return Shape(std::move(dims));
+}
+
+double ConvFlops(const Shape& filter, const Shape& y) {
+  const int64_t products = filter.num_elements() / filter.dim(0);
+  return 2.0 * static_cast<double>(y.num_elements()) *
+         static_cast<double>(products);
+}
+
+}  // namespace spillway

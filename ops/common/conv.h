@@ -1,0 +1,60 @@
+// The arithmetic that convolutions, their gradients and transposed convolutions
+// share, in two or three spatial dimensions:
+//
+//   x       [N, spatial..., I]
+//   filter  [O, window..., I / groups]
+//   y       [N, output spatial..., O]
+//
+// Channels are cut into `groups` (default 1), each of which sees only its own;
+// spatial attributes as in ops/common/window.h.
+//
+// Activations and their gradients have one floating dtype. A filter has the
+// same, or float32: parameters stay float32 where activations are 16 bits wide.
+#ifndef SPILLWAY_OPS_COMMON_CONV_H_
+#define SPILLWAY_OPS_COMMON_CONV_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/op_def.h"
+#include "ops/common/window.h"
+
+namespace spillway {
+
+struct ConvGeometry {
+  int64_t batch = 1;
+  int64_t in_channels = 1;
+  int64_t out_channels = 1;
+  int64_t groups = 1;
+  Window window = {};  // one entry for each spatial dimension
+};
+
+// `first`, then the attributes that ReadConv reads, for OpDef::attributes.
+std::vector<std::string> ConvAttributeNames(std::vector<std::string> first);
+
+// Every function below fails with INVALID_ARGUMENT.
+
+// x and filter have `spatial` spatial dimensions: 2 or 3.
+absl::Status ExpectConvRanks(int spatial, const Shape& x, const Shape& filter);
+
+// The filter's dtype fits activations of `dtype`.
+absl::Status ExpectFilterDType(std::string_view name, const TensorType& filter,
+                               DType dtype);
+
+// Ranks are as ExpectConvRanks demands.
+absl::StatusOr<ConvGeometry> ReadConv(const Attributes& attributes,
+                                      const Shape& x, const Shape& filter);
+
+Shape ConvOutput(const ConvGeometry& conv);
+
+// Two times the multiply-adds, counting those with padding: of y, and equally
+// of dx and dfilter.
+double ConvFlops(const Shape& filter, const Shape& y);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_COMMON_CONV_H_

@@ -1,0 +1,21 @@
+#include <utility>
+
+#include "base/status_macros.h"
+#include "ops/common/conv.h"
+#include "ops/conv_transpose.h"
+#include "ops/cpu/conv_kernel.h"
+
+namespace spillway::ops {
+
+NewKernel ConvTransposeCpu(const KernelRequest& node) {
+  ASSIGN_OR_RETURN(
+      ConvGeometry conv,
+      ReadConv(node.attributes, node.outputs[0].shape, node.inputs[1].shape));
+  return MakeConvInputGradientKernel({.geometry = std::move(conv),
+                                      .x = OutputOf(node, 0),
+                                      .filter = InputOf(node, 1),
+                                      .y = InputOf(node, 0),
+                                      .threads = node.threads});
+}
+
+}  // namespace spillway::ops

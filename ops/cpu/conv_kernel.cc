@@ -1,0 +1,297 @@
+// Two kinds of convolution need other treatment to be fast or small:
+//  - A 1x1 convolution of stride 1 is a matrix product over the pixels: no copy
+//    of the filter, at equal speed.
+//  - The input gradient for stride 1 is itself a convolution: of dy, by the
+//    filter turned around (180 degrees in two dimensions) with its channels
+//    exchanged. oneDNN's forward primitives beat its backward ones.
+#include "ops/cpu/conv_kernel.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "ops/cpu/depthwise_filter_gradient.h"
+#include "ops/cpu/matmul_kernel.h"
+
+namespace spillway {
+namespace {
+
+using dnnl::memory;
+
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+
+bool IsPointwise(const ConvGeometry& conv) {
+  return conv.groups == 1 &&
+         std::ranges::all_of(conv.window, [](const WindowDim& dim) {
+           return dim.size == 1 && dim.stride == 1 && dim.output == dim.input;
+         });
+}
+
+int64_t Pixels(const ConvGeometry& conv) {
+  int64_t pixels = conv.batch;
+  for (const WindowDim& dim : conv.window) pixels *= dim.input;
+  return pixels;
+}
+
+// A convolution in oneDNN's terms: dimensions are N C spatial... and (G) O I
+// spatial... whatever the order in memory, and a dilation of 1 is written 0.
+struct Problem {
+  memory::desc x;
+  memory::desc y;
+  memory::desc filter;  // in any layout
+  memory::dims strides;
+  memory::dims dilations;
+  memory::dims pad_before;
+  memory::dims pad_after;
+};
+
+memory::dims FilterDims(const ConvGeometry& conv) {
+  memory::dims dims = {conv.out_channels / conv.groups,
+                       conv.in_channels / conv.groups};
+  for (const WindowDim& dim : conv.window) dims.push_back(dim.size);
+  if (conv.groups > 1) dims.insert(dims.begin(), conv.groups);
+  return dims;
+}
+
+// Activations are of the dtype `dtype`, the filter of `filter_dtype`.
+Problem MakeProblem(const ConvGeometry& conv, DType dtype, DType filter_dtype) {
+  const Window& window = conv.window;
+  memory::dims dilations = Each(window, &WindowDim::dilation);
+  for (int64_t& dilation : dilations) --dilation;
+  return {.x = ChannelsLast(conv.batch, conv.in_channels,
+                            Each(window, &WindowDim::input), dtype),
+          .y = ChannelsLast(conv.batch, conv.out_channels,
+                            Each(window, &WindowDim::output), dtype),
+          .filter = {FilterDims(conv), ElementType(filter_dtype),
+                     memory::format_tag::any},
+          .strides = Each(window, &WindowDim::stride),
+          .dilations = std::move(dilations),
+          .pad_before = Each(window, &WindowDim::pad_before),
+          .pad_after = Each(window, &WindowDim::pad_after)};
+}
+
+// The filter as it lies, [O, spatial..., I / groups], in oneDNN's dimensions.
+memory::desc StoredFilter(const ConvSpec& spec) {
+  const memory::dims dims = FilterDims(spec.geometry);
+  memory::dims strides(dims.size(), 1);
+  const size_t in_axis = dims.size() - spec.geometry.window.size() - 1;
+  int64_t stride = dims[in_axis];
+  for (size_t axis = dims.size() - 1; axis > in_axis; --axis) {
+    strides[axis] = stride;
+    stride *= dims[axis];
+  }
+  for (size_t axis = in_axis; axis > 0; --axis) {
+    strides[axis - 1] = stride;
+    stride *= dims[axis - 1];
+  }
+  return Strided(dims, strides, spec.filter.dtype);
+}
+
+dnnl::convolution_forward::primitive_desc Forward(const Problem& problem,
+                                                  const dnnl::engine& engine) {
+  return {{dnnl::prop_kind::forward_training, kDirect, problem.x,
+           problem.filter, problem.y, problem.strides, problem.dilations,
+           problem.pad_before, problem.pad_after},
+          OneDnnProgram::UserScratchpad(),
+          engine};
+}
+
+void AddForward(const dnnl::convolution_forward::primitive_desc& desc, Place x,
+                Place filter, Place y, OneDnnProgram& program) {
+  program.Add({.primitive = dnnl::convolution_forward(desc),
+               .arguments = {{DNNL_ARG_SRC, desc.src_desc(), x},
+                             {DNNL_ARG_WEIGHTS, desc.weights_desc(), filter},
+                             {DNNL_ARG_DST, desc.dst_desc(), y}}},
+              desc.scratchpad_desc());
+}
+
+// A copy of the filter in the layout and dtype of `wanted`.
+Place AddFilter(const ConvSpec& spec, const memory::desc& wanted,
+                OneDnnProgram& program) {
+  const Place place = program.Reserve(wanted);
+  program.AddReorder(StoredFilter(spec), spec.filter.place, wanted, place);
+  return place;
+}
+
+// True if dx is a convolution of dy with padding that is not negative.
+bool HasForwardGradient(const ConvGeometry& conv) {
+  return std::ranges::all_of(conv.window, [](const WindowDim& dim) {
+    return dim.stride == 1 && dim.pad_before < dim.extent() &&
+           dim.pad_after < dim.extent();
+  });
+}
+
+WindowDim Backward(const WindowDim& dim) {
+  return {.input = dim.output,
+          .output = dim.input,
+          .size = dim.size,
+          .dilation = dim.dilation,
+          .pad_before = dim.extent() - 1 - dim.pad_before,
+          .pad_after = dim.extent() - 1 - dim.pad_after};
+}
+
+// The convolution of dy that gives dx.
+ConvGeometry Backward(const ConvGeometry& conv) {
+  ConvGeometry backward = {.batch = conv.batch,
+                           .in_channels = conv.out_channels,
+                           .out_channels = conv.in_channels,
+                           .groups = conv.groups};
+  for (const WindowDim& dim : conv.window) {
+    backward.window.push_back(Backward(dim));
+  }
+  return backward;
+}
+
+// All channels of element `tap` of the window, counted in row-major order.
+memory::desc Tap(const memory::desc& filter, size_t spatial, int64_t tap) {
+  memory::dims dims = filter.dims();
+  memory::dims offsets(dims.size(), 0);
+  for (size_t i = 1; i <= spatial; ++i) {
+    int64_t& size = dims[dims.size() - i];
+    offsets[dims.size() - i] = tap % size;
+    tap /= size;
+    size = 1;
+  }
+  return filter.submemory_desc(dims, offsets);
+}
+
+// The same bytes with O and I exchanged.
+memory::desc ExchangeChannels(const memory::desc& filter, size_t spatial) {
+  std::vector<int> order(filter.dims().size());
+  std::iota(order.begin(), order.end(), 0);
+  const size_t in_axis = order.size() - spatial - 1;
+  std::swap(order[in_axis - 1], order[in_axis]);
+  return filter.permute_axes(order);
+}
+
+// A copy of the filter in the layout and dtype of `wanted`, with channels
+// exchanged, and turned around: tap by tap, the last becomes the first.
+Place AddTurnedFilter(const ConvSpec& spec, const memory::desc& wanted,
+                      OneDnnProgram& program) {
+  const Place place = program.Reserve(wanted);
+  const Window& window = spec.geometry.window;
+  const memory::desc filter =
+      ExchangeChannels(StoredFilter(spec), window.size());
+  int64_t taps = 1;
+  for (const WindowDim& dim : window) taps *= dim.size;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    program.AddReorder(Tap(filter, window.size(), tap), spec.filter.place,
+                       Tap(wanted, window.size(), taps - 1 - tap), place);
+  }
+  return place;
+}
+
+NewKernel InputGradientByForward(const ConvSpec& spec) {
+  return MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
+    const DType dtype = spec.y.dtype;
+    const auto desc = Forward(
+        MakeProblem(Backward(spec.geometry), dtype, dtype), program.engine());
+    const Place filter = AddTurnedFilter(spec, desc.weights_desc(), program);
+    AddForward(desc, spec.y.place, filter, spec.x.place, program);
+  });
+}
+
+NewKernel InputGradient(const ConvSpec& spec) {
+  return MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
+    const DType dtype = spec.y.dtype;
+    const Problem problem = MakeProblem(spec.geometry, dtype, dtype);
+    const dnnl::convolution_backward_data::primitive_desc desc(
+        {kDirect, problem.x, problem.filter, problem.y, problem.strides,
+         problem.dilations, problem.pad_before, problem.pad_after},
+        OneDnnProgram::UserScratchpad(), program.engine(),
+        Forward(problem, program.engine()));
+    const Place filter = AddFilter(spec, desc.weights_desc(), program);
+    program.Add(
+        {.primitive = dnnl::convolution_backward_data(desc),
+         .arguments = {{DNNL_ARG_DIFF_DST, desc.diff_dst_desc(), spec.y.place},
+                       {DNNL_ARG_WEIGHTS, desc.weights_desc(), filter},
+                       {DNNL_ARG_DIFF_SRC, desc.diff_src_desc(),
+                        spec.x.place}}},
+        desc.scratchpad_desc());
+  });
+}
+
+NewKernel FilterGradient(const ConvSpec& spec) {
+  return MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
+    const DType dtype = spec.y.dtype;
+    const Problem problem =
+        MakeProblem(spec.geometry, dtype, spec.filter.dtype);
+    const dnnl::convolution_backward_weights::primitive_desc desc(
+        {kDirect, problem.x, problem.filter, problem.y, problem.strides,
+         problem.dilations, problem.pad_before, problem.pad_after},
+        OneDnnProgram::UserScratchpad(), program.engine(),
+        Forward(MakeProblem(spec.geometry, dtype, dtype), program.engine()));
+    const memory::desc gradient = desc.diff_weights_desc();
+    const Place place = program.Reserve(gradient);
+    program.Add(
+        {.primitive = dnnl::convolution_backward_weights(desc),
+         .arguments = {{DNNL_ARG_SRC, desc.src_desc(), spec.x.place},
+                       {DNNL_ARG_DIFF_DST, desc.diff_dst_desc(), spec.y.place},
+                       {DNNL_ARG_DIFF_WEIGHTS, gradient, place}}},
+        desc.scratchpad_desc());
+    program.AddReorder(gradient, place, StoredFilter(spec), spec.filter.place);
+  });
+}
+
+}  // namespace
+
+NewKernel MakeConvKernel(const ConvSpec& spec) {
+  const ConvGeometry& conv = spec.geometry;
+  if (IsPointwise(conv)) {
+    return MakeMatMulKernel({.m = Pixels(conv),
+                             .k = conv.in_channels,
+                             .n = conv.out_channels,
+                             .transpose_b = true,
+                             .a = spec.x.place.index,
+                             .b = spec.filter.place.index,
+                             .a_dtype = spec.x.dtype,
+                             .b_dtype = spec.filter.dtype,
+                             .y_dtype = spec.y.dtype},
+                            spec.threads);
+  }
+  return MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
+    const DType dtype = spec.x.dtype;
+    const auto desc =
+        Forward(MakeProblem(conv, dtype, dtype), program.engine());
+    const Place filter = AddFilter(spec, desc.weights_desc(), program);
+    AddForward(desc, spec.x.place, filter, spec.y.place, program);
+  });
+}
+
+NewKernel MakeConvInputGradientKernel(const ConvSpec& spec) {
+  const ConvGeometry& conv = spec.geometry;
+  if (IsPointwise(conv)) {
+    return MakeMatMulKernel({.m = Pixels(conv),
+                             .k = conv.out_channels,
+                             .n = conv.in_channels,
+                             .a = spec.y.place.index,
+                             .b = spec.filter.place.index,
+                             .a_dtype = spec.y.dtype,
+                             .b_dtype = spec.filter.dtype,
+                             .y_dtype = spec.x.dtype},
+                            spec.threads);
+  }
+  return HasForwardGradient(conv) ? InputGradientByForward(spec)
+                                  : InputGradient(spec);
+}
+
+NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec) {
+  const ConvGeometry& conv = spec.geometry;
+  if (IsPointwise(conv)) {
+    return MakeMatMulKernel({.m = conv.out_channels,
+                             .k = Pixels(conv),
+                             .n = conv.in_channels,
+                             .transpose_a = true,
+                             .a = spec.y.place.index,
+                             .b = spec.x.place.index,
+                             .a_dtype = spec.y.dtype,
+                             .b_dtype = spec.x.dtype,
+                             .y_dtype = spec.filter.dtype},
+                            spec.threads);
+  }
+  return HasOwnFilterGradient(conv) ? MakeDepthwiseFilterGradientKernel(spec)
+                                    : FilterGradient(spec);
+}
+
+}  // namespace spillway

@@ -1,0 +1,45 @@
+// Convolutions by oneDNN and their gradients, for every op that is one of them.
+// Activations are read and written as they lie, channels last; filters go
+// through a copy in the workspace, in the layout and dtype that oneDNN likes.
+// Sums are float32.
+#ifndef SPILLWAY_OPS_CPU_CONV_KERNEL_H_
+#define SPILLWAY_OPS_CPU_CONV_KERNEL_H_
+
+#include "executor/kernel.h"
+#include "ops/common/conv.h"
+#include "ops/cpu/onednn.h"
+#include "ops/op.h"
+
+namespace spillway {
+
+// A tensor of a node: where it lies, and its elements.
+struct ConvTensor {
+  Place place = {};
+  DType dtype = DType::kFloat32;
+};
+
+inline ConvTensor InputOf(const KernelRequest& node, int index) {
+  return {Input(index), node.inputs[static_cast<size_t>(index)].dtype};
+}
+inline ConvTensor OutputOf(const KernelRequest& node, int index) {
+  return {Output(index), node.outputs[static_cast<size_t>(index)].dtype};
+}
+
+// A convolution's three tensors, or their gradients: one of them is computed,
+// output 0, the other two are inputs. x and y have one dtype; the filter's is
+// the same or float32.
+struct ConvSpec {
+  ConvGeometry geometry = {};
+  ConvTensor x = {};
+  ConvTensor filter = {};
+  ConvTensor y = {};
+  int threads = 1;
+};
+
+NewKernel MakeConvKernel(const ConvSpec& spec);                // y
+NewKernel MakeConvInputGradientKernel(const ConvSpec& spec);   // x
+NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec);  // filter
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_CPU_CONV_KERNEL_H_

@@ -1,0 +1,43 @@
+// Cases of convolutions, of their gradients and of transposed convolutions, in
+// two or three spatial dimensions, with naive references.
+#ifndef SPILLWAY_TESTS_OPS_CONV_CASE_H_
+#define SPILLWAY_TESTS_OPS_CONV_CASE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/ops/op_case.h"
+
+namespace spillway::testing {
+
+using Sizes = std::vector<int64_t>;  // one for each spatial dimension
+
+// `y` and `pad_before` are worked out by hand.
+struct Conv {
+  std::string name;
+  Shape x;
+  Shape filter;
+  Shape y;
+  std::string padding = "VALID";
+  Sizes pad_before = {};  // none: zeros
+  Sizes pad_after = {};   // EXPLICIT only
+  Sizes strides = {};     // none: ones
+  Sizes dilations = {};   // none: ones
+  int64_t groups = 1;
+  bool is_small = true;  // enough for central differences
+};
+
+OpCase ConvCase(const Conv& conv);
+OpCase ConvBackpropInputCase(const Conv& conv);
+OpCase ConvBackpropFilterCase(const Conv& conv);
+OpCase ConvTransposeCase(const Conv& conv);
+
+// In bfloat16, the first three and the last; twice: in those named ...Mixed,
+// filters and their gradients are float32.
+std::vector<OpCase> BFloat16ConvCases(const Conv& conv);
+std::vector<OpCase> BFloat16ConvTransposeCases(const Conv& conv);
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_OPS_CONV_CASE_H_

@@ -1,0 +1,95 @@
+#include "ops/conv.h"
+
+#include <utility>
+#include <vector>
+
+#include "graph/builder.h"
+#include "graph/gradient.h"
+#include "ops/all_ops.h"
+#include "ops/cpu/lanes.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::StatusIs;
+
+// Of a convolution with this dtype everywhere, 1x1 or not.
+absl::Status MakeConv(DType dtype, int64_t window) {
+  const Attributes attributes = {{"padding", "SAME"}};
+  const TensorType x = {.dtype = dtype, .shape = {1, 4, 4, 3}};
+  const TensorType filter = {.dtype = dtype, .shape = {3, window, window, 3}};
+  const std::vector<TensorType> inputs = {x, filter};
+  const std::vector<TensorType> outputs = {x};
+  return ops::ConvCpu(
+             {.attributes = attributes, .inputs = inputs, .outputs = outputs})
+      .status();
+}
+
+TEST(ConvCpu, SaysThatBFloat16NeedsAvx512) {
+  EXPECT_THAT(MakeConv(DType::kFloat32, 3), IsOk());
+  for (const int64_t window : {1, 3}) {
+    const absl::Status status = MakeConv(DType::kBFloat16, window);
+    if (HasAvx512()) {
+      EXPECT_THAT(status, IsOk());
+    } else {
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented,
+                                   HasSubstr("a CPU with AVX-512")));
+    }
+  }
+}
+
+TEST(ConvCpu, RefusesFloat16) {
+  for (const int64_t window : {1, 3}) {
+    EXPECT_THAT(MakeConv(DType::kFloat16, window),
+                StatusIs(absl::StatusCode::kUnimplemented,
+                         HasSubstr("float32 and bfloat16")));
+  }
+}
+
+// The types of the gradients of x, bfloat16, and of a float32 filter.
+std::vector<TensorType> GradientTypes(const char* op, const Shape& x_shape,
+                                      Attributes attributes) {
+  GraphBuilder g(StandardOps());
+  const Tensor x = g.Placeholder("x", DType::kBFloat16, x_shape);
+  const Tensor filter = g.Placeholder("filter", DType::kFloat32, {5, 3, 3, 2});
+  const Tensor y = g.Add(
+      g,
+      {.op = op, .inputs = {x, filter}, .attributes = std::move(attributes)});
+  const Tensor wide = g.Add(g, {.op = "Cast",
+                                .inputs = {y},
+                                .attributes = {{"dtype", DType::kFloat32}}});
+  const Tensor loss =
+      g.Add(g, {.op = "Sum",
+                .inputs = {wide},
+                .attributes = {{"axes", std::vector<int64_t>{0, 1, 2, 3}}}});
+  std::vector<TensorType> types;
+  for (const Tensor dx :
+       AddGradients(g.Scope("gradients"), loss, {{x, filter}})) {
+    if (dx.is_valid()) types.push_back(dx.type());
+  }
+  EXPECT_THAT(g.status(), IsOk());
+  return types;
+}
+
+TEST(Conv2D, HasGradientsOfTheTypesOfItsInputs) {
+  const TensorType x = {.dtype = DType::kBFloat16, .shape = {1, 4, 4, 2}};
+  const TensorType filter = {.dtype = DType::kFloat32, .shape = {5, 3, 3, 2}};
+  EXPECT_THAT(GradientTypes("Conv2D", x.shape, {{"padding", "SAME"}}),
+              ElementsAre(x, filter));
+}
+
+TEST(Conv2DTranspose, HasGradientsOfTheTypesOfItsInputs) {
+  const TensorType x = {.dtype = DType::kBFloat16, .shape = {1, 4, 4, 5}};
+  const TensorType filter = {.dtype = DType::kFloat32, .shape = {5, 3, 3, 2}};
+  EXPECT_THAT(GradientTypes(
+                  "Conv2DTranspose", x.shape,
+                  {{"padding", "SAME"}, {"output_shape", Shape({1, 4, 4, 2})}}),
+              ElementsAre(x, filter));
+}
+
+}  // namespace
+}  // namespace spillway
