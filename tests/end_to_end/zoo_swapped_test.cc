@@ -31,7 +31,7 @@ const std::map<std::string_view, int64_t>& SmallSizes() {
       {"resnet32", 16},       {"resnet32_v2", 16},    {"resnet44", 16},
       {"resnet44_v2", 16},    {"resnet50", 32},       {"resnet50_v1.5", 32},
       {"resnet50_v2", 32},    {"resnet56", 16},       {"resnet56_v2", 16},
-      {"ssd300", 132},        {"trivial", 16},        {"unet2d", 20},
+      {"ssd300", 264},        {"trivial", 16},        {"unet2d", 20},
       {"unet2d_valid", 188},  {"unet3d", 8},          {"vgg11", 32},
       {"vgg16", 32},          {"vgg19", 32}};
   return sizes;

@@ -191,17 +191,29 @@ Json ReadCases() {
   EXPECT_THAT(text, testing::IsOk());
   const auto json = ParseJson(text.value_or("{}"), path);
   EXPECT_THAT(json, testing::IsOk());
-  return json.ok() ? json->at("cases") : Json::array();
+  return json.ok() ? json->value("cases", Json::array()) : Json::array();
 }
 
-class Float64ReferenceTest : public ::testing::TestWithParam<Json> {};
+// One network of the file, printed by its name.
+struct ReferenceCase {
+  Json json;
 
-// Rounding grows with depth, and most where few values are normalised together;
-// a wrong gradient is off by its own size.
+  friend void PrintTo(const ReferenceCase& self, std::ostream* out) {
+    *out << self.json.at("model");
+  }
+};
+
+class Float64ReferenceTest : public ::testing::TestWithParam<ReferenceCase> {};
+
+// Rounding moves a few values over the kinks of ReLU and max pooling, the more
+// the deeper a network is and the fewer values it normalises together; a wrong
+// gradient is off by its own size. (Gradients that are zero but for rounding,
+// of biases before a batch norm, are not compared.)
 TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
   constexpr double kLossTolerance = 1e-4;
-  constexpr double kGradientTolerance = 5e-3;
-  const Json& reference = GetParam();
+  constexpr double kGradientTolerance = 0.05;
+  constexpr double kLeastNorm = 1e-9;
+  const Json& reference = GetParam().json;
   ASSERT_OK_AND_ASSIGN(const Network network, MakeNetwork(reference));
   Feeds feeds;
   for (const auto& [id, tensor] : network.feeds) {
@@ -216,6 +228,7 @@ TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
     const Summary summary =
         Summarize(step.fetched.at(network.gradients.at(variable)));
     const double norm = expected["norm"];
+    if (norm < kLeastNorm) continue;
     const double along = expected["along_direction"];
     const double error = std::max(std::abs(summary.norm - norm),
                                   std::abs(summary.along_direction - along)) /
@@ -226,17 +239,20 @@ TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
   RecordProperty("worst_gradient_error", std::to_string(worst));
 }
 
-std::string NameOf(const ::testing::TestParamInfo<Json>& info) {
-  std::string name = info.param["model"];
+std::string NameOf(const ::testing::TestParamInfo<ReferenceCase>& info) {
+  std::string name = info.param.json["model"];
   std::ranges::replace(name, '.', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, Float64ReferenceTest, ::testing::ValuesIn([] {
-                           const Json cases = ReadCases();
-                           return std::vector<Json>(cases.begin(), cases.end());
-                         }()),
-                         NameOf);
+std::vector<ReferenceCase> Cases() {
+  std::vector<ReferenceCase> cases;
+  for (const Json& json : ReadCases()) cases.push_back({json});
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, Float64ReferenceTest,
+                         ::testing::ValuesIn(Cases()), NameOf);
 
 }  // namespace
 }  // namespace spillway

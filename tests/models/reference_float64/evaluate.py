@@ -120,7 +120,8 @@ def product(node, a, b):
 def slice_of(node, x):
     begin, size = node["attrs"]["begin"], node["attrs"]["size"]
     for axis, (first, length) in enumerate(zip(begin, size)):
-        x = x.narrow(axis, first, length)
+        to_the_end = x.shape[axis] - first
+        x = x.narrow(axis, first, to_the_end if length == -1 else length)
     return x
 
 

@@ -41,7 +41,7 @@ CASES = [
     ("resnet50", 64, []),
     ("resnet50_v1.5", 64, []),
     ("resnet50_v2", 64, []),
-    ("ssd300", 160, ["--num_classes=5"]),
+    ("ssd300", 264, ["--num_classes=5"]),
     ("trivial", 16, []),
     ("unet2d", 36, ["--num_classes=3"]),
     ("unet2d_valid", 188, ["--num_classes=3"]),

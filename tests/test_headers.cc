@@ -1,0 +1,1 @@
+// Nothing: CMake needs a source to make the tests' precompiled headers for.
