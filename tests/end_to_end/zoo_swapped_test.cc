@@ -47,7 +47,7 @@ TEST_P(ZooSwappedTest, SwappingEverythingChangesNoBit) {
                          .image_size = SmallSizes().at(name),
                          .num_classes = 4,
                          .optimizer = Sgd{.learning_rate = 0.001},
-                         .steps = 2};
+                         .steps = 1};
   ASSERT_OK_AND_ASSIGN(const TrainedModel kept, TrainModel(spec));
   spec.device = "cpu";
   spec.lms = {.mode = LmsMode::kV1};
