@@ -1,8 +1,10 @@
 #include "lms/apply_swap_plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graph/well_known_ops.h"
 
@@ -18,14 +20,20 @@ std::string SwapName(std::string_view prefix, ValueId value,
   return graph.UniqueName(std::string(prefix) + tensor);
 }
 
-}  // namespace
-
 NodeId AddSwapOut(ValueId value, Graph& graph) {
   return graph.AddNode({.name = SwapName("lms/swapout_", value, graph),
                         .op = std::string(kSwapOut),
                         .inputs = {value},
                         .outputs = {graph.type(value)},
                         .placement = Placement::kHost});
+}
+
+// The slots of `reader` that read `value`.
+std::vector<Use> UsesBy(NodeId reader, ValueId value, const Graph& graph) {
+  const std::vector<Use>& uses = graph.uses(value);
+  const auto found =
+      std::ranges::equal_range(uses, reader, std::ranges::less(), &Use::node);
+  return {found.begin(), found.end()};
 }
 
 void AddSwapIn(ValueId value, NodeId swap_out, const SwapIn& swap_in,
@@ -40,15 +48,13 @@ void AddSwapIn(ValueId value, NodeId swap_out, const SwapIn& swap_in,
     graph.AddControlEdge(trigger, node);
   }
   for (const NodeId reader : swap_in.readers) {
-    const std::vector<ValueId>& inputs = graph.node(reader).inputs;
-    for (size_t slot = 0; slot < inputs.size(); ++slot) {
-      if (inputs[slot] == value) {
-        graph.SetInput({reader, static_cast<int32_t>(slot)},
-                       graph.output(node));
-      }
+    for (const Use& use : UsesBy(reader, value, graph)) {
+      graph.SetInput(use, graph.output(node));
     }
   }
 }
+
+}  // namespace
 
 void ApplySwapPlan(const SwapPlan& plan, Graph& graph) {
   for (const Swap& swap : plan.swaps) {

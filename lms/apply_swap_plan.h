@@ -13,12 +13,6 @@ namespace spillway {
 // stay.
 void ApplySwapPlan(const SwapPlan& plan, Graph& graph);
 
-// The steps of it, for planners that look at the graph as it grows: the host
-// copy of `value`, and one way back for the readers of `swap_in`.
-NodeId AddSwapOut(ValueId value, Graph& graph);
-void AddSwapIn(ValueId value, NodeId swap_out, const SwapIn& swap_in,
-               Graph& graph);
-
 }  // namespace spillway
 
 #endif  // SPILLWAY_LMS_APPLY_SWAP_PLAN_H_

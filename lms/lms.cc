@@ -33,7 +33,9 @@ absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options, Graph& graph) {
   ASSIGN_OR_RETURN(const SwapPlan plan, PlanSwaps(options, graph));
   Graph edited = graph;
   ApplySwapPlan(plan, edited);
-  RETURN_IF_ERROR(VerifySwaps(graph, edited));
+  RETURN_IF_ERROR(VerifySwaps(
+      graph, edited,
+      {.plan = plan, .every_swap_in_has_a_trigger = !options.compat}));
   LmsReport report = MakeReport(plan, graph, edited);
   report.equivalent = true;
   graph = std::move(edited);

@@ -4,6 +4,72 @@
 #include "fmt/format.h"
 
 namespace spillway {
+namespace {
+
+absl::Status CheckCommonOptions(const LmsOptions& options) {
+  if (options.size_threshold_bytes < 0) {
+    return InvalidArgument(
+        fmt::format("lms_size_threshold is {} bytes; it must not be negative",
+                    options.size_threshold_bytes));
+  }
+  if (options.debug_level < 0 || options.debug_level > 2) {
+    return InvalidArgument(fmt::format(
+        "lms_debug_level is {}; it must be 0, 1 or 2", options.debug_level));
+  }
+  return absl::OkStatus();
+}
+
+// The original takes any upper bound; one too small finds no trigger.
+absl::Status CheckUpperBound(const LmsOptions& options) {
+  const bool chain = options.ctrld_strategy == ControlStrategy::kChainRule;
+  const int64_t least_ub = options.lb + (chain ? 1 : 2);
+  if (options.compat || options.ub >= least_ub) return absl::OkStatus();
+  return InvalidArgument(fmt::format(
+      "lms_ub is {}; with lms_lb {} and {} it must be at least {}", options.ub,
+      options.lb, ControlStrategyName(options.ctrld_strategy), least_ub));
+}
+
+absl::Status CheckNoEmptyName(std::string_view option,
+                              const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (name.empty()) {
+      return InvalidArgument(fmt::format("{} has an empty name", option));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckV1Lists(const LmsOptions& options) {
+  RETURN_IF_ERROR(
+      CheckNoEmptyName("lms_optimizer_scopes", options.optimizer_scopes));
+  RETURN_IF_ERROR(
+      CheckNoEmptyName("lms_starting_op_names", options.starting_op_names));
+  RETURN_IF_ERROR(CheckNoEmptyName("lms_excl_scopes", options.excl_scopes));
+  RETURN_IF_ERROR(CheckNoEmptyName("lms_incl_scopes", options.incl_scopes));
+  RETURN_IF_ERROR(CheckNoEmptyName("lms_excl_types", options.excl_types));
+  return CheckNoEmptyName("lms_incl_types", options.incl_types);
+}
+
+absl::Status CheckV1Options(const LmsOptions& options) {
+  if (options.n_tensors < -1) {
+    return InvalidArgument(fmt::format(
+        "lms_n_tensors is {}; it must be -1 (all), 0 (off) or positive",
+        options.n_tensors));
+  }
+  if (options.lb < 0) {
+    return InvalidArgument(
+        fmt::format("lms_lb is {}; it must not be negative", options.lb));
+  }
+  if (options.branch_threshold < 0) {
+    return InvalidArgument(
+        fmt::format("lms_branch_threshold is {}; it must not be negative",
+                    options.branch_threshold));
+  }
+  RETURN_IF_ERROR(CheckUpperBound(options));
+  return CheckV1Lists(options);
+}
+
+}  // namespace
 
 std::string_view LmsModeName(LmsMode mode) {
   switch (mode) {
@@ -29,27 +95,9 @@ std::optional<ControlStrategy> ParseControlStrategy(std::string_view name) {
 }
 
 absl::Status CheckOptions(const LmsOptions& options) {
-  if (options.n_tensors < -1) {
-    return InvalidArgument(fmt::format(
-        "lms_n_tensors is {}; it must be -1 (all), 0 (off) or positive",
-        options.n_tensors));
-  }
-  if (options.lb < 0) {
-    return InvalidArgument(
-        fmt::format("lms_lb is {}; it must not be negative", options.lb));
-  }
-  const bool chain = options.ctrld_strategy == ControlStrategy::kChainRule;
-  const int64_t least_ub = options.lb + (chain ? 1 : 2);
-  if (!options.compat && options.ub < least_ub) {
-    return InvalidArgument(fmt::format(
-        "lms_ub is {}; with lms_lb {} and {} it must be at least {}",
-        options.ub, options.lb, ControlStrategyName(options.ctrld_strategy),
-        least_ub));
-  }
-  if (options.size_threshold_bytes < 0) {
-    return InvalidArgument("lms_size_threshold must not be negative");
-  }
-  return absl::OkStatus();
+  RETURN_IF_ERROR(CheckCommonOptions(options));
+  if (options.mode == LmsMode::kV2) return absl::OkStatus();
+  return CheckV1Options(options);
 }
 
 }  // namespace spillway

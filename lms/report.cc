@@ -6,10 +6,42 @@
 #include "graph/schedule.h"
 
 namespace spillway {
+namespace {
+
+std::string WithLevel(int64_t level, std::string_view text) {
+  return fmt::format("[LMS][{}] {}", level, text);
+}
+
+std::vector<std::string> V1LogLines(const LmsOptions& options,
+                                    const LmsReport& report) {
+  std::vector<std::string> lines = {
+      WithLevel(0, "Editing model for LMS"),
+      WithLevel(0, options.n_tensors < 0
+                       ? "n_tensors: all tensors"
+                       : fmt::format("n_tensors: {}", options.n_tensors)),
+      WithLevel(0, fmt::format("lb: {}", options.lb))};
+  for (const LogLine& line : report.log) {
+    lines.push_back(WithLevel(line.level, line.text));
+  }
+  for (const std::string& text :
+       {std::string("Edited model is valid and logically equivalent to the "
+                    "original one"),
+        fmt::format("Added {} ops into the model", report.added_ops),
+        fmt::format("Editing model for LMS, took: {:.3f} ms",
+                    static_cast<double>(report.edit_ns) * 1e-6),
+        fmt::format("{} tensors will be swapped out(in) to(from) the host",
+                    report.swap_tensors)}) {
+    lines.push_back(WithLevel(0, text));
+  }
+  return lines;
+}
+
+}  // namespace
 
 LmsReport MakeReport(const SwapPlan& plan, const Graph& original,
                      const Graph& edited) {
   LmsReport report;
+  report.log = plan.log;
   report.added_ops =
       static_cast<int64_t>(edited.num_nodes() - original.num_nodes());
   report.swap_outs = static_cast<int64_t>(plan.swaps.size());
@@ -33,27 +65,10 @@ LmsReport MakeReport(const SwapPlan& plan, const Graph& original,
 
 std::vector<std::string> LogLines(const LmsOptions& options,
                                   const LmsReport& report) {
-  if (options.n_tensors == 0 || options.mode == LmsMode::kOff) {
-    return {"[LMS][0] LMS is disabled and will not modify the model."};
+  if (options.mode == LmsMode::kOff || options.n_tensors == 0) {
+    return {WithLevel(0, "LMS is disabled and will not modify the model.")};
   }
-  const std::string limit = options.n_tensors < 0
-                                ? "all tensors"
-                                : fmt::format("{}", options.n_tensors);
-  constexpr const char* kValid =
-      "[LMS][0] Edited model is valid and logically equivalent to the original "
-      "one";
-  return {
-      "[LMS][0] Editing model for LMS",
-      fmt::format("[LMS][0] n_tensors: {}", limit),
-      fmt::format("[LMS][0] lb: {}", options.lb),
-      kValid,
-      fmt::format("[LMS][0] Added {} ops into the model", report.added_ops),
-      fmt::format("[LMS][0] Editing model for LMS, took: {:.3f} ms",
-                  static_cast<double>(report.edit_ns) * 1e-6),
-      fmt::format("[LMS][0] {} tensors will be swapped out(in) to(from) the "
-                  "host",
-                  report.swap_tensors),
-  };
+  return V1LogLines(options, report);
 }
 
 }  // namespace spillway

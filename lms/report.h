@@ -27,6 +27,7 @@ struct LmsReport {
     std::string reason = {};
   };
   std::vector<Dropped> dropped = {};
+  std::vector<LogLine> log = {};  // what planning had to tell
 };
 
 // Everything but edit_ns and equivalent.

@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_LMS_SWAP_PLAN_H_
 #define SPILLWAY_LMS_SWAP_PLAN_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,17 @@ struct AddedOrder {
   NodeId after = {};
 };
 
+// What planning has to tell: level 0 always, 1 and 2 with debug_level.
+struct LogLine {
+  int64_t level = 0;
+  std::string text = {};
+};
+
 struct SwapPlan {
   std::vector<Swap> swaps = {};  // in the order in which they are made
   std::vector<AddedOrder> orders = {};
   std::vector<DroppedCandidate> dropped = {};
+  std::vector<LogLine> log = {};
 };
 
 }  // namespace spillway

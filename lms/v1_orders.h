@@ -15,16 +15,28 @@ namespace spillway {
 
 struct V1Orders {
   IdMap<NodeId, bool> is_gradient;
-  std::vector<NodeId> seeds;  // where the forward phase begins, by id
+  std::vector<NodeId> seeds;           // where the forward phase begins, by id
+  IdMap<NodeId, bool> is_reached;      // by a seed, along data edges
+  IdMap<NodeId, bool> above_gradient;  // data flows from it to a gradient node
   // Place in the layered topological order; -1: not known (a gradient node that
   // could run during the forward phase, the update phase, other nodes).
   IdMap<NodeId, int32_t> order;
   std::vector<std::vector<NodeId>> nodes_of_order;
-  int32_t backward_start = 0;  // first order that holds a gradient node
+  int32_t backward_start = -1;  // first order that holds a gradient node
+  // The layers before nodes of unknown order were taken out; -1: in none. They
+  // rise along data edges between nodes that are reached and above gradients.
+  IdMap<NodeId, int32_t> layer;
+  // Some nodes have a layer that no seed reaches: control inputs of seeds.
+  bool has_unreached = false;
 };
 
-// Errors: INVALID_ARGUMENT when no node lies in an optimizer scope (listing the
-// top-level scopes there are) or the graph has a cycle.
+// Optimizer scopes and the starting scope match whole path components; with
+// options.compat any beginning of a name, as in the original. Dependencies are
+// counted between nodes on the way from a seed to a gradient node; but a node
+// without data inputs waits for all its control inputs, as in the original.
+// Cost: linear, but see FindSeeds. Errors: INVALID_ARGUMENT when no node lies
+// in an optimizer scope or in the starting scope (listing the top-level scopes
+// there are), a starting node does not exist, or the graph has a cycle.
 absl::StatusOr<V1Orders> FindV1Orders(const LmsOptions& options,
                                       const Graph& graph);
 

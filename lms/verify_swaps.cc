@@ -12,109 +12,218 @@
 namespace spillway {
 namespace {
 
-// The value of the original that `value` is a copy of, through added swaps.
-ValueId Contract(const Graph& edited, size_t original_size, ValueId value) {
-  while (edited.value(value).producer.index() >= original_size) {
-    const Node& added = edited.producer(value);
-    if (added.inputs.empty()) return {};
-    value = added.inputs[0];
-  }
-  return value;
+bool SameNodes(std::vector<NodeId> some, std::vector<NodeId> others) {
+  std::ranges::sort(some);
+  std::ranges::sort(others);
+  others.erase(std::unique(others.begin(), others.end()), others.end());
+  return some == others;
 }
 
-absl::Status CheckOriginalNode(const Graph& original, const Graph& edited,
-                               NodeId id) {
-  const Node& before = original.node(id);
-  const Node& after = edited.node(id);
-  if (before.name != after.name || before.op != after.op ||
-      before.attributes != after.attributes ||
-      before.placement != after.placement || before.cost != after.cost ||
-      before.outputs != after.outputs) {
-    return Internal(fmt::format("the edit changed node {}", before.name));
-  }
-  for (const ValueId output : before.outputs) {
-    if (original.type(output) != edited.type(output)) {
-      return Internal(fmt::format("the edit changed the type of {}",
-                                  original.ValueName(output)));
-    }
-  }
-  if (before.inputs.size() != after.inputs.size()) {
-    return Internal(fmt::format("the edit changed the number of inputs of {}",
-                                before.name));
-  }
-  for (size_t slot = 0; slot < before.inputs.size(); ++slot) {
-    if (Contract(edited, original.num_nodes(), after.inputs[slot]) !=
-        before.inputs[slot]) {
-      return Internal(fmt::format("input {} of {} was {}, but is {}", slot,
-                                  before.name,
-                                  original.ValueName(before.inputs[slot]),
-                                  edited.ValueName(after.inputs[slot])));
-    }
-  }
-  // Added control edges may end at swap-ins only, so these must be the same.
-  if (before.control_inputs != after.control_inputs) {
-    return Internal(
-        fmt::format("the edit changed the control inputs of {}", before.name));
-  }
-  return absl::OkStatus();
-}
+class Verifier {
+ public:
+  Verifier(const Graph& original, const Graph& edited,
+           const AllowedEdit& allowed)
+      : original_(original), edited_(edited), allowed_(allowed) {}
 
-absl::Status CheckAddedNode(const Graph& edited, NodeId id,
-                            size_t original_size) {
-  const Node& node = edited.node(id);
-  const bool out = node.op == kSwapOut;
-  if (!out && node.op != kSwapIn) {
-    return Internal(
-        fmt::format("the edit added {} of op {}", node.name, node.op));
+  absl::Status Run() {
+    if (edited_.num_nodes() < original_.num_nodes()) {
+      return Internal("the edit removed nodes");
+    }
+    if (const auto levels = Levels(edited_); !levels.ok()) {
+      return Internal(std::string(levels.status().message()));
+    }
+    NumberPlan();
+    for (const Node& node : original_.nodes()) {
+      RETURN_IF_ERROR(CheckKept(node, edited_.node(node.id)));
+      RETURN_IF_ERROR(CheckInputs(node, edited_.node(node.id)));
+      RETURN_IF_ERROR(CheckControlInputs(node, edited_.node(node.id)));
+    }
+    for (size_t i = original_.num_nodes(); i < edited_.num_nodes(); ++i) {
+      RETURN_IF_ERROR(CheckSwap(edited_.node(NodeId(i))));
+    }
+    return CheckAgainstPlan();
   }
-  if (node.inputs.size() != 1 || node.outputs.size() != 1 ||
-      edited.type(node.inputs[0]) != edited.type(node.outputs[0]) ||
-      node.placement != Placement::kHost) {
+
+ private:
+  bool is_original(NodeId id) const {
+    return id.index() < original_.num_nodes();
+  }
+
+  // Nodes are added in the order of the plan; so notes what each node of the
+  // original is to wait for.
+  void NumberPlan() {
+    added_control_inputs_.resize(original_.num_nodes());
+    size_t next = original_.num_nodes();
+    for (const Swap& swap : allowed_.plan.swaps) {
+      for (const NodeId waiter : swap.waiters) {
+        added_control_inputs_[waiter].emplace_back(next);
+      }
+      next += 1 + swap.swap_ins.size();
+    }
+    for (const AddedOrder& order : allowed_.plan.orders) {
+      added_control_inputs_[order.after].push_back(order.before);
+    }
+    planned_nodes_ = next;
+  }
+
+  // The value of the original that `value` is a copy of, through added swaps.
+  ValueId Contract(ValueId value) const {
+    while (!is_original(edited_.value(value).producer)) {
+      const Node& added = edited_.producer(value);
+      if (added.inputs.empty()) return {};
+      value = added.inputs[0];
+    }
+    return value;
+  }
+
+  absl::Status CheckKept(const Node& before, const Node& after) const {
+    if (before.name != after.name || before.op != after.op ||
+        before.attributes != after.attributes ||
+        before.placement != after.placement || before.cost != after.cost ||
+        before.outputs != after.outputs) {
+      return Internal(fmt::format("the edit changed node {}", before.name));
+    }
+    for (const ValueId output : before.outputs) {
+      if (original_.type(output) != edited_.type(output)) {
+        return Internal(fmt::format("the edit changed the type of {}",
+                                    original_.ValueName(output)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckInputs(const Node& before, const Node& after) const {
+    if (before.inputs.size() != after.inputs.size()) {
+      return Internal(fmt::format("the edit changed the number of inputs of {}",
+                                  before.name));
+    }
+    for (size_t slot = 0; slot < before.inputs.size(); ++slot) {
+      if (Contract(after.inputs[slot]) != before.inputs[slot]) {
+        return Internal(fmt::format("input {} of {} was {}, but is {}", slot,
+                                    before.name,
+                                    original_.ValueName(before.inputs[slot]),
+                                    edited_.ValueName(after.inputs[slot])));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckControlInputs(const Node& before, const Node& after) const {
+    std::vector<NodeId> expected = before.control_inputs;
+    const std::vector<NodeId>& added = added_control_inputs_[before.id];
+    expected.insert(expected.end(), added.begin(), added.end());
+    if (SameNodes(after.control_inputs, expected)) return absl::OkStatus();
     return Internal(fmt::format(
-        "{} must have one input and one output of the same type, on the host",
-        node.name));
+        "the control inputs of {} are not the original's with those that the "
+        "plan adds",
+        before.name));
   }
-  const bool from_swap_out = edited.producer(node.inputs[0]).op == kSwapOut;
-  if (out == from_swap_out) {
-    return Internal(fmt::format("{} reads {}", node.name,
-                                edited.ValueName(node.inputs[0])));
+
+  absl::Status CheckSwap(const Node& node) const {
+    const bool out = node.op == kSwapOut;
+    if (!out && node.op != kSwapIn) {
+      return Internal(
+          fmt::format("the edit added {} of op {}", node.name, node.op));
+    }
+    if (node.inputs.size() != 1 || node.outputs.size() != 1 ||
+        edited_.type(node.inputs[0]) != edited_.type(node.outputs[0]) ||
+        node.placement != Placement::kHost || node.attributes != Attributes()) {
+      return Internal(fmt::format(
+          "{} must have one input and one output of the same type, on the "
+          "host, and nothing else",
+          node.name));
+    }
+    const bool from_swap_out = edited_.producer(node.inputs[0]).op == kSwapOut;
+    if (out == from_swap_out) {
+      return Internal(fmt::format("{} reads {}", node.name,
+                                  edited_.ValueName(node.inputs[0])));
+    }
+    RETURN_IF_ERROR(CheckTriggers(node));
+    return CheckReaders(node);
   }
-  if (out && !node.control_inputs.empty()) {
-    return Internal(fmt::format("{} has a control input", node.name));
-  }
-  for (const NodeId trigger : node.control_inputs) {
-    if (trigger.index() >= original_size) {
+
+  absl::Status CheckTriggers(const Node& node) const {
+    if (node.op == kSwapOut) {
+      if (node.control_inputs.empty()) return absl::OkStatus();
+      return Internal(fmt::format("{} has a control input", node.name));
+    }
+    if (!std::ranges::all_of(node.control_inputs,
+                             [&](NodeId id) { return is_original(id); })) {
       return Internal(fmt::format("the trigger of {} is a swap", node.name));
     }
+    if (allowed_.every_swap_in_has_a_trigger && node.control_inputs.empty()) {
+      return Internal(fmt::format("{} has no trigger", node.name));
+    }
+    return absl::OkStatus();
   }
-  const std::vector<Use>& uses = edited.uses(node.outputs[0]);
-  const auto right_reader = [&](const Use& use) {
-    return (edited.node(use.node).op == kSwapIn) == out;
-  };
-  if (uses.empty() || !std::ranges::all_of(uses, right_reader)) {
+
+  absl::Status CheckReaders(const Node& node) const {
+    const bool out = node.op == kSwapOut;
+    const std::vector<Use>& uses = edited_.uses(node.outputs[0]);
+    const auto right_reader = [&](const Use& use) {
+      return (edited_.node(use.node).op == kSwapIn) == out;
+    };
+    if (!uses.empty() && std::ranges::all_of(uses, right_reader)) {
+      return absl::OkStatus();
+    }
     return Internal(
         out ? fmt::format("{} must be read by swap-ins, and is not", node.name)
             : fmt::format("{} must have a reader that is no swap", node.name));
   }
-  return absl::OkStatus();
-}
+
+  // The added nodes one by one.
+  absl::Status CheckAgainstPlan() const {
+    if (edited_.num_nodes() != planned_nodes_) {
+      return Internal(fmt::format("the plan adds {} nodes, but {} were added",
+                                  planned_nodes_ - original_.num_nodes(),
+                                  edited_.num_nodes() - original_.num_nodes()));
+    }
+    size_t next = original_.num_nodes();
+    for (const Swap& swap : allowed_.plan.swaps) {
+      const Node& swap_out = edited_.node(NodeId(next++));
+      if (swap_out.op != kSwapOut || swap_out.inputs[0] != swap.value) {
+        return NotAsPlanned(swap_out);
+      }
+      for (const SwapIn& swap_in : swap.swap_ins) {
+        const Node& node = edited_.node(NodeId(next++));
+        if (node.op != kSwapIn || node.inputs[0] != swap_out.outputs[0] ||
+            !SameNodes(node.control_inputs, swap_in.triggers) ||
+            !HasReaders(node, swap_in.readers)) {
+          return NotAsPlanned(node);
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status NotAsPlanned(const Node& node) const {
+    return Internal(fmt::format(
+        "{} is not between the value, triggers and readers of the plan",
+        node.name));
+  }
+
+  bool HasReaders(const Node& swap_in, std::vector<NodeId> expected) const {
+    std::vector<NodeId> readers;
+    for (const Use& use : edited_.uses(swap_in.outputs[0])) {
+      if (readers.empty() || readers.back() != use.node) {
+        readers.push_back(use.node);
+      }
+    }
+    return SameNodes(std::move(readers), std::move(expected));
+  }
+
+  const Graph& original_;
+  const Graph& edited_;
+  const AllowedEdit& allowed_;
+  IdMap<NodeId, std::vector<NodeId>> added_control_inputs_;
+  size_t planned_nodes_ = 0;
+};
 
 }  // namespace
 
-absl::Status VerifySwaps(const Graph& original, const Graph& edited) {
-  if (edited.num_nodes() < original.num_nodes()) {
-    return Internal("the edit removed nodes");
-  }
-  if (const auto levels = Levels(edited); !levels.ok()) {
-    return Internal(std::string(levels.status().message()));
-  }
-  for (const Node& node : original.nodes()) {
-    RETURN_IF_ERROR(CheckOriginalNode(original, edited, node.id));
-  }
-  for (size_t i = original.num_nodes(); i < edited.num_nodes(); ++i) {
-    RETURN_IF_ERROR(CheckAddedNode(edited, NodeId(i), original.num_nodes()));
-  }
-  return absl::OkStatus();
+absl::Status VerifySwaps(const Graph& original, const Graph& edited,
+                         const AllowedEdit& allowed) {
+  return Verifier(original, edited, allowed).Run();
 }
 
 }  // namespace spillway

@@ -4,15 +4,29 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
+#include "lms/swap_plan.h"
 
 namespace spillway {
 
+// What an edit was allowed to do.
+struct AllowedEdit {
+  // Every added control edge must be in it, and every edge in it be there.
+  const SwapPlan& plan;
+  // Each swap-in must wait for something besides its swap-out. (The originals
+  // leave some that do not: LmsOptions::compat.)
+  bool every_swap_in_has_a_trigger = true;
+};
+
 // Contracting every SwapOut/SwapIn pair must give back `original`: the same
-// nodes (name, op, attributes, placement, types), the same data inputs slot by
-// slot, the same control edges. Added nodes are swaps only; added control edges
-// end at a SwapIn; every SwapOut has a SwapIn, every SwapIn a reader; types are
-// kept; the result is acyclic. Errors: INTERNAL naming what differs.
-absl::Status VerifySwaps(const Graph& original, const Graph& edited);
+// nodes (name, op, attributes, placement, cost, types) and the same data inputs
+// slot by slot. Added nodes are swaps only, each between the value, the
+// triggers and the readers of its place in the plan; they keep the type; every
+// SwapOut has a SwapIn, every SwapIn a reader that is no swap, and a trigger
+// unless it may do without. Nodes of the original keep their control inputs
+// and gain those that the plan says: swap-outs to wait for, and orders. The
+// result is acyclic. Cost: near-linear. Errors: INTERNAL naming what differs.
+absl::Status VerifySwaps(const Graph& original, const Graph& edited,
+                         const AllowedEdit& allowed);
 
 }  // namespace spillway
 

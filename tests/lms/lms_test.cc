@@ -30,6 +30,9 @@ LmsOptions RandomOptions(std::mt19937& random) {
   options.ub = up_to(2) == 0 ? 10000 : options.lb + 2 + up_to(8);
   options.ctrld_strategy = up_to(2) == 0 ? ControlStrategy::kChainRule
                                          : ControlStrategy::kDirectOrder;
+  options.fuse_swapins = up_to(3) == 0;
+  options.swap_branches = up_to(3) == 0;
+  options.branch_threshold = up_to(3);
   options.size_threshold_bytes = up_to(3) == 0 ? up_to(4096) : 0;
   return options;
 }
@@ -68,7 +71,8 @@ TEST(LmsTest, RandomEditsAreEquivalentAndTheirPlansValid) {
     Graph edited = original;
     ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(options, edited));
     EXPECT_TRUE(report.equivalent);
-    EXPECT_THAT(VerifySwaps(original, edited), IsOk());
+    ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, original));
+    EXPECT_THAT(VerifySwaps(original, edited, {.plan = plan}), IsOk());
     EXPECT_EQ(report.added_ops, report.swap_outs + report.swap_ins);
     ExpectPlansAreValid(edited, random);
     swaps += report.swap_outs;

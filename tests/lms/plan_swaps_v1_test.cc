@@ -137,6 +137,7 @@ TEST(PlanSwapsV1Test, SmallTensorsStayUnderASizeThreshold) {
 
 TEST(PlanSwapsV1Test, AScopeThatMatchesNothingListsTheScopesThereAre) {
   LmsOptions options = E1Options();
+  options.compat = false;
   options.optimizer_scopes = {"op"};  // no component boundary
   EXPECT_THAT(PlanSwapsV1(options, ChainE1()),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -4,7 +4,6 @@
 
 #include "lms/apply_swap_plan.h"
 #include "lms/lms.h"
-#include "lms/plan_swaps_v1.h"
 #include "tests/lms/chain_e1.h"
 #include "tests/support/status_matchers.h"
 
@@ -16,14 +15,22 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
 
-Graph EditedE1() {
-  Graph graph = ChainE1();
-  const auto report = ApplyLms(
-      {.mode = LmsMode::kV1, .compat = true, .optimizer_scopes = {"opt"}},
-      graph);
-  EXPECT_THAT(report, IsOk());
-  return graph;
+LmsOptions E1Options() {
+  return {.mode = LmsMode::kV1, .compat = true, .optimizer_scopes = {"opt"}};
 }
+
+// The edited graph and the plan of the edit.
+struct Edit {
+  Graph graph = ChainE1();
+  SwapPlan plan = *PlanSwaps(E1Options(), ChainE1());
+
+  Edit() { ApplySwapPlan(plan, graph); }
+  absl::Status Verify(bool needs_triggers = false) const {
+    return VerifySwaps(
+        ChainE1(), graph,
+        {.plan = plan, .every_swap_in_has_a_trigger = needs_triggers});
+  }
+};
 
 struct Damage {
   std::string name;
@@ -73,6 +80,50 @@ std::vector<Damage> Damages() {
       {"a control edge between original nodes",
        [](Graph& g) { g.AddControlEdge(Find(g, "F1"), Find(g, "opt/B2")); },
        "control inputs of opt/B2"},
+      {"a node waits for a swap-out",
+       [](Graph& g) {
+         g.AddControlEdge(Find(g, "lms/swapout_F1_0"), Find(g, "F3"));
+       },
+       "control inputs of F3"},
+      {"a swap-in gets a second trigger",
+       [](Graph& g) {
+         g.AddControlEdge(Find(g, "opt/B3"), Find(g, "lms/swapin_F1_0"));
+       },
+       "lms/swapin_F1_0 is not between"},
+      {"the swap-ins of two readers are exchanged with their values",
+       [](Graph& g) {
+         g.SetInput({Find(g, "lms/swapin_F1_0"), 0},
+                    Output(g, "lms/swapout_F2_0"));
+         g.SetInput({Find(g, "lms/swapin_F2_0"), 0},
+                    Output(g, "lms/swapout_F1_0"));
+       },
+       "input 1 of opt/B2"},
+      {"a swap-in reads the host copy of another tensor",
+       [](Graph& g) {
+         g.SetInput({Find(g, "lms/swapout_F1_0"), 0}, Output(g, "F2"));
+       },
+       "input 1 of opt/B1"},
+      {"a swap-out reads a swap-in",
+       [](Graph& g) {
+         g.SetInput({Find(g, "lms/swapout_F4_0"), 0},
+                    Output(g, "lms/swapin_F3_0"));
+       },
+       "cycle"},
+      {"a second swap nobody planned",
+       [type](Graph& g) {
+         const NodeId out = g.AddNode({.name = "extra_out",
+                                       .op = "SwapOut",
+                                       .inputs = {Output(g, "F2")},
+                                       .outputs = {type},
+                                       .placement = Placement::kHost});
+         const NodeId in = g.AddNode({.name = "extra_in",
+                                      .op = "SwapIn",
+                                      .inputs = {g.output(out)},
+                                      .outputs = {type},
+                                      .placement = Placement::kHost});
+         g.SetInput({Find(g, "F3"), 0}, g.output(in));
+       },
+       "adds 8 nodes, but 10"},
       {"a control edge to a swap-out",
        [](Graph& g) {
          g.AddControlEdge(Find(g, "F2"), Find(g, "lms/swapout_F1_0"));
@@ -123,28 +174,85 @@ std::vector<Damage> Damages() {
   };
 }
 
-TEST(VerifySwapsTest, AcceptsAnEdit) {
-  EXPECT_THAT(VerifySwaps(ChainE1(), EditedE1()), IsOk());
-}
+TEST(VerifySwapsTest, AcceptsAnEdit) { EXPECT_THAT(Edit().Verify(), IsOk()); }
 
 TEST(VerifySwapsTest, AcceptsAnUnchangedGraph) {
-  EXPECT_THAT(VerifySwaps(ChainE1(), ChainE1()), IsOk());
+  EXPECT_THAT(VerifySwaps(ChainE1(), ChainE1(), {.plan = {}}), IsOk());
 }
 
 TEST(VerifySwapsTest, CatchesEveryPlantedDamage) {
   for (const Damage& damage : Damages()) {
     SCOPED_TRACE(damage.name);
-    Graph graph = EditedE1();
-    damage.apply(graph);
-    EXPECT_THAT(
-        VerifySwaps(ChainE1(), graph),
-        StatusIs(absl::StatusCode::kInternal, HasSubstr(damage.message)));
+    Edit edit;
+    damage.apply(edit.graph);
+    EXPECT_THAT(edit.Verify(), StatusIs(absl::StatusCode::kInternal,
+                                        HasSubstr(damage.message)));
   }
 }
 
 TEST(VerifySwapsTest, CatchesAMissingNode) {
-  EXPECT_THAT(VerifySwaps(EditedE1(), ChainE1()),
+  EXPECT_THAT(VerifySwaps(Edit().graph, ChainE1(), {.plan = {}}),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("removed")));
+}
+
+// The last swap-in of the chain has no trigger, as in the original.
+TEST(VerifySwapsTest, ATriggerMayBeMissingOnlyWhereThatIsAllowed) {
+  EXPECT_THAT(Edit().Verify(/*needs_triggers=*/true),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("lms/swapin_F4_0 has no trigger")));
+}
+
+TEST(VerifySwapsTest, AcceptsTheWaitersOrdersAndTriggersOfThePlan) {
+  Edit edit;
+  edit.plan.swaps[0].waiters = {Find(edit.graph, "F3")};
+  edit.plan.swaps[0].swap_ins[0].triggers.push_back(Find(edit.graph, "opt/B3"));
+  edit.plan.orders = {
+      {.before = Find(edit.graph, "F1"), .after = Find(edit.graph, "opt/B4")}};
+  edit.graph = ChainE1();
+  ApplySwapPlan(edit.plan, edit.graph);
+  EXPECT_THAT(edit.Verify(), IsOk());
+}
+
+struct Lie {
+  std::string name;
+  std::function<void(SwapPlan&)> apply;
+  std::string message;
+};
+
+// The graph is as it was edited, but the plan says something else.
+TEST(VerifySwapsTest, CatchesEveryDifferenceFromThePlan) {
+  const NodeId f2(1);
+  const NodeId b3(5);
+  const std::vector<Lie> lies = {
+      {"a waiter", [&](SwapPlan& p) { p.swaps[0].waiters = {f2}; },
+       "control inputs of F2"},
+      {"an order",
+       [&](SwapPlan& p) { p.orders = {{.before = f2, .after = b3}}; },
+       "control inputs of opt/B3"},
+      {"another trigger",
+       [&](SwapPlan& p) { p.swaps[0].swap_ins[0].triggers = {b3}; },
+       "lms/swapin_F1_0 is not"},
+      {"one more trigger",
+       [&](SwapPlan& p) { p.swaps[0].swap_ins[0].triggers.push_back(b3); },
+       "lms/swapin_F1_0 is not"},
+      {"one more reader",
+       [&](SwapPlan& p) { p.swaps[1].swap_ins[0].readers.push_back(b3); },
+       "lms/swapin_F2_0 is not"},
+      {"another value",
+       [&](SwapPlan& p) { p.swaps[0].value = p.swaps[1].value; },
+       "lms/swapout_F1_0 is not"},
+      {"one swap less", [&](SwapPlan& p) { p.swaps.pop_back(); },
+       "adds 6 nodes, but 8"},
+      {"one swap-in less", [&](SwapPlan& p) { p.swaps[0].swap_ins.clear(); },
+       "adds 7 nodes, but 8"},
+  };
+  for (const Lie& lie : lies) {
+    SCOPED_TRACE(lie.name);
+    Edit edit;
+    lie.apply(edit.plan);
+    EXPECT_THAT(edit.Verify(),
+                StatusIs(absl::StatusCode::kInternal, HasSubstr(lie.message)));
+  }
 }
 
 }  // namespace

@@ -182,6 +182,158 @@ TEST_F(EditRunTest, WritesGraphvizText) {
   EXPECT_THAT(text, HasSubstr("lms/swapout_"));
 }
 
+// F1 -> F2 -> F3 -> F4 and back; no op is known, so nothing can run it.
+class PlanOnlyEditTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Json nodes = Json::array();
+    const auto add = [&](const char* name, const std::vector<std::string>& in) {
+      nodes.push_back(
+          {{"name", name},
+           {"op", "Unknown"},
+           {"inputs", in},
+           {"outputs", {{{"dtype", "float32"}, {"shape", {16, 16}}}}}});
+    };
+    add("net/F1", {});
+    add("net/F2", {"net/F1"});
+    add("net/F3", {"net/F2"});
+    add("net/F4", {"net/F3"});
+    add("opt/B4", {"net/F4"});
+    add("opt/B3", {"opt/B4", "net/F3"});
+    add("opt/B2", {"opt/B3", "net/F2"});
+    add("opt/B1", {"opt/B2", "net/F1"});
+    add("opt/U", {"opt/B1"});
+    const Json graph = {{"format", "spillway.graph"},
+                        {"version", 1},
+                        {"name", "E1"},
+                        {"nodes", nodes}};
+    ASSERT_THAT(WriteFileAtomically(graph_, FormatJson(graph)), IsOk());
+  }
+
+  Json Edit(const std::vector<std::string>& more) const {
+    return RunForJson(With({"edit", "--graph", graph_, "--out", edited_,
+                            "--lms_optimizer_scopes", "opt"},
+                           more));
+  }
+
+  // A node of the edited graph.
+  Json Find(const std::string& name) const {
+    const auto text = ReadFile(edited_);
+    EXPECT_THAT(text, IsOk());
+    const auto graph = ParseJson(*text, edited_);
+    EXPECT_THAT(graph, IsOk());
+    for (const Json& node : (*graph)["nodes"]) {
+      if (node["name"] == name) return node;
+    }
+    return nullptr;
+  }
+
+  testing::TemporaryFolder folder_;
+  const std::string graph_ = folder_.File("e1.json");
+  const std::string edited_ = folder_.File("edited.json");
+};
+
+TEST_F(PlanOnlyEditTest, TheReportHasEveryField) {
+  const Json edit = Edit({});
+  EXPECT_EQ(edit["added_ops"], 6);
+  EXPECT_EQ(edit["swap_tensors"], 3);
+  EXPECT_EQ(edit["swap_outs"], 3);
+  EXPECT_EQ(edit["swap_ins"], 3);
+  EXPECT_EQ(edit["out_bytes"], 3 * 1024);
+  EXPECT_EQ(edit["in_bytes"], 3 * 1024);
+  EXPECT_EQ(edit["levels"], 12);
+  EXPECT_GE(edit["edit_ms"], 0);
+  EXPECT_EQ(edit["equivalent"], true);
+  EXPECT_EQ(edit["dropped"],
+            Json::array({{{"tensor", "net/F4:0"},
+                          {"reason", "no trigger for opt/B4"}}}));
+  EXPECT_EQ(edit["lms"]["mode"], "v1");
+  EXPECT_EQ(edit["lms"]["optimizer_scopes"], Json::array({"opt"}));
+}
+
+TEST_F(PlanOnlyEditTest, TheEditedGraphIsTheOriginals) {
+  Edit({"--lms_compat", "true", "--lms_lb", "2"});
+  const Json out = Find("lms/swapout_net_F1_0");
+  EXPECT_EQ(out["op"], "SwapOut");
+  EXPECT_EQ(out["device"], "host");
+  EXPECT_EQ(out["inputs"], Json::array({"net/F1:0"}));
+  const Json in = Find("lms/swapin_net_F1_0");
+  EXPECT_EQ(in["op"], "SwapIn");
+  EXPECT_EQ(in["inputs"], Json::array({"lms/swapout_net_F1_0:0"}));
+  EXPECT_EQ(in["control_inputs"], Json::array({"opt/B3"}));
+  EXPECT_EQ(Find("opt/B1")["inputs"],
+            Json::array({"opt/B2:0", "lms/swapin_net_F1_0:0"}));
+  EXPECT_FALSE(Find("lms/swapin_net_F3_0").contains("control_inputs"));
+}
+
+TEST_F(PlanOnlyEditTest, EveryFlagOfVersionOneReachesTheOptions) {
+  const Json lms = Edit({"--lms",
+                         "v1",
+                         "--lms_compat",
+                         "true",
+                         "--lms_size_threshold",
+                         "1KiB",
+                         "--lms_debug_level",
+                         "2",
+                         "--lms_starting_scope",
+                         "net",
+                         "--lms_starting_op_names",
+                         "net/F1,net/F2",
+                         "--lms_excl_scopes",
+                         "net/F4",
+                         "--lms_incl_scopes",
+                         "net",
+                         "--lms_excl_types",
+                         "Conv2D",
+                         "--lms_incl_types",
+                         "Unknown,Other",
+                         "--lms_n_tensors",
+                         "2",
+                         "--lms_lb",
+                         "2",
+                         "--lms_ub",
+                         "9",
+                         "--lms_ctrld_strategy",
+                         "direct_order",
+                         "--lms_fuse_swapins",
+                         "true",
+                         "--lms_swap_branches",
+                         "true",
+                         "--lms_branch_threshold",
+                         "1"})["lms"];
+  const Json expected = {{"mode", "v1"},
+                         {"size_threshold", 1024},
+                         {"compat", true},
+                         {"debug_level", 2},
+                         {"optimizer_scopes", {"opt"}},
+                         {"starting_scope", "net"},
+                         {"starting_op_names", {"net/F1", "net/F2"}},
+                         {"excl_scopes", {"net/F4"}},
+                         {"incl_scopes", {"net"}},
+                         {"excl_types", {"Conv2D"}},
+                         {"incl_types", {"Unknown", "Other"}},
+                         {"n_tensors", 2},
+                         {"lb", 2},
+                         {"ub", 9},
+                         {"ctrld_strategy", "direct_order"},
+                         {"fuse_swapins", true},
+                         {"swap_branches", true},
+                         {"branch_threshold", 1}};
+  EXPECT_EQ(lms, expected);
+}
+
+TEST_F(PlanOnlyEditTest, GraphvizTextShowsTheWayOfSwappedTensorsInColour) {
+  const std::string dot = folder_.File("graph.dot");
+  Edit({"--dot", dot});
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(dot));
+  for (const char* expected :
+       {"lms/swapout_net_F1_0\\nSwapOut\", style=filled, fillcolor=orange",
+        "lms/swapin_net_F1_0\\nSwapIn\", style=filled, fillcolor=skyblue",
+        "color=orange", "color=skyblue", "style=dashed"}) {
+    EXPECT_THAT(text, HasSubstr(expected));
+  }
+}
+
 // Multiply-adds of mnist_deep's four layers, twice, for one image.
 TEST(InspectTest, CountsMatchTheNetwork) {
   const Json json =

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "base/units.h"
@@ -143,6 +144,13 @@ CLI::Option* FlagSet::Bool(const std::string& name, bool& value,
       ->type_name("true|false")
       ->description(help)
       ->expected(0, 1);
+}
+
+void FlagSet::AtEnd(std::function<void()> check) {
+  checks_.push_back(std::move(check));
+  command_.final_callback([this] {
+    for (const std::function<void()>& each : checks_) each();
+  });
 }
 
 void RefuseFlag(const std::string& name, const std::string& reason) {

@@ -2,12 +2,13 @@
 // error is one line that names the flag and what it takes.
 //
 // Ownership: a FlagSet borrows the CLI11 command and every variable it is given
-// until the command line was parsed. Errors: CLI::ValidationError, thrown while
-// CLI11 parses and caught by main.
+// until the command line was parsed, and must live until then. Errors:
+// CLI::ValidationError, thrown while CLI11 parses and caught by main.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_FLAGS_H_
 #define SPILLWAY_TOOLS_SPILLWAY_FLAGS_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -63,6 +64,10 @@ class FlagSet {
   CLI::Option* Bool(const std::string& name, bool& value,
                     const std::string& help);
 
+  // What can only be checked when the whole command line is known; `check`
+  // calls RefuseFlag.
+  void AtEnd(std::function<void()> check);
+
   // A flag of any other kind: value = parse(name, text), where `parse` calls
   // RefuseFlag for what it does not take.
   template <typename Value, typename Parse>
@@ -77,6 +82,7 @@ class FlagSet {
  private:
   CLI::App& command_;
   std::string heading_ = "Flags";
+  std::vector<std::function<void()>> checks_;
 };
 
 // Ends parsing with the message "`name`: `reason`".

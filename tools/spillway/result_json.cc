@@ -1,22 +1,10 @@
 #include "tools/spillway/result_json.h"
 
-#include <string>
+#include "lms/options_json.h"
 
 namespace spillway {
 
-Json LmsJson(const LmsOptions& options) {
-  Json json = {{"mode", std::string(LmsModeName(options.mode))}};
-  if (options.mode == LmsMode::kOff) return json;
-  json["n_tensors"] = options.n_tensors;
-  json["lb"] = options.lb;
-  json["ub"] = options.ub;
-  json["ctrld_strategy"] =
-      std::string(ControlStrategyName(options.ctrld_strategy));
-  json["optimizer_scopes"] = options.optimizer_scopes;
-  json["size_threshold"] = options.size_threshold_bytes;
-  json["compat"] = options.compat;
-  return json;
-}
+Json LmsJson(const LmsOptions& options) { return UsedOptionsToJson(options); }
 
 Json SwapJson(const SwapCounts& counts) {
   return {{"tensors", counts.tensors},

@@ -13,7 +13,7 @@
 
 namespace spillway {
 
-// {"mode", and every option as used unless the mode is off}
+// {"mode", and every option that has an effect in it}
 Json LmsJson(const LmsOptions& options);
 
 // {"tensors", "swap_outs", "swap_ins", "out_bytes", "in_bytes"}

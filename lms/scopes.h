@@ -1,0 +1,26 @@
+// Name scopes: the scope "a/b" holds the nodes "a/b", "a/b/c", ...
+#ifndef SPILLWAY_LMS_SCOPES_H_
+#define SPILLWAY_LMS_SCOPES_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "graph/graph.h"
+
+namespace spillway {
+
+// By whole path components; a slash at the end of `scope` means nothing.
+bool InScope(std::string_view name, std::string_view scope);
+
+// "conv1, conv2, loss": the top-level scopes of a graph, at most 20 of them.
+std::string TopLevelScopes(const Graph& graph);
+
+// INVALID_ARGUMENT: `option` (a flag without its dashes) has a scope that holds
+// no node; says which top-level scopes there are.
+absl::Status EmptyScopeError(std::string_view option, std::string_view scope,
+                             const Graph& graph);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_LMS_SCOPES_H_
