@@ -7,6 +7,7 @@
 #include "graph/well_known_ops.h"
 #include "lms/apply_swap_plan.h"
 #include "lms/plan_swaps_v1.h"
+#include "lms/plan_swaps_v2.h"
 #include "lms/verify_swaps.h"
 
 namespace spillway {
@@ -14,7 +15,8 @@ namespace spillway {
 absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
                                    const Graph& graph) {
   RETURN_IF_ERROR(CheckOptions(options));
-  if (options.mode == LmsMode::kOff || options.n_tensors == 0) {
+  const bool is_v2 = options.mode == LmsMode::kV2;
+  if (options.mode == LmsMode::kOff || (!is_v2 && options.n_tensors == 0)) {
     return SwapPlan{};
   }
   for (const Node& node : graph.nodes()) {
@@ -25,8 +27,7 @@ absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
           node.name));
     }
   }
-  if (options.mode == LmsMode::kV2) return Unimplemented("lms v2");
-  return PlanSwapsV1(options, graph);
+  return is_v2 ? PlanSwapsV2(options, graph) : PlanSwapsV1(options, graph);
 }
 
 absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options, Graph& graph) {

@@ -2,6 +2,7 @@
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
+#include "lms/v2_options.h"
 
 namespace spillway {
 namespace {
@@ -96,8 +97,8 @@ std::optional<ControlStrategy> ParseControlStrategy(std::string_view name) {
 
 absl::Status CheckOptions(const LmsOptions& options) {
   RETURN_IF_ERROR(CheckCommonOptions(options));
-  if (options.mode == LmsMode::kV2) return absl::OkStatus();
-  return CheckV1Options(options);
+  return options.mode == LmsMode::kV2 ? CheckV2Options(options)
+                                      : CheckV1Options(options);
 }
 
 }  // namespace spillway

@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "graph/schedule.h"
+#include "lms/v2_report.h"
 
 namespace spillway {
 namespace {
@@ -65,6 +66,7 @@ LmsReport MakeReport(const SwapPlan& plan, const Graph& original,
 
 std::vector<std::string> LogLines(const LmsOptions& options,
                                   const LmsReport& report) {
+  if (options.mode == LmsMode::kV2) return V2LogLines(options, report);
   if (options.mode == LmsMode::kOff || options.n_tensors == 0) {
     return {WithLevel(0, "LMS is disabled and will not modify the model.")};
   }

@@ -23,10 +23,10 @@ absl::Status CheckFlags(const BenchFlags& flags) {
         fmt::format("--forward_only excludes {}: a forward step has no update",
                     flags.optimizer_flag));
   }
-  if (flags.forward_only && flags.lms.mode != LmsMode::kOff) {
+  if (flags.forward_only && flags.lms.mode == LmsMode::kV1) {
     return InvalidArgument(
-        "--forward_only excludes --lms: a forward step keeps nothing for a "
-        "backward phase");
+        "--forward_only excludes --lms v1: a forward step has no backward "
+        "phase; v2 needs none");
   }
   return CheckBenchCompatFlags(flags.compat);
 }

@@ -1,0 +1,59 @@
+#include "lms/edit_view.h"
+
+namespace spillway {
+
+EditView::EditView(const Graph& graph)
+    : graph_(graph),
+      num_originals_(graph.num_nodes()),
+      first_after_(graph.num_nodes(), -1),
+      first_before_(graph.num_nodes(), -1) {}
+
+void EditView::AddSwaps(const std::vector<Swap>& swaps) {
+  swap_out_of_.resize(graph_.num_values());
+  first_slot_.resize(num_originals_);
+  int32_t num_slots = 0;
+  for (const Node& node : graph_.nodes()) {
+    first_slot_[node.id] = num_slots;
+    num_slots += static_cast<int32_t>(node.inputs.size());
+  }
+  copy_at_.resize(static_cast<size_t>(num_slots));
+  for (const Swap& swap : swaps) {
+    const NodeId swap_out(num_nodes());
+    swap_out_of_[swap.value] = swap_out;
+    swap_nodes_.push_back(
+        {.value = swap.value,
+         .swap_out = swap_out,
+         .num_swap_ins = static_cast<int32_t>(swap.swap_ins.size())});
+    for (const SwapIn& swap_in : swap.swap_ins) {
+      RerouteReaders(swap.value, swap_in.readers, NodeId(num_nodes()));
+      swap_nodes_.push_back({.value = swap.value,
+                             .swap_out = swap_out,
+                             .readers = &swap_in.readers});
+    }
+  }
+  first_after_.resize(num_nodes(), -1);
+  first_before_.resize(num_nodes(), -1);
+}
+
+void EditView::RerouteReaders(ValueId value, const std::vector<NodeId>& readers,
+                              NodeId swap_in) {
+  for (const NodeId reader : readers) {
+    const std::vector<ValueId>& inputs = graph_.node(reader).inputs;
+    for (size_t slot = 0; slot < inputs.size(); ++slot) {
+      if (inputs[slot] != value) continue;
+      copy_at_[static_cast<size_t>(first_slot_[reader]) + slot] = swap_in;
+    }
+  }
+}
+
+void EditView::AddControlEdge(NodeId before, NodeId after) {
+  const auto at = static_cast<int32_t>(edges_.size());
+  edges_.push_back({.before = before,
+                    .after = after,
+                    .next_of_before = first_after_[before],
+                    .next_of_after = first_before_[after]});
+  first_after_[before] = at;
+  first_before_[after] = at;
+}
+
+}  // namespace spillway

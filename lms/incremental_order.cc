@@ -1,0 +1,84 @@
+#include "lms/incremental_order.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace spillway {
+namespace {
+
+bool HasAllBefore(const EditView& view, const IdMap<NodeId, int32_t>& place,
+                  NodeId id) {
+  bool all = true;
+  view.ForEachPredecessor(
+      id, [&](NodeId before) { all = all && place[before] >= 0; });
+  return all;
+}
+
+}  // namespace
+
+IncrementalOrder::IncrementalOrder(const EditView& view,
+                                   const std::vector<NodeId>& order)
+    : view_(view), place_(view.num_nodes(), -1), met_(view.num_nodes(), false) {
+  CHECK(order.size() == view.num_nodes());
+  for (size_t i = 0; i < order.size(); ++i) {
+    CHECK(HasAllBefore(view, place_, order[i]));
+    place_[order[i]] = static_cast<int32_t>(i);
+  }
+}
+
+bool IncrementalOrder::ClosesCycle(NodeId before, NodeId after) {
+  if (before == after) return true;
+  if (place_[before] < place_[after]) return false;
+  const bool acyclic = WalkForward(after, place_[before], before);
+  if (acyclic) WalkBackward(before, place_[after]);
+  for (const NodeId id : behind_) met_[id] = false;
+  for (const NodeId id : before_) met_[id] = false;
+  if (acyclic) Reorder();
+  behind_.clear();
+  before_.clear();
+  return !acyclic;
+}
+
+bool IncrementalOrder::WalkForward(NodeId start, int32_t last, NodeId target) {
+  bool found = false;
+  const auto visit = [&](NodeId id) {
+    if (met_[id] || place_[id] > last) return;
+    found = found || id == target;
+    met_[id] = true;
+    behind_.push_back(id);
+  };
+  visit(start);
+  for (size_t i = 0; i < behind_.size() && !found; ++i) {
+    view_.ForEachSuccessor(behind_[i], visit);
+  }
+  return !found;
+}
+
+void IncrementalOrder::WalkBackward(NodeId start, int32_t first) {
+  const auto visit = [&](NodeId id) {
+    if (met_[id] || place_[id] < first) return;
+    met_[id] = true;
+    before_.push_back(id);
+  };
+  visit(start);
+  for (size_t i = 0; i < before_.size(); ++i) {
+    view_.ForEachPredecessor(before_[i], visit);
+  }
+}
+
+// The places of both groups go to the nodes before, then to those behind, each
+// group in its old order.
+void IncrementalOrder::Reorder() {
+  const auto by_place = [&](NodeId id) { return place_[id]; };
+  std::ranges::sort(before_, {}, by_place);
+  std::ranges::sort(behind_, {}, by_place);
+  before_.insert(before_.end(), behind_.begin(), behind_.end());
+  std::vector<int32_t> places;
+  places.reserve(before_.size());
+  for (const NodeId id : before_) places.push_back(place_[id]);
+  std::ranges::sort(places);
+  for (size_t i = 0; i < places.size(); ++i) place_[before_[i]] = places[i];
+}
+
+}  // namespace spillway

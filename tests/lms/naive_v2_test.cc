@@ -1,0 +1,278 @@
+// Version 2 in compat mode against its naive twin, edge by edge, over random
+// graphs of anything that its rules speak of.
+#include "tests/lms/naive_v2.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "lms/apply_swap_plan.h"
+#include "lms/lms.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using testing::IsOk;
+using testing::NaiveOp;
+using testing::NaiveV2;
+
+class RandomCase {
+ public:
+  explicit RandomCase(uint32_t seed) : random_(seed) {}
+
+  Graph MakeGraph() {
+    Graph graph("random");
+    const int size = 3 + Below(Below(3) == 0 ? 60 : 24);
+    // A part of the graphs is mostly chains, so that levels are many.
+    const int width = 1 + Below(6);
+    const bool loops = Below(4) == 0;
+    for (int i = 0; i < size; ++i) AddOp(graph, i, width, loops);
+    return graph;
+  }
+
+  LmsOptions MakeOptions(const Graph& graph) {
+    LmsOptions options{.mode = LmsMode::kV2, .compat = true};
+    options.swapout_threshold = 1 + Below(4);
+    options.swapin_ahead = 1 + Below(Below(3) == 0 ? 12 : 3);
+    options.swapin_groupby = Below(3) == 0 ? Below(5) : 0;
+    options.sync_mode = Below(4);
+    options.is_training = Below(8) != 0;
+    options.debug_level = Below(3);
+    if (Below(5) == 0) options.size_threshold_bytes = Below(300);
+    for (int i = Below(3); i > 0; --i) {
+      options.serialization.push_back(RandomSlice());
+    }
+    if (Below(4) == 0) {
+      options.serialization_by_size_gib =
+          (1 + Below(3000)) / 1024.0 / 1024.0 / 1024.0;
+    }
+    RandomFilter(graph, 8, options.excl_output_by_scopes,
+                 options.excl_output_by_types);
+    RandomFilter(graph, 8, options.excl_input_by_scopes,
+                 options.excl_input_by_types);
+    RandomFilter(graph, 12, options.incl_output_by_scopes,
+                 options.incl_output_by_types);
+    RandomFilter(graph, 12, options.incl_input_by_scopes,
+                 options.incl_input_by_types);
+    return options;
+  }
+
+ private:
+  int Below(int limit) {
+    return static_cast<int>(random_() % static_cast<uint32_t>(limit));
+  }
+
+  std::string RandomName(const Graph& graph, int i, bool loops) {
+    const std::vector<std::string> scopes = {
+        "a",       "a",    "b",       "b/c",        "m/cond",
+        "my_loss", "main", "w/while", "v/Variable", "w/while"};
+    const int kinds = static_cast<int>(scopes.size()) - (loops ? 0 : 3);
+    if (i > 0 && Below(12) == 0) {
+      const std::string assign = graph.node(NodeId(Below(i))).name + "/Assign";
+      if (!graph.FindNode(assign)) return assign;
+    }
+    const int kind = Below(3) == 0 ? Below(kinds) : 0;
+    return fmt::format("{}/n{}", scopes[static_cast<size_t>(kind)], i);
+  }
+
+  std::string RandomType() {
+    const std::vector<std::string> types = {
+        "Identity",      "Const",          "Variable",
+        "VariableV2",    "FusedBatchNorm", "AssignSubVariableOp",
+        "ApplyMomentum", "AssignAdd",      "Merge",
+        "Switch",        "NextIteration",  "LoopCond",
+        "Enter",         "Exit",           "ReadVariableOp"};
+    if (Below(3) != 0) return "Conv";
+    return types[static_cast<size_t>(Below(static_cast<int>(types.size())))];
+  }
+
+  void AddOp(Graph& graph, int i, int width, bool loops) {
+    NodeSpec spec{.name = RandomName(graph, i, loops), .op = RandomType()};
+    for (int slot = i == 0 ? 0 : Below(4); slot > 0; --slot) {
+      const int back = Below(4) == 0 ? Below(i) : std::min(Below(width), i - 1);
+      const Node& producer = graph.node(NodeId(i - 1 - back));
+      if (producer.outputs.empty()) continue;
+      spec.inputs.push_back(producer.outputs[static_cast<size_t>(Below(2)) %
+                                             producer.outputs.size()]);
+    }
+    while (i > 0 && Below(6) == 0) {
+      spec.control_inputs.push_back(NodeId(Below(i)));
+    }
+    for (int output = 1 + Below(8) / 7 - Below(12) / 11; output > 0; --output) {
+      Shape shape = {1 + Below(4), 16};
+      if (Below(6) == 0) shape = {16};
+      if (Below(9) == 0) shape = {2, 3, 4};
+      spec.outputs.push_back({.dtype = DType::kFloat32, .shape = shape});
+    }
+    if (spec.op == "FusedBatchNorm") {
+      spec.attributes.Set("is_training", Below(3) != 0);
+    }
+    if (Below(8) == 0) spec.placement = Placement::kHost;
+    graph.AddNode(spec);
+  }
+
+  std::string RandomSlice() {
+    const auto number = [&](int limit) {
+      return Below(3) == 0 ? "" : fmt::format("{}", Below(2 * limit) - limit);
+    };
+    if (Below(2) == 0) return fmt::format("{}", Below(14) - 3);
+    std::string slice = number(10) + ":" + number(10);
+    if (Below(3) == 0) slice += Below(2) == 0 ? ":2" : ":-1";
+    return slice;
+  }
+
+  void RandomFilter(const Graph& graph, int rarity,
+                    std::vector<std::string>& scopes,
+                    std::vector<std::string>& types) {
+    const auto size = static_cast<int>(graph.num_nodes());
+    if (Below(rarity) == 0) {
+      const std::string& name = graph.node(NodeId(Below(size))).name;
+      scopes.push_back(name.substr(0, static_cast<size_t>(1 + Below(4))));
+    }
+    if (Below(rarity) == 0) {
+      types.push_back(graph.node(NodeId(Below(size))).op);
+    }
+  }
+
+  std::mt19937 random_;
+};
+
+std::set<int> ControlsOf(const Node& node) {
+  std::set<int> controls;
+  for (const NodeId before : node.control_inputs) {
+    controls.insert(before.value());
+  }
+  return controls;
+}
+
+struct Totals {
+  int64_t swap_ins = 0;
+  int64_t triggers = 0;
+  int64_t cycles = 0;
+};
+
+void ExpectEqual(const Graph& edited, const std::vector<NaiveOp>& expected) {
+  ASSERT_EQ(edited.num_nodes(), expected.size());
+  for (const Node& node : edited.nodes()) {
+    const NaiveOp& op = expected[node.id.index()];
+    SCOPED_TRACE(node.name);
+    std::vector<std::pair<int, int>> inputs;
+    for (const ValueId input : node.inputs) {
+      inputs.emplace_back(edited.value(input).producer.value(),
+                          edited.value(input).index);
+    }
+    EXPECT_EQ(inputs, op.inputs);
+    EXPECT_EQ(ControlsOf(node), op.controls);
+  }
+}
+
+void CheckEdit(const Graph& graph, const LmsOptions& options, Totals& totals) {
+  Graph edited = graph;
+  ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(options, edited));
+  // Where several triggers are right, the twin takes ours if it is one.
+  const auto choose = [&](int swap_in, const std::set<int>& candidates) {
+    ++totals.triggers;
+    const NodeId id(swap_in);
+    if (id.index() < edited.num_nodes()) {
+      const std::set<int> ours = ControlsOf(edited.node(id));
+      if (ours.size() == 1 && candidates.contains(*ours.begin())) {
+        return *ours.begin();
+      }
+    }
+    return *candidates.begin();
+  };
+  NaiveV2 naive(graph, options, choose);
+  ExpectEqual(edited, naive.Run());
+  totals.swap_ins += report.swap_ins;
+  totals.cycles += naive.cycles_refused();
+}
+
+void CheckRandom(uint32_t seed, Totals& totals) {
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  RandomCase random(seed);
+  const Graph graph = random.MakeGraph();
+  CheckEdit(graph, random.MakeOptions(graph), totals);
+}
+
+enum class Layout { kResidual, kInception, kUNet };
+
+// A forward part, and a gradient node for each of its nodes that reads the
+// gradients of the node's readers and the node's own inputs.
+Graph MakeTrainingGraph(Layout layout, int depth) {
+  const TensorType type{.dtype = DType::kFloat32, .shape = {16, 16}};
+  Graph graph("training");
+  std::vector<NodeId> forward;
+  const auto add = [&](std::vector<int> from) {
+    NodeSpec spec{.name = fmt::format("f{}", forward.size()), .op = "Forward"};
+    for (const int i : from) {
+      spec.inputs.push_back(graph.output(forward[static_cast<size_t>(i)]));
+    }
+    spec.outputs = {type};
+    forward.push_back(graph.AddNode(spec));
+  };
+  add({});
+  for (int i = 1; i < depth; ++i) {
+    const int last = static_cast<int>(forward.size()) - 1;
+    if (layout == Layout::kInception && i % 4 == 0) {
+      for (int branch = 0; branch < 3; ++branch) add({last});
+      add({last + 3});  // the last branch is longer
+      add({last + 1, last + 2, last + 4});
+    } else if (layout == Layout::kResidual && i % 3 == 0) {
+      add({last, last - 2});
+    } else if (layout == Layout::kUNet && 2 * i > depth) {
+      add({last, depth - 1 - i});
+    } else {
+      add({last});
+    }
+  }
+  std::vector<NodeId> gradient(forward.size());
+  for (size_t i = forward.size(); i-- > 0;) {
+    const Node node = graph.node(forward[i]);
+    NodeSpec spec{.name = "opt/gradients/" + node.name, .op = "Backward"};
+    for (const Use& use : graph.uses(node.outputs[0])) {
+      if (use.node.index() >= forward.size()) continue;
+      spec.inputs.push_back(graph.output(gradient[use.node.index()]));
+    }
+    spec.inputs.insert(spec.inputs.end(), node.inputs.begin(),
+                       node.inputs.end());
+    if (i % 2 == 0) spec.inputs.push_back(node.outputs[0]);
+    spec.outputs = {type};
+    gradient[i] = graph.AddNode(spec);
+  }
+  return graph;
+}
+
+TEST(NaiveV2Test, CompatEditsOfNetworksAreThoseOfTheTwin) {
+  Totals totals;
+  for (const Layout layout :
+       {Layout::kResidual, Layout::kInception, Layout::kUNet}) {
+    const Graph graph = MakeTrainingGraph(layout, 20);
+    for (uint32_t i = 0; i < 48 && !HasFailure(); ++i) {
+      SCOPED_TRACE(::testing::Message()
+                   << "layout " << static_cast<int>(layout) << " " << i);
+      LmsOptions options{.mode = LmsMode::kV2, .compat = true};
+      options.sync_mode = i % 4;
+      options.swapout_threshold = 1 + i / 4 % 3 * 4;
+      options.swapin_ahead = 1 + i / 12 * 4;
+      options.swapin_groupby = i % 3 * 2;
+      if (i % 5 == 0) options.serialization = {"3:30:2", "4", "-9:"};
+      CheckEdit(graph, options, totals);
+    }
+  }
+  EXPECT_GT(totals.triggers, 500);
+  EXPECT_EQ(totals.cycles, 0);  // no node is on the host
+}
+
+TEST(NaiveV2Test, CompatEditsAreThoseOfTheTwinEdgeByEdge) {
+  Totals totals;
+  for (uint32_t seed = 0; seed < 6000 && !HasFailure(); ++seed) {
+    CheckRandom(seed, totals);
+  }
+  EXPECT_GT(totals.swap_ins, 5000);
+  EXPECT_GT(totals.triggers, 500);
+  EXPECT_GT(totals.cycles, 10);
+}
+
+}  // namespace
+}  // namespace spillway
