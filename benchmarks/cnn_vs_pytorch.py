@@ -182,7 +182,9 @@ def main():
             print_row(rows[-1])
     if options.json:
         facts = {"benchmark": "CNN training throughput, synthetic images",
-                 **run_facts(options.threads), "steps": options.steps,
+                 **run_facts(options.threads,
+                             {"pytorch": torch.__version__}),
+                 "steps": options.steps,
                  "warmup": options.warmup, "rounds": options.rounds,
                  "rows": rows}
         with open(options.json, "w", encoding="utf-8") as file:

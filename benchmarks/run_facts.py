@@ -7,8 +7,6 @@ import subprocess
 import sys
 import time
 
-import torch
-
 
 def cpu_model():
     """The processor's name, or the architecture where the system has none."""
@@ -38,13 +36,16 @@ def spillway_commit():
     return described.stdout.strip() or "unknown"
 
 
-def run_facts(threads):
-    """date, command, machine and versions, as the head of a JSON result."""
+def run_facts(threads, versions=None):
+    """date, command, machine and versions, as the head of a JSON result.
+
+    `versions`: name to version of what takes part beside Spillway and Python.
+    """
     return {"date": time.strftime("%Y-%m-%d"),
             "command": " ".join(sys.argv),
             "machine": {"cpu": cpu_model(), "threads": threads,
                         "cores": len(os.sched_getaffinity(0)),
                         "system": system_name()},
             "versions": {"spillway": spillway_commit(),
-                         "pytorch": torch.__version__,
+                         **(versions or {}),
                          "python": platform.python_version()}}

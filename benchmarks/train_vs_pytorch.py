@@ -117,7 +117,8 @@ def main():
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"benchmark": "mnist_deep, one epoch of Fashion-MNIST",
-                       **run_facts(options.threads),
+                       **run_facts(options.threads,
+                                   {"pytorch": torch.__version__}),
                        "batch_size": options.batch_size,
                        "channels_last": options.channels_last,
                        "spillway_seconds": ours, "pytorch_seconds": theirs,

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/status_macros.h"
+#include "fmt/format.h"
 #include "lms/v2_options.h"
 
 namespace spillway {
@@ -81,6 +82,12 @@ absl::StatusOr<LevelChains> SerializeLevels(const LmsOptions& options,
     ASSIGN_OR_RETURN(const LevelSlice slice,
                      ParseLevelSlice(item, options.compat));
     const std::vector<int64_t> some = slice.Levels(levels.num_levels());
+    if (some.empty() && !options.compat) {
+      return InvalidArgument(fmt::format(
+          "lms_serialization has \"{}\", which selects none of the {} levels; "
+          "the end of a slice is not part of it",
+          item, levels.num_levels()));
+    }
     chosen.insert(some.begin(), some.end());
   }
   int64_t last_level = -1;

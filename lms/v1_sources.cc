@@ -63,18 +63,28 @@ absl::StatusOr<IdMap<NodeId, bool>> FindV1Sources(const LmsOptions& options,
   const NodeFilter excluded = {options.excl_scopes, options.excl_types};
   const NodeFilter included = {options.incl_scopes, options.incl_types};
   IdMap<NodeId, bool> sources(graph.num_nodes(), false);
-  bool includes_any = included.empty();
+  bool includes_any = false;
+  bool leaves_any = false;
   for (const Node& node : graph.nodes()) {
     if (!orders.is_reached[node.id]) continue;
-    const bool is_included = included.empty() || included.Matches(node);
-    includes_any = includes_any || is_included;
-    sources[node.id] =
-        is_included && !NeverMoves(node, options) && !excluded.Matches(node);
+    if (!included.empty() && !included.Matches(node)) continue;
+    includes_any = true;
+    if (excluded.Matches(node)) continue;
+    leaves_any = true;
+    sources[node.id] = !NeverMoves(node, options);
   }
-  if (includes_any || orders.seeds.empty()) return sources;
-  return InvalidArgument(
-      "lms_incl_scopes and lms_incl_types select no node that the forward "
-      "phase reaches");
+  if (included.empty() || orders.seeds.empty()) return sources;
+  if (!includes_any) {
+    return InvalidArgument(
+        "lms_incl_scopes and lms_incl_types select no node that the forward "
+        "phase reaches");
+  }
+  if (!leaves_any && !options.compat) {
+    return InvalidArgument(
+        "lms_excl_scopes and lms_excl_types leave no node of those that "
+        "lms_incl_scopes and lms_incl_types select");
+  }
+  return sources;
 }
 
 std::vector<std::string> AbsentTypes(const LmsOptions& options,

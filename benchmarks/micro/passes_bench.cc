@@ -1,7 +1,12 @@
-// Graph passes on generated training graphs of 1,000 to 100,000 nodes: how
-// their time grows with the graph.
+// Graph passes on training graphs: generated ones of 1,000 to 1,000,000 nodes,
+// to see how their time grows with the graph, and networks of the zoo.
+//
+// peak_rss_bytes is the most that the process ever held, the graph and earlier
+// benchmarks included: run one alone (--benchmark_filter) to read it.
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -11,6 +16,7 @@
 #include "graph/schedule.h"
 #include "lms/lms.h"
 #include "models/layers.h"
+#include "models/zoo.h"
 #include "ops/all_ops.h"
 #include "training/optimizer.h"
 
@@ -18,21 +24,27 @@ namespace spillway {
 namespace {
 
 constexpr int64_t kLeastNodes = 1'000;
-constexpr int64_t kMostNodes = 100'000;
+constexpr int64_t kMostNodes = 1'000'000;
 
-// A chain of residual blocks of tiny convolutions with its backward phase and
-// update.
-absl::StatusOr<Graph> ResidualChain(int64_t blocks) {
+// Tiny convolutions one after another, or each with a shortcut around it.
+enum class Topology : int64_t { kChain, kResidual };
+
+const char* Name(Topology topology) {
+  return topology == Topology::kChain ? "chain" : "residual";
+}
+
+// `blocks` blocks, the backward phase and the update.
+absl::StatusOr<Graph> TrainingGraph(Topology topology, int64_t blocks) {
   GraphBuilder g(StandardOps());
   const Tensor images = g.Placeholder("images", DType::kFloat32, {1, 4, 4, 2});
   const Tensor labels = g.Placeholder("labels", DType::kInt32, {1});
   Tensor x = images;
   for (int64_t i = 0; i < blocks; ++i) {
     const NameScope scope = g.Scope(fmt::format("block{}", i));
-    const Tensor side = Conv2D(
+    const Tensor y = Conv2D(
         scope, x,
         {.filters = 2, .kernel = {3, 3}, .activation = Activation::kRelu});
-    x = Add(scope, x, side);
+    x = topology == Topology::kResidual ? Add(scope, x, y) : y;
   }
   const Tensor logits =
       Dense(g.Scope("logits"), Flatten(g.Scope("logits"), x), {.units = 2});
@@ -42,40 +54,73 @@ absl::StatusOr<Graph> ResidualChain(int64_t blocks) {
   return std::move(g).Build();
 }
 
-// A chain of at least `nodes` nodes, and hardly more.
-Graph GraphOfSize(int64_t nodes) {
+// At least `nodes` nodes, and hardly more.
+Graph GraphOfSize(Topology topology, int64_t nodes) {
   constexpr int64_t kProbe = 16;
-  const auto size = [](int64_t blocks) {
-    return static_cast<int64_t>(ResidualChain(blocks).value().num_nodes());
+  const auto size = [&](int64_t blocks) {
+    return static_cast<int64_t>(
+        TrainingGraph(topology, blocks).value().num_nodes());
   };
   const int64_t a_block = (size(2 * kProbe) - size(kProbe)) / kProbe;
-  return ResidualChain(nodes / a_block + 1).value();
+  return TrainingGraph(topology, nodes / a_block + 1).value();
+}
+
+Graph NetworkGraph(const std::string& model) {
+  GraphBuilder g(StandardOps(), model);
+  const ModelGraph network = BuildModel(g, model, {.batch_size = 32}).value();
+  Minimize(g.Scope("optimizer"), network.loss, Momentum{});
+  return std::move(g).Build().value();
+}
+
+// The most this process has held so far.
+double PeakRssBytes() {
+  rusage usage = {};
+  CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
 void SetNodes(benchmark::State& state, const Graph& graph) {
   state.counters["nodes"] = static_cast<double>(graph.num_nodes());
+  state.counters["peak_rss_bytes"] = PeakRssBytes();
   state.SetComplexityN(static_cast<int64_t>(graph.num_nodes()));
 }
 
-void LmsEditV1(benchmark::State& state) {
-  const Graph graph = GraphOfSize(state.range(0));
+// v2 with two levels ahead: every tensor that lives long enough moves.
+LmsOptions EditOptions(LmsMode mode) {
+  LmsOptions options = {.mode = mode};
+  if (mode == LmsMode::kV2) {
+    options.swapout_threshold = 1;
+    options.swapin_ahead = 2;
+    options.swapin_groupby = 0;
+  }
+  return options;
+}
+
+void EditEachTime(benchmark::State& state, const Graph& graph, LmsMode mode) {
   for ([[maybe_unused]] const auto& iteration : state) {
     state.PauseTiming();
     Graph edited = graph;
     state.ResumeTiming();
-    const auto report = ApplyLms({.mode = LmsMode::kV1}, edited);
+    const auto report = ApplyLms(EditOptions(mode), edited);
     CHECK(report.ok() && report->swap_tensors > 0);
+    state.PauseTiming();
+    edited = Graph();  // its end is not part of the edit
+    state.ResumeTiming();
   }
   SetNodes(state, graph);
 }
-BENCHMARK(LmsEditV1)
-    ->RangeMultiplier(10)
-    ->Range(kLeastNodes, kMostNodes)
-    ->Unit(benchmark::kMillisecond)
-    ->Complexity();
 
-void ScheduleNodes(benchmark::State& state) {
-  const Graph graph = GraphOfSize(state.range(0));
+void LmsEdit(benchmark::State& state, LmsMode mode, Topology topology) {
+  EditEachTime(state, GraphOfSize(topology, state.range(0)), mode);
+}
+
+void LmsEditNetwork(benchmark::State& state, LmsMode mode,
+                    const std::string& model) {
+  EditEachTime(state, NetworkGraph(model), mode);
+}
+
+void ScheduleNodes(benchmark::State& state, Topology topology) {
+  const Graph graph = GraphOfSize(topology, state.range(0));
   for ([[maybe_unused]] const auto& iteration : state) {
     const auto schedule = MakeSchedule(graph, StandardOps(), {});
     CHECK(schedule.ok());
@@ -83,11 +128,48 @@ void ScheduleNodes(benchmark::State& state) {
   }
   SetNodes(state, graph);
 }
-BENCHMARK(ScheduleNodes)
-    ->RangeMultiplier(10)
-    ->Range(kLeastNodes, kMostNodes)
-    ->Unit(benchmark::kMillisecond)
-    ->Complexity();
+
+void RegisterNetworks(LmsMode mode, const char* generation) {
+  for (const char* model : {"resnet50", "resnet152", "googlenet"}) {
+    benchmark::RegisterBenchmark(
+        fmt::format("LmsEditNetwork/{}/{}", generation, model).c_str(),
+        LmsEditNetwork, mode, std::string(model))
+        ->Unit(benchmark::kMillisecond);
+  }
+}
+
+void RegisterSizes(benchmark::internal::Benchmark* sizes) {
+  sizes->RangeMultiplier(10)
+      ->Range(kLeastNodes, kMostNodes)
+      ->Unit(benchmark::kMillisecond)
+      ->Complexity();
+}
+
+void RegisterAll() {
+  RegisterNetworks(LmsMode::kV1, "v1");
+  RegisterNetworks(LmsMode::kV2, "v2");
+  for (const Topology topology : {Topology::kChain, Topology::kResidual}) {
+    const char* name = Name(topology);
+    RegisterSizes(
+        benchmark::RegisterBenchmark(fmt::format("LmsEdit/v1/{}", name).c_str(),
+                                     LmsEdit, LmsMode::kV1, topology));
+    RegisterSizes(
+        benchmark::RegisterBenchmark(fmt::format("LmsEdit/v2/{}", name).c_str(),
+                                     LmsEdit, LmsMode::kV2, topology));
+    RegisterSizes(benchmark::RegisterBenchmark(
+        fmt::format("ScheduleNodes/{}", name).c_str(), ScheduleNodes,
+        topology));
+  }
+}
 
 }  // namespace
 }  // namespace spillway
+
+int main(int argc, char** argv) {
+  spillway::RegisterAll();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

@@ -415,6 +415,12 @@ TEST(V1OptionsTest, BadOptionsAreNamedWithWhatIsAllowed) {
        "lms_incl_scopes is F1, and no node"},
       {with([](LmsOptions& o) { o.incl_types = {"Convolution"}; }),
        "lms_incl_scopes and lms_incl_types select no node"},
+      {with([](LmsOptions& o) {
+         o.incl_scopes = {"net"};
+         o.excl_scopes = {"net/"};
+       }),
+       "lms_excl_scopes and lms_excl_types leave no node of those that "
+       "lms_incl_scopes and lms_incl_types select"},
       {with([](LmsOptions& o) { o.excl_scopes = {""}; }),
        "lms_excl_scopes has an empty name"},
   };

@@ -82,6 +82,8 @@ TEST(V2OptionsTest, AnOptionOutOfRangeIsNamedAndTheGraphStaysAsItWas) {
          o.serialization = {"1", "x:2"};
        },
        "\"x:2\""},
+      {[](LmsOptions& o) { o.serialization = {"5:2"}; },
+       "lms_serialization has \"5:2\", which selects none of the"},
       {[](LmsOptions& o) { o.serialization_by_size_gib = -0.5; },
        "lms_serialization_by_size is -0.5"},
       {[](LmsOptions& o) {

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Runs a Google Benchmark program and writes what a committed result needs.
+
+usage: benchmarks/micro_results.py PROGRAM RESULT.json [--benchmark_... ARGUMENTS]
+
+Keeps of each benchmark its name, its times in milliseconds and its counters.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from run_facts import run_facts
+
+MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+# What Google Benchmark says of each run beside the counters.
+NOT_COUNTERS = {"name", "run_name", "run_type", "family_index",
+                "per_family_instance_index", "repetitions", "repetition_index",
+                "threads", "iterations", "real_time", "cpu_time", "time_unit"}
+
+
+def row(run):
+    scale = MILLISECONDS[run["time_unit"]]
+    return {"name": run["name"],
+            "real_ms": run["real_time"] * scale,
+            "cpu_ms": run["cpu_time"] * scale,
+            "iterations": run["iterations"],
+            **{key: value for key, value in run.items()
+               if key not in NOT_COUNTERS}}
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    program, result, *arguments = sys.argv[1:]
+    with tempfile.NamedTemporaryFile(suffix=".json") as raw:
+        subprocess.run([program, f"--benchmark_out={raw.name}",
+                        "--benchmark_out_format=json", *arguments], check=True)
+        runs = json.load(raw)["benchmarks"]
+    facts = run_facts(threads=1)
+    rows = [row(run) for run in runs if run["run_type"] == "iteration"]
+    text = json.dumps({**facts, "benchmarks": rows}, indent=2) + "\n"
+    pathlib.Path(result).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
