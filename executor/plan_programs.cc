@@ -62,9 +62,9 @@ class Planner {
   absl::Status Prepare(size_t index) {
     Program& program = programs_[index];
     RETURN_IF_ERROR(CheckFetches(program));
-    const IdMap<NodeId, bool> keep =
+    IdMap<NodeId, bool> keep =
         NodesToRun(program.graph, *options_.ops, program.fetches);
-    ASSIGN_OR_RETURN(Schedule schedule,
+    ASSIGN_OR_RETURN(const Schedule schedule,
                      MakeSchedule(program.graph, *options_.ops, keep));
     ASSIGN_OR_RETURN(
         KernelMap kernels,
@@ -74,7 +74,7 @@ class Planner {
     RETURN_IF_ERROR(AddNewResidents(index, schedule));
     planned_.programs.push_back(
         {.graph = std::move(program.graph), .kernels = std::move(kernels)});
-    schedules_.push_back(std::move(schedule));
+    keep_.push_back(std::move(keep));
     return absl::OkStatus();
   }
 
@@ -84,8 +84,7 @@ class Planner {
                  layout_);
     for (const NodeId id : schedule.order) {
       const Node& node = graph.node(id);
-      const OpDef* op = options_.ops->Find(node.op);
-      if (op == nullptr || !op->resident) continue;
+      if (!IsResidentNode(node, *options_.ops)) continue;
       const bool is_variable = node.op == kVariable;
       const TensorType& type = graph.type(node.outputs[0]);
       const std::string key =
@@ -116,8 +115,11 @@ class Planner {
         .host_budget_bytes = options_.host_memory,
         .residents = layout_,
         .constant_prefix = ConstantPrefix(index)};
+    ASSIGN_OR_RETURN(const Schedule schedule,
+                     ChooseSchedule(program.graph, *options_.ops, keep_[index],
+                                    options_.schedule, options));
     ASSIGN_OR_RETURN(program.plan, CompilePlan(program.graph, *options_.ops,
-                                               schedules_[index], options));
+                                               schedule, options));
     RETURN_IF_ERROR(VerifyPlan(program.plan, program.graph, *options_.ops));
     planned_.device_bytes =
         std::max(planned_.device_bytes, program.plan.device_bytes);
@@ -129,7 +131,7 @@ class Planner {
   std::vector<Program> programs_;
   const DeviceKind kind_;
   const SessionOptions& options_;
-  std::vector<Schedule> schedules_;
+  std::vector<IdMap<NodeId, bool>> keep_;  // nodes to run, by program
   ResidentLayout layout_;
   std::map<std::string, TensorType> types_;  // of residents, by layout key
   PlannedPrograms planned_;

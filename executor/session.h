@@ -22,6 +22,7 @@
 #include "executor/device/device.h"
 #include "executor/executor.h"
 #include "executor/kernel_registry.h"
+#include "executor/plan/choose_schedule.h"
 #include "executor/plan/plan.h"
 #include "executor/tensor.h"
 #include "graph/graph.h"
@@ -53,8 +54,9 @@ struct SessionOptions {
   std::optional<int64_t> device_memory =
       {};  // bytes; none: as little as possible
   std::optional<int64_t> host_memory = {};  // bytes of the swap pool
-  int threads = 0;                          // 0: all cores
-  uint64_t seed = 0;                        // of initialisers and dropout
+  ScheduleKind schedule = ScheduleKind::kMemory;
+  int threads = 0;    // 0: all cores
+  uint64_t seed = 0;  // of initialisers and dropout
 };
 
 using Feeds = std::map<ValueId, TensorView>;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "base/status_macros.h"
@@ -19,15 +21,6 @@ namespace {
 bool OverwritesInputs(const Node& node, const OpRegistry& registry) {
   const OpDef* def = registry.Find(node.op);
   return def != nullptr && !def->mutates.empty();
-}
-
-// Smaller runs first among the nodes that are ready.
-int Rank(const Node& node, const OpRegistry& registry) {
-  const OpDef* def = registry.Find(node.op);
-  if (def != nullptr && def->resident) return 0;  // no work, only bytes
-  if (node.op == kSwapOut) return 1;
-  if (node.op == kSwapIn) return 2;
-  return OverwritesInputs(node, registry) ? 3 : 4;
 }
 
 // Edges into each node from nodes that have not been placed yet.
@@ -103,16 +96,25 @@ IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
   return needed;
 }
 
-absl::StatusOr<Schedule> MakeSchedule(const Graph& graph,
-                                      const OpRegistry& registry,
-                                      const IdMap<NodeId, bool>& keep) {
+int ReadyRank(const Node& node, const OpRegistry& registry) {
+  const OpDef* def = registry.Find(node.op);
+  if (def != nullptr && def->resident) return 0;  // no work, only bytes
+  if (node.op == kSwapOut) return 1;
+  if (node.op == kSwapIn) return 2;
+  return OverwritesInputs(node, registry) ? 3 : kComputeRank;
+}
+
+absl::StatusOr<Schedule> MakeSchedule(
+    const Graph& graph, const OpRegistry& registry,
+    const IdMap<NodeId, bool>& keep, const IdMap<NodeId, int32_t>& preference) {
   if (!keep.empty()) RETURN_IF_ERROR(CheckClosed(graph, keep));
   const auto is_kept = [&](NodeId id) { return keep.empty() || keep[id]; };
 
-  using Ready = std::pair<int, NodeId>;  // rank, then id
+  using Ready = std::tuple<int, int32_t, NodeId>;  // rank, preference, id
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
   const auto make_ready = [&](NodeId id) {
-    ready.emplace(Rank(graph.node(id), registry), id);
+    ready.emplace(ReadyRank(graph.node(id), registry),
+                  preference.empty() ? 0 : preference[id], id);
   };
   IdMap<NodeId, int32_t> missing = CountPredecessors(graph);
   size_t num_kept = 0;
@@ -126,7 +128,7 @@ absl::StatusOr<Schedule> MakeSchedule(const Graph& graph,
   schedule.order.reserve(num_kept);
   schedule.step_of.resize(graph.num_nodes(), -1);
   while (!ready.empty()) {
-    const NodeId id = ready.top().second;
+    const NodeId id = std::get<NodeId>(ready.top());
     ready.pop();
     schedule.step_of[id] = static_cast<int32_t>(schedule.order.size());
     schedule.order.push_back(id);

@@ -28,15 +28,22 @@ struct Schedule {
 IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
                                std::span<const ValueId> fetches);
 
-// The order in which nodes run: ready nodes first by kind (resident ones, for
-// which nothing runs; SwapOut; SwapIn; nodes that overwrite variables; others),
-// then by lowest id; so copies start as soon as their edges allow, and
-// gradients die young. `keep` selects nodes (empty: all). Errors:
-// INVALID_ARGUMENT for a cycle, listing its nodes, and for a node that is kept
-// while a node before it is not. Cost: O(edges + nodes log nodes).
-absl::StatusOr<Schedule> MakeSchedule(const Graph& graph,
-                                      const OpRegistry& registry,
-                                      const IdMap<NodeId, bool>& keep);
+// The order in which nodes run: ready nodes first by kind (ReadyRank), then by
+// lowest `preference` (empty: all alike), then by lowest id; so copies start as
+// soon as their edges allow, and gradients die young. `keep` selects nodes
+// (empty: all). Errors: INVALID_ARGUMENT for a cycle, listing its nodes, and
+// for a node that is kept while a node before it is not. Cost: O(edges + nodes
+// log nodes).
+absl::StatusOr<Schedule> MakeSchedule(
+    const Graph& graph, const OpRegistry& registry,
+    const IdMap<NodeId, bool>& keep,
+    const IdMap<NodeId, int32_t>& preference = {});
+
+// Of the nodes that are ready the least runs first: 0 for resident nodes, for
+// which nothing runs, then SwapOut, SwapIn, nodes that overwrite variables, and
+// last all others (kComputeRank).
+int ReadyRank(const Node& node, const OpRegistry& registry);
+inline constexpr int kComputeRank = 4;
 
 // Longest distance from the nodes without inputs, over data and control edges.
 // Errors: INVALID_ARGUMENT for a cycle, listing its nodes. Cost: linear.

@@ -7,70 +7,20 @@
 #include <sys/resource.h>
 
 #include <string>
-#include <utility>
 
 #include "base/check.h"
-#include "base/status_macros.h"
+#include "benchmarks/micro/generated_graphs.h"
 #include "fmt/format.h"
-#include "graph/builder.h"
 #include "graph/schedule.h"
 #include "lms/lms.h"
-#include "models/layers.h"
-#include "models/zoo.h"
 #include "ops/all_ops.h"
-#include "training/optimizer.h"
 
 namespace spillway {
 namespace {
 
 constexpr int64_t kLeastNodes = 1'000;
 constexpr int64_t kMostNodes = 1'000'000;
-
-// Tiny convolutions one after another, or each with a shortcut around it.
-enum class Topology : int64_t { kChain, kResidual };
-
-const char* Name(Topology topology) {
-  return topology == Topology::kChain ? "chain" : "residual";
-}
-
-// `blocks` blocks, the backward phase and the update.
-absl::StatusOr<Graph> TrainingGraph(Topology topology, int64_t blocks) {
-  GraphBuilder g(StandardOps());
-  const Tensor images = g.Placeholder("images", DType::kFloat32, {1, 4, 4, 2});
-  const Tensor labels = g.Placeholder("labels", DType::kInt32, {1});
-  Tensor x = images;
-  for (int64_t i = 0; i < blocks; ++i) {
-    const NameScope scope = g.Scope(fmt::format("block{}", i));
-    const Tensor y = Conv2D(
-        scope, x,
-        {.filters = 2, .kernel = {3, 3}, .activation = Activation::kRelu});
-    x = topology == Topology::kResidual ? Add(scope, x, y) : y;
-  }
-  const Tensor logits =
-      Dense(g.Scope("logits"), Flatten(g.Scope("logits"), x), {.units = 2});
-  const Tensor loss =
-      SparseSoftmaxCrossEntropy(g.Scope("loss"), logits, labels);
-  Minimize(g.Scope("optimizer"), loss, Sgd{});
-  return std::move(g).Build();
-}
-
-// At least `nodes` nodes, and hardly more.
-Graph GraphOfSize(Topology topology, int64_t nodes) {
-  constexpr int64_t kProbe = 16;
-  const auto size = [&](int64_t blocks) {
-    return static_cast<int64_t>(
-        TrainingGraph(topology, blocks).value().num_nodes());
-  };
-  const int64_t a_block = (size(2 * kProbe) - size(kProbe)) / kProbe;
-  return TrainingGraph(topology, nodes / a_block + 1).value();
-}
-
-Graph NetworkGraph(const std::string& model) {
-  GraphBuilder g(StandardOps(), model);
-  const ModelGraph network = BuildModel(g, model, {.batch_size = 32}).value();
-  Minimize(g.Scope("optimizer"), network.loss, Momentum{});
-  return std::move(g).Build().value();
-}
+constexpr int64_t kBatch = 32;
 
 // The most this process has held so far.
 double PeakRssBytes() {
@@ -85,23 +35,12 @@ void SetNodes(benchmark::State& state, const Graph& graph) {
   state.SetComplexityN(static_cast<int64_t>(graph.num_nodes()));
 }
 
-// v2 with two levels ahead: every tensor that lives long enough moves.
-LmsOptions EditOptions(LmsMode mode) {
-  LmsOptions options = {.mode = mode};
-  if (mode == LmsMode::kV2) {
-    options.swapout_threshold = 1;
-    options.swapin_ahead = 2;
-    options.swapin_groupby = 0;
-  }
-  return options;
-}
-
 void EditEachTime(benchmark::State& state, const Graph& graph, LmsMode mode) {
   for ([[maybe_unused]] const auto& iteration : state) {
     state.PauseTiming();
     Graph edited = graph;
     state.ResumeTiming();
-    const auto report = ApplyLms(EditOptions(mode), edited);
+    const auto report = ApplyLms(SwapAll(mode), edited);
     CHECK(report.ok() && report->swap_tensors > 0);
     state.PauseTiming();
     edited = Graph();  // its end is not part of the edit
@@ -116,7 +55,7 @@ void LmsEdit(benchmark::State& state, LmsMode mode, Topology topology) {
 
 void LmsEditNetwork(benchmark::State& state, LmsMode mode,
                     const std::string& model) {
-  EditEachTime(state, NetworkGraph(model), mode);
+  EditEachTime(state, NetworkGraph(model, kBatch), mode);
 }
 
 void ScheduleNodes(benchmark::State& state, Topology topology) {
@@ -149,7 +88,7 @@ void RegisterAll() {
   RegisterNetworks(LmsMode::kV1, "v1");
   RegisterNetworks(LmsMode::kV2, "v2");
   for (const Topology topology : {Topology::kChain, Topology::kResidual}) {
-    const char* name = Name(topology);
+    const std::string name = Name(topology);
     RegisterSizes(
         benchmark::RegisterBenchmark(fmt::format("LmsEdit/v1/{}", name).c_str(),
                                      LmsEdit, LmsMode::kV1, topology));

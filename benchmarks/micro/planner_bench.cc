@@ -1,71 +1,90 @@
-// The planner on training steps of the zoo: from a schedule to an offset for
-// every byte.
+// The planner on training steps: order, lifetimes, offsets, waits,
+// verification; networks of the zoo, and generated graphs of 1,000 to 100,000
+// nodes.
 #include <benchmark/benchmark.h>
 
 #include <string>
 #include <utility>
 
 #include "base/check.h"
-#include "base/status_macros.h"
+#include "benchmarks/micro/generated_graphs.h"
+#include "executor/plan/choose_schedule.h"
 #include "executor/plan/compile.h"
-#include "graph/builder.h"
+#include "executor/plan/verify_plan.h"
+#include "fmt/format.h"
 #include "graph/schedule.h"
 #include "lms/lms.h"
-#include "models/zoo.h"
 #include "ops/all_ops.h"
-#include "training/optimizer.h"
 
 namespace spillway {
 namespace {
 
+constexpr int64_t kLeastNodes = 1'000;
+constexpr int64_t kMostNodes = 100'000;
 constexpr int64_t kBatch = 32;
 
-struct PlanningTask {
-  Graph graph = {};
-  Schedule schedule = {};
-  CompileOptions options = {};
-};
-
-// A training step without kernels' scratch, with every tensor swapped or none.
-absl::StatusOr<PlanningTask> MakeTask(const std::string& model, bool swapped) {
-  GraphBuilder g(StandardOps(), model);
-  ASSIGN_OR_RETURN(const ModelGraph network,
-                   BuildModel(g, model, {.batch_size = kBatch}));
-  Minimize(g.Scope("optimizer"), network.loss, Sgd{});
-  PlanningTask task;
-  ASSIGN_OR_RETURN(task.graph, std::move(g).Build());
-  if (swapped) {
-    RETURN_IF_ERROR(ApplyLms({.mode = LmsMode::kV1}, task.graph).status());
-  }
-  task.options.fetches = {network.loss.id()};
-  const IdMap<NodeId, bool> keep =
-      NodesToRun(task.graph, StandardOps(), task.options.fetches);
-  ASSIGN_OR_RETURN(task.schedule,
-                   MakeSchedule(task.graph, StandardOps(), keep));
-  AddResidents(task.graph, StandardOps(), task.schedule,
-               task.options.constant_prefix, task.options.residents);
-  return task;
-}
-
-void Compile(benchmark::State& state, const std::string& model, bool swapped) {
-  const PlanningTask task = MakeTask(model, swapped).value();
+// Without the kernels' scratch: no kernel is prepared.
+void PlanEachTime(benchmark::State& state, Graph graph, LmsMode mode) {
+  const auto nodes = static_cast<double>(graph.num_nodes());
+  if (mode != LmsMode::kOff) CHECK(ApplyLms(SwapAll(mode), graph).ok());
+  const OpRegistry& ops = StandardOps();
+  const IdMap<NodeId, bool> keep = NodesToRun(graph, ops, {});
+  CompileOptions options;
+  AddResidents(graph, ops, MakeSchedule(graph, ops, keep).value(),
+               options.constant_prefix, options.residents);
   for ([[maybe_unused]] const auto& iteration : state) {
-    const auto plan =
-        CompilePlan(task.graph, StandardOps(), task.schedule, task.options);
-    CHECK(plan.ok());
-    state.counters["device_bytes"] = static_cast<double>(plan->device_bytes);
+    const auto schedule =
+        ChooseSchedule(graph, ops, keep, ScheduleKind::kMemory, options);
+    CHECK(schedule.ok());
+    const auto plan = CompilePlan(graph, ops, *schedule, options);
+    CHECK(plan.ok() && VerifyPlan(*plan, graph, ops).ok());
     state.counters["buffers"] = static_cast<double>(plan->buffers.size());
+    state.counters["arena_over_bound"] =
+        static_cast<double>(plan->device_bytes) /
+        static_cast<double>(plan->device_lower_bound_bytes);
   }
-  state.counters["nodes"] = static_cast<double>(task.graph.num_nodes());
+  state.counters["nodes"] = nodes;
+  state.SetComplexityN(static_cast<int64_t>(nodes));
 }
-BENCHMARK_CAPTURE(Compile, resnet50, "resnet50", false)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(Compile, resnet50_swapped, "resnet50", true)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(Compile, resnet152, "resnet152", false)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(Compile, resnet152_swapped, "resnet152", true)
-    ->Unit(benchmark::kMillisecond);
+
+void PlanNetwork(benchmark::State& state, const std::string& model,
+                 LmsMode mode) {
+  PlanEachTime(state, NetworkGraph(model, kBatch), mode);
+}
+
+void PlanGenerated(benchmark::State& state, Topology topology, LmsMode mode) {
+  PlanEachTime(state, GraphOfSize(topology, state.range(0)), mode);
+}
+
+void RegisterAll() {
+  for (const LmsMode mode : {LmsMode::kOff, LmsMode::kV1, LmsMode::kV2}) {
+    const std::string lms(LmsModeName(mode));
+    for (const std::string model : {"resnet50", "resnet152", "nasnet"}) {
+      benchmark::RegisterBenchmark(
+          fmt::format("PlanNetwork/{}/{}", model, lms).c_str(), PlanNetwork,
+          model, mode)
+          ->Unit(benchmark::kMillisecond);
+    }
+    for (const Topology topology : {Topology::kChain, Topology::kResidual}) {
+      benchmark::RegisterBenchmark(
+          fmt::format("PlanGenerated/{}/{}", Name(topology), lms).c_str(),
+          PlanGenerated, topology, mode)
+          ->RangeMultiplier(10)
+          ->Range(kLeastNodes, kMostNodes)
+          ->Unit(benchmark::kMillisecond)
+          ->Complexity();
+    }
+  }
+}
 
 }  // namespace
 }  // namespace spillway
+
+int main(int argc, char** argv) {
+  spillway::RegisterAll();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

@@ -161,8 +161,10 @@ int64_t LiveBytesLowerBound(std::span<const PackingItem> items,
   return peak;
 }
 
-Packing PackBuffers(std::span<const PackingItem> items, int64_t alignment,
-                    int64_t target_bytes) {
+Packing PackBuffers(std::span<const PackingItem> items,
+                    const PackingOptions& options) {
+  const int64_t alignment = options.alignment;
+  const int64_t target_bytes = options.target_bytes;
   const Problem problem = MakeProblem(items, alignment);
   Packing packing;
   packing.lower_bound_bytes = LiveBytesLowerBound(items, alignment);

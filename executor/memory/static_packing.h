@@ -27,10 +27,16 @@ struct Packing {
   int64_t lower_bound_bytes = 0;      // largest sum of live (aligned) items
 };
 
+struct PackingOptions {
+  int64_t alignment = 1;
+  int64_t target_bytes = 0;  // stop at the first placement this low
+  int64_t search_effort = 1;
+};
+
 // Places items so that those whose lifetimes overlap do not share bytes, as low
-// as it can. `target_bytes`: stop at the first placement this low.
-Packing PackBuffers(std::span<const PackingItem> items, int64_t alignment,
-                    int64_t target_bytes);
+// as it can.
+Packing PackBuffers(std::span<const PackingItem> items,
+                    const PackingOptions& options);
 
 // Largest sum of the aligned sizes of items alive at one position.
 int64_t LiveBytesLowerBound(std::span<const PackingItem> items,

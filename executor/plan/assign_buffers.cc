@@ -161,6 +161,11 @@ bool IsPureAlias(const OpDef* def) {
          def->alias.size() == def->outputs.size();
 }
 
+bool IsResidentNode(const Node& node, const OpRegistry& ops) {
+  const OpDef* def = ops.Find(node.op);
+  return def != nullptr && def->resident;
+}
+
 Space OutputSpace(const Node& node) {
   if (node.op == kSwapIn) return Space::kDevice;
   if (node.op == kSwapOut || node.placement == Placement::kHost) {

@@ -35,6 +35,9 @@ BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,
 // (Identity, Reshape).
 bool IsPureAlias(const OpDef* def);
 
+// True for nodes whose output outlives a step (Variable, Const): no step runs.
+bool IsResidentNode(const Node& node, const OpRegistry& ops);
+
 // The space in which a node's outputs live.
 Space OutputSpace(const Node& node);
 

@@ -51,15 +51,6 @@ absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const Schedule& schedule,
                                           const CompileOptions& options);
 
-// The largest working set of one node: residents, its inputs, outputs and
-// workspace. No plan of this graph, with any LMS options, can be smaller.
-struct MemoryFloor {
-  NodeId node = {};
-  int64_t bytes = 0;
-};
-MemoryFloor FindFloor(const Graph& graph, const OpRegistry& ops,
-                      const Schedule& schedule, const CompileOptions& options);
-
 }  // namespace spillway
 
 #endif  // SPILLWAY_EXECUTOR_PLAN_COMPILE_H_

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/interval.h"
 #include "graph/node.h"
 
 namespace spillway {
@@ -48,7 +49,17 @@ struct Buffer {
   Space space = Space::kDevice;
   int64_t offset = 0;  // in its space; a multiple of kBufferAlignment
   int64_t bytes = 0;   // exact, not rounded up
+  // Places of the steps during which the bytes are this buffer's: from its
+  // first use to its last, or to where a copy of it is waited for. Residents:
+  // the whole step. For reports; what runs is ordered by Step::waits.
+  Interval live = {};
 };
+
+// Outlives a step: lies below all buffers that do not.
+inline bool IsResident(const Buffer& buffer) {
+  return buffer.kind == BufferKind::kVariable ||
+         buffer.kind == BufferKind::kConstant;
+}
 
 inline constexpr int64_t kBufferAlignment = 256;
 
@@ -83,9 +94,10 @@ struct ExecutionPlan {
   int64_t host_bytes = 0;      // size of the host swap pool
   int64_t resident_bytes = 0;  // the part below this offset is resident
 
-  // No placement of these buffers can be lower: the largest sum of bytes that
-  // are live at one step (aligned).
+  // No placement in this order can be lower: the largest sum of bytes that have
+  // to be live at one step (aligned), residents included.
   int64_t device_lower_bound_bytes = 0;
+  int64_t host_lower_bound_bytes = 0;
 };
 
 }  // namespace spillway

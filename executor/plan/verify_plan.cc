@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,15 @@ namespace {
 class Verifier {
  public:
   Verifier(const ExecutionPlan& plan, const Graph& graph, const OpRegistry& ops)
-      : plan_(plan), graph_(graph), ops_(ops) {}
+      : plan_(plan),
+        graph_(graph),
+        ops_(ops),
+        is_fetched_(plan.buffers.size(), false) {
+    for (const ValueId value : plan.fetches) {
+      const BufferId buffer = plan.buffer_of[value];
+      if (buffer.is_valid()) is_fetched_[buffer] = true;
+    }
+  }
 
   absl::Status Run() {
     RETURN_IF_ERROR(CheckSteps());
@@ -31,19 +40,18 @@ class Verifier {
   }
 
  private:
+  // Steps of one lane run in order, so the first and last of each lane stand
+  // for all of them.
   struct BufferUses {
-    std::vector<StepId> reads;
-    std::vector<StepId> writes;
+    std::array<StepId, kNumLanes> first = {};
+    std::array<StepId, kNumLanes> last = {};
+    std::vector<StepId> reads = {};   // in the order of the steps
+    std::vector<StepId> writes = {};  // those that change the bytes
   };
 
   std::string Name(StepId id) const {
     return fmt::format("step {} ({})", id.value(),
                        graph_.node(plan_.steps[id].node).name);
-  }
-
-  bool IsResident(BufferId id) const {
-    const BufferKind kind = plan_.buffers[id].kind;
-    return kind == BufferKind::kVariable || kind == BufferKind::kConstant;
   }
 
   // True if `a` is surely done before `b` starts.
@@ -131,15 +139,19 @@ class Verifier {
     return known;
   }
 
+  // Inside its space, and above the residents unless it is one.
   absl::Status CheckPlacement() const {
     for (const Buffer& buffer : plan_.buffers) {
-      const int64_t limit = buffer.space == Space::kDevice ? plan_.device_bytes
-                                                           : plan_.host_bytes;
-      if (buffer.offset < 0 || buffer.offset % kBufferAlignment != 0 ||
-          buffer.offset + buffer.bytes > limit) {
-        return Internal(
-            fmt::format("{} at {} with {} bytes is not inside its {}",
-                        buffer.name, buffer.offset, buffer.bytes, limit));
+      const bool on_device = buffer.space == Space::kDevice;
+      const int64_t limit = on_device ? plan_.device_bytes : plan_.host_bytes;
+      const int64_t base =
+          on_device && !IsResident(buffer) ? plan_.resident_bytes : 0;
+      const int64_t end = IsResident(buffer) ? plan_.resident_bytes : limit;
+      if (buffer.offset < base || buffer.offset % kBufferAlignment != 0 ||
+          buffer.offset + buffer.bytes > std::min(end, limit)) {
+        return Internal(fmt::format(
+            "{} at {} with {} bytes is not inside its {} to {}", buffer.name,
+            buffer.offset, buffer.bytes, base, std::min(end, limit)));
       }
     }
     return absl::OkStatus();
@@ -150,12 +162,23 @@ class Verifier {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const StepId id(i);
       const Step& step = plan_.steps[id];
-      for (const BufferId input : step.inputs) uses_[input].reads.push_back(id);
-      for (const BufferId output : step.outputs) {
-        uses_[output].writes.push_back(id);
+      for (const BufferId input : step.inputs) {
+        AddUse(id, input);
+        uses_[input].reads.push_back(id);
       }
-      if (step.workspace.is_valid()) uses_[step.workspace].writes.push_back(id);
+      for (const BufferId output : step.outputs) AddUse(id, output);
+      if (step.workspace.is_valid()) AddUse(id, step.workspace);
+      for (const BufferId written : Overwritten(step)) {
+        uses_[written].writes.push_back(id);
+      }
     }
+  }
+
+  void AddUse(StepId id, BufferId buffer) {
+    const auto lane = static_cast<size_t>(plan_.steps[id].lane);
+    BufferUses& uses = uses_[buffer];
+    if (!uses.first[lane].is_valid()) uses.first[lane] = id;
+    uses.last[lane] = id;
   }
 
   // Every step runs after what it needs; every needed node is a step.
@@ -185,111 +208,160 @@ class Verifier {
   }
 
   // Buffers that share bytes: all uses of one before the first of the other.
+  // Taken by their first use, a buffer needs to be compared only with those
+  // that had its bytes last: "all uses before all uses" is transitive.
   absl::Status CheckOverlaps() const {
     std::vector<BufferId> order;
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) order.emplace_back(i);
-    std::ranges::stable_sort(order, {}, [&](BufferId id) {
-      return std::pair(plan_.buffers[id].space, plan_.buffers[id].offset);
-    });
-    for (size_t i = 0; i < order.size(); ++i) {
-      const Buffer& a = plan_.buffers[order[i]];
-      for (size_t j = i + 1; j < order.size(); ++j) {
-        const Buffer& b = plan_.buffers[order[j]];
-        if (b.space != a.space || b.offset >= a.offset + a.bytes) break;
-        if (IsResident(order[i]) || IsResident(order[j]) ||
-            (!AllBefore(order[i], order[j]) &&
-             !AllBefore(order[j], order[i]))) {
-          return Internal(fmt::format(
-              "{} and {} share bytes but are not ordered", a.name, b.name));
-        }
-      }
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      if (!IsResident(plan_.buffers[BufferId(i)])) order.emplace_back(i);
     }
+    std::ranges::stable_sort(order, {},
+                             [&](BufferId id) { return FirstUse(id); });
+    std::array<OwnerMap, 2> owners;  // by space
+    for (const BufferId id : order) {
+      const Buffer& buffer = plan_.buffers[id];
+      if (buffer.bytes == 0 || !FirstUse(id).is_valid()) continue;
+      RETURN_IF_ERROR(TakeBytes(id, owners[static_cast<size_t>(buffer.space)]));
+    }
+    return CheckResidentsAreApart();
+  }
+
+  // Ranges of bytes by their first: where they end, and who used them last.
+  struct Owned {
+    int64_t end = 0;
+    BufferId owner = {};
+  };
+  using OwnerMap = std::map<int64_t, Owned>;
+
+  absl::Status TakeBytes(BufferId id, OwnerMap& owners) const {
+    const int64_t begin = plan_.buffers[id].offset;
+    const int64_t end = begin + plan_.buffers[id].bytes;
+    auto at = owners.upper_bound(begin);
+    if (at != owners.begin()) --at;
+    while (at != owners.end() && at->first < end) {
+      const auto [first, owned] = *at;
+      if (owned.end <= begin) {
+        ++at;
+        continue;
+      }
+      if (!AllBefore(owned.owner, id)) {
+        return Internal(fmt::format("{} and {} share bytes but are not ordered",
+                                    plan_.buffers[owned.owner].name,
+                                    plan_.buffers[id].name));
+      }
+      at = owners.erase(at);
+      if (first < begin) owners.emplace(first, Owned{begin, owned.owner});
+      if (owned.end > end) owners.emplace(end, owned);
+    }
+    owners.emplace(begin, Owned{end, id});
     return absl::OkStatus();
   }
 
-  bool IsFetched(BufferId id) const {
-    return std::ranges::any_of(plan_.fetches, [&](ValueId value) {
-      return plan_.buffer_of[value] == id;
-    });
+  // Invalid for a buffer that no step uses.
+  StepId FirstUse(BufferId id) const {
+    StepId first;
+    for (const StepId use : uses_[id].first) {
+      if (use.is_valid() && (!first.is_valid() || use < first)) first = use;
+    }
+    return first;
   }
 
   bool AllBefore(BufferId first, BufferId second) const {
-    if (IsFetched(first)) return false;  // needed after the last step
-    const BufferUses& a = uses_[first];
-    const BufferUses& b = uses_[second];
-    const auto before_all_of_b = [&](StepId use) {
-      const auto later = [&](StepId other) { return Before(use, other); };
-      return std::ranges::all_of(b.reads, later) &&
-             std::ranges::all_of(b.writes, later);
-    };
-    return std::ranges::all_of(a.reads, before_all_of_b) &&
-           std::ranges::all_of(a.writes, before_all_of_b);
+    if (is_fetched_[first]) return false;  // needed after the last step
+    for (const StepId last : uses_[first].last) {
+      for (const StepId next : uses_[second].first) {
+        if (last.is_valid() && next.is_valid() && !Before(last, next)) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
-  // Within one buffer: whoever reads a value does so before a later node
-  // overwrites it (in place, or a variable's update).
+  absl::Status CheckResidentsAreApart() const {
+    std::vector<BufferId> residents;
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      if (IsResident(plan_.buffers[BufferId(i)])) residents.emplace_back(i);
+    }
+    std::ranges::sort(residents, {},
+                      [&](BufferId id) { return plan_.buffers[id].offset; });
+    for (size_t i = 1; i < residents.size(); ++i) {
+      const Buffer& a = plan_.buffers[residents[i - 1]];
+      const Buffer& b = plan_.buffers[residents[i]];
+      if (a.offset + a.bytes > b.offset) {
+        return Internal(
+            fmt::format("residents {} and {} share bytes", a.name, b.name));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Within one buffer: those who change the bytes (the producer, nodes that
+  // compute in place, a variable's updates) do so one after another, and who
+  // reads a value does so while the bytes hold it.
   absl::Status CheckOverwrites() const {
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const StepId id(i);
-      for (const BufferId written : Overwritten(plan_.steps[id])) {
-        RETURN_IF_ERROR(CheckReadersAreOrdered(id, written));
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const std::vector<StepId>& writes = uses_[BufferId(i)].writes;
+      for (size_t k = 1; k < writes.size(); ++k) {
+        RETURN_IF_ERROR(CheckOrdered(writes[k - 1], writes[k], BufferId(i)));
       }
-      RETURN_IF_ERROR(CheckReadsCurrentValue(id));
+    }
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[StepId(i)];
+      const Node& node = graph_.node(step.node);
+      for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        RETURN_IF_ERROR(
+            CheckRead(StepId(i), node.inputs[slot], step.inputs[slot]));
+      }
     }
     return absl::OkStatus();
   }
 
-  absl::Status CheckReadersAreOrdered(StepId writer, BufferId buffer) const {
-    for (const StepId reader : uses_[buffer].reads) {
-      if (reader == writer || Before(reader, writer) ||
-          Before(writer, reader)) {
-        continue;
-      }
-      return Internal(fmt::format("{} overwrites {} while {} may read it",
-                                  Name(writer), plan_.buffers[buffer].name,
-                                  Name(reader)));
+  // The writes are in order, so only the reader's neighbours among them count.
+  absl::Status CheckRead(StepId reader, ValueId value, BufferId buffer) const {
+    const std::vector<StepId>& writes = uses_[buffer].writes;
+    const auto after = std::ranges::upper_bound(writes, reader);
+    if (after != writes.end()) {
+      RETURN_IF_ERROR(CheckOrdered(reader, *after, buffer));
     }
-    return absl::OkStatus();
+    auto before = std::ranges::lower_bound(writes, reader);
+    if (before == writes.begin()) return absl::OkStatus();
+    const StepId written = *--before;
+    RETURN_IF_ERROR(CheckOrdered(written, reader, buffer));
+    const StepId producer = step_of_[graph_.value(value).producer];
+    if (!producer.is_valid() || written <= producer) return absl::OkStatus();
+    return Internal(fmt::format("{} reads {} after {} overwrote it",
+                                Name(reader), graph_.ValueName(value),
+                                Name(written)));
+  }
+
+  absl::Status CheckOrdered(StepId first, StepId second,
+                            BufferId buffer) const {
+    if (Before(first, second)) return absl::OkStatus();
+    return Internal(fmt::format("{} and {} use {} without an order",
+                                Name(first), Name(second),
+                                plan_.buffers[buffer].name));
   }
 
   // Buffers whose earlier contents the step destroys.
   std::vector<BufferId> Overwritten(const Step& step) const {
-    std::vector<BufferId> written;
-    if (step.kind == StepKind::kAlias) return written;
-    const OpDef* def = ops_.Find(graph_.node(step.node).op);
-    if (def != nullptr) {
+    if (step.kind == StepKind::kAlias) return {};
+    std::vector<BufferId> written = step.outputs;
+    if (const OpDef* def = ops_.Find(graph_.node(step.node).op)) {
       for (const int input : def->mutates) {
         written.push_back(step.inputs[static_cast<size_t>(input)]);
       }
     }
-    written.insert(written.end(), step.outputs.begin(), step.outputs.end());
+    std::ranges::sort(written);
+    const auto repeated = std::ranges::unique(written);
+    written.erase(repeated.begin(), repeated.end());
     return written;
-  }
-
-  // No other value's producer writes the bytes between a value and its reader.
-  absl::Status CheckReadsCurrentValue(StepId reader) const {
-    const Node& node = graph_.node(plan_.steps[reader].node);
-    for (const ValueId input : node.inputs) {
-      const StepId producer = step_of_[graph_.value(input).producer];
-      if (!producer.is_valid()) continue;  // resident
-      for (const StepId other : uses_[plan_.buffer_of[input]].writes) {
-        if (other == producer || other == reader ||
-            plan_.steps[other].kind == StepKind::kAlias) {
-          continue;
-        }
-        if (Before(producer, other) && Before(other, reader)) {
-          return Internal(fmt::format("{} reads {} after {} overwrote it",
-                                      Name(reader), graph_.ValueName(input),
-                                      Name(other)));
-        }
-      }
-    }
-    return absl::OkStatus();
   }
 
   const ExecutionPlan& plan_;
   const Graph& graph_;
   const OpRegistry& ops_;
+  IdMap<BufferId, bool> is_fetched_;
   IdMap<NodeId, StepId> step_of_;
   std::vector<size_t> position_;  // of a step in its lane
   std::vector<std::array<size_t, kNumLanes>> known_;

@@ -15,7 +15,7 @@ namespace spillway {
 // of a value comes after its write and before its bytes are overwritten; any
 // two buffers of one space whose bytes overlap are ordered, all uses of one
 // before the first of the other; residents overlap nothing. Errors: INTERNAL,
-// naming steps and buffers.
+// naming steps and buffers. Cost: O((steps + buffers) log buffers).
 absl::Status VerifyPlan(const ExecutionPlan& plan, const Graph& graph,
                         const OpRegistry& ops);
 

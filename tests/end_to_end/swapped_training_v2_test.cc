@@ -37,7 +37,7 @@ std::vector<LmsOptions> Variants() {
     compat.compat = true;
     variants.push_back(compat);
     LmsOptions serial = V2(1, 0, sync_mode);
-    serial.serialization = {"2:30", "33", "-20:-5"};
+    serial.serialization = {"2:30", "26", "-20:-5"};
     variants.push_back(serial);
     serial.serialization = {"::2"};
     serial.serialization_by_size_gib = 1e-5;

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "executor/plan/compile.h"
+#include "executor/plan/floor.h"
 #include "executor/plan/verify_plan.h"
 #include "graph/json_format.h"
 #include "lms/verify_swaps.h"

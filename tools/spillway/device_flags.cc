@@ -33,6 +33,16 @@ void AddMemoryFlags(FlagSet& flags, MemoryFlags& memory) {
              "plan needs");
   flags.Size("--host_memory", memory.host_memory,
              "limit of the swap pool; default: half of RAM");
+  flags.Choice("--schedule", memory.schedule,
+               {.help = "order of the nodes: memory, of several orders the one "
+                        "that needs the least (default), or creation, as the "
+                        "graph was built",
+                .choices = {"memory", "creation"}});
+}
+
+ScheduleKind ScheduleOf(const MemoryFlags& flags) {
+  return flags.schedule == "creation" ? ScheduleKind::kCreation
+                                      : ScheduleKind::kMemory;
 }
 
 int64_t HostMemory(const MemoryFlags& flags) {
@@ -61,6 +71,7 @@ SessionOptions MakeSessionOptions(const DeviceFlags& device,
           .kernels = &StandardKernels(),
           .device_memory = memory.device_memory,
           .host_memory = HostMemory(memory),
+          .schedule = ScheduleOf(memory),
           .threads = static_cast<int>(device.threads),
           .seed = static_cast<uint64_t>(seed)};
 }

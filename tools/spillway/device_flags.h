@@ -26,11 +26,15 @@ void AddLinkFlag(FlagSet& flags, DeviceFlags& device);
 struct MemoryFlags {
   std::optional<int64_t> device_memory = {};  // none: as little as possible
   std::optional<int64_t> host_memory = {};    // none: half of RAM
+  std::string schedule = "memory";            // or "creation"
 };
 void AddMemoryFlags(FlagSet& flags, MemoryFlags& memory);
 
 // The limit of the swap pool, with the default filled in.
 int64_t HostMemory(const MemoryFlags& flags);
+
+// What --schedule stands for.
+ScheduleKind ScheduleOf(const MemoryFlags& flags);
 
 // The device, with the budget as its wall. Errors: what NewDevice says, naming
 // the flag.

@@ -1,37 +1,24 @@
 #include "tools/spillway/inspect_command.h"
 
+#include <utility>
+
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "executor/plan/compile.h"
 #include "fmt/format.h"
 #include "graph/dot.h"
 #include "graph/json_format.h"
 #include "ops/all_ops.h"
 #include "tools/spillway/graph_facts.h"
+#include "tools/spillway/lms_flags.h"
+#include "tools/spillway/memory_report.h"
 #include "tools/spillway/result_json.h"
-#include "tools/spillway/step_plan.h"
+#include "tools/spillway/simulation.h"
 
 namespace spillway {
 namespace {
 
-// Memory of one step without LMS and without a budget.
-struct Memory {
-  MemoryFloor floor = {};
-  int64_t unconstrained_peak_bytes = 0;
-};
-
-absl::StatusOr<Memory> FindMemory(const SourceGraph& source,
-                                  const DeviceFlags& device) {
-  ASSIGN_OR_RETURN(const PlanInputs inputs,
-                   PreparePlan(source.graph, source.fetches, device));
-  ASSIGN_OR_RETURN(const ExecutionPlan plan, MakePlan(source.graph, inputs));
-  return Memory{.floor = FindFloor(source.graph, StandardOps(), inputs.schedule,
-                                   inputs.options),
-                .unconstrained_peak_bytes = plan.device_bytes};
-}
-
 std::string FormatFacts(const Graph& graph, const GraphFacts& facts,
-                        const Memory& memory) {
+                        const Simulation& memory) {
   const std::string floor_node =
       memory.floor.node.is_valid() ? graph.node(memory.floor.node).name : "-";
   return fmt::format(
@@ -49,11 +36,11 @@ std::string FormatFacts(const Graph& graph, const GraphFacts& facts,
       facts.parameters, FormatBytes(facts.parameter_bytes), facts.forward_flops,
       FormatBytes(facts.activation_bytes), FormatBytes(facts.saved_bytes),
       FormatBytes(memory.floor.bytes), floor_node,
-      FormatBytes(memory.unconstrained_peak_bytes),
-      memory.unconstrained_peak_bytes);
+      FormatBytes(memory.plan.device_bytes), memory.plan.device_bytes);
 }
 
-Json ToJson(const Graph& graph, const GraphFacts& facts, const Memory& memory) {
+Json ToJson(const Graph& graph, const GraphFacts& facts,
+            const Simulation& memory) {
   return {{"graph", graph.name()},
           {"nodes", facts.nodes},
           {"edges", facts.edges},
@@ -65,7 +52,30 @@ Json ToJson(const Graph& graph, const GraphFacts& facts, const Memory& memory) {
           {"activation_bytes", facts.activation_bytes},
           {"saved_bytes", facts.saved_bytes},
           {"floor", FloorJson(memory.floor, graph)},
-          {"unconstrained_peak_bytes", memory.unconstrained_peak_bytes}};
+          {"unconstrained_peak_bytes", memory.plan.device_bytes}};
+}
+
+// Without --memory nothing would come of these flags.
+absl::Status CheckMemoryFlags(const InspectFlags& flags) {
+  if (flags.memory_report || (flags.lms.mode == LmsMode::kOff &&
+                              !flags.memory.device_memory.has_value() &&
+                              !flags.memory.host_memory.has_value())) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      "--memory: needed with --lms, --device_memory and --host_memory, which "
+      "change what it shows");
+}
+
+absl::Status AddMemory(const InspectFlags& flags, SourceGraph source,
+                       std::string& text, Json& json) {
+  RETURN_IF_ERROR(EditGraph(flags.lms, source.graph).status());
+  ASSIGN_OR_RETURN(const Simulation simulation,
+                   Simulate(source, flags.device, flags.memory));
+  RETURN_IF_ERROR(simulation.fits);
+  text += '\n' + FormatMemory(simulation.plan, source.graph, flags.memory_rows);
+  json["memory"] = MemoryJson(simulation.plan, source.graph);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -73,6 +83,16 @@ Json ToJson(const Graph& graph, const GraphFacts& facts, const Memory& memory) {
 void AddInspectFlags(FlagSet& set, InspectFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
   AddDeviceFlags(set, flags.device);
+  set.BeginGroup("Memory report");
+  CLI::Option* report =
+      set.Bool("--memory", flags.memory_report,
+               "also what fills the memory of a step planned with the LMS and "
+               "memory flags: the curve, and each buffer at the peak");
+  set.Int("--memory_rows", flags.memory_rows,
+          {.help = "buffers to list as text; default 20", .max = 1'000'000})
+      ->needs(report);
+  AddMemoryFlags(set, flags.memory);
+  AddLmsFlags(set, flags.lms);
   set.BeginGroup("Files");
   set.Text("--out", flags.out, "write the graph to this graph file");
   set.Text("--dot", flags.dot, "write it as Graphviz text");
@@ -85,15 +105,20 @@ absl::Status RunInspect(const InspectFlags& flags) {
   RETURN_IF_ERROR(CheckWritable(out));
   RETURN_IF_ERROR(CheckWritable(dot));
   RETURN_IF_ERROR(CheckWritable(flags.result));
+  RETURN_IF_ERROR(CheckMemoryFlags(flags));
   ASSIGN_OR_RETURN(const SourceGraph source, LoadGraph(flags.source));
   ASSIGN_OR_RETURN(const GraphFacts facts,
                    FindFacts(source.graph, StandardOps()));
-  ASSIGN_OR_RETURN(const Memory memory, FindMemory(source, flags.device));
+  ASSIGN_OR_RETURN(const Simulation unconstrained,
+                   Simulate(source, flags.device, {}));
+  std::string text = FormatFacts(source.graph, facts, unconstrained);
+  Json json = ToJson(source.graph, facts, unconstrained);
+  if (flags.memory_report)
+    RETURN_IF_ERROR(AddMemory(flags, source, text, json));
   RETURN_IF_ERROR(WriteOutput(out, FormatGraph(source.graph)));
   RETURN_IF_ERROR(WriteOutput(dot, FormatDot(source.graph)));
-  RETURN_IF_ERROR(
-      PrintText(flags.result, FormatFacts(source.graph, facts, memory)));
-  return WriteJson(flags.result, ToJson(source.graph, facts, memory));
+  RETURN_IF_ERROR(PrintText(flags.result, text));
+  return WriteJson(flags.result, json);
 }
 
 }  // namespace spillway

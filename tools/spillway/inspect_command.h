@@ -2,9 +2,11 @@
 #ifndef SPILLWAY_TOOLS_SPILLWAY_INSPECT_COMMAND_H_
 #define SPILLWAY_TOOLS_SPILLWAY_INSPECT_COMMAND_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
+#include "lms/options.h"
 #include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/graph_source.h"
@@ -15,6 +17,10 @@ namespace spillway {
 struct InspectFlags {
   GraphSourceFlags source = {};
   DeviceFlags device = {};
+  bool memory_report = false;
+  int64_t memory_rows = 20;
+  MemoryFlags memory = {};  // of the plan that the report is about
+  LmsOptions lms = {};      // the same
   std::string out = {};
   std::string dot = {};
   ResultFlags result = {};

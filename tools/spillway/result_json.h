@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "executor/plan/compile.h"
+#include "executor/plan/floor.h"
 #include "graph/graph.h"
 #include "lms/options.h"
 #include "lms/report.h"

@@ -1,44 +1,84 @@
 #include "tools/spillway/simulate_command.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "executor/plan/compile.h"
 #include "fmt/format.h"
-#include "ops/all_ops.h"
+#include "lms/lms.h"
+#include "models/zoo.h"
 #include "tools/spillway/lms_flags.h"
+#include "tools/spillway/max_batch.h"
 #include "tools/spillway/result_json.h"
-#include "tools/spillway/step_plan.h"
+#include "tools/spillway/simulation.h"
 
 namespace spillway {
 namespace {
 
-struct Simulation {
-  absl::Status fits;   // or RESOURCE_EXHAUSTED, with what is missing
-  ExecutionPlan plan;  // where it does not fit: the smallest there is
-  MemoryFloor floor;
-};
+// Batch sizes beyond this are not looked for.
+constexpr int64_t kMostImages = int64_t{1} << 24;
 
-absl::StatusOr<Simulation> Simulate(const SourceGraph& source,
-                                    const DeviceFlags& device,
-                                    const MemoryFlags& memory) {
-  ASSIGN_OR_RETURN(PlanInputs inputs,
-                   PreparePlan(source.graph, source.fetches, device));
-  Simulation simulation;
-  simulation.floor =
-      FindFloor(source.graph, StandardOps(), inputs.schedule, inputs.options);
-  inputs.options.device_budget_bytes = memory.device_memory;
-  inputs.options.host_budget_bytes = HostMemory(memory);
-  absl::StatusOr<ExecutionPlan> plan = MakePlan(source.graph, inputs);
-  if (absl::IsResourceExhausted(plan.status())) {
-    simulation.fits = plan.status();
-    inputs.options.device_budget_bytes.reset();
-    inputs.options.host_budget_bytes.reset();
-    plan = MakePlan(source.graph, inputs);
+absl::StatusOr<BatchAttempt> TryBatch(const SimulateFlags& flags,
+                                      int64_t batch_size) {
+  GraphSourceFlags with_batch = flags.source;
+  with_batch.model.batch_size = batch_size;
+  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(with_batch));
+  if (flags.lms.mode != LmsMode::kOff) {
+    RETURN_IF_ERROR(ApplyLms(flags.lms, source.graph).status());
   }
-  ASSIGN_OR_RETURN(simulation.plan, std::move(plan));
-  return simulation;
+  ASSIGN_OR_RETURN(const Simulation simulation,
+                   Simulate(source, flags.device, flags.memory));
+  return BatchAttempt{.batch_size = batch_size,
+                      .fits = simulation.fits.ok(),
+                      .peak_device_bytes = simulation.plan.device_bytes,
+                      .peak_host_bytes = simulation.plan.host_bytes};
+}
+
+absl::Status CheckMaxBatchFlags(const SimulateFlags& flags) {
+  if (flags.source.model.model.empty()) {
+    return InvalidArgument(
+        "--find_max_batch: needs --model; a graph file has its batch size");
+  }
+  if (flags.memory.device_memory) return absl::OkStatus();
+  return InvalidArgument(
+      "--find_max_batch: needs --device_memory, the budget to fit");
+}
+
+// From --batch_size, or the model's default.
+absl::StatusOr<MaxBatch> SearchMaxBatch(const SimulateFlags& flags) {
+  RETURN_IF_ERROR(CheckMaxBatchFlags(flags));
+  int64_t start = flags.source.model.batch_size;
+  if (start == 0) {
+    ASSIGN_OR_RETURN(const ModelSpec model,
+                     FindModel(flags.source.model.model));
+    start = model.default_batch_size;
+  }
+  return FindMaxBatch(start, kMostImages, [&](int64_t batch_size) {
+    return TryBatch(flags, batch_size);
+  });
+}
+
+std::string FormatMaxBatch(const MaxBatch& found) {
+  std::string text;
+  for (const BatchAttempt& attempt : found.tried) {
+    text += fmt::format("batch {:<8}  {:<4} device {}, host {}\n",
+                        attempt.batch_size, attempt.fits ? "fits" : "no",
+                        FormatBytes(attempt.peak_device_bytes),
+                        FormatBytes(attempt.peak_host_bytes));
+  }
+  return text + fmt::format("largest batch {}\n", found.batch_size);
+}
+
+Json TriedJson(const MaxBatch& found) {
+  Json tried = Json::array();
+  for (const BatchAttempt& attempt : found.tried) {
+    tried.push_back({{"batch_size", attempt.batch_size},
+                     {"fits", attempt.fits},
+                     {"peak_device_bytes", attempt.peak_device_bytes},
+                     {"peak_host_bytes", attempt.peak_host_bytes}});
+  }
+  return tried;
 }
 
 std::string FormatPeak(int64_t bytes, std::optional<int64_t> budget) {
@@ -94,19 +134,36 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   AddDeviceFlags(set, flags.device);
   AddMemoryFlags(set, flags.memory);
   AddLmsFlags(set, flags.lms);
+  set.BeginGroup("Search");
+  set.Bool("--find_max_batch", flags.find_max_batch,
+           "search the largest batch size that fits --device_memory with these "
+           "LMS options, and simulate that");
   AddResultFlags(set, flags.result);
 }
 
-absl::Status RunSimulate(const SimulateFlags& flags) {
+absl::Status RunSimulate(const SimulateFlags& given) {
+  SimulateFlags flags = given;
   RETURN_IF_ERROR(CheckWritable(flags.result));
+  MaxBatch max_batch;
+  std::string text;
+  if (flags.find_max_batch) {
+    ASSIGN_OR_RETURN(max_batch, SearchMaxBatch(flags));
+    text = FormatMaxBatch(max_batch);
+    // Where nothing fits, what one image needs is the answer.
+    flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
+  }
   ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(flags.source));
   ASSIGN_OR_RETURN(const LmsReport report, EditGraph(flags.lms, source.graph));
   ASSIGN_OR_RETURN(const Simulation simulation,
                    Simulate(source, flags.device, flags.memory));
-  RETURN_IF_ERROR(
-      PrintText(flags.result, FormatResult(flags, source.graph, simulation)));
-  RETURN_IF_ERROR(
-      WriteJson(flags.result, ToJson(flags, source.graph, simulation, report)));
+  text += FormatResult(flags, source.graph, simulation);
+  Json json = ToJson(flags, source.graph, simulation, report);
+  if (flags.find_max_batch) {
+    json["max_batch_size"] = max_batch.batch_size;
+    json["tried"] = TriedJson(max_batch);
+  }
+  RETURN_IF_ERROR(PrintText(flags.result, text));
+  RETURN_IF_ERROR(WriteJson(flags.result, json));
   return simulation.fits;
 }
 

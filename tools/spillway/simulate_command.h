@@ -1,5 +1,6 @@
-// `spillway simulate`: would a step fit the budget with these LMS options, and
-// how much would it move. Plans; runs nothing.
+// `spillway simulate`: would a step fit the budget with these LMS options, how
+// much would it move, and with which batch size would it still fit. Plans; runs
+// nothing.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_SIMULATE_COMMAND_H_
 #define SPILLWAY_TOOLS_SPILLWAY_SIMULATE_COMMAND_H_
 
@@ -17,6 +18,7 @@ struct SimulateFlags {
   DeviceFlags device = {};
   MemoryFlags memory = {};
   LmsOptions lms = {};
+  bool find_max_batch = false;
   ResultFlags result = {};
 };
 void AddSimulateFlags(FlagSet& set, SimulateFlags& flags);

@@ -14,7 +14,8 @@ namespace spillway {
 
 absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
                                        const std::vector<ValueId>& fetches,
-                                       const DeviceFlags& device) {
+                                       const DeviceFlags& device,
+                                       ScheduleKind schedule) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Device> kind,
                    OpenDevice(device, MemoryFlags{}));
   const OpRegistry& ops = StandardOps();
@@ -32,6 +33,8 @@ absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
   inputs.options.workspace_bytes = WorkspaceBytes(graph, kernels);
   AddResidents(graph, ops, inputs.schedule, inputs.options.constant_prefix,
                inputs.options.residents);
+  ASSIGN_OR_RETURN(inputs.schedule,
+                   ChooseSchedule(graph, ops, keep, schedule, inputs.options));
   return inputs;
 }
 

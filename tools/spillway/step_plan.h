@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/plan/choose_schedule.h"
 #include "executor/plan/compile.h"
 #include "executor/plan/plan.h"
 #include "executor/session.h"
@@ -27,7 +28,8 @@ struct PlanInputs {
 // OpenDevice, MakeSchedule and a kernel say.
 absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
                                        const std::vector<ValueId>& fetches,
-                                       const DeviceFlags& device);
+                                       const DeviceFlags& device,
+                                       ScheduleKind schedule);
 
 // A verified plan.
 absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,

@@ -73,7 +73,9 @@ std::vector<PackingItem> RandomItems(uint32_t seed, size_t size,
 }
 
 TEST(StaticPackingTest, PacksNothingIntoNothing) {
-  EXPECT_EQ(PackBuffers({}, kAlignment, 0).height_bytes, 0);
+  EXPECT_EQ(PackBuffers({}, {.alignment = kAlignment, .target_bytes = 0})
+                .height_bytes,
+            0);
 }
 
 TEST(StaticPackingTest, ReusesBytesOfItemsThatDied) {
@@ -81,7 +83,9 @@ TEST(StaticPackingTest, ReusesBytesOfItemsThatDied) {
       {.lifetime = {0, 2}, .bytes = 1_KiB},
       {.lifetime = {2, 4}, .bytes = 1_KiB},
   };
-  EXPECT_EQ(PackBuffers(items, kAlignment, 0).height_bytes, 1_KiB);
+  EXPECT_EQ(PackBuffers(items, {.alignment = kAlignment, .target_bytes = 0})
+                .height_bytes,
+            1_KiB);
 }
 
 TEST(StaticPackingTest, DoesNotCountThePaddingOfTheTopItem) {
@@ -89,7 +93,8 @@ TEST(StaticPackingTest, DoesNotCountThePaddingOfTheTopItem) {
       {.lifetime = {0, 2}, .bytes = 100},
       {.lifetime = {0, 2}, .bytes = 10},
   };
-  const Packing packing = PackBuffers(items, kAlignment, 0);
+  const Packing packing =
+      PackBuffers(items, {.alignment = kAlignment, .target_bytes = 0});
   ExpectValid(items, packing);
   EXPECT_LE(packing.height_bytes, 256 + 100);
 }
@@ -98,7 +103,8 @@ TEST(StaticPackingTest, RandomPlacementsAreValidAndAboveTheLowerBound) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const std::vector<PackingItem> items = RandomItems(seed, 40, 20);
-    const Packing packing = PackBuffers(items, kAlignment, 0);
+    const Packing packing =
+        PackBuffers(items, {.alignment = kAlignment, .target_bytes = 0});
     ExpectValid(items, packing);
     EXPECT_GE(packing.height_bytes, packing.lower_bound_bytes);
   }
@@ -126,7 +132,9 @@ TEST(StaticPackingTest, SmallProblemsAreSolvedNearlyAlwaysToTheOptimum) {
   for (uint32_t seed = 0; seed < kProblems; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const std::vector<PackingItem> items = RandomItems(seed, 6, 5);
-    const int64_t height = PackBuffers(items, kAlignment, 0).height_bytes;
+    const int64_t height =
+        PackBuffers(items, {.alignment = kAlignment, .target_bytes = 0})
+            .height_bytes;
     const int64_t best = BruteForceHeight(items);
     EXPECT_GE(height, best);
     EXPECT_LE(height, best + best / 4);

@@ -1,0 +1,28 @@
+// Training graphs of any size, to see how a pass grows with its graph.
+#ifndef SPILLWAY_BENCHMARKS_MICRO_GENERATED_GRAPHS_H_
+#define SPILLWAY_BENCHMARKS_MICRO_GENERATED_GRAPHS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "graph/graph.h"
+#include "lms/options.h"
+
+namespace spillway {
+
+// Tiny convolutions one after another, or each with a shortcut around it.
+enum class Topology : uint8_t { kChain, kResidual };
+std::string Name(Topology topology);
+
+// At least `nodes` nodes, and hardly more: forward and backward phase, update.
+Graph GraphOfSize(Topology topology, int64_t nodes);
+
+// The training step of a network of the zoo, with momentum.
+Graph NetworkGraph(const std::string& model, int64_t batch_size);
+
+// Every tensor that lives long enough moves; v2 with two levels ahead.
+LmsOptions SwapAll(LmsMode mode);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_BENCHMARKS_MICRO_GENERATED_GRAPHS_H_

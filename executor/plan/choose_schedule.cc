@@ -1,0 +1,57 @@
+#include "executor/plan/choose_schedule.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "executor/plan/lifetimes.h"
+#include "executor/plan/lower.h"
+#include "executor/plan/place_buffers.h"
+#include "graph/memory_order.h"
+
+namespace spillway {
+namespace {
+
+// Device bytes that the order needs however well its buffers are packed, then
+// host bytes.
+using Need = std::pair<int64_t, int64_t>;
+
+Need NeedOf(const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
+            const CompileOptions& options) {
+  const ExecutionPlan plan = LowerToSteps(graph, ops, schedule, options).plan;
+  const Lifetimes lifetimes = FindLifetimes(plan);
+  return {LiveBytesBound(plan, Space::kDevice, lifetimes),
+          LiveBytesBound(plan, Space::kHost, lifetimes)};
+}
+
+}  // namespace
+
+absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
+                                        const OpRegistry& ops,
+                                        const IdMap<NodeId, bool>& keep,
+                                        ScheduleKind kind,
+                                        const CompileOptions& options) {
+  ASSIGN_OR_RETURN(Schedule best, MakeSchedule(graph, ops, keep));
+  if (kind == ScheduleKind::kCreation) return best;
+  const MemoryOrderInputs inputs = {.graph = graph,
+                                    .registry = ops,
+                                    .keep = keep,
+                                    .fetches = options.fetches};
+  Need least = NeedOf(graph, ops, best, options);
+  for (const auto& order : {ForwardMemoryOrder, BackwardMemoryOrder}) {
+    ASSIGN_OR_RETURN(Schedule schedule,
+                     MakeSchedule(graph, ops, keep, order(inputs)));
+    const Need need = NeedOf(graph, ops, schedule, options);
+    if (need >= least) continue;
+    least = need;
+    best = std::move(schedule);
+  }
+  return best;
+}
+
+int64_t LeastDeviceBytes(const Graph& graph, const OpRegistry& ops,
+                         const Schedule& schedule,
+                         const CompileOptions& options) {
+  return NeedOf(graph, ops, schedule, options).first;
+}
+
+}  // namespace spillway

@@ -1,0 +1,38 @@
+// Which order the nodes run in: it decides what is alive at the same time.
+#ifndef SPILLWAY_EXECUTOR_PLAN_CHOOSE_SCHEDULE_H_
+#define SPILLWAY_EXECUTOR_PLAN_CHOOSE_SCHEDULE_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "executor/plan/compile.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+#include "graph/schedule.h"
+
+namespace spillway {
+
+enum class ScheduleKind : uint8_t {
+  kCreation,  // ready nodes in the order in which the graph was built
+  kMemory,    // of several orders the one that needs the least device memory
+};
+
+// `options` as CompilePlan gets them; budgets play no part, so the order is the
+// same for each. kMemory compares creation order with those of
+// graph/memory_order.h by the live bytes of the steps they give, and keeps
+// creation order where none is better. Errors: what MakeSchedule says.
+absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
+                                        const OpRegistry& ops,
+                                        const IdMap<NodeId, bool>& keep,
+                                        ScheduleKind kind,
+                                        const CompileOptions& options);
+
+// Device bytes that the order needs however well its buffers are packed,
+// residents included.
+int64_t LeastDeviceBytes(const Graph& graph, const OpRegistry& ops,
+                         const Schedule& schedule,
+                         const CompileOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_PLAN_CHOOSE_SCHEDULE_H_

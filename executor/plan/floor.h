@@ -1,0 +1,26 @@
+// The floor: what no plan of a graph can go below.
+#ifndef SPILLWAY_EXECUTOR_PLAN_FLOOR_H_
+#define SPILLWAY_EXECUTOR_PLAN_FLOOR_H_
+
+#include <cstdint>
+
+#include "executor/plan/compile.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+#include "graph/schedule.h"
+
+namespace spillway {
+
+// The largest working set of one node: residents, its inputs, outputs and
+// workspace (aligned; what it may compute in place once). No plan of this
+// graph, with any LMS options, can be smaller.
+struct MemoryFloor {
+  NodeId node = {};  // invalid: nothing runs
+  int64_t bytes = 0;
+};
+MemoryFloor FindFloor(const Graph& graph, const OpRegistry& ops,
+                      const Schedule& schedule, const CompileOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_PLAN_FLOOR_H_

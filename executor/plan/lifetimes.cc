@@ -1,0 +1,152 @@
+#include "executor/plan/lifetimes.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "base/units.h"
+
+namespace spillway {
+namespace {
+
+void Extend(Interval& interval, int64_t begin, int64_t end) {
+  if (interval.empty()) {
+    interval = {begin, end};
+  } else {
+    interval.begin = std::min(interval.begin, begin);
+    interval.end = std::max(interval.end, end);
+  }
+}
+
+// For each copy to the device, the end of the first compute step that reads the
+// copied bytes: it waits for the copy, so from there on the host's bytes are
+// known to be read. The number of steps where there is none.
+std::vector<int64_t> KnownDone(const ExecutionPlan& plan) {
+  const auto end = static_cast<int64_t>(plan.steps.size());
+  std::vector<int64_t> done(plan.steps.size(), end);
+  std::vector<int64_t> next_reader(plan.buffers.size(), end);
+  for (int64_t at = end - 1; at >= 0; --at) {
+    const Step& step = plan.steps[StepId(static_cast<int32_t>(at))];
+    if (step.kind == StepKind::kSwapIn) {
+      const int64_t reader = next_reader[step.outputs[0].index()];
+      done[static_cast<size_t>(at)] = std::min(end, reader + 1);
+    }
+    if (step.lane != Lane::kCompute) continue;
+    for (const BufferId input : step.inputs) next_reader[input.index()] = at;
+  }
+  return done;
+}
+
+class LifetimeFinder {
+ public:
+  explicit LifetimeFinder(const ExecutionPlan& plan)
+      : plan_(plan),
+        known_done_(KnownDone(plan)),
+        copy_(plan.buffers.size()),
+        latest_(plan.buffers.size(), 0) {
+    result_.of.resize(plan.buffers.size());
+  }
+
+  Lifetimes Run() {
+    for (size_t i = 0; i < plan_.steps.size(); ++i) AddUses(StepId(i));
+    const auto end = static_cast<int64_t>(plan_.steps.size());
+    for (const ValueId value : plan_.fetches) {
+      const BufferId fetched = plan_.buffer_of[value];
+      result_.of[fetched].end = end;
+      copy_[fetched] = {};  // nothing to choose
+    }
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) Finish(BufferId(i));
+    std::ranges::sort(result_.delayable, {}, &DelayableEnd::copy);
+    return std::move(result_);
+  }
+
+ private:
+  void AddUses(StepId id) {
+    const Step& step = plan_.steps[id];
+    const int64_t at = id.value();
+    for (const BufferId input : step.inputs) {
+      Extend(result_.of[input], at, at + 1);
+      if (step.kind == StepKind::kSwapOut) {
+        copy_[input] = id;
+        latest_[input] = static_cast<int64_t>(plan_.steps.size());
+      } else if (step.kind == StepKind::kSwapIn) {
+        copy_[input] = id;
+        latest_[input] = std::max(latest_[input], known_done_[id.index()]);
+      }
+    }
+    for (const BufferId output : step.outputs) {
+      Extend(result_.of[output], at, at + 1);
+    }
+    if (step.workspace.is_valid()) result_.of[step.workspace] = {at, at + 1};
+  }
+
+  void Finish(BufferId id) {
+    const BufferKind kind = plan_.buffers[id].kind;
+    Interval& life = result_.of[id];
+    if (kind == BufferKind::kVariable || kind == BufferKind::kConstant) {
+      life = {};
+    } else if (copy_[id].is_valid()) {
+      result_.delayable.push_back({.buffer = id,
+                                   .copy = copy_[id],
+                                   .soonest = life.end,
+                                   .latest = std::max(life.end, latest_[id])});
+    }
+  }
+
+  const ExecutionPlan& plan_;
+  const std::vector<int64_t> known_done_;  // by step
+  IdMap<BufferId, StepId> copy_;
+  IdMap<BufferId, int64_t> latest_;
+  Lifetimes result_;
+};
+
+}  // namespace
+
+Lifetimes FindLifetimes(const ExecutionPlan& plan) {
+  return LifetimeFinder(plan).Run();
+}
+
+void DelayEnds(const ExecutionPlan& plan, Space space, int64_t target_bytes,
+               Lifetimes& lifetimes) {
+  const auto in_space = [&](BufferId id) {
+    return plan.buffers[id].space == space;
+  };
+  const auto bytes = [&](BufferId id) {
+    return AlignUp(plan.buffers[id].bytes, kBufferAlignment);
+  };
+  // Every end at its latest: what appears and disappears at each place.
+  std::vector<int64_t> change(plan.steps.size() + 1, 0);
+  std::vector<std::vector<size_t>> endable(plan.steps.size() + 1);
+  for (size_t i = 0; i < lifetimes.delayable.size(); ++i) {
+    const DelayableEnd& end = lifetimes.delayable[i];
+    if (!in_space(end.buffer)) continue;
+    lifetimes.of[end.buffer].end = end.latest;
+    endable[static_cast<size_t>(end.soonest)].push_back(i);
+  }
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Interval& life = lifetimes.of[BufferId(i)];
+    if (life.empty() || !in_space(BufferId(i))) continue;
+    change[static_cast<size_t>(life.begin)] += bytes(BufferId(i));
+    change[static_cast<size_t>(life.end)] -= bytes(BufferId(i));
+  }
+  // `delayable` is in the order of the copies, so the least index is the
+  // earliest copy.
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> may_end;
+  int64_t live = 0;
+  for (size_t at = 0; at < plan.steps.size(); ++at) {
+    live += change[at];
+    for (const size_t i : endable[at]) may_end.push(i);
+    while (live > target_bytes && !may_end.empty()) {
+      const DelayableEnd& end = lifetimes.delayable[may_end.top()];
+      may_end.pop();
+      Interval& life = lifetimes.of[end.buffer];
+      if (life.end <= static_cast<int64_t>(at)) continue;  // has ended already
+      live -= bytes(end.buffer);
+      change[static_cast<size_t>(life.end)] += bytes(end.buffer);
+      life.end = static_cast<int64_t>(at);
+    }
+  }
+}
+
+}  // namespace spillway

@@ -1,0 +1,38 @@
+// What fills a plan's memory, step by step, and why it is still there.
+#ifndef SPILLWAY_EXECUTOR_PLAN_MEMORY_PROFILE_H_
+#define SPILLWAY_EXECUTOR_PLAN_MEMORY_PROFILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "executor/plan/plan.h"
+#include "graph/graph.h"
+
+namespace spillway {
+
+// A buffer that owns its bytes at some step.
+struct LiveBuffer {
+  BufferId buffer = {};
+  std::string reason =
+      {};  // why the bytes are not free: "read by a/b (step 7)"
+};
+
+struct MemoryProfile {
+  // Of each step: bytes of all buffers that own theirs (aligned, residents
+  // included). The arena is as large as the largest, or larger where buffers
+  // could not be packed without holes.
+  IdMap<StepId, int64_t> live_bytes = {};
+  StepId peak = {};  // the first step with the most; invalid without steps
+  int64_t peak_bytes = 0;
+  // What lives at the peak, largest first.
+  std::vector<LiveBuffer> at_peak = {};
+};
+
+// Cost: O(steps + buffers log buffers).
+MemoryProfile ProfileMemory(const ExecutionPlan& plan, const Graph& graph,
+                            Space space);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_PLAN_MEMORY_PROFILE_H_

@@ -1,0 +1,27 @@
+// One step planned under a budget, whether it fits or not.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_SIMULATION_H_
+#define SPILLWAY_TOOLS_SPILLWAY_SIMULATION_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "executor/plan/floor.h"
+#include "executor/plan/plan.h"
+#include "tools/spillway/device_flags.h"
+#include "tools/spillway/graph_source.h"
+
+namespace spillway {
+
+struct Simulation {
+  absl::Status fits;   // or RESOURCE_EXHAUSTED, with what is missing
+  ExecutionPlan plan;  // where it does not fit: the smallest there is
+  MemoryFloor floor;
+};
+
+// Errors: as PreparePlan and MakePlan, but for what is in `fits`.
+absl::StatusOr<Simulation> Simulate(const SourceGraph& source,
+                                    const DeviceFlags& device,
+                                    const MemoryFlags& memory);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_SIMULATION_H_
