@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "executor/plan/assign_buffers.h"
+#include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -20,14 +21,6 @@ std::string_view KindName(DeviceKind kind) {
 bool NeedsNoKernel(const OpDef* op, const Node& node) {
   return node.op == kPlaceholder || node.op == kSwapOut || node.op == kSwapIn ||
          (op != nullptr && op->resident);
-}
-
-std::vector<TensorType> TypesOf(const Graph& graph,
-                                const std::vector<ValueId>& values) {
-  std::vector<TensorType> types;
-  types.reserve(values.size());
-  for (const ValueId value : values) types.push_back(graph.type(value));
-  return types;
 }
 
 absl::Status MissingKernel(const Node& node, const OpDef* op, DeviceKind kind) {

@@ -1,9 +1,11 @@
-// The planning half of a session: from programs to verified plans that share
-// their variables. Touches no device.
+// The two halves of Session::Create: planning, from programs to verified plans
+// that share their variables, which touches no device; and the session that
+// runs the plans.
 #ifndef SPILLWAY_EXECUTOR_PLAN_PROGRAMS_H_
 #define SPILLWAY_EXECUTOR_PLAN_PROGRAMS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,13 @@ struct PlannedPrograms {
 absl::StatusOr<PlannedPrograms> PlanPrograms(std::vector<Program> programs,
                                              DeviceKind kind,
                                              const SessionOptions& options);
+
+// `planned` is PlanPrograms' for a device of this kind and the same options.
+// The rest is as Session::Create says. Errors: RESOURCE_EXHAUSTED for plans
+// larger than what is free on the device; what allocation says.
+absl::StatusOr<std::unique_ptr<Session>> CreateSession(
+    PlannedPrograms planned, std::unique_ptr<Device> device,
+    const SessionOptions& options);
 
 }  // namespace spillway
 

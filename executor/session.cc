@@ -211,6 +211,13 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(
   CHECK(options.ops != nullptr && options.kernels != nullptr);
   ASSIGN_OR_RETURN(PlannedPrograms planned,
                    PlanPrograms(std::move(programs), device->kind(), options));
+  return CreateSession(std::move(planned), std::move(device), options);
+}
+
+absl::StatusOr<std::unique_ptr<Session>> CreateSession(
+    PlannedPrograms planned, std::unique_ptr<Device> device,
+    const SessionOptions& options) {
+  CHECK(device != nullptr);
   RETURN_IF_ERROR(CheckFits(planned, *device));
   auto session = std::make_unique<SessionImpl>(
       std::move(device), std::move(planned), options.seed);

@@ -4,21 +4,19 @@
 #include <vector>
 
 #include "base/check.h"
+#include "graph/types_of.h"
 
 namespace spillway {
 
 NodeSpec SpecOf(const Graph& graph, const Node& node) {
-  NodeSpec spec = {.name = node.name,
-                   .op = node.op,
-                   .inputs = node.inputs,
-                   .control_inputs = node.control_inputs,
-                   .attributes = node.attributes,
-                   .placement = node.placement,
-                   .cost = node.cost};
-  for (const ValueId output : node.outputs) {
-    spec.outputs.push_back(graph.type(output));
-  }
-  return spec;
+  return {.name = node.name,
+          .op = node.op,
+          .inputs = node.inputs,
+          .control_inputs = node.control_inputs,
+          .outputs = TypesOf(graph, node.outputs),
+          .attributes = node.attributes,
+          .placement = node.placement,
+          .cost = node.cost};
 }
 
 GraphRewrite::GraphRewrite(const Graph& graph)

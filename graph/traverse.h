@@ -1,4 +1,4 @@
-// The neighbours of a node over data and control edges.
+// The neighbours of a node over data and control edges, and of a value.
 #ifndef SPILLWAY_GRAPH_TRAVERSE_H_
 #define SPILLWAY_GRAPH_TRAVERSE_H_
 
@@ -23,6 +23,16 @@ void ForEachSuccessor(const Graph& graph, NodeId id, Visit visit) {
     for (const Use& use : graph.uses(output)) visit(use.node);
   }
   for (const NodeId after : graph.control_outputs(id)) visit(after);
+}
+
+// Calls visit(NodeId) for each node that reads `value`, once, by id.
+template <typename Visit>
+void ForEachReader(const Graph& graph, ValueId value, Visit visit) {
+  NodeId last;
+  for (const Use& use : graph.uses(value)) {
+    if (use.node != last) visit(use.node);
+    last = use.node;
+  }
 }
 
 }  // namespace spillway

@@ -10,6 +10,7 @@
 #include "graph/mutation_order.h"
 #include "graph/node_name.h"
 #include "graph/schedule.h"
+#include "graph/types_of.h"
 
 namespace spillway {
 namespace {
@@ -93,22 +94,14 @@ absl::Status CheckLinks(const Graph& graph, const Node& node) {
   return absl::OkStatus();
 }
 
-std::vector<TensorType> Types(const Graph& graph,
-                              const std::vector<ValueId>& values) {
-  std::vector<TensorType> types;
-  types.reserve(values.size());
-  for (const ValueId value : values) types.push_back(graph.type(value));
-  return types;
-}
-
 absl::Status CheckSchema(const Graph& graph, const Node& node,
                          const OpRegistry& registry) {
   const OpDef* def = registry.Find(node.op);
   if (def == nullptr) return absl::OkStatus();
-  const std::vector<TensorType> inputs = Types(graph, node.inputs);
+  const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
   ASSIGN_OR_RETURN(const std::vector<TensorType> inferred,
                    InferOutputs(*def, {node.attributes, inputs}));
-  const std::vector<TensorType> stated = Types(graph, node.outputs);
+  const std::vector<TensorType> stated = TypesOf(graph, node.outputs);
   if (stated.size() != inferred.size()) {
     return InvalidArgument(fmt::format("the outputs number {}, but {} has {}",
                                        stated.size(), node.op,

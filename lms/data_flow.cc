@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/traverse.h"
+
 namespace spillway {
 
 DataFlow::DataFlow(const Graph& graph)
@@ -9,11 +11,9 @@ DataFlow::DataFlow(const Graph& graph)
   begin_.reserve(graph.num_values() + 1);
   for (size_t i = 0; i < graph.num_values(); ++i) {
     begin_.push_back(readers_.size());
-    for (const Use& use : graph.uses(ValueId(i))) {
-      const bool is_again =
-          readers_.size() > begin_[ValueId(i)] && readers_.back() == use.node;
-      if (!is_again) readers_.push_back(use.node);
-    }
+    spillway::ForEachReader(graph, ValueId(i), [this](NodeId reader) {
+      readers_.push_back(reader);
+    });
   }
   begin_.push_back(readers_.size());
 }

@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "graph/schedule.h"
+#include "graph/traverse.h"
 #include "lms/scopes.h"
 #include "lms/v1_seeds.h"
 
@@ -21,40 +22,42 @@ bool Matches(const LmsOptions& options, std::string_view name,
   return options.compat ? name.starts_with(scope) : InScope(name, scope);
 }
 
-// Nodes that a walk along data edges meets, its start included.
-IdMap<NodeId, bool> ForwardWalk(const Graph& graph,
-                                std::vector<NodeId> frontier) {
-  IdMap<NodeId, bool> met(graph.num_nodes(), false);
-  for (const NodeId id : frontier) met[id] = true;
+// The nodes of `start` and all that a walk from them meets. next_of(id, visit)
+// calls visit(NodeId) for each node that is one step from `id`.
+template <typename NextOf>
+IdMap<NodeId, bool> Walk(size_t num_nodes, std::vector<NodeId> start,
+                         NextOf next_of) {
+  IdMap<NodeId, bool> met(num_nodes, false);
+  for (const NodeId id : start) met[id] = true;
+  std::vector<NodeId> frontier = std::move(start);
   while (!frontier.empty()) {
     const NodeId id = frontier.back();
     frontier.pop_back();
-    for (const ValueId output : graph.node(id).outputs) {
-      for (const Use& use : graph.uses(output)) {
-        if (met[use.node]) continue;
-        met[use.node] = true;
-        frontier.push_back(use.node);
-      }
-    }
+    next_of(id, [&](NodeId next) {
+      if (met[next]) return;
+      met[next] = true;
+      frontier.push_back(next);
+    });
   }
   return met;
 }
 
-IdMap<NodeId, bool> BackwardWalk(const Graph& graph,
-                                 std::vector<NodeId> frontier) {
-  IdMap<NodeId, bool> met(graph.num_nodes(), false);
-  for (const NodeId id : frontier) met[id] = true;
-  while (!frontier.empty()) {
-    const NodeId id = frontier.back();
-    frontier.pop_back();
-    for (const ValueId input : graph.node(id).inputs) {
-      const NodeId producer = graph.value(input).producer;
-      if (met[producer]) continue;
-      met[producer] = true;
-      frontier.push_back(producer);
+// Both walk along data edges.
+IdMap<NodeId, bool> ForwardWalk(const Graph& graph, std::vector<NodeId> start) {
+  return Walk(graph.num_nodes(), std::move(start), [&](NodeId id, auto visit) {
+    for (const ValueId output : graph.node(id).outputs) {
+      ForEachReader(graph, output, visit);
     }
-  }
-  return met;
+  });
+}
+
+IdMap<NodeId, bool> BackwardWalk(const Graph& graph,
+                                 std::vector<NodeId> start) {
+  return Walk(graph.num_nodes(), std::move(start), [&](NodeId id, auto visit) {
+    for (const ValueId input : graph.node(id).inputs) {
+      visit(graph.value(input).producer);
+    }
+  });
 }
 
 std::vector<NodeId> Selected(const IdMap<NodeId, bool>& selected) {

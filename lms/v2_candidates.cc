@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "graph/traverse.h"
 #include "lms/v2_options.h"
 
 namespace spillway {
@@ -13,11 +14,8 @@ namespace {
 // Each node that reads `value`, once, by id.
 std::vector<NodeId> Readers(const Graph& graph, ValueId value) {
   std::vector<NodeId> readers;
-  for (const Use& use : graph.uses(value)) {
-    if (readers.empty() || readers.back() != use.node) {
-      readers.push_back(use.node);
-    }
-  }
+  ForEachReader(graph, value,
+                [&](NodeId reader) { readers.push_back(reader); });
   return readers;
 }
 

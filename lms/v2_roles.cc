@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "fmt/format.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"
+#include "lms/scopes.h"
 #include "lms/v2_levels.h"
 
 namespace spillway {
@@ -134,20 +134,10 @@ struct Filter {
 
 absl::Status NoSuchScope(const Filter& filter, std::string_view scope,
                          const Graph& graph) {
-  std::set<std::string> top_level;
-  for (const Node& node : graph.nodes()) {
-    top_level.insert(node.name.substr(0, node.name.find('/')));
-  }
-  constexpr size_t kListed = 20;
-  std::vector<std::string> listed(top_level.begin(), top_level.end());
-  if (listed.size() > kListed) {
-    listed.resize(kListed);
-    listed.emplace_back("...");
-  }
   return InvalidArgument(fmt::format(
       "lms_{}_scopes has \"{}\", with which no node's name begins; the "
       "top-level scopes are: {}",
-      filter.name, scope, fmt::join(listed, ", ")));
+      filter.name, scope, TopLevelScopes(graph)));
 }
 
 absl::Status CheckMatches(const Filter& filter, const Graph& graph) {

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "graph/schedule.h"
+#include "graph/traverse.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -204,11 +205,8 @@ class Verifier {
 
   bool HasReaders(const Node& swap_in, std::vector<NodeId> expected) const {
     std::vector<NodeId> readers;
-    for (const Use& use : edited_.uses(swap_in.outputs[0])) {
-      if (readers.empty() || readers.back() != use.node) {
-        readers.push_back(use.node);
-      }
-    }
+    ForEachReader(edited_, swap_in.outputs[0],
+                  [&](NodeId reader) { readers.push_back(reader); });
     return SameNodes(std::move(readers), std::move(expected));
   }
 

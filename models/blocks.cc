@@ -11,6 +11,21 @@ Tensor ConvNorm(const NameScope& scope, Tensor x, Conv2DOptions conv,
   return BatchNorm(scope, Conv2D(scope, x, conv), norm);
 }
 
+Conv2DOptions ResNetConv(int64_t filters, int64_t kernel, int64_t stride) {
+  return {.filters = filters,
+          .kernel = {kernel, kernel},
+          .strides = {stride, stride},
+          .padding = stride == 1 ? "SAME" : "SAME_RESNET",
+          .use_bias = false};
+}
+
+BatchNormOptions ResNetNorm(bool is_training, Activation activation) {
+  return {.epsilon = 1e-5,
+          .momentum = 0.9,
+          .is_training = is_training,
+          .activation = activation};
+}
+
 Tensor DepthwiseConv2D(const NameScope& scope, Tensor x, Conv2DOptions conv) {
   if (!x.is_valid()) return Tensor();
   conv.filters = x.shape().dim(-1);

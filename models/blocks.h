@@ -14,6 +14,13 @@ namespace spillway {
 Tensor ConvNorm(const NameScope& scope, Tensor x, Conv2DOptions conv,
                 const BatchNormOptions& norm);
 
+// A convolution as residual networks have it: kernel x kernel pixels, without
+// bias, padded "SAME_RESNET" where it has a stride.
+Conv2DOptions ResNetConv(int64_t filters, int64_t kernel, int64_t stride = 1);
+
+// The batch norm after it: epsilon 1e-5, momentum 0.9.
+BatchNormOptions ResNetNorm(bool is_training, Activation activation);
+
 // Each channel by itself: Conv2D with as many filters and groups as x has
 // channels, whatever `conv` says of these two.
 Tensor DepthwiseConv2D(const NameScope& scope, Tensor x, Conv2DOptions conv);

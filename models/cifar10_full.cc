@@ -9,16 +9,6 @@
 namespace spillway {
 namespace {
 
-// x + a constant.
-Tensor AddConstant(const NameScope& scope, Tensor x, double value) {
-  const Tensor constant = scope.builder().Add(
-      scope,
-      {.op = "Const",
-       .attributes = {
-           {"dtype", x.type().dtype}, {"shape", Shape()}, {"value", value}}});
-  return Add(scope, x, constant);
-}
-
 // Local response normalisation over 3 x 3 pixels of a channel,
 //
 //   x s^-0.75  with  s = 1 + alpha * mean of x^2 over the window,
@@ -34,7 +24,8 @@ Tensor NormWithinChannel(const NameScope& scope, Tensor x) {
                                 .strides = {1, 1},
                                 .padding = "SAME",
                                 .count_include_pad = true});
-  const Tensor s = AddConstant(scope, Scale(scope, means, kAlpha), 1);
+  const Tensor scaled = Scale(scope, means, kAlpha);
+  const Tensor s = Add(scope, scaled, Constant(scope, scaled.type().dtype, 1));
   const Tensor power =
       Lrn(scope, s, {.depth_radius = 0, .bias = 0, .alpha = 1, .beta = 0.875});
   return scope.builder().Add(scope, {.op = "Mul", .inputs = {x, power}});

@@ -9,9 +9,13 @@
 
 #include "base/random.h"
 #include "base/status_macros.h"
+#include "models/layer_parts.h"
 
 namespace spillway {
 namespace {
+
+using layer::HasRank;
+using layer::IsPositive;
 
 AttributeValue Pair(const std::array<int64_t, 2>& values) {
   return std::vector<int64_t>{values[0], values[1]};
@@ -21,31 +25,6 @@ AttributeValue Pair(const std::array<int64_t, 2>& values) {
 AttributeValue ResnetPadding(int64_t kernel, int64_t dilation) {
   const int64_t total = (kernel - 1) * dilation;
   return Pair({total / 2, total - total / 2});
-}
-
-// Whether a layer may go on: nothing has failed and `x` has `rank` dimensions.
-bool HasRank(const NameScope& scope, Tensor x, int rank) {
-  if (!scope.builder().status().ok()) return false;
-  if (x.is_valid() && x.shape().rank() == rank) return true;
-  scope.builder().Fail(InvalidArgument(
-      fmt::format("{}: expects {} dimensions, not {}", scope.name(), rank,
-                  x.is_valid() ? x.type().ToString() : "an invalid tensor")));
-  return false;
-}
-
-bool IsPositive(const NameScope& scope, int64_t value, const char* option) {
-  if (value > 0) return true;
-  scope.builder().Fail(InvalidArgument(fmt::format(
-      "{}: {} is {}, must be positive", scope.name(), option, value)));
-  return false;
-}
-
-Tensor BiasAdd(const NameScope& scope, Tensor x,
-               const Initializer& initializer) {
-  const Tensor biases = AddVariable(scope, {.name = "biases",
-                                            .shape = {x.shape().dim(-1)},
-                                            .initializer = initializer});
-  return scope.builder().Add(scope, {.op = "BiasAdd", .inputs = {x, biases}});
 }
 
 Attributes ConvAttributes(const Conv2DOptions& options) {
@@ -142,14 +121,11 @@ Tensor Conv2D(const NameScope& scope, Tensor x, const Conv2DOptions& options) {
               .shape = {options.filters, options.kernel[0], options.kernel[1],
                         x.shape().dim(3) / options.groups},
               .initializer = options.initializer});
-  Tensor y =
+  const Tensor y =
       scope.builder().Add(scope, {.op = "Conv2D",
                                   .inputs = {x, weights},
                                   .attributes = ConvAttributes(options)});
-  if (options.use_bias && y.is_valid()) {
-    y = BiasAdd(scope, y, options.bias_initializer);
-  }
-  return Activate(scope, y, options.activation);
+  return layer::Finish(scope, y, options);
 }
 
 Tensor Dense(const NameScope& scope, Tensor x, const DenseOptions& options) {
@@ -164,12 +140,9 @@ Tensor Dense(const NameScope& scope, Tensor x, const DenseOptions& options) {
                           .shape = {fan_in, options.units},
                           .initializer = options.initializer.value_or(
                               Initializer::TruncatedNormal(stddev))});
-  Tensor y =
+  const Tensor y =
       scope.builder().Add(scope, {.op = "MatMul", .inputs = {x, weights}});
-  if (options.use_bias && y.is_valid()) {
-    y = BiasAdd(scope, y, options.bias_initializer);
-  }
-  return Activate(scope, y, options.activation);
+  return layer::Finish(scope, y, options);
 }
 
 Tensor MaxPool(const NameScope& scope, Tensor x, const PoolOptions& options) {
@@ -266,12 +239,15 @@ Tensor Add(const NameScope& scope, Tensor a, Tensor b) {
   return scope.builder().Add(scope, {.op = "Add", .inputs = {a, b}});
 }
 
-Tensor Scale(const NameScope& scope, Tensor x, double factor) {
-  const Tensor constant = scope.builder().Add(
+Tensor Constant(const NameScope& scope, DType dtype, double value) {
+  return scope.builder().Add(
       scope,
       {.op = "Const",
-       .attributes = {
-           {"dtype", x.type().dtype}, {"shape", Shape()}, {"value", factor}}});
+       .attributes = {{"dtype", dtype}, {"shape", Shape()}, {"value", value}}});
+}
+
+Tensor Scale(const NameScope& scope, Tensor x, double factor) {
+  const Tensor constant = Constant(scope, x.type().dtype, factor);
   return scope.builder().Add(scope, {.op = "Mul", .inputs = {x, constant}});
 }
 

@@ -114,6 +114,8 @@ Tensor Lrn(const NameScope& scope, Tensor x, const LrnOptions& options);
 Tensor Relu(const NameScope& scope, Tensor x);
 Tensor Activate(const NameScope& scope, Tensor x, Activation activation);
 Tensor Add(const NameScope& scope, Tensor a, Tensor b);
+// `value` as a scalar.
+Tensor Constant(const NameScope& scope, DType dtype, double value);
 // x times a constant.
 Tensor Scale(const NameScope& scope, Tensor x, double factor);
 Tensor Softmax(const NameScope& scope, Tensor x);

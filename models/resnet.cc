@@ -37,77 +37,55 @@ struct Block {
   int64_t stride = 1;
 };
 
-Tensor Conv(const NameScope& scope, Tensor x, int64_t filters, int64_t kernel,
-            int64_t stride = 1) {
-  return Conv2D(scope, x,
-                {.filters = filters,
-                 .kernel = {kernel, kernel},
-                 .strides = {stride, stride},
-                 .padding = stride == 1 ? "SAME" : "SAME_RESNET",
-                 .use_bias = false});
-}
-
-BatchNormOptions Norm(bool is_training, Activation activation) {
-  return {.epsilon = 1e-5,
-          .momentum = 0.9,
-          .is_training = is_training,
-          .activation = activation};
-}
-
-Tensor NormRelu(const NameScope& scope, Tensor x, bool is_training) {
-  return BatchNorm(scope, x, Norm(is_training, Activation::kRelu));
-}
-
 Tensor ShortcutV1(const NameScope& scope, Tensor x, const Block& block) {
   if (x.shape().dim(-1) == block.out) return Subsample(scope, x, block.stride);
-  const Tensor projection = Conv(scope, x, block.out, 1, block.stride);
-  return BatchNorm(scope, projection,
-                   Norm(block.is_training, Activation::kNone));
+  return ConvNorm(scope, x, ResNetConv(block.out, 1, block.stride),
+                  ResNetNorm(block.is_training, Activation::kNone));
 }
 
 Tensor BlockV1(const NameScope& scope, Tensor x, const Block& block) {
-  const bool training = block.is_training;
   const bool late_stride = block.version == Version::kV15;
   const int64_t stride1 = late_stride ? 1 : block.stride;
   const int64_t stride2 = late_stride ? block.stride : 1;
+  const BatchNormOptions norm =
+      ResNetNorm(block.is_training, Activation::kRelu);
+  BatchNormOptions sum = norm;
+  sum.side = ShortcutV1(scope.Scope("shortcut"), x, block);
 
-  const Tensor shortcut = ShortcutV1(scope.Scope("shortcut"), x, block);
   Tensor y = x;
-  y = Conv(scope.Scope("conv1"), y, block.middle, 1, stride1);
-  y = NormRelu(scope.Scope("conv1"), y, training);
-  y = Conv(scope.Scope("conv2"), y, block.middle, 3, stride2);
-  y = NormRelu(scope.Scope("conv2"), y, training);
-  y = Conv(scope.Scope("conv3"), y, block.out, 1);
-  BatchNormOptions sum = Norm(training, Activation::kRelu);
-  sum.side = shortcut;
-  return BatchNorm(scope.Scope("conv3"), y, sum);
+  y = ConvNorm(scope.Scope("conv1"), y, ResNetConv(block.middle, 1, stride1),
+               norm);
+  y = ConvNorm(scope.Scope("conv2"), y, ResNetConv(block.middle, 3, stride2),
+               norm);
+  return ConvNorm(scope.Scope("conv3"), y, ResNetConv(block.out, 1), sum);
 }
 
 Tensor BlockV2(const NameScope& scope, Tensor x, const Block& block) {
-  const bool training = block.is_training;
-  Tensor y = NormRelu(scope.Scope("preact"), x, training);
+  const BatchNormOptions norm =
+      ResNetNorm(block.is_training, Activation::kRelu);
+  Tensor y = BatchNorm(scope.Scope("preact"), x, norm);
   const Tensor shortcut =
       x.shape().dim(-1) == block.out
           ? Subsample(scope.Scope("shortcut"), x, block.stride)
-          : Conv(scope.Scope("shortcut"), y, block.out, 1, block.stride);
-  y = Conv(scope.Scope("conv1"), y, block.middle, 1, block.stride);
-  y = NormRelu(scope.Scope("conv1"), y, training);
-  y = Conv(scope.Scope("conv2"), y, block.middle, 3);
-  y = NormRelu(scope.Scope("conv2"), y, training);
-  y = Conv(scope.Scope("conv3"), y, block.out, 1);
+          : Conv2D(scope.Scope("shortcut"), y,
+                   ResNetConv(block.out, 1, block.stride));
+  y = ConvNorm(scope.Scope("conv1"), y,
+               ResNetConv(block.middle, 1, block.stride), norm);
+  y = ConvNorm(scope.Scope("conv2"), y, ResNetConv(block.middle, 3), norm);
+  y = Conv2D(scope.Scope("conv3"), y, ResNetConv(block.out, 1));
   return Add(scope, y, shortcut);
 }
 
 Network Build(GraphBuilder& g, Tensor images, const ModelOptions& options,
               const ResNet& net) {
-  const bool training = options.is_training;
+  const BatchNormOptions norm =
+      ResNetNorm(options.is_training, Activation::kRelu);
   Tensor x = images;
-  x = Conv(g.Scope("conv1"), x, 64, 7, 2);
-  x = NormRelu(g.Scope("conv1"), x, training);
+  x = ConvNorm(g.Scope("conv1"), x, ResNetConv(64, 7, 2), norm);
   x = MaxPool(g.Scope("pool1"), x, {.window = {3, 3}, .padding = "SAME"});
   for (int stage = 0; stage < 4; ++stage) {
     Block block = {.version = net.version,
-                   .is_training = training,
+                   .is_training = options.is_training,
                    .middle = int64_t{64} << stage,
                    .out = int64_t{256} << stage,
                    .stride = stage == 0 ? 1 : 2};
@@ -120,9 +98,7 @@ Network Build(GraphBuilder& g, Tensor images, const ModelOptions& options,
       block.stride = 1;
     }
   }
-  if (net.version == Version::kV2) {
-    x = NormRelu(g.Scope("postact"), x, training);
-  }
+  if (net.version == Version::kV2) x = BatchNorm(g.Scope("postact"), x, norm);
   const Tensor features = x;
   x = GlobalAveragePool(g.Scope("pool5"), x);
   x = Dense(g.Scope("logits"), x, {.units = options.num_classes});

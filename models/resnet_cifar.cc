@@ -29,13 +29,6 @@ struct Block {
 using AddBlock = Tensor (*)(const NameScope& scope, Tensor x,
                             const Block& block);
 
-BatchNormOptions Norm(bool is_training, Activation activation) {
-  return {.epsilon = 1e-5,
-          .momentum = 0.9,
-          .is_training = is_training,
-          .activation = activation};
-}
-
 Conv2DOptions Conv(int64_t filters, int64_t stride = 1) {
   return {.filters = filters,
           .kernel = {3, 3},
@@ -48,7 +41,8 @@ Tensor Shortcut(const NameScope& scope, Tensor x, const Block& block) {
 }
 
 Tensor BlockV1(const NameScope& scope, Tensor x, const Block& block) {
-  const BatchNormOptions norm = Norm(block.is_training, Activation::kRelu);
+  const BatchNormOptions norm =
+      ResNetNorm(block.is_training, Activation::kRelu);
   BatchNormOptions sum = norm;
   sum.side = Shortcut(scope.Scope("shortcut"), x, block);
   Tensor y = x;
@@ -58,7 +52,8 @@ Tensor BlockV1(const NameScope& scope, Tensor x, const Block& block) {
 }
 
 Tensor BlockV2(const NameScope& scope, Tensor x, const Block& block) {
-  const BatchNormOptions norm = Norm(block.is_training, Activation::kRelu);
+  const BatchNormOptions norm =
+      ResNetNorm(block.is_training, Activation::kRelu);
   const Tensor shortcut = Shortcut(scope.Scope("shortcut"), x, block);
   Tensor y = BatchNorm(scope.Scope("preact"), x, norm);
   y = ConvNorm(scope.Scope("conv1"), y, Conv(block.filters, block.stride),
@@ -94,14 +89,15 @@ Network BuildV1(GraphBuilder& g, Tensor x, const ModelOptions& options,
                 int blocks) {
   const bool training = options.is_training;
   x = ConvNorm(g.Scope("conv1"), x, Conv(16),
-               Norm(training, Activation::kNone));
+               ResNetNorm(training, Activation::kNone));
   x = Stages(g, x, training, blocks, BlockV1);
   return Classify(g, x, options);
 }
 
 Network BuildV2(GraphBuilder& g, Tensor x, const ModelOptions& options,
                 int blocks) {
-  const BatchNormOptions norm = Norm(options.is_training, Activation::kRelu);
+  const BatchNormOptions norm =
+      ResNetNorm(options.is_training, Activation::kRelu);
   x = ConvNorm(g.Scope("conv1"), x, Conv(16), norm);
   x = Stages(g, x, options.is_training, blocks, BlockV2);
   x = BatchNorm(g.Scope("postact"), x, norm);

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/blocks.h"
 #include "models/layers.h"
 #include "models/networks.h"
 
@@ -38,16 +39,6 @@ constexpr std::array<Extra, 5> kExtras = {{{256, 512, 2},
                                            {128, 256, 1, "VALID"}}};
 constexpr std::array<int64_t, 6> kAnchors = {4, 6, 6, 6, 4, 4};  // a cell
 
-Tensor Conv(const NameScope& scope, Tensor x, int64_t filters, int64_t kernel,
-            int64_t stride) {
-  return Conv2D(scope, x,
-                {.filters = filters,
-                 .kernel = {kernel, kernel},
-                 .strides = {stride, stride},
-                 .padding = stride == 1 ? "SAME" : "SAME_RESNET",
-                 .use_bias = false});
-}
-
 BatchNormOptions Norm(bool is_training, Activation activation) {
   return {.epsilon = 1e-4,
           .momentum = 0.997,
@@ -58,19 +49,17 @@ BatchNormOptions Norm(bool is_training, Activation activation) {
 // conv BN ReLU, conv BN, + shortcut, ReLU.
 Tensor BasicBlock(const NameScope& scope, Tensor x, int64_t filters,
                   int64_t stride, bool is_training) {
-  Tensor shortcut = x;
+  const BatchNormOptions norm = Norm(is_training, Activation::kRelu);
+  BatchNormOptions sum = norm;
+  sum.side = x;
   if (x.shape().dim(-1) != filters) {
-    const NameScope projection = scope.Scope("shortcut");
-    shortcut = Conv(projection, x, filters, 1, stride);
-    shortcut =
-        BatchNorm(projection, shortcut, Norm(is_training, Activation::kNone));
+    sum.side =
+        ConvNorm(scope.Scope("shortcut"), x, ResNetConv(filters, 1, stride),
+                 Norm(is_training, Activation::kNone));
   }
-  Tensor y = Conv(scope.Scope("conv1"), x, filters, 3, stride);
-  y = BatchNorm(scope.Scope("conv1"), y, Norm(is_training, Activation::kRelu));
-  y = Conv(scope.Scope("conv2"), y, filters, 3, 1);
-  BatchNormOptions sum = Norm(is_training, Activation::kRelu);
-  sum.side = shortcut;
-  return BatchNorm(scope.Scope("conv2"), y, sum);
+  const Tensor y =
+      ConvNorm(scope.Scope("conv1"), x, ResNetConv(filters, 3, stride), norm);
+  return ConvNorm(scope.Scope("conv2"), y, ResNetConv(filters, 3), sum);
 }
 
 Tensor Trunk(GraphBuilder& g, Tensor x, bool is_training) {
@@ -81,8 +70,8 @@ Tensor Trunk(GraphBuilder& g, Tensor x, bool is_training) {
   };
   constexpr std::array<Stage, 3> kStages = {
       {{3, 64, 1}, {4, 128, 2}, {6, 256, 1}}};
-  x = Conv(g.Scope("conv1"), x, 64, 7, 2);
-  x = BatchNorm(g.Scope("conv1"), x, Norm(is_training, Activation::kRelu));
+  x = ConvNorm(g.Scope("conv1"), x, ResNetConv(64, 7, 2),
+               Norm(is_training, Activation::kRelu));
   x = MaxPool(g.Scope("pool1"), x, {.window = {3, 3}, .padding = "SAME"});
   for (size_t stage = 0; stage < kStages.size(); ++stage) {
     const auto& [blocks, filters, stride] = kStages[stage];

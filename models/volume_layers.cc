@@ -1,12 +1,10 @@
 #include "models/volume_layers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "base/status_macros.h"
+#include "models/layer_parts.h"
 
 // Options with the same members for each number of spatial dimensions are a
 // template parameter here.
@@ -21,18 +19,9 @@ std::vector<int64_t> List(const std::array<int64_t, kSpatial>& values) {
 // Whether a layer with these options may go on.
 template <typename Options>
 bool CanBuild(const NameScope& scope, Tensor x, const Options& options) {
-  if (!scope.builder().status().ok()) return false;
   const int rank = static_cast<int>(options.kernel.size()) + 2;
-  if (!x.is_valid() || x.shape().rank() != rank) {
-    scope.builder().Fail(InvalidArgument(
-        fmt::format("{}: expects {} dimensions, not {}", scope.name(), rank,
-                    x.is_valid() ? x.type().ToString() : "an invalid tensor")));
-    return false;
-  }
-  if (options.filters > 0) return true;
-  scope.builder().Fail(InvalidArgument(fmt::format(
-      "{}: filters is {}, must be positive", scope.name(), options.filters)));
-  return false;
+  return layer::HasRank(scope, x, rank) &&
+         layer::IsPositive(scope, options.filters, "filters");
 }
 
 // [out, kernel..., in]
@@ -45,19 +34,6 @@ Tensor Weights(const NameScope& scope, const Options& options, int64_t out,
   return AddVariable(scope, {.name = "weights",
                              .shape = Shape(std::move(dims)),
                              .initializer = options.initializer});
-}
-
-// Biases, where there are some, and the activation.
-template <typename Options>
-Tensor Finish(const NameScope& scope, Tensor y, const Options& options) {
-  if (options.use_bias && y.is_valid()) {
-    const Tensor biases =
-        AddVariable(scope, {.name = "biases",
-                            .shape = {y.shape().dim(-1)},
-                            .initializer = options.bias_initializer});
-    y = scope.builder().Add(scope, {.op = "BiasAdd", .inputs = {y, biases}});
-  }
-  return Activate(scope, y, options.activation);
 }
 
 Tensor Pool(const NameScope& scope, const char* op, Tensor x,
@@ -95,7 +71,7 @@ Tensor Transposed(const NameScope& scope, const char* op, Tensor x,
               .attributes = {{"strides", List(options.strides)},
                              {"padding", options.padding},
                              {"output_shape", TransposedShape(x, options)}}});
-  return Finish(scope, y, options);
+  return layer::Finish(scope, y, options);
 }
 
 }  // namespace
@@ -112,7 +88,7 @@ Tensor Conv3D(const NameScope& scope, Tensor x, const Conv3DOptions& options) {
                              {"padding", options.padding},
                              {"dilations", List(options.dilations)},
                              {"groups", options.groups}}});
-  return Finish(scope, y, options);
+  return layer::Finish(scope, y, options);
 }
 
 Tensor MaxPool3D(const NameScope& scope, Tensor x,

@@ -20,6 +20,7 @@
 #include "executor/session.h"
 #include "fmt/format.h"
 #include "graph/builder.h"
+#include "graph/types_of.h"
 #include "models/layers.h"
 #include "ops/all_ops.h"
 #include "training/optimizer.h"
@@ -139,10 +140,8 @@ OpCost CostOf(const Graph& graph, const std::string& op) {
   OpCost sum;
   for (const Node& node : graph.nodes()) {
     if (node.op != op || def.cost == nullptr) continue;
-    std::vector<TensorType> inputs;
-    std::vector<TensorType> outputs;
-    for (const ValueId id : node.inputs) inputs.push_back(graph.type(id));
-    for (const ValueId id : node.outputs) outputs.push_back(graph.type(id));
+    const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
+    const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
     const OpCost cost = def.cost(
         {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});
     sum.flops += cost.flops;

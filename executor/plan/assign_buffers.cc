@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -95,17 +96,10 @@ class Assigner {
 
   bool InPlaceLegal(const Node& node, const OpDef& def) const {
     if (!def.in_place_legal) return true;
-    const std::vector<TensorType> inputs = Types(node.inputs);
-    const std::vector<TensorType> outputs = Types(node.outputs);
+    const std::vector<TensorType> inputs = TypesOf(graph_, node.inputs);
+    const std::vector<TensorType> outputs = TypesOf(graph_, node.outputs);
     return def.in_place_legal(
         {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});
-  }
-
-  std::vector<TensorType> Types(const std::vector<ValueId>& values) const {
-    std::vector<TensorType> types;
-    types.reserve(values.size());
-    for (const ValueId value : values) types.push_back(graph_.type(value));
-    return types;
   }
 
   bool CanOverwrite(const Node& node, const BufferPair& pair) const {

@@ -13,10 +13,9 @@ using dnnl::memory;
 
 // Of one of the matrices, as it lies.
 memory::desc Matrix(const memory::dims& size, bool transposed, DType dtype) {
-  return {size,
-          dtype == DType::kBFloat16 ? memory::data_type::bf16
-                                    : memory::data_type::f32,
-          transposed ? memory::dims{1, size[0]} : memory::dims{size[1], 1}};
+  return Strided(
+      size, transposed ? memory::dims{1, size[0]} : memory::dims{size[1], 1},
+      dtype);
 }
 
 bool HasBFloat16(const MatMulSpec& spec) {

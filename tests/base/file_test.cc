@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/support/status_matchers.h"
+#include "tests/support/temporary_folder.h"
 
 namespace spillway {
 namespace {
@@ -28,27 +29,15 @@ using ::testing::UnorderedElementsAre;
 
 class FileTest : public ::testing::Test {
  protected:
-  FileTest() {
-    std::string name = ::testing::TempDir() + "spillway_file_XXXXXX";
-    folder_ = mkdtemp(name.data());
-  }
-  ~FileTest() override { fs::remove_all(folder_); }
-
   std::string PathOf(const std::string& name) const {
-    return folder_ + "/" + name;
+    return folder_.File(name);
   }
-  std::vector<std::string> Names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      names.push_back(entry.path().filename());
-    }
-    return names;
-  }
+  std::vector<std::string> Names() const { return folder_.Names(); }
   std::string ContentOf(const std::string& name) const {
     return ReadFile(PathOf(name)).value_or("<unreadable>");
   }
 
-  std::string folder_;
+  const testing::TemporaryFolder folder_;
 };
 
 // Acts as a user without root's rights for the time of a scope.
@@ -120,7 +109,7 @@ TEST_F(FileTest, WritesThroughASymbolicLink) {
 
 TEST_F(FileTest, WritesARelativePathIntoTheCurrentFolder) {
   const fs::path before = fs::current_path();
-  fs::current_path(folder_);
+  fs::current_path(folder_.path());
   EXPECT_THAT(WriteFileAtomically("x", "here"), IsOk());
   fs::current_path(before);
   EXPECT_EQ(ContentOf("x"), "here");
@@ -145,17 +134,18 @@ TEST_F(FileTest, FileInPlaceOfAFolderIsNotFound) {
 }
 
 TEST_F(FileTest, FolderIsNotAFile) {
-  EXPECT_THAT(WriteFileAtomically(folder_, "text"),
+  EXPECT_THAT(WriteFileAtomically(folder_.path(), "text"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("Is a directory")));
-  EXPECT_THAT(ReadFile(folder_), StatusIs(absl::StatusCode::kInvalidArgument,
-                                          HasSubstr("Is a directory")));
+  EXPECT_THAT(ReadFile(folder_.path()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("Is a directory")));
 }
 
 TEST_F(FileTest, ReadOnlyTargetIsLeftAsItWas) {
   ASSERT_THAT(WriteFileAtomically(PathOf("x"), "old"), IsOk());
   fs::permissions(PathOf("x"), fs::perms(0444));
-  fs::permissions(folder_, fs::perms(0777));
+  fs::permissions(folder_.path(), fs::perms(0777));
   const AsNobody nobody;
   EXPECT_THAT(WriteFileAtomically(PathOf("x"), "new"),
               StatusIs(absl::StatusCode::kPermissionDenied,
@@ -165,7 +155,7 @@ TEST_F(FileTest, ReadOnlyTargetIsLeftAsItWas) {
 }
 
 TEST_F(FileTest, ReadOnlyFolderIsPermissionDenied) {
-  fs::permissions(folder_, fs::perms(0555));
+  fs::permissions(folder_.path(), fs::perms(0555));
   const AsNobody nobody;
   EXPECT_THAT(WriteFileAtomically(PathOf("x"), "new"),
               StatusIs(absl::StatusCode::kPermissionDenied,

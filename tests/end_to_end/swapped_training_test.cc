@@ -6,18 +6,12 @@
 namespace spillway {
 namespace {
 
+using testing::ExpectExactMemory;
 using testing::IsOk;
 using testing::StatusIs;
 using testing::TrainedModel;
 using testing::TrainModel;
 using testing::TrainModelSpec;
-
-void ExpectExactMemory(const TrainedModel& run) {
-  EXPECT_EQ(run.memory.predicted_device_bytes,
-            run.memory.measured_device_bytes);
-  EXPECT_EQ(run.memory.predicted_host_bytes, run.memory.measured_host_bytes);
-  EXPECT_EQ(run.memory.allocations_in_steps, 0);
-}
 
 void ExpectSame(const TrainedModel& run, const TrainedModel& expected) {
   EXPECT_EQ(run.losses, expected.losses);

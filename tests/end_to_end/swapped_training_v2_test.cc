@@ -7,16 +7,10 @@
 namespace spillway {
 namespace {
 
+using testing::ExpectExactMemory;
 using testing::TrainedModel;
 using testing::TrainModel;
 using testing::TrainModelSpec;
-
-void ExpectExactMemory(const TrainedModel& run) {
-  EXPECT_EQ(run.memory.predicted_device_bytes,
-            run.memory.measured_device_bytes);
-  EXPECT_EQ(run.memory.predicted_host_bytes, run.memory.measured_host_bytes);
-  EXPECT_EQ(run.memory.allocations_in_steps, 0);
-}
 
 LmsOptions V2(int64_t ahead, int64_t groupby, int64_t sync_mode) {
   return {.mode = LmsMode::kV2,

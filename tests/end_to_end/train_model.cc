@@ -1,17 +1,17 @@
 #include "tests/end_to_end/train_model.h"
 
 #include <map>
-#include <memory>
 #include <utility>
 
 #include "base/random.h"
 #include "base/status_macros.h"
-#include "executor/device/registry.h"
 #include "graph/well_known_ops.h"
+#include "gtest/gtest.h"
 #include "lms/lms.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
-#include "tests/support/eval_graph.h"
+#include "tests/support/host_tensor.h"
+#include "tests/support/new_session.h"
 
 namespace spillway::testing {
 namespace {
@@ -35,24 +35,42 @@ HostTensor MakeFeed(const TensorType& type, int64_t num_classes, int step) {
   return MakeHostTensor(type, values);
 }
 
-absl::Status RunSteps(const TrainModelSpec& spec, const Graph& graph,
+absl::Status RunSteps(const TrainGraphSpec& spec, const Graph& graph,
                       ValueId loss, Session& session, TrainedModel& result) {
   for (int step = 0; step < spec.steps; ++step) {
     std::map<ValueId, HostTensor> tensors;
-    Feeds feeds;
     for (const Node& node : graph.nodes()) {
       if (node.op != kPlaceholder) continue;
       const ValueId id = node.outputs[0];
       tensors[id] = MakeFeed(graph.type(id), spec.num_classes, step);
-      feeds[id] = {tensors[id].type, tensors[id].bytes.data()};
     }
-    ASSIGN_OR_RETURN(const StepResult fetched, session.Step(feeds));
+    ASSIGN_OR_RETURN(const StepResult fetched, session.Step(FeedsOf(tensors)));
     result.losses.push_back(fetched.scalar(loss));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::StatusOr<TrainedModel> TrainGraph(const Graph& graph, ValueId loss,
+                                        const TrainGraphSpec& spec) {
+  ASSIGN_OR_RETURN(auto session,
+                   NewSession({.graph = graph, .fetches = {loss}},
+                              {.device = spec.device,
+                               .threads = spec.threads,
+                               .link_gigabytes_per_second = spec.link_gbps,
+                               .device_memory = spec.device_memory,
+                               .host_memory = spec.host_memory,
+                               .schedule = spec.schedule,
+                               .seed = 5}));
+  TrainedModel result;
+  RETURN_IF_ERROR(RunSteps(spec, graph, loss, *session, result));
+  ASSIGN_OR_RETURN(const auto variables, session->ReadVariables());
+  result.checksum = Checksum(variables);
+  result.memory = session->memory();
+  result.copies = session->copies(0);
+  return result;
+}
 
 absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec) {
   GraphBuilder g(StandardOps());
@@ -65,27 +83,23 @@ absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec) {
   Minimize(g.Scope("optimizer"), model.loss, spec.optimizer);
   ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
   ASSIGN_OR_RETURN(const LmsReport report, ApplyLms(spec.lms, graph));
-  TrainedModel result;
+  ASSIGN_OR_RETURN(TrainedModel result,
+                   TrainGraph(graph, model.loss.id(),
+                              {.num_classes = spec.num_classes,
+                               .steps = spec.steps,
+                               .device = spec.device,
+                               .threads = spec.threads,
+                               .link_gbps = spec.link_gbps,
+                               .device_memory = spec.device_memory}));
   result.swap_outs_in_graph = report.swap_outs;
-  ASSIGN_OR_RETURN(
-      auto device,
-      NewDevice(spec.device, {.threads = spec.threads,
-                              .link_gigabytes_per_second = spec.link_gbps}));
-  std::vector<Program> programs;
-  programs.push_back({.graph = graph, .fetches = {model.loss.id()}});
-  ASSIGN_OR_RETURN(auto session,
-                   Session::Create(std::move(programs), std::move(device),
-                                   {.ops = &StandardOps(),
-                                    .kernels = &StandardKernels(),
-                                    .device_memory = spec.device_memory,
-                                    .threads = spec.threads,
-                                    .seed = 5}));
-  RETURN_IF_ERROR(RunSteps(spec, graph, model.loss.id(), *session, result));
-  ASSIGN_OR_RETURN(const auto variables, session->ReadVariables());
-  result.checksum = Checksum(variables);
-  result.memory = session->memory();
-  result.copies = session->copies(0);
   return result;
+}
+
+void ExpectExactMemory(const TrainedModel& run) {
+  EXPECT_EQ(run.memory.predicted_device_bytes,
+            run.memory.measured_device_bytes);
+  EXPECT_EQ(run.memory.predicted_host_bytes, run.memory.measured_host_bytes);
+  EXPECT_EQ(run.memory.allocations_in_steps, 0);
 }
 
 }  // namespace spillway::testing

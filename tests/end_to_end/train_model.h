@@ -1,5 +1,6 @@
-// Trains a zoo model for a few steps on made-up data and returns all that must
-// not depend on swapping: losses and variables, bit for bit.
+// Trains a graph or a model of the zoo for a few steps on made-up data and
+// returns all that must not depend on swapping: losses and variables, bit for
+// bit.
 #ifndef SPILLWAY_TESTS_END_TO_END_TRAIN_MODEL_H_
 #define SPILLWAY_TESTS_END_TO_END_TRAIN_MODEL_H_
 
@@ -15,6 +16,17 @@
 #include "training/optimizer.h"
 
 namespace spillway::testing {
+
+struct TrainGraphSpec {
+  int64_t num_classes = 10;  // of labels
+  int steps = 3;
+  std::string device = "inline";
+  int threads = 2;
+  double link_gbps = 0;
+  std::optional<int64_t> device_memory = {};
+  std::optional<int64_t> host_memory = {};
+  ScheduleKind schedule = ScheduleKind::kMemory;
+};
 
 struct TrainModelSpec {
   std::string model = "lenet";
@@ -39,7 +51,14 @@ struct TrainedModel {
   int64_t swap_outs_in_graph = 0;
 };
 
+// `graph`: a training step, edited or not.
+absl::StatusOr<TrainedModel> TrainGraph(const Graph& graph, ValueId loss,
+                                        const TrainGraphSpec& spec);
+
 absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec);
+
+// Every byte was where the plan said, and none was allocated inside a step.
+void ExpectExactMemory(const TrainedModel& run);
 
 }  // namespace spillway::testing
 

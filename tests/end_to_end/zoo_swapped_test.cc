@@ -11,6 +11,7 @@
 namespace spillway {
 namespace {
 
+using testing::ExpectExactMemory;
 using testing::IsOk;
 using testing::TrainedModel;
 using testing::TrainModel;
@@ -55,12 +56,8 @@ TEST_P(ZooSwappedTest, SwappingEverythingChangesNoBit) {
   EXPECT_GT(swapped.copies.swap_outs, 0);
   EXPECT_EQ(swapped.losses, kept.losses);
   EXPECT_EQ(swapped.checksum, kept.checksum);
-  for (const TrainedModel& run : {kept, swapped}) {
-    EXPECT_EQ(run.memory.predicted_device_bytes,
-              run.memory.measured_device_bytes);
-    EXPECT_EQ(run.memory.predicted_host_bytes, run.memory.measured_host_bytes);
-    EXPECT_EQ(run.memory.allocations_in_steps, 0);
-  }
+  ExpectExactMemory(kept);
+  ExpectExactMemory(swapped);
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, ZooSwappedTest,

@@ -10,17 +10,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/units.h"
-#include "executor/device/registry.h"
 #include "executor/session.h"
 #include "graph/builder.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
+#include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 
@@ -84,6 +83,7 @@ namespace spillway {
 namespace {
 
 using testing::IsOk;
+using testing::NewSession;
 
 // Large requests while `work` runs.
 template <typename Work>
@@ -130,18 +130,13 @@ TEST_P(SessionAllocationsTest, AStepAllocatesNoTensor) {
       const ModelGraph model,
       BuildModel(g, GetParam(), {.batch_size = 8, .image_size = 28}));
   Minimize(g.Scope("optimizer"), model.loss, Momentum{});
-  std::vector<Program> programs(1);
-  ASSERT_OK_AND_ASSIGN(programs[0].graph, std::move(g).Build());
-  programs[0].fetches = {model.loss.id()};
-  const TensorType images = programs[0].graph.type(model.images.id());
-  const TensorType labels = programs[0].graph.type(model.labels.id());
-  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Device> device,
-                       NewDevice("cpu", {.threads = 2}));
-  ASSERT_OK_AND_ASSIGN(const auto session,
-                       Session::Create(std::move(programs), std::move(device),
-                                       {.ops = &StandardOps(),
-                                        .kernels = &StandardKernels(),
-                                        .threads = 2}));
+  const TensorType images = model.images.type();
+  const TensorType labels = model.labels.type();
+  ASSERT_OK_AND_ASSIGN(Graph graph, std::move(g).Build());
+  ASSERT_OK_AND_ASSIGN(
+      const auto session,
+      NewSession({.graph = std::move(graph), .fetches = {model.loss.id()}},
+                 {.threads = 2}));
   // Activations are large; without this the test would say nothing.
   ASSERT_GT(session->plan(0).device_bytes, 10 * int64_t{kLarge});
 

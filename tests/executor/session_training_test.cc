@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/random.h"
-#include "executor/device/registry.h"
 #include "executor/session.h"
 #include "graph/builder.h"
 #include "graph/well_known_ops.h"
@@ -16,6 +15,8 @@
 #include "models/zoo.h"
 #include "ops/all_ops.h"
 #include "tests/support/eval_graph.h"
+#include "tests/support/host_tensor.h"
+#include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 
@@ -24,7 +25,9 @@ namespace {
 
 using testing::EvalGraph;
 using testing::EvalState;
+using testing::FeedsOf;
 using testing::IsOk;
+using testing::NewSession;
 
 constexpr uint64_t kSeed = 7;
 constexpr int kSteps = 4;
@@ -96,29 +99,14 @@ std::map<ValueId, HostTensor> RandomFeeds(const Graph& graph, uint64_t key) {
   return feeds;
 }
 
-Feeds Views(const std::map<ValueId, HostTensor>& tensors) {
-  Feeds feeds;
-  for (const auto& [id, tensor] : tensors) {
-    feeds[id] = {.type = tensor.type, .data = tensor.bytes.data()};
-  }
-  return feeds;
-}
-
 // The parameter is the device's name.
 class SessionTrainingTest : public ::testing::TestWithParam<std::string> {
  protected:
   // kSteps of `graph` on the device against `original` evaluated naively.
   void CompareWithNaive(const TrainingGraph& original, const Graph& graph) {
-    ASSERT_OK_AND_ASSIGN(std::unique_ptr<Device> device,
-                         NewDevice(GetParam(), {.threads = 1}));
-    std::vector<Program> programs;
-    programs.push_back({.graph = graph, .fetches = {original.loss}});
-    ASSERT_OK_AND_ASSIGN(session_,
-                         Session::Create(std::move(programs), std::move(device),
-                                         {.ops = &StandardOps(),
-                                          .kernels = &StandardKernels(),
-                                          .threads = 1,
-                                          .seed = kSeed}));
+    ASSERT_OK_AND_ASSIGN(
+        session_, NewSession({.graph = graph, .fetches = {original.loss}},
+                             {.device = GetParam(), .seed = kSeed}));
     EvalState naive = {.seed = kSeed, .threads = 1};
     // The same batch again and again, so that the loss must fall.
     const auto feeds = RandomFeeds(original.graph, 99);
@@ -128,7 +116,7 @@ class SessionTrainingTest : public ::testing::TestWithParam<std::string> {
       ASSERT_OK_AND_ASSIGN(const auto expected,
                            EvalGraph(original.graph, feeds, fetches, naive));
       ASSERT_OK_AND_ASSIGN(const StepResult result,
-                           session_->Step(Views(feeds)));
+                           session_->Step(FeedsOf(feeds)));
       ASSERT_EQ(result.fetched.at(original.loss).bytes,
                 expected.at(original.loss).bytes);
       losses.push_back(result.scalar(original.loss));

@@ -22,6 +22,12 @@ std::vector<int32_t> Successors(const Graph& graph, NodeId id) {
   return ids;
 }
 
+std::vector<int32_t> Readers(const Graph& graph, ValueId value) {
+  std::vector<int32_t> ids;
+  ForEachReader(graph, value, [&](NodeId n) { ids.push_back(n.value()); });
+  return ids;
+}
+
 TEST(TraverseTest, VisitsDataEdgesThenControlEdgesOnceEach) {
   Graph graph;
   const NodeId a = graph.AddNode(
@@ -37,6 +43,19 @@ TEST(TraverseTest, VisitsDataEdgesThenControlEdgesOnceEach) {
   EXPECT_THAT(Successors(graph, a), ElementsAre(2, 2, 2, 2));
   EXPECT_THAT(Successors(graph, b), ElementsAre(2));
   EXPECT_THAT(Successors(graph, c), IsEmpty());
+}
+
+TEST(TraverseTest, VisitsEachReaderOfAValueOnceById) {
+  Graph graph;
+  const NodeId a = graph.AddNode(
+      {.name = "a", .op = "Two", .outputs = {TensorType(), TensorType()}});
+  const ValueId x = graph.output(a, 0);
+  const ValueId y = graph.output(a, 1);
+  graph.AddNode({.name = "b", .op = "Three", .inputs = {x, y, x}});
+  graph.AddNode({.name = "c", .op = "Two", .inputs = {x, x}});
+  graph.AddNode({.name = "d", .op = "None", .control_inputs = {a}});
+  EXPECT_THAT(Readers(graph, x), ElementsAre(1, 2));
+  EXPECT_THAT(Readers(graph, y), ElementsAre(1));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "graph/schedule.h"
+#include "graph/traverse.h"
 #include "gtest/gtest.h"
 #include "lms/apply_swap_plan.h"
 #include "tests/lms/chain_e1.h"
@@ -48,13 +49,10 @@ SwapPlan RandomPlan(const Graph& graph, std::mt19937& random) {
   for (size_t i = 0; i < graph.num_values(); ++i) {
     if (random() % 3 != 0 || graph.uses(ValueId(i)).empty()) continue;
     Swap swap = {.value = ValueId(i)};
-    NodeId last;
-    for (const Use& use : graph.uses(swap.value)) {
-      if (use.node == last) continue;
-      last = use.node;
+    ForEachReader(graph, swap.value, [&](NodeId reader) {
       const NodeId trigger(random() % graph.num_nodes());
-      swap.swap_ins.push_back({.readers = {use.node}, .triggers = {trigger}});
-    }
+      swap.swap_ins.push_back({.readers = {reader}, .triggers = {trigger}});
+    });
     plan.swaps.push_back(std::move(swap));
   }
   return plan;

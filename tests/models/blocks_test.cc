@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "ops/all_ops.h"
 #include "tests/support/eval_graph.h"
+#include "tests/support/host_tensor.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {

@@ -11,19 +11,23 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "executor/device/registry.h"
 #include "executor/session.h"
 #include "graph/rewrite.h"
 #include "gtest/gtest.h"
 #include "models/zoo.h"
 #include "nlohmann/json.hpp"
 #include "ops/all_ops.h"
+#include "tests/support/host_tensor.h"
+#include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 
 namespace spillway {
 namespace {
 
+using testing::FeedsOf;
+using testing::MakeHostTensor;
+using testing::NewSession;
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kBatch = 4;
@@ -46,9 +50,7 @@ std::vector<double> Uniform(const std::string& name, int64_t count) {
 }
 
 HostTensor ToFloat32(const TensorType& type, const std::vector<double>& from) {
-  std::vector<float> to(from.begin(), from.end());
-  const auto bytes = std::as_bytes(std::span(to));
-  return {.type = type, .bytes = {bytes.begin(), bytes.end()}};
+  return MakeHostTensor(type, std::vector<float>(from.begin(), from.end()));
 }
 
 // As `variable_value` in make_reference.py.
@@ -108,8 +110,7 @@ HostTensor Feed(const std::string& name, const TensorType& type) {
     for (int64_t i = 0; i < type.num_elements(); ++i) {
       labels.push_back(static_cast<int32_t>(i % kLabels));
     }
-    const auto bytes = std::as_bytes(std::span(labels));
-    return {.type = type, .bytes = {bytes.begin(), bytes.end()}};
+    return MakeHostTensor(type, labels);
   }
   std::vector<double> values = Uniform(name, type.num_elements());
   for (double& value : values) value *= 2;
@@ -151,14 +152,9 @@ absl::StatusOr<Network> MakeNetwork(const Json& reference) {
   for (const auto& [variable, gradient] : network.gradients) {
     program.fetches.push_back(gradient);
   }
-  std::vector<Program> programs;
-  programs.push_back(std::move(program));
-  ASSIGN_OR_RETURN(auto device, NewDevice("inline", {.threads = 2}));
-  ASSIGN_OR_RETURN(network.session,
-                   Session::Create(std::move(programs), std::move(device),
-                                   {.ops = &StandardOps(),
-                                    .kernels = &StandardKernels(),
-                                    .threads = 2}));
+  ASSIGN_OR_RETURN(
+      network.session,
+      NewSession(std::move(program), {.device = "inline", .threads = 2}));
   ASSIGN_OR_RETURN(auto variables, network.session->ReadVariables());
   for (auto& [variable, value] : variables) {
     value = VariableValue(variable, value.type);
@@ -217,11 +213,8 @@ TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
   constexpr double kLeastNorm = 1e-9;
   const Json& reference = GetParam().json;
   ASSERT_OK_AND_ASSIGN(const Network network, MakeNetwork(reference));
-  Feeds feeds;
-  for (const auto& [id, tensor] : network.feeds) {
-    feeds[id] = {tensor.type, tensor.bytes.data()};
-  }
-  ASSERT_OK_AND_ASSIGN(const StepResult step, network.session->Step(feeds));
+  ASSERT_OK_AND_ASSIGN(const StepResult step,
+                       network.session->Step(FeedsOf(network.feeds)));
   const double loss = reference["loss"];
   EXPECT_NEAR(step.scalar(network.loss), loss, kLossTolerance * loss);
   std::vector<double> errors;

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/random.h"
-#include "executor/device/registry.h"
 #include "executor/session.h"
 #include "gtest/gtest.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
+#include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 
@@ -21,6 +21,7 @@ namespace spillway {
 namespace {
 
 using testing::IsOk;
+using testing::NewSession;
 using Variables = std::map<std::string, HostTensor>;
 
 // Gradient descent on one random batch, at a rate that each step chooses.
@@ -64,15 +65,10 @@ absl::StatusOr<Descent> MakeDescent(const char* name) {
     descent.images.push_back(
         static_cast<float>(noise + static_cast<double>(shade)));
   }
-  std::vector<Program> programs(1);
-  programs[0].fetches = {descent.model.loss.id()};
-  ASSIGN_OR_RETURN(programs[0].graph, std::move(g).Build());
-  ASSIGN_OR_RETURN(auto device, NewDevice("cpu", {.threads = 1}));
+  ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
   ASSIGN_OR_RETURN(descent.session,
-                   Session::Create(std::move(programs), std::move(device),
-                                   {.ops = &StandardOps(),
-                                    .kernels = &StandardKernels(),
-                                    .threads = 1}));
+                   NewSession({.graph = std::move(graph),
+                               .fetches = {descent.model.loss.id()}}));
   return descent;
 }
 

@@ -1,22 +1,23 @@
 // Networks of the zoo take a training step on small images: all their kernels
 // run, forward and backward.
 #include <cmath>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
-#include "executor/device/registry.h"
 #include "executor/session.h"
 #include "gtest/gtest.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
+#include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 
 namespace spillway {
 namespace {
+
+using testing::NewSession;
 
 struct Small {
   std::string model;
@@ -29,16 +30,6 @@ std::vector<float> RandomImages(const Shape& shape) {
     values.push_back(static_cast<float>(NormalAt(3, static_cast<uint64_t>(i))));
   }
   return values;
-}
-
-absl::StatusOr<std::unique_ptr<Session>> NewSession(Graph graph, ValueId loss) {
-  std::vector<Program> programs(1);
-  programs[0].graph = std::move(graph);
-  programs[0].fetches = {loss};
-  ASSIGN_OR_RETURN(auto device, NewDevice("cpu", {.threads = 1}));
-  return Session::Create(
-      std::move(programs), std::move(device),
-      {.ops = &StandardOps(), .kernels = &StandardKernels(), .threads = 1});
 }
 
 class TrainingStepTest : public ::testing::TestWithParam<Small> {};
@@ -54,8 +45,9 @@ TEST_P(TrainingStepTest, TheLossIsFiniteAndMoves) {
   const TensorType label_type = model.labels.type();
   Minimize(g.Scope("sgd"), model.loss, Sgd{.learning_rate = 1e-3});
   ASSERT_OK_AND_ASSIGN(Graph graph, std::move(g).Build());
-  ASSERT_OK_AND_ASSIGN(const auto session,
-                       NewSession(std::move(graph), model.loss.id()));
+  ASSERT_OK_AND_ASSIGN(
+      const auto session,
+      NewSession({.graph = std::move(graph), .fetches = {model.loss.id()}}));
   const std::vector<float> images = RandomImages(image_type.shape);
   const std::vector<int32_t> labels = {0, 1, 2, 3};
   const auto loss = [&]() -> absl::StatusOr<double> {

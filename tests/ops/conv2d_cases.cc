@@ -1,6 +1,5 @@
 // Conv2D, Conv2DBackpropInput, Conv2DBackpropFilter.
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -185,52 +184,44 @@ std::vector<Conv> OddConvs() {
   };
 }
 
-BadOp Bad(const std::string& name, const Shape& x, const Shape& filter,
-          Attributes attributes, const std::string& error) {
-  return {.name = "Conv2D" + name,
-          .op = "Conv2D",
-          .inputs = {Float32(x), Float32(filter)},
-          .attributes = std::move(attributes),
-          .error = error};
-}
-
 std::vector<BadOp> BadForwards() {
   using List = AttributeValue::List;
+  const BadConv bad = {"Conv2D"};
   const Shape x = {2, 8, 8, 4};
   const Shape filter = {6, 3, 3, 4};
   return {
-      Bad("WithoutPadding", x, filter, {}, "padding"),
-      Bad("OfUnknownPadding", x, filter, {{"padding", "FULL"}},
+      bad("WithoutPadding", x, filter, {}, "padding"),
+      bad("OfUnknownPadding", x, filter, {{"padding", "FULL"}},
           "'padding' must be SAME, VALID or EXPLICIT; it is 'FULL'"),
-      Bad("OfRank3", {8, 8, 4}, filter, {{"padding", "SAME"}},
+      bad("OfRank3", {8, 8, 4}, filter, {{"padding", "SAME"}},
           "x must be [N, H, W, I]"),
-      Bad("OfOtherChannels", x, {6, 3, 3, 5}, {{"padding", "SAME"}},
+      bad("OfOtherChannels", x, {6, 3, 3, 5}, {{"padding", "SAME"}},
           "the last dimension of filter [6, 3, 3, 5] must be 4"),
-      Bad("OfGroupsThatDoNotDivide", x, filter,
+      bad("OfGroupsThatDoNotDivide", x, filter,
           {{"padding", "SAME"}, {"groups", 3}}, "'groups' must divide the 4"),
-      Bad("OfNoGroups", x, filter, {{"padding", "SAME"}, {"groups", 0}},
+      bad("OfNoGroups", x, filter, {{"padding", "SAME"}, {"groups", 0}},
           "it is 0"),
-      Bad("OfStride0", x, filter,
+      bad("OfStride0", x, filter,
           {{"padding", "SAME"}, {"strides", List{0, 1}}},
           "'strides' must be between 1 and 1048576; it has 0"),
-      Bad("OfThreeStrides", x, filter,
+      bad("OfThreeStrides", x, filter,
           {{"padding", "SAME"}, {"strides", List{1, 2, 1}}},
           "'strides' must have 2 entries"),
-      Bad("OfHugeDilation", x, filter,
+      bad("OfHugeDilation", x, filter,
           {{"padding", "SAME"}, {"dilations", List{1, int64_t{1} << 40}}},
           "'dilations' must be between"),
-      Bad("LargerThanTheImage", x, {6, 9, 3, 4}, {{"padding", "VALID"}},
+      bad("LargerThanTheImage", x, {6, 9, 3, 4}, {{"padding", "VALID"}},
           "a window of 9 elements does not fit into a dimension of 8"),
-      Bad("OfPaddingsWithoutExplicit", x, filter,
+      bad("OfPaddingsWithoutExplicit", x, filter,
           {{"padding", "SAME"},
            {"explicit_paddings", List{List{1, 1}, List{1, 1}}}},
           "'explicit_paddings' needs padding EXPLICIT"),
-      Bad("OfExplicitWithoutPaddings", x, filter, {{"padding", "EXPLICIT"}},
+      bad("OfExplicitWithoutPaddings", x, filter, {{"padding", "EXPLICIT"}},
           "explicit_paddings"),
-      Bad("OfOnePadding", x, filter,
+      bad("OfOnePadding", x, filter,
           {{"padding", "EXPLICIT"}, {"explicit_paddings", List{List{1, 1}}}},
           "'explicit_paddings' must have 2 pairs"),
-      Bad("OfNegativePadding", x, filter,
+      bad("OfNegativePadding", x, filter,
           {{"padding", "EXPLICIT"},
            {"explicit_paddings", List{List{-1, 1}, List{0, 0}}}},
           "'explicit_paddings' must be between 0"),
@@ -325,11 +316,8 @@ OpCases Conv2DCases() {
   OpCases cases;
   for (const std::vector<Conv>& convs : {NetworkConvs(), OddConvs()}) {
     for (const Conv& conv : convs) {
-      cases.good.push_back(ConvCase(conv));
-      cases.good.push_back(ConvBackpropInputCase(conv));
-      cases.good.push_back(ConvBackpropFilterCase(conv));
-      for (OpCase& narrow : BFloat16ConvCases(conv)) {
-        cases.good.push_back(std::move(narrow));
+      for (OpCase& op_case : CasesOf(conv)) {
+        cases.good.push_back(std::move(op_case));
       }
     }
   }

@@ -1,5 +1,4 @@
 // Conv3D, Conv3DBackpropInput, Conv3DBackpropFilter.
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -89,42 +88,34 @@ std::vector<Conv> Convs() {
   };
 }
 
-BadOp Bad(const std::string& name, const Shape& x, const Shape& filter,
-          Attributes attributes, const std::string& error) {
-  return {.name = "Conv3D" + name,
-          .op = "Conv3D",
-          .inputs = {Float32(x), Float32(filter)},
-          .attributes = std::move(attributes),
-          .error = error};
-}
-
 std::vector<BadOp> BadForwards() {
   using List = AttributeValue::List;
+  const BadConv bad = {"Conv3D"};
   const Shape x = {2, 6, 8, 8, 4};
   const Shape filter = {6, 3, 3, 3, 4};
   return {
-      Bad("OfRank4", {6, 8, 8, 4}, filter, {{"padding", "SAME"}},
+      bad("OfRank4", {6, 8, 8, 4}, filter, {{"padding", "SAME"}},
           "x must be [N, D, H, W, I] and filter [O, KD, KH, KW, I / groups]; "
           "they are [6, 8, 8, 4]"),
-      Bad("OfFilterOfRank4", x, {6, 3, 3, 4}, {{"padding", "SAME"}},
+      bad("OfFilterOfRank4", x, {6, 3, 3, 4}, {{"padding", "SAME"}},
           "x must be [N, D, H, W, I]"),
-      Bad("OfOtherChannels", x, {6, 3, 3, 3, 5}, {{"padding", "SAME"}},
+      bad("OfOtherChannels", x, {6, 3, 3, 3, 5}, {{"padding", "SAME"}},
           "the last dimension of filter [6, 3, 3, 3, 5] must be 4"),
-      Bad("OfGroupsThatDoNotDivide", x, filter,
+      bad("OfGroupsThatDoNotDivide", x, filter,
           {{"padding", "SAME"}, {"groups", 4}}, "'groups' must divide the 4"),
-      Bad("OfTwoStrides", x, filter,
+      bad("OfTwoStrides", x, filter,
           {{"padding", "SAME"}, {"strides", List{1, 2}}},
           "'strides' must have 3 entries"),
-      Bad("OfTwoDilations", x, filter,
+      bad("OfTwoDilations", x, filter,
           {{"padding", "SAME"}, {"dilations", List{1, 2}}},
           "'dilations' must have 3 entries"),
-      Bad("LargerThanTheVolume", x, {6, 7, 3, 3, 4}, {{"padding", "VALID"}},
+      bad("LargerThanTheVolume", x, {6, 7, 3, 3, 4}, {{"padding", "VALID"}},
           "a window of 7 elements does not fit into a dimension of 6"),
-      Bad("OfTwoPaddings", x, filter,
+      bad("OfTwoPaddings", x, filter,
           {{"padding", "EXPLICIT"},
            {"explicit_paddings", List{List{1, 1}, List{1, 1}}}},
           "'explicit_paddings' must have 3 pairs"),
-      Bad("OfUnknownPadding", x, filter, {{"padding", "FULL"}},
+      bad("OfUnknownPadding", x, filter, {{"padding", "FULL"}},
           "'padding' must be SAME, VALID or EXPLICIT"),
   };
 }
@@ -162,11 +153,8 @@ std::vector<BadOp> BadGradients() {
 OpCases Conv3DCases() {
   OpCases cases;
   for (const Conv& conv : Convs()) {
-    cases.good.push_back(ConvCase(conv));
-    cases.good.push_back(ConvBackpropInputCase(conv));
-    cases.good.push_back(ConvBackpropFilterCase(conv));
-    for (OpCase& narrow : BFloat16ConvCases(conv)) {
-      cases.good.push_back(std::move(narrow));
+    for (OpCase& op_case : CasesOf(conv)) {
+      cases.good.push_back(std::move(op_case));
     }
   }
   cases.bad = BadForwards();

@@ -176,8 +176,6 @@ OpCase NarrowButOutput(const OpCase& base) {
   return narrow;
 }
 
-}  // namespace
-
 OpCase ConvCase(const Conv& conv) {
   const std::string op = OpName(conv, "");
   return {.name = op + conv.name,
@@ -238,18 +236,36 @@ OpCase ConvTransposeCase(const Conv& conv) {
           .same_bits_for_any_threads = false};
 }
 
-std::vector<OpCase> BFloat16ConvCases(const Conv& conv) {
-  return {Narrow(ConvCase(conv)),
-          NarrowButFilter(ConvCase(conv), 1),
-          Narrow(ConvBackpropInputCase(conv)),
-          NarrowButFilter(ConvBackpropInputCase(conv), 0),
-          Narrow(ConvBackpropFilterCase(conv)),
-          NarrowButOutput(ConvBackpropFilterCase(conv))};
+}  // namespace
+
+std::vector<OpCase> CasesOf(const Conv& conv) {
+  const OpCase forward = ConvCase(conv);
+  const OpCase input_gradient = ConvBackpropInputCase(conv);
+  const OpCase filter_gradient = ConvBackpropFilterCase(conv);
+  return {forward,
+          input_gradient,
+          filter_gradient,
+          Narrow(forward),
+          NarrowButFilter(forward, 1),
+          Narrow(input_gradient),
+          NarrowButFilter(input_gradient, 0),
+          Narrow(filter_gradient),
+          NarrowButOutput(filter_gradient)};
 }
 
-std::vector<OpCase> BFloat16ConvTransposeCases(const Conv& conv) {
-  return {Narrow(ConvTransposeCase(conv)),
-          NarrowButFilter(ConvTransposeCase(conv), 1)};
+std::vector<OpCase> TransposeCasesOf(const Conv& conv) {
+  const OpCase transpose = ConvTransposeCase(conv);
+  return {transpose, Narrow(transpose), NarrowButFilter(transpose, 1)};
+}
+
+BadOp BadConv::operator()(const std::string& name, const Shape& x,
+                          const Shape& filter, Attributes attributes,
+                          const std::string& error) const {
+  return {.name = op + name,
+          .op = op,
+          .inputs = {Float32(x), Float32(filter)},
+          .attributes = std::move(attributes),
+          .error = error};
 }
 
 }  // namespace spillway::testing

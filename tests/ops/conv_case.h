@@ -28,15 +28,19 @@ struct Conv {
   bool is_small = true;  // enough for central differences
 };
 
-OpCase ConvCase(const Conv& conv);
-OpCase ConvBackpropInputCase(const Conv& conv);
-OpCase ConvBackpropFilterCase(const Conv& conv);
-OpCase ConvTransposeCase(const Conv& conv);
+// The convolution and its two gradients, or its transpose. Each in float32 and
+// twice in bfloat16: in those named ...Mixed, filters and their gradients are
+// float32.
+std::vector<OpCase> CasesOf(const Conv& conv);
+std::vector<OpCase> TransposeCasesOf(const Conv& conv);
 
-// In bfloat16, the first three and the last; twice: in those named ...Mixed,
-// filters and their gradients are float32.
-std::vector<OpCase> BFloat16ConvCases(const Conv& conv);
-std::vector<OpCase> BFloat16ConvTransposeCases(const Conv& conv);
+// Makes the bad cases of `op` whose inputs are float32, named op + `name`.
+struct BadConv {
+  std::string op;
+
+  BadOp operator()(const std::string& name, const Shape& x, const Shape& filter,
+                   Attributes attributes, const std::string& error) const;
+};
 
 }  // namespace spillway::testing
 

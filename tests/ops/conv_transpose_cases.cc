@@ -1,6 +1,5 @@
 // Conv2DTranspose, Conv3DTranspose. In the lists of shapes x and y are those of
 // the convolution that is transposed.
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -77,17 +76,9 @@ std::vector<Conv> Convs() {
   };
 }
 
-BadOp Bad(const std::string& name, const Shape& x, const Shape& filter,
-          Attributes attributes, const std::string& error) {
-  return {.name = "Conv2DTranspose" + name,
-          .op = "Conv2DTranspose",
-          .inputs = {Float32(x), Float32(filter)},
-          .attributes = std::move(attributes),
-          .error = error};
-}
-
 std::vector<BadOp> BadTransposes() {
   using List = AttributeValue::List;
+  const BadConv bad = {"Conv2DTranspose"};
   const Shape x = {2, 4, 4, 6};
   const Shape filter = {6, 2, 2, 3};
   const Shape y = {2, 8, 8, 3};
@@ -95,25 +86,25 @@ std::vector<BadOp> BadTransposes() {
   const Attributes good = {
       {"padding", "VALID"}, {"strides", two}, {"output_shape", y}};
   return {
-      Bad("WithoutOutputShape", x, filter, {{"padding", "VALID"}},
+      bad("WithoutOutputShape", x, filter, {{"padding", "VALID"}},
           "output_shape"),
-      Bad("ToRank3", x, filter,
+      bad("ToRank3", x, filter,
           {{"padding", "VALID"}, {"output_shape", Shape({8, 8, 3})}},
           "in the convolution that is transposed, whose x has output_shape: x "
           "must be [N, H, W, I]"),
-      Bad("OfOtherFilters", x, {5, 2, 2, 3}, good,
+      bad("OfOtherFilters", x, {5, 2, 2, 3}, good,
           "x must be float32[2, 4, 4, 5], as the output of the convolution"),
-      Bad("ToOtherSize", x, filter,
+      bad("ToOtherSize", x, filter,
           {{"padding", "VALID"},
            {"strides", two},
            {"output_shape", Shape({2, 10, 8, 3})}},
           "x must be float32[2, 5, 4, 6]"),
-      Bad("ToOtherChannels", x, filter,
+      bad("ToOtherChannels", x, filter,
           {{"padding", "VALID"},
            {"strides", two},
            {"output_shape", Shape({2, 8, 8, 4})}},
           "the last dimension of filter [6, 2, 2, 3] must be 4"),
-      Bad("WithoutPadding", x, filter, {{"output_shape", y}}, "padding"),
+      bad("WithoutPadding", x, filter, {{"output_shape", y}}, "padding"),
       {.name = "Conv2DTransposeOfIntegers",
        .op = "Conv2DTranspose",
        .inputs = {Int32(x), Float32(filter)},
@@ -144,9 +135,8 @@ std::vector<BadOp> BadTransposes() {
 OpCases ConvTransposeCases() {
   OpCases cases;
   for (const Conv& conv : Convs()) {
-    cases.good.push_back(ConvTransposeCase(conv));
-    for (OpCase& narrow : BFloat16ConvTransposeCases(conv)) {
-      cases.good.push_back(std::move(narrow));
+    for (OpCase& op_case : TransposeCasesOf(conv)) {
+      cases.good.push_back(std::move(op_case));
     }
   }
   cases.bad = BadTransposes();

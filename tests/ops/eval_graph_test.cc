@@ -5,6 +5,7 @@
 
 #include "graph/builder.h"
 #include "ops/all_ops.h"
+#include "tests/support/host_tensor.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "executor/kernel_registry.h"

@@ -8,7 +8,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "executor/session.h"
@@ -32,13 +31,6 @@ struct EvalState {
 absl::StatusOr<std::map<ValueId, HostTensor>> EvalGraph(
     const Graph& graph, const std::map<ValueId, HostTensor>& feeds,
     std::span<const ValueId> fetches, EvalState& state);
-
-// A HostTensor of this type from elements of the matching C++ type.
-template <typename T>
-HostTensor MakeHostTensor(const TensorType& type, const std::vector<T>& data) {
-  const auto bytes = std::as_bytes(std::span(data));
-  return {.type = type, .bytes = {bytes.begin(), bytes.end()}};
-}
 
 }  // namespace spillway::testing
 

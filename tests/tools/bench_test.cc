@@ -2,7 +2,6 @@
 // refuses.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -21,15 +20,15 @@ namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::Each;
+using testing::FlagValues;
 using ::testing::HasSubstr;
 using testing::ProgramRun;
 using testing::Refuses;
 using testing::RunForJson;
 using testing::RunProgram;
 using ::testing::SizeIs;
+using testing::ToArguments;
 using Json = nlohmann::ordered_json;
-
-using FlagValues = std::map<std::string, std::string>;
 
 // The images are so bright that a larger learning rate makes the loss infinite.
 std::vector<std::string> Arguments(const FlagValues& flags) {
@@ -44,11 +43,7 @@ std::vector<std::string> Arguments(const FlagValues& flags) {
   if (!flags.contains("--forward_only")) {
     all.insert({"--learning_rate", "1e-6"});
   }
-  std::vector<std::string> arguments = {"bench"};
-  for (const auto& [flag, value] : all) {
-    arguments.insert(arguments.end(), {flag, value});
-  }
-  return arguments;
+  return ToArguments("bench", all);
 }
 
 Json BenchForJson(const FlagValues& flags) {

@@ -11,6 +11,7 @@
 #include "graph/well_known_ops.h"
 #include "gtest/gtest.h"
 #include "ops/all_ops.h"
+#include "tests/support/host_tensor.h"
 #include "tests/support/status_matchers.h"
 #include "tests/tools/run_program.h"
 #include "training/safetensors.h"
@@ -21,6 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
+using testing::MakeHostTensor;
 using testing::ProgramRun;
 using testing::RunForJson;
 using testing::RunProgram;
@@ -42,18 +44,15 @@ class EditRunTest : public ::testing::Test {
   void SetUp() override {
     ASSERT_EQ(
         RunProgram(With({"inspect", "--out", graph_}, kLenet)).exit_status, 0);
-    HostTensor images = {
-        .type = {.dtype = DType::kFloat32, .shape = {8, 28, 28, 1}}};
     std::vector<float> pixels;
     for (int i = 0; i < 8 * 28 * 28; ++i) {
       pixels.push_back(static_cast<float>(i % 29) / 29);
     }
     const std::vector<int32_t> classes = {0, 1, 2, 3, 4, 5, 6, 7};
-    const auto pixel_bytes = std::as_bytes(std::span(pixels));
-    images.bytes = {pixel_bytes.begin(), pixel_bytes.end()};
-    HostTensor labels = {.type = {.dtype = DType::kInt32, .shape = {8}}};
-    const auto label_bytes = std::as_bytes(std::span(classes));
-    labels.bytes = {label_bytes.begin(), label_bytes.end()};
+    const HostTensor images = MakeHostTensor(
+        {.dtype = DType::kFloat32, .shape = {8, 28, 28, 1}}, pixels);
+    const HostTensor labels =
+        MakeHostTensor({.dtype = DType::kInt32, .shape = {8}}, classes);
     ASSERT_THAT(
         WriteSafetensors(feed_, {{"images", images}, {"labels:0", labels}}),
         IsOk());

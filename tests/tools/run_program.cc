@@ -5,9 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
-
 #include "base/file.h"
 #include "base/json.h"
 #include "gtest/gtest.h"
@@ -70,20 +67,13 @@ nlohmann::ordered_json RunForJson(std::vector<std::string> arguments) {
   return json.ok() ? *json : nlohmann::ordered_json();
 }
 
-TemporaryFolder::TemporaryFolder() {
-  path_ = ::testing::TempDir() + "/spillway-tools-XXXXXX";
-  EXPECT_NE(mkdtemp(path_.data()), nullptr) << path_;
-}
-
-TemporaryFolder::~TemporaryFolder() { std::filesystem::remove_all(path_); }
-
-std::vector<std::string> TemporaryFolder::Names() const {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-    names.push_back(entry.path().filename().string());
+std::vector<std::string> ToArguments(const std::string& command,
+                                     const FlagValues& flags) {
+  std::vector<std::string> arguments = {command};
+  for (const auto& [flag, value] : flags) {
+    arguments.insert(arguments.end(), {flag, value});
   }
-  std::ranges::sort(names);
-  return names;
+  return arguments;
 }
 
 }  // namespace spillway::testing

@@ -3,12 +3,14 @@
 #ifndef SPILLWAY_TESTS_TOOLS_RUN_PROGRAM_H_
 #define SPILLWAY_TESTS_TOOLS_RUN_PROGRAM_H_
 
+#include <map>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
+#include "tests/support/temporary_folder.h"  // IWYU pragma: export
 
 namespace spillway::testing {
 
@@ -31,22 +33,10 @@ ProgramRun RunProgram(const std::vector<std::string>& arguments,
 // returned).
 nlohmann::ordered_json RunForJson(std::vector<std::string> arguments);
 
-// A folder of its own that is gone with everything in it at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string File(const std::string& name) const { return path_ + "/" + name; }
-  // Names of what lies in it, sorted.
-  std::vector<std::string> Names() const;
-
- private:
-  std::string path_;
-};
+// {"bench", "--model", "lenet"}: the command and its flags, by name.
+using FlagValues = std::map<std::string, std::string>;
+std::vector<std::string> ToArguments(const std::string& command,
+                                     const FlagValues& flags);
 
 // EXPECT_THAT(RunProgram({...}), Refuses(2, HasSubstr("--model"))): the exit
 // status, nothing on stdout, and exactly one line on stderr that matches.

@@ -8,9 +8,9 @@
 namespace spillway::testing {
 
 struct TinyData {
-  int64_t training_images = 96;
-  int64_t test_images = 40;
-  int64_t image_size = 12;
+  uint32_t training_images = 96;
+  uint32_t test_images = 40;
+  uint32_t image_size = 12;
 };
 
 // Writes the four IDX files to `folder`. Image i has the label i % 10: a bright

@@ -1,5 +1,4 @@
 // `spillway train` on a tiny data set.
-#include <map>
 #include <string>
 #include <vector>
 
@@ -16,24 +15,15 @@ namespace spillway {
 namespace {
 
 using ::testing::Contains;
+using testing::FlagValues;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::ProgramRun;
 using testing::RunForJson;
 using testing::RunProgram;
 using ::testing::SizeIs;
+using testing::ToArguments;
 using Json = nlohmann::ordered_json;
-
-using FlagValues = std::map<std::string, std::string>;
-
-std::vector<std::string> ToArguments(const std::string& command,
-                                     const FlagValues& flags) {
-  std::vector<std::string> arguments = {command};
-  for (const auto& [flag, value] : flags) {
-    arguments.insert(arguments.end(), {flag, value});
-  }
-  return arguments;
-}
 
 class TrainTest : public ::testing::Test {
  protected:

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/file.h"
-#include "executor/device/registry.h"
 #include "gtest/gtest.h"
 #include "models/layers.h"
 #include "ops/all_ops.h"
+#include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 #include "training/safetensors.h"
@@ -18,6 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::NewSession;
 using testing::StatusIs;
 
 // Steps of loss = mean(w * w) under Adam: state in w and in three slots.
@@ -36,11 +37,8 @@ std::unique_ptr<Session> MakeSession(const std::string& variable,
   Minimize(g.Scope("adam"), loss, Adam());
   absl::StatusOr<Graph> graph = std::move(g).Build();
   EXPECT_THAT(graph, IsOk());
-  std::vector<Program> programs;
-  programs.push_back({.graph = *std::move(graph), .fetches = {}});
-  auto session = Session::Create(
-      std::move(programs), NewDevice("inline", {}).value(),
-      {.ops = &StandardOps(), .kernels = &StandardKernels(), .seed = seed});
+  auto session = NewSession({.graph = *std::move(graph)},
+                            {.device = "inline", .seed = seed});
   EXPECT_THAT(session, IsOk());
   return *std::move(session);
 }

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -12,17 +11,19 @@
 #include "base/bfloat16.h"
 #include "base/random.h"
 #include "base/status_macros.h"
-#include "executor/device/registry.h"
 #include "executor/session.h"
 #include "graph/well_known_ops.h"
 #include "models/layers.h"
 #include "ops/all_ops.h"
 #include "ops/cpu/lanes.h"
+#include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 
 namespace spillway {
 namespace {
+
+using testing::NewSession;
 
 constexpr int64_t kBatch = 24;
 constexpr int64_t kFeatures = 20;
@@ -80,15 +81,10 @@ struct Step {
 
 template <typename T>
 absl::StatusOr<Step> TrainOneStep(const Network& network) {
-  ASSIGN_OR_RETURN(auto device, NewDevice("cpu", {.threads = 2}));
-  std::vector<Program> programs;
-  programs.push_back(
-      {.graph = network.graph, .fetches = {network.loss, network.logits}});
   ASSIGN_OR_RETURN(auto session,
-                   Session::Create(std::move(programs), std::move(device),
-                                   {.ops = &StandardOps(),
-                                    .kernels = &StandardKernels(),
-                                    .threads = 2}));
+                   NewSession({.graph = network.graph,
+                               .fetches = {network.loss, network.logits}},
+                              {.threads = 2}));
   const std::vector<T> images = Images<T>();
   std::vector<int32_t> labels;
   for (int32_t i = 0; i < kBatch; ++i) labels.push_back(i % kClasses);

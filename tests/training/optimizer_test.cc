@@ -10,6 +10,7 @@
 #include "models/layers.h"
 #include "ops/all_ops.h"
 #include "tests/support/eval_graph.h"
+#include "tests/support/host_tensor.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {

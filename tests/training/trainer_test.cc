@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/random.h"
-#include "executor/device/registry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
+#include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 
@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::NewSession;
 using testing::StatusIs;
 
 constexpr int64_t kImageSize = 12;
@@ -102,12 +103,7 @@ absl::StatusOr<LeNetRun> MakeLeNetRun(int64_t batch_size,
   programs[1].fetches = {test.correct.id()};
   ASSIGN_OR_RETURN(programs[0].graph, std::move(training).Build());
   ASSIGN_OR_RETURN(programs[1].graph, std::move(evaluation).Build());
-  ASSIGN_OR_RETURN(auto device, NewDevice("cpu", {.threads = 1}));
-  ASSIGN_OR_RETURN(run.session,
-                   Session::Create(std::move(programs), std::move(device),
-                                   {.ops = &StandardOps(),
-                                    .kernels = &StandardKernels(),
-                                    .threads = 1}));
+  ASSIGN_OR_RETURN(run.session, NewSession(std::move(programs)));
   return run;
 }
 

@@ -12,18 +12,9 @@
 namespace spillway {
 namespace {
 
-ModelGraphSpec SpecFor(const BenchFlags& flags) {
-  return {.model = flags.model.model,
-          .options = {.batch_size = flags.model.batch_size,
-                      .image_size = flags.model.image_size,
-                      .num_classes = flags.num_classes,
-                      .dtype = ActivationDType(flags.model),
-                      .auxiliary_head = flags.model.auxiliary_head},
-          .passes = flags.model.passes};
-}
-
 absl::StatusOr<StepGraph> BuildStep(const BenchFlags& flags) {
-  const ModelGraphSpec spec = SpecFor(flags);
+  ModelGraphSpec spec = SpecOf(flags.model);
+  spec.options.num_classes = flags.num_classes;
   absl::StatusOr<StepGraph> step =
       flags.forward_only ? BuildEvaluationGraph(spec)
                          : BuildTrainingGraph(spec, flags.optimizer);
@@ -41,18 +32,6 @@ std::vector<Program> ProgramOf(const BenchFlags& flags, const StepGraph& step) {
   return programs;
 }
 
-// Time that planning takes. Errors: what does not fit, before the images of a
-// step that cannot run were made.
-absl::StatusOr<int64_t> MeasurePlanning(std::vector<Program> programs,
-                                        DeviceKind kind,
-                                        const SessionOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  RETURN_IF_ERROR(PlanPrograms(std::move(programs), kind, options).status());
-  const std::chrono::nanoseconds taken =
-      std::chrono::steady_clock::now() - begin;
-  return taken.count();
-}
-
 }  // namespace
 
 absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
@@ -67,12 +46,18 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   setup.device = device->name();
   const SessionOptions options =
       MakeSessionOptions(flags.device, flags.memory, flags.seed);
-  ASSIGN_OR_RETURN(setup.plan_ns, MeasurePlanning(ProgramOf(flags, step),
-                                                  device->kind(), options));
+  const auto begin = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(
+      PlannedPrograms planned,
+      PlanPrograms(ProgramOf(flags, step), device->kind(), options));
+  const std::chrono::nanoseconds taken =
+      std::chrono::steady_clock::now() - begin;
+  setup.plan_ns = taken.count();
+  ASSIGN_OR_RETURN(setup.session, CreateSession(std::move(planned),
+                                                std::move(device), options));
+  // After that: images of a step that does not fit are not made.
   setup.feeds.emplace(step.graph, step.model,
                       static_cast<uint64_t>(flags.seed));
-  ASSIGN_OR_RETURN(setup.session, Session::Create(ProgramOf(flags, step),
-                                                  std::move(device), options));
   return setup;
 }
 

@@ -6,30 +6,29 @@
 
 #include "base/status_macros.h"
 #include "graph/schedule.h"
+#include "graph/types_of.h"
 #include "graph/well_known_ops.h"
+#include "lms/scopes.h"
 #include "lms/v1_orders.h"
 #include "models/zoo.h"
 
 namespace spillway {
 namespace {
 
-bool IsInScope(const Node& node, const std::vector<std::string>& scopes) {
-  return std::ranges::any_of(scopes, [&node](const std::string& scope) {
-    return node.name == scope || node.name.starts_with(scope + "/");
-  });
+IdMap<NodeId, bool> FindBackward(const Graph& graph) {
+  const std::vector<std::string> scopes = FindOptimizerScopes(graph);
+  IdMap<NodeId, bool> is_backward(graph.num_nodes());
+  for (const Node& node : graph.nodes()) {
+    is_backward[node.id] = std::ranges::any_of(
+        scopes,
+        [&](const std::string& scope) { return InScope(node.name, scope); });
+  }
+  return is_backward;
 }
 
 bool IsTrainable(const Node& node) {
   const auto trainable = node.attributes.GetBool("trainable", true);
   return node.op == kVariable && trainable.ok() && *trainable;
-}
-
-std::vector<TensorType> TypesOf(const Graph& graph,
-                                const std::vector<ValueId>& values) {
-  std::vector<TensorType> types;
-  types.reserve(values.size());
-  for (const ValueId value : values) types.push_back(graph.type(value));
-  return types;
 }
 
 // As the graph states it, else as the op computes it.
@@ -62,24 +61,25 @@ int64_t ComputedBytes(const Graph& graph, const Node& node, const OpDef* def) {
   return bytes;
 }
 
-// Whether a node in `scopes` reads these bytes, under this name or another.
-bool IsReadIn(const std::vector<std::string>& scopes, const Graph& graph,
+// Whether one of `readers` reads these bytes, under this name or another.
+bool IsReadBy(const IdMap<NodeId, bool>& readers, const Graph& graph,
               const OpRegistry& ops, ValueId value) {
   return std::ranges::any_of(graph.uses(value), [&](const Use& use) {
+    if (readers[use.node]) return true;
     const Node& reader = graph.node(use.node);
-    if (IsInScope(reader, scopes)) return true;
     const OpDef* def = ops.Find(reader.op);
     for (size_t i = 0; i < reader.outputs.size(); ++i) {
       const bool is_renamed =
-          IsAlias(def, i) && IsReadIn(scopes, graph, ops, reader.outputs[i]);
+          IsAlias(def, i) && IsReadBy(readers, graph, ops, reader.outputs[i]);
       if (is_renamed) return true;
     }
     return false;
   });
 }
 
-// Of a node outside `backward`: bytes of its outputs that `backward` reads.
-int64_t SavedBytes(const std::vector<std::string>& backward, const Graph& graph,
+// Of a node of the forward phase: bytes of its outputs that the backward phase
+// reads.
+int64_t SavedBytes(const IdMap<NodeId, bool>& is_backward, const Graph& graph,
                    const OpRegistry& ops, const Node& node) {
   const OpDef* def = ops.Find(node.op);
   if (def != nullptr && def->resident) return 0;
@@ -87,7 +87,7 @@ int64_t SavedBytes(const std::vector<std::string>& backward, const Graph& graph,
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const ValueId value = node.outputs[i];
     const bool is_saved =
-        !IsAlias(def, i) && IsReadIn(backward, graph, ops, value);
+        !IsAlias(def, i) && IsReadBy(is_backward, graph, ops, value);
     if (is_saved) bytes += graph.type(value).num_bytes();
   }
   return bytes;
@@ -98,7 +98,7 @@ int64_t SavedBytes(const std::vector<std::string>& backward, const Graph& graph,
 absl::StatusOr<GraphFacts> FindFacts(const Graph& graph,
                                      const OpRegistry& ops) {
   ASSIGN_OR_RETURN(const auto levels, Levels(graph));
-  const std::vector<std::string> backward = FindOptimizerScopes(graph);
+  const IdMap<NodeId, bool> is_backward = FindBackward(graph);
   GraphFacts facts;
   facts.nodes = static_cast<int64_t>(graph.num_nodes());
   facts.parameters = CountParameters(graph);
@@ -110,10 +110,10 @@ absl::StatusOr<GraphFacts> FindFacts(const Graph& graph,
     if (IsTrainable(node)) {
       facts.parameter_bytes += graph.type(node.outputs[0]).num_bytes();
     }
-    if (IsInScope(node, backward)) continue;
+    if (is_backward[node.id]) continue;
     facts.forward_flops += Flops(graph, node, def);
     facts.activation_bytes += ComputedBytes(graph, node, def);
-    facts.saved_bytes += SavedBytes(backward, graph, ops, node);
+    facts.saved_bytes += SavedBytes(is_backward, graph, ops, node);
   }
   facts.edges += facts.control_edges;
   return facts;

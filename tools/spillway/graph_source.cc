@@ -11,15 +11,9 @@ namespace spillway {
 namespace {
 
 absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source) {
-  const ModelGraphSpec spec = {
-      .model = source.model.model,
-      .options = {.batch_size = source.model.batch_size,
-                  .image_size = source.model.image_size,
-                  .channels = source.channels,
-                  .num_classes = source.num_classes,
-                  .dtype = ActivationDType(source.model),
-                  .auxiliary_head = source.model.auxiliary_head},
-      .passes = source.model.passes};
+  ModelGraphSpec spec = SpecOf(source.model);
+  spec.options.channels = source.channels;
+  spec.options.num_classes = source.num_classes;
   ASSIGN_OR_RETURN(StepGraph step,
                    source.forward_only
                        ? BuildEvaluationGraph(spec)

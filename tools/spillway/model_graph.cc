@@ -37,6 +37,15 @@ absl::Status Optimize(const std::string& names, StepGraph& step) {
 
 }  // namespace
 
+ModelGraphSpec SpecOf(const ModelFlags& flags) {
+  return {.model = flags.model,
+          .options = {.batch_size = flags.batch_size,
+                      .image_size = flags.image_size,
+                      .dtype = ActivationDType(flags),
+                      .auxiliary_head = flags.auxiliary_head},
+          .passes = flags.passes};
+}
+
 absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
                                              const OptimizerFlags& flags) {
   ASSIGN_OR_RETURN(const Optimizer optimizer, MakeOptimizer(flags));

@@ -17,6 +17,7 @@ struct ModelGraphSpec {
   ModelOptions options = {};
   std::string passes = "all";  // see SelectPasses
 };
+ModelGraphSpec SpecOf(const ModelFlags& flags);
 
 struct StepGraph {
   Graph graph = {};

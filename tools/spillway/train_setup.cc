@@ -75,15 +75,11 @@ absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
         "--image_size: {} does not fit --data {}, whose images are {} x {}",
         size, flags.data, image.dim(0), image.dim(1)));
   }
-  return ModelGraphSpec{
-      .model = flags.model.model,
-      .options = {.batch_size = flags.model.batch_size,
-                  .image_size = image.dim(0),
-                  .channels = image.dim(2),
-                  .num_classes = data.num_classes(),
-                  .dtype = ActivationDType(flags.model),
-                  .auxiliary_head = flags.model.auxiliary_head},
-      .passes = flags.model.passes};
+  ModelGraphSpec spec = SpecOf(flags.model);
+  spec.options.image_size = image.dim(0);
+  spec.options.channels = image.dim(2);
+  spec.options.num_classes = data.num_classes();
+  return spec;
 }
 
 absl::Status CheckBatch(const ModelGraph& model, const ImageDataset& data) {

@@ -75,11 +75,8 @@ absl::StatusOr<std::unique_ptr<Cifar10>> Cifar10::Open(
 Cifar10::Cifar10(std::string records, const PixelScaling& scaling)
     : records_(std::move(records)),
       fields_({{.dtype = DType::kFloat32, .shape = {kSize, kSize, kChannels}},
-               {.dtype = DType::kInt32, .shape = Shape()}}) {
-  for (size_t pixel = 0; pixel < scaled_.size(); ++pixel) {
-    scaled_[pixel] = scaling(static_cast<uint8_t>(pixel));
-  }
-}
+               {.dtype = DType::kInt32, .shape = Shape()}}),
+      scaled_(scaling.Table()) {}
 
 int64_t Cifar10::size() const {
   return static_cast<int64_t>(records_.size()) / kRecordBytes;

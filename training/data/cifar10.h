@@ -43,7 +43,7 @@ class Cifar10 : public ImageDataset {
 
   std::string records_;
   std::vector<TensorType> fields_;
-  std::array<float, 256> scaled_ = {};  // by pixel
+  std::array<float, 256> scaled_;  // by pixel
 };
 
 }  // namespace spillway

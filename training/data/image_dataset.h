@@ -2,6 +2,8 @@
 #ifndef SPILLWAY_TRAINING_DATA_IMAGE_DATASET_H_
 #define SPILLWAY_TRAINING_DATA_IMAGE_DATASET_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "training/data/dataset.h"
@@ -18,6 +20,15 @@ struct PixelScaling {
   float operator()(uint8_t pixel) const {
     const double value = static_cast<double>(pixel) / 255.0;
     return static_cast<float>((value - mean) / stddev);
+  }
+
+  // What every pixel becomes, by pixel.
+  std::array<float, 256> Table() const {
+    std::array<float, 256> scaled = {};
+    for (size_t pixel = 0; pixel < scaled.size(); ++pixel) {
+      scaled[pixel] = (*this)(static_cast<uint8_t>(pixel));
+    }
+    return scaled;
   }
 };
 

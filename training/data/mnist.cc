@@ -72,13 +72,12 @@ absl::StatusOr<std::unique_ptr<Mnist>> Mnist::Open(
 }
 
 Mnist::Mnist(IdxArray images, IdxArray labels, const PixelScaling& scaling)
-    : images_(std::move(images)), labels_(std::move(labels)) {
+    : images_(std::move(images)),
+      labels_(std::move(labels)),
+      scaled_(scaling.Table()) {
   const Shape image = {images_.dims[1], images_.dims[2], 1};
   fields_ = {{.dtype = DType::kFloat32, .shape = image},
              {.dtype = DType::kInt32, .shape = Shape()}};
-  for (size_t pixel = 0; pixel < scaled_.size(); ++pixel) {
-    scaled_[pixel] = scaling(static_cast<uint8_t>(pixel));
-  }
 }
 
 absl::Status Mnist::Read(int64_t index,

@@ -13,6 +13,7 @@
 #include "models/zoo.h"
 #include "ops/all_ops.h"
 #include "tests/support/eval_graph.h"
+#include "tests/support/host_tensor.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 

@@ -1,12 +1,12 @@
 #include "training/data/cifar10.h"
 
-#include <filesystem>
 #include <string>
 
 #include "base/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temporary_folder.h"
 
 namespace spillway {
 namespace {
@@ -32,23 +32,17 @@ std::string Record(char label) {
 // A folder of the test's own.
 class Cifar10Test : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = ::testing::TempDir() + "/cifar10_" + info->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
-  }
-
   void Write(const std::string& name, const std::string& bytes) {
-    ASSERT_THAT(WriteFileAtomically(folder_ + "/" + name, bytes), IsOk());
+    ASSERT_THAT(WriteFileAtomically(folder_.File(name), bytes), IsOk());
   }
 
-  std::string folder_;
+  const testing::TemporaryFolder folder_;
 };
 
 TEST_F(Cifar10Test, PlanesBecomeChannels) {
   Write("test_batch.bin", Record(3) + Record(9));
-  ASSERT_OK_AND_ASSIGN(const auto data, Cifar10::Open(folder_, Split::kTest));
+  ASSERT_OK_AND_ASSIGN(const auto data,
+                       Cifar10::Open(folder_.path(), Split::kTest));
   ASSERT_EQ(data->size(), 2);
   EXPECT_EQ(data->num_classes(), 10);
   ASSERT_EQ(data->fields()[0].shape, (Shape{32, 32, 3}));
@@ -74,7 +68,8 @@ TEST_F(Cifar10Test, TrainingFilesFollowEachOther) {
   for (char i = 1; i <= 5; ++i) {
     Write("data_batch_" + std::to_string(i) + ".bin", Record(i));
   }
-  ASSERT_OK_AND_ASSIGN(const auto data, Cifar10::Open(folder_, Split::kTrain));
+  ASSERT_OK_AND_ASSIGN(const auto data,
+                       Cifar10::Open(folder_.path(), Split::kTrain));
   ASSERT_EQ(data->size(), 5);
   std::vector<float> image(3072);
   int32_t label = -1;
@@ -87,27 +82,28 @@ TEST_F(Cifar10Test, TrainingFilesFollowEachOther) {
 
 TEST_F(Cifar10Test, AMissingFileIsNamed) {
   Write("data_batch_1.bin", Record(0));
-  EXPECT_THAT(Cifar10::Open(folder_, Split::kTrain),
-              StatusIs(absl::StatusCode::kNotFound,
-                       AllOf(HasSubstr(folder_), HasSubstr("data_batch_2"))));
+  EXPECT_THAT(
+      Cifar10::Open(folder_.path(), Split::kTrain),
+      StatusIs(absl::StatusCode::kNotFound,
+               AllOf(HasSubstr(folder_.path()), HasSubstr("data_batch_2"))));
 }
 
 TEST_F(Cifar10Test, AFileThatEndsInsideARecordIsRefused) {
   Write("test_batch.bin", Record(0) + "\x01");
   EXPECT_THAT(
-      Cifar10::Open(folder_, Split::kTest),
+      Cifar10::Open(folder_.path(), Split::kTest),
       StatusIs(absl::StatusCode::kInvalidArgument,
                AllOf(HasSubstr("test_batch.bin"), HasSubstr("at byte 3074"))));
   Write("test_batch.bin", "");
   EXPECT_THAT(
-      Cifar10::Open(folder_, Split::kTest),
+      Cifar10::Open(folder_.path(), Split::kTest),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at byte 0")));
 }
 
 TEST_F(Cifar10Test, ALabelAboveNineIsRefused) {
   Write("test_batch.bin", Record(9) + Record(10));
   EXPECT_THAT(
-      Cifar10::Open(folder_, Split::kTest),
+      Cifar10::Open(folder_.path(), Split::kTest),
       StatusIs(absl::StatusCode::kInvalidArgument,
                AllOf(HasSubstr("at byte 3073"), HasSubstr("label 10"))));
 }

@@ -1,6 +1,5 @@
 #include "training/data/mnist.h"
 
-#include <filesystem>
 #include <numeric>
 #include <string>
 
@@ -8,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/training/data/make_gzip.h"
 #include "tests/training/data/make_idx.h"
 
@@ -24,18 +24,11 @@ using testing::StatusIs;
 // A folder of the test's own with these training files.
 class MnistTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = ::testing::TempDir() + "/mnist_" + info->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
-  }
-
   void Write(const std::string& name, const std::string& bytes) {
-    ASSERT_THAT(WriteFileAtomically(folder_ + "/" + name, bytes), IsOk());
+    ASSERT_THAT(WriteFileAtomically(folder_.File(name), bytes), IsOk());
   }
 
-  std::string folder_;
+  const testing::TemporaryFolder folder_;
 };
 
 const std::string kImages =
@@ -60,7 +53,8 @@ Sample ReadSample(const Dataset& data, int64_t index) {
 TEST_F(MnistTest, ScalesPixelsToZeroToOne) {
   Write("train-images-idx3-ubyte", kImages);
   Write("train-labels-idx1-ubyte", kLabels);
-  ASSERT_OK_AND_ASSIGN(const auto data, Mnist::Open(folder_, Split::kTrain));
+  ASSERT_OK_AND_ASSIGN(const auto data,
+                       Mnist::Open(folder_.path(), Split::kTrain));
   ASSERT_EQ(data->size(), 2);
   EXPECT_EQ(data->fields()[0],
             (TensorType{.dtype = DType::kFloat32, .shape = {1, 2, 1}}));
@@ -79,7 +73,7 @@ TEST_F(MnistTest, ScalesPixelsByMeanAndDeviation) {
   Write("t10k-labels-idx1-ubyte", kLabels);
   ASSERT_OK_AND_ASSIGN(
       const auto data,
-      Mnist::Open(folder_, Split::kTest, {.mean = 0.5, .stddev = 0.25}));
+      Mnist::Open(folder_.path(), Split::kTest, {.mean = 0.5, .stddev = 0.25}));
   EXPECT_THAT(ReadSample(*data, 0).image,
               ::testing::ElementsAre(-2.0f, ::testing::FloatEq(-1.2f)));
 }
@@ -87,17 +81,18 @@ TEST_F(MnistTest, ScalesPixelsByMeanAndDeviation) {
 TEST_F(MnistTest, TakesPackedFilesToo) {
   Write("train-images-idx3-ubyte.gz", MakeGzip(kImages));
   Write("train-labels-idx1-ubyte", kLabels);
-  ASSERT_OK_AND_ASSIGN(const auto data, Mnist::Open(folder_, Split::kTrain));
+  ASSERT_OK_AND_ASSIGN(const auto data,
+                       Mnist::Open(folder_.path(), Split::kTrain));
   EXPECT_EQ(ReadSample(*data, 1).label, 3);
 }
 
 TEST_F(MnistTest, NamesTheMissingFileItsFolderAndWhereToGetIt) {
   Write("train-images-idx3-ubyte", kImages);
-  EXPECT_THAT(
-      Mnist::Open(folder_, Split::kTrain),
-      StatusIs(absl::StatusCode::kNotFound,
-               AllOf(HasSubstr(folder_), HasSubstr("train-labels-idx1-ubyte"),
-                     HasSubstr("dataset-fashion-mnist"))));
+  EXPECT_THAT(Mnist::Open(folder_.path(), Split::kTrain),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr(folder_.path()),
+                             HasSubstr("train-labels-idx1-ubyte"),
+                             HasSubstr("dataset-fashion-mnist"))));
   EXPECT_THAT(Mnist::Open("/no/such/folder", Split::kTest),
               StatusIs(absl::StatusCode::kNotFound,
                        AllOf(HasSubstr("/no/such/folder"),
@@ -107,15 +102,16 @@ TEST_F(MnistTest, NamesTheMissingFileItsFolderAndWhereToGetIt) {
 TEST_F(MnistTest, RefusesUnequalCounts) {
   Write("train-images-idx3-ubyte", kImages);
   Write("train-labels-idx1-ubyte", MakeIdx({3}, "\x01\x02\x03"));
-  EXPECT_THAT(Mnist::Open(folder_, Split::kTrain),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("2 images, but 3 labels in " + folder_)));
+  EXPECT_THAT(
+      Mnist::Open(folder_.path(), Split::kTrain),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("2 images, but 3 labels in " + folder_.path())));
 }
 
 TEST_F(MnistTest, RefusesSwappedFiles) {
   Write("train-images-idx3-ubyte", kLabels);
   Write("train-labels-idx1-ubyte", kImages);
-  EXPECT_THAT(Mnist::Open(folder_, Split::kTrain),
+  EXPECT_THAT(Mnist::Open(folder_.path(), Split::kTrain),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("rank 1, expected 3")));
 }
@@ -123,7 +119,7 @@ TEST_F(MnistTest, RefusesSwappedFiles) {
 TEST_F(MnistTest, RefusesALabelWithoutAClass) {
   Write("train-images-idx3-ubyte", kImages);
   Write("train-labels-idx1-ubyte", MakeIdx({2}, "\x09\x0a"));
-  EXPECT_THAT(Mnist::Open(folder_, Split::kTrain),
+  EXPECT_THAT(Mnist::Open(folder_.path(), Split::kTrain),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("at byte 9: label 10, expected 0 to 9")));
 }

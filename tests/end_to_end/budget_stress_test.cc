@@ -1,0 +1,202 @@
+// A budget is a wall: random networks, LMS options and budgets. Each case runs
+// inside its budgets to the bits of an unconstrained run, or is refused with
+// numbers that hold.
+//
+// SPILLWAY_STRESS_CASES sets the number of cases, SPILLWAY_STRESS_SEED the
+// first one's seed.
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "base/units.h"
+#include "executor/plan_programs.h"
+#include "lms/lms.h"
+#include "ops/all_ops.h"
+#include "tests/end_to_end/train_model.h"
+#include "tests/support/random_network.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::AllOf;
+using testing::ExpectExactMemory;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::RandomNetwork;
+using testing::StatusIs;
+using testing::TrainedModel;
+using testing::TrainGraph;
+using testing::TrainGraphSpec;
+
+int64_t Setting(const char* name, int64_t standard) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? standard : std::strtoll(text, nullptr, 10);
+}
+
+class Case {
+ public:
+  explicit Case(uint64_t seed) : seed_(seed), random_(seed) {}
+
+  // Adds to `ran` or `refused`.
+  void Check(int& ran, int& refused) {
+    ASSERT_OK_AND_ASSIGN(const RandomNetwork network,
+                         testing::MakeRandomNetwork(seed_));
+    ASSERT_OK_AND_ASSIGN(const TrainedModel free,
+                         TrainGraph(network.graph, network.loss,
+                                    {.num_classes = network.num_classes,
+                                     .steps = 2,
+                                     .threads = 1,
+                                     .schedule = ScheduleKind::kCreation}));
+    ExpectExactMemory(free);
+    Graph edited = network.graph;
+    const LmsOptions lms = PickLms();
+    ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(lms, edited));
+    TrainGraphSpec spec = PickSpec(network);
+    FindSmallest(edited, network.loss, spec);
+    PickBudgets(spec);
+    SCOPED_TRACE(::testing::Message()
+                 << LmsModeName(lms.mode) << ", " << report.swap_outs
+                 << " swap-outs, " << spec.device << ", device memory "
+                 << *spec.device_memory << " of " << smallest_device_
+                 << ", host memory " << spec.host_memory.value_or(-1) << " of "
+                 << smallest_host_);
+    const auto run = TrainGraph(edited, network.loss, spec);
+    if (!Fits(spec)) {
+      ++refused;
+      ExpectRefused(run.status(), spec);
+      return;
+    }
+    ++ran;
+    ASSERT_THAT(run.status(), IsOk());
+    EXPECT_EQ(run->losses, free.losses);
+    EXPECT_EQ(run->checksum, free.checksum);
+    ExpectExactMemory(*run);
+    EXPECT_LE(run->memory.measured_device_bytes, *spec.device_memory);
+    if (spec.host_memory) {
+      EXPECT_LE(run->memory.measured_host_bytes, *spec.host_memory);
+    }
+  }
+
+ private:
+  int64_t Pick(int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random_);
+  }
+  bool Chance(double probability) {
+    return std::bernoulli_distribution(probability)(random_);
+  }
+
+  LmsOptions PickLms() {
+    LmsOptions options = {
+        .mode = static_cast<LmsMode>(Pick(0, 2)),
+        .size_threshold_bytes = Chance(0.3) ? Pick(0, 4096) : 0,
+        .compat = Chance(0.2)};
+    if (options.mode == LmsMode::kV1) {
+      options.n_tensors = Chance(0.3) ? Pick(1, 20) : -1;
+      options.lb = Pick(0, 5);
+      options.ub = Chance(0.3) ? options.lb + Pick(2, 10) : 10000;
+      options.ctrld_strategy = Chance(0.4) ? ControlStrategy::kDirectOrder
+                                           : ControlStrategy::kChainRule;
+      options.fuse_swapins = Chance(0.3);
+      options.swap_branches = Chance(0.3);
+      options.branch_threshold = Pick(0, 3);
+    } else if (options.mode == LmsMode::kV2) {
+      options.swapout_threshold = Pick(1, 12);
+      options.swapin_ahead = Pick(1, 6);
+      options.swapin_groupby = Pick(0, 4);
+      options.sync_mode = Pick(0, 3);
+    }
+    return options;
+  }
+
+  TrainGraphSpec PickSpec(const RandomNetwork& network) {
+    return {.num_classes = network.num_classes,
+            .steps = 2,
+            .device = Chance(0.5) ? "cpu" : "inline",
+            .threads = 1,
+            .schedule =
+                Chance(0.2) ? ScheduleKind::kCreation : ScheduleKind::kMemory};
+  }
+
+  // What a plan without budgets needs, and the floor.
+  void FindSmallest(const Graph& graph, ValueId loss,
+                    const TrainGraphSpec& spec) {
+    std::vector<Program> programs(1);
+    programs[0] = {.graph = graph, .fetches = {loss}};
+    ASSERT_OK_AND_ASSIGN(const PlannedPrograms planned,
+                         PlanPrograms(std::move(programs), DeviceKind::kCpu,
+                                      {.ops = &StandardOps(),
+                                       .kernels = &StandardKernels(),
+                                       .schedule = spec.schedule,
+                                       .threads = spec.threads}));
+    smallest_device_ = planned.device_bytes;
+    smallest_host_ = planned.host_bytes;
+  }
+
+  // Around what is needed, often exactly there or a byte below.
+  int64_t PickBudget(int64_t smallest) {
+    switch (Pick(0, 4)) {
+      case 0:
+        return smallest;
+      case 1:
+        return std::max<int64_t>(smallest - 1, 0);
+      case 2:
+        return Pick(smallest / 2, smallest);
+      default:
+        return Pick(smallest, 2 * smallest);
+    }
+  }
+
+  void PickBudgets(TrainGraphSpec& spec) {
+    spec.device_memory = std::max<int64_t>(PickBudget(smallest_device_), 1);
+    if (Chance(0.4)) spec.host_memory = PickBudget(smallest_host_);
+  }
+
+  bool Fits(const TrainGraphSpec& spec) const {
+    return *spec.device_memory >= smallest_device_ &&
+           spec.host_memory.value_or(smallest_host_) >= smallest_host_;
+  }
+
+  void ExpectRefused(const absl::Status& status,
+                     const TrainGraphSpec& spec) const {
+    if (*spec.device_memory >= smallest_device_) {
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
+                                   HasSubstr("host swap pool exhausted: need " +
+                                             FormatBytes(smallest_host_))));
+      return;
+    }
+    EXPECT_THAT(
+        status,
+        StatusIs(absl::StatusCode::kResourceExhausted,
+                 AllOf(HasSubstr(
+                           FormatBytes(smallest_device_ - *spec.device_memory) +
+                           " missing"),
+                       HasSubstr("the smallest budget with these options is " +
+                                 std::to_string(smallest_device_) + " bytes"),
+                       HasSubstr("the floor"))));
+  }
+
+  const uint64_t seed_;
+  std::mt19937_64 random_;
+  int64_t smallest_device_ = 0;
+  int64_t smallest_host_ = 0;
+};
+
+TEST(BudgetStressTest, EveryCaseRunsInsideItsBudgetOrIsRefusedWithAReason) {
+  const int64_t cases = Setting("SPILLWAY_STRESS_CASES", 100);
+  const int64_t first = Setting("SPILLWAY_STRESS_SEED", 1);
+  int ran = 0;
+  int refused = 0;
+  for (int64_t i = 0; i < cases && !HasFailure(); ++i) {
+    SCOPED_TRACE(::testing::Message() << "seed " << first + i);
+    Case(static_cast<uint64_t>(first + i)).Check(ran, refused);
+  }
+  RecordProperty("ran", ran);
+  RecordProperty("refused", refused);
+  if (cases < 50) return;
+  EXPECT_GT(ran, cases / 3);
+  EXPECT_GT(refused, cases / 10);
+}
+
+}  // namespace
+}  // namespace spillway
