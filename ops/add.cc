@@ -61,7 +61,8 @@ Op Binary(std::string name, Gradient gradient, KernelFactory cpu) {
                   .infer = Infer,
                   .gradient = gradient,
                   .cost = ElementwiseCost,
-                  .in_place = {{.input = 0, .output = 0}}},
+                  .in_place = {{.input = 0, .output = 0},
+                               {.input = 1, .output = 0}}},
           .kernels = {{DeviceKind::kCpu, cpu}}};
 }
 

@@ -40,7 +40,10 @@ Op AddN() {
                   .infer = Infer,
                   .gradient = Gradient,
                   .cost = Cost,
-                  .in_place = {{.input = 0, .output = 0}}},
+                  .in_place = {{.input = 0, .output = 0},
+                               {.input = 1, .output = 0},
+                               {.input = 2, .output = 0},
+                               {.input = 3, .output = 0}}},
           .kernels = {{DeviceKind::kCpu, AddNCpu}}};
 }
 
