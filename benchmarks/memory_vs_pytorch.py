@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+"""Bytes that a training step holds for each further image, here and in PyTorch.
+
+Each is the growth of the peak from one batch size to another, divided by the
+images between them, so that parameters and libraries cancel out:
+  spillway  the arena of `spillway inspect` (predicted; a run touches just that)
+  needed    what the backward phase reads of the forward phase, each byte once
+  pytorch   the process's peak resident memory over two steps (SGD, float32,
+            channels_last and NCHW, each run in a process of its own)
+
+Needs python3-torch. Example:
+  benchmarks/memory_vs_pytorch.py --model resnet50 --batches 4,12
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+
+from run_facts import run_facts
+
+
+def pytorch_child(model, batch, layout):
+    """Trains two steps; prints this process's peak resident bytes."""
+    import torch
+    from torch.nn import functional
+    import pytorch_networks
+
+    memory_format = getattr(torch, layout)
+    side = pytorch_networks.NETWORKS[model][1]
+    network = pytorch_networks.build(model).to(memory_format=memory_format)
+    network.train()
+    optimizer = torch.optim.SGD(
+        (p for p in network.parameters() if p.requires_grad), lr=1e-4)
+    images = torch.zeros(batch, 3, side, side).contiguous(
+        memory_format=memory_format)
+    labels = torch.zeros(batch, dtype=torch.int64)
+    for _ in range(2):
+        optimizer.zero_grad(set_to_none=True)
+        functional.cross_entropy(network(images), labels).backward()
+        optimizer.step()
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+def pytorch_peak(model, batch, layout):
+    child = [sys.executable, __file__, "--child", model, str(batch), layout]
+    return int(subprocess.run(child, check=True, capture_output=True,
+                              text=True).stdout)
+
+
+def inspect(program, model, batch):
+    facts = subprocess.run(
+        [program, "inspect", f"--model={model}", f"--batch_size={batch}",
+         "--device=cpu", "--json=-"],
+        check=True, capture_output=True, text=True).stdout
+    return json.loads(facts)
+
+
+def main():
+    if sys.argv[1:2] == ["--child"]:
+        pytorch_child(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+        return
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--model", default="resnet50")
+    parser.add_argument("--batches", default="4,12",
+                        help="two batch sizes; default 4,12")
+    parser.add_argument("--spillway", default="build/release/bin/spillway")
+    parser.add_argument("--json", help="write the result to this file")
+    options = parser.parse_args()
+    small, large = (int(batch) for batch in options.batches.split(","))
+
+    def slope(peak):
+        return (peak(large) - peak(small)) / (large - small)
+
+    def ours(field):
+        return slope(
+            lambda b: inspect(options.spillway, options.model, b)[field])
+
+    rows = {"spillway": ours("unconstrained_peak_bytes"),
+            "needed": ours("saved_bytes")}
+    for layout in ("channels_last", "contiguous_format"):
+        rows[f"pytorch {layout}"] = slope(
+            lambda b, layout=layout: pytorch_peak(options.model, b, layout))
+    print(f"{options.model}: bytes for each image from batch {small} to {large}")
+    for name, value in rows.items():
+        print(f"{name:<26}{value / 1e6:>9.2f} MB"
+              f"{value / rows['spillway']:>8.2f} x spillway")
+    if options.json:
+        import torch
+        facts = run_facts(threads=None, versions={"pytorch": torch.__version__})
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"benchmark": "bytes of a training step for each image",
+                       **facts, "model": options.model,
+                       "batches": [small, large], "bytes_per_image": rows},
+                      file, indent=2)
+            file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
