@@ -1,10 +1,13 @@
 #include "executor/plan/compile.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/plan/assign_buffers.h"
+#include "executor/plan/delay_swap_ins.h"
 #include "executor/plan/floor.h"
 #include "executor/plan/lifetimes.h"
 #include "executor/plan/lower.h"
@@ -47,6 +50,48 @@ absl::Status HostBudgetError(int64_t needed, int64_t budget) {
       FormatBytes(needed - budget)));
 }
 
+// A plan whose device buffers have their offsets.
+struct DevicePlan {
+  UnplacedPlan plan = {};
+  Lifetimes lifetimes = {};
+  bool fits = false;
+  int64_t smallest_bytes = 0;  // that any of the plans tried needs
+};
+
+// Delays more and more swap-ins until the device buffers fit `budget_bytes`,
+// or until that does not help any more.
+DevicePlan PlaceOnDevice(const Graph& graph, const OpRegistry& ops,
+                         const Schedule& schedule,
+                         const CompileOptions& options,
+                         std::optional<int64_t> budget_bytes) {
+  DelayedSchedule delayed = WithoutDelays(graph, schedule);
+  DevicePlan result;
+  result.smallest_bytes = std::numeric_limits<int64_t>::max();
+  do {
+    result.plan = LowerToSteps(graph, ops, delayed.schedule, options);
+    ExecutionPlan& plan = result.plan.plan;
+    plan.delayed_swap_ins = delayed.num_delayed;
+    result.lifetimes = FindLifetimes(plan);
+    PlaceBuffers(Space::kDevice, budget_bytes, result.lifetimes, plan);
+    result.smallest_bytes = std::min(result.smallest_bytes, plan.device_bytes);
+    result.fits = !budget_bytes || plan.device_bytes <= *budget_bytes;
+  } while (!result.fits && DelaySwapInsAtPeak(graph, ops, options, delayed));
+  return result;
+}
+
+// The host pool and the waits of a plan whose device buffers are placed.
+absl::StatusOr<ExecutionPlan> Finish(DevicePlan placed,
+                                     const CompileOptions& options) {
+  ExecutionPlan& plan = placed.plan.plan;
+  PlaceBuffers(Space::kHost, options.host_budget_bytes, placed.lifetimes, plan);
+  if (options.host_budget_bytes.has_value() &&
+      plan.host_bytes > *options.host_budget_bytes) {
+    return HostBudgetError(plan.host_bytes, *options.host_budget_bytes);
+  }
+  AddWaits(placed.plan.dependencies, plan);
+  return std::move(plan);
+}
+
 }  // namespace
 
 void AddResidents(const Graph& graph, const OpRegistry& ops,
@@ -73,22 +118,20 @@ absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                          graph.ValueName(fetch)));
     }
   }
-  UnplacedPlan lowered = LowerToSteps(graph, ops, schedule, options);
-  ExecutionPlan& plan = lowered.plan;
-  Lifetimes lifetimes = FindLifetimes(plan);
-  PlaceBuffers(Space::kDevice, options.device_budget_bytes, lifetimes, plan);
-  if (options.device_budget_bytes.has_value() &&
-      plan.device_bytes > *options.device_budget_bytes) {
+  DevicePlan placed =
+      PlaceOnDevice(graph, ops, schedule, options, options.device_budget_bytes);
+  if (!placed.fits) {
     return DeviceBudgetError(graph, FindFloor(graph, ops, schedule, options),
-                             plan.device_bytes, *options.device_budget_bytes);
+                             placed.smallest_bytes,
+                             *options.device_budget_bytes);
   }
-  PlaceBuffers(Space::kHost, options.host_budget_bytes, lifetimes, plan);
-  if (options.host_budget_bytes.has_value() &&
-      plan.host_bytes > *options.host_budget_bytes) {
-    return HostBudgetError(plan.host_bytes, *options.host_budget_bytes);
-  }
-  AddWaits(lowered.dependencies, plan);
-  return std::move(plan);
+  return Finish(std::move(placed), options);
+}
+
+int64_t SmallestDeviceBudget(const Graph& graph, const OpRegistry& ops,
+                             const Schedule& schedule,
+                             const CompileOptions& options) {
+  return PlaceOnDevice(graph, ops, schedule, options, 0).smallest_bytes;
 }
 
 }  // namespace spillway

@@ -36,20 +36,30 @@ struct CompileOptions {
   std::vector<ValueId> fetches = {};
   // Scratch of each node (executor/kernel_registry.h); empty: none.
   IdMap<NodeId, int64_t> workspace_bytes = {};
-  // Hard limits; none: as little as the schedule allows.
+  // Hard limits; none: as little as the schedule allows with every swap-in as
+  // soon as its trigger is done.
   std::optional<int64_t> device_budget_bytes = {};
   std::optional<int64_t> host_budget_bytes = {};
   ResidentLayout residents = {};
   std::string constant_prefix = {};
 };
 
-// Errors: RESOURCE_EXHAUSTED when no plan fits: names the node whose working
-// set is the floor, the bytes missing, and the smallest budget that would do;
-// for the host pool: "host swap pool exhausted: need x, limit y".
+// Runs the nodes in the order of `schedule`, but for swap-ins: where the device
+// budget asks for it, some run right before their first reader
+// (delay_swap_ins.h). Errors: RESOURCE_EXHAUSTED when no plan fits: names the
+// node whose working set is the floor, the bytes missing, and the smallest
+// budget that would do; for the host pool: "host swap pool exhausted: need x,
+// limit y".
 absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const OpRegistry& ops,
                                           const Schedule& schedule,
                                           const CompileOptions& options);
+
+// The least device budget that CompilePlan accepts with these options, budgets
+// apart; it accepts every larger one too.
+int64_t SmallestDeviceBudget(const Graph& graph, const OpRegistry& ops,
+                             const Schedule& schedule,
+                             const CompileOptions& options);
 
 }  // namespace spillway
 

@@ -90,6 +90,9 @@ struct ExecutionPlan {
   IdMap<ValueId, BufferId> buffer_of = {};
   std::vector<ValueId> fetches = {};  // kept until the step ends
 
+  // Swap-ins that the budget put right before their reader: no prefetch.
+  int64_t delayed_swap_ins = 0;
+
   int64_t device_bytes = 0;    // size of the arena: last byte of any buffer
   int64_t host_bytes = 0;      // size of the host swap pool
   int64_t resident_bytes = 0;  // the part below this offset is resident

@@ -4,12 +4,15 @@
 //
 // SPILLWAY_STRESS_CASES sets the number of cases, SPILLWAY_STRESS_SEED the
 // first one's seed.
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 #include <string>
 
 #include "base/units.h"
-#include "executor/plan_programs.h"
+#include "executor/kernel_registry.h"
+#include "executor/plan/choose_schedule.h"
+#include "executor/plan/compile.h"
 #include "lms/lms.h"
 #include "ops/all_ops.h"
 #include "tests/end_to_end/train_model.h"
@@ -53,8 +56,7 @@ class Case {
     const LmsOptions lms = PickLms();
     ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(lms, edited));
     TrainGraphSpec spec = PickSpec(network);
-    FindSmallest(edited, network.loss, spec);
-    PickBudgets(spec);
+    PickBudgets(edited, network.loss, spec);
     SCOPED_TRACE(::testing::Message()
                  << LmsModeName(lms.mode) << ", " << report.swap_outs
                  << " swap-outs, " << spec.device << ", device memory "
@@ -118,19 +120,29 @@ class Case {
                 Chance(0.2) ? ScheduleKind::kCreation : ScheduleKind::kMemory};
   }
 
-  // What a plan without budgets needs, and the floor.
-  void FindSmallest(const Graph& graph, ValueId loss,
-                    const TrainGraphSpec& spec) {
-    std::vector<Program> programs(1);
-    programs[0] = {.graph = graph, .fetches = {loss}};
-    ASSERT_OK_AND_ASSIGN(const PlannedPrograms planned,
-                         PlanPrograms(std::move(programs), DeviceKind::kCpu,
-                                      {.ops = &StandardOps(),
-                                       .kernels = &StandardKernels(),
-                                       .schedule = spec.schedule,
-                                       .threads = spec.threads}));
-    smallest_device_ = planned.device_bytes;
-    smallest_host_ = planned.host_bytes;
+  // The device budget first: what the host needs may depend on it.
+  void PickBudgets(const Graph& graph, ValueId loss, TrainGraphSpec& spec) {
+    const OpRegistry& ops = StandardOps();
+    CompileOptions options = {.fetches = {loss}};
+    const IdMap<NodeId, bool> keep = NodesToRun(graph, ops, options.fetches);
+    ASSERT_OK_AND_ASSIGN(const KernelMap kernels,
+                         PrepareKernels(graph, ops, StandardKernels(), keep,
+                                        {.threads = spec.threads}));
+    options.workspace_bytes = WorkspaceBytes(graph, kernels);
+    ASSERT_OK_AND_ASSIGN(const Schedule creation,
+                         MakeSchedule(graph, ops, keep));
+    AddResidents(graph, ops, creation, "", options.residents);
+    ASSERT_OK_AND_ASSIGN(
+        const Schedule schedule,
+        ChooseSchedule(graph, ops, keep, spec.schedule, options));
+    smallest_device_ = SmallestDeviceBudget(graph, ops, schedule, options);
+    spec.device_memory = std::max<int64_t>(PickBudget(smallest_device_), 1);
+    if (*spec.device_memory < smallest_device_ || Chance(0.6)) return;
+    options.device_budget_bytes = spec.device_memory;
+    ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan,
+                         CompilePlan(graph, ops, schedule, options));
+    smallest_host_ = plan.host_bytes;
+    spec.host_memory = PickBudget(smallest_host_);
   }
 
   // Around what is needed, often exactly there or a byte below.
@@ -145,11 +157,6 @@ class Case {
       default:
         return Pick(smallest, 2 * smallest);
     }
-  }
-
-  void PickBudgets(TrainGraphSpec& spec) {
-    spec.device_memory = std::max<int64_t>(PickBudget(smallest_device_), 1);
-    if (Chance(0.4)) spec.host_memory = PickBudget(smallest_host_);
   }
 
   bool Fits(const TrainGraphSpec& spec) const {

@@ -10,6 +10,7 @@ Json SwapJson(const SwapCounts& counts) {
   return {{"tensors", counts.tensors},
           {"swap_outs", counts.swap_outs},
           {"swap_ins", counts.swap_ins},
+          {"delayed_swap_ins", counts.delayed_swap_ins},
           {"out_bytes", counts.out_bytes},
           {"in_bytes", counts.in_bytes}};
 }

@@ -17,7 +17,8 @@ namespace spillway {
 // {"mode", and every option that has an effect in it}
 Json LmsJson(const LmsOptions& options);
 
-// {"tensors", "swap_outs", "swap_ins", "out_bytes", "in_bytes"}
+// {"tensors", "swap_outs", "swap_ins", "delayed_swap_ins", "out_bytes",
+// "in_bytes"}
 Json SwapJson(const SwapCounts& counts);
 
 // {"predicted", "measured"}

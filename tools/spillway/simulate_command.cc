@@ -96,13 +96,19 @@ std::string FormatResult(const SimulateFlags& flags, const Graph& graph,
       "fits         {}\n"
       "device peak  {}\n"
       "host peak    {}\n"
-      "swapped      {} tensors: {} out ({}), {} in ({}) a step\n"
+      "swapped      {} tensors: {} out ({}), {} in ({}) a step, {} of them "
+      "only "
+      "when their reader is next\n"
+      "smallest     {} ({} bytes) of device memory would do with these "
+      "options\n"
       "floor        {} at {}\n",
       simulation.fits.ok() ? "yes" : "no",
       FormatPeak(simulation.plan.device_bytes, flags.memory.device_memory),
       FormatPeak(simulation.plan.host_bytes, HostMemory(flags.memory)),
       swaps.tensors, swaps.swap_outs, FormatBytes(swaps.out_bytes),
-      swaps.swap_ins, FormatBytes(swaps.in_bytes), FormatBytes(floor.bytes),
+      swaps.swap_ins, FormatBytes(swaps.in_bytes), swaps.delayed_swap_ins,
+      FormatBytes(simulation.smallest_budget_bytes),
+      simulation.smallest_budget_bytes, FormatBytes(floor.bytes),
       floor.node.is_valid() ? graph.node(floor.node).name : "-");
 }
 
@@ -114,6 +120,7 @@ Json ToJson(const SimulateFlags& flags, const Graph& graph,
                {"device_memory", nullptr},
                {"host_memory", HostMemory(flags.memory)},
                {"swap", SwapJson(CountSwaps(simulation.plan))},
+               {"smallest_device_memory", simulation.smallest_budget_bytes},
                {"floor", FloorJson(simulation.floor, graph)},
                {"lms", LmsJson(flags.lms)},
                {"edit_ms", static_cast<double>(report.edit_ns) * 1e-6},

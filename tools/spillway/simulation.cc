@@ -16,6 +16,8 @@ absl::StatusOr<Simulation> Simulate(const SourceGraph& source,
   Simulation simulation;
   simulation.floor =
       FindFloor(source.graph, StandardOps(), inputs.schedule, inputs.options);
+  simulation.smallest_budget_bytes = SmallestDeviceBudget(
+      source.graph, StandardOps(), inputs.schedule, inputs.options);
   inputs.options.device_budget_bytes = memory.device_memory;
   inputs.options.host_budget_bytes = HostMemory(memory);
   absl::StatusOr<ExecutionPlan> plan = MakePlan(source.graph, inputs);

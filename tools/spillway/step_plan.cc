@@ -61,6 +61,7 @@ SwapCounts CountSwaps(const ExecutionPlan& plan) {
     }
   }
   counts.tensors = static_cast<int64_t>(tensors.size());
+  counts.delayed_swap_ins = plan.delayed_swap_ins;
   return counts;
 }
 
@@ -69,6 +70,7 @@ SwapCounts MeasuredSwaps(const Session& session, int64_t steps) {
   return {.tensors = CountSwaps(session.plan(0)).tensors,
           .swap_outs = copies.swap_outs / steps,
           .swap_ins = copies.swap_ins / steps,
+          .delayed_swap_ins = session.plan(0).delayed_swap_ins,
           .out_bytes = copies.out_bytes / steps,
           .in_bytes = copies.in_bytes / steps};
 }

@@ -40,6 +40,7 @@ struct SwapCounts {
   int64_t tensors = 0;  // that leave the device
   int64_t swap_outs = 0;
   int64_t swap_ins = 0;
+  int64_t delayed_swap_ins = 0;  // right before their reader, for the budget
   int64_t out_bytes = 0;
   int64_t in_bytes = 0;
 };

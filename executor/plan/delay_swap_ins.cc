@@ -1,0 +1,140 @@
+#include "executor/plan/delay_swap_ins.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "executor/plan/lifetimes.h"
+#include "executor/plan/lower.h"
+#include "graph/traverse.h"
+#include "graph/well_known_ops.h"
+
+namespace spillway {
+namespace {
+
+// Steps with at least this part of the most live bytes count as the peak, so
+// that many peaks of about the same height are lowered at once.
+constexpr double kNearPeak = 31.0 / 32;
+
+// The order with each delayed swap-in right before the first node that needs
+// it: backwards, it comes as soon as all of these have come.
+class LateOrder {
+ public:
+  LateOrder(const Graph& graph, const DelayedSchedule& delayed)
+      : graph_(graph),
+        delayed_(delayed),
+        waiting_(graph.num_nodes(), 0),
+        has_come_(graph.num_nodes(), false) {}
+
+  std::vector<NodeId> Run() {
+    const std::vector<NodeId>& order = delayed_.schedule.order;
+    for (const NodeId id : order) {
+      ForEachPredecessor(graph_, id,
+                         [&](NodeId before) { ++waiting_[before]; });
+    }
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      if (!has_come_[*it]) Emit(*it);
+    }
+    std::ranges::reverse(backwards_);
+    return std::move(backwards_);
+  }
+
+ private:
+  void Emit(NodeId id) {
+    backwards_.push_back(id);
+    has_come_[id] = true;
+    std::vector<NodeId> next;
+    ForEachPredecessor(graph_, id, [&](NodeId before) {
+      if (--waiting_[before] == 0 && delayed_.is_delayed[before]) {
+        next.push_back(before);
+      }
+    });
+    // Those that come first in the order come last backwards.
+    std::ranges::sort(next, std::ranges::greater(), [&](NodeId before) {
+      return delayed_.schedule.step_of[before];
+    });
+    for (const NodeId before : next) Emit(before);
+  }
+
+  const Graph& graph_;
+  const DelayedSchedule& delayed_;
+  IdMap<NodeId, int32_t> waiting_;  // edges to nodes that have not come yet
+  IdMap<NodeId, bool> has_come_;
+  std::vector<NodeId> backwards_;
+};
+
+// Device bytes (residents apart) that live at each step.
+std::vector<int64_t> LiveBytes(const ExecutionPlan& plan,
+                               const Lifetimes& lifetimes) {
+  std::vector<int64_t> live(plan.steps.size() + 1, 0);
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[BufferId(i)];
+    const Interval& life = lifetimes.of[BufferId(i)];
+    if (life.empty() || buffer.space != Space::kDevice) continue;
+    live[static_cast<size_t>(life.begin)] += buffer.bytes;
+    live[static_cast<size_t>(life.end)] -= buffer.bytes;
+  }
+  for (size_t at = 1; at < live.size(); ++at) live[at] += live[at - 1];
+  return live;
+}
+
+// Of each buffer, the first step that uses it after the one that writes it.
+IdMap<BufferId, StepId> FirstReaders(const ExecutionPlan& plan) {
+  IdMap<BufferId, StepId> reader(plan.buffers.size());
+  for (size_t i = plan.steps.size(); i > 0; --i) {
+    for (const BufferId input : plan.steps[StepId(i - 1)].inputs) {
+      reader[input] = StepId(i - 1);
+    }
+  }
+  return reader;
+}
+
+// Swap-ins that are not delayed yet, wait for their reader, and do so near the
+// peak.
+std::vector<NodeId> WaitingAtPeak(const ExecutionPlan& plan,
+                                  const IdMap<NodeId, bool>& is_delayed) {
+  const std::vector<int64_t> live = LiveBytes(plan, FindLifetimes(plan));
+  const auto peak = static_cast<double>(std::ranges::max(live));
+  std::vector<int64_t> near_peak(live.size() + 1, 0);  // steps before this one
+  for (size_t at = 0; at < live.size(); ++at) {
+    const bool is_near = static_cast<double>(live[at]) >= kNearPeak * peak;
+    near_peak[at + 1] = near_peak[at] + (is_near ? 1 : 0);
+  }
+  const IdMap<BufferId, StepId> reader = FirstReaders(plan);
+  std::vector<NodeId> found;
+  for (size_t at = 0; at < plan.steps.size(); ++at) {
+    const Step& step = plan.steps[StepId(at)];
+    if (step.kind != StepKind::kSwapIn || is_delayed[step.node]) continue;
+    const StepId next = reader[step.outputs[0]];
+    if (!next.is_valid() || next.index() <= at + 1) continue;
+    if (near_peak[next.index()] > near_peak[at]) found.push_back(step.node);
+  }
+  return found;
+}
+
+}  // namespace
+
+DelayedSchedule WithoutDelays(const Graph& graph, Schedule schedule) {
+  return {.schedule = std::move(schedule),
+          .is_delayed = IdMap<NodeId, bool>(graph.num_nodes(), false)};
+}
+
+bool DelaySwapInsAtPeak(const Graph& graph, const OpRegistry& ops,
+                        const CompileOptions& options,
+                        DelayedSchedule& delayed) {
+  const ExecutionPlan plan =
+      LowerToSteps(graph, ops, delayed.schedule, options).plan;
+  const std::vector<NodeId> waiting = WaitingAtPeak(plan, delayed.is_delayed);
+  if (waiting.empty()) return false;
+  for (const NodeId id : waiting) delayed.is_delayed[id] = true;
+  delayed.num_delayed += static_cast<int64_t>(waiting.size());
+  delayed.schedule.order = LateOrder(graph, delayed).Run();
+  for (size_t i = 0; i < delayed.schedule.order.size(); ++i) {
+    delayed.schedule.step_of[delayed.schedule.order[i]] =
+        static_cast<int32_t>(i);
+  }
+  return true;
+}
+
+}  // namespace spillway
