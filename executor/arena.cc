@@ -25,4 +25,9 @@ void* Arena::Use(int64_t offset, int64_t bytes) {
   return memory_->data() + offset;
 }
 
+std::span<std::byte> Arena::bytes() const {
+  if (memory_ == nullptr) return {};
+  return {memory_->data(), static_cast<size_t>(memory_->num_bytes())};
+}
+
 }  // namespace spillway

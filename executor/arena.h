@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "executor/device/device.h"
@@ -21,6 +22,9 @@ class Arena {
 
   // The bytes [offset, offset + bytes), now counted as used. CHECKs bounds.
   void* Use(int64_t offset, int64_t bytes);
+
+  // All of it, not counted as used; only where the host can address it.
+  std::span<std::byte> bytes() const;
 
   int64_t num_bytes() const { return memory_ ? memory_->num_bytes() : 0; }
   // One past the highest byte ever handed out by Use().

@@ -21,8 +21,11 @@
 #include "executor/plan/plan.h"
 #include "executor/tensor.h"
 #include "graph/graph.h"
+#include "graph/op_registry.h"
 
 namespace spillway {
+
+class CheckedMemory;
 
 // Everything is borrowed for the life of the executor. The arenas hold at least
 // the plan's device_bytes and host_bytes.
@@ -33,6 +36,11 @@ struct ExecutorSpec {
   Device* device = nullptr;
   Arena* device_arena = nullptr;
   Arena* host_arena = nullptr;
+
+  // Both arenas' memory: every access is checked (executor/checked_executor.h).
+  // Null, the usual case: nothing is.
+  CheckedMemory* checked_memory = nullptr;
+  const OpRegistry* ops = nullptr;  // only to check: what kernels may overwrite
 };
 
 struct RunOptions {

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/arena.h"
+#include "executor/checked_memory.h"
 #include "executor/plan_programs.h"
 #include "executor/variables.h"
 #include "graph/well_known_ops.h"
@@ -68,8 +70,8 @@ absl::Status CheckFeeds(const PlannedProgram& program, const Feeds& feeds) {
 class SessionImpl final : public Session {
  public:
   SessionImpl(std::unique_ptr<Device> device, PlannedPrograms planned,
-              uint64_t seed)
-      : seed_(seed),
+              const SessionOptions& options)
+      : options_(options),
         device_(std::move(device)),
         planned_(std::move(planned)),
         steps_run_(planned_.programs.size(), 0) {}
@@ -104,15 +106,18 @@ class SessionImpl final : public Session {
             .device_arena = &device_arena_,
             .stream = stream_.get()};
   }
+  absl::Status PrepareChecks();
   absl::StatusOr<StepResult> Fetch(const PlannedProgram& program);
+  int64_t MeasuredBytes(Space space) const;
 
-  const uint64_t seed_;
+  const SessionOptions options_;
   const std::unique_ptr<Device> device_;
   const PlannedPrograms planned_;
   std::vector<int64_t> steps_run_;  // by program
   Arena device_arena_;
   Arena host_arena_;
-  std::unique_ptr<Stream> stream_;  // for variables and fetches
+  std::optional<CheckedMemory> checked_memory_;  // with check_memory
+  std::unique_ptr<Stream> stream_;               // for variables and fetches
   std::vector<std::unique_ptr<Executor>> executors_;  // by program
   int64_t allocations_before_steps_ = 0;
 };
@@ -123,18 +128,39 @@ absl::Status SessionImpl::Allocate() {
   ASSIGN_OR_RETURN(host_arena_, Arena::Create(*device_, MemorySpace::kHost,
                                               planned_.host_bytes));
   ASSIGN_OR_RETURN(stream_, device_->NewStream({.name = "session"}));
-  RETURN_IF_ERROR(InitializeResidents(variables(), seed_));
+  if (options_.check_memory) RETURN_IF_ERROR(PrepareChecks());
+  RETURN_IF_ERROR(InitializeResidents(variables(), options_.seed));
   for (const PlannedProgram& program : planned_.programs) {
-    ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
-                     Executor::Create({.graph = &program.graph,
-                                       .plan = &program.plan,
-                                       .kernels = &program.kernels,
-                                       .device = device_.get(),
-                                       .device_arena = &device_arena_,
-                                       .host_arena = &host_arena_}));
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<Executor> executor,
+        Executor::Create(
+            {.graph = &program.graph,
+             .plan = &program.plan,
+             .kernels = &program.kernels,
+             .device = device_.get(),
+             .device_arena = &device_arena_,
+             .host_arena = &host_arena_,
+             .checked_memory = checked_memory_ ? &*checked_memory_ : nullptr,
+             .ops = options_.ops}));
     executors_.push_back(std::move(executor));
   }
   allocations_before_steps_ = device_->allocations();
+  return absl::OkStatus();
+}
+
+absl::Status SessionImpl::PrepareChecks() {
+  CheckedMemorySpec spec = {.device = device_.get(),
+                            .device_arena = &device_arena_,
+                            .host_arena = &host_arena_};
+  for (const Resident& resident : planned_.residents) {
+    spec.residents.push_back({.name = resident.name,
+                              .kind = resident.is_variable
+                                          ? BufferKind::kVariable
+                                          : BufferKind::kConstant,
+                              .offset = resident.offset,
+                              .bytes = resident.type.num_bytes()});
+  }
+  ASSIGN_OR_RETURN(checked_memory_, CheckedMemory::Create(spec));
   return absl::OkStatus();
 }
 
@@ -144,7 +170,7 @@ absl::StatusOr<StepResult> SessionImpl::Step(int program, const Feeds& feeds,
   const PlannedProgram& planned = planned_.programs[index];
   RETURN_IF_ERROR(CheckFeeds(planned, feeds));
   RunOptions options = {
-      .seed = seed_, .step = steps_run_[index], .timeline = timeline};
+      .seed = options_.seed, .step = steps_run_[index], .timeline = timeline};
   for (const auto& [id, feed] : feeds) options.feeds[id] = feed.data;
   RETURN_IF_ERROR(executors_[index]->RunStep(options));
   ++steps_run_[index];
@@ -164,15 +190,22 @@ absl::StatusOr<StepResult> SessionImpl::Fetch(const PlannedProgram& program) {
         buffer.bytes));
   }
   copied.Update(stream_->Synchronize());
+  if (checked_memory_) checked_memory_->EndAll();
   RETURN_IF_ERROR(copied);
   return result;
 }
 
+int64_t SessionImpl::MeasuredBytes(Space space) const {
+  if (checked_memory_) return checked_memory_->high_water_bytes(space);
+  return space == Space::kDevice ? device_arena_.high_water_bytes()
+                                 : host_arena_.high_water_bytes();
+}
+
 MemoryUse SessionImpl::memory() const {
   return {.predicted_device_bytes = planned_.device_bytes,
-          .measured_device_bytes = device_arena_.high_water_bytes(),
+          .measured_device_bytes = MeasuredBytes(Space::kDevice),
           .predicted_host_bytes = planned_.host_bytes,
-          .measured_host_bytes = host_arena_.high_water_bytes(),
+          .measured_host_bytes = MeasuredBytes(Space::kHost),
           .allocations_in_steps =
               device_->allocations() - allocations_before_steps_};
 }
@@ -219,8 +252,8 @@ absl::StatusOr<std::unique_ptr<Session>> CreateSession(
     const SessionOptions& options) {
   CHECK(device != nullptr);
   RETURN_IF_ERROR(CheckFits(planned, *device));
-  auto session = std::make_unique<SessionImpl>(
-      std::move(device), std::move(planned), options.seed);
+  auto session = std::make_unique<SessionImpl>(std::move(device),
+                                               std::move(planned), options);
   RETURN_IF_ERROR(session->Allocate());
   return session;
 }

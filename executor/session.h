@@ -57,6 +57,10 @@ struct SessionOptions {
   ScheduleKind schedule = ScheduleKind::kMemory;
   int threads = 0;    // 0: all cores
   uint64_t seed = 0;  // of initialisers and dropout
+  // Checks every access of every step (executor/checked_executor.h) and
+  // measures memory from its bytes. Slower; only where the host can address the
+  // device's memory, else UNIMPLEMENTED.
+  bool check_memory = false;
 };
 
 using Feeds = std::map<ValueId, TensorView>;
@@ -70,7 +74,9 @@ struct StepResult {
 
 struct MemoryUse {
   int64_t predicted_device_bytes = 0;  // the plans'
-  int64_t measured_device_bytes = 0;  // highest byte handed to a kernel or copy
+  // Highest byte handed to a kernel or copy; with check_memory, highest byte
+  // that is not as it was filled before the first step.
+  int64_t measured_device_bytes = 0;
   int64_t predicted_host_bytes = 0;
   int64_t measured_host_bytes = 0;
   int64_t allocations_in_steps = 0;  // by the device, since Create returned
@@ -89,7 +95,8 @@ class Session {
   virtual ~Session() = default;
 
   // Runs one step of programs[program] and returns its fetches. Errors:
-  // INVALID_ARGUMENT naming a feed that is missing, unknown or of another type.
+  // INVALID_ARGUMENT naming a feed that is missing, unknown or of another type;
+  // with check_memory, INTERNAL for what was found.
   virtual absl::StatusOr<StepResult> Step(int program, const Feeds& feeds,
                                           Timeline* timeline = nullptr) = 0;
   absl::StatusOr<StepResult> Step(const Feeds& feeds) { return Step(0, feeds); }

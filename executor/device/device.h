@@ -42,6 +42,9 @@ class Device {
 
   virtual std::string_view name() const = 0;  // "cpu", "inline", "cuda:0"
   virtual DeviceKind kind() const = 0;        // which kernels run here
+  // The host may read and write memory of both spaces through data() while no
+  // stream works on it.
+  virtual bool host_addressable() const { return false; }
 
   // Host memory is fit for asynchronous copies (pinned). Errors:
   // RESOURCE_EXHAUSTED with bytes asked and bytes free.

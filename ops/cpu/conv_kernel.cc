@@ -4,15 +4,20 @@
 //  - The input gradient for stride 1 is itself a convolution: of dy, by the
 //    filter turned around (180 degrees in two dimensions) with its channels
 //    exchanged. oneDNN's forward primitives beat its backward ones.
+// A filter gradient for which oneDNN has only its sgemm is a matrix product of
+// patches.
 #include "ops/cpu/conv_kernel.h"
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "ops/cpu/depthwise_filter_gradient.h"
+#include "ops/cpu/lanes.h"
 #include "ops/cpu/matmul_kernel.h"
+#include "ops/cpu/patches_filter_gradient.h"
 
 namespace spillway {
 namespace {
@@ -104,6 +109,13 @@ void AddForward(const dnnl::convolution_forward::primitive_desc& desc, Place x,
                              {DNNL_ARG_WEIGHTS, desc.weights_desc(), filter},
                              {DNNL_ARG_DST, desc.dst_desc(), y}}},
               desc.scratchpad_desc());
+}
+
+// True for primitives over oneDNN's sgemm, which allocates blocks by itself in
+// every run, whatever scratchpad it was given.
+bool IsOverGemm(const dnnl::primitive_desc_base& desc) {
+  const std::string name = desc.impl_info_str();
+  return name.starts_with("gemm:") || name.find(":gemm:") != std::string::npos;
 }
 
 // A copy of the filter in the layout and dtype of `wanted`.
@@ -212,26 +224,47 @@ NewKernel InputGradient(const ConvSpec& spec) {
   });
 }
 
+dnnl::convolution_backward_weights::primitive_desc FilterGradientDesc(
+    const ConvSpec& spec, const dnnl::engine& engine) {
+  const DType dtype = spec.y.dtype;
+  const Problem problem = MakeProblem(spec.geometry, dtype, spec.filter.dtype);
+  return {{kDirect, problem.x, problem.filter, problem.y, problem.strides,
+           problem.dilations, problem.pad_before, problem.pad_after},
+          OneDnnProgram::UserScratchpad(),
+          engine,
+          Forward(MakeProblem(spec.geometry, dtype, dtype), engine)};
+}
+
+void AddFilterGradient(
+    const ConvSpec& spec,
+    const dnnl::convolution_backward_weights::primitive_desc& desc,
+    OneDnnProgram& program) {
+  const memory::desc gradient = desc.diff_weights_desc();
+  const Place place = program.Reserve(gradient);
+  program.Add(
+      {.primitive = dnnl::convolution_backward_weights(desc),
+       .arguments = {{DNNL_ARG_SRC, desc.src_desc(), spec.x.place},
+                     {DNNL_ARG_DIFF_DST, desc.diff_dst_desc(), spec.y.place},
+                     {DNNL_ARG_DIFF_WEIGHTS, gradient, place}}},
+      desc.scratchpad_desc());
+  program.AddReorder(gradient, place, StoredFilter(spec), spec.filter.place);
+}
+
+// Without AVX-512, oneDNN's matrix products are over its sgemm too.
+bool CanUsePatches(const ConvGeometry& conv) {
+  return conv.groups == 1 && HasSmallPatches(conv) && HasAvx512();
+}
+
 NewKernel FilterGradient(const ConvSpec& spec) {
-  return MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
-    const DType dtype = spec.y.dtype;
-    const Problem problem =
-        MakeProblem(spec.geometry, dtype, spec.filter.dtype);
-    const dnnl::convolution_backward_weights::primitive_desc desc(
-        {kDirect, problem.x, problem.filter, problem.y, problem.strides,
-         problem.dilations, problem.pad_before, problem.pad_after},
-        OneDnnProgram::UserScratchpad(), program.engine(),
-        Forward(MakeProblem(spec.geometry, dtype, dtype), program.engine()));
-    const memory::desc gradient = desc.diff_weights_desc();
-    const Place place = program.Reserve(gradient);
-    program.Add(
-        {.primitive = dnnl::convolution_backward_weights(desc),
-         .arguments = {{DNNL_ARG_SRC, desc.src_desc(), spec.x.place},
-                       {DNNL_ARG_DIFF_DST, desc.diff_dst_desc(), spec.y.place},
-                       {DNNL_ARG_DIFF_WEIGHTS, gradient, place}}},
-        desc.scratchpad_desc());
-    program.AddReorder(gradient, place, StoredFilter(spec), spec.filter.place);
-  });
+  bool needs_patches = false;
+  NewKernel kernel =
+      MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
+        const auto desc = FilterGradientDesc(spec, program.engine());
+        needs_patches = IsOverGemm(desc) && CanUsePatches(spec.geometry);
+        if (!needs_patches) AddFilterGradient(spec, desc, program);
+      });
+  return needs_patches ? MakePatchesFilterGradientKernel(spec)
+                       : std::move(kernel);
 }
 
 }  // namespace

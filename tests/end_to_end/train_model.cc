@@ -62,7 +62,8 @@ absl::StatusOr<TrainedModel> TrainGraph(const Graph& graph, ValueId loss,
                                .device_memory = spec.device_memory,
                                .host_memory = spec.host_memory,
                                .schedule = spec.schedule,
-                               .seed = 5}));
+                               .seed = 5,
+                               .check_memory = spec.check_memory}));
   TrainedModel result;
   RETURN_IF_ERROR(RunSteps(spec, graph, loss, *session, result));
   ASSIGN_OR_RETURN(const auto variables, session->ReadVariables());
@@ -90,7 +91,8 @@ absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec) {
                                .device = spec.device,
                                .threads = spec.threads,
                                .link_gbps = spec.link_gbps,
-                               .device_memory = spec.device_memory}));
+                               .device_memory = spec.device_memory,
+                               .check_memory = spec.check_memory}));
   result.swap_outs_in_graph = report.swap_outs;
   return result;
 }

@@ -26,6 +26,7 @@ struct TrainGraphSpec {
   std::optional<int64_t> device_memory = {};
   std::optional<int64_t> host_memory = {};
   ScheduleKind schedule = ScheduleKind::kMemory;
+  bool check_memory = false;
 };
 
 struct TrainModelSpec {
@@ -40,6 +41,7 @@ struct TrainModelSpec {
   int threads = 2;
   double link_gbps = 0;
   std::optional<int64_t> device_memory = {};
+  bool check_memory = false;
   LmsOptions lms = {};
 };
 

@@ -9,16 +9,23 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <map>
+#include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/session.h"
 #include "graph/builder.h"
+#include "graph/well_known_ops.h"
+#include "lms/lms.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
+#include "ops/cpu/lanes.h"
 #include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
@@ -121,44 +128,101 @@ TEST(Counting, SeesEveryWayToAllocate) {
             1);
 }
 
-// The parameter is a model of the zoo.
-class SessionAllocationsTest : public ::testing::TestWithParam<std::string> {};
+struct AllocationsCase {
+  std::string model;
+  int64_t image_size = 0;
+  DType dtype = DType::kFloat32;  // of activations
+  LmsMode lms = LmsMode::kOff;
+  int threads = 2;
+};
+
+void PrintTo(const AllocationsCase& c, std::ostream* out) {
+  *out << c.model << " " << DTypeName(c.dtype) << " " << LmsModeName(c.lms);
+}
+
+// A training step of a network with momentum, and feeds for it.
+class SessionAllocationsTest
+    : public ::testing::TestWithParam<AllocationsCase> {
+ protected:
+  absl::Status MakeSession() {
+    GraphBuilder g(StandardOps(), "model");
+    ASSIGN_OR_RETURN(const ModelGraph model,
+                     BuildModel(g, GetParam().model,
+                                {.batch_size = 8,
+                                 .image_size = GetParam().image_size,
+                                 .dtype = GetParam().dtype}));
+    Minimize(g.Scope("optimizer"), model.loss, Momentum{});
+    Program program = {.fetches = {model.loss.id()}};
+    ASSIGN_OR_RETURN(program.graph, std::move(g).Build());
+    RETURN_IF_ERROR(ApplyLms({.mode = GetParam().lms}, program.graph).status());
+    MakeFeeds(program.graph);
+    ASSIGN_OR_RETURN(session_, NewSession(std::move(program),
+                                          {.threads = GetParam().threads}));
+    return absl::OkStatus();
+  }
+
+  // Zeros: grey images of class 0.
+  void MakeFeeds(const Graph& graph) {
+    for (const Node& node : graph.nodes()) {
+      if (node.op != kPlaceholder) continue;
+      const TensorType& type = graph.type(node.outputs[0]);
+      std::vector<std::byte>& bytes =
+          fed_.emplace_back(static_cast<size_t>(type.num_bytes()));
+      feeds_[node.outputs[0]] = {type, bytes.data()};
+    }
+  }
+
+  std::list<std::vector<std::byte>> fed_;
+  Feeds feeds_;
+  std::unique_ptr<Session> session_;
+};
 
 TEST_P(SessionAllocationsTest, AStepAllocatesNoTensor) {
-  GraphBuilder g(StandardOps(), "model");
-  ASSERT_OK_AND_ASSIGN(
-      const ModelGraph model,
-      BuildModel(g, GetParam(), {.batch_size = 8, .image_size = 28}));
-  Minimize(g.Scope("optimizer"), model.loss, Momentum{});
-  const TensorType images = model.images.type();
-  const TensorType labels = model.labels.type();
-  ASSERT_OK_AND_ASSIGN(Graph graph, std::move(g).Build());
-  ASSERT_OK_AND_ASSIGN(
-      const auto session,
-      NewSession({.graph = std::move(graph), .fetches = {model.loss.id()}},
-                 {.threads = 2}));
+  if (!HasAvx512()) {
+    GTEST_SKIP() << "without AVX-512, oneDNN multiplies matrices by its sgemm, "
+                    "which allocates blocks by itself";
+  }
+  ASSERT_THAT(MakeSession(), IsOk());
   // Activations are large; without this the test would say nothing.
-  ASSERT_GT(session->plan(0).device_bytes, 10 * int64_t{kLarge});
-
-  const std::vector<float> pixels(static_cast<size_t>(images.num_elements()),
-                                  0.5F);
-  const std::vector<int32_t> classes(static_cast<size_t>(labels.num_elements()),
-                                     3);
-  const Feeds feeds = {{model.images.id(), {images, pixels.data()}},
-                       {model.labels.id(), {labels, classes.data()}}};
+  ASSERT_GT(session_->plan(0).device_bytes, 10 * int64_t{kLarge});
   // The first step starts the OpenMP threads, whose stacks are not tensors.
-  ASSERT_THAT(session->Step(feeds), IsOk());
+  ASSERT_THAT(session_->Step(feeds_), IsOk());
   EXPECT_EQ(LargeRequestsDuring([&] {
               for (int step = 0; step < 2; ++step) {
-                EXPECT_THAT(session->Step(feeds), IsOk());
+                EXPECT_THAT(session_->Step(feeds_), IsOk());
               }
             }),
             0);
-  EXPECT_EQ(session->memory().allocations_in_steps, 0);
+  EXPECT_EQ(session_->memory().allocations_in_steps, 0);
+}
+
+// Convolutions of all kinds and their libraries' scratch: strided, grouped,
+// transposed, 1x1, in two and three dimensions.
+std::vector<AllocationsCase> AllCases() {
+  std::vector<AllocationsCase> cases;
+  const std::vector<AllocationsCase> networks = {
+      {.model = "googlenet", .image_size = 32},
+      {.model = "lenet", .image_size = 28},
+      {.model = "mobilenet", .image_size = 32},
+      {.model = "resnet20", .image_size = 32},
+      {.model = "resnet50", .image_size = 28},
+      {.model = "unet2d", .image_size = 16},
+      {.model = "unet3d", .image_size = 8}};
+  for (AllocationsCase c : networks) {
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      for (const LmsMode lms : {LmsMode::kOff, LmsMode::kV1}) {
+        c.dtype = dtype;
+        c.lms = lms;
+        c.threads = lms == LmsMode::kOff ? 2 : 1;  // scratch depends on them
+        cases.push_back(c);
+      }
+    }
+  }
+  return cases;
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, SessionAllocationsTest,
-                         ::testing::Values("lenet", "resnet50"));
+                         ::testing::ValuesIn(AllCases()));
 
 }  // namespace
 }  // namespace spillway

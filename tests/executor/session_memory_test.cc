@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::kElements;
 using testing::StatusIs;
+using testing::ToySessionCase;
 using testing::TrainProgram;
 
 using SessionMemoryTest = testing::ToySessionTest;
@@ -64,7 +65,8 @@ TEST_P(SessionMemoryTest,
 }
 
 INSTANTIATE_TEST_SUITE_P(CpuBackends, SessionMemoryTest,
-                         ::testing::Values("inline", "cpu"));
+                         ::testing::Values(ToySessionCase{.device = "inline"},
+                                           ToySessionCase{.device = "cpu"}));
 
 }  // namespace
 }  // namespace spillway

@@ -345,6 +345,7 @@ std::map<ValueId, Words> RandomFeeds(const Graph& graph, uint64_t seed) {
 struct RandomCase {
   std::string device;
   double link_gigabytes_per_second = 0;
+  bool check_memory = false;
 };
 
 class SessionRandomTest : public ::testing::TestWithParam<RandomCase> {
@@ -361,7 +362,8 @@ class SessionRandomTest : public ::testing::TestWithParam<RandomCase> {
                            {.ops = &ops_,
                             .kernels = &kernels_,
                             .device_memory = budget,
-                            .threads = 1});
+                            .threads = 1,
+                            .check_memory = GetParam().check_memory});
   }
 
   // Three steps of `edited` on a session against `original` evaluated naively.
@@ -422,7 +424,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(RandomCase{.device = "inline"},
                       RandomCase{.device = "cpu"},
                       RandomCase{.device = "cpu",
-                                 .link_gigabytes_per_second = 0.1}));
+                                 .link_gigabytes_per_second = 0.1},
+                      RandomCase{.device = "inline", .check_memory = true},
+                      RandomCase{.device = "cpu", .check_memory = true}));
 
 }  // namespace
 }  // namespace spillway

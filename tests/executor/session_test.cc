@@ -3,6 +3,7 @@
 // session_training_test.cc.
 #include "executor/session.h"
 
+#include <bit>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,6 +25,7 @@ using testing::IsOk;
 using testing::kElements;
 using ::testing::Pair;
 using testing::StatusIs;
+using testing::ToySessionCase;
 using testing::TrainProgram;
 
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
@@ -230,6 +232,15 @@ TEST_P(SessionTest, NeedsAProgram) {
   EXPECT_THAT(NewSession({}), StatusIs(kInvalid, HasSubstr("program")));
 }
 
+// A check of memory fills it with NaNs; a fetched NaN is not mistaken for them.
+TEST_P(SessionTest, NaNsAtTheEndOfTheArenaAreMeasured) {
+  const std::unique_ptr<Session> session = NewTrainSession();
+  const auto nan = std::bit_cast<float>(0xFFFFFFFFu);
+  ASSERT_THAT(session->Step({{ids_.x.id(), Filled(nan)}}), IsOk());
+  EXPECT_EQ(session->memory().measured_device_bytes,
+            session->memory().predicted_device_bytes);
+}
+
 TEST_P(SessionTest, FillsATimelineWhenAsked) {
   const std::unique_ptr<Session> session = NewTrainSession();
   Timeline timeline;
@@ -237,8 +248,12 @@ TEST_P(SessionTest, FillsATimelineWhenAsked) {
   EXPECT_EQ(timeline.spans.size(), 3u);  // x, product, update
 }
 
-INSTANTIATE_TEST_SUITE_P(CpuBackends, SessionTest,
-                         ::testing::Values("inline", "cpu"));
+INSTANTIATE_TEST_SUITE_P(
+    CpuBackends, SessionTest,
+    ::testing::Values(ToySessionCase{.device = "inline"},
+                      ToySessionCase{.device = "cpu"},
+                      ToySessionCase{.device = "inline", .check_memory = true},
+                      ToySessionCase{.device = "cpu", .check_memory = true}));
 
 HostTensor OneFloat(unsigned char lowest_byte) {
   return {.type = {DType::kFloat32, Shape({1})},

@@ -136,6 +136,7 @@ class SpyDevice final : public Device {
       : device_(std::move(device)), asked_(asked) {}
   std::string_view name() const override { return device_->name(); }
   DeviceKind kind() const override { return device_->kind(); }
+  bool host_addressable() const override { return device_->host_addressable(); }
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       MemorySpace space, int64_t bytes) override {
     *asked_ += bytes;
@@ -227,8 +228,12 @@ struct EvalProgram {
   Tensor w, x, c, y, z, noisy;
 };
 
-// The parameter is the device's name.
-class ToySessionTest : public ::testing::TestWithParam<std::string> {
+struct ToySessionCase {
+  std::string device = {};
+  bool check_memory = false;
+};
+
+class ToySessionTest : public ::testing::TestWithParam<ToySessionCase> {
  protected:
   absl::StatusOr<std::unique_ptr<Session>> NewSession(
       std::vector<Program> programs, SessionOptions options = {},
@@ -236,9 +241,11 @@ class ToySessionTest : public ::testing::TestWithParam<std::string> {
     options.ops = &ops_;
     options.kernels = &kernels_;
     options.threads = 1;
-    ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                     NewDevice(GetParam(), {.threads = 1,
-                                            .capacity_bytes = capacity_bytes}));
+    options.check_memory = GetParam().check_memory;
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<Device> device,
+        NewDevice(GetParam().device,
+                  {.threads = 1, .capacity_bytes = capacity_bytes}));
     return Session::Create(
         std::move(programs),
         std::make_unique<SpyDevice>(std::move(device), &asked_bytes_), options);

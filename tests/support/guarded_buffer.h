@@ -3,12 +3,13 @@
 #ifndef SPILLWAY_TESTS_SUPPORT_GUARDED_BUFFER_H_
 #define SPILLWAY_TESTS_SUPPORT_GUARDED_BUFFER_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <span>
+
+#include "executor/poison.h"
 
 namespace spillway::testing {
 
@@ -18,7 +19,7 @@ class GuardedBuffer {
       : num_bytes_(static_cast<size_t>(num_bytes)),
         block_(static_cast<std::byte*>(::operator new (
             num_bytes_ + 2 * kGuard, std::align_val_t{kGuard}))) {
-    std::fill_n(block_.get(), num_bytes_ + 2 * kGuard, kGuardByte);
+    FillWith(Pattern::kFence, {block_.get(), num_bytes_ + 2 * kGuard});
     Poison();
   }
 
@@ -27,18 +28,19 @@ class GuardedBuffer {
   std::span<std::byte> bytes() const { return {data(), num_bytes_}; }
 
   // Every float32, bfloat16 and float16 in it becomes a NaN.
-  void Poison() { std::fill_n(data(), num_bytes_, std::byte{0xFF}); }
+  void Poison() { FillWith(Pattern::kPoison, bytes()); }
 
   bool guards_intact() const {
-    const auto is_guard = [](std::byte b) { return b == kGuardByte; };
-    return std::all_of(block_.get(), data(), is_guard) &&
-           std::all_of(data() + num_bytes_, data() + num_bytes_ + kGuard,
-                       is_guard);
+    return IsGuard({block_.get(), kGuard}) &&
+           IsGuard({data() + num_bytes_, kGuard});
   }
 
  private:
   static constexpr size_t kGuard = 256;
-  static constexpr std::byte kGuardByte{0xA5};
+
+  static bool IsGuard(std::span<const std::byte> guard) {
+    return FirstOther(Pattern::kFence, guard) == int64_t{kGuard};
+  }
 
   struct Free {
     void operator()(std::byte* block) const {

@@ -25,6 +25,7 @@ struct SessionSpec {
   std::optional<int64_t> host_memory = {};    // the same
   ScheduleKind schedule = ScheduleKind::kMemory;
   uint64_t seed = 0;
+  bool check_memory = false;
 };
 
 // Errors: as NewDevice and Session::Create.
@@ -42,7 +43,8 @@ inline absl::StatusOr<std::unique_ptr<Session>> NewSession(
                           .host_memory = spec.host_memory,
                           .schedule = spec.schedule,
                           .threads = spec.threads,
-                          .seed = spec.seed});
+                          .seed = spec.seed,
+                          .check_memory = spec.check_memory});
 }
 
 // The same of one program.

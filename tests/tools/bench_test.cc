@@ -220,7 +220,8 @@ TEST(BenchTest, LmsAndDeviceLeaveEveryBitAsItIs) {
   const std::vector<FlagValues> variants = {
       {{"--lms", "v1"}},
       {{"--lms", "v1"}, {"--link_gbps", "0.5"}},
-      {{"--lms", "v1"}, {"--device", "inline"}}};
+      {{"--lms", "v1"}, {"--device", "inline"}},
+      {{"--lms", "v1"}, {"--check_memory", "true"}}};
   for (const FlagValues& variant : variants) {
     SCOPED_TRACE(::testing::PrintToString(variant));
     const Json json = BenchForJson(variant);
@@ -228,6 +229,8 @@ TEST(BenchTest, LmsAndDeviceLeaveEveryBitAsItIs) {
     EXPECT_EQ(json["losses"], plain["losses"]);
     EXPECT_GT(json["swap"]["out_bytes"].get<int64_t>(), 0);
     EXPECT_EQ(json["device_allocations_in_steps"], 0);
+    EXPECT_EQ(json.value("check_memory", false),
+              variant.contains("--check_memory"));
     for (const char* peak : {"peak_device_bytes", "peak_host_bytes"}) {
       EXPECT_EQ(json[peak]["predicted"], json[peak]["measured"]) << peak;
     }

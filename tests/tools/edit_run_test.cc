@@ -114,14 +114,22 @@ TEST_F(EditRunTest, RunEditsByItselfWithLms) {
               RunGraph(graph_, {"--lms", "v1", "--link_gbps=1"}));
 }
 
+TEST_F(EditRunTest, CheckingEveryAccessChangesNoBit) {
+  EXPECT_TRUE(RunGraph(graph_) ==
+              RunGraph(graph_, {"--lms", "v1", "--check_memory"}));
+}
+
 TEST_F(EditRunTest, RunPredictsItsPeaksExactly) {
-  const Json json = RunForJson({"run", "--graph", graph_, "--feed", feed_,
-                                "--fetch", Fetches(), "--lms", "v1"});
-  for (const char* peak : {"peak_device_bytes", "peak_host_bytes"}) {
-    EXPECT_EQ(json[peak]["predicted"], json[peak]["measured"]);
-    EXPECT_GT(json[peak]["measured"].get<int64_t>(), 0);
+  for (const char* check : {"--check_memory=false", "--check_memory"}) {
+    SCOPED_TRACE(check);
+    const Json json = RunForJson({"run", "--graph", graph_, "--feed", feed_,
+                                  "--fetch", Fetches(), "--lms", "v1", check});
+    for (const char* peak : {"peak_device_bytes", "peak_host_bytes"}) {
+      EXPECT_EQ(json[peak]["predicted"], json[peak]["measured"]);
+      EXPECT_GT(json[peak]["measured"].get<int64_t>(), 0);
+    }
+    EXPECT_EQ(json["device_allocations_in_steps"], 0);
   }
-  EXPECT_EQ(json["device_allocations_in_steps"], 0);
 }
 
 TEST_F(EditRunTest, AFedVariableReplacesItsInitialValue) {

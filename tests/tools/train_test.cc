@@ -94,10 +94,14 @@ TEST_F(TrainTest, LmsDeviceAndLinkLeaveEveryBitAsItIs) {
        {"--lms", "v1"},
        {"--lms_ctrld_strategy", "direct_order"},
        {"--lms_compat", "true"}},
+      {{"--device", "cpu"}, {"--check_memory", "true"}},
+      {{"--device", "cpu"}, {"--lms", "v1"}, {"--check_memory", "true"}},
   };
   for (const FlagValues& variant : variants) {
     SCOPED_TRACE(::testing::PrintToString(variant));
     const Json json = TrainForJson(variant);
+    EXPECT_EQ(json.value("check_memory", false),
+              variant.contains("--check_memory"));
     EXPECT_EQ(json["checksum"], plain["checksum"]);
     EXPECT_EQ(json["losses"], plain["losses"]);
     ExpectExactMemory(json);

@@ -128,6 +128,7 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   AddDeviceFlags(set, flags.device);
   AddLinkFlag(set, flags.device);
   AddMemoryFlags(set, flags.memory);
+  AddCheckMemoryFlag(set, flags.memory);
   AddLmsFlags(set, flags.lms);
   AddBenchCompatFlags(set, flags.compat);
   set.BeginGroup("Files");

@@ -122,6 +122,7 @@ Json MemoryJson(const BenchFlags& flags, const BenchSetup& setup,
   if (flags.memory.device_memory) {
     json["device_memory"] = *flags.memory.device_memory;
   }
+  if (flags.memory.check_memory) json["check_memory"] = true;
   return json;
 }
 

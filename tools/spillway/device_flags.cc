@@ -45,6 +45,13 @@ ScheduleKind ScheduleOf(const MemoryFlags& flags) {
                                       : ScheduleKind::kMemory;
 }
 
+void AddCheckMemoryFlag(FlagSet& flags, MemoryFlags& memory) {
+  flags.Bool(
+      "--check_memory", memory.check_memory,
+      "check every access of kernels and copies, and measure memory from "
+      "its bytes; slower; only for the cpu and inline devices");
+}
+
 int64_t HostMemory(const MemoryFlags& flags) {
   if (flags.host_memory) return *flags.host_memory;
   return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 2;
@@ -73,7 +80,8 @@ SessionOptions MakeSessionOptions(const DeviceFlags& device,
           .host_memory = HostMemory(memory),
           .schedule = ScheduleOf(memory),
           .threads = static_cast<int>(device.threads),
-          .seed = static_cast<uint64_t>(seed)};
+          .seed = static_cast<uint64_t>(seed),
+          .check_memory = memory.check_memory};
 }
 
 }  // namespace spillway

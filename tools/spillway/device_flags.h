@@ -27,8 +27,11 @@ struct MemoryFlags {
   std::optional<int64_t> device_memory = {};  // none: as little as possible
   std::optional<int64_t> host_memory = {};    // none: half of RAM
   std::string schedule = "memory";            // or "creation"
+  bool check_memory = false;
 };
 void AddMemoryFlags(FlagSet& flags, MemoryFlags& memory);
+// --check_memory, for commands that run steps.
+void AddCheckMemoryFlag(FlagSet& flags, MemoryFlags& memory);
 
 // The limit of the swap pool, with the default filled in.
 int64_t HostMemory(const MemoryFlags& flags);

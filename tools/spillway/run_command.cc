@@ -163,6 +163,7 @@ void AddRunFlags(FlagSet& set, RunFlags& flags) {
   AddDeviceFlags(set, flags.device);
   AddLinkFlag(set, flags.device);
   AddMemoryFlags(set, flags.memory);
+  AddCheckMemoryFlag(set, flags.memory);
   AddLmsFlags(set, flags.lms);
   AddResultFlags(set, flags.result);
 }

@@ -134,6 +134,7 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
   if (flags.memory.device_memory) {
     json["device_memory"] = *flags.memory.device_memory;
   }
+  if (flags.memory.check_memory) json["check_memory"] = true;
   return json;
 }
 
@@ -202,6 +203,7 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   AddDeviceFlags(set, flags.device);
   AddLinkFlag(set, flags.device);
   AddMemoryFlags(set, flags.memory);
+  AddCheckMemoryFlag(set, flags.memory);
   AddLmsFlags(set, flags.lms);
   set.BeginGroup("Files");
   set.Text("--checkpoint", flags.checkpoint,

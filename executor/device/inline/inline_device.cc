@@ -95,6 +95,7 @@ class InlineDevice final : public Device {
 
   std::string_view name() const override { return "inline"; }
   DeviceKind kind() const override { return DeviceKind::kCpu; }
+  bool host_addressable() const override { return true; }
 
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       MemorySpace space, int64_t bytes) override {

@@ -1,0 +1,47 @@
+#include "executor/step_times.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/status_macros.h"
+
+namespace spillway {
+
+absl::Status StepTimes::Prepare(Device& device) {
+  const EventOptions timing = {.timing = true};
+  while (events_.size() < plan_.steps.size()) {
+    Events events;
+    ASSIGN_OR_RETURN(events.begin, device.NewEvent(timing));
+    ASSIGN_OR_RETURN(events.end, device.NewEvent(timing));
+    events_.push_back(std::move(events));
+  }
+  return absl::OkStatus();
+}
+
+void StepTimes::FillTimeline(Timeline& timeline) const {
+  timeline = {};
+  for (int lane = 0; lane < kNumLanes; ++lane) {
+    timeline.tracks.emplace_back(LaneName(static_cast<Lane>(lane)));
+  }
+  int64_t start_ns = std::numeric_limits<int64_t>::max();
+  for (const Events& events : events_) {
+    start_ns = std::min(start_ns, events.begin->TimeNs());
+  }
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const StepId id(i);
+    const Step& step = plan_.steps[id];
+    if (step.kind == StepKind::kAlias) continue;
+    const Node& node = graph_.node(step.node);
+    const bool copies = step.kind != StepKind::kCompute;
+    timeline.spans.push_back(
+        {.track = static_cast<int32_t>(step.lane),
+         .name = node.name,
+         .category = node.op,
+         .begin_ns = begin(id)->TimeNs() - start_ns,
+         .end_ns = end(id)->TimeNs() - start_ns,
+         .bytes = copies ? plan_.buffers[step.outputs[0]].bytes : 0});
+  }
+}
+
+}  // namespace spillway

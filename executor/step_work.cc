@@ -1,0 +1,79 @@
+#include "executor/step_work.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+
+namespace spillway {
+
+absl::Status KernelTask::Run(void* native_stream) {
+  return Annotate(kernel_.Run({.inputs = inputs,
+                               .outputs = outputs,
+                               .workspace = workspace,
+                               .stream = native_stream,
+                               .seed = seed,
+                               .step = step}),
+                  node_name_);
+}
+
+absl::StatusOr<std::unique_ptr<KernelTask>> NewKernelTask(
+    const ExecutorSpec& spec, const Step& step) {
+  const Node& node = spec.graph->node(step.node);
+  Kernel* kernel = (*spec.kernels)[step.node].get();
+  if (kernel == nullptr) {
+    return Unimplemented(fmt::format("{}: no kernel was prepared for op {}",
+                                     node.name, node.op));
+  }
+  auto task = std::make_unique<KernelTask>(*kernel, node.name);
+  task->inputs.resize(step.inputs.size());
+  task->outputs.resize(step.outputs.size());
+  return task;
+}
+
+void* UseBuffer(const ExecutorSpec& spec, BufferId id) {
+  const Buffer& buffer = spec.plan->buffers[id];
+  Arena& arena =
+      buffer.space == Space::kDevice ? *spec.device_arena : *spec.host_arena;
+  return arena.Use(buffer.offset, buffer.bytes);
+}
+
+absl::Status CheckAllFed(const ExecutorSpec& spec, const RunOptions& options) {
+  for (const Step& step : spec.plan->steps) {
+    if (step.kind != StepKind::kFeed) continue;
+    const ValueId value = spec.graph->output(step.node);
+    const auto feed = options.feeds.find(value);
+    if (feed == options.feeds.end() || feed->second == nullptr) {
+      return FailedPrecondition(fmt::format(
+          "{} is not fed: {} is needed", spec.graph->node(step.node).name,
+          spec.graph->type(value).ToString()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status IssueCopy(const ExecutorSpec& spec, const Step& step,
+                       const RunOptions& options, Stream& stream,
+                       CopyCounts& copies) {
+  void* const to = UseBuffer(spec, step.outputs[0]);
+  const int64_t bytes = spec.plan->buffers[step.outputs[0]].bytes;
+  switch (step.kind) {
+    case StepKind::kFeed:
+      return stream.CopyToDevice(
+          to, options.feeds.at(spec.graph->output(step.node)), bytes);
+    case StepKind::kSwapOut:
+      ++copies.swap_outs;
+      copies.out_bytes += bytes;
+      return stream.CopyToHost(to, UseBuffer(spec, step.inputs[0]), bytes);
+    case StepKind::kSwapIn:
+      ++copies.swap_ins;
+      copies.in_bytes += bytes;
+      return stream.CopyToDevice(to, UseBuffer(spec, step.inputs[0]), bytes);
+    case StepKind::kCompute:
+    case StepKind::kAlias:
+      break;
+  }
+  CHECK(false);
+}
+
+}  // namespace spillway
