@@ -4,7 +4,7 @@
 // (executor/checked_executor.h), and so does one with every tensor swapped
 // where neither budget can be met.
 //
-// SPILLWAY_STRESS adds bfloat16 and another batch size.
+// SPILLWAY_STRESS adds bfloat16 and batches four times as large.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -45,7 +45,7 @@ std::vector<ZooCase> ZooCases() {
     cases.push_back(first);
     cases.back().dtype = DType::kBFloat16;
     cases.push_back(first);
-    cases.back().batch_size = 3;
+    cases.back().batch_size = 4 * step.batch_size;
   }
   return cases;
 }
