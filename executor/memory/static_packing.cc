@@ -1,192 +1,195 @@
 #include "executor/memory/static_packing.h"
 
 #include <algorithm>
-#include <compare>
+#include <array>
 #include <limits>
 #include <numeric>
-#include <tuple>
+#include <optional>
 #include <utility>
 
-#include "base/units.h"
+#include "executor/memory/conflict_index.h"
+#include "executor/memory/first_fit.h"
+#include "executor/memory/packing_effort.h"
+#include "executor/memory/packing_problem.h"
+#include "executor/memory/placement_search.h"
+#include "executor/memory/sweep_packing.h"
 
 namespace spillway {
 namespace {
 
-// The items with rounded-up sizes, and which of them are alive together.
-struct Problem {
-  std::span<const PackingItem> items;
-  std::vector<int64_t> aligned_bytes;
+// The best first, as counted over training steps of the zoo.
+constexpr std::array<SweepStyle, 8> kSweepStyles = {{
+    {StackOrder::kLatestEnd, ArrivalOrder::kLargest},
+    {StackOrder::kLargest, ArrivalOrder::kLargest},
+    {StackOrder::kEarliestBegin, ArrivalOrder::kLargest},
+    {StackOrder::kLongest, ArrivalOrder::kLargest},
+    {StackOrder::kLatestEnd, ArrivalOrder::kLongest},
+    {StackOrder::kLargest, ArrivalOrder::kLongest},
+    {StackOrder::kEarliestBegin, ArrivalOrder::kLongest},
+    {StackOrder::kLongest, ArrivalOrder::kLongest},
+}};
+
+// More pairs of conflicting items than this are not listed (160 MB).
+constexpr int64_t kMaxPairs = 10'000'000;
+
+// The depth-first search is for this many items at most.
+constexpr size_t kMaxSearchItems = 2000;
+
+// Packs items that hang together in time. Sizes are in units.
+class Packer {
+ public:
+  Packer(const PackingProblem& problem, int64_t goal, PackingEffort& effort)
+      : problem_(problem), lowest_(goal), effort_(effort) {}
+
+  // Offsets by item.
+  std::vector<int64_t> Pack() && {
+    TrySweeps();
+    if (!IsDone()) TryFirstFit();
+    return std::move(best_);
+  }
+
+ private:
+  bool IsDone() const { return best_height_ <= lowest_; }
+
+  void Keep(std::vector<int64_t> offsets) {
+    const int64_t height = Height(problem_, offsets);
+    if (height >= best_height_) return;
+    best_height_ = height;
+    best_ = std::move(offsets);
+  }
+
+  void TrySweeps() {
+    for (const SweepStyle& style : kSweepStyles) {
+      Keep(SweepFromPeak(problem_, style));
+      if (IsDone()) return;
+    }
+  }
+
+  void TryFirstFit() {
+    const int64_t max_pairs = std::min(kMaxPairs, effort_.left() / 8);
+    const std::optional<ConflictIndex> conflicts =
+        ConflictIndex::Make(problem_, max_pairs);
+    if (!conflicts) return;
+    for (std::vector<size_t>& order : FirstFitOrders(problem_)) {
+      TryOrder(*conflicts, std::move(order));
+      if (IsDone() || effort_.exhausted()) return;
+    }
+    Improve(*conflicts);
+  }
+
+  // First fit in this order, then a few times with what stuck out first.
+  void TryOrder(const ConflictIndex& conflicts, std::vector<size_t> order) {
+    constexpr int kRounds = 16;
+    PackingEffort part = effort_.Take(effort_.left() / 16);
+    for (int round = 0; round < kRounds && !IsDone() && !part.exhausted();
+         ++round) {
+      std::vector<int64_t> offsets = FirstFit(problem_, conflicts, order, part);
+      const int64_t limit = std::min(lowest_, Height(problem_, offsets) - 1);
+      std::stable_partition(order.begin(), order.end(), [&](size_t i) {
+        return offsets[i] + problem_.items[i].size > limit;
+      });
+      Keep(std::move(offsets));
+    }
+    effort_.GiveBack(part);
+  }
+
+  // Spends the effort in ever longer slices on each way in turn.
+  void Improve(const ConflictIndex& conflicts) {
+    FirstFitImprover improver(problem_, conflicts);
+    std::optional<PlacementSearch> at_lowest;
+    std::optional<PlacementSearch> between;
+    constexpr int64_t kFirstSlice = 500'000;
+    for (int64_t slice = kFirstSlice; !IsDone() && !effort_.exhausted();
+         slice *= 2) {
+      PackingEffort part = effort_.Take(slice);
+      improver.Improve(lowest_, part, best_);
+      effort_.GiveBack(part);
+      best_height_ = Height(problem_, best_);
+      if (problem_.items.size() > kMaxSearchItems) continue;
+      Search(lowest_, 4 * slice, at_lowest);
+      const int64_t middle = std::midpoint(lowest_, best_height_);
+      if (middle > lowest_) Search(middle, slice, between);
+    }
+  }
+
+  // Goes on with `search`, or begins another if its capacity has changed.
+  void Search(int64_t capacity, int64_t amount,
+              std::optional<PlacementSearch>& search) {
+    if (IsDone()) return;
+    if (!search || search->capacity() != capacity) {
+      search.emplace(problem_, capacity);
+    }
+    PackingEffort part = effort_.Take(amount);
+    const SearchOutcome outcome = search->Continue(part);
+    effort_.GiveBack(part);
+    if (outcome == SearchOutcome::kFound) Keep(search->offsets());
+    if (outcome == SearchOutcome::kImpossible) lowest_ = capacity + 1;
+  }
+
+  const PackingProblem& problem_;
+  int64_t lowest_ = 0;  // no lower placement is wanted, or there is none
+  PackingEffort& effort_;
+  std::vector<int64_t> best_;
+  int64_t best_height_ = std::numeric_limits<int64_t>::max();
 };
 
-Problem MakeProblem(std::span<const PackingItem> items, int64_t alignment) {
-  Problem problem{.items = items, .aligned_bytes = {}};
-  problem.aligned_bytes.reserve(items.size());
-  for (const PackingItem& item : items) {
-    problem.aligned_bytes.push_back(AlignUp(item.bytes, alignment));
+int64_t SearchEffort(const PackingOptions& options, size_t num_items) {
+  if (options.search_effort != kDefaultSearchEffort) {
+    return options.search_effort;
   }
-  return problem;
+  constexpr int64_t kPerItem = 20'000;
+  constexpr int64_t kAtMost = 25'000'000;
+  return std::min(kAtMost, kPerItem * static_cast<int64_t>(num_items));
 }
 
-// Last byte used: sizes count exactly here, since nothing lies above the top.
-int64_t Height(const Problem& problem, std::span<const int64_t> offsets) {
-  int64_t height = 0;
-  for (size_t i = 0; i < offsets.size(); ++i) {
-    height = std::max(height, offsets[i] + problem.items[i].bytes);
-  }
-  return height;
-}
-
-// Puts items, in the given order, each at the lowest offset where it overlaps
-// no item placed before it that is alive at the same time.
-std::vector<int64_t> FirstFit(const Problem& problem,
-                              std::span<const size_t> order) {
+// Packs what hangs together one after the other, each with its part of the
+// effort. Offsets by item, in units.
+std::vector<int64_t> PackParts(const PackingProblem& problem, int64_t goal,
+                               PackingEffort& effort) {
   std::vector<int64_t> offsets(problem.items.size(), 0);
-  std::vector<size_t> placed;  // by offset
-  for (const size_t item : order) {
-    const int64_t bytes = problem.aligned_bytes[item];
-    int64_t offset = 0;
-    for (const size_t other : placed) {
-      if (!Overlap(problem.items[item].lifetime,
-                   problem.items[other].lifetime)) {
-        continue;
-      }
-      if (offset + bytes <= offsets[other]) break;  // the hole is large enough
-      offset = std::max(offset, offsets[other] + problem.aligned_bytes[other]);
+  int64_t items_left = std::ssize(problem.items);
+  for (const std::vector<size_t>& group : SplitByTime(problem)) {
+    const PackingProblem part = Extract(problem, group);
+    PackingEffort part_effort =
+        effort.Take(effort.left() / items_left * std::ssize(group));
+    const std::vector<int64_t> part_offsets =
+        Packer(part, goal, part_effort).Pack();
+    effort.GiveBack(part_effort);
+    items_left -= std::ssize(group);
+    for (size_t i = 0; i < group.size(); ++i) {
+      offsets[group[i]] = part_offsets[i];
     }
-    offsets[item] = offset;
-    const auto at = std::ranges::upper_bound(
-        placed, offset, {}, [&](size_t i) { return offsets[i]; });
-    placed.insert(at, item);
+    // No part need be lower than another.
+    goal = std::max(goal, Height(part, part_offsets));
   }
   return offsets;
 }
 
-// Items sorted by a key; equal keys keep the lower index first.
-template <typename Key>
-std::vector<size_t> Sorted(size_t size, Key key) {
-  std::vector<size_t> order(size);
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, {}, key);
-  return order;
-}
-
-std::vector<std::vector<size_t>> CandidateOrders(const Problem& problem) {
-  const auto& items = problem.items;
-  const auto bytes = [&](size_t i) { return problem.aligned_bytes[i]; };
-  const auto length = [&](size_t i) { return items[i].lifetime.length(); };
-  const auto begin = [&](size_t i) { return items[i].lifetime.begin; };
-  const size_t n = items.size();
-  return {
-      Sorted(n, [&](size_t i) { return std::tuple(-bytes(i), -length(i)); }),
-      Sorted(n, [&](size_t i) { return std::tuple(-length(i), -bytes(i)); }),
-      Sorted(n,
-             [&](size_t i) {
-               return -static_cast<double>(bytes(i)) *
-                      static_cast<double>(length(i));
-             }),
-      Sorted(n, [&](size_t i) { return std::tuple(begin(i), -bytes(i)); }),
-      Sorted(n,
-             [&](size_t i) {
-               return std::tuple(-items[i].lifetime.end, -bytes(i));
-             }),
-  };
-}
-
-// Bytes alive when item `i` begins: items at such places decide the height.
-std::vector<int64_t> LiveBytesAtBegin(const Problem& problem) {
-  std::vector<int64_t> live(problem.items.size(), 0);
-  for (size_t i = 0; i < live.size(); ++i) {
-    for (size_t j = 0; j < live.size(); ++j) {
-      if (problem.items[j].lifetime.contains(problem.items[i].lifetime.begin)) {
-        live[i] += problem.aligned_bytes[j];
-      }
-    }
-  }
-  return live;
-}
-
-// For each item, the most bytes that are alive at any moment of its life.
-std::vector<int64_t> PeakDuringLife(const Problem& problem) {
-  const std::vector<int64_t> live = LiveBytesAtBegin(problem);
-  std::vector<int64_t> peak = live;
-  for (size_t i = 0; i < peak.size(); ++i) {
-    for (size_t j = 0; j < peak.size(); ++j) {
-      if (problem.items[i].lifetime.contains(problem.items[j].lifetime.begin)) {
-        peak[i] = std::max(peak[i], live[j]);
-      }
-    }
-  }
-  return peak;
-}
-
-// Moves items that stick out above `target` to the front of the order and
-// packs again, as long as that helps.
-void Improve(const Problem& problem, int64_t target, std::vector<size_t> order,
-             std::vector<int64_t>& best, int64_t& best_height) {
-  constexpr int kRounds = 16;
-  for (int round = 0; round < kRounds && best_height > target; ++round) {
-    const std::vector<int64_t> offsets = FirstFit(problem, order);
-    const int64_t height = Height(problem, offsets);
-    if (height < best_height) {
-      best = offsets;
-      best_height = height;
-    }
-    const auto sticks_out = [&](size_t i) {
-      return offsets[i] + problem.items[i].bytes > std::min(target, height - 1);
-    };
-    std::stable_partition(order.begin(), order.end(), sticks_out);
-  }
-}
-
 }  // namespace
-
-int64_t LiveBytesLowerBound(std::span<const PackingItem> items,
-                            int64_t alignment) {
-  // Sizes change at begins and ends only; ends free before begins take.
-  std::vector<std::pair<int64_t, int64_t>> changes;
-  changes.reserve(2 * items.size());
-  for (const PackingItem& item : items) {
-    if (item.lifetime.empty()) continue;
-    const int64_t bytes = AlignUp(item.bytes, alignment);
-    changes.emplace_back(item.lifetime.begin, bytes);
-    changes.emplace_back(item.lifetime.end, -bytes);
-  }
-  std::ranges::sort(changes);
-  int64_t live = 0;
-  int64_t peak = 0;
-  for (const auto& [at, bytes] : changes) {
-    live += bytes;
-    peak = std::max(peak, live);
-  }
-  return peak;
-}
 
 Packing PackBuffers(std::span<const PackingItem> items,
                     const PackingOptions& options) {
-  const int64_t alignment = options.alignment;
-  const int64_t target_bytes = options.target_bytes;
-  const Problem problem = MakeProblem(items, alignment);
+  const PackingProblem problem = MakeProblem(items, options.alignment);
   Packing packing;
-  packing.lower_bound_bytes = LiveBytesLowerBound(items, alignment);
-  packing.height_bytes = std::numeric_limits<int64_t>::max();
-  if (items.empty()) {
-    packing.height_bytes = 0;
-    return packing;
-  }
-  // The last item's padding is not part of the height, hence the alignment.
-  const int64_t target =
-      std::max(target_bytes, packing.lower_bound_bytes - (alignment - 1));
-  std::vector<std::vector<size_t>> orders = CandidateOrders(problem);
-  const std::vector<int64_t> peak = PeakDuringLife(problem);
-  orders.push_back(Sorted(items.size(), [&](size_t i) {
-    return std::tuple(-peak[i], -problem.aligned_bytes[i]);
-  }));
-  for (std::vector<size_t>& order : orders) {
-    Improve(problem, target, std::move(order), packing.offsets,
-            packing.height_bytes);
-    if (packing.height_bytes <= target) break;
+  packing.offsets.assign(items.size(), 0);
+  packing.lower_bound_bytes = MaxLoad(problem) * options.alignment;
+  const int64_t goal_bytes =
+      std::max(options.target_bytes, packing.lower_bound_bytes);
+  PackingEffort effort(SearchEffort(options, items.size()), options.stop);
+  const std::vector<int64_t> offsets =
+      PackParts(problem, goal_bytes / options.alignment, effort);
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const size_t item = problem.ids[i];
+    packing.offsets[item] = offsets[i] * options.alignment;
+    packing.height_bytes = std::max(packing.height_bytes,
+                                    packing.offsets[item] + items[item].bytes);
   }
   return packing;
+}
+
+int64_t LiveBytesLowerBound(std::span<const PackingItem> items,
+                            int64_t alignment) {
+  return MaxLoad(MakeProblem(items, alignment)) * alignment;
 }
 
 }  // namespace spillway

@@ -42,7 +42,7 @@ TEST_P(CommandLineTest, IsRefusedInOneLine) {
 
 std::vector<BadCommandLine> BadUsage() {
   return {
-      {"NoCommand", {}, "bench edit inspect models run simulate train"},
+      {"NoCommand", {}, "bench edit inspect models pack run simulate train"},
       {"UnknownCommand", {"banch"}, "\"banch\"; there are bench edit"},
       {"UnknownFlag", {"models", "--batch_size=3"}, "flag --batch_size"},
       {"UnknownFlagBesideAMissingOne", {"edit", "--grph", "x"}, "--grph"},
@@ -77,6 +77,13 @@ std::vector<BadCommandLine> BadValues() {
       {"ImageTooSmall",
        {"simulate", "--model=lenet", "--image_size=3"},
        "lenet"},
+      {"NoCapacity", {"pack", "--csv=x"}, "--capacity"},
+      {"AlignmentOfZero",
+       {"pack", "--csv=x", "--capacity=1", "--alignment=0"},
+       "--alignment"},
+      {"NegativeTimeLimit",
+       {"pack", "--csv=x", "--capacity=1", "--time_limit=-1"},
+       "--time_limit"},
       {"NotASize",
        {"simulate", "--model=lenet", "--device_memory", "lots"},
        "--device_memory"},
@@ -185,6 +192,12 @@ std::vector<BadCommandLine> BadFiles() {
       {"GraphThatIsNotThere",
        {"edit", "--graph=/nowhere/graph.json"},
        "/nowhere/graph.json"},
+      {"BuffersThatAreNotThere",
+       {"pack", "--csv=/nowhere/buffers.csv", "--capacity=1"},
+       "--csv: cannot read /nowhere/buffers.csv"},
+      {"OffsetsInAMissingFolder",
+       {"pack", "--csv=/dev/null", "--capacity=1", "--out=/nowhere/offsets"},
+       "--out"},
       {"GraphThatIsAFolder", {"edit", "--graph=/"}, "/"},
       {"JsonInAMissingFolder",
        {"models", "--json=/nowhere/models.json"},
@@ -469,8 +482,8 @@ TEST_F(OutputTest, ABatchLargerThanTheDataIsNamed) {
 }
 
 TEST(HelpTest, EveryCommandHasOne) {
-  for (const char* command :
-       {"bench", "edit", "inspect", "models", "run", "simulate", "train"}) {
+  for (const char* command : {"bench", "edit", "inspect", "models", "pack",
+                              "run", "simulate", "train"}) {
     const ProgramRun run = RunProgram({command, "--help"});
     EXPECT_EQ(run.exit_status, 0);
     EXPECT_THAT(run.out, HasSubstr("--json"));

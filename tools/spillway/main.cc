@@ -21,6 +21,7 @@
 #include "tools/spillway/inspect_command.h"
 #include "tools/spillway/models_command.h"
 #include "tools/spillway/output.h"
+#include "tools/spillway/pack_command.h"
 #include "tools/spillway/progress.h"
 #include "tools/spillway/run_command.h"
 #include "tools/spillway/simulate_command.h"
@@ -103,7 +104,7 @@ struct Command {
   absl::Status (*execute)(CLI::App& app, const Arguments& arguments) = nullptr;
 };
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"bench", "Measure a model's training speed on synthetic images.",
      Execute<BenchFlags, AddBenchFlags, RunBench>},
     {"edit", "Rewrite a graph file for large-model support; runs nothing.",
@@ -112,6 +113,8 @@ constexpr std::array<Command, 7> kCommands = {{
      Execute<InspectFlags, AddInspectFlags, RunInspect>},
     {"models", "List the zoo: default batch, image and parameters.",
      Execute<ModelsFlags, AddModelsFlags, RunModels>},
+    {"pack", "Place buffers of known lifetimes in as few bytes as possible.",
+     Execute<PackFlags, AddPackFlags, RunPack>},
     {"run", "Run one step of a graph file.",
      Execute<RunFlags, AddRunFlags, RunRun>},
     {"simulate",

@@ -1,0 +1,36 @@
+// For each item, those that are alive together with it.
+//
+// Memory: 8 bytes a pair. Time: O(n log n + pairs).
+#ifndef SPILLWAY_EXECUTOR_MEMORY_CONFLICT_INDEX_H_
+#define SPILLWAY_EXECUTOR_MEMORY_CONFLICT_INDEX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "executor/memory/packing_problem.h"
+
+namespace spillway {
+
+class ConflictIndex {
+ public:
+  // Nothing if more than `max_pairs` pairs of items overlap in time.
+  static std::optional<ConflictIndex> Make(const PackingProblem& problem,
+                                           int64_t max_pairs);
+
+  // In no order that means anything.
+  std::span<const uint32_t> of(size_t item) const {
+    return std::span(items_).subspan(first_[item],
+                                     first_[item + 1] - first_[item]);
+  }
+
+ private:
+  std::vector<size_t> first_;  // by item: where its conflicts begin in items_
+  std::vector<uint32_t> items_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_MEMORY_CONFLICT_INDEX_H_
