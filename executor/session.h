@@ -54,7 +54,7 @@ struct SessionOptions {
   std::optional<int64_t> device_memory =
       {};  // bytes; none: as little as possible
   std::optional<int64_t> host_memory = {};  // bytes of the swap pool
-  ScheduleKind schedule = ScheduleKind::kMemory;
+  ScheduleKind schedule = ScheduleKind::kAuto;
   int threads = 0;    // 0: all cores
   uint64_t seed = 0;  // of initialisers and dropout
   // Checks every access of every step (executor/checked_executor.h) and

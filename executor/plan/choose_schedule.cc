@@ -1,5 +1,6 @@
 #include "executor/plan/choose_schedule.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -7,6 +8,7 @@
 #include "executor/plan/lower.h"
 #include "executor/plan/place_buffers.h"
 #include "graph/memory_order.h"
+#include "graph/well_known_ops.h"
 
 namespace spillway {
 namespace {
@@ -23,6 +25,13 @@ Need NeedOf(const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
           LiveBytesBound(plan, Space::kHost, lifetimes)};
 }
 
+bool AsksForLess(const Graph& graph, const CompileOptions& options) {
+  return options.device_budget_bytes.has_value() ||
+         std::ranges::any_of(graph.nodes(), [](const Node& node) {
+           return node.op == kSwapOut;
+         });
+}
+
 }  // namespace
 
 absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
@@ -31,7 +40,11 @@ absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
                                         ScheduleKind kind,
                                         const CompileOptions& options) {
   ASSIGN_OR_RETURN(Schedule best, MakeSchedule(graph, ops, keep));
-  if (kind == ScheduleKind::kCreation) return best;
+  const bool is_auto = kind == ScheduleKind::kAuto;
+  if (kind == ScheduleKind::kCreation ||
+      (is_auto && !AsksForLess(graph, options))) {
+    return best;
+  }
   const MemoryOrderInputs inputs = {.graph = graph,
                                     .registry = ops,
                                     .keep = keep,

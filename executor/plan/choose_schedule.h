@@ -15,10 +15,12 @@ namespace spillway {
 enum class ScheduleKind : uint8_t {
   kCreation,  // ready nodes in the order in which the graph was built
   kMemory,    // of several orders the one that needs the least device memory
+  kAuto,      // kMemory where something asks for it: a device budget, or a
+              // tensor that is swapped; else kCreation
 };
 
-// `options` as CompilePlan gets them; budgets play no part, so the order is the
-// same for each. kMemory compares creation order with those of
+// `options` as CompilePlan gets them; how large a budget is plays no part, so
+// the order is the same for each. kMemory compares creation order with those of
 // graph/memory_order.h by the live bytes of the steps they give, and keeps
 // creation order where none is better. Errors: what MakeSchedule says.
 absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,

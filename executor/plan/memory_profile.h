@@ -14,8 +14,8 @@ namespace spillway {
 // A buffer that owns its bytes at some step.
 struct LiveBuffer {
   BufferId buffer = {};
-  std::string reason =
-      {};  // why the bytes are not free: "read by a/b (step 7)"
+  // Why the bytes are not free: "used by a/b (step 7)".
+  std::string reason = {};
 };
 
 struct MemoryProfile {

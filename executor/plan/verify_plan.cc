@@ -73,6 +73,7 @@ class Verifier {
       step_of_[step.node] = id;
       RETURN_IF_ERROR(CheckSlots(id, node.inputs, step.inputs));
       RETURN_IF_ERROR(CheckSlots(id, node.outputs, step.outputs));
+      RETURN_IF_ERROR(CheckSharing(id));
       for (const ValueId output : node.outputs) {
         const Buffer& buffer = plan_.buffers[plan_.buffer_of[output]];
         if (buffer.space != OutputSpace(node)) {
@@ -102,8 +103,60 @@ class Verifier {
                                     plan_.buffers[buffer].bytes,
                                     graph_.type(values[i]).num_bytes()));
       }
+      if (IsWorkspace(buffer)) {
+        return Internal(
+            fmt::format("{} lies in scratch", graph_.ValueName(values[i])));
+      }
     }
     return absl::OkStatus();
+  }
+
+  // Within one step, outputs are the bytes of an input where the op says so,
+  // and share no bytes otherwise; scratch is nobody's value.
+  absl::Status CheckSharing(StepId id) const {
+    const Step& step = plan_.steps[id];
+    const OpDef* def = ops_.Find(graph_.node(step.node).op);
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const std::vector<BufferId>& outputs = step.outputs;
+      if (def != nullptr && HasPair(def->alias, i)) {
+        if (TakesOver(def->alias, step, i)) continue;
+        return Internal(
+            fmt::format("{}: output {} is not its input's bytes", Name(id), i));
+      }
+      if (std::ranges::count(outputs, outputs[i]) > 1 ||
+          (std::ranges::count(step.inputs, outputs[i]) > 0 &&
+           (def == nullptr || !TakesOver(def->in_place, step, i)))) {
+        return Internal(
+            fmt::format("{}: output {} has the bytes of another "
+                        "value of the step",
+                        Name(id), i));
+      }
+    }
+    if (step.workspace.is_valid() && !IsWorkspace(step.workspace)) {
+      return Internal(fmt::format("{}: its scratch is a value", Name(id)));
+    }
+    return absl::OkStatus();
+  }
+
+  static bool HasPair(const std::vector<BufferPair>& pairs, size_t output) {
+    return std::ranges::any_of(pairs, [&](const BufferPair& pair) {
+      return static_cast<size_t>(pair.output) == output;
+    });
+  }
+
+  // True if the output has the bytes of an input that it is paired with.
+  static bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
+                        size_t output) {
+    return std::ranges::any_of(pairs, [&](const BufferPair& pair) {
+      const auto input = static_cast<size_t>(pair.input);
+      return static_cast<size_t>(pair.output) == output &&
+             input < step.inputs.size() &&
+             step.inputs[input] == step.outputs[output];
+    });
+  }
+
+  bool IsWorkspace(BufferId id) const {
+    return plan_.buffers[id].kind == BufferKind::kWorkspace;
   }
 
   // known_[s][lane]: how many steps of `lane` are surely done when s starts.
@@ -183,6 +236,12 @@ class Verifier {
 
   // Every step runs after what it needs; every needed node is a step.
   absl::Status CheckDependencies() const {
+    for (const ValueId value : plan_.fetches) {
+      const Node& node = graph_.producer(value);
+      if (step_of_[node.id].is_valid() || IsResidentNode(node, ops_)) continue;
+      return Internal(fmt::format("{} is fetched, but is not in the plan",
+                                  graph_.ValueName(value)));
+    }
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const StepId id(i);
       const Node& node = graph_.node(plan_.steps[id].node);
@@ -193,8 +252,7 @@ class Verifier {
       for (const NodeId before : needed) {
         const StepId step = step_of_[before];
         if (!step.is_valid()) {
-          const OpDef* def = ops_.Find(graph_.node(before).op);
-          if (def != nullptr && def->resident) continue;
+          if (IsResidentNode(graph_.node(before), ops_)) continue;
           return Internal(fmt::format("{} needs {}, which is not in the plan",
                                       Name(id), graph_.node(before).name));
         }
@@ -301,18 +359,27 @@ class Verifier {
   // reads a value does so while the bytes hold it.
   absl::Status CheckOverwrites() const {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const std::vector<StepId>& writes = uses_[BufferId(i)].writes;
-      for (size_t k = 1; k < writes.size(); ++k) {
-        RETURN_IF_ERROR(CheckOrdered(writes[k - 1], writes[k], BufferId(i)));
-      }
+      RETURN_IF_ERROR(CheckWrites(BufferId(i)));
     }
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const Step& step = plan_.steps[StepId(i)];
-      const Node& node = graph_.node(step.node);
-      for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
-        RETURN_IF_ERROR(
-            CheckRead(StepId(i), node.inputs[slot], step.inputs[slot]));
-      }
+      RETURN_IF_ERROR(CheckReads(StepId(i)));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckWrites(BufferId buffer) const {
+    const std::vector<StepId>& writes = uses_[buffer].writes;
+    for (size_t i = 1; i < writes.size(); ++i) {
+      RETURN_IF_ERROR(CheckOrdered(writes[i - 1], writes[i], buffer));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckReads(StepId reader) const {
+    const Step& step = plan_.steps[reader];
+    const std::vector<ValueId>& inputs = graph_.node(step.node).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      RETURN_IF_ERROR(CheckRead(reader, inputs[i], step.inputs[i]));
     }
     return absl::OkStatus();
   }
@@ -345,16 +412,17 @@ class Verifier {
 
   // Buffers whose earlier contents the step destroys.
   std::vector<BufferId> Overwritten(const Step& step) const {
-    if (step.kind == StepKind::kAlias) return {};
-    std::vector<BufferId> written = step.outputs;
+    std::vector<BufferId> written;
+    if (step.workspace.is_valid()) written.push_back(step.workspace);
+    if (step.kind == StepKind::kAlias) return written;
+    written.insert(written.end(), step.outputs.begin(), step.outputs.end());
     if (const OpDef* def = ops_.Find(graph_.node(step.node).op)) {
       for (const int input : def->mutates) {
         written.push_back(step.inputs[static_cast<size_t>(input)]);
       }
     }
     std::ranges::sort(written);
-    const auto repeated = std::ranges::unique(written);
-    written.erase(repeated.begin(), repeated.end());
+    written.erase(std::unique(written.begin(), written.end()), written.end());
     return written;
   }
 

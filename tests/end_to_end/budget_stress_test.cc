@@ -59,7 +59,8 @@ class Case {
     PickBudgets(edited, network.loss, spec);
     SCOPED_TRACE(::testing::Message()
                  << LmsModeName(lms.mode) << ", " << report.swap_outs
-                 << " swap-outs, " << spec.device << ", device memory "
+                 << " swap-outs, " << spec.device
+                 << (spec.check_memory ? " checked" : "") << ", device memory "
                  << *spec.device_memory << " of " << smallest_device_
                  << ", host memory " << spec.host_memory.value_or(-1) << " of "
                  << smallest_host_);
@@ -112,12 +113,13 @@ class Case {
   }
 
   TrainGraphSpec PickSpec(const RandomNetwork& network) {
-    return {.num_classes = network.num_classes,
-            .steps = 2,
-            .device = Chance(0.5) ? "cpu" : "inline",
-            .threads = 1,
-            .schedule =
-                Chance(0.2) ? ScheduleKind::kCreation : ScheduleKind::kMemory};
+    return {
+        .num_classes = network.num_classes,
+        .steps = 2,
+        .device = Chance(0.5) ? "cpu" : "inline",
+        .threads = 1,
+        .schedule = Chance(0.2) ? ScheduleKind::kCreation : ScheduleKind::kAuto,
+        .check_memory = Chance(0.3)};
   }
 
   // The device budget first: what the host needs may depend on it.
@@ -134,7 +136,11 @@ class Case {
     AddResidents(graph, ops, creation, "", options.residents);
     ASSERT_OK_AND_ASSIGN(
         const Schedule schedule,
-        ChooseSchedule(graph, ops, keep, spec.schedule, options));
+        ChooseSchedule(graph, ops, keep,
+                       spec.schedule == ScheduleKind::kAuto
+                           ? ScheduleKind::kMemory  // a budget will be set
+                           : spec.schedule,
+                       options));
     smallest_device_ = SmallestDeviceBudget(graph, ops, schedule, options);
     spec.device_memory = std::max<int64_t>(PickBudget(smallest_device_), 1);
     if (*spec.device_memory < smallest_device_ || Chance(0.6)) return;

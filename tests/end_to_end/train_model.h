@@ -25,7 +25,7 @@ struct TrainGraphSpec {
   double link_gbps = 0;
   std::optional<int64_t> device_memory = {};
   std::optional<int64_t> host_memory = {};
-  ScheduleKind schedule = ScheduleKind::kMemory;
+  ScheduleKind schedule = ScheduleKind::kAuto;
   bool check_memory = false;
 };
 

@@ -23,7 +23,7 @@ struct SessionSpec {
   double link_gigabytes_per_second = 0;
   std::optional<int64_t> device_memory = {};  // as of SessionOptions
   std::optional<int64_t> host_memory = {};    // the same
-  ScheduleKind schedule = ScheduleKind::kMemory;
+  ScheduleKind schedule = ScheduleKind::kAuto;
   uint64_t seed = 0;
   bool check_memory = false;
 };

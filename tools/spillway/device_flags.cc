@@ -35,14 +35,16 @@ void AddMemoryFlags(FlagSet& flags, MemoryFlags& memory) {
              "limit of the swap pool; default: half of RAM");
   flags.Choice("--schedule", memory.schedule,
                {.help = "order of the nodes: memory, of several orders the one "
-                        "that needs the least (default), or creation, as the "
-                        "graph was built",
-                .choices = {"memory", "creation"}});
+                        "that needs the least; creation, as the graph was "
+                        "built; auto (default): memory with --device_memory or "
+                        "--lms, else creation",
+                .choices = {"auto", "memory", "creation"}});
 }
 
 ScheduleKind ScheduleOf(const MemoryFlags& flags) {
-  return flags.schedule == "creation" ? ScheduleKind::kCreation
-                                      : ScheduleKind::kMemory;
+  if (flags.schedule == "creation") return ScheduleKind::kCreation;
+  return flags.schedule == "memory" ? ScheduleKind::kMemory
+                                    : ScheduleKind::kAuto;
 }
 
 void AddCheckMemoryFlag(FlagSet& flags, MemoryFlags& memory) {

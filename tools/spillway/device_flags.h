@@ -26,7 +26,7 @@ void AddLinkFlag(FlagSet& flags, DeviceFlags& device);
 struct MemoryFlags {
   std::optional<int64_t> device_memory = {};  // none: as little as possible
   std::optional<int64_t> host_memory = {};    // none: half of RAM
-  std::string schedule = "memory";            // or "creation"
+  std::string schedule = "auto";              // or "memory", "creation"
   bool check_memory = false;
 };
 void AddMemoryFlags(FlagSet& flags, MemoryFlags& memory);

@@ -23,8 +23,8 @@ struct MaxBatch {
 };
 
 // Doubles or halves from `start` (at least 1) until the answer lies between two
-// attempts, then halves that interval; at most `limit`. Takes it that what fits
-// does so with a smaller batch too. Errors: what `attempt` says.
+// attempts, then halves that interval; at most `limit` (>= 1). Takes it that
+// what fits does so with a smaller batch too. Errors: what `attempt` says.
 absl::StatusOr<MaxBatch> FindMaxBatch(
     int64_t start, int64_t limit,
     absl::FunctionRef<absl::StatusOr<BatchAttempt>(int64_t)> attempt);

@@ -11,15 +11,12 @@ namespace spillway {
 absl::StatusOr<Simulation> Simulate(const SourceGraph& source,
                                     const DeviceFlags& device,
                                     const MemoryFlags& memory) {
-  ASSIGN_OR_RETURN(PlanInputs inputs, PreparePlan(source.graph, source.fetches,
-                                                  device, ScheduleOf(memory)));
+  ASSIGN_OR_RETURN(PlanInputs inputs,
+                   PreparePlan(source.graph, source.fetches, device, memory));
   Simulation simulation;
   simulation.floor =
       FindFloor(source.graph, StandardOps(), inputs.schedule, inputs.options);
-  simulation.smallest_budget_bytes = SmallestDeviceBudget(
-      source.graph, StandardOps(), inputs.schedule, inputs.options);
-  inputs.options.device_budget_bytes = memory.device_memory;
-  inputs.options.host_budget_bytes = HostMemory(memory);
+  simulation.smallest_budget_bytes = inputs.smallest_device_bytes;
   absl::StatusOr<ExecutionPlan> plan = MakePlan(source.graph, inputs);
   if (absl::IsResourceExhausted(plan.status())) {
     simulation.fits = plan.status();

@@ -15,7 +15,7 @@ namespace spillway {
 absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
                                        const std::vector<ValueId>& fetches,
                                        const DeviceFlags& device,
-                                       ScheduleKind schedule) {
+                                       const MemoryFlags& memory) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Device> kind,
                    OpenDevice(device, MemoryFlags{}));
   const OpRegistry& ops = StandardOps();
@@ -33,8 +33,19 @@ absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
   inputs.options.workspace_bytes = WorkspaceBytes(graph, kernels);
   AddResidents(graph, ops, inputs.schedule, inputs.options.constant_prefix,
                inputs.options.residents);
+  const ScheduleKind order = ScheduleOf(memory);
+  ASSIGN_OR_RETURN(
+      const Schedule least,
+      ChooseSchedule(
+          graph, ops, keep,
+          order == ScheduleKind::kAuto ? ScheduleKind::kMemory : order,
+          inputs.options));
+  inputs.smallest_device_bytes =
+      SmallestDeviceBudget(graph, ops, least, inputs.options);
+  inputs.options.device_budget_bytes = memory.device_memory;
+  inputs.options.host_budget_bytes = HostMemory(memory);
   ASSIGN_OR_RETURN(inputs.schedule,
-                   ChooseSchedule(graph, ops, keep, schedule, inputs.options));
+                   ChooseSchedule(graph, ops, keep, order, inputs.options));
   return inputs;
 }
 

@@ -17,10 +17,13 @@
 
 namespace spillway {
 
-// What CompilePlan and FindFloor need beside the graph. No budget is set.
+// What CompilePlan and FindFloor need beside the graph.
 struct PlanInputs {
   Schedule schedule = {};
-  CompileOptions options = {};
+  CompileOptions options = {};  // with the budgets of the flags
+  // Device memory that would do, in an order that saves memory unless the flags
+  // ask for that of creation.
+  int64_t smallest_device_bytes = 0;
 };
 
 // Prepares the kernels of `device`'s kind to learn their workspaces; nodes
@@ -29,7 +32,7 @@ struct PlanInputs {
 absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
                                        const std::vector<ValueId>& fetches,
                                        const DeviceFlags& device,
-                                       ScheduleKind schedule);
+                                       const MemoryFlags& memory);
 
 // A verified plan.
 absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,

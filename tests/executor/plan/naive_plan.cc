@@ -1,0 +1,383 @@
+#include "tests/executor/plan/naive_plan.h"
+
+#include <algorithm>
+
+#include "base/interval.h"
+#include "fmt/format.h"
+#include "graph/well_known_ops.h"
+
+namespace spillway::testing {
+namespace {
+
+std::vector<StepId> StepIds(const ExecutionPlan& plan) {
+  std::vector<StepId> ids;
+  for (size_t i = 0; i < plan.steps.size(); ++i) ids.emplace_back(i);
+  return ids;
+}
+
+std::vector<BufferId> BufferIds(const ExecutionPlan& plan) {
+  std::vector<BufferId> ids;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) ids.emplace_back(i);
+  return ids;
+}
+
+// Invalid for nodes that are not in the plan.
+StepId StepOf(const ExecutionPlan& plan, NodeId node) {
+  for (const StepId id : StepIds(plan)) {
+    if (plan.steps[id].node == node) return id;
+  }
+  return {};
+}
+
+// Must `output` of the step, or may it, be the bytes of an input?
+bool MaySharePair(const std::vector<BufferPair>& pairs, const Step& step,
+                  size_t output) {
+  return std::ranges::any_of(pairs, [&](const BufferPair& pair) {
+    const auto input = static_cast<size_t>(pair.input);
+    return static_cast<size_t>(pair.output) == output &&
+           input < step.inputs.size() &&
+           step.inputs[input] == step.outputs[output];
+  });
+}
+
+class Checker {
+ public:
+  Checker(const ExecutionPlan& plan, const Graph& graph, const OpRegistry& ops)
+      : plan_(plan), graph_(graph), ops_(ops) {}
+
+  std::string Fault() {
+    for (const StepId id : StepIds(plan_)) {
+      for (const std::string& fault :
+           {SlotFault(id), WaitFault(id), SharingFault(plan_.steps[id])}) {
+        if (!fault.empty()) return fault;
+      }
+    }
+    if (MissesANode()) return "a needed node is missing";
+    for (const Buffer& buffer : plan_.buffers) {
+      if (!IsInside(buffer)) return "a buffer is outside";
+    }
+    const StepOrder order(plan_);
+    for (const auto& [before, after] : EdgePairs(plan_, graph_)) {
+      if (!order.Before(before, after)) return "an edge is not kept";
+    }
+    for (const BufferId a : BufferIds(plan_)) {
+      for (const BufferId b : BufferIds(plan_)) {
+        if (a < b && Collide(order, a, b)) return "bytes are shared";
+      }
+      if (!WritesAreInOrder(order, a)) return "a value is overwritten";
+    }
+    return "";
+  }
+
+ private:
+  bool IsResidentNode(NodeId id) const {
+    const OpDef* def = ops_.Find(graph_.node(id).op);
+    return def != nullptr && def->resident;
+  }
+
+  std::string SlotFault(StepId id) const {
+    const Step& step = plan_.steps[id];
+    const Node& node = graph_.node(step.node);
+    if (StepOf(plan_, step.node) != id) return "a node runs twice";
+    if (!AreBuffersOf(node.inputs, step.inputs) ||
+        !AreBuffersOf(node.outputs, step.outputs)) {
+      return "a slot has another buffer";
+    }
+    const bool on_host =
+        node.op == kSwapOut ||
+        (node.op != kSwapIn && node.placement == Placement::kHost);
+    for (const BufferId output : step.outputs) {
+      if ((plan_.buffers[output].space == Space::kHost) != on_host) {
+        return "an output is in the wrong space";
+      }
+    }
+    return "";
+  }
+
+  bool AreBuffersOf(const std::vector<ValueId>& values,
+                    const std::vector<BufferId>& buffers) const {
+    if (values.size() != buffers.size()) return false;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!buffers[i].is_valid() || plan_.buffer_of[values[i]] != buffers[i] ||
+          plan_.buffers[buffers[i]].bytes !=
+              graph_.type(values[i]).num_bytes() ||
+          plan_.buffers[buffers[i]].kind == BufferKind::kWorkspace) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::string WaitFault(StepId id) const {
+    for (const StepId wait : plan_.steps[id].waits) {
+      if (!wait.is_valid() || wait >= id) return "a wait is not backwards";
+    }
+    return "";
+  }
+
+  // Outputs are their inputs' bytes where the op says so, and nowhere else;
+  // scratch is nobody's value.
+  std::string SharingFault(const Step& step) const {
+    static const OpDef kPlanOnly;
+    const OpDef* found = ops_.Find(graph_.node(step.node).op);
+    const OpDef& def = found == nullptr ? kPlanOnly : *found;
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const bool must =
+          std::ranges::any_of(def.alias, [&](const BufferPair& pair) {
+            return static_cast<size_t>(pair.output) == i;
+          });
+      const bool is_alias = MaySharePair(def.alias, step, i);
+      if (must && !is_alias) return "an alias has bytes of its own";
+      const bool shares = std::ranges::count(step.inputs, step.outputs[i]) > 0;
+      if (shares && !is_alias && !MaySharePair(def.in_place, step, i)) {
+        return "an output has an input's bytes";
+      }
+      if (!is_alias && std::ranges::count(step.outputs, step.outputs[i]) > 1) {
+        return "two outputs have the same bytes";
+      }
+    }
+    const bool is_value =
+        step.workspace.is_valid() &&
+        plan_.buffers[step.workspace].kind != BufferKind::kWorkspace;
+    return is_value ? "scratch has a value's bytes" : "";
+  }
+
+  bool MissesANode() const {
+    std::vector<NodeId> needed;
+    for (const ValueId value : plan_.fetches) {
+      needed.push_back(graph_.value(value).producer);
+    }
+    for (const Step& step : plan_.steps) {
+      const Node& node = graph_.node(step.node);
+      needed.insert(needed.end(), node.control_inputs.begin(),
+                    node.control_inputs.end());
+      for (const ValueId input : node.inputs) {
+        needed.push_back(graph_.value(input).producer);
+      }
+    }
+    return std::ranges::any_of(needed, [&](NodeId id) {
+      return !IsResidentNode(id) && !StepOf(plan_, id).is_valid();
+    });
+  }
+
+  bool IsInside(const Buffer& buffer) const {
+    if (buffer.offset % 256 != 0 || buffer.offset < 0) return false;
+    const int64_t end = buffer.offset + buffer.bytes;
+    if (buffer.space == Space::kHost) return end <= plan_.host_bytes;
+    if (end > plan_.device_bytes) return false;
+    return IsResident(buffer) ? end <= plan_.resident_bytes
+                              : buffer.offset >= plan_.resident_bytes;
+  }
+
+  // Neither buffer is done with before the other is begun.
+  bool Collide(const StepOrder& order, BufferId a, BufferId b) const {
+    if (!ShareBytes(plan_.buffers[a], plan_.buffers[b])) return false;
+    if (IsResident(plan_.buffers[a]) || IsResident(plan_.buffers[b])) {
+      return true;
+    }
+    const std::vector<StepId> uses_of_a = UsesOf(plan_, a);
+    const std::vector<StepId> uses_of_b = UsesOf(plan_, b);
+    if (uses_of_a.empty() || uses_of_b.empty()) return false;
+    const auto all_before = [&](BufferId first,
+                                const std::vector<StepId>& uses_of_first,
+                                const std::vector<StepId>& uses_of_second) {
+      if (IsFetched(plan_, first)) return false;
+      for (const StepId use : uses_of_first) {
+        for (const StepId next : uses_of_second) {
+          if (!order.Before(use, next)) return false;
+        }
+      }
+      return true;
+    };
+    return !all_before(a, uses_of_a, uses_of_b) &&
+           !all_before(b, uses_of_b, uses_of_a);
+  }
+
+  bool Writes(const Step& step, BufferId buffer) const {
+    if (step.workspace == buffer) return true;
+    const OpDef* def = ops_.Find(graph_.node(step.node).op);
+    if (def != nullptr) {
+      for (const int input : def->mutates) {
+        if (step.inputs[static_cast<size_t>(input)] == buffer) return true;
+      }
+    }
+    return step.kind != StepKind::kAlias &&
+           std::ranges::count(step.outputs, buffer) > 0;
+  }
+
+  // Writers are in order with each other and with every reader, and nobody
+  // reads a value after another was written over it.
+  bool WritesAreInOrder(const StepOrder& order, BufferId buffer) const {
+    for (const StepId writer : StepIds(plan_)) {
+      if (!Writes(plan_.steps[writer], buffer)) continue;
+      for (const StepId other : StepIds(plan_)) {
+        if (other == writer) continue;
+        const Step& step = plan_.steps[other];
+        const bool reads = std::ranges::count(step.inputs, buffer) > 0;
+        if (!reads && !Writes(step, buffer)) continue;
+        if (!order.Before(writer, other) && !order.Before(other, writer)) {
+          return false;
+        }
+        if (reads && order.Before(writer, other) &&
+            IsStale(order, writer, other, buffer)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  // Does `writer` come between a value that `reader` reads and the reader?
+  bool IsStale(const StepOrder& order, StepId writer, StepId reader,
+               BufferId buffer) const {
+    const Node& node = graph_.node(plan_.steps[reader].node);
+    return std::ranges::any_of(node.inputs, [&](ValueId input) {
+      const StepId producer = StepOf(plan_, graph_.value(input).producer);
+      return plan_.buffer_of[input] == buffer && producer.is_valid() &&
+             producer != writer && !order.Before(writer, producer);
+    });
+  }
+
+  const ExecutionPlan& plan_;
+  const Graph& graph_;
+  const OpRegistry& ops_;
+};
+
+template <typename Id>
+std::string IdText(const std::vector<Id>& ids) {
+  std::string text;
+  for (const Id id : ids) text += fmt::format(" {}", id.value());
+  return text;
+}
+
+}  // namespace
+
+std::vector<BufferId> BuffersOf(const Step& step) {
+  std::vector<BufferId> buffers = step.inputs;
+  buffers.insert(buffers.end(), step.outputs.begin(), step.outputs.end());
+  if (step.workspace.is_valid()) buffers.push_back(step.workspace);
+  return buffers;
+}
+
+bool Uses(const Step& step, BufferId buffer) {
+  return std::ranges::count(BuffersOf(step), buffer) > 0;
+}
+
+std::vector<StepId> UsesOf(const ExecutionPlan& plan, BufferId buffer) {
+  std::vector<StepId> uses;
+  for (const StepId id : StepIds(plan)) {
+    if (Uses(plan.steps[id], buffer)) uses.push_back(id);
+  }
+  return uses;
+}
+
+bool IsFetched(const ExecutionPlan& plan, BufferId buffer) {
+  return std::ranges::any_of(plan.fetches, [&](ValueId value) {
+    return plan.buffer_of[value] == buffer;
+  });
+}
+
+bool ShareBytes(const Buffer& a, const Buffer& b) {
+  return a.space == b.space && a.bytes > 0 && b.bytes > 0 &&
+         Overlap({a.offset, a.offset + a.bytes},
+                 {b.offset, b.offset + b.bytes});
+}
+
+StepOrder::StepOrder(const ExecutionPlan& plan)
+    : before_(plan.steps.size(), std::vector<bool>(plan.steps.size(), false)) {
+  for (size_t b = 0; b < plan.steps.size(); ++b) {
+    const Step& step = plan.steps[StepId(b)];
+    for (size_t a = 0; a < b; ++a) {
+      if (plan.steps[StepId(a)].lane != step.lane &&
+          std::ranges::count(step.waits, StepId(a)) == 0) {
+        continue;
+      }
+      before_[a][b] = true;
+      for (size_t c = 0; c < a; ++c) {
+        if (before_[c][a]) before_[c][b] = true;
+      }
+    }
+  }
+}
+
+std::vector<StepPair> EdgePairs(const ExecutionPlan& plan, const Graph& graph) {
+  std::vector<StepPair> pairs;
+  for (const StepId id : StepIds(plan)) {
+    const Node& node = graph.node(plan.steps[id].node);
+    std::vector<NodeId> before = node.control_inputs;
+    for (const ValueId input : node.inputs) {
+      before.push_back(graph.value(input).producer);
+    }
+    for (const NodeId other : before) {
+      const StepId step = StepOf(plan, other);
+      if (step.is_valid()) pairs.emplace_back(step, id);
+    }
+  }
+  return pairs;
+}
+
+std::vector<StepPair> ReusePairs(const ExecutionPlan& plan) {
+  std::vector<StepPair> pairs;
+  for (const BufferId a : BufferIds(plan)) {
+    for (const BufferId b : BufferIds(plan)) {
+      if (a == b || !ShareBytes(plan.buffers[a], plan.buffers[b])) continue;
+      const std::vector<StepId> uses = UsesOf(plan, a);
+      const std::vector<StepId> later = UsesOf(plan, b);
+      if (uses.empty() || later.empty() || later.front() < uses.front()) {
+        continue;
+      }
+      for (const StepId use : uses) pairs.emplace_back(use, later.front());
+    }
+  }
+  return pairs;
+}
+
+Interval NaiveLife(const ExecutionPlan& plan, BufferId buffer) {
+  const std::vector<StepId> uses = UsesOf(plan, buffer);
+  if (uses.empty() || IsResident(plan.buffers[buffer])) return {};
+  const auto end = static_cast<int64_t>(plan.steps.size());
+  return {uses.front().value(),
+          IsFetched(plan, buffer) ? end : uses.back().value() + 1};
+}
+
+int64_t NaiveLiveBytes(const ExecutionPlan& plan, Space space,
+                       const IdMap<BufferId, Interval>& life, int64_t at) {
+  int64_t bytes = space == Space::kDevice ? plan.resident_bytes : 0;
+  for (const BufferId id : BufferIds(plan)) {
+    const Buffer& buffer = plan.buffers[id];
+    if (buffer.space != space || IsResident(buffer)) continue;
+    if (life[id].contains(at)) bytes += (buffer.bytes + 255) / 256 * 256;
+  }
+  return bytes;
+}
+
+std::string NaiveFault(const ExecutionPlan& plan, const Graph& graph,
+                       const OpRegistry& ops) {
+  return Checker(plan, graph, ops).Fault();
+}
+
+std::string PlanText(const ExecutionPlan& plan) {
+  std::string text = fmt::format(
+      "device {} host {} resident {} bounds {} {} fetches{} buffer_of{}\n",
+      plan.device_bytes, plan.host_bytes, plan.resident_bytes,
+      plan.device_lower_bound_bytes, plan.host_lower_bound_bytes,
+      IdText(plan.fetches),
+      IdText(
+          std::vector<BufferId>(plan.buffer_of.begin(), plan.buffer_of.end())));
+  for (const Step& step : plan.steps) {
+    text += fmt::format(
+        "node {} kind {} lane {} in{} out{} scratch {} waits{}\n",
+        step.node.value(), static_cast<int>(step.kind),
+        static_cast<int>(step.lane), IdText(step.inputs), IdText(step.outputs),
+        step.workspace.value(), IdText(step.waits));
+  }
+  for (const Buffer& buffer : plan.buffers) {
+    text += fmt::format("{} kind {} space {} at {} bytes {} live {} {}\n",
+                        buffer.name, static_cast<int>(buffer.kind),
+                        static_cast<int>(buffer.space), buffer.offset,
+                        buffer.bytes, buffer.live.begin, buffer.live.end);
+  }
+  return text;
+}
+
+}  // namespace spillway::testing

@@ -1,0 +1,67 @@
+// What plans promise, straight from the definitions: quadratic or worse, made
+// of loops over all pairs, and of nothing that plans are made with.
+#ifndef SPILLWAY_TESTS_EXECUTOR_PLAN_NAIVE_PLAN_H_
+#define SPILLWAY_TESTS_EXECUTOR_PLAN_NAIVE_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "executor/plan/plan.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+
+namespace spillway::testing {
+
+// Buffers that the step reads, writes or scratches in; some more than once.
+std::vector<BufferId> BuffersOf(const Step& step);
+bool Uses(const Step& step, BufferId buffer);
+// The steps that use the buffer, ascending.
+std::vector<StepId> UsesOf(const ExecutionPlan& plan, BufferId buffer);
+bool IsFetched(const ExecutionPlan& plan, BufferId buffer);
+
+// Do the buffers have a byte of one space in common?
+bool ShareBytes(const Buffer& a, const Buffer& b);
+
+// Which steps are surely done before which start, by lanes and waits alone.
+class StepOrder {
+ public:
+  explicit StepOrder(const ExecutionPlan& plan);
+  bool Before(StepId a, StepId b) const {
+    return before_[a.index()][b.index()];
+  }
+
+ private:
+  std::vector<std::vector<bool>> before_;
+};
+
+// Steps of which the first must be done before the second starts.
+using StepPair = std::pair<StepId, StepId>;
+
+// Those that the graph's edges demand.
+std::vector<StepPair> EdgePairs(const ExecutionPlan& plan, const Graph& graph);
+// Those that shared bytes demand: each use of a buffer, and the first use of a
+// later buffer that has some of its bytes.
+std::vector<StepPair> ReusePairs(const ExecutionPlan& plan);
+
+// From the first to the last use, fetched buffers to the end; empty for
+// residents and for buffers without a use.
+Interval NaiveLife(const ExecutionPlan& plan, BufferId buffer);
+
+// Sum of the aligned buffers that live at `at` by `life` (of all buffers),
+// residents included.
+int64_t NaiveLiveBytes(const ExecutionPlan& plan, Space space,
+                       const IdMap<BufferId, Interval>& life, int64_t at);
+
+// Empty if the plan keeps every promise of executor/plan/verify_plan.h, else
+// which it breaks.
+std::string NaiveFault(const ExecutionPlan& plan, const Graph& graph,
+                       const OpRegistry& ops);
+
+// Every field of the plan as text.
+std::string PlanText(const ExecutionPlan& plan);
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_EXECUTOR_PLAN_NAIVE_PLAN_H_

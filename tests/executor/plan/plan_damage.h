@@ -1,0 +1,81 @@
+// Ways to damage a plan, for tests of what finds damage.
+#ifndef SPILLWAY_TESTS_EXECUTOR_PLAN_PLAN_DAMAGE_H_
+#define SPILLWAY_TESTS_EXECUTOR_PLAN_PLAN_DAMAGE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "executor/plan/plan.h"
+#include "graph/graph.h"
+
+namespace spillway::testing {
+
+// A plan to be damaged.
+struct Patient {
+  const Graph& graph;
+  ExecutionPlan plan = {};
+  std::mt19937_64 random = {};
+
+  uint64_t Below(uint64_t limit) { return random() % limit; }
+
+  // One of the items; none if there are none.
+  template <typename T>
+  std::optional<T> AnyOf(const std::vector<T>& items) {
+    if (items.empty()) return {};
+    return items[Below(items.size())];
+  }
+
+  const Node& NodeOf(StepId id) const {
+    return graph.node(plan.steps[id].node);
+  }
+
+  std::vector<StepId> Steps(const std::function<bool(StepId)>& fits =
+                                [](StepId) { return true; }) const {
+    std::vector<StepId> ids;
+    for (size_t i = 0; i < plan.steps.size(); ++i) {
+      if (fits(StepId(i))) ids.emplace_back(i);
+    }
+    return ids;
+  }
+
+  std::vector<BufferId> Buffers(
+      const std::function<bool(BufferId)>& fits) const {
+    std::vector<BufferId> ids;
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      if (fits(BufferId(i))) ids.emplace_back(i);
+    }
+    return ids;
+  }
+
+  // Buffers of a byte or more that steps write anew.
+  std::vector<BufferId> Transients() const {
+    return Buffers([&](BufferId id) {
+      return !IsResident(plan.buffers[id]) && plan.buffers[id].bytes > 0;
+    });
+  }
+
+  std::vector<BufferId> Residents() const {
+    return Buffers([&](BufferId id) { return IsResident(plan.buffers[id]); });
+  }
+};
+
+// What a damaged plan must be: kEither depends on the plan.
+enum class Verdict : uint8_t { kFaulty, kValid, kEither };
+
+// What is done to a good plan; false if it has nothing of the kind.
+struct Damage {
+  std::string name = {};
+  Verdict verdict = Verdict::kFaulty;
+  std::function<bool(Patient&)> inflict = nullptr;
+};
+
+// Every kind there is, each with a name of its own.
+std::vector<Damage> Damages();
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_EXECUTOR_PLAN_PLAN_DAMAGE_H_
