@@ -32,11 +32,13 @@ using testing::ToyOps;
 constexpr uint64_t kCases = 100;
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 
-// A case and what it needs without a budget. At least one step swaps.
+// A case and what it needs. At least one step swaps.
 struct Sized {
   PlanCase plan_case = {};
-  int64_t device_bytes = 0;
-  int64_t host_bytes = 0;
+  int64_t device_bytes = 0;  // with swap-ins as late as it takes
+  // Without a budget: with swap-ins as early as they can be.
+  int64_t early_device_bytes = 0;
+  int64_t early_host_bytes = 0;
 };
 
 std::vector<Sized> SwappedCases() {
@@ -46,9 +48,13 @@ std::vector<Sized> SwappedCases() {
     const absl::StatusOr<ExecutionPlan> plan = Compile(sized.plan_case);
     EXPECT_THAT(plan, IsOk()) << "seed " << seed;
     if (!plan.ok()) break;
-    sized.device_bytes = plan->device_bytes;
-    sized.host_bytes = plan->host_bytes;
-    if (sized.host_bytes > 0) cases.push_back(std::move(sized));
+    sized.device_bytes =
+        SmallestDeviceBudget(sized.plan_case.graph, ToyOps(),
+                             sized.plan_case.schedule, sized.plan_case.options);
+    EXPECT_LE(sized.device_bytes, plan->device_bytes);
+    sized.early_device_bytes = plan->device_bytes;
+    sized.early_host_bytes = plan->host_bytes;
+    if (plan->host_bytes > 0) cases.push_back(std::move(sized));
   }
   return cases;
 }
@@ -88,7 +94,8 @@ TEST(CompileRandomTest, DeviceBudgetsFromTheSmallestOnAreKeptOthersRefused) {
       }
       ASSERT_THAT(plan, IsOk());
       EXPECT_LE(plan->device_bytes, budget);
-      EXPECT_EQ(plan->host_bytes, sized.host_bytes);
+      EXPECT_GE(plan->host_bytes, sized.early_host_bytes);
+      EXPECT_EQ(plan->delayed_swap_ins > 0, budget < sized.early_device_bytes);
       EXPECT_THAT(VerifyPlan(*plan, graph, ToyOps()), IsOk());
     }
   }
@@ -98,24 +105,24 @@ TEST(CompileRandomTest, HostBudgetsFromTheSmallestOnAreKeptOthersRefused) {
   std::mt19937_64 random(2);
   for (const Sized& sized : SwappedCases()) {
     const Graph& graph = sized.plan_case.graph;
-    for (const int64_t budget : BudgetsAround(sized.host_bytes, random)) {
-      SCOPED_TRACE(fmt::format("{} of {}", budget, sized.host_bytes));
+    for (const int64_t budget : BudgetsAround(sized.early_host_bytes, random)) {
+      SCOPED_TRACE(fmt::format("{} of {}", budget, sized.early_host_bytes));
       const auto plan = CompileWithin(sized, {}, budget);
-      if (budget < sized.host_bytes) {
+      if (budget < sized.early_host_bytes) {
         EXPECT_THAT(
             plan,
             StatusIs(kExhausted,
                      HasSubstr(fmt::format(
                          "host swap pool exhausted: need {} ({} bytes), limit "
                          "{}: {} missing",
-                         FormatBytes(sized.host_bytes), sized.host_bytes,
-                         FormatBytes(budget),
-                         FormatBytes(sized.host_bytes - budget)))));
+                         FormatBytes(sized.early_host_bytes),
+                         sized.early_host_bytes, FormatBytes(budget),
+                         FormatBytes(sized.early_host_bytes - budget)))));
         continue;
       }
       ASSERT_THAT(plan, IsOk());
       EXPECT_LE(plan->host_bytes, budget);
-      EXPECT_EQ(plan->device_bytes, sized.device_bytes);
+      EXPECT_EQ(plan->device_bytes, sized.early_device_bytes);
       EXPECT_THAT(VerifyPlan(*plan, graph, ToyOps()), IsOk());
     }
   }
@@ -127,14 +134,17 @@ TEST(CompileRandomTest, BothBudgetsAtOnceAreBothKept) {
     for (int i = 0; i < 6; ++i) {
       const int64_t device =
           sized.device_bytes - 100 + static_cast<int64_t>(random() % 1000);
-      const int64_t host =
-          sized.host_bytes - 100 + static_cast<int64_t>(random() % 1000);
+      // What the host needs with that much on the device.
+      const auto unlimited = CompileWithin(sized, device, {});
+      const int64_t needed =
+          unlimited.ok() ? unlimited->host_bytes : sized.early_host_bytes;
+      const int64_t host = needed - 100 + static_cast<int64_t>(random() % 1000);
       SCOPED_TRACE(fmt::format("{} of {}, {} of {}", device, sized.device_bytes,
-                               host, sized.host_bytes));
+                               host, needed));
       const auto plan = CompileWithin(sized, device, host);
       if (device < sized.device_bytes) {
         EXPECT_THAT(plan, StatusIs(kExhausted, HasSubstr("device memory")));
-      } else if (host < sized.host_bytes) {
+      } else if (host < needed) {
         EXPECT_THAT(plan, StatusIs(kExhausted, HasSubstr("host swap pool")));
       } else {
         ASSERT_THAT(plan, IsOk());
