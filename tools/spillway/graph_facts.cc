@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "graph/node_cost.h"
 #include "graph/schedule.h"
-#include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 #include "lms/scopes.h"
 #include "lms/v1_orders.h"
@@ -29,18 +29,6 @@ IdMap<NodeId, bool> FindBackward(const Graph& graph) {
 bool IsTrainable(const Node& node) {
   const auto trainable = node.attributes.GetBool("trainable", true);
   return node.op == kVariable && trainable.ok() && *trainable;
-}
-
-// As the graph states it, else as the op computes it.
-double Flops(const Graph& graph, const Node& node, const OpDef* def) {
-  if (node.cost) return node.cost->flops;
-  if (def == nullptr || def->cost == nullptr) return 0;
-  const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
-  const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
-  return def
-      ->cost(
-          {.attributes = node.attributes, .inputs = inputs, .outputs = outputs})
-      .flops;
 }
 
 bool IsAlias(const OpDef* def, size_t output) {
@@ -111,7 +99,7 @@ absl::StatusOr<GraphFacts> FindFacts(const Graph& graph,
       facts.parameter_bytes += graph.type(node.outputs[0]).num_bytes();
     }
     if (is_backward[node.id]) continue;
-    facts.forward_flops += Flops(graph, node, def);
+    facts.forward_flops += NodeCost(graph, ops, node.id).flops;
     facts.activation_bytes += ComputedBytes(graph, node, def);
     facts.saved_bytes += SavedBytes(is_backward, graph, ops, node);
   }

@@ -20,7 +20,8 @@ absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source) {
                        : BuildTrainingGraph(spec, source.optimizer));
   return SourceGraph{
       .graph = std::move(step.graph),
-      .fetches = {step.model.loss.id(), step.model.accuracy.id()}};
+      .fetches = {step.model.loss.id(), step.model.accuracy.id()},
+      .batch_size = step.model.options.batch_size};
 }
 
 }  // namespace

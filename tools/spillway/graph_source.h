@@ -28,6 +28,7 @@ struct SourceGraph {
   Graph graph = {};
   // Of a model: what `train` fetches, loss and accuracy. Of a file: none.
   std::vector<ValueId> fetches = {};
+  int64_t batch_size = 0;  // of a file: 0, unknown
 };
 
 // Errors: INVALID_ARGUMENT naming the flags when neither or both are given;

@@ -1,13 +1,19 @@
 #include "tools/spillway/simulate_command.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
 #include "lms/lms.h"
 #include "models/zoo.h"
+#include "ops/all_ops.h"
+#include "simulator/cost_model.h"
+#include "simulator/device_profile.h"
+#include "simulator/simulator.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/max_batch.h"
 #include "tools/spillway/result_json.h"
@@ -88,28 +94,115 @@ std::string FormatPeak(int64_t bytes, std::optional<int64_t> budget) {
                 : peak;
 }
 
+std::string FormatSwaps(const SwapCounts& swaps) {
+  const std::string late = swaps.delayed_swap_ins == 0
+                               ? ""
+                               : fmt::format(", {} of these without prefetch",
+                                             swaps.delayed_swap_ins);
+  return fmt::format("{} tensors: {} out ({}), {} in ({}) a step{}",
+                     swaps.tensors, swaps.swap_outs,
+                     FormatBytes(swaps.out_bytes), swaps.swap_ins,
+                     FormatBytes(swaps.in_bytes), late);
+}
+
 std::string FormatResult(const SimulateFlags& flags, const Graph& graph,
                          const Simulation& simulation) {
-  const SwapCounts swaps = CountSwaps(simulation.plan);
   const MemoryFloor& floor = simulation.floor;
   return fmt::format(
       "fits         {}\n"
       "device peak  {}\n"
       "host peak    {}\n"
-      "swapped      {} tensors: {} out ({}), {} in ({}) a step, {} of them "
-      "only "
-      "when their reader is next\n"
-      "smallest     {} ({} bytes) of device memory would do with these "
-      "options\n"
+      "swapped      {}\n"
+      "smallest     {} ({} bytes) of device memory would do\n"
       "floor        {} at {}\n",
       simulation.fits.ok() ? "yes" : "no",
       FormatPeak(simulation.plan.device_bytes, flags.memory.device_memory),
       FormatPeak(simulation.plan.host_bytes, HostMemory(flags.memory)),
-      swaps.tensors, swaps.swap_outs, FormatBytes(swaps.out_bytes),
-      swaps.swap_ins, FormatBytes(swaps.in_bytes), swaps.delayed_swap_ins,
+      FormatSwaps(CountSwaps(simulation.plan)),
       FormatBytes(simulation.smallest_budget_bytes),
       simulation.smallest_budget_bytes, FormatBytes(floor.bytes),
       floor.node.is_valid() ? graph.node(floor.node).name : "-");
+}
+
+// Times on the machine of a profile.
+struct Timing {
+  DeviceProfile profile = {};
+  SimulatedStep step = {};
+  int64_t batch_size = 0;  // 0: unknown
+
+  double step_ms() const { return static_cast<double>(step.step_ns) * 1e-6; }
+  double images_per_second() const {
+    return static_cast<double>(batch_size) * 1e3 / step_ms();
+  }
+  double busy_ms(Lane lane) const {
+    return static_cast<double>(step.busy_ns[static_cast<size_t>(lane)]) * 1e-6;
+  }
+  double stall_ms(StallCause cause) const {
+    return static_cast<double>(step.stall_ns[static_cast<size_t>(cause)]) *
+           1e-6;
+  }
+};
+
+Timing TimeStep(const SourceGraph& source, const ExecutionPlan& plan,
+                const DeviceProfile& profile) {
+  const IdMap<NodeId, int64_t> kernel_ns =
+      EstimateKernelTimes(source.graph, StandardOps(), profile);
+  return {.profile = profile,
+          .step = SimulateStep(plan, source.graph, kernel_ns, profile),
+          .batch_size = source.batch_size};
+}
+
+std::string FormatTiming(const Timing& timing) {
+  const auto percent = [&](Lane lane) {
+    return 100 * timing.busy_ms(lane) / timing.step_ms();
+  };
+  const std::string speed =
+      timing.batch_size == 0
+          ? ""
+          : fmt::format(", {:.1f} images/s", timing.images_per_second());
+  return fmt::format(
+      "step         {:.3f} ms{} on {}\n"
+      "busy         compute {:.1f} %, copy out {:.1f} %, copy in {:.1f} %\n"
+      "stalls       {:.3f} ms for copies in, {:.3f} for copies out, {:.3f} for "
+      "the host\n",
+      timing.step_ms(), speed, timing.profile.name, percent(Lane::kCompute),
+      percent(Lane::kCopyOut), percent(Lane::kCopyIn),
+      timing.stall_ms(StallCause::kCopyIn),
+      timing.stall_ms(StallCause::kCopyOut),
+      timing.stall_ms(StallCause::kIssue));
+}
+
+void AddTimingJson(const Timing& timing, Json& json) {
+  json["profile"] = timing.profile.name;
+  json["step_ms"] = timing.step_ms();
+  json["images_per_sec"] = nullptr;
+  if (timing.batch_size > 0) {
+    json["images_per_sec"] = timing.images_per_second();
+  }
+  const auto lane = [&](Lane which) {
+    return Json{{"busy_ms", timing.busy_ms(which)},
+                {"idle_ms", timing.step_ms() - timing.busy_ms(which)}};
+  };
+  json["lanes"] = {{"compute", lane(Lane::kCompute)},
+                   {"copy_out", lane(Lane::kCopyOut)},
+                   {"copy_in", lane(Lane::kCopyIn)}};
+  json["stall_ms"] = {{"copy_in", timing.stall_ms(StallCause::kCopyIn)},
+                      {"copy_out", timing.stall_ms(StallCause::kCopyOut)},
+                      {"issue", timing.stall_ms(StallCause::kIssue)}};
+}
+
+// With a profile: its device's memory is the budget, unless there is another.
+absl::StatusOr<std::optional<DeviceProfile>> ReadProfile(SimulateFlags& flags) {
+  if (flags.profile.empty()) {
+    if (flags.trace.empty()) return std::nullopt;
+    return InvalidArgument("--trace: needs --profile, which gives the times");
+  }
+  absl::StatusOr<DeviceProfile> profile = ReadDeviceProfile(flags.profile);
+  if (!profile.ok()) return Annotate(profile.status(), "--profile");
+  if (!flags.memory.device_memory) {
+    flags.memory.device_memory = profile->memory_bytes;
+  }
+  return *std::move(profile);
 }
 
 Json ToJson(const SimulateFlags& flags, const Graph& graph,
@@ -141,6 +234,13 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   AddDeviceFlags(set, flags.device);
   AddMemoryFlags(set, flags.memory);
   AddLmsFlags(set, flags.lms);
+  set.BeginGroup("Time");
+  set.Text(
+      "--profile", flags.profile,
+      "device profile: predict the step's time on that machine; its memory "
+      "is the budget, unless --device_memory is given");
+  set.Text("--trace", flags.trace,
+           "write the predicted timeline as Chrome trace JSON");
   set.BeginGroup("Search");
   set.Bool("--find_max_batch", flags.find_max_batch,
            "search the largest batch size that fits --device_memory with these "
@@ -150,7 +250,11 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
 
 absl::Status RunSimulate(const SimulateFlags& given) {
   SimulateFlags flags = given;
+  const OutputFile trace = {.flag = "--trace", .path = given.trace};
   RETURN_IF_ERROR(CheckWritable(flags.result));
+  RETURN_IF_ERROR(CheckWritable(trace));
+  ASSIGN_OR_RETURN(const std::optional<DeviceProfile> profile,
+                   ReadProfile(flags));
   MaxBatch max_batch;
   std::string text;
   if (flags.find_max_batch) {
@@ -165,6 +269,13 @@ absl::Status RunSimulate(const SimulateFlags& given) {
                    Simulate(source, flags.device, flags.memory));
   text += FormatResult(flags, source.graph, simulation);
   Json json = ToJson(flags, source.graph, simulation, report);
+  if (profile) {
+    const Timing timing = TimeStep(source, simulation.plan, *profile);
+    text += FormatTiming(timing);
+    AddTimingJson(timing, json);
+    RETURN_IF_ERROR(WriteOutput(
+        trace, FormatChromeTrace({{"predicted", &timing.step.timeline}})));
+  }
   if (flags.find_max_batch) {
     json["max_batch_size"] = max_batch.batch_size;
     json["tried"] = TriedJson(max_batch);

@@ -1,8 +1,10 @@
 // `spillway simulate`: would a step fit the budget with these LMS options, how
-// much would it move, and with which batch size would it still fit. Plans; runs
-// nothing.
+// much would it move, how long would it take on the machine of a device
+// profile, and with which batch size would it still fit. Plans; runs nothing.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_SIMULATE_COMMAND_H_
 #define SPILLWAY_TOOLS_SPILLWAY_SIMULATE_COMMAND_H_
+
+#include <string>
 
 #include "absl/status/status.h"
 #include "lms/options.h"
@@ -19,6 +21,8 @@ struct SimulateFlags {
   MemoryFlags memory = {};
   LmsOptions lms = {};
   bool find_max_batch = false;
+  std::string profile = {};  // file; empty: memory only
+  std::string trace = {};
   ResultFlags result = {};
 };
 void AddSimulateFlags(FlagSet& set, SimulateFlags& flags);

@@ -1,0 +1,16 @@
+// The work of one node.
+#ifndef SPILLWAY_GRAPH_NODE_COST_H_
+#define SPILLWAY_GRAPH_NODE_COST_H_
+
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+
+namespace spillway {
+
+// What the node states, else what its op says, else no flops and every input
+// read and every output written once.
+OpCost NodeCost(const Graph& graph, const OpRegistry& registry, NodeId id);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_NODE_COST_H_

@@ -1,0 +1,58 @@
+#include "simulator/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/node_cost.h"
+
+namespace spillway {
+namespace {
+
+bool IsNarrow(DType dtype) {
+  return dtype == DType::kBFloat16 || dtype == DType::kFloat16;
+}
+
+DType ComputeDType(const Graph& graph, const Node& node) {
+  for (const std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
+    for (const ValueId value : *values) {
+      if (IsNarrow(graph.type(value).dtype)) return graph.type(value).dtype;
+    }
+  }
+  return DType::kFloat32;
+}
+
+double FlopRate(const DeviceProfile& profile, DType dtype) {
+  const auto rate = profile.flops_per_second.find(dtype);
+  return rate != profile.flops_per_second.end()
+             ? rate->second
+             : profile.flops_per_second.at(DType::kFloat32);
+}
+
+int64_t Roofline(const Graph& graph, const OpRegistry& ops, const Node& node,
+                 const DeviceProfile& profile) {
+  const OpCost cost = NodeCost(graph, ops, node.id);
+  const double flop_rate =
+      FlopRate(profile, ComputeDType(graph, node)) * profile.compute_efficiency;
+  const double byte_rate =
+      profile.memory_bytes_per_second * profile.memory_efficiency;
+  const double seconds = std::max(cost.flops / flop_rate,
+                                  static_cast<double>(cost.bytes) / byte_rate);
+  return std::max<int64_t>(profile.kernel_ns, std::llround(seconds * 1e9));
+}
+
+}  // namespace
+
+IdMap<NodeId, int64_t> EstimateKernelTimes(const Graph& graph,
+                                           const OpRegistry& ops,
+                                           const DeviceProfile& profile) {
+  IdMap<NodeId, int64_t> times;
+  times.reserve(graph.num_nodes());
+  for (const Node& node : graph.nodes()) {
+    const bool is_stated = node.cost && node.cost->time_us > 0;
+    times.push_back(is_stated ? std::llround(node.cost->time_us * 1e3)
+                              : Roofline(graph, ops, node, profile));
+  }
+  return times;
+}
+
+}  // namespace spillway

@@ -1,0 +1,156 @@
+#include "simulator/device_profile.h"
+
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/status_macros.h"
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+
+namespace spillway {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Reads the fields of one object; the first error is kept.
+class Reader {
+ public:
+  Reader(const Json& object, std::string path)
+      : object_(object), path_(std::move(path)) {
+    if (!object.is_object()) Fail("", "an object");
+  }
+
+  const std::string& path() const { return path_; }
+  absl::Status status() const { return status_; }
+
+  void Text(const char* name, std::string& value) {
+    const Json* field = Find(name);
+    if (field == nullptr) return;
+    if (!field->is_string()) return Fail(name, "text");
+    value = field->get<std::string>();
+  }
+
+  // Within [least, most].
+  void Number(const char* name, double least, double most, double& value) {
+    const Json* field = Find(name);
+    if (field == nullptr) return;
+    const bool fits = field->is_number() && field->get<double>() >= least &&
+                      field->get<double>() <= most;
+    if (!fits) {
+      return Fail(name, fmt::format("a number from {:g} to {:g}", least, most));
+    }
+    value = field->get<double>();
+  }
+
+  void Integer(const char* name, int64_t least, int64_t& value) {
+    constexpr double kMost = 9e15;  // that a double holds exactly
+    double number = 0;
+    Number(name, static_cast<double>(least), kMost, number);
+    if (number != std::trunc(number)) return Fail(name, "an integer");
+    value = static_cast<int64_t>(number);
+  }
+
+  // Null, with an error kept, where the object lacks it.
+  const Json* Find(const char* name) {
+    known_.insert(name);
+    if (!status_.ok()) return nullptr;
+    const auto field = object_.find(name);
+    if (field != object_.end()) return &*field;
+    Fail(name, "there");
+    return nullptr;
+  }
+
+  // No field but those that were asked for.
+  absl::Status Finish() {
+    if (!status_.ok()) return status_;
+    for (const auto& [name, value] : object_.items()) {
+      if (!known_.contains(name)) {
+        return InvalidArgument(
+            fmt::format("{}: unknown field \"{}\"", path_, name));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void Fail(std::string_view name, std::string_view expected) {
+    if (!status_.ok()) return;
+    status_ = InvalidArgument(
+        name.empty() ? fmt::format("{} must be {}", path_, expected)
+                     : fmt::format("{}: field \"{}\" must be {}", path_,
+                                   std::string(name), expected));
+  }
+
+ private:
+  const Json& object_;
+  const std::string path_;
+  std::set<std::string, std::less<>> known_;
+  absl::Status status_;
+};
+
+constexpr double kMostRate = 1e18;
+constexpr double kLeastRate = 1;
+
+absl::Status ReadDirection(Reader& parent, const char* name,
+                           LinkDirection& direction) {
+  const Json* field = parent.Find(name);
+  if (field == nullptr) return parent.status();
+  Reader reader(*field, fmt::format("{}: {}", parent.path(), name));
+  reader.Integer("latency_ns", 0, direction.latency_ns);
+  reader.Number("bytes_per_second", kLeastRate, kMostRate,
+                direction.bytes_per_second);
+  reader.Number("shared_bytes_per_second", kLeastRate, kMostRate,
+                direction.shared_bytes_per_second);
+  return reader.Finish();
+}
+
+absl::Status ReadFlops(Reader& parent, std::map<DType, double>& rates) {
+  const Json* field = parent.Find("flops_per_second");
+  if (field == nullptr) return parent.status();
+  Reader reader(*field, fmt::format("{}: flops_per_second", parent.path()));
+  reader.Number("float32", kLeastRate, kMostRate, rates[DType::kFloat32]);
+  for (const DType dtype : {DType::kBFloat16, DType::kFloat16}) {
+    const std::string name(DTypeName(dtype));
+    if (!field->is_object() || !field->contains(name)) continue;
+    reader.Number(name.c_str(), kLeastRate, kMostRate, rates[dtype]);
+  }
+  return reader.Finish();
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
+                                                 std::string_view origin) {
+  ASSIGN_OR_RETURN(const Json json, ParseJson(text, origin));
+  DeviceProfile profile;
+  Reader reader(json, std::string(origin));
+  std::string format;
+  reader.Text("format", format);
+  if (format != "spillway.device_profile") {
+    reader.Fail("format", "\"spillway.device_profile\"");
+  }
+  reader.Text("name", profile.name);
+  reader.Text("source", profile.source);
+  reader.Integer("memory_bytes", 1, profile.memory_bytes);
+  reader.Number("memory_bytes_per_second", kLeastRate, kMostRate,
+                profile.memory_bytes_per_second);
+  reader.Number("memory_efficiency", 0.01, 1, profile.memory_efficiency);
+  reader.Number("compute_efficiency", 0.01, 1, profile.compute_efficiency);
+  reader.Integer("kernel_ns", 0, profile.kernel_ns);
+  reader.Integer("issue_ns", 0, profile.issue_ns);
+  RETURN_IF_ERROR(ReadFlops(reader, profile.flops_per_second));
+  RETURN_IF_ERROR(ReadDirection(reader, "to_host", profile.to_host));
+  RETURN_IF_ERROR(ReadDirection(reader, "to_device", profile.to_device));
+  RETURN_IF_ERROR(reader.Finish());
+  return profile;
+}
+
+absl::StatusOr<DeviceProfile> ReadDeviceProfile(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  return ParseDeviceProfile(text, path);
+}
+
+}  // namespace spillway

@@ -1,0 +1,67 @@
+#include "simulator/cost_model.h"
+
+#include "ops/all_ops.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+DeviceProfile Profile() {
+  return {.memory_bytes_per_second = 1e9,
+          .memory_efficiency = 0.5,
+          .flops_per_second = {{DType::kFloat32, 1e9}, {DType::kBFloat16, 4e9}},
+          .compute_efficiency = 0.5,
+          .kernel_ns = 1000};
+}
+
+// a [m, k] times b [k, n].
+int64_t MatMulNs(DType dtype, int64_t m, int64_t k, int64_t n) {
+  Graph graph;
+  const auto add = [&](const char* name, const char* op,
+                       std::vector<ValueId> inputs, Shape shape) {
+    return graph.AddNode({.name = name,
+                          .op = op,
+                          .inputs = std::move(inputs),
+                          .outputs = {{.dtype = dtype, .shape = shape}}});
+  };
+  const NodeId a = add("a", "Placeholder", {}, {m, k});
+  const NodeId b = add("b", "Placeholder", {}, {k, n});
+  const NodeId y =
+      add("y", "MatMul", {graph.output(a), graph.output(b)}, {m, n});
+  return EstimateKernelTimes(graph, StandardOps(), Profile())[y];
+}
+
+TEST(CostModelTest, LargeProductsTakeTheirFlopsAtTheRateOfTheirDType) {
+  // 2 * 200^3 flops at 5e8 or 2e9 a second.
+  EXPECT_EQ(MatMulNs(DType::kFloat32, 200, 200, 200), 32'000'000);
+  EXPECT_EQ(MatMulNs(DType::kBFloat16, 200, 200, 200), 8'000'000);
+}
+
+TEST(CostModelTest, ThinProductsTakeTheirBytes) {
+  // (1 + 2000 * 1 + 2000) * 4 bytes at 5e8 a second; 8000 ns of flops.
+  EXPECT_EQ(MatMulNs(DType::kFloat32, 2000, 1, 1), 4 * 4001 * 2);
+}
+
+TEST(CostModelTest, NothingIsFasterThanAKernel) {
+  EXPECT_EQ(MatMulNs(DType::kFloat32, 1, 1, 1), 1000);
+}
+
+TEST(CostModelTest, APlanOnlyNodeTakesWhatItStatesOrItsBytes) {
+  Graph graph;
+  const TensorType type{.dtype = DType::kUInt8, .shape = {10'000}};
+  const NodeId stated =
+      graph.AddNode({.name = "stated",
+                     .op = "Mystery",
+                     .outputs = {type},
+                     .cost = StatedCost{.flops = 1, .time_us = 410}});
+  const NodeId bytes = graph.AddNode({.name = "bytes",
+                                      .op = "Mystery",
+                                      .inputs = {graph.output(stated)},
+                                      .outputs = {type}});
+  const auto times = EstimateKernelTimes(graph, StandardOps(), Profile());
+  EXPECT_EQ(times[stated], 410'000);
+  EXPECT_EQ(times[bytes], 40'000);  // 20,000 bytes at 5e8 a second
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,99 @@
+// `simulate --profile`: predicted times of a step.
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "tests/support/status_matchers.h"
+#include "tests/tools/run_program.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Refuses;
+using testing::RunForJson;
+using testing::RunProgram;
+using Json = nlohmann::ordered_json;
+
+class ProfileTimeTest : public ::testing::Test {
+ protected:
+  static std::string Profile(const std::string& name) {
+    return SPILLWAY_PROFILES "/" + name + ".json";
+  }
+
+  static Json Simulate(const std::string& profile,
+                       std::vector<std::string> flags = {}) {
+    flags.insert(flags.begin(),
+                 {"simulate", "--model", "resnet20", "--device", "cpu",
+                  "--threads", "1", "--profile", Profile(profile)});
+    return RunForJson(flags);
+  }
+
+  std::string Path(const std::string& name) const { return folder_.File(name); }
+
+ private:
+  const testing::TemporaryFolder folder_;
+};
+
+TEST_F(ProfileTimeTest, LanesAndStallsAddUpToTheStep) {
+  for (const std::string lms : {"off", "v1"}) {
+    const Json json = Simulate("p100_pcie", {"--lms", lms});
+    const double step_ms = json["step_ms"].get<double>();
+    EXPECT_GT(step_ms, 0);
+    EXPECT_NEAR(json["images_per_sec"].get<double>(), 128e3 / step_ms, 1e-6);
+    for (const auto& [name, lane] : json["lanes"].items()) {
+      EXPECT_NEAR(lane["busy_ms"].get<double>() + lane["idle_ms"].get<double>(),
+                  step_ms, 1e-9)
+          << name;
+    }
+    double compute_ms = json["lanes"]["compute"]["busy_ms"].get<double>();
+    for (const auto& [name, stall] : json["stall_ms"].items()) {
+      compute_ms += stall.get<double>();
+    }
+    EXPECT_LE(compute_ms, step_ms + 1e-9);
+    const bool swaps = json["lanes"]["copy_out"]["busy_ms"].get<double>() > 0;
+    EXPECT_EQ(swaps, lms == "v1");
+  }
+}
+
+TEST_F(ProfileTimeTest, AFasterMachineIsFasterAndSwappingIsNot) {
+  const auto step_ms = [](const Json& json) {
+    return json["step_ms"].get<double>();
+  };
+  const double slow = step_ms(Simulate("p100_pcie"));
+  EXPECT_LT(step_ms(Simulate("h200_pcie5")), slow);
+  EXPECT_GE(step_ms(Simulate("p100_pcie", {"--lms", "v1"})), slow);
+}
+
+TEST_F(ProfileTimeTest, TheProfilesMemoryIsTheBudget) {
+  EXPECT_EQ(Simulate("p100_pcie")["device_memory"].get<int64_t>(),
+            int64_t{16} << 30);
+  EXPECT_EQ(Simulate("p100_pcie", {"--device_memory", "1GiB"})["device_memory"]
+                .get<int64_t>(),
+            int64_t{1} << 30);
+}
+
+TEST_F(ProfileTimeTest, TheTraceHasEverySpan) {
+  const std::string path = Path("trace.json");
+  const Json json = Simulate("p100_pcie", {"--lms", "v1", "--trace", path});
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(path));
+  ASSERT_OK_AND_ASSIGN(const Json trace, ParseJson(text, path));
+  EXPECT_THAT(text, HasSubstr("predicted"));
+  EXPECT_THAT(text, HasSubstr("lms/swapin_"));
+}
+
+TEST_F(ProfileTimeTest, BadProfilesAreRefused) {
+  EXPECT_THAT(RunProgram({"simulate", "--model", "lenet", "--trace", "x"}),
+              Refuses(2, HasSubstr("--trace: needs --profile")));
+  EXPECT_THAT(
+      RunProgram({"simulate", "--model", "lenet", "--profile", Path("none")}),
+      Refuses(2, HasSubstr("--profile: ")));
+  ASSERT_TRUE(WriteFileAtomically(Path("bad"), "{\"format\": 1}").ok());
+  EXPECT_THAT(
+      RunProgram({"simulate", "--model", "lenet", "--profile", Path("bad")}),
+      Refuses(2, HasSubstr("field \"format\" must be text")));
+}
+
+}  // namespace
+}  // namespace spillway
