@@ -26,7 +26,7 @@ import torch
 from torch.nn import functional
 
 import pytorch_networks
-from run_facts import run_facts
+from run_facts import run_facts, write_result
 
 BATCHES = {"resnet50": 16, "vgg16": 8, "googlenet": 32, "inception3": 8,
            "mobilenet_v2": 16}
@@ -187,9 +187,7 @@ def main():
                  "steps": options.steps,
                  "warmup": options.warmup, "rounds": options.rounds,
                  "rows": rows}
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(facts, file, indent=2)
-            file.write("\n")
+        write_result(options.json, facts)
 
 
 if __name__ == "__main__":

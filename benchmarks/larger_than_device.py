@@ -14,7 +14,7 @@ import json
 import subprocess
 import sys
 
-from run_facts import run_facts
+from run_facts import run_facts, write_result
 
 # Model, flags of the step, budget.
 CASES = [
@@ -81,11 +81,10 @@ def main():
               f"{step['without_budget']:>8.0f} ms{step['with_lms']:>8.0f} ms",
               flush=True)
     if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"benchmark": "training larger than the device",
-                       **run_facts(threads=None), "steps": options.steps,
-                       "rows": rows}, file, indent=2)
-            file.write("\n")
+        write_result(options.json,
+                     {"benchmark": "training larger than the device",
+                      **run_facts(threads=None), "steps": options.steps,
+                      "rows": rows})
 
 
 if __name__ == "__main__":

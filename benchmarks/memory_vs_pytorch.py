@@ -18,7 +18,7 @@ import resource
 import subprocess
 import sys
 
-from run_facts import run_facts
+from run_facts import run_facts, write_result
 
 
 def pytorch_child(model, batch, layout):
@@ -89,12 +89,10 @@ def main():
     if options.json:
         import torch
         facts = run_facts(threads=None, versions={"pytorch": torch.__version__})
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"benchmark": "bytes of a training step for each image",
-                       **facts, "model": options.model,
-                       "batches": [small, large], "bytes_per_image": rows},
-                      file, indent=2)
-            file.write("\n")
+        write_result(options.json,
+                     {"benchmark": "bytes of a training step for each image",
+                      **facts, "model": options.model,
+                      "batches": [small, large], "bytes_per_image": rows})
 
 
 if __name__ == "__main__":

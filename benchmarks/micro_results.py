@@ -7,12 +7,11 @@ Keeps of each benchmark its name, its times in milliseconds and its counters.
 """
 
 import json
-import pathlib
 import subprocess
 import sys
 import tempfile
 
-from run_facts import run_facts
+from run_facts import run_facts, write_result
 
 MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 # What Google Benchmark says of each run beside the counters.
@@ -41,8 +40,7 @@ def main():
         runs = json.load(raw)["benchmarks"]
     facts = run_facts(threads=1)
     rows = [row(run) for run in runs if run["run_type"] == "iteration"]
-    text = json.dumps({**facts, "benchmarks": rows}, indent=2) + "\n"
-    pathlib.Path(result).write_text(text, encoding="utf-8")
+    write_result(result, {**facts, "benchmarks": rows})
 
 
 if __name__ == "__main__":

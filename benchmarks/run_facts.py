@@ -1,5 +1,6 @@
 """What a committed result says about the run it came from."""
 
+import json
 import os
 import pathlib
 import platform
@@ -49,3 +50,9 @@ def run_facts(threads, versions=None):
             "versions": {"spillway": spillway_commit(),
                          **(versions or {}),
                          "python": platform.python_version()}}
+
+
+def write_result(path, result):
+    """Writes `result` as the JSON file of a committed result."""
+    text = json.dumps(result, indent=2) + "\n"
+    pathlib.Path(path).write_text(text, encoding="utf-8")

@@ -24,7 +24,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from run_facts import run_facts
+from run_facts import run_facts, write_result
 
 
 class MnistDeep(nn.Module):
@@ -115,15 +115,14 @@ def main():
     print(f"median {statistics.median(ours):>10.2f} {statistics.median(theirs):>10.2f}"
           f"   pytorch / spillway {ratio:.2f}")
     if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"benchmark": "mnist_deep, one epoch of Fashion-MNIST",
-                       **run_facts(options.threads,
-                                   {"pytorch": torch.__version__}),
-                       "batch_size": options.batch_size,
-                       "channels_last": options.channels_last,
-                       "spillway_seconds": ours, "pytorch_seconds": theirs,
-                       "pytorch_over_spillway": ratio}, file, indent=2)
-            file.write("\n")
+        write_result(options.json,
+                     {"benchmark": "mnist_deep, one epoch of Fashion-MNIST",
+                      **run_facts(options.threads,
+                                  {"pytorch": torch.__version__}),
+                      "batch_size": options.batch_size,
+                      "channels_last": options.channels_last,
+                      "spillway_seconds": ours, "pytorch_seconds": theirs,
+                      "pytorch_over_spillway": ratio})
 
 
 if __name__ == "__main__":

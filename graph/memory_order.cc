@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "graph/schedule.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"
 
@@ -29,32 +28,9 @@ struct StorageMap {
   IdMap<NodeId, std::vector<StorageId>> read_by = {};  // each once
 };
 
-bool IsKept(const MemoryOrderInputs& inputs, NodeId id) {
-  return inputs.keep.empty() || inputs.keep[id];
-}
-
 int32_t CountEdges(const MemoryOrderInputs& inputs, NodeId id) {
   const Node& node = inputs.graph.node(id);
   return static_cast<int32_t>(node.inputs.size() + node.control_inputs.size());
-}
-
-// The kept nodes, each after what it needs.
-std::vector<NodeId> TopologicalOrder(const MemoryOrderInputs& inputs) {
-  IdMap<NodeId, int32_t> missing(inputs.graph.num_nodes(), 0);
-  std::vector<NodeId> order;
-  for (const Node& node : inputs.graph.nodes()) {
-    if (!IsKept(inputs, node.id)) continue;
-    missing[node.id] = CountEdges(inputs, node.id);
-    if (missing[node.id] == 0) order.push_back(node.id);
-  }
-  for (size_t done = 0; done < order.size(); ++done) {
-    ForEachSuccessor(inputs.graph, order[done], [&](NodeId after) {
-      if (IsKept(inputs, after) && --missing[after] == 0) {
-        order.push_back(after);
-      }
-    });
-  }
-  return order;
 }
 
 class StorageFinder {
@@ -66,7 +42,7 @@ class StorageFinder {
   }
 
   StorageMap Find() {
-    for (const NodeId id : TopologicalOrder(inputs_)) {
+    for (const NodeId id : inputs_.schedule.order) {
       const Node& node = inputs_.graph.node(id);
       AddReads(node);
       AddOutputs(node);
@@ -178,7 +154,8 @@ class ForwardGreedy {
   IdMap<NodeId, int32_t> Run() {
     for (const Node& node : inputs_.graph.nodes()) {
       missing_[node.id] = CountEdges(inputs_, node.id);
-      if (IsKept(inputs_, node.id) && missing_[node.id] == 0) Push(node.id);
+      if (inputs_.schedule.contains(node.id) && missing_[node.id] == 0)
+        Push(node.id);
     }
     IdMap<NodeId, int32_t> place(inputs_.graph.num_nodes(), 0);
     int32_t next = 0;
@@ -186,7 +163,8 @@ class ForwardGreedy {
       place[id] = next++;
       Read(id);
       ForEachSuccessor(inputs_.graph, id, [&](NodeId after) {
-        if (--missing_[after] == 0 && IsKept(inputs_, after)) Push(after);
+        if (--missing_[after] == 0 && inputs_.schedule.contains(after))
+          Push(after);
       });
     }
     return place;
@@ -244,12 +222,13 @@ class BackwardGreedy {
 
   IdMap<NodeId, int32_t> Run() {
     for (const Node& node : inputs_.graph.nodes()) {
-      if (!IsKept(inputs_, node.id)) continue;
+      if (!inputs_.schedule.contains(node.id)) continue;
       ForEachPredecessor(inputs_.graph, node.id,
                          [&](NodeId before) { ++missing_[before]; });
     }
     for (const Node& node : inputs_.graph.nodes()) {
-      if (IsKept(inputs_, node.id) && missing_[node.id] == 0) Push(node.id);
+      if (inputs_.schedule.contains(node.id) && missing_[node.id] == 0)
+        Push(node.id);
     }
     IdMap<NodeId, int32_t> place(inputs_.graph.num_nodes(), 0);
     auto next = static_cast<int32_t>(inputs_.graph.num_nodes());

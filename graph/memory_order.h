@@ -15,19 +15,21 @@
 
 #include "graph/graph.h"
 #include "graph/op_registry.h"
+#include "graph/schedule.h"
 
 namespace spillway {
 
-// What the orders are made of. `keep` as for MakeSchedule; `fetches` never die.
+// What the orders are made of. `schedule`: any order of the nodes to run;
+// `fetches` never die.
 struct MemoryOrderInputs {
   const Graph& graph;
   const OpRegistry& registry;
-  const IdMap<NodeId, bool>& keep;
+  const Schedule& schedule;
   std::span<const ValueId> fetches;
 };
 
-// Preferences for MakeSchedule: each kept node's place in an order that was
-// built from the first node on, running first what frees most.
+// Preferences for MakeSchedule: each scheduled node's place in an order that
+// was built from the first node on, running first what frees most.
 IdMap<NodeId, int32_t> ForwardMemoryOrder(const MemoryOrderInputs& inputs);
 
 // As above, built from the last node back: nothing is computed before it has

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "benchmarks/micro/generated_graphs.h"
+#include "benchmarks/micro/run_registered.h"
 #include "fmt/format.h"
 #include "graph/schedule.h"
 #include "lms/lms.h"
@@ -106,9 +107,5 @@ void RegisterAll() {
 
 int main(int argc, char** argv) {
   spillway::RegisterAll();
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
+  return spillway::RunRegistered(argc, argv);
 }

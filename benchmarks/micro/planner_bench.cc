@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "benchmarks/micro/generated_graphs.h"
+#include "benchmarks/micro/run_registered.h"
 #include "executor/plan/choose_schedule.h"
 #include "executor/plan/compile.h"
 #include "executor/plan/verify_plan.h"
@@ -82,9 +83,5 @@ void RegisterAll() {
 
 int main(int argc, char** argv) {
   spillway::RegisterAll();
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
+  return spillway::RunRegistered(argc, argv);
 }

@@ -45,9 +45,10 @@ absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
       (is_auto && !AsksForLess(graph, options))) {
     return best;
   }
+  const Schedule creation = best;
   const MemoryOrderInputs inputs = {.graph = graph,
                                     .registry = ops,
-                                    .keep = keep,
+                                    .schedule = creation,
                                     .fetches = options.fetches};
   Need least = NeedOf(graph, ops, best, options);
   for (const auto& order : {ForwardMemoryOrder, BackwardMemoryOrder}) {

@@ -75,7 +75,8 @@ DevicePlan PlaceOnDevice(const Graph& graph, const OpRegistry& ops,
     PlaceBuffers(Space::kDevice, budget_bytes, result.lifetimes, plan);
     result.smallest_bytes = std::min(result.smallest_bytes, plan.device_bytes);
     result.fits = !budget_bytes || plan.device_bytes <= *budget_bytes;
-  } while (!result.fits && DelaySwapInsAtPeak(graph, ops, options, delayed));
+  } while (!result.fits &&
+           DelaySwapInsAtPeak(graph, result.plan.plan, delayed));
   return result;
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "executor/plan/lifetimes.h"
-#include "executor/plan/lower.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"
 
@@ -120,11 +119,8 @@ DelayedSchedule WithoutDelays(const Graph& graph, Schedule schedule) {
           .is_delayed = IdMap<NodeId, bool>(graph.num_nodes(), false)};
 }
 
-bool DelaySwapInsAtPeak(const Graph& graph, const OpRegistry& ops,
-                        const CompileOptions& options,
+bool DelaySwapInsAtPeak(const Graph& graph, const ExecutionPlan& plan,
                         DelayedSchedule& delayed) {
-  const ExecutionPlan plan =
-      LowerToSteps(graph, ops, delayed.schedule, options).plan;
   const std::vector<NodeId> waiting = WaitingAtPeak(plan, delayed.is_delayed);
   if (waiting.empty()) return false;
   for (const NodeId id : waiting) delayed.is_delayed[id] = true;

@@ -4,9 +4,8 @@
 
 #include <cstdint>
 
-#include "executor/plan/compile.h"
+#include "executor/plan/plan.h"
 #include "graph/graph.h"
-#include "graph/op_registry.h"
 #include "graph/schedule.h"
 
 namespace spillway {
@@ -24,12 +23,12 @@ struct DelayedSchedule {
 DelayedSchedule WithoutDelays(const Graph& graph, Schedule schedule);
 
 // Delays the swap-ins whose bytes wait for their reader at the steps with the
-// most live bytes, or nearly as many. False, and nothing changed, if there are
+// most live bytes of `plan`, which `delayed.schedule` was lowered to, or nearly
+// as many. False, and nothing changed, if there are
 // none: delaying does not help any more. Repeated from WithoutDelays on, this
 // gives a sequence of schedules that need less and less device memory, the same
 // for every budget. Cost: O((steps + edges) log steps).
-bool DelaySwapInsAtPeak(const Graph& graph, const OpRegistry& ops,
-                        const CompileOptions& options,
+bool DelaySwapInsAtPeak(const Graph& graph, const ExecutionPlan& plan,
                         DelayedSchedule& delayed);
 
 }  // namespace spillway

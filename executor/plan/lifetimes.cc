@@ -82,9 +82,8 @@ class LifetimeFinder {
   }
 
   void Finish(BufferId id) {
-    const BufferKind kind = plan_.buffers[id].kind;
     Interval& life = result_.of[id];
-    if (kind == BufferKind::kVariable || kind == BufferKind::kConstant) {
+    if (IsResident(plan_.buffers[id])) {
       life = {};
     } else if (copy_[id].is_valid()) {
       result_.delayable.push_back({.buffer = id,

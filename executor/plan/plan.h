@@ -50,8 +50,9 @@ struct Buffer {
   int64_t offset = 0;  // in its space; a multiple of kBufferAlignment
   int64_t bytes = 0;   // exact, not rounded up
   // Places of the steps during which the bytes are this buffer's: from its
-  // first use to its last, or to where a copy of it is waited for. Residents:
-  // the whole step. For reports; what runs is ordered by Step::waits.
+  // first use to its last, or to where a copy of it is waited for. Empty for
+  // residents, which are always there. For reports; what runs is ordered by
+  // Step::waits.
   Interval live = {};
 };
 

@@ -21,14 +21,10 @@ double SecondsSince(Clock::time_point start) {
 
 absl::StatusOr<BufferTable> ReadBuffers(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadFile(path);
-  if (!text.ok()) {
-    return InvalidArgument(
-        fmt::format("--csv: {}", std::string(text.status().message())));
-  }
+  if (!text.ok()) return Annotate(text.status(), "--csv");
   absl::StatusOr<BufferTable> table = ParseBuffers(*text, path);
-  if (table.ok()) return table;
-  return InvalidArgument(
-      fmt::format("--csv: {}", std::string(table.status().message())));
+  if (!table.ok()) return Annotate(table.status(), "--csv");
+  return table;
 }
 
 // Whether no placement can meet the capacity, whatever the packer does.

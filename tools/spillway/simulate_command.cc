@@ -10,14 +10,12 @@
 #include "fmt/format.h"
 #include "lms/lms.h"
 #include "models/zoo.h"
-#include "ops/all_ops.h"
-#include "simulator/cost_model.h"
 #include "simulator/device_profile.h"
-#include "simulator/simulator.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/max_batch.h"
 #include "tools/spillway/result_json.h"
 #include "tools/spillway/simulation.h"
+#include "tools/spillway/step_timing.h"
 
 namespace spillway {
 namespace {
@@ -106,7 +104,7 @@ std::string FormatSwaps(const SwapCounts& swaps) {
 }
 
 std::string FormatResult(const SimulateFlags& flags, const Graph& graph,
-                         const Simulation& simulation) {
+                         const Simulation& simulation, int64_t smallest_bytes) {
   const MemoryFloor& floor = simulation.floor;
   return fmt::format(
       "fits         {}\n"
@@ -118,77 +116,9 @@ std::string FormatResult(const SimulateFlags& flags, const Graph& graph,
       simulation.fits.ok() ? "yes" : "no",
       FormatPeak(simulation.plan.device_bytes, flags.memory.device_memory),
       FormatPeak(simulation.plan.host_bytes, HostMemory(flags.memory)),
-      FormatSwaps(CountSwaps(simulation.plan)),
-      FormatBytes(simulation.smallest_budget_bytes),
-      simulation.smallest_budget_bytes, FormatBytes(floor.bytes),
+      FormatSwaps(CountSwaps(simulation.plan)), FormatBytes(smallest_bytes),
+      smallest_bytes, FormatBytes(floor.bytes),
       floor.node.is_valid() ? graph.node(floor.node).name : "-");
-}
-
-// Times on the machine of a profile.
-struct Timing {
-  DeviceProfile profile = {};
-  SimulatedStep step = {};
-  int64_t batch_size = 0;  // 0: unknown
-
-  double step_ms() const { return static_cast<double>(step.step_ns) * 1e-6; }
-  double images_per_second() const {
-    return static_cast<double>(batch_size) * 1e3 / step_ms();
-  }
-  double busy_ms(Lane lane) const {
-    return static_cast<double>(step.busy_ns[static_cast<size_t>(lane)]) * 1e-6;
-  }
-  double stall_ms(StallCause cause) const {
-    return static_cast<double>(step.stall_ns[static_cast<size_t>(cause)]) *
-           1e-6;
-  }
-};
-
-Timing TimeStep(const SourceGraph& source, const ExecutionPlan& plan,
-                const DeviceProfile& profile) {
-  const IdMap<NodeId, int64_t> kernel_ns =
-      EstimateKernelTimes(source.graph, StandardOps(), profile);
-  return {.profile = profile,
-          .step = SimulateStep(plan, source.graph, kernel_ns, profile),
-          .batch_size = source.batch_size};
-}
-
-std::string FormatTiming(const Timing& timing) {
-  const auto percent = [&](Lane lane) {
-    return 100 * timing.busy_ms(lane) / timing.step_ms();
-  };
-  const std::string speed =
-      timing.batch_size == 0
-          ? ""
-          : fmt::format(", {:.1f} images/s", timing.images_per_second());
-  return fmt::format(
-      "step         {:.3f} ms{} on {}\n"
-      "busy         compute {:.1f} %, copy out {:.1f} %, copy in {:.1f} %\n"
-      "stalls       {:.3f} ms for copies in, {:.3f} for copies out, {:.3f} for "
-      "the host\n",
-      timing.step_ms(), speed, timing.profile.name, percent(Lane::kCompute),
-      percent(Lane::kCopyOut), percent(Lane::kCopyIn),
-      timing.stall_ms(StallCause::kCopyIn),
-      timing.stall_ms(StallCause::kCopyOut),
-      timing.stall_ms(StallCause::kIssue));
-}
-
-void AddTimingJson(const Timing& timing, Json& json) {
-  json["profile"] = timing.profile.name;
-  json["step_ms"] = timing.step_ms();
-  json["images_per_sec"] = nullptr;
-  if (timing.batch_size > 0) {
-    json["images_per_sec"] = timing.images_per_second();
-  }
-  const auto lane = [&](Lane which) {
-    return Json{{"busy_ms", timing.busy_ms(which)},
-                {"idle_ms", timing.step_ms() - timing.busy_ms(which)}};
-  };
-  json["lanes"] = {{"compute", lane(Lane::kCompute)},
-                   {"copy_out", lane(Lane::kCopyOut)},
-                   {"copy_in", lane(Lane::kCopyIn)}};
-  json["stall_ms"] = {{"copy_in", timing.stall_ms(StallCause::kCopyIn)},
-                      {"copy_out", timing.stall_ms(StallCause::kCopyOut)},
-                      {"issue", timing.stall_ms(StallCause::kIssue)}};
 }
 
 // With a profile: its device's memory is the budget, unless there is another.
@@ -206,14 +136,15 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadProfile(SimulateFlags& flags) {
 }
 
 Json ToJson(const SimulateFlags& flags, const Graph& graph,
-            const Simulation& simulation, const LmsReport& report) {
+            const Simulation& simulation, int64_t smallest_bytes,
+            const LmsReport& report) {
   Json json = {{"fits", simulation.fits.ok()},
                {"peak_device_bytes", simulation.plan.device_bytes},
                {"peak_host_bytes", simulation.plan.host_bytes},
                {"device_memory", nullptr},
                {"host_memory", HostMemory(flags.memory)},
                {"swap", SwapJson(CountSwaps(simulation.plan))},
-               {"smallest_device_memory", simulation.smallest_budget_bytes},
+               {"smallest_device_memory", smallest_bytes},
                {"floor", FloorJson(simulation.floor, graph)},
                {"lms", LmsJson(flags.lms)},
                {"edit_ms", static_cast<double>(report.edit_ns) * 1e-6},
@@ -267,10 +198,13 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   ASSIGN_OR_RETURN(const LmsReport report, EditGraph(flags.lms, source.graph));
   ASSIGN_OR_RETURN(const Simulation simulation,
                    Simulate(source, flags.device, flags.memory));
-  text += FormatResult(flags, source.graph, simulation);
-  Json json = ToJson(flags, source.graph, simulation, report);
+  ASSIGN_OR_RETURN(
+      const int64_t smallest_bytes,
+      SmallestDeviceMemory(source.graph, simulation.inputs, flags.memory));
+  text += FormatResult(flags, source.graph, simulation, smallest_bytes);
+  Json json = ToJson(flags, source.graph, simulation, smallest_bytes, report);
   if (profile) {
-    const Timing timing = TimeStep(source, simulation.plan, *profile);
+    const StepTiming timing = TimeStep(source, simulation.plan, *profile);
     text += FormatTiming(timing);
     AddTimingJson(timing, json);
     RETURN_IF_ERROR(WriteOutput(

@@ -2,14 +2,13 @@
 #ifndef SPILLWAY_TOOLS_SPILLWAY_SIMULATION_H_
 #define SPILLWAY_TOOLS_SPILLWAY_SIMULATION_H_
 
-#include <cstdint>
-
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "executor/plan/floor.h"
 #include "executor/plan/plan.h"
 #include "tools/spillway/device_flags.h"
 #include "tools/spillway/graph_source.h"
+#include "tools/spillway/step_plan.h"
 
 namespace spillway {
 
@@ -17,7 +16,7 @@ struct Simulation {
   absl::Status fits;   // or RESOURCE_EXHAUSTED, with what is missing
   ExecutionPlan plan;  // where it does not fit: the smallest there is
   MemoryFloor floor;
-  int64_t smallest_budget_bytes = 0;  // of the device, with these options
+  PlanInputs inputs;
 };
 
 // Errors: as PreparePlan and MakePlan, but for what is in `fits`.

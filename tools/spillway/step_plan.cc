@@ -33,20 +33,26 @@ absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
   inputs.options.workspace_bytes = WorkspaceBytes(graph, kernels);
   AddResidents(graph, ops, inputs.schedule, inputs.options.constant_prefix,
                inputs.options.residents);
-  const ScheduleKind order = ScheduleOf(memory);
-  ASSIGN_OR_RETURN(
-      const Schedule least,
-      ChooseSchedule(
-          graph, ops, keep,
-          order == ScheduleKind::kAuto ? ScheduleKind::kMemory : order,
-          inputs.options));
-  inputs.smallest_device_bytes =
-      SmallestDeviceBudget(graph, ops, least, inputs.options);
   inputs.options.device_budget_bytes = memory.device_memory;
   inputs.options.host_budget_bytes = HostMemory(memory);
-  ASSIGN_OR_RETURN(inputs.schedule,
-                   ChooseSchedule(graph, ops, keep, order, inputs.options));
+  ASSIGN_OR_RETURN(
+      inputs.schedule,
+      ChooseSchedule(graph, ops, keep, ScheduleOf(memory), inputs.options));
   return inputs;
+}
+
+absl::StatusOr<int64_t> SmallestDeviceMemory(const Graph& graph,
+                                             const PlanInputs& inputs,
+                                             const MemoryFlags& memory) {
+  const OpRegistry& ops = StandardOps();
+  Schedule schedule = inputs.schedule;
+  if (ScheduleOf(memory) == ScheduleKind::kAuto) {
+    ASSIGN_OR_RETURN(
+        schedule, ChooseSchedule(graph, ops,
+                                 NodesToRun(graph, ops, inputs.options.fetches),
+                                 ScheduleKind::kMemory, inputs.options));
+  }
+  return SmallestDeviceBudget(graph, ops, schedule, inputs.options);
 }
 
 absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,

@@ -21,9 +21,6 @@ namespace spillway {
 struct PlanInputs {
   Schedule schedule = {};
   CompileOptions options = {};  // with the budgets of the flags
-  // Device memory that would do, in an order that saves memory unless the flags
-  // ask for that of creation.
-  int64_t smallest_device_bytes = 0;
 };
 
 // Prepares the kernels of `device`'s kind to learn their workspaces; nodes
@@ -33,6 +30,12 @@ absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
                                        const std::vector<ValueId>& fetches,
                                        const DeviceFlags& device,
                                        const MemoryFlags& memory);
+
+// Device memory that would do, in an order that saves memory unless the flags
+// ask for that of creation. Errors: as MakeSchedule.
+absl::StatusOr<int64_t> SmallestDeviceMemory(const Graph& graph,
+                                             const PlanInputs& inputs,
+                                             const MemoryFlags& memory);
 
 // A verified plan.
 absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,

@@ -303,7 +303,7 @@ TEST(ChooseScheduleTest, TakesTheBestOfThreeOrdersAndCreationOrderIfItIsOne) {
         RandomPlanCase({.seed = seed, .nodes = 40, .random_order = false});
     const MemoryOrderInputs inputs = {.graph = plan_case.graph,
                                       .registry = ops,
-                                      .keep = plan_case.keep,
+                                      .schedule = plan_case.schedule,
                                       .fetches = plan_case.options.fetches};
     const auto need = [&](const IdMap<NodeId, int32_t>& preference) {
       const auto schedule =

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "executor/plan/choose_schedule.h"
+#include "executor/plan/lower.h"
 #include "graph/traverse.h"
 #include "tests/executor/plan/plan_cases.h"
 #include "tests/executor/plan/random_plan_case.h"
@@ -32,6 +33,13 @@ void ExpectValid(const Schedule& schedule, const Schedule& original,
   }
 }
 
+bool DelayOnce(const Graph& graph, const CompileOptions& options,
+               DelayedSchedule& delayed) {
+  const ExecutionPlan plan =
+      LowerToSteps(graph, ToyOps(), delayed.schedule, options).plan;
+  return DelaySwapInsAtPeak(graph, plan, delayed);
+}
+
 TEST(DelaySwapInsTest, EachRoundGivesAValidOrderThatNeedsNoMore) {
   int delayed_cases = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
@@ -43,8 +51,7 @@ TEST(DelaySwapInsTest, EachRoundGivesAValidOrderThatNeedsNoMore) {
     int64_t need = LeastDeviceBytes(plan_case.graph, ops, delayed.schedule,
                                     plan_case.options);
     int64_t num_delayed = 0;
-    while (
-        DelaySwapInsAtPeak(plan_case.graph, ops, plan_case.options, delayed)) {
+    while (DelayOnce(plan_case.graph, plan_case.options, delayed)) {
       ExpectValid(delayed.schedule, plan_case.schedule, plan_case.graph);
       ASSERT_GT(delayed.num_delayed, num_delayed) << "no progress";
       num_delayed = delayed.num_delayed;
@@ -67,7 +74,7 @@ TEST(DelaySwapInsTest, ADelayedSwapInRunsRightBeforeItsReader) {
   const OpRegistry ops = ToyOps();
   ASSERT_OK_AND_ASSIGN(const Schedule schedule, MakeSchedule(graph, ops, {}));
   DelayedSchedule delayed = WithoutDelays(graph, schedule);
-  while (DelaySwapInsAtPeak(graph, ops, {}, delayed)) {
+  while (DelayOnce(graph, {}, delayed)) {
   }
   ASSERT_GT(delayed.num_delayed, 0);
   for (const Node& node : graph.nodes()) {

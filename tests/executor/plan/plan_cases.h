@@ -3,6 +3,7 @@
 #define SPILLWAY_TESTS_EXECUTOR_PLAN_PLAN_CASES_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executor/plan/compile.h"
@@ -56,6 +57,21 @@ inline Graph ChainGraph(int n, int64_t bytes, bool swapped) {
     backward.push_back(graph.AddNode(spec));
   }
   return graph;
+}
+
+// The plan without a step, which nobody waits for any more.
+inline void RemoveStep(ExecutionPlan& plan, StepId dropped) {
+  IdMap<StepId, Step> kept;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    Step step = plan.steps[StepId(i)];
+    if (StepId(i) == dropped) continue;
+    std::erase(step.waits, dropped);
+    for (StepId& wait : step.waits) {
+      if (wait > dropped) wait = StepId(wait.value() - 1);
+    }
+    kept.push_back(std::move(step));
+  }
+  plan.steps = std::move(kept);
 }
 
 // Compiles the whole graph, without fetches.

@@ -73,8 +73,14 @@ struct Damage {
   std::function<bool(Patient&)> inflict = nullptr;
 };
 
-// Every kind there is, each with a name of its own.
+// Every kind there is, each with a name of its own: to steps and waits
+// (order_damage.cc), and to buffers (byte_damage.cc).
 std::vector<Damage> Damages();
+std::vector<Damage> OrderDamages();
+std::vector<Damage> ByteDamages();
+
+// One list after the other.
+std::vector<Damage> Joined(const std::vector<std::vector<Damage>>& parts);
 
 }  // namespace spillway::testing
 

@@ -115,18 +115,7 @@ std::vector<Mutation> Mutations() {
        "uses another buffer"},
       {"a step is missing",
        [](ExecutionPlan& plan, const Graph& graph) {
-         IdMap<StepId, Step> kept;
-         const StepId dropped = StepOf(plan, graph, "f4");
-         for (size_t i = 0; i < plan.steps.size(); ++i) {
-           Step step = plan.steps[StepId(i)];
-           if (StepId(i) == dropped) continue;
-           std::erase(step.waits, dropped);
-           for (StepId& wait : step.waits) {
-             if (wait > dropped) wait = StepId(wait.value() - 1);
-           }
-           kept.push_back(step);
-         }
-         plan.steps = kept;
+         testing::RemoveStep(plan, StepOf(plan, graph, "f4"));
        },
        "which is not in the plan"},
       {"a node runs twice",

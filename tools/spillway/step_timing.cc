@@ -1,0 +1,57 @@
+#include "tools/spillway/step_timing.h"
+
+#include "fmt/format.h"
+#include "ops/all_ops.h"
+#include "simulator/cost_model.h"
+
+namespace spillway {
+
+StepTiming TimeStep(const SourceGraph& source, const ExecutionPlan& plan,
+                    const DeviceProfile& profile) {
+  const IdMap<NodeId, int64_t> kernel_ns =
+      EstimateKernelTimes(source.graph, StandardOps(), profile);
+  return {.profile = profile.name,
+          .step = SimulateStep(plan, source.graph, kernel_ns, profile),
+          .batch_size = source.batch_size};
+}
+
+std::string FormatTiming(const StepTiming& timing) {
+  const auto percent = [&](Lane lane) {
+    return 100 * timing.busy_ms(lane) / timing.step_ms();
+  };
+  const std::string speed =
+      timing.batch_size == 0
+          ? ""
+          : fmt::format(", {:.1f} images/s", timing.images_per_second());
+  return fmt::format(
+      "step         {:.3f} ms{} on {}\n"
+      "busy         compute {:.1f} %, copy out {:.1f} %, copy in {:.1f} %\n"
+      "stalls       {:.3f} ms for copies in, {:.3f} for copies out, {:.3f} for "
+      "the host\n",
+      timing.step_ms(), speed, timing.profile, percent(Lane::kCompute),
+      percent(Lane::kCopyOut), percent(Lane::kCopyIn),
+      timing.stall_ms(StallCause::kCopyIn),
+      timing.stall_ms(StallCause::kCopyOut),
+      timing.stall_ms(StallCause::kIssue));
+}
+
+void AddTimingJson(const StepTiming& timing, Json& json) {
+  json["profile"] = timing.profile;
+  json["step_ms"] = timing.step_ms();
+  json["images_per_sec"] = nullptr;
+  if (timing.batch_size > 0) {
+    json["images_per_sec"] = timing.images_per_second();
+  }
+  const auto lane = [&](Lane which) {
+    return Json{{"busy_ms", timing.busy_ms(which)},
+                {"idle_ms", timing.step_ms() - timing.busy_ms(which)}};
+  };
+  json["lanes"] = {{"compute", lane(Lane::kCompute)},
+                   {"copy_out", lane(Lane::kCopyOut)},
+                   {"copy_in", lane(Lane::kCopyIn)}};
+  json["stall_ms"] = {{"copy_in", timing.stall_ms(StallCause::kCopyIn)},
+                      {"copy_out", timing.stall_ms(StallCause::kCopyOut)},
+                      {"issue", timing.stall_ms(StallCause::kIssue)}};
+}
+
+}  // namespace spillway

@@ -1,0 +1,45 @@
+// `simulate --profile`: how long a planned step takes on another machine, as
+// text and as JSON.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_STEP_TIMING_H_
+#define SPILLWAY_TOOLS_SPILLWAY_STEP_TIMING_H_
+
+#include <cstdint>
+#include <string>
+
+#include "executor/plan/plan.h"
+#include "simulator/device_profile.h"
+#include "simulator/simulator.h"
+#include "tools/spillway/graph_source.h"
+#include "tools/spillway/output.h"
+
+namespace spillway {
+
+struct StepTiming {
+  std::string profile = {};  // its name
+  SimulatedStep step = {};
+  int64_t batch_size = 0;  // 0: unknown
+
+  double step_ms() const { return static_cast<double>(step.step_ns) * 1e-6; }
+  double images_per_second() const {
+    return static_cast<double>(batch_size) * 1e3 / step_ms();
+  }
+  double busy_ms(Lane lane) const {
+    return static_cast<double>(step.busy_ns[static_cast<size_t>(lane)]) * 1e-6;
+  }
+  double stall_ms(StallCause cause) const {
+    return static_cast<double>(step.stall_ns[static_cast<size_t>(cause)]) *
+           1e-6;
+  }
+};
+
+StepTiming TimeStep(const SourceGraph& source, const ExecutionPlan& plan,
+                    const DeviceProfile& profile);
+
+std::string FormatTiming(const StepTiming& timing);
+
+// Adds profile, step_ms, images_per_sec, lanes and stall_ms (docs/cli.md).
+void AddTimingJson(const StepTiming& timing, Json& json);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_STEP_TIMING_H_
