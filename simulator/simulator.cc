@@ -45,6 +45,8 @@ class Simulation {
       lanes_[static_cast<size_t>(plan.steps[StepId(i)].lane)].steps.push_back(
           StepId(i));
     }
+    result_.ran.resize(plan.steps.size());
+    result_.charged_ns.resize(plan.steps.size());
   }
 
   SimulatedStep Run() {
@@ -104,15 +106,17 @@ class Simulation {
 
   // Between the end of the step before and now, for whatever came last.
   void CountStall(StepId id, const LaneState& lane) {
-    const int64_t stall = now_ - lane.free_ns;
-    if (stall == 0) return;
-    StallCause cause = StallCause::kIssue;
+    Stall stall = {.step = id, .ns = now_ - lane.free_ns};
+    if (stall.ns == 0) return;
     for (const StepId wait : step(id).waits) {
       if (end_ns_[wait] != now_) continue;
-      cause = step(wait).lane == Lane::kCopyIn ? StallCause::kCopyIn
-                                               : StallCause::kCopyOut;
+      stall.copy = wait;
+      stall.cause = step(wait).lane == Lane::kCopyIn ? StallCause::kCopyIn
+                                                     : StallCause::kCopyOut;
     }
-    result_.stall_ns[static_cast<size_t>(cause)] += stall;
+    if (stall.copy.is_valid()) result_.charged_ns[stall.copy] += stall.ns;
+    result_.stall_ns[static_cast<size_t>(stall.cause)] += stall.ns;
+    result_.stalls.push_back(stall);
   }
 
   const LinkDirection& Direction(const LaneState& lane) const {
@@ -180,6 +184,7 @@ class Simulation {
     lane.is_running = false;
     lane.free_ns = now_;
     end_ns_[id] = now_;
+    result_.ran[id] = {lane.begin_ns, now_};
     if (step(id).kind == StepKind::kAlias) return;
     const Node& node = graph_.node(step(id).node);
     const bool copies = step(id).kind != StepKind::kCompute;

@@ -10,7 +10,10 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
+#include "base/ids.h"
+#include "base/interval.h"
 #include "base/trace/timeline.h"
 #include "executor/plan/plan.h"
 #include "graph/graph.h"
@@ -26,11 +29,24 @@ enum class StallCause : uint8_t {
 };
 inline constexpr int kNumStallCauses = 3;
 
+// The compute lane stood still.
+struct Stall {
+  StepId step = {};  // of the compute lane, which then ran
+  StallCause cause = StallCause::kIssue;
+  StepId copy = {};  // that it got last; invalid for kIssue
+  int64_t ns = 0;    // until `step` began
+};
+
 struct SimulatedStep {
   Timeline timeline = {};  // one track a lane, as an executor fills it
   int64_t step_ns = 0;
   std::array<int64_t, kNumLanes> busy_ns = {};
   std::array<int64_t, kNumStallCauses> stall_ns = {};  // of the compute lane
+  IdMap<StepId, Interval> ran = {};  // ns; aliases take no time
+  std::vector<Stall> stalls = {};    // in order of time
+  // Of each copy: the stalls that end when it does. Their sums by lane are
+  // those of stall_ns.
+  IdMap<StepId, int64_t> charged_ns = {};
 };
 
 // `kernel_ns`: of each node (cost_model.h). The plan must have passed

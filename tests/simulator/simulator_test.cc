@@ -1,5 +1,6 @@
 #include "simulator/simulator.h"
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -112,6 +113,54 @@ TEST(SimulatorTest, ComputeStallsForWhatItWaitsFor) {
   EXPECT_LE(BusyNs(slow, Lane::kCompute) + stalls, slow.step_ns);
 }
 
+// A chain whose copies are waited for, played on a slow link.
+SimulatedStep StallingStep(const ExecutionPlan& plan, const Graph& graph) {
+  return SimulateStep(plan, graph,
+                      IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
+                      Profile(0, 3));
+}
+
+TEST(SimulatorTest, EveryStallIsOfOneStepAndEndsWhereThatBegins) {
+  const Graph graph = ChainGraph(8, 1000, true);
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
+  const SimulatedStep step = StallingStep(plan, graph);
+  int64_t compute_end_ns = 0;
+  size_t next = 0;  // of the stalls
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    if (plan.steps[StepId(i)].lane != Lane::kCompute) continue;
+    const Interval ran = step.ran[StepId(i)];
+    if (ran.begin > compute_end_ns) {
+      ASSERT_LT(next, step.stalls.size());
+      const Stall& stall = step.stalls[next++];
+      EXPECT_EQ(stall.step, StepId(i));
+      EXPECT_EQ(stall.ns, ran.begin - compute_end_ns);
+      if (stall.copy.is_valid()) {
+        EXPECT_EQ(step.ran[stall.copy].end, ran.begin);
+      }
+    }
+    compute_end_ns = ran.end;
+  }
+  EXPECT_EQ(next, step.stalls.size());
+}
+
+TEST(SimulatorTest, CopiesAreChargedWithTheStallsOfTheirCause) {
+  const Graph graph = ChainGraph(8, 1000, true);
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
+  const SimulatedStep step = StallingStep(plan, graph);
+  std::array<int64_t, kNumLanes> charged = {};
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    charged[static_cast<size_t>(plan.steps[StepId(i)].lane)] +=
+        step.charged_ns[StepId(i)];
+  }
+  EXPECT_EQ(charged[static_cast<size_t>(Lane::kCompute)], 0);
+  EXPECT_EQ(charged[static_cast<size_t>(Lane::kCopyIn)],
+            StallNs(step, StallCause::kCopyIn));
+  EXPECT_EQ(charged[static_cast<size_t>(Lane::kCopyOut)],
+            StallNs(step, StallCause::kCopyOut));
+  EXPECT_GT(charged[static_cast<size_t>(Lane::kCopyIn)], 0);
+  EXPECT_GT(StallNs(step, StallCause::kIssue), 0);
+}
+
 // Plays the plan nanosecond by nanosecond; bytes are counted in halves.
 class SlowSimulator {
  public:
@@ -215,6 +264,9 @@ TEST(SimulatorTest, RandomPlansTakeWhatASlowTwinSays) {
     int64_t last = 0;
     for (const int64_t end : ends) last = std::max(last, end);
     EXPECT_EQ(step.step_ns, last);
+    for (size_t i = 0; i < ends.size(); ++i) {
+      EXPECT_EQ(step.ran[StepId(i)].end, ends[i]) << "step " << i;
+    }
     for (const Span& span : step.timeline.spans) {
       bool found = false;
       for (size_t i = 0; i < ends.size(); ++i) {

@@ -2,7 +2,9 @@
 // refuses.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -311,6 +313,29 @@ TEST(BenchTest, TheTraceShowsOneMoreStep) {
   }
 }
 
+TEST(BenchTest, WithAProfileThePredictedStepIsShownBesideTheMeasuredOne) {
+  const testing::TemporaryFolder folder;
+  const std::string trace = folder.File("trace.json");
+  const std::string report = folder.File("report.html");
+  BenchForJson({{"--lms", "v1"},
+                {"--profile", SPILLWAY_PROFILES "/p100_pcie.json"},
+                {"--trace", trace},
+                {"--report", report}});
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(trace));
+  ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(text, trace));
+  std::map<int, std::multiset<std::string>> names;  // by process
+  for (const Json& event : json["traceEvents"]) {
+    if (event["ph"] == "X") names[event["pid"]].insert(event["name"]);
+  }
+  EXPECT_EQ(names[0], names[1]);
+  EXPECT_FALSE(names[0].empty());
+  EXPECT_THAT(text, HasSubstr("\"predicted\""));
+  EXPECT_THAT(text, HasSubstr("\"measured\""));
+  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(report));
+  EXPECT_THAT(page, HasSubstr("<h1>lenet, batch 4</h1>"));
+  EXPECT_THAT(page, HasSubstr("\"measured\":{"));
+}
+
 TEST(BenchTest, TakesWhatHasOneMeaningHere) {
   const ProgramRun run =
       RunProgram(Arguments({{"--data_format", "NHWC"},
@@ -379,6 +404,8 @@ std::vector<BadBench> BadBenches() {
       {"NoAuxiliaryHead", {"--auxiliary_head"}, "lenet has no auxiliary head"},
       {"TinyImages", {"--image_size=2"}, "--model: lenet"},
       {"TraceInAMissingFolder", {"--trace=/nowhere/trace.json"}, "--trace"},
+      {"ReportOfNothingPredicted", {"--report=x.html"}, "--report: needs"},
+      {"MissingProfile", {"--profile=/nowhere/x.json"}, "--profile: "},
   };
 }
 

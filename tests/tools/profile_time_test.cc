@@ -1,4 +1,6 @@
 // `simulate --profile`: predicted times of a step.
+#include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -81,6 +83,36 @@ TEST_F(ProfileTimeTest, TheTraceHasEverySpan) {
   ASSERT_OK_AND_ASSIGN(const Json trace, ParseJson(text, path));
   EXPECT_THAT(text, HasSubstr("predicted"));
   EXPECT_THAT(text, HasSubstr("lms/swapin_"));
+}
+
+TEST_F(ProfileTimeTest, TheTraceShowsMemoryUpToThePeak) {
+  const std::string path = Path("trace.json");
+  const Json json = Simulate("p100_pcie", {"--lms", "v1", "--trace", path});
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(path));
+  ASSERT_OK_AND_ASSIGN(const Json trace, ParseJson(text, path));
+  std::map<std::string, int64_t> most;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] != "C") continue;
+    int64_t& bytes = most[event["name"].get<std::string>()];
+    bytes = std::max(bytes, event["args"]["value"].get<int64_t>());
+  }
+  EXPECT_GT(most["device bytes"], 0);
+  EXPECT_LE(most["device bytes"], json["peak_device_bytes"].get<int64_t>());
+  EXPECT_GT(most["host bytes"], 0);
+  EXPECT_LE(most["host bytes"], json["peak_host_bytes"].get<int64_t>());
+}
+
+TEST_F(ProfileTimeTest, TheReportShowsTheStepAndItsOptions) {
+  const std::string path = Path("report.html");
+  Simulate("p100_pcie", {"--lms", "v1", "--lms_n_tensors", "7",
+                         "--device_memory", "1GiB", "--report", path});
+  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(path));
+  for (const char* text : {"<h1>resnet20, batch 128</h1>", "lms/swapin_",
+                           "v1, n_tensors 7", "P100 16 GB", "1073741824"}) {
+    EXPECT_THAT(page, HasSubstr(text));
+  }
+  EXPECT_THAT(RunProgram({"simulate", "--model", "lenet", "--report", "x"}),
+              Refuses(2, HasSubstr("--report: needs --profile")));
 }
 
 TEST_F(ProfileTimeTest, BadProfilesAreRefused) {

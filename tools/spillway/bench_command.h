@@ -38,7 +38,9 @@ struct BenchFlags {
   DeviceFlags device = {};
   MemoryFlags memory = {};
   LmsOptions lms = {};
+  std::string profile = {};  // file; empty: nothing is predicted
   std::string trace = {};
+  std::string report = {};
   ResultFlags result = {};
 
   bool shows_accuracy() const {

@@ -58,6 +58,7 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   // After that: images of a step that does not fit are not made.
   setup.feeds.emplace(step.graph, step.model,
                       static_cast<uint64_t>(flags.seed));
+  setup.graph = std::move(step.graph);
   return setup;
 }
 

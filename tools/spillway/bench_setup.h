@@ -17,6 +17,7 @@
 namespace spillway {
 
 struct BenchSetup {
+  Graph graph = {};          // of program 0, as edited
   ModelGraph model = {};     // ids in program 0 of the session
   double learning_rate = 0;  // 0 for a forward step
   int64_t parameters = 0;

@@ -11,10 +11,13 @@
 #include "lms/lms.h"
 #include "models/zoo.h"
 #include "simulator/device_profile.h"
+#include "simulator/memory_over_time.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/max_batch.h"
+#include "tools/spillway/report/html_report.h"
 #include "tools/spillway/result_json.h"
 #include "tools/spillway/simulation.h"
+#include "tools/spillway/step_report.h"
 #include "tools/spillway/step_timing.h"
 
 namespace spillway {
@@ -124,8 +127,10 @@ std::string FormatResult(const SimulateFlags& flags, const Graph& graph,
 // With a profile: its device's memory is the budget, unless there is another.
 absl::StatusOr<std::optional<DeviceProfile>> ReadProfile(SimulateFlags& flags) {
   if (flags.profile.empty()) {
-    if (flags.trace.empty()) return std::nullopt;
-    return InvalidArgument("--trace: needs --profile, which gives the times");
+    if (flags.trace.empty() && flags.report.empty()) return std::nullopt;
+    return InvalidArgument(
+        fmt::format("{}: needs --profile, which gives the times",
+                    flags.trace.empty() ? "--report" : "--trace"));
   }
   absl::StatusOr<DeviceProfile> profile = ReadDeviceProfile(flags.profile);
   if (!profile.ok()) return Annotate(profile.status(), "--profile");
@@ -158,6 +163,19 @@ Json ToJson(const SimulateFlags& flags, const Graph& graph,
   return json;
 }
 
+std::string FormatReport(const SimulateFlags& flags, const SourceGraph& source,
+                         const ExecutionPlan& plan, const StepTiming& timing) {
+  return FormatHtmlReport(
+      MakeStepReport({.batch_size = source.batch_size,
+                      .precision = flags.source.model.precision,
+                      .profile = timing.profile,
+                      .lms = &flags.lms,
+                      .memory = &flags.memory,
+                      .graph = &source.graph,
+                      .plan = &plan,
+                      .predicted = &timing.step}));
+}
+
 }  // namespace
 
 void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
@@ -172,6 +190,8 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
       "is the budget, unless --device_memory is given");
   set.Text("--trace", flags.trace,
            "write the predicted timeline as Chrome trace JSON");
+  set.Text("--report", flags.report,
+           "write what was predicted as a page to look at (HTML, one file)");
   set.BeginGroup("Search");
   set.Bool("--find_max_batch", flags.find_max_batch,
            "search the largest batch size that fits --device_memory with these "
@@ -184,6 +204,8 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   const OutputFile trace = {.flag = "--trace", .path = given.trace};
   RETURN_IF_ERROR(CheckWritable(flags.result));
   RETURN_IF_ERROR(CheckWritable(trace));
+  const OutputFile report_file = {.flag = "--report", .path = given.report};
+  RETURN_IF_ERROR(CheckWritable(report_file));
   ASSIGN_OR_RETURN(const std::optional<DeviceProfile> profile,
                    ReadProfile(flags));
   MaxBatch max_batch;
@@ -204,11 +226,16 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   text += FormatResult(flags, source.graph, simulation, smallest_bytes);
   Json json = ToJson(flags, source.graph, simulation, smallest_bytes, report);
   if (profile) {
-    const StepTiming timing = TimeStep(source, simulation.plan, *profile);
+    StepTiming timing = TimeStep(source, simulation.plan, *profile);
+    AddMemoryCounters(simulation.plan, timing.step);
     text += FormatTiming(timing);
     AddTimingJson(timing, json);
     RETURN_IF_ERROR(WriteOutput(
         trace, FormatChromeTrace({{"predicted", &timing.step.timeline}})));
+    if (!flags.report.empty()) {
+      RETURN_IF_ERROR(WriteOutput(
+          report_file, FormatReport(flags, source, simulation.plan, timing)));
+    }
   }
   if (flags.find_max_batch) {
     json["max_batch_size"] = max_batch.batch_size;

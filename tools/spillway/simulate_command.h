@@ -23,6 +23,7 @@ struct SimulateFlags {
   bool find_max_batch = false;
   std::string profile = {};  // file; empty: memory only
   std::string trace = {};
+  std::string report = {};
   ResultFlags result = {};
 };
 void AddSimulateFlags(FlagSet& set, SimulateFlags& flags);

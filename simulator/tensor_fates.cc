@@ -1,0 +1,111 @@
+#include "simulator/tensor_fates.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "base/units.h"
+#include "simulator/memory_over_time.h"
+
+namespace spillway {
+namespace {
+
+class FateFinder {
+ public:
+  FateFinder(const ExecutionPlan& plan, const SimulatedStep& step)
+      : plan_(plan),
+        step_(step),
+        owned_(OwnedTimes(plan, step)),
+        row_of_(plan.buffers.size(), -1),
+        on_device_(plan.buffers.size()) {}
+
+  std::vector<TensorFate> Run(int64_t min_bytes) {
+    for (size_t i = 0; i < plan_.steps.size(); ++i) AddStep(StepId(i));
+    const int64_t peak_ns =
+        PeakOf(MemoryOverTime(plan_, owned_, Space::kDevice)).at_ns;
+    for (TensorFate& fate : fates_) Finish(peak_ns, fate);
+    std::erase_if(
+        fates_, [&](const TensorFate& fate) { return fate.bytes < min_bytes; });
+    std::ranges::sort(fates_, [](const TensorFate& a, const TensorFate& b) {
+      return std::pair(-a.bytes, a.buffer) < std::pair(-b.bytes, b.buffer);
+    });
+    return std::move(fates_);
+  }
+
+ private:
+  // Steps are in order, so that the source of a copy has its row before it.
+  void AddStep(StepId id) {
+    const Step& step = plan_.steps[id];
+    const bool swaps =
+        step.kind == StepKind::kSwapOut || step.kind == StepKind::kSwapIn;
+    const int64_t source = swaps ? RowOf(step.inputs[0]) : -1;
+    for (const BufferId output : step.outputs) {
+      if (row_of_[output] < 0) AddBuffer(output, source);
+    }
+    if (step.lane != Lane::kCompute) AddCopy(id, RowOf(step.outputs[0]));
+  }
+
+  int64_t RowOf(BufferId buffer) const { return row_of_[buffer]; }
+
+  void AddBuffer(BufferId id, int64_t source) {
+    const Buffer& buffer = plan_.buffers[id];
+    const bool on_device = buffer.space == Space::kDevice;
+    if (IsResident(buffer) || (source < 0 && !on_device)) return;
+    if (source < 0) {
+      source = static_cast<int64_t>(fates_.size());
+      fates_.push_back(
+          {.buffer = id, .bytes = AlignUp(buffer.bytes, kBufferAlignment)});
+    }
+    row_of_[id] = source;
+    if (on_device && !owned_[id].empty()) {
+      on_device_[fates_[static_cast<size_t>(source)].buffer].push_back(
+          owned_[id]);
+    }
+  }
+
+  void AddCopy(StepId id, int64_t row) {
+    if (row < 0) return;  // of a variable
+    TensorFate& fate = fates_[static_cast<size_t>(row)];
+    const bool out = plan_.steps[id].lane == Lane::kCopyOut;
+    (out ? fate.copy_out_ns : fate.copy_in_ns) += step_.ran[id].length();
+    fate.stall_ns += step_.charged_ns[id];
+    if (plan_.steps[id].kind == StepKind::kSwapOut) fate.moves = true;
+  }
+
+  void Finish(int64_t peak_ns, TensorFate& fate) {
+    std::vector<Interval>& times = on_device_[fate.buffer];
+    if (times.empty()) return;
+    std::ranges::sort(times, {}, &Interval::begin);
+    int64_t end_ns = times[0].begin;  // of what was looked at
+    int64_t owned_ns = 0;
+    for (const Interval& time : times) {
+      if (end_ns < time.begin) fate.away.push_back({end_ns, time.begin});
+      end_ns = std::max(end_ns, time.end);
+      owned_ns += time.length();
+      fate.at_peak = fate.at_peak || time.contains(peak_ns);
+    }
+    fate.life = {times[0].begin, end_ns};
+    const int64_t freed_ns = fate.life.length() - owned_ns;
+    fate.freed_byte_seconds =
+        static_cast<double>(fate.bytes) * static_cast<double>(freed_ns) * 1e-9;
+  }
+
+  const ExecutionPlan& plan_;
+  const SimulatedStep& step_;
+  const IdMap<BufferId, Interval> owned_;
+  IdMap<BufferId, int64_t> row_of_;  // of all copies of a tensor; -1: none
+  // Of the first buffer of each tensor: when its bytes or copies of them are
+  // there.
+  IdMap<BufferId, std::vector<Interval>> on_device_;
+  std::vector<TensorFate> fates_;
+};
+
+}  // namespace
+
+std::vector<TensorFate> FindTensorFates(const ExecutionPlan& plan,
+                                        const SimulatedStep& step,
+                                        int64_t min_bytes) {
+  return FateFinder(plan, step).Run(min_bytes);
+}
+
+}  // namespace spillway

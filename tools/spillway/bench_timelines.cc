@@ -1,0 +1,73 @@
+#include "tools/spillway/bench_timelines.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "base/trace/timeline.h"
+#include "fmt/format.h"
+#include "ops/all_ops.h"
+#include "simulator/cost_model.h"
+#include "simulator/memory_over_time.h"
+#include "simulator/simulator.h"
+#include "tools/spillway/report/html_report.h"
+#include "tools/spillway/step_report.h"
+
+namespace spillway {
+namespace {
+
+SimulatedStep PredictStep(const BenchSetup& setup,
+                          const DeviceProfile& profile) {
+  const ExecutionPlan& plan = setup.session->plan(0);
+  SimulatedStep step = SimulateStep(
+      plan, setup.graph,
+      EstimateKernelTimes(setup.graph, StandardOps(), profile), profile);
+  AddMemoryCounters(plan, step);
+  return step;
+}
+
+std::string FormatReport(const BenchFlags& flags, const BenchSetup& setup,
+                         const DeviceProfile& profile,
+                         const SimulatedStep& predicted,
+                         const ThroughputResult& result) {
+  HtmlReport report =
+      MakeStepReport({.batch_size = setup.model.options.batch_size,
+                      .precision = flags.model.precision,
+                      .profile = profile.name,
+                      .lms = &flags.lms,
+                      .memory = &flags.memory,
+                      .graph = &setup.graph,
+                      .plan = &setup.session->plan(0),
+                      .predicted = &predicted});
+  report.facts.push_back(
+      {"Measured on",
+       fmt::format("{}, {} steps", setup.device, result.step_seconds.size())});
+  const MemoryUse memory = setup.session->memory();
+  report.measured = {.timeline = &result.traced_step,
+                     .step_ns = std::llround(Median(result.step_seconds) * 1e9),
+                     .device_bytes = memory.measured_device_bytes,
+                     .host_bytes = memory.measured_host_bytes};
+  return FormatHtmlReport(report);
+}
+
+}  // namespace
+
+absl::Status WriteTimelines(const BenchFlags& flags, const BenchSetup& setup,
+                            const std::optional<DeviceProfile>& profile,
+                            const ThroughputResult& result) {
+  SimulatedStep predicted;
+  std::vector<TraceProcess> processes;
+  if (profile) {
+    predicted = PredictStep(setup, *profile);
+    processes.push_back({.name = "predicted", .timeline = &predicted.timeline});
+  }
+  processes.push_back({.name = "measured", .timeline = &result.traced_step});
+  RETURN_IF_ERROR(WriteOutput({.flag = "--trace", .path = flags.trace},
+                              FormatChromeTrace(processes)));
+  if (flags.report.empty()) return absl::OkStatus();
+  return WriteOutput({.flag = "--report", .path = flags.report},
+                     FormatReport(flags, setup, *profile, predicted, result));
+}
+
+}  // namespace spillway

@@ -1,0 +1,185 @@
+// What runs when: a row for each lane, predicted and, below on the same axis,
+// measured. Where the compute lane stands still, the cause is drawn instead.
+
+const opColors = 7;  // the ops that take longest; all others share the last one
+const rowHeight = 30;
+const headHeight = 20;
+
+class LanesChart {
+  constructor(box) {
+    this.groups = [this.group('predicted', steps)];
+    if (data.measured) this.groups.push(this.group('measured', measuredSteps));
+    this.rows = this.groups.flatMap((group) => group.rows);
+    this.colorOfOp = new Map(timesByOp(steps).slice(0, opColors)
+        .map(([op], index) => [op, `op${index}`]));
+    this.place();
+    this.chart = new TimeChart({
+      box,
+      label: `Lanes of the ${this.groups.map((group) => group.name).join(' and the ')} step. ` +
+          'Left and right arrows move from step to step, up and down from lane to lane.',
+      height: this.height + 24,
+      rows: this.rows,
+      rowY: (index) => this.rows[index].y + rowHeight / 2,
+      draw: (context, plot) => this.draw(context, plot),
+      tip: (ns, y) => this.tip(ns, y),
+    });
+  }
+
+  group(name, from) {
+    const rows = data.lane_names.map((unused, lane) => laneRow(from, lane, name));
+    return {name, rows: rows.filter((row) => row.lane === 0 || row.spans.length > 0)};
+  }
+
+  // The y of each row, below its group's name.
+  place() {
+    let y = 0;
+    for (const group of this.groups) {
+      group.y = y;
+      y += headHeight;
+      for (const row of group.rows) {
+        row.y = y;
+        y += rowHeight;
+      }
+    }
+    this.height = y + 4;
+  }
+
+  colorName(span) {
+    if (span.lane === 1) return 'out';
+    if (span.lane === 2) return 'in';
+    return this.colorOfOp.get(span.op) || 'op7';
+  }
+
+  draw(context, plot) {
+    drawTimeAxis(context, plot, this.height);
+    const colors = new Map();
+    const color = (name) => {
+      if (!colors.has(name)) colors.set(name, colorOf(name));
+      return colors.get(name);
+    };
+    for (const group of this.groups) {
+      context.textAlign = 'left';
+      context.fillStyle = color('soft');
+      context.fillText(group.name, plot.left, group.y + headHeight / 2);
+      for (const row of group.rows) this.drawRow(context, plot, row, color);
+    }
+  }
+
+  drawRow(context, plot, row, color) {
+    context.textAlign = 'right';
+    context.fillStyle = color('ink');
+    context.fillText(data.lane_names[row.lane], plot.left - 10, row.y + rowHeight / 2);
+    context.fillStyle = color('faint');
+    context.fillRect(plot.left, row.y + 3, plot.width, rowHeight - 6);
+    context.save();
+    context.beginPath();
+    context.rect(plot.left, row.y, plot.width, rowHeight);
+    context.clip();
+    if (row.lane === 0 && row.process === 'predicted') this.drawStalls(context, plot, row, color);
+    this.drawSpans(context, plot, row, color);
+    context.restore();
+  }
+
+  drawStalls(context, plot, row, color) {
+    for (const stall of stalls) {
+      if (stall.end < timeView.begin || stall.begin > timeView.end) continue;
+      const x = plot.x(stall.begin);
+      context.fillStyle = color('stall');
+      context.fillRect(x, row.y + rowHeight / 2 - 2, Math.max(0.5, plot.x(stall.end) - x), 4);
+    }
+  }
+
+  // Spans thinner than a pixel are drawn once a pixel.
+  drawSpans(context, plot, row, color) {
+    let drawnTo = -1;
+    context.textAlign = 'left';
+    for (let i = lastNotAfter(row.begins, timeView.begin); i < row.spans.length; ++i) {
+      const span = row.spans[i];
+      if (span.begin > timeView.end) break;
+      const begin = plot.x(span.begin);
+      const end = plot.x(span.end);
+      if (end < drawnTo) continue;
+      const width = Math.max(1, end - begin - (end - begin > 4 ? 1 : 0));
+      context.fillStyle = color(this.colorName(span));
+      context.fillRect(begin, row.y + 3, width, rowHeight - 6);
+      drawnTo = begin + width;
+      if (width > 46) this.drawName(context, plot, row, span, begin, width);
+    }
+  }
+
+  drawName(context, plot, row, span, begin, width) {
+    const left = Math.max(begin, plot.left) + 5;
+    const room = begin + width - left - 4;
+    const letters = Math.floor(room / 6.6);
+    if (letters < 8) return;
+    context.fillStyle = '#fff';
+    context.save();
+    context.shadowColor = 'rgb(0 0 0 / 60%)';
+    context.shadowBlur = 2;
+    context.fillText(shortName(span.name, letters), left, row.y + rowHeight / 2, room);
+    context.restore();
+  }
+
+  tip(ns, y) {
+    const row = this.rows.find((one) => one.y <= y && y < one.y + rowHeight);
+    if (!row) return null;
+    const span = spanAt(row, ns);
+    if (span) return this.spanTip(row, span);
+    if (row.lane !== 0 || row.process !== 'predicted') return null;
+    const stall = stallAt(ns);
+    return stall ? this.stallTip(stall) : null;
+  }
+
+  spanTip(row, span) {
+    const length = span.end - span.begin;
+    const lines = [
+      ['op', span.op],
+      [row.process, `${timeText(length)}, from ${momentText(span.begin)}`],
+    ];
+    const twin = this.twinOf(row, span);
+    if (twin) lines.push([twin.process, timeText(twin.span.end - twin.span.begin)]);
+    if (span.bytes > 0) {
+      lines.push(['copied', `${bytesText(span.bytes)} at ${digits(span.bytes / length)} GB/s`]);
+    }
+    const charged = row.process === 'predicted' ?
+        stalls.filter((stall) => stall.copy === span).reduce((sum, stall) => sum + stall.ns, 0) : 0;
+    if (charged > 0) lines.push(['compute waits', timeText(charged)]);
+    return [element('strong', {}, span.name), tipTable(lines)];
+  }
+
+  // The same step in the other row of its lane.
+  twinOf(row, span) {
+    const other = this.rows.find((one) => one.lane === row.lane && one.process !== row.process);
+    if (!other) return null;
+    const twin = other.spans.find((one) => one.name === span.name);
+    return twin ? {process: other.process, span: twin} : null;
+  }
+
+  stallTip(stall) {
+    const lines = [['before', stall.step.name], ['for', timeText(stall.ns)]];
+    if (stall.copy) lines.push(['until the end of', stall.copy.name]);
+    const cause = stallCauses[stall.cause];
+    return [element('strong', {}, `Compute waits for ${cause}`), tipTable(lines)];
+  }
+}
+
+const tipTable = (lines) => element('table', {}, ...lines.map(([label, value]) =>
+    element('tr', {}, element('td', {class: 'note'}, label), element('td', {}, value))));
+
+function makeLanesChart() {
+  const chart = new LanesChart(byId('lanes'));
+  const times = timesByOp(steps);
+  const entries = times.slice(0, opColors)
+      .map(([op, ns], index) => [`op${index}`, `${op} ${timeText(ns)}`]);
+  const rest = times.slice(opColors).reduce((sum, [, ns]) => sum + ns, 0);
+  if (rest > 0) entries.push(['op7', `${times.length - opColors} other ops ${timeText(rest)}`]);
+  for (const [lane, color] of [[1, 'out'], [2, 'in']]) {
+    const busy = busyNs(steps, lane);
+    if (busy > 0) entries.push([color, `${data.lane_names[lane]} ${timeText(busy)}`]);
+  }
+  if (stalls.length > 0) {
+    entries.push(['stall', `compute waits ${timeText(data.stall_ns.reduce((a, b) => a + b, 0))}`]);
+  }
+  fillLegend(byId('lanes-legend'), entries);
+  return chart;
+}

@@ -1,0 +1,79 @@
+// A row for each tensor: whether it stays, when it is away, what that frees and
+// what it costs.
+
+// When a tensor is on the device, and between, in a lighter colour, away.
+function lifeBar(tensor) {
+  const bar = drawn('svg', {class: 'life', viewBox: '0 0 1000 10', preserveAspectRatio: 'none',
+    'aria-hidden': 'true'});
+  const add = (begin, end, color, height) => {
+    const rect = drawn('rect', {
+      x: 1000 * begin / data.step_ns,
+      width: Math.max(4, 1000 * (end - begin) / data.step_ns),
+      y: (10 - height) / 2, height});
+    rect.style.fill = `var(--${color})`;
+    bar.append(rect);
+  };
+  add(0, data.step_ns, 'line', 2);
+  let from = tensor.begin;
+  for (const [left, back] of tensor.away) {
+    add(from, left, 'tensor', 10);
+    add(left, back, 'host', 4);
+    from = back;
+  }
+  add(from, tensor.end, tensor.away.length > 0 ? 'back' : 'tensor', 10);
+  return bar;
+}
+
+const timesText = (times) => times.length === 0 ?
+    element('span', {class: 'zero'}, '-') : times.map(timeText).join(', ');
+
+function freedText(byteSeconds) {
+  const sign = byteSeconds < 0 ? '\u2212' : '';
+  return `${sign}${digits(Math.abs(byteSeconds) / 2 ** 30 * 1e3)} GiB\u00b7ms`;
+}
+
+const tensorColumns = [
+  {title: 'Tensor', class: 'name', value: (t) => t.name, show: (t) => nameText(t.name)},
+  {title: 'Bytes', number: true, value: (t) => t.bytes, show: (t) => bytesText(t.bytes)},
+  {title: 'Fate', value: (t) => t.moves ? 0 : 1,
+    show: (t) => t.moves ? element('span', {class: 'tag moves'}, 'moves') :
+        element('span', {class: 'tag'}, 'stays')},
+  {title: 'Life', value: (t) => t.begin, show: lifeBar},
+  {title: 'Leaves', number: true, value: (t) => t.away.length ? t.away[0][0] : null,
+    show: (t) => timesText(t.away.map(([left]) => left))},
+  {title: 'Is back', number: true, value: (t) => t.away.length ? t.away[0][1] : null,
+    show: (t) => timesText(t.away.map(([, back]) => back))},
+  {title: 'Copy out', number: true, value: (t) => t.copyOut,
+    show: (t) => zeroAsDash(t.copyOut, timeText)},
+  {title: 'Copy in', number: true, value: (t) => t.copyIn,
+    show: (t) => zeroAsDash(t.copyIn, timeText)},
+  {title: 'Stall', number: true, value: (t) => t.stall, show: (t) => zeroAsDash(t.stall, timeText)},
+  {title: 'Frees', number: true, value: (t) => t.freed,
+    show: (t) => zeroAsDash(t.freed, freedText)},
+  {title: 'At peak', value: (t) => t.atPeak ? 0 : 1, show: (t) => t.atPeak ? 'yes' : zeroAsDash(0)},
+];
+
+function makeTensors() {
+  const moving = tensors.filter((tensor) => tensor.moves);
+  const sum = (some, field) => some.reduce((total, tensor) => total + tensor[field], 0);
+  byId('tensors-text').textContent =
+      `${moving.length} of ${tensors.length} tensors move to the host, ` +
+      `${bytesText(sum(moving, 'bytes'))} of ${bytesText(sum(tensors, 'bytes'))}; ` +
+      `compute waits ${timeText(sum(tensors, 'stall'))} for copies of tensors.`;
+  fillLegend(byId('tensors-legend'), [
+    ['tensor', 'on the device'], ['host', 'only on the host'], ['back', 'copied back'],
+  ]);
+  sortableTable({
+    box: byId('tensors-table'),
+    label: 'Tensors',
+    rows: tensors,
+    sortBy: 1,
+    text: (tensor) => tensor.name,
+    checks: [
+      ['moves', (tensor) => tensor.moves],
+      ['at the peak', (tensor) => tensor.atPeak],
+      ['compute waits for it', (tensor) => tensor.stall > 0],
+    ],
+    columns: tensorColumns,
+  });
+}
