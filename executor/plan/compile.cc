@@ -12,6 +12,7 @@
 #include "executor/plan/lifetimes.h"
 #include "executor/plan/lower.h"
 #include "executor/plan/place_buffers.h"
+#include "executor/plan/place_by_time.h"
 #include "executor/plan/place_waits.h"
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
@@ -48,6 +49,17 @@ absl::Status HostBudgetError(int64_t needed, int64_t budget) {
       "raise --host_memory, or swap less",
       FormatBytes(needed), needed, FormatBytes(budget),
       FormatBytes(needed - budget)));
+}
+
+absl::Status CheckFetches(const Graph& graph, const Schedule& schedule,
+                          const CompileOptions& options) {
+  for (const ValueId fetch : options.fetches) {
+    if (!schedule.contains(graph.value(fetch).producer)) {
+      return InvalidArgument(fmt::format("fetch {} is not part of the step",
+                                         graph.ValueName(fetch)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // A plan whose device buffers have their offsets.
@@ -109,15 +121,30 @@ void AddResidents(const Graph& graph, const OpRegistry& ops,
   }
 }
 
+absl::StatusOr<std::vector<ExecutionPlan>> CompileByTime(
+    const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
+    const CompileOptions& options, size_t max) {
+  RETURN_IF_ERROR(CheckFetches(graph, schedule, options));
+  std::vector<ExecutionPlan> plans;
+  for (TimedPlan& timed : PlaceByTime(graph, ops, schedule, options, max)) {
+    ASSIGN_OR_RETURN(plans.emplace_back(),
+                     Finish({.plan = std::move(timed.plan),
+                             .lifetimes = std::move(timed.lifetimes)},
+                            options));
+  }
+  return plans;
+}
+
 absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const OpRegistry& ops,
                                           const Schedule& schedule,
                                           const CompileOptions& options) {
-  for (const ValueId fetch : options.fetches) {
-    if (!schedule.contains(graph.value(fetch).producer)) {
-      return InvalidArgument(fmt::format("fetch {} is not part of the step",
-                                         graph.ValueName(fetch)));
-    }
+  RETURN_IF_ERROR(CheckFetches(graph, schedule, options));
+  if (!options.expected_ns.empty()) {
+    ASSIGN_OR_RETURN(
+        std::vector<ExecutionPlan> plans,
+        CompileByTime(graph, ops, schedule, options, options.placement + 1));
+    if (plans.size() > options.placement) return std::move(plans.back());
   }
   DevicePlan placed =
       PlaceOnDevice(graph, ops, schedule, options, options.device_budget_bytes);

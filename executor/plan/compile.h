@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/interval.h"
 #include "executor/plan/plan.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
@@ -42,6 +43,13 @@ struct CompileOptions {
   std::optional<int64_t> host_budget_bytes = {};
   ResidentLayout residents = {};
   std::string constant_prefix = {};
+  // When each node is expected to run, ns from the start of the step; empty:
+  // not known. Buffers then lie where little is waited for, if they fit the
+  // device budget so, and swap-ins come when their bytes are free
+  // (place_by_time.h); `placement` says which of the placements found to take,
+  // least expected waiting first.
+  IdMap<NodeId, Interval> expected_ns = {};
+  size_t placement = 0;
 };
 
 // Runs the nodes in the order of `schedule`, but for swap-ins: where the device
@@ -54,6 +62,12 @@ absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const OpRegistry& ops,
                                           const Schedule& schedule,
                                           const CompileOptions& options);
+
+// The plans that differ by options.placement, of which at most `max` are made.
+// Empty if no placement by expected times fits. Errors: as CompilePlan.
+absl::StatusOr<std::vector<ExecutionPlan>> CompileByTime(
+    const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
+    const CompileOptions& options, size_t max);
 
 // The least device budget that CompilePlan accepts with these options, budgets
 // apart; it accepts every larger one too.

@@ -112,11 +112,30 @@ std::vector<NodeId> WaitingAtPeak(const ExecutionPlan& plan,
   return found;
 }
 
+void Reorder(const Graph& graph, DelayedSchedule& delayed) {
+  Schedule& schedule = delayed.schedule;
+  schedule.order = LateOrder(graph, delayed).Run();
+  for (size_t i = 0; i < schedule.order.size(); ++i) {
+    schedule.step_of[schedule.order[i]] = static_cast<int32_t>(i);
+  }
+}
+
 }  // namespace
 
 DelayedSchedule WithoutDelays(const Graph& graph, Schedule schedule) {
   return {.schedule = std::move(schedule),
           .is_delayed = IdMap<NodeId, bool>(graph.num_nodes(), false)};
+}
+
+DelayedSchedule WithAllDelayed(const Graph& graph, Schedule schedule) {
+  DelayedSchedule delayed = WithoutDelays(graph, std::move(schedule));
+  for (const NodeId id : delayed.schedule.order) {
+    if (graph.node(id).op != kSwapIn) continue;
+    delayed.is_delayed[id] = true;
+    ++delayed.num_delayed;
+  }
+  Reorder(graph, delayed);
+  return delayed;
 }
 
 bool DelaySwapInsAtPeak(const Graph& graph, const ExecutionPlan& plan,
@@ -125,11 +144,7 @@ bool DelaySwapInsAtPeak(const Graph& graph, const ExecutionPlan& plan,
   if (waiting.empty()) return false;
   for (const NodeId id : waiting) delayed.is_delayed[id] = true;
   delayed.num_delayed += static_cast<int64_t>(waiting.size());
-  delayed.schedule.order = LateOrder(graph, delayed).Run();
-  for (size_t i = 0; i < delayed.schedule.order.size(); ++i) {
-    delayed.schedule.step_of[delayed.schedule.order[i]] =
-        static_cast<int32_t>(i);
-  }
+  Reorder(graph, delayed);
   return true;
 }
 

@@ -22,6 +22,9 @@ struct DelayedSchedule {
 // No swap-in delayed.
 DelayedSchedule WithoutDelays(const Graph& graph, Schedule schedule);
 
+// Every swap-in delayed.
+DelayedSchedule WithAllDelayed(const Graph& graph, Schedule schedule);
+
 // Delays the swap-ins whose bytes wait for their reader at the steps with the
 // most live bytes of `plan`, which `delayed.schedule` was lowered to, or nearly
 // as many. False, and nothing changed, if there are

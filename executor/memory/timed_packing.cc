@@ -1,0 +1,329 @@
+#include "executor/memory/timed_packing.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "base/units.h"
+#include "executor/memory/static_packing.h"
+
+namespace spillway {
+namespace {
+
+constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 4;
+
+// Two items that may not share bytes (both are live at some position), or that
+// may, but one waits for the other then.
+struct Conflict {
+  size_t other = 0;
+  int64_t wait_ns = 0;  // kFar: may not
+};
+
+// Bytes that an item had better not use, or must not.
+struct Taken {
+  Interval bytes = {};
+  int64_t wait_ns = 0;
+};
+
+std::vector<std::vector<Conflict>> FindConflicts(
+    std::span<const TimedItem> items) {
+  std::vector<size_t> by_begin(items.size());
+  for (size_t i = 0; i < items.size(); ++i) by_begin[i] = i;
+  std::ranges::stable_sort(by_begin, {},
+                           [&](size_t i) { return items[i].lifetime.begin; });
+  // By place in by_begin: when the first of the rest would like to start.
+  std::vector<int64_t> rest_begins_ns(items.size() + 1, kFar);
+  for (size_t place = items.size(); place-- > 0;) {
+    rest_begins_ns[place] =
+        std::min(rest_begins_ns[place + 1], items[by_begin[place]].begin_ns);
+  }
+  std::vector<std::vector<Conflict>> conflicts(items.size());
+  std::vector<size_t> open;  // may still conflict with what begins later
+  for (size_t place = 0; place < items.size(); ++place) {
+    const size_t i = by_begin[place];
+    const TimedItem& item = items[i];
+    std::erase_if(open, [&](size_t j) {
+      return items[j].lifetime.end <= item.lifetime.begin &&
+             items[j].free_ns <= rest_begins_ns[place];
+    });
+    for (const size_t j : open) {
+      const bool both_live = items[j].lifetime.end > item.lifetime.begin;
+      const int64_t wait_ns =
+          both_live ? kFar : items[j].free_ns - item.begin_ns;
+      if (wait_ns <= 0) continue;
+      conflicts[i].push_back({.other = j, .wait_ns = wait_ns});
+      conflicts[j].push_back({.other = i, .wait_ns = wait_ns});
+    }
+    open.push_back(i);
+  }
+  return conflicts;
+}
+
+// Places items one after the other, each where it waits least.
+class Placer {
+ public:
+  Placer(std::span<const TimedItem> items, int64_t alignment,
+         int64_t limit_bytes)
+      : items_(items),
+        alignment_(alignment),
+        limit_bytes_(limit_bytes),
+        conflicts_(FindConflicts(items)) {}
+
+  int64_t num_conflicts() const {
+    int64_t count = 0;
+    for (const auto& conflicts : conflicts_) count += std::ssize(conflicts);
+    return count;
+  }
+
+  struct Result {
+    TimedPacking packing = {};
+    std::vector<int64_t> waits_ns = {};  // by item
+  };
+
+  Result Place(const std::vector<size_t>& order) {
+    Result result;
+    TimedPacking& packing = result.packing;
+    packing.offsets.assign(items_.size(), -1);
+    result.waits_ns.assign(items_.size(), 0);
+    for (const size_t i : order) {
+      const Choice choice = Choose(i, packing.offsets);
+      packing.offsets[i] = choice.offset;
+      packing.wait_ns += choice.wait_ns;
+      packing.height_bytes =
+          std::max(packing.height_bytes, choice.offset + items_[i].bytes);
+      result.waits_ns[i] = choice.wait_ns;
+    }
+    return result;
+  }
+
+ private:
+  struct Choice {
+    int64_t above_limit = kFar;
+    int64_t wait_ns = kFar;
+    int64_t hole_size = kFar;
+    int64_t offset = kFar;
+    auto operator<=>(const Choice&) const = default;
+  };
+
+  int64_t Size(size_t i) const { return AlignUp(items_[i].bytes, alignment_); }
+
+  Choice Choose(size_t i, const std::vector<int64_t>& offsets) {
+    blocked_.clear();
+    slow_.clear();
+    for (const Conflict& conflict : conflicts_[i]) {
+      const int64_t offset = offsets[conflict.other];
+      if (offset < 0) continue;
+      const Interval bytes = {offset, offset + Size(conflict.other)};
+      if (conflict.wait_ns == kFar) {
+        blocked_.push_back(bytes);
+      } else {
+        slow_.push_back({.bytes = bytes, .wait_ns = conflict.wait_ns});
+      }
+    }
+    std::ranges::sort(blocked_, {}, &Interval::begin);
+    blocked_.push_back({kFar, kFar});
+    Choice best;
+    int64_t begin = 0;
+    for (const Interval& block : blocked_) {
+      if (block.begin - begin >= Size(i)) {
+        LookAtHole({begin, block.begin}, Size(i), best);
+      }
+      begin = std::max(begin, block.end);
+    }
+    return best;
+  }
+
+  // Tries the edges of the hole and of the slow bytes in it.
+  void LookAtHole(const Interval& hole, int64_t size, Choice& best) {
+    near_.clear();
+    for (const Taken& taken : slow_) {
+      if (Overlap(taken.bytes, hole)) near_.push_back(taken);
+    }
+    Try(hole, hole.begin, size, best);
+    if (hole.end < kFar) Try(hole, hole.end - size, size, best);
+    for (const Taken& taken : near_) {
+      Try(hole, taken.bytes.end, size, best);
+      Try(hole, taken.bytes.begin - size, size, best);
+    }
+  }
+
+  void Try(const Interval& hole, int64_t offset, int64_t size,
+           Choice& best) const {
+    if (offset < hole.begin || offset + size > hole.end) return;
+    Choice choice = {
+        .above_limit = std::max<int64_t>(0, offset + size - limit_bytes_),
+        .wait_ns = 0,
+        .hole_size = hole.length(),
+        .offset = offset};
+    const Interval bytes = {offset, offset + size};
+    for (const Taken& taken : near_) {
+      if (choice > best) return;
+      if (Overlap(taken.bytes, bytes)) {
+        choice.wait_ns = std::max(choice.wait_ns, taken.wait_ns);
+      }
+    }
+    best = std::min(best, choice);
+  }
+
+  const std::span<const TimedItem> items_;
+  const int64_t alignment_;
+  const int64_t limit_bytes_;
+  const std::vector<std::vector<Conflict>> conflicts_;
+  std::vector<Interval> blocked_;
+  std::vector<Taken> slow_;
+  std::vector<Taken> near_;  // of slow_, those in a hole
+};
+
+// The first of the fullest positions.
+int64_t FindPeak(std::span<const TimedItem> items) {
+  std::map<int64_t, int64_t> change;
+  for (const TimedItem& item : items) {
+    change[item.lifetime.begin] += item.bytes;
+    change[item.lifetime.end] -= item.bytes;
+  }
+  int64_t live = 0;
+  int64_t most = -1;
+  int64_t peak = 0;
+  for (const auto& [position, bytes] : change) {
+    live += bytes;
+    if (live > most) {
+      most = live;
+      peak = position;
+    }
+  }
+  return peak;
+}
+
+enum class Stack : uint8_t { kLatestEnd, kEarliestBegin, kLargest };
+
+// What is live at the peak, in the order of `stack`, then outwards from it.
+std::vector<size_t> FromPeak(std::span<const TimedItem> items, Stack stack) {
+  const int64_t peak = FindPeak(items);
+  const auto key = [&](size_t i) -> std::array<int64_t, 3> {
+    const TimedItem& item = items[i];
+    const Interval& life = item.lifetime;
+    if (life.end <= peak) return {1, peak - life.end, -item.bytes};
+    if (life.begin > peak) return {2, life.begin - peak, -item.bytes};
+    switch (stack) {
+      case Stack::kLatestEnd:
+        return {0, -life.end, life.begin};
+      case Stack::kEarliestBegin:
+        return {0, life.begin, -life.end};
+      case Stack::kLargest:
+        return {0, -item.bytes, 0};
+    }
+    return {};
+  };
+  std::vector<size_t> order(items.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, key);
+  return order;
+}
+
+// Keeps the best `max` of what is offered, each once, least waiting first.
+class BestPackings {
+ public:
+  explicit BestPackings(size_t max) : max_(max) {}
+
+  void Offer(const TimedPacking& packing) {
+    const auto place = std::ranges::upper_bound(best_, packing.wait_ns, {},
+                                                &TimedPacking::wait_ns);
+    const bool is_known =
+        std::any_of(best_.begin(), place, [&](const TimedPacking& other) {
+          return other.offsets == packing.offsets;
+        });
+    if (is_known) return;
+    best_.insert(place, packing);
+    if (best_.size() > max_) best_.pop_back();
+  }
+
+  std::vector<TimedPacking> Take() && { return std::move(best_); }
+
+ private:
+  const size_t max_;
+  std::vector<TimedPacking> best_;
+};
+
+// Items of less than this part of the limit are packed apart: they are many,
+// and together need next to nothing.
+constexpr int64_t kSmallPart = 4096;
+
+// The small items at the bottom, as low as they can; what they reach up to.
+int64_t PlaceSmall(std::span<const TimedItem> items,
+                   const std::vector<size_t>& small, int64_t alignment,
+                   std::vector<int64_t>& offsets) {
+  std::vector<PackingItem> packed;
+  for (const size_t i : small) {
+    packed.push_back({.lifetime = items[i].lifetime, .bytes = items[i].bytes});
+  }
+  const Packing packing =
+      PackBuffers(packed, {.alignment = alignment, .search_effort = 0});
+  for (size_t i = 0; i < small.size(); ++i) {
+    offsets[small[i]] = packing.offsets[i];
+  }
+  return AlignUp(packing.height_bytes, alignment);
+}
+
+std::vector<TimedPacking> PackLarge(std::span<const TimedItem> items,
+                                    int64_t alignment, int64_t limit_bytes,
+                                    size_t max_packings) {
+  constexpr int64_t kMostRounds = 10;
+  constexpr int64_t kMostConflicts = 2'000'000;  // looked at in each style
+  Placer placer(items, alignment, limit_bytes);
+  const int64_t rounds =
+      std::clamp(kMostConflicts / std::max<int64_t>(1, placer.num_conflicts()),
+                 int64_t{1}, kMostRounds);
+  BestPackings best(max_packings);
+  for (const Stack stack :
+       {Stack::kLatestEnd, Stack::kEarliestBegin, Stack::kLargest}) {
+    std::vector<size_t> order = FromPeak(items, stack);
+    for (int64_t round = 0; round < rounds; ++round) {
+      const Placer::Result result = placer.Place(order);
+      const bool fits = result.packing.height_bytes <= limit_bytes;
+      if (fits) best.Offer(result.packing);
+      if (fits && result.packing.wait_ns == 0) {
+        return std::move(best).Take();
+      }
+      std::stable_partition(order.begin(), order.end(), [&](size_t i) {
+        return fits ? result.waits_ns[i] > 0
+                    : result.packing.offsets[i] + items[i].bytes > limit_bytes;
+      });
+    }
+  }
+  return std::move(best).Take();
+}
+
+}  // namespace
+
+std::vector<TimedPacking> PackForTime(std::span<const TimedItem> items,
+                                      int64_t alignment, int64_t limit_bytes,
+                                      size_t max_packings) {
+  std::vector<size_t> small;
+  std::vector<size_t> large;
+  std::vector<TimedItem> large_items;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].bytes < limit_bytes / kSmallPart) {
+      small.push_back(i);
+    } else {
+      large.push_back(i);
+      large_items.push_back(items[i]);
+    }
+  }
+  std::vector<int64_t> offsets(items.size(), 0);
+  const int64_t base = PlaceSmall(items, small, alignment, offsets);
+  std::vector<TimedPacking> packings =
+      PackLarge(large_items, alignment, limit_bytes - base, max_packings);
+  for (TimedPacking& packing : packings) {
+    for (size_t i = 0; i < large.size(); ++i) {
+      offsets[large[i]] = base + packing.offsets[i];
+    }
+    packing.offsets = offsets;
+    packing.height_bytes += base;
+  }
+  return packings;
+}
+
+}  // namespace spillway

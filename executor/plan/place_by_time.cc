@@ -1,0 +1,185 @@
+#include "executor/plan/place_by_time.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "executor/memory/timed_packing.h"
+#include "executor/plan/delay_swap_ins.h"
+#include "executor/plan/place_buffers.h"
+
+namespace spillway {
+namespace {
+
+// When each buffer's first user is expected to start and its last to end.
+IdMap<BufferId, Interval> ExpectedUse(
+    const ExecutionPlan& plan, const IdMap<NodeId, Interval>& expected_ns) {
+  IdMap<BufferId, Interval> use(plan.buffers.size());
+  IdMap<BufferId, bool> is_used(plan.buffers.size(), false);
+  for (const Step& step : plan.steps) {
+    const Interval& run = expected_ns[step.node];
+    const auto add = [&](BufferId buffer) {
+      if (!buffer.is_valid()) return;
+      if (!is_used[buffer]) use[buffer].begin = run.begin;
+      is_used[buffer] = true;
+      use[buffer].end = std::max(use[buffer].end, run.end);
+    };
+    for (const BufferId input : step.inputs) add(input);
+    for (const BufferId output : step.outputs) add(output);
+    add(step.workspace);
+  }
+  return use;
+}
+
+// Buffers that lie in the device arena for a part of the step.
+std::vector<BufferId> TransientsOf(const ExecutionPlan& plan,
+                                   const Lifetimes& lifetimes) {
+  std::vector<BufferId> buffers;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const BufferId id(i);
+    if (plan.buffers[id].space == Space::kDevice && !lifetimes.of[id].empty()) {
+      buffers.push_back(id);
+    }
+  }
+  return buffers;
+}
+
+std::vector<TimedItem> ItemsOf(const ExecutionPlan& plan,
+                               const std::vector<BufferId>& buffers,
+                               const Lifetimes& lifetimes,
+                               const IdMap<NodeId, Interval>& expected_ns) {
+  const IdMap<BufferId, Interval> use = ExpectedUse(plan, expected_ns);
+  std::vector<TimedItem> items;
+  for (const BufferId id : buffers) {
+    items.push_back({.lifetime = lifetimes.of[id],
+                     .bytes = plan.buffers[id].bytes,
+                     .begin_ns = use[id].begin,
+                     .free_ns = use[id].end});
+  }
+  return items;
+}
+
+// Issues each swap-in as soon as nobody before it uses its bytes any more.
+class SwapInAdvancer {
+ public:
+  // `plan`: every swap-in right before its reader.
+  SwapInAdvancer(const Schedule& wanted, const Lifetimes& lifetimes,
+                 UnplacedPlan& plan)
+      : wanted_(wanted), lifetimes_(lifetimes), plan_(plan) {}
+
+  void Run() {
+    const ExecutionPlan& plan = plan_.plan;
+    const std::vector<BufferId> buffers = TransientsOf(plan, lifetimes_);
+    std::vector<std::vector<StepId>> before(plan.steps.size());
+    const IdMap<StepId, int64_t> earliest = WantedPlaces();
+    for (size_t i = 0; i < plan.steps.size(); ++i) {
+      const Step& step = plan.steps[StepId(i)];
+      if (step.kind != StepKind::kSwapIn) continue;
+      const int64_t place =
+          std::max(earliest[StepId(i)], FreeFrom(step.outputs[0], buffers));
+      before[static_cast<size_t>(std::min(place, static_cast<int64_t>(i)))]
+          .push_back(StepId(i));
+    }
+    Reorder(before);
+  }
+
+ private:
+  // Of each swap-in: the step that follows it in the schedule.
+  IdMap<StepId, int64_t> WantedPlaces() const {
+    const ExecutionPlan& plan = plan_.plan;
+    IdMap<NodeId, StepId> step_of(wanted_.step_of.size());
+    for (size_t i = 0; i < plan.steps.size(); ++i) {
+      step_of[plan.steps[StepId(i)].node] = StepId(i);
+    }
+    IdMap<StepId, int64_t> places(plan.steps.size(), 0);
+    auto next = static_cast<int64_t>(plan.steps.size());
+    for (auto it = wanted_.order.rbegin(); it != wanted_.order.rend(); ++it) {
+      const StepId step = step_of[*it];
+      if (!step.is_valid()) continue;
+      if (plan.steps[step].kind == StepKind::kSwapIn) {
+        places[step] = next;
+      } else {
+        next = step.value();
+      }
+    }
+    return places;
+  }
+
+  int64_t FreeFrom(BufferId id, const std::vector<BufferId>& buffers) const {
+    const Buffer& buffer = plan_.plan.buffers[id];
+    const Interval bytes = {buffer.offset, buffer.offset + buffer.bytes};
+    int64_t place = 0;
+    for (const BufferId other : buffers) {
+      const Buffer& o = plan_.plan.buffers[other];
+      if (lifetimes_.of[other].end <= lifetimes_.of[id].begin &&
+          Overlap(bytes, {o.offset, o.offset + o.bytes})) {
+        place = std::max(place, lifetimes_.of[other].end);
+      }
+    }
+    return place;
+  }
+
+  // `before`: by step, the swap-ins that are issued right before it.
+  void Reorder(const std::vector<std::vector<StepId>>& before) {
+    std::vector<StepId> order;
+    for (size_t i = 0; i < before.size(); ++i) {
+      order.insert(order.end(), before[i].begin(), before[i].end());
+      if (plan_.plan.steps[StepId(i)].kind != StepKind::kSwapIn) {
+        order.emplace_back(i);
+      }
+    }
+    IdMap<StepId, StepId> new_id(order.size());
+    for (size_t i = 0; i < order.size(); ++i) new_id[order[i]] = StepId(i);
+    IdMap<StepId, Step> steps;
+    IdMap<StepId, std::vector<StepId>> dependencies;
+    for (const StepId old : order) {
+      steps.push_back(std::move(plan_.plan.steps[old]));
+      dependencies.push_back(std::move(plan_.dependencies[old]));
+    }
+    for (std::vector<StepId>& ids : dependencies) {
+      for (StepId& id : ids) id = new_id[id];
+    }
+    plan_.plan.steps = std::move(steps);
+    plan_.dependencies = std::move(dependencies);
+  }
+
+  const Schedule& wanted_;
+  const Lifetimes& lifetimes_;
+  UnplacedPlan& plan_;
+};
+
+}  // namespace
+
+std::vector<TimedPlan> PlaceByTime(const Graph& graph, const OpRegistry& ops,
+                                   const Schedule& schedule,
+                                   const CompileOptions& options, size_t max) {
+  if (!options.device_budget_bytes) return {};
+  const DelayedSchedule late = WithAllDelayed(graph, schedule);
+  const UnplacedPlan unplaced =
+      LowerToSteps(graph, ops, late.schedule, options);
+  const Lifetimes lifetimes = FindLifetimes(unplaced.plan);
+  const std::vector<BufferId> buffers = TransientsOf(unplaced.plan, lifetimes);
+  const int64_t base = unplaced.plan.resident_bytes;
+  std::vector<TimedPlan> plans;
+  for (const TimedPacking& packing : PackForTime(
+           ItemsOf(unplaced.plan, buffers, lifetimes, options.expected_ns),
+           kBufferAlignment, *options.device_budget_bytes - base, max)) {
+    TimedPlan& result = plans.emplace_back(unplaced, lifetimes);
+    ExecutionPlan& plan = result.plan.plan;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      plan.buffers[buffers[i]].offset = base + packing.offsets[i];
+    }
+    plan.device_bytes = base + packing.height_bytes;
+    SwapInAdvancer(schedule, lifetimes, result.plan).Run();
+    result.lifetimes = FindLifetimes(plan);
+    for (const BufferId id : buffers) {
+      plan.buffers[id].live = result.lifetimes.of[id];
+    }
+    plan.device_lower_bound_bytes =
+        LiveBytesBound(plan, Space::kDevice, result.lifetimes);
+  }
+  return plans;
+}
+
+}  // namespace spillway

@@ -1,0 +1,171 @@
+#include "tuner/lower_bound.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace spillway {
+namespace {
+
+// How a time on the longest path came about.
+struct Moment {
+  int64_t ns = 0;
+  int64_t out_ns = 0;  // of it, waiting for copies to the host
+  int64_t in_ns = 0;   // of it, waiting for copies to the device
+};
+
+// The later of both; of two equal ones the first.
+Moment Later(const Moment& a, const Moment& b) { return b.ns > a.ns ? b : a; }
+
+double BestRate(const LinkDirection& direction) {
+  return std::max(direction.bytes_per_second,
+                  direction.shared_bytes_per_second) *
+         1e-9;
+}
+
+class Bound {
+ public:
+  Bound(const StepModel& model, const DeviceProfile& profile,
+        int64_t budget_bytes)
+      : model_(model),
+        budget_bytes_(budget_bytes),
+        issue_ns_(profile.issue_ns),
+        out_rate_(BestRate(profile.to_host)),
+        in_rate_(BestRate(profile.to_device)),
+        end_(model.steps.size()),
+        not_before_(model.steps.size()) {
+    for (size_t i = 0; i < model.gaps.size(); ++i) {
+      next_gaps_.emplace(model.gaps[i].next, i);
+    }
+  }
+
+  StepTimeBound Run() {
+    Moment now;
+    for (size_t k = 0; k < model_.steps.size(); ++k) {
+      MoveTo(static_cast<int32_t>(k));
+      const ModelStep& step = model_.steps[k];
+      now = Later(now, not_before_[k]);
+      if (step.kind != StepKind::kCompute) {
+        end_[k] = now;
+        if (step.kind == StepKind::kFeed) RequireFeed(step);
+        continue;
+      }
+      const int64_t away = BytesAway(step);
+      now = Later(now, {.ns = ++num_issued_ * issue_ns_});
+      now = Later(now, BytesHaveLeft(away));
+      now.ns += step.ns;
+      end_[k] = now;
+      RequireReturn(now, away);
+    }
+    return {.step_ns = now.ns,
+            .kernels_ns = model_.kernels_ns,
+            .out_ns = now.out_ns,
+            .in_ns = now.in_ns,
+            .most_bytes_away = most_away_};
+  }
+
+ private:
+  const CopyOut& CopyOf(const Gap& gap) const {
+    return model_.copies[static_cast<size_t>(gap.copy_out)];
+  }
+
+  // The gaps that the step lies in.
+  void MoveTo(int32_t step) {
+    for (; next_gap_ < model_.gaps.size() && model_.gaps[next_gap_].last < step;
+         ++next_gap_) {
+      const Gap& gap = model_.gaps[next_gap_];
+      by_ready_.emplace(CopyOf(gap).ready, next_gap_);
+      by_next_.emplace(-gap.next, next_gap_);
+      padding_ += gap.aligned_bytes - CopyOf(gap).bytes;
+    }
+    while (!next_gaps_.empty() && next_gaps_.begin()->first <= step) {
+      const size_t index = next_gaps_.begin()->second;
+      const Gap& gap = model_.gaps[index];
+      by_ready_.erase({CopyOf(gap).ready, index});
+      by_next_.erase({-gap.next, index});
+      padding_ -= gap.aligned_bytes - CopyOf(gap).bytes;
+      next_gaps_.erase(next_gaps_.begin());
+    }
+  }
+
+  // Exact bytes that are elsewhere at least.
+  int64_t BytesAway(const ModelStep& step) {
+    const int64_t excess = step.live_bytes - budget_bytes_;
+    most_away_ = std::max(most_away_, excess);
+    return excess - padding_;
+  }
+
+  Moment BytesHaveLeft(int64_t away) const {
+    Moment latest;
+    for (const auto& [ready, index] : by_ready_) {
+      if (away <= 0) break;
+      Moment left = ready < 0 || IsFeed(ready)
+                        ? Moment()
+                        : end_[static_cast<size_t>(ready)];
+      const auto ns =
+          static_cast<int64_t>(static_cast<double>(away) / out_rate_);
+      left.ns += ns;
+      left.out_ns += ns;
+      latest = Later(latest, left);
+      away -= CopyOf(model_.gaps[index]).bytes;
+    }
+    return latest;
+  }
+
+  void RequireFeed(const ModelStep& feed) {
+    if (feed.first_reader < 0) return;
+    Moment& reader = not_before_[static_cast<size_t>(feed.first_reader)];
+    reader = Later(reader, {.ns = feed.ns, .in_ns = feed.ns});
+  }
+
+  // A fed tensor may be there from the start, wherever its step is.
+  bool IsFeed(int32_t step) const {
+    return model_.steps[static_cast<size_t>(step)].kind == StepKind::kFeed;
+  }
+
+  void RequireReturn(const Moment& now, int64_t away) {
+    for (const auto& [negative_next, index] : by_next_) {
+      if (away <= 0) break;
+      Moment back = now;
+      const auto ns =
+          static_cast<int64_t>(static_cast<double>(away) / in_rate_);
+      back.ns += ns;
+      back.in_ns += ns;
+      Moment& next = not_before_[static_cast<size_t>(-negative_next)];
+      next = Later(next, back);
+      away -= CopyOf(model_.gaps[index]).bytes;
+    }
+  }
+
+  const StepModel& model_;
+  const int64_t budget_bytes_;
+  const int64_t issue_ns_;
+  const double out_rate_;  // bytes a nanosecond
+  const double in_rate_;
+  std::vector<Moment> end_;         // by step
+  std::vector<Moment> not_before_;  // by step
+  int64_t num_issued_ = 0;
+  int64_t most_away_ = 0;
+  // Gaps around the present step, and the sum of their alignment.
+  std::set<std::pair<int32_t, size_t>> by_ready_;
+  std::set<std::pair<int32_t, size_t>> by_next_;  // by -next: latest first
+  int64_t padding_ = 0;
+  size_t next_gap_ = 0;                             // to come
+  std::set<std::pair<int32_t, size_t>> next_gaps_;  // by next: not over yet
+};
+
+}  // namespace
+
+std::string BoundReason(const StepTimeBound& bound) {
+  if (bound.out_ns == 0 && bound.in_ns == 0) return "compute";
+  return bound.out_ns >= bound.in_ns ? "copies to the host"
+                                     : "copies to the device";
+}
+
+StepTimeBound LowerBound(const StepModel& model, const DeviceProfile& profile,
+                         int64_t budget_bytes) {
+  return Bound(model, profile, budget_bytes).Run();
+}
+
+}  // namespace spillway

@@ -1,0 +1,47 @@
+// The least time that a step can take under a memory budget, whatever is
+// swapped and when.
+//
+// While a step k runs that would have D(k) bytes too many on the device,
+// tensors of at least D(k) bytes are elsewhere. Those among them that were
+// written up to step i can have left before; all others leave after i has ended
+// and before k starts. So
+//
+//   start(k) >= end(i) + (D(k) - bytes written up to i) / rate to the host
+//
+// for every i before k, and likewise for the way back: by the start of any
+// later step j, all of the D(k) bytes have returned but those that are read
+// after j. With the times of the kernels, which run one after the other, these
+// are the edges of a graph whose longest path is the bound. It holds for all
+// choices of tensors and times in the given order of the kernels.
+#ifndef SPILLWAY_TUNER_LOWER_BOUND_H_
+#define SPILLWAY_TUNER_LOWER_BOUND_H_
+
+#include <cstdint>
+#include <string>
+
+#include "simulator/device_profile.h"
+#include "tuner/step_model.h"
+
+namespace spillway {
+
+struct StepTimeBound {
+  int64_t step_ns = 0;
+  // What it is made of: the kernels, and waiting for bytes that leave and that
+  // return on the longest path.
+  int64_t kernels_ns = 0;
+  int64_t out_ns = 0;
+  int64_t in_ns = 0;
+  // The most bytes that have to be elsewhere at one step.
+  int64_t most_bytes_away = 0;
+};
+
+// "compute", "copies to the host", "copies to the device": the largest part.
+std::string BoundReason(const StepTimeBound& bound);
+
+// Cost: O(steps * tensors alive at a step) in the worst case.
+StepTimeBound LowerBound(const StepModel& model, const DeviceProfile& profile,
+                         int64_t budget_bytes);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_LOWER_BOUND_H_

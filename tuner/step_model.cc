@@ -1,0 +1,200 @@
+#include "tuner/step_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/units.h"
+#include "executor/plan/lifetimes.h"
+#include "executor/plan/lower.h"
+
+namespace spillway {
+namespace {
+
+// A step that uses a buffer.
+struct Access {
+  int32_t step = 0;
+  bool writes = false;
+};
+
+int64_t CopyNs(const LinkDirection& direction, int64_t bytes) {
+  return direction.latency_ns + std::llround(static_cast<double>(bytes) * 1e9 /
+                                             direction.bytes_per_second);
+}
+
+class Modeller {
+ public:
+  Modeller(const Graph& graph, ExecutionPlan plan,
+           const IdMap<NodeId, int64_t>& kernel_ns,
+           const DeviceProfile& profile)
+      : graph_(graph),
+        plan_(std::move(plan)),
+        kernel_ns_(kernel_ns),
+        profile_(profile),
+        accesses_(plan_.buffers.size()),
+        values_(plan_.buffers.size()),
+        step_of_(graph.num_nodes(), -1),
+        copy_of_(graph.num_values(), -1) {}
+
+  StepModel Run() {
+    AddSteps();
+    FindFirstReaders();
+    CountLiveBytes();
+    for (size_t i = 0; i < plan_.buffer_of.size(); ++i) {
+      const BufferId buffer = plan_.buffer_of[ValueId(i)];
+      if (buffer.is_valid()) values_[buffer].push_back(ValueId(i));
+    }
+    for (const ValueId fetch : plan_.fetches) {
+      accesses_[plan_.buffer_of[fetch]].clear();  // stays to the end
+    }
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) AddGaps(BufferId(i));
+    std::ranges::stable_sort(model_.gaps, {}, &Gap::last);
+    return std::move(model_);
+  }
+
+ private:
+  void AddSteps() {
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[StepId(i)];
+      ModelStep& added = model_.steps.emplace_back();
+      added.node = step.node;
+      added.kind = step.kind;
+      if (step.kind == StepKind::kCompute) added.ns = kernel_ns_[step.node];
+      if (step.kind == StepKind::kFeed) {
+        added.ns =
+            CopyNs(profile_.to_device, plan_.buffers[step.outputs[0]].bytes);
+      } else {
+        model_.kernels_ns += added.ns;
+      }
+      step_of_[step.node] = static_cast<int32_t>(i);
+      AddAccesses(step, static_cast<int32_t>(i));
+    }
+  }
+
+  void AddAccesses(const Step& step, int32_t at) {
+    const auto add = [&](BufferId buffer, bool writes) {
+      std::vector<Access>& accesses = accesses_[buffer];
+      if (accesses.empty() || accesses.back().step != at) {
+        accesses.push_back({.step = at});
+      }
+      accesses.back().writes |= writes;
+    };
+    for (const BufferId input : step.inputs) add(input, false);
+    for (const BufferId output : step.outputs) {
+      add(output, step.kind != StepKind::kAlias);
+    }
+  }
+
+  void FindFirstReaders() {
+    for (size_t i = 0; i < model_.steps.size(); ++i) {
+      if (model_.steps[i].kind != StepKind::kFeed) continue;
+      const BufferId fed = plan_.steps[StepId(i)].outputs[0];
+      const auto& accesses = accesses_[fed];
+      const auto reader = std::ranges::find_if(
+          accesses, [&](const Access& access) { return !access.writes; });
+      if (reader != accesses.end()) {
+        model_.steps[i].first_reader = reader->step;
+      }
+    }
+  }
+
+  void CountLiveBytes() {
+    const Lifetimes lifetimes = FindLifetimes(plan_);
+    std::vector<int64_t> change(plan_.steps.size() + 1, 0);
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const Interval& life = lifetimes.of[BufferId(i)];
+      const Buffer& buffer = plan_.buffers[BufferId(i)];
+      if (life.empty() || buffer.space != Space::kDevice) continue;
+      const int64_t bytes = AlignUp(buffer.bytes, kBufferAlignment);
+      change[static_cast<size_t>(life.begin)] += bytes;
+      change[static_cast<size_t>(life.end)] -= bytes;
+    }
+    int64_t live = plan_.resident_bytes;
+    model_.peak_bytes = live;
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      live += change[i];
+      model_.steps[i].live_bytes = live;
+      model_.peak_bytes = std::max(model_.peak_bytes, live);
+    }
+  }
+
+  void AddGaps(BufferId id) {
+    const Buffer& buffer = plan_.buffers[id];
+    if (buffer.kind != BufferKind::kTransient ||
+        buffer.space != Space::kDevice) {
+      return;
+    }
+    const std::vector<Access>& accesses = accesses_[id];
+    int32_t ready = -1;
+    for (size_t i = 0; i + 1 < accesses.size(); ++i) {
+      if (accesses[i].writes) ready = accesses[i].step;
+      const int32_t last = accesses[i].step;
+      const int32_t next = accesses[i + 1].step;
+      if (next - last < 2) continue;
+      const std::optional<ValueId> value = ReadAfter(id, last);
+      model_.gaps.push_back(
+          {.copy_out = CopyOutOf(buffer, value, ready),
+           .last = last,
+           .next = next,
+           .aligned_bytes = AlignUp(buffer.bytes, kBufferAlignment),
+           .copy_in_ns = CopyNs(profile_.to_device, buffer.bytes),
+           .is_movable = value.has_value()});
+    }
+  }
+
+  // The one value that was there at `last` already and is read later.
+  std::optional<ValueId> ReadAfter(BufferId id, int32_t last) const {
+    std::optional<ValueId> found;
+    for (const ValueId value : values_[id]) {
+      if (step_of_[graph_.value(value).producer] > last) continue;
+      const bool is_read = std::ranges::any_of(
+          graph_.uses(value),
+          [&](const Use& use) { return step_of_[use.node] > last; });
+      if (!is_read) continue;
+      if (found) return std::nullopt;
+      found = value;
+    }
+    return found;
+  }
+
+  int32_t CopyOutOf(const Buffer& buffer, std::optional<ValueId> value,
+                    int32_t ready) {
+    if (value) {
+      if (copy_of_[*value] >= 0) return copy_of_[*value];
+      // An alias has its name only from its own step on.
+      ready = std::max(ready, step_of_[graph_.value(*value).producer]);
+    }
+    const auto added = static_cast<int32_t>(model_.copies.size());
+    model_.copies.push_back({.value = value.value_or(ValueId()),
+                             .ready = ready,
+                             .bytes = buffer.bytes,
+                             .ns = CopyNs(profile_.to_host, buffer.bytes)});
+    if (value) copy_of_[*value] = added;
+    return added;
+  }
+
+  const Graph& graph_;
+  const ExecutionPlan plan_;
+  const IdMap<NodeId, int64_t>& kernel_ns_;
+  const DeviceProfile& profile_;
+  IdMap<BufferId, std::vector<Access>> accesses_;
+  IdMap<BufferId, std::vector<ValueId>> values_;
+  IdMap<NodeId, int32_t> step_of_;   // -1: no step
+  IdMap<ValueId, int32_t> copy_of_;  // -1: none yet
+  StepModel model_;
+};
+
+}  // namespace
+
+StepModel MakeStepModel(const Graph& graph, const OpRegistry& ops,
+                        const Schedule& schedule, const CompileOptions& options,
+                        const IdMap<NodeId, int64_t>& kernel_ns,
+                        const DeviceProfile& profile) {
+  return Modeller(graph, LowerToSteps(graph, ops, schedule, options).plan,
+                  kernel_ns, profile)
+      .Run();
+}
+
+}  // namespace spillway
