@@ -12,13 +12,7 @@
 
 namespace spillway {
 
-absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
-                                   const Graph& graph) {
-  RETURN_IF_ERROR(CheckOptions(options));
-  const bool is_v2 = options.mode == LmsMode::kV2;
-  if (options.mode == LmsMode::kOff || (!is_v2 && options.n_tensors == 0)) {
-    return SwapPlan{};
-  }
+absl::Status CheckIsUnedited(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.op == kSwapOut || node.op == kSwapIn) {
       return FailedPrecondition(fmt::format(
@@ -27,6 +21,17 @@ absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
           node.name));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
+                                   const Graph& graph) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  const bool is_v2 = options.mode == LmsMode::kV2;
+  if (options.mode == LmsMode::kOff || (!is_v2 && options.n_tensors == 0)) {
+    return SwapPlan{};
+  }
+  RETURN_IF_ERROR(CheckIsUnedited(graph));
   return is_v2 ? PlanSwapsV2(options, graph) : PlanSwapsV1(options, graph);
 }
 

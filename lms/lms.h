@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_LMS_LMS_H_
 #define SPILLWAY_LMS_LMS_H_
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "lms/options.h"
@@ -10,6 +11,9 @@
 #include "lms/swap_plan.h"
 
 namespace spillway {
+
+// FAILED_PRECONDITION for a graph that has swaps already.
+absl::Status CheckIsUnedited(const Graph& graph);
 
 // The swaps that `options` ask for; changes nothing. Errors: INVALID_ARGUMENT
 // for options out of range or that match nothing; FAILED_PRECONDITION for a

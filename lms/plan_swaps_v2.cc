@@ -2,68 +2,35 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "graph/schedule.h"
 #include "lms/apply_swap_plan.h"
 #include "lms/edit_view.h"
 #include "lms/incremental_order.h"
-#include "lms/serialize_levels.h"
 #include "lms/v2_candidates.h"
-#include "lms/v2_levels.h"
+#include "lms/v2_graph.h"
 #include "lms/v2_options.h"
 #include "lms/v2_report.h"
-#include "lms/v2_roles.h"
 #include "lms/v2_sync.h"
 
 namespace spillway {
 namespace {
 
-// Nodes by the levels of the graph without swaps: swap-outs follow their level,
-// swap-ins come before that of their first reader.
-std::vector<NodeId> OrderByLevel(const EditView& view,
-                                 const IdMap<NodeId, int32_t>& levels) {
-  const auto key_of = [&](NodeId id) {
-    if (!view.IsSwap(id)) return 3 * int64_t{levels[id]} + 1;
-    if (!view.IsSwapIn(id)) {
-      const NodeId source = view.graph().value(view.ValueOf(id)).producer;
-      return 3 * int64_t{levels[source]} + 2;
-    }
-    int32_t first = std::numeric_limits<int32_t>::max();
-    view.ForEachReader(
-        id, [&](NodeId reader) { first = std::min(first, levels[reader]); });
-    return 3 * int64_t{first};
-  };
-  std::vector<std::pair<int64_t, NodeId>> keyed;
-  keyed.reserve(view.num_nodes());
-  for (size_t i = 0; i < view.num_nodes(); ++i) {
-    keyed.emplace_back(key_of(NodeId(i)), NodeId(i));
-  }
-  std::ranges::sort(keyed);
-  std::vector<NodeId> order;
-  order.reserve(keyed.size());
-  for (const auto& [key, id] : keyed) order.push_back(id);
-  return order;
-}
-
 class Planner {
  public:
-  Planner(const LmsOptions& options, const Graph& graph)
-      : options_(options), graph_(&graph) {}
+  // Borrows both.
+  Planner(const LmsOptions& options, const V2Graph& v2)
+      : options_(options), v2_(v2), graph_(v2.graph()) {}
 
-  absl::StatusOr<SwapPlan> Run() {
-    ASSIGN_OR_RETURN(true_levels_, Levels(*graph_));
-    ASSIGN_OR_RETURN(roles_, FindV2Roles(options_, *graph_));
-    levels_ = FindV2Levels(*graph_);
-    Append(DescribeGraph(*graph_, roles_, levels_));
-    RETURN_IF_ERROR(Serialize());
-    if (debugs()) Append(DescribeLevels(*graph_, levels_));
+  SwapPlan Run() {
+    plan_.orders = v2_.orders;
+    plan_.log = v2_.log;
+    if (debugs()) Append(DescribeLevels(graph_, v2_.levels));
     Append(DescribeOptions(options_));
-    EditView view(*graph_);
+    EditView view(graph_);
     plan_.swaps = FindV2Candidates(ContextOf(view), plan_.dropped);
     if (!options_.compat) ChooseTriggers(ContextOf(view));
     if (!plan_.swaps.empty()) {
@@ -76,7 +43,7 @@ class Planner {
 
  private:
   V2Context ContextOf(const EditView& view) const {
-    return {options_, view, levels_, roles_};
+    return {options_, view, v2_.levels, v2_.roles};
   }
   bool debugs() const { return options_.debug_level >= 1; }
 
@@ -84,39 +51,14 @@ class Planner {
     std::ranges::move(lines, std::back_inserter(plan_.log));
   }
 
-  // Levels are counted again afterwards.
-  absl::Status Serialize() {
-    if (options_.serialization.empty() &&
-        options_.serialization_by_size_gib == 0) {
-      return absl::OkStatus();
-    }
-    ASSIGN_OR_RETURN(const LevelChains chains,
-                     SerializeLevels(options_, *graph_, levels_, roles_));
-    EditView view(*graph_);
-    IncrementalOrder order(view, OrderByLevel(view, true_levels_));
-    serialized_ = *graph_;
-    for (const AddedOrder& edge : chains.orders) {
-      // A cycle can arise only around the body of a loop, which has no levels.
-      if (order.ClosesCycle(edge.before, edge.after)) continue;
-      view.AddControlEdge(edge.before, edge.after);
-      serialized_->AddControlEdge(edge.before, edge.after);
-      plan_.orders.push_back(edge);
-    }
-    graph_ = &*serialized_;
-    levels_ = FindV2Levels(*graph_);
-    ASSIGN_OR_RETURN(true_levels_, Levels(*graph_));
-    Append(DescribeSerialization(options_, chains, levels_));
-    return absl::OkStatus();
-  }
-
   // What starts each swap-in, in the graph without swaps; keeps those swaps
   // that gain something.
   void ChooseTriggers(const V2Context& context) {
     TriggerSearch search(context);
     for (Swap& swap : plan_.swaps) {
-      const NodeId source = graph_->value(swap.value).producer;
+      const NodeId source = graph_.value(swap.value).producer;
       for (SwapIn& swap_in : swap.swap_ins) {
-        const NodeId reader = EarliestReader(swap_in, levels_);
+        const NodeId reader = EarliestReader(swap_in, v2_.levels);
         if (!SyncsSwapIns(options_)) {
           const NodeId trigger = search.Find(source, reader);
           if (trigger.is_valid()) swap_in.triggers = {trigger};
@@ -136,8 +78,8 @@ class Planner {
   std::vector<NodeId> ReadyNodes(const V2Context& context, NodeId source,
                                  NodeId reader) const {
     const auto leave_out = [&](NodeId id) {
-      return id == source || IsSourceOfData(graph_->node(id)) ||
-             true_levels_[id] >= true_levels_[reader];
+      return id == source || IsSourceOfData(graph_.node(id)) ||
+             v2_.true_levels[id] >= v2_.true_levels[reader];
     };
     std::vector<NodeId> ready = DevicePredecessors(context, reader);
     std::erase_if(ready, leave_out);
@@ -157,7 +99,7 @@ class Planner {
         alone.swap_ins.push_back({.readers = swap_in.readers});
       }
     }
-    named_ = *graph_;
+    named_ = graph_;
     ApplySwapPlan(swaps_alone, *named_);
     return *named_;
   }
@@ -167,7 +109,7 @@ class Planner {
   }
 
   void AddControlEdges(EditView& view) {
-    IncrementalOrder order(view, OrderByLevel(view, true_levels_));
+    IncrementalOrder order(view, OrderByLevel(view, v2_.true_levels));
     const auto name = [&](NodeId id) { return named().node(id).name; };
     V2Sync sync(ContextOf(view), view, order, plan_.log, name);
     FindSwapNodes();
@@ -191,7 +133,7 @@ class Planner {
   }
 
   void FindSwapNodes() {
-    size_t next = graph_->num_nodes();
+    size_t next = graph_.num_nodes();
     for (const Swap& swap : plan_.swaps) {
       swap_outs_.emplace_back(next);
       next += 1 + swap.swap_ins.size();
@@ -222,10 +164,10 @@ class Planner {
   void SearchTriggers(const V2Context& context, V2Sync& sync) {
     TriggerSearch search(context);
     ForEachSwapIn([&](const Swap& swap, const SwapIn& swap_in, NodeId node) {
-      const NodeId reader = EarliestReader(swap_in, levels_);
+      const NodeId reader = EarliestReader(swap_in, v2_.levels);
       if (debugs()) LogSearch(reader);
       const NodeId trigger =
-          search.Find(graph_->value(swap.value).producer, reader);
+          search.Find(graph_.value(swap.value).producer, reader);
       if (trigger.is_valid()) {
         sync.AddEdge(trigger, node, swap.value);
       } else {
@@ -239,7 +181,7 @@ class Planner {
     plan_.log.push_back(
         {1, fmt::format("Find a control dependency for swapping in {} (level "
                         "{})",
-                        graph_->node(reader).name, levels_.of(reader))});
+                        graph_.node(reader).name, v2_.levels.of(reader))});
   }
 
   void LogNoTrigger(NodeId swap_in) {
@@ -251,13 +193,13 @@ class Planner {
   // Active nodes of the host, then, if asked for, the swaps.
   std::vector<NodeId> HostNodes(const EditView& view, bool with_swaps) const {
     std::vector<NodeId> hosts;
-    for (const Node& node : graph_->nodes()) {
-      if (node.placement == Placement::kHost && roles_.is_active[node.id]) {
+    for (const Node& node : graph_.nodes()) {
+      if (node.placement == Placement::kHost && v2_.roles.is_active[node.id]) {
         hosts.push_back(node.id);
       }
     }
     if (!with_swaps) return hosts;
-    for (size_t i = graph_->num_nodes(); i < view.num_nodes(); ++i) {
+    for (size_t i = graph_.num_nodes(); i < view.num_nodes(); ++i) {
       hosts.emplace_back(i);
     }
     return hosts;
@@ -266,9 +208,9 @@ class Planner {
   // Puts an edge where the plan keeps its kind. Swap nodes are numbered as
   // swap-out, its swap-ins, next swap-out, ...
   void Record(const AddedOrder& edge) {
-    const bool is_trigger = edge.after.index() >= graph_->num_nodes();
+    const bool is_trigger = edge.after.index() >= graph_.num_nodes();
     const NodeId node = is_trigger ? edge.after : edge.before;
-    if (node.index() < graph_->num_nodes()) {
+    if (node.index() < graph_.num_nodes()) {
       plan_.orders.push_back(edge);
       return;
     }
@@ -283,12 +225,9 @@ class Planner {
   }
 
   const LmsOptions& options_;
-  const Graph* graph_;  // the original, or with its levels serialized
-  std::optional<Graph> serialized_;
+  const V2Graph& v2_;
+  const Graph& graph_;
   std::optional<Graph> named_;
-  IdMap<NodeId, int32_t> true_levels_;  // as V2Levels, but of every node
-  V2Levels levels_;
-  V2Roles roles_;
   std::vector<NodeId> swap_outs_;  // of each swap of the plan
   SwapPlan plan_;
 };
@@ -297,7 +236,8 @@ class Planner {
 
 absl::StatusOr<SwapPlan> PlanSwapsV2(const LmsOptions& options,
                                      const Graph& graph) {
-  return Planner(options, graph).Run();
+  ASSIGN_OR_RETURN(const V2Graph v2, MakeV2Graph(options, graph));
+  return Planner(options, v2).Run();
 }
 
 }  // namespace spillway

@@ -66,14 +66,7 @@ int32_t LastLevel(const std::vector<NodeId>& nodes, const V2Levels& levels) {
 
 // The level of the last node that reads the device copy in any case.
 int32_t StaysUntil(const V2Context& context, const Swap& swap) {
-  std::vector<NodeId> direct = Readers(context.view.graph(), swap.value);
-  std::vector<NodeId> moved;
-  for (const SwapIn& swap_in : swap.swap_ins) {
-    moved.insert(moved.end(), swap_in.readers.begin(), swap_in.readers.end());
-  }
-  std::ranges::sort(moved);
-  std::erase_if(
-      direct, [&](NodeId id) { return std::ranges::binary_search(moved, id); });
+  std::vector<NodeId> direct = DirectReaders(context.view.graph(), swap);
   direct.push_back(context.view.graph().value(swap.value).producer);
   return LastLevel(direct, context.levels);
 }
@@ -102,6 +95,18 @@ std::vector<Swap> FindV2Candidates(const V2Context& context,
     }
   }
   return swaps;
+}
+
+std::vector<NodeId> DirectReaders(const Graph& graph, const Swap& swap) {
+  std::vector<NodeId> direct = Readers(graph, swap.value);
+  std::vector<NodeId> moved;
+  for (const SwapIn& swap_in : swap.swap_ins) {
+    moved.insert(moved.end(), swap_in.readers.begin(), swap_in.readers.end());
+  }
+  std::ranges::sort(moved);
+  std::erase_if(
+      direct, [&](NodeId id) { return std::ranges::binary_search(moved, id); });
+  return direct;
 }
 
 NodeId EarliestReader(const SwapIn& swap_in, const V2Levels& levels) {

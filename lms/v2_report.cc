@@ -18,22 +18,6 @@ std::string Rounded(double number) {
   return text;
 }
 
-std::string Gib(int64_t bytes) {
-  return Rounded(static_cast<double>(bytes) * 0x1p-30);
-}
-
-int64_t TrainableBytes(const Graph& graph) {
-  int64_t bytes = 0;
-  for (const Node& node : graph.nodes()) {
-    const auto trainable = node.attributes.GetBool("trainable", true);
-    if (!IsVariable(node) || !trainable.ok() || !*trainable) continue;
-    for (const ValueId value : node.outputs) {
-      bytes += graph.type(value).num_bytes();
-    }
-  }
-  return bytes;
-}
-
 // Pairs of nodes with data between them.
 int64_t CountEdges(const Graph& graph) {
   int64_t edges = 0;
@@ -76,6 +60,10 @@ std::string_view SyncWords(int64_t sync_mode) {
 }
 
 }  // namespace
+
+std::string Gib(int64_t bytes) {
+  return Rounded(static_cast<double>(bytes) * 0x1p-30);
+}
 
 std::vector<LogLine> DescribeGraph(const Graph& graph, const V2Roles& roles,
                                    const V2Levels& levels) {

@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_LMS_V2_REPORT_H_
 #define SPILLWAY_LMS_V2_REPORT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "lms/v2_roles.h"
 
 namespace spillway {
+
+// GiB to two places, as Python writes them: "0.25", "0.5", "1.0".
+std::string Gib(int64_t bytes);
 
 // What the graph is like before the edit.
 std::vector<LogLine> DescribeGraph(const Graph& graph, const V2Roles& roles,

@@ -192,6 +192,23 @@ absl::StatusOr<IdMap<NodeId, bool>> Select(
 
 }  // namespace
 
+bool IsTrainable(const Node& node) {
+  if (!IsVariable(node)) return false;
+  const auto trainable = node.attributes.GetBool("trainable", true);
+  return trainable.ok() && *trainable;
+}
+
+int64_t TrainableBytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const Node& node : graph.nodes()) {
+    if (!IsTrainable(node)) continue;
+    for (const ValueId value : node.outputs) {
+      bytes += graph.type(value).num_bytes();
+    }
+  }
+  return bytes;
+}
+
 bool IsSourceOfData(const Node& node) {
   return IsVariable(node) || node.op == kConst || node.op == kPlaceholder;
 }

@@ -2,6 +2,8 @@
 #ifndef SPILLWAY_LMS_V2_ROLES_H_
 #define SPILLWAY_LMS_V2_ROLES_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "lms/options.h"
@@ -23,6 +25,11 @@ struct V2Roles {
 // nothing of what they include.
 absl::StatusOr<V2Roles> FindV2Roles(const LmsOptions& options,
                                     const Graph& graph);
+
+// A variable that an optimizer changes; its attribute `trainable` says so, or
+// is missing.
+bool IsTrainable(const Node& node);
+int64_t TrainableBytes(const Graph& graph);
 
 // The value is resident, or fed: nothing runs for it.
 bool IsSourceOfData(const Node& node);

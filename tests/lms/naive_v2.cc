@@ -51,6 +51,9 @@ NaiveV2::NaiveV2(const Graph& graph, LmsOptions options, NaiveChoice choose)
   for (const Node& node : graph.nodes()) {
     NaiveOp op{.name = node.name, .type = node.op};
     op.on_cpu = node.placement == Placement::kHost;
+    op.trainable =
+        IsAnyOf(node.op, {"Variable", "VariableV2", "VarHandleOp"}) &&
+        *node.attributes.GetBool("trainable", true);
     op.batch_norm_trains = *node.attributes.GetBool("is_training", true);
     for (const ValueId input : node.inputs) {
       op.inputs.emplace_back(graph.value(input).producer.value(),
@@ -67,7 +70,7 @@ NaiveV2::NaiveV2(const Graph& graph, LmsOptions options, NaiveChoice choose)
   }
 }
 
-std::vector<NaiveOp> NaiveV2::Run() {
+void NaiveV2::Prepare() {
   const int num_old = static_cast<int>(ops_.size());
   inactive_ = FindInactive();
   levels_ = FindLevels();
@@ -95,6 +98,11 @@ std::vector<NaiveOp> NaiveV2::Run() {
                    FilterOps(o.excl_output_by_scopes, o.excl_output_by_types));
   readers_ = Minus(Minus(readers_, excluded),
                    FilterOps(o.excl_input_by_scopes, o.excl_input_by_types));
+}
+
+std::vector<NaiveOp> NaiveV2::Run() {
+  Prepare();
+  const LmsOptions& o = options_;
   for (const int source : sources_) InsertSwaps(source);
   if (swap_ins_.empty()) return ops_;
 
@@ -413,8 +421,7 @@ void NaiveV2::InsertSwaps(int source) {
   }
 }
 
-void NaiveV2::SearchControl(int source, int swap_in, int reader) {
-  const auto ahead = static_cast<int>(options_.swapin_ahead);
+std::set<int> NaiveV2::FindControls(int source, int reader, int ahead) const {
   const int last = std::max(Level(reader) - ahead - 10, Level(source) + 1);
   for (int level = Level(reader) - ahead - 1; level >= last; --level) {
     std::set<int> candidates;
@@ -429,11 +436,19 @@ void NaiveV2::SearchControl(int source, int swap_in, int reader) {
       }
       candidates.insert(op);
     }
-    if (candidates.empty()) continue;
-    AddControl(choose_(swap_in, candidates), swap_in);
-    return;
+    if (!candidates.empty()) return candidates;
   }
-  SyncIn(swap_in);
+  return {};
+}
+
+void NaiveV2::SearchControl(int source, int swap_in, int reader) {
+  const auto ahead = static_cast<int>(options_.swapin_ahead);
+  const std::set<int> candidates = FindControls(source, reader, ahead);
+  if (candidates.empty()) {
+    SyncIn(swap_in);
+  } else {
+    AddControl(choose_(swap_in, candidates), swap_in);
+  }
 }
 
 void NaiveV2::SyncIn(int host) {

@@ -21,6 +21,7 @@ struct NaiveOp {
   std::string type;
   bool on_cpu = false;
   bool batch_norm_trains = true;
+  bool trainable = false;                        // a variable
   std::vector<std::pair<int, int>> inputs = {};  // op, output
   std::set<int> controls = {};
   std::vector<int> ranks = {};  // of outputs
@@ -40,7 +41,9 @@ class NaiveV2 {
 
   int cycles_refused() const { return cycles_refused_; }
 
- private:
+ protected:
+  // Levels, and who takes part, before anything is swapped.
+  void Prepare();
   std::set<int> Producers(int op) const;
   std::set<int> Consumers(int op) const;
   std::set<int> ControlOutputs(int op) const;
@@ -59,6 +62,7 @@ class NaiveV2 {
   void InsertSwaps(int source);
   int AddCopy(const std::string& name, std::pair<int, int> input);
   std::vector<std::set<int>> GroupBy(const std::set<int>& ops) const;
+  std::set<int> FindControls(int source, int reader, int ahead) const;
   void SearchControl(int source, int swap_in, int reader);
   void SyncIn(int host);
   void SyncOut(int host);
