@@ -108,16 +108,14 @@ class Planner {
 
   absl::Status Compile(size_t index) {
     PlannedProgram& program = planned_.programs[index];
-    const CompileOptions options = {
+    CompileOptions options = {
         .fetches = programs_[index].fetches,
         .workspace_bytes = WorkspaceBytes(program.graph, program.kernels),
         .device_budget_bytes = options_.device_memory,
         .host_budget_bytes = options_.host_memory,
         .residents = layout_,
         .constant_prefix = ConstantPrefix(index)};
-    ASSIGN_OR_RETURN(const Schedule schedule,
-                     ChooseSchedule(program.graph, *options_.ops, keep_[index],
-                                    options_.schedule, options));
+    ASSIGN_OR_RETURN(const Schedule schedule, OrderOf(index, options));
     ASSIGN_OR_RETURN(program.plan, CompilePlan(program.graph, *options_.ops,
                                                schedule, options));
     RETURN_IF_ERROR(VerifyPlan(program.plan, program.graph, *options_.ops));
@@ -126,6 +124,20 @@ class Planner {
     planned_.host_bytes =
         std::max(planned_.host_bytes, program.plan.host_bytes);
     return absl::OkStatus();
+  }
+
+  // Also sets what the order asks of the placement.
+  absl::StatusOr<Schedule> OrderOf(size_t index, CompileOptions& options) {
+    const Graph& graph = planned_.programs[index].graph;
+    std::optional<TimedSchedule>& given = programs_[index].order;
+    if (!given) {
+      return ChooseSchedule(graph, *options_.ops, keep_[index],
+                            options_.schedule, options);
+    }
+    RETURN_IF_ERROR(CheckSchedule(graph, keep_[index], given->schedule));
+    options.expected_ns = std::move(given->expected_ns);
+    options.placement = given->placement;
+    return std::move(given->schedule);
   }
 
   std::vector<Program> programs_;

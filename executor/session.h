@@ -23,6 +23,7 @@
 #include "executor/executor.h"
 #include "executor/kernel_registry.h"
 #include "executor/plan/choose_schedule.h"
+#include "executor/plan/compile.h"
 #include "executor/plan/plan.h"
 #include "executor/tensor.h"
 #include "graph/graph.h"
@@ -45,6 +46,8 @@ struct HostTensor {
 struct Program {
   Graph graph = {};
   std::vector<ValueId> fetches = {};
+  // None: as SessionOptions::schedule says.
+  std::optional<TimedSchedule> order = {};
 };
 
 struct SessionOptions {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -142,6 +143,39 @@ absl::StatusOr<Schedule> MakeSchedule(
     });
   }
   return schedule;
+}
+
+absl::Status CheckSchedule(const Graph& graph, const IdMap<NodeId, bool>& keep,
+                           const Schedule& schedule) {
+  const auto is_kept = [&](NodeId id) { return keep.empty() || keep[id]; };
+  IdMap<NodeId, bool> has_run(graph.num_nodes(), false);
+  for (const NodeId id : schedule.order) {
+    if (!id.is_valid() || id.index() >= graph.num_nodes()) {
+      return InvalidArgument(
+          fmt::format("the order has node {}, the graph {} nodes", id.value(),
+                      graph.num_nodes()));
+    }
+    const std::string& name = graph.node(id).name;
+    if (!is_kept(id) || has_run[id]) {
+      return InvalidArgument(fmt::format(
+          "the order has {}, which {}", name,
+          has_run[id] ? "it had before" : "is not part of the step"));
+    }
+    bool is_early = false;
+    ForEachPredecessor(graph, id,
+                       [&](NodeId before) { is_early |= !has_run[before]; });
+    if (is_early) {
+      return InvalidArgument(
+          fmt::format("the order has {} before something that it needs", name));
+    }
+    has_run[id] = true;
+  }
+  for (const Node& node : graph.nodes()) {
+    if (is_kept(node.id) && !has_run[node.id]) {
+      return InvalidArgument(fmt::format("the order lacks {}", node.name));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<IdMap<NodeId, int32_t>> Levels(const Graph& graph) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
@@ -38,6 +39,12 @@ absl::StatusOr<Schedule> MakeSchedule(
     const Graph& graph, const OpRegistry& registry,
     const IdMap<NodeId, bool>& keep,
     const IdMap<NodeId, int32_t>& preference = {});
+
+// Whether `schedule` has each of the nodes in `keep` (empty: all) once, after
+// all that its edges put before it, and no other. Errors: INVALID_ARGUMENT
+// naming the first node that is wrong.
+absl::Status CheckSchedule(const Graph& graph, const IdMap<NodeId, bool>& keep,
+                           const Schedule& schedule);
 
 // Of the nodes that are ready the least runs first: 0 for resident nodes, for
 // which nothing runs, then SwapOut, SwapIn, nodes that overwrite variables, and

@@ -76,6 +76,8 @@ std::string_view LmsModeName(LmsMode mode) {
   switch (mode) {
     case LmsMode::kOff:
       return "off";
+    case LmsMode::kAuto:
+      return "auto";
     case LmsMode::kV1:
       return "v1";
     case LmsMode::kV2:
@@ -95,8 +97,21 @@ std::optional<ControlStrategy> ParseControlStrategy(std::string_view name) {
   return std::nullopt;
 }
 
+bool NeedsTuning(const LmsOptions& options) {
+  return options.mode == LmsMode::kAuto ||
+         (options.mode == LmsMode::kV2 &&
+          (options.swapout_threshold == -1 ||
+           (!SyncsSwapIns(options) &&
+            (options.swapin_ahead == -1 || options.swapin_groupby == -1))));
+}
+
 absl::Status CheckOptions(const LmsOptions& options) {
   RETURN_IF_ERROR(CheckCommonOptions(options));
+  if (options.mode == LmsMode::kAuto) {
+    return InvalidArgument(
+        "lms is auto: options have to be chosen before a graph is edited "
+        "(spillway tune)");
+  }
   return options.mode == LmsMode::kV2 ? CheckV2Options(options)
                                       : CheckV1Options(options);
 }

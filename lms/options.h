@@ -14,9 +14,10 @@
 namespace spillway {
 
 enum class LmsMode : uint8_t {
-  kOff,  // the graph stays as it is
-  kV1,   // TFLMS version 1: forward and backward phase, told apart by scope
-  kV2,   // TFLMS version 2: distance in levels over the whole graph
+  kOff,   // the graph stays as it is
+  kAuto,  // the tuner chooses (tuner/tuner.h): no edit by itself
+  kV1,    // TFLMS version 1: forward and backward phase, told apart by scope
+  kV2,    // TFLMS version 2: distance in levels over the whole graph
 };
 
 // Version 1: how the trigger of a swap-in is found.
@@ -110,9 +111,13 @@ struct LmsOptions {
   std::vector<std::string> incl_input_by_types = {};
 };
 
-std::string_view LmsModeName(LmsMode mode);  // "off", "v1", "v2"
+std::string_view LmsModeName(LmsMode mode);  // "off", "auto", ...
 std::string_view ControlStrategyName(ControlStrategy strategy);
 std::optional<ControlStrategy> ParseControlStrategy(std::string_view name);
+
+// Whether some of it is left to the tuner: mode kAuto, or a number of version 2
+// that is -1 and has an effect.
+bool NeedsTuning(const LmsOptions& options);
 
 // INVALID_ARGUMENT naming the first option out of its range.
 absl::Status CheckOptions(const LmsOptions& options);

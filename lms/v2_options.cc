@@ -65,8 +65,8 @@ absl::Status CheckTunable(std::string_view name, int64_t value, int64_t least) {
 absl::Status CheckIsGiven(std::string_view name, int64_t value) {
   if (value != -1) return absl::OkStatus();
   return InvalidArgument(
-      fmt::format("{} is -1, to be tuned, but this version does not tune yet; "
-                  "give it a value",
+      fmt::format("{} is -1, to be tuned; an edit by itself needs a value "
+                  "(spillway tune finds one)",
                   name));
 }
 

@@ -41,33 +41,54 @@ class Tuner {
       : inputs_(inputs), options_(options) {}
 
   absl::StatusOr<TunedStep> Run() {
-    RETURN_IF_ERROR(TryWithoutSwaps());
+    RETURN_IF_ERROR(FindSchedules());
+    if (MayStayOff()) TryWithoutSwaps();
     if (best_) return Finish("LMS is not necessary");
     result_.is_necessary = true;
-    if (options_.lms.mode == LmsMode::kOff) RETURN_IF_ERROR(TryPerTensor());
+    if (options_.lms.mode == LmsMode::kOff) return failure_;
+    if (options_.lms.mode == LmsMode::kAuto) RETURN_IF_ERROR(TryPerTensor());
     RETURN_IF_ERROR(TrySets());
     if (best_) return Finish("the least predicted time of what was tried");
     return failure_;
   }
 
  private:
-  // In creation order, and in the one that saves memory.
-  absl::Status TryWithoutSwaps() {
+  // Whoever asks for a certain set means it, needed or not.
+  bool MayStayOff() const {
+    const LmsOptions& lms = options_.lms;
+    switch (lms.mode) {
+      case LmsMode::kOff:
+      case LmsMode::kAuto:
+        return true;
+      case LmsMode::kV1:
+        return false;
+      case LmsMode::kV2:
+        return lms.swapout_threshold == -1 && lms.swapin_ahead == -1 &&
+               lms.swapin_groupby == -1;
+    }
+    return true;
+  }
+
+  // Creation order, and that which saves memory if it is another.
+  absl::Status FindSchedules() {
     for (const ScheduleKind kind :
          {ScheduleKind::kCreation, ScheduleKind::kMemory}) {
-      StepRecipe recipe = {.name = "off"};
-      ASSIGN_OR_RETURN(recipe.schedule,
+      ASSIGN_OR_RETURN(Schedule schedule,
                        ChooseSchedule(inputs_.graph, inputs_.ops, inputs_.keep,
                                       kind, inputs_.compile));
-      if (!schedules_.empty() && schedules_[0].order == recipe.schedule.order) {
-        continue;
+      if (schedules_.empty() || schedules_[0].order != schedule.order) {
+        schedules_.push_back(std::move(schedule));
       }
-      if (kind == ScheduleKind::kMemory) recipe.name = "off, memory order";
-      schedules_.push_back(recipe.schedule);
-      Add(recipe, Evaluate(inputs_, recipe));
-      if (best_) return absl::OkStatus();
     }
     return absl::OkStatus();
+  }
+
+  void TryWithoutSwaps() {
+    for (size_t i = 0; i < schedules_.size() && !best_; ++i) {
+      const StepRecipe recipe = {.name = i == 0 ? "off" : "off, memory order",
+                                 .schedule = schedules_[i]};
+      Add(recipe, Evaluate(inputs_, recipe));
+    }
   }
 
   absl::Status TryPerTensor() {
@@ -254,7 +275,8 @@ absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
 std::string DescribeOptions(const LmsOptions& options) {
   switch (options.mode) {
     case LmsMode::kOff:
-      return "off";
+    case LmsMode::kAuto:
+      return std::string(LmsModeName(options.mode));
     case LmsMode::kV1:
       return fmt::format(
           "v1 {} lb {} ub {}{}{}",

@@ -32,6 +32,15 @@ void AddResidents(const Graph& graph, const OpRegistry& ops,
                   const Schedule& schedule, std::string_view constant_prefix,
                   ResidentLayout& layout);
 
+// An order of the nodes that was decided elsewhere (tuner/step_recipe.h), with
+// what CompilePlan needs to place buffers as it was decided: see
+// CompileOptions.
+struct TimedSchedule {
+  Schedule schedule = {};
+  IdMap<NodeId, Interval> expected_ns = {};
+  size_t placement = 0;
+};
+
 struct CompileOptions {
   // Values to keep until the end of the step.
   std::vector<ValueId> fetches = {};

@@ -10,6 +10,7 @@
 #include "tools/spillway/bench_report.h"
 #include "tools/spillway/bench_setup.h"
 #include "tools/spillway/bench_timelines.h"
+#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/progress.h"
 
@@ -147,6 +148,7 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   AddMemoryFlags(set, flags.memory);
   AddCheckMemoryFlag(set, flags.memory);
   AddLmsFlags(set, flags.lms);
+  AddPlanFlag(set, flags.plan);
   AddBenchCompatFlags(set, flags.compat);
   set.BeginGroup("Files");
   set.Text("--trace", flags.trace,

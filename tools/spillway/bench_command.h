@@ -38,6 +38,7 @@ struct BenchFlags {
   DeviceFlags device = {};
   MemoryFlags memory = {};
   LmsOptions lms = {};
+  std::string plan = {};
   std::string profile = {};  // file; empty: nothing is predicted
   std::string trace = {};
   std::string report = {};

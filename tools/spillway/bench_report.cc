@@ -116,11 +116,11 @@ Json MemoryJson(const BenchFlags& flags, const BenchSetup& setup,
                {"peak_host_bytes", PeakJson(memory.predicted_host_bytes,
                                             memory.measured_host_bytes)},
                {"device_memory", nullptr},
-               {"host_memory", HostMemory(flags.memory)},
+               {"host_memory", HostMemory(setup.memory)},
                {"swap", SwapJson(MeasuredSwaps(*setup.session, result.steps))},
                {"device_allocations_in_steps", memory.allocations_in_steps}};
-  if (flags.memory.device_memory) {
-    json["device_memory"] = *flags.memory.device_memory;
+  if (setup.memory.device_memory) {
+    json["device_memory"] = *setup.memory.device_memory;
   }
   if (flags.memory.check_memory) json["check_memory"] = true;
   return json;
@@ -149,7 +149,7 @@ std::string FormatBenchInfo(const BenchFlags& flags, const BenchSetup& setup) {
       flags.model.model, ModeName(flags), model.batch_size, model.batch_size,
       model.image_size, flags.num_batches, setup.device, flags.model.precision,
       flags.optimizer.optimizer, update.empty() ? "parameter_server" : update,
-      LmsModeName(flags.lms.mode));
+      setup.recipe.empty() ? LmsModeName(setup.lms.mode) : setup.recipe);
 }
 
 std::string FormatBenchHeader(const BenchFlags& flags) {
@@ -189,7 +189,9 @@ Json BenchJson(const BenchFlags& flags, const BenchSetup& setup,
   Json json = SubjectJson(flags, setup);
   json.update(SpeedJson(result));
   json.update(MemoryJson(flags, setup, result));
-  json["lms"] = LmsJson(flags.lms);
+  json["lms"] = LmsJson(setup.lms);
+  json["recipe"] = nullptr;
+  if (!setup.recipe.empty()) json["recipe"] = setup.recipe;
   json["options"] = OptionsJson(flags, setup);
   json["edit_ms"] = Milliseconds(setup.edit.edit_ns);
   json["plan_ms"] = Milliseconds(setup.plan_ns);

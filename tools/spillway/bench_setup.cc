@@ -6,7 +6,7 @@
 
 #include "base/status_macros.h"
 #include "executor/plan_programs.h"
-#include "tools/spillway/lms_flags.h"
+#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/model_graph.h"
 
 namespace spillway {
@@ -22,14 +22,13 @@ absl::StatusOr<StepGraph> BuildStep(const BenchFlags& flags) {
   return step;
 }
 
-std::vector<Program> ProgramOf(const BenchFlags& flags, const StepGraph& step) {
-  std::vector<Program> programs(1);
-  programs[0] = {.graph = step.graph, .fetches = {step.model.loss.id()}};
+std::vector<ValueId> FetchesOf(const BenchFlags& flags, const StepGraph& step) {
+  std::vector<ValueId> fetches = {step.model.loss.id()};
   if (flags.shows_accuracy()) {
-    programs[0].fetches.push_back(step.model.accuracy.id());
-    programs[0].fetches.push_back(step.model.top_5_accuracy.id());
+    fetches.push_back(step.model.accuracy.id());
+    fetches.push_back(step.model.top_5_accuracy.id());
   }
-  return programs;
+  return fetches;
 }
 
 }  // namespace
@@ -40,25 +39,37 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   setup.model = step.model;
   setup.learning_rate = step.base_rate;
   setup.parameters = CountParameters(step.graph);
-  ASSIGN_OR_RETURN(setup.edit, EditGraph(flags.lms, step.graph));
+  ASSIGN_OR_RETURN(ChosenStep chosen,
+                   ChooseStep({.graph = &step.graph,
+                               .fetches = FetchesOf(flags, step),
+                               .lms = flags.lms,
+                               .plan = flags.plan,
+                               .profile = flags.profile,
+                               .device = flags.device,
+                               .memory = flags.memory}));
+  setup.edit = chosen.edit;
+  setup.lms = chosen.lms;
+  setup.recipe = chosen.name;
+  setup.memory = chosen.memory;
+  setup.graph = chosen.graph;
   ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                   OpenDevice(flags.device, flags.memory));
+                   OpenDevice(flags.device, setup.memory));
   setup.device = device->name();
   const SessionOptions options =
-      MakeSessionOptions(flags.device, flags.memory, flags.seed);
+      MakeSessionOptions(flags.device, setup.memory, flags.seed);
+  std::vector<Program> programs;
+  programs.push_back(ProgramOf(std::move(chosen)));
   const auto begin = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(
-      PlannedPrograms planned,
-      PlanPrograms(ProgramOf(flags, step), device->kind(), options));
+  ASSIGN_OR_RETURN(PlannedPrograms planned,
+                   PlanPrograms(std::move(programs), device->kind(), options));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   setup.plan_ns = taken.count();
   ASSIGN_OR_RETURN(setup.session, CreateSession(std::move(planned),
                                                 std::move(device), options));
   // After that: images of a step that does not fit are not made.
-  setup.feeds.emplace(step.graph, step.model,
+  setup.feeds.emplace(setup.graph, step.model,
                       static_cast<uint64_t>(flags.seed));
-  setup.graph = std::move(step.graph);
   return setup;
 }
 

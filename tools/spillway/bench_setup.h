@@ -22,7 +22,10 @@ struct BenchSetup {
   double learning_rate = 0;  // 0 for a forward step
   int64_t parameters = 0;
   LmsReport edit = {};
-  int64_t plan_ns = 0;  // measured: kernels, plan and check
+  LmsOptions lms = {};      // what was used
+  std::string recipe = {};  // of the tuner or a plan file; empty: none
+  MemoryFlags memory = {};  // the budgets that were used
+  int64_t plan_ns = 0;      // measured: kernels, plan and check
   std::string device = {};
   std::optional<SyntheticFeeds> feeds = {};
   std::unique_ptr<Session> session = {};

@@ -20,10 +20,8 @@ LmsMode ParseMode(const std::string& name, const std::string& text) {
   if (lower == "off" || lower == "false") return LmsMode::kOff;
   if (lower == "v1") return LmsMode::kV1;
   if (lower == "v2") return LmsMode::kV2;
-  if (lower == "auto" || lower == "true") {
-    RefuseFlag(name, "auto-tuning is not in this version, use --lms v1 or v2");
-  }
-  RefuseFlag(name, fmt::format("\"{}\" is none of off, v1, v2", text));
+  if (lower == "auto" || lower == "true") return LmsMode::kAuto;
+  RefuseFlag(name, fmt::format("\"{}\" is none of off, auto, v1, v2", text));
 }
 
 ControlStrategy ParseStrategy(const std::string& name,
@@ -163,14 +161,16 @@ Options Together(Options some, const Options& others) {
 // Refuses flags of one version when the other is asked for.
 void CheckVersion(const LmsOptions& options, const Options& v1,
                   const Options& v2) {
-  if (options.mode == LmsMode::kOff) return;
-  const bool is_v1 = options.mode == LmsMode::kV1;
-  for (const CLI::Option* option : is_v1 ? v2 : v1) {
-    if (option->count() == 0) continue;
-    RefuseFlag(option->get_name(),
-               fmt::format("is a flag of version {}, but --lms is {}",
-                           is_v1 ? 2 : 1, LmsModeName(options.mode)));
-  }
+  const auto refuse = [&](const Options& flags, int version) {
+    for (const CLI::Option* option : flags) {
+      if (option->count() == 0) continue;
+      RefuseFlag(option->get_name(),
+                 fmt::format("is a flag of version {}, but --lms is {}",
+                             version, LmsModeName(options.mode)));
+    }
+  };
+  if (options.mode == LmsMode::kV1) refuse(v2, 2);
+  if (options.mode == LmsMode::kV2) refuse(v1, 1);
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ void AddLmsFlags(FlagSet& flags, LmsOptions& options) {
   flags.BeginGroup("Large-model support");
   CLI::Option* mode =
       flags.Add("--lms", options.mode, ParseMode)
-          ->type_name("off|v1|v2")
+          ->type_name("off|auto|v1|v2")
           ->description("default " + std::string(LmsModeName(options.mode)));
   const bool off_by_default = options.mode == LmsMode::kOff;
   const Options common = AddCommonFlags(flags, options);

@@ -26,6 +26,7 @@
 #include "tools/spillway/run_command.h"
 #include "tools/spillway/simulate_command.h"
 #include "tools/spillway/train_command.h"
+#include "tools/spillway/tune_command.h"
 
 namespace spillway {
 namespace {
@@ -104,7 +105,7 @@ struct Command {
   absl::Status (*execute)(CLI::App& app, const Arguments& arguments) = nullptr;
 };
 
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Command, 9> kCommands = {{
     {"bench", "Measure a model's training speed on synthetic images.",
      Execute<BenchFlags, AddBenchFlags, RunBench>},
     {"edit", "Rewrite a graph file for large-model support; runs nothing.",
@@ -118,11 +119,13 @@ constexpr std::array<Command, 8> kCommands = {{
     {"run", "Run one step of a graph file.",
      Execute<RunFlags, AddRunFlags, RunRun>},
     {"simulate",
-     "Predict a step's memory under a budget (memory only in this version); "
-     "runs nothing.",
+     "Predict a step's memory and time under a budget; runs nothing.",
      Execute<SimulateFlags, AddSimulateFlags, RunSimulate>},
     {"train", "Train a model of the zoo on real data.",
      Execute<TrainFlags, AddTrainFlags, RunTrain>},
+    {"tune",
+     "Choose what to swap, and when, so that a step fits; runs nothing.",
+     Execute<TuneFlags, AddTuneFlags, RunTune>},
 }};
 
 const Command* FindCommand(std::string_view name) {

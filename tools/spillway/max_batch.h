@@ -15,6 +15,7 @@ struct BatchAttempt {
   bool fits = false;
   int64_t peak_device_bytes = 0;  // predicted; where it does not fit: the least
   int64_t peak_host_bytes = 0;
+  int64_t step_ns = 0;  // predicted; 0: not known
 };
 
 struct MaxBatch {

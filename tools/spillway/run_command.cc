@@ -9,6 +9,7 @@
 #include "executor/session.h"
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
+#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/graph_source.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/result_json.h"
@@ -118,15 +119,22 @@ Json ToJson(const RunFlags& flags, const TensorMap& fetched,
 }
 
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(
-    const RunFlags& flags, Graph graph, const std::vector<ValueId>& fetches) {
-  RETURN_IF_ERROR(EditGraph(flags.lms, graph).status());
+    const RunFlags& flags, const Graph& graph,
+    const std::vector<ValueId>& fetches) {
+  ASSIGN_OR_RETURN(ChosenStep chosen, ChooseStep({.graph = &graph,
+                                                  .fetches = fetches,
+                                                  .lms = flags.lms,
+                                                  .plan = flags.plan,
+                                                  .profile = flags.profile,
+                                                  .device = flags.device,
+                                                  .memory = flags.memory}));
+  const MemoryFlags memory = chosen.memory;
   ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                   OpenDevice(flags.device, flags.memory));
+                   OpenDevice(flags.device, memory));
   std::vector<Program> programs;
-  programs.push_back({.graph = std::move(graph), .fetches = fetches});
-  return Session::Create(
-      std::move(programs), std::move(device),
-      MakeSessionOptions(flags.device, flags.memory, flags.seed));
+  programs.push_back(ProgramOf(std::move(chosen)));
+  return Session::Create(std::move(programs), std::move(device),
+                         MakeSessionOptions(flags.device, memory, flags.seed));
 }
 
 absl::Status WriteFiles(const RunFlags& flags, const TensorMap& fetched,
@@ -165,6 +173,9 @@ void AddRunFlags(FlagSet& set, RunFlags& flags) {
   AddMemoryFlags(set, flags.memory);
   AddCheckMemoryFlag(set, flags.memory);
   AddLmsFlags(set, flags.lms);
+  AddPlanFlag(set, flags.plan);
+  set.Text("--profile", flags.profile,
+           "device profile that --lms auto goes by");
   AddResultFlags(set, flags.result);
 }
 

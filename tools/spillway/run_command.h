@@ -23,6 +23,8 @@ struct RunFlags {
   DeviceFlags device = {};
   MemoryFlags memory = {};
   LmsOptions lms = {};
+  std::string plan = {};
+  std::string profile = {};
   std::string trace = {};
   ResultFlags result = {};
 };

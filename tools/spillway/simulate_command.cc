@@ -12,6 +12,7 @@
 #include "models/zoo.h"
 #include "simulator/device_profile.h"
 #include "simulator/memory_over_time.h"
+#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/max_batch.h"
 #include "tools/spillway/report/html_report.h"
@@ -46,6 +47,11 @@ absl::Status CheckMaxBatchFlags(const SimulateFlags& flags) {
   if (flags.source.model.model.empty()) {
     return InvalidArgument(
         "--find_max_batch: needs --model; a graph file has its batch size");
+  }
+  if (NeedsTuning(flags.lms) || !flags.plan.empty()) {
+    return InvalidArgument(
+        "--find_max_batch: takes fixed LMS options; tune --find_max_batch "
+        "tunes each batch size");
   }
   if (flags.memory.device_memory) return absl::OkStatus();
   return InvalidArgument(
@@ -183,6 +189,7 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   AddDeviceFlags(set, flags.device);
   AddMemoryFlags(set, flags.memory);
   AddLmsFlags(set, flags.lms);
+  AddPlanFlag(set, flags.plan);
   set.BeginGroup("Time");
   set.Text(
       "--profile", flags.profile,
@@ -217,14 +224,26 @@ absl::Status RunSimulate(const SimulateFlags& given) {
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
   ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(flags.source));
-  ASSIGN_OR_RETURN(const LmsReport report, EditGraph(flags.lms, source.graph));
-  ASSIGN_OR_RETURN(const Simulation simulation,
-                   Simulate(source, flags.device, flags.memory));
+  ASSIGN_OR_RETURN(ChosenStep chosen, ChooseStep({.graph = &source.graph,
+                                                  .fetches = source.fetches,
+                                                  .lms = flags.lms,
+                                                  .plan = flags.plan,
+                                                  .profile = flags.profile,
+                                                  .device = flags.device,
+                                                  .memory = flags.memory}));
+  source.graph = std::move(chosen.graph);
+  source.fetches = std::move(chosen.fetches);
+  flags.lms = chosen.lms;
+  flags.memory = chosen.memory;
+  ASSIGN_OR_RETURN(
+      const Simulation simulation,
+      Simulate(source, flags.device, flags.memory, std::move(chosen.order)));
   ASSIGN_OR_RETURN(
       const int64_t smallest_bytes,
       SmallestDeviceMemory(source.graph, simulation.inputs, flags.memory));
   text += FormatResult(flags, source.graph, simulation, smallest_bytes);
-  Json json = ToJson(flags, source.graph, simulation, smallest_bytes, report);
+  Json json =
+      ToJson(flags, source.graph, simulation, smallest_bytes, chosen.edit);
   if (profile) {
     StepTiming timing = TimeStep(source, simulation.plan, *profile);
     AddMemoryCounters(simulation.plan, timing.step);

@@ -20,6 +20,7 @@ struct SimulateFlags {
   DeviceFlags device = {};
   MemoryFlags memory = {};
   LmsOptions lms = {};
+  std::string plan = {};
   bool find_max_batch = false;
   std::string profile = {};  // file; empty: memory only
   std::string trace = {};

@@ -9,11 +9,20 @@ namespace spillway {
 
 absl::StatusOr<Simulation> Simulate(const SourceGraph& source,
                                     const DeviceFlags& device,
-                                    const MemoryFlags& memory) {
+                                    const MemoryFlags& memory,
+                                    std::optional<TimedSchedule> order) {
   Simulation simulation;
   PlanInputs& inputs = simulation.inputs;
   ASSIGN_OR_RETURN(inputs,
                    PreparePlan(source.graph, source.fetches, device, memory));
+  if (order) {
+    RETURN_IF_ERROR(CheckSchedule(
+        source.graph, NodesToRun(source.graph, StandardOps(), source.fetches),
+        order->schedule));
+    inputs.schedule = std::move(order->schedule);
+    inputs.options.expected_ns = std::move(order->expected_ns);
+    inputs.options.placement = order->placement;
+  }
   simulation.floor =
       FindFloor(source.graph, StandardOps(), inputs.schedule, inputs.options);
   absl::StatusOr<ExecutionPlan> plan = MakePlan(source.graph, inputs);

@@ -2,6 +2,8 @@
 #ifndef SPILLWAY_TOOLS_SPILLWAY_SIMULATION_H_
 #define SPILLWAY_TOOLS_SPILLWAY_SIMULATION_H_
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "executor/plan/floor.h"
@@ -19,10 +21,12 @@ struct Simulation {
   PlanInputs inputs;
 };
 
-// Errors: as PreparePlan and MakePlan, but for what is in `fits`.
+// `order`: of the nodes, if it was decided already. Errors: as PreparePlan and
+// MakePlan, but for what is in `fits`.
 absl::StatusOr<Simulation> Simulate(const SourceGraph& source,
                                     const DeviceFlags& device,
-                                    const MemoryFlags& memory);
+                                    const MemoryFlags& memory,
+                                    std::optional<TimedSchedule> order = {});
 
 }  // namespace spillway
 

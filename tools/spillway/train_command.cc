@@ -6,6 +6,7 @@
 #include "base/trace/timeline.h"
 #include "base/units.h"
 #include "fmt/format.h"
+#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/progress.h"
 #include "tools/spillway/result_json.h"
@@ -121,18 +122,18 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
       {"peak_host_bytes",
        PeakJson(memory.predicted_host_bytes, memory.measured_host_bytes)},
       {"device_memory", nullptr},
-      {"host_memory", HostMemory(flags.memory)},
+      {"host_memory", HostMemory(setup.memory)},
       {"swap",
        SwapJson(MeasuredSwaps(*setup.session,
                               static_cast<int64_t>(result.losses.size())))},
-      {"lms", LmsJson(flags.lms)},
+      {"lms", LmsJson(setup.lms)},
       {"options", OptionsJson(flags, setup)},
       {"edit_ms", static_cast<double>(setup.edit.edit_ns) * 1e-6},
       {"plan_ms", static_cast<double>(setup.plan_ns) * 1e-6},
       {"device_allocations_in_steps", memory.allocations_in_steps},
       {"checksum", result.checksum}};
-  if (flags.memory.device_memory) {
-    json["device_memory"] = *flags.memory.device_memory;
+  if (setup.memory.device_memory) {
+    json["device_memory"] = *setup.memory.device_memory;
   }
   if (flags.memory.check_memory) json["check_memory"] = true;
   return json;
@@ -205,6 +206,9 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   AddMemoryFlags(set, flags.memory);
   AddCheckMemoryFlag(set, flags.memory);
   AddLmsFlags(set, flags.lms);
+  AddPlanFlag(set, flags.plan);
+  set.Text("--profile", flags.profile,
+           "device profile that --lms auto goes by");
   set.BeginGroup("Files");
   set.Text("--checkpoint", flags.checkpoint,
            "write all variables to this safetensors file at the end");

@@ -26,6 +26,8 @@ struct TrainFlags {
   DeviceFlags device = {};
   MemoryFlags memory = {};
   LmsOptions lms = {};
+  std::string plan = {};
+  std::string profile = {};
   std::string trace = {};
   ResultFlags result = {};
 };

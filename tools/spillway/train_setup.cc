@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "executor/plan_programs.h"
 #include "fmt/format.h"
-#include "tools/spillway/lms_flags.h"
+#include "graph/well_known_ops.h"
+#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/model_graph.h"
 #include "training/checkpoint.h"
 #include "training/data/cifar10.h"
@@ -106,11 +108,6 @@ int64_t TransientBytes(const PlannedPrograms& planned) {
   return plan.device_bytes - plan.resident_bytes;
 }
 
-Program TrainingProgramOf(const StepGraph& step) {
-  return {.graph = step.graph,
-          .fetches = {step.model.loss.id(), step.model.accuracy.id()}};
-}
-
 Program EvaluationProgramOf(const StepGraph& step) {
   return {.graph = step.graph, .fetches = {step.model.correct.id()}};
 }
@@ -137,16 +134,28 @@ absl::StatusOr<StepGraph> FitEvaluation(ModelGraphSpec spec, int64_t room_bytes,
   }
 }
 
+// Device bytes of the evaluation graph's constants, which lie beside the
+// training step for as long as the session lives.
+absl::StatusOr<int64_t> EvaluationConstants(const ModelGraphSpec& spec) {
+  ASSIGN_OR_RETURN(const StepGraph step, BuildEvaluationGraph(spec));
+  int64_t bytes = 0;
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op != kConst) continue;
+    bytes +=
+        AlignUp(step.graph.type(node.outputs[0]).num_bytes(), kBufferAlignment);
+  }
+  return bytes;
+}
+
 absl::Status MakeSession(const TrainFlags& flags, const ModelGraphSpec& spec,
-                         const StepGraph& training, TrainSetup& setup) {
+                         const Program& training, TrainSetup& setup) {
   ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                   OpenDevice(flags.device, flags.memory));
+                   OpenDevice(flags.device, setup.memory));
   const SessionOptions options =
-      MakeSessionOptions(flags.device, flags.memory, flags.seed);
+      MakeSessionOptions(flags.device, setup.memory, flags.seed);
   const auto begin = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(
-      const PlannedPrograms planned,
-      PlanOne(TrainingProgramOf(training), device->kind(), options));
+  ASSIGN_OR_RETURN(const PlannedPrograms planned,
+                   PlanOne(training, device->kind(), options));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   setup.plan_ns = taken.count();
@@ -156,7 +165,7 @@ absl::Status MakeSession(const TrainFlags& flags, const ModelGraphSpec& spec,
   setup.evaluation = evaluation.model;
   setup.device = device->name();
   std::vector<Program> programs;
-  programs.push_back(TrainingProgramOf(training));
+  programs.push_back(training);
   programs.push_back(EvaluationProgramOf(evaluation));
   ASSIGN_OR_RETURN(setup.session, Session::Create(std::move(programs),
                                                   std::move(device), options));
@@ -185,8 +194,22 @@ absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
   setup.learning_rate = training->learning_rate;
   setup.base_rate = training->base_rate;
   setup.parameters = CountParameters(training->graph);
-  ASSIGN_OR_RETURN(setup.edit, EditGraph(flags.lms, training->graph));
-  RETURN_IF_ERROR(MakeSession(flags, spec, *training, setup));
+  ASSIGN_OR_RETURN(const int64_t reserved, EvaluationConstants(spec));
+  ASSIGN_OR_RETURN(ChosenStep chosen,
+                   ChooseStep({.graph = &training->graph,
+                               .fetches = {training->model.loss.id(),
+                                           training->model.accuracy.id()},
+                               .lms = flags.lms,
+                               .plan = flags.plan,
+                               .profile = flags.profile,
+                               .device = flags.device,
+                               .memory = flags.memory,
+                               .reserved_bytes = reserved}));
+  setup.edit = chosen.edit;
+  setup.lms = chosen.lms;
+  setup.memory = chosen.memory;
+  RETURN_IF_ERROR(
+      MakeSession(flags, spec, ProgramOf(std::move(chosen)), setup));
   if (!flags.restore.empty()) {
     RETURN_IF_ERROR(
         Annotate(LoadCheckpoint(flags.restore, *setup.session), "--restore"));

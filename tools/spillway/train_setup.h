@@ -28,6 +28,8 @@ struct TrainSetup {
   ModelGraph evaluation = {};  // ids in program 1
   double base_rate = 0;        // before the schedule
   LmsReport edit = {};
+  LmsOptions lms = {};      // what was used
+  MemoryFlags memory = {};  // the budgets that were used
   int64_t parameters = 0;
   int64_t plan_ns = 0;  // measured: kernels, plan and check of program 0
   std::string device = {};

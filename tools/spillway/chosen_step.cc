@@ -1,0 +1,125 @@
+#include "tools/spillway/chosen_step.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "fmt/format.h"
+#include "tools/spillway/lms_flags.h"
+#include "tools/spillway/profile_files.h"
+#include "tools/spillway/tuning.h"
+
+namespace spillway {
+namespace {
+
+TimedSchedule OrderOf(StepRecipe recipe) {
+  return {.schedule = std::move(recipe.schedule),
+          .expected_ns = std::move(recipe.expected_ns),
+          .placement = recipe.placement};
+}
+
+absl::StatusOr<ChosenStep> FromFile(const StepChoiceSpec& spec) {
+  absl::StatusOr<SavedPlan> read = ReadSavedPlan(spec.plan, *spec.graph);
+  if (!read.ok()) return Annotate(read.status(), "--plan");
+  SavedPlan& plan = *read;
+  const std::optional<int64_t>& given = spec.memory.device_memory;
+  if (given && *given < plan.device_bytes) {
+    return ResourceExhausted(fmt::format(
+        "--device_memory: {} is below the {} ({} bytes) that --plan {} needs; "
+        "tune for that budget",
+        FormatBytes(*given), FormatBytes(plan.device_bytes), plan.device_bytes,
+        spec.plan));
+  }
+  for (const ValueId fetch : spec.fetches) {
+    if (std::ranges::count(plan.fetches, fetch) > 0) continue;
+    return InvalidArgument(
+        fmt::format("--plan: {} was tuned for a step that does not return {}",
+                    spec.plan, spec.graph->ValueName(fetch)));
+  }
+  ChosenStep chosen = {.lms = plan.recipe.options,
+                       .name = plan.recipe.name,
+                       .fetches = plan.fetches,
+                       .memory = spec.memory};
+  ASSIGN_OR_RETURN(chosen.graph, ApplyRecipe(plan.recipe, *spec.graph));
+  chosen.edit = MakeReport(plan.recipe.swaps, *spec.graph, chosen.graph);
+  chosen.edit.equivalent = true;
+  chosen.order = OrderOf(std::move(plan.recipe));
+  chosen.memory.device_memory = plan.device_memory;
+  if (!spec.memory.host_memory) chosen.memory.host_memory = plan.host_memory;
+  return chosen;
+}
+
+absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
+  ChosenStep chosen = {.fetches = spec.fetches, .memory = spec.memory};
+  ASSIGN_OR_RETURN(const DeviceProfile profile,
+                   ResolveProfile(spec.profile, spec.device));
+  ASSIGN_OR_RETURN(const int64_t budget,
+                   DeviceBudget(spec.device, spec.memory));
+  chosen.memory.device_memory = budget;
+  TuningSpec tuning = {.graph = spec.graph,
+                       .fetches = spec.fetches,
+                       .device = &spec.device,
+                       .memory = chosen.memory,
+                       .lms = spec.lms,
+                       .profile = &profile};
+  tuning.memory.device_memory = budget - spec.reserved_bytes;
+  const auto begin = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(TunedStep tuned, TuneStep(tuning));
+  const std::chrono::nanoseconds taken =
+      std::chrono::steady_clock::now() - begin;
+  EvaluatedRecipe& best = tuned.chosen;
+  fmt::print(stderr, "[LMS][0] {}\n[LMS][0] Chosen: {}, of {} tried\n",
+             tuned.reason, best.recipe.name, tuned.tried.size());
+  chosen.lms = best.recipe.options;
+  chosen.name = best.recipe.name;
+  chosen.edit = MakeReport(best.recipe.swaps, *spec.graph, best.graph);
+  chosen.edit.equivalent = true;
+  chosen.edit.edit_ns = taken.count();
+  chosen.graph = std::move(best.graph);
+  chosen.order = OrderOf(std::move(best.recipe));
+  return chosen;
+}
+
+}  // namespace
+
+void AddPlanFlag(FlagSet& set, std::string& plan) {
+  set.Text("--plan", plan,
+           "run what tune saved in this file: its swaps, order and budgets");
+}
+
+absl::StatusOr<ChosenStep> ChooseStep(const StepChoiceSpec& spec) {
+  if (!spec.plan.empty()) {
+    if (spec.lms.mode == LmsMode::kOff) return FromFile(spec);
+    return InvalidArgument("--plan excludes --lms: the file says what to swap");
+  }
+  if (NeedsTuning(spec.lms)) return Tuned(spec);
+  ChosenStep chosen = {.graph = *spec.graph,
+                       .lms = spec.lms,
+                       .fetches = spec.fetches,
+                       .memory = spec.memory};
+  ASSIGN_OR_RETURN(chosen.edit, EditGraph(spec.lms, chosen.graph));
+  return chosen;
+}
+
+SavedPlan ToSavedPlan(const TunedStep& tuned,
+                      const std::vector<ValueId>& fetches,
+                      const MemoryFlags& memory) {
+  return {.recipe = tuned.chosen.recipe,
+          .fetches = fetches,
+          .device_memory = memory.device_memory,
+          .host_memory = memory.host_memory,
+          .device_bytes = tuned.chosen.plan.device_bytes,
+          .host_bytes = tuned.chosen.plan.host_bytes,
+          .step_ns = tuned.chosen.step.step_ns};
+}
+
+Program ProgramOf(ChosenStep step) {
+  return {.graph = std::move(step.graph),
+          .fetches = std::move(step.fetches),
+          .order = std::move(step.order)};
+}
+
+}  // namespace spillway

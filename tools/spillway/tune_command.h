@@ -1,0 +1,42 @@
+// `spillway tune`: chooses how to run a step under its budgets, without running
+// anything.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_TUNE_COMMAND_H_
+#define SPILLWAY_TOOLS_SPILLWAY_TUNE_COMMAND_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "lms/options.h"
+#include "tools/spillway/device_flags.h"
+#include "tools/spillway/flags.h"
+#include "tools/spillway/graph_source.h"
+#include "tools/spillway/output.h"
+#include "tools/spillway/tflms_flags.h"
+
+namespace spillway {
+
+struct TuneFlags {
+  // As `bench` has it by default.
+  GraphSourceFlags source = {.optimizer = {.weight_decay = 4e-5}};
+  DeviceFlags device = {};
+  MemoryFlags memory = {};
+  LmsOptions lms = {.mode = LmsMode::kAuto};
+  std::string strategy = "best";  // or "tflms"
+  TflmsFlags tflms = {};
+  std::optional<double> time_limit = {};
+  bool find_max_batch = false;
+  std::string profile = {};
+  std::string out = {};
+  std::string trace = {};
+  std::string report = {};
+  ResultFlags result = {};
+};
+void AddTuneFlags(FlagSet& set, TuneFlags& flags);
+
+// RESOURCE_EXHAUSTED if nothing fits.
+absl::Status RunTune(const TuneFlags& flags);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_TUNE_COMMAND_H_

@@ -1,0 +1,53 @@
+// What `tune` chose, as a file, so that other commands run just that.
+//
+//     {"format": "spillway.plan", "version": 1, "graph": "resnet50",
+//      "fingerprint": "9c0f...", "device_memory": 4294967296, ...}
+//
+// The file names nodes and tensors; it fits the graph that it was made for and
+// no other.
+#ifndef SPILLWAY_TUNER_SAVED_PLAN_H_
+#define SPILLWAY_TUNER_SAVED_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "tuner/step_recipe.h"
+
+namespace spillway {
+
+struct SavedPlan {
+  StepRecipe recipe = {};
+  // What the step returns; other fetches would need another plan.
+  std::vector<ValueId> fetches = {};
+  // The budgets that it was made for; none: there was none.
+  std::optional<int64_t> device_memory = {};
+  std::optional<int64_t> host_memory = {};
+  // What it was predicted to need.
+  int64_t device_bytes = 0;
+  int64_t host_bytes = 0;
+  int64_t step_ns = 0;
+};
+
+// 16 hex digits: equal if and (but for chance) only if both graphs have the
+// same nodes, edges, types and attributes in the same order.
+std::string GraphFingerprint(const Graph& graph);
+
+// `graph`: without swaps.
+std::string FormatSavedPlan(const SavedPlan& plan, const Graph& graph);
+
+// Errors: INVALID_ARGUMENT naming `source` and the field that is wrong; for a
+// plan of another graph, both fingerprints.
+absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
+                                         std::string_view source,
+                                         const Graph& graph);
+absl::StatusOr<SavedPlan> ReadSavedPlan(const std::string& path,
+                                        const Graph& graph);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_SAVED_PLAN_H_
