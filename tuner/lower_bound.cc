@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "tuner/whole_tensors.h"
+
 namespace spillway {
 namespace {
 
@@ -98,19 +100,34 @@ class Bound {
 
   Moment BytesHaveLeft(int64_t away) const {
     Moment latest;
-    for (const auto& [ready, index] : by_ready_) {
-      if (away <= 0) break;
-      Moment left = ready < 0 || IsFeed(ready)
-                        ? Moment()
-                        : end_[static_cast<size_t>(ready)];
-      const auto ns =
-          static_cast<int64_t>(static_cast<double>(away) / out_rate_);
-      left.ns += ns;
-      left.out_ns += ns;
-      latest = Later(latest, left);
-      away -= CopyOf(model_.gaps[index]).bytes;
+    if (away <= 0) return latest;
+    const std::vector<int64_t> least = LeastFromRest(Sizes(by_ready_), away);
+    for (size_t m = 0; const auto& [ready, index] : by_ready_) {
+      if (m == least.size()) break;
+      const Moment left = ready < 0 || IsFeed(ready)
+                              ? Moment()
+                              : end_[static_cast<size_t>(ready)];
+      const int64_t ns = CopyNs(least[m++], out_rate_);
+      latest = Later(latest, {.ns = left.ns + ns,
+                              .out_ns = left.out_ns + ns,
+                              .in_ns = left.in_ns});
     }
     return latest;
+  }
+
+  // Of the gaps around the present step, in the order of the set.
+  std::vector<int64_t> Sizes(
+      const std::set<std::pair<int32_t, size_t>>& gaps) const {
+    std::vector<int64_t> sizes;
+    sizes.reserve(gaps.size());
+    for (const auto& [key, index] : gaps) {
+      sizes.push_back(CopyOf(model_.gaps[index]).bytes);
+    }
+    return sizes;
+  }
+
+  static int64_t CopyNs(int64_t bytes, double rate) {
+    return static_cast<int64_t>(static_cast<double>(bytes) / rate);
   }
 
   void RequireFeed(const ModelStep& feed) {
@@ -125,16 +142,15 @@ class Bound {
   }
 
   void RequireReturn(const Moment& now, int64_t away) {
-    for (const auto& [negative_next, index] : by_next_) {
-      if (away <= 0) break;
-      Moment back = now;
-      const auto ns =
-          static_cast<int64_t>(static_cast<double>(away) / in_rate_);
-      back.ns += ns;
-      back.in_ns += ns;
+    if (away <= 0) return;
+    const std::vector<int64_t> least = LeastFromRest(Sizes(by_next_), away);
+    for (size_t m = 0; const auto& [negative_next, index] : by_next_) {
+      if (m == least.size()) break;
+      const int64_t ns = CopyNs(least[m++], in_rate_);
       Moment& next = not_before_[static_cast<size_t>(-negative_next)];
-      next = Later(next, back);
-      away -= CopyOf(model_.gaps[index]).bytes;
+      next = Later(
+          next,
+          {.ns = now.ns + ns, .out_ns = now.out_ns, .in_ns = now.in_ns + ns});
     }
   }
 

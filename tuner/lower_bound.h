@@ -10,9 +10,11 @@
 //
 // for every i before k, and likewise for the way back: by the start of any
 // later step j, all of the D(k) bytes have returned but those that are read
-// after j. With the times of the kernels, which run one after the other, these
-// are the edges of a graph whose longest path is the bound. It holds for all
-// choices of tensors and times in the given order of the kernels.
+// after j. Since only whole tensors move, the bytes in question are rounded up
+// to a sum of whole tensors' (whole_tensors.h). With the times of the kernels,
+// which run one after the other, these are the edges of a graph whose longest
+// path is the bound. It holds for all choices of tensors and times in the given
+// order of the kernels.
 #ifndef SPILLWAY_TUNER_LOWER_BOUND_H_
 #define SPILLWAY_TUNER_LOWER_BOUND_H_
 
