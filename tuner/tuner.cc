@@ -23,14 +23,16 @@ namespace spillway {
 namespace {
 
 // Parts of the budget that the search leaves free for holes between buffers.
-constexpr std::array<double, 8> kSlacks = {0,    0.003, 0.006, 0.01,
-                                           0.02, 0.03,  0.05,  0.1};
+constexpr std::array<double, 9> kSlacks = {0,    0.003, 0.006, 0.01, 0.02,
+                                           0.03, 0.05,  0.08,  0.12};
 
 // A plan this near the bound is not worth searching on.
 constexpr double kNearBound = 1.001;
 
 // Times that buffers are placed by the times of the placement before.
 constexpr int kRounds = 3;
+// And for the best of all, once more.
+constexpr int kLastRounds = 6;
 
 // Tensors below this part of the unconstrained peak never move.
 constexpr int64_t kSmallPart = 16384;
@@ -149,6 +151,11 @@ class Tuner {
           .schedule = std::move(edit.schedule),
           .expected_ns = std::move(edit.expected_ns)};
       Add(recipe, EvaluateByTime(inputs_, recipe, kRounds));
+    }
+    if (best_ && !ShallStop() && !IsNear(bound)) {
+      StepRecipe recipe = best_->recipe;
+      recipe.name += ", placed anew";
+      Add(recipe, EvaluateByTime(inputs_, recipe, kLastRounds));
     }
     return absl::OkStatus();
   }
