@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/node_cost.h"
+#include "simulator/node_signature.h"
 
 namespace spillway {
 namespace {
@@ -40,6 +41,18 @@ int64_t Roofline(const Graph& graph, const OpRegistry& ops, const Node& node,
   return std::max<int64_t>(profile.kernel_ns, std::llround(seconds * 1e9));
 }
 
+int64_t EstimateNs(const Graph& graph, const OpRegistry& ops, const Node& node,
+                   const DeviceProfile& profile) {
+  if (node.cost && node.cost->time_us > 0) {
+    return std::llround(node.cost->time_us * 1e3);
+  }
+  if (!profile.kernels.empty()) {
+    const auto measured = profile.kernels.find(NodeSignature(graph, node));
+    if (measured != profile.kernels.end()) return measured->second;
+  }
+  return Roofline(graph, ops, node, profile);
+}
+
 }  // namespace
 
 IdMap<NodeId, int64_t> EstimateKernelTimes(const Graph& graph,
@@ -48,9 +61,7 @@ IdMap<NodeId, int64_t> EstimateKernelTimes(const Graph& graph,
   IdMap<NodeId, int64_t> times;
   times.reserve(graph.num_nodes());
   for (const Node& node : graph.nodes()) {
-    const bool is_stated = node.cost && node.cost->time_us > 0;
-    times.push_back(is_stated ? std::llround(node.cost->time_us * 1e3)
-                              : Roofline(graph, ops, node, profile));
+    times.push_back(EstimateNs(graph, ops, node, profile));
   }
   return times;
 }

@@ -10,8 +10,9 @@
 
 namespace spillway {
 
-// Nanoseconds by node: the time that the node states, else the roofline, the
-// larger of flops over the rate of its dtype and bytes over the memory's rate,
+// Nanoseconds by node: the time that the node states, else what the profile
+// measured of its signature (node_signature.h), else the roofline, the larger
+// of flops over the rate of its dtype and bytes over the memory's rate,
 // both as far as kernels reach them, and at least kernel_ns. A node with
 // several floating dtypes computes in the narrowest; a dtype that the profile
 // has no rate for computes at float32's. Source: Williams, Waterman, Patterson,

@@ -54,6 +54,19 @@ class Reader {
     value = static_cast<int64_t>(number);
   }
 
+  void Flag(const char* name, bool& value) {
+    const Json* field = Find(name);
+    if (field == nullptr) return;
+    if (!field->is_boolean()) return Fail(name, "true or false");
+    value = field->get<bool>();
+  }
+
+  // Whether the object has this field, which it may leave out.
+  bool Has(const char* name) {
+    known_.insert(name);
+    return status_.ok() && object_.contains(name);
+  }
+
   // Null, with an error kept, where the object lacks it.
   const Json* Find(const char* name) {
     known_.insert(name);
@@ -94,6 +107,30 @@ class Reader {
 constexpr double kMostRate = 1e18;
 constexpr double kLeastRate = 1;
 
+absl::Status ReadCopyTimes(Reader& parent, std::vector<CopyTime>& times) {
+  const Json* field = parent.Find("by_size");
+  if (field == nullptr) return parent.status();
+  if (!field->is_array() || field->empty()) {
+    parent.Fail("by_size", "a list of at least one size");
+    return parent.status();
+  }
+  for (const Json& item : *field) {
+    Reader reader(item,
+                  fmt::format("{}: by_size[{}]", parent.path(), times.size()));
+    CopyTime time;
+    reader.Integer("bytes", 1, time.bytes);
+    if (!times.empty() && time.bytes <= times.back().bytes) {
+      reader.Fail("bytes", fmt::format("more than {}, that of the one before",
+                                       times.back().bytes));
+    }
+    reader.Integer("alone_ns", 1, time.alone_ns);
+    reader.Integer("shared_ns", 1, time.shared_ns);
+    RETURN_IF_ERROR(reader.Finish());
+    times.push_back(time);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadDirection(Reader& parent, const char* name,
                            LinkDirection& direction) {
   const Json* field = parent.Find(name);
@@ -104,6 +141,9 @@ absl::Status ReadDirection(Reader& parent, const char* name,
                 direction.bytes_per_second);
   reader.Number("shared_bytes_per_second", kLeastRate, kMostRate,
                 direction.shared_bytes_per_second);
+  if (reader.Has("by_size")) {
+    RETURN_IF_ERROR(ReadCopyTimes(reader, direction.by_size));
+  }
   return reader.Finish();
 }
 
@@ -116,6 +156,28 @@ absl::Status ReadFlops(Reader& parent, std::map<DType, double>& rates) {
     const std::string name(DTypeName(dtype));
     if (!field->is_object() || !field->contains(name)) continue;
     reader.Number(name.c_str(), kLeastRate, kMostRate, rates[dtype]);
+  }
+  return reader.Finish();
+}
+
+// What a file may leave out.
+void ReadHost(Reader& reader, DeviceProfile& profile) {
+  if (reader.Has("call_ns")) reader.Integer("call_ns", 0, profile.call_ns);
+  if (reader.Has("wake_ns")) reader.Integer("wake_ns", 0, profile.wake_ns);
+  if (reader.Has("kernel_ns_per_copied_byte")) {
+    reader.Number("kernel_ns_per_copied_byte", 0, 1e3,
+                  profile.kernel_ns_per_copied_byte);
+  }
+  if (reader.Has("in_turn")) reader.Flag("in_turn", profile.in_turn);
+}
+
+absl::Status ReadKernels(Reader& parent, DeviceProfile& profile) {
+  if (!parent.Has("kernels")) return absl::OkStatus();
+  const Json& field = *parent.Find("kernels");
+  Reader reader(field, fmt::format("{}: kernels", parent.path()));
+  RETURN_IF_ERROR(reader.status());
+  for (const auto& [signature, value] : field.items()) {
+    reader.Integer(signature.c_str(), 0, profile.kernels[signature]);
   }
   return reader.Finish();
 }
@@ -141,9 +203,11 @@ absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
   reader.Number("compute_efficiency", 0.01, 1, profile.compute_efficiency);
   reader.Integer("kernel_ns", 0, profile.kernel_ns);
   reader.Integer("issue_ns", 0, profile.issue_ns);
+  ReadHost(reader, profile);
   RETURN_IF_ERROR(ReadFlops(reader, profile.flops_per_second));
   RETURN_IF_ERROR(ReadDirection(reader, "to_host", profile.to_host));
   RETURN_IF_ERROR(ReadDirection(reader, "to_device", profile.to_device));
+  RETURN_IF_ERROR(ReadKernels(reader, profile));
   RETURN_IF_ERROR(reader.Finish());
   return profile;
 }

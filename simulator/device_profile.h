@@ -9,17 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "graph/dtype.h"
+#include "simulator/link_direction.h"
 
 namespace spillway {
-
-// One direction of the link between host and device: a copy of n bytes takes
-// latency_ns + n / rate.
-struct LinkDirection {
-  int64_t latency_ns = 0;
-  double bytes_per_second = 0;
-  // While the other direction copies too.
-  double shared_bytes_per_second = 0;
-};
 
 struct DeviceProfile {
   std::string name = {};    // "P100 16 GB, PCIe 3"
@@ -34,6 +26,18 @@ struct DeviceProfile {
   double compute_efficiency = 1;
   int64_t kernel_ns = 0;  // the least that a kernel takes
   int64_t issue_ns = 0;   // of the host, for each step
+  int64_t call_ns = 0;    // of the host, once: to begin, and to return fetches
+  // From the end of a step until a lane that slept for it goes on.
+  int64_t wake_ns = 0;
+  // Copies that take cores and memory from kernels: how much longer a kernel
+  // takes for each byte that is copied beside it.
+  double kernel_ns_per_copied_byte = 0;
+  bool in_turn =
+      false;  // one step at a time: lanes never run beside each other
+  // Measured nanoseconds of a kernel by NodeSignature (node_signature.h).
+  std::map<std::string, int64_t, std::less<>> kernels = {};
+
+  friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;
 };
 
 // JSON as docs/device_profile.md describes it. `origin` names the text in
@@ -41,6 +45,10 @@ struct DeviceProfile {
 absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
                                                  std::string_view origin);
 absl::StatusOr<DeviceProfile> ReadDeviceProfile(const std::string& path);
+
+// Text that parses back to an equal profile; fields in a fixed order, those
+// that are optional only where they say something.
+std::string FormatDeviceProfile(const DeviceProfile& profile);
 
 }  // namespace spillway
 

@@ -23,9 +23,14 @@ struct LaneState {
   bool is_running = false;
   int64_t begin_ns = 0;
   int64_t free_ns = 0;  // end of the last step
-  // Of the step that runs: time to pass first, then bytes to copy.
+  // Of the step that runs: time that passes in any case, then what is left to
+  // do, in nanoseconds of a lane that nothing slows.
   int64_t fixed_ns = 0;
-  double bytes = 0;
+  double left_ns = 0;
+  // Of the copy that runs: when both directions copy, a nanosecond does this
+  // part of one alone; and bytes a nanosecond alone, latency included.
+  double shared_speed = 1;
+  double bytes_per_ns = 0;
 };
 
 class Simulation {
@@ -59,7 +64,7 @@ class Simulation {
       now_ = next;
       left -= FinishDone();
     }
-    result_.step_ns = now_;
+    result_.step_ns = now_ + profile_.call_ns;
     return std::move(result_);
   }
 
@@ -77,12 +82,23 @@ class Simulation {
     return end;
   }
 
+  // When its waits let it start: a lane that slept for one has to wake.
+  int64_t ReadyNs(StepId id, const LaneState& lane) const {
+    if (profile_.in_turn && !IsNext(id)) return kNever;
+    const int64_t waited = WaitedNs(id);
+    const bool slept = waited != kNever && waited > lane.free_ns;
+    return slept ? waited + profile_.wake_ns : waited;
+  }
+
+  // All steps before it have ended.
+  bool IsNext(StepId id) const { return id.index() == num_ended_; }
+
   bool StartReady() {
     bool has_started = false;
     for (LaneState& lane : lanes_) {
       if (lane.is_running || lane.next == lane.steps.size()) continue;
       const StepId id = lane.steps[lane.next];
-      if (WaitedNs(id) > now_ || IssuedNs(id) > now_) continue;
+      if (ReadyNs(id, lane) > now_ || IssuedNs(id) > now_) continue;
       Start(id, lane);
       has_started = true;
     }
@@ -93,23 +109,42 @@ class Simulation {
     lane.is_running = true;
     lane.begin_ns = now_;
     lane.fixed_ns = 0;
-    lane.bytes = 0;
+    lane.left_ns = 0;
     if (step(id).kind == StepKind::kCompute) {
-      lane.fixed_ns = kernel_ns_[step(id).node];
+      lane.left_ns = static_cast<double>(kernel_ns_[step(id).node]);
     } else if (step(id).kind != StepKind::kAlias) {
-      lane.fixed_ns = Direction(lane).latency_ns;
-      lane.bytes =
-          static_cast<double>(plan_.buffers[step(id).outputs[0]].bytes);
+      StartCopy(plan_.buffers[step(id).outputs[0]].bytes, lane);
     }
     if (&lane == &lanes_[kCompute]) CountStall(id, lane);
+  }
+
+  void StartCopy(int64_t bytes, LaneState& lane) {
+    const LinkDirection& direction =
+        &lane == &lanes_[kCopyOut] ? profile_.to_host : profile_.to_device;
+    const std::vector<CopyTime>& table = direction.by_size;
+    if (table.empty()) {
+      lane.fixed_ns = direction.latency_ns;
+      lane.left_ns =
+          static_cast<double>(bytes) * 1e9 / direction.bytes_per_second;
+      lane.shared_speed =
+          direction.shared_bytes_per_second / direction.bytes_per_second;
+    } else {
+      lane.left_ns = CopyNsBySize(table, bytes, &CopyTime::alone_ns);
+      lane.shared_speed =
+          lane.left_ns / CopyNsBySize(table, bytes, &CopyTime::shared_ns);
+    }
+    lane.bytes_per_ns =
+        static_cast<double>(bytes) /
+        std::max(1.0, static_cast<double>(lane.fixed_ns) + lane.left_ns);
   }
 
   // Between the end of the step before and now, for whatever came last.
   void CountStall(StepId id, const LaneState& lane) {
     Stall stall = {.step = id, .ns = now_ - lane.free_ns};
     if (stall.ns == 0) return;
+    const int64_t waited = WaitedNs(id);
     for (const StepId wait : step(id).waits) {
-      if (end_ns_[wait] != now_) continue;
+      if (ReadyNs(id, lane) != now_ || end_ns_[wait] != waited) continue;
       stall.copy = wait;
       stall.cause = step(wait).lane == Lane::kCopyIn ? StallCause::kCopyIn
                                                      : StallCause::kCopyOut;
@@ -119,24 +154,27 @@ class Simulation {
     result_.stalls.push_back(stall);
   }
 
-  const LinkDirection& Direction(const LaneState& lane) const {
-    return &lane == &lanes_[kCopyOut] ? profile_.to_host : profile_.to_device;
-  }
-
-  // Bytes a nanosecond.
-  double Rate(const LaneState& lane) const {
+  // What the lane does in a nanosecond.
+  double Speed(const LaneState& lane) const {
+    if (&lane == &lanes_[kCompute]) return KernelSpeed();
     const bool is_shared =
         lanes_[kCopyOut].is_running && lanes_[kCopyIn].is_running;
-    const LinkDirection& direction = Direction(lane);
-    return (is_shared ? direction.shared_bytes_per_second
-                      : direction.bytes_per_second) *
-           1e-9;
+    return is_shared ? lane.shared_speed : 1;
+  }
+
+  double KernelSpeed() const {
+    double lost = 0;
+    for (const size_t i : {kCopyOut, kCopyIn}) {
+      const LaneState& copy = lanes_[i];
+      if (copy.is_running) lost += copy.bytes_per_ns * Speed(copy);
+    }
+    return 1 / (1 + lost * profile_.kernel_ns_per_copied_byte);
   }
 
   int64_t LeftNs(const LaneState& lane) const {
-    if (lane.bytes <= 0) return lane.fixed_ns;
+    if (lane.left_ns <= 0) return lane.fixed_ns;
     return lane.fixed_ns +
-           static_cast<int64_t>(std::ceil(lane.bytes / Rate(lane)));
+           static_cast<int64_t>(std::ceil(lane.left_ns / Speed(lane)));
   }
 
   int64_t NextEvent() const {
@@ -146,21 +184,23 @@ class Simulation {
         next = std::min(next, now_ + LeftNs(lane));
       } else if (lane.next < lane.steps.size()) {
         const StepId id = lane.steps[lane.next];
-        if (WaitedNs(id) <= now_) next = std::min(next, IssuedNs(id));
+        const int64_t ready = ReadyNs(id, lane);
+        if (ready != kNever)
+          next = std::min(next, std::max(ready, IssuedNs(id)));
       }
     }
     return next;
   }
 
   void Advance(int64_t elapsed_ns) {
-    std::array<double, kNumLanes> rates = {};  // as they are until the event
-    for (size_t i = 0; i < lanes_.size(); ++i) rates[i] = Rate(lanes_[i]);
+    std::array<double, kNumLanes> speeds = {};  // as they are until the event
+    for (size_t i = 0; i < lanes_.size(); ++i) speeds[i] = Speed(lanes_[i]);
     for (size_t i = 0; i < lanes_.size(); ++i) {
       LaneState& lane = lanes_[i];
       if (!lane.is_running) continue;
       const int64_t fixed = std::min(elapsed_ns, lane.fixed_ns);
       lane.fixed_ns -= fixed;
-      lane.bytes -= static_cast<double>(elapsed_ns - fixed) * rates[i];
+      lane.left_ns -= static_cast<double>(elapsed_ns - fixed) * speeds[i];
     }
   }
 
@@ -169,8 +209,8 @@ class Simulation {
     size_t done = 0;
     for (size_t i = 0; i < lanes_.size(); ++i) {
       LaneState& lane = lanes_[i];
-      constexpr double kRounding = 1e-6;  // of a byte
-      if (!lane.is_running || lane.fixed_ns > 0 || lane.bytes > kRounding) {
+      constexpr double kRoundingNs = 1e-6;
+      if (!lane.is_running || lane.fixed_ns > 0 || lane.left_ns > kRoundingNs) {
         continue;
       }
       Finish(lane, static_cast<int32_t>(i));
@@ -185,6 +225,7 @@ class Simulation {
     lane.free_ns = now_;
     end_ns_[id] = now_;
     result_.ran[id] = {lane.begin_ns, now_};
+    ++num_ended_;
     if (step(id).kind == StepKind::kAlias) return;
     const Node& node = graph_.node(step(id).node);
     const bool copies = step(id).kind != StepKind::kCompute;
@@ -204,6 +245,7 @@ class Simulation {
   const DeviceProfile& profile_;
   std::array<LaneState, kNumLanes> lanes_;
   IdMap<StepId, int64_t> end_ns_;  // kNever: has not ended
+  size_t num_ended_ = 0;
   int64_t now_ = 0;
   SimulatedStep result_;
 };

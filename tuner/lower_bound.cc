@@ -20,12 +20,6 @@ struct Moment {
 // The later of both; of two equal ones the first.
 Moment Later(const Moment& a, const Moment& b) { return b.ns > a.ns ? b : a; }
 
-double BestRate(const LinkDirection& direction) {
-  return std::max(direction.bytes_per_second,
-                  direction.shared_bytes_per_second) *
-         1e-9;
-}
-
 class Bound {
  public:
   Bound(const StepModel& model, const DeviceProfile& profile,

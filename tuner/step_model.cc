@@ -1,8 +1,6 @@
 #include "tuner/step_model.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -18,11 +16,6 @@ struct Access {
   int32_t step = 0;
   bool writes = false;
 };
-
-int64_t CopyNs(const LinkDirection& direction, int64_t bytes) {
-  return direction.latency_ns + std::llround(static_cast<double>(bytes) * 1e9 /
-                                             direction.bytes_per_second);
-}
 
 class Modeller {
  public:

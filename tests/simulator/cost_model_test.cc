@@ -63,5 +63,36 @@ TEST(CostModelTest, APlanOnlyNodeTakesWhatItStatesOrItsBytes) {
   EXPECT_EQ(times[bytes], 40'000);  // 20,000 bytes at 5e8 a second
 }
 
+// Two products of one shape and one of another, the last with a stated time.
+TEST(CostModelTest, MeasuredTimesGoBeforeTheRooflineAndStatedOnesBeforeBoth) {
+  Graph graph;
+  const TensorType square{.dtype = DType::kFloat32, .shape = {8, 8}};
+  const TensorType wide{.dtype = DType::kFloat32, .shape = {8, 16}};
+  const NodeId a =
+      graph.AddNode({.name = "a", .op = "Placeholder", .outputs = {square}});
+  const NodeId b =
+      graph.AddNode({.name = "b", .op = "Placeholder", .outputs = {wide}});
+  const auto product = [&](const char* name, NodeId right,
+                           std::optional<StatedCost> cost) {
+    return graph.AddNode({.name = name,
+                          .op = "MatMul",
+                          .inputs = {graph.output(a), graph.output(right)},
+                          .outputs = {right == a ? square : wide},
+                          .cost = cost});
+  };
+  const NodeId first = product("first", a, {});
+  const NodeId second = product("second", a, {});
+  const NodeId other = product("other", b, {});
+  const NodeId stated =
+      product("stated", a, StatedCost{.flops = 1, .time_us = 3});
+  DeviceProfile profile = Profile();
+  profile.kernels["MatMul(float32[8, 8], float32[8, 8]) -> float32[8, 8]"] = 77;
+  const auto times = EstimateKernelTimes(graph, StandardOps(), profile);
+  EXPECT_EQ(times[first], 77);
+  EXPECT_EQ(times[second], 77);
+  EXPECT_EQ(times[other], 4096);  // 2 * 8 * 8 * 16 flops at 5e8 a second
+  EXPECT_EQ(times[stated], 3000);
+}
+
 }  // namespace
 }  // namespace spillway

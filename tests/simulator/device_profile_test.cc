@@ -78,5 +78,112 @@ TEST(DeviceProfileTest, BadFieldsAreNamed) {
   }
 }
 
+// Every field set, none to a round number.
+DeviceProfile FullProfile() {
+  return {.name = "made up",
+          .source = "a \"test\"",
+          .memory_bytes = 123456789012345,
+          .to_host = {.latency_ns = 17,
+                      .bytes_per_second = 1e10 / 3,
+                      .shared_bytes_per_second = 1e9 / 7,
+                      .by_size = {{.bytes = 1, .alone_ns = 2, .shared_ns = 3},
+                                  {.bytes = 9'000'000'000'000'000,
+                                   .alone_ns = 8'999'999'999'999'999,
+                                   .shared_ns = 1}}},
+          .to_device = {.latency_ns = 0,
+                        .bytes_per_second = 1.1,
+                        .shared_bytes_per_second = 1},
+          .memory_bytes_per_second = 0.1 + 0.2 + 1e11,
+          .memory_efficiency = 1.0 / 3,
+          .flops_per_second = {{DType::kFloat32, 1e12 / 9},
+                               {DType::kBFloat16, 1e13 / 11}},
+          .compute_efficiency = 0.7,
+          .kernel_ns = 5,
+          .issue_ns = 6,
+          .call_ns = 7,
+          .wake_ns = 8,
+          .kernel_ns_per_copied_byte = 0.1 / 3,
+          .in_turn = true,
+          .kernels = {{"Relu(float32[2]) -> float32[2]", 0},
+                      {"Mystery{kind=\"a \\ b\"}() -> int32[1, 2]", 41}}};
+}
+
+TEST(DeviceProfileTest, WhatIsWrittenIsReadBack) {
+  const DeviceProfile full = FullProfile();
+  const std::string text = FormatDeviceProfile(full);
+  ASSERT_OK_AND_ASSIGN(const DeviceProfile read,
+                       ParseDeviceProfile(text, "text"));
+  EXPECT_EQ(read, full);
+  EXPECT_EQ(FormatDeviceProfile(read), text);
+}
+
+TEST(DeviceProfileTest, FilesFromBeforeTheTablesStayAsTheyWere) {
+  ASSERT_OK_AND_ASSIGN(const DeviceProfile profile,
+                       ParseDeviceProfile(ShippedText(), "text"));
+  EXPECT_TRUE(profile.to_host.by_size.empty());
+  EXPECT_TRUE(profile.kernels.empty());
+  EXPECT_FALSE(profile.in_turn);
+  EXPECT_EQ(FormatDeviceProfile(profile), ShippedText());
+}
+
+TEST(DeviceProfileTest, BadMeasurementsAreNamed) {
+  const std::string text = FormatDeviceProfile(FullProfile());
+  const auto with = [&](const std::string& old_text,
+                        const std::string& new_text) {
+    std::string changed = text;
+    const size_t at = changed.find(old_text);
+    EXPECT_NE(at, std::string::npos) << old_text;
+    return changed.replace(at, old_text.size(), new_text);
+  };
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {with("9000000000000000", "1"),
+       "to_host: by_size[1]: field \"bytes\" must be more than 1"},
+      {with("9000000000000000", "9e18"), "field \"bytes\" must be a number"},
+      {with("\"alone_ns\": 2", "\"alone_ns\": 0"),
+       "to_host: by_size[0]: field \"alone_ns\" must be a number from 1"},
+      {with("\"alone_ns\": 2", "\"alone_ns\": null"),
+       "field \"alone_ns\" must be a number"},
+      {with("\"shared_ns\": 3", "\"shared\": 3"),
+       "field \"shared_ns\" must be there"},
+      {with("\"shared_ns\": 3", "\"shared_ns\": 3, \"x\": 1"),
+       "by_size[0]: unknown field \"x\""},
+      {with("\"in_turn\": true", "\"in_turn\": 1"),
+       "field \"in_turn\" must be true or false"},
+      {with("\"call_ns\": 7", "\"call_ns\": -7"), "field \"call_ns\" must be"},
+      {with("\"wake_ns\": 8", "\"wake_ns\": 0.5"),
+       "field \"wake_ns\" must be an integer"},
+      {with("\"kernel_ns_per_copied_byte\": 0",
+            "\"kernel_ns_per_copied_byte\": 9999"),
+       "field \"kernel_ns_per_copied_byte\" must be a number from 0"},
+      {with("[2]\": 0", "[2]\": -1"),
+       "kernels: field \"Relu(float32[2]) -> float32[2]\" must be a number"},
+      {with("[2]\": 0", "[2]\": \"fast\""), "must be a number from 0"},
+      {with("Relu(float32[2])",
+            "Mystery{kind=\\\"a \\\\ b\\\"}() -> int32[1, 2]\": 1, \"x"),
+       "Mystery"}};
+  for (const auto& [changed, message] : bad) {
+    SCOPED_TRACE(message);
+    EXPECT_THAT(
+        ParseDeviceProfile(changed, "text"),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  }
+}
+
+TEST(DeviceProfileTest, TablesAndKernelsOfAnotherKindAreRefused) {
+  for (const char* table : {"[]", "{}", "7", "[3]"}) {
+    EXPECT_THAT(
+        ParseDeviceProfile(
+            With("\"latency_ns\": 10000",
+                 std::string("\"latency_ns\": 1, \"by_size\": ") + table),
+            "text"),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("by_size")))
+        << table;
+  }
+  EXPECT_THAT(ParseDeviceProfile(With("\"name\"", "\"kernels\": [1], \"name\""),
+                                 "text"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("kernels must be an object")));
+}
+
 }  // namespace
 }  // namespace spillway

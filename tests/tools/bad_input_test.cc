@@ -42,7 +42,9 @@ TEST_P(CommandLineTest, IsRefusedInOneLine) {
 
 std::vector<BadCommandLine> BadUsage() {
   return {
-      {"NoCommand", {}, "bench edit inspect models pack run simulate train"},
+      {"NoCommand",
+       {},
+       "bench edit inspect models pack profile run simulate train"},
       {"UnknownCommand", {"banch"}, "\"banch\"; there are bench edit"},
       {"UnknownFlag", {"models", "--batch_size=3"}, "flag --batch_size"},
       {"UnknownFlagBesideAMissingOne", {"edit", "--grph", "x"}, "--grph"},

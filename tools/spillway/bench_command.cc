@@ -1,12 +1,10 @@
 #include "tools/spillway/bench_command.h"
 
-#include <optional>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "benchmarks/cnn_throughput.h"
 #include "fmt/format.h"
-#include "simulator/device_profile.h"
 #include "tools/spillway/bench_report.h"
 #include "tools/spillway/bench_setup.h"
 #include "tools/spillway/bench_timelines.h"
@@ -37,10 +35,6 @@ absl::Status CheckFlags(const BenchFlags& flags) {
 }
 
 absl::Status CheckOutputs(const BenchFlags& flags) {
-  if (flags.profile.empty() && !flags.report.empty()) {
-    return InvalidArgument(
-        "--report: needs --profile, which gives the predicted times");
-  }
   RETURN_IF_ERROR(CheckWritable({.flag = "--trace", .path = flags.trace}));
   RETURN_IF_ERROR(CheckWritable({.flag = "--report", .path = flags.report}));
   return CheckWritable(flags.result);
@@ -130,14 +124,6 @@ absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
   return result;
 }
 
-absl::StatusOr<std::optional<DeviceProfile>> ReadProfile(
-    const BenchFlags& flags) {
-  if (flags.profile.empty()) return std::nullopt;
-  absl::StatusOr<DeviceProfile> profile = ReadDeviceProfile(flags.profile);
-  if (!profile.ok()) return Annotate(profile.status(), "--profile");
-  return *std::move(profile);
-}
-
 }  // namespace
 
 void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
@@ -151,27 +137,25 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   AddPlanFlag(set, flags.plan);
   AddBenchCompatFlags(set, flags.compat);
   set.BeginGroup("Files");
+  set.Text("--profile", flags.profile,
+           "device profile to predict the step's time by; default: what "
+           "spillway profile measured here, else assumed rates");
   set.Text("--trace", flags.trace,
            "write the measured timeline of one more step as Chrome trace "
-           "JSON, with --profile beside the predicted one");
+           "JSON, beside the predicted one");
   set.Text("--report", flags.report,
            "write what was predicted and measured as a page to look at (HTML, "
            "one file)");
-  set.Text("--profile", flags.profile,
-           "device profile of this machine, for the predicted times of --trace "
-           "and --report");
   AddResultFlags(set, flags.result);
 }
 
 absl::Status RunBench(const BenchFlags& flags) {
   RETURN_IF_ERROR(CheckFlags(flags));
   RETURN_IF_ERROR(CheckOutputs(flags));
-  ASSIGN_OR_RETURN(const std::optional<DeviceProfile> profile,
-                   ReadProfile(flags));
   ASSIGN_OR_RETURN(BenchSetup setup, SetUpBench(flags));
   ASSIGN_OR_RETURN(const ThroughputResult result,
                    MeasureAndPrint(flags, setup));
-  RETURN_IF_ERROR(WriteTimelines(flags, setup, profile, result));
+  RETURN_IF_ERROR(WriteTimelines(flags, setup, result));
   return WriteJson(flags.result, BenchJson(flags, setup, result));
 }
 

@@ -39,7 +39,7 @@ struct BenchFlags {
   MemoryFlags memory = {};
   LmsOptions lms = {};
   std::string plan = {};
-  std::string profile = {};  // file; empty: nothing is predicted
+  std::string profile = {};  // file; empty: see ResolveProfile
   std::string trace = {};
   std::string report = {};
   ResultFlags result = {};

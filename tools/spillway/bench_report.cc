@@ -40,6 +40,17 @@ std::string FormatLanes(const LaneUse& use) {
                     Milliseconds(use.copy_ns));
 }
 
+// Compared with the median step.
+std::string FormatPrediction(const BenchSetup& setup,
+                             const ThroughputResult& result) {
+  const double predicted_ms = Milliseconds(setup.predicted_step_ns);
+  const double measured_ms = 1e3 * Median(result.step_seconds);
+  return fmt::format(
+      "step         {:.2f} ms predicted on {}, {:.2f} measured: {:+.1f} %\n",
+      predicted_ms, setup.profile.name, measured_ms,
+      100 * (predicted_ms / measured_ms - 1));
+}
+
 Json StepTimesJson(const ThroughputResult& result) {
   const std::vector<double>& seconds = result.step_seconds;
   Json all = Json::array();
@@ -92,8 +103,8 @@ Json SubjectJson(const BenchFlags& flags, const BenchSetup& setup) {
       {"num_batches", flags.num_batches}};
 }
 
-// How fast it was. There is no simulator in this version to predict a time.
-Json SpeedJson(const ThroughputResult& result) {
+// How fast it was.
+Json SpeedJson(const BenchSetup& setup, const ThroughputResult& result) {
   const ThroughputStatistics& statistics = result.last.statistics;
   const LaneUse use = MeasureLanes(result.traced_step);
   return {{"images_per_sec", statistics.images_per_second},
@@ -101,7 +112,8 @@ Json SpeedJson(const ThroughputResult& result) {
           {"jitter", statistics.jitter},
           {"total_images_per_sec", result.total_images_per_second},
           {"step_ms", StepTimesJson(result)},
-          {"predicted_step_ms", nullptr},
+          {"predicted_step_ms", Milliseconds(setup.predicted_step_ns)},
+          {"profile", setup.profile.name},
           {"lanes", LanesJson(use)},
           {"copy_ms", Milliseconds(use.copy_ns)},
           {"hidden_copy_ms", Milliseconds(use.hidden_ns)},
@@ -178,16 +190,17 @@ std::string FormatBenchEnd(const BenchSetup& setup,
   return fmt::format(
       "{}\ntotal images/sec: {:.2f}\n{}\n{}"
       "swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
-      "{}checksum     {}\n",
+      "{}{}checksum     {}\n",
       rule, result.total_images_per_second, rule, FormatMemory(setup),
       swaps.out_bytes, swaps.in_bytes, swaps.tensors,
-      FormatLanes(MeasureLanes(result.traced_step)), result.checksum);
+      FormatLanes(MeasureLanes(result.traced_step)),
+      FormatPrediction(setup, result), result.checksum);
 }
 
 Json BenchJson(const BenchFlags& flags, const BenchSetup& setup,
                const ThroughputResult& result) {
   Json json = SubjectJson(flags, setup);
-  json.update(SpeedJson(result));
+  json.update(SpeedJson(setup, result));
   json.update(MemoryJson(flags, setup, result));
   json["lms"] = LmsJson(setup.lms);
   json["recipe"] = nullptr;

@@ -8,6 +8,8 @@
 #include "executor/plan_programs.h"
 #include "tools/spillway/chosen_step.h"
 #include "tools/spillway/model_graph.h"
+#include "tools/spillway/profile_files.h"
+#include "tools/spillway/step_timing.h"
 
 namespace spillway {
 namespace {
@@ -35,6 +37,7 @@ std::vector<ValueId> FetchesOf(const BenchFlags& flags, const StepGraph& step) {
 
 absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   BenchSetup setup;
+  ASSIGN_OR_RETURN(setup.profile, ResolveProfile(flags.profile, flags.device));
   ASSIGN_OR_RETURN(StepGraph step, BuildStep(flags));
   setup.model = step.model;
   setup.learning_rate = step.base_rate;
@@ -65,6 +68,9 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   setup.plan_ns = taken.count();
+  const PlannedProgram& program = planned.programs.front();
+  setup.predicted_step_ns =
+      PlayStep(program.graph, program.plan, setup.profile).step_ns;
   ASSIGN_OR_RETURN(setup.session, CreateSession(std::move(planned),
                                                 std::move(device), options));
   // After that: images of a step that does not fit are not made.

@@ -12,6 +12,7 @@
 #include "executor/session.h"
 #include "lms/report.h"
 #include "models/zoo.h"
+#include "simulator/device_profile.h"
 #include "tools/spillway/bench_command.h"
 
 namespace spillway {
@@ -26,6 +27,8 @@ struct BenchSetup {
   std::string recipe = {};  // of the tuner or a plan file; empty: none
   MemoryFlags memory = {};  // the budgets that were used
   int64_t plan_ns = 0;      // measured: kernels, plan and check
+  int64_t predicted_step_ns = 0;
+  DeviceProfile profile = {};  // that the prediction goes by
   std::string device = {};
   std::optional<SyntheticFeeds> feeds = {};
   std::unique_ptr<Session> session = {};

@@ -2,39 +2,32 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "base/status_macros.h"
 #include "base/trace/timeline.h"
 #include "fmt/format.h"
-#include "ops/all_ops.h"
-#include "simulator/cost_model.h"
 #include "simulator/memory_over_time.h"
-#include "simulator/simulator.h"
 #include "tools/spillway/report/html_report.h"
 #include "tools/spillway/step_report.h"
+#include "tools/spillway/step_timing.h"
 
 namespace spillway {
 namespace {
 
-SimulatedStep PredictStep(const BenchSetup& setup,
-                          const DeviceProfile& profile) {
+SimulatedStep PredictStep(const BenchSetup& setup) {
   const ExecutionPlan& plan = setup.session->plan(0);
-  SimulatedStep step = SimulateStep(
-      plan, setup.graph,
-      EstimateKernelTimes(setup.graph, StandardOps(), profile), profile);
+  SimulatedStep step = PlayStep(setup.graph, plan, setup.profile);
   AddMemoryCounters(plan, step);
   return step;
 }
 
 std::string FormatReport(const BenchFlags& flags, const BenchSetup& setup,
-                         const DeviceProfile& profile,
                          const SimulatedStep& predicted,
                          const ThroughputResult& result) {
   HtmlReport report =
       MakeStepReport({.batch_size = setup.model.options.batch_size,
                       .precision = flags.model.precision,
-                      .profile = profile.name,
+                      .profile = setup.profile.name,
                       .lms = &setup.lms,
                       .memory = &setup.memory,
                       .graph = &setup.graph,
@@ -54,20 +47,17 @@ std::string FormatReport(const BenchFlags& flags, const BenchSetup& setup,
 }  // namespace
 
 absl::Status WriteTimelines(const BenchFlags& flags, const BenchSetup& setup,
-                            const std::optional<DeviceProfile>& profile,
                             const ThroughputResult& result) {
-  SimulatedStep predicted;
-  std::vector<TraceProcess> processes;
-  if (profile) {
-    predicted = PredictStep(setup, *profile);
-    processes.push_back({.name = "predicted", .timeline = &predicted.timeline});
-  }
-  processes.push_back({.name = "measured", .timeline = &result.traced_step});
-  RETURN_IF_ERROR(WriteOutput({.flag = "--trace", .path = flags.trace},
-                              FormatChromeTrace(processes)));
+  if (flags.trace.empty() && flags.report.empty()) return absl::OkStatus();
+  const SimulatedStep predicted = PredictStep(setup);
+  RETURN_IF_ERROR(WriteOutput(
+      {.flag = "--trace", .path = flags.trace},
+      FormatChromeTrace(
+          {{.name = "predicted", .timeline = &predicted.timeline},
+           {.name = "measured", .timeline = &result.traced_step}})));
   if (flags.report.empty()) return absl::OkStatus();
   return WriteOutput({.flag = "--report", .path = flags.report},
-                     FormatReport(flags, setup, *profile, predicted, result));
+                     FormatReport(flags, setup, predicted, result));
 }
 
 }  // namespace spillway

@@ -21,7 +21,8 @@ absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source) {
   return SourceGraph{
       .graph = std::move(step.graph),
       .fetches = {step.model.loss.id(), step.model.accuracy.id()},
-      .batch_size = step.model.options.batch_size};
+      .batch_size = step.model.options.batch_size,
+      .model = step.model};
 }
 
 }  // namespace

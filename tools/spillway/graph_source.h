@@ -4,11 +4,13 @@
 #define SPILLWAY_TOOLS_SPILLWAY_GRAPH_SOURCE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "models/zoo.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/model_flags.h"
 
@@ -28,7 +30,8 @@ struct SourceGraph {
   Graph graph = {};
   // Of a model: what `train` fetches, loss and accuracy. Of a file: none.
   std::vector<ValueId> fetches = {};
-  int64_t batch_size = 0;  // of a file: 0, unknown
+  int64_t batch_size = 0;                // of a file: 0, unknown
+  std::optional<ModelGraph> model = {};  // of a file: none
 };
 
 // Errors: INVALID_ARGUMENT naming the flags when neither or both are given;

@@ -22,6 +22,7 @@
 #include "tools/spillway/models_command.h"
 #include "tools/spillway/output.h"
 #include "tools/spillway/pack_command.h"
+#include "tools/spillway/profile_command.h"
 #include "tools/spillway/progress.h"
 #include "tools/spillway/run_command.h"
 #include "tools/spillway/simulate_command.h"
@@ -105,7 +106,7 @@ struct Command {
   absl::Status (*execute)(CLI::App& app, const Arguments& arguments) = nullptr;
 };
 
-constexpr std::array<Command, 9> kCommands = {{
+constexpr std::array<Command, 10> kCommands = {{
     {"bench", "Measure a model's training speed on synthetic images.",
      Execute<BenchFlags, AddBenchFlags, RunBench>},
     {"edit", "Rewrite a graph file for large-model support; runs nothing.",
@@ -116,6 +117,9 @@ constexpr std::array<Command, 9> kCommands = {{
      Execute<ModelsFlags, AddModelsFlags, RunModels>},
     {"pack", "Place buffers of known lifetimes in as few bytes as possible.",
      Execute<PackFlags, AddPackFlags, RunPack>},
+    {"profile",
+     "Measure this machine, and a graph's kernels, for predicted times.",
+     Execute<ProfileFlags, AddProfileFlags, RunProfile>},
     {"run", "Run one step of a graph file.",
      Execute<RunFlags, AddRunFlags, RunRun>},
     {"simulate",

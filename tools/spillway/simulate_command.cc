@@ -15,6 +15,7 @@
 #include "tools/spillway/chosen_step.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/max_batch.h"
+#include "tools/spillway/profile_files.h"
 #include "tools/spillway/report/html_report.h"
 #include "tools/spillway/result_json.h"
 #include "tools/spillway/simulation.h"
@@ -130,20 +131,15 @@ std::string FormatResult(const SimulateFlags& flags, const Graph& graph,
       floor.node.is_valid() ? graph.node(floor.node).name : "-");
 }
 
-// With a profile: its device's memory is the budget, unless there is another.
-absl::StatusOr<std::optional<DeviceProfile>> ReadProfile(SimulateFlags& flags) {
-  if (flags.profile.empty()) {
-    if (flags.trace.empty() && flags.report.empty()) return std::nullopt;
-    return InvalidArgument(
-        fmt::format("{}: needs --profile, which gives the times",
-                    flags.trace.empty() ? "--report" : "--trace"));
+// A profile that was named is a machine: its memory is the budget, unless there
+// is another.
+absl::StatusOr<DeviceProfile> FindProfile(SimulateFlags& flags) {
+  ASSIGN_OR_RETURN(DeviceProfile profile,
+                   ResolveProfile(flags.profile, flags.device));
+  if (!flags.profile.empty() && !flags.memory.device_memory) {
+    flags.memory.device_memory = profile.memory_bytes;
   }
-  absl::StatusOr<DeviceProfile> profile = ReadDeviceProfile(flags.profile);
-  if (!profile.ok()) return Annotate(profile.status(), "--profile");
-  if (!flags.memory.device_memory) {
-    flags.memory.device_memory = profile->memory_bytes;
-  }
-  return *std::move(profile);
+  return profile;
 }
 
 Json ToJson(const SimulateFlags& flags, const Graph& graph,
@@ -194,7 +190,9 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   set.Text(
       "--profile", flags.profile,
       "device profile: predict the step's time on that machine; its memory "
-      "is the budget, unless --device_memory is given");
+      "is the budget, unless --device_memory is given; default: what spillway "
+      "profile measured here, else assumed rates");
+  AddLinkFlag(set, flags.device);
   set.Text("--trace", flags.trace,
            "write the predicted timeline as Chrome trace JSON");
   set.Text("--report", flags.report,
@@ -213,8 +211,7 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   RETURN_IF_ERROR(CheckWritable(trace));
   const OutputFile report_file = {.flag = "--report", .path = given.report};
   RETURN_IF_ERROR(CheckWritable(report_file));
-  ASSIGN_OR_RETURN(const std::optional<DeviceProfile> profile,
-                   ReadProfile(flags));
+  ASSIGN_OR_RETURN(const DeviceProfile profile, FindProfile(flags));
   MaxBatch max_batch;
   std::string text;
   if (flags.find_max_batch) {
@@ -244,17 +241,15 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   text += FormatResult(flags, source.graph, simulation, smallest_bytes);
   Json json =
       ToJson(flags, source.graph, simulation, smallest_bytes, chosen.edit);
-  if (profile) {
-    StepTiming timing = TimeStep(source, simulation.plan, *profile);
-    AddMemoryCounters(simulation.plan, timing.step);
-    text += FormatTiming(timing);
-    AddTimingJson(timing, json);
+  StepTiming timing = TimeStep(source, simulation.plan, profile);
+  AddMemoryCounters(simulation.plan, timing.step);
+  text += FormatTiming(timing);
+  AddTimingJson(timing, json);
+  RETURN_IF_ERROR(WriteOutput(
+      trace, FormatChromeTrace({{"predicted", &timing.step.timeline}})));
+  if (!flags.report.empty()) {
     RETURN_IF_ERROR(WriteOutput(
-        trace, FormatChromeTrace({{"predicted", &timing.step.timeline}})));
-    if (!flags.report.empty()) {
-      RETURN_IF_ERROR(WriteOutput(
-          report_file, FormatReport(flags, source, simulation.plan, timing)));
-    }
+        report_file, FormatReport(flags, source, simulation.plan, timing)));
   }
   if (flags.find_max_batch) {
     json["max_batch_size"] = max_batch.batch_size;

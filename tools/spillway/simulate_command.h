@@ -1,6 +1,7 @@
 // `spillway simulate`: would a step fit the budget with these LMS options, how
-// much would it move, how long would it take on the machine of a device
-// profile, and with which batch size would it still fit. Plans; runs nothing.
+// much would it move, how long would it take on this machine or that of a
+// device profile, and with which batch size would it still fit. Plans; runs
+// nothing.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_SIMULATE_COMMAND_H_
 #define SPILLWAY_TOOLS_SPILLWAY_SIMULATE_COMMAND_H_
 
@@ -22,7 +23,7 @@ struct SimulateFlags {
   LmsOptions lms = {};
   std::string plan = {};
   bool find_max_batch = false;
-  std::string profile = {};  // file; empty: memory only
+  std::string profile = {};  // file; empty: see ResolveProfile
   std::string trace = {};
   std::string report = {};
   ResultFlags result = {};

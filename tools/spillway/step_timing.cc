@@ -6,12 +6,16 @@
 
 namespace spillway {
 
+SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
+                       const DeviceProfile& profile) {
+  return SimulateStep(
+      plan, graph, EstimateKernelTimes(graph, StandardOps(), profile), profile);
+}
+
 StepTiming TimeStep(const SourceGraph& source, const ExecutionPlan& plan,
                     const DeviceProfile& profile) {
-  const IdMap<NodeId, int64_t> kernel_ns =
-      EstimateKernelTimes(source.graph, StandardOps(), profile);
   return {.profile = profile.name,
-          .step = SimulateStep(plan, source.graph, kernel_ns, profile),
+          .step = PlayStep(source.graph, plan, profile),
           .batch_size = source.batch_size};
 }
 

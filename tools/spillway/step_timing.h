@@ -1,5 +1,5 @@
-// `simulate --profile`: how long a planned step takes on another machine, as
-// text and as JSON.
+// How long a planned step takes on the machine of a device profile, as text and
+// as JSON.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_STEP_TIMING_H_
 #define SPILLWAY_TOOLS_SPILLWAY_STEP_TIMING_H_
 
@@ -31,6 +31,10 @@ struct StepTiming {
            1e-6;
   }
 };
+
+// The plan with the kernels' times that the profile knows or estimates.
+SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
+                       const DeviceProfile& profile);
 
 StepTiming TimeStep(const SourceGraph& source, const ExecutionPlan& plan,
                     const DeviceProfile& profile);

@@ -1,0 +1,63 @@
+#include <string>
+
+#include "base/json.h"
+#include "nlohmann/json.hpp"
+#include "simulator/device_profile.h"
+
+namespace spillway {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const LinkDirection& direction) {
+  Json json = {{"latency_ns", direction.latency_ns},
+               {"bytes_per_second", direction.bytes_per_second},
+               {"shared_bytes_per_second", direction.shared_bytes_per_second}};
+  for (const CopyTime& time : direction.by_size) {
+    json["by_size"].push_back({{"bytes", time.bytes},
+                               {"alone_ns", time.alone_ns},
+                               {"shared_ns", time.shared_ns}});
+  }
+  return json;
+}
+
+Json FlopsJson(const DeviceProfile& profile) {
+  Json json;
+  for (const auto& [dtype, rate] : profile.flops_per_second) {
+    json[std::string(DTypeName(dtype))] = rate;
+  }
+  return json;
+}
+
+void AddHost(const DeviceProfile& profile, Json& json) {
+  if (profile.call_ns > 0) json["call_ns"] = profile.call_ns;
+  if (profile.wake_ns > 0) json["wake_ns"] = profile.wake_ns;
+  if (profile.kernel_ns_per_copied_byte > 0) {
+    json["kernel_ns_per_copied_byte"] = profile.kernel_ns_per_copied_byte;
+  }
+  if (profile.in_turn) json["in_turn"] = true;
+}
+
+}  // namespace
+
+std::string FormatDeviceProfile(const DeviceProfile& profile) {
+  Json json = {{"format", "spillway.device_profile"},
+               {"name", profile.name},
+               {"source", profile.source},
+               {"memory_bytes", profile.memory_bytes},
+               {"memory_bytes_per_second", profile.memory_bytes_per_second},
+               {"memory_efficiency", profile.memory_efficiency},
+               {"flops_per_second", FlopsJson(profile)},
+               {"compute_efficiency", profile.compute_efficiency},
+               {"kernel_ns", profile.kernel_ns},
+               {"issue_ns", profile.issue_ns}};
+  AddHost(profile, json);
+  json["to_host"] = ToJson(profile.to_host);
+  json["to_device"] = ToJson(profile.to_device);
+  for (const auto& [signature, ns] : profile.kernels) {
+    json["kernels"][signature] = ns;
+  }
+  return FormatJson(json);
+}
+
+}  // namespace spillway

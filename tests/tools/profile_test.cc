@@ -1,0 +1,254 @@
+// `spillway profile`, and predictions from what it measured. No test judges a
+// measured time.
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "tests/support/status_matchers.h"
+#include "tests/tools/run_program.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::ProgramRun;
+using testing::Refuses;
+using testing::RunForJson;
+using testing::RunProgram;
+using Json = nlohmann::ordered_json;
+
+// The cache is a folder of the test's own.
+class ProfileTest : public ::testing::Test {
+ protected:
+  ProfileTest() { setenv("XDG_CACHE_HOME", Path("cache").c_str(), 1); }
+
+  static std::vector<std::string> Arguments(
+      const std::string& command, const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments = {command, "--threads", "1"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return arguments;
+  }
+
+  // As little of the machine as can be measured.
+  static std::vector<std::string> Profile(
+      const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments = Arguments("profile", flags);
+    arguments.insert(arguments.end(), {"--num_batches", "1"});
+    return arguments;
+  }
+
+  // Few steps of a tiny network.
+  static std::vector<std::string> TinyProfile(
+      const std::string& out, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> flags = {"--model", "lenet", "--batch_size",
+                                      "2",       "--out", out};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return Profile(flags);
+  }
+
+  static Json Simulate(const std::vector<std::string>& more) {
+    std::vector<std::string> flags = {"--model", "lenet", "--batch_size", "2"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return RunForJson(Arguments("simulate", flags));
+  }
+
+  static Json ReadJson(const std::string& path) {
+    const auto text = ReadFile(path);
+    EXPECT_THAT(text, IsOk());
+    const auto json = ParseJson(text.value_or(""), path);
+    EXPECT_THAT(json, IsOk());
+    return json.ok() ? *json : Json();
+  }
+
+  std::string Path(const std::string& name) const { return folder_.File(name); }
+
+ private:
+  const testing::TemporaryFolder folder_;
+};
+
+TEST_F(ProfileTest, MeasuresLinkHostRatesAndKernels) {
+  const std::string out = Path("profile.json");
+  const Json result = RunForJson(TinyProfile(out, {"--device", "cpu"}));
+  EXPECT_EQ(result["out"], out);
+  EXPECT_GT(result["step_ms"].get<double>(), 0);
+  const Json profile = ReadJson(out);
+  EXPECT_EQ(profile["name"], "cpu, 1 thread");
+  EXPECT_EQ(profile["kernels"].size(), result["kernels"].get<size_t>());
+  EXPECT_EQ(profile["kernels"].size(),
+            result["measured_kernels"].get<size_t>());
+  bool has_convolution = false;
+  for (const auto& [signature, ns] : profile["kernels"].items()) {
+    EXPECT_GT(ns.get<int64_t>(), 0) << signature;
+    has_convolution = has_convolution || signature.starts_with("Conv2D{");
+  }
+  EXPECT_TRUE(has_convolution);
+  EXPECT_GE(profile["to_host"]["by_size"].size(), 5U);
+  EXPECT_GE(profile["to_device"]["by_size"].size(), 5U);
+  EXPECT_FALSE(profile.contains("in_turn"));
+}
+
+TEST_F(ProfileTest, TheInlineDeviceRunsItsLanesInTurn) {
+  const std::string out = Path("profile.json");
+  EXPECT_EQ(RunProgram(TinyProfile(out, {"--device", "inline"})).exit_status,
+            0);
+  EXPECT_EQ(ReadJson(out)["in_turn"], true);
+  // So the lanes of a step that swaps add up to at most the step.
+  const Json json = Simulate({"--profile", out, "--lms", "v1"});
+  double busy_ms = 0;
+  for (const auto& [name, lane] : json["lanes"].items()) {
+    busy_ms += lane["busy_ms"].get<double>();
+  }
+  EXPECT_GT(json["lanes"]["copy_out"]["busy_ms"].get<double>(), 0);
+  EXPECT_LE(busy_ms, json["step_ms"].get<double>() + 1e-6);
+}
+
+// Doubled kernels in the file, doubled compute in the prediction.
+TEST_F(ProfileTest, SimulateGoesByTheKernelsOfTheFile) {
+  const std::string out = Path("profile.json");
+  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  const auto compute_ms = [&] {
+    return Simulate({"--profile", out})["lanes"]["compute"]["busy_ms"]
+        .get<double>();
+  };
+  const double measured_ms = compute_ms();
+  Json profile = ReadJson(out);
+  double sum_ms = 0;
+  for (auto& [signature, ns] : profile["kernels"].items()) {
+    ns = 2 * ns.get<int64_t>();
+    sum_ms += ns.get<double>() * 1e-6;
+  }
+  ASSERT_THAT(WriteFileAtomically(out, FormatJson(profile)), IsOk());
+  EXPECT_NEAR(compute_ms(), 2 * measured_ms, 0.02 * measured_ms);
+  EXPECT_GE(compute_ms(), sum_ms * 0.99);  // some kinds run more than once
+}
+
+TEST_F(ProfileTest, AFileKeepsWhatIsNotMeasuredAgain) {
+  const std::string out = Path("profile.json");
+  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  const Json first = ReadJson(out)["kernels"];
+  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu", "--forward_only"}))
+                .exit_status,
+            0);
+  const Json merged = ReadJson(out)["kernels"];
+  for (const auto& [signature, ns] : first.items()) {
+    EXPECT_TRUE(merged.contains(signature)) << signature;
+  }
+  // Without a graph the kernels stay, to the last digit.
+  ASSERT_EQ(RunProgram(Profile({"--device", "cpu", "--out", out})).exit_status,
+            0);
+  EXPECT_EQ(ReadJson(out)["kernels"], merged);
+}
+
+TEST_F(ProfileTest, ProfilesAreFoundInTheCacheByDeviceThreadsAndLink) {
+  EXPECT_THAT(Simulate({})["profile"].get<std::string>(),
+              HasSubstr("not measured"));
+  for (const char* link : {"0", "2.5"}) {
+    ASSERT_EQ(RunProgram(Profile({"--device", "cpu", "--link_gbps", link}))
+                  .exit_status,
+              0);
+  }
+  for (const char* name :
+       {"cpu_1_thread.json", "cpu_1_thread_link_2.5_gbps.json"}) {
+    EXPECT_TRUE(std::filesystem::exists(Path("cache/spillway/") + name))
+        << name;
+  }
+  EXPECT_EQ(Simulate({})["profile"], "cpu, 1 thread");
+  EXPECT_EQ(Simulate({"--link_gbps", "2.5"})["profile"],
+            "cpu, 1 thread, link 2.5 gbps");
+  EXPECT_EQ(Simulate({"--link_gbps", "1"})["profile"], "cpu, 1 thread");
+  EXPECT_THAT(Simulate({"--device", "inline"})["profile"].get<std::string>(),
+              HasSubstr("not measured"));
+}
+
+// A profile that was found says nothing about how much memory to use.
+TEST_F(ProfileTest, OnlyANamedProfileIsABudget) {
+  EXPECT_TRUE(Simulate({})["device_memory"].is_null());
+  const std::string out = Path("profile.json");
+  ASSERT_EQ(RunProgram(Profile({"--device", "cpu", "--out", out})).exit_status,
+            0);
+  EXPECT_EQ(Simulate({"--profile", out})["device_memory"],
+            ReadJson(out)["memory_bytes"]);
+}
+
+TEST_F(ProfileTest, ASlowLinkIsSlowInThePrediction) {
+  const auto copy_ms = [&](const char* link) {
+    const Json json = Simulate({"--lms", "v1", "--link_gbps", link});
+    EXPECT_GT(json["swap"]["out_bytes"].get<int64_t>(), 0);
+    return json["lanes"]["copy_out"]["busy_ms"].get<double>() /
+           json["swap"]["out_bytes"].get<double>();
+  };
+  EXPECT_GE(copy_ms("0.001"), 1e-3);  // a millisecond a thousand bytes
+  EXPECT_GT(copy_ms("0.001"), 100 * copy_ms("1"));
+}
+
+TEST_F(ProfileTest, AGraphFileIsMeasuredWithoutSayingWhatItsFeedsAre) {
+  const std::string graph = Path("graph.json");
+  ASSERT_EQ(RunProgram({"inspect", "--model", "lenet", "--batch_size", "2",
+                        "--out", graph})
+                .exit_status,
+            0);
+  const Json result = RunForJson(
+      Profile({"--graph", graph, "--device", "cpu", "--out", Path("p.json")}));
+  EXPECT_GT(result["kernels"].get<int64_t>(), 10);
+}
+
+TEST_F(ProfileTest, BenchComparesThePredictionWithTheMeasuredStep) {
+  const std::string out = Path("profile.json");
+  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  const std::vector<std::string> arguments =
+      Arguments("bench", {"--model", "lenet", "--batch_size", "2",
+                          "--num_batches", "2", "--device", "cpu", "--profile",
+                          out, "--json", Path("bench.json")});
+  const ProgramRun run = RunProgram(arguments);
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("ms predicted on cpu, 1 thread"),
+                             HasSubstr(" measured: ")));
+  const Json json = ReadJson(Path("bench.json"));
+  EXPECT_EQ(json["profile"], "cpu, 1 thread");
+  // The same plan, the same prediction, whoever asks.
+  EXPECT_GT(json["predicted_step_ms"].get<double>(), 0);
+}
+
+TEST_F(ProfileTest, BadFilesAndFlagsAreRefused) {
+  const std::string bad = Path("bad.json");
+  ASSERT_THAT(WriteFileAtomically(bad, "{\"format\": 1}"), IsOk());
+  const auto profile = [](const std::vector<std::string>& flags) {
+    return RunProgram(Arguments("profile", flags));
+  };
+  EXPECT_THAT(profile({"--out", bad}),
+              Refuses(2, AllOf(HasSubstr("--out"), HasSubstr("\"format\""))));
+  EXPECT_THAT(profile({"--out", Path("none/x.json")}),
+              Refuses(2, HasSubstr("--out: cannot write")));
+  EXPECT_THAT(profile({"--device", "cuda"}), Refuses(2, HasSubstr("CUDA")));
+  EXPECT_THAT(profile({"--num_batches", "0"}),
+              Refuses(2, HasSubstr("--num_batches")));
+  EXPECT_THAT(profile({"--model", "lenot", "--out", Path("x.json")}),
+              Refuses(2, HasSubstr("lenot")));
+  EXPECT_THAT(RunProgram({"bench", "--model", "lenet", "--profile", bad}),
+              Refuses(2, AllOf(HasSubstr("--profile"), HasSubstr("bad.json"))));
+  ASSERT_EQ(
+      RunProgram(Profile({"--device", "inline", "--out", Path("inline.json")}))
+          .exit_status,
+      0);
+  EXPECT_THAT(profile({"--device", "cpu", "--out", Path("inline.json")}),
+              Refuses(2, AllOf(HasSubstr("\"inline, 1 thread\""),
+                               HasSubstr("\"cpu, 1 thread\""))));
+}
+
+TEST_F(ProfileTest, ABadCachedProfileIsNamed) {
+  std::filesystem::create_directories(Path("cache/spillway"));
+  ASSERT_THAT(
+      WriteFileAtomically(Path("cache/spillway/cpu_1_thread.json"), "{}"),
+      IsOk());
+  EXPECT_THAT(RunProgram(Arguments("simulate",
+                                   {"--model", "lenet", "--device", "cpu"})),
+              Refuses(2, HasSubstr("cpu_1_thread.json")));
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,140 @@
+#include "tools/spillway/measure_profile.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "benchmarks/measure_contention.h"
+#include "benchmarks/measure_host.h"
+#include "benchmarks/measure_link.h"
+#include "benchmarks/measure_rates.h"
+#include "benchmarks/synthetic_feeds.h"
+#include "executor/device/registry.h"
+#include "executor/session.h"
+#include "fmt/format.h"
+#include "graph/well_known_ops.h"
+#include "tools/spillway/profile_files.h"
+
+namespace spillway {
+namespace {
+
+// "AMD EPYC 9654"; empty where the system does not say.
+std::string ProcessorName() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "";
+}
+
+// 0 where lanes never run beside each other, or copies take no core.
+absl::StatusOr<double> MeasureContentionOf(const DeviceFlags& flags,
+                                           int64_t repeats, const Feeds& feeds,
+                                           Session& session) {
+  // Fast enough to be felt, slow enough to be kept up beside kernels.
+  constexpr double kMostGbps = 4;
+  DeviceFlags paced = flags;
+  if (flags.link_gbps <= 0 || flags.link_gbps > kMostGbps) {
+    paced.link_gbps = kMostGbps;
+  }
+  ASSIGN_OR_RETURN(const auto kernels, OpenDevice(flags, MemoryFlags{}));
+  if (kernels->name() != "cpu") return 0;
+  ASSIGN_OR_RETURN(const auto copies, OpenDevice(paced, MemoryFlags{}));
+  return MeasureContention({.rounds = std::clamp<int64_t>(repeats / 2, 1, 9)},
+                           feeds, session, *copies);
+}
+
+// Zeros for every Placeholder of a graph that says nothing about its feeds.
+class ZeroFeeds {
+ public:
+  explicit ZeroFeeds(const Graph& graph) {
+    for (const Node& node : graph.nodes()) {
+      if (node.op != kPlaceholder) continue;
+      const TensorType& type = graph.type(graph.output(node.id));
+      const auto size = static_cast<size_t>(type.num_bytes());
+      const std::vector<std::byte>& zeros = zeros_.emplace_back(size);
+      feeds_[graph.output(node.id)] = {.type = type, .data = zeros.data()};
+    }
+  }
+
+  const Feeds& feeds() const { return feeds_; }
+
+ private:
+  std::vector<std::vector<std::byte>> zeros_;
+  Feeds feeds_;
+};
+
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(const SourceGraph& source,
+                                                     const DeviceFlags& flags) {
+  ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
+  std::vector<Program> programs;
+  programs.push_back({.graph = source.graph, .fetches = source.fetches});
+  return Session::Create(std::move(programs), std::move(device),
+                         MakeSessionOptions(flags, MemoryFlags{}, 0));
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
+                                            int64_t repeats) {
+  DeviceProfile profile;
+  ASSIGN_OR_RETURN(profile.name, DescribeDevice(flags));
+  profile.source = fmt::format("spillway profile on {}", ProcessorName());
+  ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
+  profile.in_turn = device->name() == "inline";
+  ASSIGN_OR_RETURN(profile.memory_bytes, device->FreeBytes());
+  ASSIGN_OR_RETURN(const MeasuredLink link, MeasureLink(*device));
+  profile.to_host = link.to_host;
+  profile.to_device = link.to_device;
+  if (!profile.in_turn) {
+    ASSIGN_OR_RETURN(profile.issue_ns, MeasureIssueNs(*device));
+    ASSIGN_OR_RETURN(profile.wake_ns, MeasureWakeNs(*device));
+  }
+  const RateMeasurement spec = {.threads = static_cast<int>(flags.threads),
+                                .steps = std::min<int64_t>(repeats, 9)};
+  ASSIGN_OR_RETURN(auto second, OpenDevice(flags, MemoryFlags{}));
+  ASSIGN_OR_RETURN(profile.call_ns, MeasureCallNs(std::move(second), spec));
+  ASSIGN_OR_RETURN(const MeasuredRates rates,
+                   MeasureRates(std::move(device), spec));
+  profile.memory_bytes_per_second = rates.memory_bytes_per_second;
+  profile.flops_per_second = rates.flops_per_second;
+  profile.kernel_ns = rates.kernel_ns;
+  return profile;
+}
+
+absl::StatusOr<MeasuredStep> MeasureGraph(const SourceGraph& source,
+                                          const DeviceFlags& flags,
+                                          const KernelMeasurement& spec) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   MakeSession(source, flags));
+  const ZeroFeeds zeros(source.graph);
+  std::optional<SyntheticFeeds> images;
+  if (source.model) images.emplace(source.graph, *source.model, 0);
+  const Feeds feeds = images ? images->feeds() : zeros.feeds();
+  MeasuredStep step;
+  ASSIGN_OR_RETURN(step.kernels,
+                   MeasureKernels(spec, source.graph, feeds, *session));
+  ASSIGN_OR_RETURN(step.kernel_ns_per_copied_byte,
+                   MeasureContentionOf(flags, spec.steps, feeds, *session));
+  return step;
+}
+
+absl::StatusOr<double> MeasureProductContention(const DeviceFlags& flags,
+                                                int64_t repeats) {
+  ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> session,
+      NewProductsSession(std::move(device), static_cast<int>(flags.threads)));
+  return MeasureContentionOf(flags, repeats, {}, *session);
+}
+
+}  // namespace spillway

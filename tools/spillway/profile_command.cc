@@ -1,0 +1,181 @@
+#include "tools/spillway/profile_command.h"
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "fmt/format.h"
+#include "simulator/device_profile.h"
+#include "tools/spillway/measure_profile.h"
+#include "tools/spillway/profile_files.h"
+#include "tools/spillway/progress.h"
+
+namespace spillway {
+namespace {
+
+// The file to write, whose folder is there.
+absl::StatusOr<std::string> OutPath(const ProfileFlags& flags) {
+  if (!flags.out.empty()) return flags.out;
+  ASSIGN_OR_RETURN(const std::string path, CachedProfilePath(flags.device));
+  if (path.empty()) {
+    return InvalidArgument(
+        "--out: needed where neither XDG_CACHE_HOME nor HOME is set");
+  }
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(),
+                                      error);
+  if (error) {
+    return FailedPrecondition(fmt::format(
+        "--out: cannot make the folder of {}: {}", path, error.message()));
+  }
+  return path;
+}
+
+// What the file holds already; none: there is no file.
+absl::StatusOr<std::optional<DeviceProfile>> ReadOld(const std::string& path,
+                                                     const DeviceFlags& flags) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+  absl::StatusOr<DeviceProfile> old = ReadDeviceProfile(path);
+  if (!old.ok()) return Annotate(old.status(), "--out");
+  ASSIGN_OR_RETURN(const std::string device, DescribeDevice(flags));
+  if (old->name != device) {
+    return InvalidArgument(
+        fmt::format("--out: {} is a profile of \"{}\", not of \"{}\"; name "
+                    "another file",
+                    path, old->name, device));
+  }
+  return *std::move(old);
+}
+
+struct Measured {
+  DeviceProfile profile = {};
+  std::optional<MeasuredKernels> kernels = {};  // none: no graph was named
+};
+
+absl::StatusOr<Measured> Measure(const ProfileFlags& flags) {
+  const bool has_graph =
+      !flags.source.model.model.empty() || !flags.source.graph.empty();
+  SourceGraph source;
+  if (has_graph) {
+    ASSIGN_OR_RETURN(source, LoadGraph(flags.source));
+  }
+  Measured measured;
+  DeviceProfile& profile = measured.profile;
+  ShowProgress("link, memory, rates");
+  ASSIGN_OR_RETURN(profile, MeasureDevice(flags.device, flags.num_batches));
+  ShowProgress("kernels");
+  if (!has_graph) {
+    ASSIGN_OR_RETURN(profile.kernel_ns_per_copied_byte,
+                     MeasureProductContention(flags.device, flags.num_batches));
+    return measured;
+  }
+  ASSIGN_OR_RETURN(MeasuredStep step,
+                   MeasureGraph(source, flags.device,
+                                {.warmup_steps = flags.num_warmup_batches,
+                                 .steps = flags.num_batches,
+                                 .call_ns = profile.call_ns}));
+  profile.kernel_ns_per_copied_byte = step.kernel_ns_per_copied_byte;
+  profile.kernels = step.kernels.kernel_ns;
+  measured.kernels = std::move(step.kernels);
+  return measured;
+}
+
+std::string FormatLink(const LinkDirection& link) {
+  return fmt::format("{:.2f} GB/s, {:.2f} beside the other; {} bytes in {}",
+                     link.bytes_per_second * 1e-9,
+                     link.shared_bytes_per_second * 1e-9,
+                     link.by_size.front().bytes,
+                     FormatDuration(link.by_size.front().alone_ns));
+}
+
+std::string FormatFlops(const DeviceProfile& profile) {
+  std::string text;
+  for (const auto& [dtype, rate] : profile.flops_per_second) {
+    text += fmt::format("{}{} {:.1f}", text.empty() ? "" : ", ",
+                        std::string(DTypeName(dtype)), rate * 1e-9);
+  }
+  return text;
+}
+
+std::string FormatProfile(const DeviceProfile& profile,
+                          const std::optional<MeasuredKernels>& kernels,
+                          const std::string& path) {
+  std::string text = fmt::format(
+      "device       {}\n"
+      "to host      {}\n"
+      "to device    {}\n"
+      "memory       {:.2f} GB/s\n"
+      "gflops       {}\n"
+      "host         {} to issue a step, {} to wake a lane\n"
+      "copies cost  {:.3f} ns of a kernel a byte\n",
+      profile.name, FormatLink(profile.to_host), FormatLink(profile.to_device),
+      profile.memory_bytes_per_second * 1e-9, FormatFlops(profile),
+      FormatDuration(profile.issue_ns), FormatDuration(profile.wake_ns),
+      profile.kernel_ns_per_copied_byte);
+  if (kernels) {
+    text += fmt::format("step         {}, {} kinds of kernel measured\n",
+                        FormatDuration(kernels->step_ns),
+                        kernels->kernel_ns.size());
+  }
+  return text + fmt::format("profile      {}, {} kinds of kernel\n", path,
+                            profile.kernels.size());
+}
+
+Json ToJson(const DeviceProfile& profile,
+            const std::optional<MeasuredKernels>& kernels,
+            const std::string& path) {
+  Json json = {{"device", profile.name},
+               {"out", path},
+               {"kernels", profile.kernels.size()},
+               {"measured_kernels", 0},
+               {"step_ms", nullptr}};
+  if (kernels) {
+    json["measured_kernels"] = kernels->kernel_ns.size();
+    json["step_ms"] = static_cast<double>(kernels->step_ns) * 1e-6;
+  }
+  return json;
+}
+
+}  // namespace
+
+void AddProfileFlags(FlagSet& set, ProfileFlags& flags) {
+  AddGraphSourceFlags(set, flags.source);
+  AddDeviceFlags(set, flags.device);
+  AddLinkFlag(set, flags.device);
+  set.BeginGroup("Measurement");
+  set.Int(
+      "--num_batches", flags.num_batches,
+      {.help = "steps of the graph that are timed, and times that the machine "
+               "is measured; default 20",
+       .min = 1,
+       .max = 1'000'000});
+  set.Int("--num_warmup_batches", flags.num_warmup_batches,
+          {.help = "steps before these; default 3", .max = 1'000'000});
+  set.BeginGroup("Files");
+  set.Text("--out", flags.out,
+           "write the profile to this file, or add to it; default: the file "
+           "that the other commands go by");
+  AddResultFlags(set, flags.result);
+}
+
+absl::Status RunProfile(const ProfileFlags& flags) {
+  RETURN_IF_ERROR(CheckWritable(flags.result));
+  ASSIGN_OR_RETURN(const std::string path, OutPath(flags));
+  const OutputFile out = {.flag = "--out", .path = path};
+  RETURN_IF_ERROR(CheckWritable(out));
+  ASSIGN_OR_RETURN(std::optional<DeviceProfile> old,
+                   ReadOld(path, flags.device));
+  ASSIGN_OR_RETURN(Measured measured, Measure(flags));
+  ClearProgress();
+  DeviceProfile& profile = measured.profile;
+  if (old) profile.kernels.merge(old->kernels);
+  RETURN_IF_ERROR(WriteOutput(out, FormatDeviceProfile(profile)));
+  RETURN_IF_ERROR(
+      PrintText(flags.result, FormatProfile(profile, measured.kernels, path)));
+  return WriteJson(flags.result, ToJson(profile, measured.kernels, path));
+}
+
+}  // namespace spillway
