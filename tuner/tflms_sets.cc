@@ -1,5 +1,6 @@
 #include "tuner/tflms_sets.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <set>
@@ -29,24 +30,26 @@ std::vector<int64_t> Values(int64_t least, int64_t most) {
 
 }  // namespace
 
-std::vector<LmsOptions> UsualSets(const LmsOptions& common,
-                                  int64_t num_levels) {
+std::vector<LmsOptions> UsualSets(const LmsOptions& common, int64_t num_levels,
+                                  size_t max) {
   std::vector<LmsOptions> sets;
-  LmsOptions v1 = common;
-  v1.mode = LmsMode::kV1;
-  for (const int64_t lb : {1, 3, 10}) {
-    v1.lb = lb;
-    v1.ctrld_strategy = ControlStrategy::kChainRule;
-    sets.push_back(v1);
-    v1.ctrld_strategy = ControlStrategy::kDirectOrder;
-    sets.push_back(v1);
-  }
-  for (const int64_t threshold : {int64_t{1}, num_levels / 4, num_levels / 2}) {
-    for (const int64_t ahead : {1, 4, 16}) {
-      if (threshold < 1) continue;
-      sets.push_back(With(common, {threshold, ahead, 0}));
+  for (const int64_t threshold : {num_levels / 2, num_levels / 4, int64_t{1}}) {
+    for (const int64_t ahead : {4, 1, 16}) {
+      if (threshold >= 1) sets.push_back(With(common, {threshold, ahead, 0}));
     }
   }
+  LmsOptions v1 = common;
+  v1.mode = LmsMode::kV1;
+  auto place = sets.begin();  // one of version 1 after one of version 2
+  for (const int64_t lb : {10, 3, 1}) {
+    for (const ControlStrategy strategy :
+         {ControlStrategy::kDirectOrder, ControlStrategy::kChainRule}) {
+      v1.lb = lb;
+      v1.ctrld_strategy = strategy;
+      place = sets.insert(place + 1, v1) + 1;
+    }
+  }
+  sets.resize(std::min(max, sets.size()));
   return sets;
 }
 

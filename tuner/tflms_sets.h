@@ -11,9 +11,11 @@
 
 namespace spillway {
 
-// A few that differ much, of both versions, for a graph of so many levels. All
+// At most `max` that differ much, of both versions, for a graph of so many
+// levels; those that were the fastest for networks of the zoo come first. All
 // else is as in `common`.
-std::vector<LmsOptions> UsualSets(const LmsOptions& common, int64_t num_levels);
+std::vector<LmsOptions> UsualSets(const LmsOptions& common, int64_t num_levels,
+                                  size_t max);
 
 // Sets of version 2 that differ in those of its three numbers that are -1 in
 // `common`. Varies one number at a time over powers of two from the best set so

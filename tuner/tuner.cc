@@ -139,6 +139,7 @@ class Tuner {
     std::ranges::stable_sort(candidates, {}, [](const Candidate& candidate) {
       return candidate.found.played.step_ns;
     });
+    candidates.resize(std::min(candidates.size(), MostTries()));
     for (const Candidate& candidate : candidates) {
       if (ShallStop() || IsNear(bound)) break;
       if (best_ && candidate.found.played.step_ns >= best_->step.step_ns) break;
@@ -174,7 +175,8 @@ class Tuner {
       TrySet(options_.lms);
       return absl::OkStatus();
     }
-    for (const LmsOptions& options : UsualSets(options_.lms, num_levels)) {
+    for (const LmsOptions& options :
+         UsualSets(options_.lms, num_levels, MostTries())) {
       TrySet(options);
     }
     return absl::OkStatus();
@@ -192,6 +194,12 @@ class Tuner {
     Add(*recipe, EvaluateByTime(inputs_, *recipe, 1));
     const TriedSet& tried = result_.tried.back();
     return tried.fits ? std::optional(tried.step_ns) : std::nullopt;
+  }
+
+  // Of each kind, so that large graphs do not take too long.
+  size_t MostTries() const {
+    constexpr size_t kNodes = 20'000;
+    return std::clamp<size_t>(kNodes / (inputs_.graph.num_nodes() + 1), 3, 20);
   }
 
   bool ShallStop() const { return options_.stop && options_.stop(); }

@@ -271,7 +271,7 @@ std::vector<TimedPacking> PackLarge(std::span<const TimedItem> items,
                                     int64_t alignment, int64_t limit_bytes,
                                     size_t max_packings) {
   constexpr int64_t kMostRounds = 10;
-  constexpr int64_t kMostConflicts = 2'000'000;  // looked at in each style
+  constexpr int64_t kMostConflicts = 800'000;  // looked at in each style
   Placer placer(items, alignment, limit_bytes);
   const int64_t rounds =
       std::clamp(kMostConflicts / std::max<int64_t>(1, placer.num_conflicts()),
