@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "tuner/whole_tensors.h"
 
 namespace spillway {
@@ -25,7 +26,7 @@ class Bound {
   Bound(const StepModel& model, const DeviceProfile& profile,
         int64_t budget_bytes)
       : model_(model),
-        budget_bytes_(budget_bytes),
+        budget_bytes_(AlignUp(budget_bytes, kBufferAlignment)),
         issue_ns_(profile.issue_ns),
         out_rate_(BestRate(profile.to_host)),
         in_rate_(BestRate(profile.to_device)),
@@ -66,19 +67,28 @@ class Bound {
     return model_.copies[static_cast<size_t>(gap.copy_out)];
   }
 
+  // The step that the gap's tensor cannot leave before; -1: none. A fed tensor
+  // may be there from the start, wherever its step is.
+  int32_t ReadyOf(const Gap& gap) const {
+    const int32_t ready = CopyOf(gap).ready;
+    const bool is_fed =
+        model_.steps[static_cast<size_t>(ready)].kind == StepKind::kFeed;
+    return is_fed ? -1 : ready;
+  }
+
   // The gaps that the step lies in.
   void MoveTo(int32_t step) {
     for (; next_gap_ < model_.gaps.size() && model_.gaps[next_gap_].last < step;
          ++next_gap_) {
       const Gap& gap = model_.gaps[next_gap_];
-      by_ready_.emplace(CopyOf(gap).ready, next_gap_);
+      by_ready_.emplace(ReadyOf(gap), next_gap_);
       by_next_.emplace(-gap.next, next_gap_);
       padding_ += gap.aligned_bytes - CopyOf(gap).bytes;
     }
     while (!next_gaps_.empty() && next_gaps_.begin()->first <= step) {
       const size_t index = next_gaps_.begin()->second;
       const Gap& gap = model_.gaps[index];
-      by_ready_.erase({CopyOf(gap).ready, index});
+      by_ready_.erase({ReadyOf(gap), index});
       by_next_.erase({-gap.next, index});
       padding_ -= gap.aligned_bytes - CopyOf(gap).bytes;
       next_gaps_.erase(next_gaps_.begin());
@@ -87,7 +97,8 @@ class Bound {
 
   // Exact bytes that are elsewhere at least.
   int64_t BytesAway(const ModelStep& step) {
-    const int64_t excess = step.live_bytes - budget_bytes_;
+    const int64_t excess =
+        step.live_bytes - step.in_place_bytes - budget_bytes_;
     most_away_ = std::max(most_away_, excess);
     return excess - padding_;
   }
@@ -98,9 +109,8 @@ class Bound {
     const std::vector<int64_t> least = LeastFromRest(Sizes(by_ready_), away);
     for (size_t m = 0; const auto& [ready, index] : by_ready_) {
       if (m == least.size()) break;
-      const Moment left = ready < 0 || IsFeed(ready)
-                              ? Moment()
-                              : end_[static_cast<size_t>(ready)];
+      const Moment left =
+          ready < 0 ? Moment() : end_[static_cast<size_t>(ready)];
       const int64_t ns = CopyNs(least[m++], out_rate_);
       latest = Later(latest, {.ns = left.ns + ns,
                               .out_ns = left.out_ns + ns,
@@ -130,11 +140,6 @@ class Bound {
     reader = Later(reader, {.ns = feed.ns, .in_ns = feed.ns});
   }
 
-  // A fed tensor may be there from the start, wherever its step is.
-  bool IsFeed(int32_t step) const {
-    return model_.steps[static_cast<size_t>(step)].kind == StepKind::kFeed;
-  }
-
   void RequireReturn(const Moment& now, int64_t away) {
     if (away <= 0) return;
     const std::vector<int64_t> least = LeastFromRest(Sizes(by_next_), away);
@@ -149,6 +154,7 @@ class Bound {
   }
 
   const StepModel& model_;
+  // Aligned, since the uppermost buffer need not fill its last bytes.
   const int64_t budget_bytes_;
   const int64_t issue_ns_;
   const double out_rate_;  // bytes a nanosecond

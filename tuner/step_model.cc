@@ -19,10 +19,11 @@ struct Access {
 
 class Modeller {
  public:
-  Modeller(const Graph& graph, ExecutionPlan plan,
+  Modeller(const Graph& graph, const OpRegistry& ops, ExecutionPlan plan,
            const IdMap<NodeId, int64_t>& kernel_ns,
            const DeviceProfile& profile)
       : graph_(graph),
+        ops_(ops),
         plan_(std::move(plan)),
         kernel_ns_(kernel_ns),
         profile_(profile),
@@ -61,9 +62,29 @@ class Modeller {
       } else {
         model_.kernels_ns += added.ns;
       }
+      added.in_place_bytes = InPlaceBytes(step);
       step_of_[step.node] = static_cast<int32_t>(i);
       AddAccesses(step, static_cast<int32_t>(i));
     }
+  }
+
+  int64_t InPlaceBytes(const Step& step) const {
+    const OpDef* def = ops_.Find(graph_.node(step.node).op);
+    if (def == nullptr) return 0;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const Buffer& output = plan_.buffers[step.outputs[i]];
+      const bool could_overwrite =
+          std::ranges::any_of(def->in_place, [&](const BufferPair& pair) {
+            const auto input = static_cast<size_t>(pair.input);
+            return pair.output == static_cast<int>(i) &&
+                   input < step.inputs.size() &&
+                   step.inputs[input] != step.outputs[i] &&
+                   plan_.buffers[step.inputs[input]].bytes == output.bytes;
+          });
+      if (could_overwrite) bytes += AlignUp(output.bytes, kBufferAlignment);
+    }
+    return bytes;
   }
 
   void AddAccesses(const Step& step, int32_t at) {
@@ -84,12 +105,8 @@ class Modeller {
     for (size_t i = 0; i < model_.steps.size(); ++i) {
       if (model_.steps[i].kind != StepKind::kFeed) continue;
       const BufferId fed = plan_.steps[StepId(i)].outputs[0];
-      const auto& accesses = accesses_[fed];
-      const auto reader = std::ranges::find_if(
-          accesses, [&](const Access& access) { return !access.writes; });
-      if (reader != accesses.end()) {
-        model_.steps[i].first_reader = reader->step;
-      }
+      const auto& accesses = accesses_[fed];  // the first is the feed itself
+      if (accesses.size() > 1) model_.steps[i].first_reader = accesses[1].step;
     }
   }
 
@@ -169,6 +186,7 @@ class Modeller {
   }
 
   const Graph& graph_;
+  const OpRegistry& ops_;
   const ExecutionPlan plan_;
   const IdMap<NodeId, int64_t>& kernel_ns_;
   const DeviceProfile& profile_;
@@ -185,7 +203,7 @@ StepModel MakeStepModel(const Graph& graph, const OpRegistry& ops,
                         const Schedule& schedule, const CompileOptions& options,
                         const IdMap<NodeId, int64_t>& kernel_ns,
                         const DeviceProfile& profile) {
-  return Modeller(graph, LowerToSteps(graph, ops, schedule, options).plan,
+  return Modeller(graph, ops, LowerToSteps(graph, ops, schedule, options).plan,
                   kernel_ns, profile)
       .Run();
 }

@@ -29,6 +29,9 @@ struct ModelStep {
   int64_t ns = 0;  // of a kernel; of a feed, its copy; else 0
   // Device bytes that are alive (aligned, residents included).
   int64_t live_bytes = 0;
+  // Of them, what swaps could do without: outputs that would overwrite an input
+  // that came back for this step alone.
+  int64_t in_place_bytes = 0;
   // Of a feed: the step that reads it first; -1: none.
   int32_t first_reader = -1;
 };

@@ -153,7 +153,7 @@ class Replay {
       StartLeaving(k);
       WaitForReturned(k);
       ReadReturned(k);
-      now_ns_ = FreeBytes(k, now_ns_, /*is_kernel=*/true);
+      FreeForKernel(k);
       StartReturning(k);
       WaitForReturned(k);
       RunStep(k);
@@ -168,6 +168,16 @@ class Replay {
     int64_t done_ns = 0;
     bool operator>(const Returning& other) const {
       return std::pair(reader, gap) > std::pair(other.reader, other.gap);
+    }
+  };
+
+  // Bytes that extra_bytes_ has already, but that come or go only then.
+  struct Change {
+    int64_t ns = 0;
+    int32_t gap = 0;
+    int64_t bytes = 0;
+    bool operator>(const Change& other) const {
+      return std::pair(ns, gap) > std::pair(other.ns, other.gap);
     }
   };
 
@@ -190,32 +200,77 @@ class Replay {
     }
   }
 
-  // Waits for the oldest copies to the host until the bytes suffice.
-  int64_t FreeBytes(int32_t k, int64_t from_ns, bool is_kernel) {
+  // Lets the oldest copies to the host end until the bytes suffice for a copy
+  // back; when that is.
+  int64_t FreeForReturn(int32_t k, int64_t from_ns) {
     while (staying_bytes_[Index(k)] + extra_bytes_ > budget_bytes_ &&
            !leaving_.empty()) {
       const auto [done_ns, index] = leaving_.top();
       leaving_.pop();
       extra_bytes_ -= gap(index).aligned_bytes;
-      if (done_ns <= from_ns) continue;
-      if (is_kernel) result_.stall_ns[Index(index)] += done_ns - from_ns;
-      from_ns = done_ns;
+      ChangeLater(
+          {.ns = done_ns, .gap = index, .bytes = -gap(index).aligned_bytes});
+      from_ns = std::max(from_ns, done_ns);
     }
     return from_ns;
+  }
+
+  // The same for a kernel, which waits.
+  void FreeForKernel(int32_t k) {
+    SettleChanges();
+    while (staying_bytes_[Index(k)] + MostExtraBytes() > budget_bytes_ &&
+           !(leaving_.empty() && later_bytes_ >= 0)) {
+      if (changes_.empty() ||
+          (!leaving_.empty() && leaving_.top().first < changes_.top().ns)) {
+        const auto [done_ns, index] = leaving_.top();
+        leaving_.pop();
+        extra_bytes_ -= gap(index).aligned_bytes;
+        WaitFor(done_ns, index);
+      } else {
+        WaitFor(changes_.top().ns, changes_.top().gap);
+      }
+      SettleChanges();
+    }
+  }
+
+  // Before and after the changes to come.
+  int64_t MostExtraBytes() const {
+    return extra_bytes_ - std::min<int64_t>(later_bytes_, 0);
+  }
+
+  void WaitFor(int64_t until_ns, int32_t index) {
+    if (until_ns <= now_ns_) return;
+    result_.stall_ns[Index(index)] += until_ns - now_ns_;
+    now_ns_ = until_ns;
+  }
+
+  void ChangeLater(const Change& change) {
+    if (change.ns <= now_ns_) return;
+    changes_.push(change);
+    later_bytes_ += change.bytes;
+  }
+
+  void SettleChanges() {
+    while (!changes_.empty() && changes_.top().ns <= now_ns_) {
+      later_bytes_ -= changes_.top().bytes;
+      changes_.pop();
+    }
   }
 
   // The copies back that are issued right before step k.
   void StartReturning(int32_t k) {
     for (; next_return_ < by_return_.size(); ++next_return_) {
       const int32_t index = by_return_[next_return_];
-      const int32_t after = result_.back_after[Index(index)];
-      if (after >= k) break;
+      if (result_.back_after[Index(index)] >= k) break;
       const bool is_early = gap(index).next > k;
       if (is_early) extra_bytes_ += gap(index).aligned_bytes;
       const int64_t possible_ns =
-          std::max({in_free_ns_, result_.step_ran_ns[Index(after)].end,
-                    copy_out_ran_ns(index).end});
-      const int64_t begin_ns = FreeBytes(k, possible_ns, /*is_kernel=*/false);
+          std::max({in_free_ns_, computed_ns_, copy_out_ran_ns(index).end});
+      const int64_t begin_ns = FreeForReturn(k, possible_ns);
+      if (is_early) {
+        ChangeLater(
+            {.ns = begin_ns, .gap = index, .bytes = gap(index).aligned_bytes});
+      }
       in_free_ns_ = begin_ns + gap(index).copy_in_ns;
       result_.copy_in_ran_ns[Index(index)] = {begin_ns, in_free_ns_};
       returning_.push(
@@ -237,9 +292,7 @@ class Replay {
     while (!returning_.empty() && returning_.top().reader <= k) {
       const Returning top = returning_.top();
       returning_.pop();
-      if (top.done_ns <= now_ns_) continue;
-      result_.stall_ns[Index(top.gap)] += top.done_ns - now_ns_;
-      now_ns_ = top.done_ns;
+      WaitFor(top.done_ns, top.gap);
     }
   }
 
@@ -254,6 +307,7 @@ class Replay {
       ran_ns.begin = std::max(now_ns_, fed_ns_);
       ran_ns.end = ran_ns.begin + step.ns;
       now_ns_ = ran_ns.end;
+      computed_ns_ = ran_ns.end;
     }
     for (; next_ready_ < by_ready_.size() &&
            copy(by_ready_[next_ready_]).ready <= k;
@@ -281,11 +335,14 @@ class Replay {
   std::vector<int32_t> by_ready_, by_return_;
   size_t next_last_ = 0, next_ready_ = 0, next_return_ = 0;
   int64_t now_ns_ = 0;
+  int64_t computed_ns_ = 0;  // end of the last step that is no feed
   int64_t out_free_ns_ = 0;
   int64_t in_free_ns_ = 0;
   int64_t fed_ns_ = 0;
   // Beside those that stay: of tensors that leave, or came back early.
   int64_t extra_bytes_ = 0;
+  LeastFirst<Change> changes_;
+  int64_t later_bytes_ = 0;                          // sum of changes_
   LeastFirst<std::pair<int64_t, int32_t>> leaving_;  // end of copy, gap
   LeastFirst<std::pair<int32_t, int64_t>> early_;    // reader, bytes
   std::priority_queue<Returning, std::vector<Returning>, std::greater<>>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <set>
 
@@ -38,15 +39,18 @@ std::vector<LmsOptions> UsualSets(const LmsOptions& common, int64_t num_levels,
       if (threshold >= 1) sets.push_back(With(common, {threshold, ahead, 0}));
     }
   }
+  sets.push_back(With(common, {std::max<int64_t>(1, num_levels / 4), 4, 8}));
+  sets.push_back(With(common, {1, 1, 8}));
   LmsOptions v1 = common;
   v1.mode = LmsMode::kV1;
-  auto place = sets.begin();  // one of version 1 after one of version 2
+  size_t place = 0;  // one of version 1 after one of version 2
   for (const int64_t lb : {10, 3, 1}) {
     for (const ControlStrategy strategy :
          {ControlStrategy::kDirectOrder, ControlStrategy::kChainRule}) {
       v1.lb = lb;
       v1.ctrld_strategy = strategy;
-      place = sets.insert(place + 1, v1) + 1;
+      place = std::min(place + 1, sets.size());
+      sets.insert(sets.begin() + static_cast<std::ptrdiff_t>(place++), v1);
     }
   }
   sets.resize(std::min(max, sets.size()));

@@ -93,22 +93,40 @@ class Tuner {
     }
   }
 
+  // The order with the lower bound first; another only if it could be better.
   absl::Status TryPerTensor() {
     if (!inputs_.compile.device_budget_bytes) return absl::OkStatus();
     const int64_t budget = *inputs_.compile.device_budget_bytes;
-    std::optional<StepModel> model;
-    StepTimeBound bound;
-    size_t chosen = 0;
-    for (size_t i = 0; i < schedules_.size(); ++i) {
-      StepModel candidate = ModelOf(schedules_[i]);
-      const StepTimeBound its_bound =
-          LowerBound(candidate, inputs_.profile, budget);
-      if (model && its_bound.step_ns >= bound.step_ns) continue;
-      model = std::move(candidate);
-      bound = its_bound;
-      chosen = i;
+    struct Order {
+      const Schedule* schedule = nullptr;
+      StepModel model = {};
+      StepTimeBound bound = {};
+    };
+    std::vector<Order> orders;
+    for (const Schedule& schedule : schedules_) {
+      StepModel model = ModelOf(schedule);
+      const StepTimeBound bound = LowerBound(model, inputs_.profile, budget);
+      orders.push_back(
+          {.schedule = &schedule, .model = std::move(model), .bound = bound});
     }
-    return SearchTensors(schedules_[chosen], *model, bound, budget);
+    std::ranges::stable_sort(
+        orders, {}, [](const Order& order) { return order.bound.step_ns; });
+    for (const Order& order : orders) {
+      if (IsNear(order.bound)) continue;
+      RETURN_IF_ERROR(
+          SearchTensors(*order.schedule, order.model, order.bound, budget));
+    }
+    PlaceBestAnew();
+    return absl::OkStatus();
+  }
+
+  void PlaceBestAnew() {
+    if (!best_ || ShallStop() || IsNear(BoundOf(inputs_, best_->recipe))) {
+      return;
+    }
+    StepRecipe recipe = best_->recipe;
+    recipe.name += ", placed anew";
+    Add(recipe, EvaluateByTime(inputs_, recipe, kLastRounds));
   }
 
   StepModel ModelOf(const Schedule& schedule) const {
@@ -152,11 +170,6 @@ class Tuner {
           .schedule = std::move(edit.schedule),
           .expected_ns = std::move(edit.expected_ns)};
       Add(recipe, EvaluateByTime(inputs_, recipe, kRounds));
-    }
-    if (best_ && !ShallStop() && !IsNear(bound)) {
-      StepRecipe recipe = best_->recipe;
-      recipe.name += ", placed anew";
-      Add(recipe, EvaluateByTime(inputs_, recipe, kLastRounds));
     }
     return absl::OkStatus();
   }

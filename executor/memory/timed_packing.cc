@@ -229,14 +229,15 @@ class BestPackings {
   explicit BestPackings(size_t max) : max_(max) {}
 
   void Offer(const TimedPacking& packing) {
-    const auto place = std::ranges::upper_bound(best_, packing.wait_ns, {},
-                                                &TimedPacking::wait_ns);
-    const bool is_known =
-        std::any_of(best_.begin(), place, [&](const TimedPacking& other) {
-          return other.offsets == packing.offsets;
-        });
-    if (is_known) return;
-    best_.insert(place, packing);
+    const auto known =
+        std::ranges::find(best_, packing.offsets, &TimedPacking::offsets);
+    if (known != best_.end()) {
+      if (known->wait_ns <= packing.wait_ns) return;
+      best_.erase(known);
+    }
+    best_.insert(std::ranges::upper_bound(best_, packing.wait_ns, {},
+                                          &TimedPacking::wait_ns),
+                 packing);
     if (best_.size() > max_) best_.pop_back();
   }
 

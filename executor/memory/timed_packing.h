@@ -31,7 +31,8 @@ struct TimedItem {
 struct TimedPacking {
   std::vector<int64_t> offsets = {};  // by item
   int64_t height_bytes = 0;
-  // Sum over the items of how long they would wait for their bytes.
+  // Sum over the items of how long they would wait for their bytes, those of
+  // less than 1/4096 of the limit apart.
   int64_t wait_ns = 0;
 };
 

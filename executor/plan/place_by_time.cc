@@ -72,14 +72,18 @@ class SwapInAdvancer {
     const ExecutionPlan& plan = plan_.plan;
     const std::vector<BufferId> buffers = TransientsOf(plan, lifetimes_);
     std::vector<std::vector<StepId>> before(plan.steps.size());
-    const IdMap<StepId, int64_t> earliest = WantedPlaces();
+    IdMap<StepId, int64_t> places = WantedPlaces();
     for (size_t i = 0; i < plan.steps.size(); ++i) {
       const Step& step = plan.steps[StepId(i)];
       if (step.kind != StepKind::kSwapIn) continue;
-      const int64_t place =
-          std::max(earliest[StepId(i)], FreeFrom(step.outputs[0], buffers));
-      before[static_cast<size_t>(std::min(place, static_cast<int64_t>(i)))]
-          .push_back(StepId(i));
+      int64_t& place = places[StepId(i)];
+      place = std::max(place, FreeFrom(step.outputs[0], buffers));
+      for (const StepId id : plan_.dependencies[StepId(i)]) {
+        if (plan.steps[id].kind != StepKind::kSwapIn) continue;
+        place = std::max(place, places[id]);
+      }
+      place = std::min(place, static_cast<int64_t>(i));
+      before[static_cast<size_t>(place)].push_back(StepId(i));
     }
     Reorder(before);
   }

@@ -52,6 +52,18 @@ absl::Status RunSteps(const TrainGraphSpec& spec, const Graph& graph,
 
 }  // namespace
 
+absl::StatusOr<TrainedModel> TrainSession(Session& session, const Graph& graph,
+                                          ValueId loss,
+                                          const TrainGraphSpec& spec) {
+  TrainedModel result;
+  RETURN_IF_ERROR(RunSteps(spec, graph, loss, session, result));
+  ASSIGN_OR_RETURN(const auto variables, session.ReadVariables());
+  result.checksum = Checksum(variables);
+  result.memory = session.memory();
+  result.copies = session.copies(0);
+  return result;
+}
+
 absl::StatusOr<TrainedModel> TrainGraph(const Graph& graph, ValueId loss,
                                         const TrainGraphSpec& spec) {
   ASSIGN_OR_RETURN(auto session,
@@ -64,13 +76,7 @@ absl::StatusOr<TrainedModel> TrainGraph(const Graph& graph, ValueId loss,
                                .schedule = spec.schedule,
                                .seed = 5,
                                .check_memory = spec.check_memory}));
-  TrainedModel result;
-  RETURN_IF_ERROR(RunSteps(spec, graph, loss, *session, result));
-  ASSIGN_OR_RETURN(const auto variables, session->ReadVariables());
-  result.checksum = Checksum(variables);
-  result.memory = session->memory();
-  result.copies = session->copies(0);
-  return result;
+  return TrainSession(*session, graph, loss, spec);
 }
 
 absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec) {

@@ -53,6 +53,11 @@ struct TrainedModel {
   int64_t swap_outs_in_graph = 0;
 };
 
+// Steps of a session whose first program is `graph`.
+absl::StatusOr<TrainedModel> TrainSession(Session& session, const Graph& graph,
+                                          ValueId loss,
+                                          const TrainGraphSpec& spec);
+
 // `graph`: a training step, edited or not.
 absl::StatusOr<TrainedModel> TrainGraph(const Graph& graph, ValueId loss,
                                         const TrainGraphSpec& spec);

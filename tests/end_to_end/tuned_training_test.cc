@@ -1,0 +1,159 @@
+// What the tuner chose, run: random networks in part of their memory, with
+// every access checked, to the bits of an unconstrained run.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "executor/device/registry.h"
+#include "executor/kernel_registry.h"
+#include "executor/plan_programs.h"
+#include "ops/all_ops.h"
+#include "simulator/cost_model.h"
+#include "tests/end_to_end/train_model.h"
+#include "tests/support/random_network.h"
+#include "tests/support/status_matchers.h"
+#include "tuner/tuner.h"
+
+namespace spillway {
+namespace {
+
+using testing::ExpectExactMemory;
+using testing::IsOk;
+using testing::RandomNetwork;
+using testing::TrainedModel;
+
+constexpr uint64_t kSeed = 5;  // of variables and dropout
+
+// A link so slow that copies are waited for.
+DeviceProfile SlowLink() {
+  const LinkDirection link = {.latency_ns = 2'000,
+                              .bytes_per_second = 2e9,
+                              .shared_bytes_per_second = 2e9};
+  return {.to_host = link,
+          .to_device = link,
+          .memory_bytes_per_second = 50e9,
+          .flops_per_second = {{DType::kFloat32, 50e9}},
+          .kernel_ns = 1'000};
+}
+
+// A network as the tuner sees it.
+class Tunable {
+ public:
+  explicit Tunable(RandomNetwork network)
+      : network_(std::move(network)),
+        profile_(SlowLink()),
+        kernel_ns_(
+            EstimateKernelTimes(network_.graph, StandardOps(), profile_)) {}
+
+  absl::Status Prepare() {
+    const Graph& graph = network_.graph;
+    compile_.fetches = {network_.loss};
+    keep_ = NodesToRun(graph, StandardOps(), compile_.fetches);
+    ASSIGN_OR_RETURN(
+        const KernelMap kernels,
+        PrepareKernels(graph, StandardOps(), StandardKernels(), keep_, {}));
+    compile_.workspace_bytes = WorkspaceBytes(graph, kernels);
+    ASSIGN_OR_RETURN(const Schedule schedule,
+                     MakeSchedule(graph, StandardOps(), keep_));
+    AddResidents(graph, StandardOps(), schedule, "", compile_.residents);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<TunedStep> TuneWithin(std::optional<int64_t> budget_bytes) {
+    TunerInputs inputs = {.graph = network_.graph,
+                          .ops = StandardOps(),
+                          .keep = keep_,
+                          .compile = compile_,
+                          .kernel_ns = kernel_ns_,
+                          .profile = profile_};
+    inputs.compile.device_budget_bytes = budget_bytes;
+    return Tune(inputs, {});
+  }
+
+  // A session that runs the chosen plan.
+  absl::StatusOr<std::unique_ptr<Session>> NewSession(
+      const EvaluatedRecipe& chosen, const std::string& device_name) const {
+    ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                     NewDevice(device_name, {.threads = 1}));
+    const SessionOptions options = {.ops = &StandardOps(),
+                                    .kernels = &StandardKernels(),
+                                    .threads = 1,
+                                    .seed = kSeed,
+                                    .check_memory = true};
+    std::vector<Program> programs;
+    programs.push_back({.graph = chosen.graph, .fetches = compile_.fetches});
+    ASSIGN_OR_RETURN(
+        PlannedPrograms planned,
+        PlanPrograms(std::move(programs), device->kind(), options));
+    planned.programs[0].plan = chosen.plan;
+    planned.device_bytes = chosen.plan.device_bytes;
+    planned.host_bytes = chosen.plan.host_bytes;
+    for (Resident& resident : planned.residents) {
+      resident.offset = compile_.residents.offsets.at(resident.name);
+    }
+    return CreateSession(std::move(planned), std::move(device), options);
+  }
+
+  const RandomNetwork& network() const { return network_; }
+
+ private:
+  const RandomNetwork network_;
+  const DeviceProfile profile_;
+  const IdMap<NodeId, int64_t> kernel_ns_;
+  IdMap<NodeId, bool> keep_;
+  CompileOptions compile_;
+};
+
+// Runs what is chosen for `budget_bytes`. False if nothing fits.
+bool RunsTheSame(Tunable& tunable, const TrainedModel& free,
+                 int64_t budget_bytes, const std::string& device) {
+  const absl::StatusOr<TunedStep> tuned = tunable.TuneWithin(budget_bytes);
+  if (!tuned.ok()) {
+    EXPECT_TRUE(absl::IsResourceExhausted(tuned.status())) << tuned.status();
+    return false;
+  }
+  const auto session = tunable.NewSession(tuned->chosen, device);
+  EXPECT_THAT(session, IsOk());
+  if (!session.ok()) return true;
+  const auto run = testing::TrainSession(
+      **session, tuned->chosen.graph, tunable.network().loss,
+      {.num_classes = tunable.network().num_classes, .steps = 2});
+  EXPECT_THAT(run, IsOk());
+  if (!run.ok()) return true;
+  EXPECT_EQ(run->losses, free.losses);
+  EXPECT_EQ(run->checksum, free.checksum);
+  EXPECT_LE(run->memory.measured_device_bytes, budget_bytes);
+  ExpectExactMemory(*run);
+  EXPECT_EQ(run->copies.swap_outs > 0, tuned->is_necessary);
+  return true;
+}
+
+TEST(TunedTrainingTest, RandomNetworksTrainInsideTheirBudgetToTheSameBits) {
+  int ran = 0;
+  for (uint64_t seed = 1; seed <= 24 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    ASSERT_OK_AND_ASSIGN(RandomNetwork network,
+                         testing::MakeRandomNetwork(seed));
+    ASSERT_OK_AND_ASSIGN(
+        const TrainedModel free,
+        testing::TrainGraph(
+            network.graph, network.loss,
+            {.num_classes = network.num_classes, .steps = 2, .threads = 1}));
+    Tunable tunable(std::move(network));
+    ASSERT_THAT(tunable.Prepare(), IsOk());
+    const int64_t peak = free.memory.measured_device_bytes;
+    for (const int64_t percent : {90, 75, 60}) {
+      SCOPED_TRACE(::testing::Message() << percent << " %");
+      const std::string device = seed % 2 == 0 ? "cpu" : "inline";
+      const int64_t budget = peak * percent / 100;
+      ran += RunsTheSame(tunable, free, budget, device) ? 1 : 0;
+    }
+  }
+  RecordProperty("ran", ran);
+  EXPECT_GT(ran, 20);
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,168 @@
+#include "executor/plan/place_by_time.h"
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "executor/plan/verify_plan.h"
+#include "graph/well_known_ops.h"
+#include "tests/executor/plan/naive_plan.h"
+#include "tests/executor/plan/random_plan_case.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/toy_ops.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::IsEmpty;
+using testing::IsOk;
+using testing::PlanCase;
+using testing::PlanText;
+using testing::RandomPlanCase;
+using testing::ToyOps;
+
+// Kernels one after the other; each copy from some time on, for some time.
+IdMap<NodeId, Interval> SomeTimes(const PlanCase& plan_case,
+                                  std::mt19937_64& random) {
+  IdMap<NodeId, Interval> times(plan_case.graph.num_nodes());
+  int64_t now = 0;
+  for (const NodeId id : plan_case.schedule.order) {
+    const std::string& op = plan_case.graph.node(id).op;
+    const auto ns = static_cast<int64_t>(random() % 1000);
+    if (op == kSwapOut || op == kSwapIn) {
+      times[id] = {now + ns, now + ns + static_cast<int64_t>(random() % 4000)};
+    } else {
+      times[id] = {now, now + ns};
+      now += ns;
+    }
+  }
+  return times;
+}
+
+// Of a swap-in: the steps in front of it that are none.
+int64_t PlaceAmongOthers(const ExecutionPlan& plan, StepId swap_in) {
+  int64_t place = 0;
+  for (size_t i = 0; i < swap_in.index(); ++i) {
+    place += plan.steps[StepId(i)].kind == StepKind::kSwapIn ? 0 : 1;
+  }
+  return place;
+}
+
+// The same in the schedule, residents apart.
+int64_t WantedPlace(const PlanCase& plan_case, const OpRegistry& ops,
+                    NodeId swap_in) {
+  int64_t place = 0;
+  for (const NodeId id : plan_case.schedule.order) {
+    if (id == swap_in) return place;
+    const Node& node = plan_case.graph.node(id);
+    const OpDef* def = ops.Find(node.op);
+    const bool is_resident = def != nullptr && def->resident;
+    place += node.op == kSwapIn || is_resident ? 0 : 1;
+  }
+  return -1;
+}
+
+// Swap-ins lie between their place in the schedule and their first reader; all
+// else is as in the schedule. True if one lies later than its place.
+bool CheckOrder(const PlanCase& plan_case, const OpRegistry& ops,
+                const ExecutionPlan& plan) {
+  bool has_moved = false;
+  IdMap<NodeId, int64_t> step_of(plan_case.graph.num_nodes(), -1);
+  std::vector<NodeId> others;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[StepId(i)];
+    step_of[step.node] = static_cast<int64_t>(i);
+    if (step.kind != StepKind::kSwapIn) others.push_back(step.node);
+  }
+  std::vector<NodeId> wanted = plan_case.schedule.order;
+  std::erase_if(wanted, [&](NodeId id) {
+    return step_of[id] < 0 || plan_case.graph.node(id).op == kSwapIn;
+  });
+  EXPECT_EQ(others, wanted);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[StepId(i)];
+    if (step.kind != StepKind::kSwapIn) continue;
+    const int64_t place = PlaceAmongOthers(plan, StepId(i));
+    const int64_t wanted_place = WantedPlace(plan_case, ops, step.node);
+    EXPECT_GE(place, wanted_place);
+    has_moved |= place > wanted_place;
+    const ValueId value = plan_case.graph.output(step.node);
+    for (const Use& use : plan_case.graph.uses(value)) {
+      if (step_of[use.node] < 0) continue;
+      EXPECT_LT(static_cast<int64_t>(i), step_of[use.node]);
+    }
+  }
+  return has_moved;
+}
+
+TEST(PlaceByTimeTest, RandomPlansAreVerifiedAndKeepTheirBudget) {
+  const OpRegistry ops = ToyOps();
+  int placed = 0;
+  int several = 0;
+  int moved = 0;
+  for (uint64_t seed = 0; seed < 150 && !HasFailure(); ++seed) {
+    PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 28});
+    std::mt19937_64 random(seed);
+    const int64_t smallest = SmallestDeviceBudget(
+        plan_case.graph, ops, plan_case.schedule, plan_case.options);
+    plan_case.options.expected_ns = SomeTimes(plan_case, random);
+    for (const int64_t budget :
+         {smallest - 200, smallest, smallest * 5 / 4, 2 * smallest}) {
+      SCOPED_TRACE(::testing::Message()
+                   << "seed " << seed << ", budget " << budget);
+      plan_case.options.device_budget_bytes = budget;
+      ASSERT_OK_AND_ASSIGN(
+          const std::vector<ExecutionPlan> plans,
+          CompileByTime(plan_case.graph, ops, plan_case.schedule,
+                        plan_case.options, 4));
+      EXPECT_LE(plans.size(), 4U);
+      std::set<std::string> distinct;
+      for (size_t i = 0; i < plans.size(); ++i) {
+        EXPECT_LE(plans[i].device_bytes, budget);
+        EXPECT_LE(plans[i].device_lower_bound_bytes,
+                  (plans[i].device_bytes + 255) / 256 * 256);
+        EXPECT_THAT(VerifyPlan(plans[i], plan_case.graph, ops), IsOk());
+        EXPECT_EQ(testing::NaiveFault(plans[i], plan_case.graph, ops), "");
+        moved += CheckOrder(plan_case, ops, plans[i]) ? 1 : 0;
+        EXPECT_TRUE(distinct.insert(PlanText(plans[i])).second);
+        plan_case.options.placement = i;
+        ASSERT_OK_AND_ASSIGN(const ExecutionPlan again,
+                             testing::Compile(plan_case));
+        EXPECT_EQ(PlanText(again), PlanText(plans[i]));
+      }
+      plan_case.options.placement = 0;
+      placed += plans.empty() ? 0 : 1;
+      several += plans.size() > 1 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(placed, 200);
+  EXPECT_GT(several, 10);
+  EXPECT_GT(moved, 50);
+}
+
+TEST(PlaceByTimeTest, APlacementThatIsNotThereIsCompiledAsWithoutTimes) {
+  PlanCase plan_case = RandomPlanCase({.seed = 3, .nodes = 28});
+  plan_case.options.device_budget_bytes = int64_t{1} << 20;
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plain, testing::Compile(plan_case));
+  std::mt19937_64 random(1);
+  plan_case.options.expected_ns = SomeTimes(plan_case, random);
+  plan_case.options.placement = 1000;
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, testing::Compile(plan_case));
+  EXPECT_EQ(PlanText(plan), PlanText(plain));
+}
+
+TEST(PlaceByTimeTest, WithoutABudgetThereAreNone) {
+  PlanCase plan_case = RandomPlanCase({.seed = 3, .nodes = 28});
+  std::mt19937_64 random(1);
+  plan_case.options.expected_ns = SomeTimes(plan_case, random);
+  ASSERT_OK_AND_ASSIGN(const std::vector<ExecutionPlan> plans,
+                       CompileByTime(plan_case.graph, ToyOps(),
+                                     plan_case.schedule, plan_case.options, 4));
+  EXPECT_THAT(plans, IsEmpty());
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,98 @@
+#include "tuner/evaluate.h"
+
+#include <random>
+
+#include "tests/executor/plan/naive_plan.h"
+#include "tests/support/status_matchers.h"
+#include "tests/tuner/found_swaps.h"
+#include "tests/tuner/tuner_case.h"
+
+namespace spillway {
+namespace {
+
+using testing::BudgetBetween;
+using ::testing::HasSubstr;
+using testing::InputsOf;
+using testing::IsOk;
+using testing::LeastBytes;
+using testing::ModelOf;
+using testing::PlanText;
+using testing::StatusIs;
+using testing::TunerCase;
+
+// What a recipe of random swaps is worth, in both ways.
+class RandomRecipe {
+ public:
+  explicit RandomRecipe(uint64_t seed)
+      : random_(seed),
+        case_(testing::SmallRandomCase(seed, 22)),
+        model_(ModelOf(case_)) {}
+
+  void Check(int& fitting, int& faster) {
+    const MovedGaps moved = testing::ChoiceOf(
+        model_, testing::MovableGaps(model_), random_() | random_());
+    const StepRecipe recipe = testing::RecipeFor(
+        case_, model_,
+        testing::FoundFor(model_, moved,
+                          testing::SomeReturns(model_, moved, random_)));
+    const TunerInputs inputs =
+        InputsOf(case_, BudgetBetween(LeastBytes(model_), model_.peak_bytes,
+                                      static_cast<int>(random_() % 4), 4));
+    const auto once = Evaluate(inputs, recipe);
+    const auto by_time = EvaluateByTime(inputs, recipe, 2);
+    if (!once.ok()) {
+      EXPECT_THAT(once, StatusIs(absl::StatusCode::kResourceExhausted,
+                                 HasSubstr("device memory")));
+      return;
+    }
+    ASSERT_THAT(by_time, IsOk());  // begins with what Evaluate does
+    EXPECT_LE(by_time->step.step_ns, once->step.step_ns);
+    ++fitting;
+    faster += by_time->step.step_ns < once->step.step_ns ? 1 : 0;
+    ExpectSound(inputs, *once);
+    ExpectSound(inputs, *by_time);
+    ASSERT_OK_AND_ASSIGN(const EvaluatedRecipe again,
+                         EvaluateByTime(inputs, recipe, 2));
+    EXPECT_EQ(PlanText(again.plan), PlanText(by_time->plan));
+    EXPECT_EQ(again.recipe.placement, by_time->recipe.placement);
+  }
+
+ private:
+  void ExpectSound(const TunerInputs& inputs,
+                   const EvaluatedRecipe& evaluated) const {
+    EXPECT_LE(evaluated.plan.device_bytes, *inputs.compile.device_budget_bytes);
+    EXPECT_EQ(testing::NaiveFault(evaluated.plan, evaluated.graph, inputs.ops),
+              "");
+    // The recipe alone says all: the same plan, and the same time.
+    ASSERT_OK_AND_ASSIGN(const Graph edited,
+                         ApplyRecipe(evaluated.recipe, inputs.graph));
+    const CompileOptions options =
+        OptionsFor(evaluated.recipe, edited, inputs.compile);
+    ASSERT_OK_AND_ASSIGN(
+        const ExecutionPlan again,
+        CompilePlan(edited, inputs.ops, evaluated.recipe.schedule, options));
+    EXPECT_EQ(PlanText(again), PlanText(evaluated.plan));
+    IdMap<NodeId, int64_t> kernel_ns = inputs.kernel_ns;
+    kernel_ns.resize(edited.num_nodes(), 0);
+    EXPECT_EQ(SimulateStep(again, edited, kernel_ns, inputs.profile).step_ns,
+              evaluated.step.step_ns);
+  }
+
+  std::mt19937_64 random_;
+  const TunerCase case_;
+  const StepModel model_;
+};
+
+TEST(EvaluateTest, RandomRecipesKeepTheirBudgetAndCanBeMadeAgain) {
+  int fitting = 0;
+  int faster = 0;
+  for (uint64_t seed = 0; seed < 250 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    RandomRecipe(seed).Check(fitting, faster);
+  }
+  EXPECT_GT(fitting, 80);
+  EXPECT_GT(faster, fitting / 10);
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,323 @@
+#include "tuner/step_model.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/executor/plan/naive_plan.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/toy_ops.h"
+#include "tests/tuner/tuner_case.h"
+
+namespace spillway {
+namespace {
+
+using testing::CaseOf;
+using ::testing::IsEmpty;
+using testing::LinkOf;
+using testing::ModelOf;
+using testing::RandomCase;
+using ::testing::SizeIs;
+using testing::SmallRandomCase;
+using testing::ToyOps;
+using testing::TunerCase;
+
+constexpr uint64_t kCases = 300;
+
+// A graph of nodes of one output of `bytes` each.
+class Handmade {
+ public:
+  ValueId Add(std::string name, std::string op, std::vector<ValueId> inputs,
+              int64_t bytes = 1000) {
+    return graph_.output(graph_.AddNode(
+        {.name = std::move(name),
+         .op = std::move(op),
+         .inputs = std::move(inputs),
+         .outputs = {{.dtype = DType::kUInt8, .shape = {bytes}}}}));
+  }
+  TunerCase Take() && {
+    return CaseOf(std::move(graph_), ToyOps(), 10, LinkOf(2, 7));
+  }
+
+ private:
+  Graph graph_{"handmade"};
+};
+
+TEST(StepModelTest, AnExampleWithEveryNumber) {
+  // w is read at steps 1 and 4, and not in between.
+  Handmade made;
+  const ValueId w = made.Add("w", "F", {}, 1000);
+  const ValueId a = made.Add("a", "F", {w}, 300);
+  const ValueId b = made.Add("b", "F", {a}, 300);
+  const ValueId c = made.Add("c", "F", {b}, 300);
+  made.Add("d", "F", {c, w}, 300);
+  const StepModel model = ModelOf(std::move(made).Take());
+  ASSERT_THAT(model.steps, SizeIs(5));
+  ASSERT_THAT(model.gaps, SizeIs(1));
+  ASSERT_THAT(model.copies, SizeIs(1));
+  const Gap& gap = model.gaps[0];
+  EXPECT_EQ(gap.last, 1);
+  EXPECT_EQ(gap.next, 4);
+  EXPECT_EQ(gap.aligned_bytes, 1024);
+  EXPECT_EQ(gap.copy_in_ns, 507);
+  EXPECT_TRUE(gap.is_movable);
+  EXPECT_EQ(model.copies[0].value, w);
+  EXPECT_EQ(model.copies[0].ready, 0);
+  EXPECT_EQ(model.copies[0].bytes, 1000);
+  EXPECT_EQ(model.copies[0].ns, 507);
+  const std::vector<int64_t> live = {1024, 1536, 2048, 2048, 2048};
+  for (size_t k = 0; k < 5; ++k) {
+    EXPECT_EQ(model.steps[k].live_bytes, live[k]) << k;
+    EXPECT_EQ(model.steps[k].ns, 10);
+  }
+  EXPECT_EQ(model.peak_bytes, 2048);
+  EXPECT_EQ(model.kernels_ns, 50);
+}
+
+TEST(StepModelTest, ReadersOfTwoNamesOfOneBufferCannotBeMovedApart) {
+  Handmade made;
+  const ValueId w = made.Add("w", "F", {});
+  const ValueId alias = made.Add("alias", "Alias", {w});
+  ValueId last = made.Add("a", "F", {w});
+  for (const char* name : {"b", "c"}) last = made.Add(name, "F", {last});
+  // Both names are read later, then the alias alone.
+  last = made.Add("d", "F", {last, w});
+  for (const char* name : {"e", "f"}) last = made.Add(name, "F", {last});
+  made.Add("g", "F", {last, alias});
+  const StepModel model = ModelOf(std::move(made).Take());
+  ASSERT_THAT(model.gaps, SizeIs(2));
+  EXPECT_EQ(model.gaps[0].last, 2);
+  EXPECT_EQ(model.gaps[0].next, 5);
+  EXPECT_FALSE(model.gaps[0].is_movable);
+  EXPECT_EQ(model.gaps[1].last, 5);
+  EXPECT_EQ(model.gaps[1].next, 8);
+  EXPECT_TRUE(model.gaps[1].is_movable);
+  EXPECT_EQ(model.copies[static_cast<size_t>(model.gaps[1].copy_out)].value,
+            alias);
+}
+
+TEST(StepModelTest, AnOverwrittenBufferIsReadyWhenItsLastBytesAreWritten) {
+  Handmade made;
+  const ValueId w = made.Add("w", "F", {});
+  const ValueId over = made.Add("over", "InPlace", {w});
+  ValueId last = made.Add("a", "F", {over});
+  for (const char* name : {"b", "c"}) last = made.Add(name, "F", {last});
+  made.Add("d", "F", {last, over});
+  const StepModel model = ModelOf(std::move(made).Take());
+  ASSERT_THAT(model.gaps, SizeIs(1));
+  EXPECT_TRUE(model.gaps[0].is_movable);
+  EXPECT_EQ(model.copies[0].value, over);
+  EXPECT_EQ(model.copies[0].ready, 1);
+}
+
+TEST(StepModelTest, AnOutputThatCouldOverwriteItsInputIsToldApart) {
+  Handmade made;
+  const ValueId w = made.Add("w", "F", {});
+  const ValueId kept = made.Add("kept", "InPlace", {w});  // w is read again
+  const ValueId taken = made.Add("taken", "InPlace", {kept});
+  made.Add("a", "F", {taken, w});
+  const StepModel model = ModelOf(std::move(made).Take());
+  const std::vector<int64_t> in_place = {0, 1024, 0, 0};
+  for (size_t k = 0; k < 4; ++k) {
+    EXPECT_EQ(model.steps[k].in_place_bytes, in_place[k]) << k;
+  }
+}
+
+TEST(StepModelTest, FeedsKnowTheirFirstReader) {
+  Handmade made;
+  const ValueId x = made.Add("x", "Placeholder", {}, 500);
+  made.Add("unread", "Placeholder", {}, 500);
+  const ValueId a = made.Add("a", "F", {});
+  made.Add("b", "F", {a, x});
+  const StepModel model = ModelOf(std::move(made).Take());
+  ASSERT_THAT(model.steps, SizeIs(4));
+  for (const ModelStep& step : model.steps) {
+    EXPECT_EQ(step.first_reader, step.node == NodeId(0) ? 3 : -1);
+    EXPECT_EQ(step.ns, step.kind == StepKind::kFeed ? 257 : 10);
+  }
+  EXPECT_EQ(model.kernels_ns, 20);
+}
+
+TEST(StepModelTest, FetchedValuesHaveNoGap) {
+  Handmade made;
+  const ValueId w = made.Add("w", "F", {});
+  ValueId last = made.Add("a", "F", {w});
+  for (const char* name : {"b", "c"}) last = made.Add(name, "F", {last});
+  made.Add("d", "F", {last, w});
+  TunerCase tuner_case = std::move(made).Take();
+  EXPECT_THAT(ModelOf(tuner_case).gaps, SizeIs(1));
+  tuner_case.options.fetches = {w};
+  EXPECT_THAT(ModelOf(tuner_case).gaps, IsEmpty());
+}
+
+// last, next, aligned bytes, ready, bytes, movable.
+using GapKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, bool>;
+
+// Straight from the definitions, over a plan without a budget.
+class NaiveModel {
+ public:
+  NaiveModel(const TunerCase& tuner_case, const ExecutionPlan& plan)
+      : graph_(tuner_case.graph), plan_(plan) {}
+
+  std::multiset<GapKey> Gaps() const {
+    std::multiset<GapKey> gaps;
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const BufferId id(i);
+      const Buffer& buffer = plan_.buffers[id];
+      if (buffer.kind != BufferKind::kTransient ||
+          buffer.space != Space::kDevice || testing::IsFetched(plan_, id)) {
+        continue;
+      }
+      const std::vector<StepId> uses = testing::UsesOf(plan_, id);
+      for (size_t use = 0; use + 1 < uses.size(); ++use) {
+        const int64_t last = uses[use].value();
+        const int64_t next = uses[use + 1].value();
+        if (next - last > 1) gaps.insert(KeyOf(id, last, next));
+      }
+    }
+    return gaps;
+  }
+
+  int64_t FirstReader(StepId feed) const {
+    for (size_t i = feed.index() + 1; i < plan_.steps.size(); ++i) {
+      for (const BufferId input : plan_.steps[StepId(i)].inputs) {
+        if (input == plan_.steps[feed].outputs[0]) {
+          return static_cast<int64_t>(i);
+        }
+      }
+    }
+    return -1;
+  }
+
+ private:
+  int64_t StepOf(NodeId node) const {
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (plan_.steps[StepId(i)].node == node) return static_cast<int64_t>(i);
+    }
+    return -1;
+  }
+
+  GapKey KeyOf(BufferId id, int64_t last, int64_t next) const {
+    int64_t ready = -1;
+    for (int32_t i = 0; i <= last; ++i) {
+      const Step& step = plan_.steps[StepId(i)];
+      if (step.kind != StepKind::kAlias &&
+          std::ranges::find(step.outputs, id) != step.outputs.end()) {
+        ready = i;
+      }
+    }
+    const std::vector<ValueId> names = NamesReadAfter(id, last);
+    if (names.size() == 1) {
+      ready = std::max(ready, StepOf(graph_.value(names[0]).producer));
+    }
+    const int64_t bytes = plan_.buffers[id].bytes;
+    return {last,  next,  (bytes + 255) / 256 * 256,
+            ready, bytes, names.size() == 1};
+  }
+
+  std::vector<ValueId> NamesReadAfter(BufferId id, int64_t last) const {
+    std::vector<ValueId> names;
+    for (size_t i = 0; i < graph_.num_values(); ++i) {
+      const ValueId value(i);
+      if (plan_.buffer_of[value] != id) continue;
+      if (StepOf(graph_.value(value).producer) > last) continue;
+      const bool is_read = std::ranges::any_of(
+          graph_.uses(value),
+          [&](const Use& use) { return StepOf(use.node) > last; });
+      if (is_read) names.push_back(value);
+    }
+    return names;
+  }
+
+  const Graph& graph_;
+  const ExecutionPlan& plan_;
+};
+
+std::multiset<GapKey> GapsOf(const StepModel& model) {
+  std::multiset<GapKey> gaps;
+  for (const Gap& gap : model.gaps) {
+    const CopyOut& copy = model.copies[static_cast<size_t>(gap.copy_out)];
+    EXPECT_EQ(copy.value.is_valid(), gap.is_movable);
+    gaps.insert({gap.last, gap.next, gap.aligned_bytes, copy.ready, copy.bytes,
+                 gap.is_movable});
+  }
+  return gaps;
+}
+
+void ExpectLiveBytes(const StepModel& model, const ExecutionPlan& plan) {
+  IdMap<BufferId, Interval> life;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    life.push_back(testing::NaiveLife(plan, BufferId(i)));
+  }
+  int64_t peak = plan.resident_bytes;
+  for (size_t k = 0; k < model.steps.size(); ++k) {
+    const int64_t live = testing::NaiveLiveBytes(plan, Space::kDevice, life,
+                                                 static_cast<int64_t>(k));
+    EXPECT_EQ(model.steps[k].live_bytes, live) << "step " << k;
+    peak = std::max(peak, live);
+  }
+  EXPECT_EQ(model.peak_bytes, peak);
+  EXPECT_EQ(model.peak_bytes, plan.device_lower_bound_bytes);
+}
+
+void ExpectSteps(const StepModel& model, const TunerCase& tuner_case,
+                 const ExecutionPlan& plan) {
+  ASSERT_THAT(model.steps, SizeIs(plan.steps.size()));
+  int64_t kernels_ns = 0;
+  for (size_t k = 0; k < model.steps.size(); ++k) {
+    const Step& step = plan.steps[StepId(k)];
+    EXPECT_EQ(model.steps[k].node, step.node);
+    EXPECT_EQ(model.steps[k].kind, step.kind);
+    const bool is_feed = step.kind == StepKind::kFeed;
+    if (step.kind == StepKind::kCompute) {
+      EXPECT_EQ(model.steps[k].ns, tuner_case.kernel_ns[step.node]);
+      kernels_ns += model.steps[k].ns;
+    } else if (!is_feed) {
+      EXPECT_EQ(model.steps[k].ns, 0);
+    }
+    EXPECT_EQ(
+        model.steps[k].first_reader,
+        is_feed ? NaiveModel(tuner_case, plan).FirstReader(StepId(k)) : -1);
+  }
+  EXPECT_EQ(model.kernels_ns, kernels_ns);
+}
+
+// Gaps share a copy if, and only if, they are of one value.
+void ExpectOneCopyAValue(const StepModel& model) {
+  std::set<ValueId> values;
+  for (const CopyOut& copy : model.copies) {
+    if (!copy.value.is_valid()) continue;
+    EXPECT_TRUE(values.insert(copy.value).second) << copy.value.value();
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(model.gaps, {}, &Gap::last));
+}
+
+void ExpectAsTheNaiveTwinSays(const TunerCase& tuner_case) {
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan,
+                       CompilePlan(tuner_case.graph, tuner_case.ops,
+                                   tuner_case.schedule, tuner_case.options));
+  const StepModel model = ModelOf(tuner_case);
+  ExpectSteps(model, tuner_case, plan);
+  ExpectLiveBytes(model, plan);
+  ExpectOneCopyAValue(model);
+  EXPECT_EQ(GapsOf(model), NaiveModel(tuner_case, plan).Gaps());
+}
+
+TEST(StepModelTest, RandomStepsAreAsANaiveTwinSays) {
+  size_t gaps = 0;
+  for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const TunerCase tuner_case = RandomCase(seed, 24);
+    ExpectAsTheNaiveTwinSays(tuner_case);
+    ExpectAsTheNaiveTwinSays(SmallRandomCase(seed, 16));
+    gaps += ModelOf(tuner_case).gaps.size();
+  }
+  EXPECT_GT(gaps, 3 * kCases);
+}
+
+}  // namespace
+}  // namespace spillway
