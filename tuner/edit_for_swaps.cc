@@ -42,8 +42,7 @@ class Editor {
       const int32_t step = step_of_[use.node];
       if (step > after && step < until) readers.push_back(use.node);
     }
-    const auto repeated = std::ranges::unique(readers);
-    readers.erase(repeated.begin(), repeated.end());
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
     return readers;
   }
 

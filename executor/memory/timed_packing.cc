@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "base/units.h"
@@ -105,7 +106,11 @@ class Placer {
     int64_t wait_ns = kFar;
     int64_t hole_size = kFar;
     int64_t offset = kFar;
-    auto operator<=>(const Choice&) const = default;
+    bool operator<(const Choice& other) const {
+      return std::tie(above_limit, wait_ns, hole_size, offset) <
+             std::tie(other.above_limit, other.wait_ns, other.hole_size,
+                      other.offset);
+    }
   };
 
   int64_t Size(size_t i) const { return AlignUp(items_[i].bytes, alignment_); }
@@ -160,7 +165,7 @@ class Placer {
         .offset = offset};
     const Interval bytes = {offset, offset + size};
     for (const Taken& taken : near_) {
-      if (choice > best) return;
+      if (best < choice) return;
       if (Overlap(taken.bytes, bytes)) {
         choice.wait_ns = std::max(choice.wait_ns, taken.wait_ns);
       }
@@ -257,6 +262,7 @@ int64_t PlaceSmall(std::span<const TimedItem> items,
                    const std::vector<size_t>& small, int64_t alignment,
                    std::vector<int64_t>& offsets) {
   std::vector<PackingItem> packed;
+  packed.reserve(small.size());
   for (const size_t i : small) {
     packed.push_back({.lifetime = items[i].lifetime, .bytes = items[i].bytes});
   }

@@ -169,7 +169,8 @@ std::vector<TimedPlan> PlaceByTime(const Graph& graph, const OpRegistry& ops,
   for (const TimedPacking& packing : PackForTime(
            ItemsOf(unplaced.plan, buffers, lifetimes, options.expected_ns),
            kBufferAlignment, *options.device_budget_bytes - base, max)) {
-    TimedPlan& result = plans.emplace_back(unplaced, lifetimes);
+    plans.push_back({.plan = unplaced, .lifetimes = lifetimes});
+    TimedPlan& result = plans.back();
     ExecutionPlan& plan = result.plan.plan;
     for (size_t i = 0; i < buffers.size(); ++i) {
       plan.buffers[buffers[i]].offset = base + packing.offsets[i];
