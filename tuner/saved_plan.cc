@@ -169,6 +169,7 @@ absl::StatusOr<SwapPlan> ParseSwaps(const Reader& reader, const Graph& graph) {
     if (before.size() != 1 || after.size() != 1) {
       return each.Wrong("before", "a list of one node, as \"after\"");
     }
+    if (before == after) return each.Wrong("before", "another than \"after\"");
     plan.orders.push_back({.before = before[0], .after = after[0]});
   }
   return plan;
@@ -196,8 +197,14 @@ absl::Status ParseSteps(const Reader& reader, const Graph& edited,
     recipe.schedule.step_of[*id] =
         static_cast<int32_t>(recipe.schedule.order.size());
     recipe.schedule.order.push_back(*id);
-    expected_ns[*id] = {item[1].get<int64_t>(), item[2].get<int64_t>()};
-    has_times |= expected_ns[*id].end > 0;
+    const Interval time = {item[1].get<int64_t>(), item[2].get<int64_t>()};
+    constexpr int64_t kMostNs = 1'000'000'000'000'000;  // eleven days
+    if (time.begin < 0 || time.end < time.begin || time.end > kMostNs) {
+      return reader.Wrong("steps",
+                          "a list with 0 <= begin_ns <= end_ns <= 1e15");
+    }
+    expected_ns[*id] = time;
+    has_times |= time.end > 0;
   }
   if (has_times) recipe.expected_ns = std::move(expected_ns);
   return absl::OkStatus();
@@ -214,8 +221,8 @@ absl::Status CheckHead(const Reader& reader, const Graph& graph) {
   ASSIGN_OR_RETURN(const std::string name, reader.Text("graph"));
   return InvalidArgument(fmt::format(
       "{}: is the plan of another graph ({}, fingerprint {}) than this one "
-      "({}, {}); model, batch size, image size, precision and optimizer must "
-      "be those that were tuned",
+      "({}, {}); model, batch size, image size, precision and optimizer with "
+      "--weight_decay must be those that were tuned",
       reader.where(), name, fingerprint, graph.name(), expected));
 }
 
@@ -276,7 +283,12 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
   StepRecipe& recipe = plan.recipe;
   ASSIGN_OR_RETURN(recipe.name, reader.Text("name"));
   ASSIGN_OR_RETURN(const Json* options, reader.Field("options"));
-  ASSIGN_OR_RETURN(recipe.options, ParseLmsOptions(*options));
+  absl::StatusOr<LmsOptions> parsed = ParseLmsOptions(*options);
+  if (!parsed.ok()) {
+    return Annotate(parsed.status(),
+                    fmt::format("{}: field \"options\"", reader.where()));
+  }
+  recipe.options = *std::move(parsed);
   ASSIGN_OR_RETURN(plan.fetches, reader.Values("fetches"));
   ASSIGN_OR_RETURN(plan.device_memory, reader.OptionalCount("device_memory"));
   ASSIGN_OR_RETURN(plan.host_memory, reader.OptionalCount("host_memory"));

@@ -3,12 +3,14 @@
 // session_training_test.cc.
 #include "executor/session.h"
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "graph/schedule.h"
 #include "tests/executor/toy_session.h"
 #include "tests/support/status_matchers.h"
 
@@ -246,6 +248,67 @@ TEST_P(SessionTest, FillsATimelineWhenAsked) {
   Timeline timeline;
   ASSERT_THAT(session->Step(0, {{ids_.x.id(), Filled(1)}}, &timeline), IsOk());
   EXPECT_EQ(timeline.spans.size(), 3u);  // x, product, update
+}
+
+// A schedule of one's own, here the usual one with the three kernels at its end
+// turned around.
+TEST_P(SessionTest, AGivenOrderIsKeptAndChangesNoBit) {
+  const EvalProgram ids(ops_);
+  std::vector<Program> programs;
+  programs.push_back(EvalProgram(ops_).Build());
+  programs.push_back(EvalProgram(ops_).Build());
+  const Graph& graph = programs[1].graph;
+  ASSERT_OK_AND_ASSIGN(
+      Schedule schedule,
+      MakeSchedule(graph, ops_, NodesToRun(graph, ops_, programs[1].fetches)));
+  std::reverse(schedule.order.end() - 3, schedule.order.end());
+  for (size_t step = 0; step < schedule.order.size(); ++step) {
+    schedule.step_of[schedule.order[step]] = static_cast<int32_t>(step);
+  }
+  const std::vector<NodeId> last(schedule.order.end() - 3,
+                                 schedule.order.end());
+  programs[1].order = TimedSchedule{.schedule = schedule};
+  ASSERT_OK_AND_ASSIGN(const auto session, NewSession(std::move(programs)));
+  const Feeds feeds = {{ids.x.id(), Filled(7)}};
+  ASSERT_OK_AND_ASSIGN(const StepResult expected, session->Step(0, feeds));
+  ASSERT_OK_AND_ASSIGN(const StepResult result, session->Step(1, feeds));
+  ASSERT_EQ(result.fetched.size(), 3u);
+  for (const auto& [id, value] : result.fetched) {
+    EXPECT_EQ(value.bytes, expected.fetched.at(id).bytes);
+  }
+  const auto kernels = [&](int program) {
+    std::vector<NodeId> nodes;
+    for (const Step& step : session->plan(program).steps) {
+      if (step.kind == StepKind::kCompute) nodes.push_back(step.node);
+    }
+    return nodes;
+  };
+  EXPECT_EQ(kernels(1), last);
+  EXPECT_NE(kernels(0), last);
+}
+
+TEST_P(SessionTest, BadOrdersAreRefused) {
+  const auto refusal = [&](auto&& change) {
+    Program program = EvalProgram(ops_).Build();
+    Schedule schedule =
+        MakeSchedule(program.graph, ops_,
+                     NodesToRun(program.graph, ops_, program.fetches))
+            .value();
+    change(schedule.order);
+    program.order = TimedSchedule{.schedule = std::move(schedule)};
+    std::vector<Program> programs;
+    programs.push_back(std::move(program));
+    return NewSession(std::move(programs)).status();
+  };
+  using Order = std::vector<NodeId>;
+  EXPECT_THAT(refusal([](Order& order) { order.pop_back(); }),
+              StatusIs(kInvalid, HasSubstr("the order lacks ")));
+  EXPECT_THAT(refusal([](Order& order) { order.push_back(order[0]); }),
+              StatusIs(kInvalid, HasSubstr("which it had before")));
+  EXPECT_THAT(refusal([](Order& order) { std::ranges::reverse(order); }),
+              StatusIs(kInvalid, HasSubstr("before something that it needs")));
+  EXPECT_THAT(refusal([](Order& order) { order[0] = NodeId(1000); }),
+              StatusIs(kInvalid, HasSubstr("the order has node 1000")));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -19,6 +19,7 @@ namespace {
 using ::spillway::testing::AddPlanNode;
 using ::spillway::testing::ChainGraph;
 using ::spillway::testing::DiamondGraph;
+using ::spillway::testing::IsOk;
 using ::spillway::testing::RandomTrainingGraph;
 using ::spillway::testing::ScalarOps;
 using ::spillway::testing::StatusIs;
@@ -214,6 +215,113 @@ TEST(NodesToRunTest, WithNothingToGoByTakesEveryNode) {
   const Graph graph = ChainGraph();
   EXPECT_EQ(NodesToRun(graph, OpRegistry(), {}),
             (IdMap<NodeId, bool>(9, true)));
+}
+
+// `order` with step_of as CheckSchedule's callers have it.
+Schedule ToSchedule(const Graph& graph, const std::vector<NodeId>& order) {
+  Schedule schedule = {.order = order};
+  schedule.step_of.resize(graph.num_nodes(), -1);
+  for (size_t step = 0; step < order.size(); ++step) {
+    if (order[step].index() >= graph.num_nodes()) continue;
+    schedule.step_of[order[step]] = static_cast<int32_t>(step);
+  }
+  return schedule;
+}
+
+TEST(CheckScheduleTest, TellsWhatIsWrong) {
+  const Graph graph = ChainGraph(2);  // F1, F2, opt/B2, opt/B1, opt/U
+  std::vector<NodeId> order;
+  for (const Node& node : graph.nodes()) order.push_back(node.id);
+  const auto check = [&](const std::vector<NodeId>& changed,
+                         const IdMap<NodeId, bool>& keep = {}) {
+    return CheckSchedule(graph, keep, ToSchedule(graph, changed));
+  };
+  EXPECT_THAT(check(order), IsOk());
+  EXPECT_THAT(check({}), StatusIs(kInvalid, HasSubstr("lacks F1")));
+  EXPECT_THAT(check({order.begin(), order.end() - 1}),
+              StatusIs(kInvalid, HasSubstr("lacks opt/U")));
+  std::vector<NodeId> changed = order;
+  changed.push_back(order[1]);
+  EXPECT_THAT(check(changed),
+              StatusIs(kInvalid, HasSubstr("F2, which it had before")));
+  changed = order;
+  std::swap(changed[2], changed[3]);
+  EXPECT_THAT(check(changed),
+              StatusIs(kInvalid, HasSubstr("opt/B1 before something")));
+  changed = order;
+  changed[4] = NodeId(5);
+  EXPECT_THAT(check(changed),
+              StatusIs(kInvalid, HasSubstr("node 5, the graph 5 nodes")));
+  changed[4] = NodeId();
+  EXPECT_THAT(check(changed), StatusIs(kInvalid, HasSubstr("the graph 5")));
+  IdMap<NodeId, bool> keep(graph.num_nodes(), true);
+  keep[order[4]] = false;
+  EXPECT_THAT(check(order, keep),
+              StatusIs(kInvalid, HasSubstr("opt/U, which is not part")));
+  EXPECT_THAT(check({order.begin(), order.end() - 1}, keep), IsOk());
+}
+
+TEST(CheckScheduleTest, AControlEdgeCounts) {
+  Graph graph;
+  const NodeId a = AddPlanNode(graph, "a", "Plan", {});
+  const NodeId b = AddPlanNode(graph, "b", "Plan", {});
+  EXPECT_THAT(CheckSchedule(graph, {}, ToSchedule(graph, {a, b})), IsOk());
+  graph.AddControlEdge(b, a);
+  EXPECT_THAT(CheckSchedule(graph, {}, ToSchedule(graph, {b, a})), IsOk());
+  EXPECT_THAT(CheckSchedule(graph, {}, ToSchedule(graph, {a, b})),
+              StatusIs(kInvalid, HasSubstr("the order has a before")));
+}
+
+// Whether every kept node is there once, and for each two nodes the one that
+// the other needs comes first.
+bool IsNaivelyGood(const Graph& graph, const IdMap<NodeId, bool>& keep,
+                   const std::vector<NodeId>& order) {
+  for (const Node& node : graph.nodes()) {
+    const auto times = std::ranges::count(order, node.id);
+    if (times != (keep[node.id] ? 1 : 0)) return false;
+  }
+  for (const Node& node : graph.nodes()) {
+    if (!keep[node.id]) continue;
+    bool is_good = true;
+    ForEachPredecessor(graph, node.id, [&](NodeId before) {
+      is_good = is_good && std::ranges::find(order, before) <
+                               std::ranges::find(order, node.id);
+    });
+    if (!is_good) return false;
+  }
+  return true;
+}
+
+TEST(CheckScheduleTest, EqualsTheNaiveCheckOnChangedOrders) {
+  const OpRegistry registry = ScalarOps();
+  int good = 0;
+  int bad = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    std::mt19937_64 random(seed);
+    const Graph graph = RandomDag(seed);
+    const std::vector<ValueId> fetches = {ValueId(seed % graph.num_values())};
+    const IdMap<NodeId, bool> keep =
+        seed % 2 == 0 ? IdMap<NodeId, bool>(graph.num_nodes(), true)
+                      : NodesToRun(graph, registry, fetches);
+    ASSERT_OK_AND_ASSIGN(const Schedule schedule,
+                         MakeSchedule(graph, registry, keep));
+    std::vector<NodeId> order = schedule.order;
+    const auto any = [&] { return random() % order.size(); };
+    for (uint64_t change = random() % 4; change > 0; --change) {
+      std::swap(order[any()], order[any()]);
+    }
+    if (random() % 8 == 0) std::ranges::shuffle(order, random);
+    if (random() % 8 == 0) order[any()] = order[any()];
+    if (random() % 8 == 0) order[any()] = NodeId(random() % graph.num_nodes());
+    if (random() % 8 == 0 && order.size() > 1) order.pop_back();
+    const bool expected = IsNaivelyGood(graph, keep, order);
+    ++(expected ? good : bad);
+    const absl::Status status =
+        CheckSchedule(graph, keep, ToSchedule(graph, order));
+    ASSERT_EQ(status.ok(), expected) << "seed " << seed << " " << status;
+  }
+  EXPECT_GT(good, 50);
+  EXPECT_GT(bad, 50);
 }
 
 TEST(LevelsTest, AreThoseOfTheWorkedExample) {

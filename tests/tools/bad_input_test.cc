@@ -44,7 +44,7 @@ std::vector<BadCommandLine> BadUsage() {
   return {
       {"NoCommand",
        {},
-       "bench edit inspect models pack profile run simulate train"},
+       "bench edit inspect models pack profile run simulate train tune"},
       {"UnknownCommand", {"banch"}, "\"banch\"; there are bench edit"},
       {"UnknownFlag", {"models", "--batch_size=3"}, "flag --batch_size"},
       {"UnknownFlagBesideAMissingOne", {"edit", "--grph", "x"}, "--grph"},
@@ -115,12 +115,6 @@ std::vector<BadCommandLine> BadValues() {
 
 std::vector<BadCommandLine> BadLms() {
   return {
-      {"AutoTuning",
-       {"simulate", "--model=lenet", "--lms=auto"},
-       "auto-tuning is not in this version, use --lms v1"},
-      {"LmsAsABoolean",
-       {"simulate", "--model=lenet", "--lms=True"},
-       "auto-tuning is not in this version, use --lms v1"},
       {"FlagOfTheSecondVersion",
        {"simulate", "--model=lenet", "--lms=v1", "--lms_swapin_ahead=2"},
        "--lms_swapin_ahead: is a flag of version 2, but --lms is v1"},
@@ -402,6 +396,20 @@ TEST_F(RunTest, ABudgetThatIsTooSmallEndsWithThree) {
                           "y", "--out", out_, "--device_memory", "16"}),
               Refuses(3, HasSubstr("missing")));
   EXPECT_THAT(folder_.Names(), ElementsAre("feed.safetensors", "graph.json"));
+}
+
+// An edit by itself tunes nothing.
+TEST_F(RunTest, AnEditNeedsOptionsThatAreChosen) {
+  EXPECT_THAT(
+      RunProgram({"edit", "--graph", graph_, "--lms=auto"}),
+      Refuses(2, HasSubstr("lms is auto: options have to be chosen before")));
+  EXPECT_THAT(RunProgram({"edit", "--graph", graph_, "--lms=v2",
+                          "--lms_swapin_ahead=2", "--lms_swapin_groupby=0"}),
+              Refuses(2, HasSubstr("lms_swapout_threshold is -1")));
+  EXPECT_THAT(
+      RunProgram({"edit", "--graph", graph_, "--lms=v2",
+                  "--lms_swapout_threshold=3", "--lms_swapin_groupby=0"}),
+      Refuses(2, HasSubstr("lms_swapin_ahead is -1")));
 }
 
 TEST_F(RunTest, PlanOnlyGraphsCanBeInspectedAndSimulated) {

@@ -336,6 +336,14 @@ TEST(BenchTest, WithAProfileThePredictedStepIsShownBesideTheMeasuredOne) {
   EXPECT_THAT(page, HasSubstr("\"measured\":{"));
 }
 
+TEST(BenchTest, TheReportNeedsNoProfile) {
+  const testing::TemporaryFolder folder;
+  const std::string report = folder.File("report.html");
+  BenchForJson({{"--report", report}});
+  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(report));
+  EXPECT_THAT(page, HasSubstr("<h1>lenet, batch 4</h1>"));
+}
+
 TEST(BenchTest, TakesWhatHasOneMeaningHere) {
   const ProgramRun run =
       RunProgram(Arguments({{"--data_format", "NHWC"},
@@ -404,7 +412,6 @@ std::vector<BadBench> BadBenches() {
       {"NoAuxiliaryHead", {"--auxiliary_head"}, "lenet has no auxiliary head"},
       {"TinyImages", {"--image_size=2"}, "--model: lenet"},
       {"TraceInAMissingFolder", {"--trace=/nowhere/trace.json"}, "--trace"},
-      {"ReportOfNothingPredicted", {"--report=x.html"}, "--report: needs"},
       {"MissingProfile", {"--profile=/nowhere/x.json"}, "--profile: "},
   };
 }

@@ -111,8 +111,13 @@ TEST_F(ProfileTimeTest, TheReportShowsTheStepAndItsOptions) {
                            "v1, n_tensors 7", "P100 16 GB", "1073741824"}) {
     EXPECT_THAT(page, HasSubstr(text));
   }
-  EXPECT_THAT(RunProgram({"simulate", "--model", "lenet", "--report", "x"}),
-              Refuses(2, HasSubstr("--report: needs --profile")));
+  // Nor does it need a profile.
+  const std::string other = Path("other.html");
+  EXPECT_EQ(RunProgram({"simulate", "--model", "lenet", "--report", other})
+                .exit_status,
+            0);
+  ASSERT_OK_AND_ASSIGN(const std::string other_page, ReadFile(other));
+  EXPECT_THAT(other_page, HasSubstr("<h1>lenet, batch 32</h1>"));
 }
 
 TEST_F(ProfileTimeTest, BadProfilesAreRefused) {

@@ -8,6 +8,8 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
+#include "graph/schedule.h"
+#include "ops/all_ops.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/profile_files.h"
 #include "tools/spillway/tuning.h"
@@ -44,6 +46,13 @@ absl::StatusOr<ChosenStep> FromFile(const StepChoiceSpec& spec) {
                        .fetches = plan.fetches,
                        .memory = spec.memory};
   ASSIGN_OR_RETURN(chosen.graph, ApplyRecipe(plan.recipe, *spec.graph));
+  const absl::Status order = CheckSchedule(
+      chosen.graph, NodesToRun(chosen.graph, StandardOps(), chosen.fetches),
+      plan.recipe.schedule);
+  if (!order.ok()) {
+    return Annotate(order,
+                    fmt::format("--plan: {}: field \"steps\"", spec.plan));
+  }
   chosen.edit = MakeReport(plan.recipe.swaps, *spec.graph, chosen.graph);
   chosen.edit.equivalent = true;
   chosen.order = OrderOf(std::move(plan.recipe));

@@ -69,4 +69,15 @@ absl::StatusOr<Graph> LoadGraphFile(const std::string& path) {
   return graph;
 }
 
+absl::StatusOr<std::vector<ValueId>> FindFetches(
+    const std::vector<std::string>& names, const Graph& graph) {
+  std::vector<ValueId> fetches;
+  for (const std::string& name : names) {
+    const absl::StatusOr<ValueId> value = graph.FindValue(name);
+    if (!value.ok()) return Annotate(value.status(), "--fetch");
+    fetches.push_back(*value);
+  }
+  return fetches;
+}
+
 }  // namespace spillway

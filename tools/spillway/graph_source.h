@@ -41,6 +41,10 @@ absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source);
 // The file --graph. Errors: what ReadGraphFile says, naming the flag.
 absl::StatusOr<Graph> LoadGraphFile(const std::string& path);
 
+// The values that --fetch names. Errors: INVALID_ARGUMENT naming the flag.
+absl::StatusOr<std::vector<ValueId>> FindFetches(
+    const std::vector<std::string>& names, const Graph& graph);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_TOOLS_SPILLWAY_GRAPH_SOURCE_H_

@@ -52,16 +52,6 @@ absl::StatusOr<FeedTensors> ReadFeeds(const std::string& path,
   return tensors;
 }
 
-absl::StatusOr<std::vector<ValueId>> FindFetches(
-    const std::vector<std::string>& names, const Graph& graph) {
-  std::vector<ValueId> fetches;
-  for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(const ValueId value, graph.FindValue(name));
-    fetches.push_back(value);
-  }
-  return fetches;
-}
-
 // Only variables that the step uses are in the session.
 absl::Status WriteUsedVariables(const TensorMap& variables, Session& session) {
   if (variables.empty()) return absl::OkStatus();
@@ -184,12 +174,10 @@ absl::Status RunRun(const RunFlags& flags) {
   ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
   absl::StatusOr<FeedTensors> tensors = ReadFeeds(flags.feed, graph);
   if (!tensors.ok()) return Annotate(tensors.status(), "--feed");
-  const absl::StatusOr<std::vector<ValueId>> fetches =
-      FindFetches(flags.fetch, graph);
-  if (!fetches.ok()) return Annotate(fetches.status(), "--fetch");
-
+  ASSIGN_OR_RETURN(const std::vector<ValueId> fetches,
+                   FindFetches(flags.fetch, graph));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   MakeSession(flags, std::move(graph), *fetches));
+                   MakeSession(flags, std::move(graph), fetches));
   RETURN_IF_ERROR(WriteUsedVariables(tensors->variables, *session));
   Timeline timeline;
   ASSIGN_OR_RETURN(StepResult step,
@@ -197,7 +185,7 @@ absl::Status RunRun(const RunFlags& flags) {
                                  flags.trace.empty() ? nullptr : &timeline));
   TensorMap fetched;
   for (size_t i = 0; i < flags.fetch.size(); ++i) {
-    fetched[flags.fetch[i]] = step.fetched[(*fetches)[i]];
+    fetched[flags.fetch[i]] = step.fetched[fetches[i]];
   }
   RETURN_IF_ERROR(WriteFiles(flags, fetched, timeline));
   RETURN_IF_ERROR(PrintText(flags.result, FormatResult(fetched, *session)));

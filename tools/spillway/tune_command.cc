@@ -23,6 +23,13 @@ namespace {
 // Batch sizes beyond this are not looked for.
 constexpr int64_t kMostImages = int64_t{1} << 24;
 
+absl::StatusOr<SourceGraph> LoadSource(const TuneFlags& flags) {
+  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(flags.source));
+  if (flags.fetch.empty()) return source;
+  ASSIGN_OR_RETURN(source.fetches, FindFetches(flags.fetch, source.graph));
+  return source;
+}
+
 absl::StatusOr<TunedStep> TuneSource(const TuneFlags& flags,
                                      const SourceGraph& source,
                                      const DeviceProfile& profile) {
@@ -110,6 +117,10 @@ absl::Status CheckFlags(const TuneFlags& flags) {
   if (flags.lms.mode == LmsMode::kOff) {
     return InvalidArgument("--lms: tune needs auto, v1 or v2");
   }
+  if (!flags.fetch.empty() && flags.source.graph.empty()) {
+    return InvalidArgument(
+        "--fetch: needs --graph; a model's step returns loss and accuracy");
+  }
   if (flags.memory.device_memory == int64_t{0}) {
     return InvalidArgument("--device_memory: a budget of 0 bytes fits nothing");
   }
@@ -157,6 +168,8 @@ absl::Status WriteFiles(const TuneFlags& flags, const SourceGraph& source,
 
 void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
+  set.List("--fetch", flags.fetch,
+           "with --graph: values that the step returns, as in run: name:0,...");
   AddDeviceFlags(set, flags.device);
   AddLinkFlag(set, flags.device);
   AddMemoryFlags(set, flags.memory);
@@ -199,7 +212,7 @@ absl::Status RunTune(const TuneFlags& given) {
     // Where nothing fits, what one image lacks is the answer.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
-  ASSIGN_OR_RETURN(const SourceGraph source, LoadGraph(flags.source));
+  ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
   const auto begin = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(TunedStep tuned, TuneSource(flags, source, profile));
   const std::chrono::duration<double, std::milli> taken =

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "lms/options.h"
@@ -19,6 +20,7 @@ namespace spillway {
 struct TuneFlags {
   // As `bench` has it by default.
   GraphSourceFlags source = {.optimizer = {.weight_decay = 4e-5}};
+  std::vector<std::string> fetch = {};  // of a graph file's step
   DeviceFlags device = {};
   MemoryFlags memory = {};
   LmsOptions lms = {.mode = LmsMode::kAuto};

@@ -1,0 +1,188 @@
+#include "tuner/saved_plan.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "fmt/format.h"
+#include "graph/json_format.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/random_graph.h"
+#include "tests/support/status_matchers.h"
+#include "tests/tuner/made_plan.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::MakePlan;
+using testing::NoOps;
+using testing::RandomTrainingGraph;
+using testing::StatusIs;
+using Json = nlohmann::ordered_json;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+std::vector<LmsOptions> SomeOptions() {
+  std::vector<LmsOptions> all = {
+      {.mode = LmsMode::kOff},
+      {.mode = LmsMode::kV1},
+      {.mode = LmsMode::kV1, .lb = 3, .fuse_swapins = true},
+      {.mode = LmsMode::kV1,
+       .n_tensors = 4,
+       .ctrld_strategy = ControlStrategy::kDirectOrder,
+       .swap_branches = true}};
+  for (const int64_t sync_mode : {0, 1, 2, 3}) {
+    all.push_back({.mode = LmsMode::kV2,
+                   .swapout_threshold = 2,
+                   .swapin_ahead = 1,
+                   .swapin_groupby = 0,
+                   .sync_mode = sync_mode,
+                   .serialization = {"2:6"}});
+  }
+  return all;
+}
+
+void ExpectSameSwaps(const SwapPlan& plan, const SwapPlan& expected) {
+  ASSERT_EQ(plan.swaps.size(), expected.swaps.size());
+  for (size_t i = 0; i < plan.swaps.size(); ++i) {
+    const Swap& swap = plan.swaps[i];
+    EXPECT_EQ(swap.value, expected.swaps[i].value);
+    EXPECT_EQ(swap.waiters, expected.swaps[i].waiters);
+    ASSERT_EQ(swap.swap_ins.size(), expected.swaps[i].swap_ins.size());
+    for (size_t j = 0; j < swap.swap_ins.size(); ++j) {
+      EXPECT_EQ(swap.swap_ins[j].readers,
+                expected.swaps[i].swap_ins[j].readers);
+      EXPECT_EQ(swap.swap_ins[j].triggers,
+                expected.swaps[i].swap_ins[j].triggers);
+    }
+  }
+  ASSERT_EQ(plan.orders.size(), expected.orders.size());
+  for (size_t i = 0; i < plan.orders.size(); ++i) {
+    EXPECT_EQ(plan.orders[i].before, expected.orders[i].before);
+    EXPECT_EQ(plan.orders[i].after, expected.orders[i].after);
+  }
+}
+
+void ExpectSamePlan(const SavedPlan& plan, const SavedPlan& expected) {
+  ExpectSameSwaps(plan.recipe.swaps, expected.recipe.swaps);
+  EXPECT_EQ(plan.recipe.name, expected.recipe.name);
+  EXPECT_EQ(plan.recipe.options.mode, expected.recipe.options.mode);
+  EXPECT_EQ(plan.recipe.options.lb, expected.recipe.options.lb);
+  EXPECT_EQ(plan.recipe.options.sync_mode, expected.recipe.options.sync_mode);
+  EXPECT_EQ(plan.recipe.placement, expected.recipe.placement);
+  EXPECT_EQ(plan.recipe.schedule.order, expected.recipe.schedule.order);
+  EXPECT_TRUE(std::ranges::equal(plan.recipe.schedule.step_of,
+                                 expected.recipe.schedule.step_of));
+  EXPECT_TRUE(std::ranges::equal(plan.recipe.expected_ns,
+                                 expected.recipe.expected_ns,
+                                 [](const Interval& a, const Interval& b) {
+                                   return a.begin == b.begin && a.end == b.end;
+                                 }));
+  EXPECT_EQ(plan.fetches, expected.fetches);
+  EXPECT_EQ(plan.device_memory, expected.device_memory);
+  EXPECT_EQ(plan.host_memory, expected.host_memory);
+  EXPECT_EQ(plan.device_bytes, expected.device_bytes);
+  EXPECT_EQ(plan.host_bytes, expected.host_bytes);
+  EXPECT_EQ(plan.step_ns, expected.step_ns);
+}
+
+TEST(SavedPlanTest, ComesBackAsItWas) {
+  size_t waiters = 0;
+  size_t orders = 0;
+  size_t repeated = 0;  // tensors with several ways back
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    const Graph graph = RandomTrainingGraph({.seed = seed});
+    for (const LmsOptions& options : SomeOptions()) {
+      SCOPED_TRACE(fmt::format("seed {}, {}, sync mode {}", seed,
+                               std::string(LmsModeName(options.mode)),
+                               options.sync_mode));
+      ASSERT_OK_AND_ASSIGN(const SavedPlan plan, MakePlan(graph, options));
+      const std::string text = FormatSavedPlan(plan, graph);
+      ASSERT_OK_AND_ASSIGN(const SavedPlan parsed,
+                           ParseSavedPlan(text, "file", graph));
+      ExpectSamePlan(parsed, plan);
+      EXPECT_EQ(FormatSavedPlan(parsed, graph), text);
+      orders += plan.recipe.swaps.orders.size();
+      for (const Swap& swap : plan.recipe.swaps.swaps) {
+        waiters += swap.waiters.size();
+        if (swap.swap_ins.size() > 1) ++repeated;
+      }
+    }
+  }
+  EXPECT_GT(waiters, 0u);
+  EXPECT_GT(orders, 0u);
+  EXPECT_GT(repeated, 0u);
+}
+
+TEST(SavedPlanTest, TimesAndBudgetsMayBeLeftOut) {
+  const Graph graph = RandomTrainingGraph({.seed = 3});
+  ASSERT_OK_AND_ASSIGN(SavedPlan plan, MakePlan(graph, {.mode = LmsMode::kV1}));
+  plan.recipe.expected_ns = {};
+  plan.device_memory = std::nullopt;
+  plan.host_memory = 0;
+  ASSERT_OK_AND_ASSIGN(
+      const SavedPlan parsed,
+      ParseSavedPlan(FormatSavedPlan(plan, graph), "file", graph));
+  ExpectSamePlan(parsed, plan);
+}
+
+// A graph as JSON with one thing in it changed at a time.
+TEST(GraphFingerprintTest, ChangesWithTheGraphAndWithNothingElse) {
+  const Graph graph = RandomTrainingGraph({.seed = 1, .forward_nodes = 6});
+  const std::string fingerprint = GraphFingerprint(graph);
+  EXPECT_EQ(fingerprint.size(), 16u);
+  EXPECT_EQ(fingerprint.find_first_not_of("0123456789abcdef"),
+            std::string::npos);
+  const Graph copy = graph;
+  EXPECT_EQ(GraphFingerprint(copy), fingerprint);
+  ASSERT_OK_AND_ASSIGN(const Graph read,
+                       ParseGraph(FormatGraph(graph), "file", NoOps()));
+  EXPECT_EQ(GraphFingerprint(read), fingerprint);
+
+  std::vector<std::string> seen = {fingerprint};
+  const auto expect_new = [&](const Graph& changed, const std::string& what) {
+    const std::string other = GraphFingerprint(changed);
+    EXPECT_EQ(std::ranges::count(seen, other), 0) << what;
+    seen.push_back(other);
+  };
+  Graph changed = graph;
+  const NodeId last(graph.num_nodes() - 1);
+  changed.AddControlEdge(NodeId(0), last);
+  expect_new(changed, "control edge");
+  ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(FormatGraph(graph), "graph"));
+  for (size_t i = 0; i < json["nodes"].size(); ++i) {
+    const auto expect_new_with = [&](const char* field, const Json& value) {
+      Json other = json;
+      other["nodes"][i][field] = value;
+      ASSERT_OK_AND_ASSIGN(const Graph parsed,
+                           ParseGraph(other.dump(), "file", NoOps()));
+      expect_new(parsed, fmt::format("{} of node {}", field, i));
+    };
+    expect_new_with("op", "AnotherOp");
+    expect_new_with("attrs", {{"axis", 1}});
+    expect_new_with("attrs", {{"axis", 2}});
+    Json outputs = json["nodes"][i]["outputs"];
+    if (outputs.empty()) continue;
+    outputs[0]["shape"] = {3, 1, 4};
+    expect_new_with("outputs", outputs);
+    outputs[0]["dtype"] = "int32";
+    expect_new_with("outputs", outputs);
+  }
+}
+
+TEST(SavedPlanTest, APlanOfAnotherGraphTellsBothFingerprints) {
+  const Graph graph = RandomTrainingGraph({.seed = 1});
+  const Graph other = RandomTrainingGraph({.seed = 2});
+  ASSERT_OK_AND_ASSIGN(const SavedPlan plan,
+                       MakePlan(graph, {.mode = LmsMode::kV1}));
+  EXPECT_THAT(ParseSavedPlan(FormatSavedPlan(plan, graph), "some/file", other),
+              StatusIs(kInvalid, AllOf(HasSubstr("some/file"),
+                                       HasSubstr(GraphFingerprint(graph)),
+                                       HasSubstr(GraphFingerprint(other)))));
+}
+
+}  // namespace
+}  // namespace spillway
