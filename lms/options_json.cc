@@ -124,13 +124,13 @@ Expected Read(const Json& json, Texts& values) {
 }
 
 Expected Read(const Json& json, LmsMode& mode) {
-  for (const LmsMode known : {kOff, kV1, kV2}) {
+  for (const LmsMode known : {kOff, kAuto, kV1, kV2}) {
     if (json == ValueToJson(known)) {
       mode = known;
       return std::nullopt;
     }
   }
-  return "off, v1 or v2";
+  return "off, auto, v1 or v2";
 }
 
 Expected Read(const Json& json, ControlStrategy& strategy) {

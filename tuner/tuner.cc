@@ -47,11 +47,11 @@ class Tuner {
     if (MayStayOff()) TryWithoutSwaps();
     if (best_) return Finish("LMS is not necessary");
     result_.is_necessary = true;
-    if (options_.lms.mode == LmsMode::kOff) return failure_;
+    if (options_.lms.mode == LmsMode::kOff) return Failure();
     if (options_.lms.mode == LmsMode::kAuto) RETURN_IF_ERROR(TryPerTensor());
     RETURN_IF_ERROR(TrySets());
     if (best_) return Finish("the least predicted time of what was tried");
-    return failure_;
+    return Failure();
   }
 
  private:
@@ -230,7 +230,9 @@ class Tuner {
     tried.fits = evaluated.ok();
     if (!evaluated.ok()) {
       tried.reason = std::string(evaluated.status().message());
-      failure_ = evaluated.status();
+      if (failure_.ok() || absl::IsResourceExhausted(evaluated.status())) {
+        failure_ = evaluated.status();
+      }
       return;
     }
     tried.device_bytes = evaluated->plan.device_bytes;
@@ -238,6 +240,14 @@ class Tuner {
     tried.step_ns = evaluated->step.step_ns;
     if (best_ && best_->step.step_ns <= tried.step_ns) return;
     best_ = *std::move(evaluated);
+  }
+
+  // What the last candidate lacked that did not fit.
+  absl::Status Failure() const {
+    if (!absl::IsResourceExhausted(failure_)) return failure_;
+    return ResourceExhausted(
+        fmt::format("nothing that was tried fits ({} candidates); {}",
+                    result_.tried.size(), std::string(failure_.message())));
   }
 
   absl::StatusOr<TunedStep> Finish(std::string_view why) {
@@ -256,10 +266,10 @@ class Tuner {
 
   const TunerInputs& inputs_;
   const TunerOptions& options_;
-  std::vector<Schedule>
-      schedules_;  // creation order, and another if it differs
+  // Creation order, and that which saves memory if it is another.
+  std::vector<Schedule> schedules_;
   std::optional<EvaluatedRecipe> best_;
-  absl::Status failure_;  // of the last candidate that did not fit
+  absl::Status failure_;  // of the last candidate that did not fit, if any
   TunedStep result_;
 };
 
@@ -291,11 +301,11 @@ absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
   StepRecipe recipe = {.name = DescribeOptions(options), .options = options};
   ASSIGN_OR_RETURN(recipe.swaps, PlanSwaps(options, inputs.graph));
   ASSIGN_OR_RETURN(const Graph edited, ApplyRecipe(recipe, inputs.graph));
-  IdMap<NodeId, bool> keep = inputs.keep;
-  if (!keep.empty()) keep.resize(edited.num_nodes(), true);
   ASSIGN_OR_RETURN(
       recipe.schedule,
-      ChooseSchedule(edited, inputs.ops, keep, ScheduleKind::kMemory,
+      ChooseSchedule(edited, inputs.ops,
+                     NodesToRun(edited, inputs.ops, inputs.compile.fetches),
+                     ScheduleKind::kMemory,
                      OptionsFor(recipe, edited, inputs.compile)));
   return recipe;
 }

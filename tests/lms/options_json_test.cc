@@ -89,7 +89,7 @@ TEST(OptionsJsonTest, AFieldOfTheWrongKindIsNamedWithWhatItTakes) {
       {{{"lb", 1.5}}, "\"lb\" of LMS options must be an integer, not 1.5"},
       {{{"lb", 18446744073709551615u}}, "must be an integer"},
       {{{"compat", 1}}, "must be true or false, not 1"},
-      {{{"mode", "v3"}}, "must be off, v1 or v2, not \"v3\""},
+      {{{"mode", "v3"}}, "must be off, auto, v1 or v2, not \"v3\""},
       {{{"ctrld_strategy", 1}}, "must be chain_rule or direct_order, not 1"},
       {{{"excl_types", "Conv"}}, "must be a list of texts"},
       {{{"excl_types", Json::array({1})}}, "must be a list of texts"},
@@ -104,9 +104,9 @@ TEST(OptionsJsonTest, AFieldOfTheWrongKindIsNamedWithWhatItTakes) {
 }
 
 TEST(OptionsJsonTest, AModeIsTextOnly) {
-  EXPECT_THAT(
-      ParseLmsOptions({{"mode", 1}}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("off, v1 or v2")));
+  EXPECT_THAT(ParseLmsOptions({{"mode", 1}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("off, auto, v1 or v2")));
 }
 
 }  // namespace

@@ -17,6 +17,13 @@
 namespace spillway {
 namespace {
 
+// As results show it: the tuner's, unless it is a set of TFLMS.
+LmsOptions OptionsOf(const StepRecipe& recipe) {
+  LmsOptions options = recipe.options;
+  if (options.mode == LmsMode::kOff) options.mode = LmsMode::kAuto;
+  return options;
+}
+
 TimedSchedule OrderOf(StepRecipe recipe) {
   return {.schedule = std::move(recipe.schedule),
           .expected_ns = std::move(recipe.expected_ns),
@@ -41,7 +48,7 @@ absl::StatusOr<ChosenStep> FromFile(const StepChoiceSpec& spec) {
         fmt::format("--plan: {} was tuned for a step that does not return {}",
                     spec.plan, spec.graph->ValueName(fetch)));
   }
-  ChosenStep chosen = {.lms = plan.recipe.options,
+  ChosenStep chosen = {.lms = OptionsOf(plan.recipe),
                        .name = plan.recipe.name,
                        .fetches = plan.fetches,
                        .memory = spec.memory};
@@ -82,7 +89,7 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   EvaluatedRecipe& best = tuned.chosen;
   fmt::print(stderr, "[LMS][0] {}\n[LMS][0] Chosen: {}, of {} tried\n",
              tuned.reason, best.recipe.name, tuned.tried.size());
-  chosen.lms = best.recipe.options;
+  chosen.lms = OptionsOf(best.recipe);
   chosen.name = best.recipe.name;
   chosen.edit = MakeReport(best.recipe.swaps, *spec.graph, best.graph);
   chosen.edit.equivalent = true;

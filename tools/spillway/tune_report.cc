@@ -192,7 +192,7 @@ std::string FormatTuneReport(const TuneResult& result) {
       MakeStepReport({.batch_size = result.batch_size,
                       .precision = result.flags->source.model.precision,
                       .profile = result.profile,
-                      .lms = &chosen.recipe.options,
+                      .lms = &result.flags->lms,
                       .memory = &result.flags->memory,
                       .graph = &chosen.graph,
                       .plan = &chosen.plan,
