@@ -167,10 +167,11 @@ class RandomEdit {
     }
     std::multiset<std::pair<ValueId, NodeId>> found;
     for (const Node& node : edited.nodes()) {
+      if (node.op != kSwapOut && node.op != kSwapIn) continue;
       const NodeId before = NoCopyBefore(edited, edit.schedule, node.id);
       if (node.op == kSwapOut) {
         EXPECT_EQ(before, ready[node.inputs[0]]);
-      } else if (node.op == kSwapIn) {
+      } else {
         found.insert({edited.producer(node.inputs[0]).inputs[0], before});
         ++swap_ins;
       }

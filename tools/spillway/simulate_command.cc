@@ -21,6 +21,7 @@
 #include "tools/spillway/simulation.h"
 #include "tools/spillway/step_report.h"
 #include "tools/spillway/step_timing.h"
+#include "tools/spillway/tuning.h"
 
 namespace spillway {
 namespace {
@@ -166,16 +167,18 @@ Json ToJson(const SimulateFlags& flags, const Graph& graph,
 }
 
 std::string FormatReport(const SimulateFlags& flags, const SourceGraph& source,
-                         const ExecutionPlan& plan, const StepTiming& timing) {
-  return FormatHtmlReport(
-      MakeStepReport({.batch_size = source.batch_size,
-                      .precision = flags.source.model.precision,
-                      .profile = timing.profile,
-                      .lms = &flags.lms,
-                      .memory = &flags.memory,
-                      .graph = &source.graph,
-                      .plan = &plan,
-                      .predicted = &timing.step}));
+                         const ExecutionPlan& plan, const StepTiming& timing,
+                         const StepTimeBound& bound) {
+  HtmlReport report = MakeStepReport({.batch_size = source.batch_size,
+                                      .precision = flags.source.model.precision,
+                                      .profile = timing.profile,
+                                      .lms = &flags.lms,
+                                      .memory = &flags.memory,
+                                      .graph = &source.graph,
+                                      .plan = &plan,
+                                      .predicted = &timing.step});
+  report.bound = {.step_ns = bound.step_ns, .reason = BoundReason(bound)};
+  return FormatHtmlReport(report);
 }
 
 }  // namespace
@@ -228,7 +231,7 @@ absl::Status RunSimulate(const SimulateFlags& given) {
                                                   .profile = flags.profile,
                                                   .device = flags.device,
                                                   .memory = flags.memory}));
-  source.graph = std::move(chosen.graph);
+  const Graph original = std::exchange(source.graph, std::move(chosen.graph));
   source.fetches = std::move(chosen.fetches);
   flags.lms = chosen.lms;
   flags.memory = chosen.memory;
@@ -243,13 +246,16 @@ absl::Status RunSimulate(const SimulateFlags& given) {
       ToJson(flags, source.graph, simulation, smallest_bytes, chosen.edit);
   StepTiming timing = TimeStep(source, simulation.plan, profile);
   AddMemoryCounters(simulation.plan, timing.step);
-  text += FormatTiming(timing);
+  const StepTimeBound bound = BoundFor(original, simulation.inputs, profile);
+  text += FormatTiming(timing) + FormatBound(bound, timing.step.step_ns);
   AddTimingJson(timing, json);
+  json["bound"] = BoundJson(bound, timing.step.step_ns);
   RETURN_IF_ERROR(WriteOutput(
       trace, FormatChromeTrace({{"predicted", &timing.step.timeline}})));
   if (!flags.report.empty()) {
     RETURN_IF_ERROR(WriteOutput(
-        report_file, FormatReport(flags, source, simulation.plan, timing)));
+        report_file,
+        FormatReport(flags, source, simulation.plan, timing, bound)));
   }
   if (flags.find_max_batch) {
     json["max_batch_size"] = max_batch.batch_size;

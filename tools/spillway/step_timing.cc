@@ -1,10 +1,24 @@
 #include "tools/spillway/step_timing.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 #include "ops/all_ops.h"
 #include "simulator/cost_model.h"
 
 namespace spillway {
+
+namespace {
+
+double Milliseconds(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
+
+double PercentAbove(const StepTimeBound& bound, int64_t step_ns) {
+  const int64_t least_ns = std::max<int64_t>(1, bound.step_ns);
+  return 100.0 * static_cast<double>(step_ns - least_ns) /
+         static_cast<double>(least_ns);
+}
+
+}  // namespace
 
 SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
                        const DeviceProfile& profile) {
@@ -37,6 +51,22 @@ std::string FormatTiming(const StepTiming& timing) {
       timing.stall_ms(StallCause::kCopyIn),
       timing.stall_ms(StallCause::kCopyOut),
       timing.stall_ms(StallCause::kIssue));
+}
+
+std::string FormatBound(const StepTimeBound& bound, int64_t step_ns) {
+  return fmt::format(
+      "bound        {:.3f} ms by {}; this plan is {:.1f} % above it\n",
+      Milliseconds(bound.step_ns), BoundReason(bound),
+      PercentAbove(bound, step_ns));
+}
+
+Json BoundJson(const StepTimeBound& bound, int64_t step_ns) {
+  return {{"step_ms", Milliseconds(bound.step_ns)},
+          {"reason", BoundReason(bound)},
+          {"kernels_ms", Milliseconds(bound.kernels_ns)},
+          {"copies_out_ms", Milliseconds(bound.out_ns)},
+          {"copies_in_ms", Milliseconds(bound.in_ns)},
+          {"gap_percent", PercentAbove(bound, step_ns)}};
 }
 
 void AddTimingJson(const StepTiming& timing, Json& json) {

@@ -98,6 +98,20 @@ absl::StatusOr<TunedStep> TuneAsTflms(const TuningSpec& spec,
   return tuned;
 }
 
+StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
+                       const DeviceProfile& profile) {
+  const IdMap<NodeId, bool> keep;
+  const IdMap<NodeId, int64_t> kernel_ns =
+      EstimateKernelTimes(original, StandardOps(), profile);
+  return BoundOf({.graph = original,
+                  .ops = StandardOps(),
+                  .keep = keep,
+                  .compile = inputs.options,
+                  .kernel_ns = kernel_ns,
+                  .profile = profile},
+                 {.schedule = inputs.schedule});
+}
+
 absl::StatusOr<int64_t> DeviceBudget(const DeviceFlags& device,
                                      const MemoryFlags& memory) {
   if (memory.device_memory) return *memory.device_memory;

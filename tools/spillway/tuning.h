@@ -37,6 +37,11 @@ absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec);
 absl::StatusOr<TunedStep> TuneAsTflms(const TuningSpec& spec,
                                       const TflmsRequest& request);
 
+// The lower bound for the order of kernels and the budget in `inputs`, which
+// are those of `original` or of that graph with swaps.
+StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
+                       const DeviceProfile& profile);
+
 // The budget that is to be met: the flag's, or what is free on the device.
 absl::StatusOr<int64_t> DeviceBudget(const DeviceFlags& device,
                                      const MemoryFlags& memory);
