@@ -104,8 +104,7 @@ def main():
     parser.add_argument("--program", default="build/release/bin/spillway")
     parser.add_argument(
         "--networks",
-        default="resnet20:64,googlenet:8,resnet50:8,mobilenet_v2:8,inception3:4,"
-                "vgg16:2")
+        default="resnet20:64,googlenet:4,resnet50:4,mobilenet_v2:4")
     parser.add_argument("--part", type=float, default=0.5,
                         help="budget, as part of the unconstrained peak")
     parser.add_argument("--link_gbps", type=float, default=1)
@@ -121,7 +120,10 @@ def main():
         for entry in options.networks.split(","):
             row = Network(options, entry, folder).run()
             result["rows"].append(row)
-            tuned = row["kinds"]["tuned"]
+            tuned = row["kinds"].get("tuned")
+            if tuned is None:
+                print(f"{row['model']:<14}{row['batch_size']:>6}  fits no plan")
+                continue
             print(f"{row['model']:<14}{row['batch_size']:>6}"
                   f"{row['budget_bytes'] / 1e6:>6.0f} MB"
                   f"{tuned['median_ms']:>10.1f}{tuned['predicted_ms']:>11.1f}"
