@@ -18,6 +18,7 @@
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/random_network.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/stress_setting.h"
 
 namespace spillway {
 namespace {
@@ -31,11 +32,6 @@ using testing::StatusIs;
 using testing::TrainedModel;
 using testing::TrainGraph;
 using testing::TrainGraphSpec;
-
-int64_t Setting(const char* name, int64_t standard) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? standard : std::strtoll(text, nullptr, 10);
-}
 
 class Case {
  public:
@@ -196,8 +192,8 @@ class Case {
 };
 
 TEST(BudgetStressTest, EveryCaseRunsInsideItsBudgetOrIsRefusedWithAReason) {
-  const int64_t cases = Setting("SPILLWAY_STRESS_CASES", 100);
-  const int64_t first = Setting("SPILLWAY_STRESS_SEED", 1);
+  const int64_t cases = testing::StressSetting("SPILLWAY_STRESS_CASES", 100);
+  const int64_t first = testing::StressSetting("SPILLWAY_STRESS_SEED", 1);
   int ran = 0;
   int refused = 0;
   for (int64_t i = 0; i < cases && !HasFailure(); ++i) {

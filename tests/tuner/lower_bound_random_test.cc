@@ -13,6 +13,7 @@
 
 #include "lms/lms.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/stress_setting.h"
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/found_swaps.h"
 #include "tests/tuner/tuner_case.h"
@@ -31,11 +32,6 @@ using testing::MovableGaps;
 using testing::StatusIs;
 using testing::TrainingCase;
 using testing::TunerCase;
-
-int64_t Setting(const char* name, int64_t standard) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? standard : std::strtoll(text, nullptr, 10);
-}
 
 // The fastest plan of a step within a budget that any choice of gaps has.
 class EveryChoice {
@@ -147,8 +143,8 @@ void Record(const Counts& counts) {
 }
 
 TEST(LowerBoundRandomTest, NoChoiceOfTensorsAndPlacesIsFaster) {
-  const int64_t cases = Setting("SPILLWAY_STRESS_CASES", 150);
-  const int64_t first = Setting("SPILLWAY_STRESS_SEED", 1);
+  const int64_t cases = testing::StressSetting("SPILLWAY_STRESS_CASES", 150);
+  const int64_t first = testing::StressSetting("SPILLWAY_STRESS_SEED", 1);
   Counts counts;
   for (int64_t i = 0; i < cases && !HasFailure(); ++i) {
     const auto seed = static_cast<uint64_t>(first + i);

@@ -14,6 +14,7 @@
 
 #include "fmt/format.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/stress_setting.h"
 #include "tests/tuner/tuner_case.h"
 #include "tuner/tuner.h"
 
@@ -28,11 +29,6 @@ using testing::TrainingCase;
 using testing::TunerCase;
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-
-int64_t Setting(const char* name, int64_t standard) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? standard : std::strtoll(text, nullptr, 10);
-}
 
 // How often, and by how much, a step was slower than one that it should not be
 // slower than.
@@ -140,8 +136,9 @@ void CompareWithGrid(const std::string& name, const TunerCase& tuner_case,
 void ForEachRandomCase(
     int64_t standard,
     const std::function<void(const std::string&, const TunerCase&)>& compare) {
-  const int64_t cases = Setting("SPILLWAY_STRESS_CASES", standard);
-  const int64_t first = Setting("SPILLWAY_STRESS_SEED", 1);
+  const int64_t cases =
+      testing::StressSetting("SPILLWAY_STRESS_CASES", standard);
+  const int64_t first = testing::StressSetting("SPILLWAY_STRESS_SEED", 1);
   for (int64_t seed = first; seed < first + cases; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const int nodes = static_cast<int>(8 + seed % 12);

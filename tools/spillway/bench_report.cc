@@ -11,8 +11,6 @@
 namespace spillway {
 namespace {
 
-double Milliseconds(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
-
 std::string_view ModeName(const BenchFlags& flags) {
   return flags.forward_only ? "forward-only" : "training";
 }

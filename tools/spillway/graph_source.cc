@@ -4,6 +4,7 @@
 
 #include "base/status_macros.h"
 #include "graph/json_format.h"
+#include "models/zoo.h"
 #include "ops/all_ops.h"
 #include "tools/spillway/model_graph.h"
 
@@ -61,6 +62,16 @@ absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source) {
   }
   ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(source.graph));
   return SourceGraph{.graph = std::move(graph)};
+}
+
+absl::StatusOr<int64_t> FirstBatch(const ModelFlags& model) {
+  if (model.model.empty()) {
+    return InvalidArgument(
+        "--find_max_batch: needs --model; a graph file has its batch size");
+  }
+  if (model.batch_size != 0) return model.batch_size;
+  ASSIGN_OR_RETURN(const ModelSpec spec, FindModel(model.model));
+  return spec.default_batch_size;
 }
 
 absl::StatusOr<Graph> LoadGraphFile(const std::string& path) {

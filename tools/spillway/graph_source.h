@@ -38,6 +38,10 @@ struct SourceGraph {
 // what the builder or the reader says.
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source);
 
+// Where a search of batch sizes starts: --batch_size, or the model's default.
+// Errors: INVALID_ARGUMENT naming --find_max_batch without a model.
+absl::StatusOr<int64_t> FirstBatch(const ModelFlags& model);
+
 // The file --graph. Errors: what ReadGraphFile says, naming the flag.
 absl::StatusOr<Graph> LoadGraphFile(const std::string& path);
 

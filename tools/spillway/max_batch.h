@@ -18,6 +18,9 @@ struct BatchAttempt {
   int64_t step_ns = 0;  // predicted; 0: not known
 };
 
+// Batch sizes beyond this are not looked for.
+inline constexpr int64_t kMostImages = int64_t{1} << 24;
+
 struct MaxBatch {
   int64_t batch_size = 0;                // 0: not even one image fits
   std::vector<BatchAttempt> tried = {};  // in the order of the search

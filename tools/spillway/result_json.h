@@ -14,6 +14,10 @@
 
 namespace spillway {
 
+constexpr double Milliseconds(int64_t ns) {
+  return static_cast<double>(ns) * 1e-6;
+}
+
 // {"mode", and every option that has an effect in it}
 Json LmsJson(const LmsOptions& options);
 

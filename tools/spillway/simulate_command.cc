@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "fmt/format.h"
 #include "lms/lms.h"
-#include "models/zoo.h"
 #include "simulator/device_profile.h"
 #include "simulator/memory_over_time.h"
 #include "tools/spillway/chosen_step.h"
@@ -25,9 +24,6 @@
 
 namespace spillway {
 namespace {
-
-// Batch sizes beyond this are not looked for.
-constexpr int64_t kMostImages = int64_t{1} << 24;
 
 absl::StatusOr<BatchAttempt> TryBatch(const SimulateFlags& flags,
                                       int64_t batch_size) {
@@ -46,10 +42,6 @@ absl::StatusOr<BatchAttempt> TryBatch(const SimulateFlags& flags,
 }
 
 absl::Status CheckMaxBatchFlags(const SimulateFlags& flags) {
-  if (flags.source.model.model.empty()) {
-    return InvalidArgument(
-        "--find_max_batch: needs --model; a graph file has its batch size");
-  }
   if (NeedsTuning(flags.lms) || !flags.plan.empty()) {
     return InvalidArgument(
         "--find_max_batch: takes fixed LMS options; tune --find_max_batch "
@@ -60,15 +52,9 @@ absl::Status CheckMaxBatchFlags(const SimulateFlags& flags) {
       "--find_max_batch: needs --device_memory, the budget to fit");
 }
 
-// From --batch_size, or the model's default.
 absl::StatusOr<MaxBatch> SearchMaxBatch(const SimulateFlags& flags) {
+  ASSIGN_OR_RETURN(const int64_t start, FirstBatch(flags.source.model));
   RETURN_IF_ERROR(CheckMaxBatchFlags(flags));
-  int64_t start = flags.source.model.batch_size;
-  if (start == 0) {
-    ASSIGN_OR_RETURN(const ModelSpec model,
-                     FindModel(flags.source.model.model));
-    start = model.default_batch_size;
-  }
   return FindMaxBatch(start, kMostImages, [&](int64_t batch_size) {
     return TryBatch(flags, batch_size);
   });

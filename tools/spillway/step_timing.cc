@@ -5,12 +5,11 @@
 #include "fmt/format.h"
 #include "ops/all_ops.h"
 #include "simulator/cost_model.h"
+#include "tools/spillway/result_json.h"
 
 namespace spillway {
 
 namespace {
-
-double Milliseconds(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
 double PercentAbove(const StepTimeBound& bound, int64_t step_ns) {
   const int64_t least_ns = std::max<int64_t>(1, bound.step_ns);

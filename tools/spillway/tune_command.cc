@@ -7,7 +7,6 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
-#include "models/zoo.h"
 #include "ops/all_ops.h"
 #include "simulator/memory_over_time.h"
 #include "tools/spillway/chosen_step.h"
@@ -19,9 +18,6 @@
 
 namespace spillway {
 namespace {
-
-// Batch sizes beyond this are not looked for.
-constexpr int64_t kMostImages = int64_t{1} << 24;
 
 absl::StatusOr<SourceGraph> LoadSource(const TuneFlags& flags) {
   ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(flags.source));
@@ -65,19 +61,9 @@ absl::StatusOr<BatchAttempt> TryBatch(const TuneFlags& flags,
                       .step_ns = tuned->chosen.step.step_ns};
 }
 
-// From --batch_size, or the model's default.
 absl::StatusOr<MaxBatch> SearchMaxBatch(const TuneFlags& flags,
                                         const DeviceProfile& profile) {
-  if (flags.source.model.model.empty()) {
-    return InvalidArgument(
-        "--find_max_batch: needs --model; a graph file has its batch size");
-  }
-  int64_t start = flags.source.model.batch_size;
-  if (start == 0) {
-    ASSIGN_OR_RETURN(const ModelSpec model,
-                     FindModel(flags.source.model.model));
-    start = model.default_batch_size;
-  }
+  ASSIGN_OR_RETURN(const int64_t start, FirstBatch(flags.source.model));
   return FindMaxBatch(start, kMostImages, [&](int64_t batch_size) {
     return TryBatch(flags, profile, batch_size);
   });

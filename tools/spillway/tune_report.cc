@@ -10,14 +10,13 @@
 #include "tools/spillway/report/html_report.h"
 #include "tools/spillway/result_json.h"
 #include "tools/spillway/step_report.h"
+#include "tools/spillway/step_timing.h"
 
 namespace spillway {
 namespace {
 
 // Rows of the table of tensors; the rest is in the JSON and on the page.
 constexpr size_t kTensorRows = 20;
-
-double Milliseconds(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
 double ImagesPerSecond(int64_t batch_size, int64_t step_ns) {
   return static_cast<double>(batch_size) * 1e9 / static_cast<double>(step_ns);
@@ -45,12 +44,6 @@ std::string FormatTried(const TuneResult& result) {
   return text;
 }
 
-double PercentAboveBound(const TunedStep& tuned) {
-  return 100.0 * static_cast<double>(tuned.chosen.step.step_ns) /
-             static_cast<double>(std::max<int64_t>(1, tuned.bound.step_ns)) -
-         100.0;
-}
-
 std::string FormatChoice(const TuneResult& result) {
   const TunedStep& tuned = *result.tuned;
   const EvaluatedRecipe& chosen = tuned.chosen;
@@ -58,7 +51,7 @@ std::string FormatChoice(const TuneResult& result) {
   return fmt::format(
       "chosen       {}: {}\n"
       "step         {:.3f} ms, {} images/s on {}\n"
-      "bound        {:.3f} ms by {}; the choice is {:.1f} % above it\n"
+      "{}"
       "device peak  {} ({} bytes)\n"
       "host peak    {} ({} bytes)\n"
       "swapped      {} tensors: {} out ({}), {} in ({}) a step\n"
@@ -66,11 +59,11 @@ std::string FormatChoice(const TuneResult& result) {
       "tuned in     {:.0f} ms\n",
       chosen.recipe.name, tuned.reason, Milliseconds(chosen.step.step_ns),
       FormatSpeed(result, chosen.step.step_ns), result.profile,
-      Milliseconds(tuned.bound.step_ns), BoundReason(tuned.bound),
-      PercentAboveBound(tuned), FormatBytes(chosen.plan.device_bytes),
-      chosen.plan.device_bytes, FormatBytes(chosen.plan.host_bytes),
-      chosen.plan.host_bytes, swaps.tensors, swaps.swap_outs,
-      FormatBytes(swaps.out_bytes), swaps.swap_ins, FormatBytes(swaps.in_bytes),
+      FormatBound(tuned.bound, chosen.step.step_ns),
+      FormatBytes(chosen.plan.device_bytes), chosen.plan.device_bytes,
+      FormatBytes(chosen.plan.host_bytes), chosen.plan.host_bytes,
+      swaps.tensors, swaps.swap_outs, FormatBytes(swaps.out_bytes),
+      swaps.swap_ins, FormatBytes(swaps.in_bytes),
       FormatBytes(result.floor.bytes), result.floor_node, result.tune_ms);
 }
 
@@ -172,13 +165,7 @@ Json TuneJson(const TuneResult& result) {
       {"chosen", ChosenJson(result)},
       {"tried", TriedJson(tuned)},
       {"floor", {{"node", result.floor_node}, {"bytes", result.floor.bytes}}},
-      {"bound",
-       {{"step_ms", Milliseconds(tuned.bound.step_ns)},
-        {"reason", BoundReason(tuned.bound)},
-        {"kernels_ms", Milliseconds(tuned.bound.kernels_ns)},
-        {"copies_out_ms", Milliseconds(tuned.bound.out_ns)},
-        {"copies_in_ms", Milliseconds(tuned.bound.in_ns)},
-        {"gap_percent", PercentAboveBound(tuned)}}},
+      {"bound", BoundJson(tuned.bound, tuned.chosen.step.step_ns)},
       {"tensors", TensorsJson(tuned.chosen)},
       {"tune_ms", result.tune_ms}};
   if (memory.device_memory) json["device_memory"] = *memory.device_memory;
