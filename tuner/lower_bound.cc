@@ -21,6 +21,10 @@ struct Moment {
 // The later of both; of two equal ones the first.
 Moment Later(const Moment& a, const Moment& b) { return b.ns > a.ns ? b : a; }
 
+// Instead of the step that writes a tensor.
+constexpr int32_t kFromTheStart = -1;
+constexpr int32_t kNotThere = -2;
+
 class Bound {
  public:
   Bound(const StepModel& model, const DeviceProfile& profile,
@@ -31,7 +35,7 @@ class Bound {
         out_rate_(BestRate(profile.to_host)),
         in_rate_(BestRate(profile.to_device)),
         end_(model.steps.size()),
-        not_before_(model.steps.size()) {
+        not_before_(model.steps.size() + 1) {
     for (size_t i = 0; i < model.gaps.size(); ++i) {
       next_gaps_.emplace(model.gaps[i].next, i);
     }
@@ -67,13 +71,14 @@ class Bound {
     return model_.copies[static_cast<size_t>(gap.copy_out)];
   }
 
-  // The step that the gap's tensor cannot leave before; -1: none. A fed tensor
-  // may be there from the start, wherever its step is.
-  int32_t ReadyOf(const Gap& gap) const {
-    const int32_t ready = CopyOf(gap).ready;
+  // The step that the gap's tensor cannot leave before. A fed tensor may be
+  // there from the start, wherever its step is.
+  int32_t WrittenOf(const Gap& gap) const {
+    if (gap.is_unread_feed) return kNotThere;
+    const int32_t written = CopyOf(gap).written;
     const bool is_fed =
-        model_.steps[static_cast<size_t>(ready)].kind == StepKind::kFeed;
-    return is_fed ? -1 : ready;
+        model_.steps[static_cast<size_t>(written)].kind == StepKind::kFeed;
+    return is_fed ? kFromTheStart : written;
   }
 
   // The gaps that the step lies in.
@@ -81,15 +86,15 @@ class Bound {
     for (; next_gap_ < model_.gaps.size() && model_.gaps[next_gap_].last < step;
          ++next_gap_) {
       const Gap& gap = model_.gaps[next_gap_];
-      by_ready_.emplace(ReadyOf(gap), next_gap_);
-      by_next_.emplace(-gap.next, next_gap_);
+      by_written_.emplace(WrittenOf(gap), next_gap_);
+      by_kernel_.emplace(-gap.kernel, next_gap_);
       padding_ += gap.aligned_bytes - CopyOf(gap).bytes;
     }
     while (!next_gaps_.empty() && next_gaps_.begin()->first <= step) {
       const size_t index = next_gaps_.begin()->second;
       const Gap& gap = model_.gaps[index];
-      by_ready_.erase({ReadyOf(gap), index});
-      by_next_.erase({-gap.next, index});
+      by_written_.erase({WrittenOf(gap), index});
+      by_kernel_.erase({-gap.kernel, index});
       padding_ -= gap.aligned_bytes - CopyOf(gap).bytes;
       next_gaps_.erase(next_gaps_.begin());
     }
@@ -106,12 +111,14 @@ class Bound {
   Moment BytesHaveLeft(int64_t away) const {
     Moment latest;
     if (away <= 0) return latest;
-    const std::vector<int64_t> least = LeastFromRest(Sizes(by_ready_), away);
-    for (size_t m = 0; const auto& [ready, index] : by_ready_) {
+    const std::vector<int64_t> least = LeastFromRest(Sizes(by_written_), away);
+    for (size_t m = 0; const auto& [written, index] : by_written_) {
       if (m == least.size()) break;
-      const Moment left =
-          ready < 0 ? Moment() : end_[static_cast<size_t>(ready)];
       const int64_t ns = CopyNs(least[m++], out_rate_);
+      if (written == kNotThere) continue;
+      const Moment left = written == kFromTheStart
+                              ? Moment()
+                              : end_[static_cast<size_t>(written)];
       latest = Later(latest, {.ns = left.ns + ns,
                               .out_ns = left.out_ns + ns,
                               .in_ns = left.in_ns});
@@ -135,18 +142,18 @@ class Bound {
   }
 
   void RequireFeed(const ModelStep& feed) {
-    if (feed.first_reader < 0) return;
-    Moment& reader = not_before_[static_cast<size_t>(feed.first_reader)];
-    reader = Later(reader, {.ns = feed.ns, .in_ns = feed.ns});
+    if (feed.first_kernel < 0) return;
+    Moment& kernel = not_before_[static_cast<size_t>(feed.first_kernel)];
+    kernel = Later(kernel, {.ns = feed.ns, .in_ns = feed.ns});
   }
 
   void RequireReturn(const Moment& now, int64_t away) {
     if (away <= 0) return;
-    const std::vector<int64_t> least = LeastFromRest(Sizes(by_next_), away);
-    for (size_t m = 0; const auto& [negative_next, index] : by_next_) {
+    const std::vector<int64_t> least = LeastFromRest(Sizes(by_kernel_), away);
+    for (size_t m = 0; const auto& [negative_kernel, index] : by_kernel_) {
       if (m == least.size()) break;
       const int64_t ns = CopyNs(least[m++], in_rate_);
-      Moment& next = not_before_[static_cast<size_t>(-negative_next)];
+      Moment& next = not_before_[static_cast<size_t>(-negative_kernel)];
       next = Later(
           next,
           {.ns = now.ns + ns, .out_ns = now.out_ns, .in_ns = now.in_ns + ns});
@@ -160,12 +167,12 @@ class Bound {
   const double out_rate_;  // bytes a nanosecond
   const double in_rate_;
   std::vector<Moment> end_;         // by step
-  std::vector<Moment> not_before_;  // by step
+  std::vector<Moment> not_before_;  // by step; the last one: no kernel's
   int64_t num_issued_ = 0;
   int64_t most_away_ = 0;
   // Gaps around the present step, and the sum of their alignment.
-  std::set<std::pair<int32_t, size_t>> by_ready_;
-  std::set<std::pair<int32_t, size_t>> by_next_;  // by -next: latest first
+  std::set<std::pair<int32_t, size_t>> by_written_;
+  std::set<std::pair<int32_t, size_t>> by_kernel_;  // by -kernel: latest first
   int64_t padding_ = 0;
   size_t next_gap_ = 0;                             // to come
   std::set<std::pair<int32_t, size_t>> next_gaps_;  // by next: not over yet

@@ -14,9 +14,12 @@
 // to a sum of whole tensors' (whole_tensors.h). With the times of the kernels,
 // which run one after the other, these are the edges of a graph whose longest
 // path is the bound. It holds for all choices of tensors and times in the given
-// order of the kernels. For that, an output that could overwrite an input does
-// not count at its kernel, since a tensor may come back only to be overwritten
-// there.
+// order of the kernels. For that,
+// - an output that could overwrite an input does not count at its kernel, since
+//   a tensor may come back only to be overwritten there;
+// - a fed tensor that no kernel has read yet need not have left, since it may
+//   come late;
+// - an alias waits for nothing, so only kernels count as readers and writers.
 #ifndef SPILLWAY_TUNER_LOWER_BOUND_H_
 #define SPILLWAY_TUNER_LOWER_BOUND_H_
 

@@ -15,6 +15,7 @@ namespace {
 struct Access {
   int32_t step = 0;
   bool writes = false;
+  bool is_kernel = false;
 };
 
 class Modeller {
@@ -94,6 +95,7 @@ class Modeller {
         accesses.push_back({.step = at});
       }
       accesses.back().writes |= writes;
+      accesses.back().is_kernel = step.kind == StepKind::kCompute;
     };
     for (const BufferId input : step.inputs) add(input, false);
     for (const BufferId output : step.outputs) {
@@ -105,8 +107,11 @@ class Modeller {
     for (size_t i = 0; i < model_.steps.size(); ++i) {
       if (model_.steps[i].kind != StepKind::kFeed) continue;
       const BufferId fed = plan_.steps[StepId(i)].outputs[0];
-      const auto& accesses = accesses_[fed];  // the first is the feed itself
-      if (accesses.size() > 1) model_.steps[i].first_reader = accesses[1].step;
+      const auto first =
+          std::ranges::find_if(accesses_[fed], &Access::is_kernel);
+      if (first != accesses_[fed].end()) {
+        model_.steps[i].first_kernel = first->step;
+      }
     }
   }
 
@@ -137,21 +142,36 @@ class Modeller {
       return;
     }
     const std::vector<Access>& accesses = accesses_[id];
-    int32_t ready = -1;
+    const std::vector<int32_t> kernels = KernelsFrom(accesses);
+    const int32_t first_kernel = kernels[0];
+    int32_t written = -1;
     for (size_t i = 0; i + 1 < accesses.size(); ++i) {
-      if (accesses[i].writes) ready = accesses[i].step;
+      if (accesses[i].writes) written = accesses[i].step;
       const int32_t last = accesses[i].step;
       const int32_t next = accesses[i + 1].step;
       if (next - last < 2) continue;
       const std::optional<ValueId> value = ReadAfter(id, last);
       model_.gaps.push_back(
-          {.copy_out = CopyOutOf(buffer, value, ready),
+          {.copy_out = CopyOutOf(buffer, value, written),
            .last = last,
            .next = next,
+           .kernel = kernels[i + 1],
            .aligned_bytes = AlignUp(buffer.bytes, kBufferAlignment),
            .copy_in_ns = CopyNs(profile_.to_device, buffer.bytes),
+           .is_unread_feed = last < first_kernel,
            .is_movable = value.has_value()});
     }
+  }
+
+  // By access: the first kernel among it and those after it.
+  std::vector<int32_t> KernelsFrom(const std::vector<Access>& accesses) const {
+    auto kernel = static_cast<int32_t>(plan_.steps.size());
+    std::vector<int32_t> kernels(accesses.size() + 1, kernel);
+    for (size_t i = accesses.size(); i-- > 0;) {
+      if (accesses[i].is_kernel) kernel = accesses[i].step;
+      kernels[i] = kernel;
+    }
+    return kernels;
   }
 
   // The one value that was there at `last` already and is read later.
@@ -170,7 +190,8 @@ class Modeller {
   }
 
   int32_t CopyOutOf(const Buffer& buffer, std::optional<ValueId> value,
-                    int32_t ready) {
+                    int32_t written) {
+    int32_t ready = written;
     if (value) {
       if (copy_of_[*value] >= 0) return copy_of_[*value];
       // An alias has its name only from its own step on.
@@ -178,6 +199,7 @@ class Modeller {
     }
     const auto added = static_cast<int32_t>(model_.copies.size());
     model_.copies.push_back({.value = value.value_or(ValueId()),
+                             .written = written,
                              .ready = ready,
                              .bytes = buffer.bytes,
                              .ns = CopyNs(profile_.to_host, buffer.bytes)});

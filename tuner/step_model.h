@@ -32,14 +32,16 @@ struct ModelStep {
   // Of them, what swaps could do without: outputs that would overwrite an input
   // that came back for this step alone.
   int64_t in_place_bytes = 0;
-  // Of a feed: the step that reads it first; -1: none.
-  int32_t first_reader = -1;
+  // Of a feed: the first kernel that reads it; -1: none.
+  int32_t first_kernel = -1;
 };
 
 // A copy to the host that a value may have: one for all of its gaps.
 struct CopyOut {
   ValueId value = {};
-  int32_t ready = 0;  // the step that writes the value
+  int32_t written = 0;  // the step that writes the bytes
+  // The step that gives them the value's name: that one, or a later alias.
+  int32_t ready = 0;
   int64_t bytes = 0;  // exact
   int64_t ns = 0;     // while the other direction rests
 };
@@ -48,9 +50,14 @@ struct CopyOut {
 struct Gap {
   int32_t copy_out = 0;  // index into StepModel::copies
   int32_t last = 0;
-  int32_t next = 0;           // reads the bytes
+  int32_t next = 0;  // reads the bytes
+  // The first kernel from `next` on that uses the bytes, since an alias does
+  // not wait for them; steps.size(): none.
+  int32_t kernel = 0;
   int64_t aligned_bytes = 0;  // that are free in between
   int64_t copy_in_ns = 0;
+  // Fed, and no kernel has read them: they may come later instead of leaving.
+  bool is_unread_feed = false;
   // False: an edit of the graph cannot make use of it, since the later readers
   // read the bytes under several names. Only the lower bound counts it.
   bool is_movable = true;

@@ -110,26 +110,43 @@ TEST(LowerBoundTest, TheReaderOfAFedTensorWaitsForItsCopy) {
   EXPECT_EQ(bound.in_ns, 1024);
 }
 
-TEST(LowerBoundTest, AFedTensorMayHaveLeftBeforeTheKernelsInFrontOfIt) {
-  // One unit is elsewhere at a: that of x, whose copies need no kernel, if not
-  // that of w. So a starts at 1024, and not at 1000 + 1024.
+// w x a b: b reads w and x, which is fed, and two units are the budget.
+StepModel FedStep() {
   StepModel model;
   model.steps = {{.node = NodeId(0), .ns = 1000, .live_bytes = kUnit},
                  {.node = NodeId(1),
                   .kind = StepKind::kFeed,
                   .ns = 1024,
                   .live_bytes = 2 * kUnit,
-                  .first_reader = 3},
+                  .first_kernel = 3},
                  {.node = NodeId(2), .ns = 10, .live_bytes = 3 * kUnit},
                  {.node = NodeId(3), .ns = 10, .live_bytes = 2 * kUnit}};
-  model.copies = {{.value = ValueId(0), .ready = 0, .bytes = kUnit},
-                  {.value = ValueId(1), .ready = 1, .bytes = kUnit}};
-  model.gaps = {{.copy_out = 0, .last = 0, .next = 3, .aligned_bytes = kUnit},
-                {.copy_out = 1, .last = 1, .next = 3, .aligned_bytes = kUnit}};
+  model.copies = {{.value = ValueId(0), .bytes = kUnit},
+                  {.value = ValueId(1), .written = 1, .bytes = kUnit}};
+  for (const int32_t i : {0, 1}) {
+    model.gaps.push_back({.copy_out = i,
+                          .last = i,
+                          .next = 3,
+                          .kernel = 3,
+                          .aligned_bytes = kUnit});
+  }
   model.peak_bytes = 3 * kUnit;
   model.kernels_ns = 1020;
-  EXPECT_EQ(LowerBound(model, LinkOf(1), 2 * kUnit).step_ns,
+  return model;
+}
+
+TEST(LowerBoundTest, AFedTensorMayHaveLeftBeforeTheKernelsInFrontOfIt) {
+  // One unit is elsewhere at a: that of x, whose copies need no kernel, if not
+  // that of w. So a starts at 1024, and not at 1000 + 1024.
+  EXPECT_EQ(LowerBound(FedStep(), LinkOf(1), 2 * kUnit).step_ns,
             1024 + 10 + 1024 + 10);
+}
+
+TEST(LowerBoundTest, AFedTensorThatNoKernelHasReadMayComeLate) {
+  StepModel model = FedStep();
+  model.gaps[1].is_unread_feed = true;
+  EXPECT_EQ(LowerBound(model, LinkOf(1), 2 * kUnit).step_ns,
+            1000 + 10 + 1024 + 10);
 }
 
 TEST(LowerBoundTest, NoStepStartsBeforeItsHostIssuedIt) {
@@ -163,7 +180,7 @@ class NaiveBound {
       for (int32_t i = 0; i < k; ++i) {
         now = std::max(now, ReturnedNs(i, k, end));
         const ModelStep& other = model_.steps[static_cast<size_t>(i)];
-        if (other.first_reader == k) now = std::max(now, other.ns);
+        if (other.first_kernel == k) now = std::max(now, other.ns);
       }
       if (is_kernel) now += step.ns;
       end[static_cast<size_t>(k)] = now;
@@ -210,17 +227,19 @@ class NaiveBound {
   // When enough has left for k to start.
   int64_t LeftNs(int32_t k, const std::vector<int64_t>& end) const {
     if (BytesAway(k) <= 0) return 0;
-    const auto ready = [&](const Gap& gap) {
-      const int32_t step = CopyOf(gap).ready;
+    const auto written = [&](const Gap& gap) {
+      if (gap.is_unread_feed) return -2;
+      const int32_t step = CopyOf(gap).written;
       const bool is_fed =
           model_.steps[static_cast<size_t>(step)].kind == StepKind::kFeed;
       return is_fed ? -1 : step;
     };
-    const std::vector<Gap> gaps = GapsAround(k, ready);
+    const std::vector<Gap> gaps = GapsAround(k, written);
     const std::vector<int64_t> least = LeastFromRest(Sizes(gaps), BytesAway(k));
     int64_t latest = 0;
     for (size_t m = 0; m < least.size(); ++m) {
-      const int32_t step = ready(gaps[m]);
+      const int32_t step = written(gaps[m]);
+      if (step == -2) continue;
       const int64_t after = step < 0 ? 0 : end[static_cast<size_t>(step)];
       latest = std::max(
           latest, after + CopyNs(least[m], profile_.to_host.bytes_per_second));
@@ -235,11 +254,11 @@ class NaiveBound {
     const ModelStep& step = model_.steps[static_cast<size_t>(i)];
     if (step.kind != StepKind::kCompute || BytesAway(i) <= 0) return 0;
     const std::vector<Gap> gaps =
-        GapsAround(i, [](const Gap& gap) { return -gap.next; });
+        GapsAround(i, [](const Gap& gap) { return -gap.kernel; });
     const std::vector<int64_t> least = LeastFromRest(Sizes(gaps), BytesAway(i));
     int64_t latest = 0;
     for (size_t m = 0; m < least.size(); ++m) {
-      if (gaps[m].next != k) continue;
+      if (gaps[m].kernel != k) continue;
       latest = std::max(
           latest, end[static_cast<size_t>(i)] +
                       CopyNs(least[m], profile_.to_device.bytes_per_second));
@@ -297,7 +316,7 @@ TEST(LowerBoundTest, WhereEverythingFitsItIsTheKernelsAndTheWaitsForFeeds) {
     int64_t expected = 0;
     for (size_t k = 0; k < model.steps.size(); ++k) {
       for (const ModelStep& feed : model.steps) {
-        if (feed.first_reader == static_cast<int32_t>(k)) {
+        if (feed.first_kernel == static_cast<int32_t>(k)) {
           expected = std::max(expected, feed.ns);
         }
       }

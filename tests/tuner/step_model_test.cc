@@ -127,19 +127,46 @@ TEST(StepModelTest, AnOutputThatCouldOverwriteItsInputIsToldApart) {
   }
 }
 
-TEST(StepModelTest, FeedsKnowTheirFirstReader) {
+TEST(StepModelTest, FeedsKnowTheFirstKernelThatReadsThem) {
   Handmade made;
   const ValueId x = made.Add("x", "Placeholder", {}, 500);
   made.Add("unread", "Placeholder", {}, 500);
+  made.Add("alias", "Alias", {x}, 500);
   const ValueId a = made.Add("a", "F", {});
   made.Add("b", "F", {a, x});
   const StepModel model = ModelOf(std::move(made).Take());
-  ASSERT_THAT(model.steps, SizeIs(4));
+  ASSERT_THAT(model.steps, SizeIs(5));
   for (const ModelStep& step : model.steps) {
-    EXPECT_EQ(step.first_reader, step.node == NodeId(0) ? 3 : -1);
-    EXPECT_EQ(step.ns, step.kind == StepKind::kFeed ? 257 : 10);
+    EXPECT_EQ(step.first_kernel, step.node == NodeId(0) ? 4 : -1);
   }
+  EXPECT_EQ(model.steps[0].ns, 257);
+  EXPECT_EQ(model.steps[4].ns, 10);
   EXPECT_EQ(model.kernels_ns, 20);
+}
+
+TEST(StepModelTest, GapsBeforeTheFirstKernelThatReadsAFedTensor) {
+  Handmade made;
+  const ValueId x = made.Add("x", "Placeholder", {});
+  made.Add("a", "F", {});
+  const ValueId alias = made.Add("alias", "Alias", {x});
+  ValueId last = made.Add("b", "F", {});
+  last = made.Add("c", "F", {last});
+  last = made.Add("d", "F", {last, alias});
+  last = made.Add("e", "F", {last});
+  made.Add("f", "F", {last, alias});
+  const StepModel model = ModelOf(std::move(made).Take());
+  ASSERT_THAT(model.gaps, SizeIs(3));
+  const std::vector<int32_t> last_steps = {0, 2, 5};
+  const std::vector<int32_t> kernels = {5, 5, 7};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(model.gaps[i].last, last_steps[i]);
+    EXPECT_EQ(model.gaps[i].kernel, kernels[i]);
+    EXPECT_EQ(model.gaps[i].is_unread_feed, i < 2);
+    const CopyOut& copy =
+        model.copies[static_cast<size_t>(model.gaps[i].copy_out)];
+    EXPECT_EQ(copy.written, 0);
+    EXPECT_EQ(copy.ready, i == 0 ? 0 : 2);
+  }
 }
 
 TEST(StepModelTest, FetchedValuesHaveNoGap) {
@@ -154,8 +181,9 @@ TEST(StepModelTest, FetchedValuesHaveNoGap) {
   EXPECT_THAT(ModelOf(tuner_case).gaps, IsEmpty());
 }
 
-// last, next, aligned bytes, ready, bytes, movable.
-using GapKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, bool>;
+// last, next, kernel, written, ready, bytes, aligned bytes, unread, movable.
+using GapKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                          int64_t, bool, bool>;
 
 // Straight from the definitions, over a plan without a budget.
 class NaiveModel {
@@ -182,15 +210,13 @@ class NaiveModel {
     return gaps;
   }
 
-  int64_t FirstReader(StepId feed) const {
-    for (size_t i = feed.index() + 1; i < plan_.steps.size(); ++i) {
-      for (const BufferId input : plan_.steps[StepId(i)].inputs) {
-        if (input == plan_.steps[feed].outputs[0]) {
-          return static_cast<int64_t>(i);
-        }
-      }
+  // The first kernel from a step on that uses a buffer, or `none`.
+  int64_t KernelFrom(BufferId id, int64_t from, int64_t none) const {
+    for (const StepId use : testing::UsesOf(plan_, id)) {
+      if (use.value() < from) continue;
+      if (plan_.steps[use].kind == StepKind::kCompute) return use.value();
     }
-    return -1;
+    return none;
   }
 
  private:
@@ -202,21 +228,31 @@ class NaiveModel {
   }
 
   GapKey KeyOf(BufferId id, int64_t last, int64_t next) const {
-    int64_t ready = -1;
+    int64_t written = -1;
+    bool is_unread = true;
     for (int32_t i = 0; i <= last; ++i) {
       const Step& step = plan_.steps[StepId(i)];
       if (step.kind != StepKind::kAlias &&
           std::ranges::find(step.outputs, id) != step.outputs.end()) {
-        ready = i;
+        written = i;
       }
+      is_unread &= KernelFrom(id, i, -1) != i;
     }
+    int64_t ready = written;
     const std::vector<ValueId> names = NamesReadAfter(id, last);
     if (names.size() == 1) {
       ready = std::max(ready, StepOf(graph_.value(names[0]).producer));
     }
     const int64_t bytes = plan_.buffers[id].bytes;
-    return {last,  next,  (bytes + 255) / 256 * 256,
-            ready, bytes, names.size() == 1};
+    return {last,
+            next,
+            KernelFrom(id, next, static_cast<int64_t>(plan_.steps.size())),
+            written,
+            ready,
+            bytes,
+            (bytes + 255) / 256 * 256,
+            is_unread,
+            names.size() == 1};
   }
 
   std::vector<ValueId> NamesReadAfter(BufferId id, int64_t last) const {
@@ -242,7 +278,8 @@ std::multiset<GapKey> GapsOf(const StepModel& model) {
   for (const Gap& gap : model.gaps) {
     const CopyOut& copy = model.copies[static_cast<size_t>(gap.copy_out)];
     EXPECT_EQ(copy.value.is_valid(), gap.is_movable);
-    gaps.insert({gap.last, gap.next, gap.aligned_bytes, copy.ready, copy.bytes,
+    gaps.insert({gap.last, gap.next, gap.kernel, copy.written, copy.ready,
+                 copy.bytes, gap.aligned_bytes, gap.is_unread_feed,
                  gap.is_movable});
   }
   return gaps;
@@ -280,8 +317,10 @@ void ExpectSteps(const StepModel& model, const TunerCase& tuner_case,
       EXPECT_EQ(model.steps[k].ns, 0);
     }
     EXPECT_EQ(
-        model.steps[k].first_reader,
-        is_feed ? NaiveModel(tuner_case, plan).FirstReader(StepId(k)) : -1);
+        model.steps[k].first_kernel,
+        is_feed
+            ? NaiveModel(tuner_case, plan).KernelFrom(step.outputs[0], 0, -1)
+            : -1);
   }
   EXPECT_EQ(model.kernels_ns, kernels_ns);
 }
