@@ -135,8 +135,7 @@ class Planner {
                             options_.schedule, options);
     }
     RETURN_IF_ERROR(CheckSchedule(graph, keep_[index], given->schedule));
-    options.expected_ns = std::move(given->expected_ns);
-    options.placement = given->placement;
+    options.placement = std::move(given->placement);
     return std::move(given->schedule);
   }
 

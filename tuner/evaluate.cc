@@ -32,21 +32,22 @@ class Evaluator {
     ASSIGN_OR_RETURN(ExecutionPlan plan,
                      CompilePlan(best_.graph, inputs_.ops,
                                  best_.recipe.schedule, Options()));
-    Offer(std::move(plan), best_.recipe.expected_ns, best_.recipe.placement);
+    Offer(std::move(plan), best_.recipe.placement);
     return absl::OkStatus();
   }
 
   // False if nothing was placed by the expected times.
   absl::StatusOr<bool> PlaceByTime(const IdMap<NodeId, Interval>& expected_ns) {
     CompileOptions options = Options();
-    options.expected_ns = expected_ns;
+    options.placement.expected_ns = expected_ns;
     ASSIGN_OR_RETURN(
         std::vector<ExecutionPlan> plans,
         CompileByTime(best_.graph, inputs_.ops, best_.recipe.schedule, options,
                       kPlacements));
     last_ = {};
     for (size_t i = 0; i < plans.size(); ++i) {
-      Offer(std::move(plans[i]), expected_ns, i);
+      options.placement.index = i;
+      Offer(std::move(plans[i]), options.placement);
     }
     return !plans.empty();
   }
@@ -82,8 +83,7 @@ class Evaluator {
     return OptionsFor(best_.recipe, best_.graph, inputs_.compile);
   }
 
-  void Offer(ExecutionPlan plan, const IdMap<NodeId, Interval>& expected_ns,
-             size_t placement) {
+  void Offer(ExecutionPlan plan, const TimedPlacement& placement) {
     SimulatedStep step =
         SimulateStep(plan, best_.graph, kernel_ns_, inputs_.profile);
     if (last_.step_ns == 0 || step.step_ns < last_.step_ns) last_ = step;
@@ -91,7 +91,6 @@ class Evaluator {
     has_plan_ = true;
     best_.plan = std::move(plan);
     best_.step = std::move(step);
-    best_.recipe.expected_ns = expected_ns;
     best_.recipe.placement = placement;
   }
 
@@ -114,8 +113,8 @@ absl::StatusOr<EvaluatedRecipe> Evaluate(const TunerInputs& inputs,
 
 absl::StatusOr<EvaluatedRecipe> EvaluateByTime(const TunerInputs& inputs,
                                                StepRecipe recipe, int rounds) {
-  IdMap<NodeId, Interval> expected_ns = recipe.expected_ns;
-  recipe.expected_ns = {};
+  IdMap<NodeId, Interval> expected_ns =
+      std::exchange(recipe.placement.expected_ns, {});
   Evaluator evaluator(inputs, std::move(recipe));
   RETURN_IF_ERROR(evaluator.Prepare());
   if (expected_ns.empty()) {

@@ -37,7 +37,8 @@ absl::StatusOr<EvaluatedRecipe> Evaluate(const TunerInputs& inputs,
                                          StepRecipe recipe);
 
 // As Evaluate, and then again with buffers placed by the times that came out,
-// `rounds` times; the fastest. Sets the recipe's expected_ns and placement.
+// `rounds` times; the fastest. Sets the recipe's placement, whose budget it
+// keeps.
 absl::StatusOr<EvaluatedRecipe> EvaluateByTime(const TunerInputs& inputs,
                                                StepRecipe recipe, int rounds);
 

@@ -206,7 +206,7 @@ absl::Status ParseSteps(const Reader& reader, const Graph& edited,
     expected_ns[*id] = time;
     has_times |= time.end > 0;
   }
-  if (has_times) recipe.expected_ns = std::move(expected_ns);
+  if (has_times) recipe.placement.expected_ns = std::move(expected_ns);
   return absl::OkStatus();
 }
 
@@ -251,8 +251,9 @@ std::string FormatSavedPlan(const SavedPlan& plan, const Graph& graph) {
   }
   Json steps = Json::array();
   for (const NodeId id : recipe.schedule.order) {
-    const Interval time =
-        recipe.expected_ns.empty() ? Interval() : recipe.expected_ns[id];
+    const Interval time = recipe.placement.expected_ns.empty()
+                              ? Interval()
+                              : recipe.placement.expected_ns[id];
     steps.push_back({edited.node(id).name, time.begin, time.end});
   }
   return FormatJson({{"format", kFormat},
@@ -267,7 +268,8 @@ std::string FormatSavedPlan(const SavedPlan& plan, const Graph& graph) {
                      {"peak_device_bytes", plan.device_bytes},
                      {"peak_host_bytes", plan.host_bytes},
                      {"step_ns", plan.step_ns},
-                     {"placement", recipe.placement},
+                     {"placement", recipe.placement.index},
+                     {"placed_within", ToJson(recipe.placement.within_bytes)},
                      {"swaps", std::move(swaps)},
                      {"orders", std::move(orders)},
                      {"steps", std::move(steps)}});
@@ -300,7 +302,9 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
   if (placement > kMostPlacements) {
     return reader.Wrong("placement", "at most 1000");
   }
-  recipe.placement = static_cast<size_t>(placement);
+  recipe.placement.index = static_cast<size_t>(placement);
+  ASSIGN_OR_RETURN(recipe.placement.within_bytes,
+                   reader.OptionalCount("placed_within"));
   ASSIGN_OR_RETURN(recipe.swaps, ParseSwaps(reader, graph));
   absl::StatusOr<Graph> edited = ApplyRecipe(recipe, graph);
   if (!edited.ok()) {

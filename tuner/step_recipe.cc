@@ -22,7 +22,6 @@ CompileOptions OptionsFor(const StepRecipe& recipe, const Graph& edited,
   if (!options.workspace_bytes.empty()) {
     options.workspace_bytes.resize(edited.num_nodes(), 0);
   }
-  options.expected_ns = recipe.expected_ns;
   options.placement = recipe.placement;
   return options;
 }

@@ -4,10 +4,8 @@
 #ifndef SPILLWAY_TUNER_STEP_RECIPE_H_
 #define SPILLWAY_TUNER_STEP_RECIPE_H_
 
-#include <cstddef>
 #include <string>
 
-#include "base/interval.h"
 #include "executor/plan/compile.h"
 #include "graph/graph.h"
 #include "graph/schedule.h"
@@ -25,9 +23,7 @@ struct StepRecipe {
   // Of the graph after ApplySwapPlan(swaps), whose new nodes have the ids from
   // the graph's number of nodes on.
   Schedule schedule = {};
-  // See CompileOptions.
-  IdMap<NodeId, Interval> expected_ns = {};
-  size_t placement = 0;
+  TimedPlacement placement = {};
 };
 
 // `graph` with the recipe's swaps. Errors: INTERNAL, should they not leave what

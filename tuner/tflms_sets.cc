@@ -57,6 +57,35 @@ std::vector<LmsOptions> UsualSets(const LmsOptions& common, int64_t num_levels,
   return sets;
 }
 
+std::vector<LmsOptions> GridOfSets(const LmsOptions& common,
+                                   int64_t num_levels) {
+  std::vector<LmsOptions> sets;
+  for (const int64_t threshold : Values(1, num_levels)) {
+    for (const int64_t ahead : Values(1, num_levels)) {
+      for (const int64_t groupby : {0, 2, 8}) {
+        sets.push_back(With(common, {threshold, ahead, groupby}));
+      }
+    }
+  }
+  LmsOptions v1 = common;
+  v1.mode = LmsMode::kV1;
+  for (const int64_t lb : {1, 2, 3, 4, 10}) {
+    for (const ControlStrategy strategy :
+         {ControlStrategy::kDirectOrder, ControlStrategy::kChainRule}) {
+      for (const bool fuse : {false, true}) {
+        for (const bool branches : {false, true}) {
+          v1.lb = lb;
+          v1.ctrld_strategy = strategy;
+          v1.fuse_swapins = fuse;
+          v1.swap_branches = branches;
+          sets.push_back(v1);
+        }
+      }
+    }
+  }
+  return sets;
+}
+
 void ForEachV2Set(
     const LmsOptions& common, int64_t num_levels,
     const std::function<std::optional<int64_t>(const LmsOptions& options)>&

@@ -17,6 +17,10 @@ namespace spillway {
 std::vector<LmsOptions> UsualSets(const LmsOptions& common, int64_t num_levels,
                                   size_t max);
 
+// Every set of a grid of the numbers and switches of both versions.
+std::vector<LmsOptions> GridOfSets(const LmsOptions& common,
+                                   int64_t num_levels);
+
 // Sets of version 2 that differ in those of its three numbers that are -1 in
 // `common`. Varies one number at a time over powers of two from the best set so
 // far, until none is better. `step_ns`: of a set, or nothing if it does not

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -26,13 +27,49 @@ namespace {
 constexpr std::array<double, 9> kSlacks = {0,    0.003, 0.006, 0.01, 0.02,
                                            0.03, 0.05,  0.08,  0.12};
 
-// A plan this near the bound is not worth searching on.
-constexpr double kNearBound = 1.001;
+// How much is tried.
+struct Effort {
+  // A plan this near the bound is not worth searching on.
+  double near_bound = 1.001;
+  // Candidates that SwapPlayer takes for slower than the best are left out.
+  bool trusts_player = true;
+  // Times that buffers are placed by the times of the placement before, and
+  // for the best of all once more.
+  int rounds = 3;
+  int last_rounds = 6;
+  // Budgets at equal distances up to the unconstrained peak; those below the
+  // given one are tried beside it. Since they are the same whatever is given,
+  // what is found on a rung is found with every larger budget too.
+  int64_t rungs = 0;
+  // A whole grid of TFLMS's sets within the given budget, after the usual ones.
+  bool whole_grid = false;
+};
 
-// Times that buffers are placed by the times of the placement before.
-constexpr int kRounds = 3;
-// And for the best of all, once more.
-constexpr int kLastRounds = 6;
+// Graphs of at most so many nodes are tuned in milliseconds.
+constexpr size_t kSmallGraph = 100;
+constexpr Effort kSmallGraphEffort = {.near_bound = 1,
+                                      .trusts_player = false,
+                                      .rounds = 3,
+                                      .last_rounds = 0,
+                                      .rungs = 100,
+                                      .whole_grid = true};
+
+// The order of the kernels in a recipe for a graph of `num_nodes` nodes.
+Schedule KernelOrder(const StepRecipe& recipe, size_t num_nodes) {
+  Schedule kernels;
+  kernels.step_of.resize(num_nodes, -1);
+  for (const NodeId id : recipe.schedule.order) {
+    if (id.index() >= num_nodes) continue;  // a swap
+    kernels.step_of[id] = static_cast<int32_t>(kernels.order.size());
+    kernels.order.push_back(id);
+  }
+  return kernels;
+}
+
+StepModel ModelOf(const TunerInputs& inputs, const Schedule& schedule) {
+  return MakeStepModel(inputs.graph, inputs.ops, schedule, inputs.compile,
+                       inputs.kernel_ns, inputs.profile);
+}
 
 // Tensors below this part of the unconstrained peak never move.
 constexpr int64_t kSmallPart = 16384;
@@ -40,15 +77,18 @@ constexpr int64_t kSmallPart = 16384;
 class Tuner {
  public:
   Tuner(const TunerInputs& inputs, const TunerOptions& options)
-      : inputs_(inputs), options_(options) {}
+      : inputs_(inputs),
+        options_(options),
+        effort_(inputs.graph.num_nodes() <= kSmallGraph ? kSmallGraphEffort
+                                                        : Effort()) {}
 
   absl::StatusOr<TunedStep> Run() {
-    RETURN_IF_ERROR(FindSchedules());
+    RETURN_IF_ERROR(FindOrders());
     if (MayStayOff()) TryWithoutSwaps();
     if (best_) return Finish("LMS is not necessary");
     result_.is_necessary = true;
     if (options_.lms.mode == LmsMode::kOff) return Failure();
-    if (options_.lms.mode == LmsMode::kAuto) RETURN_IF_ERROR(TryPerTensor());
+    if (options_.lms.mode == LmsMode::kAuto) TryPerTensor();
     RETURN_IF_ERROR(TrySets());
     if (best_) return Finish("the least predicted time of what was tried");
     return Failure();
@@ -71,67 +111,76 @@ class Tuner {
     return true;
   }
 
+  struct Order {
+    Schedule schedule = {};
+    StepModel model = {};
+  };
+
   // Creation order, and that which saves memory if it is another.
-  absl::Status FindSchedules() {
+  absl::Status FindOrders() {
     for (const ScheduleKind kind :
          {ScheduleKind::kCreation, ScheduleKind::kMemory}) {
       ASSIGN_OR_RETURN(Schedule schedule,
                        ChooseSchedule(inputs_.graph, inputs_.ops, inputs_.keep,
                                       kind, inputs_.compile));
-      if (schedules_.empty() || schedules_[0].order != schedule.order) {
-        schedules_.push_back(std::move(schedule));
+      if (!orders_.empty() && orders_[0].schedule.order == schedule.order) {
+        continue;
       }
+      StepModel model = ModelOf(inputs_, schedule);
+      orders_.push_back(
+          {.schedule = std::move(schedule), .model = std::move(model)});
     }
+    FindBudgets();
     return absl::OkStatus();
   }
 
+  // The given one, then the rungs below it from the top.
+  void FindBudgets() {
+    if (!inputs_.compile.device_budget_bytes) return;
+    const int64_t given = *inputs_.compile.device_budget_bytes;
+    budgets_.push_back(given);
+    for (int64_t i = effort_.rungs; i > 0; --i) {
+      const int64_t rung = orders_[0].model.peak_bytes / effort_.rungs * i;
+      if (rung < given) budgets_.push_back(rung);
+    }
+  }
+
   void TryWithoutSwaps() {
-    for (size_t i = 0; i < schedules_.size() && !best_; ++i) {
+    for (size_t i = 0; i < orders_.size() && !best_; ++i) {
       const StepRecipe recipe = {.name = i == 0 ? "off" : "off, memory order",
-                                 .schedule = schedules_[i]};
+                                 .schedule = orders_[i].schedule};
       Add(recipe, Evaluate(inputs_, recipe));
     }
   }
 
   // The order with the lower bound first; another only if it could be better.
-  absl::Status TryPerTensor() {
-    if (!inputs_.compile.device_budget_bytes) return absl::OkStatus();
-    const int64_t budget = *inputs_.compile.device_budget_bytes;
-    struct Order {
-      const Schedule* schedule = nullptr;
-      StepModel model = {};
-      StepTimeBound bound = {};
-    };
-    std::vector<Order> orders;
-    for (const Schedule& schedule : schedules_) {
-      StepModel model = ModelOf(schedule);
-      const StepTimeBound bound = LowerBound(model, inputs_.profile, budget);
-      orders.push_back(
-          {.schedule = &schedule, .model = std::move(model), .bound = bound});
-    }
-    std::ranges::stable_sort(
-        orders, {}, [](const Order& order) { return order.bound.step_ns; });
-    for (const Order& order : orders) {
-      if (IsNear(order.bound)) continue;
-      RETURN_IF_ERROR(
-          SearchTensors(*order.schedule, order.model, order.bound, budget));
+  void TryPerTensor() {
+    for (const int64_t budget : budgets_) {
+      std::vector<std::pair<int64_t, const Order*>> by_bound_ns;
+      for (const Order& order : orders_) {
+        by_bound_ns.emplace_back(BoundNs(order.model, budget), &order);
+      }
+      std::ranges::stable_sort(by_bound_ns);
+      if (IsNear(by_bound_ns[0].first)) break;  // nor would it with less
+      for (const auto& [bound_ns, order] : by_bound_ns) {
+        if (!IsNear(bound_ns)) SearchTensors(*order, bound_ns, budget);
+      }
     }
     PlaceBestAnew();
-    return absl::OkStatus();
   }
 
   void PlaceBestAnew() {
-    if (!best_ || ShallStop() || IsNear(BoundOf(inputs_, best_->recipe))) {
+    if (!best_ || ShallStop() || effort_.last_rounds == 0 ||
+        IsNear(BoundOf(inputs_, best_->recipe).step_ns)) {
       return;
     }
     StepRecipe recipe = best_->recipe;
     recipe.name += ", placed anew";
-    Add(recipe, EvaluateByTime(inputs_, recipe, kLastRounds));
+    Add(recipe, EvaluateByTime(inputs_, recipe, effort_.last_rounds));
   }
 
-  StepModel ModelOf(const Schedule& schedule) const {
-    return MakeStepModel(inputs_.graph, inputs_.ops, schedule, inputs_.compile,
-                         inputs_.kernel_ns, inputs_.profile);
+  int64_t BoundNs(const StepModel& model, int64_t budget) const {
+    return LowerBound(model, inputs_.profile, budget).step_ns;
   }
 
   struct Candidate {
@@ -139,8 +188,8 @@ class Tuner {
     FoundSwaps found = {};
   };
 
-  absl::Status SearchTensors(const Schedule& schedule, const StepModel& model,
-                             const StepTimeBound& bound, int64_t budget) {
+  void SearchTensors(const Order& order, int64_t bound_ns, int64_t budget) {
+    const StepModel& model = order.model;
     const SwapSearchOptions search = {
         .size_threshold_bytes = std::max(options_.lms.size_threshold_bytes,
                                          model.peak_bytes / kSmallPart)};
@@ -159,23 +208,41 @@ class Tuner {
     });
     candidates.resize(std::min(candidates.size(), MostTries()));
     for (const Candidate& candidate : candidates) {
-      if (ShallStop() || IsNear(bound)) break;
-      if (best_ && candidate.found.played.step_ns >= best_->step.step_ns) break;
+      if (ShallStop() || IsNear(bound_ns)) break;
+      if (effort_.trusts_player && best_ &&
+          candidate.found.played.step_ns >= best_->step.step_ns) {
+        break;
+      }
       SwapEdit edit =
-          EditForSwaps(inputs_.graph, schedule, model, candidate.found);
+          EditForSwaps(inputs_.graph, order.schedule, model, candidate.found);
       const StepRecipe recipe = {
           .name = fmt::format("per tensor, {:.1f} % of the budget kept free",
                               100 * candidate.slack),
           .swaps = std::move(edit.swaps),
           .schedule = std::move(edit.schedule),
-          .expected_ns = std::move(edit.expected_ns)};
-      Add(recipe, EvaluateByTime(inputs_, recipe, kRounds));
+          .placement = {.expected_ns = std::move(edit.expected_ns)}};
+      TryWithin(budget, recipe, effort_.rounds);
     }
-    return absl::OkStatus();
+  }
+
+  // Whether it fits `budget`, which is the given one or a rung.
+  bool TryWithin(int64_t budget, StepRecipe recipe, int rounds) {
+    const bool is_given = budget == budgets_[0];
+    if (!is_given) {
+      recipe.name += fmt::format(", within {}", FormatBytes(budget));
+      recipe.placement.within_bytes = budget;
+    }
+    absl::StatusOr<EvaluatedRecipe> evaluated =
+        EvaluateByTime(inputs_, recipe, rounds);
+    const bool fits = evaluated.ok();
+    if (is_given || (fits && IsBetter(*evaluated))) {
+      Add(recipe, std::move(evaluated));
+    }
+    return fits;
   }
 
   absl::Status TrySets() {
-    if (best_ && IsNear(BoundOf(inputs_, best_->recipe))) {
+    if (best_ && IsNear(BoundOf(inputs_, best_->recipe).step_ns)) {
       return absl::OkStatus();
     }
     const int64_t num_levels = FindV2Levels(inputs_.graph).num_levels();
@@ -192,21 +259,44 @@ class Tuner {
          UsualSets(options_.lms, num_levels, MostTries())) {
       TrySet(options);
     }
+    if (!effort_.whole_grid) return absl::OkStatus();
+    for (const LmsOptions& options : GridOfSets(options_.lms, num_levels)) {
+      TrySet(options, /*on_rungs=*/false);
+    }
     return absl::OkStatus();
   }
 
-  // Its time if it fits.
-  std::optional<int64_t> TrySet(const LmsOptions& options) {
+  // Its time within the given budget if it fits.
+  std::optional<int64_t> TrySet(const LmsOptions& options,
+                                bool on_rungs = true) {
     if (ShallStop()) return std::nullopt;
-    absl::StatusOr<StepRecipe> recipe = RecipeOf(inputs_, options);
+    const absl::StatusOr<StepRecipe> recipe = RecipeOf(inputs_, options);
     if (!recipe.ok()) {
       Add({.name = DescribeOptions(options), .options = options},
           recipe.status());
       return std::nullopt;
     }
-    Add(*recipe, EvaluateByTime(inputs_, *recipe, 1));
-    const TriedSet& tried = result_.tried.back();
-    return tried.fits ? std::optional(tried.step_ns) : std::nullopt;
+    if (budgets_.empty()) {
+      Add(*recipe, Evaluate(inputs_, *recipe));
+    } else {
+      TryWithin(budgets_[0], *recipe, 1);
+    }
+    const TriedSet tried = result_.tried.back();
+    if (!tried.fits) return std::nullopt;
+    if (on_rungs) TryOnRungs(*recipe);
+    return tried.step_ns;
+  }
+
+  void TryOnRungs(const StepRecipe& recipe) {
+    if (budgets_.size() < 2) return;
+    const StepModel model =
+        ModelOf(inputs_, KernelOrder(recipe, inputs_.graph.num_nodes()));
+    for (const int64_t rung : std::span(budgets_).subspan(1)) {
+      if (ShallStop() || IsNear(BoundNs(model, rung)) ||
+          !TryWithin(rung, recipe, 1)) {
+        break;
+      }
+    }
   }
 
   // Of each kind, so that large graphs do not take too long.
@@ -217,9 +307,13 @@ class Tuner {
 
   bool ShallStop() const { return options_.stop && options_.stop(); }
 
-  bool IsNear(const StepTimeBound& bound) const {
+  bool IsNear(int64_t bound_ns) const {
     return best_ && static_cast<double>(best_->step.step_ns) <=
-                        kNearBound * static_cast<double>(bound.step_ns);
+                        effort_.near_bound * static_cast<double>(bound_ns);
+  }
+
+  bool IsBetter(const EvaluatedRecipe& evaluated) const {
+    return !best_ || evaluated.step.step_ns < best_->step.step_ns;
   }
 
   void Add(const StepRecipe& recipe,
@@ -238,8 +332,7 @@ class Tuner {
     tried.device_bytes = evaluated->plan.device_bytes;
     tried.host_bytes = evaluated->plan.host_bytes;
     tried.step_ns = evaluated->step.step_ns;
-    if (best_ && best_->step.step_ns <= tried.step_ns) return;
-    best_ = *std::move(evaluated);
+    if (IsBetter(*evaluated)) best_ = *std::move(evaluated);
   }
 
   // What the last candidate lacked that did not fit.
@@ -266,8 +359,10 @@ class Tuner {
 
   const TunerInputs& inputs_;
   const TunerOptions& options_;
+  const Effort effort_;
   // Creation order, and that which saves memory if it is another.
-  std::vector<Schedule> schedules_;
+  std::vector<Order> orders_;
+  std::vector<int64_t> budgets_;  // to try; none: there is none
   std::optional<EvaluatedRecipe> best_;
   absl::Status failure_;  // of the last candidate that did not fit, if any
   TunedStep result_;
@@ -281,16 +376,8 @@ absl::StatusOr<TunedStep> Tune(const TunerInputs& inputs,
 }
 
 StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {
-  Schedule kernels;
-  kernels.step_of.resize(inputs.graph.num_nodes(), -1);
-  for (const NodeId id : recipe.schedule.order) {
-    if (id.index() >= inputs.graph.num_nodes()) continue;  // a swap
-    kernels.step_of[id] = static_cast<int32_t>(kernels.order.size());
-    kernels.order.push_back(id);
-  }
   const StepModel model =
-      MakeStepModel(inputs.graph, inputs.ops, kernels, inputs.compile,
-                    inputs.kernel_ns, inputs.profile);
+      ModelOf(inputs, KernelOrder(recipe, inputs.graph.num_nodes()));
   return LowerBound(
       model, inputs.profile,
       inputs.compile.device_budget_bytes.value_or(model.peak_bytes));

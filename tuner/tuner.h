@@ -4,7 +4,8 @@
 // If the step fits without swaps, nothing is swapped. Else it searches the
 // tensors to move one by one (swap_search.h) under several budgets somewhat
 // below the given one, since buffers cannot always be placed without holes, and
-// tries sets of TFLMS's options beside them. Every candidate is compiled,
+// tries sets of TFLMS's options beside them; for small graphs, all of it within
+// a ladder of smaller budgets too. Every candidate is compiled,
 // verified and simulated before it can be chosen; nothing is assumed of how
 // time or memory change with an option. Nothing runs; the same inputs give the
 // same choice.

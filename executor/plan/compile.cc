@@ -135,23 +135,32 @@ absl::StatusOr<std::vector<ExecutionPlan>> CompileByTime(
   return plans;
 }
 
+std::optional<int64_t> TightestDeviceBudget(const CompileOptions& options) {
+  const std::optional<int64_t>& within_bytes = options.placement.within_bytes;
+  if (!options.device_budget_bytes || !within_bytes) {
+    return within_bytes ? within_bytes : options.device_budget_bytes;
+  }
+  return std::min(*options.device_budget_bytes, *within_bytes);
+}
+
 absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const OpRegistry& ops,
                                           const Schedule& schedule,
                                           const CompileOptions& options) {
   RETURN_IF_ERROR(CheckFetches(graph, schedule, options));
-  if (!options.expected_ns.empty()) {
+  const TimedPlacement& placement = options.placement;
+  if (!placement.expected_ns.empty()) {
     ASSIGN_OR_RETURN(
         std::vector<ExecutionPlan> plans,
-        CompileByTime(graph, ops, schedule, options, options.placement + 1));
-    if (plans.size() > options.placement) return std::move(plans.back());
+        CompileByTime(graph, ops, schedule, options, placement.index + 1));
+    if (plans.size() > placement.index) return std::move(plans.back());
   }
+  const std::optional<int64_t> budget_bytes = TightestDeviceBudget(options);
   DevicePlan placed =
-      PlaceOnDevice(graph, ops, schedule, options, options.device_budget_bytes);
+      PlaceOnDevice(graph, ops, schedule, options, budget_bytes);
   if (!placed.fits) {
     return DeviceBudgetError(graph, FindFloor(graph, ops, schedule, options),
-                             placed.smallest_bytes,
-                             *options.device_budget_bytes);
+                             placed.smallest_bytes, *budget_bytes);
   }
   return Finish(std::move(placed), options);
 }

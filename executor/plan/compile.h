@@ -32,13 +32,25 @@ void AddResidents(const Graph& graph, const OpRegistry& ops,
                   const Schedule& schedule, std::string_view constant_prefix,
                   ResidentLayout& layout);
 
-// An order of the nodes that was decided elsewhere (tuner/step_recipe.h), with
-// what CompilePlan needs to place buffers as it was decided: see
-// CompileOptions.
+// How buffers were placed when somebody tried a step (tuner/evaluate.h), so
+// that CompilePlan places them in the same way again.
+struct TimedPlacement {
+  // When each node is expected to run, ns from the start of the step; empty:
+  // not known. Buffers then lie where little is waited for, if they fit the
+  // device budget so, and swap-ins come when their bytes are free
+  // (place_by_time.h).
+  IdMap<NodeId, Interval> expected_ns = {};
+  // Which of the placements found by time to take, least expected waiting
+  // first.
+  size_t index = 0;
+  // The device budget of that try, where it is below the present one.
+  std::optional<int64_t> within_bytes = {};
+};
+
+// An order of the nodes that was decided elsewhere (tuner/step_recipe.h).
 struct TimedSchedule {
   Schedule schedule = {};
-  IdMap<NodeId, Interval> expected_ns = {};
-  size_t placement = 0;
+  TimedPlacement placement = {};
 };
 
 struct CompileOptions {
@@ -52,14 +64,12 @@ struct CompileOptions {
   std::optional<int64_t> host_budget_bytes = {};
   ResidentLayout residents = {};
   std::string constant_prefix = {};
-  // When each node is expected to run, ns from the start of the step; empty:
-  // not known. Buffers then lie where little is waited for, if they fit the
-  // device budget so, and swap-ins come when their bytes are free
-  // (place_by_time.h); `placement` says which of the placements found to take,
-  // least expected waiting first.
-  IdMap<NodeId, Interval> expected_ns = {};
-  size_t placement = 0;
+  TimedPlacement placement = {};
 };
+
+// The device budget to be met: the least of those in `options`; none: there is
+// none.
+std::optional<int64_t> TightestDeviceBudget(const CompileOptions& options);
 
 // Runs the nodes in the order of `schedule`, but for swap-ins: where the device
 // budget asks for it, some run right before their first reader
@@ -72,8 +82,8 @@ absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const Schedule& schedule,
                                           const CompileOptions& options);
 
-// The plans that differ by options.placement, of which at most `max` are made.
-// Empty if no placement by expected times fits. Errors: as CompilePlan.
+// The plans that differ by options.placement.index, of which at most `max` are
+// made. Empty if no placement by expected times fits. Errors: as CompilePlan.
 absl::StatusOr<std::vector<ExecutionPlan>> CompileByTime(
     const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
     const CompileOptions& options, size_t max);

@@ -158,7 +158,8 @@ class SwapInAdvancer {
 std::vector<TimedPlan> PlaceByTime(const Graph& graph, const OpRegistry& ops,
                                    const Schedule& schedule,
                                    const CompileOptions& options, size_t max) {
-  if (!options.device_budget_bytes) return {};
+  const std::optional<int64_t> budget_bytes = TightestDeviceBudget(options);
+  if (!budget_bytes) return {};
   const DelayedSchedule late = WithAllDelayed(graph, schedule);
   const UnplacedPlan unplaced =
       LowerToSteps(graph, ops, late.schedule, options);
@@ -166,9 +167,10 @@ std::vector<TimedPlan> PlaceByTime(const Graph& graph, const OpRegistry& ops,
   const std::vector<BufferId> buffers = TransientsOf(unplaced.plan, lifetimes);
   const int64_t base = unplaced.plan.resident_bytes;
   std::vector<TimedPlan> plans;
-  for (const TimedPacking& packing : PackForTime(
-           ItemsOf(unplaced.plan, buffers, lifetimes, options.expected_ns),
-           kBufferAlignment, *options.device_budget_bytes - base, max)) {
+  for (const TimedPacking& packing :
+       PackForTime(ItemsOf(unplaced.plan, buffers, lifetimes,
+                           options.placement.expected_ns),
+                   kBufferAlignment, *budget_bytes - base, max)) {
     plans.push_back({.plan = unplaced, .lifetimes = lifetimes});
     TimedPlan& result = plans.back();
     ExecutionPlan& plan = result.plan.plan;

@@ -32,14 +32,15 @@ inline absl::StatusOr<SavedPlan> MakePlan(const Graph& graph,
   StepRecipe& recipe = plan.recipe;
   recipe.name = "made for a test, 3.0 %";
   recipe.options = options;
-  recipe.placement = 5;
+  recipe.placement.index = 5;
+  recipe.placement.within_bytes = 121000;
   ASSIGN_OR_RETURN(recipe.swaps, PlanSwaps(options, graph));
   ASSIGN_OR_RETURN(const Graph edited, ApplyRecipe(recipe, graph));
   ASSIGN_OR_RETURN(recipe.schedule, MakeSchedule(edited, NoOps(), {}));
-  recipe.expected_ns.resize(edited.num_nodes(), {});
+  recipe.placement.expected_ns.resize(edited.num_nodes(), {});
   int64_t now = 0;
   for (const NodeId id : recipe.schedule.order) {
-    recipe.expected_ns[id] = {now, now + 7};
+    recipe.placement.expected_ns[id] = {now, now + 7};
     now += 5;
   }
   return plan;

@@ -160,8 +160,9 @@ TEST_F(SpoiltPlanTest, NumbersHaveBounds) {
   Json spoilt = good_;
   spoilt["placement"] = 1001;
   ExpectRefused(spoilt, "placement");
-  for (const char* field : {"device_memory", "host_memory", "step_ns",
-                            "peak_device_bytes", "peak_host_bytes"}) {
+  for (const char* field :
+       {"device_memory", "host_memory", "placed_within", "step_ns",
+        "peak_device_bytes", "peak_host_bytes"}) {
     spoilt = good_;
     spoilt[field] = uint64_t{1} << 63;
     ExpectRefused(spoilt, field);

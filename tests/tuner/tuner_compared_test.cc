@@ -147,8 +147,7 @@ void ForEachRandomCase(
   }
 }
 
-// Seen over 80 random cases: slower at 4 of 880 budgets, by 2.4 % at most; the
-// few cases here have one that is slower at 4, by 3.2 %.
+// Seen over 40 random cases: slower at 2 of 440 budgets, by 0.24 % at most.
 TEST(TunerComparedTest, MoreMemoryIsHardlyEverSlower) {
   Slower slower;
   ForEachRandomCase(8, [&](const std::string& name, const TunerCase& made) {
@@ -156,18 +155,17 @@ TEST(TunerComparedTest, MoreMemoryIsHardlyEverSlower) {
   });
   slower.Record();
   EXPECT_LE(slower.slower, slower.compared / 20);
-  EXPECT_LT(slower.worst, 1.05);
+  EXPECT_LT(slower.worst, 1.01);
 }
 
-// Seen over 40 random cases: at 5 of 110 budgets, by 3.1 % at most.
-TEST(TunerComparedTest, HardlyAnySetOfTflmsIsFaster) {
+TEST(TunerComparedTest, NoSetOfTflmsIsFaster) {
   Slower slower;
   ForEachRandomCase(4, [&](const std::string& name, const TunerCase& made) {
     CompareWithGrid(name, made, 4, slower);
   });
   slower.Record();
-  EXPECT_LE(slower.slower, slower.compared / 8);
-  EXPECT_LT(slower.worst, 1.06);
+  EXPECT_GT(slower.compared, 8);
+  EXPECT_EQ(slower.slower, 0);
 }
 
 // SPILLWAY_STRESS adds larger networks: googlenet is slower at one budget, by

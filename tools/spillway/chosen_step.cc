@@ -26,8 +26,7 @@ LmsOptions OptionsOf(const StepRecipe& recipe) {
 
 TimedSchedule OrderOf(StepRecipe recipe) {
   return {.schedule = std::move(recipe.schedule),
-          .expected_ns = std::move(recipe.expected_ns),
-          .placement = recipe.placement};
+          .placement = std::move(recipe.placement)};
 }
 
 absl::StatusOr<ChosenStep> FromFile(const StepChoiceSpec& spec) {

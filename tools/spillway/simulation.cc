@@ -20,8 +20,7 @@ absl::StatusOr<Simulation> Simulate(const SourceGraph& source,
         source.graph, NodesToRun(source.graph, StandardOps(), source.fetches),
         order->schedule));
     inputs.schedule = std::move(order->schedule);
-    inputs.options.expected_ns = std::move(order->expected_ns);
-    inputs.options.placement = order->placement;
+    inputs.options.placement = std::move(order->placement);
   }
   simulation.floor =
       FindFloor(source.graph, StandardOps(), inputs.schedule, inputs.options);
@@ -29,6 +28,7 @@ absl::StatusOr<Simulation> Simulate(const SourceGraph& source,
   if (absl::IsResourceExhausted(plan.status())) {
     simulation.fits = plan.status();
     inputs.options.device_budget_bytes.reset();
+    inputs.options.placement.within_bytes.reset();
     inputs.options.host_budget_bytes.reset();
     plan = MakePlan(source.graph, inputs);
   }

@@ -108,7 +108,7 @@ TEST(PlaceByTimeTest, RandomPlansAreVerifiedAndKeepTheirBudget) {
     std::mt19937_64 random(seed);
     const int64_t smallest = SmallestDeviceBudget(
         plan_case.graph, ops, plan_case.schedule, plan_case.options);
-    plan_case.options.expected_ns = SomeTimes(plan_case, random);
+    plan_case.options.placement.expected_ns = SomeTimes(plan_case, random);
     for (const int64_t budget :
          {smallest - 200, smallest, smallest * 5 / 4, 2 * smallest}) {
       SCOPED_TRACE(::testing::Message()
@@ -128,12 +128,12 @@ TEST(PlaceByTimeTest, RandomPlansAreVerifiedAndKeepTheirBudget) {
         EXPECT_EQ(testing::NaiveFault(plans[i], plan_case.graph, ops), "");
         moved += CheckOrder(plan_case, ops, plans[i]) ? 1 : 0;
         EXPECT_TRUE(distinct.insert(PlanText(plans[i])).second);
-        plan_case.options.placement = i;
+        plan_case.options.placement.index = i;
         ASSERT_OK_AND_ASSIGN(const ExecutionPlan again,
                              testing::Compile(plan_case));
         EXPECT_EQ(PlanText(again), PlanText(plans[i]));
       }
-      plan_case.options.placement = 0;
+      plan_case.options.placement.index = 0;
       placed += plans.empty() ? 0 : 1;
       several += plans.size() > 1 ? 1 : 0;
     }
@@ -148,8 +148,8 @@ TEST(PlaceByTimeTest, APlacementThatIsNotThereIsCompiledAsWithoutTimes) {
   plan_case.options.device_budget_bytes = int64_t{1} << 20;
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plain, testing::Compile(plan_case));
   std::mt19937_64 random(1);
-  plan_case.options.expected_ns = SomeTimes(plan_case, random);
-  plan_case.options.placement = 1000;
+  plan_case.options.placement.expected_ns = SomeTimes(plan_case, random);
+  plan_case.options.placement.index = 1000;
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, testing::Compile(plan_case));
   EXPECT_EQ(PlanText(plan), PlanText(plain));
 }
@@ -157,7 +157,7 @@ TEST(PlaceByTimeTest, APlacementThatIsNotThereIsCompiledAsWithoutTimes) {
 TEST(PlaceByTimeTest, WithoutABudgetThereAreNone) {
   PlanCase plan_case = RandomPlanCase({.seed = 3, .nodes = 28});
   std::mt19937_64 random(1);
-  plan_case.options.expected_ns = SomeTimes(plan_case, random);
+  plan_case.options.placement.expected_ns = SomeTimes(plan_case, random);
   ASSERT_OK_AND_ASSIGN(const std::vector<ExecutionPlan> plans,
                        CompileByTime(plan_case.graph, ToyOps(),
                                      plan_case.schedule, plan_case.options, 4));
