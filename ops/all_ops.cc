@@ -38,6 +38,9 @@
 #include "ops/swap.h"
 #include "ops/transpose.h"
 #include "ops/variable.h"
+#ifdef SPILLWAY_WITH_CUDA
+#include "ops/gpu/factories.h"
+#endif
 
 namespace spillway {
 namespace {
@@ -129,6 +132,9 @@ KernelRegistry MakeKernels() {
       registry.Add(op.def.name, kind, factory);
     }
   }
+#ifdef SPILLWAY_WITH_CUDA
+  AddGpuKernels(registry);
+#endif
   return registry;
 }
 

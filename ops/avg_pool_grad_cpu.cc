@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "ops/avg_pool.h"
 #include "ops/common/pool.h"
-#include "ops/cpu/function_kernel.h"
+#include "ops/common/function_kernel.h"
 #include "ops/cpu/lanes.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"

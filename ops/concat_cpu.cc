@@ -6,7 +6,7 @@
 #include "base/status_macros.h"
 #include "ops/common/expect.h"
 #include "ops/concat.h"
-#include "ops/cpu/function_kernel.h"
+#include "ops/common/function_kernel.h"
 #include "ops/cpu/strided_copy.h"
 
 namespace spillway::ops {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "ops/cpu/function_kernel.h"
+#include "ops/common/function_kernel.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"
 #include "ops/lrn.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "ops/cpu/function_kernel.h"
+#include "ops/common/function_kernel.h"
 #include "ops/cpu/strided_copy.h"
 #include "ops/slice.h"
 

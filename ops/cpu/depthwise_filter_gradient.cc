@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/interval.h"
-#include "ops/cpu/function_kernel.h"
+#include "ops/common/function_kernel.h"
 #include "ops/cpu/lanes.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "ops/cpu/function_kernel.h"
+#include "ops/common/function_kernel.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"
 #include "ops/op.h"

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "ops/cpu/function_kernel.h"
+#include "ops/common/function_kernel.h"
 #include "ops/cpu/matmul_kernel.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/window_geometry.h"

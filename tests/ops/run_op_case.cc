@@ -204,7 +204,9 @@ absl::StatusOr<OpRun> RunOpCase(const OpCase& op_case,
   const std::vector<HostTensor> inputs = MakeInputs(op_case);
   Buffers buffers(op_case, inputs, options);
   const KernelFactory factory =
-      StandardKernels().Find(op_case.op, DeviceKind::kCpu);
+      options.factory != nullptr
+          ? options.factory
+          : StandardKernels().Find(op_case.op, DeviceKind::kCpu);
   if (factory != nullptr) {
     const std::vector<TensorType> types = TypesOf(inputs);
     ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,

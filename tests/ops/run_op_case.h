@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/kernel.h"
 #include "executor/session.h"
 #include "graph/op_def.h"
 #include "tests/ops/op_case.h"
@@ -21,6 +22,8 @@ HostTensor FromDoubles(const TensorType& type, const Doubles& data);
 Doubles ToDoubles(const HostTensor& tensor);
 
 struct RunOpOptions {
+  // Whose pointers are the host's. Null: the CPU's.
+  KernelFactory factory = nullptr;
   int threads = 2;
   std::optional<BufferPair> in_place = std::nullopt;
 };

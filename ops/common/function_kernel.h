@@ -1,7 +1,7 @@
 // A Kernel from a function: most kernels are a loop over their context and a
 // few numbers known since preparation.
-#ifndef SPILLWAY_OPS_CPU_FUNCTION_KERNEL_H_
-#define SPILLWAY_OPS_CPU_FUNCTION_KERNEL_H_
+#ifndef SPILLWAY_OPS_COMMON_FUNCTION_KERNEL_H_
+#define SPILLWAY_OPS_COMMON_FUNCTION_KERNEL_H_
 
 #include <cstdint>
 #include <memory>
@@ -44,4 +44,4 @@ std::unique_ptr<Kernel> MakeKernel(Fn run, int64_t workspace_bytes = 0) {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_OPS_CPU_FUNCTION_KERNEL_H_
+#endif  // SPILLWAY_OPS_COMMON_FUNCTION_KERNEL_H_

@@ -1,0 +1,53 @@
+# Whether the CUDA backend is built. Sets SPILLWAY_WITH_CUDA and, in words,
+# SPILLWAY_CUDA_FOUND; enables the language CUDA.
+set(SPILLWAY_WITH_CUDA OFF)
+set(SPILLWAY_CUDA_ARCHITECTURES "80;86;89;90" CACHE STRING
+    "GPU architectures to compile for, as in CMAKE_CUDA_ARCHITECTURES")
+
+function(find_cuda)
+  if(SPILLWAY_CUDA STREQUAL "OFF")
+    set(SPILLWAY_CUDA_FOUND "off, as asked for" PARENT_SCOPE)
+    return()
+  endif()
+  if(NOT SPILLWAY_CUDA MATCHES "^(AUTO|ON)$")
+    message(FATAL_ERROR "SPILLWAY_CUDA is '${SPILLWAY_CUDA}'; it must be AUTO, ON or OFF")
+  endif()
+  if(SPILLWAY_SANITIZE)
+    # The driver and its libraries map memory where sanitizers keep theirs.
+    set(missing "none with sanitizers")
+  else()
+    find_package(CUDAToolkit QUIET)
+    if(NOT CUDAToolkit_FOUND)
+      set(missing "none, no CUDA toolkit found")
+    elseif(CUDAToolkit_VERSION VERSION_LESS 12)
+      set(missing "none, the CUDA toolkit found is ${CUDAToolkit_VERSION}, but 12 is needed")
+    elseif(NOT EXISTS "${CUDAToolkit_NVCC_EXECUTABLE}")
+      set(missing "none, the CUDA toolkit found has no nvcc")
+    endif()
+  endif()
+  if(missing)
+    if(SPILLWAY_CUDA STREQUAL "ON")
+      message(FATAL_ERROR "SPILLWAY_CUDA is ON, but the CUDA backend cannot be built: ${missing}")
+    endif()
+    set(SPILLWAY_CUDA_FOUND "${missing}" PARENT_SCOPE)
+    return()
+  endif()
+  set(SPILLWAY_WITH_CUDA ON PARENT_SCOPE)
+  set(SPILLWAY_CUDA_FOUND "toolkit ${CUDAToolkit_VERSION}, for sm_${SPILLWAY_CUDA_ARCHITECTURES}"
+      PARENT_SCOPE)
+  set(SPILLWAY_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE} PARENT_SCOPE)
+endfunction()
+
+find_cuda()
+if(SPILLWAY_WITH_CUDA)
+  string(REPLACE ";" ", " SPILLWAY_CUDA_FOUND "${SPILLWAY_CUDA_FOUND}")
+  find_package(CUDAToolkit QUIET)  # its targets, for this folder
+  if(NOT CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_COMPILER ${SPILLWAY_CUDA_COMPILER})
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${SPILLWAY_CUDA_ARCHITECTURES})
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+  enable_language(CUDA)
+  # CMake 3.25 does not know that nvcc 12 has C++20.
+  string(APPEND CMAKE_CUDA_FLAGS " -std=c++20")
+endif()

@@ -1,0 +1,36 @@
+// GPU kernels from functions that launch CUDA kernels (launch.h).
+#ifndef SPILLWAY_OPS_GPU_GPU_KERNEL_H_
+#define SPILLWAY_OPS_GPU_GPU_KERNEL_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "graph/tensor_type.h"
+#include "ops/common/function_kernel.h"
+#include "ops/gpu/launch.h"
+#include "ops/op.h"
+
+namespace spillway {
+
+// INTERNAL with CUDA's words; OK for 0.
+absl::Status LaunchStatus(gpu::LaunchError error);
+
+// UNIMPLEMENTED unless the GPU's kernels compute in the type's dtype, which is
+// float32 or bfloat16.
+absl::Status CheckGpuStorage(const TensorType& type);
+
+// launch(const KernelContext&) returns a LaunchError; it gets the stream, and
+// pointers to the GPU's memory. `workspace_bytes`: as Kernel::workspace_bytes.
+template <typename Fn>
+std::unique_ptr<Kernel> MakeGpuKernel(Fn launch, int64_t workspace_bytes = 0) {
+  return MakeKernel(
+      [launch = std::move(launch)](const KernelContext& context) {
+        return LaunchStatus(launch(context));
+      },
+      workspace_bytes);
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_GPU_GPU_KERNEL_H_

@@ -1,0 +1,159 @@
+#include "tests/support/cuda_emulation.h"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "base/check.h"
+
+namespace spillway::cuda_emulation {
+namespace {
+
+constexpr unsigned kWarp = 32;
+constexpr size_t kStackBytes = size_t{256} << 10;
+
+enum class Waits { kNot, kForBlock, kForWarp, kEnded };
+
+struct Fiber {
+  ucontext_t context = {};
+  std::unique_ptr<std::byte[]> stack = {};
+  Place place = {};
+  Waits waits = Waits::kNot;
+  uint64_t given = 0;  // to its warp
+};
+
+class Block {
+ public:
+  explicit Block(size_t num_threads) : fibers_(num_threads) {
+    for (Fiber& fiber : fibers_) {
+      fiber.stack = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
+    }
+  }
+
+  void Run(const Place& place, const std::function<void()>& thread);
+
+  const Place& place() const { return running().place; }
+  unsigned lane() const { return static_cast<unsigned>(running_ % kWarp); }
+
+  void Wait(Waits waits) {
+    fibers_[running_].waits = waits;
+    SwitchToMain();
+  }
+
+  uint64_t Exchange(uint64_t bits, unsigned lane) {
+    fibers_[running_].given = bits;
+    Wait(Waits::kForWarp);
+    const size_t other = running_ - running_ % kWarp + lane;
+    CHECK(other < fibers_.size());
+    const uint64_t got = fibers_[other].given;
+    Wait(Waits::kForWarp);  // before anybody gives the next
+    return got;
+  }
+
+ private:
+  const Fiber& running() const { return fibers_[running_]; }
+
+  static void Main();
+
+  static void SetToBegin(Fiber& fiber) {
+    CHECK(getcontext(&fiber.context) == 0);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = kStackBytes;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, &Block::Main, 0);
+  }
+
+  void SwitchToMain() {
+    Fiber& fiber = fibers_[running_];
+    CHECK(swapcontext(&fiber.context, &main_) == 0);
+  }
+
+  // Lets a fiber run until it waits or ends.
+  void Resume(size_t i) {
+    running_ = i;
+    fibers_[i].waits = Waits::kNot;
+    CHECK(swapcontext(&main_, &fibers_[i].context) == 0);
+  }
+
+  bool AllWait(size_t begin, size_t end, Waits waits) const {
+    return std::all_of(fibers_.begin() + static_cast<std::ptrdiff_t>(begin),
+                       fibers_.begin() + static_cast<std::ptrdiff_t>(end),
+                       [&](const Fiber& f) { return f.waits == waits; });
+  }
+
+  // Runs the warp's fibers, as often as shuffles ask for it, until none of them
+  // can go on alone.
+  void RunWarp(size_t begin, size_t end) {
+    do {
+      for (size_t i = begin; i < end; ++i) Resume(i);
+    } while (AllWait(begin, end, Waits::kForWarp));
+    for (size_t i = begin; i < end; ++i) {
+      CHECK(fibers_[i].waits != Waits::kForWarp);  // a shuffle without all
+    }
+  }
+
+  std::vector<Fiber> fibers_;
+  size_t running_ = 0;
+  ucontext_t main_ = {};
+  const std::function<void()>* thread_ = nullptr;
+};
+
+thread_local Block* present = nullptr;
+
+void Block::Main() {
+  (*present->thread_)();
+  present->Wait(Waits::kEnded);
+}
+
+void Block::Run(const Place& place, const std::function<void()>& thread) {
+  present = this;
+  thread_ = &thread;
+  for (size_t i = 0; i < fibers_.size(); ++i) {
+    Fiber& fiber = fibers_[i];
+    fiber.place = place;
+    const auto index = static_cast<unsigned>(i);
+    const dim3& size = place.block_size;
+    fiber.place.thread = dim3(index % size.x, index / size.x % size.y,
+                              index / (size.x * size.y));
+    SetToBegin(fiber);
+  }
+  do {
+    for (size_t begin = 0; begin < fibers_.size(); begin += kWarp) {
+      RunWarp(begin, std::min<size_t>(begin + kWarp, fibers_.size()));
+    }
+  } while (AllWait(0, fibers_.size(), Waits::kForBlock));
+  // A barrier that some threads do not reach.
+  CHECK(AllWait(0, fibers_.size(), Waits::kEnded));
+  present = nullptr;
+}
+
+}  // namespace
+
+const Place& Here() { return present->place(); }
+
+void SyncThreads() { present->Wait(Waits::kForBlock); }
+
+uint64_t Exchange(uint64_t bits, unsigned lane) {
+  return present->Exchange(bits, lane);
+}
+
+unsigned LaneOfThread() { return present->lane(); }
+
+void RunGrid(dim3 blocks, dim3 threads, const std::function<void()>& thread) {
+  Block block(size_t{threads.x} * threads.y * threads.z);
+  Place place{
+      .thread = {}, .block = {}, .block_size = threads, .grid_size = blocks};
+  for (place.block.z = 0; place.block.z < blocks.z; ++place.block.z) {
+    for (place.block.y = 0; place.block.y < blocks.y; ++place.block.y) {
+      for (place.block.x = 0; place.block.x < blocks.x; ++place.block.x) {
+        block.Run(place, thread);
+      }
+    }
+  }
+}
+
+}  // namespace spillway::cuda_emulation

@@ -1,0 +1,78 @@
+// CUDA kernels on the CPU: every thread of a block is a fiber with a stack of
+// its own, all on one thread of the system. __syncthreads and shuffles give way
+// to the other fibers until all that take part have come; a fiber that ends
+// early, or a barrier that not all reach, is a failed check.
+//
+// It tests arithmetic, indices and barriers, not races within a warp: fibers
+// run one after the other. Shared arrays are static, as blocks run one after
+// the other too.
+//
+// For CUDA sources compiled as C++ with SPILLWAY_CUDA_EMULATION.
+#ifndef SPILLWAY_TESTS_SUPPORT_CUDA_EMULATION_H_
+#define SPILLWAY_TESTS_SUPPORT_CUDA_EMULATION_H_
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+struct dim3 {
+  unsigned x = 1;
+  unsigned y = 1;
+  unsigned z = 1;
+  constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1)
+      : x(x), y(y), z(z) {}
+};
+
+namespace spillway::cuda_emulation {
+
+// Of the fiber that runs.
+struct Place {
+  dim3 thread;
+  dim3 block;
+  dim3 block_size;
+  dim3 grid_size;
+};
+const Place& Here();
+
+// Runs `thread` for every thread of every block; blocks in order.
+void RunGrid(dim3 blocks, dim3 threads, const std::function<void()>& thread);
+
+void SyncThreads();
+// Every thread of a warp gives 8 bytes and gets those of thread `lane`.
+uint64_t Exchange(uint64_t bits, unsigned lane);
+unsigned LaneOfThread();
+
+template <typename T>
+T Shuffle(T value, unsigned lane) {
+  static_assert(sizeof(T) <= sizeof(uint64_t));
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = Exchange(bits, lane);
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+}  // namespace spillway::cuda_emulation
+
+// The names of CUDA.
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__ static
+#define threadIdx (::spillway::cuda_emulation::Here().thread)
+#define blockIdx (::spillway::cuda_emulation::Here().block)
+#define blockDim (::spillway::cuda_emulation::Here().block_size)
+#define gridDim (::spillway::cuda_emulation::Here().grid_size)
+
+inline void __syncthreads() { spillway::cuda_emulation::SyncThreads(); }
+
+template <typename T>
+T __shfl_xor_sync(unsigned /*mask*/, T value, unsigned lane_mask) {
+  return spillway::cuda_emulation::Shuffle(
+      value, spillway::cuda_emulation::LaneOfThread() ^ lane_mask);
+}
+
+#endif  // SPILLWAY_TESTS_SUPPORT_CUDA_EMULATION_H_
