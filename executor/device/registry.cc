@@ -4,12 +4,20 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "executor/device/cpu/cpu_device.h"
 #include "executor/device/inline/inline_device.h"
+#ifdef SPILLWAY_WITH_CUDA
+#include "executor/device/cuda/cuda_device.h"
+#include "executor/device/cuda/cuda_runtime.h"
+#endif
 
 namespace spillway {
 namespace {
@@ -33,13 +41,32 @@ absl::Status CheckOptions(const DeviceOptions& options) {
   return absl::OkStatus();
 }
 
-// "cuda", "cuda:0", "cuda:12"
-bool IsCudaName(std::string_view name) {
-  if (!name.starts_with("cuda")) return false;
-  name.remove_prefix(4);
-  if (name.empty()) return true;
-  return name.size() > 1 && name.front() == ':' &&
-         name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+// Of "cuda", "cuda:0", "cuda:12"; nothing for another name.
+std::optional<int> CudaIndex(std::string_view name) {
+  if (name == "cuda") return 0;
+  if (!name.starts_with("cuda:")) return std::nullopt;
+  name.remove_prefix(5);
+  int index = 0;
+  const auto [end, error] =
+      std::from_chars(name.data(), name.data() + name.size(), index);
+  const bool is_number =
+      error == std::errc() && index >= 0 && end == name.data() + name.size();
+  return is_number ? std::optional(index) : std::nullopt;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> NewCuda(int index,
+                                                const DeviceOptions& options) {
+#ifdef SPILLWAY_WITH_CUDA
+  absl::StatusOr<std::unique_ptr<Device>> device =
+      NewCudaDevice(CudaRuntime(), index, options);
+  if (!absl::IsUnavailable(device.status())) return device;
+  return Unavailable(fmt::format("{}; use --device cpu",
+                                 std::string(device.status().message())));
+#else
+  static_cast<void>(index);
+  static_cast<void>(options);
+  return Unavailable("this build has no CUDA backend; use --device cpu");
+#endif
 }
 
 }  // namespace
@@ -48,9 +75,14 @@ absl::StatusOr<std::unique_ptr<Device>> NewDevice(
     std::string_view name, const DeviceOptions& options) {
   RETURN_IF_ERROR(CheckOptions(options));
   if (name == "inline") return NewInlineDevice(options);
-  if (name.empty() || name == "cpu") return NewCpuDevice(options);
-  if (IsCudaName(name)) {
-    return Unavailable("this build has no CUDA backend; use --device cpu");
+  if (name == "cpu") return NewCpuDevice(options);
+  if (name.empty()) {
+    absl::StatusOr<std::unique_ptr<Device>> cuda = NewCuda(0, options);
+    return absl::IsUnavailable(cuda.status()) ? NewCpuDevice(options)
+                                              : std::move(cuda);
+  }
+  if (const std::optional<int> index = CudaIndex(name)) {
+    return NewCuda(*index, options);
   }
   return InvalidArgument(fmt::format(
       "no device is named '{}'; there are inline, cpu, cuda and cuda:N", name));

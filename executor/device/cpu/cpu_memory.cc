@@ -1,16 +1,14 @@
 #include "executor/device/cpu/cpu_memory.h"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <string>
 
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "executor/device/free_memory.h"
 
 namespace spillway {
 namespace {
@@ -42,18 +40,6 @@ class CpuMemory final : public DeviceMemory {
   CpuMemoryPool& pool_;
 };
 
-absl::StatusOr<int64_t> MachineFreeBytes() {
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string line; std::getline(meminfo, line);) {
-    if (line.starts_with("MemAvailable:")) {
-      const size_t digits = line.find_first_of("0123456789");
-      if (digits == std::string::npos) break;
-      return std::strtoll(line.c_str() + digits, nullptr, 10) * 1_KiB;
-    }
-  }
-  return Unavailable("/proc/meminfo does not say how much memory is available");
-}
-
 // Null when the system refuses.
 RawMemory AllocateTouched(int64_t bytes) {
   const bool large = bytes >= kHugePageBytes;
@@ -68,13 +54,6 @@ RawMemory AllocateTouched(int64_t bytes) {
     *static_cast<volatile std::byte*>(memory.get() + at) = std::byte{0};
   }
   return memory;
-}
-
-absl::Status OutOfMemory(MemorySpace space, int64_t asked, int64_t free) {
-  return ResourceExhausted(fmt::format(
-      "{} bytes ({}) of {} memory asked, {} bytes ({}) free", asked,
-      FormatBytes(asked), space == MemorySpace::kDevice ? "device" : "host",
-      free, FormatBytes(free)));
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/units.h"
+#include "executor/device/cuda/cuda_device.h"
 #include "executor/device/device.h"
 #include "executor/device/registry.h"
+#include "tests/support/fake_cuda.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {
@@ -44,14 +46,17 @@ std::vector<std::byte> Bytes(int64_t size, int fill) {
                                 static_cast<std::byte>(fill));
 }
 
-// The parameter is the device's name.
+// The parameter is the device's name; "fake_cuda" is the cuda backend on a fake
+// runtime.
 class DeviceConformance : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { Open({.threads = 1}); }
 
   void Open(const DeviceOptions& options) {
+    device_ = nullptr;
     absl::StatusOr<std::unique_ptr<Device>> device =
-        NewDevice(GetParam(), options);
+        GetParam() == "fake_cuda" ? NewCudaDevice(fake_cuda_, 0, options)
+                                  : NewDevice(GetParam(), options);
     if (device.status().code() == absl::StatusCode::kUnavailable) {
       GTEST_SKIP() << device.status().ToString();
     }
@@ -69,6 +74,7 @@ class DeviceConformance : public ::testing::TestWithParam<std::string> {
     return device_->Allocate(space, bytes).value();
   }
 
+  testing::FakeCuda fake_cuda_;
   std::unique_ptr<Device> device_;
 };
 
@@ -376,7 +382,8 @@ TEST_P(DeviceConformance, OnlyAllocateCallsAreCounted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllDevices, DeviceConformance,
-                         ::testing::Values("inline", "cpu", "cuda"));
+                         ::testing::Values("inline", "cpu", "cuda",
+                                           "fake_cuda"));
 
 }  // namespace
 }  // namespace spillway

@@ -1,0 +1,171 @@
+// The cuda backend on a fake runtime: which calls it makes, and what becomes of
+// their errors.
+#include "executor/device/cuda/cuda_device.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/units.h"
+#include "tests/support/fake_cuda.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::AllOf;
+using testing::FakeCuda;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::StatusIs;
+
+constexpr CudaApi::Error kLaunchFailure = 719;
+
+class FailingTask final : public StreamTask {
+ public:
+  absl::Status Run(void*) override { return absl::InternalError("planted"); }
+};
+
+TEST(CudaDeviceTest, IsNamedAfterItsIndexAndKeepsItsMemoryToItself) {
+  FakeCuda cuda(2);
+  ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 1, {}));
+  EXPECT_EQ(device->name(), "cuda:1");
+  EXPECT_EQ(device->kind(), DeviceKind::kCuda);
+  EXPECT_FALSE(device->host_addressable());
+}
+
+TEST(CudaDeviceTest, NoGpuIsUnavailableWithTheDriversReason) {
+  FakeCuda cuda;
+  for (const CudaApi::Error error :
+       {CudaApi::kNoDevice, CudaApi::kInsufficientDriver}) {
+    cuda.Fail("cudaGetDeviceCount", error);
+    EXPECT_THAT(NewCudaDevice(cuda, 0, {}),
+                StatusIs(absl::StatusCode::kUnavailable,
+                         AllOf(HasSubstr("cudaGetDeviceCount"),
+                               HasSubstr(cuda.ErrorText(error)))));
+  }
+}
+
+TEST(CudaDeviceTest, AGpuThatIsNotThereIsUnavailableWithTheirNumber) {
+  FakeCuda one(1);
+  FakeCuda none(0);
+  EXPECT_THAT(NewCudaDevice(one, 1, {}),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("cuda:1"), HasSubstr("1 GPU"))));
+  EXPECT_THAT(NewCudaDevice(none, 0, {}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("0 GPUs")));
+}
+
+TEST(CudaDeviceTest, FreeBytesAreReadWhenAskedAndBoundedByTheCapacity) {
+  FakeCuda cuda(1, 10_MiB);
+  ASSERT_OK_AND_ASSIGN(const auto device,
+                       NewCudaDevice(cuda, 0, {.capacity_bytes = 8_MiB}));
+  EXPECT_EQ(device->FreeBytes().value(), 8_MiB);
+  void* other = nullptr;  // of another process, as it were
+  ASSERT_EQ(cuda.Malloc(&other, 7_MiB), 0);
+  EXPECT_EQ(device->FreeBytes().value(), 3_MiB);
+  EXPECT_THAT(device->Allocate(MemorySpace::kDevice, 4_MiB),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("3145728 bytes")));
+  ASSERT_EQ(cuda.Free(other), 0);
+}
+
+// Somebody else took the memory between the question and the allocation.
+TEST(CudaDeviceTest, RefusedAllocationsAreResourceExhausted) {
+  FakeCuda cuda;
+  ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 0, {}));
+  cuda.Fail("cudaMalloc", CudaApi::kMemoryAllocation);
+  cuda.Fail("cudaHostAlloc", CudaApi::kMemoryAllocation);
+  for (const MemorySpace space : {MemorySpace::kDevice, MemorySpace::kHost}) {
+    EXPECT_THAT(
+        device->Allocate(space, 4096),
+        StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("4096")));
+  }
+}
+
+TEST(CudaDeviceTest, EachFailedCallIsNamed) {
+  FakeCuda cuda;
+  ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 0, {}));
+  ASSERT_OK_AND_ASSIGN(const auto memory,
+                       device->Allocate(MemorySpace::kDevice, 4096));
+  ASSERT_OK_AND_ASSIGN(const auto host,
+                       device->Allocate(MemorySpace::kHost, 4096));
+  ASSERT_OK_AND_ASSIGN(const auto stream, device->NewStream({}));
+  ASSERT_OK_AND_ASSIGN(const auto event, device->NewEvent({}));
+  ASSERT_OK_AND_ASSIGN(const auto timing, device->NewEvent({.timing = true}));
+  const auto expect_named = [&](const std::string& call, const auto& does) {
+    cuda.Fail(call, kLaunchFailure);
+    EXPECT_THAT(absl::Status(does()),
+                StatusIs(absl::StatusCode::kInternal,
+                         AllOf(HasSubstr(call), HasSubstr("719"))));
+    cuda.Fail(call, 0);
+  };
+  expect_named("cudaMalloc", [&] {
+    return device->Allocate(MemorySpace::kDevice, 1).status();
+  });
+  expect_named("cudaHostAlloc", [&] {
+    return device->Allocate(MemorySpace::kHost, 1).status();
+  });
+  expect_named("cudaMemGetInfo", [&] { return device->FreeBytes().status(); });
+  expect_named("cudaStreamCreate",
+               [&] { return device->NewStream({}).status(); });
+  expect_named("cudaEventCreate",
+               [&] { return device->NewEvent({}).status(); });
+  expect_named("cudaMemcpyAsync", [&] {
+    return stream->CopyToHost(host->data(), memory->data(), 4096);
+  });
+  expect_named("cudaMemcpyAsync", [&] {
+    return stream->CopyToDevice(memory->data(), host->data(), 4096);
+  });
+  expect_named("cudaEventRecord", [&] { return stream->Record(event.get()); });
+  expect_named("cudaEventSynchronize",
+               [&] { return stream->Record(timing.get()); });
+  expect_named("cudaStreamWaitEvent",
+               [&] { return stream->Wait(event.get()); });
+  expect_named("cudaStreamSynchronize", [&] { return stream->Synchronize(); });
+  FailingTask task;
+  expect_named("cudaSetDevice", [&] { return stream->Submit(&task); });
+}
+
+// A kernel that faulted is heard of when the stream is synchronised; the
+// task's own error says more.
+TEST(CudaDeviceTest, ATasksErrorComesBeforeTheStreams) {
+  FakeCuda cuda;
+  ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 0, {}));
+  ASSERT_OK_AND_ASSIGN(const auto stream, device->NewStream({}));
+  FailingTask task;
+  EXPECT_THAT(stream->Submit(&task), IsOk());
+  cuda.Fail("cudaStreamSynchronize", kLaunchFailure);
+  EXPECT_THAT(stream->Synchronize(),
+              StatusIs(absl::StatusCode::kInternal, "planted"));
+  EXPECT_THAT(stream->Synchronize(),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("cudaStreamSynchronize")));
+  cuda.Fail("cudaStreamSynchronize", 0);
+}
+
+TEST(CudaDeviceTest, AStepIsIssuedWithoutASynchronisation) {
+  FakeCuda cuda;
+  ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 0, {}));
+  ASSERT_OK_AND_ASSIGN(const auto memory,
+                       device->Allocate(MemorySpace::kDevice, 4096));
+  ASSERT_OK_AND_ASSIGN(const auto host,
+                       device->Allocate(MemorySpace::kHost, 4096));
+  ASSERT_OK_AND_ASSIGN(const auto out, device->NewStream({}));
+  ASSERT_OK_AND_ASSIGN(const auto in, device->NewStream({}));
+  ASSERT_OK_AND_ASSIGN(const auto left, device->NewEvent({}));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(out->CopyToHost(host->data(), memory->data(), 4096), IsOk());
+    EXPECT_THAT(out->Record(left.get()), IsOk());
+    EXPECT_THAT(in->Wait(left.get()), IsOk());
+    EXPECT_THAT(in->CopyToDevice(memory->data(), host->data(), 4096), IsOk());
+  }
+  EXPECT_EQ(cuda.calls("cudaStreamSynchronize"), 0);
+  EXPECT_EQ(cuda.calls("cudaEventSynchronize"), 0);
+  EXPECT_EQ(cuda.calls("cudaMemcpyAsync"), 20);
+  EXPECT_THAT(in->Synchronize(), IsOk());
+  EXPECT_THAT(out->Synchronize(), IsOk());
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,75 @@
+// A CUDA runtime on the CPU: its streams and events are those of the cpu
+// backend (executor/device/cpu/cpu_stream.h), its device memory is the host's,
+// within a size that the test sets. Any call can be made to fail.
+#ifndef SPILLWAY_TESTS_SUPPORT_FAKE_CUDA_H_
+#define SPILLWAY_TESTS_SUPPORT_FAKE_CUDA_H_
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "executor/device/cpu/link.h"
+#include "executor/device/cuda/cuda_api.h"
+
+namespace spillway::testing {
+
+class FakeCuda final : public CudaApi {
+ public:
+  explicit FakeCuda(int devices = 1, size_t device_bytes = size_t{1} << 30)
+      : devices_(devices), device_bytes_(device_bytes) {}
+  // CHECKs that nothing was left behind.
+  ~FakeCuda() override;
+
+  // From now on, calls of this name ("cudaMalloc") fail; 0: no more.
+  void Fail(const std::string& call, Error error);
+
+  // Calls of this name so far.
+  int calls(const std::string& call) const;
+
+  std::string ErrorText(Error error) const override;
+  Error GetDeviceCount(int* count) override;
+  Error GetDeviceName(int device, std::string* name) override;
+  Error SetDevice(int device) override;
+  Error MemGetInfo(size_t* free_bytes, size_t* total_bytes) override;
+  Error Malloc(void** memory, size_t bytes) override;
+  Error Free(void* memory) override;
+  Error HostAlloc(void** memory, size_t bytes) override;
+  Error FreeHost(void* memory) override;
+  Error StreamCreate(Stream* stream) override;
+  Error StreamDestroy(Stream stream) override;
+  Error StreamSynchronize(Stream stream) override;
+  Error StreamWaitEvent(Stream stream, Event event) override;
+  Error MemcpyAsync(void* to, const void* from, size_t bytes, Copy copy,
+                    Stream stream) override;
+  Error EventCreate(Event* event, bool timing) override;
+  Error EventDestroy(Event event) override;
+  Error EventRecord(Event event, Stream stream) override;
+  Error EventSynchronize(Event event) override;
+  Error EventElapsedTime(float* milliseconds, Event begin, Event end) override;
+
+ private:
+  static constexpr Error kInvalidValue = 1;
+
+  // Counts the call; what it is to fail with.
+  Error Called(const std::string& call) const;
+  Error Allocate(void** memory, size_t bytes, std::map<void*, size_t>& live);
+  Error Release(void* memory, std::map<void*, size_t>& live);
+
+  const int devices_;
+  const size_t device_bytes_;
+  Link link_{0};
+  mutable std::mutex mutex_;
+  std::map<std::string, Error> failures_;
+  mutable std::map<std::string, int> calls_;
+  std::map<void*, size_t> device_memory_;
+  std::map<void*, size_t> host_memory_;
+  std::set<void*> streams_;
+  std::map<void*, Stream> events_;  // and where each was recorded last
+};
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_SUPPORT_FAKE_CUDA_H_
