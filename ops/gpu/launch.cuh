@@ -31,8 +31,8 @@ LaunchError Launch(StreamHandle stream, void (*kernel)(Parameters...),
                    dim3 blocks, dim3 threads, Arguments... arguments) {
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return 0;
 #ifdef SPILLWAY_CUDA_EMULATION
-  static_cast<void>(stream);
-  cuda_emulation::RunGrid(blocks, threads, [&] { kernel(arguments...); });
+  cuda_emulation::Launch(stream, blocks, threads,
+                         [=] { kernel(arguments...); });
   return 0;
 #else
   // clang-format off

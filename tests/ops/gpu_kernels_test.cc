@@ -1,133 +1,35 @@
-// The GPU's kernels against the cases of every op (op_case.h), without a GPU:
-// their CUDA sources run as fibers (tests/support/cuda_emulation.h).
-#include <fmt/format.h>
+// gpu_suite.cc without a GPU: the CUDA sources run as fibers
+// (tests/support/cuda_emulation.h) on a fake runtime.
+#include <functional>
+#include <memory>
+#include <utility>
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
-#include "graph/op_registry.h"
-#include "ops/all_ops.h"
+#include "executor/device/cuda/cuda_device.h"
 #include "ops/gpu/factories.h"
-#include "tests/ops/all_cases.h"
-#include "tests/ops/run_op_case.h"
-#include "tests/support/status_matchers.h"
+#include "tests/ops/gpu_under_test.h"
+#include "tests/support/cuda_emulation.h"
+#include "tests/support/fake_cuda.h"
 
-namespace spillway {
-namespace {
+namespace spillway::testing {
 
-using testing::AllOpCases;
-using testing::Doubles;
-using testing::DoublesList;
-using testing::OpCase;
-using testing::OpRun;
-using testing::RunOpCase;
-using testing::RunOpOptions;
-
-KernelFactory GpuFactory(const std::string& op) {
-  static const KernelRegistry kernels = [] {
-    KernelRegistry added;
-    AddGpuKernels(added);
-    return added;
+absl::StatusOr<Device*> GpuUnderTest() {
+  static FakeCuda cuda;
+  static const std::unique_ptr<Device> gpu = [] {
+    cuda_emulation::SetQueue([](void* stream, std::function<void()> work) {
+      cuda.Submit(stream, std::move(work));
+    });
+    return NewCudaDevice(cuda, 0, {}).value();
   }();
-  return kernels.Find(op, DeviceKind::kCuda);
+  return gpu.get();
 }
 
-std::vector<OpCase> Cases() {
-  std::vector<OpCase> cases = AllOpCases().good;
-  std::erase_if(cases, [](const OpCase& op_case) {
-    return op_case.reference == nullptr || GpuFactory(op_case.op) == nullptr;
-  });
-  return cases;
+const KernelRegistry& GpuKernels() {
+  static const KernelRegistry kernels = [] {
+    KernelRegistry made;
+    AddGpuKernels(made);
+    return made;
+  }();
+  return kernels;
 }
 
-class GpuKernelTest : public ::testing::TestWithParam<OpCase> {
- protected:
-  static const OpDef& Def() { return *StandardOps().Find(GetParam().op); }
-
-  static absl::StatusOr<OpRun> RunOnGpu(RunOpOptions options = {}) {
-    options.factory = GpuFactory(GetParam().op);
-    return RunOpCase(GetParam(), options);
-  }
-
-  // Outputs, and inputs that the op overwrites.
-  static std::vector<HostTensor> Results(const OpRun& run) {
-    std::vector<HostTensor> results = run.outputs;
-    for (const int i : Def().mutates) {
-      results.push_back(run.inputs[static_cast<size_t>(i)]);
-    }
-    return results;
-  }
-
-  static void ExpectSameBits(const std::vector<HostTensor>& got,
-                             const std::vector<HostTensor>& want) {
-    ASSERT_EQ(got.size(), want.size());
-    for (size_t i = 0; i < want.size(); ++i) {
-      EXPECT_EQ(got[i].bytes, want[i].bytes) << "result " << i;
-    }
-  }
-};
-
-TEST_P(GpuKernelTest, ComputesWhatItsReferenceComputes) {
-  ASSERT_OK_AND_ASSIGN(const OpRun run, RunOnGpu());
-  DoublesList inputs;
-  for (const HostTensor& input : testing::MakeInputs(GetParam())) {
-    inputs.push_back(testing::ToDoubles(input));
-  }
-  const DoublesList want = GetParam().reference(inputs);
-  const std::vector<HostTensor> results = Results(run);
-  ASSERT_EQ(results.size(), want.size());
-  for (size_t k = 0; k < want.size(); ++k) {
-    const Doubles got = testing::ToDoubles(results[k]);
-    ASSERT_EQ(got.size(), want[k].size());
-    for (size_t i = 0; i < got.size(); ++i) {
-      const double allowed =
-          GetParam().tolerance * std::max(1.0, std::abs(want[k][i]));
-      ASSERT_TRUE(std::abs(got[i] - want[k][i]) <= allowed)
-          << fmt::format("result {} element {}: got {}, want {} within {}", k,
-                         i, got[i], want[k][i], allowed);
-    }
-  }
-}
-
-TEST_P(GpuKernelTest, LeavesTheInputsThatItOnlyReads) {
-  ASSERT_OK_AND_ASSIGN(const OpRun run, RunOnGpu());
-  const std::vector<HostTensor> before = testing::MakeInputs(GetParam());
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (std::ranges::count(Def().mutates, static_cast<int>(i)) > 0) continue;
-    EXPECT_EQ(run.inputs[i].bytes, before[i].bytes) << "input " << i;
-  }
-}
-
-TEST_P(GpuKernelTest, GivesTheSameBitsInPlace) {
-  ASSERT_OK_AND_ASSIGN(const OpRun want, RunOnGpu());
-  std::vector<TensorType> types;
-  for (const testing::CaseInput& input : GetParam().inputs) {
-    types.push_back(input.type);
-  }
-  if (Def().in_place_legal != nullptr &&
-      !Def().in_place_legal({.attributes = GetParam().attributes,
-                             .inputs = types,
-                             .outputs = GetParam().outputs})) {
-    return;
-  }
-  for (const BufferPair& pair : Def().in_place) {
-    const auto input = static_cast<size_t>(pair.input);
-    const auto output = static_cast<size_t>(pair.output);
-    if (input >= types.size() || output >= GetParam().outputs.size() ||
-        types[input].num_bytes() != GetParam().outputs[output].num_bytes()) {
-      continue;
-    }
-    ASSERT_OK_AND_ASSIGN(const OpRun got, RunOnGpu({.in_place = pair}));
-    ExpectSameBits(got.outputs, want.outputs);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Ops, GpuKernelTest, ::testing::ValuesIn(Cases()),
-                         [](const ::testing::TestParamInfo<OpCase>& info) {
-                           return info.param.name;
-                         });
-
-}  // namespace
-}  // namespace spillway
+}  // namespace spillway::testing

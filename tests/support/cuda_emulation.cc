@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -143,6 +144,13 @@ uint64_t Exchange(uint64_t bits, unsigned lane) {
 
 unsigned LaneOfThread() { return present->lane(); }
 
+namespace {
+
+Queue& TheQueue() {
+  static Queue queue;
+  return queue;
+}
+
 void RunGrid(dim3 blocks, dim3 threads, const std::function<void()>& thread) {
   Block block(size_t{threads.x} * threads.y * threads.z);
   Place place{
@@ -154,6 +162,22 @@ void RunGrid(dim3 blocks, dim3 threads, const std::function<void()>& thread) {
       }
     }
   }
+}
+
+}  // namespace
+
+void SetQueue(Queue queue) { TheQueue() = std::move(queue); }
+
+void Launch(void* stream, dim3 blocks, dim3 threads,
+            std::function<void()> thread) {
+  if (stream == nullptr) {
+    RunGrid(blocks, threads, thread);
+    return;
+  }
+  CHECK(TheQueue() != nullptr);
+  TheQueue()(stream, [blocks, threads, thread = std::move(thread)] {
+    RunGrid(blocks, threads, thread);
+  });
 }
 
 }  // namespace spillway::cuda_emulation

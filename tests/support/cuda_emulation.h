@@ -35,8 +35,14 @@ struct Place {
 };
 const Place& Here();
 
-// Runs `thread` for every thread of every block; blocks in order.
-void RunGrid(dim3 blocks, dim3 threads, const std::function<void()>& thread);
+// Runs `thread` for every thread of every block, blocks in order: at once
+// without a stream, else when the stream comes to it.
+void Launch(void* stream, dim3 blocks, dim3 threads,
+            std::function<void()> thread);
+
+// How work is queued on a stream. CHECKed to be set before a launch on one.
+using Queue = std::function<void(void* stream, std::function<void()> work)>;
+void SetQueue(Queue queue);
 
 void SyncThreads();
 // Every thread of a warp gives 8 bytes and gets those of thread `lane`.

@@ -1,6 +1,7 @@
 #include "tests/support/fake_cuda.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -16,11 +17,30 @@ CpuEvent& ToEvent(CudaApi::Event event) {
   return *static_cast<CpuEvent*>(event);
 }
 
+class Work final : public StreamTask {
+ public:
+  explicit Work(std::function<void()> work) : work_(std::move(work)) {}
+  absl::Status Run(void*) override {
+    work_();
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::function<void()> work_;
+};
+
 }  // namespace
 
 FakeCuda::~FakeCuda() {
   CHECK(device_memory_.empty() && host_memory_.empty());
   CHECK(streams_.empty() && events_.empty());
+}
+
+void FakeCuda::Submit(Stream stream, std::function<void()> work) {
+  auto task = std::make_unique<Work>(std::move(work));
+  CHECK(ToStream(stream).Submit(task.get()).ok());
+  const std::scoped_lock lock(mutex_);
+  streams_[stream].push_back(std::move(task));
 }
 
 void FakeCuda::Fail(const std::string& call, Error error) {
@@ -112,7 +132,7 @@ FakeCuda::Error FakeCuda::StreamCreate(Stream* stream) {
   *stream = new CpuStream(
       {.name = "fake", .threads = 1, .to_host = &link_, .to_device = &link_});
   const std::scoped_lock lock(mutex_);
-  streams_.insert(*stream);
+  streams_[*stream].clear();
   return 0;
 }
 
@@ -126,6 +146,10 @@ FakeCuda::Error FakeCuda::StreamDestroy(Stream stream) {
 
 FakeCuda::Error FakeCuda::StreamSynchronize(Stream stream) {
   CHECK(ToStream(stream).Synchronize().ok());
+  {
+    const std::scoped_lock lock(mutex_);
+    streams_[stream].clear();
+  }
   return Called("cudaStreamSynchronize");
 }
 

@@ -5,14 +5,16 @@
 #define SPILLWAY_TESTS_SUPPORT_FAKE_CUDA_H_
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "executor/device/cpu/link.h"
 #include "executor/device/cuda/cuda_api.h"
+#include "executor/device/stream.h"
 
 namespace spillway::testing {
 
@@ -25,6 +27,9 @@ class FakeCuda final : public CudaApi {
 
   // From now on, calls of this name ("cudaMalloc") fail; 0: no more.
   void Fail(const std::string& call, Error error);
+
+  // Runs `work` when the stream comes to it, as a kernel would.
+  void Submit(Stream stream, std::function<void()> work);
 
   // Calls of this name so far.
   int calls(const std::string& call) const;
@@ -66,7 +71,8 @@ class FakeCuda final : public CudaApi {
   mutable std::map<std::string, int> calls_;
   std::map<void*, size_t> device_memory_;
   std::map<void*, size_t> host_memory_;
-  std::set<void*> streams_;
+  // And the kernels of each since it was synchronised last.
+  std::map<void*, std::vector<std::unique_ptr<StreamTask>>> streams_;
   std::map<void*, Stream> events_;  // and where each was recorded last
 };
 
