@@ -109,7 +109,10 @@ absl::Status PlanExecutor::Issue(StepId id, const RunOptions& options) {
     RETURN_IF_ERROR(stream.Wait(steps_[wait].done.get()));
   }
   if (timed) RETURN_IF_ERROR(stream.Record(times_.begin(id)));
-  RETURN_IF_ERROR(IssueWork(id, options));
+  stream.BeginRange(node(id).name.c_str());
+  const absl::Status issued = IssueWork(id, options);
+  stream.EndRange();
+  RETURN_IF_ERROR(issued);
   if (timed) RETURN_IF_ERROR(stream.Record(times_.end(id)));
   if (state.done != nullptr) RETURN_IF_ERROR(stream.Record(state.done.get()));
   return absl::OkStatus();

@@ -39,6 +39,11 @@ class Stream {
   virtual absl::Status CopyToDevice(void* device, const void* host,
                                     int64_t bytes) = 0;
 
+  // Names what this thread issues until EndRange, for a profiler; on devices
+  // that have one. `name` is borrowed for the call.
+  virtual void BeginRange(const char* /*name*/) {}
+  virtual void EndRange() {}
+
   virtual absl::Status Record(Event* event) = 0;
   // Later work of this stream starts after `event`'s last recorded mark. An
   // event that was never recorded does not block.

@@ -169,6 +169,23 @@ FakeCuda::Error FakeCuda::MemcpyAsync(void* to, const void* from, size_t bytes,
   return 0;
 }
 
+void FakeCuda::RangePush(const char* name) {
+  const std::scoped_lock lock(mutex_);
+  ranges_.emplace_back(name);
+  ++open_ranges_;
+}
+
+void FakeCuda::RangePop() {
+  const std::scoped_lock lock(mutex_);
+  --open_ranges_;
+}
+
+std::vector<std::string> FakeCuda::ranges() const {
+  const std::scoped_lock lock(mutex_);
+  CHECK(open_ranges_ == 0);
+  return ranges_;
+}
+
 FakeCuda::Error FakeCuda::EventCreate(Event* event, bool timing) {
   if (const Error error = Called("cudaEventCreate")) return error;
   *event = new CpuEvent(timing);

@@ -31,6 +31,9 @@ class FakeCuda final : public CudaApi {
   // Runs `work` when the stream comes to it, as a kernel would.
   void Submit(Stream stream, std::function<void()> work);
 
+  // The ranges so far; CHECKs that all have ended.
+  std::vector<std::string> ranges() const;
+
   // Calls of this name so far.
   int calls(const std::string& call) const;
 
@@ -49,6 +52,8 @@ class FakeCuda final : public CudaApi {
   Error StreamWaitEvent(Stream stream, Event event) override;
   Error MemcpyAsync(void* to, const void* from, size_t bytes, Copy copy,
                     Stream stream) override;
+  void RangePush(const char* name) override;
+  void RangePop() override;
   Error EventCreate(Event* event, bool timing) override;
   Error EventDestroy(Event event) override;
   Error EventRecord(Event event, Stream stream) override;
@@ -69,6 +74,8 @@ class FakeCuda final : public CudaApi {
   mutable std::mutex mutex_;
   std::map<std::string, Error> failures_;
   mutable std::map<std::string, int> calls_;
+  std::vector<std::string> ranges_;
+  int open_ranges_ = 0;
   std::map<void*, size_t> device_memory_;
   std::map<void*, size_t> host_memory_;
   // And the kernels of each since it was synchronised last.

@@ -50,6 +50,10 @@ class CudaApi {
   virtual Error MemcpyAsync(void* to, const void* from, size_t bytes, Copy copy,
                             Stream stream) = 0;
 
+  // NVTX, of this thread.
+  virtual void RangePush(const char* name) = 0;
+  virtual void RangePop() = 0;
+
   virtual Error EventCreate(Event* event, bool timing) = 0;
   virtual Error EventDestroy(Event event) = 0;
   virtual Error EventRecord(Event event, Stream stream) = 0;

@@ -115,6 +115,8 @@ class CudaStream final : public Stream {
                             int64_t bytes) override {
     return Copy(device, host, bytes, CudaApi::Copy::kToDevice);
   }
+  void BeginRange(const char* name) override { api_.RangePush(name); }
+  void EndRange() override { api_.RangePop(); }
   absl::Status Record(Event* event) override {
     return static_cast<CudaEvent*>(event)->Record(stream_);
   }

@@ -1,6 +1,7 @@
 #include "executor/device/cuda/cuda_runtime.h"
 
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 
 namespace spillway {
 namespace {
@@ -68,6 +69,9 @@ class Runtime final : public CudaApi {
         copy == Copy::kToHost ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice,
         ToStream(stream)));
   }
+
+  void RangePush(const char* name) override { nvtxRangePushA(name); }
+  void RangePop() override { nvtxRangePop(); }
 
   Error EventCreate(Event* event, bool timing) override {
     cudaEvent_t made = nullptr;
