@@ -13,16 +13,37 @@ void AddGpuKernels(KernelRegistry& kernels);
 
 namespace ops {
 
+NewKernel AddGpu(const KernelRequest& node);
+NewKernel AddNGpu(const KernelRequest& node);
+NewKernel ApplyAdamGpu(const KernelRequest& node);
+NewKernel ApplyGradientDescentGpu(const KernelRequest& node);
+NewKernel ApplyMomentumGpu(const KernelRequest& node);
+NewKernel ApplyRMSPropGpu(const KernelRequest& node);
+NewKernel ArgMaxGpu(const KernelRequest& node);
+NewKernel AssignAddGpu(const KernelRequest& node);
+NewKernel BiasAddGpu(const KernelRequest& node);
+NewKernel CastGpu(const KernelRequest& node);
+NewKernel ConcatGpu(const KernelRequest& node);
+NewKernel DropoutGpu(const KernelRequest& node);
 NewKernel EluGpu(const KernelRequest& node);
 NewKernel EluGradGpu(const KernelRequest& node);
+NewKernel InTopKGpu(const KernelRequest& node);
+NewKernel MeanGradGpu(const KernelRequest& node);
+NewKernel MulGpu(const KernelRequest& node);
+NewKernel PadGpu(const KernelRequest& node);
 NewKernel ReluGpu(const KernelRequest& node);
 NewKernel Relu6Gpu(const KernelRequest& node);
 NewKernel Relu6GradGpu(const KernelRequest& node);
 NewKernel ReluGradGpu(const KernelRequest& node);
+NewKernel ScaleRowsGpu(const KernelRequest& node);
 NewKernel SigmoidGpu(const KernelRequest& node);
 NewKernel SigmoidGradGpu(const KernelRequest& node);
+NewKernel SliceGpu(const KernelRequest& node);
+NewKernel SubGpu(const KernelRequest& node);
+NewKernel SumGradGpu(const KernelRequest& node);
 NewKernel TanhGpu(const KernelRequest& node);
 NewKernel TanhGradGpu(const KernelRequest& node);
+NewKernel TransposeGpu(const KernelRequest& node);
 
 }  // namespace ops
 }  // namespace spillway

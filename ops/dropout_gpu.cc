@@ -1,0 +1,31 @@
+#include <cmath>
+#include <cstdint>
+
+#include "base/random.h"
+#include "base/status_macros.h"
+#include "ops/dropout.h"
+#include "ops/gpu/dropout.h"
+#include "ops/gpu/factories.h"
+#include "ops/gpu/gpu_kernel.h"
+
+namespace spillway::ops {
+
+NewKernel DropoutGpu(const KernelRequest& node) {
+  ASSIGN_OR_RETURN(const DropoutOptions options, ReadDropout(node.attributes));
+  const TensorType& x = node.inputs[0];
+  RETURN_IF_ERROR(CheckGpuStorage(x));
+  const gpu::Dropout unkeyed = {
+      .threshold = static_cast<int32_t>(std::ceil(options.rate * 0x1.0p24)),
+      .scale = static_cast<float>(1 / (1 - options.rate))};
+  return MakeGpuKernel(
+      [=, dtype = x.dtype, n = x.num_elements()](const KernelContext& context) {
+        gpu::Dropout dropout = unkeyed;
+        dropout.key =
+            MixKeys(MixKeys(context.seed, static_cast<uint64_t>(options.seed)),
+                    static_cast<uint64_t>(context.step));
+        return gpu::RunDropout(context.stream, dropout, dtype,
+                               context.inputs[0], context.outputs[0], n);
+      });
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,22 @@
+#include "base/status_macros.h"
+#include "ops/gpu/classify.h"
+#include "ops/gpu/factories.h"
+#include "ops/gpu/gpu_kernel.h"
+
+namespace spillway::ops {
+
+NewKernel InTopKGpu(const KernelRequest& node) {
+  const TensorType& predictions = node.inputs[0];
+  RETURN_IF_ERROR(CheckGpuStorage(predictions));
+  ASSIGN_OR_RETURN(const int64_t k, node.attributes.GetInt("k"));
+  const gpu::InTopK in_top_k = {.dtype = predictions.dtype,
+                                .rows = predictions.shape.dim(0),
+                                .classes = predictions.shape.dim(1),
+                                .k = k};
+  return MakeGpuKernel([=](const KernelContext& context) {
+    return gpu::RunInTopK(context.stream, in_top_k, context.inputs[0],
+                          context.inputs[1], context.outputs[0]);
+  });
+}
+
+}  // namespace spillway::ops
