@@ -71,9 +71,9 @@ FakeCuda::Error FakeCuda::GetDeviceCount(int* count) {
   return Called("cudaGetDeviceCount");
 }
 
-FakeCuda::Error FakeCuda::GetDeviceName(int /*device*/, std::string* name) {
-  *name = "a fake";
-  return Called("cudaGetDeviceProperties");
+FakeCuda::Error FakeCuda::GetPciBusId(int /*device*/, std::string* id) {
+  *id = "no such device";
+  return Called("cudaDeviceGetPCIBusId");
 }
 
 FakeCuda::Error FakeCuda::SetDevice(int device) {

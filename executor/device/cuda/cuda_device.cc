@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "executor/device/cuda/cuda_clock.h"
+#include "executor/device/cuda/numa.h"
 #include "executor/device/free_memory.h"
 
 namespace spillway {
@@ -148,9 +150,11 @@ class CudaStream final : public Stream {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(CudaApi& api, int index, const DeviceOptions& options)
+  CudaDevice(CudaApi& api, int index, std::optional<int> numa_node,
+             const DeviceOptions& options)
       : api_(api),
         index_(index),
+        numa_node_(numa_node),
         capacity_bytes_(options.capacity_bytes),
         name_(fmt::format("cuda:{}", index)),
         clock_(api) {}
@@ -222,6 +226,7 @@ class CudaDevice final : public Device {
     ASSIGN_OR_RETURN(const int64_t free, MachineFreeBytes());
     if (bytes > free) return OutOfMemory(MemorySpace::kHost, bytes, free);
     void* data = nullptr;
+    const ScopedNumaNode near_gpu(numa_node_);
     const CudaApi::Error error =
         api_.HostAlloc(&data, static_cast<size_t>(bytes));
     if (error == CudaApi::kMemoryAllocation) {
@@ -234,6 +239,7 @@ class CudaDevice final : public Device {
 
   CudaApi& api_;
   const int index_;
+  const std::optional<int> numa_node_;  // that it is near; none: not known
   const int64_t capacity_bytes_;
   const std::string name_;
   CudaClock clock_;
@@ -270,7 +276,10 @@ absl::StatusOr<std::unique_ptr<Device>> NewCudaDevice(
         fmt::format("there is no cuda:{}; this machine has {} {}", index, count,
                     count == 1 ? "GPU" : "GPUs"));
   }
-  return std::make_unique<CudaDevice>(api, index, options);
+  std::string bus_id;
+  RETURN_IF_ERROR(CudaStatus(api, api.GetPciBusId(index, &bus_id),
+                             "cudaDeviceGetPCIBusId"));
+  return std::make_unique<CudaDevice>(api, index, NumaNodeOf(bus_id), options);
 }
 
 }  // namespace spillway

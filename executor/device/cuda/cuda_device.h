@@ -1,7 +1,9 @@
 // The cuda backend: device memory and streams of one GPU, pinned host memory.
 //
 //   Allocate(kDevice)  cudaMalloc, within the capacity if one is given
-//   Allocate(kHost)    cudaHostAlloc: pinned, so that copies run beside kernels
+//   Allocate(kHost)    cudaHostAlloc: pinned, so that copies run beside
+//   kernels;
+//                      near the GPU where Linux says where that is
 //   Stream             a non-blocking cudaStream_t
 //   Event              a cudaEvent_t, without timing unless it is asked for
 //

@@ -26,10 +26,10 @@ class Runtime final : public CudaApi {
   Error GetDeviceCount(int* count) override {
     return Done(cudaGetDeviceCount(count));
   }
-  Error GetDeviceName(int device, std::string* name) override {
-    cudaDeviceProp properties;
-    const cudaError_t error = cudaGetDeviceProperties(&properties, device);
-    if (error == cudaSuccess) *name = properties.name;
+  Error GetPciBusId(int device, std::string* id) override {
+    char text[32] = "";
+    const cudaError_t error = cudaDeviceGetPCIBusId(text, sizeof(text), device);
+    *id = text;
     return Done(error);
   }
   Error SetDevice(int device) override { return Done(cudaSetDevice(device)); }
