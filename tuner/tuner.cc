@@ -335,12 +335,20 @@ class Tuner {
     if (IsBetter(*evaluated)) best_ = *std::move(evaluated);
   }
 
-  // What the last candidate lacked that did not fit.
+  // The least that could have done, and what the last candidate lacked.
   absl::Status Failure() const {
     if (!absl::IsResourceExhausted(failure_)) return failure_;
-    return ResourceExhausted(
-        fmt::format("nothing that was tried fits ({} candidates); {}",
-                    result_.tried.size(), std::string(failure_.message())));
+    int64_t least = orders_[0].model.peak_bytes;
+    for (const Order& order : orders_) {
+      least = std::min(least, options_.lms.mode == LmsMode::kOff
+                                  ? order.model.peak_bytes
+                                  : LeastBytes(order.model));
+    }
+    return ResourceExhausted(fmt::format(
+        "nothing that was tried fits ({} candidates); below {} ({} bytes) "
+        "nothing could; the last one: {}",
+        result_.tried.size(), FormatBytes(least), least,
+        std::string(failure_.message())));
   }
 
   absl::StatusOr<TunedStep> Finish(std::string_view why) {

@@ -54,8 +54,8 @@ struct TunedStep {
   std::vector<TriedSet> tried = {};  // in order
 };
 
-// Errors: RESOURCE_EXHAUSTED if nothing that was tried fits, with what the best
-// of it lacks; INVALID_ARGUMENT for options out of their range.
+// Errors: RESOURCE_EXHAUSTED if nothing that was tried fits, with the least
+// that could have done; INVALID_ARGUMENT for options out of their range.
 absl::StatusOr<TunedStep> Tune(const TunerInputs& inputs,
                                const TunerOptions& options);
 

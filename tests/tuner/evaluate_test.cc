@@ -14,8 +14,8 @@ using testing::BudgetBetween;
 using ::testing::HasSubstr;
 using testing::InputsOf;
 using testing::IsOk;
-using testing::LeastBytes;
 using testing::ModelOf;
+using testing::NaiveLeastBytes;
 using testing::PlanText;
 using testing::StatusIs;
 using testing::TunerCase;
@@ -35,9 +35,9 @@ class RandomRecipe {
         case_, model_,
         testing::FoundFor(model_, moved,
                           testing::SomeReturns(model_, moved, random_)));
-    const TunerInputs inputs =
-        InputsOf(case_, BudgetBetween(LeastBytes(model_), model_.peak_bytes,
-                                      static_cast<int>(random_() % 4), 4));
+    const TunerInputs inputs = InputsOf(
+        case_, BudgetBetween(NaiveLeastBytes(model_), model_.peak_bytes,
+                             static_cast<int>(random_() % 4), 4));
     const auto once = Evaluate(inputs, recipe);
     const auto by_time = EvaluateByTime(inputs, recipe, 2);
     if (!once.ok()) {

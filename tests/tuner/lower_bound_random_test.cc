@@ -26,9 +26,9 @@ namespace {
 using testing::BudgetBetween;
 using testing::InputsOf;
 using testing::IsOk;
-using testing::LeastBytes;
 using testing::ModelOf;
 using testing::MovableGaps;
+using testing::NaiveLeastBytes;
 using testing::StatusIs;
 using testing::TrainingCase;
 using testing::TunerCase;
@@ -109,7 +109,7 @@ struct Counts {
 void CompareWithEveryChoice(const TunerCase& tuner_case, uint64_t seed,
                             Counts& counts) {
   const StepModel model = ModelOf(tuner_case);
-  const int64_t least = LeastBytes(model);
+  const int64_t least = NaiveLeastBytes(model);
   if (least == model.peak_bytes) return;
   std::mt19937_64 random(seed);
   const int64_t no_budget_ns =
@@ -206,7 +206,7 @@ TEST(LowerBoundRandomTest, NoSetOfTflmsIsFaster) {
     const StepModel model = ModelOf(tuner_case);
     for (int i = 0; i < 4; ++i) {
       const int64_t budget =
-          BudgetBetween(LeastBytes(model), model.peak_bytes, i, 5);
+          BudgetBetween(NaiveLeastBytes(model), model.peak_bytes, i, 5);
       SCOPED_TRACE(::testing::Message()
                    << "seed " << seed << ", budget " << budget);
       const TunerInputs inputs = InputsOf(tuner_case, budget);

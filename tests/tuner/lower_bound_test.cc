@@ -18,9 +18,9 @@ namespace {
 using testing::BudgetBetween;
 using testing::CaseOf;
 using testing::ChainGraph;
-using testing::LeastBytes;
 using testing::LinkOf;
 using testing::ModelOf;
+using testing::NaiveLeastBytes;
 using testing::RandomCase;
 using testing::SmallRandomCase;
 using testing::ToyOps;
@@ -284,7 +284,7 @@ int64_t MostBytesAway(const StepModel& model, int64_t budget_bytes) {
 void ExpectAsTheNaiveTwinSays(const TunerCase& tuner_case) {
   const StepModel model = ModelOf(tuner_case);
   constexpr int kBudgets = 6;
-  const int64_t least = LeastBytes(model);
+  const int64_t least = NaiveLeastBytes(model);
   int64_t larger_budget_ns = 0;
   for (int i = kBudgets - 1; i >= 0; --i) {
     const int64_t budget = BudgetBetween(least, model.peak_bytes, i, kBudgets);

@@ -15,9 +15,9 @@ namespace spillway {
 namespace {
 
 using testing::BudgetBetween;
-using testing::LeastBytes;
 using testing::ModelOf;
 using testing::MovableGaps;
+using testing::NaiveLeastBytes;
 using testing::SmallRandomCase;
 
 using Key = std::pair<int64_t, int64_t>;  // step ns, moved bytes
@@ -87,7 +87,7 @@ TEST(SwapSearchTest, IsMostlyAsGoodAsTheBestOfAllChoices) {
     ++cases;
     for (int i = 0; i < 4; ++i) {
       const int64_t budget =
-          BudgetBetween(LeastBytes(model) - 100, model.peak_bytes, i, 5);
+          BudgetBetween(NaiveLeastBytes(model) - 100, model.peak_bytes, i, 5);
       const SwapPlayer player(model, budget);
       Compare(player, 0, found);
       Compare(player, 700, found);
@@ -109,7 +109,7 @@ TEST(SwapSearchTest, IsTheSameOnEveryRun) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const StepModel model = ModelOf(SmallRandomCase(seed, 40));
     const SwapPlayer player(
-        model, BudgetBetween(LeastBytes(model), model.peak_bytes, 1, 3));
+        model, BudgetBetween(NaiveLeastBytes(model), model.peak_bytes, 1, 3));
     const FoundSwaps first = SearchSwaps(player, {});
     const FoundSwaps second = SearchSwaps(player, {});
     EXPECT_EQ(first.moved, second.moved);
@@ -123,7 +123,7 @@ TEST(SwapSearchTest, MoreWorkIsNeverWorse) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const StepModel model = ModelOf(SmallRandomCase(seed, 40));
     const SwapPlayer player(
-        model, BudgetBetween(LeastBytes(model), model.peak_bytes, 1, 3));
+        model, BudgetBetween(NaiveLeastBytes(model), model.peak_bytes, 1, 3));
     const FoundSwaps none = SearchSwaps(player, {.max_work = 0});
     const FoundSwaps some = SearchSwaps(player, {.max_work = 5'000});
     const FoundSwaps much = SearchSwaps(player, {});

@@ -204,7 +204,7 @@ StepModel ModelOf(const TunerCase& tuner_case) {
                        tuner_case.profile);
 }
 
-int64_t LeastBytes(const StepModel& model) {
+int64_t NaiveLeastBytes(const StepModel& model) {
   int64_t least = 0;
   for (size_t k = 0; k < model.steps.size(); ++k) {
     int64_t bytes = model.steps[k].live_bytes;

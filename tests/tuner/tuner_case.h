@@ -61,7 +61,7 @@ StepModel ModelOf(const TunerCase& tuner_case);
 
 // The least budget that any set of swaps can have, gaps that cannot be moved
 // kept.
-int64_t LeastBytes(const StepModel& model);
+int64_t NaiveLeastBytes(const StepModel& model);
 
 // The `i`-th of `n` budgets from `least` to `most`, both included.
 int64_t BudgetBetween(int64_t least, int64_t most, int i, int n);

@@ -23,8 +23,8 @@ namespace {
 
 using testing::BudgetBetween;
 using testing::InputsOf;
-using testing::LeastBytes;
 using testing::ModelOf;
+using testing::NaiveLeastBytes;
 using testing::TrainingCase;
 using testing::TunerCase;
 
@@ -69,7 +69,7 @@ void CompareBudgets(const std::string& name, const TunerCase& tuner_case,
   int64_t smaller_budget_ns = kNever;
   for (int i = 0; i < budgets; ++i) {
     const int64_t budget =
-        BudgetBetween(LeastBytes(model), model.peak_bytes, i, budgets);
+        BudgetBetween(NaiveLeastBytes(model), model.peak_bytes, i, budgets);
     const int64_t step_ns = TunedNs(InputsOf(tuner_case, budget));
     slower.Compare(
         fmt::format("{}, budget {} ({} of {})", name, budget, i, budgets),
@@ -115,7 +115,7 @@ void CompareWithGrid(const std::string& name, const TunerCase& tuner_case,
   const StepModel model = ModelOf(tuner_case);
   for (int i = 1; i < budgets; ++i) {
     const int64_t budget =
-        BudgetBetween(LeastBytes(model), model.peak_bytes, i, budgets + 1);
+        BudgetBetween(NaiveLeastBytes(model), model.peak_bytes, i, budgets + 1);
     const TunerInputs inputs = InputsOf(tuner_case, budget);
     int64_t best_ns = kNever;
     std::string best;

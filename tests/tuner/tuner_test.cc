@@ -22,9 +22,9 @@ using testing::ChainGraph;
 using ::testing::HasSubstr;
 using testing::InputsOf;
 using testing::IsOk;
-using testing::LeastBytes;
 using testing::LinkOf;
 using testing::ModelOf;
+using testing::NaiveLeastBytes;
 using testing::PlanText;
 using ::testing::SizeIs;
 using testing::StatusIs;
@@ -115,7 +115,7 @@ absl::StatusOr<TunedStep> FirstTuned(const LmsOptions& options) {
     for (int i = 0; i < 10; ++i) {
       const TunerInputs inputs = InputsOf(
           tuner_case,
-          BudgetBetween(LeastBytes(model), model.peak_bytes - 1, i, 10));
+          BudgetBetween(NaiveLeastBytes(model), model.peak_bytes - 1, i, 10));
       absl::StatusOr<TunedStep> tuned = Tune(inputs, {.lms = options});
       if (tuned.ok() && tuned->is_necessary) return tuned;
     }
@@ -190,7 +190,7 @@ void ExpectSoundAtEachBudget(const TunerCase& tuner_case, int budgets,
   for (int i = 0; i < budgets; ++i) {
     const TunerInputs inputs = InputsOf(
         tuner_case,
-        BudgetBetween(LeastBytes(model), model.peak_bytes, i, budgets));
+        BudgetBetween(NaiveLeastBytes(model), model.peak_bytes, i, budgets));
     SCOPED_TRACE(::testing::Message()
                  << "budget " << *inputs.compile.device_budget_bytes);
     const absl::StatusOr<TunedStep> tuned = Tune(inputs, {});
