@@ -17,10 +17,10 @@ namespace {
 using testing::BudgetBetween;
 using testing::CaseOf;
 using testing::ChainGraph;
-using testing::LeastBytes;
 using testing::LinkOf;
 using testing::ModelOf;
 using testing::MovableGaps;
+using testing::NaiveLeastBytes;
 using testing::SmallRandomCase;
 using testing::ToyOps;
 using testing::TunerCase;
@@ -232,7 +232,7 @@ TEST(SwapPlayerTest, RandomChoicesPlaySoundly) {
     std::mt19937_64 random(seed);
     for (int i = 0; i < 20; ++i) {
       const int64_t budget =
-          BudgetBetween(LeastBytes(model), model.peak_bytes, i % 5, 5);
+          BudgetBetween(NaiveLeastBytes(model), model.peak_bytes, i % 5, 5);
       // Few stay, so that small budgets are met at times.
       const MovedGaps moved =
           testing::ChoiceOf(model, gaps, random() | random() | random());
