@@ -18,7 +18,7 @@ __global__ void MapKernel(Fn fn, int64_t n, T* y, const Inputs*... inputs) {
   const int64_t vectors = n / kSize;
   ForEachItem(vectors, [&](int64_t v) {
     Vector<T> result;
-    [&](const auto&... loaded) {
+    [&](auto... loaded) {
       for (int i = 0; i < kSize; ++i) {
         result.items[i] = Store<T>(fn(Load(loaded.items[i])...));
       }

@@ -21,18 +21,25 @@ enum class Waits { kNot, kForBlock, kForWarp, kEnded };
 
 struct Fiber {
   ucontext_t context = {};
-  std::unique_ptr<std::byte[]> stack = {};
+  std::byte* stack = nullptr;
   Place place = {};
   Waits waits = Waits::kNot;
   uint64_t given = 0;  // to its warp
 };
 
+// Stack number i of this thread of the system: kept for the next kernel.
+std::byte* StackOf(size_t i) {
+  thread_local std::vector<std::unique_ptr<std::byte[]>> stacks;
+  while (stacks.size() <= i) {
+    stacks.push_back(std::make_unique_for_overwrite<std::byte[]>(kStackBytes));
+  }
+  return stacks[i].get();
+}
+
 class Block {
  public:
   explicit Block(size_t num_threads) : fibers_(num_threads) {
-    for (Fiber& fiber : fibers_) {
-      fiber.stack = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
-    }
+    for (size_t i = 0; i < num_threads; ++i) fibers_[i].stack = StackOf(i);
   }
 
   void Run(const Place& place, const std::function<void()>& thread);
@@ -62,7 +69,7 @@ class Block {
 
   static void SetToBegin(Fiber& fiber) {
     CHECK(getcontext(&fiber.context) == 0);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_sp = fiber.stack;
     fiber.context.uc_stack.ss_size = kStackBytes;
     fiber.context.uc_link = nullptr;
     makecontext(&fiber.context, &Block::Main, 0);

@@ -1,0 +1,192 @@
+// Workspace: factor [C], then for each chunk of rows its mean [C] and its sum
+// of squared distances from that mean [C].
+#include "ops/gpu/batch_norm.cuh"
+#include "ops/gpu/batch_norm.h"
+#include "ops/gpu/reduce.cuh"
+
+namespace spillway::gpu {
+namespace {
+
+// Distances are summed from the chunk's first row, and then moved to its mean:
+// where the mean is far from zero, squares of x would lose the variance.
+template <int kCount, typename T>
+__global__ void ChunkMoments(ChannelTiles tiles, const T* x, float* chunks) {
+  ForEachTile(tiles, [&](const ChannelTile& tile) {
+    const auto row_of = [&](int64_t row) {
+      return PacksOf<kCount>(x)[row * tiles.columns + tile.column];
+    };
+    const auto shift = row_of(tile.begin);
+    float sum[kCount] = {};
+    float squares[kCount] = {};
+    for (int64_t row = tile.first; row < tile.end; row += tile.step) {
+      const auto pack = row_of(row);
+      for (int k = 0; k < kCount; ++k) {
+        const float distance = Load(pack.items[k]) - Load(shift.items[k]);
+        sum[k] += distance;
+        squares[k] += distance * distance;
+      }
+    }
+    const float share = 1 / static_cast<float>(tile.end - tile.begin);
+    Pack<float, kCount> mean;
+    Pack<float, kCount> deviation;
+    for (int k = 0; k < kCount; ++k) {
+      const float all = BlockReduce(sum[k], tiles.width, Plus());
+      const float square = BlockReduce(squares[k], tiles.width, Plus());
+      mean.items[k] = Load(shift.items[k]) + all * share;
+      deviation.items[k] = fmaxf(square - all * all * share, 0);
+    }
+    if (tile.leads) {
+      const int64_t at = 2 * tile.chunk * tiles.columns + tile.column;
+      PacksOf<kCount>(chunks)[at] = mean;
+      PacksOf<kCount>(chunks)[at + tiles.columns] = deviation;
+    }
+  });
+}
+
+// One channel's statistics.
+struct Statistics {
+  const float* scale = nullptr;
+  float* mean = nullptr;
+  float* inv_std = nullptr;
+  float* factor = nullptr;  // scale * inv_std
+  float* moving_mean = nullptr;
+  float* moving_variance = nullptr;
+
+  __device__ void Set(int64_t c, double of_mean, double variance,
+                      double epsilon) const {
+    const auto inverse = static_cast<float>(1 / sqrt(variance + epsilon));
+    mean[c] = static_cast<float>(of_mean);
+    inv_std[c] = inverse;
+    factor[c] = scale[c] * inverse;
+  }
+};
+
+__device__ void Update(float& moving, double batch, double momentum) {
+  moving = static_cast<float>(momentum * moving + (1 - momentum) * batch);
+}
+
+// A tile's rows are the chunks of ChunkMoments, `chunk_rows` rows each but the
+// last.
+// Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
+// computing sample variances", 1979.
+__global__ void JoinMoments(ChannelTiles tiles, BatchNorm norm,
+                            int64_t chunk_rows, const float* chunks,
+                            Statistics statistics) {
+  const auto n = static_cast<double>(norm.rows);
+  const auto rows_of = [&](int64_t chunk) {
+    const int64_t left = norm.rows - chunk * chunk_rows;
+    return static_cast<double>(left < chunk_rows ? left : chunk_rows);
+  };
+  ForEachTile(tiles, [&](const ChannelTile& tile) {
+    const float* of_channel = chunks + tile.column;
+    double mean = 0;
+    for (int64_t i = tile.first; i < tile.end; i += tile.step) {
+      mean += rows_of(i) / n * of_channel[2 * i * norm.channels];
+    }
+    mean = BlockReduce(mean, tiles.width, Plus());
+    double deviation = 0;
+    for (int64_t i = tile.first; i < tile.end; i += tile.step) {
+      const double distance = of_channel[2 * i * norm.channels] - mean;
+      deviation += of_channel[(2 * i + 1) * norm.channels] +
+                   rows_of(i) * distance * distance;
+    }
+    deviation = BlockReduce(deviation, tiles.width, Plus());
+    if (tile.leads) {
+      const int64_t c = tile.column;
+      statistics.Set(c, mean, deviation / n, norm.epsilon);
+      Update(statistics.moving_mean[c], mean, norm.momentum);
+      Update(statistics.moving_variance[c],
+             deviation / (norm.rows > 1 ? n - 1 : 1), norm.momentum);
+    }
+  });
+}
+
+__global__ void UseMovingStatistics(BatchNorm norm, Statistics statistics) {
+  ForEachItem(norm.channels, [&](int64_t c) {
+    statistics.Set(c, statistics.moving_mean[c], statistics.moving_variance[c],
+                   norm.epsilon);
+  });
+}
+
+// A NaN passes relu.
+template <int kCount, bool kHasSide, typename T>
+__global__ void NormalizeTiles(ChannelTiles tiles, bool has_relu,
+                               BatchNormTensors tensors) {
+  const T* x = static_cast<const T*>(tensors.x);
+  ForEachTile(tiles, [&](const ChannelTile& tile) {
+    const auto mean = PacksOf<kCount>(tensors.mean)[tile.column];
+    const auto factor = PacksOf<kCount>(tensors.workspace)[tile.column];
+    const auto offset = PacksOf<kCount>(tensors.offset)[tile.column];
+    for (int64_t row = tile.first; row < tile.end; row += tile.step) {
+      const int64_t at = row * tiles.columns + tile.column;
+      auto pack = PacksOf<kCount>(x)[at];
+      Pack<T, kCount> side = {};
+      if constexpr (kHasSide) {
+        side = PacksOf<kCount>(static_cast<const T*>(tensors.side))[at];
+      }
+      for (int k = 0; k < kCount; ++k) {
+        float y = Normalized(Load(pack.items[k]) - mean.items[k],
+                             factor.items[k], offset.items[k]);
+        if constexpr (kHasSide) y += Load(side.items[k]);
+        pack.items[k] = Store<T>(has_relu && y < 0 ? 0 : y);
+      }
+      PacksOf<kCount>(static_cast<T*>(tensors.y))[at] = pack;
+    }
+  });
+}
+
+Statistics StatisticsOf(const BatchNormTensors& tensors) {
+  return {.scale = tensors.scale,
+          .mean = tensors.mean,
+          .inv_std = tensors.inv_std,
+          .factor = tensors.workspace,
+          .moving_mean = tensors.moving_mean,
+          .moving_variance = tensors.moving_variance};
+}
+
+LaunchError UseBatchStatistics(StreamHandle stream, const BatchNorm& norm,
+                               const BatchNormTensors& tensors) {
+  const ChannelTiles tiles = TilesOf(norm);
+  const ChannelTiles join = JoinTiles(norm);
+  float* chunks = tensors.workspace + norm.channels;
+  const LaunchError error = ForPacks(
+      norm.dtype, norm.channels, [&]<typename T, typename Count>(T, Count) {
+        return Launch(stream, ChunkMoments<Count::value, T>,
+                      dim3(tiles.blocks()), dim3(kThreads), tiles,
+                      static_cast<const T*>(tensors.x), chunks);
+      });
+  if (error != 0) return error;
+  return Launch(stream, JoinMoments, dim3(join.blocks()), dim3(kThreads), join,
+                norm, tiles.chunk_rows, static_cast<const float*>(chunks),
+                StatisticsOf(tensors));
+}
+
+}  // namespace
+
+int64_t BatchNormWorkspaceBytes(const BatchNorm& norm) {
+  return (2 + 2 * TilesOf(norm).chunks) * norm.channels *
+         static_cast<int64_t>(sizeof(float));
+}
+
+LaunchError Normalize(StreamHandle stream, const BatchNorm& norm,
+                      const BatchNormTensors& tensors) {
+  const LaunchError error =
+      norm.is_training
+          ? UseBatchStatistics(stream, norm, tensors)
+          : Launch(stream, UseMovingStatistics, dim3(BlocksFor(norm.channels)),
+                   dim3(kThreads), norm, StatisticsOf(tensors));
+  if (error != 0) return error;
+  const ChannelTiles tiles = TilesOf(norm);
+  return ForPacks(
+      norm.dtype, norm.channels, [&]<typename T, typename Count>(T, Count) {
+        const auto launch = [&](auto kernel) {
+          return Launch(stream, kernel, dim3(tiles.blocks()), dim3(kThreads),
+                        tiles, norm.has_relu, tensors);
+        };
+        return tensors.side != nullptr
+                   ? launch(NormalizeTiles<Count::value, true, T>)
+                   : launch(NormalizeTiles<Count::value, false, T>);
+      });
+}
+
+}  // namespace spillway::gpu

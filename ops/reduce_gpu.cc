@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "ops/gpu/channel_sums.h"
+#include "ops/gpu/factories.h"
+#include "ops/gpu/gpu_kernel.h"
+#include "ops/reduce.h"
+
+namespace spillway::ops {
+namespace {
+
+using gpu::ChannelSums;
+
+// Runs of neighbouring reduced dimensions, the last run first, each as one pass
+// over what the passes before it left; at least one pass.
+std::vector<ChannelSums> PassesOver(const std::vector<bool>& is_reduced,
+                                    const Shape& x) {
+  std::vector<ChannelSums> passes(1);
+  for (int axis = x.rank() - 1; axis >= 0; --axis) {
+    if (is_reduced[static_cast<size_t>(axis)]) {
+      passes.back().reduced *= x.dim(axis);
+      continue;
+    }
+    const int64_t inner = passes.back().inner;
+    if (passes.back().reduced > 1) passes.push_back({.inner = inner});
+    passes.back().inner *= x.dim(axis);
+  }
+  if (passes.size() > 1 && passes.back().reduced == 1) passes.pop_back();
+  int64_t left = x.num_elements();
+  for (ChannelSums& pass : passes) {
+    pass.outer = left / (pass.reduced * pass.inner);
+    left /= pass.reduced;
+  }
+  return passes;
+}
+
+// Passes, and where in the workspace they write what they leave. All of them
+// use the workspace's begin as scratch.
+struct Reduction {
+  std::vector<ChannelSums> passes;
+  std::vector<int64_t> places;  // of each pass but the last, in bytes
+  int64_t workspace_bytes = 0;
+};
+
+// What passes leave to each other is float32.
+Reduction PlanReduction(std::vector<ChannelSums> passes, DType dtype,
+                        float scale) {
+  passes.front().x_dtype = dtype;
+  passes.back().y_dtype = dtype;
+  passes.back().scale = scale;
+  Reduction plan;
+  for (const ChannelSums& pass : passes) {
+    plan.workspace_bytes =
+        std::max(plan.workspace_bytes, gpu::WorkspaceBytes(pass));
+  }
+  for (size_t i = 0; i + 1 < passes.size(); ++i) {
+    const auto bytes = static_cast<int64_t>(sizeof(float));
+    plan.places.push_back(AlignUp(plan.workspace_bytes, 256));
+    plan.workspace_bytes =
+        plan.places.back() + passes[i].outer * passes[i].inner * bytes;
+  }
+  plan.passes = std::move(passes);
+  return plan;
+}
+
+gpu::LaunchError Run(const Reduction& plan, const KernelContext& context) {
+  const void* x = context.inputs[0];
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    auto* workspace = static_cast<std::byte*>(context.workspace);
+    void* y = i < plan.places.size() ? workspace + plan.places[i]
+                                     : context.outputs[0];
+    const gpu::LaunchError error =
+        gpu::SumChannels(context.stream, plan.passes[i],
+                         {.x = x, .workspace = context.workspace, .y = y});
+    if (error != 0) return error;
+    x = y;
+  }
+  return 0;
+}
+
+enum class Kind : uint8_t { kSum, kMean };
+
+NewKernel NewReduce(const KernelRequest& node, Kind kind) {
+  const TensorType& x = node.inputs[0];
+  RETURN_IF_ERROR(CheckGpuStorage(x));
+  ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
+                   ReducedAxes(node.attributes, x.shape));
+  const auto elements =
+      static_cast<float>(ReducedElements(is_reduced, x.shape));
+  Reduction plan = PlanReduction(PassesOver(is_reduced, x.shape), x.dtype,
+                                 kind == Kind::kMean ? 1 / elements : 1);
+  const int64_t workspace_bytes = plan.workspace_bytes;
+  return MakeGpuKernel(
+      [plan = std::move(plan)](const KernelContext& context) {
+        return Run(plan, context);
+      },
+      workspace_bytes);
+}
+
+}  // namespace
+
+NewKernel MeanGpu(const KernelRequest& node) {
+  return NewReduce(node, Kind::kMean);
+}
+
+NewKernel SumGpu(const KernelRequest& node) {
+  return NewReduce(node, Kind::kSum);
+}
+
+}  // namespace spillway::ops
