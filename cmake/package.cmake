@@ -1,6 +1,7 @@
 # Headers, libraries and the package config, so that find_package(spillway)
 # works against an installed tree. Headers land in include/spillway/<folder>/;
-# those that end in _cpu.h are private to their kernels and stay here.
+# those that end in _cpu.h, and those of ops/gpu, are private to their kernels
+# and stay here.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/spillway)
@@ -17,7 +18,8 @@ install(EXPORT spillway FILE spillwayTargets.cmake NAMESPACE spillway::
 install(TARGETS spillway RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY base graph lms executor ops models training
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spillway
-        FILES_MATCHING PATTERN "*.h" PATTERN "*_cpu.h" EXCLUDE)
+        FILES_MATCHING PATTERN "*.h" PATTERN "*_cpu.h" EXCLUDE
+        PATTERN "gpu" EXCLUDE)
 install(FILES cmake/spillway.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spillway)
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})

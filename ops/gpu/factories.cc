@@ -62,12 +62,32 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
 };
 // clang-format on
 
+#ifdef SPILLWAY_WITH_CUDA
+// Through NVIDIA's libraries, whose headers come with CUDA. Sorted by name.
+constexpr std::pair<std::string_view, KernelFactory> kGpuLibraryKernels[] = {
+    {"Conv2D", ops::ConvGpu},
+    {"Conv2DBackpropFilter", ops::ConvBackpropFilterGpu},
+    {"Conv2DBackpropInput", ops::ConvBackpropInputGpu},
+    {"Conv2DTranspose", ops::ConvTransposeGpu},
+    {"Conv3D", ops::ConvGpu},
+    {"Conv3DBackpropFilter", ops::ConvBackpropFilterGpu},
+    {"Conv3DBackpropInput", ops::ConvBackpropInputGpu},
+    {"Conv3DTranspose", ops::ConvTransposeGpu},
+    {"MatMul", ops::MatMulGpu},
+};
+#endif
+
 }  // namespace
 
 void AddGpuKernels(KernelRegistry& kernels) {
   for (const auto& [op, factory] : kGpuKernels) {
     kernels.Add(op, DeviceKind::kCuda, factory);
   }
+#ifdef SPILLWAY_WITH_CUDA
+  for (const auto& [op, factory] : kGpuLibraryKernels) {
+    kernels.Add(op, DeviceKind::kCuda, factory);
+  }
+#endif
 }
 
 }  // namespace spillway

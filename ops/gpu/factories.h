@@ -8,7 +8,8 @@
 
 namespace spillway {
 
-// Adds a kernel of DeviceKind::kCuda for every op that has one.
+// Adds a kernel of DeviceKind::kCuda for every op that has one. Those that call
+// NVIDIA's libraries are only there with SPILLWAY_WITH_CUDA.
 void AddGpuKernels(KernelRegistry& kernels);
 
 namespace ops {
@@ -27,6 +28,10 @@ NewKernel BiasAddGpu(const KernelRequest& node);
 NewKernel BiasAddGradGpu(const KernelRequest& node);
 NewKernel CastGpu(const KernelRequest& node);
 NewKernel ConcatGpu(const KernelRequest& node);
+NewKernel ConvBackpropFilterGpu(const KernelRequest& node);
+NewKernel ConvBackpropInputGpu(const KernelRequest& node);
+NewKernel ConvGpu(const KernelRequest& node);
+NewKernel ConvTransposeGpu(const KernelRequest& node);
 NewKernel DropoutGpu(const KernelRequest& node);
 NewKernel EluGpu(const KernelRequest& node);
 NewKernel EluGradGpu(const KernelRequest& node);
@@ -35,15 +40,16 @@ NewKernel FusedBatchNormGradGpu(const KernelRequest& node);
 NewKernel InTopKGpu(const KernelRequest& node);
 NewKernel LrnGpu(const KernelRequest& node);
 NewKernel LrnGradGpu(const KernelRequest& node);
+NewKernel MatMulGpu(const KernelRequest& node);
 NewKernel MaxPoolGpu(const KernelRequest& node);
 NewKernel MaxPoolGradGpu(const KernelRequest& node);
 NewKernel MeanGpu(const KernelRequest& node);
 NewKernel MeanGradGpu(const KernelRequest& node);
 NewKernel MulGpu(const KernelRequest& node);
 NewKernel PadGpu(const KernelRequest& node);
-NewKernel ReluGpu(const KernelRequest& node);
 NewKernel Relu6Gpu(const KernelRequest& node);
 NewKernel Relu6GradGpu(const KernelRequest& node);
+NewKernel ReluGpu(const KernelRequest& node);
 NewKernel ReluGradGpu(const KernelRequest& node);
 NewKernel ScaleRowsGpu(const KernelRequest& node);
 NewKernel SigmoidGpu(const KernelRequest& node);

@@ -4,16 +4,28 @@
 #include "executor/device/registry.h"
 #include "ops/all_ops.h"
 #include "tests/ops/gpu_under_test.h"
+#include "tests/ops/run_on_device.h"
 
 namespace spillway::testing {
+namespace {
 
-absl::StatusOr<Device*> GpuUnderTest() {
+const absl::StatusOr<std::unique_ptr<Device>>& Gpu() {
   static const absl::StatusOr<std::unique_ptr<Device>> gpu =
       NewDevice("cuda", {});
-  if (!gpu.ok()) return gpu.status();
-  return gpu->get();
+  return gpu;
 }
 
-const KernelRegistry& GpuKernels() { return StandardKernels(); }
+}  // namespace
+
+absl::Status GpuStatus() { return Gpu().status(); }
+
+KernelFactory GpuFactory(const std::string& op) {
+  return StandardKernels().Find(op, DeviceKind::kCuda);
+}
+
+absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case,
+                               std::optional<BufferPair> in_place) {
+  return RunOnDevice(**Gpu(), GpuFactory(op_case.op), op_case, in_place);
+}
 
 }  // namespace spillway::testing

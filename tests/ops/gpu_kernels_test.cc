@@ -7,12 +7,14 @@
 #include "executor/device/cuda/cuda_device.h"
 #include "ops/gpu/factories.h"
 #include "tests/ops/gpu_under_test.h"
+#include "tests/ops/run_on_device.h"
 #include "tests/support/cuda_emulation.h"
 #include "tests/support/fake_cuda.h"
 
 namespace spillway::testing {
+namespace {
 
-absl::StatusOr<Device*> GpuUnderTest() {
+Device& Gpu() {
   static FakeCuda cuda;
   static const std::unique_ptr<Device> gpu = [] {
     cuda_emulation::SetQueue([](void* stream, std::function<void()> work) {
@@ -20,16 +22,25 @@ absl::StatusOr<Device*> GpuUnderTest() {
     });
     return NewCudaDevice(cuda, 0, {}).value();
   }();
-  return gpu.get();
+  return *gpu;
 }
 
-const KernelRegistry& GpuKernels() {
+}  // namespace
+
+absl::Status GpuStatus() { return absl::OkStatus(); }
+
+KernelFactory GpuFactory(const std::string& op) {
   static const KernelRegistry kernels = [] {
     KernelRegistry made;
     AddGpuKernels(made);
     return made;
   }();
-  return kernels;
+  return kernels.Find(op, DeviceKind::kCuda);
+}
+
+absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case,
+                               std::optional<BufferPair> in_place) {
+  return RunOnDevice(Gpu(), GpuFactory(op_case.op), op_case, in_place);
 }
 
 }  // namespace spillway::testing

@@ -12,7 +12,6 @@
 #include "ops/all_ops.h"
 #include "tests/ops/all_cases.h"
 #include "tests/ops/gpu_under_test.h"
-#include "tests/ops/run_on_device.h"
 #include "tests/ops/run_op_case.h"
 #include "tests/support/status_matchers.h"
 
@@ -22,17 +21,15 @@ namespace {
 using testing::AllOpCases;
 using testing::Doubles;
 using testing::DoublesList;
+using testing::IsOk;
 using testing::OpCase;
 using testing::OpRun;
-
-KernelFactory GpuFactory(const std::string& op) {
-  return testing::GpuKernels().Find(op, DeviceKind::kCuda);
-}
 
 std::vector<OpCase> Cases() {
   std::vector<OpCase> cases = AllOpCases().good;
   std::erase_if(cases, [](const OpCase& op_case) {
-    return op_case.reference == nullptr || GpuFactory(op_case.op) == nullptr;
+    return op_case.reference == nullptr ||
+           testing::GpuFactory(op_case.op) == nullptr;
   });
   return cases;
 }
@@ -42,16 +39,13 @@ class GpuKernelTest : public ::testing::TestWithParam<OpCase> {
   static const OpDef& Def() { return *StandardOps().Find(GetParam().op); }
 
   void SetUp() override {
-    const absl::StatusOr<Device*> gpu = testing::GpuUnderTest();
-    if (absl::IsUnavailable(gpu.status())) {
-      GTEST_SKIP() << gpu.status().message();
-    }
-    ASSERT_OK_AND_ASSIGN(gpu_, gpu);
+    const absl::Status gpu = testing::GpuStatus();
+    if (absl::IsUnavailable(gpu)) GTEST_SKIP() << gpu.message();
+    ASSERT_THAT(gpu, IsOk());
   }
 
   absl::StatusOr<OpRun> RunOnGpu(std::optional<BufferPair> in_place = {}) {
-    return testing::RunOnDevice(*gpu_, GpuFactory(GetParam().op), GetParam(),
-                                in_place);
+    return testing::RunOnGpu(GetParam(), in_place);
   }
 
   // Outputs, and inputs that the op overwrites.
@@ -70,8 +64,6 @@ class GpuKernelTest : public ::testing::TestWithParam<OpCase> {
       EXPECT_EQ(got[i].bytes, want[i].bytes) << "result " << i;
     }
   }
-
-  Device* gpu_ = nullptr;
 };
 
 // And leaves the inputs that it only reads.

@@ -1,19 +1,31 @@
-// The GPU that gpu_suite.cc tests: a real one in gpu_device_test.cc, a fake one
-// whose kernels run as fibers in gpu_kernels_test.cc.
+// The GPU that gpu_suite.cc tests, which each program has another of:
+//   gpu_device_test.cc     a real one, if there is one
+//   gpu_kernels_test.cc    a fake one; CUDA sources run as fibers
+//   gpu_libraries_test.cc  fakes of cuDNN and cuBLASLt on host memory
 #ifndef SPILLWAY_TESTS_OPS_GPU_UNDER_TEST_H_
 #define SPILLWAY_TESTS_OPS_GPU_UNDER_TEST_H_
 
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "executor/device/device.h"
-#include "executor/kernel_registry.h"
+#include "executor/kernel.h"
+#include "graph/op_def.h"
+#include "tests/ops/op_case.h"
+#include "tests/ops/run_op_case.h"
 
 namespace spillway::testing {
 
-// One for the program. Errors: UNAVAILABLE where there is none.
-absl::StatusOr<Device*> GpuUnderTest();
+// UNAVAILABLE where there is none.
+absl::Status GpuStatus();
 
-// The kernels of DeviceKind::kCuda.
-const KernelRegistry& GpuKernels();
+// Its kernel for an op; null: none, or not for this program to test.
+KernelFactory GpuFactory(const std::string& op);
+
+// Runs the kernel of a case. `in_place`: the output lies where the input does.
+absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case,
+                               std::optional<BufferPair> in_place = {});
 
 }  // namespace spillway::testing
 

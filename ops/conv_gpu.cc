@@ -1,0 +1,51 @@
+#include <utility>
+
+#include "base/status_macros.h"
+#include "ops/common/conv.h"
+#include "ops/gpu/conv_kernel.h"
+#include "ops/gpu/factories.h"
+#include "ops/gpu/gpu_kernel.h"
+
+namespace spillway::ops {
+
+NewKernel ConvGpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
+  ASSIGN_OR_RETURN(
+      ConvGeometry conv,
+      ReadConv(node.attributes, node.inputs[0].shape, node.inputs[1].shape));
+  return MakeGpuConvKernel({.geometry = std::move(conv),
+                            .x = 0,
+                            .filter = 1,
+                            .y = kGpuConvOutput,
+                            .dtype = node.inputs[0].dtype,
+                            .filter_dtype = node.inputs[1].dtype});
+}
+
+NewKernel ConvBackpropInputGpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckGpuStorage(node.outputs[0]));
+  ASSIGN_OR_RETURN(
+      ConvGeometry conv,
+      ReadConv(node.attributes, node.outputs[0].shape, node.inputs[0].shape));
+  return MakeGpuConvInputGradientKernel({.geometry = std::move(conv),
+                                         .x = kGpuConvOutput,
+                                         .filter = 0,
+                                         .y = 1,
+                                         .dtype = node.outputs[0].dtype,
+                                         .filter_dtype = node.inputs[0].dtype});
+}
+
+NewKernel ConvBackpropFilterGpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
+  ASSIGN_OR_RETURN(
+      ConvGeometry conv,
+      ReadConv(node.attributes, node.inputs[0].shape, node.outputs[0].shape));
+  return MakeGpuConvFilterGradientKernel(
+      {.geometry = std::move(conv),
+       .x = 0,
+       .filter = kGpuConvOutput,
+       .y = 1,
+       .dtype = node.inputs[0].dtype,
+       .filter_dtype = node.outputs[0].dtype});
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,153 @@
+#include "ops/gpu/conv_descriptors.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+
+namespace spillway {
+namespace {
+
+cudnnDataType_t DataType(DType dtype) {
+  return dtype == DType::kBFloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+}
+
+absl::StatusOr<std::vector<int>> ToInts(const std::vector<int64_t>& values) {
+  std::vector<int> ints;
+  for (const int64_t value : values) {
+    if (value > std::numeric_limits<int>::max()) {
+      return Unimplemented(fmt::format(
+          "cuDNN has no convolution of a dimension or stride of {} elements",
+          value));
+    }
+    ints.push_back(static_cast<int>(value));
+  }
+  return ints;
+}
+
+// cuDNN counts dimensions as N C spatial..., whatever the order in memory.
+std::vector<int64_t> ChannelsFirst(int64_t n, int64_t channels,
+                                   std::vector<int64_t> spatial) {
+  spatial.insert(spatial.begin(), {n, channels});
+  return spatial;
+}
+
+// Of a tensor whose channels are last.
+std::vector<int64_t> Strides(const std::vector<int64_t>& dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  int64_t stride = dims[1];
+  for (size_t axis = dims.size() - 1; axis > 1; --axis) {
+    strides[axis] = stride;
+    stride *= dims[axis];
+  }
+  strides[0] = stride;
+  return strides;
+}
+
+absl::StatusOr<CudnnTensor> MakeTensor(const CudnnApi& api,
+                                       const std::vector<int64_t>& dims,
+                                       DType dtype) {
+  ASSIGN_OR_RETURN(const std::vector<int> sizes, ToInts(dims));
+  ASSIGN_OR_RETURN(const std::vector<int> strides, ToInts(Strides(dims)));
+  cudnnTensorDescriptor_t desc = nullptr;
+  RETURN_IF_ERROR(CudnnStatus(api, api.create_tensor(&desc),
+                              "cudnnCreateTensorDescriptor"));
+  CudnnTensor tensor(desc, api.destroy_tensor);
+  RETURN_IF_ERROR(CudnnStatus(
+      api,
+      api.set_tensor(desc, DataType(dtype), static_cast<int>(sizes.size()),
+                     sizes.data(), strides.data()),
+      "cudnnSetTensorNdDescriptor"));
+  return tensor;
+}
+
+absl::StatusOr<CudnnFilter> MakeFilter(const CudnnApi& api,
+                                       const std::vector<int64_t>& dims,
+                                       DType dtype) {
+  ASSIGN_OR_RETURN(const std::vector<int> sizes, ToInts(dims));
+  cudnnFilterDescriptor_t desc = nullptr;
+  RETURN_IF_ERROR(CudnnStatus(api, api.create_filter(&desc),
+                              "cudnnCreateFilterDescriptor"));
+  CudnnFilter filter(desc, api.destroy_filter);
+  RETURN_IF_ERROR(
+      CudnnStatus(api,
+                  api.set_filter(desc, DataType(dtype), CUDNN_TENSOR_NHWC,
+                                 static_cast<int>(sizes.size()), sizes.data()),
+                  "cudnnSetFilterNdDescriptor"));
+  return filter;
+}
+
+absl::StatusOr<CudnnConvolution> MakeConvolution(const CudnnApi& api,
+                                                 const ConvGeometry& conv,
+                                                 cudnnMathType_t math) {
+  const Window& window = conv.window;
+  ASSIGN_OR_RETURN(const std::vector<int> pads,
+                   ToInts(Each(window, &WindowDim::pad_before)));
+  ASSIGN_OR_RETURN(const std::vector<int> strides,
+                   ToInts(Each(window, &WindowDim::stride)));
+  ASSIGN_OR_RETURN(const std::vector<int> dilations,
+                   ToInts(Each(window, &WindowDim::dilation)));
+  cudnnConvolutionDescriptor_t desc = nullptr;
+  RETURN_IF_ERROR(CudnnStatus(api, api.create_convolution(&desc),
+                              "cudnnCreateConvolutionDescriptor"));
+  CudnnConvolution owned(desc, api.destroy_convolution);
+  RETURN_IF_ERROR(CudnnStatus(
+      api,
+      api.set_convolution(desc, static_cast<int>(window.size()), pads.data(),
+                          strides.data(), dilations.data(),
+                          CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+      "cudnnSetConvolutionNdDescriptor"));
+  RETURN_IF_ERROR(
+      CudnnStatus(api, api.set_group_count(desc, static_cast<int>(conv.groups)),
+                  "cudnnSetConvolutionGroupCount"));
+  RETURN_IF_ERROR(CudnnStatus(api, api.set_math_type(desc, math),
+                              "cudnnSetConvolutionMathType"));
+  return owned;
+}
+
+}  // namespace
+
+WindowDim PadIntoInput(const WindowDim& dim) {
+  const int64_t padded = dim.input + 2 * dim.pad_before;
+  if (padded >= dim.extent() &&
+      (padded - dim.extent()) / dim.stride + 1 == dim.output) {
+    return dim;
+  }
+  return {.input = (dim.output - 1) * dim.stride + dim.extent(),
+          .output = dim.output,
+          .size = dim.size,
+          .stride = dim.stride,
+          .dilation = dim.dilation};
+}
+
+absl::StatusOr<ConvDescriptors> MakeConvDescriptors(const CudnnApi& api,
+                                                    const ConvGeometry& conv,
+                                                    DType dtype,
+                                                    cudnnMathType_t math) {
+  const Window& window = conv.window;
+  ConvDescriptors descriptors;
+  ASSIGN_OR_RETURN(descriptors.x,
+                   MakeTensor(api,
+                              ChannelsFirst(conv.batch, conv.in_channels,
+                                            Each(window, &WindowDim::input)),
+                              dtype));
+  ASSIGN_OR_RETURN(descriptors.filter,
+                   MakeFilter(api,
+                              ChannelsFirst(conv.out_channels,
+                                            conv.in_channels / conv.groups,
+                                            Each(window, &WindowDim::size)),
+                              dtype));
+  ASSIGN_OR_RETURN(descriptors.y,
+                   MakeTensor(api,
+                              ChannelsFirst(conv.batch, conv.out_channels,
+                                            Each(window, &WindowDim::output)),
+                              dtype));
+  ASSIGN_OR_RETURN(descriptors.conv, MakeConvolution(api, conv, math));
+  return descriptors;
+}
+
+}  // namespace spillway

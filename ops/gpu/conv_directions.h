@@ -1,0 +1,149 @@
+// cuDNN's calls for a convolution (ConvForward) and its gradients
+// (ConvInputGradient, ConvFilterGradient), under one set of names:
+//
+//   Find           the algorithms that the heuristic suggests, best first
+//   WorkspaceSize  the bytes that one of them needs
+//   Run            queues it on the handle's stream
+//
+// IsDeterministic: the algorithm adds in the same order in every run.
+#ifndef SPILLWAY_OPS_GPU_CONV_DIRECTIONS_H_
+#define SPILLWAY_OPS_GPU_CONV_DIRECTIONS_H_
+
+#include <cstddef>
+
+#include "ops/gpu/conv_descriptors.h"
+#include "ops/gpu/cudnn.h"
+
+namespace spillway {
+
+// Where the three tensors of a convolution are.
+struct ConvData {
+  void* x = nullptr;
+  void* filter = nullptr;
+  void* y = nullptr;
+};
+
+struct ConvWorkspace {
+  void* data = nullptr;
+  size_t bytes = 0;
+};
+
+// What cuDNN multiplies the result and the output's old content with.
+inline constexpr float kConvOne = 1;
+inline constexpr float kConvZero = 0;
+
+struct ConvForward {
+  using Algorithm = cudnnConvolutionFwdAlgo_t;
+  using Result = cudnnConvolutionFwdAlgoPerf_t;
+  static constexpr int kAlgorithms = CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
+  static constexpr const char* kFindName =
+      "cudnnGetConvolutionForwardAlgorithm_v7";
+  static constexpr const char* kWorkspaceSizeName =
+      "cudnnGetConvolutionForwardWorkspaceSize";
+  static constexpr const char* kRunName = "cudnnConvolutionForward";
+
+  static bool IsDeterministic(Algorithm /*algorithm*/) { return true; }
+
+  static cudnnStatus_t Find(const LockedCudnn& cudnn, const ConvDescriptors& d,
+                            int most, int* count, Result* results) {
+    return cudnn.api.get_forward_algorithm(cudnn.handle, d.x.get(),
+                                           d.filter.get(), d.conv.get(),
+                                           d.y.get(), most, count, results);
+  }
+  static cudnnStatus_t WorkspaceSize(const LockedCudnn& cudnn,
+                                     const ConvDescriptors& d,
+                                     Algorithm algorithm, size_t* bytes) {
+    return cudnn.api.get_forward_workspace_size(cudnn.handle, d.x.get(),
+                                                d.filter.get(), d.conv.get(),
+                                                d.y.get(), algorithm, bytes);
+  }
+  static cudnnStatus_t Run(const LockedCudnn& cudnn, const ConvDescriptors& d,
+                           Algorithm algorithm, const ConvData& data,
+                           const ConvWorkspace& workspace) {
+    return cudnn.api.forward(cudnn.handle, &kConvOne, d.x.get(), data.x,
+                             d.filter.get(), data.filter, d.conv.get(),
+                             algorithm, workspace.data, workspace.bytes,
+                             &kConvZero, d.y.get(), data.y);
+  }
+};
+
+struct ConvInputGradient {
+  using Algorithm = cudnnConvolutionBwdDataAlgo_t;
+  using Result = cudnnConvolutionBwdDataAlgoPerf_t;
+  static constexpr int kAlgorithms = CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
+  static constexpr const char* kFindName =
+      "cudnnGetConvolutionBackwardDataAlgorithm_v7";
+  static constexpr const char* kWorkspaceSizeName =
+      "cudnnGetConvolutionBackwardDataWorkspaceSize";
+  static constexpr const char* kRunName = "cudnnConvolutionBackwardData";
+
+  static bool IsDeterministic(Algorithm algorithm) {
+    return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1 ||
+           algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD ||
+           algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED;
+  }
+
+  static cudnnStatus_t Find(const LockedCudnn& cudnn, const ConvDescriptors& d,
+                            int most, int* count, Result* results) {
+    return cudnn.api.get_backward_data_algorithm(
+        cudnn.handle, d.filter.get(), d.y.get(), d.conv.get(), d.x.get(), most,
+        count, results);
+  }
+  static cudnnStatus_t WorkspaceSize(const LockedCudnn& cudnn,
+                                     const ConvDescriptors& d,
+                                     Algorithm algorithm, size_t* bytes) {
+    return cudnn.api.get_backward_data_workspace_size(
+        cudnn.handle, d.filter.get(), d.y.get(), d.conv.get(), d.x.get(),
+        algorithm, bytes);
+  }
+  static cudnnStatus_t Run(const LockedCudnn& cudnn, const ConvDescriptors& d,
+                           Algorithm algorithm, const ConvData& data,
+                           const ConvWorkspace& workspace) {
+    return cudnn.api.backward_data(cudnn.handle, &kConvOne, d.filter.get(),
+                                   data.filter, d.y.get(), data.y, d.conv.get(),
+                                   algorithm, workspace.data, workspace.bytes,
+                                   &kConvZero, d.x.get(), data.x);
+  }
+};
+
+struct ConvFilterGradient {
+  using Algorithm = cudnnConvolutionBwdFilterAlgo_t;
+  using Result = cudnnConvolutionBwdFilterAlgoPerf_t;
+  static constexpr int kAlgorithms = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT;
+  static constexpr const char* kFindName =
+      "cudnnGetConvolutionBackwardFilterAlgorithm_v7";
+  static constexpr const char* kWorkspaceSizeName =
+      "cudnnGetConvolutionBackwardFilterWorkspaceSize";
+  static constexpr const char* kRunName = "cudnnConvolutionBackwardFilter";
+
+  static bool IsDeterministic(Algorithm algorithm) {
+    return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 ||
+           algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED;
+  }
+
+  static cudnnStatus_t Find(const LockedCudnn& cudnn, const ConvDescriptors& d,
+                            int most, int* count, Result* results) {
+    return cudnn.api.get_backward_filter_algorithm(
+        cudnn.handle, d.x.get(), d.y.get(), d.conv.get(), d.filter.get(), most,
+        count, results);
+  }
+  static cudnnStatus_t WorkspaceSize(const LockedCudnn& cudnn,
+                                     const ConvDescriptors& d,
+                                     Algorithm algorithm, size_t* bytes) {
+    return cudnn.api.get_backward_filter_workspace_size(
+        cudnn.handle, d.x.get(), d.y.get(), d.conv.get(), d.filter.get(),
+        algorithm, bytes);
+  }
+  static cudnnStatus_t Run(const LockedCudnn& cudnn, const ConvDescriptors& d,
+                           Algorithm algorithm, const ConvData& data,
+                           const ConvWorkspace& workspace) {
+    return cudnn.api.backward_filter(cudnn.handle, &kConvOne, d.x.get(), data.x,
+                                     d.y.get(), data.y, d.conv.get(), algorithm,
+                                     workspace.data, workspace.bytes,
+                                     &kConvZero, d.filter.get(), data.filter);
+  }
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_GPU_CONV_DIRECTIONS_H_

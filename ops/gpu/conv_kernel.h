@@ -1,0 +1,55 @@
+// Convolutions by cuDNN and their gradients on the GPU, for every op that is
+// one of them. Activations and filters are read and written as they lie,
+// channels last.
+//
+// cuDNN pads both ends of a dimension alike. Where that does not give the same
+// output, x is a padded copy in the workspace, and dx is cut out of one.
+//
+// Products are of the activations' dtype, sums float32; float32 is not rounded
+// to TF32. A float32 filter of bfloat16 activations is rounded in the
+// workspace. A float32 gradient of one is computed from float32 copies of the
+// activations, in TF32, which holds any bfloat16; or, for windows of one pixel,
+// as a matrix product (matmul_kernel.h), which needs no copies.
+//
+// The same inputs give the same bits: no algorithm that adds in an order that
+// differs from run to run is used.
+//
+// Threads: kernels may be prepared and run by several; they take turns at the
+// process's cuDNN handle, which Run sets to its context's stream.
+//
+// Source: Chetlur and others, "cuDNN: efficient primitives for deep learning",
+// 2014; NVIDIA, "cuDNN Developer Guide", "Reproducibility (determinism)".
+#ifndef SPILLWAY_OPS_GPU_CONV_KERNEL_H_
+#define SPILLWAY_OPS_GPU_CONV_KERNEL_H_
+
+#include "ops/common/conv.h"
+#include "ops/op.h"
+
+namespace spillway {
+
+// Of the tensor that is computed, output 0.
+inline constexpr int kGpuConvOutput = -1;
+
+// A convolution's three tensors, or their gradients: one of them is computed,
+// the other two are inputs. x and y have one dtype, float32 or bfloat16; the
+// filter's is the same or float32.
+struct GpuConvSpec {
+  ConvGeometry geometry = {};
+  int x = 0;  // its place among the inputs
+  int filter = 1;
+  int y = kGpuConvOutput;
+  DType dtype = DType::kFloat32;  // of x and y
+  DType filter_dtype = DType::kFloat32;
+};
+
+// Each chooses the first algorithm that cuDNN's heuristic names, that is
+// deterministic and needs at most 1 GiB of workspace. Errors: UNAVAILABLE
+// without the library; UNIMPLEMENTED where there is none or a dimension is too
+// large for cuDNN.
+NewKernel MakeGpuConvKernel(const GpuConvSpec& spec);                // y
+NewKernel MakeGpuConvInputGradientKernel(const GpuConvSpec& spec);   // x
+NewKernel MakeGpuConvFilterGradientKernel(const GpuConvSpec& spec);  // filter
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_GPU_CONV_KERNEL_H_

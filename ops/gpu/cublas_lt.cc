@@ -1,0 +1,92 @@
+#include "ops/gpu/cublas_lt.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "base/status_macros.h"
+#include "ops/gpu/shared_library.h"
+
+namespace spillway {
+namespace {
+
+absl::StatusOr<CublasLtApi> Load() {
+  SharedLibrary library("libcublasLt.so.13");
+  CublasLtApi api;
+  library.Find("cublasLtCreate", api.create);
+  library.Find("cublasLtDestroy", api.destroy);
+  library.Find("cublasLtGetStatusName", api.get_status_name);
+  library.Find("cublasLtGetStatusString", api.get_status_string);
+  library.Find("cublasLtMatmulDescCreate", api.matmul_desc_create);
+  library.Find("cublasLtMatmulDescDestroy", api.matmul_desc_destroy);
+  library.Find("cublasLtMatmulDescSetAttribute", api.matmul_desc_set_attribute);
+  library.Find("cublasLtMatrixLayoutCreate", api.matrix_layout_create);
+  library.Find("cublasLtMatrixLayoutDestroy", api.matrix_layout_destroy);
+  library.Find("cublasLtMatmulPreferenceCreate", api.matmul_preference_create);
+  library.Find("cublasLtMatmulPreferenceDestroy",
+               api.matmul_preference_destroy);
+  library.Find("cublasLtMatmulPreferenceSetAttribute",
+               api.matmul_preference_set_attribute);
+  library.Find("cublasLtMatmulAlgoGetHeuristic", api.matmul_algo_get_heuristic);
+  library.Find("cublasLtMatmul", api.matmul);
+  RETURN_IF_ERROR(library.status());
+  return api;
+}
+
+// What the process shares. The handle is not destroyed when the process ends:
+// the driver may be gone by then.
+struct Shared {
+  std::mutex mutex;
+  const CublasLtApi* api_for_test = nullptr;
+  cublasLtHandle_t handle = nullptr;
+};
+Shared& TheShared() {
+  static Shared shared;
+  return shared;
+}
+
+absl::StatusOr<const CublasLtApi*> Api(const Shared& shared) {
+  if (shared.api_for_test != nullptr) return shared.api_for_test;
+  static const absl::StatusOr<CublasLtApi> kLoaded = Load();
+  RETURN_IF_ERROR(kLoaded.status());
+  return &*kLoaded;
+}
+
+}  // namespace
+
+absl::StatusOr<const CublasLtApi*> CublasLt() {
+  Shared& shared = TheShared();
+  const std::lock_guard lock(shared.mutex);
+  return Api(shared);
+}
+
+absl::StatusOr<cublasLtHandle_t> CublasLtHandle() {
+  Shared& shared = TheShared();
+  const std::lock_guard lock(shared.mutex);
+  if (shared.handle == nullptr) {
+    ASSIGN_OR_RETURN(const CublasLtApi* api, Api(shared));
+    RETURN_IF_ERROR(
+        CublasLtStatus(*api, api->create(&shared.handle), "cublasLtCreate"));
+  }
+  return shared.handle;
+}
+
+void SetCublasLtForTest(const CublasLtApi* api) {
+  Shared& shared = TheShared();
+  const std::lock_guard lock(shared.mutex);
+  if (shared.handle != nullptr) {
+    // The table that created the handle is there.
+    static_cast<void>((*Api(shared))->destroy(shared.handle));
+    shared.handle = nullptr;
+  }
+  shared.api_for_test = api;
+}
+
+absl::Status CublasLtStatus(const CublasLtApi& api, cublasStatus_t status,
+                            std::string_view call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
+  return Internal(fmt::format("{}: {} ({})", call, api.get_status_name(status),
+                              api.get_status_string(status)));
+}
+
+}  // namespace spillway

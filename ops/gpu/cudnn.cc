@@ -1,0 +1,123 @@
+#include "ops/gpu/cudnn.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "ops/gpu/shared_library.h"
+
+namespace spillway {
+namespace {
+
+void FindBasics(SharedLibrary& library, CudnnApi& api) {
+  library.Find("cudnnCreate", api.create);
+  library.Find("cudnnDestroy", api.destroy);
+  library.Find("cudnnSetStream", api.set_stream);
+  library.Find("cudnnGetErrorString", api.get_error_string);
+  library.Find("cudnnGetLastErrorString", api.get_last_error_string);
+}
+
+void FindDescriptors(SharedLibrary& library, CudnnApi& api) {
+  library.Find("cudnnCreateTensorDescriptor", api.create_tensor);
+  library.Find("cudnnSetTensorNdDescriptor", api.set_tensor);
+  library.Find("cudnnDestroyTensorDescriptor", api.destroy_tensor);
+  library.Find("cudnnCreateFilterDescriptor", api.create_filter);
+  library.Find("cudnnSetFilterNdDescriptor", api.set_filter);
+  library.Find("cudnnDestroyFilterDescriptor", api.destroy_filter);
+  library.Find("cudnnCreateConvolutionDescriptor", api.create_convolution);
+  library.Find("cudnnSetConvolutionNdDescriptor", api.set_convolution);
+  library.Find("cudnnSetConvolutionGroupCount", api.set_group_count);
+  library.Find("cudnnSetConvolutionMathType", api.set_math_type);
+  library.Find("cudnnDestroyConvolutionDescriptor", api.destroy_convolution);
+}
+
+void FindConvolutions(SharedLibrary& library, CudnnApi& api) {
+  library.Find("cudnnGetConvolutionForwardAlgorithm_v7",
+               api.get_forward_algorithm);
+  library.Find("cudnnGetConvolutionForwardWorkspaceSize",
+               api.get_forward_workspace_size);
+  library.Find("cudnnConvolutionForward", api.forward);
+  library.Find("cudnnGetConvolutionBackwardDataAlgorithm_v7",
+               api.get_backward_data_algorithm);
+  library.Find("cudnnGetConvolutionBackwardDataWorkspaceSize",
+               api.get_backward_data_workspace_size);
+  library.Find("cudnnConvolutionBackwardData", api.backward_data);
+  library.Find("cudnnGetConvolutionBackwardFilterAlgorithm_v7",
+               api.get_backward_filter_algorithm);
+  library.Find("cudnnGetConvolutionBackwardFilterWorkspaceSize",
+               api.get_backward_filter_workspace_size);
+  library.Find("cudnnConvolutionBackwardFilter", api.backward_filter);
+}
+
+absl::StatusOr<CudnnApi> Load() {
+  SharedLibrary library("libcudnn.so.9");
+  CudnnApi api;
+  FindBasics(library, api);
+  FindDescriptors(library, api);
+  FindConvolutions(library, api);
+  RETURN_IF_ERROR(library.status());
+  return api;
+}
+
+// What the process shares. The handle is not destroyed when the process ends:
+// the driver may be gone by then.
+struct Shared {
+  std::mutex mutex;
+  const CudnnApi* api_for_test = nullptr;
+  cudnnHandle_t handle = nullptr;
+};
+Shared& TheShared() {
+  static Shared shared;
+  return shared;
+}
+
+absl::StatusOr<const CudnnApi*> Api(const Shared& shared) {
+  if (shared.api_for_test != nullptr) return shared.api_for_test;
+  static const absl::StatusOr<CudnnApi> kLoaded = Load();
+  RETURN_IF_ERROR(kLoaded.status());
+  return &*kLoaded;
+}
+
+}  // namespace
+
+absl::StatusOr<const CudnnApi*> Cudnn() {
+  Shared& shared = TheShared();
+  const std::lock_guard lock(shared.mutex);
+  return Api(shared);
+}
+
+absl::StatusOr<LockedCudnn> LockCudnn() {
+  Shared& shared = TheShared();
+  std::unique_lock lock(shared.mutex);
+  ASSIGN_OR_RETURN(const CudnnApi* api, Api(shared));
+  if (shared.handle == nullptr) {
+    RETURN_IF_ERROR(
+        CudnnStatus(*api, api->create(&shared.handle), "cudnnCreate"));
+  }
+  return LockedCudnn{
+      .api = *api, .handle = shared.handle, .lock = std::move(lock)};
+}
+
+void SetCudnnForTest(const CudnnApi* api) {
+  Shared& shared = TheShared();
+  const std::lock_guard lock(shared.mutex);
+  if (shared.handle != nullptr) {
+    // The table that created the handle is there.
+    static_cast<void>((*Api(shared))->destroy(shared.handle));
+    shared.handle = nullptr;
+  }
+  shared.api_for_test = api;
+}
+
+absl::Status CudnnStatus(const CudnnApi& api, cudnnStatus_t status,
+                         std::string_view call) {
+  if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
+  std::array<char, 512> text = {};
+  api.get_last_error_string(text.data(), text.size());
+  return Internal(fmt::format("{}: {} ({})", call, api.get_error_string(status),
+                              text.data()));
+}
+
+}  // namespace spillway

@@ -1,0 +1,229 @@
+// cuBLASLt's matrices are column-major. A row-major matrix is, byte for byte,
+// its transpose in column-major order; so y = a b is computed as
+// transpose(y) = transpose(b) transpose(a), b being cuBLASLt's A, a its B.
+#include "ops/gpu/matmul_kernel.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "ops/gpu/cublas_lt.h"
+#include "ops/gpu/gpu_kernel.h"
+#include "ops/gpu/pad_window.h"
+
+namespace spillway {
+namespace {
+
+constexpr uint64_t kMostWorkspaceBytes = uint64_t{32} << 20;
+
+cudaDataType_t CudaType(DType dtype) {
+  return dtype == DType::kBFloat16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+// A row-major matrix of the product, as it is stored.
+struct Matrix {
+  int64_t rows = 1;
+  int64_t columns = 1;
+  DType dtype = DType::kFloat32;  // that it is multiplied in
+};
+
+// The descriptors of one product and the algorithm chosen for it.
+struct Product {
+  const CublasLtApi* api = nullptr;
+  CublasLtMatmulDesc operation = {nullptr, nullptr};
+  CublasLtMatrixLayout a = {nullptr, nullptr};
+  CublasLtMatrixLayout b = {nullptr, nullptr};
+  CublasLtMatrixLayout y = {nullptr, nullptr};
+  cublasLtMatmulHeuristicResult_t chosen = {};
+};
+
+absl::StatusOr<CublasLtMatrixLayout> MakeLayout(const CublasLtApi& api,
+                                                const Matrix& matrix) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  RETURN_IF_ERROR(CublasLtStatus(
+      api,
+      api.matrix_layout_create(&layout, CudaType(matrix.dtype),
+                               static_cast<uint64_t>(matrix.columns),
+                               static_cast<uint64_t>(matrix.rows),
+                               matrix.columns),
+      "cublasLtMatrixLayoutCreate"));
+  return CublasLtMatrixLayout(layout, api.matrix_layout_destroy);
+}
+
+absl::Status SetTranspose(const CublasLtApi& api, cublasLtMatmulDesc_t desc,
+                          cublasLtMatmulDescAttributes_t attribute,
+                          bool transpose) {
+  const cublasOperation_t operation = transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
+  return CublasLtStatus(api,
+                        api.matmul_desc_set_attribute(
+                            desc, attribute, &operation, sizeof(operation)),
+                        "cublasLtMatmulDescSetAttribute");
+}
+
+absl::StatusOr<CublasLtMatmulDesc> MakeOperation(const CublasLtApi& api,
+                                                 const GpuMatMulSpec& spec) {
+  cublasLtMatmulDesc_t desc = nullptr;
+  RETURN_IF_ERROR(CublasLtStatus(
+      api, api.matmul_desc_create(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+      "cublasLtMatmulDescCreate"));
+  CublasLtMatmulDesc operation(desc, api.matmul_desc_destroy);
+  RETURN_IF_ERROR(
+      SetTranspose(api, desc, CUBLASLT_MATMUL_DESC_TRANSA, spec.transpose_b));
+  RETURN_IF_ERROR(
+      SetTranspose(api, desc, CUBLASLT_MATMUL_DESC_TRANSB, spec.transpose_a));
+  return operation;
+}
+
+template <typename T>
+absl::Status SetPreference(const CublasLtApi& api,
+                           cublasLtMatmulPreference_t preference,
+                           cublasLtMatmulPreferenceAttributes_t attribute,
+                           T value) {
+  return CublasLtStatus(api,
+                        api.matmul_preference_set_attribute(
+                            preference, attribute, &value, sizeof(value)),
+                        "cublasLtMatmulPreferenceSetAttribute");
+}
+
+absl::StatusOr<CublasLtMatmulPreference> MakePreference(
+    const CublasLtApi& api) {
+  cublasLtMatmulPreference_t preference = nullptr;
+  RETURN_IF_ERROR(CublasLtStatus(api, api.matmul_preference_create(&preference),
+                                 "cublasLtMatmulPreferenceCreate"));
+  CublasLtMatmulPreference owned(preference, api.matmul_preference_destroy);
+  RETURN_IF_ERROR(SetPreference(api, preference,
+                                CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                kMostWorkspaceBytes));
+  // The parts of a sum stay float32 until they are added.
+  RETURN_IF_ERROR(SetPreference(
+      api, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+      static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
+  return owned;
+}
+
+absl::Status ChooseAlgorithm(const GpuMatMulSpec& spec, Product& product) {
+  const CublasLtApi& api = *product.api;
+  ASSIGN_OR_RETURN(const cublasLtHandle_t handle, CublasLtHandle());
+  ASSIGN_OR_RETURN(const CublasLtMatmulPreference preference,
+                   MakePreference(api));
+  int count = 0;
+  const cublasStatus_t status = api.matmul_algo_get_heuristic(
+      handle, product.operation.get(), product.b.get(), product.a.get(),
+      product.y.get(), product.y.get(), preference.get(), 1, &product.chosen,
+      &count);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED ||
+      (status == CUBLAS_STATUS_SUCCESS &&
+       (count < 1 || product.chosen.state != CUBLAS_STATUS_SUCCESS))) {
+    return Unimplemented(
+        fmt::format("cuBLASLt has no algorithm for a product of {} x {} and "
+                    "{} x {} elements",
+                    spec.m, spec.k, spec.k, spec.n));
+  }
+  return CublasLtStatus(api, status, "cublasLtMatmulAlgoGetHeuristic");
+}
+
+// `dtype`: that a and b are multiplied in.
+absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype) {
+  Product product;
+  ASSIGN_OR_RETURN(product.api, CublasLt());
+  const CublasLtApi& api = *product.api;
+  Matrix a = {.rows = spec.m, .columns = spec.k, .dtype = dtype};
+  Matrix b = {.rows = spec.k, .columns = spec.n, .dtype = dtype};
+  if (spec.transpose_a) std::swap(a.rows, a.columns);
+  if (spec.transpose_b) std::swap(b.rows, b.columns);
+  ASSIGN_OR_RETURN(product.operation, MakeOperation(api, spec));
+  ASSIGN_OR_RETURN(product.a, MakeLayout(api, a));
+  ASSIGN_OR_RETURN(product.b, MakeLayout(api, b));
+  ASSIGN_OR_RETURN(product.y, MakeLayout(api, {.rows = spec.m,
+                                               .columns = spec.n,
+                                               .dtype = spec.y_dtype}));
+  RETURN_IF_ERROR(ChooseAlgorithm(spec, product));
+  return product;
+}
+
+// Workspace: a rounded, b rounded (each only where it is), cuBLASLt's own.
+class GpuMatMulKernel final : public Kernel {
+ public:
+  GpuMatMulKernel(const GpuMatMulSpec& spec, DType dtype, Product product)
+      : a_{.input = spec.a, .elements = spec.m * spec.k, .dtype = spec.a_dtype},
+        b_{.input = spec.b, .elements = spec.k * spec.n, .dtype = spec.b_dtype},
+        dtype_(dtype),
+        product_(std::move(product)) {
+    for (Operand* operand : {&a_, &b_}) {
+      operand->workspace_offset = own_offset_;
+      if (operand->dtype != dtype_) {
+        own_offset_ += AlignUp(operand->elements * SizeOf(dtype_), kAlignment);
+      }
+    }
+  }
+
+  int64_t workspace_bytes() const override {
+    return own_offset_ + static_cast<int64_t>(product_.chosen.workspaceSize);
+  }
+
+  absl::Status Run(const KernelContext& context) override {
+    ASSIGN_OR_RETURN(const cublasLtHandle_t handle, CublasLtHandle());
+    ASSIGN_OR_RETURN(const void* a, Rounded(a_, context));
+    ASSIGN_OR_RETURN(const void* b, Rounded(b_, context));
+    const float one = 1;
+    const float zero = 0;
+    void* const y = context.outputs[0];
+    return CublasLtStatus(
+        *product_.api,
+        product_.api->matmul(
+            handle, product_.operation.get(), &one, b, product_.b.get(), a,
+            product_.a.get(), &zero, y, product_.y.get(), y, product_.y.get(),
+            &product_.chosen.algo, Workspace(context, own_offset_),
+            product_.chosen.workspaceSize,
+            static_cast<cudaStream_t>(context.stream)),
+        "cublasLtMatmul");
+  }
+
+ private:
+  static constexpr int64_t kAlignment = 256;
+
+  struct Operand {
+    int input = 0;
+    int64_t elements = 0;
+    DType dtype = DType::kFloat32;
+    int64_t workspace_offset = 0;  // of its rounded copy
+  };
+
+  static std::byte* Workspace(const KernelContext& context, int64_t offset) {
+    return static_cast<std::byte*>(context.workspace) + offset;
+  }
+
+  // The operand in the dtype of the product.
+  absl::StatusOr<const void*> Rounded(const Operand& operand,
+                                      const KernelContext& context) const {
+    const void* data = context.inputs[static_cast<size_t>(operand.input)];
+    if (operand.dtype == dtype_) return data;
+    void* const copy = Workspace(context, operand.workspace_offset);
+    RETURN_IF_ERROR(LaunchStatus(gpu::Convert(
+        context.stream, operand.elements, operand.dtype, data, dtype_, copy)));
+    return copy;
+  }
+
+  Operand a_;
+  Operand b_;
+  DType dtype_;
+  int64_t own_offset_ = 0;  // where cuBLASLt's workspace begins
+  Product product_;
+};
+
+}  // namespace
+
+NewKernel MakeGpuMatMulKernel(const GpuMatMulSpec& spec) {
+  const bool is_short = spec.a_dtype == DType::kBFloat16 ||
+                        spec.b_dtype == DType::kBFloat16 ||
+                        spec.y_dtype == DType::kBFloat16;
+  const DType dtype = is_short ? DType::kBFloat16 : DType::kFloat32;
+  ASSIGN_OR_RETURN(Product product, MakeProduct(spec, dtype));
+  return std::make_unique<GpuMatMulKernel>(spec, dtype, std::move(product));
+}
+
+}  // namespace spillway

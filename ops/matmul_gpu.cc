@@ -1,0 +1,25 @@
+#include "base/status_macros.h"
+#include "ops/gpu/factories.h"
+#include "ops/gpu/gpu_kernel.h"
+#include "ops/gpu/matmul_kernel.h"
+#include "ops/matmul.h"
+
+namespace spillway::ops {
+
+NewKernel MatMulGpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
+  RETURN_IF_ERROR(CheckGpuStorage(node.inputs[1]));
+  RETURN_IF_ERROR(CheckGpuStorage(node.outputs[0]));
+  ASSIGN_OR_RETURN(const MatMulSizes sizes,
+                   ReadMatMul(node.attributes, node.inputs));
+  return MakeGpuMatMulKernel({.m = sizes.m,
+                              .k = sizes.k,
+                              .n = sizes.n,
+                              .transpose_a = sizes.transpose_a,
+                              .transpose_b = sizes.transpose_b,
+                              .a_dtype = node.inputs[0].dtype,
+                              .b_dtype = node.inputs[1].dtype,
+                              .y_dtype = node.outputs[0].dtype});
+}
+
+}  // namespace spillway::ops

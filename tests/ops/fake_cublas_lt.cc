@@ -1,0 +1,252 @@
+#include "tests/ops/fake_cublas_lt.h"
+
+#include <cstring>
+
+struct cublasLtContext {};  // what handles point to
+
+namespace spillway::testing {
+namespace {
+
+constexpr uint64_t kAlgorithm = 0x5eed;
+
+struct Operation : cublasLtMatmulDescOpaque_t {
+  cublasOperation_t a = CUBLAS_OP_N;
+  cublasOperation_t b = CUBLAS_OP_N;
+};
+
+struct Layout : cublasLtMatrixLayoutOpaque_t {
+  cudaDataType type = CUDA_R_32F;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t leading = 0;
+};
+
+struct Preference : cublasLtMatmulPreferenceOpaque_t {
+  uint64_t workspace_bytes = 0;
+  uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
+};
+
+// Column-major, perhaps read as its transpose.
+struct View {
+  const Layout& layout;
+  bool transposed = false;
+
+  int64_t rows() const { return transposed ? layout.columns : layout.rows; }
+  int64_t columns() const { return transposed ? layout.rows : layout.columns; }
+  bool is_bfloat16() const { return layout.type == CUDA_R_16BF; }
+  int64_t at(int64_t row, int64_t column) const {
+    return transposed ? row * layout.leading + column
+                      : column * layout.leading + row;
+  }
+};
+
+bool IsGood(const Layout& layout) {
+  return (layout.type == CUDA_R_32F || layout.type == CUDA_R_16BF) &&
+         layout.rows > 0 && layout.columns > 0 && layout.leading >= layout.rows;
+}
+
+bool Fit(const View& a, const View& b, const View& d) {
+  return IsGood(a.layout) && IsGood(b.layout) && IsGood(d.layout) &&
+         a.layout.type == b.layout.type &&
+         (a.is_bfloat16() || !d.is_bfloat16()) && a.columns() == b.rows() &&
+         d.rows() == a.rows() && d.columns() == b.columns();
+}
+
+// What one call of a function that sets an attribute is given.
+template <typename T>
+cublasStatus_t Set(T& value, const void* buffer, size_t bytes) {
+  if (bytes != sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&value, buffer, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+bool Fails(const char* call) { return FakeCublasLt().Fails(call); }
+
+// A new object, counted, whose pointer the library's type has.
+template <typename T, typename Opaque>
+cublasStatus_t Create(const char* call, const T& object, Opaque** created) {
+  if (Fails(call)) return CUBLAS_STATUS_ALLOC_FAILED;
+  *created = new T(object);
+  ++FakeCublasLt().objects;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <typename T, typename Opaque>
+cublasStatus_t Destroy(Opaque* object) {
+  delete static_cast<T*>(object);
+  --FakeCublasLt().objects;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t CreateHandle(cublasLtHandle_t* handle) {
+  return Create("cublasLtCreate", cublasLtContext(), handle);
+}
+
+cublasStatus_t CreateOperation(cublasLtMatmulDesc_t* desc,
+                               cublasComputeType_t compute,
+                               cudaDataType_t scale) {
+  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  return Create("cublasLtMatmulDescCreate", Operation(), desc);
+}
+
+cublasStatus_t SetOperation(cublasLtMatmulDesc_t desc,
+                            cublasLtMatmulDescAttributes_t attribute,
+                            const void* buffer, size_t bytes) {
+  if (Fails("cublasLtMatmulDescSetAttribute")) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  auto& operation = static_cast<Operation&>(*desc);
+  if (attribute == CUBLASLT_MATMUL_DESC_TRANSA) {
+    return Set(operation.a, buffer, bytes);
+  }
+  if (attribute == CUBLASLT_MATMUL_DESC_TRANSB) {
+    return Set(operation.b, buffer, bytes);
+  }
+  return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t CreateLayout(cublasLtMatrixLayout_t* layout, cudaDataType type,
+                            uint64_t rows, uint64_t columns, int64_t leading) {
+  Layout given;
+  given.type = type;
+  given.rows = static_cast<int64_t>(rows);
+  given.columns = static_cast<int64_t>(columns);
+  given.leading = leading;
+  return Create("cublasLtMatrixLayoutCreate", given, layout);
+}
+
+cublasStatus_t CreatePreference(cublasLtMatmulPreference_t* preference) {
+  return Create("cublasLtMatmulPreferenceCreate", Preference(), preference);
+}
+
+cublasStatus_t SetPreference(cublasLtMatmulPreference_t desc,
+                             cublasLtMatmulPreferenceAttributes_t attribute,
+                             const void* buffer, size_t bytes) {
+  if (Fails("cublasLtMatmulPreferenceSetAttribute")) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  auto& preference = static_cast<Preference&>(*desc);
+  if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) {
+    return Set(preference.workspace_bytes, buffer, bytes);
+  }
+  if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK) {
+    return Set(preference.reductions, buffer, bytes);
+  }
+  return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+bool ProductFits(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                 cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t d) {
+  const auto& operation = static_cast<const Operation&>(*desc);
+  return Fit({static_cast<const Layout&>(*a), operation.a == CUBLAS_OP_T},
+             {static_cast<const Layout&>(*b), operation.b == CUBLAS_OP_T},
+             {static_cast<const Layout&>(*d)});
+}
+
+cublasStatus_t GetHeuristic(cublasLtHandle_t /*handle*/,
+                            cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                            cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+                            cublasLtMatrixLayout_t d,
+                            cublasLtMatmulPreference_t preference,
+                            int requested,
+                            cublasLtMatmulHeuristicResult_t* results,
+                            int* returned) {
+  FakeCublasLtState& fake = FakeCublasLt();
+  if (Fails("cublasLtMatmulAlgoGetHeuristic") || requested < 1 || c != d ||
+      !ProductFits(desc, a, b, d)) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  const auto& wanted = static_cast<const Preference&>(*preference);
+  fake.most_workspace_bytes = wanted.workspace_bytes;
+  // Other reductions round the parts of a sum to the output's dtype.
+  const bool found =
+      fake.algorithms > 0 && fake.workspace_bytes <= wanted.workspace_bytes &&
+      wanted.reductions == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  *returned = found ? 1 : 0;
+  if (!found) return CUBLAS_STATUS_SUCCESS;
+  results[0] = {};
+  results[0].algo.data[0] = kAlgorithm;
+  results[0].workspaceSize = fake.workspace_bytes;
+  results[0].state = CUBLAS_STATUS_SUCCESS;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+void Multiply(const View& a, const void* a_data, const View& b,
+              const void* b_data, const View& d, double alpha, void* d_data) {
+  for (int64_t column = 0; column < d.columns(); ++column) {
+    for (int64_t row = 0; row < d.rows(); ++row) {
+      double sum = 0;
+      for (int64_t k = 0; k < a.columns(); ++k) {
+        sum += ReadElement(a_data, a.at(row, k), a.is_bfloat16()) *
+               ReadElement(b_data, b.at(k, column), b.is_bfloat16());
+      }
+      WriteElement(d_data, d.at(row, column), d.is_bfloat16(), alpha * sum);
+    }
+  }
+}
+
+cublasStatus_t Matmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t desc,
+                      const void* alpha, const void* a_data,
+                      cublasLtMatrixLayout_t a, const void* b_data,
+                      cublasLtMatrixLayout_t b, const void* beta,
+                      const void* c_data, cublasLtMatrixLayout_t c,
+                      void* d_data, cublasLtMatrixLayout_t d,
+                      const cublasLtMatmulAlgo_t* algorithm, void* workspace,
+                      size_t workspace_bytes, cudaStream_t stream) {
+  FakeCublasLtState& fake = FakeCublasLt();
+  if (Fails("cublasLtMatmul") || !ProductFits(desc, a, b, d) || c != d ||
+      c_data != d_data || algorithm->data[0] != kAlgorithm ||
+      workspace_bytes < fake.workspace_bytes ||
+      *static_cast<const float*>(beta) != 0) {
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  }
+  Overwrite(workspace, workspace_bytes);
+  const auto& operation = static_cast<const Operation&>(*desc);
+  Multiply({static_cast<const Layout&>(*a), operation.a == CUBLAS_OP_T}, a_data,
+           {static_cast<const Layout&>(*b), operation.b == CUBLAS_OP_T}, b_data,
+           {static_cast<const Layout&>(*d)}, *static_cast<const float*>(alpha),
+           d_data);
+  fake.stream = stream;
+  ++fake.computations;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+const char* StatusName(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_EXECUTION_FAILED
+             ? "CUBLAS_STATUS_EXECUTION_FAILED"
+             : "CUBLAS_STATUS_OTHER";
+}
+
+const char* StatusString(cublasStatus_t /*status*/) { return "in words"; }
+
+}  // namespace
+
+FakeCublasLtState& FakeCublasLt() {
+  static FakeCublasLtState state;
+  return state;
+}
+
+const CublasLtApi& FakeCublasLtApi() {
+  static const CublasLtApi kApi = {
+      .create = CreateHandle,
+      .destroy = Destroy<cublasLtContext, cublasLtContext>,
+      .get_status_name = StatusName,
+      .get_status_string = StatusString,
+      .matmul_desc_create = CreateOperation,
+      .matmul_desc_destroy = Destroy<Operation, cublasLtMatmulDescOpaque_t>,
+      .matmul_desc_set_attribute = SetOperation,
+      .matrix_layout_create = CreateLayout,
+      .matrix_layout_destroy = Destroy<Layout, cublasLtMatrixLayoutOpaque_t>,
+      .matmul_preference_create = CreatePreference,
+      .matmul_preference_destroy =
+          Destroy<Preference, cublasLtMatmulPreferenceOpaque_t>,
+      .matmul_preference_set_attribute = SetPreference,
+      .matmul_algo_get_heuristic = GetHeuristic,
+      .matmul = Matmul,
+  };
+  return kApi;
+}
+
+}  // namespace spillway::testing

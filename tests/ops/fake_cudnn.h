@@ -1,0 +1,35 @@
+// cuDNN on host memory: keeps what its descriptors are given, refuses what does
+// not fit together, and computes naively from the descriptors alone. Its
+// heuristics suggest first what must not be chosen: algorithms that cannot be
+// used, that are not deterministic, and that need too much workspace.
+#ifndef SPILLWAY_TESTS_OPS_FAKE_CUDNN_H_
+#define SPILLWAY_TESTS_OPS_FAKE_CUDNN_H_
+
+#include <vector>
+
+#include "ops/gpu/cudnn.h"
+#include "tests/ops/fake_library.h"
+
+namespace spillway::testing {
+
+// An entry of what the heuristics suggest, in any direction.
+struct FakeSuggestion {
+  int algorithm = 1;
+  cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+  bool is_said_deterministic = true;
+  size_t more_workspace_bytes = 0;  // than the fake's workspace_bytes
+};
+
+struct FakeCudnnState : FakeLibrary {
+  std::vector<FakeSuggestion> suggestions = {};  // empty: as said above
+  int algorithm = -1;                            // of the last computation
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;     // of the last computation
+};
+
+// The one of the process. Its calls are made by one thread at a time.
+FakeCudnnState& FakeCudnn();
+const CudnnApi& FakeCudnnApi();
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_OPS_FAKE_CUDNN_H_

@@ -1,0 +1,48 @@
+// What the fakes of NVIDIA's libraries share: buffers of descriptors' dtypes,
+// calls that fail when told to, and a count of what was not destroyed.
+#ifndef SPILLWAY_TESTS_OPS_FAKE_LIBRARY_H_
+#define SPILLWAY_TESTS_OPS_FAKE_LIBRARY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/bfloat16.h"
+
+namespace spillway::testing {
+
+// What tests tell a fake library, and what it tells them.
+struct FakeLibrary {
+  std::string failing_call;      // the function that gives an error
+  size_t workspace_bytes = 768;  // that its algorithms need
+  int64_t objects = 0;           // handles and descriptors that exist
+  int64_t computations = 0;      // that succeeded
+  void* stream = nullptr;        // of the last computation
+
+  bool Fails(std::string_view call) const { return call == failing_call; }
+};
+
+// The elements of a tensor, float32 or bfloat16.
+inline double ReadElement(const void* data, int64_t i, bool is_bfloat16) {
+  return is_bfloat16 ? ToFloat(static_cast<const BFloat16*>(data)[i])
+                     : static_cast<const float*>(data)[i];
+}
+inline void WriteElement(void* data, int64_t i, bool is_bfloat16, double x) {
+  const auto rounded = static_cast<float>(x);
+  if (is_bfloat16) {
+    static_cast<BFloat16*>(data)[i] = ToBFloat16(rounded);
+  } else {
+    static_cast<float*>(data)[i] = rounded;
+  }
+}
+
+// As a real library would: nothing else may live there during the call.
+inline void Overwrite(void* workspace, size_t bytes) {
+  if (bytes > 0) std::memset(workspace, 0xFF, bytes);
+}
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_OPS_FAKE_LIBRARY_H_

@@ -1,0 +1,306 @@
+// gpu_suite.cc for the kernels that call cuDNN and cuBLASLt, without a GPU:
+// with fakes of these libraries that work on host memory. And what these
+// kernels do when the libraries fail.
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "ops/gpu/cublas_lt.h"
+#include "ops/gpu/cudnn.h"
+#include "ops/gpu/factories.h"
+#include "ops/gpu/shared_library.h"
+#include "tests/ops/all_cases.h"
+#include "tests/ops/fake_cublas_lt.h"
+#include "tests/ops/fake_cudnn.h"
+#include "tests/ops/gpu_under_test.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway::testing {
+
+absl::Status GpuStatus() { return absl::OkStatus(); }
+
+KernelFactory GpuFactory(const std::string& op) {
+  static const KernelRegistry kernels = [] {
+    KernelRegistry made;
+    AddGpuKernels(made);
+    return made;
+  }();
+  const bool is_of_library = op.starts_with("Conv") || op == "MatMul";
+  return is_of_library ? kernels.Find(op, DeviceKind::kCuda) : nullptr;
+}
+
+absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case,
+                               std::optional<BufferPair> in_place) {
+  return RunOpCase(op_case,
+                   {.factory = GpuFactory(op_case.op), .in_place = in_place});
+}
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Back to what the fakes do when they are told nothing, without handles.
+void ResetFakes() {
+  SetCublasLtForTest(&FakeCublasLtApi());
+  SetCudnnForTest(&FakeCudnnApi());
+  EXPECT_EQ(FakeCublasLt().objects, 0) << "not destroyed";
+  EXPECT_EQ(FakeCudnn().objects, 0) << "not destroyed";
+  FakeCublasLt() = {};
+  FakeCudnn() = {};
+}
+
+class FakeLibraries : public ::testing::Environment {
+ public:
+  void SetUp() override { ResetFakes(); }
+  void TearDown() override { ResetFakes(); }
+};
+
+const ::testing::Environment* const kFakeLibraries =
+    ::testing::AddGlobalTestEnvironment(new FakeLibraries);
+
+OpCase CaseNamed(const std::string& name) {
+  for (const OpCase& op_case : AllOpCases().good) {
+    if (op_case.name == name) return op_case;
+  }
+  CHECK(!"no case of this name");
+}
+
+class GpuLibrariesTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ResetFakes(); }
+  void TearDown() override { ResetFakes(); }
+
+  static absl::Status Run(const std::string& name) {
+    const OpCase op_case = CaseNamed(name);
+    return RunOpCase(op_case, {.factory = GpuFactory(op_case.op)}).status();
+  }
+
+  static absl::StatusOr<std::unique_ptr<Kernel>> Prepare(
+      const OpCase& op_case) {
+    std::vector<TensorType> types;
+    for (const CaseInput& input : op_case.inputs) types.push_back(input.type);
+    return GpuFactory(op_case.op)({.attributes = op_case.attributes,
+                                   .inputs = types,
+                                   .outputs = op_case.outputs});
+  }
+
+  static int64_t WorkspaceBytes(const std::string& name) {
+    const auto kernel = Prepare(CaseNamed(name));
+    EXPECT_THAT(kernel, IsOk());
+    return kernel.ok() ? (*kernel)->workspace_bytes() : -1;
+  }
+};
+
+TEST_F(GpuLibrariesTest, AMissingLibraryIsNamedInDlopensWords) {
+  const SharedLibrary library("libspillway_missing.so.7");
+  EXPECT_THAT(library.status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("need the library "
+                                       "libspillway_missing.so.7: "),
+                             HasSubstr("cannot open shared object file"))));
+}
+
+TEST_F(GpuLibrariesTest, AMissingFunctionIsNamed) {
+  SharedLibrary library("libm.so.6");
+  double (*cosine)(double) = nullptr;
+  library.Find("cos", cosine);
+  ASSERT_THAT(library.status(), IsOk());
+  EXPECT_EQ(cosine(0), 1);
+  library.Find("spillway_missing", cosine);
+  EXPECT_THAT(library.status(), StatusIs(absl::StatusCode::kUnavailable,
+                                         AllOf(HasSubstr("libm.so.6"),
+                                               HasSubstr("spillway_missing"))));
+}
+
+TEST_F(GpuLibrariesTest, InstalledLibrariesHaveTheFunctions) {
+  SetCublasLtForTest(nullptr);
+  SetCudnnForTest(nullptr);
+  if (const auto cudnn = Cudnn(); !cudnn.ok()) {
+    EXPECT_THAT(cudnn.status(), StatusIs(absl::StatusCode::kUnavailable,
+                                         HasSubstr("libcudnn.so.9")));
+  }
+  if (const auto cublas_lt = CublasLt(); !cublas_lt.ok()) {
+    EXPECT_THAT(cublas_lt.status(), StatusIs(absl::StatusCode::kUnavailable,
+                                             HasSubstr("libcublasLt.so.13")));
+  }
+}
+
+TEST_F(GpuLibrariesTest, FailedCallsOfCudnnAreNamed) {
+  struct Direction {
+    std::string op;
+    std::string call;
+  };
+  for (const auto& [op, call] :
+       {Direction{"Conv2D", "Forward"},
+        Direction{"Conv2DBackpropInput", "BackwardData"},
+        Direction{"Conv2DBackpropFilter", "BackwardFilter"}}) {
+    for (const std::string& failing :
+         {std::string("cudnnCreate"), std::string("cudnnSetStream"),
+          std::string("cudnnCreateTensorDescriptor"),
+          std::string("cudnnSetTensorNdDescriptor"),
+          std::string("cudnnCreateFilterDescriptor"),
+          std::string("cudnnSetFilterNdDescriptor"),
+          std::string("cudnnCreateConvolutionDescriptor"),
+          std::string("cudnnSetConvolutionNdDescriptor"),
+          std::string("cudnnSetConvolutionGroupCount"),
+          std::string("cudnnSetConvolutionMathType"),
+          "cudnnGetConvolution" + call + "Algorithm_v7",
+          "cudnnGetConvolution" + call + "WorkspaceSize",
+          "cudnnConvolution" + call}) {
+      ResetFakes();
+      FakeCudnn().failing_call = failing;
+      EXPECT_THAT(Run(op + "Groups"),
+                  StatusIs(absl::StatusCode::kInternal,
+                           AllOf(StartsWith(failing + ": CUDNN_STATUS_"),
+                                 HasSubstr("(in words)"))));
+    }
+  }
+}
+
+TEST_F(GpuLibrariesTest, FailedCallsOfCublasLtAreNamed) {
+  for (const std::string failing :
+       {"cublasLtCreate", "cublasLtMatmulDescCreate",
+        "cublasLtMatmulDescSetAttribute", "cublasLtMatrixLayoutCreate",
+        "cublasLtMatmulPreferenceCreate",
+        "cublasLtMatmulPreferenceSetAttribute",
+        "cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmul"}) {
+    ResetFakes();
+    FakeCublasLt().failing_call = failing;
+    EXPECT_THAT(Run("MatMulNTSmall"),
+                StatusIs(absl::StatusCode::kInternal,
+                         AllOf(StartsWith(failing + ": CUBLAS_STATUS_"),
+                               HasSubstr("(in words)"))));
+  }
+}
+
+TEST_F(GpuLibrariesTest, TheWorkspaceIsWhatTheLibraryAsksForAndTheCopies) {
+  FakeCudnn().workspace_bytes = 12345;
+  FakeCublasLt().workspace_bytes = 6789;
+  EXPECT_EQ(WorkspaceBytes("Conv2DGroups"), 12345);
+  EXPECT_EQ(WorkspaceBytes("MatMulNNSmall"), 6789);
+  // x [2, 8, 6, 3] becomes [2, 9, 7, 3].
+  const int64_t padded = AlignUp(int64_t{2} * 9 * 7 * 3 * 4, 256);
+  EXPECT_EQ(WorkspaceBytes("Conv2DSameEvenStride"), padded + 12345);
+  EXPECT_EQ(WorkspaceBytes("Conv2DBackpropInputSameEvenStride"),
+            padded + 12345);
+  EXPECT_EQ(WorkspaceBytes("Conv2DBackpropFilterSameEvenStride"),
+            padded + 12345);
+}
+
+TEST_F(GpuLibrariesTest, AFloat32GradientOfBFloat16NeedsWideCopies) {
+  FakeCudnn().workspace_bytes = 12345;
+  FakeCublasLt().workspace_bytes = 6789;
+  const int64_t x = AlignUp(int64_t{2} * 6 * 7 * 6 * 4, 256);
+  const int64_t dy = AlignUp(int64_t{2} * 6 * 7 * 9 * 4, 256);
+  EXPECT_EQ(WorkspaceBytes("Conv2DBackpropFilterGroupsInBFloat16Mixed"),
+            x + dy + 12345);
+  EXPECT_EQ(WorkspaceBytes("Conv2DBackpropFilterPointwiseInBFloat16Mixed"),
+            6789);
+}
+
+TEST_F(GpuLibrariesTest, AlgorithmsThatAreNotDeterministicAreNeverChosen) {
+  constexpr int kDataAlgorithms[] = {CUDNN_CONVOLUTION_BWD_DATA_ALGO_0,
+                                     CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT};
+  for (const int algorithm : kDataAlgorithms) {
+    FakeCudnn().suggestions = {{.algorithm = algorithm}};
+    EXPECT_THAT(Run("Conv2DBackpropInputGroups"),
+                StatusIs(absl::StatusCode::kUnimplemented,
+                         HasSubstr("no deterministic algorithm")));
+  }
+  FakeCudnn().suggestions = {
+      {.algorithm = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0},
+      {.algorithm = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1,
+       .is_said_deterministic = false},
+      {.algorithm = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3}};
+  EXPECT_THAT(Run("Conv2DBackpropFilterGroups"),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("no deterministic algorithm")));
+}
+
+TEST_F(GpuLibrariesTest, TheFirstAlgorithmThatMayBeUsedIsChosen) {
+  FakeCudnn().suggestions = {
+      {.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_FFT,
+       .more_workspace_bytes = size_t{1} << 30},  // a little too much
+      {.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_GEMM,
+       .status = CUDNN_STATUS_NOT_SUPPORTED},
+      {.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD},
+      {.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM}};
+  ASSERT_THAT(Run("Conv2DGroups"), IsOk());
+  EXPECT_EQ(FakeCudnn().algorithm, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD);
+}
+
+TEST_F(GpuLibrariesTest, TensorCoresMultiplyOnlyWhatWasBFloat16) {
+  ASSERT_THAT(Run("Conv2DGroups"), IsOk());
+  EXPECT_EQ(FakeCudnn().math, CUDNN_FMA_MATH);
+  ASSERT_THAT(Run("Conv2DGroupsInBFloat16"), IsOk());
+  EXPECT_EQ(FakeCudnn().math, CUDNN_TENSOR_OP_MATH);
+  ASSERT_THAT(Run("Conv2DBackpropFilterGroups"), IsOk());
+  EXPECT_EQ(FakeCudnn().math, CUDNN_FMA_MATH);
+  ASSERT_THAT(Run("Conv2DBackpropFilterGroupsInBFloat16Mixed"), IsOk());
+  EXPECT_EQ(FakeCudnn().math, CUDNN_DEFAULT_MATH);
+}
+
+// Winograd's sums of operands would be rounded to TF32.
+TEST_F(GpuLibrariesTest, AFloat32GradientOfBFloat16IsNotByWinograd) {
+  FakeCudnn().suggestions = {
+      {.algorithm = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED},
+      {.algorithm = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1}};
+  ASSERT_THAT(Run("Conv2DBackpropFilterGroups"), IsOk());
+  EXPECT_EQ(FakeCudnn().algorithm,
+            CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED);
+  ASSERT_THAT(Run("Conv2DBackpropFilterGroupsInBFloat16Mixed"), IsOk());
+  EXPECT_EQ(FakeCudnn().algorithm, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
+}
+
+TEST_F(GpuLibrariesTest, DimensionsBeyondAnIntAreRefused) {
+  const Shape x = {1, 65536, 65536, 1};
+  EXPECT_THAT(
+      Prepare(
+          {.name = "Conv2DOfAHugeImage",
+           .op = "Conv2D",
+           .inputs = {{.type = Float32(x)}, {.type = Float32({1, 1, 1, 1})}},
+           .attributes = {{"padding", "VALID"}},
+           .outputs = {Float32(x)}}),
+      StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("4294967296")));
+}
+
+TEST_F(GpuLibrariesTest, AProductWithoutAlgorithmIsRefused) {
+  FakeCublasLt().algorithms = 0;
+  EXPECT_THAT(Run("MatMulNNSmall"),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("no algorithm for a product of 5 x 7")));
+  EXPECT_EQ(FakeCublasLt().most_workspace_bytes, uint64_t{32} << 20);
+}
+
+TEST_F(GpuLibrariesTest, WorkIsQueuedOnTheStreamOfTheRun) {
+  int conv_stream = 0;
+  int matmul_stream = 0;
+  const auto run = [](const std::string& name, void* stream) -> absl::Status {
+    const OpCase op_case = CaseNamed(name);
+    std::vector<HostTensor> inputs = MakeInputs(op_case);
+    HostTensor output = {.type = op_case.outputs[0], .bytes = {}};
+    output.bytes.resize(static_cast<size_t>(output.type.num_bytes()));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, Prepare(op_case));
+    std::vector<std::byte> workspace(
+        static_cast<size_t>(kernel->workspace_bytes()));
+    void* const in[] = {inputs[0].bytes.data(), inputs[1].bytes.data()};
+    void* const out[] = {output.bytes.data()};
+    return kernel->Run({.inputs = in,
+                        .outputs = out,
+                        .workspace = workspace.data(),
+                        .stream = stream});
+  };
+  ASSERT_THAT(run("Conv2DGroups", &conv_stream), IsOk());
+  ASSERT_THAT(run("MatMulNNSmall", &matmul_stream), IsOk());
+  EXPECT_EQ(FakeCudnn().stream, &conv_stream);
+  EXPECT_EQ(FakeCublasLt().stream, &matmul_stream);
+}
+
+}  // namespace
+}  // namespace spillway::testing
