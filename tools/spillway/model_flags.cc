@@ -59,7 +59,7 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
       flags.Add("--precision", model.precision, ParsePrecision)
           ->type_name("fp32|bf16")
           ->description("of activations and their gradients; default fp32; "
-                        "bf16 needs a CPU with AVX-512"),
+                        "on the CPU, bf16 needs AVX-512"),
       flags.Add("--passes", model.passes, ParsePasses)
           ->type_name("all|none|NAME,...")
           ->description(fmt::format("rewrites of the graph before any "
