@@ -14,31 +14,6 @@
 namespace spillway::ops {
 namespace {
 
-// Runs of neighbouring reduced dimensions, last run first, each as one pass
-// over what the passes before it left. NHWC spatial means are one pass.
-std::vector<Reduction> PassesOver(const std::vector<bool>& is_reduced,
-                                  const Shape& x) {
-  std::vector<Reduction> passes;
-  int64_t inner = 1;
-  int axis = x.rank() - 1;
-  while (axis >= 0) {
-    int64_t reduced = 1;
-    for (; axis >= 0 && is_reduced[static_cast<size_t>(axis)]; --axis) {
-      reduced *= x.dim(axis);
-    }
-    if (reduced > 1) passes.push_back({.reduced = reduced, .inner = inner});
-    for (; axis >= 0 && !is_reduced[static_cast<size_t>(axis)]; --axis) {
-      inner *= x.dim(axis);
-    }
-  }
-  int64_t left = x.num_elements();
-  for (Reduction& pass : passes) {
-    pass.outer = left / (pass.reduced * pass.inner);
-    left /= pass.reduced;
-  }
-  return passes;
-}
-
 // Workspace: scratch of the largest pass, then what each pass but the last
 // leaves, in float32.
 template <typename T>
@@ -134,15 +109,8 @@ NewKernel NewReduceGrad(const KernelRequest& node, Kind kind) {
   const Shape& x = node.outputs[0].shape;
   ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
                    ReducedAxes(node.attributes, x));
-  StridedCopy repeat = {.sizes = x.dims(),
-                        .from_strides = RowMajorStrides(x),
-                        .to_strides = RowMajorStrides(x),
-                        .element_bytes = SizeOf(node.inputs[0].dtype)};
-  int64_t stride = 1;
-  for (size_t axis = is_reduced.size(); axis-- > 0;) {
-    repeat.from_strides[axis] = is_reduced[axis] ? 0 : stride;
-    if (!is_reduced[axis]) stride *= repeat.sizes[axis];
-  }
+  const StridedCopy repeat =
+      RepeatOver(x, is_reduced, SizeOf(node.inputs[0].dtype));
   const float scale = ScaleOf(kind, ReducedElements(is_reduced, x));
   const int64_t n = node.inputs[0].num_elements();
   return ForStorage(node.inputs[0], [&]<typename T>(T) -> NewKernel {

@@ -5,6 +5,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "ops/common/reduction.h"
 #include "ops/gpu/channel_sums.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"
@@ -15,44 +16,32 @@ namespace {
 
 using gpu::ChannelSums;
 
-// Runs of neighbouring reduced dimensions, the last run first, each as one pass
-// over what the passes before it left; at least one pass.
-std::vector<ChannelSums> PassesOver(const std::vector<bool>& is_reduced,
-                                    const Shape& x) {
-  std::vector<ChannelSums> passes(1);
-  for (int axis = x.rank() - 1; axis >= 0; --axis) {
-    if (is_reduced[static_cast<size_t>(axis)]) {
-      passes.back().reduced *= x.dim(axis);
-      continue;
-    }
-    const int64_t inner = passes.back().inner;
-    if (passes.back().reduced > 1) passes.push_back({.inner = inner});
-    passes.back().inner *= x.dim(axis);
+// At least one, which copies where nothing is reduced.
+std::vector<ChannelSums> SumsOver(const std::vector<bool>& is_reduced,
+                                  const Shape& x) {
+  std::vector<ChannelSums> sums;
+  for (const Reduction& pass : PassesOver(is_reduced, x)) {
+    sums.push_back(
+        {.outer = pass.outer, .reduced = pass.reduced, .inner = pass.inner});
   }
-  if (passes.size() > 1 && passes.back().reduced == 1) passes.pop_back();
-  int64_t left = x.num_elements();
-  for (ChannelSums& pass : passes) {
-    pass.outer = left / (pass.reduced * pass.inner);
-    left /= pass.reduced;
-  }
-  return passes;
+  if (sums.empty()) sums.push_back({.inner = x.num_elements()});
+  return sums;
 }
 
 // Passes, and where in the workspace they write what they leave. All of them
 // use the workspace's begin as scratch.
-struct Reduction {
+struct SumPlan {
   std::vector<ChannelSums> passes;
   std::vector<int64_t> places;  // of each pass but the last, in bytes
   int64_t workspace_bytes = 0;
 };
 
 // What passes leave to each other is float32.
-Reduction PlanReduction(std::vector<ChannelSums> passes, DType dtype,
-                        float scale) {
+SumPlan PlanSums(std::vector<ChannelSums> passes, DType dtype, float scale) {
   passes.front().x_dtype = dtype;
   passes.back().y_dtype = dtype;
   passes.back().scale = scale;
-  Reduction plan;
+  SumPlan plan;
   for (const ChannelSums& pass : passes) {
     plan.workspace_bytes =
         std::max(plan.workspace_bytes, gpu::WorkspaceBytes(pass));
@@ -67,7 +56,7 @@ Reduction PlanReduction(std::vector<ChannelSums> passes, DType dtype,
   return plan;
 }
 
-gpu::LaunchError Run(const Reduction& plan, const KernelContext& context) {
+gpu::LaunchError Run(const SumPlan& plan, const KernelContext& context) {
   const void* x = context.inputs[0];
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     auto* workspace = static_cast<std::byte*>(context.workspace);
@@ -91,8 +80,8 @@ NewKernel NewReduce(const KernelRequest& node, Kind kind) {
                    ReducedAxes(node.attributes, x.shape));
   const auto elements =
       static_cast<float>(ReducedElements(is_reduced, x.shape));
-  Reduction plan = PlanReduction(PassesOver(is_reduced, x.shape), x.dtype,
-                                 kind == Kind::kMean ? 1 / elements : 1);
+  SumPlan plan = PlanSums(SumsOver(is_reduced, x.shape), x.dtype,
+                          kind == Kind::kMean ? 1 / elements : 1);
   const int64_t workspace_bytes = plan.workspace_bytes;
   return MakeGpuKernel(
       [plan = std::move(plan)](const KernelContext& context) {

@@ -11,19 +11,10 @@
 namespace spillway::ops {
 namespace {
 
-// From a tensor of dy's size, repeated over the reduced dimensions, to dx.
+// From a tensor of dy's size to dx.
 gpu::StridedBox RepeatedBox(const TensorType& dx,
                             const std::vector<bool>& is_reduced) {
-  StridedCopy repeat = {.sizes = dx.shape.dims(),
-                        .from_strides = RowMajorStrides(dx.shape),
-                        .to_strides = RowMajorStrides(dx.shape),
-                        .element_bytes = SizeOf(dx.dtype)};
-  int64_t stride = 1;
-  for (size_t axis = is_reduced.size(); axis-- > 0;) {
-    repeat.from_strides[axis] = is_reduced[axis] ? 0 : stride;
-    if (!is_reduced[axis]) stride *= repeat.sizes[axis];
-  }
-  return MakeStridedBox(repeat);
+  return MakeStridedBox(RepeatOver(dx.shape, is_reduced, SizeOf(dx.dtype)));
 }
 
 }  // namespace

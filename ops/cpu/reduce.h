@@ -14,14 +14,9 @@
 #include <cstdint>
 
 #include "base/bfloat16.h"
+#include "ops/common/reduction.h"
 
 namespace spillway {
-
-struct Reduction {
-  int64_t outer = 1;
-  int64_t reduced = 1;
-  int64_t inner = 1;
-};
 
 // X, Y: float or BFloat16.
 template <typename X, typename Y>

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "ops/cpu/strided_copy.h"
+#include "ops/common/strided_copy.h"
 #include "ops/gpu/strided_copy.h"
 
 namespace spillway {

@@ -1,0 +1,34 @@
+// An N-dimensional box of elements that is copied between two strided layouts,
+// as ops/cpu/strided_copy.h and ops/gpu/strided_box.h do it.
+#ifndef SPILLWAY_OPS_COMMON_STRIDED_COPY_H_
+#define SPILLWAY_OPS_COMMON_STRIDED_COPY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/shape.h"
+
+namespace spillway {
+
+// Strides in elements, outermost dimension first. A from_stride of 0 repeats.
+struct StridedCopy {
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> from_strides;
+  std::vector<int64_t> to_strides;
+  int64_t element_bytes = 4;  // 1, 2, 4 or 8
+};
+
+// [12, 4, 1] of a shape [2, 3, 4].
+std::vector<int64_t> RowMajorStrides(const Shape& shape);
+
+// The same copy with dimensions of size 1 dropped and neighbours merged where
+// both layouts allow; at least one dimension is left.
+StridedCopy Simplify(const StridedCopy& copy);
+
+// To x, from a tensor without the reduced dimensions, which repeat it.
+StridedCopy RepeatOver(const Shape& x, const std::vector<bool>& is_reduced,
+                       int64_t element_bytes);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_COMMON_STRIDED_COPY_H_
