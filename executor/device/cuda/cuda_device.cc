@@ -276,6 +276,8 @@ absl::StatusOr<std::unique_ptr<Device>> NewCudaDevice(
         fmt::format("there is no cuda:{}; this machine has {} {}", index, count,
                     count == 1 ? "GPU" : "GPUs"));
   }
+  // Libraries make their handles for the thread's present device.
+  RETURN_IF_ERROR(CudaStatus(api, api.SetDevice(index), "cudaSetDevice"));
   std::string bus_id;
   RETURN_IF_ERROR(CudaStatus(api, api.GetPciBusId(index, &bus_id),
                              "cudaDeviceGetPCIBusId"));

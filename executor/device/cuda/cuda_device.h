@@ -24,9 +24,10 @@
 
 namespace spillway {
 
-// GPU number `index`. `api` is borrowed for the device's life. Options were
-// checked (registry.h). Threads: any may call the device. Errors: UNAVAILABLE
-// with the driver's reason where there is no GPU, or not so many.
+// GPU number `index`, which becomes this thread's. `api` is borrowed for the
+// device's life. Options were checked (registry.h). Threads: any may call the
+// device. Errors: UNAVAILABLE with the driver's reason where there is no GPU,
+// or not so many.
 absl::StatusOr<std::unique_ptr<Device>> NewCudaDevice(
     CudaApi& api, int index, const DeviceOptions& options);
 

@@ -26,12 +26,13 @@ class FailingTask final : public StreamTask {
   absl::Status Run(void*) override { return absl::InternalError("planted"); }
 };
 
-TEST(CudaDeviceTest, IsNamedAfterItsIndexAndKeepsItsMemoryToItself) {
+TEST(CudaDeviceTest, IsNamedAfterItsIndexAndBecomesTheThreads) {
   FakeCuda cuda(2);
   ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 1, {}));
   EXPECT_EQ(device->name(), "cuda:1");
   EXPECT_EQ(device->kind(), DeviceKind::kCuda);
   EXPECT_FALSE(device->host_addressable());
+  EXPECT_EQ(cuda.calls("cudaSetDevice"), 1);
 }
 
 TEST(CudaDeviceTest, NoGpuIsUnavailableWithTheDriversReason) {
