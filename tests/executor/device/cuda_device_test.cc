@@ -155,11 +155,14 @@ TEST(CudaDeviceTest, AStepIsIssuedWithoutASynchronisation) {
   ASSERT_OK_AND_ASSIGN(const auto out, device->NewStream({}));
   ASSERT_OK_AND_ASSIGN(const auto in, device->NewStream({}));
   ASSERT_OK_AND_ASSIGN(const auto left, device->NewEvent({}));
+  ASSERT_OK_AND_ASSIGN(const auto returned, device->NewEvent({}));
   for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(out->Wait(returned.get()), IsOk());
     EXPECT_THAT(out->CopyToHost(host->data(), memory->data(), 4096), IsOk());
     EXPECT_THAT(out->Record(left.get()), IsOk());
     EXPECT_THAT(in->Wait(left.get()), IsOk());
     EXPECT_THAT(in->CopyToDevice(memory->data(), host->data(), 4096), IsOk());
+    EXPECT_THAT(in->Record(returned.get()), IsOk());
   }
   EXPECT_EQ(cuda.calls("cudaStreamSynchronize"), 0);
   EXPECT_EQ(cuda.calls("cudaEventSynchronize"), 0);
