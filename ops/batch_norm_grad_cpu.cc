@@ -8,8 +8,8 @@
 
 #include "base/status_macros.h"
 #include "ops/batch_norm.h"
-#include "ops/cpu/channel_rows.h"
 #include "ops/common/function_kernel.h"
+#include "ops/cpu/channel_rows.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/status_macros.h"
 #include "ops/common/expect.h"
-#include "ops/concat.h"
 #include "ops/common/function_kernel.h"
+#include "ops/concat.h"
 #include "ops/cpu/strided_copy.h"
 
 namespace spillway::ops {

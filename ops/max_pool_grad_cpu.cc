@@ -9,8 +9,8 @@
 
 #include "base/interval.h"
 #include "base/status_macros.h"
-#include "ops/common/pool.h"
 #include "ops/common/function_kernel.h"
+#include "ops/common/pool.h"
 #include "ops/cpu/lanes.h"
 #include "ops/cpu/max_pool_slab.h"
 #include "ops/cpu/parallel.h"
