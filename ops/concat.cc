@@ -64,4 +64,23 @@ Op Concat() {
           .kernels = {{DeviceKind::kCpu, ConcatCpu}}};
 }
 
+absl::StatusOr<std::vector<StridedCopy>> ConcatCopies(
+    const KernelRequest& node) {
+  const TensorType& y = node.outputs[0];
+  ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
+  ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, y.shape.rank()));
+  const std::vector<int64_t> strides = RowMajorStrides(y.shape);
+  std::vector<StridedCopy> copies;
+  int64_t start = 0;
+  for (const TensorType& x : node.inputs) {
+    copies.push_back({.sizes = x.shape.dims(),
+                      .from_strides = RowMajorStrides(x.shape),
+                      .to_strides = strides,
+                      .element_bytes = SizeOf(y.dtype),
+                      .to_start = start});
+    start += x.shape.dim(resolved) * strides[static_cast<size_t>(resolved)];
+  }
+  return copies;
+}
+
 }  // namespace spillway::ops

@@ -1,10 +1,9 @@
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
-#include "ops/common/expect.h"
+#include "ops/concat.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/strided_box.h"
@@ -12,22 +11,9 @@
 namespace spillway::ops {
 
 NewKernel ConcatGpu(const KernelRequest& node) {
-  const TensorType& y = node.outputs[0];
-  ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
-  ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, y.shape.rank()));
-  const std::vector<int64_t> strides = RowMajorStrides(y.shape);
-  const int64_t bytes_along =
-      strides[static_cast<size_t>(resolved)] * SizeOf(y.dtype);
+  ASSIGN_OR_RETURN(const std::vector<StridedCopy> copies, ConcatCopies(node));
   std::vector<gpu::StridedBox> parts;
-  FirstBytes first;
-  for (const TensorType& x : node.inputs) {
-    parts.push_back(MakeStridedBox({.sizes = x.shape.dims(),
-                                    .from_strides = RowMajorStrides(x.shape),
-                                    .to_strides = strides,
-                                    .element_bytes = SizeOf(y.dtype)},
-                                   first));
-    first.to += x.shape.dim(resolved) * bytes_along;
-  }
+  for (const StridedCopy& copy : copies) parts.push_back(MakeStridedBox(copy));
   return MakeGpuKernel(
       [parts = std::move(parts)](const KernelContext& context) {
         for (size_t i = 0; i < parts.size(); ++i) {

@@ -79,4 +79,18 @@ Op Pad() {
           .kernels = {{DeviceKind::kCpu, PadCpu}}};
 }
 
+absl::StatusOr<StridedCopy> PadCopy(const KernelRequest& node) {
+  const TensorType& x = node.inputs[0];
+  ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
+                   node.attributes.GetIntLists("paddings"));
+  StridedCopy copy = {.sizes = x.shape.dims(),
+                      .from_strides = RowMajorStrides(x.shape),
+                      .to_strides = RowMajorStrides(node.outputs[0].shape),
+                      .element_bytes = SizeOf(x.dtype)};
+  for (size_t axis = 0; axis < paddings.size(); ++axis) {
+    copy.to_start += paddings[axis][0] * copy.to_strides[axis];
+  }
+  return copy;
+}
+
 }  // namespace spillway::ops

@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_OPS_PAD_H_
 #define SPILLWAY_OPS_PAD_H_
 
+#include "ops/common/strided_copy.h"
 #include "ops/op.h"
 
 namespace spillway::ops {
@@ -10,6 +11,10 @@ namespace spillway::ops {
 Op Pad();
 
 NewKernel PadCpu(const KernelRequest& node);
+
+// From x to its place in y. Errors: INVALID_ARGUMENT for an attribute of
+// another kind.
+absl::StatusOr<StridedCopy> PadCopy(const KernelRequest& node);
 
 }  // namespace spillway::ops
 

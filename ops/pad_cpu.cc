@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #include "base/status_macros.h"
 #include "ops/cpu/elementwise.h"
@@ -28,23 +27,12 @@ void FillValue(int threads, int64_t n, T value, T* y) {
 
 // The kernel that calls fill(context), then copies x into its place.
 template <typename Fill>
-NewKernel Padding(const KernelRequest& node,
-                  const std::vector<std::vector<int64_t>>& paddings,
-                  Fill fill) {
-  const TensorType& x = node.inputs[0];
-  const StridedCopy box = {.sizes = x.shape.dims(),
-                           .from_strides = RowMajorStrides(x.shape),
-                           .to_strides = RowMajorStrides(node.outputs[0].shape),
-                           .element_bytes = SizeOf(x.dtype)};
-  int64_t first_byte = 0;
-  for (size_t axis = 0; axis < paddings.size(); ++axis) {
-    first_byte += paddings[axis][0] * box.to_strides[axis] * box.element_bytes;
-  }
-  return MakeKernel([=, copy = Simplify(box),
+NewKernel Padding(const KernelRequest& node, Fill fill) {
+  ASSIGN_OR_RETURN(const StridedCopy whole, PadCopy(node));
+  return MakeKernel([=, copy = Simplify(whole),
                      threads = node.threads](const KernelContext& context) {
     fill(context);
-    CopyStrided(threads, copy, context.input<std::byte>(0),
-                context.output<std::byte>(0) + first_byte);
+    CopyStrided(threads, copy, context.inputs[0], context.outputs[0]);
   });
 }
 
@@ -52,24 +40,20 @@ NewKernel Padding(const KernelRequest& node,
 
 NewKernel PadCpu(const KernelRequest& node) {
   ASSIGN_OR_RETURN(const double value, node.attributes.GetReal("value", 0));
-  ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
-                   node.attributes.GetIntLists("paddings"));
   const TensorType& y = node.outputs[0];
   const int threads = node.threads;
   if (value == 0) {
-    return Padding(
-        node, paddings,
-        [threads, num_bytes = y.num_bytes()](const KernelContext& context) {
-          FillZero(threads, num_bytes, context.output<std::byte>(0));
-        });
+    return Padding(node, [threads, num_bytes = y.num_bytes()](
+                             const KernelContext& context) {
+      FillZero(threads, num_bytes, context.output<std::byte>(0));
+    });
   }
   return ForStorage(y, [&]<typename T>(T) -> NewKernel {
-    return Padding(node, paddings,
-                   [threads, n = y.num_elements(),
-                    item = Store<T>(static_cast<float>(value))](
-                       const KernelContext& context) {
-                     FillValue(threads, n, item, context.output<T>(0));
-                   });
+    return Padding(node, [threads, n = y.num_elements(),
+                          item = Store<T>(static_cast<float>(value))](
+                             const KernelContext& context) {
+      FillValue(threads, n, item, context.output<T>(0));
+    });
   });
 }
 

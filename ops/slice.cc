@@ -67,4 +67,19 @@ Op Slice() {
           .kernels = {{DeviceKind::kCpu, SliceCpu}}};
 }
 
+absl::StatusOr<StridedCopy> SliceCopy(const KernelRequest& node) {
+  const TensorType& x = node.inputs[0];
+  const Shape& y = node.outputs[0].shape;
+  ASSIGN_OR_RETURN(const std::vector<int64_t> begin,
+                   node.attributes.GetInts("begin"));
+  StridedCopy copy = {.sizes = y.dims(),
+                      .from_strides = RowMajorStrides(x.shape),
+                      .to_strides = RowMajorStrides(y),
+                      .element_bytes = SizeOf(x.dtype)};
+  for (size_t axis = 0; axis < begin.size(); ++axis) {
+    copy.from_start += begin[axis] * copy.from_strides[axis];
+  }
+  return copy;
+}
+
 }  // namespace spillway::ops

@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_OPS_SLICE_H_
 #define SPILLWAY_OPS_SLICE_H_
 
+#include "ops/common/strided_copy.h"
 #include "ops/op.h"
 
 namespace spillway::ops {
@@ -10,6 +11,9 @@ namespace spillway::ops {
 Op Slice();
 
 NewKernel SliceCpu(const KernelRequest& node);
+
+// From x to y. Errors: INVALID_ARGUMENT for an attribute of another kind.
+absl::StatusOr<StridedCopy> SliceCopy(const KernelRequest& node);
 
 }  // namespace spillway::ops
 

@@ -58,4 +58,20 @@ Op Transpose() {
           .kernels = {{DeviceKind::kCpu, TransposeCpu}}};
 }
 
+absl::StatusOr<StridedCopy> TransposeCopy(const KernelRequest& node) {
+  const TensorType& x = node.inputs[0];
+  const Shape& y = node.outputs[0].shape;
+  ASSIGN_OR_RETURN(const std::vector<int64_t> perm,
+                   node.attributes.GetInts("perm"));
+  const std::vector<int64_t> x_strides = RowMajorStrides(x.shape);
+  std::vector<int64_t> from_strides;
+  for (const int64_t axis : perm) {
+    from_strides.push_back(x_strides[static_cast<size_t>(axis)]);
+  }
+  return StridedCopy{.sizes = y.dims(),
+                     .from_strides = std::move(from_strides),
+                     .to_strides = RowMajorStrides(y),
+                     .element_bytes = SizeOf(x.dtype)};
+}
+
 }  // namespace spillway::ops

@@ -49,7 +49,6 @@ struct Effort {
 constexpr size_t kSmallGraph = 100;
 constexpr Effort kSmallGraphEffort = {.near_bound = 1,
                                       .trusts_player = false,
-                                      .rounds = 3,
                                       .last_rounds = 0,
                                       .rungs = 100,
                                       .whole_grid = true};
@@ -87,6 +86,8 @@ class Tuner {
     if (MayStayOff()) TryWithoutSwaps();
     if (best_) return Finish("LMS is not necessary");
     result_.is_necessary = true;
+    ModelOrders();
+    FindBudgets();
     if (options_.lms.mode == LmsMode::kOff) return Failure();
     if (options_.lms.mode == LmsMode::kAuto) TryPerTensor();
     RETURN_IF_ERROR(TrySets());
@@ -113,7 +114,7 @@ class Tuner {
 
   struct Order {
     Schedule schedule = {};
-    StepModel model = {};
+    StepModel model = {};  // set once swaps are necessary
   };
 
   // Creation order, and that which saves memory if it is another.
@@ -123,15 +124,15 @@ class Tuner {
       ASSIGN_OR_RETURN(Schedule schedule,
                        ChooseSchedule(inputs_.graph, inputs_.ops, inputs_.keep,
                                       kind, inputs_.compile));
-      if (!orders_.empty() && orders_[0].schedule.order == schedule.order) {
-        continue;
+      if (orders_.empty() || orders_[0].schedule.order != schedule.order) {
+        orders_.push_back({.schedule = std::move(schedule)});
       }
-      StepModel model = ModelOf(inputs_, schedule);
-      orders_.push_back(
-          {.schedule = std::move(schedule), .model = std::move(model)});
     }
-    FindBudgets();
     return absl::OkStatus();
+  }
+
+  void ModelOrders() {
+    for (Order& order : orders_) order.model = ModelOf(inputs_, order.schedule);
   }
 
   // The given one, then the rungs below it from the top.

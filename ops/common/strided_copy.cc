@@ -17,7 +17,9 @@ StridedCopy Simplify(const StridedCopy& copy) {
   StridedCopy simple = {.sizes = {1},
                         .from_strides = {1},
                         .to_strides = {1},
-                        .element_bytes = copy.element_bytes};
+                        .element_bytes = copy.element_bytes,
+                        .from_start = copy.from_start,
+                        .to_start = copy.to_start};
   for (size_t axis = 0; axis < copy.sizes.size(); ++axis) {
     const int64_t size = copy.sizes[axis];
     const int64_t from = copy.from_strides[axis];

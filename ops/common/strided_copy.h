@@ -16,6 +16,9 @@ struct StridedCopy {
   std::vector<int64_t> from_strides;
   std::vector<int64_t> to_strides;
   int64_t element_bytes = 4;  // 1, 2, 4 or 8
+  // Elements of either tensor before the box.
+  int64_t from_start = 0;
+  int64_t to_start = 0;
 };
 
 // [12, 4, 1] of a shape [2, 3, 4].

@@ -12,27 +12,12 @@
 #ifndef SPILLWAY_OPS_CPU_STORAGE_H_
 #define SPILLWAY_OPS_CPU_STORAGE_H_
 
-#include <type_traits>
-
 #include "absl/status/status.h"
-#include "base/bfloat16.h"
 #include "graph/tensor_type.h"
+#include "ops/common/storage.h"
 #include "ops/op.h"
 
 namespace spillway {
-
-constexpr float Load(float x) { return x; }
-constexpr float Load(BFloat16 x) { return ToFloat(x); }
-
-template <typename T>
-constexpr T Store(float x) {
-  if constexpr (std::is_same_v<T, BFloat16>) {
-    return ToBFloat16(x);
-  } else {
-    static_assert(std::is_same_v<T, float>);
-    return x;
-  }
-}
 
 // "the CPU has no kernel for this node with a tensor of float16[4]; it computes
 // in float32 and bfloat16"

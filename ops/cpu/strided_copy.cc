@@ -57,8 +57,8 @@ void CopyRow(const Row& row, const T* from, T* to) {
 template <typename T>
 void CopyElements(int threads, const StridedCopy& copy, const void* from,
                   void* to) {
-  const T* source = static_cast<const T*>(from);
-  T* target = static_cast<T*>(to);
+  const T* source = static_cast<const T*>(from) + copy.from_start;
+  T* target = static_cast<T*>(to) + copy.to_start;
   const Row row = {.size = copy.sizes.back(),
                    .from_stride = copy.from_strides.back(),
                    .to_stride = copy.to_strides.back()};

@@ -33,54 +33,31 @@ absl::StatusOr<CublasLtApi> Load() {
   return api;
 }
 
-// What the process shares. The handle is not destroyed when the process ends:
-// the driver may be gone by then.
-struct Shared {
-  std::mutex mutex;
-  const CublasLtApi* api_for_test = nullptr;
-  cublasLtHandle_t handle = nullptr;
-};
-Shared& TheShared() {
-  static Shared shared;
+SharedApi<CublasLtApi, cublasLtHandle_t>& Shared() {
+  static SharedApi<CublasLtApi, cublasLtHandle_t> shared = {.load = Load};
   return shared;
-}
-
-absl::StatusOr<const CublasLtApi*> Api(const Shared& shared) {
-  if (shared.api_for_test != nullptr) return shared.api_for_test;
-  static const absl::StatusOr<CublasLtApi> kLoaded = Load();
-  RETURN_IF_ERROR(kLoaded.status());
-  return &*kLoaded;
 }
 
 }  // namespace
 
 absl::StatusOr<const CublasLtApi*> CublasLt() {
-  Shared& shared = TheShared();
+  auto& shared = Shared();
   const std::lock_guard lock(shared.mutex);
-  return Api(shared);
+  return shared.Get();
 }
 
 absl::StatusOr<cublasLtHandle_t> CublasLtHandle() {
-  Shared& shared = TheShared();
+  auto& shared = Shared();
   const std::lock_guard lock(shared.mutex);
   if (shared.handle == nullptr) {
-    ASSIGN_OR_RETURN(const CublasLtApi* api, Api(shared));
+    ASSIGN_OR_RETURN(const CublasLtApi* api, shared.Get());
     RETURN_IF_ERROR(
         CublasLtStatus(*api, api->create(&shared.handle), "cublasLtCreate"));
   }
   return shared.handle;
 }
 
-void SetCublasLtForTest(const CublasLtApi* api) {
-  Shared& shared = TheShared();
-  const std::lock_guard lock(shared.mutex);
-  if (shared.handle != nullptr) {
-    // The table that created the handle is there.
-    static_cast<void>((*Api(shared))->destroy(shared.handle));
-    shared.handle = nullptr;
-  }
-  shared.api_for_test = api;
-}
+void SetCublasLtForTest(const CublasLtApi* api) { Shared().SetForTest(api); }
 
 absl::Status CublasLtStatus(const CublasLtApi& api, cublasStatus_t status,
                             std::string_view call) {

@@ -61,37 +61,23 @@ absl::StatusOr<CudnnApi> Load() {
   return api;
 }
 
-// What the process shares. The handle is not destroyed when the process ends:
-// the driver may be gone by then.
-struct Shared {
-  std::mutex mutex;
-  const CudnnApi* api_for_test = nullptr;
-  cudnnHandle_t handle = nullptr;
-};
-Shared& TheShared() {
-  static Shared shared;
+SharedApi<CudnnApi, cudnnHandle_t>& Shared() {
+  static SharedApi<CudnnApi, cudnnHandle_t> shared = {.load = Load};
   return shared;
-}
-
-absl::StatusOr<const CudnnApi*> Api(const Shared& shared) {
-  if (shared.api_for_test != nullptr) return shared.api_for_test;
-  static const absl::StatusOr<CudnnApi> kLoaded = Load();
-  RETURN_IF_ERROR(kLoaded.status());
-  return &*kLoaded;
 }
 
 }  // namespace
 
 absl::StatusOr<const CudnnApi*> Cudnn() {
-  Shared& shared = TheShared();
+  auto& shared = Shared();
   const std::lock_guard lock(shared.mutex);
-  return Api(shared);
+  return shared.Get();
 }
 
 absl::StatusOr<LockedCudnn> LockCudnn() {
-  Shared& shared = TheShared();
+  auto& shared = Shared();
   std::unique_lock lock(shared.mutex);
-  ASSIGN_OR_RETURN(const CudnnApi* api, Api(shared));
+  ASSIGN_OR_RETURN(const CudnnApi* api, shared.Get());
   if (shared.handle == nullptr) {
     RETURN_IF_ERROR(
         CudnnStatus(*api, api->create(&shared.handle), "cudnnCreate"));
@@ -100,16 +86,7 @@ absl::StatusOr<LockedCudnn> LockCudnn() {
       .api = *api, .handle = shared.handle, .lock = std::move(lock)};
 }
 
-void SetCudnnForTest(const CudnnApi* api) {
-  Shared& shared = TheShared();
-  const std::lock_guard lock(shared.mutex);
-  if (shared.handle != nullptr) {
-    // The table that created the handle is there.
-    static_cast<void>((*Api(shared))->destroy(shared.handle));
-    shared.handle = nullptr;
-  }
-  shared.api_for_test = api;
-}
+void SetCudnnForTest(const CudnnApi* api) { Shared().SetForTest(api); }
 
 absl::Status CudnnStatus(const CudnnApi& api, cudnnStatus_t status,
                          std::string_view call) {

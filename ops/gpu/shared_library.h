@@ -3,9 +3,13 @@
 #ifndef SPILLWAY_OPS_GPU_SHARED_LIBRARY_H_
 #define SPILLWAY_OPS_GPU_SHARED_LIBRARY_H_
 
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/status_macros.h"
 
 namespace spillway {
 
@@ -32,6 +36,36 @@ class SharedLibrary {
   std::string name_;
   void* handle_ = nullptr;
   absl::Status status_;
+};
+
+// What the process shares of such a library: its table of functions, and the
+// handle that one of them creates. The handle is not destroyed when the process
+// ends: the driver may be gone by then. All but SetForTest with `mutex` held.
+template <typename Api, typename Handle>
+struct SharedApi {
+  absl::StatusOr<Api> (*load)();
+  std::mutex mutex = {};
+  Handle handle = nullptr;
+  std::optional<absl::StatusOr<Api>> loaded = {};
+  const Api* for_test = nullptr;  // instead of the library's
+
+  // Loads at the first call. Errors: those of `load`, the same at every call.
+  absl::StatusOr<const Api*> Get() {
+    if (for_test != nullptr) return for_test;
+    if (!loaded) loaded = load();
+    RETURN_IF_ERROR(loaded->status());
+    return &**loaded;
+  }
+
+  // Destroys the handle, if the table before has created one.
+  void SetForTest(const Api* api) {
+    const std::lock_guard lock(mutex);
+    if (handle != nullptr) {
+      static_cast<void>((*Get())->destroy(handle));
+      handle = nullptr;
+    }
+    for_test = api;
+  }
 };
 
 }  // namespace spillway

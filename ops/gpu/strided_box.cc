@@ -31,13 +31,12 @@ void Widen(gpu::StridedBox& box) {
 
 }  // namespace
 
-gpu::StridedBox MakeStridedBox(const StridedCopy& copy,
-                               const FirstBytes& first) {
+gpu::StridedBox MakeStridedBox(const StridedCopy& copy) {
   const StridedCopy simple = Simplify(copy);
   CHECK(simple.sizes.size() <= gpu::kMostDims);
   gpu::StridedBox box = {.rank = static_cast<int>(simple.sizes.size()),
-                         .from_offset = first.from / copy.element_bytes,
-                         .to_offset = first.to / copy.element_bytes,
+                         .from_offset = copy.from_start,
+                         .to_offset = copy.to_start,
                          .element_bytes = copy.element_bytes};
   for (size_t i = 0; i < simple.sizes.size(); ++i) {
     box.dims[i] = {.size = simple.sizes[i],

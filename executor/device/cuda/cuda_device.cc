@@ -26,18 +26,18 @@ void LogFailure(const absl::Status& status) {
 
 class CudaMemory final : public DeviceMemory {
  public:
-  // `live_bytes` is that of the device's space, and is kept up to date.
+  // `live_device_bytes` is kept up to date for the device's space.
   CudaMemory(CudaApi& api, MemorySpace space, void* data, int64_t bytes,
-             std::atomic<int64_t>& live_bytes)
+             std::atomic<int64_t>& live_device_bytes)
       : api_(api),
         space_(space),
         data_(data),
         bytes_(bytes),
-        live_bytes_(live_bytes) {
-    live_bytes_ += bytes_;
+        live_device_bytes_(live_device_bytes) {
+    if (space_ == MemorySpace::kDevice) live_device_bytes_ += bytes_;
   }
   ~CudaMemory() override {
-    live_bytes_ -= bytes_;
+    if (space_ == MemorySpace::kDevice) live_device_bytes_ -= bytes_;
     LogFailure(space_ == MemorySpace::kDevice
                    ? CudaStatus(api_, api_.Free(data_), "cudaFree")
                    : CudaStatus(api_, api_.FreeHost(data_), "cudaFreeHost"));
@@ -53,7 +53,7 @@ class CudaMemory final : public DeviceMemory {
   const MemorySpace space_;
   void* const data_;
   const int64_t bytes_;
-  std::atomic<int64_t>& live_bytes_;
+  std::atomic<int64_t>& live_device_bytes_;
 };
 
 class CudaEvent final : public Event {
@@ -234,7 +234,7 @@ class CudaDevice final : public Device {
     }
     RETURN_IF_ERROR(CudaStatus(api_, error, "cudaHostAlloc"));
     return std::make_unique<CudaMemory>(api_, MemorySpace::kHost, data, bytes,
-                                        live_host_bytes_);
+                                        live_device_bytes_);
   }
 
   CudaApi& api_;
@@ -245,7 +245,6 @@ class CudaDevice final : public Device {
   CudaClock clock_;
   std::atomic<int64_t> allocations_ = 0;
   std::atomic<int64_t> live_device_bytes_ = 0;
-  std::atomic<int64_t> live_host_bytes_ = 0;
 };
 
 }  // namespace
