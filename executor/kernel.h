@@ -10,6 +10,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,6 +23,23 @@ namespace spillway {
 
 enum class DeviceKind : uint8_t { kCpu, kCuda };
 
+// What kernels may give up for speed; the same for all of a session.
+struct MathOptions {
+  // Products of float32 may round their factors to TF32 (10 bits of mantissa),
+  // on devices that have it.
+  bool allow_tf32 = false;
+  // The same inputs give the same bits, run after run.
+  bool deterministic = true;
+};
+
+// One of several ways to compute a node; what it computes differs in rounding
+// at most.
+struct KernelAlgorithm {
+  // Stable for a device and the versions of its libraries; unique in its node.
+  std::string name = {};
+  int64_t workspace_bytes = 0;
+};
+
 // The node to prepare a kernel for. Its types have passed the op's shape
 // inference. Borrowed for the call.
 struct KernelRequest {
@@ -27,6 +47,9 @@ struct KernelRequest {
   std::span<const TensorType> inputs;
   std::span<const TensorType> outputs;
   int threads = 1;  // that the kernel will be run with
+  MathOptions math = {};
+  // Of those that the kernel lists; empty: its first.
+  std::string_view algorithm = {};
 };
 
 // One run. Pointers are 256-byte aligned device memory; an output may share its
@@ -58,6 +81,15 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
 
+  // The ways to compute this node under the request's MathOptions, the one that
+  // is most likely the fastest first. Empty: there is one way only. Calls into
+  // libraries; the same for the life of the kernel.
+  virtual absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms() {
+    return std::vector<KernelAlgorithm>();
+  }
+  // The way this kernel takes; empty where there is one only.
+  virtual std::string_view algorithm() const { return {}; }
+
   // Bytes of scratch for one run; constant for the life of the kernel.
   virtual int64_t workspace_bytes() const { return 0; }
 
@@ -65,8 +97,9 @@ class Kernel {
   virtual absl::Status Run(const KernelContext& context) = 0;
 };
 
-// Errors: UNIMPLEMENTED for a dtype or case the kernel does not cover, INTERNAL
-// when a library fails.
+// Errors: UNIMPLEMENTED for a dtype or case the kernel does not cover;
+// INVALID_ARGUMENT for an algorithm that it does not list; INTERNAL when a
+// library fails.
 using KernelFactory =
     absl::StatusOr<std::unique_ptr<Kernel>> (*)(const KernelRequest&);
 

@@ -53,10 +53,22 @@ absl::StatusOr<std::unique_ptr<Kernel>> PrepareKernel(
   }
   const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
   const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
-  return factory({.attributes = node.attributes,
-                  .inputs = inputs,
-                  .outputs = outputs,
-                  .threads = options.threads});
+  const std::string_view algorithm =
+      node.id.index() < options.algorithms.size()
+          ? std::string_view(options.algorithms[node.id])
+          : std::string_view();
+  ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
+                   factory({.attributes = node.attributes,
+                            .inputs = inputs,
+                            .outputs = outputs,
+                            .threads = options.threads,
+                            .math = options.math,
+                            .algorithm = algorithm}));
+  if (!algorithm.empty() && kernel->algorithm() != algorithm) {
+    return InvalidArgument(
+        fmt::format("op {} has no algorithm \"{}\" here", node.op, algorithm));
+  }
+  return kernel;
 }
 
 }  // namespace

@@ -32,16 +32,23 @@ class KernelRegistry {
 // aliases) and for nodes outside `keep`.
 using KernelMap = IdMap<NodeId, std::unique_ptr<Kernel>>;
 
+// Names of algorithms by node, empty for a kernel's first; nodes beyond its end
+// take their first too.
+using AlgorithmNames = IdMap<NodeId, std::string>;
+
 struct PrepareOptions {
   DeviceKind kind = DeviceKind::kCpu;
   int threads = 1;
   // Leave nodes without a kernel (also where a factory says UNIMPLEMENTED) null
   // instead of failing: for planning and simulating plan-only graphs.
   bool allow_missing = false;
+  MathOptions math = {};
+  AlgorithmNames algorithms = {};
 };
 
 // Prepares a kernel for every node of `keep`. Errors: UNIMPLEMENTED naming the
-// first node whose op has no kernel for this kind of device; what a factory
+// first node whose op has no kernel for this kind of device; INVALID_ARGUMENT
+// naming a node without the algorithm that is named for it; what a factory
 // says, with the node's name before it.
 absl::StatusOr<KernelMap> PrepareKernels(const Graph& graph,
                                          const OpRegistry& ops,

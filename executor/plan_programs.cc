@@ -68,9 +68,11 @@ class Planner {
                      MakeSchedule(program.graph, *options_.ops, keep));
     ASSIGN_OR_RETURN(
         KernelMap kernels,
-        PrepareKernels(
-            program.graph, *options_.ops, *options_.kernels, keep,
-            {.kind = kind_, .threads = ResolveThreads(options_.threads)}));
+        PrepareKernels(program.graph, *options_.ops, *options_.kernels, keep,
+                       {.kind = kind_,
+                        .threads = ResolveThreads(options_.threads),
+                        .math = options_.math,
+                        .algorithms = std::move(program.algorithms)}));
     RETURN_IF_ERROR(AddNewResidents(index, schedule));
     planned_.programs.push_back(
         {.graph = std::move(program.graph), .kernels = std::move(kernels)});

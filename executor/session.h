@@ -48,6 +48,9 @@ struct Program {
   std::vector<ValueId> fetches = {};
   // None: as SessionOptions::schedule says.
   std::optional<TimedSchedule> order = {};
+  // Which of its algorithms each kernel takes. Results may differ in rounding
+  // between algorithms, never between plans that take the same.
+  AlgorithmNames algorithms = {};
 };
 
 struct SessionOptions {
@@ -58,7 +61,8 @@ struct SessionOptions {
       {};  // bytes; none: as little as possible
   std::optional<int64_t> host_memory = {};  // bytes of the swap pool
   ScheduleKind schedule = ScheduleKind::kAuto;
-  int threads = 0;    // 0: all cores
+  int threads = 0;  // 0: all cores
+  MathOptions math = {};
   uint64_t seed = 0;  // of initialisers and dropout
   // Checks every access of every step (executor/checked_executor.h) and
   // measures memory from its bytes. Slower; only where the host can address the
