@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "executor/plan/algorithms.h"
 #include "graph/attributes.h"
 #include "graph/tensor_type.h"
 
@@ -30,14 +30,6 @@ struct MathOptions {
   bool allow_tf32 = false;
   // The same inputs give the same bits, run after run.
   bool deterministic = true;
-};
-
-// One of several ways to compute a node; what it computes differs in rounding
-// at most.
-struct KernelAlgorithm {
-  // Stable for a device and the versions of its libraries; unique in its node.
-  std::string name = {};
-  int64_t workspace_bytes = 0;
 };
 
 // The node to prepare a kernel for. Its types have passed the op's shape

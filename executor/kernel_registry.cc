@@ -53,10 +53,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> PrepareKernel(
   }
   const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
   const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
-  const std::string_view algorithm =
-      node.id.index() < options.algorithms.size()
-          ? std::string_view(options.algorithms[node.id])
-          : std::string_view();
+  const std::string_view algorithm = AlgorithmOf(options.algorithms, node.id);
   ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
                    factory({.attributes = node.attributes,
                             .inputs = inputs,
@@ -111,6 +108,19 @@ absl::StatusOr<KernelMap> PrepareKernels(const Graph& graph,
     prepared.push_back(*std::move(kernel));
   }
   return prepared;
+}
+
+absl::StatusOr<ListedAlgorithms> ListAlgorithms(const Graph& graph,
+                                                const KernelMap& kernels) {
+  ListedAlgorithms listed(graph.num_nodes());
+  for (const Node& node : graph.nodes()) {
+    if (kernels[node.id] == nullptr) continue;
+    absl::StatusOr<std::vector<KernelAlgorithm>> algorithms =
+        kernels[node.id]->ListAlgorithms();
+    if (!algorithms.ok()) return Annotate(algorithms.status(), node.name);
+    listed[node.id] = *std::move(algorithms);
+  }
+  return listed;
 }
 
 IdMap<NodeId, int64_t> WorkspaceBytes(const Graph& graph,

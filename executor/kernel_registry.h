@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "executor/kernel.h"
+#include "executor/plan/algorithms.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
 
@@ -32,10 +33,6 @@ class KernelRegistry {
 // aliases) and for nodes outside `keep`.
 using KernelMap = IdMap<NodeId, std::unique_ptr<Kernel>>;
 
-// Names of algorithms by node, empty for a kernel's first; nodes beyond its end
-// take their first too.
-using AlgorithmNames = IdMap<NodeId, std::string>;
-
 struct PrepareOptions {
   DeviceKind kind = DeviceKind::kCpu;
   int threads = 1;
@@ -55,6 +52,10 @@ absl::StatusOr<KernelMap> PrepareKernels(const Graph& graph,
                                          const KernelRegistry& kernels,
                                          const IdMap<NodeId, bool>& keep,
                                          const PrepareOptions& options);
+
+// Errors: what a kernel says, with the node's name before it.
+absl::StatusOr<ListedAlgorithms> ListAlgorithms(const Graph& graph,
+                                                const KernelMap& kernels);
 
 // Workspace of each node: its kernel's, else what the graph states, else 0.
 IdMap<NodeId, int64_t> WorkspaceBytes(const Graph& graph,

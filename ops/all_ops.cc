@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "ops/activation.h"
 #include "ops/adam_update.h"
 #include "ops/add.h"
@@ -17,6 +18,7 @@
 #include "ops/constant.h"
 #include "ops/conv.h"
 #include "ops/conv_transpose.h"
+#include "ops/cpu/onednn.h"
 #include "ops/dropout.h"
 #include "ops/gradient_descent_update.h"
 #include "ops/identity.h"
@@ -148,6 +150,15 @@ const OpRegistry& StandardOps() {
 const KernelRegistry& StandardKernels() {
   static const KernelRegistry kRegistry = MakeKernels();
   return kRegistry;
+}
+
+absl::StatusOr<std::string> KernelLibraries(DeviceKind kind) {
+  if (kind == DeviceKind::kCpu) return "oneDNN " + OneDnnVersion();
+#ifdef SPILLWAY_WITH_CUDA
+  return GpuLibraries();
+#else
+  return Unavailable("this build has no kernels for cuda devices");
+#endif
 }
 
 }  // namespace spillway

@@ -37,7 +37,8 @@ NewKernel ConvBackpropFilterCpu(const KernelRequest& node) {
                                        .x = InputOf(node, 0),
                                        .filter = OutputOf(node, 0),
                                        .y = InputOf(node, 1),
-                                       .threads = node.threads});
+                                       .threads = node.threads},
+                                      node.algorithm);
 }
 
 }  // namespace spillway::ops

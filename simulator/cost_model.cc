@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
 
 #include "graph/node_cost.h"
 #include "simulator/node_signature.h"
@@ -41,14 +43,29 @@ int64_t Roofline(const Graph& graph, const OpRegistry& ops, const Node& node,
   return std::max<int64_t>(profile.kernel_ns, std::llround(seconds * 1e9));
 }
 
+// None: it was not measured.
+std::optional<int64_t> MeasuredNs(const DeviceProfile& profile,
+                                  std::string_view signature,
+                                  std::string_view algorithm) {
+  const auto algorithms = profile.algorithms.find(signature);
+  if (algorithms != profile.algorithms.end()) {
+    const auto found = algorithms->second.find(algorithm);
+    if (found != algorithms->second.end()) return found->second.ns;
+  }
+  const auto kernel = profile.kernels.find(signature);
+  if (kernel != profile.kernels.end()) return kernel->second;
+  return std::nullopt;
+}
+
 int64_t EstimateNs(const Graph& graph, const OpRegistry& ops, const Node& node,
-                   const DeviceProfile& profile) {
+                   const DeviceProfile& profile, std::string_view algorithm) {
   if (node.cost && node.cost->time_us > 0) {
     return std::llround(node.cost->time_us * 1e3);
   }
-  if (!profile.kernels.empty()) {
-    const auto measured = profile.kernels.find(NodeSignature(graph, node));
-    if (measured != profile.kernels.end()) return measured->second;
+  if (!profile.kernels.empty() || !profile.algorithms.empty()) {
+    const std::optional<int64_t> ns =
+        MeasuredNs(profile, NodeSignature(graph, node), algorithm);
+    if (ns) return *ns;
   }
   return Roofline(graph, ops, node, profile);
 }
@@ -57,11 +74,13 @@ int64_t EstimateNs(const Graph& graph, const OpRegistry& ops, const Node& node,
 
 IdMap<NodeId, int64_t> EstimateKernelTimes(const Graph& graph,
                                            const OpRegistry& ops,
-                                           const DeviceProfile& profile) {
+                                           const DeviceProfile& profile,
+                                           const AlgorithmNames& algorithms) {
   IdMap<NodeId, int64_t> times;
   times.reserve(graph.num_nodes());
   for (const Node& node : graph.nodes()) {
-    times.push_back(EstimateNs(graph, ops, node, profile));
+    times.push_back(EstimateNs(graph, ops, node, profile,
+                               AlgorithmOf(algorithms, node.id)));
   }
   return times;
 }

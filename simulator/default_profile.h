@@ -9,6 +9,7 @@ namespace spillway {
 // A CPU whose kernels use `threads` cores: assumed rates of a server core with
 // AVX-512. Times from it compare plans rather than predict a machine.
 DeviceProfile DefaultCpuProfile(int threads);
+DeviceProfile DefaultGpuProfile();
 
 }  // namespace spillway
 

@@ -182,6 +182,26 @@ absl::Status ReadKernels(Reader& parent, DeviceProfile& profile) {
   return reader.Finish();
 }
 
+// {signature: {algorithm: {"workspace_bytes", "ns"}}}
+absl::Status ReadAlgorithms(Reader& parent, DeviceProfile& profile) {
+  if (!parent.Has("algorithms")) return absl::OkStatus();
+  const Json& field = *parent.Find("algorithms");
+  const std::string path = fmt::format("{}: algorithms", parent.path());
+  RETURN_IF_ERROR(Reader(field, path).status());
+  for (const auto& [signature, algorithms] : field.items()) {
+    const std::string of = fmt::format("{}: {}", path, signature);
+    RETURN_IF_ERROR(Reader(algorithms, of).status());
+    for (const auto& [name, value] : algorithms.items()) {
+      MeasuredAlgorithm& measured = profile.algorithms[signature][name];
+      Reader reader(value, fmt::format("{}: {}", of, name));
+      reader.Integer("workspace_bytes", 0, measured.workspace_bytes);
+      reader.Integer("ns", 0, measured.ns);
+      RETURN_IF_ERROR(reader.Finish());
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
@@ -196,6 +216,7 @@ absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
   }
   reader.Text("name", profile.name);
   reader.Text("source", profile.source);
+  if (reader.Has("libraries")) reader.Text("libraries", profile.libraries);
   reader.Integer("memory_bytes", 1, profile.memory_bytes);
   reader.Number("memory_bytes_per_second", kLeastRate, kMostRate,
                 profile.memory_bytes_per_second);
@@ -208,6 +229,7 @@ absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
   RETURN_IF_ERROR(ReadDirection(reader, "to_host", profile.to_host));
   RETURN_IF_ERROR(ReadDirection(reader, "to_device", profile.to_device));
   RETURN_IF_ERROR(ReadKernels(reader, profile));
+  RETURN_IF_ERROR(ReadAlgorithms(reader, profile));
   RETURN_IF_ERROR(reader.Finish());
   return profile;
 }

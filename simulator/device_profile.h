@@ -13,9 +13,20 @@
 
 namespace spillway {
 
+// What was measured of one of a kernel's algorithms.
+struct MeasuredAlgorithm {
+  int64_t workspace_bytes = 0;
+  int64_t ns = 0;
+
+  friend bool operator==(const MeasuredAlgorithm&,
+                         const MeasuredAlgorithm&) = default;
+};
+
 struct DeviceProfile {
   std::string name = {};    // "P100 16 GB, PCIe 3"
   std::string source = {};  // where the numbers are from
+  // Whose kernels were measured, with their versions; empty: no matter.
+  std::string libraries = {};
   int64_t memory_bytes = 0;
   LinkDirection to_host = {};
   LinkDirection to_device = {};
@@ -36,6 +47,11 @@ struct DeviceProfile {
       false;  // one step at a time: lanes never run beside each other
   // Measured nanoseconds of a kernel by NodeSignature (node_signature.h).
   std::map<std::string, int64_t, std::less<>> kernels = {};
+  // By signature and name, of kernels that have several algorithms; `kernels`
+  // has the time of the first.
+  std::map<std::string, std::map<std::string, MeasuredAlgorithm, std::less<>>,
+           std::less<>>
+      algorithms = {};
 
   friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;
 };

@@ -43,19 +43,26 @@ void AddHost(const DeviceProfile& profile, Json& json) {
 std::string FormatDeviceProfile(const DeviceProfile& profile) {
   Json json = {{"format", "spillway.device_profile"},
                {"name", profile.name},
-               {"source", profile.source},
-               {"memory_bytes", profile.memory_bytes},
-               {"memory_bytes_per_second", profile.memory_bytes_per_second},
-               {"memory_efficiency", profile.memory_efficiency},
-               {"flops_per_second", FlopsJson(profile)},
-               {"compute_efficiency", profile.compute_efficiency},
-               {"kernel_ns", profile.kernel_ns},
-               {"issue_ns", profile.issue_ns}};
+               {"source", profile.source}};
+  if (!profile.libraries.empty()) json["libraries"] = profile.libraries;
+  json["memory_bytes"] = profile.memory_bytes;
+  json["memory_bytes_per_second"] = profile.memory_bytes_per_second;
+  json["memory_efficiency"] = profile.memory_efficiency;
+  json["flops_per_second"] = FlopsJson(profile);
+  json["compute_efficiency"] = profile.compute_efficiency;
+  json["kernel_ns"] = profile.kernel_ns;
+  json["issue_ns"] = profile.issue_ns;
   AddHost(profile, json);
   json["to_host"] = ToJson(profile.to_host);
   json["to_device"] = ToJson(profile.to_device);
   for (const auto& [signature, ns] : profile.kernels) {
     json["kernels"][signature] = ns;
+  }
+  for (const auto& [signature, algorithms] : profile.algorithms) {
+    for (const auto& [name, measured] : algorithms) {
+      json["algorithms"][signature][name] = {
+          {"workspace_bytes", measured.workspace_bytes}, {"ns", measured.ns}};
+    }
   }
   return FormatJson(json);
 }

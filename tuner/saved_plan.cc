@@ -38,6 +38,16 @@ Json ToJson(const Swap& swap, const Graph& graph) {
           {"waiters", Names(swap.waiters, graph)}};
 }
 
+// {"conv1/Conv2D": "implicit_gemm", ...}
+Json AlgorithmsJson(const AlgorithmNames& algorithms, const Graph& graph) {
+  Json json = Json::object();
+  for (const Node& node : graph.nodes()) {
+    const std::string name(AlgorithmOf(algorithms, node.id));
+    if (!name.empty()) json[node.name] = name;
+  }
+  return json;
+}
+
 Json ToJson(const std::optional<int64_t>& bytes) {
   return bytes ? Json(*bytes) : Json(nullptr);
 }
@@ -107,6 +117,23 @@ class Reader {
       values.push_back(*value);
     }
     return values;
+  }
+
+  // By name of a node of the graph. A file may leave the field out.
+  absl::StatusOr<AlgorithmNames> Algorithms(const char* name) const {
+    const auto field = json_.find(name);
+    if (field == json_.end()) return AlgorithmNames();
+    if (!field->is_object()) return Wrong(name, "an object");
+    if (field->empty()) return AlgorithmNames();
+    AlgorithmNames algorithms(graph_.num_nodes());
+    for (const auto& [node, algorithm] : field->items()) {
+      const std::optional<NodeId> id = graph_.FindNode(node);
+      if (!id || !algorithm.is_string()) {
+        return Wrong(name, "algorithms' names by node of this graph");
+      }
+      algorithms[*id] = algorithm.get_ref<const std::string&>();
+    }
+    return algorithms;
   }
 
   absl::Status Wrong(const char* name, std::string_view expected) const {
@@ -270,6 +297,7 @@ std::string FormatSavedPlan(const SavedPlan& plan, const Graph& graph) {
                      {"step_ns", plan.step_ns},
                      {"placement", recipe.placement.index},
                      {"placed_within", ToJson(recipe.placement.within_bytes)},
+                     {"algorithms", AlgorithmsJson(recipe.algorithms, graph)},
                      {"swaps", std::move(swaps)},
                      {"orders", std::move(orders)},
                      {"steps", std::move(steps)}});
@@ -305,6 +333,7 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
   recipe.placement.index = static_cast<size_t>(placement);
   ASSIGN_OR_RETURN(recipe.placement.within_bytes,
                    reader.OptionalCount("placed_within"));
+  ASSIGN_OR_RETURN(recipe.algorithms, reader.Algorithms("algorithms"));
   ASSIGN_OR_RETURN(recipe.swaps, ParseSwaps(reader, graph));
   absl::StatusOr<Graph> edited = ApplyRecipe(recipe, graph);
   if (!edited.ok()) {

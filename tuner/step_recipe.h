@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "executor/plan/algorithms.h"
 #include "executor/plan/compile.h"
 #include "graph/graph.h"
 #include "graph/schedule.h"
@@ -20,6 +21,8 @@ struct StepRecipe {
   // The set of options of TFLMS that it is; mode kOff for all others.
   LmsOptions options = {};
   SwapPlan swaps = {};  // in the graph without swaps
+  // Of the kernels, in both graphs.
+  AlgorithmNames algorithms = {};
   // Of the graph after ApplySwapPlan(swaps), whose new nodes have the ids from
   // the graph's number of nodes on.
   Schedule schedule = {};

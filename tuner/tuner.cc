@@ -319,21 +319,12 @@ class Tuner {
 
   void Add(const StepRecipe& recipe,
            absl::StatusOr<EvaluatedRecipe> evaluated) {
-    TriedSet& tried = result_.tried.emplace_back();
-    tried.name = recipe.name;
-    tried.options = recipe.options;
-    tried.fits = evaluated.ok();
-    if (!evaluated.ok()) {
-      tried.reason = std::string(evaluated.status().message());
-      if (failure_.ok() || absl::IsResourceExhausted(evaluated.status())) {
-        failure_ = evaluated.status();
-      }
-      return;
+    result_.tried.push_back(ToTriedSet(recipe, evaluated));
+    if (evaluated.ok()) {
+      if (IsBetter(*evaluated)) best_ = *std::move(evaluated);
+    } else if (failure_.ok() || absl::IsResourceExhausted(evaluated.status())) {
+      failure_ = evaluated.status();
     }
-    tried.device_bytes = evaluated->plan.device_bytes;
-    tried.host_bytes = evaluated->plan.host_bytes;
-    tried.step_ns = evaluated->step.step_ns;
-    if (IsBetter(*evaluated)) best_ = *std::move(evaluated);
   }
 
   // The least that could have done, and what the last candidate lacked.
@@ -354,14 +345,7 @@ class Tuner {
 
   absl::StatusOr<TunedStep> Finish(std::string_view why) {
     result_.bound = BoundOf(inputs_, best_->recipe);
-    const int64_t peak = best_->plan.device_bytes;
-    result_.reason =
-        inputs_.compile.device_budget_bytes
-            ? fmt::format("{}: peak {} of {}", std::string(why),
-                          FormatBytes(peak),
-                          FormatBytes(*inputs_.compile.device_budget_bytes))
-            : fmt::format("{}: peak {}, no budget", std::string(why),
-                          FormatBytes(peak));
+    result_.reason = ReasonFor(why, best_->plan, inputs_);
     result_.chosen = *std::move(best_);
     return std::move(result_);
   }
@@ -382,6 +366,29 @@ class Tuner {
 absl::StatusOr<TunedStep> Tune(const TunerInputs& inputs,
                                const TunerOptions& options) {
   return Tuner(inputs, options).Run();
+}
+
+TriedSet ToTriedSet(const StepRecipe& recipe,
+                    const absl::StatusOr<EvaluatedRecipe>& evaluated) {
+  TriedSet tried = {
+      .name = recipe.name, .options = recipe.options, .fits = evaluated.ok()};
+  if (!evaluated.ok()) {
+    tried.reason = std::string(evaluated.status().message());
+    return tried;
+  }
+  tried.device_bytes = evaluated->plan.device_bytes;
+  tried.host_bytes = evaluated->plan.host_bytes;
+  tried.step_ns = evaluated->step.step_ns;
+  return tried;
+}
+
+std::string ReasonFor(std::string_view why, const ExecutionPlan& plan,
+                      const TunerInputs& inputs) {
+  const std::string peak = FormatBytes(plan.device_bytes);
+  const std::optional<int64_t>& budget = inputs.compile.device_budget_bytes;
+  return budget ? fmt::format("{}: peak {} of {}", std::string(why), peak,
+                              FormatBytes(*budget))
+                : fmt::format("{}: peak {}, no budget", std::string(why), peak);
 }
 
 StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {

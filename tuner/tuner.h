@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -45,6 +46,9 @@ struct TriedSet {
   int64_t step_ns = 0;
 };
 
+TriedSet ToTriedSet(const StepRecipe& recipe,
+                    const absl::StatusOr<EvaluatedRecipe>& evaluated);
+
 struct TunedStep {
   bool is_necessary = false;  // to swap
   std::string reason = {};    // one line: why this choice
@@ -58,6 +62,10 @@ struct TunedStep {
 // that could have done; INVALID_ARGUMENT for options out of their range.
 absl::StatusOr<TunedStep> Tune(const TunerInputs& inputs,
                                const TunerOptions& options);
+
+// "`why`: peak 3.2 GiB of 4.0 GiB".
+std::string ReasonFor(std::string_view why, const ExecutionPlan& plan,
+                      const TunerInputs& inputs);
 
 // The bound for the kernels' order in a recipe.
 StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe);

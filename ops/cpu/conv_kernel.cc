@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
+#include "ops/common/one_of.h"
 #include "ops/cpu/depthwise_filter_gradient.h"
 #include "ops/cpu/lanes.h"
 #include "ops/cpu/matmul_kernel.h"
@@ -224,9 +226,9 @@ NewKernel InputGradient(const ConvSpec& spec) {
   });
 }
 
+// Of activations of `dtype`.
 dnnl::convolution_backward_weights::primitive_desc FilterGradientDesc(
-    const ConvSpec& spec, const dnnl::engine& engine) {
-  const DType dtype = spec.y.dtype;
+    const ConvSpec& spec, DType dtype, const dnnl::engine& engine) {
   const Problem problem = MakeProblem(spec.geometry, dtype, spec.filter.dtype);
   return {{kDirect, problem.x, problem.filter, problem.y, problem.strides,
            problem.dilations, problem.pad_before, problem.pad_after},
@@ -235,18 +237,31 @@ dnnl::convolution_backward_weights::primitive_desc FilterGradientDesc(
           Forward(MakeProblem(spec.geometry, dtype, dtype), engine)};
 }
 
+// Where the tensor is read as `wanted` says: a copy if it is of another dtype.
+Place AddActivations(const ConvTensor& tensor, const memory::desc& stored,
+                     const memory::desc& wanted, OneDnnProgram& program) {
+  if (stored == wanted) return tensor.place;
+  const Place place = program.Reserve(wanted);
+  program.AddReorder(stored, tensor.place, wanted, place);
+  return place;
+}
+
 void AddFilterGradient(
     const ConvSpec& spec,
     const dnnl::convolution_backward_weights::primitive_desc& desc,
     OneDnnProgram& program) {
   const memory::desc gradient = desc.diff_weights_desc();
+  const Problem stored =
+      MakeProblem(spec.geometry, spec.x.dtype, spec.filter.dtype);
+  const Place x = AddActivations(spec.x, stored.x, desc.src_desc(), program);
+  const Place dy =
+      AddActivations(spec.y, stored.y, desc.diff_dst_desc(), program);
   const Place place = program.Reserve(gradient);
-  program.Add(
-      {.primitive = dnnl::convolution_backward_weights(desc),
-       .arguments = {{DNNL_ARG_SRC, desc.src_desc(), spec.x.place},
-                     {DNNL_ARG_DIFF_DST, desc.diff_dst_desc(), spec.y.place},
-                     {DNNL_ARG_DIFF_WEIGHTS, gradient, place}}},
-      desc.scratchpad_desc());
+  program.Add({.primitive = dnnl::convolution_backward_weights(desc),
+               .arguments = {{DNNL_ARG_SRC, desc.src_desc(), x},
+                             {DNNL_ARG_DIFF_DST, desc.diff_dst_desc(), dy},
+                             {DNNL_ARG_DIFF_WEIGHTS, gradient, place}}},
+              desc.scratchpad_desc());
   program.AddReorder(gradient, place, StoredFilter(spec), spec.filter.place);
 }
 
@@ -255,16 +270,45 @@ bool CanUsePatches(const ConvGeometry& conv) {
   return conv.groups == 1 && HasSmallPatches(conv) && HasAvx512();
 }
 
-NewKernel FilterGradient(const ConvSpec& spec) {
-  bool needs_patches = false;
+// Computed in `dtype`, by a primitive of its own for it; over oneDNN's sgemm
+// only where that is allowed, else UNIMPLEMENTED.
+NewKernel DirectFilterGradient(const ConvSpec& spec, DType dtype,
+                               bool may_use_gemm) {
+  bool is_over_gemm = false;
   NewKernel kernel =
       MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
-        const auto desc = FilterGradientDesc(spec, program.engine());
-        needs_patches = IsOverGemm(desc) && CanUsePatches(spec.geometry);
-        if (!needs_patches) AddFilterGradient(spec, desc, program);
+        const auto desc = FilterGradientDesc(spec, dtype, program.engine());
+        is_over_gemm = IsOverGemm(desc);
+        AddFilterGradient(spec, desc, program);
       });
-  return needs_patches ? MakePatchesFilterGradientKernel(spec)
-                       : std::move(kernel);
+  if (kernel.ok() && is_over_gemm && !may_use_gemm) {
+    return Unimplemented("oneDNN has no filter gradient of its own for this");
+  }
+  return kernel;
+}
+
+NewKernel FilterGradient(const ConvSpec& spec, std::string_view algorithm) {
+  const bool can_use_patches = CanUsePatches(spec.geometry);
+  const Alternative direct = {
+      "direct", [spec, may_use_gemm = !can_use_patches] {
+        return DirectFilterGradient(spec, spec.x.dtype, may_use_gemm);
+      }};
+  std::vector<Alternative> alternatives = {direct};
+  if (can_use_patches) {
+    alternatives.push_back(
+        {"patches", [spec] { return MakePatchesFilterGradientKernel(spec); }});
+    if (absl::IsUnimplemented(direct.make().status())) {
+      alternatives.erase(alternatives.begin());
+    }
+  }
+  if (spec.x.dtype != DType::kFloat32) {
+    alternatives.push_back({"float32", [spec] {
+                              return DirectFilterGradient(
+                                  spec, DType::kFloat32,
+                                  /*may_use_gemm=*/false);
+                            }});
+  }
+  return MakeOneOf(std::move(alternatives), algorithm);
 }
 
 }  // namespace
@@ -309,7 +353,8 @@ NewKernel MakeConvInputGradientKernel(const ConvSpec& spec) {
                                   : InputGradient(spec);
 }
 
-NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec) {
+NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec,
+                                       std::string_view algorithm) {
   const ConvGeometry& conv = spec.geometry;
   if (IsPointwise(conv)) {
     return MakeMatMulKernel({.m = conv.out_channels,
@@ -324,7 +369,7 @@ NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec) {
                             spec.threads);
   }
   return HasOwnFilterGradient(conv) ? MakeDepthwiseFilterGradientKernel(spec)
-                                    : FilterGradient(spec);
+                                    : FilterGradient(spec, algorithm);
 }
 
 }  // namespace spillway

@@ -5,6 +5,8 @@
 #ifndef SPILLWAY_OPS_CPU_CONV_KERNEL_H_
 #define SPILLWAY_OPS_CPU_CONV_KERNEL_H_
 
+#include <string_view>
+
 #include "executor/kernel.h"
 #include "ops/common/conv.h"
 #include "ops/cpu/onednn.h"
@@ -36,9 +38,13 @@ struct ConvSpec {
   int threads = 1;
 };
 
-NewKernel MakeConvKernel(const ConvSpec& spec);                // y
-NewKernel MakeConvInputGradientKernel(const ConvSpec& spec);   // x
-NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec);  // filter
+NewKernel MakeConvKernel(const ConvSpec& spec);               // y
+NewKernel MakeConvInputGradientKernel(const ConvSpec& spec);  // x
+// Has several algorithms: "direct" is oneDNN's; "patches", one matrix product
+// (patches_filter_gradient.h); "float32", direct from float32 copies of
+// bfloat16 activations. `algorithm`: KernelRequest::algorithm.
+NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec,
+                                       std::string_view algorithm);  // filter
 
 }  // namespace spillway
 

@@ -106,6 +106,12 @@ class OneDnnKernel final : public Kernel {
 
 }  // namespace
 
+std::string OneDnnVersion() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor,
+                     version->patch);
+}
+
 dnnl::primitive_attr OneDnnProgram::UserScratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -22,6 +23,9 @@
 #include "oneapi/dnnl/dnnl.hpp"
 
 namespace spillway {
+
+// "2.6.3"
+std::string OneDnnVersion();
 
 // Where the bytes of a memory argument begin.
 struct Place {

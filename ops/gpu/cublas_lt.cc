@@ -13,6 +13,7 @@ namespace {
 absl::StatusOr<CublasLtApi> Load() {
   SharedLibrary library("libcublasLt.so.13");
   CublasLtApi api;
+  library.Find("cublasLtGetVersion", api.get_version);
   library.Find("cublasLtCreate", api.create);
   library.Find("cublasLtDestroy", api.destroy);
   library.Find("cublasLtGetStatusName", api.get_status_name);

@@ -17,6 +17,7 @@
 namespace spillway {
 
 struct CublasLtApi {
+  decltype(&::cublasLtGetVersion) get_version = nullptr;
   decltype(&::cublasLtCreate) create = nullptr;
   decltype(&::cublasLtDestroy) destroy = nullptr;
   decltype(&::cublasLtGetStatusName) get_status_name = nullptr;

@@ -12,6 +12,7 @@ namespace spillway {
 namespace {
 
 void FindBasics(SharedLibrary& library, CudnnApi& api) {
+  library.Find("cudnnGetVersion", api.get_version);
   library.Find("cudnnCreate", api.create);
   library.Find("cudnnDestroy", api.destroy);
   library.Find("cudnnSetStream", api.set_stream);

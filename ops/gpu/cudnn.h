@@ -19,6 +19,7 @@
 namespace spillway {
 
 struct CudnnApi {
+  decltype(&::cudnnGetVersion) get_version = nullptr;
   decltype(&::cudnnCreate) create = nullptr;
   decltype(&::cudnnDestroy) destroy = nullptr;
   decltype(&::cudnnSetStream) set_stream = nullptr;

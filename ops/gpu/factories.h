@@ -3,6 +3,9 @@
 #ifndef SPILLWAY_OPS_GPU_FACTORIES_H_
 #define SPILLWAY_OPS_GPU_FACTORIES_H_
 
+#include <string>
+
+#include "absl/status/statusor.h"
 #include "executor/kernel_registry.h"
 #include "ops/op.h"
 
@@ -11,6 +14,10 @@ namespace spillway {
 // Adds a kernel of DeviceKind::kCuda for every op that has one. Those that call
 // NVIDIA's libraries are only there with SPILLWAY_WITH_CUDA.
 void AddGpuKernels(KernelRegistry& kernels);
+
+// "cuDNN 9.13.1, cuBLASLt 13.0.2". Errors: UNAVAILABLE without them. Only there
+// with SPILLWAY_WITH_CUDA.
+absl::StatusOr<std::string> GpuLibraries();
 
 namespace ops {
 

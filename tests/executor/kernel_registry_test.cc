@@ -34,6 +34,29 @@ absl::StatusOr<std::unique_ptr<Kernel>> NewScratchKernel(
       10 * static_cast<int64_t>(request.outputs.size()));
 }
 
+// Two ways: "quick" with 100 bytes and "small" with none. It takes the first
+// for any name it does not know, which is the registry's to notice.
+class TwoWaysKernel final : public Kernel {
+ public:
+  explicit TwoWaysKernel(bool is_small) : is_small_(is_small) {}
+  absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms() override {
+    return std::vector<KernelAlgorithm>{{"quick", 100}, {"small", 0}};
+  }
+  std::string_view algorithm() const override {
+    return is_small_ ? "small" : "quick";
+  }
+  int64_t workspace_bytes() const override { return is_small_ ? 0 : 100; }
+  absl::Status Run(const KernelContext&) override { return absl::OkStatus(); }
+
+ private:
+  const bool is_small_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> NewTwoWaysKernel(
+    const KernelRequest& request) {
+  return std::make_unique<TwoWaysKernel>(request.algorithm == "small");
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> RefuseDType(const KernelRequest&) {
   return absl::UnimplementedError("dtype not covered");
 }
@@ -125,6 +148,41 @@ TEST_F(KernelRegistryTest, FactoriesSeeTypesAndThreads) {
   const NodeId doubled = Add("Double");
   ASSERT_OK_AND_ASSIGN(const KernelMap kernels, Prepare({.threads = 3}));
   EXPECT_EQ(kernels[doubled]->workspace_bytes(), 3110);
+}
+
+TEST_F(KernelRegistryTest, KernelsTakeTheAlgorithmsThatAreNamed) {
+  kernels_.Add("Update", DeviceKind::kCpu, NewTwoWaysKernel);
+  Add("Placeholder");
+  const NodeId first = Add("Update");
+  const NodeId second = graph_.AddNode({.name = "second",
+                                        .op = "Update",
+                                        .inputs = {graph_.output(first)},
+                                        .outputs = {kType}});
+  AlgorithmNames names(graph_.num_nodes());
+  names[second] = "small";
+  ASSERT_OK_AND_ASSIGN(const KernelMap kernels, Prepare({.algorithms = names}));
+  EXPECT_EQ(kernels[first]->algorithm(), "quick");
+  EXPECT_EQ(kernels[second]->algorithm(), "small");
+  ASSERT_OK_AND_ASSIGN(const ListedAlgorithms listed,
+                       ListAlgorithms(graph_, kernels));
+  EXPECT_TRUE(listed[NodeId(0)].empty());
+  ASSERT_EQ(listed[second].size(), 2);
+  EXPECT_EQ(listed[second][0].workspace_bytes, 100);
+}
+
+TEST_F(KernelRegistryTest, AnAlgorithmThatTheKernelLacksIsRefused) {
+  kernels_.Add("Update", DeviceKind::kCpu, NewTwoWaysKernel);
+  Add("Placeholder");
+  const NodeId update = Add("Update");
+  const NodeId doubled = Add("Double");
+  for (const NodeId node : {update, doubled}) {
+    AlgorithmNames names(graph_.num_nodes());
+    names[node] = "winograd";
+    EXPECT_THAT(Prepare({.algorithms = names}),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr(graph_.node(node).name),
+                               HasSubstr("\"winograd\""))));
+  }
 }
 
 TEST_F(KernelRegistryTest, NodesOutsideKeepArePassedOver) {

@@ -1,5 +1,7 @@
 #include "ops/conv.h"
 
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::StatusIs;
 
@@ -73,6 +76,45 @@ std::vector<TensorType> GradientTypes(const char* op, const Shape& x_shape,
   }
   EXPECT_THAT(g.status(), IsOk());
   return types;
+}
+
+// The names that a filter gradient of this dtype lists.
+std::vector<std::string> FilterGradientAlgorithms(DType dtype, int64_t window,
+                                                  std::string_view algorithm) {
+  const Attributes attributes = {{"padding", "SAME"}};
+  const std::vector<TensorType> inputs = {
+      {.dtype = dtype, .shape = {2, 6, 6, 16}},
+      {.dtype = dtype, .shape = {2, 6, 6, 32}}};
+  const std::vector<TensorType> outputs = {
+      {.dtype = DType::kFloat32, .shape = {32, window, window, 16}}};
+  const NewKernel kernel = ops::ConvBackpropFilterCpu({.attributes = attributes,
+                                                       .inputs = inputs,
+                                                       .outputs = outputs,
+                                                       .algorithm = algorithm});
+  if (!kernel.ok()) return {std::string(kernel.status().message())};
+  const auto algorithms = (*kernel)->ListAlgorithms();
+  EXPECT_THAT(algorithms, IsOk());
+  std::vector<std::string> names;
+  for (const KernelAlgorithm& each : *algorithms) names.push_back(each.name);
+  if (!algorithm.empty()) EXPECT_EQ((*kernel)->algorithm(), algorithm);
+  return names;
+}
+
+TEST(ConvBackpropFilterCpu, ListsItsAlgorithms) {
+  if (!HasAvx512()) GTEST_SKIP() << "needs a CPU with AVX-512";
+  for (const char* chosen : {"", "direct", "patches"}) {
+    EXPECT_THAT(FilterGradientAlgorithms(DType::kFloat32, 3, chosen),
+                ElementsAre("direct", "patches"));
+  }
+  for (const char* chosen : {"", "direct", "patches", "float32"}) {
+    EXPECT_THAT(FilterGradientAlgorithms(DType::kBFloat16, 3, chosen),
+                ElementsAre("direct", "patches", "float32"));
+  }
+  // One matrix product.
+  EXPECT_THAT(FilterGradientAlgorithms(DType::kFloat32, 1, ""), IsEmpty());
+  EXPECT_THAT(
+      FilterGradientAlgorithms(DType::kFloat32, 3, "winograd"),
+      ElementsAre(HasSubstr("no algorithm \"winograd\"; known: \"direct\"")));
 }
 
 TEST(Conv2D, HasGradientsOfTheTypesOfItsInputs) {

@@ -230,6 +230,7 @@ FakeCublasLtState& FakeCublasLt() {
 
 const CublasLtApi& FakeCublasLtApi() {
   static const CublasLtApi kApi = {
+      .get_version = [] { return size_t{130002}; },
       .create = CreateHandle,
       .destroy = Destroy<cublasLtContext, cublasLtContext>,
       .get_status_name = StatusName,

@@ -365,6 +365,7 @@ FakeCudnnState& FakeCudnn() {
 
 const CudnnApi& FakeCudnnApi() {
   static const CudnnApi kApi = {
+      .get_version = [] { return size_t{91301}; },
       .create = CreateHandle,
       .destroy = Destroy<cudnnContext>,
       .set_stream = SetStream,

@@ -45,6 +45,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+TEST(GpuLibrariesTest, SaysItsVersions) {
+  ASSERT_OK_AND_ASSIGN(const std::string libraries, GpuLibraries());
+  EXPECT_EQ(libraries, "cuDNN 9.13.1, cuBLASLt 13.0.2");
+}
+
 // Back to what the fakes do when they are told nothing, without handles.
 void ResetFakes() {
   SetCublasLtForTest(&FakeCublasLtApi());

@@ -126,6 +126,23 @@ TEST_P(OpKernelTest, ComputesWhatItsReferenceComputes) {
   }
 }
 
+TEST_P(OpKernelTest, EachOfItsAlgorithmsComputesThat) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<KernelAlgorithm> algorithms,
+                       testing::ListAlgorithms(GetParam()));
+  const DoublesList want =
+      GetParam().reference(AllToDoubles(MakeInputs(GetParam())));
+  for (const auto& [name, workspace_bytes] : algorithms) {
+    ASSERT_OK_AND_ASSIGN(const OpRun run,
+                         RunOpCase(GetParam(), {.algorithm = name}));
+    const DoublesList got = AllToDoubles(Results(GetParam(), run));
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      ExpectNear(got[i], want[i], GetParam().tolerance,
+                 fmt::format("{}: result {}", name, i));
+    }
+  }
+}
+
 TEST_P(OpKernelTest, LeavesTheInputsThatItOnlyReads) {
   ASSERT_OK_AND_ASSIGN(const OpRun run, RunOpCase(GetParam()));
   const std::vector<HostTensor> before = MakeInputs(GetParam());

@@ -134,12 +134,6 @@ class Buffers {
   std::vector<void*> outputs_;
 };
 
-std::vector<TensorType> TypesOf(const std::vector<HostTensor>& tensors) {
-  std::vector<TensorType> types;
-  for (const HostTensor& tensor : tensors) types.push_back(tensor.type);
-  return types;
-}
-
 Doubles WidenBFloat16(const HostTensor& tensor) {
   Doubles wide;
   for (int64_t i = 0; i < tensor.type.num_elements(); ++i) {
@@ -199,23 +193,42 @@ Doubles ToDoubles(const HostTensor& tensor) {
   CHECK(!"the CPU has no kernels for float16");
 }
 
-absl::StatusOr<OpRun> RunOpCase(const OpCase& op_case,
-                                const RunOpOptions& options) {
-  const std::vector<HostTensor> inputs = MakeInputs(op_case);
-  Buffers buffers(op_case, inputs, options);
+namespace {
+
+// Null: the op needs none.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeKernelOf(
+    const OpCase& op_case, const RunOpOptions& options) {
   const KernelFactory factory =
       options.factory != nullptr
           ? options.factory
           : StandardKernels().Find(op_case.op, DeviceKind::kCpu);
-  if (factory != nullptr) {
-    const std::vector<TensorType> types = TypesOf(inputs);
-    ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
-                     factory({.attributes = op_case.attributes,
-                              .inputs = types,
-                              .outputs = op_case.outputs,
-                              .threads = options.threads}));
-    RETURN_IF_ERROR(buffers.Run(*kernel));
-  }
+  if (factory == nullptr) return nullptr;
+  std::vector<TensorType> types;
+  for (const CaseInput& input : op_case.inputs) types.push_back(input.type);
+  return factory({.attributes = op_case.attributes,
+                  .inputs = types,
+                  .outputs = op_case.outputs,
+                  .threads = options.threads,
+                  .algorithm = options.algorithm});
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms(
+    const OpCase& op_case, const RunOpOptions& options) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
+                   MakeKernelOf(op_case, options));
+  if (kernel == nullptr) return std::vector<KernelAlgorithm>();
+  return kernel->ListAlgorithms();
+}
+
+absl::StatusOr<OpRun> RunOpCase(const OpCase& op_case,
+                                const RunOpOptions& options) {
+  const std::vector<HostTensor> inputs = MakeInputs(op_case);
+  Buffers buffers(op_case, inputs, options);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
+                   MakeKernelOf(op_case, options));
+  if (kernel != nullptr) RETURN_IF_ERROR(buffers.Run(*kernel));
   OpRun run;
   for (size_t i = 0; i < inputs.size(); ++i) {
     run.inputs.push_back(Read(inputs[i].type, buffers.input(i)));

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +27,7 @@ struct RunOpOptions {
   KernelFactory factory = nullptr;
   int threads = 2;
   std::optional<BufferPair> in_place = std::nullopt;
+  std::string algorithm = {};  // KernelRequest::algorithm
 };
 
 struct OpRun {
@@ -36,6 +38,10 @@ struct OpRun {
 // Errors: the kernel's; INTERNAL when it writes outside its buffers.
 absl::StatusOr<OpRun> RunOpCase(const OpCase& op_case,
                                 const RunOpOptions& options = {});
+
+// What the case's kernel lists; nothing where it needs none.
+absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms(
+    const OpCase& op_case, const RunOpOptions& options = {});
 
 }  // namespace spillway::testing
 

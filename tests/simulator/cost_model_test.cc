@@ -94,5 +94,31 @@ TEST(CostModelTest, MeasuredTimesGoBeforeTheRooflineAndStatedOnesBeforeBoth) {
   EXPECT_EQ(times[stated], 3000);
 }
 
+TEST(CostModelTest, ANamedAlgorithmTakesItsOwnTime) {
+  Graph graph;
+  const TensorType type{.dtype = DType::kFloat32, .shape = {8, 8}};
+  const NodeId x =
+      graph.AddNode({.name = "x", .op = "Placeholder", .outputs = {type}});
+  const NodeId y = graph.AddNode({.name = "y",
+                                  .op = "MatMul",
+                                  .inputs = {graph.output(x), graph.output(x)},
+                                  .outputs = {type}});
+  const char* signature =
+      "MatMul(float32[8, 8], float32[8, 8]) -> float32[8, 8]";
+  DeviceProfile profile = Profile();
+  profile.algorithms[signature]["split"] = {.workspace_bytes = 9, .ns = 55};
+  const auto time_of = [&](const std::string& algorithm) {
+    AlgorithmNames names(graph.num_nodes());
+    names[y] = algorithm;
+    return EstimateKernelTimes(graph, StandardOps(), profile, names)[y];
+  };
+  EXPECT_EQ(time_of("split"), 55);
+  EXPECT_EQ(time_of("other"), 2048);  // 2 * 8 * 8 * 8 flops at 5e8 a second
+  profile.kernels[signature] = 77;
+  EXPECT_EQ(time_of("split"), 55);
+  EXPECT_EQ(time_of("other"), 77);
+  EXPECT_EQ(time_of(""), 77);
+}
+
 }  // namespace
 }  // namespace spillway

@@ -82,6 +82,7 @@ TEST(DeviceProfileTest, BadFieldsAreNamed) {
 DeviceProfile FullProfile() {
   return {.name = "made up",
           .source = "a \"test\"",
+          .libraries = "cuDNN 9.13.0, cuBLASLt 13.0.2",
           .memory_bytes = 123456789012345,
           .to_host = {.latency_ns = 17,
                       .bytes_per_second = 1e10 / 3,
@@ -105,7 +106,10 @@ DeviceProfile FullProfile() {
           .kernel_ns_per_copied_byte = 0.1 / 3,
           .in_turn = true,
           .kernels = {{"Relu(float32[2]) -> float32[2]", 0},
-                      {"Mystery{kind=\"a \\ b\"}() -> int32[1, 2]", 41}}};
+                      {"Mystery{kind=\"a \\ b\"}() -> int32[1, 2]", 41}},
+          .algorithms = {{"Relu(float32[2]) -> float32[2]",
+                          {{"fast", {.workspace_bytes = 1 << 20, .ns = 3}},
+                           {"small", {.workspace_bytes = 0, .ns = 19}}}}}};
 }
 
 TEST(DeviceProfileTest, WhatIsWrittenIsReadBack) {

@@ -122,9 +122,90 @@ TEST_F(ProfileTest, SimulateGoesByTheKernelsOfTheFile) {
     ns = 2 * ns.get<int64_t>();
     sum_ms += ns.get<double>() * 1e-6;
   }
+  for (auto& [signature, algorithms] : profile["algorithms"].items()) {
+    for (auto& [name, measured] : algorithms.items()) {
+      measured["ns"] = 2 * measured["ns"].get<int64_t>();
+    }
+  }
   ASSERT_THAT(WriteFileAtomically(out, FormatJson(profile)), IsOk());
   EXPECT_NEAR(compute_ms(), 2 * measured_ms, 0.02 * measured_ms);
   EXPECT_GE(compute_ms(), sum_ms * 0.99);  // some kinds run more than once
+}
+
+// Each algorithm of a filter gradient, and then whichever the file calls the
+// fastest.
+TEST_F(ProfileTest, AlgorithmsAreMeasuredAndChosenByTheFile) {
+  const std::string out = Path("profile.json");
+  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  Json profile = ReadJson(out);
+  EXPECT_THAT(profile["libraries"].get<std::string>(), HasSubstr("oneDNN 2."));
+  if (!profile.contains("algorithms")) GTEST_SKIP() << "needs AVX-512";
+  for (const std::string fastest : {"direct", "patches"}) {
+    int64_t kernels = 0;
+    for (auto& [signature, algorithms] : profile["algorithms"].items()) {
+      EXPECT_THAT(signature, HasSubstr("BackpropFilter"));
+      ASSERT_TRUE(algorithms.contains("direct") &&
+                  algorithms.contains("patches"));
+      for (auto& [name, measured] : algorithms.items()) {
+        EXPECT_GT(measured["ns"].get<int64_t>(), 0);
+        EXPECT_GE(measured["workspace_bytes"].get<int64_t>(), 0);
+        measured["ns"] = name == fastest ? 1'000 : 2'000;
+      }
+      ++kernels;
+    }
+    ASSERT_THAT(WriteFileAtomically(out, FormatJson(profile)), IsOk());
+    const Json chosen = Simulate({"--profile", out})["algorithms"];
+    EXPECT_EQ(chosen[fastest].get<int64_t>(), kernels);
+    EXPECT_EQ(chosen.size(), 1U);
+    const Json ran = RunForJson(
+        Arguments("bench", {"--model", "lenet", "--batch_size", "2", "--device",
+                            "cpu", "--num_batches", "2", "--profile", out}));
+    EXPECT_EQ(ran["algorithms"], chosen);
+    EXPECT_EQ(ran["peak_device_bytes"]["predicted"],
+              ran["peak_device_bytes"]["measured"]);
+  }
+  EXPECT_TRUE(
+      Simulate({"--profile", out, "--algorithms", "first"})["algorithms"]
+          .empty());
+}
+
+// What tune chooses of them is in the plan, and what the plan says is run.
+TEST_F(ProfileTest, AlgorithmsAreAPartOfThePlan) {
+  const std::string out = Path("profile.json");
+  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  if (!ReadJson(out).contains("algorithms")) GTEST_SKIP() << "needs AVX-512";
+  const std::string plan = Path("plan.json");
+  const std::vector<std::string> step = {
+      "--model",  "lenet", "--batch_size",   "2",
+      "--device", "cpu",   "--weight_decay", "4e-5"};
+  std::vector<std::string> flags = step;
+  flags.insert(flags.end(), {"--profile", out, "--out", plan});
+  const Json tuned = RunForJson(Arguments("tune", flags));
+  flags = step;
+  flags.insert(flags.end(), {"--plan", plan, "--num_batches", "2"});
+  const Json ran = RunForJson(Arguments("bench", flags));
+  EXPECT_EQ(ran["algorithms"], tuned["chosen"]["algorithms"]);
+  EXPECT_EQ(ran["peak_device_bytes"]["measured"],
+            tuned["chosen"]["predicted"]["peak_device_bytes"]);
+
+  Json changed = ReadJson(plan);
+  ASSERT_FALSE(changed["algorithms"].empty());
+  changed["algorithms"].begin().value() = "winograd";
+  ASSERT_THAT(WriteFileAtomically(plan, FormatJson(changed)), IsOk());
+  EXPECT_THAT(RunProgram(Arguments("bench", flags)),
+              Refuses(2, AllOf(HasSubstr("\"winograd\""),
+                               HasSubstr("BackpropFilter"))));
+}
+
+TEST_F(ProfileTest, MeasurementsOfOtherLibrariesAreNotUsed) {
+  ASSERT_EQ(RunProgram(Profile({"--device", "cpu"})).exit_status, 0);
+  EXPECT_EQ(Simulate({"--device", "cpu"})["profile"], "cpu, 1 thread");
+  const std::string path = Path("cache/spillway/cpu_1_thread.json");
+  Json profile = ReadJson(path);
+  profile["libraries"] = "oneDNN 1.0.0";
+  ASSERT_THAT(WriteFileAtomically(path, FormatJson(profile)), IsOk());
+  EXPECT_THAT(Simulate({"--device", "cpu"})["profile"].get<std::string>(),
+              HasSubstr("not measured"));
 }
 
 TEST_F(ProfileTest, AFileKeepsWhatIsNotMeasuredAgain) {

@@ -75,6 +75,7 @@ void ExpectSamePlan(const SavedPlan& plan, const SavedPlan& expected) {
   EXPECT_EQ(plan.recipe.placement.index, expected.recipe.placement.index);
   EXPECT_EQ(plan.recipe.placement.within_bytes,
             expected.recipe.placement.within_bytes);
+  EXPECT_EQ(plan.recipe.algorithms, expected.recipe.algorithms);
   EXPECT_EQ(plan.recipe.schedule.order, expected.recipe.schedule.order);
   EXPECT_TRUE(std::ranges::equal(plan.recipe.schedule.step_of,
                                  expected.recipe.schedule.step_of));
@@ -89,6 +90,31 @@ void ExpectSamePlan(const SavedPlan& plan, const SavedPlan& expected) {
   EXPECT_EQ(plan.device_bytes, expected.device_bytes);
   EXPECT_EQ(plan.host_bytes, expected.host_bytes);
   EXPECT_EQ(plan.step_ns, expected.step_ns);
+}
+
+TEST(SavedPlanTest, AlgorithmsComeBackByNode) {
+  const Graph graph = RandomTrainingGraph({.seed = 1});
+  ASSERT_OK_AND_ASSIGN(SavedPlan plan,
+                       MakePlan(graph, {.mode = LmsMode::kOff}));
+  plan.recipe.algorithms = AlgorithmNames(graph.num_nodes());
+  plan.recipe.algorithms[NodeId(2)] = "implicit gemm";
+  plan.recipe.algorithms[NodeId(5)] = "direct \"3\"";
+  Json json = *ParseJson(FormatSavedPlan(plan, graph), "text");
+  EXPECT_EQ(json["algorithms"].size(), 2);
+  ASSERT_OK_AND_ASSIGN(const SavedPlan parsed,
+                       ParseSavedPlan(FormatJson(json), "file", graph));
+  ExpectSamePlan(parsed, plan);
+
+  json["algorithms"]["nowhere"] = "direct";
+  EXPECT_THAT(ParseSavedPlan(FormatJson(json), "file", graph),
+              StatusIs(kInvalid, HasSubstr("\"algorithms\" must be")));
+  json["algorithms"] = {1, 2};
+  EXPECT_THAT(ParseSavedPlan(FormatJson(json), "file", graph),
+              StatusIs(kInvalid, HasSubstr("\"algorithms\" must be")));
+  json.erase("algorithms");  // a file from before there were any
+  ASSERT_OK_AND_ASSIGN(const SavedPlan old,
+                       ParseSavedPlan(FormatJson(json), "file", graph));
+  EXPECT_TRUE(old.recipe.algorithms.empty());
 }
 
 TEST(SavedPlanTest, ComesBackAsItWas) {

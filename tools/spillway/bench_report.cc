@@ -203,6 +203,7 @@ Json BenchJson(const BenchFlags& flags, const BenchSetup& setup,
   json["lms"] = LmsJson(setup.lms);
   json["recipe"] = nullptr;
   if (!setup.recipe.empty()) json["recipe"] = setup.recipe;
+  json["algorithms"] = AlgorithmsJson(setup.algorithms);
   json["options"] = OptionsJson(flags, setup);
   json["edit_ms"] = Milliseconds(setup.edit.edit_ns);
   json["plan_ms"] = Milliseconds(setup.plan_ns);

@@ -53,6 +53,7 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   setup.edit = chosen.edit;
   setup.lms = chosen.lms;
   setup.recipe = chosen.name;
+  setup.algorithms = chosen.algorithms;
   setup.memory = chosen.memory;
   setup.graph = chosen.graph;
   ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
@@ -70,7 +71,8 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   setup.plan_ns = taken.count();
   const PlannedProgram& program = planned.programs.front();
   setup.predicted_step_ns =
-      PlayStep(program.graph, program.plan, setup.profile).step_ns;
+      PlayStep(program.graph, program.plan, setup.algorithms, setup.profile)
+          .step_ns;
   ASSIGN_OR_RETURN(setup.session, CreateSession(std::move(planned),
                                                 std::move(device), options));
   // After that: images of a step that does not fit are not made.

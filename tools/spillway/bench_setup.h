@@ -23,10 +23,11 @@ struct BenchSetup {
   double learning_rate = 0;  // 0 for a forward step
   int64_t parameters = 0;
   LmsReport edit = {};
-  LmsOptions lms = {};      // what was used
-  std::string recipe = {};  // of the tuner or a plan file; empty: none
-  MemoryFlags memory = {};  // the budgets that were used
-  int64_t plan_ns = 0;      // measured: kernels, plan and check
+  LmsOptions lms = {};             // what was used
+  std::string recipe = {};         // of the tuner or a plan file; empty: none
+  AlgorithmNames algorithms = {};  // of the kernels; empty: their first
+  MemoryFlags memory = {};         // the budgets that were used
+  int64_t plan_ns = 0;             // measured: kernels, plan and check
   int64_t predicted_step_ns = 0;
   DeviceProfile profile = {};  // that the prediction goes by
   std::string device = {};

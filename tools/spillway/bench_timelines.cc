@@ -16,7 +16,8 @@ namespace {
 
 SimulatedStep PredictStep(const BenchSetup& setup) {
   const ExecutionPlan& plan = setup.session->plan(0);
-  SimulatedStep step = PlayStep(setup.graph, plan, setup.profile);
+  SimulatedStep step =
+      PlayStep(setup.graph, plan, setup.algorithms, setup.profile);
   AddMemoryCounters(plan, step);
   return step;
 }

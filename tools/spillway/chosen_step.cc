@@ -61,6 +61,7 @@ absl::StatusOr<ChosenStep> FromFile(const StepChoiceSpec& spec) {
   }
   chosen.edit = MakeReport(plan.recipe.swaps, *spec.graph, chosen.graph);
   chosen.edit.equivalent = true;
+  chosen.algorithms = std::move(plan.recipe.algorithms);
   chosen.order = OrderOf(std::move(plan.recipe));
   chosen.memory.device_memory = plan.device_memory;
   if (!spec.memory.host_memory) chosen.memory.host_memory = plan.host_memory;
@@ -94,8 +95,28 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   chosen.edit.equivalent = true;
   chosen.edit.edit_ns = taken.count();
   chosen.graph = std::move(best.graph);
+  chosen.algorithms = std::move(best.recipe.algorithms);
   chosen.order = OrderOf(std::move(best.recipe));
   return chosen;
+}
+
+// For swaps that the flags have fixed. Kernels are asked only where the answer
+// may be another than their first algorithms: it takes preparing them.
+absl::StatusOr<AlgorithmNames> ChooseAlgorithms(const StepChoiceSpec& spec,
+                                                const Graph& edited) {
+  if (!spec.device.chooses_algorithms()) return AlgorithmNames();
+  ASSIGN_OR_RETURN(const DeviceProfile profile,
+                   ResolveProfile(spec.profile, spec.device));
+  if (profile.algorithms.empty()) return AlgorithmNames();
+  const PlanSpec plan = {.graph = &edited,
+                         .fetches = spec.fetches,
+                         .device = &spec.device,
+                         .memory = spec.memory,
+                         .profile = &profile};
+  ASSIGN_OR_RETURN(const PlanInputs inputs, PreparePlan(plan));
+  ASSIGN_OR_RETURN(const int64_t budget,
+                   DeviceBudget(spec.device, spec.memory));
+  return FitAlgorithms(plan, inputs, budget - spec.reserved_bytes);
 }
 
 }  // namespace
@@ -116,6 +137,7 @@ absl::StatusOr<ChosenStep> ChooseStep(const StepChoiceSpec& spec) {
                        .fetches = spec.fetches,
                        .memory = spec.memory};
   ASSIGN_OR_RETURN(chosen.edit, EditGraph(spec.lms, chosen.graph));
+  ASSIGN_OR_RETURN(chosen.algorithms, ChooseAlgorithms(spec, chosen.graph));
   return chosen;
 }
 
@@ -134,7 +156,8 @@ SavedPlan ToSavedPlan(const TunedStep& tuned,
 Program ProgramOf(ChosenStep step) {
   return {.graph = std::move(step.graph),
           .fetches = std::move(step.fetches),
-          .order = std::move(step.order)};
+          .order = std::move(step.order),
+          .algorithms = std::move(step.algorithms)};
 }
 
 }  // namespace spillway

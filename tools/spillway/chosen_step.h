@@ -43,6 +43,7 @@ struct ChosenStep {
   LmsReport edit = {};
   LmsOptions lms = {};    // what was used
   std::string name = {};  // of a recipe; empty: as `lms` says
+  AlgorithmNames algorithms = {};
   // What the step has to return for the order to fit it.
   std::vector<ValueId> fetches = {};
   MemoryFlags memory = {};  // with the budgets that go with the order

@@ -16,6 +16,13 @@ void AddDeviceFlags(FlagSet& flags, DeviceFlags& device) {
              "machine have it, else cpu");
   flags.Int("--threads", device.threads,
             {.help = "of kernels; 0, the default: all cores", .max = 1024});
+  flags.Choice("--algorithms", device.algorithms,
+               {.help = "of kernels that can choose: auto (default), the "
+                        "fastest by the profile, with smaller workspaces where "
+                        "the budget asks for it; first, the libraries' first, "
+                        "whatever profile and budget, so that results have the "
+                        "same bits",
+                .choices = {"auto", "first"}});
 }
 
 void AddLinkFlag(FlagSet& flags, DeviceFlags& device) {

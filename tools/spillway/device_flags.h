@@ -15,9 +15,12 @@
 namespace spillway {
 
 struct DeviceFlags {
-  std::string device = {};  // empty: cuda where there is one, else cpu
-  int64_t threads = 0;      // 0: all cores
-  double link_gbps = 0;     // 0: full speed
+  std::string device = {};          // empty: cuda where there is one, else cpu
+  int64_t threads = 0;              // 0: all cores
+  double link_gbps = 0;             // 0: full speed
+  std::string algorithms = "auto";  // or "first"
+
+  bool chooses_algorithms() const { return algorithms == "auto"; }
 };
 void AddDeviceFlags(FlagSet& flags, DeviceFlags& device);
 // --link_gbps, for commands that run steps.

@@ -71,7 +71,10 @@ absl::Status AddMemory(const InspectFlags& flags, SourceGraph source,
                        std::string& text, Json& json) {
   RETURN_IF_ERROR(EditGraph(flags.lms, source.graph).status());
   ASSIGN_OR_RETURN(const Simulation simulation,
-                   Simulate(source, flags.device, flags.memory));
+                   Simulate({.graph = &source.graph,
+                             .fetches = source.fetches,
+                             .device = &flags.device,
+                             .memory = flags.memory}));
   RETURN_IF_ERROR(simulation.fits);
   text += '\n' + FormatMemory(simulation.plan, source.graph, flags.memory_rows);
   json["memory"] = MemoryJson(simulation.plan, source.graph);
@@ -110,7 +113,9 @@ absl::Status RunInspect(const InspectFlags& flags) {
   ASSIGN_OR_RETURN(const GraphFacts facts,
                    FindFacts(source.graph, StandardOps()));
   ASSIGN_OR_RETURN(const Simulation unconstrained,
-                   Simulate(source, flags.device, {}));
+                   Simulate({.graph = &source.graph,
+                             .fetches = source.fetches,
+                             .device = &flags.device}));
   std::string text = FormatFacts(source.graph, facts, unconstrained);
   Json json = ToJson(source.graph, facts, unconstrained);
   if (flags.memory_report)

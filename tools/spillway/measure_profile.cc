@@ -16,9 +16,14 @@
 #include "benchmarks/measure_rates.h"
 #include "benchmarks/synthetic_feeds.h"
 #include "executor/device/registry.h"
+#include "executor/kernel_registry.h"
 #include "executor/session.h"
 #include "fmt/format.h"
+#include "graph/schedule.h"
 #include "graph/well_known_ops.h"
+#include "ops/all_ops.h"
+#include "simulator/node_signature.h"
+#include "spdlog/spdlog.h"
 #include "tools/spillway/profile_files.h"
 
 namespace spillway {
@@ -73,13 +78,85 @@ class ZeroFeeds {
   Feeds feeds_;
 };
 
-absl::StatusOr<std::unique_ptr<Session>> MakeSession(const SourceGraph& source,
-                                                     const DeviceFlags& flags) {
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(
+    const SourceGraph& source, const DeviceFlags& flags,
+    const AlgorithmNames& algorithms) {
   ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
   std::vector<Program> programs;
-  programs.push_back({.graph = source.graph, .fetches = source.fetches});
+  programs.push_back({.graph = source.graph,
+                      .fetches = source.fetches,
+                      .algorithms = algorithms});
   return Session::Create(std::move(programs), std::move(device),
                          MakeSessionOptions(flags, MemoryFlags{}, 0));
+}
+
+// The algorithms that the kernels of a step can choose from.
+absl::StatusOr<ListedAlgorithms> ListStep(const SourceGraph& source,
+                                          const DeviceFlags& flags) {
+  const OpRegistry& ops = StandardOps();
+  ASSIGN_OR_RETURN(const auto device, OpenDevice(flags, MemoryFlags{}));
+  ASSIGN_OR_RETURN(
+      const KernelMap kernels,
+      PrepareKernels(
+          source.graph, ops, StandardKernels(),
+          NodesToRun(source.graph, ops, source.fetches),
+          {.kind = device->kind(),
+           .threads = ResolveThreads(static_cast<int>(flags.threads))}));
+  return ListAlgorithms(source.graph, kernels);
+}
+
+// The algorithms of one place in the kernels' lists; the first of kernels that
+// list fewer.
+AlgorithmNames NamesAt(const ListedAlgorithms& listed, size_t place) {
+  AlgorithmNames names(listed.size());
+  for (size_t i = 0; i < listed.size(); ++i) {
+    const NodeId node(i);
+    if (place < listed[node].size()) names[node] = listed[node][place].name;
+  }
+  return names;
+}
+
+size_t MostAlgorithms(const ListedAlgorithms& listed) {
+  size_t most = 0;
+  for (const auto& of_node : listed) most = std::max(most, of_node.size());
+  return most;
+}
+
+// Adds those of one place in the kernels' lists, as they were measured.
+void AddAlgorithms(const Graph& graph, const ListedAlgorithms& listed,
+                   size_t place, const MeasuredKernels& kernels,
+                   MeasuredStep& step) {
+  for (const Node& node : graph.nodes()) {
+    if (place >= listed[node.id].size()) continue;
+    const std::string signature = NodeSignature(graph, node);
+    const KernelAlgorithm& algorithm = listed[node.id][place];
+    step.algorithms[signature][algorithm.name] = {
+        .workspace_bytes = algorithm.workspace_bytes,
+        .ns = kernels.kernel_ns.at(signature)};
+  }
+}
+
+// `step` has what the first of them took.
+absl::Status MeasureAlgorithms(const SourceGraph& source,
+                               const DeviceFlags& flags,
+                               const KernelMeasurement& spec,
+                               const Feeds& feeds, MeasuredStep& step) {
+  ASSIGN_OR_RETURN(const ListedAlgorithms listed, ListStep(source, flags));
+  AddAlgorithms(source.graph, listed, 0, step.kernels, step);
+  for (size_t place = 1; place < MostAlgorithms(listed); ++place) {
+    const absl::StatusOr<std::unique_ptr<Session>> session =
+        MakeSession(source, flags, NamesAt(listed, place));
+    if (absl::IsResourceExhausted(session.status())) {
+      spdlog::warn("algorithms number {} are not measured: {}", place + 1,
+                   std::string(session.status().message()));
+      continue;
+    }
+    RETURN_IF_ERROR(session.status());
+    ASSIGN_OR_RETURN(const MeasuredKernels kernels,
+                     MeasureKernels(spec, source.graph, feeds, **session));
+    AddAlgorithms(source.graph, listed, place, kernels, step);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -89,6 +166,7 @@ absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
   DeviceProfile profile;
   ASSIGN_OR_RETURN(profile.name, DescribeDevice(flags));
   profile.source = fmt::format("spillway profile on {}", ProcessorName());
+  ASSIGN_OR_RETURN(profile.libraries, LibrariesOf(flags));
   ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
   profile.in_turn = device->name() == "inline";
   ASSIGN_OR_RETURN(profile.memory_bytes, device->FreeBytes());
@@ -114,8 +192,8 @@ absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
 absl::StatusOr<MeasuredStep> MeasureGraph(const SourceGraph& source,
                                           const DeviceFlags& flags,
                                           const KernelMeasurement& spec) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   MakeSession(source, flags));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                   MakeSession(source, flags, {}));
   const ZeroFeeds zeros(source.graph);
   std::optional<SyntheticFeeds> images;
   if (source.model) images.emplace(source.graph, *source.model, 0);
@@ -125,6 +203,8 @@ absl::StatusOr<MeasuredStep> MeasureGraph(const SourceGraph& source,
                    MeasureKernels(spec, source.graph, feeds, *session));
   ASSIGN_OR_RETURN(step.kernel_ns_per_copied_byte,
                    MeasureContentionOf(flags, spec.steps, feeds, *session));
+  session.reset();  // its memory is needed
+  RETURN_IF_ERROR(MeasureAlgorithms(source, flags, spec, feeds, step));
   return step;
 }
 

@@ -19,12 +19,16 @@ absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
 
 // What only shows while kernels run.
 struct MeasuredStep {
-  MeasuredKernels kernels = {};
+  MeasuredKernels kernels = {};  // that take their first algorithms
+  // By signature and name, the first among them.
+  decltype(DeviceProfile::algorithms) algorithms = {};
   double kernel_ns_per_copied_byte = 0;
 };
 
 // The kernels of a step, without swapping, on synthetic images; a graph file's
-// Placeholders are fed zeros. Errors: RESOURCE_EXHAUSTED where the step does
+// Placeholders are fed zeros. Then again with the second algorithm of each that
+// has several, and so on; those that do not fit the machine are left out, which
+// is logged. Errors: RESOURCE_EXHAUSTED where the step does
 // not fit the machine; what a session says.
 absl::StatusOr<MeasuredStep> MeasureGraph(const SourceGraph& source,
                                           const DeviceFlags& flags,

@@ -1,5 +1,6 @@
 #include "tools/spillway/profile_command.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -79,6 +80,7 @@ absl::StatusOr<Measured> Measure(const ProfileFlags& flags) {
                                  .call_ns = profile.call_ns}));
   profile.kernel_ns_per_copied_byte = step.kernel_ns_per_copied_byte;
   profile.kernels = step.kernels.kernel_ns;
+  profile.algorithms = std::move(step.algorithms);
   measured.kernels = std::move(step.kernels);
   return measured;
 }
@@ -100,6 +102,18 @@ std::string FormatFlops(const DeviceProfile& profile) {
   return text;
 }
 
+// Kinds of kernel with an algorithm that takes less time than the first.
+size_t FasterThanFirst(const DeviceProfile& profile) {
+  return static_cast<size_t>(
+      std::ranges::count_if(profile.algorithms, [&](const auto& of_signature) {
+        const auto first = profile.kernels.find(of_signature.first);
+        if (first == profile.kernels.end()) return false;
+        return std::ranges::any_of(of_signature.second, [&](const auto& each) {
+          return each.second.ns < first->second;
+        });
+      }));
+}
+
 std::string FormatProfile(const DeviceProfile& profile,
                           const std::optional<MeasuredKernels>& kernels,
                           const std::string& path) {
@@ -119,6 +133,12 @@ std::string FormatProfile(const DeviceProfile& profile,
     text += fmt::format("step         {}, {} kinds of kernel measured\n",
                         FormatDuration(kernels->step_ns),
                         kernels->kernel_ns.size());
+  }
+  if (!profile.algorithms.empty()) {
+    text += fmt::format(
+        "algorithms   of {} kinds of kernel, {} of them faster "
+        "than their first\n",
+        profile.algorithms.size(), FasterThanFirst(profile));
   }
   return text + fmt::format("profile      {}, {} kinds of kernel\n", path,
                             profile.kernels.size());
@@ -171,7 +191,10 @@ absl::Status RunProfile(const ProfileFlags& flags) {
   ASSIGN_OR_RETURN(Measured measured, Measure(flags));
   ClearProgress();
   DeviceProfile& profile = measured.profile;
-  if (old) profile.kernels.merge(old->kernels);
+  if (old && old->libraries == profile.libraries) {
+    profile.kernels.merge(old->kernels);
+    profile.algorithms.merge(old->algorithms);
+  }
   RETURN_IF_ERROR(WriteOutput(out, FormatDeviceProfile(profile)));
   RETURN_IF_ERROR(
       PrintText(flags.result, FormatProfile(profile, measured.kernels, path)));

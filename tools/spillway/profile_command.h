@@ -24,7 +24,8 @@ struct ProfileFlags {
 };
 void AddProfileFlags(FlagSet& set, ProfileFlags& flags);
 
-// A file that is there keeps the kernels that were not measured again. Errors:
+// A file that is there keeps the kernels that were not measured again, unless
+// they are of other versions of the libraries. Errors:
 // INVALID_ARGUMENT for a file that is none of this device's.
 absl::Status RunProfile(const ProfileFlags& flags);
 

@@ -10,7 +10,9 @@
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
 #include "fmt/format.h"
+#include "ops/all_ops.h"
 #include "simulator/default_profile.h"
+#include "spdlog/spdlog.h"
 
 namespace spillway {
 namespace {
@@ -37,7 +39,7 @@ std::string FileName(const std::string& device) {
   return name + ".json";
 }
 
-// None: there is no such file.
+// None: there is no such file, or it is of other versions of the libraries.
 absl::StatusOr<std::optional<DeviceProfile>> ReadCached(
     const DeviceFlags& flags) {
   ASSIGN_OR_RETURN(const std::string path, CachedProfilePath(flags));
@@ -50,6 +52,14 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadCached(
     return Annotate(profile.status(),
                     "cached profile (remove the file to do without)");
   }
+  ASSIGN_OR_RETURN(const std::string libraries, LibrariesOf(flags));
+  if (profile->libraries != libraries) {
+    spdlog::warn(
+        "{} is of \"{}\", not of \"{}\", and is not used; spillway "
+        "profile measures anew",
+        path, profile->libraries, libraries);
+    return std::nullopt;
+  }
   return *std::move(profile);
 }
 
@@ -60,13 +70,22 @@ absl::StatusOr<DeviceProfile> FindProfile(const DeviceFlags& flags) {
   full_speed.link_gbps = 0;
   ASSIGN_OR_RETURN(cached, ReadCached(full_speed));
   if (cached) return *std::move(cached);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                   OpenDevice(flags, MemoryFlags{}));
+  if (device->kind() == DeviceKind::kCuda) return DefaultGpuProfile();
   DeviceProfile profile =
       DefaultCpuProfile(ResolveThreads(static_cast<int>(flags.threads)));
-  profile.in_turn = flags.device == "inline";
+  profile.in_turn = device->name() == "inline";
   return profile;
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> LibrariesOf(const DeviceFlags& flags) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                   OpenDevice(flags, MemoryFlags{}));
+  return KernelLibraries(device->kind());
+}
 
 absl::StatusOr<std::string> DescribeDevice(const DeviceFlags& flags) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,

@@ -15,6 +15,10 @@ namespace spillway {
 // as OpenDevice.
 absl::StatusOr<std::string> DescribeDevice(const DeviceFlags& flags);
 
+// The libraries whose kernels that device runs, with their versions. Errors: as
+// OpenDevice and KernelLibraries.
+absl::StatusOr<std::string> LibrariesOf(const DeviceFlags& flags);
+
 // The file in which `profile` keeps what it measured of that device:
 // $XDG_CACHE_HOME/spillway/cpu_2_threads_link_1.5_gbps.json, or under
 // $HOME/.cache; empty where the environment has neither. Errors: as OpenDevice.
@@ -22,6 +26,7 @@ absl::StatusOr<std::string> CachedProfilePath(const DeviceFlags& flags);
 
 // `path` is that of --profile; where it is empty, the cached profile of this
 // device and link, else that of the device at full speed, else assumed rates.
+// A cached profile of other versions of the libraries does not count.
 // With --link_gbps no copy is faster than that. Errors: INVALID_ARGUMENT for a
 // bad file, naming the flag or the file.
 absl::StatusOr<DeviceProfile> ResolveProfile(const std::string& path,

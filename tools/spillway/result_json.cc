@@ -1,5 +1,8 @@
 #include "tools/spillway/result_json.h"
 
+#include <map>
+#include <string>
+
 #include "lms/options_json.h"
 
 namespace spillway {
@@ -13,6 +16,14 @@ Json SwapJson(const SwapCounts& counts) {
           {"delayed_swap_ins", counts.delayed_swap_ins},
           {"out_bytes", counts.out_bytes},
           {"in_bytes", counts.in_bytes}};
+}
+
+Json AlgorithmsJson(const AlgorithmNames& algorithms) {
+  std::map<std::string, int64_t> counts;
+  for (const std::string& name : algorithms) {
+    if (!name.empty()) ++counts[name];
+  }
+  return counts;
 }
 
 Json PeakJson(int64_t predicted, int64_t measured) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "executor/plan/algorithms.h"
 #include "executor/plan/compile.h"
 #include "executor/plan/floor.h"
 #include "graph/graph.h"
@@ -24,6 +25,9 @@ Json LmsJson(const LmsOptions& options);
 // {"tensors", "swap_outs", "swap_ins", "delayed_swap_ins", "out_bytes",
 // "in_bytes"}
 Json SwapJson(const SwapCounts& counts);
+
+// Kernels by the algorithm that is named for them: {"direct": 12, ...}
+Json AlgorithmsJson(const AlgorithmNames& algorithms);
 
 // {"predicted", "measured"}
 Json PeakJson(int64_t predicted, int64_t measured);

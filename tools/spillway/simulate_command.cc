@@ -25,7 +25,18 @@
 namespace spillway {
 namespace {
 
+// Of the graph, edited or not, under the flags' budgets.
+PlanSpec PlanSpecOf(const SimulateFlags& flags, const SourceGraph& source,
+                    const DeviceProfile& profile) {
+  return {.graph = &source.graph,
+          .fetches = source.fetches,
+          .device = &flags.device,
+          .memory = flags.memory,
+          .profile = &profile};
+}
+
 absl::StatusOr<BatchAttempt> TryBatch(const SimulateFlags& flags,
+                                      const DeviceProfile& profile,
                                       int64_t batch_size) {
   GraphSourceFlags with_batch = flags.source;
   with_batch.model.batch_size = batch_size;
@@ -34,7 +45,7 @@ absl::StatusOr<BatchAttempt> TryBatch(const SimulateFlags& flags,
     RETURN_IF_ERROR(ApplyLms(flags.lms, source.graph).status());
   }
   ASSIGN_OR_RETURN(const Simulation simulation,
-                   Simulate(source, flags.device, flags.memory));
+                   Simulate(PlanSpecOf(flags, source, profile)));
   return BatchAttempt{.batch_size = batch_size,
                       .fits = simulation.fits.ok(),
                       .peak_device_bytes = simulation.plan.device_bytes,
@@ -52,11 +63,12 @@ absl::Status CheckMaxBatchFlags(const SimulateFlags& flags) {
       "--find_max_batch: needs --device_memory, the budget to fit");
 }
 
-absl::StatusOr<MaxBatch> SearchMaxBatch(const SimulateFlags& flags) {
+absl::StatusOr<MaxBatch> SearchMaxBatch(const SimulateFlags& flags,
+                                        const DeviceProfile& profile) {
   ASSIGN_OR_RETURN(const int64_t start, FirstBatch(flags.source.model));
   RETURN_IF_ERROR(CheckMaxBatchFlags(flags));
   return FindMaxBatch(start, kMostImages, [&](int64_t batch_size) {
-    return TryBatch(flags, batch_size);
+    return TryBatch(flags, profile, batch_size);
   });
 }
 
@@ -204,7 +216,7 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   MaxBatch max_batch;
   std::string text;
   if (flags.find_max_batch) {
-    ASSIGN_OR_RETURN(max_batch, SearchMaxBatch(flags));
+    ASSIGN_OR_RETURN(max_batch, SearchMaxBatch(flags, profile));
     text = FormatMaxBatch(max_batch);
     // Where nothing fits, what one image needs is the answer.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
@@ -221,21 +233,24 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   source.fetches = std::move(chosen.fetches);
   flags.lms = chosen.lms;
   flags.memory = chosen.memory;
-  ASSIGN_OR_RETURN(
-      const Simulation simulation,
-      Simulate(source, flags.device, flags.memory, std::move(chosen.order)));
+  PlanSpec spec = PlanSpecOf(flags, source, profile);
+  spec.algorithms = chosen.algorithms;
+  ASSIGN_OR_RETURN(const Simulation simulation,
+                   Simulate(spec, std::move(chosen.order)));
   ASSIGN_OR_RETURN(
       const int64_t smallest_bytes,
       SmallestDeviceMemory(source.graph, simulation.inputs, flags.memory));
   text += FormatResult(flags, source.graph, simulation, smallest_bytes);
   Json json =
       ToJson(flags, source.graph, simulation, smallest_bytes, chosen.edit);
-  StepTiming timing = TimeStep(source, simulation.plan, profile);
+  StepTiming timing =
+      TimeStep(source, simulation.plan, chosen.algorithms, profile);
   AddMemoryCounters(simulation.plan, timing.step);
   const StepTimeBound bound = BoundFor(original, simulation.inputs, profile);
   text += FormatTiming(timing) + FormatBound(bound, timing.step.step_ns);
   AddTimingJson(timing, json);
   json["bound"] = BoundJson(bound, timing.step.step_ns);
+  json["algorithms"] = AlgorithmsJson(chosen.algorithms);
   RETURN_IF_ERROR(WriteOutput(
       trace, FormatChromeTrace({{"predicted", &timing.step.timeline}})));
   if (!flags.report.empty()) {

@@ -7,30 +7,28 @@
 
 namespace spillway {
 
-absl::StatusOr<Simulation> Simulate(const SourceGraph& source,
-                                    const DeviceFlags& device,
-                                    const MemoryFlags& memory,
+absl::StatusOr<Simulation> Simulate(const PlanSpec& spec,
                                     std::optional<TimedSchedule> order) {
+  const Graph& graph = *spec.graph;
   Simulation simulation;
   PlanInputs& inputs = simulation.inputs;
-  ASSIGN_OR_RETURN(inputs,
-                   PreparePlan(source.graph, source.fetches, device, memory));
+  ASSIGN_OR_RETURN(inputs, PreparePlan(spec));
   if (order) {
-    RETURN_IF_ERROR(CheckSchedule(
-        source.graph, NodesToRun(source.graph, StandardOps(), source.fetches),
-        order->schedule));
+    RETURN_IF_ERROR(
+        CheckSchedule(graph, NodesToRun(graph, StandardOps(), spec.fetches),
+                      order->schedule));
     inputs.schedule = std::move(order->schedule);
     inputs.options.placement = std::move(order->placement);
   }
   simulation.floor =
-      FindFloor(source.graph, StandardOps(), inputs.schedule, inputs.options);
-  absl::StatusOr<ExecutionPlan> plan = MakePlan(source.graph, inputs);
+      FindFloor(graph, StandardOps(), inputs.schedule, inputs.options);
+  absl::StatusOr<ExecutionPlan> plan = MakePlan(graph, inputs);
   if (absl::IsResourceExhausted(plan.status())) {
     simulation.fits = plan.status();
     inputs.options.device_budget_bytes.reset();
     inputs.options.placement.within_bytes.reset();
     inputs.options.host_budget_bytes.reset();
-    plan = MakePlan(source.graph, inputs);
+    plan = MakePlan(graph, inputs);
   }
   ASSIGN_OR_RETURN(simulation.plan, std::move(plan));
   return simulation;

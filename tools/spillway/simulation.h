@@ -8,8 +8,6 @@
 #include "absl/status/statusor.h"
 #include "executor/plan/floor.h"
 #include "executor/plan/plan.h"
-#include "tools/spillway/device_flags.h"
-#include "tools/spillway/graph_source.h"
 #include "tools/spillway/step_plan.h"
 
 namespace spillway {
@@ -23,9 +21,7 @@ struct Simulation {
 
 // `order`: of the nodes, if it was decided already. Errors: as PreparePlan and
 // MakePlan, but for what is in `fits`.
-absl::StatusOr<Simulation> Simulate(const SourceGraph& source,
-                                    const DeviceFlags& device,
-                                    const MemoryFlags& memory,
+absl::StatusOr<Simulation> Simulate(const PlanSpec& spec,
                                     std::optional<TimedSchedule> order = {});
 
 }  // namespace spillway

@@ -1,25 +1,44 @@
 #include "tools/spillway/step_plan.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
 #include "executor/kernel_registry.h"
 #include "executor/plan/verify_plan.h"
+#include "fmt/format.h"
 #include "ops/all_ops.h"
 
 namespace spillway {
 
-absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
-                                       const std::vector<ValueId>& fetches,
-                                       const DeviceFlags& device,
-                                       const MemoryFlags& memory) {
+namespace {
+
+absl::Status CheckKnown(const Graph& graph, const KnownAlgorithms& known,
+                        const AlgorithmNames& names) {
+  for (const Node& node : graph.nodes()) {
+    const std::string_view name = AlgorithmOf(names, node.id);
+    if (name.empty()) continue;
+    const auto& of_node = known[node.id];
+    if (std::ranges::count(of_node, name, &KnownAlgorithm::name) > 0) continue;
+    return InvalidArgument(
+        fmt::format("{}: op {} has no algorithm \"{}\" on this device",
+                    node.name, node.op, name));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PlanInputs> PreparePlan(const PlanSpec& spec) {
+  const Graph& graph = *spec.graph;
   ASSIGN_OR_RETURN(const std::unique_ptr<Device> kind,
-                   OpenDevice(device, MemoryFlags{}));
+                   OpenDevice(*spec.device, MemoryFlags{}));
   const OpRegistry& ops = StandardOps();
-  const IdMap<NodeId, bool> keep = NodesToRun(graph, ops, fetches);
+  const IdMap<NodeId, bool> keep = NodesToRun(graph, ops, spec.fetches);
   PlanInputs inputs;
   ASSIGN_OR_RETURN(inputs.schedule, MakeSchedule(graph, ops, keep));
   ASSIGN_OR_RETURN(
@@ -27,18 +46,41 @@ absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
       PrepareKernels(
           graph, ops, StandardKernels(), keep,
           {.kind = kind->kind(),
-           .threads = ResolveThreads(static_cast<int>(device.threads)),
+           .threads = ResolveThreads(static_cast<int>(spec.device->threads)),
            .allow_missing = true}));
-  inputs.options.fetches = fetches;
+  ASSIGN_OR_RETURN(const ListedAlgorithms listed,
+                   ListAlgorithms(graph, kernels));
+  inputs.algorithms = FindAlgorithms(
+      graph, listed, spec.profile == nullptr ? DeviceProfile() : *spec.profile);
+  RETURN_IF_ERROR(CheckKnown(graph, inputs.algorithms, spec.algorithms));
+  inputs.options.fetches = spec.fetches;
   inputs.options.workspace_bytes = WorkspaceBytes(graph, kernels);
+  SetWorkspaces(inputs.algorithms, spec.algorithms,
+                inputs.options.workspace_bytes);
   AddResidents(graph, ops, inputs.schedule, inputs.options.constant_prefix,
                inputs.options.residents);
-  inputs.options.device_budget_bytes = memory.device_memory;
-  inputs.options.host_budget_bytes = HostMemory(memory);
-  ASSIGN_OR_RETURN(
-      inputs.schedule,
-      ChooseSchedule(graph, ops, keep, ScheduleOf(memory), inputs.options));
+  inputs.options.device_budget_bytes = spec.memory.device_memory;
+  inputs.options.host_budget_bytes = HostMemory(spec.memory);
+  ASSIGN_OR_RETURN(inputs.schedule,
+                   ChooseSchedule(graph, ops, keep, ScheduleOf(spec.memory),
+                                  inputs.options));
   return inputs;
+}
+
+absl::StatusOr<AlgorithmNames> FitAlgorithms(const PlanSpec& spec,
+                                             const PlanInputs& inputs,
+                                             int64_t budget) {
+  AlgorithmNames names;
+  for (const int64_t limit : WorkspaceLimits(inputs.algorithms)) {
+    names = ChooseWithin(inputs.algorithms, limit);
+    PlanInputs with_names = inputs;
+    SetWorkspaces(inputs.algorithms, names, with_names.options.workspace_bytes);
+    ASSIGN_OR_RETURN(
+        const int64_t smallest,
+        SmallestDeviceMemory(*spec.graph, with_names, spec.memory));
+    if (smallest <= budget) break;
+  }
+  return names;
 }
 
 absl::StatusOr<int64_t> SmallestDeviceMemory(const Graph& graph,

@@ -7,29 +7,49 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/plan/algorithms.h"
 #include "executor/plan/choose_schedule.h"
 #include "executor/plan/compile.h"
 #include "executor/plan/plan.h"
 #include "executor/session.h"
 #include "graph/graph.h"
 #include "graph/schedule.h"
+#include "simulator/device_profile.h"
 #include "tools/spillway/device_flags.h"
+#include "tuner/kernel_algorithms.h"
 
 namespace spillway {
+
+// A step to be planned. Everything pointed to is borrowed.
+struct PlanSpec {
+  const Graph* graph = nullptr;
+  std::vector<ValueId> fetches = {};
+  const DeviceFlags* device = nullptr;
+  MemoryFlags memory = {};
+  // Whose measured algorithms count too; null: only what kernels list.
+  const DeviceProfile* profile = nullptr;
+  AlgorithmNames algorithms = {};
+};
 
 // What CompilePlan and FindFloor need beside the graph.
 struct PlanInputs {
   Schedule schedule = {};
   CompileOptions options = {};  // with the budgets of the flags
+  KnownAlgorithms algorithms = {};
 };
 
-// Prepares the kernels of `device`'s kind to learn their workspaces; nodes
-// without a kernel have the workspace that the graph states. Errors: what
-// OpenDevice, MakeSchedule and a kernel say.
-absl::StatusOr<PlanInputs> PreparePlan(const Graph& graph,
-                                       const std::vector<ValueId>& fetches,
-                                       const DeviceFlags& device,
-                                       const MemoryFlags& memory);
+// Prepares the kernels of the device's kind to learn their workspaces and
+// algorithms; nodes without a kernel have the workspace that the graph states.
+// Errors: INVALID_ARGUMENT naming a node without the algorithm that is named
+// for it; what OpenDevice, MakeSchedule and a kernel say.
+absl::StatusOr<PlanInputs> PreparePlan(const PlanSpec& spec);
+
+// The fastest algorithms with which the step needs at most `budget` bytes of
+// device memory, swapped no more than it is; where none do, those with the
+// least workspaces. Errors: as MakeSchedule.
+absl::StatusOr<AlgorithmNames> FitAlgorithms(const PlanSpec& spec,
+                                             const PlanInputs& inputs,
+                                             int64_t budget);
 
 // Device memory that would do, in an order that saves memory unless the flags
 // ask for that of creation. Errors: as MakeSchedule.

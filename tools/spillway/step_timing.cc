@@ -20,15 +20,18 @@ double PercentAbove(const StepTimeBound& bound, int64_t step_ns) {
 }  // namespace
 
 SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
+                       const AlgorithmNames& algorithms,
                        const DeviceProfile& profile) {
   return SimulateStep(
-      plan, graph, EstimateKernelTimes(graph, StandardOps(), profile), profile);
+      plan, graph,
+      EstimateKernelTimes(graph, StandardOps(), profile, algorithms), profile);
 }
 
 StepTiming TimeStep(const SourceGraph& source, const ExecutionPlan& plan,
+                    const AlgorithmNames& algorithms,
                     const DeviceProfile& profile) {
   return {.profile = profile.name,
-          .step = PlayStep(source.graph, plan, profile),
+          .step = PlayStep(source.graph, plan, algorithms, profile),
           .batch_size = source.batch_size};
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "executor/plan/algorithms.h"
 #include "executor/plan/plan.h"
 #include "simulator/device_profile.h"
 #include "simulator/simulator.h"
@@ -33,11 +34,14 @@ struct StepTiming {
   }
 };
 
-// The plan with the kernels' times that the profile knows or estimates.
+// The plan with the kernels' times that the profile knows or estimates, of the
+// algorithms that are named.
 SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
+                       const AlgorithmNames& algorithms,
                        const DeviceProfile& profile);
 
 StepTiming TimeStep(const SourceGraph& source, const ExecutionPlan& plan,
+                    const AlgorithmNames& algorithms,
                     const DeviceProfile& profile);
 
 std::string FormatTiming(const StepTiming& timing);

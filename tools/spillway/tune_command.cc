@@ -209,9 +209,13 @@ absl::Status RunTune(const TuneFlags& given) {
                        .profile = profile.name,
                        .batch_size = source.batch_size,
                        .tune_ms = taken.count()};
-  ASSIGN_OR_RETURN(
-      const PlanInputs inputs,
-      PreparePlan(source.graph, source.fetches, flags.device, flags.memory));
+  ASSIGN_OR_RETURN(const PlanInputs inputs,
+                   PreparePlan({.graph = &source.graph,
+                                .fetches = source.fetches,
+                                .device = &flags.device,
+                                .memory = flags.memory,
+                                .profile = &profile,
+                                .algorithms = tuned.chosen.recipe.algorithms}));
   result.floor =
       FindFloor(source.graph, StandardOps(), inputs.schedule, inputs.options);
   if (result.floor.node.is_valid()) {

@@ -44,6 +44,17 @@ std::string FormatTried(const TuneResult& result) {
   return text;
 }
 
+// "algorithms   direct 12, patches 3\n"; empty where no kernel has a choice.
+std::string FormatAlgorithms(const AlgorithmNames& algorithms) {
+  const Json counts = AlgorithmsJson(algorithms);
+  std::string text;
+  for (const auto& [name, count] : counts.items()) {
+    text += fmt::format("{}{} {}", text.empty() ? "algorithms   " : ", ", name,
+                        count.get<int64_t>());
+  }
+  return text.empty() ? text : text + '\n';
+}
+
 std::string FormatChoice(const TuneResult& result) {
   const TunedStep& tuned = *result.tuned;
   const EvaluatedRecipe& chosen = tuned.chosen;
@@ -55,6 +66,7 @@ std::string FormatChoice(const TuneResult& result) {
       "device peak  {} ({} bytes)\n"
       "host peak    {} ({} bytes)\n"
       "swapped      {} tensors: {} out ({}), {} in ({}) a step\n"
+      "{}"
       "floor        {} at {}\n"
       "tuned in     {:.0f} ms\n",
       chosen.recipe.name, tuned.reason, Milliseconds(chosen.step.step_ns),
@@ -64,6 +76,7 @@ std::string FormatChoice(const TuneResult& result) {
       FormatBytes(chosen.plan.host_bytes), chosen.plan.host_bytes,
       swaps.tensors, swaps.swap_outs, FormatBytes(swaps.out_bytes),
       swaps.swap_ins, FormatBytes(swaps.in_bytes),
+      FormatAlgorithms(chosen.recipe.algorithms),
       FormatBytes(result.floor.bytes), result.floor_node, result.tune_ms);
 }
 
@@ -142,6 +155,7 @@ Json ChosenJson(const TuneResult& result) {
   }
   return {{"name", chosen.recipe.name},
           {"options", LmsJson(chosen.recipe.options)},
+          {"algorithms", AlgorithmsJson(chosen.recipe.algorithms)},
           {"predicted", std::move(predicted)}};
 }
 

@@ -13,6 +13,7 @@
 #include "lms/tflms_report.h"
 #include "ops/all_ops.h"
 #include "simulator/cost_model.h"
+#include "tuner/tune_algorithms.h"
 
 namespace spillway {
 namespace {
@@ -24,13 +25,18 @@ class Preparation {
     const OpRegistry& ops = StandardOps();
     MemoryFlags memory = spec.memory;
     memory.schedule = "creation";  // the tuner chooses
-    ASSIGN_OR_RETURN(
-        plan_, PreparePlan(*spec.graph, spec.fetches, *spec.device, memory));
+    ASSIGN_OR_RETURN(plan_, PreparePlan({.graph = spec.graph,
+                                         .fetches = spec.fetches,
+                                         .device = spec.device,
+                                         .memory = memory,
+                                         .profile = spec.profile}));
+    if (!spec.device->chooses_algorithms()) plan_.algorithms = {};
     keep_ = NodesToRun(*spec.graph, ops, spec.fetches);
     kernel_ns_ = EstimateKernelTimes(*spec.graph, ops, *spec.profile);
     return absl::OkStatus();
   }
 
+  const KnownAlgorithms& algorithms() const { return plan_.algorithms; }
   TunerInputs Inputs(const TuningSpec& spec) const {
     return {.graph = *spec.graph,
             .ops = StandardOps(),
@@ -70,8 +76,8 @@ TriedSet ToTriedSet(const TflmsTrial& trial, const LmsOptions& common) {
 absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
   Preparation preparation;
   RETURN_IF_ERROR(preparation.Prepare(spec));
-  return Tune(preparation.Inputs(spec),
-              {.lms = spec.lms, .stop = StopAfter(spec.time_limit)});
+  return TuneAlgorithms(preparation.Inputs(spec), preparation.algorithms(),
+                        {.lms = spec.lms, .stop = StopAfter(spec.time_limit)});
 }
 
 absl::StatusOr<TunedStep> TuneAsTflms(const TuningSpec& spec,
@@ -103,13 +109,13 @@ StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
   const IdMap<NodeId, bool> keep;
   const IdMap<NodeId, int64_t> kernel_ns =
       EstimateKernelTimes(original, StandardOps(), profile);
-  return BoundOf({.graph = original,
-                  .ops = StandardOps(),
-                  .keep = keep,
-                  .compile = inputs.options,
-                  .kernel_ns = kernel_ns,
-                  .profile = profile},
-                 {.schedule = inputs.schedule});
+  return BoundOfAny({.graph = original,
+                     .ops = StandardOps(),
+                     .keep = keep,
+                     .compile = inputs.options,
+                     .kernel_ns = kernel_ns,
+                     .profile = profile},
+                    inputs.algorithms, {.schedule = inputs.schedule});
 }
 
 absl::StatusOr<int64_t> DeviceBudget(const DeviceFlags& device,

@@ -38,7 +38,8 @@ absl::StatusOr<TunedStep> TuneAsTflms(const TuningSpec& spec,
                                       const TflmsRequest& request);
 
 // The lower bound for the order of kernels and the budget in `inputs`, which
-// are those of `original` or of that graph with swaps.
+// are those of `original` or of that graph with swaps, whatever algorithms the
+// kernels take.
 StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
                        const DeviceProfile& profile);
 

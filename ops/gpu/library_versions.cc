@@ -1,0 +1,28 @@
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "base/status_macros.h"
+#include "ops/gpu/cublas_lt.h"
+#include "ops/gpu/cudnn.h"
+#include "ops/gpu/factories.h"
+
+namespace spillway {
+namespace {
+
+// Of a version that is counted as 10000 major + 100 minor + patch.
+std::string Format(size_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100,
+                     version % 100);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> GpuLibraries() {
+  ASSIGN_OR_RETURN(const CudnnApi* cudnn, Cudnn());
+  ASSIGN_OR_RETURN(const CublasLtApi* cublas_lt, CublasLt());
+  return fmt::format("cuDNN {}, cuBLASLt {}", Format(cudnn->get_version()),
+                     Format(cublas_lt->get_version()));
+}
+
+}  // namespace spillway

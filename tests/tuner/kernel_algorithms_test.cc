@@ -1,0 +1,114 @@
+#include "tuner/kernel_algorithms.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "simulator/node_signature.h"
+#include "tests/executor/plan/plan_cases.h"
+
+namespace spillway {
+namespace {
+
+using testing::ChainGraph;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// f1 f2 b2 b1
+class KernelAlgorithmsTest : public ::testing::Test {
+ protected:
+  std::string Signature(int node) const {
+    return NodeSignature(graph_, graph_.node(NodeId(node)));
+  }
+  std::vector<std::string> NamesOf(int node) const {
+    std::vector<std::string> names;
+    for (const KnownAlgorithm& algorithm :
+         FindAlgorithms(graph_, listed_, profile_)[NodeId(node)]) {
+      names.push_back(algorithm.name);
+    }
+    return names;
+  }
+
+  const Graph graph_ = ChainGraph(2, 1024, false);
+  ListedAlgorithms listed_ = ListedAlgorithms(graph_.num_nodes());
+  DeviceProfile profile_;
+};
+
+TEST_F(KernelAlgorithmsTest, NothingIsKnownOfKernelsThatListNothing) {
+  EXPECT_THAT(NamesOf(0), IsEmpty());
+  EXPECT_THAT(WorkspaceLimits(FindAlgorithms(graph_, listed_, profile_)),
+              ElementsAre(0));
+}
+
+TEST_F(KernelAlgorithmsTest, UnmeasuredOnesComeInTheKernelsOrder) {
+  listed_[NodeId(0)] = {{"guess", 500}, {"worse", 900}, {"small", 10}};
+  // "worse" comes later and needs more.
+  EXPECT_THAT(NamesOf(0), ElementsAre("guess", "small"));
+  EXPECT_THAT(NamesOf(1), IsEmpty());
+}
+
+TEST_F(KernelAlgorithmsTest, MeasuredOnesComeFastestFirst) {
+  listed_[NodeId(0)] = {{"guess", 500}, {"large", 900}, {"small", 10}};
+  profile_.algorithms[Signature(0)] = {{"guess", {500, 30}},
+                                       {"large", {900, 20}},
+                                       {"small", {10, 40}},
+                                       {"of another version", {0, 1}}};
+  EXPECT_THAT(NamesOf(0), ElementsAre("large", "guess", "small"));
+  profile_.algorithms[Signature(0)].at("small").ns = 20;
+  EXPECT_THAT(NamesOf(0), ElementsAre("large", "small"));
+  profile_.algorithms[Signature(0)].at("small").ns = 19;
+  EXPECT_THAT(NamesOf(0), ElementsAre("small"));
+}
+
+TEST_F(KernelAlgorithmsTest, AMeasuredOneThatTheKernelLacksDoesNotCount) {
+  listed_[NodeId(0)] = {{"guess", 500}};
+  profile_.algorithms[Signature(0)] = {{"other", {1, 1}}};
+  EXPECT_THAT(NamesOf(0), ElementsAre("guess"));
+}
+
+TEST_F(KernelAlgorithmsTest, AProfileOfAnotherMachineSaysWhatItHas) {
+  profile_.algorithms[Signature(0)] = {{"slow", {0, 7}}, {"fast", {64, 5}}};
+  EXPECT_THAT(NamesOf(0), ElementsAre("fast", "slow"));
+}
+
+TEST_F(KernelAlgorithmsTest, ALimitChoosesTheFastestThatHasRoom) {
+  listed_[NodeId(0)] = {{"a", 1600}, {"b", 300}, {"c", 20}};
+  listed_[NodeId(1)] = {{"d", 90}, {"e", 10}};
+  const KnownAlgorithms known = FindAlgorithms(graph_, listed_, profile_);
+  const auto chosen = [&](int64_t limit) {
+    const AlgorithmNames names = ChooseWithin(known, limit);
+    return names[NodeId(0)] + names[NodeId(1)] + names[NodeId(2)];
+  };
+  EXPECT_EQ(chosen(1600), "ad");
+  EXPECT_EQ(chosen(1599), "bd");
+  EXPECT_EQ(chosen(100), "cd");
+  EXPECT_EQ(chosen(0), "ce");
+  EXPECT_THAT(WorkspaceLimits(known), ElementsAre(1600, 400, 100, 0));
+
+  IdMap<NodeId, int64_t> limits(graph_.num_nodes(), 0);
+  limits[NodeId(0)] = 300;
+  EXPECT_EQ(ChooseWithin(known, limits)[NodeId(0)], "b");
+  EXPECT_EQ(ChooseWithin(known, limits)[NodeId(1)], "e");
+}
+
+TEST_F(KernelAlgorithmsTest, LimitsThatChooseTheSameCountOnce) {
+  listed_[NodeId(0)] = {{"a", 1600}, {"c", 20}};
+  EXPECT_THAT(WorkspaceLimits(FindAlgorithms(graph_, listed_, profile_)),
+              ElementsAre(1600, 400));
+}
+
+TEST_F(KernelAlgorithmsTest, WorkspacesAreThoseOfTheNamedAlgorithms) {
+  listed_[NodeId(0)] = {{"a", 1600}, {"b", 300}};
+  listed_[NodeId(1)] = {{"d", 90}, {"e", 10}};
+  IdMap<NodeId, int64_t> bytes(graph_.num_nodes(), 7);
+  AlgorithmNames names(2);
+  names[NodeId(0)] = "b";
+  SetWorkspaces(FindAlgorithms(graph_, listed_, profile_), names, bytes);
+  EXPECT_EQ(bytes[NodeId(0)], 300);
+  EXPECT_EQ(bytes[NodeId(1)], 7);
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,51 @@
+// Which algorithms a step's kernels can choose from, and the choices worth
+// trying: the fastest need the largest workspaces, so how many bytes they may
+// have is decided together with what is swapped.
+#ifndef SPILLWAY_TUNER_KERNEL_ALGORITHMS_H_
+#define SPILLWAY_TUNER_KERNEL_ALGORITHMS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "executor/plan/algorithms.h"
+#include "graph/graph.h"
+#include "simulator/device_profile.h"
+
+namespace spillway {
+
+struct KnownAlgorithm {
+  std::string name = {};
+  int64_t workspace_bytes = 0;
+  int64_t ns = 0;  // 0: not measured
+};
+
+// By node: fastest first, each with a smaller workspace than all before it.
+// Empty where nothing is known of algorithms.
+using KnownAlgorithms = IdMap<NodeId, std::vector<KnownAlgorithm>>;
+
+// `listed`: by the kernels of this machine. Of these, what the profile has
+// measured of a node's signature; all, in the kernel's order, where it has
+// measured none of them. A node for which no kernel lists any has those of the
+// profile: it is planned for another machine.
+KnownAlgorithms FindAlgorithms(const Graph& graph,
+                               const ListedAlgorithms& listed,
+                               const DeviceProfile& profile);
+
+// Of each node the fastest with a workspace of at most `most_bytes` (by node,
+// or the same for all), or else that with the least.
+AlgorithmNames ChooseWithin(const KnownAlgorithms& known,
+                            const IdMap<NodeId, int64_t>& most_bytes);
+AlgorithmNames ChooseWithin(const KnownAlgorithms& known, int64_t most_bytes);
+
+// Limits for all nodes, from the largest workspace there is to 0, that give
+// different choices; at least one.
+std::vector<int64_t> WorkspaceLimits(const KnownAlgorithms& known);
+
+// Overwrites the workspaces of nodes for which `names` names a known algorithm.
+void SetWorkspaces(const KnownAlgorithms& known, const AlgorithmNames& names,
+                   IdMap<NodeId, int64_t>& workspace_bytes);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_KERNEL_ALGORITHMS_H_

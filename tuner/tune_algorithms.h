@@ -1,0 +1,31 @@
+// The tuner, choosing the kernels' algorithms as well as the swaps.
+//
+// The fastest algorithms come first; if the step fits with them and without
+// swaps, that is it. Else swaps are tuned under several limits on the
+// workspaces, as far as each could be better. In the best step found, kernels
+// then take faster algorithms again wherever the plan has room beside them.
+#ifndef SPILLWAY_TUNER_TUNE_ALGORITHMS_H_
+#define SPILLWAY_TUNER_TUNE_ALGORITHMS_H_
+
+#include "absl/status/statusor.h"
+#include "tuner/kernel_algorithms.h"
+#include "tuner/tuner.h"
+
+namespace spillway {
+
+// As Tune, for nodes whose `known` is empty as `inputs` has them; of the others
+// times and workspaces are those of the algorithms. The bound holds for every
+// choice of algorithms. Errors: as Tune, with the least workspaces.
+absl::StatusOr<TunedStep> TuneAlgorithms(const TunerInputs& inputs,
+                                         const KnownAlgorithms& known,
+                                         const TunerOptions& options);
+
+// The bound for the kernels' order in a recipe, for every choice of algorithms:
+// of the times of the fastest and the workspaces of the smallest.
+StepTimeBound BoundOfAny(const TunerInputs& inputs,
+                         const KnownAlgorithms& known,
+                         const StepRecipe& recipe);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_TUNE_ALGORITHMS_H_
