@@ -91,7 +91,7 @@ def check_tests(bundle, _):
 
 
 def check_bits(bundle, options):
-    """The variables after some steps, with and without swapping."""
+    """The variables after some steps, with and without swapping and graphs."""
     rows = []
     steps = ["--num_warmup_batches=1", "--num_batches=4"]
     for model, batch in QUICK_BITS if options.quick else BITS:
@@ -101,6 +101,9 @@ def check_bits(bundle, options):
                 "v2": ["--lms=v2", "--lms_swapout_threshold=1",
                        "--lms_swapin_ahead=2", "--lms_swapin_groupby=0"],
                 "auto": ["--lms=auto", f"--device_memory={budget}"]}
+        if bundle.device.startswith("cuda"):
+            ways["graph"] = ["--cuda_graph"]
+            ways["v1_graph"] = ["--lms=v1", "--cuda_graph"]
         for way, arguments in ways.items():
             row = {"model": model, "batch_size": batch, "lms": way}
             try:

@@ -4,6 +4,42 @@ set(SPILLWAY_WITH_CUDA OFF)
 set(SPILLWAY_CUDA_ARCHITECTURES "80;86;89;90" CACHE STRING
     "GPU architectures to compile for, as in CMAKE_CUDA_ARCHITECTURES")
 
+# "9.19.0" from the three numbers that a header defines; "" without the header.
+function(read_version result folder header)
+  set(version)
+  if(EXISTS "${folder}/${header}")
+    file(STRINGS "${folder}/${header}" lines REGEX "#define")
+    foreach(name ${ARGN})
+      if(lines MATCHES "#define ${name} +([0-9]+)")
+        list(APPEND version ${CMAKE_MATCH_1})
+      endif()
+    endforeach()
+    list(JOIN version . version)
+  endif()
+  set(${result} "${version}" PARENT_SCOPE)
+endfunction()
+
+# The versions of NVIDIA's libraries whose headers are there, in words. NCCL is
+# for several GPUs, nothing needs it yet.
+function(describe_libraries result)
+  find_path(SPILLWAY_CUBLAS_INCLUDE_DIR cublas_api.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_path(SPILLWAY_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  mark_as_advanced(SPILLWAY_CUBLAS_INCLUDE_DIR SPILLWAY_NCCL_INCLUDE_DIR)
+  read_version(cudnn "${SPILLWAY_CUDNN_INCLUDE_DIR}" cudnn_version.h
+    CUDNN_MAJOR CUDNN_MINOR CUDNN_PATCHLEVEL)
+  read_version(cublas "${SPILLWAY_CUBLAS_INCLUDE_DIR}" cublas_api.h
+    CUBLAS_VER_MAJOR CUBLAS_VER_MINOR CUBLAS_VER_PATCH)
+  read_version(nccl "${SPILLWAY_NCCL_INCLUDE_DIR}" nccl.h
+    NCCL_MAJOR NCCL_MINOR NCCL_PATCH)
+  set(words "cuDNN ${cudnn}, cuBLASLt ${cublas}")
+  if(nccl)
+    string(APPEND words ", NCCL ${nccl} (for several GPUs, not used yet)")
+  else()
+    string(APPEND words ", no NCCL (for several GPUs, not needed yet)")
+  endif()
+  set(${result} "${words}" PARENT_SCOPE)
+endfunction()
+
 function(find_cuda)
   if(SPILLWAY_CUDA STREQUAL "OFF")
     set(SPILLWAY_CUDA_FOUND "off, as asked for" PARENT_SCOPE)
@@ -38,7 +74,9 @@ function(find_cuda)
     return()
   endif()
   set(SPILLWAY_WITH_CUDA ON PARENT_SCOPE)
-  set(SPILLWAY_CUDA_FOUND "toolkit ${CUDAToolkit_VERSION}, for sm_${SPILLWAY_CUDA_ARCHITECTURES}"
+  describe_libraries(libraries)
+  set(SPILLWAY_CUDA_FOUND
+      "toolkit ${CUDAToolkit_VERSION}, ${libraries}, for sm_${SPILLWAY_CUDA_ARCHITECTURES}"
       PARENT_SCOPE)
   set(SPILLWAY_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE} PARENT_SCOPE)
 endfunction()

@@ -18,6 +18,7 @@
 #include "executor/fenced_buffers.h"
 #include "executor/poison.h"
 #include "executor/serial_order.h"
+#include "executor/step_inputs.h"
 #include "executor/step_times.h"
 #include "executor/step_work.h"
 
@@ -81,6 +82,7 @@ class CheckedExecutor final : public Executor {
   absl::Status Prepare();
   absl::Status RunStep(const RunOptions& options) override;
   const CopyCounts& copies() const override { return copies_; }
+  int64_t staging_bytes() const override { return inputs_.num_bytes(); }
 
  private:
   const Step& step(StepId id) const { return spec_.plan->steps[id]; }
@@ -110,6 +112,7 @@ class CheckedExecutor final : public Executor {
   const std::array<SerialOrder, 2> orders_;  // taken in turn
   int64_t steps_run_ = 0;
   CopyCounts copies_;
+  StepInputs inputs_;
   IdMap<StepId, KernelState> kernels_;    // empty for other steps
   std::unique_ptr<DeviceMemory> region_;  // of the kernels' buffers
   StepTimes times_;
@@ -119,6 +122,7 @@ class CheckedExecutor final : public Executor {
 absl::Status CheckedExecutor::Prepare() {
   CHECK(spec_.ops != nullptr);
   ASSIGN_OR_RETURN(stream_, spec_.device->NewStream({.name = "checked"}));
+  RETURN_IF_ERROR(inputs_.Allocate(spec_));
   kernels_.reserve(spec_.plan->steps.size());
   int64_t region_bytes = 0;
   for (size_t i = 0; i < spec_.plan->steps.size(); ++i) {
@@ -150,6 +154,7 @@ absl::Status CheckedExecutor::RunStep(const RunOptions& options) {
   if (options.timeline != nullptr) {
     RETURN_IF_ERROR(times_.Prepare(*spec_.device));
   }
+  inputs_.Set(options);
   memory_.EndAll();  // what the step before fetched, or left when it failed
   memory_.SealResidents();
   const auto turn = static_cast<size_t>(steps_run_++) % orders_.size();
@@ -204,7 +209,7 @@ absl::Status CheckedExecutor::Work(StepId id, const RunOptions& options) {
 
 absl::Status CheckedExecutor::RunCopy(StepId id, const RunOptions& options) {
   RETURN_IF_ERROR(Timed(id, options, [&] {
-    return IssueCopy(spec_, step(id), options, *stream_, copies_);
+    return IssueCopy(spec_, step(id), inputs_, *stream_, copies_);
   }));
   memory_.Seal(buffer(step(id).outputs[0]));
   return absl::OkStatus();
@@ -271,7 +276,7 @@ void CheckedExecutor::Bind(StepId id, const FencedBuffers& fenced,
   std::ranges::transform(step(id).outputs, task.outputs.begin(), place);
   if (step(id).workspace.is_valid()) task.workspace = place(step(id).workspace);
   task.seed = options.seed;
-  task.step = options.step;
+  task.step = inputs_.step();
 }
 
 absl::Status CheckedExecutor::CheckFences(StepId id,

@@ -1,5 +1,7 @@
 #include "executor/executor.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 #include <utility>
@@ -7,6 +9,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "executor/checked_executor.h"
+#include "executor/step_inputs.h"
 #include "executor/step_times.h"
 #include "executor/step_work.h"
 
@@ -29,6 +32,7 @@ class PlanExecutor final : public Executor {
   absl::Status Prepare();
   absl::Status RunStep(const RunOptions& options) override;
   const CopyCounts& copies() const override { return copies_; }
+  int64_t staging_bytes() const override { return inputs_.num_bytes(); }
 
  private:
   const Step& step(StepId id) const { return spec_.plan->steps[id]; }
@@ -36,6 +40,10 @@ class PlanExecutor final : public Executor {
   Stream& stream(StepId id) { return *streams_[IndexOf(step(id).lane)]; }
 
   absl::Status PrepareStep(StepId id);
+  absl::Status PrepareCapture();
+  absl::Status LaunchAll(const RunOptions& options);
+  absl::Status Capture(const RunOptions& options);
+  absl::Status IssueForked(const RunOptions& options);
   absl::Status IssueAll(const RunOptions& options);
   absl::Status Issue(StepId id, const RunOptions& options);
   absl::Status IssueWork(StepId id, const RunOptions& options);
@@ -44,11 +52,23 @@ class PlanExecutor final : public Executor {
 
   const ExecutorSpec spec_;
   CopyCounts copies_;
+  StepInputs inputs_;
   IdMap<StepId, StepState> steps_;
   StepTimes times_;
+
+  // With capture_steps. `forked_` is recorded in the origin, the first stream
+  // that there is; `joined_` in each other stream.
+  std::unique_ptr<Event> forked_;
+  std::array<std::unique_ptr<Event>, kNumLanes> joined_;
+  bool is_warm_ = false;                    // a step has run
+  std::unique_ptr<CapturedWork> captured_;  // null: not yet
+  CopyCounts captured_copies_;              // in `captured_`
+  uint64_t captured_seed_ = 0;
+
   // By lane, null for lanes the plan does not use. Last: streams end before
   // what they borrow.
   std::array<std::unique_ptr<Stream>, kNumLanes> streams_;
+  Stream* origin_ = nullptr;  // of captures
 };
 
 absl::Status PlanExecutor::Prepare() {
@@ -58,7 +78,8 @@ absl::Status PlanExecutor::Prepare() {
   for (size_t i = 0; i < num_steps; ++i) {
     RETURN_IF_ERROR(PrepareStep(StepId(i)));
   }
-  return absl::OkStatus();
+  RETURN_IF_ERROR(inputs_.Allocate(spec_));
+  return spec_.capture_steps ? PrepareCapture() : absl::OkStatus();
 }
 
 absl::Status PlanExecutor::PrepareStep(StepId id) {
@@ -79,17 +100,75 @@ absl::Status PlanExecutor::PrepareStep(StepId id) {
   return absl::OkStatus();
 }
 
+absl::Status PlanExecutor::PrepareCapture() {
+  ASSIGN_OR_RETURN(forked_, spec_.device->NewEvent({}));
+  for (size_t lane = 0; lane < streams_.size(); ++lane) {
+    if (streams_[lane] == nullptr) continue;
+    if (origin_ == nullptr) {
+      origin_ = streams_[lane].get();
+      continue;
+    }
+    ASSIGN_OR_RETURN(joined_[lane], spec_.device->NewEvent({}));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PlanExecutor::RunStep(const RunOptions& options) {
   RETURN_IF_ERROR(CheckAllFed(spec_, options));
   if (options.timeline != nullptr) {
     RETURN_IF_ERROR(times_.Prepare(*spec_.device));
   }
-  const absl::Status issued = IssueAll(options);
+  inputs_.Set(options);
+  const bool is_captured =
+      origin_ != nullptr && is_warm_ && options.timeline == nullptr;
+  const absl::Status issued =
+      is_captured ? LaunchAll(options) : IssueAll(options);
   // Also after an error: nothing borrowed may stay in use.
   const absl::Status done = SynchronizeAll();
   RETURN_IF_ERROR(issued);
   RETURN_IF_ERROR(done);
+  is_warm_ = true;
   if (options.timeline != nullptr) times_.FillTimeline(*options.timeline);
+  return absl::OkStatus();
+}
+
+absl::Status PlanExecutor::LaunchAll(const RunOptions& options) {
+  if (captured_ == nullptr) RETURN_IF_ERROR(Capture(options));
+  CHECK(options.seed == captured_seed_);
+  RETURN_IF_ERROR(origin_->Launch(*captured_));
+  copies_ += captured_copies_;
+  return absl::OkStatus();
+}
+
+absl::Status PlanExecutor::Capture(const RunOptions& options) {
+  RETURN_IF_ERROR(origin_->BeginCapture());
+  const CopyCounts before = std::exchange(copies_, {});
+  const absl::Status issued = IssueForked(options);
+  captured_copies_ = std::exchange(copies_, before);
+  captured_seed_ = options.seed;
+  absl::StatusOr<std::unique_ptr<CapturedWork>> captured =
+      origin_->EndCapture();
+  // Nothing was queued: these are the errors of tasks, from which those of what
+  // was issued behind them may follow.
+  RETURN_IF_ERROR(SynchronizeAll());
+  RETURN_IF_ERROR(issued);
+  ASSIGN_OR_RETURN(captured_, std::move(captured));
+  return absl::OkStatus();
+}
+
+// The other streams join the origin's capture, and are waited for.
+absl::Status PlanExecutor::IssueForked(const RunOptions& options) {
+  RETURN_IF_ERROR(origin_->Record(forked_.get()));
+  for (size_t lane = 0; lane < streams_.size(); ++lane) {
+    if (joined_[lane] == nullptr) continue;
+    RETURN_IF_ERROR(streams_[lane]->Wait(forked_.get()));
+  }
+  RETURN_IF_ERROR(IssueAll(options));
+  for (size_t lane = 0; lane < streams_.size(); ++lane) {
+    if (joined_[lane] == nullptr) continue;
+    RETURN_IF_ERROR(streams_[lane]->Record(joined_[lane].get()));
+    RETURN_IF_ERROR(origin_->Wait(joined_[lane].get()));
+  }
   return absl::OkStatus();
 }
 
@@ -127,7 +206,7 @@ absl::Status PlanExecutor::IssueWork(StepId id, const RunOptions& options) {
     case StepKind::kFeed:
     case StepKind::kSwapOut:
     case StepKind::kSwapIn:
-      return IssueCopy(spec_, step(id), options, stream(id), copies_);
+      return IssueCopy(spec_, step(id), inputs_, stream(id), copies_);
   }
   return absl::OkStatus();
 }
@@ -145,7 +224,7 @@ absl::Status PlanExecutor::SubmitKernel(StepId id, const RunOptions& options) {
     task.workspace = UseBuffer(spec_, step.workspace);
   }
   task.seed = options.seed;
-  task.step = options.step;
+  task.step = inputs_.step();
   return stream(id).Submit(&task);
 }
 
@@ -159,10 +238,22 @@ absl::Status PlanExecutor::SynchronizeAll() {
 
 }  // namespace
 
+CopyCounts& CopyCounts::operator+=(const CopyCounts& other) {
+  swap_outs += other.swap_outs;
+  swap_ins += other.swap_ins;
+  out_bytes += other.out_bytes;
+  in_bytes += other.in_bytes;
+  return *this;
+}
+
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(
     const ExecutorSpec& spec) {
   CHECK(spec.device_arena->num_bytes() >= spec.plan->device_bytes);
   CHECK(spec.host_arena->num_bytes() >= spec.plan->host_bytes);
+  if (spec.capture_steps && !spec.device->can_capture()) {
+    return Unimplemented(
+        fmt::format("the {} device has no graphs", spec.device->name()));
+  }
   if (spec.checked_memory != nullptr) return NewCheckedExecutor(spec);
   auto executor = std::make_unique<PlanExecutor>(spec);
   RETURN_IF_ERROR(executor->Prepare());

@@ -41,6 +41,12 @@ struct ExecutorSpec {
   // Null, the usual case: nothing is.
   CheckedMemory* checked_memory = nullptr;
   const OpRegistry* ops = nullptr;  // only to check: what kernels may overwrite
+
+  // Steps are launched as one piece of captured work (device/stream.h). The
+  // first is issued piece by piece, so that libraries are set up; the second is
+  // captured. A step with a timeline is issued piece by piece too. All steps
+  // have the same seed.
+  bool capture_steps = false;
 };
 
 struct RunOptions {
@@ -57,13 +63,16 @@ struct CopyCounts {
   int64_t swap_ins = 0;
   int64_t out_bytes = 0;
   int64_t in_bytes = 0;
+
+  CopyCounts& operator+=(const CopyCounts& other);
 };
 
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  // The plan must have passed VerifyPlan.
+  // The plan must have passed VerifyPlan. Errors: UNIMPLEMENTED to capture on a
+  // device that cannot; as the device says.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(
       const ExecutorSpec& spec);
 
@@ -73,6 +82,10 @@ class Executor {
 
   // Copies of the steps run so far, counted as they were issued.
   virtual const CopyCounts& copies() const = 0;
+
+  // Host memory through which steps get their number and feeds
+  // (step_inputs.h); beside the plan's host_bytes.
+  virtual int64_t staging_bytes() const = 0;
 };
 
 }  // namespace spillway

@@ -141,7 +141,8 @@ absl::Status SessionImpl::Allocate() {
              .device_arena = &device_arena_,
              .host_arena = &host_arena_,
              .checked_memory = checked_memory_ ? &*checked_memory_ : nullptr,
-             .ops = options_.ops}));
+             .ops = options_.ops,
+             .capture_steps = options_.capture_steps}));
     executors_.push_back(std::move(executor));
   }
   allocations_before_steps_ = device_->allocations();
@@ -202,10 +203,16 @@ int64_t SessionImpl::MeasuredBytes(Space space) const {
 }
 
 MemoryUse SessionImpl::memory() const {
+  int64_t staging_bytes = 0;
+  for (const auto& executor : executors_) {
+    staging_bytes += executor->staging_bytes();
+  }
   return {.predicted_device_bytes = planned_.device_bytes,
           .measured_device_bytes = MeasuredBytes(Space::kDevice),
           .predicted_host_bytes = planned_.host_bytes,
           .measured_host_bytes = MeasuredBytes(Space::kHost),
+          .staging_bytes = staging_bytes,
+          .driver_device_bytes = device_->DriverBytesTaken(),
           .allocations_in_steps =
               device_->allocations() - allocations_before_steps_};
 }

@@ -68,6 +68,10 @@ struct SessionOptions {
   // measures memory from its bytes. Slower; only where the host can address the
   // device's memory, else UNIMPLEMENTED.
   bool check_memory = false;
+  // Steps are launched as one piece of captured work, a graph of the device,
+  // instead of piece by piece; bits are the same (ExecutorSpec::capture_steps).
+  // UNIMPLEMENTED on devices that have none.
+  bool capture_steps = false;
 };
 
 using Feeds = std::map<ValueId, TensorView>;
@@ -86,6 +90,13 @@ struct MemoryUse {
   int64_t measured_device_bytes = 0;
   int64_t predicted_host_bytes = 0;
   int64_t measured_host_bytes = 0;
+  // Pinned host memory beside the swap pool, not within host_memory: for the
+  // feeds of one step of each program and the step's number. 0 where the host
+  // can write the device's memory.
+  int64_t staging_bytes = 0;
+  // What the driver says that the device has less free than when it was opened:
+  // the arena, and what libraries took. None where it does not say.
+  std::optional<int64_t> driver_device_bytes = {};
   int64_t allocations_in_steps = 0;  // by the device, since Create returned
 };
 

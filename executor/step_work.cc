@@ -53,14 +53,14 @@ absl::Status CheckAllFed(const ExecutorSpec& spec, const RunOptions& options) {
 }
 
 absl::Status IssueCopy(const ExecutorSpec& spec, const Step& step,
-                       const RunOptions& options, Stream& stream,
+                       const StepInputs& inputs, Stream& stream,
                        CopyCounts& copies) {
   void* const to = UseBuffer(spec, step.outputs[0]);
   const int64_t bytes = spec.plan->buffers[step.outputs[0]].bytes;
   switch (step.kind) {
     case StepKind::kFeed:
-      return stream.CopyToDevice(
-          to, options.feeds.at(spec.graph->output(step.node)), bytes);
+      return stream.CopyToDevice(to, inputs.feed(spec.graph->output(step.node)),
+                                 bytes);
     case StepKind::kSwapOut:
       ++copies.swap_outs;
       copies.out_bytes += bytes;

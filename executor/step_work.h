@@ -14,6 +14,7 @@
 #include "executor/executor.h"
 #include "executor/kernel.h"
 #include "executor/plan/plan.h"
+#include "executor/step_inputs.h"
 
 namespace spillway {
 
@@ -32,7 +33,7 @@ class KernelTask final : public StreamTask {
   std::vector<void*> outputs;
   void* workspace = nullptr;
   uint64_t seed = 0;
-  int64_t step = 0;
+  const int64_t* step = nullptr;
 
  private:
   Kernel& kernel_;
@@ -53,7 +54,7 @@ absl::Status CheckAllFed(const ExecutorSpec& spec, const RunOptions& options);
 // Issues the copy of a kFeed, kSwapOut or kSwapIn step to `stream`, and counts
 // it (feeds apart).
 absl::Status IssueCopy(const ExecutorSpec& spec, const Step& step,
-                       const RunOptions& options, Stream& stream,
+                       const StepInputs& inputs, Stream& stream,
                        CopyCounts& copies);
 
 }  // namespace spillway

@@ -57,7 +57,7 @@ NewKernel DropoutOf(const KernelRequest& node) {
     Mask mask = unkeyed;
     mask.key =
         MixKeys(MixKeys(context.seed, static_cast<uint64_t>(options.seed)),
-                static_cast<uint64_t>(context.step));
+                static_cast<uint64_t>(*context.step));
     const T* x = context.input<T>(0);
     T* y = context.output<T>(0);
     const int64_t parts = (n + kWords - 1) / kWords;

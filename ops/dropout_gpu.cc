@@ -20,12 +20,17 @@ NewKernel DropoutGpu(const KernelRequest& node) {
   return MakeGpuKernel(
       [=, dtype = x.dtype, n = x.num_elements()](const KernelContext& context) {
         gpu::Dropout dropout = unkeyed;
-        dropout.key =
-            MixKeys(MixKeys(context.seed, static_cast<uint64_t>(options.seed)),
-                    static_cast<uint64_t>(context.step));
-        return gpu::RunDropout(context.stream, dropout, dtype,
-                               context.inputs[0], context.outputs[0], n);
-      });
+        dropout.layer_key =
+            MixKeys(context.seed, static_cast<uint64_t>(options.seed));
+        return gpu::RunDropout(
+            context.stream, dropout, dtype,
+            {.step = context.step,
+             .key = static_cast<uint64_t*>(context.workspace),
+             .x = context.inputs[0],
+             .y = context.outputs[0]},
+            n);
+      },
+      sizeof(uint64_t));
 }
 
 }  // namespace spillway::ops

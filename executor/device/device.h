@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,13 +47,21 @@ class Device {
   // stream works on it.
   virtual bool host_addressable() const { return false; }
 
-  // Host memory is fit for asynchronous copies (pinned). Errors:
+  // Host memory is pinned: for asynchronous copies, and for kernels. Errors:
   // RESOURCE_EXHAUSTED with bytes asked and bytes free.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       MemorySpace space, int64_t bytes) = 0;
 
   // Bytes a device allocation could get now, read at this moment.
   virtual absl::StatusOr<int64_t> FreeBytes() const = 0;
+
+  // How many bytes less the driver has free than when the device was opened:
+  // allocations, what libraries took, and what other processes took since. None
+  // where it does not say, or device memory is the host's.
+  virtual std::optional<int64_t> DriverBytesTaken() const { return {}; }
+
+  // Its streams can capture (stream.h).
+  virtual bool can_capture() const { return false; }
 
   // Allocate calls so far, in both spaces.
   virtual int64_t allocations() const = 0;

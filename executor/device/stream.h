@@ -10,8 +10,10 @@
 #define SPILLWAY_EXECUTOR_DEVICE_STREAM_H_
 
 #include <cstdint>
+#include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "executor/device/event.h"
 
 namespace spillway {
@@ -24,6 +26,13 @@ class StreamTask {
   // On the CPU this runs in stream order on the stream's thread; on a GPU it
   // runs at once on the issuing thread and queues its work on the handle.
   virtual absl::Status Run(void* native_stream) = 0;
+};
+
+// Work of one or more streams that is launched as a whole, again and again.
+// What the work uses must outlive it.
+class CapturedWork {
+ public:
+  virtual ~CapturedWork() = default;
 };
 
 class Stream {
@@ -49,8 +58,29 @@ class Stream {
   // event that was never recorded does not block.
   virtual absl::Status Wait(Event* event) = 0;
 
+  // Until EndCapture, work that is issued to this stream is recorded instead of
+  // run. Another stream joins the capture by waiting for an event that was
+  // recorded within it; before the end this one waits for an event behind the
+  // other's last work. Events without timing, recorded before they are waited
+  // for; no stream of the capture is synchronised and nothing is allocated. A
+  // task runs once, when it is issued; its error is kept as ever, and then what
+  // was captured lacks work.
+  // Only where Device::can_capture(), else UNIMPLEMENTED.
+  virtual absl::Status BeginCapture() { return NoGraphs(); }
+  // Also ends a capture in which something failed.
+  virtual absl::StatusOr<std::unique_ptr<CapturedWork>> EndCapture() {
+    return NoGraphs();
+  }
+  // `work`, of the same device, is borrowed until this stream was synchronised.
+  virtual absl::Status Launch(CapturedWork& /*work*/) { return NoGraphs(); }
+
   // Blocks until all queued work is done; returns and clears the first error.
   virtual absl::Status Synchronize() = 0;
+
+ private:
+  static absl::Status NoGraphs() {
+    return absl::UnimplementedError("this device has no graphs");
+  }
 };
 
 }  // namespace spillway

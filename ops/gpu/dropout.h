@@ -10,14 +10,21 @@
 namespace spillway::gpu {
 
 struct Dropout {
-  uint64_t key = 0;
-  int32_t threshold = 0;  // kept from here, in units of UniformFloat, 2^-24
-  float scale = 1;        // of what is kept
+  uint64_t layer_key = 0;  // of session and layer
+  int32_t threshold = 0;   // kept from here, in units of UniformFloat, 2^-24
+  float scale = 1;         // of what is kept
 };
 
-// x, y: n elements of `dtype`, float32 or bfloat16; y may be x.
+struct DropoutTensors {
+  const int64_t* step = nullptr;  // host memory that the GPU reads
+  uint64_t* key = nullptr;        // workspace: the mask's, of layer and step
+  const void* x = nullptr;
+  void* y = nullptr;  // may be x
+};
+
+// x, y: n elements of `dtype`, float32 or bfloat16.
 LaunchError RunDropout(StreamHandle stream, const Dropout& dropout, DType dtype,
-                       const void* x, void* y, int64_t n);
+                       const DropoutTensors& tensors, int64_t n);
 
 }  // namespace spillway::gpu
 

@@ -1,122 +1,37 @@
-// Networks trained on the cuda backend without a GPU: its device on a fake
-// runtime, its kernels as fibers. Ops that a library computes on a GPU
-// (convolutions, products) borrow the CPU's kernels.
+// Networks trained on a fake GPU (fake_gpu.h).
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
-#include "executor/device/cuda/cuda_device.h"
 #include "lms/lms.h"
-#include "ops/all_ops.h"
-#include "ops/conv.h"
-#include "ops/gpu/factories.h"
-#include "ops/matmul.h"
+#include "tests/end_to_end/fake_gpu.h"
 #include "tests/end_to_end/train_model.h"
-#include "tests/support/cuda_emulation.h"
-#include "tests/support/fake_cuda.h"
 #include "tests/support/random_network.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {
 namespace {
 
-using testing::FakeCuda;
 using testing::MakeRandomNetwork;
 using testing::RandomNetwork;
 using testing::TrainedModel;
-using testing::TrainGraphSpec;
 
-// That of the test that runs.
-FakeCuda* present_cuda = nullptr;
-
-// A kernel of the CPU, run by a stream of the fake.
-class BorrowedKernel final : public Kernel {
- public:
-  explicit BorrowedKernel(std::unique_ptr<Kernel> kernel)
-      : kernel_(std::move(kernel)) {}
-
-  int64_t workspace_bytes() const override {
-    return kernel_->workspace_bytes();
-  }
-
-  absl::Status Run(const KernelContext& context) override {
-    present_cuda->Submit(
-        context.stream,
-        [this, context,
-         inputs = std::vector(context.inputs.begin(), context.inputs.end()),
-         outputs =
-             std::vector(context.outputs.begin(), context.outputs.end())] {
-          KernelContext own = context;
-          own.inputs = inputs;
-          own.outputs = outputs;
-          own.stream = nullptr;
-          CHECK(kernel_->Run(own).ok());
-        });
-    return absl::OkStatus();
-  }
-
- private:
-  const std::unique_ptr<Kernel> kernel_;
-};
-
-template <KernelFactory kOnCpu>
-absl::StatusOr<std::unique_ptr<Kernel>> Borrow(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, kOnCpu(node));
-  return std::make_unique<BorrowedKernel>(std::move(kernel));
-}
-
-const KernelRegistry& GpuKernels() {
-  static const KernelRegistry kernels = [] {
-    KernelRegistry made;
-    AddGpuKernels(made);
-    const auto add = [&](std::string_view op, KernelFactory factory) {
-      made.Add(op, DeviceKind::kCuda, factory);
-    };
-    add("Conv2D", Borrow<ops::ConvCpu>);
-    add("Conv2DBackpropFilter", Borrow<ops::ConvBackpropFilterCpu>);
-    add("Conv2DBackpropInput", Borrow<ops::ConvBackpropInputCpu>);
-    add("MatMul", Borrow<ops::MatMulCpu>);
-    return made;
-  }();
-  return kernels;
-}
-
-class GpuTrainingTest : public ::testing::Test {
+class GpuTrainingTest : public testing::FakeGpuTest {
  protected:
-  GpuTrainingTest() {
-    present_cuda = &cuda_;
-    cuda_emulation::SetQueue([](void* stream, std::function<void()> work) {
-      present_cuda->Submit(stream, std::move(work));
-    });
-  }
-
   absl::StatusOr<TrainedModel> Train(const Graph& graph,
                                      const RandomNetwork& network) {
-    ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                     NewCudaDevice(cuda_, 0, {}));
-    std::vector<Program> programs;
-    programs.push_back({.graph = graph, .fetches = {network.loss}});
     ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                     Session::Create(std::move(programs), std::move(device),
-                                     {.ops = &StandardOps(),
-                                      .kernels = &GpuKernels(),
-                                      .threads = 1,
-                                      .seed = 5}));
+                     NewSession({.graph = graph, .fetches = {network.loss}},
+                                /*capture_steps=*/false));
     return TrainSession(*session, graph, network.loss, SpecOf(network));
   }
 
-  static TrainGraphSpec SpecOf(const RandomNetwork& network) {
-    return {.num_classes = network.num_classes, .steps = 2, .threads = 1};
+  static testing::TrainGraphSpec SpecOf(const RandomNetwork& network) {
+    return FakeGpuTest::SpecOf(network, 2);
   }
-
-  FakeCuda cuda_;
 };
 
 void ExpectNear(const std::vector<float>& losses,

@@ -65,7 +65,7 @@ TEST_P(ExecutorTest, KernelsSeeSeedAndStep) {
   int64_t step = 0;
   SetKernel("sum", [&](const KernelContext& context) {
     seed = context.seed;
-    step = context.step;
+    step = *context.step;
     return absl::OkStatus();
   });
   ASSERT_OK_AND_ASSIGN(const auto executor, NewExecutor());

@@ -80,7 +80,7 @@ inline absl::StatusOr<std::unique_ptr<Kernel>> NewNoise(
   return NewElementKernel(request, [](const KernelContext& context, size_t i) {
     context.output<float>(0)[i] = context.input<float>(0)[i] +
                                   1000 * static_cast<float>(context.seed) +
-                                  static_cast<float>(context.step);
+                                  static_cast<float>(*context.step);
     return absl::OkStatus();
   });
 }

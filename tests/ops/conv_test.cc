@@ -96,7 +96,9 @@ std::vector<std::string> FilterGradientAlgorithms(DType dtype, int64_t window,
   EXPECT_THAT(algorithms, IsOk());
   std::vector<std::string> names;
   for (const KernelAlgorithm& each : *algorithms) names.push_back(each.name);
-  if (!algorithm.empty()) EXPECT_EQ((*kernel)->algorithm(), algorithm);
+  if (!algorithm.empty()) {
+    EXPECT_EQ((*kernel)->algorithm(), algorithm);
+  }
   return names;
 }
 

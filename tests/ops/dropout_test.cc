@@ -36,7 +36,7 @@ std::vector<float> Drop(const Draw& draw) {
             ->Run({.inputs = bytes,
                    .outputs = bytes,
                    .seed = draw.session_seed,
-                   .step = draw.step})
+                   .step = &draw.step})
             .ok());
   return y;
 }

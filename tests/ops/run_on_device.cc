@@ -47,12 +47,14 @@ class Layout {
 
 class RunTask final : public StreamTask {
  public:
+  // `step` as KernelContext::step.
   RunTask(Kernel& kernel, std::vector<void*> inputs, std::vector<void*> outputs,
-          void* workspace)
+          void* workspace, const int64_t* step)
       : kernel_(kernel),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)),
-        workspace_(workspace) {}
+        workspace_(workspace),
+        step_(step) {}
 
   absl::Status Run(void* native_stream) override {
     return kernel_.Run({.inputs = inputs_,
@@ -60,7 +62,7 @@ class RunTask final : public StreamTask {
                         .workspace = workspace_,
                         .stream = native_stream,
                         .seed = kCaseSeed,
-                        .step = kCaseStep});
+                        .step = step_});
   }
 
  private:
@@ -68,6 +70,7 @@ class RunTask final : public StreamTask {
   const std::vector<void*> inputs_;
   const std::vector<void*> outputs_;
   void* const workspace_;
+  const int64_t* const step_;
 };
 
 HostTensor Read(const TensorType& type, const std::byte* bytes) {
@@ -115,8 +118,12 @@ absl::StatusOr<OpRun> RunOnDevice(Device& device, KernelFactory factory,
       made.push_back(memory->data() + offset);
     return made;
   };
+  ASSIGN_OR_RETURN(const std::unique_ptr<DeviceMemory> step,
+                   device.Allocate(MemorySpace::kHost, sizeof(kCaseStep)));
+  std::memcpy(step->data(), &kCaseStep, sizeof(kCaseStep));
   RunTask task(*kernel, pointers(input_at), pointers(output_at),
-               memory->data() + workspace_at);
+               memory->data() + workspace_at,
+               reinterpret_cast<const int64_t*>(step->data()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.NewStream({}));
   RETURN_IF_ERROR(
       stream->CopyToDevice(memory->data(), bytes.data(), layout.num_bytes()));

@@ -107,7 +107,7 @@ class Buffers {
                                 .outputs = outputs_,
                                 .workspace = Allocate(kernel.workspace_bytes()),
                                 .seed = kCaseSeed,
-                                .step = kCaseStep}));
+                                .step = &kCaseStep}));
     const bool intact = std::ranges::all_of(
         owned_, [](const GuardedBuffer& b) { return b.guards_intact(); });
     return intact ? absl::OkStatus() : Internal("wrote outside its buffers");

@@ -128,7 +128,7 @@ class Evaluation {
                         .outputs = outputs,
                         .workspace = Allocate(kernel->workspace_bytes()),
                         .seed = state_.seed,
-                        .step = state_.step});
+                        .step = &state_.step});
   }
 
   std::byte* Allocate(int64_t num_bytes) {

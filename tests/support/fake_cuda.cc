@@ -1,6 +1,7 @@
 #include "tests/support/fake_cuda.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "base/check.h"
@@ -34,9 +35,17 @@ class Work final : public StreamTask {
 FakeCuda::~FakeCuda() {
   CHECK(device_memory_.empty() && host_memory_.empty());
   CHECK(streams_.empty() && events_.empty());
+  CHECK(graphs_.empty() && graph_execs_.empty());
 }
 
 void FakeCuda::Submit(Stream stream, std::function<void()> work) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (IsCaptured(stream)) {
+      capture_->Add(stream, std::move(work));
+      return;
+    }
+  }
   auto task = std::make_unique<Work>(std::move(work));
   CHECK(ToStream(stream).Submit(task.get()).ok());
   const std::scoped_lock lock(mutex_);
@@ -53,6 +62,17 @@ int FakeCuda::calls(const std::string& call) const {
   return calls_[call];
 }
 
+bool FakeCuda::IsCaptured(Stream stream) const {
+  return capture_ != nullptr && capture_->has(stream);
+}
+
+FakeCuda::Error FakeCuda::NotInCapture() {
+  const std::scoped_lock lock(mutex_);
+  const bool is_captured =
+      capture_ != nullptr && capture_thread_ == std::this_thread::get_id();
+  return is_captured ? capture_->Spoil(FakeCapture::kUnsupported) : 0;
+}
+
 FakeCuda::Error FakeCuda::Called(const std::string& call) const {
   const std::scoped_lock lock(mutex_);
   ++calls_[call];
@@ -63,7 +83,8 @@ FakeCuda::Error FakeCuda::Called(const std::string& call) const {
 std::string FakeCuda::ErrorText(Error error) const {
   return error == kMemoryAllocation ? "out of memory"
          : error == kNoDevice       ? "no CUDA-capable device is detected"
-                                    : "planted";
+         : error >= FakeCapture::kUnsupported ? "against the rules of capture"
+                                              : "planted";
 }
 
 FakeCuda::Error FakeCuda::GetDeviceCount(int* count) {
@@ -109,20 +130,24 @@ FakeCuda::Error FakeCuda::Release(void* memory, std::map<void*, size_t>& live) {
 }
 
 FakeCuda::Error FakeCuda::Malloc(void** memory, size_t bytes) {
-  const Error error = Called("cudaMalloc");
+  Error error = Called("cudaMalloc");
+  if (error == 0) error = NotInCapture();
   return error != 0 ? error : Allocate(memory, bytes, device_memory_);
 }
 FakeCuda::Error FakeCuda::Free(void* memory) {
-  const Error error = Called("cudaFree");
+  Error error = Called("cudaFree");
+  if (error == 0) error = NotInCapture();
   const Error released = Release(memory, device_memory_);
   return error != 0 ? error : released;
 }
 FakeCuda::Error FakeCuda::HostAlloc(void** memory, size_t bytes) {
-  const Error error = Called("cudaHostAlloc");
+  Error error = Called("cudaHostAlloc");
+  if (error == 0) error = NotInCapture();
   return error != 0 ? error : Allocate(memory, bytes, host_memory_);
 }
 FakeCuda::Error FakeCuda::FreeHost(void* memory) {
-  const Error error = Called("cudaFreeHost");
+  Error error = Called("cudaFreeHost");
+  if (error == 0) error = NotInCapture();
   const Error released = Release(memory, host_memory_);
   return error != 0 ? error : released;
 }
@@ -145,6 +170,10 @@ FakeCuda::Error FakeCuda::StreamDestroy(Stream stream) {
 }
 
 FakeCuda::Error FakeCuda::StreamSynchronize(Stream stream) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (IsCaptured(stream)) return capture_->Spoil(FakeCapture::kUnsupported);
+  }
   CHECK(ToStream(stream).Synchronize().ok());
   {
     const std::scoped_lock lock(mutex_);
@@ -154,19 +183,109 @@ FakeCuda::Error FakeCuda::StreamSynchronize(Stream stream) {
 }
 
 FakeCuda::Error FakeCuda::StreamWaitEvent(Stream stream, Event event) {
+  const Error error = Called("cudaStreamWaitEvent");
+  {
+    const std::scoped_lock lock(mutex_);
+    const Mark& mark = events_.at(event);
+    if (capture_ != nullptr && mark.capture == captures_) {
+      return error != 0 ? error : capture_->Wait(stream, mark.nodes);
+    }
+    if (IsCaptured(stream)) return capture_->Spoil(FakeCapture::kIsolation);
+    if (mark.capture != 0) return FakeCapture::kCapturedEvent;
+  }
   CHECK(ToStream(stream).Wait(&ToEvent(event)).ok());
-  return Called("cudaStreamWaitEvent");
+  return error;
+}
+
+int FakeCuda::pageable_copies_to_device() const {
+  const std::scoped_lock lock(mutex_);
+  return pageable_copies_to_device_;
+}
+
+bool FakeCuda::IsPinned(const void* memory) const {
+  auto after = host_memory_.upper_bound(const_cast<void*>(memory));
+  if (after == host_memory_.begin()) return false;
+  const auto& [begin, bytes] = *--after;
+  return static_cast<const std::byte*>(memory) <
+         static_cast<const std::byte*>(begin) + bytes;
 }
 
 FakeCuda::Error FakeCuda::MemcpyAsync(void* to, const void* from, size_t bytes,
                                       Copy copy, Stream stream) {
   if (const Error error = Called("cudaMemcpyAsync")) return error;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (copy == Copy::kToDevice && !IsPinned(from)) {
+      ++pageable_copies_to_device_;
+    }
+    if (IsCaptured(stream)) {
+      return capture_->Add(stream, [=] { std::memcpy(to, from, bytes); });
+    }
+  }
   const auto size = static_cast<int64_t>(bytes);
   const absl::Status queued =
       copy == Copy::kToHost ? ToStream(stream).CopyToHost(to, from, size)
                             : ToStream(stream).CopyToDevice(to, from, size);
   CHECK(queued.ok());
   return 0;
+}
+
+FakeCuda::Error FakeCuda::StreamBeginCapture(Stream stream) {
+  if (const Error error = Called("cudaStreamBeginCapture")) return error;
+  const std::scoped_lock lock(mutex_);
+  if (capture_ != nullptr) return capture_->Spoil(FakeCapture::kUnsupported);
+  capture_ = std::make_unique<FakeCapture>(stream);
+  capture_thread_ = std::this_thread::get_id();
+  ++captures_;
+  return 0;
+}
+
+FakeCuda::Error FakeCuda::StreamEndCapture(Stream stream, Graph* graph) {
+  const Error error = Called("cudaStreamEndCapture");
+  const std::scoped_lock lock(mutex_);
+  if (capture_ == nullptr) return kInvalidValue;
+  std::unique_ptr<FakeGraph> captured;
+  const Error ended = capture_->End(stream, &captured);
+  if (ended != FakeCapture::kUnmatched) capture_ = nullptr;
+  if (error != 0 || ended != 0) return error != 0 ? error : ended;
+  *graph = captured.get();
+  graphs_[*graph] = std::move(captured);
+  return 0;
+}
+
+FakeCuda::Error FakeCuda::GraphInstantiate(GraphExec* exec, Graph graph) {
+  if (const Error error = Called("cudaGraphInstantiate")) return error;
+  const std::scoped_lock lock(mutex_);
+  *exec = new std::byte;
+  graph_execs_[*exec] = graphs_.at(graph);
+  return 0;
+}
+
+FakeCuda::Error FakeCuda::GraphDestroy(Graph graph) {
+  const Error error = Called("cudaGraphDestroy");
+  const std::scoped_lock lock(mutex_);
+  CHECK(graphs_.erase(graph) == 1);
+  return error;
+}
+
+FakeCuda::Error FakeCuda::GraphLaunch(GraphExec exec, Stream stream) {
+  if (const Error error = Called("cudaGraphLaunch")) return error;
+  std::shared_ptr<const FakeGraph> graph;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (IsCaptured(stream)) return capture_->Spoil(FakeCapture::kUnsupported);
+    graph = graph_execs_.at(exec);
+  }
+  Submit(stream, [graph = std::move(graph)] { graph->Run(); });
+  return 0;
+}
+
+FakeCuda::Error FakeCuda::GraphExecDestroy(GraphExec exec) {
+  const Error error = Called("cudaGraphExecDestroy");
+  const std::scoped_lock lock(mutex_);
+  CHECK(graph_execs_.erase(exec) == 1);
+  delete static_cast<std::byte*>(exec);
+  return error;
 }
 
 void FakeCuda::RangePush(const char* name) {
@@ -190,7 +309,7 @@ FakeCuda::Error FakeCuda::EventCreate(Event* event, bool timing) {
   if (const Error error = Called("cudaEventCreate")) return error;
   *event = new CpuEvent(timing);
   const std::scoped_lock lock(mutex_);
-  events_[*event] = nullptr;
+  events_[*event] = {};
   return 0;
 }
 
@@ -203,10 +322,17 @@ FakeCuda::Error FakeCuda::EventDestroy(Event event) {
 }
 
 FakeCuda::Error FakeCuda::EventRecord(Event event, Stream stream) {
-  CHECK(ToStream(stream).Record(&ToEvent(event)).ok());
   const Error error = Called("cudaEventRecord");
-  const std::scoped_lock lock(mutex_);
-  events_[event] = stream;
+  {
+    const std::scoped_lock lock(mutex_);
+    Mark& mark = events_.at(event);
+    mark = {.stream = stream};
+    if (IsCaptured(stream)) {
+      mark.capture = captures_;
+      return error != 0 ? error : capture_->Record(stream, &mark.nodes);
+    }
+  }
+  CHECK(ToStream(stream).Record(&ToEvent(event)).ok());
   return error;
 }
 
@@ -215,7 +341,9 @@ FakeCuda::Error FakeCuda::EventSynchronize(Event event) {
   Stream stream = nullptr;
   {
     const std::scoped_lock lock(mutex_);
-    stream = events_[event];
+    const Mark& mark = events_.at(event);
+    if (mark.capture != 0) return FakeCapture::kCapturedEvent;
+    stream = mark.stream;
   }
   // More than is asked for, and enough.
   if (stream != nullptr) CHECK(ToStream(stream).Synchronize().ok());

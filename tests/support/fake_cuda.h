@@ -1,6 +1,7 @@
 // A CUDA runtime on the CPU: its streams and events are those of the cpu
 // backend (executor/device/cpu/cpu_stream.h), its device memory is the host's,
-// within a size that the test sets. Any call can be made to fail.
+// within a size that the test sets. Captured streams keep CUDA's rules
+// (fake_graph.h). Any call can be made to fail.
 #ifndef SPILLWAY_TESTS_SUPPORT_FAKE_CUDA_H_
 #define SPILLWAY_TESTS_SUPPORT_FAKE_CUDA_H_
 
@@ -10,11 +11,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "executor/device/cpu/link.h"
 #include "executor/device/cuda/cuda_api.h"
 #include "executor/device/stream.h"
+#include "tests/support/fake_graph.h"
 
 namespace spillway::testing {
 
@@ -34,6 +37,9 @@ class FakeCuda final : public CudaApi {
   // The ranges so far; CHECKs that all have ended.
   std::vector<std::string> ranges() const;
 
+  // Copies to the device from memory that HostAlloc did not give.
+  int pageable_copies_to_device() const;
+
   // Calls of this name so far.
   int calls(const std::string& call) const;
 
@@ -52,6 +58,12 @@ class FakeCuda final : public CudaApi {
   Error StreamWaitEvent(Stream stream, Event event) override;
   Error MemcpyAsync(void* to, const void* from, size_t bytes, Copy copy,
                     Stream stream) override;
+  Error StreamBeginCapture(Stream stream) override;
+  Error StreamEndCapture(Stream stream, Graph* graph) override;
+  Error GraphInstantiate(GraphExec* exec, Graph graph) override;
+  Error GraphDestroy(Graph graph) override;
+  Error GraphLaunch(GraphExec exec, Stream stream) override;
+  Error GraphExecDestroy(GraphExec exec) override;
   void RangePush(const char* name) override;
   void RangePop() override;
   Error EventCreate(Event* event, bool timing) override;
@@ -63,6 +75,19 @@ class FakeCuda final : public CudaApi {
  private:
   static constexpr Error kInvalidValue = 1;
 
+  // Where an event was recorded last.
+  struct Mark {
+    Stream stream = nullptr;
+    int capture = 0;  // its number; 0: in none
+    FakeGraph::Nodes nodes = {};
+  };
+
+  // With mutex_ held.
+  bool IsPinned(const void* memory) const;
+  // Whether the stream belongs to the capture; with mutex_ held.
+  bool IsCaptured(Stream stream) const;
+  // What a call gives that this thread must not make during its capture.
+  Error NotInCapture();
   // Counts the call; what it is to fail with.
   Error Called(const std::string& call) const;
   Error Allocate(void** memory, size_t bytes, std::map<void*, size_t>& live);
@@ -74,13 +99,19 @@ class FakeCuda final : public CudaApi {
   mutable std::mutex mutex_;
   std::map<std::string, Error> failures_;
   mutable std::map<std::string, int> calls_;
+  int pageable_copies_to_device_ = 0;
   std::vector<std::string> ranges_;
   int open_ranges_ = 0;
   std::map<void*, size_t> device_memory_;
   std::map<void*, size_t> host_memory_;
   // And the kernels of each since it was synchronised last.
   std::map<void*, std::vector<std::unique_ptr<StreamTask>>> streams_;
-  std::map<void*, Stream> events_;  // and where each was recorded last
+  std::map<void*, Mark> events_;
+  std::unique_ptr<FakeCapture> capture_;  // that goes on; of one thread
+  std::thread::id capture_thread_;
+  int captures_ = 0;  // begun so far
+  std::map<void*, std::shared_ptr<const FakeGraph>> graphs_;
+  std::map<void*, std::shared_ptr<const FakeGraph>> graph_execs_;
 };
 
 }  // namespace spillway::testing

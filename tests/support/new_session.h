@@ -26,6 +26,7 @@ struct SessionSpec {
   ScheduleKind schedule = ScheduleKind::kAuto;
   uint64_t seed = 0;
   bool check_memory = false;
+  bool capture_steps = false;
 };
 
 // Errors: as NewDevice and Session::Create.
@@ -44,7 +45,8 @@ inline absl::StatusOr<std::unique_ptr<Session>> NewSession(
                           .schedule = spec.schedule,
                           .threads = spec.threads,
                           .seed = spec.seed,
-                          .check_memory = spec.check_memory});
+                          .check_memory = spec.check_memory,
+                          .capture_steps = spec.capture_steps});
 }
 
 // The same of one program.

@@ -119,6 +119,7 @@ TEST(BenchTest, TheResultHasTheFieldsThatScriptsRead) {
                             "batch_size",
                             "image_size",
                             "num_batches",
+                            "cuda_graph",
                             "images_per_sec",
                             "images_per_sec_uncertainty",
                             "jitter",
@@ -145,6 +146,8 @@ TEST(BenchTest, TheResultHasTheFieldsThatScriptsRead) {
   for (const Json& loss : json["losses"]) EXPECT_TRUE(loss.is_number());
   EXPECT_EQ(json["device_allocations_in_steps"], 0);
   EXPECT_EQ(json["options"]["weight_decay"], 4e-5);
+  EXPECT_EQ(json["cuda_graph"], false);
+  EXPECT_TRUE(json["peak_device_bytes"]["driver"].is_null());
 }
 
 // Straight from the definitions, on the step times of the result.

@@ -131,6 +131,7 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   AddLoopFlags(set, flags);
   AddDeviceFlags(set, flags.device);
   AddLinkFlag(set, flags.device);
+  AddCudaGraphFlag(set, flags.device);
   AddMemoryFlags(set, flags.memory);
   AddCheckMemoryFlag(set, flags.memory);
   AddLmsFlags(set, flags.lms);

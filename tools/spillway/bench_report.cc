@@ -17,10 +17,14 @@ std::string_view ModeName(const BenchFlags& flags) {
 
 std::string FormatMemory(const BenchSetup& setup) {
   const MemoryUse memory = setup.session->memory();
+  const std::string driver =
+      memory.driver_device_bytes
+          ? fmt::format(", {} by the driver", *memory.driver_device_bytes)
+          : "";
   return fmt::format(
-      "device peak  {} bytes predicted, {} measured\n"
+      "device peak  {} bytes predicted, {} measured{}\n"
       "host peak    {} bytes predicted, {} measured\n",
-      memory.predicted_device_bytes, memory.measured_device_bytes,
+      memory.predicted_device_bytes, memory.measured_device_bytes, driver,
       memory.predicted_host_bytes, memory.measured_host_bytes);
 }
 
@@ -93,12 +97,16 @@ Json OptionsJson(const BenchFlags& flags, const BenchSetup& setup) {
 // What was run.
 Json SubjectJson(const BenchFlags& flags, const BenchSetup& setup) {
   const ModelOptions& model = setup.model.options;
-  return {
-      {"model", flags.model.model},       {"mode", ModeName(flags)},
-      {"device", setup.device},           {"precision", flags.model.precision},
-      {"batch_size", model.batch_size},   {"image_size", model.image_size},
-      {"num_classes", model.num_classes}, {"parameters", setup.parameters},
-      {"num_batches", flags.num_batches}};
+  return {{"model", flags.model.model},
+          {"mode", ModeName(flags)},
+          {"device", setup.device},
+          {"precision", flags.model.precision},
+          {"batch_size", model.batch_size},
+          {"image_size", model.image_size},
+          {"num_classes", model.num_classes},
+          {"parameters", setup.parameters},
+          {"num_batches", flags.num_batches},
+          {"cuda_graph", flags.device.cuda_graph}};
 }
 
 // How fast it was.
@@ -129,6 +137,10 @@ Json MemoryJson(const BenchFlags& flags, const BenchSetup& setup,
                {"host_memory", HostMemory(setup.memory)},
                {"swap", SwapJson(MeasuredSwaps(*setup.session, result.steps))},
                {"device_allocations_in_steps", memory.allocations_in_steps}};
+  json["peak_device_bytes"]["driver"] = nullptr;
+  if (memory.driver_device_bytes) {
+    json["peak_device_bytes"]["driver"] = *memory.driver_device_bytes;
+  }
   if (setup.memory.device_memory) {
     json["device_memory"] = *setup.memory.device_memory;
   }

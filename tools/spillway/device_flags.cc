@@ -33,6 +33,13 @@ void AddLinkFlag(FlagSet& flags, DeviceFlags& device) {
               .max = 1e6});
 }
 
+void AddCudaGraphFlag(FlagSet& flags, DeviceFlags& device) {
+  flags.Bool("--cuda_graph", device.cuda_graph,
+             "capture the second step as a CUDA graph and launch it as a whole "
+             "from then on; the same bits; default: issue every kernel and "
+             "copy");
+}
+
 void AddMemoryFlags(FlagSet& flags, MemoryFlags& memory) {
   flags.BeginGroup("Memory");
   flags.Size("--device_memory", memory.device_memory,
@@ -78,6 +85,10 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceFlags& flags,
                      .capacity_bytes = memory.device_memory.value_or(0),
                      .link_gigabytes_per_second = flags.link_gbps});
   if (!device.ok()) return Annotate(device.status(), "--device");
+  if (flags.cuda_graph && !(*device)->can_capture()) {
+    return InvalidArgument(fmt::format(
+        "--cuda_graph: the {} device has no graphs", (*device)->name()));
+  }
   return device;
 }
 
@@ -90,7 +101,8 @@ SessionOptions MakeSessionOptions(const DeviceFlags& device,
           .schedule = ScheduleOf(memory),
           .threads = static_cast<int>(device.threads),
           .seed = static_cast<uint64_t>(seed),
-          .check_memory = memory.check_memory};
+          .check_memory = memory.check_memory,
+          .capture_steps = device.cuda_graph};
 }
 
 }  // namespace spillway

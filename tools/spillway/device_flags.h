@@ -18,6 +18,7 @@ struct DeviceFlags {
   std::string device = {};          // empty: cuda where there is one, else cpu
   int64_t threads = 0;              // 0: all cores
   double link_gbps = 0;             // 0: full speed
+  bool cuda_graph = false;
   std::string algorithms = "auto";  // or "first"
 
   bool chooses_algorithms() const { return algorithms == "auto"; }
@@ -25,6 +26,9 @@ struct DeviceFlags {
 void AddDeviceFlags(FlagSet& flags, DeviceFlags& device);
 // --link_gbps, for commands that run steps.
 void AddLinkFlag(FlagSet& flags, DeviceFlags& device);
+
+// --cuda_graph, for commands that run many steps.
+void AddCudaGraphFlag(FlagSet& flags, DeviceFlags& device);
 
 struct MemoryFlags {
   std::optional<int64_t> device_memory = {};  // none: as little as possible

@@ -112,6 +112,7 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
       {"model", flags.model.model},
       {"device", setup.device},
       {"precision", flags.model.precision},
+      {"cuda_graph", flags.device.cuda_graph},
       {"batch_size", setup.training.options.batch_size},
       {"image_size", setup.training.options.image_size},
       {"parameters", setup.parameters},
@@ -203,6 +204,7 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   AddScheduleFlag(set, flags.optimizer);
   AddDeviceFlags(set, flags.device);
   AddLinkFlag(set, flags.device);
+  AddCudaGraphFlag(set, flags.device);
   AddMemoryFlags(set, flags.memory);
   AddCheckMemoryFlag(set, flags.memory);
   AddLmsFlags(set, flags.lms);

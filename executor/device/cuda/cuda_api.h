@@ -23,6 +23,8 @@ class CudaApi {
 
   using Stream = void*;  // cudaStream_t
   using Event = void*;   // cudaEvent_t
+  using Graph = void*;
+  using GraphExec = void*;
   enum class Copy : uint8_t { kToHost, kToDevice };
 
   virtual ~CudaApi() = default;
@@ -39,7 +41,7 @@ class CudaApi {
   virtual Error MemGetInfo(size_t* free_bytes, size_t* total_bytes) = 0;
   virtual Error Malloc(void** memory, size_t bytes) = 0;
   virtual Error Free(void* memory) = 0;
-  // Pinned.
+  // Pinned; kernels read it at the same address.
   virtual Error HostAlloc(void** memory, size_t bytes) = 0;
   virtual Error FreeHost(void* memory) = 0;
 
@@ -50,6 +52,14 @@ class CudaApi {
   virtual Error StreamWaitEvent(Stream stream, Event event) = 0;
   virtual Error MemcpyAsync(void* to, const void* from, size_t bytes, Copy copy,
                             Stream stream) = 0;
+
+  // Of this thread: other threads may call what a capture forbids.
+  virtual Error StreamBeginCapture(Stream stream) = 0;
+  virtual Error StreamEndCapture(Stream stream, Graph* graph) = 0;
+  virtual Error GraphInstantiate(GraphExec* exec, Graph graph) = 0;
+  virtual Error GraphDestroy(Graph graph) = 0;
+  virtual Error GraphLaunch(GraphExec exec, Stream stream) = 0;
+  virtual Error GraphExecDestroy(GraphExec exec) = 0;
 
   // NVTX, of this thread.
   virtual void RangePush(const char* name) = 0;

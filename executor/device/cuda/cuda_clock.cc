@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "executor/device/cuda/cuda_device.h"
+#include "executor/device/cuda/cuda_status.h"
 
 namespace spillway {
 namespace {

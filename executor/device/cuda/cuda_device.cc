@@ -1,28 +1,23 @@
 #include "executor/device/cuda/cuda_device.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "executor/device/cuda/cuda_clock.h"
+#include "executor/device/cuda/cuda_status.h"
+#include "executor/device/cuda/cuda_stream.h"
 #include "executor/device/cuda/numa.h"
 #include "executor/device/free_memory.h"
 
 namespace spillway {
 namespace {
-
-// What was freed or destroyed cannot be reported to a caller.
-void LogFailure(const absl::Status& status) {
-  if (!status.ok()) spdlog::warn("{}", std::string(status.message()));
-}
 
 class CudaMemory final : public DeviceMemory {
  public:
@@ -38,9 +33,11 @@ class CudaMemory final : public DeviceMemory {
   }
   ~CudaMemory() override {
     if (space_ == MemorySpace::kDevice) live_device_bytes_ -= bytes_;
-    LogFailure(space_ == MemorySpace::kDevice
-                   ? CudaStatus(api_, api_.Free(data_), "cudaFree")
-                   : CudaStatus(api_, api_.FreeHost(data_), "cudaFreeHost"));
+    if (space_ == MemorySpace::kDevice) {
+      LogCudaFailure(api_, api_.Free(data_), "cudaFree");
+    } else {
+      LogCudaFailure(api_, api_.FreeHost(data_), "cudaFreeHost");
+    }
   }
   CudaMemory(const CudaMemory&) = delete;
   CudaMemory& operator=(const CudaMemory&) = delete;
@@ -56,105 +53,23 @@ class CudaMemory final : public DeviceMemory {
   std::atomic<int64_t>& live_device_bytes_;
 };
 
-class CudaEvent final : public Event {
- public:
-  CudaEvent(CudaApi& api, CudaApi::Event event, CudaClock* clock)
-      : api_(api), event_(event), clock_(clock) {}
-  ~CudaEvent() override {
-    LogFailure(CudaStatus(api_, api_.EventDestroy(event_), "cudaEventDestroy"));
-  }
-  CudaEvent(const CudaEvent&) = delete;
-  CudaEvent& operator=(const CudaEvent&) = delete;
-
-  absl::Status Record(CudaApi::Stream stream) {
-    if (clock_ != nullptr) {
-      ASSIGN_OR_RETURN(zero_, clock_->ZeroFor(stream));
-    }
-    return CudaStatus(api_, api_.EventRecord(event_, stream),
-                      "cudaEventRecord");
-  }
-  absl::Status MakeWait(CudaApi::Stream stream) {
-    return CudaStatus(api_, api_.StreamWaitEvent(stream, event_),
-                      "cudaStreamWaitEvent");
-  }
-
-  int64_t TimeNs() const override {
-    CHECK(clock_ != nullptr);
-    return zero_ == nullptr ? 0 : zero_->TimeNsOf(event_);
-  }
-
- private:
-  CudaApi& api_;
-  const CudaApi::Event event_;
-  CudaClock* const clock_;  // null: without timing
-  std::shared_ptr<const CudaClock::Zero> zero_;
-};
-
-class CudaStream final : public Stream {
- public:
-  CudaStream(CudaApi& api, int device, CudaApi::Stream stream)
-      : api_(api), device_(device), stream_(stream) {}
-  ~CudaStream() override {
-    LogFailure(CudaStatus(api_, api_.StreamSynchronize(stream_),
-                          "cudaStreamSynchronize"));
-    LogFailure(
-        CudaStatus(api_, api_.StreamDestroy(stream_), "cudaStreamDestroy"));
-  }
-  CudaStream(const CudaStream&) = delete;
-  CudaStream& operator=(const CudaStream&) = delete;
-
-  absl::Status Submit(StreamTask* task) override {
-    if (!error_.ok()) return absl::OkStatus();
-    RETURN_IF_ERROR(CudaStatus(api_, api_.SetDevice(device_), "cudaSetDevice"));
-    error_ = task->Run(stream_);
-    return absl::OkStatus();
-  }
-  absl::Status CopyToHost(void* host, const void* device,
-                          int64_t bytes) override {
-    return Copy(host, device, bytes, CudaApi::Copy::kToHost);
-  }
-  absl::Status CopyToDevice(void* device, const void* host,
-                            int64_t bytes) override {
-    return Copy(device, host, bytes, CudaApi::Copy::kToDevice);
-  }
-  void BeginRange(const char* name) override { api_.RangePush(name); }
-  void EndRange() override { api_.RangePop(); }
-  absl::Status Record(Event* event) override {
-    return static_cast<CudaEvent*>(event)->Record(stream_);
-  }
-  absl::Status Wait(Event* event) override {
-    return static_cast<CudaEvent*>(event)->MakeWait(stream_);
-  }
-  absl::Status Synchronize() override {
-    const absl::Status done = CudaStatus(api_, api_.StreamSynchronize(stream_),
-                                         "cudaStreamSynchronize");
-    const absl::Status error = std::exchange(error_, absl::OkStatus());
-    return error.ok() ? done : error;
-  }
-
- private:
-  absl::Status Copy(void* to, const void* from, int64_t bytes,
-                    CudaApi::Copy copy) {
-    if (!error_.ok() || bytes == 0) return absl::OkStatus();
-    return CudaStatus(
-        api_,
-        api_.MemcpyAsync(to, from, static_cast<size_t>(bytes), copy, stream_),
-        "cudaMemcpyAsync");
-  }
-
-  CudaApi& api_;
-  const int device_;
-  const CudaApi::Stream stream_;
-  absl::Status error_;  // the first of a task since the last Synchronize
-};
+// Of this thread's GPU.
+absl::StatusOr<int64_t> FreeOfDriver(CudaApi& api) {
+  size_t free_bytes = 0;
+  size_t total_bytes = 0;
+  RETURN_IF_ERROR(CudaStatus(api, api.MemGetInfo(&free_bytes, &total_bytes),
+                             "cudaMemGetInfo"));
+  return static_cast<int64_t>(free_bytes);
+}
 
 class CudaDevice final : public Device {
  public:
   CudaDevice(CudaApi& api, int index, std::optional<int> numa_node,
-             const DeviceOptions& options)
+             int64_t free_when_opened, const DeviceOptions& options)
       : api_(api),
         index_(index),
         numa_node_(numa_node),
+        free_when_opened_(free_when_opened),
         capacity_bytes_(options.capacity_bytes),
         name_(fmt::format("cuda:{}", index)),
         clock_(api) {}
@@ -173,34 +88,32 @@ class CudaDevice final : public Device {
 
   absl::StatusOr<int64_t> FreeBytes() const override {
     RETURN_IF_ERROR(Use());
-    size_t free_bytes = 0;
-    size_t total_bytes = 0;
-    RETURN_IF_ERROR(CudaStatus(api_, api_.MemGetInfo(&free_bytes, &total_bytes),
-                               "cudaMemGetInfo"));
-    const auto free = static_cast<int64_t>(free_bytes);
+    ASSIGN_OR_RETURN(const int64_t free, FreeOfDriver(api_));
     if (capacity_bytes_ == 0) return free;
     return std::clamp<int64_t>(capacity_bytes_ - live_device_bytes_, 0, free);
   }
+
+  std::optional<int64_t> DriverBytesTaken() const override {
+    if (!Use().ok()) return std::nullopt;
+    const absl::StatusOr<int64_t> free = FreeOfDriver(api_);
+    if (!free.ok()) return std::nullopt;
+    return free_when_opened_ - *free;
+  }
+
+  bool can_capture() const override { return true; }
 
   int64_t allocations() const override { return allocations_; }
 
   absl::StatusOr<std::unique_ptr<Stream>> NewStream(
       const StreamOptions&) override {
     RETURN_IF_ERROR(Use());
-    CudaApi::Stream stream = nullptr;
-    RETURN_IF_ERROR(
-        CudaStatus(api_, api_.StreamCreate(&stream), "cudaStreamCreate"));
-    return std::make_unique<CudaStream>(api_, index_, stream);
+    return NewCudaStream(api_, index_);
   }
 
   absl::StatusOr<std::unique_ptr<Event>> NewEvent(
       const EventOptions& options) override {
     RETURN_IF_ERROR(Use());
-    CudaApi::Event event = nullptr;
-    RETURN_IF_ERROR(CudaStatus(api_, api_.EventCreate(&event, options.timing),
-                               "cudaEventCreate"));
-    return std::make_unique<CudaEvent>(api_, event,
-                                       options.timing ? &clock_ : nullptr);
+    return NewCudaEvent(api_, options.timing ? &clock_ : nullptr);
   }
 
  private:
@@ -240,6 +153,7 @@ class CudaDevice final : public Device {
   CudaApi& api_;
   const int index_;
   const std::optional<int> numa_node_;  // that it is near; none: not known
+  const int64_t free_when_opened_;      // says the driver
   const int64_t capacity_bytes_;
   const std::string name_;
   CudaClock clock_;
@@ -248,22 +162,6 @@ class CudaDevice final : public Device {
 };
 
 }  // namespace
-
-absl::Status CudaStatus(const CudaApi& api, CudaApi::Error error,
-                        std::string_view call) {
-  if (error == 0) return absl::OkStatus();
-  const std::string text =
-      fmt::format("{}: {} (CUDA error {})", call, api.ErrorText(error), error);
-  switch (error) {
-    case CudaApi::kMemoryAllocation:
-      return ResourceExhausted(text);
-    case CudaApi::kInsufficientDriver:
-    case CudaApi::kNoDevice:
-      return Unavailable(text);
-    default:
-      return Internal(text);
-  }
-}
 
 absl::StatusOr<std::unique_ptr<Device>> NewCudaDevice(
     CudaApi& api, int index, const DeviceOptions& options) {
@@ -280,7 +178,9 @@ absl::StatusOr<std::unique_ptr<Device>> NewCudaDevice(
   std::string bus_id;
   RETURN_IF_ERROR(CudaStatus(api, api.GetPciBusId(index, &bus_id),
                              "cudaDeviceGetPCIBusId"));
-  return std::make_unique<CudaDevice>(api, index, NumaNodeOf(bus_id), options);
+  ASSIGN_OR_RETURN(const int64_t free, FreeOfDriver(api));
+  return std::make_unique<CudaDevice>(api, index, NumaNodeOf(bus_id), free,
+                                      options);
 }
 
 }  // namespace spillway

@@ -6,6 +6,7 @@
 //                      near the GPU where Linux says where that is
 //   Stream             a non-blocking cudaStream_t
 //   Event              a cudaEvent_t, without timing unless it is asked for
+//   CapturedWork       a cudaGraphExec_t; captures are of one thread each
 //
 // A stream keeps no queue of its own: work is queued on the GPU when it is
 // issued. So an error of a task is known at once, but kept until Synchronize,
@@ -16,7 +17,6 @@
 
 #include <memory>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "executor/device/cuda/cuda_api.h"
 #include "executor/device/device.h"
@@ -30,11 +30,6 @@ namespace spillway {
 // or not so many.
 absl::StatusOr<std::unique_ptr<Device>> NewCudaDevice(
     CudaApi& api, int index, const DeviceOptions& options);
-
-// "cudaMalloc: out of memory (CUDA error 2)": UNAVAILABLE where there is no GPU
-// or no driver for it, RESOURCE_EXHAUSTED for memory, else INTERNAL.
-absl::Status CudaStatus(const CudaApi& api, CudaApi::Error error,
-                        std::string_view call);
 
 }  // namespace spillway
 

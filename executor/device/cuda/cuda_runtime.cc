@@ -70,6 +70,34 @@ class Runtime final : public CudaApi {
         ToStream(stream)));
   }
 
+  Error StreamBeginCapture(Stream stream) override {
+    return Done(cudaStreamBeginCapture(ToStream(stream),
+                                       cudaStreamCaptureModeThreadLocal));
+  }
+  Error StreamEndCapture(Stream stream, Graph* graph) override {
+    cudaGraph_t captured = nullptr;
+    const cudaError_t error = cudaStreamEndCapture(ToStream(stream), &captured);
+    *graph = captured;
+    return Done(error);
+  }
+  Error GraphInstantiate(GraphExec* exec, Graph graph) override {
+    cudaGraphExec_t made = nullptr;
+    const cudaError_t error =
+        cudaGraphInstantiate(&made, static_cast<cudaGraph_t>(graph), 0);
+    *exec = made;
+    return Done(error);
+  }
+  Error GraphDestroy(Graph graph) override {
+    return Done(cudaGraphDestroy(static_cast<cudaGraph_t>(graph)));
+  }
+  Error GraphLaunch(GraphExec exec, Stream stream) override {
+    return Done(
+        cudaGraphLaunch(static_cast<cudaGraphExec_t>(exec), ToStream(stream)));
+  }
+  Error GraphExecDestroy(GraphExec exec) override {
+    return Done(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(exec)));
+  }
+
   void RangePush(const char* name) override { nvtxRangePushA(name); }
   void RangePop() override { nvtxRangePop(); }
 

@@ -2,81 +2,24 @@
 // that this build or machine lacks (UNAVAILABLE) is skipped.
 #include <cstring>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "base/units.h"
-#include "executor/device/cuda/cuda_device.h"
-#include "executor/device/device.h"
-#include "executor/device/registry.h"
-#include "tests/support/fake_cuda.h"
-#include "tests/support/status_matchers.h"
+#include "tests/executor/device/device_conformance.h"
 
 namespace spillway {
 namespace {
 
 using ::testing::_;
 using ::testing::AllOf;
+using testing::Bytes;
+using testing::CountingTask;
+using testing::DeviceConformance;
 using ::testing::Each;
+using testing::FailingTask;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
-
-class FailingTask final : public StreamTask {
- public:
-  explicit FailingTask(absl::Status status) : status_(std::move(status)) {}
-  absl::Status Run(void*) override { return status_; }
-
- private:
-  const absl::Status status_;
-};
-
-class CountingTask final : public StreamTask {
- public:
-  absl::Status Run(void*) override {
-    ++runs;
-    return absl::OkStatus();
-  }
-  int runs = 0;
-};
-
-std::vector<std::byte> Bytes(int64_t size, int fill) {
-  return std::vector<std::byte>(static_cast<size_t>(size),
-                                static_cast<std::byte>(fill));
-}
-
-// The parameter is the device's name; "fake_cuda" is the cuda backend on a fake
-// runtime.
-class DeviceConformance : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override { Open({.threads = 1}); }
-
-  void Open(const DeviceOptions& options) {
-    device_ = nullptr;
-    absl::StatusOr<std::unique_ptr<Device>> device =
-        GetParam() == "fake_cuda" ? NewCudaDevice(fake_cuda_, 0, options)
-                                  : NewDevice(GetParam(), options);
-    if (device.status().code() == absl::StatusCode::kUnavailable) {
-      GTEST_SKIP() << device.status().ToString();
-    }
-    ASSERT_THAT(device, IsOk());
-    device_ = *std::move(device);
-  }
-
-  std::unique_ptr<Stream> NewStream() {
-    return device_->NewStream({.name = "test"}).value();
-  }
-  std::unique_ptr<Event> NewEvent(bool timing = false) {
-    return device_->NewEvent({.timing = timing}).value();
-  }
-  std::unique_ptr<DeviceMemory> Allocate(MemorySpace space, int64_t bytes) {
-    return device_->Allocate(space, bytes).value();
-  }
-
-  testing::FakeCuda fake_cuda_;
-  std::unique_ptr<Device> device_;
-};
 
 TEST_P(DeviceConformance, BytesSurviveTheWayToTheDeviceAndBack) {
   constexpr int64_t kBytes = 5_MiB + 12345;  // not a multiple of any chunk

@@ -3,6 +3,7 @@
 #include "executor/device/cuda/cuda_device.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@
 namespace spillway {
 namespace {
 
+using ::testing::_;
 using ::testing::AllOf;
 using testing::FakeCuda;
 using ::testing::HasSubstr;
@@ -126,6 +128,67 @@ TEST(CudaDeviceTest, EachFailedCallIsNamed) {
   expect_named("cudaStreamSynchronize", [&] { return stream->Synchronize(); });
   FailingTask task;
   expect_named("cudaSetDevice", [&] { return stream->Submit(&task); });
+}
+
+TEST(CudaDeviceTest, EachFailedCallOfACaptureIsNamed) {
+  for (const std::string call :
+       {"cudaStreamBeginCapture", "cudaStreamEndCapture",
+        "cudaGraphInstantiate", "cudaGraphLaunch"}) {
+    FakeCuda cuda;
+    ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 0, {}));
+    ASSERT_OK_AND_ASSIGN(const auto stream, device->NewStream({}));
+    const auto capture_and_launch = [&]() -> absl::Status {
+      RETURN_IF_ERROR(stream->BeginCapture());
+      ASSIGN_OR_RETURN(const auto work, stream->EndCapture());
+      RETURN_IF_ERROR(stream->Launch(*work));
+      return stream->Synchronize();
+    };
+    cuda.Fail(call, kLaunchFailure);
+    EXPECT_THAT(capture_and_launch(),
+                StatusIs(absl::StatusCode::kInternal,
+                         AllOf(HasSubstr(call), HasSubstr("719"))));
+    cuda.Fail(call, 0);
+    EXPECT_THAT(capture_and_launch(), IsOk()) << call;
+  }
+}
+
+TEST(CudaDeviceTest, ACaptureRefusesWhatItCannotRecord) {
+  FakeCuda cuda;
+  ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 0, {}));
+  ASSERT_OK_AND_ASSIGN(const auto stream, device->NewStream({}));
+  ASSERT_OK_AND_ASSIGN(const auto event, device->NewEvent({}));
+  ASSERT_THAT(stream->Record(event.get()), IsOk());
+  const auto expect_refused = [&](const auto& does) {
+    EXPECT_THAT(stream->BeginCapture(), IsOk());
+    EXPECT_THAT(absl::Status(does()), StatusIs(absl::StatusCode::kInternal, _));
+    EXPECT_THAT(stream->EndCapture(),
+                StatusIs(absl::StatusCode::kInternal, HasSubstr("901")));
+  };
+  expect_refused([&] { return stream->Synchronize(); });
+  expect_refused(
+      [&] { return device->Allocate(MemorySpace::kDevice, 1).status(); });
+  expect_refused(
+      [&] { return device->Allocate(MemorySpace::kHost, 1).status(); });
+  expect_refused([&] { return stream->Wait(event.get()); });  // of before
+  EXPECT_THAT(stream->Synchronize(), IsOk());
+}
+
+TEST(CudaDeviceTest, TheDriversBytesAreAllThatWereTakenSinceItWasOpened) {
+  FakeCuda cuda(1, 10_MiB);
+  void* earlier = nullptr;
+  ASSERT_EQ(cuda.Malloc(&earlier, 1_MiB), 0);
+  ASSERT_OK_AND_ASSIGN(const auto device,
+                       NewCudaDevice(cuda, 0, {.capacity_bytes = 4_MiB}));
+  EXPECT_EQ(device->DriverBytesTaken(), 0);
+  ASSERT_OK_AND_ASSIGN(const auto memory,
+                       device->Allocate(MemorySpace::kDevice, 3_MiB));
+  void* of_a_library = nullptr;
+  ASSERT_EQ(cuda.Malloc(&of_a_library, 2_MiB), 0);
+  EXPECT_EQ(device->DriverBytesTaken(), 5_MiB);
+  cuda.Fail("cudaMemGetInfo", kLaunchFailure);
+  EXPECT_EQ(device->DriverBytesTaken(), std::nullopt);
+  ASSERT_EQ(cuda.Free(earlier), 0);
+  ASSERT_EQ(cuda.Free(of_a_library), 0);
 }
 
 // A kernel that faulted is heard of when the stream is synchronised; the

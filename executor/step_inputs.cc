@@ -1,0 +1,45 @@
+#include "executor/step_inputs.h"
+
+#include <cstring>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+
+namespace spillway {
+namespace {
+
+constexpr int64_t kAlignment = 256;
+
+}  // namespace
+
+absl::Status StepInputs::Allocate(const ExecutorSpec& spec) {
+  int64_t total_bytes = kAlignment;  // the number's
+  for (const Step& step : spec.plan->steps) {
+    if (step.kind != StepKind::kFeed) continue;
+    const int64_t bytes = spec.plan->buffers[step.outputs[0]].bytes;
+    feeds_[spec.graph->output(step.node)].bytes = bytes;
+    total_bytes += AlignUp(bytes, kAlignment);
+  }
+  if (spec.device->host_addressable()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(memory_,
+                   spec.device->Allocate(MemorySpace::kHost, total_bytes));
+  step_ = reinterpret_cast<int64_t*>(memory_->data());
+  std::byte* next = memory_->data() + kAlignment;
+  for (auto& [placeholder, feed] : feeds_) {
+    feed.copy = next;
+    next += AlignUp(feed.bytes, kAlignment);
+  }
+  return absl::OkStatus();
+}
+
+void StepInputs::Set(const RunOptions& options) {
+  *step_ = options.step;
+  for (auto& [placeholder, feed] : feeds_) {
+    feed.data = options.feeds.at(placeholder);
+    if (feed.copy == nullptr) continue;
+    std::memcpy(feed.copy, feed.data, static_cast<size_t>(feed.bytes));
+    feed.data = feed.copy;
+  }
+}
+
+}  // namespace spillway

@@ -1,0 +1,275 @@
+// Steps as CUDA graphs, on a fake GPU (fake_gpu.h) whose graphs run their work
+// in any order that was not decided (tests/support/fake_graph.h).
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/builder.h"
+#include "lms/lms.h"
+#include "ops/all_ops.h"
+#include "tests/end_to_end/fake_gpu.h"
+#include "tests/end_to_end/train_model.h"
+#include "tests/support/host_tensor.h"
+#include "tests/support/new_session.h"
+#include "tests/support/random_network.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using testing::FeedsOf;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::MakeHostTensor;
+using testing::MakeRandomNetwork;
+using testing::RandomNetwork;
+using testing::StatusIs;
+using testing::TrainedModel;
+
+constexpr int kSteps = 4;
+constexpr uint64_t kSeeds = 8;
+
+// y = Dropout(x), y fetched.
+struct Noise {
+  Graph graph;
+  ValueId x;
+  ValueId y;
+};
+
+Noise MakeNoise() {
+  GraphBuilder g(StandardOps());
+  const Tensor x = g.Placeholder("x", DType::kFloat32, {1000});
+  const Tensor y =
+      g.Add(g, {.op = "Dropout",
+                .inputs = {x},
+                .attributes = {{"rate", 0.5}, {"seed", int64_t{3}}}});
+  absl::StatusOr<Graph> graph = std::move(g).Build();
+  EXPECT_THAT(graph, IsOk());
+  return {.graph = *std::move(graph), .x = x.id(), .y = y.id()};
+}
+
+// The fetched values of some steps, the feeds being other ones each step.
+absl::StatusOr<std::vector<std::vector<std::byte>>> RunNoise(const Noise& noise,
+                                                             Session& session,
+                                                             int steps) {
+  std::vector<std::vector<std::byte>> results;
+  for (int step = 0; step < steps; ++step) {
+    const std::vector<float> x(1000, static_cast<float>(step + 1));
+    const std::map<ValueId, HostTensor> fed = {
+        {noise.x, MakeHostTensor({.shape = {1000}}, x)}};
+    ASSIGN_OR_RETURN(const StepResult result, session.Step(FeedsOf(fed)));
+    results.push_back(result.fetched.at(noise.y).bytes);
+  }
+  return results;
+}
+
+class GpuGraphTest : public testing::FakeGpuTest {
+ protected:
+  absl::StatusOr<TrainedModel> Train(const Graph& graph,
+                                     const RandomNetwork& network,
+                                     bool capture_steps) {
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<Session> session,
+        NewSession({.graph = graph, .fetches = {network.loss}}, capture_steps));
+    return TrainSession(*session, graph, network.loss, SpecOf(network, kSteps));
+  }
+
+  // Trains with captured steps, and expects the bits of `want`.
+  void ExpectSameWhenCaptured(const Graph& graph, const RandomNetwork& network,
+                              const TrainedModel& want) {
+    const int captures = cuda_.calls("cudaStreamBeginCapture");
+    const int launches = cuda_.calls("cudaGraphLaunch");
+    ASSERT_OK_AND_ASSIGN(const TrainedModel run, Train(graph, network, true));
+    EXPECT_EQ(cuda_.calls("cudaStreamBeginCapture"), captures + 1);
+    EXPECT_EQ(cuda_.calls("cudaGraphLaunch"), launches + kSteps - 1);
+    EXPECT_EQ(run.losses, want.losses);
+    EXPECT_EQ(run.checksum, want.checksum);
+    EXPECT_EQ(run.copies.swap_outs, want.copies.swap_outs);
+    EXPECT_EQ(run.copies.swap_ins, want.copies.swap_ins);
+    EXPECT_EQ(run.copies.out_bytes, want.copies.out_bytes);
+    EXPECT_EQ(run.copies.in_bytes, want.copies.in_bytes);
+    ExpectExactMemory(run);
+    EXPECT_EQ(run.memory.driver_device_bytes, run.memory.measured_device_bytes);
+  }
+};
+
+TEST_F(GpuGraphTest, CapturingAndSwappingChangeNoBit) {
+  int64_t swap_outs = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    ASSERT_OK_AND_ASSIGN(const RandomNetwork network, MakeRandomNetwork(seed));
+    ASSERT_OK_AND_ASSIGN(const TrainedModel kept,
+                         Train(network.graph, network, false));
+    ExpectSameWhenCaptured(network.graph, network, kept);
+    for (const LmsMode mode : {LmsMode::kV1, LmsMode::kV2}) {
+      Graph swapped = network.graph;
+      ASSERT_OK_AND_ASSIGN(const LmsReport report,
+                           ApplyLms({.mode = mode,
+                                     .swapout_threshold = 1,
+                                     .swapin_ahead = 1,
+                                     .swapin_groupby = 0},
+                                    swapped));
+      swap_outs += report.swap_outs;
+      ASSERT_OK_AND_ASSIGN(const TrainedModel issued,
+                           Train(swapped, network, false));
+      EXPECT_EQ(issued.losses, kept.losses);
+      EXPECT_EQ(issued.checksum, kept.checksum);
+      ExpectSameWhenCaptured(swapped, network, issued);
+    }
+  }
+  EXPECT_GT(swap_outs, 100);
+}
+
+TEST_F(GpuGraphTest, LossesAreThoseOfTheCpu) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    ASSERT_OK_AND_ASSIGN(const RandomNetwork network, MakeRandomNetwork(seed));
+    ASSERT_OK_AND_ASSIGN(const TrainedModel on_gpu,
+                         Train(network.graph, network, true));
+    ASSERT_OK_AND_ASSIGN(
+        const TrainedModel on_cpu,
+        TrainGraph(network.graph, network.loss, SpecOf(network, kSteps)));
+    ASSERT_EQ(on_gpu.losses.size(), on_cpu.losses.size());
+    for (size_t i = 0; i < on_cpu.losses.size(); ++i) {
+      const float expected = on_cpu.losses[i];
+      EXPECT_NEAR(on_gpu.losses[i], expected, 0.02 * std::abs(expected) + 1e-3);
+    }
+  }
+}
+
+// A mask that was captured as it was would come again.
+TEST_F(GpuGraphTest, EachStepHasItsFeedsAndItsMask) {
+  const Noise noise = MakeNoise();
+  const Program program = {.graph = noise.graph, .fetches = {noise.y}};
+  ASSERT_OK_AND_ASSIGN(const auto captured,
+                       NewSession(program, /*capture_steps=*/true));
+  ASSERT_OK_AND_ASSIGN(
+      const auto on_cpu,
+      testing::NewSession(program, {.device = "inline", .seed = 5}));
+  ASSERT_OK_AND_ASSIGN(const auto results, RunNoise(noise, *captured, 6));
+  ASSERT_OK_AND_ASSIGN(const auto want, RunNoise(noise, *on_cpu, 6));
+  EXPECT_EQ(results, want);
+  std::set<std::vector<bool>> masks;
+  for (const std::vector<std::byte>& result : results) {
+    std::vector<bool> mask;
+    for (size_t i = 0; i < result.size(); i += sizeof(float)) {
+      mask.push_back(result[i + 3] != std::byte{0});
+    }
+    masks.insert(mask);
+  }
+  EXPECT_EQ(masks.size(), 6u);
+}
+
+// Pageable memory would make its copy wait.
+TEST_F(GpuGraphTest, FeedsAreCopiedFromPinnedMemory) {
+  const Noise noise = MakeNoise();
+  for (const bool capture_steps : {false, true}) {
+    ASSERT_OK_AND_ASSIGN(const auto session, NewSession({.graph = noise.graph,
+                                                         .fetches = {noise.y}},
+                                                        capture_steps));
+    ASSERT_THAT(RunNoise(noise, *session, 3), IsOk());
+    EXPECT_EQ(cuda_.pageable_copies_to_device(), 0);
+    // 4000 bytes of x, and the step's number; 256-byte aligned.
+    EXPECT_EQ(session->memory().staging_bytes, 4096 + 256);
+    EXPECT_EQ(session->memory().measured_host_bytes, 0);
+  }
+}
+
+TEST_F(GpuGraphTest, AStepWithATimelineIsIssued) {
+  const Noise noise = MakeNoise();
+  ASSERT_OK_AND_ASSIGN(
+      const auto session,
+      NewSession({.graph = noise.graph, .fetches = {noise.y}}, true));
+  const std::vector<float> ones(1000, 1);
+  const std::map<ValueId, HostTensor> fed = {
+      {noise.x, MakeHostTensor({.shape = {1000}}, ones)}};
+  for (int step = 0; step < 8; ++step) {
+    Timeline timeline;
+    const bool timed = step % 3 == 2;
+    ASSERT_THAT(session->Step(0, FeedsOf(fed), timed ? &timeline : nullptr),
+                IsOk());
+    EXPECT_EQ(timeline.spans.empty(), !timed);
+  }
+  EXPECT_EQ(cuda_.calls("cudaGraphLaunch"), 5);  // not 0, nor 2 and 5
+}
+
+// What fails while a step is captured or launched names the call, and the step
+// can be run again as if nothing had been.
+TEST_F(GpuGraphTest, AFailedCallIsNamedAndLeavesTheSessionUsable) {
+  const Noise noise = MakeNoise();
+  const Program program = {.graph = noise.graph, .fetches = {noise.y}};
+  ASSERT_OK_AND_ASSIGN(const auto undisturbed, NewSession(program, false));
+  ASSERT_OK_AND_ASSIGN(const auto want, RunNoise(noise, *undisturbed, 3));
+  for (const std::string call :
+       {"cudaStreamBeginCapture", "cudaEventRecord", "cudaStreamWaitEvent",
+        "cudaMemcpyAsync", "cudaStreamEndCapture", "cudaGraphInstantiate",
+        "cudaGraphLaunch"}) {
+    SCOPED_TRACE(call);
+    ASSERT_OK_AND_ASSIGN(const auto session, NewSession(program, true));
+    const std::vector<float> x(1000, 1);
+    const std::map<ValueId, HostTensor> fed = {
+        {noise.x, MakeHostTensor({.shape = {1000}}, x)}};
+    ASSERT_THAT(session->Step(FeedsOf(fed)), IsOk());
+    cuda_.Fail(call, 719);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_THAT(session->Step(FeedsOf(fed)),
+                  StatusIs(absl::StatusCode::kInternal,
+                           AllOf(HasSubstr(call), HasSubstr("719"))));
+    }
+    cuda_.Fail(call, 0);
+    const std::vector<float> twos(1000, 2);
+    const std::map<ValueId, HostTensor> next = {
+        {noise.x, MakeHostTensor({.shape = {1000}}, twos)}};
+    ASSERT_OK_AND_ASSIGN(const StepResult second, session->Step(FeedsOf(next)));
+    EXPECT_EQ(second.fetched.at(noise.y).bytes, want[1]);
+  }
+}
+
+TEST_F(GpuGraphTest, AKernelThatFailsWhenCapturedIsNamed) {
+  ASSERT_OK_AND_ASSIGN(const RandomNetwork network, MakeRandomNetwork(1));
+  const auto train = [&](bool fails) -> absl::StatusOr<TrainedModel> {
+    ASSIGN_OR_RETURN(
+        const auto session,
+        NewSession({.graph = network.graph, .fetches = {network.loss}}, true));
+    ASSIGN_OR_RETURN(TrainedModel result,
+                     TrainSession(*session, network.graph, network.loss,
+                                  SpecOf(network, 1)));
+    if (fails) {
+      testing::planted_kernel_error = absl::InternalError("planted");
+      const auto failed = TrainSession(*session, network.graph, network.loss,
+                                       SpecOf(network, 1));
+      testing::planted_kernel_error = absl::OkStatus();
+      EXPECT_THAT(failed,
+                  StatusIs(absl::StatusCode::kInternal, EndsWith(": planted")));
+      const std::string text(failed.status().message());
+      EXPECT_TRUE(network.graph.FindNode(text.substr(0, text.find(':'))));
+    }
+    return TrainSession(*session, network.graph, network.loss,
+                        SpecOf(network, 2));
+  };
+  ASSERT_OK_AND_ASSIGN(const TrainedModel undisturbed, train(false));
+  ASSERT_OK_AND_ASSIGN(const TrainedModel run, train(true));
+  EXPECT_EQ(run.losses, undisturbed.losses);
+  EXPECT_EQ(run.checksum, undisturbed.checksum);
+}
+
+TEST_F(GpuGraphTest, OtherDevicesHaveNone) {
+  const Noise noise = MakeNoise();
+  for (const std::string device : {"cpu", "inline"}) {
+    EXPECT_THAT(
+        testing::NewSession({.graph = noise.graph, .fetches = {noise.y}},
+                            {.device = device, .capture_steps = true}),
+        StatusIs(absl::StatusCode::kUnimplemented,
+                 "the " + device + " device has no graphs"));
+  }
+}
+
+}  // namespace
+}  // namespace spillway
