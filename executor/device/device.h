@@ -43,6 +43,8 @@ class Device {
 
   virtual std::string_view name() const = 0;  // "cpu", "inline", "cuda:0"
   virtual DeviceKind kind() const = 0;        // which kernels run here
+  // What the hardware calls itself, "NVIDIA H200"; empty where it is no matter.
+  virtual std::string_view model() const { return {}; }
   // The host may read and write memory of both spaces through data() while no
   // stream works on it.
   virtual bool host_addressable() const { return false; }

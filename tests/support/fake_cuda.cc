@@ -92,6 +92,11 @@ FakeCuda::Error FakeCuda::GetDeviceCount(int* count) {
   return Called("cudaGetDeviceCount");
 }
 
+FakeCuda::Error FakeCuda::GetDeviceName(int /*device*/, std::string* name) {
+  *name = "fake GPU";
+  return Called("cudaGetDeviceProperties");
+}
+
 FakeCuda::Error FakeCuda::GetPciBusId(int /*device*/, std::string* id) {
   *id = "no such device";
   return Called("cudaDeviceGetPCIBusId");

@@ -45,6 +45,7 @@ class FakeCuda final : public CudaApi {
 
   std::string ErrorText(Error error) const override;
   Error GetDeviceCount(int* count) override;
+  Error GetDeviceName(int device, std::string* name) override;
   Error GetPciBusId(int device, std::string* id) override;
   Error SetDevice(int device) override;
   Error MemGetInfo(size_t* free_bytes, size_t* total_bytes) override;

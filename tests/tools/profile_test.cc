@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "tests/support/status_matchers.h"
 #include "tests/tools/run_program.h"
+#include "tests/tools/tuned_step.h"
 
 namespace spillway {
 namespace {
@@ -195,6 +196,40 @@ TEST_F(ProfileTest, AlgorithmsAreAPartOfThePlan) {
   EXPECT_THAT(RunProgram(Arguments("bench", flags)),
               Refuses(2, AllOf(HasSubstr("\"winograd\""),
                                HasSubstr("BackpropFilter"))));
+}
+
+// The algorithms of another machine are planned from its profile alone: the CPU
+// has but one kernel for these nodes.
+TEST_F(ProfileTest, AProfileOfAGpuPlansItsAlgorithms) {
+  constexpr int64_t kWorkspace = 4 << 20;
+  const std::string cpu = Path("cpu.json");
+  ASSERT_EQ(RunProgram(TinyProfile(cpu, {"--device", "cpu"})).exit_status, 0);
+  Json gpu = ReadJson(testing::ProfileFile("h200_pcie5"));
+  int64_t convolutions = 0;
+  for (const auto& [signature, ns] : ReadJson(cpu)["kernels"].items()) {
+    if (!signature.starts_with("Conv2D{")) continue;
+    gpu["algorithms"][signature] = {
+        {"implicit_gemm", {{"workspace_bytes", 0}, {"ns", 15'000}}},
+        {"implicit_precomp_gemm",
+         {{"workspace_bytes", kWorkspace}, {"ns", 10'000}}}};
+    ++convolutions;
+  }
+  const std::string path = Path("gpu.json");
+  ASSERT_THAT(WriteFileAtomically(path, FormatJson(gpu)), IsOk());
+  const auto tune = [&](int64_t budget) {
+    return RunForJson(Arguments(
+        "tune", {"--model", "lenet", "--batch_size", "2", "--device", "cpu",
+                 "--profile", path, "--device_memory",
+                 std::to_string(budget)}))["chosen"];
+  };
+  const Json ample = tune(64 << 20);
+  EXPECT_EQ(ample["algorithms"]["implicit_precomp_gemm"], convolutions);
+  const auto peak = ample["predicted"]["peak_device_bytes"].get<int64_t>();
+  const Json tight = tune(peak - 1);
+  EXPECT_GT(tight["algorithms"]["implicit_gemm"], 0);
+  EXPECT_LT(tight["predicted"]["peak_device_bytes"].get<int64_t>(), peak);
+  EXPECT_GT(tight["predicted"]["step_ms"].get<double>(),
+            ample["predicted"]["step_ms"].get<double>());
 }
 
 TEST_F(ProfileTest, MeasurementsOfOtherLibrariesAreNotUsed) {

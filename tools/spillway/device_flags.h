@@ -15,9 +15,9 @@
 namespace spillway {
 
 struct DeviceFlags {
-  std::string device = {};          // empty: cuda where there is one, else cpu
-  int64_t threads = 0;              // 0: all cores
-  double link_gbps = 0;             // 0: full speed
+  std::string device = {};  // empty: cuda where there is one, else cpu
+  int64_t threads = 0;      // 0: all cores
+  double link_gbps = 0;     // 0: full speed
   bool cuda_graph = false;
   std::string algorithms = "auto";  // or "first"
 

@@ -33,6 +33,8 @@ class CudaApi {
   virtual std::string ErrorText(Error error) const = 0;
 
   virtual Error GetDeviceCount(int* count) = 0;
+  // "NVIDIA H200"
+  virtual Error GetDeviceName(int device, std::string* name) = 0;
   // "0000:17:00.0"
   virtual Error GetPciBusId(int device, std::string* id) = 0;
   // Of this thread, for calls that name no stream.

@@ -64,10 +64,12 @@ absl::StatusOr<int64_t> FreeOfDriver(CudaApi& api) {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(CudaApi& api, int index, std::optional<int> numa_node,
-             int64_t free_when_opened, const DeviceOptions& options)
+  CudaDevice(CudaApi& api, int index, std::string model,
+             std::optional<int> numa_node, int64_t free_when_opened,
+             const DeviceOptions& options)
       : api_(api),
         index_(index),
+        model_(std::move(model)),
         numa_node_(numa_node),
         free_when_opened_(free_when_opened),
         capacity_bytes_(options.capacity_bytes),
@@ -76,6 +78,7 @@ class CudaDevice final : public Device {
 
   std::string_view name() const override { return name_; }
   DeviceKind kind() const override { return DeviceKind::kCuda; }
+  std::string_view model() const override { return model_; }
 
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       MemorySpace space, int64_t bytes) override {
@@ -152,6 +155,7 @@ class CudaDevice final : public Device {
 
   CudaApi& api_;
   const int index_;
+  const std::string model_;
   const std::optional<int> numa_node_;  // that it is near; none: not known
   const int64_t free_when_opened_;      // says the driver
   const int64_t capacity_bytes_;
@@ -176,11 +180,14 @@ absl::StatusOr<std::unique_ptr<Device>> NewCudaDevice(
   // Libraries make their handles for the thread's present device.
   RETURN_IF_ERROR(CudaStatus(api, api.SetDevice(index), "cudaSetDevice"));
   std::string bus_id;
+  std::string model;
+  RETURN_IF_ERROR(CudaStatus(api, api.GetDeviceName(index, &model),
+                             "cudaGetDeviceProperties"));
   RETURN_IF_ERROR(CudaStatus(api, api.GetPciBusId(index, &bus_id),
                              "cudaDeviceGetPCIBusId"));
   ASSIGN_OR_RETURN(const int64_t free, FreeOfDriver(api));
-  return std::make_unique<CudaDevice>(api, index, NumaNodeOf(bus_id), free,
-                                      options);
+  return std::make_unique<CudaDevice>(api, index, std::move(model),
+                                      NumaNodeOf(bus_id), free, options);
 }
 
 }  // namespace spillway

@@ -26,6 +26,12 @@ class Runtime final : public CudaApi {
   Error GetDeviceCount(int* count) override {
     return Done(cudaGetDeviceCount(count));
   }
+  Error GetDeviceName(int device, std::string* name) override {
+    cudaDeviceProp properties = {};
+    const cudaError_t error = cudaGetDeviceProperties(&properties, device);
+    *name = properties.name;
+    return Done(error);
+  }
   Error GetPciBusId(int device, std::string* id) override {
     char text[32] = "";
     const cudaError_t error = cudaDeviceGetPCIBusId(text, sizeof(text), device);
