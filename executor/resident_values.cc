@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bfloat16.h"
+#include "base/float16.h"
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "executor/initializer.h"
@@ -37,6 +38,8 @@ template <typename T>
 T FromDouble(double value) {
   if constexpr (std::is_same_v<T, BFloat16>) {
     return ToBFloat16(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, Float16>) {
+    return ToFloat16(static_cast<float>(value));
   } else {
     return static_cast<T>(value);
   }
@@ -62,6 +65,9 @@ absl::Status Fill(const TensorType& type, void* out, const Fn& value_at) {
     case DType::kBFloat16:
       FillAs<BFloat16>(type, out, value_at);
       return absl::OkStatus();
+    case DType::kFloat16:
+      FillAs<Float16>(type, out, value_at);
+      return absl::OkStatus();
     case DType::kInt32:
       FillAs<int32_t>(type, out, value_at);
       return absl::OkStatus();
@@ -74,12 +80,8 @@ absl::Status Fill(const TensorType& type, void* out, const Fn& value_at) {
     case DType::kBool:
       FillAs<bool>(type, out, value_at);
       return absl::OkStatus();
-    case DType::kFloat16:
-      break;
   }
-  return Unimplemented(
-      fmt::format("no first value of type {}; make it in float32 and Cast it",
-                  type.ToString()));
+  return Internal("unknown dtype");
 }
 
 struct Range {

@@ -4,10 +4,12 @@
 #include "ops/avg_pool.h"
 #include "ops/common/pool.h"
 #include "ops/cpu/pool_kernel.h"
+#include "ops/cpu/storage.h"
 
 namespace spillway::ops {
 
 NewKernel AvgPoolCpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckStorage(node));
   const Shape& x = node.inputs[0].shape;
   ASSIGN_OR_RETURN(const bool counts_padding,
                    node.attributes.GetBool("count_include_pad", false));

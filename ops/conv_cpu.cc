@@ -4,10 +4,12 @@
 #include "ops/common/conv.h"
 #include "ops/conv.h"
 #include "ops/cpu/conv_kernel.h"
+#include "ops/cpu/storage.h"
 
 namespace spillway::ops {
 
 NewKernel ConvCpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckStorage(node));
   ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.inputs[0].shape, node.inputs[1].shape));
@@ -19,6 +21,7 @@ NewKernel ConvCpu(const KernelRequest& node) {
 }
 
 NewKernel ConvBackpropInputCpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckStorage(node));
   ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.outputs[0].shape, node.inputs[0].shape));
@@ -30,6 +33,7 @@ NewKernel ConvBackpropInputCpu(const KernelRequest& node) {
 }
 
 NewKernel ConvBackpropFilterCpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckStorage(node));
   ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.inputs[0].shape, node.outputs[0].shape));

@@ -13,12 +13,12 @@ NewKernel ConvGpu(const KernelRequest& node) {
   ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.inputs[0].shape, node.inputs[1].shape));
-  return MakeGpuConvKernel({.geometry = std::move(conv),
-                            .x = 0,
-                            .filter = 1,
-                            .y = kGpuConvOutput,
-                            .dtype = node.inputs[0].dtype,
-                            .filter_dtype = node.inputs[1].dtype});
+  return MakeGpuConvKernel(node, {.geometry = std::move(conv),
+                                  .x = 0,
+                                  .filter = 1,
+                                  .y = kGpuConvOutput,
+                                  .dtype = node.inputs[0].dtype,
+                                  .filter_dtype = node.inputs[1].dtype});
 }
 
 NewKernel ConvBackpropInputGpu(const KernelRequest& node) {
@@ -26,7 +26,8 @@ NewKernel ConvBackpropInputGpu(const KernelRequest& node) {
   ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.outputs[0].shape, node.inputs[0].shape));
-  return MakeGpuConvInputGradientKernel({.geometry = std::move(conv),
+  return MakeGpuConvInputGradientKernel(node,
+                                        {.geometry = std::move(conv),
                                          .x = kGpuConvOutput,
                                          .filter = 0,
                                          .y = 1,
@@ -40,12 +41,12 @@ NewKernel ConvBackpropFilterGpu(const KernelRequest& node) {
       ConvGeometry conv,
       ReadConv(node.attributes, node.inputs[0].shape, node.outputs[0].shape));
   return MakeGpuConvFilterGradientKernel(
-      {.geometry = std::move(conv),
-       .x = 0,
-       .filter = kGpuConvOutput,
-       .y = 1,
-       .dtype = node.inputs[0].dtype,
-       .filter_dtype = node.outputs[0].dtype});
+      node, {.geometry = std::move(conv),
+             .x = 0,
+             .filter = kGpuConvOutput,
+             .y = 1,
+             .dtype = node.inputs[0].dtype,
+             .filter_dtype = node.outputs[0].dtype});
 }
 
 }  // namespace spillway::ops

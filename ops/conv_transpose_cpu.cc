@@ -4,10 +4,12 @@
 #include "ops/common/conv.h"
 #include "ops/conv_transpose.h"
 #include "ops/cpu/conv_kernel.h"
+#include "ops/cpu/storage.h"
 
 namespace spillway::ops {
 
 NewKernel ConvTransposeCpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckStorage(node));
   ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.outputs[0].shape, node.inputs[1].shape));

@@ -13,7 +13,8 @@ NewKernel ConvTransposeGpu(const KernelRequest& node) {
   ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.outputs[0].shape, node.inputs[1].shape));
-  return MakeGpuConvInputGradientKernel({.geometry = std::move(conv),
+  return MakeGpuConvInputGradientKernel(node,
+                                        {.geometry = std::move(conv),
                                          .x = kGpuConvOutput,
                                          .filter = 1,
                                          .y = 0,

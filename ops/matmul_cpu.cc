@@ -1,10 +1,12 @@
 #include "base/status_macros.h"
 #include "ops/cpu/matmul_kernel.h"
+#include "ops/cpu/storage.h"
 #include "ops/matmul.h"
 
 namespace spillway::ops {
 
 NewKernel MatMulCpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckStorage(node));
   ASSIGN_OR_RETURN(const MatMulSizes sizes,
                    ReadMatMul(node.attributes, node.inputs));
   return MakeMatMulKernel({.m = sizes.m,

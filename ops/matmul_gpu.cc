@@ -12,14 +12,14 @@ NewKernel MatMulGpu(const KernelRequest& node) {
   RETURN_IF_ERROR(CheckGpuStorage(node.outputs[0]));
   ASSIGN_OR_RETURN(const MatMulSizes sizes,
                    ReadMatMul(node.attributes, node.inputs));
-  return MakeGpuMatMulKernel({.m = sizes.m,
-                              .k = sizes.k,
-                              .n = sizes.n,
-                              .transpose_a = sizes.transpose_a,
-                              .transpose_b = sizes.transpose_b,
-                              .a_dtype = node.inputs[0].dtype,
-                              .b_dtype = node.inputs[1].dtype,
-                              .y_dtype = node.outputs[0].dtype});
+  return MakeGpuMatMulKernel(node, {.m = sizes.m,
+                                    .k = sizes.k,
+                                    .n = sizes.n,
+                                    .transpose_a = sizes.transpose_a,
+                                    .transpose_b = sizes.transpose_b,
+                                    .a_dtype = node.inputs[0].dtype,
+                                    .b_dtype = node.inputs[1].dtype,
+                                    .y_dtype = node.outputs[0].dtype});
 }
 
 }  // namespace spillway::ops

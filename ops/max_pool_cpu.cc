@@ -3,11 +3,13 @@
 #include "base/status_macros.h"
 #include "ops/common/pool.h"
 #include "ops/cpu/pool_kernel.h"
+#include "ops/cpu/storage.h"
 #include "ops/max_pool.h"
 
 namespace spillway::ops {
 
 NewKernel MaxPoolCpu(const KernelRequest& node) {
+  RETURN_IF_ERROR(CheckStorage(node));
   const Shape& x = node.inputs[0].shape;
   ASSIGN_OR_RETURN(Window window, ReadPoolWindow(node.attributes, x));
   return MakePoolKernel({.algorithm = dnnl::algorithm::pooling_max,

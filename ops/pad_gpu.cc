@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "base/bfloat16.h"
+#include "base/float16.h"
 #include "base/status_macros.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"
@@ -15,6 +16,9 @@ namespace {
 uint64_t Pattern(DType dtype, float value) {
   if (dtype == DType::kBFloat16) {
     return ToBFloat16(value).bits * uint64_t{0x0001'0001'0001'0001};
+  }
+  if (dtype == DType::kFloat16) {
+    return ToFloat16(value).bits * uint64_t{0x0001'0001'0001'0001};
   }
   return std::bit_cast<uint32_t>(value) * uint64_t{0x0000'0001'0000'0001};
 }

@@ -1,7 +1,5 @@
 #include "ops/cpu/matmul_kernel.h"
 
-#include <fmt/format.h>
-
 #include "base/status_macros.h"
 #include "ops/cpu/lanes.h"
 #include "ops/cpu/onednn.h"
@@ -23,13 +21,7 @@ bool HasBFloat16(const MatMulSpec& spec) {
          spec.y_dtype == DType::kBFloat16;
 }
 
-absl::Status CheckDTypes(const MatMulSpec& spec) {
-  for (const DType dtype : {spec.a_dtype, spec.b_dtype, spec.y_dtype}) {
-    if (dtype == DType::kFloat32 || dtype == DType::kBFloat16) continue;
-    return Unimplemented(fmt::format(
-        "the CPU multiplies matrices of float32 and bfloat16, not {}",
-        DTypeName(dtype)));
-  }
+absl::Status CheckBFloat16(const MatMulSpec& spec) {
   if (HasBFloat16(spec) && !HasAvx512()) {
     return Unimplemented(
         "matrix products of bfloat16 need a CPU with AVX-512, which this one "
@@ -59,7 +51,7 @@ Operand Prepare(OneDnnProgram& program, const Operand& x, bool to_bfloat16) {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulKernel(const MatMulSpec& spec,
                                                          int threads) {
-  RETURN_IF_ERROR(CheckDTypes(spec));
+  RETURN_IF_ERROR(CheckBFloat16(spec));
   const bool in_bfloat16 = HasBFloat16(spec);
   return MakeOneDnnKernel(threads, [&](OneDnnProgram& program) {
     const Operand a =

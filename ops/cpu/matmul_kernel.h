@@ -29,7 +29,7 @@ struct MatMulSpec {
   bool transpose_b = false;
   int a = 0;  // input that holds it
   int b = 1;
-  DType a_dtype = DType::kFloat32;
+  DType a_dtype = DType::kFloat32;  // each float32 or bfloat16
   DType b_dtype = DType::kFloat32;
   DType y_dtype = DType::kFloat32;
 };

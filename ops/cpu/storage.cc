@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "base/status_macros.h"
 
 namespace spillway {
@@ -11,6 +13,17 @@ absl::Status NoSuchStorage(const TensorType& type) {
       fmt::format("the CPU has no kernel for this node with a tensor of {}; it "
                   "computes in float32 and bfloat16",
                   type.ToString()));
+}
+
+absl::Status CheckStorage(const KernelRequest& node) {
+  for (const std::span<const TensorType> types : {node.inputs, node.outputs}) {
+    for (const TensorType& type : types) {
+      if (type.dtype != DType::kFloat32 && type.dtype != DType::kBFloat16) {
+        return NoSuchStorage(type);
+      }
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace spillway

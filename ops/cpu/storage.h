@@ -23,6 +23,10 @@ namespace spillway {
 // in float32 and bfloat16"
 absl::Status NoSuchStorage(const TensorType& type);
 
+// NoSuchStorage for the first input or output that is neither float32 nor
+// bfloat16: for nodes that have no other tensors.
+absl::Status CheckStorage(const KernelRequest& node);
+
 // make(T()), where T is float or BFloat16, whichever holds `type`. Errors:
 // UNIMPLEMENTED for another dtype.
 template <typename Make>

@@ -1,5 +1,5 @@
 // y = x1 + x2 + ... + xn, from left to right, on the GPU. All of `dtype`,
-// float32 or bfloat16; y may be any of the first kMostTerms terms.
+// float32, bfloat16 or float16; y may be any of the first kMostTerms terms.
 #ifndef SPILLWAY_OPS_GPU_ADD_N_H_
 #define SPILLWAY_OPS_GPU_ADD_N_H_
 

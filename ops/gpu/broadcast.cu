@@ -94,17 +94,18 @@ LaunchError LaunchBroadcast(StreamHandle stream, Fn fn,
   if (broadcast.b_has_one_for == OneFor::kElement) {
     return LaunchMap(stream, fn, dtype, n, y, a, b);
   }
-  return ForStorage(broadcast.b_dtype, [&]<typename B>(B) {
-    const B* typed_b = static_cast<const B*>(b);
-    if (broadcast.b_has_one_for == OneFor::kAll) {
-      return LaunchMap(stream, WithScalar<Fn, B>{fn, typed_b}, dtype, n, y, a);
-    }
+  if (broadcast.b_has_one_for == OneFor::kAll) {
     return ForStorage(dtype, [&]<typename T>(T) {
-      return LaunchRowsOrColumns(stream, fn, broadcast,
-                                 static_cast<const T*>(a), typed_b,
-                                 static_cast<T*>(y));
+      const WithScalar<Fn, T> with_b = {fn, static_cast<const T*>(b)};
+      return LaunchMapOf<T>(stream, with_b, n, y, a);
     });
-  });
+  }
+  return ForTwoStorages(dtype, broadcast.b_dtype,
+                        [&]<typename T, typename B>(T, B) {
+                          return LaunchRowsOrColumns(
+                              stream, fn, broadcast, static_cast<const T*>(a),
+                              static_cast<const B*>(b), static_cast<T*>(y));
+                        });
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ enum class BroadcastFunction {
 // What b has one element for.
 enum class OneFor { kElement, kRow, kColumn, kAll };
 
-// a and y: [rows, columns] of `dtype`; b of `b_dtype`. Both dtypes are float32
-// or bfloat16, and the same where b has one for each element.
+// a and y: [rows, columns] of `dtype`; b of `b_dtype`. Each dtype is float32 or
+// the same shorter one; they are equal where b has one for each element or for
+// all.
 struct Broadcast {
   BroadcastFunction function = BroadcastFunction::kAdd;
   OneFor b_has_one_for = OneFor::kElement;

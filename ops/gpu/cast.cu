@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "base/bfloat16.h"
+#include "base/float16.h"
 #include "ops/gpu/cast.h"
 #include "ops/gpu/launch.cuh"
 #include "ops/gpu/pack.cuh"
@@ -21,10 +22,13 @@ __device__ To Clamped(From x) {
 
 template <typename To, typename From>
 __device__ To Convert(From x) {
-  if constexpr (std::is_same_v<From, BFloat16>) {
+  if constexpr (std::is_same_v<From, BFloat16> ||
+                std::is_same_v<From, Float16>) {
     return Convert<To>(ToFloat(x));
   } else if constexpr (std::is_same_v<To, BFloat16>) {
     return ToBFloat16(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, Float16>) {
+    return ToFloat16(static_cast<float>(x));
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != 0;
   } else if constexpr (std::is_same_v<To, float>) {
@@ -67,6 +71,8 @@ LaunchError ForType(DType dtype, const Fn& launch) {
       return launch(float());
     case DType::kBFloat16:
       return launch(BFloat16());
+    case DType::kFloat16:
+      return launch(Float16());
     case DType::kInt32:
       return launch(int32_t());
     case DType::kInt64:
@@ -75,8 +81,6 @@ LaunchError ForType(DType dtype, const Fn& launch) {
       return launch(uint8_t());
     case DType::kBool:
       return launch(bool());
-    case DType::kFloat16:
-      break;
   }
   return 0;
 }

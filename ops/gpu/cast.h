@@ -9,7 +9,7 @@
 
 namespace spillway::gpu {
 
-// n elements; neither dtype is float16.
+// Of n elements.
 struct Cast {
   DType from = DType::kFloat32;
   DType to = DType::kFloat32;

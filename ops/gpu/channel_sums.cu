@@ -130,16 +130,15 @@ LaunchError LaunchFewRows(StreamHandle stream, const ChannelSums& sums,
 // One stage.
 LaunchError SumAtOnce(StreamHandle stream, const ChannelSums& sums,
                       const void* from, void* to) {
-  return ForStorage(sums.x_dtype, [&]<typename X>(X) {
-    return ForStorage(sums.y_dtype, [&]<typename Y>(Y) {
-      const auto* x = static_cast<const X*>(from);
-      auto* y = static_cast<Y*>(to);
-      if (HasFewRows(sums)) {
-        return LaunchFewRows(stream, sums, x, y);
-      }
-      return LaunchChunks(stream, sums, TilesOf(sums, false), x, y);
-    });
-  });
+  return ForTwoStorages(
+      sums.x_dtype, sums.y_dtype, [&]<typename X, typename Y>(X, Y) {
+        const auto* x = static_cast<const X*>(from);
+        auto* y = static_cast<Y*>(to);
+        if (HasFewRows(sums)) {
+          return LaunchFewRows(stream, sums, x, y);
+        }
+        return LaunchChunks(stream, sums, TilesOf(sums, false), x, y);
+      });
 }
 
 }  // namespace

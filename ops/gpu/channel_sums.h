@@ -16,7 +16,7 @@ struct ChannelSums {
   int64_t outer = 1;
   int64_t reduced = 1;
   int64_t inner = 1;
-  DType x_dtype = DType::kFloat32;  // each float32 or bfloat16
+  DType x_dtype = DType::kFloat32;  // each float32 or the same shorter one
   DType y_dtype = DType::kFloat32;
   float scale = 1;
 };

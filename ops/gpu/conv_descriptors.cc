@@ -13,7 +13,14 @@ namespace spillway {
 namespace {
 
 cudnnDataType_t DataType(DType dtype) {
-  return dtype == DType::kBFloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+  switch (dtype) {
+    case DType::kBFloat16:
+      return CUDNN_DATA_BFLOAT16;
+    case DType::kFloat16:
+      return CUDNN_DATA_HALF;
+    default:
+      return CUDNN_DATA_FLOAT;
+  }
 }
 
 absl::StatusOr<std::vector<int>> ToInts(const std::vector<int64_t>& values) {

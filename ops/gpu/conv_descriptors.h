@@ -21,8 +21,8 @@ struct ConvDescriptors {
 };
 
 // Each dimension of `conv` is one that PadIntoInput gives. All three tensors
-// are of `dtype`, float32 or bfloat16; sums are float32. Errors: UNIMPLEMENTED
-// for sizes that an int does not hold.
+// are of `dtype`, float32, bfloat16 or float16; sums are float32. Errors:
+// UNIMPLEMENTED for sizes that an int does not hold.
 absl::StatusOr<ConvDescriptors> MakeConvDescriptors(const CudnnApi& api,
                                                     const ConvGeometry& conv,
                                                     DType dtype,

@@ -5,11 +5,13 @@
 //   WorkspaceSize  the bytes that one of them needs
 //   Run            queues it on the handle's stream
 //
-// IsDeterministic: the algorithm adds in the same order in every run.
+// IsDeterministic: the algorithm adds in the same order in every run. Name: as
+// cuDNN has it, without CUDNN_CONVOLUTION_..._ALGO_.
 #ifndef SPILLWAY_OPS_GPU_CONV_DIRECTIONS_H_
 #define SPILLWAY_OPS_GPU_CONV_DIRECTIONS_H_
 
 #include <cstddef>
+#include <string_view>
 
 #include "ops/gpu/conv_descriptors.h"
 #include "ops/gpu/cudnn.h"
@@ -43,6 +45,30 @@ struct ConvForward {
   static constexpr const char* kRunName = "cudnnConvolutionForward";
 
   static bool IsDeterministic(Algorithm /*algorithm*/) { return true; }
+
+  static std::string_view Name(Algorithm algorithm) {
+    switch (algorithm) {
+      case CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM:
+        return "implicit_gemm";
+      case CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM:
+        return "implicit_precomp_gemm";
+      case CUDNN_CONVOLUTION_FWD_ALGO_GEMM:
+        return "gemm";
+      case CUDNN_CONVOLUTION_FWD_ALGO_DIRECT:
+        return "direct";
+      case CUDNN_CONVOLUTION_FWD_ALGO_FFT:
+        return "fft";
+      case CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING:
+        return "fft_tiling";
+      case CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD:
+        return "winograd";
+      case CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED:
+        return "winograd_nonfused";
+      case CUDNN_CONVOLUTION_FWD_ALGO_COUNT:
+        break;
+    }
+    return "unknown";
+  }
 
   static cudnnStatus_t Find(const LockedCudnn& cudnn, const ConvDescriptors& d,
                             int most, int* count, Result* results) {
@@ -83,6 +109,26 @@ struct ConvInputGradient {
            algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED;
   }
 
+  static std::string_view Name(Algorithm algorithm) {
+    switch (algorithm) {
+      case CUDNN_CONVOLUTION_BWD_DATA_ALGO_0:
+        return "algo_0";
+      case CUDNN_CONVOLUTION_BWD_DATA_ALGO_1:
+        return "algo_1";
+      case CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT:
+        return "fft";
+      case CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING:
+        return "fft_tiling";
+      case CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD:
+        return "winograd";
+      case CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED:
+        return "winograd_nonfused";
+      case CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT:
+        break;
+    }
+    return "unknown";
+  }
+
   static cudnnStatus_t Find(const LockedCudnn& cudnn, const ConvDescriptors& d,
                             int most, int* count, Result* results) {
     return cudnn.api.get_backward_data_algorithm(
@@ -119,6 +165,28 @@ struct ConvFilterGradient {
   static bool IsDeterministic(Algorithm algorithm) {
     return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 ||
            algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED;
+  }
+
+  static std::string_view Name(Algorithm algorithm) {
+    switch (algorithm) {
+      case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0:
+        return "algo_0";
+      case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1:
+        return "algo_1";
+      case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT:
+        return "fft";
+      case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3:
+        return "algo_3";
+      case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD:
+        return "winograd";
+      case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED:
+        return "winograd_nonfused";
+      case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING:
+        return "fft_tiling";
+      case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT:
+        break;
+    }
+    return "unknown";
   }
 
   static cudnnStatus_t Find(const LockedCudnn& cudnn, const ConvDescriptors& d,

@@ -1,240 +1,104 @@
 #include "ops/gpu/conv_kernel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <limits>
 #include <memory>
-#include <optional>
-#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
-#include "base/units.h"
+#include "ops/gpu/algorithm_named.h"
+#include "ops/gpu/conv_algorithms.h"
 #include "ops/gpu/conv_descriptors.h"
 #include "ops/gpu/conv_directions.h"
+#include "ops/gpu/conv_operands.h"
 #include "ops/gpu/cudnn.h"
-#include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/matmul_kernel.h"
-#include "ops/gpu/pad_window.h"
 
 namespace spillway {
 namespace {
-
-constexpr size_t kMostWorkspaceBytes = size_t{1} << 30;
-constexpr int64_t kAlignment = 256;  // of what is in the workspace
-
-// The convolution that cuDNN is to compute: of the same y.
-ConvGeometry Padded(ConvGeometry conv) {
-  for (WindowDim& dim : conv.window) dim = PadIntoInput(dim);
-  return conv;
-}
-
-// From x of `conv` to x of `padded`.
-gpu::PadWindow PaddingOf(const ConvGeometry& conv, const ConvGeometry& padded) {
-  gpu::PadWindow window = {.batch = conv.batch, .channels = conv.in_channels};
-  const size_t first = std::size(window.from) - conv.window.size();
-  for (size_t i = 0; i < conv.window.size(); ++i) {
-    window.from[first + i] = conv.window[i].input;
-    window.to[first + i] = padded.window[i].input;
-    window.before[first + i] =
-        conv.window[i].pad_before - padded.window[i].pad_before;
-  }
-  return window;
-}
-
-gpu::PadWindow Inverse(gpu::PadWindow window) {
-  for (size_t axis = 0; axis < std::size(window.from); ++axis) {
-    std::swap(window.from[axis], window.to[axis]);
-    window.before[axis] *= -1;
-  }
-  return window;
-}
-
-bool ChangesNothing(const gpu::PadWindow& window) {
-  return std::ranges::equal(window.from, window.to) &&
-         std::ranges::all_of(window.before, [](int64_t n) { return n == 0; });
-}
-
-// Of the copy.
-int64_t Elements(const gpu::PadWindow& window) {
-  return window.batch * window.to[0] * window.to[1] * window.to[2] *
-         window.channels;
-}
-
-// All elements in one row: for a copy that only converts.
-gpu::PadWindow Row(int64_t elements) { return {.channels = elements}; }
-
-int64_t FilterElements(const ConvGeometry& conv) {
-  int64_t elements = conv.out_channels * (conv.in_channels / conv.groups);
-  for (const WindowDim& dim : conv.window) elements *= dim.size;
-  return elements;
-}
-
-// A tensor of the op. Where cuDNN needs another, that is a copy in the
-// workspace, made before the call or, of the output, copied back after it.
-struct Operand {
-  int input = kGpuConvOutput;  // its place among the inputs
-  DType dtype = DType::kFloat32;
-  DType copy_dtype = DType::kFloat32;
-  gpu::PadWindow to_copy = {};
-  bool has_copy = false;
-  int64_t copy_offset = 0;
-
-  bool is_output() const { return input == kGpuConvOutput; }
-  void* Original(const KernelContext& context) const {
-    return is_output() ? context.outputs[0]
-                       : context.inputs[static_cast<size_t>(input)];
-  }
-  void* Data(const KernelContext& context) const {
-    return has_copy ? static_cast<std::byte*>(context.workspace) + copy_offset
-                    : Original(context);
-  }
-};
-
-Operand MakeOperand(int input, DType dtype, DType copy_dtype,
-                    const gpu::PadWindow& to_copy) {
-  return {.input = input,
-          .dtype = dtype,
-          .copy_dtype = copy_dtype,
-          .to_copy = to_copy,
-          .has_copy = dtype != copy_dtype || !ChangesNothing(to_copy)};
-}
-
-struct Operands {
-  Operand x = {};
-  Operand filter = {};
-  Operand y = {};
-};
-
-// cuDNN computes in `dtype`.
-Operands MakeOperands(const GpuConvSpec& spec, const ConvGeometry& padded,
-                      DType dtype) {
-  const ConvGeometry& conv = spec.geometry;
-  return {.x = MakeOperand(spec.x, spec.dtype, dtype, PaddingOf(conv, padded)),
-          .filter = MakeOperand(spec.filter, spec.filter_dtype, dtype,
-                                Row(FilterElements(conv))),
-          .y = MakeOperand(spec.y, spec.dtype, dtype,
-                           Row(ConvOutput(conv).num_elements()))};
-}
-
-absl::Status FillCopy(const Operand& operand, const KernelContext& context) {
-  if (!operand.has_copy || operand.is_output()) return absl::OkStatus();
-  return LaunchStatus(gpu::Pad(context.stream, operand.to_copy, operand.dtype,
-                               operand.Original(context), operand.copy_dtype,
-                               operand.Data(context)));
-}
-
-absl::Status CopyBack(const Operand& operand, const KernelContext& context) {
-  if (!operand.has_copy || !operand.is_output()) return absl::OkStatus();
-  return LaunchStatus(gpu::Pad(context.stream, Inverse(operand.to_copy),
-                               operand.copy_dtype, operand.Data(context),
-                               operand.dtype, operand.Original(context)));
-}
-
-template <typename Direction>
-struct Chosen {
-  typename Direction::Algorithm algorithm = {};
-  size_t workspace_bytes = 0;
-};
-
-bool IsUnsupported(cudnnStatus_t status) {
-  return status >= CUDNN_STATUS_NOT_SUPPORTED &&
-         status < CUDNN_STATUS_INTERNAL_ERROR;
-}
-
-// The workspace that the algorithm of `result` needs with the math that it was
-// rated with, which `descriptors` have from now on; none: it cannot be used.
-template <typename Direction>
-absl::StatusOr<std::optional<size_t>> WorkspaceOf(
-    const LockedCudnn& cudnn, const ConvDescriptors& descriptors,
-    const typename Direction::Result& result) {
-  RETURN_IF_ERROR(CudnnStatus(
-      cudnn.api,
-      cudnn.api.set_math_type(descriptors.conv.get(), result.mathType),
-      "cudnnSetConvolutionMathType"));
-  size_t bytes = 0;
-  const cudnnStatus_t status =
-      Direction::WorkspaceSize(cudnn, descriptors, result.algo, &bytes);
-  if (IsUnsupported(status)) return std::nullopt;
-  RETURN_IF_ERROR(
-      CudnnStatus(cudnn.api, status, Direction::kWorkspaceSizeName));
-  if (bytes > kMostWorkspaceBytes) return std::nullopt;
-  return bytes;
-}
-
-// What a kernel may use of what cuDNN suggests.
-template <typename Direction>
-struct Rule {
-  bool (*is_allowed)(typename Direction::Algorithm) =
-      Direction::IsDeterministic;
-  cudnnMathType_t math = CUDNN_FMA_MATH;
-
-  bool Allows(const typename Direction::Result& result) const {
-    return result.status == CUDNN_STATUS_SUCCESS &&
-           result.determinism == CUDNN_DETERMINISTIC && is_allowed(result.algo);
-  }
-};
-
-template <typename Direction>
-absl::StatusOr<Chosen<Direction>> Choose(const LockedCudnn& cudnn,
-                                         const ConvDescriptors& descriptors,
-                                         const Rule<Direction>& rule) {
-  // An algorithm may come twice, with and without tensor cores.
-  std::array<typename Direction::Result, 2 * Direction::kAlgorithms> results;
-  int count = 0;
-  RETURN_IF_ERROR(CudnnStatus(
-      cudnn.api,
-      Direction::Find(cudnn, descriptors, static_cast<int>(results.size()),
-                      &count, results.data()),
-      Direction::kFindName));
-  for (typename Direction::Result& result :
-       std::span(results).first(static_cast<size_t>(count))) {
-    if (!rule.Allows(result)) continue;
-    // No rounding to TF32, whatever the heuristic says.
-    if (rule.math == CUDNN_FMA_MATH) result.mathType = CUDNN_FMA_MATH;
-    ASSIGN_OR_RETURN(const std::optional<size_t> bytes,
-                     WorkspaceOf<Direction>(cudnn, descriptors, result));
-    if (bytes) return Chosen<Direction>{result.algo, *bytes};
-  }
-  return Unimplemented(
-      "cuDNN has no deterministic algorithm with a workspace of at most 1 GiB "
-      "for this convolution");
-}
 
 // Workspace: the copies of x, filter and y (each only where there is one), then
 // cuDNN's own.
 template <typename Direction>
 class GpuConvKernel final : public Kernel {
  public:
-  GpuConvKernel(const Operands& operands, ConvDescriptors descriptors,
-                const Chosen<Direction>& chosen)
+  using Algorithm = ConvAlgorithm<Direction>;
+
+  GpuConvKernel(const ConvOperands& operands, ConvDescriptors descriptors,
+                const ConvRule<Direction>& rule)
       : operands_(operands),
         descriptors_(std::move(descriptors)),
-        chosen_(chosen) {
-    for (Operand* operand : {&operands_.x, &operands_.filter, &operands_.y}) {
-      operand->copy_offset = own_offset_;
-      if (!operand->has_copy) continue;
-      own_offset_ += AlignUp(
-          Elements(operand->to_copy) * SizeOf(operand->copy_dtype), kAlignment);
+        rule_(rule) {}
+
+  // Before all else. `name`: of KernelRequest::algorithm.
+  absl::Status Choose(const LockedCudnn& cudnn, std::string_view name) {
+    ASSIGN_OR_RETURN(const std::vector<Algorithm> found,
+                     Find(cudnn, name.empty() ? 1 : kAll));
+    if (found.empty()) {
+      return Unimplemented(fmt::format(
+          "cuDNN has no {}algorithm with a workspace of at most 1 GiB for this "
+          "convolution",
+          rule_.deterministic ? "deterministic " : ""));
     }
+    ASSIGN_OR_RETURN(const size_t at, AlgorithmNamed(name, Describe(found)));
+    return Use(cudnn, found[at]);
   }
 
-  int64_t workspace_bytes() const override {
-    return own_offset_ + static_cast<int64_t>(chosen_.workspace_bytes);
+  absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms() override {
+    ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
+    ASSIGN_OR_RETURN(const std::vector<Algorithm> found, Find(cudnn, kAll));
+    RETURN_IF_ERROR(Use(cudnn, chosen_));
+    return Describe(found);
   }
+
+  std::string_view algorithm() const override { return chosen_name_; }
+
+  int64_t workspace_bytes() const override { return WorkspaceOf(chosen_); }
 
   absl::Status Run(const KernelContext& context) override {
-    const auto& [x, filter, y] = operands_;
-    RETURN_IF_ERROR(FillCopy(x, context));
-    RETURN_IF_ERROR(FillCopy(filter, context));
-    RETURN_IF_ERROR(FillCopy(y, context));
+    RETURN_IF_ERROR(FillCopy(operands_.x, context));
+    RETURN_IF_ERROR(FillCopy(operands_.filter, context));
+    RETURN_IF_ERROR(FillCopy(operands_.y, context));
     RETURN_IF_ERROR(Convolve(context));
-    return CopyBack(x, context);  // the only output that may have a copy
+    return CopyBack(operands_.x, context);  // the only output that may be one
   }
 
  private:
+  static constexpr size_t kAll = std::numeric_limits<size_t>::max();
+
+  absl::StatusOr<std::vector<Algorithm>> Find(const LockedCudnn& cudnn,
+                                              size_t most) const {
+    return FindConvAlgorithms(cudnn, descriptors_, rule_, most);
+  }
+
+  int64_t WorkspaceOf(const Algorithm& algorithm) const {
+    return operands_.copy_bytes +
+           static_cast<int64_t>(algorithm.workspace_bytes);
+  }
+
+  std::vector<KernelAlgorithm> Describe(
+      const std::vector<Algorithm>& found) const {
+    std::vector<KernelAlgorithm> list;
+    for (const Algorithm& algorithm : found) {
+      list.push_back({.name = algorithm.name(),
+                      .workspace_bytes = WorkspaceOf(algorithm)});
+    }
+    return list;
+  }
+
+  absl::Status Use(const LockedCudnn& cudnn, const Algorithm& algorithm) {
+    chosen_ = algorithm;
+    chosen_name_ = algorithm.name();
+    return SetMath(cudnn, descriptors_, algorithm.math);
+  }
+
   absl::Status Convolve(const KernelContext& context) {
     ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
     RETURN_IF_ERROR(CudnnStatus(
@@ -246,7 +110,8 @@ class GpuConvKernel final : public Kernel {
                            .filter = operands_.filter.Data(context),
                            .y = operands_.y.Data(context)};
     const ConvWorkspace workspace = {
-        .data = static_cast<std::byte*>(context.workspace) + own_offset_,
+        .data =
+            static_cast<std::byte*>(context.workspace) + operands_.copy_bytes,
         .bytes = chosen_.workspace_bytes};
     return CudnnStatus(
         cudnn.api,
@@ -254,28 +119,34 @@ class GpuConvKernel final : public Kernel {
         Direction::kRunName);
   }
 
-  Operands operands_;
+  ConvOperands operands_;
   ConvDescriptors descriptors_;
-  Chosen<Direction> chosen_;
-  int64_t own_offset_ = 0;  // where cuDNN's workspace begins
+  ConvRule<Direction> rule_;
+  Algorithm chosen_ = {};
+  std::string chosen_name_;
 };
 
 // cuDNN computes in `dtype`.
 template <typename Direction>
-NewKernel MakeConv(const GpuConvSpec& spec, DType dtype,
-                   const Rule<Direction>& rule) {
-  const ConvGeometry padded = Padded(spec.geometry);
+NewKernel MakeConv(const KernelRequest& node, const GpuConvSpec& spec,
+                   DType dtype, const ConvRule<Direction>& rule) {
+  const ConvGeometry padded = PadIntoInput(spec.geometry);
   ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
   ASSIGN_OR_RETURN(ConvDescriptors descriptors,
                    MakeConvDescriptors(cudnn.api, padded, dtype, rule.math));
-  ASSIGN_OR_RETURN(const Chosen<Direction> chosen,
-                   Choose(cudnn, descriptors, rule));
-  return std::make_unique<GpuConvKernel<Direction>>(
-      MakeOperands(spec, padded, dtype), std::move(descriptors), chosen);
+  auto kernel = std::make_unique<GpuConvKernel<Direction>>(
+      MakeConvOperands(spec, padded, dtype), std::move(descriptors), rule);
+  RETURN_IF_ERROR(kernel->Choose(cudnn, node.algorithm));
+  return kernel;
 }
 
-cudnnMathType_t MathFor(DType dtype) {
-  return dtype == DType::kBFloat16 ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH;
+// For operands that are multiplied in the dtype that they have.
+template <typename Direction>
+ConvRule<Direction> RuleFor(const MathOptions& math, DType dtype) {
+  const cudnnMathType_t wide =
+      math.allow_tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+  return {.deterministic = math.deterministic,
+          .math = dtype == DType::kFloat32 ? wide : CUDNN_TENSOR_OP_MATH};
 }
 
 bool IsPointwise(const ConvGeometry& conv) {
@@ -286,46 +157,54 @@ bool IsPointwise(const ConvGeometry& conv) {
 }
 
 // dfilter is transpose(dy) x, matrices with a row for each pixel.
-NewKernel PointwiseFilterGradient(const GpuConvSpec& spec) {
+NewKernel PointwiseFilterGradient(const KernelRequest& node,
+                                  const GpuConvSpec& spec) {
   const ConvGeometry& conv = spec.geometry;
   return MakeGpuMatMulKernel(
-      {.m = conv.out_channels,
-       .k = ConvOutput(conv).num_elements() / conv.out_channels,
-       .n = conv.in_channels,
-       .transpose_a = true,
-       .a = spec.y,
-       .b = spec.x,
-       .a_dtype = spec.dtype,
-       .b_dtype = spec.dtype,
-       .y_dtype = spec.filter_dtype});
+      node, {.m = conv.out_channels,
+             .k = ConvOutput(conv).num_elements() / conv.out_channels,
+             .n = conv.in_channels,
+             .transpose_a = true,
+             .a = spec.y,
+             .b = spec.x,
+             .a_dtype = spec.dtype,
+             .b_dtype = spec.dtype,
+             .y_dtype = spec.filter_dtype});
 }
 
 // Multiplies the operands themselves, not sums of them.
 bool MultipliesOperands(cudnnConvolutionBwdFilterAlgo_t algorithm) {
-  return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
+  return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 ||
+         algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 ||
+         algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3;
 }
 
 }  // namespace
 
-NewKernel MakeGpuConvKernel(const GpuConvSpec& spec) {
-  return MakeConv<ConvForward>(spec, spec.dtype, {.math = MathFor(spec.dtype)});
+NewKernel MakeGpuConvKernel(const KernelRequest& node,
+                            const GpuConvSpec& spec) {
+  return MakeConv(node, spec, spec.dtype,
+                  RuleFor<ConvForward>(node.math, spec.dtype));
 }
 
-NewKernel MakeGpuConvInputGradientKernel(const GpuConvSpec& spec) {
-  return MakeConv<ConvInputGradient>(spec, spec.dtype,
-                                     {.math = MathFor(spec.dtype)});
+NewKernel MakeGpuConvInputGradientKernel(const KernelRequest& node,
+                                         const GpuConvSpec& spec) {
+  return MakeConv(node, spec, spec.dtype,
+                  RuleFor<ConvInputGradient>(node.math, spec.dtype));
 }
 
-NewKernel MakeGpuConvFilterGradientKernel(const GpuConvSpec& spec) {
+NewKernel MakeGpuConvFilterGradientKernel(const KernelRequest& node,
+                                          const GpuConvSpec& spec) {
   if (spec.filter_dtype == spec.dtype) {
-    return MakeConv<ConvFilterGradient>(spec, spec.dtype,
-                                        {.math = MathFor(spec.dtype)});
+    return MakeConv(node, spec, spec.dtype,
+                    RuleFor<ConvFilterGradient>(node.math, spec.dtype));
   }
-  if (IsPointwise(spec.geometry)) return PointwiseFilterGradient(spec);
-  // TF32 holds what was bfloat16, but not sums of it.
-  return MakeConv<ConvFilterGradient>(
-      spec, spec.filter_dtype,
-      {.is_allowed = MultipliesOperands, .math = CUDNN_DEFAULT_MATH});
+  if (IsPointwise(spec.geometry)) return PointwiseFilterGradient(node, spec);
+  // TF32 holds what was shorter, but not sums of it.
+  return MakeConv<ConvFilterGradient>(node, spec, spec.filter_dtype,
+                                      {.is_allowed = MultipliesOperands,
+                                       .deterministic = node.math.deterministic,
+                                       .math = CUDNN_DEFAULT_MATH});
 }
 
 }  // namespace spillway

@@ -5,23 +5,25 @@
 // cuDNN pads both ends of a dimension alike. Where that does not give the same
 // output, x is a padded copy in the workspace, and dx is cut out of one.
 //
-// Products are of the activations' dtype, sums float32; float32 is not rounded
-// to TF32. A float32 filter of bfloat16 activations is rounded in the
-// workspace. A float32 gradient of one is computed from float32 copies of the
-// activations, in TF32, which holds any bfloat16; or, for windows of one pixel,
-// as a matrix product (matmul_kernel.h), which needs no copies.
+// Products are of the activations' dtype, sums float32; float32 is rounded to
+// TF32 where MathOptions allow it. A float32 filter of shorter activations is
+// rounded in the workspace. A float32 gradient of one is computed from float32
+// copies of the activations, in TF32, which holds any bfloat16 and float16; or,
+// for windows of one pixel, as a matrix product (matmul_kernel.h), which needs
+// no copies.
 //
-// The same inputs give the same bits: no algorithm that adds in an order that
-// differs from run to run is used.
+// The same inputs give the same bits where MathOptions ask for that: no
+// algorithm that adds in an order that differs from run to run is used.
 //
 // Threads: kernels may be prepared and run by several; they take turns at the
-// process's cuDNN handle, which Run sets to its context's stream.
+// device's cuDNN handle, which Run sets to its context's stream.
 //
 // Source: Chetlur and others, "cuDNN: efficient primitives for deep learning",
 // 2014; NVIDIA, "cuDNN Developer Guide", "Reproducibility (determinism)".
 #ifndef SPILLWAY_OPS_GPU_CONV_KERNEL_H_
 #define SPILLWAY_OPS_GPU_CONV_KERNEL_H_
 
+#include "executor/kernel.h"
 #include "ops/common/conv.h"
 #include "ops/op.h"
 
@@ -31,8 +33,8 @@ namespace spillway {
 inline constexpr int kGpuConvOutput = -1;
 
 // A convolution's three tensors, or their gradients: one of them is computed,
-// the other two are inputs. x and y have one dtype, float32 or bfloat16; the
-// filter's is the same or float32.
+// the other two are inputs. x and y have one dtype, float32 or a shorter one;
+// the filter's is the same or float32.
 struct GpuConvSpec {
   ConvGeometry geometry = {};
   int x = 0;  // its place among the inputs
@@ -42,13 +44,19 @@ struct GpuConvSpec {
   DType filter_dtype = DType::kFloat32;
 };
 
-// Each chooses the first algorithm that cuDNN's heuristic names, that is
-// deterministic and needs at most 1 GiB of workspace. Errors: UNAVAILABLE
-// without the library; UNIMPLEMENTED where there is none or a dimension is too
-// large for cuDNN.
-NewKernel MakeGpuConvKernel(const GpuConvSpec& spec);                // y
-NewKernel MakeGpuConvInputGradientKernel(const GpuConvSpec& spec);   // x
-NewKernel MakeGpuConvFilterGradientKernel(const GpuConvSpec& spec);  // filter
+// Each lists the algorithms of cuDNN's heuristic that the node's MathOptions
+// allow and that need at most 1 GiB of workspace of cuDNN's own, called e.g.
+// "implicit_precomp_gemm tensor_op"; or, where it is a matrix product, those of
+// matmul_kernel.h. Of the node, only math and algorithm are read. Errors:
+// UNAVAILABLE without the library; UNIMPLEMENTED where there is no algorithm or
+// a dimension is too large for cuDNN; INVALID_ARGUMENT for an algorithm that is
+// not listed.
+NewKernel MakeGpuConvKernel(const KernelRequest& node,
+                            const GpuConvSpec& spec);  // y
+NewKernel MakeGpuConvInputGradientKernel(const KernelRequest& node,
+                                         const GpuConvSpec& spec);  // x
+NewKernel MakeGpuConvFilterGradientKernel(const KernelRequest& node,
+                                          const GpuConvSpec& spec);  // filter
 
 }  // namespace spillway
 

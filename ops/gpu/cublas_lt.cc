@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/status_macros.h"
+#include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/shared_library.h"
 
 namespace spillway {
@@ -50,12 +51,14 @@ absl::StatusOr<const CublasLtApi*> CublasLt() {
 absl::StatusOr<cublasLtHandle_t> CublasLtHandle() {
   auto& shared = Shared();
   const std::lock_guard lock(shared.mutex);
-  if (shared.handle == nullptr) {
+  ASSIGN_OR_RETURN(const int device, CurrentGpu());
+  cublasLtHandle_t& handle = shared.handles[device];
+  if (handle == nullptr) {
     ASSIGN_OR_RETURN(const CublasLtApi* api, shared.Get());
     RETURN_IF_ERROR(
-        CublasLtStatus(*api, api->create(&shared.handle), "cublasLtCreate"));
+        CublasLtStatus(*api, api->create(&handle), "cublasLtCreate"));
   }
-  return shared.handle;
+  return handle;
 }
 
 void SetCublasLtForTest(const CublasLtApi* api) { Shared().SetForTest(api); }

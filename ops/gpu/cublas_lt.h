@@ -47,12 +47,12 @@ struct CublasLtApi {
 // the process. Threads: any. Errors: UNAVAILABLE, the same at every call.
 absl::StatusOr<const CublasLtApi*> CublasLt();
 
-// The process's handle, created at the first call for the device that is
-// current then. Threads: any; cuBLASLt lets them use it at the same time.
+// The handle of the device that is current, created at the first call. Threads:
+// any; cuBLASLt lets them use it at the same time.
 absl::StatusOr<cublasLtHandle_t> CublasLtHandle();
 
-// From now on CublasLt() gives `api`, borrowed; null: the library. The handle
-// of the table before is destroyed: no kernel may be running.
+// From now on CublasLt() gives `api`, borrowed; null: the library. The handles
+// of the table before are destroyed: no kernel may be running.
 void SetCublasLtForTest(const CublasLtApi* api);
 
 // INTERNAL "<call>: CUBLAS_STATUS_... (<text>)"; OK for success.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/shared_library.h"
 
 namespace spillway {
@@ -79,12 +80,12 @@ absl::StatusOr<LockedCudnn> LockCudnn() {
   auto& shared = Shared();
   std::unique_lock lock(shared.mutex);
   ASSIGN_OR_RETURN(const CudnnApi* api, shared.Get());
-  if (shared.handle == nullptr) {
-    RETURN_IF_ERROR(
-        CudnnStatus(*api, api->create(&shared.handle), "cudnnCreate"));
+  ASSIGN_OR_RETURN(const int device, CurrentGpu());
+  cudnnHandle_t& handle = shared.handles[device];
+  if (handle == nullptr) {
+    RETURN_IF_ERROR(CudnnStatus(*api, api->create(&handle), "cudnnCreate"));
   }
-  return LockedCudnn{
-      .api = *api, .handle = shared.handle, .lock = std::move(lock)};
+  return LockedCudnn{.api = *api, .handle = handle, .lock = std::move(lock)};
 }
 
 void SetCudnnForTest(const CudnnApi* api) { Shared().SetForTest(api); }

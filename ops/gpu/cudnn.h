@@ -63,19 +63,20 @@ struct CudnnApi {
 // the process. Threads: any. Errors: UNAVAILABLE, the same at every call.
 absl::StatusOr<const CudnnApi*> Cudnn();
 
-// The process's handle, which one thread uses at a time: others wait in
-// LockCudnn until this is gone. That is short, as calls only queue work.
+// The handle of a device, which one thread uses at a time: others, whatever
+// their device, wait in LockCudnn until this is gone. That is short, as calls
+// only queue work.
 struct LockedCudnn {
   const CudnnApi& api;
   cudnnHandle_t handle = nullptr;
   std::unique_lock<std::mutex> lock = {};
 };
 
-// Creates the handle at the first call, for the device that is current then.
+// Of the device that is current, whose handle is created at the first call.
 absl::StatusOr<LockedCudnn> LockCudnn();
 
-// From now on Cudnn() gives `api`, borrowed; null: the library. The handle of
-// the table before is destroyed.
+// From now on Cudnn() gives `api`, borrowed; null: the library. The handles of
+// the table before are destroyed.
 void SetCudnnForTest(const CudnnApi* api);
 
 // INTERNAL "<call>: CUDNN_STATUS_... (<text>)"; OK for success.

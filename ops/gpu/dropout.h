@@ -22,7 +22,7 @@ struct DropoutTensors {
   void* y = nullptr;  // may be x
 };
 
-// x, y: n elements of `dtype`, float32 or bfloat16.
+// x, y: n elements of `dtype`, float32 or shorter.
 LaunchError RunDropout(StreamHandle stream, const Dropout& dropout, DType dtype,
                        const DropoutTensors& tensors, int64_t n);
 

@@ -31,15 +31,22 @@ __global__ void MapKernel(Fn fn, int64_t n, T* y, const Inputs*... inputs) {
   });
 }
 
-// `inputs`: pointers to n elements of `dtype` each.
+// `inputs`: pointers to n elements of T each.
+template <typename T, typename Fn, typename... Inputs>
+LaunchError LaunchMapOf(StreamHandle stream, Fn fn, int64_t n, void* y,
+                        const Inputs*... inputs) {
+  return Launch(stream,
+                MapKernel<T, Fn, std::conditional_t<true, T, Inputs>...>,
+                dim3(BlocksFor(n, Vector<T>::kSize)), dim3(kThreads), fn, n,
+                static_cast<T*>(y), static_cast<const T*>(inputs)...);
+}
+
+// The same where T holds `dtype`.
 template <typename Fn, typename... Inputs>
 LaunchError LaunchMap(StreamHandle stream, Fn fn, DType dtype, int64_t n,
                       void* y, const Inputs*... inputs) {
   return ForStorage(dtype, [&]<typename T>(T) {
-    return Launch(stream,
-                  MapKernel<T, Fn, std::conditional_t<true, T, Inputs>...>,
-                  dim3(BlocksFor(n, Vector<T>::kSize)), dim3(kThreads), fn, n,
-                  static_cast<T*>(y), static_cast<const T*>(inputs)...);
+    return LaunchMapOf<T>(stream, fn, n, y, inputs...);
   });
 }
 

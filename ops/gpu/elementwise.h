@@ -1,5 +1,5 @@
 // y[i] = function(x[i]) and y[i] = function(a[i], b[i]) on the GPU. All tensors
-// have n elements of `dtype`, float32 or bfloat16; y may be any of the inputs.
+// have n elements of `dtype`, float32 or shorter; y may be any of the inputs.
 #ifndef SPILLWAY_OPS_GPU_ELEMENTWISE_H_
 #define SPILLWAY_OPS_GPU_ELEMENTWISE_H_
 

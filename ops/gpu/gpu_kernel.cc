@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status_macros.h"
+#include "ops/common/expect.h"
 
 namespace spillway {
 
@@ -14,13 +15,17 @@ absl::Status LaunchStatus(gpu::LaunchError error) {
                               gpu::LaunchErrorText(error), error));
 }
 
+absl::StatusOr<int> CurrentGpu() {
+  int device = 0;
+  RETURN_IF_ERROR(LaunchStatus(gpu::CurrentDevice(&device)));
+  return device;
+}
+
 absl::Status CheckGpuStorage(const TensorType& type) {
-  if (type.dtype == DType::kFloat32 || type.dtype == DType::kBFloat16) {
-    return absl::OkStatus();
-  }
+  if (IsFloating(type.dtype)) return absl::OkStatus();
   return Unimplemented(
       fmt::format("the GPU has no kernel for this node with a tensor of {}; it "
-                  "computes in float32 and bfloat16",
+                  "computes in float32, bfloat16 and float16",
                   type.ToString()));
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "graph/tensor_type.h"
 #include "ops/common/function_kernel.h"
 #include "ops/gpu/launch.h"
@@ -16,8 +17,11 @@ namespace spillway {
 // INTERNAL with CUDA's words; OK for 0.
 absl::Status LaunchStatus(gpu::LaunchError error);
 
+// The number of the GPU that this thread's calls are for.
+absl::StatusOr<int> CurrentGpu();
+
 // UNIMPLEMENTED unless the GPU's kernels compute in the type's dtype, which is
-// float32 or bfloat16.
+// float32, bfloat16 or float16.
 absl::Status CheckGpuStorage(const TensorType& type);
 
 // launch(const KernelContext&) returns a LaunchError; it gets the stream, and

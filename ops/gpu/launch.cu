@@ -1,8 +1,5 @@
+#include "ops/gpu/launch.cuh"
 #include "ops/gpu/launch.h"
-
-#ifndef SPILLWAY_CUDA_EMULATION
-#include <cuda_runtime.h>
-#endif
 
 namespace spillway::gpu {
 
@@ -11,6 +8,15 @@ const char* LaunchErrorText(LaunchError error) {
   return error == 0 ? "no error" : "an emulated error";
 #else
   return cudaGetErrorString(static_cast<cudaError_t>(error));
+#endif
+}
+
+LaunchError CurrentDevice(int* device) {
+#ifdef SPILLWAY_CUDA_EMULATION
+  *device = cuda_emulation::CurrentDevice();
+  return 0;
+#else
+  return static_cast<LaunchError>(cudaGetDevice(device));
 #endif
 }
 

@@ -14,6 +14,9 @@ using LaunchError = int;
 // In words, static text.
 const char* LaunchErrorText(LaunchError error);
 
+// The number of the GPU that this thread's calls are for.
+LaunchError CurrentDevice(int* device);
+
 }  // namespace spillway::gpu
 
 #endif  // SPILLWAY_OPS_GPU_LAUNCH_H_

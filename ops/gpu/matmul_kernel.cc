@@ -5,12 +5,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <iterator>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "ops/gpu/algorithm_named.h"
 #include "ops/gpu/cublas_lt.h"
 #include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/pad_window.h"
@@ -19,9 +26,25 @@ namespace spillway {
 namespace {
 
 constexpr uint64_t kMostWorkspaceBytes = uint64_t{32} << 20;
+constexpr int kMostAlgorithms = 8;
 
 cudaDataType_t CudaType(DType dtype) {
-  return dtype == DType::kBFloat16 ? CUDA_R_16BF : CUDA_R_32F;
+  switch (dtype) {
+    case DType::kBFloat16:
+      return CUDA_R_16BF;
+    case DType::kFloat16:
+      return CUDA_R_16F;
+    default:
+      return CUDA_R_32F;
+  }
+}
+
+// That the operands are multiplied in.
+DType ProductDType(const GpuMatMulSpec& spec) {
+  for (const DType dtype : {spec.a_dtype, spec.b_dtype, spec.y_dtype}) {
+    if (dtype != DType::kFloat32) return dtype;
+  }
+  return DType::kFloat32;
 }
 
 // A row-major matrix of the product, as it is stored.
@@ -31,14 +54,14 @@ struct Matrix {
   DType dtype = DType::kFloat32;  // that it is multiplied in
 };
 
-// The descriptors of one product and the algorithm chosen for it.
+// The descriptors of one product and the algorithms for it, best first.
 struct Product {
   const CublasLtApi* api = nullptr;
   CublasLtMatmulDesc operation = {nullptr, nullptr};
   CublasLtMatrixLayout a = {nullptr, nullptr};
   CublasLtMatrixLayout b = {nullptr, nullptr};
   CublasLtMatrixLayout y = {nullptr, nullptr};
-  cublasLtMatmulHeuristicResult_t chosen = {};
+  std::vector<cublasLtMatmulHeuristicResult_t> algorithms = {};
 };
 
 absl::StatusOr<CublasLtMatrixLayout> MakeLayout(const CublasLtApi& api,
@@ -65,11 +88,12 @@ absl::Status SetTranspose(const CublasLtApi& api, cublasLtMatmulDesc_t desc,
 }
 
 absl::StatusOr<CublasLtMatmulDesc> MakeOperation(const CublasLtApi& api,
-                                                 const GpuMatMulSpec& spec) {
+                                                 const GpuMatMulSpec& spec,
+                                                 cublasComputeType_t compute) {
   cublasLtMatmulDesc_t desc = nullptr;
-  RETURN_IF_ERROR(CublasLtStatus(
-      api, api.matmul_desc_create(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
-      "cublasLtMatmulDescCreate"));
+  RETURN_IF_ERROR(
+      CublasLtStatus(api, api.matmul_desc_create(&desc, compute, CUDA_R_32F),
+                     "cublasLtMatmulDescCreate"));
   CublasLtMatmulDesc operation(desc, api.matmul_desc_destroy);
   RETURN_IF_ERROR(
       SetTranspose(api, desc, CUBLASLT_MATMUL_DESC_TRANSA, spec.transpose_b));
@@ -105,29 +129,35 @@ absl::StatusOr<CublasLtMatmulPreference> MakePreference(
   return owned;
 }
 
-absl::Status ChooseAlgorithm(const GpuMatMulSpec& spec, Product& product) {
+absl::Status FindAlgorithms(const GpuMatMulSpec& spec, Product& product) {
   const CublasLtApi& api = *product.api;
   ASSIGN_OR_RETURN(const cublasLtHandle_t handle, CublasLtHandle());
   ASSIGN_OR_RETURN(const CublasLtMatmulPreference preference,
                    MakePreference(api));
+  std::array<cublasLtMatmulHeuristicResult_t, kMostAlgorithms> results = {};
   int count = 0;
   const cublasStatus_t status = api.matmul_algo_get_heuristic(
       handle, product.operation.get(), product.b.get(), product.a.get(),
-      product.y.get(), product.y.get(), preference.get(), 1, &product.chosen,
-      &count);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED ||
-      (status == CUBLAS_STATUS_SUCCESS &&
-       (count < 1 || product.chosen.state != CUBLAS_STATUS_SUCCESS))) {
-    return Unimplemented(
-        fmt::format("cuBLASLt has no algorithm for a product of {} x {} and "
-                    "{} x {} elements",
-                    spec.m, spec.k, spec.k, spec.n));
+      product.y.get(), product.y.get(), preference.get(), kMostAlgorithms,
+      results.data(), &count);
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED) {
+    RETURN_IF_ERROR(
+        CublasLtStatus(api, status, "cublasLtMatmulAlgoGetHeuristic"));
+    std::copy_if(results.begin(), results.begin() + count,
+                 std::back_inserter(product.algorithms), [](const auto& r) {
+                   return r.state == CUBLAS_STATUS_SUCCESS;
+                 });
   }
-  return CublasLtStatus(api, status, "cublasLtMatmulAlgoGetHeuristic");
+  if (!product.algorithms.empty()) return absl::OkStatus();
+  return Unimplemented(
+      fmt::format("cuBLASLt has no algorithm for a product of {} x {} and "
+                  "{} x {} elements",
+                  spec.m, spec.k, spec.k, spec.n));
 }
 
 // `dtype`: that a and b are multiplied in.
-absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype) {
+absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype,
+                                    const MathOptions& math) {
   Product product;
   ASSIGN_OR_RETURN(product.api, CublasLt());
   const CublasLtApi& api = *product.api;
@@ -135,13 +165,16 @@ absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype) {
   Matrix b = {.rows = spec.k, .columns = spec.n, .dtype = dtype};
   if (spec.transpose_a) std::swap(a.rows, a.columns);
   if (spec.transpose_b) std::swap(b.rows, b.columns);
-  ASSIGN_OR_RETURN(product.operation, MakeOperation(api, spec));
+  const cublasComputeType_t compute =
+      dtype == DType::kFloat32 && math.allow_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                  : CUBLAS_COMPUTE_32F;
+  ASSIGN_OR_RETURN(product.operation, MakeOperation(api, spec, compute));
   ASSIGN_OR_RETURN(product.a, MakeLayout(api, a));
   ASSIGN_OR_RETURN(product.b, MakeLayout(api, b));
   ASSIGN_OR_RETURN(product.y, MakeLayout(api, {.rows = spec.m,
                                                .columns = spec.n,
                                                .dtype = spec.y_dtype}));
-  RETURN_IF_ERROR(ChooseAlgorithm(spec, product));
+  RETURN_IF_ERROR(FindAlgorithms(spec, product));
   return product;
 }
 
@@ -161,9 +194,22 @@ class GpuMatMulKernel final : public Kernel {
     }
   }
 
-  int64_t workspace_bytes() const override {
-    return own_offset_ + static_cast<int64_t>(product_.chosen.workspaceSize);
+  // Before all else. `name`: of KernelRequest::algorithm.
+  absl::Status Choose(std::string_view name) {
+    const std::vector<KernelAlgorithm> list = Describe();
+    ASSIGN_OR_RETURN(const size_t at, AlgorithmNamed(name, list));
+    chosen_ = product_.algorithms[at];
+    chosen_name_ = list[at].name;
+    return absl::OkStatus();
   }
+
+  absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms() override {
+    return Describe();
+  }
+
+  std::string_view algorithm() const override { return chosen_name_; }
+
+  int64_t workspace_bytes() const override { return WorkspaceOf(chosen_); }
 
   absl::Status Run(const KernelContext& context) override {
     ASSIGN_OR_RETURN(const cublasLtHandle_t handle, CublasLtHandle());
@@ -177,9 +223,8 @@ class GpuMatMulKernel final : public Kernel {
         product_.api->matmul(
             handle, product_.operation.get(), &one, b, product_.b.get(), a,
             product_.a.get(), &zero, y, product_.y.get(), y, product_.y.get(),
-            &product_.chosen.algo, Workspace(context, own_offset_),
-            product_.chosen.workspaceSize,
-            static_cast<cudaStream_t>(context.stream)),
+            &chosen_.algo, Workspace(context, own_offset_),
+            chosen_.workspaceSize, static_cast<cudaStream_t>(context.stream)),
         "cublasLtMatmul");
   }
 
@@ -192,6 +237,19 @@ class GpuMatMulKernel final : public Kernel {
     DType dtype = DType::kFloat32;
     int64_t workspace_offset = 0;  // of its rounded copy
   };
+
+  int64_t WorkspaceOf(const cublasLtMatmulHeuristicResult_t& algorithm) const {
+    return own_offset_ + static_cast<int64_t>(algorithm.workspaceSize);
+  }
+
+  std::vector<KernelAlgorithm> Describe() const {
+    std::vector<KernelAlgorithm> list;
+    for (const auto& algorithm : product_.algorithms) {
+      list.push_back({.name = fmt::format("heuristic {}", list.size()),
+                      .workspace_bytes = WorkspaceOf(algorithm)});
+    }
+    return list;
+  }
 
   static std::byte* Workspace(const KernelContext& context, int64_t offset) {
     return static_cast<std::byte*>(context.workspace) + offset;
@@ -213,17 +271,20 @@ class GpuMatMulKernel final : public Kernel {
   DType dtype_;
   int64_t own_offset_ = 0;  // where cuBLASLt's workspace begins
   Product product_;
+  cublasLtMatmulHeuristicResult_t chosen_ = {};
+  std::string chosen_name_;
 };
 
 }  // namespace
 
-NewKernel MakeGpuMatMulKernel(const GpuMatMulSpec& spec) {
-  const bool is_short = spec.a_dtype == DType::kBFloat16 ||
-                        spec.b_dtype == DType::kBFloat16 ||
-                        spec.y_dtype == DType::kBFloat16;
-  const DType dtype = is_short ? DType::kBFloat16 : DType::kFloat32;
-  ASSIGN_OR_RETURN(Product product, MakeProduct(spec, dtype));
-  return std::make_unique<GpuMatMulKernel>(spec, dtype, std::move(product));
+NewKernel MakeGpuMatMulKernel(const KernelRequest& node,
+                              const GpuMatMulSpec& spec) {
+  const DType dtype = ProductDType(spec);
+  ASSIGN_OR_RETURN(Product product, MakeProduct(spec, dtype, node.math));
+  auto kernel =
+      std::make_unique<GpuMatMulKernel>(spec, dtype, std::move(product));
+  RETURN_IF_ERROR(kernel->Choose(node.algorithm));
+  return kernel;
 }
 
 }  // namespace spillway

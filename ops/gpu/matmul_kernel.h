@@ -1,14 +1,16 @@
 // Matrix products of row-major matrices on the GPU, by cuBLASLt: for MatMul
 // and for what is one.
 //
-// Where a, b or y is bfloat16, an operand that is float32 is rounded to
-// bfloat16 in the workspace first. Sums are float32, also where cuBLASLt cuts
-// one into parts.
+// Where a, b or y is of a shorter dtype, an operand that is float32 is rounded
+// to it in the workspace first; where all are float32, operands are rounded to
+// TF32 if MathOptions allow it. Sums are float32, also where cuBLASLt cuts one
+// into parts, in an order that is the same in every run.
 #ifndef SPILLWAY_OPS_GPU_MATMUL_KERNEL_H_
 #define SPILLWAY_OPS_GPU_MATMUL_KERNEL_H_
 
 #include <cstdint>
 
+#include "executor/kernel.h"
 #include "graph/dtype.h"
 #include "ops/op.h"
 
@@ -24,14 +26,18 @@ struct GpuMatMulSpec {
   bool transpose_b = false;
   int a = 0;  // input that holds it
   int b = 1;
-  DType a_dtype = DType::kFloat32;  // each float32 or bfloat16
+  DType a_dtype = DType::kFloat32;  // each float32 or the same shorter one
   DType b_dtype = DType::kFloat32;
   DType y_dtype = DType::kFloat32;
 };
 
-// Chooses cuBLASLt's first algorithm with at most 32 MiB of workspace. Errors:
-// UNAVAILABLE without the library; UNIMPLEMENTED where it has no algorithm.
-NewKernel MakeGpuMatMulKernel(const GpuMatMulSpec& spec);
+// Lists the first eight algorithms that cuBLASLt's heuristic names, with at
+// most 32 MiB of workspace of its own: "heuristic 0", "heuristic 1", ... . Of
+// the node, only math and algorithm are read. Errors: UNAVAILABLE without the
+// library; UNIMPLEMENTED where it has no algorithm; INVALID_ARGUMENT for one
+// that is not listed.
+NewKernel MakeGpuMatMulKernel(const KernelRequest& node,
+                              const GpuMatMulSpec& spec);
 
 }  // namespace spillway
 

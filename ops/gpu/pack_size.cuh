@@ -12,8 +12,7 @@ namespace spillway::gpu {
 
 // Of packs along `inner` elements of `dtype`, the innermost dimension.
 inline int PackSize(DType dtype, int64_t inner) {
-  const int size = dtype == DType::kBFloat16 ? Vector<BFloat16>::kSize
-                                             : Vector<float>::kSize;
+  const auto size = static_cast<int>(16 / SizeOf(dtype));
   return inner % size == 0 ? size : 1;
 }
 

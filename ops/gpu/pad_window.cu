@@ -58,16 +58,15 @@ LaunchError LaunchPad(StreamHandle stream, const PadWindow& window,
 
 LaunchError Pad(StreamHandle stream, const PadWindow& window, DType x_dtype,
                 const void* x, DType y_dtype, void* y) {
-  return ForStorage(x_dtype, [&]<typename From>(From) {
-    return ForStorage(y_dtype, [&]<typename To>(To) {
-      constexpr int kSize = Vector<From>::kSize < Vector<To>::kSize
-                                ? Vector<From>::kSize
-                                : Vector<To>::kSize;
-      return window.channels % kSize == 0
-                 ? LaunchPad<From, To, kSize>(stream, window, x, y)
-                 : LaunchPad<From, To, 1>(stream, window, x, y);
-    });
-  });
+  return ForTwoStorages(
+      x_dtype, y_dtype, [&]<typename From, typename To>(From, To) {
+        constexpr int kSize = Vector<From>::kSize < Vector<To>::kSize
+                                  ? Vector<From>::kSize
+                                  : Vector<To>::kSize;
+        return window.channels % kSize == 0
+                   ? LaunchPad<From, To, kSize>(stream, window, x, y)
+                   : LaunchPad<From, To, 1>(stream, window, x, y);
+      });
 }
 
 }  // namespace spillway::gpu

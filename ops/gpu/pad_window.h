@@ -21,7 +21,8 @@ struct PadWindow {
   int64_t before[3] = {0, 0, 0};  // below 0: cut away
 };
 
-// x and y are 256-byte aligned; both dtypes are float32 or bfloat16.
+// x and y are 256-byte aligned; each dtype is float32 or the same shorter
+// one.
 LaunchError Pad(StreamHandle stream, const PadWindow& window, DType x_dtype,
                 const void* x, DType y_dtype, void* y);
 

@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_OPS_GPU_SHARED_LIBRARY_H_
 #define SPILLWAY_OPS_GPU_SHARED_LIBRARY_H_
 
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -39,13 +40,14 @@ class SharedLibrary {
 };
 
 // What the process shares of such a library: its table of functions, and the
-// handle that one of them creates. The handle is not destroyed when the process
-// ends: the driver may be gone by then. All but SetForTest with `mutex` held.
+// handles that one of them creates, one for each device. They are not destroyed
+// when the process ends: the driver may be gone by then. All but SetForTest
+// with `mutex` held.
 template <typename Api, typename Handle>
 struct SharedApi {
   absl::StatusOr<Api> (*load)();
   std::mutex mutex = {};
-  Handle handle = nullptr;
+  std::map<int, Handle> handles = {};  // by device; null: not created yet
   std::optional<absl::StatusOr<Api>> loaded = {};
   const Api* for_test = nullptr;  // instead of the library's
 
@@ -57,13 +59,13 @@ struct SharedApi {
     return &**loaded;
   }
 
-  // Destroys the handle, if the table before has created one.
+  // Destroys the handles that the table before has created.
   void SetForTest(const Api* api) {
     const std::lock_guard lock(mutex);
-    if (handle != nullptr) {
-      static_cast<void>((*Get())->destroy(handle));
-      handle = nullptr;
+    for (const auto& [device, handle] : handles) {
+      if (handle != nullptr) static_cast<void>((*Get())->destroy(handle));
     }
+    handles.clear();
     for_test = api;
   }
 };

@@ -1,5 +1,5 @@
 // Softmax over rows, its gradient, and the cross entropy with one label a row,
-// on the GPU. Tensors are [rows, classes] of `dtype`, float32 or bfloat16; an
+// on the GPU. Tensors are [rows, classes] of `dtype`, float32 or shorter; an
 // output may be any input of its type.
 #ifndef SPILLWAY_OPS_GPU_SOFTMAX_H_
 #define SPILLWAY_OPS_GPU_SOFTMAX_H_

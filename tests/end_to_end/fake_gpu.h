@@ -22,6 +22,7 @@
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/cuda_emulation.h"
 #include "tests/support/fake_cuda.h"
+#include "tests/support/float16_kernel.h"
 #include "tests/support/random_network.h"
 
 namespace spillway::testing {
@@ -64,7 +65,8 @@ class BorrowedKernel final : public Kernel {
 
 template <KernelFactory kOnCpu>
 absl::StatusOr<std::unique_ptr<Kernel>> Borrow(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, kOnCpu(node));
+  ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
+                   PrepareWithFloat16(kOnCpu, node));
   return std::make_unique<BorrowedKernel>(std::move(kernel));
 }
 

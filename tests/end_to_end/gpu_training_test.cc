@@ -92,5 +92,32 @@ TEST_F(GpuTrainingTest, SwappingChangesNoBit) {
   EXPECT_GT(swap_outs, 100);
 }
 
+TEST_F(GpuTrainingTest, Float16TrainsWithTheSameBitsWithAndWithoutSwapping) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    ASSERT_OK_AND_ASSIGN(const RandomNetwork wide,
+                         MakeRandomNetwork(seed, DType::kFloat32));
+    ASSERT_OK_AND_ASSIGN(const TrainedModel expected,
+                         TrainGraph(wide.graph, wide.loss, SpecOf(wide)));
+    ASSERT_OK_AND_ASSIGN(const RandomNetwork network,
+                         MakeRandomNetwork(seed, DType::kFloat16));
+    ASSERT_OK_AND_ASSIGN(const TrainedModel kept,
+                         Train(network.graph, network));
+    ExpectNear(kept.losses, expected.losses);
+    EXPECT_NE(kept.losses, expected.losses);
+    Graph swapped = network.graph;
+    ASSERT_THAT(ApplyLms({.mode = LmsMode::kV2,
+                          .swapout_threshold = 1,
+                          .swapin_ahead = 1,
+                          .swapin_groupby = 0},
+                         swapped),
+                testing::IsOk());
+    ASSERT_OK_AND_ASSIGN(const TrainedModel run, Train(swapped, network));
+    EXPECT_EQ(run.losses, kept.losses);
+    EXPECT_EQ(run.checksum, kept.checksum);
+    EXPECT_GT(run.copies.swap_outs, 0);
+  }
+}
+
 }  // namespace
 }  // namespace spillway

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/bfloat16.h"
+#include "base/float16.h"
 #include "base/random.h"
 #include "tests/support/status_matchers.h"
 
@@ -275,6 +276,16 @@ TEST(FillInitial, RoundsToBFloat16) {
   }
 }
 
+TEST(FillInitial, RoundsToFloat16) {
+  const TensorType type = {.dtype = DType::kFloat16, .shape = {100}};
+  const Attributes normal = With({{"kind", "normal"}});
+  const std::vector<Float16> values = Fill<Float16>(normal, type);
+  const std::vector<float> exact = Fill(normal, {.shape = {100}});
+  for (size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_EQ(values[i], ToFloat16(exact[i])) << i;
+  }
+}
+
 TEST(FillConstant, KnowsTheLargestBFloat16) {
   const TensorType type = {.dtype = DType::kBFloat16, .shape = {1}};
   EXPECT_THAT(CheckConstant({{"value", 0x1.FEp127}}, type), IsOk());
@@ -285,16 +296,17 @@ TEST(FillConstant, KnowsTheLargestBFloat16) {
 
 TEST(FillResident, NamesTheNodeInItsErrors) {
   Graph graph;
-  const NodeId half =
-      graph.AddNode({.name = "w",
-                     .op = "Variable",
-                     .outputs = {{.dtype = DType::kFloat16, .shape = {2}}},
-                     .attributes = {{"dtype", "float16"}, {"shape", {2, 2}}}});
+  const NodeId too_large = graph.AddNode(
+      {.name = "w",
+       .op = "Const",
+       .outputs = {{.dtype = DType::kFloat16, .shape = {2}}},
+       .attributes = {{"dtype", "float16"}, {"shape", {2}}, {"value", 65536}}});
   const NodeId relu =
       graph.AddNode({.name = "r", .op = "Relu", .outputs = {{}}});
   float out[2];
-  EXPECT_THAT(FillResident(graph, half, kSeed, out),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("w: ")));
+  EXPECT_THAT(FillResident(graph, too_large, kSeed, out),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("w: 65536 is not a float16")));
   EXPECT_THAT(FillResident(graph, relu, kSeed, out),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("r: op Relu has no first value")));

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "tests/ops/float16_cases.h"
+
 namespace spillway::testing {
 namespace {
 
@@ -32,6 +34,7 @@ OpCases AllOpCases() {
   Append(SoftmaxCases(), all);
   Append(SourceCases(), all);
   Append(UpdateCases(), all);
+  AddFloat16Cases(all);
   return all;
 }
 

@@ -144,13 +144,28 @@ std::vector<BadOp> BadCases() {
   };
 }
 
+// Where values do not become what they become in bfloat16.
+std::vector<OpCase> Float16Casts() {
+  const DType f16 = DType::kFloat16;
+  return {CastCase("CastFloat16ToBytes", f16, {-1, 254.7, 255.9}, DType::kUInt8,
+                   {0, 254, 255}),
+          CastCase("CastFloat16ToBool", f16, {0, 1e-7, 1e-8, -2}, DType::kBool,
+                   {0, 1, 0, 1}),
+          CastCase("CastIntegersToFloat16", DType::kInt64,
+                   {2049, 2050, -3, 65519}, f16, {2048, 2050, -3, 65504}),
+          CastCase("CastFloat16ToBFloat16", f16, {257, -0x1p-24},
+                   DType::kBFloat16, {256, -0x1p-24}),
+          CastCase("CastBFloat16ToFloat16", DType::kBFloat16,
+                   {-60000, 0x1.8p-25, 3}, f16, {-59904, 0x1p-24, 3})};
+}
+
 }  // namespace
 
 OpCases ClassifyCases() {
   const DType f32 = DType::kFloat32;
   const DType bf16 = DType::kBFloat16;
   const DType u8 = DType::kUInt8;
-  return {
+  OpCases cases = {
       .good =
           {
               ArgMaxCase("ArgMax", {30, 11}, 1, {30}),
@@ -191,6 +206,8 @@ OpCases ClassifyCases() {
           },
       .bad = BadCases(),
   };
+  for (OpCase& cast : Float16Casts()) cases.good.push_back(std::move(cast));
+  return cases;
 }
 
 }  // namespace spillway::testing

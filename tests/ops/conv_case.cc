@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/bfloat16.h"
+#include "base/float16.h"
 #include "tests/ops/bfloat16_case.h"
+#include "tests/ops/float16_cases.h"
 #include "tests/ops/multi_index.h"
 
 namespace spillway::testing {
@@ -156,15 +158,24 @@ OpCase Narrow(OpCase base, const StaysFloat32& stays = {}) {
   return narrow;
 }
 
-// With a float32 filter, input `filter`, which the op rounds to bfloat16.
-OpCase NarrowButFilter(OpCase base, size_t filter) {
+// What the reference computes, if `round` is applied to an input first.
+template <typename Round>
+Reference Rounding(size_t input, Round round, Reference reference) {
+  return [=](DoublesList in) {
+    for (double& x : in[input]) x = ToFloat(round(static_cast<float>(x)));
+    return reference(in);
+  };
+}
+
+// With a float32 filter, input `filter`, which the op rounds to bfloat16; and
+// with one that it rounds to float16.
+std::vector<OpCase> NarrowButFilter(const OpCase& base, size_t filter) {
   OpCase narrow = Narrow(base, {.inputs = {static_cast<int>(filter)}});
   narrow.name += "Mixed";
-  narrow.reference = [filter, exact = base.reference](DoublesList in) {
-    for (double& x : in[filter]) x = ToFloat(ToBFloat16(static_cast<float>(x)));
-    return exact(in);
-  };
-  return narrow;
+  OpCase twin = Float16Twin(narrow);
+  narrow.reference = Rounding(filter, ToBFloat16, base.reference);
+  twin.reference = Rounding(filter, ToFloat16, base.reference);
+  return {narrow, twin};
 }
 
 // With a float32 gradient, which is exact but for the order of its sums.
@@ -242,20 +253,29 @@ std::vector<OpCase> CasesOf(const Conv& conv) {
   const OpCase forward = ConvCase(conv);
   const OpCase input_gradient = ConvBackpropInputCase(conv);
   const OpCase filter_gradient = ConvBackpropFilterCase(conv);
-  return {forward,
-          input_gradient,
-          filter_gradient,
-          Narrow(forward),
-          NarrowButFilter(forward, 1),
-          Narrow(input_gradient),
-          NarrowButFilter(input_gradient, 0),
-          Narrow(filter_gradient),
-          NarrowButOutput(filter_gradient)};
+  std::vector<OpCase> cases = {forward,
+                               input_gradient,
+                               filter_gradient,
+                               Narrow(forward),
+                               Narrow(input_gradient),
+                               Narrow(filter_gradient),
+                               NarrowButOutput(filter_gradient)};
+  for (OpCase& mixed : NarrowButFilter(forward, 1)) {
+    cases.push_back(std::move(mixed));
+  }
+  for (OpCase& mixed : NarrowButFilter(input_gradient, 0)) {
+    cases.push_back(std::move(mixed));
+  }
+  return cases;
 }
 
 std::vector<OpCase> TransposeCasesOf(const Conv& conv) {
   const OpCase transpose = ConvTransposeCase(conv);
-  return {transpose, Narrow(transpose), NarrowButFilter(transpose, 1)};
+  std::vector<OpCase> cases = {transpose, Narrow(transpose)};
+  for (OpCase& mixed : NarrowButFilter(transpose, 1)) {
+    cases.push_back(std::move(mixed));
+  }
+  return cases;
 }
 
 BadOp BadConv::operator()(const std::string& name, const Shape& x,

@@ -1,15 +1,20 @@
 #include "tests/ops/fake_cublas_lt.h"
 
+#include <algorithm>
 #include <cstring>
 
-struct cublasLtContext {};  // what handles point to
+// What handles point to.
+struct cublasLtContext {
+  int number = 0;
+};
 
 namespace spillway::testing {
 namespace {
 
-constexpr uint64_t kAlgorithm = 0x5eed;
+constexpr uint64_t kFirstAlgorithm = 0x5eed;
 
 struct Operation : cublasLtMatmulDescOpaque_t {
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cublasOperation_t a = CUBLAS_OP_N;
   cublasOperation_t b = CUBLAS_OP_N;
 };
@@ -33,7 +38,11 @@ struct View {
 
   int64_t rows() const { return transposed ? layout.columns : layout.rows; }
   int64_t columns() const { return transposed ? layout.rows : layout.columns; }
-  bool is_bfloat16() const { return layout.type == CUDA_R_16BF; }
+  DType dtype() const {
+    return layout.type == CUDA_R_16BF  ? DType::kBFloat16
+           : layout.type == CUDA_R_16F ? DType::kFloat16
+                                       : DType::kFloat32;
+  }
   int64_t at(int64_t row, int64_t column) const {
     return transposed ? row * layout.leading + column
                       : column * layout.leading + row;
@@ -41,15 +50,17 @@ struct View {
 };
 
 bool IsGood(const Layout& layout) {
-  return (layout.type == CUDA_R_32F || layout.type == CUDA_R_16BF) &&
+  return (layout.type == CUDA_R_32F || layout.type == CUDA_R_16BF ||
+          layout.type == CUDA_R_16F) &&
          layout.rows > 0 && layout.columns > 0 && layout.leading >= layout.rows;
 }
 
 bool Fit(const View& a, const View& b, const View& d) {
   return IsGood(a.layout) && IsGood(b.layout) && IsGood(d.layout) &&
          a.layout.type == b.layout.type &&
-         (a.is_bfloat16() || !d.is_bfloat16()) && a.columns() == b.rows() &&
-         d.rows() == a.rows() && d.columns() == b.columns();
+         (d.dtype() == a.dtype() || d.dtype() == DType::kFloat32) &&
+         a.columns() == b.rows() && d.rows() == a.rows() &&
+         d.columns() == b.columns();
 }
 
 // What one call of a function that sets an attribute is given.
@@ -79,16 +90,24 @@ cublasStatus_t Destroy(Opaque* object) {
 }
 
 cublasStatus_t CreateHandle(cublasLtHandle_t* handle) {
-  return Create("cublasLtCreate", cublasLtContext(), handle);
+  FakeCublasLtState& fake = FakeCublasLt();
+  const cublasLtContext context = {.number = fake.handles};
+  const cublasStatus_t status = Create("cublasLtCreate", context, handle);
+  if (status == CUBLAS_STATUS_SUCCESS) ++fake.handles;
+  return status;
 }
 
 cublasStatus_t CreateOperation(cublasLtMatmulDesc_t* desc,
                                cublasComputeType_t compute,
                                cudaDataType_t scale) {
-  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) {
+  if ((compute != CUBLAS_COMPUTE_32F &&
+       compute != CUBLAS_COMPUTE_32F_FAST_TF32) ||
+      scale != CUDA_R_32F) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  return Create("cublasLtMatmulDescCreate", Operation(), desc);
+  Operation given;
+  given.compute = compute;
+  return Create("cublasLtMatmulDescCreate", given, desc);
 }
 
 cublasStatus_t SetOperation(cublasLtMatmulDesc_t desc,
@@ -137,12 +156,22 @@ cublasStatus_t SetPreference(cublasLtMatmulPreference_t desc,
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
+// Only float32 is rounded to TF32.
 bool ProductFits(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                  cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t d) {
   const auto& operation = static_cast<const Operation&>(*desc);
+  if (operation.compute != CUBLAS_COMPUTE_32F &&
+      static_cast<const Layout&>(*a).type != CUDA_R_32F) {
+    return false;
+  }
   return Fit({static_cast<const Layout&>(*a), operation.a == CUBLAS_OP_T},
              {static_cast<const Layout&>(*b), operation.b == CUBLAS_OP_T},
              {static_cast<const Layout&>(*d)});
+}
+
+size_t WorkspaceBytesOf(int algorithm) {
+  return FakeCublasLt().workspace_bytes +
+         size_t{256} * static_cast<size_t>(algorithm);
 }
 
 cublasStatus_t GetHeuristic(cublasLtHandle_t /*handle*/,
@@ -161,15 +190,20 @@ cublasStatus_t GetHeuristic(cublasLtHandle_t /*handle*/,
   const auto& wanted = static_cast<const Preference&>(*preference);
   fake.most_workspace_bytes = wanted.workspace_bytes;
   // Other reductions round the parts of a sum to the output's dtype.
-  const bool found =
-      fake.algorithms > 0 && fake.workspace_bytes <= wanted.workspace_bytes &&
-      wanted.reductions == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-  *returned = found ? 1 : 0;
-  if (!found) return CUBLAS_STATUS_SUCCESS;
-  results[0] = {};
-  results[0].algo.data[0] = kAlgorithm;
-  results[0].workspaceSize = fake.workspace_bytes;
-  results[0].state = CUBLAS_STATUS_SUCCESS;
+  *returned = 0;
+  if (wanted.reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) {
+    return CUBLAS_STATUS_SUCCESS;
+  }
+  for (int i = 0; i < std::min(requested, fake.algorithms); ++i) {
+    if (WorkspaceBytesOf(i) > wanted.workspace_bytes) break;
+    results[i] = {};
+    results[i].algo.data[0] = kFirstAlgorithm + static_cast<uint64_t>(i);
+    results[i].workspaceSize = WorkspaceBytesOf(i);
+    results[i].state = i == fake.unusable_algorithm
+                           ? CUBLAS_STATUS_NOT_SUPPORTED
+                           : CUBLAS_STATUS_SUCCESS;
+    ++*returned;
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -179,15 +213,15 @@ void Multiply(const View& a, const void* a_data, const View& b,
     for (int64_t row = 0; row < d.rows(); ++row) {
       double sum = 0;
       for (int64_t k = 0; k < a.columns(); ++k) {
-        sum += ReadElement(a_data, a.at(row, k), a.is_bfloat16()) *
-               ReadElement(b_data, b.at(k, column), b.is_bfloat16());
+        sum += ReadElement(a_data, a.at(row, k), a.dtype()) *
+               ReadElement(b_data, b.at(k, column), b.dtype());
       }
-      WriteElement(d_data, d.at(row, column), d.is_bfloat16(), alpha * sum);
+      WriteElement(d_data, d.at(row, column), d.dtype(), alpha * sum);
     }
   }
 }
 
-cublasStatus_t Matmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t desc,
+cublasStatus_t Matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                       const void* alpha, const void* a_data,
                       cublasLtMatrixLayout_t a, const void* b_data,
                       cublasLtMatrixLayout_t b, const void* beta,
@@ -196,9 +230,11 @@ cublasStatus_t Matmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t desc,
                       const cublasLtMatmulAlgo_t* algorithm, void* workspace,
                       size_t workspace_bytes, cudaStream_t stream) {
   FakeCublasLtState& fake = FakeCublasLt();
+  const auto number = static_cast<int>(algorithm->data[0] - kFirstAlgorithm);
   if (Fails("cublasLtMatmul") || !ProductFits(desc, a, b, d) || c != d ||
-      c_data != d_data || algorithm->data[0] != kAlgorithm ||
-      workspace_bytes < fake.workspace_bytes ||
+      c_data != d_data || number < 0 || number >= fake.algorithms ||
+      number == fake.unusable_algorithm ||
+      workspace_bytes < WorkspaceBytesOf(number) ||
       *static_cast<const float*>(beta) != 0) {
     return CUBLAS_STATUS_EXECUTION_FAILED;
   }
@@ -209,6 +245,9 @@ cublasStatus_t Matmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t desc,
            {static_cast<const Layout&>(*d)}, *static_cast<const float*>(alpha),
            d_data);
   fake.stream = stream;
+  fake.algorithm = number;
+  fake.handle_number = handle->number;
+  fake.compute = operation.compute;
   ++fake.computations;
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -9,7 +9,11 @@
 namespace spillway::testing {
 
 struct FakeCublasLtState : FakeLibrary {
-  int algorithms = 1;                 // that the heuristic finds
+  int algorithms = 1;           // that the heuristic finds; each needs 256
+                                // bytes of workspace more than the one before
+  int unusable_algorithm = -1;  // that it finds and marks as such
+  int algorithm = -1;           // of the last computation
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;  // likewise
   uint64_t most_workspace_bytes = 0;  // what the heuristic was told last
 };
 

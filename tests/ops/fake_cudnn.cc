@@ -30,7 +30,11 @@ cudnnStatus_t Destroy(T* object) {
 }
 
 cudnnStatus_t CreateHandle(cudnnHandle_t* handle) {
-  return Create("cudnnCreate", handle);
+  const cudnnStatus_t status = Create("cudnnCreate", handle);
+  if (status == CUDNN_STATUS_SUCCESS) {
+    (*handle)->number = FakeCudnn().handles++;
+  }
+  return status;
 }
 cudnnStatus_t CreateTensor(cudnnTensorDescriptor_t* tensor) {
   return Create("cudnnCreateTensorDescriptor", tensor);
@@ -153,8 +157,9 @@ cudnnStatus_t Suggest(const char* call, const FakeProblem& p,
         .determinism = suggestion.is_said_deterministic
                            ? CUDNN_DETERMINISTIC
                            : CUDNN_NON_DETERMINISTIC,
-        .mathType = p.x.type == CUDNN_DATA_FLOAT ? CUDNN_DEFAULT_MATH
-                                                 : CUDNN_TENSOR_OP_MATH,
+        .mathType = suggestion.math.value_or(p.x.type == CUDNN_DATA_FLOAT
+                                                 ? CUDNN_DEFAULT_MATH
+                                                 : CUDNN_TENSOR_OP_MATH),
         .reserved = {}};
   }
   return CUDNN_STATUS_SUCCESS;
@@ -196,14 +201,16 @@ cudnnStatus_t Compute(const Call& call, const FakeProblem& p,
   if (Fails(call.name) || !Fit(p) ||
       *static_cast<const float*>(call.alpha) != 1 ||
       *static_cast<const float*>(call.beta) != 0 ||
-      call.algorithm == numbers.not_deterministic ||
-      call.algorithm == numbers.said_deterministic ||
+      (fake.computes_only_deterministically &&
+       (call.algorithm == numbers.not_deterministic ||
+        call.algorithm == numbers.said_deterministic)) ||
       call.workspace_bytes < NeededBytes(numbers, call.algorithm)) {
     return CUDNN_STATUS_EXECUTION_FAILED;
   }
   Overwrite(call.workspace, call.workspace_bytes);
   compute();
   fake.stream = call.handle->stream;
+  fake.handle_number = call.handle->number;
   fake.algorithm = call.algorithm;
   fake.math = p.conv.math;
   ++fake.computations;

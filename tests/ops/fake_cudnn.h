@@ -5,6 +5,7 @@
 #ifndef SPILLWAY_TESTS_OPS_FAKE_CUDNN_H_
 #define SPILLWAY_TESTS_OPS_FAKE_CUDNN_H_
 
+#include <optional>
 #include <vector>
 
 #include "ops/gpu/cudnn.h"
@@ -18,10 +19,12 @@ struct FakeSuggestion {
   cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
   bool is_said_deterministic = true;
   size_t more_workspace_bytes = 0;  // than the fake's workspace_bytes
+  std::optional<cudnnMathType_t> math = std::nullopt;  // none: what is usual
 };
 
 struct FakeCudnnState : FakeLibrary {
   std::vector<FakeSuggestion> suggestions = {};  // empty: as said above
+  bool computes_only_deterministically = true;   // other algorithms fail
   int algorithm = -1;                            // of the last computation
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;     // of the last computation
 };

@@ -16,6 +16,7 @@
 // What handles and descriptors point to; dimensions are N C spatial... and
 // O I spatial... .
 struct cudnnContext {
+  int number = 0;
   cudaStream_t stream = nullptr;
 };
 
@@ -50,12 +51,24 @@ inline std::vector<int64_t> ChannelsLastStrides(
   return strides;
 }
 
+inline DType ElementType(const cudnnTensorStruct& tensor) {
+  switch (tensor.type) {
+    case CUDNN_DATA_BFLOAT16:
+      return DType::kBFloat16;
+    case CUDNN_DATA_HALF:
+      return DType::kFloat16;
+    default:
+      return DType::kFloat32;
+  }
+}
+
 inline bool IsGood(const cudnnTensorStruct& tensor) {
   bool positive = true;
   for (const int64_t dim : tensor.dims) positive = positive && dim > 0;
   return positive && (tensor.dims.size() == 4 || tensor.dims.size() == 5) &&
          (tensor.type == CUDNN_DATA_FLOAT ||
-          tensor.type == CUDNN_DATA_BFLOAT16) &&
+          tensor.type == CUDNN_DATA_BFLOAT16 ||
+          tensor.type == CUDNN_DATA_HALF) &&
          tensor.strides == ChannelsLastStrides(tensor.dims);
 }
 
@@ -148,7 +161,7 @@ inline std::vector<double> Read(const cudnnTensorStruct& tensor,
   std::vector<double> elements;
   const int64_t n = tensor.strides[0] * tensor.dims[0];
   for (int64_t i = 0; i < n; ++i) {
-    elements.push_back(ReadElement(data, i, tensor.type != CUDNN_DATA_FLOAT));
+    elements.push_back(ReadElement(data, i, ElementType(tensor)));
   }
   return elements;
 }
@@ -161,7 +174,7 @@ inline std::vector<double> Zeros(const cudnnTensorStruct& tensor) {
 inline void Write(const cudnnTensorStruct& tensor,
                   const std::vector<double>& elements, void* data) {
   for (size_t i = 0; i < elements.size(); ++i) {
-    WriteElement(data, static_cast<int64_t>(i), tensor.type != CUDNN_DATA_FLOAT,
+    WriteElement(data, static_cast<int64_t>(i), ElementType(tensor),
                  elements[i]);
   }
 }

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "base/bfloat16.h"
+#include "base/float16.h"
+#include "graph/dtype.h"
 
 namespace spillway::testing {
 
@@ -20,21 +22,34 @@ struct FakeLibrary {
   int64_t objects = 0;           // handles and descriptors that exist
   int64_t computations = 0;      // that succeeded
   void* stream = nullptr;        // of the last computation
+  int handles = 0;               // that were created
+  int handle_number = -1;        // of the last computation, from 0
 
   bool Fails(std::string_view call) const { return call == failing_call; }
 };
 
-// The elements of a tensor, float32 or bfloat16.
-inline double ReadElement(const void* data, int64_t i, bool is_bfloat16) {
-  return is_bfloat16 ? ToFloat(static_cast<const BFloat16*>(data)[i])
-                     : static_cast<const float*>(data)[i];
+// The elements of a tensor, float32, bfloat16 or float16.
+inline double ReadElement(const void* data, int64_t i, DType dtype) {
+  switch (dtype) {
+    case DType::kBFloat16:
+      return ToFloat(static_cast<const BFloat16*>(data)[i]);
+    case DType::kFloat16:
+      return ToFloat(static_cast<const Float16*>(data)[i]);
+    default:
+      return static_cast<const float*>(data)[i];
+  }
 }
-inline void WriteElement(void* data, int64_t i, bool is_bfloat16, double x) {
+inline void WriteElement(void* data, int64_t i, DType dtype, double x) {
   const auto rounded = static_cast<float>(x);
-  if (is_bfloat16) {
-    static_cast<BFloat16*>(data)[i] = ToBFloat16(rounded);
-  } else {
-    static_cast<float*>(data)[i] = rounded;
+  switch (dtype) {
+    case DType::kBFloat16:
+      static_cast<BFloat16*>(data)[i] = ToBFloat16(rounded);
+      break;
+    case DType::kFloat16:
+      static_cast<Float16*>(data)[i] = ToFloat16(rounded);
+      break;
+    default:
+      static_cast<float*>(data)[i] = rounded;
   }
 }
 

@@ -7,15 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "base/check.h"
 #include "base/units.h"
 #include "ops/gpu/cublas_lt.h"
 #include "ops/gpu/cudnn.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/shared_library.h"
-#include "tests/ops/all_cases.h"
 #include "tests/ops/fake_cublas_lt.h"
 #include "tests/ops/fake_cudnn.h"
+#include "tests/ops/gpu_libraries_fixture.h"
 #include "tests/ops/gpu_under_test.h"
 #include "tests/support/status_matchers.h"
 
@@ -50,16 +49,6 @@ TEST(GpuLibrariesTest, SaysItsVersions) {
   EXPECT_EQ(libraries, "cuDNN 9.13.1, cuBLASLt 13.0.2");
 }
 
-// Back to what the fakes do when they are told nothing, without handles.
-void ResetFakes() {
-  SetCublasLtForTest(&FakeCublasLtApi());
-  SetCudnnForTest(&FakeCudnnApi());
-  EXPECT_EQ(FakeCublasLt().objects, 0) << "not destroyed";
-  EXPECT_EQ(FakeCudnn().objects, 0) << "not destroyed";
-  FakeCublasLt() = {};
-  FakeCudnn() = {};
-}
-
 class FakeLibraries : public ::testing::Environment {
  public:
   void SetUp() override { ResetFakes(); }
@@ -68,39 +57,6 @@ class FakeLibraries : public ::testing::Environment {
 
 const ::testing::Environment* const kFakeLibraries =
     ::testing::AddGlobalTestEnvironment(new FakeLibraries);
-
-OpCase CaseNamed(const std::string& name) {
-  for (const OpCase& op_case : AllOpCases().good) {
-    if (op_case.name == name) return op_case;
-  }
-  CHECK(!"no case of this name");
-}
-
-class GpuLibrariesTest : public ::testing::Test {
- protected:
-  void SetUp() override { ResetFakes(); }
-  void TearDown() override { ResetFakes(); }
-
-  static absl::Status Run(const std::string& name) {
-    const OpCase op_case = CaseNamed(name);
-    return RunOpCase(op_case, {.factory = GpuFactory(op_case.op)}).status();
-  }
-
-  static absl::StatusOr<std::unique_ptr<Kernel>> Prepare(
-      const OpCase& op_case) {
-    std::vector<TensorType> types;
-    for (const CaseInput& input : op_case.inputs) types.push_back(input.type);
-    return GpuFactory(op_case.op)({.attributes = op_case.attributes,
-                                   .inputs = types,
-                                   .outputs = op_case.outputs});
-  }
-
-  static int64_t WorkspaceBytes(const std::string& name) {
-    const auto kernel = Prepare(CaseNamed(name));
-    EXPECT_THAT(kernel, IsOk());
-    return kernel.ok() ? (*kernel)->workspace_bytes() : -1;
-  }
-};
 
 TEST_F(GpuLibrariesTest, AMissingLibraryIsNamedInDlopensWords) {
   const SharedLibrary library("libspillway_missing.so.7");

@@ -26,7 +26,9 @@ using testing::OpCase;
 using testing::OpRun;
 
 std::vector<OpCase> Cases() {
-  std::vector<OpCase> cases = AllOpCases().good;
+  const testing::OpCases all = AllOpCases();
+  std::vector<OpCase> cases = all.good;
+  cases.insert(cases.end(), all.only_on_gpu.begin(), all.only_on_gpu.end());
   std::erase_if(cases, [](const OpCase& op_case) {
     return op_case.reference == nullptr ||
            testing::GpuFactory(op_case.op) == nullptr;

@@ -1,4 +1,4 @@
-// OpCase: everything the suite needs to check an op on the CPU. One list of
+// OpCase: everything the suites need to check an op. One list of
 // cases (all_cases.cc), one program that checks each (op_suite_test.cc).
 #ifndef SPILLWAY_TESTS_OPS_OP_CASE_H_
 #define SPILLWAY_TESTS_OPS_OP_CASE_H_
@@ -88,6 +88,8 @@ inline void PrintTo(const BadOp& bad, std::ostream* out) { *out << bad.name; }
 // The cases of one file of ops.
 struct OpCases {
   std::vector<OpCase> good = {};
+  // The CPU has no kernels for them, but where bytes are only moved.
+  std::vector<OpCase> only_on_gpu = {};
   std::vector<BadOp> bad = {};
 };
 

@@ -225,6 +225,41 @@ TEST_P(OpCostTest, CountsTheStatedFlops) {
   EXPECT_GT(cost.bytes, 0);
 }
 
+// The cases that the CPU has no kernels for.
+class OnlyOnGpuTest : public OpCaseTest {
+ protected:
+  // Their bytes are moved as they are, on the CPU too.
+  static bool OnlyMoves() {
+    const std::set<std::string> moves = {"Concat",  "Identity", "Pad",
+                                         "Reshape", "Slice",    "Transpose"};
+    return moves.contains(GetParam().op);
+  }
+};
+
+TEST_P(OnlyOnGpuTest, TheCpuNamesTheDTypeThatItHasNoKernelFor) {
+  if (OnlyMoves()) return;
+  EXPECT_THAT(RunOpCase(GetParam()).status(),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("the CPU has no kernel for this node with a "
+                                 "tensor of float16[")));
+}
+
+TEST_P(OnlyOnGpuTest, TwoShortTypesAreRefused) {
+  std::vector<TensorType> inputs = InputTypes(GetParam());
+  const auto count = std::ranges::count_if(inputs, [](const TensorType& type) {
+    return type.dtype == DType::kFloat16;
+  });
+  for (TensorType& input : inputs) {
+    if (count < 2 || input.dtype != DType::kFloat16) continue;
+    input.dtype = DType::kBFloat16;
+    EXPECT_THAT(
+        InferOutputs(DefOf(GetParam()),
+                     {.attributes = GetParam().attributes, .inputs = inputs}),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("float16")));
+    input.dtype = DType::kFloat16;
+  }
+}
+
 class BadOpTest : public ::testing::TestWithParam<BadOp> {};
 
 TEST_P(BadOpTest, IsRefusedWithItsReason) {
@@ -288,6 +323,12 @@ INSTANTIATE_TEST_SUITE_P(Ops, OpCostTest,
                          ::testing::ValuesIn(CasesWhere([](const OpCase& c) {
                            return c.flops.has_value();
                          })),
+                         NameOf<OpCase>);
+INSTANTIATE_TEST_SUITE_P(OnlyOnGpu, OpCaseTest,
+                         ::testing::ValuesIn(AllOpCases().only_on_gpu),
+                         NameOf<OpCase>);
+INSTANTIATE_TEST_SUITE_P(Ops, OnlyOnGpuTest,
+                         ::testing::ValuesIn(AllOpCases().only_on_gpu),
                          NameOf<OpCase>);
 INSTANTIATE_TEST_SUITE_P(Ops, BadOpTest, ::testing::ValuesIn(AllOpCases().bad),
                          NameOf<BadOp>);

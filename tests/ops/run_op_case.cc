@@ -12,6 +12,7 @@
 
 #include "base/bfloat16.h"
 #include "base/check.h"
+#include "base/float16.h"
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "executor/kernel_registry.h"
@@ -61,6 +62,10 @@ T FromDouble(double x) {
 template <>
 BFloat16 FromDouble(double x) {
   return ToBFloat16(static_cast<float>(x));
+}
+template <>
+Float16 FromDouble(double x) {
+  return ToFloat16(static_cast<float>(x));
 }
 
 template <typename T>
@@ -134,10 +139,12 @@ class Buffers {
   std::vector<void*> outputs_;
 };
 
-Doubles WidenBFloat16(const HostTensor& tensor) {
+// T: a float that is shorter than float32.
+template <typename T>
+Doubles WidenShort(const HostTensor& tensor) {
   Doubles wide;
   for (int64_t i = 0; i < tensor.type.num_elements(); ++i) {
-    wide.push_back(ToFloat(tensor.data<BFloat16>()[i]));
+    wide.push_back(ToFloat(tensor.data<T>()[i]));
   }
   return wide;
 }
@@ -151,6 +158,8 @@ HostTensor FromDoubles(const TensorType& type, const Doubles& data) {
       return Convert<float>(type, data);
     case DType::kBFloat16:
       return Convert<BFloat16>(type, data);
+    case DType::kFloat16:
+      return Convert<Float16>(type, data);
     case DType::kInt32:
       return Convert<int32_t>(type, data);
     case DType::kInt64:
@@ -159,10 +168,8 @@ HostTensor FromDoubles(const TensorType& type, const Doubles& data) {
       return Convert<uint8_t>(type, data);
     case DType::kBool:
       return Convert<bool>(type, data);
-    case DType::kFloat16:
-      break;
   }
-  CHECK(!"the CPU has no kernels for float16");
+  CHECK(!"a dtype that is none");
 }
 
 std::vector<HostTensor> MakeInputs(const OpCase& op_case) {
@@ -179,7 +186,9 @@ Doubles ToDoubles(const HostTensor& tensor) {
     case DType::kFloat32:
       return Widen<float>(tensor);
     case DType::kBFloat16:
-      return WidenBFloat16(tensor);
+      return WidenShort<BFloat16>(tensor);
+    case DType::kFloat16:
+      return WidenShort<Float16>(tensor);
     case DType::kInt32:
       return Widen<int32_t>(tensor);
     case DType::kInt64:
@@ -187,10 +196,8 @@ Doubles ToDoubles(const HostTensor& tensor) {
     case DType::kUInt8:
     case DType::kBool:
       return Widen<uint8_t>(tensor);
-    case DType::kFloat16:
-      break;
   }
-  CHECK(!"the CPU has no kernels for float16");
+  CHECK(!"a dtype that is none");
 }
 
 namespace {
@@ -209,6 +216,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernelOf(
                   .inputs = types,
                   .outputs = op_case.outputs,
                   .threads = options.threads,
+                  .math = options.math,
                   .algorithm = options.algorithm});
 }
 

@@ -26,6 +26,8 @@ struct RunOpOptions {
   // Whose pointers are the host's. Null: the CPU's.
   KernelFactory factory = nullptr;
   int threads = 2;
+  MathOptions math = {};
+  std::string algorithm = {};  // as KernelRequest::algorithm
   std::optional<BufferPair> in_place = std::nullopt;
   std::string algorithm = {};  // KernelRequest::algorithm
 };

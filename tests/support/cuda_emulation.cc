@@ -17,6 +17,8 @@ namespace {
 constexpr unsigned kWarp = 32;
 constexpr size_t kStackBytes = size_t{256} << 10;
 
+thread_local int current_device = 0;
+
 enum class Waits { kNot, kForBlock, kForWarp, kEnded };
 
 struct Fiber {
@@ -174,6 +176,9 @@ void RunGrid(dim3 blocks, dim3 threads, const std::function<void()>& thread) {
 }  // namespace
 
 void SetQueue(Queue queue) { TheQueue() = std::move(queue); }
+
+void SetCurrentDevice(int device) { current_device = device; }
+int CurrentDevice() { return current_device; }
 
 void Launch(void* stream, dim3 blocks, dim3 threads,
             std::function<void()> thread) {

@@ -16,6 +16,8 @@
 #include <cstring>
 #include <functional>
 
+#include "tests/support/emulated_device.h"
+
 struct dim3 {
   unsigned x = 1;
   unsigned y = 1;

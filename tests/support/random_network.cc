@@ -17,7 +17,8 @@ namespace {
 
 class NetworkMaker {
  public:
-  explicit NetworkMaker(uint64_t seed) : random_(seed), g_(StandardOps()) {}
+  NetworkMaker(uint64_t seed, std::optional<DType> activations)
+      : random_(seed), activations_(activations), g_(StandardOps()) {}
 
   absl::StatusOr<RandomNetwork> Make() {
     RandomNetwork network = {.num_classes = Pick(2, 10)};
@@ -26,8 +27,8 @@ class NetworkMaker {
     const Tensor images = g_.Placeholder("images", DType::kFloat32,
                                          {batch, size, size, Pick(1, 3)});
     const Tensor labels = g_.Placeholder("labels", DType::kInt32, {batch});
-    Tensor x = images;
-    if (Chance(0.3)) x = CastTo(g_.Scope("cast"), x, DType::kBFloat16);
+    const DType dtype = Chance(0.3) ? DType::kBFloat16 : DType::kFloat32;
+    Tensor x = CastTo(g_.Scope("cast"), images, activations_.value_or(dtype));
     const int64_t blocks = Pick(2, 10);
     for (int64_t i = 0; i < blocks; ++i) {
       x = Block(g_.Scope("block" + std::to_string(i)), x);
@@ -111,7 +112,7 @@ class NetworkMaker {
   }
 
   Tensor Normalise(const NameScope& scope, Tensor x) {
-    if (Chance(0.3) && x.type().dtype == DType::kFloat32) {
+    if (Chance(0.3) && x.type().dtype != DType::kBFloat16) {
       return Lrn(scope, x, {.depth_radius = 2, .alpha = 1e-3});
     }
     return BatchNorm(scope, x, {.activation = Activation::kRelu});
@@ -148,13 +149,15 @@ class NetworkMaker {
   }
 
   std::mt19937_64 random_;
+  const std::optional<DType> activations_;
   GraphBuilder g_;
 };
 
 }  // namespace
 
-absl::StatusOr<RandomNetwork> MakeRandomNetwork(uint64_t seed) {
-  return NetworkMaker(seed).Make();
+absl::StatusOr<RandomNetwork> MakeRandomNetwork(
+    uint64_t seed, std::optional<DType> activations) {
+  return NetworkMaker(seed, activations).Make();
 }
 
 }  // namespace spillway::testing

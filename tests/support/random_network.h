@@ -3,6 +3,7 @@
 #define SPILLWAY_TESTS_SUPPORT_RANDOM_NETWORK_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
@@ -17,8 +18,10 @@ struct RandomNetwork {
 
 // 2 to 10 random blocks (convolutions with and without bias, batch norm, pools,
 // residual and parallel branches, dropout, local response norm) over small
-// images, in float32 or bfloat16, with one of the optimizers.
-absl::StatusOr<RandomNetwork> MakeRandomNetwork(uint64_t seed);
+// images, with one of the optimizers. `activations`: their dtype; none: float32
+// or, in three networks of ten, bfloat16.
+absl::StatusOr<RandomNetwork> MakeRandomNetwork(
+    uint64_t seed, std::optional<DType> activations = std::nullopt);
 
 }  // namespace spillway::testing
 

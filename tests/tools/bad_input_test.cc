@@ -108,11 +108,12 @@ std::vector<BadCommandLine> BadValues() {
        {"simulate", "--model=lenet", "--optimizer=lion"},
        "--optimizer"},
       {"PrecisionOfAGpu",
-       {"simulate", "--model=lenet", "--precision=tf32"},
-       "--precision: tf32 needs the CUDA device"},
+       {"train", "--model=lenet", "--data=mnist", "--data_dir=/nowhere",
+        "--precision=fp16", "--device=cpu"},
+       "--precision: fp16 needs a GPU, --device cuda"},
       {"UnknownPrecision",
        {"simulate", "--model=lenet", "--precision=int8"},
-       "\"int8\" is no precision; use fp32 or bf16"},
+       "\"int8\" is no precision; use fp32, tf32, bf16 or fp16"},
   };
 }
 

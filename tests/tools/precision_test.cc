@@ -1,4 +1,5 @@
-// Training in bfloat16 follows training in float32.
+// Training in bfloat16 follows training in float32, and what --precision means
+// on the CPU.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -64,6 +65,16 @@ TEST_P(PrecisionTest, TheLossStaysInABandAroundFloat32) {
     EXPECT_NEAR(half[step].get<double>(), single[step].get<double>(), kBand)
         << "step " << step;
   }
+}
+
+// Products are rounded, and their order left open, only on a GPU.
+TEST_P(PrecisionTest, OnTheCpuTf32AndAnyOrderAreFloat32) {
+  std::vector<std::string> arguments = Arguments("tf32");
+  arguments.insert(arguments.end(),
+                   {"--device", "cpu", "--deterministic", "false"});
+  const Json fast = RunForJson(arguments);
+  EXPECT_EQ(fast["precision"], "tf32");
+  EXPECT_EQ(fast["losses"], RunForJson(Arguments("fp32"))["losses"]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, PrecisionTest,

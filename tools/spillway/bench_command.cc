@@ -137,6 +137,10 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   AddLmsFlags(set, flags.lms);
   AddPlanFlag(set, flags.plan);
   AddBenchCompatFlags(set, flags.compat);
+  set.AtEnd([&flags] {
+    if (flags.compat.use_fp16) flags.model.precision = "fp16";
+  });
+  SharePrecision(set, flags.model, flags.device);
   set.BeginGroup("Files");
   set.Text("--profile", flags.profile,
            "device profile to predict the step's time by; default: what "

@@ -54,10 +54,6 @@ absl::Status CheckDevices(const BenchCompatFlags& flags) {
 }
 
 absl::Status CheckSwitches(const BenchCompatFlags& flags) {
-  if (flags.use_fp16) {
-    return InvalidArgument(
-        "--use_fp16: means --precision fp16, which is not in this version");
-  }
   if (flags.xla) {
     return InvalidArgument("--xla: there is no XLA here; use false");
   }
@@ -85,7 +81,7 @@ void AddBenchCompatFlags(FlagSet& set, BenchCompatFlags& flags) {
            "parameter_server or replicated; no effect with one device");
   set.Text("--local_parameter_device", flags.local_parameter_device,
            "cpu or gpu; no effect with one device");
-  set.Bool("--use_fp16", flags.use_fp16, "false");
+  set.Bool("--use_fp16", flags.use_fp16, "--precision fp16");
   set.Bool("--xla", flags.xla, "false");
   set.Bool("--eval", flags.eval, "false");
 }

@@ -37,6 +37,7 @@ std::vector<ValueId> FetchesOf(const BenchFlags& flags, const StepGraph& step) {
 
 absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   BenchSetup setup;
+  RETURN_IF_ERROR(CheckPrecision(flags.model, flags.device));
   ASSIGN_OR_RETURN(setup.profile, ResolveProfile(flags.profile, flags.device));
   ASSIGN_OR_RETURN(StepGraph step, BuildStep(flags));
   setup.model = step.model;

@@ -23,6 +23,9 @@ void AddDeviceFlags(FlagSet& flags, DeviceFlags& device) {
                         "whatever profile and budget, so that results have the "
                         "same bits",
                 .choices = {"auto", "first"}});
+  flags.Bool("--deterministic", device.math.deterministic,
+             "the same inputs give the same bits, run after run; default true; "
+             "false lets a GPU use algorithms that may be faster");
 }
 
 void AddLinkFlag(FlagSet& flags, DeviceFlags& device) {
@@ -100,6 +103,7 @@ SessionOptions MakeSessionOptions(const DeviceFlags& device,
           .host_memory = HostMemory(memory),
           .schedule = ScheduleOf(memory),
           .threads = static_cast<int>(device.threads),
+          .math = device.math,
           .seed = static_cast<uint64_t>(seed),
           .check_memory = memory.check_memory,
           .capture_steps = device.cuda_graph};

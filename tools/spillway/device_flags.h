@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/device/device.h"
+#include "executor/kernel.h"
 #include "executor/session.h"
 #include "tools/spillway/flags.h"
 
@@ -20,6 +21,7 @@ struct DeviceFlags {
   double link_gbps = 0;     // 0: full speed
   bool cuda_graph = false;
   std::string algorithms = "auto";  // or "first"
+  MathOptions math = {};            // allow_tf32: see SharePrecision
 
   bool chooses_algorithms() const { return algorithms == "auto"; }
 };

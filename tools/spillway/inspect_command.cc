@@ -86,6 +86,7 @@ absl::Status AddMemory(const InspectFlags& flags, SourceGraph source,
 void AddInspectFlags(FlagSet& set, InspectFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
   AddDeviceFlags(set, flags.device);
+  SharePrecision(set, flags.source.model, flags.device);
   set.BeginGroup("Memory report");
   CLI::Option* report =
       set.Bool("--memory", flags.memory_report,

@@ -1,5 +1,6 @@
 #include "tools/spillway/model_flags.h"
 
+#include <memory>
 #include <variant>
 
 #include "base/log.h"
@@ -13,14 +14,13 @@ namespace {
 constexpr int64_t kLargestSize = 1'000'000;
 
 std::string ParsePrecision(const std::string& name, const std::string& text) {
-  if (text == "fp32" || text == "bf16") return text;
-  if (text == "tf32" || text == "fp16") {
-    RefuseFlag(name, fmt::format("{} needs the CUDA device, which is not in "
-                                 "this version; use fp32 or bf16",
-                                 text));
+  if (text == "fp32" || text == "tf32" || text == "bf16" || text == "fp16") {
+    return text;
   }
   RefuseFlag(name,
-             fmt::format("\"{}\" is no precision; use fp32 or bf16", text));
+             fmt::format("\"{}\" is no precision; use fp32, tf32, bf16 or "
+                         "fp16",
+                         text));
 }
 
 std::string ParsePasses(const std::string& name, const std::string& text) {
@@ -40,7 +40,26 @@ std::string PassNames() {
 }  // namespace
 
 DType ActivationDType(const ModelFlags& model) {
-  return model.precision == "bf16" ? DType::kBFloat16 : DType::kFloat32;
+  if (model.precision == "bf16") return DType::kBFloat16;
+  return model.precision == "fp16" ? DType::kFloat16 : DType::kFloat32;
+}
+
+void SharePrecision(FlagSet& flags, const ModelFlags& model,
+                    DeviceFlags& device) {
+  flags.AtEnd([&model, &device] {
+    device.math.allow_tf32 = model.precision == "tf32";
+  });
+}
+
+absl::Status CheckPrecision(const ModelFlags& model,
+                            const DeviceFlags& device) {
+  if (model.precision != "fp16") return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Device> opened,
+                   OpenDevice(device, MemoryFlags{}));
+  if (opened->kind() != DeviceKind::kCpu) return absl::OkStatus();
+  return InvalidArgument(
+      "--precision: fp16 needs a GPU, --device cuda; the CPU computes in fp32 "
+      "and bf16");
 }
 
 CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
@@ -57,9 +76,11 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
                 {.help = "height and width; 0: the model's default",
                  .max = kLargestSize}),
       flags.Add("--precision", model.precision, ParsePrecision)
-          ->type_name("fp32|bf16")
+          ->type_name("fp32|tf32|bf16|fp16")
           ->description("of activations and their gradients; default fp32; "
-                        "on the CPU, bf16 needs AVX-512"),
+                        "tf32 is fp32 whose products a GPU rounds to 10 bits, "
+                        "and no different on the CPU; fp16 needs a GPU; on the "
+                        "CPU, bf16 needs AVX-512"),
       flags.Add("--passes", model.passes, ParsePasses)
           ->type_name("all|none|NAME,...")
           ->description(fmt::format("rewrites of the graph before any "

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "graph/dtype.h"
+#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "training/lr_schedule.h"
 #include "training/optimizer.h"
@@ -18,13 +20,21 @@ struct ModelFlags {
   std::string model = {};
   int64_t batch_size = 0;          // 0: the model's default
   int64_t image_size = 0;          // the same
-  std::string precision = "fp32";  // or "bf16"
+  std::string precision = "fp32";  // or "tf32", "bf16", "fp16"
   std::string passes = "all";
   bool auxiliary_head = false;
 };
 
 // Of activations and their gradients; parameters are always float32.
 DType ActivationDType(const ModelFlags& model);
+
+// Makes --precision tf32 part of `device` when the command line is known.
+void SharePrecision(FlagSet& flags, const ModelFlags& model,
+                    DeviceFlags& device);
+
+// For commands that run kernels. Errors: INVALID_ARGUMENT naming the flags for
+// fp16 on the CPU; what OpenDevice says.
+absl::Status CheckPrecision(const ModelFlags& model, const DeviceFlags& device);
 
 // `model.model` is what a command line without --model means. Where that is
 // empty, the other flags need --model. Returns the option --model.

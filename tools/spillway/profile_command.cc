@@ -61,6 +61,7 @@ absl::StatusOr<Measured> Measure(const ProfileFlags& flags) {
       !flags.source.model.model.empty() || !flags.source.graph.empty();
   SourceGraph source;
   if (has_graph) {
+    RETURN_IF_ERROR(CheckPrecision(flags.source.model, flags.device));
     ASSIGN_OR_RETURN(source, LoadGraph(flags.source));
   }
   Measured measured;
@@ -164,6 +165,7 @@ Json ToJson(const DeviceProfile& profile,
 void AddProfileFlags(FlagSet& set, ProfileFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
   AddDeviceFlags(set, flags.device);
+  SharePrecision(set, flags.source.model, flags.device);
   AddLinkFlag(set, flags.device);
   set.BeginGroup("Measurement");
   set.Int(

@@ -90,7 +90,11 @@ absl::StatusOr<std::string> LibrariesOf(const DeviceFlags& flags) {
 absl::StatusOr<std::string> DescribeDevice(const DeviceFlags& flags) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
                    OpenDevice(flags, MemoryFlags{}));
-  if (!device->model().empty()) return std::string(device->model());
+  if (!device->model().empty()) {
+    return fmt::format("{}{}{}", std::string(device->model()),
+                       flags.math.allow_tf32 ? ", tf32" : "",
+                       flags.math.deterministic ? "" : ", not deterministic");
+  }
   const int threads = ResolveThreads(static_cast<int>(flags.threads));
   std::string text = fmt::format("{}, {} thread{}", std::string(device->name()),
                                  threads, threads == 1 ? "" : "s");

@@ -11,8 +11,8 @@
 
 namespace spillway {
 
-// "cpu, 2 threads, link 1.5 gbps" or "NVIDIA H200": the device that these flags
-// open. Errors:
+// "cpu, 2 threads, link 1.5 gbps" or "NVIDIA H200, tf32": the device that these
+// flags open, as far as times depend on it. Errors:
 // as OpenDevice.
 absl::StatusOr<std::string> DescribeDevice(const DeviceFlags& flags);
 

@@ -184,6 +184,7 @@ std::string FormatReport(const SimulateFlags& flags, const SourceGraph& source,
 void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
   AddDeviceFlags(set, flags.device);
+  SharePrecision(set, flags.source.model, flags.device);
   AddMemoryFlags(set, flags.memory);
   AddLmsFlags(set, flags.lms);
   AddPlanFlag(set, flags.plan);

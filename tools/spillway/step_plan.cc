@@ -47,7 +47,8 @@ absl::StatusOr<PlanInputs> PreparePlan(const PlanSpec& spec) {
           graph, ops, StandardKernels(), keep,
           {.kind = kind->kind(),
            .threads = ResolveThreads(static_cast<int>(spec.device->threads)),
-           .allow_missing = true}));
+           .allow_missing = true,
+           .math = spec.device->math}));
   ASSIGN_OR_RETURN(const ListedAlgorithms listed,
                    ListAlgorithms(graph, kernels));
   inputs.algorithms = FindAlgorithms(

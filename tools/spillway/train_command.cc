@@ -203,6 +203,7 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   AddOptimizerFlags(set, flags.optimizer);
   AddScheduleFlag(set, flags.optimizer);
   AddDeviceFlags(set, flags.device);
+  SharePrecision(set, flags.model, flags.device);
   AddLinkFlag(set, flags.device);
   AddCudaGraphFlag(set, flags.device);
   AddMemoryFlags(set, flags.memory);

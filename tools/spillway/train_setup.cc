@@ -182,6 +182,7 @@ std::vector<std::string> DataNames() {
 
 absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
   TrainSetup setup;
+  RETURN_IF_ERROR(CheckPrecision(flags.model, flags.device));
   RETURN_IF_ERROR(OpenData(flags, setup));
   ASSIGN_OR_RETURN(const ModelGraphSpec spec,
                    SpecFor(flags, *setup.training_data));

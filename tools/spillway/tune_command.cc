@@ -157,6 +157,7 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   set.List("--fetch", flags.fetch,
            "with --graph: values that the step returns, as in run: name:0,...");
   AddDeviceFlags(set, flags.device);
+  SharePrecision(set, flags.source.model, flags.device);
   AddLinkFlag(set, flags.device);
   AddMemoryFlags(set, flags.memory);
   AddLmsFlags(set, flags.lms);
