@@ -2,9 +2,10 @@
 """Everything worth knowing of a machine with a GPU, in one command.
 
 From the folder that `./dev gpu-bundle` makes: runs the tests that want a GPU,
-trains with and without swapping and compares the variables bit for bit,
-profiles the machine and compares predicted with measured steps, and measures
-throughput beside PyTorch. What fails is noted, and the rest goes on. Prints a
+runs some under compute-sanitizer where that is installed, trains with and
+without swapping and compares the variables bit for bit, profiles the machine
+and compares predicted with measured steps, and measures throughput beside
+PyTorch. What fails is noted, and the rest goes on. Prints a
 table and leaves all results in --out.
 
 Examples:
@@ -17,6 +18,7 @@ import glob
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -26,6 +28,8 @@ from run_facts import run_facts, write_result
 # Model, batch size: what is trained with and without swapping, what is timed.
 BITS = [("lenet", 64), ("resnet20", 64), ("googlenet", 16), ("resnet50", 16)]
 SPEED = [("resnet50", 64), ("vgg16", 32), ("googlenet", 64), ("inception3", 32)]
+PRECISIONS = {"resnet50": ["fp32", "tf32", "bf16", "fp16"]}  # of the others:
+USUAL_PRECISIONS = ["fp32", "bf16"]
 QUICK_BITS = [("lenet", 256)]
 QUICK_SPEED = [("lenet", 32)]
 
@@ -90,10 +94,33 @@ def check_tests(bundle, _):
     return rows
 
 
+def check_sanitizer(bundle, options):
+    """A few hundred cases of the ops under each of compute-sanitizer's tools."""
+    sanitizer = shutil.which("compute-sanitizer")
+    if sanitizer is None:
+        print("  compute-sanitizer is not installed", flush=True)
+        return "not installed"
+    rows = []
+    cases = "*Relu*" if options.quick else "*:-*onv*"
+    for tool in ["memcheck", "racecheck", "initcheck", "synccheck"]:
+        done = subprocess.run(
+            [sanitizer, "--tool", tool, "--error-exitcode", "99",
+             bundle.programs / "ops_gpu_device_test", "--gtest_brief=1",
+             f"--gtest_filter={cases}"],
+            env=bundle.environment, capture_output=True, text=True, timeout=240,
+            check=False)
+        (bundle.out / f"sanitizer_{tool}.log").write_text(
+            done.stdout[-100_000:] + done.stderr[-100_000:])
+        rows.append({"tool": tool, "clean": done.returncode == 0})
+        print(f"  {rows[-1]}", flush=True)
+    return rows
+
+
 def check_bits(bundle, options):
     """The variables after some steps, with and without swapping and graphs."""
     rows = []
-    steps = ["--num_warmup_batches=1", "--num_batches=4"]
+    # The same algorithms, whatever the budget.
+    steps = ["--num_warmup_batches=1", "--num_batches=4", "--algorithms=first"]
     for model, batch in QUICK_BITS if options.quick else BITS:
         kept = bundle.bench(f"bits_{model}_off", model, batch, *steps)
         budget = kept["peak_device_bytes"]["predicted"] * 8 // 10
@@ -144,13 +171,13 @@ class PyTorchStep:
         # Imported here, since the other checks run without PyTorch.
         import torch
         import pytorch_networks
-        torch.backends.cuda.matmul.allow_tf32 = False
-        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+        torch.backends.cudnn.allow_tf32 = precision == "tf32"
         torch.backends.cudnn.benchmark = True
         torch.manual_seed(1)
         self.torch = torch
         self.device = device
-        self.half = precision == "bf16"
+        self.half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
         side = pytorch_networks.NETWORKS[model][1]
         self.network = pytorch_networks.build(model).to(
             device, memory_format=torch.channels_last).train()
@@ -161,8 +188,8 @@ class PyTorchStep:
 
     def __call__(self):
         self.optimizer.zero_grad(set_to_none=True)
-        with self.torch.autocast(self.device, self.torch.bfloat16,
-                                 enabled=self.half):
+        with self.torch.autocast(self.device, self.half or self.torch.bfloat16,
+                                 enabled=self.half is not None):
             logits = self.network(self.images)
         loss = self.torch.nn.functional.cross_entropy(logits.float(), self.labels)
         loss.backward()
@@ -181,17 +208,31 @@ def pytorch_speed(model, batch, precision, device):
     return steps * batch / (time.perf_counter() - begin)
 
 
+def our_speed(bundle, model, batch, precision):
+    """Images a second with the libraries' first algorithms, with those that
+    were measured to be the fastest, and with these as a graph."""
+    step = [f"--precision={precision}", "--optimizer=sgd", "--weight_decay=0"]
+    profile = bundle.out / f"profile_{model}_{precision}.json"
+    bundle.run("spillway", "profile", f"--device={bundle.device}",
+               f"--model={model}", f"--batch_size={batch}", *step,
+               "--num_batches=6", f"--out={profile}")
+    step += [f"--profile={profile}", "--num_batches=30"]
+    ways = {"first_algorithms": ["--algorithms=first"], "images_per_sec": []}
+    if bundle.device.startswith("cuda"):
+        ways["as_graph"] = ["--cuda_graph"]
+    return {way: bundle.bench(f"speed_{model}_{precision}_{way}", model, batch,
+                              *step, *arguments)["images_per_sec"]
+            for way, arguments in ways.items()}
+
+
 def check_speed(bundle, options):
     rows = []
     for model, batch in QUICK_SPEED if options.quick else SPEED:
-        for precision in ["fp32", "bf16"]:
+        for precision in PRECISIONS.get(model, USUAL_PRECISIONS):
             row = {"model": model, "batch_size": batch, "precision": precision}
             rows.append(row)
             try:
-                run = bundle.bench(f"speed_{model}_{precision}", model, batch,
-                                   f"--precision={precision}", "--optimizer=sgd",
-                                   "--weight_decay=0", "--num_batches=30")
-                row["images_per_sec"] = run["images_per_sec"]
+                row |= our_speed(bundle, model, batch, precision)
                 if not options.quick:
                     row["pytorch"] = pytorch_speed(model, batch, precision,
                                                    options.device)
@@ -202,8 +243,9 @@ def check_speed(bundle, options):
     return rows
 
 
-CHECKS = {"tests": check_tests, "bits": check_bits,
-          "prediction": check_prediction, "speed": check_speed}
+CHECKS = {"tests": check_tests, "sanitizer": check_sanitizer,
+          "bits": check_bits, "prediction": check_prediction,
+          "speed": check_speed}
 
 
 def gpu_facts():

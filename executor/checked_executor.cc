@@ -21,6 +21,7 @@
 #include "executor/step_inputs.h"
 #include "executor/step_times.h"
 #include "executor/step_work.h"
+#include "graph/input_groups.h"
 
 namespace spillway {
 namespace {
@@ -62,7 +63,7 @@ std::vector<KernelBuffer> KernelBuffers(const Step& step, const OpDef* op) {
   for (const BufferId id : step.inputs) entry(id).is_read = true;
   for (const BufferId id : step.outputs) entry(id).is_written = true;
   if (op != nullptr) {
-    for (const int slot : op->mutates) {
+    for (const int slot : MutatedInputs(*op, step.inputs.size())) {
       entry(step.inputs[static_cast<size_t>(slot)]).is_written = true;
     }
   }

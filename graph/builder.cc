@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "graph/input_groups.h"
 #include "graph/node_name.h"
 #include "graph/verify.h"
 #include "graph/well_known_ops.h"
@@ -12,9 +13,9 @@
 namespace spillway {
 namespace {
 
-// "input 1 (filter)"
-std::string DescribeSlot(const OpDef& def, size_t slot) {
-  if (slot < def.inputs.size()) {
+// "input 1 (filter)"; without the name in a node of several groups.
+std::string DescribeSlot(const OpDef& def, size_t slot, size_t num_inputs) {
+  if (slot < def.inputs.size() && NumGroups(def, num_inputs) == 1) {
     return fmt::format("input {} ({})", slot, def.inputs[slot]);
   }
   return fmt::format("input {}", slot);
@@ -44,7 +45,8 @@ absl::StatusOr<NodeSpec> MakeNodeSpec(const GraphBuilder& builder,
   std::vector<TensorType> inputs;
   for (size_t slot = 0; slot < spec.inputs.size(); ++slot) {
     const Tensor tensor = spec.inputs[slot];
-    RETURN_IF_ERROR(CheckTensor(builder, tensor, DescribeSlot(*def, slot)));
+    RETURN_IF_ERROR(CheckTensor(builder, tensor,
+                                DescribeSlot(*def, slot, spec.inputs.size())));
     node.inputs.push_back(tensor.id());
     inputs.push_back(tensor.type());
   }

@@ -14,10 +14,12 @@ namespace {
 // topological order, since a builder's node only reads nodes before it.
 class ReverseSweep {
  public:
-  ReverseSweep(NameScope scope, Tensor loss, std::span<const Tensor> xs)
+  ReverseSweep(NameScope scope, Tensor loss, std::span<const Tensor> xs,
+               double loss_scale)
       : scope_(std::move(scope)),
         builder_(scope_.builder()),
         loss_(loss),
+        loss_scale_(loss_scale),
         num_forward_(builder_.graph().num_nodes()),
         depends_on_x_(builder_.graph().num_values(), false),
         input_gradients_(num_forward_),
@@ -72,7 +74,7 @@ class ReverseSweep {
     const Graph& graph = builder_.graph();
     const NameScope scope = scope_.Scope(graph.producer(value).name);
     std::vector<Tensor> terms;
-    if (value == loss_.id()) terms.push_back(One(scope));
+    if (value == loss_.id()) terms.push_back(LossScale(scope));
     for (const Use& use : graph.uses(value)) {
       if (use.node.index() >= num_forward_) continue;
       const std::vector<Tensor>& inputs = input_gradients_[use.node];
@@ -85,11 +87,11 @@ class ReverseSweep {
     return builder_.Add(scope, {.op = "AddN", .inputs = std::move(terms)});
   }
 
-  Tensor One(const NameScope& scope) {
+  Tensor LossScale(const NameScope& scope) {
     return builder_.Add(scope, {.op = std::string(kConst),
                                 .attributes = {{"dtype", DType::kFloat32},
                                                {"shape", Shape()},
-                                               {"value", 1.0}}});
+                                               {"value", loss_scale_}}});
   }
 
   // Fills input_gradients_[id], if a gradient arrives at the node and x lies
@@ -142,6 +144,7 @@ class ReverseSweep {
   const NameScope scope_;
   GraphBuilder& builder_;
   const Tensor loss_;
+  const double loss_scale_;
   const size_t num_forward_;
   IdMap<ValueId, bool> depends_on_x_;  // over data edges; x itself does
   IdMap<NodeId, std::vector<Tensor>> input_gradients_;
@@ -220,11 +223,12 @@ std::vector<Tensor> GradientContext::AddAll(std::string op,
 }
 
 std::vector<Tensor> AddGradients(const NameScope& scope, Tensor loss,
-                                 std::span<const Tensor> xs) {
+                                 std::span<const Tensor> xs,
+                                 double loss_scale) {
   GraphBuilder& builder = scope.builder();
   if (builder.status().ok()) builder.Fail(CheckArguments(scope, loss, xs));
   if (!builder.status().ok()) return std::vector<Tensor>(xs.size());
-  return ReverseSweep(scope, loss, xs).Run(xs);
+  return ReverseSweep(scope, loss, xs, loss_scale).Run(xs);
 }
 
 }  // namespace spillway

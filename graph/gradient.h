@@ -49,11 +49,13 @@ class GradientContext {
 
 // d`loss`/dx for each x of `xs`, as tensors of the same types; an invalid
 // Tensor where loss does not depend on x. `loss` must be a float32 scalar.
-// Several gradients of one value are summed with AddN, in order of use.
+// Several gradients of one value are summed with AddN, in order of use. With
+// `loss_scale`, which must be positive, they are those of loss_scale loss.
 // Errors (kept in the builder): INVALID_ARGUMENT naming the node whose op is
 // not differentiable on the way.
 std::vector<Tensor> AddGradients(const NameScope& scope, Tensor loss,
-                                 std::span<const Tensor> xs);
+                                 std::span<const Tensor> xs,
+                                 double loss_scale = 1);
 
 }  // namespace spillway
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/input_groups.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"
 
@@ -68,7 +69,8 @@ class StorageFinder {
     const OpDef* def = inputs_.registry.Find(node.op);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId output = node.outputs[i];
-      const int input = AliasedInput(def, static_cast<int>(i));
+      const int input =
+          def == nullptr ? -1 : AliasedInput(*def, static_cast<int>(i));
       if (input >= 0) {
         storage_of_[output] =
             storage_of_[node.inputs[static_cast<size_t>(input)]];
@@ -85,14 +87,6 @@ class StorageFinder {
     if (node.op == kSwapIn) return true;
     return node.placement == Placement::kDevice &&
            (def == nullptr || !def->resident);
-  }
-
-  static int AliasedInput(const OpDef* def, int output) {
-    if (def == nullptr) return -1;
-    for (const BufferPair& pair : def->alias) {
-      if (pair.output == output) return pair.input;
-    }
-    return -1;
   }
 
   const MemoryOrderInputs& inputs_;

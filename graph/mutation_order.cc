@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "graph/input_groups.h"
 #include "graph/traverse.h"
 
 namespace spillway {
@@ -59,7 +60,7 @@ class MutationOrder {
       for (const ValueId output : node.outputs) root[output] = output;
       const OpDef* def = registry_.Find(node.op);
       if (def == nullptr) continue;
-      for (const BufferPair& pair : def->alias) {
+      for (const BufferPair& pair : AliasesOf(*def, node.inputs.size())) {
         const auto input = static_cast<size_t>(pair.input);
         const auto output = static_cast<size_t>(pair.output);
         if (input < node.inputs.size() && output < node.outputs.size()) {
@@ -77,7 +78,7 @@ class MutationOrder {
     for (const Node& node : graph_.nodes()) {
       const OpDef* def = registry_.Find(node.op);
       if (def == nullptr) continue;
-      for (const int slot : def->mutates) {
+      for (const int slot : MutatedInputs(*def, node.inputs.size())) {
         if (static_cast<size_t>(slot) >= node.inputs.size()) continue;
         const ValueId value = node.inputs[static_cast<size_t>(slot)];
         accesses[root[value]].push_back({place_[node.id], node.id, true});

@@ -54,6 +54,12 @@ struct OpDef {
   bool variadic = false;
   int optional_inputs = 0;
 
+  // With groups, the first `group_inputs` inputs may be given again and again,
+  // group after group, before the others, which the groups share. Each group
+  // has outputs of its own; `outputs`, `alias` and `mutates` are those of the
+  // first (graph/input_groups.h has them of all). 0: no groups.
+  int group_inputs = 0;
+
   // Every attribute the op reads; others are refused by name.
   std::vector<std::string> attributes = {};
 

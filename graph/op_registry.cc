@@ -10,9 +10,14 @@
 namespace spillway {
 namespace {
 
-// "2 inputs", "1 to 3 inputs", "2 inputs or more"
+// "2 inputs", "1 to 3 inputs", "2 inputs or more", "4 inputs, or 3 more for
+// each further group"
 std::string ExpectedInputs(const OpDef& def, size_t least, size_t most) {
   if (def.variadic) return fmt::format("{} inputs or more", least);
+  if (def.group_inputs != 0) {
+    return fmt::format("{} inputs, or {} more for each further group", most,
+                       def.group_inputs);
+  }
   if (least != most) return fmt::format("{} to {} inputs", least, most);
   return fmt::format("{} input{}", most, most == 1 ? "" : "s");
 }
@@ -20,7 +25,10 @@ std::string ExpectedInputs(const OpDef& def, size_t least, size_t most) {
 absl::Status CheckNumInputs(const OpDef& def, size_t given) {
   const size_t most = def.inputs.size();
   const size_t least = most - static_cast<size_t>(def.optional_inputs);
-  if (given >= least && (given <= most || def.variadic)) {
+  const bool is_whole_groups =
+      def.group_inputs != 0 && given > most &&
+      (given - most) % static_cast<size_t>(def.group_inputs) == 0;
+  if (given >= least && (given <= most || def.variadic || is_whole_groups)) {
     return absl::OkStatus();
   }
   return InvalidArgument(fmt::format("{} takes {} ({}); {} given", def.name,
@@ -51,6 +59,10 @@ void OpRegistry::Add(OpDef def) {
   CHECK(def.optional_inputs >= 0 &&
         static_cast<size_t>(def.optional_inputs) <= def.inputs.size());
   CHECK(!def.variadic || !def.inputs.empty());
+  CHECK(def.group_inputs >= 0 &&
+        static_cast<size_t>(def.group_inputs) <= def.inputs.size());
+  CHECK(def.group_inputs == 0 ||
+        (!def.variadic && def.optional_inputs == 0 && def.in_place.empty()));
   std::string name = def.name;
   const bool is_new = ops_.emplace(std::move(name), std::move(def)).second;
   CHECK(is_new);

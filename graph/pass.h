@@ -35,6 +35,9 @@ struct Pass {
   std::string_view name;
   std::string_view summary;
   void (*run)(const PassContext& context, GraphRewrite& rewrite) = nullptr;
+  // It saves launches of kernels, which cost nothing worth saving on a CPU:
+  // "auto" takes it on a GPU only.
+  bool pays_on_gpu_only = false;
 };
 
 struct PassReport {

@@ -7,6 +7,7 @@
 
 #include "base/status_macros.h"
 #include "graph/gradient.h"
+#include "ops/common/activation.h"
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"
 #include "ops/common/stated_type.h"
@@ -38,9 +39,17 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType y = {.dtype = dtype, .shape = {sizes.m, sizes.n}};
   RETURN_IF_ERROR(ExpectSameOrFloat32("y", y, "a", a));
   RETURN_IF_ERROR(ExpectSameOrFloat32("y", y, "b", node.inputs[1]));
+  RETURN_IF_ERROR(ReadRelu(node.attributes).status());
+  if (node.inputs.size() > kMatMulBias) {
+    RETURN_IF_ERROR(ExpectTypeOrFloat32("bias", node.inputs[kMatMulBias],
+                                        {.dtype = dtype, .shape = {sizes.n}},
+                                        "the columns of y"));
+  }
   return std::vector{y};
 }
 
+// dy is that of the sum: masked by the activation.
+//
 // Column: is a transposed. Row: is b.
 //               y = a b                    y = a' b
 //   b     da = dy b', db = a' dy     da = b dy',  db = a dy
@@ -60,8 +69,10 @@ absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
   };
   const Tensor a = grad.x(0);
   const Tensor b = grad.x(1);
-  const Tensor dy = grad.dy(0);
-  std::vector<Tensor> gradients(2);
+  ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(grad.attributes()));
+  const Tensor dy =
+      has_relu ? grad.Add("ReluGrad", {grad.dy(0), grad.y(0)}) : grad.dy(0);
+  std::vector<Tensor> gradients(static_cast<size_t>(grad.num_inputs()));
   if (grad.wants(0)) {
     dtype = a.type().dtype;
     gradients[0] = ta ? product(b, tb, dy, true) : product(dy, false, b, !tb);
@@ -70,6 +81,12 @@ absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
     dtype = b.type().dtype;
     gradients[1] = tb ? product(dy, true, a, ta) : product(a, !ta, dy, false);
   }
+  if (gradients.size() > kMatMulBias && grad.wants(kMatMulBias)) {
+    Attributes attributes;
+    const DType of_bias = grad.x(kMatMulBias).type().dtype;
+    if (of_bias != dy.type().dtype) attributes.Set("dtype", of_bias);
+    gradients[kMatMulBias] = grad.Add("BiasAddGrad", {dy}, attributes);
+  }
   return gradients;
 }
 
@@ -77,8 +94,9 @@ OpCost Cost(const OpContext& node) {
   const Shape& a = node.inputs[0].shape;
   const Shape& y = node.outputs[0].shape;
   const int64_t k = a.num_elements() / y.dim(0);
-  return {.flops = 2.0 * static_cast<double>(y.num_elements()) *
-                   static_cast<double>(k),
+  const int64_t additions = node.inputs.size() > kMatMulBias ? 1 : 0;
+  return {.flops = static_cast<double>(y.num_elements()) *
+                   static_cast<double>(2 * k + additions),
           .bytes = TouchedBytes(node)};
 }
 
@@ -108,9 +126,11 @@ absl::StatusOr<MatMulSizes> ReadMatMul(const Attributes& attributes,
 
 Op MatMul() {
   return {.def = {.name = "MatMul",
-                  .inputs = {"a", "b"},
+                  .inputs = {"a", "b", "bias"},
                   .outputs = {"y"},
-                  .attributes = {"transpose_a", "transpose_b", "dtype"},
+                  .optional_inputs = 1,
+                  .attributes = {"transpose_a", "transpose_b", "dtype",
+                                 "activation"},
                   .infer = Infer,
                   .gradient = Gradient,
                   .cost = Cost},

@@ -1,11 +1,15 @@
-// MatMul: y = a b, floating matrices.
+// MatMul: y = activation(a b + bias), floating matrices.
 //
 // a: [M, K], or [K, M] with transpose_a. b: [K, N], or [N, K] with transpose_b.
-// y: [M, N], of the attribute dtype (default: a's).
+// bias: [N], may be left out. y: [M, N], of the attribute dtype (default: a's).
+// activation: "none" (default) or "relu".
 //
-// Each of the three is float32 or of one shorter dtype. If any is of the
+// Each of a, b and y is float32 or of one shorter dtype. If any is of the
 // shorter one, operands are multiplied in it (a float32 operand is rounded to
-// it); sums are float32.
+// it); sums are float32. bias is of y's dtype or float32, and is added to the
+// sum before that is rounded to y's dtype; on a GPU the bias is rounded to y's
+// dtype first. So a float32 y has the bits of MatMul, BiasAdd on a CPU; a
+// shorter one is rounded once, there twice.
 #ifndef SPILLWAY_OPS_MATMUL_H_
 #define SPILLWAY_OPS_MATMUL_H_
 
@@ -23,6 +27,9 @@ struct MatMulSizes {
   bool transpose_a = false;
   bool transpose_b = false;
 };
+
+// Input that holds the bias, where there is one.
+inline constexpr int kMatMulBias = 2;
 
 // Errors: INVALID_ARGUMENT for operands that do not match.
 absl::StatusOr<MatMulSizes> ReadMatMul(const Attributes& attributes,

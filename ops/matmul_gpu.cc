@@ -1,4 +1,5 @@
 #include "base/status_macros.h"
+#include "ops/common/activation.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/matmul_kernel.h"
@@ -12,14 +13,22 @@ NewKernel MatMulGpu(const KernelRequest& node) {
   RETURN_IF_ERROR(CheckGpuStorage(node.outputs[0]));
   ASSIGN_OR_RETURN(const MatMulSizes sizes,
                    ReadMatMul(node.attributes, node.inputs));
-  return MakeGpuMatMulKernel(node, {.m = sizes.m,
-                                    .k = sizes.k,
-                                    .n = sizes.n,
-                                    .transpose_a = sizes.transpose_a,
-                                    .transpose_b = sizes.transpose_b,
-                                    .a_dtype = node.inputs[0].dtype,
-                                    .b_dtype = node.inputs[1].dtype,
-                                    .y_dtype = node.outputs[0].dtype});
+  ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
+  GpuMatMulSpec spec = {.m = sizes.m,
+                        .k = sizes.k,
+                        .n = sizes.n,
+                        .transpose_a = sizes.transpose_a,
+                        .transpose_b = sizes.transpose_b,
+                        .a_dtype = node.inputs[0].dtype,
+                        .b_dtype = node.inputs[1].dtype,
+                        .y_dtype = node.outputs[0].dtype,
+                        .has_relu = has_relu};
+  if (node.inputs.size() > kMatMulBias) {
+    RETURN_IF_ERROR(CheckGpuStorage(node.inputs[kMatMulBias]));
+    spec.bias = kMatMulBias;
+    spec.bias_dtype = node.inputs[kMatMulBias].dtype;
+  }
+  return MakeGpuMatMulKernel(node, spec);
 }
 
 }  // namespace spillway::ops

@@ -1,18 +1,18 @@
 #include "base/status_macros.h"
 #include "ops/gpu/factories.h"
-#include "ops/gpu/gpu_kernel.h"
-#include "ops/gpu/updates.h"
+#include "ops/gpu/update_kernel.h"
 
 namespace spillway::ops {
 namespace {
 
 absl::StatusOr<gpu::MomentumUpdate> ReadOptions(const Attributes& attributes) {
+  ASSIGN_OR_RETURN(const gpu::UpdateGradient gradient,
+                   ReadUpdateGradient(attributes));
   ASSIGN_OR_RETURN(const double momentum, attributes.GetReal("momentum", 0.9));
-  ASSIGN_OR_RETURN(const double decay, attributes.GetReal("weight_decay", 0));
   ASSIGN_OR_RETURN(const bool nesterov,
                    attributes.GetBool("use_nesterov", false));
-  return gpu::MomentumUpdate{.momentum = static_cast<float>(momentum),
-                             .weight_decay = static_cast<float>(decay),
+  return gpu::MomentumUpdate{.gradient = gradient,
+                             .momentum = static_cast<float>(momentum),
                              .use_nesterov = nesterov};
 }
 
@@ -21,16 +21,7 @@ absl::StatusOr<gpu::MomentumUpdate> ReadOptions(const Attributes& attributes) {
 NewKernel ApplyMomentumGpu(const KernelRequest& node) {
   ASSIGN_OR_RETURN(const gpu::MomentumUpdate options,
                    ReadOptions(node.attributes));
-  return MakeGpuKernel(
-      [=, n = node.inputs[0].num_elements()](const KernelContext& context) {
-        gpu::MomentumUpdate update = options;
-        update.accumulator = context.mutable_input<float>(1);
-        return gpu::Update(context.stream, update,
-                           {.n = n,
-                            .gradient = context.input<float>(2),
-                            .learning_rate = context.input<float>(3),
-                            .variable = context.mutable_input<float>(0)});
-      });
+  return GpuUpdateKernel(node, options);
 }
 
 }  // namespace spillway::ops

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "graph/gradient.h"
+#include "graph/input_groups.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -105,7 +107,7 @@ void FindReaders(const GraphBuilder& builder, ValueId value,
     const Node& reader = graph.node(use.node);
     const OpDef* def = builder.registry().Find(reader.op);
     if (def == nullptr) continue;
-    for (const BufferPair& pair : def->alias) {
+    for (const BufferPair& pair : AliasesOf(*def, reader.inputs.size())) {
       if (pair.input != use.slot) continue;
       FindReaders(builder, reader.outputs[static_cast<size_t>(pair.output)],
                   readers);
@@ -132,6 +134,7 @@ struct MinimizeContext {
   const NameScope& scope;
   const Optimizer& optimizer;
   double weight_decay = 0;
+  double loss_scale = 1;
   Tensor learning_rate;
 };
 
@@ -145,6 +148,9 @@ void AddUpdate(const MinimizeContext& context, Tensor variable,
                  context.optimizer);
   if (variable.shape().rank() >= 2 && context.weight_decay != 0) {
     update.attributes.Set("weight_decay", context.weight_decay);
+  }
+  if (context.loss_scale != 1) {
+    update.attributes.Set("gradient_scale", 1 / context.loss_scale);
   }
   std::vector<Tensor> inputs = {variable};
   inputs.insert(inputs.end(), update.slots.begin(), update.slots.end());
@@ -182,18 +188,31 @@ absl::StatusOr<Optimizer> ParseOptimizer(std::string_view name) {
       name));
 }
 
+absl::Status CheckLossScale(double loss_scale) {
+  const auto scale = static_cast<float>(loss_scale);
+  const float inverse = 1 / scale;
+  if (scale > 0 && inverse > 0 && std::isfinite(scale) &&
+      std::isfinite(inverse)) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(fmt::format(
+      "a loss scale must be positive and finite, not {}", loss_scale));
+}
+
 void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
               const MinimizeOptions& options) {
   GraphBuilder& builder = scope.builder();
+  if (builder.status().ok()) builder.Fail(CheckLossScale(options.loss_scale));
   const std::vector<Tensor> variables = TrainableVariables(builder);
-  const std::vector<Tensor> gradients =
-      AddGradients(scope.Scope("gradients"), loss, variables);
+  const std::vector<Tensor> gradients = AddGradients(
+      scope.Scope("gradients"), loss, variables, options.loss_scale);
   if (!builder.status().ok()) return;
 
   const MinimizeContext context = {
       .scope = scope,
       .optimizer = optimizer,
       .weight_decay = options.weight_decay,
+      .loss_scale = options.loss_scale,
       .learning_rate = LearningRate(scope, optimizer, options)};
   bool has_update = false;
   for (size_t i = 0; i < variables.size() && builder.status().ok(); ++i) {

@@ -64,7 +64,16 @@ struct MinimizeOptions {
   // Added to the gradient as weight_decay * w, for variables of two and more
   // dimensions: weights, but neither biases nor batch norm.
   double weight_decay = 0;
+  // The backward phase starts from this in place of 1, and updates multiply
+  // gradients by 1 / loss_scale before anything else: small gradients in
+  // float16 do not vanish. Exact for a power of two, as long as nothing
+  // overflows.
+  double loss_scale = 1;
 };
+
+// INVALID_ARGUMENT unless the scale and its inverse are positive and finite in
+// float32.
+absl::Status CheckLossScale(double loss_scale);
 
 // Makes a step of the graph decrease `loss`, a float32 scalar. Variables are
 // updated in order of creation; those that `loss` does not depend on stay as

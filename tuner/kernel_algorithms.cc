@@ -48,10 +48,12 @@ std::vector<KnownAlgorithm> WithTimes(
   return known;
 }
 
+// The first `most` of them.
 std::vector<KnownAlgorithm> WithoutTimes(
-    const std::vector<KernelAlgorithm>& listed) {
+    const std::vector<KernelAlgorithm>& listed, size_t most) {
   std::vector<KnownAlgorithm> known;
   for (const auto& [name, workspace_bytes] : listed) {
+    if (known.size() == most) break;
     known.push_back({.name = name, .workspace_bytes = workspace_bytes});
   }
   return known;
@@ -74,6 +76,8 @@ KnownAlgorithms FindAlgorithms(const Graph& graph,
                                const ListedAlgorithms& listed,
                                const DeviceProfile& profile) {
   KnownAlgorithms known(graph.num_nodes());
+  const size_t most_without_times =
+      profile.algorithms.empty() ? std::numeric_limits<size_t>::max() : 1;
   for (const Node& node : graph.nodes()) {
     const MeasuredAlgorithms* measured = FindMeasured(graph, node.id, profile);
     std::vector<KnownAlgorithm>& of_node = known[node.id];
@@ -81,7 +85,9 @@ KnownAlgorithms FindAlgorithms(const Graph& graph,
       if (measured != nullptr) of_node = OfAnotherMachine(*measured);
     } else {
       of_node = WithTimes(listed[node.id], measured);
-      if (of_node.empty()) of_node = WithoutTimes(listed[node.id]);
+      if (of_node.empty()) {
+        of_node = WithoutTimes(listed[node.id], most_without_times);
+      }
     }
     SortAndPrune(of_node);
   }
@@ -124,6 +130,14 @@ std::vector<int64_t> WorkspaceLimits(const KnownAlgorithms& known) {
     last = std::move(names);
   }
   return limits;
+}
+
+bool HasTimes(const KnownAlgorithms& known) {
+  return std::ranges::any_of(known, [](const auto& of_node) {
+    return std::ranges::any_of(of_node, [](const KnownAlgorithm& algorithm) {
+      return algorithm.ns > 0;
+    });
+  });
 }
 
 void SetWorkspaces(const KnownAlgorithms& known, const AlgorithmNames& names,

@@ -25,9 +25,10 @@ struct KnownAlgorithm {
 using KnownAlgorithms = IdMap<NodeId, std::vector<KnownAlgorithm>>;
 
 // `listed`: by the kernels of this machine. Of these, what the profile has
-// measured of a node's signature; all, in the kernel's order, where it has
-// measured none of them. A node for which no kernel lists any has those of the
-// profile: it is planned for another machine.
+// measured of a node's signature; where it has measured none of them, the
+// kernel's first. All that kernels list, in their order, if the profile has no
+// measured algorithms at all. A node for which no kernel lists any has those of
+// the profile: it is planned for another machine.
 KnownAlgorithms FindAlgorithms(const Graph& graph,
                                const ListedAlgorithms& listed,
                                const DeviceProfile& profile);
@@ -41,6 +42,9 @@ AlgorithmNames ChooseWithin(const KnownAlgorithms& known, int64_t most_bytes);
 // Limits for all nodes, from the largest workspace there is to 0, that give
 // different choices; at least one.
 std::vector<int64_t> WorkspaceLimits(const KnownAlgorithms& known);
+
+// Whether there is a node with a time for its algorithms.
+bool HasTimes(const KnownAlgorithms& known);
 
 // Overwrites the workspaces of nodes for which `names` names a known algorithm.
 void SetWorkspaces(const KnownAlgorithms& known, const AlgorithmNames& names,

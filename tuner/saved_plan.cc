@@ -248,8 +248,9 @@ absl::Status CheckHead(const Reader& reader, const Graph& graph) {
   ASSIGN_OR_RETURN(const std::string name, reader.Text("graph"));
   return InvalidArgument(fmt::format(
       "{}: is the plan of another graph ({}, fingerprint {}) than this one "
-      "({}, {}); model, batch size, image size, precision and optimizer with "
-      "--weight_decay must be those that were tuned",
+      "({}, {}); model, batch size, image size, precision, --passes (auto: "
+      "by --device) and optimizer with --weight_decay and --loss_scale must be "
+      "those that were tuned",
       reader.where(), name, fingerprint, graph.name(), expected));
 }
 

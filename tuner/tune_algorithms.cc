@@ -112,17 +112,20 @@ class AlgorithmTuner {
  public:
   AlgorithmTuner(const TunerInputs& inputs, const KnownAlgorithms& known,
                  const TunerOptions& options)
-      : inputs_(inputs), known_(known), options_(options) {}
+      : inputs_(inputs),
+        known_(known),
+        options_(options),
+        has_times_(HasTimes(known)) {}
 
   absl::StatusOr<TunedStep> Run() {
     for (const int64_t limit : WorkspaceLimits(known_)) {
       const Variant variant(inputs_, known_, ChooseWithin(known_, limit));
       if (best_ && !CouldBeBetter(variant)) continue;
       RETURN_IF_ERROR(TryWithin(limit, variant));
-      if (best_ && !best_->is_necessary) break;
+      if (best_ && (!best_->is_necessary || !has_times_)) break;
     }
     if (!best_) return failure_;
-    UseHoles();
+    if (best_->is_necessary && has_times_) UseHoles();
     best_->tried = std::move(tried_);
     best_->bound = BoundOfAny(inputs_, known_, best_->chosen.recipe);
     return *std::move(best_);
@@ -161,7 +164,7 @@ class AlgorithmTuner {
   // Faster algorithms where the best plan has room; with half of it, should
   // they not fit after all.
   void UseHoles() {
-    if (!best_->is_necessary || !inputs_.compile.device_budget_bytes) return;
+    if (!inputs_.compile.device_budget_bytes) return;
     IdMap<NodeId, int64_t> room =
         RoomForWorkspaces(best_->chosen.plan, best_->chosen.graph.num_nodes(),
                           *inputs_.compile.device_budget_bytes);
@@ -193,6 +196,7 @@ class AlgorithmTuner {
   const TunerInputs& inputs_;
   const KnownAlgorithms& known_;
   const TunerOptions& options_;
+  const bool has_times_;
   std::optional<TunedStep> best_;
   std::vector<TriedSet> tried_;
   absl::Status failure_;  // of the last limit within which nothing fitted

@@ -4,6 +4,8 @@
 // swaps, that is it. Else swaps are tuned under several limits on the
 // workspaces, as far as each could be better. In the best step found, kernels
 // then take faster algorithms again wherever the plan has room beside them.
+// Without measured times nobody knows what a smaller workspace costs: then the
+// next limit is only for steps that do not fit with the one before.
 #ifndef SPILLWAY_TUNER_TUNE_ALGORITHMS_H_
 #define SPILLWAY_TUNER_TUNE_ALGORITHMS_H_
 

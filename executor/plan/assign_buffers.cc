@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "graph/input_groups.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 
@@ -78,9 +79,8 @@ class Assigner {
   // The input buffer that output `output` takes over; invalid if none.
   BufferId SharedBuffer(const Node& node, const OpDef* def, int output) const {
     if (def == nullptr) return {};
-    for (const BufferPair& pair : def->alias) {
-      if (pair.output == output) return InputBuffer(node, pair.input);
-    }
+    const int aliased = AliasedInput(*def, output);
+    if (aliased >= 0) return InputBuffer(node, aliased);
     if (def->in_place.empty() || !InPlaceLegal(node, *def)) return {};
     for (const BufferPair& pair : def->in_place) {
       if (pair.output == output && CanOverwrite(node, pair)) {

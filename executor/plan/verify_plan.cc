@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "executor/plan/assign_buffers.h"
 #include "fmt/format.h"
+#include "graph/input_groups.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -116,10 +117,13 @@ class Verifier {
   absl::Status CheckSharing(StepId id) const {
     const Step& step = plan_.steps[id];
     const OpDef* def = ops_.Find(graph_.node(step.node).op);
+    const std::vector<BufferPair> aliases =
+        def == nullptr ? std::vector<BufferPair>()
+                       : AliasesOf(*def, step.inputs.size());
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       const std::vector<BufferId>& outputs = step.outputs;
-      if (def != nullptr && HasPair(def->alias, i)) {
-        if (TakesOver(def->alias, step, i)) continue;
+      if (HasPair(aliases, i)) {
+        if (TakesOver(aliases, step, i)) continue;
         return Internal(
             fmt::format("{}: output {} is not its input's bytes", Name(id), i));
       }
@@ -417,7 +421,7 @@ class Verifier {
     if (step.kind == StepKind::kAlias) return written;
     written.insert(written.end(), step.outputs.begin(), step.outputs.end());
     if (const OpDef* def = ops_.Find(graph_.node(step.node).op)) {
-      for (const int input : def->mutates) {
+      for (const int input : MutatedInputs(*def, step.inputs.size())) {
         written.push_back(step.inputs[static_cast<size_t>(input)]);
       }
     }

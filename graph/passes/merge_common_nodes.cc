@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "graph/input_groups.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -20,7 +21,7 @@ class Overwrites {
     for (const Node& node : context.graph.nodes()) {
       const OpDef* def = context.registry.Find(node.op);
       if (def == nullptr) continue;
-      for (const int slot : def->mutates) {
+      for (const int slot : MutatedInputs(*def, node.inputs.size())) {
         int32_t& first = first_[Owner(node.inputs[static_cast<size_t>(slot)])];
         first = std::min(first, context.levels[node.id]);
       }
@@ -44,10 +45,9 @@ class Overwrites {
       const Node& node = context_.graph.producer(id);
       const OpDef* def = context_.registry.Find(node.op);
       if (def == nullptr) return id;
-      const auto pair = std::ranges::find(
-          def->alias, context_.graph.value(id).index, &BufferPair::output);
-      if (pair == def->alias.end()) return id;
-      id = node.inputs[static_cast<size_t>(pair->input)];
+      const int input = AliasedInput(*def, context_.graph.value(id).index);
+      if (input < 0) return id;
+      id = node.inputs[static_cast<size_t>(input)];
     }
   }
 

@@ -4,24 +4,32 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "graph/passes/fuse_batch_norm_relu.h"
 #include "graph/passes/fuse_bias_relu.h"
+#include "graph/passes/fuse_matmul_bias.h"
+#include "graph/passes/fuse_updates.h"
 #include "graph/passes/merge_common_nodes.h"
 #include "graph/passes/remove_dead_nodes.h"
 
 namespace spillway {
 namespace {
 
-constexpr std::array<Pass, 4> kPasses = {{
+constexpr std::array<Pass, 6> kPasses = {{
     {"remove_dead_nodes", "removes what no result needs", RemoveDeadNodes},
     {"merge_common_nodes", "computes equal expressions once", MergeCommonNodes},
     {"fuse_batch_norm_relu", "batch norm, sum and ReLU in one",
      FuseBatchNormRelu},
     {"fuse_bias_relu", "bias and ReLU in one", FuseBiasRelu},
+    {"fuse_matmul_bias", "matrix product and bias in one", FuseMatMulBias,
+     /*pays_on_gpu_only=*/true},
+    {"fuse_updates", "updates of small variables in one", FuseUpdates,
+     /*pays_on_gpu_only=*/true},
 }};
 
 absl::Status CheckNames(const std::vector<std::string>& names) {
@@ -30,28 +38,37 @@ absl::Status CheckNames(const std::vector<std::string>& names) {
       continue;
     std::string known;
     for (const Pass& pass : kPasses) known += fmt::format(" {}", pass.name);
-    return InvalidArgument(
-        fmt::format("there is no pass '{}'; known: all none{}", name, known));
+    return InvalidArgument(fmt::format(
+        "there is no pass '{}'; known: auto all none{}", name, known));
   }
   return absl::OkStatus();
+}
+
+std::vector<Pass> Passes(absl::FunctionRef<bool(const Pass&)> is_wanted) {
+  std::vector<Pass> passes;
+  std::ranges::copy_if(kPasses, std::back_inserter(passes), is_wanted);
+  return passes;
 }
 
 }  // namespace
 
 std::span<const Pass> StandardPasses() { return kPasses; }
 
-absl::StatusOr<std::vector<Pass>> SelectPasses(std::string_view names) {
-  if (names == "all") return std::vector<Pass>(kPasses.begin(), kPasses.end());
+absl::StatusOr<std::vector<Pass>> SelectPasses(std::string_view names,
+                                               PassTarget target) {
   if (names == "none") return std::vector<Pass>();
+  if (names == "all") return Passes([](const Pass&) { return true; });
+  if (names == "auto") {
+    return Passes([target](const Pass& pass) {
+      return target == PassTarget::kGpu || !pass.pays_on_gpu_only;
+    });
+  }
   const std::vector<std::string> wanted =
       absl::StrSplit(std::string(names), ',');
   RETURN_IF_ERROR(CheckNames(wanted));
-  std::vector<Pass> passes;
-  for (const Pass& pass : kPasses) {
-    const bool is_wanted = std::ranges::find(wanted, pass.name) != wanted.end();
-    if (is_wanted) passes.push_back(pass);
-  }
-  return passes;
+  return Passes([&](const Pass& pass) {
+    return std::ranges::find(wanted, pass.name) != wanted.end();
+  });
 }
 
 }  // namespace spillway

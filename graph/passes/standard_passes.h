@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_GRAPH_PASSES_STANDARD_PASSES_H_
 #define SPILLWAY_GRAPH_PASSES_STANDARD_PASSES_H_
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,9 +15,14 @@ namespace spillway {
 // In the order in which they run.
 std::span<const Pass> StandardPasses();
 
-// "all", "none", or names separated by commas; they run in the standard order.
-// Errors: INVALID_ARGUMENT naming an unknown pass and listing the known ones.
-absl::StatusOr<std::vector<Pass>> SelectPasses(std::string_view names);
+// What the graph will run on.
+enum class PassTarget : uint8_t { kCpu, kGpu };
+
+// "auto" (those that pay on the target), "all", "none", or names separated by
+// commas; they run in the standard order. Errors: INVALID_ARGUMENT naming an
+// unknown pass and listing the known ones.
+absl::StatusOr<std::vector<Pass>> SelectPasses(std::string_view names,
+                                               PassTarget target);
 
 }  // namespace spillway
 

@@ -1,8 +1,5 @@
 #include "ops/common/one_of.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "ops/common/algorithm_named.h"
 
 namespace spillway {
 namespace {
@@ -54,20 +52,11 @@ class OneOfKernel final : public Kernel {
 NewKernel MakeOneOf(std::vector<Alternative> alternatives,
                     std::string_view wanted) {
   CHECK(!alternatives.empty());
-  size_t chosen = 0;
-  if (!wanted.empty()) {
-    const auto found =
-        std::ranges::find(alternatives, wanted, &Alternative::algorithm);
-    if (found == alternatives.end()) {
-      std::string known;
-      for (const Alternative& each : alternatives) {
-        known += fmt::format(" \"{}\"", each.algorithm);
-      }
-      return InvalidArgument(
-          fmt::format("there is no algorithm \"{}\"; known:{}", wanted, known));
-    }
-    chosen = static_cast<size_t>(found - alternatives.begin());
+  std::vector<KernelAlgorithm> names;
+  for (const Alternative& each : alternatives) {
+    names.push_back({.name = each.algorithm});
   }
+  ASSIGN_OR_RETURN(const size_t chosen, AlgorithmNamed(wanted, names));
   ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, alternatives[chosen].make());
   return std::make_unique<OneOfKernel>(std::move(alternatives), chosen,
                                        std::move(kernel));

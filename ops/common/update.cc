@@ -1,42 +1,119 @@
 #include "ops/common/update.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+
 #include "base/status_macros.h"
+#include "graph/input_groups.h"
+#include "ops/common/cost.h"
 #include "ops/common/expect.h"
 
 namespace spillway {
+namespace {
 
-OpDef UpdateDef(const std::string& name,
-                const std::vector<std::string>& slots) {
-  OpDef def = {.name = name,
+absl::Status CheckInput(std::string_view name, const TensorType& type,
+                        const TensorType& variable) {
+  if (name == "beta_power") {
+    return ExpectType(name, type, {.shape = {2}},
+                      "the powers of beta1 and beta2");
+  }
+  return ExpectType(name, type, variable, "variable");
+}
+
+// `inputs`: of one group, which `def` names first.
+absl::Status CheckGroup(const OpDef& def, std::span<const TensorType> inputs) {
+  const TensorType& variable = inputs[0];
+  RETURN_IF_ERROR(ExpectDType("variable", variable, DType::kFloat32));
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    RETURN_IF_ERROR(CheckInput(def.inputs[i], inputs[i], variable));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node,
+                                              const OpDef& def) {
+  const auto each = static_cast<size_t>(def.group_inputs);
+  const int groups = NumGroups(def, node.inputs.size());
+  std::vector<TensorType> outputs;
+  for (int group = 0; group < groups; ++group) {
+    const std::span<const TensorType> inputs =
+        node.inputs.subspan(static_cast<size_t>(group) * each, each);
+    const absl::Status valid = CheckGroup(def, inputs);
+    if (groups == 1) RETURN_IF_ERROR(valid);
+    RETURN_IF_ERROR(Annotate(valid, fmt::format("group {}", group)));
+    outputs.push_back(inputs[0]);
+  }
+  RETURN_IF_ERROR(
+      ExpectType("learning_rate", node.inputs.back(), {}, "a number"));
+  return outputs;
+}
+
+OpCost Cost(const OpContext& node, double flops_per_element) {
+  OpCost cost = {.bytes = TouchedBytes(node)};
+  for (const TensorType& variable : node.outputs) {
+    cost.flops +=
+        flops_per_element * static_cast<double>(variable.num_elements());
+  }
+  return cost;
+}
+
+// All but infer and cost.
+OpDef Schema(const UpdateRule& rule) {
+  OpDef def = {.name = rule.name,
                .inputs = {"variable"},
                .outputs = {"updated"},
+               .attributes = rule.attributes,
                .alias = {{.input = 0, .output = 0}},
                .mutates = {0}};
-  for (const std::string& slot : slots) {
+  for (const std::string& slot : rule.slots) {
     def.mutates.push_back(static_cast<int>(def.inputs.size()));
     def.inputs.push_back(slot);
   }
   def.inputs.emplace_back("gradient");
+  def.group_inputs = static_cast<int>(def.inputs.size());
   def.inputs.emplace_back("learning_rate");
+  def.attributes.emplace_back("gradient_scale");
+  def.attributes.emplace_back("weight_decay");
   return def;
 }
 
-absl::StatusOr<std::vector<TensorType>> InferUpdate(
-    const InferContext& node, const std::vector<std::string>& inputs) {
-  const TensorType& variable = node.inputs[0];
-  RETURN_IF_ERROR(ExpectDType("variable", variable, DType::kFloat32));
-  for (size_t i = 1; i < inputs.size(); ++i) {
-    const std::string& name = inputs[i];
-    if (name == "learning_rate") {
-      RETURN_IF_ERROR(ExpectType(name, node.inputs[i], {}, "a number"));
-    } else if (name == "beta_power") {
-      RETURN_IF_ERROR(ExpectType(name, node.inputs[i], {.shape = {2}},
-                                 "the powers of beta1 and beta2"));
-    } else {
-      RETURN_IF_ERROR(ExpectType(name, node.inputs[i], variable, "variable"));
-    }
+}  // namespace
+
+OpDef UpdateDef(const UpdateRule& rule) {
+  OpDef def = Schema(rule);
+  def.infer =
+      [schema = def, check = rule.check](
+          const InferContext& node) -> absl::StatusOr<std::vector<TensorType>> {
+    if (check != nullptr) RETURN_IF_ERROR(check(node.attributes));
+    RETURN_IF_ERROR(ReadGradientRule(node.attributes).status());
+    return Infer(node, schema);
+  };
+  def.cost = [flops = rule.flops_per_element](const OpContext& node) {
+    return Cost(node, flops);
+  };
+  return def;
+}
+
+absl::StatusOr<GradientRule> ReadGradientRule(const Attributes& attributes) {
+  ASSIGN_OR_RETURN(const double scale, attributes.GetReal("gradient_scale", 1));
+  ASSIGN_OR_RETURN(const double decay, attributes.GetReal("weight_decay", 0));
+  const GradientRule rule = {.scale = static_cast<float>(scale),
+                             .weight_decay = static_cast<float>(decay)};
+  if (rule.scale > 0 && std::isfinite(rule.scale)) return rule;
+  return InvalidArgument(fmt::format(
+      "attribute 'gradient_scale' must be a positive float32; it is {}",
+      scale));
+}
+
+UpdateGroups GroupsOf(std::span<const TensorType> inputs,
+                      std::span<const TensorType> outputs) {
+  UpdateGroups groups = {.inputs_each = (inputs.size() - 1) / outputs.size()};
+  for (const TensorType& variable : outputs) {
+    groups.elements.push_back(variable.num_elements());
   }
-  return std::vector{variable};
+  return groups;
 }
 
 }  // namespace spillway

@@ -30,6 +30,22 @@ absl::Status CheckBFloat16(const MatMulSpec& spec) {
   return absl::OkStatus();
 }
 
+// Empty where there is none.
+memory::desc Bias(const MatMulSpec& spec) {
+  if (spec.bias < 0) return {};
+  return Matrix({1, spec.n}, false, spec.bias_dtype);
+}
+
+dnnl::primitive_attr ProductAttributes(const MatMulSpec& spec) {
+  dnnl::primitive_attr attributes = OneDnnProgram::UserScratchpad();
+  if (spec.has_relu) {
+    dnnl::post_ops after;
+    after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+    attributes.set_post_ops(after);
+  }
+  return attributes;
+}
+
 // An operand, and where the product reads it.
 struct Operand {
   memory::desc desc = {};
@@ -65,13 +81,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulKernel(const MatMulSpec& spec,
                  Input(spec.b)},
                 in_bfloat16);
     const memory::desc y = Matrix({spec.m, spec.n}, false, spec.y_dtype);
+    const memory::desc bias = Bias(spec);
     const dnnl::matmul::primitive_desc product(
-        {a.desc, b.desc, y}, OneDnnProgram::UserScratchpad(), program.engine());
-    program.Add({.primitive = dnnl::matmul(product),
-                 .arguments = {{DNNL_ARG_SRC, a.desc, a.place},
-                               {DNNL_ARG_WEIGHTS, b.desc, b.place},
-                               {DNNL_ARG_DST, y, Output(0)}}},
-                product.scratchpad_desc());
+        {a.desc, b.desc, bias, y}, ProductAttributes(spec), program.engine());
+    OneDnnStep step = {.primitive = dnnl::matmul(product),
+                       .arguments = {{DNNL_ARG_SRC, a.desc, a.place},
+                                     {DNNL_ARG_WEIGHTS, b.desc, b.place},
+                                     {DNNL_ARG_DST, y, Output(0)}}};
+    if (spec.bias >= 0) {
+      step.arguments.push_back({DNNL_ARG_BIAS, bias, Input(spec.bias)});
+    }
+    program.Add(step, product.scratchpad_desc());
   });
 }
 

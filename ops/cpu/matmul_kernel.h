@@ -20,7 +20,8 @@
 namespace spillway {
 
 // Output 0, [m, n], is a times b, where a is [m, k], or [k, m] if transposed,
-// and b is [k, n], or [n, k] if transposed.
+// and b is [k, n], or [n, k] if transposed; plus a bias of [n], and no less
+// than 0 with has_relu.
 struct MatMulSpec {
   int64_t m = 0;
   int64_t k = 0;
@@ -32,6 +33,9 @@ struct MatMulSpec {
   DType a_dtype = DType::kFloat32;  // each float32 or bfloat16
   DType b_dtype = DType::kFloat32;
   DType y_dtype = DType::kFloat32;
+  int bias = -1;  // input that holds it; -1: none
+  DType bias_dtype = DType::kFloat32;
+  bool has_relu = false;
 };
 
 // Errors: UNIMPLEMENTED for float16, and for bfloat16 on a CPU without AVX-512.

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "ops/gpu/algorithm_named.h"
+#include "ops/common/algorithm_named.h"
 #include "ops/gpu/conv_algorithms.h"
 #include "ops/gpu/conv_descriptors.h"
 #include "ops/gpu/conv_directions.h"

@@ -1,6 +1,8 @@
 // cuBLASLt's matrices are column-major. A row-major matrix is, byte for byte,
 // its transpose in column-major order; so y = a b is computed as
-// transpose(y) = transpose(b) transpose(a), b being cuBLASLt's A, a its B.
+// transpose(y) = transpose(b) transpose(a), b being cuBLASLt's A, a its B. Its
+// epilogues add one element of the bias to each row of their result: to each
+// column of y, as MatMul does.
 #include "ops/gpu/matmul_kernel.h"
 
 #include <fmt/format.h>
@@ -17,7 +19,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "ops/gpu/algorithm_named.h"
+#include "ops/common/algorithm_named.h"
 #include "ops/gpu/cublas_lt.h"
 #include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/pad_window.h"
@@ -77,14 +79,32 @@ absl::StatusOr<CublasLtMatrixLayout> MakeLayout(const CublasLtApi& api,
   return CublasLtMatrixLayout(layout, api.matrix_layout_destroy);
 }
 
+template <typename T>
+absl::Status SetAttribute(const CublasLtApi& api, cublasLtMatmulDesc_t desc,
+                          cublasLtMatmulDescAttributes_t attribute, T value) {
+  return CublasLtStatus(
+      api,
+      api.matmul_desc_set_attribute(desc, attribute, &value, sizeof(value)),
+      "cublasLtMatmulDescSetAttribute");
+}
+
 absl::Status SetTranspose(const CublasLtApi& api, cublasLtMatmulDesc_t desc,
                           cublasLtMatmulDescAttributes_t attribute,
                           bool transpose) {
-  const cublasOperation_t operation = transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
-  return CublasLtStatus(api,
-                        api.matmul_desc_set_attribute(
-                            desc, attribute, &operation, sizeof(operation)),
-                        "cublasLtMatmulDescSetAttribute");
+  return SetAttribute(api, desc, attribute,
+                      transpose ? CUBLAS_OP_T : CUBLAS_OP_N);
+}
+
+// Bias and activation. The bias's address is told at each run; its dtype is
+// that of y, where nothing else is said.
+absl::Status SetEpilogue(const CublasLtApi& api, cublasLtMatmulDesc_t desc,
+                         const GpuMatMulSpec& spec) {
+  const bool has_bias = spec.bias >= 0;
+  if (!has_bias && !spec.has_relu) return absl::OkStatus();
+  const cublasLtEpilogue_t of_bias =
+      spec.has_relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  return SetAttribute(api, desc, CUBLASLT_MATMUL_DESC_EPILOGUE,
+                      has_bias ? of_bias : CUBLASLT_EPILOGUE_RELU);
 }
 
 absl::StatusOr<CublasLtMatmulDesc> MakeOperation(const CublasLtApi& api,
@@ -99,6 +119,7 @@ absl::StatusOr<CublasLtMatmulDesc> MakeOperation(const CublasLtApi& api,
       SetTranspose(api, desc, CUBLASLT_MATMUL_DESC_TRANSA, spec.transpose_b));
   RETURN_IF_ERROR(
       SetTranspose(api, desc, CUBLASLT_MATMUL_DESC_TRANSB, spec.transpose_a));
+  RETURN_IF_ERROR(SetEpilogue(api, desc, spec));
   return operation;
 }
 
@@ -178,20 +199,27 @@ absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype,
   return product;
 }
 
-// Workspace: a rounded, b rounded (each only where it is), cuBLASLt's own.
+// Workspace: a rounded, b rounded, the bias rounded (each only where it is),
+// cuBLASLt's own.
 class GpuMatMulKernel final : public Kernel {
  public:
   GpuMatMulKernel(const GpuMatMulSpec& spec, DType dtype, Product product)
-      : a_{.input = spec.a, .elements = spec.m * spec.k, .dtype = spec.a_dtype},
-        b_{.input = spec.b, .elements = spec.k * spec.n, .dtype = spec.b_dtype},
-        dtype_(dtype),
+      : a_{.input = spec.a,
+           .elements = spec.m * spec.k,
+           .dtype = spec.a_dtype,
+           .read_dtype = dtype},
+        b_{.input = spec.b,
+           .elements = spec.k * spec.n,
+           .dtype = spec.b_dtype,
+           .read_dtype = dtype},
+        bias_{.input = spec.bias,
+              .elements = spec.n,
+              .dtype = spec.bias_dtype,
+              .read_dtype = spec.y_dtype},
         product_(std::move(product)) {
-    for (Operand* operand : {&a_, &b_}) {
-      operand->workspace_offset = own_offset_;
-      if (operand->dtype != dtype_) {
-        own_offset_ += AlignUp(operand->elements * SizeOf(dtype_), kAlignment);
-      }
-    }
+    Reserve(a_);
+    Reserve(b_);
+    if (has_bias()) Reserve(bias_);
   }
 
   // Before all else. `name`: of KernelRequest::algorithm.
@@ -215,6 +243,11 @@ class GpuMatMulKernel final : public Kernel {
     ASSIGN_OR_RETURN(const cublasLtHandle_t handle, CublasLtHandle());
     ASSIGN_OR_RETURN(const void* a, Rounded(a_, context));
     ASSIGN_OR_RETURN(const void* b, Rounded(b_, context));
+    if (has_bias()) {
+      ASSIGN_OR_RETURN(const void* bias, Rounded(bias_, context));
+      RETURN_IF_ERROR(SetAttribute(*product_.api, product_.operation.get(),
+                                   CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
+    }
     const float one = 1;
     const float zero = 0;
     void* const y = context.outputs[0];
@@ -235,8 +268,18 @@ class GpuMatMulKernel final : public Kernel {
     int input = 0;
     int64_t elements = 0;
     DType dtype = DType::kFloat32;
-    int64_t workspace_offset = 0;  // of its rounded copy
+    DType read_dtype = DType::kFloat32;  // by cuBLASLt
+    int64_t workspace_offset = 0;        // of its rounded copy
   };
+
+  bool has_bias() const { return bias_.input >= 0; }
+
+  void Reserve(Operand& operand) {
+    operand.workspace_offset = own_offset_;
+    if (operand.dtype == operand.read_dtype) return;
+    own_offset_ +=
+        AlignUp(operand.elements * SizeOf(operand.read_dtype), kAlignment);
+  }
 
   int64_t WorkspaceOf(const cublasLtMatmulHeuristicResult_t& algorithm) const {
     return own_offset_ + static_cast<int64_t>(algorithm.workspaceSize);
@@ -255,20 +298,21 @@ class GpuMatMulKernel final : public Kernel {
     return static_cast<std::byte*>(context.workspace) + offset;
   }
 
-  // The operand in the dtype of the product.
+  // The operand in the dtype that cuBLASLt reads.
   absl::StatusOr<const void*> Rounded(const Operand& operand,
                                       const KernelContext& context) const {
     const void* data = context.inputs[static_cast<size_t>(operand.input)];
-    if (operand.dtype == dtype_) return data;
+    if (operand.dtype == operand.read_dtype) return data;
     void* const copy = Workspace(context, operand.workspace_offset);
-    RETURN_IF_ERROR(LaunchStatus(gpu::Convert(
-        context.stream, operand.elements, operand.dtype, data, dtype_, copy)));
+    RETURN_IF_ERROR(LaunchStatus(gpu::Convert(context.stream, operand.elements,
+                                              operand.dtype, data,
+                                              operand.read_dtype, copy)));
     return copy;
   }
 
   Operand a_;
   Operand b_;
-  DType dtype_;
+  Operand bias_;
   int64_t own_offset_ = 0;  // where cuBLASLt's workspace begins
   Product product_;
   cublasLtMatmulHeuristicResult_t chosen_ = {};

@@ -2,9 +2,10 @@
 // and for what is one.
 //
 // Where a, b or y is of a shorter dtype, an operand that is float32 is rounded
-// to it in the workspace first; where all are float32, operands are rounded to
-// TF32 if MathOptions allow it. Sums are float32, also where cuBLASLt cuts one
-// into parts, in an order that is the same in every run.
+// to it in the workspace first, and so is a float32 bias where y is of one;
+// where all are float32, operands are rounded to TF32 if MathOptions allow it.
+// Sums are float32, also where cuBLASLt cuts one into parts, in an order that
+// is the same in every run.
 #ifndef SPILLWAY_OPS_GPU_MATMUL_KERNEL_H_
 #define SPILLWAY_OPS_GPU_MATMUL_KERNEL_H_
 
@@ -17,7 +18,8 @@
 namespace spillway {
 
 // Output 0, [m, n], is a times b, where a is [m, k], or [k, m] if transposed,
-// and b is [k, n], or [n, k] if transposed.
+// and b is [k, n], or [n, k] if transposed; plus a bias of [n], and no less
+// than 0 with has_relu.
 struct GpuMatMulSpec {
   int64_t m = 1;
   int64_t k = 1;
@@ -29,6 +31,9 @@ struct GpuMatMulSpec {
   DType a_dtype = DType::kFloat32;  // each float32 or the same shorter one
   DType b_dtype = DType::kFloat32;
   DType y_dtype = DType::kFloat32;
+  int bias = -1;  // input that holds it; -1: none
+  DType bias_dtype = DType::kFloat32;
+  bool has_relu = false;
 };
 
 // Lists the first eight algorithms that cuBLASLt's heuristic names, with at

@@ -3,54 +3,65 @@
 #ifndef SPILLWAY_OPS_GPU_UPDATES_H_
 #define SPILLWAY_OPS_GPU_UPDATES_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "ops/gpu/launch.h"
 
 namespace spillway::gpu {
 
-// Device memory. Tensors have n elements, the rate one.
-struct UpdateTensors {
+// Device memory of one variable and what belongs to it: n elements each.
+struct UpdateTensor {
   int64_t n = 0;
   const float* gradient = nullptr;
-  const float* learning_rate = nullptr;
   float* variable = nullptr;
+  float* slots[3] = {};  // in the order of the op's inputs
+};
+
+// Of one launch: its table of tensors is a parameter, of less than 4 KiB.
+inline constexpr size_t kMostUpdateTensors = 64;
+
+struct UpdateTensors {
+  const UpdateTensor* tensors = nullptr;  // host memory, for the call
+  int count = 0;                          // 1 ... kMostUpdateTensors
+  const float* learning_rate = nullptr;   // device memory
+};
+
+// g = scale gradient + weight_decay variable
+struct UpdateGradient {
+  float scale = 1;
+  float weight_decay = 0;
 };
 
 struct GradientDescentUpdate {
-  float weight_decay = 0;
+  UpdateGradient gradient = {};
 };
 LaunchError Update(StreamHandle stream, const GradientDescentUpdate& options,
                    const UpdateTensors& tensors);
 
 struct MomentumUpdate {
+  UpdateGradient gradient = {};
   float momentum = 0;
-  float weight_decay = 0;
   bool use_nesterov = false;
-  float* accumulator = nullptr;
 };
 LaunchError Update(StreamHandle stream, const MomentumUpdate& options,
                    const UpdateTensors& tensors);
 
+// Slot 2, the powers of both betas, has two elements.
 struct AdamUpdate {
+  UpdateGradient gradient = {};
   float beta1 = 0;
   float beta2 = 0;
   float epsilon = 0;
-  float weight_decay = 0;
-  float* m = nullptr;
-  float* v = nullptr;
-  float* beta_power = nullptr;  // two elements
 };
 LaunchError Update(StreamHandle stream, const AdamUpdate& options,
                    const UpdateTensors& tensors);
 
 struct RmsPropUpdate {
+  UpdateGradient gradient = {};
   float decay = 0;
   float momentum = 0;
   float epsilon = 0;
-  float weight_decay = 0;
-  float* mean_square = nullptr;
-  float* accumulator = nullptr;
 };
 LaunchError Update(StreamHandle stream, const RmsPropUpdate& options,
                    const UpdateTensors& tensors);

@@ -1,10 +1,12 @@
 #include "tests/end_to_end/train_model.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/random.h"
 #include "base/status_macros.h"
+#include "graph/passes/standard_passes.h"
 #include "graph/well_known_ops.h"
 #include "gtest/gtest.h"
 #include "lms/lms.h"
@@ -87,11 +89,19 @@ absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec) {
                                .image_size = spec.image_size,
                                .num_classes = spec.num_classes,
                                .dtype = spec.dtype}));
-  Minimize(g.Scope("optimizer"), model.loss, spec.optimizer);
-  ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
+  Minimize(g.Scope("optimizer"), model.loss, spec.optimizer,
+           {.weight_decay = spec.weight_decay, .loss_scale = spec.loss_scale});
+  ASSIGN_OR_RETURN(const Graph built, std::move(g).Build());
+  ASSIGN_OR_RETURN(const std::vector<Pass> passes,
+                   SelectPasses(spec.passes, PassTarget::kCpu));
+  ASSIGN_OR_RETURN(
+      OptimizedGraph optimized,
+      RunPasses(built, StandardOps(), passes, std::vector{model.loss.id()}));
+  const ValueId loss = optimized.at(model.loss.id());
+  Graph& graph = optimized.graph;
   ASSIGN_OR_RETURN(const LmsReport report, ApplyLms(spec.lms, graph));
   ASSIGN_OR_RETURN(TrainedModel result,
-                   TrainGraph(graph, model.loss.id(),
+                   TrainGraph(graph, loss,
                               {.num_classes = spec.num_classes,
                                .steps = spec.steps,
                                .device = spec.device,
@@ -100,6 +110,9 @@ absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec) {
                                .device_memory = spec.device_memory,
                                .check_memory = spec.check_memory}));
   result.swap_outs_in_graph = report.swap_outs;
+  result.updates_in_graph = std::ranges::count_if(
+      graph.nodes(),
+      [](const Node& node) { return node.op.starts_with("Apply"); });
   return result;
 }
 

@@ -36,6 +36,9 @@ struct TrainModelSpec {
   int64_t num_classes = 10;
   DType dtype = DType::kFloat32;  // of activations
   Optimizer optimizer = Momentum{.learning_rate = 0.02};
+  double weight_decay = 0;
+  double loss_scale = 1;
+  std::string passes = "none";  // see SelectPasses
   int steps = 3;
   std::string device = "inline";
   int threads = 2;
@@ -51,6 +54,7 @@ struct TrainedModel {
   MemoryUse memory;
   CopyCounts copies;
   int64_t swap_outs_in_graph = 0;
+  int64_t updates_in_graph = 0;
 };
 
 // Steps of a session whose first program is `graph`.

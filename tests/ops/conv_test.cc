@@ -116,7 +116,7 @@ TEST(ConvBackpropFilterCpu, ListsItsAlgorithms) {
   EXPECT_THAT(FilterGradientAlgorithms(DType::kFloat32, 1, ""), IsEmpty());
   EXPECT_THAT(
       FilterGradientAlgorithms(DType::kFloat32, 3, "winograd"),
-      ElementsAre(HasSubstr("no algorithm \"winograd\"; known: \"direct\"")));
+      ElementsAre(HasSubstr("no algorithm \"winograd\" here; it has: direct")));
 }
 
 TEST(Conv2D, HasGradientsOfTheTypesOfItsInputs) {

@@ -18,7 +18,7 @@ std::string Listed(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// "| `Concat` | x... | axis | y |"
+// "| `Concat` | x... | axis | y |"; "| `Apply` | (variable, gradient)..., rate"
 std::string RowOf(const OpDef& def) {
   std::vector<std::string> inputs = def.inputs;
   for (int i = 0; i < def.optional_inputs; ++i) {
@@ -26,6 +26,10 @@ std::string RowOf(const OpDef& def) {
     name = fmt::format("[{}]", name);
   }
   if (def.variadic) inputs.back() += "...";
+  if (def.group_inputs > 0) {
+    inputs.front().insert(0, "(");
+    inputs[static_cast<size_t>(def.group_inputs) - 1] += ")...";
+  }
   return fmt::format("\n| `{}` | {} | {} | {} | ", def.name, Listed(inputs),
                      Listed(def.attributes), Listed(def.outputs));
 }

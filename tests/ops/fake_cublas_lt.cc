@@ -17,6 +17,17 @@ struct Operation : cublasLtMatmulDescOpaque_t {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cublasOperation_t a = CUBLAS_OP_N;
   cublasOperation_t b = CUBLAS_OP_N;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void* bias = nullptr;
+
+  bool has_bias() const {
+    return epilogue == CUBLASLT_EPILOGUE_BIAS ||
+           epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+  }
+  bool has_relu() const {
+    return epilogue == CUBLASLT_EPILOGUE_RELU ||
+           epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+  }
 };
 
 struct Layout : cublasLtMatrixLayoutOpaque_t {
@@ -123,6 +134,12 @@ cublasStatus_t SetOperation(cublasLtMatmulDesc_t desc,
   if (attribute == CUBLASLT_MATMUL_DESC_TRANSB) {
     return Set(operation.b, buffer, bytes);
   }
+  if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE) {
+    return Set(operation.epilogue, buffer, bytes);
+  }
+  if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER) {
+    return Set(operation.bias, buffer, bytes);
+  }
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
@@ -207,8 +224,18 @@ cublasStatus_t GetHeuristic(cublasLtHandle_t /*handle*/,
   return CUBLAS_STATUS_SUCCESS;
 }
 
-void Multiply(const View& a, const void* a_data, const View& b,
-              const void* b_data, const View& d, double alpha, void* d_data) {
+// The bias has the dtype of the result, and an element for each of its rows.
+double AfterProduct(const Operation& operation, int64_t row, const View& d,
+                    double product) {
+  if (operation.has_bias()) {
+    product += ReadElement(operation.bias, row, d.dtype());
+  }
+  return operation.has_relu() ? std::max(product, 0.0) : product;
+}
+
+void Multiply(const Operation& operation, const View& a, const void* a_data,
+              const View& b, const void* b_data, const View& d, double alpha,
+              void* d_data) {
   for (int64_t column = 0; column < d.columns(); ++column) {
     for (int64_t row = 0; row < d.rows(); ++row) {
       double sum = 0;
@@ -216,7 +243,8 @@ void Multiply(const View& a, const void* a_data, const View& b,
         sum += ReadElement(a_data, a.at(row, k), a.dtype()) *
                ReadElement(b_data, b.at(k, column), b.dtype());
       }
-      WriteElement(d_data, d.at(row, column), d.dtype(), alpha * sum);
+      WriteElement(d_data, d.at(row, column), d.dtype(),
+                   AfterProduct(operation, row, d, alpha * sum));
     }
   }
 }
@@ -240,7 +268,11 @@ cublasStatus_t Matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
   }
   Overwrite(workspace, workspace_bytes);
   const auto& operation = static_cast<const Operation&>(*desc);
-  Multiply({static_cast<const Layout&>(*a), operation.a == CUBLAS_OP_T}, a_data,
+  if (operation.has_bias() && operation.bias == nullptr) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  Multiply(operation,
+           {static_cast<const Layout&>(*a), operation.a == CUBLAS_OP_T}, a_data,
            {static_cast<const Layout&>(*b), operation.b == CUBLAS_OP_T}, b_data,
            {static_cast<const Layout&>(*d)}, *static_cast<const float*>(alpha),
            d_data);

@@ -145,6 +145,9 @@ TEST_F(GpuLibrariesTest, TheWorkspaceIsWhatTheLibraryAsksForAndTheCopies) {
   FakeCublasLt().workspace_bytes = 6789;
   EXPECT_EQ(WorkspaceBytes("Conv2DGroups"), 12345);
   EXPECT_EQ(WorkspaceBytes("MatMulNNSmall"), 6789);
+  EXPECT_EQ(WorkspaceBytes("MatMulSmallBias"), 6789);
+  // b [7, 3] and the bias [3] are float32, y is bfloat16.
+  EXPECT_EQ(WorkspaceBytes("MatMulBFloat16Bias"), 256 + 256 + 6789);
   // x [2, 8, 6, 3] becomes [2, 9, 7, 3].
   const int64_t padded = AlignUp(int64_t{2} * 9 * 7 * 3 * 4, 256);
   EXPECT_EQ(WorkspaceBytes("Conv2DSameEvenStride"), padded + 12345);

@@ -56,6 +56,28 @@ OpCase MatMulCase(const Product& p) {
           .same_bits_for_any_threads = false};
 }
 
+// `one` with a bias of `dtype`, and perhaps a ReLU, of the sum that its
+// reference gives.
+OpCase BiasCase(const OpCase& one, int64_t n, DType dtype, bool has_relu) {
+  OpCase biased = one;
+  biased.name += has_relu ? "BiasRelu" : "Bias";
+  CaseInput bias = one.inputs[1];
+  bias.type = {.dtype = dtype, .shape = {n}};
+  biased.inputs.push_back(bias);
+  if (has_relu) biased.attributes.Set("activation", "relu");
+  biased.reference = [=](const DoublesList& in) {
+    Doubles y = one.reference({in[0], in[1]})[0];
+    for (size_t i = 0; i < y.size(); ++i) {
+      y[i] += in[2][i % static_cast<size_t>(n)];
+      if (has_relu && y[i] < 0) y[i] = 0;
+    }
+    return DoublesList{y};
+  };
+  if (!one.gradients.empty()) biased.gradients.push_back(2);
+  *biased.flops += static_cast<double>(one.outputs[0].num_elements());
+  return biased;
+}
+
 // Operands are small integers, which rounding to bfloat16 leaves alone; so are
 // their products, and float32 sums them exactly.
 OpCase MixedCase(const Product& p, DType a, DType b, DType y) {
@@ -102,10 +124,45 @@ std::vector<OpCase> BFloat16Cases() {
   return cases;
 }
 
+std::vector<OpCase> BiasCases() {
+  std::vector<OpCase> cases;
+  for (const bool has_relu : {false, true}) {
+    for (const bool tb : {false, true}) {
+      const Product small = {tb ? "TSmall" : "Small", 5, 7, 3, false, tb};
+      const Product large = {tb ? "TLarge" : "Large", 65, 130, 97, tb, tb};
+      const Product row = {tb ? "TRow" : "Row", 1, 40, 33, false, tb};
+      for (const Product& p : {small, large, row}) {
+        cases.push_back(
+            BiasCase(MatMulCase(p), p.n, DType::kFloat32, has_relu));
+      }
+    }
+    const Product p = {"BFloat16", 5, 7, 3};
+    const DType b16 = DType::kBFloat16;
+    const DType f32 = DType::kFloat32;
+    cases.push_back(BiasCase(MixedCase(p, b16, f32, b16), p.n, f32, has_relu));
+    const Product same = {"BFloat16Only", 5, 7, 3};
+    cases.push_back(
+        BiasCase(MixedCase(same, b16, b16, b16), p.n, b16, has_relu));
+    const Product wide = {"BFloat16ToFloat32", 65, 130, 97};
+    cases.push_back(
+        BiasCase(MixedCase(wide, b16, b16, f32), wide.n, f32, has_relu));
+  }
+  OpCase relu = MatMulCase({"Relu", 5, 7, 3});
+  relu.attributes.Set("activation", "relu");
+  relu.reference = [product = relu.reference](const DoublesList& in) {
+    DoublesList y = product(in);
+    for (double& x : y[0]) x = x < 0 ? 0 : x;
+    return y;
+  };
+  cases.push_back(relu);
+  return cases;
+}
+
 }  // namespace
 
 OpCases MatMulCases() {
   OpCases cases = {.good = BFloat16Cases()};
+  for (const OpCase& op_case : BiasCases()) cases.good.push_back(op_case);
   for (const bool ta : {false, true}) {
     for (const bool tb : {false, true}) {
       const std::string name =
@@ -136,6 +193,22 @@ OpCases MatMulCases() {
                   {.dtype = DType::kFloat16, .shape = {3, 5}}},
        .error = "b must be bfloat16 or float32, as a is bfloat16[2, 3]; it is "
                 "float16[3, 5]"},
+      {.name = "MatMulWithABiasOfOtherSize",
+       .op = "MatMul",
+       .inputs = {Float32({2, 3}), Float32({3, 5}), Float32({2})},
+       .error = "bias must be float32[5], as the columns of y; it is "
+                "float32[2]"},
+      {.name = "MatMulWithABiasShorterThanY",
+       .op = "MatMul",
+       .inputs = {BFloat16s({2, 3}), Float32({3, 5}), BFloat16s({5})},
+       .attributes = {{"dtype", DType::kFloat32}},
+       .error = "bias must be float32[5], as the columns of y; it is "
+                "bfloat16[5]"},
+      {.name = "MatMulWithTanh",
+       .op = "MatMul",
+       .inputs = {Float32({2, 3}), Float32({3, 5})},
+       .attributes = {{"activation", "tanh"}},
+       .error = "activation"},
       {.name = "MatMulToIntegers",
        .op = "MatMul",
        .inputs = {BFloat16s({2, 3}), Float32({3, 5})},

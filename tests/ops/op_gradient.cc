@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "graph/builder.h"
 #include "graph/gradient.h"
+#include "graph/input_groups.h"
 #include "ops/all_ops.h"
 #include "tests/ops/run_op_case.h"
 #include "tests/support/eval_graph.h"
@@ -64,7 +65,8 @@ class LossGraph {
  private:
   // A variable if the op overwrites it, else a feed.
   void AddInput(size_t i, const HostTensor& value) {
-    const std::vector<int>& mutates = StandardOps().Find(op_case_.op)->mutates;
+    const std::vector<int> mutates =
+        MutatedInputs(*StandardOps().Find(op_case_.op), op_case_.inputs.size());
     const std::string name = fmt::format("input{}", i);
     if (std::ranges::find(mutates, static_cast<int>(i)) != mutates.end()) {
       inputs_.push_back(

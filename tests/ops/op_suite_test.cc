@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/input_groups.h"
 #include "graph/op_registry.h"
 #include "ops/all_ops.h"
 #include "ops/cpu/lanes.h"
@@ -77,7 +78,7 @@ void ExpectNear(const Doubles& got, const Doubles& want, double tolerance,
 // Outputs, and inputs that the op overwrites.
 std::vector<HostTensor> Results(const OpCase& op_case, const OpRun& run) {
   std::vector<HostTensor> results = run.outputs;
-  for (const int i : DefOf(op_case).mutates) {
+  for (const int i : MutatedInputs(DefOf(op_case), run.inputs.size())) {
     results.push_back(run.inputs[static_cast<size_t>(i)]);
   }
   return results;
@@ -146,7 +147,8 @@ TEST_P(OpKernelTest, EachOfItsAlgorithmsComputesThat) {
 TEST_P(OpKernelTest, LeavesTheInputsThatItOnlyReads) {
   ASSERT_OK_AND_ASSIGN(const OpRun run, RunOpCase(GetParam()));
   const std::vector<HostTensor> before = MakeInputs(GetParam());
-  const std::vector<int>& mutates = DefOf(GetParam()).mutates;
+  const std::vector<int> mutates =
+      MutatedInputs(DefOf(GetParam()), before.size());
   for (size_t i = 0; i < before.size(); ++i) {
     if (std::ranges::count(mutates, static_cast<int>(i)) > 0) continue;
     EXPECT_EQ(run.inputs[i].bytes, before[i].bytes) << "input " << i;

@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/session.h"
+#include "graph/input_groups.h"
 #include "ops/all_ops.h"
 
 namespace spillway::testing {
@@ -99,7 +100,8 @@ absl::StatusOr<OpRun> RunOnDevice(Device& device, KernelFactory factory,
     output_at.push_back(layout.Place(type.num_bytes()));
   }
   const int64_t workspace_at = layout.Place(kernel->workspace_bytes());
-  std::vector<BufferPair> shared = StandardOps().Find(op_case.op)->alias;
+  std::vector<BufferPair> shared =
+      AliasesOf(*StandardOps().Find(op_case.op), types.size());
   if (in_place) shared.push_back(*in_place);
   for (const BufferPair& pair : shared) {
     output_at[static_cast<size_t>(pair.output)] =

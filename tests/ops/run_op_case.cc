@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "executor/kernel_registry.h"
+#include "graph/input_groups.h"
 #include "ops/all_ops.h"
 #include "tests/support/guarded_buffer.h"
 
@@ -101,7 +102,8 @@ class Buffers {
     for (const TensorType& type : op_case.outputs) {
       outputs_.push_back(Allocate(type.num_bytes()));
     }
-    for (const BufferPair& pair : StandardOps().Find(op_case.op)->alias) {
+    for (const BufferPair& pair :
+         AliasesOf(*StandardOps().Find(op_case.op), inputs.size())) {
       Share(pair);
     }
     if (options.in_place.has_value()) Share(*options.in_place);

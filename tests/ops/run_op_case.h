@@ -29,7 +29,6 @@ struct RunOpOptions {
   MathOptions math = {};
   std::string algorithm = {};  // as KernelRequest::algorithm
   std::optional<BufferPair> in_place = std::nullopt;
-  std::string algorithm = {};  // KernelRequest::algorithm
 };
 
 struct OpRun {

@@ -1,5 +1,7 @@
 // ApplyAdam, ApplyGradientDescent, ApplyMomentum, ApplyRMSProp, AssignAdd.
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,66 @@ const CaseInput kPositive = {
 
 CaseInput Rate(double rate) {
   return {.type = Float32({}), .fill = Fill::kValues, .values = {rate}};
+}
+
+// Several groups of `one`, whose tensors have the shapes `shapes` in turn: its
+// reference, group by group, gives outputs and then what is overwritten.
+OpCase Grouped(const std::string& name, const OpCase& one,
+               const std::vector<Shape>& shapes) {
+  OpCase grouped = one;
+  grouped.name = name;
+  grouped.inputs.clear();
+  grouped.outputs.clear();
+  const size_t each = one.inputs.size() - 1;
+  for (const Shape& shape : shapes) {
+    for (size_t i = 0; i < each; ++i) {
+      grouped.inputs.push_back(one.inputs[i]);
+      if (one.inputs[i].type.shape == kShape) {
+        grouped.inputs.back().type.shape = shape;
+      }
+    }
+    grouped.outputs.push_back(Float32(shape));
+  }
+  grouped.inputs.push_back(one.inputs.back());
+  grouped.reference = [=](const DoublesList& in) {
+    DoublesList outputs;
+    DoublesList overwritten;
+    for (size_t group = 0; group < shapes.size(); ++group) {
+      const auto begin = in.begin() + static_cast<ptrdiff_t>(group * each);
+      DoublesList inputs(begin, begin + static_cast<ptrdiff_t>(each));
+      inputs.push_back(in.back());
+      const DoublesList results = one.reference(inputs);
+      outputs.push_back(results[0]);
+      overwritten.insert(overwritten.end(), results.begin() + 1, results.end());
+    }
+    outputs.insert(outputs.end(), overwritten.begin(), overwritten.end());
+    return outputs;
+  };
+  return grouped;
+}
+
+// Sizes that share vectors and blocks in every way.
+const std::vector<Shape> kUnevenShapes = {{1},    {9, 2003}, {3, 1},
+                                          {1024}, {1025},    {4100}};
+
+// More tensors than one launch takes.
+std::vector<Shape> ManyShapes() {
+  std::vector<Shape> shapes;
+  for (int64_t i = 1; i <= 130; ++i) shapes.push_back({i * 37 % 101 + 1});
+  return shapes;
+}
+
+OpCase Scaled(const std::string& name, const OpCase& one, double scale) {
+  OpCase scaled = one;
+  scaled.name = name;
+  scaled.attributes.Set("gradient_scale", scale);
+  const size_t gradient = one.inputs.size() - 2;
+  scaled.reference = [=](const DoublesList& in) {
+    DoublesList inputs = in;
+    for (double& x : inputs[gradient]) x *= scale;
+    return one.reference(inputs);
+  };
+  return scaled;
 }
 
 // Every reference returns the output, which is the updated variable, and then
@@ -148,6 +210,28 @@ std::vector<BadOp> BadCases() {
        .op = "ApplyMomentum",
        .inputs = {w, w, rate},
        .error = "ApplyMomentum takes 4 inputs"},
+      {.name = "MomentumWithHalfAGroup",
+       .op = "ApplyMomentum",
+       .inputs = {w, w, w, w, rate},
+       .error = "ApplyMomentum takes 4 inputs, or 3 more for each further "
+                "group (variable, accumulator, gradient, learning_rate); 5 "
+                "given"},
+      {.name = "MomentumWithABadGroup",
+       .op = "ApplyMomentum",
+       .inputs = {w, w, w, w, Float32({3}), w, rate},
+       .error = "group 1: accumulator must be float32[4], as variable; it is "
+                "float32[3]"},
+      {.name = "GradientDescentWithoutScale",
+       .op = "ApplyGradientDescent",
+       .inputs = {w, w, rate},
+       .attributes = {{"gradient_scale", 0}},
+       .error = "attribute 'gradient_scale' must be a positive float32; it is "
+                "0"},
+      {.name = "GradientDescentWithAScaleBeyondFloat32",
+       .op = "ApplyGradientDescent",
+       .inputs = {w, w, rate},
+       .attributes = {{"gradient_scale", 1e300}},
+       .error = "must be a positive float32; it is 1e+300"},
       {.name = "AdamWithOnePower",
        .op = "ApplyAdam",
        .inputs = {w, w, w, Float32({1}), w, rate},
@@ -176,13 +260,32 @@ OpCases UpdateCases() {
           {
               Adam("ApplyAdam", 7, 0.01),
               Adam("ApplyAdamFirst", 0, 0),
+              Grouped("ApplyAdamOfMany", Adam("", 2, 0.01), ManyShapes()),
+              Grouped("ApplyAdamOfSeveral", Adam("", 2, 0.01), kUnevenShapes),
+              Scaled("ApplyAdamScaled", Adam("", 2, 0.01), 0.3),
               AssignAddCase(),
               GradientDescent("ApplyGradientDescent", 0),
+              Grouped("ApplyGradientDescentOfMany", GradientDescent("", 0.05),
+                      ManyShapes()),
+              Grouped("ApplyGradientDescentOfSeveral",
+                      GradientDescent("", 0.05), kUnevenShapes),
+              Scaled("ApplyGradientDescentScaled", GradientDescent("", 0.05),
+                     0.3),
               GradientDescent("ApplyGradientDescentWithDecay", 0.05),
               Momentum("ApplyMomentum", false, 0),
               Momentum("ApplyMomentumNesterov", true, 0.05),
+              Grouped("ApplyMomentumOfMany", Momentum("", false, 0.05),
+                      ManyShapes()),
+              Grouped("ApplyMomentumOfSeveral", Momentum("", true, 0.05),
+                      kUnevenShapes),
+              Scaled("ApplyMomentumScaled", Momentum("", false, 0.05), 0.3),
               Momentum("ApplyMomentumWithDecay", false, 0.05),
               RmsProp("ApplyRMSProp", 0, 0),
+              Grouped("ApplyRMSPropOfMany", RmsProp("", 0.5, 0.05),
+                      ManyShapes()),
+              Grouped("ApplyRMSPropOfSeveral", RmsProp("", 0.5, 0.05),
+                      kUnevenShapes),
+              Scaled("ApplyRMSPropScaled", RmsProp("", 0.5, 0.05), 0.3),
               RmsProp("ApplyRMSPropWithMomentum", 0.5, 0.05),
           },
       .bad = BadCases(),

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "executor/kernel_registry.h"
 #include "executor/resident_values.h"
+#include "graph/input_groups.h"
 #include "graph/schedule.h"
 #include "graph/well_known_ops.h"
 #include "ops/all_ops.h"
@@ -86,7 +87,8 @@ class Evaluation {
                   static_cast<size_t>(graph_.type(node.inputs[0]).num_bytes()));
       return absl::OkStatus();
     }
-    for (const BufferPair& pair : StandardOps().Find(node.op)->alias) {
+    for (const BufferPair& pair :
+         AliasesOf(*StandardOps().Find(node.op), node.inputs.size())) {
       bytes_[node.outputs[static_cast<size_t>(pair.output)]] =
           bytes_[node.inputs[static_cast<size_t>(pair.input)]];
     }

@@ -242,6 +242,23 @@ TEST(BenchTest, LmsAndDeviceLeaveEveryBitAsItIs) {
   }
 }
 
+// On a CPU all passes keep bits, and a power of two rounds nothing.
+TEST(BenchTest, PassesAndLossScaleLeaveEveryBitAsItIs) {
+  const Json plain = BenchForJson({});
+  EXPECT_EQ(plain["options"]["loss_scale"], 1);
+  for (const char* flag : {"--loss_scale", "--fp16_loss_scale"}) {
+    const Json scaled = BenchForJson({{flag, "1024"}});
+    EXPECT_EQ(scaled["options"]["loss_scale"], 1024);
+    EXPECT_EQ(scaled["checksum"], plain["checksum"]);
+    EXPECT_EQ(scaled["losses"], plain["losses"]);
+  }
+  for (const char* passes : {"all", "none", "fuse_updates"}) {
+    const Json json = BenchForJson({{"--passes", passes}, {"--lms", "v1"}});
+    EXPECT_EQ(json["checksum"], plain["checksum"]) << passes;
+    EXPECT_EQ(json["losses"], plain["losses"]) << passes;
+  }
+}
+
 TEST(BenchTest, LanesTellHowMuchCopyingHides) {
   const Json json = BenchForJson({{"--lms", "v1"}, {"--link_gbps", "0.5"}});
   for (const char* lane : {"compute", "copy_out", "copy_in"}) {

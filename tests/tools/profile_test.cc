@@ -217,10 +217,10 @@ TEST_F(ProfileTest, AProfileOfAGpuPlansItsAlgorithms) {
   const std::string path = Path("gpu.json");
   ASSERT_THAT(WriteFileAtomically(path, FormatJson(gpu)), IsOk());
   const auto tune = [&](int64_t budget) {
-    return RunForJson(Arguments(
-        "tune", {"--model", "lenet", "--batch_size", "2", "--device", "cpu",
-                 "--profile", path, "--device_memory",
-                 std::to_string(budget)}))["chosen"];
+    return RunForJson(
+        Arguments("tune", {"--model", "lenet", "--batch_size", "2", "--device",
+                           "cpu", "--profile", path, "--device_memory",
+                           std::to_string(budget)}))["chosen"];
   };
   const Json ample = tune(64 << 20);
   EXPECT_EQ(ample["algorithms"]["implicit_precomp_gemm"], convolutions);

@@ -1,11 +1,13 @@
 #include "training/optimizer.h"
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
 #include "gmock/gmock.h"
+#include "graph/json_format.h"
 #include "gtest/gtest.h"
 #include "models/layers.h"
 #include "ops/all_ops.h"
@@ -23,6 +25,7 @@ using testing::EvalState;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::MakeHostTensor;
+using ::testing::Not;
 using testing::StatusIs;
 
 constexpr int kSize = 6;
@@ -176,6 +179,35 @@ TEST(OptimizerTest, WeightDecayLeavesVectorsAlone) {
   ASSERT_THAT(EvalGraph(graph, feeds, {}, state), IsOk());
   EXPECT_EQ(state.variables["w"].bytes,
             MakeHostTensor(type, GradientAt(0)).bytes);
+}
+
+TEST(OptimizerTest, AScaleOfOneLeavesTheGraphAsItIs) {
+  std::vector<std::string> texts;
+  for (const MinimizeOptions& options :
+       {MinimizeOptions{}, MinimizeOptions{.loss_scale = 1},
+        MinimizeOptions{.loss_scale = 8}}) {
+    GraphBuilder g(StandardOps());
+    const Dot dot = AddDot(g, {2, 3});
+    Minimize(g.Scope("sgd"), dot.loss, Sgd(), options);
+    ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
+    texts.push_back(FormatGraph(graph));
+  }
+  EXPECT_EQ(texts[0], texts[1]);
+  EXPECT_THAT(texts[0], Not(HasSubstr("gradient_scale")));
+  EXPECT_THAT(texts[2], HasSubstr("\"gradient_scale\":0.125"));
+}
+
+TEST(OptimizerTest, ALossScaleMustBePositiveAndFinite) {
+  for (const double scale : {0.0, -2.0, 1e300, 1e-300, 1e-44,
+                             std::numeric_limits<double>::quiet_NaN()}) {
+    GraphBuilder g(StandardOps());
+    const Dot dot = AddDot(g, {2, 3});
+    Minimize(g.Scope("sgd"), dot.loss, Sgd(), {.loss_scale = scale});
+    EXPECT_THAT(std::move(g).Build(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("a loss scale must be positive")))
+        << scale;
+  }
 }
 
 TEST(OptimizerTest, TheLearningRateCanBeFed) {

@@ -55,6 +55,7 @@ TEST_F(KernelAlgorithmsTest, MeasuredOnesComeFastestFirst) {
                                        {"large", {900, 20}},
                                        {"small", {10, 40}},
                                        {"of another version", {0, 1}}};
+  EXPECT_TRUE(HasTimes(FindAlgorithms(graph_, listed_, profile_)));
   EXPECT_THAT(NamesOf(0), ElementsAre("large", "guess", "small"));
   profile_.algorithms[Signature(0)].at("small").ns = 20;
   EXPECT_THAT(NamesOf(0), ElementsAre("large", "small"));
@@ -62,10 +63,12 @@ TEST_F(KernelAlgorithmsTest, MeasuredOnesComeFastestFirst) {
   EXPECT_THAT(NamesOf(0), ElementsAre("small"));
 }
 
-TEST_F(KernelAlgorithmsTest, AMeasuredOneThatTheKernelLacksDoesNotCount) {
-  listed_[NodeId(0)] = {{"guess", 500}};
-  profile_.algorithms[Signature(0)] = {{"other", {1, 1}}};
+// Beside measured ones nothing is known of the others but their kernel's guess.
+TEST_F(KernelAlgorithmsTest, AKernelThatWasNotMeasuredKeepsItsFirst) {
+  listed_[NodeId(0)] = {{"guess", 500}, {"small", 10}};
+  profile_.algorithms[Signature(0)] = {{"of another version", {1, 1}}};
   EXPECT_THAT(NamesOf(0), ElementsAre("guess"));
+  EXPECT_FALSE(HasTimes(FindAlgorithms(graph_, listed_, profile_)));
 }
 
 TEST_F(KernelAlgorithmsTest, AProfileOfAnotherMachineSaysWhatItHas) {

@@ -109,6 +109,22 @@ TEST_F(ChainTest, ASmallerWorkspaceIsTakenWhereSwapsWouldCostMore) {
   EXPECT_LE(smaller.bound.step_ns, smaller.chosen.step.step_ns);
 }
 
+TEST_F(ChainTest, WithoutTimesASmallerWorkspaceIsForWhatDoesNotFitElse) {
+  const NodeId b4 = *chain_.graph.FindNode("b4");
+  known_[b4] = {{.name = "guess", .workspace_bytes = 3 * kUnit},
+                {.name = "small", .workspace_bytes = 0}};
+  const auto chosen = [&](int64_t budget) {
+    const absl::StatusOr<TunedStep> tuned =
+        TuneAlgorithms(InputsOf(chain_, budget), known_, {});
+    EXPECT_THAT(tuned, IsOk());
+    return std::string(AlgorithmOf(tuned->chosen.recipe.algorithms, b4));
+  };
+  EXPECT_EQ(chosen(8 * kUnit), "guess");
+  // Swaps cost what the simulator says; "small" nobody knows.
+  EXPECT_EQ(chosen(6 * kUnit), "guess");
+  EXPECT_EQ(chosen(4 * kUnit), "small");
+}
+
 TEST_F(ChainTest, WhatFitsNoHowSaysTheLeast) {
   AddChoice("b4");
   EXPECT_THAT(TuneAlgorithms(InputsOf(chain_, 2 * kUnit), known_, {}),

@@ -137,6 +137,8 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   AddLmsFlags(set, flags.lms);
   AddPlanFlag(set, flags.plan);
   AddBenchCompatFlags(set, flags.compat);
+  AddLossScaleFlag(set, "--fp16_loss_scale", flags.optimizer)
+      ->description("as --loss_scale");
   set.AtEnd([&flags] {
     if (flags.compat.use_fp16) flags.model.precision = "fp16";
   });

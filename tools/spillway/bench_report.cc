@@ -91,6 +91,7 @@ Json OptionsJson(const BenchFlags& flags, const BenchSetup& setup) {
   json["optimizer"] = flags.optimizer.optimizer;
   json["learning_rate"] = setup.learning_rate;
   json["weight_decay"] = flags.optimizer.weight_decay;
+  json["loss_scale"] = setup.loss_scale;
   return json;
 }
 

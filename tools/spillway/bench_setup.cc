@@ -15,7 +15,8 @@ namespace spillway {
 namespace {
 
 absl::StatusOr<StepGraph> BuildStep(const BenchFlags& flags) {
-  ModelGraphSpec spec = SpecOf(flags.model);
+  ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.device));
+  ModelGraphSpec spec = SpecOf(flags.model, target);
   spec.options.num_classes = flags.num_classes;
   absl::StatusOr<StepGraph> step =
       flags.forward_only ? BuildEvaluationGraph(spec)
@@ -42,6 +43,7 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   ASSIGN_OR_RETURN(StepGraph step, BuildStep(flags));
   setup.model = step.model;
   setup.learning_rate = step.base_rate;
+  setup.loss_scale = step.loss_scale;
   setup.parameters = CountParameters(step.graph);
   ASSIGN_OR_RETURN(ChosenStep chosen,
                    ChooseStep({.graph = &step.graph,

@@ -21,6 +21,7 @@ struct BenchSetup {
   Graph graph = {};          // of program 0, as edited
   ModelGraph model = {};     // ids in program 0 of the session
   double learning_rate = 0;  // 0 for a forward step
+  double loss_scale = 1;
   int64_t parameters = 0;
   LmsReport edit = {};
   LmsOptions lms = {};             // what was used

@@ -101,13 +101,15 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
 }
 
 // For swaps that the flags have fixed. Kernels are asked only where the answer
-// may be another than their first algorithms: it takes preparing them.
+// may be another than their first algorithms, since that takes preparing them.
 absl::StatusOr<AlgorithmNames> ChooseAlgorithms(const StepChoiceSpec& spec,
                                                 const Graph& edited) {
   if (!spec.device.chooses_algorithms()) return AlgorithmNames();
   ASSIGN_OR_RETURN(const DeviceProfile profile,
                    ResolveProfile(spec.profile, spec.device));
-  if (profile.algorithms.empty()) return AlgorithmNames();
+  if (profile.algorithms.empty() && !spec.memory.device_memory) {
+    return AlgorithmNames();
+  }
   const PlanSpec plan = {.graph = &edited,
                          .fetches = spec.fetches,
                          .device = &spec.device,

@@ -95,6 +95,17 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceFlags& flags,
   return device;
 }
 
+absl::StatusOr<PassTarget> PassTargetOf(const DeviceFlags& flags) {
+  if (flags.device.starts_with("cuda")) return PassTarget::kGpu;
+  if (flags.device == "cpu" || flags.device == "inline") {
+    return PassTarget::kCpu;
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                   OpenDevice(flags, MemoryFlags{}));
+  return device->kind() == DeviceKind::kCuda ? PassTarget::kGpu
+                                             : PassTarget::kCpu;
+}
+
 SessionOptions MakeSessionOptions(const DeviceFlags& device,
                                   const MemoryFlags& memory, int64_t seed) {
   return {.ops = &StandardOps(),

@@ -11,6 +11,7 @@
 #include "executor/device/device.h"
 #include "executor/kernel.h"
 #include "executor/session.h"
+#include "graph/passes/standard_passes.h"
 #include "tools/spillway/flags.h"
 
 namespace spillway {
@@ -52,6 +53,10 @@ ScheduleKind ScheduleOf(const MemoryFlags& flags);
 // the flag.
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceFlags& flags,
                                                    const MemoryFlags& memory);
+
+// What the graph's passes are chosen for. Errors: what OpenDevice says of a
+// name that does not tell by itself.
+absl::StatusOr<PassTarget> PassTargetOf(const DeviceFlags& flags);
 
 // The ops and kernels of this build, the budgets and the threads.
 SessionOptions MakeSessionOptions(const DeviceFlags& device,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "graph/input_groups.h"
 #include "graph/node_cost.h"
 #include "graph/schedule.h"
 #include "graph/well_known_ops.h"
@@ -32,10 +33,7 @@ bool IsTrainable(const Node& node) {
 }
 
 bool IsAlias(const OpDef* def, size_t output) {
-  return def != nullptr &&
-         std::ranges::any_of(def->alias, [output](const BufferPair& pair) {
-           return pair.output == static_cast<int>(output);
-         });
+  return def != nullptr && AliasedInput(*def, static_cast<int>(output)) >= 0;
 }
 
 int64_t ComputedBytes(const Graph& graph, const Node& node, const OpDef* def) {

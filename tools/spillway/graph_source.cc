@@ -11,8 +11,9 @@
 namespace spillway {
 namespace {
 
-absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source) {
-  ModelGraphSpec spec = SpecOf(source.model);
+absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source,
+                                      PassTarget target) {
+  ModelGraphSpec spec = SpecOf(source.model, target);
   spec.options.channels = source.channels;
   spec.options.num_classes = source.num_classes;
   ASSIGN_OR_RETURN(StepGraph step,
@@ -51,9 +52,11 @@ void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source) {
   AddScheduleFlag(flags, source.optimizer)->needs(model);
 }
 
-absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source) {
+absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
+                                      const DeviceFlags& device) {
   if (!source.model.model.empty()) {
-    absl::StatusOr<SourceGraph> loaded = LoadModel(source);
+    ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(device));
+    absl::StatusOr<SourceGraph> loaded = LoadModel(source, target);
     if (!loaded.ok()) return Annotate(loaded.status(), "--model");
     return loaded;
   }

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "models/zoo.h"
+#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/model_flags.h"
 
@@ -34,9 +35,11 @@ struct SourceGraph {
   std::optional<ModelGraph> model = {};  // of a file: none
 };
 
-// Errors: INVALID_ARGUMENT naming the flags when neither or both are given;
-// what the builder or the reader says.
-absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source);
+// A model goes through the passes for `device`. Errors: INVALID_ARGUMENT naming
+// the flags when neither or both are given; what the builder or the reader
+// says.
+absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
+                                      const DeviceFlags& device);
 
 // Where a search of batch sizes starts: --batch_size, or the model's default.
 // Errors: INVALID_ARGUMENT naming --find_max_batch without a model.

@@ -110,7 +110,8 @@ absl::Status RunInspect(const InspectFlags& flags) {
   RETURN_IF_ERROR(CheckWritable(dot));
   RETURN_IF_ERROR(CheckWritable(flags.result));
   RETURN_IF_ERROR(CheckMemoryFlags(flags));
-  ASSIGN_OR_RETURN(const SourceGraph source, LoadGraph(flags.source));
+  ASSIGN_OR_RETURN(const SourceGraph source,
+                   LoadGraph(flags.source, flags.device));
   ASSIGN_OR_RETURN(const GraphFacts facts,
                    FindFacts(source.graph, StandardOps()));
   ASSIGN_OR_RETURN(const Simulation unconstrained,

@@ -3,6 +3,7 @@
 #include <memory>
 #include <variant>
 
+#include "absl/strings/numbers.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
@@ -24,17 +25,27 @@ std::string ParsePrecision(const std::string& name, const std::string& text) {
 }
 
 std::string ParsePasses(const std::string& name, const std::string& text) {
-  const auto passes = SelectPasses(text);
+  const auto passes = SelectPasses(text, PassTarget::kCpu);
   if (!passes.ok()) RefuseFlag(name, std::string(passes.status().message()));
   return text;
 }
 
-std::string PassNames() {
+// Those that differ from device to device, or the others.
+std::string PassNames(bool pays_on_gpu_only) {
   std::string names;
   for (const Pass& pass : StandardPasses()) {
+    if (pass.pays_on_gpu_only != pays_on_gpu_only) continue;
     names += fmt::format(" {}", pass.name);
   }
   return names;
+}
+
+double ParseLossScale(const std::string& name, const std::string& text) {
+  double scale = 0;
+  if (absl::SimpleAtod(text, &scale) && CheckLossScale(scale).ok()) {
+    return scale;
+  }
+  RefuseFlag(name, fmt::format("\"{}\" is not a positive number", text));
 }
 
 }  // namespace
@@ -82,10 +93,11 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
                         "and no different on the CPU; fp16 needs a GPU; on the "
                         "CPU, bf16 needs AVX-512"),
       flags.Add("--passes", model.passes, ParsePasses)
-          ->type_name("all|none|NAME,...")
+          ->type_name("auto|all|none|NAME,...")
           ->description(fmt::format("rewrites of the graph before any "
-                                    "swapping; default all:{}",
-                                    PassNames())),
+                                    "swapping; default auto:{}, and on a "
+                                    "GPU{}",
+                                    PassNames(false), PassNames(true))),
       flags.Bool("--auxiliary_head", model.auxiliary_head,
                  "train the model's side classifier too"),
   };
@@ -111,7 +123,17 @@ std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
                  {.help = fmt::format("times the weight, added to its "
                                       "gradient; default {}",
                                       optimizer.weight_decay)}),
+      AddLossScaleFlag(flags, "--loss_scale", optimizer),
   };
+}
+
+CLI::Option* AddLossScaleFlag(FlagSet& flags, const std::string& name,
+                              OptimizerFlags& optimizer) {
+  return flags.Add(name, optimizer.loss_scale, ParseLossScale)
+      ->type_name("X")
+      ->description(
+          "times the loss before gradients are computed, which updates divide "
+          "by it again; default 128 with --precision fp16, else 1");
 }
 
 CLI::Option* AddScheduleFlag(FlagSet& flags, OptimizerFlags& optimizer) {

@@ -21,7 +21,7 @@ struct ModelFlags {
   int64_t batch_size = 0;          // 0: the model's default
   int64_t image_size = 0;          // the same
   std::string precision = "fp32";  // or "tf32", "bf16", "fp16"
-  std::string passes = "all";
+  std::string passes = "auto";
   bool auxiliary_head = false;
 };
 
@@ -45,6 +45,7 @@ struct OptimizerFlags {
   std::optional<double> learning_rate = {};  // none: the optimizer's default
   std::optional<double> momentum = {};       // none: the optimizer's default
   double weight_decay = 0;
+  std::optional<double> loss_scale = {};  // none: by the precision
   std::string lr_schedule = "constant";
 
   // A constant rate is part of the graph; any other is fed in every step.
@@ -53,6 +54,9 @@ struct OptimizerFlags {
 // All but --lr_schedule, which only commands with an end in sight have.
 std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
                                             OptimizerFlags& optimizer);
+// Another name of --loss_scale.
+CLI::Option* AddLossScaleFlag(FlagSet& flags, const std::string& name,
+                              OptimizerFlags& optimizer);
 CLI::Option* AddScheduleFlag(FlagSet& flags, OptimizerFlags& optimizer);
 
 // The optimizer with the flags' settings in it. Warns in the log of settings

@@ -6,14 +6,16 @@
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "graph/builder.h"
-#include "graph/passes/standard_passes.h"
 #include "ops/all_ops.h"
 
 namespace spillway {
 namespace {
 
+// That of tf_cnn_benchmarks.
+constexpr double kFloat16LossScale = 128;
+
 // Runs the passes; every value that `step` names survives.
-absl::Status Optimize(const std::string& names, StepGraph& step) {
+absl::Status Optimize(const ModelGraphSpec& spec, StepGraph& step) {
   ModelGraph& model = step.model;
   Tensor learning_rate(nullptr, step.learning_rate);
   const std::array<Tensor*, 10> tensors = {
@@ -24,7 +26,8 @@ absl::Status Optimize(const std::string& names, StepGraph& step) {
   for (const Tensor* tensor : tensors) {
     if (tensor->is_valid()) keep.push_back(tensor->id());
   }
-  ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(names));
+  ASSIGN_OR_RETURN(const std::vector<Pass> passes,
+                   SelectPasses(spec.passes, spec.target));
   ASSIGN_OR_RETURN(OptimizedGraph result,
                    RunPasses(step.graph, StandardOps(), passes, keep));
   for (Tensor* tensor : tensors) {
@@ -37,13 +40,14 @@ absl::Status Optimize(const std::string& names, StepGraph& step) {
 
 }  // namespace
 
-ModelGraphSpec SpecOf(const ModelFlags& flags) {
+ModelGraphSpec SpecOf(const ModelFlags& flags, PassTarget target) {
   return {.model = flags.model,
           .options = {.batch_size = flags.batch_size,
                       .image_size = flags.image_size,
                       .dtype = ActivationDType(flags),
                       .auxiliary_head = flags.auxiliary_head},
-          .passes = flags.passes};
+          .passes = flags.passes,
+          .target = target};
 }
 
 absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
@@ -55,6 +59,9 @@ absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
   ASSIGN_OR_RETURN(step.model, BuildModel(g, spec.model, spec.options));
   MinimizeOptions options;
   options.weight_decay = flags.weight_decay;
+  step.loss_scale = flags.loss_scale.value_or(
+      spec.options.dtype == DType::kFloat16 ? kFloat16LossScale : 1);
+  options.loss_scale = step.loss_scale;
   if (flags.feeds_rate()) {
     options.learning_rate_feed =
         g.Placeholder("learning_rate", DType::kFloat32, {});
@@ -63,7 +70,7 @@ absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
   Minimize(g.Scope(fmt::format("{}_optimizer", flags.optimizer)),
            step.model.loss, optimizer, options);
   ASSIGN_OR_RETURN(step.graph, std::move(g).Build());
-  RETURN_IF_ERROR(Optimize(spec.passes, step));
+  RETURN_IF_ERROR(Optimize(spec, step));
   return step;
 }
 
@@ -74,7 +81,7 @@ absl::StatusOr<StepGraph> BuildEvaluationGraph(const ModelGraphSpec& spec) {
   StepGraph step;
   ASSIGN_OR_RETURN(step.model, BuildModel(g, spec.model, options));
   ASSIGN_OR_RETURN(step.graph, std::move(g).Build());
-  RETURN_IF_ERROR(Optimize(spec.passes, step));
+  RETURN_IF_ERROR(Optimize(spec, step));
   return step;
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/passes/standard_passes.h"
 #include "models/zoo.h"
 #include "tools/spillway/model_flags.h"
 
@@ -15,20 +16,23 @@ namespace spillway {
 struct ModelGraphSpec {
   std::string model = {};
   ModelOptions options = {};
-  std::string passes = "all";  // see SelectPasses
+  std::string passes = "auto";  // see SelectPasses
+  PassTarget target = PassTarget::kCpu;
 };
-ModelGraphSpec SpecOf(const ModelFlags& flags);
+ModelGraphSpec SpecOf(const ModelFlags& flags, PassTarget target);
 
 struct StepGraph {
   Graph graph = {};
   ModelGraph model = {};       // usable as ids
   ValueId learning_rate = {};  // fed; invalid: the graph has a constant
   double base_rate = 0;        // the optimizer's, before any schedule
+  double loss_scale = 1;
 };
 
 // Forward and backward phase and the update, the latter two in the scope
-// "<optimizer>_optimizer", after the passes. Errors: what BuildModel, Minimize
-// and SelectPasses say.
+// "<optimizer>_optimizer", after the passes. Without --loss_scale the loss of a
+// model in float16 is scaled by 128. Errors: what BuildModel, Minimize and
+// SelectPasses say.
 absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
                                              const OptimizerFlags& optimizer);
 

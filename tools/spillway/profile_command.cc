@@ -62,7 +62,7 @@ absl::StatusOr<Measured> Measure(const ProfileFlags& flags) {
   SourceGraph source;
   if (has_graph) {
     RETURN_IF_ERROR(CheckPrecision(flags.source.model, flags.device));
-    ASSIGN_OR_RETURN(source, LoadGraph(flags.source));
+    ASSIGN_OR_RETURN(source, LoadGraph(flags.source, flags.device));
   }
   Measured measured;
   DeviceProfile& profile = measured.profile;

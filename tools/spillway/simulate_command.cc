@@ -40,7 +40,7 @@ absl::StatusOr<BatchAttempt> TryBatch(const SimulateFlags& flags,
                                       int64_t batch_size) {
   GraphSourceFlags with_batch = flags.source;
   with_batch.model.batch_size = batch_size;
-  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(with_batch));
+  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(with_batch, flags.device));
   if (flags.lms.mode != LmsMode::kOff) {
     RETURN_IF_ERROR(ApplyLms(flags.lms, source.graph).status());
   }
@@ -222,7 +222,7 @@ absl::Status RunSimulate(const SimulateFlags& given) {
     // Where nothing fits, what one image needs is the answer.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
-  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(flags.source));
+  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(flags.source, flags.device));
   ASSIGN_OR_RETURN(ChosenStep chosen, ChooseStep({.graph = &source.graph,
                                                   .fetches = source.fetches,
                                                   .lms = flags.lms,

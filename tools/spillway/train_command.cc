@@ -100,6 +100,7 @@ Json OptionsJson(const TrainFlags& flags, const TrainSetup& setup) {
           {"learning_rate", setup.base_rate},
           {"lr_schedule", flags.optimizer.lr_schedule},
           {"weight_decay", flags.optimizer.weight_decay},
+          {"loss_scale", setup.loss_scale},
           {"threads", flags.device.threads},
           {"link_gbps", flags.device.link_gbps},
           {"evaluation_batch_size", setup.evaluation.options.batch_size}};

@@ -77,7 +77,8 @@ absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
         "--image_size: {} does not fit --data {}, whose images are {} x {}",
         size, flags.data, image.dim(0), image.dim(1)));
   }
-  ModelGraphSpec spec = SpecOf(flags.model);
+  ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.device));
+  ModelGraphSpec spec = SpecOf(flags.model, target);
   spec.options.image_size = image.dim(0);
   spec.options.channels = image.dim(2);
   spec.options.num_classes = data.num_classes();
@@ -194,6 +195,7 @@ absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
   setup.training = training->model;
   setup.learning_rate = training->learning_rate;
   setup.base_rate = training->base_rate;
+  setup.loss_scale = training->loss_scale;
   setup.parameters = CountParameters(training->graph);
   ASSIGN_OR_RETURN(const int64_t reserved, EvaluationConstants(spec));
   ASSIGN_OR_RETURN(ChosenStep chosen,

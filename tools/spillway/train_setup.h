@@ -27,6 +27,7 @@ struct TrainSetup {
   ValueId learning_rate = {};  // fed; invalid: constant
   ModelGraph evaluation = {};  // ids in program 1
   double base_rate = 0;        // before the schedule
+  double loss_scale = 1;
   LmsReport edit = {};
   LmsOptions lms = {};      // what was used
   MemoryFlags memory = {};  // the budgets that were used

@@ -20,7 +20,7 @@ namespace spillway {
 namespace {
 
 absl::StatusOr<SourceGraph> LoadSource(const TuneFlags& flags) {
-  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(flags.source));
+  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(flags.source, flags.device));
   if (flags.fetch.empty()) return source;
   ASSIGN_OR_RETURN(source.fetches, FindFetches(flags.fetch, source.graph));
   return source;
@@ -48,7 +48,8 @@ absl::StatusOr<BatchAttempt> TryBatch(const TuneFlags& flags,
                                       int64_t batch_size) {
   GraphSourceFlags with_batch = flags.source;
   with_batch.model.batch_size = batch_size;
-  ASSIGN_OR_RETURN(const SourceGraph source, LoadGraph(with_batch));
+  ASSIGN_OR_RETURN(const SourceGraph source,
+                   LoadGraph(with_batch, flags.device));
   const absl::StatusOr<TunedStep> tuned = TuneSource(flags, source, profile);
   if (absl::IsResourceExhausted(tuned.status())) {
     return BatchAttempt{.batch_size = batch_size};

@@ -4,6 +4,7 @@
 
 #include "base/interval.h"
 #include "fmt/format.h"
+#include "graph/input_groups.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway::testing {
@@ -121,12 +122,13 @@ class Checker {
     static const OpDef kPlanOnly;
     const OpDef* found = ops_.Find(graph_.node(step.node).op);
     const OpDef& def = found == nullptr ? kPlanOnly : *found;
+    const std::vector<BufferPair> aliases = AliasesOf(def, step.inputs.size());
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       const bool must =
-          std::ranges::any_of(def.alias, [&](const BufferPair& pair) {
+          std::ranges::any_of(aliases, [&](const BufferPair& pair) {
             return static_cast<size_t>(pair.output) == i;
           });
-      const bool is_alias = MaySharePair(def.alias, step, i);
+      const bool is_alias = MaySharePair(aliases, step, i);
       if (must && !is_alias) return "an alias has bytes of its own";
       const bool shares = std::ranges::count(step.inputs, step.outputs[i]) > 0;
       if (shares && !is_alias && !MaySharePair(def.in_place, step, i)) {
@@ -197,7 +199,7 @@ class Checker {
     if (step.workspace == buffer) return true;
     const OpDef* def = ops_.Find(graph_.node(step.node).op);
     if (def != nullptr) {
-      for (const int input : def->mutates) {
+      for (const int input : MutatedInputs(*def, step.inputs.size())) {
         if (step.inputs[static_cast<size_t>(input)] == buffer) return true;
       }
     }

@@ -72,7 +72,7 @@ Step TrainingStep() {
 }
 
 Step Optimized(const Step& step, const std::string& names) {
-  const auto passes = SelectPasses(names);
+  const auto passes = SelectPasses(names, PassTarget::kCpu);
   EXPECT_THAT(passes, testing::IsOk());
   const std::vector<ValueId> keep = {step.images, step.labels, step.loss};
   auto result = RunPasses(step.graph, StandardOps(), *passes, keep);
@@ -127,24 +127,39 @@ INSTANTIATE_TEST_SUITE_P(Passes, StandardPassesTest,
                          ::testing::Values("all", "remove_dead_nodes",
                                            "merge_common_nodes",
                                            "fuse_batch_norm_relu",
-                                           "fuse_bias_relu"),
+                                           "fuse_bias_relu", "fuse_matmul_bias",
+                                           "fuse_updates"),
                          [](const auto& info) { return info.param; });
 
 TEST(SelectPassesTest, NamesAreTakenInTheStandardOrder) {
-  ASSERT_OK_AND_ASSIGN(const std::vector<Pass> passes,
-                       SelectPasses("fuse_bias_relu,remove_dead_nodes"));
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<Pass> passes,
+      SelectPasses("fuse_bias_relu,remove_dead_nodes", PassTarget::kCpu));
   std::vector<std::string> names;
   for (const Pass& pass : passes) names.emplace_back(pass.name);
   EXPECT_THAT(names, ElementsAre("remove_dead_nodes", "fuse_bias_relu"));
 }
 
+TEST(SelectPassesTest, AutoGoesByTheDevice) {
+  const auto count = [](const char* names, PassTarget target) {
+    const auto passes = SelectPasses(names, target);
+    EXPECT_THAT(passes, testing::IsOk());
+    return passes->size();
+  };
+  EXPECT_EQ(count("auto", PassTarget::kCpu), 4U);
+  EXPECT_EQ(count("auto", PassTarget::kGpu), 6U);
+  EXPECT_EQ(count("all", PassTarget::kCpu), 6U);
+  EXPECT_EQ(count("fuse_updates", PassTarget::kCpu), 1U);
+}
+
 TEST(SelectPassesTest, NoneIsNone) {
-  ASSERT_OK_AND_ASSIGN(const std::vector<Pass> passes, SelectPasses("none"));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Pass> passes,
+                       SelectPasses("none", PassTarget::kGpu));
   EXPECT_TRUE(passes.empty());
 }
 
 TEST(SelectPassesTest, AnUnknownPassListsTheKnownOnes) {
-  EXPECT_THAT(SelectPasses("fuse_all"),
+  EXPECT_THAT(SelectPasses("fuse_all", PassTarget::kCpu),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("'fuse_all'"),
                              HasSubstr("merge_common_nodes"))));

@@ -1,4 +1,4 @@
-#include "ops/gpu/algorithm_named.h"
+#include "ops/common/algorithm_named.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // KernelRequest::algorithm among those that a kernel lists.
-#ifndef SPILLWAY_OPS_GPU_ALGORITHM_NAMED_H_
-#define SPILLWAY_OPS_GPU_ALGORITHM_NAMED_H_
+#ifndef SPILLWAY_OPS_COMMON_ALGORITHM_NAMED_H_
+#define SPILLWAY_OPS_COMMON_ALGORITHM_NAMED_H_
 
 #include <cstddef>
 #include <string_view>
@@ -18,4 +18,4 @@ absl::StatusOr<size_t> AlgorithmNamed(std::string_view name,
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_OPS_GPU_ALGORITHM_NAMED_H_
+#endif  // SPILLWAY_OPS_COMMON_ALGORITHM_NAMED_H_

@@ -1,0 +1,54 @@
+// CPU kernels of the updates of variables, in place and in float32.
+#ifndef SPILLWAY_OPS_CPU_UPDATE_KERNEL_H_
+#define SPILLWAY_OPS_CPU_UPDATE_KERNEL_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/common/update.h"
+#include "ops/cpu/elementwise.h"
+
+namespace spillway {
+
+// The memory of one group in a run.
+class GroupMemory {
+ public:
+  GroupMemory(const KernelContext& context, const UpdateGroups& groups,
+              size_t group)
+      : context_(context), groups_(groups), group_(group) {}
+
+  float* variable() const {
+    return context_.mutable_input<float>(groups_.variable(group_));
+  }
+  float* slot(size_t i) const {
+    return context_.mutable_input<float>(groups_.slot(group_, i));
+  }
+  const float* gradient() const {
+    return context_.input<float>(groups_.gradient(group_));
+  }
+  float learning_rate() const {
+    return *context_.input<float>(groups_.learning_rate());
+  }
+
+ private:
+  const KernelContext& context_;
+  const UpdateGroups& groups_;
+  size_t group_;
+};
+
+// `make(memory)` is called once for each group and returns update(begin, end),
+// which updates these elements of it.
+template <typename Make>
+NewKernel UpdateKernel(const KernelRequest& node, Make make) {
+  return MakeKernel([=, groups = GroupsOf(node.inputs, node.outputs),
+                     threads = node.threads](const KernelContext& context) {
+    for (size_t group = 0; group < groups.count(); ++group) {
+      ParallelFor(threads, groups.elements[group], kElementwiseGrain,
+                  make(GroupMemory(context, groups, group)));
+    }
+  });
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_CPU_UPDATE_KERNEL_H_

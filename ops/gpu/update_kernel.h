@@ -1,0 +1,62 @@
+// GPU kernels of the updates of variables, from node to launches.
+#ifndef SPILLWAY_OPS_GPU_UPDATE_KERNEL_H_
+#define SPILLWAY_OPS_GPU_UPDATE_KERNEL_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "base/status_macros.h"
+#include "ops/common/update.h"
+#include "ops/gpu/gpu_kernel.h"
+#include "ops/gpu/updates.h"
+
+namespace spillway {
+
+inline absl::StatusOr<gpu::UpdateGradient> ReadUpdateGradient(
+    const Attributes& attributes) {
+  ASSIGN_OR_RETURN(const GradientRule rule, ReadGradientRule(attributes));
+  return gpu::UpdateGradient{.scale = rule.scale,
+                             .weight_decay = rule.weight_decay};
+}
+
+inline gpu::UpdateTensor TensorOf(const KernelContext& context,
+                                  const UpdateGroups& groups, size_t group) {
+  gpu::UpdateTensor tensor = {
+      .n = groups.elements[group],
+      .gradient = context.input<float>(groups.gradient(group)),
+      .variable = context.mutable_input<float>(groups.variable(group))};
+  for (size_t i = 0; i + 2 < groups.inputs_each; ++i) {
+    tensor.slots[i] = context.mutable_input<float>(groups.slot(group, i));
+  }
+  return tensor;
+}
+
+// `options` is one of those of updates.h.
+template <typename Options>
+NewKernel GpuUpdateKernel(const KernelRequest& node, const Options& options) {
+  return MakeGpuKernel([=, groups = GroupsOf(node.inputs, node.outputs)](
+                           const KernelContext& context) -> gpu::LaunchError {
+    const float* rate = context.input<float>(groups.learning_rate());
+    for (size_t first = 0; first < groups.count();
+         first += gpu::kMostUpdateTensors) {
+      std::array<gpu::UpdateTensor, gpu::kMostUpdateTensors> tensors;
+      const size_t count =
+          std::min(groups.count() - first, gpu::kMostUpdateTensors);
+      for (size_t i = 0; i < count; ++i) {
+        tensors[i] = TensorOf(context, groups, first + i);
+      }
+      const gpu::LaunchError error =
+          gpu::Update(context.stream, options,
+                      {.tensors = tensors.data(),
+                       .count = static_cast<int>(count),
+                       .learning_rate = rate});
+      if (error != 0) return error;
+    }
+    return 0;
+  });
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_OPS_GPU_UPDATE_KERNEL_H_
