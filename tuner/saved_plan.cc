@@ -119,10 +119,9 @@ class Reader {
     return values;
   }
 
-  // By name of a node of the graph. A file may leave the field out.
+  // By name of a node of the graph; empty where there are none.
   absl::StatusOr<AlgorithmNames> Algorithms(const char* name) const {
-    const auto field = json_.find(name);
-    if (field == json_.end()) return AlgorithmNames();
+    ASSIGN_OR_RETURN(const Json* field, Field(name));
     if (!field->is_object()) return Wrong(name, "an object");
     if (field->empty()) return AlgorithmNames();
     AlgorithmNames algorithms(graph_.num_nodes());

@@ -13,7 +13,7 @@ set(graph_may_include base)
 set(lms_may_include base graph)
 set(executor/memory_may_include base graph)
 set(executor/plan_may_include base graph executor/memory)
-set(executor/kernel.h_may_include base graph)
+set(executor/kernel.h_may_include base graph executor/plan)
 set(executor/device_may_include base graph executor/memory executor/plan
     executor/kernel.h)
 set(executor_may_include base graph ${inside_executor})

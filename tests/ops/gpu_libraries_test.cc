@@ -44,7 +44,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TEST(GpuLibrariesTest, SaysItsVersions) {
+TEST_F(GpuLibrariesTest, SaysItsVersions) {
   ASSERT_OK_AND_ASSIGN(const std::string libraries, GpuLibraries());
   EXPECT_EQ(libraries, "cuDNN 9.13.1, cuBLASLt 13.0.2");
 }

@@ -23,9 +23,9 @@ class KernelAlgorithmsTest : public ::testing::Test {
     return NodeSignature(graph_, graph_.node(NodeId(node)));
   }
   std::vector<std::string> NamesOf(int node) const {
+    const KnownAlgorithms known = FindAlgorithms(graph_, listed_, profile_);
     std::vector<std::string> names;
-    for (const KnownAlgorithm& algorithm :
-         FindAlgorithms(graph_, listed_, profile_)[NodeId(node)]) {
+    for (const KnownAlgorithm& algorithm : known[NodeId(node)]) {
       names.push_back(algorithm.name);
     }
     return names;
