@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Everything worth knowing of a machine with a GPU, in one command.
 
-From the folder that `./dev gpu-bundle` makes: runs the tests that want a GPU,
+From the folder that `./dev gpu-bundle` makes, which has this file too: runs the tests that want a GPU,
 runs some under compute-sanitizer where that is installed, trains with and
 without swapping and compares the variables bit for bit, profiles the machine
 and compares predicted with measured steps, and measures throughput beside
@@ -261,7 +261,10 @@ def gpu_facts():
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bundle", default="build/gpu-bundle/bundle")
+    here = pathlib.Path(__file__).resolve().parent.parent
+    parser.add_argument("--bundle", default=here if (here / "bin").is_dir()
+                        else "build/gpu-bundle/bundle",
+                        help="default: the one that this file is in, if any")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", required=True, help="folder for the results")
     parser.add_argument("--only", choices=CHECKS, action="append",

@@ -114,30 +114,29 @@ AlgorithmNames ChooseWithin(const KnownAlgorithms& known, int64_t most_bytes) {
   return ChooseWithin(known, IdMap<NodeId, int64_t>(known.size(), most_bytes));
 }
 
-std::vector<int64_t> WorkspaceLimits(const KnownAlgorithms& known) {
-  int64_t largest = 0;
-  for (const std::vector<KnownAlgorithm>& of_node : known) {
-    for (const KnownAlgorithm& algorithm : of_node) {
-      largest = std::max(largest, algorithm.workspace_bytes);
-    }
-  }
-  std::vector<int64_t> limits;
-  AlgorithmNames last;
-  for (const int64_t limit : {largest, largest / 4, largest / 16, int64_t{0}}) {
-    AlgorithmNames names = ChooseWithin(known, limit);
-    if (!limits.empty() && names == last) continue;
-    limits.push_back(limit);
-    last = std::move(names);
-  }
-  return limits;
-}
-
 bool HasTimes(const KnownAlgorithms& known) {
   return std::ranges::any_of(known, [](const auto& of_node) {
     return std::ranges::any_of(of_node, [](const KnownAlgorithm& algorithm) {
       return algorithm.ns > 0;
     });
   });
+}
+
+std::vector<LimitedChoice> LimitedChoices(const KnownAlgorithms& known) {
+  int64_t largest = 0;
+  for (const std::vector<KnownAlgorithm>& of_node : known) {
+    for (const KnownAlgorithm& algorithm : of_node) {
+      largest = std::max(largest, algorithm.workspace_bytes);
+    }
+  }
+  std::vector<LimitedChoice> choices;
+  for (const int64_t limit : {largest, largest / 4, largest / 16, int64_t{0}}) {
+    AlgorithmNames names = ChooseWithin(known, limit);
+    if (!choices.empty() && names == choices.back().names) continue;
+    choices.push_back({.limit_bytes = limit, .names = std::move(names)});
+  }
+  if (!HasTimes(known)) choices.front().names = {};
+  return choices;
 }
 
 void SetWorkspaces(const KnownAlgorithms& known, const AlgorithmNames& names,

@@ -39,12 +39,18 @@ AlgorithmNames ChooseWithin(const KnownAlgorithms& known,
                             const IdMap<NodeId, int64_t>& most_bytes);
 AlgorithmNames ChooseWithin(const KnownAlgorithms& known, int64_t most_bytes);
 
-// Limits for all nodes, from the largest workspace there is to 0, that give
-// different choices; at least one.
-std::vector<int64_t> WorkspaceLimits(const KnownAlgorithms& known);
-
 // Whether there is a node with a time for its algorithms.
 bool HasTimes(const KnownAlgorithms& known);
+
+// Every node's algorithm when no workspace is larger than `limit_bytes`.
+struct LimitedChoice {
+  int64_t limit_bytes = 0;
+  AlgorithmNames names = {};  // without times, all may be the kernels' first
+};
+
+// Choices that differ, from the largest workspace there is to the smallest; at
+// least one.
+std::vector<LimitedChoice> LimitedChoices(const KnownAlgorithms& known);
 
 // Overwrites the workspaces of nodes for which `names` names a known algorithm.
 void SetWorkspaces(const KnownAlgorithms& known, const AlgorithmNames& names,

@@ -118,10 +118,16 @@ class AlgorithmTuner {
         has_times_(HasTimes(known)) {}
 
   absl::StatusOr<TunedStep> Run() {
-    for (const int64_t limit : WorkspaceLimits(known_)) {
-      const Variant variant(inputs_, known_, ChooseWithin(known_, limit));
+    bool is_fastest = true;
+    for (const auto& [limit_bytes, names] : LimitedChoices(known_)) {
+      const Variant variant(inputs_, known_, names);
       if (best_ && !CouldBeBetter(variant)) continue;
-      RETURN_IF_ERROR(TryWithin(limit, variant));
+      const std::string note = is_fastest
+                                   ? ""
+                                   : fmt::format(", workspaces of at most {}",
+                                                 FormatBytes(limit_bytes));
+      is_fastest = false;
+      RETURN_IF_ERROR(Try(variant, note));
       if (best_ && (!best_->is_necessary || !has_times_)) break;
     }
     if (!best_) return failure_;
@@ -141,14 +147,12 @@ class AlgorithmTuner {
   }
 
   // Errors: those that are no matter of memory.
-  absl::Status TryWithin(int64_t limit, const Variant& variant) {
+  absl::Status Try(const Variant& variant, const std::string& note) {
     absl::StatusOr<TunedStep> tuned = Tune(variant.Inputs(), options_);
     if (!tuned.ok()) {
       failure_ = tuned.status();
       return absl::IsResourceExhausted(failure_) ? absl::OkStatus() : failure_;
     }
-    const std::string note =
-        fmt::format(", workspaces of at most {}", FormatBytes(limit));
     for (TriedSet& tried : tuned->tried) {
       tried.name += note;
       tried_.push_back(std::move(tried));
@@ -215,8 +219,7 @@ StepTimeBound BoundOfAny(const TunerInputs& inputs,
                          const KnownAlgorithms& known,
                          const StepRecipe& recipe) {
   if (!HasChoice(known)) return BoundOf(inputs, recipe);
-  Variant variant(inputs, known,
-                  ChooseWithin(known, WorkspaceLimits(known).front()));
+  Variant variant(inputs, known, LimitedChoices(known).front().names);
   variant.UseWorkspacesOf(known, ChooseWithin(known, 0));
   return BoundOf(variant.Inputs(), recipe);
 }

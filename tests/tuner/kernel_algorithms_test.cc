@@ -31,6 +31,15 @@ class KernelAlgorithmsTest : public ::testing::Test {
     return names;
   }
 
+  std::vector<int64_t> Limits() const {
+    std::vector<int64_t> limits;
+    for (const LimitedChoice& choice :
+         LimitedChoices(FindAlgorithms(graph_, listed_, profile_))) {
+      limits.push_back(choice.limit_bytes);
+    }
+    return limits;
+  }
+
   const Graph graph_ = ChainGraph(2, 1024, false);
   ListedAlgorithms listed_ = ListedAlgorithms(graph_.num_nodes());
   DeviceProfile profile_;
@@ -38,8 +47,7 @@ class KernelAlgorithmsTest : public ::testing::Test {
 
 TEST_F(KernelAlgorithmsTest, NothingIsKnownOfKernelsThatListNothing) {
   EXPECT_THAT(NamesOf(0), IsEmpty());
-  EXPECT_THAT(WorkspaceLimits(FindAlgorithms(graph_, listed_, profile_)),
-              ElementsAre(0));
+  EXPECT_THAT(Limits(), ElementsAre(0));
 }
 
 TEST_F(KernelAlgorithmsTest, UnmeasuredOnesComeInTheKernelsOrder) {
@@ -88,7 +96,7 @@ TEST_F(KernelAlgorithmsTest, ALimitChoosesTheFastestThatHasRoom) {
   EXPECT_EQ(chosen(1599), "bd");
   EXPECT_EQ(chosen(100), "cd");
   EXPECT_EQ(chosen(0), "ce");
-  EXPECT_THAT(WorkspaceLimits(known), ElementsAre(1600, 400, 100, 0));
+  EXPECT_THAT(Limits(), ElementsAre(1600, 400, 100, 0));
 
   IdMap<NodeId, int64_t> limits(graph_.num_nodes(), 0);
   limits[NodeId(0)] = 300;
@@ -98,8 +106,19 @@ TEST_F(KernelAlgorithmsTest, ALimitChoosesTheFastestThatHasRoom) {
 
 TEST_F(KernelAlgorithmsTest, LimitsThatChooseTheSameCountOnce) {
   listed_[NodeId(0)] = {{"a", 1600}, {"c", 20}};
-  EXPECT_THAT(WorkspaceLimits(FindAlgorithms(graph_, listed_, profile_)),
-              ElementsAre(1600, 400));
+  EXPECT_THAT(Limits(), ElementsAre(1600, 400));
+}
+
+TEST_F(KernelAlgorithmsTest, WithoutTimesTheFirstChoiceIsTheKernelsOwn) {
+  listed_[NodeId(0)] = {{"a", 1600}, {"c", 20}};
+  const auto first = [&] {
+    return LimitedChoices(FindAlgorithms(graph_, listed_, profile_))
+        .front()
+        .names;
+  };
+  EXPECT_TRUE(first().empty());
+  profile_.algorithms[Signature(0)] = {{"a", {1600, 5}}, {"c", {20, 6}}};
+  EXPECT_EQ(AlgorithmOf(first(), NodeId(0)), "a");
 }
 
 TEST_F(KernelAlgorithmsTest, WorkspacesAreThoseOfTheNamedAlgorithms) {

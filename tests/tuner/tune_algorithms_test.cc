@@ -114,14 +114,16 @@ TEST_F(ChainTest, WithoutTimesASmallerWorkspaceIsForWhatDoesNotFitElse) {
   known_[b4] = {{.name = "guess", .workspace_bytes = 3 * kUnit},
                 {.name = "small", .workspace_bytes = 0}};
   const auto chosen = [&](int64_t budget) {
-    const absl::StatusOr<TunedStep> tuned =
-        TuneAlgorithms(InputsOf(chain_, budget), known_, {});
+    TunerInputs inputs = InputsOf(chain_, budget);
+    inputs.compile.workspace_bytes.resize(chain_.graph.num_nodes(), 0);
+    inputs.compile.workspace_bytes[b4] = 3 * kUnit;
+    const absl::StatusOr<TunedStep> tuned = TuneAlgorithms(inputs, known_, {});
     EXPECT_THAT(tuned, IsOk());
     return std::string(AlgorithmOf(tuned->chosen.recipe.algorithms, b4));
   };
-  EXPECT_EQ(chosen(8 * kUnit), "guess");
+  EXPECT_EQ(chosen(8 * kUnit), "");
   // Swaps cost what the simulator says; "small" nobody knows.
-  EXPECT_EQ(chosen(6 * kUnit), "guess");
+  EXPECT_EQ(chosen(6 * kUnit), "");
   EXPECT_EQ(chosen(4 * kUnit), "small");
 }
 
@@ -188,9 +190,9 @@ TEST_P(RandomTuneAlgorithmsTest, NoSlowerThanAnyOneLimitAndAboveTheBound) {
                  << "seed " << GetParam() << ", budget " << budget);
     const absl::StatusOr<TunedStep> tuned =
         TuneAlgorithms(InputsOf(made, budget), choices.known, {});
-    for (const int64_t limit : WorkspaceLimits(choices.known)) {
+    for (const LimitedChoice& choice : LimitedChoices(choices.known)) {
       const absl::StatusOr<TunedStep> fixed =
-          TuneWith(choices, budget, ChooseWithin(choices.known, limit));
+          TuneWith(choices, budget, choice.names);
       if (!fixed.ok()) continue;
       ASSERT_THAT(tuned, IsOk());
       EXPECT_LE(tuned->chosen.step.step_ns, fixed->chosen.step.step_ns);

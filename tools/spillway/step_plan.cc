@@ -72,8 +72,8 @@ absl::StatusOr<AlgorithmNames> FitAlgorithms(const PlanSpec& spec,
                                              const PlanInputs& inputs,
                                              int64_t budget) {
   AlgorithmNames names;
-  for (const int64_t limit : WorkspaceLimits(inputs.algorithms)) {
-    names = ChooseWithin(inputs.algorithms, limit);
+  for (LimitedChoice& choice : LimitedChoices(inputs.algorithms)) {
+    names = std::move(choice.names);
     PlanInputs with_names = inputs;
     SetWorkspaces(inputs.algorithms, names, with_names.options.workspace_bytes);
     ASSIGN_OR_RETURN(
