@@ -32,15 +32,14 @@ std::vector<KnownAlgorithm> OfAnotherMachine(const MeasuredAlgorithms& all) {
   return known;
 }
 
-// Those of `listed` that are in `measured`; null: none is.
+// Those of `listed` that are in `measured`.
 std::vector<KnownAlgorithm> WithTimes(
     const std::vector<KernelAlgorithm>& listed,
-    const MeasuredAlgorithms* measured) {
+    const MeasuredAlgorithms& measured) {
   std::vector<KnownAlgorithm> known;
-  if (measured == nullptr) return known;
   for (const auto& [name, workspace_bytes] : listed) {
-    const auto found = measured->find(name);
-    if (found == measured->end()) continue;
+    const auto found = measured.find(name);
+    if (found == measured.end()) continue;
     known.push_back({.name = name,
                      .workspace_bytes = workspace_bytes,
                      .ns = found->second.ns});
@@ -81,13 +80,11 @@ KnownAlgorithms FindAlgorithms(const Graph& graph,
   for (const Node& node : graph.nodes()) {
     const MeasuredAlgorithms* measured = FindMeasured(graph, node.id, profile);
     std::vector<KnownAlgorithm>& of_node = known[node.id];
-    if (listed[node.id].empty()) {
-      if (measured != nullptr) of_node = OfAnotherMachine(*measured);
+    if (measured == nullptr) {
+      of_node = WithoutTimes(listed[node.id], most_without_times);
     } else {
-      of_node = WithTimes(listed[node.id], measured);
-      if (of_node.empty()) {
-        of_node = WithoutTimes(listed[node.id], most_without_times);
-      }
+      of_node = WithTimes(listed[node.id], *measured);
+      if (of_node.empty()) of_node = OfAnotherMachine(*measured);
     }
     SortAndPrune(of_node);
   }

@@ -25,10 +25,10 @@ struct KnownAlgorithm {
 using KnownAlgorithms = IdMap<NodeId, std::vector<KnownAlgorithm>>;
 
 // `listed`: by the kernels of this machine. Of these, what the profile has
-// measured of a node's signature; where it has measured none of them, the
-// kernel's first. All that kernels list, in their order, if the profile has no
-// measured algorithms at all. A node for which no kernel lists any has those of
-// the profile: it is planned for another machine.
+// measured of a node's signature; if it has measured others only, these: the
+// node is planned for another machine. Where it has measured nothing, the
+// kernel's first; or all that kernels list, in their order, if the profile has
+// no algorithms at all.
 KnownAlgorithms FindAlgorithms(const Graph& graph,
                                const ListedAlgorithms& listed,
                                const DeviceProfile& profile);

@@ -74,13 +74,15 @@ TEST_F(KernelAlgorithmsTest, MeasuredOnesComeFastestFirst) {
 // Beside measured ones nothing is known of the others but their kernel's guess.
 TEST_F(KernelAlgorithmsTest, AKernelThatWasNotMeasuredKeepsItsFirst) {
   listed_[NodeId(0)] = {{"guess", 500}, {"small", 10}};
-  profile_.algorithms[Signature(0)] = {{"of another version", {1, 1}}};
+  profile_.algorithms["another signature"] = {{"guess", {500, 1}}};
   EXPECT_THAT(NamesOf(0), ElementsAre("guess"));
   EXPECT_FALSE(HasTimes(FindAlgorithms(graph_, listed_, profile_)));
 }
 
 TEST_F(KernelAlgorithmsTest, AProfileOfAnotherMachineSaysWhatItHas) {
   profile_.algorithms[Signature(0)] = {{"slow", {0, 7}}, {"fast", {64, 5}}};
+  EXPECT_THAT(NamesOf(0), ElementsAre("fast", "slow"));
+  listed_[NodeId(0)] = {{"of this machine", 0}};
   EXPECT_THAT(NamesOf(0), ElementsAre("fast", "slow"));
 }
 

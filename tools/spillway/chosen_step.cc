@@ -68,10 +68,20 @@ absl::StatusOr<ChosenStep> FromFile(const StepChoiceSpec& spec) {
   return chosen;
 }
 
+// The profile to choose by. What is to run can take algorithms of this
+// machine's libraries only.
+absl::StatusOr<DeviceProfile> ProfileFor(const StepChoiceSpec& spec) {
+  ASSIGN_OR_RETURN(DeviceProfile profile,
+                   ResolveProfile(spec.profile, spec.device));
+  if (spec.is_only_predicted || profile.libraries.empty()) return profile;
+  ASSIGN_OR_RETURN(const std::string libraries, LibrariesOf(spec.device));
+  if (profile.libraries != libraries) profile.algorithms.clear();
+  return profile;
+}
+
 absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   ChosenStep chosen = {.fetches = spec.fetches, .memory = spec.memory};
-  ASSIGN_OR_RETURN(const DeviceProfile profile,
-                   ResolveProfile(spec.profile, spec.device));
+  ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileFor(spec));
   ASSIGN_OR_RETURN(const int64_t budget,
                    DeviceBudget(spec.device, spec.memory));
   chosen.memory.device_memory = budget;
@@ -105,8 +115,7 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
 absl::StatusOr<AlgorithmNames> ChooseAlgorithms(const StepChoiceSpec& spec,
                                                 const Graph& edited) {
   if (!spec.device.chooses_algorithms()) return AlgorithmNames();
-  ASSIGN_OR_RETURN(const DeviceProfile profile,
-                   ResolveProfile(spec.profile, spec.device));
+  ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileFor(spec));
   if (profile.algorithms.empty() && !spec.memory.device_memory) {
     return AlgorithmNames();
   }

@@ -32,6 +32,9 @@ struct StepChoiceSpec {
   std::string profile = {};  // of --profile
   DeviceFlags device = {};
   MemoryFlags memory = {};
+  // The step is only looked at: algorithms may be those of another machine, of
+  // the profile's.
+  bool is_only_predicted = false;
   // Of the device budget, what is not for this step.
   int64_t reserved_bytes = 0;
 };

@@ -229,7 +229,8 @@ absl::Status RunSimulate(const SimulateFlags& given) {
                                                   .plan = flags.plan,
                                                   .profile = flags.profile,
                                                   .device = flags.device,
-                                                  .memory = flags.memory}));
+                                                  .memory = flags.memory,
+                                                  .is_only_predicted = true}));
   const Graph original = std::exchange(source.graph, std::move(chosen.graph));
   source.fetches = std::move(chosen.fetches);
   flags.lms = chosen.lms;
