@@ -54,6 +54,8 @@ struct ThroughputSpec {
   std::function<absl::Status(const ThroughputStep&)> on_display = {};
   // Called after every step with the number of timed steps done.
   std::function<void(int64_t)> on_step = {};
+  // Called after the last timed step: the variables are as these left them.
+  std::function<absl::Status()> on_timed = {};
 };
 
 struct ThroughputResult {

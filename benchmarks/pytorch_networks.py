@@ -40,7 +40,7 @@ def halving_pool():
     return nn.MaxPool2d(3, 2, ceil_mode=True)
 
 
-# ResNet-50, version 1 -------------------------------------------------------
+# ResNet, version 1 -------------------------------------------------------
 
 RESNET_NORM = {"eps": 1e-5, "momentum": 0.1}
 
@@ -60,16 +60,24 @@ class Bottleneck(nn.Module):
         return self.relu(self.body(x) + self.shortcut(x))
 
 
-def resnet50():
+def resnet(stages):
     layers = [ConvNorm(3, 64, 7, 2, norm=RESNET_NORM), halving_pool()]
     channels = 64
-    for stage, blocks in enumerate([3, 4, 6, 3]):
+    for stage, blocks in enumerate(stages):
         for block in range(blocks):
             stride = 2 if stage > 0 and block == 0 else 1
             layers.append(Bottleneck(channels, 64 << stage, 256 << stage, stride))
             channels = 256 << stage
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
                          nn.Linear(2048, 1000))
+
+
+def resnet50():
+    return resnet([3, 4, 6, 3])
+
+
+def resnet152():
+    return resnet([3, 8, 36, 3])
 
 
 # VGG-16 ---------------------------------------------------------------------
@@ -253,11 +261,18 @@ def mobilenet_v2():
 # name: (function, image side, trainable parameters)
 NETWORKS = {
     "resnet50": (resnet50, 224, 25_557_032),
+    "resnet152": (resnet152, 224, 60_192_808),
     "vgg16": (vgg16, 224, 138_357_544),
     "googlenet": (googlenet, 224, 6_998_552),
     "inception3": (inception3, 299, 23_817_352),
     "mobilenet_v2": (mobilenet_v2, 224, 3_504_872),
 }
+
+
+def image_shape(name):
+    """Of one image, channels first."""
+    side = NETWORKS[name][1]
+    return 3, side, side
 
 
 def build(name):

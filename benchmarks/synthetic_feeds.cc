@@ -1,6 +1,7 @@
 #include "benchmarks/synthetic_feeds.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -40,36 +41,51 @@ void FillTargets(uint64_t key, std::span<float> targets) {
 
 }  // namespace
 
+template <typename T>
+SyntheticFeeds::Numbers<T> SyntheticFeeds::MakeNumbers(const Graph& graph,
+                                                       ValueId id,
+                                                       Session* session) {
+  if (!id.is_valid()) return {};
+  Numbers<T> numbers = {.id = id, .type = graph.type(id)};
+  const auto size = static_cast<size_t>(numbers.type.num_elements());
+  std::byte* buffer =
+      session == nullptr ? nullptr : session->FeedBuffer(/*program=*/0, id);
+  if (buffer == nullptr) {
+    numbers.own.resize(size);
+    numbers.values = numbers.own;
+  } else {
+    numbers.values = {reinterpret_cast<T*>(buffer), size};
+  }
+  return numbers;
+}
+
+template <typename T>
+void SyntheticFeeds::AddTo(Feeds& feeds, const Numbers<T>& numbers) {
+  if (!numbers.id.is_valid()) return;
+  feeds[numbers.id] = {.type = numbers.type, .data = numbers.values.data()};
+}
+
 SyntheticFeeds::SyntheticFeeds(const Graph& graph, const ModelGraph& model,
-                               uint64_t seed)
+                               uint64_t seed, Session* session)
     : seed_(seed),
       num_labels_(std::max<int64_t>(1, model.options.num_classes - 1)),
-      images_id_(model.images.id()),
-      labels_id_(model.labels.id()),
-      images_type_(graph.type(images_id_)),
-      labels_type_(graph.type(labels_id_)),
-      images_(static_cast<size_t>(images_type_.num_elements())),
-      labels_(static_cast<size_t>(labels_type_.num_elements())) {
-  if (model.targets.is_valid()) {
-    targets_id_ = model.targets.id();
-    targets_type_ = graph.type(targets_id_);
-    targets_.resize(static_cast<size_t>(targets_type_.num_elements()));
-  }
+      images_(MakeNumbers<float>(graph, model.images.id(), session)),
+      labels_(MakeNumbers<int32_t>(graph, model.labels.id(), session)),
+      targets_(MakeNumbers<float>(graph, model.targets.id(), session)) {
   Generate(0);
 }
 
 void SyntheticFeeds::Generate(int64_t batch) {
-  FillImages(StreamKey(seed_, "images", batch), images_);
-  FillLabels(StreamKey(seed_, "labels", batch), num_labels_, labels_);
-  FillTargets(StreamKey(seed_, "targets", batch), targets_);
+  FillImages(StreamKey(seed_, "images", batch), images_.values);
+  FillLabels(StreamKey(seed_, "labels", batch), num_labels_, labels_.values);
+  FillTargets(StreamKey(seed_, "targets", batch), targets_.values);
 }
 
 Feeds SyntheticFeeds::feeds() const {
-  Feeds feeds = {{images_id_, {.type = images_type_, .data = images_.data()}},
-                 {labels_id_, {.type = labels_type_, .data = labels_.data()}}};
-  if (targets_id_.is_valid()) {
-    feeds[targets_id_] = {.type = targets_type_, .data = targets_.data()};
-  }
+  Feeds feeds;
+  AddTo(feeds, images_);
+  AddTo(feeds, labels_);
+  AddTo(feeds, targets_);
   return feeds;
 }
 

@@ -11,6 +11,7 @@
 #define SPILLWAY_BENCHMARKS_SYNTHETIC_FEEDS_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "executor/session.h"
@@ -21,8 +22,13 @@ namespace spillway {
 
 class SyntheticFeeds {
  public:
-  // `graph` has the feeds of `model`; neither is kept. Holds batch 0.
-  SyntheticFeeds(const Graph& graph, const ModelGraph& model, uint64_t seed);
+  // `graph` has the feeds of `model`; neither is kept. Holds batch 0. Where
+  // `session` has memory to make the feeds of its program 0 in, they are made
+  // there; it then outlives this. Null: they are always in memory of their own.
+  SyntheticFeeds(const Graph& graph, const ModelGraph& model, uint64_t seed,
+                 Session* session = nullptr);
+  SyntheticFeeds(SyntheticFeeds&&) = default;
+  SyntheticFeeds& operator=(SyntheticFeeds&&) = default;
 
   // Makes this batch of the stream the one that is fed.
   void Generate(int64_t batch);
@@ -31,17 +37,25 @@ class SyntheticFeeds {
   Feeds feeds() const;
 
  private:
+  template <typename T>
+  struct Numbers {
+    ValueId id = {};  // invalid: the model has no such feed
+    TensorType type = {};
+    std::vector<T> own = {};  // empty where `values` are the session's
+    std::span<T> values = {};
+  };
+
+  template <typename T>
+  static Numbers<T> MakeNumbers(const Graph& graph, ValueId id,
+                                Session* session);
+  template <typename T>
+  static void AddTo(Feeds& feeds, const Numbers<T>& numbers);
+
   uint64_t seed_ = 0;
   int64_t num_labels_ = 1;  // different ones
-  ValueId images_id_ = {};
-  ValueId labels_id_ = {};
-  ValueId targets_id_ = {};  // invalid: none
-  TensorType images_type_ = {};
-  TensorType labels_type_ = {};
-  TensorType targets_type_ = {};
-  std::vector<float> images_ = {};
-  std::vector<int32_t> labels_ = {};
-  std::vector<float> targets_ = {};
+  Numbers<float> images_ = {};
+  Numbers<int32_t> labels_ = {};
+  Numbers<float> targets_ = {};
 };
 
 }  // namespace spillway

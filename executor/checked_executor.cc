@@ -84,6 +84,9 @@ class CheckedExecutor final : public Executor {
   absl::Status RunStep(const RunOptions& options) override;
   const CopyCounts& copies() const override { return copies_; }
   int64_t staging_bytes() const override { return inputs_.num_bytes(); }
+  std::byte* feed_buffer(ValueId placeholder) const override {
+    return inputs_.feed_buffer(placeholder);
+  }
 
  private:
   const Step& step(StepId id) const { return spec_.plan->steps[id]; }

@@ -86,6 +86,9 @@ class Executor {
   // Host memory through which steps get their number and feeds
   // (step_inputs.h); beside the plan's host_bytes.
   virtual int64_t staging_bytes() const = 0;
+
+  // As Session::FeedBuffer.
+  virtual std::byte* feed_buffer(ValueId placeholder) const = 0;
 };
 
 }  // namespace spillway

@@ -80,6 +80,9 @@ class SessionImpl final : public Session {
 
   absl::StatusOr<StepResult> Step(int program, const Feeds& feeds,
                                   Timeline* timeline) override;
+  std::byte* FeedBuffer(int program, ValueId placeholder) override {
+    return executors_[Index(program)]->feed_buffer(placeholder);
+  }
   absl::StatusOr<std::map<std::string, HostTensor>> ReadVariables() override {
     return CopyVariablesToHost(variables());
   }

@@ -119,6 +119,13 @@ class Session {
                                           Timeline* timeline = nullptr) = 0;
   absl::StatusOr<StepResult> Step(const Feeds& feeds) { return Step(0, feeds); }
 
+  // Pinned memory of the size of one feed of a program, for the caller to make
+  // the feed in: one whose data is this pointer goes to the device from where
+  // it lies, others are copied there first. The same for the life of the
+  // session; not read after Step has returned. Null where feeds are not copied,
+  // as the device reads the host's memory, and for a value that is not fed.
+  virtual std::byte* FeedBuffer(int program, ValueId placeholder) = 0;
+
   // All variables by node name, in name order.
   virtual absl::StatusOr<std::map<std::string, HostTensor>> ReadVariables() = 0;
   // Overwrites the variables named; unknown names and other types are refused

@@ -32,11 +32,16 @@ absl::Status StepInputs::Allocate(const ExecutorSpec& spec) {
   return absl::OkStatus();
 }
 
+std::byte* StepInputs::feed_buffer(ValueId placeholder) const {
+  const auto found = feeds_.find(placeholder);
+  return found == feeds_.end() ? nullptr : found->second.copy;
+}
+
 void StepInputs::Set(const RunOptions& options) {
   *step_ = options.step;
   for (auto& [placeholder, feed] : feeds_) {
     feed.data = options.feeds.at(placeholder);
-    if (feed.copy == nullptr) continue;
+    if (feed.copy == nullptr || feed.data == feed.copy) continue;
     std::memcpy(feed.copy, feed.data, static_cast<size_t>(feed.bytes));
     feed.data = feed.copy;
   }

@@ -1,6 +1,7 @@
 // The loop against a session that only keeps count.
 #include "benchmarks/cnn_throughput.h"
 
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <string>
@@ -40,6 +41,10 @@ class CountingSession : public Session {
     return result;
   }
 
+  std::byte* FeedBuffer(int, ValueId placeholder) override {
+    const auto found = feed_buffers.find(placeholder);
+    return found == feed_buffers.end() ? nullptr : found->second.data();
+  }
   absl::StatusOr<std::map<std::string, HostTensor>> ReadVariables() override {
     read_after = steps;
     return std::map<std::string, HostTensor>();
@@ -57,6 +62,7 @@ class CountingSession : public Session {
   int read_after = -1;
   std::vector<int> traced = {};
   std::vector<float> images = {};  // the first number fed in each step
+  std::map<ValueId, std::vector<std::byte>> feed_buffers = {};
 
  private:
   ValueId loss_;
@@ -108,6 +114,40 @@ TEST_F(CnnThroughputTest, WarmsUpTimesAndTracesOneMore) {
   EXPECT_THAT(result.losses, SizeIs(25));
   EXPECT_EQ(result.losses.front(), 3 + 1);
   EXPECT_EQ(result.losses.back(), 3 + 25);
+}
+
+TEST_F(CnnThroughputTest, SaysWhenTheTimedStepsAreDone) {
+  CountingSession session(model_.loss.id());
+  std::vector<int> steps_then;
+  spec_.on_timed = [&] {
+    steps_then.push_back(session.steps);
+    return absl::OkStatus();
+  };
+  ASSERT_THAT(Measure(session), testing::IsOk());
+  EXPECT_THAT(steps_then, ElementsAre(3 + 25));
+  spec_.on_timed = [] { return absl::DataLossError("disk full"); };
+  EXPECT_THAT(Measure(session), testing::StatusIs(absl::StatusCode::kDataLoss,
+                                                  HasSubstr("disk full")));
+}
+
+// The images in the session's memory, the labels in their own.
+TEST_F(CnnThroughputTest, FeedsAreMadeWhereTheSessionHasMemory) {
+  const ValueId id = model_.images.id();
+  CountingSession session(model_.loss.id());
+  std::vector<std::byte>& buffer = session.feed_buffers[id];
+  buffer.resize(static_cast<size_t>(graph_.type(id).num_bytes()));
+  SyntheticFeeds made_there(graph_, model_, 1, &session);
+  SyntheticFeeds made_here(graph_, model_, 1);
+  for (const int64_t batch : {0, 3}) {
+    made_there.Generate(batch);
+    made_here.Generate(batch);
+    const Feeds feeds = made_there.feeds();
+    ASSERT_THAT(feeds, SizeIs(2));
+    EXPECT_EQ(feeds.at(id).data, buffer.data());
+    EXPECT_EQ(std::memcmp(buffer.data(), made_here.feeds().at(id).data,
+                          buffer.size()),
+              0);
+  }
 }
 
 TEST_F(CnnThroughputTest, ShowsTheFirstStepAndEveryTenthWithAllTimesSoFar) {

@@ -1,5 +1,6 @@
 // Steps as CUDA graphs, on a fake GPU (fake_gpu.h) whose graphs run their work
 // in any order that was not decided (tests/support/fake_graph.h).
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -180,6 +181,32 @@ TEST_F(GpuGraphTest, FeedsAreCopiedFromPinnedMemory) {
     EXPECT_EQ(session->memory().staging_bytes, 4096 + 256);
     EXPECT_EQ(session->memory().measured_host_bytes, 0);
   }
+}
+
+// The same as from memory of the caller's, which may hold anything by then.
+TEST_F(GpuGraphTest, FeedsAreMadeInTheSessionsMemory) {
+  const Noise noise = MakeNoise();
+  const Program program = {.graph = noise.graph, .fetches = {noise.y}};
+  for (const bool capture_steps : {false, true}) {
+    ASSERT_OK_AND_ASSIGN(const auto session,
+                         NewSession(program, capture_steps));
+    ASSERT_OK_AND_ASSIGN(const auto other, NewSession(program, capture_steps));
+    auto* x = reinterpret_cast<float*>(session->FeedBuffer(0, noise.x));
+    ASSERT_NE(x, nullptr);
+    EXPECT_EQ(session->FeedBuffer(0, noise.y), nullptr);
+    ASSERT_OK_AND_ASSIGN(const auto want, RunNoise(noise, *other, 4));
+    for (int step = 0; step < 4; ++step) {
+      std::fill_n(x, 1000, static_cast<float>(step + 1));
+      ASSERT_OK_AND_ASSIGN(
+          const StepResult result,
+          session->Step({{noise.x, {.type = {.shape = {1000}}, .data = x}}}));
+      EXPECT_EQ(result.fetched.at(noise.y).bytes,
+                want[static_cast<size_t>(step)]);
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(const auto on_cpu,
+                       testing::NewSession(program, {.device = "inline"}));
+  EXPECT_EQ(on_cpu->FeedBuffer(0, noise.x), nullptr);
 }
 
 TEST_F(GpuGraphTest, AStepWithATimelineIsIssued) {

@@ -15,7 +15,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/tools/run_program.h"
+#include "training/safetensors.h"
 
 namespace spillway {
 namespace {
@@ -309,6 +311,18 @@ TEST(BenchTest, FreshImagesAreOthersButAlwaysTheSame) {
   EXPECT_NE(first["checksum"], BenchForJson({})["checksum"]);
   EXPECT_NE(first["checksum"], BenchForJson({{"--synthetic", "fresh"},
                                              {"--seed", "5"}})["checksum"]);
+}
+
+// The variables of the timed steps, not of the traced one after them.
+TEST(BenchTest, TheCheckpointHasTheVariablesOfTheChecksum) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.File("variables.safetensors");
+  const Json json = BenchForJson({{"--checkpoint", path}});
+  ASSERT_OK_AND_ASSIGN(const TensorMap variables, ReadSafetensors(path));
+  EXPECT_EQ(Checksum(variables), json["checksum"]);
+  EXPECT_THAT(
+      RunProgram(Arguments({{"--checkpoint", folder.File("no/where")}})),
+      Refuses(2, HasSubstr("--checkpoint")));
 }
 
 TEST(BenchTest, ABudgetIsKeptOrRefused) {

@@ -170,6 +170,15 @@ TEST_F(ProfileTest, AlgorithmsAreMeasuredAndChosenByTheFile) {
           .empty());
 }
 
+TEST_F(ProfileTest, FirstAlgorithmsAloneAreMeasuredOnRequest) {
+  const std::string out = Path("profile.json");
+  const auto flags =
+      TinyProfile(out, {"--device", "cpu", "--algorithms", "first"});
+  ASSERT_EQ(RunProgram(flags).exit_status, 0);
+  EXPECT_FALSE(ReadJson(out).contains("algorithms"));
+  EXPECT_FALSE(ReadJson(out)["kernels"].empty());
+}
+
 // What tune chooses of them is in the plan, and what the plan says is run.
 TEST_F(ProfileTest, AlgorithmsAreAPartOfThePlan) {
   const std::string out = Path("profile.json");

@@ -11,6 +11,7 @@
 #include "tools/spillway/chosen_step.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/progress.h"
+#include "training/checkpoint.h"
 
 namespace spillway {
 namespace {
@@ -35,6 +36,8 @@ absl::Status CheckFlags(const BenchFlags& flags) {
 }
 
 absl::Status CheckOutputs(const BenchFlags& flags) {
+  RETURN_IF_ERROR(
+      CheckWritable({.flag = "--checkpoint", .path = flags.checkpoint}));
   RETURN_IF_ERROR(CheckWritable({.flag = "--trace", .path = flags.trace}));
   RETURN_IF_ERROR(CheckWritable({.flag = "--report", .path = flags.report}));
   return CheckWritable(flags.result);
@@ -117,6 +120,11 @@ absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
                      ? std::string("warm-up")
                      : fmt::format("step {}/{}", step, flags.num_batches));
   };
+  spec.on_timed = [&]() -> absl::Status {
+    if (flags.checkpoint.empty()) return absl::OkStatus();
+    return OutputStatus({.flag = "--checkpoint", .path = flags.checkpoint},
+                        SaveCheckpoint(*setup.session, flags.checkpoint));
+  };
   RETURN_IF_ERROR(print(FormatBenchInfo(flags, setup)));
   ASSIGN_OR_RETURN(ThroughputResult result,
                    MeasureThroughput(spec, *setup.session, *setup.feeds));
@@ -147,6 +155,9 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   set.Text("--profile", flags.profile,
            "device profile to predict the step's time by; default: what "
            "spillway profile measured here, else assumed rates");
+  set.Text("--checkpoint", flags.checkpoint,
+           "write all variables, as the timed steps left them, to this "
+           "safetensors file");
   set.Text("--trace", flags.trace,
            "write the measured timeline of one more step as Chrome trace "
            "JSON, beside the predicted one");

@@ -40,6 +40,7 @@ struct BenchFlags {
   LmsOptions lms = {};
   std::string plan = {};
   std::string profile = {};  // file; empty: see ResolveProfile
+  std::string checkpoint = {};
   std::string trace = {};
   std::string report = {};
   ResultFlags result = {};

@@ -80,7 +80,7 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
                                                 std::move(device), options));
   // After that: images of a step that does not fit are not made.
   setup.feeds.emplace(setup.graph, step.model,
-                      static_cast<uint64_t>(flags.seed));
+                      static_cast<uint64_t>(flags.seed), setup.session.get());
   return setup;
 }
 

@@ -203,6 +203,7 @@ absl::StatusOr<MeasuredStep> MeasureGraph(const SourceGraph& source,
                    MeasureKernels(spec, source.graph, feeds, *session));
   ASSIGN_OR_RETURN(step.kernel_ns_per_copied_byte,
                    MeasureContentionOf(flags, spec.steps, feeds, *session));
+  if (!flags.chooses_algorithms()) return step;
   session.reset();  // its memory is needed
   RETURN_IF_ERROR(MeasureAlgorithms(source, flags, spec, feeds, step));
   return step;

@@ -1,0 +1,179 @@
+"""Training within a part of the memory: what is kept of the speed, how near the
+bound and its prediction a step is, and PyTorch's ways within the same bytes."""
+
+import functools
+
+import peers
+from programs import DoesNotFit, read_json, step_flags
+from sections import Case
+from throughput import profiled
+
+GIB = 1 << 30
+MODEL, PRECISION = "resnet50", "tf32"
+
+# Budget in GiB, multiples of the batch that fits it without swapping; most
+# wanted first. 4/3 of 16 GiB is the case that TFLMS's authors published.
+WANTED = [(16, [1, 4 / 3, 2, 4]), (8, [1, 4 / 3, 2, 4, 8]), (12, [1, 2, 8]),
+          (24, [1, 2, 4]), (16, [8]), (12, [4 / 3, 4]), (24, [4 / 3, 8])]
+QUICK_WANTED = [(1 / 16, [1, 1.5])]
+QUICK_MODEL, QUICK_PRECISION = "resnet20", "fp32"
+
+PEER_METHODS = ["save_on_cpu", "checkpoint", "activation_budget"]
+PEER_WANTED = [(16, 4 / 3), (8, 2), (16, 2), (8, 4), (12, 2), (24, 2), (8, 8),
+               (16, 4)]
+
+# Published: model, image size, batch, GiB, what others reached on their GPU.
+DEMONSTRATIONS = [
+    ("googlenet", 8192, 1, 16, "TFLMS 0.21 to 0.23 images/s on a P100"),
+    ("resnet50", 224, 200, 16, "TFLMS 21.1 images/s on a P100"),
+    ("cifar10_full", 32, 24_000, 16, "TFLMS completes where 22,000 fit")]
+QUICK_DEMONSTRATIONS = [("googlenet", 224, 1, 1 / 16, "nothing")]
+
+
+class BudgetRuns:
+    """Steps of one model within budgets; what several rows need is run once."""
+
+    def __init__(self, bundle, quick):
+        self.bundle = bundle
+        self.quick = quick
+        self.model = QUICK_MODEL if quick else MODEL
+        self.precision = QUICK_PRECISION if quick else PRECISION
+        self.images_per_sec = {}  # by budget, of the batch that fits
+
+    def wanted(self):
+        return [(gib, multiple)
+                for gib, multiples in (QUICK_WANTED if self.quick else WANTED)
+                for multiple in multiples]
+
+    def facts(self, gib, multiple):
+        return {"model": self.model, "precision": self.precision,
+                "budget_gib": gib, "multiple": round(multiple, 2)}
+
+    @functools.cache
+    def fitting_batch(self, gib):
+        """The largest batch without swapping, a multiple of 8 where it can be."""
+        found = self.bundle.result(
+            "simulate", f"fits_{gib}", *step_flags(self.model, 8, self.precision),
+            f"--device_memory={round(gib * GIB)}", "--find_max_batch")
+        batch = found["max_batch_size"]
+        return batch // 8 * 8 if batch >= 8 else batch
+
+    def run(self, gib, multiple):
+        batch = round(self.fitting_batch(gib) * multiple)
+        row = {"batch_size": batch}
+        row |= run_within(self.bundle, f"{self.model}_{gib}_{batch}",
+                          step_flags(self.model, batch, self.precision),
+                          round(gib * GIB), batch, self.quick)
+        if multiple == 1:
+            self.images_per_sec[gib] = row["images_per_sec"]
+        if gib in self.images_per_sec:
+            row["kept_percent"] = (100 * row["images_per_sec"]
+                                   / self.images_per_sec[gib])
+        return row
+
+
+def host_memory():
+    """Nearly all the host memory that is free."""
+    with open("/proc/meminfo", encoding="utf-8") as file:
+        kib = {line.split(":")[0]: int(line.split()[1]) for line in file}
+    return kib["MemAvailable"] * 1024 * 85 // 100
+
+
+def needs_swapping(bundle, name, flags, budget):
+    try:
+        return not bundle.result("simulate", f"plain_{name}", *flags,
+                                 f"--device_memory={budget}")["fits"]
+    except DoesNotFit:
+        return True
+
+
+def link_percent(run, direction, lane, bytes_copied, profile):
+    """Of the link's rate, while that lane copies; None: it copied nothing."""
+    busy_ms = run["lanes"][lane]["busy_ms"]
+    if busy_ms == 0 or bytes_copied == 0:
+        return None
+    return 1e5 * bytes_copied / busy_ms / profile[direction]["bytes_per_second"]
+
+
+def run_within(bundle, name, flags, budget, batch, quick):
+    """Profile, tune and bench of a step in `budget` bytes."""
+    profile = profiled(bundle, name, flags, "--algorithms=first")
+    plan = bundle.out / f"plan_{name}.json"
+    memory = [f"--device_memory={budget}", f"--host_memory={host_memory()}"]
+    tuned = bundle.result("tune", f"tune_{name}", *flags, *memory,
+                          f"--profile={profile}", f"--out={plan}")
+    counts = (["--num_warmup_batches=1", "--num_batches=3"] if quick else
+              ["--num_warmup_batches=2", "--num_batches=8"])
+    run = bundle.result("bench", f"within_{name}", *flags, *counts,
+                        f"--plan={plan}", f"--profile={profile}",
+                        f"--trace={bundle.out / f'trace_{name}.json'}")
+    measured = run["step_ms"]["median"]
+    bound = tuned["bound"]["step_ms"]
+    peak, swap = run["peak_device_bytes"], run["swap"]
+    rates = read_json(profile)
+    feeds = 4 * run["image_size"] ** 2 * 3 * batch
+    row = {"swaps": tuned["necessary"], "images_per_sec": run["images_per_sec"],
+           "measured_ms": measured, "predicted_ms": run["predicted_step_ms"],
+           "prediction_error_percent":
+               100 * (run["predicted_step_ms"] / measured - 1),
+           "bound_ms": bound, "bound_reason": tuned["bound"]["reason"],
+           "above_bound_percent": 100 * (measured / bound - 1),
+           "peak_bytes": peak, "swapped_bytes": swap["out_bytes"],
+           "out_link_percent": link_percent(
+               run, "to_host", "copy_out", swap["out_bytes"], rates),
+           "in_link_percent": link_percent(
+               run, "to_device", "copy_in", swap["in_bytes"] + feeds, rates),
+           "compute_idle_ms": run["lanes"]["compute"]["idle_ms"],
+           "tune_ms": tuned["tune_ms"]}
+    row["ok"] = peak["predicted"] == peak["measured"] <= budget
+    return row
+
+
+@functools.cache
+def runs_of(bundle, quick):
+    return BudgetRuns(bundle, quick)
+
+
+def cases(bundle, options):
+    runs = runs_of(bundle, options.quick)
+    return [Case(runs.facts(gib, multiple),
+                 lambda g=gib, m=multiple: runs.run(g, m),
+                 5 if runs.quick else 15 + 4 * multiple)
+            for gib, multiple in runs.wanted()]
+
+
+def peer_cases(bundle, options):
+    """PyTorch with the same batch, in no more bytes of the GPU."""
+    if not bundle.on_gpu:
+        return []  # PyTorch limits no other memory
+    runs = runs_of(bundle, options.quick)
+
+    def case(gib, multiple, method):
+        facts = runs.facts(gib, multiple)
+
+        def run():
+            batch = round(runs.fitting_batch(gib) * multiple)
+            row = facts | {"batch_size": batch}
+            return {"batch_size": batch} | peers.run(
+                runs.bundle, row, method, 8, round(gib * GIB))
+        return Case(facts | {"method": method}, run,
+                    peers.SECONDS.get(method, 15))
+    return [case(gib, multiple, method) for method in PEER_METHODS
+            for gib, multiple in PEER_WANTED]
+
+
+def demonstration_cases(bundle, options):
+    """Steps that others have published, in tf32."""
+    def run(model, side, batch, gib):
+        name = f"{model}_{side}_{batch}"
+        flags = step_flags(model, batch,
+                           QUICK_PRECISION if options.quick else PRECISION, side)
+        budget = round(gib * GIB)
+        return {"needs_swapping": needs_swapping(bundle, name, flags, budget),
+                **run_within(bundle, name, flags, budget, batch, options.quick)}
+    return [Case({"model": model, "image_size": side, "batch_size": batch,
+                  "budget_gib": gib, "published": published},
+                 lambda m=model, s=side, b=batch, g=gib: run(m, s, b, g),
+                 5 if options.quick else 25)
+            for model, side, batch, gib, published in
+            (QUICK_DEMONSTRATIONS if options.quick else DEMONSTRATIONS)]

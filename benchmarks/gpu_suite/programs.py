@@ -1,0 +1,101 @@
+"""Programs of a bundle, run within a deadline."""
+
+import glob
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+EXIT_DOES_NOT_FIT = 3
+
+
+class Failed(Exception):
+    """A program failed; its last words are the message."""
+
+
+class DoesNotFit(Failed):
+    """A plan does not fit its budgets."""
+
+
+class Clock:
+    """Counts the `seconds` that there are. `now`: seconds since any moment."""
+
+    def __init__(self, seconds, now=time.monotonic):
+        self.seconds = seconds
+        self.now = now
+        self.begin = now()
+
+    def taken(self):
+        return self.now() - self.begin
+
+    def left(self):
+        return self.seconds - self.taken()
+
+
+def library_folders():
+    """Where CUDA's libraries lie that came as Python packages."""
+    folders = []
+    for path in sys.path:
+        folders += glob.glob(os.path.join(path, "nvidia", "*", "lib"))
+    return folders
+
+
+class Bundle:
+    """The programs of `folder` on one device; results go to `out`."""
+
+    def __init__(self, folder, device, out, seconds):
+        self.programs = pathlib.Path(folder).resolve() / "bin"
+        self.device = device
+        self.out = pathlib.Path(out)
+        self.clock = Clock(seconds)
+        self.environment = dict(os.environ)
+        paths = [self.environment.get("LD_LIBRARY_PATH"), *library_folders()]
+        self.environment["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
+
+    @property
+    def on_gpu(self):
+        return self.device.startswith("cuda")
+
+    def process(self, command, log=None):
+        """The finished process. `log`: file for all that it printed."""
+        try:
+            done = subprocess.run(
+                [str(part) for part in command], env=self.environment,
+                capture_output=True, text=True, check=False,
+                timeout=max(1, self.clock.left()))
+        except subprocess.TimeoutExpired as error:
+            raise Failed(f"{pathlib.Path(command[0]).name} was stopped at the "
+                         "end of the time there is") from error
+        if log is not None:
+            (self.out / log).write_text(done.stdout + done.stderr,
+                                        encoding="utf-8")
+        return done
+
+    def spillway(self, command, *arguments, device=None):
+        """Standard output of `spillway COMMAND` on the device."""
+        done = self.process([self.programs / "spillway", command,
+                             f"--device={device or self.device}", *arguments])
+        if done.returncode == 0:
+            return done.stdout
+        words = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        kind = DoesNotFit if done.returncode == EXIT_DOES_NOT_FIT else Failed
+        raise kind(f"{command}: exit status {done.returncode}: {words[0]}")
+
+    def result(self, command, name, *arguments, device=None):
+        """The JSON that `spillway COMMAND` leaves; kept as NAME.json."""
+        path = self.out / f"{name}.json"
+        self.spillway(command, *arguments, f"--json={path}", device=device)
+        return read_json(path)
+
+
+def read_json(path):
+    return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+
+
+def step_flags(model, batch, precision="fp32", image_size=0):
+    """Flags of a plain training step, the same for every command."""
+    return [f"--model={model}", f"--batch_size={batch}",
+            f"--precision={precision}", f"--image_size={image_size}",
+            "--optimizer=sgd", "--weight_decay=0"]

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Writes the README's tables of what was measured on GPUs.
+
+They are made from benchmarks/results/gpu_*.json, in the order of their names,
+each the results.json of a run of the suite. --check writes nothing, and exits
+with 1 where the README says something else.
+"""
+
+import argparse
+import pathlib
+import sys
+
+import tables
+from programs import read_json
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BEGIN = "<!-- GPU results: written by benchmarks/gpu_suite/readme.py -->\n"
+END = "<!-- end of GPU results -->\n"
+NONE_YET = "Nothing has been measured on a GPU yet.\n"
+
+
+def format_results(results):
+    """`results`: of the suite."""
+    return "\n".join(map(tables.format_report, results)) or NONE_YET
+
+
+def with_results(readme, text):
+    """`readme` with `text` between the two marks."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the README has no {BEGIN}and {END}")
+    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    results = map(read_json, sorted(ROOT.glob("benchmarks/results/gpu_*.json")))
+    path = ROOT / "README.md"
+    old = path.read_text(encoding="utf-8")
+    new = with_results(old, format_results(results))
+    if options.check and new != old:
+        sys.exit("README.md: not as the results are; run "
+                 "benchmarks/gpu_suite/readme.py")
+    if not options.check:
+        path.write_text(new, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

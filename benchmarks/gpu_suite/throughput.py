@@ -1,0 +1,72 @@
+"""Training speed with all the memory there is, beside PyTorch."""
+
+import peers
+from programs import step_flags
+from sections import Case
+
+# Model, precision, batch sizes; most wanted first.
+SPEEDS = [("resnet50", "bf16", [256, 128, 64]), ("resnet50", "tf32", [256, 64]),
+          ("vgg16", "bf16", [128]), ("inception3", "bf16", [128]),
+          ("resnet152", "bf16", [128]), ("resnet50", "tf32", [128]),
+          ("vgg16", "tf32", [64]), ("inception3", "tf32", [128]),
+          ("resnet152", "tf32", [64])]
+QUICK_SPEEDS = [("mobilenet_v2", "fp32", [2])]
+
+
+def speeds(options):
+    return [(model, precision, batch)
+            for model, precision, batches in
+            (QUICK_SPEEDS if options.quick else SPEEDS) for batch in batches]
+
+
+def facts(model, precision, batch):
+    return {"model": model, "precision": precision, "batch_size": batch}
+
+
+def profiled(bundle, name, flags, *more):
+    """The path of a profile with the kernels of a step."""
+    path = bundle.out / f"profile_{name}.json"
+    bundle.spillway("profile", *flags, "--num_warmup_batches=2",
+                    "--num_batches=4", f"--out={path}", *more)
+    return path
+
+
+def cases(bundle, options):
+    """With the libraries' first algorithms, with those that were measured to be
+    the fastest, and with these as a CUDA graph."""
+    counts = (["--num_warmup_batches=2", "--num_batches=5"] if options.quick
+              else ["--num_warmup_batches=10", "--num_batches=40"])
+
+    def run(model, precision, batch):
+        flags = step_flags(model, batch, precision)
+        name = f"{model}_{precision}_{batch}"
+        profile = profiled(bundle, name, flags)
+
+        def bench(way, *arguments):
+            return bundle.result("bench", f"speed_{name}_{way}", *flags, *counts,
+                                 f"--profile={profile}", *arguments)
+        first = bench("first", "--algorithms=first")
+        best = bench("measured", f"--trace={bundle.out / f'trace_{name}.json'}")
+        row = {"first_images_per_sec": first["images_per_sec"],
+               "images_per_sec": best["images_per_sec"],
+               "jitter": best["jitter"], "algorithms": best["algorithms"],
+               "predicted_ms": best["predicted_step_ms"],
+               "measured_ms": best["step_ms"]["median"],
+               "compute_busy_ms": best["lanes"]["compute"]["busy_ms"],
+               "peak_bytes": best["peak_device_bytes"]}
+        if bundle.on_gpu:
+            row["graph_images_per_sec"] = bench(
+                "graph", "--cuda_graph")["images_per_sec"]
+        row["ok"] = (row["peak_bytes"]["predicted"]
+                     == row["peak_bytes"]["measured"])
+        return row
+    return [Case(facts(*speed), lambda s=speed: run(*s), 12)
+            for speed in speeds(options)]
+
+
+def peer_cases(bundle, options):
+    """The same in PyTorch: eager for all, then compiled, which takes longer."""
+    methods = ["eager"] if options.quick else ["eager", "compile"]
+    return [peers.case(bundle, facts(*speed), method,
+                       steps=3 if options.quick else 40)
+            for method in methods for speed in speeds(options)]
