@@ -3,7 +3,6 @@
 import shutil
 import tempfile
 
-import variables
 from programs import Failed, read_json, step_flags
 from sections import Case
 
@@ -109,6 +108,7 @@ def beside_cases(bundle, options):
     reference = "inline" if bundle.device == "cpu" else "cpu"
 
     def train(model, batch, device, rate, steps):
+        import variables  # here, as the rest of the suite runs without numpy
         with tempfile.NamedTemporaryFile() as file:
             run = bundle.result(
                 "bench", f"beside_{model}_{device.replace(':', '_')}_{rate}",
@@ -119,6 +119,7 @@ def beside_cases(bundle, options):
             return run["losses"], variables.read(file.name)
 
     def run(model, batch):
+        import variables
         _, start = train(model, batch, reference, **NO_STEP)
         _, want = train(model, batch, reference, **ONE_STEP)
         _, got = train(model, batch, bundle.device, **ONE_STEP)

@@ -32,7 +32,7 @@ def run_case(case, clock):
     begin = clock.taken()
     try:
         row = case.facts | case.run()
-    except (Failed, OSError, KeyError, ValueError) as error:
+    except (Failed, ImportError, OSError, KeyError, ValueError) as error:
         row = case.facts | {"error": f"{type(error).__name__}: {error}"}
     return row | {"seconds": round(clock.taken() - begin, 1)}
 
