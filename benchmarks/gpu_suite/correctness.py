@@ -8,10 +8,10 @@ from sections import Case
 
 # Model, batch size, and for quick tries.
 BITS = [("lenet", 64), ("resnet20", 64), ("googlenet", 16), ("resnet50", 16)]
-QUICK_BITS = [("lenet", 64)]
+QUICK_BITS = [("lenet", 40)]
 BESIDE = [("lenet", 64), ("resnet50", 8), ("googlenet", 8), ("inception3", 4),
           ("vgg16", 4), ("mobilenet", 8)]
-QUICK_BESIDE = [("lenet", 16)]
+QUICK_BESIDE = [("lenet", 4)]
 
 SANITIZER_TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 

@@ -188,7 +188,7 @@ class ReadmeTest(unittest.TestCase):
 
 
 class WholeSuiteTest(unittest.TestCase):
-    """The command as users give it."""
+    """The command as users give it, on the device SPILLWAY_DEVICE."""
 
     def run_suite(self, folder, device, *arguments):
         return subprocess.run(
@@ -202,10 +202,11 @@ class WholeSuiteTest(unittest.TestCase):
         if "SPILLWAY_BUNDLE" not in os.environ:
             self.skipTest("SPILLWAY_BUNDLE names no folder")
 
-    def test_everything_holds_on_the_inline_device(self):
+    def test_everything_holds(self):
+        device = os.environ["SPILLWAY_DEVICE"]
         with tempfile.TemporaryDirectory() as folder:
             done = self.run_suite(
-                folder, "inline", *(f"--only={name}" for name in [
+                folder, device, *(f"--only={name}" for name in [
                     "tests", "sanitizer", "bits", "beside", "throughput",
                     "budgets", "pytorch_budgets", "demonstrations"]))
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -227,9 +228,24 @@ class WholeSuiteTest(unittest.TestCase):
                 self.assertGreater(row["swapped_bytes"], 0)
                 self.assertLessEqual(row["peak_bytes"]["measured"],
                                      row["budget_gib"] * 2**30)
-            self.assertIn("oneDNN", result["versions"]["libraries"])
             self.assertIn("### Within a budget",
                           (out / "results.md").read_text("utf-8"))
+            (self.check_gpu if device == "cuda" else self.check_cpu)(result)
+
+    def check_cpu(self, result):
+        self.assertIn("oneDNN", result["versions"]["libraries"])
+
+    def check_gpu(self, result):
+        """Graphs, the driver's peak, the libraries' algorithms."""
+        self.assertIn("cuDNN", result["versions"]["libraries"])
+        rows = result["sections"]
+        for row in rows["bits"]:
+            self.assertLessEqual({"graph", "v1 graph"}, set(row["ways"]))
+        for row in rows["throughput"]:
+            self.assertGreater(row["graph_images_per_sec"], 0)
+            self.assertTrue(row["algorithms"])
+            self.assertEqual(row["peak_bytes"]["driver"],
+                             row["peak_bytes"]["measured"])
 
     def test_without_the_device_it_says_so(self):
         with tempfile.TemporaryDirectory() as folder:

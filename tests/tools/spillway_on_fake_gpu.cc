@@ -1,0 +1,48 @@
+// The program with a GPU that is none: a fake CUDA runtime, CUDA sources that
+// run as fibers, fakes of cuDNN and cuBLASLt. Everything else is the program's
+// own, so that commands for a GPU are tried out without one. Times mean nothing.
+//
+// Linked before the program's libraries, from which it then takes neither
+// CudaRuntime nor the kernels.
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+#include "executor/device/cuda/cuda_runtime.h"
+#include "ops/gpu/cublas_lt.h"
+#include "ops/gpu/cudnn.h"
+#include "tests/ops/fake_cublas_lt.h"
+#include "tests/ops/fake_cudnn.h"
+#include "tests/support/cuda_emulation.h"
+#include "tests/support/fake_cuda.h"
+#include "tools/spillway/command_line.h"
+
+namespace spillway {
+namespace {
+
+testing::FakeCuda& TheGpu() {
+  // Never destroyed: handles of the libraries outlive main.
+  static auto* const gpu =
+      new testing::FakeCuda(/*devices=*/1, /*device_bytes=*/size_t{1} << 30);
+  return *gpu;
+}
+
+void Submit(void* stream, std::function<void()> work) {
+  TheGpu().Submit(stream, std::move(work));
+}
+
+}  // namespace
+
+CudaApi& CudaRuntime() { return TheGpu(); }
+
+}  // namespace spillway
+
+int main(int argc, char** argv) {
+  using namespace spillway;
+  cuda_emulation::SetQueue(Submit);
+  testing::FakeCudnn().queue = Submit;
+  testing::FakeCublasLt().queue = Submit;
+  SetCudnnForTest(&testing::FakeCudnnApi());
+  SetCublasLtForTest(&testing::FakeCublasLtApi());
+  return RunCommandLine({argv + 1, argv + argc});
+}

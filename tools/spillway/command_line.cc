@@ -1,0 +1,226 @@
+#include "tools/spillway/command_line.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "fmt/format.h"
+#include "tools/spillway/bench_command.h"
+#include "tools/spillway/edit_command.h"
+#include "tools/spillway/inspect_command.h"
+#include "tools/spillway/models_command.h"
+#include "tools/spillway/output.h"
+#include "tools/spillway/pack_command.h"
+#include "tools/spillway/profile_command.h"
+#include "tools/spillway/progress.h"
+#include "tools/spillway/run_command.h"
+#include "tools/spillway/simulate_command.h"
+#include "tools/spillway/train_command.h"
+#include "tools/spillway/tune_command.h"
+
+namespace spillway {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+// Help without the notes of which flag needs or excludes which: breaking such a
+// rule gives an error that says so.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    column_width(36);
+    label("OPTIONS", "FLAGS");
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string type = option->get_type_name();
+    return type.empty() ? "" : " " + type;
+  }
+};
+
+// What CLI11 would say less clearly or about another flag: every flag exists,
+// and has a value unless it is a boolean. No value starts with two dashes.
+absl::Status CheckFlags(const CLI::App& app, const Arguments& arguments) {
+  const auto is_flag = [&](size_t i) {
+    return i < arguments.size() && arguments[i].starts_with("--");
+  };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!is_flag(i)) continue;
+    const size_t equals = arguments[i].find('=');
+    const std::string name = arguments[i].substr(0, equals);
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (option == nullptr) {
+      return InvalidArgument(
+          fmt::format("unknown flag {}; see {} --help", name, app.get_name()));
+    }
+    const bool has_value = equals == std::string::npos
+                               ? i + 1 < arguments.size() && !is_flag(i + 1)
+                               : equals + 1 < arguments[i].size();
+    if (!has_value && option->get_items_expected_min() > 0) {
+      return InvalidArgument(
+          fmt::format("{}: needs a value, {}", name, option->get_type_name()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Fills the flags of `app`. With --help, `help` becomes its text.
+absl::Status Parse(CLI::App& app, Arguments arguments, std::string& help) {
+  RETURN_IF_ERROR(CheckFlags(app, arguments));
+  std::ranges::reverse(arguments);  // as CLI11 wants them
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    help = app.help();
+  } catch (const CLI::ParseError& error) {
+    return InvalidArgument(error.what());
+  }
+  return absl::OkStatus();
+}
+
+template <typename Flags, void (*add_flags)(FlagSet&, Flags&),
+          absl::Status (*run)(const Flags&)>
+absl::Status Execute(CLI::App& app, const Arguments& arguments) {
+  Flags flags;
+  FlagSet set(app);
+  add_flags(set, flags);
+  std::string help;
+  RETURN_IF_ERROR(Parse(app, arguments, help));
+  return help.empty() ? run(flags) : Print(help);
+}
+
+struct Command {
+  const char* name = nullptr;
+  const char* summary = nullptr;
+  absl::Status (*execute)(CLI::App& app, const Arguments& arguments) = nullptr;
+};
+
+constexpr std::array<Command, 10> kCommands = {{
+    {"bench", "Measure a model's training speed on synthetic images.",
+     Execute<BenchFlags, AddBenchFlags, RunBench>},
+    {"edit", "Rewrite a graph file for large-model support; runs nothing.",
+     Execute<EditFlags, AddEditFlags, RunEdit>},
+    {"inspect", "Show what a graph is made of and the memory it needs.",
+     Execute<InspectFlags, AddInspectFlags, RunInspect>},
+    {"models", "List the zoo: default batch, image and parameters.",
+     Execute<ModelsFlags, AddModelsFlags, RunModels>},
+    {"pack", "Place buffers of known lifetimes in as few bytes as possible.",
+     Execute<PackFlags, AddPackFlags, RunPack>},
+    {"profile",
+     "Measure this machine, and a graph's kernels, for predicted times.",
+     Execute<ProfileFlags, AddProfileFlags, RunProfile>},
+    {"run", "Run one step of a graph file.",
+     Execute<RunFlags, AddRunFlags, RunRun>},
+    {"simulate",
+     "Predict a step's memory and time under a budget; runs nothing.",
+     Execute<SimulateFlags, AddSimulateFlags, RunSimulate>},
+    {"train", "Train a model of the zoo on real data.",
+     Execute<TrainFlags, AddTrainFlags, RunTrain>},
+    {"tune",
+     "Choose what to swap, and when, so that a step fits; runs nothing.",
+     Execute<TuneFlags, AddTuneFlags, RunTune>},
+}};
+
+const Command* FindCommand(std::string_view name) {
+  const auto found = std::ranges::find(kCommands, name, &Command::name);
+  return found == kCommands.end() ? nullptr : &*found;
+}
+
+std::string CommandNames() {
+  std::string names;
+  for (const Command& command : kCommands) {
+    names += fmt::format(" {}", command.name);
+  }
+  return names;
+}
+
+std::string Usage() {
+  std::string text =
+      "Trains neural networks that need more memory than the device has.\n"
+      "Usage: spillway COMMAND [FLAGS]; spillway COMMAND --help tells "
+      "more.\n\n";
+  for (const Command& command : kCommands) {
+    text += fmt::format("  {:<10}{}\n", command.name, command.summary);
+  }
+  return text;
+}
+
+absl::Status Execute(const Command& command, const Arguments& arguments) {
+  CLI::App app(command.summary, fmt::format("spillway {}", command.name));
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("--help", "print this text")->group("Help");
+  return command.execute(app, arguments);
+}
+
+absl::Status Execute(const Arguments& arguments) {
+  if (arguments.empty()) {
+    return InvalidArgument(
+        fmt::format("a command is needed; there are{}", CommandNames()));
+  }
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h") return Print(Usage());
+  if (const Command* command = FindCommand(name)) {
+    return Execute(*command, {arguments.begin() + 1, arguments.end()});
+  }
+  return InvalidArgument(fmt::format("there is no command \"{}\"; there are{}",
+                                     name, CommandNames()));
+}
+
+enum ExitStatus { kDone = 0, kOurError = 1, kBadInput = 2, kDoesNotFit = 3 };
+
+ExitStatus ToExitStatus(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kOk:
+      return kDone;
+    case absl::StatusCode::kResourceExhausted:
+      return kDoesNotFit;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kUnimplemented:
+    case absl::StatusCode::kPermissionDenied:
+      return kBadInput;
+    default:
+      return kOurError;
+  }
+}
+
+// One line on stderr, whatever the message holds.
+void ReportError(const absl::Status& status) {
+  std::string message(status.message());
+  std::ranges::replace(message, '\n', ' ');
+  ClearProgress();
+  fmt::print(stderr, "spillway: {}\n", message);
+}
+
+// A closed stdout must fail, not fill the next file that is opened.
+void OccupyStandardStreams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace
+
+int RunCommandLine(const std::vector<std::string>& arguments) {
+  OccupyStandardStreams();
+  ConfigureLog(spdlog::level::info);
+  const absl::Status status = Execute(arguments);
+  if (!status.ok()) ReportError(status);
+  return ToExitStatus(status.code());
+}
+
+}  // namespace spillway

@@ -1,0 +1,16 @@
+// What the program `spillway` does: finds the subcommand, parses its flags, runs
+// it, and turns its Status into an exit status (docs/cli.md).
+#ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_LINE_H_
+#define SPILLWAY_TOOLS_SPILLWAY_COMMAND_LINE_H_
+
+#include <string>
+#include <vector>
+
+namespace spillway {
+
+// `arguments`: without the program's name. To be called once, by main.
+int RunCommandLine(const std::vector<std::string>& arguments);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_COMMAND_LINE_H_
