@@ -1,5 +1,5 @@
-// The algorithms of cuDNN for one convolution that a kernel may use, for each
-// of the directions of conv_directions.h.
+// The algorithms of cuDNN's legacy calls that a kernel may use for one
+// convolution, for each of the directions of conv_directions.h.
 #ifndef SPILLWAY_OPS_GPU_CONV_ALGORITHMS_H_
 #define SPILLWAY_OPS_GPU_CONV_ALGORITHMS_H_
 
@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "ops/gpu/conv_descriptors.h"
+#include "ops/gpu/conv_way.h"
 #include "ops/gpu/cudnn.h"
 
 namespace spillway {
@@ -44,13 +45,13 @@ struct ConvRule {
   cudnnMathType_t MathOf(const typename Direction::Result& result) const;
 };
 
-// The first `most` algorithms of cuDNN's heuristic that `rule` allows, which it
-// takes for the fastest; none twice. Leaves the math type of `descriptors`
+// The algorithms of cuDNN's heuristic that `rule` allows, the one that it takes
+// for the fastest first; none twice. Leaves the math type of `descriptors`
 // undefined. Cost: a call into cuDNN for each that is looked at.
 template <typename Direction>
 absl::StatusOr<std::vector<ConvAlgorithm<Direction>>> FindConvAlgorithms(
     const LockedCudnn& cudnn, const ConvDescriptors& descriptors,
-    const ConvRule<Direction>& rule, size_t most);
+    const ConvRule<Direction>& rule, const ConvWanted& wanted);
 
 inline absl::Status SetMath(const LockedCudnn& cudnn,
                             const ConvDescriptors& descriptors,
@@ -122,7 +123,7 @@ absl::StatusOr<std::optional<size_t>> ConvWorkspaceBytes(
 template <typename Direction>
 absl::StatusOr<std::vector<ConvAlgorithm<Direction>>> FindConvAlgorithms(
     const LockedCudnn& cudnn, const ConvDescriptors& descriptors,
-    const ConvRule<Direction>& rule, size_t most) {
+    const ConvRule<Direction>& rule, const ConvWanted& wanted) {
   // The heuristic is asked for the math of the rule, not of the last candidate.
   RETURN_IF_ERROR(SetMath(cudnn, descriptors, rule.math));
   // An algorithm may come twice, with and without tensor cores.
@@ -136,10 +137,11 @@ absl::StatusOr<std::vector<ConvAlgorithm<Direction>>> FindConvAlgorithms(
   std::vector<ConvAlgorithm<Direction>> found;
   for (const typename Direction::Result& result :
        std::span(results).first(static_cast<size_t>(count))) {
-    if (found.size() == most) break;
+    if (found.size() == wanted.most) break;
     if (!rule.Allows(result)) continue;
     ConvAlgorithm<Direction> candidate = {.algorithm = result.algo,
                                           .math = rule.MathOf(result)};
+    if (!wanted.name.empty() && candidate.name() != wanted.name) continue;
     const auto is_same = [&](const ConvAlgorithm<Direction>& other) {
       return other.algorithm == candidate.algorithm &&
              other.math == candidate.math;

@@ -8,20 +8,10 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "ops/gpu/conv_layout.h"
 
 namespace spillway {
 namespace {
-
-cudnnDataType_t DataType(DType dtype) {
-  switch (dtype) {
-    case DType::kBFloat16:
-      return CUDNN_DATA_BFLOAT16;
-    case DType::kFloat16:
-      return CUDNN_DATA_HALF;
-    default:
-      return CUDNN_DATA_FLOAT;
-  }
-}
 
 absl::StatusOr<std::vector<int>> ToInts(const std::vector<int64_t>& values) {
   std::vector<int> ints;
@@ -36,37 +26,19 @@ absl::StatusOr<std::vector<int>> ToInts(const std::vector<int64_t>& values) {
   return ints;
 }
 
-// cuDNN counts dimensions as N C spatial..., whatever the order in memory.
-std::vector<int64_t> ChannelsFirst(int64_t n, int64_t channels,
-                                   std::vector<int64_t> spatial) {
-  spatial.insert(spatial.begin(), {n, channels});
-  return spatial;
-}
-
-// Of a tensor whose channels are last.
-std::vector<int64_t> Strides(const std::vector<int64_t>& dims) {
-  std::vector<int64_t> strides(dims.size(), 1);
-  int64_t stride = dims[1];
-  for (size_t axis = dims.size() - 1; axis > 1; --axis) {
-    strides[axis] = stride;
-    stride *= dims[axis];
-  }
-  strides[0] = stride;
-  return strides;
-}
-
 absl::StatusOr<CudnnTensor> MakeTensor(const CudnnApi& api,
                                        const std::vector<int64_t>& dims,
                                        DType dtype) {
   ASSIGN_OR_RETURN(const std::vector<int> sizes, ToInts(dims));
-  ASSIGN_OR_RETURN(const std::vector<int> strides, ToInts(Strides(dims)));
+  ASSIGN_OR_RETURN(const std::vector<int> strides,
+                   ToInts(ChannelsLastStrides(dims)));
   cudnnTensorDescriptor_t desc = nullptr;
   RETURN_IF_ERROR(CudnnStatus(api, api.create_tensor(&desc),
                               "cudnnCreateTensorDescriptor"));
   CudnnTensor tensor(desc, api.destroy_tensor);
   RETURN_IF_ERROR(CudnnStatus(
       api,
-      api.set_tensor(desc, DataType(dtype), static_cast<int>(sizes.size()),
+      api.set_tensor(desc, CudnnDataType(dtype), static_cast<int>(sizes.size()),
                      sizes.data(), strides.data()),
       "cudnnSetTensorNdDescriptor"));
   return tensor;
@@ -82,7 +54,7 @@ absl::StatusOr<CudnnFilter> MakeFilter(const CudnnApi& api,
   CudnnFilter filter(desc, api.destroy_filter);
   RETURN_IF_ERROR(
       CudnnStatus(api,
-                  api.set_filter(desc, DataType(dtype), CUDNN_TENSOR_NHWC,
+                  api.set_filter(desc, CudnnDataType(dtype), CUDNN_TENSOR_NHWC,
                                  static_cast<int>(sizes.size()), sizes.data()),
                   "cudnnSetFilterNdDescriptor"));
   return filter;
@@ -135,24 +107,11 @@ absl::StatusOr<ConvDescriptors> MakeConvDescriptors(const CudnnApi& api,
                                                     const ConvGeometry& conv,
                                                     DType dtype,
                                                     cudnnMathType_t math) {
-  const Window& window = conv.window;
+  const ConvDims dims = DimsOf(conv);
   ConvDescriptors descriptors;
-  ASSIGN_OR_RETURN(descriptors.x,
-                   MakeTensor(api,
-                              ChannelsFirst(conv.batch, conv.in_channels,
-                                            Each(window, &WindowDim::input)),
-                              dtype));
-  ASSIGN_OR_RETURN(descriptors.filter,
-                   MakeFilter(api,
-                              ChannelsFirst(conv.out_channels,
-                                            conv.in_channels / conv.groups,
-                                            Each(window, &WindowDim::size)),
-                              dtype));
-  ASSIGN_OR_RETURN(descriptors.y,
-                   MakeTensor(api,
-                              ChannelsFirst(conv.batch, conv.out_channels,
-                                            Each(window, &WindowDim::output)),
-                              dtype));
+  ASSIGN_OR_RETURN(descriptors.x, MakeTensor(api, dims.x, dtype));
+  ASSIGN_OR_RETURN(descriptors.filter, MakeFilter(api, dims.filter, dtype));
+  ASSIGN_OR_RETURN(descriptors.y, MakeTensor(api, dims.y, dtype));
   ASSIGN_OR_RETURN(descriptors.conv, MakeConvolution(api, conv, math));
   return descriptors;
 }

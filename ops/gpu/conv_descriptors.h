@@ -1,4 +1,4 @@
-// A convolution in cuDNN's words: its descriptors.
+// A convolution in the words of cuDNN's legacy calls: its descriptors.
 #ifndef SPILLWAY_OPS_GPU_CONV_DESCRIPTORS_H_
 #define SPILLWAY_OPS_GPU_CONV_DESCRIPTORS_H_
 

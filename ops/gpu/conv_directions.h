@@ -1,4 +1,4 @@
-// cuDNN's calls for a convolution (ConvForward) and its gradients
+// cuDNN's legacy calls for a convolution (ConvForward) and its gradients
 // (ConvInputGradient, ConvFilterGradient), under one set of names:
 //
 //   Find           the algorithms that the heuristic suggests, best first
@@ -14,21 +14,10 @@
 #include <string_view>
 
 #include "ops/gpu/conv_descriptors.h"
+#include "ops/gpu/conv_way.h"
 #include "ops/gpu/cudnn.h"
 
 namespace spillway {
-
-// Where the three tensors of a convolution are.
-struct ConvData {
-  void* x = nullptr;
-  void* filter = nullptr;
-  void* y = nullptr;
-};
-
-struct ConvWorkspace {
-  void* data = nullptr;
-  size_t bytes = 0;
-};
 
 // What cuDNN multiplies the result and the output's old content with.
 inline constexpr float kConvOne = 1;
@@ -85,10 +74,10 @@ struct ConvForward {
   }
   static cudnnStatus_t Run(const LockedCudnn& cudnn, const ConvDescriptors& d,
                            Algorithm algorithm, const ConvData& data,
-                           const ConvWorkspace& workspace) {
+                           size_t workspace_bytes) {
     return cudnn.api.forward(cudnn.handle, &kConvOne, d.x.get(), data.x,
                              d.filter.get(), data.filter, d.conv.get(),
-                             algorithm, workspace.data, workspace.bytes,
+                             algorithm, data.workspace, workspace_bytes,
                              &kConvZero, d.y.get(), data.y);
   }
 };
@@ -144,10 +133,10 @@ struct ConvInputGradient {
   }
   static cudnnStatus_t Run(const LockedCudnn& cudnn, const ConvDescriptors& d,
                            Algorithm algorithm, const ConvData& data,
-                           const ConvWorkspace& workspace) {
+                           size_t workspace_bytes) {
     return cudnn.api.backward_data(cudnn.handle, &kConvOne, d.filter.get(),
                                    data.filter, d.y.get(), data.y, d.conv.get(),
-                                   algorithm, workspace.data, workspace.bytes,
+                                   algorithm, data.workspace, workspace_bytes,
                                    &kConvZero, d.x.get(), data.x);
   }
 };
@@ -204,10 +193,10 @@ struct ConvFilterGradient {
   }
   static cudnnStatus_t Run(const LockedCudnn& cudnn, const ConvDescriptors& d,
                            Algorithm algorithm, const ConvData& data,
-                           const ConvWorkspace& workspace) {
+                           size_t workspace_bytes) {
     return cudnn.api.backward_filter(cudnn.handle, &kConvOne, d.x.get(), data.x,
                                      d.y.get(), data.y, d.conv.get(), algorithm,
-                                     workspace.data, workspace.bytes,
+                                     data.workspace, workspace_bytes,
                                      &kConvZero, d.filter.get(), data.filter);
   }
 };

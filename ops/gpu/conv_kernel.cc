@@ -3,21 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "ops/common/algorithm_named.h"
-#include "ops/gpu/conv_algorithms.h"
-#include "ops/gpu/conv_descriptors.h"
+#include "ops/gpu/conv_algorithm_ways.h"
 #include "ops/gpu/conv_directions.h"
+#include "ops/gpu/conv_engine_ways.h"
+#include "ops/gpu/conv_graph.h"
 #include "ops/gpu/conv_operands.h"
+#include "ops/gpu/conv_way.h"
 #include "ops/gpu/cudnn.h"
 #include "ops/gpu/matmul_kernel.h"
 
@@ -26,41 +28,40 @@ namespace {
 
 // Workspace: the copies of x, filter and y (each only where there is one), then
 // cuDNN's own.
-template <typename Direction>
 class GpuConvKernel final : public Kernel {
  public:
-  using Algorithm = ConvAlgorithm<Direction>;
+  using Sources = std::array<std::unique_ptr<ConvWays>, 2>;
 
-  GpuConvKernel(const ConvOperands& operands, ConvDescriptors descriptors,
-                const ConvRule<Direction>& rule)
-      : operands_(operands),
-        descriptors_(std::move(descriptors)),
-        rule_(rule) {}
+  explicit GpuConvKernel(Sources sources) : sources_(std::move(sources)) {}
 
-  // Before all else. `name`: of KernelRequest::algorithm.
-  absl::Status Choose(const LockedCudnn& cudnn, std::string_view name) {
-    ASSIGN_OR_RETURN(const std::vector<Algorithm> found,
-                     Find(cudnn, name.empty() ? 1 : kAll));
-    if (found.empty()) {
-      return Unimplemented(fmt::format(
-          "cuDNN has no {}algorithm with a workspace of at most 1 GiB for this "
-          "convolution",
-          rule_.deterministic ? "deterministic " : ""));
+  // Before all else.
+  absl::Status Choose(const LockedCudnn& cudnn, const KernelRequest& node) {
+    for (const std::unique_ptr<ConvWays>& source : sources_) {
+      ASSIGN_OR_RETURN(std::vector<std::unique_ptr<ConvWay>> found,
+                       source->Find(cudnn, {.name = node.algorithm}));
+      if (found.empty()) continue;
+      operands_ = source->operands();
+      way_ = std::move(found[0]);
+      return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(const size_t at, AlgorithmNamed(name, Describe(found)));
-    return Use(cudnn, found[at]);
+    ASSIGN_OR_RETURN(const std::vector<KernelAlgorithm> list, List(cudnn));
+    if (!list.empty()) return AlgorithmNamed(node.algorithm, list).status();
+    return Unimplemented(fmt::format(
+        "cuDNN has no {}algorithm with a workspace of at most 1 GiB for this "
+        "convolution",
+        node.math.deterministic ? "deterministic " : ""));
   }
 
   absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms() override {
     ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
-    ASSIGN_OR_RETURN(const std::vector<Algorithm> found, Find(cudnn, kAll));
-    RETURN_IF_ERROR(Use(cudnn, chosen_));
-    return Describe(found);
+    return List(cudnn);
   }
 
-  std::string_view algorithm() const override { return chosen_name_; }
+  std::string_view algorithm() const override { return way_->name(); }
 
-  int64_t workspace_bytes() const override { return WorkspaceOf(chosen_); }
+  int64_t workspace_bytes() const override {
+    return operands_.copy_bytes + way_->workspace_bytes();
+  }
 
   absl::Status Run(const KernelContext& context) override {
     RETURN_IF_ERROR(FillCopy(operands_.x, context));
@@ -71,32 +72,22 @@ class GpuConvKernel final : public Kernel {
   }
 
  private:
-  static constexpr size_t kAll = std::numeric_limits<size_t>::max();
-
-  absl::StatusOr<std::vector<Algorithm>> Find(const LockedCudnn& cudnn,
-                                              size_t most) const {
-    return FindConvAlgorithms(cudnn, descriptors_, rule_, most);
-  }
-
-  int64_t WorkspaceOf(const Algorithm& algorithm) const {
-    return operands_.copy_bytes +
-           static_cast<int64_t>(algorithm.workspace_bytes);
-  }
-
-  std::vector<KernelAlgorithm> Describe(
-      const std::vector<Algorithm>& found) const {
+  // Of all sources.
+  absl::StatusOr<std::vector<KernelAlgorithm>> List(const LockedCudnn& cudnn) {
     std::vector<KernelAlgorithm> list;
-    for (const Algorithm& algorithm : found) {
-      list.push_back({.name = algorithm.name(),
-                      .workspace_bytes = WorkspaceOf(algorithm)});
+    for (const std::unique_ptr<ConvWays>& source : sources_) {
+      const auto found =
+          source->Find(cudnn, {.most = std::numeric_limits<size_t>::max()});
+      // E.g. more elements than legacy calls can count.
+      if (absl::IsUnimplemented(found.status()) && !list.empty()) continue;
+      RETURN_IF_ERROR(found.status());
+      for (const std::unique_ptr<ConvWay>& way : *found) {
+        list.push_back({.name = way->name(),
+                        .workspace_bytes = source->operands().copy_bytes +
+                                           way->workspace_bytes()});
+      }
     }
     return list;
-  }
-
-  absl::Status Use(const LockedCudnn& cudnn, const Algorithm& algorithm) {
-    chosen_ = algorithm;
-    chosen_name_ = algorithm.name();
-    return SetMath(cudnn, descriptors_, algorithm.math);
   }
 
   absl::Status Convolve(const KernelContext& context) {
@@ -106,47 +97,48 @@ class GpuConvKernel final : public Kernel {
         cudnn.api.set_stream(cudnn.handle,
                              static_cast<cudaStream_t>(context.stream)),
         "cudnnSetStream"));
-    const ConvData data = {.x = operands_.x.Data(context),
-                           .filter = operands_.filter.Data(context),
-                           .y = operands_.y.Data(context)};
-    const ConvWorkspace workspace = {
-        .data =
-            static_cast<std::byte*>(context.workspace) + operands_.copy_bytes,
-        .bytes = chosen_.workspace_bytes};
-    return CudnnStatus(
-        cudnn.api,
-        Direction::Run(cudnn, descriptors_, chosen_.algorithm, data, workspace),
-        Direction::kRunName);
+    return way_->Run(cudnn,
+                     {.x = operands_.x.Data(context),
+                      .filter = operands_.filter.Data(context),
+                      .y = operands_.y.Data(context),
+                      .workspace = static_cast<std::byte*>(context.workspace) +
+                                   operands_.copy_bytes});
   }
 
+  Sources sources_;  // engines, then algorithms
   ConvOperands operands_;
-  ConvDescriptors descriptors_;
-  ConvRule<Direction> rule_;
-  Algorithm chosen_ = {};
-  std::string chosen_name_;
+  std::unique_ptr<ConvWay> way_;
 };
 
-// cuDNN computes in `dtype`.
-template <typename Direction>
-NewKernel MakeConv(const KernelRequest& node, const GpuConvSpec& spec,
-                   DType dtype, const ConvRule<Direction>& rule) {
-  const ConvGeometry padded = PadIntoInput(spec.geometry);
+NewKernel MakeKernel(const KernelRequest& node,
+                     std::unique_ptr<ConvWays> engines,
+                     std::unique_ptr<ConvWays> algorithms) {
+  auto kernel = std::make_unique<GpuConvKernel>(
+      GpuConvKernel::Sources{std::move(engines), std::move(algorithms)});
   ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
-  ASSIGN_OR_RETURN(ConvDescriptors descriptors,
-                   MakeConvDescriptors(cudnn.api, padded, dtype, rule.math));
-  auto kernel = std::make_unique<GpuConvKernel<Direction>>(
-      MakeConvOperands(spec, padded, dtype), std::move(descriptors), rule);
-  RETURN_IF_ERROR(kernel->Choose(cudnn, node.algorithm));
+  RETURN_IF_ERROR(kernel->Choose(cudnn, node));
   return kernel;
 }
 
-// For operands that are multiplied in the dtype that they have.
+// cuDNN is given all three tensors in the activations' dtype.
 template <typename Direction>
-ConvRule<Direction> RuleFor(const MathOptions& math, DType dtype) {
-  const cudnnMathType_t wide =
-      math.allow_tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
-  return {.deterministic = math.deterministic,
-          .math = dtype == DType::kFloat32 ? wide : CUDNN_TENSOR_OP_MATH};
+NewKernel MakeConv(const KernelRequest& node, const GpuConvSpec& spec,
+                   ConvDirection direction) {
+  const bool is_float32 = spec.dtype == DType::kFloat32;
+  const bool allow_tf32 = node.math.allow_tf32;
+  const cudnnMathType_t wide = allow_tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+  return MakeKernel(
+      node,
+      std::make_unique<ConvEngineWays>(
+          spec, direction,
+          ConvDTypes{.activations = spec.dtype, .filter = spec.dtype},
+          ConvEngineRule{.deterministic = node.math.deterministic,
+                         .tensor_cores = !is_float32 || allow_tf32}),
+      std::make_unique<ConvAlgorithmWays<Direction>>(
+          spec, spec.dtype,
+          ConvRule<Direction>{
+              .deterministic = node.math.deterministic,
+              .math = is_float32 ? wide : CUDNN_TENSOR_OP_MATH}));
 }
 
 bool IsPointwise(const ConvGeometry& conv) {
@@ -179,32 +171,46 @@ bool MultipliesOperands(cudnnConvolutionBwdFilterAlgo_t algorithm) {
          algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3;
 }
 
+// A float32 gradient of shorter activations. Engines read them as they are;
+// algorithms multiply float32 copies in TF32, which holds what was shorter. Of
+// sums of operands neither dtype holds all.
+NewKernel MakeWideFilterGradient(const KernelRequest& node,
+                                 const GpuConvSpec& spec) {
+  return MakeKernel(
+      node,
+      std::make_unique<ConvEngineWays>(
+          spec, ConvDirection::kFilterGradient,
+          ConvDTypes{.activations = spec.dtype, .filter = spec.filter_dtype},
+          ConvEngineRule{.deterministic = node.math.deterministic,
+                         .tensor_cores = true,
+                         .transforms = false}),
+      std::make_unique<ConvAlgorithmWays<ConvFilterGradient>>(
+          spec, spec.filter_dtype,
+          ConvRule<ConvFilterGradient>{.is_allowed = MultipliesOperands,
+                                       .deterministic = node.math.deterministic,
+                                       .math = CUDNN_DEFAULT_MATH}));
+}
+
 }  // namespace
 
 NewKernel MakeGpuConvKernel(const KernelRequest& node,
                             const GpuConvSpec& spec) {
-  return MakeConv(node, spec, spec.dtype,
-                  RuleFor<ConvForward>(node.math, spec.dtype));
+  return MakeConv<ConvForward>(node, spec, ConvDirection::kForward);
 }
 
 NewKernel MakeGpuConvInputGradientKernel(const KernelRequest& node,
                                          const GpuConvSpec& spec) {
-  return MakeConv(node, spec, spec.dtype,
-                  RuleFor<ConvInputGradient>(node.math, spec.dtype));
+  return MakeConv<ConvInputGradient>(node, spec, ConvDirection::kInputGradient);
 }
 
 NewKernel MakeGpuConvFilterGradientKernel(const KernelRequest& node,
                                           const GpuConvSpec& spec) {
   if (spec.filter_dtype == spec.dtype) {
-    return MakeConv(node, spec, spec.dtype,
-                    RuleFor<ConvFilterGradient>(node.math, spec.dtype));
+    return MakeConv<ConvFilterGradient>(node, spec,
+                                        ConvDirection::kFilterGradient);
   }
-  if (IsPointwise(spec.geometry)) return PointwiseFilterGradient(node, spec);
-  // TF32 holds what was shorter, but not sums of it.
-  return MakeConv<ConvFilterGradient>(node, spec, spec.filter_dtype,
-                                      {.is_allowed = MultipliesOperands,
-                                       .deterministic = node.math.deterministic,
-                                       .math = CUDNN_DEFAULT_MATH});
+  return IsPointwise(spec.geometry) ? PointwiseFilterGradient(node, spec)
+                                    : MakeWideFilterGradient(node, spec);
 }
 
 }  // namespace spillway

@@ -5,15 +5,19 @@
 // cuDNN pads both ends of a dimension alike. Where that does not give the same
 // output, x is a padded copy in the workspace, and dx is cut out of one.
 //
+// A convolution is computed by an engine of cuDNN's graph API, among which are
+// those made for Hopper, or by an algorithm of its legacy calls, which serve
+// where the graph API has none.
+//
 // Products are of the activations' dtype, sums float32; float32 is rounded to
 // TF32 where MathOptions allow it. A float32 filter of shorter activations is
-// rounded in the workspace. A float32 gradient of one is computed from float32
-// copies of the activations, in TF32, which holds any bfloat16 and float16; or,
-// for windows of one pixel, as a matrix product (matmul_kernel.h), which needs
-// no copies.
+// rounded in the workspace. A float32 gradient of one needs no copies where it
+// is a matrix product (matmul_kernel.h), for windows of one pixel, or where
+// there is an engine for it; algorithms compute it from float32 copies of the
+// activations, in TF32, which holds any bfloat16 and float16.
 //
-// The same inputs give the same bits where MathOptions ask for that: no
-// algorithm that adds in an order that differs from run to run is used.
+// The same inputs give the same bits where MathOptions ask for that: no engine
+// or algorithm that adds in an order that differs from run to run is used.
 //
 // Threads: kernels may be prepared and run by several; they take turns at the
 // device's cuDNN handle, which Run sets to its context's stream.
@@ -44,13 +48,14 @@ struct GpuConvSpec {
   DType filter_dtype = DType::kFloat32;
 };
 
-// Each lists the algorithms of cuDNN's heuristic that the node's MathOptions
-// allow and that need at most 1 GiB of workspace of cuDNN's own, called e.g.
+// Each lists what cuDNN's heuristics suggest, the node's MathOptions allow, and
+// needs at most 1 GiB of workspace of cuDNN's own: the first 4 engines, called
+// e.g. "engine 62 2:4 13:0", then the algorithms of legacy calls, e.g.
 // "implicit_precomp_gemm tensor_op"; or, where it is a matrix product, those of
 // matmul_kernel.h. Of the node, only math and algorithm are read. Errors:
 // UNAVAILABLE without the library; UNIMPLEMENTED where there is no algorithm or
 // a dimension is too large for cuDNN; INVALID_ARGUMENT for an algorithm that is
-// not listed.
+// not known.
 NewKernel MakeGpuConvKernel(const KernelRequest& node,
                             const GpuConvSpec& spec);  // y
 NewKernel MakeGpuConvInputGradientKernel(const KernelRequest& node,

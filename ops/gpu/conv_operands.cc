@@ -82,13 +82,14 @@ ConvGeometry PadIntoInput(ConvGeometry conv) {
 }
 
 ConvOperands MakeConvOperands(const GpuConvSpec& spec,
-                              const ConvGeometry& padded, DType dtype) {
+                              const ConvDTypes& dtypes) {
   const ConvGeometry& conv = spec.geometry;
   ConvOperands operands = {
-      .x = MakeOperand(spec.x, spec.dtype, dtype, PaddingOf(conv, padded)),
-      .filter = MakeOperand(spec.filter, spec.filter_dtype, dtype,
+      .x = MakeOperand(spec.x, spec.dtype, dtypes.activations,
+                       PaddingOf(conv, PadIntoInput(conv))),
+      .filter = MakeOperand(spec.filter, spec.filter_dtype, dtypes.filter,
                             Row(FilterElements(conv))),
-      .y = MakeOperand(spec.y, spec.dtype, dtype,
+      .y = MakeOperand(spec.y, spec.dtype, dtypes.activations,
                        Row(ConvOutput(conv).num_elements()))};
   for (ConvOperand* operand : {&operands.x, &operands.filter, &operands.y}) {
     operand->copy_offset = operands.copy_bytes;

@@ -39,9 +39,15 @@ struct ConvOperands {
 // The convolution that cuDNN is to compute: of the same y.
 ConvGeometry PadIntoInput(ConvGeometry conv);
 
-// cuDNN computes `padded` in `dtype`.
+// What cuDNN is given.
+struct ConvDTypes {
+  DType activations = DType::kFloat32;
+  DType filter = DType::kFloat32;
+};
+
+// cuDNN computes PadIntoInput(spec.geometry).
 ConvOperands MakeConvOperands(const GpuConvSpec& spec,
-                              const ConvGeometry& padded, DType dtype);
+                              const ConvDTypes& dtypes);
 
 // Both do nothing for an operand that they do not concern.
 absl::Status FillCopy(const ConvOperand& operand, const KernelContext& context);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -53,12 +54,22 @@ void FindConvolutions(SharedLibrary& library, CudnnApi& api) {
   library.Find("cudnnConvolutionBackwardFilter", api.backward_filter);
 }
 
+void FindGraphs(SharedLibrary& library, CudnnApi& api) {
+  library.Find("cudnnBackendCreateDescriptor", api.create_backend);
+  library.Find("cudnnBackendDestroyDescriptor", api.destroy_backend);
+  library.Find("cudnnBackendSetAttribute", api.set_attribute);
+  library.Find("cudnnBackendGetAttribute", api.get_attribute);
+  library.Find("cudnnBackendFinalize", api.finalize);
+  library.Find("cudnnBackendExecute", api.execute);
+}
+
 absl::StatusOr<CudnnApi> Load() {
   SharedLibrary library("libcudnn.so.9");
   CudnnApi api;
   FindBasics(library, api);
   FindDescriptors(library, api);
   FindConvolutions(library, api);
+  FindGraphs(library, api);
   RETURN_IF_ERROR(library.status());
   return api;
 }
@@ -95,8 +106,16 @@ absl::Status CudnnStatus(const CudnnApi& api, cudnnStatus_t status,
   if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
   std::array<char, 512> text = {};
   api.get_last_error_string(text.data(), text.size());
-  return Internal(fmt::format("{}: {} ({})", call, api.get_error_string(status),
-                              text.data()));
+  const std::string message = fmt::format(
+      "{}: {} ({})", call, api.get_error_string(status), text.data());
+  if (status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+      status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) {
+    return ResourceExhausted(message);
+  }
+  return status >= CUDNN_STATUS_NOT_SUPPORTED &&
+                 status < CUDNN_STATUS_INTERNAL_ERROR
+             ? Unimplemented(message)
+             : Internal(message);
 }
 
 }  // namespace spillway

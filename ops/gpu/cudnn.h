@@ -57,6 +57,14 @@ struct CudnnApi {
   decltype(&::cudnnGetConvolutionBackwardFilterWorkspaceSize)
       get_backward_filter_workspace_size = nullptr;
   decltype(&::cudnnConvolutionBackwardFilter) backward_filter = nullptr;
+
+  // The graph API, whose objects are all "backend descriptors".
+  decltype(&::cudnnBackendCreateDescriptor) create_backend = nullptr;
+  decltype(&::cudnnBackendDestroyDescriptor) destroy_backend = nullptr;
+  decltype(&::cudnnBackendSetAttribute) set_attribute = nullptr;
+  decltype(&::cudnnBackendGetAttribute) get_attribute = nullptr;
+  decltype(&::cudnnBackendFinalize) finalize = nullptr;
+  decltype(&::cudnnBackendExecute) execute = nullptr;
 };
 
 // Opens the library at the first call; the table is borrowed for the life of
@@ -79,7 +87,9 @@ absl::StatusOr<LockedCudnn> LockCudnn();
 // the table before are destroyed.
 void SetCudnnForTest(const CudnnApi* api);
 
-// INTERNAL "<call>: CUDNN_STATUS_... (<text>)"; OK for success.
+// "<call>: CUDNN_STATUS_... (<text>)", UNIMPLEMENTED for what the library does
+// not support, RESOURCE_EXHAUSTED where its own memory ran out, else INTERNAL;
+// OK for success.
 absl::Status CudnnStatus(const CudnnApi& api, cudnnStatus_t status,
                          std::string_view call);
 

@@ -44,7 +44,7 @@ struct Preference : cublasLtMatmulPreferenceOpaque_t {
 
 // Column-major, perhaps read as its transpose.
 struct View {
-  const Layout& layout;
+  Layout layout;
   bool transposed = false;
 
   int64_t rows() const { return transposed ? layout.columns : layout.rows; }
@@ -266,21 +266,23 @@ cublasStatus_t Matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
       *static_cast<const float*>(beta) != 0) {
     return CUBLAS_STATUS_EXECUTION_FAILED;
   }
-  Overwrite(workspace, workspace_bytes);
-  const auto& operation = static_cast<const Operation&>(*desc);
+  const auto operation = static_cast<const Operation&>(*desc);
   if (operation.has_bias() && operation.bias == nullptr) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  Multiply(operation,
-           {static_cast<const Layout&>(*a), operation.a == CUBLAS_OP_T}, a_data,
-           {static_cast<const Layout&>(*b), operation.b == CUBLAS_OP_T}, b_data,
-           {static_cast<const Layout&>(*d)}, *static_cast<const float*>(alpha),
-           d_data);
-  fake.stream = stream;
+  const View of_a = {static_cast<const Layout&>(*a),
+                     operation.a == CUBLAS_OP_T};
+  const View of_b = {static_cast<const Layout&>(*b),
+                     operation.b == CUBLAS_OP_T};
+  const View of_d = {static_cast<const Layout&>(*d)};
+  const float factor = *static_cast<const float*>(alpha);
   fake.algorithm = number;
   fake.handle_number = handle->number;
   fake.compute = operation.compute;
-  ++fake.computations;
+  fake.Queue(stream, [=] {
+    Overwrite(workspace, workspace_bytes);
+    Multiply(operation, of_a, a_data, of_b, b_data, of_d, factor, d_data);
+  });
   return CUBLAS_STATUS_SUCCESS;
 }
 

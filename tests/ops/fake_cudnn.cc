@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "tests/ops/fake_cudnn_backend.h"
+#include "tests/ops/fake_cudnn_graph.h"
 #include "tests/ops/fake_cudnn_problem.h"
 
 namespace spillway::testing {
@@ -115,7 +117,10 @@ cudnnStatus_t SetMathType(cudnnConvolutionDescriptor_t conv,
                                               : CUDNN_STATUS_SUCCESS;
 }
 
-size_t At(int64_t i) { return static_cast<size_t>(i); }
+// Legacy calls compute in one dtype.
+bool AllFit(const FakeProblem& p) {
+  return Fit(p) && p.x.type == p.filter.type;
+}
 
 // What the heuristics suggest of algorithms that are so numbered.
 struct Numbers {
@@ -145,7 +150,7 @@ template <typename Result>
 cudnnStatus_t Suggest(const char* call, const FakeProblem& p,
                       const Numbers& numbers, int most, int* count,
                       Result* results) {
-  if (Fails(call) || !Fit(p)) return CUDNN_STATUS_BAD_PARAM;
+  if (Fails(call) || !AllFit(p)) return CUDNN_STATUS_BAD_PARAM;
   *count = 0;
   for (const FakeSuggestion& suggestion : Suggestions(numbers)) {
     if (*count == most) break;
@@ -178,7 +183,7 @@ size_t NeededBytes(const Numbers& numbers, int algorithm) {
 cudnnStatus_t WorkspaceSize(const char* call, const FakeProblem& p,
                             const Numbers& numbers, int algorithm,
                             size_t* bytes) {
-  if (Fails(call) || !Fit(p)) return CUDNN_STATUS_BAD_PARAM;
+  if (Fails(call) || !AllFit(p)) return CUDNN_STATUS_BAD_PARAM;
   *bytes = NeededBytes(numbers, algorithm);
   return CUDNN_STATUS_SUCCESS;
 }
@@ -195,10 +200,9 @@ struct Call {
 };
 
 cudnnStatus_t Compute(const Call& call, const FakeProblem& p,
-                      const Numbers& numbers,
-                      const std::function<void()>& compute) {
+                      const Numbers& numbers, std::function<void()> compute) {
   FakeCudnnState& fake = FakeCudnn();
-  if (Fails(call.name) || !Fit(p) ||
+  if (Fails(call.name) || !AllFit(p) ||
       *static_cast<const float*>(call.alpha) != 1 ||
       *static_cast<const float*>(call.beta) != 0 ||
       (fake.computes_only_deterministically &&
@@ -207,13 +211,14 @@ cudnnStatus_t Compute(const Call& call, const FakeProblem& p,
       call.workspace_bytes < NeededBytes(numbers, call.algorithm)) {
     return CUDNN_STATUS_EXECUTION_FAILED;
   }
-  Overwrite(call.workspace, call.workspace_bytes);
-  compute();
-  fake.stream = call.handle->stream;
   fake.handle_number = call.handle->number;
+  fake.engine = -1;
   fake.algorithm = call.algorithm;
   fake.math = p.conv.math;
-  ++fake.computations;
+  fake.Queue(call.handle->stream, [call, compute = std::move(compute)] {
+    Overwrite(call.workspace, call.workspace_bytes);
+    compute();
+  });
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -255,15 +260,8 @@ cudnnStatus_t Forward(cudnnHandle_t handle, const void* alpha,
   const FakeProblem p = {*x, *filter, *conv, *y};
   return Compute({"cudnnConvolutionForward", handle, alpha, beta, algorithm,
                   workspace, workspace_bytes},
-                 p, kForward, [&] {
-                   const std::vector<double> from = Read(*x, x_data);
-                   const std::vector<double> by = Read(*filter, filter_data);
-                   std::vector<double> to = Zeros(*y);
-                   ForEachProduct(p, [&](int64_t i, int64_t f, int64_t o) {
-                     to[At(o)] += from[At(i)] * by[At(f)];
-                   });
-                   Write(*y, to, y_data);
-                 });
+                 p, kForward,
+                 [=] { ComputeForward(p, x_data, filter_data, y_data); });
 }
 
 constexpr Numbers kBackwardData = {
@@ -304,15 +302,8 @@ cudnnStatus_t BackwardData(cudnnHandle_t handle, const void* alpha,
   const FakeProblem p = {*x, *filter, *conv, *y};
   return Compute({"cudnnConvolutionBackwardData", handle, alpha, beta,
                   algorithm, workspace, workspace_bytes},
-                 p, kBackwardData, [&] {
-                   const std::vector<double> from = Read(*y, y_data);
-                   const std::vector<double> by = Read(*filter, filter_data);
-                   std::vector<double> to = Zeros(*x);
-                   ForEachProduct(p, [&](int64_t i, int64_t f, int64_t o) {
-                     to[At(i)] += from[At(o)] * by[At(f)];
-                   });
-                   Write(*x, to, x_data);
-                 });
+                 p, kBackwardData,
+                 [=] { ComputeBackwardData(p, x_data, filter_data, y_data); });
 }
 
 constexpr Numbers kBackwardFilter = {
@@ -353,13 +344,7 @@ cudnnStatus_t BackwardFilter(
   return Compute({"cudnnConvolutionBackwardFilter", handle, alpha, beta,
                   algorithm, workspace, workspace_bytes},
                  p, kBackwardFilter, [&] {
-                   const std::vector<double> from = Read(*x, x_data);
-                   const std::vector<double> by = Read(*y, y_data);
-                   std::vector<double> to = Zeros(*filter);
-                   ForEachProduct(p, [&](int64_t i, int64_t f, int64_t o) {
-                     to[At(f)] += from[At(i)] * by[At(o)];
-                   });
-                   Write(*filter, to, filter_data);
+                   ComputeBackwardFilter(p, x_data, filter_data, y_data);
                  });
 }
 
@@ -398,6 +383,12 @@ const CudnnApi& FakeCudnnApi() {
       .get_backward_filter_algorithm = GetBackwardFilterAlgorithm,
       .get_backward_filter_workspace_size = GetBackwardFilterWorkspaceSize,
       .backward_filter = BackwardFilter,
+      .create_backend = CreateFakeBackend,
+      .destroy_backend = DestroyFakeBackend,
+      .set_attribute = SetFakeAttribute,
+      .get_attribute = GetFakeAttribute,
+      .finalize = FinalizeFakeBackend,
+      .execute = ExecuteFakePlan,
   };
   return kApi;
 }

@@ -90,11 +90,11 @@ inline int64_t OutputSize(const FakeProblem& p, size_t axis) {
   return padded < extent ? 0 : (padded - extent) / p.conv.strides[axis] + 1;
 }
 
+// The shapes, and the dtypes of x and y.
 inline bool Fit(const FakeProblem& p) {
   const size_t rank = p.spatial() + 2;
   if (p.x.dims.size() != rank || p.filter.dims.size() != rank ||
-      p.y.dims.size() != rank || p.x.type != p.y.type ||
-      p.x.type != p.filter.type) {
+      p.y.dims.size() != rank || p.x.type != p.y.type) {
     return false;
   }
   for (size_t axis = 0; axis < p.spatial(); ++axis) {
@@ -177,6 +177,41 @@ inline void Write(const cudnnTensorStruct& tensor,
     WriteElement(data, static_cast<int64_t>(i), ElementType(tensor),
                  elements[i]);
   }
+}
+
+inline size_t At(int64_t i) { return static_cast<size_t>(i); }
+
+inline void ComputeForward(const FakeProblem& p, const void* x,
+                           const void* filter, void* y) {
+  const std::vector<double> from = Read(p.x, x);
+  const std::vector<double> by = Read(p.filter, filter);
+  std::vector<double> to = Zeros(p.y);
+  ForEachProduct(p, [&](int64_t i, int64_t f, int64_t o) {
+    to[At(o)] += from[At(i)] * by[At(f)];
+  });
+  Write(p.y, to, y);
+}
+
+inline void ComputeBackwardData(const FakeProblem& p, void* x,
+                                const void* filter, const void* y) {
+  const std::vector<double> from = Read(p.y, y);
+  const std::vector<double> by = Read(p.filter, filter);
+  std::vector<double> to = Zeros(p.x);
+  ForEachProduct(p, [&](int64_t i, int64_t f, int64_t o) {
+    to[At(i)] += from[At(o)] * by[At(f)];
+  });
+  Write(p.x, to, x);
+}
+
+inline void ComputeBackwardFilter(const FakeProblem& p, const void* x,
+                                  void* filter, const void* y) {
+  const std::vector<double> from = Read(p.x, x);
+  const std::vector<double> by = Read(p.y, y);
+  std::vector<double> to = Zeros(p.filter);
+  ForEachProduct(p, [&](int64_t i, int64_t f, int64_t o) {
+    to[At(f)] += from[At(i)] * by[At(o)];
+  });
+  Write(p.filter, to, filter);
 }
 
 }  // namespace spillway::testing

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/bfloat16.h"
 #include "base/float16.h"
@@ -24,8 +26,21 @@ struct FakeLibrary {
   void* stream = nullptr;        // of the last computation
   int handles = 0;               // that were created
   int handle_number = -1;        // of the last computation, from 0
+  // How computations are queued on a stream; null: done at once.
+  std::function<void(void* stream, std::function<void()> work)> queue = {};
 
   bool Fails(std::string_view call) const { return call == failing_call; }
+
+  // What `work` needs it must hold.
+  void Queue(void* of_stream, std::function<void()> work) {
+    stream = of_stream;
+    ++computations;
+    if (queue) {
+      queue(of_stream, std::move(work));
+    } else {
+      work();
+    }
+  }
 };
 
 // The elements of a tensor, float32, bfloat16 or float16.

@@ -1,5 +1,6 @@
-// The algorithms that kernels of cuDNN and cuBLASLt list, and what MathOptions
-// let them use. Part of gpu_libraries_test.
+// The algorithms that kernels of cuDNN's legacy calls and cuBLASLt list, and
+// what MathOptions let them use. Part of gpu_libraries_test; for cuDNN's
+// engines see gpu_engines_suite.cc.
 #include <set>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ class GpuAlgorithmsTest : public GpuLibrariesTest {
   // Algorithm 1 is deterministic in every direction, as is 5.
   void SetUp() override {
     GpuLibrariesTest::SetUp();
+    OfferNoEngines();
     FakeCudnn().suggestions = {
         {.algorithm = 0, .status = CUDNN_STATUS_NOT_SUPPORTED},
         {.algorithm = 1, .more_workspace_bytes = 512},
@@ -33,20 +35,6 @@ class GpuAlgorithmsTest : public GpuLibrariesTest {
         {.algorithm = 1, .math = CUDNN_DEFAULT_MATH}};
     FakeCublasLt().algorithms = 11;
     FakeCublasLt().unusable_algorithm = 3;
-  }
-
-  static std::vector<std::string> Names(const std::string& name,
-                                        const MathOptions& math = {}) {
-    const auto kernel = Prepare(CaseNamed(name), {.math = math});
-    EXPECT_THAT(kernel, IsOk());
-    if (!kernel.ok()) return {};
-    const auto list = (*kernel)->ListAlgorithms();
-    EXPECT_THAT(list, IsOk());
-    std::vector<std::string> names;
-    for (const KernelAlgorithm& algorithm : *list) {
-      names.push_back(algorithm.name);
-    }
-    return names;
   }
 };
 

@@ -38,9 +38,9 @@ KernelFactory GpuFactory(const std::string& op) {
   return kernels.Find(op, DeviceKind::kCuda);
 }
 
-absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case,
-                               std::optional<BufferPair> in_place) {
-  return RunOnDevice(Gpu(), GpuFactory(op_case.op), op_case, in_place);
+absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case, RunOpOptions options) {
+  options.factory = GpuFactory(op_case.op);
+  return RunOnDevice(Gpu(), op_case, options);
 }
 
 }  // namespace spillway::testing

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "ops/gpu/conv_engines.h"
 #include "ops/gpu/cublas_lt.h"
 #include "ops/gpu/cudnn.h"
 #include "tests/ops/all_cases.h"
@@ -14,6 +15,7 @@
 namespace spillway::testing {
 
 void ResetFakes() {
+  ForgetConvEnginesForTest();
   SetCublasLtForTest(&FakeCublasLtApi());
   SetCudnnForTest(&FakeCudnnApi());
   EXPECT_EQ(FakeCublasLt().objects, 0) << "not destroyed";
@@ -55,5 +57,22 @@ int64_t GpuLibrariesTest::WorkspaceBytes(const std::string& name) {
   EXPECT_THAT(kernel, IsOk());
   return kernel.ok() ? (*kernel)->workspace_bytes() : -1;
 }
+
+std::vector<std::string> GpuLibrariesTest::Names(const std::string& name,
+                                                 const MathOptions& math) {
+  const auto kernel = Prepare(CaseNamed(name), {.math = math});
+  EXPECT_THAT(kernel, IsOk());
+  if (!kernel.ok()) return {};
+  const auto list = (*kernel)->ListAlgorithms();
+  EXPECT_THAT(list, IsOk());
+  if (!list.ok()) return {};
+  std::vector<std::string> names;
+  for (const KernelAlgorithm& algorithm : *list) {
+    names.push_back(algorithm.name);
+  }
+  return names;
+}
+
+void GpuLibrariesTest::OfferNoEngines() { FakeCudnn().engines.emplace(); }
 
 }  // namespace spillway::testing

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,7 +17,8 @@
 
 namespace spillway::testing {
 
-// Back to what the fakes do when they are told nothing, without handles.
+// Back to what the fakes do when they are told nothing, without handles and
+// engines.
 void ResetFakes();
 
 // Of those of every op.
@@ -40,6 +42,13 @@ class GpuLibrariesTest : public ::testing::Test {
       const OpCase& op_case, const KernelChoice& choice = {});
 
   static int64_t WorkspaceBytes(const std::string& name);
+
+  // Of the algorithms that the kernel lists.
+  static std::vector<std::string> Names(const std::string& name,
+                                        const MathOptions& math = {});
+
+  // From now on only cuDNN's legacy calls compute convolutions.
+  static void OfferNoEngines();
 };
 
 }  // namespace spillway::testing

@@ -32,10 +32,9 @@ KernelFactory GpuFactory(const std::string& op) {
   return is_of_library ? kernels.Find(op, DeviceKind::kCuda) : nullptr;
 }
 
-absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case,
-                               std::optional<BufferPair> in_place) {
-  return RunOpCase(op_case,
-                   {.factory = GpuFactory(op_case.op), .in_place = in_place});
+absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case, RunOpOptions options) {
+  options.factory = GpuFactory(op_case.op);
+  return RunOpCase(op_case, options);
 }
 
 namespace {
@@ -92,7 +91,7 @@ TEST_F(GpuLibrariesTest, InstalledLibrariesHaveTheFunctions) {
   }
 }
 
-TEST_F(GpuLibrariesTest, FailedCallsOfCudnnAreNamed) {
+TEST_F(GpuLibrariesTest, FailedLegacyCallsOfCudnnAreNamed) {
   struct Direction {
     std::string op;
     std::string call;
@@ -115,6 +114,7 @@ TEST_F(GpuLibrariesTest, FailedCallsOfCudnnAreNamed) {
           "cudnnGetConvolution" + call + "WorkspaceSize",
           "cudnnConvolution" + call}) {
       ResetFakes();
+      OfferNoEngines();
       FakeCudnn().failing_call = failing;
       EXPECT_THAT(Run(op + "Groups"),
                   StatusIs(absl::StatusCode::kInternal,
@@ -157,11 +157,16 @@ TEST_F(GpuLibrariesTest, TheWorkspaceIsWhatTheLibraryAsksForAndTheCopies) {
             padded + 12345);
 }
 
-TEST_F(GpuLibrariesTest, AFloat32GradientOfBFloat16NeedsWideCopies) {
+TEST_F(GpuLibrariesTest,
+       AFloat32GradientOfBFloat16NeedsCopiesOnlyInLegacyCalls) {
   FakeCudnn().workspace_bytes = 12345;
   FakeCublasLt().workspace_bytes = 6789;
   const int64_t x = AlignUp(int64_t{2} * 6 * 7 * 6 * 4, 256);
   const int64_t dy = AlignUp(int64_t{2} * 6 * 7 * 9 * 4, 256);
+  EXPECT_EQ(WorkspaceBytes("Conv2DBackpropFilterGroupsInBFloat16Mixed"), 12345);
+  EXPECT_EQ(WorkspaceBytes("Conv2DBackpropFilterPointwiseInBFloat16Mixed"),
+            6789);
+  OfferNoEngines();
   EXPECT_EQ(WorkspaceBytes("Conv2DBackpropFilterGroupsInBFloat16Mixed"),
             x + dy + 12345);
   EXPECT_EQ(WorkspaceBytes("Conv2DBackpropFilterPointwiseInBFloat16Mixed"),
@@ -169,6 +174,7 @@ TEST_F(GpuLibrariesTest, AFloat32GradientOfBFloat16NeedsWideCopies) {
 }
 
 TEST_F(GpuLibrariesTest, AlgorithmsThatAreNotDeterministicAreNeverChosen) {
+  OfferNoEngines();
   constexpr int kDataAlgorithms[] = {CUDNN_CONVOLUTION_BWD_DATA_ALGO_0,
                                      CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT};
   for (const int algorithm : kDataAlgorithms) {
@@ -188,6 +194,7 @@ TEST_F(GpuLibrariesTest, AlgorithmsThatAreNotDeterministicAreNeverChosen) {
 }
 
 TEST_F(GpuLibrariesTest, TheFirstAlgorithmThatMayBeUsedIsChosen) {
+  OfferNoEngines();
   FakeCudnn().suggestions = {
       {.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_FFT,
        .more_workspace_bytes = size_t{1} << 30},  // a little too much
@@ -200,6 +207,7 @@ TEST_F(GpuLibrariesTest, TheFirstAlgorithmThatMayBeUsedIsChosen) {
 }
 
 TEST_F(GpuLibrariesTest, TensorCoresMultiplyOnlyWhatWasBFloat16) {
+  OfferNoEngines();
   ASSERT_THAT(Run("Conv2DGroups"), IsOk());
   EXPECT_EQ(FakeCudnn().math, CUDNN_FMA_MATH);
   ASSERT_THAT(Run("Conv2DGroupsInBFloat16"), IsOk());
@@ -212,6 +220,7 @@ TEST_F(GpuLibrariesTest, TensorCoresMultiplyOnlyWhatWasBFloat16) {
 
 // Winograd's sums of operands would be rounded to TF32.
 TEST_F(GpuLibrariesTest, AFloat32GradientOfBFloat16IsNotByWinograd) {
+  OfferNoEngines();
   FakeCudnn().suggestions = {
       {.algorithm = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED},
       {.algorithm = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1}};
@@ -222,7 +231,8 @@ TEST_F(GpuLibrariesTest, AFloat32GradientOfBFloat16IsNotByWinograd) {
   EXPECT_EQ(FakeCudnn().algorithm, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
 }
 
-TEST_F(GpuLibrariesTest, DimensionsBeyondAnIntAreRefused) {
+TEST_F(GpuLibrariesTest, DimensionsBeyondAnIntAreRefusedWithoutEngines) {
+  OfferNoEngines();
   const Shape x = {1, 65536, 65536, 1};
   EXPECT_THAT(
       Prepare(
@@ -264,6 +274,9 @@ TEST_F(GpuLibrariesTest, WorkIsQueuedOnTheStreamOfTheRun) {
   ASSERT_THAT(run("MatMulNNSmall", &matmul_stream), IsOk());
   EXPECT_EQ(FakeCudnn().stream, &conv_stream);
   EXPECT_EQ(FakeCublasLt().stream, &matmul_stream);
+  OfferNoEngines();
+  ASSERT_THAT(run("Conv2DGroups", &matmul_stream), IsOk());
+  EXPECT_EQ(FakeCudnn().stream, &matmul_stream);
 }
 
 }  // namespace

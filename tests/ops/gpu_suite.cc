@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +24,7 @@ using testing::DoublesList;
 using testing::IsOk;
 using testing::OpCase;
 using testing::OpRun;
+using testing::RunOpOptions;
 
 std::vector<OpCase> Cases() {
   const testing::OpCases all = AllOpCases();
@@ -47,8 +47,8 @@ class GpuKernelTest : public ::testing::TestWithParam<OpCase> {
     ASSERT_THAT(gpu, IsOk());
   }
 
-  absl::StatusOr<OpRun> RunOnGpu(std::optional<BufferPair> in_place = {}) {
-    return testing::RunOnGpu(GetParam(), in_place);
+  static absl::StatusOr<OpRun> RunOnGpu(const RunOpOptions& options = {}) {
+    return testing::RunOnGpu(GetParam(), options);
   }
 
   // Outputs, and inputs that the op overwrites.
@@ -60,6 +60,32 @@ class GpuKernelTest : public ::testing::TestWithParam<OpCase> {
     return results;
   }
 
+  // And leaves the inputs that it only reads.
+  static void ExpectIsAsReference(const OpRun& run) {
+    const std::vector<HostTensor> before = testing::MakeInputs(GetParam());
+    const std::vector<int> mutated = MutatedInputs(Def(), before.size());
+    DoublesList inputs;
+    for (size_t i = 0; i < before.size(); ++i) {
+      inputs.push_back(testing::ToDoubles(before[i]));
+      if (std::ranges::count(mutated, static_cast<int>(i)) > 0) continue;
+      EXPECT_EQ(run.inputs[i].bytes, before[i].bytes) << "input " << i;
+    }
+    const DoublesList want = GetParam().reference(inputs);
+    const std::vector<HostTensor> results = Results(run);
+    ASSERT_EQ(results.size(), want.size());
+    for (size_t k = 0; k < want.size(); ++k) {
+      const Doubles got = testing::ToDoubles(results[k]);
+      ASSERT_EQ(got.size(), want[k].size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        const double allowed =
+            GetParam().tolerance * std::max(1.0, std::abs(want[k][i]));
+        ASSERT_TRUE(std::abs(got[i] - want[k][i]) <= allowed)
+            << fmt::format("result {} element {}: got {}, want {} within {}", k,
+                           i, got[i], want[k][i], allowed);
+      }
+    }
+  }
+
   static void ExpectSameBits(const std::vector<HostTensor>& got,
                              const std::vector<HostTensor>& want) {
     ASSERT_EQ(got.size(), want.size());
@@ -69,30 +95,21 @@ class GpuKernelTest : public ::testing::TestWithParam<OpCase> {
   }
 };
 
-// And leaves the inputs that it only reads.
 TEST_P(GpuKernelTest, ComputesWhatItsReferenceComputes) {
   ASSERT_OK_AND_ASSIGN(const OpRun run, RunOnGpu());
-  const std::vector<HostTensor> before = testing::MakeInputs(GetParam());
-  const std::vector<int> mutated = MutatedInputs(Def(), before.size());
-  DoublesList inputs;
-  for (size_t i = 0; i < before.size(); ++i) {
-    inputs.push_back(testing::ToDoubles(before[i]));
-    if (std::ranges::count(mutated, static_cast<int>(i)) > 0) continue;
-    EXPECT_EQ(run.inputs[i].bytes, before[i].bytes) << "input " << i;
-  }
-  const DoublesList want = GetParam().reference(inputs);
-  const std::vector<HostTensor> results = Results(run);
-  ASSERT_EQ(results.size(), want.size());
-  for (size_t k = 0; k < want.size(); ++k) {
-    const Doubles got = testing::ToDoubles(results[k]);
-    ASSERT_EQ(got.size(), want[k].size());
-    for (size_t i = 0; i < got.size(); ++i) {
-      const double allowed =
-          GetParam().tolerance * std::max(1.0, std::abs(want[k][i]));
-      ASSERT_TRUE(std::abs(got[i] - want[k][i]) <= allowed)
-          << fmt::format("result {} element {}: got {}, want {} within {}", k,
-                         i, got[i], want[k][i], allowed);
-    }
+  ExpectIsAsReference(run);
+}
+
+TEST_P(GpuKernelTest, ComputesItByEveryAlgorithm) {
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<KernelAlgorithm> list,
+      testing::ListAlgorithms(GetParam(),
+                              {.factory = testing::GpuFactory(GetParam().op)}));
+  for (const KernelAlgorithm& algorithm : list) {
+    SCOPED_TRACE(algorithm.name);
+    ASSERT_OK_AND_ASSIGN(const OpRun run,
+                         RunOnGpu({.algorithm = algorithm.name}));
+    ExpectIsAsReference(run);
   }
 }
 
@@ -116,7 +133,7 @@ TEST_P(GpuKernelTest, GivesTheSameBitsInPlace) {
         types[input].num_bytes() != GetParam().outputs[output].num_bytes()) {
       continue;
     }
-    ASSERT_OK_AND_ASSIGN(const OpRun got, RunOnGpu(pair));
+    ASSERT_OK_AND_ASSIGN(const OpRun got, RunOnGpu({.in_place = pair}));
     ExpectSameBits(got.outputs, want.outputs);
   }
 }

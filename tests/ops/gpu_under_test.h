@@ -5,7 +5,6 @@
 #ifndef SPILLWAY_TESTS_OPS_GPU_UNDER_TEST_H_
 #define SPILLWAY_TESTS_OPS_GPU_UNDER_TEST_H_
 
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -23,9 +22,9 @@ absl::Status GpuStatus();
 // Its kernel for an op; null: none, or not for this program to test.
 KernelFactory GpuFactory(const std::string& op);
 
-// Runs the kernel of a case. `in_place`: the output lies where the input does.
+// Runs the kernel of a case; of the options, `factory` is GpuFactory's.
 absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case,
-                               std::optional<BufferPair> in_place = {});
+                               RunOpOptions options = {});
 
 }  // namespace spillway::testing
 

@@ -80,16 +80,17 @@ HostTensor Read(const TensorType& type, const std::byte* bytes) {
 
 }  // namespace
 
-absl::StatusOr<OpRun> RunOnDevice(Device& device, KernelFactory factory,
-                                  const OpCase& op_case,
-                                  std::optional<BufferPair> in_place) {
+absl::StatusOr<OpRun> RunOnDevice(Device& device, const OpCase& op_case,
+                                  const RunOpOptions& options) {
   const std::vector<HostTensor> inputs = MakeInputs(op_case);
   std::vector<TensorType> types;
   for (const HostTensor& input : inputs) types.push_back(input.type);
   ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
-                   factory({.attributes = op_case.attributes,
-                            .inputs = types,
-                            .outputs = op_case.outputs}));
+                   options.factory({.attributes = op_case.attributes,
+                                    .inputs = types,
+                                    .outputs = op_case.outputs,
+                                    .math = options.math,
+                                    .algorithm = options.algorithm}));
   Layout layout;
   std::vector<int64_t> input_at;
   std::vector<int64_t> output_at;
@@ -102,7 +103,7 @@ absl::StatusOr<OpRun> RunOnDevice(Device& device, KernelFactory factory,
   const int64_t workspace_at = layout.Place(kernel->workspace_bytes());
   std::vector<BufferPair> shared =
       AliasesOf(*StandardOps().Find(op_case.op), types.size());
-  if (in_place) shared.push_back(*in_place);
+  if (options.in_place) shared.push_back(*options.in_place);
   for (const BufferPair& pair : shared) {
     output_at[static_cast<size_t>(pair.output)] =
         input_at[static_cast<size_t>(pair.input)];

@@ -1,6 +1,7 @@
 // The program with a GPU that is none: a fake CUDA runtime, CUDA sources that
 // run as fibers, fakes of cuDNN and cuBLASLt. Everything else is the program's
-// own, so that commands for a GPU are tried out without one. Times mean nothing.
+// own, so that commands for a GPU are tried out without one. Times mean
+// nothing.
 //
 // Linked before the program's libraries, from which it then takes neither
 // CudaRuntime nor the kernels.

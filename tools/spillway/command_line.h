@@ -1,5 +1,5 @@
-// What the program `spillway` does: finds the subcommand, parses its flags, runs
-// it, and turns its Status into an exit status (docs/cli.md).
+// What the program `spillway` does: finds the subcommand, parses its flags,
+// runs it, and turns its Status into an exit status (docs/cli.md).
 #ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_LINE_H_
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_LINE_H_
 
