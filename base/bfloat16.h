@@ -3,12 +3,14 @@
 //
 // ToBFloat16 rounds to the nearest, ties to even; too large becomes infinite, a
 // NaN stays a (quiet) NaN. Neither function has a branch or a table, so loops
-// over them become vector instructions.
+// over them become vector instructions. On a GPU rounding is its own
+// instruction, which differs in the payloads of NaNs at most.
 #ifndef SPILLWAY_BASE_BFLOAT16_H_
 #define SPILLWAY_BASE_BFLOAT16_H_
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace spillway {
 
@@ -23,6 +25,13 @@ constexpr float ToFloat(BFloat16 x) {
 }
 
 constexpr BFloat16 ToBFloat16(float x) {
+#ifdef __CUDA_ARCH__
+  if (!std::is_constant_evaluated()) {
+    uint16_t narrow = 0;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(narrow) : "f"(x));
+    return {narrow};
+  }
+#endif
   const auto bits = std::bit_cast<uint32_t>(x);
   const uint32_t is_odd = (bits >> 16) & 1;
   const uint32_t rounded = bits + 0x7FFF + is_odd;

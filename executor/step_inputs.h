@@ -26,8 +26,8 @@ class StepInputs {
   absl::Status Allocate(const ExecutorSpec& spec);
 
   // Takes what the step gets; CheckAllFed has passed, and no stream works on
-  // the step before. Allocates nothing. A feed that lies in its feed_buffer is
-  // not copied.
+  // the step before. No Device::Allocate. A feed that lies in its feed_buffer
+  // is not copied.
   void Set(const RunOptions& options);
 
   // Where the pinned copy of a fed Placeholder lies; null: there is none, or

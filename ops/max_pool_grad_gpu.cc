@@ -8,10 +8,15 @@ namespace spillway::ops {
 NewKernel MaxPoolGradGpu(const KernelRequest& node) {
   ASSIGN_OR_RETURN(const gpu::Pool pool,
                    ReadGpuPool(node.attributes, node.inputs[0]));
-  return MakeGpuKernel([=](const KernelContext& context) {
-    return gpu::MaxPoolGrad(context.stream, pool, context.inputs[0],
-                            context.inputs[1], context.outputs[0]);
-  });
+  return MakeGpuKernel(
+      [=](const KernelContext& context) {
+        return gpu::MaxPoolGrad(context.stream, pool,
+                                {.x = context.inputs[0],
+                                 .dy = context.inputs[1],
+                                 .dx = context.outputs[0],
+                                 .workspace = context.workspace});
+      },
+      gpu::MaxPoolGradWorkspaceBytes(pool));
 }
 
 }  // namespace spillway::ops

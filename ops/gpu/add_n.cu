@@ -11,10 +11,12 @@ __global__ void AddNKernel(Terms terms, int64_t n, T* y) {
   const int64_t vectors = n / kSize;
   ForEachItem(vectors, [&](int64_t v) {
     float sum[kSize] = {};
-    for (int k = 0; k < terms.count; ++k) {
-      const Vector<T> x = static_cast<const Vector<T>*>(terms.x[k])[v];
-      for (int i = 0; i < kSize; ++i) sum[i] += Load(x.items[i]);
-    }
+    ForEachLoaded<2>(
+        0, terms.count, 1,
+        [&](int k) { return static_cast<const Vector<T>*>(terms.x[k])[v]; },
+        [&](int /*k*/, const Vector<T>& x) {
+          for (int i = 0; i < kSize; ++i) sum[i] += Load(x.items[i]);
+        });
     Vector<T> result;
     for (int i = 0; i < kSize; ++i) result.items[i] = Store<T>(sum[i]);
     reinterpret_cast<Vector<T>*>(y)[v] = result;

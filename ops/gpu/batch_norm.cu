@@ -10,30 +10,29 @@ namespace {
 // Distances are summed from the chunk's first row, and then moved to its mean:
 // where the mean is far from zero, squares of x would lose the variance.
 template <int kCount, typename T>
-__global__ void ChunkMoments(ChannelTiles tiles, const T* x, float* chunks) {
+__global__ void __launch_bounds__(kThreads, kTilesAtOnce)
+    ChunkMoments(ChannelTiles tiles, const T* x, float* chunks) {
   ForEachTile(tiles, [&](const ChannelTile& tile) {
-    const auto row_of = [&](int64_t row) {
-      return PacksOf<kCount>(x)[row * tiles.columns + tile.column];
-    };
-    const auto shift = row_of(tile.begin);
+    const auto load = [&](int64_t at) { return PacksOf<kCount>(x)[at]; };
+    const auto shift = load(tile.begin * tiles.columns + tile.column);
     float sum[kCount] = {};
     float squares[kCount] = {};
-    for (int64_t row = tile.first; row < tile.end; row += tile.step) {
-      const auto pack = row_of(row);
-      for (int k = 0; k < kCount; ++k) {
-        const float distance = Load(pack.items[k]) - Load(shift.items[k]);
-        sum[k] += distance;
-        squares[k] += distance * distance;
-      }
-    }
+    ForEachPackOf<RowsAtOnce<T, kCount>(1)>(
+        tiles, tile, load, [&](int64_t /*at*/, const Pack<T, kCount>& pack) {
+          for (int k = 0; k < kCount; ++k) {
+            const float distance = Load(pack.items[k]) - Load(shift.items[k]);
+            sum[k] += distance;
+            squares[k] += distance * distance;
+          }
+        });
+    BlockReduce(sum, tiles.width, Plus());
+    BlockReduce(squares, tiles.width, Plus());
     const float share = 1 / static_cast<float>(tile.end - tile.begin);
     Pack<float, kCount> mean;
     Pack<float, kCount> deviation;
     for (int k = 0; k < kCount; ++k) {
-      const float all = BlockReduce(sum[k], tiles.width, Plus());
-      const float square = BlockReduce(squares[k], tiles.width, Plus());
-      mean.items[k] = Load(shift.items[k]) + all * share;
-      deviation.items[k] = fmaxf(square - all * all * share, 0);
+      mean.items[k] = Load(shift.items[k]) + sum[k] * share;
+      deviation.items[k] = fmaxf(squares[k] - sum[k] * sum[k] * share, 0);
     }
     if (tile.leads) {
       const int64_t at = 2 * tile.chunk * tiles.columns + tile.column;
@@ -66,32 +65,32 @@ __device__ void Update(float& moving, double batch, double momentum) {
 }
 
 // A tile's rows are the chunks of ChunkMoments, `chunk_rows` rows each but the
-// last.
+// last. Distances are from the first chunk's mean, so one pass does in double.
 // Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
 // computing sample variances", 1979.
-__global__ void JoinMoments(ChannelTiles tiles, BatchNorm norm,
-                            int64_t chunk_rows, const float* chunks,
-                            Statistics statistics) {
+__global__ void __launch_bounds__(kThreads, kJoinTilesAtOnce)
+    JoinMoments(ChannelTiles tiles, BatchNorm norm, int64_t chunk_rows,
+                const float* chunks, Statistics statistics) {
   const auto n = static_cast<double>(norm.rows);
   const auto rows_of = [&](int64_t chunk) {
     const int64_t left = norm.rows - chunk * chunk_rows;
     return static_cast<double>(left < chunk_rows ? left : chunk_rows);
   };
   ForEachTile(tiles, [&](const ChannelTile& tile) {
-    const float* of_channel = chunks + tile.column;
-    double mean = 0;
-    for (int64_t i = tile.first; i < tile.end; i += tile.step) {
-      mean += rows_of(i) / n * of_channel[2 * i * norm.channels];
-    }
-    mean = BlockReduce(mean, tiles.width, Plus());
-    double deviation = 0;
-    for (int64_t i = tile.first; i < tile.end; i += tile.step) {
-      const double distance = of_channel[2 * i * norm.channels] - mean;
-      deviation += of_channel[(2 * i + 1) * norm.channels] +
-                   rows_of(i) * distance * distance;
-    }
-    deviation = BlockReduce(deviation, tiles.width, Plus());
+    const double shift = chunks[tile.column];
+    double sums[2] = {};  // of distances from it, and of their squares
+    ForEachChunk(tile, norm.channels, chunks,
+                 [&](int64_t i, const ChunkOfChannel& chunk) {
+                   const double distance = chunk.first - shift;
+                   const double sum = rows_of(i) * distance;
+                   sums[0] += sum;
+                   sums[1] += chunk.second + sum * distance;
+                 });
+    BlockReduce(sums, tiles.width, Plus());
     if (tile.leads) {
+      const double mean = shift + sums[0] / n;
+      const double rest = sums[1] - sums[0] * sums[0] / n;
+      const double deviation = rest < 0 ? 0 : rest;  // a NaN stays one
       const int64_t c = tile.column;
       statistics.Set(c, mean, deviation / n, norm.epsilon);
       Update(statistics.moving_mean[c], mean, norm.momentum);
@@ -110,28 +109,37 @@ __global__ void UseMovingStatistics(BatchNorm norm, Statistics statistics) {
 
 // A NaN passes relu.
 template <int kCount, bool kHasSide, typename T>
-__global__ void NormalizeTiles(ChannelTiles tiles, bool has_relu,
-                               BatchNormTensors tensors) {
-  const T* x = static_cast<const T*>(tensors.x);
+__global__ void __launch_bounds__(kThreads, kTilesAtOnce)
+    NormalizeTiles(ChannelTiles tiles, bool has_relu,
+                   BatchNormTensors tensors) {
+  struct Loaded {
+    Pack<T, kCount> x = {};
+    Pack<T, kCount> side = {};
+  };
   ForEachTile(tiles, [&](const ChannelTile& tile) {
     const auto mean = PacksOf<kCount>(tensors.mean)[tile.column];
     const auto factor = PacksOf<kCount>(tensors.workspace)[tile.column];
     const auto offset = PacksOf<kCount>(tensors.offset)[tile.column];
-    for (int64_t row = tile.first; row < tile.end; row += tile.step) {
-      const int64_t at = row * tiles.columns + tile.column;
-      auto pack = PacksOf<kCount>(x)[at];
-      Pack<T, kCount> side = {};
+    const auto load = [&](int64_t at) {
+      Loaded loaded;
+      loaded.x = PacksOf<kCount>(static_cast<const T*>(tensors.x))[at];
       if constexpr (kHasSide) {
-        side = PacksOf<kCount>(static_cast<const T*>(tensors.side))[at];
+        loaded.side = PacksOf<kCount>(static_cast<const T*>(tensors.side))[at];
       }
-      for (int k = 0; k < kCount; ++k) {
-        float y = Normalized(Load(pack.items[k]) - mean.items[k],
-                             factor.items[k], offset.items[k]);
-        if constexpr (kHasSide) y += Load(side.items[k]);
-        pack.items[k] = Store<T>(has_relu && y < 0 ? 0 : y);
-      }
-      PacksOf<kCount>(static_cast<T*>(tensors.y))[at] = pack;
-    }
+      return loaded;
+    };
+    constexpr int kBatch = RowsAtOnce<T, kCount>(kHasSide ? 2 : 1);
+    ForEachPackBackwards<kBatch>(
+        tiles, tile, load, [&](int64_t at, const Loaded& loaded) {
+          Pack<T, kCount> result;
+          for (int k = 0; k < kCount; ++k) {
+            float y = Normalized(Load(loaded.x.items[k]) - mean.items[k],
+                                 factor.items[k], offset.items[k]);
+            if constexpr (kHasSide) y += Load(loaded.side.items[k]);
+            result.items[k] = Store<T>(has_relu && y < 0 ? 0 : y);
+          }
+          PacksOf<kCount>(static_cast<T*>(tensors.y))[at] = result;
+        });
   });
 }
 
@@ -149,7 +157,7 @@ LaunchError UseBatchStatistics(StreamHandle stream, const BatchNorm& norm,
   const ChannelTiles tiles = TilesOf(norm);
   const ChannelTiles join = JoinTiles(norm);
   float* chunks = tensors.workspace + norm.channels;
-  const LaunchError error = ForPacks(
+  const LaunchError error = ForPacks<kMostChannels>(
       norm.dtype, norm.channels, [&]<typename T, typename Count>(T, Count) {
         return Launch(stream, ChunkMoments<Count::value, T>,
                       dim3(tiles.blocks()), dim3(kThreads), tiles,
@@ -177,7 +185,7 @@ LaunchError Normalize(StreamHandle stream, const BatchNorm& norm,
                    dim3(kThreads), norm, StatisticsOf(tensors));
   if (error != 0) return error;
   const ChannelTiles tiles = TilesOf(norm);
-  return ForPacks(
+  return ForPacks<kMostChannels>(
       norm.dtype, norm.channels, [&]<typename T, typename Count>(T, Count) {
         const auto launch = [&](auto kernel) {
           return Launch(stream, kernel, dim3(tiles.blocks()), dim3(kThreads),

@@ -39,43 +39,58 @@ struct Channels {
   }
 };
 
+// Of one row.
+template <typename T, int kCount>
+struct Loaded {
+  Pack<T, kCount> x = {};
+  Pack<T, kCount> dy = {};
+  Pack<T, kCount> y = {};  // where it masks
+};
+
 template <int kCount, Mask kMask, typename T>
-__global__ void SumGradients(ChannelTiles tiles, BatchNormGradTensors tensors,
-                             float* chunks) {
+__global__ void __launch_bounds__(kThreads, kTilesAtOnce)
+    SumGradients(ChannelTiles tiles, BatchNormGradTensors tensors,
+                 float* chunks) {
   ForEachTile(tiles, [&](const ChannelTile& tile) {
     const Channels<kCount> channels(tensors, tile.column);
     float sum_g[kCount] = {};
     float sum_gd[kCount] = {};
-    for (int64_t row = tile.first; row < tile.end; row += tile.step) {
-      const int64_t at = row * tiles.columns + tile.column;
-      const auto x = PacksOf<kCount>(static_cast<const T*>(tensors.x))[at];
-      auto dy = PacksOf<kCount>(static_cast<const T*>(tensors.dy))[at];
-      Pack<T, kCount> y = {};
+    const auto load = [&](int64_t at) {
+      Loaded<T, kCount> loaded;
+      loaded.x = PacksOf<kCount>(static_cast<const T*>(tensors.x))[at];
+      loaded.dy = PacksOf<kCount>(static_cast<const T*>(tensors.dy))[at];
       if constexpr (kMask == Mask::kFromY) {
-        y = PacksOf<kCount>(static_cast<const T*>(tensors.y))[at];
+        loaded.y = PacksOf<kCount>(static_cast<const T*>(tensors.y))[at];
       }
-      for (int k = 0; k < kCount; ++k) {
-        const float d = Load(x.items[k]) - channels.mean.items[k];
-        float g = Load(dy.items[k]);
-        if constexpr (kMask == Mask::kFromX) {
-          g = channels.IsPositive(k, d) ? g : 0;
-        }
-        if constexpr (kMask == Mask::kFromY) {
-          g = Load(y.items[k]) > 0 ? g : 0;
-          dy.items[k] = Store<T>(g);
-        }
-        sum_g[k] += g;
-        sum_gd[k] += g * d;
-      }
-      if constexpr (kMask == Mask::kFromY) {
-        PacksOf<kCount>(static_cast<T*>(tensors.dside))[at] = dy;
-      }
-    }
+      return loaded;
+    };
+    constexpr int kBatch = RowsAtOnce<T, kCount>(2);
+    ForEachPackOf<kBatch>(
+        tiles, tile, load, [&](int64_t at, Loaded<T, kCount> loaded) {
+          for (int k = 0; k < kCount; ++k) {
+            const float d = Load(loaded.x.items[k]) - channels.mean.items[k];
+            float g = Load(loaded.dy.items[k]);
+            if constexpr (kMask == Mask::kFromX) {
+              g = channels.IsPositive(k, d) ? g : 0;
+            }
+            if constexpr (kMask == Mask::kFromY) {
+              g = Load(loaded.y.items[k]) > 0 ? g : 0;
+              loaded.dy.items[k] = Store<T>(g);
+            }
+            sum_g[k] += g;
+            sum_gd[k] += g * d;
+          }
+          if constexpr (kMask == Mask::kFromY) {
+            PacksOf<kCount>(static_cast<T*>(tensors.dside))[at] = loaded.dy;
+          }
+        });
+    BlockReduce(sum_g, tiles.width, Plus());
+    BlockReduce(sum_gd, tiles.width, Plus());
     Pack<float, kCount> g;
     Pack<float, kCount> gd;
     for (int k = 0; k < kCount; ++k) {
-      g.items[k] = BlockReduce(sum_g[k], tiles.width, Plus());
-      gd.items[k] = BlockReduce(sum_gd[k], tiles.width, Plus());
+      g.items[k] = sum_g[k];
+      gd.items[k] = sum_gd[k];
     }
     if (tile.leads) {
       const int64_t at = 2 * tile.chunk * tiles.columns + tile.column;
@@ -86,19 +101,21 @@ __global__ void SumGradients(ChannelTiles tiles, BatchNormGradTensors tensors,
 }
 
 // A tile's rows are the chunks of SumGradients.
-__global__ void JoinSums(ChannelTiles tiles, BatchNorm norm,
-                         BatchNormGradTensors tensors, const float* chunks) {
+__global__ void __launch_bounds__(kThreads, kJoinTilesAtOnce)
+    JoinSums(ChannelTiles tiles, BatchNorm norm, BatchNormGradTensors tensors,
+             const float* chunks) {
   ForEachTile(tiles, [&](const ChannelTile& tile) {
     const int64_t c = tile.column;
-    double sum_g = 0;
-    double sum_gd = 0;
-    for (int64_t i = tile.first; i < tile.end; i += tile.step) {
-      sum_g += chunks[2 * i * norm.channels + c];
-      sum_gd += chunks[(2 * i + 1) * norm.channels + c];
-    }
-    sum_g = BlockReduce(sum_g, tiles.width, Plus());
-    sum_gd = BlockReduce(sum_gd, tiles.width, Plus());
+    double sums[2] = {};  // of g, and of g d
+    ForEachChunk(tile, norm.channels, chunks,
+                 [&](int64_t /*chunk*/, const ChunkOfChannel& of_chunk) {
+                   sums[0] += of_chunk.first;
+                   sums[1] += of_chunk.second;
+                 });
+    BlockReduce(sums, tiles.width, Plus());
     if (tile.leads) {
+      const double sum_g = sums[0];
+      const double sum_gd = sums[1];
       const double inv_std = tensors.inv_std[c];
       const double share = norm.is_training ? tensors.scale[c] * inv_std /
                                                   static_cast<double>(norm.rows)
@@ -112,28 +129,34 @@ __global__ void JoinSums(ChannelTiles tiles, BatchNorm norm,
   });
 }
 
-// `dy`: with Mask::kFromY that is dside, already masked.
+// `dys`: with Mask::kFromY that is dside, already masked.
 template <int kCount, bool kMaskFromX, typename T>
-__global__ void GradientOfX(ChannelTiles tiles, BatchNormGradTensors tensors,
-                            const T* dys) {
+__global__ void __launch_bounds__(kThreads, kTilesAtOnce)
+    GradientOfX(ChannelTiles tiles, BatchNormGradTensors tensors,
+                const T* dys) {
   ForEachTile(tiles, [&](const ChannelTile& tile) {
     const Channels<kCount> channels(tensors, tile.column);
     const auto slope = PacksOf<kCount>(tensors.workspace)[tile.column];
     const auto shift =
         PacksOf<kCount>(tensors.workspace)[tiles.columns + tile.column];
-    for (int64_t row = tile.first; row < tile.end; row += tile.step) {
-      const int64_t at = row * tiles.columns + tile.column;
-      auto x = PacksOf<kCount>(static_cast<const T*>(tensors.x))[at];
-      const auto dy = PacksOf<kCount>(dys)[at];
-      for (int k = 0; k < kCount; ++k) {
-        const float d = Load(x.items[k]) - channels.mean.items[k];
-        float g = Load(dy.items[k]);
-        if constexpr (kMaskFromX) g = channels.IsPositive(k, d) ? g : 0;
-        x.items[k] = Store<T>(channels.factor[k] * g - slope.items[k] * d -
-                              shift.items[k]);
-      }
-      PacksOf<kCount>(static_cast<T*>(tensors.dx))[at] = x;
-    }
+    const auto load = [&](int64_t at) {
+      Loaded<T, kCount> loaded;
+      loaded.x = PacksOf<kCount>(static_cast<const T*>(tensors.x))[at];
+      loaded.dy = PacksOf<kCount>(dys)[at];
+      return loaded;
+    };
+    constexpr int kBatch = RowsAtOnce<T, kCount>(2);
+    ForEachPackBackwards<kBatch>(
+        tiles, tile, load, [&](int64_t at, Loaded<T, kCount> loaded) {
+          for (int k = 0; k < kCount; ++k) {
+            const float d = Load(loaded.x.items[k]) - channels.mean.items[k];
+            float g = Load(loaded.dy.items[k]);
+            if constexpr (kMaskFromX) g = channels.IsPositive(k, d) ? g : 0;
+            loaded.x.items[k] = Store<T>(channels.factor[k] * g -
+                                         slope.items[k] * d - shift.items[k]);
+          }
+          PacksOf<kCount>(static_cast<T*>(tensors.dx))[at] = loaded.x;
+        });
   });
 }
 
@@ -182,7 +205,7 @@ LaunchError NormalizeGrad(StreamHandle stream, const BatchNorm& norm,
   const Mask mask = MaskOf(norm, tensors);
   const ChannelTiles join = JoinTiles(norm);
   float* chunks = tensors.workspace + 2 * norm.channels;
-  return ForPacks(
+  return ForPacks<kMostChannels>(
       norm.dtype, norm.channels, [&]<typename T, typename Count>(T, Count) {
         const Passes<Count::value, T> passes = {
             .stream = stream, .tiles = TilesOf(norm), .tensors = tensors};

@@ -39,11 +39,18 @@ struct WithScalar {
 template <int kSize, typename T, typename B, typename Fn>
 __global__ void RowKernel(Fn fn, int64_t n, int64_t width, const T* a,
                           const B* b, T* y) {
-  ForEachItem(n, [&](int64_t i) {
-    const float of_row = Load(b[Divide(i, width)]);
-    Pack<T, kSize> pack = PacksOf<kSize>(a)[i];
-    for (T& item : pack.items) item = Store<T>(fn(Load(item), of_row));
-    PacksOf<kSize>(y)[i] = pack;
+  struct Loaded {
+    Pack<T, kSize> pack;
+    B of_row;
+  };
+  const auto load = [&](int64_t i) -> Loaded {
+    return {PacksOf<kSize>(a)[i], b[Divide(i, width)]};
+  };
+  ForEachItem<kVectorsAtOnce>(n, load, [&](int64_t i, Loaded loaded) {
+    for (T& item : loaded.pack.items) {
+      item = Store<T>(fn(Load(item), Load(loaded.of_row)));
+    }
+    PacksOf<kSize>(y)[i] = loaded.pack;
   });
 }
 
@@ -51,14 +58,19 @@ __global__ void RowKernel(Fn fn, int64_t n, int64_t width, const T* a,
 template <int kSize, typename T, typename B, typename Fn>
 __global__ void ColumnKernel(Fn fn, int64_t n, int64_t width, const T* a,
                              const B* b, T* y) {
-  ForEachItem(n, [&](int64_t i) {
-    const Pack<B, kSize> of_columns = PacksOf<kSize>(b)[Remainder(i, width)];
-    Pack<T, kSize> pack = PacksOf<kSize>(a)[i];
+  struct Loaded {
+    Pack<T, kSize> pack;
+    Pack<B, kSize> of_columns;
+  };
+  const auto load = [&](int64_t i) -> Loaded {
+    return {PacksOf<kSize>(a)[i], PacksOf<kSize>(b)[Remainder(i, width)]};
+  };
+  ForEachItem<kVectorsAtOnce>(n, load, [&](int64_t i, Loaded loaded) {
     for (int k = 0; k < kSize; ++k) {
-      pack.items[k] =
-          Store<T>(fn(Load(pack.items[k]), Load(of_columns.items[k])));
+      T& item = loaded.pack.items[k];
+      item = Store<T>(fn(Load(item), Load(loaded.of_columns.items[k])));
     }
-    PacksOf<kSize>(y)[i] = pack;
+    PacksOf<kSize>(y)[i] = loaded.pack;
   });
 }
 
@@ -70,8 +82,8 @@ LaunchError LaunchPacks(StreamHandle stream, Fn fn, const Broadcast& broadcast,
   const auto kernel = broadcast.b_has_one_for == OneFor::kRow
                           ? RowKernel<kSize, T, B, Fn>
                           : ColumnKernel<kSize, T, B, Fn>;
-  return Launch(stream, kernel, dim3(BlocksFor(n)), dim3(kThreads), fn, n,
-                width, a, b, y);
+  return Launch(stream, kernel, dim3(BlocksFor(n, kVectorsAtOnce)),
+                dim3(kThreads), fn, n, width, a, b, y);
 }
 
 template <typename T, typename B, typename Fn>

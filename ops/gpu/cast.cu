@@ -47,16 +47,22 @@ template <typename To, typename From>
 constexpr int kPackSize = 16 / (sizeof(To) > sizeof(From) ? sizeof(To)
                                                           : sizeof(From));
 
+// That a thread loads before it converts the first.
+constexpr int kPacksAtOnce = 2;
+
 template <typename To, typename From>
 __global__ void CastKernel(int64_t n, const From* x, To* y) {
   constexpr int kSize = kPackSize<To, From>;
   const int64_t packs = n / kSize;
-  ForEachItem(packs, [&](int64_t p) {
-    const Pack<From, kSize> from = PacksOf<kSize>(x)[p];
-    Pack<To, kSize> to;
-    for (int i = 0; i < kSize; ++i) to.items[i] = Convert<To>(from.items[i]);
-    PacksOf<kSize>(y)[p] = to;
-  });
+  ForEachItem<kPacksAtOnce>(
+      packs, [&](int64_t p) { return PacksOf<kSize>(x)[p]; },
+      [&](int64_t p, const Pack<From, kSize>& from) {
+        Pack<To, kSize> to;
+        for (int i = 0; i < kSize; ++i) {
+          to.items[i] = Convert<To>(from.items[i]);
+        }
+        PacksOf<kSize>(y)[p] = to;
+      });
   ForEachItem(n - packs * kSize, [&](int64_t i) {
     const int64_t at = packs * kSize + i;
     y[at] = Convert<To>(x[at]);
@@ -92,7 +98,7 @@ LaunchError RunCast(StreamHandle stream, const Cast& cast, const void* x,
   return ForType(cast.from, [&]<typename From>(From) {
     return ForType(cast.to, [&]<typename To>(To) {
       return Launch(stream, CastKernel<To, From>,
-                    dim3(BlocksFor(cast.n, kPackSize<To, From>)),
+                    dim3(BlocksFor(cast.n, kPacksAtOnce * kPackSize<To, From>)),
                     dim3(kThreads), cast.n, static_cast<const From*>(x),
                     static_cast<To*>(y));
     });

@@ -12,6 +12,10 @@ namespace {
 constexpr int64_t kFewRows = 32;
 constexpr int64_t kFewRowsOfWarp = 2048;
 
+// Columns of a tile that joins chunks: narrow, so that many threads share out
+// the chunks.
+constexpr unsigned kJoinWidth = 4;
+
 // y[o, i] = scale * sum over r of x[o, r, i]; a column is kCount elements.
 template <int kCount, typename X, typename Y>
 __global__ void SumFewRows(ChannelSums sums, const X* x, Y* y) {
@@ -50,22 +54,24 @@ __global__ void SumByWarps(ChannelSums sums, const X* x, Y* y) {
 // y[chunk, column] = scale * sum of the chunk's rows. With kFolds, the elements
 // of a column are added up too: they are a part of the row that is summed.
 template <int kCount, bool kFolds, typename X, typename Y>
-__global__ void SumChunks(ChannelTiles tiles, float scale, const X* x, Y* y) {
+__global__ void __launch_bounds__(kThreads, kTilesAtOnce)
+    SumChunks(ChannelTiles tiles, float scale, const X* x, Y* y) {
   ForEachTile(tiles, [&](const ChannelTile& tile) {
     float sum[kCount] = {};
-    for (int64_t row = tile.first; row < tile.end; row += tile.step) {
-      const auto pack = PacksOf<kCount>(x)[row * tiles.columns + tile.column];
-      for (int k = 0; k < kCount; ++k) sum[k] += Load(pack.items[k]);
-    }
+    ForEachPackOf<RowsAtOnce<X, kCount>(1)>(
+        tiles, tile, [&](int64_t at) { return PacksOf<kCount>(x)[at]; },
+        [&](int64_t /*at*/, const Pack<X, kCount>& pack) {
+          for (int k = 0; k < kCount; ++k) sum[k] += Load(pack.items[k]);
+        });
     const int64_t at = tile.chunk * tiles.columns + tile.column;
     if constexpr (kFolds) {
       for (int k = 1; k < kCount; ++k) sum[0] += sum[k];
       sum[0] = BlockReduce(sum[0], tiles.width, Plus());
       if (tile.leads) y[at] = Store<Y>(scale * sum[0]);
     } else {
+      BlockReduce(sum, tiles.width, Plus());
       Pack<Y, kCount> result;
       for (int k = 0; k < kCount; ++k) {
-        sum[k] = BlockReduce(sum[k], tiles.width, Plus());
         result.items[k] = Store<Y>(scale * sum[k]);
       }
       if (tile.leads) PacksOf<kCount>(y)[at] = result;
@@ -78,13 +84,14 @@ bool Folds(const ChannelSums& sums) {
   return sums.inner == 1 && PackSize(sums.x_dtype, sums.reduced) > 1;
 }
 
-ChannelTiles TilesOf(const ChannelSums& sums, bool cuts_rows) {
+ChannelTiles TilesOf(const ChannelSums& sums, bool cuts_rows,
+                     unsigned most_width = kWarp) {
   const int64_t innermost = Folds(sums) ? sums.reduced : sums.inner;
   const int64_t packs = innermost / PackSize(sums.x_dtype, innermost);
   const int64_t rows = Folds(sums) ? packs : sums.reduced;
   const int64_t columns = Folds(sums) ? 1 : packs;
   return cuts_rows ? MakeChannelTiles(sums.outer, rows, columns)
-                   : MakeUncutTiles(sums.outer, rows, columns);
+                   : MakeUncutTiles(sums.outer, rows, columns, most_width);
 }
 
 bool HasFewRows(const ChannelSums& sums) {
@@ -127,9 +134,9 @@ LaunchError LaunchFewRows(StreamHandle stream, const ChannelSums& sums,
       });
 }
 
-// One stage.
+// One stage, in tiles of at most so many columns.
 LaunchError SumAtOnce(StreamHandle stream, const ChannelSums& sums,
-                      const void* from, void* to) {
+                      unsigned most_width, const void* from, void* to) {
   return ForTwoStorages(
       sums.x_dtype, sums.y_dtype, [&]<typename X, typename Y>(X, Y) {
         const auto* x = static_cast<const X*>(from);
@@ -137,7 +144,8 @@ LaunchError SumAtOnce(StreamHandle stream, const ChannelSums& sums,
         if (HasFewRows(sums)) {
           return LaunchFewRows(stream, sums, x, y);
         }
-        return LaunchChunks(stream, sums, TilesOf(sums, false), x, y);
+        return LaunchChunks(stream, sums, TilesOf(sums, false, most_width), x,
+                            y);
       });
 }
 
@@ -153,7 +161,7 @@ LaunchError SumChannels(StreamHandle stream, const ChannelSums& sums,
                         const ChannelSumsTensors& tensors) {
   const ChannelTiles tiles = FirstStage(sums);
   if (tiles.chunks == 1) {
-    return SumAtOnce(stream, sums, tensors.x, tensors.y);
+    return SumAtOnce(stream, sums, kWarp, tensors.x, tensors.y);
   }
   ChannelSums chunks = sums;
   chunks.scale = 1;
@@ -165,7 +173,7 @@ LaunchError SumChannels(StreamHandle stream, const ChannelSums& sums,
   ChannelSums joined = sums;
   joined.x_dtype = DType::kFloat32;
   joined.reduced = tiles.chunks;
-  return SumAtOnce(stream, joined, tensors.workspace, tensors.y);
+  return SumAtOnce(stream, joined, kJoinWidth, tensors.workspace, tensors.y);
 }
 
 }  // namespace spillway::gpu

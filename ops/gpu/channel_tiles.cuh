@@ -16,6 +16,16 @@
 
 namespace spillway::gpu {
 
+inline constexpr int kMostRowsAtOnce = 8;
+
+// Rows of so many tensors that a thread loads before it uses the first, a power
+// of two: such that 64 bytes of each thread are under way.
+template <typename T, int kCount>
+constexpr int RowsAtOnce(int tensors) {
+  const int rows = 64 / (tensors * kCount * static_cast<int>(sizeof(T)));
+  return rows < kMostRowsAtOnce ? rows : kMostRowsAtOnce;
+}
+
 struct ChannelTiles {
   int64_t rows = 1;
   int64_t columns = 1;
@@ -38,15 +48,21 @@ inline ChannelTiles MakeUncutTiles(int64_t outer, int64_t rows, int64_t columns,
   return tiles;
 }
 
-// As many chunks as keep a GPU busy, but no smaller than is worth a block.
+// Kernels over tiles are held to the registers with which so many blocks fit on
+// a multiprocessor (__launch_bounds__).
+inline constexpr int kTilesAtOnce = 4;
+
+// As many chunks as a large GPU runs at once, so that none is left over for the
+// end; but each thread has a batch of rows at least, and half batches beyond
+// it.
 inline ChannelTiles MakeChannelTiles(int64_t outer, int64_t rows,
                                      int64_t columns) {
-  constexpr int64_t kTiles = 1024;
-  constexpr int64_t kRowsOfThread = 8;
+  constexpr int64_t kTiles = 132 * kTilesAtOnce;
   ChannelTiles tiles = MakeUncutTiles(outer, rows, columns);
   const int64_t wanted = std::max<int64_t>(kTiles / tiles.count, 1);
-  tiles.chunk_rows = std::max((rows + wanted - 1) / wanted,
-                              kRowsOfThread * (kThreads / tiles.width));
+  const int64_t half = kMostRowsAtOnce / 2 * (kThreads / tiles.width);
+  const int64_t halves = (rows + wanted * half - 1) / (wanted * half);
+  tiles.chunk_rows = std::max<int64_t>(halves, 2) * half;
   tiles.chunks = (rows + tiles.chunk_rows - 1) / tiles.chunk_rows;
   tiles.count *= tiles.chunks;
   return tiles;
@@ -62,6 +78,30 @@ struct ChannelTile {
   int64_t step = 1;
   bool leads = false;  // the one thread that writes the column's result
 };
+
+// use(at, load(at)) for the thread's packs of x, counted from its begin; see
+// ForEachLoaded.
+template <int kBatch, typename LoadFn, typename UseFn>
+__device__ void ForEachPackOf(const ChannelTiles& tiles,
+                              const ChannelTile& tile, const LoadFn& load,
+                              const UseFn& use) {
+  ForEachLoaded<kBatch>(tile.first * tiles.columns + tile.column,
+                        tile.end * tiles.columns, tile.step * tiles.columns,
+                        load, use);
+}
+
+// The same, the tile's last rows first: after a kernel that read them last they
+// are still in the cache.
+template <int kBatch, typename LoadFn, typename UseFn>
+__device__ void ForEachPackBackwards(const ChannelTiles& tiles,
+                                     const ChannelTile& tile,
+                                     const LoadFn& load, const UseFn& use) {
+  const int64_t mirror =
+      (tile.begin + tile.end - 1) * tiles.columns + 2 * tile.column;
+  ForEachPackOf<kBatch>(
+      tiles, tile, [&](int64_t at) { return load(mirror - at); },
+      [&](int64_t at, const auto& loaded) { use(mirror - at, loaded); });
+}
 
 // All threads of a block of kThreads get the same tiles, so that `fn` may
 // reach barriers.

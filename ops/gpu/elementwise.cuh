@@ -10,19 +10,31 @@
 
 namespace spillway::gpu {
 
+// Vectors of each input that a thread loads before it uses the first.
+inline constexpr int kVectorsAtOnce = 2;
+
 // The tensors are 256-byte aligned. The last elements, too few for a vector,
-// are the first threads'.
+// are the first threads'. One or two inputs.
 template <typename T, typename Fn, typename... Inputs>
 __global__ void MapKernel(Fn fn, int64_t n, T* y, const Inputs*... inputs) {
+  struct Loaded {
+    Vector<T> of[sizeof...(Inputs)];
+  };
   constexpr int kSize = Vector<T>::kSize;
   const int64_t vectors = n / kSize;
-  ForEachItem(vectors, [&](int64_t v) {
+  const auto load = [&](int64_t v) -> Loaded {
+    return {reinterpret_cast<const Vector<T>*>(inputs)[v]...};
+  };
+  ForEachItem<kVectorsAtOnce>(vectors, load, [&](int64_t v, const Loaded& x) {
     Vector<T> result;
-    [&](auto... loaded) {
-      for (int i = 0; i < kSize; ++i) {
-        result.items[i] = Store<T>(fn(Load(loaded.items[i])...));
+    for (int i = 0; i < kSize; ++i) {
+      const float first = Load(x.of[0].items[i]);
+      if constexpr (sizeof...(Inputs) == 1) {
+        result.items[i] = Store<T>(fn(first));
+      } else {
+        result.items[i] = Store<T>(fn(first, Load(x.of[1].items[i])));
       }
-    }(reinterpret_cast<const Vector<T>*>(inputs)[v]...);
+    }
     reinterpret_cast<Vector<T>*>(y)[v] = result;
   });
   ForEachItem(n - vectors * kSize, [&](int64_t i) {
@@ -35,10 +47,10 @@ __global__ void MapKernel(Fn fn, int64_t n, T* y, const Inputs*... inputs) {
 template <typename T, typename Fn, typename... Inputs>
 LaunchError LaunchMapOf(StreamHandle stream, Fn fn, int64_t n, void* y,
                         const Inputs*... inputs) {
-  return Launch(stream,
-                MapKernel<T, Fn, std::conditional_t<true, T, Inputs>...>,
-                dim3(BlocksFor(n, Vector<T>::kSize)), dim3(kThreads), fn, n,
-                static_cast<T*>(y), static_cast<const T*>(inputs)...);
+  return Launch(
+      stream, MapKernel<T, Fn, std::conditional_t<true, T, Inputs>...>,
+      dim3(BlocksFor(n, kVectorsAtOnce * Vector<T>::kSize)), dim3(kThreads), fn,
+      n, static_cast<T*>(y), static_cast<const T*>(inputs)...);
 }
 
 // The same where T holds `dtype`.

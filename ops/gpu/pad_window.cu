@@ -1,3 +1,4 @@
+#include "ops/gpu/divide.cuh"
 #include "ops/gpu/launch.cuh"
 #include "ops/gpu/pad_window.h"
 #include "ops/gpu/storage.cuh"
@@ -11,27 +12,32 @@ struct alignas(kSize * sizeof(T)) Channels {
   T items[kSize];
 };
 
-// `channels` counts Channels<>; so do x and y.
+// What y's elements are divided by. `channels` counts Channels<>.
+struct Sizes {
+  Divisor channels;
+  Divisor to[3];
+};
+
 template <typename From, typename To, int kSize>
-__global__ void PadKernel(PadWindow window, int64_t channels, int64_t n,
+__global__ void PadKernel(PadWindow window, Sizes sizes, int64_t n,
                           const Channels<From, kSize>* x,
                           Channels<To, kSize>* y) {
   ForEachItem(n, [&](int64_t i) {
-    const int64_t channel = i % channels;
-    int64_t pixel = i / channels;
+    int64_t pixel = i;
+    const int64_t channel = sizes.channels.Split(pixel);
     int64_t at[3];
     bool inside = true;
     for (int axis = 2; axis >= 0; --axis) {
-      at[axis] = pixel % window.to[axis] - window.before[axis];
+      at[axis] = sizes.to[axis].Split(pixel) - window.before[axis];
       inside = inside && at[axis] >= 0 && at[axis] < window.from[axis];
-      pixel /= window.to[axis];
     }
     int64_t from = pixel;  // the image
     for (int axis = 0; axis < 3; ++axis)
       from = from * window.from[axis] + at[axis];
     Channels<To, kSize> copy;
     if (inside) {
-      const Channels<From, kSize> loaded = x[from * channels + channel];
+      const Channels<From, kSize> loaded =
+          x[from * sizes.channels.n() + channel];
       for (int c = 0; c < kSize; ++c) {
         copy.items[c] = Store<To>(Load(loaded.items[c]));
       }
@@ -45,11 +51,13 @@ __global__ void PadKernel(PadWindow window, int64_t channels, int64_t n,
 template <typename From, typename To, int kSize>
 LaunchError LaunchPad(StreamHandle stream, const PadWindow& window,
                       const void* x, void* y) {
-  const int64_t channels = window.channels / kSize;
-  const int64_t n =
-      window.batch * window.to[0] * window.to[1] * window.to[2] * channels;
+  const Sizes sizes = {.channels = Divisor(window.channels / kSize),
+                       .to = {Divisor(window.to[0]), Divisor(window.to[1]),
+                              Divisor(window.to[2])}};
+  const int64_t n = window.batch * window.to[0] * window.to[1] * window.to[2] *
+                    sizes.channels.n();
   return Launch(stream, PadKernel<From, To, kSize>, dim3(BlocksFor(n)),
-                dim3(kThreads), window, channels, n,
+                dim3(kThreads), window, sizes, n,
                 static_cast<const Channels<From, kSize>*>(x),
                 static_cast<Channels<To, kSize>*>(y));
 }

@@ -13,14 +13,15 @@ namespace spillway::gpu {
 
 // One spatial dimension, as WindowDim of ops/common/window.h.
 struct PoolDim {
-  int64_t input = 1;
-  int64_t output = 1;
-  int64_t size = 1;
-  int64_t stride = 1;
-  int64_t pad_before = 0;
+  int input = 1;
+  int output = 1;
+  int size = 1;
+  int stride = 1;
+  int pad_before = 0;
 };
 
-// With two spatial dimensions there is one plane.
+// With two spatial dimensions there is one plane. Pixels of an image, its
+// padding counted, are less than 2^31.
 struct Pool {
   DType dtype = DType::kFloat32;
   int64_t batch = 1;
@@ -35,9 +36,20 @@ LaunchError MaxPool(StreamHandle stream, const Pool& pool, const void* x,
                     void* y);
 LaunchError AvgPool(StreamHandle stream, const Pool& pool, const void* x,
                     void* y);
+
 // Where windows do not overlap, dx may be x.
-LaunchError MaxPoolGrad(StreamHandle stream, const Pool& pool, const void* x,
-                        const void* dy, void* dx);
+struct MaxPoolGradTensors {
+  const void* x = nullptr;
+  const void* dy = nullptr;
+  void* dx = nullptr;
+  void* workspace = nullptr;  // MaxPoolGradWorkspaceBytes
+};
+
+// Where windows overlap, the place of each one's maximum; else 0.
+int64_t MaxPoolGradWorkspaceBytes(const Pool& pool);
+
+LaunchError MaxPoolGrad(StreamHandle stream, const Pool& pool,
+                        const MaxPoolGradTensors& tensors);
 LaunchError AvgPoolGrad(StreamHandle stream, const Pool& pool, const void* dy,
                         void* dx);
 

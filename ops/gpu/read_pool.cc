@@ -1,5 +1,7 @@
 #include "ops/gpu/read_pool.h"
 
+#include <algorithm>
+
 #include "base/status_macros.h"
 #include "ops/common/pool.h"
 #include "ops/gpu/gpu_kernel.h"
@@ -7,12 +9,27 @@
 namespace spillway {
 namespace {
 
+// Kernels count the pixels of an image and its padding in 32 bits, and step
+// from window to window.
+absl::Status CheckPixels(const Window& window) {
+  double pixels = 1;
+  double longest = 0;
+  for (const WindowDim& dim : window) {
+    const auto length = static_cast<double>(dim.pad_before + dim.input +
+                                            dim.pad_after + dim.size);
+    pixels *= length;
+    longest = std::max(longest, length + static_cast<double>(dim.stride));
+  }
+  if (std::max(pixels, longest) < 0x1p31) return absl::OkStatus();
+  return Unimplemented("the GPU pools images of less than 2^31 pixels only");
+}
+
 gpu::PoolDim ToPoolDim(const WindowDim& dim) {
-  return {.input = dim.input,
-          .output = dim.output,
-          .size = dim.size,
-          .stride = dim.stride,
-          .pad_before = dim.pad_before};
+  return {.input = static_cast<int>(dim.input),
+          .output = static_cast<int>(dim.output),
+          .size = static_cast<int>(dim.size),
+          .stride = static_cast<int>(dim.stride),
+          .pad_before = static_cast<int>(dim.pad_before)};
 }
 
 }  // namespace
@@ -21,6 +38,7 @@ absl::StatusOr<gpu::Pool> ReadGpuPool(const Attributes& attributes,
                                       const TensorType& x) {
   RETURN_IF_ERROR(CheckGpuStorage(x));
   ASSIGN_OR_RETURN(const Window window, ReadPoolWindow(attributes, x.shape));
+  RETURN_IF_ERROR(CheckPixels(window));
   const size_t last = window.size() - 1;
   return gpu::Pool{.dtype = x.dtype,
                    .batch = x.shape.dim(0),

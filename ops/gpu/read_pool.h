@@ -10,7 +10,8 @@
 namespace spillway {
 
 // The pool over x. Without counts_padding, which only AvgPool has. Errors:
-// INVALID_ARGUMENT; UNIMPLEMENTED for a dtype that the GPU does not compute in.
+// INVALID_ARGUMENT; UNIMPLEMENTED for a dtype that the GPU does not compute in
+// and for images of 2^31 pixels.
 absl::StatusOr<gpu::Pool> ReadGpuPool(const Attributes& attributes,
                                       const TensorType& x);
 

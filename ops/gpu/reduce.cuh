@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "ops/gpu/launch.cuh"
+#include "ops/gpu/pack.cuh"
 
 namespace spillway::gpu {
 
@@ -30,25 +31,42 @@ __device__ T WarpReduce(T mine, unsigned width, Fn fn) {
 }
 
 // Over the threads of a block of kThreads that are the same modulo `width`, a
-// power of two up to kWarp. All threads of the block take part.
-template <typename T, typename Fn>
-__device__ T BlockReduce(T mine, unsigned width, Fn fn) {
-  __shared__ T of_warps[kThreads];
-  of_warps[threadIdx.x] = WarpReduce(mine, width, fn);
-  __syncthreads();
-  T all = of_warps[threadIdx.x % width];
-  for (unsigned lane = kWarp; lane < kThreads; lane += kWarp) {
-    all = fn(all, of_warps[lane + threadIdx.x % width]);
+// power of two up to kWarp; each of the kCount numbers by itself. All threads
+// of the block take part.
+template <int kCount, typename T, typename Fn>
+__device__ void BlockReduce(T (&mine)[kCount], unsigned width, Fn fn) {
+  __shared__ Pack<T, kCount> of_warps[kThreads];
+  Pack<T, kCount> of_warp;
+  for (int k = 0; k < kCount; ++k) {
+    of_warp.items[k] = WarpReduce(mine[k], width, fn);
   }
+  of_warps[threadIdx.x] = of_warp;
+  __syncthreads();
+  Pack<T, kCount> all = of_warps[threadIdx.x % width];
+  for (unsigned lane = kWarp; lane < kThreads; lane += kWarp) {
+    const Pack<T, kCount> next = of_warps[lane + threadIdx.x % width];
+    for (int k = 0; k < kCount; ++k) {
+      all.items[k] = fn(all.items[k], next.items[k]);
+    }
+  }
+  for (int k = 0; k < kCount; ++k) mine[k] = all.items[k];
   __syncthreads();  // before the next call writes
-  return all;
 }
 
-// Who shares a row: the threads of a warp, or of a block.
+template <typename T, typename Fn>
+__device__ T BlockReduce(T mine, unsigned width, Fn fn) {
+  T one[1] = {mine};
+  BlockReduce(one, width, fn);
+  return one[0];
+}
+
+// Who shares a row: the threads of a warp, or of a block. What one of them has
+// read before Reduce, another may overwrite after it.
 struct WarpOfRow {
   static constexpr unsigned kSize = kWarp;
   template <typename T, typename Fn>
   __device__ static T Reduce(T mine, Fn fn) {
+    __syncwarp();  // shuffles do not order memory
     return WarpReduce(mine, 1, fn);
   }
 };

@@ -209,6 +209,23 @@ TEST_F(GpuGraphTest, FeedsAreMadeInTheSessionsMemory) {
   EXPECT_EQ(on_cpu->FeedBuffer(0, noise.x), nullptr);
 }
 
+TEST_F(GpuGraphTest, ALargeFeedIsCopiedWhole) {
+  constexpr int64_t kBytes = (int64_t{13} << 20) + 7;
+  GraphBuilder g(StandardOps());
+  const Tensor x = g.Placeholder("x", DType::kUInt8, {kBytes});
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
+                       NewSession({.graph = graph, .fetches = {x.id()}}, true));
+  HostTensor fed = {.type = {.dtype = DType::kUInt8, .shape = {kBytes}}};
+  for (int64_t i = 0; i < kBytes; ++i) {
+    fed.bytes.push_back(static_cast<std::byte>(i % 251));
+  }
+  ASSERT_OK_AND_ASSIGN(
+      const StepResult result,
+      session->Step(FeedsOf(std::map<ValueId, HostTensor>{{x.id(), fed}})));
+  EXPECT_TRUE(result.fetched.at(x.id()).bytes == fed.bytes);
+}
+
 TEST_F(GpuGraphTest, AStepWithATimelineIsIssued) {
   const Noise noise = MakeNoise();
   ASSERT_OK_AND_ASSIGN(

@@ -190,6 +190,10 @@ std::vector<Norm> Norms() {
       {.name = "OneRow", .x = {1, 8}},
       {.name = "Volume", .x = {2, 3, 4, 5, 3}, .has_relu = true},
       {.name = "ManyRows", .x = {5, 23, 29, 37}, .has_relu = true},
+      {.name = "ManyRowsSideRelu",
+       .x = {3, 20, 21, 12},
+       .has_relu = true,
+       .has_side = true},
       {.name = "ManyChannels", .x = {2, 4, 4, 1030}},
   };
 }

@@ -95,6 +95,40 @@ TEST(GpuSameBitsTest, BroadcastsOverRowsAndColumns) {
   }
 }
 
+TEST(GpuSameBitsTest, TakesSeveralVectorsAThread) {
+  for (const TensorType& x :
+       {Float32({3003}), BFloat16s({6007}), Float32({4100})}) {
+    for (const size_t terms : {2, 3, 4, 7}) {
+      ExpectTheBitsOfTheCpu(
+          {.name = "AddN",
+           .op = "AddN",
+           .inputs = std::vector<testing::CaseInput>(terms, {.type = x}),
+           .outputs = {x}});
+    }
+    ExpectTheBitsOfTheCpu({.name = "ReluGrad",
+                           .op = "ReluGrad",
+                           .inputs = {{.type = x}, {.type = x}},
+                           .outputs = {x}});
+    ExpectTheBitsOfTheCpu({.name = "Relu",
+                           .op = "Relu",
+                           .inputs = {{.type = x}},
+                           .outputs = {x}});
+    const TensorType y =
+        Of(x.dtype == DType::kFloat32 ? DType::kBFloat16 : DType::kFloat32,
+           x.shape);
+    ExpectTheBitsOfTheCpu({.name = "Cast",
+                           .op = "Cast",
+                           .inputs = {{.type = x}},
+                           .attributes = {{"dtype", y.dtype}},
+                           .outputs = {y}});
+  }
+  const TensorType x = Float32({200, 24});
+  ExpectTheBitsOfTheCpu({.name = "Bias",
+                         .op = "BiasAdd",
+                         .inputs = {{.type = x}, {.type = Float32({24})}},
+                         .outputs = {x}});
+}
+
 TEST(GpuSameBitsTest, CastsBetweenAllTypes) {
   const DType dtypes[] = {DType::kFloat32, DType::kBFloat16, DType::kInt32,
                           DType::kInt64,   DType::kUInt8,    DType::kBool};

@@ -243,6 +243,11 @@ std::vector<Pool> Pools() {
        .y = {3, 1, 1, 40},
        .ksize = {5, 4},
        .strides = {1, 1}},
+      {.name = "ManyTaps",  // more than a byte tells apart
+       .x = {1, 20, 19, 8},
+       .y = {1, 2, 4, 8},
+       .ksize = {17, 16},
+       .strides = {2, 1}},
       {.name = "ManyRows",  // every thread gets some; several bands
        .x = {3, 61, 33, 24},
        .y = {3, 30, 16, 24},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/random.h"
 
 namespace spillway::cuda_emulation {
 namespace {
@@ -44,7 +45,9 @@ class Block {
     for (size_t i = 0; i < num_threads; ++i) fibers_[i].stack = StackOf(i);
   }
 
-  void Run(const Place& place, const std::function<void()>& thread);
+  // Threads run forwards or backwards between barriers.
+  void Run(const Place& place, bool backwards,
+           const std::function<void()>& thread);
 
   const Place& place() const { return running().place; }
   unsigned lane() const { return static_cast<unsigned>(running_ % kWarp); }
@@ -99,7 +102,9 @@ class Block {
   // can go on alone.
   void RunWarp(size_t begin, size_t end) {
     do {
-      for (size_t i = begin; i < end; ++i) Resume(i);
+      for (size_t i = begin; i < end; ++i) {
+        Resume(backwards_ ? begin + end - 1 - i : i);
+      }
     } while (AllWait(begin, end, Waits::kForWarp));
     for (size_t i = begin; i < end; ++i) {
       CHECK(fibers_[i].waits != Waits::kForWarp);  // a shuffle without all
@@ -107,6 +112,7 @@ class Block {
   }
 
   std::vector<Fiber> fibers_;
+  bool backwards_ = false;
   size_t running_ = 0;
   ucontext_t main_ = {};
   const std::function<void()>* thread_ = nullptr;
@@ -119,9 +125,11 @@ void Block::Main() {
   present->Wait(Waits::kEnded);
 }
 
-void Block::Run(const Place& place, const std::function<void()>& thread) {
+void Block::Run(const Place& place, bool backwards,
+                const std::function<void()>& thread) {
   present = this;
   thread_ = &thread;
+  backwards_ = backwards;
   for (size_t i = 0; i < fibers_.size(); ++i) {
     Fiber& fiber = fibers_[i];
     fiber.place = place;
@@ -131,8 +139,10 @@ void Block::Run(const Place& place, const std::function<void()>& thread) {
                               index / (size.x * size.y));
     SetToBegin(fiber);
   }
+  const size_t warps = (fibers_.size() + kWarp - 1) / kWarp;
   do {
-    for (size_t begin = 0; begin < fibers_.size(); begin += kWarp) {
+    for (size_t i = 0; i < warps; ++i) {
+      const size_t begin = kWarp * (backwards ? warps - 1 - i : i);
       RunWarp(begin, std::min<size_t>(begin + kWarp, fibers_.size()));
     }
   } while (AllWait(0, fibers_.size(), Waits::kForBlock));
@@ -160,16 +170,23 @@ Queue& TheQueue() {
   return queue;
 }
 
+// Now this, now that, in the same order every time.
+bool FlipCoin() {
+  thread_local uint64_t flips = 0;
+  return Philox4x32(1, flips++)[0] % 2 == 1;
+}
+
 void RunGrid(dim3 blocks, dim3 threads, const std::function<void()>& thread) {
   Block block(size_t{threads.x} * threads.y * threads.z);
   Place place{
       .thread = {}, .block = {}, .block_size = threads, .grid_size = blocks};
-  for (place.block.z = 0; place.block.z < blocks.z; ++place.block.z) {
-    for (place.block.y = 0; place.block.y < blocks.y; ++place.block.y) {
-      for (place.block.x = 0; place.block.x < blocks.x; ++place.block.x) {
-        block.Run(place, thread);
-      }
-    }
+  const unsigned count = blocks.x * blocks.y * blocks.z;
+  const bool backwards = FlipCoin();
+  for (unsigned i = 0; i < count; ++i) {
+    const unsigned at = backwards ? count - 1 - i : i;
+    place.block = dim3(at % blocks.x, at / blocks.x % blocks.y,
+                       at / (blocks.x * blocks.y));
+    block.Run(place, FlipCoin(), thread);
   }
 }
 

@@ -1,11 +1,12 @@
 // CUDA kernels on the CPU: every thread of a block is a fiber with a stack of
-// its own, all on one thread of the system. __syncthreads and shuffles give way
+// its own, all on one thread of the system. Barriers and shuffles give way
 // to the other fibers until all that take part have come; a fiber that ends
 // early, or a barrier that not all reach, is a failed check.
 //
-// It tests arithmetic, indices and barriers, not races within a warp: fibers
-// run one after the other. Shared arrays are static, as blocks run one after
-// the other too.
+// It tests arithmetic, indices and barriers: fibers run one after the other,
+// and so do blocks, now forwards and now backwards, so that one which relies on
+// what another has done gets other results. Not races within a warp between its
+// shuffles. Shared arrays are static.
 //
 // For CUDA sources compiled as C++ with SPILLWAY_CUDA_EMULATION.
 #ifndef SPILLWAY_TESTS_SUPPORT_CUDA_EMULATION_H_
@@ -37,8 +38,8 @@ struct Place {
 };
 const Place& Here();
 
-// Runs `thread` for every thread of every block, blocks in order: at once
-// without a stream, else when the stream comes to it.
+// Runs `thread` for every thread of every block: at once without a stream, else
+// when the stream comes to it.
 void Launch(void* stream, dim3 blocks, dim3 threads,
             std::function<void()> thread);
 
@@ -76,6 +77,7 @@ T Shuffle(T value, unsigned lane) {
 #define gridDim (::spillway::cuda_emulation::Here().grid_size)
 
 inline void __syncthreads() { spillway::cuda_emulation::SyncThreads(); }
+inline void __syncwarp() { spillway::cuda_emulation::Exchange(0, 0); }
 
 template <typename T>
 T __shfl_xor_sync(unsigned /*mask*/, T value, unsigned lane_mask) {

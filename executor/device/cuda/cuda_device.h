@@ -1,9 +1,8 @@
 // The cuda backend: device memory and streams of one GPU, pinned host memory.
 //
 //   Allocate(kDevice)  cudaMalloc, within the capacity if one is given
-//   Allocate(kHost)    cudaHostAlloc: pinned, so that copies run beside
-//   kernels;
-//                      near the GPU where Linux says where that is
+//   Allocate(kHost)    cudaHostAlloc: pinned, for copies beside kernels; near
+//                      the GPU where Linux says where that is
 //   Stream             a non-blocking cudaStream_t
 //   Event              a cudaEvent_t, without timing unless it is asked for
 //   CapturedWork       a cudaGraphExec_t; captures are of one thread each
