@@ -40,16 +40,6 @@ def halving_pool():
     return nn.MaxPool2d(3, 2, ceil_mode=True)
 
 
-# LeNet ---------------------------------------------------------------------
-
-def lenet():
-    return nn.Sequential(
-        nn.Conv2d(3, 32, 5, padding=2), nn.ReLU(inplace=True), nn.MaxPool2d(2),
-        nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(inplace=True), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(64 * 7 * 7, 512), nn.ReLU(inplace=True),
-        nn.Linear(512, 1000))
-
-
 # ResNet, version 1 -------------------------------------------------------
 
 RESNET_NORM = {"eps": 1e-5, "momentum": 0.1}
@@ -270,7 +260,6 @@ def mobilenet_v2():
 
 # name: (function, image side, trainable parameters)
 NETWORKS = {
-    "lenet": (lenet, 28, 2_172_840),
     "resnet50": (resnet50, 224, 25_557_032),
     "resnet152": (resnet152, 224, 60_192_808),
     "vgg16": (vgg16, 224, 138_357_544),

@@ -116,7 +116,8 @@ def main():
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as raw:
-        bundle = Bundle(options.bundle, options.device, raw, options.seconds)
+        bundle = Bundle(options.bundle, options.device, raw, options.seconds,
+                        options.quick)
         wanted = [section for section in SECTIONS
                   if not options.only or section.name in options.only]
         result = {"benchmark": "GPU suite", "gpu": gpu_facts(bundle.on_gpu),

@@ -4,7 +4,7 @@ bound and its prediction a step is, and PyTorch's ways within the same bytes."""
 import functools
 
 import peers
-from programs import DoesNotFit, read_json, step_flags
+from programs import DoesNotFit, read_json
 from sections import Case
 from throughput import profiled
 
@@ -15,7 +15,7 @@ MODEL, PRECISION = "resnet50", "tf32"
 # wanted first. 4/3 of 16 GiB is the case that TFLMS's authors published.
 WANTED = [(16, [1, 4 / 3, 2, 4]), (8, [1, 4 / 3, 2, 4, 8]), (12, [1, 2, 8]),
           (24, [1, 2, 4]), (16, [8]), (12, [4 / 3, 4]), (24, [4 / 3, 8])]
-QUICK_WANTED = [(18 / 1024, [1, 1.5])]
+QUICK_WANTED = [(3.5 / 1024, [1, 1.5])]
 QUICK_MODEL, QUICK_PRECISION = "lenet", "fp32"
 
 PEER_METHODS = ["save_on_cpu", "checkpoint", "activation_budget"]
@@ -27,7 +27,7 @@ DEMONSTRATIONS = [
     ("googlenet", 8192, 1, 16, "TFLMS 0.21 to 0.23 images/s on a P100"),
     ("resnet50", 224, 200, 16, "TFLMS 21.1 images/s on a P100"),
     ("cifar10_full", 32, 24_000, 16, "TFLMS completes where 22,000 fit")]
-QUICK_DEMONSTRATIONS = [("lenet", 28, 2, 18 / 1024, "nothing")]
+QUICK_DEMONSTRATIONS = [("lenet", 28, 2, 3.5 / 1024, "nothing")]
 
 
 class BudgetRuns:
@@ -53,7 +53,8 @@ class BudgetRuns:
     def fitting_batch(self, gib):
         """The largest batch without swapping, a multiple of 8 where it can be."""
         found = self.bundle.result(
-            "simulate", f"fits_{gib}", *step_flags(self.model, 8, self.precision),
+            "simulate", f"fits_{gib}",
+            *self.bundle.step_flags(self.model, 8, self.precision),
             f"--device_memory={round(gib * GIB)}", "--find_max_batch")
         batch = found["max_batch_size"]
         return batch // 8 * 8 if batch >= 8 else batch
@@ -62,7 +63,7 @@ class BudgetRuns:
         batch = round(self.fitting_batch(gib) * multiple)
         row = {"batch_size": batch}
         row |= run_within(self.bundle, f"{self.model}_{gib}_{batch}",
-                          step_flags(self.model, batch, self.precision),
+                          self.bundle.step_flags(self.model, batch, self.precision),
                           round(gib * GIB), batch, self.quick)
         if multiple == 1:
             self.images_per_sec[gib] = row["images_per_sec"]
@@ -144,8 +145,8 @@ def cases(bundle, options):
 
 def peer_cases(bundle, options):
     """PyTorch with the same batch, in no more bytes of the GPU."""
-    if not bundle.on_gpu:
-        return []  # PyTorch limits no other memory
+    if options.quick or not bundle.on_gpu:
+        return []  # PyTorch limits the memory of GPUs alone
     runs = runs_of(bundle, options.quick)
 
     def case(gib, multiple, method):
@@ -166,7 +167,7 @@ def demonstration_cases(bundle, options):
     """Steps that others have published, in tf32."""
     def run(model, side, batch, gib):
         name = f"{model}_{side}_{batch}"
-        flags = step_flags(model, batch,
+        flags = bundle.step_flags(model, batch,
                            QUICK_PRECISION if options.quick else PRECISION, side)
         budget = round(gib * GIB)
         return {"needs_swapping": needs_swapping(bundle, name, flags, budget),

@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 
-from programs import Failed, read_json, step_flags
+from programs import Failed, read_json
 from sections import Case
 
 # Model, batch size, and for quick tries.
@@ -79,11 +79,12 @@ def ways_of_swapping(bundle, budget):
 def bits_cases(bundle, options):
     """The variables after some steps, swapped or as a graph, bit for bit."""
     # The same algorithms, whatever the budget.
-    steps = ["--num_warmup_batches=1", "--num_batches=4", "--algorithms=first"]
+    steps = ["--num_warmup_batches=1", "--algorithms=first",
+             f"--num_batches={2 if options.quick else 4}"]
 
     def bench(model, batch, way, *arguments):
         return bundle.result("bench", f"bits_{model}_{way.replace(' ', '_')}",
-                             *step_flags(model, batch), *steps, *arguments)
+                             *bundle.step_flags(model, batch), *steps, *arguments)
 
     def run(model, batch):
         kept = bench(model, batch, "off")
@@ -112,7 +113,7 @@ def beside_cases(bundle, options):
         with tempfile.NamedTemporaryFile() as file:
             run = bundle.result(
                 "bench", f"beside_{model}_{device.replace(':', '_')}_{rate}",
-                *step_flags(model, batch), f"--learning_rate={rate}",
+                *bundle.step_flags(model, batch), f"--learning_rate={rate}",
                 "--num_warmup_batches=0", f"--num_batches={steps}",
                 "--algorithms=first", f"--checkpoint={file.name}",
                 device=device)

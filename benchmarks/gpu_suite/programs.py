@@ -43,11 +43,15 @@ def library_folders():
 
 
 class Bundle:
-    """The programs of `folder` on one device; results go to `out`."""
+    """The programs of `folder` on one device; results go to `out`.
 
-    def __init__(self, folder, device, out, seconds):
+    quick: all steps are of tiny images, whatever the network.
+    """
+
+    def __init__(self, folder, device, out, seconds, quick=False):
         self.programs = pathlib.Path(folder).resolve() / "bin"
         self.device = device
+        self.quick = quick
         self.out = pathlib.Path(out)
         self.clock = Clock(seconds)
         self.environment = dict(os.environ)
@@ -73,6 +77,14 @@ class Bundle:
                                         encoding="utf-8")
         return done
 
+    def step_flags(self, model, batch, precision="fp32", image_size=0):
+        """Flags of a plain training step, the same for every command."""
+        side, classes = (12, 10) if self.quick else (image_size, 0)
+        return [f"--model={model}", f"--batch_size={batch}",
+                f"--precision={precision}", f"--image_size={side}",
+                f"--num_classes={classes}", "--optimizer=sgd",
+                "--weight_decay=0"]
+
     def spillway(self, command, *arguments, device=None):
         """Standard output of `spillway COMMAND` on the device."""
         done = self.process([self.programs / "spillway", command,
@@ -92,10 +104,3 @@ class Bundle:
 
 def read_json(path):
     return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-
-
-def step_flags(model, batch, precision="fp32", image_size=0):
-    """Flags of a plain training step, the same for every command."""
-    return [f"--model={model}", f"--batch_size={batch}",
-            f"--precision={precision}", f"--image_size={image_size}",
-            "--optimizer=sgd", "--weight_decay=0"]

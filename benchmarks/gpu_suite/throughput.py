@@ -1,7 +1,6 @@
 """Training speed with all the memory there is, beside PyTorch."""
 
 import peers
-from programs import step_flags
 from sections import Case
 
 # Model, precision, batch sizes; most wanted first.
@@ -11,6 +10,7 @@ SPEEDS = [("resnet50", "bf16", [256, 128, 64]), ("resnet50", "tf32", [256, 64]),
           ("vgg16", "tf32", [64]), ("inception3", "tf32", [128]),
           ("resnet152", "tf32", [64])]
 QUICK_SPEEDS = [("lenet", "fp32", [2])]
+QUICK_PEERS = [("mobilenet_v2", "fp32", 2)]
 
 
 def speeds(options):
@@ -26,8 +26,9 @@ def facts(model, precision, batch):
 def profiled(bundle, name, flags, *more):
     """The path of a profile with the kernels of a step."""
     path = bundle.out / f"profile_{name}.json"
+    steps = 1 if bundle.quick else 4
     bundle.spillway("profile", *flags, "--num_warmup_batches=2",
-                    "--num_batches=4", f"--out={path}", *more)
+                    f"--num_batches={steps}", f"--out={path}", *more)
     return path
 
 
@@ -38,7 +39,7 @@ def cases(bundle, options):
               else ["--num_warmup_batches=10", "--num_batches=40"])
 
     def run(model, precision, batch):
-        flags = step_flags(model, batch, precision)
+        flags = bundle.step_flags(model, batch, precision)
         name = f"{model}_{precision}_{batch}"
         profile = profiled(bundle, name, flags)
 
@@ -69,4 +70,5 @@ def peer_cases(bundle, options):
     methods = ["eager"] if options.quick else ["eager", "compile"]
     return [peers.case(bundle, facts(*speed), method,
                        steps=3 if options.quick else 40)
-            for method in methods for speed in speeds(options)]
+            for method in methods
+            for speed in (QUICK_PEERS if options.quick else speeds(options))]

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 // What handles point to.
 struct cublasLtContext {
@@ -233,16 +235,32 @@ double AfterProduct(const Operation& operation, int64_t row, const View& d,
   return operation.has_relu() ? std::max(product, 0.0) : product;
 }
 
+// Row by row; of the transpose of `view` if `transpose`.
+std::vector<double> ReadMatrix(const View& view, const void* data,
+                               bool transpose) {
+  const int64_t rows = transpose ? view.columns() : view.rows();
+  const int64_t columns = transpose ? view.rows() : view.columns();
+  std::vector<double> elements(static_cast<size_t>(rows * columns));
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      elements[static_cast<size_t>(i * columns + j)] = ReadElement(
+          data, transpose ? view.at(j, i) : view.at(i, j), view.dtype());
+    }
+  }
+  return elements;
+}
+
 void Multiply(const Operation& operation, const View& a, const void* a_data,
               const View& b, const void* b_data, const View& d, double alpha,
               void* d_data) {
+  const std::vector<double> of_a = ReadMatrix(a, a_data, /*transpose=*/false);
+  const std::vector<double> of_b = ReadMatrix(b, b_data, /*transpose=*/true);
+  const int64_t depth = a.columns();
   for (int64_t column = 0; column < d.columns(); ++column) {
     for (int64_t row = 0; row < d.rows(); ++row) {
-      double sum = 0;
-      for (int64_t k = 0; k < a.columns(); ++k) {
-        sum += ReadElement(a_data, a.at(row, k), a.dtype()) *
-               ReadElement(b_data, b.at(k, column), b.dtype());
-      }
+      const double sum = std::inner_product(of_a.data() + row * depth,
+                                            of_a.data() + (row + 1) * depth,
+                                            of_b.data() + column * depth, 0.0);
       WriteElement(d_data, d.at(row, column), d.dtype(),
                    AfterProduct(operation, row, d, alpha * sum));
     }

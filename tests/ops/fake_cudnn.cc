@@ -343,7 +343,7 @@ cudnnStatus_t BackwardFilter(
   const FakeProblem p = {*x, *filter, *conv, *y};
   return Compute({"cudnnConvolutionBackwardFilter", handle, alpha, beta,
                   algorithm, workspace, workspace_bytes},
-                 p, kBackwardFilter, [&] {
+                 p, kBackwardFilter, [=] {
                    ComputeBackwardFilter(p, x_data, filter_data, y_data);
                  });
 }

@@ -74,10 +74,10 @@ inline bool IsGood(const cudnnTensorStruct& tensor) {
 
 // A convolution's descriptors, whatever is computed.
 struct FakeProblem {
-  const cudnnTensorStruct& x;
-  const cudnnFilterStruct& filter;
-  const cudnnConvolutionStruct& conv;
-  const cudnnTensorStruct& y;
+  cudnnTensorStruct x;
+  cudnnFilterStruct filter;
+  cudnnConvolutionStruct conv;
+  cudnnTensorStruct y;
 
   size_t spatial() const { return conv.pads.size(); }
 };

@@ -18,6 +18,7 @@
 #include <functional>
 
 #include "tests/support/emulated_device.h"
+#include "tests/support/emulated_queue.h"
 
 struct dim3 {
   unsigned x = 1;
@@ -42,10 +43,6 @@ const Place& Here();
 // when the stream comes to it.
 void Launch(void* stream, dim3 blocks, dim3 threads,
             std::function<void()> thread);
-
-// How work is queued on a stream. CHECKed to be set before a launch on one.
-using Queue = std::function<void(void* stream, std::function<void()> work)>;
-void SetQueue(Queue queue);
 
 void SyncThreads();
 // Every thread of a warp gives 8 bytes and gets those of thread `lane`.

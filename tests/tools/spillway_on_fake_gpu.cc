@@ -3,18 +3,20 @@
 // own, so that commands for a GPU are tried out without one. Times mean
 // nothing.
 //
-// Linked before the program's libraries, from which it then takes neither
-// CudaRuntime nor the kernels.
+// Linked before the program's libraries. What is defined or called here,
+// CudaRuntime and AddGpuKernels, is then not taken from these.
 #include <cstddef>
 #include <functional>
 #include <utility>
 
 #include "executor/device/cuda/cuda_runtime.h"
+#include "executor/kernel_registry.h"
 #include "ops/gpu/cublas_lt.h"
 #include "ops/gpu/cudnn.h"
+#include "ops/gpu/factories.h"
 #include "tests/ops/fake_cublas_lt.h"
 #include "tests/ops/fake_cudnn.h"
-#include "tests/support/cuda_emulation.h"
+#include "tests/support/emulated_queue.h"
 #include "tests/support/fake_cuda.h"
 #include "tools/spillway/command_line.h"
 
@@ -45,5 +47,7 @@ int main(int argc, char** argv) {
   testing::FakeCublasLt().queue = Submit;
   SetCudnnForTest(&testing::FakeCudnnApi());
   SetCublasLtForTest(&testing::FakeCublasLtApi());
+  KernelRegistry emulated;
+  AddGpuKernels(emulated);
   return RunCommandLine({argv + 1, argv + argc});
 }
