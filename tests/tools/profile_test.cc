@@ -1,7 +1,10 @@
 // `spillway profile`, and predictions from what it measured. No test judges a
 // measured time.
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -118,15 +121,21 @@ TEST_F(ProfileTest, SimulateGoesByTheKernelsOfTheFile) {
   };
   const double measured_ms = compute_ms();
   Json profile = ReadJson(out);
-  double sum_ms = 0;
+  std::map<std::string, int64_t> least_ns;
   for (auto& [signature, ns] : profile["kernels"].items()) {
     ns = 2 * ns.get<int64_t>();
-    sum_ms += ns.get<double>() * 1e-6;
+    least_ns[signature] = ns.get<int64_t>();
   }
   for (auto& [signature, algorithms] : profile["algorithms"].items()) {
     for (auto& [name, measured] : algorithms.items()) {
-      measured["ns"] = 2 * measured["ns"].get<int64_t>();
+      const int64_t ns = 2 * measured["ns"].get<int64_t>();
+      measured["ns"] = ns;
+      least_ns[signature] = std::min(least_ns[signature], ns);
     }
+  }
+  double sum_ms = 0;
+  for (const auto& [signature, ns] : least_ns) {
+    sum_ms += static_cast<double>(ns) * 1e-6;
   }
   ASSERT_THAT(WriteFileAtomically(out, FormatJson(profile)), IsOk());
   EXPECT_NEAR(compute_ms(), 2 * measured_ms, 0.02 * measured_ms);
