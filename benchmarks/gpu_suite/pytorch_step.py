@@ -87,7 +87,7 @@ class Training:
         if options.method == "checkpoint":
             parts = max(1, round(math.sqrt(len(network))))
             return lambda images: checkpoint.checkpoint_sequential(
-                network, parts, images, **self.not_reentrant())
+                network, parts, images, use_reentrant=False)
         if options.method == "save_on_cpu":
             self.saving = lambda: torch.autograd.graph.save_on_cpu(
                 pin_memory=torch.device(self.device).type == "cuda")
@@ -99,12 +99,6 @@ class Training:
         if options.method in ["compile", "activation_budget"]:
             return torch.compile(network)
         return network
-
-    @staticmethod
-    def not_reentrant():
-        """For versions of PyTorch that ask which kind is meant."""
-        version = tuple(int(n) for n in torch.__version__.split(".")[:2])
-        return {"use_reentrant": False} if version >= (2, 1) else {}
 
     def step(self):
         self.optimizer.zero_grad(set_to_none=True)
@@ -165,6 +159,10 @@ def parse_options():
     options = parser.parse_args()
     if options.method == "activation_budget" and not options.device_memory:
         parser.error("--method activation_budget needs --device_memory")
+    version = tuple(int(number) for number in torch.__version__.split(".")[:2])
+    if options.method not in ["eager", "save_on_cpu"] and version < (2, 4):
+        parser.error(f"--method {options.method} needs PyTorch 2.4, this is "
+                     f"{torch.__version__}")
     if options.device == "inline":
         options.device = "cpu"
     return options
