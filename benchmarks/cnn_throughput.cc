@@ -35,7 +35,7 @@ class ThroughputLoop {
     result_.total_images_per_second = images / SecondsSince(start);
     ASSIGN_OR_RETURN(const auto variables, session_.ReadVariables());
     result_.checksum = Checksum(variables);
-    if (spec_.on_timed) RETURN_IF_ERROR(spec_.on_timed());
+    if (spec_.on_timed) RETURN_IF_ERROR(spec_.on_timed(variables));
     RETURN_IF_ERROR(Step(&result_.traced_step).status());
     return std::move(result_);
   }

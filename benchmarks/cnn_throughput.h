@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,8 +55,9 @@ struct ThroughputSpec {
   std::function<absl::Status(const ThroughputStep&)> on_display = {};
   // Called after every step with the number of timed steps done.
   std::function<void(int64_t)> on_step = {};
-  // Called after the last timed step: the variables are as these left them.
-  std::function<absl::Status()> on_timed = {};
+  // Called after the last timed step, with all variables by node name.
+  std::function<absl::Status(const std::map<std::string, HostTensor>&)>
+      on_timed = {};
 };
 
 struct ThroughputResult {

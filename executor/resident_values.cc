@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "executor/initializer.h"
+#include "executor/run_in_parts.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -21,18 +20,6 @@ namespace {
 
 // Elements worth a thread of their own.
 constexpr int64_t kGrain = int64_t{1} << 18;
-
-// fn(begin, end) over parts of [0, n), on all cores.
-template <typename Fn>
-void ParallelFill(int64_t n, const Fn& fn) {
-  const int64_t parts = std::clamp<int64_t>(
-      n / kGrain, 1, std::max(1U, std::thread::hardware_concurrency()));
-  std::vector<std::jthread> threads;
-  for (int64_t part = 1; part < parts; ++part) {
-    threads.emplace_back(fn, n * part / parts, n * (part + 1) / parts);
-  }
-  fn(0, n / parts);
-}
 
 template <typename T>
 T FromDouble(double value) {
@@ -49,11 +36,12 @@ T FromDouble(double value) {
 template <typename T, typename Fn>
 void FillAs(const TensorType& type, void* out, const Fn& value_at) {
   T* data = static_cast<T*>(out);
-  ParallelFill(type.num_elements(), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      data[i] = FromDouble<T>(value_at(static_cast<uint64_t>(i)));
-    }
-  });
+  RunInParts(type.num_elements(), {.least_items = kGrain},
+             [&](int64_t begin, int64_t end) {
+               for (int64_t i = begin; i < end; ++i) {
+                 data[i] = FromDouble<T>(value_at(static_cast<uint64_t>(i)));
+               }
+             });
 }
 
 template <typename Fn>

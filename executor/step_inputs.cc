@@ -1,12 +1,10 @@
 #include "executor/step_inputs.h"
 
-#include <algorithm>
 #include <cstring>
-#include <thread>
-#include <vector>
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "executor/run_in_parts.h"
 
 namespace spillway {
 namespace {
@@ -16,22 +14,12 @@ constexpr int64_t kAlignment = 256;
 // The GPU waits for it, and one thread alone copies at a fraction of memory's
 // rate: a large copy is shared out.
 void CopyFeed(const void* from, std::byte* to, int64_t bytes) {
-  constexpr int64_t kLeastOfThread = int64_t{4} << 20;
-  constexpr int64_t kMostThreads = 8;
-  const int64_t threads = std::clamp<int64_t>(
-      bytes / kLeastOfThread, 1,
-      std::clamp<int64_t>(std::thread::hardware_concurrency(), 1,
-                          kMostThreads));
-  const int64_t each = (bytes + threads - 1) / threads;
-  const auto copy_part = [=](int64_t begin) {
-    std::memcpy(to + begin, static_cast<const std::byte*>(from) + begin,
-                static_cast<size_t>(std::min(each, bytes - begin)));
-  };
-  std::vector<std::jthread> others;
-  for (int64_t begin = each; begin < bytes; begin += each) {
-    others.emplace_back(copy_part, begin);
-  }
-  copy_part(0);
+  RunInParts(bytes, {.least_items = int64_t{4} << 20, .most_parts = 8},
+             [=](int64_t begin, int64_t end) {
+               std::memcpy(to + begin,
+                           static_cast<const std::byte*>(from) + begin,
+                           static_cast<size_t>(end - begin));
+             });
 }
 
 }  // namespace

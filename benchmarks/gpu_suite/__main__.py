@@ -132,7 +132,7 @@ def main():
             report = tables.format_report(result)
             (out / "results.md").write_text(report, encoding="utf-8")
             packed(raw, out / "raw.tar.gz")
-        rows = run_sections(wanted, bundle, options, show, save)
+        rows = run_sections(wanted, bundle, show, save)
     print((out / "results.md").read_text(encoding="utf-8"))
     if not holds(rows):
         sys.exit("gpu_suite: not all that was run holds; see the tables")

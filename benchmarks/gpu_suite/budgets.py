@@ -4,7 +4,7 @@ bound and its prediction a step is, and PyTorch's ways within the same bytes."""
 import functools
 
 import peers
-from programs import DoesNotFit, read_json
+from programs import read_json
 from sections import Case
 from throughput import profiled
 
@@ -33,16 +33,15 @@ QUICK_DEMONSTRATIONS = [("lenet", 28, 2, 3.5 / 1024, "nothing")]
 class BudgetRuns:
     """Steps of one model within budgets; what several rows need is run once."""
 
-    def __init__(self, bundle, quick):
+    def __init__(self, bundle):
         self.bundle = bundle
-        self.quick = quick
-        self.model = QUICK_MODEL if quick else MODEL
-        self.precision = QUICK_PRECISION if quick else PRECISION
+        self.model = QUICK_MODEL if bundle.quick else MODEL
+        self.precision = QUICK_PRECISION if bundle.quick else PRECISION
         self.images_per_sec = {}  # by budget, of the batch that fits
 
     def wanted(self):
         return [(gib, multiple)
-                for gib, multiples in (QUICK_WANTED if self.quick else WANTED)
+                for gib, multiples in (QUICK_WANTED if self.bundle.quick else WANTED)
                 for multiple in multiples]
 
     def facts(self, gib, multiple):
@@ -64,7 +63,7 @@ class BudgetRuns:
         row = {"batch_size": batch}
         row |= run_within(self.bundle, f"{self.model}_{gib}_{batch}",
                           self.bundle.step_flags(self.model, batch, self.precision),
-                          round(gib * GIB), batch, self.quick)
+                          round(gib * GIB), batch)
         if multiple == 1:
             self.images_per_sec[gib] = row["images_per_sec"]
         if gib in self.images_per_sec:
@@ -80,14 +79,6 @@ def host_memory():
     return kib["MemAvailable"] * 1024 * 85 // 100
 
 
-def needs_swapping(bundle, name, flags, budget):
-    try:
-        return not bundle.result("simulate", f"plain_{name}", *flags,
-                                 f"--device_memory={budget}")["fits"]
-    except DoesNotFit:
-        return True
-
-
 def link_percent(run, direction, lane, bytes_copied, profile):
     """Of the link's rate, while that lane copies; None: it copied nothing."""
     busy_ms = run["lanes"][lane]["busy_ms"]
@@ -96,14 +87,14 @@ def link_percent(run, direction, lane, bytes_copied, profile):
     return 1e5 * bytes_copied / busy_ms / profile[direction]["bytes_per_second"]
 
 
-def run_within(bundle, name, flags, budget, batch, quick):
+def run_within(bundle, name, flags, budget, batch):
     """Profile, tune and bench of a step in `budget` bytes."""
     profile = profiled(bundle, name, flags, "--algorithms=first")
     plan = bundle.out / f"plan_{name}.json"
     memory = [f"--device_memory={budget}", f"--host_memory={host_memory()}"]
     tuned = bundle.result("tune", f"tune_{name}", *flags, *memory,
                           f"--profile={profile}", f"--out={plan}")
-    counts = (["--num_warmup_batches=1", "--num_batches=3"] if quick else
+    counts = (["--num_warmup_batches=1", "--num_batches=3"] if bundle.quick else
               ["--num_warmup_batches=2", "--num_batches=8"])
     run = bundle.result("bench", f"within_{name}", *flags, *counts,
                         f"--plan={plan}", f"--profile={profile}",
@@ -131,23 +122,23 @@ def run_within(bundle, name, flags, budget, batch, quick):
 
 
 @functools.cache
-def runs_of(bundle, quick):
-    return BudgetRuns(bundle, quick)
+def runs_of(bundle):
+    return BudgetRuns(bundle)
 
 
-def cases(bundle, options):
-    runs = runs_of(bundle, options.quick)
+def cases(bundle):
+    runs = runs_of(bundle)
     return [Case(runs.facts(gib, multiple),
                  lambda g=gib, m=multiple: runs.run(g, m),
-                 5 if runs.quick else 15 + 4 * multiple)
+                 5 if bundle.quick else 15 + 4 * multiple)
             for gib, multiple in runs.wanted()]
 
 
-def peer_cases(bundle, options):
+def peer_cases(bundle):
     """PyTorch with the same batch, in no more bytes of the GPU."""
-    if options.quick or not bundle.on_gpu:
+    if bundle.quick or not bundle.on_gpu:
         return []  # PyTorch limits the memory of GPUs alone
-    runs = runs_of(bundle, options.quick)
+    runs = runs_of(bundle)
 
     def case(gib, multiple, method):
         facts = runs.facts(gib, multiple)
@@ -163,18 +154,16 @@ def peer_cases(bundle, options):
             for gib, multiple in PEER_WANTED]
 
 
-def demonstration_cases(bundle, options):
+def demonstration_cases(bundle):
     """Steps that others have published, in tf32."""
     def run(model, side, batch, gib):
         name = f"{model}_{side}_{batch}"
-        flags = bundle.step_flags(model, batch,
-                           QUICK_PRECISION if options.quick else PRECISION, side)
-        budget = round(gib * GIB)
-        return {"needs_swapping": needs_swapping(bundle, name, flags, budget),
-                **run_within(bundle, name, flags, budget, batch, options.quick)}
+        precision = QUICK_PRECISION if bundle.quick else PRECISION
+        flags = bundle.step_flags(model, batch, precision, side)
+        return run_within(bundle, name, flags, round(gib * GIB), batch)
     return [Case({"model": model, "image_size": side, "batch_size": batch,
                   "budget_gib": gib, "published": published},
                  lambda m=model, s=side, b=batch, g=gib: run(m, s, b, g),
-                 5 if options.quick else 25)
+                 5 if bundle.quick else 25)
             for model, side, batch, gib, published in
-            (QUICK_DEMONSTRATIONS if options.quick else DEMONSTRATIONS)]
+            (QUICK_DEMONSTRATIONS if bundle.quick else DEMONSTRATIONS)]

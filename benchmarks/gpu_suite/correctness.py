@@ -27,7 +27,7 @@ TEN_STEPS = {"rate": 1e-6, "steps": 10}
 NO_STEP = {"rate": 0, "steps": 1}  # batch statistics change nevertheless
 
 
-def test_cases(bundle, _):
+def test_cases(bundle):
     def run(program):
         report = bundle.out / f"{program.name}.json"
         bundle.process([program, "--gtest_brief=1",
@@ -48,9 +48,9 @@ def test_cases(bundle, _):
             for program in sorted(bundle.programs.glob("*_test"))]
 
 
-def sanitizer_cases(bundle, options):
+def sanitizer_cases(bundle):
     """A few hundred cases of the ops under each of compute-sanitizer's tools."""
-    cases = "*Relu*" if options.quick else "*:-*onv*"
+    cases = "*Relu*" if bundle.quick else "*:-*onv*"
     sanitizer = shutil.which("compute-sanitizer")
 
     def run(tool):
@@ -76,11 +76,11 @@ def ways_of_swapping(bundle, budget):
     return ways
 
 
-def bits_cases(bundle, options):
+def bits_cases(bundle):
     """The variables after some steps, swapped or as a graph, bit for bit."""
     # The same algorithms, whatever the budget.
     steps = ["--num_warmup_batches=1", "--algorithms=first",
-             f"--num_batches={2 if options.quick else 4}"]
+             f"--num_batches={2 if bundle.quick else 4}"]
 
     def bench(model, batch, way, *arguments):
         return bundle.result("bench", f"bits_{model}_{way.replace(' ', '_')}",
@@ -101,10 +101,10 @@ def bits_cases(bundle, options):
         return row
     return [Case({"model": model, "batch_size": batch},
                  lambda m=model, b=batch: run(m, b), 8)
-            for model, batch in (QUICK_BITS if options.quick else BITS)]
+            for model, batch in (QUICK_BITS if bundle.quick else BITS)]
 
 
-def beside_cases(bundle, options):
+def beside_cases(bundle):
     """Steps on the device and on a reference: losses and variables."""
     reference = "inline" if bundle.device == "cpu" else "cpu"
 
@@ -136,4 +136,4 @@ def beside_cases(bundle, options):
                        <= WORST_CHANGE_TOLERANCE)}
     return [Case({"model": model, "batch_size": batch},
                  lambda m=model, b=batch: run(m, b), 15)
-            for model, batch in (QUICK_BESIDE if options.quick else BESIDE)]
+            for model, batch in (QUICK_BESIDE if bundle.quick else BESIDE)]

@@ -8,15 +8,9 @@ import subprocess
 import sys
 import time
 
-EXIT_DOES_NOT_FIT = 3
-
 
 class Failed(Exception):
     """A program failed; its last words are the message."""
-
-
-class DoesNotFit(Failed):
-    """A plan does not fit its budgets."""
 
 
 class Clock:
@@ -92,8 +86,7 @@ class Bundle:
         if done.returncode == 0:
             return done.stdout
         words = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        kind = DoesNotFit if done.returncode == EXIT_DOES_NOT_FIT else Failed
-        raise kind(f"{command}: exit status {done.returncode}: {words[0]}")
+        raise Failed(f"{command}: exit status {done.returncode}: {words[0]}")
 
     def result(self, command, name, *arguments, device=None):
         """The JSON that `spillway COMMAND` leaves; kept as NAME.json."""

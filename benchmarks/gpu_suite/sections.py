@@ -25,7 +25,7 @@ class Section:
     name: str
     title: str
     share: float
-    cases: Callable  # of bundle and options
+    cases: Callable  # of the bundle
 
 
 def run_case(case, clock):
@@ -50,7 +50,7 @@ def run_section(cases, until, clock, show):
     return rows
 
 
-def run_sections(sections, bundle, options, show, save):
+def run_sections(sections, bundle, show, save):
     """All rows by section. What one section leaves of its time, later ones get.
 
     show: called with each name and row; save: with all rows, after each section.
@@ -63,6 +63,6 @@ def run_sections(sections, bundle, options, show, save):
         show(section.name)
         part += section.share / sum(each.share for each in sections)
         results[section.name] = run_section(
-            section.cases(bundle, options), begin + part * left, clock, show)
+            section.cases(bundle), begin + part * left, clock, show)
         save(results)
     return results

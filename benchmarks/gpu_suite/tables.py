@@ -160,7 +160,7 @@ def demonstrations_table(rows):
     return table(["step", "GiB", "needs swaps", *STEP_COLUMNS, "published"],
                  [[f"{row['model']} at {row['image_size']}, "
                    f"batch {row['batch_size']:,}", f"{row['budget_gib']:g}",
-                   "yes" if row.get("needs_swapping") else "no",
+                   "yes" if row.get("swaps") else "no",
                    *step_cells(row), row["published"]] for row in rows])
 
 

@@ -13,10 +13,10 @@ QUICK_SPEEDS = [("lenet", "fp32", [2])]
 QUICK_PEERS = [("mobilenet_v2", "fp32", 2)]
 
 
-def speeds(options):
+def speeds(bundle):
     return [(model, precision, batch)
             for model, precision, batches in
-            (QUICK_SPEEDS if options.quick else SPEEDS) for batch in batches]
+            (QUICK_SPEEDS if bundle.quick else SPEEDS) for batch in batches]
 
 
 def facts(model, precision, batch):
@@ -32,10 +32,10 @@ def profiled(bundle, name, flags, *more):
     return path
 
 
-def cases(bundle, options):
+def cases(bundle):
     """With the libraries' first algorithms, with those that were measured to be
     the fastest, and with these as a CUDA graph."""
-    counts = (["--num_warmup_batches=2", "--num_batches=5"] if options.quick
+    counts = (["--num_warmup_batches=2", "--num_batches=5"] if bundle.quick
               else ["--num_warmup_batches=10", "--num_batches=40"])
 
     def run(model, precision, batch):
@@ -62,13 +62,13 @@ def cases(bundle, options):
                      == row["peak_bytes"]["measured"])
         return row
     return [Case(facts(*speed), lambda s=speed: run(*s), 12)
-            for speed in speeds(options)]
+            for speed in speeds(bundle)]
 
 
-def peer_cases(bundle, options):
+def peer_cases(bundle):
     """The same in PyTorch: eager for all, then compiled, which takes longer."""
-    methods = ["eager"] if options.quick else ["eager", "compile"]
+    methods = ["eager"] if bundle.quick else ["eager", "compile"]
     return [peers.case(bundle, facts(*speed), method,
-                       steps=3 if options.quick else 40)
+                       steps=3 if bundle.quick else 40)
             for method in methods
-            for speed in (QUICK_PEERS if options.quick else speeds(options))]
+            for speed in (QUICK_PEERS if bundle.quick else speeds(bundle))]

@@ -119,13 +119,13 @@ TEST_F(CnnThroughputTest, WarmsUpTimesAndTracesOneMore) {
 TEST_F(CnnThroughputTest, SaysWhenTheTimedStepsAreDone) {
   CountingSession session(model_.loss.id());
   std::vector<int> steps_then;
-  spec_.on_timed = [&] {
+  spec_.on_timed = [&](const auto&) {
     steps_then.push_back(session.steps);
     return absl::OkStatus();
   };
   ASSERT_THAT(Measure(session), testing::IsOk());
   EXPECT_THAT(steps_then, ElementsAre(3 + 25));
-  spec_.on_timed = [] { return absl::DataLossError("disk full"); };
+  spec_.on_timed = [](const auto&) { return absl::DataLossError("disk full"); };
   EXPECT_THAT(Measure(session), testing::StatusIs(absl::StatusCode::kDataLoss,
                                                   HasSubstr("disk full")));
 }

@@ -42,7 +42,7 @@ class SectionsTest(unittest.TestCase):
         bundle = types.SimpleNamespace(clock=Clock(seconds, lambda: self.time))
         made = [Section(name, name, share, lambda *_, c=cases: c)
                 for name, share, cases in sections]
-        return run_sections(made, bundle, None, lambda _: None,
+        return run_sections(made, bundle, lambda _: None,
                             lambda rows: self.saved.append(dict(rows)))
 
     def test_a_section_ends_with_its_share(self):

@@ -11,7 +11,7 @@
 #include "tools/spillway/chosen_step.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/progress.h"
-#include "training/checkpoint.h"
+#include "training/safetensors.h"
 
 namespace spillway {
 namespace {
@@ -120,10 +120,10 @@ absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
                      ? std::string("warm-up")
                      : fmt::format("step {}/{}", step, flags.num_batches));
   };
-  spec.on_timed = [&]() -> absl::Status {
+  spec.on_timed = [&](const TensorMap& variables) -> absl::Status {
     if (flags.checkpoint.empty()) return absl::OkStatus();
     return OutputStatus({.flag = "--checkpoint", .path = flags.checkpoint},
-                        SaveCheckpoint(*setup.session, flags.checkpoint));
+                        WriteSafetensors(flags.checkpoint, variables));
   };
   RETURN_IF_ERROR(print(FormatBenchInfo(flags, setup)));
   ASSIGN_OR_RETURN(ThroughputResult result,
