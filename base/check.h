@@ -1,6 +1,6 @@
-// CHECK(condition): ends the program with file, line and the condition's text
-// when one of our own assumptions is false. What a caller, a file or a device
-// can cause is reported by absl::Status instead.
+// SPILLWAY_CHECK(condition): ends the program with file, line and the
+// condition's text when one of our own assumptions is false. What a caller, a
+// file or a device can cause is reported by absl::Status instead.
 //
 // Free of the log, so that CUDA sources may include it.
 #ifndef SPILLWAY_BASE_CHECK_H_
@@ -13,7 +13,7 @@ namespace spillway::internal {
 
 }  // namespace spillway::internal
 
-#define CHECK(condition)                                                 \
+#define SPILLWAY_CHECK(condition)                                        \
   do {                                                                   \
     if (!(condition)) [[unlikely]] {                                     \
       ::spillway::internal::CheckFailed(__FILE__, __LINE__, #condition); \

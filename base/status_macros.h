@@ -1,4 +1,5 @@
-// RETURN_IF_ERROR and ASSIGN_OR_RETURN: pass a Status up to the caller.
+// SPILLWAY_RETURN_IF_ERROR and SPILLWAY_ASSIGN_OR_RETURN: pass a Status up to
+// the caller.
 #ifndef SPILLWAY_BASE_STATUS_MACROS_H_
 #define SPILLWAY_BASE_STATUS_MACROS_H_
 
@@ -25,7 +26,7 @@ absl::Status NotFound(std::string_view message);
 
 }  // namespace spillway
 
-#define RETURN_IF_ERROR(expression)                                         \
+#define SPILLWAY_RETURN_IF_ERROR(expression)                                \
   do {                                                                      \
     if (absl::Status spillway_status = (expression); !spillway_status.ok()) \
         [[unlikely]] {                                                      \
@@ -36,9 +37,9 @@ absl::Status NotFound(std::string_view message);
 #define SPILLWAY_CONCAT_INNER(a, b) a##b
 #define SPILLWAY_CONCAT(a, b) SPILLWAY_CONCAT_INNER(a, b)
 
-// ASSIGN_OR_RETURN(Graph graph, ReadGraph(path)); two statements, so it needs
-// braces of its own inside an `if` or a loop.
-#define ASSIGN_OR_RETURN(declaration, expression)                           \
+// SPILLWAY_ASSIGN_OR_RETURN(Graph graph, ReadGraph(path)); two statements, so
+// it needs braces of its own inside an `if` or a loop.
+#define SPILLWAY_ASSIGN_OR_RETURN(declaration, expression)                  \
   auto SPILLWAY_CONCAT(spillway_result_, __LINE__) = (expression);          \
   if (!SPILLWAY_CONCAT(spillway_result_, __LINE__).ok()) [[unlikely]] {     \
     return std::move(SPILLWAY_CONCAT(spillway_result_, __LINE__)).status(); \

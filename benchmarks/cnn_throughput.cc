@@ -25,33 +25,33 @@ class ThroughputLoop {
       : spec_(spec), session_(session), feeds_(feeds) {}
 
   absl::StatusOr<ThroughputResult> Run() {
-    RETURN_IF_ERROR(WarmUp());
+    SPILLWAY_RETURN_IF_ERROR(WarmUp());
     const Clock::time_point start = Clock::now();
     for (int64_t step = 1; step <= spec_.num_batches; ++step) {
-      RETURN_IF_ERROR(TimedStep(step));
+      SPILLWAY_RETURN_IF_ERROR(TimedStep(step));
     }
     const auto images =
         static_cast<double>(spec_.num_batches * spec_.batch_size);
     result_.total_images_per_second = images / SecondsSince(start);
-    ASSIGN_OR_RETURN(const auto variables, session_.ReadVariables());
+    SPILLWAY_ASSIGN_OR_RETURN(const auto variables, session_.ReadVariables());
     result_.checksum = Checksum(variables);
-    if (spec_.on_timed) RETURN_IF_ERROR(spec_.on_timed(variables));
-    RETURN_IF_ERROR(Step(&result_.traced_step).status());
+    if (spec_.on_timed) SPILLWAY_RETURN_IF_ERROR(spec_.on_timed(variables));
+    SPILLWAY_RETURN_IF_ERROR(Step(&result_.traced_step).status());
     return std::move(result_);
   }
 
  private:
   absl::Status WarmUp() {
-    if (spec_.on_warm_up) RETURN_IF_ERROR(spec_.on_warm_up());
+    if (spec_.on_warm_up) SPILLWAY_RETURN_IF_ERROR(spec_.on_warm_up());
     for (int64_t i = 0; i < spec_.num_warmup_batches; ++i) {
-      RETURN_IF_ERROR(Step(nullptr).status());
+      SPILLWAY_RETURN_IF_ERROR(Step(nullptr).status());
       if (spec_.on_step) spec_.on_step(0);
     }
     return spec_.on_warmed_up ? spec_.on_warmed_up() : absl::OkStatus();
   }
 
   absl::Status TimedStep(int64_t number) {
-    ASSIGN_OR_RETURN(const StepResult fetched, Step(nullptr));
+    SPILLWAY_ASSIGN_OR_RETURN(const StepResult fetched, Step(nullptr));
     result_.step_seconds.push_back(step_seconds_);
     const double loss = fetched.scalar(spec_.loss);
     result_.losses.push_back(loss);
@@ -76,7 +76,8 @@ class ThroughputLoop {
     }
     const Feeds feeds = feeds_.feeds();
     const Clock::time_point start = Clock::now();
-    ASSIGN_OR_RETURN(StepResult fetched, session_.Step(0, feeds, timeline));
+    SPILLWAY_ASSIGN_OR_RETURN(StepResult fetched,
+                              session_.Step(0, feeds, timeline));
     step_seconds_ = SecondsSince(start);
     ++result_.steps;
     return fetched;

@@ -32,11 +32,13 @@ class Copier {
                                                         bool to_host) {
     auto copier = std::make_unique<Copier>();
     copier->to_host_ = to_host;
-    ASSIGN_OR_RETURN(copier->device_bytes_,
-                     device.Allocate(MemorySpace::kDevice, kPoolBytes));
-    ASSIGN_OR_RETURN(copier->host_bytes_,
-                     device.Allocate(MemorySpace::kHost, kPoolBytes));
-    ASSIGN_OR_RETURN(copier->stream_, device.NewStream({.name = "copies"}));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        copier->device_bytes_,
+        device.Allocate(MemorySpace::kDevice, kPoolBytes));
+    SPILLWAY_ASSIGN_OR_RETURN(copier->host_bytes_,
+                              device.Allocate(MemorySpace::kHost, kPoolBytes));
+    SPILLWAY_ASSIGN_OR_RETURN(copier->stream_,
+                              device.NewStream({.name = "copies"}));
     return copier;
   }
 
@@ -99,7 +101,7 @@ class Measurement {
     std::vector<double> times;
     for (int64_t i = 0; i <= spec_.steps; ++i) {
       const Clock::time_point begin = Clock::now();
-      RETURN_IF_ERROR(session_.Step(feeds_).status());
+      SPILLWAY_RETURN_IF_ERROR(session_.Step(feeds_).status());
       const std::chrono::nanoseconds taken = Clock::now() - begin;
       if (i > 0) times.push_back(static_cast<double>(taken.count()));
     }
@@ -108,7 +110,7 @@ class Measurement {
 
   // Of one round, for each byte.
   absl::StatusOr<double> SlowdownNs(Copier& out, Copier& in) {
-    ASSIGN_OR_RETURN(const double alone_ns, StepNs());
+    SPILLWAY_ASSIGN_OR_RETURN(const double alone_ns, StepNs());
     const int64_t bytes_before = out.bytes() + in.bytes();
     const Clock::time_point begin = Clock::now();
     out.Start();
@@ -119,7 +121,7 @@ class Measurement {
         static_cast<double>(out.bytes() + in.bytes() - bytes_before);
     out.Stop();
     in.Stop();
-    RETURN_IF_ERROR(beside_ns.status());
+    SPILLWAY_RETURN_IF_ERROR(beside_ns.status());
     const double bytes_per_ns =
         std::max(1.0, bytes) / static_cast<double>(taken.count());
     return (*beside_ns / alone_ns - 1) / bytes_per_ns;
@@ -136,15 +138,15 @@ class Measurement {
 absl::StatusOr<double> MeasureContention(const ContentionMeasurement& spec,
                                          const Feeds& feeds, Session& session,
                                          Device& copies) {
-  CHECK(spec.rounds > 0 && spec.steps > 0);
-  ASSIGN_OR_RETURN(const auto out, Copier::Create(copies, true));
-  ASSIGN_OR_RETURN(const auto in, Copier::Create(copies, false));
+  SPILLWAY_CHECK(spec.rounds > 0 && spec.steps > 0);
+  SPILLWAY_ASSIGN_OR_RETURN(const auto out, Copier::Create(copies, true));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto in, Copier::Create(copies, false));
   Measurement measurement(spec, feeds, session);
-  RETURN_IF_ERROR(measurement.StepNs().status());  // warm-up
+  SPILLWAY_RETURN_IF_ERROR(measurement.StepNs().status());  // warm-up
   std::vector<double> rounds;
   for (int64_t i = 0; i < spec.rounds; ++i) {
-    ASSIGN_OR_RETURN(const double slowdown_ns,
-                     measurement.SlowdownNs(*out, *in));
+    SPILLWAY_ASSIGN_OR_RETURN(const double slowdown_ns,
+                              measurement.SlowdownNs(*out, *in));
     rounds.push_back(slowdown_ns);
   }
   return std::max(0.0, Median(rounds));
@@ -153,7 +155,7 @@ absl::StatusOr<double> MeasureContention(const ContentionMeasurement& spec,
 absl::StatusOr<std::unique_ptr<Session>> NewProductsSession(
     std::unique_ptr<Device> device, int threads) {
   std::vector<Program> programs(1);
-  ASSIGN_OR_RETURN(programs[0].graph, BuildProducts());
+  SPILLWAY_ASSIGN_OR_RETURN(programs[0].graph, BuildProducts());
   return Session::Create(std::move(programs), std::move(device),
                          {.ops = &StandardOps(),
                           .kernels = &StandardKernels(),

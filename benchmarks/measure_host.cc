@@ -24,8 +24,8 @@ constexpr int kTasks = 256;
 
 absl::Status IssueTasks(Stream& stream, StreamTask& task, Event& mark) {
   for (int i = 0; i < kTasks; ++i) {
-    RETURN_IF_ERROR(stream.Submit(&task));
-    RETURN_IF_ERROR(stream.Record(&mark));
+    SPILLWAY_RETURN_IF_ERROR(stream.Submit(&task));
+    SPILLWAY_RETURN_IF_ERROR(stream.Record(&mark));
   }
   return absl::OkStatus();
 }
@@ -39,16 +39,17 @@ int64_t RoundedMedian(const std::vector<double>& values) {
 absl::StatusOr<int64_t> MeasureIssueNs(Device& device) {
   constexpr int kRounds = 15;
   NoTask task;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Event> mark, device.NewEvent({}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream,
-                   device.NewStream({.name = "issue"}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Event> mark,
+                            device.NewEvent({}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream,
+                            device.NewStream({.name = "issue"}));
   std::vector<double> times;
   for (int round = 0; round < kRounds; ++round) {
     const Clock::time_point begin = Clock::now();
     const absl::Status issued = IssueTasks(*stream, task, *mark);
     const std::chrono::nanoseconds taken = Clock::now() - begin;
-    RETURN_IF_ERROR(stream->Synchronize());
-    RETURN_IF_ERROR(issued);
+    SPILLWAY_RETURN_IF_ERROR(stream->Synchronize());
+    SPILLWAY_RETURN_IF_ERROR(issued);
     times.push_back(static_cast<double>(taken.count()) / kTasks);
   }
   return RoundedMedian(times);
@@ -58,20 +59,21 @@ absl::StatusOr<int64_t> MeasureWakeNs(Device& device) {
   constexpr size_t kMarks = 200;
   std::vector<std::unique_ptr<Event>> marks;
   while (marks.size() < kMarks) {
-    ASSIGN_OR_RETURN(auto mark, device.NewEvent({.timing = true}));
+    SPILLWAY_ASSIGN_OR_RETURN(auto mark, device.NewEvent({.timing = true}));
     marks.push_back(std::move(mark));
   }
   std::array<std::unique_ptr<Stream>, 2> streams;
   for (std::unique_ptr<Stream>& stream : streams) {
-    ASSIGN_OR_RETURN(stream, device.NewStream({.name = "wake"}));
+    SPILLWAY_ASSIGN_OR_RETURN(stream, device.NewStream({.name = "wake"}));
   }
   // Each stream sleeps until the other has passed the mark before.
   for (size_t i = 0; i < kMarks; ++i) {
     Stream& stream = *streams[i % 2];
-    if (i > 0) RETURN_IF_ERROR(stream.Wait(marks[i - 1].get()));
-    RETURN_IF_ERROR(stream.Record(marks[i].get()));
+    if (i > 0) SPILLWAY_RETURN_IF_ERROR(stream.Wait(marks[i - 1].get()));
+    SPILLWAY_RETURN_IF_ERROR(stream.Record(marks[i].get()));
   }
-  for (const auto& stream : streams) RETURN_IF_ERROR(stream->Synchronize());
+  for (const auto& stream : streams)
+    SPILLWAY_RETURN_IF_ERROR(stream->Synchronize());
   std::vector<double> times;
   for (size_t i = 1; i < kMarks; ++i) {
     times.push_back(

@@ -28,7 +28,7 @@ absl::StatusOr<MeasuredStep> RunStep(const Feeds& feeds, bool has_timeline,
   MeasuredStep step;
   Timeline* timeline = has_timeline ? &step.timeline : nullptr;
   const Clock::time_point begin = Clock::now();
-  RETURN_IF_ERROR(session.Step(0, feeds, timeline).status());
+  SPILLWAY_RETURN_IF_ERROR(session.Step(0, feeds, timeline).status());
   const std::chrono::nanoseconds taken = Clock::now() - begin;
   step.step_ns = taken.count();
   return step;
@@ -38,9 +38,10 @@ absl::StatusOr<MeasuredStep> RunStep(const Feeds& feeds, bool has_timeline,
 // the other kind of step left in the caches.
 absl::Status AddSteps(const Feeds& feeds, int64_t count, bool has_timeline,
                       Session& session, std::vector<MeasuredStep>& steps) {
-  RETURN_IF_ERROR(RunStep(feeds, has_timeline, session).status());
+  SPILLWAY_RETURN_IF_ERROR(RunStep(feeds, has_timeline, session).status());
   for (int64_t i = 0; i < count; ++i) {
-    ASSIGN_OR_RETURN(MeasuredStep step, RunStep(feeds, has_timeline, session));
+    SPILLWAY_ASSIGN_OR_RETURN(MeasuredStep step,
+                              RunStep(feeds, has_timeline, session));
     steps.push_back(std::move(step));
   }
   return absl::OkStatus();
@@ -91,7 +92,7 @@ void AddKernels(const Graph& graph, const Timeline& timeline,
     if (span.track != kComputeTrack) continue;
     const int64_t begin_ns = free_ns >= fed_ns ? free_ns : span.begin_ns;
     const std::optional<NodeId> node = graph.FindNode(span.name);
-    CHECK(node.has_value());
+    SPILLWAY_CHECK(node.has_value());
     times.by_signature[NodeSignature(graph, graph.node(*node))].Add(
         span.end_ns - begin_ns);
     kernels_ns += span.end_ns - begin_ns;
@@ -109,14 +110,16 @@ struct MeasuredSteps {
 absl::StatusOr<MeasuredSteps> RunSteps(const KernelMeasurement& spec,
                                        const Feeds& feeds, Session& session) {
   for (int64_t i = 0; i < spec.warmup_steps; ++i) {
-    RETURN_IF_ERROR(RunStep(feeds, false, session).status());
+    SPILLWAY_RETURN_IF_ERROR(RunStep(feeds, false, session).status());
   }
   MeasuredSteps steps;
   constexpr int64_t kInARow = 5;
   for (int64_t left = spec.steps; left > 0; left -= kInARow) {
     const int64_t count = std::min(left, kInARow);
-    RETURN_IF_ERROR(AddSteps(feeds, count, false, session, steps.plain));
-    RETURN_IF_ERROR(AddSteps(feeds, count, true, session, steps.with_timeline));
+    SPILLWAY_RETURN_IF_ERROR(
+        AddSteps(feeds, count, false, session, steps.plain));
+    SPILLWAY_RETURN_IF_ERROR(
+        AddSteps(feeds, count, true, session, steps.with_timeline));
   }
   KeepMiddleHalf(steps.plain);
   KeepMiddleHalf(steps.with_timeline);
@@ -129,8 +132,9 @@ absl::StatusOr<MeasuredKernels> MeasureKernels(const KernelMeasurement& spec,
                                                const Graph& graph,
                                                const Feeds& feeds,
                                                Session& session) {
-  CHECK(spec.steps > 0);
-  ASSIGN_OR_RETURN(const MeasuredSteps steps, RunSteps(spec, feeds, session));
+  SPILLWAY_CHECK(spec.steps > 0);
+  SPILLWAY_ASSIGN_OR_RETURN(const MeasuredSteps steps,
+                            RunSteps(spec, feeds, session));
   KernelTimes times;
   for (const MeasuredStep& step : steps.with_timeline) {
     AddKernels(graph, step.timeline, times);

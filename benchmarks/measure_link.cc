@@ -28,13 +28,15 @@ class Direction {
   static absl::StatusOr<Direction> Create(Device& device, bool to_host) {
     Direction direction;
     direction.to_host_ = to_host;
-    ASSIGN_OR_RETURN(direction.device_bytes_,
-                     device.Allocate(MemorySpace::kDevice, kPoolBytes));
-    ASSIGN_OR_RETURN(direction.host_bytes_,
-                     device.Allocate(MemorySpace::kHost, kPoolBytes));
-    ASSIGN_OR_RETURN(direction.stream_, device.NewStream({.name = "copies"}));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        direction.device_bytes_,
+        device.Allocate(MemorySpace::kDevice, kPoolBytes));
+    SPILLWAY_ASSIGN_OR_RETURN(direction.host_bytes_,
+                              device.Allocate(MemorySpace::kHost, kPoolBytes));
+    SPILLWAY_ASSIGN_OR_RETURN(direction.stream_,
+                              device.NewStream({.name = "copies"}));
     while (direction.marks_.size() < 2 * kMostCopies) {
-      ASSIGN_OR_RETURN(auto mark, device.NewEvent({.timing = true}));
+      SPILLWAY_ASSIGN_OR_RETURN(auto mark, device.NewEvent({.timing = true}));
       direction.marks_.push_back(std::move(mark));
     }
     return direction;
@@ -44,16 +46,16 @@ class Direction {
     for (int64_t i = 0; i < copies; ++i) {
       const int64_t at = next_;
       next_ = at + 2 * bytes <= kPoolBytes ? at + bytes : 0;
-      RETURN_IF_ERROR(stream_->Record(mark(2 * i)));
-      RETURN_IF_ERROR(Copy(at, bytes));
-      RETURN_IF_ERROR(stream_->Record(mark(2 * i + 1)));
+      SPILLWAY_RETURN_IF_ERROR(stream_->Record(mark(2 * i)));
+      SPILLWAY_RETURN_IF_ERROR(Copy(at, bytes));
+      SPILLWAY_RETURN_IF_ERROR(stream_->Record(mark(2 * i + 1)));
     }
     return absl::OkStatus();
   }
 
   // Of one copy, when these have been issued.
   absl::StatusOr<int64_t> MedianNs(int64_t copies) {
-    RETURN_IF_ERROR(stream_->Synchronize());
+    SPILLWAY_RETURN_IF_ERROR(stream_->Synchronize());
     std::vector<double> times;
     for (int64_t i = 0; i < copies; ++i) {
       times.push_back(static_cast<double>(mark(2 * i + 1)->TimeNs() -
@@ -86,14 +88,14 @@ absl::Status MeasureSize(int64_t bytes, Direction& out, Direction& in,
       std::clamp(kPoolBytes / bytes, kFewestCopies, kMostCopies);
   CopyTime to_host = {.bytes = bytes};
   CopyTime to_device = {.bytes = bytes};
-  RETURN_IF_ERROR(out.Issue(bytes, copies));
-  ASSIGN_OR_RETURN(to_host.alone_ns, out.MedianNs(copies));
-  RETURN_IF_ERROR(in.Issue(bytes, copies));
-  ASSIGN_OR_RETURN(to_device.alone_ns, in.MedianNs(copies));
-  RETURN_IF_ERROR(out.Issue(bytes, copies));
-  RETURN_IF_ERROR(in.Issue(bytes, copies));
-  ASSIGN_OR_RETURN(to_host.shared_ns, out.MedianNs(copies));
-  ASSIGN_OR_RETURN(to_device.shared_ns, in.MedianNs(copies));
+  SPILLWAY_RETURN_IF_ERROR(out.Issue(bytes, copies));
+  SPILLWAY_ASSIGN_OR_RETURN(to_host.alone_ns, out.MedianNs(copies));
+  SPILLWAY_RETURN_IF_ERROR(in.Issue(bytes, copies));
+  SPILLWAY_ASSIGN_OR_RETURN(to_device.alone_ns, in.MedianNs(copies));
+  SPILLWAY_RETURN_IF_ERROR(out.Issue(bytes, copies));
+  SPILLWAY_RETURN_IF_ERROR(in.Issue(bytes, copies));
+  SPILLWAY_ASSIGN_OR_RETURN(to_host.shared_ns, out.MedianNs(copies));
+  SPILLWAY_ASSIGN_OR_RETURN(to_device.shared_ns, in.MedianNs(copies));
   link.to_host.by_size.push_back(to_host);
   link.to_device.by_size.push_back(to_device);
   return absl::OkStatus();
@@ -113,11 +115,11 @@ void Summarize(LinkDirection& direction) {
 }  // namespace
 
 absl::StatusOr<MeasuredLink> MeasureLink(Device& device) {
-  ASSIGN_OR_RETURN(Direction out, Direction::Create(device, true));
-  ASSIGN_OR_RETURN(Direction in, Direction::Create(device, false));
+  SPILLWAY_ASSIGN_OR_RETURN(Direction out, Direction::Create(device, true));
+  SPILLWAY_ASSIGN_OR_RETURN(Direction in, Direction::Create(device, false));
   MeasuredLink link;
   for (const int64_t bytes : kSizes) {
-    RETURN_IF_ERROR(MeasureSize(bytes, out, in, link));
+    SPILLWAY_RETURN_IF_ERROR(MeasureSize(bytes, out, in, link));
     if (link.to_host.by_size.back().alone_ns > kSlowCopyNs) break;
   }
   Summarize(link.to_host);

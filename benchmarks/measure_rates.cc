@@ -64,7 +64,7 @@ absl::StatusOr<std::map<std::string, double>> TimeNodes(Session& session,
   std::map<std::string, std::vector<double>> times;
   for (int64_t step = 0; step <= steps; ++step) {
     Timeline timeline;
-    RETURN_IF_ERROR(session.Step(0, {}, &timeline).status());
+    SPILLWAY_RETURN_IF_ERROR(session.Step(0, {}, &timeline).status());
     if (step == 0) continue;
     for (const Span& span : timeline.spans) {
       const int64_t ns = std::max<int64_t>(1, span.end_ns - span.begin_ns);
@@ -96,7 +96,7 @@ std::vector<DType> KnownDTypes(DeviceKind kind, int threads) {
 
 absl::StatusOr<std::unique_ptr<Session>> NewSession(
     absl::StatusOr<Graph> graph, std::unique_ptr<Device> device, int threads) {
-  RETURN_IF_ERROR(graph.status());
+  SPILLWAY_RETURN_IF_ERROR(graph.status());
   std::vector<Program> programs(1);
   programs[0].graph = *std::move(graph);
   return Session::Create(std::move(programs), std::move(device),
@@ -109,13 +109,13 @@ absl::StatusOr<std::unique_ptr<Session>> NewSession(
 
 absl::StatusOr<MeasuredRates> MeasureRates(std::unique_ptr<Device> device,
                                            const RateMeasurement& spec) {
-  CHECK(spec.steps > 0);
+  SPILLWAY_CHECK(spec.steps > 0);
   const int threads = ResolveThreads(spec.threads);
   const std::vector<DType> dtypes = KnownDTypes(device->kind(), threads);
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
       NewSession(BuildKernels(dtypes), std::move(device), threads));
-  ASSIGN_OR_RETURN(const auto times, TimeNodes(*session, spec.steps));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto times, TimeNodes(*session, spec.steps));
   MeasuredRates rates;
   for (const DType dtype : dtypes) {
     constexpr double kFlops = 2.0 * kMatrixSize * kMatrixSize * kMatrixSize;
@@ -130,15 +130,16 @@ absl::StatusOr<MeasuredRates> MeasureRates(std::unique_ptr<Device> device,
 
 absl::StatusOr<int64_t> MeasureCallNs(std::unique_ptr<Device> device,
                                       const RateMeasurement& spec) {
-  CHECK(spec.steps > 0);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   NewSession(BuildLeast(), std::move(device),
-                              ResolveThreads(spec.threads)));
-  ASSIGN_OR_RETURN(const auto kernels, TimeNodes(*session, spec.steps));
+  SPILLWAY_CHECK(spec.steps > 0);
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                            NewSession(BuildLeast(), std::move(device),
+                                       ResolveThreads(spec.threads)));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto kernels,
+                            TimeNodes(*session, spec.steps));
   std::vector<double> times;
   for (int64_t step = 0; step < spec.steps; ++step) {
     const auto begin = std::chrono::steady_clock::now();
-    RETURN_IF_ERROR(session->Step({}).status());
+    SPILLWAY_RETURN_IF_ERROR(session->Step({}).status());
     const std::chrono::nanoseconds taken =
         std::chrono::steady_clock::now() - begin;
     times.push_back(static_cast<double>(taken.count()));

@@ -84,16 +84,16 @@ struct TrainingStep {
 absl::StatusOr<TrainingStep> BuildStep(const Case& key,
                                        const Arguments& arguments) {
   GraphBuilder g(StandardOps(), key.model);
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const ModelGraph network,
       BuildModel(g, key.model,
                  {.batch_size = arguments.batch_size, .dtype = key.dtype}));
   Minimize(g.Scope("momentum_optimizer"), network.loss, Momentum{});
   TrainingStep step = {.fetches = {network.loss.id()},
                        .batch_size = network.options.batch_size};
-  ASSIGN_OR_RETURN(step.graph, std::move(g).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(step.graph, std::move(g).Build());
   if (key.lms == LmsMode::kOff) return step;
-  RETURN_IF_ERROR(ApplyLms(OptionsOf(key.lms), step.graph).status());
+  SPILLWAY_RETURN_IF_ERROR(ApplyLms(OptionsOf(key.lms), step.graph).status());
   return step;
 }
 
@@ -102,36 +102,36 @@ absl::StatusOr<CompileOptions> MakeOptions(const TrainingStep& step,
                                            bool workspaces) {
   CompileOptions options = {.fetches = step.fetches};
   if (workspaces) {
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         const KernelMap kernels,
         PrepareKernels(step.graph, StandardOps(), StandardKernels(), keep,
                        {.allow_missing = true}));
     options.workspace_bytes = WorkspaceBytes(step.graph, kernels);
   }
-  ASSIGN_OR_RETURN(const Schedule schedule,
-                   MakeSchedule(step.graph, StandardOps(), keep));
+  SPILLWAY_ASSIGN_OR_RETURN(const Schedule schedule,
+                            MakeSchedule(step.graph, StandardOps(), keep));
   AddResidents(step.graph, StandardOps(), schedule, options.constant_prefix,
                options.residents);
   return options;
 }
 
 absl::StatusOr<Row> Plan(const Case& key, const Arguments& arguments) {
-  ASSIGN_OR_RETURN(const TrainingStep step, BuildStep(key, arguments));
+  SPILLWAY_ASSIGN_OR_RETURN(const TrainingStep step, BuildStep(key, arguments));
   const OpRegistry& ops = StandardOps();
   const IdMap<NodeId, bool> keep = NodesToRun(step.graph, ops, step.fetches);
-  ASSIGN_OR_RETURN(const CompileOptions options,
-                   MakeOptions(step, keep, arguments.workspaces));
+  SPILLWAY_ASSIGN_OR_RETURN(const CompileOptions options,
+                            MakeOptions(step, keep, arguments.workspaces));
   const auto start = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const Schedule schedule,
       ChooseSchedule(step.graph, ops, keep, ScheduleKind::kMemory, options));
-  ASSIGN_OR_RETURN(const ExecutionPlan plan,
-                   CompilePlan(step.graph, ops, schedule, options));
-  RETURN_IF_ERROR(VerifyPlan(plan, step.graph, ops));
+  SPILLWAY_ASSIGN_OR_RETURN(const ExecutionPlan plan,
+                            CompilePlan(step.graph, ops, schedule, options));
+  SPILLWAY_RETURN_IF_ERROR(VerifyPlan(plan, step.graph, ops));
   const std::chrono::duration<double, std::milli> took =
       std::chrono::steady_clock::now() - start;
-  ASSIGN_OR_RETURN(const Schedule creation,
-                   MakeSchedule(step.graph, ops, keep));
+  SPILLWAY_ASSIGN_OR_RETURN(const Schedule creation,
+                            MakeSchedule(step.graph, ops, keep));
   return Row{.key = key,
              .batch_size = step.batch_size,
              .nodes = step.graph.num_nodes(),
@@ -207,7 +207,7 @@ absl::Status Run(const Arguments& arguments) {
   size_t at_bound = 0;
   double largest_excess = 0;
   for (const Case& key : Cases(arguments)) {
-    ASSIGN_OR_RETURN(const Row row, Plan(key, arguments));
+    SPILLWAY_ASSIGN_OR_RETURN(const Row row, Plan(key, arguments));
     Print(row);
     rows.push_back(ToJson(row));
     at_bound += row.arena_bytes <= row.bound_bytes ? 1 : 0;

@@ -59,9 +59,9 @@ absl::StatusOr<Chain> BuildChain(bool swapped) {
   const Tensor loss =
       SparseSoftmaxCrossEntropy(g.Scope("loss"), logits, labels);
   Minimize(g.Scope("sgd_optimizer"), loss, Sgd{});
-  ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
   if (swapped) {
-    RETURN_IF_ERROR(ApplyLms({.mode = LmsMode::kV1}, graph).status());
+    SPILLWAY_RETURN_IF_ERROR(ApplyLms({.mode = LmsMode::kV1}, graph).status());
   }
   return Chain{std::move(graph), images.id(), labels.id(), loss.id()};
 }
@@ -70,8 +70,8 @@ class Runner {
  public:
   static absl::StatusOr<Runner> Create(const std::string& device, bool swapped,
                                        double link_gbps) {
-    ASSIGN_OR_RETURN(Chain chain, BuildChain(swapped));
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(Chain chain, BuildChain(swapped));
+    SPILLWAY_ASSIGN_OR_RETURN(
         auto new_device,
         NewDevice(device, {.link_gigabytes_per_second = link_gbps}));
     Runner runner;
@@ -79,10 +79,11 @@ class Runner {
     runner.labels_ = chain.labels;
     std::vector<Program> programs;
     programs.push_back({std::move(chain.graph), {chain.loss}});
-    ASSIGN_OR_RETURN(runner.session_,
-                     Session::Create(std::move(programs), std::move(new_device),
-                                     {.ops = &StandardOps(),
-                                      .kernels = &StandardKernels()}));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        runner.session_,
+        Session::Create(
+            std::move(programs), std::move(new_device),
+            {.ops = &StandardOps(), .kernels = &StandardKernels()}));
     return runner;
   }
 
@@ -95,7 +96,7 @@ class Runner {
           .data = images.data()}},
         {labels_, {.type = {DType::kInt32, {kBatch}}, .data = labels.data()}}};
     const auto start = std::chrono::steady_clock::now();
-    RETURN_IF_ERROR(session_->Step(0, feeds, timeline).status());
+    SPILLWAY_RETURN_IF_ERROR(session_->Step(0, feeds, timeline).status());
     return std::chrono::duration<double, std::milli>(
                std::chrono::steady_clock::now() - start)
         .count();
@@ -116,10 +117,10 @@ double Median(std::vector<double> values) {
 
 // The rate at which one activation takes as long as one forward convolution.
 absl::StatusOr<double> MatchingLinkRate() {
-  ASSIGN_OR_RETURN(Runner runner, Runner::Create("inline", false, 0));
-  RETURN_IF_ERROR(runner.StepMilliseconds().status());
+  SPILLWAY_ASSIGN_OR_RETURN(Runner runner, Runner::Create("inline", false, 0));
+  SPILLWAY_RETURN_IF_ERROR(runner.StepMilliseconds().status());
   Timeline timeline;
-  RETURN_IF_ERROR(runner.StepMilliseconds(&timeline).status());
+  SPILLWAY_RETURN_IF_ERROR(runner.StepMilliseconds(&timeline).status());
   std::vector<double> convolutions;
   for (const Span& span : timeline.spans) {
     if (span.category == "Conv2D") {
@@ -140,17 +141,18 @@ struct Result {
 };
 
 absl::StatusOr<Result> Measure() {
-  ASSIGN_OR_RETURN(const double rate, MatchingLinkRate());
-  ASSIGN_OR_RETURN(Runner kept, Runner::Create("cpu", false, rate));
-  ASSIGN_OR_RETURN(Runner beside, Runner::Create("cpu", true, rate));
-  ASSIGN_OR_RETURN(Runner in_turn, Runner::Create("inline", true, rate));
+  SPILLWAY_ASSIGN_OR_RETURN(const double rate, MatchingLinkRate());
+  SPILLWAY_ASSIGN_OR_RETURN(Runner kept, Runner::Create("cpu", false, rate));
+  SPILLWAY_ASSIGN_OR_RETURN(Runner beside, Runner::Create("cpu", true, rate));
+  SPILLWAY_ASSIGN_OR_RETURN(Runner in_turn,
+                            Runner::Create("inline", true, rate));
   std::vector<double> kept_ms;
   std::vector<double> beside_ms;
   std::vector<double> in_turn_ms;
   for (int round = 0; round <= kRounds; ++round) {
-    ASSIGN_OR_RETURN(const double a, kept.StepMilliseconds());
-    ASSIGN_OR_RETURN(const double b, beside.StepMilliseconds());
-    ASSIGN_OR_RETURN(const double c, in_turn.StepMilliseconds());
+    SPILLWAY_ASSIGN_OR_RETURN(const double a, kept.StepMilliseconds());
+    SPILLWAY_ASSIGN_OR_RETURN(const double b, beside.StepMilliseconds());
+    SPILLWAY_ASSIGN_OR_RETURN(const double c, in_turn.StepMilliseconds());
     if (round == 0) continue;  // warm-up
     kept_ms.push_back(a);
     beside_ms.push_back(b);
@@ -190,7 +192,7 @@ std::string ToJson(const Result& result) {
 }
 
 absl::Status Run(int argc, char** argv) {
-  ASSIGN_OR_RETURN(const Result result, Measure());
+  SPILLWAY_ASSIGN_OR_RETURN(const Result result, Measure());
   Print(result);
   if (argc < 2) return absl::OkStatus();
   return WriteFileAtomically(argv[1], ToJson(result));

@@ -11,7 +11,7 @@ namespace spillway {
 namespace {
 
 std::vector<double> Sorted(std::span<const double> values) {
-  CHECK(!values.empty());
+  SPILLWAY_CHECK(!values.empty());
   std::vector<double> sorted(values.begin(), values.end());
   std::ranges::sort(sorted);
   return sorted;
@@ -42,7 +42,7 @@ double WeightedMean(std::span<const double> values, double weight) {
 }  // namespace
 
 double Mean(std::span<const double> values) {
-  CHECK(!values.empty());
+  SPILLWAY_CHECK(!values.empty());
   return std::accumulate(values.begin(), values.end(), 0.0) /
          static_cast<double>(values.size());
 }
@@ -55,7 +55,7 @@ double Median(std::span<const double> values) {
 }
 
 double Percentile(std::span<const double> values, double part) {
-  CHECK(part > 0 && part <= 1);
+  SPILLWAY_CHECK(part > 0 && part <= 1);
   const std::vector<double> sorted = Sorted(values);
   const double rank = std::ceil(part * static_cast<double>(sorted.size()));
   return sorted[static_cast<size_t>(rank) - 1];
@@ -64,7 +64,7 @@ double Percentile(std::span<const double> values, double part) {
 ThroughputStatistics SummarizeThroughput(int64_t images,
                                          std::span<const double> seconds,
                                          std::optional<double> ewma_weight) {
-  CHECK(!seconds.empty() && std::ranges::min(seconds) > 0);
+  SPILLWAY_CHECK(!seconds.empty() && std::ranges::min(seconds) > 0);
   const auto count = static_cast<double>(images);
   std::vector<double> speeds;
   for (const double second : seconds) speeds.push_back(count / second);

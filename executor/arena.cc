@@ -10,16 +10,16 @@ namespace spillway {
 
 absl::StatusOr<Arena> Arena::Create(Device& device, MemorySpace space,
                                     int64_t bytes) {
-  CHECK(bytes >= 0);
+  SPILLWAY_CHECK(bytes >= 0);
   Arena arena;
   if (bytes > 0) {
-    ASSIGN_OR_RETURN(arena.memory_, device.Allocate(space, bytes));
+    SPILLWAY_ASSIGN_OR_RETURN(arena.memory_, device.Allocate(space, bytes));
   }
   return arena;
 }
 
 void* Arena::Use(int64_t offset, int64_t bytes) {
-  CHECK(offset >= 0 && bytes >= 0 && offset <= num_bytes() - bytes);
+  SPILLWAY_CHECK(offset >= 0 && bytes >= 0 && offset <= num_bytes() - bytes);
   if (bytes == 0) return nullptr;
   high_water_bytes_ = std::max(high_water_bytes_, offset + bytes);
   return memory_->data() + offset;

@@ -124,28 +124,29 @@ class CheckedExecutor final : public Executor {
 };
 
 absl::Status CheckedExecutor::Prepare() {
-  CHECK(spec_.ops != nullptr);
-  ASSIGN_OR_RETURN(stream_, spec_.device->NewStream({.name = "checked"}));
-  RETURN_IF_ERROR(inputs_.Allocate(spec_));
+  SPILLWAY_CHECK(spec_.ops != nullptr);
+  SPILLWAY_ASSIGN_OR_RETURN(stream_,
+                            spec_.device->NewStream({.name = "checked"}));
+  SPILLWAY_RETURN_IF_ERROR(inputs_.Allocate(spec_));
   kernels_.reserve(spec_.plan->steps.size());
   int64_t region_bytes = 0;
   for (size_t i = 0; i < spec_.plan->steps.size(); ++i) {
     kernels_.push_back({});
     if (step(StepId(i)).kind != StepKind::kCompute) continue;
-    RETURN_IF_ERROR(PrepareKernel(StepId(i)));
+    SPILLWAY_RETURN_IF_ERROR(PrepareKernel(StepId(i)));
     region_bytes = std::max(
         region_bytes, FencedBuffers::RegionBytes(kernels_[StepId(i)].sizes));
   }
   if (region_bytes == 0) return absl::OkStatus();
   // Host memory, so that the device's capacity stays the plan's.
-  ASSIGN_OR_RETURN(region_,
-                   spec_.device->Allocate(MemorySpace::kHost, region_bytes));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      region_, spec_.device->Allocate(MemorySpace::kHost, region_bytes));
   return absl::OkStatus();
 }
 
 absl::Status CheckedExecutor::PrepareKernel(StepId id) {
   KernelState& state = kernels_[id];
-  ASSIGN_OR_RETURN(state.task, NewKernelTask(spec_, step(id)));
+  SPILLWAY_ASSIGN_OR_RETURN(state.task, NewKernelTask(spec_, step(id)));
   state.buffers = KernelBuffers(step(id), spec_.ops->Find(node(id).op));
   for (const KernelBuffer& used : state.buffers) {
     state.sizes.push_back(buffer(used.id).bytes);
@@ -154,15 +155,15 @@ absl::Status CheckedExecutor::PrepareKernel(StepId id) {
 }
 
 absl::Status CheckedExecutor::RunStep(const RunOptions& options) {
-  RETURN_IF_ERROR(CheckAllFed(spec_, options));
+  SPILLWAY_RETURN_IF_ERROR(CheckAllFed(spec_, options));
   if (options.timeline != nullptr) {
-    RETURN_IF_ERROR(times_.Prepare(*spec_.device));
+    SPILLWAY_RETURN_IF_ERROR(times_.Prepare(*spec_.device));
   }
   inputs_.Set(options);
   memory_.EndAll();  // what the step before fetched, or left when it failed
   memory_.SealResidents();
   const auto turn = static_cast<size_t>(steps_run_++) % orders_.size();
-  RETURN_IF_ERROR(RunAll(orders_[turn], options));
+  SPILLWAY_RETURN_IF_ERROR(RunAll(orders_[turn], options));
   const absl::Status checked = memory_.CheckAll();
   if (!checked.ok()) return Annotate(checked, "after the step");
   if (options.timeline != nullptr) times_.FillTimeline(*options.timeline);
@@ -172,19 +173,19 @@ absl::Status CheckedExecutor::RunStep(const RunOptions& options) {
 absl::Status CheckedExecutor::RunAll(const SerialOrder& order,
                                      const RunOptions& options) {
   for (const StepId id : order.steps) {
-    RETURN_IF_ERROR(Run(order, id, options));
+    SPILLWAY_RETURN_IF_ERROR(Run(order, id, options));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckedExecutor::Run(const SerialOrder& order, StepId id,
                                   const RunOptions& options) {
-  RETURN_IF_ERROR(CheckInputs(id));
+  SPILLWAY_RETURN_IF_ERROR(CheckInputs(id));
   for (const BufferId begins : order.begins[id]) {
     const absl::Status status = memory_.Begin(buffer(begins));
     if (!status.ok()) return Annotate(status, Describe(id, begins));
   }
-  RETURN_IF_ERROR(Work(id, options));
+  SPILLWAY_RETURN_IF_ERROR(Work(id, options));
   for (const BufferId ends : order.ends[id]) memory_.End(buffer(ends));
   return absl::OkStatus();
 }
@@ -212,7 +213,7 @@ absl::Status CheckedExecutor::Work(StepId id, const RunOptions& options) {
 }
 
 absl::Status CheckedExecutor::RunCopy(StepId id, const RunOptions& options) {
-  RETURN_IF_ERROR(Timed(id, options, [&] {
+  SPILLWAY_RETURN_IF_ERROR(Timed(id, options, [&] {
     return IssueCopy(spec_, step(id), inputs_, *stream_, copies_);
   }));
   memory_.Seal(buffer(step(id).outputs[0]));
@@ -238,10 +239,10 @@ absl::Status CheckedExecutor::RunKernel(StepId id, const RunOptions& options) {
   const FencedBuffers fenced(region(), state.sizes);
   FillBuffers(state, fenced);
   Bind(id, fenced, options);
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       Timed(id, options, [&] { return stream_->Submit(state.task.get()); }));
-  RETURN_IF_ERROR(CheckFences(id, fenced));
-  RETURN_IF_ERROR(CheckInputsUnchanged(id, fenced));
+  SPILLWAY_RETURN_IF_ERROR(CheckFences(id, fenced));
+  SPILLWAY_RETURN_IF_ERROR(CheckInputsUnchanged(id, fenced));
   for (size_t i = 0; i < state.buffers.size(); ++i) {
     if (!state.buffers[i].is_written) continue;
     const Buffer& written = buffer(state.buffers[i].id);
@@ -330,7 +331,7 @@ std::string CheckedExecutor::Describe(StepId id, BufferId buffer_id) const {
 absl::StatusOr<std::unique_ptr<Executor>> NewCheckedExecutor(
     const ExecutorSpec& spec) {
   auto executor = std::make_unique<CheckedExecutor>(spec);
-  RETURN_IF_ERROR(executor->Prepare());
+  SPILLWAY_RETURN_IF_ERROR(executor->Prepare());
   return executor;
 }
 

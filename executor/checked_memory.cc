@@ -66,7 +66,7 @@ absl::StatusOr<CheckedMemory> CheckedMemory::Create(
 std::span<std::byte> CheckedMemory::Part(Space space,
                                          const Interval& range) const {
   const auto size = static_cast<int64_t>(memory(space).size());
-  CHECK(range.begin >= 0 && range.length() >= 0 && range.end <= size);
+  SPILLWAY_CHECK(range.begin >= 0 && range.length() >= 0 && range.end <= size);
   return memory(space).subspan(static_cast<size_t>(range.begin),
                                static_cast<size_t>(range.length()));
 }
@@ -98,7 +98,7 @@ absl::Status CheckedMemory::Begin(const Buffer& buffer) {
 
 void CheckedMemory::End(const Buffer& buffer) {
   if (buffer.bytes == 0) return;
-  CHECK(live(buffer.space).erase(buffer.offset) == 1);
+  SPILLWAY_CHECK(live(buffer.space).erase(buffer.offset) == 1);
   FillWith(Pattern::kPoison, Bytes(buffer));
 }
 
@@ -116,7 +116,7 @@ void CheckedMemory::EndAll() {
 void CheckedMemory::Seal(const Buffer& buffer) {
   if (buffer.bytes == 0) return;
   const auto found = live(buffer.space).find(buffer.offset);
-  CHECK(found != live(buffer.space).end());
+  SPILLWAY_CHECK(found != live(buffer.space).end());
   found->second.seal = Digest(Bytes(buffer));
 }
 
@@ -140,14 +140,14 @@ absl::Status CheckedMemory::CheckSealed(const Buffer& buffer) const {
 }
 
 absl::Status CheckedMemory::CheckAll() const {
-  for (const Space space : kSpaces) RETURN_IF_ERROR(CheckSpace(space));
+  for (const Space space : kSpaces) SPILLWAY_RETURN_IF_ERROR(CheckSpace(space));
   return absl::OkStatus();
 }
 
 absl::Status CheckedMemory::CheckSpace(Space space) const {
   int64_t begin = 0;
   for (const auto& [offset, buffer] : live(space)) {
-    RETURN_IF_ERROR(CheckUnused(space, {begin, offset}));
+    SPILLWAY_RETURN_IF_ERROR(CheckUnused(space, {begin, offset}));
     begin = buffer.end;
     const absl::Status sealed = CheckSealed({.name = buffer.name,
                                              .space = space,

@@ -79,47 +79,47 @@ absl::Status PlanExecutor::Prepare() {
   steps_.reserve(num_steps);
   for (size_t i = 0; i < num_steps; ++i) steps_.push_back({});
   for (size_t i = 0; i < num_steps; ++i) {
-    RETURN_IF_ERROR(PrepareStep(StepId(i)));
+    SPILLWAY_RETURN_IF_ERROR(PrepareStep(StepId(i)));
   }
-  RETURN_IF_ERROR(inputs_.Allocate(spec_));
+  SPILLWAY_RETURN_IF_ERROR(inputs_.Allocate(spec_));
   return spec_.capture_steps ? PrepareCapture() : absl::OkStatus();
 }
 
 absl::Status PlanExecutor::PrepareStep(StepId id) {
   std::unique_ptr<Stream>& lane_stream = streams_[IndexOf(step(id).lane)];
   if (lane_stream == nullptr) {
-    ASSIGN_OR_RETURN(lane_stream,
-                     spec_.device->NewStream(
+    SPILLWAY_ASSIGN_OR_RETURN(
+        lane_stream, spec_.device->NewStream(
                          {.name = std::string(LaneName(step(id).lane))}));
   }
   for (const StepId wait : step(id).waits) {
-    CHECK(wait < id);
+    SPILLWAY_CHECK(wait < id);
     if (steps_[wait].done != nullptr) continue;
-    ASSIGN_OR_RETURN(steps_[wait].done, spec_.device->NewEvent({}));
+    SPILLWAY_ASSIGN_OR_RETURN(steps_[wait].done, spec_.device->NewEvent({}));
   }
   if (step(id).kind == StepKind::kCompute) {
-    ASSIGN_OR_RETURN(steps_[id].task, NewKernelTask(spec_, step(id)));
+    SPILLWAY_ASSIGN_OR_RETURN(steps_[id].task, NewKernelTask(spec_, step(id)));
   }
   return absl::OkStatus();
 }
 
 absl::Status PlanExecutor::PrepareCapture() {
-  ASSIGN_OR_RETURN(forked_, spec_.device->NewEvent({}));
+  SPILLWAY_ASSIGN_OR_RETURN(forked_, spec_.device->NewEvent({}));
   for (size_t lane = 0; lane < streams_.size(); ++lane) {
     if (streams_[lane] == nullptr) continue;
     if (origin_ == nullptr) {
       origin_ = streams_[lane].get();
       continue;
     }
-    ASSIGN_OR_RETURN(joined_[lane], spec_.device->NewEvent({}));
+    SPILLWAY_ASSIGN_OR_RETURN(joined_[lane], spec_.device->NewEvent({}));
   }
   return absl::OkStatus();
 }
 
 absl::Status PlanExecutor::RunStep(const RunOptions& options) {
-  RETURN_IF_ERROR(CheckAllFed(spec_, options));
+  SPILLWAY_RETURN_IF_ERROR(CheckAllFed(spec_, options));
   if (options.timeline != nullptr) {
-    RETURN_IF_ERROR(times_.Prepare(*spec_.device));
+    SPILLWAY_RETURN_IF_ERROR(times_.Prepare(*spec_.device));
   }
   inputs_.Set(options);
   const bool is_captured =
@@ -128,23 +128,23 @@ absl::Status PlanExecutor::RunStep(const RunOptions& options) {
       is_captured ? LaunchAll(options) : IssueAll(options);
   // Also after an error: nothing borrowed may stay in use.
   const absl::Status done = SynchronizeAll();
-  RETURN_IF_ERROR(issued);
-  RETURN_IF_ERROR(done);
+  SPILLWAY_RETURN_IF_ERROR(issued);
+  SPILLWAY_RETURN_IF_ERROR(done);
   is_warm_ = true;
   if (options.timeline != nullptr) times_.FillTimeline(*options.timeline);
   return absl::OkStatus();
 }
 
 absl::Status PlanExecutor::LaunchAll(const RunOptions& options) {
-  if (captured_ == nullptr) RETURN_IF_ERROR(Capture(options));
-  CHECK(options.seed == captured_seed_);
-  RETURN_IF_ERROR(origin_->Launch(*captured_));
+  if (captured_ == nullptr) SPILLWAY_RETURN_IF_ERROR(Capture(options));
+  SPILLWAY_CHECK(options.seed == captured_seed_);
+  SPILLWAY_RETURN_IF_ERROR(origin_->Launch(*captured_));
   copies_ += captured_copies_;
   return absl::OkStatus();
 }
 
 absl::Status PlanExecutor::Capture(const RunOptions& options) {
-  RETURN_IF_ERROR(origin_->BeginCapture());
+  SPILLWAY_RETURN_IF_ERROR(origin_->BeginCapture());
   const CopyCounts before = std::exchange(copies_, {});
   const absl::Status issued = IssueForked(options);
   captured_copies_ = std::exchange(copies_, before);
@@ -153,24 +153,24 @@ absl::Status PlanExecutor::Capture(const RunOptions& options) {
       origin_->EndCapture();
   // Nothing was queued: these are the errors of tasks, from which those of what
   // was issued behind them may follow.
-  RETURN_IF_ERROR(SynchronizeAll());
-  RETURN_IF_ERROR(issued);
-  ASSIGN_OR_RETURN(captured_, std::move(captured));
+  SPILLWAY_RETURN_IF_ERROR(SynchronizeAll());
+  SPILLWAY_RETURN_IF_ERROR(issued);
+  SPILLWAY_ASSIGN_OR_RETURN(captured_, std::move(captured));
   return absl::OkStatus();
 }
 
 // The other streams join the origin's capture, and are waited for.
 absl::Status PlanExecutor::IssueForked(const RunOptions& options) {
-  RETURN_IF_ERROR(origin_->Record(forked_.get()));
+  SPILLWAY_RETURN_IF_ERROR(origin_->Record(forked_.get()));
   for (size_t lane = 0; lane < streams_.size(); ++lane) {
     if (joined_[lane] == nullptr) continue;
-    RETURN_IF_ERROR(streams_[lane]->Wait(forked_.get()));
+    SPILLWAY_RETURN_IF_ERROR(streams_[lane]->Wait(forked_.get()));
   }
-  RETURN_IF_ERROR(IssueAll(options));
+  SPILLWAY_RETURN_IF_ERROR(IssueAll(options));
   for (size_t lane = 0; lane < streams_.size(); ++lane) {
     if (joined_[lane] == nullptr) continue;
-    RETURN_IF_ERROR(streams_[lane]->Record(joined_[lane].get()));
-    RETURN_IF_ERROR(origin_->Wait(joined_[lane].get()));
+    SPILLWAY_RETURN_IF_ERROR(streams_[lane]->Record(joined_[lane].get()));
+    SPILLWAY_RETURN_IF_ERROR(origin_->Wait(joined_[lane].get()));
   }
   return absl::OkStatus();
 }
@@ -188,15 +188,16 @@ absl::Status PlanExecutor::Issue(StepId id, const RunOptions& options) {
   Stream& stream = this->stream(id);
   const bool timed = options.timeline != nullptr;
   for (const StepId wait : step(id).waits) {
-    RETURN_IF_ERROR(stream.Wait(steps_[wait].done.get()));
+    SPILLWAY_RETURN_IF_ERROR(stream.Wait(steps_[wait].done.get()));
   }
-  if (timed) RETURN_IF_ERROR(stream.Record(times_.begin(id)));
+  if (timed) SPILLWAY_RETURN_IF_ERROR(stream.Record(times_.begin(id)));
   stream.BeginRange(node(id).name.c_str());
   const absl::Status issued = IssueWork(id, options);
   stream.EndRange();
-  RETURN_IF_ERROR(issued);
-  if (timed) RETURN_IF_ERROR(stream.Record(times_.end(id)));
-  if (state.done != nullptr) RETURN_IF_ERROR(stream.Record(state.done.get()));
+  SPILLWAY_RETURN_IF_ERROR(issued);
+  if (timed) SPILLWAY_RETURN_IF_ERROR(stream.Record(times_.end(id)));
+  if (state.done != nullptr)
+    SPILLWAY_RETURN_IF_ERROR(stream.Record(state.done.get()));
   return absl::OkStatus();
 }
 
@@ -251,15 +252,15 @@ CopyCounts& CopyCounts::operator+=(const CopyCounts& other) {
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(
     const ExecutorSpec& spec) {
-  CHECK(spec.device_arena->num_bytes() >= spec.plan->device_bytes);
-  CHECK(spec.host_arena->num_bytes() >= spec.plan->host_bytes);
+  SPILLWAY_CHECK(spec.device_arena->num_bytes() >= spec.plan->device_bytes);
+  SPILLWAY_CHECK(spec.host_arena->num_bytes() >= spec.plan->host_bytes);
   if (spec.capture_steps && !spec.device->can_capture()) {
     return Unimplemented(
         fmt::format("the {} device has no graphs", spec.device->name()));
   }
   if (spec.checked_memory != nullptr) return NewCheckedExecutor(spec);
   auto executor = std::make_unique<PlanExecutor>(spec);
-  RETURN_IF_ERROR(executor->Prepare());
+  SPILLWAY_RETURN_IF_ERROR(executor->Prepare());
   return executor;
 }
 

@@ -36,7 +36,7 @@ FencedBuffers::FencedBuffers(std::span<std::byte> region,
                              std::span<const int64_t> sizes)
     : region_(region.first(static_cast<size_t>(RegionBytes(sizes)))),
       buffers_(Layout(sizes)) {
-  CHECK(reinterpret_cast<uintptr_t>(region.data()) % kAlignment == 0);
+  SPILLWAY_CHECK(reinterpret_cast<uintptr_t>(region.data()) % kAlignment == 0);
   for (size_t i = 0; i <= buffers_.size(); ++i) {
     FillWith(Pattern::kFence, Bytes(Fence(i)));
   }

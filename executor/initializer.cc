@@ -43,7 +43,7 @@ absl::StatusOr<double> FanOf(std::string_view mode, const Shape& shape) {
 
 absl::StatusOr<double> GetNonNegative(const Attributes& fields,
                                       std::string_view name) {
-  ASSIGN_OR_RETURN(const double value, fields.GetReal(name, 1));
+  SPILLWAY_ASSIGN_OR_RETURN(const double value, fields.GetReal(name, 1));
   if (value >= 0) return value;
   return InvalidArgument(fmt::format(
       "attribute '{}' is {}; it must not be negative", name, value));
@@ -51,11 +51,14 @@ absl::StatusOr<double> GetNonNegative(const Attributes& fields,
 
 absl::StatusOr<Initializer> ReadVarianceScaling(const Attributes& fields,
                                                 const Shape& shape) {
-  ASSIGN_OR_RETURN(const double scale, GetNonNegative(fields, "scale"));
-  ASSIGN_OR_RETURN(const std::string mode, fields.GetString("mode", "fan_in"));
-  ASSIGN_OR_RETURN(const std::string distribution,
-                   fields.GetString("distribution", "truncated_normal"));
-  ASSIGN_OR_RETURN(const double fan, FanOf(mode, shape));
+  SPILLWAY_ASSIGN_OR_RETURN(const double scale,
+                            GetNonNegative(fields, "scale"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string mode,
+                            fields.GetString("mode", "fan_in"));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::string distribution,
+      fields.GetString("distribution", "truncated_normal"));
+  SPILLWAY_ASSIGN_OR_RETURN(const double fan, FanOf(mode, shape));
   const double stddev = std::sqrt(scale / fan);
   if (distribution == "truncated_normal") {
     return Initializer{.kind = Kind::kTruncatedNormal,
@@ -76,9 +79,10 @@ absl::StatusOr<Initializer> ReadVarianceScaling(const Attributes& fields,
 }
 
 absl::StatusOr<Initializer> ReadUniform(const Attributes& fields) {
-  ASSIGN_OR_RETURN(const double scale, GetNonNegative(fields, "scale"));
-  ASSIGN_OR_RETURN(const double low, fields.GetReal("min", -scale));
-  ASSIGN_OR_RETURN(const double high, fields.GetReal("max", scale));
+  SPILLWAY_ASSIGN_OR_RETURN(const double scale,
+                            GetNonNegative(fields, "scale"));
+  SPILLWAY_ASSIGN_OR_RETURN(const double low, fields.GetReal("min", -scale));
+  SPILLWAY_ASSIGN_OR_RETURN(const double high, fields.GetReal("max", scale));
   if (low > high) {
     return InvalidArgument(
         fmt::format("uniform from {} to {} is empty", low, high));
@@ -88,18 +92,19 @@ absl::StatusOr<Initializer> ReadUniform(const Attributes& fields) {
 }
 
 absl::StatusOr<Initializer> ReadNormal(Kind kind, const Attributes& fields) {
-  ASSIGN_OR_RETURN(const double mean, fields.GetReal("mean", 0));
-  ASSIGN_OR_RETURN(const double stddev, GetNonNegative(fields, "stddev"));
+  SPILLWAY_ASSIGN_OR_RETURN(const double mean, fields.GetReal("mean", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(const double stddev,
+                            GetNonNegative(fields, "stddev"));
   return Initializer{.kind = kind, .center = mean, .spread = stddev};
 }
 
 absl::StatusOr<Initializer> ReadKind(const Attributes& fields,
                                      const Shape& shape) {
-  ASSIGN_OR_RETURN(const std::string kind, fields.GetString("kind"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string kind, fields.GetString("kind"));
   if (kind == "zeros") return Initializer{};
   if (kind == "ones") return Initializer{.center = 1};
   if (kind == "constant") {
-    ASSIGN_OR_RETURN(const double value, fields.GetReal("value"));
+    SPILLWAY_ASSIGN_OR_RETURN(const double value, fields.GetReal("value"));
     return Initializer{.center = value};
   }
   if (kind == "normal") return ReadNormal(Kind::kNormal, fields);
@@ -129,8 +134,9 @@ absl::Status CheckFieldNames(const Attributes& fields) {
 
 absl::StatusOr<Initializer> ReadFields(const Attributes& fields,
                                        const TensorType& type) {
-  RETURN_IF_ERROR(CheckFieldNames(fields));
-  ASSIGN_OR_RETURN(const Initializer initializer, ReadKind(fields, type.shape));
+  SPILLWAY_RETURN_IF_ERROR(CheckFieldNames(fields));
+  SPILLWAY_ASSIGN_OR_RETURN(const Initializer initializer,
+                            ReadKind(fields, type.shape));
   const bool is_floating = type.dtype == DType::kFloat32 ||
                            type.dtype == DType::kBFloat16 ||
                            type.dtype == DType::kFloat16;
@@ -146,8 +152,8 @@ absl::StatusOr<Initializer> ReadFields(const Attributes& fields,
 absl::StatusOr<Initializer> ReadInitializer(const Attributes& attributes,
                                             const TensorType& type) {
   if (!attributes.contains("initializer")) return Initializer{};
-  ASSIGN_OR_RETURN(const Attributes fields,
-                   attributes.GetObject("initializer"));
+  SPILLWAY_ASSIGN_OR_RETURN(const Attributes fields,
+                            attributes.GetObject("initializer"));
   absl::StatusOr<Initializer> initializer = ReadFields(fields, type);
   if (!initializer.ok()) {
     return Annotate(initializer.status(), "attribute 'initializer'");

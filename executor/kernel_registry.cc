@@ -54,13 +54,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> PrepareKernel(
   const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
   const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
   const std::string_view algorithm = AlgorithmOf(options.algorithms, node.id);
-  ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
-                   factory({.attributes = node.attributes,
-                            .inputs = inputs,
-                            .outputs = outputs,
-                            .threads = options.threads,
-                            .math = options.math,
-                            .algorithm = algorithm}));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
+                            factory({.attributes = node.attributes,
+                                     .inputs = inputs,
+                                     .outputs = outputs,
+                                     .threads = options.threads,
+                                     .math = options.math,
+                                     .algorithm = algorithm}));
   if (!algorithm.empty() && kernel->algorithm() != algorithm) {
     return InvalidArgument(
         fmt::format("op {} has no algorithm \"{}\" here", node.op, algorithm));
@@ -74,7 +74,7 @@ void KernelRegistry::Add(std::string_view op, DeviceKind kind,
                          KernelFactory factory) {
   const bool is_new =
       factories_.emplace(std::pair(std::string(op), kind), factory).second;
-  CHECK(is_new);
+  SPILLWAY_CHECK(is_new);
 }
 
 KernelFactory KernelRegistry::Find(std::string_view op, DeviceKind kind) const {

@@ -50,10 +50,10 @@ class Planner {
   // Residents of all programs come first: every plan needs the whole layout.
   absl::StatusOr<PlannedPrograms> Run() {
     for (size_t i = 0; i < programs_.size(); ++i) {
-      RETURN_IF_ERROR(Prepare(i));
+      SPILLWAY_RETURN_IF_ERROR(Prepare(i));
     }
     for (size_t i = 0; i < programs_.size(); ++i) {
-      RETURN_IF_ERROR(Compile(i));
+      SPILLWAY_RETURN_IF_ERROR(Compile(i));
     }
     return std::move(planned_);
   }
@@ -61,19 +61,19 @@ class Planner {
  private:
   absl::Status Prepare(size_t index) {
     Program& program = programs_[index];
-    RETURN_IF_ERROR(CheckFetches(program));
+    SPILLWAY_RETURN_IF_ERROR(CheckFetches(program));
     IdMap<NodeId, bool> keep =
         NodesToRun(program.graph, *options_.ops, program.fetches);
-    ASSIGN_OR_RETURN(const Schedule schedule,
-                     MakeSchedule(program.graph, *options_.ops, keep));
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(const Schedule schedule,
+                              MakeSchedule(program.graph, *options_.ops, keep));
+    SPILLWAY_ASSIGN_OR_RETURN(
         KernelMap kernels,
         PrepareKernels(program.graph, *options_.ops, *options_.kernels, keep,
                        {.kind = kind_,
                         .threads = ResolveThreads(options_.threads),
                         .math = options_.math,
                         .algorithms = std::move(program.algorithms)}));
-    RETURN_IF_ERROR(AddNewResidents(index, schedule));
+    SPILLWAY_RETURN_IF_ERROR(AddNewResidents(index, schedule));
     planned_.programs.push_back(
         {.graph = std::move(program.graph), .kernels = std::move(kernels)});
     keep_.push_back(std::move(keep));
@@ -117,10 +117,12 @@ class Planner {
         .host_budget_bytes = options_.host_memory,
         .residents = layout_,
         .constant_prefix = ConstantPrefix(index)};
-    ASSIGN_OR_RETURN(const Schedule schedule, OrderOf(index, options));
-    ASSIGN_OR_RETURN(program.plan, CompilePlan(program.graph, *options_.ops,
-                                               schedule, options));
-    RETURN_IF_ERROR(VerifyPlan(program.plan, program.graph, *options_.ops));
+    SPILLWAY_ASSIGN_OR_RETURN(const Schedule schedule, OrderOf(index, options));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        program.plan,
+        CompilePlan(program.graph, *options_.ops, schedule, options));
+    SPILLWAY_RETURN_IF_ERROR(
+        VerifyPlan(program.plan, program.graph, *options_.ops));
     planned_.device_bytes =
         std::max(planned_.device_bytes, program.plan.device_bytes);
     planned_.host_bytes =
@@ -136,7 +138,8 @@ class Planner {
       return ChooseSchedule(graph, *options_.ops, keep_[index],
                             options_.schedule, options);
     }
-    RETURN_IF_ERROR(CheckSchedule(graph, keep_[index], given->schedule));
+    SPILLWAY_RETURN_IF_ERROR(
+        CheckSchedule(graph, keep_[index], given->schedule));
     options.placement = std::move(given->placement);
     return std::move(given->schedule);
   }

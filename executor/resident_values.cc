@@ -126,10 +126,10 @@ absl::StatusOr<std::vector<double>> ReadConstant(const Attributes& attributes,
     if (const bool* flag = std::get_if<bool>(&value->variant())) {
       return std::vector{*flag ? 1.0 : 0.0};
     }
-    ASSIGN_OR_RETURN(const double number, attributes.GetReal("value"));
+    SPILLWAY_ASSIGN_OR_RETURN(const double number, attributes.GetReal("value"));
     values.push_back(number);
   } else {
-    ASSIGN_OR_RETURN(values, attributes.GetReals("values"));
+    SPILLWAY_ASSIGN_OR_RETURN(values, attributes.GetReals("values"));
     if (static_cast<int64_t>(values.size()) != type.num_elements()) {
       return InvalidArgument(
           fmt::format("attribute 'values' has {} items; {} "
@@ -137,7 +137,8 @@ absl::StatusOr<std::vector<double>> ReadConstant(const Attributes& attributes,
                       values.size(), type.ToString(), type.num_elements()));
     }
   }
-  for (const double item : values) RETURN_IF_ERROR(CheckFits(item, type.dtype));
+  for (const double item : values)
+    SPILLWAY_RETURN_IF_ERROR(CheckFits(item, type.dtype));
   return values;
 }
 
@@ -168,8 +169,8 @@ absl::Status Draw(const Initializer& initializer, const TensorType& type,
 
 absl::Status CheckInitializer(const Attributes& attributes,
                               const TensorType& type) {
-  ASSIGN_OR_RETURN(const Initializer initializer,
-                   ReadInitializer(attributes, type));
+  SPILLWAY_ASSIGN_OR_RETURN(const Initializer initializer,
+                            ReadInitializer(attributes, type));
   if (initializer.kind != Initializer::Kind::kConstant) return absl::OkStatus();
   return Annotate(CheckFits(initializer.center, type.dtype),
                   "attribute 'initializer'");
@@ -177,9 +178,9 @@ absl::Status CheckInitializer(const Attributes& attributes,
 
 absl::Status FillInitial(const Attributes& attributes, const TensorType& type,
                          uint64_t seed, std::string_view name, void* out) {
-  RETURN_IF_ERROR(CheckInitializer(attributes, type));
-  ASSIGN_OR_RETURN(const Initializer initializer,
-                   ReadInitializer(attributes, type));
+  SPILLWAY_RETURN_IF_ERROR(CheckInitializer(attributes, type));
+  SPILLWAY_ASSIGN_OR_RETURN(const Initializer initializer,
+                            ReadInitializer(attributes, type));
   return Draw(initializer, type, MixKeys(seed, HashName(name)), out);
 }
 
@@ -190,8 +191,8 @@ absl::Status CheckConstant(const Attributes& attributes,
 
 absl::Status FillConstant(const Attributes& attributes, const TensorType& type,
                           void* out) {
-  ASSIGN_OR_RETURN(const std::vector<double> values,
-                   ReadConstant(attributes, type));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<double> values,
+                            ReadConstant(attributes, type));
   const bool fills = attributes.contains("value");
   return Fill(type, out, [&](uint64_t i) { return values[fills ? 0 : i]; });
 }

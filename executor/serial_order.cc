@@ -15,7 +15,7 @@ class Orderer {
       : plan_(plan), is_done_(plan.steps.size(), false) {
     for (size_t i = 0; i < plan.steps.size(); ++i) {
       const Step& step = plan.steps[StepId(i)];
-      for (const StepId wait : step.waits) CHECK(wait < StepId(i));
+      for (const StepId wait : step.waits) SPILLWAY_CHECK(wait < StepId(i));
       lane(step.lane).steps.emplace_back(i);
     }
   }

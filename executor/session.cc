@@ -19,7 +19,7 @@ namespace {
 
 // Refused here, with the remedy, rather than by the allocation.
 absl::Status CheckFits(const PlannedPrograms& planned, const Device& device) {
-  ASSIGN_OR_RETURN(const int64_t free_bytes, device.FreeBytes());
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t free_bytes, device.FreeBytes());
   if (planned.device_bytes <= free_bytes) return absl::OkStatus();
   return ResourceExhausted(fmt::format(
       "the step needs {} ({} bytes) of device memory; {} ({} bytes) of {} are "
@@ -54,7 +54,7 @@ absl::Status CheckFeed(const Graph& graph, ValueId id, const TensorView& feed) {
 absl::Status CheckFeeds(const PlannedProgram& program, const Feeds& feeds) {
   const Graph& graph = program.graph;
   for (const auto& [id, feed] : feeds) {
-    RETURN_IF_ERROR(CheckFeed(graph, id, feed));
+    SPILLWAY_RETURN_IF_ERROR(CheckFeed(graph, id, feed));
   }
   for (const spillway::Step& step : program.plan.steps) {
     if (step.kind != StepKind::kFeed) continue;
@@ -101,7 +101,7 @@ class SessionImpl final : public Session {
  private:
   size_t Index(int program) const {
     const auto index = static_cast<size_t>(program);
-    CHECK(program >= 0 && index < planned_.programs.size());
+    SPILLWAY_CHECK(program >= 0 && index < planned_.programs.size());
     return index;
   }
   VariableAccess variables() {
@@ -126,15 +126,17 @@ class SessionImpl final : public Session {
 };
 
 absl::Status SessionImpl::Allocate() {
-  ASSIGN_OR_RETURN(device_arena_, Arena::Create(*device_, MemorySpace::kDevice,
-                                                planned_.device_bytes));
-  ASSIGN_OR_RETURN(host_arena_, Arena::Create(*device_, MemorySpace::kHost,
-                                              planned_.host_bytes));
-  ASSIGN_OR_RETURN(stream_, device_->NewStream({.name = "session"}));
-  if (options_.check_memory) RETURN_IF_ERROR(PrepareChecks());
-  RETURN_IF_ERROR(InitializeResidents(variables(), options_.seed));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      device_arena_,
+      Arena::Create(*device_, MemorySpace::kDevice, planned_.device_bytes));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      host_arena_,
+      Arena::Create(*device_, MemorySpace::kHost, planned_.host_bytes));
+  SPILLWAY_ASSIGN_OR_RETURN(stream_, device_->NewStream({.name = "session"}));
+  if (options_.check_memory) SPILLWAY_RETURN_IF_ERROR(PrepareChecks());
+  SPILLWAY_RETURN_IF_ERROR(InitializeResidents(variables(), options_.seed));
   for (const PlannedProgram& program : planned_.programs) {
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         std::unique_ptr<Executor> executor,
         Executor::Create(
             {.graph = &program.graph,
@@ -164,7 +166,7 @@ absl::Status SessionImpl::PrepareChecks() {
                               .offset = resident.offset,
                               .bytes = resident.type.num_bytes()});
   }
-  ASSIGN_OR_RETURN(checked_memory_, CheckedMemory::Create(spec));
+  SPILLWAY_ASSIGN_OR_RETURN(checked_memory_, CheckedMemory::Create(spec));
   return absl::OkStatus();
 }
 
@@ -172,11 +174,11 @@ absl::StatusOr<StepResult> SessionImpl::Step(int program, const Feeds& feeds,
                                              Timeline* timeline) {
   const size_t index = Index(program);
   const PlannedProgram& planned = planned_.programs[index];
-  RETURN_IF_ERROR(CheckFeeds(planned, feeds));
+  SPILLWAY_RETURN_IF_ERROR(CheckFeeds(planned, feeds));
   RunOptions options = {
       .seed = options_.seed, .step = steps_run_[index], .timeline = timeline};
   for (const auto& [id, feed] : feeds) options.feeds[id] = feed.data;
-  RETURN_IF_ERROR(executors_[index]->RunStep(options));
+  SPILLWAY_RETURN_IF_ERROR(executors_[index]->RunStep(options));
   ++steps_run_[index];
   return Fetch(planned);
 }
@@ -195,7 +197,7 @@ absl::StatusOr<StepResult> SessionImpl::Fetch(const PlannedProgram& program) {
   }
   copied.Update(stream_->Synchronize());
   if (checked_memory_) checked_memory_->EndAll();
-  RETURN_IF_ERROR(copied);
+  SPILLWAY_RETURN_IF_ERROR(copied);
   return result;
 }
 
@@ -242,29 +244,30 @@ class Fnv1a {
 
 float StepResult::scalar(ValueId id) const {
   const auto found = fetched.find(id);
-  CHECK(found != fetched.end());
-  CHECK(found->second.type.dtype == DType::kFloat32);
+  SPILLWAY_CHECK(found != fetched.end());
+  SPILLWAY_CHECK(found->second.type.dtype == DType::kFloat32);
   return found->second.data<float>()[0];
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(
     std::vector<Program> programs, std::unique_ptr<Device> device,
     const SessionOptions& options) {
-  CHECK(device != nullptr);
-  CHECK(options.ops != nullptr && options.kernels != nullptr);
-  ASSIGN_OR_RETURN(PlannedPrograms planned,
-                   PlanPrograms(std::move(programs), device->kind(), options));
+  SPILLWAY_CHECK(device != nullptr);
+  SPILLWAY_CHECK(options.ops != nullptr && options.kernels != nullptr);
+  SPILLWAY_ASSIGN_OR_RETURN(
+      PlannedPrograms planned,
+      PlanPrograms(std::move(programs), device->kind(), options));
   return CreateSession(std::move(planned), std::move(device), options);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> CreateSession(
     PlannedPrograms planned, std::unique_ptr<Device> device,
     const SessionOptions& options) {
-  CHECK(device != nullptr);
-  RETURN_IF_ERROR(CheckFits(planned, *device));
+  SPILLWAY_CHECK(device != nullptr);
+  SPILLWAY_RETURN_IF_ERROR(CheckFits(planned, *device));
   auto session = std::make_unique<SessionImpl>(std::move(device),
                                                std::move(planned), options);
-  RETURN_IF_ERROR(session->Allocate());
+  SPILLWAY_RETURN_IF_ERROR(session->Allocate());
   return session;
 }
 

@@ -33,8 +33,8 @@ absl::Status StepInputs::Allocate(const ExecutorSpec& spec) {
     total_bytes += AlignUp(bytes, kAlignment);
   }
   if (spec.device->host_addressable()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(memory_,
-                   spec.device->Allocate(MemorySpace::kHost, total_bytes));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      memory_, spec.device->Allocate(MemorySpace::kHost, total_bytes));
   step_ = reinterpret_cast<int64_t*>(memory_->data());
   std::byte* next = memory_->data() + kAlignment;
   for (auto& [placeholder, feed] : feeds_) {

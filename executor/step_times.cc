@@ -12,8 +12,8 @@ absl::Status StepTimes::Prepare(Device& device) {
   const EventOptions timing = {.timing = true};
   while (events_.size() < plan_.steps.size()) {
     Events events;
-    ASSIGN_OR_RETURN(events.begin, device.NewEvent(timing));
-    ASSIGN_OR_RETURN(events.end, device.NewEvent(timing));
+    SPILLWAY_ASSIGN_OR_RETURN(events.begin, device.NewEvent(timing));
+    SPILLWAY_ASSIGN_OR_RETURN(events.end, device.NewEvent(timing));
     events_.push_back(std::move(events));
   }
   return absl::OkStatus();

@@ -73,7 +73,7 @@ absl::Status IssueCopy(const ExecutorSpec& spec, const Step& step,
     case StepKind::kAlias:
       break;
   }
-  CHECK(false);
+  SPILLWAY_CHECK(false);
 }
 
 }  // namespace spillway

@@ -51,10 +51,11 @@ absl::Status InitializeResidents(const VariableAccess& access, uint64_t seed) {
     const int64_t bytes = resident.type.num_bytes();
     staging.resize(std::max(staging.size(), static_cast<size_t>(bytes)));
     const Graph& graph = access.programs->programs[resident.program].graph;
-    RETURN_IF_ERROR(FillResident(graph, resident.node, seed, staging.data()));
-    RETURN_IF_ERROR(access.stream->CopyToDevice(Place(access, resident),
-                                                staging.data(), bytes));
-    RETURN_IF_ERROR(access.stream->Synchronize());
+    SPILLWAY_RETURN_IF_ERROR(
+        FillResident(graph, resident.node, seed, staging.data()));
+    SPILLWAY_RETURN_IF_ERROR(access.stream->CopyToDevice(
+        Place(access, resident), staging.data(), bytes));
+    SPILLWAY_RETURN_IF_ERROR(access.stream->Synchronize());
   }
   return absl::OkStatus();
 }
@@ -73,14 +74,14 @@ absl::StatusOr<std::map<std::string, HostTensor>> CopyVariablesToHost(
                                             resident.type.num_bytes()));
   }
   issued.Update(access.stream->Synchronize());
-  RETURN_IF_ERROR(issued);
+  SPILLWAY_RETURN_IF_ERROR(issued);
   return values;
 }
 
 absl::Status CopyVariablesToDevice(
     const VariableAccess& access,
     const std::map<std::string, HostTensor>& values) {
-  RETURN_IF_ERROR(CheckValues(access, values));
+  SPILLWAY_RETURN_IF_ERROR(CheckValues(access, values));
   absl::Status issued;
   for (const Resident& resident : access.programs->residents) {
     const auto value = values.find(resident.name);

@@ -34,7 +34,8 @@ absl::StatusOr<const AttributeValue*> FindRequired(const Attributes& attributes,
 template <typename T>
 absl::StatusOr<T> Get(const Attributes& attributes, std::string_view name,
                       std::string_view expected) {
-  ASSIGN_OR_RETURN(const AttributeValue* value, FindRequired(attributes, name));
+  SPILLWAY_ASSIGN_OR_RETURN(const AttributeValue* value,
+                            FindRequired(attributes, name));
   const T* typed = std::get_if<T>(&value->variant());
   if (typed == nullptr) return WrongKind(name, expected, *value);
   return *typed;
@@ -113,7 +114,8 @@ absl::StatusOr<int64_t> Attributes::GetInt(std::string_view name) const {
 }
 
 absl::StatusOr<double> Attributes::GetReal(std::string_view name) const {
-  ASSIGN_OR_RETURN(const AttributeValue* value, FindRequired(*this, name));
+  SPILLWAY_ASSIGN_OR_RETURN(const AttributeValue* value,
+                            FindRequired(*this, name));
   return ToReal(name, *value);
 }
 
@@ -123,18 +125,20 @@ absl::StatusOr<std::string> Attributes::GetString(std::string_view name) const {
 
 absl::StatusOr<std::vector<int64_t>> Attributes::GetInts(
     std::string_view name) const {
-  ASSIGN_OR_RETURN(const AttributeValue* value, FindRequired(*this, name));
+  SPILLWAY_ASSIGN_OR_RETURN(const AttributeValue* value,
+                            FindRequired(*this, name));
   return ToInts(name, *value);
 }
 
 absl::StatusOr<std::vector<double>> Attributes::GetReals(
     std::string_view name) const {
-  ASSIGN_OR_RETURN(const AttributeValue::List list,
-                   Get<AttributeValue::List>(*this, name, "a list of numbers"));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const AttributeValue::List list,
+      Get<AttributeValue::List>(*this, name, "a list of numbers"));
   std::vector<double> reals;
   reals.reserve(list.size());
   for (const AttributeValue& item : list) {
-    ASSIGN_OR_RETURN(const double real, ToReal(name, item));
+    SPILLWAY_ASSIGN_OR_RETURN(const double real, ToReal(name, item));
     reals.push_back(real);
   }
   return reals;
@@ -142,21 +146,23 @@ absl::StatusOr<std::vector<double>> Attributes::GetReals(
 
 absl::StatusOr<std::vector<std::vector<int64_t>>> Attributes::GetIntLists(
     std::string_view name) const {
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const AttributeValue::List list,
       Get<AttributeValue::List>(*this, name, "a list of lists of integers"));
   std::vector<std::vector<int64_t>> lists;
   lists.reserve(list.size());
   for (const AttributeValue& item : list) {
-    ASSIGN_OR_RETURN(std::vector<int64_t> integers, ToInts(name, item));
+    SPILLWAY_ASSIGN_OR_RETURN(std::vector<int64_t> integers,
+                              ToInts(name, item));
     lists.push_back(std::move(integers));
   }
   return lists;
 }
 
 absl::StatusOr<DType> Attributes::GetDType(std::string_view name) const {
-  ASSIGN_OR_RETURN(const std::string text,
-                   Get<std::string>(*this, name, "the name of a dtype"));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::string text,
+      Get<std::string>(*this, name, "the name of a dtype"));
   const std::optional<DType> dtype = ParseDType(text);
   if (!dtype.has_value()) {
     return InvalidArgument(
@@ -166,17 +172,17 @@ absl::StatusOr<DType> Attributes::GetDType(std::string_view name) const {
 }
 
 absl::StatusOr<Shape> Attributes::GetShape(std::string_view name) const {
-  ASSIGN_OR_RETURN(std::vector<int64_t> dims, GetInts(name));
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, GetInts(name));
   Shape shape(std::move(dims));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       Annotate(CheckShape(shape), fmt::format("attribute '{}'", name)));
   return shape;
 }
 
 absl::StatusOr<Attributes> Attributes::GetObject(std::string_view name) const {
   Attributes attributes;
-  ASSIGN_OR_RETURN(attributes.items_,
-                   Get<AttributeValue::Object>(*this, name, "an object"));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      attributes.items_, Get<AttributeValue::Object>(*this, name, "an object"));
   return attributes;
 }
 

@@ -45,16 +45,17 @@ absl::StatusOr<NodeSpec> MakeNodeSpec(const GraphBuilder& builder,
   std::vector<TensorType> inputs;
   for (size_t slot = 0; slot < spec.inputs.size(); ++slot) {
     const Tensor tensor = spec.inputs[slot];
-    RETURN_IF_ERROR(CheckTensor(builder, tensor,
-                                DescribeSlot(*def, slot, spec.inputs.size())));
+    SPILLWAY_RETURN_IF_ERROR(CheckTensor(
+        builder, tensor, DescribeSlot(*def, slot, spec.inputs.size())));
     node.inputs.push_back(tensor.id());
     inputs.push_back(tensor.type());
   }
   for (const Tensor tensor : spec.control_inputs) {
-    RETURN_IF_ERROR(CheckTensor(builder, tensor, "a control input"));
+    SPILLWAY_RETURN_IF_ERROR(CheckTensor(builder, tensor, "a control input"));
     node.control_inputs.push_back(builder.graph().producer(tensor.id()).id);
   }
-  ASSIGN_OR_RETURN(node.outputs, InferOutputs(*def, {spec.attributes, inputs}));
+  SPILLWAY_ASSIGN_OR_RETURN(node.outputs,
+                            InferOutputs(*def, {spec.attributes, inputs}));
   node.op = std::move(spec.op);
   node.attributes = std::move(spec.attributes);
   return node;
@@ -141,8 +142,8 @@ void GraphBuilder::Fail(const absl::Status& status) {
 }
 
 absl::StatusOr<Graph> GraphBuilder::Build() && {
-  RETURN_IF_ERROR(status_);
-  RETURN_IF_ERROR(VerifyGraph(graph_, registry_));
+  SPILLWAY_RETURN_IF_ERROR(status_);
+  SPILLWAY_RETURN_IF_ERROR(VerifyGraph(graph_, registry_));
   return std::move(graph_);
 }
 

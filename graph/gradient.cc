@@ -115,8 +115,8 @@ class ReverseSweep {
     }
     GradientContext context(scope_.Scope(node(id).name), id,
                             std::move(output_gradients), std::move(wanted));
-    ASSIGN_OR_RETURN(input_gradients_[id], def->gradient(context));
-    RETURN_IF_ERROR(builder_.status());
+    SPILLWAY_ASSIGN_OR_RETURN(input_gradients_[id], def->gradient(context));
+    SPILLWAY_RETURN_IF_ERROR(builder_.status());
     return CheckTypes(id);
   }
 

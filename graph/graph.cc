@@ -28,7 +28,7 @@ bool InsertSorted(std::vector<T>& sorted, const T& item) {
 template <typename T>
 void EraseSorted(std::vector<T>& sorted, const T& item) {
   const auto place = std::ranges::lower_bound(sorted, item);
-  CHECK(place != sorted.end() && *place == item);
+  SPILLWAY_CHECK(place != sorted.end() && *place == item);
   sorted.erase(place);
 }
 
@@ -111,7 +111,7 @@ NodeId Graph::AddNode(NodeSpec spec) {
 void Graph::IndexName(NodeId id) {
   const std::string& name = nodes_[id].name;
   const bool is_new = by_name_.emplace(name, id).second;
-  CHECK(is_new);
+  SPILLWAY_CHECK(is_new);
 
   // If this takes the first free suffix of its base, find the next.
   const size_t underscore = name.rfind('_');
@@ -135,9 +135,9 @@ std::string Graph::UniqueName(std::string_view name) const {
 }
 
 void Graph::AddControlEdge(NodeId from, NodeId to) {
-  CHECK(from.is_valid() && from.index() < nodes_.size());
-  CHECK(to.is_valid() && to.index() < nodes_.size());
-  CHECK(from != to);
+  SPILLWAY_CHECK(from.is_valid() && from.index() < nodes_.size());
+  SPILLWAY_CHECK(to.is_valid() && to.index() < nodes_.size());
+  SPILLWAY_CHECK(from != to);
   if (InsertSorted(control_outputs_[from], to)) {
     nodes_[to].control_inputs.push_back(from);
   }
@@ -145,7 +145,7 @@ void Graph::AddControlEdge(NodeId from, NodeId to) {
 
 void Graph::SetInput(Use use, ValueId value) {
   ValueId& input = nodes_[use.node].inputs[static_cast<size_t>(use.slot)];
-  CHECK(type(input) == type(value));
+  SPILLWAY_CHECK(type(input) == type(value));
   EraseSorted(uses_[input], use);
   InsertSorted(uses_[value], use);
   input = value;
@@ -153,10 +153,11 @@ void Graph::SetInput(Use use, ValueId value) {
 
 void Graph::SetInputs(NodeId id, std::span<const ValueId> inputs) {
   Node& node = nodes_[id];
-  CHECK(node.inputs.empty());
+  SPILLWAY_CHECK(node.inputs.empty());
   node.inputs.assign(inputs.begin(), inputs.end());
   for (size_t slot = 0; slot < inputs.size(); ++slot) {
-    CHECK(inputs[slot].is_valid() && inputs[slot].index() < values_.size());
+    SPILLWAY_CHECK(inputs[slot].is_valid() &&
+                   inputs[slot].index() < values_.size());
     InsertSorted(uses_[inputs[slot]],
                  Use{.node = id, .slot = static_cast<int32_t>(slot)});
   }

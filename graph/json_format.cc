@@ -37,12 +37,12 @@ class GraphReader {
   explicit GraphReader(const OpRegistry& registry) : registry_(registry) {}
 
   absl::StatusOr<Graph> Read(const Json& json) {
-    RETURN_IF_ERROR(ReadHeader(json));
-    RETURN_IF_ERROR(ReadEntries(json["nodes"]));
-    RETURN_IF_ERROR(LookUpInputs());
-    RETURN_IF_ERROR(InferMissingOutputs());
-    ASSIGN_OR_RETURN(Graph graph, Assemble());
-    RETURN_IF_ERROR(VerifyGraph(graph, registry_));
+    SPILLWAY_RETURN_IF_ERROR(ReadHeader(json));
+    SPILLWAY_RETURN_IF_ERROR(ReadEntries(json["nodes"]));
+    SPILLWAY_RETURN_IF_ERROR(LookUpInputs());
+    SPILLWAY_RETURN_IF_ERROR(InferMissingOutputs());
+    SPILLWAY_ASSIGN_OR_RETURN(Graph graph, Assemble());
+    SPILLWAY_RETURN_IF_ERROR(VerifyGraph(graph, registry_));
     return graph;
   }
 
@@ -56,8 +56,9 @@ class GraphReader {
     if (!json.is_object()) return InvalidArgument("not an object");
     constexpr std::array<std::string_view, 5> kFields = {
         "format", "version", "name", "nodes", "metadata"};
-    RETURN_IF_ERROR(CheckFieldNames(json, kFields));
-    ASSIGN_OR_RETURN(const std::string format, GetTextField(json, "format"));
+    SPILLWAY_RETURN_IF_ERROR(CheckFieldNames(json, kFields));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::string format,
+                              GetTextField(json, "format"));
     if (format != kFormat) {
       return InvalidArgument(fmt::format(
           "field 'format': expected \"{}\", not {:?}", kFormat, format));
@@ -68,7 +69,7 @@ class GraphReader {
           fmt::format("field 'version': only version {} is known", kVersion));
     }
     if (json.contains("name")) {
-      ASSIGN_OR_RETURN(name_, GetTextField(json, "name"));
+      SPILLWAY_ASSIGN_OR_RETURN(name_, GetTextField(json, "name"));
     }
     if (!json.contains("nodes") || !json["nodes"].is_array()) {
       return InvalidArgument("field 'nodes': expected a list of nodes");
@@ -121,7 +122,7 @@ class GraphReader {
             "{:?}: expected <node>:<output index> or <node>", text));
       }
     }
-    ASSIGN_OR_RETURN(input.node, LookUpNode(text.substr(0, colon)));
+    SPILLWAY_ASSIGN_OR_RETURN(input.node, LookUpNode(text.substr(0, colon)));
     return input;
   }
 
@@ -164,7 +165,8 @@ class GraphReader {
           "{}: field 'outputs': must be stated, since the op '{}' is not known",
           DescribeNode(i), entry.op));
     }
-    ASSIGN_OR_RETURN(const std::vector<TensorType> inputs, InputTypes(i));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<TensorType> inputs,
+                              InputTypes(i));
     auto outputs = InferOutputs(*def, {entry.attributes, inputs});
     if (!outputs.ok()) return Annotate(outputs.status(), DescribeNode(i));
     entry.outputs = *std::move(outputs);
@@ -190,7 +192,7 @@ class GraphReader {
     }
     for (size_t done = 0; done < ready.size(); ++done) {
       const auto i = static_cast<size_t>(ready[done]);
-      RETURN_IF_ERROR(InferOutputsOf(i));
+      SPILLWAY_RETURN_IF_ERROR(InferOutputsOf(i));
       for (const int32_t after : waiting[i]) {
         if (--missing[static_cast<size_t>(after)] == 0) ready.push_back(after);
       }
@@ -223,7 +225,7 @@ class GraphReader {
   absl::StatusOr<Graph> Assemble() {
     Graph graph(name_);
     for (size_t i = 0; i < size(); ++i) {
-      RETURN_IF_ERROR(InputTypes(i).status());
+      SPILLWAY_RETURN_IF_ERROR(InputTypes(i).status());
       NodeEntry& entry = entries_[i];
       graph.AddNode({.name = entry.name,
                      .op = std::move(entry.op),
@@ -239,7 +241,7 @@ class GraphReader {
         inputs.push_back(graph.node(NodeId(input.node)).outputs[input.output]);
       }
       graph.SetInputs(id, inputs);
-      RETURN_IF_ERROR(
+      SPILLWAY_RETURN_IF_ERROR(
           Annotate(AddControlEdges(i, graph),
                    fmt::format("{}: field 'control_inputs'", DescribeNode(i))));
     }
@@ -248,7 +250,7 @@ class GraphReader {
 
   absl::Status AddControlEdges(size_t i, Graph& graph) const {
     for (const std::string& name : entries_[i].control_inputs) {
-      ASSIGN_OR_RETURN(const int32_t before, LookUpNode(name));
+      SPILLWAY_ASSIGN_OR_RETURN(const int32_t before, LookUpNode(name));
       if (NodeId(before) == NodeId(i)) {
         return InvalidArgument("the node cannot wait for itself");
       }
@@ -274,7 +276,7 @@ std::string FormatLine(const Json& json) {
 
 absl::StatusOr<Graph> ParseGraph(std::string_view text, std::string_view source,
                                  const OpRegistry& registry) {
-  ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
+  SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
   absl::StatusOr<Graph> graph = GraphReader(registry).Read(json);
   if (!graph.ok()) return Annotate(graph.status(), source);
   return graph;
@@ -282,7 +284,7 @@ absl::StatusOr<Graph> ParseGraph(std::string_view text, std::string_view source,
 
 absl::StatusOr<Graph> ReadGraphFile(const std::string& path,
                                     const OpRegistry& registry) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   return ParseGraph(text, path, registry);
 }
 

@@ -51,14 +51,14 @@ absl::StatusOr<AttributeValue> ToAttribute(const Json& json) {
   if (json.is_array()) {
     AttributeValue::List list;
     for (const Json& item : json) {
-      ASSIGN_OR_RETURN(AttributeValue value, ToAttribute(item));
+      SPILLWAY_ASSIGN_OR_RETURN(AttributeValue value, ToAttribute(item));
       list.push_back(std::move(value));
     }
     return AttributeValue(std::move(list));
   }
   AttributeValue::Object object;
   for (const auto& [key, item] : json.items()) {
-    ASSIGN_OR_RETURN(AttributeValue value, ToAttribute(item));
+    SPILLWAY_ASSIGN_OR_RETURN(AttributeValue value, ToAttribute(item));
     object.emplace(key, std::move(value));
   }
   return AttributeValue(std::move(object));
@@ -123,8 +123,9 @@ absl::StatusOr<TensorType> ParseType(const Json& json) {
         R"(expected {"dtype": ..., "shape": [...]} for each output)");
   }
   constexpr std::array<std::string_view, 2> kFields = {"dtype", "shape"};
-  RETURN_IF_ERROR(CheckFieldNames(json, kFields));
-  ASSIGN_OR_RETURN(const std::string dtype_name, GetTextField(json, "dtype"));
+  SPILLWAY_RETURN_IF_ERROR(CheckFieldNames(json, kFields));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string dtype_name,
+                            GetTextField(json, "dtype"));
   const std::optional<DType> dtype = ParseDType(dtype_name);
   if (!dtype.has_value()) {
     return FieldError("dtype", fmt::format("no such dtype: {:?}", dtype_name));
@@ -140,7 +141,7 @@ absl::StatusOr<TensorType> ParseType(const Json& json) {
     sizes.push_back(dim.get<int64_t>());
   }
   TensorType type = {.dtype = *dtype, .shape = Shape(std::move(sizes))};
-  RETURN_IF_ERROR(Annotate(CheckShape(type.shape), "field 'shape'"));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(type.shape), "field 'shape'"));
   return type;
 }
 
@@ -163,7 +164,8 @@ absl::StatusOr<std::optional<std::vector<TensorType>>> ParseOutputs(
 
 absl::StatusOr<Placement> ParsePlacement(const Json& node) {
   if (Find(node, "device") == nullptr) return Placement::kDevice;
-  ASSIGN_OR_RETURN(const std::string text, GetTextField(node, "device"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string text,
+                            GetTextField(node, "device"));
   if (text == "device") return Placement::kDevice;
   if (text == "host") return Placement::kHost;
   return FieldError(
@@ -184,11 +186,12 @@ absl::StatusOr<std::optional<StatedCost>> ParseCost(const Json& node) {
   if (!json->is_object()) return WrongKind("cost", "an object", *json);
   constexpr std::array<std::string_view, 4> kFields = {
       "flops", "bytes", "workspace_bytes", "time_us"};
-  RETURN_IF_ERROR(Annotate(CheckFieldNames(*json, kFields), "field 'cost'"));
+  SPILLWAY_RETURN_IF_ERROR(
+      Annotate(CheckFieldNames(*json, kFields), "field 'cost'"));
   StatedCost cost;
-  ASSIGN_OR_RETURN(cost.flops, ParseNumber(*json, "flops"));
-  ASSIGN_OR_RETURN(cost.bytes, ParseNumber(*json, "bytes"));
-  ASSIGN_OR_RETURN(cost.time_us, ParseNumber(*json, "time_us"));
+  SPILLWAY_ASSIGN_OR_RETURN(cost.flops, ParseNumber(*json, "flops"));
+  SPILLWAY_ASSIGN_OR_RETURN(cost.bytes, ParseNumber(*json, "bytes"));
+  SPILLWAY_ASSIGN_OR_RETURN(cost.time_us, ParseNumber(*json, "time_us"));
   if (const Json* workspace = Find(*json, "workspace_bytes")) {
     if (!IsInt64(*workspace)) {
       return FieldError("workspace_bytes", "must be a 64-bit integer");
@@ -233,18 +236,19 @@ absl::StatusOr<NodeEntry> ParseNodeEntry(const Json& json) {
   constexpr std::array<std::string_view, 8> kFields = {
       "name",   "op",    "inputs",  "control_inputs",
       "device", "attrs", "outputs", "cost"};
-  RETURN_IF_ERROR(CheckFieldNames(json, kFields));
+  SPILLWAY_RETURN_IF_ERROR(CheckFieldNames(json, kFields));
   NodeEntry entry;
-  ASSIGN_OR_RETURN(entry.name, GetTextField(json, "name"));
-  RETURN_IF_ERROR(Annotate(CheckNodeName(entry.name), "field 'name'"));
-  ASSIGN_OR_RETURN(entry.op, GetTextField(json, "op"));
+  SPILLWAY_ASSIGN_OR_RETURN(entry.name, GetTextField(json, "name"));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckNodeName(entry.name), "field 'name'"));
+  SPILLWAY_ASSIGN_OR_RETURN(entry.op, GetTextField(json, "op"));
   if (entry.op.empty()) return FieldError("op", "is empty");
-  ASSIGN_OR_RETURN(entry.inputs, ParseTexts(json, "inputs"));
-  ASSIGN_OR_RETURN(entry.control_inputs, ParseTexts(json, "control_inputs"));
-  ASSIGN_OR_RETURN(entry.placement, ParsePlacement(json));
-  ASSIGN_OR_RETURN(entry.attributes, ParseAttributes(json));
-  ASSIGN_OR_RETURN(entry.outputs, ParseOutputs(json));
-  ASSIGN_OR_RETURN(entry.cost, ParseCost(json));
+  SPILLWAY_ASSIGN_OR_RETURN(entry.inputs, ParseTexts(json, "inputs"));
+  SPILLWAY_ASSIGN_OR_RETURN(entry.control_inputs,
+                            ParseTexts(json, "control_inputs"));
+  SPILLWAY_ASSIGN_OR_RETURN(entry.placement, ParsePlacement(json));
+  SPILLWAY_ASSIGN_OR_RETURN(entry.attributes, ParseAttributes(json));
+  SPILLWAY_ASSIGN_OR_RETURN(entry.outputs, ParseOutputs(json));
+  SPILLWAY_ASSIGN_OR_RETURN(entry.cost, ParseCost(json));
   return entry;
 }
 

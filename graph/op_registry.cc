@@ -54,18 +54,19 @@ absl::Status CheckAttributeNames(const OpDef& def,
 }  // namespace
 
 void OpRegistry::Add(OpDef def) {
-  CHECK(!def.name.empty());
-  CHECK(def.infer != nullptr);
-  CHECK(def.optional_inputs >= 0 &&
-        static_cast<size_t>(def.optional_inputs) <= def.inputs.size());
-  CHECK(!def.variadic || !def.inputs.empty());
-  CHECK(def.group_inputs >= 0 &&
-        static_cast<size_t>(def.group_inputs) <= def.inputs.size());
-  CHECK(def.group_inputs == 0 ||
-        (!def.variadic && def.optional_inputs == 0 && def.in_place.empty()));
+  SPILLWAY_CHECK(!def.name.empty());
+  SPILLWAY_CHECK(def.infer != nullptr);
+  SPILLWAY_CHECK(def.optional_inputs >= 0 &&
+                 static_cast<size_t>(def.optional_inputs) <= def.inputs.size());
+  SPILLWAY_CHECK(!def.variadic || !def.inputs.empty());
+  SPILLWAY_CHECK(def.group_inputs >= 0 &&
+                 static_cast<size_t>(def.group_inputs) <= def.inputs.size());
+  SPILLWAY_CHECK(
+      def.group_inputs == 0 ||
+      (!def.variadic && def.optional_inputs == 0 && def.in_place.empty()));
   std::string name = def.name;
   const bool is_new = ops_.emplace(std::move(name), std::move(def)).second;
-  CHECK(is_new);
+  SPILLWAY_CHECK(is_new);
 }
 
 const OpDef* OpRegistry::Find(std::string_view op) const {
@@ -75,11 +76,12 @@ const OpDef* OpRegistry::Find(std::string_view op) const {
 
 absl::StatusOr<std::vector<TensorType>> InferOutputs(
     const OpDef& def, const InferContext& context) {
-  RETURN_IF_ERROR(CheckNumInputs(def, context.inputs.size()));
-  RETURN_IF_ERROR(CheckAttributeNames(def, context.attributes));
-  ASSIGN_OR_RETURN(std::vector<TensorType> outputs, def.infer(context));
+  SPILLWAY_RETURN_IF_ERROR(CheckNumInputs(def, context.inputs.size()));
+  SPILLWAY_RETURN_IF_ERROR(CheckAttributeNames(def, context.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<TensorType> outputs,
+                            def.infer(context));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    RETURN_IF_ERROR(
+    SPILLWAY_RETURN_IF_ERROR(
         Annotate(CheckShape(outputs[i].shape), fmt::format("output {}", i)));
   }
   return outputs;

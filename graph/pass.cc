@@ -33,7 +33,7 @@ absl::Status RunPass(const Pass& pass, const OpRegistry& registry,
   const std::vector<ValueId> now = Now(keep, result);
   PassContext context = {
       .graph = result.graph, .registry = registry, .keep = now, .levels = {}};
-  ASSIGN_OR_RETURN(context.levels, Levels(result.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(context.levels, Levels(result.graph));
   GraphRewrite rewrite(result.graph);
   pass.run(context, rewrite);
   result.reports.push_back(
@@ -78,7 +78,7 @@ bool PassContext::CanMerge(const Node& first, const Node& last) const {
 }
 
 ValueId OptimizedGraph::at(ValueId old) const {
-  CHECK(values[old].is_valid());
+  SPILLWAY_CHECK(values[old].is_valid());
   return values[old];
 }
 
@@ -86,10 +86,10 @@ absl::StatusOr<OptimizedGraph> RunPasses(const Graph& graph,
                                          const OpRegistry& registry,
                                          std::span<const Pass> passes,
                                          std::span<const ValueId> keep) {
-  RETURN_IF_ERROR(VerifyGraph(graph, registry));
+  SPILLWAY_RETURN_IF_ERROR(VerifyGraph(graph, registry));
   OptimizedGraph result = Unchanged(graph);
   for (const Pass& pass : passes) {
-    RETURN_IF_ERROR(RunPass(pass, registry, keep, result));
+    SPILLWAY_RETURN_IF_ERROR(RunPass(pass, registry, keep, result));
   }
   return result;
 }

@@ -23,14 +23,14 @@ GraphRewrite::GraphRewrite(const Graph& graph)
     : graph_(graph), touched_(graph.num_nodes(), false) {}
 
 void GraphRewrite::Replace(NodeId id, NodeSpec spec) {
-  CHECK(!touched_[id]);
+  SPILLWAY_CHECK(!touched_[id]);
   touched_[id] = true;
   ++num_changes_;
   replaced_.emplace(id, std::move(spec));
 }
 
 void GraphRewrite::Drop(NodeId id, NodeId stands_for_it) {
-  CHECK(!touched_[id]);
+  SPILLWAY_CHECK(!touched_[id]);
   touched_[id] = true;
   ++num_changes_;
   dropped_.emplace(id, stands_for_it);
@@ -100,7 +100,7 @@ class GraphRewrite::Copier {
     std::vector<ValueId> inputs;
     for (const ValueId input : old_inputs) {
       inputs.push_back(NewValue(input));
-      CHECK(inputs.back().is_valid());
+      SPILLWAY_CHECK(inputs.back().is_valid());
     }
     result_.graph.SetInputs(copy_of_[node.id], inputs);
   }

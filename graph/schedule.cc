@@ -108,7 +108,7 @@ int ReadyRank(const Node& node, const OpRegistry& registry) {
 absl::StatusOr<Schedule> MakeSchedule(
     const Graph& graph, const OpRegistry& registry,
     const IdMap<NodeId, bool>& keep, const IdMap<NodeId, int32_t>& preference) {
-  if (!keep.empty()) RETURN_IF_ERROR(CheckClosed(graph, keep));
+  if (!keep.empty()) SPILLWAY_RETURN_IF_ERROR(CheckClosed(graph, keep));
   const auto is_kept = [&](NodeId id) { return keep.empty() || keep[id]; };
 
   using Ready = std::tuple<int, int32_t, NodeId>;  // rank, preference, id

@@ -29,9 +29,9 @@ absl::Status CheckRange(std::string_view field, double value, double most) {
 }
 
 absl::Status CheckCost(const StatedCost& cost) {
-  RETURN_IF_ERROR(CheckRange("flops", cost.flops, kMaxFlops));
-  RETURN_IF_ERROR(CheckRange("bytes", cost.bytes, kMaxBytes));
-  RETURN_IF_ERROR(CheckRange(
+  SPILLWAY_RETURN_IF_ERROR(CheckRange("flops", cost.flops, kMaxFlops));
+  SPILLWAY_RETURN_IF_ERROR(CheckRange("bytes", cost.bytes, kMaxBytes));
+  SPILLWAY_RETURN_IF_ERROR(CheckRange(
       "workspace_bytes", static_cast<double>(cost.workspace_bytes), kMaxBytes));
   return CheckRange("time_us", cost.time_us, kMaxTimeUs);
 }
@@ -52,7 +52,7 @@ bool IsFinite(const AttributeValue& value) {
 }
 
 absl::Status CheckFields(const Graph& graph, const Node& node) {
-  RETURN_IF_ERROR(CheckNodeName(node.name));
+  SPILLWAY_RETURN_IF_ERROR(CheckNodeName(node.name));
   if (node.op.empty()) return InvalidArgument("the op is empty");
   for (const auto& [name, value] : node.attributes.items()) {
     if (!IsFinite(value)) {
@@ -61,8 +61,9 @@ absl::Status CheckFields(const Graph& graph, const Node& node) {
     }
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    RETURN_IF_ERROR(Annotate(CheckShape(graph.type(node.outputs[i]).shape),
-                             fmt::format("output {}", i)));
+    SPILLWAY_RETURN_IF_ERROR(
+        Annotate(CheckShape(graph.type(node.outputs[i]).shape),
+                 fmt::format("output {}", i)));
   }
   return node.cost.has_value() ? CheckCost(*node.cost) : absl::OkStatus();
 }
@@ -99,8 +100,8 @@ absl::Status CheckSchema(const Graph& graph, const Node& node,
   const OpDef* def = registry.Find(node.op);
   if (def == nullptr) return absl::OkStatus();
   const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
-  ASSIGN_OR_RETURN(const std::vector<TensorType> inferred,
-                   InferOutputs(*def, {node.attributes, inputs}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<TensorType> inferred,
+                            InferOutputs(*def, {node.attributes, inputs}));
   const std::vector<TensorType> stated = TypesOf(graph, node.outputs);
   if (stated.size() != inferred.size()) {
     return InvalidArgument(fmt::format("the outputs number {}, but {} has {}",
@@ -147,12 +148,13 @@ std::vector<NodeId> OrderByLevel(const IdMap<NodeId, int32_t>& levels) {
 
 absl::Status VerifyGraph(const Graph& graph, const OpRegistry& registry) {
   for (const Node& node : graph.nodes()) {
-    RETURN_IF_ERROR(Annotate(CheckFields(graph, node), node.name));
-    RETURN_IF_ERROR(Annotate(CheckLinks(graph, node), node.name));
-    RETURN_IF_ERROR(Annotate(CheckSchema(graph, node, registry), node.name));
+    SPILLWAY_RETURN_IF_ERROR(Annotate(CheckFields(graph, node), node.name));
+    SPILLWAY_RETURN_IF_ERROR(Annotate(CheckLinks(graph, node), node.name));
+    SPILLWAY_RETURN_IF_ERROR(
+        Annotate(CheckSchema(graph, node, registry), node.name));
   }
-  RETURN_IF_ERROR(CheckTotalBytes(graph));
-  ASSIGN_OR_RETURN(const auto levels, Levels(graph));
+  SPILLWAY_RETURN_IF_ERROR(CheckTotalBytes(graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto levels, Levels(graph));
   return CheckMutationOrder(graph, registry, OrderByLevel(levels));
 }
 

@@ -20,9 +20,9 @@ bool HasAllBefore(const EditView& view, const IdMap<NodeId, int32_t>& place,
 IncrementalOrder::IncrementalOrder(const EditView& view,
                                    const std::vector<NodeId>& order)
     : view_(view), place_(view.num_nodes(), -1), met_(view.num_nodes(), false) {
-  CHECK(order.size() == view.num_nodes());
+  SPILLWAY_CHECK(order.size() == view.num_nodes());
   for (size_t i = 0; i < order.size(); ++i) {
-    CHECK(HasAllBefore(view, place_, order[i]));
+    SPILLWAY_CHECK(HasAllBefore(view, place_, order[i]));
     place_[order[i]] = static_cast<int32_t>(i);
   }
 }

@@ -26,20 +26,20 @@ absl::Status CheckIsUnedited(const Graph& graph) {
 
 absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
                                    const Graph& graph) {
-  RETURN_IF_ERROR(CheckOptions(options));
+  SPILLWAY_RETURN_IF_ERROR(CheckOptions(options));
   const bool is_v2 = options.mode == LmsMode::kV2;
   if (options.mode == LmsMode::kOff || (!is_v2 && options.n_tensors == 0)) {
     return SwapPlan{};
   }
-  RETURN_IF_ERROR(CheckIsUnedited(graph));
+  SPILLWAY_RETURN_IF_ERROR(CheckIsUnedited(graph));
   return is_v2 ? PlanSwapsV2(options, graph) : PlanSwapsV1(options, graph);
 }
 
 absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options, Graph& graph) {
-  ASSIGN_OR_RETURN(const SwapPlan plan, PlanSwaps(options, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const SwapPlan plan, PlanSwaps(options, graph));
   Graph edited = graph;
   ApplySwapPlan(plan, edited);
-  RETURN_IF_ERROR(VerifySwaps(
+  SPILLWAY_RETURN_IF_ERROR(VerifySwaps(
       graph, edited,
       {.plan = plan, .every_swap_in_has_a_trigger = !options.compat}));
   LmsReport report = MakeReport(plan, graph, edited);

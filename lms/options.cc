@@ -41,13 +41,16 @@ absl::Status CheckNoEmptyName(std::string_view option,
 }
 
 absl::Status CheckV1Lists(const LmsOptions& options) {
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CheckNoEmptyName("lms_optimizer_scopes", options.optimizer_scopes));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CheckNoEmptyName("lms_starting_op_names", options.starting_op_names));
-  RETURN_IF_ERROR(CheckNoEmptyName("lms_excl_scopes", options.excl_scopes));
-  RETURN_IF_ERROR(CheckNoEmptyName("lms_incl_scopes", options.incl_scopes));
-  RETURN_IF_ERROR(CheckNoEmptyName("lms_excl_types", options.excl_types));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckNoEmptyName("lms_excl_scopes", options.excl_scopes));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckNoEmptyName("lms_incl_scopes", options.incl_scopes));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckNoEmptyName("lms_excl_types", options.excl_types));
   return CheckNoEmptyName("lms_incl_types", options.incl_types);
 }
 
@@ -66,7 +69,7 @@ absl::Status CheckV1Options(const LmsOptions& options) {
         fmt::format("lms_branch_threshold is {}; it must not be negative",
                     options.branch_threshold));
   }
-  RETURN_IF_ERROR(CheckUpperBound(options));
+  SPILLWAY_RETURN_IF_ERROR(CheckUpperBound(options));
   return CheckV1Lists(options);
 }
 
@@ -106,7 +109,7 @@ bool NeedsTuning(const LmsOptions& options) {
 }
 
 absl::Status CheckOptions(const LmsOptions& options) {
-  RETURN_IF_ERROR(CheckCommonOptions(options));
+  SPILLWAY_RETURN_IF_ERROR(CheckCommonOptions(options));
   if (options.mode == LmsMode::kAuto) {
     return InvalidArgument(
         "lms is auto: options have to be chosen before a graph is edited "

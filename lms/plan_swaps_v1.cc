@@ -300,12 +300,12 @@ absl::Status RemoveCycles(bool compat, const Graph& graph, SwapPlan& plan) {
 absl::StatusOr<SwapPlan> PlanSwapsV1(const LmsOptions& options,
                                      const Graph& graph) {
   Analysis analysis;
-  ASSIGN_OR_RETURN(analysis.orders, FindV1Orders(options, graph));
-  ASSIGN_OR_RETURN(analysis.may_move,
-                   FindV1Sources(options, graph, analysis.orders));
-  ASSIGN_OR_RETURN(analysis.levels, Levels(graph));
+  SPILLWAY_ASSIGN_OR_RETURN(analysis.orders, FindV1Orders(options, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(analysis.may_move,
+                            FindV1Sources(options, graph, analysis.orders));
+  SPILLWAY_ASSIGN_OR_RETURN(analysis.levels, Levels(graph));
   SwapPlan plan = Planner(options, graph, analysis).Run();
-  RETURN_IF_ERROR(RemoveCycles(options.compat, graph, plan));
+  SPILLWAY_RETURN_IF_ERROR(RemoveCycles(options.compat, graph, plan));
   return plan;
 }
 

@@ -236,7 +236,7 @@ class Planner {
 
 absl::StatusOr<SwapPlan> PlanSwapsV2(const LmsOptions& options,
                                      const Graph& graph) {
-  ASSIGN_OR_RETURN(const V2Graph v2, MakeV2Graph(options, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const V2Graph v2, MakeV2Graph(options, graph));
   return Planner(options, v2).Run();
 }
 

@@ -79,8 +79,8 @@ absl::StatusOr<LevelChains> SerializeLevels(const LmsOptions& options,
   std::set<int64_t> chosen(chains.levels_by_size.begin(),
                            chains.levels_by_size.end());
   for (const std::string& item : options.serialization) {
-    ASSIGN_OR_RETURN(const LevelSlice slice,
-                     ParseLevelSlice(item, options.compat));
+    SPILLWAY_ASSIGN_OR_RETURN(const LevelSlice slice,
+                              ParseLevelSlice(item, options.compat));
     const std::vector<int64_t> some = slice.Levels(levels.num_levels());
     if (some.empty() && !options.compat) {
       return InvalidArgument(fmt::format(

@@ -34,7 +34,7 @@ absl::Status CheckLimits(const TflmsLimits& limits) {
 
 absl::StatusOr<int64_t> CapacityBytes(const TflmsLimits& limits,
                                       const Graph& graph) {
-  RETURN_IF_ERROR(CheckLimits(limits));
+  SPILLWAY_RETURN_IF_ERROR(CheckLimits(limits));
   const int64_t variable_bytes = TrainableBytes(graph);
   if (variable_bytes >= limits.device_bytes) {
     return ResourceExhausted(

@@ -190,9 +190,9 @@ class Search {
 
 absl::StatusOr<TflmsResult> SearchTflms(const TflmsRequest& request,
                                         const Graph& graph) {
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CheckOptions(WithSet(request.options, LeastSet(request.options))));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<TflmsSimulator> simulator,
       TflmsSimulator::Create(request.options, request.limits, graph));
   return Search(request, *simulator).Run();

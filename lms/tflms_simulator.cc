@@ -256,12 +256,13 @@ TflmsSimulator::AheadSearch::AheadSearch(int64_t ahead,
 
 absl::StatusOr<std::unique_ptr<TflmsSimulator>> TflmsSimulator::Create(
     const LmsOptions& options, const TflmsLimits& limits, const Graph& graph) {
-  ASSIGN_OR_RETURN(const int64_t capacity_bytes, CapacityBytes(limits, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t capacity_bytes,
+                            CapacityBytes(limits, graph));
   const LmsOptions checked = WithSet(options, {});
-  RETURN_IF_ERROR(CheckOptions(checked));
-  RETURN_IF_ERROR(CheckIsUnedited(graph));
-  RETURN_IF_ERROR(CheckHasNoLoops(graph));
-  ASSIGN_OR_RETURN(V2Graph v2, MakeV2Graph(checked, graph));
+  SPILLWAY_RETURN_IF_ERROR(CheckOptions(checked));
+  SPILLWAY_RETURN_IF_ERROR(CheckIsUnedited(graph));
+  SPILLWAY_RETURN_IF_ERROR(CheckHasNoLoops(graph));
+  SPILLWAY_ASSIGN_OR_RETURN(V2Graph v2, MakeV2Graph(checked, graph));
   return std::unique_ptr<TflmsSimulator>(
       new TflmsSimulator(checked, limits, capacity_bytes, std::move(v2)));
 }

@@ -209,9 +209,10 @@ std::vector<std::string> FindOptimizerScopes(const Graph& graph) {
 absl::StatusOr<V1Orders> FindV1Orders(const LmsOptions& options,
                                       const Graph& graph) {
   V1Orders orders;
-  ASSIGN_OR_RETURN(orders.is_gradient, FindGradientNodes(options, graph));
-  ASSIGN_OR_RETURN(const auto levels, Levels(graph));
-  ASSIGN_OR_RETURN(orders.seeds, GivenSeeds(options, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(orders.is_gradient,
+                            FindGradientNodes(options, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto levels, Levels(graph));
+  SPILLWAY_ASSIGN_OR_RETURN(orders.seeds, GivenSeeds(options, graph));
   if (orders.seeds.empty()) {
     orders.seeds = FindSeeds(graph, orders.is_gradient, levels);
   }

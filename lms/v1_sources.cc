@@ -58,8 +58,10 @@ bool NeverMoves(const Node& node, const LmsOptions& options) {
 absl::StatusOr<IdMap<NodeId, bool>> FindV1Sources(const LmsOptions& options,
                                                   const Graph& graph,
                                                   const V1Orders& orders) {
-  RETURN_IF_ERROR(CheckScopes("lms_excl_scopes", options.excl_scopes, graph));
-  RETURN_IF_ERROR(CheckScopes("lms_incl_scopes", options.incl_scopes, graph));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckScopes("lms_excl_scopes", options.excl_scopes, graph));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckScopes("lms_incl_scopes", options.incl_scopes, graph));
   const NodeFilter excluded = {options.excl_scopes, options.excl_types};
   const NodeFilter included = {options.incl_scopes, options.incl_types};
   IdMap<NodeId, bool> sources(graph.num_nodes(), false);

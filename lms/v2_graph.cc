@@ -19,8 +19,9 @@ absl::Status Serialize(const LmsOptions& options, V2Graph& v2) {
     return absl::OkStatus();
   }
   const Graph& graph = *v2.original;
-  ASSIGN_OR_RETURN(const LevelChains chains,
-                   SerializeLevels(options, graph, v2.levels, v2.roles));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const LevelChains chains,
+      SerializeLevels(options, graph, v2.levels, v2.roles));
   EditView view(graph);
   IncrementalOrder order(view, OrderByLevel(view, v2.true_levels));
   v2.serialized = graph;
@@ -32,7 +33,7 @@ absl::Status Serialize(const LmsOptions& options, V2Graph& v2) {
     v2.orders.push_back(edge);
   }
   v2.levels = FindV2Levels(*v2.serialized);
-  ASSIGN_OR_RETURN(v2.true_levels, Levels(*v2.serialized));
+  SPILLWAY_ASSIGN_OR_RETURN(v2.true_levels, Levels(*v2.serialized));
   std::ranges::move(DescribeSerialization(options, chains, v2.levels),
                     std::back_inserter(v2.log));
   return absl::OkStatus();
@@ -43,11 +44,11 @@ absl::Status Serialize(const LmsOptions& options, V2Graph& v2) {
 absl::StatusOr<V2Graph> MakeV2Graph(const LmsOptions& options,
                                     const Graph& graph) {
   V2Graph v2{.original = &graph};
-  ASSIGN_OR_RETURN(v2.true_levels, Levels(graph));
-  ASSIGN_OR_RETURN(v2.roles, FindV2Roles(options, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(v2.true_levels, Levels(graph));
+  SPILLWAY_ASSIGN_OR_RETURN(v2.roles, FindV2Roles(options, graph));
   v2.levels = FindV2Levels(graph);
   v2.log = DescribeGraph(graph, v2.roles, v2.levels);
-  RETURN_IF_ERROR(Serialize(options, v2));
+  SPILLWAY_RETURN_IF_ERROR(Serialize(options, v2));
   return v2;
 }
 

@@ -72,7 +72,7 @@ absl::Status CheckIsGiven(std::string_view name, int64_t value) {
 
 absl::Status CheckSerialization(const LmsOptions& options) {
   for (const std::string& item : options.serialization) {
-    RETURN_IF_ERROR(ParseLevelSlice(item, options.compat).status());
+    SPILLWAY_RETURN_IF_ERROR(ParseLevelSlice(item, options.compat).status());
   }
   const double size = options.serialization_by_size_gib;
   if (!std::isfinite(size) || size < 0) {
@@ -133,20 +133,22 @@ bool SyncsSwapOuts(const LmsOptions& options) {
 }
 
 absl::Status CheckV2Options(const LmsOptions& options) {
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CheckTunable("lms_swapout_threshold", options.swapout_threshold, 1));
-  RETURN_IF_ERROR(CheckTunable("lms_swapin_ahead", options.swapin_ahead, 1));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckTunable("lms_swapin_ahead", options.swapin_ahead, 1));
+  SPILLWAY_RETURN_IF_ERROR(
       CheckTunable("lms_swapin_groupby", options.swapin_groupby, 0));
   if (options.sync_mode < 0 || options.sync_mode > 3) {
     return InvalidArgument(fmt::format(
         "lms_sync_mode is {}; it must be 0, 1, 2 or 3", options.sync_mode));
   }
-  RETURN_IF_ERROR(CheckSerialization(options));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(CheckSerialization(options));
+  SPILLWAY_RETURN_IF_ERROR(
       CheckIsGiven("lms_swapout_threshold", options.swapout_threshold));
   if (SyncsSwapIns(options)) return absl::OkStatus();  // the others are unused
-  RETURN_IF_ERROR(CheckIsGiven("lms_swapin_ahead", options.swapin_ahead));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckIsGiven("lms_swapin_ahead", options.swapin_ahead));
   return CheckIsGiven("lms_swapin_groupby", options.swapin_groupby);
 }
 

@@ -171,8 +171,8 @@ bool Matches(const Filter& filter, const Node& node) {
 absl::StatusOr<IdMap<NodeId, bool>> Select(
     const Graph& graph, const IdMap<NodeId, bool>& candidates,
     const Filter& included, const Filter& excluded, bool compat) {
-  RETURN_IF_ERROR(CheckMatches(included, graph));
-  RETURN_IF_ERROR(CheckMatches(excluded, graph));
+  SPILLWAY_RETURN_IF_ERROR(CheckMatches(included, graph));
+  SPILLWAY_RETURN_IF_ERROR(CheckMatches(excluded, graph));
   IdMap<NodeId, bool> selected(graph.num_nodes(), false);
   bool any_left = !included.is_given();
   for (const Node& node : graph.nodes()) {
@@ -224,20 +224,22 @@ absl::StatusOr<V2Roles> FindV2Roles(const LmsOptions& options,
     candidates[node.id] = roles.on_device[node.id] && !IsNeverType(node.op) &&
                           (options.compat || !IsNeverTypeByRuling(node.op));
   }
-  ASSIGN_OR_RETURN(roles.may_be_source,
-                   Select(graph, candidates,
-                          {"incl_output_by", options.incl_output_by_scopes,
-                           options.incl_output_by_types},
-                          {"excl_output_by", options.excl_output_by_scopes,
-                           options.excl_output_by_types},
-                          options.compat));
-  ASSIGN_OR_RETURN(roles.may_be_reader,
-                   Select(graph, candidates,
-                          {"incl_input_by", options.incl_input_by_scopes,
-                           options.incl_input_by_types},
-                          {"excl_input_by", options.excl_input_by_scopes,
-                           options.excl_input_by_types},
-                          options.compat));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      roles.may_be_source,
+      Select(graph, candidates,
+             {"incl_output_by", options.incl_output_by_scopes,
+              options.incl_output_by_types},
+             {"excl_output_by", options.excl_output_by_scopes,
+              options.excl_output_by_types},
+             options.compat));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      roles.may_be_reader,
+      Select(graph, candidates,
+             {"incl_input_by", options.incl_input_by_scopes,
+              options.incl_input_by_types},
+             {"excl_input_by", options.excl_input_by_scopes,
+              options.excl_input_by_types},
+             options.compat));
   return roles;
 }
 

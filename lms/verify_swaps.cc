@@ -35,12 +35,12 @@ class Verifier {
     }
     NumberPlan();
     for (const Node& node : original_.nodes()) {
-      RETURN_IF_ERROR(CheckKept(node, edited_.node(node.id)));
-      RETURN_IF_ERROR(CheckInputs(node, edited_.node(node.id)));
-      RETURN_IF_ERROR(CheckControlInputs(node, edited_.node(node.id)));
+      SPILLWAY_RETURN_IF_ERROR(CheckKept(node, edited_.node(node.id)));
+      SPILLWAY_RETURN_IF_ERROR(CheckInputs(node, edited_.node(node.id)));
+      SPILLWAY_RETURN_IF_ERROR(CheckControlInputs(node, edited_.node(node.id)));
     }
     for (size_t i = original_.num_nodes(); i < edited_.num_nodes(); ++i) {
-      RETURN_IF_ERROR(CheckSwap(edited_.node(NodeId(i))));
+      SPILLWAY_RETURN_IF_ERROR(CheckSwap(edited_.node(NodeId(i))));
     }
     return CheckAgainstPlan();
   }
@@ -139,7 +139,7 @@ class Verifier {
       return Internal(fmt::format("{} reads {}", node.name,
                                   edited_.ValueName(node.inputs[0])));
     }
-    RETURN_IF_ERROR(CheckTriggers(node));
+    SPILLWAY_RETURN_IF_ERROR(CheckTriggers(node));
     return CheckReaders(node);
   }
 

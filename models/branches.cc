@@ -42,7 +42,7 @@ struct Inputs {
   std::vector<Tensor> before = {};  // the layers of the branch before
 
   Tensor Shared(size_t place) const {
-    CHECK(place < before.size());
+    SPILLWAY_CHECK(place < before.size());
     return before[place];
   }
 };

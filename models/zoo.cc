@@ -83,12 +83,13 @@ absl::Status FillIn(std::string_view what, int64_t default_value,
 
 absl::StatusOr<ModelOptions> WithDefaults(const ModelSpec& spec,
                                           ModelOptions options) {
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       FillIn("batch_size", spec.default_batch_size, options.batch_size));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       FillIn("image_size", spec.default_image_size, options.image_size));
-  RETURN_IF_ERROR(FillIn("channels", spec.default_channels, options.channels));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
+      FillIn("channels", spec.default_channels, options.channels));
+  SPILLWAY_RETURN_IF_ERROR(
       FillIn("num_classes", spec.default_num_classes, options.num_classes));
   if (options.auxiliary_head && !spec.has_auxiliary_head) {
     return InvalidArgument(fmt::format("{} has no auxiliary head", spec.name));
@@ -165,15 +166,15 @@ absl::StatusOr<ModelSpec> FindModel(std::string_view name) {
 
 absl::StatusOr<ModelGraph> BuildModel(GraphBuilder& g, std::string_view name,
                                       const ModelOptions& options) {
-  ASSIGN_OR_RETURN(const ModelSpec spec, FindModel(name));
+  SPILLWAY_ASSIGN_OR_RETURN(const ModelSpec spec, FindModel(name));
   ModelGraph model;
-  ASSIGN_OR_RETURN(model.options, WithDefaults(spec, options));
+  SPILLWAY_ASSIGN_OR_RETURN(model.options, WithDefaults(spec, options));
   model.images =
       g.Placeholder("images", DType::kFloat32, ImageShape(spec, model.options));
   const Network network = spec.build(
       g, CastTo(g.Scope("images"), model.images, options.dtype), model.options);
   AddResults(g, network, model);
-  RETURN_IF_ERROR(Annotate(g.status(), name));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(g.status(), name));
   return model;
 }
 

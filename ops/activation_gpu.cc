@@ -8,7 +8,7 @@ namespace {
 
 NewKernel UnaryKernel(const KernelRequest& node, gpu::UnaryFunction function) {
   const TensorType& type = node.inputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(type));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(type));
   return MakeGpuKernel([=, dtype = type.dtype,
                         n = type.num_elements()](const KernelContext& context) {
     return gpu::Unary(context.stream, function, dtype, context.inputs[0],
@@ -19,7 +19,7 @@ NewKernel UnaryKernel(const KernelRequest& node, gpu::UnaryFunction function) {
 NewKernel BinaryKernel(const KernelRequest& node,
                        gpu::BinaryFunction function) {
   const TensorType& type = node.inputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(type));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(type));
   return MakeGpuKernel([=, dtype = type.dtype,
                         n = type.num_elements()](const KernelContext& context) {
     return gpu::Binary(context.stream, function, dtype, context.inputs[0],

@@ -11,8 +11,9 @@ namespace {
 
 absl::Status Check(const Attributes& attributes) {
   constexpr double kMost = std::numeric_limits<float>::max();
-  RETURN_IF_ERROR(GetRealIn(attributes, "beta1", 0.9, 0, 1).status());
-  RETURN_IF_ERROR(GetRealIn(attributes, "beta2", 0.999, 0, 1).status());
+  SPILLWAY_RETURN_IF_ERROR(GetRealIn(attributes, "beta1", 0.9, 0, 1).status());
+  SPILLWAY_RETURN_IF_ERROR(
+      GetRealIn(attributes, "beta2", 0.999, 0, 1).status());
   return GetRealIn(attributes, "epsilon", 1e-8, 0, kMost).status();
 }
 

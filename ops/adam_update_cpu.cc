@@ -16,10 +16,14 @@ struct Options {
 };
 
 absl::StatusOr<Options> ReadOptions(const Attributes& attributes) {
-  ASSIGN_OR_RETURN(const double beta1, attributes.GetReal("beta1", 0.9));
-  ASSIGN_OR_RETURN(const double beta2, attributes.GetReal("beta2", 0.999));
-  ASSIGN_OR_RETURN(const double epsilon, attributes.GetReal("epsilon", 1e-8));
-  ASSIGN_OR_RETURN(const GradientRule rule, ReadGradientRule(attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const double beta1,
+                            attributes.GetReal("beta1", 0.9));
+  SPILLWAY_ASSIGN_OR_RETURN(const double beta2,
+                            attributes.GetReal("beta2", 0.999));
+  SPILLWAY_ASSIGN_OR_RETURN(const double epsilon,
+                            attributes.GetReal("epsilon", 1e-8));
+  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule rule,
+                            ReadGradientRule(attributes));
   return Options{.gradient = rule,
                  .beta1 = static_cast<float>(beta1),
                  .beta2 = static_cast<float>(beta2),
@@ -37,7 +41,8 @@ float CorrectedRate(const Options& options, float learning_rate,
 }  // namespace
 
 NewKernel ApplyAdamCpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const Options options, ReadOptions(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const Options options,
+                            ReadOptions(node.attributes));
   return UpdateKernel(node, [=](const GroupMemory& group) {
     return [rule = options.gradient, beta1 = options.beta1,
             beta2 = options.beta2, epsilon = options.epsilon,

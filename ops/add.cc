@@ -18,7 +18,7 @@ namespace {
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& a = node.inputs[0];
   const TensorType& b = node.inputs[1];
-  RETURN_IF_ERROR(ExpectFloating("a", a));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("a", a));
   const bool is_channel_vector = b.shape.rank() == 1 && a.shape.rank() > 0 &&
                                  b.shape.dim(0) == a.shape.dim(-1);
   const bool fits =

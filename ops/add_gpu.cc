@@ -14,7 +14,7 @@ gpu::OneFor WhatBIsOf(const TensorType& a, const TensorType& b) {
 NewKernel BroadcastKernel(const KernelRequest& node,
                           gpu::BroadcastFunction function) {
   const TensorType& a = node.inputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(a));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(a));
   const int64_t columns = a.shape.rank() == 0 ? 1 : a.shape.dim(-1);
   const gpu::Broadcast broadcast = {
       .function = function,

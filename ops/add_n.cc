@@ -13,10 +13,10 @@ namespace spillway::ops {
 namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
-  RETURN_IF_ERROR(ExpectFloating("x1", node.inputs[0]));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x1", node.inputs[0]));
   for (size_t i = 1; i < node.inputs.size(); ++i) {
-    RETURN_IF_ERROR(ExpectType(fmt::format("x{}", i + 1), node.inputs[i],
-                               node.inputs[0], "x1"));
+    SPILLWAY_RETURN_IF_ERROR(ExpectType(fmt::format("x{}", i + 1),
+                                        node.inputs[i], node.inputs[0], "x1"));
   }
   return std::vector{node.inputs[0]};
 }

@@ -28,7 +28,7 @@ gpu::LaunchError Launch(const KernelContext& context, DType dtype, int64_t n) {
 
 NewKernel AddNGpu(const KernelRequest& node) {
   const TensorType& sum = node.outputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(sum));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(sum));
   return MakeGpuKernel([dtype = sum.dtype,
                         n = sum.num_elements()](const KernelContext& context) {
     return Launch(context, dtype, n);

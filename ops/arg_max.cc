@@ -12,9 +12,10 @@ namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(ExpectFloating("x", x));
-  ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
-  ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, x.shape.rank()));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int resolved,
+                            ResolveAxis(axis, x.shape.rank()));
   std::vector<int64_t> dims = x.shape.dims();
   dims.erase(dims.begin() + resolved);
   return std::vector{

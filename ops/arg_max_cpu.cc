@@ -21,8 +21,9 @@ int32_t PlaceOfLargest(const T* x, int64_t n, int64_t stride) {
 template <typename T>
 NewKernel ArgMaxOf(const KernelRequest& node) {
   const Shape& shape = node.inputs[0].shape;
-  ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
-  ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, shape.rank()));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int resolved,
+                            ResolveAxis(axis, shape.rank()));
   int64_t inner = 1;
   for (int i = resolved + 1; i < shape.rank(); ++i) inner *= shape.dim(i);
   const int64_t n = shape.dim(resolved);

@@ -8,9 +8,10 @@ namespace spillway::ops {
 
 NewKernel ArgMaxGpu(const KernelRequest& node) {
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(x));
-  ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
-  ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, x.shape.rank()));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int resolved,
+                            ResolveAxis(axis, x.shape.rank()));
   gpu::ArgMax arg_max = {.dtype = x.dtype, .n = x.shape.dim(resolved)};
   for (int i = 0; i < resolved; ++i) arg_max.outer *= x.shape.dim(i);
   for (int i = resolved + 1; i < x.shape.rank(); ++i) {

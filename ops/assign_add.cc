@@ -10,8 +10,10 @@ namespace spillway::ops {
 namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
-  RETURN_IF_ERROR(ExpectDType("variable", node.inputs[0], DType::kFloat32));
-  RETURN_IF_ERROR(ExpectType("x", node.inputs[1], node.inputs[0], "variable"));
+  SPILLWAY_RETURN_IF_ERROR(
+      ExpectDType("variable", node.inputs[0], DType::kFloat32));
+  SPILLWAY_RETURN_IF_ERROR(
+      ExpectType("x", node.inputs[1], node.inputs[0], "variable"));
   return std::vector{node.inputs[0]};
 }
 

@@ -21,26 +21,29 @@ std::vector<std::string> AttributeNames(std::vector<std::string> more) {
 
 absl::StatusOr<TensorType> Output(int spatial, const Attributes& attributes,
                                   const TensorType& x) {
-  RETURN_IF_ERROR(attributes.GetBool("count_include_pad", false).status());
+  SPILLWAY_RETURN_IF_ERROR(
+      attributes.GetBool("count_include_pad", false).status());
   return PoolOutput(spatial, attributes, x);
 }
 
 absl::StatusOr<std::vector<TensorType>> Infer(int spatial,
                                               const InferContext& node) {
-  ASSIGN_OR_RETURN(const TensorType y,
-                   Output(spatial, node.attributes, node.inputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorType y,
+                            Output(spatial, node.attributes, node.inputs[0]));
   return std::vector{y};
 }
 
 absl::StatusOr<std::vector<TensorType>> InferGrad(int spatial,
                                                   const InferContext& node) {
   const TensorType& dy = node.inputs[0];
-  RETURN_IF_ERROR(ExpectFloating("dy", dy));
-  ASSIGN_OR_RETURN(const Shape shape, node.attributes.GetShape("input_shape"));
-  RETURN_IF_ERROR(Annotate(CheckShape(shape), "'input_shape'"));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", dy));
+  SPILLWAY_ASSIGN_OR_RETURN(const Shape shape,
+                            node.attributes.GetShape("input_shape"));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(shape), "'input_shape'"));
   const TensorType x = {.dtype = dy.dtype, .shape = shape};
-  ASSIGN_OR_RETURN(const TensorType y, Output(spatial, node.attributes, x));
-  RETURN_IF_ERROR(ExpectType("dy", dy, y, "the pool's output"));
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorType y,
+                            Output(spatial, node.attributes, x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectType("dy", dy, y, "the pool's output"));
   return std::vector{x};
 }
 

@@ -9,11 +9,12 @@
 namespace spillway::ops {
 
 NewKernel AvgPoolCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckStorage(node));
+  SPILLWAY_RETURN_IF_ERROR(CheckStorage(node));
   const Shape& x = node.inputs[0].shape;
-  ASSIGN_OR_RETURN(const bool counts_padding,
-                   node.attributes.GetBool("count_include_pad", false));
-  ASSIGN_OR_RETURN(Window window, ReadPoolWindow(node.attributes, x));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const bool counts_padding,
+      node.attributes.GetBool("count_include_pad", false));
+  SPILLWAY_ASSIGN_OR_RETURN(Window window, ReadPoolWindow(node.attributes, x));
   return MakePoolKernel(
       {.algorithm = counts_padding
                         ? dnnl::algorithm::pooling_avg_include_padding

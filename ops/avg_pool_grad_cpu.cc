@@ -147,9 +147,11 @@ NewKernel GradientKernel(AvgPoolGradient gradient, int threads) {
 
 NewKernel AvgPoolGradCpu(const KernelRequest& node) {
   const Shape& x = node.outputs[0].shape;
-  ASSIGN_OR_RETURN(const bool counts_padding,
-                   node.attributes.GetBool("count_include_pad", false));
-  ASSIGN_OR_RETURN(const Window window, ReadPoolWindow(node.attributes, x));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const bool counts_padding,
+      node.attributes.GetBool("count_include_pad", false));
+  SPILLWAY_ASSIGN_OR_RETURN(const Window window,
+                            ReadPoolWindow(node.attributes, x));
   const WindowGeometry pool = MakeWindowGeometry(x.dim(0), x.dim(-1), window);
   const AvgPoolGradient gradient = {
       .pool = pool,

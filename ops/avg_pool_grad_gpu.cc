@@ -6,10 +6,10 @@
 namespace spillway::ops {
 
 NewKernel AvgPoolGradGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(gpu::Pool pool,
-                   ReadGpuPool(node.attributes, node.outputs[0]));
-  ASSIGN_OR_RETURN(pool.counts_padding,
-                   node.attributes.GetBool("count_include_pad", false));
+  SPILLWAY_ASSIGN_OR_RETURN(gpu::Pool pool,
+                            ReadGpuPool(node.attributes, node.outputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      pool.counts_padding, node.attributes.GetBool("count_include_pad", false));
   return MakeGpuKernel([=](const KernelContext& context) {
     return gpu::AvgPoolGrad(context.stream, pool, context.inputs[0],
                             context.outputs[0]);

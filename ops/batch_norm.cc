@@ -29,14 +29,14 @@ absl::Status ExpectChannelVectors(std::span<const char* const> names,
                                   std::span<const TensorType> types,
                                   const TensorType& x) {
   for (size_t i = 0; i < names.size(); ++i) {
-    RETURN_IF_ERROR(
+    SPILLWAY_RETURN_IF_ERROR(
         ExpectType(names[i], types[i], ChannelVector(x), "the channels of x"));
   }
   return absl::OkStatus();
 }
 
 absl::Status ExpectInput(const TensorType& x) {
-  RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
   return ExpectRankAtLeast("x", x, 2);
 }
 
@@ -44,11 +44,12 @@ absl::StatusOr<Types> Infer(const InferContext& node) {
   static constexpr const char* kVectors[] = {"scale", "offset", "moving_mean",
                                              "moving_variance"};
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(ReadBatchNorm(node.attributes).status());
-  RETURN_IF_ERROR(ExpectInput(x));
-  RETURN_IF_ERROR(ExpectChannelVectors(kVectors, node.inputs.subspan(1), x));
+  SPILLWAY_RETURN_IF_ERROR(ReadBatchNorm(node.attributes).status());
+  SPILLWAY_RETURN_IF_ERROR(ExpectInput(x));
+  SPILLWAY_RETURN_IF_ERROR(
+      ExpectChannelVectors(kVectors, node.inputs.subspan(1), x));
   if (node.inputs.size() == 6) {
-    RETURN_IF_ERROR(ExpectType("side", node.inputs[5], x, "x"));
+    SPILLWAY_RETURN_IF_ERROR(ExpectType("side", node.inputs[5], x, "x"));
   }
   return Types{x, ChannelVector(x), ChannelVector(x)};
 }
@@ -57,14 +58,15 @@ absl::StatusOr<Types> InferGrad(const InferContext& node) {
   static constexpr const char* kVectors[] = {"scale", "offset", "saved_mean",
                                              "saved_inv_std"};
   const TensorType& x = node.inputs[1];
-  ASSIGN_OR_RETURN(const BatchNormAttributes norm,
-                   ReadBatchNorm(node.attributes));
-  RETURN_IF_ERROR(ExpectInput(x));
-  RETURN_IF_ERROR(ExpectType("dy", node.inputs[0], x, "x"));
-  RETURN_IF_ERROR(ExpectChannelVectors(kVectors, node.inputs.subspan(2), x));
+  SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes norm,
+                            ReadBatchNorm(node.attributes));
+  SPILLWAY_RETURN_IF_ERROR(ExpectInput(x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectType("dy", node.inputs[0], x, "x"));
+  SPILLWAY_RETURN_IF_ERROR(
+      ExpectChannelVectors(kVectors, node.inputs.subspan(2), x));
   Types outputs = {x, ChannelVector(x), ChannelVector(x)};
   if (node.inputs.size() == 7) {
-    RETURN_IF_ERROR(ExpectType("y", node.inputs[6], x, "x"));
+    SPILLWAY_RETURN_IF_ERROR(ExpectType("y", node.inputs[6], x, "x"));
     if (!norm.has_relu) {
       return InvalidArgument("y is read only with activation 'relu'");
     }
@@ -74,8 +76,8 @@ absl::StatusOr<Types> InferGrad(const InferContext& node) {
 }
 
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
-  ASSIGN_OR_RETURN(const BatchNormAttributes norm,
-                   ReadBatchNorm(grad.attributes()));
+  SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes norm,
+                            ReadBatchNorm(grad.attributes()));
   const bool has_side = grad.num_inputs() == 6;
   std::vector<Tensor> gradients(static_cast<size_t>(grad.num_inputs()));
   if (!grad.dy(0).is_valid()) return gradients;
@@ -114,13 +116,13 @@ OpCost GradCost(const OpContext& node) {
 absl::StatusOr<BatchNormAttributes> ReadBatchNorm(
     const Attributes& attributes) {
   BatchNormAttributes norm;
-  ASSIGN_OR_RETURN(norm.epsilon,
-                   GetRealIn(attributes, "epsilon", norm.epsilon, 1e-12, 1));
-  ASSIGN_OR_RETURN(norm.momentum,
-                   GetRealIn(attributes, "momentum", norm.momentum, 0, 1));
-  ASSIGN_OR_RETURN(norm.is_training,
-                   attributes.GetBool("is_training", norm.is_training));
-  ASSIGN_OR_RETURN(norm.has_relu, ReadRelu(attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      norm.epsilon, GetRealIn(attributes, "epsilon", norm.epsilon, 1e-12, 1));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      norm.momentum, GetRealIn(attributes, "momentum", norm.momentum, 0, 1));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      norm.is_training, attributes.GetBool("is_training", norm.is_training));
+  SPILLWAY_ASSIGN_OR_RETURN(norm.has_relu, ReadRelu(attributes));
   return norm;
 }
 

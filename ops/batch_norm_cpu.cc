@@ -191,8 +191,8 @@ void Normalize(const Run<T>& run) {
 }  // namespace
 
 NewKernel FusedBatchNormCpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const BatchNormAttributes norm,
-                   ReadBatchNorm(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes norm,
+                            ReadBatchNorm(node.attributes));
   const ChannelRows size(node.inputs[0].shape);
   const bool has_side = node.inputs.size() == 6;
   const int threads = node.threads;

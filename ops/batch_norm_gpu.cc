@@ -8,9 +8,9 @@ namespace spillway::ops {
 
 NewKernel FusedBatchNormGpu(const KernelRequest& node) {
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(x));
-  ASSIGN_OR_RETURN(const BatchNormAttributes attributes,
-                   ReadBatchNorm(node.attributes));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
+  SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes attributes,
+                            ReadBatchNorm(node.attributes));
   const int64_t channels = x.shape.dim(-1);
   const gpu::BatchNorm norm = {.dtype = x.dtype,
                                .rows = x.num_elements() / channels,

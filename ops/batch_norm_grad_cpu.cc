@@ -189,8 +189,8 @@ void ComputeGradient(const Run<T>& run) {
 }  // namespace
 
 NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const BatchNormAttributes norm,
-                   ReadBatchNorm(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes norm,
+                            ReadBatchNorm(node.attributes));
   const ChannelRows size(node.inputs[1].shape);
   const bool has_y = node.inputs.size() == 7;
   const Mask mask = has_y           ? Mask::kFromY

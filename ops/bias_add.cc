@@ -14,30 +14,31 @@ namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(ExpectFloating("x", x));
-  RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 2));
-  RETURN_IF_ERROR(ExpectTypeOrFloat32(
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 2));
+  SPILLWAY_RETURN_IF_ERROR(ExpectTypeOrFloat32(
       "bias", node.inputs[1], {.dtype = x.dtype, .shape = {x.shape.dim(-1)}},
       "the channels of x"));
-  RETURN_IF_ERROR(ReadRelu(node.attributes).status());
+  SPILLWAY_RETURN_IF_ERROR(ReadRelu(node.attributes).status());
   return std::vector{x};
 }
 
 absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
   const TensorType& dy = node.inputs[0];
-  RETURN_IF_ERROR(ExpectFloating("dy", dy));
-  RETURN_IF_ERROR(ExpectRankAtLeast("dy", dy, 2));
-  ASSIGN_OR_RETURN(const DType dtype, StatedDType(node.attributes, dy.dtype));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", dy));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("dy", dy, 2));
+  SPILLWAY_ASSIGN_OR_RETURN(const DType dtype,
+                            StatedDType(node.attributes, dy.dtype));
   const Shape channels = {dy.shape.dim(-1)};
   const TensorType dbias = {.dtype = dtype, .shape = channels};
-  RETURN_IF_ERROR(ExpectTypeOrFloat32("dbias", dbias,
-                                      {.dtype = dy.dtype, .shape = channels},
-                                      "the channels of dy"));
+  SPILLWAY_RETURN_IF_ERROR(ExpectTypeOrFloat32(
+      "dbias", dbias, {.dtype = dy.dtype, .shape = channels},
+      "the channels of dy"));
   return std::vector{dbias};
 }
 
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
-  ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(grad.attributes()));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(grad.attributes()));
   const Tensor dx =
       has_relu ? grad.Add("ReluGrad", {grad.dy(0), grad.y(0)}) : grad.dy(0);
   const DType dtype = grad.x(1).type().dtype;

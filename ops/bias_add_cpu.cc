@@ -7,7 +7,7 @@
 namespace spillway::ops {
 
 NewKernel BiasAddCpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
   if (!has_relu) {
     return ChannelKernel(node, [](float x, float bias) { return x + bias; });
   }

@@ -7,11 +7,11 @@
 namespace spillway::ops {
 
 NewKernel BiasAddGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
   const TensorType& x = node.inputs[0];
   const TensorType& bias = node.inputs[1];
-  RETURN_IF_ERROR(CheckGpuStorage(x));
-  RETURN_IF_ERROR(CheckGpuStorage(bias));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(bias));
   const gpu::Broadcast broadcast = {
       .function = has_relu ? gpu::BroadcastFunction::kAddRelu
                            : gpu::BroadcastFunction::kAdd,

@@ -8,8 +8,8 @@ namespace spillway::ops {
 NewKernel BiasAddGradGpu(const KernelRequest& node) {
   const TensorType& dy = node.inputs[0];
   const TensorType& dbias = node.outputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(dy));
-  RETURN_IF_ERROR(CheckGpuStorage(dbias));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(dy));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(dbias));
   const int64_t channels = dbias.num_elements();
   const gpu::ChannelSums sums = {.reduced = dy.num_elements() / channels,
                                  .inner = channels,

@@ -10,7 +10,8 @@ namespace spillway::ops {
 namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
-  ASSIGN_OR_RETURN(const DType dtype, node.attributes.GetDType("dtype"));
+  SPILLWAY_ASSIGN_OR_RETURN(const DType dtype,
+                            node.attributes.GetDType("dtype"));
   return std::vector{TensorType{.dtype = dtype, .shape = node.inputs[0].shape}};
 }
 

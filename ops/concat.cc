@@ -14,8 +14,9 @@ namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& first = node.inputs[0];
-  ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
-  ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, first.shape.rank()));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int resolved,
+                            ResolveAxis(axis, first.shape.rank()));
   const auto along = static_cast<size_t>(resolved);
   std::vector<int64_t> dims = first.shape.dims();
   dims[along] = 0;
@@ -37,9 +38,10 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
 }
 
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
-  ASSIGN_OR_RETURN(const int64_t axis, grad.attributes().GetInt("axis"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis,
+                            grad.attributes().GetInt("axis"));
   const int rank = grad.y(0).shape().rank();
-  ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, rank));
+  SPILLWAY_ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, rank));
   std::vector<int64_t> begin(static_cast<size_t>(rank), 0);
   std::vector<Tensor> gradients;
   for (int i = 0; i < grad.num_inputs(); ++i) {
@@ -67,8 +69,9 @@ Op Concat() {
 absl::StatusOr<std::vector<StridedCopy>> ConcatCopies(
     const KernelRequest& node) {
   const TensorType& y = node.outputs[0];
-  ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
-  ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, y.shape.rank()));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int resolved,
+                            ResolveAxis(axis, y.shape.rank()));
   const std::vector<int64_t> strides = RowMajorStrides(y.shape);
   std::vector<StridedCopy> copies;
   int64_t start = 0;

@@ -10,7 +10,8 @@
 namespace spillway::ops {
 
 NewKernel ConcatCpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(std::vector<StridedCopy> copies, ConcatCopies(node));
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<StridedCopy> copies,
+                            ConcatCopies(node));
   for (StridedCopy& copy : copies) copy = Simplify(copy);
   return MakeKernel([copies = std::move(copies),
                      threads = node.threads](const KernelContext& context) {

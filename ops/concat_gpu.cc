@@ -11,7 +11,8 @@
 namespace spillway::ops {
 
 NewKernel ConcatGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const std::vector<StridedCopy> copies, ConcatCopies(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<StridedCopy> copies,
+                            ConcatCopies(node));
   std::vector<gpu::StridedBox> parts;
   for (const StridedCopy& copy : copies) parts.push_back(MakeStridedBox(copy));
   return MakeGpuKernel(

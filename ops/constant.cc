@@ -13,8 +13,8 @@ namespace spillway::ops {
 namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
-  ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
-  RETURN_IF_ERROR(CheckConstant(node.attributes, type));
+  SPILLWAY_ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
+  SPILLWAY_RETURN_IF_ERROR(CheckConstant(node.attributes, type));
   return std::vector{std::move(type)};
 }
 

@@ -22,19 +22,20 @@ using Types = std::vector<TensorType>;
 absl::StatusOr<Types> Infer(int spatial, const InferContext& node) {
   const TensorType& x = node.inputs[0];
   const TensorType& filter = node.inputs[1];
-  RETURN_IF_ERROR(ExpectFloating("x", x));
-  RETURN_IF_ERROR(ExpectFilterDType("filter", filter, x.dtype));
-  RETURN_IF_ERROR(ExpectConvRanks(spatial, x.shape, filter.shape));
-  ASSIGN_OR_RETURN(const ConvGeometry conv,
-                   ReadConv(node.attributes, x.shape, filter.shape));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFilterDType("filter", filter, x.dtype));
+  SPILLWAY_RETURN_IF_ERROR(ExpectConvRanks(spatial, x.shape, filter.shape));
+  SPILLWAY_ASSIGN_OR_RETURN(const ConvGeometry conv,
+                            ReadConv(node.attributes, x.shape, filter.shape));
   return Types{{.dtype = x.dtype, .shape = ConvOutput(conv)}};
 }
 
 // `dy` is what a convolution with these attributes gives.
 absl::Status ExpectOutput(const Attributes& attributes, const Shape& x,
                           const Shape& filter, const TensorType& dy) {
-  RETURN_IF_ERROR(ExpectFloating("dy", dy));
-  ASSIGN_OR_RETURN(const ConvGeometry conv, ReadConv(attributes, x, filter));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", dy));
+  SPILLWAY_ASSIGN_OR_RETURN(const ConvGeometry conv,
+                            ReadConv(attributes, x, filter));
   return ExpectType("dy", dy, {.dtype = dy.dtype, .shape = ConvOutput(conv)},
                     "the convolution's output");
 }
@@ -43,10 +44,11 @@ absl::StatusOr<Types> InferBackpropInput(int spatial,
                                          const InferContext& node) {
   const TensorType& filter = node.inputs[0];
   const TensorType& dy = node.inputs[1];
-  ASSIGN_OR_RETURN(const Shape x, node.attributes.GetShape("input_shape"));
-  RETURN_IF_ERROR(ExpectConvRanks(spatial, x, filter.shape));
-  RETURN_IF_ERROR(ExpectOutput(node.attributes, x, filter.shape, dy));
-  RETURN_IF_ERROR(ExpectFilterDType("filter", filter, dy.dtype));
+  SPILLWAY_ASSIGN_OR_RETURN(const Shape x,
+                            node.attributes.GetShape("input_shape"));
+  SPILLWAY_RETURN_IF_ERROR(ExpectConvRanks(spatial, x, filter.shape));
+  SPILLWAY_RETURN_IF_ERROR(ExpectOutput(node.attributes, x, filter.shape, dy));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFilterDType("filter", filter, dy.dtype));
   return Types{{.dtype = dy.dtype, .shape = x}};
 }
 
@@ -60,14 +62,15 @@ absl::StatusOr<Types> InferBackpropFilter(int spatial,
                                           const InferContext& node) {
   const TensorType& x = node.inputs[0];
   const TensorType& dy = node.inputs[1];
-  ASSIGN_OR_RETURN(const Shape shape, node.attributes.GetShape("filter_shape"));
-  RETURN_IF_ERROR(ExpectConvRanks(spatial, x.shape, shape));
-  RETURN_IF_ERROR(ExpectOutput(node.attributes, x.shape, shape, dy));
-  RETURN_IF_ERROR(ExpectDType("x", x, dy.dtype));
-  ASSIGN_OR_RETURN(const DType dtype,
-                   ReadFilterDType(node.attributes, dy.dtype));
+  SPILLWAY_ASSIGN_OR_RETURN(const Shape shape,
+                            node.attributes.GetShape("filter_shape"));
+  SPILLWAY_RETURN_IF_ERROR(ExpectConvRanks(spatial, x.shape, shape));
+  SPILLWAY_RETURN_IF_ERROR(ExpectOutput(node.attributes, x.shape, shape, dy));
+  SPILLWAY_RETURN_IF_ERROR(ExpectDType("x", x, dy.dtype));
+  SPILLWAY_ASSIGN_OR_RETURN(const DType dtype,
+                            ReadFilterDType(node.attributes, dy.dtype));
   const TensorType filter = {.dtype = dtype, .shape = shape};
-  RETURN_IF_ERROR(ExpectFilterDType("dfilter", filter, dy.dtype));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFilterDType("dfilter", filter, dy.dtype));
   return Types{filter};
 }
 

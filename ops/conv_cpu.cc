@@ -9,8 +9,8 @@
 namespace spillway::ops {
 
 NewKernel ConvCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckStorage(node));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_RETURN_IF_ERROR(CheckStorage(node));
+  SPILLWAY_ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.inputs[0].shape, node.inputs[1].shape));
   return MakeConvKernel({.geometry = std::move(conv),
@@ -21,8 +21,8 @@ NewKernel ConvCpu(const KernelRequest& node) {
 }
 
 NewKernel ConvBackpropInputCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckStorage(node));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_RETURN_IF_ERROR(CheckStorage(node));
+  SPILLWAY_ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.outputs[0].shape, node.inputs[0].shape));
   return MakeConvInputGradientKernel({.geometry = std::move(conv),
@@ -33,8 +33,8 @@ NewKernel ConvBackpropInputCpu(const KernelRequest& node) {
 }
 
 NewKernel ConvBackpropFilterCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckStorage(node));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_RETURN_IF_ERROR(CheckStorage(node));
+  SPILLWAY_ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.inputs[0].shape, node.outputs[0].shape));
   return MakeConvFilterGradientKernel({.geometry = std::move(conv),

@@ -9,8 +9,8 @@
 namespace spillway::ops {
 
 NewKernel ConvGpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.inputs[0].shape, node.inputs[1].shape));
   return MakeGpuConvKernel(node, {.geometry = std::move(conv),
@@ -22,8 +22,8 @@ NewKernel ConvGpu(const KernelRequest& node) {
 }
 
 NewKernel ConvBackpropInputGpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckGpuStorage(node.outputs[0]));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(node.outputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.outputs[0].shape, node.inputs[0].shape));
   return MakeGpuConvInputGradientKernel(node,
@@ -36,8 +36,8 @@ NewKernel ConvBackpropInputGpu(const KernelRequest& node) {
 }
 
 NewKernel ConvBackpropFilterGpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.inputs[0].shape, node.outputs[0].shape));
   return MakeGpuConvFilterGradientKernel(

@@ -22,7 +22,7 @@ constexpr const char* kTransposed =
 
 absl::StatusOr<ConvGeometry> Read(int spatial, const Attributes& attributes,
                                   const Shape& y, const Shape& filter) {
-  RETURN_IF_ERROR(ExpectConvRanks(spatial, y, filter));
+  SPILLWAY_RETURN_IF_ERROR(ExpectConvRanks(spatial, y, filter));
   return ReadConv(attributes, y, filter);
 }
 
@@ -30,14 +30,15 @@ absl::StatusOr<std::vector<TensorType>> Infer(int spatial,
                                               const InferContext& node) {
   const TensorType& x = node.inputs[0];
   const TensorType& filter = node.inputs[1];
-  RETURN_IF_ERROR(ExpectFloating("x", x));
-  RETURN_IF_ERROR(ExpectFilterDType("filter", filter, x.dtype));
-  ASSIGN_OR_RETURN(const Shape y, node.attributes.GetShape("output_shape"));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFilterDType("filter", filter, x.dtype));
+  SPILLWAY_ASSIGN_OR_RETURN(const Shape y,
+                            node.attributes.GetShape("output_shape"));
   const auto conv = Read(spatial, node.attributes, y, filter.shape);
-  RETURN_IF_ERROR(Annotate(conv.status(), kTransposed));
-  RETURN_IF_ERROR(ExpectType("x", x,
-                             {.dtype = x.dtype, .shape = ConvOutput(*conv)},
-                             "the output of the convolution of output_shape"));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(conv.status(), kTransposed));
+  SPILLWAY_RETURN_IF_ERROR(
+      ExpectType("x", x, {.dtype = x.dtype, .shape = ConvOutput(*conv)},
+                 "the output of the convolution of output_shape"));
   return std::vector{TensorType{.dtype = x.dtype, .shape = y}};
 }
 

@@ -9,8 +9,8 @@
 namespace spillway::ops {
 
 NewKernel ConvTransposeCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckStorage(node));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_RETURN_IF_ERROR(CheckStorage(node));
+  SPILLWAY_ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.outputs[0].shape, node.inputs[1].shape));
   return MakeConvInputGradientKernel({.geometry = std::move(conv),

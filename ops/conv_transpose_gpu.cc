@@ -9,8 +9,8 @@
 namespace spillway::ops {
 
 NewKernel ConvTransposeGpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckGpuStorage(node.outputs[0]));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(node.outputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.outputs[0].shape, node.inputs[1].shape));
   return MakeGpuConvInputGradientKernel(node,

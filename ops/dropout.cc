@@ -11,8 +11,8 @@ namespace spillway::ops {
 namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
-  RETURN_IF_ERROR(ExpectFloating("x", node.inputs[0]));
-  RETURN_IF_ERROR(ReadDropout(node.attributes).status());
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", node.inputs[0]));
+  SPILLWAY_RETURN_IF_ERROR(ReadDropout(node.attributes).status());
   return std::vector{node.inputs[0]};
 }
 
@@ -44,9 +44,10 @@ Op DropoutGrad() {
 }
 
 absl::StatusOr<DropoutOptions> ReadDropout(const Attributes& attributes) {
-  RETURN_IF_ERROR(attributes.GetReal("rate").status());
-  ASSIGN_OR_RETURN(const double rate, GetRealIn(attributes, "rate", 0, 0, 1));
-  ASSIGN_OR_RETURN(const int64_t seed, attributes.GetInt("seed", 0));
+  SPILLWAY_RETURN_IF_ERROR(attributes.GetReal("rate").status());
+  SPILLWAY_ASSIGN_OR_RETURN(const double rate,
+                            GetRealIn(attributes, "rate", 0, 0, 1));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t seed, attributes.GetInt("seed", 0));
   return DropoutOptions{.rate = rate, .seed = seed};
 }
 

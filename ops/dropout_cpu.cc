@@ -48,7 +48,8 @@ void DropPart(const Mask& mask, const T* x, int64_t begin, int64_t end, T* y) {
 
 template <typename T>
 NewKernel DropoutOf(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const DropoutOptions options, ReadDropout(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const DropoutOptions options,
+                            ReadDropout(node.attributes));
   const int64_t n = node.outputs[0].num_elements();
   const Mask unkeyed = {
       .threshold = static_cast<int32_t>(std::ceil(options.rate * 0x1.0p24)),

@@ -11,9 +11,10 @@
 namespace spillway::ops {
 
 NewKernel DropoutGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const DropoutOptions options, ReadDropout(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const DropoutOptions options,
+                            ReadDropout(node.attributes));
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(x));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
   const gpu::Dropout unkeyed = {
       .threshold = static_cast<int32_t>(std::ceil(options.rate * 0x1.0p24)),
       .scale = static_cast<float>(1 / (1 - options.rate))};

@@ -7,7 +7,8 @@
 namespace spillway::ops {
 
 NewKernel ApplyGradientDescentCpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const GradientRule rule, ReadGradientRule(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule rule,
+                            ReadGradientRule(node.attributes));
   return UpdateKernel(node, [=](const GroupMemory& group) {
     return [rule, variable = group.variable(), gradient = group.gradient(),
             rate = group.learning_rate()](int64_t begin, int64_t end) {

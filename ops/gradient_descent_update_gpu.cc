@@ -5,8 +5,8 @@
 namespace spillway::ops {
 
 NewKernel ApplyGradientDescentGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const gpu::UpdateGradient gradient,
-                   ReadUpdateGradient(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::UpdateGradient gradient,
+                            ReadUpdateGradient(node.attributes));
   return GpuUpdateKernel(node,
                          gpu::GradientDescentUpdate{.gradient = gradient});
 }

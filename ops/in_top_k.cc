@@ -13,13 +13,13 @@ namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& predictions = node.inputs[0];
-  RETURN_IF_ERROR(ExpectFloating("predictions", predictions));
-  RETURN_IF_ERROR(ExpectRank("predictions", predictions, 2));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("predictions", predictions));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRank("predictions", predictions, 2));
   const Shape rows = {predictions.shape.dim(0)};
-  RETURN_IF_ERROR(ExpectType("labels", node.inputs[1],
-                             {.dtype = DType::kInt32, .shape = rows},
-                             "the rows of predictions"));
-  ASSIGN_OR_RETURN(const int64_t k, node.attributes.GetInt("k"));
+  SPILLWAY_RETURN_IF_ERROR(ExpectType("labels", node.inputs[1],
+                                      {.dtype = DType::kInt32, .shape = rows},
+                                      "the rows of predictions"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t k, node.attributes.GetInt("k"));
   if (k < 1) {
     return InvalidArgument(
         fmt::format("attribute 'k' must be positive; it is {}", k));

@@ -20,7 +20,7 @@ bool IsInTopK(const T* predictions, int64_t classes, int32_t label, int64_t k) {
 
 template <typename T>
 NewKernel InTopKOf(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const int64_t k, node.attributes.GetInt("k"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t k, node.attributes.GetInt("k"));
   const int64_t rows = node.inputs[0].shape.dim(0);
   const int64_t classes = node.inputs[0].shape.dim(1);
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {

@@ -7,8 +7,8 @@ namespace spillway::ops {
 
 NewKernel InTopKGpu(const KernelRequest& node) {
   const TensorType& predictions = node.inputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(predictions));
-  ASSIGN_OR_RETURN(const int64_t k, node.attributes.GetInt("k"));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(predictions));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t k, node.attributes.GetInt("k"));
   const gpu::InTopK in_top_k = {.dtype = predictions.dtype,
                                 .rows = predictions.shape.dim(0),
                                 .classes = predictions.shape.dim(1),

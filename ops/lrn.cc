@@ -19,18 +19,18 @@ const std::vector<std::string> kAttributes = {"depth_radius", "bias", "alpha",
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(ReadLrn(node.attributes).status());
-  RETURN_IF_ERROR(ExpectFloating("x", x));
-  RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 1));
+  SPILLWAY_RETURN_IF_ERROR(ReadLrn(node.attributes).status());
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 1));
   return std::vector{x};
 }
 
 absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
   const TensorType& x = node.inputs[1];
-  RETURN_IF_ERROR(ReadLrn(node.attributes).status());
-  RETURN_IF_ERROR(ExpectFloating("x", x));
-  RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 1));
-  RETURN_IF_ERROR(ExpectType("dy", node.inputs[0], x, "x"));
+  SPILLWAY_RETURN_IF_ERROR(ReadLrn(node.attributes).status());
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 1));
+  SPILLWAY_RETURN_IF_ERROR(ExpectType("dy", node.inputs[0], x, "x"));
   return std::vector{x};
 }
 
@@ -51,17 +51,19 @@ double WindowSize(const OpContext& node) {
 
 absl::StatusOr<LrnAttributes> ReadLrn(const Attributes& attributes) {
   LrnAttributes lrn;
-  ASSIGN_OR_RETURN(lrn.depth_radius,
-                   attributes.GetInt("depth_radius", lrn.depth_radius));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      lrn.depth_radius, attributes.GetInt("depth_radius", lrn.depth_radius));
   if (lrn.depth_radius < 0 || lrn.depth_radius > 1024) {
     return InvalidArgument(
         fmt::format("'depth_radius' must be between 0 and 1024; it is {}",
                     lrn.depth_radius));
   }
-  ASSIGN_OR_RETURN(lrn.bias, GetRealIn(attributes, "bias", lrn.bias, 0, 1e9));
-  ASSIGN_OR_RETURN(lrn.alpha,
-                   GetRealIn(attributes, "alpha", lrn.alpha, 0, 1e9));
-  ASSIGN_OR_RETURN(lrn.beta, GetRealIn(attributes, "beta", lrn.beta, 0, 100));
+  SPILLWAY_ASSIGN_OR_RETURN(lrn.bias,
+                            GetRealIn(attributes, "bias", lrn.bias, 0, 1e9));
+  SPILLWAY_ASSIGN_OR_RETURN(lrn.alpha,
+                            GetRealIn(attributes, "alpha", lrn.alpha, 0, 1e9));
+  SPILLWAY_ASSIGN_OR_RETURN(lrn.beta,
+                            GetRealIn(attributes, "beta", lrn.beta, 0, 100));
   return lrn;
 }
 

@@ -111,7 +111,7 @@ class Row {
 // Calls compute(context, row buffers, first element of the row) for every row.
 template <typename Fn>
 NewKernel RowKernel(const KernelRequest& node, Fn compute) {
-  ASSIGN_OR_RETURN(const LrnAttributes lrn, ReadLrn(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const LrnAttributes lrn, ReadLrn(node.attributes));
   const TensorType& x = node.inputs[0];
   const int64_t channels = x.shape.dim(-1);
   const int64_t rows = x.num_elements() / channels;

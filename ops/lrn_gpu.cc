@@ -9,8 +9,8 @@ namespace {
 
 absl::StatusOr<gpu::Lrn> ReadGpuLrn(const KernelRequest& node) {
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(x));
-  ASSIGN_OR_RETURN(const LrnAttributes lrn, ReadLrn(node.attributes));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
+  SPILLWAY_ASSIGN_OR_RETURN(const LrnAttributes lrn, ReadLrn(node.attributes));
   const int64_t channels = x.shape.dim(-1);
   return gpu::Lrn{.dtype = x.dtype,
                   .rows = x.num_elements() / channels,
@@ -24,7 +24,7 @@ absl::StatusOr<gpu::Lrn> ReadGpuLrn(const KernelRequest& node) {
 }  // namespace
 
 NewKernel LrnGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const gpu::Lrn lrn, ReadGpuLrn(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::Lrn lrn, ReadGpuLrn(node));
   return MakeGpuKernel(
       [=](const KernelContext& context) {
         return gpu::LrnForward(context.stream, lrn, context.inputs[0],
@@ -34,7 +34,7 @@ NewKernel LrnGpu(const KernelRequest& node) {
 }
 
 NewKernel LrnGradGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const gpu::Lrn lrn, ReadGpuLrn(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::Lrn lrn, ReadGpuLrn(node));
   return MakeGpuKernel(
       [=](const KernelContext& context) {
         return gpu::LrnBackward(context.stream, lrn,

@@ -19,7 +19,7 @@ namespace {
 absl::Status ExpectSameOrFloat32(std::string_view name, const TensorType& type,
                                  std::string_view other_name,
                                  const TensorType& other) {
-  RETURN_IF_ERROR(ExpectFloating(name, type));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating(name, type));
   if (type.dtype == other.dtype || type.dtype == DType::kFloat32 ||
       other.dtype == DType::kFloat32) {
     return absl::OkStatus();
@@ -33,17 +33,18 @@ absl::Status ExpectSameOrFloat32(std::string_view name, const TensorType& type,
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& a = node.inputs[0];
-  ASSIGN_OR_RETURN(const MatMulSizes sizes,
-                   ReadMatMul(node.attributes, node.inputs));
-  ASSIGN_OR_RETURN(const DType dtype, StatedDType(node.attributes, a.dtype));
+  SPILLWAY_ASSIGN_OR_RETURN(const MatMulSizes sizes,
+                            ReadMatMul(node.attributes, node.inputs));
+  SPILLWAY_ASSIGN_OR_RETURN(const DType dtype,
+                            StatedDType(node.attributes, a.dtype));
   const TensorType y = {.dtype = dtype, .shape = {sizes.m, sizes.n}};
-  RETURN_IF_ERROR(ExpectSameOrFloat32("y", y, "a", a));
-  RETURN_IF_ERROR(ExpectSameOrFloat32("y", y, "b", node.inputs[1]));
-  RETURN_IF_ERROR(ReadRelu(node.attributes).status());
+  SPILLWAY_RETURN_IF_ERROR(ExpectSameOrFloat32("y", y, "a", a));
+  SPILLWAY_RETURN_IF_ERROR(ExpectSameOrFloat32("y", y, "b", node.inputs[1]));
+  SPILLWAY_RETURN_IF_ERROR(ReadRelu(node.attributes).status());
   if (node.inputs.size() > kMatMulBias) {
-    RETURN_IF_ERROR(ExpectTypeOrFloat32("bias", node.inputs[kMatMulBias],
-                                        {.dtype = dtype, .shape = {sizes.n}},
-                                        "the columns of y"));
+    SPILLWAY_RETURN_IF_ERROR(ExpectTypeOrFloat32(
+        "bias", node.inputs[kMatMulBias], {.dtype = dtype, .shape = {sizes.n}},
+        "the columns of y"));
   }
   return std::vector{y};
 }
@@ -55,10 +56,10 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
 //   b     da = dy b', db = a' dy     da = b dy',  db = a dy
 //   b'    da = dy b,  db = dy' a     da = b' dy', db = dy' a'
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
-  ASSIGN_OR_RETURN(const bool ta,
-                   grad.attributes().GetBool("transpose_a", false));
-  ASSIGN_OR_RETURN(const bool tb,
-                   grad.attributes().GetBool("transpose_b", false));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool ta,
+                            grad.attributes().GetBool("transpose_a", false));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool tb,
+                            grad.attributes().GetBool("transpose_b", false));
   DType dtype = DType::kFloat32;  // of the gradient that is made
   const auto product = [&](Tensor left, bool transpose_left, Tensor right,
                            bool transpose_right) {
@@ -69,7 +70,7 @@ absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
   };
   const Tensor a = grad.x(0);
   const Tensor b = grad.x(1);
-  ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(grad.attributes()));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(grad.attributes()));
   const Tensor dy =
       has_relu ? grad.Add("ReluGrad", {grad.dy(0), grad.y(0)}) : grad.dy(0);
   std::vector<Tensor> gradients(static_cast<size_t>(grad.num_inputs()));
@@ -106,12 +107,14 @@ absl::StatusOr<MatMulSizes> ReadMatMul(const Attributes& attributes,
                                        std::span<const TensorType> inputs) {
   const TensorType& a = inputs[0];
   const TensorType& b = inputs[1];
-  RETURN_IF_ERROR(ExpectFloating("a", a));
-  RETURN_IF_ERROR(ExpectSameOrFloat32("b", b, "a", a));
-  RETURN_IF_ERROR(ExpectRank("a", a, 2));
-  RETURN_IF_ERROR(ExpectRank("b", b, 2));
-  ASSIGN_OR_RETURN(const bool ta, attributes.GetBool("transpose_a", false));
-  ASSIGN_OR_RETURN(const bool tb, attributes.GetBool("transpose_b", false));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("a", a));
+  SPILLWAY_RETURN_IF_ERROR(ExpectSameOrFloat32("b", b, "a", a));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRank("a", a, 2));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRank("b", b, 2));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool ta,
+                            attributes.GetBool("transpose_a", false));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool tb,
+                            attributes.GetBool("transpose_b", false));
   const MatMulSizes sizes = {.m = a.shape.dim(ta ? 1 : 0),
                              .k = a.shape.dim(ta ? 0 : 1),
                              .n = b.shape.dim(tb ? 0 : 1),

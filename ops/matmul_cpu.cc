@@ -7,10 +7,10 @@
 namespace spillway::ops {
 
 NewKernel MatMulCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckStorage(node));
-  ASSIGN_OR_RETURN(const MatMulSizes sizes,
-                   ReadMatMul(node.attributes, node.inputs));
-  ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
+  SPILLWAY_RETURN_IF_ERROR(CheckStorage(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const MatMulSizes sizes,
+                            ReadMatMul(node.attributes, node.inputs));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
   MatMulSpec spec = {.m = sizes.m,
                      .k = sizes.k,
                      .n = sizes.n,

@@ -8,12 +8,12 @@
 namespace spillway::ops {
 
 NewKernel MatMulGpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
-  RETURN_IF_ERROR(CheckGpuStorage(node.inputs[1]));
-  RETURN_IF_ERROR(CheckGpuStorage(node.outputs[0]));
-  ASSIGN_OR_RETURN(const MatMulSizes sizes,
-                   ReadMatMul(node.attributes, node.inputs));
-  ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(node.inputs[1]));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(node.outputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(const MatMulSizes sizes,
+                            ReadMatMul(node.attributes, node.inputs));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
   GpuMatMulSpec spec = {.m = sizes.m,
                         .k = sizes.k,
                         .n = sizes.n,
@@ -24,7 +24,7 @@ NewKernel MatMulGpu(const KernelRequest& node) {
                         .y_dtype = node.outputs[0].dtype,
                         .has_relu = has_relu};
   if (node.inputs.size() > kMatMulBias) {
-    RETURN_IF_ERROR(CheckGpuStorage(node.inputs[kMatMulBias]));
+    SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(node.inputs[kMatMulBias]));
     spec.bias = kMatMulBias;
     spec.bias_dtype = node.inputs[kMatMulBias].dtype;
   }

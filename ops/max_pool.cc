@@ -14,16 +14,17 @@ namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(int spatial,
                                               const InferContext& node) {
-  ASSIGN_OR_RETURN(const TensorType y,
-                   PoolOutput(spatial, node.attributes, node.inputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const TensorType y, PoolOutput(spatial, node.attributes, node.inputs[0]));
   return std::vector{y};
 }
 
 absl::StatusOr<std::vector<TensorType>> InferGrad(int spatial,
                                                   const InferContext& node) {
-  ASSIGN_OR_RETURN(const TensorType y,
-                   PoolOutput(spatial, node.attributes, node.inputs[0]));
-  RETURN_IF_ERROR(ExpectType("dy", node.inputs[1], y, "the pool's output"));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const TensorType y, PoolOutput(spatial, node.attributes, node.inputs[0]));
+  SPILLWAY_RETURN_IF_ERROR(
+      ExpectType("dy", node.inputs[1], y, "the pool's output"));
   return std::vector{node.inputs[0]};
 }
 

@@ -9,9 +9,9 @@
 namespace spillway::ops {
 
 NewKernel MaxPoolCpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckStorage(node));
+  SPILLWAY_RETURN_IF_ERROR(CheckStorage(node));
   const Shape& x = node.inputs[0].shape;
-  ASSIGN_OR_RETURN(Window window, ReadPoolWindow(node.attributes, x));
+  SPILLWAY_ASSIGN_OR_RETURN(Window window, ReadPoolWindow(node.attributes, x));
   return MakePoolKernel({.algorithm = dnnl::algorithm::pooling_max,
                          .dtype = node.inputs[0].dtype,
                          .batch = x.dim(0),

@@ -6,8 +6,8 @@
 namespace spillway::ops {
 
 NewKernel MaxPoolGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const gpu::Pool pool,
-                   ReadGpuPool(node.attributes, node.inputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::Pool pool,
+                            ReadGpuPool(node.attributes, node.inputs[0]));
   return MakeGpuKernel([=](const KernelContext& context) {
     return gpu::MaxPool(context.stream, pool, context.inputs[0],
                         context.outputs[0]);

@@ -176,7 +176,8 @@ bool AreDisjoint(const Window& window) {
 
 NewKernel MaxPoolGradCpu(const KernelRequest& node) {
   const Shape& x = node.inputs[0].shape;
-  ASSIGN_OR_RETURN(const Window window, ReadPoolWindow(node.attributes, x));
+  SPILLWAY_ASSIGN_OR_RETURN(const Window window,
+                            ReadPoolWindow(node.attributes, x));
   const WindowGeometry pool = MakeWindowGeometry(x.dim(0), x.dim(-1), window);
   return ForStorage(node.inputs[0], [&]<typename T>(T) -> NewKernel {
     return AreDisjoint(window) ? DisjointGradient<T>(pool, node.threads)

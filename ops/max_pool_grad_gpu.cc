@@ -6,8 +6,8 @@
 namespace spillway::ops {
 
 NewKernel MaxPoolGradGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const gpu::Pool pool,
-                   ReadGpuPool(node.attributes, node.inputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::Pool pool,
+                            ReadGpuPool(node.attributes, node.inputs[0]));
   return MakeGpuKernel(
       [=](const KernelContext& context) {
         return gpu::MaxPoolGrad(context.stream, pool,

@@ -8,7 +8,8 @@ namespace spillway::ops {
 namespace {
 
 absl::Status Check(const Attributes& attributes) {
-  RETURN_IF_ERROR(GetRealIn(attributes, "momentum", 0.9, 0, 1).status());
+  SPILLWAY_RETURN_IF_ERROR(
+      GetRealIn(attributes, "momentum", 0.9, 0, 1).status());
   return attributes.GetBool("use_nesterov", false).status();
 }
 

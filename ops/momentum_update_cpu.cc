@@ -14,10 +14,12 @@ struct Options {
 };
 
 absl::StatusOr<Options> ReadOptions(const Attributes& attributes) {
-  ASSIGN_OR_RETURN(const GradientRule rule, ReadGradientRule(attributes));
-  ASSIGN_OR_RETURN(const double momentum, attributes.GetReal("momentum", 0.9));
-  ASSIGN_OR_RETURN(const bool nesterov,
-                   attributes.GetBool("use_nesterov", false));
+  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule rule,
+                            ReadGradientRule(attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const double momentum,
+                            attributes.GetReal("momentum", 0.9));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool nesterov,
+                            attributes.GetBool("use_nesterov", false));
   return Options{.gradient = rule,
                  .momentum = static_cast<float>(momentum),
                  .use_nesterov = nesterov};
@@ -26,7 +28,8 @@ absl::StatusOr<Options> ReadOptions(const Attributes& attributes) {
 }  // namespace
 
 NewKernel ApplyMomentumCpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const Options options, ReadOptions(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const Options options,
+                            ReadOptions(node.attributes));
   return UpdateKernel(node, [=](const GroupMemory& group) {
     const float momentum = options.momentum;
     return [=, rule = options.gradient, rate = group.learning_rate(),

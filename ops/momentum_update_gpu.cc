@@ -6,11 +6,12 @@ namespace spillway::ops {
 namespace {
 
 absl::StatusOr<gpu::MomentumUpdate> ReadOptions(const Attributes& attributes) {
-  ASSIGN_OR_RETURN(const gpu::UpdateGradient gradient,
-                   ReadUpdateGradient(attributes));
-  ASSIGN_OR_RETURN(const double momentum, attributes.GetReal("momentum", 0.9));
-  ASSIGN_OR_RETURN(const bool nesterov,
-                   attributes.GetBool("use_nesterov", false));
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::UpdateGradient gradient,
+                            ReadUpdateGradient(attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const double momentum,
+                            attributes.GetReal("momentum", 0.9));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool nesterov,
+                            attributes.GetBool("use_nesterov", false));
   return gpu::MomentumUpdate{.gradient = gradient,
                              .momentum = static_cast<float>(momentum),
                              .use_nesterov = nesterov};
@@ -19,8 +20,8 @@ absl::StatusOr<gpu::MomentumUpdate> ReadOptions(const Attributes& attributes) {
 }  // namespace
 
 NewKernel ApplyMomentumGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const gpu::MomentumUpdate options,
-                   ReadOptions(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::MomentumUpdate options,
+                            ReadOptions(node.attributes));
   return GpuUpdateKernel(node, options);
 }
 

@@ -18,8 +18,8 @@ constexpr int64_t kMostPadding = int64_t{1} << 46;
 
 absl::StatusOr<Shape> PaddedShape(const TensorType& x,
                                   const Attributes& attributes) {
-  ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
-                   attributes.GetIntLists("paddings"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
+                            attributes.GetIntLists("paddings"));
   if (static_cast<int>(paddings.size()) != x.shape.rank()) {
     return InvalidArgument(
         fmt::format("attribute 'paddings' has {} items; x "
@@ -46,8 +46,9 @@ absl::StatusOr<Shape> PaddedShape(const TensorType& x,
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
-  ASSIGN_OR_RETURN(Shape shape, PaddedShape(x, node.attributes));
-  ASSIGN_OR_RETURN(const double value, node.attributes.GetReal("value", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(Shape shape, PaddedShape(x, node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const double value,
+                            node.attributes.GetReal("value", 0));
   if (value != 0 && !IsFloating(x.dtype)) {
     return InvalidArgument(
         fmt::format("attribute 'value' must be 0 for x of {}; it is {}",
@@ -57,8 +58,8 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
 }
 
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
-  ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
-                   grad.attributes().GetIntLists("paddings"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
+                            grad.attributes().GetIntLists("paddings"));
   std::vector<int64_t> begin;
   for (const std::vector<int64_t>& padding : paddings) {
     begin.push_back(padding[0]);
@@ -81,8 +82,8 @@ Op Pad() {
 
 absl::StatusOr<StridedCopy> PadCopy(const KernelRequest& node) {
   const TensorType& x = node.inputs[0];
-  ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
-                   node.attributes.GetIntLists("paddings"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
+                            node.attributes.GetIntLists("paddings"));
   StridedCopy copy = {.sizes = x.shape.dims(),
                       .from_strides = RowMajorStrides(x.shape),
                       .to_strides = RowMajorStrides(node.outputs[0].shape),

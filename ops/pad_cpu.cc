@@ -28,7 +28,7 @@ void FillValue(int threads, int64_t n, T value, T* y) {
 // The kernel that calls fill(context), then copies x into its place.
 template <typename Fill>
 NewKernel Padding(const KernelRequest& node, Fill fill) {
-  ASSIGN_OR_RETURN(const StridedCopy whole, PadCopy(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy whole, PadCopy(node));
   return MakeKernel([=, copy = Simplify(whole),
                      threads = node.threads](const KernelContext& context) {
     fill(context);
@@ -39,7 +39,8 @@ NewKernel Padding(const KernelRequest& node, Fill fill) {
 }  // namespace
 
 NewKernel PadCpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const double value, node.attributes.GetReal("value", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(const double value,
+                            node.attributes.GetReal("value", 0));
   const TensorType& y = node.outputs[0];
   const int threads = node.threads;
   if (value == 0) {

@@ -27,10 +27,11 @@ uint64_t Pattern(DType dtype, float value) {
 
 // Fills y, then copies x into its place.
 NewKernel PadGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const double value, node.attributes.GetReal("value", 0));
-  ASSIGN_OR_RETURN(const StridedCopy copy, PadCopy(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const double value,
+                            node.attributes.GetReal("value", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy copy, PadCopy(node));
   const TensorType& y = node.outputs[0];
-  if (value != 0) RETURN_IF_ERROR(CheckGpuStorage(y));
+  if (value != 0) SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(y));
   const uint64_t pattern =
       value == 0 ? 0 : Pattern(y.dtype, static_cast<float>(value));
   return MakeGpuKernel(

@@ -12,7 +12,7 @@ namespace spillway::ops {
 namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
-  ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
   return std::vector{std::move(type)};
 }
 

@@ -15,10 +15,10 @@ namespace {
 
 absl::StatusOr<Shape> ReducedShape(const Attributes& attributes,
                                    const Shape& x) {
-  ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
-                   ReducedAxes(attributes, x));
-  ASSIGN_OR_RETURN(const bool keep_dims,
-                   attributes.GetBool("keep_dims", false));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
+                            ReducedAxes(attributes, x));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool keep_dims,
+                            attributes.GetBool("keep_dims", false));
   std::vector<int64_t> dims;
   for (int axis = 0; axis < x.rank(); ++axis) {
     const bool reduced = is_reduced[static_cast<size_t>(axis)];
@@ -30,17 +30,18 @@ absl::StatusOr<Shape> ReducedShape(const Attributes& attributes,
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(ExpectFloating("x", x));
-  ASSIGN_OR_RETURN(Shape shape, ReducedShape(node.attributes, x.shape));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_ASSIGN_OR_RETURN(Shape shape,
+                            ReducedShape(node.attributes, x.shape));
   return std::vector{TensorType{.dtype = x.dtype, .shape = std::move(shape)}};
 }
 
 absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
   const TensorType& dy = node.inputs[0];
-  RETURN_IF_ERROR(ExpectFloating("dy", dy));
-  ASSIGN_OR_RETURN(Shape x, node.attributes.GetShape("input_shape"));
-  ASSIGN_OR_RETURN(Shape y, ReducedShape(node.attributes, x));
-  RETURN_IF_ERROR(ExpectType(
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", dy));
+  SPILLWAY_ASSIGN_OR_RETURN(Shape x, node.attributes.GetShape("input_shape"));
+  SPILLWAY_ASSIGN_OR_RETURN(Shape y, ReducedShape(node.attributes, x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectType(
       "dy", dy, {.dtype = dy.dtype, .shape = std::move(y)}, "the reduced x"));
   return std::vector{TensorType{.dtype = dy.dtype, .shape = std::move(x)}};
 }
@@ -82,10 +83,11 @@ Op SumGrad() { return ReductionGrad("SumGrad", SumGradCpu); }
 
 absl::StatusOr<std::vector<bool>> ReducedAxes(const Attributes& attributes,
                                               const Shape& x) {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> axes, attributes.GetInts("axes"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> axes,
+                            attributes.GetInts("axes"));
   std::vector<bool> is_reduced(static_cast<size_t>(x.rank()), false);
   for (const int64_t axis : axes) {
-    ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, x.rank()));
+    SPILLWAY_ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, x.rank()));
     if (is_reduced[static_cast<size_t>(resolved)]) {
       return InvalidArgument(
           fmt::format("attribute 'axes' names dimension {} twice", resolved));

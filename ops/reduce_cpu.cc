@@ -95,8 +95,8 @@ float ScaleOf(Kind kind, int64_t reduced_elements) {
 
 NewKernel NewReduce(const KernelRequest& node, Kind kind) {
   const Shape& x = node.inputs[0].shape;
-  ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
-                   ReducedAxes(node.attributes, x));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
+                            ReducedAxes(node.attributes, x));
   const float scale = ScaleOf(kind, ReducedElements(is_reduced, x));
   return ForStorage(node.inputs[0], [&]<typename T>(T) -> NewKernel {
     return std::make_unique<ReduceKernel<T>>(PassesOver(is_reduced, x), scale,
@@ -107,8 +107,8 @@ NewKernel NewReduce(const KernelRequest& node, Kind kind) {
 // Scales dy, the smaller side, into the workspace and repeats it from there.
 NewKernel NewReduceGrad(const KernelRequest& node, Kind kind) {
   const Shape& x = node.outputs[0].shape;
-  ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
-                   ReducedAxes(node.attributes, x));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
+                            ReducedAxes(node.attributes, x));
   const StridedCopy repeat =
       RepeatOver(x, is_reduced, SizeOf(node.inputs[0].dtype));
   const float scale = ScaleOf(kind, ReducedElements(is_reduced, x));

@@ -75,9 +75,9 @@ enum class Kind : uint8_t { kSum, kMean };
 
 NewKernel NewReduce(const KernelRequest& node, Kind kind) {
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(x));
-  ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
-                   ReducedAxes(node.attributes, x.shape));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
+                            ReducedAxes(node.attributes, x.shape));
   const auto elements =
       static_cast<float>(ReducedElements(is_reduced, x.shape));
   SumPlan plan = PlanSums(SumsOver(is_reduced, x.shape), x.dtype,

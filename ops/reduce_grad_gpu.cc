@@ -23,9 +23,9 @@ gpu::StridedBox RepeatedBox(const TensorType& dx,
 NewKernel MeanGradGpu(const KernelRequest& node) {
   const TensorType& dy = node.inputs[0];
   const TensorType& dx = node.outputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(dy));
-  ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
-                   ReducedAxes(node.attributes, dx.shape));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(dy));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
+                            ReducedAxes(node.attributes, dx.shape));
   const float scale =
       1 / static_cast<float>(ReducedElements(is_reduced, dx.shape));
   return MakeGpuKernel(
@@ -43,9 +43,9 @@ NewKernel MeanGradGpu(const KernelRequest& node) {
 
 NewKernel SumGradGpu(const KernelRequest& node) {
   const TensorType& dx = node.outputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(dx));
-  ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
-                   ReducedAxes(node.attributes, dx.shape));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(dx));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<bool> is_reduced,
+                            ReducedAxes(node.attributes, dx.shape));
   return MakeGpuKernel(
       [box = RepeatedBox(dx, is_reduced)](const KernelContext& context) {
         return gpu::CopyBox(context.stream, box, context.inputs[0],

@@ -32,7 +32,7 @@ absl::Status ResolveFreeDimension(const TensorType& x,
   std::vector<int64_t> others = dims;
   std::erase(others, -1);
   const Shape rest(std::move(others));
-  RETURN_IF_ERROR(Annotate(CheckShape(rest), "attribute 'shape'"));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(rest), "attribute 'shape'"));
   if (x.num_elements() % rest.num_elements() != 0) {
     return Mismatch(x, Shape(dims));
   }
@@ -42,10 +42,11 @@ absl::Status ResolveFreeDimension(const TensorType& x,
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
-  ASSIGN_OR_RETURN(std::vector<int64_t> dims, node.attributes.GetInts("shape"));
-  RETURN_IF_ERROR(ResolveFreeDimension(x, dims));
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<int64_t> dims,
+                            node.attributes.GetInts("shape"));
+  SPILLWAY_RETURN_IF_ERROR(ResolveFreeDimension(x, dims));
   Shape shape(std::move(dims));
-  RETURN_IF_ERROR(Annotate(CheckShape(shape), "attribute 'shape'"));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(shape), "attribute 'shape'"));
   if (shape.num_elements() != x.num_elements()) return Mismatch(x, shape);
   return std::vector{TensorType{.dtype = x.dtype, .shape = std::move(shape)}};
 }

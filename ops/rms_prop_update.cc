@@ -11,8 +11,8 @@ namespace {
 
 absl::Status Check(const Attributes& attributes) {
   constexpr double kMost = std::numeric_limits<float>::max();
-  RETURN_IF_ERROR(GetRealIn(attributes, "decay", 0.9, 0, 1).status());
-  RETURN_IF_ERROR(GetRealIn(attributes, "momentum", 0, 0, 1).status());
+  SPILLWAY_RETURN_IF_ERROR(GetRealIn(attributes, "decay", 0.9, 0, 1).status());
+  SPILLWAY_RETURN_IF_ERROR(GetRealIn(attributes, "momentum", 0, 0, 1).status());
   return GetRealIn(attributes, "epsilon", 1e-10, 0, kMost).status();
 }
 

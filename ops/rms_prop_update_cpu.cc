@@ -16,10 +16,14 @@ struct Options {
 };
 
 absl::StatusOr<Options> ReadOptions(const Attributes& attributes) {
-  ASSIGN_OR_RETURN(const double decay, attributes.GetReal("decay", 0.9));
-  ASSIGN_OR_RETURN(const double momentum, attributes.GetReal("momentum", 0));
-  ASSIGN_OR_RETURN(const double epsilon, attributes.GetReal("epsilon", 1e-10));
-  ASSIGN_OR_RETURN(const GradientRule rule, ReadGradientRule(attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const double decay,
+                            attributes.GetReal("decay", 0.9));
+  SPILLWAY_ASSIGN_OR_RETURN(const double momentum,
+                            attributes.GetReal("momentum", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(const double epsilon,
+                            attributes.GetReal("epsilon", 1e-10));
+  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule rule,
+                            ReadGradientRule(attributes));
   return Options{.gradient = rule,
                  .decay = static_cast<float>(decay),
                  .momentum = static_cast<float>(momentum),
@@ -29,7 +33,8 @@ absl::StatusOr<Options> ReadOptions(const Attributes& attributes) {
 }  // namespace
 
 NewKernel ApplyRMSPropCpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const Options options, ReadOptions(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const Options options,
+                            ReadOptions(node.attributes));
   return UpdateKernel(node, [=](const GroupMemory& group) {
     return [rule = options.gradient, decay = options.decay,
             momentum = options.momentum, epsilon = options.epsilon,

@@ -6,11 +6,14 @@ namespace spillway::ops {
 namespace {
 
 absl::StatusOr<gpu::RmsPropUpdate> ReadOptions(const Attributes& attributes) {
-  ASSIGN_OR_RETURN(const gpu::UpdateGradient gradient,
-                   ReadUpdateGradient(attributes));
-  ASSIGN_OR_RETURN(const double decay, attributes.GetReal("decay", 0.9));
-  ASSIGN_OR_RETURN(const double momentum, attributes.GetReal("momentum", 0));
-  ASSIGN_OR_RETURN(const double epsilon, attributes.GetReal("epsilon", 1e-10));
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::UpdateGradient gradient,
+                            ReadUpdateGradient(attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const double decay,
+                            attributes.GetReal("decay", 0.9));
+  SPILLWAY_ASSIGN_OR_RETURN(const double momentum,
+                            attributes.GetReal("momentum", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(const double epsilon,
+                            attributes.GetReal("epsilon", 1e-10));
   return gpu::RmsPropUpdate{.gradient = gradient,
                             .decay = static_cast<float>(decay),
                             .momentum = static_cast<float>(momentum),
@@ -20,8 +23,8 @@ absl::StatusOr<gpu::RmsPropUpdate> ReadOptions(const Attributes& attributes) {
 }  // namespace
 
 NewKernel ApplyRMSPropGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const gpu::RmsPropUpdate options,
-                   ReadOptions(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::RmsPropUpdate options,
+                            ReadOptions(node.attributes));
   return GpuUpdateKernel(node, options);
 }
 

@@ -14,9 +14,9 @@ namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
-  RETURN_IF_ERROR(ExpectFloating("x", x));
-  RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 1));
-  RETURN_IF_ERROR(ExpectTypeOrFloat32(
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 1));
+  SPILLWAY_RETURN_IF_ERROR(ExpectTypeOrFloat32(
       "scale", node.inputs[1], {.dtype = x.dtype, .shape = {x.shape.dim(0)}},
       "the rows of x"));
   return std::vector{x};

@@ -8,8 +8,8 @@ namespace spillway::ops {
 NewKernel ScaleRowsGpu(const KernelRequest& node) {
   const TensorType& x = node.inputs[0];
   const TensorType& scale = node.inputs[1];
-  RETURN_IF_ERROR(CheckGpuStorage(x));
-  RETURN_IF_ERROR(CheckGpuStorage(scale));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(scale));
   const gpu::Broadcast broadcast = {
       .function = gpu::BroadcastFunction::kMultiply,
       .b_has_one_for = gpu::OneFor::kRow,

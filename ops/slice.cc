@@ -20,11 +20,12 @@ absl::Status CheckLength(const std::vector<int64_t>& list,
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
-  ASSIGN_OR_RETURN(const std::vector<int64_t> begin,
-                   node.attributes.GetInts("begin"));
-  ASSIGN_OR_RETURN(std::vector<int64_t> size, node.attributes.GetInts("size"));
-  RETURN_IF_ERROR(CheckLength(begin, "begin", x));
-  RETURN_IF_ERROR(CheckLength(size, "size", x));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> begin,
+                            node.attributes.GetInts("begin"));
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<int64_t> size,
+                            node.attributes.GetInts("size"));
+  SPILLWAY_RETURN_IF_ERROR(CheckLength(begin, "begin", x));
+  SPILLWAY_RETURN_IF_ERROR(CheckLength(size, "size", x));
   for (size_t axis = 0; axis < size.size(); ++axis) {
     const int64_t dim = x.shape.dims()[axis];
     const bool begins_inside = begin[axis] >= 0 && begin[axis] < dim;
@@ -40,8 +41,8 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
 }
 
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> begin,
-                   grad.attributes().GetInts("begin"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> begin,
+                            grad.attributes().GetInts("begin"));
   AttributeValue::List paddings;
   for (size_t axis = 0; axis < begin.size(); ++axis) {
     const int64_t after = grad.x(0).shape().dims()[axis] - begin[axis] -
@@ -70,8 +71,8 @@ Op Slice() {
 absl::StatusOr<StridedCopy> SliceCopy(const KernelRequest& node) {
   const TensorType& x = node.inputs[0];
   const Shape& y = node.outputs[0].shape;
-  ASSIGN_OR_RETURN(const std::vector<int64_t> begin,
-                   node.attributes.GetInts("begin"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> begin,
+                            node.attributes.GetInts("begin"));
   StridedCopy copy = {.sizes = y.dims(),
                       .from_strides = RowMajorStrides(x.shape),
                       .to_strides = RowMajorStrides(y),

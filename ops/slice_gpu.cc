@@ -7,7 +7,7 @@
 namespace spillway::ops {
 
 NewKernel SliceGpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const StridedCopy copy, SliceCopy(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy copy, SliceCopy(node));
   return MakeGpuKernel(
       [box = MakeStridedBox(copy)](const KernelContext& context) {
         return gpu::CopyBox(context.stream, box, context.inputs[0],

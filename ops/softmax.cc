@@ -11,15 +11,16 @@ namespace spillway::ops {
 namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
-  RETURN_IF_ERROR(ExpectFloating("x", node.inputs[0]));
-  RETURN_IF_ERROR(ExpectRankAtLeast("x", node.inputs[0], 1));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", node.inputs[0]));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("x", node.inputs[0], 1));
   return std::vector{node.inputs[0]};
 }
 
 absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
-  RETURN_IF_ERROR(ExpectFloating("dy", node.inputs[0]));
-  RETURN_IF_ERROR(ExpectRankAtLeast("dy", node.inputs[0], 1));
-  RETURN_IF_ERROR(ExpectType("y", node.inputs[1], node.inputs[0], "dy"));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", node.inputs[0]));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("dy", node.inputs[0], 1));
+  SPILLWAY_RETURN_IF_ERROR(
+      ExpectType("y", node.inputs[1], node.inputs[0], "dy"));
   return std::vector{node.inputs[0]};
 }
 

@@ -12,12 +12,12 @@ namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& logits = node.inputs[0];
-  RETURN_IF_ERROR(ExpectFloating("logits", logits));
-  RETURN_IF_ERROR(ExpectRank("logits", logits, 2));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("logits", logits));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRank("logits", logits, 2));
   const Shape rows = {logits.shape.dim(0)};
-  RETURN_IF_ERROR(ExpectType("labels", node.inputs[1],
-                             {.dtype = DType::kInt32, .shape = rows},
-                             "the rows of logits"));
+  SPILLWAY_RETURN_IF_ERROR(ExpectType("labels", node.inputs[1],
+                                      {.dtype = DType::kInt32, .shape = rows},
+                                      "the rows of logits"));
   return std::vector{TensorType{.dtype = DType::kFloat32, .shape = rows},
                      logits};
 }

@@ -74,7 +74,7 @@ NewKernel CrossEntropyOf(const KernelRequest& node) {
                             .labels = context.input<int32_t>(1),
                             .loss = context.output<float>(0),
                             .backprop = context.output<T>(1)};
-    RETURN_IF_ERROR(CheckLabels(batch.labels, rows, classes));
+    SPILLWAY_RETURN_IF_ERROR(CheckLabels(batch.labels, rows, classes));
     ParallelFor(threads, rows, kElementwiseGrain / (8 * classes) + 1,
                 [=](int64_t begin, int64_t end) {
                   CrossEntropyRows(batch, begin, end, classes);

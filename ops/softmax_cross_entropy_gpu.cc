@@ -8,7 +8,7 @@ namespace spillway::ops {
 
 NewKernel SparseSoftmaxCrossEntropyWithLogitsGpu(const KernelRequest& node) {
   const TensorType& logits = node.inputs[0];
-  RETURN_IF_ERROR(CheckGpuStorage(logits));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(logits));
   const gpu::Rows size = {.dtype = logits.dtype,
                           .rows = logits.shape.dim(0),
                           .classes = logits.shape.dim(1)};

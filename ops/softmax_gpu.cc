@@ -15,7 +15,7 @@ gpu::Rows RowsOf(const TensorType& x) {
 }  // namespace
 
 NewKernel SoftmaxGpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
   return MakeGpuKernel(
       [size = RowsOf(node.inputs[0])](const KernelContext& context) {
         return gpu::Softmax(context.stream, size, context.inputs[0],
@@ -24,7 +24,7 @@ NewKernel SoftmaxGpu(const KernelRequest& node) {
 }
 
 NewKernel SoftmaxGradGpu(const KernelRequest& node) {
-  RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(node.inputs[0]));
   return MakeGpuKernel(
       [size = RowsOf(node.inputs[0])](const KernelContext& context) {
         return gpu::SoftmaxGrad(context.stream, size, context.inputs[0],

@@ -14,8 +14,8 @@ namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   const TensorType& x = node.inputs[0];
-  ASSIGN_OR_RETURN(const std::vector<int64_t> perm,
-                   node.attributes.GetInts("perm"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> perm,
+                            node.attributes.GetInts("perm"));
   std::vector<int64_t> sorted = perm;
   std::ranges::sort(sorted);
   bool is_permutation = static_cast<int>(perm.size()) == x.shape.rank();
@@ -37,8 +37,8 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
 }
 
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> perm,
-                   grad.attributes().GetInts("perm"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> perm,
+                            grad.attributes().GetInts("perm"));
   std::vector<int64_t> inverse(perm.size());
   for (size_t i = 0; i < perm.size(); ++i) {
     inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
@@ -61,8 +61,8 @@ Op Transpose() {
 absl::StatusOr<StridedCopy> TransposeCopy(const KernelRequest& node) {
   const TensorType& x = node.inputs[0];
   const Shape& y = node.outputs[0].shape;
-  ASSIGN_OR_RETURN(const std::vector<int64_t> perm,
-                   node.attributes.GetInts("perm"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> perm,
+                            node.attributes.GetInts("perm"));
   const std::vector<int64_t> x_strides = RowMajorStrides(x.shape);
   std::vector<int64_t> from_strides;
   for (const int64_t axis : perm) {

@@ -6,7 +6,7 @@
 namespace spillway::ops {
 
 NewKernel TransposeCpu(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(const StridedCopy whole, TransposeCopy(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy whole, TransposeCopy(node));
   return MakeKernel([copy = Simplify(whole),
                      threads = node.threads](const KernelContext& context) {
     CopyStrided(threads, copy, context.inputs[0], context.outputs[0]);

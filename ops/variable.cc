@@ -13,9 +13,9 @@ namespace spillway::ops {
 namespace {
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
-  ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
-  RETURN_IF_ERROR(CheckInitializer(node.attributes, type));
-  RETURN_IF_ERROR(node.attributes.GetBool("trainable", true).status());
+  SPILLWAY_ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
+  SPILLWAY_RETURN_IF_ERROR(CheckInitializer(node.attributes, type));
+  SPILLWAY_RETURN_IF_ERROR(node.attributes.GetBool("trainable", true).status());
   return std::vector{std::move(type)};
 }
 

@@ -125,7 +125,7 @@ absl::Status ReadCopyTimes(Reader& parent, std::vector<CopyTime>& times) {
     }
     reader.Integer("alone_ns", 1, time.alone_ns);
     reader.Integer("shared_ns", 1, time.shared_ns);
-    RETURN_IF_ERROR(reader.Finish());
+    SPILLWAY_RETURN_IF_ERROR(reader.Finish());
     times.push_back(time);
   }
   return absl::OkStatus();
@@ -142,7 +142,7 @@ absl::Status ReadDirection(Reader& parent, const char* name,
   reader.Number("shared_bytes_per_second", kLeastRate, kMostRate,
                 direction.shared_bytes_per_second);
   if (reader.Has("by_size")) {
-    RETURN_IF_ERROR(ReadCopyTimes(reader, direction.by_size));
+    SPILLWAY_RETURN_IF_ERROR(ReadCopyTimes(reader, direction.by_size));
   }
   return reader.Finish();
 }
@@ -175,7 +175,7 @@ absl::Status ReadKernels(Reader& parent, DeviceProfile& profile) {
   if (!parent.Has("kernels")) return absl::OkStatus();
   const Json& field = *parent.Find("kernels");
   Reader reader(field, fmt::format("{}: kernels", parent.path()));
-  RETURN_IF_ERROR(reader.status());
+  SPILLWAY_RETURN_IF_ERROR(reader.status());
   for (const auto& [signature, value] : field.items()) {
     reader.Integer(signature.c_str(), 0, profile.kernels[signature]);
   }
@@ -187,16 +187,16 @@ absl::Status ReadAlgorithms(Reader& parent, DeviceProfile& profile) {
   if (!parent.Has("algorithms")) return absl::OkStatus();
   const Json& field = *parent.Find("algorithms");
   const std::string path = fmt::format("{}: algorithms", parent.path());
-  RETURN_IF_ERROR(Reader(field, path).status());
+  SPILLWAY_RETURN_IF_ERROR(Reader(field, path).status());
   for (const auto& [signature, algorithms] : field.items()) {
     const std::string of = fmt::format("{}: {}", path, signature);
-    RETURN_IF_ERROR(Reader(algorithms, of).status());
+    SPILLWAY_RETURN_IF_ERROR(Reader(algorithms, of).status());
     for (const auto& [name, value] : algorithms.items()) {
       MeasuredAlgorithm& measured = profile.algorithms[signature][name];
       Reader reader(value, fmt::format("{}: {}", of, name));
       reader.Integer("workspace_bytes", 0, measured.workspace_bytes);
       reader.Integer("ns", 0, measured.ns);
-      RETURN_IF_ERROR(reader.Finish());
+      SPILLWAY_RETURN_IF_ERROR(reader.Finish());
     }
   }
   return absl::OkStatus();
@@ -206,7 +206,7 @@ absl::Status ReadAlgorithms(Reader& parent, DeviceProfile& profile) {
 
 absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
                                                  std::string_view origin) {
-  ASSIGN_OR_RETURN(const Json json, ParseJson(text, origin));
+  SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, origin));
   DeviceProfile profile;
   Reader reader(json, std::string(origin));
   std::string format;
@@ -225,17 +225,18 @@ absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
   reader.Integer("kernel_ns", 0, profile.kernel_ns);
   reader.Integer("issue_ns", 0, profile.issue_ns);
   ReadHost(reader, profile);
-  RETURN_IF_ERROR(ReadFlops(reader, profile.flops_per_second));
-  RETURN_IF_ERROR(ReadDirection(reader, "to_host", profile.to_host));
-  RETURN_IF_ERROR(ReadDirection(reader, "to_device", profile.to_device));
-  RETURN_IF_ERROR(ReadKernels(reader, profile));
-  RETURN_IF_ERROR(ReadAlgorithms(reader, profile));
-  RETURN_IF_ERROR(reader.Finish());
+  SPILLWAY_RETURN_IF_ERROR(ReadFlops(reader, profile.flops_per_second));
+  SPILLWAY_RETURN_IF_ERROR(ReadDirection(reader, "to_host", profile.to_host));
+  SPILLWAY_RETURN_IF_ERROR(
+      ReadDirection(reader, "to_device", profile.to_device));
+  SPILLWAY_RETURN_IF_ERROR(ReadKernels(reader, profile));
+  SPILLWAY_RETURN_IF_ERROR(ReadAlgorithms(reader, profile));
+  SPILLWAY_RETURN_IF_ERROR(reader.Finish());
   return profile;
 }
 
 absl::StatusOr<DeviceProfile> ReadDeviceProfile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   return ParseDeviceProfile(text, path);
 }
 

@@ -9,7 +9,7 @@ namespace spillway {
 
 double CopyNsBySize(const std::vector<CopyTime>& table, int64_t bytes,
                     int64_t CopyTime::*time) {
-  CHECK(!table.empty());
+  SPILLWAY_CHECK(!table.empty());
   const auto ns = [&](const CopyTime& point) {
     return static_cast<double>(point.*time);
   };

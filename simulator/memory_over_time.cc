@@ -97,7 +97,7 @@ std::vector<CounterSample> MemoryOverTime(
 }
 
 CounterSample PeakOf(const std::vector<CounterSample>& samples) {
-  CHECK(!samples.empty());
+  SPILLWAY_CHECK(!samples.empty());
   return *std::ranges::max_element(samples, {}, &CounterSample::value);
 }
 

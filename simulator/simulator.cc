@@ -59,7 +59,7 @@ class Simulation {
       while (StartReady()) {
       }
       const int64_t next = NextEvent();
-      CHECK(next != kNever);  // a wait that nothing ends
+      SPILLWAY_CHECK(next != kNever);  // a wait that nothing ends
       Advance(next - now_);
       now_ = next;
       left -= FinishDone();

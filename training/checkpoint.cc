@@ -10,13 +10,13 @@
 namespace spillway {
 
 absl::Status SaveCheckpoint(Session& session, const std::string& path) {
-  ASSIGN_OR_RETURN(const TensorMap variables, session.ReadVariables());
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorMap variables, session.ReadVariables());
   return WriteSafetensors(path, variables);
 }
 
 absl::Status LoadCheckpoint(const std::string& path, Session& session) {
-  ASSIGN_OR_RETURN(const TensorMap tensors, ReadSafetensors(path));
-  ASSIGN_OR_RETURN(const TensorMap variables, session.ReadVariables());
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorMap tensors, ReadSafetensors(path));
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorMap variables, session.ReadVariables());
   for (const auto& [name, variable] : variables) {
     if (!tensors.contains(name)) {
       return InvalidArgument(

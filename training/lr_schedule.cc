@@ -24,8 +24,8 @@ LrSchedule ConstantRate(double rate) {
 
 LrSchedule PiecewiseRate(std::vector<int64_t> boundaries,
                          std::vector<double> rates) {
-  CHECK(rates.size() == boundaries.size() + 1);
-  CHECK(std::ranges::is_sorted(boundaries));
+  SPILLWAY_CHECK(rates.size() == boundaries.size() + 1);
+  SPILLWAY_CHECK(std::ranges::is_sorted(boundaries));
   return [boundaries = std::move(boundaries),
           rates = std::move(rates)](int64_t step) {
     const auto next = std::ranges::upper_bound(boundaries, step);
@@ -34,12 +34,12 @@ LrSchedule PiecewiseRate(std::vector<int64_t> boundaries,
 }
 
 LrSchedule LinearDecay(double rate, int64_t steps) {
-  CHECK(steps > 0);
+  SPILLWAY_CHECK(steps > 0);
   return [=](int64_t step) { return rate * (1 - Progress(step, steps)); };
 }
 
 LrSchedule CosineDecay(double rate, int64_t steps) {
-  CHECK(steps > 0);
+  SPILLWAY_CHECK(steps > 0);
   return [=](int64_t step) {
     const double angle = std::numbers::pi * Progress(step, steps);
     return rate * 0.5 * (1 + std::cos(angle));
@@ -47,7 +47,7 @@ LrSchedule CosineDecay(double rate, int64_t steps) {
 }
 
 LrSchedule WithWarmUp(LrSchedule schedule, int64_t steps) {
-  CHECK(steps >= 0);
+  SPILLWAY_CHECK(steps >= 0);
   return [schedule = std::move(schedule), steps](int64_t step) {
     if (step >= steps) return schedule(step);
     return schedule(steps) * Progress(step + 1, steps);

@@ -93,10 +93,10 @@ absl::StatusOr<Entry> ParseEntry(const std::string& name, const Json& json) {
         fmt::format("dtype '{}'; known: F32 BF16 F16 I32 I64 U8 BOOL",
                     code->get_ref<const std::string&>()));
   }
-  ASSIGN_OR_RETURN(std::vector<int64_t> dims, GetSizes(json, "shape"));
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, GetSizes(json, "shape"));
   const TensorType type = {.dtype = *dtype, .shape = Shape(std::move(dims))};
-  RETURN_IF_ERROR(CheckShape(type.shape));
-  ASSIGN_OR_RETURN(const auto offsets, GetSizes(json, "data_offsets"));
+  SPILLWAY_RETURN_IF_ERROR(CheckShape(type.shape));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto offsets, GetSizes(json, "data_offsets"));
   if (offsets.size() != 2 || offsets[1] - offsets[0] != type.num_bytes()) {
     return InvalidArgument(
         fmt::format("'data_offsets' must be [begin, begin + {}], the size of "
@@ -142,7 +142,7 @@ absl::Status CheckLayout(std::span<const Entry> entries, int64_t data_bytes) {
 }
 
 absl::StatusOr<std::vector<Entry>> ParseHeader(std::string_view header) {
-  ASSIGN_OR_RETURN(const Json json, ParseJson(header, "header"));
+  SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(header, "header"));
   if (!json.is_object()) return InvalidArgument("the header is no JSON object");
   std::vector<Entry> entries;
   for (const auto& [name, value] : json.items()) {
@@ -152,7 +152,8 @@ absl::StatusOr<std::vector<Entry>> ParseHeader(std::string_view header) {
     entries.push_back(*std::move(entry));
   }
   if (!json.contains(kMetadata)) return entries;
-  RETURN_IF_ERROR(Annotate(CheckMetadata(json.at(kMetadata)), kMetadata));
+  SPILLWAY_RETURN_IF_ERROR(
+      Annotate(CheckMetadata(json.at(kMetadata)), kMetadata));
   return entries;
 }
 
@@ -175,13 +176,14 @@ absl::StatusOr<int64_t> ParseHeaderSize(std::string_view bytes) {
 }
 
 absl::StatusOr<TensorMap> Parse(std::string_view bytes) {
-  ASSIGN_OR_RETURN(const int64_t header_bytes, ParseHeaderSize(bytes));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t header_bytes, ParseHeaderSize(bytes));
   bytes.remove_prefix(kSizeBytes);
   const std::string_view data = bytes.substr(static_cast<size_t>(header_bytes));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const std::vector<Entry> entries,
       ParseHeader(bytes.substr(0, static_cast<size_t>(header_bytes))));
-  RETURN_IF_ERROR(CheckLayout(entries, static_cast<int64_t>(data.size())));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckLayout(entries, static_cast<int64_t>(data.size())));
   TensorMap tensors;
   for (const Entry& entry : entries) {
     const auto* begin = reinterpret_cast<const std::byte*>(data.data());
@@ -240,7 +242,7 @@ absl::StatusOr<TensorMap> ParseSafetensors(std::string_view bytes,
 }
 
 absl::StatusOr<TensorMap> ReadSafetensors(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   return ParseSafetensors(bytes, path);
 }
 

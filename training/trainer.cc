@@ -27,7 +27,7 @@ absl::Status CheckSpec(const TrainerSpec& spec) {
   if (spec.training_data == nullptr || spec.training.batch_size <= 0) {
     return InvalidArgument("training needs data and a positive batch size");
   }
-  RETURN_IF_ERROR(CheckFields(*spec.training_data, "training data"));
+  SPILLWAY_RETURN_IF_ERROR(CheckFields(*spec.training_data, "training data"));
   if (spec.training_data->size() < spec.training.batch_size) {
     return InvalidArgument(fmt::format(
         "the training data has {} samples, fewer than one batch of {}",
@@ -53,11 +53,12 @@ class EpochLoop {
     EpochResult result = {.epoch = epoch};
     const auto start = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < batches.size(); ++i) {
-      ASSIGN_OR_RETURN(const auto batch, reader.Next());
+      SPILLWAY_ASSIGN_OR_RETURN(const auto batch, reader.Next());
       const bool is_last =
           epoch + 1 == spec_.num_epochs && i + 1 == batches.size();
-      ASSIGN_OR_RETURN(const StepResult step,
-                       Step(batch, epoch * batches.size() + i, is_last));
+      SPILLWAY_ASSIGN_OR_RETURN(
+          const StepResult step,
+          Step(batch, epoch * batches.size() + i, is_last));
       const double loss = step.scalar(spec_.training.loss);
       result.loss += loss;
       result.accuracy += step.scalar(spec_.training.accuracy);
@@ -99,14 +100,15 @@ class EpochLoop {
 
 absl::StatusOr<std::vector<EpochResult>> Train(Session& session,
                                                const TrainerSpec& spec) {
-  RETURN_IF_ERROR(CheckSpec(spec));
+  SPILLWAY_RETURN_IF_ERROR(CheckSpec(spec));
   EpochLoop loop(session, spec);
   std::vector<EpochResult> results;
   for (int64_t epoch = 0; epoch < spec.num_epochs; ++epoch) {
-    ASSIGN_OR_RETURN(EpochResult result, loop.Run(epoch));
+    SPILLWAY_ASSIGN_OR_RETURN(EpochResult result, loop.Run(epoch));
     if (spec.test_data != nullptr) {
-      ASSIGN_OR_RETURN(result.test_accuracy,
-                       Evaluate(session, spec.evaluation, *spec.test_data));
+      SPILLWAY_ASSIGN_OR_RETURN(
+          result.test_accuracy,
+          Evaluate(session, spec.evaluation, *spec.test_data));
     }
     if (spec.on_epoch) spec.on_epoch(result);
     results.push_back(result);
@@ -117,7 +119,7 @@ absl::StatusOr<std::vector<EpochResult>> Train(Session& session,
 absl::StatusOr<double> Evaluate(Session& session,
                                 const EvaluationProgram& program,
                                 const Dataset& data) {
-  RETURN_IF_ERROR(CheckFields(data, "test data"));
+  SPILLWAY_RETURN_IF_ERROR(CheckFields(data, "test data"));
   if (data.size() == 0 || program.batch_size <= 0) {
     return InvalidArgument("evaluation needs data and a positive batch size");
   }
@@ -126,8 +128,8 @@ absl::StatusOr<double> Evaluate(Session& session,
   Prefetched reader(batches);
   int64_t num_correct = 0;
   for (int64_t i = 0; i < batches.size(); ++i) {
-    ASSIGN_OR_RETURN(const auto batch, reader.Next());
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(const auto batch, reader.Next());
+    SPILLWAY_ASSIGN_OR_RETURN(
         const StepResult step,
         session.Step(kEvaluationProgram,
                      {{program.images, batch[0]}, {program.labels, batch[1]}}));

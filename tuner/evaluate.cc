@@ -23,15 +23,16 @@ class Evaluator {
   }
 
   absl::Status Prepare() {
-    ASSIGN_OR_RETURN(best_.graph, ApplyRecipe(best_.recipe, inputs_.graph));
+    SPILLWAY_ASSIGN_OR_RETURN(best_.graph,
+                              ApplyRecipe(best_.recipe, inputs_.graph));
     kernel_ns_.resize(best_.graph.num_nodes(), 0);
     return absl::OkStatus();
   }
 
   absl::Status EvaluateOnce() {
-    ASSIGN_OR_RETURN(ExecutionPlan plan,
-                     CompilePlan(best_.graph, inputs_.ops,
-                                 best_.recipe.schedule, Options()));
+    SPILLWAY_ASSIGN_OR_RETURN(ExecutionPlan plan,
+                              CompilePlan(best_.graph, inputs_.ops,
+                                          best_.recipe.schedule, Options()));
     Offer(std::move(plan), best_.recipe.placement);
     return absl::OkStatus();
   }
@@ -40,7 +41,7 @@ class Evaluator {
   absl::StatusOr<bool> PlaceByTime(const IdMap<NodeId, Interval>& expected_ns) {
     CompileOptions options = Options();
     options.placement.expected_ns = expected_ns;
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         std::vector<ExecutionPlan> plans,
         CompileByTime(best_.graph, inputs_.ops, best_.recipe.schedule, options,
                       kPlacements));
@@ -56,7 +57,7 @@ class Evaluator {
   const SimulatedStep& last() const { return last_; }
 
   absl::StatusOr<EvaluatedRecipe> Take() && {
-    RETURN_IF_ERROR(VerifyPlan(best_.plan, best_.graph, inputs_.ops));
+    SPILLWAY_RETURN_IF_ERROR(VerifyPlan(best_.plan, best_.graph, inputs_.ops));
     return std::move(best_);
   }
 
@@ -106,8 +107,8 @@ class Evaluator {
 absl::StatusOr<EvaluatedRecipe> Evaluate(const TunerInputs& inputs,
                                          StepRecipe recipe) {
   Evaluator evaluator(inputs, std::move(recipe));
-  RETURN_IF_ERROR(evaluator.Prepare());
-  RETURN_IF_ERROR(evaluator.EvaluateOnce());
+  SPILLWAY_RETURN_IF_ERROR(evaluator.Prepare());
+  SPILLWAY_RETURN_IF_ERROR(evaluator.EvaluateOnce());
   return std::move(evaluator).Take();
 }
 
@@ -116,17 +117,18 @@ absl::StatusOr<EvaluatedRecipe> EvaluateByTime(const TunerInputs& inputs,
   IdMap<NodeId, Interval> expected_ns =
       std::exchange(recipe.placement.expected_ns, {});
   Evaluator evaluator(inputs, std::move(recipe));
-  RETURN_IF_ERROR(evaluator.Prepare());
+  SPILLWAY_RETURN_IF_ERROR(evaluator.Prepare());
   if (expected_ns.empty()) {
-    RETURN_IF_ERROR(evaluator.EvaluateOnce());
+    SPILLWAY_RETURN_IF_ERROR(evaluator.EvaluateOnce());
     expected_ns = evaluator.TimesOf(evaluator.last(), {});
   }
   for (int round = 0; round < rounds; ++round) {
-    ASSIGN_OR_RETURN(const bool is_placed, evaluator.PlaceByTime(expected_ns));
+    SPILLWAY_ASSIGN_OR_RETURN(const bool is_placed,
+                              evaluator.PlaceByTime(expected_ns));
     if (!is_placed) break;
     expected_ns = evaluator.TimesOf(evaluator.last(), expected_ns);
   }
-  if (!evaluator.has_plan()) RETURN_IF_ERROR(evaluator.EvaluateOnce());
+  if (!evaluator.has_plan()) SPILLWAY_RETURN_IF_ERROR(evaluator.EvaluateOnce());
   return std::move(evaluator).Take();
 }
 

@@ -68,32 +68,32 @@ class Reader {
   }
 
   absl::StatusOr<std::string> Text(const char* name) const {
-    ASSIGN_OR_RETURN(const Json* field, Field(name));
+    SPILLWAY_ASSIGN_OR_RETURN(const Json* field, Field(name));
     if (!field->is_string()) return Wrong(name, "text");
     return std::string(field->get_ref<const std::string&>());
   }
 
   absl::StatusOr<int64_t> Count(const char* name) const {
-    ASSIGN_OR_RETURN(const Json* field, Field(name));
+    SPILLWAY_ASSIGN_OR_RETURN(const Json* field, Field(name));
     return ToCount(*field, name);
   }
 
   absl::StatusOr<std::optional<int64_t>> OptionalCount(const char* name) const {
-    ASSIGN_OR_RETURN(const Json* field, Field(name));
+    SPILLWAY_ASSIGN_OR_RETURN(const Json* field, Field(name));
     if (field->is_null()) return std::optional<int64_t>();
-    ASSIGN_OR_RETURN(const int64_t count, ToCount(*field, name));
+    SPILLWAY_ASSIGN_OR_RETURN(const int64_t count, ToCount(*field, name));
     return std::optional<int64_t>(count);
   }
 
   absl::StatusOr<const Json*> List(const char* name) const {
-    ASSIGN_OR_RETURN(const Json* field, Field(name));
+    SPILLWAY_ASSIGN_OR_RETURN(const Json* field, Field(name));
     if (!field->is_array()) return Wrong(name, "a list");
     return field;
   }
 
   // Nodes of the graph, by name.
   absl::StatusOr<std::vector<NodeId>> Nodes(const char* name) const {
-    ASSIGN_OR_RETURN(const Json* list, List(name));
+    SPILLWAY_ASSIGN_OR_RETURN(const Json* list, List(name));
     std::vector<NodeId> nodes;
     for (const Json& item : *list) {
       if (!item.is_string()) return Wrong(name, "a list of nodes' names");
@@ -107,7 +107,7 @@ class Reader {
 
   // Values of the graph, by name.
   absl::StatusOr<std::vector<ValueId>> Values(const char* name) const {
-    ASSIGN_OR_RETURN(const Json* list, List(name));
+    SPILLWAY_ASSIGN_OR_RETURN(const Json* list, List(name));
     std::vector<ValueId> values;
     for (const Json& item : *list) {
       if (!item.is_string()) return Wrong(name, "a list of values' names");
@@ -121,7 +121,7 @@ class Reader {
 
   // By name of a node of the graph; empty where there are none.
   absl::StatusOr<AlgorithmNames> Algorithms(const char* name) const {
-    ASSIGN_OR_RETURN(const Json* field, Field(name));
+    SPILLWAY_ASSIGN_OR_RETURN(const Json* field, Field(name));
     if (!field->is_object()) return Wrong(name, "an object");
     if (field->empty()) return AlgorithmNames();
     AlgorithmNames algorithms(graph_.num_nodes());
@@ -159,17 +159,17 @@ absl::StatusOr<Swap> ParseSwap(const Json& json, const std::string& where,
                                const Graph& graph) {
   const Reader reader(json, where, graph);
   Swap swap;
-  ASSIGN_OR_RETURN(const std::string tensor, reader.Text("tensor"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string tensor, reader.Text("tensor"));
   absl::StatusOr<ValueId> value = graph.FindValue(tensor);
   if (!value.ok()) return Annotate(value.status(), where);
   swap.value = *value;
-  ASSIGN_OR_RETURN(swap.waiters, reader.Nodes("waiters"));
-  ASSIGN_OR_RETURN(const Json* swap_ins, reader.List("swap_ins"));
+  SPILLWAY_ASSIGN_OR_RETURN(swap.waiters, reader.Nodes("waiters"));
+  SPILLWAY_ASSIGN_OR_RETURN(const Json* swap_ins, reader.List("swap_ins"));
   for (const Json& item : *swap_ins) {
     const Reader each(item, where + ", swap_ins", graph);
     SwapIn& swap_in = swap.swap_ins.emplace_back();
-    ASSIGN_OR_RETURN(swap_in.readers, each.Nodes("readers"));
-    ASSIGN_OR_RETURN(swap_in.triggers, each.Nodes("triggers"));
+    SPILLWAY_ASSIGN_OR_RETURN(swap_in.readers, each.Nodes("readers"));
+    SPILLWAY_ASSIGN_OR_RETURN(swap_in.triggers, each.Nodes("triggers"));
     if (swap_in.readers.empty()) {
       return each.Wrong("readers", "a list that is not empty");
     }
@@ -182,16 +182,19 @@ absl::StatusOr<Swap> ParseSwap(const Json& json, const std::string& where,
 
 absl::StatusOr<SwapPlan> ParseSwaps(const Reader& reader, const Graph& graph) {
   SwapPlan plan;
-  ASSIGN_OR_RETURN(const Json* swaps, reader.List("swaps"));
+  SPILLWAY_ASSIGN_OR_RETURN(const Json* swaps, reader.List("swaps"));
   for (const Json& item : *swaps) {
-    ASSIGN_OR_RETURN(plan.swaps.emplace_back(),
-                     ParseSwap(item, reader.where() + ": swaps", graph));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        plan.swaps.emplace_back(),
+        ParseSwap(item, reader.where() + ": swaps", graph));
   }
-  ASSIGN_OR_RETURN(const Json* orders, reader.List("orders"));
+  SPILLWAY_ASSIGN_OR_RETURN(const Json* orders, reader.List("orders"));
   for (const Json& item : *orders) {
     const Reader each(item, reader.where() + ": orders", graph);
-    ASSIGN_OR_RETURN(const std::vector<NodeId> before, each.Nodes("before"));
-    ASSIGN_OR_RETURN(const std::vector<NodeId> after, each.Nodes("after"));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<NodeId> before,
+                              each.Nodes("before"));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<NodeId> after,
+                              each.Nodes("after"));
     if (before.size() != 1 || after.size() != 1) {
       return each.Wrong("before", "a list of one node, as \"after\"");
     }
@@ -204,7 +207,7 @@ absl::StatusOr<SwapPlan> ParseSwaps(const Reader& reader, const Graph& graph) {
 // [["conv1/Conv2D", begin_ns, end_ns], ...] of the edited graph, in order.
 absl::Status ParseSteps(const Reader& reader, const Graph& edited,
                         StepRecipe& recipe) {
-  ASSIGN_OR_RETURN(const Json* steps, reader.List("steps"));
+  SPILLWAY_ASSIGN_OR_RETURN(const Json* steps, reader.List("steps"));
   recipe.schedule.step_of.resize(edited.num_nodes(), -1);
   IdMap<NodeId, Interval> expected_ns(edited.num_nodes());
   bool has_times = false;
@@ -237,14 +240,15 @@ absl::Status ParseSteps(const Reader& reader, const Graph& edited,
 }
 
 absl::Status CheckHead(const Reader& reader, const Graph& graph) {
-  ASSIGN_OR_RETURN(const std::string format, reader.Text("format"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string format, reader.Text("format"));
   if (format != kFormat) return reader.Wrong("format", "\"spillway.plan\"");
-  ASSIGN_OR_RETURN(const int64_t version, reader.Count("version"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t version, reader.Count("version"));
   if (version != kVersion) return reader.Wrong("version", "1");
-  ASSIGN_OR_RETURN(const std::string fingerprint, reader.Text("fingerprint"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string fingerprint,
+                            reader.Text("fingerprint"));
   const std::string expected = GraphFingerprint(graph);
   if (fingerprint == expected) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string name, reader.Text("graph"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string name, reader.Text("graph"));
   return InvalidArgument(fmt::format(
       "{}: is the plan of another graph ({}, fingerprint {}) than this one "
       "({}, {}); model, batch size, image size, precision, --passes (auto: "
@@ -306,48 +310,51 @@ std::string FormatSavedPlan(const SavedPlan& plan, const Graph& graph) {
 absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                                          std::string_view source,
                                          const Graph& graph) {
-  ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
+  SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
   const Reader reader(json, std::string(source), graph);
-  RETURN_IF_ERROR(CheckHead(reader, graph));
+  SPILLWAY_RETURN_IF_ERROR(CheckHead(reader, graph));
   SavedPlan plan;
   StepRecipe& recipe = plan.recipe;
-  ASSIGN_OR_RETURN(recipe.name, reader.Text("name"));
-  ASSIGN_OR_RETURN(const Json* options, reader.Field("options"));
+  SPILLWAY_ASSIGN_OR_RETURN(recipe.name, reader.Text("name"));
+  SPILLWAY_ASSIGN_OR_RETURN(const Json* options, reader.Field("options"));
   absl::StatusOr<LmsOptions> parsed = ParseLmsOptions(*options);
   if (!parsed.ok()) {
     return Annotate(parsed.status(),
                     fmt::format("{}: field \"options\"", reader.where()));
   }
   recipe.options = *std::move(parsed);
-  ASSIGN_OR_RETURN(plan.fetches, reader.Values("fetches"));
-  ASSIGN_OR_RETURN(plan.device_memory, reader.OptionalCount("device_memory"));
-  ASSIGN_OR_RETURN(plan.host_memory, reader.OptionalCount("host_memory"));
-  ASSIGN_OR_RETURN(plan.device_bytes, reader.Count("peak_device_bytes"));
-  ASSIGN_OR_RETURN(plan.host_bytes, reader.Count("peak_host_bytes"));
-  ASSIGN_OR_RETURN(plan.step_ns, reader.Count("step_ns"));
-  ASSIGN_OR_RETURN(const int64_t placement, reader.Count("placement"));
+  SPILLWAY_ASSIGN_OR_RETURN(plan.fetches, reader.Values("fetches"));
+  SPILLWAY_ASSIGN_OR_RETURN(plan.device_memory,
+                            reader.OptionalCount("device_memory"));
+  SPILLWAY_ASSIGN_OR_RETURN(plan.host_memory,
+                            reader.OptionalCount("host_memory"));
+  SPILLWAY_ASSIGN_OR_RETURN(plan.device_bytes,
+                            reader.Count("peak_device_bytes"));
+  SPILLWAY_ASSIGN_OR_RETURN(plan.host_bytes, reader.Count("peak_host_bytes"));
+  SPILLWAY_ASSIGN_OR_RETURN(plan.step_ns, reader.Count("step_ns"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t placement, reader.Count("placement"));
   constexpr int64_t kMostPlacements = 1000;
   if (placement > kMostPlacements) {
     return reader.Wrong("placement", "at most 1000");
   }
   recipe.placement.index = static_cast<size_t>(placement);
-  ASSIGN_OR_RETURN(recipe.placement.within_bytes,
-                   reader.OptionalCount("placed_within"));
-  ASSIGN_OR_RETURN(recipe.algorithms, reader.Algorithms("algorithms"));
-  ASSIGN_OR_RETURN(recipe.swaps, ParseSwaps(reader, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(recipe.placement.within_bytes,
+                            reader.OptionalCount("placed_within"));
+  SPILLWAY_ASSIGN_OR_RETURN(recipe.algorithms, reader.Algorithms("algorithms"));
+  SPILLWAY_ASSIGN_OR_RETURN(recipe.swaps, ParseSwaps(reader, graph));
   absl::StatusOr<Graph> edited = ApplyRecipe(recipe, graph);
   if (!edited.ok()) {
     return InvalidArgument(fmt::format("{}: field \"swaps\": {}",
                                        std::string(source),
                                        std::string(edited.status().message())));
   }
-  RETURN_IF_ERROR(ParseSteps(reader, *edited, recipe));
+  SPILLWAY_RETURN_IF_ERROR(ParseSteps(reader, *edited, recipe));
   return plan;
 }
 
 absl::StatusOr<SavedPlan> ReadSavedPlan(const std::string& path,
                                         const Graph& graph) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   return ParseSavedPlan(text, path, graph);
 }
 

@@ -10,7 +10,7 @@ absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
                                   const Graph& graph) {
   Graph edited = graph;
   ApplySwapPlan(recipe.swaps, edited);
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       VerifySwaps(graph, edited,
                   {.plan = recipe.swaps,
                    .every_swap_in_has_a_trigger = !recipe.options.compat}));

@@ -127,7 +127,7 @@ class AlgorithmTuner {
                                    : fmt::format(", workspaces of at most {}",
                                                  FormatBytes(limit_bytes));
       is_fastest = false;
-      RETURN_IF_ERROR(Try(variant, note));
+      SPILLWAY_RETURN_IF_ERROR(Try(variant, note));
       if (best_ && (!best_->is_necessary || !has_times_)) break;
     }
     if (!best_) return failure_;

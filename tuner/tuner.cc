@@ -82,7 +82,7 @@ class Tuner {
                                                         : Effort()) {}
 
   absl::StatusOr<TunedStep> Run() {
-    RETURN_IF_ERROR(FindOrders());
+    SPILLWAY_RETURN_IF_ERROR(FindOrders());
     if (MayStayOff()) TryWithoutSwaps();
     if (best_) return Finish("LMS is not necessary");
     result_.is_necessary = true;
@@ -90,7 +90,7 @@ class Tuner {
     FindBudgets();
     if (options_.lms.mode == LmsMode::kOff) return Failure();
     if (options_.lms.mode == LmsMode::kAuto) TryPerTensor();
-    RETURN_IF_ERROR(TrySets());
+    SPILLWAY_RETURN_IF_ERROR(TrySets());
     if (best_) return Finish("the least predicted time of what was tried");
     return Failure();
   }
@@ -121,9 +121,10 @@ class Tuner {
   absl::Status FindOrders() {
     for (const ScheduleKind kind :
          {ScheduleKind::kCreation, ScheduleKind::kMemory}) {
-      ASSIGN_OR_RETURN(Schedule schedule,
-                       ChooseSchedule(inputs_.graph, inputs_.ops, inputs_.keep,
-                                      kind, inputs_.compile));
+      SPILLWAY_ASSIGN_OR_RETURN(
+          Schedule schedule,
+          ChooseSchedule(inputs_.graph, inputs_.ops, inputs_.keep, kind,
+                         inputs_.compile));
       if (orders_.empty() || orders_[0].schedule.order != schedule.order) {
         orders_.push_back({.schedule = std::move(schedule)});
       }
@@ -402,9 +403,10 @@ StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {
 absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
                                     const LmsOptions& options) {
   StepRecipe recipe = {.name = DescribeOptions(options), .options = options};
-  ASSIGN_OR_RETURN(recipe.swaps, PlanSwaps(options, inputs.graph));
-  ASSIGN_OR_RETURN(const Graph edited, ApplyRecipe(recipe, inputs.graph));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(recipe.swaps, PlanSwaps(options, inputs.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph edited,
+                            ApplyRecipe(recipe, inputs.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(
       recipe.schedule,
       ChooseSchedule(edited, inputs.ops,
                      NodesToRun(edited, inputs.ops, inputs.compile.fetches),

@@ -130,7 +130,7 @@ absl::StatusOr<Program> TrainingStep(const LayerCase& layer_case) {
       g, {.name = "target", .shape = y.shape(), .trainable = false});
   const Tensor loss = MeanSquaredDistance(g.Scope("loss"), y, target);
   Minimize(g.Scope("optimizer"), loss, Sgd{.learning_rate = 0});
-  ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
   return Program{.graph = std::move(graph), .fetches = {loss.id()}};
 }
 
@@ -160,19 +160,20 @@ double SpanSeconds(const Timeline& timeline, const std::string& op) {
 
 absl::Status MeasureOp(const LayerCase& layer_case, const std::string& op,
                        benchmark::State& state) {
-  ASSIGN_OR_RETURN(Program program, TrainingStep(layer_case));
+  SPILLWAY_ASSIGN_OR_RETURN(Program program, TrainingStep(layer_case));
   const OpCost cost = CostOf(program.graph, op);
-  ASSIGN_OR_RETURN(std::unique_ptr<Device> device, NewDevice("cpu", {}));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                            NewDevice("cpu", {}));
   std::vector<Program> programs;
   programs.push_back(std::move(program));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
       Session::Create(std::move(programs), std::move(device),
                       {.ops = &StandardOps(), .kernels = &StandardKernels()}));
-  RETURN_IF_ERROR(session->Step({}).status());  // warm-up
+  SPILLWAY_RETURN_IF_ERROR(session->Step({}).status());  // warm-up
   for ([[maybe_unused]] const auto& iteration : state) {
     Timeline timeline;
-    RETURN_IF_ERROR(session->Step(0, {}, &timeline).status());
+    SPILLWAY_RETURN_IF_ERROR(session->Step(0, {}, &timeline).status());
     state.SetIterationTime(SpanSeconds(timeline, op));
   }
   const auto iterations = static_cast<double>(state.iterations());

@@ -26,7 +26,7 @@ constexpr int64_t kBatch = 32;
 // The most this process has held so far.
 double PeakRssBytes() {
   rusage usage = {};
-  CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+  SPILLWAY_CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
@@ -42,7 +42,7 @@ void EditEachTime(benchmark::State& state, const Graph& graph, LmsMode mode) {
     Graph edited = graph;
     state.ResumeTiming();
     const auto report = ApplyLms(SwapAll(mode), edited);
-    CHECK(report.ok() && report->swap_tensors > 0);
+    SPILLWAY_CHECK(report.ok() && report->swap_tensors > 0);
     state.PauseTiming();
     edited = Graph();  // its end is not part of the edit
     state.ResumeTiming();
@@ -63,7 +63,7 @@ void ScheduleNodes(benchmark::State& state, Topology topology) {
   const Graph graph = GraphOfSize(topology, state.range(0));
   for ([[maybe_unused]] const auto& iteration : state) {
     const auto schedule = MakeSchedule(graph, StandardOps(), {});
-    CHECK(schedule.ok());
+    SPILLWAY_CHECK(schedule.ok());
     benchmark::DoNotOptimize(schedule->order.data());
   }
   SetNodes(state, graph);

@@ -27,7 +27,8 @@ constexpr int64_t kBatch = 32;
 // Without the kernels' scratch: no kernel is prepared.
 void PlanEachTime(benchmark::State& state, Graph graph, LmsMode mode) {
   const auto nodes = static_cast<double>(graph.num_nodes());
-  if (mode != LmsMode::kOff) CHECK(ApplyLms(SwapAll(mode), graph).ok());
+  if (mode != LmsMode::kOff)
+    SPILLWAY_CHECK(ApplyLms(SwapAll(mode), graph).ok());
   const OpRegistry& ops = StandardOps();
   const IdMap<NodeId, bool> keep = NodesToRun(graph, ops, {});
   CompileOptions options;
@@ -36,9 +37,9 @@ void PlanEachTime(benchmark::State& state, Graph graph, LmsMode mode) {
   for ([[maybe_unused]] const auto& iteration : state) {
     const auto schedule =
         ChooseSchedule(graph, ops, keep, ScheduleKind::kMemory, options);
-    CHECK(schedule.ok());
+    SPILLWAY_CHECK(schedule.ok());
     const auto plan = CompilePlan(graph, ops, *schedule, options);
-    CHECK(plan.ok() && VerifyPlan(*plan, graph, ops).ok());
+    SPILLWAY_CHECK(plan.ok() && VerifyPlan(*plan, graph, ops).ok());
     state.counters["buffers"] = static_cast<double>(plan->buffers.size());
     state.counters["arena_over_bound"] =
         static_cast<double>(plan->device_bytes) /

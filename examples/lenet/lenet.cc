@@ -35,29 +35,33 @@ absl::StatusOr<LeNet> BuildLeNet(int64_t batch_size) {
   const Tensor loss = SparseSoftmaxCrossEntropy(g.Scope("loss"), x, labels);
   Minimize(g.Scope("optimizer"), loss, Momentum{.learning_rate = 0.01});
 
-  ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
   return LeNet{std::move(graph), images.id(), labels.id(), loss.id()};
 }
 
 absl::Status Train(const std::string& folder) {
-  ASSIGN_OR_RETURN(LeNet net, BuildLeNet(128));
-  RETURN_IF_ERROR(ApplyLms({.mode = LmsMode::kV1}, net.graph).status());
-  ASSIGN_OR_RETURN(std::unique_ptr<Device> device, NewDevice("cpu", {}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   Session::Create({{net.graph, {net.loss}}}, std::move(device),
-                                   {.ops = &StandardOps(),
-                                    .kernels = &StandardKernels(),
-                                    .device_memory = 32_MiB}));
+  SPILLWAY_ASSIGN_OR_RETURN(LeNet net, BuildLeNet(128));
+  SPILLWAY_RETURN_IF_ERROR(
+      ApplyLms({.mode = LmsMode::kV1}, net.graph).status());
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                            NewDevice("cpu", {}));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> session,
+      Session::Create({{net.graph, {net.loss}}}, std::move(device),
+                      {.ops = &StandardOps(),
+                       .kernels = &StandardKernels(),
+                       .device_memory = 32_MiB}));
   std::printf("%s on the device\n",
               FormatBytes(session->memory().predicted_device_bytes).c_str());
 
-  ASSIGN_OR_RETURN(const auto data, Mnist::Open(folder, Split::kTrain));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto data,
+                            Mnist::Open(folder, Split::kTrain));
   const Shuffled shuffled(*data, {.seed = 1});
   const Batched batches(shuffled, {.batch_size = 128});
   Prefetched reader(batches);
   for (int step = 1; step <= 100; ++step) {
-    ASSIGN_OR_RETURN(const auto batch, reader.Next());
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(const auto batch, reader.Next());
+    SPILLWAY_ASSIGN_OR_RETURN(
         const StepResult result,
         session->Step({{net.images, batch[0]}, {net.labels, batch[1]}}));
     if (step % 25 != 0) continue;

@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Device>> NewCuda(int index,
 
 absl::StatusOr<std::unique_ptr<Device>> NewDevice(
     std::string_view name, const DeviceOptions& options) {
-  RETURN_IF_ERROR(CheckOptions(options));
+  SPILLWAY_RETURN_IF_ERROR(CheckOptions(options));
   if (name == "inline") return NewInlineDevice(options);
   if (name == "cpu") return NewCpuDevice(options);
   if (name.empty()) {
@@ -89,7 +89,7 @@ absl::StatusOr<std::unique_ptr<Device>> NewDevice(
 }
 
 int ResolveThreads(int threads) {
-  CHECK(threads >= 0);
+  SPILLWAY_CHECK(threads >= 0);
   if (threads > 0) return threads;
   cpu_set_t cores;
   CPU_ZERO(&cores);

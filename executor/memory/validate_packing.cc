@@ -58,7 +58,7 @@ absl::Status CheckPair(std::span<const PackingItem> items,
 absl::Status CheckPairs(std::span<const PackingItem> items,
                         const Packing& packing, size_t item) {
   for (size_t other = 0; other < item; ++other) {
-    RETURN_IF_ERROR(CheckPair(items, packing, other, item));
+    SPILLWAY_RETURN_IF_ERROR(CheckPair(items, packing, other, item));
   }
   return absl::OkStatus();
 }
@@ -73,9 +73,9 @@ absl::Status ValidatePacking(std::span<const PackingItem> items,
   }
   int64_t height = 0;
   for (size_t i = 0; i < items.size(); ++i) {
-    RETURN_IF_ERROR(CheckOffset(alignment, packing, i));
+    SPILLWAY_RETURN_IF_ERROR(CheckOffset(alignment, packing, i));
     height = std::max(height, packing.offsets[i] + items[i].bytes);
-    RETURN_IF_ERROR(CheckPairs(items, packing, i));
+    SPILLWAY_RETURN_IF_ERROR(CheckPairs(items, packing, i));
   }
   if (packing.height_bytes != height) {
     return Internal(

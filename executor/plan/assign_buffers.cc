@@ -45,7 +45,7 @@ class Assigner {
     const std::string key =
         variable ? node.name : std::string(constant_prefix) + node.name;
     const auto offset = residents.offsets.find(key);
-    CHECK(offset != residents.offsets.end());
+    SPILLWAY_CHECK(offset != residents.offsets.end());
     const BufferId buffer = AddBuffer(node.outputs[0], Space::kDevice);
     result_.buffers[buffer].offset = offset->second;
     result_.buffers[buffer].kind =

@@ -39,7 +39,7 @@ absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
                                         const IdMap<NodeId, bool>& keep,
                                         ScheduleKind kind,
                                         const CompileOptions& options) {
-  ASSIGN_OR_RETURN(Schedule best, MakeSchedule(graph, ops, keep));
+  SPILLWAY_ASSIGN_OR_RETURN(Schedule best, MakeSchedule(graph, ops, keep));
   const bool is_auto = kind == ScheduleKind::kAuto;
   if (kind == ScheduleKind::kCreation ||
       (is_auto && !AsksForLess(graph, options))) {
@@ -52,8 +52,8 @@ absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
                                     .fetches = options.fetches};
   Need least = NeedOf(graph, ops, best, options);
   for (const auto& order : {ForwardMemoryOrder, BackwardMemoryOrder}) {
-    ASSIGN_OR_RETURN(Schedule schedule,
-                     MakeSchedule(graph, ops, keep, order(inputs)));
+    SPILLWAY_ASSIGN_OR_RETURN(Schedule schedule,
+                              MakeSchedule(graph, ops, keep, order(inputs)));
     const Need need = NeedOf(graph, ops, schedule, options);
     if (need >= least) continue;
     least = need;

@@ -124,13 +124,13 @@ void AddResidents(const Graph& graph, const OpRegistry& ops,
 absl::StatusOr<std::vector<ExecutionPlan>> CompileByTime(
     const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
     const CompileOptions& options, size_t max) {
-  RETURN_IF_ERROR(CheckFetches(graph, schedule, options));
+  SPILLWAY_RETURN_IF_ERROR(CheckFetches(graph, schedule, options));
   std::vector<ExecutionPlan> plans;
   for (TimedPlan& timed : PlaceByTime(graph, ops, schedule, options, max)) {
-    ASSIGN_OR_RETURN(plans.emplace_back(),
-                     Finish({.plan = std::move(timed.plan),
-                             .lifetimes = std::move(timed.lifetimes)},
-                            options));
+    SPILLWAY_ASSIGN_OR_RETURN(plans.emplace_back(),
+                              Finish({.plan = std::move(timed.plan),
+                                      .lifetimes = std::move(timed.lifetimes)},
+                                     options));
   }
   return plans;
 }
@@ -147,10 +147,10 @@ absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const OpRegistry& ops,
                                           const Schedule& schedule,
                                           const CompileOptions& options) {
-  RETURN_IF_ERROR(CheckFetches(graph, schedule, options));
+  SPILLWAY_RETURN_IF_ERROR(CheckFetches(graph, schedule, options));
   const TimedPlacement& placement = options.placement;
   if (!placement.expected_ns.empty()) {
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         std::vector<ExecutionPlan> plans,
         CompileByTime(graph, ops, schedule, options, placement.index + 1));
     if (plans.size() > placement.index) return std::move(plans.back());

@@ -13,7 +13,7 @@ std::string_view LaneName(Lane lane) {
     case Lane::kCopyIn:
       return "copy in";
   }
-  CHECK(false);
+  SPILLWAY_CHECK(false);
 }
 
 }  // namespace spillway

@@ -31,12 +31,12 @@ class Verifier {
   }
 
   absl::Status Run() {
-    RETURN_IF_ERROR(CheckSteps());
-    RETURN_IF_ERROR(BuildOrder());
-    RETURN_IF_ERROR(CheckPlacement());
+    SPILLWAY_RETURN_IF_ERROR(CheckSteps());
+    SPILLWAY_RETURN_IF_ERROR(BuildOrder());
+    SPILLWAY_RETURN_IF_ERROR(CheckPlacement());
     CollectUses();
-    RETURN_IF_ERROR(CheckDependencies());
-    RETURN_IF_ERROR(CheckOverlaps());
+    SPILLWAY_RETURN_IF_ERROR(CheckDependencies());
+    SPILLWAY_RETURN_IF_ERROR(CheckOverlaps());
     return CheckOverwrites();
   }
 
@@ -72,9 +72,9 @@ class Verifier {
         return Internal(fmt::format("{} runs twice", node.name));
       }
       step_of_[step.node] = id;
-      RETURN_IF_ERROR(CheckSlots(id, node.inputs, step.inputs));
-      RETURN_IF_ERROR(CheckSlots(id, node.outputs, step.outputs));
-      RETURN_IF_ERROR(CheckSharing(id));
+      SPILLWAY_RETURN_IF_ERROR(CheckSlots(id, node.inputs, step.inputs));
+      SPILLWAY_RETURN_IF_ERROR(CheckSlots(id, node.outputs, step.outputs));
+      SPILLWAY_RETURN_IF_ERROR(CheckSharing(id));
       for (const ValueId output : node.outputs) {
         const Buffer& buffer = plan_.buffers[plan_.buffer_of[output]];
         if (buffer.space != OutputSpace(node)) {
@@ -283,7 +283,8 @@ class Verifier {
     for (const BufferId id : order) {
       const Buffer& buffer = plan_.buffers[id];
       if (buffer.bytes == 0 || !FirstUse(id).is_valid()) continue;
-      RETURN_IF_ERROR(TakeBytes(id, owners[static_cast<size_t>(buffer.space)]));
+      SPILLWAY_RETURN_IF_ERROR(
+          TakeBytes(id, owners[static_cast<size_t>(buffer.space)]));
     }
     return CheckResidentsAreApart();
   }
@@ -363,10 +364,10 @@ class Verifier {
   // reads a value does so while the bytes hold it.
   absl::Status CheckOverwrites() const {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      RETURN_IF_ERROR(CheckWrites(BufferId(i)));
+      SPILLWAY_RETURN_IF_ERROR(CheckWrites(BufferId(i)));
     }
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      RETURN_IF_ERROR(CheckReads(StepId(i)));
+      SPILLWAY_RETURN_IF_ERROR(CheckReads(StepId(i)));
     }
     return absl::OkStatus();
   }
@@ -374,7 +375,7 @@ class Verifier {
   absl::Status CheckWrites(BufferId buffer) const {
     const std::vector<StepId>& writes = uses_[buffer].writes;
     for (size_t i = 1; i < writes.size(); ++i) {
-      RETURN_IF_ERROR(CheckOrdered(writes[i - 1], writes[i], buffer));
+      SPILLWAY_RETURN_IF_ERROR(CheckOrdered(writes[i - 1], writes[i], buffer));
     }
     return absl::OkStatus();
   }
@@ -383,7 +384,7 @@ class Verifier {
     const Step& step = plan_.steps[reader];
     const std::vector<ValueId>& inputs = graph_.node(step.node).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      RETURN_IF_ERROR(CheckRead(reader, inputs[i], step.inputs[i]));
+      SPILLWAY_RETURN_IF_ERROR(CheckRead(reader, inputs[i], step.inputs[i]));
     }
     return absl::OkStatus();
   }
@@ -393,12 +394,12 @@ class Verifier {
     const std::vector<StepId>& writes = uses_[buffer].writes;
     const auto after = std::ranges::upper_bound(writes, reader);
     if (after != writes.end()) {
-      RETURN_IF_ERROR(CheckOrdered(reader, *after, buffer));
+      SPILLWAY_RETURN_IF_ERROR(CheckOrdered(reader, *after, buffer));
     }
     auto before = std::ranges::lower_bound(writes, reader);
     if (before == writes.begin()) return absl::OkStatus();
     const StepId written = *--before;
-    RETURN_IF_ERROR(CheckOrdered(written, reader, buffer));
+    SPILLWAY_RETURN_IF_ERROR(CheckOrdered(written, reader, buffer));
     const StepId producer = step_of_[graph_.value(value).producer];
     if (!producer.is_valid() || written <= producer) return absl::OkStatus();
     return Internal(fmt::format("{} reads {} after {} overwrote it",

@@ -65,7 +65,7 @@ absl::StatusOr<std::vector<Pass>> SelectPasses(std::string_view names,
   }
   const std::vector<std::string> wanted =
       absl::StrSplit(std::string(names), ',');
-  RETURN_IF_ERROR(CheckNames(wanted));
+  SPILLWAY_RETURN_IF_ERROR(CheckNames(wanted));
   return Passes([&](const Pass& pass) {
     return std::ranges::find(wanted, pass.name) != wanted.end();
   });

@@ -11,7 +11,7 @@ namespace spillway {
 absl::StatusOr<bool> ReadRelu(const Attributes& attributes) {
   const absl::StatusOr<std::string> activation =
       attributes.GetString("activation", "none");
-  RETURN_IF_ERROR(activation.status());
+  SPILLWAY_RETURN_IF_ERROR(activation.status());
   if (*activation == "relu") return true;
   if (*activation == "none") return false;
   return InvalidArgument(fmt::format(

@@ -67,12 +67,13 @@ absl::Status ExpectFilterDType(std::string_view name, const TensorType& filter,
 
 absl::StatusOr<ConvGeometry> ReadConv(const Attributes& attributes,
                                       const Shape& x, const Shape& filter) {
-  RETURN_IF_ERROR(Annotate(CheckShape(x), "x"));
-  RETURN_IF_ERROR(Annotate(CheckShape(filter), "filter"));
-  ASSIGN_OR_RETURN(const int64_t groups, attributes.GetInt("groups", 1));
-  RETURN_IF_ERROR(CheckChannels(x, filter, groups));
-  ASSIGN_OR_RETURN(Window window,
-                   ReadWindow(attributes, Spatial(x), Spatial(filter)));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(x), "x"));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(filter), "filter"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t groups,
+                            attributes.GetInt("groups", 1));
+  SPILLWAY_RETURN_IF_ERROR(CheckChannels(x, filter, groups));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      Window window, ReadWindow(attributes, Spatial(x), Spatial(filter)));
   return ConvGeometry{.batch = x.dim(0),
                       .in_channels = x.dim(-1),
                       .out_channels = filter.dim(0),

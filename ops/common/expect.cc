@@ -59,7 +59,8 @@ absl::Status ExpectTypeOrFloat32(std::string_view name, const TensorType& type,
 absl::StatusOr<double> GetRealIn(const Attributes& attributes,
                                  std::string_view name, double fallback,
                                  double low, double high) {
-  ASSIGN_OR_RETURN(const double value, attributes.GetReal(name, fallback));
+  SPILLWAY_ASSIGN_OR_RETURN(const double value,
+                            attributes.GetReal(name, fallback));
   if (value >= low && value < high) return value;
   return InvalidArgument(fmt::format(
       "attribute '{}' must be at least {} and less than {}; it is {}", name,

@@ -25,7 +25,7 @@ class OneOfKernel final : public Kernel {
     for (const auto& [algorithm, make] : alternatives_) {
       const NewKernel kernel = make();
       if (absl::IsUnimplemented(kernel.status())) continue;
-      RETURN_IF_ERROR(kernel.status());
+      SPILLWAY_RETURN_IF_ERROR(kernel.status());
       listed.push_back(
           {.name = algorithm, .workspace_bytes = (*kernel)->workspace_bytes()});
     }
@@ -51,13 +51,14 @@ class OneOfKernel final : public Kernel {
 
 NewKernel MakeOneOf(std::vector<Alternative> alternatives,
                     std::string_view wanted) {
-  CHECK(!alternatives.empty());
+  SPILLWAY_CHECK(!alternatives.empty());
   std::vector<KernelAlgorithm> names;
   for (const Alternative& each : alternatives) {
     names.push_back({.name = each.algorithm});
   }
-  ASSIGN_OR_RETURN(const size_t chosen, AlgorithmNamed(wanted, names));
-  ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, alternatives[chosen].make());
+  SPILLWAY_ASSIGN_OR_RETURN(const size_t chosen, AlgorithmNamed(wanted, names));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
+                            alternatives[chosen].make());
   return std::make_unique<OneOfKernel>(std::move(alternatives), chosen,
                                        std::move(kernel));
 }

@@ -15,10 +15,11 @@ namespace spillway {
 
 absl::StatusOr<Window> ReadPoolWindow(const Attributes& attributes,
                                       const Shape& x) {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> ksize,
-                   attributes.GetInts("ksize"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> ksize,
+                            attributes.GetInts("ksize"));
   const auto spatial = std::span(x.dims()).subspan(1, x.dims().size() - 2);
-  ASSIGN_OR_RETURN(Window window, ReadWindow(attributes, spatial, ksize));
+  SPILLWAY_ASSIGN_OR_RETURN(Window window,
+                            ReadWindow(attributes, spatial, ksize));
   for (const WindowDim& dim : window) {
     if (std::max(dim.pad_before, dim.pad_after) < dim.size) continue;
     return InvalidArgument(fmt::format(
@@ -31,9 +32,10 @@ absl::StatusOr<Window> ReadPoolWindow(const Attributes& attributes,
 
 absl::StatusOr<TensorType> PoolOutput(int spatial, const Attributes& attributes,
                                       const TensorType& x) {
-  RETURN_IF_ERROR(ExpectFloating("x", x));
-  RETURN_IF_ERROR(ExpectRank("x", x, spatial + 2));
-  ASSIGN_OR_RETURN(const Window window, ReadPoolWindow(attributes, x.shape));
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_RETURN_IF_ERROR(ExpectRank("x", x, spatial + 2));
+  SPILLWAY_ASSIGN_OR_RETURN(const Window window,
+                            ReadPoolWindow(attributes, x.shape));
   std::vector<int64_t> dims = Each(window, &WindowDim::output);
   dims.insert(dims.begin(), x.shape.dim(0));
   dims.push_back(x.shape.dim(-1));

@@ -7,8 +7,8 @@
 namespace spillway {
 
 absl::StatusOr<TensorType> StatedType(const Attributes& attributes) {
-  ASSIGN_OR_RETURN(const DType dtype, attributes.GetDType("dtype"));
-  ASSIGN_OR_RETURN(Shape shape, attributes.GetShape("shape"));
+  SPILLWAY_ASSIGN_OR_RETURN(const DType dtype, attributes.GetDType("dtype"));
+  SPILLWAY_ASSIGN_OR_RETURN(Shape shape, attributes.GetShape("shape"));
   return TensorType{.dtype = dtype, .shape = std::move(shape)};
 }
 

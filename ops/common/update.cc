@@ -25,9 +25,9 @@ absl::Status CheckInput(std::string_view name, const TensorType& type,
 // `inputs`: of one group, which `def` names first.
 absl::Status CheckGroup(const OpDef& def, std::span<const TensorType> inputs) {
   const TensorType& variable = inputs[0];
-  RETURN_IF_ERROR(ExpectDType("variable", variable, DType::kFloat32));
+  SPILLWAY_RETURN_IF_ERROR(ExpectDType("variable", variable, DType::kFloat32));
   for (size_t i = 1; i < inputs.size(); ++i) {
-    RETURN_IF_ERROR(CheckInput(def.inputs[i], inputs[i], variable));
+    SPILLWAY_RETURN_IF_ERROR(CheckInput(def.inputs[i], inputs[i], variable));
   }
   return absl::OkStatus();
 }
@@ -41,11 +41,11 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node,
     const std::span<const TensorType> inputs =
         node.inputs.subspan(static_cast<size_t>(group) * each, each);
     const absl::Status valid = CheckGroup(def, inputs);
-    if (groups == 1) RETURN_IF_ERROR(valid);
-    RETURN_IF_ERROR(Annotate(valid, fmt::format("group {}", group)));
+    if (groups == 1) SPILLWAY_RETURN_IF_ERROR(valid);
+    SPILLWAY_RETURN_IF_ERROR(Annotate(valid, fmt::format("group {}", group)));
     outputs.push_back(inputs[0]);
   }
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       ExpectType("learning_rate", node.inputs.back(), {}, "a number"));
   return outputs;
 }
@@ -86,8 +86,8 @@ OpDef UpdateDef(const UpdateRule& rule) {
   def.infer =
       [schema = def, check = rule.check](
           const InferContext& node) -> absl::StatusOr<std::vector<TensorType>> {
-    if (check != nullptr) RETURN_IF_ERROR(check(node.attributes));
-    RETURN_IF_ERROR(ReadGradientRule(node.attributes).status());
+    if (check != nullptr) SPILLWAY_RETURN_IF_ERROR(check(node.attributes));
+    SPILLWAY_RETURN_IF_ERROR(ReadGradientRule(node.attributes).status());
     return Infer(node, schema);
   };
   def.cost = [flops = rule.flops_per_element](const OpContext& node) {
@@ -97,8 +97,10 @@ OpDef UpdateDef(const UpdateRule& rule) {
 }
 
 absl::StatusOr<GradientRule> ReadGradientRule(const Attributes& attributes) {
-  ASSIGN_OR_RETURN(const double scale, attributes.GetReal("gradient_scale", 1));
-  ASSIGN_OR_RETURN(const double decay, attributes.GetReal("weight_decay", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(const double scale,
+                            attributes.GetReal("gradient_scale", 1));
+  SPILLWAY_ASSIGN_OR_RETURN(const double decay,
+                            attributes.GetReal("weight_decay", 0));
   const GradientRule rule = {.scale = static_cast<float>(scale),
                              .weight_decay = static_cast<float>(decay)};
   if (rule.scale > 0 && std::isfinite(rule.scale)) return rule;

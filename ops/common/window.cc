@@ -54,8 +54,8 @@ absl::Status PadAsStated(WindowDim& dim) {
 
 absl::Status ReadExplicitPaddings(const Attributes& attributes,
                                   Window& window) {
-  ASSIGN_OR_RETURN(const auto paddings,
-                   attributes.GetIntLists("explicit_paddings"));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto paddings,
+                            attributes.GetIntLists("explicit_paddings"));
   if (paddings.size() != window.size()) {
     return InvalidArgument(fmt::format(
         "'explicit_paddings' must have {} pairs, one for each spatial "
@@ -63,7 +63,7 @@ absl::Status ReadExplicitPaddings(const Attributes& attributes,
         window.size(), paddings.size()));
   }
   for (size_t i = 0; i < window.size(); ++i) {
-    RETURN_IF_ERROR(CheckEach("explicit_paddings", paddings[i], 2, 0));
+    SPILLWAY_RETURN_IF_ERROR(CheckEach("explicit_paddings", paddings[i], 2, 0));
     window[i].pad_before = paddings[i][0];
     window[i].pad_after = paddings[i][1];
   }
@@ -71,20 +71,22 @@ absl::Status ReadExplicitPaddings(const Attributes& attributes,
 }
 
 absl::Status ReadPadding(const Attributes& attributes, Window& window) {
-  ASSIGN_OR_RETURN(const std::string padding, attributes.GetString("padding"));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string padding,
+                            attributes.GetString("padding"));
   const bool is_explicit = padding == "EXPLICIT";
   if (!is_explicit && padding != "SAME" && padding != "VALID") {
     return InvalidArgument(fmt::format(
         "'padding' must be SAME, VALID or EXPLICIT; it is '{}'", padding));
   }
   if (is_explicit) {
-    RETURN_IF_ERROR(ReadExplicitPaddings(attributes, window));
+    SPILLWAY_RETURN_IF_ERROR(ReadExplicitPaddings(attributes, window));
   } else if (attributes.contains("explicit_paddings")) {
     return InvalidArgument(fmt::format(
         "'explicit_paddings' needs padding EXPLICIT; it is {}", padding));
   }
   for (WindowDim& dim : window) {
-    RETURN_IF_ERROR(padding == "SAME" ? PadSame(dim) : PadAsStated(dim));
+    SPILLWAY_RETURN_IF_ERROR(padding == "SAME" ? PadSame(dim)
+                                               : PadAsStated(dim));
   }
   return absl::OkStatus();
 }
@@ -96,11 +98,13 @@ absl::StatusOr<Window> ReadWindow(const Attributes& attributes,
                                   std::span<const int64_t> sizes) {
   const size_t rank = inputs.size();
   const std::vector<int64_t> ones(rank, 1);
-  ASSIGN_OR_RETURN(const auto strides, attributes.GetInts("strides", ones));
-  ASSIGN_OR_RETURN(const auto dilations, attributes.GetInts("dilations", ones));
-  RETURN_IF_ERROR(CheckEach("window", sizes, rank, 1));
-  RETURN_IF_ERROR(CheckEach("strides", strides, rank, 1));
-  RETURN_IF_ERROR(CheckEach("dilations", dilations, rank, 1));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto strides,
+                            attributes.GetInts("strides", ones));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto dilations,
+                            attributes.GetInts("dilations", ones));
+  SPILLWAY_RETURN_IF_ERROR(CheckEach("window", sizes, rank, 1));
+  SPILLWAY_RETURN_IF_ERROR(CheckEach("strides", strides, rank, 1));
+  SPILLWAY_RETURN_IF_ERROR(CheckEach("dilations", dilations, rank, 1));
   Window window(rank);
   for (size_t i = 0; i < rank; ++i) {
     window[i] = {.input = inputs[i],
@@ -108,7 +112,7 @@ absl::StatusOr<Window> ReadWindow(const Attributes& attributes,
                  .stride = strides[i],
                  .dilation = dilations[i]};
   }
-  RETURN_IF_ERROR(ReadPadding(attributes, window));
+  SPILLWAY_RETURN_IF_ERROR(ReadPadding(attributes, window));
   return window;
 }
 

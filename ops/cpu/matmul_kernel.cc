@@ -67,7 +67,7 @@ Operand Prepare(OneDnnProgram& program, const Operand& x, bool to_bfloat16) {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulKernel(const MatMulSpec& spec,
                                                          int threads) {
-  RETURN_IF_ERROR(CheckBFloat16(spec));
+  SPILLWAY_RETURN_IF_ERROR(CheckBFloat16(spec));
   const bool in_bfloat16 = HasBFloat16(spec);
   return MakeOneDnnKernel(threads, [&](OneDnnProgram& program) {
     const Operand a =

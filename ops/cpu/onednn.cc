@@ -148,7 +148,7 @@ void OneDnnProgram::AddReorder(const dnnl::memory::desc& from, Place from_place,
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOneDnnKernel(
     int threads, absl::FunctionRef<void(OneDnnProgram&)> write) {
   std::unique_ptr<Kernel> kernel;
-  RETURN_IF_ERROR(CallOneDnn(threads, [&] {
+  SPILLWAY_RETURN_IF_ERROR(CallOneDnn(threads, [&] {
     OneDnnProgram program;
     write(program);
     kernel = std::make_unique<OneDnnKernel>(threads, program);

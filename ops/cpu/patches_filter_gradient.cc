@@ -99,17 +99,18 @@ bool HasSmallPatches(const ConvGeometry& conv) {
 
 NewKernel MakePatchesFilterGradientKernel(const ConvSpec& spec) {
   const ConvGeometry& conv = spec.geometry;
-  CHECK(conv.groups == 1);
+  SPILLWAY_CHECK(conv.groups == 1);
   const Patches patches = MakePatches(conv, spec.x.dtype);
-  ASSIGN_OR_RETURN(std::unique_ptr<Kernel> product,
-                   MakeMatMulKernel({.m = conv.out_channels,
-                                     .k = patches.pixels(),
-                                     .n = patches.taps() * conv.in_channels,
-                                     .transpose_a = true,
-                                     .a_dtype = spec.y.dtype,
-                                     .b_dtype = spec.x.dtype,
-                                     .y_dtype = spec.filter.dtype},
-                                    spec.threads));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      std::unique_ptr<Kernel> product,
+      MakeMatMulKernel({.m = conv.out_channels,
+                        .k = patches.pixels(),
+                        .n = patches.taps() * conv.in_channels,
+                        .transpose_a = true,
+                        .a_dtype = spec.y.dtype,
+                        .b_dtype = spec.x.dtype,
+                        .y_dtype = spec.filter.dtype},
+                       spec.threads));
   const auto x = static_cast<size_t>(spec.x.place.index);
   const auto dy = static_cast<size_t>(spec.y.place.index);
   const int64_t patches_bytes = AlignUp(patches.bytes(), kAlignment);

@@ -96,7 +96,7 @@ void CopyStrided(int threads, const StridedCopy& copy, const void* from,
     case 4:
       return CopyElements<Element<4>>(threads, copy, from, to);
     default:
-      CHECK(copy.element_bytes == 8);
+      SPILLWAY_CHECK(copy.element_bytes == 8);
       return CopyElements<Element<8>>(threads, copy, from, to);
   }
 }

@@ -36,7 +36,7 @@ class ConvAlgorithmWay final : public ConvWay {
 
   absl::Status Run(const LockedCudnn& cudnn,
                    const ConvData& data) const override {
-    RETURN_IF_ERROR(SetMath(cudnn, descriptors_, algorithm_.math));
+    SPILLWAY_RETURN_IF_ERROR(SetMath(cudnn, descriptors_, algorithm_.math));
     return CudnnStatus(cudnn.api,
                        Direction::Run(cudnn, descriptors_, algorithm_.algorithm,
                                       data, algorithm_.workspace_bytes),
@@ -67,11 +67,13 @@ class ConvAlgorithmWays final : public ConvWays {
   absl::StatusOr<std::vector<std::unique_ptr<ConvWay>>> Find(
       const LockedCudnn& cudnn, const ConvWanted& wanted) override {
     if (!descriptors_) {
-      ASSIGN_OR_RETURN(descriptors_, MakeConvDescriptors(cudnn.api, geometry_,
-                                                         dtype_, rule_.math));
+      SPILLWAY_ASSIGN_OR_RETURN(
+          descriptors_,
+          MakeConvDescriptors(cudnn.api, geometry_, dtype_, rule_.math));
     }
-    ASSIGN_OR_RETURN(const std::vector<ConvAlgorithm<Direction>> found,
-                     FindConvAlgorithms(cudnn, *descriptors_, rule_, wanted));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const std::vector<ConvAlgorithm<Direction>> found,
+        FindConvAlgorithms(cudnn, *descriptors_, rule_, wanted));
     std::vector<std::unique_ptr<ConvWay>> ways;
     for (const ConvAlgorithm<Direction>& algorithm : found) {
       ways.push_back(std::make_unique<ConvAlgorithmWay<Direction>>(

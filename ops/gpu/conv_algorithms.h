@@ -107,7 +107,7 @@ template <typename Direction>
 absl::StatusOr<std::optional<size_t>> ConvWorkspaceBytes(
     const LockedCudnn& cudnn, const ConvDescriptors& descriptors,
     const ConvAlgorithm<Direction>& candidate) {
-  RETURN_IF_ERROR(SetMath(cudnn, descriptors, candidate.math));
+  SPILLWAY_RETURN_IF_ERROR(SetMath(cudnn, descriptors, candidate.math));
   size_t bytes = 0;
   const cudnnStatus_t status =
       Direction::WorkspaceSize(cudnn, descriptors, candidate.algorithm, &bytes);
@@ -115,7 +115,7 @@ absl::StatusOr<std::optional<size_t>> ConvWorkspaceBytes(
       status < CUDNN_STATUS_INTERNAL_ERROR) {
     return std::nullopt;
   }
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CudnnStatus(cudnn.api, status, Direction::kWorkspaceSizeName));
   return bytes;
 }
@@ -125,11 +125,11 @@ absl::StatusOr<std::vector<ConvAlgorithm<Direction>>> FindConvAlgorithms(
     const LockedCudnn& cudnn, const ConvDescriptors& descriptors,
     const ConvRule<Direction>& rule, const ConvWanted& wanted) {
   // The heuristic is asked for the math of the rule, not of the last candidate.
-  RETURN_IF_ERROR(SetMath(cudnn, descriptors, rule.math));
+  SPILLWAY_RETURN_IF_ERROR(SetMath(cudnn, descriptors, rule.math));
   // An algorithm may come twice, with and without tensor cores.
   std::array<typename Direction::Result, 2 * Direction::kAlgorithms> results;
   int count = 0;
-  RETURN_IF_ERROR(CudnnStatus(
+  SPILLWAY_RETURN_IF_ERROR(CudnnStatus(
       cudnn.api,
       Direction::Find(cudnn, descriptors, static_cast<int>(results.size()),
                       &count, results.data()),
@@ -147,8 +147,9 @@ absl::StatusOr<std::vector<ConvAlgorithm<Direction>>> FindConvAlgorithms(
              other.math == candidate.math;
     };
     if (std::ranges::any_of(found, is_same)) continue;
-    ASSIGN_OR_RETURN(const std::optional<size_t> bytes,
-                     ConvWorkspaceBytes(cudnn, descriptors, candidate));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const std::optional<size_t> bytes,
+        ConvWorkspaceBytes(cudnn, descriptors, candidate));
     if (!bytes || *bytes > rule.most_workspace_bytes) continue;
     candidate.workspace_bytes = *bytes;
     found.push_back(candidate);

@@ -29,14 +29,14 @@ absl::StatusOr<std::vector<int>> ToInts(const std::vector<int64_t>& values) {
 absl::StatusOr<CudnnTensor> MakeTensor(const CudnnApi& api,
                                        const std::vector<int64_t>& dims,
                                        DType dtype) {
-  ASSIGN_OR_RETURN(const std::vector<int> sizes, ToInts(dims));
-  ASSIGN_OR_RETURN(const std::vector<int> strides,
-                   ToInts(ChannelsLastStrides(dims)));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int> sizes, ToInts(dims));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int> strides,
+                            ToInts(ChannelsLastStrides(dims)));
   cudnnTensorDescriptor_t desc = nullptr;
-  RETURN_IF_ERROR(CudnnStatus(api, api.create_tensor(&desc),
-                              "cudnnCreateTensorDescriptor"));
+  SPILLWAY_RETURN_IF_ERROR(CudnnStatus(api, api.create_tensor(&desc),
+                                       "cudnnCreateTensorDescriptor"));
   CudnnTensor tensor(desc, api.destroy_tensor);
-  RETURN_IF_ERROR(CudnnStatus(
+  SPILLWAY_RETURN_IF_ERROR(CudnnStatus(
       api,
       api.set_tensor(desc, CudnnDataType(dtype), static_cast<int>(sizes.size()),
                      sizes.data(), strides.data()),
@@ -47,12 +47,12 @@ absl::StatusOr<CudnnTensor> MakeTensor(const CudnnApi& api,
 absl::StatusOr<CudnnFilter> MakeFilter(const CudnnApi& api,
                                        const std::vector<int64_t>& dims,
                                        DType dtype) {
-  ASSIGN_OR_RETURN(const std::vector<int> sizes, ToInts(dims));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int> sizes, ToInts(dims));
   cudnnFilterDescriptor_t desc = nullptr;
-  RETURN_IF_ERROR(CudnnStatus(api, api.create_filter(&desc),
-                              "cudnnCreateFilterDescriptor"));
+  SPILLWAY_RETURN_IF_ERROR(CudnnStatus(api, api.create_filter(&desc),
+                                       "cudnnCreateFilterDescriptor"));
   CudnnFilter filter(desc, api.destroy_filter);
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CudnnStatus(api,
                   api.set_filter(desc, CudnnDataType(dtype), CUDNN_TENSOR_NHWC,
                                  static_cast<int>(sizes.size()), sizes.data()),
@@ -64,27 +64,27 @@ absl::StatusOr<CudnnConvolution> MakeConvolution(const CudnnApi& api,
                                                  const ConvGeometry& conv,
                                                  cudnnMathType_t math) {
   const Window& window = conv.window;
-  ASSIGN_OR_RETURN(const std::vector<int> pads,
-                   ToInts(Each(window, &WindowDim::pad_before)));
-  ASSIGN_OR_RETURN(const std::vector<int> strides,
-                   ToInts(Each(window, &WindowDim::stride)));
-  ASSIGN_OR_RETURN(const std::vector<int> dilations,
-                   ToInts(Each(window, &WindowDim::dilation)));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int> pads,
+                            ToInts(Each(window, &WindowDim::pad_before)));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int> strides,
+                            ToInts(Each(window, &WindowDim::stride)));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int> dilations,
+                            ToInts(Each(window, &WindowDim::dilation)));
   cudnnConvolutionDescriptor_t desc = nullptr;
-  RETURN_IF_ERROR(CudnnStatus(api, api.create_convolution(&desc),
-                              "cudnnCreateConvolutionDescriptor"));
+  SPILLWAY_RETURN_IF_ERROR(CudnnStatus(api, api.create_convolution(&desc),
+                                       "cudnnCreateConvolutionDescriptor"));
   CudnnConvolution owned(desc, api.destroy_convolution);
-  RETURN_IF_ERROR(CudnnStatus(
+  SPILLWAY_RETURN_IF_ERROR(CudnnStatus(
       api,
       api.set_convolution(desc, static_cast<int>(window.size()), pads.data(),
                           strides.data(), dilations.data(),
                           CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
       "cudnnSetConvolutionNdDescriptor"));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CudnnStatus(api, api.set_group_count(desc, static_cast<int>(conv.groups)),
                   "cudnnSetConvolutionGroupCount"));
-  RETURN_IF_ERROR(CudnnStatus(api, api.set_math_type(desc, math),
-                              "cudnnSetConvolutionMathType"));
+  SPILLWAY_RETURN_IF_ERROR(CudnnStatus(api, api.set_math_type(desc, math),
+                                       "cudnnSetConvolutionMathType"));
   return owned;
 }
 
@@ -109,10 +109,11 @@ absl::StatusOr<ConvDescriptors> MakeConvDescriptors(const CudnnApi& api,
                                                     cudnnMathType_t math) {
   const ConvDims dims = DimsOf(conv);
   ConvDescriptors descriptors;
-  ASSIGN_OR_RETURN(descriptors.x, MakeTensor(api, dims.x, dtype));
-  ASSIGN_OR_RETURN(descriptors.filter, MakeFilter(api, dims.filter, dtype));
-  ASSIGN_OR_RETURN(descriptors.y, MakeTensor(api, dims.y, dtype));
-  ASSIGN_OR_RETURN(descriptors.conv, MakeConvolution(api, conv, math));
+  SPILLWAY_ASSIGN_OR_RETURN(descriptors.x, MakeTensor(api, dims.x, dtype));
+  SPILLWAY_ASSIGN_OR_RETURN(descriptors.filter,
+                            MakeFilter(api, dims.filter, dtype));
+  SPILLWAY_ASSIGN_OR_RETURN(descriptors.y, MakeTensor(api, dims.y, dtype));
+  SPILLWAY_ASSIGN_OR_RETURN(descriptors.conv, MakeConvolution(api, conv, math));
   return descriptors;
 }
 

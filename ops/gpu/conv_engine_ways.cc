@@ -28,16 +28,17 @@ class ConvEngineWay final : public ConvWay {
                    const ConvData& data) const override {
     const std::array<int64_t, 3> uids = {kConvX, kConvFilter, kConvY};
     const std::array<void*, 3> pointers = {data.x, data.filter, data.y};
-    ASSIGN_OR_RETURN(GraphDescriptor pack,
-                     GraphDescriptor::Create(
-                         cudnn.api, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
-    RETURN_IF_ERROR(pack.SetAll(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
-                                std::span<const int64_t>(uids)));
-    RETURN_IF_ERROR(pack.SetAll(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-                                std::span<void* const>(pointers)));
-    RETURN_IF_ERROR(
+    SPILLWAY_ASSIGN_OR_RETURN(
+        GraphDescriptor pack,
+        GraphDescriptor::Create(cudnn.api,
+                                CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
+    SPILLWAY_RETURN_IF_ERROR(pack.SetAll(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
+                                         std::span<const int64_t>(uids)));
+    SPILLWAY_RETURN_IF_ERROR(pack.SetAll(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
+                                         std::span<void* const>(pointers)));
+    SPILLWAY_RETURN_IF_ERROR(
         pack.Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, data.workspace));
-    RETURN_IF_ERROR(pack.Finalize());
+    SPILLWAY_RETURN_IF_ERROR(pack.Finalize());
     return CudnnStatus(
         cudnn.api,
         cudnn.api.execute(cudnn.handle, engine_.plan.get(), pack.get()),

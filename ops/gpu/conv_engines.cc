@@ -36,7 +36,7 @@ bool IsAllowed(cudnnBackendNumericalNote_t note, const ConvEngineRule& rule) {
 
 absl::StatusOr<bool> IsAllowed(const GraphDescriptor& engine,
                                const ConvEngineRule& rule) {
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const std::vector<cudnnBackendNumericalNote_t> notes,
       engine.GetAll<cudnnBackendNumericalNote_t>(
           CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT));
@@ -47,18 +47,21 @@ absl::StatusOr<bool> IsAllowed(const GraphDescriptor& engine,
 
 absl::StatusOr<std::string> NameOf(const GraphDescriptor& engine,
                                    const GraphDescriptor& config) {
-  ASSIGN_OR_RETURN(const int64_t index,
-                   engine.Get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const int64_t index, engine.Get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
   std::string name = fmt::format("{}{}", kNamePrefix, index);
-  ASSIGN_OR_RETURN(const std::vector<GraphDescriptor> choices,
-                   config.GetDescriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                                         CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
-                                         CUDNN_KNOB_TYPE_COUNTS));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::vector<GraphDescriptor> choices,
+      config.GetDescriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                            CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
+                            CUDNN_KNOB_TYPE_COUNTS));
   for (const GraphDescriptor& choice : choices) {
-    ASSIGN_OR_RETURN(const auto knob, choice.Get<cudnnBackendKnobType_t>(
-                                          CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE));
-    ASSIGN_OR_RETURN(const auto value,
-                     choice.Get<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const auto knob,
+        choice.Get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const auto value,
+        choice.Get<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
     name += fmt::format(" {}:{}", static_cast<int>(knob), value);
   }
   return name;
@@ -68,14 +71,16 @@ absl::StatusOr<std::string> NameOf(const GraphDescriptor& engine,
 absl::StatusOr<std::vector<GraphDescriptor>> SuggestedConfigs(
     const LockedCudnn& cudnn, const GraphDescriptor& graph,
     cudnnBackendHeurMode_t mode) {
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       GraphDescriptor heuristic,
       GraphDescriptor::Create(cudnn.api, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
-  RETURN_IF_ERROR(heuristic.Set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph));
-  RETURN_IF_ERROR(heuristic.Set(CUDNN_ATTR_ENGINEHEUR_MODE, mode));
-  RETURN_IF_ERROR(heuristic.Finalize());
-  ASSIGN_OR_RETURN(const size_t count,
-                   heuristic.CountDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS));
+  SPILLWAY_RETURN_IF_ERROR(
+      heuristic.Set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph));
+  SPILLWAY_RETURN_IF_ERROR(heuristic.Set(CUDNN_ATTR_ENGINEHEUR_MODE, mode));
+  SPILLWAY_RETURN_IF_ERROR(heuristic.Finalize());
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const size_t count,
+      heuristic.CountDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS));
   return heuristic.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                   CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count);
 }
@@ -83,14 +88,18 @@ absl::StatusOr<std::vector<GraphDescriptor>> SuggestedConfigs(
 absl::StatusOr<ConvEngine> MakeEngine(const LockedCudnn& cudnn,
                                       std::string name,
                                       GraphDescriptor config) {
-  ASSIGN_OR_RETURN(GraphDescriptor plan,
-                   GraphDescriptor::Create(
-                       cudnn.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
-  RETURN_IF_ERROR(plan.Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, cudnn.handle));
-  RETURN_IF_ERROR(plan.Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config));
-  RETURN_IF_ERROR(plan.Finalize());
-  ASSIGN_OR_RETURN(const int64_t workspace_bytes,
-                   plan.Get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      GraphDescriptor plan,
+      GraphDescriptor::Create(cudnn.api,
+                              CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
+  SPILLWAY_RETURN_IF_ERROR(
+      plan.Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, cudnn.handle));
+  SPILLWAY_RETURN_IF_ERROR(
+      plan.Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config));
+  SPILLWAY_RETURN_IF_ERROR(plan.Finalize());
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const int64_t workspace_bytes,
+      plan.Get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
   return ConvEngine{.name = std::move(name),
                     .workspace_bytes = workspace_bytes,
                     .config = std::move(config),
@@ -132,8 +141,8 @@ class Search {
   // Until all that is wanted is found.
   absl::Status Look(const GraphDescriptor& graph, cudnnBackendHeurMode_t mode) {
     if (is_done()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(std::vector<GraphDescriptor> configs,
-                     SuggestedConfigs(cudnn_, graph, mode));
+    SPILLWAY_ASSIGN_OR_RETURN(std::vector<GraphDescriptor> configs,
+                              SuggestedConfigs(cudnn_, graph, mode));
     for (GraphDescriptor& config : configs) {
       if (is_done()) break;
       absl::Status status = Try(std::move(config));
@@ -149,15 +158,17 @@ class Search {
 
   // Keeps it, if it is wanted, allowed and works.
   absl::Status Try(GraphDescriptor config) {
-    ASSIGN_OR_RETURN(const GraphDescriptor engine,
-                     config.GetDescriptor(CUDNN_ATTR_ENGINECFG_ENGINE,
-                                          CUDNN_BACKEND_ENGINE_DESCRIPTOR));
-    ASSIGN_OR_RETURN(const bool is_allowed, IsAllowed(engine, rule_));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const GraphDescriptor engine,
+        config.GetDescriptor(CUDNN_ATTR_ENGINECFG_ENGINE,
+                             CUDNN_BACKEND_ENGINE_DESCRIPTOR));
+    SPILLWAY_ASSIGN_OR_RETURN(const bool is_allowed, IsAllowed(engine, rule_));
     if (!is_allowed) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string name, NameOf(engine, config));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::string name, NameOf(engine, config));
     if (!wanted_.name.empty() && name != wanted_.name) return absl::OkStatus();
     if (!seen_.insert(name).second) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const ConvEngine* made, Made(name, std::move(config)));
+    SPILLWAY_ASSIGN_OR_RETURN(const ConvEngine* made,
+                              Made(name, std::move(config)));
     if (made->workspace_bytes <= rule_.most_workspace_bytes) {
       found_.push_back(made);
     }
@@ -172,8 +183,8 @@ class Search {
     if (const auto known = engines.find(key); known != engines.end()) {
       return &known->second;
     }
-    ASSIGN_OR_RETURN(ConvEngine made,
-                     MakeEngine(cudnn_, name, std::move(config)));
+    SPILLWAY_ASSIGN_OR_RETURN(ConvEngine made,
+                              MakeEngine(cudnn_, name, std::move(config)));
     return &engines.emplace(key, std::move(made)).first->second;
   }
 
@@ -193,7 +204,8 @@ absl::StatusOr<std::vector<const ConvEngine*>> FindConvEngines(
   if (!wanted.name.empty() && !wanted.name.starts_with(kNamePrefix)) {
     return std::vector<const ConvEngine*>();
   }
-  ASSIGN_OR_RETURN(const ConvGraph graph, MakeConvGraph(cudnn, problem));
+  SPILLWAY_ASSIGN_OR_RETURN(const ConvGraph graph,
+                            MakeConvGraph(cudnn, problem));
   Search search(cudnn, problem, rule, wanted);
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     // A heuristic that does not know the graph suggests nothing.

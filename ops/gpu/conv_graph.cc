@@ -56,46 +56,50 @@ Operation OperationOf(ConvDirection direction) {
 absl::StatusOr<GraphDescriptor> MakeTensor(const CudnnApi& api, int64_t uid,
                                            const std::vector<int64_t>& dims,
                                            DType dtype) {
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       GraphDescriptor tensor,
       GraphDescriptor::Create(api, CUDNN_BACKEND_TENSOR_DESCRIPTOR));
-  RETURN_IF_ERROR(tensor.Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, uid));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(tensor.Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, uid));
+  SPILLWAY_RETURN_IF_ERROR(
       tensor.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CudnnDataType(dtype)));
-  RETURN_IF_ERROR(tensor.SetAll(CUDNN_ATTR_TENSOR_DIMENSIONS, std::span(dims)));
+  SPILLWAY_RETURN_IF_ERROR(
+      tensor.SetAll(CUDNN_ATTR_TENSOR_DIMENSIONS, std::span(dims)));
   const std::vector<int64_t> strides = ChannelsLastStrides(dims);
-  RETURN_IF_ERROR(tensor.SetAll(CUDNN_ATTR_TENSOR_STRIDES, std::span(strides)));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
+      tensor.SetAll(CUDNN_ATTR_TENSOR_STRIDES, std::span(strides)));
+  SPILLWAY_RETURN_IF_ERROR(
       tensor.Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignmentBytes));
-  RETURN_IF_ERROR(tensor.Finalize());
+  SPILLWAY_RETURN_IF_ERROR(tensor.Finalize());
   return tensor;
 }
 
 // Groups are known by the channels of x and of the filter.
 absl::StatusOr<GraphDescriptor> MakeConvolution(const CudnnApi& api,
                                                 const Window& window) {
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       GraphDescriptor conv,
       GraphDescriptor::Create(api, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR));
-  RETURN_IF_ERROR(conv.Set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
+      conv.Set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT));
+  SPILLWAY_RETURN_IF_ERROR(
       conv.Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION));
-  RETURN_IF_ERROR(conv.Set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS,
-                           static_cast<int64_t>(window.size())));
+  SPILLWAY_RETURN_IF_ERROR(conv.Set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS,
+                                    static_cast<int64_t>(window.size())));
   const auto set = [&](cudnnBackendAttributeName_t name,
                        int64_t WindowDim::*member) {
     const std::vector<int64_t> values = Each(window, member);
     return conv.SetAll(name, std::span(values));
   };
   // Both ends alike: see PadIntoInput.
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, &WindowDim::pad_before));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, &WindowDim::pad_before));
-  RETURN_IF_ERROR(set(CUDNN_ATTR_CONVOLUTION_DILATIONS, &WindowDim::dilation));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
+      set(CUDNN_ATTR_CONVOLUTION_DILATIONS, &WindowDim::dilation));
+  SPILLWAY_RETURN_IF_ERROR(
       set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, &WindowDim::stride));
-  RETURN_IF_ERROR(conv.Finalize());
+  SPILLWAY_RETURN_IF_ERROR(conv.Finalize());
   return conv;
 }
 
@@ -103,28 +107,28 @@ absl::StatusOr<GraphDescriptor> MakeOperation(
     const CudnnApi& api, ConvDirection direction, const ConvTensors& tensors,
     const GraphDescriptor& convolution) {
   const Operation names = OperationOf(direction);
-  ASSIGN_OR_RETURN(GraphDescriptor operation,
-                   GraphDescriptor::Create(api, names.type));
-  RETURN_IF_ERROR(operation.Set(names.x, tensors.x));
-  RETURN_IF_ERROR(operation.Set(names.filter, tensors.filter));
-  RETURN_IF_ERROR(operation.Set(names.y, tensors.y));
-  RETURN_IF_ERROR(operation.Set(names.convolution, convolution));
-  RETURN_IF_ERROR(operation.Set(names.alpha, 1.0F));
-  RETURN_IF_ERROR(operation.Set(names.beta, 0.0F));
-  RETURN_IF_ERROR(operation.Finalize());
+  SPILLWAY_ASSIGN_OR_RETURN(GraphDescriptor operation,
+                            GraphDescriptor::Create(api, names.type));
+  SPILLWAY_RETURN_IF_ERROR(operation.Set(names.x, tensors.x));
+  SPILLWAY_RETURN_IF_ERROR(operation.Set(names.filter, tensors.filter));
+  SPILLWAY_RETURN_IF_ERROR(operation.Set(names.y, tensors.y));
+  SPILLWAY_RETURN_IF_ERROR(operation.Set(names.convolution, convolution));
+  SPILLWAY_RETURN_IF_ERROR(operation.Set(names.alpha, 1.0F));
+  SPILLWAY_RETURN_IF_ERROR(operation.Set(names.beta, 0.0F));
+  SPILLWAY_RETURN_IF_ERROR(operation.Finalize());
   return operation;
 }
 
 absl::StatusOr<ConvTensors> MakeTensors(const CudnnApi& api,
                                         const ConvProblem& problem) {
   const ConvDims dims = DimsOf(problem.geometry);
-  ASSIGN_OR_RETURN(GraphDescriptor x,
-                   MakeTensor(api, kConvX, dims.x, problem.dtype));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(GraphDescriptor x,
+                            MakeTensor(api, kConvX, dims.x, problem.dtype));
+  SPILLWAY_ASSIGN_OR_RETURN(
       GraphDescriptor filter,
       MakeTensor(api, kConvFilter, dims.filter, problem.filter_dtype));
-  ASSIGN_OR_RETURN(GraphDescriptor y,
-                   MakeTensor(api, kConvY, dims.y, problem.dtype));
+  SPILLWAY_ASSIGN_OR_RETURN(GraphDescriptor y,
+                            MakeTensor(api, kConvY, dims.y, problem.dtype));
   return ConvTensors{
       .x = std::move(x), .filter = std::move(filter), .y = std::move(y)};
 }
@@ -134,17 +138,19 @@ absl::StatusOr<ConvTensors> MakeTensors(const CudnnApi& api,
 absl::StatusOr<ConvGraph> MakeConvGraph(const LockedCudnn& cudnn,
                                         const ConvProblem& problem) {
   const CudnnApi& api = cudnn.api;
-  ASSIGN_OR_RETURN(ConvTensors tensors, MakeTensors(api, problem));
-  ASSIGN_OR_RETURN(GraphDescriptor convolution,
-                   MakeConvolution(api, problem.geometry.window));
-  ASSIGN_OR_RETURN(GraphDescriptor operation,
-                   MakeOperation(api, problem.direction, tensors, convolution));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(ConvTensors tensors, MakeTensors(api, problem));
+  SPILLWAY_ASSIGN_OR_RETURN(GraphDescriptor convolution,
+                            MakeConvolution(api, problem.geometry.window));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      GraphDescriptor operation,
+      MakeOperation(api, problem.direction, tensors, convolution));
+  SPILLWAY_ASSIGN_OR_RETURN(
       GraphDescriptor graph,
       GraphDescriptor::Create(api, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
-  RETURN_IF_ERROR(graph.Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, cudnn.handle));
-  RETURN_IF_ERROR(graph.Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation));
-  RETURN_IF_ERROR(graph.Finalize());
+  SPILLWAY_RETURN_IF_ERROR(
+      graph.Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, cudnn.handle));
+  SPILLWAY_RETURN_IF_ERROR(graph.Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation));
+  SPILLWAY_RETURN_IF_ERROR(graph.Finalize());
   return ConvGraph{.tensors = std::move(tensors),
                    .convolution = std::move(convolution),
                    .operation = std::move(operation),

@@ -37,14 +37,15 @@ class GpuConvKernel final : public Kernel {
   // Before all else.
   absl::Status Choose(const LockedCudnn& cudnn, const KernelRequest& node) {
     for (const std::unique_ptr<ConvWays>& source : sources_) {
-      ASSIGN_OR_RETURN(std::vector<std::unique_ptr<ConvWay>> found,
-                       source->Find(cudnn, {.name = node.algorithm}));
+      SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<ConvWay>> found,
+                                source->Find(cudnn, {.name = node.algorithm}));
       if (found.empty()) continue;
       operands_ = source->operands();
       way_ = std::move(found[0]);
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(const std::vector<KernelAlgorithm> list, List(cudnn));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<KernelAlgorithm> list,
+                              List(cudnn));
     if (!list.empty()) return AlgorithmNamed(node.algorithm, list).status();
     return Unimplemented(fmt::format(
         "cuDNN has no {}algorithm with a workspace of at most 1 GiB for this "
@@ -53,7 +54,7 @@ class GpuConvKernel final : public Kernel {
   }
 
   absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms() override {
-    ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
+    SPILLWAY_ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
     return List(cudnn);
   }
 
@@ -64,10 +65,10 @@ class GpuConvKernel final : public Kernel {
   }
 
   absl::Status Run(const KernelContext& context) override {
-    RETURN_IF_ERROR(FillCopy(operands_.x, context));
-    RETURN_IF_ERROR(FillCopy(operands_.filter, context));
-    RETURN_IF_ERROR(FillCopy(operands_.y, context));
-    RETURN_IF_ERROR(Convolve(context));
+    SPILLWAY_RETURN_IF_ERROR(FillCopy(operands_.x, context));
+    SPILLWAY_RETURN_IF_ERROR(FillCopy(operands_.filter, context));
+    SPILLWAY_RETURN_IF_ERROR(FillCopy(operands_.y, context));
+    SPILLWAY_RETURN_IF_ERROR(Convolve(context));
     return CopyBack(operands_.x, context);  // the only output that may be one
   }
 
@@ -80,7 +81,7 @@ class GpuConvKernel final : public Kernel {
           source->Find(cudnn, {.most = std::numeric_limits<size_t>::max()});
       // E.g. more elements than legacy calls can count.
       if (absl::IsUnimplemented(found.status()) && !list.empty()) continue;
-      RETURN_IF_ERROR(found.status());
+      SPILLWAY_RETURN_IF_ERROR(found.status());
       for (const std::unique_ptr<ConvWay>& way : *found) {
         list.push_back({.name = way->name(),
                         .workspace_bytes = source->operands().copy_bytes +
@@ -91,8 +92,8 @@ class GpuConvKernel final : public Kernel {
   }
 
   absl::Status Convolve(const KernelContext& context) {
-    ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
-    RETURN_IF_ERROR(CudnnStatus(
+    SPILLWAY_ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
+    SPILLWAY_RETURN_IF_ERROR(CudnnStatus(
         cudnn.api,
         cudnn.api.set_stream(cudnn.handle,
                              static_cast<cudaStream_t>(context.stream)),
@@ -115,8 +116,8 @@ NewKernel MakeKernel(const KernelRequest& node,
                      std::unique_ptr<ConvWays> algorithms) {
   auto kernel = std::make_unique<GpuConvKernel>(
       GpuConvKernel::Sources{std::move(engines), std::move(algorithms)});
-  ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
-  RETURN_IF_ERROR(kernel->Choose(cudnn, node));
+  SPILLWAY_ASSIGN_OR_RETURN(const LockedCudnn cudnn, LockCudnn());
+  SPILLWAY_RETURN_IF_ERROR(kernel->Choose(cudnn, node));
   return kernel;
 }
 

@@ -31,7 +31,7 @@ absl::StatusOr<CublasLtApi> Load() {
                api.matmul_preference_set_attribute);
   library.Find("cublasLtMatmulAlgoGetHeuristic", api.matmul_algo_get_heuristic);
   library.Find("cublasLtMatmul", api.matmul);
-  RETURN_IF_ERROR(library.status());
+  SPILLWAY_RETURN_IF_ERROR(library.status());
   return api;
 }
 
@@ -51,11 +51,11 @@ absl::StatusOr<const CublasLtApi*> CublasLt() {
 absl::StatusOr<cublasLtHandle_t> CublasLtHandle() {
   auto& shared = Shared();
   const std::lock_guard lock(shared.mutex);
-  ASSIGN_OR_RETURN(const int device, CurrentGpu());
+  SPILLWAY_ASSIGN_OR_RETURN(const int device, CurrentGpu());
   cublasLtHandle_t& handle = shared.handles[device];
   if (handle == nullptr) {
-    ASSIGN_OR_RETURN(const CublasLtApi* api, shared.Get());
-    RETURN_IF_ERROR(
+    SPILLWAY_ASSIGN_OR_RETURN(const CublasLtApi* api, shared.Get());
+    SPILLWAY_RETURN_IF_ERROR(
         CublasLtStatus(*api, api->create(&handle), "cublasLtCreate"));
   }
   return handle;

@@ -70,7 +70,7 @@ absl::StatusOr<CudnnApi> Load() {
   FindDescriptors(library, api);
   FindConvolutions(library, api);
   FindGraphs(library, api);
-  RETURN_IF_ERROR(library.status());
+  SPILLWAY_RETURN_IF_ERROR(library.status());
   return api;
 }
 
@@ -90,11 +90,12 @@ absl::StatusOr<const CudnnApi*> Cudnn() {
 absl::StatusOr<LockedCudnn> LockCudnn() {
   auto& shared = Shared();
   std::unique_lock lock(shared.mutex);
-  ASSIGN_OR_RETURN(const CudnnApi* api, shared.Get());
-  ASSIGN_OR_RETURN(const int device, CurrentGpu());
+  SPILLWAY_ASSIGN_OR_RETURN(const CudnnApi* api, shared.Get());
+  SPILLWAY_ASSIGN_OR_RETURN(const int device, CurrentGpu());
   cudnnHandle_t& handle = shared.handles[device];
   if (handle == nullptr) {
-    RETURN_IF_ERROR(CudnnStatus(*api, api->create(&handle), "cudnnCreate"));
+    SPILLWAY_RETURN_IF_ERROR(
+        CudnnStatus(*api, api->create(&handle), "cudnnCreate"));
   }
   return LockedCudnn{.api = *api, .handle = handle, .lock = std::move(lock)};
 }

@@ -10,7 +10,7 @@ namespace spillway {
 absl::StatusOr<GraphDescriptor> GraphDescriptor::Create(
     const CudnnApi& api, cudnnBackendDescriptorType_t type) {
   cudnnBackendDescriptor_t descriptor = nullptr;
-  RETURN_IF_ERROR(CudnnStatus(
+  SPILLWAY_RETURN_IF_ERROR(CudnnStatus(
       api, api.create_backend(type, &descriptor),
       fmt::format("cudnnBackendCreateDescriptor({})", static_cast<int>(type))));
   return GraphDescriptor(api, type, descriptor);
@@ -30,9 +30,9 @@ absl::Status GraphDescriptor::Finalize() {
 
 absl::StatusOr<GraphDescriptor> GraphDescriptor::GetDescriptor(
     cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type) const {
-  ASSIGN_OR_RETURN(GraphDescriptor element, Create(*api_, type));
+  SPILLWAY_ASSIGN_OR_RETURN(GraphDescriptor element, Create(*api_, type));
   cudnnBackendDescriptor_t raw = element.get();
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       GetRaw(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw).status());
   return element;
 }
@@ -43,11 +43,11 @@ absl::StatusOr<std::vector<GraphDescriptor>> GraphDescriptor::GetDescriptors(
   std::vector<GraphDescriptor> made;
   std::vector<cudnnBackendDescriptor_t> elements;
   for (size_t i = 0; i < most; ++i) {
-    ASSIGN_OR_RETURN(GraphDescriptor element, Create(*api_, type));
+    SPILLWAY_ASSIGN_OR_RETURN(GraphDescriptor element, Create(*api_, type));
     elements.push_back(element.get());
     made.push_back(std::move(element));
   }
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const size_t count,
       GetRaw(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, elements.data()));
   made.erase(made.begin() + static_cast<ptrdiff_t>(count), made.end());
@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<GraphDescriptor>> GraphDescriptor::GetDescriptors(
 absl::StatusOr<size_t> GraphDescriptor::CountDescriptors(
     cudnnBackendAttributeName_t name) const {
   int64_t count = 0;
-  RETURN_IF_ERROR(CudnnStatus(
+  SPILLWAY_RETURN_IF_ERROR(CudnnStatus(
       *api_,
       api_->get_attribute(get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count,
                           nullptr),
@@ -80,7 +80,7 @@ absl::StatusOr<size_t> GraphDescriptor::GetRaw(cudnnBackendAttributeName_t name,
                                                size_t most,
                                                void* elements) const {
   int64_t count = 0;
-  RETURN_IF_ERROR(CudnnStatus(
+  SPILLWAY_RETURN_IF_ERROR(CudnnStatus(
       *api_,
       api_->get_attribute(get(), name, type, static_cast<int64_t>(most), &count,
                           elements),

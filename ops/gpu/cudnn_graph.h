@@ -76,7 +76,8 @@ class GraphDescriptor {
   template <typename T>
   absl::StatusOr<T> Get(cudnnBackendAttributeName_t name) const {
     T value = {};
-    RETURN_IF_ERROR(GetRaw(name, GraphType<T>::value, 1, &value).status());
+    SPILLWAY_RETURN_IF_ERROR(
+        GetRaw(name, GraphType<T>::value, 1, &value).status());
     return value;
   }
   // The first `most` elements.
@@ -84,8 +85,9 @@ class GraphDescriptor {
   absl::StatusOr<std::vector<T>> GetAll(cudnnBackendAttributeName_t name,
                                         size_t most) const {
     std::vector<T> values(most);
-    ASSIGN_OR_RETURN(const size_t count,
-                     GetRaw(name, GraphType<T>::value, most, values.data()));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const size_t count,
+        GetRaw(name, GraphType<T>::value, most, values.data()));
     values.resize(count);
     return values;
   }

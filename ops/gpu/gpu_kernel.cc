@@ -17,7 +17,7 @@ absl::Status LaunchStatus(gpu::LaunchError error) {
 
 absl::StatusOr<int> CurrentGpu() {
   int device = 0;
-  RETURN_IF_ERROR(LaunchStatus(gpu::CurrentDevice(&device)));
+  SPILLWAY_RETURN_IF_ERROR(LaunchStatus(gpu::CurrentDevice(&device)));
   return device;
 }
 

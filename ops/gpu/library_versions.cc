@@ -19,8 +19,8 @@ std::string Format(size_t version) {
 }  // namespace
 
 absl::StatusOr<std::string> GpuLibraries() {
-  ASSIGN_OR_RETURN(const CudnnApi* cudnn, Cudnn());
-  ASSIGN_OR_RETURN(const CublasLtApi* cublas_lt, CublasLt());
+  SPILLWAY_ASSIGN_OR_RETURN(const CudnnApi* cudnn, Cudnn());
+  SPILLWAY_ASSIGN_OR_RETURN(const CublasLtApi* cublas_lt, CublasLt());
   return fmt::format("cuDNN {}, cuBLASLt {}", Format(cudnn->get_version()),
                      Format(cublas_lt->get_version()));
 }

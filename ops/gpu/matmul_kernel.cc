@@ -69,7 +69,7 @@ struct Product {
 absl::StatusOr<CublasLtMatrixLayout> MakeLayout(const CublasLtApi& api,
                                                 const Matrix& matrix) {
   cublasLtMatrixLayout_t layout = nullptr;
-  RETURN_IF_ERROR(CublasLtStatus(
+  SPILLWAY_RETURN_IF_ERROR(CublasLtStatus(
       api,
       api.matrix_layout_create(&layout, CudaType(matrix.dtype),
                                static_cast<uint64_t>(matrix.columns),
@@ -111,15 +111,15 @@ absl::StatusOr<CublasLtMatmulDesc> MakeOperation(const CublasLtApi& api,
                                                  const GpuMatMulSpec& spec,
                                                  cublasComputeType_t compute) {
   cublasLtMatmulDesc_t desc = nullptr;
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CublasLtStatus(api, api.matmul_desc_create(&desc, compute, CUDA_R_32F),
                      "cublasLtMatmulDescCreate"));
   CublasLtMatmulDesc operation(desc, api.matmul_desc_destroy);
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       SetTranspose(api, desc, CUBLASLT_MATMUL_DESC_TRANSA, spec.transpose_b));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       SetTranspose(api, desc, CUBLASLT_MATMUL_DESC_TRANSB, spec.transpose_a));
-  RETURN_IF_ERROR(SetEpilogue(api, desc, spec));
+  SPILLWAY_RETURN_IF_ERROR(SetEpilogue(api, desc, spec));
   return operation;
 }
 
@@ -137,14 +137,15 @@ absl::Status SetPreference(const CublasLtApi& api,
 absl::StatusOr<CublasLtMatmulPreference> MakePreference(
     const CublasLtApi& api) {
   cublasLtMatmulPreference_t preference = nullptr;
-  RETURN_IF_ERROR(CublasLtStatus(api, api.matmul_preference_create(&preference),
-                                 "cublasLtMatmulPreferenceCreate"));
+  SPILLWAY_RETURN_IF_ERROR(
+      CublasLtStatus(api, api.matmul_preference_create(&preference),
+                     "cublasLtMatmulPreferenceCreate"));
   CublasLtMatmulPreference owned(preference, api.matmul_preference_destroy);
-  RETURN_IF_ERROR(SetPreference(api, preference,
-                                CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                kMostWorkspaceBytes));
+  SPILLWAY_RETURN_IF_ERROR(
+      SetPreference(api, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                    kMostWorkspaceBytes));
   // The parts of a sum stay float32 until they are added.
-  RETURN_IF_ERROR(SetPreference(
+  SPILLWAY_RETURN_IF_ERROR(SetPreference(
       api, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
   return owned;
@@ -152,9 +153,9 @@ absl::StatusOr<CublasLtMatmulPreference> MakePreference(
 
 absl::Status FindAlgorithms(const GpuMatMulSpec& spec, Product& product) {
   const CublasLtApi& api = *product.api;
-  ASSIGN_OR_RETURN(const cublasLtHandle_t handle, CublasLtHandle());
-  ASSIGN_OR_RETURN(const CublasLtMatmulPreference preference,
-                   MakePreference(api));
+  SPILLWAY_ASSIGN_OR_RETURN(const cublasLtHandle_t handle, CublasLtHandle());
+  SPILLWAY_ASSIGN_OR_RETURN(const CublasLtMatmulPreference preference,
+                            MakePreference(api));
   std::array<cublasLtMatmulHeuristicResult_t, kMostAlgorithms> results = {};
   int count = 0;
   const cublasStatus_t status = api.matmul_algo_get_heuristic(
@@ -162,7 +163,7 @@ absl::Status FindAlgorithms(const GpuMatMulSpec& spec, Product& product) {
       product.y.get(), product.y.get(), preference.get(), kMostAlgorithms,
       results.data(), &count);
   if (status != CUBLAS_STATUS_NOT_SUPPORTED) {
-    RETURN_IF_ERROR(
+    SPILLWAY_RETURN_IF_ERROR(
         CublasLtStatus(api, status, "cublasLtMatmulAlgoGetHeuristic"));
     std::copy_if(results.begin(), results.begin() + count,
                  std::back_inserter(product.algorithms), [](const auto& r) {
@@ -180,7 +181,7 @@ absl::Status FindAlgorithms(const GpuMatMulSpec& spec, Product& product) {
 absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype,
                                     const MathOptions& math) {
   Product product;
-  ASSIGN_OR_RETURN(product.api, CublasLt());
+  SPILLWAY_ASSIGN_OR_RETURN(product.api, CublasLt());
   const CublasLtApi& api = *product.api;
   Matrix a = {.rows = spec.m, .columns = spec.k, .dtype = dtype};
   Matrix b = {.rows = spec.k, .columns = spec.n, .dtype = dtype};
@@ -189,13 +190,15 @@ absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype,
   const cublasComputeType_t compute =
       dtype == DType::kFloat32 && math.allow_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                   : CUBLAS_COMPUTE_32F;
-  ASSIGN_OR_RETURN(product.operation, MakeOperation(api, spec, compute));
-  ASSIGN_OR_RETURN(product.a, MakeLayout(api, a));
-  ASSIGN_OR_RETURN(product.b, MakeLayout(api, b));
-  ASSIGN_OR_RETURN(product.y, MakeLayout(api, {.rows = spec.m,
-                                               .columns = spec.n,
-                                               .dtype = spec.y_dtype}));
-  RETURN_IF_ERROR(FindAlgorithms(spec, product));
+  SPILLWAY_ASSIGN_OR_RETURN(product.operation,
+                            MakeOperation(api, spec, compute));
+  SPILLWAY_ASSIGN_OR_RETURN(product.a, MakeLayout(api, a));
+  SPILLWAY_ASSIGN_OR_RETURN(product.b, MakeLayout(api, b));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      product.y,
+      MakeLayout(api,
+                 {.rows = spec.m, .columns = spec.n, .dtype = spec.y_dtype}));
+  SPILLWAY_RETURN_IF_ERROR(FindAlgorithms(spec, product));
   return product;
 }
 
@@ -225,7 +228,7 @@ class GpuMatMulKernel final : public Kernel {
   // Before all else. `name`: of KernelRequest::algorithm.
   absl::Status Choose(std::string_view name) {
     const std::vector<KernelAlgorithm> list = Describe();
-    ASSIGN_OR_RETURN(const size_t at, AlgorithmNamed(name, list));
+    SPILLWAY_ASSIGN_OR_RETURN(const size_t at, AlgorithmNamed(name, list));
     chosen_ = product_.algorithms[at];
     chosen_name_ = list[at].name;
     return absl::OkStatus();
@@ -240,13 +243,14 @@ class GpuMatMulKernel final : public Kernel {
   int64_t workspace_bytes() const override { return WorkspaceOf(chosen_); }
 
   absl::Status Run(const KernelContext& context) override {
-    ASSIGN_OR_RETURN(const cublasLtHandle_t handle, CublasLtHandle());
-    ASSIGN_OR_RETURN(const void* a, Rounded(a_, context));
-    ASSIGN_OR_RETURN(const void* b, Rounded(b_, context));
+    SPILLWAY_ASSIGN_OR_RETURN(const cublasLtHandle_t handle, CublasLtHandle());
+    SPILLWAY_ASSIGN_OR_RETURN(const void* a, Rounded(a_, context));
+    SPILLWAY_ASSIGN_OR_RETURN(const void* b, Rounded(b_, context));
     if (has_bias()) {
-      ASSIGN_OR_RETURN(const void* bias, Rounded(bias_, context));
-      RETURN_IF_ERROR(SetAttribute(*product_.api, product_.operation.get(),
-                                   CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
+      SPILLWAY_ASSIGN_OR_RETURN(const void* bias, Rounded(bias_, context));
+      SPILLWAY_RETURN_IF_ERROR(
+          SetAttribute(*product_.api, product_.operation.get(),
+                       CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
     }
     const float one = 1;
     const float zero = 0;
@@ -304,9 +308,9 @@ class GpuMatMulKernel final : public Kernel {
     const void* data = context.inputs[static_cast<size_t>(operand.input)];
     if (operand.dtype == operand.read_dtype) return data;
     void* const copy = Workspace(context, operand.workspace_offset);
-    RETURN_IF_ERROR(LaunchStatus(gpu::Convert(context.stream, operand.elements,
-                                              operand.dtype, data,
-                                              operand.read_dtype, copy)));
+    SPILLWAY_RETURN_IF_ERROR(LaunchStatus(
+        gpu::Convert(context.stream, operand.elements, operand.dtype, data,
+                     operand.read_dtype, copy)));
     return copy;
   }
 
@@ -324,10 +328,11 @@ class GpuMatMulKernel final : public Kernel {
 NewKernel MakeGpuMatMulKernel(const KernelRequest& node,
                               const GpuMatMulSpec& spec) {
   const DType dtype = ProductDType(spec);
-  ASSIGN_OR_RETURN(Product product, MakeProduct(spec, dtype, node.math));
+  SPILLWAY_ASSIGN_OR_RETURN(Product product,
+                            MakeProduct(spec, dtype, node.math));
   auto kernel =
       std::make_unique<GpuMatMulKernel>(spec, dtype, std::move(product));
-  RETURN_IF_ERROR(kernel->Choose(node.algorithm));
+  SPILLWAY_RETURN_IF_ERROR(kernel->Choose(node.algorithm));
   return kernel;
 }
 

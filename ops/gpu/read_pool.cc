@@ -36,9 +36,10 @@ gpu::PoolDim ToPoolDim(const WindowDim& dim) {
 
 absl::StatusOr<gpu::Pool> ReadGpuPool(const Attributes& attributes,
                                       const TensorType& x) {
-  RETURN_IF_ERROR(CheckGpuStorage(x));
-  ASSIGN_OR_RETURN(const Window window, ReadPoolWindow(attributes, x.shape));
-  RETURN_IF_ERROR(CheckPixels(window));
+  SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
+  SPILLWAY_ASSIGN_OR_RETURN(const Window window,
+                            ReadPoolWindow(attributes, x.shape));
+  SPILLWAY_RETURN_IF_ERROR(CheckPixels(window));
   const size_t last = window.size() - 1;
   return gpu::Pool{.dtype = x.dtype,
                    .batch = x.shape.dim(0),

@@ -55,7 +55,7 @@ struct SharedApi {
   absl::StatusOr<const Api*> Get() {
     if (for_test != nullptr) return for_test;
     if (!loaded) loaded = load();
-    RETURN_IF_ERROR(loaded->status());
+    SPILLWAY_RETURN_IF_ERROR(loaded->status());
     return &**loaded;
   }
 

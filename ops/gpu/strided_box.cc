@@ -33,7 +33,7 @@ void Widen(gpu::StridedBox& box) {
 
 gpu::StridedBox MakeStridedBox(const StridedCopy& copy) {
   const StridedCopy simple = Simplify(copy);
-  CHECK(simple.sizes.size() <= gpu::kMostDims);
+  SPILLWAY_CHECK(simple.sizes.size() <= gpu::kMostDims);
   gpu::StridedBox box = {.rank = static_cast<int>(simple.sizes.size()),
                          .from_offset = copy.from_start,
                          .to_offset = copy.to_start,

@@ -15,7 +15,8 @@ namespace spillway {
 
 inline absl::StatusOr<gpu::UpdateGradient> ReadUpdateGradient(
     const Attributes& attributes) {
-  ASSIGN_OR_RETURN(const GradientRule rule, ReadGradientRule(attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule rule,
+                            ReadGradientRule(attributes));
   return gpu::UpdateGradient{.scale = rule.scale,
                              .weight_decay = rule.weight_decay};
 }

@@ -18,13 +18,13 @@ absl::StatusOr<std::unique_ptr<int>> Half(int x) {
 }
 
 absl::StatusOr<int> Quarter(int x) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<int> half, Half(x));
-  ASSIGN_OR_RETURN(const std::unique_ptr<int> quarter, Half(*half));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<int> half, Half(x));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<int> quarter, Half(*half));
   return *quarter;
 }
 
 absl::Status CheckQuarter(int x, int& reached) {
-  RETURN_IF_ERROR(Quarter(x).status());
+  SPILLWAY_RETURN_IF_ERROR(Quarter(x).status());
   ++reached;
   return absl::OkStatus();
 }

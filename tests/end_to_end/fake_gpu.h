@@ -43,7 +43,7 @@ class BorrowedKernel final : public Kernel {
   }
 
   absl::Status Run(const KernelContext& context) override {
-    RETURN_IF_ERROR(planted_kernel_error);
+    SPILLWAY_RETURN_IF_ERROR(planted_kernel_error);
     present_cuda->Submit(
         context.stream,
         [this, context,
@@ -54,7 +54,7 @@ class BorrowedKernel final : public Kernel {
           own.inputs = inputs;
           own.outputs = outputs;
           own.stream = nullptr;
-          CHECK(kernel_->Run(own).ok());
+          SPILLWAY_CHECK(kernel_->Run(own).ok());
         });
     return absl::OkStatus();
   }
@@ -65,8 +65,8 @@ class BorrowedKernel final : public Kernel {
 
 template <KernelFactory kOnCpu>
 absl::StatusOr<std::unique_ptr<Kernel>> Borrow(const KernelRequest& node) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
-                   PrepareWithFloat16(kOnCpu, node));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
+                            PrepareWithFloat16(kOnCpu, node));
   return std::make_unique<BorrowedKernel>(std::move(kernel));
 }
 
@@ -98,8 +98,8 @@ class FakeGpuTest : public ::testing::Test {
 
   absl::StatusOr<std::unique_ptr<Session>> NewSession(Program program,
                                                       bool capture_steps) {
-    ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                     NewCudaDevice(cuda_, 0, {}));
+    SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                              NewCudaDevice(cuda_, 0, {}));
     std::vector<Program> programs;
     programs.push_back(std::move(program));
     return Session::Create(std::move(programs), std::move(device),

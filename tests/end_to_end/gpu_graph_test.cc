@@ -65,7 +65,8 @@ absl::StatusOr<std::vector<std::vector<std::byte>>> RunNoise(const Noise& noise,
     const std::vector<float> x(1000, static_cast<float>(step + 1));
     const std::map<ValueId, HostTensor> fed = {
         {noise.x, MakeHostTensor({.shape = {1000}}, x)}};
-    ASSIGN_OR_RETURN(const StepResult result, session.Step(FeedsOf(fed)));
+    SPILLWAY_ASSIGN_OR_RETURN(const StepResult result,
+                              session.Step(FeedsOf(fed)));
     results.push_back(result.fetched.at(noise.y).bytes);
   }
   return results;
@@ -76,7 +77,7 @@ class GpuGraphTest : public testing::FakeGpuTest {
   absl::StatusOr<TrainedModel> Train(const Graph& graph,
                                      const RandomNetwork& network,
                                      bool capture_steps) {
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         const std::unique_ptr<Session> session,
         NewSession({.graph = graph, .fetches = {network.loss}}, capture_steps));
     return TrainSession(*session, graph, network.loss, SpecOf(network, kSteps));
@@ -279,12 +280,12 @@ TEST_F(GpuGraphTest, AFailedCallIsNamedAndLeavesTheSessionUsable) {
 TEST_F(GpuGraphTest, AKernelThatFailsWhenCapturedIsNamed) {
   ASSERT_OK_AND_ASSIGN(const RandomNetwork network, MakeRandomNetwork(1));
   const auto train = [&](bool fails) -> absl::StatusOr<TrainedModel> {
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         const auto session,
         NewSession({.graph = network.graph, .fetches = {network.loss}}, true));
-    ASSIGN_OR_RETURN(TrainedModel result,
-                     TrainSession(*session, network.graph, network.loss,
-                                  SpecOf(network, 1)));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        TrainedModel result, TrainSession(*session, network.graph, network.loss,
+                                          SpecOf(network, 1)));
     if (fails) {
       testing::planted_kernel_error = absl::InternalError("planted");
       const auto failed = TrainSession(*session, network.graph, network.loss,

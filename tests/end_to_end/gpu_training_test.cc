@@ -23,9 +23,10 @@ class GpuTrainingTest : public testing::FakeGpuTest {
  protected:
   absl::StatusOr<TrainedModel> Train(const Graph& graph,
                                      const RandomNetwork& network) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                     NewSession({.graph = graph, .fetches = {network.loss}},
-                                /*capture_steps=*/false));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const std::unique_ptr<Session> session,
+        NewSession({.graph = graph, .fetches = {network.loss}},
+                   /*capture_steps=*/false));
     return TrainSession(*session, graph, network.loss, SpecOf(network));
   }
 

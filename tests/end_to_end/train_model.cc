@@ -46,7 +46,8 @@ absl::Status RunSteps(const TrainGraphSpec& spec, const Graph& graph,
       const ValueId id = node.outputs[0];
       tensors[id] = MakeFeed(graph.type(id), spec.num_classes, step);
     }
-    ASSIGN_OR_RETURN(const StepResult fetched, session.Step(FeedsOf(tensors)));
+    SPILLWAY_ASSIGN_OR_RETURN(const StepResult fetched,
+                              session.Step(FeedsOf(tensors)));
     result.losses.push_back(fetched.scalar(loss));
   }
   return absl::OkStatus();
@@ -58,8 +59,8 @@ absl::StatusOr<TrainedModel> TrainSession(Session& session, const Graph& graph,
                                           ValueId loss,
                                           const TrainGraphSpec& spec) {
   TrainedModel result;
-  RETURN_IF_ERROR(RunSteps(spec, graph, loss, session, result));
-  ASSIGN_OR_RETURN(const auto variables, session.ReadVariables());
+  SPILLWAY_RETURN_IF_ERROR(RunSteps(spec, graph, loss, session, result));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto variables, session.ReadVariables());
   result.checksum = Checksum(variables);
   result.memory = session.memory();
   result.copies = session.copies(0);
@@ -68,47 +69,47 @@ absl::StatusOr<TrainedModel> TrainSession(Session& session, const Graph& graph,
 
 absl::StatusOr<TrainedModel> TrainGraph(const Graph& graph, ValueId loss,
                                         const TrainGraphSpec& spec) {
-  ASSIGN_OR_RETURN(auto session,
-                   NewSession({.graph = graph, .fetches = {loss}},
-                              {.device = spec.device,
-                               .threads = spec.threads,
-                               .link_gigabytes_per_second = spec.link_gbps,
-                               .device_memory = spec.device_memory,
-                               .host_memory = spec.host_memory,
-                               .schedule = spec.schedule,
-                               .seed = 5,
-                               .check_memory = spec.check_memory}));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      auto session, NewSession({.graph = graph, .fetches = {loss}},
+                               {.device = spec.device,
+                                .threads = spec.threads,
+                                .link_gigabytes_per_second = spec.link_gbps,
+                                .device_memory = spec.device_memory,
+                                .host_memory = spec.host_memory,
+                                .schedule = spec.schedule,
+                                .seed = 5,
+                                .check_memory = spec.check_memory}));
   return TrainSession(*session, graph, loss, spec);
 }
 
 absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec) {
   GraphBuilder g(StandardOps());
-  ASSIGN_OR_RETURN(const ModelGraph model,
-                   BuildModel(g, spec.model,
-                              {.batch_size = spec.batch_size,
-                               .image_size = spec.image_size,
-                               .num_classes = spec.num_classes,
-                               .dtype = spec.dtype}));
+  SPILLWAY_ASSIGN_OR_RETURN(const ModelGraph model,
+                            BuildModel(g, spec.model,
+                                       {.batch_size = spec.batch_size,
+                                        .image_size = spec.image_size,
+                                        .num_classes = spec.num_classes,
+                                        .dtype = spec.dtype}));
   Minimize(g.Scope("optimizer"), model.loss, spec.optimizer,
            {.weight_decay = spec.weight_decay, .loss_scale = spec.loss_scale});
-  ASSIGN_OR_RETURN(const Graph built, std::move(g).Build());
-  ASSIGN_OR_RETURN(const std::vector<Pass> passes,
-                   SelectPasses(spec.passes, PassTarget::kCpu));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph built, std::move(g).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<Pass> passes,
+                            SelectPasses(spec.passes, PassTarget::kCpu));
+  SPILLWAY_ASSIGN_OR_RETURN(
       OptimizedGraph optimized,
       RunPasses(built, StandardOps(), passes, std::vector{model.loss.id()}));
   const ValueId loss = optimized.at(model.loss.id());
   Graph& graph = optimized.graph;
-  ASSIGN_OR_RETURN(const LmsReport report, ApplyLms(spec.lms, graph));
-  ASSIGN_OR_RETURN(TrainedModel result,
-                   TrainGraph(graph, loss,
-                              {.num_classes = spec.num_classes,
-                               .steps = spec.steps,
-                               .device = spec.device,
-                               .threads = spec.threads,
-                               .link_gbps = spec.link_gbps,
-                               .device_memory = spec.device_memory,
-                               .check_memory = spec.check_memory}));
+  SPILLWAY_ASSIGN_OR_RETURN(const LmsReport report, ApplyLms(spec.lms, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(TrainedModel result,
+                            TrainGraph(graph, loss,
+                                       {.num_classes = spec.num_classes,
+                                        .steps = spec.steps,
+                                        .device = spec.device,
+                                        .threads = spec.threads,
+                                        .link_gbps = spec.link_gbps,
+                                        .device_memory = spec.device_memory,
+                                        .check_memory = spec.check_memory}));
   result.swap_outs_in_graph = report.swap_outs;
   result.updates_in_graph = std::ranges::count_if(
       graph.nodes(),

@@ -51,12 +51,12 @@ class Tunable {
     const Graph& graph = network_.graph;
     compile_.fetches = {network_.loss};
     keep_ = NodesToRun(graph, StandardOps(), compile_.fetches);
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         const KernelMap kernels,
         PrepareKernels(graph, StandardOps(), StandardKernels(), keep_, {}));
     compile_.workspace_bytes = WorkspaceBytes(graph, kernels);
-    ASSIGN_OR_RETURN(const Schedule schedule,
-                     MakeSchedule(graph, StandardOps(), keep_));
+    SPILLWAY_ASSIGN_OR_RETURN(const Schedule schedule,
+                              MakeSchedule(graph, StandardOps(), keep_));
     AddResidents(graph, StandardOps(), schedule, "", compile_.residents);
     return absl::OkStatus();
   }
@@ -75,8 +75,8 @@ class Tunable {
   // A session that runs the chosen plan.
   absl::StatusOr<std::unique_ptr<Session>> NewSession(
       const EvaluatedRecipe& chosen, const std::string& device_name) const {
-    ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                     NewDevice(device_name, {.threads = 1}));
+    SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                              NewDevice(device_name, {.threads = 1}));
     const SessionOptions options = {.ops = &StandardOps(),
                                     .kernels = &StandardKernels(),
                                     .threads = 1,
@@ -84,7 +84,7 @@ class Tunable {
                                     .check_memory = true};
     std::vector<Program> programs;
     programs.push_back({.graph = chosen.graph, .fetches = compile_.fetches});
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         PlannedPrograms planned,
         PlanPrograms(std::move(programs), device->kind(), options));
     planned.programs[0].plan = chosen.plan;

@@ -40,7 +40,7 @@ class CheckedExecutorTest : public testing::ToyPlanTest {
                 std::function<void*(const KernelContext&)> slot,
                 int64_t offset) {
     SetKernel(node, [=](const KernelContext& context) {
-      RETURN_IF_ERROR(work(context));
+      SPILLWAY_RETURN_IF_ERROR(work(context));
       static_cast<char*>(slot(context))[offset] ^= 1;
       return absl::OkStatus();
     });
@@ -51,7 +51,7 @@ class CheckedExecutorTest : public testing::ToyPlanTest {
                    std::byte* target) {
     stray = target;
     SetKernel(node, [work](const KernelContext& context) {
-      RETURN_IF_ERROR(work(context));
+      SPILLWAY_RETURN_IF_ERROR(work(context));
       *stray ^= std::byte{1};
       return absl::OkStatus();
     });
@@ -63,7 +63,7 @@ class CheckedExecutorTest : public testing::ToyPlanTest {
     if (!executor.ok()) return executor.status();
     const std::vector<float> x = Input(1);
     for (steps_run_ = 0; steps_run_ < steps; ++steps_run_) {
-      RETURN_IF_ERROR((*executor)->RunStep(Feed(x)));
+      SPILLWAY_RETURN_IF_ERROR((*executor)->RunStep(Feed(x)));
     }
     return absl::OkStatus();
   }
@@ -139,7 +139,7 @@ TEST_P(CheckedExecutorTest, AWriteToAnInputThatTheOpMutatesIsKept) {
             },
             .mutates = {1}});
   SetKernel("sum", [](const KernelContext& context) {
-    RETURN_IF_ERROR(Sum(context));
+    SPILLWAY_RETURN_IF_ERROR(Sum(context));
     context.mutable_input<float>(1)[5] = 1000;
     return absl::OkStatus();
   });

@@ -30,7 +30,7 @@ class CheckedMemoryTest : public ::testing::Test {
 
   // Begins a buffer and writes all of it.
   absl::Status Put(const Buffer& buffer, std::byte value) {
-    RETURN_IF_ERROR(memory_.Begin(buffer));
+    SPILLWAY_RETURN_IF_ERROR(memory_.Begin(buffer));
     std::ranges::fill(memory_.Bytes(buffer), value);
     memory_.Seal(buffer);
     return absl::OkStatus();

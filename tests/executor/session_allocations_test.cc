@@ -146,18 +146,20 @@ class SessionAllocationsTest
  protected:
   absl::Status MakeSession() {
     GraphBuilder g(StandardOps(), "model");
-    ASSIGN_OR_RETURN(const ModelGraph model,
-                     BuildModel(g, GetParam().model,
-                                {.batch_size = 8,
-                                 .image_size = GetParam().image_size,
-                                 .dtype = GetParam().dtype}));
+    SPILLWAY_ASSIGN_OR_RETURN(const ModelGraph model,
+                              BuildModel(g, GetParam().model,
+                                         {.batch_size = 8,
+                                          .image_size = GetParam().image_size,
+                                          .dtype = GetParam().dtype}));
     Minimize(g.Scope("optimizer"), model.loss, Momentum{});
     Program program = {.fetches = {model.loss.id()}};
-    ASSIGN_OR_RETURN(program.graph, std::move(g).Build());
-    RETURN_IF_ERROR(ApplyLms({.mode = GetParam().lms}, program.graph).status());
+    SPILLWAY_ASSIGN_OR_RETURN(program.graph, std::move(g).Build());
+    SPILLWAY_RETURN_IF_ERROR(
+        ApplyLms({.mode = GetParam().lms}, program.graph).status());
     MakeFeeds(program.graph);
-    ASSIGN_OR_RETURN(session_, NewSession(std::move(program),
-                                          {.threads = GetParam().threads}));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        session_,
+        NewSession(std::move(program), {.threads = GetParam().threads}));
     return absl::OkStatus();
   }
 

@@ -81,14 +81,16 @@ class MixKernel final : public Kernel {
 template <bool through_workspace>
 absl::StatusOr<std::unique_ptr<Kernel>> NewMixKernel(
     const KernelRequest& request) {
-  ASSIGN_OR_RETURN(const int64_t salt, request.attributes.GetInt("salt"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t salt,
+                            request.attributes.GetInt("salt"));
   return std::make_unique<MixKernel>(request, static_cast<uint32_t>(salt),
                                      through_workspace);
 }
 
 absl::StatusOr<std::vector<TensorType>> StatedType(
     const InferContext& context) {
-  ASSIGN_OR_RETURN(const Shape shape, context.attributes.GetShape("shape"));
+  SPILLWAY_ASSIGN_OR_RETURN(const Shape shape,
+                            context.attributes.GetShape("shape"));
   return std::vector<TensorType>{{DType::kFloat32, shape}};
 }
 
@@ -352,11 +354,12 @@ class SessionRandomTest : public ::testing::TestWithParam<RandomCase> {
  protected:
   absl::StatusOr<std::unique_ptr<Session>> NewSession(
       const Program& program, std::optional<int64_t> budget) {
-    ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                     NewDevice(GetParam().device,
-                               {.threads = 1,
-                                .link_gigabytes_per_second =
-                                    GetParam().link_gigabytes_per_second}));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        std::unique_ptr<Device> device,
+        NewDevice(GetParam().device,
+                  {.threads = 1,
+                   .link_gigabytes_per_second =
+                       GetParam().link_gigabytes_per_second}));
     std::vector<Program> programs = {program};
     return Session::Create(std::move(programs), std::move(device),
                            {.ops = &ops_,

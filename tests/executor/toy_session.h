@@ -18,8 +18,10 @@ namespace spillway::testing {
 
 inline absl::StatusOr<std::vector<TensorType>> TypeFromAttributes(
     const InferContext& context) {
-  ASSIGN_OR_RETURN(const DType dtype, context.attributes.GetDType("dtype"));
-  ASSIGN_OR_RETURN(const Shape shape, context.attributes.GetShape("shape"));
+  SPILLWAY_ASSIGN_OR_RETURN(const DType dtype,
+                            context.attributes.GetDType("dtype"));
+  SPILLWAY_ASSIGN_OR_RETURN(const Shape shape,
+                            context.attributes.GetShape("shape"));
   return std::vector<TensorType>{{dtype, shape}};
 }
 
@@ -36,7 +38,7 @@ class ElementKernel final : public Kernel {
       : elements_(elements), function_(function) {}
   absl::Status Run(const KernelContext& context) override {
     for (size_t i = 0; i < elements_; ++i) {
-      RETURN_IF_ERROR(function_(context, i));
+      SPILLWAY_RETURN_IF_ERROR(function_(context, i));
     }
     return absl::OkStatus();
   }
@@ -242,7 +244,7 @@ class ToySessionTest : public ::testing::TestWithParam<ToySessionCase> {
     options.kernels = &kernels_;
     options.threads = 1;
     options.check_memory = GetParam().check_memory;
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         std::unique_ptr<Device> device,
         NewDevice(GetParam().device,
                   {.threads = 1, .capacity_bytes = capacity_bytes}));

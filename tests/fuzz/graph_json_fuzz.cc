@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string written = spillway::FormatGraph(*graph);
   const auto again =
       spillway::ParseGraph(written, "<written>", spillway::StandardOps());
-  CHECK(again.ok());
-  CHECK(spillway::FormatGraph(*again) == written);
+  SPILLWAY_CHECK(again.ok());
+  SPILLWAY_CHECK(spillway::FormatGraph(*again) == written);
   return 0;
 }

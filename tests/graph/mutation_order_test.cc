@@ -22,7 +22,8 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 absl::Status Check(const Graph& graph) {
   const OpRegistry registry = ScalarOps();
-  ASSIGN_OR_RETURN(const Schedule schedule, MakeSchedule(graph, registry, {}));
+  SPILLWAY_ASSIGN_OR_RETURN(const Schedule schedule,
+                            MakeSchedule(graph, registry, {}));
   return CheckMutationOrder(graph, registry, schedule.order);
 }
 

@@ -15,8 +15,8 @@ using Gradients = std::vector<Tensor>;
 
 absl::StatusOr<Types> InferSource(const InferContext& context) {
   TensorType type;
-  ASSIGN_OR_RETURN(type.dtype, context.attributes.GetDType("dtype"));
-  ASSIGN_OR_RETURN(type.shape, context.attributes.GetShape("shape"));
+  SPILLWAY_ASSIGN_OR_RETURN(type.dtype, context.attributes.GetDType("dtype"));
+  SPILLWAY_ASSIGN_OR_RETURN(type.shape, context.attributes.GetShape("shape"));
   return Types{type};
 }
 

@@ -133,10 +133,10 @@ ModelOptions OptionsOf(const Json& reference) {
 absl::StatusOr<Network> MakeNetwork(const Json& reference) {
   GraphBuilder g(StandardOps());
   const std::string name = reference["model"];
-  ASSIGN_OR_RETURN(const ModelGraph model,
-                   BuildModel(g, name, OptionsOf(reference)));
+  SPILLWAY_ASSIGN_OR_RETURN(const ModelGraph model,
+                            BuildModel(g, name, OptionsOf(reference)));
   Minimize(g.Scope("sgd_optimizer"), model.loss, Sgd());
-  ASSIGN_OR_RETURN(const Graph built, std::move(g).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph built, std::move(g).Build());
   Program program = {.graph = WithoutDropout(built).graph};
   const Graph& graph = program.graph;
 
@@ -152,14 +152,14 @@ absl::StatusOr<Network> MakeNetwork(const Json& reference) {
   for (const auto& [variable, gradient] : network.gradients) {
     program.fetches.push_back(gradient);
   }
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       network.session,
       NewSession(std::move(program), {.device = "inline", .threads = 2}));
-  ASSIGN_OR_RETURN(auto variables, network.session->ReadVariables());
+  SPILLWAY_ASSIGN_OR_RETURN(auto variables, network.session->ReadVariables());
   for (auto& [variable, value] : variables) {
     value = VariableValue(variable, value.type);
   }
-  RETURN_IF_ERROR(network.session->WriteVariables(variables));
+  SPILLWAY_RETURN_IF_ERROR(network.session->WriteVariables(variables));
   return network;
 }
 

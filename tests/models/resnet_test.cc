@@ -38,7 +38,7 @@ struct Descent {
     const TensorType image_type = {.dtype = DType::kFloat32,
                                    .shape = {4, 33, 33, 3}};
     const TensorType label_type = {.dtype = DType::kInt32, .shape = {4}};
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         const StepResult step,
         session->Step({{model.images.id(), {image_type, images.data()}},
                        {model.labels.id(), {label_type, labels.data()}},
@@ -50,7 +50,7 @@ struct Descent {
 absl::StatusOr<Descent> MakeDescent(const char* name) {
   Descent descent;
   GraphBuilder g(StandardOps());
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       descent.model,
       BuildModel(g, name,
                  {.batch_size = 4, .image_size = 33, .num_classes = 4}));
@@ -65,10 +65,10 @@ absl::StatusOr<Descent> MakeDescent(const char* name) {
     descent.images.push_back(
         static_cast<float>(noise + static_cast<double>(shade)));
   }
-  ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
-  ASSIGN_OR_RETURN(descent.session,
-                   NewSession({.graph = std::move(graph),
-                               .fetches = {descent.model.loss.id()}}));
+  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(descent.session,
+                            NewSession({.graph = std::move(graph),
+                                        .fetches = {descent.model.loss.id()}}));
   return descent;
 }
 

@@ -51,7 +51,7 @@ TEST_P(TrainingStepTest, TheLossIsFiniteAndMoves) {
   const std::vector<float> images = RandomImages(image_type.shape);
   const std::vector<int32_t> labels = {0, 1, 2, 3};
   const auto loss = [&]() -> absl::StatusOr<double> {
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         const StepResult step,
         session->Step({{model.images.id(), {image_type, images.data()}},
                        {model.labels.id(), {label_type, labels.data()}}}));

@@ -29,15 +29,15 @@ std::vector<float> Drop(const Draw& draw) {
                                  {"seed", draw.layer_seed}};
   auto kernel = ops::DropoutCpu(
       {.attributes = attributes, .inputs = types, .outputs = types});
-  CHECK(kernel.ok());
+  SPILLWAY_CHECK(kernel.ok());
   std::vector<float> y(kElements, 1);
   void* const bytes[] = {y.data()};
-  CHECK((*kernel)
-            ->Run({.inputs = bytes,
-                   .outputs = bytes,
-                   .seed = draw.session_seed,
-                   .step = &draw.step})
-            .ok());
+  SPILLWAY_CHECK((*kernel)
+                     ->Run({.inputs = bytes,
+                            .outputs = bytes,
+                            .seed = draw.session_seed,
+                            .step = &draw.step})
+                     .ok());
   return y;
 }
 

@@ -31,7 +31,7 @@ OpCase CaseNamed(const std::string& name) {
       if (op_case.name == name) return op_case;
     }
   }
-  CHECK(!"no case of this name");
+  SPILLWAY_CHECK(!"no case of this name");
 }
 
 absl::Status GpuLibrariesTest::Run(const std::string& name,

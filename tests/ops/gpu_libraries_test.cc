@@ -260,7 +260,8 @@ TEST_F(GpuLibrariesTest, WorkIsQueuedOnTheStreamOfTheRun) {
     std::vector<HostTensor> inputs = MakeInputs(op_case);
     HostTensor output = {.type = op_case.outputs[0], .bytes = {}};
     output.bytes.resize(static_cast<size_t>(output.type.num_bytes()));
-    ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, Prepare(op_case));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
+                              Prepare(op_case));
     std::vector<std::byte> workspace(
         static_cast<size_t>(kernel->workspace_bytes()));
     void* const in[] = {inputs[0].bytes.data(), inputs[1].bytes.data()};

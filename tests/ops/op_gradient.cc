@@ -41,7 +41,7 @@ class LossGraph {
   }
 
   absl::StatusOr<DoublesList> Gradients() && {
-    RETURN_IF_ERROR(builder_.status());
+    SPILLWAY_RETURN_IF_ERROR(builder_.status());
     const Tensor loss = AddLoss();
     std::vector<Tensor> xs;
     for (const int i : op_case_.gradients) {
@@ -52,9 +52,9 @@ class LossGraph {
          AddGradients(builder_.Scope("gradients"), loss, xs)) {
       fetches.push_back(dx.id());
     }
-    ASSIGN_OR_RETURN(const Graph graph, std::move(builder_).Build());
-    ASSIGN_OR_RETURN(const auto fetched,
-                     EvalGraph(graph, feeds_, fetches, state_));
+    SPILLWAY_ASSIGN_OR_RETURN(const Graph graph, std::move(builder_).Build());
+    SPILLWAY_ASSIGN_OR_RETURN(const auto fetched,
+                              EvalGraph(graph, feeds_, fetches, state_));
     DoublesList gradients;
     for (const ValueId id : fetches) {
       gradients.push_back(ToDoubles(fetched.at(id)));

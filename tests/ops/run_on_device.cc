@@ -85,12 +85,12 @@ absl::StatusOr<OpRun> RunOnDevice(Device& device, const OpCase& op_case,
   const std::vector<HostTensor> inputs = MakeInputs(op_case);
   std::vector<TensorType> types;
   for (const HostTensor& input : inputs) types.push_back(input.type);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
-                   options.factory({.attributes = op_case.attributes,
-                                    .inputs = types,
-                                    .outputs = op_case.outputs,
-                                    .math = options.math,
-                                    .algorithm = options.algorithm}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
+                            options.factory({.attributes = op_case.attributes,
+                                             .inputs = types,
+                                             .outputs = op_case.outputs,
+                                             .math = options.math,
+                                             .algorithm = options.algorithm}));
   Layout layout;
   std::vector<int64_t> input_at;
   std::vector<int64_t> output_at;
@@ -113,27 +113,30 @@ absl::StatusOr<OpRun> RunOnDevice(Device& device, const OpCase& op_case,
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::ranges::copy(inputs[i].bytes, bytes.begin() + input_at[i]);
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<DeviceMemory> memory,
-                   device.Allocate(MemorySpace::kDevice, layout.num_bytes()));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::unique_ptr<DeviceMemory> memory,
+      device.Allocate(MemorySpace::kDevice, layout.num_bytes()));
   const auto pointers = [&](const std::vector<int64_t>& offsets) {
     std::vector<void*> made;
     for (const int64_t offset : offsets)
       made.push_back(memory->data() + offset);
     return made;
   };
-  ASSIGN_OR_RETURN(const std::unique_ptr<DeviceMemory> step,
-                   device.Allocate(MemorySpace::kHost, sizeof(kCaseStep)));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::unique_ptr<DeviceMemory> step,
+      device.Allocate(MemorySpace::kHost, sizeof(kCaseStep)));
   std::memcpy(step->data(), &kCaseStep, sizeof(kCaseStep));
   RunTask task(*kernel, pointers(input_at), pointers(output_at),
                memory->data() + workspace_at,
                reinterpret_cast<const int64_t*>(step->data()));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.NewStream({}));
-  RETURN_IF_ERROR(
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream,
+                            device.NewStream({}));
+  SPILLWAY_RETURN_IF_ERROR(
       stream->CopyToDevice(memory->data(), bytes.data(), layout.num_bytes()));
-  RETURN_IF_ERROR(stream->Submit(&task));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(stream->Submit(&task));
+  SPILLWAY_RETURN_IF_ERROR(
       stream->CopyToHost(bytes.data(), memory->data(), layout.num_bytes()));
-  RETURN_IF_ERROR(stream->Synchronize());
+  SPILLWAY_RETURN_IF_ERROR(stream->Synchronize());
   if (!layout.GuardsAreIntact(bytes)) {
     return Internal("the kernel writes outside its buffers");
   }

@@ -110,11 +110,12 @@ class Buffers {
   }
 
   absl::Status Run(Kernel& kernel) {
-    RETURN_IF_ERROR(kernel.Run({.inputs = inputs_,
-                                .outputs = outputs_,
-                                .workspace = Allocate(kernel.workspace_bytes()),
-                                .seed = kCaseSeed,
-                                .step = &kCaseStep}));
+    SPILLWAY_RETURN_IF_ERROR(
+        kernel.Run({.inputs = inputs_,
+                    .outputs = outputs_,
+                    .workspace = Allocate(kernel.workspace_bytes()),
+                    .seed = kCaseSeed,
+                    .step = &kCaseStep}));
     const bool intact = std::ranges::all_of(
         owned_, [](const GuardedBuffer& b) { return b.guards_intact(); });
     return intact ? absl::OkStatus() : Internal("wrote outside its buffers");
@@ -154,7 +155,7 @@ Doubles WidenShort(const HostTensor& tensor) {
 }  // namespace
 
 HostTensor FromDoubles(const TensorType& type, const Doubles& data) {
-  CHECK(static_cast<int64_t>(data.size()) == type.num_elements());
+  SPILLWAY_CHECK(static_cast<int64_t>(data.size()) == type.num_elements());
   switch (type.dtype) {
     case DType::kFloat32:
       return Convert<float>(type, data);
@@ -171,7 +172,7 @@ HostTensor FromDoubles(const TensorType& type, const Doubles& data) {
     case DType::kBool:
       return Convert<bool>(type, data);
   }
-  CHECK(!"a dtype that is none");
+  SPILLWAY_CHECK(!"a dtype that is none");
 }
 
 std::vector<HostTensor> MakeInputs(const OpCase& op_case) {
@@ -199,7 +200,7 @@ Doubles ToDoubles(const HostTensor& tensor) {
     case DType::kBool:
       return Widen<uint8_t>(tensor);
   }
-  CHECK(!"a dtype that is none");
+  SPILLWAY_CHECK(!"a dtype that is none");
 }
 
 namespace {
@@ -226,8 +227,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernelOf(
 
 absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms(
     const OpCase& op_case, const RunOpOptions& options) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
-                   MakeKernelOf(op_case, options));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
+                            MakeKernelOf(op_case, options));
   if (kernel == nullptr) return std::vector<KernelAlgorithm>();
   return kernel->ListAlgorithms();
 }
@@ -236,9 +237,9 @@ absl::StatusOr<OpRun> RunOpCase(const OpCase& op_case,
                                 const RunOpOptions& options) {
   const std::vector<HostTensor> inputs = MakeInputs(op_case);
   Buffers buffers(op_case, inputs, options);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
-                   MakeKernelOf(op_case, options));
-  if (kernel != nullptr) RETURN_IF_ERROR(buffers.Run(*kernel));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
+                            MakeKernelOf(op_case, options));
+  if (kernel != nullptr) SPILLWAY_RETURN_IF_ERROR(buffers.Run(*kernel));
   OpRun run;
   for (size_t i = 0; i < inputs.size(); ++i) {
     run.inputs.push_back(Read(inputs[i].type, buffers.input(i)));

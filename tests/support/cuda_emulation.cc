@@ -61,7 +61,7 @@ class Block {
     fibers_[running_].given = bits;
     Wait(Waits::kForWarp);
     const size_t other = running_ - running_ % kWarp + lane;
-    CHECK(other < fibers_.size());
+    SPILLWAY_CHECK(other < fibers_.size());
     const uint64_t got = fibers_[other].given;
     Wait(Waits::kForWarp);  // before anybody gives the next
     return got;
@@ -73,7 +73,7 @@ class Block {
   static void Main();
 
   static void SetToBegin(Fiber& fiber) {
-    CHECK(getcontext(&fiber.context) == 0);
+    SPILLWAY_CHECK(getcontext(&fiber.context) == 0);
     fiber.context.uc_stack.ss_sp = fiber.stack;
     fiber.context.uc_stack.ss_size = kStackBytes;
     fiber.context.uc_link = nullptr;
@@ -82,14 +82,14 @@ class Block {
 
   void SwitchToMain() {
     Fiber& fiber = fibers_[running_];
-    CHECK(swapcontext(&fiber.context, &main_) == 0);
+    SPILLWAY_CHECK(swapcontext(&fiber.context, &main_) == 0);
   }
 
   // Lets a fiber run until it waits or ends.
   void Resume(size_t i) {
     running_ = i;
     fibers_[i].waits = Waits::kNot;
-    CHECK(swapcontext(&main_, &fibers_[i].context) == 0);
+    SPILLWAY_CHECK(swapcontext(&main_, &fibers_[i].context) == 0);
   }
 
   bool AllWait(size_t begin, size_t end, Waits waits) const {
@@ -107,7 +107,8 @@ class Block {
       }
     } while (AllWait(begin, end, Waits::kForWarp));
     for (size_t i = begin; i < end; ++i) {
-      CHECK(fibers_[i].waits != Waits::kForWarp);  // a shuffle without all
+      SPILLWAY_CHECK(fibers_[i].waits !=
+                     Waits::kForWarp);  // a shuffle without all
     }
   }
 
@@ -147,7 +148,7 @@ void Block::Run(const Place& place, bool backwards,
     }
   } while (AllWait(0, fibers_.size(), Waits::kForBlock));
   // A barrier that some threads do not reach.
-  CHECK(AllWait(0, fibers_.size(), Waits::kEnded));
+  SPILLWAY_CHECK(AllWait(0, fibers_.size(), Waits::kEnded));
   present = nullptr;
 }
 
@@ -203,7 +204,7 @@ void Launch(void* stream, dim3 blocks, dim3 threads,
     RunGrid(blocks, threads, thread);
     return;
   }
-  CHECK(TheQueue() != nullptr);
+  SPILLWAY_CHECK(TheQueue() != nullptr);
   TheQueue()(stream, [blocks, threads, thread = std::move(thread)] {
     RunGrid(blocks, threads, thread);
   });

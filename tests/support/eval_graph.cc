@@ -31,14 +31,14 @@ class Evaluation {
         bytes_(graph.num_values()) {}
 
   absl::Status RunNodes(const IdMap<NodeId, bool>& keep) {
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         kernels_, PrepareKernels(graph_, StandardOps(), StandardKernels(), keep,
                                  {.threads = state_.threads}));
     IdMap<NodeId, bool> done(graph_.num_nodes(), false);
     for (std::optional<NodeId> next = LowestReady(keep, done); next.has_value();
          next = LowestReady(keep, done)) {
       const Node& node = graph_.node(*next);
-      RETURN_IF_ERROR(Annotate(Run(node), node.name));
+      SPILLWAY_RETURN_IF_ERROR(Annotate(Run(node), node.name));
       done[*next] = true;
     }
     return CheckGuards();
@@ -161,7 +161,7 @@ absl::StatusOr<std::map<ValueId, HostTensor>> EvalGraph(
     std::span<const ValueId> fetches, EvalState& state) {
   const IdMap<NodeId, bool> keep = NodesToRun(graph, StandardOps(), fetches);
   Evaluation evaluation(graph, feeds, state);
-  RETURN_IF_ERROR(evaluation.RunNodes(keep));
+  SPILLWAY_RETURN_IF_ERROR(evaluation.RunNodes(keep));
   evaluation.SaveVariables(keep);
   ++state.step;
   std::map<ValueId, HostTensor> results;

@@ -33,9 +33,9 @@ class Work final : public StreamTask {
 }  // namespace
 
 FakeCuda::~FakeCuda() {
-  CHECK(device_memory_.empty() && host_memory_.empty());
-  CHECK(streams_.empty() && events_.empty());
-  CHECK(graphs_.empty() && graph_execs_.empty());
+  SPILLWAY_CHECK(device_memory_.empty() && host_memory_.empty());
+  SPILLWAY_CHECK(streams_.empty() && events_.empty());
+  SPILLWAY_CHECK(graphs_.empty() && graph_execs_.empty());
 }
 
 void FakeCuda::Submit(Stream stream, std::function<void()> work) {
@@ -47,7 +47,7 @@ void FakeCuda::Submit(Stream stream, std::function<void()> work) {
     }
   }
   auto task = std::make_unique<Work>(std::move(work));
-  CHECK(ToStream(stream).Submit(task.get()).ok());
+  SPILLWAY_CHECK(ToStream(stream).Submit(task.get()).ok());
   const std::scoped_lock lock(mutex_);
   streams_[stream].push_back(std::move(task));
 }
@@ -129,7 +129,7 @@ FakeCuda::Error FakeCuda::Allocate(void** memory, size_t bytes,
 
 FakeCuda::Error FakeCuda::Release(void* memory, std::map<void*, size_t>& live) {
   const std::scoped_lock lock(mutex_);
-  CHECK(live.erase(memory) == 1);
+  SPILLWAY_CHECK(live.erase(memory) == 1);
   std::free(memory);
   return 0;
 }
@@ -170,7 +170,7 @@ FakeCuda::Error FakeCuda::StreamDestroy(Stream stream) {
   const Error error = Called("cudaStreamDestroy");
   delete static_cast<CpuStream*>(stream);
   const std::scoped_lock lock(mutex_);
-  CHECK(streams_.erase(stream) == 1);
+  SPILLWAY_CHECK(streams_.erase(stream) == 1);
   return error;
 }
 
@@ -179,7 +179,7 @@ FakeCuda::Error FakeCuda::StreamSynchronize(Stream stream) {
     const std::scoped_lock lock(mutex_);
     if (IsCaptured(stream)) return capture_->Spoil(FakeCapture::kUnsupported);
   }
-  CHECK(ToStream(stream).Synchronize().ok());
+  SPILLWAY_CHECK(ToStream(stream).Synchronize().ok());
   {
     const std::scoped_lock lock(mutex_);
     streams_[stream].clear();
@@ -198,7 +198,7 @@ FakeCuda::Error FakeCuda::StreamWaitEvent(Stream stream, Event event) {
     if (IsCaptured(stream)) return capture_->Spoil(FakeCapture::kIsolation);
     if (mark.capture != 0) return FakeCapture::kCapturedEvent;
   }
-  CHECK(ToStream(stream).Wait(&ToEvent(event)).ok());
+  SPILLWAY_CHECK(ToStream(stream).Wait(&ToEvent(event)).ok());
   return error;
 }
 
@@ -231,7 +231,7 @@ FakeCuda::Error FakeCuda::MemcpyAsync(void* to, const void* from, size_t bytes,
   const absl::Status queued =
       copy == Copy::kToHost ? ToStream(stream).CopyToHost(to, from, size)
                             : ToStream(stream).CopyToDevice(to, from, size);
-  CHECK(queued.ok());
+  SPILLWAY_CHECK(queued.ok());
   return 0;
 }
 
@@ -269,7 +269,7 @@ FakeCuda::Error FakeCuda::GraphInstantiate(GraphExec* exec, Graph graph) {
 FakeCuda::Error FakeCuda::GraphDestroy(Graph graph) {
   const Error error = Called("cudaGraphDestroy");
   const std::scoped_lock lock(mutex_);
-  CHECK(graphs_.erase(graph) == 1);
+  SPILLWAY_CHECK(graphs_.erase(graph) == 1);
   return error;
 }
 
@@ -288,7 +288,7 @@ FakeCuda::Error FakeCuda::GraphLaunch(GraphExec exec, Stream stream) {
 FakeCuda::Error FakeCuda::GraphExecDestroy(GraphExec exec) {
   const Error error = Called("cudaGraphExecDestroy");
   const std::scoped_lock lock(mutex_);
-  CHECK(graph_execs_.erase(exec) == 1);
+  SPILLWAY_CHECK(graph_execs_.erase(exec) == 1);
   delete static_cast<std::byte*>(exec);
   return error;
 }
@@ -306,7 +306,7 @@ void FakeCuda::RangePop() {
 
 std::vector<std::string> FakeCuda::ranges() const {
   const std::scoped_lock lock(mutex_);
-  CHECK(open_ranges_ == 0);
+  SPILLWAY_CHECK(open_ranges_ == 0);
   return ranges_;
 }
 
@@ -322,7 +322,7 @@ FakeCuda::Error FakeCuda::EventDestroy(Event event) {
   const Error error = Called("cudaEventDestroy");
   delete static_cast<CpuEvent*>(event);
   const std::scoped_lock lock(mutex_);
-  CHECK(events_.erase(event) == 1);
+  SPILLWAY_CHECK(events_.erase(event) == 1);
   return error;
 }
 
@@ -337,7 +337,7 @@ FakeCuda::Error FakeCuda::EventRecord(Event event, Stream stream) {
       return error != 0 ? error : capture_->Record(stream, &mark.nodes);
     }
   }
-  CHECK(ToStream(stream).Record(&ToEvent(event)).ok());
+  SPILLWAY_CHECK(ToStream(stream).Record(&ToEvent(event)).ok());
   return error;
 }
 
@@ -351,7 +351,7 @@ FakeCuda::Error FakeCuda::EventSynchronize(Event event) {
     stream = mark.stream;
   }
   // More than is asked for, and enough.
-  if (stream != nullptr) CHECK(ToStream(stream).Synchronize().ok());
+  if (stream != nullptr) SPILLWAY_CHECK(ToStream(stream).Synchronize().ok());
   return error;
 }
 

@@ -30,7 +30,7 @@ void FakeGraph::Run() const {
   };
   while (!left.empty()) {
     const auto last = std::find_if(left.rbegin(), left.rend(), may_run);
-    CHECK(last != left.rend());
+    SPILLWAY_CHECK(last != left.rend());
     const size_t next = *last;
     nodes_[next].work();
     left.erase(next);

@@ -42,7 +42,7 @@ class Float16Kernel final : public Kernel {
     KernelContext own = context;
     own.inputs = inputs.pointers;
     own.outputs = outputs.pointers;
-    RETURN_IF_ERROR(in_float32_->Run(own));
+    SPILLWAY_RETURN_IF_ERROR(in_float32_->Run(own));
     for (size_t i = 0; i < outputs_.size(); ++i) {
       auto* narrow = static_cast<Float16*>(context.outputs[i]);
       for (size_t k = 0; k < outputs.wide[i].size(); ++k) {
@@ -84,11 +84,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> PrepareWithFloat16(
     KernelFactory factory, const KernelRequest& node) {
   const std::vector<TensorType> inputs = Wide(node.inputs);
   const std::vector<TensorType> outputs = Wide(node.outputs);
-  ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
-                   factory({.attributes = node.attributes,
-                            .inputs = inputs,
-                            .outputs = outputs,
-                            .threads = node.threads}));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
+                            factory({.attributes = node.attributes,
+                                     .inputs = inputs,
+                                     .outputs = outputs,
+                                     .threads = node.threads}));
   if (std::ranges::equal(inputs, node.inputs) &&
       std::ranges::equal(outputs, node.outputs)) {
     return kernel;

@@ -32,7 +32,7 @@ struct SessionSpec {
 // Errors: as NewDevice and Session::Create.
 inline absl::StatusOr<std::unique_ptr<Session>> NewSession(
     std::vector<Program> programs, const SessionSpec& spec = {}) {
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       std::unique_ptr<Device> device,
       NewDevice(spec.device,
                 {.threads = spec.threads,

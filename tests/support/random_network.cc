@@ -37,7 +37,7 @@ class NetworkMaker {
     const Tensor loss = SparseSoftmaxCrossEntropy(g_.Scope("loss"), x, labels);
     network.loss = loss.id();
     Minimize(g_.Scope("optimizer"), loss, PickOptimizer());
-    ASSIGN_OR_RETURN(network.graph, std::move(g_).Build());
+    SPILLWAY_ASSIGN_OR_RETURN(network.graph, std::move(g_).Build());
     return network;
   }
 

@@ -15,7 +15,7 @@ NodeId AddPlanNode(Graph& graph, std::string_view name, std::string_view op,
       .name = std::string(name), .op = std::string(op), .outputs = {type}};
   for (const std::string_view input : inputs) {
     const absl::StatusOr<ValueId> value = graph.FindValue(input);
-    CHECK(value.ok());
+    SPILLWAY_CHECK(value.ok());
     spec.inputs.push_back(*value);
   }
   return graph.AddNode(std::move(spec));

@@ -54,7 +54,7 @@ absl::StatusOr<Network> Build(DType dtype) {
                      .labels = labels.id(),
                      .logits = logits.id(),
                      .loss = loss.id()};
-  ASSIGN_OR_RETURN(network.graph, std::move(g).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(network.graph, std::move(g).Build());
   return network;
 }
 
@@ -81,22 +81,22 @@ struct Step {
 
 template <typename T>
 absl::StatusOr<Step> TrainOneStep(const Network& network) {
-  ASSIGN_OR_RETURN(auto session,
-                   NewSession({.graph = network.graph,
-                               .fetches = {network.loss, network.logits}},
-                              {.threads = 2}));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      auto session, NewSession({.graph = network.graph,
+                                .fetches = {network.loss, network.logits}},
+                               {.threads = 2}));
   const std::vector<T> images = Images<T>();
   std::vector<int32_t> labels;
   for (int32_t i = 0; i < kBatch; ++i) labels.push_back(i % kClasses);
   const Graph& graph = network.graph;
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const StepResult result,
       session->Step(
           {{network.images, {graph.type(network.images), images.data()}},
            {network.labels, {graph.type(network.labels), labels.data()}}}));
   Step step = {.loss = result.scalar(network.loss),
                .logits = result.fetched.at(network.logits).type};
-  ASSIGN_OR_RETURN(step.variables, session->ReadVariables());
+  SPILLWAY_ASSIGN_OR_RETURN(step.variables, session->ReadVariables());
   return step;
 }
 

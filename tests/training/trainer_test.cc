@@ -76,15 +76,15 @@ absl::StatusOr<ModelGraph> BuildLeNet(GraphBuilder& g, int64_t batch_size,
 absl::StatusOr<LeNetRun> MakeLeNetRun(int64_t batch_size,
                                       int64_t test_batch_size) {
   GraphBuilder training(StandardOps());
-  ASSIGN_OR_RETURN(const ModelGraph model,
-                   BuildLeNet(training, batch_size, true));
+  SPILLWAY_ASSIGN_OR_RETURN(const ModelGraph model,
+                            BuildLeNet(training, batch_size, true));
   const Tensor rate =
       training.Placeholder("learning_rate", DType::kFloat32, Shape());
   Minimize(training.Scope("momentum_optimizer"), model.loss, Momentum(),
            {.learning_rate_feed = rate});
   GraphBuilder evaluation(StandardOps());
-  ASSIGN_OR_RETURN(const ModelGraph test,
-                   BuildLeNet(evaluation, test_batch_size, false));
+  SPILLWAY_ASSIGN_OR_RETURN(const ModelGraph test,
+                            BuildLeNet(evaluation, test_batch_size, false));
 
   LeNetRun run;
   run.spec.training = {.batch_size = batch_size,
@@ -101,9 +101,9 @@ absl::StatusOr<LeNetRun> MakeLeNetRun(int64_t batch_size,
   std::vector<Program> programs(2);
   programs[0].fetches = {model.loss.id(), model.accuracy.id()};
   programs[1].fetches = {test.correct.id()};
-  ASSIGN_OR_RETURN(programs[0].graph, std::move(training).Build());
-  ASSIGN_OR_RETURN(programs[1].graph, std::move(evaluation).Build());
-  ASSIGN_OR_RETURN(run.session, NewSession(std::move(programs)));
+  SPILLWAY_ASSIGN_OR_RETURN(programs[0].graph, std::move(training).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(programs[1].graph, std::move(evaluation).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(run.session, NewSession(std::move(programs)));
   return run;
 }
 

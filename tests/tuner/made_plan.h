@@ -34,9 +34,9 @@ inline absl::StatusOr<SavedPlan> MakePlan(const Graph& graph,
   recipe.options = options;
   recipe.placement.index = 5;
   recipe.placement.within_bytes = 121000;
-  ASSIGN_OR_RETURN(recipe.swaps, PlanSwaps(options, graph));
-  ASSIGN_OR_RETURN(const Graph edited, ApplyRecipe(recipe, graph));
-  ASSIGN_OR_RETURN(recipe.schedule, MakeSchedule(edited, NoOps(), {}));
+  SPILLWAY_ASSIGN_OR_RETURN(recipe.swaps, PlanSwaps(options, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph edited, ApplyRecipe(recipe, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(recipe.schedule, MakeSchedule(edited, NoOps(), {}));
   recipe.placement.expected_ns.resize(edited.num_nodes(), {});
   int64_t now = 0;
   for (const NodeId id : recipe.schedule.order) {

@@ -120,7 +120,7 @@ TunerCase CaseOf(Graph graph, OpRegistry ops, int64_t kernel_ns,
   made.keep = IdMap<NodeId, bool>(made.graph.num_nodes(), true);
   const absl::StatusOr<Schedule> schedule =
       MakeSchedule(made.graph, made.ops, made.keep);
-  CHECK(schedule.ok());
+  SPILLWAY_CHECK(schedule.ok());
   made.schedule = *schedule;
   AddResidents(made.graph, made.ops, made.schedule, "", made.options.residents);
   made.kernel_ns = IdMap<NodeId, int64_t>(made.graph.num_nodes(), kernel_ns);
@@ -170,10 +170,10 @@ TunerCase ZooCase(std::string_view model, int64_t image_size,
   const absl::StatusOr<ModelGraph> network = BuildModel(
       g, model,
       {.batch_size = batch_size, .image_size = image_size, .num_classes = 10});
-  CHECK(network.ok());
+  SPILLWAY_CHECK(network.ok());
   Minimize(g.Scope("optimizer"), network->loss, Momentum{});
   absl::StatusOr<Graph> graph = std::move(g).Build();
-  CHECK(graph.ok());
+  SPILLWAY_CHECK(graph.ok());
   DeviceProfile profile = LinkOf(link_gbps, 10'000, 3'000);
   profile.memory_bytes_per_second = 732e9;
   profile.memory_efficiency = 0.75;

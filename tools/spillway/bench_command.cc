@@ -36,10 +36,12 @@ absl::Status CheckFlags(const BenchFlags& flags) {
 }
 
 absl::Status CheckOutputs(const BenchFlags& flags) {
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CheckWritable({.flag = "--checkpoint", .path = flags.checkpoint}));
-  RETURN_IF_ERROR(CheckWritable({.flag = "--trace", .path = flags.trace}));
-  RETURN_IF_ERROR(CheckWritable({.flag = "--report", .path = flags.report}));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckWritable({.flag = "--trace", .path = flags.trace}));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckWritable({.flag = "--report", .path = flags.report}));
   return CheckWritable(flags.result);
 }
 
@@ -125,10 +127,11 @@ absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
     return OutputStatus({.flag = "--checkpoint", .path = flags.checkpoint},
                         WriteSafetensors(flags.checkpoint, variables));
   };
-  RETURN_IF_ERROR(print(FormatBenchInfo(flags, setup)));
-  ASSIGN_OR_RETURN(ThroughputResult result,
-                   MeasureThroughput(spec, *setup.session, *setup.feeds));
-  RETURN_IF_ERROR(print(FormatBenchEnd(setup, result)));
+  SPILLWAY_RETURN_IF_ERROR(print(FormatBenchInfo(flags, setup)));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      ThroughputResult result,
+      MeasureThroughput(spec, *setup.session, *setup.feeds));
+  SPILLWAY_RETURN_IF_ERROR(print(FormatBenchEnd(setup, result)));
   return result;
 }
 
@@ -168,12 +171,12 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
 }
 
 absl::Status RunBench(const BenchFlags& flags) {
-  RETURN_IF_ERROR(CheckFlags(flags));
-  RETURN_IF_ERROR(CheckOutputs(flags));
-  ASSIGN_OR_RETURN(BenchSetup setup, SetUpBench(flags));
-  ASSIGN_OR_RETURN(const ThroughputResult result,
-                   MeasureAndPrint(flags, setup));
-  RETURN_IF_ERROR(WriteTimelines(flags, setup, result));
+  SPILLWAY_RETURN_IF_ERROR(CheckFlags(flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckOutputs(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(BenchSetup setup, SetUpBench(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const ThroughputResult result,
+                            MeasureAndPrint(flags, setup));
+  SPILLWAY_RETURN_IF_ERROR(WriteTimelines(flags, setup, result));
   return WriteJson(flags.result, BenchJson(flags, setup, result));
 }
 

@@ -87,10 +87,10 @@ void AddBenchCompatFlags(FlagSet& set, BenchCompatFlags& flags) {
 }
 
 absl::Status CheckBenchCompatFlags(const BenchCompatFlags& flags) {
-  RETURN_IF_ERROR(CheckData(flags));
-  RETURN_IF_ERROR(CheckLayout(flags));
-  RETURN_IF_ERROR(CheckDevices(flags));
-  RETURN_IF_ERROR(CheckSwitches(flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckData(flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckLayout(flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckDevices(flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckSwitches(flags));
   NoteWithoutEffect("--variable_update", flags.variable_update);
   NoteWithoutEffect("--local_parameter_device", flags.local_parameter_device);
   return absl::OkStatus();

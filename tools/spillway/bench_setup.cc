@@ -15,7 +15,8 @@ namespace spillway {
 namespace {
 
 absl::StatusOr<StepGraph> BuildStep(const BenchFlags& flags) {
-  ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target,
+                            PassTargetOf(flags.device));
   ModelGraphSpec spec = SpecOf(flags.model, target);
   spec.options.num_classes = flags.num_classes;
   absl::StatusOr<StepGraph> step =
@@ -38,37 +39,39 @@ std::vector<ValueId> FetchesOf(const BenchFlags& flags, const StepGraph& step) {
 
 absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   BenchSetup setup;
-  RETURN_IF_ERROR(CheckPrecision(flags.model, flags.device));
-  ASSIGN_OR_RETURN(setup.profile, ResolveProfile(flags.profile, flags.device));
-  ASSIGN_OR_RETURN(StepGraph step, BuildStep(flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.model, flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(setup.profile,
+                            ResolveProfile(flags.profile, flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(StepGraph step, BuildStep(flags));
   setup.model = step.model;
   setup.learning_rate = step.base_rate;
   setup.loss_scale = step.loss_scale;
   setup.parameters = CountParameters(step.graph);
-  ASSIGN_OR_RETURN(ChosenStep chosen,
-                   ChooseStep({.graph = &step.graph,
-                               .fetches = FetchesOf(flags, step),
-                               .lms = flags.lms,
-                               .plan = flags.plan,
-                               .profile = flags.profile,
-                               .device = flags.device,
-                               .memory = flags.memory}));
+  SPILLWAY_ASSIGN_OR_RETURN(ChosenStep chosen,
+                            ChooseStep({.graph = &step.graph,
+                                        .fetches = FetchesOf(flags, step),
+                                        .lms = flags.lms,
+                                        .plan = flags.plan,
+                                        .profile = flags.profile,
+                                        .device = flags.device,
+                                        .memory = flags.memory}));
   setup.edit = chosen.edit;
   setup.lms = chosen.lms;
   setup.recipe = chosen.name;
   setup.algorithms = chosen.algorithms;
   setup.memory = chosen.memory;
   setup.graph = chosen.graph;
-  ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                   OpenDevice(flags.device, setup.memory));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                            OpenDevice(flags.device, setup.memory));
   setup.device = device->name();
   const SessionOptions options =
       MakeSessionOptions(flags.device, setup.memory, flags.seed);
   std::vector<Program> programs;
   programs.push_back(ProgramOf(std::move(chosen)));
   const auto begin = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(PlannedPrograms planned,
-                   PlanPrograms(std::move(programs), device->kind(), options));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      PlannedPrograms planned,
+      PlanPrograms(std::move(programs), device->kind(), options));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   setup.plan_ns = taken.count();
@@ -76,8 +79,9 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   setup.predicted_step_ns =
       PlayStep(program.graph, program.plan, setup.algorithms, setup.profile)
           .step_ns;
-  ASSIGN_OR_RETURN(setup.session, CreateSession(std::move(planned),
-                                                std::move(device), options));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      setup.session,
+      CreateSession(std::move(planned), std::move(device), options));
   // After that: images of a step that does not fit are not made.
   setup.feeds.emplace(setup.graph, step.model,
                       static_cast<uint64_t>(flags.seed), setup.session.get());

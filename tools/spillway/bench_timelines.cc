@@ -51,7 +51,7 @@ absl::Status WriteTimelines(const BenchFlags& flags, const BenchSetup& setup,
                             const ThroughputResult& result) {
   if (flags.trace.empty() && flags.report.empty()) return absl::OkStatus();
   const SimulatedStep predicted = PredictStep(setup);
-  RETURN_IF_ERROR(WriteOutput(
+  SPILLWAY_RETURN_IF_ERROR(WriteOutput(
       {.flag = "--trace", .path = flags.trace},
       FormatChromeTrace(
           {{.name = "predicted", .timeline = &predicted.timeline},

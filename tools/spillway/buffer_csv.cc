@@ -56,7 +56,8 @@ class Parser {
     for (const std::string_view line : Split(text, '\n')) {
       ++line_;
       if (line.empty()) continue;
-      RETURN_IF_ERROR(columns_.empty() ? ReadHeader(line) : ReadBuffer(line));
+      SPILLWAY_RETURN_IF_ERROR(columns_.empty() ? ReadHeader(line)
+                                                : ReadBuffer(line));
     }
     if (columns_.empty()) return Error("there is no line of column names");
     return std::move(table_);
@@ -103,20 +104,22 @@ class Parser {
     for (size_t i = 0; i < fields.size(); ++i) {
       field_of[columns_[i]] = fields[i];
     }
-    RETURN_IF_ERROR(ReadId(field_of[kId]));
+    SPILLWAY_RETURN_IF_ERROR(ReadId(field_of[kId]));
     PackingItem item;
-    ASSIGN_OR_RETURN(item.lifetime.begin, ReadNumber(kLower, field_of[kLower]));
-    ASSIGN_OR_RETURN(item.lifetime.end, ReadNumber(kUpper, field_of[kUpper]));
+    SPILLWAY_ASSIGN_OR_RETURN(item.lifetime.begin,
+                              ReadNumber(kLower, field_of[kLower]));
+    SPILLWAY_ASSIGN_OR_RETURN(item.lifetime.end,
+                              ReadNumber(kUpper, field_of[kUpper]));
     if (item.lifetime.empty()) {
       return Error(fmt::format("upper: {} is not above lower, {}",
                                item.lifetime.end, item.lifetime.begin));
     }
-    ASSIGN_OR_RETURN(item.bytes, ReadNumber(kSize, field_of[kSize]));
+    SPILLWAY_ASSIGN_OR_RETURN(item.bytes, ReadNumber(kSize, field_of[kSize]));
     total_bytes_ += item.bytes;
     if (total_bytes_ > kMaxTotalBytes) {
       return Error("size: all together are more than 2^60 bytes");
     }
-    RETURN_IF_ERROR(ReadGaps(field_of[kGaps], item));
+    SPILLWAY_RETURN_IF_ERROR(ReadGaps(field_of[kGaps], item));
     table_.items.push_back(std::move(item));
     return absl::OkStatus();
   }

@@ -51,7 +51,8 @@ absl::StatusOr<ChosenStep> FromFile(const StepChoiceSpec& spec) {
                        .name = plan.recipe.name,
                        .fetches = plan.fetches,
                        .memory = spec.memory};
-  ASSIGN_OR_RETURN(chosen.graph, ApplyRecipe(plan.recipe, *spec.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(chosen.graph,
+                            ApplyRecipe(plan.recipe, *spec.graph));
   const absl::Status order = CheckSchedule(
       chosen.graph, NodesToRun(chosen.graph, StandardOps(), chosen.fetches),
       plan.recipe.schedule);
@@ -71,19 +72,20 @@ absl::StatusOr<ChosenStep> FromFile(const StepChoiceSpec& spec) {
 // The profile to choose by. What is to run can take algorithms of this
 // machine's libraries only.
 absl::StatusOr<DeviceProfile> ProfileFor(const StepChoiceSpec& spec) {
-  ASSIGN_OR_RETURN(DeviceProfile profile,
-                   ResolveProfile(spec.profile, spec.device));
+  SPILLWAY_ASSIGN_OR_RETURN(DeviceProfile profile,
+                            ResolveProfile(spec.profile, spec.device));
   if (spec.is_only_predicted || profile.libraries.empty()) return profile;
-  ASSIGN_OR_RETURN(const std::string libraries, LibrariesOf(spec.device));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string libraries,
+                            LibrariesOf(spec.device));
   if (profile.libraries != libraries) profile.algorithms.clear();
   return profile;
 }
 
 absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   ChosenStep chosen = {.fetches = spec.fetches, .memory = spec.memory};
-  ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileFor(spec));
-  ASSIGN_OR_RETURN(const int64_t budget,
-                   DeviceBudget(spec.device, spec.memory));
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileFor(spec));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t budget,
+                            DeviceBudget(spec.device, spec.memory));
   chosen.memory.device_memory = budget;
   TuningSpec tuning = {.graph = spec.graph,
                        .fetches = spec.fetches,
@@ -93,7 +95,7 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
                        .profile = &profile};
   tuning.memory.device_memory = budget - spec.reserved_bytes;
   const auto begin = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(TunedStep tuned, TuneStep(tuning));
+  SPILLWAY_ASSIGN_OR_RETURN(TunedStep tuned, TuneStep(tuning));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   EvaluatedRecipe& best = tuned.chosen;
@@ -115,7 +117,7 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
 absl::StatusOr<AlgorithmNames> ChooseAlgorithms(const StepChoiceSpec& spec,
                                                 const Graph& edited) {
   if (!spec.device.chooses_algorithms()) return AlgorithmNames();
-  ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileFor(spec));
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileFor(spec));
   if (profile.algorithms.empty() && !spec.memory.device_memory) {
     return AlgorithmNames();
   }
@@ -124,9 +126,9 @@ absl::StatusOr<AlgorithmNames> ChooseAlgorithms(const StepChoiceSpec& spec,
                          .device = &spec.device,
                          .memory = spec.memory,
                          .profile = &profile};
-  ASSIGN_OR_RETURN(const PlanInputs inputs, PreparePlan(plan));
-  ASSIGN_OR_RETURN(const int64_t budget,
-                   DeviceBudget(spec.device, spec.memory));
+  SPILLWAY_ASSIGN_OR_RETURN(const PlanInputs inputs, PreparePlan(plan));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t budget,
+                            DeviceBudget(spec.device, spec.memory));
   return FitAlgorithms(plan, inputs, budget - spec.reserved_bytes);
 }
 
@@ -147,8 +149,9 @@ absl::StatusOr<ChosenStep> ChooseStep(const StepChoiceSpec& spec) {
                        .lms = spec.lms,
                        .fetches = spec.fetches,
                        .memory = spec.memory};
-  ASSIGN_OR_RETURN(chosen.edit, EditGraph(spec.lms, chosen.graph));
-  ASSIGN_OR_RETURN(chosen.algorithms, ChooseAlgorithms(spec, chosen.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(chosen.edit, EditGraph(spec.lms, chosen.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(chosen.algorithms,
+                            ChooseAlgorithms(spec, chosen.graph));
   return chosen;
 }
 

@@ -77,7 +77,7 @@ absl::Status CheckFlags(const CLI::App& app, const Arguments& arguments) {
 
 // Fills the flags of `app`. With --help, `help` becomes its text.
 absl::Status Parse(CLI::App& app, Arguments arguments, std::string& help) {
-  RETURN_IF_ERROR(CheckFlags(app, arguments));
+  SPILLWAY_RETURN_IF_ERROR(CheckFlags(app, arguments));
   std::ranges::reverse(arguments);  // as CLI11 wants them
   try {
     app.parse(arguments);
@@ -96,7 +96,7 @@ absl::Status Execute(CLI::App& app, const Arguments& arguments) {
   FlagSet set(app);
   add_flags(set, flags);
   std::string help;
-  RETURN_IF_ERROR(Parse(app, arguments, help));
+  SPILLWAY_RETURN_IF_ERROR(Parse(app, arguments, help));
   return help.empty() ? run(flags) : Print(help);
 }
 

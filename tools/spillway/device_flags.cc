@@ -100,8 +100,8 @@ absl::StatusOr<PassTarget> PassTargetOf(const DeviceFlags& flags) {
   if (flags.device == "cpu" || flags.device == "inline") {
     return PassTarget::kCpu;
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
-                   OpenDevice(flags, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                            OpenDevice(flags, MemoryFlags{}));
   return device->kind() == DeviceKind::kCuda ? PassTarget::kGpu
                                              : PassTarget::kCpu;
 }

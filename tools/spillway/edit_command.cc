@@ -59,14 +59,15 @@ void AddEditFlags(FlagSet& set, EditFlags& flags) {
 absl::Status RunEdit(const EditFlags& flags) {
   const OutputFile out = {.flag = "--out", .path = flags.out};
   const OutputFile dot = {.flag = "--dot", .path = flags.dot};
-  RETURN_IF_ERROR(CheckWritable(out));
-  RETURN_IF_ERROR(CheckWritable(dot));
-  RETURN_IF_ERROR(CheckWritable(flags.result));
-  ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
-  ASSIGN_OR_RETURN(const LmsReport report, EditGraph(flags.lms, graph));
-  RETURN_IF_ERROR(WriteOutput(out, FormatGraph(graph)));
-  RETURN_IF_ERROR(WriteOutput(dot, FormatDot(graph)));
-  RETURN_IF_ERROR(PrintText(flags.result, FormatReport(report)));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(out));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(dot));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
+  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const LmsReport report,
+                            EditGraph(flags.lms, graph));
+  SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, FormatGraph(graph)));
+  SPILLWAY_RETURN_IF_ERROR(WriteOutput(dot, FormatDot(graph)));
+  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatReport(report)));
   return WriteJson(flags.result, ToJson(flags, report));
 }
 

@@ -83,7 +83,7 @@ int64_t SavedBytes(const IdMap<NodeId, bool>& is_backward, const Graph& graph,
 
 absl::StatusOr<GraphFacts> FindFacts(const Graph& graph,
                                      const OpRegistry& ops) {
-  ASSIGN_OR_RETURN(const auto levels, Levels(graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto levels, Levels(graph));
   const IdMap<NodeId, bool> is_backward = FindBackward(graph);
   GraphFacts facts;
   facts.nodes = static_cast<int64_t>(graph.num_nodes());

@@ -16,10 +16,10 @@ absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source,
   ModelGraphSpec spec = SpecOf(source.model, target);
   spec.options.channels = source.channels;
   spec.options.num_classes = source.num_classes;
-  ASSIGN_OR_RETURN(StepGraph step,
-                   source.forward_only
-                       ? BuildEvaluationGraph(spec)
-                       : BuildTrainingGraph(spec, source.optimizer));
+  SPILLWAY_ASSIGN_OR_RETURN(StepGraph step,
+                            source.forward_only
+                                ? BuildEvaluationGraph(spec)
+                                : BuildTrainingGraph(spec, source.optimizer));
   return SourceGraph{
       .graph = std::move(step.graph),
       .fetches = {step.model.loss.id(), step.model.accuracy.id()},
@@ -55,7 +55,7 @@ void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source) {
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
                                       const DeviceFlags& device) {
   if (!source.model.model.empty()) {
-    ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(device));
+    SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(device));
     absl::StatusOr<SourceGraph> loaded = LoadModel(source, target);
     if (!loaded.ok()) return Annotate(loaded.status(), "--model");
     return loaded;
@@ -63,7 +63,7 @@ absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
   if (source.graph.empty()) {
     return InvalidArgument("one of --model and --graph is needed");
   }
-  ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(source.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(source.graph));
   return SourceGraph{.graph = std::move(graph)};
 }
 
@@ -73,7 +73,7 @@ absl::StatusOr<int64_t> FirstBatch(const ModelFlags& model) {
         "--find_max_batch: needs --model; a graph file has its batch size");
   }
   if (model.batch_size != 0) return model.batch_size;
-  ASSIGN_OR_RETURN(const ModelSpec spec, FindModel(model.model));
+  SPILLWAY_ASSIGN_OR_RETURN(const ModelSpec spec, FindModel(model.model));
   return spec.default_batch_size;
 }
 

@@ -69,13 +69,13 @@ absl::Status CheckMemoryFlags(const InspectFlags& flags) {
 
 absl::Status AddMemory(const InspectFlags& flags, SourceGraph source,
                        std::string& text, Json& json) {
-  RETURN_IF_ERROR(EditGraph(flags.lms, source.graph).status());
-  ASSIGN_OR_RETURN(const Simulation simulation,
-                   Simulate({.graph = &source.graph,
-                             .fetches = source.fetches,
-                             .device = &flags.device,
-                             .memory = flags.memory}));
-  RETURN_IF_ERROR(simulation.fits);
+  SPILLWAY_RETURN_IF_ERROR(EditGraph(flags.lms, source.graph).status());
+  SPILLWAY_ASSIGN_OR_RETURN(const Simulation simulation,
+                            Simulate({.graph = &source.graph,
+                                      .fetches = source.fetches,
+                                      .device = &flags.device,
+                                      .memory = flags.memory}));
+  SPILLWAY_RETURN_IF_ERROR(simulation.fits);
   text += '\n' + FormatMemory(simulation.plan, source.graph, flags.memory_rows);
   json["memory"] = MemoryJson(simulation.plan, source.graph);
   return absl::OkStatus();
@@ -106,25 +106,25 @@ void AddInspectFlags(FlagSet& set, InspectFlags& flags) {
 absl::Status RunInspect(const InspectFlags& flags) {
   const OutputFile out = {.flag = "--out", .path = flags.out};
   const OutputFile dot = {.flag = "--dot", .path = flags.dot};
-  RETURN_IF_ERROR(CheckWritable(out));
-  RETURN_IF_ERROR(CheckWritable(dot));
-  RETURN_IF_ERROR(CheckWritable(flags.result));
-  RETURN_IF_ERROR(CheckMemoryFlags(flags));
-  ASSIGN_OR_RETURN(const SourceGraph source,
-                   LoadGraph(flags.source, flags.device));
-  ASSIGN_OR_RETURN(const GraphFacts facts,
-                   FindFacts(source.graph, StandardOps()));
-  ASSIGN_OR_RETURN(const Simulation unconstrained,
-                   Simulate({.graph = &source.graph,
-                             .fetches = source.fetches,
-                             .device = &flags.device}));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(out));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(dot));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
+  SPILLWAY_RETURN_IF_ERROR(CheckMemoryFlags(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
+                            LoadGraph(flags.source, flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(const GraphFacts facts,
+                            FindFacts(source.graph, StandardOps()));
+  SPILLWAY_ASSIGN_OR_RETURN(const Simulation unconstrained,
+                            Simulate({.graph = &source.graph,
+                                      .fetches = source.fetches,
+                                      .device = &flags.device}));
   std::string text = FormatFacts(source.graph, facts, unconstrained);
   Json json = ToJson(source.graph, facts, unconstrained);
   if (flags.memory_report)
-    RETURN_IF_ERROR(AddMemory(flags, source, text, json));
-  RETURN_IF_ERROR(WriteOutput(out, FormatGraph(source.graph)));
-  RETURN_IF_ERROR(WriteOutput(dot, FormatDot(source.graph)));
-  RETURN_IF_ERROR(PrintText(flags.result, text));
+    SPILLWAY_RETURN_IF_ERROR(AddMemory(flags, source, text, json));
+  SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, FormatGraph(source.graph)));
+  SPILLWAY_RETURN_IF_ERROR(WriteOutput(dot, FormatDot(source.graph)));
+  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, text));
   return WriteJson(flags.result, json);
 }
 

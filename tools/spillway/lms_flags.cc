@@ -202,7 +202,7 @@ absl::StatusOr<LmsReport> EditGraph(const LmsOptions& options, Graph& graph) {
     return unchanged;
   }
   const auto begin = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(LmsReport report, ApplyLms(options, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(LmsReport report, ApplyLms(options, graph));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   report.edit_ns = taken.count();

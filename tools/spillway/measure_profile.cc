@@ -51,9 +51,11 @@ absl::StatusOr<double> MeasureContentionOf(const DeviceFlags& flags,
   if (flags.link_gbps <= 0 || flags.link_gbps > kMostGbps) {
     paced.link_gbps = kMostGbps;
   }
-  ASSIGN_OR_RETURN(const auto kernels, OpenDevice(flags, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto kernels,
+                            OpenDevice(flags, MemoryFlags{}));
   if (kernels->name() != "cpu") return 0;
-  ASSIGN_OR_RETURN(const auto copies, OpenDevice(paced, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto copies,
+                            OpenDevice(paced, MemoryFlags{}));
   return MeasureContention({.rounds = std::clamp<int64_t>(repeats / 2, 1, 9)},
                            feeds, session, *copies);
 }
@@ -81,7 +83,7 @@ class ZeroFeeds {
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(
     const SourceGraph& source, const DeviceFlags& flags,
     const AlgorithmNames& algorithms) {
-  ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
   std::vector<Program> programs;
   programs.push_back({.graph = source.graph,
                       .fetches = source.fetches,
@@ -94,8 +96,9 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(
 absl::StatusOr<ListedAlgorithms> ListStep(const SourceGraph& source,
                                           const DeviceFlags& flags) {
   const OpRegistry& ops = StandardOps();
-  ASSIGN_OR_RETURN(const auto device, OpenDevice(flags, MemoryFlags{}));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(const auto device,
+                            OpenDevice(flags, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(
       const KernelMap kernels,
       PrepareKernels(
           source.graph, ops, StandardKernels(),
@@ -141,7 +144,8 @@ absl::Status MeasureAlgorithms(const SourceGraph& source,
                                const DeviceFlags& flags,
                                const KernelMeasurement& spec,
                                const Feeds& feeds, MeasuredStep& step) {
-  ASSIGN_OR_RETURN(const ListedAlgorithms listed, ListStep(source, flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const ListedAlgorithms listed,
+                            ListStep(source, flags));
   AddAlgorithms(source.graph, listed, 0, step.kernels, step);
   for (size_t place = 1; place < MostAlgorithms(listed); ++place) {
     const absl::StatusOr<std::unique_ptr<Session>> session =
@@ -151,9 +155,10 @@ absl::Status MeasureAlgorithms(const SourceGraph& source,
                    std::string(session.status().message()));
       continue;
     }
-    RETURN_IF_ERROR(session.status());
-    ASSIGN_OR_RETURN(const MeasuredKernels kernels,
-                     MeasureKernels(spec, source.graph, feeds, **session));
+    SPILLWAY_RETURN_IF_ERROR(session.status());
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const MeasuredKernels kernels,
+        MeasureKernels(spec, source.graph, feeds, **session));
     AddAlgorithms(source.graph, listed, place, kernels, step);
   }
   return absl::OkStatus();
@@ -164,25 +169,26 @@ absl::Status MeasureAlgorithms(const SourceGraph& source,
 absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
                                             int64_t repeats) {
   DeviceProfile profile;
-  ASSIGN_OR_RETURN(profile.name, DescribeDevice(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(profile.name, DescribeDevice(flags));
   profile.source = fmt::format("spillway profile on {}", ProcessorName());
-  ASSIGN_OR_RETURN(profile.libraries, LibrariesOf(flags));
-  ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(profile.libraries, LibrariesOf(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
   profile.in_turn = device->name() == "inline";
-  ASSIGN_OR_RETURN(profile.memory_bytes, device->FreeBytes());
-  ASSIGN_OR_RETURN(const MeasuredLink link, MeasureLink(*device));
+  SPILLWAY_ASSIGN_OR_RETURN(profile.memory_bytes, device->FreeBytes());
+  SPILLWAY_ASSIGN_OR_RETURN(const MeasuredLink link, MeasureLink(*device));
   profile.to_host = link.to_host;
   profile.to_device = link.to_device;
   if (!profile.in_turn) {
-    ASSIGN_OR_RETURN(profile.issue_ns, MeasureIssueNs(*device));
-    ASSIGN_OR_RETURN(profile.wake_ns, MeasureWakeNs(*device));
+    SPILLWAY_ASSIGN_OR_RETURN(profile.issue_ns, MeasureIssueNs(*device));
+    SPILLWAY_ASSIGN_OR_RETURN(profile.wake_ns, MeasureWakeNs(*device));
   }
   const RateMeasurement spec = {.threads = static_cast<int>(flags.threads),
                                 .steps = std::min<int64_t>(repeats, 9)};
-  ASSIGN_OR_RETURN(auto second, OpenDevice(flags, MemoryFlags{}));
-  ASSIGN_OR_RETURN(profile.call_ns, MeasureCallNs(std::move(second), spec));
-  ASSIGN_OR_RETURN(const MeasuredRates rates,
-                   MeasureRates(std::move(device), spec));
+  SPILLWAY_ASSIGN_OR_RETURN(auto second, OpenDevice(flags, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(profile.call_ns,
+                            MeasureCallNs(std::move(second), spec));
+  SPILLWAY_ASSIGN_OR_RETURN(const MeasuredRates rates,
+                            MeasureRates(std::move(device), spec));
   profile.memory_bytes_per_second = rates.memory_bytes_per_second;
   profile.flops_per_second = rates.flops_per_second;
   profile.kernel_ns = rates.kernel_ns;
@@ -192,27 +198,28 @@ absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
 absl::StatusOr<MeasuredStep> MeasureGraph(const SourceGraph& source,
                                           const DeviceFlags& flags,
                                           const KernelMeasurement& spec) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                   MakeSession(source, flags, {}));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                            MakeSession(source, flags, {}));
   const ZeroFeeds zeros(source.graph);
   std::optional<SyntheticFeeds> images;
   if (source.model) images.emplace(source.graph, *source.model, 0);
   const Feeds feeds = images ? images->feeds() : zeros.feeds();
   MeasuredStep step;
-  ASSIGN_OR_RETURN(step.kernels,
-                   MeasureKernels(spec, source.graph, feeds, *session));
-  ASSIGN_OR_RETURN(step.kernel_ns_per_copied_byte,
-                   MeasureContentionOf(flags, spec.steps, feeds, *session));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      step.kernels, MeasureKernels(spec, source.graph, feeds, *session));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      step.kernel_ns_per_copied_byte,
+      MeasureContentionOf(flags, spec.steps, feeds, *session));
   if (!flags.chooses_algorithms()) return step;
   session.reset();  // its memory is needed
-  RETURN_IF_ERROR(MeasureAlgorithms(source, flags, spec, feeds, step));
+  SPILLWAY_RETURN_IF_ERROR(MeasureAlgorithms(source, flags, spec, feeds, step));
   return step;
 }
 
 absl::StatusOr<double> MeasureProductContention(const DeviceFlags& flags,
                                                 int64_t repeats) {
-  ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
       NewProductsSession(std::move(device), static_cast<int>(flags.threads)));
   return MeasureContentionOf(flags, repeats, {}, *session);

@@ -65,8 +65,8 @@ void SharePrecision(FlagSet& flags, const ModelFlags& model,
 absl::Status CheckPrecision(const ModelFlags& model,
                             const DeviceFlags& device) {
   if (model.precision != "fp16") return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::unique_ptr<Device> opened,
-                   OpenDevice(device, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> opened,
+                            OpenDevice(device, MemoryFlags{}));
   if (opened->kind() != DeviceKind::kCpu) return absl::OkStatus();
   return InvalidArgument(
       "--precision: fp16 needs a GPU, --device cuda; the CPU computes in fp32 "
@@ -145,7 +145,8 @@ CLI::Option* AddScheduleFlag(FlagSet& flags, OptimizerFlags& optimizer) {
 }
 
 absl::StatusOr<Optimizer> MakeOptimizer(const OptimizerFlags& flags) {
-  ASSIGN_OR_RETURN(Optimizer optimizer, ParseOptimizer(flags.optimizer));
+  SPILLWAY_ASSIGN_OR_RETURN(Optimizer optimizer,
+                            ParseOptimizer(flags.optimizer));
   const auto set = [&flags](auto& settings) {
     if (flags.learning_rate) settings.learning_rate = *flags.learning_rate;
     if (!flags.momentum) return;

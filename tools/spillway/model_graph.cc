@@ -26,10 +26,10 @@ absl::Status Optimize(const ModelGraphSpec& spec, StepGraph& step) {
   for (const Tensor* tensor : tensors) {
     if (tensor->is_valid()) keep.push_back(tensor->id());
   }
-  ASSIGN_OR_RETURN(const std::vector<Pass> passes,
-                   SelectPasses(spec.passes, spec.target));
-  ASSIGN_OR_RETURN(OptimizedGraph result,
-                   RunPasses(step.graph, StandardOps(), passes, keep));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<Pass> passes,
+                            SelectPasses(spec.passes, spec.target));
+  SPILLWAY_ASSIGN_OR_RETURN(OptimizedGraph result,
+                            RunPasses(step.graph, StandardOps(), passes, keep));
   for (Tensor* tensor : tensors) {
     if (tensor->is_valid()) *tensor = Tensor(nullptr, result.at(tensor->id()));
   }
@@ -52,11 +52,12 @@ ModelGraphSpec SpecOf(const ModelFlags& flags, PassTarget target) {
 
 absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
                                              const OptimizerFlags& flags) {
-  ASSIGN_OR_RETURN(const Optimizer optimizer, MakeOptimizer(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const Optimizer optimizer, MakeOptimizer(flags));
   GraphBuilder g(StandardOps(), spec.model);
   StepGraph step;
   step.base_rate = LearningRate(optimizer);
-  ASSIGN_OR_RETURN(step.model, BuildModel(g, spec.model, spec.options));
+  SPILLWAY_ASSIGN_OR_RETURN(step.model,
+                            BuildModel(g, spec.model, spec.options));
   MinimizeOptions options;
   options.weight_decay = flags.weight_decay;
   step.loss_scale = flags.loss_scale.value_or(
@@ -69,8 +70,8 @@ absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
   }
   Minimize(g.Scope(fmt::format("{}_optimizer", flags.optimizer)),
            step.model.loss, optimizer, options);
-  ASSIGN_OR_RETURN(step.graph, std::move(g).Build());
-  RETURN_IF_ERROR(Optimize(spec, step));
+  SPILLWAY_ASSIGN_OR_RETURN(step.graph, std::move(g).Build());
+  SPILLWAY_RETURN_IF_ERROR(Optimize(spec, step));
   return step;
 }
 
@@ -79,9 +80,9 @@ absl::StatusOr<StepGraph> BuildEvaluationGraph(const ModelGraphSpec& spec) {
   ModelOptions options = spec.options;
   options.is_training = false;
   StepGraph step;
-  ASSIGN_OR_RETURN(step.model, BuildModel(g, spec.model, options));
-  ASSIGN_OR_RETURN(step.graph, std::move(g).Build());
-  RETURN_IF_ERROR(Optimize(spec, step));
+  SPILLWAY_ASSIGN_OR_RETURN(step.model, BuildModel(g, spec.model, options));
+  SPILLWAY_ASSIGN_OR_RETURN(step.graph, std::move(g).Build());
+  SPILLWAY_RETURN_IF_ERROR(Optimize(spec, step));
   return step;
 }
 

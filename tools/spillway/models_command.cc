@@ -20,9 +20,10 @@ struct Row {
 absl::StatusOr<std::vector<Row>> CountZoo() {
   std::vector<Row> rows;
   for (const ModelSpec& spec : Zoo()) {
-    ASSIGN_OR_RETURN(const StepGraph step,
-                     BuildEvaluationGraph({.model = std::string(spec.name),
-                                           .options = {.batch_size = 1}}));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const StepGraph step,
+        BuildEvaluationGraph(
+            {.model = std::string(spec.name), .options = {.batch_size = 1}}));
     rows.push_back({.spec = spec, .parameters = CountParameters(step.graph)});
   }
   return rows;
@@ -62,9 +63,9 @@ void AddModelsFlags(FlagSet& set, ModelsFlags& flags) {
 }
 
 absl::Status RunModels(const ModelsFlags& flags) {
-  RETURN_IF_ERROR(CheckWritable(flags.result));
-  ASSIGN_OR_RETURN(const std::vector<Row> rows, CountZoo());
-  RETURN_IF_ERROR(PrintText(flags.result, FormatTable(rows)));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<Row> rows, CountZoo());
+  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatTable(rows)));
   return WriteJson(flags.result, ToJson(rows));
 }
 

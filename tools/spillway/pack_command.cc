@@ -128,17 +128,19 @@ void AddPackFlags(FlagSet& set, PackFlags& flags) {
 
 absl::Status RunPack(const PackFlags& flags) {
   const OutputFile out = {.flag = "--out", .path = flags.out};
-  RETURN_IF_ERROR(CheckWritable(out));
-  RETURN_IF_ERROR(CheckWritable(flags.result));
-  ASSIGN_OR_RETURN(const BufferTable table, ReadBuffers(flags.csv));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(out));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
+  SPILLWAY_ASSIGN_OR_RETURN(const BufferTable table, ReadBuffers(flags.csv));
   const Result result = Pack(table, flags);
   const bool fits = Fits(flags, result);
   if (fits) {
-    RETURN_IF_ERROR(
+    SPILLWAY_RETURN_IF_ERROR(
         WriteOutput(out, FormatPlacement(table, result.packing.offsets)));
   }
-  RETURN_IF_ERROR(PrintText(flags.result, FormatResult(table, flags, result)));
-  RETURN_IF_ERROR(WriteJson(flags.result, ToJson(table, flags, result)));
+  SPILLWAY_RETURN_IF_ERROR(
+      PrintText(flags.result, FormatResult(table, flags, result)));
+  SPILLWAY_RETURN_IF_ERROR(
+      WriteJson(flags.result, ToJson(table, flags, result)));
   return fits ? absl::OkStatus() : CapacityError(flags, result);
 }
 

@@ -19,7 +19,8 @@ namespace {
 // The file to write, whose folder is there.
 absl::StatusOr<std::string> OutPath(const ProfileFlags& flags) {
   if (!flags.out.empty()) return flags.out;
-  ASSIGN_OR_RETURN(const std::string path, CachedProfilePath(flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string path,
+                            CachedProfilePath(flags.device));
   if (path.empty()) {
     return InvalidArgument(
         "--out: needed where neither XDG_CACHE_HOME nor HOME is set");
@@ -41,7 +42,7 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadOld(const std::string& path,
   if (!std::filesystem::exists(path, ignored)) return std::nullopt;
   absl::StatusOr<DeviceProfile> old = ReadDeviceProfile(path);
   if (!old.ok()) return Annotate(old.status(), "--out");
-  ASSIGN_OR_RETURN(const std::string device, DescribeDevice(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string device, DescribeDevice(flags));
   if (old->name != device) {
     return InvalidArgument(
         fmt::format("--out: {} is a profile of \"{}\", not of \"{}\"; name "
@@ -61,24 +62,26 @@ absl::StatusOr<Measured> Measure(const ProfileFlags& flags) {
       !flags.source.model.model.empty() || !flags.source.graph.empty();
   SourceGraph source;
   if (has_graph) {
-    RETURN_IF_ERROR(CheckPrecision(flags.source.model, flags.device));
-    ASSIGN_OR_RETURN(source, LoadGraph(flags.source, flags.device));
+    SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.source.model, flags.device));
+    SPILLWAY_ASSIGN_OR_RETURN(source, LoadGraph(flags.source, flags.device));
   }
   Measured measured;
   DeviceProfile& profile = measured.profile;
   ShowProgress("link, memory, rates");
-  ASSIGN_OR_RETURN(profile, MeasureDevice(flags.device, flags.num_batches));
+  SPILLWAY_ASSIGN_OR_RETURN(profile,
+                            MeasureDevice(flags.device, flags.num_batches));
   ShowProgress("kernels");
   if (!has_graph) {
-    ASSIGN_OR_RETURN(profile.kernel_ns_per_copied_byte,
-                     MeasureProductContention(flags.device, flags.num_batches));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        profile.kernel_ns_per_copied_byte,
+        MeasureProductContention(flags.device, flags.num_batches));
     return measured;
   }
-  ASSIGN_OR_RETURN(MeasuredStep step,
-                   MeasureGraph(source, flags.device,
-                                {.warmup_steps = flags.num_warmup_batches,
-                                 .steps = flags.num_batches,
-                                 .call_ns = profile.call_ns}));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      MeasuredStep step, MeasureGraph(source, flags.device,
+                                      {.warmup_steps = flags.num_warmup_batches,
+                                       .steps = flags.num_batches,
+                                       .call_ns = profile.call_ns}));
   profile.kernel_ns_per_copied_byte = step.kernel_ns_per_copied_byte;
   profile.kernels = step.kernels.kernel_ns;
   profile.algorithms = std::move(step.algorithms);
@@ -184,21 +187,21 @@ void AddProfileFlags(FlagSet& set, ProfileFlags& flags) {
 }
 
 absl::Status RunProfile(const ProfileFlags& flags) {
-  RETURN_IF_ERROR(CheckWritable(flags.result));
-  ASSIGN_OR_RETURN(const std::string path, OutPath(flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string path, OutPath(flags));
   const OutputFile out = {.flag = "--out", .path = path};
-  RETURN_IF_ERROR(CheckWritable(out));
-  ASSIGN_OR_RETURN(std::optional<DeviceProfile> old,
-                   ReadOld(path, flags.device));
-  ASSIGN_OR_RETURN(Measured measured, Measure(flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(out));
+  SPILLWAY_ASSIGN_OR_RETURN(std::optional<DeviceProfile> old,
+                            ReadOld(path, flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(Measured measured, Measure(flags));
   ClearProgress();
   DeviceProfile& profile = measured.profile;
   if (old && old->libraries == profile.libraries) {
     profile.kernels.merge(old->kernels);
     profile.algorithms.merge(old->algorithms);
   }
-  RETURN_IF_ERROR(WriteOutput(out, FormatDeviceProfile(profile)));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, FormatDeviceProfile(profile)));
+  SPILLWAY_RETURN_IF_ERROR(
       PrintText(flags.result, FormatProfile(profile, measured.kernels, path)));
   return WriteJson(flags.result, ToJson(profile, measured.kernels, path));
 }

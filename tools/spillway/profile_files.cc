@@ -42,7 +42,7 @@ std::string FileName(const std::string& device) {
 // None: there is no such file, or it is of other versions of the libraries.
 absl::StatusOr<std::optional<DeviceProfile>> ReadCached(
     const DeviceFlags& flags) {
-  ASSIGN_OR_RETURN(const std::string path, CachedProfilePath(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string path, CachedProfilePath(flags));
   std::error_code ignored;
   if (path.empty() || !std::filesystem::exists(path, ignored)) {
     return std::nullopt;
@@ -52,7 +52,7 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadCached(
     return Annotate(profile.status(),
                     "cached profile (remove the file to do without)");
   }
-  ASSIGN_OR_RETURN(const std::string libraries, LibrariesOf(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string libraries, LibrariesOf(flags));
   if (profile->libraries != libraries) {
     spdlog::warn(
         "{} is of \"{}\", not of \"{}\", and is not used; spillway "
@@ -64,14 +64,15 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadCached(
 }
 
 absl::StatusOr<DeviceProfile> FindProfile(const DeviceFlags& flags) {
-  ASSIGN_OR_RETURN(std::optional<DeviceProfile> cached, ReadCached(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(std::optional<DeviceProfile> cached,
+                            ReadCached(flags));
   if (cached) return *std::move(cached);
   DeviceFlags full_speed = flags;
   full_speed.link_gbps = 0;
-  ASSIGN_OR_RETURN(cached, ReadCached(full_speed));
+  SPILLWAY_ASSIGN_OR_RETURN(cached, ReadCached(full_speed));
   if (cached) return *std::move(cached);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
-                   OpenDevice(flags, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                            OpenDevice(flags, MemoryFlags{}));
   if (device->kind() == DeviceKind::kCuda) return DefaultGpuProfile();
   DeviceProfile profile =
       DefaultCpuProfile(ResolveThreads(static_cast<int>(flags.threads)));
@@ -82,14 +83,14 @@ absl::StatusOr<DeviceProfile> FindProfile(const DeviceFlags& flags) {
 }  // namespace
 
 absl::StatusOr<std::string> LibrariesOf(const DeviceFlags& flags) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
-                   OpenDevice(flags, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                            OpenDevice(flags, MemoryFlags{}));
   return KernelLibraries(device->kind());
 }
 
 absl::StatusOr<std::string> DescribeDevice(const DeviceFlags& flags) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
-                   OpenDevice(flags, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                            OpenDevice(flags, MemoryFlags{}));
   if (!device->model().empty()) {
     return fmt::format("{}{}{}", std::string(device->model()),
                        flags.math.allow_tf32 ? ", tf32" : "",
@@ -105,7 +106,7 @@ absl::StatusOr<std::string> DescribeDevice(const DeviceFlags& flags) {
 }
 
 absl::StatusOr<std::string> CachedProfilePath(const DeviceFlags& flags) {
-  ASSIGN_OR_RETURN(const std::string device, DescribeDevice(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string device, DescribeDevice(flags));
   const std::string folder = CacheFolder();
   return folder.empty() ? "" : fmt::format("{}/{}", folder, FileName(device));
 }

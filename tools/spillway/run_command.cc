@@ -30,9 +30,9 @@ absl::StatusOr<FeedTensors> ReadFeeds(const std::string& path,
                                       const Graph& graph) {
   FeedTensors tensors;
   if (path.empty()) return tensors;
-  ASSIGN_OR_RETURN(tensors.file, ReadSafetensors(path));
+  SPILLWAY_ASSIGN_OR_RETURN(tensors.file, ReadSafetensors(path));
   for (const auto& [name, tensor] : tensors.file) {
-    ASSIGN_OR_RETURN(const ValueId value, graph.FindValue(name));
+    SPILLWAY_ASSIGN_OR_RETURN(const ValueId value, graph.FindValue(name));
     const Node& node = graph.producer(value);
     if (graph.type(value) != tensor.type) {
       return InvalidArgument(
@@ -55,7 +55,7 @@ absl::StatusOr<FeedTensors> ReadFeeds(const std::string& path,
 // Only variables that the step uses are in the session.
 absl::Status WriteUsedVariables(const TensorMap& variables, Session& session) {
   if (variables.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const auto used, session.ReadVariables());
+  SPILLWAY_ASSIGN_OR_RETURN(const auto used, session.ReadVariables());
   TensorMap values;
   for (const auto& [name, tensor] : variables) {
     if (used.contains(name)) values[name] = tensor;
@@ -111,16 +111,17 @@ Json ToJson(const RunFlags& flags, const TensorMap& fetched,
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(
     const RunFlags& flags, const Graph& graph,
     const std::vector<ValueId>& fetches) {
-  ASSIGN_OR_RETURN(ChosenStep chosen, ChooseStep({.graph = &graph,
-                                                  .fetches = fetches,
-                                                  .lms = flags.lms,
-                                                  .plan = flags.plan,
-                                                  .profile = flags.profile,
-                                                  .device = flags.device,
-                                                  .memory = flags.memory}));
+  SPILLWAY_ASSIGN_OR_RETURN(ChosenStep chosen,
+                            ChooseStep({.graph = &graph,
+                                        .fetches = fetches,
+                                        .lms = flags.lms,
+                                        .plan = flags.plan,
+                                        .profile = flags.profile,
+                                        .device = flags.device,
+                                        .memory = flags.memory}));
   const MemoryFlags memory = chosen.memory;
-  ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                   OpenDevice(flags.device, memory));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                            OpenDevice(flags.device, memory));
   std::vector<Program> programs;
   programs.push_back(ProgramOf(std::move(chosen)));
   return Session::Create(std::move(programs), std::move(device),
@@ -130,8 +131,9 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(
 absl::Status WriteFiles(const RunFlags& flags, const TensorMap& fetched,
                         const Timeline& timeline) {
   if (!flags.out.empty()) {
-    RETURN_IF_ERROR(OutputStatus({.flag = "--out", .path = flags.out},
-                                 WriteSafetensors(flags.out, fetched)));
+    SPILLWAY_RETURN_IF_ERROR(
+        OutputStatus({.flag = "--out", .path = flags.out},
+                     WriteSafetensors(flags.out, fetched)));
   }
   return WriteOutput(
       {.flag = "--trace", .path = flags.trace},
@@ -139,8 +141,9 @@ absl::Status WriteFiles(const RunFlags& flags, const TensorMap& fetched,
 }
 
 absl::Status CheckOutputs(const RunFlags& flags) {
-  RETURN_IF_ERROR(CheckWritable({.flag = "--out", .path = flags.out}));
-  RETURN_IF_ERROR(CheckWritable({.flag = "--trace", .path = flags.trace}));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable({.flag = "--out", .path = flags.out}));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckWritable({.flag = "--trace", .path = flags.trace}));
   return CheckWritable(flags.result);
 }
 
@@ -170,25 +173,27 @@ void AddRunFlags(FlagSet& set, RunFlags& flags) {
 }
 
 absl::Status RunRun(const RunFlags& flags) {
-  RETURN_IF_ERROR(CheckOutputs(flags));
-  ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
+  SPILLWAY_RETURN_IF_ERROR(CheckOutputs(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
   absl::StatusOr<FeedTensors> tensors = ReadFeeds(flags.feed, graph);
   if (!tensors.ok()) return Annotate(tensors.status(), "--feed");
-  ASSIGN_OR_RETURN(const std::vector<ValueId> fetches,
-                   FindFetches(flags.fetch, graph));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   MakeSession(flags, std::move(graph), fetches));
-  RETURN_IF_ERROR(WriteUsedVariables(tensors->variables, *session));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<ValueId> fetches,
+                            FindFetches(flags.fetch, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                            MakeSession(flags, std::move(graph), fetches));
+  SPILLWAY_RETURN_IF_ERROR(WriteUsedVariables(tensors->variables, *session));
   Timeline timeline;
-  ASSIGN_OR_RETURN(StepResult step,
-                   session->Step(0, tensors->feeds,
-                                 flags.trace.empty() ? nullptr : &timeline));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      StepResult step,
+      session->Step(0, tensors->feeds,
+                    flags.trace.empty() ? nullptr : &timeline));
   TensorMap fetched;
   for (size_t i = 0; i < flags.fetch.size(); ++i) {
     fetched[flags.fetch[i]] = step.fetched[fetches[i]];
   }
-  RETURN_IF_ERROR(WriteFiles(flags, fetched, timeline));
-  RETURN_IF_ERROR(PrintText(flags.result, FormatResult(fetched, *session)));
+  SPILLWAY_RETURN_IF_ERROR(WriteFiles(flags, fetched, timeline));
+  SPILLWAY_RETURN_IF_ERROR(
+      PrintText(flags.result, FormatResult(fetched, *session)));
   return WriteJson(flags.result, ToJson(flags, fetched, *session));
 }
 

@@ -40,12 +40,13 @@ absl::StatusOr<BatchAttempt> TryBatch(const SimulateFlags& flags,
                                       int64_t batch_size) {
   GraphSourceFlags with_batch = flags.source;
   with_batch.model.batch_size = batch_size;
-  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(with_batch, flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(SourceGraph source,
+                            LoadGraph(with_batch, flags.device));
   if (flags.lms.mode != LmsMode::kOff) {
-    RETURN_IF_ERROR(ApplyLms(flags.lms, source.graph).status());
+    SPILLWAY_RETURN_IF_ERROR(ApplyLms(flags.lms, source.graph).status());
   }
-  ASSIGN_OR_RETURN(const Simulation simulation,
-                   Simulate(PlanSpecOf(flags, source, profile)));
+  SPILLWAY_ASSIGN_OR_RETURN(const Simulation simulation,
+                            Simulate(PlanSpecOf(flags, source, profile)));
   return BatchAttempt{.batch_size = batch_size,
                       .fits = simulation.fits.ok(),
                       .peak_device_bytes = simulation.plan.device_bytes,
@@ -65,8 +66,9 @@ absl::Status CheckMaxBatchFlags(const SimulateFlags& flags) {
 
 absl::StatusOr<MaxBatch> SearchMaxBatch(const SimulateFlags& flags,
                                         const DeviceProfile& profile) {
-  ASSIGN_OR_RETURN(const int64_t start, FirstBatch(flags.source.model));
-  RETURN_IF_ERROR(CheckMaxBatchFlags(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t start,
+                            FirstBatch(flags.source.model));
+  SPILLWAY_RETURN_IF_ERROR(CheckMaxBatchFlags(flags));
   return FindMaxBatch(start, kMostImages, [&](int64_t batch_size) {
     return TryBatch(flags, profile, batch_size);
   });
@@ -133,8 +135,8 @@ std::string FormatResult(const SimulateFlags& flags, const Graph& graph,
 // A profile that was named is a machine: its memory is the budget, unless there
 // is another.
 absl::StatusOr<DeviceProfile> FindProfile(SimulateFlags& flags) {
-  ASSIGN_OR_RETURN(DeviceProfile profile,
-                   ResolveProfile(flags.profile, flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(DeviceProfile profile,
+                            ResolveProfile(flags.profile, flags.device));
   if (!flags.profile.empty() && !flags.memory.device_memory) {
     flags.memory.device_memory = profile.memory_bytes;
   }
@@ -209,37 +211,39 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
 absl::Status RunSimulate(const SimulateFlags& given) {
   SimulateFlags flags = given;
   const OutputFile trace = {.flag = "--trace", .path = given.trace};
-  RETURN_IF_ERROR(CheckWritable(flags.result));
-  RETURN_IF_ERROR(CheckWritable(trace));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(trace));
   const OutputFile report_file = {.flag = "--report", .path = given.report};
-  RETURN_IF_ERROR(CheckWritable(report_file));
-  ASSIGN_OR_RETURN(const DeviceProfile profile, FindProfile(flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable(report_file));
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, FindProfile(flags));
   MaxBatch max_batch;
   std::string text;
   if (flags.find_max_batch) {
-    ASSIGN_OR_RETURN(max_batch, SearchMaxBatch(flags, profile));
+    SPILLWAY_ASSIGN_OR_RETURN(max_batch, SearchMaxBatch(flags, profile));
     text = FormatMaxBatch(max_batch);
     // Where nothing fits, what one image needs is the answer.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
-  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(flags.source, flags.device));
-  ASSIGN_OR_RETURN(ChosenStep chosen, ChooseStep({.graph = &source.graph,
-                                                  .fetches = source.fetches,
-                                                  .lms = flags.lms,
-                                                  .plan = flags.plan,
-                                                  .profile = flags.profile,
-                                                  .device = flags.device,
-                                                  .memory = flags.memory,
-                                                  .is_only_predicted = true}));
+  SPILLWAY_ASSIGN_OR_RETURN(SourceGraph source,
+                            LoadGraph(flags.source, flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(ChosenStep chosen,
+                            ChooseStep({.graph = &source.graph,
+                                        .fetches = source.fetches,
+                                        .lms = flags.lms,
+                                        .plan = flags.plan,
+                                        .profile = flags.profile,
+                                        .device = flags.device,
+                                        .memory = flags.memory,
+                                        .is_only_predicted = true}));
   const Graph original = std::exchange(source.graph, std::move(chosen.graph));
   source.fetches = std::move(chosen.fetches);
   flags.lms = chosen.lms;
   flags.memory = chosen.memory;
   PlanSpec spec = PlanSpecOf(flags, source, profile);
   spec.algorithms = chosen.algorithms;
-  ASSIGN_OR_RETURN(const Simulation simulation,
-                   Simulate(spec, std::move(chosen.order)));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(const Simulation simulation,
+                            Simulate(spec, std::move(chosen.order)));
+  SPILLWAY_ASSIGN_OR_RETURN(
       const int64_t smallest_bytes,
       SmallestDeviceMemory(source.graph, simulation.inputs, flags.memory));
   text += FormatResult(flags, source.graph, simulation, smallest_bytes);
@@ -253,10 +257,10 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   AddTimingJson(timing, json);
   json["bound"] = BoundJson(bound, timing.step.step_ns);
   json["algorithms"] = AlgorithmsJson(chosen.algorithms);
-  RETURN_IF_ERROR(WriteOutput(
+  SPILLWAY_RETURN_IF_ERROR(WriteOutput(
       trace, FormatChromeTrace({{"predicted", &timing.step.timeline}})));
   if (!flags.report.empty()) {
-    RETURN_IF_ERROR(WriteOutput(
+    SPILLWAY_RETURN_IF_ERROR(WriteOutput(
         report_file,
         FormatReport(flags, source, simulation.plan, timing, bound)));
   }
@@ -264,8 +268,8 @@ absl::Status RunSimulate(const SimulateFlags& given) {
     json["max_batch_size"] = max_batch.batch_size;
     json["tried"] = TriedJson(max_batch);
   }
-  RETURN_IF_ERROR(PrintText(flags.result, text));
-  RETURN_IF_ERROR(WriteJson(flags.result, json));
+  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, text));
+  SPILLWAY_RETURN_IF_ERROR(WriteJson(flags.result, json));
   return simulation.fits;
 }
 

@@ -12,9 +12,9 @@ absl::StatusOr<Simulation> Simulate(const PlanSpec& spec,
   const Graph& graph = *spec.graph;
   Simulation simulation;
   PlanInputs& inputs = simulation.inputs;
-  ASSIGN_OR_RETURN(inputs, PreparePlan(spec));
+  SPILLWAY_ASSIGN_OR_RETURN(inputs, PreparePlan(spec));
   if (order) {
-    RETURN_IF_ERROR(
+    SPILLWAY_RETURN_IF_ERROR(
         CheckSchedule(graph, NodesToRun(graph, StandardOps(), spec.fetches),
                       order->schedule));
     inputs.schedule = std::move(order->schedule);
@@ -30,7 +30,7 @@ absl::StatusOr<Simulation> Simulate(const PlanSpec& spec,
     inputs.options.host_budget_bytes.reset();
     plan = MakePlan(graph, inputs);
   }
-  ASSIGN_OR_RETURN(simulation.plan, std::move(plan));
+  SPILLWAY_ASSIGN_OR_RETURN(simulation.plan, std::move(plan));
   return simulation;
 }
 

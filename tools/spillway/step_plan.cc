@@ -35,13 +35,13 @@ absl::Status CheckKnown(const Graph& graph, const KnownAlgorithms& known,
 
 absl::StatusOr<PlanInputs> PreparePlan(const PlanSpec& spec) {
   const Graph& graph = *spec.graph;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Device> kind,
-                   OpenDevice(*spec.device, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> kind,
+                            OpenDevice(*spec.device, MemoryFlags{}));
   const OpRegistry& ops = StandardOps();
   const IdMap<NodeId, bool> keep = NodesToRun(graph, ops, spec.fetches);
   PlanInputs inputs;
-  ASSIGN_OR_RETURN(inputs.schedule, MakeSchedule(graph, ops, keep));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(inputs.schedule, MakeSchedule(graph, ops, keep));
+  SPILLWAY_ASSIGN_OR_RETURN(
       const KernelMap kernels,
       PrepareKernels(
           graph, ops, StandardKernels(), keep,
@@ -49,11 +49,12 @@ absl::StatusOr<PlanInputs> PreparePlan(const PlanSpec& spec) {
            .threads = ResolveThreads(static_cast<int>(spec.device->threads)),
            .allow_missing = true,
            .math = spec.device->math}));
-  ASSIGN_OR_RETURN(const ListedAlgorithms listed,
-                   ListAlgorithms(graph, kernels));
+  SPILLWAY_ASSIGN_OR_RETURN(const ListedAlgorithms listed,
+                            ListAlgorithms(graph, kernels));
   inputs.algorithms = FindAlgorithms(
       graph, listed, spec.profile == nullptr ? DeviceProfile() : *spec.profile);
-  RETURN_IF_ERROR(CheckKnown(graph, inputs.algorithms, spec.algorithms));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckKnown(graph, inputs.algorithms, spec.algorithms));
   inputs.options.fetches = spec.fetches;
   inputs.options.workspace_bytes = WorkspaceBytes(graph, kernels);
   SetWorkspaces(inputs.algorithms, spec.algorithms,
@@ -62,9 +63,9 @@ absl::StatusOr<PlanInputs> PreparePlan(const PlanSpec& spec) {
                inputs.options.residents);
   inputs.options.device_budget_bytes = spec.memory.device_memory;
   inputs.options.host_budget_bytes = HostMemory(spec.memory);
-  ASSIGN_OR_RETURN(inputs.schedule,
-                   ChooseSchedule(graph, ops, keep, ScheduleOf(spec.memory),
-                                  inputs.options));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      inputs.schedule, ChooseSchedule(graph, ops, keep, ScheduleOf(spec.memory),
+                                      inputs.options));
   return inputs;
 }
 
@@ -76,7 +77,7 @@ absl::StatusOr<AlgorithmNames> FitAlgorithms(const PlanSpec& spec,
     names = std::move(choice.names);
     PlanInputs with_names = inputs;
     SetWorkspaces(inputs.algorithms, names, with_names.options.workspace_bytes);
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         const int64_t smallest,
         SmallestDeviceMemory(*spec.graph, with_names, spec.memory));
     if (smallest <= budget) break;
@@ -90,7 +91,7 @@ absl::StatusOr<int64_t> SmallestDeviceMemory(const Graph& graph,
   const OpRegistry& ops = StandardOps();
   Schedule schedule = inputs.schedule;
   if (ScheduleOf(memory) == ScheduleKind::kAuto) {
-    ASSIGN_OR_RETURN(
+    SPILLWAY_ASSIGN_OR_RETURN(
         schedule, ChooseSchedule(graph, ops,
                                  NodesToRun(graph, ops, inputs.options.fetches),
                                  ScheduleKind::kMemory, inputs.options));
@@ -100,10 +101,10 @@ absl::StatusOr<int64_t> SmallestDeviceMemory(const Graph& graph,
 
 absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,
                                        const PlanInputs& inputs) {
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       ExecutionPlan plan,
       CompilePlan(graph, StandardOps(), inputs.schedule, inputs.options));
-  RETURN_IF_ERROR(VerifyPlan(plan, graph, StandardOps()));
+  SPILLWAY_RETURN_IF_ERROR(VerifyPlan(plan, graph, StandardOps()));
   return plan;
 }
 

@@ -144,7 +144,7 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
 // Trains and prints as it goes.
 absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
                                            const TrainSetup& setup) {
-  RETURN_IF_ERROR(PrintText(flags.result, FormatStart(setup)));
+  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatStart(setup)));
   TrainResult result;
   absl::Status printed;
   TrainerSpec spec = MakeTrainerSpec(flags, setup);
@@ -160,24 +160,26 @@ absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
     ClearProgress();
     printed.Update(PrintText(flags.result, FormatEpoch(epoch)));
   };
-  ASSIGN_OR_RETURN(result.epochs, Train(*setup.session, spec));
-  RETURN_IF_ERROR(printed);
-  ASSIGN_OR_RETURN(const auto variables, setup.session->ReadVariables());
+  SPILLWAY_ASSIGN_OR_RETURN(result.epochs, Train(*setup.session, spec));
+  SPILLWAY_RETURN_IF_ERROR(printed);
+  SPILLWAY_ASSIGN_OR_RETURN(const auto variables,
+                            setup.session->ReadVariables());
   result.checksum = Checksum(variables);
   return result;
 }
 
 absl::Status CheckOutputs(const TrainFlags& flags) {
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CheckWritable({.flag = "--checkpoint", .path = flags.checkpoint}));
-  RETURN_IF_ERROR(CheckWritable({.flag = "--trace", .path = flags.trace}));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckWritable({.flag = "--trace", .path = flags.trace}));
   return CheckWritable(flags.result);
 }
 
 absl::Status WriteFiles(const TrainFlags& flags, const TrainSetup& setup,
                         const TrainResult& result) {
   if (!flags.checkpoint.empty()) {
-    RETURN_IF_ERROR(
+    SPILLWAY_RETURN_IF_ERROR(
         OutputStatus({.flag = "--checkpoint", .path = flags.checkpoint},
                      SaveCheckpoint(*setup.session, flags.checkpoint)));
   }
@@ -225,11 +227,12 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
 }
 
 absl::Status RunTrain(const TrainFlags& flags) {
-  RETURN_IF_ERROR(CheckOutputs(flags));
-  ASSIGN_OR_RETURN(const TrainSetup setup, SetUpTraining(flags));
-  ASSIGN_OR_RETURN(const TrainResult result, TrainAndReport(flags, setup));
-  RETURN_IF_ERROR(WriteFiles(flags, setup, result));
-  RETURN_IF_ERROR(PrintText(flags.result, FormatEnd(setup, result)));
+  SPILLWAY_RETURN_IF_ERROR(CheckOutputs(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const TrainSetup setup, SetUpTraining(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const TrainResult result,
+                            TrainAndReport(flags, setup));
+  SPILLWAY_RETURN_IF_ERROR(WriteFiles(flags, setup, result));
+  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatEnd(setup, result)));
   return WriteJson(flags.result, ToJson(flags, setup, result));
 }
 

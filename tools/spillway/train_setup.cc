@@ -53,7 +53,7 @@ absl::StatusOr<std::string> DataFolder(const TrainFlags& flags) {
 }
 
 absl::Status OpenData(const TrainFlags& flags, TrainSetup& setup) {
-  ASSIGN_OR_RETURN(const std::string folder, DataFolder(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string folder, DataFolder(flags));
   OpenedData training = SourceOf(flags).open(folder, Split::kTrain);
   if (!training.ok()) return Annotate(training.status(), "--data_dir");
   OpenedData test = SourceOf(flags).open(folder, Split::kTest);
@@ -77,7 +77,8 @@ absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
         "--image_size: {} does not fit --data {}, whose images are {} x {}",
         size, flags.data, image.dim(0), image.dim(1)));
   }
-  ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target,
+                            PassTargetOf(flags.device));
   ModelGraphSpec spec = SpecOf(flags.model, target);
   spec.options.image_size = image.dim(0);
   spec.options.channels = image.dim(2);
@@ -126,9 +127,10 @@ absl::StatusOr<StepGraph> FitEvaluation(ModelGraphSpec spec, int64_t room_bytes,
                                         SessionOptions options) {
   options.device_memory.reset();
   while (true) {
-    ASSIGN_OR_RETURN(StepGraph step, BuildEvaluationGraph(spec));
-    ASSIGN_OR_RETURN(const PlannedPrograms planned,
-                     PlanOne(EvaluationProgramOf(step), kind, options));
+    SPILLWAY_ASSIGN_OR_RETURN(StepGraph step, BuildEvaluationGraph(spec));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const PlannedPrograms planned,
+        PlanOne(EvaluationProgramOf(step), kind, options));
     const int64_t batch = step.model.options.batch_size;
     if (TransientBytes(planned) <= room_bytes || batch == 1) return step;
     spec.options.batch_size = batch / 2;
@@ -138,7 +140,7 @@ absl::StatusOr<StepGraph> FitEvaluation(ModelGraphSpec spec, int64_t room_bytes,
 // Device bytes of the evaluation graph's constants, which lie beside the
 // training step for as long as the session lives.
 absl::StatusOr<int64_t> EvaluationConstants(const ModelGraphSpec& spec) {
-  ASSIGN_OR_RETURN(const StepGraph step, BuildEvaluationGraph(spec));
+  SPILLWAY_ASSIGN_OR_RETURN(const StepGraph step, BuildEvaluationGraph(spec));
   int64_t bytes = 0;
   for (const Node& node : step.graph.nodes()) {
     if (node.op != kConst) continue;
@@ -150,17 +152,17 @@ absl::StatusOr<int64_t> EvaluationConstants(const ModelGraphSpec& spec) {
 
 absl::Status MakeSession(const TrainFlags& flags, const ModelGraphSpec& spec,
                          const Program& training, TrainSetup& setup) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                   OpenDevice(flags.device, setup.memory));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                            OpenDevice(flags.device, setup.memory));
   const SessionOptions options =
       MakeSessionOptions(flags.device, setup.memory, flags.seed);
   const auto begin = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(const PlannedPrograms planned,
-                   PlanOne(training, device->kind(), options));
+  SPILLWAY_ASSIGN_OR_RETURN(const PlannedPrograms planned,
+                            PlanOne(training, device->kind(), options));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   setup.plan_ns = taken.count();
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const StepGraph evaluation,
       FitEvaluation(spec, TransientBytes(planned), device->kind(), options));
   setup.evaluation = evaluation.model;
@@ -168,8 +170,9 @@ absl::Status MakeSession(const TrainFlags& flags, const ModelGraphSpec& spec,
   std::vector<Program> programs;
   programs.push_back(training);
   programs.push_back(EvaluationProgramOf(evaluation));
-  ASSIGN_OR_RETURN(setup.session, Session::Create(std::move(programs),
-                                                  std::move(device), options));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      setup.session,
+      Session::Create(std::move(programs), std::move(device), options));
   return absl::OkStatus();
 }
 
@@ -183,38 +186,38 @@ std::vector<std::string> DataNames() {
 
 absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
   TrainSetup setup;
-  RETURN_IF_ERROR(CheckPrecision(flags.model, flags.device));
-  RETURN_IF_ERROR(OpenData(flags, setup));
-  ASSIGN_OR_RETURN(const ModelGraphSpec spec,
-                   SpecFor(flags, *setup.training_data));
+  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.model, flags.device));
+  SPILLWAY_RETURN_IF_ERROR(OpenData(flags, setup));
+  SPILLWAY_ASSIGN_OR_RETURN(const ModelGraphSpec spec,
+                            SpecFor(flags, *setup.training_data));
   absl::StatusOr<StepGraph> training =
       BuildTrainingGraph(spec, flags.optimizer);
   if (!training.ok()) return Annotate(training.status(), "--model");
-  RETURN_IF_ERROR(CheckLabels(flags.model.model, *training));
-  RETURN_IF_ERROR(CheckBatch(training->model, *setup.training_data));
+  SPILLWAY_RETURN_IF_ERROR(CheckLabels(flags.model.model, *training));
+  SPILLWAY_RETURN_IF_ERROR(CheckBatch(training->model, *setup.training_data));
   setup.training = training->model;
   setup.learning_rate = training->learning_rate;
   setup.base_rate = training->base_rate;
   setup.loss_scale = training->loss_scale;
   setup.parameters = CountParameters(training->graph);
-  ASSIGN_OR_RETURN(const int64_t reserved, EvaluationConstants(spec));
-  ASSIGN_OR_RETURN(ChosenStep chosen,
-                   ChooseStep({.graph = &training->graph,
-                               .fetches = {training->model.loss.id(),
-                                           training->model.accuracy.id()},
-                               .lms = flags.lms,
-                               .plan = flags.plan,
-                               .profile = flags.profile,
-                               .device = flags.device,
-                               .memory = flags.memory,
-                               .reserved_bytes = reserved}));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t reserved, EvaluationConstants(spec));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      ChosenStep chosen, ChooseStep({.graph = &training->graph,
+                                     .fetches = {training->model.loss.id(),
+                                                 training->model.accuracy.id()},
+                                     .lms = flags.lms,
+                                     .plan = flags.plan,
+                                     .profile = flags.profile,
+                                     .device = flags.device,
+                                     .memory = flags.memory,
+                                     .reserved_bytes = reserved}));
   setup.edit = chosen.edit;
   setup.lms = chosen.lms;
   setup.memory = chosen.memory;
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       MakeSession(flags, spec, ProgramOf(std::move(chosen)), setup));
   if (!flags.restore.empty()) {
-    RETURN_IF_ERROR(
+    SPILLWAY_RETURN_IF_ERROR(
         Annotate(LoadCheckpoint(flags.restore, *setup.session), "--restore"));
   }
   return setup;

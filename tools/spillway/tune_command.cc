@@ -20,9 +20,11 @@ namespace spillway {
 namespace {
 
 absl::StatusOr<SourceGraph> LoadSource(const TuneFlags& flags) {
-  ASSIGN_OR_RETURN(SourceGraph source, LoadGraph(flags.source, flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(SourceGraph source,
+                            LoadGraph(flags.source, flags.device));
   if (flags.fetch.empty()) return source;
-  ASSIGN_OR_RETURN(source.fetches, FindFetches(flags.fetch, source.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(source.fetches,
+                            FindFetches(flags.fetch, source.graph));
   return source;
 }
 
@@ -48,13 +50,13 @@ absl::StatusOr<BatchAttempt> TryBatch(const TuneFlags& flags,
                                       int64_t batch_size) {
   GraphSourceFlags with_batch = flags.source;
   with_batch.model.batch_size = batch_size;
-  ASSIGN_OR_RETURN(const SourceGraph source,
-                   LoadGraph(with_batch, flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
+                            LoadGraph(with_batch, flags.device));
   const absl::StatusOr<TunedStep> tuned = TuneSource(flags, source, profile);
   if (absl::IsResourceExhausted(tuned.status())) {
     return BatchAttempt{.batch_size = batch_size};
   }
-  RETURN_IF_ERROR(tuned.status());
+  SPILLWAY_RETURN_IF_ERROR(tuned.status());
   return BatchAttempt{.batch_size = batch_size,
                       .fits = true,
                       .peak_device_bytes = tuned->chosen.plan.device_bytes,
@@ -64,7 +66,8 @@ absl::StatusOr<BatchAttempt> TryBatch(const TuneFlags& flags,
 
 absl::StatusOr<MaxBatch> SearchMaxBatch(const TuneFlags& flags,
                                         const DeviceProfile& profile) {
-  ASSIGN_OR_RETURN(const int64_t start, FirstBatch(flags.source.model));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t start,
+                            FirstBatch(flags.source.model));
   return FindMaxBatch(start, kMostImages, [&](int64_t batch_size) {
     return TryBatch(flags, profile, batch_size);
   });
@@ -111,9 +114,11 @@ absl::Status CheckFlags(const TuneFlags& flags) {
   if (flags.memory.device_memory == int64_t{0}) {
     return InvalidArgument("--device_memory: a budget of 0 bytes fits nothing");
   }
-  RETURN_IF_ERROR(CheckWritable({.flag = "--out", .path = flags.out}));
-  RETURN_IF_ERROR(CheckWritable({.flag = "--trace", .path = flags.trace}));
-  RETURN_IF_ERROR(CheckWritable({.flag = "--report", .path = flags.report}));
+  SPILLWAY_RETURN_IF_ERROR(CheckWritable({.flag = "--out", .path = flags.out}));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckWritable({.flag = "--trace", .path = flags.trace}));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckWritable({.flag = "--report", .path = flags.report}));
   return CheckWritable(flags.result);
 }
 
@@ -122,7 +127,7 @@ absl::Status CheckFlags(const TuneFlags& flags) {
 absl::Status SetBudget(const DeviceProfile& profile, TuneFlags& flags) {
   std::optional<int64_t>& budget = flags.memory.device_memory;
   if (flags.profile.empty()) {
-    ASSIGN_OR_RETURN(budget, DeviceBudget(flags.device, flags.memory));
+    SPILLWAY_ASSIGN_OR_RETURN(budget, DeviceBudget(flags.device, flags.memory));
     return absl::OkStatus();
   }
   if (budget && *budget > profile.memory_bytes) {
@@ -137,13 +142,13 @@ absl::Status SetBudget(const DeviceProfile& profile, TuneFlags& flags) {
 absl::Status WriteFiles(const TuneFlags& flags, const SourceGraph& source,
                         const TuneResult& result) {
   if (!flags.out.empty()) {
-    RETURN_IF_ERROR(WriteOutput(
+    SPILLWAY_RETURN_IF_ERROR(WriteOutput(
         {.flag = "--out", .path = flags.out},
         FormatSavedPlan(
             ToSavedPlan(*result.tuned, source.fetches, flags.memory),
             source.graph)));
   }
-  RETURN_IF_ERROR(WriteOutput(
+  SPILLWAY_RETURN_IF_ERROR(WriteOutput(
       {.flag = "--trace", .path = flags.trace},
       FormatChromeTrace({{"predicted", &result.tuned->chosen.step.timeline}})));
   if (flags.report.empty()) return absl::OkStatus();
@@ -188,21 +193,22 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
 
 absl::Status RunTune(const TuneFlags& given) {
   TuneFlags flags = given;
-  RETURN_IF_ERROR(CheckFlags(flags));
-  ASSIGN_OR_RETURN(const DeviceProfile profile,
-                   ResolveProfile(flags.profile, flags.device));
-  RETURN_IF_ERROR(SetBudget(profile, flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckFlags(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
+                            ResolveProfile(flags.profile, flags.device));
+  SPILLWAY_RETURN_IF_ERROR(SetBudget(profile, flags));
   MaxBatch max_batch;
   std::string text;
   if (flags.find_max_batch) {
-    ASSIGN_OR_RETURN(max_batch, SearchMaxBatch(flags, profile));
+    SPILLWAY_ASSIGN_OR_RETURN(max_batch, SearchMaxBatch(flags, profile));
     text = FormatMaxBatch(max_batch);
     // Where nothing fits, what one image lacks is the answer.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
-  ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
   const auto begin = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(TunedStep tuned, TuneSource(flags, source, profile));
+  SPILLWAY_ASSIGN_OR_RETURN(TunedStep tuned,
+                            TuneSource(flags, source, profile));
   const std::chrono::duration<double, std::milli> taken =
       std::chrono::steady_clock::now() - begin;
   AddMemoryCounters(tuned.chosen.plan, tuned.chosen.step);
@@ -211,20 +217,22 @@ absl::Status RunTune(const TuneFlags& given) {
                        .profile = profile.name,
                        .batch_size = source.batch_size,
                        .tune_ms = taken.count()};
-  ASSIGN_OR_RETURN(const PlanInputs inputs,
-                   PreparePlan({.graph = &source.graph,
-                                .fetches = source.fetches,
-                                .device = &flags.device,
-                                .memory = flags.memory,
-                                .profile = &profile,
-                                .algorithms = tuned.chosen.recipe.algorithms}));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const PlanInputs inputs,
+      PreparePlan({.graph = &source.graph,
+                   .fetches = source.fetches,
+                   .device = &flags.device,
+                   .memory = flags.memory,
+                   .profile = &profile,
+                   .algorithms = tuned.chosen.recipe.algorithms}));
   result.floor =
       FindFloor(source.graph, StandardOps(), inputs.schedule, inputs.options);
   if (result.floor.node.is_valid()) {
     result.floor_node = source.graph.node(result.floor.node).name;
   }
-  RETURN_IF_ERROR(WriteFiles(flags, source, result));
-  RETURN_IF_ERROR(PrintText(flags.result, text + FormatTuneResult(result)));
+  SPILLWAY_RETURN_IF_ERROR(WriteFiles(flags, source, result));
+  SPILLWAY_RETURN_IF_ERROR(
+      PrintText(flags.result, text + FormatTuneResult(result)));
   Json json = TuneJson(result);
   if (flags.find_max_batch) {
     json["max_batch_size"] = max_batch.batch_size;

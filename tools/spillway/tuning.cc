@@ -25,11 +25,11 @@ class Preparation {
     const OpRegistry& ops = StandardOps();
     MemoryFlags memory = spec.memory;
     memory.schedule = "creation";  // the tuner chooses
-    ASSIGN_OR_RETURN(plan_, PreparePlan({.graph = spec.graph,
-                                         .fetches = spec.fetches,
-                                         .device = spec.device,
-                                         .memory = memory,
-                                         .profile = spec.profile}));
+    SPILLWAY_ASSIGN_OR_RETURN(plan_, PreparePlan({.graph = spec.graph,
+                                                  .fetches = spec.fetches,
+                                                  .device = spec.device,
+                                                  .memory = memory,
+                                                  .profile = spec.profile}));
     if (!spec.device->chooses_algorithms()) plan_.algorithms = {};
     keep_ = NodesToRun(*spec.graph, ops, spec.fetches);
     kernel_ns_ = EstimateKernelTimes(*spec.graph, ops, *spec.profile);
@@ -75,22 +75,24 @@ TriedSet ToTriedSet(const TflmsTrial& trial, const LmsOptions& common) {
 
 absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
   Preparation preparation;
-  RETURN_IF_ERROR(preparation.Prepare(spec));
+  SPILLWAY_RETURN_IF_ERROR(preparation.Prepare(spec));
   return TuneAlgorithms(preparation.Inputs(spec), preparation.algorithms(),
                         {.lms = spec.lms, .stop = StopAfter(spec.time_limit)});
 }
 
 absl::StatusOr<TunedStep> TuneAsTflms(const TuningSpec& spec,
                                       const TflmsRequest& request) {
-  ASSIGN_OR_RETURN(const TflmsResult found, SearchTflms(request, *spec.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const TflmsResult found,
+                            SearchTflms(request, *spec.graph));
   for (const std::string& line : TflmsLogLines(found)) {
     fmt::print(stderr, "{}\n", line);
   }
-  RETURN_IF_ERROR(found.status);
+  SPILLWAY_RETURN_IF_ERROR(found.status);
   Preparation preparation;
-  RETURN_IF_ERROR(preparation.Prepare(spec));
+  SPILLWAY_RETURN_IF_ERROR(preparation.Prepare(spec));
   const TunerInputs inputs = preparation.Inputs(spec);
-  ASSIGN_OR_RETURN(const StepRecipe recipe, RecipeOf(inputs, found.options));
+  SPILLWAY_ASSIGN_OR_RETURN(const StepRecipe recipe,
+                            RecipeOf(inputs, found.options));
   TunedStep tuned;
   tuned.is_necessary = found.necessary;
   tuned.reason = found.passed ? "what TFLMS's search chooses"
@@ -99,7 +101,7 @@ absl::StatusOr<TunedStep> TuneAsTflms(const TuningSpec& spec,
   for (const TflmsTrial& trial : found.tried) {
     tuned.tried.push_back(ToTriedSet(trial, found.options));
   }
-  ASSIGN_OR_RETURN(tuned.chosen, Evaluate(inputs, recipe));
+  SPILLWAY_ASSIGN_OR_RETURN(tuned.chosen, Evaluate(inputs, recipe));
   tuned.bound = BoundOf(inputs, tuned.chosen.recipe);
   return tuned;
 }
@@ -121,8 +123,8 @@ StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
 absl::StatusOr<int64_t> DeviceBudget(const DeviceFlags& device,
                                      const MemoryFlags& memory) {
   if (memory.device_memory) return *memory.device_memory;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Device> opened,
-                   OpenDevice(device, MemoryFlags{}));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> opened,
+                            OpenDevice(device, MemoryFlags{}));
   return opened->FreeBytes();
 }
 

@@ -9,7 +9,7 @@ namespace spillway {
 
 Batched::Batched(const Dataset& base, const BatchOptions& options)
     : base_(base), options_(options) {
-  CHECK(options.batch_size > 0);
+  SPILLWAY_CHECK(options.batch_size > 0);
   for (const TensorType& field : base.fields()) {
     std::vector<int64_t> dims = field.shape.dims();
     dims.insert(dims.begin(), options.batch_size);
@@ -27,7 +27,7 @@ absl::Status Batched::Read(int64_t index,
   std::vector<std::byte*> sample(buffers.begin(), buffers.end());
   for (int64_t i = 0; i < options_.batch_size; ++i) {
     const int64_t place = index * options_.batch_size + i;
-    RETURN_IF_ERROR(base_.Read(place % base_.size(), sample));
+    SPILLWAY_RETURN_IF_ERROR(base_.Read(place % base_.size(), sample));
     for (size_t f = 0; f < sample.size(); ++f) {
       sample[f] += base_.fields()[f].num_bytes();
     }

@@ -55,8 +55,8 @@ absl::StatusOr<std::string> ReadRecords(const std::string& folder,
                     "the binary version of CIFAR-10",
                     folder, file));
   }
-  ASSIGN_OR_RETURN(std::string records, ReadFile(path));
-  RETURN_IF_ERROR(Check(records, path));
+  SPILLWAY_ASSIGN_OR_RETURN(std::string records, ReadFile(path));
+  SPILLWAY_RETURN_IF_ERROR(Check(records, path));
   return records;
 }
 
@@ -66,7 +66,8 @@ absl::StatusOr<std::unique_ptr<Cifar10>> Cifar10::Open(
     const std::string& folder, Split split, const PixelScaling& scaling) {
   std::string all;
   for (const std::string& file : FilesOf(split)) {
-    ASSIGN_OR_RETURN(const std::string records, ReadRecords(folder, file));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::string records,
+                              ReadRecords(folder, file));
     all += records;
   }
   return std::unique_ptr<Cifar10>(new Cifar10(std::move(all), scaling));

@@ -29,7 +29,7 @@ class Inflater {
       return Internal("zlib does not start");
     }
     while (true) {
-      ASSIGN_OR_RETURN(const bool member_ended, Step());
+      SPILLWAY_ASSIGN_OR_RETURN(const bool member_ended, Step());
       if (!member_ended) continue;
       if (offset() == bytes_.size()) return std::move(output_);
       inflateReset(&stream_);  // another member

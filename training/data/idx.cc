@@ -57,7 +57,7 @@ absl::StatusOr<int64_t> ParseMagic(std::string_view bytes,
 
 absl::StatusOr<IdxArray> ParseIdx(std::string_view bytes,
                                   std::string_view source) {
-  ASSIGN_OR_RETURN(const int64_t rank, ParseMagic(bytes, source));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t rank, ParseMagic(bytes, source));
   const auto size = static_cast<int64_t>(bytes.size());
   const int64_t header_bytes = HeaderBytes(rank);
   if (size < header_bytes) {
@@ -93,10 +93,11 @@ absl::StatusOr<IdxArray> ParseIdx(std::string_view bytes,
 }
 
 absl::StatusOr<IdxArray> ReadIdxFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   if (!IsGzip(bytes)) return ParseIdx(bytes, path);
-  ASSIGN_OR_RETURN(const std::string unpacked,
-                   Gunzip(bytes, path, kMaxElements + HeaderBytes(kMaxRank)));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::string unpacked,
+      Gunzip(bytes, path, kMaxElements + HeaderBytes(kMaxRank)));
   return ParseIdx(unpacked, fmt::format("{} (unpacked)", path));
 }
 

@@ -28,7 +28,7 @@ absl::StatusOr<std::string> FindFile(const std::string& folder,
 }
 
 absl::StatusOr<IdxArray> ReadArray(const std::string& path, size_t rank) {
-  ASSIGN_OR_RETURN(IdxArray array, ReadIdxFile(path));
+  SPILLWAY_ASSIGN_OR_RETURN(IdxArray array, ReadIdxFile(path));
   if (array.dims.size() != rank) {
     return InvalidArgument(fmt::format("{}: at byte 3: rank {}, expected {}",
                                        path, array.dims.size(), rank));
@@ -53,15 +53,15 @@ absl::Status CheckLabels(const IdxArray& labels, const std::string& path) {
 absl::StatusOr<std::unique_ptr<Mnist>> Mnist::Open(
     const std::string& folder, Split split, const PixelScaling& scaling) {
   const std::string_view prefix = split == Split::kTrain ? "train" : "t10k";
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const std::string images_path,
       FindFile(folder, fmt::format("{}-images-idx3-ubyte", prefix)));
-  ASSIGN_OR_RETURN(
+  SPILLWAY_ASSIGN_OR_RETURN(
       const std::string labels_path,
       FindFile(folder, fmt::format("{}-labels-idx1-ubyte", prefix)));
-  ASSIGN_OR_RETURN(IdxArray images, ReadArray(images_path, 3));
-  ASSIGN_OR_RETURN(IdxArray labels, ReadArray(labels_path, 1));
-  RETURN_IF_ERROR(CheckLabels(labels, labels_path));
+  SPILLWAY_ASSIGN_OR_RETURN(IdxArray images, ReadArray(images_path, 3));
+  SPILLWAY_ASSIGN_OR_RETURN(IdxArray labels, ReadArray(labels_path, 1));
+  SPILLWAY_RETURN_IF_ERROR(CheckLabels(labels, labels_path));
   if (images.dims[0] != labels.dims[0]) {
     return InvalidArgument(
         fmt::format("{}: at byte 4: {} images, but {} labels in {}",

@@ -60,10 +60,10 @@ RawMemory AllocateTouched(int64_t bytes) {
 
 absl::StatusOr<std::unique_ptr<DeviceMemory>> CpuMemoryPool::Allocate(
     MemorySpace space, int64_t bytes) {
-  CHECK(bytes > 0);
+  SPILLWAY_CHECK(bytes > 0);
   const std::scoped_lock lock(mutex_);
   ++allocations_;
-  ASSIGN_OR_RETURN(const int64_t free, FreeBytes(space));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t free, FreeBytes(space));
   if (bytes > free) return OutOfMemory(space, bytes, free);
   RawMemory memory = AllocateTouched(bytes);
   if (memory == nullptr) return OutOfMemory(space, bytes, free);
@@ -87,7 +87,7 @@ void CpuMemoryPool::Release(MemorySpace space, int64_t bytes) {
 }
 
 absl::StatusOr<int64_t> CpuMemoryPool::FreeBytes(MemorySpace space) const {
-  ASSIGN_OR_RETURN(const int64_t machine_bytes, MachineFreeBytes());
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t machine_bytes, MachineFreeBytes());
   if (space == MemorySpace::kHost || capacity_bytes_ == 0) return machine_bytes;
   return std::min(machine_bytes, capacity_bytes_ - live_device_bytes_);
 }

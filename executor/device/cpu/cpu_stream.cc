@@ -30,7 +30,7 @@ void WakeThisThreadPrecisely() { prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); }
 }  // namespace
 
 int64_t CpuEvent::TimeNs() const {
-  CHECK(timing_);
+  SPILLWAY_CHECK(timing_);
   const std::scoped_lock lock(mutex_);
   return time_ns_;
 }

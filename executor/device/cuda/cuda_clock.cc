@@ -24,7 +24,7 @@ absl::StatusOr<std::shared_ptr<const CudaClock::Zero>> CudaClock::ZeroFor(
   const std::scoped_lock lock(mutex_);
   const HostClock::time_point now = HostClock::now();
   if (zero_ == nullptr || now - set_at_ >= kZeroLasts) {
-    ASSIGN_OR_RETURN(std::shared_ptr<Zero> zero, NewZero(stream));
+    SPILLWAY_ASSIGN_OR_RETURN(std::shared_ptr<Zero> zero, NewZero(stream));
     if (zero_ != nullptr) zero->ns_ = zero_->TimeNsOf(zero->event_);
     zero_ = std::move(zero);
     set_at_ = now;
@@ -35,12 +35,12 @@ absl::StatusOr<std::shared_ptr<const CudaClock::Zero>> CudaClock::ZeroFor(
 absl::StatusOr<std::shared_ptr<CudaClock::Zero>> CudaClock::NewZero(
     CudaApi::Stream stream) {
   CudaApi::Event event = nullptr;
-  RETURN_IF_ERROR(CudaStatus(api_, api_.EventCreate(&event, /*timing=*/true),
-                             "cudaEventCreate"));
+  SPILLWAY_RETURN_IF_ERROR(CudaStatus(
+      api_, api_.EventCreate(&event, /*timing=*/true), "cudaEventCreate"));
   auto zero = std::make_shared<Zero>(api_, event);
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CudaStatus(api_, api_.EventRecord(event, stream), "cudaEventRecord"));
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CudaStatus(api_, api_.EventSynchronize(event), "cudaEventSynchronize"));
   return zero;
 }

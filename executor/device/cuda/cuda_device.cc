@@ -57,8 +57,8 @@ class CudaMemory final : public DeviceMemory {
 absl::StatusOr<int64_t> FreeOfDriver(CudaApi& api) {
   size_t free_bytes = 0;
   size_t total_bytes = 0;
-  RETURN_IF_ERROR(CudaStatus(api, api.MemGetInfo(&free_bytes, &total_bytes),
-                             "cudaMemGetInfo"));
+  SPILLWAY_RETURN_IF_ERROR(CudaStatus(
+      api, api.MemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo"));
   return static_cast<int64_t>(free_bytes);
 }
 
@@ -82,16 +82,16 @@ class CudaDevice final : public Device {
 
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       MemorySpace space, int64_t bytes) override {
-    CHECK(bytes > 0);
+    SPILLWAY_CHECK(bytes > 0);
     ++allocations_;
-    RETURN_IF_ERROR(Use());
+    SPILLWAY_RETURN_IF_ERROR(Use());
     return space == MemorySpace::kDevice ? AllocateOnDevice(bytes)
                                          : AllocateOnHost(bytes);
   }
 
   absl::StatusOr<int64_t> FreeBytes() const override {
-    RETURN_IF_ERROR(Use());
-    ASSIGN_OR_RETURN(const int64_t free, FreeOfDriver(api_));
+    SPILLWAY_RETURN_IF_ERROR(Use());
+    SPILLWAY_ASSIGN_OR_RETURN(const int64_t free, FreeOfDriver(api_));
     if (capacity_bytes_ == 0) return free;
     return std::clamp<int64_t>(capacity_bytes_ - live_device_bytes_, 0, free);
   }
@@ -109,13 +109,13 @@ class CudaDevice final : public Device {
 
   absl::StatusOr<std::unique_ptr<Stream>> NewStream(
       const StreamOptions&) override {
-    RETURN_IF_ERROR(Use());
+    SPILLWAY_RETURN_IF_ERROR(Use());
     return NewCudaStream(api_, index_);
   }
 
   absl::StatusOr<std::unique_ptr<Event>> NewEvent(
       const EventOptions& options) override {
-    RETURN_IF_ERROR(Use());
+    SPILLWAY_RETURN_IF_ERROR(Use());
     return NewCudaEvent(api_, options.timing ? &clock_ : nullptr);
   }
 
@@ -126,20 +126,20 @@ class CudaDevice final : public Device {
 
   absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateOnDevice(
       int64_t bytes) {
-    ASSIGN_OR_RETURN(const int64_t free, FreeBytes());
+    SPILLWAY_ASSIGN_OR_RETURN(const int64_t free, FreeBytes());
     if (bytes > free) return OutOfMemory(MemorySpace::kDevice, bytes, free);
     void* data = nullptr;
     const CudaApi::Error error = api_.Malloc(&data, static_cast<size_t>(bytes));
     if (error == CudaApi::kMemoryAllocation) {
       return OutOfMemory(MemorySpace::kDevice, bytes, free);
     }
-    RETURN_IF_ERROR(CudaStatus(api_, error, "cudaMalloc"));
+    SPILLWAY_RETURN_IF_ERROR(CudaStatus(api_, error, "cudaMalloc"));
     return std::make_unique<CudaMemory>(api_, MemorySpace::kDevice, data, bytes,
                                         live_device_bytes_);
   }
 
   absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateOnHost(int64_t bytes) {
-    ASSIGN_OR_RETURN(const int64_t free, MachineFreeBytes());
+    SPILLWAY_ASSIGN_OR_RETURN(const int64_t free, MachineFreeBytes());
     if (bytes > free) return OutOfMemory(MemorySpace::kHost, bytes, free);
     void* data = nullptr;
     const ScopedNumaNode near_gpu(numa_node_);
@@ -148,7 +148,7 @@ class CudaDevice final : public Device {
     if (error == CudaApi::kMemoryAllocation) {
       return OutOfMemory(MemorySpace::kHost, bytes, free);
     }
-    RETURN_IF_ERROR(CudaStatus(api_, error, "cudaHostAlloc"));
+    SPILLWAY_RETURN_IF_ERROR(CudaStatus(api_, error, "cudaHostAlloc"));
     return std::make_unique<CudaMemory>(api_, MemorySpace::kHost, data, bytes,
                                         live_device_bytes_);
   }
@@ -170,7 +170,7 @@ class CudaDevice final : public Device {
 absl::StatusOr<std::unique_ptr<Device>> NewCudaDevice(
     CudaApi& api, int index, const DeviceOptions& options) {
   int count = 0;
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CudaStatus(api, api.GetDeviceCount(&count), "cudaGetDeviceCount"));
   if (index >= count) {
     return Unavailable(
@@ -178,14 +178,15 @@ absl::StatusOr<std::unique_ptr<Device>> NewCudaDevice(
                     count == 1 ? "GPU" : "GPUs"));
   }
   // Libraries make their handles for the thread's present device.
-  RETURN_IF_ERROR(CudaStatus(api, api.SetDevice(index), "cudaSetDevice"));
+  SPILLWAY_RETURN_IF_ERROR(
+      CudaStatus(api, api.SetDevice(index), "cudaSetDevice"));
   std::string bus_id;
   std::string model;
-  RETURN_IF_ERROR(CudaStatus(api, api.GetDeviceName(index, &model),
-                             "cudaGetDeviceProperties"));
-  RETURN_IF_ERROR(CudaStatus(api, api.GetPciBusId(index, &bus_id),
-                             "cudaDeviceGetPCIBusId"));
-  ASSIGN_OR_RETURN(const int64_t free, FreeOfDriver(api));
+  SPILLWAY_RETURN_IF_ERROR(CudaStatus(api, api.GetDeviceName(index, &model),
+                                      "cudaGetDeviceProperties"));
+  SPILLWAY_RETURN_IF_ERROR(CudaStatus(api, api.GetPciBusId(index, &bus_id),
+                                      "cudaDeviceGetPCIBusId"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t free, FreeOfDriver(api));
   return std::make_unique<CudaDevice>(api, index, std::move(model),
                                       NumaNodeOf(bus_id), free, options);
 }

@@ -22,7 +22,7 @@ class CudaEvent final : public Event {
 
   absl::Status Record(CudaApi::Stream stream) {
     if (clock_ != nullptr) {
-      ASSIGN_OR_RETURN(zero_, clock_->ZeroFor(stream));
+      SPILLWAY_ASSIGN_OR_RETURN(zero_, clock_->ZeroFor(stream));
     }
     return CudaStatus(api_, api_.EventRecord(event_, stream),
                       "cudaEventRecord");
@@ -33,7 +33,7 @@ class CudaEvent final : public Event {
   }
 
   int64_t TimeNs() const override {
-    CHECK(clock_ != nullptr);
+    SPILLWAY_CHECK(clock_ != nullptr);
     return zero_ == nullptr ? 0 : zero_->TimeNsOf(event_);
   }
 
@@ -76,7 +76,8 @@ class CudaStream final : public Stream {
 
   absl::Status Submit(StreamTask* task) override {
     if (!error_.ok()) return absl::OkStatus();
-    RETURN_IF_ERROR(CudaStatus(api_, api_.SetDevice(device_), "cudaSetDevice"));
+    SPILLWAY_RETURN_IF_ERROR(
+        CudaStatus(api_, api_.SetDevice(device_), "cudaSetDevice"));
     error_ = task->Run(stream_);
     return absl::OkStatus();
   }
@@ -102,13 +103,13 @@ class CudaStream final : public Stream {
   }
   absl::StatusOr<std::unique_ptr<CapturedWork>> EndCapture() override {
     CudaApi::Graph graph = nullptr;
-    RETURN_IF_ERROR(CudaStatus(api_, api_.StreamEndCapture(stream_, &graph),
-                               "cudaStreamEndCapture"));
+    SPILLWAY_RETURN_IF_ERROR(CudaStatus(
+        api_, api_.StreamEndCapture(stream_, &graph), "cudaStreamEndCapture"));
     CudaApi::GraphExec exec = nullptr;
     const absl::Status made = CudaStatus(
         api_, api_.GraphInstantiate(&exec, graph), "cudaGraphInstantiate");
     LogCudaFailure(api_, api_.GraphDestroy(graph), "cudaGraphDestroy");
-    RETURN_IF_ERROR(made);
+    SPILLWAY_RETURN_IF_ERROR(made);
     return std::make_unique<CudaGraph>(api_, exec);
   }
   absl::Status Launch(CapturedWork& work) override {
@@ -143,7 +144,7 @@ class CudaStream final : public Stream {
 absl::StatusOr<std::unique_ptr<Stream>> NewCudaStream(CudaApi& api,
                                                       int device) {
   CudaApi::Stream stream = nullptr;
-  RETURN_IF_ERROR(
+  SPILLWAY_RETURN_IF_ERROR(
       CudaStatus(api, api.StreamCreate(&stream), "cudaStreamCreate"));
   return std::make_unique<CudaStream>(api, device, stream);
 }
@@ -151,8 +152,8 @@ absl::StatusOr<std::unique_ptr<Stream>> NewCudaStream(CudaApi& api,
 absl::StatusOr<std::unique_ptr<Event>> NewCudaEvent(CudaApi& api,
                                                     CudaClock* clock) {
   CudaApi::Event event = nullptr;
-  RETURN_IF_ERROR(CudaStatus(api, api.EventCreate(&event, clock != nullptr),
-                             "cudaEventCreate"));
+  SPILLWAY_RETURN_IF_ERROR(CudaStatus(
+      api, api.EventCreate(&event, clock != nullptr), "cudaEventCreate"));
   return std::make_unique<CudaEvent>(api, event, clock);
 }
 

@@ -31,7 +31,7 @@ class InlineEvent final : public Event {
   explicit InlineEvent(bool timing) : timing_(timing) {}
 
   int64_t TimeNs() const override {
-    CHECK(timing_);
+    SPILLWAY_CHECK(timing_);
     return time_ns_;
   }
   void Reach() {

@@ -138,9 +138,9 @@ TEST(CudaDeviceTest, EachFailedCallOfACaptureIsNamed) {
     ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 0, {}));
     ASSERT_OK_AND_ASSIGN(const auto stream, device->NewStream({}));
     const auto capture_and_launch = [&]() -> absl::Status {
-      RETURN_IF_ERROR(stream->BeginCapture());
-      ASSIGN_OR_RETURN(const auto work, stream->EndCapture());
-      RETURN_IF_ERROR(stream->Launch(*work));
+      SPILLWAY_RETURN_IF_ERROR(stream->BeginCapture());
+      SPILLWAY_ASSIGN_OR_RETURN(const auto work, stream->EndCapture());
+      SPILLWAY_RETURN_IF_ERROR(stream->Launch(*work));
       return stream->Synchronize();
     };
     cuda.Fail(call, kLaunchFailure);

@@ -33,7 +33,7 @@ class Generator {
     }
     const absl::StatusOr<Schedule> schedule = MakeSchedule(
         result.graph, ops, result.keep, SomePreference(result.graph));
-    CHECK(schedule.ok());
+    SPILLWAY_CHECK(schedule.ok());
     result.schedule = *schedule;
     AddResidents(result.graph, ops, result.schedule, "",
                  result.options.residents);

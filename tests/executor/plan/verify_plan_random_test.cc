@@ -26,10 +26,10 @@ using testing::Verdict;
 
 // A plan with the least memory or with some more.
 absl::StatusOr<Patient> NewPatient(PlanCase& plan_case, uint64_t seed) {
-  ASSIGN_OR_RETURN(ExecutionPlan plan, Compile(plan_case));
+  SPILLWAY_ASSIGN_OR_RETURN(ExecutionPlan plan, Compile(plan_case));
   if (seed % 2 == 1) {
     plan_case.options.device_budget_bytes = plan.device_bytes + 1024;
-    ASSIGN_OR_RETURN(plan, Compile(plan_case));
+    SPILLWAY_ASSIGN_OR_RETURN(plan, Compile(plan_case));
   }
   return Patient{.graph = plan_case.graph,
                  .plan = std::move(plan),

@@ -47,7 +47,8 @@ std::string FillIn(
   std::string filled;
   for (const auto& [mark, text] : marks) {
     const size_t at = page.find(mark);
-    CHECK(at != std::string_view::npos);  // marks are in the page's order
+    SPILLWAY_CHECK(at !=
+                   std::string_view::npos);  // marks are in the page's order
     filled += page.substr(0, at);
     filled += text;
     page.remove_prefix(at + mark.size());
