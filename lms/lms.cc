@@ -6,8 +6,8 @@
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
 #include "lms/apply_swap_plan.h"
-#include "lms/plan_swaps_v1.h"
-#include "lms/plan_swaps_v2.h"
+#include "lms/v1/plan_swaps.h"
+#include "lms/v2/plan_swaps.h"
 #include "lms/verify_swaps.h"
 
 namespace spillway {

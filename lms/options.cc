@@ -2,7 +2,7 @@
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "lms/v2_options.h"
+#include "lms/v2/options.h"
 
 namespace spillway {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "fmt/format.h"
 #include "graph/schedule.h"
-#include "lms/v2_report.h"
+#include "lms/v2/report.h"
 
 namespace spillway {
 namespace {

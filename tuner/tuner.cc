@@ -13,7 +13,7 @@
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
 #include "lms/lms.h"
-#include "lms/v2_levels.h"
+#include "lms/v2/levels.h"
 #include "tuner/edit_for_swaps.h"
 #include "tuner/step_model.h"
 #include "tuner/swap_player.h"

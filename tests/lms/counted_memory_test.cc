@@ -1,4 +1,4 @@
-#include "lms/counted_memory.h"
+#include "lms/tflms/tflms/tflms/counted_memory.h"
 
 #include "gmock/gmock.h"
 

@@ -1,10 +1,9 @@
-#include "lms/plan_swaps_v1.h"
-
 #include <array>
 #include <map>
 
 #include "lms/lms.h"
-#include "lms/v1_orders.h"
+#include "lms/v1/orders.h"
+#include "lms/v1/plan_swaps.h"
 #include "tests/lms/chain_e1.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,11 +1,10 @@
-#include "lms/plan_swaps_v2.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "lms/lms.h"
-#include "lms/v2_levels.h"
+#include "lms/v2/levels.h"
+#include "lms/v2/plan_swaps.h"
 #include "tests/lms/chain_e1.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,5 +1,3 @@
-#include "lms/tflms_search.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,8 @@
 #include <string_view>
 
 #include "lms/lms.h"
-#include "lms/tflms_report.h"
+#include "lms/tflms/report.h"
+#include "lms/tflms/search.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_graphs.h"
 #include "tests/support/status_matchers.h"

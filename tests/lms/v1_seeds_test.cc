@@ -1,5 +1,3 @@
-#include "lms/v1_seeds.h"
-
 #include <algorithm>
 #include <random>
 
@@ -7,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "graph/schedule.h"
 #include "gtest/gtest.h"
+#include "lms/v1/seeds.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {

@@ -1,6 +1,5 @@
-#include "lms/v2_report.h"
-
 #include "lms/lms.h"
+#include "lms/v2/report.h"
 #include "tests/lms/chain_e1.h"
 #include "tests/support/status_matchers.h"
 

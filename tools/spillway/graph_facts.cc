@@ -10,7 +10,7 @@
 #include "graph/schedule.h"
 #include "graph/well_known_ops.h"
 #include "lms/scopes.h"
-#include "lms/v1_orders.h"
+#include "lms/v1/orders.h"
 #include "models/zoo.h"
 
 namespace spillway {

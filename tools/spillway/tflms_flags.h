@@ -1,4 +1,4 @@
-// Flags of TFLMS's own auto-tuning (lms/tflms_search.h). Names and units are
+// Flags of TFLMS's own auto-tuning (lms/tflms/search.h). Names and units are
 // those of its properties and environment variables.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_TFLMS_FLAGS_H_
 #define SPILLWAY_TOOLS_SPILLWAY_TFLMS_FLAGS_H_
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "lms/tflms_limits.h"
+#include "lms/tflms/limits.h"
 #include "tools/spillway/flags.h"
 
 namespace spillway {

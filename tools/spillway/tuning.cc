@@ -10,7 +10,7 @@
 #include "executor/device/device.h"
 #include "fmt/format.h"
 #include "graph/schedule.h"
-#include "lms/tflms_report.h"
+#include "lms/tflms/report.h"
 #include "ops/all_ops.h"
 #include "simulator/cost_model.h"
 #include "tuner/tune_algorithms.h"

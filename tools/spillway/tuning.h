@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "lms/options.h"
-#include "lms/tflms_search.h"
+#include "lms/tflms/search.h"
 #include "simulator/device_profile.h"
 #include "tools/spillway/device_flags.h"
 #include "tools/spillway/step_plan.h"

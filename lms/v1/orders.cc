@@ -1,0 +1,227 @@
+#include "lms/v1/orders.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "graph/schedule.h"
+#include "graph/traverse.h"
+#include "lms/scopes.h"
+#include "lms/v1/seeds.h"
+
+namespace spillway {
+namespace {
+
+// The original matches beginnings of names.
+bool Matches(const LmsOptions& options, std::string_view name,
+             std::string_view scope) {
+  return options.compat ? name.starts_with(scope) : InScope(name, scope);
+}
+
+// The nodes of `start` and all that a walk from them meets. next_of(id, visit)
+// calls visit(NodeId) for each node that is one step from `id`.
+template <typename NextOf>
+IdMap<NodeId, bool> Walk(size_t num_nodes, std::vector<NodeId> start,
+                         NextOf next_of) {
+  IdMap<NodeId, bool> met(num_nodes, false);
+  for (const NodeId id : start) met[id] = true;
+  std::vector<NodeId> frontier = std::move(start);
+  while (!frontier.empty()) {
+    const NodeId id = frontier.back();
+    frontier.pop_back();
+    next_of(id, [&](NodeId next) {
+      if (met[next]) return;
+      met[next] = true;
+      frontier.push_back(next);
+    });
+  }
+  return met;
+}
+
+// Both walk along data edges.
+IdMap<NodeId, bool> ForwardWalk(const Graph& graph, std::vector<NodeId> start) {
+  return Walk(graph.num_nodes(), std::move(start), [&](NodeId id, auto visit) {
+    for (const ValueId output : graph.node(id).outputs) {
+      ForEachReader(graph, output, visit);
+    }
+  });
+}
+
+IdMap<NodeId, bool> BackwardWalk(const Graph& graph,
+                                 std::vector<NodeId> start) {
+  return Walk(graph.num_nodes(), std::move(start), [&](NodeId id, auto visit) {
+    for (const ValueId input : graph.node(id).inputs) {
+      visit(graph.value(input).producer);
+    }
+  });
+}
+
+std::vector<NodeId> Selected(const IdMap<NodeId, bool>& selected) {
+  std::vector<NodeId> ids;
+  for (size_t i = 0; i < selected.size(); ++i) {
+    if (selected[NodeId(i)]) ids.emplace_back(i);
+  }
+  return ids;
+}
+
+absl::StatusOr<IdMap<NodeId, bool>> FindGradientNodes(const LmsOptions& options,
+                                                      const Graph& graph) {
+  const std::vector<std::string>& given = options.optimizer_scopes;
+  const std::vector<std::string> scopes =
+      given.empty() ? FindOptimizerScopes(graph) : given;
+  IdMap<NodeId, bool> is_gradient(graph.num_nodes(), false);
+  bool any = false;
+  for (const Node& node : graph.nodes()) {
+    is_gradient[node.id] = std::ranges::any_of(scopes, [&](const auto& scope) {
+      return Matches(options, node.name, scope);
+    });
+    any = any || is_gradient[node.id];
+  }
+  if (any) return is_gradient;
+  return InvalidArgument(fmt::format(
+      "no node lies in an optimizer scope ({}); name it with "
+      "--lms_optimizer_scopes; the top-level scopes are: {}",
+      given.empty() ? "none contains a scope `gradients`"
+                    : fmt::format("given: {}", fmt::join(given, ", ")),
+      TopLevelScopes(graph)));
+}
+
+// The nodes that the options name as seeds.
+absl::StatusOr<std::vector<NodeId>> GivenSeeds(const LmsOptions& options,
+                                               const Graph& graph) {
+  std::set<NodeId> seeds;
+  const std::string& scope = options.starting_scope;
+  if (!scope.empty()) {
+    for (const Node& node : graph.nodes()) {
+      if (Matches(options, node.name, scope)) seeds.insert(node.id);
+    }
+    if (seeds.empty()) {
+      return EmptyScopeError("lms_starting_scope", scope, graph);
+    }
+  }
+  for (const std::string& name : options.starting_op_names) {
+    const std::optional<NodeId> id = graph.FindNode(name);
+    if (!id) {
+      return InvalidArgument(fmt::format(
+          "lms_starting_op_names has {}, and there is no such node; the "
+          "top-level scopes are: {}",
+          name, TopLevelScopes(graph)));
+    }
+    seeds.insert(*id);
+  }
+  return std::vector<NodeId>(seeds.begin(), seeds.end());
+}
+
+void PutInLayer(NodeId id, int32_t place, V1Orders& orders) {
+  std::vector<std::vector<NodeId>>& layers = orders.nodes_of_order;
+  orders.layer[id] = place;
+  if (static_cast<size_t>(place) >= layers.size()) {
+    layers.resize(static_cast<size_t>(place) + 1);
+  }
+  layers[static_cast<size_t>(place)].push_back(id);
+}
+
+// One more than the highest layer of the nodes that `node` waits for.
+int32_t PlaceOf(const Node& node, const Graph& graph, V1Orders& orders) {
+  int32_t place = 0;
+  for (const ValueId input : node.inputs) {
+    const NodeId before = graph.value(input).producer;
+    if (orders.is_reached[before] && orders.above_gradient[before]) {
+      place = std::max(place, orders.layer[before] + 1);
+    }
+  }
+  for (const NodeId before : node.control_inputs) {
+    const bool counts =
+        orders.is_reached[before] && orders.above_gradient[before];
+    if (!counts && !node.inputs.empty()) continue;
+    if (orders.layer[before] < 0) {
+      PutInLayer(before, 0, orders);
+      orders.has_unreached = true;
+    }
+    place = std::max(place, orders.layer[before] + 1);
+  }
+  return place;
+}
+
+// Layers of the nodes that the seeds reach.
+void FindLayers(const Graph& graph, const IdMap<NodeId, int32_t>& levels,
+                V1Orders& orders) {
+  orders.layer = IdMap<NodeId, int32_t>(graph.num_nodes(), -1);
+  for (const NodeId id : NodesByLevel(levels)) {
+    if (!orders.is_reached[id]) continue;
+    PutInLayer(id, PlaceOf(graph.node(id), graph, orders), orders);
+  }
+}
+
+// Drops gradient nodes that share a layer with forward nodes (when they run is
+// not known) and forward nodes behind gradient nodes (the update phase).
+void CleanLayers(const Graph& graph, const IdMap<NodeId, bool>& is_gradient,
+                 std::vector<std::vector<NodeId>>& layers) {
+  const auto gradient = [&](NodeId id) { return is_gradient[id]; };
+  const IdMap<NodeId, bool> behind = ForwardWalk(graph, Selected(is_gradient));
+  for (std::vector<NodeId>& layer : layers) {
+    if (!std::ranges::all_of(layer, gradient)) std::erase_if(layer, gradient);
+    std::erase_if(layer,
+                  [&](NodeId id) { return !is_gradient[id] && behind[id]; });
+    std::ranges::sort(layer);
+  }
+  std::erase_if(layers, [](const auto& layer) { return layer.empty(); });
+}
+
+void NumberOrders(V1Orders& orders) {
+  orders.order = IdMap<NodeId, int32_t>(orders.is_gradient.size(), -1);
+  for (size_t i = 0; i < orders.nodes_of_order.size(); ++i) {
+    for (const NodeId id : orders.nodes_of_order[i]) {
+      orders.order[id] = static_cast<int32_t>(i);
+      if (orders.is_gradient[id] && orders.backward_start < 0) {
+        orders.backward_start = static_cast<int32_t>(i);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> FindOptimizerScopes(const Graph& graph) {
+  constexpr std::string_view kGradients = "gradients";
+  std::set<std::string, std::less<>> scopes;
+  for (const Node& node : graph.nodes()) {
+    const std::string_view name = node.name;
+    size_t at = 0;
+    for (size_t slash = name.find('/'); slash != std::string_view::npos;
+         slash = name.find('/', at)) {
+      if (name.substr(at, slash - at) == kGradients) {
+        const std::string_view scope =
+            at == 0 ? kGradients : name.substr(0, at - 1);
+        if (!scopes.contains(scope)) scopes.emplace(scope);
+        break;
+      }
+      at = slash + 1;
+    }
+  }
+  return {scopes.begin(), scopes.end()};
+}
+
+absl::StatusOr<V1Orders> FindV1Orders(const LmsOptions& options,
+                                      const Graph& graph) {
+  V1Orders orders;
+  SPILLWAY_ASSIGN_OR_RETURN(orders.is_gradient,
+                            FindGradientNodes(options, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto levels, Levels(graph));
+  SPILLWAY_ASSIGN_OR_RETURN(orders.seeds, GivenSeeds(options, graph));
+  if (orders.seeds.empty()) {
+    orders.seeds = FindSeeds(graph, orders.is_gradient, levels);
+  }
+  orders.is_reached = ForwardWalk(graph, orders.seeds);
+  orders.above_gradient = BackwardWalk(graph, Selected(orders.is_gradient));
+  FindLayers(graph, levels, orders);
+  CleanLayers(graph, orders.is_gradient, orders.nodes_of_order);
+  NumberOrders(orders);
+  return orders;
+}
+
+}  // namespace spillway

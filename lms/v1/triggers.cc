@@ -1,0 +1,143 @@
+#include "lms/v1/triggers.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+namespace spillway {
+
+TriggerFinder::TriggerFinder(const LmsOptions& options, const Graph& graph,
+                             const V1Orders& orders, const DataFlow& flow)
+    : options_(options), graph_(graph), orders_(orders), flow_(flow) {}
+
+NodeId TriggerFinder::Find(NodeId producer, NodeId reader) {
+  Search search = {.producer = producer, .reader = reader, .lb = options_.lb};
+  if (orders_.order[reader] - search.lb <= orders_.order[producer]) {
+    search.lb = 1;
+  }
+  const bool near_boundary =
+      orders_.order[reader] - search.lb < orders_.backward_start;
+  const bool direct = is_gradient(producer) || near_boundary ||
+                      options_.ctrld_strategy == ControlStrategy::kDirectOrder;
+  return direct ? DirectOrder(search) : ChainRule(search);
+}
+
+// Gradient readers of forward nodes `lb` or more steps ahead of the producer:
+// the first depth that has any, there the latest.
+NodeId TriggerFinder::ChainRule(const Search& search) {
+  if (search.lb > options_.ub) return {};
+  BeginSearch();
+  Meet(search.producer);
+  std::vector<NodeId> layer = {search.producer};
+  for (int64_t depth = 0; depth < options_.ub && !layer.empty(); ++depth) {
+    if (depth >= search.lb) {
+      const NodeId best = LatestPartner(layer, search);
+      if (best.is_valid()) return best;
+    }
+    layer = NextLayer(layer);
+  }
+  return {};
+}
+
+std::vector<NodeId> TriggerFinder::NextLayer(const std::vector<NodeId>& layer) {
+  std::vector<NodeId> next;
+  for (const NodeId id : layer) {
+    flow_.ForEachReader(id, [&](NodeId reader) {
+      if (!is_gradient(reader) && Meet(reader)) next.push_back(reader);
+    });
+  }
+  return next;
+}
+
+// Of the gradient readers of `layer` between the two orders, the one of the
+// largest order, then of the lowest id.
+NodeId TriggerFinder::LatestPartner(const std::vector<NodeId>& layer,
+                                    const Search& search) const {
+  const int32_t after = orders_.order[search.producer];
+  const int32_t before = orders_.order[search.reader];
+  NodeId best;
+  for (const NodeId id : layer) {
+    flow_.ForEachReader(id, [&](NodeId partner) {
+      if (!is_gradient(partner) || !MayTrigger(partner)) return;
+      const int32_t order = orders_.order[partner];
+      if (order <= after || order >= before) return;
+      if (!best.is_valid() ||
+          std::pair(-order, partner) < std::pair(-orders_.order[best], best)) {
+        best = partner;
+      }
+    });
+  }
+  return best;
+}
+
+// The nearest order at least lb + 1 before the reader that has a node from
+// which data flows to the reader. Goes up from the reader, latest layer first.
+// Where layers rise along the data, the first hit is the best; elsewhere all
+// that is above the reader is looked at.
+NodeId TriggerFinder::DirectOrder(const Search& search) {
+  const int32_t of_reader = orders_.order[search.reader];
+  const int64_t nearest = of_reader - search.lb - 1;
+  const int64_t farthest = std::max<int64_t>(of_reader - options_.ub,
+                                             orders_.order[search.producer]) +
+                           1;
+  if (nearest < farthest) return {};
+  const bool rises =
+      orders_.above_gradient[search.reader] && !orders_.has_unreached;
+  BeginSearch();
+  PushProducers(search.reader);
+  NodeId best;
+  while (!open_.empty()) {
+    const NodeId id = PopLatest();
+    const int32_t order = orders_.order[id];
+    if (rises && 0 <= order && order < farthest) break;
+    if (farthest <= order && order <= nearest && MayTrigger(id) &&
+        (!best.is_valid() ||
+         std::pair(-order, id) < std::pair(-orders_.order[best], best))) {
+      best = id;
+    }
+    if (rises && best.is_valid()) break;
+    PushProducers(id);
+  }
+  return best;
+}
+
+void TriggerFinder::PushProducers(NodeId id) {
+  for (const ValueId input : graph_.node(id).inputs) {
+    const NodeId producer = graph_.value(input).producer;
+    if (!Meet(producer)) continue;
+    open_.emplace_back(-orders_.layer[producer], producer);
+    std::ranges::push_heap(open_, std::greater());
+  }
+}
+
+// Of the latest layer, there the lowest id.
+NodeId TriggerFinder::PopLatest() {
+  std::ranges::pop_heap(open_, std::greater());
+  const NodeId id = open_.back().second;
+  open_.pop_back();
+  return id;
+}
+
+void TriggerFinder::BeginSearch() {
+  ++search_;
+  open_.clear();
+  met_by_.resize(flow_.num_nodes(), 0);
+}
+
+// False if this search has met it already.
+bool TriggerFinder::Meet(NodeId id) {
+  if (met_by_[id.index()] == search_) return false;
+  met_by_[id.index()] = search_;
+  return true;
+}
+
+// Not in one of two branches that may not run.
+bool TriggerFinder::MayTrigger(NodeId id) const {
+  return graph_.node(id).name.find("/cond/") == std::string::npos;
+}
+
+bool TriggerFinder::is_gradient(NodeId id) const {
+  return !flow_.is_added(id) && orders_.is_gradient[id];
+}
+
+}  // namespace spillway

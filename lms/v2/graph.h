@@ -1,0 +1,44 @@
+// A graph as version 2 looks at it: serialized where the options say so, with
+// the levels and roles of its nodes. Planning and simulation begin with it.
+#ifndef SPILLWAY_LMS_V2_GRAPH_H_
+#define SPILLWAY_LMS_V2_GRAPH_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "lms/edit_view.h"
+#include "lms/options.h"
+#include "lms/swap_plan.h"
+#include "lms/v2/levels.h"
+#include "lms/v2/roles.h"
+
+namespace spillway {
+
+struct V2Graph {
+  const Graph* original = nullptr;          // borrowed
+  std::optional<Graph> serialized = {};     // `original` with `orders`
+  std::vector<AddedOrder> orders = {};      // what serializing added
+  V2Levels levels = {};                     // after it
+  IdMap<NodeId, int32_t> true_levels = {};  // likewise, but of every node
+  V2Roles roles = {};
+  std::vector<LogLine> log = {};  // what the graph is like
+
+  const Graph& graph() const { return serialized ? *serialized : *original; }
+};
+
+// `graph` is borrowed by the result. Errors: INVALID_ARGUMENT for filters
+// (FindV2Roles), for a cycle and for slices of levels.
+absl::StatusOr<V2Graph> MakeV2Graph(const LmsOptions& options,
+                                    const Graph& graph);
+
+// The nodes of `view` by the levels of its graph, which has no swaps: swap-outs
+// follow their level, swap-ins come before that of their first reader.
+std::vector<NodeId> OrderByLevel(const EditView& view,
+                                 const IdMap<NodeId, int32_t>& levels);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_LMS_V2_GRAPH_H_

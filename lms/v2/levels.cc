@@ -1,0 +1,81 @@
+#include "lms/v2/levels.h"
+
+#include <algorithm>
+
+#include "graph/traverse.h"
+#include "graph/well_known_ops.h"
+
+namespace spillway {
+namespace {
+
+bool HasWhile(const Node& node) {
+  return node.name.find("while/") != std::string::npos;
+}
+
+bool HasLevel(const Node& node) {
+  if (!HasWhile(node)) return true;
+  return node.op == "Enter" || node.op == "Exit" || node.op == "Merge" ||
+         node.op == "Switch";
+}
+
+// The edges that close a loop do not count.
+bool WaitsFor(const Node& node, const Node& before) {
+  if (node.op == "Merge" && before.op == "NextIteration") {
+    return !HasWhile(node);
+  }
+  if (node.op == "Switch" && before.op == "LoopCond") return !HasWhile(node);
+  return true;
+}
+
+// Edges into each node that count; a node that never gets a level has one more.
+IdMap<NodeId, int32_t> CountEdges(const Graph& graph) {
+  IdMap<NodeId, int32_t> edges(graph.num_nodes(), 0);
+  for (const Node& node : graph.nodes()) {
+    if (!HasLevel(node)) ++edges[node.id];
+    ForEachPredecessor(graph, node.id, [&](NodeId before) {
+      if (WaitsFor(node, graph.node(before))) ++edges[node.id];
+    });
+  }
+  return edges;
+}
+
+}  // namespace
+
+V2Levels FindV2Levels(const Graph& graph) {
+  V2Levels levels{.level_of = IdMap<NodeId, int32_t>(graph.num_nodes(), -1)};
+  IdMap<NodeId, int32_t> missing = CountEdges(graph);
+  std::vector<NodeId> layer;
+  for (const Node& node : graph.nodes()) {
+    if (missing[node.id] == 0) layer.push_back(node.id);
+  }
+  while (!layer.empty()) {
+    std::vector<NodeId> next;
+    for (const NodeId id : layer) {
+      levels.level_of[id] = levels.num_levels();
+      ForEachSuccessor(graph, id, [&](NodeId after) {
+        if (!WaitsFor(graph.node(after), graph.node(id))) return;
+        if (--missing[after] == 0) next.push_back(after);
+      });
+    }
+    std::ranges::sort(next);
+    levels.nodes.push_back(std::move(layer));
+    layer = std::move(next);
+  }
+  return levels;
+}
+
+bool IsInsideLoop(const Node& node) {
+  return HasWhile(node) && node.op != "Enter" && node.op != "Exit";
+}
+
+bool IsInsideBranch(const Node& node) {
+  return node.name.find("/cond/") != std::string::npos && node.op != "Merge" &&
+         node.op != "Switch";
+}
+
+bool IsVariable(const Node& node) {
+  return node.op == kVariable || node.op == "VariableV2" ||
+         node.op == "VarHandleOp";
+}
+
+}  // namespace spillway

@@ -1,0 +1,40 @@
+// TFLMS version 2: which tensors to swap, and what starts each swap-in.
+//
+// Looks at distances in levels over the whole graph and knows no phases. A
+// tensor of rank 2 or more is swapped towards the readers that are more than
+// options.swapout_threshold levels away; readers near each other share a
+// swap-in, which a node `swapin_ahead` levels before the first of them starts.
+//
+//   level   0    1    2    3    4    5    6    7      threshold 3, ahead 1
+//           F1 - F2 - F3 - F4 - B4 - B3 - B2 - B1
+//           |         |              |    :    |      F1 leaves (distance 7),
+//           |         +--------------+    :    |      F3 stays (3)
+//           +- out ................... in-:----+      in waits for B3
+//
+// Rulings where options.compat is off: what starts a swap-in is found in the
+// graph as it was; where no node lies far enough ahead, the swap-in of a group
+// waits for what its first reader needs besides; a swap-in that would still
+// wait for nothing, or that starts before the last reader of the device copy,
+// is dropped and reported; in sync modes 2 and 3 each reader has a swap-in of
+// its own. Edges that would close a cycle are never added, in either mode.
+// Source: IBM's TensorFlow Large Model Support 2.0 (2019), as specified by its
+// observable behaviour.
+#ifndef SPILLWAY_LMS_V2_PLAN_SWAPS_H_
+#define SPILLWAY_LMS_V2_PLAN_SWAPS_H_
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "lms/options.h"
+#include "lms/swap_plan.h"
+
+namespace spillway {
+
+// Reads `graph` only. Errors: INVALID_ARGUMENT for filters (FindV2Roles) and
+// for a cycle. Cost: near-linear in nodes and edges while swapin_ahead and the
+// number of nodes of a level are small.
+absl::StatusOr<SwapPlan> PlanSwapsV2(const LmsOptions& options,
+                                     const Graph& graph);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_LMS_V2_PLAN_SWAPS_H_
