@@ -1,18 +1,16 @@
-// The list of every op: one line an op in all_ops.cc, and nowhere else.
+// The list of every op: one line an op in all_ops.cc, and nowhere else. What it
+// makes is declared in graph/standard_ops.h and executor/standard_kernels.h.
 #ifndef SPILLWAY_OPS_ALL_OPS_H_
 #define SPILLWAY_OPS_ALL_OPS_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "executor/kernel_registry.h"
-#include "graph/op_registry.h"
+#include "executor/kernel.h"
+#include "executor/standard_kernels.h"  // IWYU pragma: export
+#include "graph/standard_ops.h"         // IWYU pragma: export
 
 namespace spillway {
-
-// Schemas and kernels of all ops, built on first use and then constant.
-const OpRegistry& StandardOps();
-const KernelRegistry& StandardKernels();
 
 // The libraries that a kind of device's kernels call, with their versions:
 // "oneDNN 2.6.3". Errors: UNAVAILABLE where they are not to be had.

@@ -1,0 +1,68 @@
+// Which values share bytes: the one answer for LMS, orders, passes, planner and
+// tuner.
+//
+// A storage is a run of bytes that a node makes and that every value aliasing
+// it (OpDef::alias: Identity, Reshape, the updated variable of an Apply op)
+// names as well:
+//
+//   x = Conv2D(...)       storage 7: root x, values {x, y, z}
+//   y = Reshape(x)
+//   z = Identity(y)
+//
+// Buffers that outputs take over from dying inputs (OpDef::in_place) are the
+// planner's choice and not looked at here. An op that is not registered
+// (plan-only) makes new bytes for each output.
+#ifndef SPILLWAY_GRAPH_STORAGE_H_
+#define SPILLWAY_GRAPH_STORAGE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+
+namespace spillway {
+
+using StorageId = StrongId<struct StorageTag>;
+
+struct Storage {
+  ValueId root = {};                 // the value whose node makes the bytes
+  std::vector<ValueId> values = {};  // root first, then in order of ids
+  // Made by a resident op (Variable, Const): outlives the step or never
+  // changes.
+  bool is_resident = false;
+  std::vector<NodeId> overwriters = {};  // nodes that mutate it, in id order
+};
+
+class StorageMap {
+ public:
+  // Storages in order of their roots' ids. Cost: O(nodes + edges).
+  static StorageMap Of(const Graph& graph, const OpRegistry& ops);
+
+  StorageId id_of(ValueId value) const { return of_[value]; }
+  const Storage& storage(StorageId id) const { return storages_[id]; }
+  const Storage& of(ValueId value) const { return storages_[of_[value]]; }
+  size_t size() const { return storages_.size(); }
+
+ private:
+  IdMap<ValueId, StorageId> of_;
+  IdMap<StorageId, Storage> storages_;
+};
+
+// For nodes whose output outlives a step (Variable, Const): no kernel runs.
+bool IsResidentNode(const Node& node, const OpRegistry& ops);
+
+// For ops whose every output is an input's bytes and that write nothing
+// (Identity, Reshape): no kernel runs. False for null.
+bool IsPureAlias(const OpDef* def);
+
+// By what name programs of one session share the bytes of a resident node: a
+// Variable's own name; a Const's after `constant_prefix`, since constants of
+// different programs differ.
+std::string ResidentKey(const Node& node, std::string_view constant_prefix);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_STORAGE_H_
