@@ -11,6 +11,8 @@
 #include <optional>
 #include <span>
 
+#include "base/statistics.h"
+
 namespace spillway {
 
 // With v_i = images / seconds_i, the speeds of the single steps:
@@ -29,14 +31,6 @@ struct ThroughputStatistics {
 ThroughputStatistics SummarizeThroughput(
     int64_t images, std::span<const double> seconds,
     std::optional<double> ewma_weight = std::nullopt);
-
-double Mean(std::span<const double> values);
-
-// The middle value, or the mean of the middle two.
-double Median(std::span<const double> values);
-
-// The smallest value that at least `part` of all are not above; part in (0, 1].
-double Percentile(std::span<const double> values, double part);
 
 }  // namespace spillway
 

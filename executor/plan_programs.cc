@@ -23,24 +23,6 @@ std::string ConstantPrefix(size_t program) {
   return fmt::format("constant:{}/", program);
 }
 
-absl::Status CheckFetches(const Program& program) {
-  const Graph& graph = program.graph;
-  for (const ValueId fetch : program.fetches) {
-    if (!fetch.is_valid() || fetch.index() >= graph.num_values()) {
-      return InvalidArgument(fmt::format("fetch of value {}, but {} has {}",
-                                         fetch.value(), graph.name(),
-                                         graph.num_values()));
-    }
-    if (OutputSpace(graph.producer(fetch)) == Space::kHost) {
-      return InvalidArgument(
-          fmt::format("fetch {} lives on the host; fetch the value it is a "
-                      "copy of",
-                      graph.ValueName(fetch)));
-    }
-  }
-  return absl::OkStatus();
-}
-
 class Planner {
  public:
   Planner(std::vector<Program> programs, DeviceKind kind,
@@ -154,6 +136,24 @@ class Planner {
 };
 
 }  // namespace
+
+absl::Status CheckFetches(const Program& program) {
+  const Graph& graph = program.graph;
+  for (const ValueId fetch : program.fetches) {
+    if (!fetch.is_valid() || fetch.index() >= graph.num_values()) {
+      return InvalidArgument(fmt::format("fetch of value {}, but {} has {}",
+                                         fetch.value(), graph.name(),
+                                         graph.num_values()));
+    }
+    if (OutputSpace(graph.producer(fetch)) == Space::kHost) {
+      return InvalidArgument(
+          fmt::format("fetch {} lives on the host; fetch the value it is a "
+                      "copy of",
+                      graph.ValueName(fetch)));
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<PlannedPrograms> PlanPrograms(std::vector<Program> programs,
                                              DeviceKind kind,

@@ -40,6 +40,10 @@ struct PlannedPrograms {
   int64_t host_bytes = 0;
 };
 
+// INVALID_ARGUMENT naming a fetch that the graph does not have, or that lives
+// on the host.
+absl::Status CheckFetches(const Program& program);
+
 // Errors: INVALID_ARGUMENT for no programs, for fetches the graph does not have
 // or that live on the host, and for variables of equal name and different type;
 // UNIMPLEMENTED and RESOURCE_EXHAUSTED as PrepareKernels and CompilePlan say.

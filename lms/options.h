@@ -17,7 +17,7 @@ enum class LmsMode : uint8_t {
   kOff,   // the graph stays as it is
   kV1,    // TFLMS version 1: forward and backward phase, told apart by scope
   kV2,    // TFLMS version 2: distance in levels over the whole graph
-  kAuto,  // the tuner chooses (tuner/tuner.h): no edit by itself
+  kAuto,  // the tuner chooses (tuner/search/tune_swaps.h): no edit by itself
 };
 
 // Version 1: how the trigger of a swap-in is found.

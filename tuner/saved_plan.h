@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "tuner/step_recipe.h"
+#include "tuner/model/step_recipe.h"
 
 namespace spillway {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/file.h"
 #include "base/interval.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
@@ -141,6 +142,11 @@ std::string FormatChromeTrace(const std::vector<TraceProcess>& processes) {
   }
   out += "\n]}\n";
   return out;
+}
+
+absl::Status WriteChromeTrace(const std::vector<TraceProcess>& processes,
+                              const std::string& path) {
+  return WriteFileAtomically(path, FormatChromeTrace(processes));
 }
 
 }  // namespace spillway

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace spillway {
 
 struct Span {
@@ -52,6 +54,10 @@ struct TraceProcess {
 // Chrome trace-event JSON (opens in Perfetto and chrome://tracing): one process
 // an entry, one thread a track, complete events in microseconds.
 std::string FormatChromeTrace(const std::vector<TraceProcess>& processes);
+
+// The same as a file. Errors: as WriteFileAtomically (base/file.h).
+absl::Status WriteChromeTrace(const std::vector<TraceProcess>& processes,
+                              const std::string& path);
 
 }  // namespace spillway
 

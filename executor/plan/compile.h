@@ -32,8 +32,8 @@ void AddResidents(const Graph& graph, const OpRegistry& ops,
                   const Schedule& schedule, std::string_view constant_prefix,
                   ResidentLayout& layout);
 
-// How buffers were placed when somebody tried a step (tuner/evaluate.h), so
-// that CompilePlan places them in the same way again.
+// How buffers were placed when somebody tried a step (tuner/model/evaluate.h),
+// so that CompilePlan places them in the same way again.
 struct TimedPlacement {
   // When each node is expected to run, ns from the start of the step; empty:
   // not known. Buffers then lie where little is waited for, if they fit the
@@ -47,7 +47,7 @@ struct TimedPlacement {
   std::optional<int64_t> within_bytes = {};
 };
 
-// An order of the nodes that was decided elsewhere (tuner/step_recipe.h).
+// An order of the nodes that was decided elsewhere (tuner/model/step_recipe.h).
 struct TimedSchedule {
   Schedule schedule = {};
   TimedPlacement placement = {};

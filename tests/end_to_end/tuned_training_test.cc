@@ -14,7 +14,7 @@
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/random_network.h"
 #include "tests/support/status_matchers.h"
-#include "tuner/tuner.h"
+#include "tuner/search/tune_swaps.h"
 
 namespace spillway {
 namespace {
@@ -69,7 +69,7 @@ class Tunable {
                           .kernel_ns = kernel_ns_,
                           .profile = profile_};
     inputs.compile.device_budget_bytes = budget_bytes;
-    return Tune(inputs, {});
+    return TuneSwaps(inputs, {});
   }
 
   // A session that runs the chosen plan.

@@ -19,10 +19,10 @@ set(executor/device_may_include base graph executor/memory executor/plan
 set(executor_may_include base graph ${inside_executor})
 set(ops_may_include base graph ${inside_executor})
 set(simulator_may_include base graph lms executor/memory executor/plan)
-set(tuner_may_include base graph lms executor/memory executor/plan simulator)
 set(models_may_include base graph)
 set(training_may_include base graph ${inside_executor})
-set(layers base graph lms executor ops simulator tuner models training)
+set(tuner_may_include base graph lms ${inside_executor} ops simulator)
+set(layers base graph lms executor ops simulator models training tuner)
 set(programs tests benchmarks tools examples)
 
 # The box of a path, or "" for a header of another project.

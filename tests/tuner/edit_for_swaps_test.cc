@@ -1,4 +1,4 @@
-#include "tuner/edit_for_swaps.h"
+#include "tuner/search/edit_for_swaps.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "tuner/evaluate.h"
+#include "tuner/model/evaluate.h"
 
 #include <random>
 

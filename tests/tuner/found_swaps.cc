@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tuner/edit_for_swaps.h"
+#include "tuner/search/edit_for_swaps.h"
 
 namespace spillway::testing {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "tests/tuner/tuner_case.h"
-#include "tuner/step_model.h"
-#include "tuner/step_recipe.h"
-#include "tuner/swap_search.h"
+#include "tuner/model/step_model.h"
+#include "tuner/model/step_recipe.h"
+#include "tuner/search/swap_search.h"
 
 namespace spillway::testing {
 

@@ -1,4 +1,4 @@
-#include "tuner/kernel_algorithms.h"
+#include "tuner/model/kernel_algorithms.h"
 
 #include <algorithm>
 #include <string>

@@ -17,8 +17,8 @@
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/found_swaps.h"
 #include "tests/tuner/tuner_case.h"
-#include "tuner/lower_bound.h"
-#include "tuner/tuner.h"
+#include "tuner/bound/lower_bound.h"
+#include "tuner/search/tune_swaps.h"
 
 namespace spillway {
 namespace {

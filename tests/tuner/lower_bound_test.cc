@@ -1,4 +1,4 @@
-#include "tuner/lower_bound.h"
+#include "tuner/bound/lower_bound.h"
 
 #include <algorithm>
 #include <string>
@@ -10,7 +10,7 @@
 #include "tests/executor/plan/plan_cases.h"
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/tuner_case.h"
-#include "tuner/whole_tensors.h"
+#include "tuner/search/whole_tensors.h"
 
 namespace spillway {
 namespace {

@@ -11,8 +11,8 @@
 #include "graph/schedule.h"
 #include "lms/lms.h"
 #include "lms/options.h"
+#include "tuner/model/step_recipe.h"
 #include "tuner/saved_plan.h"
-#include "tuner/step_recipe.h"
 
 namespace spillway::testing {
 

@@ -1,4 +1,4 @@
-#include "tuner/step_model.h"
+#include "tuner/model/step_model.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "tuner/step_recipe.h"
+#include "tuner/model/step_recipe.h"
 
 #include <random>
 #include <vector>

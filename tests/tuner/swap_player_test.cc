@@ -1,4 +1,4 @@
-#include "tuner/swap_player.h"
+#include "tuner/model/swap_player.h"
 
 #include <algorithm>
 #include <random>
@@ -9,7 +9,7 @@
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/found_swaps.h"
 #include "tests/tuner/tuner_case.h"
-#include "tuner/lower_bound.h"
+#include "tuner/bound/lower_bound.h"
 
 namespace spillway {
 namespace {

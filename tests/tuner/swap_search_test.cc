@@ -1,4 +1,4 @@
-#include "tuner/swap_search.h"
+#include "tuner/search/swap_search.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "tuner/tflms_sets.h"
+#include "tuner/search/tflms_sets.h"
 
 #include <algorithm>
 #include <array>

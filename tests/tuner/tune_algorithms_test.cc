@@ -1,4 +1,4 @@
-#include "tuner/tune_algorithms.h"
+#include "tuner/search/tune_algorithms.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -67,7 +67,7 @@ class ChainTest : public ::testing::Test {
 
 TEST_F(ChainTest, WithoutAChoiceItIsTheTuner) {
   ASSERT_OK_AND_ASSIGN(const TunedStep plain,
-                       Tune(InputsOf(chain_, 4 * kUnit), {}));
+                       TuneSwaps(InputsOf(chain_, 4 * kUnit), {}));
   ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
                        TuneAlgorithms(InputsOf(chain_, 4 * kUnit), known_, {}));
   EXPECT_EQ(tuned.chosen.recipe.name, plain.chosen.recipe.name);
@@ -169,13 +169,13 @@ absl::StatusOr<TunedStep> TuneWith(const Choices& choices, int64_t budget,
   SetWorkspaces(choices.known, names, inputs.compile.workspace_bytes);
   const IdMap<NodeId, int64_t> kernel_ns =
       EstimateKernelTimes(made.graph, made.ops, made.profile, names);
-  return Tune({.graph = made.graph,
-               .ops = made.ops,
-               .keep = made.keep,
-               .compile = inputs.compile,
-               .kernel_ns = kernel_ns,
-               .profile = made.profile},
-              {});
+  return TuneSwaps({.graph = made.graph,
+                    .ops = made.ops,
+                    .keep = made.keep,
+                    .compile = inputs.compile,
+                    .kernel_ns = kernel_ns,
+                    .profile = made.profile},
+                   {});
 }
 
 class RandomTuneAlgorithmsTest : public ::testing::TestWithParam<uint64_t> {};

@@ -13,8 +13,8 @@
 #include "graph/op_registry.h"
 #include "graph/schedule.h"
 #include "simulator/device_profile.h"
-#include "tuner/evaluate.h"
-#include "tuner/step_model.h"
+#include "tuner/model/evaluate.h"
+#include "tuner/model/step_model.h"
 
 namespace spillway::testing {
 

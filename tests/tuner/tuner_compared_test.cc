@@ -16,7 +16,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/stress_setting.h"
 #include "tests/tuner/tuner_case.h"
-#include "tuner/tuner.h"
+#include "tuner/search/tune_swaps.h"
 
 namespace spillway {
 namespace {
@@ -58,7 +58,7 @@ struct Slower {
 };
 
 int64_t TunedNs(const TunerInputs& inputs) {
-  const absl::StatusOr<TunedStep> tuned = Tune(inputs, {});
+  const absl::StatusOr<TunedStep> tuned = TuneSwaps(inputs, {});
   return tuned.ok() ? tuned->chosen.step.step_ns : kNever;
 }
 

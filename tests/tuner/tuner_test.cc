@@ -1,5 +1,3 @@
-#include "tuner/tuner.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/tuner_case.h"
+#include "tuner/search/tune_swaps.h"
 
 namespace spillway {
 namespace {
@@ -45,7 +44,7 @@ TEST(TunerTest, AStepThatFitsIsLeftAlone) {
   for (const std::optional<int64_t> budget :
        {std::optional<int64_t>(5 * kUnit), std::optional<int64_t>()}) {
     ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
-                         Tune(InputsOf(chain, budget), {}));
+                         TuneSwaps(InputsOf(chain, budget), {}));
     EXPECT_FALSE(tuned.is_necessary);
     EXPECT_THAT(tuned.reason, HasSubstr("LMS is not necessary: peak 5 KiB"));
     EXPECT_TRUE(tuned.chosen.recipe.swaps.swaps.empty());
@@ -58,7 +57,7 @@ TEST(TunerTest, AStepThatFitsIsLeftAlone) {
 TEST(TunerTest, AChainIsTunedToItsBound) {
   // 10: f1; 1024: f1 leaves; 20: b4 b3; 1024: f1 comes back; 10: b1.
   ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
-                       Tune(InputsOf(Chain(10), 4 * kUnit), {}));
+                       TuneSwaps(InputsOf(Chain(10), 4 * kUnit), {}));
   EXPECT_TRUE(tuned.is_necessary);
   EXPECT_EQ(tuned.bound.step_ns, 2088);
   EXPECT_EQ(tuned.chosen.step.step_ns, 2088);
@@ -70,23 +69,23 @@ TEST(TunerTest, AChainIsTunedToItsBound) {
 TEST(TunerTest, LongKernelsHideTheCopiesThatHaveTime) {
   const TunerCase chain = Chain(5000);
   ASSERT_OK_AND_ASSIGN(const TunedStep hidden,
-                       Tune(InputsOf(chain, 4 * kUnit), {}));
+                       TuneSwaps(InputsOf(chain, 4 * kUnit), {}));
   EXPECT_EQ(hidden.chosen.step.step_ns, 40'000);
   // f2 comes back between b3 and b2, f1 between b2 and b1.
   ASSERT_OK_AND_ASSIGN(const TunedStep waiting,
-                       Tune(InputsOf(chain, 3 * kUnit), {}));
+                       TuneSwaps(InputsOf(chain, 3 * kUnit), {}));
   EXPECT_EQ(waiting.chosen.step.step_ns, 40'000 + 2 * 1024);
 }
 
 TEST(TunerTest, WhereNothingFitsItSaysWhatIsMissing) {
-  EXPECT_THAT(Tune(InputsOf(Chain(10), kUnit), {}),
+  EXPECT_THAT(TuneSwaps(InputsOf(Chain(10), kUnit), {}),
               StatusIs(kExhausted, HasSubstr(" missing; ")));
 }
 
 TEST(TunerTest, OptionsOutOfTheirRangeAreRefused) {
   const TunerCase chain = Chain(10);
-  EXPECT_THAT(Tune(InputsOf(chain, 4 * kUnit),
-                   {.lms = {.mode = LmsMode::kV1, .lb = -1}}),
+  EXPECT_THAT(TuneSwaps(InputsOf(chain, 4 * kUnit),
+                        {.lms = {.mode = LmsMode::kV1, .lb = -1}}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lb")));
 }
 
@@ -97,13 +96,15 @@ TEST(TunerTest, OnceStoppedItKeepsWhatItHas) {
     asked = 0;
     return [&asked, most] { return ++asked > most; };
   };
-  ASSERT_OK_AND_ASSIGN(const TunedStep all, Tune(InputsOf(chain, 3 * kUnit),
-                                                 {.stop = stop_at(999)}));
+  ASSERT_OK_AND_ASSIGN(
+      const TunedStep all,
+      TuneSwaps(InputsOf(chain, 3 * kUnit), {.stop = stop_at(999)}));
   EXPECT_GT(asked, 2);
-  EXPECT_FALSE(Tune(InputsOf(chain, 3 * kUnit), {.stop = stop_at(0)}).ok());
+  EXPECT_FALSE(
+      TuneSwaps(InputsOf(chain, 3 * kUnit), {.stop = stop_at(0)}).ok());
   ASSERT_OK_AND_ASSIGN(
       const TunedStep some,
-      Tune(InputsOf(chain, 3 * kUnit), {.stop = stop_at(asked - 1)}));
+      TuneSwaps(InputsOf(chain, 3 * kUnit), {.stop = stop_at(asked - 1)}));
   EXPECT_GE(some.chosen.step.step_ns, all.chosen.step.step_ns);
 }
 
@@ -116,7 +117,7 @@ absl::StatusOr<TunedStep> FirstTuned(const LmsOptions& options) {
       const TunerInputs inputs = InputsOf(
           tuner_case,
           BudgetBetween(NaiveLeastBytes(model), model.peak_bytes - 1, i, 10));
-      absl::StatusOr<TunedStep> tuned = Tune(inputs, {.lms = options});
+      absl::StatusOr<TunedStep> tuned = TuneSwaps(inputs, {.lms = options});
       if (tuned.ok() && tuned->is_necessary) return tuned;
     }
   }
@@ -193,7 +194,7 @@ void ExpectSoundAtEachBudget(const TunerCase& tuner_case, int budgets,
         BudgetBetween(NaiveLeastBytes(model), model.peak_bytes, i, budgets));
     SCOPED_TRACE(::testing::Message()
                  << "budget " << *inputs.compile.device_budget_bytes);
-    const absl::StatusOr<TunedStep> tuned = Tune(inputs, {});
+    const absl::StatusOr<TunedStep> tuned = TuneSwaps(inputs, {});
     if (!tuned.ok()) {
       EXPECT_THAT(tuned, StatusIs(kExhausted, HasSubstr("device memory")));
       continue;
@@ -201,7 +202,7 @@ void ExpectSoundAtEachBudget(const TunerCase& tuner_case, int budgets,
     ++tuned_steps;
     ExpectSound(inputs, *tuned);
     if (i % 3 == 1) {
-      ASSERT_OK_AND_ASSIGN(const TunedStep again, Tune(inputs, {}));
+      ASSERT_OK_AND_ASSIGN(const TunedStep again, TuneSwaps(inputs, {}));
       EXPECT_EQ(Text(*tuned), Text(again));
     }
   }

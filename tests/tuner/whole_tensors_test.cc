@@ -1,4 +1,4 @@
-#include "tuner/whole_tensors.h"
+#include "tuner/search/whole_tensors.h"
 
 #include <algorithm>
 #include <cstdint>

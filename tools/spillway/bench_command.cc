@@ -8,10 +8,10 @@
 #include "tools/spillway/bench_report.h"
 #include "tools/spillway/bench_setup.h"
 #include "tools/spillway/bench_timelines.h"
-#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/progress.h"
 #include "training/safetensors.h"
+#include "tuner/choose_step.h"
 
 namespace spillway {
 namespace {
@@ -27,7 +27,7 @@ absl::Status CheckFlags(const BenchFlags& flags) {
         fmt::format("--forward_only excludes {}: a forward step has no update",
                     flags.optimizer_flag));
   }
-  if (flags.forward_only && flags.lms.mode == LmsMode::kV1) {
+  if (flags.forward_only && flags.step.lms.mode == LmsMode::kV1) {
     return InvalidArgument(
         "--forward_only excludes --lms v1: a forward step has no backward "
         "phase; v2 needs none");
@@ -140,12 +140,12 @@ absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
 void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   AddSubjectFlags(set, flags);
   AddLoopFlags(set, flags);
-  AddDeviceFlags(set, flags.device);
-  AddLinkFlag(set, flags.device);
-  AddCudaGraphFlag(set, flags.device);
-  AddMemoryFlags(set, flags.memory);
-  AddCheckMemoryFlag(set, flags.memory);
-  AddLmsFlags(set, flags.lms);
+  AddDeviceFlags(set, flags.step);
+  AddLinkFlag(set, flags.step);
+  AddCudaGraphFlag(set, flags.step);
+  AddMemoryFlags(set, flags.step);
+  AddCheckMemoryFlag(set, flags.step);
+  AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
   AddBenchCompatFlags(set, flags.compat);
   AddLossScaleFlag(set, "--fp16_loss_scale", flags.optimizer)
@@ -153,11 +153,11 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   set.AtEnd([&flags] {
     if (flags.compat.use_fp16) flags.model.precision = "fp16";
   });
-  SharePrecision(set, flags.model, flags.device);
+  SharePrecision(set, flags.model, flags.step);
   set.BeginGroup("Files");
-  set.Text("--profile", flags.profile,
-           "device profile to predict the step's time by; default: what "
-           "spillway profile measured here, else assumed rates");
+  AddProfileFlag(set, flags.step,
+                 "device profile to predict the step's time by; default: what "
+                 "spillway profile measured here, else assumed rates");
   set.Text("--checkpoint", flags.checkpoint,
            "write all variables, as the timed steps left them, to this "
            "safetensors file");

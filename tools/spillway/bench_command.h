@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "lms/options.h"
 #include "tools/spillway/bench_compat_flags.h"
-#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/model_flags.h"
 #include "tools/spillway/output.h"
+#include "tools/spillway/step_flags.h"
 
 namespace spillway {
 
@@ -35,11 +35,8 @@ struct BenchFlags {
   int64_t seed = 0;
 
   BenchCompatFlags compat = {};
-  DeviceFlags device = {};
-  MemoryFlags memory = {};
-  LmsOptions lms = {};
+  StepOptions step = DefaultStepOptions();
   std::string plan = {};
-  std::string profile = {};  // file; empty: see ResolveProfile
   std::string checkpoint = {};
   std::string trace = {};
   std::string report = {};

@@ -6,7 +6,7 @@
 #include "benchmarks/lane_use.h"
 #include "fmt/format.h"
 #include "tools/spillway/result_json.h"
-#include "tools/spillway/step_plan.h"
+#include "tuner/prepare_step.h"
 
 namespace spillway {
 namespace {
@@ -81,8 +81,8 @@ Json OptionsJson(const BenchFlags& flags, const BenchSetup& setup) {
                {"num_warmup_batches", flags.num_warmup_batches},
                {"display_every", flags.display_every},
                {"display_perf_ewma", nullptr},
-               {"threads", flags.device.threads},
-               {"link_gbps", flags.device.link_gbps},
+               {"threads", flags.step.threads},
+               {"link_gbps", flags.step.link_gbps},
                {"auxiliary_head", flags.model.auxiliary_head}};
   if (flags.display_perf_ewma) {
     json["display_perf_ewma"] = *flags.display_perf_ewma;
@@ -107,7 +107,7 @@ Json SubjectJson(const BenchFlags& flags, const BenchSetup& setup) {
           {"num_classes", model.num_classes},
           {"parameters", setup.parameters},
           {"num_batches", flags.num_batches},
-          {"cuda_graph", flags.device.cuda_graph}};
+          {"cuda_graph", flags.step.capture_steps}};
 }
 
 // How fast it was.
@@ -135,17 +135,17 @@ Json MemoryJson(const BenchFlags& flags, const BenchSetup& setup,
                {"peak_host_bytes", PeakJson(memory.predicted_host_bytes,
                                             memory.measured_host_bytes)},
                {"device_memory", nullptr},
-               {"host_memory", HostMemory(setup.memory)},
+               {"host_memory", HostMemoryOf(setup.options)},
                {"swap", SwapJson(MeasuredSwaps(*setup.session, result.steps))},
                {"device_allocations_in_steps", memory.allocations_in_steps}};
   json["peak_device_bytes"]["driver"] = nullptr;
   if (memory.driver_device_bytes) {
     json["peak_device_bytes"]["driver"] = *memory.driver_device_bytes;
   }
-  if (setup.memory.device_memory) {
-    json["device_memory"] = *setup.memory.device_memory;
+  if (setup.options.device_memory) {
+    json["device_memory"] = *setup.options.device_memory;
   }
-  if (flags.memory.check_memory) json["check_memory"] = true;
+  if (flags.step.check_memory) json["check_memory"] = true;
   return json;
 }
 

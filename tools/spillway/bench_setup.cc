@@ -6,17 +6,16 @@
 
 #include "base/status_macros.h"
 #include "executor/plan_programs.h"
-#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/model_graph.h"
-#include "tools/spillway/profile_files.h"
-#include "tools/spillway/step_timing.h"
+#include "tuner/simulate.h"
+#include "tuner/choose_step.h"
+#include "tuner/profile/resolve_profile.h"
 
 namespace spillway {
 namespace {
 
 absl::StatusOr<StepGraph> BuildStep(const BenchFlags& flags) {
-  SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target,
-                            PassTargetOf(flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.step));
   ModelGraphSpec spec = SpecOf(flags.model, target);
   spec.options.num_classes = flags.num_classes;
   absl::StatusOr<StepGraph> step =
@@ -39,49 +38,48 @@ std::vector<ValueId> FetchesOf(const BenchFlags& flags, const StepGraph& step) {
 
 absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   BenchSetup setup;
-  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.model, flags.device));
-  SPILLWAY_ASSIGN_OR_RETURN(setup.profile,
-                            ResolveProfile(flags.profile, flags.device));
+  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.model, flags.step));
+  SPILLWAY_ASSIGN_OR_RETURN(setup.profile, ResolveProfile(flags.step));
   SPILLWAY_ASSIGN_OR_RETURN(StepGraph step, BuildStep(flags));
   setup.model = step.model;
   setup.learning_rate = step.base_rate;
   setup.loss_scale = step.loss_scale;
   setup.parameters = CountParameters(step.graph);
+  StepOptions options = flags.step;
+  options.seed = static_cast<uint64_t>(flags.seed);
+  SavedPlan plan;
+  SPILLWAY_RETURN_IF_ERROR(ReadPlanFlag(flags.plan, step.graph, plan, options));
   SPILLWAY_ASSIGN_OR_RETURN(ChosenStep chosen,
                             ChooseStep({.graph = &step.graph,
                                         .fetches = FetchesOf(flags, step),
-                                        .lms = flags.lms,
-                                        .plan = flags.plan,
-                                        .profile = flags.profile,
-                                        .device = flags.device,
-                                        .memory = flags.memory}));
+                                        .options = options}));
   setup.edit = chosen.edit;
   setup.lms = chosen.lms;
   setup.recipe = chosen.name;
   setup.algorithms = chosen.algorithms;
-  setup.memory = chosen.memory;
+  setup.options = chosen.options;
   setup.graph = chosen.graph;
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                            OpenDevice(flags.device, setup.memory));
+                            OpenDevice(setup.options));
   setup.device = device->name();
-  const SessionOptions options =
-      MakeSessionOptions(flags.device, setup.memory, flags.seed);
+  const SessionOptions session = SessionOptionsOf(setup.options);
   std::vector<Program> programs;
   programs.push_back(ProgramOf(std::move(chosen)));
   const auto begin = std::chrono::steady_clock::now();
   SPILLWAY_ASSIGN_OR_RETURN(
       PlannedPrograms planned,
-      PlanPrograms(std::move(programs), device->kind(), options));
+      PlanPrograms(std::move(programs), device->kind(), session));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   setup.plan_ns = taken.count();
   const PlannedProgram& program = planned.programs.front();
   setup.predicted_step_ns =
-      PlayStep(program.graph, program.plan, setup.algorithms, setup.profile)
+      PlayStep(program.graph, program.plan, setup.algorithms,
+               *setup.options.ops, setup.profile)
           .step_ns;
   SPILLWAY_ASSIGN_OR_RETURN(
       setup.session,
-      CreateSession(std::move(planned), std::move(device), options));
+      CreateSession(std::move(planned), std::move(device), session));
   // After that: images of a step that does not fit are not made.
   setup.feeds.emplace(setup.graph, step.model,
                       static_cast<uint64_t>(flags.seed), setup.session.get());

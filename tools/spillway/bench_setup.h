@@ -27,7 +27,7 @@ struct BenchSetup {
   LmsOptions lms = {};             // what was used
   std::string recipe = {};         // of the tuner or a plan file; empty: none
   AlgorithmNames algorithms = {};  // of the kernels; empty: their first
-  MemoryFlags memory = {};         // the budgets that were used
+  StepOptions options = {};        // with the budgets that were used
   int64_t plan_ns = 0;             // measured: kernels, plan and check
   int64_t predicted_step_ns = 0;
   DeviceProfile profile = {};  // that the prediction goes by

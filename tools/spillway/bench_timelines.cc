@@ -7,17 +7,17 @@
 #include "base/trace/timeline.h"
 #include "fmt/format.h"
 #include "simulator/memory_over_time.h"
-#include "tools/spillway/report/html_report.h"
-#include "tools/spillway/step_report.h"
+#include "simulator/report/html_report.h"
 #include "tools/spillway/step_timing.h"
+#include "tuner/step_report.h"
 
 namespace spillway {
 namespace {
 
 SimulatedStep PredictStep(const BenchSetup& setup) {
   const ExecutionPlan& plan = setup.session->plan(0);
-  SimulatedStep step =
-      PlayStep(setup.graph, plan, setup.algorithms, setup.profile);
+  SimulatedStep step = PlayStep(setup.graph, plan, setup.algorithms,
+                                *setup.options.ops, setup.profile);
   AddMemoryCounters(plan, step);
   return step;
 }
@@ -26,11 +26,11 @@ std::string FormatReport(const BenchFlags& flags, const BenchSetup& setup,
                          const SimulatedStep& predicted,
                          const ThroughputResult& result) {
   HtmlReport report =
-      MakeStepReport({.batch_size = setup.model.options.batch_size,
-                      .precision = flags.model.precision,
+      MakeStepReport({.head = {.batch_size = setup.model.options.batch_size,
+                               .facts = {{"Precision", flags.model.precision}}},
                       .profile = setup.profile.name,
+                      .options = &setup.options,
                       .lms = &setup.lms,
-                      .memory = &setup.memory,
                       .graph = &setup.graph,
                       .plan = &setup.session->plan(0),
                       .predicted = &predicted});

@@ -26,6 +26,7 @@
 #include "tools/spillway/progress.h"
 #include "tools/spillway/run_command.h"
 #include "tools/spillway/simulate_command.h"
+#include "tools/spillway/step_flags.h"
 #include "tools/spillway/train_command.h"
 #include "tools/spillway/tune_command.h"
 
@@ -97,7 +98,7 @@ absl::Status Execute(CLI::App& app, const Arguments& arguments) {
   add_flags(set, flags);
   std::string help;
   SPILLWAY_RETURN_IF_ERROR(Parse(app, arguments, help));
-  return help.empty() ? run(flags) : Print(help);
+  return help.empty() ? InFlagTerms(run(flags)) : Print(help);
 }
 
 struct Command {

@@ -8,6 +8,8 @@
 #include "tools/spillway/graph_source.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/result_json.h"
+#include "tools/spillway/step_flags.h"
+#include "tuner/choose_step.h"
 
 namespace spillway {
 namespace {
@@ -63,8 +65,9 @@ absl::Status RunEdit(const EditFlags& flags) {
   SPILLWAY_RETURN_IF_ERROR(CheckWritable(dot));
   SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
   SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
-  SPILLWAY_ASSIGN_OR_RETURN(const LmsReport report,
-                            EditGraph(flags.lms, graph));
+  StepOptions step = DefaultStepOptions();
+  step.lms = flags.lms;
+  SPILLWAY_ASSIGN_OR_RETURN(const LmsReport report, EditGraph(step, graph));
   SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, FormatGraph(graph)));
   SPILLWAY_RETURN_IF_ERROR(WriteOutput(dot, FormatDot(graph)));
   SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatReport(report)));

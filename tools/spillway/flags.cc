@@ -103,6 +103,17 @@ CLI::Option* FlagSet::Choice(const std::string& name, std::string& value,
       ->description(flag.help);
 }
 
+CLI::Option* FlagSet::Int(const std::string& name, int& value,
+                          const IntFlag& flag) {
+  IntFlag narrow = flag;
+  narrow.max = std::min<int64_t>(flag.max, std::numeric_limits<int>::max());
+  const auto parse = [narrow](const std::string& name,
+                              const std::string& text) {
+    return static_cast<int>(ParseInt(name, text, narrow));
+  };
+  return Add(name, value, parse)->type_name("N")->description(flag.help);
+}
+
 CLI::Option* FlagSet::Int(const std::string& name, int64_t& value,
                           const IntFlag& flag) {
   const auto parse = [flag](const std::string& name, const std::string& text) {

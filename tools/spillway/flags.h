@@ -51,6 +51,7 @@ class FlagSet {
                       const ChoiceFlag& flag);
   CLI::Option* Int(const std::string& name, int64_t& value,
                    const IntFlag& flag);
+  CLI::Option* Int(const std::string& name, int& value, const IntFlag& flag);
   CLI::Option* Real(const std::string& name, double& value,
                     const RealFlag& flag);
   CLI::Option* Real(const std::string& name, std::optional<double>& value,

@@ -52,10 +52,14 @@ void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source) {
   AddScheduleFlag(flags, source.optimizer)->needs(model);
 }
 
+Program ProgramOf(const SourceGraph& source) {
+  return {.graph = source.graph, .fetches = source.fetches};
+}
+
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
-                                      const DeviceFlags& device) {
+                                      const StepOptions& step) {
   if (!source.model.model.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(device));
+    SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(step));
     absl::StatusOr<SourceGraph> loaded = LoadModel(source, target);
     if (!loaded.ok()) return Annotate(loaded.status(), "--model");
     return loaded;
@@ -75,6 +79,34 @@ absl::StatusOr<int64_t> FirstBatch(const ModelFlags& model) {
   if (model.batch_size != 0) return model.batch_size;
   SPILLWAY_ASSIGN_OR_RETURN(const ModelSpec spec, FindModel(model.model));
   return spec.default_batch_size;
+}
+
+absl::StatusOr<SourceGraph> LoadBatch(const GraphSourceFlags& source,
+                                      const StepOptions& step,
+                                      int64_t batch_size) {
+  GraphSourceFlags with_batch = source;
+  with_batch.model.batch_size = batch_size;
+  return LoadGraph(with_batch, step);
+}
+
+absl::StatusOr<MaxBatch> FindMaxBatchOf(const GraphSourceFlags& source,
+                                        const StepOptions& step) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t start, FirstBatch(source.model));
+  return FindMaxBatch(
+      [&](int64_t batch_size) -> absl::StatusOr<Program> {
+        SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph loaded,
+                                  LoadBatch(source, step, batch_size));
+        return ProgramOf(loaded);
+      },
+      step, {.start = start});
+}
+
+ReportHead HeadOf(const GraphSourceFlags& flags, const SourceGraph& source) {
+  ReportHead head = {.batch_size = source.batch_size};
+  if (source.batch_size > 0) {
+    head.facts.push_back({"Precision", flags.model.precision});
+  }
+  return head;
 }
 
 absl::StatusOr<Graph> LoadGraphFile(const std::string& path) {

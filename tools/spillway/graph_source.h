@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/session.h"
 #include "graph/graph.h"
 #include "models/zoo.h"
-#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/model_flags.h"
+#include "tools/spillway/step_flags.h"
+#include "tuner/max_batch.h"
+#include "tuner/step_report.h"
 
 namespace spillway {
 
@@ -35,15 +38,31 @@ struct SourceGraph {
   std::optional<ModelGraph> model = {};  // of a file: none
 };
 
-// A model goes through the passes for `device`. Errors: INVALID_ARGUMENT naming
-// the flags when neither or both are given; what the builder or the reader
-// says.
+// The step as the library takes it.
+Program ProgramOf(const SourceGraph& source);
+
+// A model goes through the passes for the device of `step`. Errors:
+// INVALID_ARGUMENT naming the flags when neither or both are given; what the
+// builder or the reader says.
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
-                                      const DeviceFlags& device);
+                                      const StepOptions& step);
 
 // Where a search of batch sizes starts: --batch_size, or the model's default.
 // Errors: INVALID_ARGUMENT naming --find_max_batch without a model.
 absl::StatusOr<int64_t> FirstBatch(const ModelFlags& model);
+
+// The step of the model at that batch size instead of the flags'.
+absl::StatusOr<SourceGraph> LoadBatch(const GraphSourceFlags& source,
+                                      const StepOptions& step,
+                                      int64_t batch_size);
+
+// The largest batch size of the model, searched from --batch_size or the
+// model's default on. Errors: as FirstBatch and FindMaxBatch.
+absl::StatusOr<MaxBatch> FindMaxBatchOf(const GraphSourceFlags& source,
+                                        const StepOptions& step);
+
+// What reports show of a source: the batch size and a model's precision.
+ReportHead HeadOf(const GraphSourceFlags& flags, const SourceGraph& source);
 
 // The file --graph. Errors: what ReadGraphFile says, naming the flag.
 absl::StatusOr<Graph> LoadGraphFile(const std::string& path);

@@ -12,13 +12,14 @@
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/memory_report.h"
 #include "tools/spillway/result_json.h"
-#include "tools/spillway/simulation.h"
+#include "tuner/choose_step.h"
+#include "tuner/simulate.h"
 
 namespace spillway {
 namespace {
 
 std::string FormatFacts(const Graph& graph, const GraphFacts& facts,
-                        const Simulation& memory) {
+                        const StepFit& memory) {
   const std::string floor_node =
       memory.floor.node.is_valid() ? graph.node(memory.floor.node).name : "-";
   return fmt::format(
@@ -40,7 +41,7 @@ std::string FormatFacts(const Graph& graph, const GraphFacts& facts,
 }
 
 Json ToJson(const Graph& graph, const GraphFacts& facts,
-            const Simulation& memory) {
+            const StepFit& memory) {
   return {{"graph", graph.name()},
           {"nodes", facts.nodes},
           {"edges", facts.edges},
@@ -57,9 +58,9 @@ Json ToJson(const Graph& graph, const GraphFacts& facts,
 
 // Without --memory nothing would come of these flags.
 absl::Status CheckMemoryFlags(const InspectFlags& flags) {
-  if (flags.memory_report || (flags.lms.mode == LmsMode::kOff &&
-                              !flags.memory.device_memory.has_value() &&
-                              !flags.memory.host_memory.has_value())) {
+  if (flags.memory_report || (flags.step.lms.mode == LmsMode::kOff &&
+                              !flags.step.device_memory.has_value() &&
+                              !flags.step.host_memory.has_value())) {
     return absl::OkStatus();
   }
   return InvalidArgument(
@@ -69,12 +70,11 @@ absl::Status CheckMemoryFlags(const InspectFlags& flags) {
 
 absl::Status AddMemory(const InspectFlags& flags, SourceGraph source,
                        std::string& text, Json& json) {
-  SPILLWAY_RETURN_IF_ERROR(EditGraph(flags.lms, source.graph).status());
-  SPILLWAY_ASSIGN_OR_RETURN(const Simulation simulation,
-                            Simulate({.graph = &source.graph,
-                                      .fetches = source.fetches,
-                                      .device = &flags.device,
-                                      .memory = flags.memory}));
+  SPILLWAY_RETURN_IF_ERROR(EditGraph(flags.step, source.graph).status());
+  SPILLWAY_ASSIGN_OR_RETURN(const StepFit simulation,
+                            FitStep({.graph = &source.graph,
+                                     .fetches = source.fetches,
+                                     .options = &flags.step}));
   SPILLWAY_RETURN_IF_ERROR(simulation.fits);
   text += '\n' + FormatMemory(simulation.plan, source.graph, flags.memory_rows);
   json["memory"] = MemoryJson(simulation.plan, source.graph);
@@ -85,8 +85,8 @@ absl::Status AddMemory(const InspectFlags& flags, SourceGraph source,
 
 void AddInspectFlags(FlagSet& set, InspectFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
-  AddDeviceFlags(set, flags.device);
-  SharePrecision(set, flags.source.model, flags.device);
+  AddDeviceFlags(set, flags.step);
+  SharePrecision(set, flags.source.model, flags.step);
   set.BeginGroup("Memory report");
   CLI::Option* report =
       set.Bool("--memory", flags.memory_report,
@@ -95,8 +95,8 @@ void AddInspectFlags(FlagSet& set, InspectFlags& flags) {
   set.Int("--memory_rows", flags.memory_rows,
           {.help = "buffers to list as text; default 20", .max = 1'000'000})
       ->needs(report);
-  AddMemoryFlags(set, flags.memory);
-  AddLmsFlags(set, flags.lms);
+  AddMemoryFlags(set, flags.step);
+  AddLmsFlags(set, flags.step.lms);
   set.BeginGroup("Files");
   set.Text("--out", flags.out, "write the graph to this graph file");
   set.Text("--dot", flags.dot, "write it as Graphviz text");
@@ -111,13 +111,17 @@ absl::Status RunInspect(const InspectFlags& flags) {
   SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
   SPILLWAY_RETURN_IF_ERROR(CheckMemoryFlags(flags));
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
-                            LoadGraph(flags.source, flags.device));
+                            LoadGraph(flags.source, flags.step));
   SPILLWAY_ASSIGN_OR_RETURN(const GraphFacts facts,
                             FindFacts(source.graph, StandardOps()));
-  SPILLWAY_ASSIGN_OR_RETURN(const Simulation unconstrained,
-                            Simulate({.graph = &source.graph,
-                                      .fetches = source.fetches,
-                                      .device = &flags.device}));
+  StepOptions unlimited = flags.step;
+  unlimited.device_memory.reset();
+  unlimited.host_memory.reset();
+  unlimited.schedule = ScheduleKind::kAuto;
+  SPILLWAY_ASSIGN_OR_RETURN(const StepFit unconstrained,
+                            FitStep({.graph = &source.graph,
+                                     .fetches = source.fetches,
+                                     .options = &unlimited}));
   std::string text = FormatFacts(source.graph, facts, unconstrained);
   Json json = ToJson(source.graph, facts, unconstrained);
   if (flags.memory_report)

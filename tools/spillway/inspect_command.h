@@ -7,20 +7,18 @@
 
 #include "absl/status/status.h"
 #include "lms/options.h"
-#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/graph_source.h"
 #include "tools/spillway/output.h"
+#include "tools/spillway/step_flags.h"
 
 namespace spillway {
 
 struct InspectFlags {
   GraphSourceFlags source = {};
-  DeviceFlags device = {};
+  StepOptions step = DefaultStepOptions();
   bool memory_report = false;
   int64_t memory_rows = 20;
-  MemoryFlags memory = {};  // of the plan that the report is about
-  LmsOptions lms = {};      // the same
   std::string out = {};
   std::string dot = {};
   ResultFlags result = {};

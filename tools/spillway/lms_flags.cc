@@ -1,16 +1,12 @@
 #include "tools/spillway/lms_flags.h"
 
 #include <charconv>
-#include <chrono>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
 
-#include "base/status_macros.h"
 #include "fmt/format.h"
-#include "lms/lms.h"
 
 namespace spillway {
 namespace {
@@ -193,23 +189,6 @@ void AddLmsFlags(FlagSet& flags, LmsOptions& options) {
     if (off_by_default) option->needs(mode);
   }
   flags.AtEnd([&options, v1, v2] { CheckVersion(options, v1, v2); });
-}
-
-absl::StatusOr<LmsReport> EditGraph(const LmsOptions& options, Graph& graph) {
-  if (options.mode == LmsMode::kOff) {
-    LmsReport unchanged = MakeReport({}, graph, graph);
-    unchanged.equivalent = true;
-    return unchanged;
-  }
-  const auto begin = std::chrono::steady_clock::now();
-  SPILLWAY_ASSIGN_OR_RETURN(LmsReport report, ApplyLms(options, graph));
-  const std::chrono::nanoseconds taken =
-      std::chrono::steady_clock::now() - begin;
-  report.edit_ns = taken.count();
-  for (const std::string& line : LogLines(options, report)) {
-    fmt::print(stderr, "{}\n", line);
-  }
-  return report;
 }
 
 }  // namespace spillway

@@ -56,17 +56,15 @@ DType ActivationDType(const ModelFlags& model) {
 }
 
 void SharePrecision(FlagSet& flags, const ModelFlags& model,
-                    DeviceFlags& device) {
-  flags.AtEnd([&model, &device] {
-    device.math.allow_tf32 = model.precision == "tf32";
-  });
+                    StepOptions& step) {
+  flags.AtEnd(
+      [&model, &step] { step.math.allow_tf32 = model.precision == "tf32"; });
 }
 
-absl::Status CheckPrecision(const ModelFlags& model,
-                            const DeviceFlags& device) {
+absl::Status CheckPrecision(const ModelFlags& model, const StepOptions& step) {
   if (model.precision != "fp16") return absl::OkStatus();
   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> opened,
-                            OpenDevice(device, MemoryFlags{}));
+                            OpenWholeDevice(step));
   if (opened->kind() != DeviceKind::kCpu) return absl::OkStatus();
   return InvalidArgument(
       "--precision: fp16 needs a GPU, --device cuda; the CPU computes in fp32 "

@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "graph/dtype.h"
-#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
+#include "tools/spillway/step_flags.h"
 #include "training/lr_schedule.h"
 #include "training/optimizer.h"
 
@@ -29,12 +29,11 @@ struct ModelFlags {
 DType ActivationDType(const ModelFlags& model);
 
 // Makes --precision tf32 part of `device` when the command line is known.
-void SharePrecision(FlagSet& flags, const ModelFlags& model,
-                    DeviceFlags& device);
+void SharePrecision(FlagSet& flags, const ModelFlags& model, StepOptions& step);
 
 // For commands that run kernels. Errors: INVALID_ARGUMENT naming the flags for
 // fp16 on the CPU; what OpenDevice says.
-absl::Status CheckPrecision(const ModelFlags& model, const DeviceFlags& device);
+absl::Status CheckPrecision(const ModelFlags& model, const StepOptions& step);
 
 // `model.model` is what a command line without --model means. Where that is
 // empty, the other flags need --model. Returns the option --model.

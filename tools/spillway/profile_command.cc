@@ -7,11 +7,12 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "benchmarks/synthetic_feeds.h"
 #include "fmt/format.h"
 #include "simulator/device_profile.h"
-#include "tools/spillway/measure_profile.h"
-#include "tools/spillway/profile_files.h"
 #include "tools/spillway/progress.h"
+#include "tuner/profile/measure_profile.h"
+#include "tuner/profile/resolve_profile.h"
 
 namespace spillway {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 absl::StatusOr<std::string> OutPath(const ProfileFlags& flags) {
   if (!flags.out.empty()) return flags.out;
   SPILLWAY_ASSIGN_OR_RETURN(const std::string path,
-                            CachedProfilePath(flags.device));
+                            CachedProfilePath(flags.step));
   if (path.empty()) {
     return InvalidArgument(
         "--out: needed where neither XDG_CACHE_HOME nor HOME is set");
@@ -37,56 +38,37 @@ absl::StatusOr<std::string> OutPath(const ProfileFlags& flags) {
 
 // What the file holds already; none: there is no file.
 absl::StatusOr<std::optional<DeviceProfile>> ReadOld(const std::string& path,
-                                                     const DeviceFlags& flags) {
+                                                     const StepOptions& step) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return std::nullopt;
   absl::StatusOr<DeviceProfile> old = ReadDeviceProfile(path);
   if (!old.ok()) return Annotate(old.status(), "--out");
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string device, DescribeDevice(flags));
-  if (old->name != device) {
-    return InvalidArgument(
-        fmt::format("--out: {} is a profile of \"{}\", not of \"{}\"; name "
-                    "another file",
-                    path, old->name, device));
-  }
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string device, DescribeDevice(step));
+  const absl::Status same = CheckSameDevice(*old, device, path);
+  if (!same.ok()) return Annotate(same, "--out");
   return *std::move(old);
 }
 
-struct Measured {
-  DeviceProfile profile = {};
-  std::optional<MeasuredKernels> kernels = {};  // none: no graph was named
-};
-
-absl::StatusOr<Measured> Measure(const ProfileFlags& flags) {
-  const bool has_graph =
-      !flags.source.model.model.empty() || !flags.source.graph.empty();
-  SourceGraph source;
-  if (has_graph) {
-    SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.source.model, flags.device));
-    SPILLWAY_ASSIGN_OR_RETURN(source, LoadGraph(flags.source, flags.device));
+absl::StatusOr<MeasuredProfile> Measure(const ProfileFlags& flags) {
+  ProfileMeasurement measurement = {.repeats = flags.num_batches,
+                                    .steps = flags.num_batches,
+                                    .warmup_steps = flags.num_warmup_batches,
+                                    .on_part = [](std::string_view part) {
+                                      ShowProgress(std::string(part));
+                                    }};
+  if (flags.source.model.model.empty() && flags.source.graph.empty()) {
+    return MeasureProfileAndKernels(flags.step, measurement);
   }
-  Measured measured;
-  DeviceProfile& profile = measured.profile;
-  ShowProgress("link, memory, rates");
-  SPILLWAY_ASSIGN_OR_RETURN(profile,
-                            MeasureDevice(flags.device, flags.num_batches));
-  ShowProgress("kernels");
-  if (!has_graph) {
-    SPILLWAY_ASSIGN_OR_RETURN(
-        profile.kernel_ns_per_copied_byte,
-        MeasureProductContention(flags.device, flags.num_batches));
-    return measured;
-  }
-  SPILLWAY_ASSIGN_OR_RETURN(
-      MeasuredStep step, MeasureGraph(source, flags.device,
-                                      {.warmup_steps = flags.num_warmup_batches,
-                                       .steps = flags.num_batches,
-                                       .call_ns = profile.call_ns}));
-  profile.kernel_ns_per_copied_byte = step.kernel_ns_per_copied_byte;
-  profile.kernels = step.kernels.kernel_ns;
-  profile.algorithms = std::move(step.algorithms);
-  measured.kernels = std::move(step.kernels);
-  return measured;
+  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.source.model, flags.step));
+  SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
+                            LoadGraph(flags.source, flags.step));
+  const Program program = ProgramOf(source);
+  measurement.program = &program;
+  if (!source.model) return MeasureProfileAndKernels(flags.step, measurement);
+  const SyntheticFeeds images(source.graph, *source.model, 0);
+  const Feeds feeds = images.feeds();
+  measurement.feeds = &feeds;
+  return MeasureProfileAndKernels(flags.step, measurement);
 }
 
 std::string FormatLink(const LinkDirection& link) {
@@ -167,9 +149,9 @@ Json ToJson(const DeviceProfile& profile,
 
 void AddProfileFlags(FlagSet& set, ProfileFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
-  AddDeviceFlags(set, flags.device);
-  SharePrecision(set, flags.source.model, flags.device);
-  AddLinkFlag(set, flags.device);
+  AddDeviceFlags(set, flags.step);
+  SharePrecision(set, flags.source.model, flags.step);
+  AddLinkFlag(set, flags.step);
   set.BeginGroup("Measurement");
   set.Int(
       "--num_batches", flags.num_batches,
@@ -192,14 +174,11 @@ absl::Status RunProfile(const ProfileFlags& flags) {
   const OutputFile out = {.flag = "--out", .path = path};
   SPILLWAY_RETURN_IF_ERROR(CheckWritable(out));
   SPILLWAY_ASSIGN_OR_RETURN(std::optional<DeviceProfile> old,
-                            ReadOld(path, flags.device));
-  SPILLWAY_ASSIGN_OR_RETURN(Measured measured, Measure(flags));
+                            ReadOld(path, flags.step));
+  SPILLWAY_ASSIGN_OR_RETURN(MeasuredProfile measured, Measure(flags));
   ClearProgress();
   DeviceProfile& profile = measured.profile;
-  if (old && old->libraries == profile.libraries) {
-    profile.kernels.merge(old->kernels);
-    profile.algorithms.merge(old->algorithms);
-  }
+  if (old) KeepKernels(*std::move(old), profile);
   SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, FormatDeviceProfile(profile)));
   SPILLWAY_RETURN_IF_ERROR(
       PrintText(flags.result, FormatProfile(profile, measured.kernels, path)));

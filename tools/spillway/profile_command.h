@@ -7,16 +7,16 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/graph_source.h"
 #include "tools/spillway/output.h"
+#include "tools/spillway/step_flags.h"
 
 namespace spillway {
 
 struct ProfileFlags {
   GraphSourceFlags source = {};  // none: the machine alone
-  DeviceFlags device = {};
+  StepOptions step = DefaultStepOptions();
   int64_t num_batches = 20;
   int64_t num_warmup_batches = 3;
   std::string out = {};  // empty: the cached profile

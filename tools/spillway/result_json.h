@@ -11,7 +11,7 @@
 #include "lms/options.h"
 #include "lms/report.h"
 #include "tools/spillway/output.h"
-#include "tools/spillway/step_plan.h"
+#include "tuner/prepare_step.h"
 
 namespace spillway {
 

@@ -9,12 +9,13 @@
 #include "executor/session.h"
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
-#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/graph_source.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/result_json.h"
-#include "tools/spillway/step_plan.h"
+#include "tools/spillway/step_flags.h"
 #include "training/safetensors.h"
+#include "tuner/prepare_step.h"
+#include "tuner/tuned_session.h"
 
 namespace spillway {
 namespace {
@@ -105,27 +106,17 @@ Json ToJson(const RunFlags& flags, const TensorMap& fetched,
            PeakJson(memory.predicted_host_bytes, memory.measured_host_bytes)},
           {"swap", SwapJson(MeasuredSwaps(session, 1))},
           {"device_allocations_in_steps", memory.allocations_in_steps},
-          {"lms", LmsJson(flags.lms)}};
+          {"lms", LmsJson(flags.step.lms)}};
 }
 
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(
     const RunFlags& flags, const Graph& graph,
     const std::vector<ValueId>& fetches) {
-  SPILLWAY_ASSIGN_OR_RETURN(ChosenStep chosen,
-                            ChooseStep({.graph = &graph,
-                                        .fetches = fetches,
-                                        .lms = flags.lms,
-                                        .plan = flags.plan,
-                                        .profile = flags.profile,
-                                        .device = flags.device,
-                                        .memory = flags.memory}));
-  const MemoryFlags memory = chosen.memory;
-  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                            OpenDevice(flags.device, memory));
-  std::vector<Program> programs;
-  programs.push_back(ProgramOf(std::move(chosen)));
-  return Session::Create(std::move(programs), std::move(device),
-                         MakeSessionOptions(flags.device, memory, flags.seed));
+  StepOptions step = flags.step;
+  step.seed = static_cast<uint64_t>(flags.seed);
+  SavedPlan plan;
+  SPILLWAY_RETURN_IF_ERROR(ReadPlanFlag(flags.plan, graph, plan, step));
+  return CreateTunedSession({.graph = graph, .fetches = fetches}, step);
 }
 
 absl::Status WriteFiles(const RunFlags& flags, const TensorMap& fetched,
@@ -161,14 +152,13 @@ void AddRunFlags(FlagSet& set, RunFlags& flags) {
            "write the measured timeline as Chrome trace JSON");
   set.BeginGroup("Step");
   set.Int("--seed", flags.seed, {.help = "of initializers and dropout"});
-  AddDeviceFlags(set, flags.device);
-  AddLinkFlag(set, flags.device);
-  AddMemoryFlags(set, flags.memory);
-  AddCheckMemoryFlag(set, flags.memory);
-  AddLmsFlags(set, flags.lms);
+  AddDeviceFlags(set, flags.step);
+  AddLinkFlag(set, flags.step);
+  AddMemoryFlags(set, flags.step);
+  AddCheckMemoryFlag(set, flags.step);
+  AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
-  set.Text("--profile", flags.profile,
-           "device profile that --lms auto goes by");
+  AddProfileFlag(set, flags.step, "device profile that --lms auto goes by");
   AddResultFlags(set, flags.result);
 }
 

@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "lms/options.h"
-#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/output.h"
+#include "tools/spillway/step_flags.h"
 
 namespace spillway {
 
@@ -20,11 +20,8 @@ struct RunFlags {
   std::vector<std::string> fetch = {};
   std::string out = {};
   int64_t seed = 0;
-  DeviceFlags device = {};
-  MemoryFlags memory = {};
-  LmsOptions lms = {};
+  StepOptions step = DefaultStepOptions();
   std::string plan = {};
-  std::string profile = {};
   std::string trace = {};
   ResultFlags result = {};
 };

@@ -9,21 +9,18 @@
 
 #include "absl/status/status.h"
 #include "lms/options.h"
-#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/graph_source.h"
 #include "tools/spillway/output.h"
+#include "tools/spillway/step_flags.h"
 
 namespace spillway {
 
 struct SimulateFlags {
   GraphSourceFlags source = {};
-  DeviceFlags device = {};
-  MemoryFlags memory = {};
-  LmsOptions lms = {};
+  StepOptions step = DefaultStepOptions();
   std::string plan = {};
   bool find_max_batch = false;
-  std::string profile = {};  // file; empty: see ResolveProfile
   std::string trace = {};
   std::string report = {};
   ResultFlags result = {};

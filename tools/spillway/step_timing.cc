@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "ops/all_ops.h"
-#include "simulator/cost_model.h"
 #include "tools/spillway/result_json.h"
 
 namespace spillway {
@@ -18,22 +16,6 @@ double PercentAbove(const StepTimeBound& bound, int64_t step_ns) {
 }
 
 }  // namespace
-
-SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
-                       const AlgorithmNames& algorithms,
-                       const DeviceProfile& profile) {
-  return SimulateStep(
-      plan, graph,
-      EstimateKernelTimes(graph, StandardOps(), profile, algorithms), profile);
-}
-
-StepTiming TimeStep(const SourceGraph& source, const ExecutionPlan& plan,
-                    const AlgorithmNames& algorithms,
-                    const DeviceProfile& profile) {
-  return {.profile = profile.name,
-          .step = PlayStep(source.graph, plan, algorithms, profile),
-          .batch_size = source.batch_size};
-}
 
 std::string FormatTiming(const StepTiming& timing) {
   const auto percent = [&](Lane lane) {

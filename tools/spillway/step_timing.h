@@ -6,13 +6,10 @@
 #include <cstdint>
 #include <string>
 
-#include "executor/plan/algorithms.h"
 #include "executor/plan/plan.h"
-#include "simulator/device_profile.h"
 #include "simulator/simulator.h"
-#include "tools/spillway/graph_source.h"
 #include "tools/spillway/output.h"
-#include "tuner/lower_bound.h"
+#include "tuner/bound/lower_bound.h"
 
 namespace spillway {
 
@@ -33,16 +30,6 @@ struct StepTiming {
            1e-6;
   }
 };
-
-// The plan with the kernels' times that the profile knows or estimates, of the
-// algorithms that are named.
-SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
-                       const AlgorithmNames& algorithms,
-                       const DeviceProfile& profile);
-
-StepTiming TimeStep(const SourceGraph& source, const ExecutionPlan& plan,
-                    const AlgorithmNames& algorithms,
-                    const DeviceProfile& profile);
 
 std::string FormatTiming(const StepTiming& timing);
 

@@ -6,13 +6,13 @@
 #include "base/trace/timeline.h"
 #include "base/units.h"
 #include "fmt/format.h"
-#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/progress.h"
 #include "tools/spillway/result_json.h"
 #include "tools/spillway/train_setup.h"
 #include "training/checkpoint.h"
 #include "training/trainer.h"
+#include "tuner/choose_step.h"
 
 namespace spillway {
 namespace {
@@ -101,8 +101,8 @@ Json OptionsJson(const TrainFlags& flags, const TrainSetup& setup) {
           {"lr_schedule", flags.optimizer.lr_schedule},
           {"weight_decay", flags.optimizer.weight_decay},
           {"loss_scale", setup.loss_scale},
-          {"threads", flags.device.threads},
-          {"link_gbps", flags.device.link_gbps},
+          {"threads", flags.step.threads},
+          {"link_gbps", flags.step.link_gbps},
           {"evaluation_batch_size", setup.evaluation.options.batch_size}};
 }
 
@@ -113,7 +113,7 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
       {"model", flags.model.model},
       {"device", setup.device},
       {"precision", flags.model.precision},
-      {"cuda_graph", flags.device.cuda_graph},
+      {"cuda_graph", flags.step.capture_steps},
       {"batch_size", setup.training.options.batch_size},
       {"image_size", setup.training.options.image_size},
       {"parameters", setup.parameters},
@@ -124,7 +124,7 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
       {"peak_host_bytes",
        PeakJson(memory.predicted_host_bytes, memory.measured_host_bytes)},
       {"device_memory", nullptr},
-      {"host_memory", HostMemory(setup.memory)},
+      {"host_memory", HostMemoryOf(setup.options)},
       {"swap",
        SwapJson(MeasuredSwaps(*setup.session,
                               static_cast<int64_t>(result.losses.size())))},
@@ -134,10 +134,10 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
       {"plan_ms", static_cast<double>(setup.plan_ns) * 1e-6},
       {"device_allocations_in_steps", memory.allocations_in_steps},
       {"checksum", result.checksum}};
-  if (setup.memory.device_memory) {
-    json["device_memory"] = *setup.memory.device_memory;
+  if (setup.options.device_memory) {
+    json["device_memory"] = *setup.options.device_memory;
   }
-  if (flags.memory.check_memory) json["check_memory"] = true;
+  if (flags.step.check_memory) json["check_memory"] = true;
   return json;
 }
 
@@ -205,16 +205,15 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
           {.help = "of initializers, dropout and shuffling; default 0"});
   AddOptimizerFlags(set, flags.optimizer);
   AddScheduleFlag(set, flags.optimizer);
-  AddDeviceFlags(set, flags.device);
-  SharePrecision(set, flags.model, flags.device);
-  AddLinkFlag(set, flags.device);
-  AddCudaGraphFlag(set, flags.device);
-  AddMemoryFlags(set, flags.memory);
-  AddCheckMemoryFlag(set, flags.memory);
-  AddLmsFlags(set, flags.lms);
+  AddDeviceFlags(set, flags.step);
+  SharePrecision(set, flags.model, flags.step);
+  AddLinkFlag(set, flags.step);
+  AddCudaGraphFlag(set, flags.step);
+  AddMemoryFlags(set, flags.step);
+  AddCheckMemoryFlag(set, flags.step);
+  AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
-  set.Text("--profile", flags.profile,
-           "device profile that --lms auto goes by");
+  AddProfileFlag(set, flags.step, "device profile that --lms auto goes by");
   set.BeginGroup("Files");
   set.Text("--checkpoint", flags.checkpoint,
            "write all variables to this safetensors file at the end");

@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "lms/options.h"
-#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/model_flags.h"
 #include "tools/spillway/output.h"
+#include "tools/spillway/step_flags.h"
 
 namespace spillway {
 
@@ -23,11 +23,8 @@ struct TrainFlags {
   int64_t seed = 0;
   std::string checkpoint = {};
   std::string restore = {};
-  DeviceFlags device = {};
-  MemoryFlags memory = {};
-  LmsOptions lms = {};
+  StepOptions step = DefaultStepOptions();
   std::string plan = {};
-  std::string profile = {};
   std::string trace = {};
   ResultFlags result = {};
 };

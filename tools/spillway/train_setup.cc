@@ -11,11 +11,11 @@
 #include "executor/plan_programs.h"
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
-#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/model_graph.h"
 #include "training/checkpoint.h"
 #include "training/data/cifar10.h"
 #include "training/data/mnist.h"
+#include "tuner/choose_step.h"
 
 namespace spillway {
 namespace {
@@ -77,8 +77,7 @@ absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
         "--image_size: {} does not fit --data {}, whose images are {} x {}",
         size, flags.data, image.dim(0), image.dim(1)));
   }
-  SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target,
-                            PassTargetOf(flags.device));
+  SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.step));
   ModelGraphSpec spec = SpecOf(flags.model, target);
   spec.options.image_size = image.dim(0);
   spec.options.channels = image.dim(2);
@@ -150,12 +149,11 @@ absl::StatusOr<int64_t> EvaluationConstants(const ModelGraphSpec& spec) {
   return bytes;
 }
 
-absl::Status MakeSession(const TrainFlags& flags, const ModelGraphSpec& spec,
-                         const Program& training, TrainSetup& setup) {
+absl::Status MakeSession(const ModelGraphSpec& spec, const Program& training,
+                         TrainSetup& setup) {
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                            OpenDevice(flags.device, setup.memory));
-  const SessionOptions options =
-      MakeSessionOptions(flags.device, setup.memory, flags.seed);
+                            OpenDevice(setup.options));
+  const SessionOptions options = SessionOptionsOf(setup.options);
   const auto begin = std::chrono::steady_clock::now();
   SPILLWAY_ASSIGN_OR_RETURN(const PlannedPrograms planned,
                             PlanOne(training, device->kind(), options));
@@ -186,7 +184,7 @@ std::vector<std::string> DataNames() {
 
 absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
   TrainSetup setup;
-  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.model, flags.device));
+  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.model, flags.step));
   SPILLWAY_RETURN_IF_ERROR(OpenData(flags, setup));
   SPILLWAY_ASSIGN_OR_RETURN(const ModelGraphSpec spec,
                             SpecFor(flags, *setup.training_data));
@@ -201,21 +199,22 @@ absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
   setup.loss_scale = training->loss_scale;
   setup.parameters = CountParameters(training->graph);
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t reserved, EvaluationConstants(spec));
+  StepOptions options = flags.step;
+  options.seed = static_cast<uint64_t>(flags.seed);
+  SavedPlan plan;
+  SPILLWAY_RETURN_IF_ERROR(
+      ReadPlanFlag(flags.plan, training->graph, plan, options));
   SPILLWAY_ASSIGN_OR_RETURN(
       ChosenStep chosen, ChooseStep({.graph = &training->graph,
                                      .fetches = {training->model.loss.id(),
                                                  training->model.accuracy.id()},
-                                     .lms = flags.lms,
-                                     .plan = flags.plan,
-                                     .profile = flags.profile,
-                                     .device = flags.device,
-                                     .memory = flags.memory,
+                                     .options = options,
                                      .reserved_bytes = reserved}));
   setup.edit = chosen.edit;
   setup.lms = chosen.lms;
-  setup.memory = chosen.memory;
+  setup.options = chosen.options;
   SPILLWAY_RETURN_IF_ERROR(
-      MakeSession(flags, spec, ProgramOf(std::move(chosen)), setup));
+      MakeSession(spec, ProgramOf(std::move(chosen)), setup));
   if (!flags.restore.empty()) {
     SPILLWAY_RETURN_IF_ERROR(
         Annotate(LoadCheckpoint(flags.restore, *setup.session), "--restore"));

@@ -29,8 +29,8 @@ struct TrainSetup {
   double base_rate = 0;        // before the schedule
   double loss_scale = 1;
   LmsReport edit = {};
-  LmsOptions lms = {};      // what was used
-  MemoryFlags memory = {};  // the budgets that were used
+  LmsOptions lms = {};       // what was used
+  StepOptions options = {};  // with the budgets that were used
   int64_t parameters = 0;
   int64_t plan_ns = 0;  // measured: kernels, plan and check of program 0
   std::string device = {};

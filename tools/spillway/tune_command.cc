@@ -1,75 +1,70 @@
 #include "tools/spillway/tune_command.h"
 
 #include <algorithm>
-#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
-#include "ops/all_ops.h"
 #include "simulator/memory_over_time.h"
-#include "tools/spillway/chosen_step.h"
 #include "tools/spillway/lms_flags.h"
-#include "tools/spillway/max_batch.h"
-#include "tools/spillway/profile_files.h"
 #include "tools/spillway/tune_report.h"
-#include "tools/spillway/tuning.h"
+#include "tuner/max_batch.h"
+#include "tuner/profile/resolve_profile.h"
+#include "tuner/tune.h"
 
 namespace spillway {
 namespace {
 
 absl::StatusOr<SourceGraph> LoadSource(const TuneFlags& flags) {
   SPILLWAY_ASSIGN_OR_RETURN(SourceGraph source,
-                            LoadGraph(flags.source, flags.device));
+                            LoadGraph(flags.source, flags.step));
   if (flags.fetch.empty()) return source;
   SPILLWAY_ASSIGN_OR_RETURN(source.fetches,
                             FindFetches(flags.fetch, source.graph));
   return source;
 }
 
-absl::StatusOr<TunedStep> TuneSource(const TuneFlags& flags,
-                                     const SourceGraph& source,
-                                     const DeviceProfile& profile) {
-  const TuningSpec spec = {.graph = &source.graph,
-                           .fetches = source.fetches,
-                           .device = &flags.device,
-                           .memory = flags.memory,
-                           .lms = flags.lms,
-                           .profile = &profile,
-                           .time_limit = flags.time_limit};
-  if (flags.strategy != "tflms") return TuneStep(spec);
-  return TuneAsTflms(spec, {.options = flags.lms,
-                            .limits = MakeTflmsLimits(
-                                flags.tflms, *flags.memory.device_memory),
-                            .batch_size = source.batch_size});
+// TFLMS's strategy takes its limits from the budget.
+absl::StatusOr<TuneResult> TuneSource(const TuneFlags& flags,
+                                      const SourceGraph& source) {
+  if (flags.strategy != "tflms") return Tune(ProgramOf(source), flags.step);
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
+                            ResolveProfile(flags.step));
+  SPILLWAY_ASSIGN_OR_RETURN(std::optional<int64_t> budget,
+                            BudgetFor(flags.step, profile));
+  if (!budget) {
+    SPILLWAY_ASSIGN_OR_RETURN(budget, DeviceBudget(flags.step));
+  }
+  return TuneAsTflms(ProgramOf(source), flags.step,
+                     {.options = flags.step.lms,
+                      .limits = MakeTflmsLimits(flags.tflms, *budget),
+                      .batch_size = source.batch_size});
 }
 
 absl::StatusOr<BatchAttempt> TryBatch(const TuneFlags& flags,
-                                      const DeviceProfile& profile,
                                       int64_t batch_size) {
-  GraphSourceFlags with_batch = flags.source;
-  with_batch.model.batch_size = batch_size;
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
-                            LoadGraph(with_batch, flags.device));
-  const absl::StatusOr<TunedStep> tuned = TuneSource(flags, source, profile);
+                            LoadBatch(flags.source, flags.step, batch_size));
+  const absl::StatusOr<TuneResult> tuned = TuneSource(flags, source);
   if (absl::IsResourceExhausted(tuned.status())) {
     return BatchAttempt{.batch_size = batch_size};
   }
   SPILLWAY_RETURN_IF_ERROR(tuned.status());
+  const EvaluatedRecipe& chosen = tuned->step.chosen;
   return BatchAttempt{.batch_size = batch_size,
                       .fits = true,
-                      .peak_device_bytes = tuned->chosen.plan.device_bytes,
-                      .peak_host_bytes = tuned->chosen.plan.host_bytes,
-                      .step_ns = tuned->chosen.step.step_ns};
+                      .peak_device_bytes = chosen.plan.device_bytes,
+                      .peak_host_bytes = chosen.plan.host_bytes,
+                      .step_ns = chosen.step.step_ns};
 }
 
-absl::StatusOr<MaxBatch> SearchMaxBatch(const TuneFlags& flags,
-                                        const DeviceProfile& profile) {
+absl::StatusOr<MaxBatch> SearchBatches(const TuneFlags& flags) {
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t start,
                             FirstBatch(flags.source.model));
-  return FindMaxBatch(start, kMostImages, [&](int64_t batch_size) {
-    return TryBatch(flags, profile, batch_size);
+  return SearchMaxBatch({.start = start}, [&](int64_t batch_size) {
+    return TryBatch(flags, batch_size);
   });
 }
 
@@ -104,14 +99,14 @@ Json MaxBatchJson(const MaxBatch& found) {
 }
 
 absl::Status CheckFlags(const TuneFlags& flags) {
-  if (flags.lms.mode == LmsMode::kOff) {
+  if (flags.step.lms.mode == LmsMode::kOff) {
     return InvalidArgument("--lms: tune needs auto, v1 or v2");
   }
   if (!flags.fetch.empty() && flags.source.graph.empty()) {
     return InvalidArgument(
         "--fetch: needs --graph; a model's step returns loss and accuracy");
   }
-  if (flags.memory.device_memory == int64_t{0}) {
+  if (flags.step.device_memory == int64_t{0}) {
     return InvalidArgument("--device_memory: a budget of 0 bytes fits nothing");
   }
   SPILLWAY_RETURN_IF_ERROR(CheckWritable({.flag = "--out", .path = flags.out}));
@@ -122,38 +117,20 @@ absl::Status CheckFlags(const TuneFlags& flags) {
   return CheckWritable(flags.result);
 }
 
-// A profile that was named is a machine: its memory is the budget, and the most
-// that one may ask for.
-absl::Status SetBudget(const DeviceProfile& profile, TuneFlags& flags) {
-  std::optional<int64_t>& budget = flags.memory.device_memory;
-  if (flags.profile.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(budget, DeviceBudget(flags.device, flags.memory));
-    return absl::OkStatus();
-  }
-  if (budget && *budget > profile.memory_bytes) {
-    return InvalidArgument(fmt::format(
-        "--device_memory: {} is more than the {} of {}", FormatBytes(*budget),
-        FormatBytes(profile.memory_bytes), profile.name));
-  }
-  if (!budget) budget = profile.memory_bytes;
-  return absl::OkStatus();
-}
-
 absl::Status WriteFiles(const TuneFlags& flags, const SourceGraph& source,
-                        const TuneResult& result) {
+                        const TuneResult& tuned) {
   if (!flags.out.empty()) {
-    SPILLWAY_RETURN_IF_ERROR(WriteOutput(
-        {.flag = "--out", .path = flags.out},
-        FormatSavedPlan(
-            ToSavedPlan(*result.tuned, source.fetches, flags.memory),
-            source.graph)));
+    SPILLWAY_RETURN_IF_ERROR(
+        WriteOutput({.flag = "--out", .path = flags.out},
+                    FormatSavedPlan(PlanOf(tuned), source.graph)));
   }
   SPILLWAY_RETURN_IF_ERROR(WriteOutput(
       {.flag = "--trace", .path = flags.trace},
-      FormatChromeTrace({{"predicted", &result.tuned->chosen.step.timeline}})));
+      FormatChromeTrace({{"predicted", &tuned.step.chosen.step.timeline}})));
   if (flags.report.empty()) return absl::OkStatus();
-  return WriteOutput({.flag = "--report", .path = flags.report},
-                     FormatTuneReport(result));
+  return WriteOutput(
+      {.flag = "--report", .path = flags.report},
+      FormatHtmlReport(ReportOf(tuned, HeadOf(flags.source, source))));
 }
 
 }  // namespace
@@ -162,27 +139,28 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
   set.List("--fetch", flags.fetch,
            "with --graph: values that the step returns, as in run: name:0,...");
-  AddDeviceFlags(set, flags.device);
-  SharePrecision(set, flags.source.model, flags.device);
-  AddLinkFlag(set, flags.device);
-  AddMemoryFlags(set, flags.memory);
-  AddLmsFlags(set, flags.lms);
+  AddDeviceFlags(set, flags.step);
+  SharePrecision(set, flags.source.model, flags.step);
+  AddLinkFlag(set, flags.step);
+  AddMemoryFlags(set, flags.step);
+  AddLmsFlags(set, flags.step.lms);
   set.BeginGroup("Search");
   set.Choice("--strategy", flags.strategy,
              {.help = "best (default): the least predicted time; tflms: what "
                       "TFLMS's own search chooses, judged by our simulator",
               .choices = {"best", "tflms"}});
   AddTflmsFlags(set, flags.tflms);
-  set.Real("--time_limit", flags.time_limit,
+  set.Real("--time_limit", flags.step.time_limit,
            {.help = "seconds after which no further candidate is tried; the "
                     "choice then depends on the machine's speed"});
   set.Bool("--find_max_batch", flags.find_max_batch,
            "search the largest batch size that can be tuned to fit, and tune "
            "that");
   set.BeginGroup("Files");
-  set.Text("--profile", flags.profile,
-           "device profile: the machine to tune for; its memory is the budget, "
-           "unless --device_memory is given");
+  AddProfileFlag(
+      set, flags.step,
+      "device profile: the machine to tune for; its memory is the budget, "
+      "unless --device_memory is given");
   set.Text("--out", flags.out, "save the chosen plan, for --plan");
   set.Text("--trace", flags.trace,
            "write the predicted timeline as Chrome trace JSON");
@@ -194,46 +172,23 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
 absl::Status RunTune(const TuneFlags& given) {
   TuneFlags flags = given;
   SPILLWAY_RETURN_IF_ERROR(CheckFlags(flags));
-  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
-                            ResolveProfile(flags.profile, flags.device));
-  SPILLWAY_RETURN_IF_ERROR(SetBudget(profile, flags));
   MaxBatch max_batch;
   std::string text;
   if (flags.find_max_batch) {
-    SPILLWAY_ASSIGN_OR_RETURN(max_batch, SearchMaxBatch(flags, profile));
+    SPILLWAY_ASSIGN_OR_RETURN(max_batch, SearchBatches(flags));
     text = FormatMaxBatch(max_batch);
     // Where nothing fits, what one image lacks is the answer.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
-  const auto begin = std::chrono::steady_clock::now();
-  SPILLWAY_ASSIGN_OR_RETURN(TunedStep tuned,
-                            TuneSource(flags, source, profile));
-  const std::chrono::duration<double, std::milli> taken =
-      std::chrono::steady_clock::now() - begin;
-  AddMemoryCounters(tuned.chosen.plan, tuned.chosen.step);
-  TuneResult result = {.flags = &flags,
-                       .tuned = &tuned,
-                       .profile = profile.name,
-                       .batch_size = source.batch_size,
-                       .tune_ms = taken.count()};
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const PlanInputs inputs,
-      PreparePlan({.graph = &source.graph,
-                   .fetches = source.fetches,
-                   .device = &flags.device,
-                   .memory = flags.memory,
-                   .profile = &profile,
-                   .algorithms = tuned.chosen.recipe.algorithms}));
-  result.floor =
-      FindFloor(source.graph, StandardOps(), inputs.schedule, inputs.options);
-  if (result.floor.node.is_valid()) {
-    result.floor_node = source.graph.node(result.floor.node).name;
-  }
-  SPILLWAY_RETURN_IF_ERROR(WriteFiles(flags, source, result));
+  SPILLWAY_ASSIGN_OR_RETURN(TuneResult tuned, TuneSource(flags, source));
+  AddMemoryCounters(tuned.step.chosen.plan, tuned.step.chosen.step);
+  SPILLWAY_RETURN_IF_ERROR(WriteFiles(flags, source, tuned));
+  const TuneReport report = {
+      .flags = &flags, .result = &tuned, .batch_size = source.batch_size};
   SPILLWAY_RETURN_IF_ERROR(
-      PrintText(flags.result, text + FormatTuneResult(result)));
-  Json json = TuneJson(result);
+      PrintText(flags.result, text + FormatTuneResult(report)));
+  Json json = TuneJson(report);
   if (flags.find_max_batch) {
     json["max_batch_size"] = max_batch.batch_size;
     json["tried_batches"] = MaxBatchJson(max_batch);

@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "lms/options.h"
-#include "tools/spillway/device_flags.h"
 #include "tools/spillway/flags.h"
 #include "tools/spillway/graph_source.h"
 #include "tools/spillway/output.h"
+#include "tools/spillway/step_flags.h"
 #include "tools/spillway/tflms_flags.h"
 
 namespace spillway {
@@ -21,14 +21,10 @@ struct TuneFlags {
   // As `bench` has it by default.
   GraphSourceFlags source = {.optimizer = {.weight_decay = 4e-5}};
   std::vector<std::string> fetch = {};  // of a graph file's step
-  DeviceFlags device = {};
-  MemoryFlags memory = {};
-  LmsOptions lms = {.mode = LmsMode::kAuto};
+  StepOptions step = DefaultStepOptions(LmsMode::kAuto);
   std::string strategy = "best";  // or "tflms"
   TflmsFlags tflms = {};
-  std::optional<double> time_limit = {};
   bool find_max_batch = false;
-  std::string profile = {};
   std::string out = {};
   std::string trace = {};
   std::string report = {};

@@ -7,9 +7,7 @@
 #include "base/units.h"
 #include "fmt/format.h"
 #include "simulator/tensor_fates.h"
-#include "tools/spillway/report/html_report.h"
 #include "tools/spillway/result_json.h"
-#include "tools/spillway/step_report.h"
 #include "tools/spillway/step_timing.h"
 
 namespace spillway {
@@ -22,16 +20,16 @@ double ImagesPerSecond(int64_t batch_size, int64_t step_ns) {
   return static_cast<double>(batch_size) * 1e9 / static_cast<double>(step_ns);
 }
 
-std::string FormatSpeed(const TuneResult& result, int64_t step_ns) {
-  if (result.batch_size == 0 || step_ns == 0) return "-";
-  return fmt::format("{:.1f}", ImagesPerSecond(result.batch_size, step_ns));
+std::string FormatSpeed(const TuneReport& report, int64_t step_ns) {
+  if (report.batch_size == 0 || step_ns == 0) return "-";
+  return fmt::format("{:.1f}", ImagesPerSecond(report.batch_size, step_ns));
 }
 
-std::string FormatTried(const TuneResult& result) {
+std::string FormatTried(const TuneReport& report) {
   std::string text =
       fmt::format("{:<5}{:>11}{:>11}{:>12}{:>10}  {}\n", "fits", "device",
                   "host", "step ms", "images/s", "tried");
-  for (const TriedSet& tried : result.tuned->tried) {
+  for (const TriedSet& tried : report.result->step.tried) {
     const bool has_bytes = tried.device_bytes > 0;
     text += fmt::format(
         "{:<5}{:>11}{:>11}{:>12}{:>10}  {}\n", tried.fits ? "yes" : "no",
@@ -39,7 +37,7 @@ std::string FormatTried(const TuneResult& result) {
         has_bytes ? FormatBytes(tried.host_bytes) : "-",
         tried.step_ns == 0 ? "-"
                            : fmt::format("{:.3f}", Milliseconds(tried.step_ns)),
-        FormatSpeed(result, tried.step_ns), tried.name);
+        FormatSpeed(report, tried.step_ns), tried.name);
   }
   return text;
 }
@@ -55,8 +53,8 @@ std::string FormatAlgorithms(const AlgorithmNames& algorithms) {
   return text.empty() ? text : text + '\n';
 }
 
-std::string FormatChoice(const TuneResult& result) {
-  const TunedStep& tuned = *result.tuned;
+std::string FormatChoice(const TuneReport& report) {
+  const TunedStep& tuned = report.result->step;
   const EvaluatedRecipe& chosen = tuned.chosen;
   const SwapCounts swaps = CountSwaps(chosen.plan);
   return fmt::format(
@@ -70,14 +68,15 @@ std::string FormatChoice(const TuneResult& result) {
       "floor        {} at {}\n"
       "tuned in     {:.0f} ms\n",
       chosen.recipe.name, tuned.reason, Milliseconds(chosen.step.step_ns),
-      FormatSpeed(result, chosen.step.step_ns), result.profile,
+      FormatSpeed(report, chosen.step.step_ns), report.result->profile.name,
       FormatBound(tuned.bound, chosen.step.step_ns),
       FormatBytes(chosen.plan.device_bytes), chosen.plan.device_bytes,
       FormatBytes(chosen.plan.host_bytes), chosen.plan.host_bytes,
       swaps.tensors, swaps.swap_outs, FormatBytes(swaps.out_bytes),
       swaps.swap_ins, FormatBytes(swaps.in_bytes),
       FormatAlgorithms(chosen.recipe.algorithms),
-      FormatBytes(result.floor.bytes), result.floor_node, result.tune_ms);
+      FormatBytes(report.result->floor.bytes), report.result->floor_node,
+      Milliseconds(report.result->tuning_ns));
 }
 
 std::string FormatAway(const TensorFate& fate) {
@@ -142,16 +141,16 @@ Json TensorsJson(const EvaluatedRecipe& chosen) {
   return all;
 }
 
-Json ChosenJson(const TuneResult& result) {
-  const EvaluatedRecipe& chosen = result.tuned->chosen;
+Json ChosenJson(const TuneReport& report) {
+  const EvaluatedRecipe& chosen = report.result->step.chosen;
   Json predicted = {{"step_ms", Milliseconds(chosen.step.step_ns)},
                     {"images_per_sec", nullptr},
                     {"peak_device_bytes", chosen.plan.device_bytes},
                     {"peak_host_bytes", chosen.plan.host_bytes},
                     {"swap", SwapJson(CountSwaps(chosen.plan))}};
-  if (result.batch_size > 0) {
+  if (report.batch_size > 0) {
     predicted["images_per_sec"] =
-        ImagesPerSecond(result.batch_size, chosen.step.step_ns);
+        ImagesPerSecond(report.batch_size, chosen.step.step_ns);
   }
   return {{"name", chosen.recipe.name},
           {"options", LmsJson(chosen.recipe.options)},
@@ -161,58 +160,30 @@ Json ChosenJson(const TuneResult& result) {
 
 }  // namespace
 
-std::string FormatTuneResult(const TuneResult& result) {
-  return FormatTried(result) + "\n" + FormatChoice(result) + "\n" +
-         FormatTensors(result.tuned->chosen);
+std::string FormatTuneResult(const TuneReport& report) {
+  return FormatTried(report) + "\n" + FormatChoice(report) + "\n" +
+         FormatTensors(report.result->step.chosen);
 }
 
-Json TuneJson(const TuneResult& result) {
-  const TunedStep& tuned = *result.tuned;
-  const MemoryFlags& memory = result.flags->memory;
-  Json json = {
-      {"necessary", tuned.is_necessary},
-      {"reason", tuned.reason},
-      {"strategy", result.flags->strategy},
-      {"profile", result.profile},
-      {"device_memory", nullptr},
-      {"host_memory", HostMemory(memory)},
-      {"chosen", ChosenJson(result)},
-      {"tried", TriedJson(tuned)},
-      {"floor", {{"node", result.floor_node}, {"bytes", result.floor.bytes}}},
-      {"bound", BoundJson(tuned.bound, tuned.chosen.step.step_ns)},
-      {"tensors", TensorsJson(tuned.chosen)},
-      {"tune_ms", result.tune_ms}};
-  if (memory.device_memory) json["device_memory"] = *memory.device_memory;
+Json TuneJson(const TuneReport& report) {
+  const TunedStep& tuned = report.result->step;
+  const StepOptions& options = report.result->options;
+  Json json = {{"necessary", tuned.is_necessary},
+               {"reason", tuned.reason},
+               {"strategy", report.flags->strategy},
+               {"profile", report.result->profile.name},
+               {"device_memory", nullptr},
+               {"host_memory", HostMemoryOf(options)},
+               {"chosen", ChosenJson(report)},
+               {"tried", TriedJson(tuned)},
+               {"floor",
+                {{"node", report.result->floor_node},
+                 {"bytes", report.result->floor.bytes}}},
+               {"bound", BoundJson(tuned.bound, tuned.chosen.step.step_ns)},
+               {"tensors", TensorsJson(tuned.chosen)},
+               {"tune_ms", Milliseconds(report.result->tuning_ns)}};
+  if (options.device_memory) json["device_memory"] = *options.device_memory;
   return json;
-}
-
-std::string FormatTuneReport(const TuneResult& result) {
-  const TunedStep& tuned = *result.tuned;
-  const EvaluatedRecipe& chosen = tuned.chosen;
-  HtmlReport report =
-      MakeStepReport({.batch_size = result.batch_size,
-                      .precision = result.flags->source.model.precision,
-                      .profile = result.profile,
-                      .lms = &result.flags->lms,
-                      .memory = &result.flags->memory,
-                      .graph = &chosen.graph,
-                      .plan = &chosen.plan,
-                      .predicted = &chosen.step});
-  report.facts.push_back({"Chosen", chosen.recipe.name + ": " + tuned.reason});
-  report.bound = {.step_ns = tuned.bound.step_ns,
-                  .reason = BoundReason(tuned.bound)};
-  for (const TriedSet& tried : tuned.tried) {
-    report.tried.push_back({.label = tried.name,
-                            .fits = tried.fits,
-                            .device_bytes = tried.device_bytes,
-                            .host_bytes = tried.host_bytes,
-                            .note = tried.reason});
-    if (tried.step_ns > 0) report.tried.back().step_ns = tried.step_ns;
-    if (tried.fits && tried.name == chosen.recipe.name) {
-      report.chosen = report.tried.size() - 1;
-    }
-  }
-  return FormatHtmlReport(report);
 }
 
 }  // namespace spillway

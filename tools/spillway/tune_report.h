@@ -1,35 +1,28 @@
-// What `tune` found, as text, as JSON and as a page.
+// What `tune` found, as text and as JSON.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_TUNE_REPORT_H_
 #define SPILLWAY_TOOLS_SPILLWAY_TUNE_REPORT_H_
 
 #include <cstdint>
 #include <string>
 
-#include "executor/plan/floor.h"
 #include "tools/spillway/output.h"
 #include "tools/spillway/tune_command.h"
-#include "tuner/tuner.h"
+#include "tuner/tune.h"
 
 namespace spillway {
 
 // Everything pointed to is borrowed.
-struct TuneResult {
-  const TuneFlags* flags = nullptr;  // with the budget that was tuned for
-  const TunedStep* tuned = nullptr;
-  MemoryFloor floor = {};
-  std::string floor_node = {};  // its name
-  std::string profile = {};     // its name
-  int64_t batch_size = 0;       // 0: unknown
-  double tune_ms = 0;
+struct TuneReport {
+  const TuneFlags* flags = nullptr;
+  const TuneResult* result = nullptr;
+  int64_t batch_size = 0;  // 0: unknown
 };
 
 // The sets tried, the choice and its reason, the bound, and the tensors that
 // move: what each frees and costs.
-std::string FormatTuneResult(const TuneResult& result);
+std::string FormatTuneResult(const TuneReport& report);
 
-Json TuneJson(const TuneResult& result);
-
-std::string FormatTuneReport(const TuneResult& result);
+Json TuneJson(const TuneReport& report);
 
 }  // namespace spillway
 

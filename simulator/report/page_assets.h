@@ -1,0 +1,15 @@
+// The files of page/, as they were when this was built (CMakeLists.txt).
+#ifndef SPILLWAY_SIMULATOR_REPORT_PAGE_ASSETS_H_
+#define SPILLWAY_SIMULATOR_REPORT_PAGE_ASSETS_H_
+
+#include <string_view>
+
+namespace spillway {
+
+extern const std::string_view kPageHtml;
+extern const std::string_view kPageStyle;
+extern const std::string_view kPageScript;  // all scripts, one after the other
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIMULATOR_REPORT_PAGE_ASSETS_H_

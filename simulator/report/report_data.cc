@@ -1,0 +1,183 @@
+#include "simulator/report/report_data.h"
+
+#include <utility>
+
+#include "simulator/memory_over_time.h"
+#include "simulator/tensor_fates.h"
+
+namespace spillway {
+namespace {
+
+// As page/report.js names them.
+enum class PageKind : uint8_t {
+  kVariable,
+  kConstant,
+  kTensor,
+  kCopiedBack,
+  kScratch,
+};
+
+PageKind KindOf(const Buffer& buffer, bool copied_back) {
+  switch (buffer.kind) {
+    case BufferKind::kVariable:
+      return PageKind::kVariable;
+    case BufferKind::kConstant:
+      return PageKind::kConstant;
+    case BufferKind::kWorkspace:
+      return PageKind::kScratch;
+    case BufferKind::kTransient:
+      break;
+  }
+  return copied_back ? PageKind::kCopiedBack : PageKind::kTensor;
+}
+
+// The steps that use a buffer first and last; residents: none, -1.
+struct Users {
+  int32_t first = -1;
+  int32_t last = -1;
+  bool copied_back = false;
+};
+
+IdMap<BufferId, Users> FindUsers(const ExecutionPlan& plan) {
+  IdMap<BufferId, Users> users(plan.buffers.size());
+  const auto add = [&](BufferId buffer, int32_t at) {
+    if (IsResident(plan.buffers[buffer])) return;
+    if (users[buffer].first < 0) users[buffer].first = at;
+    users[buffer].last = at;
+  };
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const StepId id(i);
+    const Step& step = plan.steps[id];
+    for (const BufferId input : step.inputs) add(input, id.value());
+    for (const BufferId output : step.outputs) {
+      add(output, id.value());
+      if (step.kind == StepKind::kSwapIn) users[output].copied_back = true;
+    }
+    if (step.workspace.is_valid()) add(step.workspace, id.value());
+  }
+  return users;
+}
+
+Json BuffersJson(const ExecutionPlan& plan,
+                 const IdMap<BufferId, Interval>& owned) {
+  const IdMap<BufferId, Users> users = FindUsers(plan);
+  Json rows = Json::array();
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const BufferId id(i);
+    const Buffer& buffer = plan.buffers[id];
+    const PageKind kind = KindOf(buffer, users[id].copied_back);
+    rows.push_back({buffer.name, static_cast<int>(kind),
+                    buffer.space == Space::kHost ? 1 : 0, buffer.bytes,
+                    owned[id].begin, owned[id].end, users[id].first,
+                    users[id].last});
+  }
+  return rows;
+}
+
+Json StepsJson(const HtmlReport& report) {
+  const ExecutionPlan& plan = *report.plan;
+  Json rows = Json::array();
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[StepId(i)];
+    const Node& node = report.graph->node(step.node);
+    const Interval& ran = report.predicted->ran[StepId(i)];
+    const bool copies = step.lane != Lane::kCompute;
+    rows.push_back({static_cast<int>(step.lane), node.name, node.op, ran.begin,
+                    ran.end, copies ? plan.buffers[step.outputs[0]].bytes : 0});
+  }
+  return rows;
+}
+
+Json StallsJson(const SimulatedStep& step) {
+  Json rows = Json::array();
+  for (const Stall& stall : step.stalls) {
+    rows.push_back({stall.step.value(), static_cast<int>(stall.cause),
+                    stall.copy.value(), stall.ns});
+  }
+  return rows;
+}
+
+Json SpaceJson(const HtmlReport& report, const IdMap<BufferId, Interval>& owned,
+               Space space) {
+  const bool on_device = space == Space::kDevice;
+  const ExecutionPlan& plan = *report.plan;
+  const auto& budget = on_device ? report.device_budget : report.host_budget;
+  const CounterSample peak = PeakOf(MemoryOverTime(plan, owned, space));
+  return {{"arena_bytes", on_device ? plan.device_bytes : plan.host_bytes},
+          {"budget", budget ? Json(*budget) : Json()},
+          {"resident_bytes", on_device ? plan.resident_bytes : 0},
+          {"peak_bytes", peak.value},
+          {"peak_ns", peak.at_ns}};
+}
+
+Json TensorsJson(const ExecutionPlan& plan, const SimulatedStep& step) {
+  Json rows = Json::array();
+  for (const TensorFate& fate : FindTensorFates(plan, step)) {
+    Json away = Json::array();
+    for (const Interval& time : fate.away) {
+      away.push_back({time.begin, time.end});
+    }
+    rows.push_back({fate.buffer.value(), fate.bytes, fate.moves ? 1 : 0,
+                    fate.life.begin, fate.life.end, std::move(away),
+                    fate.copy_out_ns, fate.copy_in_ns, fate.stall_ns,
+                    fate.freed_byte_seconds, fate.at_peak ? 1 : 0});
+  }
+  return rows;
+}
+
+Json MeasuredJson(const MeasuredStep& measured) {
+  Json spans = Json::array();
+  for (const Span& span : measured.timeline->spans) {
+    spans.push_back({span.track, span.name, span.category, span.begin_ns,
+                     span.end_ns, span.bytes});
+  }
+  return {{"step_ns", measured.step_ns},
+          {"device_bytes", measured.device_bytes},
+          {"host_bytes", measured.host_bytes},
+          {"steps", std::move(spans)}};
+}
+
+Json TriedJson(const HtmlReport& report) {
+  Json rows = Json::array();
+  for (const TriedOptions& tried : report.tried) {
+    rows.push_back({tried.label, tried.fits ? 1 : 0, tried.device_bytes,
+                    tried.host_bytes,
+                    tried.step_ns ? Json(*tried.step_ns) : Json(), tried.note});
+  }
+  return rows;
+}
+
+}  // namespace
+
+Json ReportData(const HtmlReport& report) {
+  const ExecutionPlan& plan = *report.plan;
+  const SimulatedStep& step = *report.predicted;
+  const IdMap<BufferId, Interval> owned = OwnedTimes(plan, step);
+  Json facts = Json::array();
+  for (const ReportFact& fact : report.facts) {
+    facts.push_back(Json::array({fact.label, fact.value}));
+  }
+  Json data = {{"facts", std::move(facts)},
+               {"batch_size", report.batch_size},
+               {"step_ns", step.step_ns},
+               {"lane_names", step.timeline.tracks},
+               {"stall_ns", step.stall_ns},
+               {"steps", StepsJson(report)},
+               {"stalls", StallsJson(step)},
+               {"device", SpaceJson(report, owned, Space::kDevice)},
+               {"host", SpaceJson(report, owned, Space::kHost)},
+               {"buffers", BuffersJson(plan, owned)},
+               {"tensors", TensorsJson(plan, step)},
+               {"bound", nullptr},
+               {"measured", nullptr},
+               {"tried", TriedJson(report)},
+               {"chosen", nullptr}};
+  if (report.bound) {
+    data["bound"] = {report.bound->step_ns, report.bound->reason};
+  }
+  if (report.measured) data["measured"] = MeasuredJson(*report.measured);
+  if (report.chosen) data["chosen"] = *report.chosen;
+  return data;
+}
+
+}  // namespace spillway

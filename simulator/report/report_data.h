@@ -1,0 +1,32 @@
+// What the page of a report shows, as JSON that its scripts read
+// (page/report.js). Rows are arrays, to keep pages of large plans small; times
+// are ns, sizes bytes.
+//
+//   {"facts": [[label, value]], "batch_size", "step_ns", "lane_names": [name],
+//    "stall_ns": [copy in, copy out, issue],
+//    "steps": [[lane, node, op, begin, end, bytes copied]],
+//    "stalls": [[step, cause, copy or -1, ns]],
+//    "device": {"arena_bytes", "budget", "resident_bytes", "peak_bytes",
+//               "peak_ns"}, "host": the same,
+//    "buffers": [[name, kind, on host, bytes, begin, end, first step, last]],
+//    "tensors": [[buffer, bytes, moves, begin, end, [[away from, to]],
+//                 copy out ns, copy in ns, stall ns, byte-seconds freed,
+//                 at peak]],
+//    "bound": null or [ns, reason],
+//    "measured": null or {"step_ns", "device_bytes", "host_bytes", "steps"},
+//    "tried": [[label, fits, device, host, ns or null, note]], "chosen"}
+#ifndef SPILLWAY_SIMULATOR_REPORT_REPORT_DATA_H_
+#define SPILLWAY_SIMULATOR_REPORT_REPORT_DATA_H_
+
+#include "nlohmann/json.hpp"
+#include "simulator/report/html_report.h"
+
+namespace spillway {
+
+using Json = nlohmann::ordered_json;
+
+Json ReportData(const HtmlReport& report);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIMULATOR_REPORT_REPORT_DATA_H_

@@ -1,0 +1,95 @@
+// A report with everything in it, of a graph whose names try to break the page.
+#ifndef SPILLWAY_TESTS_SIMULATOR_REPORT_CASE_H_
+#define SPILLWAY_TESTS_SIMULATOR_REPORT_CASE_H_
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "simulator/report/html_report.h"
+#include "tests/executor/plan/plan_cases.h"
+
+namespace spillway::testing {
+
+// What f1, f2, ... of a chain are called here.
+inline const std::vector<std::string> kHostileNames = {
+    "</script><b>bold",
+    "<!--<script>",
+    "\"quoted\" & 'single'",
+    "{{script}}",
+    "back\\slash",
+    "caf\xc3\xa9 \xe2\x80\xa8 line",
+    "=1+1",
+    "]]>"};
+
+// As ChainGraph, with other names.
+inline Graph RenamedChain(int64_t bytes) {
+  const Graph chain =
+      ChainGraph(static_cast<int>(kHostileNames.size()), bytes, true);
+  Graph graph("chain");
+  for (const Node& node : chain.nodes()) {
+    NodeSpec spec = {.name = node.name,
+                     .op = node.op,
+                     .inputs = node.inputs,
+                     .control_inputs = node.control_inputs,
+                     .placement = node.placement};
+    if (node.name[0] == 'f') {
+      spec.name = kHostileNames[std::stoul(node.name.substr(1)) - 1];
+    }
+    for (const ValueId output : node.outputs) {
+      spec.outputs.push_back(chain.type(output));
+    }
+    graph.AddNode(spec);
+  }
+  return graph;
+}
+
+// Lives as long as its report is used.
+struct ReportCase {
+  Graph graph = RenamedChain(1000);
+  ExecutionPlan plan = {};
+  SimulatedStep predicted = {};
+  SimulatedStep slower = {};  // taken for the measured one
+  HtmlReport report = {};
+};
+
+inline SimulatedStep PlayChain(const ReportCase& report_case, int64_t ns) {
+  const LinkDirection link = {.latency_ns = 50,
+                              .bytes_per_second = 1e9,
+                              .shared_bytes_per_second = 5e8};
+  return SimulateStep(report_case.plan, report_case.graph,
+                      IdMap<NodeId, int64_t>(report_case.graph.num_nodes(), ns),
+                      {.to_host = link, .to_device = link, .issue_ns = 3});
+}
+
+inline void MakeReportCase(ReportCase& made) {
+  absl::StatusOr<ExecutionPlan> plan = Compile(made.graph);
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  made.plan = *std::move(plan);
+  made.predicted = PlayChain(made, 100);
+  made.slower = PlayChain(made, 130);
+  made.report = {.title = "<i>chain</i> & co",
+                 .facts = {{"LMS", "<b>v1</b>"}},
+                 .batch_size = 32,
+                 .graph = &made.graph,
+                 .plan = &made.plan,
+                 .predicted = &made.predicted,
+                 .device_budget = made.plan.device_bytes + 500,
+                 .host_budget = 100000,
+                 .bound = {{.step_ns = 1600, .reason = "compute alone"}},
+                 .measured = {{.timeline = &made.slower.timeline,
+                               .step_ns = made.slower.step_ns,
+                               .device_bytes = made.plan.device_bytes,
+                               .host_bytes = made.plan.host_bytes}},
+                 .tried = {{.label = "off", .note = "too <large>"},
+                           {.label = "v1",
+                            .fits = true,
+                            .device_bytes = made.plan.device_bytes,
+                            .host_bytes = made.plan.host_bytes,
+                            .step_ns = made.predicted.step_ns}},
+                 .chosen = 1};
+}
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_SIMULATOR_REPORT_CASE_H_

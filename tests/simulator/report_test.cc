@@ -1,0 +1,178 @@
+// The page of a report: its structure and the data in it. What its scripts make
+// of that: report_in_browser_test.cc.
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "nlohmann/json.hpp"
+#include "simulator/tensor_fates.h"
+#include "tests/simulator/report_case.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::ordered_json;
+
+size_t Count(std::string_view text, std::string_view part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string_view::npos;
+       at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// What lies between the first `begin` and the `end` after it.
+std::string Between(const std::string& text, const std::string& begin,
+                    const std::string& end) {
+  const size_t from = text.find(begin);
+  EXPECT_NE(from, std::string::npos) << begin;
+  if (from == std::string::npos) return "";
+  const size_t to = text.find(end, from + begin.size());
+  EXPECT_NE(to, std::string::npos) << end;
+  return text.substr(from + begin.size(), to - from - begin.size());
+}
+
+// Tags that are not closed in order; contents of scripts and styles are text.
+class TagChecker {
+ public:
+  explicit TagChecker(std::string_view html) : html_(html) {}
+
+  std::vector<std::string> Wrong() {
+    for (size_t at = 0; (at = html_.find('<', at)) != std::string_view::npos;) {
+      const size_t end = html_.find('>', at);
+      if (end == std::string_view::npos) return {"< without >"};
+      Add(html_.substr(at + 1, end - at - 1));
+      at = SkipText(end + 1);
+    }
+    wrong_.insert(wrong_.end(), open_.begin(), open_.end());
+    return wrong_;
+  }
+
+ private:
+  void Add(std::string_view tag) {
+    const std::string name(tag.substr(0, tag.find_first_of(" \n")));
+    if (kVoid.contains(name)) return;
+    if (name[0] != '/') {
+      open_.push_back(name);
+    } else if (!open_.empty() && open_.back() == name.substr(1)) {
+      open_.pop_back();
+    } else {
+      wrong_.push_back(name);
+    }
+  }
+
+  size_t SkipText(size_t at) const {
+    if (open_.empty()) return at;
+    const bool is_text = open_.back() == "script" || open_.back() == "style";
+    return is_text ? html_.find("</" + open_.back(), at) : at;
+  }
+
+  const std::set<std::string> kVoid = {"!DOCTYPE", "meta", "br"};
+  const std::string_view html_;
+  std::vector<std::string> open_;
+  std::vector<std::string> wrong_;
+};
+
+class ReportTest : public ::testing::Test {
+ protected:
+  void SetUp() override { testing::MakeReportCase(case_); }
+
+  std::string Page() const { return FormatHtmlReport(case_.report); }
+
+  static Json DataOf(const std::string& page) {
+    const auto json =
+        ParseJson(Between(page, R"(<script type="application/json" id="data">)",
+                          "</script>"),
+                  "page");
+    EXPECT_TRUE(json.ok()) << json.status().ToString();
+    return json.value_or(Json());
+  }
+
+  testing::ReportCase case_;
+};
+
+TEST_F(ReportTest, ThePageIsWellFormedAndLoadsNothing) {
+  const std::string page = Page();
+  EXPECT_THAT(TagChecker(page).Wrong(), ElementsAre());
+  EXPECT_EQ(Count(page, "<script"), 2U);
+  EXPECT_EQ(Count(page, "</script"), 2U);
+  EXPECT_EQ(Count(page, "://"), Count(page, "http://www.w3.org/2000/svg"));
+  for (const char* loads : {" src=", "@import", "url(", "<link", "fetch("}) {
+    EXPECT_THAT(page, Not(HasSubstr(loads)));
+  }
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+TEST_F(ReportTest, TheTagCheckerFindsWhatIsWrong) {
+  EXPECT_THAT(TagChecker("<p><b></p></b>").Wrong(), ElementsAre("/p", "p"));
+}
+
+TEST_F(ReportTest, TheSameReportIsTheSamePage) { EXPECT_EQ(Page(), Page()); }
+
+TEST_F(ReportTest, HostileNamesStayNames) {
+  const std::string page = Page();
+  EXPECT_THAT(page, Not(HasSubstr("<b>")));
+  EXPECT_THAT(page, Not(HasSubstr("<!--")));
+  EXPECT_THAT(page, HasSubstr("<title>&lt;i&gt;chain&lt;/i&gt; &amp; co - "));
+  EXPECT_THAT(page, HasSubstr("<h1>&lt;i&gt;chain&lt;/i&gt; &amp; co</h1>"));
+  const Json data = DataOf(page);
+  std::set<std::string> names;
+  for (const Json& step : data["steps"]) names.insert(step[1]);
+  for (const Node& node : case_.graph.nodes()) {
+    EXPECT_TRUE(names.contains(node.name)) << node.name;
+  }
+  EXPECT_EQ(names.size(), case_.graph.num_nodes());
+  EXPECT_EQ(data["facts"][0][1], "<b>v1</b>");
+  EXPECT_EQ(data["tried"][0][5], "too <large>");
+}
+
+TEST_F(ReportTest, BytesThatAreNoTextAreReplaced) {
+  case_.report.facts.push_back({"bad", "\xff\xfe"});
+  EXPECT_EQ(DataOf(Page())["facts"][1][1], "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+TEST_F(ReportTest, TheDataIsWhatWasPredictedAndMeasured) {
+  const Json data = DataOf(Page());
+  EXPECT_EQ(data["step_ns"], case_.predicted.step_ns);
+  EXPECT_EQ(data["steps"].size(), case_.plan.steps.size());
+  EXPECT_EQ(data["buffers"].size(), case_.plan.buffers.size());
+  EXPECT_EQ(data["tensors"].size(),
+            FindTensorFates(case_.plan, case_.predicted).size());
+  EXPECT_EQ(data["device"]["arena_bytes"], case_.plan.device_bytes);
+  EXPECT_LE(data["device"]["peak_bytes"].get<int64_t>(),
+            case_.plan.device_bytes);
+  EXPECT_EQ(data["host"]["arena_bytes"], case_.plan.host_bytes);
+  EXPECT_EQ(data["measured"]["steps"].size(),
+            case_.slower.timeline.spans.size());
+  EXPECT_EQ(data["bound"][0], 1600);
+  EXPECT_EQ(data["chosen"], 1);
+  EXPECT_TRUE(data["tried"][0][4].is_null());
+  int64_t stalls_ns = 0;
+  for (const Json& stall : data["stalls"]) stalls_ns += stall[3].get<int64_t>();
+  EXPECT_EQ(stalls_ns, data["stall_ns"][0].get<int64_t>() +
+                           data["stall_ns"][1].get<int64_t>() +
+                           data["stall_ns"][2].get<int64_t>());
+}
+
+TEST_F(ReportTest, WhatIsNotGivenIsNull) {
+  case_.report.bound.reset();
+  case_.report.measured.reset();
+  case_.report.device_budget.reset();
+  case_.report.tried.clear();
+  case_.report.chosen.reset();
+  const Json data = DataOf(Page());
+  EXPECT_TRUE(data["bound"].is_null());
+  EXPECT_TRUE(data["measured"].is_null());
+  EXPECT_TRUE(data["device"]["budget"].is_null());
+  EXPECT_TRUE(data["tried"].empty());
+}
+
+}  // namespace
+}  // namespace spillway

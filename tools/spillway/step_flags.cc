@@ -1,0 +1,190 @@
+#include "tools/spillway/step_flags.h"
+
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "executor/device/device.h"
+#include "fmt/format.h"
+
+namespace spillway {
+namespace {
+
+AlgorithmChoice ParseAlgorithms(const std::string& name,
+                                const std::string& text) {
+  if (text == "auto") return AlgorithmChoice::kFastest;
+  if (text == "first") return AlgorithmChoice::kFirst;
+  RefuseFlag(name, fmt::format("\"{}\" is none of auto, first", text));
+}
+
+ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
+  if (text == "auto") return ScheduleKind::kAuto;
+  if (text == "memory") return ScheduleKind::kMemory;
+  if (text == "creation") return ScheduleKind::kCreation;
+  RefuseFlag(name,
+             fmt::format("\"{}\" is none of auto, memory, creation", text));
+}
+
+// Terms of the library and the flags that mean the same; those that are called
+// alike first.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kTerms =
+    {{{"batch_size", "--batch_size"},
+      {"check_memory", "--check_memory"},
+      {"device", "--device"},
+      {"device_memory", "--device_memory"},
+      {"host_memory", "--host_memory"},
+      {"image_size", "--image_size"},
+      {"link_gbps", "--link_gbps"},
+      {"loss_scale", "--loss_scale"},
+      {"plan", "--plan"},
+      {"precision", "--precision"},
+      {"profile", "--profile"},
+      {"schedule", "--schedule"},
+      {"threads", "--threads"},
+      {"time_limit", "--time_limit"},
+      {"weight_decay", "--weight_decay"},
+      {"capture_steps", "--cuda_graph"},
+      {"LmsOptions", "--lms"},
+      {"FindMaxBatch", "simulate --find_max_batch"}}};
+
+bool IsWordCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+         c == '-' || c == '"' || c == '/' || c == '.';
+}
+
+// Words that are plain English too are terms only where they begin the message.
+bool IsTermAnywhere(std::string_view term) {
+  return term.find('_') != term.npos || term == "LmsOptions" ||
+         term == "FindMaxBatch";
+}
+
+void ReplaceTerm(std::string_view term, std::string_view flag,
+                 std::string& text) {
+  for (size_t at = text.find(term); at != text.npos;
+       at = text.find(term, at + 1)) {
+    const size_t end = at + term.size();
+    const bool begins = at == 0 || !IsWordCharacter(text[at - 1]);
+    const bool ends =
+        end == text.size() || !IsWordCharacter(text[end]) || text[end] == '.';
+    const bool is_term = IsTermAnywhere(term) ||
+                         (at == 0 && end < text.size() && text[end] == ':');
+    if (!begins || !ends || !is_term) continue;
+    text.replace(at, term.size(), flag);
+    at += flag.size();
+  }
+}
+
+}  // namespace
+
+StepOptions DefaultStepOptions(LmsMode mode) {
+  return {.lms = {.mode = mode}, .log = [](std::string_view line) {
+            fmt::print(stderr, "{}\n", std::string(line));
+          }};
+}
+
+void AddDeviceFlags(FlagSet& flags, StepOptions& step) {
+  flags.BeginGroup("Device");
+  flags.Text("--device", step.device,
+             "cpu, cuda, cuda:N or inline; default: cuda where this build and "
+             "machine have it, else cpu");
+  flags.Int("--threads", step.threads,
+            {.help = "of kernels; 0, the default: all cores", .max = 1024});
+  flags.Add("--algorithms", step.algorithms, ParseAlgorithms)
+      ->type_name("auto|first")
+      ->description(
+          "of kernels that can choose: auto (default), the "
+          "fastest by the profile, with smaller workspaces where "
+          "the budget asks for it; first, the libraries' first, "
+          "whatever profile and budget, so that results have the "
+          "same bits");
+  flags.Bool("--deterministic", step.math.deterministic,
+             "the same inputs give the same bits, run after run; default true; "
+             "false lets a GPU use algorithms that may be faster");
+}
+
+void AddLinkFlag(FlagSet& flags, StepOptions& step) {
+  flags.Real("--link_gbps", step.link_gbps,
+             {.help = "slow the cpu or inline device's copies to this many "
+                      "1e9 bytes a second each way; 0, the default: full "
+                      "speed",
+              .max = 1e6});
+}
+
+void AddCudaGraphFlag(FlagSet& flags, StepOptions& step) {
+  flags.Bool("--cuda_graph", step.capture_steps,
+             "capture the second step as a CUDA graph and launch it as a whole "
+             "from then on; the same bits; default: issue every kernel and "
+             "copy");
+}
+
+void AddMemoryFlags(FlagSet& flags, StepOptions& step) {
+  flags.BeginGroup("Memory");
+  flags.Size("--device_memory", step.device_memory,
+             "budget of the device, a hard limit; default: as little as the "
+             "plan needs");
+  flags.Size("--host_memory", step.host_memory,
+             "limit of the swap pool; default: half of RAM");
+  flags.Add("--schedule", step.schedule, ParseSchedule)
+      ->type_name("auto|memory|creation")
+      ->description(
+          "order of the nodes: memory, of several orders the one "
+          "that needs the least; creation, as the graph was "
+          "built; auto (default): memory with --device_memory or "
+          "--lms, else creation");
+}
+
+void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step) {
+  flags.Bool(
+      "--check_memory", step.check_memory,
+      "check every access of kernels and copies, and measure memory from "
+      "its bytes; slower; only for the cpu and inline devices");
+}
+
+void AddProfileFlag(FlagSet& flags, StepOptions& step,
+                    const std::string& help) {
+  flags
+      .Add("--profile", step.profile,
+           [](const std::string&, const std::string& text) { return text; })
+      ->type_name("NAME|FILE")
+      ->description(help);
+}
+
+void AddPlanFlag(FlagSet& flags, std::string& plan) {
+  flags.Text("--plan", plan,
+             "run what tune saved in this file: its swaps, order and budgets");
+}
+
+absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
+                          SavedPlan& plan, StepOptions& step) {
+  if (path.empty()) return absl::OkStatus();
+  if (step.lms.mode != LmsMode::kOff) {
+    return InvalidArgument("--plan excludes --lms: the file says what to swap");
+  }
+  absl::StatusOr<SavedPlan> read = ReadSavedPlan(path, graph);
+  if (!read.ok()) return Annotate(read.status(), "--plan");
+  plan = *std::move(read);
+  step.plan = &plan;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& step) {
+  if (step.device.starts_with("cuda")) return PassTarget::kGpu;
+  if (step.device == "cpu" || step.device == "inline") return PassTarget::kCpu;
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                            OpenWholeDevice(step));
+  return device->kind() == DeviceKind::kCuda ? PassTarget::kGpu
+                                             : PassTarget::kCpu;
+}
+
+absl::Status InFlagTerms(const absl::Status& status) {
+  if (status.ok()) return status;
+  std::string text(status.message());
+  for (const auto& [term, flag] : kTerms) ReplaceTerm(term, flag, text);
+  return absl::Status(status.code(), text);
+}
+
+}  // namespace spillway

@@ -1,0 +1,192 @@
+#include "tuner/choose_step.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "fmt/format.h"
+#include "graph/schedule.h"
+#include "lms/lms.h"
+#include "tuner/prepare_step.h"
+#include "tuner/profile/resolve_profile.h"
+#include "tuner/saved_plan.h"
+#include "tuner/tune.h"
+
+namespace spillway {
+namespace {
+
+// As results show it: the tuner's, unless it is a set of TFLMS.
+LmsOptions OptionsOf(const StepRecipe& recipe) {
+  LmsOptions options = recipe.options;
+  if (options.mode == LmsMode::kOff) options.mode = LmsMode::kAuto;
+  return options;
+}
+
+TimedSchedule OrderOf(StepRecipe recipe) {
+  return {.schedule = std::move(recipe.schedule),
+          .placement = std::move(recipe.placement)};
+}
+
+absl::Status CheckPlan(const SavedPlan& plan, const StepChoiceSpec& spec) {
+  const std::optional<int64_t>& given = spec.options.device_memory;
+  if (given && *given < plan.device_bytes) {
+    return ResourceExhausted(fmt::format(
+        "device_memory: {} is below the {} ({} bytes) that the plan needs; "
+        "tune for that budget",
+        FormatBytes(*given), FormatBytes(plan.device_bytes),
+        plan.device_bytes));
+  }
+  for (const ValueId fetch : spec.fetches) {
+    if (std::ranges::count(plan.fetches, fetch) > 0) continue;
+    return InvalidArgument(
+        fmt::format("plan: was tuned for a step that does not return {}",
+                    spec.graph->ValueName(fetch)));
+  }
+  return absl::OkStatus();
+}
+
+// With its own budget the plan is made again byte for byte. A larger one that
+// is given helps where kernels need more scratch than those it was tuned with.
+void SetBudgets(const SavedPlan& plan, ChosenStep& chosen) {
+  std::optional<int64_t>& budget = chosen.options.device_memory;
+  if (plan.device_memory && budget.value_or(0) > *plan.device_memory) {
+    std::optional<int64_t>& within = chosen.order->placement.within_bytes;
+    if (!within) within = plan.device_memory;
+  } else {
+    budget = plan.device_memory;
+  }
+  if (!chosen.options.host_memory) {
+    chosen.options.host_memory = plan.host_memory;
+  }
+}
+
+absl::StatusOr<ChosenStep> FromPlan(const StepChoiceSpec& spec) {
+  const SavedPlan& plan = *spec.options.plan;
+  SPILLWAY_RETURN_IF_ERROR(CheckPlan(plan, spec));
+  ChosenStep chosen = {.lms = OptionsOf(plan.recipe),
+                       .name = plan.recipe.name,
+                       .algorithms = plan.recipe.algorithms,
+                       .fetches = plan.fetches,
+                       .options = spec.options};
+  SPILLWAY_ASSIGN_OR_RETURN(chosen.graph,
+                            ApplyRecipe(plan.recipe, *spec.graph));
+  const absl::Status order = CheckSchedule(
+      chosen.graph, NodesToRun(chosen.graph, *spec.options.ops, chosen.fetches),
+      plan.recipe.schedule);
+  if (!order.ok()) return Annotate(order, "plan: field \"steps\"");
+  chosen.edit = MakeReport(plan.recipe.swaps, *spec.graph, chosen.graph);
+  chosen.edit.equivalent = true;
+  chosen.order = OrderOf(plan.recipe);
+  chosen.options.plan = nullptr;  // borrowed for this call
+  SetBudgets(plan, chosen);
+  return chosen;
+}
+
+// The profile to choose by. What is to run can take algorithms of this
+// machine's libraries only.
+absl::StatusOr<DeviceProfile> ProfileFor(const StepChoiceSpec& spec) {
+  SPILLWAY_ASSIGN_OR_RETURN(DeviceProfile profile,
+                            ResolveProfile(spec.options));
+  if (spec.is_only_predicted || profile.libraries.empty()) return profile;
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string libraries,
+                            LibrariesOf(spec.options));
+  if (profile.libraries != libraries) profile.algorithms.clear();
+  return profile;
+}
+
+absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
+  ChosenStep chosen = {.fetches = spec.fetches, .options = spec.options};
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileFor(spec));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t budget, DeviceBudget(spec.options));
+  chosen.options.device_memory = budget;
+  StepOptions within = chosen.options;
+  within.device_memory = budget - spec.reserved_bytes;
+  const auto begin = std::chrono::steady_clock::now();
+  SPILLWAY_ASSIGN_OR_RETURN(TunedStep tuned, TuneStep({.graph = spec.graph,
+                                                       .fetches = spec.fetches,
+                                                       .options = &within,
+                                                       .profile = &profile}));
+  const std::chrono::nanoseconds taken =
+      std::chrono::steady_clock::now() - begin;
+  EvaluatedRecipe& best = tuned.chosen;
+  if (spec.options.log) {
+    spec.options.log(fmt::format("[LMS][0] {}", tuned.reason));
+    spec.options.log(fmt::format("[LMS][0] Chosen: {}, of {} tried",
+                                 best.recipe.name, tuned.tried.size()));
+  }
+  chosen.lms = OptionsOf(best.recipe);
+  chosen.name = best.recipe.name;
+  chosen.edit = MakeReport(best.recipe.swaps, *spec.graph, best.graph);
+  chosen.edit.equivalent = true;
+  chosen.edit.edit_ns = taken.count();
+  chosen.graph = std::move(best.graph);
+  chosen.algorithms = std::move(best.recipe.algorithms);
+  chosen.order = OrderOf(std::move(best.recipe));
+  return chosen;
+}
+
+// For swaps that are fixed. Kernels are asked only where the answer may be
+// another than their first algorithms, since that takes preparing them.
+absl::StatusOr<AlgorithmNames> ChooseAlgorithms(const StepChoiceSpec& spec,
+                                                const Graph& edited) {
+  if (spec.options.algorithms == AlgorithmChoice::kFirst) {
+    return AlgorithmNames();
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileFor(spec));
+  if (profile.algorithms.empty() && !spec.options.device_memory) {
+    return AlgorithmNames();
+  }
+  const PlanSpec plan = {.graph = &edited,
+                         .fetches = spec.fetches,
+                         .options = &spec.options,
+                         .profile = &profile};
+  SPILLWAY_ASSIGN_OR_RETURN(const PlanInputs inputs, PreparePlan(plan));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t budget, DeviceBudget(spec.options));
+  return FitAlgorithms(plan, inputs, budget - spec.reserved_bytes);
+}
+
+}  // namespace
+
+absl::StatusOr<ChosenStep> ChooseStep(const StepChoiceSpec& spec) {
+  SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(spec.options));
+  if (spec.options.plan != nullptr) return FromPlan(spec);
+  if (NeedsTuning(spec.options.lms)) return Tuned(spec);
+  ChosenStep chosen = {.graph = *spec.graph,
+                       .lms = spec.options.lms,
+                       .fetches = spec.fetches,
+                       .options = spec.options};
+  SPILLWAY_ASSIGN_OR_RETURN(chosen.edit, EditGraph(spec.options, chosen.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(chosen.algorithms,
+                            ChooseAlgorithms(spec, chosen.graph));
+  return chosen;
+}
+
+absl::StatusOr<LmsReport> EditGraph(const StepOptions& options, Graph& graph) {
+  if (options.lms.mode == LmsMode::kOff) {
+    LmsReport unchanged = MakeReport({}, graph, graph);
+    unchanged.equivalent = true;
+    return unchanged;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  SPILLWAY_ASSIGN_OR_RETURN(LmsReport report, ApplyLms(options.lms, graph));
+  const std::chrono::nanoseconds taken =
+      std::chrono::steady_clock::now() - begin;
+  report.edit_ns = taken.count();
+  if (options.log) {
+    for (const std::string& line : LogLines(options.lms, report)) {
+      options.log(line);
+    }
+  }
+  return report;
+}
+
+Program ProgramOf(ChosenStep step) {
+  return {.graph = std::move(step.graph),
+          .fetches = std::move(step.fetches),
+          .order = std::move(step.order),
+          .algorithms = std::move(step.algorithms)};
+}
+
+}  // namespace spillway

@@ -1,0 +1,103 @@
+#include "tuner/max_batch.h"
+
+#include <algorithm>
+
+#include "base/status_macros.h"
+#include "executor/plan_programs.h"
+#include "fmt/format.h"
+#include "tuner/choose_step.h"
+#include "tuner/profile/resolve_profile.h"
+#include "tuner/simulate.h"
+#include "tuner/tune.h"
+
+namespace spillway {
+namespace {
+
+absl::StatusOr<BatchAttempt> TuneBatch(const Program& program,
+                                       const StepOptions& options,
+                                       const DeviceProfile& profile) {
+  const absl::StatusOr<TunedStep> tuned = TuneStep({.graph = &program.graph,
+                                                    .fetches = program.fetches,
+                                                    .options = &options,
+                                                    .profile = &profile});
+  if (absl::IsResourceExhausted(tuned.status())) return BatchAttempt();
+  SPILLWAY_RETURN_IF_ERROR(tuned.status());
+  return BatchAttempt{.fits = true,
+                      .peak_device_bytes = tuned->chosen.plan.device_bytes,
+                      .peak_host_bytes = tuned->chosen.plan.host_bytes,
+                      .step_ns = tuned->chosen.step.step_ns};
+}
+
+absl::StatusOr<BatchAttempt> PlanBatch(Program program,
+                                       const StepOptions& options,
+                                       const DeviceProfile& profile) {
+  SPILLWAY_RETURN_IF_ERROR(EditGraph(options, program.graph).status());
+  SPILLWAY_ASSIGN_OR_RETURN(const StepFit fit,
+                            FitStep({.graph = &program.graph,
+                                     .fetches = program.fetches,
+                                     .options = &options,
+                                     .profile = &profile}));
+  return BatchAttempt{.fits = fit.fits.ok(),
+                      .peak_device_bytes = fit.plan.device_bytes,
+                      .peak_host_bytes = fit.plan.host_bytes};
+}
+
+}  // namespace
+
+absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
+                                      const StepOptions& given,
+                                      const BatchRange& range) {
+  SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(given));
+  StepOptions options = given;
+  options.log = nullptr;  // of batch sizes that are only tried
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
+                            ResolveProfile(options));
+  SPILLWAY_ASSIGN_OR_RETURN(options.device_memory, BudgetFor(options, profile));
+  if (!options.device_memory) {
+    return InvalidArgument(
+        "device_memory: the largest batch needs a budget to fit");
+  }
+  return SearchMaxBatch(
+      range, [&](int64_t batch_size) -> absl::StatusOr<BatchAttempt> {
+        SPILLWAY_ASSIGN_OR_RETURN(Program program, program_of(batch_size));
+        SPILLWAY_RETURN_IF_ERROR(CheckFetches(program));
+        SPILLWAY_ASSIGN_OR_RETURN(
+            BatchAttempt attempt,
+            NeedsTuning(options.lms)
+                ? TuneBatch(program, options, profile)
+                : PlanBatch(std::move(program), options, profile));
+        attempt.batch_size = batch_size;
+        return attempt;
+      });
+}
+
+absl::StatusOr<MaxBatch> SearchMaxBatch(
+    const BatchRange& range,
+    absl::FunctionRef<absl::StatusOr<BatchAttempt>(int64_t)> attempt) {
+  if (range.start < 1 || range.limit < 1) {
+    return InvalidArgument(fmt::format(
+        "batch sizes start at {} and end at {}; both must be at least 1",
+        range.start, range.limit));
+  }
+  const int64_t limit = range.limit;
+  MaxBatch result;
+  const auto fits = [&](int64_t batch_size) -> absl::StatusOr<bool> {
+    SPILLWAY_ASSIGN_OR_RETURN(const BatchAttempt tried, attempt(batch_size));
+    result.tried.push_back(tried);
+    return tried.fits;
+  };
+  int64_t& most = result.batch_size;  // known to fit
+  int64_t least = limit + 1;          // known not to, or not allowed
+  for (int64_t next = std::min(range.start, limit); most + 1 < least;) {
+    SPILLWAY_ASSIGN_OR_RETURN(const bool next_fits, fits(next));
+    (next_fits ? most : least) = next;
+    if (least > limit) {
+      next = std::min(2 * most, limit);
+    } else {
+      next = most + (least - most) / 2;
+    }
+  }
+  return result;
+}
+
+}  // namespace spillway

@@ -1,0 +1,135 @@
+#include "tuner/model/evaluate.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "executor/plan/verify_plan.h"
+#include "graph/well_known_ops.h"
+
+namespace spillway {
+namespace {
+
+// Placements that are simulated in one round.
+constexpr size_t kPlacements = 8;
+
+class Evaluator {
+ public:
+  Evaluator(const TunerInputs& inputs, StepRecipe recipe)
+      : inputs_(inputs), kernel_ns_(inputs.kernel_ns) {
+    best_.recipe = std::move(recipe);
+  }
+
+  absl::Status Prepare() {
+    SPILLWAY_ASSIGN_OR_RETURN(best_.graph,
+                              ApplyRecipe(best_.recipe, inputs_.graph));
+    kernel_ns_.resize(best_.graph.num_nodes(), 0);
+    return absl::OkStatus();
+  }
+
+  absl::Status EvaluateOnce() {
+    SPILLWAY_ASSIGN_OR_RETURN(ExecutionPlan plan,
+                              CompilePlan(best_.graph, inputs_.ops,
+                                          best_.recipe.schedule, Options()));
+    Offer(std::move(plan), best_.recipe.placement);
+    return absl::OkStatus();
+  }
+
+  // False if nothing was placed by the expected times.
+  absl::StatusOr<bool> PlaceByTime(const IdMap<NodeId, Interval>& expected_ns) {
+    CompileOptions options = Options();
+    options.placement.expected_ns = expected_ns;
+    SPILLWAY_ASSIGN_OR_RETURN(
+        std::vector<ExecutionPlan> plans,
+        CompileByTime(best_.graph, inputs_.ops, best_.recipe.schedule, options,
+                      kPlacements));
+    last_ = {};
+    for (size_t i = 0; i < plans.size(); ++i) {
+      options.placement.index = i;
+      Offer(std::move(plans[i]), options.placement);
+    }
+    return !plans.empty();
+  }
+
+  bool has_plan() const { return has_plan_; }
+  const SimulatedStep& last() const { return last_; }
+
+  absl::StatusOr<EvaluatedRecipe> Take() && {
+    SPILLWAY_RETURN_IF_ERROR(VerifyPlan(best_.plan, best_.graph, inputs_.ops));
+    return std::move(best_);
+  }
+
+  // When the nodes ran in `step`; a swap-in is wanted no later than before.
+  IdMap<NodeId, Interval> TimesOf(const SimulatedStep& step,
+                                  const IdMap<NodeId, Interval>& before) const {
+    std::unordered_map<std::string_view, const Span*> spans;
+    for (const Span& span : step.timeline.spans) spans[span.name] = &span;
+    IdMap<NodeId, Interval> times(best_.graph.num_nodes());
+    for (const Node& node : best_.graph.nodes()) {
+      const auto span = spans.find(node.name);
+      if (span == spans.end()) continue;
+      Interval& time = times[node.id];
+      time = {span->second->begin_ns, span->second->end_ns};
+      if (node.op == kSwapIn && !before.empty()) {
+        time.begin = std::min(time.begin, before[node.id].begin);
+      }
+    }
+    return times;
+  }
+
+ private:
+  CompileOptions Options() const {
+    return OptionsFor(best_.recipe, best_.graph, inputs_.compile);
+  }
+
+  void Offer(ExecutionPlan plan, const TimedPlacement& placement) {
+    SimulatedStep step =
+        SimulateStep(plan, best_.graph, kernel_ns_, inputs_.profile);
+    if (last_.step_ns == 0 || step.step_ns < last_.step_ns) last_ = step;
+    if (has_plan_ && step.step_ns >= best_.step.step_ns) return;
+    has_plan_ = true;
+    best_.plan = std::move(plan);
+    best_.step = std::move(step);
+    best_.recipe.placement = placement;
+  }
+
+  const TunerInputs& inputs_;
+  IdMap<NodeId, int64_t> kernel_ns_;  // of the edited graph
+  bool has_plan_ = false;
+  EvaluatedRecipe best_;
+  SimulatedStep last_;  // the best of the last round
+};
+
+}  // namespace
+
+absl::StatusOr<EvaluatedRecipe> Evaluate(const TunerInputs& inputs,
+                                         StepRecipe recipe) {
+  Evaluator evaluator(inputs, std::move(recipe));
+  SPILLWAY_RETURN_IF_ERROR(evaluator.Prepare());
+  SPILLWAY_RETURN_IF_ERROR(evaluator.EvaluateOnce());
+  return std::move(evaluator).Take();
+}
+
+absl::StatusOr<EvaluatedRecipe> EvaluateByTime(const TunerInputs& inputs,
+                                               StepRecipe recipe, int rounds) {
+  IdMap<NodeId, Interval> expected_ns =
+      std::exchange(recipe.placement.expected_ns, {});
+  Evaluator evaluator(inputs, std::move(recipe));
+  SPILLWAY_RETURN_IF_ERROR(evaluator.Prepare());
+  if (expected_ns.empty()) {
+    SPILLWAY_RETURN_IF_ERROR(evaluator.EvaluateOnce());
+    expected_ns = evaluator.TimesOf(evaluator.last(), {});
+  }
+  for (int round = 0; round < rounds; ++round) {
+    SPILLWAY_ASSIGN_OR_RETURN(const bool is_placed,
+                              evaluator.PlaceByTime(expected_ns));
+    if (!is_placed) break;
+    expected_ns = evaluator.TimesOf(evaluator.last(), expected_ns);
+  }
+  if (!evaluator.has_plan()) SPILLWAY_RETURN_IF_ERROR(evaluator.EvaluateOnce());
+  return std::move(evaluator).Take();
+}
+
+}  // namespace spillway

@@ -1,0 +1,47 @@
+// What a recipe is worth: its plan, and the predicted step.
+#ifndef SPILLWAY_TUNER_MODEL_EVALUATE_H_
+#define SPILLWAY_TUNER_MODEL_EVALUATE_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "executor/plan/compile.h"
+#include "executor/plan/plan.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+#include "simulator/device_profile.h"
+#include "simulator/simulator.h"
+#include "tuner/model/step_recipe.h"
+
+namespace spillway {
+
+// A step to be tuned. Borrows everything but the options.
+struct TunerInputs {
+  const Graph& graph;  // without swaps
+  const OpRegistry& ops;
+  const IdMap<NodeId, bool>& keep;  // the nodes to run
+  CompileOptions compile = {};      // for `graph`, with the budgets
+  const IdMap<NodeId, int64_t>& kernel_ns;
+  const DeviceProfile& profile;
+};
+
+struct EvaluatedRecipe {
+  StepRecipe recipe = {};
+  Graph graph = {};  // edited
+  ExecutionPlan plan = {};
+  SimulatedStep step = {};
+};
+
+// Compiles, verifies and simulates. Errors: RESOURCE_EXHAUSTED as CompilePlan.
+absl::StatusOr<EvaluatedRecipe> Evaluate(const TunerInputs& inputs,
+                                         StepRecipe recipe);
+
+// As Evaluate, and then again with buffers placed by the times that came out,
+// `rounds` times; the fastest. Sets the recipe's placement, whose budget it
+// keeps.
+absl::StatusOr<EvaluatedRecipe> EvaluateByTime(const TunerInputs& inputs,
+                                               StepRecipe recipe, int rounds);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_MODEL_EVALUATE_H_

@@ -1,0 +1,249 @@
+#include "tuner/model/step_model.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/units.h"
+#include "executor/plan/lifetimes.h"
+#include "executor/plan/lower.h"
+
+namespace spillway {
+namespace {
+
+// A step that uses a buffer.
+struct Access {
+  int32_t step = 0;
+  bool writes = false;
+  bool is_kernel = false;
+};
+
+class Modeller {
+ public:
+  Modeller(const Graph& graph, const OpRegistry& ops, ExecutionPlan plan,
+           const IdMap<NodeId, int64_t>& kernel_ns,
+           const DeviceProfile& profile)
+      : graph_(graph),
+        ops_(ops),
+        plan_(std::move(plan)),
+        kernel_ns_(kernel_ns),
+        profile_(profile),
+        accesses_(plan_.buffers.size()),
+        values_(plan_.buffers.size()),
+        step_of_(graph.num_nodes(), -1),
+        copy_of_(graph.num_values(), -1) {}
+
+  StepModel Run() {
+    AddSteps();
+    FindFirstReaders();
+    CountLiveBytes();
+    for (size_t i = 0; i < plan_.buffer_of.size(); ++i) {
+      const BufferId buffer = plan_.buffer_of[ValueId(i)];
+      if (buffer.is_valid()) values_[buffer].push_back(ValueId(i));
+    }
+    for (const ValueId fetch : plan_.fetches) {
+      accesses_[plan_.buffer_of[fetch]].clear();  // stays to the end
+    }
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) AddGaps(BufferId(i));
+    std::ranges::stable_sort(model_.gaps, {}, &Gap::last);
+    return std::move(model_);
+  }
+
+ private:
+  void AddSteps() {
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[StepId(i)];
+      ModelStep& added = model_.steps.emplace_back();
+      added.node = step.node;
+      added.kind = step.kind;
+      if (step.kind == StepKind::kCompute) added.ns = kernel_ns_[step.node];
+      if (step.kind == StepKind::kFeed) {
+        added.ns =
+            CopyNs(profile_.to_device, plan_.buffers[step.outputs[0]].bytes);
+      } else {
+        model_.kernels_ns += added.ns;
+      }
+      added.in_place_bytes = InPlaceBytes(step);
+      step_of_[step.node] = static_cast<int32_t>(i);
+      AddAccesses(step, static_cast<int32_t>(i));
+    }
+  }
+
+  int64_t InPlaceBytes(const Step& step) const {
+    const OpDef* def = ops_.Find(graph_.node(step.node).op);
+    if (def == nullptr) return 0;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const Buffer& output = plan_.buffers[step.outputs[i]];
+      const bool could_overwrite =
+          std::ranges::any_of(def->in_place, [&](const BufferPair& pair) {
+            const auto input = static_cast<size_t>(pair.input);
+            return pair.output == static_cast<int>(i) &&
+                   input < step.inputs.size() &&
+                   step.inputs[input] != step.outputs[i] &&
+                   plan_.buffers[step.inputs[input]].bytes == output.bytes;
+          });
+      if (could_overwrite) bytes += AlignUp(output.bytes, kBufferAlignment);
+    }
+    return bytes;
+  }
+
+  void AddAccesses(const Step& step, int32_t at) {
+    const auto add = [&](BufferId buffer, bool writes) {
+      std::vector<Access>& accesses = accesses_[buffer];
+      if (accesses.empty() || accesses.back().step != at) {
+        accesses.push_back({.step = at});
+      }
+      accesses.back().writes |= writes;
+      accesses.back().is_kernel = step.kind == StepKind::kCompute;
+    };
+    for (const BufferId input : step.inputs) add(input, false);
+    for (const BufferId output : step.outputs) {
+      add(output, step.kind != StepKind::kAlias);
+    }
+  }
+
+  void FindFirstReaders() {
+    for (size_t i = 0; i < model_.steps.size(); ++i) {
+      if (model_.steps[i].kind != StepKind::kFeed) continue;
+      const BufferId fed = plan_.steps[StepId(i)].outputs[0];
+      const auto first =
+          std::ranges::find_if(accesses_[fed], &Access::is_kernel);
+      if (first != accesses_[fed].end()) {
+        model_.steps[i].first_kernel = first->step;
+      }
+    }
+  }
+
+  void CountLiveBytes() {
+    const Lifetimes lifetimes = FindLifetimes(plan_);
+    std::vector<int64_t> change(plan_.steps.size() + 1, 0);
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const Interval& life = lifetimes.of[BufferId(i)];
+      const Buffer& buffer = plan_.buffers[BufferId(i)];
+      if (life.empty() || buffer.space != Space::kDevice) continue;
+      const int64_t bytes = AlignUp(buffer.bytes, kBufferAlignment);
+      change[static_cast<size_t>(life.begin)] += bytes;
+      change[static_cast<size_t>(life.end)] -= bytes;
+    }
+    int64_t live = plan_.resident_bytes;
+    model_.peak_bytes = live;
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      live += change[i];
+      model_.steps[i].live_bytes = live;
+      model_.peak_bytes = std::max(model_.peak_bytes, live);
+    }
+  }
+
+  void AddGaps(BufferId id) {
+    const Buffer& buffer = plan_.buffers[id];
+    if (buffer.kind != BufferKind::kTransient ||
+        buffer.space != Space::kDevice) {
+      return;
+    }
+    const std::vector<Access>& accesses = accesses_[id];
+    const std::vector<int32_t> kernels = KernelsFrom(accesses);
+    const int32_t first_kernel = kernels[0];
+    int32_t written = -1;
+    for (size_t i = 0; i + 1 < accesses.size(); ++i) {
+      if (accesses[i].writes) written = accesses[i].step;
+      const int32_t last = accesses[i].step;
+      const int32_t next = accesses[i + 1].step;
+      if (next - last < 2) continue;
+      const std::optional<ValueId> value = ReadAfter(id, last);
+      model_.gaps.push_back(
+          {.copy_out = CopyOutOf(buffer, value, written),
+           .last = last,
+           .next = next,
+           .kernel = kernels[i + 1],
+           .aligned_bytes = AlignUp(buffer.bytes, kBufferAlignment),
+           .copy_in_ns = CopyNs(profile_.to_device, buffer.bytes),
+           .is_unread_feed = last < first_kernel,
+           .is_movable = value.has_value()});
+    }
+  }
+
+  // By access: the first kernel among it and those after it.
+  std::vector<int32_t> KernelsFrom(const std::vector<Access>& accesses) const {
+    auto kernel = static_cast<int32_t>(plan_.steps.size());
+    std::vector<int32_t> kernels(accesses.size() + 1, kernel);
+    for (size_t i = accesses.size(); i-- > 0;) {
+      if (accesses[i].is_kernel) kernel = accesses[i].step;
+      kernels[i] = kernel;
+    }
+    return kernels;
+  }
+
+  // The one value that was there at `last` already and is read later.
+  std::optional<ValueId> ReadAfter(BufferId id, int32_t last) const {
+    std::optional<ValueId> found;
+    for (const ValueId value : values_[id]) {
+      if (step_of_[graph_.value(value).producer] > last) continue;
+      const bool is_read = std::ranges::any_of(
+          graph_.uses(value),
+          [&](const Use& use) { return step_of_[use.node] > last; });
+      if (!is_read) continue;
+      if (found) return std::nullopt;
+      found = value;
+    }
+    return found;
+  }
+
+  int32_t CopyOutOf(const Buffer& buffer, std::optional<ValueId> value,
+                    int32_t written) {
+    int32_t ready = written;
+    if (value) {
+      if (copy_of_[*value] >= 0) return copy_of_[*value];
+      // An alias has its name only from its own step on.
+      ready = std::max(ready, step_of_[graph_.value(*value).producer]);
+    }
+    const auto added = static_cast<int32_t>(model_.copies.size());
+    model_.copies.push_back({.value = value.value_or(ValueId()),
+                             .written = written,
+                             .ready = ready,
+                             .bytes = buffer.bytes,
+                             .ns = CopyNs(profile_.to_host, buffer.bytes)});
+    if (value) copy_of_[*value] = added;
+    return added;
+  }
+
+  const Graph& graph_;
+  const OpRegistry& ops_;
+  const ExecutionPlan plan_;
+  const IdMap<NodeId, int64_t>& kernel_ns_;
+  const DeviceProfile& profile_;
+  IdMap<BufferId, std::vector<Access>> accesses_;
+  IdMap<BufferId, std::vector<ValueId>> values_;
+  IdMap<NodeId, int32_t> step_of_;   // -1: no step
+  IdMap<ValueId, int32_t> copy_of_;  // -1: none yet
+  StepModel model_;
+};
+
+}  // namespace
+
+int64_t LeastBytes(const StepModel& model) {
+  std::vector<int64_t> away(model.steps.size() + 1, 0);  // its changes
+  for (const Gap& gap : model.gaps) {
+    if (!gap.is_movable) continue;
+    away[static_cast<size_t>(gap.last + 1)] += gap.aligned_bytes;
+    away[static_cast<size_t>(gap.next)] -= gap.aligned_bytes;
+  }
+  int64_t least = 0;
+  int64_t away_now = 0;
+  for (size_t k = 0; k < model.steps.size(); ++k) {
+    away_now += away[k];
+    least = std::max(least, model.steps[k].live_bytes - away_now);
+  }
+  return least;
+}
+
+StepModel MakeStepModel(const Graph& graph, const OpRegistry& ops,
+                        const Schedule& schedule, const CompileOptions& options,
+                        const IdMap<NodeId, int64_t>& kernel_ns,
+                        const DeviceProfile& profile) {
+  return Modeller(graph, ops, LowerToSteps(graph, ops, schedule, options).plan,
+                  kernel_ns, profile)
+      .Run();
+}
+
+}  // namespace spillway

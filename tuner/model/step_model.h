@@ -1,0 +1,92 @@
+// StepModel: a training step as swapping sees it. Which steps run in which
+// order and for how long, how many bytes they keep on the device if nothing is
+// swapped, and in which gaps between two uses a tensor could be elsewhere.
+//
+//   steps      0    1    2    3    4    5    6
+//   tensor     w    r              r         r      w: written, r: read
+//   gaps                [3]            [5]         steps without it
+//
+// Made once for an order of the nodes; the lower bound and the search for swaps
+// (lower_bound.h, swap_search.h) look at nothing else.
+#ifndef SPILLWAY_TUNER_MODEL_STEP_MODEL_H_
+#define SPILLWAY_TUNER_MODEL_STEP_MODEL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "executor/plan/compile.h"
+#include "executor/plan/plan.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+#include "graph/schedule.h"
+#include "simulator/device_profile.h"
+
+namespace spillway {
+
+struct ModelStep {
+  NodeId node = {};
+  StepKind kind = StepKind::kCompute;
+  int64_t ns = 0;  // of a kernel; of a feed, its copy; else 0
+  // Device bytes that are alive (aligned, residents included).
+  int64_t live_bytes = 0;
+  // Of them, what swaps could do without: outputs that would overwrite an input
+  // that came back for this step alone.
+  int64_t in_place_bytes = 0;
+  // Of a feed: the first kernel that reads it; -1: none.
+  int32_t first_kernel = -1;
+};
+
+// A copy to the host that a value may have: one for all of its gaps.
+struct CopyOut {
+  ValueId value = {};
+  int32_t written = 0;  // the step that writes the bytes
+  // The step that gives them the value's name: that one, or a later alias.
+  int32_t ready = 0;
+  int64_t bytes = 0;  // exact
+  int64_t ns = 0;     // while the other direction rests
+};
+
+// Steps (last, next), both exclusive, between two uses of a buffer.
+struct Gap {
+  int32_t copy_out = 0;  // index into StepModel::copies
+  int32_t last = 0;
+  int32_t next = 0;  // reads the bytes
+  // The first kernel from `next` on that uses the bytes, since an alias does
+  // not wait for them; steps.size(): none.
+  int32_t kernel = 0;
+  int64_t aligned_bytes = 0;  // that are free in between
+  int64_t copy_in_ns = 0;
+  // Fed, and no kernel has read them: they may come later instead of leaving.
+  bool is_unread_feed = false;
+  // False: an edit of the graph cannot make use of it, since the later readers
+  // read the bytes under several names. Only the lower bound counts it.
+  bool is_movable = true;
+};
+
+struct StepModel {
+  std::vector<ModelStep> steps = {};
+  std::vector<CopyOut> copies = {};
+  std::vector<Gap> gaps = {};  // by `last`, then by buffer
+  int64_t peak_bytes = 0;      // the most live bytes of any step
+  int64_t kernels_ns = 0;      // of all kernels
+};
+
+// `schedule`: of a graph without swaps. `kernel_ns`: by node. Times of copies
+// are the profile's. Cost: O((steps + edges) log steps).
+StepModel MakeStepModel(const Graph& graph, const OpRegistry& ops,
+                        const Schedule& schedule, const CompileOptions& options,
+                        const IdMap<NodeId, int64_t>& kernel_ns,
+                        const DeviceProfile& profile);
+
+// The most bytes that any step needs with every movable tensor elsewhere: no
+// swaps fit the model's order into less. Cost: O(steps + gaps).
+int64_t LeastBytes(const StepModel& model);
+
+// The bytes could be elsewhere while `step` runs.
+inline bool Spans(const Gap& gap, int32_t step) {
+  return gap.last < step && step < gap.next;
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_MODEL_STEP_MODEL_H_

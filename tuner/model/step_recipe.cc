@@ -1,0 +1,29 @@
+#include "tuner/model/step_recipe.h"
+
+#include "base/status_macros.h"
+#include "lms/apply_swap_plan.h"
+#include "lms/verify_swaps.h"
+
+namespace spillway {
+
+absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
+                                  const Graph& graph) {
+  Graph edited = graph;
+  ApplySwapPlan(recipe.swaps, edited);
+  SPILLWAY_RETURN_IF_ERROR(
+      VerifySwaps(graph, edited,
+                  {.plan = recipe.swaps,
+                   .every_swap_in_has_a_trigger = !recipe.options.compat}));
+  return edited;
+}
+
+CompileOptions OptionsFor(const StepRecipe& recipe, const Graph& edited,
+                          CompileOptions options) {
+  if (!options.workspace_bytes.empty()) {
+    options.workspace_bytes.resize(edited.num_nodes(), 0);
+  }
+  options.placement = recipe.placement;
+  return options;
+}
+
+}  // namespace spillway

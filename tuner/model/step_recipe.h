@@ -1,0 +1,43 @@
+// StepRecipe: what a graph is run like, once somebody has decided: which
+// tensors are swapped, in which order the nodes run, and where buffers lie.
+// With the same budgets, CompilePlan makes the same plan of it again.
+#ifndef SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_
+#define SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_
+
+#include <string>
+
+#include "executor/plan/algorithms.h"
+#include "executor/plan/compile.h"
+#include "graph/graph.h"
+#include "graph/schedule.h"
+#include "lms/options.h"
+#include "lms/swap_plan.h"
+
+namespace spillway {
+
+struct StepRecipe {
+  // Where it is from: "off", "per tensor", "v1 lb 1", "v2 threshold 3 ahead 1".
+  std::string name = {};
+  // The set of options of TFLMS that it is; mode kOff for all others.
+  LmsOptions options = {};
+  SwapPlan swaps = {};  // in the graph without swaps
+  // Of the kernels, in both graphs.
+  AlgorithmNames algorithms = {};
+  // Of the graph after ApplySwapPlan(swaps), whose new nodes have the ids from
+  // the graph's number of nodes on.
+  Schedule schedule = {};
+  TimedPlacement placement = {};
+};
+
+// `graph` with the recipe's swaps. Errors: INTERNAL, should they not leave what
+// it computes as it was.
+absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe, const Graph& graph);
+
+// `options`, for the graph without swaps, as CompilePlan wants them for the
+// edited graph.
+CompileOptions OptionsFor(const StepRecipe& recipe, const Graph& edited,
+                          CompileOptions options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_

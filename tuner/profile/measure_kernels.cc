@@ -1,0 +1,157 @@
+#include "tuner/profile/measure_kernels.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+#include "base/trace/timeline.h"
+#include "executor/plan/plan.h"
+#include "simulator/node_signature.h"
+
+namespace spillway {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct MeasuredStep {
+  Timeline timeline = {};  // empty: none was taken
+  int64_t step_ns = 0;
+};
+
+absl::StatusOr<MeasuredStep> RunStep(const Feeds& feeds, bool has_timeline,
+                                     Session& session) {
+  MeasuredStep step;
+  Timeline* timeline = has_timeline ? &step.timeline : nullptr;
+  const Clock::time_point begin = Clock::now();
+  SPILLWAY_RETURN_IF_ERROR(session.Step(0, feeds, timeline).status());
+  const std::chrono::nanoseconds taken = Clock::now() - begin;
+  step.step_ns = taken.count();
+  return step;
+}
+
+// Appends this many steps after one that is not counted: it has to undo what
+// the other kind of step left in the caches.
+absl::Status AddSteps(const Feeds& feeds, int64_t count, bool has_timeline,
+                      Session& session, std::vector<MeasuredStep>& steps) {
+  SPILLWAY_RETURN_IF_ERROR(RunStep(feeds, has_timeline, session).status());
+  for (int64_t i = 0; i < count; ++i) {
+    SPILLWAY_ASSIGN_OR_RETURN(MeasuredStep step,
+                              RunStep(feeds, has_timeline, session));
+    steps.push_back(std::move(step));
+  }
+  return absl::OkStatus();
+}
+
+// By length; the middle is of at least one.
+void KeepMiddleHalf(std::vector<MeasuredStep>& steps) {
+  std::ranges::sort(steps, {}, &MeasuredStep::step_ns);
+  const size_t quarter = (steps.size() - 1) / 4;
+  steps.erase(steps.begin(), steps.begin() + static_cast<ptrdiff_t>(quarter));
+  steps.resize(steps.size() - quarter);
+}
+
+class Mean {
+ public:
+  void Add(int64_t value) {
+    sum_ += static_cast<double>(value);
+    ++count_;
+  }
+  double value() const {
+    return sum_ / static_cast<double>(std::max<int64_t>(1, count_));
+  }
+
+ private:
+  double sum_ = 0;
+  int64_t count_ = 0;
+};
+
+// Of the steps with a timeline.
+struct KernelTimes {
+  std::map<std::string, Mean, std::less<>> by_signature = {};
+  Mean kernels = {};  // all of a step
+  Mean others = {};   // the rest of its timeline: before the first kernel
+};
+
+// The time of each kernel, from the end of the one before: without swaps only
+// the first of them waits, for the copies of the feeds.
+void AddKernels(const Graph& graph, const Timeline& timeline,
+                KernelTimes& times) {
+  constexpr auto kComputeTrack = static_cast<int32_t>(Lane::kCompute);
+  int64_t fed_ns = 0;
+  for (const Span& span : timeline.spans) {
+    if (span.track != kComputeTrack) fed_ns = std::max(fed_ns, span.end_ns);
+  }
+  int64_t kernels_ns = 0;
+  int64_t free_ns = -1;  // end of the kernel before
+  for (const Span& span : timeline.spans) {
+    if (span.track != kComputeTrack) continue;
+    const int64_t begin_ns = free_ns >= fed_ns ? free_ns : span.begin_ns;
+    const std::optional<NodeId> node = graph.FindNode(span.name);
+    SPILLWAY_CHECK(node.has_value());
+    times.by_signature[NodeSignature(graph, graph.node(*node))].Add(
+        span.end_ns - begin_ns);
+    kernels_ns += span.end_ns - begin_ns;
+    free_ns = span.end_ns;
+  }
+  times.kernels.Add(kernels_ns);
+  times.others.Add(std::max<int64_t>(0, TotalNs(timeline) - kernels_ns));
+}
+
+struct MeasuredSteps {
+  std::vector<MeasuredStep> plain = {};
+  std::vector<MeasuredStep> with_timeline = {};
+};
+
+absl::StatusOr<MeasuredSteps> RunSteps(const KernelMeasurement& spec,
+                                       const Feeds& feeds, Session& session) {
+  for (int64_t i = 0; i < spec.warmup_steps; ++i) {
+    SPILLWAY_RETURN_IF_ERROR(RunStep(feeds, false, session).status());
+  }
+  MeasuredSteps steps;
+  constexpr int64_t kInARow = 5;
+  for (int64_t left = spec.steps; left > 0; left -= kInARow) {
+    const int64_t count = std::min(left, kInARow);
+    SPILLWAY_RETURN_IF_ERROR(
+        AddSteps(feeds, count, false, session, steps.plain));
+    SPILLWAY_RETURN_IF_ERROR(
+        AddSteps(feeds, count, true, session, steps.with_timeline));
+  }
+  KeepMiddleHalf(steps.plain);
+  KeepMiddleHalf(steps.with_timeline);
+  return steps;
+}
+
+}  // namespace
+
+absl::StatusOr<MeasuredKernels> MeasureKernels(const KernelMeasurement& spec,
+                                               const Graph& graph,
+                                               const Feeds& feeds,
+                                               Session& session) {
+  SPILLWAY_CHECK(spec.steps > 0);
+  SPILLWAY_ASSIGN_OR_RETURN(const MeasuredSteps steps,
+                            RunSteps(spec, feeds, session));
+  KernelTimes times;
+  for (const MeasuredStep& step : steps.with_timeline) {
+    AddKernels(graph, step.timeline, times);
+  }
+  Mean plain;
+  for (const MeasuredStep& step : steps.plain) plain.Add(step.step_ns);
+  const double left_ns =
+      plain.value() - times.others.value() - static_cast<double>(spec.call_ns);
+  // Never nothing, however the steps came out.
+  const double scale =
+      std::max(0.1, left_ns / std::max(1.0, times.kernels.value()));
+  MeasuredKernels measured = {.step_ns = std::llround(plain.value())};
+  for (const auto& [signature, mean] : times.by_signature) {
+    measured.kernel_ns[signature] =
+        std::max<int64_t>(1, std::llround(scale * mean.value()));
+  }
+  return measured;
+}
+
+}  // namespace spillway

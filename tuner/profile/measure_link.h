@@ -1,0 +1,25 @@
+// Times of copies between host and device by size, for a device profile.
+#ifndef SPILLWAY_TUNER_PROFILE_MEASURE_LINK_H_
+#define SPILLWAY_TUNER_PROFILE_MEASURE_LINK_H_
+
+#include "absl/status/statusor.h"
+#include "executor/device/device.h"
+#include "simulator/link_direction.h"
+
+namespace spillway {
+
+struct MeasuredLink {
+  LinkDirection to_host = {};
+  LinkDirection to_device = {};
+};
+
+// Copies of 4 KiB to 16 MiB (less over a link so slow that one takes 0.1 s),
+// each direction alone and both at once, through the device's own streams, as
+// an executor issues them. Each copy has bytes of its own, so that no cache
+// holds them; a time is the median over the copies. Takes about a second, and
+// 128 MiB of memory. Errors: what the device says.
+absl::StatusOr<MeasuredLink> MeasureLink(Device& device);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_PROFILE_MEASURE_LINK_H_

@@ -1,0 +1,308 @@
+#include "tuner/profile/measure_profile.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "executor/device/registry.h"
+#include "executor/kernel_registry.h"
+#include "executor/plan_programs.h"
+#include "executor/session.h"
+#include "fmt/format.h"
+#include "graph/schedule.h"
+#include "graph/well_known_ops.h"
+#include "simulator/node_signature.h"
+#include "spdlog/spdlog.h"
+#include "tuner/profile/measure_contention.h"
+#include "tuner/profile/measure_host.h"
+#include "tuner/profile/measure_link.h"
+#include "tuner/profile/measure_rates.h"
+#include "tuner/profile/resolve_profile.h"
+
+namespace spillway {
+namespace {
+
+// What only shows while kernels run.
+struct MeasuredGraph {
+  MeasuredKernels kernels = {};  // that take their first algorithms
+  // By signature and name, the first among them.
+  decltype(DeviceProfile::algorithms) algorithms = {};
+  double kernel_ns_per_copied_byte = 0;
+};
+
+// "AMD EPYC 9654"; empty where the system does not say.
+std::string ProcessorName() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "";
+}
+
+// 0 where lanes never run beside each other, or copies take no core.
+absl::StatusOr<double> MeasureContentionOf(const StepOptions& options,
+                                           int64_t repeats, const Feeds& feeds,
+                                           Session& session) {
+  // Fast enough to be felt, slow enough to be kept up beside kernels.
+  constexpr double kMostGbps = 4;
+  StepOptions paced = options;
+  if (options.link_gbps <= 0 || options.link_gbps > kMostGbps) {
+    paced.link_gbps = kMostGbps;
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const auto kernels, OpenWholeDevice(options));
+  if (kernels->name() != "cpu") return 0;
+  SPILLWAY_ASSIGN_OR_RETURN(const auto copies, OpenWholeDevice(paced));
+  return MeasureContention({.rounds = std::clamp<int64_t>(repeats / 2, 1, 9)},
+                           feeds, session, *copies);
+}
+
+// Zeros for every Placeholder of a graph that says nothing about its feeds.
+class ZeroFeeds {
+ public:
+  explicit ZeroFeeds(const Graph& graph) {
+    for (const Node& node : graph.nodes()) {
+      if (node.op != kPlaceholder) continue;
+      const TensorType& type = graph.type(graph.output(node.id));
+      const auto size = static_cast<size_t>(type.num_bytes());
+      const std::vector<std::byte>& zeros = zeros_.emplace_back(size);
+      feeds_[graph.output(node.id)] = {.type = type, .data = zeros.data()};
+    }
+  }
+
+  const Feeds& feeds() const { return feeds_; }
+
+ private:
+  std::vector<std::vector<std::byte>> zeros_;
+  Feeds feeds_;
+};
+
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(
+    const Program& program, const StepOptions& options,
+    const AlgorithmNames& algorithms) {
+  SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenWholeDevice(options));
+  std::vector<Program> programs;
+  programs.push_back({.graph = program.graph,
+                      .fetches = program.fetches,
+                      .algorithms = algorithms});
+  StepOptions unlimited = options;
+  unlimited.device_memory.reset();
+  return Session::Create(std::move(programs), std::move(device),
+                         SessionOptionsOf(unlimited));
+}
+
+// The algorithms that the kernels of a step can choose from.
+absl::StatusOr<ListedAlgorithms> ListStep(const Program& program,
+                                          const StepOptions& options) {
+  const OpRegistry& ops = *options.ops;
+  SPILLWAY_ASSIGN_OR_RETURN(const auto device, OpenWholeDevice(options));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const KernelMap kernels,
+      PrepareKernels(program.graph, ops, *options.kernels,
+                     NodesToRun(program.graph, ops, program.fetches),
+                     {.kind = device->kind(),
+                      .threads = ResolveThreads(options.threads),
+                      .math = options.math}));
+  return ListAlgorithms(program.graph, kernels);
+}
+
+// The algorithms of one place in the kernels' lists; the first of kernels that
+// list fewer.
+AlgorithmNames NamesAt(const ListedAlgorithms& listed, size_t place) {
+  AlgorithmNames names(listed.size());
+  for (size_t i = 0; i < listed.size(); ++i) {
+    const NodeId node(i);
+    if (place < listed[node].size()) names[node] = listed[node][place].name;
+  }
+  return names;
+}
+
+size_t MostAlgorithms(const ListedAlgorithms& listed) {
+  size_t most = 0;
+  for (const auto& of_node : listed) most = std::max(most, of_node.size());
+  return most;
+}
+
+// Adds those of one place in the kernels' lists, as they were measured.
+void AddAlgorithms(const Graph& graph, const ListedAlgorithms& listed,
+                   size_t place, const MeasuredKernels& kernels,
+                   MeasuredGraph& step) {
+  for (const Node& node : graph.nodes()) {
+    if (place >= listed[node.id].size()) continue;
+    const std::string signature = NodeSignature(graph, node);
+    const KernelAlgorithm& algorithm = listed[node.id][place];
+    step.algorithms[signature][algorithm.name] = {
+        .workspace_bytes = algorithm.workspace_bytes,
+        .ns = kernels.kernel_ns.at(signature)};
+  }
+}
+
+// `step` has what the first of them took.
+absl::Status MeasureAlgorithms(const Program& program,
+                               const StepOptions& options,
+                               const KernelMeasurement& spec,
+                               const Feeds& feeds, MeasuredGraph& step) {
+  SPILLWAY_ASSIGN_OR_RETURN(const ListedAlgorithms listed,
+                            ListStep(program, options));
+  AddAlgorithms(program.graph, listed, 0, step.kernels, step);
+  for (size_t place = 1; place < MostAlgorithms(listed); ++place) {
+    const absl::StatusOr<std::unique_ptr<Session>> session =
+        MakeSession(program, options, NamesAt(listed, place));
+    if (absl::IsResourceExhausted(session.status())) {
+      spdlog::warn("algorithms number {} are not measured: {}", place + 1,
+                   std::string(session.status().message()));
+      continue;
+    }
+    SPILLWAY_RETURN_IF_ERROR(session.status());
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const MeasuredKernels kernels,
+        MeasureKernels(spec, program.graph, feeds, **session));
+    AddAlgorithms(program.graph, listed, place, kernels, step);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DeviceProfile> MeasureDevice(const StepOptions& options,
+                                            int64_t repeats) {
+  DeviceProfile profile;
+  SPILLWAY_ASSIGN_OR_RETURN(profile.name, DescribeDevice(options));
+  profile.source = fmt::format("spillway profile on {}", ProcessorName());
+  SPILLWAY_ASSIGN_OR_RETURN(profile.libraries, LibrariesOf(options));
+  SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenWholeDevice(options));
+  profile.in_turn = device->name() == "inline";
+  SPILLWAY_ASSIGN_OR_RETURN(profile.memory_bytes, device->FreeBytes());
+  SPILLWAY_ASSIGN_OR_RETURN(const MeasuredLink link, MeasureLink(*device));
+  profile.to_host = link.to_host;
+  profile.to_device = link.to_device;
+  if (!profile.in_turn) {
+    SPILLWAY_ASSIGN_OR_RETURN(profile.issue_ns, MeasureIssueNs(*device));
+    SPILLWAY_ASSIGN_OR_RETURN(profile.wake_ns, MeasureWakeNs(*device));
+  }
+  const RateMeasurement spec = {.threads = options.threads,
+                                .steps = std::min<int64_t>(repeats, 9)};
+  SPILLWAY_ASSIGN_OR_RETURN(auto second, OpenWholeDevice(options));
+  SPILLWAY_ASSIGN_OR_RETURN(profile.call_ns,
+                            MeasureCallNs(std::move(second), spec));
+  SPILLWAY_ASSIGN_OR_RETURN(const MeasuredRates rates,
+                            MeasureRates(std::move(device), spec));
+  profile.memory_bytes_per_second = rates.memory_bytes_per_second;
+  profile.flops_per_second = rates.flops_per_second;
+  profile.kernel_ns = rates.kernel_ns;
+  return profile;
+}
+
+// The kernels of a step, without swapping.
+absl::StatusOr<MeasuredGraph> MeasureGraph(const Program& program,
+                                           const StepOptions& options,
+                                           const KernelMeasurement& spec,
+                                           const Feeds* given) {
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                            MakeSession(program, options, {}));
+  const ZeroFeeds zeros(program.graph);
+  const Feeds& feeds = given != nullptr ? *given : zeros.feeds();
+  MeasuredGraph step;
+  SPILLWAY_ASSIGN_OR_RETURN(
+      step.kernels, MeasureKernels(spec, program.graph, feeds, *session));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      step.kernel_ns_per_copied_byte,
+      MeasureContentionOf(options, spec.steps, feeds, *session));
+  if (options.algorithms == AlgorithmChoice::kFirst) return step;
+  session.reset();  // its memory is needed
+  SPILLWAY_RETURN_IF_ERROR(
+      MeasureAlgorithms(program, options, spec, feeds, step));
+  return step;
+}
+
+absl::StatusOr<double> MeasureProductContention(const StepOptions& options,
+                                                int64_t repeats) {
+  SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenWholeDevice(options));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> session,
+      NewProductsSession(std::move(device), options.threads));
+  return MeasureContentionOf(options, repeats, {}, *session);
+}
+
+}  // namespace
+
+absl::StatusOr<MeasuredProfile> MeasureProfileAndKernels(
+    const StepOptions& options, const ProfileMeasurement& measurement) {
+  SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(options));
+  if (measurement.repeats < 1 || measurement.steps < 1 ||
+      measurement.warmup_steps < 0) {
+    return InvalidArgument(fmt::format(
+        "repeats {} and steps {} must be at least 1, warmup_steps {} at least "
+        "0",
+        measurement.repeats, measurement.steps, measurement.warmup_steps));
+  }
+  const auto tell = [&](std::string_view part) {
+    if (measurement.on_part) measurement.on_part(part);
+  };
+  MeasuredProfile measured;
+  DeviceProfile& profile = measured.profile;
+  tell("link, memory, rates");
+  SPILLWAY_ASSIGN_OR_RETURN(profile,
+                            MeasureDevice(options, measurement.repeats));
+  tell("kernels");
+  if (measurement.program == nullptr) {
+    SPILLWAY_ASSIGN_OR_RETURN(
+        profile.kernel_ns_per_copied_byte,
+        MeasureProductContention(options, measurement.repeats));
+    return measured;
+  }
+  SPILLWAY_RETURN_IF_ERROR(CheckFetches(*measurement.program));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      MeasuredGraph step,
+      MeasureGraph(*measurement.program, options,
+                   {.warmup_steps = measurement.warmup_steps,
+                    .steps = measurement.steps,
+                    .call_ns = profile.call_ns},
+                   measurement.feeds));
+  profile.kernel_ns_per_copied_byte = step.kernel_ns_per_copied_byte;
+  profile.kernels = step.kernels.kernel_ns;
+  profile.algorithms = std::move(step.algorithms);
+  measured.kernels = std::move(step.kernels);
+  return measured;
+}
+
+absl::StatusOr<DeviceProfile> MeasureProfile(
+    const StepOptions& options, const ProfileMeasurement& measurement) {
+  SPILLWAY_ASSIGN_OR_RETURN(MeasuredProfile measured,
+                            MeasureProfileAndKernels(options, measurement));
+  return std::move(measured.profile);
+}
+
+void KeepKernels(DeviceProfile old, DeviceProfile& profile) {
+  if (old.libraries != profile.libraries) return;
+  profile.kernels.merge(old.kernels);
+  profile.algorithms.merge(old.algorithms);
+}
+
+absl::Status SaveProfile(DeviceProfile profile, const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) {
+    SPILLWAY_ASSIGN_OR_RETURN(DeviceProfile old, ReadDeviceProfile(path));
+    SPILLWAY_RETURN_IF_ERROR(CheckSameDevice(old, profile.name, path));
+    KeepKernels(std::move(old), profile);
+  }
+  return WriteFileAtomically(path, FormatDeviceProfile(profile));
+}
+
+absl::Status CheckSameDevice(const DeviceProfile& old, std::string_view device,
+                             const std::string& path) {
+  if (old.name == device) return absl::OkStatus();
+  return InvalidArgument(
+      fmt::format("{} is a profile of \"{}\", not of \"{}\"; name another file",
+                  path, old.name, std::string(device)));
+}
+
+}  // namespace spillway

@@ -1,0 +1,118 @@
+#include "tuner/search/edit_for_swaps.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace spillway {
+namespace {
+
+class Editor {
+ public:
+  Editor(const Graph& graph, const Schedule& schedule, const StepModel& model,
+         const FoundSwaps& found)
+      : graph_(graph), schedule_(schedule), model_(model), found_(found) {
+    gaps_of_.resize(model.copies.size());
+    for (size_t i = 0; i < found.moved.size(); ++i) {
+      if (found.moved[i] == 0) continue;
+      gaps_of_[static_cast<size_t>(model.gaps[i].copy_out)].push_back(i);
+    }
+    after_.resize(model.steps.size());
+    step_of_.resize(graph.num_nodes(), -1);
+    edit_.expected_ns.resize(graph.num_nodes());
+    for (size_t i = 0; i < model.steps.size(); ++i) {
+      step_of_[model.steps[i].node] = static_cast<int32_t>(i);
+      edit_.expected_ns[model.steps[i].node] = found.played.step_ran_ns[i];
+    }
+  }
+
+  SwapEdit Run() {
+    for (size_t i = 0; i < gaps_of_.size(); ++i) {
+      if (!gaps_of_[i].empty()) AddSwap(i);
+    }
+    MakeOrder();
+    return std::move(edit_);
+  }
+
+ private:
+  // The nodes that read `value` between the steps (after, until).
+  std::vector<NodeId> Readers(ValueId value, int32_t after,
+                              int32_t until) const {
+    std::vector<NodeId> readers;
+    for (const Use& use : graph_.uses(value)) {
+      const int32_t step = step_of_[use.node];
+      if (step > after && step < until) readers.push_back(use.node);
+    }
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    return readers;
+  }
+
+  void AddSwap(size_t copy_out) {
+    const CopyOut& copy = model_.copies[copy_out];
+    const std::vector<size_t>& gaps = gaps_of_[copy_out];
+    Swap swap = {.value = copy.value};
+    const NodeId swap_out = NewNode(found_.played.copy_out_ran_ns[copy_out]);
+    after_[static_cast<size_t>(copy.ready)].outs.push_back(swap_out);
+    for (size_t i = 0; i < gaps.size(); ++i) {
+      const Gap& gap = model_.gaps[gaps[i]];
+      const int32_t until = i + 1 < gaps.size()
+                                ? model_.gaps[gaps[i + 1]].last + 1
+                                : static_cast<int32_t>(model_.steps.size());
+      const int32_t back_after = found_.played.back_after[gaps[i]];
+      swap.swap_ins.push_back(
+          {.readers = Readers(copy.value, gap.last, until),
+           .triggers = {model_.steps[static_cast<size_t>(back_after)].node}});
+      after_[static_cast<size_t>(back_after)].ins.emplace_back(
+          gap.next, NewNode(found_.played.copy_in_ran_ns[gaps[i]]));
+    }
+    edit_.swaps.swaps.push_back(std::move(swap));
+  }
+
+  NodeId NewNode(const Interval& ran_ns) {
+    return edit_.expected_ns.push_back(ran_ns);
+  }
+
+  void MakeOrder() {
+    Schedule& edited = edit_.schedule;
+    size_t step = 0;
+    for (const NodeId id : schedule_.order) {
+      edited.order.push_back(id);
+      if (step == model_.steps.size() || model_.steps[step].node != id) {
+        continue;  // a resident: no step
+      }
+      Copies& copies = after_[step++];
+      edited.order.insert(edited.order.end(), copies.outs.begin(),
+                          copies.outs.end());
+      std::ranges::sort(copies.ins);
+      for (const auto& [reader, swap_in] : copies.ins) {
+        edited.order.push_back(swap_in);
+      }
+    }
+    edited.step_of.resize(edit_.expected_ns.size(), -1);
+    for (size_t i = 0; i < edited.order.size(); ++i) {
+      edited.step_of[edited.order[i]] = static_cast<int32_t>(i);
+    }
+  }
+
+  struct Copies {
+    std::vector<NodeId> outs = {};
+    std::vector<std::pair<int32_t, NodeId>> ins = {};  // first reader, node
+  };
+
+  const Graph& graph_;
+  const Schedule& schedule_;
+  const StepModel& model_;
+  const FoundSwaps& found_;
+  IdMap<NodeId, int32_t> step_of_;            // -1: no step
+  std::vector<std::vector<size_t>> gaps_of_;  // by copy, in time
+  std::vector<Copies> after_;                 // by step
+  SwapEdit edit_;
+};
+
+}  // namespace
+
+SwapEdit EditForSwaps(const Graph& graph, const Schedule& schedule,
+                      const StepModel& model, const FoundSwaps& found) {
+  return Editor(graph, schedule, model, found).Run();
+}
+
+}  // namespace spillway

@@ -1,0 +1,278 @@
+#include "tuner/search/swap_search.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace spillway {
+namespace {
+
+// Belady's rule.
+class FirstChoice {
+ public:
+  FirstChoice(const SwapPlayer& player, int64_t size_threshold_bytes)
+      : model_(player.model()),
+        budget_bytes_(player.budget_bytes()),
+        size_threshold_bytes_(size_threshold_bytes),
+        moved_(model_.gaps.size(), 0),
+        returns_(model_.steps.size() + 1, 0) {}
+
+  MovedGaps Run() {
+    int64_t away = 0;
+    for (size_t k = 0; k < model_.steps.size(); ++k) {
+      MoveTo(static_cast<int32_t>(k));
+      away -= returns_[k];
+      int64_t excess = model_.steps[k].live_bytes - away - budget_bytes_;
+      while (excess > 0 && !here_.empty()) {
+        const auto index = static_cast<size_t>(std::get<2>(*here_.begin()));
+        const Gap& gap = model_.gaps[index];
+        here_.erase(here_.begin());
+        moved_[index] = 1;
+        returns_[static_cast<size_t>(gap.next)] += gap.aligned_bytes;
+        away += gap.aligned_bytes;
+        excess -= gap.aligned_bytes;
+      }
+    }
+    return std::move(moved_);
+  }
+
+ private:
+  using Key = std::tuple<int32_t, int32_t, int32_t>;
+  Key KeyOf(int32_t index) const {
+    const Gap& gap = model_.gaps[static_cast<size_t>(index)];
+    return {-gap.next, model_.copies[static_cast<size_t>(gap.copy_out)].ready,
+            index};
+  }
+
+  void MoveTo(int32_t step) {
+    for (; next_gap_ < model_.gaps.size() && model_.gaps[next_gap_].last < step;
+         ++next_gap_) {
+      const Gap& gap = model_.gaps[next_gap_];
+      if (gap.is_movable && gap.aligned_bytes >= size_threshold_bytes_ &&
+          gap.next > step) {
+        here_.insert(KeyOf(static_cast<int32_t>(next_gap_)));
+      }
+    }
+    while (!here_.empty() && -std::get<0>(*here_.rbegin()) <= step) {
+      here_.erase(std::prev(here_.end()));
+    }
+  }
+
+  const StepModel& model_;
+  const int64_t budget_bytes_;
+  const int64_t size_threshold_bytes_;
+  MovedGaps moved_;
+  std::vector<int64_t> returns_;
+  std::set<Key> here_;
+  size_t next_gap_ = 0;
+};
+
+// Bytes at each step of a choice of gaps, kept up to date as it changes.
+class Occupancy {
+ public:
+  Occupancy(const StepModel& model, int64_t budget_bytes)
+      : model_(model), budget_bytes_(budget_bytes) {
+    for (const ModelStep& step : model.steps) {
+      bytes_.push_back(step.live_bytes);
+    }
+  }
+
+  void SetMoved(const MovedGaps& moved) {
+    for (size_t k = 0; k < bytes_.size(); ++k) {
+      bytes_[k] = model_.steps[k].live_bytes;
+    }
+    for (size_t i = 0; i < moved.size(); ++i) {
+      if (moved[i] != 0) Add(i, -1);
+    }
+  }
+  void Move(size_t gap) { Add(gap, -1); }
+  void Stay(size_t gap) { Add(gap, 1); }
+
+  // Whether the tensor could be there during its gap.
+  bool HasRoomFor(size_t gap) const {
+    const Gap& g = model_.gaps[gap];
+    for (int32_t k = g.last + 1; k < g.next; ++k) {
+      ++work_;
+      if (bytes_[static_cast<size_t>(k)] + g.aligned_bytes > budget_bytes_) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // The step within the gap that has the most bytes too many; -1: none has.
+  int32_t WorstStep(size_t gap) const {
+    const Gap& g = model_.gaps[gap];
+    int32_t worst = -1;
+    int64_t most = budget_bytes_;
+    work_ += g.next - g.last;
+    for (int32_t k = g.last + 1; k < g.next; ++k) {
+      if (bytes_[static_cast<size_t>(k)] <= most) continue;
+      most = bytes_[static_cast<size_t>(k)];
+      worst = k;
+    }
+    return worst;
+  }
+
+  // Looks at a step so far; a play counts as several at each.
+  int64_t work() const { return work_; }
+  void CountPlay() { work_ += 16 * static_cast<int64_t>(bytes_.size()); }
+
+  int64_t Excess(int32_t step) const {
+    return bytes_[static_cast<size_t>(step)] - budget_bytes_;
+  }
+
+ private:
+  void Add(size_t gap, int64_t sign) {
+    const Gap& g = model_.gaps[gap];
+    work_ += g.next - g.last;
+    for (int32_t k = g.last + 1; k < g.next; ++k) {
+      bytes_[static_cast<size_t>(k)] += sign * g.aligned_bytes;
+    }
+  }
+
+  const StepModel& model_;
+  const int64_t budget_bytes_;
+  std::vector<int64_t> bytes_;  // by step
+  mutable int64_t work_ = 0;
+};
+
+class Improver {
+ public:
+  Improver(const SwapPlayer& player, const SwapSearchOptions& options,
+           FoundSwaps& found)
+      : player_(player),
+        model_(player.model()),
+        options_(options),
+        found_(found),
+        occupancy_(model_, player.budget_bytes()) {
+    for (size_t i = 0; i < model_.gaps.size(); ++i) {
+      const Gap& gap = model_.gaps[i];
+      if (gap.is_movable && gap.aligned_bytes >= options.size_threshold_bytes) {
+        candidates_.push_back(i);
+      }
+    }
+    std::ranges::stable_sort(candidates_, std::greater(), [&](size_t i) {
+      return model_.gaps[i].aligned_bytes;
+    });
+  }
+
+  void Run() {
+    TryWith(found_.moved);  // without what is not needed
+    bool has_improved = true;
+    while (has_improved && MayGoOn()) {
+      has_improved = false;
+      for (const size_t gap : candidates_) {
+        if (!MayGoOn()) break;
+        has_improved |=
+            found_.moved[gap] != 0 ? TryStaying(gap) : TryMoving(gap);
+      }
+    }
+  }
+
+ private:
+  bool MayGoOn() const { return occupancy_.work() < options_.max_work; }
+
+  // `gap` stays; others move until the bytes fit again.
+  bool TryStaying(size_t gap) {
+    bool is_better = false;
+    for (const bool smallest_that_do : {true, false}) {
+      MovedGaps moved = found_.moved;
+      moved[gap] = 0;
+      occupancy_.SetMoved(moved);
+      if (Refill(gap, smallest_that_do, moved)) is_better |= TryWith(moved);
+      if (is_better) break;
+    }
+    return is_better;
+  }
+
+  // Moves other tensors that are not used while `gap` lasts; false if there are
+  // not enough of them.
+  bool Refill(size_t gap, bool smallest_that_do, MovedGaps& moved) {
+    while (true) {
+      const int32_t worst = occupancy_.WorstStep(gap);
+      if (worst < 0) return true;
+      const size_t other = Choose(gap, worst, smallest_that_do, moved);
+      if (other == model_.gaps.size()) return false;
+      moved[other] = 1;
+      occupancy_.Move(other);
+    }
+  }
+
+  // Of the tensors that could leave at `step`: the smallest that suffices, or
+  // the one that is read again last; gaps.size() if there is none.
+  size_t Choose(size_t gap, int32_t step, bool smallest_that_do,
+                const MovedGaps& moved) const {
+    const int64_t excess = occupancy_.Excess(step);
+    size_t best = model_.gaps.size();
+    std::pair<int64_t, int64_t> best_key;
+    for (const size_t i : candidates_) {
+      const Gap& g = model_.gaps[i];
+      if (i == gap || moved[i] != 0 || !Spans(g, step)) continue;
+      const bool suffices = g.aligned_bytes >= excess;
+      const std::pair<int64_t, int64_t> key =
+          !smallest_that_do ? std::pair<int64_t, int64_t>(-g.next, 0)
+          : suffices        ? std::pair<int64_t, int64_t>(0, g.aligned_bytes)
+                            : std::pair<int64_t, int64_t>(1, -g.aligned_bytes);
+      if (best != model_.gaps.size() && key >= best_key) continue;
+      best = i;
+      best_key = key;
+    }
+    return best;
+  }
+
+  bool TryMoving(size_t gap) {
+    MovedGaps moved = found_.moved;
+    moved[gap] = 1;
+    return TryWith(std::move(moved), gap);
+  }
+
+  // Lets those stay that have room, the largest first, but not `forced`; keeps
+  // the result if it is better.
+  bool TryWith(MovedGaps moved, size_t forced = SIZE_MAX) {
+    occupancy_.SetMoved(moved);
+    bool has_changed = moved != found_.moved;
+    for (const size_t i : candidates_) {
+      if (moved[i] == 0 || i == forced || !occupancy_.HasRoomFor(i)) continue;
+      moved[i] = 0;
+      occupancy_.Stay(i);
+      has_changed = true;
+    }
+    if (!has_changed || moved == found_.moved) return false;
+    occupancy_.CountPlay();
+    PlayedStep played = player_.Play(moved);
+    if (!played.fits || Key(played) >= Key(found_.played)) return false;
+    found_.moved = std::move(moved);
+    found_.played = std::move(played);
+    return true;
+  }
+
+  static std::pair<int64_t, int64_t> Key(const PlayedStep& played) {
+    return {played.step_ns, played.moved_bytes};
+  }
+
+  const SwapPlayer& player_;
+  const StepModel& model_;
+  const SwapSearchOptions& options_;
+  FoundSwaps& found_;
+  Occupancy occupancy_;
+  std::vector<size_t> candidates_;  // largest first
+};
+
+}  // namespace
+
+FoundSwaps SearchSwaps(const SwapPlayer& player,
+                       const SwapSearchOptions& options) {
+  FoundSwaps found;
+  found.moved = FirstChoice(player, options.size_threshold_bytes).Run();
+  found.played = player.Play(found.moved);
+  if (found.played.fits) Improver(player, options, found).Run();
+  return found;
+}
+
+}  // namespace spillway

@@ -1,0 +1,121 @@
+#include "tuner/search/tflms_sets.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <set>
+
+namespace spillway {
+namespace {
+
+using Numbers = std::array<int64_t, 3>;  // threshold, ahead, groupby
+
+LmsOptions With(LmsOptions options, const Numbers& numbers) {
+  options.mode = LmsMode::kV2;
+  options.swapout_threshold = numbers[0];
+  options.swapin_ahead = numbers[1];
+  options.swapin_groupby = numbers[2];
+  return options;
+}
+
+// `least`, then powers of two below `most`.
+std::vector<int64_t> Values(int64_t least, int64_t most) {
+  std::vector<int64_t> values;
+  if (least == 0) values.push_back(0);
+  for (int64_t value = 1; value < most || value == 1; value *= 2) {
+    values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<LmsOptions> UsualSets(const LmsOptions& common, int64_t num_levels,
+                                  size_t max) {
+  std::vector<LmsOptions> sets;
+  for (const int64_t threshold : {num_levels / 2, num_levels / 4, int64_t{1}}) {
+    for (const int64_t ahead : {4, 1, 16}) {
+      if (threshold >= 1) sets.push_back(With(common, {threshold, ahead, 0}));
+    }
+  }
+  sets.push_back(With(common, {std::max<int64_t>(1, num_levels / 4), 4, 8}));
+  sets.push_back(With(common, {1, 1, 8}));
+  LmsOptions v1 = common;
+  v1.mode = LmsMode::kV1;
+  size_t place = 0;  // one of version 1 after one of version 2
+  for (const int64_t lb : {10, 3, 1}) {
+    for (const ControlStrategy strategy :
+         {ControlStrategy::kDirectOrder, ControlStrategy::kChainRule}) {
+      v1.lb = lb;
+      v1.ctrld_strategy = strategy;
+      place = std::min(place + 1, sets.size());
+      sets.insert(sets.begin() + static_cast<std::ptrdiff_t>(place++), v1);
+    }
+  }
+  sets.resize(std::min(max, sets.size()));
+  return sets;
+}
+
+std::vector<LmsOptions> GridOfSets(const LmsOptions& common,
+                                   int64_t num_levels) {
+  std::vector<LmsOptions> sets;
+  for (const int64_t threshold : Values(1, num_levels)) {
+    for (const int64_t ahead : Values(1, num_levels)) {
+      for (const int64_t groupby : {0, 2, 8}) {
+        sets.push_back(With(common, {threshold, ahead, groupby}));
+      }
+    }
+  }
+  LmsOptions v1 = common;
+  v1.mode = LmsMode::kV1;
+  for (const int64_t lb : {1, 2, 3, 4, 10}) {
+    for (const ControlStrategy strategy :
+         {ControlStrategy::kDirectOrder, ControlStrategy::kChainRule}) {
+      for (const bool fuse : {false, true}) {
+        for (const bool branches : {false, true}) {
+          v1.lb = lb;
+          v1.ctrld_strategy = strategy;
+          v1.fuse_swapins = fuse;
+          v1.swap_branches = branches;
+          sets.push_back(v1);
+        }
+      }
+    }
+  }
+  return sets;
+}
+
+void ForEachV2Set(
+    const LmsOptions& common, int64_t num_levels,
+    const std::function<std::optional<int64_t>(const LmsOptions& options)>&
+        step_ns) {
+  const Numbers given = {common.swapout_threshold, common.swapin_ahead,
+                         common.swapin_groupby};
+  constexpr Numbers kLeast = {1, 1, 0};
+  Numbers best;
+  for (size_t i = 0; i < best.size(); ++i) {
+    best[i] = given[i] >= 0 ? given[i] : kLeast[i];
+  }
+  constexpr int64_t kDoesNotFit = std::numeric_limits<int64_t>::max();
+  int64_t best_ns = step_ns(With(common, best)).value_or(kDoesNotFit);
+  std::set<Numbers> asked = {best};
+  for (bool has_improved = true; has_improved;) {
+    has_improved = false;
+    for (size_t i = 0; i < best.size(); ++i) {
+      if (given[i] >= 0) continue;
+      for (const int64_t value : Values(kLeast[i], num_levels)) {
+        Numbers numbers = best;
+        numbers[i] = value;
+        if (!asked.insert(numbers).second) continue;
+        const int64_t ns = step_ns(With(common, numbers)).value_or(kDoesNotFit);
+        if (ns >= best_ns) continue;
+        best_ns = ns;
+        best = numbers;
+        has_improved = true;
+      }
+    }
+  }
+}
+
+}  // namespace spillway

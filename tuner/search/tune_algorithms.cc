@@ -1,0 +1,227 @@
+#include "tuner/search/tune_algorithms.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "fmt/format.h"
+#include "simulator/cost_model.h"
+
+namespace spillway {
+namespace {
+
+bool HasChoice(const KnownAlgorithms& known) {
+  return std::ranges::any_of(
+      known, [](const auto& of_node) { return !of_node.empty(); });
+}
+
+// The tuner's inputs for one choice of algorithms.
+class Variant {
+ public:
+  Variant(const TunerInputs& base, const KnownAlgorithms& known,
+          AlgorithmNames names)
+      : base_(base),
+        names_(std::move(names)),
+        compile_(base.compile),
+        kernel_ns_(
+            EstimateKernelTimes(base.graph, base.ops, base.profile, names_)) {
+    UseWorkspacesOf(known, names_);
+  }
+
+  void UseWorkspacesOf(const KnownAlgorithms& known,
+                       const AlgorithmNames& names) {
+    compile_.workspace_bytes.resize(base_.graph.num_nodes(), 0);
+    SetWorkspaces(known, names, compile_.workspace_bytes);
+  }
+
+  const AlgorithmNames& names() const { return names_; }
+  TunerInputs Inputs() const {
+    return {.graph = base_.graph,
+            .ops = base_.ops,
+            .keep = base_.keep,
+            .compile = compile_,
+            .kernel_ns = kernel_ns_,
+            .profile = base_.profile};
+  }
+
+ private:
+  const TunerInputs& base_;
+  AlgorithmNames names_;
+  CompileOptions compile_;
+  IdMap<NodeId, int64_t> kernel_ns_;
+};
+
+// The device's bytes that are taken at one step, by where they begin.
+class TakenBytes {
+ public:
+  void Add(const Buffer& buffer) {
+    ends_[buffer.offset] = buffer.offset + buffer.bytes;
+  }
+  void Remove(const Buffer& buffer) { ends_.erase(buffer.offset); }
+
+  // The largest hole in [begin, end) at a buffer's alignment.
+  int64_t LargestHole(int64_t begin, int64_t end) const {
+    int64_t largest = 0;
+    for (const auto& [taken_begin, taken_end] : ends_) {
+      largest = std::max(largest, taken_begin - begin);
+      begin = std::max(begin, AlignUp(taken_end, kBufferAlignment));
+    }
+    return std::max(largest, end - begin);
+  }
+
+ private:
+  std::map<int64_t, int64_t> ends_;
+};
+
+// By place in the plan's steps: what takes or frees the device's bytes there,
+// residents and workspaces apart.
+using BuffersByStep = std::vector<std::vector<const Buffer*>>;
+
+// For each kernel's node: how large its workspace could be where the plan has
+// everything else.
+IdMap<NodeId, int64_t> RoomForWorkspaces(const ExecutionPlan& plan,
+                                         size_t num_nodes, int64_t budget) {
+  BuffersByStep begins(plan.steps.size() + 1);
+  BuffersByStep ends(plan.steps.size() + 1);
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.space != Space::kDevice || buffer.bytes == 0 ||
+        buffer.kind != BufferKind::kTransient) {
+      continue;
+    }
+    begins[static_cast<size_t>(buffer.live.begin)].push_back(&buffer);
+    ends[static_cast<size_t>(buffer.live.end)].push_back(&buffer);
+  }
+  IdMap<NodeId, int64_t> room(num_nodes);
+  TakenBytes taken;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    for (const Buffer* buffer : ends[i]) taken.Remove(*buffer);
+    for (const Buffer* buffer : begins[i]) taken.Add(*buffer);
+    const Step& step = plan.steps[StepId(i)];
+    if (step.kind != StepKind::kCompute) continue;
+    room[step.node] = taken.LargestHole(plan.resident_bytes, budget);
+  }
+  return room;
+}
+
+class AlgorithmTuner {
+ public:
+  AlgorithmTuner(const TunerInputs& inputs, const KnownAlgorithms& known,
+                 const TunerOptions& options)
+      : inputs_(inputs),
+        known_(known),
+        options_(options),
+        has_times_(HasTimes(known)) {}
+
+  absl::StatusOr<TunedStep> Run() {
+    bool is_fastest = true;
+    for (const auto& [limit_bytes, names] : LimitedChoices(known_)) {
+      const Variant variant(inputs_, known_, names);
+      if (best_ && !CouldBeBetter(variant)) continue;
+      const std::string note = is_fastest
+                                   ? ""
+                                   : fmt::format(", workspaces of at most {}",
+                                                 FormatBytes(limit_bytes));
+      is_fastest = false;
+      SPILLWAY_RETURN_IF_ERROR(Try(variant, note));
+      if (best_ && (!best_->is_necessary || !has_times_)) break;
+    }
+    if (!best_) return failure_;
+    if (best_->is_necessary && has_times_) UseHoles();
+    best_->tried = std::move(tried_);
+    best_->bound = BoundOfAny(inputs_, known_, best_->chosen.recipe);
+    return *std::move(best_);
+  }
+
+ private:
+  bool ShallStop() const { return options_.stop && options_.stop(); }
+
+  bool CouldBeBetter(const Variant& variant) const {
+    return !ShallStop() &&
+           BoundOf(variant.Inputs(), best_->chosen.recipe).step_ns <
+               best_->chosen.step.step_ns;
+  }
+
+  // Errors: those that are no matter of memory.
+  absl::Status Try(const Variant& variant, const std::string& note) {
+    absl::StatusOr<TunedStep> tuned = TuneSwaps(variant.Inputs(), options_);
+    if (!tuned.ok()) {
+      failure_ = tuned.status();
+      return absl::IsResourceExhausted(failure_) ? absl::OkStatus() : failure_;
+    }
+    for (TriedSet& tried : tuned->tried) {
+      tried.name += note;
+      tried_.push_back(std::move(tried));
+    }
+    tuned->chosen.recipe.name += note;
+    tuned->chosen.recipe.algorithms = variant.names();
+    if (!best_ || tuned->chosen.step.step_ns < best_->chosen.step.step_ns) {
+      best_ = *std::move(tuned);
+    }
+    return absl::OkStatus();
+  }
+
+  // Faster algorithms where the best plan has room; with half of it, should
+  // they not fit after all.
+  void UseHoles() {
+    if (!inputs_.compile.device_budget_bytes) return;
+    IdMap<NodeId, int64_t> room =
+        RoomForWorkspaces(best_->chosen.plan, best_->chosen.graph.num_nodes(),
+                          *inputs_.compile.device_budget_bytes);
+    if (TryWithRoom(room)) return;
+    for (int64_t& bytes : room) bytes /= 2;
+    TryWithRoom(room);
+  }
+
+  // False if what it tried did not fit.
+  bool TryWithRoom(const IdMap<NodeId, int64_t>& room) {
+    constexpr int kRounds = 3;
+    const Variant variant(inputs_, known_, ChooseWithin(known_, room));
+    StepRecipe recipe = best_->chosen.recipe;
+    if (variant.names() == recipe.algorithms || ShallStop()) return true;
+    recipe.name += ", larger in holes";
+    recipe.algorithms = variant.names();
+    absl::StatusOr<EvaluatedRecipe> evaluated =
+        EvaluateByTime(variant.Inputs(), recipe, kRounds);
+    tried_.push_back(ToTriedSet(recipe, evaluated));
+    if (!evaluated.ok()) return false;
+    if (evaluated->step.step_ns < best_->chosen.step.step_ns) {
+      best_->reason = ReasonFor("algorithms with larger workspaces in holes",
+                                evaluated->plan, inputs_);
+      best_->chosen = *std::move(evaluated);
+    }
+    return true;
+  }
+
+  const TunerInputs& inputs_;
+  const KnownAlgorithms& known_;
+  const TunerOptions& options_;
+  const bool has_times_;
+  std::optional<TunedStep> best_;
+  std::vector<TriedSet> tried_;
+  absl::Status failure_;  // of the last limit within which nothing fitted
+};
+
+}  // namespace
+
+absl::StatusOr<TunedStep> TuneAlgorithms(const TunerInputs& inputs,
+                                         const KnownAlgorithms& known,
+                                         const TunerOptions& options) {
+  return HasChoice(known) ? AlgorithmTuner(inputs, known, options).Run()
+                          : TuneSwaps(inputs, options);
+}
+
+StepTimeBound BoundOfAny(const TunerInputs& inputs,
+                         const KnownAlgorithms& known,
+                         const StepRecipe& recipe) {
+  if (!HasChoice(known)) return BoundOf(inputs, recipe);
+  Variant variant(inputs, known, LimitedChoices(known).front().names);
+  variant.UseWorkspacesOf(known, ChooseWithin(known, 0));
+  return BoundOf(variant.Inputs(), recipe);
+}
+
+}  // namespace spillway

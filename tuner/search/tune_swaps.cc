@@ -1,0 +1,437 @@
+#include "tuner/search/tune_swaps.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "executor/plan/choose_schedule.h"
+#include "fmt/format.h"
+#include "graph/well_known_ops.h"
+#include "lms/lms.h"
+#include "lms/v2/levels.h"
+#include "tuner/model/step_model.h"
+#include "tuner/model/swap_player.h"
+#include "tuner/search/edit_for_swaps.h"
+#include "tuner/search/swap_search.h"
+#include "tuner/search/tflms_sets.h"
+
+namespace spillway {
+namespace {
+
+// Parts of the budget that the search leaves free for holes between buffers.
+constexpr std::array<double, 9> kSlacks = {0,    0.003, 0.006, 0.01, 0.02,
+                                           0.03, 0.05,  0.08,  0.12};
+
+// How much is tried.
+struct Effort {
+  // A plan this near the bound is not worth searching on.
+  double near_bound = 1.001;
+  // Candidates that SwapPlayer takes for slower than the best are left out.
+  bool trusts_player = true;
+  // Times that buffers are placed by the times of the placement before, and
+  // for the best of all once more.
+  int rounds = 3;
+  int last_rounds = 6;
+  // Budgets at equal distances up to the unconstrained peak; those below the
+  // given one are tried beside it. Since they are the same whatever is given,
+  // what is found on a rung is found with every larger budget too.
+  int64_t rungs = 0;
+  // A whole grid of TFLMS's sets within the given budget, after the usual ones.
+  bool whole_grid = false;
+};
+
+// Graphs of at most so many nodes are tuned in milliseconds.
+constexpr size_t kSmallGraph = 100;
+constexpr Effort kSmallGraphEffort = {.near_bound = 1,
+                                      .trusts_player = false,
+                                      .last_rounds = 0,
+                                      .rungs = 100,
+                                      .whole_grid = true};
+
+// The order of the kernels in a recipe for a graph of `num_nodes` nodes.
+Schedule KernelOrder(const StepRecipe& recipe, size_t num_nodes) {
+  Schedule kernels;
+  kernels.step_of.resize(num_nodes, -1);
+  for (const NodeId id : recipe.schedule.order) {
+    if (id.index() >= num_nodes) continue;  // a swap
+    kernels.step_of[id] = static_cast<int32_t>(kernels.order.size());
+    kernels.order.push_back(id);
+  }
+  return kernels;
+}
+
+StepModel ModelOf(const TunerInputs& inputs, const Schedule& schedule) {
+  return MakeStepModel(inputs.graph, inputs.ops, schedule, inputs.compile,
+                       inputs.kernel_ns, inputs.profile);
+}
+
+// Tensors below this part of the unconstrained peak never move.
+constexpr int64_t kSmallPart = 16384;
+
+class Tuner {
+ public:
+  Tuner(const TunerInputs& inputs, const TunerOptions& options)
+      : inputs_(inputs),
+        options_(options),
+        effort_(inputs.graph.num_nodes() <= kSmallGraph ? kSmallGraphEffort
+                                                        : Effort()) {}
+
+  absl::StatusOr<TunedStep> Run() {
+    SPILLWAY_RETURN_IF_ERROR(FindOrders());
+    if (MayStayOff()) TryWithoutSwaps();
+    if (best_) return Finish("LMS is not necessary");
+    result_.is_necessary = true;
+    ModelOrders();
+    FindBudgets();
+    if (options_.lms.mode == LmsMode::kOff) return Failure();
+    if (options_.lms.mode == LmsMode::kAuto) TryPerTensor();
+    SPILLWAY_RETURN_IF_ERROR(TrySets());
+    if (best_) return Finish("the least predicted time of what was tried");
+    return Failure();
+  }
+
+ private:
+  // Whoever asks for a certain set means it, needed or not.
+  bool MayStayOff() const {
+    const LmsOptions& lms = options_.lms;
+    switch (lms.mode) {
+      case LmsMode::kOff:
+      case LmsMode::kAuto:
+        return true;
+      case LmsMode::kV1:
+        return false;
+      case LmsMode::kV2:
+        return lms.swapout_threshold == -1 && lms.swapin_ahead == -1 &&
+               lms.swapin_groupby == -1;
+    }
+    return true;
+  }
+
+  struct Order {
+    Schedule schedule = {};
+    StepModel model = {};  // set once swaps are necessary
+  };
+
+  // Creation order, and that which saves memory if it is another.
+  absl::Status FindOrders() {
+    for (const ScheduleKind kind :
+         {ScheduleKind::kCreation, ScheduleKind::kMemory}) {
+      SPILLWAY_ASSIGN_OR_RETURN(
+          Schedule schedule,
+          ChooseSchedule(inputs_.graph, inputs_.ops, inputs_.keep, kind,
+                         inputs_.compile));
+      if (orders_.empty() || orders_[0].schedule.order != schedule.order) {
+        orders_.push_back({.schedule = std::move(schedule)});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void ModelOrders() {
+    for (Order& order : orders_) order.model = ModelOf(inputs_, order.schedule);
+  }
+
+  // The given one, then the rungs below it from the top.
+  void FindBudgets() {
+    if (!inputs_.compile.device_budget_bytes) return;
+    const int64_t given = *inputs_.compile.device_budget_bytes;
+    budgets_.push_back(given);
+    for (int64_t i = effort_.rungs; i > 0; --i) {
+      const int64_t rung = orders_[0].model.peak_bytes / effort_.rungs * i;
+      if (rung < given) budgets_.push_back(rung);
+    }
+  }
+
+  void TryWithoutSwaps() {
+    for (size_t i = 0; i < orders_.size() && !best_; ++i) {
+      const StepRecipe recipe = {.name = i == 0 ? "off" : "off, memory order",
+                                 .schedule = orders_[i].schedule};
+      Add(recipe, Evaluate(inputs_, recipe));
+    }
+  }
+
+  // The order with the lower bound first; another only if it could be better.
+  void TryPerTensor() {
+    for (const int64_t budget : budgets_) {
+      std::vector<std::pair<int64_t, const Order*>> by_bound_ns;
+      for (const Order& order : orders_) {
+        by_bound_ns.emplace_back(BoundNs(order.model, budget), &order);
+      }
+      std::ranges::stable_sort(by_bound_ns);
+      if (IsNear(by_bound_ns[0].first)) break;  // nor would it with less
+      for (const auto& [bound_ns, order] : by_bound_ns) {
+        if (!IsNear(bound_ns)) SearchTensors(*order, bound_ns, budget);
+      }
+    }
+    PlaceBestAnew();
+  }
+
+  void PlaceBestAnew() {
+    if (!best_ || ShallStop() || effort_.last_rounds == 0 ||
+        IsNear(BoundOf(inputs_, best_->recipe).step_ns)) {
+      return;
+    }
+    StepRecipe recipe = best_->recipe;
+    recipe.name += ", placed anew";
+    Add(recipe, EvaluateByTime(inputs_, recipe, effort_.last_rounds));
+  }
+
+  int64_t BoundNs(const StepModel& model, int64_t budget) const {
+    return LowerBound(model, inputs_.profile, budget).step_ns;
+  }
+
+  struct Candidate {
+    double slack = 0;
+    FoundSwaps found = {};
+  };
+
+  void SearchTensors(const Order& order, int64_t bound_ns, int64_t budget) {
+    const StepModel& model = order.model;
+    const SwapSearchOptions search = {
+        .size_threshold_bytes = std::max(options_.lms.size_threshold_bytes,
+                                         model.peak_bytes / kSmallPart)};
+    std::vector<Candidate> candidates;
+    for (const double slack : kSlacks) {
+      if (ShallStop()) break;
+      const auto kept =
+          static_cast<int64_t>(static_cast<double>(budget) * (1 - slack));
+      const SwapPlayer player(model, kept);
+      FoundSwaps found = SearchSwaps(player, search);
+      if (!found.played.fits) break;  // nor with less
+      candidates.push_back({.slack = slack, .found = std::move(found)});
+    }
+    std::ranges::stable_sort(candidates, {}, [](const Candidate& candidate) {
+      return candidate.found.played.step_ns;
+    });
+    candidates.resize(std::min(candidates.size(), MostTries()));
+    for (const Candidate& candidate : candidates) {
+      if (ShallStop() || IsNear(bound_ns)) break;
+      if (effort_.trusts_player && best_ &&
+          candidate.found.played.step_ns >= best_->step.step_ns) {
+        break;
+      }
+      SwapEdit edit =
+          EditForSwaps(inputs_.graph, order.schedule, model, candidate.found);
+      const StepRecipe recipe = {
+          .name = fmt::format("per tensor, {:.1f} % of the budget kept free",
+                              100 * candidate.slack),
+          .swaps = std::move(edit.swaps),
+          .schedule = std::move(edit.schedule),
+          .placement = {.expected_ns = std::move(edit.expected_ns)}};
+      TryWithin(budget, recipe, effort_.rounds);
+    }
+  }
+
+  // Whether it fits `budget`, which is the given one or a rung.
+  bool TryWithin(int64_t budget, StepRecipe recipe, int rounds) {
+    const bool is_given = budget == budgets_[0];
+    if (!is_given) {
+      recipe.name += fmt::format(", within {}", FormatBytes(budget));
+      recipe.placement.within_bytes = budget;
+    }
+    absl::StatusOr<EvaluatedRecipe> evaluated =
+        EvaluateByTime(inputs_, recipe, rounds);
+    const bool fits = evaluated.ok();
+    if (is_given || (fits && IsBetter(*evaluated))) {
+      Add(recipe, std::move(evaluated));
+    }
+    return fits;
+  }
+
+  absl::Status TrySets() {
+    if (best_ && IsNear(BoundOf(inputs_, best_->recipe).step_ns)) {
+      return absl::OkStatus();
+    }
+    const int64_t num_levels = FindV2Levels(inputs_.graph).num_levels();
+    if (options_.lms.mode == LmsMode::kV2) {
+      ForEachV2Set(options_.lms, num_levels,
+                   [&](const LmsOptions& options) { return TrySet(options); });
+      return absl::OkStatus();
+    }
+    if (options_.lms.mode == LmsMode::kV1) {
+      TrySet(options_.lms);
+      return absl::OkStatus();
+    }
+    for (const LmsOptions& options :
+         UsualSets(options_.lms, num_levels, MostTries())) {
+      TrySet(options);
+    }
+    if (!effort_.whole_grid) return absl::OkStatus();
+    for (const LmsOptions& options : GridOfSets(options_.lms, num_levels)) {
+      TrySet(options, /*on_rungs=*/false);
+    }
+    return absl::OkStatus();
+  }
+
+  // Its time within the given budget if it fits.
+  std::optional<int64_t> TrySet(const LmsOptions& options,
+                                bool on_rungs = true) {
+    if (ShallStop()) return std::nullopt;
+    const absl::StatusOr<StepRecipe> recipe = RecipeOf(inputs_, options);
+    if (!recipe.ok()) {
+      Add({.name = DescribeOptions(options), .options = options},
+          recipe.status());
+      return std::nullopt;
+    }
+    if (budgets_.empty()) {
+      Add(*recipe, Evaluate(inputs_, *recipe));
+    } else {
+      TryWithin(budgets_[0], *recipe, 1);
+    }
+    const TriedSet tried = result_.tried.back();
+    if (!tried.fits) return std::nullopt;
+    if (on_rungs) TryOnRungs(*recipe);
+    return tried.step_ns;
+  }
+
+  void TryOnRungs(const StepRecipe& recipe) {
+    if (budgets_.size() < 2) return;
+    const StepModel model =
+        ModelOf(inputs_, KernelOrder(recipe, inputs_.graph.num_nodes()));
+    for (const int64_t rung : std::span(budgets_).subspan(1)) {
+      if (ShallStop() || IsNear(BoundNs(model, rung)) ||
+          !TryWithin(rung, recipe, 1)) {
+        break;
+      }
+    }
+  }
+
+  // Of each kind, so that large graphs do not take too long.
+  size_t MostTries() const {
+    constexpr size_t kNodes = 20'000;
+    return std::clamp<size_t>(kNodes / (inputs_.graph.num_nodes() + 1), 3, 20);
+  }
+
+  bool ShallStop() const { return options_.stop && options_.stop(); }
+
+  bool IsNear(int64_t bound_ns) const {
+    return best_ && static_cast<double>(best_->step.step_ns) <=
+                        effort_.near_bound * static_cast<double>(bound_ns);
+  }
+
+  bool IsBetter(const EvaluatedRecipe& evaluated) const {
+    return !best_ || evaluated.step.step_ns < best_->step.step_ns;
+  }
+
+  void Add(const StepRecipe& recipe,
+           absl::StatusOr<EvaluatedRecipe> evaluated) {
+    result_.tried.push_back(ToTriedSet(recipe, evaluated));
+    if (evaluated.ok()) {
+      if (IsBetter(*evaluated)) best_ = *std::move(evaluated);
+    } else if (failure_.ok() || absl::IsResourceExhausted(evaluated.status())) {
+      failure_ = evaluated.status();
+    }
+  }
+
+  // The least that could have done, and what the last candidate lacked.
+  absl::Status Failure() const {
+    if (!absl::IsResourceExhausted(failure_)) return failure_;
+    int64_t least = orders_[0].model.peak_bytes;
+    for (const Order& order : orders_) {
+      least = std::min(least, options_.lms.mode == LmsMode::kOff
+                                  ? order.model.peak_bytes
+                                  : LeastBytes(order.model));
+    }
+    return ResourceExhausted(fmt::format(
+        "nothing that was tried fits ({} candidates); below {} ({} bytes) "
+        "nothing could; the last one: {}",
+        result_.tried.size(), FormatBytes(least), least,
+        std::string(failure_.message())));
+  }
+
+  absl::StatusOr<TunedStep> Finish(std::string_view why) {
+    result_.bound = BoundOf(inputs_, best_->recipe);
+    result_.reason = ReasonFor(why, best_->plan, inputs_);
+    result_.chosen = *std::move(best_);
+    return std::move(result_);
+  }
+
+  const TunerInputs& inputs_;
+  const TunerOptions& options_;
+  const Effort effort_;
+  // Creation order, and that which saves memory if it is another.
+  std::vector<Order> orders_;
+  std::vector<int64_t> budgets_;  // to try; none: there is none
+  std::optional<EvaluatedRecipe> best_;
+  absl::Status failure_;  // of the last candidate that did not fit, if any
+  TunedStep result_;
+};
+
+}  // namespace
+
+absl::StatusOr<TunedStep> TuneSwaps(const TunerInputs& inputs,
+                                    const TunerOptions& options) {
+  return Tuner(inputs, options).Run();
+}
+
+TriedSet ToTriedSet(const StepRecipe& recipe,
+                    const absl::StatusOr<EvaluatedRecipe>& evaluated) {
+  TriedSet tried = {
+      .name = recipe.name, .options = recipe.options, .fits = evaluated.ok()};
+  if (!evaluated.ok()) {
+    tried.reason = std::string(evaluated.status().message());
+    return tried;
+  }
+  tried.device_bytes = evaluated->plan.device_bytes;
+  tried.host_bytes = evaluated->plan.host_bytes;
+  tried.step_ns = evaluated->step.step_ns;
+  return tried;
+}
+
+std::string ReasonFor(std::string_view why, const ExecutionPlan& plan,
+                      const TunerInputs& inputs) {
+  const std::string peak = FormatBytes(plan.device_bytes);
+  const std::optional<int64_t>& budget = inputs.compile.device_budget_bytes;
+  return budget ? fmt::format("{}: peak {} of {}", std::string(why), peak,
+                              FormatBytes(*budget))
+                : fmt::format("{}: peak {}, no budget", std::string(why), peak);
+}
+
+StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {
+  const StepModel model =
+      ModelOf(inputs, KernelOrder(recipe, inputs.graph.num_nodes()));
+  return LowerBound(
+      model, inputs.profile,
+      inputs.compile.device_budget_bytes.value_or(model.peak_bytes));
+}
+
+absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
+                                    const LmsOptions& options) {
+  StepRecipe recipe = {.name = DescribeOptions(options), .options = options};
+  SPILLWAY_ASSIGN_OR_RETURN(recipe.swaps, PlanSwaps(options, inputs.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph edited,
+                            ApplyRecipe(recipe, inputs.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      recipe.schedule,
+      ChooseSchedule(edited, inputs.ops,
+                     NodesToRun(edited, inputs.ops, inputs.compile.fetches),
+                     ScheduleKind::kMemory,
+                     OptionsFor(recipe, edited, inputs.compile)));
+  return recipe;
+}
+
+std::string DescribeOptions(const LmsOptions& options) {
+  switch (options.mode) {
+    case LmsMode::kOff:
+    case LmsMode::kAuto:
+      return std::string(LmsModeName(options.mode));
+    case LmsMode::kV1:
+      return fmt::format(
+          "v1 {} lb {} ub {}{}{}",
+          std::string(ControlStrategyName(options.ctrld_strategy)), options.lb,
+          options.ub, options.fuse_swapins ? " fused" : "",
+          options.swap_branches ? " branches" : "");
+    case LmsMode::kV2:
+      return fmt::format("v2 threshold {} ahead {} groupby {} sync {}",
+                         options.swapout_threshold, options.swapin_ahead,
+                         options.swapin_groupby, options.sync_mode);
+  }
+  return "";
+}
+
+}  // namespace spillway

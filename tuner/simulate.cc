@@ -1,0 +1,86 @@
+#include "tuner/simulate.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "executor/plan_programs.h"
+#include "simulator/cost_model.h"
+#include "simulator/memory_over_time.h"
+#include "tuner/profile/resolve_profile.h"
+#include "tuner/tune.h"
+
+namespace spillway {
+
+absl::StatusOr<StepFit> FitStep(const PlanSpec& spec,
+                                std::optional<TimedSchedule> order) {
+  const Graph& graph = *spec.graph;
+  const OpRegistry& ops = *spec.options->ops;
+  StepFit fit;
+  PlanInputs& inputs = fit.inputs;
+  SPILLWAY_ASSIGN_OR_RETURN(inputs, PreparePlan(spec));
+  if (order) {
+    SPILLWAY_RETURN_IF_ERROR(CheckSchedule(
+        graph, NodesToRun(graph, ops, spec.fetches), order->schedule));
+    inputs.schedule = std::move(order->schedule);
+    inputs.options.placement = std::move(order->placement);
+  }
+  fit.floor = FindFloor(graph, ops, inputs.schedule, inputs.options);
+  absl::StatusOr<ExecutionPlan> plan = MakePlan(graph, inputs, ops);
+  if (absl::IsResourceExhausted(plan.status())) {
+    fit.fits = plan.status();
+    inputs.options.device_budget_bytes.reset();
+    inputs.options.placement.within_bytes.reset();
+    inputs.options.host_budget_bytes.reset();
+    plan = MakePlan(graph, inputs, ops);
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(fit.plan, std::move(plan));
+  return fit;
+}
+
+SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
+                       const AlgorithmNames& algorithms, const OpRegistry& ops,
+                       const DeviceProfile& profile) {
+  return SimulateStep(plan, graph,
+                      EstimateKernelTimes(graph, ops, profile, algorithms),
+                      profile);
+}
+
+absl::StatusOr<StepPrediction> Simulate(const Program& program,
+                                        const StepOptions& given) {
+  SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(given));
+  SPILLWAY_RETURN_IF_ERROR(CheckFetches(program));
+  StepOptions options = given;
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
+                            ResolveProfile(options));
+  if (IsNamed(options.profile) && !options.device_memory) {
+    options.device_memory = profile.memory_bytes;
+  }
+  StepPrediction predicted = {.profile = profile.name};
+  SPILLWAY_ASSIGN_OR_RETURN(predicted.chosen,
+                            ChooseStep({.graph = &program.graph,
+                                        .fetches = program.fetches,
+                                        .options = options,
+                                        .is_only_predicted = true}));
+  const ChosenStep& chosen = predicted.chosen;
+  SPILLWAY_ASSIGN_OR_RETURN(StepFit fit,
+                            FitStep({.graph = &chosen.graph,
+                                     .fetches = chosen.fetches,
+                                     .options = &chosen.options,
+                                     .profile = &profile,
+                                     .algorithms = chosen.algorithms},
+                                    chosen.order));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      predicted.smallest_device_bytes,
+      SmallestDeviceMemory(chosen.graph, fit.inputs, chosen.options));
+  const OpRegistry& ops = *options.ops;
+  predicted.step =
+      PlayStep(chosen.graph, fit.plan, chosen.algorithms, ops, profile);
+  AddMemoryCounters(fit.plan, predicted.step);
+  predicted.bound = BoundFor(program.graph, fit.inputs, ops, profile);
+  predicted.fits = std::move(fit.fits);
+  predicted.floor = fit.floor;
+  predicted.plan = std::move(fit.plan);
+  return predicted;
+}
+
+}  // namespace spillway

@@ -1,0 +1,118 @@
+#include "tuner/step_report.h"
+
+#include <string_view>
+
+#include "base/file.h"
+#include "fmt/format.h"
+#include "lms/options_json.h"
+#include "nlohmann/json.hpp"
+
+namespace spillway {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "v1, n_tensors 40": the mode, and options that are not as by default.
+std::string FormatLms(const LmsOptions& options) {
+  const Json defaults = UsedOptionsToJson({.mode = options.mode});
+  std::string text(LmsModeName(options.mode));
+  const Json used = UsedOptionsToJson(options);
+  for (const auto& [name, value] : used.items()) {
+    if (defaults.contains(name) && defaults[name] == value) continue;
+    text += fmt::format(", {} {}", name, value.dump());
+  }
+  return text;
+}
+
+std::string FormatSchedule(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::kCreation:
+      return "creation";
+    case ScheduleKind::kMemory:
+      return "memory";
+    case ScheduleKind::kAuto:
+      break;
+  }
+  return "auto";
+}
+
+void AddTried(const TunedStep& tuned, HtmlReport& report) {
+  for (const TriedSet& tried : tuned.tried) {
+    report.tried.push_back({.label = tried.name,
+                            .fits = tried.fits,
+                            .device_bytes = tried.device_bytes,
+                            .host_bytes = tried.host_bytes,
+                            .note = tried.reason});
+    if (tried.step_ns > 0) report.tried.back().step_ns = tried.step_ns;
+    if (tried.fits && tried.name == tuned.chosen.recipe.name) {
+      report.chosen = report.tried.size() - 1;
+    }
+  }
+}
+
+}  // namespace
+
+HtmlReport MakeStepReport(const StepReportSpec& spec) {
+  const Graph& graph = *spec.graph;
+  HtmlReport report = {.title = graph.name(),
+                       .facts = spec.head.facts,
+                       .batch_size = spec.head.batch_size,
+                       .graph = spec.graph,
+                       .plan = spec.plan,
+                       .predicted = spec.predicted,
+                       .device_budget = spec.options->device_memory,
+                       .host_budget = HostMemoryOf(*spec.options)};
+  if (report.batch_size > 0) {
+    report.title += fmt::format(", batch {}", report.batch_size);
+  }
+  report.facts.push_back({"Machine", spec.profile});
+  report.facts.push_back({"LMS", FormatLms(*spec.lms)});
+  report.facts.push_back({"Schedule", FormatSchedule(spec.options->schedule)});
+  report.facts.push_back(
+      {"Graph", fmt::format("{} nodes, {} steps in the plan", graph.num_nodes(),
+                            spec.plan->steps.size())});
+  return report;
+}
+
+HtmlReport ReportOf(const StepPrediction& predicted, const ReportHead& head) {
+  const ChosenStep& chosen = predicted.chosen;
+  HtmlReport report = MakeStepReport({.head = head,
+                                      .profile = predicted.profile,
+                                      .options = &chosen.options,
+                                      .lms = &chosen.lms,
+                                      .graph = &chosen.graph,
+                                      .plan = &predicted.plan,
+                                      .predicted = &predicted.step});
+  report.bound = {.step_ns = predicted.bound.step_ns,
+                  .reason = BoundReason(predicted.bound)};
+  return report;
+}
+
+HtmlReport ReportOf(const TuneResult& tuned, const ReportHead& head) {
+  const EvaluatedRecipe& chosen = tuned.step.chosen;
+  HtmlReport report = MakeStepReport({.head = head,
+                                      .profile = tuned.profile.name,
+                                      .options = &tuned.options,
+                                      .lms = &tuned.options.lms,
+                                      .graph = &chosen.graph,
+                                      .plan = &chosen.plan,
+                                      .predicted = &chosen.step});
+  report.facts.push_back(
+      {"Chosen", chosen.recipe.name + ": " + tuned.step.reason});
+  report.bound = {.step_ns = tuned.step.bound.step_ns,
+                  .reason = BoundReason(tuned.step.bound)};
+  AddTried(tuned.step, report);
+  return report;
+}
+
+absl::Status WriteHtmlReport(const StepPrediction& predicted,
+                             const std::string& path, const ReportHead& head) {
+  return WriteFileAtomically(path, FormatHtmlReport(ReportOf(predicted, head)));
+}
+
+absl::Status WriteHtmlReport(const TuneResult& tuned, const std::string& path,
+                             const ReportHead& head) {
+  return WriteFileAtomically(path, FormatHtmlReport(ReportOf(tuned, head)));
+}
+
+}  // namespace spillway

@@ -1,0 +1,227 @@
+#include "tuner/tune.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "executor/plan_programs.h"
+#include "fmt/format.h"
+#include "graph/schedule.h"
+#include "lms/tflms/report.h"
+#include "simulator/cost_model.h"
+#include "tuner/profile/resolve_profile.h"
+#include "tuner/search/tune_algorithms.h"
+
+namespace spillway {
+namespace {
+
+// Owns what TunerInputs borrows.
+class Preparation {
+ public:
+  absl::Status Prepare(const TuningSpec& spec) {
+    const OpRegistry& ops = *spec.options->ops;
+    StepOptions options = *spec.options;
+    options.schedule = ScheduleKind::kCreation;  // the tuner chooses
+    SPILLWAY_ASSIGN_OR_RETURN(plan_, PreparePlan({.graph = spec.graph,
+                                                  .fetches = spec.fetches,
+                                                  .options = &options,
+                                                  .profile = spec.profile}));
+    if (options.algorithms == AlgorithmChoice::kFirst) plan_.algorithms = {};
+    keep_ = NodesToRun(*spec.graph, ops, spec.fetches);
+    kernel_ns_ = EstimateKernelTimes(*spec.graph, ops, *spec.profile);
+    return absl::OkStatus();
+  }
+
+  const KnownAlgorithms& algorithms() const { return plan_.algorithms; }
+  TunerInputs Inputs(const TuningSpec& spec) const {
+    return {.graph = *spec.graph,
+            .ops = *spec.options->ops,
+            .keep = keep_,
+            .compile = plan_.options,
+            .kernel_ns = kernel_ns_,
+            .profile = *spec.profile};
+  }
+
+ private:
+  PlanInputs plan_;
+  IdMap<NodeId, bool> keep_;
+  IdMap<NodeId, int64_t> kernel_ns_;
+};
+
+std::function<bool()> StopAfter(std::optional<double> seconds) {
+  if (!seconds) return nullptr;
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(*seconds));
+  return [end] { return Clock::now() >= end; };
+}
+
+TriedSet ToTriedSet(const TflmsTrial& trial, const LmsOptions& common) {
+  TriedSet tried;
+  tried.options = WithSet(common, trial.set);
+  tried.name = DescribeOptions(tried.options);
+  tried.fits = trial.accepted;
+  if (!trial.accepted) tried.reason = "TFLMS's simulator: does not fit";
+  tried.device_bytes = trial.play.peak_device_bytes;
+  tried.host_bytes = trial.play.peak_host_bytes;
+  return tried;
+}
+
+absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
+                                          const TflmsRequest& request) {
+  SPILLWAY_ASSIGN_OR_RETURN(const TflmsResult found,
+                            SearchTflms(request, *spec.graph));
+  if (spec.options->log) {
+    for (const std::string& line : TflmsLogLines(found)) {
+      spec.options->log(line);
+    }
+  }
+  SPILLWAY_RETURN_IF_ERROR(found.status);
+  Preparation preparation;
+  SPILLWAY_RETURN_IF_ERROR(preparation.Prepare(spec));
+  const TunerInputs inputs = preparation.Inputs(spec);
+  SPILLWAY_ASSIGN_OR_RETURN(const StepRecipe recipe,
+                            RecipeOf(inputs, found.options));
+  TunedStep tuned;
+  tuned.is_necessary = found.necessary;
+  tuned.reason = found.passed ? "what TFLMS's search chooses"
+                              : "what TFLMS's search chooses, though its "
+                                "simulator says that it does not fit";
+  for (const TflmsTrial& trial : found.tried) {
+    tuned.tried.push_back(ToTriedSet(trial, found.options));
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(tuned.chosen, Evaluate(inputs, recipe));
+  tuned.bound = BoundOf(inputs, tuned.chosen.recipe);
+  return tuned;
+}
+
+absl::Status CheckProgram(const Program& program) {
+  if (program.order || !program.algorithms.empty()) {
+    return InvalidArgument(
+        "program: has an order or algorithms already; the tuner chooses them");
+  }
+  return absl::OkStatus();
+}
+
+// The working set that no plan of the graph without swaps goes below.
+absl::Status FindFloorOf(const TuningSpec& spec, TuneResult& result) {
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const PlanInputs inputs,
+      PreparePlan({.graph = spec.graph,
+                   .fetches = spec.fetches,
+                   .options = spec.options,
+                   .profile = spec.profile,
+                   .algorithms = result.step.chosen.recipe.algorithms}));
+  result.floor = FindFloor(*spec.graph, *spec.options->ops, inputs.schedule,
+                           inputs.options);
+  if (result.floor.node.is_valid()) {
+    result.floor_node = spec.graph->node(result.floor.node).name;
+  }
+  return absl::OkStatus();
+}
+
+using TuneFn = std::function<absl::StatusOr<TunedStep>(const TuningSpec&)>;
+
+absl::StatusOr<TuneResult> TuneWith(const Program& program,
+                                    const StepOptions& options,
+                                    const TuneFn& tune) {
+  SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(options));
+  SPILLWAY_RETURN_IF_ERROR(CheckProgram(program));
+  SPILLWAY_RETURN_IF_ERROR(CheckFetches(program));
+  TuneResult result = {.fetches = program.fetches, .options = options};
+  SPILLWAY_ASSIGN_OR_RETURN(result.profile, ResolveProfile(options));
+  std::optional<int64_t>& budget = result.options.device_memory;
+  SPILLWAY_ASSIGN_OR_RETURN(budget, BudgetFor(options, result.profile));
+  if (!budget) {
+    SPILLWAY_ASSIGN_OR_RETURN(budget, DeviceBudget(options));
+  }
+  const TuningSpec spec = {.graph = &program.graph,
+                           .fetches = program.fetches,
+                           .options = &result.options,
+                           .profile = &result.profile};
+  const auto begin = std::chrono::steady_clock::now();
+  SPILLWAY_ASSIGN_OR_RETURN(result.step, tune(spec));
+  const std::chrono::nanoseconds taken =
+      std::chrono::steady_clock::now() - begin;
+  result.tuning_ns = taken.count();
+  SPILLWAY_RETURN_IF_ERROR(FindFloorOf(spec, result));
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
+  Preparation preparation;
+  SPILLWAY_RETURN_IF_ERROR(preparation.Prepare(spec));
+  return TuneAlgorithms(
+      preparation.Inputs(spec), preparation.algorithms(),
+      {.lms = spec.options->lms, .stop = StopAfter(spec.options->time_limit)});
+}
+
+absl::StatusOr<TuneResult> Tune(const Program& program,
+                                const StepOptions& options) {
+  return TuneWith(program, options, TuneStep);
+}
+
+absl::StatusOr<TuneResult> TuneAsTflms(const Program& program,
+                                       const StepOptions& options,
+                                       const TflmsRequest& request) {
+  return TuneWith(program, options, [&](const TuningSpec& spec) {
+    return TuneStepAsTflms(spec, request);
+  });
+}
+
+SavedPlan PlanOf(const TuneResult& result) {
+  const EvaluatedRecipe& chosen = result.step.chosen;
+  return {.recipe = chosen.recipe,
+          .fetches = result.fetches,
+          .device_memory = result.options.device_memory,
+          .host_memory = result.options.host_memory,
+          .device_bytes = chosen.plan.device_bytes,
+          .host_bytes = chosen.plan.host_bytes,
+          .step_ns = chosen.step.step_ns};
+}
+
+absl::Status SavePlan(const TuneResult& result, const Graph& graph,
+                      const std::string& path) {
+  return WriteFileAtomically(path, FormatSavedPlan(PlanOf(result), graph));
+}
+
+absl::StatusOr<SavedPlan> LoadPlan(const std::string& path,
+                                   const Graph& graph) {
+  return ReadSavedPlan(path, graph);
+}
+
+StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
+                       const OpRegistry& ops, const DeviceProfile& profile) {
+  const IdMap<NodeId, bool> keep;
+  const IdMap<NodeId, int64_t> kernel_ns =
+      EstimateKernelTimes(original, ops, profile);
+  return BoundOfAny({.graph = original,
+                     .ops = ops,
+                     .keep = keep,
+                     .compile = inputs.options,
+                     .kernel_ns = kernel_ns,
+                     .profile = profile},
+                    inputs.algorithms, {.schedule = inputs.schedule});
+}
+
+absl::StatusOr<std::optional<int64_t>> BudgetFor(const StepOptions& options,
+                                                 const DeviceProfile& profile) {
+  const std::optional<int64_t>& given = options.device_memory;
+  if (!IsNamed(options.profile)) return given;
+  if (!given) return std::optional<int64_t>(profile.memory_bytes);
+  if (*given > profile.memory_bytes) {
+    return InvalidArgument(fmt::format(
+        "device_memory: {} is more than the {} of {}", FormatBytes(*given),
+        FormatBytes(profile.memory_bytes), profile.name));
+  }
+  return given;
+}
+
+}  // namespace spillway
