@@ -44,8 +44,8 @@ absl::StatusOr<CheckedMemory> CheckedMemory::Create(
     const CheckedMemorySpec& spec) {
   if (!spec.device->host_addressable()) {
     return Unimplemented(fmt::format(
-        "--check_memory needs a device whose memory the host can address, "
-        "unlike that of {}; use --device cpu or inline",
+        "check_memory needs a device whose memory the host can address, "
+        "unlike that of {}; use the device cpu or inline",
         spec.device->name()));
   }
   CheckedMemory memory;

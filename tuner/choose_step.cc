@@ -25,6 +25,7 @@ LmsOptions OptionsOf(const StepRecipe& recipe) {
 }
 
 TimedSchedule OrderOf(StepRecipe recipe) {
+  recipe.placement.may_exceed_within = true;
   return {.schedule = std::move(recipe.schedule),
           .placement = std::move(recipe.placement)};
 }

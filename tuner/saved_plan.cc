@@ -251,9 +251,10 @@ absl::Status CheckHead(const Reader& reader, const Graph& graph) {
   SPILLWAY_ASSIGN_OR_RETURN(const std::string name, reader.Text("graph"));
   return InvalidArgument(fmt::format(
       "{}: is the plan of another graph ({}, fingerprint {}) than this one "
-      "({}, {}); model, batch size, image size, precision, --passes (auto: "
-      "by --device) and optimizer with --weight_decay and --loss_scale must be "
-      "those that were tuned",
+      "({}, {}); model, batch_size, image_size, precision, the passes (which "
+      "may differ by device) and the optimizer with weight_decay and "
+      "loss_scale "
+      "must be those that were tuned",
       reader.where(), name, fingerprint, graph.name(), expected));
 }
 

@@ -63,7 +63,8 @@ absl::Status CheckStepOptions(const StepOptions& options) {
   }
   SPILLWAY_RETURN_IF_ERROR(CheckBytes("device_memory", options.device_memory));
   SPILLWAY_RETURN_IF_ERROR(CheckBytes("host_memory", options.host_memory));
-  return CheckOptions(options.lms);
+  return NeedsTuning(options.lms) ? absl::OkStatus()
+                                  : CheckOptions(options.lms);
 }
 
 int64_t DefaultHostMemory() {

@@ -60,12 +60,12 @@ absl::StatusOr<std::unique_ptr<Device>> NewCuda(int index,
   absl::StatusOr<std::unique_ptr<Device>> device =
       NewCudaDevice(CudaRuntime(), index, options);
   if (!absl::IsUnavailable(device.status())) return device;
-  return Unavailable(fmt::format("{}; use --device cpu",
+  return Unavailable(fmt::format("{}; use the device cpu",
                                  std::string(device.status().message())));
 #else
   static_cast<void>(index);
   static_cast<void>(options);
-  return Unavailable("this build has no CUDA backend; use --device cpu");
+  return Unavailable("this build has no CUDA backend; use the device cpu");
 #endif
 }
 

@@ -31,13 +31,13 @@ absl::Status DeviceBudgetError(const Graph& graph, const MemoryFloor& floor,
       floor.node.is_valid() ? std::string_view(graph.node(floor.node).name)
                             : "(no node)";
   const std::string_view remedy =
-      floor.bytes <= budget ? "swap more (--lms), or lower the batch size"
+      floor.bytes <= budget ? "swap more (LmsOptions), or lower the batch size"
                             : "swapping cannot help, lower the batch size";
   return ResourceExhausted(fmt::format(
       "device memory: the step needs {} ({} bytes), the budget is {}: {} "
       "missing; the smallest budget with these options is {} bytes; the floor, "
-      "the largest working set of one node, is {} at {}; {} (simulate "
-      "--find_max_batch finds the largest that fits)",
+      "the largest working set of one node, is {} at {}; {} "
+      "(FindMaxBatch finds the largest that fits)",
       FormatBytes(needed), needed, FormatBytes(budget),
       FormatBytes(needed - budget), needed, FormatBytes(floor.bytes), at,
       remedy));
@@ -46,7 +46,7 @@ absl::Status DeviceBudgetError(const Graph& graph, const MemoryFloor& floor,
 absl::Status HostBudgetError(int64_t needed, int64_t budget) {
   return ResourceExhausted(fmt::format(
       "host swap pool exhausted: need {} ({} bytes), limit {}: {} missing; "
-      "raise --host_memory, or swap less",
+      "raise host_memory, or swap less",
       FormatBytes(needed), needed, FormatBytes(budget),
       FormatBytes(needed - budget)));
 }
@@ -158,6 +158,12 @@ absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
   const std::optional<int64_t> budget_bytes = TightestDeviceBudget(options);
   DevicePlan placed =
       PlaceOnDevice(graph, ops, schedule, options, budget_bytes);
+  if (!placed.fits && placement.may_exceed_within &&
+      options.device_budget_bytes > budget_bytes) {
+    CompileOptions within_budget = options;
+    within_budget.placement.within_bytes.reset();
+    return CompilePlan(graph, ops, schedule, within_budget);
+  }
   if (!placed.fits) {
     return DeviceBudgetError(graph, FindFloor(graph, ops, schedule, options),
                              placed.smallest_bytes, *budget_bytes);

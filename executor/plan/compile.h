@@ -45,6 +45,9 @@ struct TimedPlacement {
   size_t index = 0;
   // The device budget of that try, where it is below the present one.
   std::optional<int64_t> within_bytes = {};
+  // Whether the present budget will do where the step does not fit
+  // within_bytes, as when kernels need more scratch than those of that try.
+  bool may_exceed_within = false;
 };
 
 // An order of the nodes that was decided elsewhere (tuner/model/step_recipe.h).

@@ -7,9 +7,9 @@
 #include "base/status_macros.h"
 #include "executor/plan_programs.h"
 #include "tools/spillway/model_graph.h"
-#include "tuner/simulate.h"
 #include "tuner/choose_step.h"
 #include "tuner/profile/resolve_profile.h"
+#include "tuner/simulate.h"
 
 namespace spillway {
 namespace {

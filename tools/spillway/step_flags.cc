@@ -31,7 +31,7 @@ ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
 
 // Terms of the library and the flags that mean the same; those that are called
 // alike first.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kTerms =
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTerms =
     {{{"batch_size", "--batch_size"},
       {"check_memory", "--check_memory"},
       {"device", "--device"},
@@ -48,6 +48,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kTerms =
       {"time_limit", "--time_limit"},
       {"weight_decay", "--weight_decay"},
       {"capture_steps", "--cuda_graph"},
+      {"optimizer_scopes", "--lms_optimizer_scopes"},
+      {"the device cpu", "--device cpu"},
       {"LmsOptions", "--lms"},
       {"FindMaxBatch", "simulate --find_max_batch"}}};
 
@@ -59,7 +61,7 @@ bool IsWordCharacter(char c) {
 // Words that are plain English too are terms only where they begin the message.
 bool IsTermAnywhere(std::string_view term) {
   return term.find('_') != term.npos || term == "LmsOptions" ||
-         term == "FindMaxBatch";
+         term == "FindMaxBatch" || term == "the device cpu";
 }
 
 void ReplaceTerm(std::string_view term, std::string_view flag,
