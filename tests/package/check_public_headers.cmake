@@ -1,0 +1,37 @@
+# Writes the headers as they are installed and fails unless each of them is the
+# repository's but for its includes, none of which is left that only the
+# repository has.
+# Run as: cmake -DSOURCE=<repository> -DDESTINATION=<folder>
+#               -P check_public_headers.cmake
+cmake_minimum_required(VERSION 3.25)
+include(${SOURCE}/cmake/public_headers.cmake)
+write_public_headers(${SOURCE} ${DESTINATION})
+
+file(GLOB_RECURSE headers RELATIVE ${DESTINATION} ${DESTINATION}/*.h)
+foreach(header IN LISTS headers)
+  set(original ${SOURCE}/${header})
+  if(header STREQUAL "spillway.h")
+    set(original ${SOURCE}/${spillway_umbrella_header})
+  endif()
+  file(READ ${DESTINATION}/${header} installed)
+  file(READ ${original} source)
+  string(REGEX MATCHALL "#include \"[^\"\n]*\"" includes "${installed}")
+  foreach(include IN LISTS includes)
+    string(REGEX REPLACE "^.*\"(.*)\"$" "\\1" path "${include}")
+    if(EXISTS ${SOURCE}/${path})
+      message(FATAL_ERROR "installed ${header} includes \"${path}\"")
+    elseif(path MATCHES "^spillway/" AND NOT EXISTS ${DESTINATION}/../${path})
+      message(FATAL_ERROR "${header} includes ${path}, which is not installed")
+    endif()
+  endforeach()
+  string(REPLACE "#include \"spillway/" "#include \"" back "${installed}")
+  string(REPLACE "#include \"spillway/" "#include \"" source "${source}")
+  if(NOT back STREQUAL source)
+    message(FATAL_ERROR "installed ${header} differs from ${original}")
+  endif()
+endforeach()
+list(LENGTH headers count)
+if(count LESS 100)
+  message(FATAL_ERROR "only ${count} headers below ${DESTINATION}")
+endif()
+message(STATUS "${count} headers")
