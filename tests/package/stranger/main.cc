@@ -19,10 +19,13 @@ namespace {
 
 absl::StatusOr<float> TrainedLoss() {
   spillway::GraphBuilder g(spillway::StandardOps(), "stranger");
-  const spillway::Tensor x =
-      g.Placeholder("x", spillway::DType::kFloat32, {2, 2});
+  const spillway::TensorType row_type = {.dtype = spillway::DType::kFloat32,
+                                         .shape = {2, 2}};
+  const spillway::TensorType label_type = {.dtype = spillway::DType::kInt32,
+                                           .shape = {2}};
+  const spillway::Tensor x = g.Placeholder("x", row_type.dtype, row_type.shape);
   const spillway::Tensor labels =
-      g.Placeholder("labels", spillway::DType::kInt32, {2});
+      g.Placeholder("labels", label_type.dtype, label_type.shape);
   const spillway::Tensor loss = spillway::SparseSoftmaxCrossEntropy(
       g.Scope("loss"), spillway::Dense(g.Scope("fc"), x, {.units = 2}), labels);
   spillway::Minimize(g.Scope("optimizer"), loss,
@@ -42,9 +45,9 @@ absl::StatusOr<float> TrainedLoss() {
     SPILLWAY_ASSIGN_OR_RETURN(
         const spillway::StepResult result,
         session->Step(
-            {{x.id(), {.type = x.type(), .data = rows.data()}},
-             {labels.id(), {.type = labels.type(), .data = classes.data()}}}));
-    last = result.scalar(loss.id());
+            {{x.id(), spillway::TensorView{row_type, rows.data()}},
+             {labels.id(), spillway::TensorView{label_type, classes.data()}}}));
+    last = result.fetched.at(loss.id()).data<float>()[0];
   }
   return last;
 }
