@@ -28,10 +28,13 @@ if(SPILLWAY_WITH_CUDA)
           NAMESPACE spillway:: DESTINATION ${package_folder})
 endif()
 
+# A process of its own, since an install script has no policies set.
 install(CODE "
-  include(\"${PROJECT_SOURCE_DIR}/cmake/public_headers.cmake\")
-  write_public_headers(\"${PROJECT_SOURCE_DIR}\"
-                       \"${PROJECT_BINARY_DIR}/public_headers/spillway\")")
+  execute_process(
+    COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${PROJECT_SOURCE_DIR}\"
+            \"-DDESTINATION=${PROJECT_BINARY_DIR}/public_headers/spillway\"
+            -P \"${PROJECT_SOURCE_DIR}/cmake/write_public_headers.cmake\"
+    COMMAND_ERROR_IS_FATAL ANY)")
 install(DIRECTORY ${PROJECT_BINARY_DIR}/public_headers/spillway
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
