@@ -1,6 +1,6 @@
 # Writes the headers as they are installed and fails unless each of them is the
 # repository's but for its includes, none of which is left that only the
-# repository has.
+# repository has, and defines no macro without the library's prefix.
 # Run as: cmake -DSOURCE=<repository> -DDESTINATION=<folder>
 #               -P check_public_headers.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -24,6 +24,11 @@ foreach(header IN LISTS headers)
       message(FATAL_ERROR "${header} includes ${path}, which is not installed")
     endif()
   endforeach()
+  string(REGEX MATCHALL "#[ \t]*define[ \t]+[A-Za-z0-9_]+" macros "${installed}")
+  list(FILTER macros EXCLUDE REGEX "[ \t]SPILLWAY_")
+  if(macros)
+    message(FATAL_ERROR "${header} defines macros of others' names: ${macros}")
+  endif()
   string(REPLACE "#include \"spillway/" "#include \"" back "${installed}")
   string(REPLACE "#include \"spillway/" "#include \"" source "${source}")
   if(NOT back STREQUAL source)
