@@ -9,6 +9,7 @@ work_folder=$(realpath --canonicalize-missing "$2")
 include=$install_folder/include
 config_folder=$(dirname "$(find "$install_folder" -name spillwayConfig.cmake)")
 data=/usr/share/datasets/fashion-mnist
+export OMP_WAIT_POLICY=passive  # other work may run beside it
 
 fail() {
   printf 'check_package: %s\n' "$*" >&2
