@@ -1,6 +1,8 @@
 # Whether the CUDA backend is built. Sets SPILLWAY_WITH_CUDA and, in words,
-# SPILLWAY_CUDA_FOUND; enables the language CUDA.
+# SPILLWAY_CUDA_FOUND; enables the language CUDA. SPILLWAY_CUDA_LIBRARY is what
+# programs that use a GPU link: spillway::cuda, or nothing.
 set(SPILLWAY_WITH_CUDA OFF)
+set(SPILLWAY_CUDA_LIBRARY)
 set(SPILLWAY_CUDA_ARCHITECTURES "80;86;89;90" CACHE STRING
     "GPU architectures to compile for, as in CMAKE_CUDA_ARCHITECTURES")
 
@@ -83,6 +85,7 @@ endfunction()
 
 find_cuda()
 if(SPILLWAY_WITH_CUDA)
+  set(SPILLWAY_CUDA_LIBRARY spillway::cuda)
   string(REPLACE ";" ", " SPILLWAY_CUDA_FOUND "${SPILLWAY_CUDA_FOUND}")
   find_package(CUDAToolkit QUIET)  # its targets, for this folder
   if(NOT CMAKE_CUDA_COMPILER)

@@ -1,28 +1,49 @@
-# Headers, libraries and the package config, so that find_package(spillway)
-# works against an installed tree. Headers land in include/spillway/<folder>/;
-# those that end in _cpu.h, and those of ops/gpu, are private to their kernels
-# and stay here.
+# What `cmake --install` leaves: headers, libraries, the package config for
+# find_package(spillway), the program, device profiles, docs and examples.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/spillway)
 
-# spillway::spillway: all libraries at once.
+# spillway::spillway: all libraries at once, and the umbrella header. In the
+# build tree it is a header of its own, so that tests and examples include
+# "spillway/spillway.h" there too.
 get_property(libraries GLOBAL PROPERTY spillway_libraries)
+file(WRITE ${PROJECT_BINARY_DIR}/include/spillway/spillway.h
+     "#include \"cmake/spillway.h\"  // IWYU pragma: export\n")
 add_library(spillway_all INTERFACE)
+add_library(spillway::spillway ALIAS spillway_all)
+target_include_directories(spillway_all INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
 target_link_libraries(spillway_all INTERFACE ${libraries})
 set_target_properties(spillway_all PROPERTIES EXPORT_NAME spillway)
 install(TARGETS spillway_all EXPORT spillway)
 install(EXPORT spillway FILE spillwayTargets.cmake NAMESPACE spillway::
         DESTINATION ${package_folder})
 
+# spillway::cuda: exported by itself, since it needs the CUDA toolkit, which the
+# package asks for only with find_package(spillway COMPONENTS cuda).
+if(SPILLWAY_WITH_CUDA)
+  install(TARGETS spillway_cuda EXPORT spillway_cuda)
+  install(EXPORT spillway_cuda FILE spillwayCudaTargets.cmake
+          NAMESPACE spillway:: DESTINATION ${package_folder})
+endif()
+
+# A process of its own, since an install script has no policies set.
+install(CODE "
+  execute_process(
+    COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${PROJECT_SOURCE_DIR}\"
+            \"-DDESTINATION=${PROJECT_BINARY_DIR}/public_headers/spillway\"
+            -P \"${PROJECT_SOURCE_DIR}/cmake/write_public_headers.cmake\"
+    COMMAND_ERROR_IS_FATAL ANY)")
+install(DIRECTORY ${PROJECT_BINARY_DIR}/public_headers/spillway
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
 install(TARGETS spillway RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY base graph lms executor ops models training
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spillway
-        FILES_MATCHING PATTERN "*.h" PATTERN "*_cpu.h" EXCLUDE
-        PATTERN "gpu" EXCLUDE)
-install(FILES cmake/spillway.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spillway)
-install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY simulator/profiles
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/spillway)
+install(FILES LICENSE NOTICE README.md CHANGELOG.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/spillwayConfig.cmake.in spillwayConfig.cmake
   INSTALL_DESTINATION ${package_folder} NO_SET_AND_CHECK_MACRO)

@@ -1,4 +1,6 @@
-// The whole public API: #include "spillway/spillway.h".
+// The whole public API: #include "spillway/spillway.h". One line a header,
+// sorted; what they include is installed with them
+// (cmake/public_headers.cmake).
 #ifndef SPILLWAY_SPILLWAY_H_
 #define SPILLWAY_SPILLWAY_H_
 
@@ -7,21 +9,47 @@
 #include "base/trace/timeline.h"
 #include "base/units.h"
 #include "executor/device/registry.h"
+#include "executor/kernel.h"
+#include "executor/kernel_registry.h"
 #include "executor/session.h"
+#include "executor/standard_kernels.h"
 #include "graph/builder.h"
+#include "graph/dot.h"
 #include "graph/gradient.h"
 #include "graph/json_format.h"
+#include "graph/op_def.h"
+#include "graph/op_registry.h"
+#include "graph/passes/standard_passes.h"
+#include "graph/standard_ops.h"
 #include "lms/lms.h"
+#include "models/blocks.h"
+#include "models/branches.h"
 #include "models/layers.h"
+#include "models/volume_layers.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
+#include "ops/common/cost.h"
+#include "ops/common/expect.h"
+#include "ops/common/function_kernel.h"
+#include "simulator/cost_model.h"
+#include "simulator/default_profile.h"
+#include "simulator/device_profile.h"
+#include "simulator/memory_over_time.h"
+#include "simulator/simulator.h"
+#include "simulator/tensor_fates.h"
 #include "training/checkpoint.h"
 #include "training/data/batched.h"
+#include "training/data/cifar10.h"
 #include "training/data/mnist.h"
 #include "training/data/prefetched.h"
 #include "training/data/shuffled.h"
+#include "training/lr_schedule.h"
 #include "training/optimizer.h"
+#include "training/safetensors.h"
 #include "training/trainer.h"
+#include "tuner/lower_bound.h"
+#include "tuner/saved_plan.h"
+#include "tuner/tuner.h"
 // IWYU pragma: end_exports
 
 #endif  // SPILLWAY_SPILLWAY_H_

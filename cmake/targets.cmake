@@ -9,8 +9,7 @@ function(spillway_library name)
   set_target_properties(spillway_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(spillway_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/spillway>)
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(spillway_${name}
     PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
   spillway_compile_options(spillway_${name})

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/status_macros.h"
+#include "executor/device/cuda/cuda_backend.h"
 #include "ops/activation.h"
 #include "ops/adam_update.h"
 #include "ops/add.h"
@@ -40,9 +40,6 @@
 #include "ops/swap.h"
 #include "ops/transpose.h"
 #include "ops/variable.h"
-#ifdef SPILLWAY_WITH_CUDA
-#include "ops/gpu/factories.h"
-#endif
 
 namespace spillway {
 namespace {
@@ -134,9 +131,9 @@ KernelRegistry MakeKernels() {
       registry.Add(op.def.name, kind, factory);
     }
   }
-#ifdef SPILLWAY_WITH_CUDA
-  AddGpuKernels(registry);
-#endif
+  if (const CudaBackend* backend = LinkedCudaBackend()) {
+    backend->add_kernels(registry);
+  }
   return registry;
 }
 
@@ -154,11 +151,8 @@ const KernelRegistry& StandardKernels() {
 
 absl::StatusOr<std::string> KernelLibraries(DeviceKind kind) {
   if (kind == DeviceKind::kCpu) return "oneDNN " + OneDnnVersion();
-#ifdef SPILLWAY_WITH_CUDA
-  return GpuLibraries();
-#else
-  return Unavailable("this build has no kernels for cuda devices");
-#endif
+  const CudaBackend* backend = LinkedCudaBackend();
+  return backend == nullptr ? NoCudaBackend() : backend->libraries();
 }
 
 }  // namespace spillway

@@ -13,11 +13,9 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "executor/device/cpu/cpu_device.h"
-#include "executor/device/inline/inline_device.h"
-#ifdef SPILLWAY_WITH_CUDA
+#include "executor/device/cuda/cuda_backend.h"
 #include "executor/device/cuda/cuda_device.h"
-#include "executor/device/cuda/cuda_runtime.h"
-#endif
+#include "executor/device/inline/inline_device.h"
 
 namespace spillway {
 namespace {
@@ -56,17 +54,13 @@ std::optional<int> CudaIndex(std::string_view name) {
 
 absl::StatusOr<std::unique_ptr<Device>> NewCuda(int index,
                                                 const DeviceOptions& options) {
-#ifdef SPILLWAY_WITH_CUDA
+  const CudaBackend* backend = LinkedCudaBackend();
+  if (backend == nullptr) return NoCudaBackend();
   absl::StatusOr<std::unique_ptr<Device>> device =
-      NewCudaDevice(CudaRuntime(), index, options);
+      NewCudaDevice(backend->runtime(), index, options);
   if (!absl::IsUnavailable(device.status())) return device;
   return Unavailable(fmt::format("{}; use the device cpu",
                                  std::string(device.status().message())));
-#else
-  static_cast<void>(index);
-  static_cast<void>(options);
-  return Unavailable("this build has no CUDA backend; use the device cpu");
-#endif
 }
 
 }  // namespace

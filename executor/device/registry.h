@@ -21,9 +21,10 @@ struct DeviceOptions {
   double link_gigabytes_per_second = 0;
 };
 
-// `name`: "inline", "cpu", "cuda" or "cuda:N"; "" picks cuda where this build
-// and machine have it, else cpu. Errors: INVALID_ARGUMENT for another name,
-// UNAVAILABLE with the reason for a device this build or machine lacks.
+// `name`: "inline", "cpu", "cuda" or "cuda:N"; "" picks cuda where the
+// program links spillway::cuda and the machine has a GPU, else cpu. Errors:
+// INVALID_ARGUMENT for another name, UNAVAILABLE with the reason for a device
+// this program or machine lacks.
 absl::StatusOr<std::unique_ptr<Device>> NewDevice(std::string_view name,
                                                   const DeviceOptions& options);
 

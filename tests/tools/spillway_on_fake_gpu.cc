@@ -3,14 +3,12 @@
 // own, so that commands for a GPU are tried out without one. Times mean
 // nothing.
 //
-// Linked before the program's libraries. What is defined or called here,
-// CudaRuntime and AddGpuKernels, is then not taken from these.
+// Linked without spillway::cuda, whose table of functions is defined here.
 #include <cstddef>
 #include <functional>
 #include <utility>
 
-#include "executor/device/cuda/cuda_runtime.h"
-#include "executor/kernel_registry.h"
+#include "executor/device/cuda/cuda_backend.h"
 #include "ops/gpu/cublas_lt.h"
 #include "ops/gpu/cudnn.h"
 #include "ops/gpu/factories.h"
@@ -34,11 +32,18 @@ void Submit(void* stream, std::function<void()> work) {
   TheGpu().Submit(stream, std::move(work));
 }
 
+CudaApi& Runtime() { return TheGpu(); }
+
 }  // namespace
-
-CudaApi& CudaRuntime() { return TheGpu(); }
-
 }  // namespace spillway
+
+extern "C" {
+const spillway::CudaBackend spillway_cuda_backend = {
+    .runtime = spillway::Runtime,
+    .add_kernels = spillway::AddGpuKernels,
+    .libraries = spillway::GpuLibraries,
+};
+}
 
 int main(int argc, char** argv) {
   using namespace spillway;
@@ -47,7 +52,5 @@ int main(int argc, char** argv) {
   testing::FakeCublasLt().queue = Submit;
   SetCudnnForTest(&testing::FakeCudnnApi());
   SetCublasLtForTest(&testing::FakeCublasLtApi());
-  KernelRegistry emulated;
-  AddGpuKernels(emulated);
   return RunCommandLine({argv + 1, argv + argc});
 }

@@ -27,10 +27,12 @@ TEST(DeviceRegistry, TheEmptyNamePicksTheCpuWithoutCuda) {
   EXPECT_EQ(device->name(), "cpu");
 }
 
-TEST(DeviceRegistry, CudaIsUnavailableAndTheMessageSaysWhatToUse) {
+TEST(DeviceRegistry, CudaIsUnavailableAndTheMessageSaysWhatToLinkOrUse) {
   for (const char* name : {"cuda", "cuda:0", "cuda:17"}) {
-    EXPECT_THAT(NewDevice(name, {}), StatusIs(absl::StatusCode::kUnavailable,
-                                              HasSubstr("--device cpu")));
+    EXPECT_THAT(NewDevice(name, {}),
+                StatusIs(absl::StatusCode::kUnavailable,
+                         AllOf(HasSubstr("link spillway::cuda"),
+                               HasSubstr("--device cpu"))));
   }
 }
 

@@ -1,0 +1,4 @@
+// Installed, and includes a header that is not.
+#include "absl/status/status.h"
+#include "base/ids.h"
+#include "ops/cpu/onednn.h"
