@@ -72,7 +72,7 @@ struct OpDef {
 
   // Gradients with respect to each input, in order; an invalid Tensor where
   // there is none (labels, masks). Null: the op stops gradients. An exception
-  // becomes INTERNAL, as do gradients of another number or type than the inputs.
+  // becomes INTERNAL, as do gradients of another number or type than inputs.
   std::function<absl::StatusOr<std::vector<Tensor>>(GradientContext&)>
       gradient = nullptr;
 
