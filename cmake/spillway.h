@@ -15,6 +15,7 @@
 #include "models/layers.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
+#include "training/check_gradients.h"
 #include "training/checkpoint.h"
 #include "training/data/batched.h"
 #include "training/data/mnist.h"
