@@ -1,3 +1,12 @@
+// Pooling: each output element is the maximum or the mean of a window, channel
+// by channel.
+#ifndef SPILLWAY_OPS_POOL_H_
+#define SPILLWAY_OPS_POOL_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
 // MaxPool, MaxPool3D and their gradients.
 //
 // x [N, spatial..., C] floating, y [N, output spatial..., C]: the largest
@@ -13,13 +22,6 @@
 // first in row-major order (as TensorFlow's CPU kernel). That element is found
 // again from x, so neither y nor an index tensor is kept. Where windows do not
 // overlap, dx may take over the bytes of x.
-#ifndef SPILLWAY_OPS_MAX_POOL_H_
-#define SPILLWAY_OPS_MAX_POOL_H_
-
-#include "ops/op.h"
-
-namespace spillway::ops {
-
 Op MaxPool();
 Op MaxPool3D();
 Op MaxPool3DGrad();
@@ -29,6 +31,25 @@ Op MaxPoolGrad();
 NewKernel MaxPoolCpu(const KernelRequest& node);
 NewKernel MaxPoolGradCpu(const KernelRequest& node);
 
+// AvgPool, AvgPool3D and their gradients.
+//
+// x [N, spatial..., C] floating, y [N, output spatial..., C]: the mean of each
+// window, channel by channel. Attributes: `ksize`, one size for each spatial
+// dimension, `strides`, `padding`, `explicit_paddings` as in
+// ops/common/window.h, and `count_include_pad` (default false: the mean is over
+// the elements that are not padding).
+//
+//   AvgPool, AvgPool3D          x   y
+//   AvgPoolGrad, AvgPool3DGrad  dy  dx  with input_shape
+Op AvgPool();
+Op AvgPool3D();
+Op AvgPool3DGrad();
+Op AvgPoolGrad();
+
+// Of either number of dimensions.
+NewKernel AvgPoolCpu(const KernelRequest& node);
+NewKernel AvgPoolGradCpu(const KernelRequest& node);
+
 }  // namespace spillway::ops
 
-#endif  // SPILLWAY_OPS_MAX_POOL_H_
+#endif  // SPILLWAY_OPS_POOL_H_
