@@ -1,5 +1,8 @@
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/bfloat16.h"
 #include "base/float16.h"
@@ -7,9 +10,44 @@
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/strided_box.h"
-#include "ops/pad.h"
+#include "ops/layout.h"
 
 namespace spillway::ops {
+
+NewKernel ConcatGpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<StridedCopy> copies,
+                            ConcatCopies(node));
+  std::vector<gpu::StridedBox> parts;
+  for (const StridedCopy& copy : copies) parts.push_back(MakeStridedBox(copy));
+  return MakeGpuKernel(
+      [parts = std::move(parts)](const KernelContext& context) {
+        for (size_t i = 0; i < parts.size(); ++i) {
+          const gpu::LaunchError error = gpu::CopyBox(
+              context.stream, parts[i], context.inputs[i], context.outputs[0]);
+          if (error != 0) return error;
+        }
+        return gpu::LaunchError{0};
+      });
+}
+
+NewKernel SliceGpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy copy, SliceCopy(node));
+  return MakeGpuKernel(
+      [box = MakeStridedBox(copy)](const KernelContext& context) {
+        return gpu::CopyBox(context.stream, box, context.inputs[0],
+                            context.outputs[0]);
+      });
+}
+
+NewKernel TransposeGpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy copy, TransposeCopy(node));
+  return MakeGpuKernel(
+      [box = MakeStridedBox(copy)](const KernelContext& context) {
+        return gpu::CopyBox(context.stream, box, context.inputs[0],
+                            context.outputs[0]);
+      });
+}
+
 namespace {
 
 // `value` in `dtype`, as often as 8 bytes hold it.

@@ -2,13 +2,45 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
+#include "ops/common/function_kernel.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/strided_copy.h"
-#include "ops/pad.h"
+#include "ops/layout.h"
 
 namespace spillway::ops {
+
+NewKernel ConcatCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<StridedCopy> copies,
+                            ConcatCopies(node));
+  for (StridedCopy& copy : copies) copy = Simplify(copy);
+  return MakeKernel([copies = std::move(copies),
+                     threads = node.threads](const KernelContext& context) {
+    for (size_t i = 0; i < copies.size(); ++i) {
+      CopyStrided(threads, copies[i], context.inputs[i], context.outputs[0]);
+    }
+  });
+}
+
+NewKernel SliceCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy whole, SliceCopy(node));
+  return MakeKernel([copy = Simplify(whole),
+                     threads = node.threads](const KernelContext& context) {
+    CopyStrided(threads, copy, context.inputs[0], context.outputs[0]);
+  });
+}
+
+NewKernel TransposeCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy whole, TransposeCopy(node));
+  return MakeKernel([copy = Simplify(whole),
+                     threads = node.threads](const KernelContext& context) {
+    CopyStrided(threads, copy, context.inputs[0], context.outputs[0]);
+  });
+}
+
 namespace {
 
 void FillZero(int threads, int64_t num_bytes, std::byte* y) {
