@@ -1,7 +1,8 @@
-#include "ops/in_top_k.h"
+#include "ops/classify.h"
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -11,7 +12,33 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferArgMax(const InferContext& node) {
+  const TensorType& x = node.inputs[0];
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int resolved,
+                            ResolveAxis(axis, x.shape.rank()));
+  std::vector<int64_t> dims = x.shape.dims();
+  dims.erase(dims.begin() + resolved);
+  return std::vector{
+      TensorType{.dtype = DType::kInt32, .shape = Shape(std::move(dims))}};
+}
+
+}  // namespace
+
+Op ArgMax() {
+  return {.def = {.name = "ArgMax",
+                  .inputs = {"x"},
+                  .outputs = {"y"},
+                  .attributes = {"axis"},
+                  .infer = InferArgMax,
+                  .cost = ElementwiseCost},
+          .kernels = {{DeviceKind::kCpu, ArgMaxCpu}}};
+}
+
+namespace {
+
+absl::StatusOr<std::vector<TensorType>> InferInTopK(const InferContext& node) {
   const TensorType& predictions = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("predictions", predictions));
   SPILLWAY_RETURN_IF_ERROR(ExpectRank("predictions", predictions, 2));
@@ -34,7 +61,7 @@ Op InTopK() {
                   .inputs = {"predictions", "labels"},
                   .outputs = {"y"},
                   .attributes = {"k"},
-                  .infer = Infer,
+                  .infer = InferInTopK,
                   .cost = ElementwiseCost},
           .kernels = {{DeviceKind::kCpu, InTopKCpu}}};
 }
