@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <utility>
 
+#include "base/check.h"
 #include "base/status_macros.h"
 #include "graph/well_known_ops.h"
 
@@ -102,42 +104,14 @@ class ReverseSweep {
       is_reached = is_reached || gradient.is_valid();
     }
     if (!is_reached || !DependsOnX(node(id))) return absl::OkStatus();
-    const OpDef* def = builder_.registry().Find(node(id).op);
-    if (def->gradient == nullptr) {
-      return InvalidArgument(
-          fmt::format("{} is not differentiable, but lies between the loss and "
-                      "what it is differentiated by",
-                      def->name));
-    }
     std::vector<bool> wanted;
     for (const ValueId input : node(id).inputs) {
       wanted.push_back(depends_on_x_[input]);
     }
-    GradientContext context(scope_.Scope(node(id).name), id,
-                            std::move(output_gradients), std::move(wanted));
-    SPILLWAY_ASSIGN_OR_RETURN(input_gradients_[id], def->gradient(context));
-    SPILLWAY_RETURN_IF_ERROR(builder_.status());
-    return CheckTypes(id);
-  }
-
-  // A gradient has the type of what it is the gradient of.
-  absl::Status CheckTypes(NodeId id) const {
-    const Node& forward = node(id);
-    const std::vector<Tensor>& gradients = input_gradients_[id];
-    if (gradients.size() != forward.inputs.size()) {
-      return Internal(fmt::format("{} has {} inputs and {} gradients",
-                                  forward.op, forward.inputs.size(),
-                                  gradients.size()));
-    }
-    for (size_t slot = 0; slot < gradients.size(); ++slot) {
-      const TensorType& expected = builder_.graph().type(forward.inputs[slot]);
-      if (gradients[slot].is_valid() && gradients[slot].type() != expected) {
-        return Internal(fmt::format(
-            "{} makes a gradient of type {} for input {}, which is {}",
-            forward.op, gradients[slot].type().ToString(), slot,
-            expected.ToString()));
-      }
-    }
+    SPILLWAY_ASSIGN_OR_RETURN(
+        input_gradients_[id],
+        OpGradients(scope_.Scope(node(id).name), id,
+                    std::move(output_gradients), std::move(wanted)));
     return absl::OkStatus();
   }
 
@@ -151,10 +125,50 @@ class ReverseSweep {
   IdMap<ValueId, Tensor> gradients_;
 };
 
+// The op's own function, which others may have written.
+absl::StatusOr<std::vector<Tensor>> CallGradient(const OpDef& def,
+                                                 GradientContext& context) {
+  try {
+    return def.gradient(context);
+  } catch (const std::exception& error) {
+    return Internal(
+        fmt::format("the gradient of {} threw: {}", def.name, error.what()));
+  } catch (...) {
+    return Internal(fmt::format("the gradient of {} threw", def.name));
+  }
+}
+
+// A gradient has the type of what it is the gradient of.
+absl::Status CheckTypes(const GraphBuilder& builder, const Node& forward,
+                        std::span<const Tensor> gradients) {
+  if (gradients.size() != forward.inputs.size()) {
+    return Internal(fmt::format("{} has {} inputs and {} gradients", forward.op,
+                                forward.inputs.size(), gradients.size()));
+  }
+  for (size_t slot = 0; slot < gradients.size(); ++slot) {
+    const Tensor gradient = gradients[slot];
+    if (!gradient.is_valid()) continue;
+    if (!gradient.is_of(builder)) {
+      return Internal(
+          fmt::format("{} makes a gradient for input {} that belongs to "
+                      "another GraphBuilder",
+                      forward.op, slot));
+    }
+    const TensorType& expected = builder.graph().type(forward.inputs[slot]);
+    if (gradient.type() != expected) {
+      return Internal(fmt::format(
+          "{} makes a gradient of type {} for input {}, which is "
+          "{}",
+          forward.op, gradient.type().ToString(), slot, expected.ToString()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckArguments(const NameScope& scope, Tensor loss,
                             std::span<const Tensor> xs) {
   const auto is_ours = [&](Tensor tensor) {
-    return tensor.is_valid() && tensor.builder() == &scope.builder();
+    return tensor.is_of(scope.builder());
   };
   if (!is_ours(loss)) {
     return InvalidArgument(
@@ -165,7 +179,7 @@ absl::Status CheckArguments(const NameScope& scope, Tensor loss,
   if (loss.type() != scalar) {
     return InvalidArgument(fmt::format(
         "{}: a loss must be a float32 scalar, not {}",
-        scope.builder().graph().ValueName(loss.id()), loss.type().ToString()));
+        scope.builder().graph().ValueName(loss), loss.type().ToString()));
   }
   for (size_t i = 0; i < xs.size(); ++i) {
     if (!is_ours(xs[i])) {
@@ -190,20 +204,40 @@ GradientContext::GradientContext(NameScope scope, NodeId forward,
       wanted_(std::move(wanted)) {}
 
 int GradientContext::num_inputs() const {
-  const Graph& graph = scope_.builder().graph();
-  return static_cast<int>(graph.node(forward_).inputs.size());
+  return static_cast<int>(wanted_.size());
+}
+
+int GradientContext::num_outputs() const {
+  return static_cast<int>(output_gradients_.size());
+}
+
+bool GradientContext::IsInside(int index, size_t size, const char* what) const {
+  if (index >= 0 && static_cast<size_t>(index) < size) return true;
+  const Node& forward = scope_.builder().graph().node(forward_);
+  scope_.builder().Fail(
+      Internal(fmt::format("{}: the gradient of {} asks for {} {} of {}",
+                           forward.name, forward.op, what, index, size)));
+  return false;
+}
+
+bool GradientContext::wants(int input) const {
+  return IsInside(input, wanted_.size(), "input") &&
+         wanted_[static_cast<size_t>(input)];
 }
 
 Tensor GradientContext::x(int input) const {
+  if (!IsInside(input, wanted_.size(), "input")) return Tensor();
   const Node& forward = scope_.builder().graph().node(forward_);
   return {&scope_.builder(), forward.inputs[static_cast<size_t>(input)]};
 }
 
 Tensor GradientContext::y(int output) const {
+  if (!IsInside(output, output_gradients_.size(), "output")) return Tensor();
   return {&scope_.builder(), scope_.builder().graph().output(forward_, output)};
 }
 
 Tensor GradientContext::dy(int output) const {
+  if (!IsInside(output, output_gradients_.size(), "output")) return Tensor();
   return output_gradients_[static_cast<size_t>(output)];
 }
 
@@ -220,6 +254,29 @@ std::vector<Tensor> GradientContext::AddAll(std::string op,
   return scope_.builder().AddAll(scope_, {.op = std::move(op),
                                           .inputs = std::move(inputs),
                                           .attributes = std::move(attributes)});
+}
+
+absl::StatusOr<std::vector<Tensor>> OpGradients(
+    const NameScope& scope, NodeId forward,
+    std::vector<Tensor> output_gradients, std::vector<bool> wanted) {
+  GraphBuilder& builder = scope.builder();
+  SPILLWAY_RETURN_IF_ERROR(builder.status());
+  const OpDef* def = builder.registry().Find(builder.graph().node(forward).op);
+  SPILLWAY_CHECK(def != nullptr);  // a builder adds registered ops only
+  if (def->gradient == nullptr) {
+    return InvalidArgument(
+        fmt::format("{} is not differentiable, but lies between the loss and "
+                    "what it is differentiated by",
+                    def->name));
+  }
+  GradientContext context(scope, forward, std::move(output_gradients),
+                          std::move(wanted));
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<Tensor> gradients,
+                            CallGradient(*def, context));
+  SPILLWAY_RETURN_IF_ERROR(builder.status());
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckTypes(builder, builder.graph().node(forward), gradients));
+  return gradients;
 }
 
 std::vector<Tensor> AddGradients(const NameScope& scope, Tensor loss,

@@ -15,7 +15,7 @@
 namespace spillway {
 
 class GradientContext;  // graph/gradient.h
-class Tensor;           // graph/builder.h
+class Tensor;           // graph/tensor.h
 
 // A node before it exists: what shape inference sees. Borrowed for the call.
 struct InferContext {
@@ -66,12 +66,13 @@ struct OpDef {
   // Output types from input types and attributes. Checks every attribute and
   // shape: a node that passes can be built into a kernel. Errors:
   // INVALID_ARGUMENT that says what was expected and what came (the caller puts
-  // the node's name before it).
+  // the node's name before it). An exception becomes INTERNAL.
   std::function<absl::StatusOr<std::vector<TensorType>>(const InferContext&)>
       infer = nullptr;
 
   // Gradients with respect to each input, in order; an invalid Tensor where
-  // there is none (labels, masks). Null: the op stops gradients.
+  // there is none (labels, masks). Null: the op stops gradients. An exception
+  // becomes INTERNAL, as do gradients of another number or type than inputs.
   std::function<absl::StatusOr<std::vector<Tensor>>(GradientContext&)>
       gradient = nullptr;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "base/check.h"
 #include "base/status_macros.h"
@@ -51,6 +52,23 @@ absl::Status CheckAttributeNames(const OpDef& def,
   return absl::OkStatus();
 }
 
+// The op's own function, which others may have written.
+absl::StatusOr<std::vector<TensorType>> CallInfer(const OpDef& def,
+                                                  const InferContext& context) {
+  if (def.infer == nullptr) {
+    return InvalidArgument(fmt::format(
+        "the op {} has no shape inference: set OpDef::infer", def.name));
+  }
+  try {
+    return def.infer(context);
+  } catch (const std::exception& error) {
+    return Internal(fmt::format("the shape inference of {} threw: {}", def.name,
+                                error.what()));
+  } catch (...) {
+    return Internal(fmt::format("the shape inference of {} threw", def.name));
+  }
+}
+
 }  // namespace
 
 void OpRegistry::Add(OpDef def) {
@@ -79,7 +97,7 @@ absl::StatusOr<std::vector<TensorType>> InferOutputs(
   SPILLWAY_RETURN_IF_ERROR(CheckNumInputs(def, context.inputs.size()));
   SPILLWAY_RETURN_IF_ERROR(CheckAttributeNames(def, context.attributes));
   SPILLWAY_ASSIGN_OR_RETURN(std::vector<TensorType> outputs,
-                            def.infer(context));
+                            CallInfer(def, context));
   for (size_t i = 0; i < outputs.size(); ++i) {
     SPILLWAY_RETURN_IF_ERROR(
         Annotate(CheckShape(outputs[i].shape), fmt::format("output {}", i)));

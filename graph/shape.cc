@@ -7,7 +7,6 @@
 namespace spillway {
 namespace {
 
-constexpr int kMaxRank = 8;
 constexpr int64_t kMaxElements = int64_t{1} << 46;  // exclusive
 
 }  // namespace
@@ -23,10 +22,10 @@ std::string Shape::ToString() const {
 }
 
 absl::Status CheckShape(const Shape& shape) {
-  if (shape.rank() > kMaxRank) {
+  if (shape.rank() > Shape::kMaxRank) {
     return InvalidArgument(
         fmt::format("a shape has at most {} dimensions; this one has {}",
-                    kMaxRank, shape.rank()));
+                    Shape::kMaxRank, shape.rank()));
   }
   int64_t elements = 1;
   for (const int64_t dim : shape.dims()) {

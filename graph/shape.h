@@ -14,12 +14,16 @@ namespace spillway {
 
 class Shape {
  public:
+  static constexpr int kMaxRank = 8;
+
   Shape() = default;
   Shape(std::initializer_list<int64_t> dims) : dims_(dims) {}
   explicit Shape(std::vector<int64_t> dims) : dims_(std::move(dims)) {}
 
   int rank() const { return static_cast<int>(dims_.size()); }
-  const std::vector<int64_t>& dims() const { return dims_; }
+  const std::vector<int64_t>& dims() const& { return dims_; }
+  // Of a temporary: for (int64_t dim : tensor.shape().dims()) is safe.
+  std::vector<int64_t> dims() && { return std::move(dims_); }
 
   // Dimension `axis`; negative axes count from the end (-1 is the last).
   int64_t dim(int axis) const {
@@ -39,8 +43,8 @@ class Shape {
   std::vector<int64_t> dims_;
 };
 
-// INVALID_ARGUMENT if a dimension is not positive, the rank exceeds 8, or the
-// tensor would hold 2^46 elements or more.
+// INVALID_ARGUMENT if a dimension is not positive, the rank exceeds kMaxRank,
+// or the tensor would hold 2^46 elements or more.
 absl::Status CheckShape(const Shape& shape);
 
 }  // namespace spillway

@@ -1,6 +1,11 @@
 #include "models/blocks.h"
 
+#include <fmt/format.h>
+
 #include <vector>
+
+#include "base/status_macros.h"
+#include "models/layer_parts.h"
 
 namespace spillway {
 
@@ -27,7 +32,7 @@ BatchNormOptions ResNetNorm(bool is_training, Activation activation) {
 }
 
 Tensor DepthwiseConv2D(const NameScope& scope, Tensor x, Conv2DOptions conv) {
-  if (!x.is_valid()) return Tensor();
+  if (!layer::HasRank(scope, x, 4)) return Tensor();
   conv.filters = x.shape().dim(-1);
   conv.groups = conv.filters;
   return Conv2D(scope, x, conv);
@@ -39,7 +44,12 @@ Tensor Subsample(const NameScope& scope, Tensor x, int64_t stride) {
 }
 
 Tensor PadChannels(const NameScope& scope, Tensor x, int64_t channels) {
-  if (!x.is_valid() || x.shape().dim(-1) == channels) return x;
+  if (!x.is_valid() || x.shape().rank() == 0) {
+    scope.builder().Fail(InvalidArgument(
+        fmt::format("{}: has no channels to pad", scope.name())));
+    return Tensor();
+  }
+  if (x.shape().dim(-1) == channels) return x;
   const int64_t zeros = channels - x.shape().dim(-1);
   std::vector<AttributeValue> paddings(static_cast<size_t>(x.shape().rank()),
                                        std::vector<int64_t>{0, 0});

@@ -1,5 +1,5 @@
 // What layers of models/layers.h and models/volume_layers.h are made of. For
-// these two alone.
+// these two and models/blocks.h alone.
 #ifndef SPILLWAY_MODELS_LAYER_PARTS_H_
 #define SPILLWAY_MODELS_LAYER_PARTS_H_
 

@@ -49,6 +49,13 @@ AttributeValue CeilPadding(int64_t size, int64_t window, int64_t stride) {
   return Pair({0, std::max<int64_t>(0, steps * stride + window - size)});
 }
 
+// Whether a pool may go on, and its padding can be computed.
+bool CanPool(const NameScope& scope, Tensor x, const PoolOptions& options) {
+  return HasRank(scope, x, 4) &&
+         IsPositive(scope, std::ranges::min(options.window), "window") &&
+         IsPositive(scope, std::ranges::min(options.strides), "stride");
+}
+
 // Those that both pools have.
 Attributes PoolAttributes(Tensor x, const PoolOptions& options) {
   Attributes attributes = {{"ksize", Pair(options.window)},
@@ -146,14 +153,14 @@ Tensor Dense(const NameScope& scope, Tensor x, const DenseOptions& options) {
 }
 
 Tensor MaxPool(const NameScope& scope, Tensor x, const PoolOptions& options) {
-  if (!HasRank(scope, x, 4)) return Tensor();
+  if (!CanPool(scope, x, options)) return Tensor();
   return scope.builder().Add(scope, {.op = "MaxPool",
                                      .inputs = {x},
                                      .attributes = PoolAttributes(x, options)});
 }
 
 Tensor AvgPool(const NameScope& scope, Tensor x, const PoolOptions& options) {
-  if (!HasRank(scope, x, 4)) return Tensor();
+  if (!CanPool(scope, x, options)) return Tensor();
   Attributes attributes = PoolAttributes(x, options);
   if (options.count_include_pad) attributes.Set("count_include_pad", true);
   return scope.builder().Add(
@@ -247,7 +254,7 @@ Tensor Constant(const NameScope& scope, DType dtype, double value) {
 }
 
 Tensor Scale(const NameScope& scope, Tensor x, double factor) {
-  const Tensor constant = Constant(scope, x.type().dtype, factor);
+  const Tensor constant = Constant(scope, x.dtype(), factor);
   return scope.builder().Add(scope, {.op = "Mul", .inputs = {x, constant}});
 }
 
@@ -268,7 +275,7 @@ Tensor Reshape(const NameScope& scope, Tensor x, const Shape& shape) {
 }
 
 Tensor CastTo(const NameScope& scope, Tensor x, DType dtype) {
-  if (!x.is_valid() || x.type().dtype == dtype) return x;
+  if (!x.is_valid() || x.dtype() == dtype) return x;
   return scope.builder().Add(
       scope, {.op = "Cast", .inputs = {x}, .attributes = {{"dtype", dtype}}});
 }

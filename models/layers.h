@@ -8,7 +8,10 @@
 // Shapes: images are [batch, height, width, channels], filters [out, height,
 // width, in / groups], dense weights [in, out], labels int32 [batch].
 // Names: variables are <scope>/weights and <scope>/biases; batch norm has
-// <scope>/scale, offset, moving_mean and moving_variance.
+// <scope>/scale, offset, moving_mean and moving_variance. Two layers that would
+// give a variable the same name need two scopes: the second is refused, with an
+// error that names the scope. Layers do not share weights. A convolution and a
+// batch norm have different names and may be in one scope.
 // Errors: kept by the builder (graph/builder.h); after one, every layer returns
 // an invalid Tensor.
 #ifndef SPILLWAY_MODELS_LAYERS_H_

@@ -1,21 +1,23 @@
-// The pool is oneDNN's; this gradient is not: where windows overlap, oneDNN
-// sums up 16-bit floats in dx itself. Here each element of dx gathers from the
-// windows that cover it, in registers.
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "base/interval.h"
 #include "base/status_macros.h"
-#include "ops/avg_pool.h"
 #include "ops/common/function_kernel.h"
 #include "ops/common/pool.h"
 #include "ops/cpu/lanes.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"
 #include "ops/cpu/window_geometry.h"
+#include "ops/pool.h"
 
 namespace spillway::ops {
+
+// The pool is oneDNN's; this gradient is not: where windows overlap, oneDNN
+// sums up 16-bit floats in dx itself. Here each element of dx gathers from the
+// windows that cover it, in registers.
+
 namespace {
 
 // A pool; what a window's gradient is multiplied by, one factor for each of its

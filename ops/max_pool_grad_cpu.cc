@@ -1,8 +1,3 @@
-// The pool is oneDNN's; this gradient is not: oneDNN wants the indices of the
-// maxima, a tensor that would have to be kept from the forward pass.
-//
-// Threads share out slices: the planes of an image, or its rows where there is
-// but one plane.
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -16,9 +11,16 @@
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"
 #include "ops/cpu/window_geometry.h"
-#include "ops/max_pool.h"
+#include "ops/pool.h"
 
 namespace spillway::ops {
+
+// The pool is oneDNN's; this gradient is not: oneDNN wants the indices of the
+// maxima, a tensor that would have to be kept from the forward pass.
+//
+// Threads share out slices: the planes of an image, or its rows where there is
+// but one plane.
+
 namespace {
 
 using max_pool::Buffers;

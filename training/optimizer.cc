@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -130,6 +131,22 @@ std::vector<Tensor> ReadersToWaitFor(GraphBuilder& builder, Tensor variable,
   return result;
 }
 
+// INVALID_ARGUMENT if a node overwrites `variable` already.
+absl::Status CheckNotUpdated(const GraphBuilder& builder, Tensor variable) {
+  const Graph& graph = builder.graph();
+  for (const Use& use : graph.uses(variable)) {
+    const Node& reader = graph.node(use.node);
+    const OpDef* def = builder.registry().Find(reader.op);
+    if (def == nullptr) continue;
+    const std::vector<int> mutated = MutatedInputs(*def, reader.inputs.size());
+    if (std::ranges::find(mutated, use.slot) == mutated.end()) continue;
+    return InvalidArgument(fmt::format(
+        "{} is updated already, by {}: minimize the sum of the losses instead",
+        graph.producer(variable).name, reader.name));
+  }
+  return absl::OkStatus();
+}
+
 struct MinimizeContext {
   const NameScope& scope;
   const Optimizer& optimizer;
@@ -217,6 +234,9 @@ void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
   bool has_update = false;
   for (size_t i = 0; i < variables.size() && builder.status().ok(); ++i) {
     if (!gradients[i].is_valid()) continue;
+    builder.Fail(
+        Annotate(CheckNotUpdated(builder, variables[i]), scope.name()));
+    if (!builder.status().ok()) return;
     AddUpdate(context, variables[i], gradients[i]);
     has_update = true;
   }

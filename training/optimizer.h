@@ -78,8 +78,14 @@ absl::Status CheckLossScale(double loss_scale);
 // Makes a step of the graph decrease `loss`, a float32 scalar. Variables are
 // updated in order of creation; those that `loss` does not depend on stay as
 // they are. Every other reader of a variable is ordered before its update.
+//
+// A variable has one update in a step, so a second Minimize over the same
+// variables is refused, whatever its scope. Two losses are trained together by
+// adding them up: Minimize(scope, loss_a + loss_b, ...). Two calls may train
+// two networks that share no variable, each under a scope of its own.
 // Errors (kept in the builder): INVALID_ARGUMENT when there is nothing to
-// train, or what AddGradients says.
+// train, or naming the scope and the variable that is updated already; what
+// AddGradients says.
 void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
               const MinimizeOptions& options = {});
 

@@ -23,6 +23,23 @@ absl::Status CheckFields(const Dataset& data, const char* what) {
                   data.fields().size()));
 }
 
+absl::Status CheckStart(const TrainerSpec& spec) {
+  const int64_t steps = spec.training_data->size() / spec.training.batch_size;
+  const TrainingPosition& start = spec.start;
+  if (start.epoch < 0 || start.step < 0 || start.step >= steps) {
+    return InvalidArgument(fmt::format(
+        "training cannot start before step {} of epoch {}: an epoch has {} "
+        "steps, counted from 0",
+        start.step, start.epoch, steps));
+  }
+  if (spec.max_steps.value_or(0) < 0 || spec.checkpoint_steps < 0) {
+    return InvalidArgument(fmt::format(
+        "max_steps ({}) and checkpoint_steps ({}) must not be negative",
+        spec.max_steps.value_or(0), spec.checkpoint_steps));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckSpec(const TrainerSpec& spec) {
   if (spec.training_data == nullptr || spec.training.batch_size <= 0) {
     return InvalidArgument("training needs data and a positive batch size");
@@ -37,63 +54,151 @@ absl::Status CheckSpec(const TrainerSpec& spec) {
     return InvalidArgument(
         "a learning-rate schedule needs a graph that is fed the rate");
   }
-  return absl::OkStatus();
+  return CheckStart(spec);
 }
 
-class EpochLoop {
- public:
-  EpochLoop(Session& session, const TrainerSpec& spec)
-      : session_(session), spec_(spec) {}
+// A fetch that the program may have forgotten.
+absl::StatusOr<const HostTensor*> Fetched(const StepResult& step, ValueId id,
+                                          const char* what) {
+  const auto found = step.fetched.find(id);
+  if (found != step.fetched.end()) return &found->second;
+  return InvalidArgument(
+      fmt::format("the program does not fetch the {} that it is trained or "
+                  "evaluated by",
+                  what));
+}
 
-  absl::StatusOr<EpochResult> Run(int64_t epoch) {
+absl::StatusOr<double> FetchedScalar(const StepResult& step, ValueId id,
+                                     const char* what) {
+  SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* tensor, Fetched(step, id, what));
+  const TensorType scalar = {.dtype = DType::kFloat32, .shape = Shape()};
+  if (tensor->type == scalar) return *tensor->data<float>();
+  return InvalidArgument(fmt::format("the {} must be a float32 scalar, not {}",
+                                     what, tensor->type.ToString()));
+}
+
+// One call of Train.
+class TrainingRun {
+ public:
+  TrainingRun(Session& session, const TrainerSpec& spec)
+      : session_(session),
+        spec_(spec),
+        steps_per_epoch_(spec.training_data->size() / spec.training.batch_size),
+        next_(spec.start) {}
+
+  absl::StatusOr<std::vector<EpochResult>> Run() {
+    std::vector<EpochResult> results;
+    while (next_.epoch < spec_.num_epochs && !IsOver()) {
+      EpochResult result = {.epoch = next_.epoch};
+      SPILLWAY_RETURN_IF_ERROR(RunEpoch(result));
+      if (result.is_complete) SPILLWAY_RETURN_IF_ERROR(EndEpoch(result));
+      results.push_back(result);
+    }
+    if (next_ != saved_) SPILLWAY_RETURN_IF_ERROR(Checkpoint());
+    return results;
+  }
+
+ private:
+  bool IsOver() const { return is_stopped_ || num_steps_ == spec_.max_steps; }
+
+  // The steps from next_ on, up to the last one of the epoch or of this call.
+  absl::Status RunEpoch(EpochResult& result) {
     const Shuffled shuffled(*spec_.training_data,
-                            {.seed = spec_.shuffle_seed, .epoch = epoch});
+                            {.seed = spec_.shuffle_seed, .epoch = next_.epoch});
     const Batched batches(shuffled, {.batch_size = spec_.training.batch_size});
-    Prefetched reader(batches);
-    EpochResult result = {.epoch = epoch};
+    Prefetched reader(batches, next_.step);
     const auto start = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < batches.size(); ++i) {
-      SPILLWAY_ASSIGN_OR_RETURN(const auto batch, reader.Next());
-      const bool is_last =
-          epoch + 1 == spec_.num_epochs && i + 1 == batches.size();
-      SPILLWAY_ASSIGN_OR_RETURN(
-          const StepResult step,
-          Step(batch, epoch * batches.size() + i, is_last));
-      const double loss = step.scalar(spec_.training.loss);
-      result.loss += loss;
-      result.accuracy += step.scalar(spec_.training.accuracy);
-      if (spec_.on_step) {
-        spec_.on_step({.epoch = epoch,
-                       .step = i,
-                       .steps_per_epoch = batches.size(),
-                       .loss = loss});
-      }
+    double accuracy = 0;
+    while (next_.step < steps_per_epoch_ && !IsOver()) {
+      SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader.Next());
+      SPILLWAY_ASSIGN_OR_RETURN(const StepResult step, Step(batch));
+      SPILLWAY_RETURN_IF_ERROR(Count(step, result.loss, accuracy));
+      ++result.num_steps;
+      const bool is_due = spec_.checkpoint_steps != 0 &&
+                          next_.step < steps_per_epoch_ &&
+                          StepsDone() % spec_.checkpoint_steps == 0;
+      if (is_due) SPILLWAY_RETURN_IF_ERROR(Checkpoint());
     }
     const std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
     result.seconds = elapsed.count();
-    result.loss /= static_cast<double>(batches.size());
-    result.accuracy /= static_cast<double>(batches.size());
-    return result;
+    result.is_complete = next_.step == steps_per_epoch_;
+    const auto steps = static_cast<double>(result.num_steps);
+    result.loss /= steps;
+    if (spec_.training.accuracy.is_valid()) result.accuracy = accuracy / steps;
+    return absl::OkStatus();
   }
 
- private:
-  absl::StatusOr<StepResult> Step(const std::vector<TensorView>& batch,
-                                  int64_t step, bool is_last) {
+  absl::StatusOr<StepResult> Step(const Batch& batch) {
     const TrainingProgram& program = spec_.training;
     Feeds feeds = {{program.images, batch[0]}, {program.labels, batch[1]}};
     float rate = 0;
     if (spec_.learning_rate) {
-      rate = static_cast<float>(spec_.learning_rate(step));
-      feeds[program.learning_rate] = {
+      rate = static_cast<float>(spec_.learning_rate(StepsDone()));
+      feeds[program.learning_rate] = TensorView{
           .type = {.dtype = DType::kFloat32, .shape = Shape()}, .data = &rate};
     }
+    const bool is_last_of_all = next_.epoch + 1 == spec_.num_epochs &&
+                                next_.step + 1 == steps_per_epoch_;
+    const bool is_last = is_last_of_all || num_steps_ + 1 == spec_.max_steps;
     return session_.Step(kTrainingProgram, feeds,
                          is_last ? spec_.last_step : nullptr);
   }
 
+  // Adds what the step returned to the sums of its epoch, and reports it.
+  absl::Status Count(const StepResult& step, double& losses,
+                     double& accuracies) {
+    SPILLWAY_ASSIGN_OR_RETURN(const double loss,
+                              FetchedScalar(step, spec_.training.loss, "loss"));
+    losses += loss;
+    if (spec_.training.accuracy.is_valid()) {
+      SPILLWAY_ASSIGN_OR_RETURN(
+          const double accuracy,
+          FetchedScalar(step, spec_.training.accuracy, "accuracy"));
+      accuracies += accuracy;
+    }
+    StepProgress progress = {.epoch = next_.epoch,
+                             .step = next_.step,
+                             .steps_per_epoch = steps_per_epoch_,
+                             .loss = loss};
+    ++next_.step;
+    ++num_steps_;
+    if (spec_.on_step) spec_.on_step(progress);
+    is_stopped_ = progress.stop;
+    return absl::OkStatus();
+  }
+
+  absl::Status EndEpoch(EpochResult& result) {
+    next_ = {.epoch = next_.epoch + 1, .step = 0};
+    if (spec_.test_data != nullptr) {
+      SPILLWAY_ASSIGN_OR_RETURN(
+          result.test_accuracy,
+          Evaluate(session_, spec_.evaluation, *spec_.test_data));
+    }
+    if (spec_.on_epoch) spec_.on_epoch(result);
+    is_stopped_ = is_stopped_ || result.stop;
+    const bool is_due = spec_.checkpoint_steps == 0 ||
+                        StepsDone() % spec_.checkpoint_steps == 0;
+    return is_due ? Checkpoint() : absl::OkStatus();
+  }
+
+  absl::Status Checkpoint() {
+    saved_ = next_;
+    return spec_.on_checkpoint ? spec_.on_checkpoint(next_) : absl::OkStatus();
+  }
+
+  // Over all epochs, those before this call included.
+  int64_t StepsDone() const {
+    return next_.epoch * steps_per_epoch_ + next_.step;
+  }
+
   Session& session_;
   const TrainerSpec& spec_;
+  const int64_t steps_per_epoch_;
+  TrainingPosition next_;
+  TrainingPosition saved_ = spec_.start;  // of no use to save again
+  int64_t num_steps_ = 0;                 // of this call
+  bool is_stopped_ = false;
 };
 
 }  // namespace
@@ -101,19 +206,7 @@ class EpochLoop {
 absl::StatusOr<std::vector<EpochResult>> Train(Session& session,
                                                const TrainerSpec& spec) {
   SPILLWAY_RETURN_IF_ERROR(CheckSpec(spec));
-  EpochLoop loop(session, spec);
-  std::vector<EpochResult> results;
-  for (int64_t epoch = 0; epoch < spec.num_epochs; ++epoch) {
-    SPILLWAY_ASSIGN_OR_RETURN(EpochResult result, loop.Run(epoch));
-    if (spec.test_data != nullptr) {
-      SPILLWAY_ASSIGN_OR_RETURN(
-          result.test_accuracy,
-          Evaluate(session, spec.evaluation, *spec.test_data));
-    }
-    if (spec.on_epoch) spec.on_epoch(result);
-    results.push_back(result);
-  }
-  return results;
+  return TrainingRun(session, spec).Run();
 }
 
 absl::StatusOr<double> Evaluate(Session& session,
@@ -128,13 +221,22 @@ absl::StatusOr<double> Evaluate(Session& session,
   Prefetched reader(batches);
   int64_t num_correct = 0;
   for (int64_t i = 0; i < batches.size(); ++i) {
-    SPILLWAY_ASSIGN_OR_RETURN(const auto batch, reader.Next());
+    SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader.Next());
     SPILLWAY_ASSIGN_OR_RETURN(
         const StepResult step,
         session.Step(kEvaluationProgram,
                      {{program.images, batch[0]}, {program.labels, batch[1]}}));
-    const HostTensor& correct = step.fetched.at(program.correct);
-    const bool* flags = correct.data<bool>();
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const HostTensor* correct,
+        Fetched(step, program.correct, "correct answers"));
+    const TensorType flag_type = {.dtype = DType::kBool,
+                                  .shape = {program.batch_size}};
+    if (correct->type != flag_type) {
+      return InvalidArgument(
+          fmt::format("the correct answers must be {}, not {}",
+                      flag_type.ToString(), correct->type.ToString()));
+    }
+    const bool* flags = correct->data<bool>();
     num_correct += std::count(flags, flags + batches.valid_samples(i), true);
   }
   return static_cast<double>(num_correct) / static_cast<double>(data.size());

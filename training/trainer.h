@@ -3,13 +3,29 @@
 // Program 0 of the session is the training graph, program 1 (only with test
 // data) the evaluation graph of the same network, at its own batch size. The
 // next batch is put together while a step runs.
+//
+// Going on later: a run that saves a checkpoint where on_checkpoint says, and
+// another that loads it and starts at the position it was called with, train as
+// one run would: the order of the samples depends on seed and epoch alone, the
+// learning rate on the step. Variables are then bitwise the same.
+//
+//   spec.checkpoint_steps = 1000;
+//   spec.on_checkpoint = [&](const TrainingPosition& next) {
+//     position = next;  // to be kept with the file
+//     return SaveCheckpoint(*session, path);
+//   };
+//   ...
+//   SPILLWAY_RETURN_IF_ERROR(LoadCheckpoint(path, *session));
+//   spec.start = position;
 #ifndef SPILLWAY_TRAINING_TRAINER_H_
 #define SPILLWAY_TRAINING_TRAINER_H_
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/trace/timeline.h"
 #include "executor/session.h"
@@ -25,8 +41,9 @@ struct TrainingProgram {
   ValueId labels = {};  // fed
   // Fed, float32 scalar; invalid: the graph has its own.
   ValueId learning_rate = {};
-  ValueId loss = {};      // fetched, float32 scalar
-  ValueId accuracy = {};  // fetched, float32 scalar
+  ValueId loss = {};  // fetched, float32 scalar
+  // Fetched, float32 scalar; invalid: the model has none.
+  ValueId accuracy = {};
 };
 
 // Values of the evaluation graph.
@@ -37,12 +54,29 @@ struct EvaluationProgram {
   ValueId correct = {};  // fetched, bool [batch_size]
 };
 
+// A place in the training: before this step of this epoch.
+struct TrainingPosition {
+  int64_t epoch = 0;
+  int64_t step = 0;  // in the epoch, from 0
+
+  friend bool operator==(const TrainingPosition&,
+                         const TrainingPosition&) = default;
+};
+
 struct EpochResult {
-  int64_t epoch = 0;         // from 0
-  double loss = 0;           // mean over the epoch's steps, as they went
-  double accuracy = 0;       // the same
-  double test_accuracy = 0;  // after the epoch, over every test sample
-  double seconds = 0;        // of the epoch's training, without the test
+  int64_t epoch = 0;      // from 0
+  int64_t num_steps = 0;  // of the epoch's, those that this call has run
+  // Its last step has been run, by this call.
+  bool is_complete = true;
+  double loss = 0;  // mean over num_steps, as they went
+  // The same; none: the model has none.
+  std::optional<double> accuracy = {};
+  // After the epoch, over every test sample; none: no test data, or the epoch
+  // is not complete.
+  std::optional<double> test_accuracy = {};
+  double seconds = 0;  // of the epoch's training, without the test
+  // Set by on_epoch to stop the training after this epoch.
+  bool stop = false;
 };
 
 struct StepProgress {
@@ -50,6 +84,8 @@ struct StepProgress {
   int64_t step = 0;  // in this epoch, from 0
   int64_t steps_per_epoch = 0;
   double loss = 0;
+  // Set by on_step to stop the training after this step.
+  bool stop = false;
 };
 
 struct TrainerSpec {
@@ -59,21 +95,36 @@ struct TrainerSpec {
   EvaluationProgram evaluation = {};
   const Dataset* test_data = nullptr;  // null: no evaluation
 
+  // Of the whole training, those before `start` included.
   int64_t num_epochs = 1;
-  // By step over all epochs; null: as in the graph.
+  // Where this call begins.
+  TrainingPosition start = {};
+  // Steps of this call; none: as many as the epochs have.
+  std::optional<int64_t> max_steps = {};
+  // By step over all epochs, from 0; null: as in the graph.
   LrSchedule learning_rate = {};
   uint64_t shuffle_seed = 0;
 
-  // Filled with the last training step as it was measured; null: none.
+  // Filled with the last training step as it was measured, unless a callback
+  // has made it the last; null: none.
   Timeline* last_step = nullptr;
 
-  // Called on the caller's thread; may be null.
-  std::function<void(const StepProgress&)> on_step = {};
-  std::function<void(const EpochResult&)> on_epoch = {};
+  // All are called on the caller's thread between two steps; may be null.
+  std::function<void(StepProgress&)> on_step = {};
+  // Of complete epochs, after their test.
+  std::function<void(EpochResult&)> on_epoch = {};
+  // The time to save a checkpoint, and where training goes on from it: whenever
+  // `checkpoint_steps` more steps, counted over all epochs, are done (0: an
+  // epoch), and when this call ends. An error ends the training.
+  std::function<absl::Status(const TrainingPosition& next)> on_checkpoint = {};
+  int64_t checkpoint_steps = 0;
 };
 
-// Errors: INVALID_ARGUMENT when the data has less than one batch, or its fields
-// do not fit the programs; what Session::Step and the datasets say.
+// The epochs that this call has run steps of, in order; of the first and the
+// last of them perhaps a part. Errors: INVALID_ARGUMENT when the data has less
+// than one batch, its fields do not fit the programs, `start` is outside the
+// training, or a program does not fetch what it should; what Session::Step, the
+// datasets and on_checkpoint say.
 absl::StatusOr<std::vector<EpochResult>> Train(Session& session,
                                                const TrainerSpec& spec);
 

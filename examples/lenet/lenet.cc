@@ -19,7 +19,7 @@ struct LeNet {
 };
 
 absl::StatusOr<LeNet> BuildLeNet(int64_t batch_size) {
-  GraphBuilder g(StandardOps(), "lenet");
+  GraphBuilder g("lenet");
   const Tensor images =
       g.Placeholder("images", DType::kFloat32, {batch_size, 28, 28, 1});
   const Tensor labels = g.Placeholder("labels", DType::kInt32, {batch_size});
@@ -36,7 +36,7 @@ absl::StatusOr<LeNet> BuildLeNet(int64_t batch_size) {
   Minimize(g.Scope("optimizer"), loss, Momentum{.learning_rate = 0.01});
 
   SPILLWAY_ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
-  return LeNet{std::move(graph), images.id(), labels.id(), loss.id()};
+  return LeNet{std::move(graph), images, labels, loss};
 }
 
 absl::Status Train(const std::string& folder) {
@@ -60,7 +60,7 @@ absl::Status Train(const std::string& folder) {
   const Batched batches(shuffled, {.batch_size = 128});
   Prefetched reader(batches);
   for (int step = 1; step <= 100; ++step) {
-    SPILLWAY_ASSIGN_OR_RETURN(const auto batch, reader.Next());
+    SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader.Next());
     SPILLWAY_ASSIGN_OR_RETURN(
         const StepResult result,
         session->Step({{net.images, batch[0]}, {net.labels, batch[1]}}));

@@ -1,5 +1,5 @@
-// From predictions to classes on the GPU, by the rules of ops/arg_max.h and
-// ops/in_top_k.h. Predictions are of `dtype`, float32 or shorter.
+// From predictions to classes on the GPU, by the rules of ops/classify.h.
+// Predictions are of `dtype`, float32 or shorter.
 #ifndef SPILLWAY_OPS_GPU_CLASSIFY_H_
 #define SPILLWAY_OPS_GPU_CLASSIFY_H_
 

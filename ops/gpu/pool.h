@@ -1,5 +1,5 @@
 // Pools over images with channels last, and their gradients, on the GPU: the
-// formulas of ops/max_pool.h and ops/avg_pool.h. Gradients gather: each element
+// formulas of ops/pool.h. Gradients gather: each element
 // of dx is written once, by one thread.
 #ifndef SPILLWAY_OPS_GPU_POOL_H_
 #define SPILLWAY_OPS_GPU_POOL_H_

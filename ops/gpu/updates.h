@@ -1,5 +1,5 @@
 // The updates of variables on the GPU, in place and in float32; what each
-// computes is said in ops/<name>_update.h.
+// computes is said in ops/optimizer_updates.h.
 #ifndef SPILLWAY_OPS_GPU_UPDATES_H_
 #define SPILLWAY_OPS_GPU_UPDATES_H_
 

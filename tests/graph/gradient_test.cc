@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <random>
+#include <stdexcept>
+#include <utility>
 
 #include "tests/graph/scalar_ops.h"
 #include "tests/support/status_matchers.h"
@@ -192,6 +195,54 @@ TEST_F(GradientTest, GradientsOfTheWrongTypeAreCaught) {
                        HasSubstr("bad: BadGradient makes a gradient of type "
                                  "float32[2, 3] for input 0, which is "
                                  "float32[]")));
+}
+
+// The error of differentiating an op whose gradient is `gradient`.
+absl::Status ErrorOf(
+    std::function<absl::StatusOr<std::vector<Tensor>>(GradientContext&)>
+        gradient) {
+  OpRegistry registry = ScalarOps();
+  OpDef def = *registry.Find("Negate");
+  def.name = "Own";
+  def.gradient = std::move(gradient);
+  registry.Add(std::move(def));
+  GraphBuilder g(registry);
+  const Tensor x = g.Placeholder("x", DType::kFloat32, {});
+  const Tensor y = g.Add(g.Scope("s"), {.op = "Own", .inputs = {x}});
+  EXPECT_FALSE(AddGradients(g.Scope("grad"), y, {{x}})[0].is_valid());
+  return std::move(g).Build().status();
+}
+
+TEST(GradientErrorsTest, BadGradientFunctionsAreErrorsThatNameTheOp) {
+  constexpr auto kInternal = absl::StatusCode::kInternal;
+  using Gradients = absl::StatusOr<std::vector<Tensor>>;
+  EXPECT_THAT(ErrorOf([](GradientContext&) { return std::vector<Tensor>(); }),
+              StatusIs(kInternal, "s/Own: Own has 1 inputs and 0 gradients"));
+  EXPECT_THAT(ErrorOf([](GradientContext&) -> Gradients {
+                throw std::runtime_error("no idea");
+              }),
+              StatusIs(kInternal, "s/Own: the gradient of Own threw: no idea"));
+  EXPECT_THAT(ErrorOf([](GradientContext&) -> Gradients { throw 7; }),
+              StatusIs(kInternal, "s/Own: the gradient of Own threw"));
+  for (const int index : {-1, 1, 99}) {
+    EXPECT_THAT(
+        ErrorOf([&](GradientContext& grad) {
+          return std::vector<Tensor>{grad.x(index)};
+        }),
+        StatusIs(kInternal,
+                 fmt::format("s/Own: the gradient of Own asks for input {} of "
+                             "1",
+                             index)));
+    EXPECT_THAT(ErrorOf([&](GradientContext& grad) {
+                  return std::vector<Tensor>{grad.dy(index)};
+                }),
+                StatusIs(kInternal, HasSubstr("asks for output")));
+  }
+  const OpRegistry registry = ScalarOps();
+  GraphBuilder other(registry);
+  const Tensor foreign = other.Placeholder("x", DType::kFloat32, {});
+  EXPECT_THAT(ErrorOf([&](GradientContext&) { return std::vector{foreign}; }),
+              StatusIs(kInternal, HasSubstr("another GraphBuilder")));
 }
 
 TEST_F(GradientTest, TheLossMustBeAScalarOfThisGraph) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -239,6 +240,95 @@ TEST_F(LayersTest, AnUnknownPaddingIsRefused) {
          {.filters = 4, .padding = "SOME"});
   EXPECT_THAT(std::move(g_).Build(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("SOME")));
+}
+
+TEST_F(LayersTest, TwoLayersInOneScopeAreRefused) {
+  const Tensor x = Images({3, 4, 5, 2});
+  const std::vector<std::function<void(GraphBuilder&, Tensor)>> layers = {
+      [](GraphBuilder& g, Tensor y) {
+        Conv2D(g.Scope("one"), y, {.filters = 4});
+      },
+      [](GraphBuilder& g, Tensor y) { BatchNorm(g.Scope("one"), y, {}); },
+      [](GraphBuilder& g, Tensor y) {
+        Dense(g.Scope("one"), Flatten(g.Scope("one"), y), {.units = 4});
+      }};
+  for (const auto& layer : layers) {
+    GraphBuilder g;
+    const Tensor y = g.Placeholder("y", DType::kFloat32, {3, 4, 5, 2});
+    layer(g, y);
+    ASSERT_THAT(g.status(), IsOk());
+    layer(g, y);
+    EXPECT_THAT(std::move(g).Build(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("the scope 'one' has a node of this name")));
+  }
+  // Layers without variables, and with different ones, may share a scope.
+  Tensor y = Conv2D(g_.Scope("one"), x, {.filters = 4, .use_bias = false});
+  y = Relu(g_.Scope("one"),
+           Relu(g_.Scope("one"), BatchNorm(g_.Scope("one"), y, {})));
+  EXPECT_THAT(std::move(g_).Build(), IsOk());
+}
+
+TEST_F(LayersTest, PoolsOfNoSizeAreRefused) {
+  const std::vector<PoolOptions> bad = {{.strides = {0, 2}, .padding = "CEIL"},
+                                        {.strides = {2, -1}, .padding = "CEIL"},
+                                        {.window = {0, 2}}};
+  for (const PoolOptions& options : bad) {
+    for (const auto pool : {MaxPool, AvgPool}) {
+      GraphBuilder g;
+      const Tensor x = g.Placeholder("x", DType::kFloat32, {3, 4, 5, 2});
+      pool(g.Scope("pool"), x, options);
+      EXPECT_THAT(
+          std::move(g).Build(),
+          StatusIs(absl::StatusCode::kInvalidArgument,
+                   AllOf(HasSubstr("pool: "), HasSubstr("must be positive"))));
+    }
+  }
+}
+
+TEST_F(LayersTest, OperatorsComputeWhatTheySay) {
+  const TensorType type = {.dtype = DType::kFloat32, .shape = {2, 2}};
+  const TensorType row = {.dtype = DType::kFloat32, .shape = {2}};
+  const Tensor x = g_.Placeholder("x", type.dtype, type.shape);
+  const Tensor y = g_.Placeholder("y", type.dtype, type.shape);
+  const Tensor r = g_.Placeholder("r", row.dtype, row.shape);
+  const std::vector<ValueId> fetches = {
+      x + y,  x - y,  x * y,  x + 10, x - 10, x * 10,  //
+      10 + x, 10 - x, 10 * x, x - r,  r - x,  r * x,  r + x};
+  const std::map<ValueId, HostTensor> feeds = {
+      {x, MakeHostTensor<float>(type, {1, 2, 3, 4})},
+      {y, MakeHostTensor<float>(type, {5, 6, 7, 8})},
+      {r, MakeHostTensor<float>(row, {100, 200})}};
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g_).Build());
+  EvalState state;
+  ASSERT_OK_AND_ASSIGN(const auto values,
+                       EvalGraph(graph, feeds, fetches, state));
+  const std::vector<std::vector<float>> expected = {
+      {6, 8, 10, 12},         {-4, -4, -4, -4},   {5, 12, 21, 32},
+      {11, 12, 13, 14},       {-9, -8, -7, -6},   {10, 20, 30, 40},
+      {11, 12, 13, 14},       {9, 8, 7, 6},       {10, 20, 30, 40},
+      {-99, -198, -97, -196}, {99, 198, 97, 196}, {100, 400, 300, 800},
+      {101, 202, 103, 204}};
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    EXPECT_EQ(values.at(fetches[i]).bytes,
+              MakeHostTensor(type, expected[i]).bytes)
+        << i;
+  }
+}
+
+TEST_F(LayersTest, OperatorsAreDifferentiable) {
+  const Tensor x = g_.Placeholder("x", DType::kFloat32, {});
+  const Tensor y = 3 - x * x * 2;  // dy/dx = -4 x
+  const Tensor dx = AddGradients(g_.Scope("gradients"), y, {{x}})[0];
+  const std::map<ValueId, HostTensor> feeds = {
+      {x, MakeHostTensor<float>(x.type(), {5})}};
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g_).Build());
+  EvalState state;
+  const ValueId fetches[] = {y, dx};
+  ASSERT_OK_AND_ASSIGN(const auto values,
+                       EvalGraph(graph, feeds, fetches, state));
+  EXPECT_EQ(*values.at(y).data<float>(), -47);
+  EXPECT_EQ(*values.at(dx).data<float>(), -20);
 }
 
 TEST_F(LayersTest, LayersAfterAnErrorDoNothing) {

@@ -1,5 +1,7 @@
 #include "training/optimizer.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <string>
@@ -207,6 +209,62 @@ TEST(OptimizerTest, ALossScaleMustBePositiveAndFinite) {
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("a loss scale must be positive")))
         << scale;
+  }
+}
+
+TEST(OptimizerTest, ASecondMinimizeIsRefusedAndNamesBothScopes) {
+  for (const char* second : {"optimizer", "other"}) {
+    GraphBuilder g;
+    const Dot dot = AddDot(g, {2, 3});
+    Minimize(g.Scope("optimizer"), dot.loss, Sgd());
+    ASSERT_THAT(g.status(), IsOk());
+    Minimize(g.Scope(second), dot.loss, Sgd());
+    EXPECT_THAT(std::move(g).Build(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         fmt::format("{}: w is updated already, by "
+                                     "optimizer/update/w/ApplyGradientDescent: "
+                                     "minimize the sum of the losses instead",
+                                     second)));
+  }
+}
+
+TEST(OptimizerTest, TwoNetworksWithoutACommonVariableAreTrainedByTwo) {
+  GraphBuilder g;
+  std::vector<Tensor> losses;
+  for (const char* name : {"a", "b"}) {
+    const Tensor x =
+        g.Placeholder(fmt::format("{}_x", name), DType::kFloat32, {4, 3});
+    const Tensor y = Dense(g.Scope(name), x, {.units = 3});
+    losses.push_back(MeanSquaredDistance(g.Scope(name), y, x));
+  }
+  Minimize(g.Scope("first"), losses[0], Momentum());
+  Minimize(g.Scope("second"), losses[1], Adam());
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
+  EXPECT_TRUE(graph.FindNode("first/update/a/weights/ApplyMomentum"));
+  EXPECT_TRUE(graph.FindNode("second/update/b/weights/ApplyAdam"));
+  EXPECT_FALSE(graph.FindNode("second/update/a/weights/ApplyAdam"));
+}
+
+TEST(OptimizerTest, MinimizeAfterBuildDoesNothing) {
+  GraphBuilder g;
+  const Dot dot = AddDot(g, {2, 3});
+  ASSERT_THAT(std::move(g).Build(), IsOk());
+  Minimize(g.Scope("optimizer"), dot.loss, Momentum());
+  EXPECT_THAT(std::move(g).Build(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("has been built")));
+}
+
+TEST(OptimizerTest, TheLossOfAnotherBuilderIsRefused) {
+  GraphBuilder other;
+  const Dot dot = AddDot(other, {2, 3});
+  for (const Tensor loss : {dot.loss, Tensor()}) {
+    GraphBuilder g;
+    AddDot(g, {2, 3});
+    Minimize(g.Scope("optimizer"), loss, Momentum());
+    EXPECT_THAT(std::move(g).Build(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("the loss is not a tensor of this graph")));
   }
 }
 

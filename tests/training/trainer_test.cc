@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "ops/all_ops.h"
 #include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temporary_folder.h"
+#include "training/checkpoint.h"
 #include "training/optimizer.h"
 
 namespace spillway {
@@ -121,6 +124,8 @@ TEST(TrainerTest, LeNetLearnsASeparableProblem) {
   EXPECT_LT(epochs[3].loss, 0.02);
   EXPECT_EQ(epochs[3].accuracy, 1.0);
   EXPECT_EQ(epochs[3].test_accuracy, 1.0);
+  EXPECT_EQ(epochs[3].num_steps, 20);
+  EXPECT_TRUE(epochs[3].is_complete);
   EXPECT_GT(epochs[3].seconds, 0);
   EXPECT_EQ(run.session->memory().allocations_in_steps, 0);
 }
@@ -219,6 +224,201 @@ TEST(TrainerTest, DataOfAnotherShapeIsRefused) {
   EXPECT_THAT(
       Train(*run.session, run.spec),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("images")));
+}
+
+std::string ChecksumOf(Session& session) {
+  return Checksum(session.ReadVariables().value());
+}
+
+// Epochs of six steps whose rate falls with the step, so that a step that is
+// counted or fed wrongly shows.
+LeNetRun MakeLongRun(const Dataset& data) {
+  LeNetRun run = MakeLeNetRun(16, 10).value();
+  run.spec.training_data = &data;
+  run.spec.num_epochs = 3;
+  run.spec.shuffle_seed = 5;
+  run.spec.learning_rate = LinearDecay(0.05, 18);
+  return run;
+}
+
+TEST(TrainerTest, GoesOnBitwiseAsIfItHadNotStopped) {
+  const Quarters data(100, 1);
+  LeNetRun whole = MakeLongRun(data);
+  std::vector<double> losses;
+  whole.spec.on_step = [&](const StepProgress& progress) {
+    losses.push_back(progress.loss);
+  };
+  ASSERT_THAT(Train(*whole.session, whole.spec), IsOk());
+  ASSERT_EQ(losses.size(), 18u);
+
+  const testing::TemporaryFolder folder;
+  // In the middle of an epoch, at the end of one, after the first step.
+  for (const int64_t steps : {8, 12, 1}) {
+    SCOPED_TRACE(steps);
+    const std::string path = folder.File("checkpoint.safetensors");
+    TrainingPosition position;
+    LeNetRun first = MakeLongRun(data);
+    first.spec.max_steps = steps;
+    first.spec.on_checkpoint = [&](const TrainingPosition& next) {
+      position = next;
+      return SaveCheckpoint(*first.session, path);
+    };
+    ASSERT_THAT(Train(*first.session, first.spec), IsOk());
+    EXPECT_EQ(position, (TrainingPosition{steps / 6, steps % 6}));
+
+    LeNetRun second = MakeLongRun(data);
+    second.spec.start = position;
+    std::vector<double> rest;
+    second.spec.on_step = [&](const StepProgress& progress) {
+      rest.push_back(progress.loss);
+    };
+    ASSERT_THAT(LoadCheckpoint(path, *second.session), IsOk());
+    ASSERT_OK_AND_ASSIGN(const auto epochs,
+                         Train(*second.session, second.spec));
+    EXPECT_EQ(epochs.front().epoch, steps / 6);
+    EXPECT_EQ(epochs.front().num_steps, 6 - steps % 6);
+    EXPECT_EQ(rest, std::vector<double>(losses.begin() + steps, losses.end()));
+    EXPECT_EQ(ChecksumOf(*second.session), ChecksumOf(*whole.session));
+  }
+}
+
+TEST(TrainerTest, StopsAfterSoManySteps) {
+  const Quarters data(100, 1);
+  const Quarters test_data(20, 2);
+  LeNetRun run = MakeLongRun(data);
+  run.spec.test_data = &test_data;
+  run.spec.max_steps = 8;
+  Timeline last_step;
+  run.spec.last_step = &last_step;
+  ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*run.session, run.spec));
+  ASSERT_EQ(epochs.size(), 2u);
+  EXPECT_TRUE(epochs[0].is_complete);
+  EXPECT_TRUE(epochs[0].test_accuracy.has_value());
+  EXPECT_FALSE(epochs[1].is_complete);
+  EXPECT_EQ(epochs[1].num_steps, 2);
+  EXPECT_FALSE(epochs[1].test_accuracy.has_value());
+  EXPECT_FALSE(last_step.spans.empty());
+
+  run.spec.max_steps = 0;
+  ASSERT_OK_AND_ASSIGN(const auto none, Train(*run.session, run.spec));
+  EXPECT_TRUE(none.empty());
+}
+
+TEST(TrainerTest, ACallbackStopsAfterAStepOrAnEpoch) {
+  const Quarters data(100, 1);
+  LeNetRun run = MakeLongRun(data);
+  run.spec.on_step = [](StepProgress& progress) {
+    progress.stop = progress.epoch == 1 && progress.step == 3;
+  };
+  ASSERT_OK_AND_ASSIGN(const auto by_step, Train(*run.session, run.spec));
+  ASSERT_EQ(by_step.size(), 2u);
+  EXPECT_EQ(by_step[1].num_steps, 4);
+  EXPECT_FALSE(by_step[1].is_complete);
+
+  LeNetRun other = MakeLongRun(data);
+  other.spec.on_epoch = [](EpochResult& epoch) { epoch.stop = true; };
+  ASSERT_OK_AND_ASSIGN(const auto by_epoch, Train(*other.session, other.spec));
+  ASSERT_EQ(by_epoch.size(), 1u);
+  EXPECT_TRUE(by_epoch[0].is_complete);
+}
+
+// Where checkpoints are asked for in a call of Train.
+std::vector<TrainingPosition> Checkpoints(const Dataset& data,
+                                          const TrainerSpec& options) {
+  LeNetRun run = MakeLongRun(data);
+  run.spec.num_epochs = 2;
+  run.spec.checkpoint_steps = options.checkpoint_steps;
+  run.spec.start = options.start;
+  run.spec.max_steps = options.max_steps;
+  std::vector<TrainingPosition> positions;
+  run.spec.on_checkpoint = [&](const TrainingPosition& next) {
+    positions.push_back(next);
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(Train(*run.session, run.spec), IsOk());
+  return positions;
+}
+
+TEST(TrainerTest, AsksForCheckpointsEverySoManyStepsAndAtTheEnd) {
+  using ::testing::ElementsAre;
+  using Position = TrainingPosition;
+  const Quarters data(100, 1);
+  EXPECT_THAT(Checkpoints(data, {}),
+              ElementsAre(Position{1, 0}, Position{2, 0}));
+  EXPECT_THAT(Checkpoints(data, {.checkpoint_steps = 4}),
+              ElementsAre(Position{0, 4}, Position{1, 2}, Position{2, 0}));
+  EXPECT_THAT(Checkpoints(data, {.checkpoint_steps = 5}),
+              ElementsAre(Position{0, 5}, Position{1, 4}, Position{2, 0}));
+  // Counted from the start of the training, not of the call.
+  EXPECT_THAT(Checkpoints(data, {.start = {0, 3}, .checkpoint_steps = 5}),
+              ElementsAre(Position{0, 5}, Position{1, 4}, Position{2, 0}));
+  EXPECT_THAT(Checkpoints(data, {.max_steps = 7}),
+              ElementsAre(Position{1, 0}, Position{1, 1}));
+  EXPECT_THAT(Checkpoints(data, {.max_steps = 0}), ElementsAre());
+}
+
+TEST(TrainerTest, ACheckpointThatFailsEndsTheTraining) {
+  const Quarters data(100, 1);
+  LeNetRun run = MakeLongRun(data);
+  int steps = 0;
+  run.spec.on_step = [&](const StepProgress&) { ++steps; };
+  run.spec.checkpoint_steps = 2;
+  run.spec.on_checkpoint = [](const TrainingPosition&) {
+    return Internal("the disk is full");
+  };
+  EXPECT_THAT(
+      Train(*run.session, run.spec),
+      StatusIs(absl::StatusCode::kInternal, HasSubstr("the disk is full")));
+  EXPECT_EQ(steps, 2);
+}
+
+TEST(TrainerTest, AModelWithoutAccuracyTrains) {
+  const Quarters data(100, 1);
+  LeNetRun run = MakeLongRun(data);
+  run.spec.training.accuracy = {};
+  ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*run.session, run.spec));
+  ASSERT_EQ(epochs.size(), 3u);
+  EXPECT_FALSE(epochs[2].accuracy.has_value());
+  EXPECT_LT(epochs[2].loss, epochs[0].loss);
+}
+
+TEST(TrainerTest, AStartOutsideTheTrainingIsRefused) {
+  const Quarters data(100, 1);
+  LeNetRun run = MakeLongRun(data);
+  for (const TrainingPosition start :
+       {TrainingPosition{0, 6}, TrainingPosition{0, -1},
+        TrainingPosition{-1, 0}}) {
+    run.spec.start = start;
+    EXPECT_THAT(Train(*run.session, run.spec),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("an epoch has 6 steps")));
+  }
+  run.spec.start = {3, 0};  // all is done
+  ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*run.session, run.spec));
+  EXPECT_TRUE(epochs.empty());
+  run.spec.max_steps = -1;
+  EXPECT_THAT(Train(*run.session, run.spec),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("must not be negative")));
+}
+
+TEST(TrainerTest, AFetchThatIsMissingIsNamed) {
+  const Quarters data(100, 1);
+  LeNetRun run = MakeLongRun(data);
+  const ValueId loss = run.spec.training.loss;
+  run.spec.training.loss = run.spec.training.images;
+  EXPECT_THAT(Train(*run.session, run.spec),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("does not fetch the loss")));
+  run.spec.training.loss = loss;
+  run.spec.training.accuracy = run.spec.training.images;
+  EXPECT_THAT(Train(*run.session, run.spec),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("does not fetch the accuracy")));
+  run.spec.evaluation.correct = run.spec.evaluation.images;
+  EXPECT_THAT(Evaluate(*run.session, run.spec.evaluation, data),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("does not fetch the correct answers")));
 }
 
 }  // namespace

@@ -63,8 +63,8 @@ std::string FormatStart(const TrainSetup& setup) {
 
 std::string FormatEpoch(const EpochResult& epoch) {
   return fmt::format("{:>5}{:>10.4f}{:>10.4f}{:>15.4f}{:>9.1f}\n",
-                     epoch.epoch + 1, epoch.loss, epoch.accuracy,
-                     epoch.test_accuracy, epoch.seconds);
+                     epoch.epoch + 1, epoch.loss, epoch.accuracy.value_or(0),
+                     epoch.test_accuracy.value_or(0), epoch.seconds);
 }
 
 std::string FormatEnd(const TrainSetup& setup, const TrainResult& result) {
@@ -85,8 +85,8 @@ Json EpochsJson(const std::vector<EpochResult>& epochs) {
   Json json = Json::array();
   for (const EpochResult& epoch : epochs) {
     json.push_back({{"loss", epoch.loss},
-                    {"accuracy", epoch.accuracy},
-                    {"test_accuracy", epoch.test_accuracy},
+                    {"accuracy", epoch.accuracy.value_or(0)},
+                    {"test_accuracy", epoch.test_accuracy.value_or(0)},
                     {"seconds", epoch.seconds}});
   }
   return json;

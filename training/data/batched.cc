@@ -1,15 +1,16 @@
 #include "training/data/batched.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/status_macros.h"
 
 namespace spillway {
 
 Batched::Batched(const Dataset& base, const BatchOptions& options)
     : base_(base), options_(options) {
-  SPILLWAY_CHECK(options.batch_size > 0);
+  if (options.batch_size <= 0) return;
   for (const TensorType& field : base.fields()) {
     std::vector<int64_t> dims = field.shape.dims();
     dims.insert(dims.begin(), options.batch_size);
@@ -18,12 +19,18 @@ Batched::Batched(const Dataset& base, const BatchOptions& options)
 }
 
 int64_t Batched::size() const {
+  if (options_.batch_size <= 0) return 0;
   const int64_t extra = options_.drop_remainder ? 0 : options_.batch_size - 1;
   return (base_.size() + extra) / options_.batch_size;
 }
 
 absl::Status Batched::Read(int64_t index,
                            std::span<std::byte* const> buffers) const {
+  if (options_.batch_size <= 0) {
+    return InvalidArgument(fmt::format("a batch size must be positive, not {}",
+                                       options_.batch_size));
+  }
+  SPILLWAY_RETURN_IF_ERROR(CheckIndex(*this, index));
   std::vector<std::byte*> sample(buffers.begin(), buffers.end());
   for (int64_t i = 0; i < options_.batch_size; ++i) {
     const int64_t place = index * options_.batch_size + i;

@@ -20,7 +20,8 @@ struct BatchOptions {
 
 class Batched : public Dataset {
  public:
-  // `base` is borrowed.
+  // `base` is borrowed. With a batch size below 1 there are no batches, and
+  // Get and Read say why (INVALID_ARGUMENT).
   Batched(const Dataset& base, const BatchOptions& options);
 
   int64_t size() const override;

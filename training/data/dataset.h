@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "graph/tensor_type.h"
+#include "training/data/batch.h"
 
 namespace spillway {
 
@@ -27,7 +29,14 @@ class Dataset {
   // has room for it. Threads: any number of readers at once.
   virtual absl::Status Read(int64_t index,
                             std::span<std::byte* const> buffers) const = 0;
+
+  // Sample `index` in memory of its own, which nothing overwrites. Errors:
+  // INVALID_ARGUMENT for a sample that there is not; what Read says.
+  absl::StatusOr<Batch> Get(int64_t index) const;
 };
+
+// INVALID_ARGUMENT unless 0 <= index < size().
+absl::Status CheckIndex(const Dataset& dataset, int64_t index);
 
 }  // namespace spillway
 

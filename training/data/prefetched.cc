@@ -1,15 +1,12 @@
 #include "training/data/prefetched.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace spillway {
 
-Prefetched::Prefetched(const Dataset& dataset) : dataset_(dataset) {
-  for (Slot& slot : slots_) {
-    for (const TensorType& field : dataset.fields()) {
-      slot.fields.emplace_back(static_cast<size_t>(field.num_bytes()));
-    }
-  }
+Prefetched::Prefetched(const Dataset& dataset, int64_t first)
+    : dataset_(dataset), first_(std::max<int64_t>(first, 0)), next_(first_) {
   reader_ = std::thread([this] { ReadAll(); });
 }
 
@@ -22,46 +19,33 @@ Prefetched::~Prefetched() {
   reader_.join();
 }
 
-// A slot belongs to the reader while it is empty and to the caller while it is
-// full; only the flag is read and written under the lock.
 void Prefetched::ReadAll() {
-  for (int64_t i = 0; i < dataset_.size(); ++i) {
+  for (int64_t i = first_; i < dataset_.size(); ++i) {
     Slot& slot = slots_[static_cast<size_t>(i % 2)];
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stop_ || !slot.is_full; });
+      changed_.wait(lock, [&] { return stop_ || !slot.has_value(); });
       if (stop_) return;
     }
-    std::vector<std::byte*> buffers;
-    for (std::vector<std::byte>& field : slot.fields) {
-      buffers.push_back(field.data());
-    }
-    slot.status = dataset_.Read(i, buffers);
+    absl::StatusOr<Batch> sample = dataset_.Get(i);
     {
       const std::lock_guard lock(mutex_);
-      slot.is_full = true;
+      slot = std::move(sample);
     }
     changed_.notify_all();
   }
 }
 
-absl::StatusOr<std::vector<TensorView>> Prefetched::Next() {
+absl::StatusOr<Batch> Prefetched::Next() {
+  if (next_ >= dataset_.size()) return Batch();
+  Slot& slot = slots_[static_cast<size_t>(next_ % 2)];
   std::unique_lock lock(mutex_);
-  if (next_ > 0) {
-    slots_[static_cast<size_t>((next_ - 1) % 2)].is_full = false;
-    changed_.notify_all();
-  }
-  if (next_ == dataset_.size()) return std::vector<TensorView>();
-  const Slot& slot = slots_[static_cast<size_t>(next_ % 2)];
-  changed_.wait(lock, [&] { return slot.is_full; });
+  changed_.wait(lock, [&] { return slot.has_value(); });
+  absl::StatusOr<Batch> sample = *std::exchange(slot, std::nullopt);
+  lock.unlock();
+  changed_.notify_all();
   ++next_;
-  if (!slot.status.ok()) return slot.status;
-  std::vector<TensorView> views;
-  for (size_t f = 0; f < slot.fields.size(); ++f) {
-    views.push_back(
-        {.type = dataset_.fields()[f], .data = slot.fields[f].data()});
-  }
-  return views;
+  return sample;
 }
 
 }  // namespace spillway

@@ -1,22 +1,19 @@
-// Reads a dataset from front to back on a thread of its own, one sample ahead
-// of the caller: the next batch is put together while a step runs.
+// Reads a dataset from front to back on a thread of its own, up to two samples
+// ahead of the caller: the next batch is put together while a step runs.
 //
-//   reader thread   | read 0 -> A | read 1 -> B |  wait   | read 2 -> A |
-//   caller                        | Next() = A  | step 0  | Next() = B ...
+//   reader thread   | read 0 | read 1 | read 2 |  wait  | read 3 | ...
+//   caller                   | Next() | step 0          | Next() | step 1 ...
 #ifndef SPILLWAY_TRAINING_DATA_PREFETCHED_H_
 #define SPILLWAY_TRAINING_DATA_PREFETCHED_H_
 
 #include <array>
 #include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <thread>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "executor/tensor.h"
 #include "training/data/dataset.h"
 
 namespace spillway {
@@ -24,29 +21,28 @@ namespace spillway {
 // Threads: one caller. The dataset is borrowed.
 class Prefetched {
  public:
-  explicit Prefetched(const Dataset& dataset);
+  // Starts with sample `first`.
+  explicit Prefetched(const Dataset& dataset, int64_t first = 0);
   ~Prefetched();
   Prefetched(const Prefetched&) = delete;
   Prefetched& operator=(const Prefetched&) = delete;
 
-  // The fields of the next sample, valid until the next call; an empty list
-  // after the last one. Errors: what the dataset's Read says.
-  absl::StatusOr<std::vector<TensorView>> Next();
+  // The next sample, which is the caller's own; an empty one after the last.
+  // Errors: what the dataset's Get says of this sample; the next call goes on
+  // with the one after it.
+  absl::StatusOr<Batch> Next();
 
  private:
-  struct Slot {
-    std::vector<std::vector<std::byte>> fields;
-    absl::Status status;
-    bool is_full = false;
-  };
+  using Slot = std::optional<absl::StatusOr<Batch>>;  // none: to be read
 
   void ReadAll();
 
   const Dataset& dataset_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::array<Slot, 2> slots_;  // sample i is read into slots_[i % 2]
-  int64_t next_ = 0;           // the caller's
+  std::array<Slot, 2> slots_;  // sample i goes to slots_[i % 2]
+  const int64_t first_;
+  int64_t next_;  // the caller's
   bool stop_ = false;
   std::thread reader_;  // last: starts when all else is there
 };

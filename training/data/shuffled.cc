@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "base/status_macros.h"
 
 namespace spillway {
 namespace {
@@ -34,6 +35,7 @@ Shuffled::Shuffled(const Dataset& base, const ShuffleOptions& options)
 
 absl::Status Shuffled::Read(int64_t index,
                             std::span<std::byte* const> buffers) const {
+  SPILLWAY_RETURN_IF_ERROR(CheckIndex(*this, index));
   return base_.Read(order_[static_cast<size_t>(index)], buffers);
 }
 

@@ -12,7 +12,7 @@ const CudaBackend* LinkedCudaBackend() { return &spillway_cuda_backend; }
 absl::Status NoCudaBackend() {
   return Unavailable(
       "the CUDA backend is not linked into this program; link spillway::cuda, "
-      "which a Spillway built with CUDA has, or use --device cpu");
+      "which a Spillway built with CUDA has, or use the device cpu");
 }
 
 }  // namespace spillway

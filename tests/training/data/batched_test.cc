@@ -61,6 +61,42 @@ TEST(BatchedTest, OneBatchMayBeLargerThanTheWholeSet) {
   EXPECT_EQ(batches.valid_samples(0), 2);
 }
 
+TEST(BatchedTest, HandsOutBatchesThatAreTheCallersOwn) {
+  const CountingDataset base(10);
+  const Batched batches(base, {.batch_size = 3});
+  ASSERT_OK_AND_ASSIGN(const Batch first, batches.Get(0));
+  ASSERT_OK_AND_ASSIGN(const Batch second, batches.Get(1));
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].type, batches.fields()[0]);
+  EXPECT_EQ(first[0].data, first.fields[0].bytes.data());
+  const auto labels = [](const Batch& batch) {
+    const auto* data = batch.fields[1].data<int32_t>();
+    return std::vector<int32_t>(data, data + 3);
+  };
+  EXPECT_THAT(labels(first), ElementsAre(0, 10, 20));
+  EXPECT_THAT(labels(second), ElementsAre(30, 40, 50));
+}
+
+TEST(BatchedTest, RefusesBatchesThatThereAreNot) {
+  const CountingDataset base(10);
+  const CountingDataset empty(0);
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const Batched batches(base, {.batch_size = 3});
+  for (const int64_t index : {-1, 3, 1000}) {
+    EXPECT_THAT(batches.Get(index),
+                StatusIs(kInvalid, HasSubstr("there is no sample")));
+    EXPECT_THAT(batches.Read(index, {}), StatusIs(kInvalid, HasSubstr("3")));
+  }
+  EXPECT_THAT(Batched(empty, {.batch_size = 3, .drop_remainder = false}).Get(0),
+              StatusIs(kInvalid, HasSubstr("the data has 0")));
+  for (const int64_t size : {0, -4}) {
+    const Batched none(base, {.batch_size = size, .drop_remainder = false});
+    EXPECT_EQ(none.size(), 0);
+    EXPECT_THAT(none.Read(0, {}),
+                StatusIs(kInvalid, HasSubstr("must be positive")));
+  }
+}
+
 TEST(BatchedTest, ReportsASampleThatCannotBeRead) {
   CountingDataset base(10);
   base.FailAt(5);

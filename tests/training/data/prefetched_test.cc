@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::StatusIs;
 
-int32_t FirstLabel(const std::vector<TensorView>& sample) {
-  return *static_cast<const int32_t*>(sample[1].data);
+int32_t FirstLabel(const Batch& sample) {
+  return *sample.fields[1].data<int32_t>();
 }
 
 TEST(PrefetchedTest, HandsOutEverySampleInOrderAndThenNothing) {
@@ -26,6 +26,7 @@ TEST(PrefetchedTest, HandsOutEverySampleInOrderAndThenNothing) {
   for (int32_t i = 0; i < 1000; ++i) {
     ASSERT_OK_AND_ASSIGN(const auto sample, reader.Next());
     ASSERT_EQ(sample.size(), 2u);
+    EXPECT_EQ(sample.fields[0].bytes.size(), 8u);
     EXPECT_EQ(sample[0].type, base.fields()[0]);
     EXPECT_EQ(FirstLabel(sample), 10 * i);
   }
@@ -33,19 +34,33 @@ TEST(PrefetchedTest, HandsOutEverySampleInOrderAndThenNothing) {
   EXPECT_THAT(*reader.Next(), IsEmpty());
 }
 
-TEST(PrefetchedTest, ASampleStaysAsItIsUntilTheNextCall) {
+TEST(PrefetchedTest, ASampleOutlivesTheNextCallsAndTheReader) {
   const CountingDataset base(64);
   const Batched batches(base, {.batch_size = 4});
-  Prefetched reader(batches);
-  for (int32_t batch = 0; batch < 16; ++batch) {
-    ASSERT_OK_AND_ASSIGN(const auto fields, reader.Next());
-    const auto* labels = static_cast<const int32_t*>(fields[1].data);
-    const int32_t first = 40 * batch;
-    // Read again and again while the other slot is being filled.
-    for (int repeat = 0; repeat < 100; ++repeat) {
-      EXPECT_EQ(std::accumulate(labels, labels + 4, 0), 4 * first + 60);
+  std::vector<Batch> taken;
+  {
+    Prefetched reader(batches);
+    for (int32_t batch = 0; batch < 16; ++batch) {
+      ASSERT_OK_AND_ASSIGN(taken.emplace_back(), reader.Next());
     }
   }
+  for (int32_t batch = 0; batch < 16; ++batch) {
+    const auto* labels =
+        static_cast<const int32_t*>(taken[static_cast<size_t>(batch)][1].data);
+    EXPECT_EQ(std::accumulate(labels, labels + 4, 0), 160 * batch + 60);
+  }
+}
+
+TEST(PrefetchedTest, StartsWhereItIsTold) {
+  const CountingDataset base(10);
+  Prefetched reader(base, 7);
+  for (int32_t i = 7; i < 10; ++i) {
+    ASSERT_OK_AND_ASSIGN(const auto sample, reader.Next());
+    EXPECT_EQ(FirstLabel(sample), 10 * i);
+  }
+  EXPECT_THAT(*reader.Next(), IsEmpty());
+  Prefetched behind(base, 99);
+  EXPECT_THAT(*behind.Next(), IsEmpty());
 }
 
 TEST(PrefetchedTest, MayBeDroppedAtAnyMoment) {

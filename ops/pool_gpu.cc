@@ -1,0 +1,53 @@
+#include "base/status_macros.h"
+#include "ops/gpu/factories.h"
+#include "ops/gpu/gpu_kernel.h"
+#include "ops/gpu/read_pool.h"
+
+namespace spillway::ops {
+
+NewKernel MaxPoolGpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::Pool pool,
+                            ReadGpuPool(node.attributes, node.inputs[0]));
+  return MakeGpuKernel([=](const KernelContext& context) {
+    return gpu::MaxPool(context.stream, pool, context.inputs[0],
+                        context.outputs[0]);
+  });
+}
+
+NewKernel MaxPoolGradGpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const gpu::Pool pool,
+                            ReadGpuPool(node.attributes, node.inputs[0]));
+  return MakeGpuKernel(
+      [=](const KernelContext& context) {
+        return gpu::MaxPoolGrad(context.stream, pool,
+                                {.x = context.inputs[0],
+                                 .dy = context.inputs[1],
+                                 .dx = context.outputs[0],
+                                 .workspace = context.workspace});
+      },
+      gpu::MaxPoolGradWorkspaceBytes(pool));
+}
+
+NewKernel AvgPoolGpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(gpu::Pool pool,
+                            ReadGpuPool(node.attributes, node.inputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      pool.counts_padding, node.attributes.GetBool("count_include_pad", false));
+  return MakeGpuKernel([=](const KernelContext& context) {
+    return gpu::AvgPool(context.stream, pool, context.inputs[0],
+                        context.outputs[0]);
+  });
+}
+
+NewKernel AvgPoolGradGpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(gpu::Pool pool,
+                            ReadGpuPool(node.attributes, node.outputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      pool.counts_padding, node.attributes.GetBool("count_include_pad", false));
+  return MakeGpuKernel([=](const KernelContext& context) {
+    return gpu::AvgPoolGrad(context.stream, pool, context.inputs[0],
+                            context.outputs[0]);
+  });
+}
+
+}  // namespace spillway::ops
