@@ -1,8 +1,7 @@
 #include "tools/spillway/device_flags.h"
 
-#include <unistd.h>
-
 #include "base/status_macros.h"
+#include "executor/device/free_memory.h"
 #include "executor/device/registry.h"
 #include "fmt/format.h"
 #include "ops/all_ops.h"
@@ -49,7 +48,8 @@ void AddMemoryFlags(FlagSet& flags, MemoryFlags& memory) {
              "budget of the device, a hard limit; default: as little as the "
              "plan needs");
   flags.Size("--host_memory", memory.host_memory,
-             "limit of the swap pool; default: half of RAM");
+             "limit of the swap pool; default: half of RAM or of the "
+             "container's limit");
   flags.Choice("--schedule", memory.schedule,
                {.help = "order of the nodes: memory, of several orders the one "
                         "that needs the least; creation, as the graph was "
@@ -73,7 +73,8 @@ void AddCheckMemoryFlag(FlagSet& flags, MemoryFlags& memory) {
 
 int64_t HostMemory(const MemoryFlags& flags) {
   if (flags.host_memory) return *flags.host_memory;
-  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 2;
+  const absl::StatusOr<MachineMemory> memory = ReadMachineMemory();
+  return memory.ok() ? memory->total_bytes / 2 : 0;
 }
 
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceFlags& flags,

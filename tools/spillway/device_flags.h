@@ -43,7 +43,9 @@ void AddMemoryFlags(FlagSet& flags, MemoryFlags& memory);
 // --check_memory, for commands that run steps.
 void AddCheckMemoryFlag(FlagSet& flags, MemoryFlags& memory);
 
-// The limit of the swap pool, with the default filled in.
+// The limit of the swap pool, with the default filled in: half of the RAM that
+// this process may use, and nothing where the system does not say (no host
+// memory can be allocated there either).
 int64_t HostMemory(const MemoryFlags& flags);
 
 // What --schedule stands for.
