@@ -13,6 +13,13 @@
 
 namespace spillway {
 
+// What a profile may state. An integer stays one that a double holds exactly.
+inline constexpr double kLeastProfileRate = 1;
+inline constexpr double kMostProfileRate = 1e18;
+inline constexpr double kLeastProfileEfficiency = 0.01;
+inline constexpr double kMostProfileInteger = 9e15;
+inline constexpr double kMostNsPerCopiedByte = 1e3;
+
 // What was measured of one of a kernel's algorithms.
 struct MeasuredAlgorithm {
   int64_t workspace_bytes = 0;

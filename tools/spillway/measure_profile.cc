@@ -14,6 +14,7 @@
 #include "benchmarks/measure_host.h"
 #include "benchmarks/measure_link.h"
 #include "benchmarks/measure_rates.h"
+#include "benchmarks/plausible_profile.h"
 #include "benchmarks/synthetic_feeds.h"
 #include "executor/device/registry.h"
 #include "executor/kernel_registry.h"
@@ -104,7 +105,8 @@ absl::StatusOr<ListedAlgorithms> ListStep(const SourceGraph& source,
           source.graph, ops, StandardKernels(),
           NodesToRun(source.graph, ops, source.fetches),
           {.kind = device->kind(),
-           .threads = ResolveThreads(static_cast<int>(flags.threads))}));
+           .threads = ResolveThreads(static_cast<int>(flags.threads)),
+           .math = flags.math}));
   return ListAlgorithms(source.graph, kernels);
 }
 
@@ -164,10 +166,8 @@ absl::Status MeasureAlgorithms(const SourceGraph& source,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
-                                            int64_t repeats) {
+absl::StatusOr<DeviceProfile> MeasureDeviceOnce(const DeviceFlags& flags,
+                                                int64_t repeats) {
   DeviceProfile profile;
   SPILLWAY_ASSIGN_OR_RETURN(profile.name, DescribeDevice(flags));
   profile.source = fmt::format("spillway profile on {}", ProcessorName());
@@ -183,7 +183,8 @@ absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
     SPILLWAY_ASSIGN_OR_RETURN(profile.wake_ns, MeasureWakeNs(*device));
   }
   const RateMeasurement spec = {.threads = static_cast<int>(flags.threads),
-                                .steps = std::min<int64_t>(repeats, 9)};
+                                .steps = std::min<int64_t>(repeats, 9),
+                                .math = flags.math};
   SPILLWAY_ASSIGN_OR_RETURN(auto second, OpenDevice(flags, MemoryFlags{}));
   SPILLWAY_ASSIGN_OR_RETURN(profile.call_ns,
                             MeasureCallNs(std::move(second), spec));
@@ -193,6 +194,17 @@ absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
   profile.flops_per_second = rates.flops_per_second;
   profile.kernel_ns = rates.kernel_ns;
   return profile;
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
+                                            int64_t repeats) {
+  SPILLWAY_ASSIGN_OR_RETURN(PlausibleProfile measured, MeasurePlausibly([&] {
+                              return MeasureDeviceOnce(flags, repeats);
+                            }));
+  for (const std::string& note : measured.notes) spdlog::warn("{}", note);
+  return std::move(measured.profile);
 }
 
 absl::StatusOr<MeasuredStep> MeasureGraph(const SourceGraph& source,
@@ -221,7 +233,8 @@ absl::StatusOr<double> MeasureProductContention(const DeviceFlags& flags,
   SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
-      NewProductsSession(std::move(device), static_cast<int>(flags.threads)));
+      NewProductsSession(std::move(device), static_cast<int>(flags.threads),
+                         flags.math));
   return MeasureContentionOf(flags, repeats, {}, *session);
 }
 

@@ -13,7 +13,9 @@
 namespace spillway {
 
 // Link, memory, peak rates, the host. `repeats`: of each measurement, at most;
-// 20 take about a second. Errors: as OpenDevice and what the device says.
+// 20 take about a second. Measured again where a number makes no sense, and in
+// the end brought into its range with a warning (MakePlausible). Errors: as
+// OpenDevice and what the device says.
 absl::StatusOr<DeviceProfile> MeasureDevice(const DeviceFlags& flags,
                                             int64_t repeats);
 

@@ -7,8 +7,10 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "benchmarks/plausible_profile.h"
 #include "fmt/format.h"
 #include "simulator/device_profile.h"
+#include "spdlog/spdlog.h"
 #include "tools/spillway/measure_profile.h"
 #include "tools/spillway/profile_files.h"
 #include "tools/spillway/progress.h"
@@ -163,6 +165,18 @@ Json ToJson(const DeviceProfile& profile,
   return json;
 }
 
+// The file's text. Nothing is written that could not be read again.
+absl::StatusOr<std::string> ReadableText(DeviceProfile& profile) {
+  for (const std::string& note : MakePlausible(profile)) {
+    spdlog::warn("{}", note);
+  }
+  std::string text = FormatDeviceProfile(profile);
+  const absl::Status status =
+      ParseDeviceProfile(text, "what was measured").status();
+  if (!status.ok()) return Internal(std::string(status.message()));
+  return text;
+}
+
 }  // namespace
 
 void AddProfileFlags(FlagSet& set, ProfileFlags& flags) {
@@ -200,7 +214,8 @@ absl::Status RunProfile(const ProfileFlags& flags) {
     profile.kernels.merge(old->kernels);
     profile.algorithms.merge(old->algorithms);
   }
-  SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, FormatDeviceProfile(profile)));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadableText(profile));
+  SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, text));
   SPILLWAY_RETURN_IF_ERROR(
       PrintText(flags.result, FormatProfile(profile, measured.kernels, path)));
   return WriteJson(flags.result, ToJson(profile, measured.kernels, path));
