@@ -202,6 +202,12 @@ absl::Status ReadAlgorithms(Reader& parent, DeviceProfile& profile) {
 
 }  // namespace
 
+DeviceProfile ForCapturedSteps(DeviceProfile profile) {
+  profile.call_ns += profile.issue_ns;
+  profile.issue_ns = 0;
+  return profile;
+}
+
 absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
                                                  std::string_view origin) {
   SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, origin));

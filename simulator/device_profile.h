@@ -63,6 +63,11 @@ struct DeviceProfile {
   friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;
 };
 
+// The same machine for a step that was captured once and is launched as a whole
+// (--cuda_graph): the host issues one launch a step, which is a part of its
+// call, and nothing for each of the plan's steps.
+DeviceProfile ForCapturedSteps(DeviceProfile profile);
+
 // JSON as docs/device_profile.md describes it. `origin` names the text in
 // errors. Errors: INVALID_ARGUMENT naming the field, and what it must be.
 absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,

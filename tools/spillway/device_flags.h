@@ -30,7 +30,7 @@ void AddDeviceFlags(FlagSet& flags, DeviceFlags& device);
 // --link_gbps, for commands that run steps.
 void AddLinkFlag(FlagSet& flags, DeviceFlags& device);
 
-// --cuda_graph, for commands that run many steps.
+// --cuda_graph, for commands that run many steps or predict their time.
 void AddCudaGraphFlag(FlagSet& flags, DeviceFlags& device);
 
 struct MemoryFlags {

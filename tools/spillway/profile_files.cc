@@ -125,6 +125,7 @@ absl::StatusOr<DeviceProfile> ResolveProfile(const std::string& path,
       *link = LimitRate(*link, rate, profile->wake_ns);
     }
   }
+  if (flags.cuda_graph) *profile = ForCapturedSteps(*std::move(profile));
   return profile;
 }
 

@@ -28,7 +28,8 @@ absl::StatusOr<std::string> CachedProfilePath(const DeviceFlags& flags);
 // `path` is that of --profile; where it is empty, the cached profile of this
 // device and link, else that of the device at full speed, else assumed rates.
 // A cached profile of other versions of the libraries does not count.
-// With --link_gbps no copy is faster than that. Errors: INVALID_ARGUMENT for a
+// With --link_gbps no copy is faster than that; with --cuda_graph no step of a
+// plan is issued by itself. Errors: INVALID_ARGUMENT for a
 // bad file, naming the flag or the file.
 absl::StatusOr<DeviceProfile> ResolveProfile(const std::string& path,
                                              const DeviceFlags& flags);

@@ -197,6 +197,7 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
       "is the budget, unless --device_memory is given; default: what spillway "
       "profile measured here, else assumed rates");
   AddLinkFlag(set, flags.device);
+  AddCudaGraphFlag(set, flags.device);
   set.Text("--trace", flags.trace,
            "write the predicted timeline as Chrome trace JSON");
   set.Text("--report", flags.report,

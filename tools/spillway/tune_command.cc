@@ -165,6 +165,7 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   AddDeviceFlags(set, flags.device);
   SharePrecision(set, flags.source.model, flags.device);
   AddLinkFlag(set, flags.device);
+  AddCudaGraphFlag(set, flags.device);
   AddMemoryFlags(set, flags.memory);
   AddLmsFlags(set, flags.lms);
   set.BeginGroup("Search");
