@@ -73,7 +73,8 @@ bool PassContext::CanMerge(const Node& first, const Node& last) const {
   const auto is_before = [&](NodeId id) {
     return id == first.id || levels[id] <= levels[first.id];
   };
-  return std::ranges::all_of(graph.control_outputs(first.id), is_beyond) &&
+  return first.placement == last.placement &&
+         std::ranges::all_of(graph.control_outputs(first.id), is_beyond) &&
          std::ranges::all_of(last.control_inputs, is_before);
 }
 

@@ -26,8 +26,8 @@ struct PassContext {
   bool is_kept(ValueId id) const;
   // The node that alone reads `id`, which is not kept; else null.
   const Node* OnlyReader(ValueId id) const;
-  // Whether two nodes of a path first -> ... -> last can become one without a
-  // cycle, as far as control edges between them go.
+  // Whether two nodes of a path first -> ... -> last can become one: they run
+  // on the same side, and no cycle comes of the control edges between them.
   bool CanMerge(const Node& first, const Node& last) const;
 };
 

@@ -47,9 +47,8 @@ class Reader {
   }
 
   void Integer(const char* name, int64_t least, int64_t& value) {
-    constexpr double kMost = 9e15;  // that a double holds exactly
     double number = 0;
-    Number(name, static_cast<double>(least), kMost, number);
+    Number(name, static_cast<double>(least), kMostProfileInteger, number);
     if (number != std::trunc(number)) return Fail(name, "an integer");
     value = static_cast<int64_t>(number);
   }
@@ -104,9 +103,6 @@ class Reader {
   absl::Status status_;
 };
 
-constexpr double kMostRate = 1e18;
-constexpr double kLeastRate = 1;
-
 absl::Status ReadCopyTimes(Reader& parent, std::vector<CopyTime>& times) {
   const Json* field = parent.Find("by_size");
   if (field == nullptr) return parent.status();
@@ -137,9 +133,9 @@ absl::Status ReadDirection(Reader& parent, const char* name,
   if (field == nullptr) return parent.status();
   Reader reader(*field, fmt::format("{}: {}", parent.path(), name));
   reader.Integer("latency_ns", 0, direction.latency_ns);
-  reader.Number("bytes_per_second", kLeastRate, kMostRate,
+  reader.Number("bytes_per_second", kLeastProfileRate, kMostProfileRate,
                 direction.bytes_per_second);
-  reader.Number("shared_bytes_per_second", kLeastRate, kMostRate,
+  reader.Number("shared_bytes_per_second", kLeastProfileRate, kMostProfileRate,
                 direction.shared_bytes_per_second);
   if (reader.Has("by_size")) {
     SPILLWAY_RETURN_IF_ERROR(ReadCopyTimes(reader, direction.by_size));
@@ -151,11 +147,13 @@ absl::Status ReadFlops(Reader& parent, std::map<DType, double>& rates) {
   const Json* field = parent.Find("flops_per_second");
   if (field == nullptr) return parent.status();
   Reader reader(*field, fmt::format("{}: flops_per_second", parent.path()));
-  reader.Number("float32", kLeastRate, kMostRate, rates[DType::kFloat32]);
+  reader.Number("float32", kLeastProfileRate, kMostProfileRate,
+                rates[DType::kFloat32]);
   for (const DType dtype : {DType::kBFloat16, DType::kFloat16}) {
     const std::string name(DTypeName(dtype));
     if (!field->is_object() || !field->contains(name)) continue;
-    reader.Number(name.c_str(), kLeastRate, kMostRate, rates[dtype]);
+    reader.Number(name.c_str(), kLeastProfileRate, kMostProfileRate,
+                  rates[dtype]);
   }
   return reader.Finish();
 }
@@ -165,7 +163,7 @@ void ReadHost(Reader& reader, DeviceProfile& profile) {
   if (reader.Has("call_ns")) reader.Integer("call_ns", 0, profile.call_ns);
   if (reader.Has("wake_ns")) reader.Integer("wake_ns", 0, profile.wake_ns);
   if (reader.Has("kernel_ns_per_copied_byte")) {
-    reader.Number("kernel_ns_per_copied_byte", 0, 1e3,
+    reader.Number("kernel_ns_per_copied_byte", 0, kMostNsPerCopiedByte,
                   profile.kernel_ns_per_copied_byte);
   }
   if (reader.Has("in_turn")) reader.Flag("in_turn", profile.in_turn);
@@ -204,6 +202,12 @@ absl::Status ReadAlgorithms(Reader& parent, DeviceProfile& profile) {
 
 }  // namespace
 
+DeviceProfile ForCapturedSteps(DeviceProfile profile) {
+  profile.call_ns += profile.issue_ns;
+  profile.issue_ns = 0;
+  return profile;
+}
+
 absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
                                                  std::string_view origin) {
   SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, origin));
@@ -218,10 +222,12 @@ absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
   reader.Text("source", profile.source);
   if (reader.Has("libraries")) reader.Text("libraries", profile.libraries);
   reader.Integer("memory_bytes", 1, profile.memory_bytes);
-  reader.Number("memory_bytes_per_second", kLeastRate, kMostRate,
+  reader.Number("memory_bytes_per_second", kLeastProfileRate, kMostProfileRate,
                 profile.memory_bytes_per_second);
-  reader.Number("memory_efficiency", 0.01, 1, profile.memory_efficiency);
-  reader.Number("compute_efficiency", 0.01, 1, profile.compute_efficiency);
+  reader.Number("memory_efficiency", kLeastProfileEfficiency, 1,
+                profile.memory_efficiency);
+  reader.Number("compute_efficiency", kLeastProfileEfficiency, 1,
+                profile.compute_efficiency);
   reader.Integer("kernel_ns", 0, profile.kernel_ns);
   reader.Integer("issue_ns", 0, profile.issue_ns);
   ReadHost(reader, profile);

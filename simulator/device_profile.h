@@ -13,6 +13,13 @@
 
 namespace spillway {
 
+// What a profile may state. An integer stays one that a double holds exactly.
+inline constexpr double kLeastProfileRate = 1;
+inline constexpr double kMostProfileRate = 1e18;
+inline constexpr double kLeastProfileEfficiency = 0.01;
+inline constexpr double kMostProfileInteger = 9e15;
+inline constexpr double kMostNsPerCopiedByte = 1e3;
+
 // What was measured of one of a kernel's algorithms.
 struct MeasuredAlgorithm {
   int64_t workspace_bytes = 0;
@@ -55,6 +62,11 @@ struct DeviceProfile {
 
   friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;
 };
+
+// The same machine for a step that was captured once and is launched as a whole
+// (--cuda_graph): the host issues one launch a step, which is a part of its
+// call, and nothing for each of the plan's steps.
+DeviceProfile ForCapturedSteps(DeviceProfile profile);
 
 // JSON as docs/device_profile.md describes it. `origin` names the text in
 // errors. Errors: INVALID_ARGUMENT naming the field, and what it must be.

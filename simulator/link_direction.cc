@@ -7,6 +7,17 @@
 
 namespace spillway {
 
+void SummarizeTable(LinkDirection& direction) {
+  SPILLWAY_CHECK(!direction.by_size.empty());
+  const CopyTime& least = direction.by_size.front();
+  const CopyTime& most = direction.by_size.back();
+  const double bytes = static_cast<double>(most.bytes) * 1e9;
+  direction.latency_ns = least.alone_ns;
+  direction.bytes_per_second = bytes / static_cast<double>(most.alone_ns);
+  direction.shared_bytes_per_second =
+      bytes / static_cast<double>(most.shared_ns);
+}
+
 double CopyNsBySize(const std::vector<CopyTime>& table, int64_t bytes,
                     int64_t CopyTime::*time) {
   SPILLWAY_CHECK(!table.empty());

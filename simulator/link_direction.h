@@ -33,6 +33,10 @@ struct LinkDirection {
   friend bool operator==(const LinkDirection&, const LinkDirection&) = default;
 };
 
+// Latency and rates that come near the table, which is not empty and whose
+// times are positive.
+void SummarizeTable(LinkDirection& direction);
+
 // Nanoseconds of a copy of `bytes` by a table that is not empty.
 double CopyNsBySize(const std::vector<CopyTime>& table, int64_t bytes,
                     int64_t CopyTime::*time);

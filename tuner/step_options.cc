@@ -1,11 +1,10 @@
 #include "tuner/step_options.h"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <string_view>
 
 #include "base/status_macros.h"
+#include "executor/device/free_memory.h"
 #include "executor/device/registry.h"
 #include "fmt/format.h"
 
@@ -68,7 +67,8 @@ absl::Status CheckStepOptions(const StepOptions& options) {
 }
 
 int64_t DefaultHostMemory() {
-  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 2;
+  const absl::StatusOr<MachineMemory> memory = ReadMachineMemory();
+  return memory.ok() ? memory->total_bytes / 2 : 0;
 }
 
 int64_t HostMemoryOf(const StepOptions& options) {

@@ -90,7 +90,8 @@ struct StepOptions {
 // INVALID_ARGUMENT naming the first option that is out of its range.
 absl::Status CheckStepOptions(const StepOptions& options);
 
-// Half of the host memory that this process may use.
+// Half of the RAM that this process may use, container limits included; 0 where
+// the system does not say (no host memory can be allocated there either).
 int64_t DefaultHostMemory();
 
 // The limit of the swap pool, with the default filled in.

@@ -2,25 +2,61 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <algorithm>
+#include <charconv>
 #include <fstream>
-#include <string>
+#include <optional>
+#include <string_view>
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "executor/device/cgroup_memory.h"
 
 namespace spillway {
+namespace {
+
+// Of a line "MemTotal:       24684096 kB".
+std::optional<int64_t> ParseKib(std::string_view line) {
+  const size_t digits = line.find_first_of("0123456789");
+  if (digits == std::string_view::npos) return std::nullopt;
+  constexpr int64_t kMostKib = int64_t{1} << 52;
+  int64_t kib = 0;
+  const std::errc error =
+      std::from_chars(line.data() + digits, line.data() + line.size(), kib).ec;
+  if (error != std::errc() || kib > kMostKib) return std::nullopt;
+  return kib * 1_KiB;
+}
+
+absl::StatusOr<int64_t> FromMeminfo(const std::string& root,
+                                    std::string_view name) {
+  std::ifstream meminfo(root + "/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);) {
+    if (!line.starts_with(name)) continue;
+    const std::optional<int64_t> bytes = ParseKib(line);
+    if (bytes) return *bytes;
+  }
+  return Unavailable(fmt::format("{}/proc/meminfo has no number of kB for {}",
+                                 root, std::string(name)));
+}
+
+}  // namespace
+
+absl::StatusOr<MachineMemory> ReadMachineMemory(const std::string& root) {
+  MachineMemory memory;
+  SPILLWAY_ASSIGN_OR_RETURN(memory.total_bytes, FromMeminfo(root, "MemTotal:"));
+  SPILLWAY_ASSIGN_OR_RETURN(memory.free_bytes,
+                            FromMeminfo(root, "MemAvailable:"));
+  const CgroupMemory group = ReadCgroupMemory(root);
+  memory.total_bytes = std::min(memory.total_bytes,
+                                group.limit_bytes.value_or(memory.total_bytes));
+  memory.free_bytes =
+      std::min(memory.free_bytes, group.free_bytes.value_or(memory.free_bytes));
+  return memory;
+}
 
 absl::StatusOr<int64_t> MachineFreeBytes() {
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string line; std::getline(meminfo, line);) {
-    if (line.starts_with("MemAvailable:")) {
-      const size_t digits = line.find_first_of("0123456789");
-      if (digits == std::string::npos) break;
-      return std::strtoll(line.c_str() + digits, nullptr, 10) * 1_KiB;
-    }
-  }
-  return Unavailable("/proc/meminfo does not say how much memory is available");
+  SPILLWAY_ASSIGN_OR_RETURN(const MachineMemory memory, ReadMachineMemory());
+  return memory.free_bytes;
 }
 
 absl::Status OutOfMemory(MemorySpace space, int64_t asked, int64_t free) {

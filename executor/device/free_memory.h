@@ -1,8 +1,9 @@
-// How much memory the machine has, and the error of asking for more.
+// How much memory this process may use, and the error of asking for more.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_FREE_MEMORY_H_
 #define SPILLWAY_EXECUTOR_DEVICE_FREE_MEMORY_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -10,8 +11,18 @@
 
 namespace spillway {
 
-// Of the host, available without swapping. Errors: UNAVAILABLE if the system
-// does not say.
+// Of the host, in bytes.
+struct MachineMemory {
+  int64_t total_bytes = 0;  // RAM, or the smallest limit of a container
+  int64_t free_bytes = 0;   // available without swapping, within the limits
+};
+
+// Read at this moment from /proc/meminfo and the control groups
+// (cgroup_memory.h). `root` is put before every path, for tests. Errors:
+// UNAVAILABLE if the system does not say.
+absl::StatusOr<MachineMemory> ReadMachineMemory(const std::string& root = "");
+
+// ReadMachineMemory's free_bytes.
 absl::StatusOr<int64_t> MachineFreeBytes();
 
 // RESOURCE_EXHAUSTED: "n bytes of device memory asked, m bytes free".

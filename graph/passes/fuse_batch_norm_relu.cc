@@ -109,7 +109,8 @@ bool CanFuse(const PassContext& context, const Chain& chain) {
   if (!context.CanMerge(*chain.norm, *chain.relu)) return false;
   const bool is_add_free =
       chain.add == nullptr ||
-      (chain.add->control_inputs.empty() &&
+      (chain.add->placement == chain.norm->placement &&
+       chain.add->control_inputs.empty() &&
        context.graph.control_outputs(chain.add->id).empty());
   if (!is_add_free) return false;
   return chain.relu_grad == nullptr ||

@@ -14,7 +14,6 @@ const Node* MatMulOf(const PassContext& context, const Node& bias_add) {
   const bool can_fuse = product.op == "MatMul" &&
                         product.inputs.size() == kInputsWithoutBias &&
                         !product.attributes.contains("activation") &&
-                        product.placement == bias_add.placement &&
                         context.OnlyReader(bias_add.inputs[0]) != nullptr;
   return can_fuse ? &product : nullptr;
 }

@@ -106,11 +106,12 @@ absl::StatusOr<ConvEngine> MakeEngine(const LockedCudnn& cudnn,
                     .plan = std::move(plan)};
 }
 
-// Those that were made, by what they are for. Used by one thread at a time: the
-// one that holds LockedCudnn. Not destroyed when the process ends: the driver
-// may be gone by then.
-std::map<std::string, ConvEngine>& MadeEngines() {
-  static auto& engines = *new std::map<std::string, ConvEngine>;
+// Those that were made, and the errors of those that cannot be, by what they
+// are for. Used by one thread at a time: the one that holds LockedCudnn. Not
+// destroyed when the process ends: the driver may be gone by then.
+using EngineMap = std::map<std::string, absl::StatusOr<ConvEngine>>;
+EngineMap& MadeEngines() {
+  static auto& engines = *new EngineMap;
   return engines;
 }
 
@@ -175,17 +176,21 @@ class Search {
     return absl::OkStatus();
   }
 
-  // Makes it unless it was made before.
+  // Makes it unless that was tried before. Memory may be there the next time,
+  // so that its lack alone is not remembered.
   absl::StatusOr<const ConvEngine*> Made(const std::string& name,
                                          GraphDescriptor config) {
     const std::string key = fmt::format("{} {}", key_, name);
-    auto& engines = MadeEngines();
-    if (const auto known = engines.find(key); known != engines.end()) {
-      return &known->second;
+    EngineMap& engines = MadeEngines();
+    auto known = engines.find(key);
+    if (known == engines.end()) {
+      absl::StatusOr<ConvEngine> made =
+          MakeEngine(cudnn_, name, std::move(config));
+      if (absl::IsResourceExhausted(made.status())) return made.status();
+      known = engines.emplace(key, std::move(made)).first;
     }
-    SPILLWAY_ASSIGN_OR_RETURN(ConvEngine made,
-                              MakeEngine(cudnn_, name, std::move(config)));
-    return &engines.emplace(key, std::move(made)).first->second;
+    SPILLWAY_RETURN_IF_ERROR(known->second.status());
+    return &*known->second;
   }
 
   const LockedCudnn& cudnn_;

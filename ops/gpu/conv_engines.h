@@ -42,7 +42,7 @@ struct ConvEngine {
 // Those that `rule` allows of what cuDNN's heuristics suggest, the one that it
 // takes for the fastest first; none twice. Borrowed for the life of the
 // process: a convolution's plan is made once for each device. A suggestion with
-// which a call fails is passed over.
+// which a call fails is passed over, and for that convolution not tried again.
 //
 // Cost: milliseconds, but about a second for each plan whose engine is compiled
 // while the program runs. (cuDNN 9.19, asked about an H100, knows no other for

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <mutex>
 
 #include "base/status_macros.h"
@@ -11,8 +12,13 @@
 namespace spillway {
 namespace {
 
+// What is called below, and the attributes that it is given, are the same in
+// both.
+constexpr std::array<int, 2> kCompatibleMajors = {13, 12};
+
 absl::StatusOr<CublasLtApi> Load() {
-  SharedLibrary library("libcublasLt.so.13");
+  SharedLibrary library(
+      VersionedNames("libcublasLt", CUBLAS_VER_MAJOR, kCompatibleMajors));
   CublasLtApi api;
   library.Find("cublasLtGetVersion", api.get_version);
   library.Find("cublasLtCreate", api.create);

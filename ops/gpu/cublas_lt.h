@@ -1,5 +1,5 @@
-// The functions of cuBLASLt 13 that the GPU's matrix products call, from the
-// library that is opened at the first of them.
+// The functions of cuBLASLt 12 and 13 that the GPU's matrix products call, from
+// the library that is opened at the first of them.
 //
 // Source: NVIDIA, "cuBLAS Library User Guide", "Using the cuBLASLt API".
 #ifndef SPILLWAY_OPS_GPU_CUBLAS_LT_H_
@@ -43,7 +43,8 @@ struct CublasLtApi {
   decltype(&::cublasLtMatmul) matmul = nullptr;
 };
 
-// Opens the library at the first call; the table is borrowed for the life of
+// Opens the library at the first call, that of the version of the headers or
+// else the other one; the table is borrowed for the life of
 // the process. Threads: any. Errors: UNAVAILABLE, the same at every call.
 absl::StatusOr<const CublasLtApi*> CublasLt();
 

@@ -64,7 +64,7 @@ void FindGraphs(SharedLibrary& library, CudnnApi& api) {
 }
 
 absl::StatusOr<CudnnApi> Load() {
-  SharedLibrary library("libcudnn.so.9");
+  SharedLibrary library(VersionedNames("libcudnn", CUDNN_MAJOR, {}));
   CudnnApi api;
   FindBasics(library, api);
   FindDescriptors(library, api);

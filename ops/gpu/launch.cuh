@@ -1,8 +1,8 @@
 // Launching kernels, for CUDA sources.
 //
-// The same sources compile as C++ with SPILLWAY_CUDA_EMULATION (see
-// tests/support/cuda_emulation.h), where each thread of a block is a fiber:
-// that is how their arithmetic and indices are tested without a GPU. So a
+// The same sources compile as C++ where SPILLWAY_CUDA_EMULATION names a header
+// that has CUDA's names: the tests' runs each thread of a block as a fiber, so
+// that arithmetic and indices are tested without a GPU (docs/cuda.md). So a
 // kernel is never called with <<<>>>, but through Launch, and uses only what
 // the emulation has: thread and block indices, __shared__ arrays of a fixed
 // size, __syncthreads, __syncwarp, and shuffles by all threads of a warp.
@@ -14,7 +14,7 @@
 #include "ops/gpu/launch.h"
 
 #ifdef SPILLWAY_CUDA_EMULATION
-#include "tests/support/cuda_emulation.h"
+#include SPILLWAY_CUDA_EMULATION
 #else
 #include <cuda_runtime.h>
 #endif

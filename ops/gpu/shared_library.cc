@@ -10,25 +10,48 @@
 namespace spillway {
 namespace {
 
-absl::Status LastError(const std::string& name) {
-  const char* words = dlerror();  // they begin with the name, or a path of it
-  return Unavailable(
-      fmt::format("the GPU's kernels need the library {}: {}", name,
-                  words != nullptr ? words : "no error is known"));
+// Its words begin with the name, or a path of it.
+std::string LastError() {
+  const char* words = dlerror();
+  return words != nullptr ? words : "no error is known";
 }
 
 }  // namespace
 
-SharedLibrary::SharedLibrary(std::string name) : name_(std::move(name)) {
-  handle_ = dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr) status_ = LastError(name_);
+SharedLibrary::SharedLibrary(std::vector<std::string> names) {
+  std::string errors;
+  for (std::string& name : names) {
+    handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ != nullptr) {
+      name_ = std::move(name);
+      return;
+    }
+    errors += fmt::format("{}{}", errors.empty() ? "" : "; ", LastError());
+  }
+  status_ = Unavailable(fmt::format("the GPU's kernels need the library {}: {}",
+                                    fmt::join(names, " or "), errors));
 }
 
 void* SharedLibrary::Address(const char* symbol) {
   if (!status_.ok()) return nullptr;
   void* const address = dlsym(handle_, symbol);
-  if (address == nullptr) status_ = LastError(name_);
+  if (address == nullptr) {
+    status_ = Unavailable(fmt::format(
+        "the GPU's kernels need the library {}: {}", name_, LastError()));
+  }
   return address;
+}
+
+std::vector<std::string> VersionedNames(std::string_view stem,
+                                        int compiled_major,
+                                        std::span<const int> compatible) {
+  std::vector<std::string> names = {
+      fmt::format("{}.so.{}", stem, compiled_major)};
+  for (const int major : compatible) {
+    if (major == compiled_major) continue;
+    names.push_back(fmt::format("{}.so.{}", stem, major));
+  }
+  return names;
 }
 
 }  // namespace spillway

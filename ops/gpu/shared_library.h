@@ -6,7 +6,10 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,8 +21,8 @@ namespace spillway {
 // time, also when this object is gone.
 class SharedLibrary {
  public:
-  // Found as dlopen finds it: `name` is a file name or a path.
-  explicit SharedLibrary(std::string name);
+  // The first of `names` that dlopen finds, each a file name or a path.
+  explicit SharedLibrary(std::vector<std::string> names);
 
   // Sets `function` to the function called `symbol`.
   template <typename Function>
@@ -27,17 +30,23 @@ class SharedLibrary {
     function = reinterpret_cast<Function*>(Address(symbol));
   }
 
-  // UNAVAILABLE, with the library's name and dlerror's words, if it did not
-  // open or a function was not found.
+  // UNAVAILABLE, with every name that was tried and dlerror's words about it,
+  // if none opened; with the library's name if it lacks a function.
   const absl::Status& status() const { return status_; }
 
  private:
   void* Address(const char* symbol);
 
-  std::string name_;
+  std::string name_;  // that opened
   void* handle_ = nullptr;
   absl::Status status_;
 };
+
+// {"libx.so.13", "libx.so.12"}: the major version whose headers this build was
+// compiled with first, then the others of `compatible`.
+std::vector<std::string> VersionedNames(std::string_view stem,
+                                        int compiled_major,
+                                        std::span<const int> compatible);
 
 // What the process shares of such a library: its table of functions, and the
 // handles that one of them creates, one for each device. They are not destroyed

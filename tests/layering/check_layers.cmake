@@ -1,5 +1,6 @@
 # Includes go downwards only. Reads every #include "..." of the layer folders
-# under ROOT and fails with a list of those that go upwards or sideways.
+# under ROOT and fails with a list of those that go upwards or sideways, and of
+# those by which an installed header needs one that is not installed.
 # Run as: cmake -DROOT=<repository> -P check_layers.cmake
 cmake_minimum_required(VERSION 3.25)
 
@@ -36,11 +37,16 @@ function(find_box path box)
   endforeach()
 endfunction()
 
+# Headers that stay behind when the others are installed (cmake/package.cmake).
+set(private_header "(_cpu\\.h|\\.cuh)$|^ops/gpu/")
+
 set(upward)
+set(private)
 set(include_count 0)
 foreach(layer IN LISTS layers)
   file(GLOB_RECURSE files RELATIVE ${ROOT}
-       ${ROOT}/${layer}/*.h ${ROOT}/${layer}/*.cc ${ROOT}/${layer}/*.cu)
+       ${ROOT}/${layer}/*.h ${ROOT}/${layer}/*.cc ${ROOT}/${layer}/*.cu
+       ${ROOT}/${layer}/*.cuh)
   foreach(file IN LISTS files)
     find_box(${file} from)
     file(STRINGS ${ROOT}/${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*\"")
@@ -54,6 +60,10 @@ foreach(layer IN LISTS layers)
       elseif(to AND NOT to IN_LIST ${from}_may_include AND NOT to STREQUAL from)
         string(APPEND upward "  ${file} (${from}) includes ${included} (${to})\n")
       endif()
+      if(file MATCHES "\\.h$" AND NOT file MATCHES "${private_header}"
+         AND included MATCHES "${private_header}")
+        string(APPEND private "  ${file} includes ${included}\n")
+      endif()
     endforeach()
   endforeach()
 endforeach()
@@ -62,5 +72,7 @@ if(include_count EQUAL 0)
   message(FATAL_ERROR "no include found under ${ROOT}")
 elseif(upward)
   message(FATAL_ERROR "includes must go downwards (docs/style.md):\n${upward}")
+elseif(private)
+  message(FATAL_ERROR "installed headers need private ones:\n${private}")
 endif()
-message(STATUS "${include_count} includes, all downwards")
+message(STATUS "${include_count} includes, all downwards, none of an installed header private")

@@ -166,6 +166,30 @@ TEST_F(GpuEnginesTest, APlanIsMadeOnceForAllKernelsOfAConvolution) {
   }
 }
 
+TEST_F(GpuEnginesTest, APlanThatCannotBeMadeIsTriedOnceForAConvolution) {
+  Offer(
+      {{.index = 2, .plan_status = CUDNN_STATUS_NOT_SUPPORTED}, {.index = 3}});
+  const OpCase op_case = CaseNamed("Conv2DGroups");
+  for (int kernels = 0; kernels < 3; ++kernels) {
+    ASSERT_THAT(RunBy(op_case), IsOk());
+    EXPECT_EQ(FakeCudnn().engine, 3);
+    EXPECT_EQ(FakeCudnn().plans, 2);
+  }
+  ASSERT_THAT(Prepare(CaseNamed("Conv2DDilated")), IsOk());
+  EXPECT_EQ(FakeCudnn().plans, 4);
+}
+
+TEST_F(GpuEnginesTest, APlanThatLackedMemoryIsTriedAgain) {
+  const auto no_memory = CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
+  Offer({{.index = 2, .plan_status = no_memory}});
+  const OpCase op_case = CaseNamed("Conv2DGroups");
+  EXPECT_THAT(Prepare(op_case), StatusIs(absl::StatusCode::kResourceExhausted,
+                                         HasSubstr("CUDNN_STATUS_")));
+  Offer({{.index = 2}});
+  ASSERT_THAT(RunBy(op_case), IsOk());
+  EXPECT_EQ(FakeCudnn().engine, 2);
+}
+
 TEST_F(GpuEnginesTest, TheFirstFourAreListed) {
   FakeCudnn().engines.emplace();
   std::vector<std::string> names;

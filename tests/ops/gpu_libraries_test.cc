@@ -11,7 +11,6 @@
 #include "ops/gpu/cublas_lt.h"
 #include "ops/gpu/cudnn.h"
 #include "ops/gpu/factories.h"
-#include "ops/gpu/shared_library.h"
 #include "tests/ops/fake_cublas_lt.h"
 #include "tests/ops/fake_cudnn.h"
 #include "tests/ops/gpu_libraries_fixture.h"
@@ -56,27 +55,6 @@ class FakeLibraries : public ::testing::Environment {
 
 const ::testing::Environment* const kFakeLibraries =
     ::testing::AddGlobalTestEnvironment(new FakeLibraries);
-
-TEST_F(GpuLibrariesTest, AMissingLibraryIsNamedInDlopensWords) {
-  const SharedLibrary library("libspillway_missing.so.7");
-  EXPECT_THAT(library.status(),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       AllOf(HasSubstr("need the library "
-                                       "libspillway_missing.so.7: "),
-                             HasSubstr("cannot open shared object file"))));
-}
-
-TEST_F(GpuLibrariesTest, AMissingFunctionIsNamed) {
-  SharedLibrary library("libm.so.6");
-  double (*cosine)(double) = nullptr;
-  library.Find("cos", cosine);
-  ASSERT_THAT(library.status(), IsOk());
-  EXPECT_EQ(cosine(0), 1);
-  library.Find("spillway_missing", cosine);
-  EXPECT_THAT(library.status(), StatusIs(absl::StatusCode::kUnavailable,
-                                         AllOf(HasSubstr("libm.so.6"),
-                                               HasSubstr("spillway_missing"))));
-}
 
 TEST_F(GpuLibrariesTest, InstalledLibrariesHaveTheFunctions) {
   SetCublasLtForTest(nullptr);

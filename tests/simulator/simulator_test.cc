@@ -58,6 +58,19 @@ TEST(SimulatorTest, ASlowHostIsWhatTheStepTakes) {
   EXPECT_EQ(StallNs(step, StallCause::kIssue), 730);
 }
 
+// Only the launch is left of what the host does: the kernels follow at once.
+TEST(SimulatorTest, ACapturedStepIsIssuedOnce) {
+  const Graph graph = ChainGraph(4, 1000, false);
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
+  DeviceProfile profile = Profile(0, 100);
+  profile.call_ns = 7;
+  const SimulatedStep step =
+      SimulateStep(plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
+                   ForCapturedSteps(profile));
+  EXPECT_EQ(step.step_ns, 80 + 100 + 7);
+  EXPECT_EQ(StallNs(step, StallCause::kIssue), 0);
+}
+
 // out and in have no edge between them: two pairs of values of this size.
 struct TwoCopies {
   Graph graph = Graph("copies");

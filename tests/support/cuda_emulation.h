@@ -8,7 +8,8 @@
 // what another has done gets other results. Not races within a warp between its
 // shuffles. Shared arrays are static.
 //
-// For CUDA sources compiled as C++ with SPILLWAY_CUDA_EMULATION.
+// For CUDA sources compiled as C++, with SPILLWAY_CUDA_EMULATION defined as the
+// path of this header.
 #ifndef SPILLWAY_TESTS_SUPPORT_CUDA_EMULATION_H_
 #define SPILLWAY_TESTS_SUPPORT_CUDA_EMULATION_H_
 

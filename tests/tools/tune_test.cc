@@ -213,6 +213,15 @@ TEST_F(TuneTest, WithoutTimeItTakesWhatItHasOrSaysWhatIsMissing) {
               Refuses(3, HasSubstr("device memory: ")));
 }
 
+TEST_F(TuneTest, WithoutTimeASetThatWasAskedForIsTried) {
+  FlagValues flags = WithBudget(1);
+  flags["--lms"] = "v1";
+  flags["--time_limit"] = "0";
+  const Json json = RunForJson(TuneResNet(flags));
+  EXPECT_EQ(json["chosen"]["options"]["mode"], "v1");
+  EXPECT_EQ(json["tried"].size(), 1U);
+}
+
 TEST_F(TuneTest, WritesTheTraceAndThePage) {
   FlagValues flags = WithBudget(0.5);
   flags["--trace"] = Path("trace.json");

@@ -100,8 +100,8 @@ TEST(TunerTest, OnceStoppedItKeepsWhatItHas) {
       const TunedStep all,
       TuneSwaps(InputsOf(chain, 3 * kUnit), {.stop = stop_at(999)}));
   EXPECT_GT(asked, 2);
-  EXPECT_FALSE(
-      TuneSwaps(InputsOf(chain, 3 * kUnit), {.stop = stop_at(0)}).ok());
+  EXPECT_THAT(TuneSwaps(InputsOf(chain, 3 * kUnit), {.stop = stop_at(0)}),
+              StatusIs(kExhausted, HasSubstr("then the search was stopped")));
   ASSERT_OK_AND_ASSIGN(
       const TunedStep some,
       TuneSwaps(InputsOf(chain, 3 * kUnit), {.stop = stop_at(asked - 1)}));
@@ -131,6 +131,25 @@ TEST(TunerTest, OneSetOfVersionOneIsTriedAlone) {
   EXPECT_FALSE(tuned.chosen.recipe.swaps.swaps.empty());
   ASSERT_EQ(tuned.tried.size(), 1U);
   EXPECT_EQ(tuned.tried.front().name, DescribeOptions(v1));
+}
+
+// What was asked for by name is tried, however little time there is.
+TEST(TunerTest, TheFirstSetIsTriedWithoutAnyTime) {
+  const TunerCase training = TrainingCase(1, 10);
+  const int64_t ample = 2 * ModelOf(training).peak_bytes;
+  const LmsOptions v2 = {.mode = LmsMode::kV2,
+                         .swapout_threshold = 1,
+                         .swapin_ahead = 1,
+                         .swapin_groupby = 0};
+  for (const LmsOptions& lms : {LmsOptions{.mode = LmsMode::kV1}, v2}) {
+    const TunerOptions options = {.lms = lms, .stop = [] { return true; }};
+    ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
+                         Tune(InputsOf(training, ample), options));
+    EXPECT_EQ(tuned.tried.size(), 1U);
+    EXPECT_EQ(tuned.chosen.recipe.options.mode, lms.mode);
+    EXPECT_THAT(Tune(InputsOf(training, 1), options),
+                StatusIs(kExhausted, HasSubstr("then the search was stopped")));
+  }
 }
 
 TEST(TunerTest, OnlyTheNumbersOfVersionTwoThatAreNotGivenVary) {

@@ -179,7 +179,8 @@ absl::Status RunProfile(const ProfileFlags& flags) {
   ClearProgress();
   DeviceProfile& profile = measured.profile;
   if (old) KeepKernels(*std::move(old), profile);
-  SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, FormatDeviceProfile(profile)));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadableText(profile));
+  SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, text));
   SPILLWAY_RETURN_IF_ERROR(
       PrintText(flags.result, FormatProfile(profile, measured.kernels, path)));
   return WriteJson(flags.result, ToJson(profile, measured.kernels, path));

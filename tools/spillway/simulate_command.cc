@@ -136,6 +136,7 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
       "is the budget, unless --device_memory is given; default: what spillway "
       "profile measured here, else assumed rates");
   AddLinkFlag(set, flags.step);
+  AddCudaGraphFlag(set, flags.step);
   set.Text("--trace", flags.trace,
            "write the predicted timeline as Chrome trace JSON");
   set.Text("--report", flags.report,

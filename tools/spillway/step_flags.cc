@@ -129,7 +129,8 @@ void AddMemoryFlags(FlagSet& flags, StepOptions& step) {
              "budget of the device, a hard limit; default: as little as the "
              "plan needs");
   flags.Size("--host_memory", step.host_memory,
-             "limit of the swap pool; default: half of RAM");
+             "limit of the swap pool; default: half of RAM or of the "
+             "container's limit");
   flags.Add("--schedule", step.schedule, ParseSchedule)
       ->type_name("auto|memory|creation")
       ->description(

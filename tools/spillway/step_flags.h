@@ -24,7 +24,7 @@ StepOptions DefaultStepOptions(LmsMode mode = LmsMode::kOff);
 void AddDeviceFlags(FlagSet& flags, StepOptions& step);
 // --link_gbps, for commands that run steps.
 void AddLinkFlag(FlagSet& flags, StepOptions& step);
-// --cuda_graph, for commands that run many steps.
+// --cuda_graph, for commands that run many steps or predict their time.
 void AddCudaGraphFlag(FlagSet& flags, StepOptions& step);
 
 // --device_memory, --host_memory, --schedule.

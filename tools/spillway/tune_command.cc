@@ -142,6 +142,7 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   AddDeviceFlags(set, flags.step);
   SharePrecision(set, flags.source.model, flags.step);
   AddLinkFlag(set, flags.step);
+  AddCudaGraphFlag(set, flags.step);
   AddMemoryFlags(set, flags.step);
   AddLmsFlags(set, flags.step.lms);
   set.BeginGroup("Search");

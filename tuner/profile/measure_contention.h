@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/device/device.h"
+#include "executor/kernel.h"
 #include "executor/session.h"
 
 namespace spillway {
@@ -18,8 +19,10 @@ struct ContentionMeasurement {
 
 // Nanoseconds by which a kernel takes longer for each byte that is copied
 // beside it: steps of program 0 alone and beside copies of both directions, in
-// turns; the median of the rounds, at least 0. The copies run on `copies`, a
-// device of the session's kind. Errors: what the session or the device says.
+// turns; the median of the rounds, at least 0 (SlowdownOf). Measured again
+// where the rounds say nothing; 0 with a warning if that stays so. The copies
+// run on `copies`, a device of the session's kind. Errors: what the session or
+// the device says.
 absl::StatusOr<double> MeasureContention(const ContentionMeasurement& spec,
                                          const Feeds& feeds, Session& session,
                                          Device& copies);
@@ -27,7 +30,7 @@ absl::StatusOr<double> MeasureContention(const ContentionMeasurement& spec,
 // Matrix products to measure it by where there is no network: a step of a few
 // milliseconds. Errors: as Session::Create.
 absl::StatusOr<std::unique_ptr<Session>> NewProductsSession(
-    std::unique_ptr<Device> device, int threads);
+    std::unique_ptr<Device> device, int threads, const MathOptions& math);
 
 }  // namespace spillway
 

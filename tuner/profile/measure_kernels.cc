@@ -12,6 +12,8 @@
 #include "base/trace/timeline.h"
 #include "executor/plan/plan.h"
 #include "simulator/node_signature.h"
+#include "spdlog/spdlog.h"
+#include "tuner/profile/plausible_profile.h"
 
 namespace spillway {
 namespace {
@@ -126,6 +128,47 @@ absl::StatusOr<MeasuredSteps> RunSteps(const KernelMeasurement& spec,
   return steps;
 }
 
+struct StepTimes {
+  KernelTimes kernels = {};
+  double step_ns = 0;  // without a timeline
+};
+
+StepTimes AverageSteps(const Graph& graph, const MeasuredSteps& steps) {
+  StepTimes times;
+  for (const MeasuredStep& step : steps.with_timeline) {
+    AddKernels(graph, step.timeline, times.kernels);
+  }
+  Mean plain;
+  for (const MeasuredStep& step : steps.plain) plain.Add(step.step_ns);
+  times.step_ns = plain.value();
+  return times;
+}
+
+KernelScaleInputs ScaleInputs(const KernelMeasurement& spec,
+                              const StepTimes& times) {
+  return {.step_ns = times.step_ns,
+          .others_ns = times.kernels.others.value(),
+          .call_ns = static_cast<double>(spec.call_ns),
+          .kernels_ns = times.kernels.kernels.value()};
+}
+
+// Measured again while the two kinds of step do not go together.
+absl::StatusOr<StepTimes> TimeSteps(const KernelMeasurement& spec,
+                                    const Graph& graph, const Feeds& feeds,
+                                    Session& session) {
+  StepTimes times;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    SPILLWAY_ASSIGN_OR_RETURN(const MeasuredSteps steps,
+                              RunSteps(spec, feeds, session));
+    times = AverageSteps(graph, steps);
+    if (KernelScale(ScaleInputs(spec, times))) return times;
+  }
+  spdlog::warn(
+      "steps with and without a timeline differ too much to compare, as beside "
+      "other work; kernels' times are inexact");
+  return times;
+}
+
 }  // namespace
 
 absl::StatusOr<MeasuredKernels> MeasureKernels(const KernelMeasurement& spec,
@@ -133,21 +176,11 @@ absl::StatusOr<MeasuredKernels> MeasureKernels(const KernelMeasurement& spec,
                                                const Feeds& feeds,
                                                Session& session) {
   SPILLWAY_CHECK(spec.steps > 0);
-  SPILLWAY_ASSIGN_OR_RETURN(const MeasuredSteps steps,
-                            RunSteps(spec, feeds, session));
-  KernelTimes times;
-  for (const MeasuredStep& step : steps.with_timeline) {
-    AddKernels(graph, step.timeline, times);
-  }
-  Mean plain;
-  for (const MeasuredStep& step : steps.plain) plain.Add(step.step_ns);
-  const double left_ns =
-      plain.value() - times.others.value() - static_cast<double>(spec.call_ns);
-  // Never nothing, however the steps came out.
-  const double scale =
-      std::max(0.1, left_ns / std::max(1.0, times.kernels.value()));
-  MeasuredKernels measured = {.step_ns = std::llround(plain.value())};
-  for (const auto& [signature, mean] : times.by_signature) {
+  SPILLWAY_ASSIGN_OR_RETURN(const StepTimes times,
+                            TimeSteps(spec, graph, feeds, session));
+  const double scale = ClampedKernelScale(ScaleInputs(spec, times));
+  MeasuredKernels measured = {.step_ns = std::llround(times.step_ns)};
+  for (const auto& [signature, mean] : times.kernels.by_signature) {
     measured.kernel_ns[signature] =
         std::max<int64_t>(1, std::llround(scale * mean.value()));
   }

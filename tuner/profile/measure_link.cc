@@ -101,17 +101,6 @@ absl::Status MeasureSize(int64_t bytes, Direction& out, Direction& in,
   return absl::OkStatus();
 }
 
-// Latency and rates that come near the table, for readers of the file.
-void Summarize(LinkDirection& direction) {
-  const CopyTime& least = direction.by_size.front();
-  const CopyTime& most = direction.by_size.back();
-  const double bytes = static_cast<double>(most.bytes) * 1e9;
-  direction.latency_ns = least.alone_ns;
-  direction.bytes_per_second = bytes / static_cast<double>(most.alone_ns);
-  direction.shared_bytes_per_second =
-      bytes / static_cast<double>(most.shared_ns);
-}
-
 }  // namespace
 
 absl::StatusOr<MeasuredLink> MeasureLink(Device& device) {
@@ -122,8 +111,8 @@ absl::StatusOr<MeasuredLink> MeasureLink(Device& device) {
     SPILLWAY_RETURN_IF_ERROR(MeasureSize(bytes, out, in, link));
     if (link.to_host.by_size.back().alone_ns > kSlowCopyNs) break;
   }
-  Summarize(link.to_host);
-  Summarize(link.to_device);
+  SummarizeTable(link.to_host);
+  SummarizeTable(link.to_device);
   return link;
 }
 

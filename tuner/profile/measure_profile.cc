@@ -25,6 +25,7 @@
 #include "tuner/profile/measure_host.h"
 #include "tuner/profile/measure_link.h"
 #include "tuner/profile/measure_rates.h"
+#include "tuner/profile/plausible_profile.h"
 #include "tuner/profile/resolve_profile.h"
 
 namespace spillway {
@@ -172,8 +173,8 @@ absl::Status MeasureAlgorithms(const Program& program,
   return absl::OkStatus();
 }
 
-absl::StatusOr<DeviceProfile> MeasureDevice(const StepOptions& options,
-                                            int64_t repeats) {
+absl::StatusOr<DeviceProfile> MeasureDeviceOnce(const StepOptions& options,
+                                                int64_t repeats) {
   DeviceProfile profile;
   SPILLWAY_ASSIGN_OR_RETURN(profile.name, DescribeDevice(options));
   profile.source = fmt::format("spillway profile on {}", ProcessorName());
@@ -189,7 +190,8 @@ absl::StatusOr<DeviceProfile> MeasureDevice(const StepOptions& options,
     SPILLWAY_ASSIGN_OR_RETURN(profile.wake_ns, MeasureWakeNs(*device));
   }
   const RateMeasurement spec = {.threads = options.threads,
-                                .steps = std::min<int64_t>(repeats, 9)};
+                                .steps = std::min<int64_t>(repeats, 9),
+                                .math = options.math};
   SPILLWAY_ASSIGN_OR_RETURN(auto second, OpenWholeDevice(options));
   SPILLWAY_ASSIGN_OR_RETURN(profile.call_ns,
                             MeasureCallNs(std::move(second), spec));
@@ -199,6 +201,15 @@ absl::StatusOr<DeviceProfile> MeasureDevice(const StepOptions& options,
   profile.flops_per_second = rates.flops_per_second;
   profile.kernel_ns = rates.kernel_ns;
   return profile;
+}
+
+absl::StatusOr<DeviceProfile> MeasureDevice(const StepOptions& options,
+                                            int64_t repeats) {
+  SPILLWAY_ASSIGN_OR_RETURN(PlausibleProfile measured, MeasurePlausibly([&] {
+                              return MeasureDeviceOnce(options, repeats);
+                            }));
+  for (const std::string& note : measured.notes) spdlog::warn("{}", note);
+  return std::move(measured.profile);
 }
 
 // The kernels of a step, without swapping.
@@ -228,7 +239,7 @@ absl::StatusOr<double> MeasureProductContention(const StepOptions& options,
   SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenWholeDevice(options));
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
-      NewProductsSession(std::move(device), options.threads));
+      NewProductsSession(std::move(device), options.threads, options.math));
   return MeasureContentionOf(options, repeats, {}, *session);
 }
 
@@ -287,6 +298,17 @@ void KeepKernels(DeviceProfile old, DeviceProfile& profile) {
   profile.algorithms.merge(old.algorithms);
 }
 
+absl::StatusOr<std::string> ReadableText(DeviceProfile& profile) {
+  for (const std::string& note : MakePlausible(profile)) {
+    spdlog::warn("{}", note);
+  }
+  std::string text = FormatDeviceProfile(profile);
+  const absl::Status status =
+      ParseDeviceProfile(text, "what was measured").status();
+  if (!status.ok()) return Internal(std::string(status.message()));
+  return text;
+}
+
 absl::Status SaveProfile(DeviceProfile profile, const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) {
@@ -294,7 +316,8 @@ absl::Status SaveProfile(DeviceProfile profile, const std::string& path) {
     SPILLWAY_RETURN_IF_ERROR(CheckSameDevice(old, profile.name, path));
     KeepKernels(std::move(old), profile);
   }
-  return WriteFileAtomically(path, FormatDeviceProfile(profile));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadableText(profile));
+  return WriteFileAtomically(path, text);
 }
 
 absl::Status CheckSameDevice(const DeviceProfile& old, std::string_view device,

@@ -42,9 +42,11 @@ struct MeasuredProfile {
 // Link, memory, peak rates, the host, and the kernels of a program: with their
 // first algorithms, then again with the second algorithm of each that has
 // several (unless options.algorithms is kFirst), and so on; those that do not
-// fit the machine are left out, which is logged. Takes the device for some
-// seconds. Errors: as OpenDevice; RESOURCE_EXHAUSTED where the step does not
-// fit the machine; what a session says.
+// fit the machine are left out, which is logged. What makes no sense is
+// measured again, and in the end brought into its range with a warning
+// (MakePlausible). Takes the device for some seconds. Errors: as OpenDevice;
+// RESOURCE_EXHAUSTED where the step does not fit the machine; what a session
+// says.
 absl::StatusOr<MeasuredProfile> MeasureProfileAndKernels(
     const StepOptions& options, const ProfileMeasurement& measurement = {});
 
@@ -59,6 +61,11 @@ absl::Status CheckSameDevice(const DeviceProfile& old, std::string_view device,
 // Adds to `profile` the kernels of an older one that it has not measured, if
 // both are of the same libraries.
 void KeepKernels(DeviceProfile old, DeviceProfile& profile);
+
+// The text of a profile file, brought into the ranges that its reader takes;
+// warns of what was changed. Errors: INTERNAL for a text that could not be read
+// again.
+absl::StatusOr<std::string> ReadableText(DeviceProfile& profile);
 
 // Writes `profile` to `path`, or adds it to the profile of the same device and
 // libraries that is there (KeepKernels). Errors: INVALID_ARGUMENT for the

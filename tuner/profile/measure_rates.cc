@@ -77,7 +77,7 @@ absl::StatusOr<std::map<std::string, double>> TimeNodes(Session& session,
 }
 
 // Of those among them that the device multiplies matrices in.
-std::vector<DType> KnownDTypes(DeviceKind kind, int threads) {
+std::vector<DType> KnownDTypes(DeviceKind kind, const RateMeasurement& spec) {
   std::vector<DType> known;
   for (const DType dtype :
        {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
@@ -86,7 +86,9 @@ std::vector<DType> KnownDTypes(DeviceKind kind, int threads) {
     const OpRegistry& ops = StandardOps();
     const IdMap<NodeId, bool> keep = NodesToRun(*graph, ops, {});
     if (PrepareKernels(*graph, ops, StandardKernels(), keep,
-                       {.kind = kind, .threads = threads})
+                       {.kind = kind,
+                        .threads = ResolveThreads(spec.threads),
+                        .math = spec.math})
             .ok()) {
       known.push_back(dtype);
     }
@@ -95,14 +97,16 @@ std::vector<DType> KnownDTypes(DeviceKind kind, int threads) {
 }
 
 absl::StatusOr<std::unique_ptr<Session>> NewSession(
-    absl::StatusOr<Graph> graph, std::unique_ptr<Device> device, int threads) {
+    absl::StatusOr<Graph> graph, std::unique_ptr<Device> device,
+    const RateMeasurement& spec) {
   SPILLWAY_RETURN_IF_ERROR(graph.status());
   std::vector<Program> programs(1);
   programs[0].graph = *std::move(graph);
   return Session::Create(std::move(programs), std::move(device),
                          {.ops = &StandardOps(),
                           .kernels = &StandardKernels(),
-                          .threads = threads});
+                          .threads = ResolveThreads(spec.threads),
+                          .math = spec.math});
 }
 
 }  // namespace
@@ -110,11 +114,10 @@ absl::StatusOr<std::unique_ptr<Session>> NewSession(
 absl::StatusOr<MeasuredRates> MeasureRates(std::unique_ptr<Device> device,
                                            const RateMeasurement& spec) {
   SPILLWAY_CHECK(spec.steps > 0);
-  const int threads = ResolveThreads(spec.threads);
-  const std::vector<DType> dtypes = KnownDTypes(device->kind(), threads);
+  const std::vector<DType> dtypes = KnownDTypes(device->kind(), spec);
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
-      NewSession(BuildKernels(dtypes), std::move(device), threads));
+      NewSession(BuildKernels(dtypes), std::move(device), spec));
   SPILLWAY_ASSIGN_OR_RETURN(const auto times, TimeNodes(*session, spec.steps));
   MeasuredRates rates;
   for (const DType dtype : dtypes) {
@@ -132,8 +135,7 @@ absl::StatusOr<int64_t> MeasureCallNs(std::unique_ptr<Device> device,
                                       const RateMeasurement& spec) {
   SPILLWAY_CHECK(spec.steps > 0);
   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                            NewSession(BuildLeast(), std::move(device),
-                                       ResolveThreads(spec.threads)));
+                            NewSession(BuildLeast(), std::move(device), spec));
   SPILLWAY_ASSIGN_OR_RETURN(const auto kernels,
                             TimeNodes(*session, spec.steps));
   std::vector<double> times;

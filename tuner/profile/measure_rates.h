@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/device/device.h"
+#include "executor/kernel.h"
 #include "graph/dtype.h"
 
 namespace spillway {
@@ -21,6 +22,7 @@ struct MeasuredRates {
 struct RateMeasurement {
   int threads = 0;    // 0: all cores
   int64_t steps = 9;  // after one of warm-up
+  MathOptions math = {};
 };
 
 // Runs a step of such kernels several times; takes the median of each. dtypes

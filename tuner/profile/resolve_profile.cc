@@ -143,6 +143,7 @@ absl::StatusOr<DeviceProfile> ResolveProfile(const StepOptions& options) {
       *link = LimitRate(*link, rate, profile.wake_ns);
     }
   }
+  if (options.capture_steps) profile = ForCapturedSteps(std::move(profile));
   return profile;
 }
 

@@ -307,7 +307,10 @@ class Tuner {
     return std::clamp<size_t>(kNodes / (inputs_.graph.num_nodes() + 1), 3, 20);
   }
 
-  bool ShallStop() const { return options_.stop && options_.stop(); }
+  // Not before the first candidate: without one there is nothing to say.
+  bool ShallStop() const {
+    return options_.stop && !result_.tried.empty() && options_.stop();
+  }
 
   bool IsNear(int64_t bound_ns) const {
     return best_ && static_cast<double>(best_->step.step_ns) <=
@@ -338,10 +341,11 @@ class Tuner {
                                   : LeastBytes(order.model));
     }
     return ResourceExhausted(fmt::format(
-        "nothing that was tried fits ({} candidates); below {} ({} bytes) "
+        "nothing that was tried fits ({} candidates{}); below {} ({} bytes) "
         "nothing could; the last one: {}",
-        result_.tried.size(), FormatBytes(least), least,
-        std::string(failure_.message())));
+        result_.tried.size(),
+        ShallStop() ? ", then the search was stopped" : "", FormatBytes(least),
+        least, std::string(failure_.message())));
   }
 
   absl::StatusOr<TunedStep> Finish(std::string_view why) {

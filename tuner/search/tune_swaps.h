@@ -30,8 +30,8 @@ struct TunerOptions {
   // types. Mode kAuto: everything is tried. kV1: this set is. kV2: the sets
   // that differ in the numbers that are -1 are. kOff: no swaps.
   LmsOptions lms = {.mode = LmsMode::kAuto};
-  // Asked before each candidate; true ends the search with what was found.
-  // Empty: never. Where it depends on a clock, so does the choice.
+  // Asked before each candidate but the first; true ends the search with what
+  // was found. Empty: never. Where it depends on a clock, so does the choice.
   std::function<bool()> stop = {};
 };
 

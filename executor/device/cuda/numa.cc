@@ -5,10 +5,48 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstddef>
 #include <fstream>
 
 namespace spillway {
+namespace {
+
+constexpr size_t kWordBits = 8 * sizeof(unsigned long);
+constexpr size_t kNodes = MemoryPolicy::Nodes().size();
+using Words = std::array<unsigned long, kNodes / kWordBits>;
+// The kernel takes the number of bits to be one more than there are.
+constexpr unsigned long kMaxNode = kNodes + 1;
+
+class LinuxMemoryPolicy final : public MemoryPolicyApi {
+ public:
+  std::optional<MemoryPolicy> Get() override {
+    MemoryPolicy policy;
+    Words words = {};
+    if (syscall(SYS_get_mempolicy, &policy.mode, words.data(), kNodes, nullptr,
+                0) != 0) {
+      return std::nullopt;
+    }
+    for (size_t i = 0; i < kNodes; ++i) {
+      policy.nodes[i] = (words[i / kWordBits] >> (i % kWordBits) & 1) != 0;
+    }
+    return policy;
+  }
+
+  bool Set(const MemoryPolicy& policy) override {
+    Words words = {};
+    for (size_t i = 0; i < kNodes; ++i) {
+      if (policy.nodes[i]) words[i / kWordBits] |= 1UL << (i % kWordBits);
+    }
+    // No mask at all where it is empty: some modes take none.
+    const unsigned long* mask = policy.nodes.any() ? words.data() : nullptr;
+    return syscall(SYS_set_mempolicy, policy.mode, mask,
+                   mask == nullptr ? 0 : kMaxNode) == 0;
+  }
+};
+
+}  // namespace
 
 std::optional<int> NumaNodeOf(std::string pci_bus_id,
                               const std::string& devices) {
@@ -22,15 +60,22 @@ std::optional<int> NumaNodeOf(std::string pci_bus_id,
   return node;
 }
 
-ScopedNumaNode::ScopedNumaNode(std::optional<int> node) {
-  constexpr int kBits = 8 * sizeof(unsigned long);
-  if (!node || *node >= kBits) return;
-  const unsigned long nodes = 1UL << *node;
-  is_set_ = syscall(SYS_set_mempolicy, MPOL_PREFERRED, &nodes, kBits + 1) == 0;
+MemoryPolicyApi& SystemMemoryPolicy() {
+  static LinuxMemoryPolicy policy;
+  return policy;
+}
+
+ScopedNumaNode::ScopedNumaNode(std::optional<int> node, MemoryPolicyApi& api)
+    : api_(api) {
+  MemoryPolicy near = {.mode = MPOL_PREFERRED};
+  if (!node || static_cast<size_t>(*node) >= near.nodes.size()) return;
+  near.nodes.set(static_cast<size_t>(*node));
+  const std::optional<MemoryPolicy> before = api_.Get();
+  if (before && api_.Set(near)) before_ = before;
 }
 
 ScopedNumaNode::~ScopedNumaNode() {
-  if (is_set_) syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0);
+  if (before_) api_.Set(*before_);
 }
 
 }  // namespace spillway

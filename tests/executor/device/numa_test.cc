@@ -1,8 +1,6 @@
 #include "executor/device/cuda/numa.h"
 
 #include <linux/mempolicy.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -34,27 +32,74 @@ TEST(NumaTest, NothingIsKnownOfOneNodeOrNoDevice) {
   EXPECT_EQ(NodeIn("1\n", "0000:17:00.0"), std::nullopt);
 }
 
-// -1 where the system does not say.
-int PresentPolicy() {
-  int policy = -1;
-  const long failed =
-      syscall(SYS_get_mempolicy, &policy, nullptr, 0, nullptr, 0);
-  return failed == 0 ? policy : -1;
+constexpr int kFlags = 1 << 15;  // as MPOL_F_STATIC_NODES
+
+// Keeps a policy as the kernel does for a thread.
+class FakeMemoryPolicy final : public MemoryPolicyApi {
+ public:
+  std::optional<MemoryPolicy> Get() override {
+    return can_get ? std::optional(policy) : std::nullopt;
+  }
+  bool Set(const MemoryPolicy& wanted) override {
+    ++sets;
+    if (can_set) policy = wanted;
+    return can_set;
+  }
+
+  MemoryPolicy policy = {.mode = MPOL_INTERLEAVE | kFlags, .nodes = 0b1011};
+  bool can_get = true;
+  bool can_set = true;
+  int sets = 0;
+};
+
+TEST(NumaTest, TheThreadsOwnPolicyIsPutBack) {
+  FakeMemoryPolicy fake;
+  {
+    const ScopedNumaNode node(70, fake);
+    EXPECT_EQ(fake.policy.mode, MPOL_PREFERRED);
+    EXPECT_EQ(fake.policy.nodes, MemoryPolicy::Nodes(1) << 70);
+  }
+  EXPECT_EQ(fake.policy.mode, MPOL_INTERLEAVE | kFlags);
+  EXPECT_EQ(fake.policy.nodes, 0b1011);
+  EXPECT_EQ(fake.sets, 2);
 }
 
-TEST(NumaTest, ThePolicyLastsAsLongAsTheScope) {
-  const int before = PresentPolicy();
-  if (before < 0) GTEST_SKIP() << "this system says nothing of its policy";
+TEST(NumaTest, APolicyThatCannotBePutBackIsNotChanged) {
+  FakeMemoryPolicy silent;
+  silent.can_get = false;
+  { const ScopedNumaNode node(1, silent); }
+  EXPECT_EQ(silent.sets, 0);
+  FakeMemoryPolicy fixed;
+  fixed.can_set = false;
+  { const ScopedNumaNode node(1, fixed); }
+  EXPECT_EQ(fixed.sets, 1);
+}
+
+TEST(NumaTest, WithoutANodeNothingIsAsked) {
+  for (const std::optional<int> node :
+       {std::optional<int>(), std::optional(4'096), std::optional(-1)}) {
+    FakeMemoryPolicy fake;
+    { const ScopedNumaNode scope(node, fake); }
+    EXPECT_EQ(fake.sets, 0);
+  }
+}
+
+// The system's own, where this test may change its policy.
+TEST(NumaTest, LinuxTakesThePolicyBack) {
+  MemoryPolicyApi& system = SystemMemoryPolicy();
+  const std::optional<MemoryPolicy> first = system.Get();
+  if (!first) GTEST_SKIP() << "this system says nothing of its policy";
+  if (!system.Set({.mode = MPOL_INTERLEAVE, .nodes = 1})) {
+    GTEST_SKIP() << "this system lets nobody set a policy";
+  }
   {
     const ScopedNumaNode node(0);
-    const int inside = PresentPolicy();
-    EXPECT_TRUE(inside == MPOL_PREFERRED || inside == before) << inside;
+    EXPECT_EQ(system.Get()->mode, MPOL_PREFERRED);
   }
-  EXPECT_EQ(PresentPolicy(), before);
-  {
-    const ScopedNumaNode none(std::nullopt);
-    EXPECT_EQ(PresentPolicy(), before);
-  }
+  EXPECT_EQ(system.Get()->mode, MPOL_INTERLEAVE);
+  EXPECT_EQ(system.Get()->nodes, 1);
+  EXPECT_TRUE(system.Set(*first));
+  EXPECT_EQ(system.Get()->mode, first->mode);
 }
 
 }  // namespace

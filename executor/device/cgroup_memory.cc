@@ -1,0 +1,171 @@
+#include "executor/device/cgroup_memory.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+namespace spillway {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the two versions call the same things.
+struct CgroupVersion {
+  std::string_view mount_type = {};
+  std::string_view controller = {};  // of version 1; empty: the one hierarchy
+  std::string_view limit_file = {};
+  std::string_view use_file = {};
+  std::string_view droppable = {};  // a line of memory.stat
+};
+
+constexpr CgroupVersion kVersions[] = {
+    {.mount_type = "cgroup",
+     .controller = "memory",
+     .limit_file = "memory.limit_in_bytes",
+     .use_file = "memory.usage_in_bytes",
+     .droppable = "total_inactive_file"},
+    {.mount_type = "cgroup2",
+     .limit_file = "memory.max",
+     .use_file = "memory.current",
+     .droppable = "inactive_file"},
+};
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream{std::string(text)};
+  for (std::string part; std::getline(stream, part, separator);) {
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+bool Contains(std::string_view comma_separated, std::string_view word) {
+  return std::ranges::count(Split(comma_separated, ','), word) > 0;
+}
+
+// A whole number of bytes from 0; none for "max" and for anything else.
+std::optional<int64_t> ParseBytes(std::string_view text) {
+  int64_t bytes = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), bytes);
+  const bool is_number =
+      error == std::errc() && bytes >= 0 && end == text.data() + text.size();
+  return is_number ? std::optional(bytes) : std::nullopt;
+}
+
+// The first line of a file, which is a number.
+std::optional<int64_t> ReadBytes(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  return ParseBytes(line);
+}
+
+// The number behind `name` in a file of such lines.
+std::optional<int64_t> ReadStat(const fs::path& path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::vector<std::string> words = Split(line, ' ');
+    if (words.size() == 2 && words[0] == name) return ParseBytes(words[1]);
+  }
+  return std::nullopt;
+}
+
+// The process's group within the hierarchy, "/docker/1f2e". Lines of
+// /proc/self/cgroup are "4:memory:/docker/1f2e", "0::/docker/1f2e".
+std::optional<std::string> GroupPath(const std::string& root,
+                                     const CgroupVersion& version) {
+  std::ifstream file(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const size_t first = line.find(':');
+    if (first == std::string::npos) continue;
+    const size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool is_it = version.controller.empty()
+                           ? line.starts_with("0::")
+                           : Contains(controllers, version.controller);
+    if (is_it) return line.substr(second + 1);
+  }
+  return std::nullopt;
+}
+
+// Where a hierarchy is mounted, and which of its groups is seen there.
+struct Mount {
+  std::string group = {};
+  std::string point = {};
+};
+
+// Lines of /proc/self/mountinfo are "35 31 0:32 /group /mount/point options ...
+// - type source options".
+std::optional<Mount> FindMount(const std::string& root,
+                               const CgroupVersion& version) {
+  std::ifstream file(root + "/proc/self/mountinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::vector<std::string> words = Split(line, ' ');
+    const auto dash = std::ranges::find(words, "-");
+    if (words.size() < 6 || words.end() - dash < 4) continue;
+    const std::string& type = dash[1];
+    const std::string& options = dash[3];
+    if (type == version.mount_type &&
+        (version.controller.empty() || Contains(options, version.controller))) {
+      return Mount{.group = words[3], .point = words[4]};
+    }
+  }
+  return std::nullopt;
+}
+
+// The part of `path` below `group`; empty where it is outside, as in a
+// container that sees its own group as the mount.
+fs::path PathBelow(const std::string& path, const std::string& group) {
+  const fs::path below = fs::path(path).lexically_relative(group);
+  const bool is_below = !below.empty() && *below.begin() != "..";
+  return is_below && below != "." ? below : fs::path();
+}
+
+void Lower(std::optional<int64_t>& least, int64_t value) {
+  least = std::min(least.value_or(value), value);
+}
+
+void AddGroup(const fs::path& folder, const CgroupVersion& version,
+              CgroupMemory& memory) {
+  const std::optional<int64_t> limit = ReadBytes(folder / version.limit_file);
+  if (!limit) return;
+  Lower(memory.limit_bytes, *limit);
+  const int64_t use = ReadBytes(folder / version.use_file).value_or(0);
+  const int64_t droppable =
+      ReadStat(folder / "memory.stat", version.droppable).value_or(0);
+  const int64_t held = std::max<int64_t>(0, use - droppable);
+  Lower(memory.free_bytes, std::max<int64_t>(0, *limit - held));
+}
+
+// The group and its ancestors up to the mount.
+void AddGroups(const std::string& root, const CgroupVersion& version,
+               CgroupMemory& memory) {
+  const std::optional<std::string> path = GroupPath(root, version);
+  const std::optional<Mount> mount = FindMount(root, version);
+  if (!path || !mount) return;
+  const fs::path top = root + mount->point;
+  AddGroup(top, version, memory);
+  fs::path folder = top;
+  for (const fs::path& part : PathBelow(*path, mount->group)) {
+    folder /= part;
+    AddGroup(folder, version, memory);
+  }
+}
+
+}  // namespace
+
+CgroupMemory ReadCgroupMemory(const std::string& root) {
+  CgroupMemory memory;
+  for (const CgroupVersion& version : kVersions) {
+    AddGroups(root, version, memory);
+  }
+  return memory;
+}
+
+}  // namespace spillway

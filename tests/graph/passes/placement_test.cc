@@ -1,0 +1,89 @@
+// No pass merges a node of the host with one of the device.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/builder.h"
+#include "graph/pass.h"
+#include "graph/passes/standard_passes.h"
+#include "graph/rewrite.h"
+#include "gtest/gtest.h"
+#include "models/layers.h"
+#include "ops/all_ops.h"
+#include "tests/support/status_matchers.h"
+#include "training/optimizer.h"
+
+namespace spillway {
+namespace {
+
+// A training step with an occurrence of every pattern.
+struct PatternGraph {
+  Graph graph = {};
+  ValueId loss = {};
+};
+
+PatternGraph AllPatterns() {
+  GraphBuilder g(StandardOps());
+  const Tensor images = g.Placeholder("images", DType::kFloat32, {4, 2, 2, 3});
+  Tensor x = Relu(g.Scope("a"), BatchNorm(g.Scope("a"), images, {}));
+  x = Relu(g.Scope("b"), Add(g.Scope("b"), BatchNorm(g.Scope("b"), x, {}), x));
+  x = Dense(g.Scope("c"), Flatten(g.Scope("c"), x),
+            {.units = 5, .activation = Activation::kRelu});
+  x = Dense(g.Scope("d"), x, {.units = 2});
+  const Tensor twice =
+      Add(g.Scope("e"), Relu(g.Scope("f"), x), Relu(g.Scope("g"), x));
+  const Tensor loss = SparseSoftmaxCrossEntropy(
+      g.Scope("loss"), twice, g.Placeholder("labels", DType::kInt32, {4}));
+  Minimize(g.Scope("sgd"), loss, Sgd());
+  return {.graph = g.graph(), .loss = loss.id()};
+}
+
+Graph WithHostNode(const Graph& graph, NodeId id) {
+  GraphRewrite rewrite(graph);
+  NodeSpec spec = SpecOf(graph, graph.node(id));
+  spec.placement = Placement::kHost;
+  rewrite.Replace(id, std::move(spec));
+  return rewrite.Apply().graph;
+}
+
+std::vector<const Node*> HostNodes(const Graph& graph) {
+  std::vector<const Node*> nodes;
+  for (const Node& node : graph.nodes()) {
+    if (node.placement == Placement::kHost) nodes.push_back(&node);
+  }
+  return nodes;
+}
+
+absl::StatusOr<OptimizedGraph> RunAll(const Graph& graph, ValueId loss) {
+  return RunPasses(graph, StandardOps(), StandardPasses(), std::vector{loss});
+}
+
+TEST(PlacementTest, EveryPassHasSomethingToDo) {
+  const PatternGraph all = AllPatterns();
+  ASSERT_OK_AND_ASSIGN(const OptimizedGraph result,
+                       RunAll(all.graph, all.loss));
+  for (const PassReport& report : result.reports) {
+    if (report.name == "remove_dead_nodes") continue;
+    EXPECT_GT(report.changed_nodes, 0) << report.name;
+  }
+}
+
+// Each node in turn is the only one on the host, and stays what it was.
+TEST(PlacementTest, ANodeOfTheHostIsLeftAlone) {
+  const PatternGraph all = AllPatterns();
+  for (const Node& node : all.graph.nodes()) {
+    SCOPED_TRACE(node.name);
+    ASSERT_OK_AND_ASSIGN(const OptimizedGraph result,
+                         RunAll(WithHostNode(all.graph, node.id), all.loss));
+    const std::vector<const Node*> host = HostNodes(result.graph);
+    ASSERT_EQ(host.size(), 1U);
+    EXPECT_EQ(host[0]->name, node.name);
+    EXPECT_EQ(host[0]->op, node.op);
+    EXPECT_EQ(host[0]->inputs.size(), node.inputs.size());
+    EXPECT_EQ(host[0]->outputs.size(), node.outputs.size());
+    EXPECT_TRUE(host[0]->attributes == node.attributes);
+  }
+}
+
+}  // namespace
+}  // namespace spillway
