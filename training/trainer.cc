@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
 #include "base/status_macros.h"
 #include "training/data/batched.h"
@@ -59,9 +60,12 @@ class EpochLoop {
       SPILLWAY_ASSIGN_OR_RETURN(
           const StepResult step,
           Step(batch, epoch * batches.size() + i, is_last));
-      const double loss = step.scalar(spec_.training.loss);
+      SPILLWAY_ASSIGN_OR_RETURN(const double loss,
+                                step.scalar(spec_.training.loss));
+      SPILLWAY_ASSIGN_OR_RETURN(const double accuracy,
+                                step.scalar(spec_.training.accuracy));
       result.loss += loss;
-      result.accuracy += step.scalar(spec_.training.accuracy);
+      result.accuracy += accuracy;
       if (spec_.on_step) {
         spec_.on_step({.epoch = epoch,
                        .step = i,
@@ -82,11 +86,9 @@ class EpochLoop {
                                   int64_t step, bool is_last) {
     const TrainingProgram& program = spec_.training;
     Feeds feeds = {{program.images, batch[0]}, {program.labels, batch[1]}};
-    float rate = 0;
     if (spec_.learning_rate) {
-      rate = static_cast<float>(spec_.learning_rate(step));
-      feeds[program.learning_rate] = {
-          .type = {.dtype = DType::kFloat32, .shape = Shape()}, .data = &rate};
+      const auto rate = static_cast<float>(spec_.learning_rate(step));
+      feeds[program.learning_rate] = rate;
     }
     return session_.Step(kTrainingProgram, feeds,
                          is_last ? spec_.last_step : nullptr);
@@ -133,9 +135,12 @@ absl::StatusOr<double> Evaluate(Session& session,
         const StepResult step,
         session.Step(kEvaluationProgram,
                      {{program.images, batch[0]}, {program.labels, batch[1]}}));
-    const HostTensor& correct = step.fetched.at(program.correct);
-    const bool* flags = correct.data<bool>();
-    num_correct += std::count(flags, flags + batches.valid_samples(i), true);
+    SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* correct,
+                              step.tensor(program.correct));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::span<const bool> flags,
+                              correct->span<bool>());
+    const auto valid = static_cast<size_t>(batches.valid_samples(i));
+    num_correct += std::ranges::count(flags.first(valid), true);
   }
   return static_cast<double>(num_correct) / static_cast<double>(data.size());
 }
