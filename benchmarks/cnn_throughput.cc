@@ -14,8 +14,8 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double ScalarOrZero(const StepResult& step, ValueId id) {
-  return id.is_valid() ? step.scalar(id) : 0.0;
+absl::StatusOr<double> ScalarOrZero(const StepResult& step, ValueId id) {
+  return id.is_valid() ? step.scalar(id) : 0.0F;
 }
 
 class ThroughputLoop {
@@ -53,18 +53,22 @@ class ThroughputLoop {
   absl::Status TimedStep(int64_t number) {
     SPILLWAY_ASSIGN_OR_RETURN(const StepResult fetched, Step(nullptr));
     result_.step_seconds.push_back(step_seconds_);
-    const double loss = fetched.scalar(spec_.loss);
+    SPILLWAY_ASSIGN_OR_RETURN(const double loss, fetched.scalar(spec_.loss));
     result_.losses.push_back(loss);
     if (spec_.on_step) spec_.on_step(number);
     const bool is_shown = number == 1 || number % spec_.display_every == 0;
     if (!is_shown && number != spec_.num_batches) return absl::OkStatus();
+    SPILLWAY_ASSIGN_OR_RETURN(const double top_1,
+                              ScalarOrZero(fetched, spec_.top_1_accuracy));
+    SPILLWAY_ASSIGN_OR_RETURN(const double top_5,
+                              ScalarOrZero(fetched, spec_.top_5_accuracy));
     result_.last = {
         .step = number,
         .statistics = SummarizeThroughput(
             spec_.batch_size, result_.step_seconds, spec_.ewma_weight),
         .loss = loss,
-        .top_1_accuracy = ScalarOrZero(fetched, spec_.top_1_accuracy),
-        .top_5_accuracy = ScalarOrZero(fetched, spec_.top_5_accuracy)};
+        .top_1_accuracy = top_1,
+        .top_5_accuracy = top_5};
     if (!is_shown || !spec_.on_display) return absl::OkStatus();
     return spec_.on_display(result_.last);
   }

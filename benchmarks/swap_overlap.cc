@@ -90,11 +90,7 @@ class Runner {
   absl::StatusOr<double> StepMilliseconds(Timeline* timeline = nullptr) {
     const std::vector<float> images(kBatch * kSize * kSize * kChannels, 0.5F);
     const std::vector<int32_t> labels(kBatch, 1);
-    const Feeds feeds = {
-        {images_,
-         {.type = {DType::kFloat32, {kBatch, kSize, kSize, kChannels}},
-          .data = images.data()}},
-        {labels_, {.type = {DType::kInt32, {kBatch}}, .data = labels.data()}}};
+    const Feeds feeds = {{images_, images}, {labels_, labels}};
     const auto start = std::chrono::steady_clock::now();
     SPILLWAY_RETURN_IF_ERROR(session_->Step(0, feeds, timeline).status());
     return std::chrono::duration<double, std::milli>(
@@ -102,7 +98,7 @@ class Runner {
         .count();
   }
 
-  const CopyCounts& copies() const { return session_->copies(0); }
+  const CopyCounts& copies() const { return *session_->copies(0); }
 
  private:
   std::unique_ptr<Session> session_;

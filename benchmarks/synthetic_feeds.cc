@@ -62,7 +62,8 @@ SyntheticFeeds::Numbers<T> SyntheticFeeds::MakeNumbers(const Graph& graph,
 template <typename T>
 void SyntheticFeeds::AddTo(Feeds& feeds, const Numbers<T>& numbers) {
   if (!numbers.id.is_valid()) return;
-  feeds[numbers.id] = {.type = numbers.type, .data = numbers.values.data()};
+  feeds[numbers.id] =
+      TensorView{.type = numbers.type, .data = numbers.values.data()};
 }
 
 SyntheticFeeds::SyntheticFeeds(const Graph& graph, const ModelGraph& model,

@@ -26,6 +26,7 @@
 namespace spillway {
 
 class CheckedMemory;
+class HostThreads;
 
 // Everything is borrowed for the life of the executor. The arenas hold at least
 // the plan's device_bytes and host_bytes.
@@ -36,6 +37,9 @@ struct ExecutorSpec {
   Device* device = nullptr;
   Arena* device_arena = nullptr;
   Arena* host_arena = nullptr;
+
+  // For large feeds that are copied to pinned memory; null: the caller's alone.
+  HostThreads* host_threads = nullptr;
 
   // Both arenas' memory: every access is checked (executor/checked_executor.h).
   // Null, the usual case: nothing is.

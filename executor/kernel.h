@@ -52,9 +52,9 @@ struct KernelContext {
   void* workspace = nullptr;  // Kernel::workspace_bytes() bytes, undefined
   void* stream = nullptr;     // the device's own handle; null on the CPU
   uint64_t seed = 0;          // of the session
-  // Counted from 0 over the session's life. Host memory that the device reads
-  // as well, so only work that is queued on the stream may look at it: the same
-  // work, launched again as a graph, finds the number of that step.
+  // The program's step number (executor/session.h). Host memory that the device
+  // reads as well, so only work that is queued on the stream may look at it:
+  // the same work, launched again as a graph, finds the number of that step.
   const int64_t* step = nullptr;
 
   template <typename T>
@@ -88,7 +88,7 @@ class Kernel {
   // Bytes of scratch for one run; constant for the life of the kernel.
   virtual int64_t workspace_bytes() const { return 0; }
 
-  // Called by one thread at a time, never twice at once.
+  // Called by one thread at a time. An exception out of it: INTERNAL.
   virtual absl::Status Run(const KernelContext& context) = 0;
 };
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "base/check.h"
 #include "base/status_macros.h"
+#include "executor/guarded_call.h"
 #include "executor/plan/assign_buffers.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
@@ -54,13 +54,24 @@ absl::StatusOr<std::unique_ptr<Kernel>> PrepareKernel(
   const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
   const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
   const std::string_view algorithm = AlgorithmOf(options.algorithms, node.id);
-  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
-                            factory({.attributes = node.attributes,
-                                     .inputs = inputs,
-                                     .outputs = outputs,
-                                     .threads = options.threads,
-                                     .math = options.math,
-                                     .algorithm = algorithm}));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, GuardedCall([&] {
+                              return factory({.attributes = node.attributes,
+                                              .inputs = inputs,
+                                              .outputs = outputs,
+                                              .threads = options.threads,
+                                              .math = options.math,
+                                              .algorithm = algorithm});
+                            }));
+  if (kernel == nullptr) {
+    return Internal(
+        fmt::format("the factory of op {} made no kernel", node.op));
+  }
+  if (kernel->workspace_bytes() < 0) {
+    return Internal(
+        fmt::format("the kernel of op {} asks for {} bytes of "
+                    "workspace",
+                    node.op, kernel->workspace_bytes()));
+  }
   if (!algorithm.empty() && kernel->algorithm() != algorithm) {
     return InvalidArgument(
         fmt::format("op {} has no algorithm \"{}\" here", node.op, algorithm));
@@ -72,9 +83,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> PrepareKernel(
 
 void KernelRegistry::Add(std::string_view op, DeviceKind kind,
                          KernelFactory factory) {
-  const bool is_new =
-      factories_.emplace(std::pair(std::string(op), kind), factory).second;
-  SPILLWAY_CHECK(is_new);
+  absl::Status added;
+  if (op.empty() || factory == nullptr) {
+    added = InvalidArgument(
+        fmt::format("a kernel for op '{}' on {} devices needs the op's name "
+                    "and a factory",
+                    op, KindName(kind)));
+  } else if (!factories_.emplace(std::pair(std::string(op), kind), factory)
+                  .second) {
+    added = InvalidArgument(fmt::format("op {} has two kernels for {} devices",
+                                        op, KindName(kind)));
+  }
+  status_.Update(added);
 }
 
 KernelFactory KernelRegistry::Find(std::string_view op, DeviceKind kind) const {
@@ -87,6 +107,7 @@ absl::StatusOr<KernelMap> PrepareKernels(const Graph& graph,
                                          const KernelRegistry& kernels,
                                          const IdMap<NodeId, bool>& keep,
                                          const PrepareOptions& options) {
+  SPILLWAY_RETURN_IF_ERROR(kernels.status());
   KernelMap prepared;
   prepared.reserve(graph.num_nodes());
   for (const Node& node : graph.nodes()) {
@@ -116,7 +137,7 @@ absl::StatusOr<ListedAlgorithms> ListAlgorithms(const Graph& graph,
   for (const Node& node : graph.nodes()) {
     if (kernels[node.id] == nullptr) continue;
     absl::StatusOr<std::vector<KernelAlgorithm>> algorithms =
-        kernels[node.id]->ListAlgorithms();
+        GuardedCall([&] { return kernels[node.id]->ListAlgorithms(); });
     if (!algorithms.ok()) return Annotate(algorithms.status(), node.name);
     listed[node.id] = *std::move(algorithms);
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "executor/kernel.h"
@@ -19,14 +20,19 @@ namespace spillway {
 
 class KernelRegistry {
  public:
-  // The pair must be new (CHECKed).
+  // A pair that is there already, an empty name and a null factory are
+  // refused: the registry remembers the first error.
   void Add(std::string_view op, DeviceKind kind, KernelFactory factory);
+  // The first error of Add, INVALID_ARGUMENT; who uses the registry checks it.
+  const absl::Status& status() const { return status_; }
+
   // Null when there is none.
   KernelFactory Find(std::string_view op, DeviceKind kind) const;
 
  private:
   std::map<std::pair<std::string, DeviceKind>, KernelFactory, std::less<>>
       factories_;
+  absl::Status status_;
 };
 
 // Kernels by node; null for nodes that need none (resident, feeds, copies,
@@ -45,8 +51,9 @@ struct PrepareOptions {
 
 // Prepares a kernel for every node of `keep`. Errors: UNIMPLEMENTED naming the
 // first node whose op has no kernel for this kind of device; INVALID_ARGUMENT
-// naming a node without the algorithm that is named for it; what a factory
-// says, with the node's name before it.
+// naming a node without the algorithm that is named for it; INTERNAL for a
+// factory that throws, makes no kernel or one of negative workspace; what a
+// factory says. Each with the node's name before it. The status of `kernels`.
 absl::StatusOr<KernelMap> PrepareKernels(const Graph& graph,
                                          const OpRegistry& ops,
                                          const KernelRegistry& kernels,

@@ -38,22 +38,27 @@ struct PlannedPrograms {
   std::vector<Resident> residents;
   int64_t device_bytes = 0;  // the largest of the plans
   int64_t host_bytes = 0;
+  int threads = 0;  // that the kernels were prepared for
 };
 
 // INVALID_ARGUMENT naming a fetch that the graph does not have, or that lives
 // on the host.
 absl::Status CheckFetches(const Program& program);
 
-// Errors: INVALID_ARGUMENT for no programs, for fetches the graph does not have
-// or that live on the host, and for variables of equal name and different type;
-// UNIMPLEMENTED and RESOURCE_EXHAUSTED as PrepareKernels and CompilePlan say.
+// Errors: INVALID_ARGUMENT for options or registries that cannot be, for no
+// programs, for graphs that VerifyGraph refuses, for fetches the graph does not
+// have or that live on the host, for variables of equal name and different
+// type, and for a variable that only a later program has
+// (SessionOptions::own_variables); UNIMPLEMENTED and RESOURCE_EXHAUSTED as
+// PrepareKernels and CompilePlan say.
 absl::StatusOr<PlannedPrograms> PlanPrograms(std::vector<Program> programs,
                                              DeviceKind kind,
                                              const SessionOptions& options);
 
 // `planned` is PlanPrograms' for a device of this kind and the same options.
 // The rest is as Session::Create says. Errors: RESOURCE_EXHAUSTED for plans
-// larger than what is free on the device; what allocation says.
+// larger than what is free on the device; INVALID_ARGUMENT for no device or one
+// of another number of threads; what allocation says.
 absl::StatusOr<std::unique_ptr<Session>> CreateSession(
     PlannedPrograms planned, std::unique_ptr<Device> device,
     const SessionOptions& options);

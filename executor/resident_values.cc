@@ -11,8 +11,8 @@
 #include "base/float16.h"
 #include "base/random.h"
 #include "base/status_macros.h"
+#include "executor/host_threads.h"
 #include "executor/initializer.h"
-#include "executor/run_in_parts.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -32,12 +32,19 @@ T FromDouble(double value) {
   }
 }
 
+// Where the elements go, and who may help.
+struct Target {
+  const TensorType& type;
+  void* out = nullptr;
+  HostThreads* threads = nullptr;
+};
+
 // out[i] = value_at(i), in the type's own dtype.
 template <typename T, typename Fn>
-void FillAs(const TensorType& type, void* out, const Fn& value_at) {
-  T* data = static_cast<T*>(out);
-  RunInParts(type.num_elements(), {.least_items = kGrain},
-             [&](int64_t begin, int64_t end) {
+void FillAs(const Target& target, const Fn& value_at) {
+  T* data = static_cast<T*>(target.out);
+  RunInParts(target.threads, target.type.num_elements(),
+             {.least_items = kGrain}, [&](int64_t begin, int64_t end) {
                for (int64_t i = begin; i < end; ++i) {
                  data[i] = FromDouble<T>(value_at(static_cast<uint64_t>(i)));
                }
@@ -45,28 +52,28 @@ void FillAs(const TensorType& type, void* out, const Fn& value_at) {
 }
 
 template <typename Fn>
-absl::Status Fill(const TensorType& type, void* out, const Fn& value_at) {
-  switch (type.dtype) {
+absl::Status Fill(const Target& target, const Fn& value_at) {
+  switch (target.type.dtype) {
     case DType::kFloat32:
-      FillAs<float>(type, out, value_at);
+      FillAs<float>(target, value_at);
       return absl::OkStatus();
     case DType::kBFloat16:
-      FillAs<BFloat16>(type, out, value_at);
+      FillAs<BFloat16>(target, value_at);
       return absl::OkStatus();
     case DType::kFloat16:
-      FillAs<Float16>(type, out, value_at);
+      FillAs<Float16>(target, value_at);
       return absl::OkStatus();
     case DType::kInt32:
-      FillAs<int32_t>(type, out, value_at);
+      FillAs<int32_t>(target, value_at);
       return absl::OkStatus();
     case DType::kInt64:
-      FillAs<int64_t>(type, out, value_at);
+      FillAs<int64_t>(target, value_at);
       return absl::OkStatus();
     case DType::kUInt8:
-      FillAs<uint8_t>(type, out, value_at);
+      FillAs<uint8_t>(target, value_at);
       return absl::OkStatus();
     case DType::kBool:
-      FillAs<bool>(type, out, value_at);
+      FillAs<bool>(target, value_at);
       return absl::OkStatus();
   }
   return Internal("unknown dtype");
@@ -142,23 +149,23 @@ absl::StatusOr<std::vector<double>> ReadConstant(const Attributes& attributes,
   return values;
 }
 
-absl::Status Draw(const Initializer& initializer, const TensorType& type,
-                  uint64_t key, void* out) {
+absl::Status Draw(const Initializer& initializer, uint64_t key,
+                  const Target& target) {
   const double center = initializer.center;
   const double spread = initializer.spread;
   switch (initializer.kind) {
     case Initializer::Kind::kConstant:
-      return Fill(type, out, [=](uint64_t) { return center; });
+      return Fill(target, [=](uint64_t) { return center; });
     case Initializer::Kind::kNormal:
-      return Fill(type, out, [=](uint64_t i) {
+      return Fill(target, [=](uint64_t i) {
         return center + spread * NormalAt(key, i);
       });
     case Initializer::Kind::kTruncatedNormal:
-      return Fill(type, out, [=](uint64_t i) {
+      return Fill(target, [=](uint64_t i) {
         return center + spread * TruncatedNormalAt(key, i);
       });
     case Initializer::Kind::kUniform:
-      return Fill(type, out, [=](uint64_t i) {
+      return Fill(target, [=](uint64_t i) {
         return center + spread * UniformFloat(Philox4x32(key, i / 4)[i % 4]);
       });
   }
@@ -177,11 +184,13 @@ absl::Status CheckInitializer(const Attributes& attributes,
 }
 
 absl::Status FillInitial(const Attributes& attributes, const TensorType& type,
-                         uint64_t seed, std::string_view name, void* out) {
+                         uint64_t seed, std::string_view name, void* out,
+                         HostThreads* threads) {
   SPILLWAY_RETURN_IF_ERROR(CheckInitializer(attributes, type));
   SPILLWAY_ASSIGN_OR_RETURN(const Initializer initializer,
                             ReadInitializer(attributes, type));
-  return Draw(initializer, type, MixKeys(seed, HashName(name)), out);
+  return Draw(initializer, MixKeys(seed, HashName(name)),
+              {.type = type, .out = out, .threads = threads});
 }
 
 absl::Status CheckConstant(const Attributes& attributes,
@@ -190,23 +199,26 @@ absl::Status CheckConstant(const Attributes& attributes,
 }
 
 absl::Status FillConstant(const Attributes& attributes, const TensorType& type,
-                          void* out) {
+                          void* out, HostThreads* threads) {
   SPILLWAY_ASSIGN_OR_RETURN(const std::vector<double> values,
                             ReadConstant(attributes, type));
   const bool fills = attributes.contains("value");
-  return Fill(type, out, [&](uint64_t i) { return values[fills ? 0 : i]; });
+  return Fill(Target{.type = type, .out = out, .threads = threads},
+              [&](uint64_t i) { return values[fills ? 0 : i]; });
 }
 
 absl::Status FillResident(const Graph& graph, NodeId id, uint64_t seed,
-                          void* out) {
+                          void* out, HostThreads* threads) {
   const Node& node = graph.node(id);
   const TensorType& type = graph.type(node.outputs[0]);
   if (node.op == kVariable) {
-    return Annotate(FillInitial(node.attributes, type, seed, node.name, out),
-                    node.name);
+    return Annotate(
+        FillInitial(node.attributes, type, seed, node.name, out, threads),
+        node.name);
   }
   if (node.op == kConst) {
-    return Annotate(FillConstant(node.attributes, type, out), node.name);
+    return Annotate(FillConstant(node.attributes, type, out, threads),
+                    node.name);
   }
   return InvalidArgument(
       fmt::format("{}: op {} has no first value", node.name, node.op));

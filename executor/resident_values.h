@@ -3,7 +3,8 @@
 // Deterministic: element i of a variable depends on the seed, the variable's
 // name and i only, so two graphs that share a variable by name agree on its
 // first value, and no other variable changes it.
-// Cost: O(elements); large values are filled by all cores.
+// Cost: O(elements); large values are shared out among `threads` (null: the
+// caller's alone), which changes no bit.
 #ifndef SPILLWAY_EXECUTOR_RESIDENT_VALUES_H_
 #define SPILLWAY_EXECUTOR_RESIDENT_VALUES_H_
 
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "executor/host_threads.h"
 #include "graph/attributes.h"
 #include "graph/graph.h"
 #include "graph/tensor_type.h"
@@ -22,7 +24,7 @@ namespace spillway {
 // INVALID_ARGUMENT for another op or for attributes that CheckInitializer or
 // CheckConstant refuses; UNIMPLEMENTED for 16-bit floats.
 absl::Status FillResident(const Graph& graph, NodeId node, uint64_t seed,
-                          void* out);
+                          void* out, HostThreads* threads = nullptr);
 
 // Variable: attribute `initializer`, an object (none: zeros) with a `kind`:
 //   zeros, ones, constant (value)
@@ -38,14 +40,15 @@ absl::Status FillResident(const Graph& graph, NodeId node, uint64_t seed,
 absl::Status CheckInitializer(const Attributes& attributes,
                               const TensorType& type);
 absl::Status FillInitial(const Attributes& attributes, const TensorType& type,
-                         uint64_t seed, std::string_view name, void* out);
+                         uint64_t seed, std::string_view name, void* out,
+                         HostThreads* threads = nullptr);
 
 // Const: attribute `value` (a number or bool that fills) or `values` (a flat
 // list of as many numbers as the type has elements), exactly one of them.
 absl::Status CheckConstant(const Attributes& attributes,
                            const TensorType& type);
 absl::Status FillConstant(const Attributes& attributes, const TensorType& type,
-                          void* out);
+                          void* out, HostThreads* threads = nullptr);
 
 }  // namespace spillway
 

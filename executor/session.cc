@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <utility>
 
-#include "base/check.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/arena.h"
 #include "executor/checked_memory.h"
+#include "executor/host_threads.h"
 #include "executor/plan_programs.h"
 #include "executor/variables.h"
+#include "executor/verify_residents.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -28,7 +30,25 @@ absl::Status CheckFits(const PlannedPrograms& planned, const Device& device) {
       FormatBytes(free_bytes), free_bytes, device.name()));
 }
 
-absl::Status CheckFeed(const Graph& graph, ValueId id, const TensorView& feed) {
+absl::Status NoDevice() {
+  return InvalidArgument(
+      "the session's device is null; open one with NewDevice");
+}
+
+// What kernels compute may depend on their number of threads, so the one that
+// they were prepared for is the one they run with.
+absl::Status CheckThreads(const PlannedPrograms& planned,
+                          const Device& device) {
+  const std::optional<int> threads = device.kernel_threads();
+  if (!threads || *threads == planned.threads) return absl::OkStatus();
+  return InvalidArgument(fmt::format(
+      "the session's kernels are for {} threads, but the device {} was opened "
+      "with {}; give SessionOptions::threads and DeviceOptions::threads the "
+      "same number, or leave the former 0",
+      planned.threads, device.name(), *threads));
+}
+
+absl::Status CheckFeed(const Graph& graph, ValueId id, const Feed& feed) {
   if (!id.is_valid() || id.index() >= graph.num_values()) {
     return InvalidArgument(fmt::format("feed of value {}, but {} has {}",
                                        id.value(), graph.name(),
@@ -40,15 +60,8 @@ absl::Status CheckFeed(const Graph& graph, ValueId id, const TensorView& feed) {
         fmt::format("feed {} is not a Placeholder but the output of a {}",
                     graph.ValueName(id), node.op));
   }
-  if (feed.type != graph.type(id)) {
-    return InvalidArgument(fmt::format("feed {}: expected {}, got {}",
-                                       node.name, graph.type(id).ToString(),
-                                       feed.type.ToString()));
-  }
-  if (feed.data == nullptr) {
-    return InvalidArgument(fmt::format("feed {} has no data", node.name));
-  }
-  return absl::OkStatus();
+  return Annotate(feed.Check(graph.type(id)),
+                  fmt::format("feed {}", node.name));
 }
 
 absl::Status CheckFeeds(const PlannedProgram& program, const Feeds& feeds) {
@@ -67,6 +80,44 @@ absl::Status CheckFeeds(const PlannedProgram& program, const Feeds& feeds) {
   return absl::OkStatus();
 }
 
+std::map<std::string, TensorType> VariableTypes(
+    const PlannedPrograms& planned) {
+  std::map<std::string, TensorType> types;
+  for (const Resident& resident : planned.residents) {
+    if (resident.is_variable) types[resident.name] = resident.type;
+  }
+  return types;
+}
+
+// Whether the variables are defined: since which error they are not, and which
+// of them were not written since.
+class VariableState {
+ public:
+  // FAILED_PRECONDITION while they are undefined.
+  absl::Status Check() const {
+    if (unwritten_.empty()) return absl::OkStatus();
+    return FailedPrecondition(fmt::format(
+        "the variables are undefined since an error: {}; write all of them or "
+        "load a checkpoint ({} not written, the first is {})",
+        std::string(error_.message()), unwritten_.size(), *unwritten_.begin()));
+  }
+
+  // After `error` none of them can be relied on. The first error stays.
+  void Break(const absl::Status& error,
+             const std::map<std::string, TensorType>& variables) {
+    if (unwritten_.empty()) error_ = error;
+    for (const auto& [name, type] : variables) unwritten_.insert(name);
+  }
+
+  void MarkWritten(const std::map<std::string, HostTensor>& values) {
+    for (const auto& [name, value] : values) unwritten_.erase(name);
+  }
+
+ private:
+  absl::Status error_;
+  std::set<std::string> unwritten_;  // empty: they are defined
+};
+
 class SessionImpl final : public Session {
  public:
   SessionImpl(std::unique_ptr<Device> device, PlannedPrograms planned,
@@ -74,49 +125,69 @@ class SessionImpl final : public Session {
       : options_(options),
         device_(std::move(device)),
         planned_(std::move(planned)),
-        steps_run_(planned_.programs.size(), 0) {}
+        host_threads_(planned_.threads),
+        variable_types_(VariableTypes(planned_)),
+        step_numbers_(planned_.programs.size(), 0) {}
 
   absl::Status Allocate();
 
+  int num_programs() const override {
+    return static_cast<int>(planned_.programs.size());
+  }
   absl::StatusOr<StepResult> Step(int program, const Feeds& feeds,
                                   Timeline* timeline) override;
   std::byte* FeedBuffer(int program, ValueId placeholder) override {
+    if (!HasProgram(program)) return nullptr;
     return executors_[Index(program)]->feed_buffer(placeholder);
   }
+  const std::map<std::string, TensorType>& variable_types() const override {
+    return variable_types_;
+  }
   absl::StatusOr<std::map<std::string, HostTensor>> ReadVariables() override {
+    SPILLWAY_RETURN_IF_ERROR(variable_state_.Check());
     return CopyVariablesToHost(variables());
   }
   absl::Status WriteVariables(
-      const std::map<std::string, HostTensor>& values) override {
-    return CopyVariablesToDevice(variables(), values);
+      const std::map<std::string, HostTensor>& values) override;
+  const std::vector<int64_t>& step_numbers() const override {
+    return step_numbers_;
   }
-  const ExecutionPlan& plan(int program) const override {
-    return planned_.programs[Index(program)].plan;
+  absl::Status SetStepNumbers(const std::vector<int64_t>& numbers) override;
+  const ExecutionPlan* plan(int program) const override {
+    if (!HasProgram(program)) return nullptr;
+    return &planned_.programs[Index(program)].plan;
+  }
+  const CopyCounts* copies(int program) const override {
+    if (!HasProgram(program)) return nullptr;
+    return &executors_[Index(program)]->copies();
   }
   MemoryUse memory() const override;
-  const CopyCounts& copies(int program) const override {
-    return executors_[Index(program)]->copies();
-  }
 
  private:
-  size_t Index(int program) const {
-    const auto index = static_cast<size_t>(program);
-    SPILLWAY_CHECK(program >= 0 && index < planned_.programs.size());
-    return index;
+  static size_t Index(int program) { return static_cast<size_t>(program); }
+  bool HasProgram(int program) const {
+    return program >= 0 && program < num_programs();
   }
   VariableAccess variables() {
     return {.programs = &planned_,
             .device_arena = &device_arena_,
-            .stream = stream_.get()};
+            .stream = stream_.get(),
+            .threads = &host_threads_};
   }
   absl::Status PrepareChecks();
-  absl::StatusOr<StepResult> Fetch(const PlannedProgram& program);
+  static StepResult RoomForFetches(const PlannedProgram& program);
+  absl::Status RunAndFetch(size_t program, const RunOptions& options,
+                           StepResult& result);
+  absl::Status Fetch(const PlannedProgram& program, StepResult& result);
   int64_t MeasuredBytes(Space space) const;
 
   const SessionOptions options_;
   const std::unique_ptr<Device> device_;
   const PlannedPrograms planned_;
-  std::vector<int64_t> steps_run_;  // by program
+  HostThreads host_threads_;
+  const std::map<std::string, TensorType> variable_types_;
+  VariableState variable_state_;
+  std::vector<int64_t> step_numbers_;  // by program
   Arena device_arena_;
   Arena host_arena_;
   std::optional<CheckedMemory> checked_memory_;  // with check_memory
@@ -145,6 +216,7 @@ absl::Status SessionImpl::Allocate() {
              .device = device_.get(),
              .device_arena = &device_arena_,
              .host_arena = &host_arena_,
+             .host_threads = &host_threads_,
              .checked_memory = checked_memory_ ? &*checked_memory_ : nullptr,
              .ops = options_.ops,
              .capture_steps = options_.capture_steps}));
@@ -172,33 +244,85 @@ absl::Status SessionImpl::PrepareChecks() {
 
 absl::StatusOr<StepResult> SessionImpl::Step(int program, const Feeds& feeds,
                                              Timeline* timeline) {
+  if (!HasProgram(program)) {
+    return InvalidArgument(fmt::format("there is no program {}; there are {}",
+                                       program, num_programs()));
+  }
   const size_t index = Index(program);
   const PlannedProgram& planned = planned_.programs[index];
+  SPILLWAY_RETURN_IF_ERROR(variable_state_.Check());
   SPILLWAY_RETURN_IF_ERROR(CheckFeeds(planned, feeds));
-  RunOptions options = {
-      .seed = options_.seed, .step = steps_run_[index], .timeline = timeline};
-  for (const auto& [id, feed] : feeds) options.feeds[id] = feed.data;
-  SPILLWAY_RETURN_IF_ERROR(executors_[index]->RunStep(options));
-  ++steps_run_[index];
-  return Fetch(planned);
+  RunOptions options = {.seed = options_.seed,
+                        .step = step_numbers_[index],
+                        .timeline = timeline};
+  for (const auto& [id, feed] : feeds) options.feeds[id] = feed.data();
+  // Before anything runs, as it may run out of memory.
+  StepResult result = RoomForFetches(planned);
+  const absl::Status status = RunAndFetch(index, options, result);
+  if (!status.ok()) {
+    variable_state_.Break(status, variable_types_);
+    return status;
+  }
+  ++step_numbers_[index];
+  return result;
 }
 
-absl::StatusOr<StepResult> SessionImpl::Fetch(const PlannedProgram& program) {
+absl::Status SessionImpl::RunAndFetch(size_t program, const RunOptions& options,
+                                      StepResult& result) {
+  SPILLWAY_RETURN_IF_ERROR(executors_[program]->RunStep(options));
+  return Fetch(planned_.programs[program], result);
+}
+
+StepResult SessionImpl::RoomForFetches(const PlannedProgram& program) {
   StepResult result;
-  absl::Status copied;
   for (const ValueId id : program.plan.fetches) {
-    const Buffer& buffer = program.plan.buffers[program.plan.buffer_of[id]];
     HostTensor& fetched = result.fetched[id];
     fetched.type = program.graph.type(id);
-    fetched.bytes.resize(static_cast<size_t>(buffer.bytes));
+    fetched.bytes.resize(static_cast<size_t>(fetched.type.num_bytes()));
+  }
+  return result;
+}
+
+absl::Status SessionImpl::Fetch(const PlannedProgram& program,
+                                StepResult& result) {
+  absl::Status copied;
+  for (auto& [id, fetched] : result.fetched) {
+    const Buffer& buffer = program.plan.buffers[program.plan.buffer_of[id]];
     copied.Update(stream_->CopyToHost(
         fetched.bytes.data(), device_arena_.Use(buffer.offset, buffer.bytes),
         buffer.bytes));
   }
   copied.Update(stream_->Synchronize());
   if (checked_memory_) checked_memory_->EndAll();
-  SPILLWAY_RETURN_IF_ERROR(copied);
-  return result;
+  return copied;
+}
+
+absl::Status SessionImpl::WriteVariables(
+    const std::map<std::string, HostTensor>& values) {
+  SPILLWAY_RETURN_IF_ERROR(CheckVariableValues(variables(), values));
+  const absl::Status written = CopyVariablesToDevice(variables(), values);
+  if (written.ok()) {
+    variable_state_.MarkWritten(values);
+  } else {
+    variable_state_.Break(written, variable_types_);
+  }
+  return written;
+}
+
+absl::Status SessionImpl::SetStepNumbers(const std::vector<int64_t>& numbers) {
+  if (numbers.size() != planned_.programs.size()) {
+    return InvalidArgument(
+        fmt::format("{} step numbers for a session of {} programs",
+                    numbers.size(), planned_.programs.size()));
+  }
+  for (const int64_t number : numbers) {
+    if (number < 0) {
+      return InvalidArgument(
+          fmt::format("a step number must be 0 or more, not {}", number));
+    }
+  }
+  step_numbers_ = numbers;
+  return absl::OkStatus();
 }
 
 int64_t SessionImpl::MeasuredBytes(Space space) const {
@@ -242,28 +366,26 @@ class Fnv1a {
 
 }  // namespace
 
-float StepResult::scalar(ValueId id) const {
-  const auto found = fetched.find(id);
-  SPILLWAY_CHECK(found != fetched.end());
-  SPILLWAY_CHECK(found->second.type.dtype == DType::kFloat32);
-  return found->second.data<float>()[0];
-}
-
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(
     std::vector<Program> programs, std::unique_ptr<Device> device,
     const SessionOptions& options) {
-  SPILLWAY_CHECK(device != nullptr);
-  SPILLWAY_CHECK(options.ops != nullptr && options.kernels != nullptr);
+  if (device == nullptr) return NoDevice();
+  SessionOptions resolved = options;
+  if (options.threads == 0) {
+    resolved.threads = device->kernel_threads().value_or(0);
+  }
   SPILLWAY_ASSIGN_OR_RETURN(
       PlannedPrograms planned,
-      PlanPrograms(std::move(programs), device->kind(), options));
-  return CreateSession(std::move(planned), std::move(device), options);
+      PlanPrograms(std::move(programs), device->kind(), resolved));
+  return CreateSession(std::move(planned), std::move(device), resolved);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> CreateSession(
     PlannedPrograms planned, std::unique_ptr<Device> device,
     const SessionOptions& options) {
-  SPILLWAY_CHECK(device != nullptr);
+  if (device == nullptr) return NoDevice();
+  SPILLWAY_RETURN_IF_ERROR(VerifyResidents(planned));
+  SPILLWAY_RETURN_IF_ERROR(CheckThreads(planned, *device));
   SPILLWAY_RETURN_IF_ERROR(CheckFits(planned, *device));
   auto session = std::make_unique<SessionImpl>(std::move(device),
                                                std::move(planned), options);

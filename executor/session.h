@@ -5,15 +5,30 @@
 // share variables by node name and one arena, whose size is the largest plan.
 // All memory is decided and allocated in Create; a step allocates none.
 // Threads: one caller at a time.
+//
+// The state of a session is its variables and a step number for each program.
+// A program's step number is the number of steps that it has completed; it is
+// what the random ops of its next step (Dropout) draw from, with the seed and
+// their name. Each program counts its own steps, so evaluating between two
+// training steps changes no bit of the training. Whoever saves the variables to
+// go on later saves the step numbers too (training/checkpoint.h does).
+//
+// After an error. What is refused before anything has run (a feed, a program's
+// index, a value of another type) leaves the session as it was. Any other error
+// of Step or WriteVariables leaves the variables undefined, as some may have
+// been updated and others not: from then on Step and ReadVariables return
+// FAILED_PRECONDITION with the text of that error, until WriteVariables has
+// written every variable, in one call or several (loading a checkpoint does).
+// The step number does not count a step that failed.
 #ifndef SPILLWAY_EXECUTOR_SESSION_H_
 #define SPILLWAY_EXECUTOR_SESSION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,26 +36,19 @@
 #include "base/trace/timeline.h"
 #include "executor/device/device.h"
 #include "executor/executor.h"
+#include "executor/feed.h"
 #include "executor/kernel_registry.h"
 #include "executor/plan/choose_schedule.h"
 #include "executor/plan/compile.h"
 #include "executor/plan/plan.h"
+#include "executor/standard_kernels.h"
+#include "executor/step_result.h"
 #include "executor/tensor.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
+#include "graph/standard_ops.h"
 
 namespace spillway {
-
-// A host tensor that owns its bytes.
-struct HostTensor {
-  TensorType type = {};
-  std::vector<std::byte> bytes = {};
-
-  template <typename T>
-  const T* data() const {
-    return reinterpret_cast<const T*>(bytes.data());
-  }
-};
 
 // One graph to run, edited by LMS or not, and what its steps return.
 struct Program {
@@ -54,16 +62,25 @@ struct Program {
 };
 
 struct SessionOptions {
-  // Both tables are borrowed for the life of the session (ops/all_ops.h).
-  const OpRegistry* ops = nullptr;
-  const KernelRegistry* kernels = nullptr;
+  // Borrowed for the life of the session. The standard ones need
+  // spillway::ops to be linked; who links without it names both.
+  const OpRegistry* ops = &StandardOps();
+  const KernelRegistry* kernels = &StandardKernels();
   std::optional<int64_t> device_memory =
       {};  // bytes; none: as little as possible
   std::optional<int64_t> host_memory = {};  // bytes of the swap pool
   ScheduleKind schedule = ScheduleKind::kAuto;
-  int threads = 0;  // 0: all cores
+  // That kernels on the host compute with: part of what they compute, as sums
+  // are split by it, so another number of threads may give other bits. 0: the
+  // device's (DeviceOptions::threads). Another number than the device's is
+  // refused.
+  int threads = 0;
   MathOptions math = {};
   uint64_t seed = 0;  // of initialisers and dropout
+  // Variables, or scopes of them ("eval" has eval/w), that only a later program
+  // than the first may have. Others are refused: a variable that the first
+  // program lacks is mostly one whose name differs.
+  std::vector<std::string> own_variables = {};
   // Checks every access of every step (executor/checked_executor.h) and
   // measures memory from its bytes. Slower; only where the host can address the
   // device's memory, else UNIMPLEMENTED.
@@ -72,15 +89,6 @@ struct SessionOptions {
   // instead of piece by piece; bits are the same (ExecutorSpec::capture_steps).
   // UNIMPLEMENTED on devices that have none.
   bool capture_steps = false;
-};
-
-using Feeds = std::map<ValueId, TensorView>;
-
-struct StepResult {
-  std::map<ValueId, HostTensor> fetched = {};
-
-  // The first element of a fetched float32 value (CHECKs that it is one).
-  float scalar(ValueId id) const;
 };
 
 struct MemoryUse {
@@ -104,7 +112,8 @@ class Session {
  public:
   // Plans, verifies, allocates, and initialises the variables from their
   // `initializer` attribute (see ops/variable.h). `device` is taken over.
-  // Errors: RESOURCE_EXHAUSTED as CompilePlan says, before anything was
+  // Errors: INVALID_ARGUMENT for options, registries, graphs or programs that
+  // cannot be; RESOURCE_EXHAUSTED as CompilePlan says, before anything was
   // allocated; UNIMPLEMENTED for an op without a kernel.
   static absl::StatusOr<std::unique_ptr<Session>> Create(
       std::vector<Program> programs, std::unique_ptr<Device> device,
@@ -112,9 +121,13 @@ class Session {
 
   virtual ~Session() = default;
 
+  virtual int num_programs() const = 0;
+
   // Runs one step of programs[program] and returns its fetches. Errors:
-  // INVALID_ARGUMENT naming a feed that is missing, unknown or of another type;
-  // with check_memory, INTERNAL for what was found.
+  // INVALID_ARGUMENT for a program that there is not, or naming a feed that is
+  // missing, unknown or of another type: nothing has run. FAILED_PRECONDITION
+  // after an error that left the variables undefined. INTERNAL naming the node
+  // whose kernel failed or threw; with check_memory, for what was found.
   virtual absl::StatusOr<StepResult> Step(int program, const Feeds& feeds,
                                           Timeline* timeline = nullptr) = 0;
   absl::StatusOr<StepResult> Step(const Feeds& feeds) { return Step(0, feeds); }
@@ -123,19 +136,30 @@ class Session {
   // the feed in: one whose data is this pointer goes to the device from where
   // it lies, others are copied there first. The same for the life of the
   // session; not read after Step has returned. Null where feeds are not copied,
-  // as the device reads the host's memory, and for a value that is not fed.
+  // as the device reads the host's memory, for a value that is not fed, and for
+  // a program that there is not.
   virtual std::byte* FeedBuffer(int program, ValueId placeholder) = 0;
 
-  // All variables by node name, in name order.
+  // Names and types of all variables, in name order.
+  virtual const std::map<std::string, TensorType>& variable_types() const = 0;
+  // All variables by node name, in name order. Errors: FAILED_PRECONDITION
+  // while they are undefined.
   virtual absl::StatusOr<std::map<std::string, HostTensor>> ReadVariables() = 0;
   // Overwrites the variables named; unknown names and other types are refused
   // before anything is written.
   virtual absl::Status WriteVariables(
       const std::map<std::string, HostTensor>& values) = 0;
 
-  virtual const ExecutionPlan& plan(int program) const = 0;
+  // The step number of each program.
+  virtual const std::vector<int64_t>& step_numbers() const = 0;
+  // Errors: INVALID_ARGUMENT for another number of programs or a negative step
+  // number; nothing is changed then.
+  virtual absl::Status SetStepNumbers(const std::vector<int64_t>& numbers) = 0;
+
+  // Null for a program that there is not. Valid for the life of the session.
+  virtual const ExecutionPlan* plan(int program) const = 0;
+  virtual const CopyCounts* copies(int program) const = 0;
   virtual MemoryUse memory() const = 0;
-  virtual const CopyCounts& copies(int program) const = 0;
 };
 
 // FNV-1a over names, types and bytes, as 16 hex digits: equal if and (but for

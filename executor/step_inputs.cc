@@ -4,7 +4,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "executor/run_in_parts.h"
+#include "executor/host_threads.h"
 
 namespace spillway {
 namespace {
@@ -13,8 +13,9 @@ constexpr int64_t kAlignment = 256;
 
 // The GPU waits for it, and one thread alone copies at a fraction of memory's
 // rate: a large copy is shared out.
-void CopyFeed(const void* from, std::byte* to, int64_t bytes) {
-  RunInParts(bytes, {.least_items = int64_t{4} << 20, .most_parts = 8},
+void CopyFeed(HostThreads* threads, const void* from, std::byte* to,
+              int64_t bytes) {
+  RunInParts(threads, bytes, {.least_items = int64_t{4} << 20, .most_parts = 8},
              [=](int64_t begin, int64_t end) {
                std::memcpy(to + begin,
                            static_cast<const std::byte*>(from) + begin,
@@ -25,6 +26,7 @@ void CopyFeed(const void* from, std::byte* to, int64_t bytes) {
 }  // namespace
 
 absl::Status StepInputs::Allocate(const ExecutorSpec& spec) {
+  host_threads_ = spec.host_threads;
   int64_t total_bytes = kAlignment;  // the number's
   for (const Step& step : spec.plan->steps) {
     if (step.kind != StepKind::kFeed) continue;
@@ -54,7 +56,7 @@ void StepInputs::Set(const RunOptions& options) {
   for (auto& [placeholder, feed] : feeds_) {
     feed.data = options.feeds.at(placeholder);
     if (feed.copy == nullptr || feed.data == feed.copy) continue;
-    CopyFeed(feed.data, feed.copy, feed.bytes);
+    CopyFeed(host_threads_, feed.data, feed.copy, feed.bytes);
     feed.data = feed.copy;
   }
 }

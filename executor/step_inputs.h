@@ -52,6 +52,7 @@ class StepInputs {
   };
 
   std::unique_ptr<DeviceMemory> memory_;  // null: none is needed
+  HostThreads* host_threads_ = nullptr;
   int64_t unpinned_step_ = 0;
   int64_t* step_ = &unpinned_step_;
   std::map<ValueId, Feed> feeds_;

@@ -4,16 +4,19 @@
 
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "executor/guarded_call.h"
 
 namespace spillway {
 
 absl::Status KernelTask::Run(void* native_stream) {
-  return Annotate(kernel_.Run({.inputs = inputs,
-                               .outputs = outputs,
-                               .workspace = workspace,
-                               .stream = native_stream,
-                               .seed = seed,
-                               .step = step}),
+  return Annotate(GuardedCall([&] {
+                    return kernel_.Run({.inputs = inputs,
+                                        .outputs = outputs,
+                                        .workspace = workspace,
+                                        .stream = native_stream,
+                                        .seed = seed,
+                                        .step = step});
+                  }),
                   node_name_);
 }
 

@@ -26,7 +26,8 @@ class KernelTask final : public StreamTask {
   KernelTask(Kernel& kernel, std::string_view node_name)
       : kernel_(kernel), node_name_(node_name) {}
 
-  // Errors: what the kernel says, with the node's name before it.
+  // Errors: what the kernel says, INTERNAL if it throws; with the node's name
+  // before it.
   absl::Status Run(void* native_stream) override;
 
   std::vector<void*> inputs;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "executor/arena.h"
 #include "executor/device/stream.h"
+#include "executor/host_threads.h"
 #include "executor/plan_programs.h"
 #include "executor/session.h"
 
@@ -22,6 +23,7 @@ struct VariableAccess {
   const PlannedPrograms* programs = nullptr;
   Arena* device_arena = nullptr;
   Stream* stream = nullptr;
+  HostThreads* threads = nullptr;  // for first values; null: the caller's
 };
 
 // Gives variables and constants their first values. Needs host memory for the
@@ -32,8 +34,13 @@ absl::Status InitializeResidents(const VariableAccess& access, uint64_t seed);
 absl::StatusOr<std::map<std::string, HostTensor>> CopyVariablesToHost(
     const VariableAccess& access);
 
-// Errors: INVALID_ARGUMENT for an unknown name or another type, before
-// anything is written.
+// Errors: INVALID_ARGUMENT for an unknown name or another type.
+absl::Status CheckVariableValues(
+    const VariableAccess& access,
+    const std::map<std::string, HostTensor>& values);
+
+// `values` have passed CheckVariableValues. After an error the variables named
+// are undefined.
 absl::Status CopyVariablesToDevice(
     const VariableAccess& access,
     const std::map<std::string, HostTensor>& values);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "base/check.h"
 #include "base/status_macros.h"
 
 namespace spillway {
@@ -69,22 +68,69 @@ absl::StatusOr<std::vector<TensorType>> CallInfer(const OpDef& def,
   }
 }
 
+bool IsSlot(int slot, const std::vector<std::string>& names) {
+  return slot >= 0 && static_cast<size_t>(slot) < names.size();
+}
+
+absl::Status CheckPairs(const OpDef& def, const std::vector<BufferPair>& pairs,
+                        std::string_view what) {
+  for (const BufferPair& pair : pairs) {
+    if (IsSlot(pair.input, def.inputs) && IsSlot(pair.output, def.outputs)) {
+      continue;
+    }
+    return InvalidArgument(fmt::format(
+        "{} pairs input {} with output {}; there are {} and {}", what,
+        pair.input, pair.output, def.inputs.size(), def.outputs.size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckGroups(const OpDef& def) {
+  if (def.group_inputs == 0) return absl::OkStatus();
+  if (def.group_inputs < 0 ||
+      static_cast<size_t>(def.group_inputs) > def.inputs.size()) {
+    return InvalidArgument(fmt::format("groups of {} inputs, of {}",
+                                       def.group_inputs, def.inputs.size()));
+  }
+  if (!def.variadic && def.optional_inputs == 0 && def.in_place.empty()) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      "an op with groups has no variadic or optional inputs and no in_place");
+}
+
+// That its parts fit together.
+absl::Status CheckDef(const OpDef& def) {
+  if (def.name.empty()) return InvalidArgument("has no name");
+  if (def.infer == nullptr) return InvalidArgument("has no infer function");
+  if (def.optional_inputs < 0 ||
+      static_cast<size_t>(def.optional_inputs) > def.inputs.size()) {
+    return InvalidArgument(fmt::format("{} optional inputs, of {}",
+                                       def.optional_inputs, def.inputs.size()));
+  }
+  if (def.variadic && def.inputs.empty()) {
+    return InvalidArgument("is variadic but has no inputs");
+  }
+  SPILLWAY_RETURN_IF_ERROR(CheckGroups(def));
+  SPILLWAY_RETURN_IF_ERROR(CheckPairs(def, def.alias, "alias"));
+  SPILLWAY_RETURN_IF_ERROR(CheckPairs(def, def.in_place, "in_place"));
+  for (const int input : def.mutates) {
+    if (IsSlot(input, def.inputs)) continue;
+    return InvalidArgument(
+        fmt::format("mutates input {}, of {}", input, def.inputs.size()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void OpRegistry::Add(OpDef def) {
-  SPILLWAY_CHECK(!def.name.empty());
-  SPILLWAY_CHECK(def.infer != nullptr);
-  SPILLWAY_CHECK(def.optional_inputs >= 0 &&
-                 static_cast<size_t>(def.optional_inputs) <= def.inputs.size());
-  SPILLWAY_CHECK(!def.variadic || !def.inputs.empty());
-  SPILLWAY_CHECK(def.group_inputs >= 0 &&
-                 static_cast<size_t>(def.group_inputs) <= def.inputs.size());
-  SPILLWAY_CHECK(
-      def.group_inputs == 0 ||
-      (!def.variadic && def.optional_inputs == 0 && def.in_place.empty()));
+  absl::Status added = CheckDef(def);
   std::string name = def.name;
-  const bool is_new = ops_.emplace(std::move(name), std::move(def)).second;
-  SPILLWAY_CHECK(is_new);
+  if (added.ok() && !ops_.try_emplace(name, std::move(def)).second) {
+    added = InvalidArgument("is registered twice");
+  }
+  status_.Update(Annotate(added, fmt::format("op '{}'", name)));
 }
 
 const OpDef* OpRegistry::Find(std::string_view op) const {

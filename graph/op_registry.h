@@ -7,14 +7,20 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "graph/op_def.h"
 
 namespace spillway {
 
 class OpRegistry {
  public:
-  // The name must be new (CHECKed).
+  // A schema that cannot be (no name, no `infer`, a name that is there
+  // already, inputs, pairs or slots that do not fit together) is left out, and
+  // the registry remembers the first error.
   void Add(OpDef def);
+  // The first error of Add, INVALID_ARGUMENT naming the op; VerifyGraph and
+  // sessions check it.
+  const absl::Status& status() const { return status_; }
 
   // Null for an op that is not registered (a plan-only op). The pointer lives
   // as long as the registry.
@@ -24,6 +30,7 @@ class OpRegistry {
 
  private:
   std::map<std::string, OpDef, std::less<>> ops_;
+  absl::Status status_;
 };
 
 // Checks one node against its op: number of inputs, attribute names, shapes;

@@ -147,6 +147,7 @@ std::vector<NodeId> OrderByLevel(const IdMap<NodeId, int32_t>& levels) {
 }  // namespace
 
 absl::Status VerifyGraph(const Graph& graph, const OpRegistry& registry) {
+  SPILLWAY_RETURN_IF_ERROR(registry.status());
   for (const Node& node : graph.nodes()) {
     SPILLWAY_RETURN_IF_ERROR(Annotate(CheckFields(graph, node), node.name));
     SPILLWAY_RETURN_IF_ERROR(Annotate(CheckLinks(graph, node), node.name));

@@ -12,7 +12,8 @@ namespace spillway {
 // edges (its nodes are listed); a registered op has the wrong number of inputs,
 // an unknown attribute, a shape or attribute its schema refuses, or outputs
 // other than inferred; use lists or ids are inconsistent; or a reader of a
-// variable is not ordered against a node that overwrites it.
+// variable is not ordered against a node that overwrites it. Also the status of
+// `registry`.
 absl::Status VerifyGraph(const Graph& graph, const OpRegistry& registry);
 
 }  // namespace spillway

@@ -107,14 +107,16 @@ absl::StatusOr<Entry> ParseEntry(const std::string& name, const Json& json) {
       .name = name, .type = type, .begin = offsets[0], .end = offsets[1]};
 }
 
-absl::Status CheckMetadata(const Json& json) {
+absl::StatusOr<Metadata> ParseMetadata(const Json& json) {
   if (!json.is_object()) return InvalidArgument("must be an object");
+  Metadata metadata;
   for (const auto& [key, value] : json.items()) {
     if (!value.is_string()) {
       return InvalidArgument(fmt::format("'{}' must be a text", key));
     }
+    metadata[key] = value.get<std::string>();
   }
-  return absl::OkStatus();
+  return metadata;
 }
 
 // The tensors cover the data from front to back, without gap or overlap.
@@ -141,20 +143,26 @@ absl::Status CheckLayout(std::span<const Entry> entries, int64_t data_bytes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Entry>> ParseHeader(std::string_view header) {
-  SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(header, "header"));
-  if (!json.is_object()) return InvalidArgument("the header is no JSON object");
+struct Header {
   std::vector<Entry> entries;
+  Metadata metadata;
+};
+
+absl::StatusOr<Header> ParseHeader(std::string_view text) {
+  SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, "header"));
+  if (!json.is_object()) return InvalidArgument("the header is no JSON object");
+  Header header;
   for (const auto& [name, value] : json.items()) {
     if (name == kMetadata) continue;
     absl::StatusOr<Entry> entry = ParseEntry(name, value);
     if (!entry.ok()) return Annotate(entry.status(), name);
-    entries.push_back(*std::move(entry));
+    header.entries.push_back(*std::move(entry));
   }
-  if (!json.contains(kMetadata)) return entries;
-  SPILLWAY_RETURN_IF_ERROR(
-      Annotate(CheckMetadata(json.at(kMetadata)), kMetadata));
-  return entries;
+  if (!json.contains(kMetadata)) return header;
+  absl::StatusOr<Metadata> metadata = ParseMetadata(json.at(kMetadata));
+  if (!metadata.ok()) return Annotate(metadata.status(), kMetadata);
+  header.metadata = *std::move(metadata);
+  return header;
 }
 
 // The header's size, or why it cannot be.
@@ -175,23 +183,23 @@ absl::StatusOr<int64_t> ParseHeaderSize(std::string_view bytes) {
   return static_cast<int64_t>(header_bytes);
 }
 
-absl::StatusOr<TensorMap> Parse(std::string_view bytes) {
+absl::StatusOr<SafetensorsFile> Parse(std::string_view bytes) {
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t header_bytes, ParseHeaderSize(bytes));
   bytes.remove_prefix(kSizeBytes);
   const std::string_view data = bytes.substr(static_cast<size_t>(header_bytes));
   SPILLWAY_ASSIGN_OR_RETURN(
-      const std::vector<Entry> entries,
+      Header header,
       ParseHeader(bytes.substr(0, static_cast<size_t>(header_bytes))));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckLayout(entries, static_cast<int64_t>(data.size())));
-  TensorMap tensors;
-  for (const Entry& entry : entries) {
+      CheckLayout(header.entries, static_cast<int64_t>(data.size())));
+  SafetensorsFile file = {.metadata = std::move(header.metadata)};
+  for (const Entry& entry : header.entries) {
     const auto* begin = reinterpret_cast<const std::byte*>(data.data());
-    HostTensor& tensor = tensors[entry.name];
+    HostTensor& tensor = file.tensors[entry.name];
     tensor.type = entry.type;
     tensor.bytes.assign(begin + entry.begin, begin + entry.end);
   }
-  return tensors;
+  return file;
 }
 
 using NamedTensor = TensorMap::value_type;
@@ -209,8 +217,9 @@ std::vector<const NamedTensor*> InFileOrder(const TensorMap& tensors) {
 
 // The padded header of tensors that lie in this order.
 absl::StatusOr<std::string> FormatHeader(
-    std::span<const NamedTensor* const> in_order) {
+    std::span<const NamedTensor* const> in_order, const Metadata& metadata) {
   Json header = Json::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
   int64_t offset = 0;
   for (const NamedTensor* item : in_order) {
     const auto& [name, tensor] = *item;
@@ -234,22 +243,34 @@ absl::StatusOr<std::string> FormatHeader(
 
 }  // namespace
 
+absl::StatusOr<SafetensorsFile> ParseSafetensorsFile(std::string_view bytes,
+                                                     std::string_view source) {
+  absl::StatusOr<SafetensorsFile> file = Parse(bytes);
+  if (!file.ok()) return Annotate(file.status(), source);
+  return file;
+}
+
+absl::StatusOr<SafetensorsFile> ReadSafetensorsFile(const std::string& path) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  return ParseSafetensorsFile(bytes, path);
+}
+
 absl::StatusOr<TensorMap> ParseSafetensors(std::string_view bytes,
                                            std::string_view source) {
-  absl::StatusOr<TensorMap> tensors = Parse(bytes);
-  if (!tensors.ok()) return Annotate(tensors.status(), source);
-  return tensors;
+  SPILLWAY_ASSIGN_OR_RETURN(SafetensorsFile file,
+                            ParseSafetensorsFile(bytes, source));
+  return std::move(file.tensors);
 }
 
 absl::StatusOr<TensorMap> ReadSafetensors(const std::string& path) {
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-  return ParseSafetensors(bytes, path);
+  SPILLWAY_ASSIGN_OR_RETURN(SafetensorsFile file, ReadSafetensorsFile(path));
+  return std::move(file.tensors);
 }
 
-absl::Status WriteSafetensors(const std::string& path,
-                              const TensorMap& tensors) {
+absl::Status WriteSafetensors(const std::string& path, const TensorMap& tensors,
+                              const Metadata& metadata) {
   const std::vector<const NamedTensor*> in_order = InFileOrder(tensors);
-  absl::StatusOr<std::string> header = FormatHeader(in_order);
+  absl::StatusOr<std::string> header = FormatHeader(in_order, metadata);
   if (!header.ok()) return Annotate(header.status(), path);
   const uint64_t header_bytes = header->size();
   std::vector<std::string_view> pieces = {

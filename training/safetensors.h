@@ -15,23 +15,37 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "executor/session.h"
+#include "executor/tensor.h"
 
 namespace spillway {
 
 using TensorMap = std::map<std::string, HostTensor>;
 
-// Reads every tensor; metadata is checked and dropped. `source` names the bytes
-// in errors. Errors: INVALID_ARGUMENT naming source and tensor for whatever is
-// not exactly such a file: header size, JSON, dtype, shape, offsets that leave
-// the file, overlap, leave a gap or do not fit dtype and shape.
+// Texts that a file carries beside its tensors.
+using Metadata = std::map<std::string, std::string>;
+
+struct SafetensorsFile {
+  TensorMap tensors = {};
+  Metadata metadata = {};
+};
+
+// Reads every tensor and the metadata. `source` names the bytes in errors.
+// Errors: INVALID_ARGUMENT naming source and tensor for whatever is not exactly
+// such a file: header size, JSON, dtype, shape, offsets that leave the file,
+// overlap, leave a gap or do not fit dtype and shape.
+absl::StatusOr<SafetensorsFile> ParseSafetensorsFile(std::string_view bytes,
+                                                     std::string_view source);
+absl::StatusOr<SafetensorsFile> ReadSafetensorsFile(const std::string& path);
+
+// The tensors alone.
 absl::StatusOr<TensorMap> ParseSafetensors(std::string_view bytes,
                                            std::string_view source);
 absl::StatusOr<TensorMap> ReadSafetensors(const std::string& path);
 
-// Writes the file atomically (base/file.h). Same tensors, same bytes.
-absl::Status WriteSafetensors(const std::string& path,
-                              const TensorMap& tensors);
+// Writes the file atomically (base/file.h). Same tensors and metadata, same
+// bytes.
+absl::Status WriteSafetensors(const std::string& path, const TensorMap& tensors,
+                              const Metadata& metadata = {});
 
 }  // namespace spillway
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
 #include "base/status_macros.h"
 #include "training/data/batched.h"
@@ -72,7 +73,7 @@ absl::StatusOr<double> FetchedScalar(const StepResult& step, ValueId id,
                                      const char* what) {
   SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* tensor, Fetched(step, id, what));
   const TensorType scalar = {.dtype = DType::kFloat32, .shape = Shape()};
-  if (tensor->type == scalar) return *tensor->data<float>();
+  if (tensor->type == scalar) return step.scalar(id);
   return InvalidArgument(fmt::format("the {} must be a float32 scalar, not {}",
                                      what, tensor->type.ToString()));
 }
@@ -132,11 +133,9 @@ class TrainingRun {
   absl::StatusOr<StepResult> Step(const Batch& batch) {
     const TrainingProgram& program = spec_.training;
     Feeds feeds = {{program.images, batch[0]}, {program.labels, batch[1]}};
-    float rate = 0;
     if (spec_.learning_rate) {
-      rate = static_cast<float>(spec_.learning_rate(StepsDone()));
-      feeds[program.learning_rate] = TensorView{
-          .type = {.dtype = DType::kFloat32, .shape = Shape()}, .data = &rate};
+      feeds[program.learning_rate] =
+          static_cast<float>(spec_.learning_rate(StepsDone()));
     }
     const bool is_last_of_all = next_.epoch + 1 == spec_.num_epochs &&
                                 next_.step + 1 == steps_per_epoch_;
@@ -236,8 +235,10 @@ absl::StatusOr<double> Evaluate(Session& session,
           fmt::format("the correct answers must be {}, not {}",
                       flag_type.ToString(), correct->type.ToString()));
     }
-    const bool* flags = correct->data<bool>();
-    num_correct += std::count(flags, flags + batches.valid_samples(i), true);
+    SPILLWAY_ASSIGN_OR_RETURN(const std::span<const bool> flags,
+                              correct->span<bool>());
+    const auto valid = static_cast<size_t>(batches.valid_samples(i));
+    num_correct += std::ranges::count(flags.first(valid), true);
   }
   return static_cast<double>(num_correct) / static_cast<double>(data.size());
 }

@@ -127,11 +127,11 @@ SwapCounts CountSwaps(const ExecutionPlan& plan) {
 }
 
 SwapCounts MeasuredSwaps(const Session& session, int64_t steps) {
-  const CopyCounts& copies = session.copies(0);
-  return {.tensors = CountSwaps(session.plan(0)).tensors,
+  const CopyCounts& copies = *session.copies(0);
+  return {.tensors = CountSwaps(*session.plan(0)).tensors,
           .swap_outs = copies.swap_outs / steps,
           .swap_ins = copies.swap_ins / steps,
-          .delayed_swap_ins = session.plan(0).delayed_swap_ins,
+          .delayed_swap_ins = session.plan(0)->delayed_swap_ins,
           .out_bytes = copies.out_bytes / steps,
           .in_bytes = copies.in_bytes / steps};
 }

@@ -48,9 +48,7 @@ absl::Status Train(const std::string& folder) {
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
       Session::Create({{net.graph, {net.loss}}}, std::move(device),
-                      {.ops = &StandardOps(),
-                       .kernels = &StandardKernels(),
-                       .device_memory = 32_MiB}));
+                      {.device_memory = 32_MiB}));
   std::printf("%s on the device\n",
               FormatBytes(session->memory().predicted_device_bytes).c_str());
 
@@ -65,7 +63,8 @@ absl::Status Train(const std::string& folder) {
         const StepResult result,
         session->Step({{net.images, batch[0]}, {net.labels, batch[1]}}));
     if (step % 25 != 0) continue;
-    std::printf("step %3d  loss %.3f\n", step, result.scalar(net.loss));
+    SPILLWAY_ASSIGN_OR_RETURN(const float loss, result.scalar(net.loss));
+    std::printf("step %3d  loss %.3f\n", step, loss);
   }
   return absl::OkStatus();
 }

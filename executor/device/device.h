@@ -62,6 +62,10 @@ class Device {
   // where it does not say, or device memory is the host's.
   virtual std::optional<int64_t> DriverBytesTaken() const { return {}; }
 
+  // How many threads its kernels run with; none where they do not run on the
+  // host.
+  virtual std::optional<int> kernel_threads() const { return {}; }
+
   // Its streams can capture (stream.h).
   virtual bool can_capture() const { return false; }
 

@@ -20,11 +20,10 @@
 namespace spillway {
 namespace {
 
+constexpr int kMaxThreads = 4096;
+
 absl::Status CheckOptions(const DeviceOptions& options) {
-  if (options.threads < 0) {
-    return InvalidArgument(fmt::format(
-        "threads must be 0 (automatic) or more, not {}", options.threads));
-  }
+  SPILLWAY_RETURN_IF_ERROR(CheckThreads(options.threads));
   if (options.capacity_bytes < 0) {
     return InvalidArgument(
         fmt::format("the device's capacity must be 0 (what is free) or more "
@@ -80,6 +79,12 @@ absl::StatusOr<std::unique_ptr<Device>> NewDevice(
   }
   return InvalidArgument(fmt::format(
       "no device is named '{}'; there are inline, cpu, cuda and cuda:N", name));
+}
+
+absl::Status CheckThreads(int threads) {
+  if (threads >= 0 && threads <= kMaxThreads) return absl::OkStatus();
+  return InvalidArgument(fmt::format(
+      "threads must be 0 (automatic) to {}, not {}", kMaxThreads, threads));
 }
 
 int ResolveThreads(int threads) {

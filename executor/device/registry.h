@@ -6,13 +6,15 @@
 #include <memory>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "executor/device/device.h"
 
 namespace spillway {
 
 struct DeviceOptions {
-  // Threads that kernels use. 0: one for each core this process may run on.
+  // Threads that kernels on the host use; results may differ in rounding
+  // between numbers of threads. 0: one for each core this process may run on.
   int threads = 0;
   // Device memory that may be allocated; 0: what the machine has free.
   int64_t capacity_bytes = 0;
@@ -28,7 +30,11 @@ struct DeviceOptions {
 absl::StatusOr<std::unique_ptr<Device>> NewDevice(std::string_view name,
                                                   const DeviceOptions& options);
 
-// The number of threads that `threads` (0: automatic) stands for.
+// INVALID_ARGUMENT for a number of threads that is neither 0 (automatic) nor 1
+// to 4096.
+absl::Status CheckThreads(int threads);
+
+// The number of threads that `threads`, which passes CheckThreads, stands for.
 int ResolveThreads(int threads);
 
 }  // namespace spillway

@@ -10,9 +10,9 @@
 #include "base/interval.h"
 #include "base/status_macros.h"
 #include "executor/plan/assign_buffers.h"
+#include "executor/plan/verify_steps.h"
 #include "fmt/format.h"
 #include "graph/input_groups.h"
-#include "graph/well_known_ops.h"
 
 namespace spillway {
 namespace {
@@ -31,13 +31,17 @@ class Verifier {
   }
 
   absl::Status Run() {
-    SPILLWAY_RETURN_IF_ERROR(CheckSteps());
+    step_of_.resize(graph_.num_nodes());
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      step_of_[plan_.steps[StepId(i)].node] = StepId(i);
+    }
     SPILLWAY_RETURN_IF_ERROR(BuildOrder());
     SPILLWAY_RETURN_IF_ERROR(CheckPlacement());
     CollectUses();
     SPILLWAY_RETURN_IF_ERROR(CheckDependencies());
     SPILLWAY_RETURN_IF_ERROR(CheckOverlaps());
-    return CheckOverwrites();
+    SPILLWAY_RETURN_IF_ERROR(CheckOverwrites());
+    return CheckFetches();
   }
 
  private:
@@ -59,108 +63,6 @@ class Verifier {
   bool Before(StepId a, StepId b) const {
     const auto lane = static_cast<size_t>(plan_.steps[a].lane);
     return position_[a.index()] < known_[b.index()][lane];
-  }
-
-  // Slots hold the buffers of the node's values, in the right space and size.
-  absl::Status CheckSteps() {
-    step_of_.resize(graph_.num_nodes());
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const StepId id(i);
-      const Step& step = plan_.steps[id];
-      const Node& node = graph_.node(step.node);
-      if (step_of_[step.node].is_valid()) {
-        return Internal(fmt::format("{} runs twice", node.name));
-      }
-      step_of_[step.node] = id;
-      SPILLWAY_RETURN_IF_ERROR(CheckSlots(id, node.inputs, step.inputs));
-      SPILLWAY_RETURN_IF_ERROR(CheckSlots(id, node.outputs, step.outputs));
-      SPILLWAY_RETURN_IF_ERROR(CheckSharing(id));
-      for (const ValueId output : node.outputs) {
-        const Buffer& buffer = plan_.buffers[plan_.buffer_of[output]];
-        if (buffer.space != OutputSpace(node)) {
-          return Internal(fmt::format("{} is in the wrong memory space",
-                                      graph_.ValueName(output)));
-        }
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status CheckSlots(StepId id, const std::vector<ValueId>& values,
-                          const std::vector<BufferId>& buffers) const {
-    if (values.size() != buffers.size()) {
-      return Internal(fmt::format("{} has {} slots for {} values", Name(id),
-                                  buffers.size(), values.size()));
-    }
-    for (size_t i = 0; i < values.size(); ++i) {
-      const BufferId buffer = plan_.buffer_of[values[i]];
-      if (!buffer.is_valid() || buffer != buffers[i]) {
-        return Internal(fmt::format("{} uses another buffer than that of {}",
-                                    Name(id), graph_.ValueName(values[i])));
-      }
-      if (plan_.buffers[buffer].bytes != graph_.type(values[i]).num_bytes()) {
-        return Internal(fmt::format("the buffer of {} has {} bytes, not {}",
-                                    graph_.ValueName(values[i]),
-                                    plan_.buffers[buffer].bytes,
-                                    graph_.type(values[i]).num_bytes()));
-      }
-      if (IsWorkspace(buffer)) {
-        return Internal(
-            fmt::format("{} lies in scratch", graph_.ValueName(values[i])));
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  // Within one step, outputs are the bytes of an input where the op says so,
-  // and share no bytes otherwise; scratch is nobody's value.
-  absl::Status CheckSharing(StepId id) const {
-    const Step& step = plan_.steps[id];
-    const OpDef* def = ops_.Find(graph_.node(step.node).op);
-    const std::vector<BufferPair> aliases =
-        def == nullptr ? std::vector<BufferPair>()
-                       : AliasesOf(*def, step.inputs.size());
-    for (size_t i = 0; i < step.outputs.size(); ++i) {
-      const std::vector<BufferId>& outputs = step.outputs;
-      if (HasPair(aliases, i)) {
-        if (TakesOver(aliases, step, i)) continue;
-        return Internal(
-            fmt::format("{}: output {} is not its input's bytes", Name(id), i));
-      }
-      if (std::ranges::count(outputs, outputs[i]) > 1 ||
-          (std::ranges::count(step.inputs, outputs[i]) > 0 &&
-           (def == nullptr || !TakesOver(def->in_place, step, i)))) {
-        return Internal(
-            fmt::format("{}: output {} has the bytes of another "
-                        "value of the step",
-                        Name(id), i));
-      }
-    }
-    if (step.workspace.is_valid() && !IsWorkspace(step.workspace)) {
-      return Internal(fmt::format("{}: its scratch is a value", Name(id)));
-    }
-    return absl::OkStatus();
-  }
-
-  static bool HasPair(const std::vector<BufferPair>& pairs, size_t output) {
-    return std::ranges::any_of(pairs, [&](const BufferPair& pair) {
-      return static_cast<size_t>(pair.output) == output;
-    });
-  }
-
-  // True if the output has the bytes of an input that it is paired with.
-  static bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
-                        size_t output) {
-    return std::ranges::any_of(pairs, [&](const BufferPair& pair) {
-      const auto input = static_cast<size_t>(pair.input);
-      return static_cast<size_t>(pair.output) == output &&
-             input < step.inputs.size() &&
-             step.inputs[input] == step.outputs[output];
-    });
-  }
-
-  bool IsWorkspace(BufferId id) const {
-    return plan_.buffers[id].kind == BufferKind::kWorkspace;
   }
 
   // known_[s][lane]: how many steps of `lane` are surely done when s starts.
@@ -372,6 +274,33 @@ class Verifier {
     return absl::OkStatus();
   }
 
+  // What a fetch reads after the last step is still the value. (Ops that say
+  // that they change an input change it for whoever fetches it too.)
+  absl::Status CheckFetches() const {
+    for (const ValueId value : plan_.fetches) {
+      const BufferId buffer = plan_.buffer_of[value];
+      const StepId producer = step_of_[graph_.value(value).producer];
+      for (const StepId write : uses_[buffer].writes) {
+        if (!producer.is_valid() || write <= producer ||
+            Mutates(plan_.steps[write], buffer)) {
+          continue;
+        }
+        return Internal(fmt::format("{} is fetched after {} overwrote it",
+                                    graph_.ValueName(value), Name(write)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool Mutates(const Step& step, BufferId buffer) const {
+    const OpDef* def = ops_.Find(graph_.node(step.node).op);
+    if (def == nullptr) return false;
+    return std::ranges::any_of(
+        MutatedInputs(*def, step.inputs.size()), [&](int input) {
+          return step.inputs[static_cast<size_t>(input)] == buffer;
+        });
+  }
+
   absl::Status CheckWrites(BufferId buffer) const {
     const std::vector<StepId>& writes = uses_[buffer].writes;
     for (size_t i = 1; i < writes.size(); ++i) {
@@ -444,7 +373,9 @@ class Verifier {
 }  // namespace
 
 absl::Status VerifyPlan(const ExecutionPlan& plan, const Graph& graph,
-                        const OpRegistry& ops) {
+                        const OpRegistry& ops,
+                        const IdMap<NodeId, int64_t>* workspace_bytes) {
+  SPILLWAY_RETURN_IF_ERROR(VerifySteps(plan, graph, ops, workspace_bytes));
   return Verifier(plan, graph, ops).Run();
 }
 

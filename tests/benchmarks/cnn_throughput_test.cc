@@ -53,9 +53,19 @@ class CountingSession : public Session {
       const std::map<std::string, HostTensor>&) override {
     return absl::OkStatus();
   }
-  const ExecutionPlan& plan(int) const override { return plan_; }
+  int num_programs() const override { return 1; }
+  const std::map<std::string, TensorType>& variable_types() const override {
+    return variable_types_;
+  }
+  const std::vector<int64_t>& step_numbers() const override {
+    return step_numbers_;
+  }
+  absl::Status SetStepNumbers(const std::vector<int64_t>&) override {
+    return absl::OkStatus();
+  }
+  const ExecutionPlan* plan(int) const override { return &plan_; }
   MemoryUse memory() const override { return {}; }
-  const CopyCounts& copies(int) const override { return copies_; }
+  const CopyCounts* copies(int) const override { return &copies_; }
 
   int steps = 0;
   int failing_step = -1;
@@ -68,6 +78,8 @@ class CountingSession : public Session {
   ValueId loss_;
   ExecutionPlan plan_;
   CopyCounts copies_;
+  std::map<std::string, TensorType> variable_types_;
+  std::vector<int64_t> step_numbers_;
 };
 
 class CnnThroughputTest : public ::testing::Test {

@@ -200,7 +200,8 @@ TEST_F(GpuGraphTest, FeedsAreMadeInTheSessionsMemory) {
       std::fill_n(x, 1000, static_cast<float>(step + 1));
       ASSERT_OK_AND_ASSIGN(
           const StepResult result,
-          session->Step({{noise.x, {.type = {.shape = {1000}}, .data = x}}}));
+          session->Step(
+              {{noise.x, TensorView{.type = {.shape = {1000}}, .data = x}}}));
       EXPECT_EQ(result.fetched.at(noise.y).bytes,
                 want[static_cast<size_t>(step)]);
     }

@@ -48,7 +48,8 @@ absl::Status RunSteps(const TrainGraphSpec& spec, const Graph& graph,
     }
     SPILLWAY_ASSIGN_OR_RETURN(const StepResult fetched,
                               session.Step(FeedsOf(tensors)));
-    result.losses.push_back(fetched.scalar(loss));
+    SPILLWAY_ASSIGN_OR_RETURN(const float value, fetched.scalar(loss));
+    result.losses.push_back(value);
   }
   return absl::OkStatus();
 }
@@ -63,7 +64,7 @@ absl::StatusOr<TrainedModel> TrainSession(Session& session, const Graph& graph,
   SPILLWAY_ASSIGN_OR_RETURN(const auto variables, session.ReadVariables());
   result.checksum = Checksum(variables);
   result.memory = session.memory();
-  result.copies = session.copies(0);
+  result.copies = *session.copies(0);
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "executor/kernel_registry.h"
 
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::IsOk;
 using testing::StatusIs;
 
 const TensorType kType = {DType::kFloat32, Shape({4})};
@@ -122,9 +124,48 @@ TEST_F(KernelRegistryTest, FindsByOpAndKindOfDevice) {
   EXPECT_EQ(kernels_.Find("Triple", DeviceKind::kCpu), nullptr);
 }
 
-TEST_F(KernelRegistryTest, AddingAPairTwiceIsAProgrammingError) {
-  EXPECT_DEATH(kernels_.Add("Double", DeviceKind::kCpu, NewScratchKernel),
-               "CHECK");
+TEST_F(KernelRegistryTest, RemembersTheFirstKernelThatItRefused) {
+  EXPECT_THAT(kernels_.status(), IsOk());
+  kernels_.Add("Double", DeviceKind::kCpu, RefuseDType);
+  kernels_.Add("Other", DeviceKind::kCpu, nullptr);
+  EXPECT_THAT(kernels_.status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "op Double has two kernels for cpu devices"));
+  EXPECT_EQ(kernels_.Find("Double", DeviceKind::kCpu), NewScratchKernel);
+  EXPECT_EQ(kernels_.Find("Other", DeviceKind::kCpu), nullptr);
+  EXPECT_THAT(Prepare().status(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                           HasSubstr("two kernels")));
+}
+
+TEST_F(KernelRegistryTest, FactoriesThatMisbehaveAreErrors) {
+  kernels_.Add(
+      "Thrower", DeviceKind::kCpu,
+      [](const KernelRequest&) -> absl::StatusOr<std::unique_ptr<Kernel>> {
+        throw std::runtime_error("planted");
+      });
+  kernels_.Add(
+      "Empty", DeviceKind::kCpu,
+      [](const KernelRequest&) -> absl::StatusOr<std::unique_ptr<Kernel>> {
+        return nullptr;
+      });
+  kernels_.Add(
+      "Negative", DeviceKind::kCpu,
+      [](const KernelRequest&) -> absl::StatusOr<std::unique_ptr<Kernel>> {
+        return std::make_unique<ScratchKernel>(-1);
+      });
+  constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
+  const auto prepare = [&](const char* op) {
+    AddOp({.name = op, .outputs = {"y"}});
+    graph_ = Graph();
+    Add(op);
+    return Prepare().status();
+  };
+  EXPECT_THAT(
+      prepare("Thrower"),
+      StatusIs(kInternal, AllOf(HasSubstr("Thrower"), HasSubstr("planted"))));
+  EXPECT_THAT(prepare("Empty"),
+              StatusIs(kInternal, HasSubstr("op Empty made no kernel")));
+  EXPECT_THAT(prepare("Negative"), StatusIs(kInternal, HasSubstr("-1 bytes")));
 }
 
 TEST_F(KernelRegistryTest, ResidentsFeedsCopiesAndAliasesNeedNoKernel) {

@@ -1,5 +1,6 @@
 #include "executor/resident_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -89,6 +90,25 @@ TEST(FillInitial, DependsOnSeedAndNameOnly) {
   EXPECT_EQ(Fill(normal, type, "a", 1), Fill(normal, type, "a", 1));
   EXPECT_NE(Fill(normal, type, "a", 1), Fill(normal, type, "b", 1));
   EXPECT_NE(Fill(normal, type, "a", 1), Fill(normal, type, "a", 2));
+}
+
+// Large enough for several parts.
+TEST(FillInitial, IsTheSameOnAnyNumberOfThreads) {
+  const TensorType type = {DType::kFloat32, Shape({(3 << 19) + 5})};
+  const Attributes attributes = {
+      {"initializer", AttributeValue::Object{{"kind", "truncated_normal"}}}};
+  const auto fill = [&](HostThreads* threads) {
+    std::vector<float> out(static_cast<size_t>(type.num_elements()), -99);
+    EXPECT_TRUE(
+        FillInitial(attributes, type, 3, "w", out.data(), threads).ok());
+    return out;
+  };
+  const std::vector<float> alone = fill(nullptr);
+  EXPECT_EQ(std::ranges::count(alone, -99.0F), 0);
+  for (const int threads : {1, 2, 5}) {
+    HostThreads host_threads(threads);
+    EXPECT_TRUE(fill(&host_threads) == alone) << threads;
+  }
 }
 
 TEST(FillInitial, DrawsNormalsOfTheStatedMoments) {

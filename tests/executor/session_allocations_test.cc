@@ -186,7 +186,7 @@ TEST_P(SessionAllocationsTest, AStepAllocatesNoTensor) {
   }
   ASSERT_THAT(MakeSession(), IsOk());
   // Activations are large; without this the test would say nothing.
-  ASSERT_GT(session_->plan(0).device_bytes, 10 * int64_t{kLarge});
+  ASSERT_GT(session_->plan(0)->device_bytes, 10 * int64_t{kLarge});
   // The first step starts the OpenMP threads, whose stacks are not tensors.
   ASSERT_THAT(session_->Step(feeds_), IsOk());
   EXPECT_EQ(LargeRequestsDuring([&] {

@@ -38,7 +38,7 @@ TEST_P(SessionMemoryTest, AllocatesExactlyThePlanAndNothingInSteps) {
 }
 
 TEST_P(SessionMemoryTest, ABudgetOfExactlyThePlanIsEnoughAndAByteLessIsNot) {
-  const int64_t needed = NewTrainSession()->plan(0).device_bytes;
+  const int64_t needed = NewTrainSession()->plan(0)->device_bytes;
   EXPECT_THAT(NewTrainSession({.device_memory = needed})
                   ->Step({{ids_.x.id(), Filled(1)}}),
               IsOk());
@@ -52,7 +52,7 @@ TEST_P(SessionMemoryTest, ABudgetOfExactlyThePlanIsEnoughAndAByteLessIsNot) {
 
 TEST_P(SessionMemoryTest,
        APlanThatTheDeviceCannotHoldIsRefusedBeforeAllocating) {
-  const int64_t needed = NewTrainSession()->plan(0).device_bytes;
+  const int64_t needed = NewTrainSession()->plan(0)->device_bytes;
   asked_bytes_ = 0;
   std::vector<Program> programs;
   programs.push_back(TrainProgram(ops_).Build());

@@ -378,7 +378,8 @@ class SessionRandomTest : public ::testing::TestWithParam<RandomCase> {
       const std::map<ValueId, Words> inputs = RandomFeeds(original.graph, step);
       Feeds feeds;
       for (const auto& [id, words] : inputs) {
-        feeds[id] = {.type = original.graph.type(id), .data = words.data()};
+        feeds[id] =
+            TensorView{.type = original.graph.type(id), .data = words.data()};
       }
       const IdMap<ValueId, Words> expected = naive.Step(inputs);
       ASSERT_OK_AND_ASSIGN(const StepResult result, session->Step(feeds));
@@ -411,7 +412,7 @@ TEST_P(SessionRandomTest, AgreesWithTheNaiveEvaluationUnderEveryBudget) {
     swaps += static_cast<int64_t>(edited.graph.num_nodes() -
                                   original.graph.num_nodes());
     ASSERT_OK_AND_ASSIGN(const auto smallest, NewSession(edited, std::nullopt));
-    const int64_t least = smallest->plan(0).device_bytes;
+    const int64_t least = smallest->plan(0)->device_bytes;
     // As small as can be; a little slack; all waits as late as can be.
     for (const auto budget :
          {std::optional<int64_t>(), std::optional(least + least / 8),

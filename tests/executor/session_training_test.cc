@@ -119,7 +119,7 @@ class SessionTrainingTest : public ::testing::TestWithParam<std::string> {
                            session_->Step(FeedsOf(feeds)));
       ASSERT_EQ(result.fetched.at(original.loss).bytes,
                 expected.at(original.loss).bytes);
-      losses.push_back(result.scalar(original.loss));
+      losses.push_back(result.scalar(original.loss).value());
     }
     EXPECT_LT(losses.back(), losses.front());
     ASSERT_OK_AND_ASSIGN(const auto variables, session_->ReadVariables());
@@ -148,8 +148,8 @@ TEST_P(SessionTrainingTest, LeNetWithSwapsTrainsAsTheNaiveEvaluation) {
   Graph edited = lenet.graph;
   ASSERT_THAT(ApplyLms({.mode = LmsMode::kV1}, edited), IsOk());
   CompareWithNaive(lenet, edited);
-  EXPECT_GT(session_->copies(0).swap_outs, 0);
-  EXPECT_GE(session_->copies(0).swap_ins, session_->copies(0).swap_outs);
+  EXPECT_GT(session_->copies(0)->swap_outs, 0);
+  EXPECT_GE(session_->copies(0)->swap_ins, session_->copies(0)->swap_outs);
   EXPECT_EQ(session_->memory().measured_device_bytes,
             session_->memory().predicted_device_bytes);
   EXPECT_EQ(session_->memory().measured_host_bytes,

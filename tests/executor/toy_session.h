@@ -3,7 +3,9 @@
 #ifndef SPILLWAY_TESTS_EXECUTOR_TOY_SESSION_H_
 #define SPILLWAY_TESTS_EXECUTOR_TOY_SESSION_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -148,6 +150,9 @@ class SpyDevice final : public Device {
     return device_->FreeBytes();
   }
   int64_t allocations() const override { return device_->allocations(); }
+  std::optional<int> kernel_threads() const override {
+    return device_->kernel_threads();
+  }
   absl::StatusOr<std::unique_ptr<Stream>> NewStream(
       const StreamOptions& options) override {
     return device_->NewStream(options);
@@ -235,25 +240,40 @@ struct ToySessionCase {
   bool check_memory = false;
 };
 
+// Those of SessionOptions that these tests vary: the toy ops are not the
+// standard ones, which are not linked.
+struct ToySessionOptions {
+  std::optional<int64_t> device_memory = {};
+  std::optional<int64_t> host_memory = {};
+  int threads = 1;
+  uint64_t seed = 0;
+  std::vector<std::string> own_variables = {};
+};
+
 class ToySessionTest : public ::testing::TestWithParam<ToySessionCase> {
  protected:
   absl::StatusOr<std::unique_ptr<Session>> NewSession(
-      std::vector<Program> programs, SessionOptions options = {},
+      std::vector<Program> programs, const ToySessionOptions& options = {},
       int64_t capacity_bytes = 0) {
-    options.ops = &ops_;
-    options.kernels = &kernels_;
-    options.threads = 1;
-    options.check_memory = GetParam().check_memory;
     SPILLWAY_ASSIGN_OR_RETURN(
         std::unique_ptr<Device> device,
         NewDevice(GetParam().device,
                   {.threads = 1, .capacity_bytes = capacity_bytes}));
     return Session::Create(
         std::move(programs),
-        std::make_unique<SpyDevice>(std::move(device), &asked_bytes_), options);
+        std::make_unique<SpyDevice>(std::move(device), &asked_bytes_),
+        {.ops = &ops_,
+         .kernels = &kernels_,
+         .device_memory = options.device_memory,
+         .host_memory = options.host_memory,
+         .threads = options.threads,
+         .seed = options.seed,
+         .own_variables = options.own_variables,
+         .check_memory = GetParam().check_memory});
   }
 
-  std::unique_ptr<Session> NewTrainSession(const SessionOptions& options = {}) {
+  std::unique_ptr<Session> NewTrainSession(
+      const ToySessionOptions& options = {}) {
     std::vector<Program> programs;
     programs.push_back(TrainProgram(ops_).Build());
     return NewSession(std::move(programs), options).value();

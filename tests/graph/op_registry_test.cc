@@ -1,5 +1,8 @@
 #include "graph/op_registry.h"
 
+#include <string>
+#include <utility>
+
 #include "base/status_macros.h"
 #include "tests/support/status_matchers.h"
 
@@ -41,11 +44,48 @@ TEST(OpRegistryTest, FindsByNameAndListsInNameOrder) {
   EXPECT_EQ(registry.ops().size(), 2);
 }
 
-TEST(OpRegistryDeathTest, NamesAreUniqueAndInferIsRequired) {
+TEST(OpRegistryTest, RemembersTheFirstSchemaThatItRefused) {
   OpRegistry registry;
   registry.Add({.name = "A", .infer = InferScalar});
-  EXPECT_DEATH(registry.Add({.name = "A", .infer = InferScalar}), "is_new");
-  EXPECT_DEATH(registry.Add({.name = "B"}), "infer");
+  EXPECT_TRUE(registry.status().ok());
+  registry.Add({.name = "A", .inputs = {"x"}, .infer = InferScalar});
+  registry.Add({.name = "B"});
+  EXPECT_THAT(registry.status(),
+              StatusIs(kInvalid, "op 'A': is registered twice"));
+  EXPECT_TRUE(registry.Find("A")->inputs.empty());  // the first is kept
+  EXPECT_EQ(registry.Find("B"), nullptr);
+}
+
+TEST(OpRegistryTest, SchemasWhosePartsDoNotFitAreRefused) {
+  const auto refusal = [](OpDef def) {
+    OpRegistry registry;
+    registry.Add(std::move(def));
+    return registry.status();
+  };
+  const auto fma = [](auto&& change) {
+    OpDef def = ThreeInputs();
+    change(def);
+    return def;
+  };
+  EXPECT_TRUE(refusal(ThreeInputs()).ok());
+  EXPECT_THAT(refusal({.name = "B"}),
+              StatusIs(kInvalid, "op 'B': has no infer function"));
+  EXPECT_THAT(refusal({.infer = InferScalar}),
+              StatusIs(kInvalid, "op '': has no name"));
+  EXPECT_THAT(refusal(fma([](OpDef& def) { def.optional_inputs = 4; })),
+              StatusIs(kInvalid, HasSubstr("4 optional inputs, of 3")));
+  EXPECT_THAT(refusal(fma([](OpDef& def) {
+                def.alias = {{3, 0}};
+              })),
+              StatusIs(kInvalid, HasSubstr("alias pairs input 3")));
+  EXPECT_THAT(refusal(fma([](OpDef& def) {
+                def.in_place = {{0, -1}};
+              })),
+              StatusIs(kInvalid, HasSubstr("in_place pairs input 0 with")));
+  EXPECT_THAT(refusal(fma([](OpDef& def) { def.mutates = {-1}; })),
+              StatusIs(kInvalid, HasSubstr("mutates input -1")));
+  EXPECT_THAT(refusal(fma([](OpDef& def) { def.group_inputs = 4; })),
+              StatusIs(kInvalid, HasSubstr("groups of 4 inputs")));
 }
 
 TEST(InferOutputsTest, ReturnsWhatTheOpInfers) {

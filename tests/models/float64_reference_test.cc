@@ -216,7 +216,7 @@ TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
   ASSERT_OK_AND_ASSIGN(const StepResult step,
                        network.session->Step(FeedsOf(network.feeds)));
   const double loss = reference["loss"];
-  EXPECT_NEAR(step.scalar(network.loss), loss, kLossTolerance * loss);
+  EXPECT_NEAR(step.scalar(network.loss).value(), loss, kLossTolerance * loss);
   std::vector<double> errors;
   for (const auto& [variable, expected] : reference["gradients"].items()) {
     ASSERT_TRUE(network.gradients.contains(variable)) << variable;

@@ -21,7 +21,7 @@ HostTensor MakeHostTensor(const TensorType& type, const std::vector<T>& data) {
 inline Feeds FeedsOf(const std::map<ValueId, HostTensor>& tensors) {
   Feeds feeds;
   for (const auto& [id, tensor] : tensors) {
-    feeds[id] = {.type = tensor.type, .data = tensor.bytes.data()};
+    feeds[id] = TensorView{.type = tensor.type, .data = tensor.bytes.data()};
   }
   return feeds;
 }

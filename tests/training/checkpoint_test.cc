@@ -1,7 +1,12 @@
 #include "training/checkpoint.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "gtest/gtest.h"
@@ -63,6 +68,114 @@ TEST(CheckpointTest, TrainingGoesOnWhereItWasSaved) {
   ASSERT_THAT(LoadCheckpoint(path, *second), IsOk());
   Step(*second, 3);
   EXPECT_EQ(ChecksumOf(*first), ChecksumOf(*second));
+}
+
+// loss = mean(dropout(w) * w) under Adam, and an evaluation that drops out too.
+std::unique_ptr<Session> MakeDropoutSession(bool has_evaluation = true) {
+  const auto drop = [](GraphBuilder& g) {
+    const Tensor w =
+        AddVariable(g, {.name = "w",
+                        .shape = {8, 64},
+                        .initializer = Initializer::TruncatedNormal(1)});
+    return std::pair(w, Dropout(g.Scope("dropout"), w, {.rate = 0.5}));
+  };
+  GraphBuilder g(StandardOps());
+  const auto [w, dropped] = drop(g);
+  const Tensor products = g.Add(g, {.op = "Mul", .inputs = {w, dropped}});
+  const Tensor loss =
+      g.Add(g, {.op = "Mean",
+                .inputs = {products},
+                .attributes = {{"axes", std::vector<int64_t>{0, 1}}}});
+  Minimize(g.Scope("adam"), loss, Adam());
+  std::vector<Program> programs;
+  programs.push_back({.graph = std::move(g).Build().value()});
+  if (has_evaluation) {
+    GraphBuilder evaluation(StandardOps(), "evaluation");
+    const Tensor fetched = drop(evaluation).second;
+    programs.push_back({.graph = std::move(evaluation).Build().value(),
+                        .fetches = {fetched.id()}});
+  }
+  return NewSession(std::move(programs), {.device = "inline", .seed = 7})
+      .value();
+}
+
+// Elements of the only fetch.
+std::vector<std::byte> Evaluate(Session& session) {
+  return session.Step(1, {}).value().fetched.begin()->second.bytes;
+}
+
+TEST(CheckpointTest, DropoutGoesOnWhereItWasSaved) {
+  const std::string path = ::testing::TempDir() + "/dropout.safetensors";
+  const auto first = MakeDropoutSession();
+  Step(*first, 3);
+  const std::vector<std::byte> first_evaluation = Evaluate(*first);
+  ASSERT_THAT(SaveCheckpoint(*first, path), IsOk());
+  Step(*first, 2);
+  const std::vector<std::byte> second_evaluation = Evaluate(*first);
+
+  const auto second = MakeDropoutSession();
+  ASSERT_THAT(LoadCheckpoint(path, *second), IsOk());
+  EXPECT_EQ(second->step_numbers(), (std::vector<int64_t>{3, 1}));
+  Step(*second, 2);
+  EXPECT_EQ(ChecksumOf(*first), ChecksumOf(*second));
+  EXPECT_EQ(Evaluate(*second), second_evaluation);
+
+  // Without the step numbers it would be another training, and evaluation.
+  const auto third = MakeDropoutSession();
+  ASSERT_THAT(LoadCheckpoint(path, *third), IsOk());
+  ASSERT_THAT(third->SetStepNumbers({0, 0}), IsOk());
+  EXPECT_EQ(Evaluate(*third), first_evaluation);
+  Step(*third, 2);
+  EXPECT_NE(ChecksumOf(*third), ChecksumOf(*first));
+}
+
+TEST(CheckpointTest, StepNumbersAreMetadataThatOthersCanRead) {
+  const std::string path = ::testing::TempDir() + "/numbers.safetensors";
+  const auto session = MakeDropoutSession();
+  Step(*session, 2);
+  ASSERT_THAT(SaveCheckpoint(*session, path), IsOk());
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile file, ReadSafetensorsFile(path));
+  EXPECT_EQ(file.metadata, (Metadata{{"spillway.step_numbers", "[2, 0]"}}));
+  EXPECT_EQ(file.tensors.size(), session->variable_types().size());
+}
+
+TEST(CheckpointTest, ProgramsWithoutAStepNumberInTheFileHaveNone) {
+  const std::string path = ::testing::TempDir() + "/old.safetensors";
+  const auto session = MakeDropoutSession();
+  Step(*session, 2);
+  ASSERT_OK_AND_ASSIGN(const TensorMap variables, session->ReadVariables());
+  // As versions before step numbers wrote it.
+  ASSERT_THAT(WriteSafetensors(path, variables), IsOk());
+  ASSERT_THAT(LoadCheckpoint(path, *session), IsOk());
+  EXPECT_EQ(session->step_numbers(), (std::vector<int64_t>{0, 0}));
+  // Of a session with fewer programs, and of one with more.
+  const auto alone = MakeDropoutSession(/*has_evaluation=*/false);
+  Step(*alone, 4);
+  ASSERT_THAT(SaveCheckpoint(*alone, path), IsOk());
+  ASSERT_THAT(LoadCheckpoint(path, *session), IsOk());
+  EXPECT_EQ(session->step_numbers(), (std::vector<int64_t>{4, 0}));
+  ASSERT_THAT(SaveCheckpoint(*session, path), IsOk());
+  ASSERT_THAT(LoadCheckpoint(path, *alone), IsOk());
+  EXPECT_EQ(alone->step_numbers(), (std::vector<int64_t>{4}));
+}
+
+TEST(CheckpointTest, RefusesStepNumbersThatAreNoneAndChangesNothing) {
+  const std::string path = ::testing::TempDir() + "/bad_numbers.safetensors";
+  const auto session = MakeDropoutSession();
+  ASSERT_OK_AND_ASSIGN(TensorMap variables, session->ReadVariables());
+  const std::string before = ChecksumOf(*session);
+  std::ranges::fill(variables.at("w").bytes, std::byte{1});
+  for (const char* text : {"", "7", "[-1, 0]", "[1.5]", "{}", "[1,",
+                           "[9223372036854775807]", "[\"1\"]"}) {
+    SCOPED_TRACE(text);
+    ASSERT_THAT(
+        WriteSafetensors(path, variables, {{"spillway.step_numbers", text}}),
+        IsOk());
+    EXPECT_THAT(LoadCheckpoint(path, *session),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr(path), HasSubstr("step_numbers"))));
+    EXPECT_EQ(ChecksumOf(*session), before);
+  }
 }
 
 TEST(CheckpointTest, HoldsTheOptimizersSlots) {

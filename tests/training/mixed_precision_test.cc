@@ -94,8 +94,8 @@ absl::StatusOr<Step> TrainOneStep(const Network& network) {
       session->Step(
           {{network.images, {graph.type(network.images), images.data()}},
            {network.labels, {graph.type(network.labels), labels.data()}}}));
-  Step step = {.loss = result.scalar(network.loss),
-               .logits = result.fetched.at(network.logits).type};
+  SPILLWAY_ASSIGN_OR_RETURN(const float loss, result.scalar(network.loss));
+  Step step = {.loss = loss, .logits = result.fetched.at(network.logits).type};
   SPILLWAY_ASSIGN_OR_RETURN(step.variables, session->ReadVariables());
   return step;
 }

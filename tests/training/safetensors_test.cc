@@ -91,6 +91,23 @@ TEST(SafetensorsTest, WritesTheWidestElementsFirstBehindAnAlignedHeader) {
   EXPECT_EQ(bytes, MakeFile(header + padding, "01234567xyz"));
 }
 
+TEST(SafetensorsTest, MetadataComesFirstAndIsReadBack) {
+  const std::string path = TempPath("metadata.safetensors");
+  const Metadata metadata = {{"b", "\"quoted\""}, {"a", ""}};
+  ASSERT_THAT(WriteSafetensors(
+                  path, {{"x", MakeTensor(DType::kUInt8, {1}, "x")}}, metadata),
+              IsOk());
+  ASSERT_OK_AND_ASSIGN(const std::string bytes, ReadFile(path));
+  const std::string header =
+      R"({"__metadata__":{"a":"","b":"\"quoted\""},)"
+      R"("x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
+  const std::string padding((8 - header.size() % 8) % 8, ' ');
+  EXPECT_EQ(bytes, MakeFile(header + padding, "x"));
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile file, ReadSafetensorsFile(path));
+  EXPECT_EQ(file.metadata, metadata);
+  EXPECT_EQ(file.tensors.size(), 1u);
+}
+
 TEST(SafetensorsTest, AFileMayHoldNothing) {
   const std::string path = TempPath("nothing.safetensors");
   ASSERT_THAT(WriteSafetensors(path, {}), IsOk());

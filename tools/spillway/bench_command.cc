@@ -10,8 +10,7 @@
 #include "tools/spillway/bench_timelines.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/progress.h"
-#include "training/safetensors.h"
-#include "tuner/choose_step.h"
+#include "training/checkpoint.h"
 
 namespace spillway {
 namespace {
@@ -122,10 +121,10 @@ absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
                      ? std::string("warm-up")
                      : fmt::format("step {}/{}", step, flags.num_batches));
   };
-  spec.on_timed = [&](const TensorMap& variables) -> absl::Status {
+  spec.on_timed = [&](const TensorMap&) -> absl::Status {
     if (flags.checkpoint.empty()) return absl::OkStatus();
     return OutputStatus({.flag = "--checkpoint", .path = flags.checkpoint},
-                        WriteSafetensors(flags.checkpoint, variables));
+                        SaveCheckpoint(*setup.session, flags.checkpoint));
   };
   SPILLWAY_RETURN_IF_ERROR(print(FormatBenchInfo(flags, setup)));
   SPILLWAY_ASSIGN_OR_RETURN(

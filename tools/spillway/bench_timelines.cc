@@ -15,7 +15,7 @@ namespace spillway {
 namespace {
 
 SimulatedStep PredictStep(const BenchSetup& setup) {
-  const ExecutionPlan& plan = setup.session->plan(0);
+  const ExecutionPlan& plan = *setup.session->plan(0);
   SimulatedStep step = PlayStep(setup.graph, plan, setup.algorithms,
                                 *setup.options.ops, setup.profile);
   AddMemoryCounters(plan, step);
@@ -32,7 +32,7 @@ std::string FormatReport(const BenchFlags& flags, const BenchSetup& setup,
                       .options = &setup.options,
                       .lms = &setup.lms,
                       .graph = &setup.graph,
-                      .plan = &setup.session->plan(0),
+                      .plan = setup.session->plan(0),
                       .predicted = &predicted});
   report.facts.push_back(
       {"Measured on",

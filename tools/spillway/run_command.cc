@@ -41,7 +41,8 @@ absl::StatusOr<FeedTensors> ReadFeeds(const std::string& path,
                       graph.type(value).ToString(), tensor.type.ToString()));
     }
     if (node.op == kPlaceholder) {
-      tensors.feeds[value] = {.type = tensor.type, .data = tensor.bytes.data()};
+      tensors.feeds[value] =
+          TensorView{.type = tensor.type, .data = tensor.bytes.data()};
     } else if (node.op == kVariable) {
       tensors.variables[node.name] = tensor;
     } else {

@@ -77,7 +77,8 @@ class ZeroFeeds {
       const TensorType& type = graph.type(graph.output(node.id));
       const auto size = static_cast<size_t>(type.num_bytes());
       const std::vector<std::byte>& zeros = zeros_.emplace_back(size);
-      feeds_[graph.output(node.id)] = {.type = type, .data = zeros.data()};
+      feeds_[graph.output(node.id)] =
+          TensorView{.type = type, .data = zeros.data()};
     }
   }
 

@@ -1,5 +1,7 @@
 #include "executor/device/cpu/cpu_device.h"
 
+#include <optional>
+
 #include "executor/device/cpu/cpu_memory.h"
 #include "executor/device/cpu/cpu_stream.h"
 #include "executor/device/cpu/link.h"
@@ -18,6 +20,7 @@ class CpuDevice final : public Device {
   std::string_view name() const override { return "cpu"; }
   DeviceKind kind() const override { return DeviceKind::kCpu; }
   bool host_addressable() const override { return true; }
+  std::optional<int> kernel_threads() const override { return threads_; }
 
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       MemorySpace space, int64_t bytes) override {

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -96,6 +97,7 @@ class InlineDevice final : public Device {
   std::string_view name() const override { return "inline"; }
   DeviceKind kind() const override { return DeviceKind::kCpu; }
   bool host_addressable() const override { return true; }
+  std::optional<int> kernel_threads() const override { return threads_; }
 
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       MemorySpace space, int64_t bytes) override {

@@ -276,6 +276,37 @@ std::vector<Damage> AliasDamages() {
   };
 }
 
+std::vector<Damage> ResidentDamages() {
+  return {
+      {"a variable that does not outlive the step", Verdict::kFaulty,
+       [](Patient& p) {
+         const auto buffer = p.AnyOf(p.Residents());
+         if (!buffer) return false;
+         p.plan.buffers[*buffer].kind = BufferKind::kTransient;
+         p.plan.resident_bytes = 0;
+         return true;
+       }},
+      {"a variable that is called constant", Verdict::kFaulty,
+       [](Patient& p) {
+         const auto buffer = p.AnyOf(p.Residents());
+         if (!buffer) return false;
+         p.plan.buffers[*buffer].kind = BufferKind::kConstant;
+         return true;
+       }},
+      {"a variable in another's bytes", Verdict::kFaulty,
+       [](Patient& p) {
+         const auto from = p.AnyOf(p.Residents());
+         if (!from) return false;
+         const auto to = p.AnyOf(p.Buffers([&](BufferId id) {
+           return id != *from && IsResident(p.plan.buffers[id]);
+         }));
+         if (!to) return false;
+         MergeBuffers(p.plan, *from, *to);
+         return true;
+       }},
+  };
+}
+
 std::vector<Damage> ScratchDamages() {
   return {
       {"a value in scratch", Verdict::kFaulty,
@@ -314,6 +345,31 @@ std::vector<Damage> ScratchDamages() {
                       p.plan.steps[*step].outputs[1]);
          return true;
        }},
+      {"scratch of another size", Verdict::kFaulty,
+       [](Patient& p) {
+         const auto step = p.AnyOf(p.Steps(
+             [&](StepId id) { return p.plan.steps[id].workspace.is_valid(); }));
+         if (!step) return false;
+         p.plan.buffers[p.plan.steps[*step].workspace].bytes -= 1;
+         return true;
+       }},
+      {"no scratch", Verdict::kFaulty,
+       [](Patient& p) {
+         const auto step = p.AnyOf(p.Steps(
+             [&](StepId id) { return p.plan.steps[id].workspace.is_valid(); }));
+         if (!step) return false;
+         p.plan.steps[*step].workspace = {};
+         return true;
+       }},
+      {"scratch on the host", Verdict::kFaulty,
+       [](Patient& p) {
+         const auto step = p.AnyOf(p.Steps(
+             [&](StepId id) { return p.plan.steps[id].workspace.is_valid(); }));
+         if (!step) return false;
+         p.plan.buffers[p.plan.steps[*step].workspace].space = Space::kHost;
+         p.plan.host_bytes = std::max(p.plan.host_bytes, p.plan.device_bytes);
+         return true;
+       }},
       {"scratch in a value's bytes", Verdict::kFaulty,
        [](Patient& p) {
          const StepId step(p.Below(p.plan.steps.size()));
@@ -330,7 +386,7 @@ std::vector<Damage> ScratchDamages() {
 std::vector<Damage> ByteDamages() {
   return Joined({PlacementDamages(), ArenaDamages(), BufferDamages(),
                  FetchDamages(), SharingDamages(), AliasDamages(),
-                 ScratchDamages()});
+                 ResidentDamages(), ScratchDamages()});
 }
 
 }  // namespace spillway::testing

@@ -43,15 +43,23 @@ bool MaySharePair(const std::vector<BufferPair>& pairs, const Step& step,
 
 class Checker {
  public:
-  Checker(const ExecutionPlan& plan, const Graph& graph, const OpRegistry& ops)
-      : plan_(plan), graph_(graph), ops_(ops) {}
+  Checker(const ExecutionPlan& plan, const Graph& graph, const OpRegistry& ops,
+          const IdMap<NodeId, int64_t>* workspace_bytes)
+      : plan_(plan),
+        graph_(graph),
+        ops_(ops),
+        workspace_bytes_(workspace_bytes) {}
 
   std::string Fault() {
     for (const StepId id : StepIds(plan_)) {
       for (const std::string& fault :
-           {SlotFault(id), WaitFault(id), SharingFault(plan_.steps[id])}) {
+           {SlotFault(id), WaitFault(id), SharingFault(plan_.steps[id]),
+            KindFault(plan_.steps[id]), ScratchFault(plan_.steps[id])}) {
         if (!fault.empty()) return fault;
       }
+    }
+    for (const Node& a : graph_.nodes()) {
+      if (HasWrongResidentBytes(a)) return "a resident's buffer is wrong";
     }
     if (MissesANode()) return "a needed node is missing";
     for (const Buffer& buffer : plan_.buffers) {
@@ -67,6 +75,9 @@ class Checker {
       }
       if (!WritesAreInOrder(order, a)) return "a value is overwritten";
     }
+    for (const ValueId fetch : plan_.fetches) {
+      if (IsLost(order, fetch)) return "a fetched value is overwritten";
+    }
     return "";
   }
 
@@ -74,6 +85,72 @@ class Checker {
   bool IsResidentNode(NodeId id) const {
     const OpDef* def = ops_.Find(graph_.node(id).op);
     return def != nullptr && def->resident;
+  }
+
+  std::string KindFault(const Step& step) const {
+    const Node& node = graph_.node(step.node);
+    const OpDef* def = ops_.Find(node.op);
+    bool is_alias = def != nullptr && def->mutates.empty() &&
+                    !def->outputs.empty() && !def->alias.empty();
+    for (size_t i = 0; is_alias && i < node.outputs.size(); ++i) {
+      is_alias = std::ranges::count(def->alias, static_cast<int>(i),
+                                    &BufferPair::output) > 0;
+    }
+    StepKind kind = is_alias ? StepKind::kAlias : StepKind::kCompute;
+    Lane lane = Lane::kCompute;
+    if (node.op == kPlaceholder || node.op == kSwapIn) {
+      kind = node.op == kSwapIn ? StepKind::kSwapIn : StepKind::kFeed;
+      lane = Lane::kCopyIn;
+    } else if (node.op == kSwapOut) {
+      kind = StepKind::kSwapOut;
+      lane = Lane::kCopyOut;
+    }
+    if (IsResidentNode(step.node)) return "a resident node runs";
+    if (step.kind != kind) return "a step is of another kind";
+    return step.lane == lane ? "" : "a step is on another lane";
+  }
+
+  std::string ScratchFault(const Step& step) const {
+    const bool has_scratch = step.workspace.is_valid();
+    if (has_scratch && plan_.buffers[step.workspace].space != Space::kDevice) {
+      return "scratch is on the host";
+    }
+    if (workspace_bytes_ == nullptr) return "";
+    const int64_t bytes = has_scratch ? plan_.buffers[step.workspace].bytes : 0;
+    const int64_t needed =
+        workspace_bytes_->empty() ? 0 : (*workspace_bytes_)[step.node];
+    return bytes == needed ? "" : "scratch is of another size";
+  }
+
+  // The bytes of a Variable or constant are its own, and marked as such.
+  bool HasWrongResidentBytes(const Node& node) const {
+    if (!IsResidentNode(node.id)) return false;
+    const ValueId value = node.outputs[0];
+    const BufferId id = plan_.buffer_of[value];
+    if (!id.is_valid()) return false;
+    const Buffer& buffer = plan_.buffers[id];
+    for (const Node& other : graph_.nodes()) {
+      if (other.id != node.id && IsResidentNode(other.id) &&
+          plan_.buffer_of[other.outputs[0]] == id) {
+        return true;
+      }
+    }
+    return buffer.kind != (node.op == kVariable ? BufferKind::kVariable
+                                                : BufferKind::kConstant) ||
+           buffer.space != Space::kDevice ||
+           buffer.bytes != graph_.type(value).num_bytes();
+  }
+
+  // Does a step overwrite the value after it was made? Ops that overwrite an
+  // input by name do it to fetches too.
+  bool IsLost(const StepOrder& order, ValueId fetch) const {
+    const BufferId buffer = plan_.buffer_of[fetch];
+    const StepId producer = StepOf(plan_, graph_.value(fetch).producer);
+    if (!producer.is_valid()) return false;
+    return std::ranges::any_of(StepIds(plan_), [&](StepId id) {
+      return order.Before(producer, id) && Writes(plan_.steps[id], buffer) &&
+             !Mutates(plan_.steps[id], buffer);
+    });
   }
 
   std::string SlotFault(StepId id) const {
@@ -134,8 +211,17 @@ class Checker {
       if (shares && !is_alias && !MaySharePair(def.in_place, step, i)) {
         return "an output has an input's bytes";
       }
+      if (!is_alias && IsResident(plan_.buffers[step.outputs[i]])) {
+        return "an output has a resident's bytes";
+      }
       if (!is_alias && std::ranges::count(step.outputs, step.outputs[i]) > 1) {
         return "two outputs have the same bytes";
+      }
+    }
+    for (const BufferId input : step.inputs) {
+      if (plan_.buffers[input].kind == BufferKind::kConstant &&
+          Mutates(step, input)) {
+        return "a constant is overwritten";
       }
     }
     const bool is_value =
@@ -195,14 +281,19 @@ class Checker {
            !all_before(b, uses_of_b, uses_of_a);
   }
 
+  // Does the op say that it overwrites an input that has this buffer?
+  bool Mutates(const Step& step, BufferId buffer) const {
+    const OpDef* def = ops_.Find(graph_.node(step.node).op);
+    if (def == nullptr) return false;
+    return std::ranges::any_of(
+        MutatedInputs(*def, step.inputs.size()), [&](int input) {
+          return step.inputs[static_cast<size_t>(input)] == buffer;
+        });
+  }
+
   bool Writes(const Step& step, BufferId buffer) const {
     if (step.workspace == buffer) return true;
-    const OpDef* def = ops_.Find(graph_.node(step.node).op);
-    if (def != nullptr) {
-      for (const int input : MutatedInputs(*def, step.inputs.size())) {
-        if (step.inputs[static_cast<size_t>(input)] == buffer) return true;
-      }
-    }
+    if (Mutates(step, buffer)) return true;
     return step.kind != StepKind::kAlias &&
            std::ranges::count(step.outputs, buffer) > 0;
   }
@@ -243,6 +334,7 @@ class Checker {
   const ExecutionPlan& plan_;
   const Graph& graph_;
   const OpRegistry& ops_;
+  const IdMap<NodeId, int64_t>* const workspace_bytes_;
 };
 
 template <typename Id>
@@ -354,8 +446,9 @@ int64_t NaiveLiveBytes(const ExecutionPlan& plan, Space space,
 }
 
 std::string NaiveFault(const ExecutionPlan& plan, const Graph& graph,
-                       const OpRegistry& ops) {
-  return Checker(plan, graph, ops).Fault();
+                       const OpRegistry& ops,
+                       const IdMap<NodeId, int64_t>* workspace_bytes) {
+  return Checker(plan, graph, ops, workspace_bytes).Fault();
 }
 
 std::string PlanText(const ExecutionPlan& plan) {

@@ -55,9 +55,11 @@ int64_t NaiveLiveBytes(const ExecutionPlan& plan, Space space,
                        const IdMap<BufferId, Interval>& life, int64_t at);
 
 // Empty if the plan keeps every promise of executor/plan/verify_plan.h, else
-// which it breaks.
+// which it breaks. `ops` need not be those that the plan was made with: with a
+// table that somebody wrote down, wrong OpDefs are found.
 std::string NaiveFault(const ExecutionPlan& plan, const Graph& graph,
-                       const OpRegistry& ops);
+                       const OpRegistry& ops,
+                       const IdMap<NodeId, int64_t>* workspace_bytes = nullptr);
 
 // Every field of the plan as text.
 std::string PlanText(const ExecutionPlan& plan);

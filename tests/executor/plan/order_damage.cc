@@ -116,6 +116,16 @@ std::vector<Damage> ExtraWaitDamages() {
          if (earlier) p.plan.steps[step].waits.push_back(*earlier);
          return earlier.has_value();
        }},
+      {"of another kind", Verdict::kFaulty,
+       [](Patient& p) {
+         const auto step = p.AnyOf(p.Steps());
+         if (!step) return false;
+         StepKind& kind = p.plan.steps[*step].kind;
+         constexpr uint64_t kKinds = 5;
+         kind = static_cast<StepKind>(
+             (static_cast<uint64_t>(kind) + 1 + p.Below(kKinds - 1)) % kKinds);
+         return true;
+       }},
       {"on another lane", Verdict::kEither,
        [](Patient& p) {
          const StepId step(p.Below(p.plan.steps.size()));

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "executor/plan/verify_plan.h"
 #include "tests/executor/plan/naive_plan.h"
@@ -42,8 +44,55 @@ TEST(VerifyPlanRandomTest, GoodPlansAreGood) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
     ASSERT_OK_AND_ASSIGN(const Patient patient, NewPatient(plan_case, seed));
-    ASSERT_EQ(NaiveFault(patient.plan, patient.graph, ops), "");
-    ASSERT_THAT(VerifyPlan(patient.plan, patient.graph, ops), IsOk());
+    const auto* scratch = &plan_case.options.workspace_bytes;
+    ASSERT_EQ(NaiveFault(patient.plan, patient.graph, ops, scratch), "");
+    ASSERT_THAT(VerifyPlan(patient.plan, patient.graph, ops, scratch), IsOk());
+  }
+}
+
+// The toy ops with one definition changed. Planner and VerifyPlan believe it;
+// the twin, which has the table of toy_ops.h, does not.
+OpRegistry OpsWhere(std::string_view op, void (*change)(OpDef&)) {
+  const OpRegistry original = ToyOps();
+  OpRegistry changed;
+  for (const auto& [name, def] : original.ops()) {
+    OpDef copy = def;
+    if (name == op) change(copy);
+    changed.Add(std::move(copy));
+  }
+  return changed;
+}
+
+TEST(VerifyPlanRandomTest, AWrongDefinitionOfAnOpDoesNotFoolTheTwin) {
+  const std::vector<std::pair<std::string, OpRegistry>> wrong = {
+      {"Update does not say that it overwrites its input",
+       OpsWhere("Update", [](OpDef& def) { def.mutates.clear(); })},
+      {"Update does not say that its output is its input",
+       OpsWhere("Update", [](OpDef& def) { def.alias.clear(); })},
+      {"Alias overwrites its input",
+       OpsWhere("Alias", [](OpDef& def) { def.mutates = {0}; })},
+      {"Update may take over the gradient's bytes",
+       OpsWhere("Update",
+                [](OpDef& def) {
+                  def.alias.clear();
+                  def.in_place = {{.input = 1, .output = 0}};
+                })},
+      {"Alias is computed in place", OpsWhere("Alias", [](OpDef& def) {
+         def.in_place = std::exchange(def.alias, {});
+       })}};
+  const OpRegistry table = ToyOps();
+  for (const auto& [name, ops] : wrong) {
+    SCOPED_TRACE(name);
+    int found = 0;
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+      const PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
+      CompileOptions options = plan_case.options;
+      const auto plan =
+          CompilePlan(plan_case.graph, ops, plan_case.schedule, options);
+      if (!plan.ok() || !VerifyPlan(*plan, plan_case.graph, ops).ok()) continue;
+      found += NaiveFault(*plan, plan_case.graph, table).empty() ? 0 : 1;
+    }
+    EXPECT_GT(found, 0);
   }
 }
 
@@ -60,9 +109,12 @@ TEST_P(VerifyPlanDamageTest, IsJudgedAsTheNaiveTwinDoes) {
     ASSERT_OK_AND_ASSIGN(Patient patient, NewPatient(plan_case, seed));
     if (patient.plan.steps.empty() || !damage.inflict(patient)) continue;
     ++inflicted;
-    const std::string fault = NaiveFault(patient.plan, patient.graph, ops);
+    const auto* scratch = &plan_case.options.workspace_bytes;
+    const std::string fault =
+        NaiveFault(patient.plan, patient.graph, ops, scratch);
     faults += fault.empty() ? 0 : 1;
-    const absl::Status verdict = VerifyPlan(patient.plan, patient.graph, ops);
+    const absl::Status verdict =
+        VerifyPlan(patient.plan, patient.graph, ops, scratch);
     EXPECT_EQ(verdict.ok(), fault.empty())
         << "naive: " << fault << ", VerifyPlan: " << verdict.ToString() << "\n"
         << testing::PlanText(patient.plan);

@@ -2,6 +2,10 @@
 
 #include <functional>
 #include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/units.h"
 #include "tests/executor/plan/plan_cases.h"
@@ -138,6 +142,51 @@ std::vector<Mutation> Mutations() {
          plan.buffer_of[*graph.FindValue("b8")] = buffer;
        },
        "has the bytes of another value"},
+      {"a kernel is taken for an alias",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "f5").kind = StepKind::kAlias;
+       },
+       "(f5) is of kind 1, but a F is of kind 0"},
+      {"a swap-in is run as a kernel",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "in1").kind = StepKind::kCompute;
+       },
+       "(in1) is of kind 0, but a SwapIn is of kind 4"},
+      {"a swap-out copies the other way",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "out1").kind = StepKind::kSwapIn;
+       },
+       "(out1) is of kind 4"},
+      {"a copy is on the compute lane",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "out1").lane = Lane::kCompute;
+       },
+       "(out1) is on lane 0, where a SwapOut does not run"},
+      {"a kernel is on a copy lane",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "b1").lane = Lane::kCopyIn;
+       },
+       "(b1) is on lane 2"},
+      {"a lane that there is not",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "f1").lane = static_cast<Lane>(kNumLanes);
+       },
+       "(f1) is on lane 3"},
+      {"a buffer that there is not",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "f2").inputs[0] = BufferId(plan.buffers.size());
+       },
+       "a buffer that is not there"},
+      {"a node that there is not",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "f2").node = NodeId(graph.num_nodes());
+       },
+       "has a node or a buffer that is not there"},
+      {"a fetch of no value",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         plan.fetches = {ValueId(graph.num_values())};
+       },
+       "is fetched, but is not in the plan"},
       {"scratch is a value's buffer",
        [](ExecutionPlan& plan, const Graph& graph) {
          Step& step = Find(plan, graph, "f5");
@@ -292,6 +341,23 @@ TEST(VerifyPlanTest, CatchesAnOverwriteOfAValueThatIsStillRead) {
   Find(plan, graph, "z").inputs[1] = shared;
   EXPECT_THAT(VerifyPlan(plan, graph, ToyOps()),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("overwrote it")));
+}
+
+// x is fetched; y = InPlace(x) takes over its bytes all the same.
+TEST(VerifyPlanTest, CatchesAFetchedValueThatIsOverwritten) {
+  Graph graph;
+  const TensorType type{.dtype = DType::kUInt8, .shape = {1024}};
+  const ValueId x =
+      graph.output(graph.AddNode({.name = "x", .op = "F", .outputs = {type}}));
+  const ValueId y = graph.output(graph.AddNode(
+      {.name = "y", .op = "InPlace", .inputs = {x}, .outputs = {type}}));
+  ASSERT_OK_AND_ASSIGN(ExecutionPlan plan, Compile(graph, {.fetches = {y}}));
+  ASSERT_EQ(plan.buffer_of[x], plan.buffer_of[y]);
+  ASSERT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
+  plan.fetches = {x, y};
+  EXPECT_THAT(VerifyPlan(plan, graph, ToyOps()),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("x:0 is fetched after step 1 (y) overwrote")));
 }
 
 }  // namespace

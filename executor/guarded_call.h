@@ -1,0 +1,29 @@
+// Calls code of others, which may throw.
+#ifndef SPILLWAY_EXECUTOR_GUARDED_CALL_H_
+#define SPILLWAY_EXECUTOR_GUARDED_CALL_H_
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <type_traits>
+
+#include "base/status_macros.h"
+
+namespace spillway {
+
+// fn()'s Status or StatusOr; INTERNAL with the text of an exception that leaves
+// it. (One that leaves a thread or an OpenMP region of fn ends the program.)
+template <typename Fn>
+std::invoke_result_t<Fn> GuardedCall(Fn&& fn) {
+  try {
+    return std::invoke(fn);
+  } catch (const std::exception& error) {
+    return Internal(std::string("threw an exception: ") + error.what());
+  } catch (...) {
+    return Internal("threw something that is not a std::exception");
+  }
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_GUARDED_CALL_H_

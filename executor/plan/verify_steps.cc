@@ -1,0 +1,326 @@
+#include "executor/plan/verify_steps.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "executor/plan/assign_buffers.h"
+#include "fmt/format.h"
+#include "graph/input_groups.h"
+#include "graph/types_of.h"
+#include "graph/well_known_ops.h"
+
+namespace spillway {
+namespace {
+
+bool HasPair(const std::vector<BufferPair>& pairs, size_t output) {
+  return std::ranges::any_of(pairs, [&](const BufferPair& pair) {
+    return static_cast<size_t>(pair.output) == output;
+  });
+}
+
+// True if the output has the bytes of an input that it is paired with.
+bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
+               size_t output) {
+  return std::ranges::any_of(pairs, [&](const BufferPair& pair) {
+    const auto input = static_cast<size_t>(pair.input);
+    return static_cast<size_t>(pair.output) == output &&
+           input < step.inputs.size() &&
+           step.inputs[input] == step.outputs[output];
+  });
+}
+
+// Read from the node anew, not with the planner's functions.
+StepKind KindOf(const Node& node, const OpDef* def) {
+  if (node.op == kPlaceholder) return StepKind::kFeed;
+  if (node.op == kSwapOut) return StepKind::kSwapOut;
+  if (node.op == kSwapIn) return StepKind::kSwapIn;
+  if (def == nullptr || !def->mutates.empty() || node.outputs.empty()) {
+    return StepKind::kCompute;
+  }
+  const std::vector<BufferPair> aliases = AliasesOf(*def, node.inputs.size());
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!HasPair(aliases, i)) return StepKind::kCompute;
+  }
+  return StepKind::kAlias;
+}
+
+bool IsOnLane(StepKind kind, Lane lane) {
+  switch (lane) {
+    case Lane::kCompute:
+      return kind == StepKind::kCompute || kind == StepKind::kAlias;
+    case Lane::kCopyOut:
+      return kind == StepKind::kSwapOut;
+    case Lane::kCopyIn:
+      return kind == StepKind::kSwapIn || kind == StepKind::kFeed;
+  }
+  return false;  // a lane that there is not
+}
+
+class StepVerifier {
+ public:
+  StepVerifier(const ExecutionPlan& plan, const Graph& graph,
+               const OpRegistry& ops,
+               const IdMap<NodeId, int64_t>* workspace_bytes)
+      : plan_(plan),
+        graph_(graph),
+        ops_(ops),
+        workspace_bytes_(workspace_bytes),
+        runs_(graph.num_nodes(), false) {}
+
+  absl::Status Run() {
+    SPILLWAY_RETURN_IF_ERROR(CheckIds());
+    SPILLWAY_RETURN_IF_ERROR(CheckResidents());
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      SPILLWAY_RETURN_IF_ERROR(CheckStep(StepId(i)));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string Name(StepId id) const {
+    return fmt::format("step {} ({})", id.value(),
+                       graph_.node(plan_.steps[id].node).name);
+  }
+
+  bool Exists(BufferId id) const {
+    return id.is_valid() && id.index() < plan_.buffers.size();
+  }
+
+  // Everything that is looked up below is there.
+  absl::Status CheckIds() const {
+    if (plan_.buffer_of.size() != graph_.num_values()) {
+      return Internal(fmt::format("the plan knows {} values, the graph has {}",
+                                  plan_.buffer_of.size(), graph_.num_values()));
+    }
+    for (const BufferId buffer : plan_.buffer_of) {
+      if (buffer.is_valid() && !Exists(buffer)) {
+        return Internal(fmt::format("a value has buffer {} of {}",
+                                    buffer.value(), plan_.buffers.size()));
+      }
+    }
+    for (const ValueId fetch : plan_.fetches) {
+      const bool exists =
+          fetch.is_valid() && fetch.index() < graph_.num_values();
+      if (!exists || !plan_.buffer_of[fetch].is_valid()) {
+        return Internal(
+            fmt::format("value {} is fetched, but is not in the "
+                        "plan",
+                        fetch.value()));
+      }
+    }
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[StepId(i)];
+      const bool has_node =
+          step.node.is_valid() && step.node.index() < graph_.num_nodes();
+      const auto exists = [&](BufferId id) { return Exists(id); };
+      if (!has_node || !std::ranges::all_of(step.inputs, exists) ||
+          !std::ranges::all_of(step.outputs, exists) ||
+          (step.workspace.is_valid() && !Exists(step.workspace))) {
+        return Internal(
+            fmt::format("step {} has a node or a buffer that is not there", i));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The bytes of each Variable and constant are its own and of its kind.
+  absl::Status CheckResidents() const {
+    IdMap<BufferId, NodeId> owner(plan_.buffers.size());
+    for (const Node& node : graph_.nodes()) {
+      if (!IsResidentNode(node, ops_)) continue;
+      const BufferKind kind =
+          node.op == kVariable ? BufferKind::kVariable : BufferKind::kConstant;
+      for (const ValueId output : node.outputs) {
+        const BufferId id = plan_.buffer_of[output];
+        if (!id.is_valid()) continue;
+        const Buffer& buffer = plan_.buffers[id];
+        if (buffer.kind != kind || buffer.space != Space::kDevice) {
+          return Internal(fmt::format(
+              "{} is resident, but its buffer is not of that kind", node.name));
+        }
+        if (buffer.bytes != graph_.type(output).num_bytes()) {
+          return Internal(fmt::format("the buffer of {} has {} bytes, not {}",
+                                      graph_.ValueName(output), buffer.bytes,
+                                      graph_.type(output).num_bytes()));
+        }
+        if (owner[id].is_valid()) {
+          return Internal(fmt::format("{} and {} have the same buffer",
+                                      graph_.node(owner[id]).name, node.name));
+        }
+        owner[id] = node.id;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckStep(StepId id) {
+    const Step& step = plan_.steps[id];
+    const Node& node = graph_.node(step.node);
+    if (runs_[step.node]) {
+      return Internal(fmt::format("{} runs twice", node.name));
+    }
+    runs_[step.node] = true;
+    SPILLWAY_RETURN_IF_ERROR(CheckKind(id));
+    SPILLWAY_RETURN_IF_ERROR(CheckSlots(id, node.inputs, step.inputs));
+    SPILLWAY_RETURN_IF_ERROR(CheckSlots(id, node.outputs, step.outputs));
+    SPILLWAY_RETURN_IF_ERROR(CheckSharing(id));
+    SPILLWAY_RETURN_IF_ERROR(CheckConstants(id));
+    SPILLWAY_RETURN_IF_ERROR(CheckScratch(id));
+    for (const ValueId output : node.outputs) {
+      const Buffer& buffer = plan_.buffers[plan_.buffer_of[output]];
+      if (buffer.space != OutputSpace(node)) {
+        return Internal(fmt::format("{} is in the wrong memory space",
+                                    graph_.ValueName(output)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckKind(StepId id) const {
+    const Step& step = plan_.steps[id];
+    const Node& node = graph_.node(step.node);
+    const OpDef* def = ops_.Find(node.op);
+    if (IsResidentNode(node, ops_)) {
+      return Internal(fmt::format("{} runs a resident node", Name(id)));
+    }
+    if (step.kind != KindOf(node, def)) {
+      return Internal(fmt::format("{} is of kind {}, but a {} is of kind {}",
+                                  Name(id), static_cast<int>(step.kind),
+                                  node.op,
+                                  static_cast<int>(KindOf(node, def))));
+    }
+    if (!IsOnLane(step.kind, step.lane)) {
+      return Internal(fmt::format("{} is on lane {}, where a {} does not run",
+                                  Name(id), static_cast<int>(step.lane),
+                                  node.op));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckSlots(StepId id, const std::vector<ValueId>& values,
+                          const std::vector<BufferId>& buffers) const {
+    if (values.size() != buffers.size()) {
+      return Internal(fmt::format("{} has {} slots for {} values", Name(id),
+                                  buffers.size(), values.size()));
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      const BufferId buffer = plan_.buffer_of[values[i]];
+      if (!buffer.is_valid() || buffer != buffers[i]) {
+        return Internal(fmt::format("{} uses another buffer than that of {}",
+                                    Name(id), graph_.ValueName(values[i])));
+      }
+      if (plan_.buffers[buffer].bytes != graph_.type(values[i]).num_bytes()) {
+        return Internal(fmt::format("the buffer of {} has {} bytes, not {}",
+                                    graph_.ValueName(values[i]),
+                                    plan_.buffers[buffer].bytes,
+                                    graph_.type(values[i]).num_bytes()));
+      }
+      if (IsWorkspace(buffer)) {
+        return Internal(
+            fmt::format("{} lies in scratch", graph_.ValueName(values[i])));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Within one step, outputs are the bytes of an input where the op says so,
+  // and else are bytes of their own that do not outlive the step.
+  absl::Status CheckSharing(StepId id) const {
+    const Step& step = plan_.steps[id];
+    const Node& node = graph_.node(step.node);
+    const OpDef* def = ops_.Find(node.op);
+    const std::vector<BufferPair> aliases =
+        def == nullptr ? std::vector<BufferPair>()
+                       : AliasesOf(*def, step.inputs.size());
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      if (HasPair(aliases, i)) {
+        if (TakesOver(aliases, step, i)) continue;
+        return Internal(
+            fmt::format("{}: output {} is not its input's bytes", Name(id), i));
+      }
+      if (std::ranges::count(step.outputs, step.outputs[i]) > 1 ||
+          (std::ranges::count(step.inputs, step.outputs[i]) > 0 &&
+           !MayTakeOver(def, node, step, i))) {
+        return Internal(
+            fmt::format("{}: output {} has the bytes of another "
+                        "value of the step",
+                        Name(id), i));
+      }
+      if (IsResident(plan_.buffers[step.outputs[i]])) {
+        return Internal(
+            fmt::format("{}: output {} has the bytes of {}, which "
+                        "is resident",
+                        Name(id), i, plan_.buffers[step.outputs[i]].name));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool MayTakeOver(const OpDef* def, const Node& node, const Step& step,
+                   size_t output) const {
+    if (def == nullptr || !TakesOver(def->in_place, step, output)) return false;
+    if (def->in_place_legal == nullptr) return true;
+    const std::vector<TensorType> inputs = TypesOf(graph_, node.inputs);
+    const std::vector<TensorType> outputs = TypesOf(graph_, node.outputs);
+    return def->in_place_legal(
+        {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});
+  }
+
+  absl::Status CheckConstants(StepId id) const {
+    const Step& step = plan_.steps[id];
+    const OpDef* def = ops_.Find(graph_.node(step.node).op);
+    if (def == nullptr) return absl::OkStatus();
+    for (const int input : MutatedInputs(*def, step.inputs.size())) {
+      const Buffer& buffer =
+          plan_.buffers[step.inputs[static_cast<size_t>(input)]];
+      if (buffer.kind != BufferKind::kConstant) continue;
+      return Internal(
+          fmt::format("{} overwrites the constant {}", Name(id), buffer.name));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckScratch(StepId id) const {
+    const Step& step = plan_.steps[id];
+    int64_t bytes = 0;
+    if (step.workspace.is_valid()) {
+      const Buffer& scratch = plan_.buffers[step.workspace];
+      bytes = scratch.bytes;
+      if (!IsWorkspace(step.workspace)) {
+        return Internal(fmt::format("{}: its scratch is a value", Name(id)));
+      }
+      if (scratch.space != Space::kDevice) {
+        return Internal(
+            fmt::format("{}: its scratch is not on the device", Name(id)));
+      }
+    }
+    if (workspace_bytes_ == nullptr) return absl::OkStatus();
+    const int64_t needed =
+        workspace_bytes_->empty() ? 0 : (*workspace_bytes_)[step.node];
+    if (bytes == needed) return absl::OkStatus();
+    return Internal(fmt::format("{} has {} bytes of scratch, not {}", Name(id),
+                                bytes, needed));
+  }
+
+  bool IsWorkspace(BufferId id) const {
+    return plan_.buffers[id].kind == BufferKind::kWorkspace;
+  }
+
+  const ExecutionPlan& plan_;
+  const Graph& graph_;
+  const OpRegistry& ops_;
+  const IdMap<NodeId, int64_t>* const workspace_bytes_;
+  IdMap<NodeId, bool> runs_;
+};
+
+}  // namespace
+
+absl::Status VerifySteps(const ExecutionPlan& plan, const Graph& graph,
+                         const OpRegistry& ops,
+                         const IdMap<NodeId, int64_t>* workspace_bytes) {
+  return StepVerifier(plan, graph, ops, workspace_bytes).Run();
+}
+
+}  // namespace spillway

@@ -1,0 +1,112 @@
+// Which bytes ops share and overwrite, written down a second time. The planner
+// and VerifyPlan both believe the OpDef, so a wrong one would pass them; here a
+// change of it has to be made twice. That the real kernels keep to what is
+// declared is checked in op_suite_test.cc: inputs that are only read stay as
+// they were, and in place gives the same bits.
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "ops/all_ops.h"
+
+namespace spillway {
+namespace {
+
+// Pairs as "input>output". Of groups: those of the first.
+struct Sharing {
+  std::string alias = {};
+  std::string in_place = {};
+  std::string mutates = {};
+  bool resident = false;
+};
+
+const std::map<std::string, Sharing>& Table() {
+  static const auto& table = *new std::map<std::string, Sharing>{
+      // Optimizers: the variable, then its slots, are overwritten.
+      {"ApplyAdam", {.alias = "0>0", .mutates = "0 1 2 3"}},
+      {"ApplyGradientDescent", {.alias = "0>0", .mutates = "0"}},
+      {"ApplyMomentum", {.alias = "0>0", .mutates = "0 1"}},
+      {"ApplyRMSProp", {.alias = "0>0", .mutates = "0 1 2"}},
+      {"AssignAdd", {.alias = "0>0", .mutates = "0"}},
+      // Views.
+      {"Identity", {.alias = "0>0"}},
+      {"Reshape", {.alias = "0>0"}},
+      // Element by element.
+      {"Add", {.in_place = "0>0 1>0"}},
+      {"AddN", {.in_place = "0>0 1>0 2>0 3>0"}},
+      {"BiasAdd", {.in_place = "0>0"}},
+      {"Dropout", {.in_place = "0>0"}},
+      {"DropoutGrad", {.in_place = "0>0"}},
+      {"Elu", {.in_place = "0>0"}},
+      {"EluGrad", {.in_place = "0>0 1>0"}},
+      {"Mul", {.in_place = "0>0 1>0"}},
+      {"Relu", {.in_place = "0>0"}},
+      {"Relu6", {.in_place = "0>0"}},
+      {"Relu6Grad", {.in_place = "0>0 1>0"}},
+      {"ReluGrad", {.in_place = "0>0 1>0"}},
+      {"ScaleRows", {.in_place = "0>0"}},
+      {"Sigmoid", {.in_place = "0>0"}},
+      {"SigmoidGrad", {.in_place = "0>0 1>0"}},
+      {"Sub", {.in_place = "0>0 1>0"}},
+      {"Tanh", {.in_place = "0>0"}},
+      {"TanhGrad", {.in_place = "0>0 1>0"}},
+      // Row by row, or after a pass over all elements.
+      {"FusedBatchNorm", {.in_place = "0>0 5>0", .mutates = "3 4"}},
+      {"FusedBatchNormGrad", {.in_place = "0>0 1>0 0>3"}},
+      {"LRN", {.in_place = "0>0"}},
+      {"LRNGrad", {.in_place = "0>0 1>0"}},
+      {"MaxPool3DGrad", {.in_place = "0>0"}},
+      {"MaxPoolGrad", {.in_place = "0>0"}},
+      {"Softmax", {.in_place = "0>0"}},
+      {"SoftmaxGrad", {.in_place = "0>0 1>0"}},
+      {"SparseSoftmaxCrossEntropyWithLogits", {.in_place = "0>1"}},
+      // Outlive the step.
+      {"Const", {.resident = true}},
+      {"Variable", {.resident = true}}};
+  return table;
+}
+
+std::string PairsText(const std::vector<BufferPair>& pairs) {
+  std::vector<std::string> texts;
+  for (const BufferPair& pair : pairs) {
+    texts.push_back(fmt::format("{}>{}", pair.input, pair.output));
+  }
+  return fmt::format("{}", fmt::join(texts, " "));
+}
+
+Sharing Declared(const OpDef& def) {
+  return {.alias = PairsText(def.alias),
+          .in_place = PairsText(def.in_place),
+          .mutates = fmt::format("{}", fmt::join(def.mutates, " ")),
+          .resident = def.resident};
+}
+
+TEST(OpSharingTest, EveryOpDeclaresWhatTheTableSays) {
+  EXPECT_TRUE(StandardOps().status().ok()) << StandardOps().status();
+  EXPECT_TRUE(StandardKernels().status().ok()) << StandardKernels().status();
+  for (const auto& [name, def] : StandardOps().ops()) {
+    const auto found = Table().find(name);
+    const Sharing expected = found == Table().end() ? Sharing() : found->second;
+    const Sharing declared = Declared(def);
+    EXPECT_EQ(declared.alias, expected.alias) << name;
+    EXPECT_EQ(declared.in_place, expected.in_place) << name;
+    EXPECT_EQ(declared.mutates, expected.mutates) << name;
+    EXPECT_EQ(declared.resident, expected.resident) << name;
+  }
+  for (const auto& [name, sharing] : Table()) {
+    EXPECT_NE(StandardOps().Find(name), nullptr) << name;
+  }
+}
+
+// An output that is an input's bytes of a group is that of its own group.
+TEST(OpSharingTest, OnlyOptimizersComeInGroups) {
+  for (const auto& [name, def] : StandardOps().ops()) {
+    EXPECT_EQ(def.group_inputs != 0, name.starts_with("Apply")) << name;
+  }
+}
+
+}  // namespace
+}  // namespace spillway
