@@ -1,4 +1,4 @@
-#include "lms/tflms/tflms/tflms/counted_memory.h"
+#include "lms/tflms/counted_memory.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "lms/lms.h"
-#include "lms/tflms/tflms/tflms/counted_memory.h"
+#include "lms/tflms/counted_memory.h"
 #include "lms/v2/candidates.h"
 #include "lms/v2/options.h"
 
