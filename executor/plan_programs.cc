@@ -12,6 +12,7 @@
 #include "executor/plan/compile.h"
 #include "executor/plan/verify_plan.h"
 #include "graph/schedule.h"
+#include "graph/storage.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -87,10 +88,8 @@ class Planner {
     for (const NodeId id : schedule.order) {
       const Node& node = graph.node(id);
       if (!IsResidentNode(node, *options_.ops)) continue;
-      const bool is_variable = node.op == kVariable;
       const TensorType& type = graph.type(node.outputs[0]);
-      const std::string key =
-          is_variable ? node.name : ConstantPrefix(index) + node.name;
+      const std::string key = ResidentKey(node, ConstantPrefix(index));
       const auto [first, is_new] = types_.try_emplace(key, type);
       if (first->second != type) {
         return InvalidArgument(fmt::format(
@@ -99,7 +98,7 @@ class Planner {
       }
       if (!is_new) continue;
       planned_.residents.push_back({.name = node.name,
-                                    .is_variable = is_variable,
+                                    .is_variable = node.op == kVariable,
                                     .type = type,
                                     .offset = layout_.offsets.at(key),
                                     .program = index,

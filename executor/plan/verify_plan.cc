@@ -12,6 +12,7 @@
 #include "executor/plan/assign_buffers.h"
 #include "fmt/format.h"
 #include "graph/input_groups.h"
+#include "graph/storage.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {

@@ -10,6 +10,7 @@
 #include "executor/plan/assign_buffers.h"
 #include "fmt/format.h"
 #include "graph/memory_order.h"
+#include "graph/storage.h"
 #include "graph/traverse.h"
 #include "tests/executor/plan/random_plan_case.h"
 #include "tests/support/status_matchers.h"
