@@ -1,6 +1,7 @@
 #include "executor/plan/choose_schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -8,6 +9,8 @@
 #include "executor/plan/lower.h"
 #include "executor/plan/place_buffers.h"
 #include "graph/memory_order.h"
+#include "graph/storage.h"
+#include "graph/traverse.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -32,6 +35,28 @@ bool AsksForLess(const Graph& graph, const CompileOptions& options) {
          });
 }
 
+// An alias of a copy from the host waits for it and holds up all kernels behind
+// it, so it comes right before its first reader.
+void DelayAliasesOfCopies(const Graph& graph, const OpRegistry& ops,
+                          const Schedule& schedule,
+                          IdMap<NodeId, int32_t>& preference) {
+  const StorageMap storages = StorageMap::Of(graph, ops);
+  // Readers first: an alias may read an alias.
+  for (size_t i = schedule.order.size(); i-- > 0;) {
+    const NodeId id = schedule.order[i];
+    if (!storages.is_pure_alias(id)) continue;
+    const ValueId name = graph.output(id);
+    if (graph.producer(storages.of(name).root).op != kSwapIn) continue;
+    int32_t first = std::numeric_limits<int32_t>::max();
+    ForEachReader(graph, name, [&](NodeId reader) {
+      if (schedule.contains(reader)) {
+        first = std::min(first, preference[reader]);
+      }
+    });
+    preference[id] = first;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
@@ -52,8 +77,10 @@ absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
                                     .fetches = options.fetches};
   Need least = NeedOf(graph, ops, best, options);
   for (const auto& order : {ForwardMemoryOrder, BackwardMemoryOrder}) {
+    IdMap<NodeId, int32_t> preference = order(inputs);
+    DelayAliasesOfCopies(graph, ops, creation, preference);
     SPILLWAY_ASSIGN_OR_RETURN(Schedule schedule,
-                              MakeSchedule(graph, ops, keep, order(inputs)));
+                              MakeSchedule(graph, ops, keep, preference));
     const Need need = NeedOf(graph, ops, schedule, options);
     if (need >= least) continue;
     least = need;

@@ -61,7 +61,6 @@ absl::StatusOr<ChosenStep> FromFile(const StepChoiceSpec& spec) {
                     fmt::format("--plan: {}: field \"steps\"", spec.plan));
   }
   chosen.edit = MakeReport(plan.recipe.swaps, *spec.graph, chosen.graph);
-  chosen.edit.equivalent = true;
   chosen.algorithms = std::move(plan.recipe.algorithms);
   chosen.order = OrderOf(std::move(plan.recipe));
   chosen.memory.device_memory = plan.device_memory;
@@ -104,7 +103,6 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   chosen.lms = OptionsOf(best.recipe);
   chosen.name = best.recipe.name;
   chosen.edit = MakeReport(best.recipe.swaps, *spec.graph, best.graph);
-  chosen.edit.equivalent = true;
   chosen.edit.edit_ns = taken.count();
   chosen.graph = std::move(best.graph);
   chosen.algorithms = std::move(best.recipe.algorithms);

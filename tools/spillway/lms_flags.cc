@@ -197,9 +197,7 @@ void AddLmsFlags(FlagSet& flags, LmsOptions& options) {
 
 absl::StatusOr<LmsReport> EditGraph(const LmsOptions& options, Graph& graph) {
   if (options.mode == LmsMode::kOff) {
-    LmsReport unchanged = MakeReport({}, graph, graph);
-    unchanged.equivalent = true;
-    return unchanged;
+    return MakeReport({}, graph, graph);
   }
   const auto begin = std::chrono::steady_clock::now();
   SPILLWAY_ASSIGN_OR_RETURN(LmsReport report, ApplyLms(options, graph));
