@@ -35,26 +35,29 @@ bool AsksForLess(const Graph& graph, const CompileOptions& options) {
          });
 }
 
-// An alias of a copy from the host waits for it and holds up all kernels behind
-// it, so it comes right before its first reader.
-void DelayAliasesOfCopies(const Graph& graph, const OpRegistry& ops,
-                          const Schedule& schedule,
-                          IdMap<NodeId, int32_t>& preference) {
+// Places of the nodes in `schedule`, those of aliases of copies from the host
+// changed: such an alias waits for the copy and holds up all kernels behind it,
+// so it comes right before its first reader. Empty: there is none.
+IdMap<NodeId, int32_t> WithLateAliases(const Graph& graph,
+                                       const OpRegistry& ops,
+                                       const Schedule& schedule) {
   const StorageMap storages = StorageMap::Of(graph, ops);
+  IdMap<NodeId, int32_t> place = schedule.step_of;
+  bool has_any = false;
   // Readers first: an alias may read an alias.
   for (size_t i = schedule.order.size(); i-- > 0;) {
     const NodeId id = schedule.order[i];
     if (!storages.is_pure_alias(id)) continue;
     const ValueId name = graph.output(id);
     if (graph.producer(storages.of(name).root).op != kSwapIn) continue;
+    has_any = true;
     int32_t first = std::numeric_limits<int32_t>::max();
     ForEachReader(graph, name, [&](NodeId reader) {
-      if (schedule.contains(reader)) {
-        first = std::min(first, preference[reader]);
-      }
+      if (schedule.contains(reader)) first = std::min(first, place[reader]);
     });
-    preference[id] = first;
+    place[id] = first;
   }
+  return has_any ? place : IdMap<NodeId, int32_t>();
 }
 
 }  // namespace
@@ -77,16 +80,20 @@ absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
                                     .fetches = options.fetches};
   Need least = NeedOf(graph, ops, best, options);
   for (const auto& order : {ForwardMemoryOrder, BackwardMemoryOrder}) {
-    IdMap<NodeId, int32_t> preference = order(inputs);
-    DelayAliasesOfCopies(graph, ops, creation, preference);
     SPILLWAY_ASSIGN_OR_RETURN(Schedule schedule,
-                              MakeSchedule(graph, ops, keep, preference));
+                              MakeSchedule(graph, ops, keep, order(inputs)));
     const Need need = NeedOf(graph, ops, schedule, options);
     if (need >= least) continue;
     least = need;
     best = std::move(schedule);
   }
-  return best;
+  if (best.order == creation.order) return best;
+  const IdMap<NodeId, int32_t> late = WithLateAliases(graph, ops, best);
+  if (late.empty()) return best;
+  SPILLWAY_ASSIGN_OR_RETURN(Schedule schedule,
+                            MakeSchedule(graph, ops, keep, late));
+  const bool is_as_good = NeedOf(graph, ops, schedule, options) <= least;
+  return is_as_good ? std::move(schedule) : std::move(best);
 }
 
 int64_t LeastDeviceBytes(const Graph& graph, const OpRegistry& ops,
