@@ -6,7 +6,7 @@
 
 #include "base/status_macros.h"
 #include "executor/guarded_call.h"
-#include "executor/plan/assign_buffers.h"
+#include "graph/storage.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 

@@ -13,6 +13,7 @@
 #include "executor/plan/verify_plan.h"
 #include "executor/verify_residents.h"
 #include "graph/schedule.h"
+#include "graph/storage.h"
 #include "graph/verify.h"
 #include "graph/well_known_ops.h"
 
@@ -107,10 +108,8 @@ class Planner {
     for (const NodeId id : schedule.order) {
       const Node& node = graph.node(id);
       if (!IsResidentNode(node, *options_.ops)) continue;
-      const bool is_variable = node.op == kVariable;
       const TensorType& type = graph.type(node.outputs[0]);
-      const std::string key =
-          is_variable ? node.name : ConstantPrefix(index) + node.name;
+      const std::string key = ResidentKey(node, ConstantPrefix(index));
       const auto [first, is_new] = types_.try_emplace(key, type);
       if (first->second != type) {
         return InvalidArgument(fmt::format(
@@ -118,11 +117,11 @@ class Planner {
             type.ToString(), graph.name(), first->second.ToString()));
       }
       if (!is_new) continue;
-      if (is_variable && index > 0) {
+      if (node.op == kVariable && index > 0) {
         SPILLWAY_RETURN_IF_ERROR(CheckOwnVariable(index, node));
       }
       planned_.residents.push_back({.name = node.name,
-                                    .is_variable = is_variable,
+                                    .is_variable = node.op == kVariable,
                                     .type = type,
                                     .offset = layout_.offsets.at(key),
                                     .program = index,

@@ -6,26 +6,25 @@
 #include <utility>
 #include <vector>
 
-#include "graph/input_groups.h"
+#include "graph/storage.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
 namespace {
 
-// Values that are the same bytes: a value, and whatever aliases it.
-using StorageId = StrongId<struct StorageTag>;
-
-struct Storage {
+// A storage as it costs memory.
+struct Bytes {
   int64_t bytes = 0;  // 0 where it does not count: resident, or on the host
   bool is_fetched = false;
-  std::vector<NodeId> readers = {};  // each once
+  // Each once, aliases too, since they keep their bytes alive as well.
+  std::vector<NodeId> readers = {};
 };
 
-// Who owns and who reads which bytes.
-struct StorageMap {
-  IdMap<StorageId, Storage> storages = {};
-  IdMap<NodeId, std::vector<StorageId>> created_by = {};
+// Who makes and who reads which bytes.
+struct Uses {
+  IdMap<StorageId, Bytes> storages = {};
+  IdMap<NodeId, std::vector<StorageId>> made_by = {};
   IdMap<NodeId, std::vector<StorageId>> read_by = {};  // each once
 };
 
@@ -34,65 +33,39 @@ int32_t CountEdges(const MemoryOrderInputs& inputs, NodeId id) {
   return static_cast<int32_t>(node.inputs.size() + node.control_inputs.size());
 }
 
-class StorageFinder {
- public:
-  explicit StorageFinder(const MemoryOrderInputs& inputs)
-      : inputs_(inputs), storage_of_(inputs.graph.num_values()) {
-    map_.created_by.resize(inputs.graph.num_nodes());
-    map_.read_by.resize(inputs.graph.num_nodes());
-  }
+int64_t BytesOnDevice(const Graph& graph, const Storage& storage) {
+  const Node& node = graph.producer(storage.root);
+  const bool is_on_device =
+      node.op == kSwapIn ||
+      (node.placement == Placement::kDevice && !storage.is_resident);
+  return is_on_device ? graph.type(storage.root).num_bytes() : 0;
+}
 
-  StorageMap Find() {
-    for (const NodeId id : inputs_.schedule.order) {
-      const Node& node = inputs_.graph.node(id);
-      AddReads(node);
-      AddOutputs(node);
-    }
-    for (const ValueId fetch : inputs_.fetches) {
-      map_.storages[storage_of_[fetch]].is_fetched = true;
-    }
-    return std::move(map_);
+Uses FindUses(const MemoryOrderInputs& inputs) {
+  const Graph& graph = inputs.graph;
+  const StorageMap storages = StorageMap::Of(graph, inputs.registry);
+  Uses uses;
+  uses.made_by.resize(graph.num_nodes());
+  uses.read_by.resize(graph.num_nodes());
+  for (const Storage& storage : storages.storages()) {
+    const StorageId id =
+        uses.storages.push_back({.bytes = BytesOnDevice(graph, storage)});
+    uses.made_by[graph.value(storage.root).producer].push_back(id);
   }
-
- private:
-  void AddReads(const Node& node) {
-    for (const ValueId input : node.inputs) {
-      const StorageId storage = storage_of_[input];
-      std::vector<NodeId>& readers = map_.storages[storage].readers;
-      if (!readers.empty() && readers.back() == node.id) continue;
-      readers.push_back(node.id);
-      map_.read_by[node.id].push_back(storage);
+  for (const NodeId id : inputs.schedule.order) {
+    for (const ValueId input : graph.node(id).inputs) {
+      const StorageId storage = storages.id_of(input);
+      std::vector<NodeId>& readers = uses.storages[storage].readers;
+      if (!readers.empty() && readers.back() == id) continue;
+      readers.push_back(id);
+      uses.read_by[id].push_back(storage);
     }
   }
-
-  void AddOutputs(const Node& node) {
-    const OpDef* def = inputs_.registry.Find(node.op);
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      const ValueId output = node.outputs[i];
-      const int input =
-          def == nullptr ? -1 : AliasedInput(*def, static_cast<int>(i));
-      if (input >= 0) {
-        storage_of_[output] =
-            storage_of_[node.inputs[static_cast<size_t>(input)]];
-        continue;
-      }
-      const int64_t bytes =
-          IsOnDevice(node, def) ? inputs_.graph.type(output).num_bytes() : 0;
-      storage_of_[output] = map_.storages.push_back({.bytes = bytes});
-      map_.created_by[node.id].push_back(storage_of_[output]);
-    }
+  for (const ValueId fetch : inputs.fetches) {
+    uses.storages[storages.id_of(fetch)].is_fetched = true;
   }
-
-  static bool IsOnDevice(const Node& node, const OpDef* def) {
-    if (node.op == kSwapIn) return true;
-    return node.placement == Placement::kDevice &&
-           (def == nullptr || !def->resident);
-  }
-
-  const MemoryOrderInputs& inputs_;
-  IdMap<ValueId, StorageId> storage_of_;
-  StorageMap map_;
-};
+  return uses;
+}
 
 // Nodes that may be placed next, least key first. A node whose key changed is
 // pushed again; its older entries are passed over.
@@ -137,10 +110,10 @@ class ForwardGreedy {
  public:
   explicit ForwardGreedy(const MemoryOrderInputs& inputs)
       : inputs_(inputs),
-        map_(StorageFinder(inputs).Find()),
+        uses_(FindUses(inputs)),
         missing_(inputs.graph.num_nodes(), 0),
         ready_(inputs.graph.num_nodes()) {
-    for (const Storage& storage : map_.storages) {
+    for (const Bytes& storage : uses_.storages) {
       unread_.push_back(static_cast<int32_t>(storage.readers.size()));
     }
   }
@@ -172,14 +145,14 @@ class ForwardGreedy {
 
   int64_t Growth(NodeId id) const {
     int64_t bytes = 0;
-    for (const StorageId created : map_.created_by[id]) {
-      const Storage& storage = map_.storages[created];
+    for (const StorageId made : uses_.made_by[id]) {
+      const Bytes& storage = uses_.storages[made];
       if (!storage.readers.empty() || storage.is_fetched) {
         bytes += storage.bytes;
       }
     }
-    for (const StorageId read : map_.read_by[id]) {
-      const Storage& storage = map_.storages[read];
+    for (const StorageId read : uses_.read_by[id]) {
+      const Bytes& storage = uses_.storages[read];
       if (unread_[read] == 1 && !storage.is_fetched) bytes -= storage.bytes;
     }
     return bytes;
@@ -187,16 +160,16 @@ class ForwardGreedy {
 
   // The last reader of some bytes frees them: it is worth more from now on.
   void Read(NodeId id) {
-    for (const StorageId read : map_.read_by[id]) {
+    for (const StorageId read : uses_.read_by[id]) {
       if (--unread_[read] != 1) continue;
-      for (const NodeId reader : map_.storages[read].readers) {
+      for (const NodeId reader : uses_.storages[read].readers) {
         if (ready_.IsReady(reader)) Push(reader);
       }
     }
   }
 
   const MemoryOrderInputs& inputs_;
-  const StorageMap map_;
+  const Uses uses_;
   IdMap<NodeId, int32_t> missing_;    // edges that hold the node back
   IdMap<StorageId, int32_t> unread_;  // readers that are not placed yet
   ReadyQueue ready_;
@@ -206,10 +179,10 @@ class BackwardGreedy {
  public:
   explicit BackwardGreedy(const MemoryOrderInputs& inputs)
       : inputs_(inputs),
-        map_(StorageFinder(inputs).Find()),
+        uses_(FindUses(inputs)),
         missing_(inputs.graph.num_nodes(), 0),
         ready_(inputs.graph.num_nodes()) {
-    for (const Storage& storage : map_.storages) {
+    for (const Bytes& storage : uses_.storages) {
       is_alive_.push_back(storage.is_fetched);
     }
   }
@@ -242,28 +215,28 @@ class BackwardGreedy {
   // Before the node its outputs do not exist, and its inputs do.
   int64_t Growth(NodeId id) const {
     int64_t bytes = 0;
-    for (const StorageId read : map_.read_by[id]) {
-      if (!is_alive_[read]) bytes += map_.storages[read].bytes;
+    for (const StorageId read : uses_.read_by[id]) {
+      if (!is_alive_[read]) bytes += uses_.storages[read].bytes;
     }
-    for (const StorageId created : map_.created_by[id]) {
-      bytes -= map_.storages[created].bytes;
+    for (const StorageId made : uses_.made_by[id]) {
+      bytes -= uses_.storages[made].bytes;
     }
     return bytes;
   }
 
   // Other readers of the same bytes cost less from now on.
   void KeepAlive(NodeId id) {
-    for (const StorageId read : map_.read_by[id]) {
+    for (const StorageId read : uses_.read_by[id]) {
       if (is_alive_[read]) continue;
       is_alive_[read] = true;
-      for (const NodeId reader : map_.storages[read].readers) {
+      for (const NodeId reader : uses_.storages[read].readers) {
         if (ready_.IsReady(reader)) Push(reader);
       }
     }
   }
 
   const MemoryOrderInputs& inputs_;
-  const StorageMap map_;
+  const Uses uses_;
   IdMap<NodeId, int32_t> missing_;  // kept successors that are not placed yet
   IdMap<StorageId, bool> is_alive_;
   ReadyQueue ready_;

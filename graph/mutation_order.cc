@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "graph/input_groups.h"
+#include "graph/storage.h"
 #include "graph/traverse.h"
 
 namespace spillway {
 namespace {
 
-// One node's use of the bytes that a class of aliasing values shares.
+// One node's use of a storage.
 struct Access {
   int32_t place = 0;  // in the order
   NodeId node;
@@ -32,7 +32,9 @@ class MutationOrder {
  public:
   MutationOrder(const Graph& graph, const OpRegistry& registry,
                 std::span<const NodeId> order)
-      : graph_(graph), registry_(registry), order_(order) {
+      : graph_(graph),
+        storages_(StorageMap::Of(graph, registry)),
+        order_(order) {
     place_.resize(graph.num_nodes(), 0);
     for (size_t i = 0; i < order.size(); ++i) {
       place_[order[i]] = static_cast<int32_t>(i);
@@ -40,10 +42,9 @@ class MutationOrder {
   }
 
   absl::Status Check() {
-    const IdMap<ValueId, ValueId> root = FindRoots();
     std::vector<RequiredPath> paths;
-    for (auto& [value, accesses] : FindAccesses(root)) {
-      RequirePaths(value, accesses, paths);
+    for (auto& [storage, accesses] : FindAccesses()) {
+      RequirePaths(storages_.storage(storage).root, accesses, paths);
     }
     std::ranges::stable_sort(paths, {}, [this](const RequiredPath& path) {
       return place_[path.after];
@@ -52,44 +53,20 @@ class MutationOrder {
   }
 
  private:
-  // The value whose bytes each value is.
-  IdMap<ValueId, ValueId> FindRoots() const {
-    IdMap<ValueId, ValueId> root(graph_.num_values());
-    for (const NodeId id : order_) {
-      const Node& node = graph_.node(id);
-      for (const ValueId output : node.outputs) root[output] = output;
-      const OpDef* def = registry_.Find(node.op);
-      if (def == nullptr) continue;
-      for (const BufferPair& pair : AliasesOf(*def, node.inputs.size())) {
-        const auto input = static_cast<size_t>(pair.input);
-        const auto output = static_cast<size_t>(pair.output);
-        if (input < node.inputs.size() && output < node.outputs.size()) {
-          root[node.outputs[output]] = root[node.inputs[input]];
+  // Accesses of each storage that some node overwrites.
+  std::map<StorageId, std::vector<Access>> FindAccesses() const {
+    std::map<StorageId, std::vector<Access>> accesses;
+    for (size_t i = 0; i < storages_.size(); ++i) {
+      const Storage& storage = storages_.storage(StorageId(i));
+      if (storage.overwriters.empty()) continue;
+      std::vector<Access>& all = accesses[StorageId(i)];
+      for (const NodeId id : storage.overwriters) {
+        all.push_back({place_[id], id, true});
+      }
+      for (const ValueId value : storage.values) {
+        for (const Use& use : graph_.uses(value)) {
+          all.push_back({place_[use.node], use.node, false});
         }
-      }
-    }
-    return root;
-  }
-
-  // Accesses of each value that some node overwrites, by the value's root.
-  std::map<ValueId, std::vector<Access>> FindAccesses(
-      const IdMap<ValueId, ValueId>& root) const {
-    std::map<ValueId, std::vector<Access>> accesses;
-    for (const Node& node : graph_.nodes()) {
-      const OpDef* def = registry_.Find(node.op);
-      if (def == nullptr) continue;
-      for (const int slot : MutatedInputs(*def, node.inputs.size())) {
-        if (static_cast<size_t>(slot) >= node.inputs.size()) continue;
-        const ValueId value = node.inputs[static_cast<size_t>(slot)];
-        accesses[root[value]].push_back({place_[node.id], node.id, true});
-      }
-    }
-    for (const Value& value : graph_.values()) {
-      const ValueId id = graph_.output(value.producer, value.index);
-      const auto it = accesses.find(root[id]);
-      if (it == accesses.end()) continue;
-      for (const Use& use : graph_.uses(id)) {
-        it->second.push_back({place_[use.node], use.node, false});
       }
     }
     return accesses;
@@ -183,7 +160,7 @@ class MutationOrder {
   }
 
   const Graph& graph_;
-  const OpRegistry& registry_;
+  const StorageMap storages_;
   const std::span<const NodeId> order_;
   IdMap<NodeId, int32_t> place_;
 };

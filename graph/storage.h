@@ -15,6 +15,7 @@
 #ifndef SPILLWAY_GRAPH_STORAGE_H_
 #define SPILLWAY_GRAPH_STORAGE_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,28 +29,60 @@ namespace spillway {
 using StorageId = StrongId<struct StorageTag>;
 
 struct Storage {
-  ValueId root = {};                 // the value whose node makes the bytes
-  std::vector<ValueId> values = {};  // root first, then in order of ids
+  ValueId root = {};  // the value whose node makes the bytes
+  // Root first, then in order of ids. Borrowed from the map.
+  std::span<const ValueId> values = {};
   // Made by a resident op (Variable, Const): outlives the step or never
   // changes.
   bool is_resident = false;
+  // Every value but the root comes from a pure alias (IsPureAlias).
+  bool has_pure_aliases_only = true;
   std::vector<NodeId> overwriters = {};  // nodes that mutate it, in id order
+
+  // A copy made after the root's node has run holds what every reader expects,
+  // and its other names can be made again from it.
+  bool can_be_copied() const {
+    return !is_resident && has_pure_aliases_only && overwriters.empty();
+  }
 };
 
+// Moves, but does not copy: a Storage borrows from its map.
 class StorageMap {
  public:
-  // Storages in order of their roots' ids. Cost: O(nodes + edges).
+  // Storages in order of their roots' ids. Cost: O(nodes + edges). On a cycle
+  // of aliases, which no valid graph has, one value counts as the root.
   static StorageMap Of(const Graph& graph, const OpRegistry& ops);
+
+  // Each value has a storage of its own that nobody overwrites, and none is
+  // resident: what a graph is to somebody who knows nothing of its ops.
+  static StorageMap WithoutAliases(const Graph& graph);
+
+  StorageMap(StorageMap&&) = default;
+  StorageMap& operator=(StorageMap&&) = default;
 
   StorageId id_of(ValueId value) const { return of_[value]; }
   const Storage& storage(StorageId id) const { return storages_[id]; }
   const Storage& of(ValueId value) const { return storages_[of_[value]]; }
   size_t size() const { return storages_.size(); }
+  const IdMap<StorageId, Storage>& storages() const { return storages_; }
+
+  // The node gives bytes another name and does nothing else.
+  bool is_pure_alias(NodeId id) const { return is_pure_alias_[id]; }
 
  private:
+  class Finder;
+  StorageMap() = default;
+
   IdMap<ValueId, StorageId> of_;
   IdMap<StorageId, Storage> storages_;
+  std::vector<ValueId> values_;  // of storage 0, of storage 1, ...
+  IdMap<NodeId, bool> is_pure_alias_;
 };
+
+// The nodes that use the bytes under any of their names, each once, by id. Pure
+// aliases are not among them.
+std::vector<NodeId> ReadersOf(const Graph& graph, const StorageMap& storages,
+                              const Storage& storage);
 
 // For nodes whose output outlives a step (Variable, Const): no kernel runs.
 bool IsResidentNode(const Node& node, const OpRegistry& ops);

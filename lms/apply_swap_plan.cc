@@ -2,30 +2,34 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
 namespace {
 
 // "lms/swapout_" + "conv1/Relu:0" -> "lms/swapout_conv1_Relu_0"
-std::string SwapName(std::string_view prefix, ValueId value,
-                     const Graph& graph) {
-  std::string tensor = graph.ValueName(value);
-  std::ranges::replace(tensor, '/', '_');
-  std::ranges::replace(tensor, ':', '_');
-  return graph.UniqueName(std::string(prefix) + tensor);
+std::string NewName(std::string_view prefix, std::string name,
+                    const Graph& graph) {
+  std::ranges::replace(name, '/', '_');
+  std::ranges::replace(name, ':', '_');
+  return graph.UniqueName(std::string(prefix) + name);
 }
 
 NodeId AddSwapOut(ValueId value, Graph& graph) {
-  return graph.AddNode({.name = SwapName("lms/swapout_", value, graph),
-                        .op = std::string(kSwapOut),
-                        .inputs = {value},
-                        .outputs = {graph.type(value)},
-                        .placement = Placement::kHost});
+  return graph.AddNode(
+      {.name = NewName("lms/swapout_", graph.ValueName(value), graph),
+       .op = std::string(kSwapOut),
+       .inputs = {value},
+       .outputs = {graph.type(value)},
+       .placement = Placement::kHost});
 }
 
 // The slots of `reader` that read `value`.
@@ -36,31 +40,84 @@ std::vector<Use> UsesBy(NodeId reader, ValueId value, const Graph& graph) {
   return {found.begin(), found.end()};
 }
 
-void AddSwapIn(ValueId value, NodeId swap_out, const SwapIn& swap_in,
-               Graph& graph) {
-  const NodeId node =
-      graph.AddNode({.name = SwapName("lms/swapin_", value, graph),
-                     .op = std::string(kSwapIn),
-                     .inputs = {graph.output(swap_out)},
-                     .outputs = {graph.type(value)},
-                     .placement = Placement::kHost});
+void Reroute(const std::vector<NodeId>& readers, ValueId from, ValueId to,
+             Graph& graph) {
+  for (const NodeId reader : readers) {
+    for (const Use& use : UsesBy(reader, from, graph)) graph.SetInput(use, to);
+  }
+}
+
+// An alias as it is before the edit.
+struct Alias {
+  NodeSpec spec = {};
+  std::vector<ValueId> outputs = {};
+};
+
+// Those of all swap-ins, in the order of the plan.
+std::vector<Alias> FindAliases(const SwapPlan& plan, const Graph& graph) {
+  std::vector<Alias> aliases;
+  for (const Swap& swap : plan.swaps) {
+    for (const SwapIn& swap_in : swap.swap_ins) {
+      for (const NodeId id : swap_in.aliases) {
+        const Node& node = graph.node(id);
+        aliases.push_back({.spec = {.name = node.name,
+                                    .op = node.op,
+                                    .inputs = node.inputs,
+                                    .outputs = TypesOf(graph, node.outputs),
+                                    .attributes = node.attributes,
+                                    .placement = node.placement,
+                                    .cost = node.cost},
+                           .outputs = node.outputs});
+      }
+    }
+  }
+  return aliases;
+}
+
+// Makes `aliases` of `value` again from `copy`.
+void AddAliases(ValueId value, ValueId copy, const SwapIn& swap_in,
+                std::span<Alias> aliases, Graph& graph) {
+  std::map<ValueId, ValueId> copies = {{value, copy}};
+  for (Alias& alias : aliases) {
+    for (ValueId& input : alias.spec.inputs) {
+      const auto found = copies.find(input);
+      if (found != copies.end()) input = found->second;
+    }
+    alias.spec.name = NewName("lms/alias_", alias.spec.name, graph);
+    const NodeId id = graph.AddNode(std::move(alias.spec));
+    for (size_t i = 0; i < alias.outputs.size(); ++i) {
+      const ValueId output = graph.output(id, static_cast<int>(i));
+      copies.emplace(alias.outputs[i], output);
+      Reroute(swap_in.readers, alias.outputs[i], output, graph);
+    }
+  }
+}
+
+NodeId AddSwapIn(ValueId value, NodeId swap_out, const SwapIn& swap_in,
+                 Graph& graph) {
+  const NodeId node = graph.AddNode(
+      {.name = NewName("lms/swapin_", graph.ValueName(value), graph),
+       .op = std::string(kSwapIn),
+       .inputs = {graph.output(swap_out)},
+       .outputs = {graph.type(value)},
+       .placement = Placement::kHost});
   for (const NodeId trigger : swap_in.triggers) {
     graph.AddControlEdge(trigger, node);
   }
-  for (const NodeId reader : swap_in.readers) {
-    for (const Use& use : UsesBy(reader, value, graph)) {
-      graph.SetInput(use, graph.output(node));
-    }
-  }
+  Reroute(swap_in.readers, value, graph.output(node), graph);
+  return node;
 }
 
 }  // namespace
 
 void ApplySwapPlan(const SwapPlan& plan, Graph& graph) {
+  std::vector<Alias> aliases = FindAliases(plan, graph);
+  std::vector<ValueId> copies;  // of each swap-in
   for (const Swap& swap : plan.swaps) {
     const NodeId swap_out = AddSwapOut(swap.value, graph);
     for (const SwapIn& swap_in : swap.swap_ins) {
-      AddSwapIn(swap.value, swap_out, swap_in, graph);
+      copies.push_back(
+          graph.output(AddSwapIn(swap.value, swap_out, swap_in, graph)));
     }
     for (const NodeId waiter : swap.waiters) {
       graph.AddControlEdge(swap_out, waiter);
@@ -68,6 +125,15 @@ void ApplySwapPlan(const SwapPlan& plan, Graph& graph) {
   }
   for (const AddedOrder& order : plan.orders) {
     graph.AddControlEdge(order.before, order.after);
+  }
+  size_t next_copy = 0;
+  std::span<Alias> rest(aliases);
+  for (const Swap& swap : plan.swaps) {
+    for (const SwapIn& swap_in : swap.swap_ins) {
+      AddAliases(swap.value, copies[next_copy++], swap_in,
+                 rest.first(swap_in.aliases.size()), graph);
+      rest = rest.subspan(swap_in.aliases.size());
+    }
   }
 }
 

@@ -9,8 +9,9 @@
 namespace spillway {
 
 // Adds lms/swapout_<tensor> and lms/swapin_<tensor> nodes and the triggers'
-// control edges, and lets the readers read the swap-ins. Removes nothing; ids
-// stay.
+// control edges, then lms/alias_<node> nodes, and lets the readers read the
+// swap-ins and aliases. Removes nothing; ids stay. New ids: swap by swap its
+// swap-out and swap-ins; after all of them, in the same order, the aliases.
 void ApplySwapPlan(const SwapPlan& plan, Graph& graph);
 
 }  // namespace spillway

@@ -1,5 +1,7 @@
 #include "lms/edit_view.h"
 
+#include <algorithm>
+
 namespace spillway {
 
 EditView::EditView(const Graph& graph)
@@ -25,7 +27,7 @@ void EditView::AddSwaps(const std::vector<Swap>& swaps) {
          .swap_out = swap_out,
          .num_swap_ins = static_cast<int32_t>(swap.swap_ins.size())});
     for (const SwapIn& swap_in : swap.swap_ins) {
-      RerouteReaders(swap.value, swap_in.readers, NodeId(num_nodes()));
+      RerouteReaders(swap.value, swap_in, NodeId(num_nodes()));
       swap_nodes_.push_back({.value = swap.value,
                              .swap_out = swap_out,
                              .readers = &swap_in.readers});
@@ -35,13 +37,20 @@ void EditView::AddSwaps(const std::vector<Swap>& swaps) {
   first_before_.resize(num_nodes(), -1);
 }
 
-void EditView::RerouteReaders(ValueId value, const std::vector<NodeId>& readers,
-                              NodeId swap_in) {
-  for (const NodeId reader : readers) {
+void EditView::RerouteReaders(ValueId value, const SwapIn& swap_in,
+                              NodeId copy) {
+  const std::vector<NodeId>& aliases = swap_in.aliases;
+  const auto is_name = [&](ValueId input) {
+    return input == value ||
+           (!aliases.empty() &&
+            std::ranges::find(aliases, graph_.value(input).producer) !=
+                aliases.end());
+  };
+  for (const NodeId reader : swap_in.readers) {
     const std::vector<ValueId>& inputs = graph_.node(reader).inputs;
     for (size_t slot = 0; slot < inputs.size(); ++slot) {
-      if (inputs[slot] != value) continue;
-      copy_at_[static_cast<size_t>(first_slot_[reader]) + slot] = swap_in;
+      if (!is_name(inputs[slot])) continue;
+      copy_at_[static_cast<size_t>(first_slot_[reader]) + slot] = copy;
     }
   }
 }

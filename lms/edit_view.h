@@ -3,7 +3,8 @@
 // a graph of a million nodes is dear to copy.
 //
 // Swap nodes have the ids that ApplySwapPlan will give them: after all nodes of
-// the graph, each swap-out before its swap-ins.
+// the graph, each swap-out before its swap-ins. Aliases that are made again
+// (SwapIn::aliases) are left out: their readers read the swap-in.
 #ifndef SPILLWAY_LMS_EDIT_VIEW_H_
 #define SPILLWAY_LMS_EDIT_VIEW_H_
 
@@ -62,8 +63,7 @@ class EditView {
   const SwapNode& SwapNodeOf(NodeId id) const {
     return swap_nodes_[id.index() - num_originals_];
   }
-  void RerouteReaders(ValueId value, const std::vector<NodeId>& readers,
-                      NodeId swap_in);
+  void RerouteReaders(ValueId value, const SwapIn& swap_in, NodeId copy);
   // The swap-in that a slot reads instead of its value; invalid: none.
   NodeId CopyAt(NodeId id, size_t slot) const {
     return copy_at_.empty()

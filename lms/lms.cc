@@ -8,7 +8,6 @@
 #include "lms/apply_swap_plan.h"
 #include "lms/v1/plan_swaps.h"
 #include "lms/v2/plan_swaps.h"
-#include "lms/verify_swaps.h"
 
 namespace spillway {
 
@@ -25,25 +24,33 @@ absl::Status CheckIsUnedited(const Graph& graph) {
 }
 
 absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
-                                   const Graph& graph) {
+                                   const OpRegistry& ops, const Graph& graph) {
   SPILLWAY_RETURN_IF_ERROR(CheckOptions(options));
   const bool is_v2 = options.mode == LmsMode::kV2;
   if (options.mode == LmsMode::kOff || (!is_v2 && options.n_tensors == 0)) {
     return SwapPlan{};
   }
   SPILLWAY_RETURN_IF_ERROR(CheckIsUnedited(graph));
-  return is_v2 ? PlanSwapsV2(options, graph) : PlanSwapsV1(options, graph);
+  return is_v2 ? PlanSwapsV2(options, ops, graph)
+               : PlanSwapsV1(options, ops, graph);
 }
 
-absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options, Graph& graph) {
-  SPILLWAY_ASSIGN_OR_RETURN(const SwapPlan plan, PlanSwaps(options, graph));
+AllowedEdit AllowedEditOf(const LmsOptions& options, const OpRegistry& ops,
+                          const SwapPlan& plan) {
+  return {.plan = plan,
+          .every_swap_in_has_a_trigger = !options.compat,
+          .ops = options.compat ? nullptr : &ops};
+}
+
+absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options,
+                                   const OpRegistry& ops, Graph& graph) {
+  SPILLWAY_ASSIGN_OR_RETURN(const SwapPlan plan,
+                            PlanSwaps(options, ops, graph));
   Graph edited = graph;
   ApplySwapPlan(plan, edited);
-  SPILLWAY_RETURN_IF_ERROR(VerifySwaps(
-      graph, edited,
-      {.plan = plan, .every_swap_in_has_a_trigger = !options.compat}));
+  SPILLWAY_RETURN_IF_ERROR(
+      VerifySwaps(graph, edited, AllowedEditOf(options, ops, plan)));
   LmsReport report = MakeReport(plan, graph, edited);
-  report.equivalent = true;
   graph = std::move(edited);
   return report;
 }

@@ -6,23 +6,42 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/op_registry.h"
+#include "graph/standard_ops.h"
 #include "lms/options.h"
 #include "lms/report.h"
 #include "lms/swap_plan.h"
+#include "lms/verify_swaps.h"
 
 namespace spillway {
 
 // FAILED_PRECONDITION for a graph that has swaps already.
 absl::Status CheckIsUnedited(const Graph& graph);
 
-// The swaps that `options` ask for; changes nothing. Errors: INVALID_ARGUMENT
-// for options out of range or that match nothing; FAILED_PRECONDITION for a
-// graph that has swaps already.
+// The swaps that `options` ask for; changes nothing. `ops` say which values are
+// other names of the same bytes; nodes of other ops make new ones. Errors:
+// INVALID_ARGUMENT for options out of range or that match nothing;
+// FAILED_PRECONDITION for a graph that has swaps already.
 absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
-                                   const Graph& graph);
+                                   const OpRegistry& ops, const Graph& graph);
 
 // Plans, applies and proves. On any error `graph` is unchanged.
-absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options, Graph& graph);
+absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options,
+                                   const OpRegistry& ops, Graph& graph);
+
+// What an edit with these options may do.
+AllowedEdit AllowedEditOf(const LmsOptions& options, const OpRegistry& ops,
+                          const SwapPlan& plan);
+
+// The same for graphs of this library's ops. Link spillway::ops to use them.
+inline absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
+                                          const Graph& graph) {
+  return PlanSwaps(options, StandardOps(), graph);
+}
+inline absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options,
+                                          Graph& graph) {
+  return ApplyLms(options, StandardOps(), graph);
+}
 
 }  // namespace spillway
 

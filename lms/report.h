@@ -19,9 +19,8 @@ struct LmsReport {
   int64_t swap_ins = 0;
   int64_t out_bytes = 0;  // of one step
   int64_t in_bytes = 0;
-  int64_t levels = 0;       // of the edited graph
-  int64_t edit_ns = 0;      // measured by the caller
-  bool equivalent = false;  // VerifySwaps said so
+  int64_t levels = 0;   // of the edited graph
+  int64_t edit_ns = 0;  // measured by the caller
   struct Dropped {
     std::string tensor = {};
     std::string reason = {};
@@ -30,7 +29,7 @@ struct LmsReport {
   std::vector<LogLine> log = {};  // what planning had to tell
 };
 
-// Everything but edit_ns and equivalent.
+// Everything but edit_ns.
 LmsReport MakeReport(const SwapPlan& plan, const Graph& original,
                      const Graph& edited);
 

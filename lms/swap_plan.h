@@ -12,9 +12,18 @@
 namespace spillway {
 
 // One copy back to the device.
+//
+//   before   x --+-- near          after   x --+-- near
+//                +-- Reshape y                 +-- Reshape y -- near
+//   far, near ---- y                           +-- out -- in --- Reshape y' --
+//   far
 struct SwapIn {
-  std::vector<NodeId> readers = {};   // all their slots that read the value
+  // All their slots that read the value, or what one of `aliases` makes of it.
+  std::vector<NodeId> readers = {};
   std::vector<NodeId> triggers = {};  // control edges trigger -> swap-in
+  // Pure aliases (graph/storage.h) by which the readers know the value's bytes:
+  // made again from the copy, each after the one that it reads.
+  std::vector<NodeId> aliases = {};
 };
 
 // One copy to the host.

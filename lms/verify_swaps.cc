@@ -7,7 +7,9 @@
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "graph/schedule.h"
+#include "graph/storage.h"
 #include "graph/traverse.h"
+#include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -40,12 +42,31 @@ class Verifier {
       SPILLWAY_RETURN_IF_ERROR(CheckControlInputs(node, edited_.node(node.id)));
     }
     for (size_t i = original_.num_nodes(); i < edited_.num_nodes(); ++i) {
-      SPILLWAY_RETURN_IF_ERROR(CheckSwap(edited_.node(NodeId(i))));
+      const Node& node = edited_.node(NodeId(i));
+      const AddedAlias* alias = AliasAt(node.id);
+      SPILLWAY_RETURN_IF_ERROR(alias == nullptr ? CheckSwap(node)
+                                                : CheckAlias(node, *alias));
     }
+    SPILLWAY_RETURN_IF_ERROR(CheckStorages());
     return CheckAgainstPlan();
   }
 
  private:
+  // A node that stands for `alias` of the original behind a swap-in.
+  struct AddedAlias {
+    NodeId alias = {};
+    NodeId swap_in = {};
+  };
+
+  // Null for any other node.
+  const AddedAlias* AliasAt(NodeId id) const {
+    if (id.index() < first_alias_ ||
+        id.index() - first_alias_ >= aliases_.size()) {
+      return nullptr;
+    }
+    return &aliases_[id.index() - first_alias_];
+  }
+
   bool is_original(NodeId id) const {
     return id.index() < original_.num_nodes();
   }
@@ -59,18 +80,31 @@ class Verifier {
       for (const NodeId waiter : swap.waiters) {
         added_control_inputs_[waiter].emplace_back(next);
       }
-      next += 1 + swap.swap_ins.size();
+      ++next;
+      for (const SwapIn& swap_in : swap.swap_ins) {
+        for (const NodeId alias : swap_in.aliases) {
+          aliases_.push_back({.alias = alias, .swap_in = NodeId(next)});
+        }
+        ++next;
+      }
     }
+    first_alias_ = next;
     for (const AddedOrder& order : allowed_.plan.orders) {
       added_control_inputs_[order.after].push_back(order.before);
     }
-    planned_nodes_ = next;
+    planned_nodes_ = next + aliases_.size();
   }
 
-  // The value of the original that `value` is a copy of, through added swaps.
+  // The value of the original that `value` is a copy of, through added nodes.
   ValueId Contract(ValueId value) const {
     while (!is_original(edited_.value(value).producer)) {
       const Node& added = edited_.producer(value);
+      if (const AddedAlias* alias = AliasAt(added.id)) {
+        const auto index = static_cast<size_t>(edited_.value(value).index);
+        const std::vector<ValueId>& outputs =
+            original_.node(alias->alias).outputs;
+        return index < outputs.size() ? outputs[index] : ValueId();
+      }
       if (added.inputs.empty()) return {};
       value = added.inputs[0];
     }
@@ -172,6 +206,67 @@ class Verifier {
             : fmt::format("{} must have a reader that is no swap", node.name));
   }
 
+  // That the node computes what the alias of the original does, from the copy.
+  absl::Status CheckAlias(const Node& node, const AddedAlias& added) const {
+    const Node& alias = original_.node(added.alias);
+    const auto wrong = [&](std::string_view why) {
+      return Internal(fmt::format("{} stands for {}, but {}", node.name,
+                                  alias.name, std::string(why)));
+    };
+    if (allowed_.ops == nullptr || !IsPureAlias(allowed_.ops->Find(alias.op))) {
+      return wrong("that is no pure alias");
+    }
+    if (node.op != alias.op || node.attributes != alias.attributes ||
+        node.placement != alias.placement || node.cost != alias.cost ||
+        TypesOf(edited_, node.outputs) != TypesOf(original_, alias.outputs)) {
+      return wrong("is another op");
+    }
+    if (!node.control_inputs.empty()) return wrong("has a control input");
+    if (node.inputs.size() != alias.inputs.size()) {
+      return wrong("has another number of inputs");
+    }
+    bool reads_copy = false;
+    for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+      if (Contract(node.inputs[slot]) != alias.inputs[slot]) {
+        return wrong("reads another value");
+      }
+      reads_copy |= IsBehind(added.swap_in, node.inputs[slot]);
+    }
+    return reads_copy ? absl::OkStatus() : wrong("does not read the copy");
+  }
+
+  // The swap-in makes the value, or an alias behind it does.
+  bool IsBehind(NodeId swap_in, ValueId value) const {
+    const NodeId producer = edited_.value(value).producer;
+    const AddedAlias* alias = AliasAt(producer);
+    return producer == swap_in ||
+           (alias != nullptr && alias->swap_in == swap_in);
+  }
+
+  // A copy of bytes that somebody overwrites may be older than what its readers
+  // expect.
+  absl::Status CheckStorages() const {
+    if (allowed_.ops == nullptr || allowed_.plan.swaps.empty()) {
+      return absl::OkStatus();
+    }
+    const StorageMap storages = StorageMap::Of(original_, *allowed_.ops);
+    IdMap<StorageId, bool> is_swapped(storages.size(), false);
+    for (const Swap& swap : allowed_.plan.swaps) {
+      const StorageId id = storages.id_of(swap.value);
+      const std::string_view why =
+          storages.storage(id).is_resident            ? "is resident"
+          : !storages.storage(id).overwriters.empty() ? "is overwritten"
+          : is_swapped[id] ? "is swapped under another name too"
+                           : "";
+      is_swapped[id] = true;
+      if (why.empty()) continue;
+      return Internal(fmt::format("{} is swapped, but {}",
+                                  original_.ValueName(swap.value),
+                                  std::string(why)));
+    }
+    return absl::OkStatus();
+  }
+
   // The added nodes one by one.
   absl::Status CheckAgainstPlan() const {
     if (edited_.num_nodes() != planned_nodes_) {
@@ -203,10 +298,24 @@ class Verifier {
         node.name));
   }
 
+  // Of the copy under all its names.
   bool HasReaders(const Node& swap_in, std::vector<NodeId> expected) const {
     std::vector<NodeId> readers;
-    ForEachReader(edited_, swap_in.outputs[0],
-                  [&](NodeId reader) { readers.push_back(reader); });
+    const auto add = [&](NodeId reader) {
+      if (AliasAt(reader) == nullptr) readers.push_back(reader);
+    };
+    ForEachReader(edited_, swap_in.outputs[0], add);
+    auto alias = std::ranges::lower_bound(aliases_, swap_in.id, {},
+                                          &AddedAlias::swap_in);
+    for (; alias != aliases_.end() && alias->swap_in == swap_in.id; ++alias) {
+      const auto place = static_cast<size_t>(alias - aliases_.begin());
+      for (const ValueId output :
+           edited_.node(NodeId(first_alias_ + place)).outputs) {
+        ForEachReader(edited_, output, add);
+      }
+    }
+    std::ranges::sort(readers);
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
     return SameNodes(std::move(readers), std::move(expected));
   }
 
@@ -214,6 +323,8 @@ class Verifier {
   const Graph& edited_;
   const AllowedEdit& allowed_;
   IdMap<NodeId, std::vector<NodeId>> added_control_inputs_;
+  std::vector<AddedAlias> aliases_;  // in the order in which they are added
+  size_t first_alias_ = 0;           // its node
   size_t planned_nodes_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
+#include "graph/op_registry.h"
 #include "lms/swap_plan.h"
 
 namespace spillway {
@@ -15,16 +16,22 @@ struct AllowedEdit {
   // Each swap-in must wait for something besides its swap-out. (The originals
   // leave some that do not: LmsOptions::compat.)
   bool every_swap_in_has_a_trigger = true;
+  // Given: swapped are only bytes that nobody overwrites and that do not
+  // outlive the step, each under one name, and pure aliases may be made again.
+  // Null: nothing is known of ops, and no alias may be.
+  const OpRegistry* ops = nullptr;
 };
 
 // Contracting every SwapOut/SwapIn pair must give back `original`: the same
 // nodes (name, op, attributes, placement, cost, types) and the same data inputs
-// slot by slot. Added nodes are swaps only, each between the value, the
-// triggers and the readers of its place in the plan; they keep the type; every
-// SwapOut has a SwapIn, every SwapIn a reader that is no swap, and a trigger
-// unless it may do without. Nodes of the original keep their control inputs
-// and gain those that the plan says: swap-outs to wait for, and orders. The
-// result is acyclic. Cost: near-linear. Errors: INTERNAL naming what differs.
+// slot by slot. Added nodes are swaps, each between the value, the triggers and
+// the readers of its place in the plan, and the aliases that are made again
+// behind a SwapIn, each of which stands for the node that it is a copy of. They
+// keep the type; every SwapOut has a SwapIn, every SwapIn a reader that is no
+// swap, and a trigger unless it may do without. Nodes of the original keep
+// their control inputs and gain those that the plan says: swap-outs to wait
+// for, and orders. The result is acyclic. Cost: near-linear. Errors: INTERNAL
+// naming what differs.
 absl::Status VerifySwaps(const Graph& original, const Graph& edited,
                          const AllowedEdit& allowed);
 

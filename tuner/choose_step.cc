@@ -78,7 +78,6 @@ absl::StatusOr<ChosenStep> FromPlan(const StepChoiceSpec& spec) {
       plan.recipe.schedule);
   if (!order.ok()) return Annotate(order, "plan: field \"steps\"");
   chosen.edit = MakeReport(plan.recipe.swaps, *spec.graph, chosen.graph);
-  chosen.edit.equivalent = true;
   chosen.order = OrderOf(plan.recipe);
   chosen.options.plan = nullptr;  // borrowed for this call
   SetBudgets(plan, chosen);
@@ -120,7 +119,6 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   chosen.lms = OptionsOf(best.recipe);
   chosen.name = best.recipe.name;
   chosen.edit = MakeReport(best.recipe.swaps, *spec.graph, best.graph);
-  chosen.edit.equivalent = true;
   chosen.edit.edit_ns = taken.count();
   chosen.graph = std::move(best.graph);
   chosen.algorithms = std::move(best.recipe.algorithms);
@@ -166,9 +164,7 @@ absl::StatusOr<ChosenStep> ChooseStep(const StepChoiceSpec& spec) {
 
 absl::StatusOr<LmsReport> EditGraph(const StepOptions& options, Graph& graph) {
   if (options.lms.mode == LmsMode::kOff) {
-    LmsReport unchanged = MakeReport({}, graph, graph);
-    unchanged.equivalent = true;
-    return unchanged;
+    return MakeReport({}, graph, graph);
   }
   const auto begin = std::chrono::steady_clock::now();
   SPILLWAY_ASSIGN_OR_RETURN(LmsReport report, ApplyLms(options.lms, graph));

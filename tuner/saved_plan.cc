@@ -31,7 +31,8 @@ Json ToJson(const Swap& swap, const Graph& graph) {
   Json swap_ins = Json::array();
   for (const SwapIn& swap_in : swap.swap_ins) {
     swap_ins.push_back({{"readers", Names(swap_in.readers, graph)},
-                        {"triggers", Names(swap_in.triggers, graph)}});
+                        {"triggers", Names(swap_in.triggers, graph)},
+                        {"aliases", Names(swap_in.aliases, graph)}});
   }
   return {{"tensor", graph.ValueName(swap.value)},
           {"swap_ins", std::move(swap_ins)},
@@ -170,6 +171,7 @@ absl::StatusOr<Swap> ParseSwap(const Json& json, const std::string& where,
     SwapIn& swap_in = swap.swap_ins.emplace_back();
     SPILLWAY_ASSIGN_OR_RETURN(swap_in.readers, each.Nodes("readers"));
     SPILLWAY_ASSIGN_OR_RETURN(swap_in.triggers, each.Nodes("triggers"));
+    SPILLWAY_ASSIGN_OR_RETURN(swap_in.aliases, each.Nodes("aliases"));
     if (swap_in.readers.empty()) {
       return each.Wrong("readers", "a list that is not empty");
     }
@@ -310,7 +312,8 @@ std::string FormatSavedPlan(const SavedPlan& plan, const Graph& graph) {
 
 absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                                          std::string_view source,
-                                         const Graph& graph) {
+                                         const Graph& graph,
+                                         const OpRegistry& ops) {
   SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
   const Reader reader(json, std::string(source), graph);
   SPILLWAY_RETURN_IF_ERROR(CheckHead(reader, graph));
@@ -343,7 +346,7 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                             reader.OptionalCount("placed_within"));
   SPILLWAY_ASSIGN_OR_RETURN(recipe.algorithms, reader.Algorithms("algorithms"));
   SPILLWAY_ASSIGN_OR_RETURN(recipe.swaps, ParseSwaps(reader, graph));
-  absl::StatusOr<Graph> edited = ApplyRecipe(recipe, graph);
+  absl::StatusOr<Graph> edited = ApplyRecipe(recipe, ops, graph);
   if (!edited.ok()) {
     return InvalidArgument(fmt::format("{}: field \"swaps\": {}",
                                        std::string(source),
@@ -354,9 +357,10 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
 }
 
 absl::StatusOr<SavedPlan> ReadSavedPlan(const std::string& path,
-                                        const Graph& graph) {
+                                        const Graph& graph,
+                                        const OpRegistry& ops) {
   SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  return ParseSavedPlan(text, path, graph);
+  return ParseSavedPlan(text, path, graph, ops);
 }
 
 }  // namespace spillway

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/standard_ops.h"
 #include "tuner/model/step_recipe.h"
 
 namespace spillway {
@@ -40,13 +41,16 @@ std::string GraphFingerprint(const Graph& graph);
 // `graph`: without swaps.
 std::string FormatSavedPlan(const SavedPlan& plan, const Graph& graph);
 
-// Errors: INVALID_ARGUMENT naming `source` and the field that is wrong; for a
-// plan of another graph, both fingerprints.
+// `ops`: of the graph, to prove that the swaps leave what it computes. Errors:
+// INVALID_ARGUMENT naming `source` and the field that is wrong; for a plan of
+// another graph, both fingerprints.
 absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                                          std::string_view source,
-                                         const Graph& graph);
+                                         const Graph& graph,
+                                         const OpRegistry& ops = StandardOps());
 absl::StatusOr<SavedPlan> ReadSavedPlan(const std::string& path,
-                                        const Graph& graph);
+                                        const Graph& graph,
+                                        const OpRegistry& ops = StandardOps());
 
 }  // namespace spillway
 

@@ -93,6 +93,7 @@ SessionOptions SessionOptionsOf(const StepOptions& options) {
           .threads = options.threads,
           .math = options.math,
           .seed = options.seed,
+          .own_variables = options.own_variables,
           .check_memory = options.check_memory,
           .capture_steps = options.capture_steps};
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -79,8 +80,9 @@ struct StepOptions {
   // Called with each line that LMS and the tuner have to tell; null: silent.
   std::function<void(std::string_view line)> log = {};
 
-  uint64_t seed = 0;          // of initialisers and dropout
-  bool check_memory = false;  // SessionOptions::check_memory
+  uint64_t seed = 0;                            // of initialisers and dropout
+  std::vector<std::string> own_variables = {};  // see SessionOptions
+  bool check_memory = false;                    // SessionOptions::check_memory
 
   // Borrowed for as long as what is made with these options lives.
   const OpRegistry* ops = &StandardOps();

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "graph/input_groups.h"
+#include "graph/storage.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 
@@ -19,6 +19,7 @@ class Assigner {
       : graph_(graph),
         ops_(ops),
         schedule_(schedule),
+        storages_(StorageMap::Of(graph, ops)),
         fetched_(graph.num_values(), false) {
     result_.buffer_of.resize(graph.num_values());
     for (const ValueId value : fetches) fetched_[value] = true;
@@ -28,11 +29,10 @@ class Assigner {
                        std::string_view constant_prefix) {
     for (const NodeId id : schedule_.order) {
       const Node& node = graph_.node(id);
-      const OpDef* def = ops_.Find(node.op);
-      if (def != nullptr && def->resident) {
+      if (IsResidentNode(node, ops_)) {
         AddResident(node, residents, constant_prefix);
       } else {
-        AddOutputs(node, def);
+        AddOutputs(node);
       }
     }
     return std::move(result_);
@@ -41,21 +41,19 @@ class Assigner {
  private:
   void AddResident(const Node& node, const ResidentLayout& residents,
                    std::string_view constant_prefix) {
-    const bool variable = node.op == kVariable;
-    const std::string key =
-        variable ? node.name : std::string(constant_prefix) + node.name;
-    const auto offset = residents.offsets.find(key);
+    const auto offset =
+        residents.offsets.find(ResidentKey(node, constant_prefix));
     SPILLWAY_CHECK(offset != residents.offsets.end());
     const BufferId buffer = AddBuffer(node.outputs[0], Space::kDevice);
     result_.buffers[buffer].offset = offset->second;
     result_.buffers[buffer].kind =
-        variable ? BufferKind::kVariable : BufferKind::kConstant;
+        node.op == kVariable ? BufferKind::kVariable : BufferKind::kConstant;
   }
 
-  void AddOutputs(const Node& node, const OpDef* def) {
+  void AddOutputs(const Node& node) {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId output = node.outputs[i];
-      const BufferId shared = SharedBuffer(node, def, static_cast<int>(i));
+      const BufferId shared = SharedBuffer(node, static_cast<int>(i));
       if (shared.is_valid()) {
         result_.buffer_of[output] = shared;
         result_.values[shared].push_back(output);
@@ -76,12 +74,14 @@ class Assigner {
     return id;
   }
 
-  // The input buffer that output `output` takes over; invalid if none.
-  BufferId SharedBuffer(const Node& node, const OpDef* def, int output) const {
-    if (def == nullptr) return {};
-    const int aliased = AliasedInput(*def, output);
-    if (aliased >= 0) return InputBuffer(node, aliased);
-    if (def->in_place.empty() || !InPlaceLegal(node, *def)) return {};
+  // The buffer whose bytes output `output` is or takes over; invalid if none.
+  BufferId SharedBuffer(const Node& node, int output) const {
+    const ValueId value = node.outputs[static_cast<size_t>(output)];
+    const ValueId root = storages_.of(value).root;
+    if (root != value) return result_.buffer_of[root];
+    const OpDef* def = ops_.Find(node.op);
+    if (def == nullptr || def->in_place.empty()) return {};
+    if (!InPlaceLegal(node, *def)) return {};
     for (const BufferPair& pair : def->in_place) {
       if (pair.output == output && CanOverwrite(node, pair)) {
         return InputBuffer(node, pair.input);
@@ -144,21 +144,12 @@ class Assigner {
   const Graph& graph_;
   const OpRegistry& ops_;
   const Schedule& schedule_;
+  const StorageMap storages_;
   IdMap<ValueId, bool> fetched_;
   BufferAssignment result_;
 };
 
 }  // namespace
-
-bool IsPureAlias(const OpDef* def) {
-  return def != nullptr && !def->alias.empty() && def->mutates.empty() &&
-         def->alias.size() == def->outputs.size();
-}
-
-bool IsResidentNode(const Node& node, const OpRegistry& ops) {
-  const OpDef* def = ops.Find(node.op);
-  return def != nullptr && def->resident;
-}
 
 Space OutputSpace(const Node& node) {
   if (node.op == kSwapIn) return Space::kDevice;

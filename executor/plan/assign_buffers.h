@@ -1,4 +1,5 @@
-// Which values share bytes: alias classes and in-place outputs.
+// Which buffer each value lives in: one for each storage (graph/storage.h), but
+// for outputs that are computed in place.
 #ifndef SPILLWAY_EXECUTOR_PLAN_ASSIGN_BUFFERS_H_
 #define SPILLWAY_EXECUTOR_PLAN_ASSIGN_BUFFERS_H_
 
@@ -30,13 +31,6 @@ BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,
                                const ResidentLayout& residents,
                                std::string_view constant_prefix,
                                std::span<const ValueId> fetches);
-
-// True for nodes whose every output is an input's bytes and that write nothing
-// (Identity, Reshape).
-bool IsPureAlias(const OpDef* def);
-
-// True for nodes whose output outlives a step (Variable, Const): no step runs.
-bool IsResidentNode(const Node& node, const OpRegistry& ops);
 
 // The space in which a node's outputs live.
 Space OutputSpace(const Node& node);

@@ -1,6 +1,7 @@
 #include "executor/plan/choose_schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -8,6 +9,8 @@
 #include "executor/plan/lower.h"
 #include "executor/plan/place_buffers.h"
 #include "graph/memory_order.h"
+#include "graph/storage.h"
+#include "graph/traverse.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -30,6 +33,31 @@ bool AsksForLess(const Graph& graph, const CompileOptions& options) {
          std::ranges::any_of(graph.nodes(), [](const Node& node) {
            return node.op == kSwapOut;
          });
+}
+
+// Places of the nodes in `schedule`, those of aliases of copies from the host
+// changed: such an alias waits for the copy and holds up all kernels behind it,
+// so it comes right before its first reader. Empty: there is none.
+IdMap<NodeId, int32_t> WithLateAliases(const Graph& graph,
+                                       const OpRegistry& ops,
+                                       const Schedule& schedule) {
+  const StorageMap storages = StorageMap::Of(graph, ops);
+  IdMap<NodeId, int32_t> place = schedule.step_of;
+  bool has_any = false;
+  // Readers first: an alias may read an alias.
+  for (size_t i = schedule.order.size(); i-- > 0;) {
+    const NodeId id = schedule.order[i];
+    if (!storages.is_pure_alias(id)) continue;
+    const ValueId name = graph.output(id);
+    if (graph.producer(storages.of(name).root).op != kSwapIn) continue;
+    has_any = true;
+    int32_t first = std::numeric_limits<int32_t>::max();
+    ForEachReader(graph, name, [&](NodeId reader) {
+      if (schedule.contains(reader)) first = std::min(first, place[reader]);
+    });
+    place[id] = first;
+  }
+  return has_any ? place : IdMap<NodeId, int32_t>();
 }
 
 }  // namespace
@@ -59,7 +87,13 @@ absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
     least = need;
     best = std::move(schedule);
   }
-  return best;
+  if (best.order == creation.order) return best;
+  const IdMap<NodeId, int32_t> late = WithLateAliases(graph, ops, best);
+  if (late.empty()) return best;
+  SPILLWAY_ASSIGN_OR_RETURN(Schedule schedule,
+                            MakeSchedule(graph, ops, keep, late));
+  const bool is_as_good = NeedOf(graph, ops, schedule, options) <= least;
+  return is_as_good ? std::move(schedule) : std::move(best);
 }
 
 int64_t LeastDeviceBytes(const Graph& graph, const OpRegistry& ops,

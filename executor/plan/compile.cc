@@ -6,7 +6,6 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "executor/plan/assign_buffers.h"
 #include "executor/plan/delay_swap_ins.h"
 #include "executor/plan/floor.h"
 #include "executor/plan/lifetimes.h"
@@ -15,15 +14,10 @@
 #include "executor/plan/place_by_time.h"
 #include "executor/plan/place_waits.h"
 #include "fmt/format.h"
-#include "graph/well_known_ops.h"
+#include "graph/storage.h"
 
 namespace spillway {
 namespace {
-
-std::string ResidentKey(const Node& node, std::string_view constant_prefix) {
-  return node.op == kVariable ? node.name
-                              : std::string(constant_prefix) + node.name;
-}
 
 absl::Status DeviceBudgetError(const Graph& graph, const MemoryFloor& floor,
                                int64_t needed, int64_t budget) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "executor/plan/assign_buffers.h"
+#include "graph/storage.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {

@@ -13,6 +13,7 @@
 #include "executor/plan/verify_steps.h"
 #include "fmt/format.h"
 #include "graph/input_groups.h"
+#include "graph/storage.h"
 
 namespace spillway {
 namespace {

@@ -7,23 +7,23 @@
 #include <tuple>
 #include <vector>
 
-#include "graph/input_groups.h"
+#include "graph/storage.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
 namespace {
 
-// Of the bytes of a value: the level of the first node that overwrites them.
+// Of each storage: the level of the first node that overwrites it.
 class Overwrites {
  public:
   explicit Overwrites(const PassContext& context)
-      : context_(context), first_(context.graph.num_values(), kNever) {
-    for (const Node& node : context.graph.nodes()) {
-      const OpDef* def = context.registry.Find(node.op);
-      if (def == nullptr) continue;
-      for (const int slot : MutatedInputs(*def, node.inputs.size())) {
-        int32_t& first = first_[Owner(node.inputs[static_cast<size_t>(slot)])];
-        first = std::min(first, context.levels[node.id]);
+      : context_(context),
+        storages_(StorageMap::Of(context.graph, context.registry)),
+        first_(storages_.size(), kNever) {
+    for (size_t i = 0; i < storages_.size(); ++i) {
+      const StorageId id(i);
+      for (const NodeId node : storages_.storage(id).overwriters) {
+        first_[id] = std::min(first_[id], context.levels[node]);
       }
     }
   }
@@ -31,7 +31,7 @@ class Overwrites {
   // Whether `node` surely reads every input before it is overwritten.
   bool ReadsBefore(const Node& node) const {
     return std::ranges::all_of(node.inputs, [&](ValueId input) {
-      const int32_t first = first_[Owner(input)];
+      const int32_t first = first_[storages_.id_of(input)];
       return first == kNever || context_.levels[node.id] < first;
     });
   }
@@ -39,20 +39,9 @@ class Overwrites {
  private:
   static constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 
-  // The value whose bytes `id` is another name for.
-  ValueId Owner(ValueId id) const {
-    while (true) {
-      const Node& node = context_.graph.producer(id);
-      const OpDef* def = context_.registry.Find(node.op);
-      if (def == nullptr) return id;
-      const int input = AliasedInput(*def, context_.graph.value(id).index);
-      if (input < 0) return id;
-      id = node.inputs[static_cast<size_t>(input)];
-    }
-  }
-
   const PassContext& context_;
-  IdMap<ValueId, int32_t> first_;
+  const StorageMap storages_;
+  IdMap<StorageId, int32_t> first_;
 };
 
 bool IsMergeable(const PassContext& context, const Node& node) {

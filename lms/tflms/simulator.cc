@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "lms/lms.h"
+#include "lms/storage_readers.h"
 #include "lms/tflms/counted_memory.h"
 #include "lms/v2/candidates.h"
 #include "lms/v2/options.h"
@@ -74,8 +75,9 @@ class TflmsSimulator::Step {
 
   void FindSwaps() {
     std::vector<DroppedCandidate> dropped;
-    swaps_ = FindV2Candidates({options_, simulator_.view_, levels_, roles_},
-                              dropped);
+    swaps_ = FindV2Candidates(
+        {options_, simulator_.view_, levels_, roles_, simulator_.storages_},
+        dropped);
     first_swap_ = IdMap<NodeId, size_t>(graph_.num_nodes(), swaps_.size());
     for (size_t i = swaps_.size(); i-- > 0;) {
       first_swap_[SourceOf(swaps_[i])] = i;
@@ -158,7 +160,8 @@ class TflmsSimulator::Step {
   // The copy out takes until the last of the readers of the device copy.
   void WaitForCopyOut(const Swap& swap) {
     NodeId last = SourceOf(swap);
-    for (const NodeId reader : DirectReaders(graph_, swap)) {
+    for (const NodeId reader :
+         DirectReaders(graph_, simulator_.storages_, swap)) {
       if (!roles_.is_active[reader]) continue;
       if (levels_.of(reader) > levels_.of(last)) last = reader;
     }
@@ -252,7 +255,7 @@ TflmsSimulator::AheadSearch::AheadSearch(int64_t ahead,
                                          const TflmsSimulator& simulator)
     : options(WithSet(simulator.options_, {.swapin_ahead = ahead})),
       search({options, simulator.view_, simulator.v2_.levels,
-              simulator.v2_.roles}) {}
+              simulator.v2_.roles, simulator.storages_}) {}
 
 absl::StatusOr<std::unique_ptr<TflmsSimulator>> TflmsSimulator::Create(
     const LmsOptions& options, const TflmsLimits& limits, const Graph& graph) {
@@ -274,6 +277,7 @@ TflmsSimulator::TflmsSimulator(const LmsOptions& options,
       limits_(limits),
       v2_(std::move(v2)),
       view_(v2_.graph()),
+      storages_(StorageMap::WithoutAliases(v2_.graph())),
       capacity_bytes_(capacity_bytes),
       num_readers_(v2_.graph().num_values(), 0),
       num_device_readers_(v2_.graph().num_values(), 0) {

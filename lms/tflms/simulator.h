@@ -32,6 +32,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/storage.h"
 #include "lms/edit_view.h"
 #include "lms/options.h"
 #include "lms/tflms/limits.h"
@@ -108,7 +109,8 @@ class TflmsSimulator {
   const LmsOptions options_;
   const TflmsLimits limits_;
   const V2Graph v2_;
-  const EditView view_;  // without swaps
+  const EditView view_;        // without swaps
+  const StorageMap storages_;  // none shared: the original knows no aliases
   const int64_t capacity_bytes_;
   // The values that each node reads, each once, by id: those of node i begin
   // at first_input_[i] in inputs_.

@@ -207,6 +207,7 @@ std::vector<std::string> FindOptimizerScopes(const Graph& graph) {
 }
 
 absl::StatusOr<V1Orders> FindV1Orders(const LmsOptions& options,
+                                      const StorageMap& storages,
                                       const Graph& graph) {
   V1Orders orders;
   SPILLWAY_ASSIGN_OR_RETURN(orders.is_gradient,
@@ -214,7 +215,10 @@ absl::StatusOr<V1Orders> FindV1Orders(const LmsOptions& options,
   SPILLWAY_ASSIGN_OR_RETURN(const auto levels, Levels(graph));
   SPILLWAY_ASSIGN_OR_RETURN(orders.seeds, GivenSeeds(options, graph));
   if (orders.seeds.empty()) {
-    orders.seeds = FindSeeds(graph, orders.is_gradient, levels);
+    orders.seeds = FindSeeds({.graph = graph,
+                              .storages = storages,
+                              .is_gradient = orders.is_gradient,
+                              .levels = levels});
   }
   orders.is_reached = ForwardWalk(graph, orders.seeds);
   orders.above_gradient = BackwardWalk(graph, Selected(orders.is_gradient));

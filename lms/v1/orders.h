@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/storage.h"
 #include "lms/options.h"
 
 namespace spillway {
@@ -38,6 +39,7 @@ struct V1Orders {
 // in an optimizer scope or in the starting scope (listing the top-level scopes
 // there are), a starting node does not exist, or the graph has a cycle.
 absl::StatusOr<V1Orders> FindV1Orders(const LmsOptions& options,
+                                      const StorageMap& storages,
                                       const Graph& graph);
 
 // Scopes that contain a `gradients` scope: "momentum_optimizer".

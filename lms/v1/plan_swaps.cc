@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "fmt/format.h"
 #include "graph/schedule.h"
 #include "lms/drop_cycles.h"
+#include "lms/storage_readers.h"
 #include "lms/v1/data_flow.h"
 #include "lms/v1/notes.h"
 #include "lms/v1/orders.h"
@@ -22,9 +24,10 @@ namespace {
 
 // What is known of the graph before the first swap.
 struct Analysis {
-  V1Orders orders;
-  IdMap<NodeId, bool> may_move;
-  IdMap<NodeId, int32_t> levels;
+  StorageMap storages;
+  V1Orders orders = {};
+  IdMap<NodeId, bool> may_move = {};
+  IdMap<NodeId, int32_t> levels = {};
 };
 
 class Planner {
@@ -34,14 +37,16 @@ class Planner {
       : options_(options),
         graph_(graph),
         orders_(analysis.orders),
+        storages_(analysis.storages),
         may_move_(analysis.may_move),
         flow_(graph),
-        triggers_(options, graph, orders_, flow_),
+        triggers_(options, graph, orders_, storages_, flow_),
         notes_(options, graph, orders_, plan_.log),
         useful_swap_ins_({.options = options,
                           .graph = graph,
                           .orders = orders_,
                           .levels = analysis.levels,
+                          .storages = storages_,
                           .triggers = triggers_,
                           .notes = notes_,
                           .dropped = plan_.dropped}),
@@ -110,8 +115,10 @@ class Planner {
   }
 
   void VisitValue(NodeId producer, ValueId value) {
-    const std::vector<NodeId> readers = ReadersToMove(value);
-    notes_.Readers(flow_.readers(value));
+    if (!MaySwap(storages_, value)) return;
+    const std::vector<NodeId> all = Readers(value);
+    const std::vector<NodeId> readers = ReadersToMove(all);
+    notes_.Readers(all);
     if (readers.empty()) return;
     notes_.Candidate(producer);
     if (graph_.type(value).num_bytes() < options_.size_threshold_bytes) {
@@ -126,12 +133,21 @@ class Planner {
     }
   }
 
+  // Who reads the bytes. The original looks at what it has edited so far.
+  std::vector<NodeId> Readers(ValueId value) const {
+    if (!options_.compat) {
+      return ReadersOf(graph_, storages_, storages_.of(value));
+    }
+    const std::span<const NodeId> readers = flow_.readers(value);
+    return {readers.begin(), readers.end()};
+  }
+
   // Gradient nodes and, with swap_branches, far forward nodes; without those
   // from which no data goes on.
-  std::vector<NodeId> ReadersToMove(ValueId value) const {
-    const int64_t nearest = NearestForwardOrder(value);
+  std::vector<NodeId> ReadersToMove(const std::vector<NodeId>& readers) const {
+    const int64_t nearest = NearestForwardOrder(readers);
     std::vector<NodeId> moved;
-    for (const NodeId reader : flow_.readers(value)) {
+    for (const NodeId reader : readers) {
       const bool is_far = options_.swap_branches && !is_gradient(reader) &&
                           order(reader) > nearest + options_.branch_threshold;
       const bool stays_on_host =
@@ -145,9 +161,9 @@ class Planner {
   }
 
   // The original takes a reader of unknown order, -1, for the nearest.
-  int64_t NearestForwardOrder(ValueId value) const {
+  int64_t NearestForwardOrder(const std::vector<NodeId>& readers) const {
     int64_t nearest = std::numeric_limits<int32_t>::max();
-    for (const NodeId reader : flow_.readers(value)) {
+    for (const NodeId reader : readers) {
       if (is_gradient(reader)) continue;
       if (order(reader) < 0 && !options_.compat) continue;
       nearest = std::min<int64_t>(nearest, order(reader));
@@ -267,6 +283,7 @@ class Planner {
   const LmsOptions& options_;
   const Graph& graph_;
   const V1Orders& orders_;
+  const StorageMap& storages_;
   const IdMap<NodeId, bool>& may_move_;
   DataFlow flow_;  // edited while planning, as the original does, with compat
   TriggerFinder triggers_;
@@ -298,9 +315,11 @@ absl::Status RemoveCycles(bool compat, const Graph& graph, SwapPlan& plan) {
 }  // namespace
 
 absl::StatusOr<SwapPlan> PlanSwapsV1(const LmsOptions& options,
+                                     const OpRegistry& ops,
                                      const Graph& graph) {
-  Analysis analysis;
-  SPILLWAY_ASSIGN_OR_RETURN(analysis.orders, FindV1Orders(options, graph));
+  Analysis analysis = {.storages = StoragesFor(options, ops, graph)};
+  SPILLWAY_ASSIGN_OR_RETURN(analysis.orders,
+                            FindV1Orders(options, analysis.storages, graph));
   SPILLWAY_ASSIGN_OR_RETURN(analysis.may_move,
                             FindV1Sources(options, graph, analysis.orders));
   SPILLWAY_ASSIGN_OR_RETURN(analysis.levels, Levels(graph));

@@ -11,6 +11,10 @@
 // - A swap that would close a cycle is dropped.
 // - Forward readers of unknown order are no measure for swap_branches, and
 //   readers on the host read the device copy.
+// - Who reads bytes under another name (Identity, Reshape) is a reader of them.
+//   They are swapped as what their node made, once; a reader of another name
+//   reads an alias that is made again from the copy. Bytes that are resident or
+//   that some node overwrites stay.
 // Everywhere equal triggers go to the latest order, then the lowest id.
 // Source: Le et al., "TFLMS: Large model support in TensorFlow by graph
 // rewriting" (2018), sections 3 and 4; IBM's public implementation.
@@ -19,6 +23,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/op_registry.h"
 #include "lms/options.h"
 #include "lms/swap_plan.h"
 
@@ -28,7 +33,7 @@ namespace spillway {
 // FAILED_PRECONDITION if the original's choice (options.compat) has a cycle.
 // Cost: near-linear; a search for a trigger costs the nodes within its bounds.
 absl::StatusOr<SwapPlan> PlanSwapsV1(const LmsOptions& options,
-                                     const Graph& graph);
+                                     const OpRegistry& ops, const Graph& graph);
 
 }  // namespace spillway
 

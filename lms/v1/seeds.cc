@@ -19,16 +19,16 @@ namespace {
 // its way further down.
 class SeedSearch {
  public:
-  SeedSearch(const Graph& graph, const IdMap<NodeId, bool>& is_gradient,
-             const IdMap<NodeId, int32_t>& levels)
-      : graph_(graph),
-        is_gradient_(is_gradient),
-        by_level_(NodesByLevel(levels)),
-        is_candidate_(graph.num_nodes(), false),
-        height_(graph.num_nodes(), 0),
-        bound_(graph.num_nodes(), 0),
-        noted_by_(graph.num_nodes(), kNobody),
-        met_by_(graph.num_nodes(), kNobody) {}
+  explicit SeedSearch(const SeedInputs& inputs)
+      : graph_(inputs.graph),
+        storages_(inputs.storages),
+        is_gradient_(inputs.is_gradient),
+        by_level_(NodesByLevel(inputs.levels)),
+        is_candidate_(graph_.num_nodes(), false),
+        height_(graph_.num_nodes(), 0),
+        bound_(graph_.num_nodes(), 0),
+        noted_by_(graph_.num_nodes(), kNobody),
+        met_by_(graph_.num_nodes(), kNobody) {}
 
   std::vector<NodeId> Run() {
     FindCandidates();
@@ -79,9 +79,16 @@ class SeedSearch {
     for (const NodeId id : by_level_) {
       if (is_gradient_[id]) continue;
       ForEachReader(id, [&](NodeId reader) {
-        if (is_gradient_[reader]) is_candidate_[id] = true;
+        if (is_gradient_[reader]) is_candidate_[MakerOf(id)] = true;
       });
     }
+  }
+
+  // Who makes the bytes of a node's output: the node itself unless it is a pure
+  // alias.
+  NodeId MakerOf(NodeId id) const {
+    if (!storages_.is_pure_alias(id)) return id;
+    return graph_.value(storages_.of(graph_.output(id)).root).producer;
   }
 
   void FindHeights() {
@@ -188,6 +195,7 @@ class SeedSearch {
   }
 
   const Graph& graph_;
+  const StorageMap& storages_;
   const IdMap<NodeId, bool>& is_gradient_;
   const std::vector<NodeId> by_level_;
   IdMap<NodeId, bool> is_candidate_;
@@ -212,10 +220,8 @@ std::vector<NodeId> NodesByLevel(const IdMap<NodeId, int32_t>& levels) {
   return nodes;
 }
 
-std::vector<NodeId> FindSeeds(const Graph& graph,
-                              const IdMap<NodeId, bool>& is_gradient,
-                              const IdMap<NodeId, int32_t>& levels) {
-  return SeedSearch(graph, is_gradient, levels).Run();
+std::vector<NodeId> FindSeeds(const SeedInputs& inputs) {
+  return SeedSearch(inputs).Run();
 }
 
 }  // namespace spillway

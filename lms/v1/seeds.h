@@ -6,20 +6,27 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/storage.h"
 
 namespace spillway {
 
-// Of the forward nodes that a gradient node reads: those that reach the most
-// others of them along data edges through forward nodes only; all with the
-// largest number, by id; none if that is 0.
+// All borrowed for the call.
+struct SeedInputs {
+  const Graph& graph;
+  const StorageMap& storages;
+  const IdMap<NodeId, bool>& is_gradient;
+  const IdMap<NodeId, int32_t>& levels;
+};
+
+// Of the forward nodes whose bytes a gradient node reads, by whatever name:
+// those that reach the most others of them along data edges through forward
+// nodes only; all with the largest number, by id; none if that is 0.
 //
 // Cost: near-linear on networks. Only a node that no other candidate reaches
 // can be the best, and of these only those are counted (a walk each) for which
 // an upper bound does not say that they are worse; see v1_seeds.cc.
 // Source: TFLMS, as described in docs/lms.md.
-std::vector<NodeId> FindSeeds(const Graph& graph,
-                              const IdMap<NodeId, bool>& is_gradient,
-                              const IdMap<NodeId, int32_t>& levels);
+std::vector<NodeId> FindSeeds(const SeedInputs& inputs);
 
 // Ids sorted by level, then by id. Linear.
 std::vector<NodeId> NodesByLevel(const IdMap<NodeId, int32_t>& levels);

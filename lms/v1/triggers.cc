@@ -7,8 +7,13 @@
 namespace spillway {
 
 TriggerFinder::TriggerFinder(const LmsOptions& options, const Graph& graph,
-                             const V1Orders& orders, const DataFlow& flow)
-    : options_(options), graph_(graph), orders_(orders), flow_(flow) {}
+                             const V1Orders& orders, const StorageMap& storages,
+                             const DataFlow& flow)
+    : options_(options),
+      graph_(graph),
+      orders_(orders),
+      storages_(storages),
+      flow_(flow) {}
 
 NodeId TriggerFinder::Find(NodeId producer, NodeId reader) {
   Search search = {.producer = producer, .reader = reader, .lb = options_.lb};
@@ -131,9 +136,10 @@ bool TriggerFinder::Meet(NodeId id) {
   return true;
 }
 
-// Not in one of two branches that may not run.
+// A kernel, and not in one of two branches that may not run.
 bool TriggerFinder::MayTrigger(NodeId id) const {
-  return graph_.node(id).name.find("/cond/") == std::string::npos;
+  return !storages_.is_pure_alias(id) &&
+         graph_.node(id).name.find("/cond/") == std::string::npos;
 }
 
 bool TriggerFinder::is_gradient(NodeId id) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/storage.h"
 #include "lms/options.h"
 #include "lms/v1/data_flow.h"
 #include "lms/v1/orders.h"
@@ -16,11 +17,13 @@ namespace spillway {
 // Ownership: borrows everything it is given, and follows changes of the flow.
 // Cost of a search: the nodes within the bounds lb and ub or up to the first
 // hit, whichever is nearer; scratch memory is kept between searches.
-// Equal triggers: latest order, then lowest id.
+// Equal triggers: latest order, then lowest id. A pure alias starts nothing:
+// since no kernel runs for it, nothing says when it does.
 class TriggerFinder {
  public:
   TriggerFinder(const LmsOptions& options, const Graph& graph,
-                const V1Orders& orders, const DataFlow& flow);
+                const V1Orders& orders, const StorageMap& storages,
+                const DataFlow& flow);
 
   // For a swap-in of a value of `producer`, which `reader`, of known order,
   // reads. Invalid if there is none.
@@ -48,6 +51,7 @@ class TriggerFinder {
   const LmsOptions& options_;
   const Graph& graph_;
   const V1Orders& orders_;
+  const StorageMap& storages_;
   const DataFlow& flow_;
   std::vector<int32_t> met_by_;  // the last search that met a node
   int32_t search_ = 0;

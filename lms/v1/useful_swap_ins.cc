@@ -5,23 +5,30 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "lms/storage_readers.h"
 
 namespace spillway {
 
 std::vector<SwapIn> UsefulSwapIns::Find(ValueId value,
                                         const std::vector<NodeId>& readers) {
   const int32_t stays_until = LastDirectReader(value, readers);
-  return parts_.options.fuse_swapins ? OneForAll(value, readers, stays_until)
+  std::vector<SwapIn> swap_ins = parts_.options.fuse_swapins
+                                     ? OneForAll(value, readers, stays_until)
                                      : OneEach(value, readers, stays_until);
+  for (SwapIn& swap_in : swap_ins) {
+    swap_in.aliases = AliasesReadBy(parts_.graph, parts_.storages,
+                                    parts_.storages.of(value), swap_in.readers);
+  }
+  return swap_ins;
 }
 
 // The level of the last node that reads the device copy, its producer included.
 int32_t UsefulSwapIns::LastDirectReader(
     ValueId value, const std::vector<NodeId>& moved) const {
   int32_t last = parts_.levels[parts_.graph.value(value).producer];
-  for (const Use& use : parts_.graph.uses(value)) {
-    if (std::ranges::binary_search(moved, use.node)) continue;
-    last = std::max(last, parts_.levels[use.node]);
+  const Swap swap = {.value = value, .swap_ins = {{.readers = moved}}};
+  for (const NodeId id : DirectReaders(parts_.graph, parts_.storages, swap)) {
+    last = std::max(last, parts_.levels[id]);
   }
   return last;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/storage.h"
 #include "lms/options.h"
 #include "lms/swap_plan.h"
 #include "lms/v1/notes.h"
@@ -25,6 +26,7 @@ class UsefulSwapIns {
     const Graph& graph;
     const V1Orders& orders;
     const IdMap<NodeId, int32_t>& levels;
+    const StorageMap& storages;
     TriggerFinder& triggers;
     V1Notes& notes;
     std::vector<DroppedCandidate>& dropped;
@@ -32,10 +34,10 @@ class UsefulSwapIns {
   explicit UsefulSwapIns(const Parts& parts) : parts_(parts) {}
 
   // For `readers` of `value`, by id, each of known order; all other readers
-  // read the device copy. A reader moves to a swap-in (one each, or with
-  // fuse_swapins one for all that move) if the swap-in has a trigger, and that
-  // lies in a later level than all readers of the device copy, to which the
-  // readers that do not move belong.
+  // of the bytes, under whatever name, read the device copy. A reader moves to
+  // a swap-in (one each, or with fuse_swapins one for all that move) if the
+  // swap-in has a trigger, and that lies in a later level than all readers of
+  // the device copy, to which the readers that do not move belong.
   std::vector<SwapIn> Find(ValueId value, const std::vector<NodeId>& readers);
 
  private:

@@ -5,24 +5,17 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "graph/traverse.h"
+#include "lms/storage_readers.h"
 #include "lms/v2/options.h"
 
 namespace spillway {
 namespace {
 
-// Each node that reads `value`, once, by id.
-std::vector<NodeId> Readers(const Graph& graph, ValueId value) {
-  std::vector<NodeId> readers;
-  ForEachReader(graph, value,
-                [&](NodeId reader) { readers.push_back(reader); });
-  return readers;
-}
-
 std::vector<NodeId> DistantReaders(const V2Context& context, ValueId value) {
-  const int32_t level =
-      context.levels.of(context.view.graph().value(value).producer);
-  std::vector<NodeId> readers = Readers(context.view.graph(), value);
+  const Graph& graph = context.view.graph();
+  const int32_t level = context.levels.of(graph.value(value).producer);
+  std::vector<NodeId> readers =
+      ReadersOf(graph, context.storages, context.storages.of(value));
   std::erase_if(readers, [&](NodeId reader) {
     return context.levels.of(reader) - level <=
                context.options.swapout_threshold ||
@@ -66,7 +59,8 @@ int32_t LastLevel(const std::vector<NodeId>& nodes, const V2Levels& levels) {
 
 // The level of the last node that reads the device copy in any case.
 int32_t StaysUntil(const V2Context& context, const Swap& swap) {
-  std::vector<NodeId> direct = DirectReaders(context.view.graph(), swap);
+  std::vector<NodeId> direct =
+      DirectReaders(context.view.graph(), context.storages, swap);
   direct.push_back(context.view.graph().value(swap.value).producer);
   return LastLevel(direct, context.levels);
 }
@@ -81,6 +75,7 @@ std::vector<Swap> FindV2Candidates(const V2Context& context,
     if (!context.roles.may_be_source[node.id]) continue;
     for (const ValueId value : node.outputs) {
       if (graph.type(value).shape.rank() < 2) continue;
+      if (!MaySwap(context.storages, value)) continue;
       std::vector<NodeId> readers = DistantReaders(context, value);
       if (readers.empty()) continue;
       if (graph.type(value).num_bytes() <
@@ -91,22 +86,15 @@ std::vector<Swap> FindV2Candidates(const V2Context& context,
       Swap swap{.value = value};
       swap.swap_ins =
           Group(std::move(readers), GroupBy(context.options), context.levels);
+      for (SwapIn& swap_in : swap.swap_ins) {
+        swap_in.aliases =
+            AliasesReadBy(graph, context.storages, context.storages.of(value),
+                          swap_in.readers);
+      }
       swaps.push_back(std::move(swap));
     }
   }
   return swaps;
-}
-
-std::vector<NodeId> DirectReaders(const Graph& graph, const Swap& swap) {
-  std::vector<NodeId> direct = Readers(graph, swap.value);
-  std::vector<NodeId> moved;
-  for (const SwapIn& swap_in : swap.swap_ins) {
-    moved.insert(moved.end(), swap_in.readers.begin(), swap_in.readers.end());
-  }
-  std::ranges::sort(moved);
-  std::erase_if(
-      direct, [&](NodeId id) { return std::ranges::binary_search(moved, id); });
-  return direct;
 }
 
 NodeId EarliestReader(const SwapIn& swap_in, const V2Levels& levels) {

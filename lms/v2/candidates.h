@@ -18,9 +18,6 @@ namespace spillway {
 std::vector<Swap> FindV2Candidates(const V2Context& context,
                                    std::vector<DroppedCandidate>& dropped);
 
-// The nodes that keep reading the device copy, each once, by id.
-std::vector<NodeId> DirectReaders(const Graph& graph, const Swap& swap);
-
 // The reader of the lowest level, then id.
 NodeId EarliestReader(const SwapIn& swap_in, const V2Levels& levels);
 

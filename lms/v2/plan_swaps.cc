@@ -10,6 +10,7 @@
 #include "lms/apply_swap_plan.h"
 #include "lms/edit_view.h"
 #include "lms/incremental_order.h"
+#include "lms/storage_readers.h"
 #include "lms/v2/candidates.h"
 #include "lms/v2/graph.h"
 #include "lms/v2/options.h"
@@ -21,9 +22,12 @@ namespace {
 
 class Planner {
  public:
-  // Borrows both.
-  Planner(const LmsOptions& options, const V2Graph& v2)
-      : options_(options), v2_(v2), graph_(v2.graph()) {}
+  // Borrows the options and `v2`.
+  Planner(const LmsOptions& options, const OpRegistry& ops, const V2Graph& v2)
+      : options_(options),
+        v2_(v2),
+        graph_(v2.graph()),
+        storages_(StoragesFor(options, ops, graph_)) {}
 
   SwapPlan Run() {
     plan_.orders = v2_.orders;
@@ -43,7 +47,7 @@ class Planner {
 
  private:
   V2Context ContextOf(const EditView& view) const {
-    return {options_, view, v2_.levels, v2_.roles};
+    return {options_, view, v2_.levels, v2_.roles, storages_};
   }
   bool debugs() const { return options_.debug_level >= 1; }
 
@@ -78,15 +82,32 @@ class Planner {
   std::vector<NodeId> ReadyNodes(const V2Context& context, NodeId source,
                                  NodeId reader) const {
     const auto leave_out = [&](NodeId id) {
-      return id == source || IsSourceOfData(graph_.node(id)) ||
+      return id == source || storages_.is_pure_alias(id) ||
+             IsSourceOfData(graph_.node(id)) ||
              v2_.true_levels[id] >= v2_.true_levels[reader];
     };
-    std::vector<NodeId> ready = DevicePredecessors(context, reader);
+    std::vector<NodeId> ready =
+        BehindAliases(context, DevicePredecessors(context, reader));
     std::erase_if(ready, leave_out);
     if (!ready.empty()) return ready;
     ready = DeviceNodesBefore(context, reader);
     std::erase_if(ready, leave_out);
     return ready;
+  }
+
+  // For each pure alias the device node that makes the bytes, if one does.
+  std::vector<NodeId> BehindAliases(const V2Context& context,
+                                    std::vector<NodeId> nodes) const {
+    for (NodeId& id : nodes) {
+      if (!storages_.is_pure_alias(id)) continue;
+      const ValueId root = storages_.of(graph_.output(id)).root;
+      id = graph_.value(root).producer;
+    }
+    std::erase_if(nodes,
+                  [&](NodeId id) { return !context.roles.on_device[id]; });
+    std::ranges::sort(nodes);
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return nodes;
   }
 
   // The graph with the swaps, for the names that they will have.
@@ -227,6 +248,7 @@ class Planner {
   const LmsOptions& options_;
   const V2Graph& v2_;
   const Graph& graph_;
+  const StorageMap storages_;
   std::optional<Graph> named_;
   std::vector<NodeId> swap_outs_;  // of each swap of the plan
   SwapPlan plan_;
@@ -235,9 +257,10 @@ class Planner {
 }  // namespace
 
 absl::StatusOr<SwapPlan> PlanSwapsV2(const LmsOptions& options,
+                                     const OpRegistry& ops,
                                      const Graph& graph) {
   SPILLWAY_ASSIGN_OR_RETURN(const V2Graph v2, MakeV2Graph(options, graph));
-  return Planner(options, v2).Run();
+  return Planner(options, ops, v2).Run();
 }
 
 }  // namespace spillway

@@ -16,14 +16,16 @@
 // waits for what its first reader needs besides; a swap-in that would still
 // wait for nothing, or that starts before the last reader of the device copy,
 // is dropped and reported; in sync modes 2 and 3 each reader has a swap-in of
-// its own. Edges that would close a cycle are never added, in either mode.
-// Source: IBM's TensorFlow Large Model Support 2.0 (2019), as specified by its
-// observable behaviour.
+// its own; who reads bytes under another name (Identity, Reshape) is a reader
+// of them, and bytes are swapped once, as in version 1. Edges that would close
+// a cycle are never added, in either mode. Source: IBM's TensorFlow Large Model
+// Support 2.0 (2019), as specified by its observable behaviour.
 #ifndef SPILLWAY_LMS_V2_PLAN_SWAPS_H_
 #define SPILLWAY_LMS_V2_PLAN_SWAPS_H_
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/op_registry.h"
 #include "lms/options.h"
 #include "lms/swap_plan.h"
 
@@ -33,7 +35,7 @@ namespace spillway {
 // for a cycle. Cost: near-linear in nodes and edges while swapin_ahead and the
 // number of nodes of a level are small.
 absl::StatusOr<SwapPlan> PlanSwapsV2(const LmsOptions& options,
-                                     const Graph& graph);
+                                     const OpRegistry& ops, const Graph& graph);
 
 }  // namespace spillway
 

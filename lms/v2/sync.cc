@@ -74,7 +74,8 @@ NodeId TriggerSearch::Walk(NodeId reader) {
 
 bool TriggerSearch::MayTrigger(NodeId id) const {
   const Node& node = context_.view.graph().node(id);
-  return IsDeviceNode(context_.roles, id) && !IsInsideBranch(node) &&
+  return IsDeviceNode(context_.roles, id) &&
+         !context_.storages.is_pure_alias(id) && !IsInsideBranch(node) &&
          !IsInsideLoop(node);
 }
 

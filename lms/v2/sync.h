@@ -12,6 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "graph/graph.h"
+#include "graph/storage.h"
 #include "lms/edit_view.h"
 #include "lms/incremental_order.h"
 #include "lms/options.h"
@@ -27,6 +28,7 @@ struct V2Context {
   const EditView& view;  // as far as it is edited
   const V2Levels& levels;
   const V2Roles& roles;
+  const StorageMap& storages;  // who reads which bytes
 };
 
 // Finds triggers: device nodes from which data flows to a reader. The data
@@ -39,7 +41,8 @@ class TriggerSearch {
 
   // The latest such node that is more than `ahead` levels, and at most
   // ahead + 10, before `reader`, and after `source`; of equal ones that with
-  // the lowest id. Nodes of loops and branches do not count. Invalid: none.
+  // the lowest id. Nodes of loops and branches do not
+  // count, nor do pure aliases, for which no kernel runs. Invalid: none.
   NodeId Find(NodeId source, NodeId reader);
 
  private:

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/plan/assign_buffers.h"
+#include "graph/storage.h"
 #include "graph/well_known_ops.h"
 #include "tests/support/status_matchers.h"
 

@@ -18,17 +18,15 @@ class Generator {
       : options_(options), random_(options.seed) {}
 
   Graph Make() {
-    std::vector<NodeId> forward;
-    forward.reserve(static_cast<size_t>(options_.forward_nodes));
     readable_.push_back(AddSource("input", kPlaceholder));
     std::vector<ValueId> ends = readable_;
     for (int i = 0; i < options_.forward_nodes; ++i) {
-      forward.push_back(AddForward(i, ends));
+      forward_.push_back(AddForward(i, ends));
     }
     const NodeId loss =
         AddNode("loss", "PlanLoss", ends, {{DType::kFloat32, Shape()}});
     AddGradient(loss);
-    for (auto it = forward.rbegin(); it != forward.rend(); ++it) {
+    for (auto it = forward_.rbegin(); it != forward_.rend(); ++it) {
       AddGradient(*it);
     }
     AddUpdates();
@@ -70,6 +68,49 @@ class Generator {
     return graph_.output(id);
   }
 
+  // Draws no number where there are no aliases.
+  bool HappensWithAlias() {
+    return options_.alias_probability > 0 &&
+           Happens(options_.alias_probability);
+  }
+
+  // The same elements under another name.
+  ValueId AddAlias(std::string name, ValueId of) {
+    const bool is_reshape = Happens(0.7);
+    TensorType type = graph_.type(of);
+    Attributes attributes;
+    if (is_reshape) {
+      type.shape = {2, type.shape.num_elements() / 2};
+      attributes.Set("shape", type.shape);
+    }
+    const NodeId id = graph_.AddNode({.name = std::move(name),
+                                      .op = is_reshape ? "Reshape" : "Identity",
+                                      .inputs = {of},
+                                      .outputs = {type},
+                                      .attributes = std::move(attributes)});
+    gradients_.resize(graph_.num_values());
+    return graph_.output(id);
+  }
+
+  ValueId AddForwardAlias(ValueId of) {
+    const ValueId alias = AddAlias(fmt::format("a{}", num_aliases_++), of);
+    forward_.push_back(graph_.value(alias).producer);
+    readable_.push_back(alias);
+    return alias;
+  }
+
+  // The gradient of an alias that is read once is an alias of that reader's.
+  void AddAliasGradient(const Node& forward, ValueId gradient) {
+    const NodeId id = graph_.AddNode(
+        {.name = fmt::format("opt/gradients/{}", forward.name),
+         .op = "Reshape",
+         .inputs = {gradient},
+         .outputs = {graph_.type(forward.inputs[0])},
+         .attributes = {{"shape", graph_.type(forward.inputs[0]).shape}}});
+    gradients_.resize(graph_.num_values());
+    gradients_[forward.inputs[0]].push_back(graph_.output(id));
+  }
+
   NodeId AddForward(int i, std::vector<ValueId>& ends) {
     std::vector<ValueId> inputs = {ends.back()};
     if (Happens(options_.branch_probability)) {
@@ -82,6 +123,9 @@ class Generator {
     if (Happens(options_.variable_probability)) {
       variables_.push_back(AddSource(fmt::format("w{}", i), kVariable));
       inputs.push_back(variables_.back());
+    }
+    for (ValueId& input : inputs) {
+      if (HappensWithAlias()) input = AddForwardAlias(input);
     }
     std::vector<TensorType> outputs = {RandomType()};
     if (Happens(options_.multi_output_probability)) {
@@ -105,12 +149,21 @@ class Generator {
       inputs.insert(inputs.end(), gradients_[output].begin(),
                     gradients_[output].end());
     }
+    const bool is_alias = forward.op == "Reshape" || forward.op == "Identity";
+    if (is_alias && inputs.size() == 1) {
+      AddAliasGradient(forward, inputs[0]);
+      return;
+    }
     const size_t num_gradients = inputs.size();
     std::vector<ValueId> candidates = forward.inputs;
     candidates.insert(candidates.end(), forward.outputs.begin(),
                       forward.outputs.end());
     for (const ValueId candidate : candidates) {
-      if (Happens(0.5)) inputs.push_back(candidate);
+      if (!Happens(0.5)) continue;
+      inputs.push_back(candidate);
+      if (!HappensWithAlias()) continue;
+      inputs.back() = AddAlias(
+          fmt::format("opt/gradients/again{}", num_aliases_++), candidate);
     }
     if (inputs.size() == num_gradients) inputs.push_back(candidates.front());
 
@@ -138,6 +191,8 @@ class Generator {
   const RandomGraphOptions options_;
   std::mt19937_64 random_;
   Graph graph_{"random"};
+  std::vector<NodeId> forward_;
+  int num_aliases_ = 0;
   std::vector<ValueId> readable_;   // what a forward node may read
   std::vector<ValueId> variables_;  // each has one reader and one gradient
   IdMap<ValueId, std::vector<ValueId>> gradients_;  // one for each use

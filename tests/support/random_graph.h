@@ -20,13 +20,18 @@ struct RandomGraphOptions {
   double multi_output_probability = 0.1;
   // A forward node has a variable, and so an update.
   double variable_probability = 0.5;
+  // A forward node reads a value by an Identity or Reshape of its own, some of
+  // them of a variable; a gradient node reads a forward value by one made among
+  // the gradients.
+  double alias_probability = 0;
 };
 
 // A forward part (input, f0, f1, ..., w0, ..., loss), its gradients in
 // opt/gradients/, and updates in opt/update/. A gradient node reads the
 // gradients of all uses of its node's outputs and a random non-empty choice of
 // its node's inputs and outputs; it has an output for each input of its node.
-// Inputs, variables and losses aside, no op name is a real one's.
+// Inputs, variables, losses and aliases (a0, ...; opt/gradients/again0, ...)
+// aside, no op name is a real one's.
 Graph RandomTrainingGraph(const RandomGraphOptions& options);
 
 }  // namespace spillway::testing

@@ -57,7 +57,7 @@ TEST(EditForSwapsTest, OneCopyOutServesTheGapsOfOneValue) {
   const StepModel model = ModelOf(tuner_case);
   ASSERT_THAT(model.gaps, SizeIs(2));
   const SwapEdit edit =
-      EditForSwaps(tuner_case.graph, tuner_case.schedule, model,
+      EditForSwaps(tuner_case.graph, tuner_case.ops, tuner_case.schedule, model,
                    testing::FoundFor(model, {1, 1}, {2, 4}));
   ASSERT_THAT(edit.swaps.swaps, SizeIs(1));
   const Swap& swap = edit.swaps.swaps[0];
@@ -74,17 +74,60 @@ TEST(EditForSwapsTest, OneCopyOutServesTheGapsOfOneValue) {
                           "c", "d", "lms/swapin_w_0_1", "e"));
   // With the second gap alone, a and c read w itself.
   const SwapEdit one =
-      EditForSwaps(tuner_case.graph, tuner_case.schedule, model,
+      EditForSwaps(tuner_case.graph, tuner_case.ops, tuner_case.schedule, model,
                    testing::FoundFor(model, {0, 1}, {-1, 4}));
   ASSERT_THAT(one.swaps.swaps, SizeIs(1));
   ASSERT_THAT(one.swaps.swaps[0].swap_ins, SizeIs(1));
   EXPECT_THAT(one.swaps.swaps[0].swap_ins[0].readers, ElementsAre(NodeId(5)));
   // With the first alone, what comes back stays for both.
   const SwapEdit first =
-      EditForSwaps(tuner_case.graph, tuner_case.schedule, model,
+      EditForSwaps(tuner_case.graph, tuner_case.ops, tuner_case.schedule, model,
                    testing::FoundFor(model, {1, 0}, {2, -1}));
   EXPECT_THAT(first.swaps.swaps[0].swap_ins[0].readers,
               ElementsAre(NodeId(3), NodeId(5)));
+}
+
+TEST(EditForSwapsTest,
+     ANameFromBeforeTheGapIsMadeAgainAndALaterOneReadsTheCopy) {
+  Graph graph("names");
+  const TensorType type{.dtype = DType::kUInt8, .shape = {1000}};
+  const auto add = [&](const char* name, const char* op,
+                       std::vector<ValueId> inputs) {
+    return graph.output(graph.AddNode({.name = name,
+                                       .op = op,
+                                       .inputs = std::move(inputs),
+                                       .outputs = {type}}));
+  };
+  const ValueId w = add("w", "F", {});
+  const ValueId early = add("early", "Alias", {w});
+  const ValueId a = add("a", "F", {early});
+  const ValueId b = add("b", "F", {a});
+  const ValueId c = add("c", "F", {b, early});
+  const ValueId late = add("late", "Alias", {w});
+  add("d", "F", {c, late});
+  const TunerCase tuner_case =
+      CaseOf(std::move(graph), ToyOps(), 10, LinkOf(1));
+  const StepModel model = ModelOf(tuner_case);
+  ASSERT_THAT(model.gaps, SizeIs(2));  // the other is c's
+  EXPECT_EQ(model.gaps[0].last, 2);
+  const SwapEdit edit =
+      EditForSwaps(tuner_case.graph, tuner_case.ops, tuner_case.schedule, model,
+                   testing::FoundFor(model, {1, 0}, {3, -1}));
+  ASSERT_THAT(edit.swaps.swaps, SizeIs(1));
+  EXPECT_EQ(edit.swaps.swaps[0].value, w);
+  ASSERT_THAT(edit.swaps.swaps[0].swap_ins, SizeIs(1));
+  const SwapIn& swap_in = edit.swaps.swaps[0].swap_ins[0];
+  EXPECT_THAT(swap_in.readers, ElementsAre(NodeId(4), NodeId(5)));  // c, late
+  EXPECT_THAT(swap_in.aliases, ElementsAre(NodeId(1)));
+  Graph edited = tuner_case.graph;
+  ApplySwapPlan(edit.swaps, edited);
+  EXPECT_THAT(
+      NamesInOrder(edited, edit.schedule),
+      ElementsAre("w", "lms/swapout_w_0", "early", "a", "b", "lms/swapin_w_0",
+                  "lms/alias_early", "c", "late", "d"));
+  EXPECT_THAT(VerifySwaps(tuner_case.graph, edited,
+                          {.plan = edit.swaps, .ops = &tuner_case.ops}),
+              IsOk());
 }
 
 // Every edge of the edited graph goes forward, each node once.
@@ -125,11 +168,13 @@ class RandomEdit {
 
   void Check(int& swap_ins) {
     const SwapEdit edit =
-        EditForSwaps(case_.graph, case_.schedule, model_,
+        EditForSwaps(case_.graph, case_.ops, case_.schedule, model_,
                      testing::FoundFor(model_, moved_, back_after_));
     Graph edited = case_.graph;
     ApplySwapPlan(edit.swaps, edited);
-    EXPECT_THAT(VerifySwaps(case_.graph, edited, {.plan = edit.swaps}), IsOk());
+    EXPECT_THAT(VerifySwaps(case_.graph, edited,
+                            {.plan = edit.swaps, .ops = &case_.ops}),
+                IsOk());
     EXPECT_EQ(edit.expected_ns.size(), edited.num_nodes());
     ExpectTopological(edited, edit.schedule);
     ExpectOldOrder(edit.schedule);
@@ -157,20 +202,20 @@ class RandomEdit {
   void ExpectPlaces(const Graph& edited, const SwapEdit& edit,
                     int& swap_ins) const {
     std::multiset<std::pair<ValueId, NodeId>> expected;
-    std::map<ValueId, NodeId> ready;
+    std::map<ValueId, NodeId> written;
     for (size_t i = 0; i < moved_.size(); ++i) {
       if (moved_[i] == 0) continue;
       const CopyOut& copy =
           model_.copies[static_cast<size_t>(model_.gaps[i].copy_out)];
       expected.insert({copy.value, NodeOf(back_after_[i])});
-      ready[copy.value] = NodeOf(copy.ready);
+      written[copy.value] = NodeOf(copy.written);
     }
     std::multiset<std::pair<ValueId, NodeId>> found;
     for (const Node& node : edited.nodes()) {
       if (node.op != kSwapOut && node.op != kSwapIn) continue;
       const NodeId before = NoCopyBefore(edited, edit.schedule, node.id);
       if (node.op == kSwapOut) {
-        EXPECT_EQ(before, ready[node.inputs[0]]);
+        EXPECT_EQ(before, written[node.inputs[0]]);
       } else {
         found.insert({edited.producer(node.inputs[0]).inputs[0], before});
         ++swap_ins;

@@ -64,8 +64,9 @@ class RandomRecipe {
     EXPECT_EQ(testing::NaiveFault(evaluated.plan, evaluated.graph, inputs.ops),
               "");
     // The recipe alone says all: the same plan, and the same time.
-    ASSERT_OK_AND_ASSIGN(const Graph edited,
-                         ApplyRecipe(evaluated.recipe, inputs.graph));
+    ASSERT_OK_AND_ASSIGN(
+        const Graph edited,
+        ApplyRecipe(evaluated.recipe, inputs.ops, inputs.graph));
     const CompileOptions options =
         OptionsFor(evaluated.recipe, edited, inputs.compile);
     ASSERT_OK_AND_ASSIGN(

@@ -50,8 +50,8 @@ std::vector<int32_t> SomeReturns(const StepModel& model, const MovedGaps& moved,
 
 StepRecipe RecipeFor(const TunerCase& tuner_case, const StepModel& model,
                      const FoundSwaps& found) {
-  SwapEdit edit =
-      EditForSwaps(tuner_case.graph, tuner_case.schedule, model, found);
+  SwapEdit edit = EditForSwaps(tuner_case.graph, tuner_case.ops,
+                               tuner_case.schedule, model, found);
   return {.name = "by hand",
           .swaps = std::move(edit.swaps),
           .schedule = std::move(edit.schedule)};

@@ -57,6 +57,8 @@ void ExpectSameSwaps(const SwapPlan& plan, const SwapPlan& expected) {
                 expected.swaps[i].swap_ins[j].readers);
       EXPECT_EQ(swap.swap_ins[j].triggers,
                 expected.swaps[i].swap_ins[j].triggers);
+      EXPECT_EQ(swap.swap_ins[j].aliases,
+                expected.swaps[i].swap_ins[j].aliases);
     }
   }
   ASSERT_EQ(plan.orders.size(), expected.orders.size());
@@ -117,8 +119,10 @@ TEST(SavedPlanTest, ComesBackAsItWas) {
   size_t waiters = 0;
   size_t orders = 0;
   size_t repeated = 0;  // tensors with several ways back
+  size_t aliases = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {
-    const Graph graph = RandomTrainingGraph({.seed = seed});
+    const Graph graph = RandomTrainingGraph(
+        {.seed = seed, .alias_probability = seed % 2 == 0 ? 0.0 : 0.3});
     for (const LmsOptions& options : SomeOptions()) {
       SCOPED_TRACE(fmt::format("seed {}, {}, sync mode {}", seed,
                                std::string(LmsModeName(options.mode)),
@@ -133,12 +137,16 @@ TEST(SavedPlanTest, ComesBackAsItWas) {
       for (const Swap& swap : plan.recipe.swaps.swaps) {
         waiters += swap.waiters.size();
         if (swap.swap_ins.size() > 1) ++repeated;
+        for (const SwapIn& swap_in : swap.swap_ins) {
+          aliases += swap_in.aliases.size();
+        }
       }
     }
   }
   EXPECT_GT(waiters, 0u);
   EXPECT_GT(orders, 0u);
   EXPECT_GT(repeated, 0u);
+  EXPECT_GT(aliases, 0u);
 }
 
 TEST(SavedPlanTest, TimesAndBudgetsMayBeLeftOut) {

@@ -66,7 +66,7 @@ TEST(StepModelTest, AnExampleWithEveryNumber) {
   EXPECT_EQ(gap.copy_in_ns, 507);
   EXPECT_TRUE(gap.is_movable);
   EXPECT_EQ(model.copies[0].value, w);
-  EXPECT_EQ(model.copies[0].ready, 0);
+  EXPECT_EQ(model.copies[0].written, 0);
   EXPECT_EQ(model.copies[0].bytes, 1000);
   EXPECT_EQ(model.copies[0].ns, 507);
   const std::vector<int64_t> live = {1024, 1536, 2048, 2048, 2048};
@@ -78,7 +78,7 @@ TEST(StepModelTest, AnExampleWithEveryNumber) {
   EXPECT_EQ(model.kernels_ns, 50);
 }
 
-TEST(StepModelTest, ReadersOfTwoNamesOfOneBufferCannotBeMovedApart) {
+TEST(StepModelTest, TheGapsOfAStorageShareTheCopyOfItsRoot) {
   Handmade made;
   const ValueId w = made.Add("w", "F", {});
   const ValueId alias = made.Add("alias", "Alias", {w});
@@ -92,15 +92,31 @@ TEST(StepModelTest, ReadersOfTwoNamesOfOneBufferCannotBeMovedApart) {
   ASSERT_THAT(model.gaps, SizeIs(2));
   EXPECT_EQ(model.gaps[0].last, 2);
   EXPECT_EQ(model.gaps[0].next, 5);
-  EXPECT_FALSE(model.gaps[0].is_movable);
   EXPECT_EQ(model.gaps[1].last, 5);
   EXPECT_EQ(model.gaps[1].next, 8);
-  EXPECT_TRUE(model.gaps[1].is_movable);
-  EXPECT_EQ(model.copies[static_cast<size_t>(model.gaps[1].copy_out)].value,
-            alias);
+  ASSERT_THAT(model.copies, SizeIs(1));
+  EXPECT_EQ(model.copies[0].value, w);
+  for (const Gap& gap : model.gaps) {
+    EXPECT_TRUE(gap.is_movable);
+    EXPECT_EQ(gap.copy_out, 0);
+  }
 }
 
-TEST(StepModelTest, AnOverwrittenBufferIsReadyWhenItsLastBytesAreWritten) {
+TEST(StepModelTest, OverwrittenBytesCannotBeMoved) {
+  Handmade made;
+  const ValueId w = made.Add("w", "F", {});
+  ValueId last = made.Add("a", "F", {w});
+  for (const char* name : {"b", "c"}) last = made.Add(name, "F", {last});
+  const ValueId updated = made.Add("updated", "Update", {w, last});
+  for (const char* name : {"d", "e"}) last = made.Add(name, "F", {last});
+  made.Add("f", "F", {last, updated});
+  const StepModel model = ModelOf(std::move(made).Take());
+  ASSERT_THAT(model.gaps, SizeIs(2));
+  EXPECT_FALSE(model.gaps[0].is_movable);
+  EXPECT_FALSE(model.gaps[1].is_movable);
+}
+
+TEST(StepModelTest, ABufferTakenOverHoldsTheBytesThatWereWrittenLast) {
   Handmade made;
   const ValueId w = made.Add("w", "F", {});
   const ValueId over = made.Add("over", "InPlace", {w});
@@ -111,7 +127,7 @@ TEST(StepModelTest, AnOverwrittenBufferIsReadyWhenItsLastBytesAreWritten) {
   ASSERT_THAT(model.gaps, SizeIs(1));
   EXPECT_TRUE(model.gaps[0].is_movable);
   EXPECT_EQ(model.copies[0].value, over);
-  EXPECT_EQ(model.copies[0].ready, 1);
+  EXPECT_EQ(model.copies[0].written, 1);
 }
 
 TEST(StepModelTest, AnOutputThatCouldOverwriteItsInputIsToldApart) {
@@ -165,7 +181,7 @@ TEST(StepModelTest, GapsBeforeTheFirstKernelThatReadsAFedTensor) {
     const CopyOut& copy =
         model.copies[static_cast<size_t>(model.gaps[i].copy_out)];
     EXPECT_EQ(copy.written, 0);
-    EXPECT_EQ(copy.ready, i == 0 ? 0 : 2);
+    EXPECT_EQ(copy.value, x);
   }
 }
 
@@ -181,9 +197,9 @@ TEST(StepModelTest, FetchedValuesHaveNoGap) {
   EXPECT_THAT(ModelOf(tuner_case).gaps, IsEmpty());
 }
 
-// last, next, kernel, written, ready, bytes, aligned bytes, unread, movable.
+// last, next, kernel, written, bytes, aligned bytes, unread, movable.
 using GapKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                          int64_t, bool, bool>;
+                          bool, bool>;
 
 // Straight from the definitions, over a plan without a budget.
 class NaiveModel {
@@ -238,21 +254,31 @@ class NaiveModel {
       }
       is_unread &= KernelFrom(id, i, -1) != i;
     }
-    int64_t ready = written;
-    const std::vector<ValueId> names = NamesReadAfter(id, last);
-    if (names.size() == 1) {
-      ready = std::max(ready, StepOf(graph_.value(names[0]).producer));
-    }
     const int64_t bytes = plan_.buffers[id].bytes;
     return {last,
             next,
             KernelFrom(id, next, static_cast<int64_t>(plan_.steps.size())),
             written,
-            ready,
             bytes,
             (bytes + 255) / 256 * 256,
             is_unread,
-            names.size() == 1};
+            IsMovable(NamesReadAfter(id, last))};
+  }
+
+  // Names of the same bytes, which no Update writes.
+  bool IsMovable(const std::vector<ValueId>& names) const {
+    std::set<ValueId> roots;
+    for (const ValueId name : names) roots.insert(RootOf(name));
+    if (roots.size() != 1) return false;
+    return std::ranges::none_of(graph_.nodes(), [&](const Node& node) {
+      return node.op == "Update" && roots.contains(RootOf(node.inputs[0]));
+    });
+  }
+
+  ValueId RootOf(ValueId value) const {
+    const Node& node = graph_.producer(value);
+    const bool is_name = node.op == "Alias" || node.op == "Update";
+    return is_name ? RootOf(node.inputs[0]) : value;
   }
 
   std::vector<ValueId> NamesReadAfter(BufferId id, int64_t last) const {
@@ -278,9 +304,8 @@ std::multiset<GapKey> GapsOf(const StepModel& model) {
   for (const Gap& gap : model.gaps) {
     const CopyOut& copy = model.copies[static_cast<size_t>(gap.copy_out)];
     EXPECT_EQ(copy.value.is_valid(), gap.is_movable);
-    gaps.insert({gap.last, gap.next, gap.kernel, copy.written, copy.ready,
-                 copy.bytes, gap.aligned_bytes, gap.is_unread_feed,
-                 gap.is_movable});
+    gaps.insert({gap.last, gap.next, gap.kernel, copy.written, copy.bytes,
+                 gap.aligned_bytes, gap.is_unread_feed, gap.is_movable});
   }
   return gaps;
 }
@@ -326,7 +351,7 @@ void ExpectSteps(const StepModel& model, const TunerCase& tuner_case,
   EXPECT_EQ(model.kernels_ns, kernels_ns);
 }
 
-// Gaps share a copy if, and only if, they are of one value.
+// Gaps share a copy if, and only if, they are of one storage.
 void ExpectOneCopyAValue(const StepModel& model) {
   std::set<ValueId> values;
   for (const CopyOut& copy : model.copies) {

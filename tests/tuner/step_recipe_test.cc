@@ -29,7 +29,7 @@ TEST(StepRecipeTest, WorkspacesOfTheStepAreThoseOfTheEditedGraph) {
       testing::FoundFor(model, moved,
                         testing::SomeReturns(model, moved, random)));
   ASSERT_OK_AND_ASSIGN(const Graph edited,
-                       ApplyRecipe(recipe, tuner_case.graph));
+                       ApplyRecipe(recipe, tuner_case.ops, tuner_case.graph));
   const CompileOptions options = OptionsFor(recipe, edited, tuner_case.options);
   ASSERT_EQ(options.workspace_bytes.size(), edited.num_nodes());
   EXPECT_GT(edited.num_nodes(), tuner_case.graph.num_nodes());
@@ -50,7 +50,7 @@ TEST(StepRecipeTest, SwapsThatChangeWhatIsComputedAreRefused) {
     recipe.swaps.swaps.push_back(
         {.value = node.inputs[0], .swap_ins = {{.readers = {node.id}}}});
   }
-  EXPECT_THAT(ApplyRecipe(recipe, tuner_case.graph),
+  EXPECT_THAT(ApplyRecipe(recipe, tuner_case.ops, tuner_case.graph),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("swapin")));
 }
 

@@ -127,7 +127,7 @@ void ExpectCopiesInOrder(const Play& play) {
     EXPECT_EQ(out.length(), copy.ns);
     EXPECT_EQ(in.length(), gap.copy_in_ns);
     EXPECT_GE(out.begin,
-              played.step_ran_ns[static_cast<size_t>(copy.ready)].end);
+              played.step_ran_ns[static_cast<size_t>(copy.written)].end);
     EXPECT_GE(in.begin, out.end);
     EXPECT_GT(played.back_after[i], gap.last);
     EXPECT_LT(played.back_after[i], gap.next);

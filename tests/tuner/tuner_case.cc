@@ -158,7 +158,9 @@ TunerCase RandomCase(uint64_t seed, int nodes) {
 TunerCase TrainingCase(uint64_t seed, int forward_nodes) {
   std::mt19937_64 random(seed);
   TunerCase made = CaseOf(
-      RandomTrainingGraph({.seed = seed, .forward_nodes = forward_nodes}),
+      RandomTrainingGraph({.seed = seed,
+                           .forward_nodes = forward_nodes,
+                           .alias_probability = seed % 2 == 0 ? 0.0 : 0.2}),
       StandardOps(), 0, SomeProfile(random));
   made.kernel_ns = SomeTimes(made.graph.num_nodes(), 40'000, random);
   return made;

@@ -23,8 +23,8 @@ class Evaluator {
   }
 
   absl::Status Prepare() {
-    SPILLWAY_ASSIGN_OR_RETURN(best_.graph,
-                              ApplyRecipe(best_.recipe, inputs_.graph));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        best_.graph, ApplyRecipe(best_.recipe, inputs_.ops, inputs_.graph));
     kernel_ns_.resize(best_.graph.num_nodes(), 0);
     return absl::OkStatus();
   }

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "executor/plan/lifetimes.h"
 #include "executor/plan/lower.h"
+#include "graph/storage.h"
 
 namespace spillway {
 namespace {
@@ -28,6 +29,7 @@ class Modeller {
         plan_(std::move(plan)),
         kernel_ns_(kernel_ns),
         profile_(profile),
+        storages_(StorageMap::Of(graph, ops)),
         accesses_(plan_.buffers.size()),
         values_(plan_.buffers.size()),
         step_of_(graph.num_nodes(), -1),
@@ -174,7 +176,8 @@ class Modeller {
     return kernels;
   }
 
-  // The one value that was there at `last` already and is read later.
+  // The root of the one storage that was there at `last` already and is read
+  // later, if a copy can stand in for it.
   std::optional<ValueId> ReadAfter(BufferId id, int32_t last) const {
     std::optional<ValueId> found;
     for (const ValueId value : values_[id]) {
@@ -183,24 +186,20 @@ class Modeller {
           graph_.uses(value),
           [&](const Use& use) { return step_of_[use.node] > last; });
       if (!is_read) continue;
-      if (found) return std::nullopt;
-      found = value;
+      const Storage& storage = storages_.of(value);
+      if (found && *found != storage.root) return std::nullopt;
+      if (!storage.can_be_copied()) return std::nullopt;
+      found = storage.root;
     }
     return found;
   }
 
   int32_t CopyOutOf(const Buffer& buffer, std::optional<ValueId> value,
                     int32_t written) {
-    int32_t ready = written;
-    if (value) {
-      if (copy_of_[*value] >= 0) return copy_of_[*value];
-      // An alias has its name only from its own step on.
-      ready = std::max(ready, step_of_[graph_.value(*value).producer]);
-    }
+    if (value && copy_of_[*value] >= 0) return copy_of_[*value];
     const auto added = static_cast<int32_t>(model_.copies.size());
     model_.copies.push_back({.value = value.value_or(ValueId()),
                              .written = written,
-                             .ready = ready,
                              .bytes = buffer.bytes,
                              .ns = CopyNs(profile_.to_host, buffer.bytes)});
     if (value) copy_of_[*value] = added;
@@ -212,10 +211,11 @@ class Modeller {
   const ExecutionPlan plan_;
   const IdMap<NodeId, int64_t>& kernel_ns_;
   const DeviceProfile& profile_;
+  const StorageMap storages_;
   IdMap<BufferId, std::vector<Access>> accesses_;
   IdMap<BufferId, std::vector<ValueId>> values_;
   IdMap<NodeId, int32_t> step_of_;   // -1: no step
-  IdMap<ValueId, int32_t> copy_of_;  // -1: none yet
+  IdMap<ValueId, int32_t> copy_of_;  // of a root; -1: none yet
   StepModel model_;
 };
 

@@ -36,14 +36,13 @@ struct ModelStep {
   int32_t first_kernel = -1;
 };
 
-// A copy to the host that a value may have: one for all of its gaps.
+// A copy to the host that a storage (graph/storage.h) may have: one for all of
+// its gaps, under whatever names it is read after them.
 struct CopyOut {
-  ValueId value = {};
+  ValueId value = {};   // the root of the storage
   int32_t written = 0;  // the step that writes the bytes
-  // The step that gives them the value's name: that one, or a later alias.
-  int32_t ready = 0;
-  int64_t bytes = 0;  // exact
-  int64_t ns = 0;     // while the other direction rests
+  int64_t bytes = 0;    // exact
+  int64_t ns = 0;       // while the other direction rests
 };
 
 // Steps (last, next), both exclusive, between two uses of a buffer.
@@ -58,8 +57,9 @@ struct Gap {
   int64_t copy_in_ns = 0;
   // Fed, and no kernel has read them: they may come later instead of leaving.
   bool is_unread_feed = false;
-  // False: an edit of the graph cannot make use of it, since the later readers
-  // read the bytes under several names. Only the lower bound counts it.
+  // False: an edit of the graph cannot make use of it, since the bytes are
+  // overwritten in place, or a node that computes gives them another name. Only
+  // the lower bound counts it.
   bool is_movable = true;
 };
 

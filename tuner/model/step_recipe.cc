@@ -2,18 +2,16 @@
 
 #include "base/status_macros.h"
 #include "lms/apply_swap_plan.h"
-#include "lms/verify_swaps.h"
+#include "lms/lms.h"
 
 namespace spillway {
 
 absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
-                                  const Graph& graph) {
+                                  const OpRegistry& ops, const Graph& graph) {
   Graph edited = graph;
   ApplySwapPlan(recipe.swaps, edited);
-  SPILLWAY_RETURN_IF_ERROR(
-      VerifySwaps(graph, edited,
-                  {.plan = recipe.swaps,
-                   .every_swap_in_has_a_trigger = !recipe.options.compat}));
+  SPILLWAY_RETURN_IF_ERROR(VerifySwaps(
+      graph, edited, AllowedEditOf(recipe.options, ops, recipe.swaps)));
   return edited;
 }
 

@@ -10,6 +10,7 @@
 #include "executor/plan/compile.h"
 #include "graph/graph.h"
 #include "graph/schedule.h"
+#include "graph/standard_ops.h"
 #include "lms/options.h"
 #include "lms/swap_plan.h"
 
@@ -31,7 +32,14 @@ struct StepRecipe {
 
 // `graph` with the recipe's swaps. Errors: INTERNAL, should they not leave what
 // it computes as it was.
-absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe, const Graph& graph);
+absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
+                                  const OpRegistry& ops, const Graph& graph);
+
+// The same for graphs of this library's ops. Link spillway::ops to use it.
+inline absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
+                                         const Graph& graph) {
+  return ApplyRecipe(recipe, StandardOps(), graph);
+}
 
 // `options`, for the graph without swaps, as CompilePlan wants them for the
 // edited graph.

@@ -50,10 +50,10 @@ class Replay {
         staying_bytes_(staying_bytes),
         result_(result),
         by_last_(moved),
-        by_ready_(moved),
+        by_written_(moved),
         by_return_(moved) {
-    std::ranges::stable_sort(by_ready_, {},
-                             [&](int32_t index) { return copy(index).ready; });
+    std::ranges::stable_sort(
+        by_written_, {}, [&](int32_t index) { return copy(index).written; });
     std::ranges::stable_sort(by_return_, {}, [&](int32_t index) {
       return std::pair(result_.back_after[Index(index)], gap(index).next);
     });
@@ -225,10 +225,10 @@ class Replay {
       now_ns_ = ran_ns.end;
       computed_ns_ = ran_ns.end;
     }
-    for (; next_ready_ < by_ready_.size() &&
-           copy(by_ready_[next_ready_]).ready <= k;
-         ++next_ready_) {
-      StartCopyOut(by_ready_[next_ready_]);
+    for (; next_written_ < by_written_.size() &&
+           copy(by_written_[next_written_]).written <= k;
+         ++next_written_) {
+      StartCopyOut(by_written_[next_written_]);
     }
   }
 
@@ -236,8 +236,8 @@ class Replay {
     const CopyOut& out = copy(index);
     Interval& ran_ns = copy_out_ran_ns(index);
     if (!ran_ns.empty()) return;
-    const int64_t ready_ns = result_.step_ran_ns[Index(out.ready)].end;
-    ran_ns.begin = std::max(out_free_ns_, ready_ns);
+    const int64_t written_ns = result_.step_ran_ns[Index(out.written)].end;
+    ran_ns.begin = std::max(out_free_ns_, written_ns);
     ran_ns.end = ran_ns.begin + out.ns;
     out_free_ns_ = ran_ns.end;
     result_.moved_bytes += out.bytes;
@@ -248,8 +248,8 @@ class Replay {
   const std::vector<int64_t>& staying_bytes_;
   PlayedStep& result_;
   const std::vector<int32_t> by_last_;
-  std::vector<int32_t> by_ready_, by_return_;
-  size_t next_last_ = 0, next_ready_ = 0, next_return_ = 0;
+  std::vector<int32_t> by_written_, by_return_;
+  size_t next_last_ = 0, next_written_ = 0, next_return_ = 0;
   int64_t now_ns_ = 0;
   int64_t computed_ns_ = 0;  // end of the last step that is no feed
   int64_t out_free_ns_ = 0;

@@ -3,20 +3,28 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/storage.h"
+#include "lms/storage_readers.h"
+
 namespace spillway {
 namespace {
 
 class Editor {
  public:
-  Editor(const Graph& graph, const Schedule& schedule, const StepModel& model,
-         const FoundSwaps& found)
-      : graph_(graph), schedule_(schedule), model_(model), found_(found) {
+  Editor(const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
+         const StepModel& model, const FoundSwaps& found)
+      : graph_(graph),
+        storages_(StorageMap::Of(graph, ops)),
+        schedule_(schedule),
+        model_(model),
+        found_(found) {
     gaps_of_.resize(model.copies.size());
     for (size_t i = 0; i < found.moved.size(); ++i) {
       if (found.moved[i] == 0) continue;
       gaps_of_[static_cast<size_t>(model.gaps[i].copy_out)].push_back(i);
     }
     after_.resize(model.steps.size());
+    before_.resize(model.steps.size());
     step_of_.resize(graph.num_nodes(), -1);
     edit_.expected_ns.resize(graph.num_nodes());
     for (size_t i = 0; i < model.steps.size(); ++i) {
@@ -29,21 +37,33 @@ class Editor {
     for (size_t i = 0; i < gaps_of_.size(); ++i) {
       if (!gaps_of_[i].empty()) AddSwap(i);
     }
+    AddAliases();
     MakeOrder();
     return std::move(edit_);
   }
 
  private:
-  // The nodes that read `value` between the steps (after, until).
-  std::vector<NodeId> Readers(ValueId value, int32_t after,
-                              int32_t until) const {
-    std::vector<NodeId> readers;
-    for (const Use& use : graph_.uses(value)) {
-      const int32_t step = step_of_[use.node];
-      if (step > after && step < until) readers.push_back(use.node);
+  // For the nodes that read the bytes of `root` between the steps (after,
+  // until) by a name that they have had since `after`.
+  SwapIn SwapInFor(ValueId root, int32_t after, int32_t until) const {
+    SwapIn swap_in;
+    std::vector<ValueId> names;
+    const Storage& storage = storages_.of(root);
+    for (const ValueId name : storage.values) {
+      if (step_of_[graph_.value(name).producer] > after) continue;
+      for (const Use& use : graph_.uses(name)) {
+        const int32_t step = step_of_[use.node];
+        if (step <= after || step >= until) continue;
+        swap_in.readers.push_back(use.node);
+        names.push_back(name);
+      }
     }
-    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
-    return readers;
+    std::ranges::sort(swap_in.readers);
+    swap_in.readers.erase(
+        std::unique(swap_in.readers.begin(), swap_in.readers.end()),
+        swap_in.readers.end());
+    swap_in.aliases = AliasesBetween(graph_, storages_, storage, names);
+    return swap_in;
   }
 
   void AddSwap(size_t copy_out) {
@@ -51,20 +71,31 @@ class Editor {
     const std::vector<size_t>& gaps = gaps_of_[copy_out];
     Swap swap = {.value = copy.value};
     const NodeId swap_out = NewNode(found_.played.copy_out_ran_ns[copy_out]);
-    after_[static_cast<size_t>(copy.ready)].outs.push_back(swap_out);
+    after_[static_cast<size_t>(copy.written)].outs.push_back(swap_out);
     for (size_t i = 0; i < gaps.size(); ++i) {
       const Gap& gap = model_.gaps[gaps[i]];
       const int32_t until = i + 1 < gaps.size()
                                 ? model_.gaps[gaps[i + 1]].last + 1
                                 : static_cast<int32_t>(model_.steps.size());
       const int32_t back_after = found_.played.back_after[gaps[i]];
-      swap.swap_ins.push_back(
-          {.readers = Readers(copy.value, gap.last, until),
-           .triggers = {model_.steps[static_cast<size_t>(back_after)].node}});
+      SwapIn swap_in = SwapInFor(copy.value, gap.last, until);
+      swap_in.triggers = {model_.steps[static_cast<size_t>(back_after)].node};
+      aliases_before_.insert(aliases_before_.end(), swap_in.aliases.size(),
+                             gap.next);
+      swap.swap_ins.push_back(std::move(swap_in));
       after_[static_cast<size_t>(back_after)].ins.emplace_back(
           gap.next, NewNode(found_.played.copy_in_ran_ns[gaps[i]]));
     }
     edit_.swaps.swaps.push_back(std::move(swap));
+  }
+
+  // They come after all swaps in the edited graph.
+  void AddAliases() {
+    for (const int32_t next : aliases_before_) {
+      const auto step = static_cast<size_t>(next);
+      const int64_t now = found_.played.step_ran_ns[step].begin;
+      before_[step].push_back(NewNode({now, now}));
+    }
   }
 
   NodeId NewNode(const Interval& ran_ns) {
@@ -75,10 +106,14 @@ class Editor {
     Schedule& edited = edit_.schedule;
     size_t step = 0;
     for (const NodeId id : schedule_.order) {
-      edited.order.push_back(id);
-      if (step == model_.steps.size() || model_.steps[step].node != id) {
-        continue;  // a resident: no step
+      const bool is_step =
+          step < model_.steps.size() && model_.steps[step].node == id;
+      if (is_step) {
+        edited.order.insert(edited.order.end(), before_[step].begin(),
+                            before_[step].end());
       }
+      edited.order.push_back(id);
+      if (!is_step) continue;  // a resident
       Copies& copies = after_[step++];
       edited.order.insert(edited.order.end(), copies.outs.begin(),
                           copies.outs.end());
@@ -99,20 +134,25 @@ class Editor {
   };
 
   const Graph& graph_;
+  const StorageMap storages_;
   const Schedule& schedule_;
   const StepModel& model_;
   const FoundSwaps& found_;
   IdMap<NodeId, int32_t> step_of_;            // -1: no step
   std::vector<std::vector<size_t>> gaps_of_;  // by copy, in time
   std::vector<Copies> after_;                 // by step
+  std::vector<std::vector<NodeId>> before_;   // by step: aliases
+  // Of each alias that is made again, in the order of the plan: the step.
+  std::vector<int32_t> aliases_before_;
   SwapEdit edit_;
 };
 
 }  // namespace
 
-SwapEdit EditForSwaps(const Graph& graph, const Schedule& schedule,
-                      const StepModel& model, const FoundSwaps& found) {
-  return Editor(graph, schedule, model, found).Run();
+SwapEdit EditForSwaps(const Graph& graph, const OpRegistry& ops,
+                      const Schedule& schedule, const StepModel& model,
+                      const FoundSwaps& found) {
+  return Editor(graph, ops, schedule, model, found).Run();
 }
 
 }  // namespace spillway

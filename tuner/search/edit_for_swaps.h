@@ -7,6 +7,7 @@
 
 #include "base/interval.h"
 #include "graph/graph.h"
+#include "graph/op_registry.h"
 #include "graph/schedule.h"
 #include "lms/swap_plan.h"
 #include "tuner/search/swap_search.h"
@@ -24,9 +25,12 @@ struct SwapEdit {
 
 // Each copy to the host comes right after the step that writes the tensor, each
 // copy back right after the step that `found` says, which is also its trigger.
-// `schedule`: the order that the model was made of.
-SwapEdit EditForSwaps(const Graph& graph, const Schedule& schedule,
-                      const StepModel& model, const FoundSwaps& found);
+// What is read after a gap under another name than the tensor's is made again
+// from the copy, right before the first reader; aliases after the gap
+// themselves read the copy. `schedule`: the order that the model was made of.
+SwapEdit EditForSwaps(const Graph& graph, const OpRegistry& ops,
+                      const Schedule& schedule, const StepModel& model,
+                      const FoundSwaps& found);
 
 }  // namespace spillway
 

@@ -45,7 +45,7 @@ class FirstChoice {
   using Key = std::tuple<int32_t, int32_t, int32_t>;
   Key KeyOf(int32_t index) const {
     const Gap& gap = model_.gaps[static_cast<size_t>(index)];
-    return {-gap.next, model_.copies[static_cast<size_t>(gap.copy_out)].ready,
+    return {-gap.next, model_.copies[static_cast<size_t>(gap.copy_out)].written,
             index};
   }
 

@@ -215,8 +215,8 @@ class Tuner {
           candidate.found.played.step_ns >= best_->step.step_ns) {
         break;
       }
-      SwapEdit edit =
-          EditForSwaps(inputs_.graph, order.schedule, model, candidate.found);
+      SwapEdit edit = EditForSwaps(inputs_.graph, inputs_.ops, order.schedule,
+                                   model, candidate.found);
       const StepRecipe recipe = {
           .name = fmt::format("per tensor, {:.1f} % of the budget kept free",
                               100 * candidate.slack),
@@ -407,9 +407,10 @@ StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {
 absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
                                     const LmsOptions& options) {
   StepRecipe recipe = {.name = DescribeOptions(options), .options = options};
-  SPILLWAY_ASSIGN_OR_RETURN(recipe.swaps, PlanSwaps(options, inputs.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(recipe.swaps,
+                            PlanSwaps(options, inputs.ops, inputs.graph));
   SPILLWAY_ASSIGN_OR_RETURN(const Graph edited,
-                            ApplyRecipe(recipe, inputs.graph));
+                            ApplyRecipe(recipe, inputs.ops, inputs.graph));
   SPILLWAY_ASSIGN_OR_RETURN(
       recipe.schedule,
       ChooseSchedule(edited, inputs.ops,

@@ -10,7 +10,9 @@
 #include "executor/plan/assign_buffers.h"
 #include "fmt/format.h"
 #include "graph/memory_order.h"
+#include "graph/storage.h"
 #include "graph/traverse.h"
+#include "graph/well_known_ops.h"
 #include "tests/executor/plan/random_plan_case.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/toy_ops.h"
@@ -316,7 +318,8 @@ TEST(ChooseScheduleTest, TakesTheBestOfThreeOrdersAndCreationOrderIfItIsOne) {
     const Need least = std::min({creation, forward, backward});
     ASSERT_OK_AND_ASSIGN(const Schedule chosen,
                          Choose(plan_case, ScheduleKind::kMemory));
-    EXPECT_EQ(NaiveNeed(plan_case, chosen).Find(), least);
+    // Less where late aliases of copies happen to help.
+    EXPECT_LE(NaiveNeed(plan_case, chosen).Find(), least);
     if (creation == least) {
       EXPECT_EQ(chosen.order, plan_case.schedule.order);
     }
@@ -325,6 +328,52 @@ TEST(ChooseScheduleTest, TakesTheBestOfThreeOrdersAndCreationOrderIfItIsOne) {
   }
   EXPECT_GT(forward_is_best, 10);
   EXPECT_GT(backward_is_best, 10);
+}
+
+// The alias waits for the copy, and what is issued after it would as well.
+TEST(ChooseScheduleTest, AnAliasOfACopyFromTheHostComesRightBeforeItsReader) {
+  Graph graph("late alias");
+  const auto add = [&](const char* name, std::string_view op, int64_t bytes,
+                       std::vector<ValueId> inputs) {
+    const bool copies = op == kSwapOut || op == kSwapIn;
+    return graph.output(graph.AddNode(
+        {.name = name,
+         .op = std::string(op),
+         .inputs = std::move(inputs),
+         .outputs = {{.dtype = DType::kUInt8, .shape = {1024 * bytes}}},
+         .placement = copies ? Placement::kHost : Placement::kDevice}));
+  };
+  const ValueId x = add("x", "F", 400, {});
+  const ValueId p1 = add("p1", "F", 1000, {});
+  const ValueId p2 = add("p2", "F", 1000, {});
+  const ValueId q1 = add("q1", "F", 100, {p1});
+  const ValueId q2 = add("q2", "F", 100, {p2});
+  const ValueId trigger = add("trigger", "F", 100, {q1, q2});
+  const ValueId copy =
+      add("in", kSwapIn, 400, {add("out", kSwapOut, 400, {x})});
+  graph.AddControlEdge(graph.value(trigger).producer,
+                       graph.value(copy).producer);
+  const ValueId alias = add("alias", "Alias", 400, {copy});
+  const ValueId k1 = add("k1", "F", 150, {trigger});
+  const ValueId k2 = add("k2", "F", 200, {k1});
+  const ValueId reader = add("reader", "F", 100, {k2, alias});
+
+  const OpRegistry ops = ToyOps();
+  ASSERT_OK_AND_ASSIGN(const Schedule creation, MakeSchedule(graph, ops, {}));
+  const IdMap<NodeId, int32_t> forward = ForwardMemoryOrder(
+      {.graph = graph, .registry = ops, .schedule = creation, .fetches = {}});
+  ASSERT_OK_AND_ASSIGN(const Schedule early,
+                       MakeSchedule(graph, ops, {}, forward));
+  ASSERT_OK_AND_ASSIGN(
+      const Schedule chosen,
+      ChooseSchedule(graph, ops, {}, ScheduleKind::kMemory, {}));
+  EXPECT_NE(chosen.order, creation.order);
+  const auto steps_between = [&](const Schedule& schedule) {
+    return schedule.step_of[graph.value(reader).producer] -
+           schedule.step_of[graph.value(alias).producer];
+  };
+  EXPECT_EQ(steps_between(early), 3);
+  EXPECT_EQ(steps_between(chosen), 1);
 }
 
 TEST(ChooseScheduleTest, CreationIsCreationOrder) {

@@ -1,12 +1,11 @@
 // Version 2 in compat mode against its naive twin, edge by edge, over random
 // graphs of anything that its rules speak of.
-#include "tests/lms/naive_v2.h"
-
 #include <fmt/format.h>
 
 #include "lms/apply_swap_plan.h"
 #include "lms/lms.h"
-#include "tests/lms/random_v2_case.h"
+#include "tests/lms/v2/naive_v2.h"
+#include "tests/lms/v2/random_v2_case.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {

@@ -1,7 +1,7 @@
 // The editing of TFLMS version 2 once more, slowly: straight from its
 // description, over sets and loops, sharing nothing with lms/. Compat mode.
-#ifndef SPILLWAY_TESTS_LMS_NAIVE_V2_H_
-#define SPILLWAY_TESTS_LMS_NAIVE_V2_H_
+#ifndef SPILLWAY_TESTS_LMS_V2_NAIVE_V2_H_
+#define SPILLWAY_TESTS_LMS_V2_NAIVE_V2_H_
 
 #include <cstdint>
 #include <functional>
@@ -86,4 +86,4 @@ class NaiveV2 {
 
 }  // namespace spillway::testing
 
-#endif  // SPILLWAY_TESTS_LMS_NAIVE_V2_H_
+#endif  // SPILLWAY_TESTS_LMS_V2_NAIVE_V2_H_

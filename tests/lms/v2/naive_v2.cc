@@ -1,4 +1,4 @@
-#include "tests/lms/naive_v2.h"
+#include "tests/lms/v2/naive_v2.h"
 
 #include <algorithm>
 #include <sstream>

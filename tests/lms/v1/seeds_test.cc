@@ -1,3 +1,5 @@
+#include "lms/v1/seeds.h"
+
 #include <algorithm>
 #include <random>
 
@@ -5,7 +7,6 @@
 #include "gmock/gmock.h"
 #include "graph/schedule.h"
 #include "gtest/gtest.h"
-#include "lms/v1/seeds.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {
@@ -34,7 +35,10 @@ struct Phases {
   }
   std::vector<NodeId> Seeds() const {
     const auto levels = Levels(graph);
-    return FindSeeds(graph, is_gradient, *levels);
+    return FindSeeds({.graph = graph,
+                      .storages = StorageMap::WithoutAliases(graph),
+                      .is_gradient = is_gradient,
+                      .levels = *levels});
   }
 };
 

@@ -1,8 +1,9 @@
+#include "lms/v2/options.h"
+
 #include <limits>
 
 #include "graph/json_format.h"
 #include "lms/lms.h"
-#include "lms/v2/options.h"
 #include "tests/lms/chain_e1.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,8 +1,8 @@
 // TFLMS version 1 once more, straight from its description: sets, loops and
 // recursion, every question answered by looking at all nodes. Shares nothing
 // with lms/ but the options.
-#ifndef SPILLWAY_TESTS_LMS_NAIVE_V1_H_
-#define SPILLWAY_TESTS_LMS_NAIVE_V1_H_
+#ifndef SPILLWAY_TESTS_LMS_V1_NAIVE_V1_H_
+#define SPILLWAY_TESTS_LMS_V1_NAIVE_V1_H_
 
 #include <map>
 #include <set>
@@ -41,4 +41,4 @@ NaiveEdit EditAsOriginal(const LmsOptions& options, const Graph& graph);
 
 }  // namespace spillway::testing
 
-#endif  // SPILLWAY_TESTS_LMS_NAIVE_V1_H_
+#endif  // SPILLWAY_TESTS_LMS_V1_NAIVE_V1_H_

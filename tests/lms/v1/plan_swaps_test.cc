@@ -1,9 +1,10 @@
+#include "lms/v1/plan_swaps.h"
+
 #include <array>
 #include <map>
 
 #include "lms/lms.h"
 #include "lms/v1/orders.h"
-#include "lms/v1/plan_swaps.h"
 #include "tests/lms/chain_e1.h"
 #include "tests/support/status_matchers.h"
 
@@ -70,7 +71,8 @@ TEST(PlanSwapsV1Test, CompatGivesThePublishedTableOfTheChain) {
     options.ctrld_strategy = row.strategy;
     options.lb = row.lb;
     options.ub = row.ub;
-    ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwapsV1(options, graph));
+    ASSERT_OK_AND_ASSIGN(const SwapPlan plan,
+                         PlanSwapsV1(options, StandardOps(), graph));
     const auto triggers = Triggers(plan, graph);
     EXPECT_EQ(triggers.size(), 4U);
     EXPECT_EQ(triggers.at("opt/B1"), row.triggers[0]);
@@ -82,7 +84,9 @@ TEST(PlanSwapsV1Test, CompatGivesThePublishedTableOfTheChain) {
 
 TEST(PlanSwapsV1Test, OrdersOfTheChainAreThePublishedOnes) {
   const Graph graph = ChainE1();
-  ASSERT_OK_AND_ASSIGN(const V1Orders orders, FindV1Orders(E1Options(), graph));
+  ASSERT_OK_AND_ASSIGN(
+      const V1Orders orders,
+      FindV1Orders(E1Options(), StorageMap::WithoutAliases(graph), graph));
   ASSERT_EQ(orders.seeds.size(), 1U);
   EXPECT_EQ(graph.node(orders.seeds[0]).name, "F1");
   EXPECT_EQ(orders.backward_start, 4);
@@ -95,7 +99,8 @@ TEST(PlanSwapsV1Test, NTensorsCountsFromTheInputSide) {
   const Graph graph = ChainE1();
   LmsOptions options = E1Options();
   options.n_tensors = 2;
-  ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwapsV1(options, graph));
+  ASSERT_OK_AND_ASSIGN(const SwapPlan plan,
+                       PlanSwapsV1(options, StandardOps(), graph));
   const std::map<std::string, std::string> expected = {{"opt/B1", "opt/B2"},
                                                        {"opt/B2", "opt/B3"}};
   EXPECT_EQ(Triggers(plan, graph), expected);
@@ -105,7 +110,8 @@ TEST(PlanSwapsV1Test, WithoutCompatAReaderWithoutATriggerKeepsItsTensor) {
   const Graph graph = ChainE1();
   LmsOptions options = E1Options();
   options.compat = false;
-  ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwapsV1(options, graph));
+  ASSERT_OK_AND_ASSIGN(const SwapPlan plan,
+                       PlanSwapsV1(options, StandardOps(), graph));
   const std::map<std::string, std::string> expected = {
       {"opt/B1", "opt/B2"}, {"opt/B2", "opt/B3"}, {"opt/B3", "opt/B4"}};
   EXPECT_EQ(Triggers(plan, graph), expected);
@@ -120,7 +126,8 @@ TEST(PlanSwapsV1Test, WithoutCompatASwapWithoutAGapIsDropped) {
   LmsOptions options = E1Options();
   options.compat = false;
   options.ctrld_strategy = kDirectOrder;
-  ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwapsV1(options, graph));
+  ASSERT_OK_AND_ASSIGN(const SwapPlan plan,
+                       PlanSwapsV1(options, StandardOps(), graph));
   EXPECT_FALSE(Triggers(plan, graph).contains("opt/B3"));
   EXPECT_TRUE(Triggers(plan, graph).contains("opt/B2"));
 }
@@ -129,7 +136,8 @@ TEST(PlanSwapsV1Test, SmallTensorsStayUnderASizeThreshold) {
   const Graph graph = ChainE1();
   LmsOptions options = E1Options();
   options.size_threshold_bytes = 1025;  // each has 1024
-  ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwapsV1(options, graph));
+  ASSERT_OK_AND_ASSIGN(const SwapPlan plan,
+                       PlanSwapsV1(options, StandardOps(), graph));
   EXPECT_TRUE(plan.swaps.empty());
   EXPECT_EQ(plan.dropped.size(), 4U);
 }
@@ -138,7 +146,7 @@ TEST(PlanSwapsV1Test, AScopeThatMatchesNothingListsTheScopesThereAre) {
   LmsOptions options = E1Options();
   options.compat = false;
   options.optimizer_scopes = {"op"};  // no component boundary
-  EXPECT_THAT(PlanSwapsV1(options, ChainE1()),
+  EXPECT_THAT(PlanSwapsV1(options, StandardOps(), ChainE1()),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("F1, F2, F3, F4, opt")));
 }

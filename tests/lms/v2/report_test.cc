@@ -1,5 +1,6 @@
-#include "lms/lms.h"
 #include "lms/v2/report.h"
+
+#include "lms/lms.h"
 #include "tests/lms/chain_e1.h"
 #include "tests/support/status_matchers.h"
 

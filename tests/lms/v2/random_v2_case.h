@@ -1,7 +1,7 @@
 // Random graphs of anything that the rules of version 2 speak of, and random
 // options for them: the same seed makes the same ones.
-#ifndef SPILLWAY_TESTS_LMS_RANDOM_V2_CASE_H_
-#define SPILLWAY_TESTS_LMS_RANDOM_V2_CASE_H_
+#ifndef SPILLWAY_TESTS_LMS_V2_RANDOM_V2_CASE_H_
+#define SPILLWAY_TESTS_LMS_V2_RANDOM_V2_CASE_H_
 
 #include <cstdint>
 #include <random>
@@ -39,4 +39,4 @@ class RandomV2Case {
 
 }  // namespace spillway::testing
 
-#endif  // SPILLWAY_TESTS_LMS_RANDOM_V2_CASE_H_
+#endif  // SPILLWAY_TESTS_LMS_V2_RANDOM_V2_CASE_H_

@@ -1,7 +1,7 @@
 // TFLMS's memory simulator once more, slowly: straight from its description,
 // over maps and sets, sharing nothing with lms/. Compat mode.
-#ifndef SPILLWAY_TESTS_LMS_NAIVE_TFLMS_H_
-#define SPILLWAY_TESTS_LMS_NAIVE_TFLMS_H_
+#ifndef SPILLWAY_TESTS_LMS_TFLMS_NAIVE_TFLMS_H_
+#define SPILLWAY_TESTS_LMS_TFLMS_NAIVE_TFLMS_H_
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 
 #include "graph/graph.h"
 #include "lms/options.h"
-#include "tests/lms/naive_v2.h"
+#include "tests/lms/v2/naive_v2.h"
 
 namespace spillway::testing {
 
@@ -74,4 +74,4 @@ class NaiveTflms : private NaiveV2 {
 
 }  // namespace spillway::testing
 
-#endif  // SPILLWAY_TESTS_LMS_NAIVE_TFLMS_H_
+#endif  // SPILLWAY_TESTS_LMS_TFLMS_NAIVE_TFLMS_H_

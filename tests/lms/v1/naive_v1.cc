@@ -1,4 +1,4 @@
-#include "tests/lms/naive_v1.h"
+#include "tests/lms/v1/naive_v1.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "tests/lms/random_v2_case.h"
+#include "tests/lms/v2/random_v2_case.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,11 @@
+#include "lms/v2/plan_swaps.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "lms/lms.h"
 #include "lms/v2/levels.h"
-#include "lms/v2/plan_swaps.h"
 #include "tests/lms/chain_e1.h"
 #include "tests/support/status_matchers.h"
 

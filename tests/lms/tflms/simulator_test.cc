@@ -1,14 +1,15 @@
 // TFLMS's simulator: the published peaks of the chain E1, hand-made cases, and
 // its naive twin over random graphs.
+#include "lms/tflms/simulator.h"
+
 #include <fmt/format.h>
 
 #include <limits>
 #include <set>
 #include <string>
 
-#include "lms/tflms/simulator.h"
-#include "tests/lms/naive_tflms.h"
-#include "tests/lms/random_v2_case.h"
+#include "tests/lms/tflms/naive_tflms.h"
+#include "tests/lms/v2/random_v2_case.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_graphs.h"
 #include "tests/support/status_matchers.h"

@@ -1,4 +1,4 @@
-#include "tests/lms/naive_tflms.h"
+#include "tests/lms/tflms/naive_tflms.h"
 
 #include <algorithm>
 

@@ -1,3 +1,5 @@
+#include "lms/tflms/search.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include "lms/lms.h"
 #include "lms/tflms/report.h"
-#include "lms/tflms/search.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_graphs.h"
 #include "tests/support/status_matchers.h"
