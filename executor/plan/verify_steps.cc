@@ -297,8 +297,9 @@ class StepVerifier {
       }
     }
     if (workspace_bytes_ == nullptr) return absl::OkStatus();
-    const int64_t needed =
-        workspace_bytes_->empty() ? 0 : (*workspace_bytes_)[step.node];
+    const int64_t needed = step.node.index() < workspace_bytes_->size()
+                               ? (*workspace_bytes_)[step.node]
+                               : 0;
     if (bytes == needed) return absl::OkStatus();
     return Internal(fmt::format("{} has {} bytes of scratch, not {}", Name(id),
                                 bytes, needed));

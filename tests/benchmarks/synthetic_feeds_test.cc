@@ -40,9 +40,10 @@ FeedModel MakeFeedModel(int64_t num_classes, const Shape& labels) {
 
 template <typename T>
 std::vector<T> Values(const SyntheticFeeds& feeds, const Tensor& tensor) {
-  const TensorView view = feeds.feeds().at(tensor.id());
-  const T* data = static_cast<const T*>(view.data);
-  return {data, data + view.type.num_elements()};
+  const Feed feed = feeds.feeds().at(tensor.id());
+  EXPECT_THAT(feed.Check(tensor.type()), testing::IsOk());
+  const T* data = static_cast<const T*>(feed.data());
+  return {data, data + tensor.type().num_elements()};
 }
 
 double MeanOf(const std::vector<float>& values) {

@@ -104,7 +104,8 @@ absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,
   SPILLWAY_ASSIGN_OR_RETURN(
       ExecutionPlan plan,
       CompilePlan(graph, StandardOps(), inputs.schedule, inputs.options));
-  SPILLWAY_RETURN_IF_ERROR(VerifyPlan(plan, graph, StandardOps()));
+  SPILLWAY_RETURN_IF_ERROR(
+      VerifyPlan(plan, graph, StandardOps(), &inputs.options.workspace_bytes));
   return plan;
 }
 
