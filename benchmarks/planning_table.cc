@@ -127,7 +127,8 @@ absl::StatusOr<Row> Plan(const Case& key, const Arguments& arguments) {
       ChooseSchedule(step.graph, ops, keep, ScheduleKind::kMemory, options));
   SPILLWAY_ASSIGN_OR_RETURN(const ExecutionPlan plan,
                             CompilePlan(step.graph, ops, schedule, options));
-  SPILLWAY_RETURN_IF_ERROR(VerifyPlan(plan, step.graph, ops));
+  SPILLWAY_RETURN_IF_ERROR(
+      VerifyPlan(plan, step.graph, ops, &options.workspace_bytes));
   const std::chrono::duration<double, std::milli> took =
       std::chrono::steady_clock::now() - start;
   SPILLWAY_ASSIGN_OR_RETURN(const Schedule creation,

@@ -68,16 +68,19 @@ absl::StatusOr<std::vector<TensorType>> CallInfer(const OpDef& def,
   }
 }
 
-bool IsSlot(int slot, const std::vector<std::string>& names) {
-  return slot >= 0 && static_cast<size_t>(slot) < names.size();
+bool IsInput(int slot, const OpDef& def) {
+  return slot >= 0 &&
+         (def.variadic || static_cast<size_t>(slot) < def.inputs.size());
+}
+
+bool IsOutput(int slot, const OpDef& def) {
+  return slot >= 0 && static_cast<size_t>(slot) < def.outputs.size();
 }
 
 absl::Status CheckPairs(const OpDef& def, const std::vector<BufferPair>& pairs,
                         std::string_view what) {
   for (const BufferPair& pair : pairs) {
-    if (IsSlot(pair.input, def.inputs) && IsSlot(pair.output, def.outputs)) {
-      continue;
-    }
+    if (IsInput(pair.input, def) && IsOutput(pair.output, def)) continue;
     return InvalidArgument(fmt::format(
         "{} pairs input {} with output {}; there are {} and {}", what,
         pair.input, pair.output, def.inputs.size(), def.outputs.size()));
@@ -115,7 +118,7 @@ absl::Status CheckDef(const OpDef& def) {
   SPILLWAY_RETURN_IF_ERROR(CheckPairs(def, def.alias, "alias"));
   SPILLWAY_RETURN_IF_ERROR(CheckPairs(def, def.in_place, "in_place"));
   for (const int input : def.mutates) {
-    if (IsSlot(input, def.inputs)) continue;
+    if (IsInput(input, def)) continue;
     return InvalidArgument(
         fmt::format("mutates input {}, of {}", input, def.inputs.size()));
   }

@@ -71,8 +71,8 @@ absl::StatusOr<ChosenStep> FromPlan(const StepChoiceSpec& spec) {
                        .algorithms = plan.recipe.algorithms,
                        .fetches = plan.fetches,
                        .options = spec.options};
-  SPILLWAY_ASSIGN_OR_RETURN(chosen.graph,
-                            ApplyRecipe(plan.recipe, *spec.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      chosen.graph, ApplyRecipe(plan.recipe, *spec.options.ops, *spec.graph));
   const absl::Status order = CheckSchedule(
       chosen.graph, NodesToRun(chosen.graph, *spec.options.ops, chosen.fetches),
       plan.recipe.schedule);
@@ -167,7 +167,8 @@ absl::StatusOr<LmsReport> EditGraph(const StepOptions& options, Graph& graph) {
     return MakeReport({}, graph, graph);
   }
   const auto begin = std::chrono::steady_clock::now();
-  SPILLWAY_ASSIGN_OR_RETURN(LmsReport report, ApplyLms(options.lms, graph));
+  SPILLWAY_ASSIGN_OR_RETURN(LmsReport report,
+                            ApplyLms(options.lms, *options.ops, graph));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   report.edit_ns = taken.count();

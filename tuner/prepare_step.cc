@@ -104,7 +104,8 @@ absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,
   SPILLWAY_ASSIGN_OR_RETURN(
       ExecutionPlan plan,
       CompilePlan(graph, ops, inputs.schedule, inputs.options));
-  SPILLWAY_RETURN_IF_ERROR(VerifyPlan(plan, graph, ops));
+  SPILLWAY_RETURN_IF_ERROR(
+      VerifyPlan(plan, graph, ops, &inputs.options.workspace_bytes));
   return plan;
 }
 

@@ -192,9 +192,9 @@ absl::Status SavePlan(const TuneResult& result, const Graph& graph,
   return WriteFileAtomically(path, FormatSavedPlan(PlanOf(result), graph));
 }
 
-absl::StatusOr<SavedPlan> LoadPlan(const std::string& path,
-                                   const Graph& graph) {
-  return ReadSavedPlan(path, graph);
+absl::StatusOr<SavedPlan> LoadPlan(const std::string& path, const Graph& graph,
+                                   const OpRegistry& ops) {
+  return ReadSavedPlan(path, graph, ops);
 }
 
 StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,

@@ -63,8 +63,9 @@ SavedPlan PlanOf(const TuneResult& result);
 absl::Status SavePlan(const TuneResult& result, const Graph& graph,
                       const std::string& path);
 
-// Errors: as ReadSavedPlan.
-absl::StatusOr<SavedPlan> LoadPlan(const std::string& path, const Graph& graph);
+// `ops`: of the graph. Errors: as ReadSavedPlan.
+absl::StatusOr<SavedPlan> LoadPlan(const std::string& path, const Graph& graph,
+                                   const OpRegistry& ops = StandardOps());
 
 // --- For choose_step.h and simulate.h ---
 

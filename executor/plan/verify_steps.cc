@@ -8,6 +8,7 @@
 #include "executor/plan/assign_buffers.h"
 #include "fmt/format.h"
 #include "graph/input_groups.h"
+#include "graph/storage.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 
@@ -297,8 +298,9 @@ class StepVerifier {
       }
     }
     if (workspace_bytes_ == nullptr) return absl::OkStatus();
-    const int64_t needed =
-        workspace_bytes_->empty() ? 0 : (*workspace_bytes_)[step.node];
+    const int64_t needed = step.node.index() < workspace_bytes_->size()
+                               ? (*workspace_bytes_)[step.node]
+                               : 0;
     if (bytes == needed) return absl::OkStatus();
     return Internal(fmt::format("{} has {} bytes of scratch, not {}", Name(id),
                                 bytes, needed));

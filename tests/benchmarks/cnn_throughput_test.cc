@@ -30,7 +30,7 @@ class CountingSession : public Session {
                                   Timeline* timeline) override {
     ++steps;
     if (steps == failing_step) return absl::InternalError("broken");
-    images.push_back(*static_cast<const float*>(feeds.begin()->second.data));
+    images.push_back(*static_cast<const float*>(feeds.begin()->second.data()));
     if (timeline != nullptr) traced.push_back(steps);
     HostTensor loss = {.type = {.dtype = DType::kFloat32, .shape = {}}};
     loss.bytes.resize(sizeof(float));
@@ -155,8 +155,8 @@ TEST_F(CnnThroughputTest, FeedsAreMadeWhereTheSessionHasMemory) {
     made_here.Generate(batch);
     const Feeds feeds = made_there.feeds();
     ASSERT_THAT(feeds, SizeIs(2));
-    EXPECT_EQ(feeds.at(id).data, buffer.data());
-    EXPECT_EQ(std::memcmp(buffer.data(), made_here.feeds().at(id).data,
+    EXPECT_EQ(feeds.at(id).data(), buffer.data());
+    EXPECT_EQ(std::memcmp(buffer.data(), made_here.feeds().at(id).data(),
                           buffer.size()),
               0);
   }

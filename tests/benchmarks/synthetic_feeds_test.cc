@@ -39,10 +39,12 @@ FeedModel MakeFeedModel(int64_t num_classes, const Shape& labels) {
 }
 
 template <typename T>
-std::vector<T> Values(const SyntheticFeeds& feeds, const Tensor& tensor) {
-  const TensorView view = feeds.feeds().at(tensor.id());
-  const T* data = static_cast<const T*>(view.data);
-  return {data, data + view.type.num_elements()};
+std::vector<T> Values(const FeedModel& made, const SyntheticFeeds& feeds,
+                      const Tensor& tensor) {
+  const Feed feed = feeds.feeds().at(tensor.id());
+  EXPECT_THAT(feed.Check(made.graph.type(tensor.id())), testing::IsOk());
+  const T* data = static_cast<const T*>(feed.data());
+  return {data, data + made.graph.type(tensor.id()).num_elements()};
 }
 
 double MeanOf(const std::vector<float>& values) {
@@ -61,7 +63,7 @@ double DeviationOf(const std::vector<float>& values) {
 TEST(SyntheticFeedsTest, ImagesAreATruncatedNormal) {
   const FeedModel made = MakeFeedModel(10, {16});
   const SyntheticFeeds feeds(made.graph, made.model, 7);
-  const auto images = Values<float>(feeds, made.model.images);
+  const auto images = Values<float>(made, feeds, made.model.images);
   ASSERT_EQ(images.size(), 16u * 32 * 32 * 3);
   EXPECT_NEAR(MeanOf(images), 127.0, 1.0);
   EXPECT_NEAR(DeviationOf(images), 60 * 0.8796, 0.7);
@@ -72,7 +74,7 @@ TEST(SyntheticFeedsTest, ImagesAreATruncatedNormal) {
 TEST(SyntheticFeedsTest, TargetsAreAStandardNormal) {
   const FeedModel made = MakeFeedModel(10, {16});
   const SyntheticFeeds feeds(made.graph, made.model, 7);
-  const auto targets = Values<float>(feeds, made.model.targets);
+  const auto targets = Values<float>(made, feeds, made.model.targets);
   EXPECT_NEAR(MeanOf(targets), 0.0, 0.06);
   EXPECT_NEAR(DeviationOf(targets), 1.0, 0.04);
 }
@@ -81,7 +83,7 @@ TEST(SyntheticFeedsTest, TargetsAreAStandardNormal) {
 TEST(SyntheticFeedsTest, LabelsAreAllClassesButTheLast) {
   const FeedModel made = MakeFeedModel(5, {16, 8, 8});
   const SyntheticFeeds feeds(made.graph, made.model, 7);
-  const auto labels = Values<int32_t>(feeds, made.model.labels);
+  const auto labels = Values<int32_t>(made, feeds, made.model.labels);
   EXPECT_EQ(labels.size(), 16u * 8 * 8);
   EXPECT_THAT(std::set<int32_t>(labels.begin(), labels.end()),
               UnorderedElementsAre(0, 1, 2, 3));
@@ -94,7 +96,7 @@ TEST(SyntheticFeedsTest, OneClassHasOneLabel) {
   for (const int64_t num_classes : {1, 2}) {
     const FeedModel made = MakeFeedModel(num_classes, {16});
     const SyntheticFeeds feeds(made.graph, made.model, 7);
-    EXPECT_THAT(Values<int32_t>(feeds, made.model.labels), Each(Eq(0)));
+    EXPECT_THAT(Values<int32_t>(made, feeds, made.model.labels), Each(Eq(0)));
   }
 }
 
@@ -102,12 +104,12 @@ TEST(SyntheticFeedsTest, AreAFunctionOfSeedAndBatch) {
   const FeedModel made = MakeFeedModel(10, {16});
   SyntheticFeeds feeds(made.graph, made.model, 7);
   const SyntheticFeeds other_seed(made.graph, made.model, 8);
-  const auto first = Values<float>(feeds, made.model.images);
-  EXPECT_NE(first, Values<float>(other_seed, made.model.images));
+  const auto first = Values<float>(made, feeds, made.model.images);
+  EXPECT_NE(first, Values<float>(made, other_seed, made.model.images));
   feeds.Generate(1);
-  EXPECT_NE(first, Values<float>(feeds, made.model.images));
+  EXPECT_NE(first, Values<float>(made, feeds, made.model.images));
   feeds.Generate(0);
-  EXPECT_EQ(first, Values<float>(feeds, made.model.images));
+  EXPECT_EQ(first, Values<float>(made, feeds, made.model.images));
 }
 
 }  // namespace

@@ -288,6 +288,7 @@ TEST_F(GpuGraphTest, AKernelThatFailsWhenCapturedIsNamed) {
         TrainedModel result, TrainSession(*session, network.graph, network.loss,
                                           SpecOf(network, 1)));
     if (fails) {
+      SPILLWAY_ASSIGN_OR_RETURN(const auto before, session->ReadVariables());
       testing::planted_kernel_error = absl::InternalError("planted");
       const auto failed = TrainSession(*session, network.graph, network.loss,
                                        SpecOf(network, 1));
@@ -296,6 +297,11 @@ TEST_F(GpuGraphTest, AKernelThatFailsWhenCapturedIsNamed) {
                   StatusIs(absl::StatusCode::kInternal, EndsWith(": planted")));
       const std::string text(failed.status().message());
       EXPECT_TRUE(network.graph.FindNode(text.substr(0, text.find(':'))));
+      // Nobody knows which variables were updated.
+      EXPECT_THAT(
+          session->ReadVariables(),
+          StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(text)));
+      EXPECT_THAT(session->WriteVariables(before), IsOk());
     }
     return TrainSession(*session, network.graph, network.loss,
                         SpecOf(network, 2));

@@ -9,8 +9,8 @@
 #include "base/check.h"
 #include "graph/json_format.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tuner/model/step_recipe.h"
 #include "tuner/saved_plan.h"
-#include "tuner/step_recipe.h"
 
 namespace {
 

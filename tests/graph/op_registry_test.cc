@@ -68,6 +68,11 @@ TEST(OpRegistryTest, SchemasWhosePartsDoNotFitAreRefused) {
     return def;
   };
   EXPECT_TRUE(refusal(ThreeInputs()).ok());
+  // The last input of a variadic op is many inputs.
+  EXPECT_TRUE(refusal(fma([](OpDef& def) {
+                def.variadic = true;
+                def.in_place = {{7, 0}};
+              })).ok());
   EXPECT_THAT(refusal({.name = "B"}),
               StatusIs(kInvalid, "op 'B': has no infer function"));
   EXPECT_THAT(refusal({.infer = InferScalar}),

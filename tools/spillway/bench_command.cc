@@ -121,7 +121,7 @@ absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
                      ? std::string("warm-up")
                      : fmt::format("step {}/{}", step, flags.num_batches));
   };
-  spec.on_timed = [&](const TensorMap&) -> absl::Status {
+  spec.on_timed = [&](const auto&) -> absl::Status {
     if (flags.checkpoint.empty()) return absl::OkStatus();
     return OutputStatus({.flag = "--checkpoint", .path = flags.checkpoint},
                         SaveCheckpoint(*setup.session, flags.checkpoint));

@@ -234,6 +234,7 @@ class Checker {
     std::vector<NodeId> needed;
     for (const ValueId value : plan_.fetches) {
       needed.push_back(graph_.value(value).producer);
+      if (!plan_.buffer_of[value].is_valid()) return true;
     }
     for (const Step& step : plan_.steps) {
       const Node& node = graph_.node(step.node);
