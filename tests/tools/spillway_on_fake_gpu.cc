@@ -34,6 +34,13 @@ void Submit(void* stream, std::function<void()> work) {
   TheGpu().Submit(stream, std::move(work));
 }
 
+// What a handle takes. Never given back, as handles outlive main.
+void TakeMemory() {
+  constexpr size_t kHandleBytes = size_t{48} << 20;
+  void* memory = nullptr;
+  static_cast<void>(TheGpu().Malloc(&memory, kHandleBytes));
+}
+
 }  // namespace
 
 CudaApi& CudaRuntime() { return TheGpu(); }
@@ -45,6 +52,8 @@ int main(int argc, char** argv) {
   cuda_emulation::SetQueue(Submit);
   testing::FakeCudnn().queue = Submit;
   testing::FakeCublasLt().queue = Submit;
+  testing::FakeCudnn().on_handle = TakeMemory;
+  testing::FakeCublasLt().on_handle = TakeMemory;
   SetCudnnForTest(&testing::FakeCudnnApi());
   SetCublasLtForTest(&testing::FakeCublasLtApi());
   KernelRegistry emulated;

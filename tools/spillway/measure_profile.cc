@@ -23,6 +23,7 @@
 #include "graph/schedule.h"
 #include "graph/well_known_ops.h"
 #include "ops/all_ops.h"
+#include "ops/open_libraries.h"
 #include "simulator/node_signature.h"
 #include "spdlog/spdlog.h"
 #include "tools/spillway/profile_files.h"
@@ -174,6 +175,7 @@ absl::StatusOr<DeviceProfile> MeasureDeviceOnce(const DeviceFlags& flags,
   SPILLWAY_ASSIGN_OR_RETURN(profile.libraries, LibrariesOf(flags));
   SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenDevice(flags, MemoryFlags{}));
   profile.in_turn = device->name() == "inline";
+  SPILLWAY_RETURN_IF_ERROR(OpenKernelLibraries(device->kind()));
   SPILLWAY_ASSIGN_OR_RETURN(profile.memory_bytes, device->FreeBytes());
   SPILLWAY_ASSIGN_OR_RETURN(const MeasuredLink link, MeasureLink(*device));
   profile.to_host = link.to_host;

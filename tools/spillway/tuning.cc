@@ -12,6 +12,7 @@
 #include "graph/schedule.h"
 #include "lms/tflms/report.h"
 #include "ops/all_ops.h"
+#include "ops/open_libraries.h"
 #include "simulator/cost_model.h"
 #include "tuner/tune_algorithms.h"
 
@@ -125,6 +126,7 @@ absl::StatusOr<int64_t> DeviceBudget(const DeviceFlags& device,
   if (memory.device_memory) return *memory.device_memory;
   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> opened,
                             OpenDevice(device, MemoryFlags{}));
+  SPILLWAY_RETURN_IF_ERROR(OpenKernelLibraries(opened->kind()));
   return opened->FreeBytes();
 }
 
