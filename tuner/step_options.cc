@@ -7,6 +7,7 @@
 #include "executor/device/free_memory.h"
 #include "executor/device/registry.h"
 #include "fmt/format.h"
+#include "ops/open_libraries.h"
 
 namespace spillway {
 namespace {
@@ -102,6 +103,7 @@ absl::StatusOr<int64_t> DeviceBudget(const StepOptions& options) {
   if (options.device_memory) return *options.device_memory;
   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
                             OpenWholeDevice(options));
+  SPILLWAY_RETURN_IF_ERROR(OpenKernelLibraries(device->kind()));
   return device->FreeBytes();
 }
 

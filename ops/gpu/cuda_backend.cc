@@ -8,5 +8,6 @@ const spillway::CudaBackend spillway_cuda_backend = {
     .runtime = spillway::CudaRuntime,
     .add_kernels = spillway::AddGpuKernels,
     .libraries = spillway::GpuLibraries,
+    .open_libraries = spillway::OpenGpuLibraries,
 };
 }

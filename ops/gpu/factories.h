@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "executor/kernel_registry.h"
 #include "ops/op.h"
@@ -18,6 +19,10 @@ void AddGpuKernels(KernelRegistry& kernels);
 // "cuDNN 9.13.1, cuBLASLt 13.0.2". Errors: UNAVAILABLE without them. Only there
 // with SPILLWAY_WITH_CUDA.
 absl::StatusOr<std::string> GpuLibraries();
+
+// Makes their handles for the present device. Only there with
+// SPILLWAY_WITH_CUDA.
+absl::Status OpenGpuLibraries();
 
 namespace ops {
 

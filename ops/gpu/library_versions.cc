@@ -25,4 +25,9 @@ absl::StatusOr<std::string> GpuLibraries() {
                      Format(cublas_lt->get_version()));
 }
 
+absl::Status OpenGpuLibraries() {
+  SPILLWAY_RETURN_IF_ERROR(LockCudnn().status());
+  return CublasLtHandle().status();
+}
+
 }  // namespace spillway

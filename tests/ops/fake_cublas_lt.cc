@@ -106,7 +106,10 @@ cublasStatus_t CreateHandle(cublasLtHandle_t* handle) {
   FakeCublasLtState& fake = FakeCublasLt();
   const cublasLtContext context = {.number = fake.handles};
   const cublasStatus_t status = Create("cublasLtCreate", context, handle);
-  if (status == CUBLAS_STATUS_SUCCESS) ++fake.handles;
+  if (status == CUBLAS_STATUS_SUCCESS) {
+    ++fake.handles;
+    if (fake.on_handle) fake.on_handle();
+  }
   return status;
 }
 

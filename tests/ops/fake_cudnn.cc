@@ -35,6 +35,7 @@ cudnnStatus_t CreateHandle(cudnnHandle_t* handle) {
   const cudnnStatus_t status = Create("cudnnCreate", handle);
   if (status == CUDNN_STATUS_SUCCESS) {
     (*handle)->number = FakeCudnn().handles++;
+    if (FakeCudnn().on_handle) FakeCudnn().on_handle();
   }
   return status;
 }

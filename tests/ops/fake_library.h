@@ -25,7 +25,9 @@ struct FakeLibrary {
   int64_t computations = 0;      // that succeeded
   void* stream = nullptr;        // of the last computation
   int handles = 0;               // that were created
-  int handle_number = -1;        // of the last computation, from 0
+  // Called for each handle, which takes memory of a device.
+  std::function<void()> on_handle = {};
+  int handle_number = -1;  // of the last computation, from 0
   // How computations are queued on a stream; null: done at once.
   std::function<void(void* stream, std::function<void()> work)> queue = {};
 

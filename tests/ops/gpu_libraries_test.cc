@@ -69,6 +69,26 @@ TEST_F(GpuLibrariesTest, InstalledLibrariesHaveTheFunctions) {
   }
 }
 
+// What is free after they were opened stays free: no kernel opens more.
+TEST_F(GpuLibrariesTest, OpeningMakesTheHandlesThatKernelsUse) {
+  int taken = 0;
+  FakeCudnn().on_handle = [&taken] { ++taken; };
+  FakeCublasLt().on_handle = [&taken] { ++taken; };
+  ASSERT_THAT(OpenGpuLibraries(), IsOk());
+  EXPECT_EQ(taken, 2);
+  ASSERT_THAT(OpenGpuLibraries(), IsOk());
+  ASSERT_THAT(Run("Conv2DGroups"), IsOk());
+  ASSERT_THAT(Run("MatMulNNSmall"), IsOk());
+  EXPECT_EQ(taken, 2);
+  EXPECT_GT(FakeCudnn().computations, 0);
+}
+
+TEST_F(GpuLibrariesTest, OpeningSaysWhatFailed) {
+  FakeCublasLt().failing_call = "cublasLtCreate";
+  EXPECT_THAT(OpenGpuLibraries(), StatusIs(absl::StatusCode::kInternal,
+                                           HasSubstr("cublasLtCreate")));
+}
+
 TEST_F(GpuLibrariesTest, FailedLegacyCallsOfCudnnAreNamed) {
   struct Direction {
     std::string op;

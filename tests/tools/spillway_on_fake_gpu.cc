@@ -34,6 +34,13 @@ void Submit(void* stream, std::function<void()> work) {
 
 CudaApi& Runtime() { return TheGpu(); }
 
+// What a handle takes. Never given back, as handles outlive main.
+void TakeMemory() {
+  constexpr size_t kHandleBytes = size_t{48} << 20;
+  void* memory = nullptr;
+  static_cast<void>(TheGpu().Malloc(&memory, kHandleBytes));
+}
+
 }  // namespace
 }  // namespace spillway
 
@@ -42,6 +49,7 @@ const spillway::CudaBackend spillway_cuda_backend = {
     .runtime = spillway::Runtime,
     .add_kernels = spillway::AddGpuKernels,
     .libraries = spillway::GpuLibraries,
+    .open_libraries = spillway::OpenGpuLibraries,
 };
 }
 
@@ -50,6 +58,8 @@ int main(int argc, char** argv) {
   cuda_emulation::SetQueue(Submit);
   testing::FakeCudnn().queue = Submit;
   testing::FakeCublasLt().queue = Submit;
+  testing::FakeCudnn().on_handle = TakeMemory;
+  testing::FakeCublasLt().on_handle = TakeMemory;
   SetCudnnForTest(&testing::FakeCudnnApi());
   SetCublasLtForTest(&testing::FakeCublasLtApi());
   return RunCommandLine({argv + 1, argv + argc});

@@ -19,6 +19,7 @@
 #include "fmt/format.h"
 #include "graph/schedule.h"
 #include "graph/well_known_ops.h"
+#include "ops/open_libraries.h"
 #include "simulator/node_signature.h"
 #include "spdlog/spdlog.h"
 #include "tuner/profile/measure_contention.h"
@@ -182,6 +183,7 @@ absl::StatusOr<DeviceProfile> MeasureDeviceOnce(const StepOptions& options,
   SPILLWAY_ASSIGN_OR_RETURN(profile.libraries, LibrariesOf(options));
   SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenWholeDevice(options));
   profile.in_turn = device->name() == "inline";
+  SPILLWAY_RETURN_IF_ERROR(OpenKernelLibraries(device->kind()));
   SPILLWAY_ASSIGN_OR_RETURN(profile.memory_bytes, device->FreeBytes());
   SPILLWAY_ASSIGN_OR_RETURN(const MeasuredLink link, MeasureLink(*device));
   profile.to_host = link.to_host;

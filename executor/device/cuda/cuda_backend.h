@@ -21,6 +21,9 @@ struct CudaBackend {
   void (*add_kernels)(KernelRegistry& kernels) = nullptr;
   // "cuDNN 9.13.1, cuBLASLt 13.0.2". Errors: UNAVAILABLE without them.
   absl::StatusOr<std::string> (*libraries)() = nullptr;
+  // Makes the libraries' handles, which take device memory. Errors: UNAVAILABLE
+  // without them.
+  absl::Status (*open_libraries)() = nullptr;
 };
 
 // Null in programs that do not link spillway::cuda.
