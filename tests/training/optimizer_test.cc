@@ -377,5 +377,43 @@ TEST(OptimizerTest, NamesAreParsed) {
                        HasSubstr("'adamw'; known: sgd momentum")));
 }
 
+// A program as a user writes it: no registry, no id, no pointer.
+TEST(OptimizerTest, AModelIsBuiltAndTrainedWithTensorsAlone) {
+  GraphBuilder g;
+  const Tensor images = g.Placeholder("images", DType::kFloat32, {8, 8, 8, 1});
+  const Tensor labels = g.Placeholder("labels", DType::kInt32, {8});
+  Tensor x =
+      Conv2D(g.Scope("conv1"), images,
+             {.filters = 4, .kernel = {5, 5}, .activation = Activation::kRelu});
+  x = MaxPool(g.Scope("pool1"), x, {.window = {2, 2}, .strides = {2, 2}});
+  const Tensor logits =
+      Dense(g.Scope("fc"), Flatten(g.Scope("flat"), x), {.units = 10});
+  const Tensor loss =
+      SparseSoftmaxCrossEntropy(g.Scope("loss"), logits, labels);
+  Minimize(g.Scope("optimizer"), loss, Momentum{.learning_rate = 0.01});
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
+
+  const std::vector<ValueId> fetches = {loss};
+  const std::vector<float> pixels = [] {
+    std::vector<float> values(8 * 8 * 8);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(NormalAt(1, i));
+    }
+    return values;
+  }();
+  const std::map<ValueId, HostTensor> feeds = {
+      {images, MakeHostTensor(images.type(), pixels)},
+      {labels,
+       MakeHostTensor<int32_t>(labels.type(), {0, 1, 2, 3, 4, 5, 6, 7})}};
+  EvalState state;
+  std::vector<float> losses;
+  for (int step = 0; step < 30; ++step) {
+    ASSERT_OK_AND_ASSIGN(const auto values,
+                         EvalGraph(graph, feeds, fetches, state));
+    losses.push_back(*values.at(loss).data<float>());
+  }
+  EXPECT_LT(losses.back(), losses.front() / 2);
+}
+
 }  // namespace
 }  // namespace spillway
