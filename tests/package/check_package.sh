@@ -98,6 +98,8 @@ check_examples() {
   examples=$install_folder/share/doc/spillway/examples
   build_or_fail lenet "$examples/lenet"
   "$work_folder/lenet/lenet" "$data"
+  build_or_fail residual "$examples/residual"
+  "$work_folder/residual/residual" "$data"
   build_or_fail own_op "$examples/own_op"
   "$work_folder/own_op/own_op"
 }
