@@ -29,6 +29,11 @@ enum class ControlStrategy : uint8_t {
 struct LmsOptions {
   LmsMode mode = LmsMode::kOff;
 
+  // All by default but for the mode.
+  static LmsOptions Auto() { return {.mode = LmsMode::kAuto}; }
+  static LmsOptions V1() { return {.mode = LmsMode::kV1}; }
+  static LmsOptions V2() { return {.mode = LmsMode::kV2}; }
+
   // --- Both versions ---
 
   // Tensors smaller than this never move. Bytes, >= 0.

@@ -62,7 +62,7 @@ struct StepOptions {
   std::optional<int64_t> host_memory = {};
 
   // kAuto: the tuner chooses. kOff: no swaps.
-  LmsOptions lms = {.mode = LmsMode::kAuto};
+  LmsOptions lms = LmsOptions::Auto();
   // Of the nodes, where the tuner does not choose it too.
   ScheduleKind schedule = ScheduleKind::kAuto;
   AlgorithmChoice algorithms = AlgorithmChoice::kFastest;

@@ -1,10 +1,9 @@
 // A residual network with branches, trained in half of the memory that its step
-// asks for: large-model support sends activations to the host and back.
-// Variables are bitwise those of a session without a budget.
+// asks for: the tuner chooses what leaves the device for the host. Losses and
+// variables are bitwise those of a session without a budget.
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,9 +17,9 @@ constexpr int64_t kBatch = 32;
 
 struct Network {
   Graph graph;
-  ValueId images;
-  ValueId labels;
-  ValueId loss;
+  Tensor images;
+  Tensor labels;
+  Tensor loss;
 };
 
 // Two branches over x, beside each other, and a shortcut around both.
@@ -54,7 +53,7 @@ absl::StatusOr<Network> BuildNetwork() {
   const Tensor loss = SparseSoftmaxCrossEntropy(g.Scope("loss"), x, labels);
   Minimize(g.Scope("optimizer"), loss, Momentum{.learning_rate = 0.005});
   SPILLWAY_ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
-  return Network{std::move(graph), images.id(), labels.id(), loss.id()};
+  return Network{std::move(graph), images, labels, loss};
 }
 
 // The loss of the last of `steps` steps.
@@ -69,35 +68,30 @@ absl::StatusOr<float> Train(Session& session, const Network& net,
     SPILLWAY_ASSIGN_OR_RETURN(
         const StepResult result,
         session.Step({{net.images, batch[0]}, {net.labels, batch[1]}}));
-    last = result.fetched.at(net.loss).data<float>()[0];
+    SPILLWAY_ASSIGN_OR_RETURN(last, result.scalar(net.loss));
     if (step % 10 == 0) std::printf("step %3d  loss %.3f\n", step, last);
   }
   return last;
-}
-
-absl::StatusOr<std::unique_ptr<Session>> NewSession(
-    const Graph& graph, ValueId loss, std::optional<int64_t> device_memory) {
-  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                            NewDevice("cpu", {}));
-  return Session::Create({{graph, {loss}}}, std::move(device),
-                         {.ops = &StandardOps(),
-                          .kernels = &StandardKernels(),
-                          .device_memory = device_memory});
 }
 
 absl::Status Run(const std::string& folder) {
   SPILLWAY_ASSIGN_OR_RETURN(const Network net, BuildNetwork());
   SPILLWAY_ASSIGN_OR_RETURN(const auto data,
                             Mnist::Open(folder, Split::kTrain));
-  Graph swapped = net.graph;
-  SPILLWAY_RETURN_IF_ERROR(ApplyLms({.mode = LmsMode::kV1}, swapped).status());
+  const Program program = {.graph = net.graph, .fetches = {net.loss}};
 
-  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Session> whole,
-                            NewSession(net.graph, net.loss, std::nullopt));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> whole,
+      CreateTunedSession(program, {.device = "cpu",
+                                   .lms = {.mode = LmsMode::kOff},
+                                   .algorithms = AlgorithmChoice::kFirst}));
   const int64_t needs = whole->memory().predicted_device_bytes;
-  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Session> half,
-                            NewSession(swapped, net.loss, needs / 2));
-  std::printf("without swaps %s, with them %s\n", FormatBytes(needs).c_str(),
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> half,
+      CreateTunedSession(program, {.device = "cpu",
+                                   .device_memory = needs / 2,
+                                   .algorithms = AlgorithmChoice::kFirst}));
+  std::printf("without swaps %s, tuned %s\n", FormatBytes(needs).c_str(),
               FormatBytes(half->memory().predicted_device_bytes).c_str());
 
   SPILLWAY_ASSIGN_OR_RETURN(const float loss, Train(*half, net, *data, 20));

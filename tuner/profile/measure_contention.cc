@@ -17,6 +17,7 @@
 #include "graph/well_known_ops.h"
 #include "ops/all_ops.h"
 #include "spdlog/spdlog.h"
+#include "tuner/profile/plausible_profile.h"
 
 namespace spillway {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/statistics.h"
 #include "base/status_macros.h"
-#include "benchmarks/throughput_statistics.h"
 #include "fmt/format.h"
 
 namespace spillway {
