@@ -463,8 +463,7 @@ void ExpectBytesAreFree(const Graph& original, const Graph& edited,
 }
 
 TEST_P(BothVersions, RandomEditsMoveEachStorageOnceAndFreeItsBytes) {
-  int aliases = 0;
-  int swaps = 0;
+  size_t aliases = 0, swaps = 0;
   for (uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     std::mt19937_64 random(seed);
@@ -483,7 +482,7 @@ TEST_P(BothVersions, RandomEditsMoveEachStorageOnceAndFreeItsBytes) {
       EXPECT_EQ(storages.of(swap.value).root, swap.value);
       EXPECT_FALSE(storages.of(swap.value).is_resident);
       for (const SwapIn& swap_in : swap.swap_ins) {
-        aliases += static_cast<int>(swap_in.aliases.size());
+        aliases += swap_in.aliases.size();
         for (const NodeId reader : swap_in.readers) {
           EXPECT_FALSE(storages.is_pure_alias(reader));
         }
@@ -492,8 +491,8 @@ TEST_P(BothVersions, RandomEditsMoveEachStorageOnceAndFreeItsBytes) {
     }
     ExpectBytesAreFree(original, edited, plan);
   }
-  EXPECT_GT(swaps, 300);
-  EXPECT_GT(aliases, 100);
+  EXPECT_GT(swaps, 300u);
+  EXPECT_GT(aliases, 100u);
 }
 
 }  // namespace

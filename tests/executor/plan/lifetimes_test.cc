@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "executor/plan/lower.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 #include "tests/executor/plan/naive_plan.h"
 #include "tests/executor/plan/random_plan_case.h"
 #include "tests/support/toy_ops.h"
