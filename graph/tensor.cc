@@ -47,7 +47,16 @@ Tensor::Tensor(GraphBuilder* builder, ValueId id) {
   builder_ = builder;
   builder_serial_ = builder->serial();
   id_ = id;
-  const TensorType& type = builder->graph().type(id);
+  SetType(builder->graph().type(id));
+}
+
+Tensor::Tensor(const Graph& graph, ValueId id) {
+  if (!id.is_valid() || id.index() >= graph.num_values()) return;
+  id_ = id;
+  SetType(graph.type(id));
+}
+
+void Tensor::SetType(const TensorType& type) {
   dtype_ = type.dtype;
   rank_ = static_cast<uint8_t>(type.shape.rank());
   for (size_t i = 0; i < rank_; ++i) {

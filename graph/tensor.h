@@ -12,6 +12,7 @@
 
 namespace spillway {
 
+class Graph;
 class GraphBuilder;
 
 // Stands wherever a ValueId does: in fetches, as the key of a feed, as an
@@ -22,6 +23,8 @@ class Tensor {
   // The value `id` of the graph that `builder` has built so far; invalid if
   // there is none. Borrows the builder.
   Tensor(GraphBuilder* builder, ValueId id);
+  // A value of a finished graph, as after passes; without a builder.
+  Tensor(const Graph& graph, ValueId id);
 
   bool is_valid() const { return id_.is_valid(); }
   ValueId id() const { return id_; }
@@ -40,6 +43,8 @@ class Tensor {
   bool is_of(const GraphBuilder& builder) const;
 
  private:
+  void SetType(const TensorType& type);
+
   GraphBuilder* builder_ = nullptr;
   ValueId id_;
   uint16_t builder_serial_ = 0;

@@ -74,10 +74,10 @@ absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
 absl::StatusOr<MaxBatch> SearchMaxBatch(
     const BatchRange& range,
     absl::FunctionRef<absl::StatusOr<BatchAttempt>(int64_t)> attempt) {
-  if (range.start < 1 || range.limit < 1) {
+  if (range.limit < 1) {
     return InvalidArgument(fmt::format(
-        "batch sizes start at {} and end at {}; both must be at least 1",
-        range.start, range.limit));
+        "the largest batch size to look for is {}; it must be at least 1",
+        range.limit));
   }
   const int64_t limit = range.limit;
   MaxBatch result;
@@ -88,7 +88,8 @@ absl::StatusOr<MaxBatch> SearchMaxBatch(
   };
   int64_t& most = result.batch_size;  // known to fit
   int64_t least = limit + 1;          // known not to, or not allowed
-  for (int64_t next = std::min(range.start, limit); most + 1 < least;) {
+  for (int64_t next = std::clamp<int64_t>(range.start, 1, limit);
+       most + 1 < least;) {
     SPILLWAY_ASSIGN_OR_RETURN(const bool next_fits, fits(next));
     (next_fits ? most : least) = next;
     if (least > limit) {

@@ -26,7 +26,7 @@ struct MaxBatch {
 };
 
 struct BatchRange {
-  int64_t start = 1;                 // where the search begins; at least 1
+  int64_t start = 1;  // where the search begins; below 1 counts as 1
   int64_t limit = int64_t{1} << 24;  // larger ones are not looked for
 };
 

@@ -171,9 +171,7 @@ absl::StatusOr<Swap> ParseSwap(const Json& json, const std::string& where,
     SwapIn& swap_in = swap.swap_ins.emplace_back();
     SPILLWAY_ASSIGN_OR_RETURN(swap_in.readers, each.Nodes("readers"));
     SPILLWAY_ASSIGN_OR_RETURN(swap_in.triggers, each.Nodes("triggers"));
-    if (item.contains("aliases")) {
-      SPILLWAY_ASSIGN_OR_RETURN(swap_in.aliases, each.Nodes("aliases"));
-    }
+    SPILLWAY_ASSIGN_OR_RETURN(swap_in.aliases, each.Nodes("aliases"));
     if (swap_in.readers.empty()) {
       return each.Wrong("readers", "a list that is not empty");
     }

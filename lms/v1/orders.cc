@@ -84,7 +84,7 @@ absl::StatusOr<IdMap<NodeId, bool>> FindGradientNodes(const LmsOptions& options,
   if (any) return is_gradient;
   return InvalidArgument(fmt::format(
       "no node lies in an optimizer scope ({}); name it with "
-      "optimizer_scopes; the top-level scopes are: {}",
+      "lms_optimizer_scopes; the top-level scopes are: {}",
       given.empty() ? "none contains a scope `gradients`"
                     : fmt::format("given: {}", fmt::join(given, ", ")),
       TopLevelScopes(graph)));

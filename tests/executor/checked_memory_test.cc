@@ -204,7 +204,7 @@ TEST(CheckedMemory, ADeviceWithoutAddressableMemoryIsRefused) {
       CheckedMemory::Create(
           {.device = &device, .device_arena = &none, .host_arena = &none}),
       StatusIs(absl::StatusCode::kUnimplemented,
-               AllOf(HasSubstr("--check_memory needs"), HasSubstr("distant"))));
+               AllOf(HasSubstr("check_memory needs"), HasSubstr("distant"))));
 }
 
 }  // namespace

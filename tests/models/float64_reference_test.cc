@@ -98,12 +98,11 @@ std::string SmoothOp(const std::string& op) {
 Tensor AddSmooth(GraphBuilder& g, const Graph& model, ValueId loss) {
   IdMap<ValueId, Tensor> made(model.num_values());
   for (const Node& node : model.nodes()) {
-    OpSpec spec = {.op = SmoothOp(node.op), .attributes = node.attributes};
+    OpSpec spec = {.op = SmoothOp(node.op),
+                   .attributes = node.attributes,
+                   .name = node.name};
     for (const ValueId input : node.inputs) spec.inputs.push_back(made[input]);
-    const size_t name = node.name.rfind('/') + 1;
-    spec.name = node.name.substr(name);
-    const std::vector<Tensor> outputs =
-        g.AddAll(NameScope(&g, node.name.substr(0, name)), std::move(spec));
+    const std::vector<Tensor> outputs = g.AddAll(g, std::move(spec));
     for (size_t i = 0; i < outputs.size(); ++i) {
       made[node.outputs[i]] = outputs[i];
     }

@@ -140,7 +140,7 @@ TEST(FindMaxBatchTest, FindsEveryAnswerFromEveryStartWithoutTryingTwice) {
 TEST(FindMaxBatchTest, AnAttemptThatFailsEndsTheSearch) {
   std::vector<int64_t> tried;
   EXPECT_THAT(
-      SearchMaxBatch(8, 100,
+      SearchMaxBatch({.start = 8, .limit = 100},
                      [&](int64_t batch) -> absl::StatusOr<BatchAttempt> {
                        tried.push_back(batch);
                        if (batch == 16) return Internal("no plan");

@@ -144,10 +144,10 @@ TEST(TunerTest, TheFirstSetIsTriedWithoutAnyTime) {
   for (const LmsOptions& lms : {LmsOptions{.mode = LmsMode::kV1}, v2}) {
     const TunerOptions options = {.lms = lms, .stop = [] { return true; }};
     ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
-                         Tune(InputsOf(training, ample), options));
+                         TuneSwaps(InputsOf(training, ample), options));
     EXPECT_EQ(tuned.tried.size(), 1U);
     EXPECT_EQ(tuned.chosen.recipe.options.mode, lms.mode);
-    EXPECT_THAT(Tune(InputsOf(training, 1), options),
+    EXPECT_THAT(TuneSwaps(InputsOf(training, 1), options),
                 StatusIs(kExhausted, HasSubstr("then the search was stopped")));
   }
 }

@@ -17,23 +17,26 @@ constexpr double kFloat16LossScale = 128;
 // Runs the passes; every value that `step` names survives.
 absl::Status Optimize(const ModelGraphSpec& spec, StepGraph& step) {
   ModelGraph& model = step.model;
-  Tensor learning_rate(nullptr, step.learning_rate);
-  const std::array<Tensor*, 10> tensors = {
-      &model.images,         &model.labels, &model.targets, &model.features,
-      &model.logits,         &model.loss,   &model.correct, &model.accuracy,
-      &model.top_5_accuracy, &learning_rate};
+  const std::array<Tensor*, 9> tensors = {
+      &model.images,   &model.labels,   &model.targets,
+      &model.features, &model.logits,   &model.loss,
+      &model.correct,  &model.accuracy, &model.top_5_accuracy};
   std::vector<ValueId> keep;
   for (const Tensor* tensor : tensors) {
     if (tensor->is_valid()) keep.push_back(tensor->id());
   }
+  if (step.learning_rate.is_valid()) keep.push_back(step.learning_rate);
   SPILLWAY_ASSIGN_OR_RETURN(const std::vector<Pass> passes,
                             SelectPasses(spec.passes, spec.target));
   SPILLWAY_ASSIGN_OR_RETURN(OptimizedGraph result,
                             RunPasses(step.graph, StandardOps(), passes, keep));
   for (Tensor* tensor : tensors) {
-    if (tensor->is_valid()) *tensor = Tensor(nullptr, result.at(tensor->id()));
+    if (!tensor->is_valid()) continue;
+    *tensor = Tensor(result.graph, result.at(tensor->id()));
   }
-  step.learning_rate = learning_rate.id();
+  if (step.learning_rate.is_valid()) {
+    step.learning_rate = result.at(step.learning_rate);
+  }
   step.graph = std::move(result.graph);
   return absl::OkStatus();
 }

@@ -48,7 +48,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTerms =
       {"time_limit", "--time_limit"},
       {"weight_decay", "--weight_decay"},
       {"capture_steps", "--cuda_graph"},
-      {"optimizer_scopes", "--lms_optimizer_scopes"},
+      {"lms_optimizer_scopes", "--lms_optimizer_scopes"},
       {"the device cpu", "--device cpu"},
       {"LmsOptions", "--lms"},
       {"FindMaxBatch", "simulate --find_max_batch"}}};

@@ -41,7 +41,7 @@ TEST(CudaBackend, DevicesOfALinkedBackendAreFoundByName) {
 TEST(CudaBackend, AGpuThatTheMachineLacksIsUnavailable) {
   EXPECT_THAT(NewDevice("cuda:1", {}),
               testing::StatusIs(absl::StatusCode::kUnavailable,
-                                ::testing::HasSubstr("--device cpu")));
+                                ::testing::HasSubstr("the device cpu")));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(DeviceRegistry, CudaIsUnavailableAndTheMessageSaysWhatToLinkOrUse) {
     EXPECT_THAT(NewDevice(name, {}),
                 StatusIs(absl::StatusCode::kUnavailable,
                          AllOf(HasSubstr("link spillway::cuda"),
-                               HasSubstr("--device cpu"))));
+                               HasSubstr("the device cpu"))));
   }
 }
 
