@@ -100,7 +100,8 @@ TEST_F(EditRunTest, AnEditedGraphComputesTheSameBits) {
                                   "--lms_ctrld_strategy", strategy});
     EXPECT_EQ(edit["equivalent"], true);
     EXPECT_GT(edit["swap_tensors"].get<int>(), 2);
-    EXPECT_EQ(edit["added_ops"].get<int>(),
+    // The others make aliases again (lms/swap_plan.h).
+    EXPECT_GE(edit["added_ops"].get<int>(),
               edit["swap_outs"].get<int>() + edit["swap_ins"].get<int>());
     for (const char* device : {"inline", "cpu"}) {
       EXPECT_TRUE(RunGraph(edited_, {"--device", device}) == plain)
