@@ -35,9 +35,12 @@ NodeId AddSwapOut(ValueId value, Graph& graph) {
 // The slots of `reader` that read `value`.
 std::vector<Use> UsesBy(NodeId reader, ValueId value, const Graph& graph) {
   const std::vector<Use>& uses = graph.uses(value);
-  const auto found =
-      std::ranges::equal_range(uses, reader, std::ranges::less(), &Use::node);
-  return {found.begin(), found.end()};
+  // (clang 14 cannot read std::ranges::equal_range.)
+  const auto begin =
+      std::ranges::lower_bound(uses, reader, std::less(), &Use::node);
+  const auto end =
+      std::ranges::upper_bound(uses, reader, std::less(), &Use::node);
+  return {begin, end};
 }
 
 void Reroute(const std::vector<NodeId>& readers, ValueId from, ValueId to,
