@@ -31,6 +31,34 @@ class StrongId {
   int32_t value_ = -1;
 };
 
+// The ids 0 ... size - 1 in this order, for range-based loops.
+template <typename Id>
+class IdRange {
+ public:
+  class Iterator {
+   public:
+    constexpr explicit Iterator(size_t index) : index_(index) {}
+
+    constexpr Id operator*() const { return Id(index_); }
+    constexpr Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    friend constexpr bool operator==(Iterator, Iterator) = default;
+
+   private:
+    size_t index_ = 0;
+  };
+
+  constexpr explicit IdRange(size_t size) : size_(size) {}
+
+  constexpr Iterator begin() const { return Iterator(0); }
+  constexpr Iterator end() const { return Iterator(size_); }
+
+ private:
+  size_t size_ = 0;
+};
+
 // A vector of T indexed by Id. Ids are dense, so this is the map from ids.
 template <typename Id, typename T>
 class IdMap {
@@ -46,6 +74,8 @@ class IdMap {
 
   size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }
+  // Of the items there are now: later ones are not in the range.
+  IdRange<Id> ids() const { return IdRange<Id>(items_.size()); }
   void resize(size_t size, const T& fill = T()) { items_.resize(size, fill); }
   void reserve(size_t size) { items_.reserve(size); }
 

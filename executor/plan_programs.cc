@@ -20,12 +20,6 @@
 namespace spillway {
 namespace {
 
-// Constants of different programs differ. No node name has a colon, so this
-// meets no variable.
-std::string ConstantPrefix(size_t program) {
-  return fmt::format("constant:{}/", program);
-}
-
 absl::Status CheckBudget(std::string_view what,
                          const std::optional<int64_t>& bytes) {
   if (!bytes || *bytes >= 0) return absl::OkStatus();
@@ -198,6 +192,10 @@ class Planner {
 };
 
 }  // namespace
+
+std::string ConstantPrefix(size_t program) {
+  return fmt::format("constant:{}/", program);
+}
 
 absl::Status CheckFetches(const Program& program) {
   const Graph& graph = program.graph;

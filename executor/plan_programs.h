@@ -45,6 +45,11 @@ struct PlannedPrograms {
 // on the host.
 absl::Status CheckFetches(const Program& program);
 
+// What stands before the names of the constants of programs[program] where
+// residents are keyed (ResidentKey): constants of different programs differ. No
+// node name has a colon, so this meets no variable.
+std::string ConstantPrefix(size_t program);
+
 // Errors: INVALID_ARGUMENT for options or registries that cannot be, for no
 // programs, for graphs that VerifyGraph refuses, for fetches the graph does not
 // have or that live on the host, for variables of equal name and different

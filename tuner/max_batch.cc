@@ -1,6 +1,7 @@
 #include "tuner/max_batch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "executor/plan_programs.h"
@@ -13,22 +14,7 @@
 namespace spillway {
 namespace {
 
-absl::StatusOr<BatchAttempt> TuneBatch(const Program& program,
-                                       const StepOptions& options,
-                                       const DeviceProfile& profile) {
-  const absl::StatusOr<TunedStep> tuned = TuneStep({.graph = &program.graph,
-                                                    .fetches = program.fetches,
-                                                    .options = &options,
-                                                    .profile = &profile});
-  if (absl::IsResourceExhausted(tuned.status())) return BatchAttempt();
-  SPILLWAY_RETURN_IF_ERROR(tuned.status());
-  return BatchAttempt{.fits = true,
-                      .peak_device_bytes = tuned->chosen.plan.device_bytes,
-                      .peak_host_bytes = tuned->chosen.plan.host_bytes,
-                      .step_ns = tuned->chosen.step.step_ns};
-}
-
-absl::StatusOr<BatchAttempt> PlanBatch(Program program,
+absl::StatusOr<BatchAttempt> PlanBatch(int64_t batch_size, Program program,
                                        const StepOptions& options,
                                        const DeviceProfile& profile) {
   SPILLWAY_RETURN_IF_ERROR(EditGraph(options, program.graph).status());
@@ -37,7 +23,8 @@ absl::StatusOr<BatchAttempt> PlanBatch(Program program,
                                      .fetches = program.fetches,
                                      .options = &options,
                                      .profile = &profile}));
-  return BatchAttempt{.fits = fit.fits.ok(),
+  return BatchAttempt{.batch_size = batch_size,
+                      .fits = fit.fits.ok(),
                       .peak_device_bytes = fit.plan.device_bytes,
                       .peak_host_bytes = fit.plan.host_bytes};
 }
@@ -61,14 +48,28 @@ absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
       range, [&](int64_t batch_size) -> absl::StatusOr<BatchAttempt> {
         SPILLWAY_ASSIGN_OR_RETURN(Program program, program_of(batch_size));
         SPILLWAY_RETURN_IF_ERROR(CheckFetches(program));
-        SPILLWAY_ASSIGN_OR_RETURN(
-            BatchAttempt attempt,
-            NeedsTuning(options.lms)
-                ? TuneBatch(program, options, profile)
-                : PlanBatch(std::move(program), options, profile));
-        attempt.batch_size = batch_size;
-        return attempt;
+        if (!NeedsTuning(options.lms)) {
+          return PlanBatch(batch_size, std::move(program), options, profile);
+        }
+        return AttemptOf(batch_size, TuneStep({.graph = &program.graph,
+                                               .fetches = program.fetches,
+                                               .options = &options,
+                                               .profile = &profile}));
       });
+}
+
+absl::StatusOr<BatchAttempt> AttemptOf(int64_t batch_size,
+                                       const absl::StatusOr<TunedStep>& tuned) {
+  if (absl::IsResourceExhausted(tuned.status())) {
+    return BatchAttempt{.batch_size = batch_size};
+  }
+  SPILLWAY_RETURN_IF_ERROR(tuned.status());
+  const EvaluatedRecipe& chosen = tuned->chosen;
+  return BatchAttempt{.batch_size = batch_size,
+                      .fits = true,
+                      .peak_device_bytes = chosen.plan.device_bytes,
+                      .peak_host_bytes = chosen.plan.host_bytes,
+                      .step_ns = chosen.step.step_ns};
 }
 
 absl::StatusOr<MaxBatch> SearchMaxBatch(

@@ -8,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "executor/session.h"
+#include "tuner/search/tune_swaps.h"
 #include "tuner/step_options.h"
 
 namespace spillway {
@@ -43,7 +44,12 @@ absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
                                       const StepOptions& options,
                                       const BatchRange& range = {});
 
-// The same for any way to try a batch size.
+// What tuning a step says of its batch size: RESOURCE_EXHAUSTED means that it
+// does not fit. Errors: the others.
+absl::StatusOr<BatchAttempt> AttemptOf(int64_t batch_size,
+                                       const absl::StatusOr<TunedStep>& tuned);
+
+// The same as FindMaxBatch for any way to try a batch size.
 absl::StatusOr<MaxBatch> SearchMaxBatch(
     const BatchRange& range,
     absl::FunctionRef<absl::StatusOr<BatchAttempt>(int64_t)> attempt);

@@ -9,7 +9,9 @@
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
 #include "executor/kernel_registry.h"
+#include "executor/plan/compile.h"
 #include "executor/plan/verify_plan.h"
+#include "executor/plan_programs.h"
 #include "fmt/format.h"
 
 namespace spillway {
@@ -31,6 +33,14 @@ absl::Status CheckKnown(const Graph& graph, const KnownAlgorithms& known,
 }
 
 }  // namespace
+
+absl::Status CheckUndecided(const Program& program) {
+  if (program.order || !program.algorithms.empty()) {
+    return InvalidArgument(
+        "program: has an order or algorithms already; Session::Create runs it");
+  }
+  return CheckFetches(program);
+}
 
 absl::StatusOr<PlanInputs> PreparePlan(const PlanSpec& spec) {
   const Graph& graph = *spec.graph;

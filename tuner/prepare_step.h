@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "executor/plan/algorithms.h"
 #include "executor/plan/choose_schedule.h"
-#include "executor/plan/compile.h"
+#include "executor/plan/compile_options.h"
 #include "executor/plan/plan.h"
 #include "executor/session.h"
 #include "graph/graph.h"
@@ -19,6 +19,10 @@
 #include "tuner/step_options.h"
 
 namespace spillway {
+
+// INVALID_ARGUMENT for a program whose order or algorithms are decided already,
+// and as CheckFetches (executor/plan_programs.h).
+absl::Status CheckUndecided(const Program& program);
 
 // A step to be planned. Everything pointed to is borrowed.
 struct PlanSpec {

@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "executor/plan_programs.h"
 #include "fmt/format.h"
 #include "graph/schedule.h"
 #include "lms/tflms/report.h"
@@ -72,6 +71,58 @@ TriedSet ToTriedSet(const TflmsTrial& trial, const LmsOptions& common) {
   return tried;
 }
 
+// The working set that no plan of the graph without swaps goes below.
+absl::Status FindFloorOf(const TuningSpec& spec, TuneResult& result) {
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const PlanInputs inputs,
+      PreparePlan({.graph = spec.graph,
+                   .fetches = spec.fetches,
+                   .options = spec.options,
+                   .profile = spec.profile,
+                   .algorithms = result.step.chosen.recipe.algorithms}));
+  result.floor = FindFloor(*spec.graph, *spec.options->ops, inputs.schedule,
+                           inputs.options);
+  if (result.floor.node.is_valid()) {
+    result.floor_node = spec.graph->node(result.floor.node).name;
+  }
+  return absl::OkStatus();
+}
+
+using TuneFn = std::function<absl::StatusOr<TunedStep>(const TuningSpec&)>;
+
+absl::StatusOr<TuneResult> TuneWith(const Program& program,
+                                    const StepOptions& options,
+                                    const TuneFn& tune) {
+  SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(options));
+  SPILLWAY_RETURN_IF_ERROR(CheckUndecided(program));
+  TuneResult result = {.fetches = program.fetches, .options = options};
+  result.options.plan = nullptr;  // borrowed for this call
+  SPILLWAY_ASSIGN_OR_RETURN(result.profile, ResolveProfile(options));
+  SPILLWAY_ASSIGN_OR_RETURN(result.options.device_memory,
+                            TuningBudget(options, result.profile));
+  const TuningSpec spec = {.graph = &program.graph,
+                           .fetches = program.fetches,
+                           .options = &result.options,
+                           .profile = &result.profile};
+  const auto begin = std::chrono::steady_clock::now();
+  SPILLWAY_ASSIGN_OR_RETURN(result.step, tune(spec));
+  const std::chrono::nanoseconds taken =
+      std::chrono::steady_clock::now() - begin;
+  result.tuning_ns = taken.count();
+  SPILLWAY_RETURN_IF_ERROR(FindFloorOf(spec, result));
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
+  Preparation preparation;
+  SPILLWAY_RETURN_IF_ERROR(preparation.Prepare(spec));
+  return TuneAlgorithms(
+      preparation.Inputs(spec), preparation.algorithms(),
+      {.lms = spec.options->lms, .stop = StopAfter(spec.options->time_limit)});
+}
+
 absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
                                           const TflmsRequest& request) {
   SPILLWAY_ASSIGN_OR_RETURN(const TflmsResult found,
@@ -98,69 +149,6 @@ absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
   SPILLWAY_ASSIGN_OR_RETURN(tuned.chosen, Evaluate(inputs, recipe));
   tuned.bound = BoundOf(inputs, tuned.chosen.recipe);
   return tuned;
-}
-
-absl::Status CheckProgram(const Program& program) {
-  if (program.order || !program.algorithms.empty()) {
-    return InvalidArgument(
-        "program: has an order or algorithms already; the tuner chooses them");
-  }
-  return absl::OkStatus();
-}
-
-// The working set that no plan of the graph without swaps goes below.
-absl::Status FindFloorOf(const TuningSpec& spec, TuneResult& result) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const PlanInputs inputs,
-      PreparePlan({.graph = spec.graph,
-                   .fetches = spec.fetches,
-                   .options = spec.options,
-                   .profile = spec.profile,
-                   .algorithms = result.step.chosen.recipe.algorithms}));
-  result.floor = FindFloor(*spec.graph, *spec.options->ops, inputs.schedule,
-                           inputs.options);
-  if (result.floor.node.is_valid()) {
-    result.floor_node = spec.graph->node(result.floor.node).name;
-  }
-  return absl::OkStatus();
-}
-
-using TuneFn = std::function<absl::StatusOr<TunedStep>(const TuningSpec&)>;
-
-absl::StatusOr<TuneResult> TuneWith(const Program& program,
-                                    const StepOptions& options,
-                                    const TuneFn& tune) {
-  SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(options));
-  SPILLWAY_RETURN_IF_ERROR(CheckProgram(program));
-  SPILLWAY_RETURN_IF_ERROR(CheckFetches(program));
-  TuneResult result = {.fetches = program.fetches, .options = options};
-  SPILLWAY_ASSIGN_OR_RETURN(result.profile, ResolveProfile(options));
-  std::optional<int64_t>& budget = result.options.device_memory;
-  SPILLWAY_ASSIGN_OR_RETURN(budget, BudgetFor(options, result.profile));
-  if (!budget) {
-    SPILLWAY_ASSIGN_OR_RETURN(budget, DeviceBudget(options));
-  }
-  const TuningSpec spec = {.graph = &program.graph,
-                           .fetches = program.fetches,
-                           .options = &result.options,
-                           .profile = &result.profile};
-  const auto begin = std::chrono::steady_clock::now();
-  SPILLWAY_ASSIGN_OR_RETURN(result.step, tune(spec));
-  const std::chrono::nanoseconds taken =
-      std::chrono::steady_clock::now() - begin;
-  result.tuning_ns = taken.count();
-  SPILLWAY_RETURN_IF_ERROR(FindFloorOf(spec, result));
-  return result;
-}
-
-}  // namespace
-
-absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
-  Preparation preparation;
-  SPILLWAY_RETURN_IF_ERROR(preparation.Prepare(spec));
-  return TuneAlgorithms(
-      preparation.Inputs(spec), preparation.algorithms(),
-      {.lms = spec.options->lms, .stop = StopAfter(spec.options->time_limit)});
 }
 
 absl::StatusOr<TuneResult> Tune(const Program& program,
@@ -222,6 +210,13 @@ absl::StatusOr<std::optional<int64_t>> BudgetFor(const StepOptions& options,
         FormatBytes(profile.memory_bytes), profile.name));
   }
   return given;
+}
+
+absl::StatusOr<int64_t> TuningBudget(const StepOptions& options,
+                                     const DeviceProfile& profile) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::optional<int64_t> budget,
+                            BudgetFor(options, profile));
+  return budget ? *budget : DeviceBudget(options);
 }
 
 }  // namespace spillway

@@ -78,8 +78,10 @@ struct TuningSpec {
   const DeviceProfile* profile = nullptr;
 };
 
-// Errors: as PreparePlan and TuneSwaps.
+// Errors: as PreparePlan and TuneSwaps, or as TuneAsTflms.
 absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec);
+absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
+                                          const TflmsRequest& request);
 
 // The lower bound for the order of kernels and the budget in `inputs`, which
 // are those of `original` or of that graph with swaps, whatever algorithms the
@@ -92,6 +94,11 @@ StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
 // more than that profile's machine has.
 absl::StatusOr<std::optional<int64_t>> BudgetFor(const StepOptions& options,
                                                  const DeviceProfile& profile);
+
+// BudgetFor, or else what is free on the device. Errors: as BudgetFor and
+// DeviceBudget.
+absl::StatusOr<int64_t> TuningBudget(const StepOptions& options,
+                                     const DeviceProfile& profile);
 
 }  // namespace spillway
 

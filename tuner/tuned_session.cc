@@ -25,9 +25,12 @@ class ProgramTuner {
   absl::StatusOr<TunedPrograms> Run() {
     SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(result_.options));
     SPILLWAY_RETURN_IF_ERROR(CheckPrograms());
-    SPILLWAY_RETURN_IF_ERROR(CountResidents());
+    reserved_.resize(programs_.size(), 0);
     SPILLWAY_RETURN_IF_ERROR(FindBudget());
-    SPILLWAY_RETURN_IF_ERROR(FindCritical());
+    if (programs_.size() > 1) {
+      SPILLWAY_RETURN_IF_ERROR(CountResidents());
+      SPILLWAY_RETURN_IF_ERROR(FindCritical());
+    }
     result_.steps.resize(programs_.size());
     SPILLWAY_RETURN_IF_ERROR(Choose(result_.critical));  // sets the budgets
     for (size_t i = 0; i < programs_.size(); ++i) {
@@ -46,14 +49,8 @@ class ProgramTuner {
   absl::Status CheckPrograms() const {
     if (programs_.empty()) return InvalidArgument("a session needs a program");
     for (size_t i = 0; i < programs_.size(); ++i) {
-      const Program& program = programs_[i];
-      if (program.order || !program.algorithms.empty()) {
-        return InvalidArgument(fmt::format(
-            "{}: has an order or algorithms already; Session::Create takes it",
-            Name(i)));
-      }
-      const absl::Status fetches = CheckFetches(program);
-      if (!fetches.ok()) return Annotate(fetches, Name(i));
+      const absl::Status undecided = CheckUndecided(programs_[i]);
+      if (!undecided.ok()) return Annotate(undecided, Name(i));
     }
     return absl::OkStatus();
   }
@@ -62,10 +59,9 @@ class ProgramTuner {
   absl::Status CountResidents() {
     const OpRegistry& ops = *result_.options.ops;
     ResidentLayout all;
-    std::vector<int64_t> own;
     for (size_t i = 0; i < programs_.size(); ++i) {
       const Graph& graph = programs_[i].graph;
-      const std::string prefix = fmt::format("constant:{}/", i);
+      const std::string prefix = ConstantPrefix(i);
       SPILLWAY_ASSIGN_OR_RETURN(
           const Schedule schedule,
           MakeSchedule(graph, ops,
@@ -73,9 +69,9 @@ class ProgramTuner {
       ResidentLayout layout;
       AddResidents(graph, ops, schedule, prefix, layout);
       AddResidents(graph, ops, schedule, prefix, all);
-      own.push_back(layout.bytes);
+      reserved_[i] = -layout.bytes;
     }
-    for (const int64_t bytes : own) reserved_.push_back(all.bytes - bytes);
+    for (int64_t& bytes : reserved_) bytes += all.bytes;
     return absl::OkStatus();
   }
 
@@ -90,7 +86,6 @@ class ProgramTuner {
   }
 
   absl::Status FindCritical() {
-    if (programs_.size() == 1) return absl::OkStatus();
     StepOptions unlimited = result_.options;
     unlimited.device_memory.reset();
     for (size_t i = 0; i < programs_.size(); ++i) {

@@ -1,7 +1,6 @@
 #include "tools/spillway/tune_command.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -27,45 +26,35 @@ absl::StatusOr<SourceGraph> LoadSource(const TuneFlags& flags) {
 }
 
 // TFLMS's strategy takes its limits from the budget.
+TflmsRequest RequestOf(const TuneFlags& flags, const SourceGraph& source) {
+  return {.options = flags.step.lms,
+          .limits = MakeTflmsLimits(flags.tflms, *flags.step.device_memory),
+          .batch_size = source.batch_size};
+}
+
 absl::StatusOr<TuneResult> TuneSource(const TuneFlags& flags,
                                       const SourceGraph& source) {
   if (flags.strategy != "tflms") return Tune(ProgramOf(source), flags.step);
-  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
-                            ResolveProfile(flags.step));
-  SPILLWAY_ASSIGN_OR_RETURN(std::optional<int64_t> budget,
-                            BudgetFor(flags.step, profile));
-  if (!budget) {
-    SPILLWAY_ASSIGN_OR_RETURN(budget, DeviceBudget(flags.step));
-  }
-  return TuneAsTflms(ProgramOf(source), flags.step,
-                     {.options = flags.step.lms,
-                      .limits = MakeTflmsLimits(flags.tflms, *budget),
-                      .batch_size = source.batch_size});
+  return TuneAsTflms(ProgramOf(source), flags.step, RequestOf(flags, source));
 }
 
-absl::StatusOr<BatchAttempt> TryBatch(const TuneFlags& flags,
-                                      int64_t batch_size) {
-  SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
-                            LoadBatch(flags.source, flags.step, batch_size));
-  const absl::StatusOr<TuneResult> tuned = TuneSource(flags, source);
-  if (absl::IsResourceExhausted(tuned.status())) {
-    return BatchAttempt{.batch_size = batch_size};
-  }
-  SPILLWAY_RETURN_IF_ERROR(tuned.status());
-  const EvaluatedRecipe& chosen = tuned->step.chosen;
-  return BatchAttempt{.batch_size = batch_size,
-                      .fits = true,
-                      .peak_device_bytes = chosen.plan.device_bytes,
-                      .peak_host_bytes = chosen.plan.host_bytes,
-                      .step_ns = chosen.step.step_ns};
-}
-
-absl::StatusOr<MaxBatch> SearchBatches(const TuneFlags& flags) {
+absl::StatusOr<MaxBatch> SearchBatches(const TuneFlags& flags,
+                                       const DeviceProfile& profile) {
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t start,
                             FirstBatch(flags.source.model));
-  return SearchMaxBatch({.start = start}, [&](int64_t batch_size) {
-    return TryBatch(flags, batch_size);
-  });
+  const auto attempt = [&](int64_t batch_size) -> absl::StatusOr<BatchAttempt> {
+    SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
+                              LoadBatch(flags.source, flags.step, batch_size));
+    const TuningSpec spec = {.graph = &source.graph,
+                             .fetches = source.fetches,
+                             .options = &flags.step,
+                             .profile = &profile};
+    return AttemptOf(batch_size,
+                     flags.strategy == "tflms"
+                         ? TuneStepAsTflms(spec, RequestOf(flags, source))
+                         : TuneStep(spec));
+  };
+  return SearchMaxBatch({.start = start}, attempt);
 }
 
 std::string FormatMaxBatch(const MaxBatch& found) {
@@ -173,10 +162,14 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
 absl::Status RunTune(const TuneFlags& given) {
   TuneFlags flags = given;
   SPILLWAY_RETURN_IF_ERROR(CheckFlags(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
+                            ResolveProfile(flags.step));
+  SPILLWAY_ASSIGN_OR_RETURN(flags.step.device_memory,
+                            TuningBudget(flags.step, profile));
   MaxBatch max_batch;
   std::string text;
   if (flags.find_max_batch) {
-    SPILLWAY_ASSIGN_OR_RETURN(max_batch, SearchBatches(flags));
+    SPILLWAY_ASSIGN_OR_RETURN(max_batch, SearchBatches(flags, profile));
     text = FormatMaxBatch(max_batch);
     // Where nothing fits, what one image lacks is the answer.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
