@@ -39,7 +39,7 @@
 #include "executor/feed.h"
 #include "executor/kernel_registry.h"
 #include "executor/plan/choose_schedule.h"
-#include "executor/plan/compile.h"
+#include "executor/plan/compile_options.h"
 #include "executor/plan/plan.h"
 #include "executor/standard_kernels.h"
 #include "executor/step_result.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executor/plan/compile.h"
+#include "executor/plan/compile_options.h"
 #include "executor/session.h"
 #include "graph/graph.h"
 #include "lms/options.h"

@@ -129,14 +129,6 @@ absl::StatusOr<std::vector<ExecutionPlan>> CompileByTime(
   return plans;
 }
 
-std::optional<int64_t> TightestDeviceBudget(const CompileOptions& options) {
-  const std::optional<int64_t>& within_bytes = options.placement.within_bytes;
-  if (!options.device_budget_bytes || !within_bytes) {
-    return within_bytes ? within_bytes : options.device_budget_bytes;
-  }
-  return std::min(*options.device_budget_bytes, *within_bytes);
-}
-
 absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const OpRegistry& ops,
                                           const Schedule& schedule,

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "executor/plan/compile.h"
+#include "executor/plan/compile_options.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
 #include "graph/schedule.h"

@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "executor/plan/compile.h"
+#include "executor/plan/compile_options.h"
 #include "executor/plan/lifetimes.h"
 #include "executor/plan/lower.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "executor/plan/algorithms.h"
-#include "executor/plan/compile.h"
+#include "executor/plan/compile_options.h"
 #include "executor/plan/floor.h"
 #include "graph/graph.h"
 #include "lms/options.h"

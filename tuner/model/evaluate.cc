@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "executor/plan/compile.h"
 #include "executor/plan/verify_plan.h"
 #include "graph/well_known_ops.h"
 

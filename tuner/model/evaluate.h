@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "executor/plan/compile.h"
+#include "executor/plan/compile_options.h"
 #include "executor/plan/plan.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"

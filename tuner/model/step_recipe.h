@@ -7,7 +7,7 @@
 #include <string>
 
 #include "executor/plan/algorithms.h"
-#include "executor/plan/compile.h"
+#include "executor/plan/compile_options.h"
 #include "graph/graph.h"
 #include "graph/schedule.h"
 #include "graph/standard_ops.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "executor/plan/compile.h"
 #include "executor/plan/lifetimes.h"
 #include "tests/executor/plan/naive_plan.h"
 #include "tests/executor/plan/plan_cases.h"

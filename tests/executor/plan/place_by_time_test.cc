@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/plan/compile.h"
 #include "executor/plan/verify_plan.h"
 #include "graph/well_known_ops.h"
 #include "tests/executor/plan/naive_plan.h"

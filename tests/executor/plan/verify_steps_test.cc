@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "executor/plan/compile.h"
 #include "executor/plan/verify_plan.h"
 #include "tests/executor/plan/plan_cases.h"
 #include "tests/support/status_matchers.h"
