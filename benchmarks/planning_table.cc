@@ -69,10 +69,9 @@ struct Row {
 
 LmsOptions OptionsOf(LmsMode mode) {
   if (mode == LmsMode::kV1) return {.mode = mode};
-  return {.mode = mode,
-          .swapout_threshold = 1,
-          .swapin_ahead = 2,
-          .swapin_groupby = 0};
+  return {
+      .mode = mode,
+      .v2 = {.swapout_threshold = 1, .swapin_ahead = 2, .swapin_groupby = 0}};
 }
 
 struct TrainingStep {

@@ -1,57 +1,58 @@
 #include "lms/edit_view.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "graph/traverse.h"
 
 namespace spillway {
 
 EditView::EditView(const Graph& graph)
     : graph_(graph),
       num_originals_(graph.num_nodes()),
+      edited_at_(graph.num_values(), -1),
+      first_rerouted_(graph.num_nodes(), -1),
       first_after_(graph.num_nodes(), -1),
-      first_before_(graph.num_nodes(), -1) {}
-
-void EditView::AddSwaps(const std::vector<Swap>& swaps) {
-  swap_out_of_.resize(graph_.num_values());
-  first_slot_.resize(num_originals_);
-  int32_t num_slots = 0;
-  for (const Node& node : graph_.nodes()) {
-    first_slot_[node.id] = num_slots;
-    num_slots += static_cast<int32_t>(node.inputs.size());
+      first_before_(graph.num_nodes(), -1) {
+  begin_.reserve(graph.num_values() + 1);
+  for (const ValueId value : graph.values().ids()) {
+    begin_.push_back(static_cast<int32_t>(readers_.size()));
+    spillway::ForEachReader(
+        graph, value, [this](NodeId reader) { readers_.push_back(reader); });
   }
-  copy_at_.resize(static_cast<size_t>(num_slots));
-  for (const Swap& swap : swaps) {
-    const NodeId swap_out(num_nodes());
-    swap_out_of_[swap.value] = swap_out;
-    swap_nodes_.push_back(
-        {.value = swap.value,
-         .swap_out = swap_out,
-         .num_swap_ins = static_cast<int32_t>(swap.swap_ins.size())});
-    for (const SwapIn& swap_in : swap.swap_ins) {
-      RerouteReaders(swap.value, swap_in, NodeId(num_nodes()));
-      swap_nodes_.push_back({.value = swap.value,
-                             .swap_out = swap_out,
-                             .readers = &swap_in.readers});
-    }
-  }
-  first_after_.resize(num_nodes(), -1);
-  first_before_.resize(num_nodes(), -1);
+  begin_.push_back(static_cast<int32_t>(readers_.size()));
 }
 
-void EditView::RerouteReaders(ValueId value, const SwapIn& swap_in,
-                              NodeId copy) {
-  const std::vector<NodeId>& aliases = swap_in.aliases;
-  const auto is_name = [&](ValueId input) {
-    return input == value ||
-           (!aliases.empty() &&
-            std::ranges::find(aliases, graph_.value(input).producer) !=
-                aliases.end());
+NodeId EditView::AddSwapOut(ValueId value) {
+  const NodeId swap_out(num_nodes());
+  EditReadersOf(value).push_back(swap_out);
+  return AddNode({.value = value, .swap_out = swap_out});
+}
+
+NodeId EditView::AddSwapIn(NodeId swap_out, const SwapIn& swap_in) {
+  const ValueId value = ValueOf(swap_out);
+  std::vector<NodeId> moved = swap_in.readers;
+  std::ranges::sort(moved);
+  const auto remove_moved = [&](ValueId name) {
+    std::erase_if(EditReadersOf(name), [&](NodeId reader) {
+      return std::ranges::binary_search(moved, reader);
+    });
   };
-  for (const NodeId reader : swap_in.readers) {
-    const std::vector<ValueId>& inputs = graph_.node(reader).inputs;
-    for (size_t slot = 0; slot < inputs.size(); ++slot) {
-      if (!is_name(inputs[slot])) continue;
-      copy_at_[static_cast<size_t>(first_slot_[reader]) + slot] = copy;
-    }
+  remove_moved(value);
+  for (const NodeId alias : swap_in.aliases) {
+    for (const ValueId name : graph_.node(alias).outputs) remove_moved(name);
+  }
+  const NodeId copy(num_nodes());
+  for (const NodeId reader : moved) Reroute(reader, value, swap_in, copy);
+  SwapNodeOf(swap_out).readers.push_back(copy);
+  return AddNode(
+      {.value = value, .swap_out = swap_out, .readers = std::move(moved)});
+}
+
+void EditView::AddSwaps(const std::vector<Swap>& swaps) {
+  for (const Swap& swap : swaps) {
+    const NodeId swap_out = AddSwapOut(swap.value);
+    for (const SwapIn& swap_in : swap.swap_ins) AddSwapIn(swap_out, swap_in);
   }
 }
 
@@ -63,6 +64,67 @@ void EditView::AddControlEdge(NodeId before, NodeId after) {
                     .next_of_after = first_before_[after]});
   first_after_[before] = at;
   first_before_[after] = at;
+}
+
+void EditView::RemoveControlEdgesTo(NodeId after) {
+  for (int32_t at = std::exchange(first_before_[after], -1); at >= 0;) {
+    const ControlEdge& edge = edges_[static_cast<size_t>(at)];
+    int32_t* link = &first_after_[edge.before];
+    while (*link != at) {
+      link = &edges_[static_cast<size_t>(*link)].next_of_before;
+    }
+    *link = edge.next_of_before;
+    at = edge.next_of_after;
+  }
+}
+
+bool EditView::HasReaders(NodeId id) const {
+  if (IsSwap(id)) return !SwapNodeOf(id).readers.empty();
+  return std::ranges::any_of(graph_.node(id).outputs, [&](ValueId output) {
+    return !ReadersOf(output).empty();
+  });
+}
+
+NodeId EditView::AddNode(SwapNode node) {
+  swap_nodes_.push_back(std::move(node));
+  first_after_.push_back(-1);
+  first_before_.push_back(-1);
+  return NodeId(num_nodes() - 1);
+}
+
+std::vector<NodeId>& EditView::EditReadersOf(ValueId value) {
+  if (edited_at_[value] < 0) {
+    const std::span<const NodeId> before = ReadersOf(value);
+    edited_readers_.emplace_back(before.begin(), before.end());
+    edited_at_[value] = static_cast<int32_t>(edited_readers_.size() - 1);
+  }
+  return edited_readers_[static_cast<size_t>(edited_at_[value])];
+}
+
+void EditView::Reroute(NodeId reader, ValueId value, const SwapIn& swap_in,
+                       NodeId copy) {
+  const auto is_copied = [&](ValueId input) {
+    return input == value ||
+           std::ranges::find(swap_in.aliases, graph_.value(input).producer) !=
+               swap_in.aliases.end();
+  };
+  const std::vector<ValueId>& inputs = graph_.node(reader).inputs;
+  for (size_t slot = 0; slot < inputs.size(); ++slot) {
+    if (!is_copied(inputs[slot])) continue;
+    const auto at = static_cast<int32_t>(rerouted_.size());
+    rerouted_.push_back(
+        {.slot = slot, .swap_in = copy, .next = first_rerouted_[reader]});
+    first_rerouted_[reader] = at;
+  }
+}
+
+NodeId EditView::SwapInAt(NodeId id, size_t slot) const {
+  for (int32_t at = first_rerouted_[id]; at >= 0;) {
+    const Rerouted& rerouted = rerouted_[static_cast<size_t>(at)];
+    if (rerouted.slot == slot) return rerouted.swap_in;
+    at = rerouted.next;
+  }
+  return {};
 }
 
 }  // namespace spillway

@@ -1,14 +1,17 @@
 // EditView: a graph as it will be with some swaps and control edges, without
 // copying it. Knows edges only, no names: planning asks for nothing else, and
-// a graph of a million nodes is dear to copy.
+// a graph of a million nodes is expensive to copy.
 //
-// Swap nodes have the ids that ApplySwapPlan will give them: after all nodes of
-// the graph, each swap-out before its swap-ins. Aliases that are made again
-// (SwapIn::aliases) are left out: their readers read the swap-in.
+// Nodes of the graph keep their ids. Swap nodes follow them in the order in
+// which they are added; AddSwaps gives them the ids that ApplySwapPlan will.
+// Aliases that are made again (SwapIn::aliases) are left out: their readers
+// read the swap-in. Ownership: borrows the graph. Cost: O(edges) to make; an
+// added swap costs the readers of its value.
 #ifndef SPILLWAY_LMS_EDIT_VIEW_H_
 #define SPILLWAY_LMS_EDIT_VIEW_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "graph/graph.h"
@@ -18,28 +21,39 @@ namespace spillway {
 
 class EditView {
  public:
-  // `graph` is borrowed.
   explicit EditView(const Graph& graph);
 
-  // Adds the swaps, once, without their triggers and waiters. The readers of
-  // `swaps` are borrowed.
+  // A node that reads `value` too.
+  NodeId AddSwapOut(ValueId value);
+  // A node that reads `swap_out`, and that swap_in.readers read instead of the
+  // value. Triggers are control edges, to be added as such.
+  NodeId AddSwapIn(NodeId swap_out, const SwapIn& swap_in);
+  // Each with its swap-ins, without triggers and waiters.
   void AddSwaps(const std::vector<Swap>& swaps);
+
   void AddControlEdge(NodeId before, NodeId after);
+  // Takes out those that were added.
+  void RemoveControlEdgesTo(NodeId after);
 
   const Graph& graph() const { return graph_; }
   size_t num_nodes() const { return num_originals_ + swap_nodes_.size(); }
   bool IsSwap(NodeId id) const { return id.index() >= num_originals_; }
   bool IsSwapIn(NodeId id) const {
-    return IsSwap(id) && SwapNodeOf(id).readers != nullptr;
+    return IsSwap(id) && SwapNodeOf(id).swap_out != id;
   }
   // The value of the graph that a swap node copies.
   ValueId ValueOf(NodeId swap) const { return SwapNodeOf(swap).value; }
 
-  // Calls visit(NodeId) for each edge, as graph/traverse.h does.
+  bool HasReaders(NodeId id) const;
+
+  // Calls visit(NodeId) for the producer of each input, by slot.
   template <typename Visit>
   void ForEachProducer(NodeId id, Visit visit) const;
+  // Calls visit(NodeId) for the readers of each output, once for an output:
+  // nodes of the graph by id, then swap-outs.
   template <typename Visit>
   void ForEachReader(NodeId id, Visit visit) const;
+  // Control edges too, a node once for each edge.
   template <typename Visit>
   void ForEachPredecessor(NodeId id, Visit visit) const;
   template <typename Visit>
@@ -48,12 +62,18 @@ class EditView {
  private:
   struct SwapNode {
     ValueId value = {};
-    NodeId swap_out = {};                          // itself, of a swap-out
-    int32_t num_swap_ins = 0;                      // of a swap-out
-    const std::vector<NodeId>* readers = nullptr;  // of a swap-in
+    NodeId swap_out = {};  // itself, of a swap-out
+    std::vector<NodeId> readers = {};
   };
-  // Added control edges are kept in two lists a node.
-  struct Edge {
+  // A slot that reads a swap-in instead of its value; those of a node are a
+  // list.
+  struct Rerouted {
+    size_t slot = 0;
+    NodeId swap_in = {};
+    int32_t next = -1;
+  };
+  // Those from a node and those to a node are two lists.
+  struct ControlEdge {
     NodeId before = {};
     NodeId after = {};
     int32_t next_of_before = -1;
@@ -63,24 +83,41 @@ class EditView {
   const SwapNode& SwapNodeOf(NodeId id) const {
     return swap_nodes_[id.index() - num_originals_];
   }
-  void RerouteReaders(ValueId value, const SwapIn& swap_in, NodeId copy);
-  // The swap-in that a slot reads instead of its value; invalid: none.
-  NodeId CopyAt(NodeId id, size_t slot) const {
-    return copy_at_.empty()
-               ? NodeId()
-               : copy_at_[static_cast<size_t>(first_slot_[id]) + slot];
+  SwapNode& SwapNodeOf(NodeId id) {
+    return swap_nodes_[id.index() - num_originals_];
   }
+  NodeId AddNode(SwapNode node);
+  std::span<const NodeId> ReadersOf(ValueId value) const;
+  std::vector<NodeId>& EditReadersOf(ValueId value);
+  void Reroute(NodeId reader, ValueId value, const SwapIn& swap_in,
+               NodeId copy);
+  // Invalid: the slot reads its value.
+  NodeId SwapInAt(NodeId id, size_t slot) const;
 
   const Graph& graph_;
   const size_t num_originals_;
   std::vector<SwapNode> swap_nodes_;
-  IdMap<ValueId, NodeId> swap_out_of_;
-  IdMap<NodeId, int32_t> first_slot_;  // in copy_at_
-  std::vector<NodeId> copy_at_;
-  std::vector<Edge> edges_;
+
+  std::vector<NodeId> readers_;        // of value 0, of value 1, ...
+  IdMap<ValueId, int32_t> begin_;      // and where; one more than values
+  IdMap<ValueId, int32_t> edited_at_;  // place in edited_readers_; -1: none
+  std::vector<std::vector<NodeId>> edited_readers_;
+
+  IdMap<NodeId, int32_t> first_rerouted_;  // in rerouted_, -1: none
+  std::vector<Rerouted> rerouted_;
+
+  std::vector<ControlEdge> edges_;
   IdMap<NodeId, int32_t> first_after_;  // in edges_, -1: none
   IdMap<NodeId, int32_t> first_before_;
 };
+
+inline std::span<const NodeId> EditView::ReadersOf(ValueId value) const {
+  const int32_t edited_at = edited_at_[value];
+  if (edited_at >= 0) return edited_readers_[static_cast<size_t>(edited_at)];
+  const auto begin = static_cast<size_t>(begin_[value]);
+  const auto end = static_cast<size_t>(begin_[ValueId(value.value() + 1)]);
+  return std::span(readers_).subspan(begin, end - begin);
+}
 
 template <typename Visit>
 void EditView::ForEachProducer(NodeId id, Visit visit) const {
@@ -92,30 +129,19 @@ void EditView::ForEachProducer(NodeId id, Visit visit) const {
   }
   const std::vector<ValueId>& inputs = graph_.node(id).inputs;
   for (size_t slot = 0; slot < inputs.size(); ++slot) {
-    const NodeId copy = CopyAt(id, slot);
-    visit(copy.is_valid() ? copy : graph_.value(inputs[slot]).producer);
+    const NodeId swap_in = SwapInAt(id, slot);
+    visit(swap_in.is_valid() ? swap_in : graph_.value(inputs[slot]).producer);
   }
 }
 
 template <typename Visit>
 void EditView::ForEachReader(NodeId id, Visit visit) const {
   if (IsSwap(id)) {
-    const SwapNode& node = SwapNodeOf(id);
-    for (int32_t i = 1; i <= node.num_swap_ins; ++i) {
-      visit(NodeId(id.value() + i));
-    }
-    if (node.readers == nullptr) return;
-    for (const NodeId reader : *node.readers) visit(reader);
+    for (const NodeId reader : SwapNodeOf(id).readers) visit(reader);
     return;
   }
   for (const ValueId output : graph_.node(id).outputs) {
-    for (const Use& use : graph_.uses(output)) {
-      const NodeId copy = CopyAt(use.node, static_cast<size_t>(use.slot));
-      if (!copy.is_valid()) visit(use.node);
-    }
-    if (!swap_out_of_.empty() && swap_out_of_[output].is_valid()) {
-      visit(swap_out_of_[output]);
-    }
+    for (const NodeId reader : ReadersOf(output)) visit(reader);
   }
 }
 
@@ -126,7 +152,7 @@ void EditView::ForEachPredecessor(NodeId id, Visit visit) const {
     for (const NodeId before : graph_.node(id).control_inputs) visit(before);
   }
   for (int32_t at = first_before_[id]; at >= 0;) {
-    const Edge& edge = edges_[static_cast<size_t>(at)];
+    const ControlEdge& edge = edges_[static_cast<size_t>(at)];
     visit(edge.before);
     at = edge.next_of_after;
   }
@@ -139,7 +165,7 @@ void EditView::ForEachSuccessor(NodeId id, Visit visit) const {
     for (const NodeId after : graph_.control_outputs(id)) visit(after);
   }
   for (int32_t at = first_after_[id]; at >= 0;) {
-    const Edge& edge = edges_[static_cast<size_t>(at)];
+    const ControlEdge& edge = edges_[static_cast<size_t>(at)];
     visit(edge.after);
     at = edge.next_of_before;
   }

@@ -1,6 +1,8 @@
 #include "lms/incremental_order.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "base/check.h"
 
@@ -15,12 +17,39 @@ bool HasAllBefore(const EditView& view, const IdMap<NodeId, int32_t>& place,
   return all;
 }
 
+// The nodes by level: swap-outs follow that of the node whose value they copy,
+// swap-ins come before that of their first reader.
+std::vector<NodeId> OrderByLevel(const EditView& view,
+                                 const IdMap<NodeId, int32_t>& levels) {
+  const auto key_of = [&](NodeId id) {
+    if (!view.IsSwap(id)) return 3 * int64_t{levels[id]} + 1;
+    if (!view.IsSwapIn(id)) {
+      const NodeId source = view.graph().value(view.ValueOf(id)).producer;
+      return 3 * int64_t{levels[source]} + 2;
+    }
+    int32_t first = std::numeric_limits<int32_t>::max();
+    view.ForEachReader(
+        id, [&](NodeId reader) { first = std::min(first, levels[reader]); });
+    return 3 * int64_t{first};
+  };
+  std::vector<std::pair<int64_t, NodeId>> keyed;
+  keyed.reserve(view.num_nodes());
+  for (size_t i = 0; i < view.num_nodes(); ++i) {
+    keyed.emplace_back(key_of(NodeId(i)), NodeId(i));
+  }
+  std::ranges::sort(keyed);
+  std::vector<NodeId> order;
+  order.reserve(keyed.size());
+  for (const auto& [key, id] : keyed) order.push_back(id);
+  return order;
+}
+
 }  // namespace
 
 IncrementalOrder::IncrementalOrder(const EditView& view,
-                                   const std::vector<NodeId>& order)
+                                   const IdMap<NodeId, int32_t>& levels)
     : view_(view), place_(view.num_nodes(), -1), met_(view.num_nodes(), false) {
-  SPILLWAY_CHECK(order.size() == view.num_nodes());
+  const std::vector<NodeId> order = OrderByLevel(view, levels);
   for (size_t i = 0; i < order.size(); ++i) {
     SPILLWAY_CHECK(HasAllBefore(view, place_, order[i]));
     place_[order[i]] = static_cast<int32_t>(i);

@@ -17,9 +17,10 @@ namespace spillway {
 
 class IncrementalOrder {
  public:
-  // `order` holds every node of `view`, edges forward (CHECKed); the view is
+  // `levels` are those of the view's graph (graph/schedule.h), which rise along
+  // its edges; the view has no control edges yet (both CHECKed). It is
   // borrowed, and its owner adds the edges that were allowed.
-  IncrementalOrder(const EditView& view, const std::vector<NodeId>& order);
+  IncrementalOrder(const EditView& view, const IdMap<NodeId, int32_t>& levels);
 
   // Whether a path leads from `after` to `before`, so that the edge before ->
   // after would close a cycle. If not, the order has room for it.

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
 #include "lms/apply_swap_plan.h"
+#include "lms/storage_readers.h"
 #include "lms/v1/plan_swaps.h"
 #include "lms/v2/plan_swaps.h"
 
@@ -23,33 +24,44 @@ absl::Status CheckIsUnedited(const Graph& graph) {
   return absl::OkStatus();
 }
 
+namespace {
+
 absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
-                                   const OpRegistry& ops, const Graph& graph) {
+                                   const StorageMap& storages,
+                                   const Graph& graph) {
   SPILLWAY_RETURN_IF_ERROR(CheckOptions(options));
   const bool is_v2 = options.mode == LmsMode::kV2;
-  if (options.mode == LmsMode::kOff || (!is_v2 && options.n_tensors == 0)) {
+  if (options.mode == LmsMode::kOff || (!is_v2 && options.v1.n_tensors == 0)) {
     return SwapPlan{};
   }
   SPILLWAY_RETURN_IF_ERROR(CheckIsUnedited(graph));
-  return is_v2 ? PlanSwapsV2(options, ops, graph)
-               : PlanSwapsV1(options, ops, graph);
+  return is_v2 ? PlanSwapsV2(options, storages, graph)
+               : PlanSwapsV1(options, storages, graph);
 }
 
-AllowedEdit AllowedEditOf(const LmsOptions& options, const OpRegistry& ops,
+}  // namespace
+
+absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
+                                   const OpRegistry& ops, const Graph& graph) {
+  return PlanSwaps(options, StoragesFor(options, ops, graph), graph);
+}
+
+AllowedEdit AllowedEditOf(const LmsOptions& options, const StorageMap& storages,
                           const SwapPlan& plan) {
   return {.plan = plan,
           .every_swap_in_has_a_trigger = !options.compat,
-          .ops = options.compat ? nullptr : &ops};
+          .storages = options.compat ? nullptr : &storages};
 }
 
 absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options,
                                    const OpRegistry& ops, Graph& graph) {
+  const StorageMap storages = StoragesFor(options, ops, graph);
   SPILLWAY_ASSIGN_OR_RETURN(const SwapPlan plan,
-                            PlanSwaps(options, ops, graph));
+                            PlanSwaps(options, storages, graph));
   Graph edited = graph;
   ApplySwapPlan(plan, edited);
   SPILLWAY_RETURN_IF_ERROR(
-      VerifySwaps(graph, edited, AllowedEditOf(options, ops, plan)));
+      VerifySwaps(graph, edited, AllowedEditOf(options, storages, plan)));
   LmsReport report = MakeReport(plan, graph, edited);
   graph = std::move(edited);
   return report;

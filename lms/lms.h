@@ -8,6 +8,7 @@
 #include "graph/graph.h"
 #include "graph/op_registry.h"
 #include "graph/standard_ops.h"
+#include "graph/storage.h"
 #include "lms/options.h"
 #include "lms/report.h"
 #include "lms/swap_plan.h"
@@ -29,8 +30,9 @@ absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
 absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options,
                                    const OpRegistry& ops, Graph& graph);
 
-// What an edit with these options may do.
-AllowedEdit AllowedEditOf(const LmsOptions& options, const OpRegistry& ops,
+// What an edit with these options may do. `storages` are those of the graph
+// (StoragesFor). The result borrows both.
+AllowedEdit AllowedEditOf(const LmsOptions& options, const StorageMap& storages,
                           const SwapPlan& plan);
 
 // The same for graphs of this library's ops. Link spillway::ops to use them.

@@ -22,12 +22,13 @@ absl::Status CheckCommonOptions(const LmsOptions& options) {
 
 // The original takes any upper bound; one too small finds no trigger.
 absl::Status CheckUpperBound(const LmsOptions& options) {
-  const bool chain = options.ctrld_strategy == ControlStrategy::kChainRule;
-  const int64_t least_ub = options.lb + (chain ? 1 : 2);
-  if (options.compat || options.ub >= least_ub) return absl::OkStatus();
-  return InvalidArgument(fmt::format(
-      "lms_ub is {}; with lms_lb {} and {} it must be at least {}", options.ub,
-      options.lb, ControlStrategyName(options.ctrld_strategy), least_ub));
+  const bool chain = options.v1.ctrld_strategy == ControlStrategy::kChainRule;
+  const int64_t least_ub = options.v1.lb + (chain ? 1 : 2);
+  if (options.compat || options.v1.ub >= least_ub) return absl::OkStatus();
+  return InvalidArgument(
+      fmt::format("lms_ub is {}; with lms_lb {} and {} it must be at least {}",
+                  options.v1.ub, options.v1.lb,
+                  ControlStrategyName(options.v1.ctrld_strategy), least_ub));
 }
 
 absl::Status CheckNoEmptyName(std::string_view option,
@@ -42,32 +43,32 @@ absl::Status CheckNoEmptyName(std::string_view option,
 
 absl::Status CheckV1Lists(const LmsOptions& options) {
   SPILLWAY_RETURN_IF_ERROR(
-      CheckNoEmptyName("lms_optimizer_scopes", options.optimizer_scopes));
+      CheckNoEmptyName("lms_optimizer_scopes", options.v1.optimizer_scopes));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckNoEmptyName("lms_starting_op_names", options.starting_op_names));
+      CheckNoEmptyName("lms_starting_op_names", options.v1.starting_op_names));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckNoEmptyName("lms_excl_scopes", options.excl_scopes));
+      CheckNoEmptyName("lms_excl_scopes", options.v1.excl_scopes));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckNoEmptyName("lms_incl_scopes", options.incl_scopes));
+      CheckNoEmptyName("lms_incl_scopes", options.v1.incl_scopes));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckNoEmptyName("lms_excl_types", options.excl_types));
-  return CheckNoEmptyName("lms_incl_types", options.incl_types);
+      CheckNoEmptyName("lms_excl_types", options.v1.excl_types));
+  return CheckNoEmptyName("lms_incl_types", options.v1.incl_types);
 }
 
 absl::Status CheckV1Options(const LmsOptions& options) {
-  if (options.n_tensors < -1) {
+  if (options.v1.n_tensors < -1) {
     return InvalidArgument(fmt::format(
         "lms_n_tensors is {}; it must be -1 (all), 0 (off) or positive",
-        options.n_tensors));
+        options.v1.n_tensors));
   }
-  if (options.lb < 0) {
+  if (options.v1.lb < 0) {
     return InvalidArgument(
-        fmt::format("lms_lb is {}; it must not be negative", options.lb));
+        fmt::format("lms_lb is {}; it must not be negative", options.v1.lb));
   }
-  if (options.branch_threshold < 0) {
+  if (options.v1.branch_threshold < 0) {
     return InvalidArgument(
         fmt::format("lms_branch_threshold is {}; it must not be negative",
-                    options.branch_threshold));
+                    options.v1.branch_threshold));
   }
   SPILLWAY_RETURN_IF_ERROR(CheckUpperBound(options));
   return CheckV1Lists(options);
@@ -103,9 +104,9 @@ std::optional<ControlStrategy> ParseControlStrategy(std::string_view name) {
 bool NeedsTuning(const LmsOptions& options) {
   return options.mode == LmsMode::kAuto ||
          (options.mode == LmsMode::kV2 &&
-          (options.swapout_threshold == -1 ||
-           (!SyncsSwapIns(options) &&
-            (options.swapin_ahead == -1 || options.swapin_groupby == -1))));
+          (options.v2.swapout_threshold == -1 ||
+           (!SyncsSwapIns(options) && (options.v2.swapin_ahead == -1 ||
+                                       options.v2.swapin_groupby == -1))));
 }
 
 absl::Status CheckOptions(const LmsOptions& options) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,28 +27,8 @@ enum class ControlStrategy : uint8_t {
   kDirectOrder,  // walk back from the reader in topological order
 };
 
-struct LmsOptions {
-  LmsMode mode = LmsMode::kOff;
-
-  // All by default but for the mode.
-  static LmsOptions Auto() { return {.mode = LmsMode::kAuto}; }
-  static LmsOptions V1() { return {.mode = LmsMode::kV1}; }
-  static LmsOptions V2() { return {.mode = LmsMode::kV2}; }
-
-  // --- Both versions ---
-
-  // Tensors smaller than this never move. Bytes, >= 0.
-  int64_t size_threshold_bytes = 0;
-
-  // Reproduce the original's choices where ours differ: swap-ins without a
-  // trigger, swaps without a useful gap.
-  bool compat = false;
-
-  // Log lines: 0 what was done, 1 each swap, 2 each step of the search.
-  int64_t debug_level = 0;
-
-  // --- Version 1 ---
-
+// Version 1.
+struct LmsV1Options {
   // Scopes whose nodes are the backward and update phase. Empty: every scope
   // that has a `gradients` scope in it, which is where Minimize puts them.
   std::vector<std::string> optimizer_scopes = {};
@@ -81,9 +62,10 @@ struct LmsOptions {
   // orders after the first of them.
   bool swap_branches = false;
   int64_t branch_threshold = 0;
+};
 
-  // --- Version 2 (-1: to be tuned) ---
-
+// Version 2. A number of -1 is left to the tuner.
+struct LmsV2Options {
   // A tensor is swapped towards readers more than this many levels away; >= 1.
   int64_t swapout_threshold = -1;
   // How many levels before its first reader a swap-in starts; >= 1.
@@ -114,6 +96,33 @@ struct LmsOptions {
   std::vector<std::string> incl_output_by_types = {};
   std::vector<std::string> incl_input_by_scopes = {};
   std::vector<std::string> incl_input_by_types = {};
+};
+
+struct LmsOptions {
+  LmsMode mode = LmsMode::kOff;
+
+  // All else by default.
+  static LmsOptions Auto() { return {.mode = LmsMode::kAuto}; }
+  static LmsOptions V1(LmsV1Options v1 = {}) {
+    return {.mode = LmsMode::kV1, .v1 = std::move(v1)};
+  }
+  static LmsOptions V2(LmsV2Options v2 = {}) {
+    return {.mode = LmsMode::kV2, .v2 = std::move(v2)};
+  }
+
+  // Tensors smaller than this never move. Bytes, >= 0.
+  int64_t size_threshold_bytes = 0;
+
+  // Reproduce the original's choices where ours differ: swap-ins without a
+  // trigger, swaps without a useful gap.
+  bool compat = false;
+
+  // Log lines: 0 what was done, 1 each swap, 2 each step of the search.
+  int64_t debug_level = 0;
+
+  // Those of the version that is not the mode have no effect.
+  LmsV1Options v1 = {};
+  LmsV2Options v2 = {};
 };
 
 std::string_view LmsModeName(LmsMode mode);  // "off", "auto", ...

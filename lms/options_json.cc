@@ -1,72 +1,60 @@
 #include "lms/options_json.h"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
+#include "base/json_object.h"
 #include "base/status_macros.h"
-#include "fmt/format.h"
 #include "nlohmann/json.hpp"
 
 namespace spillway {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Texts = std::vector<std::string>;
-
-// kOff: in both versions.
-struct Field {
-  std::string_view name;
-  LmsMode mode;
-  std::variant<bool LmsOptions::*, int64_t LmsOptions::*, double LmsOptions::*,
-               std::string LmsOptions::*, Texts LmsOptions::*,
-               LmsMode LmsOptions::*, ControlStrategy LmsOptions::*>
-      member;
-};
 
 using enum LmsMode;
 
-constexpr std::array<Field, 33> kFields = {{
-    {"mode", kOff, &LmsOptions::mode},
-    {"size_threshold", kOff, &LmsOptions::size_threshold_bytes},
-    {"compat", kOff, &LmsOptions::compat},
-    {"debug_level", kOff, &LmsOptions::debug_level},
-    {"optimizer_scopes", kV1, &LmsOptions::optimizer_scopes},
-    {"starting_scope", kV1, &LmsOptions::starting_scope},
-    {"starting_op_names", kV1, &LmsOptions::starting_op_names},
-    {"excl_scopes", kV1, &LmsOptions::excl_scopes},
-    {"incl_scopes", kV1, &LmsOptions::incl_scopes},
-    {"excl_types", kV1, &LmsOptions::excl_types},
-    {"incl_types", kV1, &LmsOptions::incl_types},
-    {"n_tensors", kV1, &LmsOptions::n_tensors},
-    {"lb", kV1, &LmsOptions::lb},
-    {"ub", kV1, &LmsOptions::ub},
-    {"ctrld_strategy", kV1, &LmsOptions::ctrld_strategy},
-    {"fuse_swapins", kV1, &LmsOptions::fuse_swapins},
-    {"swap_branches", kV1, &LmsOptions::swap_branches},
-    {"branch_threshold", kV1, &LmsOptions::branch_threshold},
-    {"swapout_threshold", kV2, &LmsOptions::swapout_threshold},
-    {"swapin_ahead", kV2, &LmsOptions::swapin_ahead},
-    {"swapin_groupby", kV2, &LmsOptions::swapin_groupby},
-    {"sync_mode", kV2, &LmsOptions::sync_mode},
-    {"serialization", kV2, &LmsOptions::serialization},
-    {"serialization_by_size", kV2, &LmsOptions::serialization_by_size_gib},
-    {"is_training", kV2, &LmsOptions::is_training},
-    {"excl_output_by_scopes", kV2, &LmsOptions::excl_output_by_scopes},
-    {"excl_output_by_types", kV2, &LmsOptions::excl_output_by_types},
-    {"excl_input_by_scopes", kV2, &LmsOptions::excl_input_by_scopes},
-    {"excl_input_by_types", kV2, &LmsOptions::excl_input_by_types},
-    {"incl_output_by_scopes", kV2, &LmsOptions::incl_output_by_scopes},
-    {"incl_output_by_types", kV2, &LmsOptions::incl_output_by_types},
-    {"incl_input_by_scopes", kV2, &LmsOptions::incl_input_by_scopes},
-    {"incl_input_by_types", kV2, &LmsOptions::incl_input_by_types},
-}};
+// Calls visit(name, mode, value) for each field of `options`, const or not;
+// mode kOff: it is for both versions.
+template <typename Options, typename Visit>
+void ForEachField(Options& options, Visit visit) {
+  visit("mode", kOff, options.mode);
+  visit("size_threshold", kOff, options.size_threshold_bytes);
+  visit("compat", kOff, options.compat);
+  visit("debug_level", kOff, options.debug_level);
+  visit("optimizer_scopes", kV1, options.v1.optimizer_scopes);
+  visit("starting_scope", kV1, options.v1.starting_scope);
+  visit("starting_op_names", kV1, options.v1.starting_op_names);
+  visit("excl_scopes", kV1, options.v1.excl_scopes);
+  visit("incl_scopes", kV1, options.v1.incl_scopes);
+  visit("excl_types", kV1, options.v1.excl_types);
+  visit("incl_types", kV1, options.v1.incl_types);
+  visit("n_tensors", kV1, options.v1.n_tensors);
+  visit("lb", kV1, options.v1.lb);
+  visit("ub", kV1, options.v1.ub);
+  visit("ctrld_strategy", kV1, options.v1.ctrld_strategy);
+  visit("fuse_swapins", kV1, options.v1.fuse_swapins);
+  visit("swap_branches", kV1, options.v1.swap_branches);
+  visit("branch_threshold", kV1, options.v1.branch_threshold);
+  visit("swapout_threshold", kV2, options.v2.swapout_threshold);
+  visit("swapin_ahead", kV2, options.v2.swapin_ahead);
+  visit("swapin_groupby", kV2, options.v2.swapin_groupby);
+  visit("sync_mode", kV2, options.v2.sync_mode);
+  visit("serialization", kV2, options.v2.serialization);
+  visit("serialization_by_size", kV2, options.v2.serialization_by_size_gib);
+  visit("is_training", kV2, options.v2.is_training);
+  visit("excl_output_by_scopes", kV2, options.v2.excl_output_by_scopes);
+  visit("excl_output_by_types", kV2, options.v2.excl_output_by_types);
+  visit("excl_input_by_scopes", kV2, options.v2.excl_input_by_scopes);
+  visit("excl_input_by_types", kV2, options.v2.excl_input_by_types);
+  visit("incl_output_by_scopes", kV2, options.v2.incl_output_by_scopes);
+  visit("incl_output_by_types", kV2, options.v2.incl_output_by_types);
+  visit("incl_input_by_scopes", kV2, options.v2.incl_input_by_scopes);
+  visit("incl_input_by_types", kV2, options.v2.incl_input_by_types);
+}
 
 Json ValueToJson(LmsMode mode) { return std::string(LmsModeName(mode)); }
 Json ValueToJson(ControlStrategy strategy) {
@@ -77,114 +65,71 @@ Json ValueToJson(const Value& value) {
   return value;
 }
 
-void Put(const Field& field, const LmsOptions& options, Json& json) {
-  json[std::string(field.name)] = std::visit(
-      [&](const auto member) { return ValueToJson(options.*member); },
-      field.member);
+void Read(JsonObject& json, std::string_view name, bool& value) {
+  value = json.Flag(name);
+}
+void Read(JsonObject& json, std::string_view name, int64_t& value) {
+  value = json.Integer(name);
+}
+void Read(JsonObject& json, std::string_view name, double& value) {
+  value = json.Number(name);
+}
+void Read(JsonObject& json, std::string_view name, std::string& value) {
+  value = json.Text(name);
+}
+void Read(JsonObject& json, std::string_view name,
+          std::vector<std::string>& values) {
+  values = json.Texts(name);
 }
 
-// Each returns what was expected if the kind is wrong, else nothing.
-using Expected = std::optional<std::string_view>;
-
-Expected Read(const Json& json, bool& value) {
-  if (!json.is_boolean()) return "true or false";
-  value = json.get<bool>();
-  return std::nullopt;
-}
-
-Expected Read(const Json& json, int64_t& value) {
-  const bool fits = json.is_number_integer() &&
-                    (!json.is_number_unsigned() ||
-                     std::in_range<int64_t>(json.get<uint64_t>()));
-  if (!fits) return "an integer";
-  value = json.get<int64_t>();
-  return std::nullopt;
-}
-
-Expected Read(const Json& json, double& value) {
-  if (!json.is_number()) return "a number";
-  value = json.get<double>();
-  return std::nullopt;
-}
-
-Expected Read(const Json& json, std::string& value) {
-  if (!json.is_string()) return "text";
-  value = json.get<std::string>();
-  return std::nullopt;
-}
-
-Expected Read(const Json& json, Texts& values) {
-  const bool is_list_of_texts =
-      json.is_array() && std::ranges::all_of(json, [](const Json& item) {
-        return item.is_string();
-      });
-  if (!is_list_of_texts) return "a list of texts";
-  values = json.get<Texts>();
-  return std::nullopt;
-}
-
-Expected Read(const Json& json, LmsMode& mode) {
+void Read(JsonObject& json, std::string_view name, LmsMode& mode) {
+  const Json& field = json.Field(name);
   for (const LmsMode known : {kOff, kAuto, kV1, kV2}) {
-    if (json == ValueToJson(known)) {
-      mode = known;
-      return std::nullopt;
-    }
+    if (field != ValueToJson(known)) continue;
+    mode = known;
+    return;
   }
-  return "off, auto, v1 or v2";
+  json.MustBe(name, "off, auto, v1 or v2");
 }
 
-Expected Read(const Json& json, ControlStrategy& strategy) {
-  const std::optional<ControlStrategy> parsed =
-      json.is_string() ? ParseControlStrategy(json.get<std::string>())
-                       : std::nullopt;
-  if (!parsed) return "chain_rule or direct_order";
-  strategy = *parsed;
-  return std::nullopt;
+void Read(JsonObject& json, std::string_view name, ControlStrategy& strategy) {
+  const Json& field = json.Field(name);
+  for (const ControlStrategy known :
+       {ControlStrategy::kChainRule, ControlStrategy::kDirectOrder}) {
+    if (field != ValueToJson(known)) continue;
+    strategy = known;
+    return;
+  }
+  json.MustBe(name, "chain_rule or direct_order");
 }
 
 }  // namespace
 
 Json ToJson(const LmsOptions& options) {
   Json json = Json::object();
-  for (const Field& field : kFields) Put(field, options, json);
+  ForEachField(options, [&](const char* name, LmsMode, const auto& value) {
+    json[name] = ValueToJson(value);
+  });
   return json;
 }
 
 Json UsedOptionsToJson(const LmsOptions& options) {
-  Json json = Json::object();
-  for (const Field& field : kFields) {
-    const bool is_mode = field.name == "mode";
-    const bool is_used = options.mode != kOff &&
-                         (field.mode == kOff || field.mode == options.mode);
-    if (is_mode || is_used) Put(field, options, json);
-  }
+  Json json = {{"mode", ValueToJson(options.mode)}};
+  if (options.mode == kOff) return json;
+  ForEachField(options, [&](const char* name, LmsMode mode, const auto& value) {
+    if (mode == kOff || mode == options.mode) json[name] = ValueToJson(value);
+  });
   return json;
 }
 
 absl::StatusOr<LmsOptions> ParseLmsOptions(const Json& json) {
-  if (!json.is_object()) {
-    return InvalidArgument("LMS options must be an object");
-  }
+  JsonObject object(json, "LMS options");
   LmsOptions options;
-  for (const auto& [name, value] : json.items()) {
-    const auto field = std::ranges::find(kFields, name, &Field::name);
-    if (field == kFields.end()) {
-      return InvalidArgument(
-          fmt::format("LMS options have no field \"{}\"", name));
-    }
-    const Expected expected = std::visit(
-        [&options, &value = value](const auto member) {
-          return Read(value, options.*member);
-        },
-        field->member);
-    if (expected) {
-      return InvalidArgument(fmt::format(
-          "field \"{}\" of LMS options must be "
-          "{}, not {}",
-          name, *expected,
-          value.dump(-1, ' ', false, Json::error_handler_t::replace)));
-    }
-  }
+  ForEachField(options, [&](const char* name, LmsMode, auto& value) {
+    if (object.Has(name)) Read(object, name, value);
+  });
+  object.RefuseOtherFields();
+  SPILLWAY_RETURN_IF_ERROR(object.status());
   return options;
 }
 

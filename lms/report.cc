@@ -17,10 +17,10 @@ std::vector<std::string> V1LogLines(const LmsOptions& options,
                                     const LmsReport& report) {
   std::vector<std::string> lines = {
       WithLevel(0, "Editing model for LMS"),
-      WithLevel(0, options.n_tensors < 0
+      WithLevel(0, options.v1.n_tensors < 0
                        ? "n_tensors: all tensors"
-                       : fmt::format("n_tensors: {}", options.n_tensors)),
-      WithLevel(0, fmt::format("lb: {}", options.lb))};
+                       : fmt::format("n_tensors: {}", options.v1.n_tensors)),
+      WithLevel(0, fmt::format("lb: {}", options.v1.lb))};
   for (const LogLine& line : report.log) {
     lines.push_back(WithLevel(line.level, line.text));
   }
@@ -67,7 +67,7 @@ LmsReport MakeReport(const SwapPlan& plan, const Graph& original,
 std::vector<std::string> LogLines(const LmsOptions& options,
                                   const LmsReport& report) {
   if (options.mode == LmsMode::kV2) return V2LogLines(options, report);
-  if (options.mode == LmsMode::kOff || options.n_tensors == 0) {
+  if (options.mode == LmsMode::kOff || options.v1.n_tensors == 0) {
     return {WithLevel(0, "LMS is disabled and will not modify the model.")};
   }
   return V1LogLines(options, report);

@@ -7,7 +7,6 @@
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "graph/schedule.h"
-#include "graph/storage.h"
 #include "graph/traverse.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
@@ -213,7 +212,8 @@ class Verifier {
       return Internal(fmt::format("{} stands for {}, but {}", node.name,
                                   alias.name, std::string(why)));
     };
-    if (allowed_.ops == nullptr || !IsPureAlias(allowed_.ops->Find(alias.op))) {
+    if (allowed_.storages == nullptr ||
+        !allowed_.storages->is_pure_alias(added.alias)) {
       return wrong("that is no pure alias");
     }
     if (node.op != alias.op || node.attributes != alias.attributes ||
@@ -243,13 +243,11 @@ class Verifier {
            (alias != nullptr && alias->swap_in == swap_in);
   }
 
-  // A copy of bytes that somebody overwrites may be older than what its readers
-  // expect.
+  // A copy of bytes that another node overwrites may be older than what its
+  // readers expect.
   absl::Status CheckStorages() const {
-    if (allowed_.ops == nullptr || allowed_.plan.swaps.empty()) {
-      return absl::OkStatus();
-    }
-    const StorageMap storages = StorageMap::Of(original_, *allowed_.ops);
+    if (allowed_.storages == nullptr) return absl::OkStatus();
+    const StorageMap& storages = *allowed_.storages;
     IdMap<StorageId, bool> is_swapped(storages.size(), false);
     for (const Swap& swap : allowed_.plan.swaps) {
       const StorageId id = storages.id_of(swap.value);

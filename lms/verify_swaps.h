@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
-#include "graph/op_registry.h"
+#include "graph/storage.h"
 #include "lms/swap_plan.h"
 
 namespace spillway {
@@ -16,10 +16,10 @@ struct AllowedEdit {
   // Each swap-in must wait for something besides its swap-out. (The originals
   // leave some that do not: LmsOptions::compat.)
   bool every_swap_in_has_a_trigger = true;
-  // Given: swapped are only bytes that nobody overwrites and that do not
-  // outlive the step, each under one name, and pure aliases may be made again.
-  // Null: nothing is known of ops, and no alias may be.
-  const OpRegistry* ops = nullptr;
+  // Those of the original. Swapped are then only bytes that no node overwrites
+  // and that do not outlive the step, each under one name; pure aliases may be
+  // made again. Null: nothing is known of ops, and no alias may be.
+  const StorageMap* storages = nullptr;
 };
 
 // Contracting every SwapOut/SwapIn pair must give back `original`: the same

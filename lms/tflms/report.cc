@@ -72,11 +72,11 @@ std::vector<LogLine> DescribeTflmsChoice(const LmsOptions& options,
                                          const TflmsSimulator& simulator) {
   if (!result.necessary) return {{0, "LMS is not necessary. Turned LMS off."}};
   std::vector<LogLine> log;
-  if (!options.compat && result.options.sync_mode != options.sync_mode) {
+  if (!options.compat && result.options.v2.sync_mode != options.v2.sync_mode) {
     log.push_back(
         {0, fmt::format("No parameter set of sync_mode {} passed, "
                         "so sync_mode is {} now.",
-                        options.sync_mode, result.options.sync_mode)});
+                        options.v2.sync_mode, result.options.v2.sync_mode)});
   }
   std::vector<LogLine> chosen = DescribeOptions(result.options);
   chosen.front().text = Choice(result, simulator);

@@ -17,11 +17,12 @@ constexpr int64_t kTuned = -1;
 constexpr int64_t kLastSyncMode = 3;
 
 bool IsTuned(const LmsOptions& options) {
-  if (options.swapout_threshold != kTuned && SyncsSwapIns(options)) {
+  if (options.v2.swapout_threshold != kTuned && SyncsSwapIns(options)) {
     return false;  // the other two are not used
   }
-  return options.swapout_threshold == kTuned ||
-         options.swapin_ahead == kTuned || options.swapin_groupby == kTuned;
+  return options.v2.swapout_threshold == kTuned ||
+         options.v2.swapin_ahead == kTuned ||
+         options.v2.swapin_groupby == kTuned;
 }
 
 // The least of each number that is to be tuned.
@@ -29,10 +30,10 @@ TflmsSet LeastSet(const LmsOptions& options) {
   const auto value_or = [](int64_t value, int64_t least) {
     return value == kTuned ? least : value;
   };
-  return {.swapout_threshold = value_or(options.swapout_threshold, 1),
-          .swapin_ahead = value_or(options.swapin_ahead, 1),
-          .swapin_groupby = value_or(options.swapin_groupby, 0),
-          .sync_mode = options.sync_mode};
+  return {.swapout_threshold = value_or(options.v2.swapout_threshold, 1),
+          .swapin_ahead = value_or(options.v2.swapin_ahead, 1),
+          .swapin_groupby = value_or(options.v2.swapin_groupby, 0),
+          .sync_mode = options.v2.sync_mode};
 }
 
 class Search {
@@ -63,9 +64,11 @@ class Search {
  private:
   static constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
-  bool tunes_threshold() const { return options_.swapout_threshold == kTuned; }
-  bool tunes_ahead() const { return options_.swapin_ahead == kTuned; }
-  bool tunes_groupby() const { return options_.swapin_groupby == kTuned; }
+  bool tunes_threshold() const {
+    return options_.v2.swapout_threshold == kTuned;
+  }
+  bool tunes_ahead() const { return options_.v2.swapin_ahead == kTuned; }
+  bool tunes_groupby() const { return options_.v2.swapin_groupby == kTuned; }
 
   void Append(std::vector<LogLine> lines) {
     std::ranges::move(lines, std::back_inserter(result_.log));
@@ -121,8 +124,8 @@ class Search {
 
   bool FindSyncMode() {
     const bool only_one = options_.compat && !tunes_threshold();
-    const int64_t last = only_one ? options_.sync_mode : kLastSyncMode;
-    for (int64_t mode = options_.sync_mode; mode <= last; ++mode) {
+    const int64_t last = only_one ? options_.v2.sync_mode : kLastSyncMode;
+    for (int64_t mode = options_.v2.sync_mode; mode <= last; ++mode) {
       TflmsSet set = set_;
       set.sync_mode = mode;
       if (Try(set)) return true;

@@ -30,10 +30,10 @@ absl::Status CheckHasNoLoops(const Graph& graph) {
 
 LmsOptions WithSet(LmsOptions options, const TflmsSet& set) {
   options.mode = LmsMode::kV2;
-  options.swapout_threshold = set.swapout_threshold;
-  options.swapin_ahead = set.swapin_ahead;
-  options.swapin_groupby = set.swapin_groupby;
-  options.sync_mode = set.sync_mode;
+  options.v2.swapout_threshold = set.swapout_threshold;
+  options.v2.swapin_ahead = set.swapin_ahead;
+  options.v2.swapin_groupby = set.swapin_groupby;
+  options.v2.sync_mode = set.sync_mode;
   return options;
 }
 
@@ -190,7 +190,7 @@ class TflmsSimulator::Step {
   NodeId FindStart(NodeId source, NodeId reader) {
     if (!SyncsSwapIns(options_)) {
       const NodeId trigger =
-          simulator_.FindTrigger(options_.swapin_ahead, source, reader);
+          simulator_.FindTrigger(options_.v2.swapin_ahead, source, reader);
       if (trigger.is_valid()) return trigger;
       ++play_.missing_triggers;
     }

@@ -37,10 +37,10 @@ void V1Notes::Add(int level, std::string text) {
 }
 
 void V1Notes::Warn() {
-  if (options_.lb == 0) {
+  if (options_.v1.lb == 0) {
     Add(0, "Warning: lms_lb is 0: a swap-in may start right before its reader");
   }
-  for (const std::string& scope : options_.optimizer_scopes) {
+  for (const std::string& scope : options_.v1.optimizer_scopes) {
     const bool holds_any = std::ranges::any_of(
         graph_.nodes(),
         [&](const Node& node) { return node.name.starts_with(scope); });

@@ -70,7 +70,7 @@ std::vector<NodeId> Selected(const IdMap<NodeId, bool>& selected) {
 
 absl::StatusOr<IdMap<NodeId, bool>> FindGradientNodes(const LmsOptions& options,
                                                       const Graph& graph) {
-  const std::vector<std::string>& given = options.optimizer_scopes;
+  const std::vector<std::string>& given = options.v1.optimizer_scopes;
   const std::vector<std::string> scopes =
       given.empty() ? FindOptimizerScopes(graph) : given;
   IdMap<NodeId, bool> is_gradient(graph.num_nodes(), false);
@@ -94,7 +94,7 @@ absl::StatusOr<IdMap<NodeId, bool>> FindGradientNodes(const LmsOptions& options,
 absl::StatusOr<std::vector<NodeId>> GivenSeeds(const LmsOptions& options,
                                                const Graph& graph) {
   std::set<NodeId> seeds;
-  const std::string& scope = options.starting_scope;
+  const std::string& scope = options.v1.starting_scope;
   if (!scope.empty()) {
     for (const Node& node : graph.nodes()) {
       if (Matches(options, node.name, scope)) seeds.insert(node.id);
@@ -103,7 +103,7 @@ absl::StatusOr<std::vector<NodeId>> GivenSeeds(const LmsOptions& options,
       return EmptyScopeError("lms_starting_scope", scope, graph);
     }
   }
-  for (const std::string& name : options.starting_op_names) {
+  for (const std::string& name : options.v1.starting_op_names) {
     const std::optional<NodeId> id = graph.FindNode(name);
     if (!id) {
       return InvalidArgument(fmt::format(

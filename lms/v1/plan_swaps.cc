@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -11,8 +10,8 @@
 #include "fmt/format.h"
 #include "graph/schedule.h"
 #include "lms/drop_cycles.h"
+#include "lms/edit_view.h"
 #include "lms/storage_readers.h"
-#include "lms/v1/data_flow.h"
 #include "lms/v1/notes.h"
 #include "lms/v1/orders.h"
 #include "lms/v1/sources.h"
@@ -24,7 +23,7 @@ namespace {
 
 // What is known of the graph before the first swap.
 struct Analysis {
-  StorageMap storages;
+  const StorageMap& storages;
   V1Orders orders = {};
   IdMap<NodeId, bool> may_move = {};
   IdMap<NodeId, int32_t> levels = {};
@@ -39,8 +38,8 @@ class Planner {
         orders_(analysis.orders),
         storages_(analysis.storages),
         may_move_(analysis.may_move),
-        flow_(graph),
-        triggers_(options, graph, orders_, storages_, flow_),
+        view_(graph),
+        triggers_(options, graph, orders_, storages_, view_),
         notes_(options, graph, orders_, plan_.log),
         useful_swap_ins_({.options = options,
                           .graph = graph,
@@ -63,8 +62,8 @@ class Planner {
       const NodeId node = queue.front();
       queue.pop_front();
       const std::vector<NodeId> next = ForwardReaders(node);
-      if (!flow_.is_added(node)) VisitNode(node);
-      is_queued.resize(flow_.num_nodes(), false);
+      if (!view_.IsSwap(node)) VisitNode(node);
+      is_queued.resize(view_.num_nodes(), false);
       for (const NodeId reader : next) {
         if (is_queued[reader.index()]) continue;
         is_queued[reader.index()] = true;
@@ -76,30 +75,24 @@ class Planner {
 
  private:
   bool is_gradient(NodeId id) const {
-    return !flow_.is_added(id) && orders_.is_gradient[id];
+    return !view_.IsSwap(id) && orders_.is_gradient[id];
   }
   int32_t order(NodeId id) const {
-    return flow_.is_added(id) ? -1 : orders_.order[id];
+    return view_.IsSwap(id) ? -1 : orders_.order[id];
   }
   bool limit_reached() const {
-    return options_.n_tensors >= 0 &&
-           static_cast<int64_t>(plan_.swaps.size()) >= options_.n_tensors;
+    return options_.v1.n_tensors >= 0 &&
+           static_cast<int64_t>(plan_.swaps.size()) >= options_.v1.n_tensors;
   }
 
   std::vector<NodeId> ForwardReaders(NodeId id) const {
     std::vector<NodeId> readers;
-    flow_.ForEachReader(id, [&](NodeId reader) {
+    view_.ForEachReader(id, [&](NodeId reader) {
       if (!is_gradient(reader)) readers.push_back(reader);
     });
     std::ranges::sort(readers);
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
     return readers;
-  }
-
-  bool HasReaders(NodeId id) const {
-    return std::ranges::any_of(flow_.outputs(id), [&](ValueId output) {
-      return !flow_.readers(output).empty();
-    });
   }
 
   // Once is enough: a second visit would find nothing left to swap.
@@ -116,7 +109,8 @@ class Planner {
 
   void VisitValue(NodeId producer, ValueId value) {
     if (!MaySwap(storages_, value)) return;
-    const std::vector<NodeId> all = Readers(value);
+    const std::vector<NodeId> all =
+        ReadersOf(graph_, storages_, storages_.of(value));
     const std::vector<NodeId> readers = ReadersToMove(all);
     notes_.Readers(all);
     if (readers.empty()) return;
@@ -133,26 +127,18 @@ class Planner {
     }
   }
 
-  // Who reads the bytes. The original looks at what it has edited so far.
-  std::vector<NodeId> Readers(ValueId value) const {
-    if (!options_.compat) {
-      return ReadersOf(graph_, storages_, storages_.of(value));
-    }
-    const std::span<const NodeId> readers = flow_.readers(value);
-    return {readers.begin(), readers.end()};
-  }
-
   // Gradient nodes and, with swap_branches, far forward nodes; without those
   // from which no data goes on.
   std::vector<NodeId> ReadersToMove(const std::vector<NodeId>& readers) const {
     const int64_t nearest = NearestForwardOrder(readers);
     std::vector<NodeId> moved;
     for (const NodeId reader : readers) {
-      const bool is_far = options_.swap_branches && !is_gradient(reader) &&
-                          order(reader) > nearest + options_.branch_threshold;
+      const bool is_far =
+          options_.v1.swap_branches && !is_gradient(reader) &&
+          order(reader) > nearest + options_.v1.branch_threshold;
       const bool stays_on_host =
           !options_.compat && graph_.node(reader).placement == Placement::kHost;
-      if ((is_gradient(reader) || is_far) && HasReaders(reader) &&
+      if ((is_gradient(reader) || is_far) && view_.HasReaders(reader) &&
           !stays_on_host) {
         moved.push_back(reader);
       }
@@ -179,23 +165,24 @@ class Planner {
     NodeId swap_out;
     const size_t place = plan_.swaps.size();
     if (any_timed) {
-      swap_out = flow_.AddSwapOut(value);
+      swap_out = view_.AddSwapOut(value);
       plan_.swaps.push_back({.value = value});
       notes_.SwapOut(value);
     }
-    const auto swap_in = [&](const std::vector<NodeId>& shared) {
-      flow_.AddSwapIn(swap_out, value, shared);
+    const auto add_swap_in = [&](const std::vector<NodeId>& shared) {
+      SwapIn swap_in = {.readers = shared};
+      view_.AddSwapIn(swap_out, swap_in);
       notes_.SwapIn(value, shared);
-      plan_.swaps[place].swap_ins.push_back(
-          {.readers = shared, .triggers = TriggersOf(producer, shared)});
+      swap_in.triggers = TriggersOf(producer, shared);
+      plan_.swaps[place].swap_ins.push_back(std::move(swap_in));
     };
-    if (options_.fuse_swapins) {
+    if (options_.v1.fuse_swapins) {
       const std::vector<NodeId> shared = TakeShared(readers);
-      if (!shared.empty()) swap_in(shared);
+      if (!shared.empty()) add_swap_in(shared);
     }
     for (const NodeId reader : readers) {
       if (order(reader) >= 0) {
-        swap_in({reader});
+        add_swap_in({reader});
       } else {
         VisitSourcesBehind(producer, {reader});
       }
@@ -255,12 +242,12 @@ class Planner {
     MeetBehind(start, search, met);
     for (size_t done = 0; done < met.size(); ++done) {
       bool is_source = false;
-      flow_.ForEachReader(met[done], [&](NodeId reader) {
+      view_.ForEachReader(met[done], [&](NodeId reader) {
         const bool is_timed = order(reader) > orders_.backward_start;
         is_source = is_source || is_timed;
         if (!is_timed) MeetBehind(reader, search, met);
       });
-      if (is_source && !flow_.is_added(met[done])) {
+      if (is_source && !view_.IsSwap(met[done])) {
         sources.push_back(met[done]);
       }
     }
@@ -271,7 +258,7 @@ class Planner {
 
   void MeetBehind(NodeId id, int32_t search, std::vector<NodeId>& met) {
     if (id.index() >= met_behind_.size()) {
-      met_behind_.resize(flow_.num_nodes(), 0);
+      met_behind_.resize(view_.num_nodes(), 0);
     }
     if (met_behind_[id] == search || met_behind_[id] == kFinished) return;
     met_behind_[id] = search;
@@ -285,7 +272,7 @@ class Planner {
   const V1Orders& orders_;
   const StorageMap& storages_;
   const IdMap<NodeId, bool>& may_move_;
-  DataFlow flow_;  // edited while planning, as the original does, with compat
+  EditView view_;  // edited while planning, as the original does, with compat
   TriggerFinder triggers_;
   SwapPlan plan_;
   V1Notes notes_;
@@ -299,13 +286,15 @@ class Planner {
 
 // No edit may close a cycle. What is ours is made right, the original's choice
 // is refused.
-absl::Status RemoveCycles(bool compat, const Graph& graph, SwapPlan& plan) {
+absl::Status RemoveCycles(bool compat, const Graph& graph,
+                          const IdMap<NodeId, int32_t>& levels,
+                          SwapPlan& plan) {
   if (!compat) {
-    DropCycles(graph, plan);
+    DropCycles(graph, levels, plan);
     return absl::OkStatus();
   }
   SwapPlan without_cycles = plan;
-  if (DropCycles(graph, without_cycles) == 0) return absl::OkStatus();
+  if (DropCycles(graph, levels, without_cycles) == 0) return absl::OkStatus();
   return FailedPrecondition(fmt::format(
       "what the original does to this graph closes a cycle, through the "
       "trigger of a swap-in of {}; leave lms_compat out",
@@ -315,16 +304,17 @@ absl::Status RemoveCycles(bool compat, const Graph& graph, SwapPlan& plan) {
 }  // namespace
 
 absl::StatusOr<SwapPlan> PlanSwapsV1(const LmsOptions& options,
-                                     const OpRegistry& ops,
+                                     const StorageMap& storages,
                                      const Graph& graph) {
-  Analysis analysis = {.storages = StoragesFor(options, ops, graph)};
+  Analysis analysis = {.storages = storages};
   SPILLWAY_ASSIGN_OR_RETURN(analysis.orders,
-                            FindV1Orders(options, analysis.storages, graph));
+                            FindV1Orders(options, storages, graph));
   SPILLWAY_ASSIGN_OR_RETURN(analysis.may_move,
                             FindV1Sources(options, graph, analysis.orders));
   SPILLWAY_ASSIGN_OR_RETURN(analysis.levels, Levels(graph));
   SwapPlan plan = Planner(options, graph, analysis).Run();
-  SPILLWAY_RETURN_IF_ERROR(RemoveCycles(options.compat, graph, plan));
+  SPILLWAY_RETURN_IF_ERROR(
+      RemoveCycles(options.compat, graph, analysis.levels, plan));
   return plan;
 }
 

@@ -23,17 +23,19 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "graph/op_registry.h"
+#include "graph/storage.h"
 #include "lms/options.h"
 #include "lms/swap_plan.h"
 
 namespace spillway {
 
-// Reads `graph` only. Errors: as FindV1Orders and FindV1Sources;
-// FAILED_PRECONDITION if the original's choice (options.compat) has a cycle.
-// Cost: near-linear; a search for a trigger costs the nodes within its bounds.
+// `storages` are those of the graph (StoragesFor). Errors: as FindV1Orders and
+// FindV1Sources; FAILED_PRECONDITION if the original's choice (options.compat)
+// has a cycle. Cost: near-linear; a search for a trigger costs the nodes within
+// its bounds.
 absl::StatusOr<SwapPlan> PlanSwapsV1(const LmsOptions& options,
-                                     const OpRegistry& ops, const Graph& graph);
+                                     const StorageMap& storages,
+                                     const Graph& graph);
 
 }  // namespace spillway
 

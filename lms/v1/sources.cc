@@ -59,11 +59,11 @@ absl::StatusOr<IdMap<NodeId, bool>> FindV1Sources(const LmsOptions& options,
                                                   const Graph& graph,
                                                   const V1Orders& orders) {
   SPILLWAY_RETURN_IF_ERROR(
-      CheckScopes("lms_excl_scopes", options.excl_scopes, graph));
+      CheckScopes("lms_excl_scopes", options.v1.excl_scopes, graph));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckScopes("lms_incl_scopes", options.incl_scopes, graph));
-  const NodeFilter excluded = {options.excl_scopes, options.excl_types};
-  const NodeFilter included = {options.incl_scopes, options.incl_types};
+      CheckScopes("lms_incl_scopes", options.v1.incl_scopes, graph));
+  const NodeFilter excluded = {options.v1.excl_scopes, options.v1.excl_types};
+  const NodeFilter included = {options.v1.incl_scopes, options.v1.incl_types};
   IdMap<NodeId, bool> sources(graph.num_nodes(), false);
   bool includes_any = false;
   bool leaves_any = false;
@@ -91,9 +91,9 @@ absl::StatusOr<IdMap<NodeId, bool>> FindV1Sources(const LmsOptions& options,
 
 std::vector<std::string> AbsentTypes(const LmsOptions& options,
                                      const Graph& graph) {
-  std::vector<std::string> types = options.excl_types;
-  types.insert(types.end(), options.incl_types.begin(),
-               options.incl_types.end());
+  std::vector<std::string> types = options.v1.excl_types;
+  types.insert(types.end(), options.v1.incl_types.begin(),
+               options.v1.incl_types.end());
   for (const Node& node : graph.nodes()) {
     if (types.empty()) break;
     std::erase(types, node.op);

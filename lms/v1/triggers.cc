@@ -8,33 +8,35 @@ namespace spillway {
 
 TriggerFinder::TriggerFinder(const LmsOptions& options, const Graph& graph,
                              const V1Orders& orders, const StorageMap& storages,
-                             const DataFlow& flow)
+                             const EditView& view)
     : options_(options),
       graph_(graph),
       orders_(orders),
       storages_(storages),
-      flow_(flow) {}
+      view_(view) {}
 
 NodeId TriggerFinder::Find(NodeId producer, NodeId reader) {
-  Search search = {.producer = producer, .reader = reader, .lb = options_.lb};
+  Search search = {
+      .producer = producer, .reader = reader, .lb = options_.v1.lb};
   if (orders_.order[reader] - search.lb <= orders_.order[producer]) {
     search.lb = 1;
   }
   const bool near_boundary =
       orders_.order[reader] - search.lb < orders_.backward_start;
-  const bool direct = is_gradient(producer) || near_boundary ||
-                      options_.ctrld_strategy == ControlStrategy::kDirectOrder;
+  const bool direct =
+      is_gradient(producer) || near_boundary ||
+      options_.v1.ctrld_strategy == ControlStrategy::kDirectOrder;
   return direct ? DirectOrder(search) : ChainRule(search);
 }
 
 // Gradient readers of forward nodes `lb` or more steps ahead of the producer:
 // the first depth that has any, there the latest.
 NodeId TriggerFinder::ChainRule(const Search& search) {
-  if (search.lb > options_.ub) return {};
+  if (search.lb > options_.v1.ub) return {};
   BeginSearch();
   Meet(search.producer);
   std::vector<NodeId> layer = {search.producer};
-  for (int64_t depth = 0; depth < options_.ub && !layer.empty(); ++depth) {
+  for (int64_t depth = 0; depth < options_.v1.ub && !layer.empty(); ++depth) {
     if (depth >= search.lb) {
       const NodeId best = LatestPartner(layer, search);
       if (best.is_valid()) return best;
@@ -47,7 +49,7 @@ NodeId TriggerFinder::ChainRule(const Search& search) {
 std::vector<NodeId> TriggerFinder::NextLayer(const std::vector<NodeId>& layer) {
   std::vector<NodeId> next;
   for (const NodeId id : layer) {
-    flow_.ForEachReader(id, [&](NodeId reader) {
+    view_.ForEachReader(id, [&](NodeId reader) {
       if (!is_gradient(reader) && Meet(reader)) next.push_back(reader);
     });
   }
@@ -62,7 +64,7 @@ NodeId TriggerFinder::LatestPartner(const std::vector<NodeId>& layer,
   const int32_t before = orders_.order[search.reader];
   NodeId best;
   for (const NodeId id : layer) {
-    flow_.ForEachReader(id, [&](NodeId partner) {
+    view_.ForEachReader(id, [&](NodeId partner) {
       if (!is_gradient(partner) || !MayTrigger(partner)) return;
       const int32_t order = orders_.order[partner];
       if (order <= after || order >= before) return;
@@ -82,7 +84,7 @@ NodeId TriggerFinder::LatestPartner(const std::vector<NodeId>& layer,
 NodeId TriggerFinder::DirectOrder(const Search& search) {
   const int32_t of_reader = orders_.order[search.reader];
   const int64_t nearest = of_reader - search.lb - 1;
-  const int64_t farthest = std::max<int64_t>(of_reader - options_.ub,
+  const int64_t farthest = std::max<int64_t>(of_reader - options_.v1.ub,
                                              orders_.order[search.producer]) +
                            1;
   if (nearest < farthest) return {};
@@ -126,7 +128,7 @@ NodeId TriggerFinder::PopLatest() {
 void TriggerFinder::BeginSearch() {
   ++search_;
   open_.clear();
-  met_by_.resize(flow_.num_nodes(), 0);
+  met_by_.resize(view_.num_nodes(), 0);
 }
 
 // False if this search has met it already.
@@ -143,7 +145,7 @@ bool TriggerFinder::MayTrigger(NodeId id) const {
 }
 
 bool TriggerFinder::is_gradient(NodeId id) const {
-  return !flow_.is_added(id) && orders_.is_gradient[id];
+  return !view_.IsSwap(id) && orders_.is_gradient[id];
 }
 
 }  // namespace spillway

@@ -8,13 +8,13 @@
 
 #include "graph/graph.h"
 #include "graph/storage.h"
+#include "lms/edit_view.h"
 #include "lms/options.h"
-#include "lms/v1/data_flow.h"
 #include "lms/v1/orders.h"
 
 namespace spillway {
 
-// Ownership: borrows everything it is given, and follows changes of the flow.
+// Ownership: borrows everything it is given, and follows changes of the view.
 // Cost of a search: the nodes within the bounds lb and ub or up to the first
 // hit, whichever is nearer; scratch memory is kept between searches.
 // Equal triggers: latest order, then lowest id. A pure alias starts nothing:
@@ -23,7 +23,7 @@ class TriggerFinder {
  public:
   TriggerFinder(const LmsOptions& options, const Graph& graph,
                 const V1Orders& orders, const StorageMap& storages,
-                const DataFlow& flow);
+                const EditView& view);
 
   // For a swap-in of a value of `producer`, which `reader`, of known order,
   // reads. Invalid if there is none.
@@ -52,7 +52,7 @@ class TriggerFinder {
   const Graph& graph_;
   const V1Orders& orders_;
   const StorageMap& storages_;
-  const DataFlow& flow_;
+  const EditView& view_;
   std::vector<int32_t> met_by_;  // the last search that met a node
   int32_t search_ = 0;
   std::vector<std::pair<int32_t, NodeId>> open_;  // a heap: -layer, node

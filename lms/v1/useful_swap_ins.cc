@@ -12,7 +12,7 @@ namespace spillway {
 std::vector<SwapIn> UsefulSwapIns::Find(ValueId value,
                                         const std::vector<NodeId>& readers) {
   const int32_t stays_until = LastDirectReader(value, readers);
-  std::vector<SwapIn> swap_ins = parts_.options.fuse_swapins
+  std::vector<SwapIn> swap_ins = parts_.options.v1.fuse_swapins
                                      ? OneForAll(value, readers, stays_until)
                                      : OneEach(value, readers, stays_until);
   for (SwapIn& swap_in : swap_ins) {

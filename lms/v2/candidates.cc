@@ -18,7 +18,7 @@ std::vector<NodeId> DistantReaders(const V2Context& context, ValueId value) {
       ReadersOf(graph, context.storages, context.storages.of(value));
   std::erase_if(readers, [&](NodeId reader) {
     return context.levels.of(reader) - level <=
-               context.options.swapout_threshold ||
+               context.options.v2.swapout_threshold ||
            !context.roles.may_be_reader[reader];
   });
   return readers;
@@ -48,7 +48,8 @@ std::vector<SwapIn> Group(std::vector<NodeId> readers, int64_t groupby,
 // Each reader alone where the sync rules, which serve one reader, are all that
 // can start a swap-in.
 int64_t GroupBy(const LmsOptions& options) {
-  return SyncsSwapIns(options) && !options.compat ? 0 : options.swapin_groupby;
+  return SyncsSwapIns(options) && !options.compat ? 0
+                                                  : options.v2.swapin_groupby;
 }
 
 int32_t LastLevel(const std::vector<NodeId>& nodes, const V2Levels& levels) {

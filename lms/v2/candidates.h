@@ -12,9 +12,9 @@
 namespace spillway {
 
 // Every value whose node may be a source, of rank 2 or more, that readers more
-// than options.swapout_threshold levels away may read from a copy; the swap-ins
-// have no triggers yet. By producer, then output; groups by level (in groups of
-// one: by id). Values below the size threshold go to `dropped`.
+// than options.v2.swapout_threshold levels away may read from a copy; the
+// swap-ins have no triggers yet. By producer, then output; groups by level (in
+// groups of one: by id). Values below the size threshold go to `dropped`.
 std::vector<Swap> FindV2Candidates(const V2Context& context,
                                    std::vector<DroppedCandidate>& dropped);
 

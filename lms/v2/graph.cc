@@ -1,11 +1,11 @@
 #include "lms/v2/graph.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "graph/schedule.h"
+#include "lms/edit_view.h"
 #include "lms/incremental_order.h"
 #include "lms/v2/report.h"
 #include "lms/v2/serialize_levels.h"
@@ -15,7 +15,8 @@ namespace {
 
 // Levels are counted again afterwards.
 absl::Status Serialize(const LmsOptions& options, V2Graph& v2) {
-  if (options.serialization.empty() && options.serialization_by_size_gib == 0) {
+  if (options.v2.serialization.empty() &&
+      options.v2.serialization_by_size_gib == 0) {
     return absl::OkStatus();
   }
   const Graph& graph = *v2.original;
@@ -23,7 +24,7 @@ absl::Status Serialize(const LmsOptions& options, V2Graph& v2) {
       const LevelChains chains,
       SerializeLevels(options, graph, v2.levels, v2.roles));
   EditView view(graph);
-  IncrementalOrder order(view, OrderByLevel(view, v2.true_levels));
+  IncrementalOrder order(view, v2.true_levels);
   v2.serialized = graph;
   for (const AddedOrder& edge : chains.orders) {
     // A cycle can arise only around the body of a loop, which has no levels.
@@ -50,31 +51,6 @@ absl::StatusOr<V2Graph> MakeV2Graph(const LmsOptions& options,
   v2.log = DescribeGraph(graph, v2.roles, v2.levels);
   SPILLWAY_RETURN_IF_ERROR(Serialize(options, v2));
   return v2;
-}
-
-std::vector<NodeId> OrderByLevel(const EditView& view,
-                                 const IdMap<NodeId, int32_t>& levels) {
-  const auto key_of = [&](NodeId id) {
-    if (!view.IsSwap(id)) return 3 * int64_t{levels[id]} + 1;
-    if (!view.IsSwapIn(id)) {
-      const NodeId source = view.graph().value(view.ValueOf(id)).producer;
-      return 3 * int64_t{levels[source]} + 2;
-    }
-    int32_t first = std::numeric_limits<int32_t>::max();
-    view.ForEachReader(
-        id, [&](NodeId reader) { first = std::min(first, levels[reader]); });
-    return 3 * int64_t{first};
-  };
-  std::vector<std::pair<int64_t, NodeId>> keyed;
-  keyed.reserve(view.num_nodes());
-  for (size_t i = 0; i < view.num_nodes(); ++i) {
-    keyed.emplace_back(key_of(NodeId(i)), NodeId(i));
-  }
-  std::ranges::sort(keyed);
-  std::vector<NodeId> order;
-  order.reserve(keyed.size());
-  for (const auto& [key, id] : keyed) order.push_back(id);
-  return order;
 }
 
 }  // namespace spillway

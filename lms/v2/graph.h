@@ -9,7 +9,6 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "lms/edit_view.h"
 #include "lms/options.h"
 #include "lms/swap_plan.h"
 #include "lms/v2/levels.h"
@@ -33,11 +32,6 @@ struct V2Graph {
 // (FindV2Roles), for a cycle and for slices of levels.
 absl::StatusOr<V2Graph> MakeV2Graph(const LmsOptions& options,
                                     const Graph& graph);
-
-// The nodes of `view` by the levels of its graph, which has no swaps: swap-outs
-// follow their level, swap-ins come before that of their first reader.
-std::vector<NodeId> OrderByLevel(const EditView& view,
-                                 const IdMap<NodeId, int32_t>& levels);
 
 }  // namespace spillway
 

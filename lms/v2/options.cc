@@ -71,10 +71,10 @@ absl::Status CheckIsGiven(std::string_view name, int64_t value) {
 }
 
 absl::Status CheckSerialization(const LmsOptions& options) {
-  for (const std::string& item : options.serialization) {
+  for (const std::string& item : options.v2.serialization) {
     SPILLWAY_RETURN_IF_ERROR(ParseLevelSlice(item, options.compat).status());
   }
-  const double size = options.serialization_by_size_gib;
+  const double size = options.v2.serialization_by_size_gib;
   if (!std::isfinite(size) || size < 0) {
     return InvalidArgument(fmt::format(
         "lms_serialization_by_size is {} GiB; it must not be negative", size));
@@ -126,30 +126,32 @@ absl::StatusOr<LevelSlice> ParseLevelSlice(std::string_view item, bool compat) {
   return slice;
 }
 
-bool SyncsSwapIns(const LmsOptions& options) { return options.sync_mode >= 2; }
+bool SyncsSwapIns(const LmsOptions& options) {
+  return options.v2.sync_mode >= 2;
+}
 
 bool SyncsSwapOuts(const LmsOptions& options) {
-  return options.sync_mode == 1 || options.sync_mode == 3;
+  return options.v2.sync_mode == 1 || options.v2.sync_mode == 3;
 }
 
 absl::Status CheckV2Options(const LmsOptions& options) {
   SPILLWAY_RETURN_IF_ERROR(
-      CheckTunable("lms_swapout_threshold", options.swapout_threshold, 1));
+      CheckTunable("lms_swapout_threshold", options.v2.swapout_threshold, 1));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckTunable("lms_swapin_ahead", options.swapin_ahead, 1));
+      CheckTunable("lms_swapin_ahead", options.v2.swapin_ahead, 1));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckTunable("lms_swapin_groupby", options.swapin_groupby, 0));
-  if (options.sync_mode < 0 || options.sync_mode > 3) {
+      CheckTunable("lms_swapin_groupby", options.v2.swapin_groupby, 0));
+  if (options.v2.sync_mode < 0 || options.v2.sync_mode > 3) {
     return InvalidArgument(fmt::format(
-        "lms_sync_mode is {}; it must be 0, 1, 2 or 3", options.sync_mode));
+        "lms_sync_mode is {}; it must be 0, 1, 2 or 3", options.v2.sync_mode));
   }
   SPILLWAY_RETURN_IF_ERROR(CheckSerialization(options));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckIsGiven("lms_swapout_threshold", options.swapout_threshold));
+      CheckIsGiven("lms_swapout_threshold", options.v2.swapout_threshold));
   if (SyncsSwapIns(options)) return absl::OkStatus();  // the others are unused
   SPILLWAY_RETURN_IF_ERROR(
-      CheckIsGiven("lms_swapin_ahead", options.swapin_ahead));
-  return CheckIsGiven("lms_swapin_groupby", options.swapin_groupby);
+      CheckIsGiven("lms_swapin_ahead", options.v2.swapin_ahead));
+  return CheckIsGiven("lms_swapin_groupby", options.v2.swapin_groupby);
 }
 
 }  // namespace spillway

@@ -22,12 +22,10 @@ namespace {
 
 class Planner {
  public:
-  // Borrows the options and `v2`.
-  Planner(const LmsOptions& options, const OpRegistry& ops, const V2Graph& v2)
-      : options_(options),
-        v2_(v2),
-        graph_(v2.graph()),
-        storages_(StoragesFor(options, ops, graph_)) {}
+  // Borrows all three.
+  Planner(const LmsOptions& options, const StorageMap& storages,
+          const V2Graph& v2)
+      : options_(options), v2_(v2), graph_(v2.graph()), storages_(storages) {}
 
   SwapPlan Run() {
     plan_.orders = v2_.orders;
@@ -130,7 +128,7 @@ class Planner {
   }
 
   void AddControlEdges(EditView& view) {
-    IncrementalOrder order(view, OrderByLevel(view, v2_.true_levels));
+    IncrementalOrder order(view, v2_.true_levels);
     const auto name = [&](NodeId id) { return named().node(id).name; };
     V2Sync sync(ContextOf(view), view, order, plan_.log, name);
     FindSwapNodes();
@@ -248,7 +246,7 @@ class Planner {
   const LmsOptions& options_;
   const V2Graph& v2_;
   const Graph& graph_;
-  const StorageMap storages_;
+  const StorageMap& storages_;
   std::optional<Graph> named_;
   std::vector<NodeId> swap_outs_;  // of each swap of the plan
   SwapPlan plan_;
@@ -257,10 +255,10 @@ class Planner {
 }  // namespace
 
 absl::StatusOr<SwapPlan> PlanSwapsV2(const LmsOptions& options,
-                                     const OpRegistry& ops,
+                                     const StorageMap& storages,
                                      const Graph& graph) {
   SPILLWAY_ASSIGN_OR_RETURN(const V2Graph v2, MakeV2Graph(options, graph));
-  return Planner(options, ops, v2).Run();
+  return Planner(options, storages, v2).Run();
 }
 
 }  // namespace spillway

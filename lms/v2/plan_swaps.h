@@ -2,7 +2,7 @@
 //
 // Looks at distances in levels over the whole graph and knows no phases. A
 // tensor of rank 2 or more is swapped towards the readers that are more than
-// options.swapout_threshold levels away; readers near each other share a
+// options.v2.swapout_threshold levels away; readers near each other share a
 // swap-in, which a node `swapin_ahead` levels before the first of them starts.
 //
 //   level   0    1    2    3    4    5    6    7      threshold 3, ahead 1
@@ -25,17 +25,18 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "graph/op_registry.h"
+#include "graph/storage.h"
 #include "lms/options.h"
 #include "lms/swap_plan.h"
 
 namespace spillway {
 
-// Reads `graph` only. Errors: INVALID_ARGUMENT for filters (FindV2Roles) and
-// for a cycle. Cost: near-linear in nodes and edges while swapin_ahead and the
-// number of nodes of a level are small.
+// `storages` are those of the graph (StoragesFor). Errors: INVALID_ARGUMENT for
+// filters (FindV2Roles) and for a cycle. Cost: near-linear in nodes and edges
+// while swapin_ahead and the number of nodes of a level are small.
 absl::StatusOr<SwapPlan> PlanSwapsV2(const LmsOptions& options,
-                                     const OpRegistry& ops, const Graph& graph);
+                                     const StorageMap& storages,
+                                     const Graph& graph);
 
 }  // namespace spillway
 

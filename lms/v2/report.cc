@@ -34,7 +34,7 @@ int64_t CountEdges(const Graph& graph) {
 // "[1, '3:5', 7]"
 std::string ListLevels(const LmsOptions& options, const LevelChains& chains) {
   std::vector<std::string> items;
-  for (const std::string& item : options.serialization) {
+  for (const std::string& item : options.v2.serialization) {
     const bool slice = item.find(':') != std::string::npos;
     items.push_back(slice ? fmt::format("'{}'", item) : item);
   }
@@ -97,12 +97,12 @@ std::vector<LogLine> DescribeSerialization(const LmsOptions& options,
                                            const LevelChains& chains,
                                            const V2Levels& levels) {
   std::vector<LogLine> log;
-  if (options.serialization_by_size_gib > 0) {
+  if (options.v2.serialization_by_size_gib > 0) {
     log.push_back({0, fmt::format("  Serialize topological sort levels "
                                   "consuming more than: {} GiB",
-                                  options.serialization_by_size_gib)});
+                                  options.v2.serialization_by_size_gib)});
   }
-  if (options.serialization.empty() && chains.levels_by_size.empty()) {
+  if (options.v2.serialization.empty() && chains.levels_by_size.empty()) {
     return log;
   }
   log.push_back({0, fmt::format("  The maximum level of Assign ops: {}",
@@ -133,17 +133,18 @@ std::vector<LogLine> DescribeLevels(const Graph& graph,
 
 std::vector<LogLine> DescribeOptions(const LmsOptions& options) {
   const std::string ignored =
-      SyncsSwapIns(options)
-          ? fmt::format(" (ignored since sync_mode is {})", options.sync_mode)
-          : "";
+      SyncsSwapIns(options) ? fmt::format(" (ignored since sync_mode is {})",
+                                          options.v2.sync_mode)
+                            : "";
   return {
       {0, "LMS will use the following parameter set:"},
-      {0, fmt::format("  sync_mode: {} ({})", options.sync_mode,
-                      SyncWords(options.sync_mode))},
-      {0, fmt::format("  swapout_threshold: {}", options.swapout_threshold)},
-      {0, fmt::format("  swapin_ahead: {}{}", options.swapin_ahead, ignored)},
+      {0, fmt::format("  sync_mode: {} ({})", options.v2.sync_mode,
+                      SyncWords(options.v2.sync_mode))},
+      {0, fmt::format("  swapout_threshold: {}", options.v2.swapout_threshold)},
       {0,
-       fmt::format("  swapin_groupby: {}{}", options.swapin_groupby, ignored)},
+       fmt::format("  swapin_ahead: {}{}", options.v2.swapin_ahead, ignored)},
+      {0, fmt::format("  swapin_groupby: {}{}", options.v2.swapin_groupby,
+                      ignored)},
   };
 }
 

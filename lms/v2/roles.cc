@@ -86,7 +86,7 @@ class ActivityFinder {
       ForEachPredecessor(graph_, node.id, [&](NodeId before) {
         if (!IsConst(before)) ++active_edges_[node.id];
       });
-      if (IsOfOtherMode(node, options_.is_training) || IsInsideLoop(node)) {
+      if (IsOfOtherMode(node, options_.v2.is_training) || IsInsideLoop(node)) {
         Deactivate(node.id);
       }
     }
@@ -227,18 +227,18 @@ absl::StatusOr<V2Roles> FindV2Roles(const LmsOptions& options,
   SPILLWAY_ASSIGN_OR_RETURN(
       roles.may_be_source,
       Select(graph, candidates,
-             {"incl_output_by", options.incl_output_by_scopes,
-              options.incl_output_by_types},
-             {"excl_output_by", options.excl_output_by_scopes,
-              options.excl_output_by_types},
+             {"incl_output_by", options.v2.incl_output_by_scopes,
+              options.v2.incl_output_by_types},
+             {"excl_output_by", options.v2.excl_output_by_scopes,
+              options.v2.excl_output_by_types},
              options.compat));
   SPILLWAY_ASSIGN_OR_RETURN(
       roles.may_be_reader,
       Select(graph, candidates,
-             {"incl_input_by", options.incl_input_by_scopes,
-              options.incl_input_by_types},
-             {"excl_input_by", options.excl_input_by_scopes,
-              options.excl_input_by_types},
+             {"incl_input_by", options.v2.incl_input_by_scopes,
+              options.v2.incl_input_by_types},
+             {"excl_input_by", options.v2.excl_input_by_scopes,
+              options.v2.excl_input_by_types},
              options.compat));
   return roles;
 }

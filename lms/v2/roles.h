@@ -11,8 +11,9 @@
 namespace spillway {
 
 struct V2Roles {
-  // Takes part in the step: batch norms of the other mode (options.is_training)
-  // do not, nor do bodies of loops, nor nodes that read only such nodes.
+  // Takes part in the step: batch norms of the other mode
+  // (options.v2.is_training) do not, nor do bodies of loops, nor nodes that
+  // read only such nodes.
   IdMap<NodeId, bool> is_active = {};
   IdMap<NodeId, bool> on_device = {};  // active, and placed there
   IdMap<NodeId, bool> may_be_source = {};

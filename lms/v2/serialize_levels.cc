@@ -72,13 +72,13 @@ absl::StatusOr<LevelChains> SerializeLevels(const LmsOptions& options,
                                             const V2Levels& levels,
                                             const V2Roles& roles) {
   LevelChains chains{.assign_level = FindAssignLevel(graph, levels)};
-  if (options.serialization_by_size_gib > 0) {
-    chains.levels_by_size = FindLargeLevels(options.serialization_by_size_gib,
-                                            graph, levels, roles);
+  if (options.v2.serialization_by_size_gib > 0) {
+    chains.levels_by_size = FindLargeLevels(
+        options.v2.serialization_by_size_gib, graph, levels, roles);
   }
   std::set<int64_t> chosen(chains.levels_by_size.begin(),
                            chains.levels_by_size.end());
-  for (const std::string& item : options.serialization) {
+  for (const std::string& item : options.v2.serialization) {
     SPILLWAY_ASSIGN_OR_RETURN(const LevelSlice slice,
                               ParseLevelSlice(item, options.compat));
     const std::vector<int64_t> some = slice.Levels(levels.num_levels());

@@ -28,7 +28,7 @@ struct LevelChains {
   std::vector<AddedOrder> orders = {};
 };
 
-// Chains device nodes of the levels that options.serialization and
+// Chains device nodes of the levels that options.v2.serialization and
 // serialization_by_size_gib choose, by id; variables and nodes of branches
 // ("/cond/") and losses ("loss") are left out. Changes nothing. Errors:
 // INVALID_ARGUMENT for an item that is no slice.

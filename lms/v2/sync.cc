@@ -35,7 +35,7 @@ TriggerSearch::TriggerSearch(const V2Context& context)
 NodeId TriggerSearch::Find(NodeId source, NodeId reader) {
   const V2Levels& levels = context_.levels;
   const int64_t latest =
-      int64_t{levels.of(reader)} - context_.options.swapin_ahead - 1;
+      int64_t{levels.of(reader)} - context_.options.v2.swapin_ahead - 1;
   if (latest <= levels.of(source)) return {};
   if (!is_known_[reader]) {
     trigger_[reader] = Walk(reader);
@@ -50,7 +50,7 @@ NodeId TriggerSearch::Find(NodeId source, NodeId reader) {
 NodeId TriggerSearch::Walk(NodeId reader) {
   const V2Levels& levels = context_.levels;
   const int64_t latest =
-      int64_t{levels.of(reader)} - context_.options.swapin_ahead - 1;
+      int64_t{levels.of(reader)} - context_.options.v2.swapin_ahead - 1;
   const int64_t earliest = std::max<int64_t>(latest - kLevelsTried + 1, 0);
   std::priority_queue<std::pair<int32_t, int32_t>> open;  // level, -id
   const auto visit_producers = [&](NodeId id) {

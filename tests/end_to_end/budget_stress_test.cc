@@ -91,19 +91,19 @@ class Case {
         .size_threshold_bytes = Chance(0.3) ? Pick(0, 4096) : 0,
         .compat = Chance(0.2)};
     if (options.mode == LmsMode::kV1) {
-      options.n_tensors = Chance(0.3) ? Pick(1, 20) : -1;
-      options.lb = Pick(0, 5);
-      options.ub = Chance(0.3) ? options.lb + Pick(2, 10) : 10000;
-      options.ctrld_strategy = Chance(0.4) ? ControlStrategy::kDirectOrder
-                                           : ControlStrategy::kChainRule;
-      options.fuse_swapins = Chance(0.3);
-      options.swap_branches = Chance(0.3);
-      options.branch_threshold = Pick(0, 3);
+      options.v1.n_tensors = Chance(0.3) ? Pick(1, 20) : -1;
+      options.v1.lb = Pick(0, 5);
+      options.v1.ub = Chance(0.3) ? options.v1.lb + Pick(2, 10) : 10000;
+      options.v1.ctrld_strategy = Chance(0.4) ? ControlStrategy::kDirectOrder
+                                              : ControlStrategy::kChainRule;
+      options.v1.fuse_swapins = Chance(0.3);
+      options.v1.swap_branches = Chance(0.3);
+      options.v1.branch_threshold = Pick(0, 3);
     } else if (options.mode == LmsMode::kV2) {
-      options.swapout_threshold = Pick(1, 12);
-      options.swapin_ahead = Pick(1, 6);
-      options.swapin_groupby = Pick(0, 4);
-      options.sync_mode = Pick(0, 3);
+      options.v2.swapout_threshold = Pick(1, 12);
+      options.v2.swapin_ahead = Pick(1, 6);
+      options.v2.swapin_groupby = Pick(0, 4);
+      options.v2.sync_mode = Pick(0, 3);
     }
     return options;
   }

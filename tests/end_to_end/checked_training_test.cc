@@ -47,22 +47,22 @@ TEST_P(CheckedStepsTest, NothingIsFoundAndNoBitChanges) {
 
 INSTANTIATE_TEST_SUITE_P(
     Lms, CheckedStepsTest,
-    ::testing::Values(LmsOptions{},  //
-                      LmsOptions{.mode = LmsMode::kV1},
-                      LmsOptions{
-                          .mode = LmsMode::kV1,
-                          .lb = 3,
-                          .ctrld_strategy = ControlStrategy::kDirectOrder},
-                      LmsOptions{.mode = LmsMode::kV2,
-                                 .swapout_threshold = 1,
-                                 .swapin_ahead = 1,
-                                 .swapin_groupby = 0,
-                                 .sync_mode = 0},
-                      LmsOptions{.mode = LmsMode::kV2,
-                                 .swapout_threshold = 1,
-                                 .swapin_ahead = 3,
-                                 .swapin_groupby = 3,
-                                 .sync_mode = 3}));
+    ::testing::Values(
+        LmsOptions{},  //
+        LmsOptions{.mode = LmsMode::kV1},
+        LmsOptions{
+            .mode = LmsMode::kV1,
+            .v1 = {.lb = 3, .ctrld_strategy = ControlStrategy::kDirectOrder}},
+        LmsOptions{.mode = LmsMode::kV2,
+                   .v2 = {.swapout_threshold = 1,
+                          .swapin_ahead = 1,
+                          .swapin_groupby = 0,
+                          .sync_mode = 0}},
+        LmsOptions{.mode = LmsMode::kV2,
+                   .v2 = {.swapout_threshold = 1,
+                          .swapin_ahead = 3,
+                          .swapin_groupby = 3,
+                          .sync_mode = 3}}));
 
 }  // namespace
 }  // namespace spillway

@@ -17,10 +17,9 @@ void ExpectMergingChangesNothing(TrainModelSpec spec) {
   spec.device = "cpu";
   for (const LmsMode mode : {LmsMode::kOff, LmsMode::kV1, LmsMode::kV2}) {
     SCOPED_TRACE(static_cast<int>(mode));
-    spec.lms = {.mode = mode,
-                .swapout_threshold = 1,
-                .swapin_ahead = 2,
-                .swapin_groupby = 0};
+    spec.lms = {
+        .mode = mode,
+        .v2 = {.swapout_threshold = 1, .swapin_ahead = 2, .swapin_groupby = 0}};
     ASSERT_OK_AND_ASSIGN(const TrainedModel merged, TrainModel(spec));
     EXPECT_LT(merged.updates_in_graph, apart.updates_in_graph);
     EXPECT_EQ(merged.swap_outs_in_graph > 0, mode != LmsMode::kOff);

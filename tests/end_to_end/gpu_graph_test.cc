@@ -114,9 +114,9 @@ TEST_F(GpuGraphTest, CapturingAndSwappingChangeNoBit) {
       Graph swapped = network.graph;
       ASSERT_OK_AND_ASSIGN(const LmsReport report,
                            ApplyLms({.mode = mode,
-                                     .swapout_threshold = 1,
-                                     .swapin_ahead = 1,
-                                     .swapin_groupby = 0},
+                                     .v2 = {.swapout_threshold = 1,
+                                            .swapin_ahead = 1,
+                                            .swapin_groupby = 0}},
                                     swapped));
       swap_outs += report.swap_outs;
       ASSERT_OK_AND_ASSIGN(const TrainedModel issued,

@@ -78,9 +78,9 @@ TEST_F(GpuTrainingTest, SwappingChangesNoBit) {
       Graph swapped = network.graph;
       ASSERT_OK_AND_ASSIGN(const LmsReport report,
                            ApplyLms({.mode = mode,
-                                     .swapout_threshold = 1,
-                                     .swapin_ahead = 1,
-                                     .swapin_groupby = 0},
+                                     .v2 = {.swapout_threshold = 1,
+                                            .swapin_ahead = 1,
+                                            .swapin_groupby = 0}},
                                     swapped));
       swap_outs += report.swap_outs;
       ASSERT_OK_AND_ASSIGN(const TrainedModel run, Train(swapped, network));
@@ -108,9 +108,9 @@ TEST_F(GpuTrainingTest, Float16TrainsWithTheSameBitsWithAndWithoutSwapping) {
     EXPECT_NE(kept.losses, expected.losses);
     Graph swapped = network.graph;
     ASSERT_THAT(ApplyLms({.mode = LmsMode::kV2,
-                          .swapout_threshold = 1,
-                          .swapin_ahead = 1,
-                          .swapin_groupby = 0},
+                          .v2 = {.swapout_threshold = 1,
+                                 .swapin_ahead = 1,
+                                 .swapin_groupby = 0}},
                          swapped),
                 testing::IsOk());
     ASSERT_OK_AND_ASSIGN(const TrainedModel run, Train(swapped, network));

@@ -38,8 +38,7 @@ void ExpectSwappingChangesNothing(const TrainModelSpec& spec) {
           swapped.link_gbps = std::string(device) == "cpu" ? 2.0 : 0.0;
           swapped.lms = {.mode = LmsMode::kV1,
                          .compat = compat,
-                         .lb = lb,
-                         .ctrld_strategy = strategy};
+                         .v1 = {.lb = lb, .ctrld_strategy = strategy}};
           ASSERT_OK_AND_ASSIGN(const TrainedModel run, TrainModel(swapped));
           ExpectSame(run, kept);
           EXPECT_GT(run.swap_outs_in_graph, 0);

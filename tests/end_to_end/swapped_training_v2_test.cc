@@ -14,10 +14,10 @@ using testing::TrainModelSpec;
 
 LmsOptions V2(int64_t ahead, int64_t groupby, int64_t sync_mode) {
   return {.mode = LmsMode::kV2,
-          .swapout_threshold = 1,
-          .swapin_ahead = ahead,
-          .swapin_groupby = groupby,
-          .sync_mode = sync_mode};
+          .v2 = {.swapout_threshold = 1,
+                 .swapin_ahead = ahead,
+                 .swapin_groupby = groupby,
+                 .sync_mode = sync_mode}};
 }
 
 // Every value of every option, each with every value of the sync mode.
@@ -31,27 +31,28 @@ std::vector<LmsOptions> Variants() {
     compat.compat = true;
     variants.push_back(compat);
     LmsOptions serial = V2(1, 0, sync_mode);
-    serial.serialization = {"2:30", "26", "-20:-5"};
+    serial.v2.serialization = {"2:30", "26", "-20:-5"};
     variants.push_back(serial);
-    serial.serialization = {"::2"};
-    serial.serialization_by_size_gib = 1e-5;
+    serial.v2.serialization = {"::2"};
+    serial.v2.serialization_by_size_gib = 1e-5;
     variants.push_back(serial);
   }
   return variants;
 }
 
 std::string Describe(const LmsOptions& options) {
-  return "ahead " + std::to_string(options.swapin_ahead) + " groupby " +
-         std::to_string(options.swapin_groupby) + " sync_mode " +
-         std::to_string(options.sync_mode) + (options.compat ? " compat" : "") +
-         (options.serialization.empty() ? "" : " serialized");
+  return "ahead " + std::to_string(options.v2.swapin_ahead) + " groupby " +
+         std::to_string(options.v2.swapin_groupby) + " sync_mode " +
+         std::to_string(options.v2.sync_mode) +
+         (options.compat ? " compat" : "") +
+         (options.v2.serialization.empty() ? "" : " serialized");
 }
 
 // One of them for each sync mode.
 std::vector<LmsOptions> FewVariants() {
   std::vector<LmsOptions> variants = {V2(1, 0, 0), V2(3, 3, 1), V2(2, 0, 2),
                                       V2(1, 3, 3)};
-  variants[1].serialization = {"2:60"};
+  variants[1].v2.serialization = {"2:60"};
   variants[3].compat = true;
   return variants;
 }

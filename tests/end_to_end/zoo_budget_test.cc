@@ -52,11 +52,10 @@ std::vector<ZooCase> ZooCases() {
 
 // In the order in which they are tried.
 std::vector<LmsOptions> SwappingOptions() {
-  return {{.mode = LmsMode::kV1},
-          {.mode = LmsMode::kV2,
-           .swapout_threshold = 1,
-           .swapin_ahead = 1,
-           .swapin_groupby = 0}};
+  return {
+      {.mode = LmsMode::kV1},
+      {.mode = LmsMode::kV2,
+       .v2 = {.swapout_threshold = 1, .swapin_ahead = 1, .swapin_groupby = 0}}};
 }
 
 void ExpectSameBits(const TrainedModel& run, const TrainedModel& free) {

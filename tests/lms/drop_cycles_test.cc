@@ -35,7 +35,7 @@ TEST(DropCyclesTest, OnlyTheSwapOnTheCycleIsDropped) {
       {.value = value("F2"),
        .swap_ins = {
            {.readers = {node("opt/B2")}, .triggers = {node("opt/B4")}}}}};
-  EXPECT_EQ(DropCycles(graph, plan), 1);
+  EXPECT_EQ(DropCycles(graph, *Levels(graph), plan), 1);
   ASSERT_EQ(plan.swaps.size(), 1u);
   EXPECT_EQ(plan.swaps[0].value, value("F2"));
   ASSERT_EQ(plan.dropped.size(), 1u);
@@ -69,7 +69,7 @@ TEST(DropCyclesTest, RandomPlansAreAcyclicAfterwardsAndKeptIfTheyWereBefore) {
     SwapPlan plan = RandomPlan(graph, random);
     const size_t before = plan.swaps.size();
     const bool was_acyclic = EditIsAcyclic(graph, plan);
-    const int dropped = DropCycles(graph, plan);
+    const int dropped = DropCycles(graph, *Levels(graph), plan);
     EXPECT_EQ(dropped == 0, was_acyclic);
     EXPECT_EQ(plan.swaps.size() + static_cast<size_t>(dropped), before);
     EXPECT_EQ(plan.dropped.size(), static_cast<size_t>(dropped));

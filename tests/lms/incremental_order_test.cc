@@ -24,10 +24,8 @@ TEST(IncrementalOrderTest, AgreesWithSortingAnewOnRandomEdges) {
     std::mt19937 random(seed);
     const int count = 2 + static_cast<int>(random() % 12);
     const Graph graph = Nodes(count);
-    std::vector<NodeId> any_order;
-    for (const Node& node : graph.nodes()) any_order.push_back(node.id);
     EditView view(graph);
-    IncrementalOrder order(view, any_order);
+    IncrementalOrder order(view, *Levels(graph));
     Graph grown = graph;
     for (int edge = 0; edge < 3 * count; ++edge) {
       const NodeId before(static_cast<int32_t>(random() % count));

@@ -26,14 +26,14 @@ LmsOptions RandomOptions(std::mt19937& random) {
     return static_cast<int64_t>(random() % static_cast<uint32_t>(n));
   };
   LmsOptions options{.mode = LmsMode::kV1};
-  options.n_tensors = up_to(4) == 0 ? up_to(6) : -1;
-  options.lb = up_to(6);
-  options.ub = up_to(2) == 0 ? 10000 : options.lb + 2 + up_to(8);
-  options.ctrld_strategy = up_to(2) == 0 ? ControlStrategy::kChainRule
-                                         : ControlStrategy::kDirectOrder;
-  options.fuse_swapins = up_to(3) == 0;
-  options.swap_branches = up_to(3) == 0;
-  options.branch_threshold = up_to(3);
+  options.v1.n_tensors = up_to(4) == 0 ? up_to(6) : -1;
+  options.v1.lb = up_to(6);
+  options.v1.ub = up_to(2) == 0 ? 10000 : options.v1.lb + 2 + up_to(8);
+  options.v1.ctrld_strategy = up_to(2) == 0 ? ControlStrategy::kChainRule
+                                            : ControlStrategy::kDirectOrder;
+  options.v1.fuse_swapins = up_to(3) == 0;
+  options.v1.swap_branches = up_to(3) == 0;
+  options.v1.branch_threshold = up_to(3);
   options.size_threshold_bytes = up_to(3) == 0 ? up_to(4096) : 0;
   return options;
 }
@@ -99,7 +99,8 @@ TEST(LmsTest, SwappingTheWholeChainAddsTwoNodesATensor) {
   Graph graph = ChainE1();
   ASSERT_OK_AND_ASSIGN(
       const LmsReport report,
-      ApplyLms({.mode = LmsMode::kV1, .optimizer_scopes = {"opt"}}, graph));
+      ApplyLms({.mode = LmsMode::kV1, .v1 = {.optimizer_scopes = {"opt"}}},
+               graph));
   EXPECT_EQ(report.swap_tensors, 3);
   EXPECT_EQ(report.added_ops, 6);
   EXPECT_EQ(report.out_bytes, 3 * 1024);
@@ -112,8 +113,9 @@ TEST(LmsTest, SwappingTheWholeChainAddsTwoNodesATensor) {
 
 TEST(LmsTest, TheLogHasTheLinesThatUsersLookFor) {
   Graph graph = ChainE1();
-  const LmsOptions options{
-      .mode = LmsMode::kV1, .compat = true, .optimizer_scopes = {"opt"}};
+  const LmsOptions options{.mode = LmsMode::kV1,
+                           .compat = true,
+                           .v1 = {.optimizer_scopes = {"opt"}}};
   ASSERT_OK_AND_ASSIGN(LmsReport report, ApplyLms(options, graph));
   report.edit_ns = 1500000;
   const std::vector<std::string> expected = {
@@ -130,8 +132,8 @@ TEST(LmsTest, TheLogHasTheLinesThatUsersLookFor) {
 
 TEST(LmsTest, NTensorsOfZeroDisablesIt) {
   Graph graph = ChainE1();
-  const LmsOptions options{
-      .mode = LmsMode::kV1, .optimizer_scopes = {"opt"}, .n_tensors = 0};
+  const LmsOptions options{.mode = LmsMode::kV1,
+                           .v1 = {.optimizer_scopes = {"opt"}, .n_tensors = 0}};
   ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(options, graph));
   EXPECT_EQ(graph.num_nodes(), ChainE1().num_nodes());
   EXPECT_EQ(LogLines(options, report)[0],
@@ -142,15 +144,18 @@ TEST(LmsTest, AnErrorLeavesTheGraphAsItWas) {
   const std::string before = FormatGraph(ChainE1());
   Graph graph = ChainE1();
   const std::vector<std::pair<LmsOptions, std::string>> bad = {
-      {{.mode = LmsMode::kV1, .optimizer_scopes = {"none"}}, "none"},
-      {{.mode = LmsMode::kV1, .optimizer_scopes = {"opt"}, .lb = -1}, "lms_lb"},
-      {{.mode = LmsMode::kV1, .optimizer_scopes = {"opt"}, .lb = 4, .ub = 4},
+      {{.mode = LmsMode::kV1, .v1 = {.optimizer_scopes = {"none"}}}, "none"},
+      {{.mode = LmsMode::kV1, .v1 = {.optimizer_scopes = {"opt"}, .lb = -1}},
+       "lms_lb"},
+      {{.mode = LmsMode::kV1,
+        .v1 = {.optimizer_scopes = {"opt"}, .lb = 4, .ub = 4}},
        "lms_ub"},
-      {{.mode = LmsMode::kV1, .optimizer_scopes = {"opt"}, .n_tensors = -2},
+      {{.mode = LmsMode::kV1,
+        .v1 = {.optimizer_scopes = {"opt"}, .n_tensors = -2}},
        "lms_n_tensors"},
       {{.mode = LmsMode::kV1,
         .size_threshold_bytes = -1,
-        .optimizer_scopes = {"opt"}},
+        .v1 = {.optimizer_scopes = {"opt"}}},
        "lms_size_threshold"},
   };
   for (const auto& [options, message] : bad) {
@@ -164,7 +169,8 @@ TEST(LmsTest, AnErrorLeavesTheGraphAsItWas) {
 
 TEST(LmsTest, AnEditedGraphIsNotEditedAgain) {
   Graph graph = ChainE1();
-  const LmsOptions options{.mode = LmsMode::kV1, .optimizer_scopes = {"opt"}};
+  const LmsOptions options{.mode = LmsMode::kV1,
+                           .v1 = {.optimizer_scopes = {"opt"}}};
   ASSERT_THAT(ApplyLms(options, graph), IsOk());
   const std::string before = FormatGraph(graph);
   EXPECT_THAT(ApplyLms(options, graph),
@@ -176,7 +182,8 @@ TEST(LmsTest, AnEditedGraphIsNotEditedAgain) {
 TEST(LmsTest, DisabledItAcceptsAnEditedGraph) {
   Graph graph = ChainE1();
   ASSERT_THAT(
-      ApplyLms({.mode = LmsMode::kV1, .optimizer_scopes = {"opt"}}, graph),
+      ApplyLms({.mode = LmsMode::kV1, .v1 = {.optimizer_scopes = {"opt"}}},
+               graph),
       IsOk());
   const std::string before = FormatGraph(graph);
   EXPECT_THAT(ApplyLms({.mode = LmsMode::kOff}, graph), IsOk());

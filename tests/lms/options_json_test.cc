@@ -19,35 +19,35 @@ LmsOptions UnusualOptions() {
           .size_threshold_bytes = 4096,
           .compat = true,
           .debug_level = 2,
-          .optimizer_scopes = {"opt"},
-          .starting_scope = "conv1",
-          .starting_op_names = {"a", "b"},
-          .excl_scopes = {"c"},
-          .incl_scopes = {"d"},
-          .excl_types = {"E"},
-          .incl_types = {"F"},
-          .n_tensors = 7,
-          .lb = 3,
-          .ub = 9,
-          .ctrld_strategy = ControlStrategy::kDirectOrder,
-          .fuse_swapins = true,
-          .swap_branches = true,
-          .branch_threshold = 4,
-          .swapout_threshold = 20,
-          .swapin_ahead = 5,
-          .swapin_groupby = 2,
-          .sync_mode = 3,
-          .serialization = {"1", "3:5"},
-          .serialization_by_size_gib = 0.5,
-          .is_training = false,
-          .excl_output_by_scopes = {"g"},
-          .excl_output_by_types = {"H"},
-          .excl_input_by_scopes = {"i"},
-          .excl_input_by_types = {"J"},
-          .incl_output_by_scopes = {"k"},
-          .incl_output_by_types = {"L"},
-          .incl_input_by_scopes = {"m"},
-          .incl_input_by_types = {"N"}};
+          .v1 = {.optimizer_scopes = {"opt"},
+                 .starting_scope = "conv1",
+                 .starting_op_names = {"a", "b"},
+                 .excl_scopes = {"c"},
+                 .incl_scopes = {"d"},
+                 .excl_types = {"E"},
+                 .incl_types = {"F"},
+                 .n_tensors = 7,
+                 .lb = 3,
+                 .ub = 9,
+                 .ctrld_strategy = ControlStrategy::kDirectOrder,
+                 .fuse_swapins = true,
+                 .swap_branches = true,
+                 .branch_threshold = 4},
+          .v2 = {.swapout_threshold = 20,
+                 .swapin_ahead = 5,
+                 .swapin_groupby = 2,
+                 .sync_mode = 3,
+                 .serialization = {"1", "3:5"},
+                 .serialization_by_size_gib = 0.5,
+                 .is_training = false,
+                 .excl_output_by_scopes = {"g"},
+                 .excl_output_by_types = {"H"},
+                 .excl_input_by_scopes = {"i"},
+                 .excl_input_by_types = {"J"},
+                 .incl_output_by_scopes = {"k"},
+                 .incl_output_by_types = {"L"},
+                 .incl_input_by_scopes = {"m"},
+                 .incl_input_by_types = {"N"}}};
 }
 
 TEST(OptionsJsonTest, EveryFieldSurvivesTheWayThereAndBack) {
@@ -64,7 +64,7 @@ TEST(OptionsJsonTest, EveryFieldSurvivesTheWayThereAndBack) {
 TEST(OptionsJsonTest, FieldsLeftOutHaveTheirDefaults) {
   ASSERT_OK_AND_ASSIGN(const LmsOptions parsed, ParseLmsOptions({{"lb", 3}}));
   LmsOptions expected;
-  expected.lb = 3;
+  expected.v1.lb = 3;
   EXPECT_EQ(ToJson(parsed), ToJson(expected));
 }
 
@@ -86,7 +86,7 @@ TEST(OptionsJsonTest, AnUnknownFieldIsNamed) {
 
 TEST(OptionsJsonTest, AFieldOfTheWrongKindIsNamedWithWhatItTakes) {
   const std::vector<std::pair<Json, std::string>> bad = {
-      {{{"lb", 1.5}}, "\"lb\" of LMS options must be an integer, not 1.5"},
+      {{{"lb", 1.5}}, "LMS options: field \"lb\" must be an integer, not 1.5"},
       {{{"lb", 18446744073709551615u}}, "must be an integer"},
       {{{"compat", 1}}, "must be true or false, not 1"},
       {{{"mode", "v3"}}, "must be off, auto, v1 or v2, not \"v3\""},

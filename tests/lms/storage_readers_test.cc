@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/plan/compile.h"
 #include "executor/plan/lifetimes.h"
 #include "executor/plan/lower.h"
 #include "fmt/format.h"
@@ -73,10 +74,10 @@ Graph ChainWithAlias(const std::string& last) {
 
 LmsOptions Options(LmsMode mode) {
   LmsOptions options{.mode = mode};
-  options.optimizer_scopes = {"opt"};
-  options.swapout_threshold = 2;
-  options.swapin_ahead = 1;
-  options.swapin_groupby = 0;
+  options.v1.optimizer_scopes = {"opt"};
+  options.v2.swapout_threshold = 2;
+  options.v2.swapin_ahead = 1;
+  options.v2.swapin_groupby = 0;
   return options;
 }
 
@@ -265,7 +266,7 @@ struct Edit {
   Graph original = ChainWithAlias("F1");
   LmsOptions options = [] {
     LmsOptions o = Options(LmsMode::kV1);
-    o.fuse_swapins = true;
+    o.v1.fuse_swapins = true;
     return o;
   }();
   SwapPlan plan = *PlanSwaps(options, original);
@@ -273,8 +274,9 @@ struct Edit {
 
   Edit() { ApplySwapPlan(plan, edited); }
   absl::Status Verify() const {
+    const StorageMap storages = StoragesFor(options, StandardOps(), original);
     return VerifySwaps(original, edited,
-                       AllowedEditOf(options, StandardOps(), plan));
+                       AllowedEditOf(options, storages, plan));
   }
   NodeId Find(const char* name) const { return *edited.FindNode(name); }
 };
@@ -350,7 +352,8 @@ absl::Status VerifySwapsOf(const std::vector<std::string>& tensors,
   }
   Graph edited = graph;
   ApplySwapPlan(plan, edited);
-  return VerifySwaps(graph, edited, {.plan = plan, .ops = &StandardOps()});
+  const StorageMap storages = StorageMap::Of(graph, StandardOps());
+  return VerifySwaps(graph, edited, {.plan = plan, .storages = &storages});
 }
 
 TEST(StorageReadersTest, VerifySwapsRefusesBytesThatMustStay) {
@@ -377,15 +380,15 @@ LmsOptions RandomOptions(LmsMode mode, std::mt19937_64& random) {
     return static_cast<int64_t>(random() % n);
   };
   LmsOptions options = Options(mode);
-  options.lb = up_to(5);
-  options.fuse_swapins = up_to(3) == 0;
-  options.swap_branches = up_to(3) == 0;
-  options.ctrld_strategy = up_to(2) == 0 ? ControlStrategy::kChainRule
-                                         : ControlStrategy::kDirectOrder;
-  options.swapout_threshold = 1 + up_to(5);
-  options.swapin_ahead = 1 + up_to(4);
-  options.swapin_groupby = up_to(2) * up_to(6);
-  options.sync_mode = up_to(4);
+  options.v1.lb = up_to(5);
+  options.v1.fuse_swapins = up_to(3) == 0;
+  options.v1.swap_branches = up_to(3) == 0;
+  options.v1.ctrld_strategy = up_to(2) == 0 ? ControlStrategy::kChainRule
+                                            : ControlStrategy::kDirectOrder;
+  options.v2.swapout_threshold = 1 + up_to(5);
+  options.v2.swapin_ahead = 1 + up_to(4);
+  options.v2.swapin_groupby = up_to(2) * up_to(6);
+  options.v2.sync_mode = up_to(4);
   return options;
 }
 

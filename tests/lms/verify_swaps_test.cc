@@ -16,7 +16,9 @@ using testing::IsOk;
 using testing::StatusIs;
 
 LmsOptions E1Options() {
-  return {.mode = LmsMode::kV1, .compat = true, .optimizer_scopes = {"opt"}};
+  return {.mode = LmsMode::kV1,
+          .compat = true,
+          .v1 = {.optimizer_scopes = {"opt"}}};
 }
 
 // The edited graph and the plan of the edit.

@@ -125,8 +125,9 @@ TEST(EditForSwapsTest,
       NamesInOrder(edited, edit.schedule),
       ElementsAre("w", "lms/swapout_w_0", "early", "a", "b", "lms/swapin_w_0",
                   "lms/alias_early", "c", "late", "d"));
+  const StorageMap storages = StorageMap::Of(tuner_case.graph, tuner_case.ops);
   EXPECT_THAT(VerifySwaps(tuner_case.graph, edited,
-                          {.plan = edit.swaps, .ops = &tuner_case.ops}),
+                          {.plan = edit.swaps, .storages = &storages}),
               IsOk());
 }
 
@@ -172,8 +173,9 @@ class RandomEdit {
                      testing::FoundFor(model_, moved_, back_after_));
     Graph edited = case_.graph;
     ApplySwapPlan(edit.swaps, edited);
+    const StorageMap storages = StorageMap::Of(case_.graph, case_.ops);
     EXPECT_THAT(VerifySwaps(case_.graph, edited,
-                            {.plan = edit.swaps, .ops = &case_.ops}),
+                            {.plan = edit.swaps, .storages = &storages}),
                 IsOk());
     EXPECT_EQ(edit.expected_ns.size(), edited.num_nodes());
     ExpectTopological(edited, edit.schedule);

@@ -212,20 +212,20 @@ TEST(LowerBoundRandomTest, NoSetOfTflmsIsFaster) {
       const TunerInputs inputs = InputsOf(tuner_case, budget);
       std::vector<LmsOptions> sets;
       for (const int64_t n : {1, 2, 4}) {
-        sets.push_back({.mode = LmsMode::kV1, .lb = n});
+        sets.push_back({.mode = LmsMode::kV1, .v1 = {.lb = n}});
         sets.push_back({.mode = LmsMode::kV1,
-                        .lb = n,
-                        .ctrld_strategy = ControlStrategy::kDirectOrder,
-                        .swap_branches = true});
+                        .v1 = {.lb = n,
+                               .ctrld_strategy = ControlStrategy::kDirectOrder,
+                               .swap_branches = true}});
         sets.push_back({.mode = LmsMode::kV2,
-                        .swapout_threshold = n,
-                        .swapin_ahead = n,
-                        .swapin_groupby = 0});
+                        .v2 = {.swapout_threshold = n,
+                               .swapin_ahead = n,
+                               .swapin_groupby = 0}});
         sets.push_back({.mode = LmsMode::kV2,
-                        .swapout_threshold = n,
-                        .swapin_ahead = 1,
-                        .swapin_groupby = n,
-                        .sync_mode = 3});
+                        .v2 = {.swapout_threshold = n,
+                               .swapin_ahead = 1,
+                               .swapin_groupby = n,
+                               .sync_mode = 3}});
       }
       for (const LmsOptions& options : sets) {
         ASSERT_OK_AND_ASSIGN(const StepRecipe recipe,

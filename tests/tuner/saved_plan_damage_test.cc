@@ -29,11 +29,11 @@ class SpoiltPlanTest : public ::testing::Test {
   void SetUp() override {
     ASSERT_OK_AND_ASSIGN(const SavedPlan plan,
                          MakePlan(graph_, {.mode = LmsMode::kV2,
-                                           .swapout_threshold = 2,
-                                           .swapin_ahead = 1,
-                                           .swapin_groupby = 0,
-                                           .sync_mode = 1,
-                                           .serialization = {"2:6"}}));
+                                           .v2 = {.swapout_threshold = 2,
+                                                  .swapin_ahead = 1,
+                                                  .swapin_groupby = 0,
+                                                  .sync_mode = 1,
+                                                  .serialization = {"2:6"}}}));
     text_ = FormatSavedPlan(plan, graph_);
     ASSERT_OK_AND_ASSIGN(good_, ParseJson(text_, "plan"));
     ASSERT_FALSE(good_["swaps"].empty());

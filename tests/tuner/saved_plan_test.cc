@@ -29,18 +29,18 @@ std::vector<LmsOptions> SomeOptions() {
   std::vector<LmsOptions> all = {
       {.mode = LmsMode::kOff},
       {.mode = LmsMode::kV1},
-      {.mode = LmsMode::kV1, .lb = 3, .fuse_swapins = true},
+      {.mode = LmsMode::kV1, .v1 = {.lb = 3, .fuse_swapins = true}},
       {.mode = LmsMode::kV1,
-       .n_tensors = 4,
-       .ctrld_strategy = ControlStrategy::kDirectOrder,
-       .swap_branches = true}};
+       .v1 = {.n_tensors = 4,
+              .ctrld_strategy = ControlStrategy::kDirectOrder,
+              .swap_branches = true}}};
   for (const int64_t sync_mode : {0, 1, 2, 3}) {
     all.push_back({.mode = LmsMode::kV2,
-                   .swapout_threshold = 2,
-                   .swapin_ahead = 1,
-                   .swapin_groupby = 0,
-                   .sync_mode = sync_mode,
-                   .serialization = {"2:6"}});
+                   .v2 = {.swapout_threshold = 2,
+                          .swapin_ahead = 1,
+                          .swapin_groupby = 0,
+                          .sync_mode = sync_mode,
+                          .serialization = {"2:6"}}});
   }
   return all;
 }
@@ -72,8 +72,9 @@ void ExpectSamePlan(const SavedPlan& plan, const SavedPlan& expected) {
   ExpectSameSwaps(plan.recipe.swaps, expected.recipe.swaps);
   EXPECT_EQ(plan.recipe.name, expected.recipe.name);
   EXPECT_EQ(plan.recipe.options.mode, expected.recipe.options.mode);
-  EXPECT_EQ(plan.recipe.options.lb, expected.recipe.options.lb);
-  EXPECT_EQ(plan.recipe.options.sync_mode, expected.recipe.options.sync_mode);
+  EXPECT_EQ(plan.recipe.options.v1.lb, expected.recipe.options.v1.lb);
+  EXPECT_EQ(plan.recipe.options.v2.sync_mode,
+            expected.recipe.options.v2.sync_mode);
   EXPECT_EQ(plan.recipe.placement.index, expected.recipe.placement.index);
   EXPECT_EQ(plan.recipe.placement.within_bytes,
             expected.recipe.placement.within_bytes);
@@ -126,7 +127,7 @@ TEST(SavedPlanTest, ComesBackAsItWas) {
     for (const LmsOptions& options : SomeOptions()) {
       SCOPED_TRACE(fmt::format("seed {}, {}, sync mode {}", seed,
                                std::string(LmsModeName(options.mode)),
-                               options.sync_mode));
+                               options.v2.sync_mode));
       ASSERT_OK_AND_ASSIGN(const SavedPlan plan, MakePlan(graph, options));
       const std::string text = FormatSavedPlan(plan, graph);
       ASSERT_OK_AND_ASSIGN(const SavedPlan parsed,

@@ -17,19 +17,20 @@ using testing::IsOk;
 using Numbers = std::array<int64_t, 3>;
 
 Numbers NumbersOf(const LmsOptions& options) {
-  return {options.swapout_threshold, options.swapin_ahead,
-          options.swapin_groupby};
+  return {options.v2.swapout_threshold, options.v2.swapin_ahead,
+          options.v2.swapin_groupby};
 }
 
 TEST(TflmsSetsTest, TheUsualSetsAreOfBothVersionsAndInRange) {
-  const LmsOptions common = {.size_threshold_bytes = 777, .n_tensors = 5};
+  const LmsOptions common = {.size_threshold_bytes = 777,
+                             .v1 = {.n_tensors = 5}};
   for (const int64_t num_levels : {1, 2, 7, 400}) {
     int v1 = 0;
     int v2 = 0;
     for (const LmsOptions& options : UsualSets(common, num_levels, 100)) {
       EXPECT_THAT(CheckOptions(options), IsOk());
       EXPECT_EQ(options.size_threshold_bytes, 777);
-      EXPECT_EQ(options.n_tensors, 5);
+      EXPECT_EQ(options.v1.n_tensors, 5);
       v1 += options.mode == LmsMode::kV1 ? 1 : 0;
       v2 += options.mode == LmsMode::kV2 ? 1 : 0;
     }
@@ -51,16 +52,16 @@ std::vector<LmsOptions> Asked(const LmsOptions& common, int64_t num_levels,
 }
 
 TEST(TflmsSetsTest, EachSetOfVersionTwoIsAskedForOnceAndInRange) {
-  const auto asked = Asked({.swapin_groupby = 3}, 20, [](const Numbers& n) {
-    return 1000 - 3 * n[0] - n[1];
-  });
+  const auto asked =
+      Asked({.v2 = {.swapin_groupby = 3}}, 20,
+            [](const Numbers& n) { return 1000 - 3 * n[0] - n[1]; });
   std::set<Numbers> seen;
   for (const LmsOptions& options : asked) {
     EXPECT_THAT(CheckOptions(options), IsOk());
     EXPECT_EQ(options.mode, LmsMode::kV2);
-    EXPECT_EQ(options.swapin_groupby, 3);
-    EXPECT_LT(options.swapout_threshold, 20);
-    EXPECT_LT(options.swapin_ahead, 20);
+    EXPECT_EQ(options.v2.swapin_groupby, 3);
+    EXPECT_LT(options.v2.swapout_threshold, 20);
+    EXPECT_LT(options.v2.swapin_ahead, 20);
     EXPECT_TRUE(seen.insert(NumbersOf(options)).second);
   }
   // The best of all powers of two below the number of levels.
@@ -68,9 +69,9 @@ TEST(TflmsSetsTest, EachSetOfVersionTwoIsAskedForOnceAndInRange) {
 }
 
 TEST(TflmsSetsTest, GivenNumbersAreKeptAndAskedForOnce) {
-  const auto asked =
-      Asked({.swapout_threshold = 5, .swapin_ahead = 6, .swapin_groupby = 7},
-            20, [](const Numbers&) { return 1; });
+  const auto asked = Asked(
+      {.v2 = {.swapout_threshold = 5, .swapin_ahead = 6, .swapin_groupby = 7}},
+      20, [](const Numbers&) { return 1; });
   ASSERT_EQ(asked.size(), 1U);
   EXPECT_EQ(NumbersOf(asked[0]), (Numbers{5, 6, 7}));
 }

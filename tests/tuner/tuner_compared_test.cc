@@ -86,10 +86,10 @@ std::vector<LmsOptions> Grid() {
       for (const bool fuse : {false, true}) {
         for (const bool branches : {false, true}) {
           grid.push_back({.mode = LmsMode::kV1,
-                          .lb = lb,
-                          .ctrld_strategy = strategy,
-                          .fuse_swapins = fuse,
-                          .swap_branches = branches});
+                          .v1 = {.lb = lb,
+                                 .ctrld_strategy = strategy,
+                                 .fuse_swapins = fuse,
+                                 .swap_branches = branches}});
         }
       }
     }
@@ -99,10 +99,10 @@ std::vector<LmsOptions> Grid() {
       for (const int64_t groupby : {0, 2, 8}) {
         for (const int64_t sync_mode : {0, 3}) {
           grid.push_back({.mode = LmsMode::kV2,
-                          .swapout_threshold = threshold,
-                          .swapin_ahead = ahead,
-                          .swapin_groupby = groupby,
-                          .sync_mode = sync_mode});
+                          .v2 = {.swapout_threshold = threshold,
+                                 .swapin_ahead = ahead,
+                                 .swapin_groupby = groupby,
+                                 .sync_mode = sync_mode}});
         }
       }
     }

@@ -85,7 +85,7 @@ TEST(TunerTest, WhereNothingFitsItSaysWhatIsMissing) {
 TEST(TunerTest, OptionsOutOfTheirRangeAreRefused) {
   const TunerCase chain = Chain(10);
   EXPECT_THAT(TuneSwaps(InputsOf(chain, 4 * kUnit),
-                        {.lms = {.mode = LmsMode::kV1, .lb = -1}}),
+                        {.lms = {.mode = LmsMode::kV1, .v1 = {.lb = -1}}}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lb")));
 }
 
@@ -125,7 +125,7 @@ absl::StatusOr<TunedStep> FirstTuned(const LmsOptions& options) {
 }
 
 TEST(TunerTest, OneSetOfVersionOneIsTriedAlone) {
-  const LmsOptions v1 = {.mode = LmsMode::kV1, .lb = 2};
+  const LmsOptions v1 = {.mode = LmsMode::kV1, .v1 = {.lb = 2}};
   ASSERT_OK_AND_ASSIGN(const TunedStep tuned, FirstTuned(v1));
   EXPECT_EQ(tuned.chosen.recipe.options.mode, LmsMode::kV1);
   EXPECT_FALSE(tuned.chosen.recipe.swaps.swaps.empty());
@@ -137,10 +137,9 @@ TEST(TunerTest, OneSetOfVersionOneIsTriedAlone) {
 TEST(TunerTest, TheFirstSetIsTriedWithoutAnyTime) {
   const TunerCase training = TrainingCase(1, 10);
   const int64_t ample = 2 * ModelOf(training).peak_bytes;
-  const LmsOptions v2 = {.mode = LmsMode::kV2,
-                         .swapout_threshold = 1,
-                         .swapin_ahead = 1,
-                         .swapin_groupby = 0};
+  const LmsOptions v2 = {
+      .mode = LmsMode::kV2,
+      .v2 = {.swapout_threshold = 1, .swapin_ahead = 1, .swapin_groupby = 0}};
   for (const LmsOptions& lms : {LmsOptions{.mode = LmsMode::kV1}, v2}) {
     const TunerOptions options = {.lms = lms, .stop = [] { return true; }};
     ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
@@ -155,18 +154,18 @@ TEST(TunerTest, TheFirstSetIsTriedWithoutAnyTime) {
 TEST(TunerTest, OnlyTheNumbersOfVersionTwoThatAreNotGivenVary) {
   ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
                        FirstTuned({.mode = LmsMode::kV2,
-                                   .swapout_threshold = 1,
-                                   .swapin_ahead = -1,
-                                   .swapin_groupby = 2,
-                                   .sync_mode = 1}));
+                                   .v2 = {.swapout_threshold = 1,
+                                          .swapin_ahead = -1,
+                                          .swapin_groupby = 2,
+                                          .sync_mode = 1}}));
   std::vector<int64_t> aheads;
   for (const TriedSet& tried : tuned.tried) {
     if (tried.options.mode == LmsMode::kOff) continue;
     EXPECT_EQ(tried.options.mode, LmsMode::kV2);
-    EXPECT_EQ(tried.options.swapout_threshold, 1);
-    EXPECT_EQ(tried.options.swapin_groupby, 2);
-    EXPECT_EQ(tried.options.sync_mode, 1);
-    aheads.push_back(tried.options.swapin_ahead);
+    EXPECT_EQ(tried.options.v2.swapout_threshold, 1);
+    EXPECT_EQ(tried.options.v2.swapin_groupby, 2);
+    EXPECT_EQ(tried.options.v2.sync_mode, 1);
+    aheads.push_back(tried.options.v2.swapin_ahead);
   }
   EXPECT_GT(aheads.size(), 2U);
   std::ranges::sort(aheads);

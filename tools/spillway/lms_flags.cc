@@ -46,21 +46,22 @@ Options AddCommonFlags(FlagSet& flags, LmsOptions& options) {
 Options AddV1Numbers(FlagSet& flags, LmsOptions& options) {
   return {
       flags.Int(
-          "--lms_n_tensors", options.n_tensors,
+          "--lms_n_tensors", options.v1.n_tensors,
           {.help = "most tensors to swap; -1, the default: all", .min = -1}),
-      flags.Int("--lms_lb", options.lb,
+      flags.Int("--lms_lb", options.v1.lb,
                 {.help = "a swap-in starts at least this much earlier than "
                          "its reader; default 1"}),
-      flags.Int("--lms_ub", options.ub,
+      flags.Int("--lms_ub", options.v1.ub,
                 {.help = "and less than this much earlier; default 10000"}),
-      flags.Add("--lms_ctrld_strategy", options.ctrld_strategy, ParseStrategy)
+      flags
+          .Add("--lms_ctrld_strategy", options.v1.ctrld_strategy, ParseStrategy)
           ->type_name("chain_rule|direct_order")
           ->description("how a swap-in's trigger is found; default chain_rule"),
-      flags.Bool("--lms_fuse_swapins", options.fuse_swapins,
+      flags.Bool("--lms_fuse_swapins", options.v1.fuse_swapins,
                  "one swap-in for all readers of a tensor; default false"),
-      flags.Bool("--lms_swap_branches", options.swap_branches,
+      flags.Bool("--lms_swap_branches", options.v1.swap_branches,
                  "swap towards far forward readers too; default false"),
-      flags.Int("--lms_branch_threshold", options.branch_threshold,
+      flags.Int("--lms_branch_threshold", options.v1.branch_threshold,
                 {.help = "far: more than this many orders after a tensor's "
                          "first forward reader; default 0"}),
   };
@@ -68,20 +69,20 @@ Options AddV1Numbers(FlagSet& flags, LmsOptions& options) {
 
 Options AddV1Lists(FlagSet& flags, LmsOptions& options) {
   return {
-      flags.List("--lms_optimizer_scopes", options.optimizer_scopes,
+      flags.List("--lms_optimizer_scopes", options.v1.optimizer_scopes,
                  "scopes of the backward phase; default: those with a "
                  "gradients scope in them"),
-      flags.Text("--lms_starting_scope", options.starting_scope,
+      flags.Text("--lms_starting_scope", options.v1.starting_scope,
                  "scope in which the forward phase begins; default: found"),
-      flags.List("--lms_starting_op_names", options.starting_op_names,
+      flags.List("--lms_starting_op_names", options.v1.starting_op_names,
                  "nodes with which it begins"),
-      flags.List("--lms_excl_scopes", options.excl_scopes,
+      flags.List("--lms_excl_scopes", options.v1.excl_scopes,
                  "scopes whose nodes' outputs never move"),
-      flags.List("--lms_incl_scopes", options.incl_scopes,
+      flags.List("--lms_incl_scopes", options.v1.incl_scopes,
                  "scopes whose nodes' outputs alone may move"),
-      flags.List("--lms_excl_types", options.excl_types,
+      flags.List("--lms_excl_types", options.v1.excl_types,
                  "ops whose outputs never move"),
-      flags.List("--lms_incl_types", options.incl_types,
+      flags.List("--lms_incl_types", options.v1.incl_types,
                  "ops whose outputs alone may move"),
   };
 }
@@ -101,50 +102,52 @@ int64_t ParseTunable(const std::string& name, const std::string& text) {
 Options AddV2Numbers(FlagSet& flags, LmsOptions& options) {
   return {
       flags
-          .Add("--lms_swapout_threshold", options.swapout_threshold,
+          .Add("--lms_swapout_threshold", options.v2.swapout_threshold,
                ParseTunable)
           ->type_name("N")
           ->description("swap towards readers more than this many levels "
                         "away; default -1: to be tuned"),
-      flags.Add("--lms_swapin_ahead", options.swapin_ahead, ParseTunable)
+      flags.Add("--lms_swapin_ahead", options.v2.swapin_ahead, ParseTunable)
           ->type_name("N")
           ->description("a swap-in starts this many levels before its reader; "
                         "default -1: to be tuned"),
-      flags.Int("--lms_swapin_groupby", options.swapin_groupby,
+      flags.Int("--lms_swapin_groupby", options.v2.swapin_groupby,
                 {.help = "readers whose levels differ by no more share a "
                          "swap-in; default -1: to be tuned",
                  .min = -1}),
-      flags.Int("--lms_sync_mode", options.sync_mode,
+      flags.Int("--lms_sync_mode", options.v2.sync_mode,
                 {.help = "compute waits for copies 1: out, 2: in, 3: both; "
                          "default 0",
                  .max = 3}),
-      flags.List("--lms_serialization", options.serialization,
+      flags.List("--lms_serialization", options.v2.serialization,
                  "levels to run one node after the other: 1,3:5 (without 5)"),
       flags.Real(
-          "--lms_serialization_by_size", options.serialization_by_size_gib,
+          "--lms_serialization_by_size", options.v2.serialization_by_size_gib,
           {.help = "also levels of more GiB than this; default 0: none"}),
-      flags.Bool("--lms_is_training", options.is_training,
+      flags.Bool("--lms_is_training", options.v2.is_training,
                  "whether the graph trains; default true"),
   };
 }
 
 Options AddV2Lists(FlagSet& flags, LmsOptions& options) {
   return {
-      flags.List("--lms_excl_output_by_scopes", options.excl_output_by_scopes,
+      flags.List("--lms_excl_output_by_scopes",
+                 options.v2.excl_output_by_scopes,
                  "scopes whose nodes' outputs never move"),
-      flags.List("--lms_excl_output_by_types", options.excl_output_by_types,
+      flags.List("--lms_excl_output_by_types", options.v2.excl_output_by_types,
                  "ops whose outputs never move"),
-      flags.List("--lms_excl_input_by_scopes", options.excl_input_by_scopes,
+      flags.List("--lms_excl_input_by_scopes", options.v2.excl_input_by_scopes,
                  "scopes whose nodes read no swap-in"),
-      flags.List("--lms_excl_input_by_types", options.excl_input_by_types,
+      flags.List("--lms_excl_input_by_types", options.v2.excl_input_by_types,
                  "ops that read no swap-in"),
-      flags.List("--lms_incl_output_by_scopes", options.incl_output_by_scopes,
+      flags.List("--lms_incl_output_by_scopes",
+                 options.v2.incl_output_by_scopes,
                  "scopes whose nodes' outputs alone may move"),
-      flags.List("--lms_incl_output_by_types", options.incl_output_by_types,
+      flags.List("--lms_incl_output_by_types", options.v2.incl_output_by_types,
                  "ops whose outputs alone may move"),
-      flags.List("--lms_incl_input_by_scopes", options.incl_input_by_scopes,
+      flags.List("--lms_incl_input_by_scopes", options.v2.incl_input_by_scopes,
                  "scopes whose nodes alone read swap-ins"),
-      flags.List("--lms_incl_input_by_types", options.incl_input_by_types,
+      flags.List("--lms_incl_input_by_types", options.v2.incl_input_by_types,
                  "ops that alone read swap-ins"),
   };
 }

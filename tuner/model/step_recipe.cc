@@ -3,6 +3,7 @@
 #include "base/status_macros.h"
 #include "lms/apply_swap_plan.h"
 #include "lms/lms.h"
+#include "lms/storage_readers.h"
 
 namespace spillway {
 
@@ -10,8 +11,9 @@ absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
                                   const OpRegistry& ops, const Graph& graph) {
   Graph edited = graph;
   ApplySwapPlan(recipe.swaps, edited);
+  const StorageMap storages = StoragesFor(recipe.options, ops, graph);
   SPILLWAY_RETURN_IF_ERROR(VerifySwaps(
-      graph, edited, AllowedEditOf(recipe.options, ops, recipe.swaps)));
+      graph, edited, AllowedEditOf(recipe.options, storages, recipe.swaps)));
   return edited;
 }
 

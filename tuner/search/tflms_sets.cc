@@ -13,9 +13,9 @@ using Numbers = std::array<int64_t, 3>;  // threshold, ahead, groupby
 
 LmsOptions With(LmsOptions options, const Numbers& numbers) {
   options.mode = LmsMode::kV2;
-  options.swapout_threshold = numbers[0];
-  options.swapin_ahead = numbers[1];
-  options.swapin_groupby = numbers[2];
+  options.v2.swapout_threshold = numbers[0];
+  options.v2.swapin_ahead = numbers[1];
+  options.v2.swapin_groupby = numbers[2];
   return options;
 }
 
@@ -41,16 +41,16 @@ std::vector<LmsOptions> UsualSets(const LmsOptions& common, int64_t num_levels,
   }
   sets.push_back(With(common, {std::max<int64_t>(1, num_levels / 4), 4, 8}));
   sets.push_back(With(common, {1, 1, 8}));
-  LmsOptions v1 = common;
-  v1.mode = LmsMode::kV1;
+  LmsOptions set = common;
+  set.mode = LmsMode::kV1;
   size_t place = 0;  // one of version 1 after one of version 2
   for (const int64_t lb : {10, 3, 1}) {
     for (const ControlStrategy strategy :
          {ControlStrategy::kDirectOrder, ControlStrategy::kChainRule}) {
-      v1.lb = lb;
-      v1.ctrld_strategy = strategy;
+      set.v1.lb = lb;
+      set.v1.ctrld_strategy = strategy;
       place = std::min(place + 1, sets.size());
-      sets.insert(sets.begin() + static_cast<std::ptrdiff_t>(place++), v1);
+      sets.insert(sets.begin() + static_cast<std::ptrdiff_t>(place++), set);
     }
   }
   sets.resize(std::min(max, sets.size()));
@@ -67,18 +67,18 @@ std::vector<LmsOptions> GridOfSets(const LmsOptions& common,
       }
     }
   }
-  LmsOptions v1 = common;
-  v1.mode = LmsMode::kV1;
+  LmsOptions set = common;
+  set.mode = LmsMode::kV1;
   for (const int64_t lb : {1, 2, 3, 4, 10}) {
     for (const ControlStrategy strategy :
          {ControlStrategy::kDirectOrder, ControlStrategy::kChainRule}) {
       for (const bool fuse : {false, true}) {
         for (const bool branches : {false, true}) {
-          v1.lb = lb;
-          v1.ctrld_strategy = strategy;
-          v1.fuse_swapins = fuse;
-          v1.swap_branches = branches;
-          sets.push_back(v1);
+          set.v1.lb = lb;
+          set.v1.ctrld_strategy = strategy;
+          set.v1.fuse_swapins = fuse;
+          set.v1.swap_branches = branches;
+          sets.push_back(set);
         }
       }
     }
@@ -90,8 +90,8 @@ void ForEachV2Set(
     const LmsOptions& common, int64_t num_levels,
     const std::function<std::optional<int64_t>(const LmsOptions& options)>&
         step_ns) {
-  const Numbers given = {common.swapout_threshold, common.swapin_ahead,
-                         common.swapin_groupby};
+  const Numbers given = {common.v2.swapout_threshold, common.v2.swapin_ahead,
+                         common.v2.swapin_groupby};
   constexpr Numbers kLeast = {1, 1, 0};
   Numbers best;
   for (size_t i = 0; i < best.size(); ++i) {

@@ -106,8 +106,8 @@ class Tuner {
       case LmsMode::kV1:
         return false;
       case LmsMode::kV2:
-        return lms.swapout_threshold == -1 && lms.swapin_ahead == -1 &&
-               lms.swapin_groupby == -1;
+        return lms.v2.swapout_threshold == -1 && lms.v2.swapin_ahead == -1 &&
+               lms.v2.swapin_groupby == -1;
     }
     return true;
   }
@@ -428,13 +428,13 @@ std::string DescribeOptions(const LmsOptions& options) {
     case LmsMode::kV1:
       return fmt::format(
           "v1 {} lb {} ub {}{}{}",
-          std::string(ControlStrategyName(options.ctrld_strategy)), options.lb,
-          options.ub, options.fuse_swapins ? " fused" : "",
-          options.swap_branches ? " branches" : "");
+          std::string(ControlStrategyName(options.v1.ctrld_strategy)),
+          options.v1.lb, options.v1.ub, options.v1.fuse_swapins ? " fused" : "",
+          options.v1.swap_branches ? " branches" : "");
     case LmsMode::kV2:
       return fmt::format("v2 threshold {} ahead {} groupby {} sync {}",
-                         options.swapout_threshold, options.swapin_ahead,
-                         options.swapin_groupby, options.sync_mode);
+                         options.v2.swapout_threshold, options.v2.swapin_ahead,
+                         options.v2.swapin_groupby, options.v2.sync_mode);
   }
   return "";
 }

@@ -62,7 +62,7 @@ void NaiveTflms::Plan(int op, const Tensor& tensor) {
   int latest = op;
   int latest_level = -1;
   for (const int reader : ConsumersOf(tensor)) {
-    if (Level(reader) - Level(op) > options_.swapout_threshold &&
+    if (Level(reader) - Level(op) > options_.v2.swapout_threshold &&
         readers_.contains(reader)) {
       far.insert(reader);
     } else if (!inactive_.contains(reader) && Level(reader) > latest_level) {
@@ -73,7 +73,8 @@ void NaiveTflms::Plan(int op, const Tensor& tensor) {
   if (far.empty()) return;
   Held& held = memory_.at({op, tensor.second, 0});
   held.count -= static_cast<int64_t>(far.size());
-  const bool async_out = options_.sync_mode == 0 || options_.sync_mode == 2;
+  const bool async_out =
+      options_.v2.sync_mode == 0 || options_.v2.sync_mode == 2;
   if (async_out && held.count > 0 && num_levels_ - Level(latest) > 1) {
     ++held.count;
     latest_[tensor] = latest;
@@ -105,8 +106,8 @@ void NaiveTflms::Plan(int op, const Tensor& tensor) {
 }
 
 int NaiveTflms::StartOf(int op, int reader) {
-  const auto ahead = static_cast<int>(options_.swapin_ahead);
-  if (options_.sync_mode == 0 || options_.sync_mode == 1) {
+  const auto ahead = static_cast<int>(options_.v2.swapin_ahead);
+  if (options_.v2.sync_mode == 0 || options_.v2.sync_mode == 1) {
     const std::set<int> found = FindControls(op, reader, ahead);
     if (!found.empty()) return *found.begin();
     ++missing;

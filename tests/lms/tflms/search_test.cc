@@ -40,10 +40,10 @@ struct Numbers {
 
 TflmsRequest Request(double gib, bool compat, const Numbers& numbers = {}) {
   return {.options = {.compat = compat,
-                      .swapout_threshold = numbers.threshold,
-                      .swapin_ahead = numbers.ahead,
-                      .swapin_groupby = numbers.groupby,
-                      .sync_mode = numbers.sync_mode},
+                      .v2 = {.swapout_threshold = numbers.threshold,
+                             .swapin_ahead = numbers.ahead,
+                             .swapin_groupby = numbers.groupby,
+                             .sync_mode = numbers.sync_mode}},
           .limits = {.device_bytes = FromGib(gib), .memory_ratio = 1}};
 }
 
@@ -60,8 +60,8 @@ std::string TextOf(const TflmsSet& set) {
 
 std::string Chosen(const TflmsResult& result) {
   const LmsOptions& options = result.options;
-  return TextOf({options.swapout_threshold, options.swapin_ahead,
-                 options.swapin_groupby, options.sync_mode});
+  return TextOf({options.v2.swapout_threshold, options.v2.swapin_ahead,
+                 options.v2.swapin_groupby, options.v2.sync_mode});
 }
 
 std::vector<std::string> Tried(const TflmsResult& result) {
@@ -304,7 +304,7 @@ TEST(TflmsSearchRulingsTest, BadInputIsNamed) {
   expect_refused(Request(4, false, {.groupby = -2}), "lms_swapin_groupby");
   expect_refused(Request(4, false, {.sync_mode = 4}), "lms_sync_mode is 4");
   TflmsRequest request = Request(4, false);
-  request.options.excl_output_by_types = {"NoSuchOp"};
+  request.options.v2.excl_output_by_types = {"NoSuchOp"};
   expect_refused(request, "NoSuchOp");
 }
 
@@ -321,11 +321,11 @@ TEST(TflmsSearchRulingsTest, GraphsWithoutTensorsNeedNoSwaps) {
 
 TEST(TflmsSearchRulingsTest, FiltersKeepTensorsOutOfTheSearch) {
   TflmsRequest request = Request(4.5, false);
-  request.options.excl_output_by_scopes = {"F1"};
+  request.options.v2.excl_output_by_scopes = {"F1"};
   const TflmsResult result = SearchIn(Chain(), request);
   EXPECT_TRUE(result.passed);
-  EXPECT_EQ(result.options.swapout_threshold, 4);  // F2 is swapped
-  EXPECT_THAT(result.options.excl_output_by_scopes, ElementsAre("F1"));
+  EXPECT_EQ(result.options.v2.swapout_threshold, 4);  // F2 is swapped
+  EXPECT_THAT(result.options.v2.excl_output_by_scopes, ElementsAre("F1"));
 }
 
 // Whether each of the sets passes that `set` becomes with 1, 2, ..., n for one
@@ -389,14 +389,14 @@ void ForEachTightCase(Visit visit) {
 TEST(TflmsSearchRulingsTest, TheThresholdIsTheOneThatTryingAllFinds) {
   Compared compared;
   ForEachTightCase([&](const Graph& graph, TflmsRequest request) {
-    request.options.swapin_ahead = 1;
-    request.options.swapin_groupby = 0;
+    request.options.v2.swapin_ahead = 1;
+    request.options.v2.swapin_groupby = 0;
     const TflmsResult result = SearchIn(graph, request);
     if (!result.status.ok()) return;
     const std::vector<bool> passes =
-        TryAll(request, graph, {.sync_mode = result.options.sync_mode},
+        TryAll(request, graph, {.sync_mode = result.options.v2.sync_mode},
                &TflmsSet::swapout_threshold);
-    CompareWithTryingAll(passes, result.options.swapout_threshold, compared);
+    CompareWithTryingAll(passes, result.options.v2.swapout_threshold, compared);
   });
   EXPECT_GT(compared.prefixes, 30);
 }
@@ -406,13 +406,13 @@ TEST(TflmsSearchRulingsTest, TheThresholdIsTheOneThatTryingAllFinds) {
 TEST(TflmsSearchRulingsTest, AheadPassesAndTheNextHigherDoesNot) {
   Compared compared;
   ForEachTightCase([&](const Graph& graph, TflmsRequest request) {
-    request.options.swapout_threshold = 3;
-    request.options.swapin_groupby = 0;
+    request.options.v2.swapout_threshold = 3;
+    request.options.v2.swapin_groupby = 0;
     const TflmsResult result = SearchIn(graph, request);
-    if (result.options.sync_mode != 0) return;
+    if (result.options.v2.sync_mode != 0) return;
     const std::vector<bool> passes = TryAll(
         request, graph, {.swapout_threshold = 3}, &TflmsSet::swapin_ahead);
-    CompareWithTryingAll(passes, result.options.swapin_ahead, compared);
+    CompareWithTryingAll(passes, result.options.v2.swapin_ahead, compared);
   });
   EXPECT_GT(compared.others, 30);
 }
@@ -420,10 +420,10 @@ TEST(TflmsSearchRulingsTest, AheadPassesAndTheNextHigherDoesNot) {
 TEST(TflmsSearchRulingsTest, GroupByIsAllLevelsOrTheFirstOfItsHalves) {
   int halved = 0;
   ForEachTightCase([&](const Graph& graph, TflmsRequest request) {
-    request.options.swapout_threshold = 1;
-    request.options.swapin_ahead = 1;
+    request.options.v2.swapout_threshold = 1;
+    request.options.v2.swapin_ahead = 1;
     const TflmsResult result = SearchIn(graph, request);
-    if (result.options.sync_mode != 0) return;
+    if (result.options.v2.sync_mode != 0) return;
     const std::vector<bool> passes =
         TryAll(request, graph, {}, &TflmsSet::swapin_groupby);
     auto expected = static_cast<int64_t>(passes.size());
@@ -434,7 +434,7 @@ TEST(TflmsSearchRulingsTest, GroupByIsAllLevelsOrTheFirstOfItsHalves) {
         expected = (expected - 1) / 2;
       }
     }
-    EXPECT_EQ(result.options.swapin_groupby, expected);
+    EXPECT_EQ(result.options.v2.swapin_groupby, expected);
     EXPECT_TRUE(result.passed);
   });
   EXPECT_GT(halved, 5);
@@ -449,10 +449,10 @@ TEST(TflmsSearchRulingsTest, ResultsAreTrueAndCanBeApplied) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Graph graph = RandomTrainingGraph({.seed = seed, .forward_nodes = 12});
     TflmsRequest request = {.options = {.compat = seed % 2 == 0}};
-    if (seed % 3 == 0) request.options.swapout_threshold = 1 + seed % 5;
-    if (seed % 5 == 0) request.options.swapin_ahead = 2;
-    if (seed % 7 == 0) request.options.swapin_groupby = 3;
-    request.options.sync_mode = seed % 11 % 4;
+    if (seed % 3 == 0) request.options.v2.swapout_threshold = 1 + seed % 5;
+    if (seed % 5 == 0) request.options.v2.swapin_ahead = 2;
+    if (seed % 7 == 0) request.options.v2.swapin_groupby = 3;
+    request.options.v2.sync_mode = seed % 11 % 4;
     request.limits = {.device_bytes =
                           TrainableBytes(graph) + 30_KiB * (1 + seed % 13)};
     const TflmsResult result = SearchIn(graph, request);
@@ -461,7 +461,7 @@ TEST(TflmsSearchRulingsTest, ResultsAreTrueAndCanBeApplied) {
     const auto simulator =
         TflmsSimulator::Create(request.options, request.limits, graph);
     ASSERT_THAT(simulator, IsOk());
-    const LmsOptions& chosen = result.options;
+    const LmsV2Options& chosen = result.options.v2;
     const TflmsPlay play =
         (*simulator)
             ->Play({chosen.swapout_threshold, chosen.swapin_ahead,

@@ -195,8 +195,8 @@ struct Totals {
 };
 
 TflmsSet SetOf(const LmsOptions& options) {
-  return {options.swapout_threshold, options.swapin_ahead,
-          options.swapin_groupby, options.sync_mode};
+  return {options.v2.swapout_threshold, options.v2.swapin_ahead,
+          options.v2.swapin_groupby, options.v2.sync_mode};
 }
 
 void ExpectEqual(const TflmsPlay& play, const NaiveTflms& naive,
@@ -244,10 +244,10 @@ void CheckPlays(const Graph& graph, LmsOptions options, RandomV2Case& random,
     totals.warned += play.host_warning ? 1 : 0;
     totals.missing += play.missing_triggers;
     totals.never_started += naive.never_started;
-    options.swapout_threshold = 1 + random.Below(6);
-    options.swapin_ahead = 1 + random.Below(random.Below(3) == 0 ? 15 : 3);
-    options.swapin_groupby = random.Below(2) == 0 ? 0 : random.Below(8);
-    options.sync_mode = random.Below(4);
+    options.v2.swapout_threshold = 1 + random.Below(6);
+    options.v2.swapin_ahead = 1 + random.Below(random.Below(3) == 0 ? 15 : 3);
+    options.v2.swapin_groupby = random.Below(2) == 0 ? 0 : random.Below(8);
+    options.v2.sync_mode = random.Below(4);
   }
 }
 
@@ -280,9 +280,9 @@ TEST(TflmsSimulatorTest, PlaysAreThoseOfTheTwinOnTrainingGraphs) {
     CheckPlays(graph,
                {.mode = LmsMode::kV2,
                 .compat = true,
-                .swapout_threshold = 1,
-                .swapin_ahead = 1,
-                .swapin_groupby = 0},
+                .v2 = {.swapout_threshold = 1,
+                       .swapin_ahead = 1,
+                       .swapin_groupby = 0}},
                random, totals);
   }
   ExpectEverythingHappened(totals);

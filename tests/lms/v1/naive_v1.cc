@@ -50,18 +50,20 @@ class Original {
   }
 
   NaiveEdit Run() {
-    for (const std::string& scope : options_.optimizer_scopes) {
+    for (const std::string& scope : options_.v1.optimizer_scopes) {
       gradient_ = Union(gradient_, StartingWith(scope));
     }
     const Ops seeds = FindSeeds();
     Ops reached;
     for (const int seed : seeds) reached = Union(reached, ForwardWalk(seed));
-    excluded_ = Select(reached, options_.excl_scopes, options_.excl_types);
+    excluded_ =
+        Select(reached, options_.v1.excl_scopes, options_.v1.excl_types);
     excluded_ = Union(excluded_, Select(reached, {},
                                         {"Const", "Mul", "Add", "Identity",
                                          "Assign", "VariableV2", "Reshape",
                                          "Shape", "ShapeN", "Placeholder"}));
-    included_ = Select(reached, options_.incl_scopes, options_.incl_types);
+    included_ =
+        Select(reached, options_.v1.incl_scopes, options_.v1.incl_types);
     FindOrders(seeds);
     for (const int seed : seeds) edit_.seeds.insert(op(seed).name);
     for (const auto& [op, order] : orders_) {
@@ -137,10 +139,10 @@ class Original {
 
   Ops FindSeeds() const {
     Ops seeds;
-    if (!options_.starting_scope.empty()) {
-      seeds = StartingWith(options_.starting_scope);
+    if (!options_.v1.starting_scope.empty()) {
+      seeds = StartingWith(options_.v1.starting_scope);
     }
-    for (const std::string& name : options_.starting_op_names) {
+    for (const std::string& name : options_.v1.starting_op_names) {
       for (const int id : All()) {
         if (op(id).name == name) seeds.insert(id);
       }
@@ -219,8 +221,8 @@ class Original {
   }
 
   bool LimitReached() const {
-    return options_.n_tensors > 0 &&
-           static_cast<int64_t>(edit_.swaps.size()) >= options_.n_tensors;
+    return options_.v1.n_tensors > 0 &&
+           static_cast<int64_t>(edit_.swaps.size()) >= options_.v1.n_tensors;
   }
 
   void EditBreadthFirst(const Ops& seeds) {
@@ -252,7 +254,7 @@ class Original {
 
   void SwapTensor(const Tensor& tensor) {
     Ops moved = And(Consumers(tensor), gradient_);
-    if (options_.swap_branches) {
+    if (options_.v1.swap_branches) {
       moved = Union(moved, FarOps(Minus(Consumers(tensor), gradient_)));
     }
     for (const int id : Ops(moved)) {
@@ -272,7 +274,7 @@ class Original {
     for (const int id : moved) {
       if (order(id) > 0) shared.insert(id);
     }
-    if (options_.fuse_swapins && any_timed && shared.size() >= 2) {
+    if (options_.v1.fuse_swapins && any_timed && shared.size() >= 2) {
       SwapIn(place, tensor, swap_out, shared);
       moved = Minus(moved, shared);
     }
@@ -292,7 +294,7 @@ class Original {
         const bool is_nearest = std::ranges::all_of(
             forward, [&](int each) { return order(each) >= order(other); });
         if (is_nearest &&
-            order(id) > order(other) + options_.branch_threshold) {
+            order(id) > order(other) + options_.v1.branch_threshold) {
           far.insert(id);
         }
       }
@@ -354,9 +356,10 @@ class Original {
   }
 
   Ops Triggers(int forward, int backward) const {
-    int64_t lb = options_.lb;
+    int64_t lb = options_.v1.lb;
     if (order(backward) - lb <= order(forward)) lb = 1;
-    const bool chain = options_.ctrld_strategy == ControlStrategy::kChainRule;
+    const bool chain =
+        options_.v1.ctrld_strategy == ControlStrategy::kChainRule;
     if (!chain || gradient_.contains(forward) ||
         order(backward) - lb < backward_start_) {
       return DirectOrder(forward, backward, lb);
@@ -365,10 +368,11 @@ class Original {
   }
 
   Ops ChainRule(int forward, int backward, int64_t lb) const {
-    if (lb > options_.ub) return {};
+    if (lb > options_.v1.ub) return {};
     Ops layer = {forward};
     Ops closed = {forward};
-    for (int64_t depth = 0; depth != options_.ub && !layer.empty(); ++depth) {
+    for (int64_t depth = 0; depth != options_.v1.ub && !layer.empty();
+         ++depth) {
       Ops found;
       Ops next;
       for (const int id : layer) {
@@ -389,7 +393,7 @@ class Original {
 
   Ops DirectOrder(int forward, int backward, int64_t lb) const {
     const int64_t last =
-        std::max<int64_t>(order(backward) - options_.ub, order(forward)) + 1;
+        std::max<int64_t>(order(backward) - options_.v1.ub, order(forward)) + 1;
     for (int64_t i = order(backward) - lb - 1; i >= last; --i) {
       Ops found;
       for (const auto& [id, order] : orders_) {

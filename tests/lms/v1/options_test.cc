@@ -21,7 +21,9 @@ using testing::StatusIs;
 using ::testing::UnorderedElementsAre;
 
 LmsOptions E1Options() {
-  return {.mode = LmsMode::kV1, .compat = true, .optimizer_scopes = {"opt"}};
+  return {.mode = LmsMode::kV1,
+          .compat = true,
+          .v1 = {.optimizer_scopes = {"opt"}}};
 }
 
 // Adds nodes of one float32[16, 16] by name.
@@ -104,7 +106,7 @@ TEST(V1OptionsTest, WithoutFuseSwapinsEachReaderHasItsOwn) {
 
 TEST(V1OptionsTest, FuseSwapinsGivesAllReadersOneThatTheFirstTriggers) {
   LmsOptions options = E1Options();
-  options.fuse_swapins = true;
+  options.v1.fuse_swapins = true;
   for (const bool compat : {false, true}) {
     options.compat = compat;
     EXPECT_THAT(SwapIns(options, SkipGraph(), "net/F1"),
@@ -127,7 +129,7 @@ TEST(V1OptionsTest, FusedReadersWithoutAGapReadTheDeviceCopy) {
                           .graph();
   LmsOptions options = E1Options();
   options.compat = false;
-  options.fuse_swapins = true;
+  options.v1.fuse_swapins = true;
   EXPECT_THAT(SwapIns(options, graph, "F1"),
               ElementsAre("opt/B1 opt/B0 <- opt/B2"));
 }
@@ -135,7 +137,7 @@ TEST(V1OptionsTest, FusedReadersWithoutAGapReadTheDeviceCopy) {
 TEST(V1OptionsTest, SwapBranchesMovesFarForwardReaders) {
   LmsOptions options = E1Options();
   EXPECT_EQ(SwapIns(options, SkipGraph(), "net/F1").size(), 2u);
-  options.swap_branches = true;
+  options.v1.swap_branches = true;
   EXPECT_THAT(SwapIns(options, SkipGraph(), "net/F1"),
               Contains("net/F4 <- net/F2"));
 }
@@ -143,9 +145,9 @@ TEST(V1OptionsTest, SwapBranchesMovesFarForwardReaders) {
 // F2, the nearest, has order 1, and F4 order 3.
 TEST(V1OptionsTest, BranchThresholdIsCountedFromTheNearestForwardReader) {
   LmsOptions options = E1Options();
-  options.swap_branches = true;
+  options.v1.swap_branches = true;
   for (const int64_t threshold : {0, 1, 2}) {
-    options.branch_threshold = threshold;
+    options.v1.branch_threshold = threshold;
     const bool moves = threshold < 2;
     EXPECT_EQ(SwapIns(options, SkipGraph(), "net/F1").size(), moves ? 3u : 2u);
   }
@@ -153,33 +155,33 @@ TEST(V1OptionsTest, BranchThresholdIsCountedFromTheNearestForwardReader) {
 
 TEST(V1OptionsTest, StartingScopeAndOpNamesAreTheSeeds) {
   LmsOptions options = E1Options();
-  options.starting_op_names = {"net/F3"};
+  options.v1.starting_op_names = {"net/F3"};
   EXPECT_THAT(Swapped(options, SkipGraph()),
               UnorderedElementsAre("net/F3", "net/F4"));
-  options.starting_op_names.clear();
-  options.starting_scope = "net/F2";
+  options.v1.starting_op_names.clear();
+  options.v1.starting_scope = "net/F2";
   EXPECT_THAT(Swapped(options, SkipGraph()),
               UnorderedElementsAre("net/F2", "net/F3", "net/F4"));
-  options.starting_op_names = {"net/F1"};
+  options.v1.starting_op_names = {"net/F1"};
   EXPECT_EQ(Swapped(options, SkipGraph()).size(), 4u);
 }
 
 TEST(V1OptionsTest, ExcludedScopesAndTypesStay) {
   LmsOptions options = E1Options();
-  options.excl_scopes = {"net/F3/"};  // a slash at the end means nothing
+  options.v1.excl_scopes = {"net/F3/"};  // a slash at the end means nothing
   EXPECT_FALSE(Swapped(options, SkipGraph()).contains("net/F3"));
-  options.excl_types = {"Conv"};
+  options.v1.excl_types = {"Conv"};
   EXPECT_THAT(Swapped(options, SkipGraph()),
               UnorderedElementsAre("net/F1", "net/F4"));
 }
 
 TEST(V1OptionsTest, OnlyIncludedScopesAndTypesMoveAndExclusionWins) {
   LmsOptions options = E1Options();
-  options.incl_types = {"Conv"};
-  options.incl_scopes = {"net/F1", "net/F3"};
+  options.v1.incl_types = {"Conv"};
+  options.v1.incl_scopes = {"net/F1", "net/F3"};
   EXPECT_THAT(Swapped(options, SkipGraph()),
               UnorderedElementsAre("net/F1", "net/F2", "net/F3"));
-  options.excl_scopes = {"net/F1"};
+  options.v1.excl_scopes = {"net/F1"};
   EXPECT_THAT(Swapped(options, SkipGraph()),
               UnorderedElementsAre("net/F2", "net/F3"));
 }
@@ -220,7 +222,7 @@ TEST(V1OptionsTest, VariablesMoveWithCompatOnly) {
 // The optimizer's scope is a beginning in the original, a scope in ours.
 TEST(V1OptionsTest, OptimizerScopesAreBeginningsOfNamesWithCompat) {
   LmsOptions options = E1Options();
-  options.optimizer_scopes = {"op"};
+  options.v1.optimizer_scopes = {"op"};
   EXPECT_EQ(Swapped(options, ChainE1()).size(), 4u);
   options.compat = false;
   EXPECT_THAT(PlanSwaps(options, ChainE1()),
@@ -271,7 +273,7 @@ TEST(V1OptionsTest, NoTriggerIsInAConditionalBranch) {
                           .Add("opt/U", {"opt/B1"})
                           .graph();
   LmsOptions options = E1Options();
-  options.ctrld_strategy = ControlStrategy::kDirectOrder;
+  options.v1.ctrld_strategy = ControlStrategy::kDirectOrder;
   EXPECT_THAT(SwapIns(options, graph, "F1"), ElementsAre("opt/B1 <- opt/B2"));
 }
 
@@ -324,7 +326,7 @@ std::vector<std::string> Log(const LmsOptions& options, Graph graph) {
 
 TEST(V1OptionsTest, DebugLevelOneTellsEverySwap) {
   LmsOptions options = E1Options();
-  options.n_tensors = 1;
+  options.v1.n_tensors = 1;
   options.debug_level = 1;
   EXPECT_THAT(
       Log(options, ChainE1()),
@@ -349,7 +351,7 @@ TEST(V1OptionsTest, DebugLevelOneTellsEverySwap) {
 TEST(V1OptionsTest, DebugLevelTwoTellsEveryStep) {
   LmsOptions options = E1Options();
   options.debug_level = 2;
-  options.fuse_swapins = true;
+  options.v1.fuse_swapins = true;
   const std::vector<std::string> log = Log(options, SkipGraph());
   EXPECT_THAT(log, Contains("[LMS][2] Operation: net/F1"));
   EXPECT_THAT(log, Contains("[LMS][2] my frontier ops: {'net/F2', 'net/F4', "
@@ -364,9 +366,9 @@ TEST(V1OptionsTest, DebugLevelTwoTellsEveryStep) {
 
 TEST(V1OptionsTest, OddButHarmlessOptionsAreWarnedOf) {
   LmsOptions options = E1Options();
-  options.lb = 0;
-  options.optimizer_scopes = {"opt", "adam"};
-  options.excl_types = {"Convolution", "Op3"};
+  options.v1.lb = 0;
+  options.v1.optimizer_scopes = {"opt", "adam"};
+  options.v1.excl_types = {"Convolution", "Op3"};
   const std::vector<std::string> log = Log(options, ChainE1());
   EXPECT_THAT(log, Contains(HasSubstr("[LMS][0] Warning: lms_lb is 0")));
   EXPECT_THAT(log, Contains(HasSubstr("the optimizer scope adam")));
@@ -386,42 +388,42 @@ TEST(V1OptionsTest, BadOptionsAreNamedWithWhatIsAllowed) {
     return options;
   };
   const std::vector<Bad> all = {
-      {with([](LmsOptions& o) { o.n_tensors = -2; }),
+      {with([](LmsOptions& o) { o.v1.n_tensors = -2; }),
        "lms_n_tensors is -2; it must be -1 (all), 0 (off) or positive"},
-      {with([](LmsOptions& o) { o.lb = -1; }),
+      {with([](LmsOptions& o) { o.v1.lb = -1; }),
        "lms_lb is -1; it must not be negative"},
-      {with([](LmsOptions& o) { o.ub = 1; }),
+      {with([](LmsOptions& o) { o.v1.ub = 1; }),
        "lms_ub is 1; with lms_lb 1 and chain_rule it must be at least 2"},
       {with([](LmsOptions& o) {
-         o.ub = 2;
-         o.ctrld_strategy = ControlStrategy::kDirectOrder;
+         o.v1.ub = 2;
+         o.v1.ctrld_strategy = ControlStrategy::kDirectOrder;
        }),
        "lms_ub is 2; with lms_lb 1 and direct_order it must be at least 3"},
-      {with([](LmsOptions& o) { o.branch_threshold = -1; }),
+      {with([](LmsOptions& o) { o.v1.branch_threshold = -1; }),
        "lms_branch_threshold is -1; it must not be negative"},
       {with([](LmsOptions& o) { o.debug_level = 3; }),
        "lms_debug_level is 3; it must be 0, 1 or 2"},
       {with([](LmsOptions& o) { o.size_threshold_bytes = -5; }),
        "lms_size_threshold is -5 bytes; it must not be negative"},
-      {with([](LmsOptions& o) { o.starting_scope = "nett"; }),
+      {with([](LmsOptions& o) { o.v1.starting_scope = "nett"; }),
        "lms_starting_scope is nett, and no node lies in it; the top-level "
        "scopes are: net, opt"},
-      {with([](LmsOptions& o) { o.starting_op_names = {"net"}; }),
+      {with([](LmsOptions& o) { o.v1.starting_op_names = {"net"}; }),
        "lms_starting_op_names has net, and there is no such node"},
-      {with([](LmsOptions& o) { o.excl_scopes = {"net/F"}; }),
+      {with([](LmsOptions& o) { o.v1.excl_scopes = {"net/F"}; }),
        "lms_excl_scopes is net/F, and no node lies in it; the top-level scopes "
        "are: net, opt"},
-      {with([](LmsOptions& o) { o.incl_scopes = {"F1"}; }),
+      {with([](LmsOptions& o) { o.v1.incl_scopes = {"F1"}; }),
        "lms_incl_scopes is F1, and no node"},
-      {with([](LmsOptions& o) { o.incl_types = {"Convolution"}; }),
+      {with([](LmsOptions& o) { o.v1.incl_types = {"Convolution"}; }),
        "lms_incl_scopes and lms_incl_types select no node"},
       {with([](LmsOptions& o) {
-         o.incl_scopes = {"net"};
-         o.excl_scopes = {"net/"};
+         o.v1.incl_scopes = {"net"};
+         o.v1.excl_scopes = {"net/"};
        }),
        "lms_excl_scopes and lms_excl_types leave no node of those that "
        "lms_incl_scopes and lms_incl_types select"},
-      {with([](LmsOptions& o) { o.excl_scopes = {""}; }),
+      {with([](LmsOptions& o) { o.v1.excl_scopes = {""}; }),
        "lms_excl_scopes has an empty name"},
   };
   for (const Bad& bad : all) {

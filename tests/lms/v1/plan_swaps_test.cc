@@ -18,7 +18,9 @@ using ::testing::HasSubstr;
 using testing::StatusIs;
 
 LmsOptions E1Options() {
-  return {.mode = LmsMode::kV1, .compat = true, .optimizer_scopes = {"opt"}};
+  return {.mode = LmsMode::kV1,
+          .compat = true,
+          .v1 = {.optimizer_scopes = {"opt"}}};
 }
 
 // Reader -> trigger of its swap-in ("-": none).
@@ -68,11 +70,11 @@ TEST(PlanSwapsV1Test, CompatGivesThePublishedTableOfTheChain) {
     SCOPED_TRACE(::testing::Message() << ControlStrategyName(row.strategy)
                                       << " lb " << row.lb << " ub " << row.ub);
     LmsOptions options = E1Options();
-    options.ctrld_strategy = row.strategy;
-    options.lb = row.lb;
-    options.ub = row.ub;
+    options.v1.ctrld_strategy = row.strategy;
+    options.v1.lb = row.lb;
+    options.v1.ub = row.ub;
     ASSERT_OK_AND_ASSIGN(const SwapPlan plan,
-                         PlanSwapsV1(options, StandardOps(), graph));
+                         PlanSwaps(options, StandardOps(), graph));
     const auto triggers = Triggers(plan, graph);
     EXPECT_EQ(triggers.size(), 4U);
     EXPECT_EQ(triggers.at("opt/B1"), row.triggers[0]);
@@ -98,9 +100,9 @@ TEST(PlanSwapsV1Test, OrdersOfTheChainAreThePublishedOnes) {
 TEST(PlanSwapsV1Test, NTensorsCountsFromTheInputSide) {
   const Graph graph = ChainE1();
   LmsOptions options = E1Options();
-  options.n_tensors = 2;
+  options.v1.n_tensors = 2;
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan,
-                       PlanSwapsV1(options, StandardOps(), graph));
+                       PlanSwaps(options, StandardOps(), graph));
   const std::map<std::string, std::string> expected = {{"opt/B1", "opt/B2"},
                                                        {"opt/B2", "opt/B3"}};
   EXPECT_EQ(Triggers(plan, graph), expected);
@@ -111,7 +113,7 @@ TEST(PlanSwapsV1Test, WithoutCompatAReaderWithoutATriggerKeepsItsTensor) {
   LmsOptions options = E1Options();
   options.compat = false;
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan,
-                       PlanSwapsV1(options, StandardOps(), graph));
+                       PlanSwaps(options, StandardOps(), graph));
   const std::map<std::string, std::string> expected = {
       {"opt/B1", "opt/B2"}, {"opt/B2", "opt/B3"}, {"opt/B3", "opt/B4"}};
   EXPECT_EQ(Triggers(plan, graph), expected);
@@ -125,9 +127,9 @@ TEST(PlanSwapsV1Test, WithoutCompatASwapWithoutAGapIsDropped) {
   const Graph graph = ChainE1();
   LmsOptions options = E1Options();
   options.compat = false;
-  options.ctrld_strategy = kDirectOrder;
+  options.v1.ctrld_strategy = kDirectOrder;
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan,
-                       PlanSwapsV1(options, StandardOps(), graph));
+                       PlanSwaps(options, StandardOps(), graph));
   EXPECT_FALSE(Triggers(plan, graph).contains("opt/B3"));
   EXPECT_TRUE(Triggers(plan, graph).contains("opt/B2"));
 }
@@ -137,7 +139,7 @@ TEST(PlanSwapsV1Test, SmallTensorsStayUnderASizeThreshold) {
   LmsOptions options = E1Options();
   options.size_threshold_bytes = 1025;  // each has 1024
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan,
-                       PlanSwapsV1(options, StandardOps(), graph));
+                       PlanSwaps(options, StandardOps(), graph));
   EXPECT_TRUE(plan.swaps.empty());
   EXPECT_EQ(plan.dropped.size(), 4U);
 }
@@ -145,8 +147,8 @@ TEST(PlanSwapsV1Test, SmallTensorsStayUnderASizeThreshold) {
 TEST(PlanSwapsV1Test, AScopeThatMatchesNothingListsTheScopesThereAre) {
   LmsOptions options = E1Options();
   options.compat = false;
-  options.optimizer_scopes = {"op"};  // no component boundary
-  EXPECT_THAT(PlanSwapsV1(options, StandardOps(), ChainE1()),
+  options.v1.optimizer_scopes = {"op"};  // no component boundary
+  EXPECT_THAT(PlanSwaps(options, StandardOps(), ChainE1()),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("F1, F2, F3, F4, opt")));
 }

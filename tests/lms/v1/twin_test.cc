@@ -96,22 +96,23 @@ std::string RandomScope(const Graph& graph, Dice& dice) {
 }
 
 LmsOptions RandomOptions(const Graph& graph, Dice& dice) {
-  LmsOptions options = {
-      .mode = LmsMode::kV1, .compat = true, .optimizer_scopes = {"opt"}};
-  options.ctrld_strategy = dice.OneIn(2) ? ControlStrategy::kChainRule
-                                         : ControlStrategy::kDirectOrder;
-  if (dice.OneIn(2)) options.lb = dice.Below(6);
-  if (dice.OneIn(3)) options.ub = dice.Below(10);
-  if (dice.OneIn(3)) options.n_tensors = 1 + dice.Below(5);
-  options.fuse_swapins = dice.OneIn(3);
-  options.swap_branches = dice.OneIn(3);
-  options.branch_threshold = dice.Below(3);
-  if (dice.OneIn(5)) options.starting_scope = RandomScope(graph, dice);
-  if (dice.OneIn(5)) options.starting_op_names = {RandomName(graph, dice)};
-  if (dice.OneIn(5)) options.excl_scopes = {RandomScope(graph, dice)};
-  if (dice.OneIn(5)) options.incl_scopes = {RandomScope(graph, dice)};
-  if (dice.OneIn(5)) options.excl_types = {"Conv"};
-  if (dice.OneIn(8)) options.incl_types = {"Conv", "Op"};
+  LmsOptions options = {.mode = LmsMode::kV1,
+                        .compat = true,
+                        .v1 = {.optimizer_scopes = {"opt"}}};
+  options.v1.ctrld_strategy = dice.OneIn(2) ? ControlStrategy::kChainRule
+                                            : ControlStrategy::kDirectOrder;
+  if (dice.OneIn(2)) options.v1.lb = dice.Below(6);
+  if (dice.OneIn(3)) options.v1.ub = dice.Below(10);
+  if (dice.OneIn(3)) options.v1.n_tensors = 1 + dice.Below(5);
+  options.v1.fuse_swapins = dice.OneIn(3);
+  options.v1.swap_branches = dice.OneIn(3);
+  options.v1.branch_threshold = dice.Below(3);
+  if (dice.OneIn(5)) options.v1.starting_scope = RandomScope(graph, dice);
+  if (dice.OneIn(5)) options.v1.starting_op_names = {RandomName(graph, dice)};
+  if (dice.OneIn(5)) options.v1.excl_scopes = {RandomScope(graph, dice)};
+  if (dice.OneIn(5)) options.v1.incl_scopes = {RandomScope(graph, dice)};
+  if (dice.OneIn(5)) options.v1.excl_types = {"Conv"};
+  if (dice.OneIn(8)) options.v1.incl_types = {"Conv", "Op"};
   return options;
 }
 
@@ -174,7 +175,7 @@ void Count(const NaiveEdit& edit, Tally& tally) {
 void ExpectAsOriginal(const LmsOptions& options, const Graph& graph,
                       Tally& tally) {
   const absl::StatusOr<SwapPlan> plan =
-      PlanSwapsV1(options, StandardOps(), graph);
+      PlanSwaps(options, StandardOps(), graph);
   // Unlike the original we tell when all the inclusions are without effect.
   if (!plan.ok() &&
       plan.status().message().find("lms_incl_") != std::string::npos)
@@ -242,8 +243,8 @@ TEST(V1TwinTest, WithoutCompatWildGraphsAreEditedSoundly) {
     Graph graph = WildGraph(dice, 100);
     LmsOptions options = RandomOptions(graph, dice);
     options.compat = false;
-    options.optimizer_scopes = {"opt", "optimizer"};
-    options.ub = std::max(options.ub, options.lb + 2);
+    options.v1.optimizer_scopes = {"opt", "optimizer"};
+    options.v1.ub = std::max(options.v1.ub, options.v1.lb + 2);
     if (dice.OneIn(3)) options.size_threshold_bytes = 32;
     const std::string before = FormatGraph(graph);
     const auto report = ApplyLms(options, graph);

@@ -27,13 +27,13 @@ LmsOptions RandomOptions(std::mt19937& random) {
     return static_cast<int64_t>(random() % static_cast<uint32_t>(n));
   };
   LmsOptions options{.mode = LmsMode::kV2};
-  options.swapout_threshold = 1 + up_to(5);
-  options.swapin_ahead = 1 + up_to(5);
-  options.swapin_groupby = up_to(2) * up_to(6);
-  options.sync_mode = up_to(4);
+  options.v2.swapout_threshold = 1 + up_to(5);
+  options.v2.swapin_ahead = 1 + up_to(5);
+  options.v2.swapin_groupby = up_to(2) * up_to(6);
+  options.v2.sync_mode = up_to(4);
   options.size_threshold_bytes = up_to(3) == 0 ? up_to(4096) : 0;
-  if (up_to(3) == 0) options.serialization = {"2:8", "-4"};
-  if (up_to(4) == 0) options.serialization_by_size_gib = 1e-5;
+  if (up_to(3) == 0) options.v2.serialization = {"2:8", "-4"};
+  if (up_to(4) == 0) options.v2.serialization_by_size_gib = 1e-5;
   return options;
 }
 
@@ -127,10 +127,9 @@ TEST(LmsV2Test, RandomEditsAreSoundAndTheirPlansValid) {
 
 TEST(LmsV2Test, AnEditedGraphIsNotEditedAgain) {
   Graph graph = ChainE1();
-  const LmsOptions options{.mode = LmsMode::kV2,
-                           .swapout_threshold = 1,
-                           .swapin_ahead = 1,
-                           .swapin_groupby = 0};
+  const LmsOptions options{
+      .mode = LmsMode::kV2,
+      .v2 = {.swapout_threshold = 1, .swapin_ahead = 1, .swapin_groupby = 0}};
   ASSERT_THAT(ApplyLms(options, graph), IsOk());
   const std::string before = FormatGraph(graph);
   EXPECT_THAT(ApplyLms(options, graph),

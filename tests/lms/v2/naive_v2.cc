@@ -88,16 +88,19 @@ void NaiveV2::Prepare() {
     readers_.insert(op);
   }
   const LmsOptions& o = options_;
-  if (!o.incl_output_by_scopes.empty() || !o.incl_output_by_types.empty()) {
-    sources_ = FilterOps(o.incl_output_by_scopes, o.incl_output_by_types);
+  if (!o.v2.incl_output_by_scopes.empty() ||
+      !o.v2.incl_output_by_types.empty()) {
+    sources_ = FilterOps(o.v2.incl_output_by_scopes, o.v2.incl_output_by_types);
   }
-  if (!o.incl_input_by_scopes.empty() || !o.incl_input_by_types.empty()) {
-    readers_ = FilterOps(o.incl_input_by_scopes, o.incl_input_by_types);
+  if (!o.v2.incl_input_by_scopes.empty() || !o.v2.incl_input_by_types.empty()) {
+    readers_ = FilterOps(o.v2.incl_input_by_scopes, o.v2.incl_input_by_types);
   }
-  sources_ = Minus(Minus(sources_, excluded),
-                   FilterOps(o.excl_output_by_scopes, o.excl_output_by_types));
-  readers_ = Minus(Minus(readers_, excluded),
-                   FilterOps(o.excl_input_by_scopes, o.excl_input_by_types));
+  sources_ =
+      Minus(Minus(sources_, excluded),
+            FilterOps(o.v2.excl_output_by_scopes, o.v2.excl_output_by_types));
+  readers_ =
+      Minus(Minus(readers_, excluded),
+            FilterOps(o.v2.excl_input_by_scopes, o.v2.excl_input_by_types));
 }
 
 std::vector<NaiveOp> NaiveV2::Run() {
@@ -110,14 +113,14 @@ std::vector<NaiveOp> NaiveV2::Run() {
   for (int op = 0; op < static_cast<int>(ops_.size()); ++op) {
     if (ops_[op].on_cpu && !inactive_.contains(op)) hosts.insert(op);
   }
-  if (o.sync_mode == 0 || o.sync_mode == 1) {
+  if (o.v2.sync_mode == 0 || o.v2.sync_mode == 1) {
     for (const SwapIn& s : swap_ins_) {
       SearchControl(s.source, s.swap_in, s.reader);
     }
   } else {
     for (const int host : hosts) SyncIn(host);
   }
-  if (o.sync_mode == 1 || o.sync_mode == 3) {
+  if (o.v2.sync_mode == 1 || o.v2.sync_mode == 3) {
     for (const int host : hosts) SyncOut(host);
   }
   return ops_;
@@ -160,7 +163,7 @@ std::set<int> NaiveV2::FindInactive() const {
   for (int op = 0; op < static_cast<int>(ops_.size()); ++op) {
     const NaiveOp& o = ops_[op];
     if (IsAnyOf(o.type, {"FusedBatchNorm", "FusedBatchNormGrad"}) &&
-        o.batch_norm_trains != options_.is_training) {
+        o.batch_norm_trains != options_.v2.is_training) {
       inactive.insert(op);
     }
     if (Has(o.name, "while/") && !IsAnyOf(o.type, {"Enter", "Exit"})) {
@@ -287,7 +290,7 @@ void NaiveV2::AddControl(int before, int after) {
 
 std::set<int> NaiveV2::ChosenLevels() const {
   std::set<int> chosen;
-  for (const std::string& item : options_.serialization) {
+  for (const std::string& item : options_.v2.serialization) {
     std::vector<std::string> parts;
     std::stringstream stream(item + ":");
     for (std::string part; std::getline(stream, part, ':');) {
@@ -321,8 +324,8 @@ std::set<int> NaiveV2::ChosenLevels() const {
       for (const int64_t output : ops_[op].bytes) bytes += output;
     }
     const double gib = static_cast<double>(bytes) / 1024 / 1024 / 1024;
-    if (options_.serialization_by_size_gib > 0 &&
-        gib > options_.serialization_by_size_gib) {
+    if (options_.v2.serialization_by_size_gib > 0 &&
+        gib > options_.v2.serialization_by_size_gib) {
       chosen.insert(level);
     }
   }
@@ -364,7 +367,7 @@ void NaiveV2::Serialize() {
 
 std::vector<std::set<int>> NaiveV2::GroupBy(const std::set<int>& ops) const {
   std::vector<std::set<int>> groups;
-  if (options_.swapin_groupby <= 0) {
+  if (options_.v2.swapin_groupby <= 0) {
     for (const int op : ops) groups.push_back({op});
     return groups;
   }
@@ -373,7 +376,7 @@ std::vector<std::set<int>> NaiveV2::GroupBy(const std::set<int>& ops) const {
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (i == 0 ||
-        sorted[i].first - sorted[i - 1].first > options_.swapin_groupby) {
+        sorted[i].first - sorted[i - 1].first > options_.v2.swapin_groupby) {
       groups.emplace_back();
     }
     groups.back().insert(sorted[i].second);
@@ -400,7 +403,7 @@ void NaiveV2::InsertSwaps(int source) {
     for (const int op : Consumers(source)) {
       const auto& inputs = ops_[op].inputs;
       if (std::count(inputs.begin(), inputs.end(), tensor) == 0) continue;
-      if (Level(op) - Level(source) > options_.swapout_threshold &&
+      if (Level(op) - Level(source) > options_.v2.swapout_threshold &&
           readers_.contains(op)) {
         far.insert(op);
       }
@@ -442,7 +445,7 @@ std::set<int> NaiveV2::FindControls(int source, int reader, int ahead) const {
 }
 
 void NaiveV2::SearchControl(int source, int swap_in, int reader) {
-  const auto ahead = static_cast<int>(options_.swapin_ahead);
+  const auto ahead = static_cast<int>(options_.v2.swapin_ahead);
   const std::set<int> candidates = FindControls(source, reader, ahead);
   if (candidates.empty()) {
     SyncIn(swap_in);

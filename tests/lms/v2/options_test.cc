@@ -57,10 +57,9 @@ TEST(V2OptionsTest, ItemsThatAreNoSlicesAreNamed) {
 }
 
 LmsOptions Good() {
-  return {.mode = LmsMode::kV2,
-          .swapout_threshold = 1,
-          .swapin_ahead = 1,
-          .swapin_groupby = 0};
+  return {
+      .mode = LmsMode::kV2,
+      .v2 = {.swapout_threshold = 1, .swapin_ahead = 1, .swapin_groupby = 0}};
 }
 
 TEST(V2OptionsTest, AnOptionOutOfRangeIsNamedAndTheGraphStaysAsItWas) {
@@ -69,41 +68,42 @@ TEST(V2OptionsTest, AnOptionOutOfRangeIsNamedAndTheGraphStaysAsItWas) {
     std::string message;
   };
   const std::vector<Bad> bad = {
-      {[](LmsOptions& o) { o.swapout_threshold = 0; },
+      {[](LmsOptions& o) { o.v2.swapout_threshold = 0; },
        "lms_swapout_threshold is 0"},
-      {[](LmsOptions& o) { o.swapout_threshold = -2; },
+      {[](LmsOptions& o) { o.v2.swapout_threshold = -2; },
        "lms_swapout_threshold is -2"},
-      {[](LmsOptions& o) { o.swapin_ahead = 0; }, "lms_swapin_ahead is 0"},
-      {[](LmsOptions& o) { o.swapin_groupby = -3; },
+      {[](LmsOptions& o) { o.v2.swapin_ahead = 0; }, "lms_swapin_ahead is 0"},
+      {[](LmsOptions& o) { o.v2.swapin_groupby = -3; },
        "lms_swapin_groupby is -3"},
-      {[](LmsOptions& o) { o.sync_mode = 4; }, "lms_sync_mode is 4"},
-      {[](LmsOptions& o) { o.sync_mode = -1; }, "lms_sync_mode is -1"},
+      {[](LmsOptions& o) { o.v2.sync_mode = 4; }, "lms_sync_mode is 4"},
+      {[](LmsOptions& o) { o.v2.sync_mode = -1; }, "lms_sync_mode is -1"},
       {[](LmsOptions& o) {
-         o.serialization = {"1", "x:2"};
+         o.v2.serialization = {"1", "x:2"};
        },
        "\"x:2\""},
-      {[](LmsOptions& o) { o.serialization = {"5:2"}; },
+      {[](LmsOptions& o) { o.v2.serialization = {"5:2"}; },
        "lms_serialization has \"5:2\", which selects none of the"},
-      {[](LmsOptions& o) { o.serialization_by_size_gib = -0.5; },
+      {[](LmsOptions& o) { o.v2.serialization_by_size_gib = -0.5; },
        "lms_serialization_by_size is -0.5"},
       {[](LmsOptions& o) {
-         o.serialization_by_size_gib = std::numeric_limits<double>::infinity();
+         o.v2.serialization_by_size_gib =
+             std::numeric_limits<double>::infinity();
        },
        "lms_serialization_by_size"},
-      {[](LmsOptions& o) { o.swapout_threshold = -1; },
+      {[](LmsOptions& o) { o.v2.swapout_threshold = -1; },
        "lms_swapout_threshold is -1, to be tuned"},
-      {[](LmsOptions& o) { o.swapin_ahead = -1; },
+      {[](LmsOptions& o) { o.v2.swapin_ahead = -1; },
        "lms_swapin_ahead is -1, to be tuned"},
-      {[](LmsOptions& o) { o.swapin_groupby = -1; },
+      {[](LmsOptions& o) { o.v2.swapin_groupby = -1; },
        "lms_swapin_groupby is -1, to be tuned"},
-      {[](LmsOptions& o) { o.excl_output_by_scopes = {"none"}; },
+      {[](LmsOptions& o) { o.v2.excl_output_by_scopes = {"none"}; },
        "lms_excl_output_by_scopes has \"none\", with which no node's name "
        "begins; the top-level scopes are: F1, F2, F3, F4, opt"},
-      {[](LmsOptions& o) { o.incl_input_by_types = {"None"}; },
+      {[](LmsOptions& o) { o.v2.incl_input_by_types = {"None"}; },
        "lms_incl_input_by_types has None, but no node is of this op"},
       {[](LmsOptions& o) {
-         o.incl_output_by_scopes = {"F1"};
-         o.excl_output_by_types = {"Op"};
+         o.v2.incl_output_by_scopes = {"F1"};
+         o.v2.excl_output_by_types = {"Op"};
        },
        "lms_excl_output_by_types leave no node"}};
   const std::string before = FormatGraph(ChainE1());
@@ -121,9 +121,9 @@ TEST(V2OptionsTest, AnOptionOutOfRangeIsNamedAndTheGraphStaysAsItWas) {
 
 TEST(V2OptionsTest, SyncModesOfSwapInsNeedNeitherAheadNorGroupby) {
   for (const int64_t sync_mode : {2, 3}) {
-    EXPECT_THAT(CheckV2Options({.mode = LmsMode::kV2,
-                                .swapout_threshold = 1,
-                                .sync_mode = sync_mode}),
+    EXPECT_THAT(CheckV2Options(
+                    {.mode = LmsMode::kV2,
+                     .v2 = {.swapout_threshold = 1, .sync_mode = sync_mode}}),
                 testing::IsOk());
   }
 }

@@ -19,11 +19,10 @@ using testing::IsOk;
 using testing::StatusIs;
 
 LmsOptions V2Options() {
-  return {.mode = LmsMode::kV2,
-          .compat = true,
-          .swapout_threshold = 1,
-          .swapin_ahead = 1,
-          .swapin_groupby = 0};
+  return {
+      .mode = LmsMode::kV2,
+      .compat = true,
+      .v2 = {.swapout_threshold = 1, .swapin_ahead = 1, .swapin_groupby = 0}};
 }
 
 using Names = std::set<std::string>;
@@ -101,7 +100,7 @@ TEST(PlanSwapsV2Test, CompatGivesThePublishedTableOfThresholds) {
     SCOPED_TRACE(threshold);
     Graph graph = ChainE1();
     LmsOptions options = V2Options();
-    options.swapout_threshold = threshold;
+    options.v2.swapout_threshold = threshold;
     ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
     Names swapped;
     for (const Swap& swap : plan.swaps) {
@@ -132,8 +131,8 @@ TEST(PlanSwapsV2Test, CompatGivesThePublishedTableOfControlEdges) {
     SCOPED_TRACE(::testing::Message()
                  << "ahead " << row.ahead << " mode " << row.sync_mode);
     LmsOptions options = V2Options();
-    options.swapin_ahead = row.ahead;
-    options.sync_mode = row.sync_mode;
+    options.v2.swapin_ahead = row.ahead;
+    options.v2.sync_mode = row.sync_mode;
     ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
     const std::map<std::string, Names> expected = {
         {"opt/B1", {row.triggers[0]}},
@@ -183,8 +182,8 @@ TEST(PlanSwapsV2Test, SerializationGivesThePublishedChains) {
     SCOPED_TRACE(row.levels[0]);
     Graph graph = WideGraph();
     LmsOptions options = V2Options();
-    options.serialization = row.levels;
-    options.swapout_threshold = 100;
+    options.v2.serialization = row.levels;
+    options.v2.swapout_threshold = 100;
     ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
     EXPECT_EQ(Orders(plan, graph), row.orders);
     ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(options, graph));
@@ -197,7 +196,7 @@ TEST(PlanSwapsV2Test, SerializationBySizeTakesTheLevelsAboveIt) {
   const Graph graph = WideGraph();
   LmsOptions options = V2Options();
   // In KiB: level 0 touches 1, 1 touches 6, 2 touches 4, 3 touches 4, 4 3.
-  options.serialization_by_size_gib = 5.0 / 1024 / 1024;
+  options.v2.serialization_by_size_gib = 5.0 / 1024 / 1024;
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
   EXPECT_EQ(Orders(plan, graph).size(), 2U);
 }
@@ -216,8 +215,8 @@ Graph TwoLateReaders() {
 TEST(PlanSwapsV2Test, CompatMergesSwapInsInSyncModesWhichLeavesThemFree) {
   const Graph graph = TwoLateReaders();
   LmsOptions options = V2Options();
-  options.sync_mode = 2;
-  options.swapin_groupby = 1;
+  options.v2.sync_mode = 2;
+  options.v2.swapin_groupby = 1;
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
   ASSERT_EQ(plan.swaps.size(), 1U);
   ASSERT_EQ(plan.swaps[0].swap_ins.size(), 1U);
@@ -228,8 +227,8 @@ TEST(PlanSwapsV2Test, WithoutCompatSyncModesDoNotMergeSwapIns) {
   const Graph graph = TwoLateReaders();
   LmsOptions options = V2Options();
   options.compat = false;
-  options.sync_mode = 2;
-  options.swapin_groupby = 1;
+  options.v2.sync_mode = 2;
+  options.v2.swapin_groupby = 1;
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
   const std::map<std::string, Names> expected = {{"R1", {"I"}}, {"R2", {"R1"}}};
   EXPECT_EQ(Triggers(plan, graph), expected);
@@ -238,8 +237,8 @@ TEST(PlanSwapsV2Test, WithoutCompatSyncModesDoNotMergeSwapIns) {
 TEST(PlanSwapsV2Test, WithoutCompatAGroupWaitsForItsFirstReadersOtherInputs) {
   const Graph graph = TwoLateReaders();
   LmsOptions options = V2Options();
-  options.swapin_groupby = 1;
-  options.swapin_ahead = 4;  // no node lies that far ahead
+  options.v2.swapin_groupby = 1;
+  options.v2.swapin_ahead = 4;  // no node lies that far ahead
   ASSERT_OK_AND_ASSIGN(const SwapPlan free, PlanSwaps(options, graph));
   EXPECT_TRUE(free.swaps[0].swap_ins[0].triggers.empty());
   options.compat = false;
@@ -276,8 +275,8 @@ TEST(PlanSwapsV2Test, AnEdgeThatWouldCloseACycleIsLeftOutAndReported) {
   for (const bool compat : {false, true}) {
     LmsOptions options = V2Options();
     options.compat = compat;
-    options.sync_mode = 2;
-    options.swapout_threshold = 3;
+    options.v2.sync_mode = 2;
+    options.v2.swapout_threshold = 3;
     ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
     ASSERT_EQ(plan.swaps.size(), 1U);
     ASSERT_EQ(plan.dropped.size(), 1U);
@@ -318,15 +317,15 @@ TEST(PlanSwapsV2Test, FiltersChooseSourcesAndReaders) {
     return names;
   };
   LmsOptions options = V2Options();
-  options.excl_output_by_scopes = {"F1"};
+  options.v2.excl_output_by_scopes = {"F1"};
   EXPECT_EQ(swapped(options), Names({"F2:0", "F3:0"}));
   options = V2Options();
-  options.incl_input_by_scopes = {"opt/B2", "opt/B3"};
+  options.v2.incl_input_by_scopes = {"opt/B2", "opt/B3"};
   EXPECT_EQ(swapped(options), Names({"F2:0", "F3:0"}));
-  options.excl_input_by_scopes = {"opt/B3"};
+  options.v2.excl_input_by_scopes = {"opt/B3"};
   EXPECT_EQ(swapped(options), Names({"F2:0"}));
   options = V2Options();
-  options.excl_output_by_types = {"Op"};
+  options.v2.excl_output_by_types = {"Op"};
   EXPECT_EQ(swapped(options), Names());
 }
 
@@ -341,7 +340,7 @@ TEST(PlanSwapsV2Test, BatchNormsOfTheOtherModeDoNotTakePart) {
   LmsOptions options = V2Options();
   ASSERT_OK_AND_ASSIGN(const SwapPlan training, PlanSwaps(options, graph));
   EXPECT_TRUE(training.swaps.empty());
-  options.is_training = false;
+  options.v2.is_training = false;
   ASSERT_OK_AND_ASSIGN(const SwapPlan inference, PlanSwaps(options, graph));
   EXPECT_EQ(inference.swaps.size(), 1U);
 }

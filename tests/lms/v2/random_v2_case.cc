@@ -18,28 +18,28 @@ Graph RandomV2Case::MakeGraph(bool with_loops) {
 
 LmsOptions RandomV2Case::MakeOptions(const Graph& graph) {
   LmsOptions options{.mode = LmsMode::kV2, .compat = true};
-  options.swapout_threshold = 1 + Below(4);
-  options.swapin_ahead = 1 + Below(Below(3) == 0 ? 12 : 3);
-  options.swapin_groupby = Below(3) == 0 ? Below(5) : 0;
-  options.sync_mode = Below(4);
-  options.is_training = Below(8) != 0;
+  options.v2.swapout_threshold = 1 + Below(4);
+  options.v2.swapin_ahead = 1 + Below(Below(3) == 0 ? 12 : 3);
+  options.v2.swapin_groupby = Below(3) == 0 ? Below(5) : 0;
+  options.v2.sync_mode = Below(4);
+  options.v2.is_training = Below(8) != 0;
   options.debug_level = Below(3);
   if (Below(5) == 0) options.size_threshold_bytes = Below(300);
   for (int i = Below(3); i > 0; --i) {
-    options.serialization.push_back(RandomSlice());
+    options.v2.serialization.push_back(RandomSlice());
   }
   if (Below(4) == 0) {
-    options.serialization_by_size_gib =
+    options.v2.serialization_by_size_gib =
         (1 + Below(3000)) / 1024.0 / 1024.0 / 1024.0;
   }
-  RandomFilter(graph, 8, options.excl_output_by_scopes,
-               options.excl_output_by_types);
-  RandomFilter(graph, 8, options.excl_input_by_scopes,
-               options.excl_input_by_types);
-  RandomFilter(graph, 12, options.incl_output_by_scopes,
-               options.incl_output_by_types);
-  RandomFilter(graph, 12, options.incl_input_by_scopes,
-               options.incl_input_by_types);
+  RandomFilter(graph, 8, options.v2.excl_output_by_scopes,
+               options.v2.excl_output_by_types);
+  RandomFilter(graph, 8, options.v2.excl_input_by_scopes,
+               options.v2.excl_input_by_types);
+  RandomFilter(graph, 12, options.v2.incl_output_by_scopes,
+               options.v2.incl_output_by_types);
+  RandomFilter(graph, 12, options.v2.incl_input_by_scopes,
+               options.v2.incl_input_by_types);
   return options;
 }
 

@@ -11,11 +11,10 @@ using testing::ChainE1;
 using ::testing::Contains;
 
 LmsOptions Options() {
-  return {.mode = LmsMode::kV2,
-          .compat = true,
-          .swapout_threshold = 5,
-          .swapin_ahead = 1,
-          .swapin_groupby = 0};
+  return {
+      .mode = LmsMode::kV2,
+      .compat = true,
+      .v2 = {.swapout_threshold = 5, .swapin_ahead = 1, .swapin_groupby = 0}};
 }
 
 std::vector<std::string> Lines(const LmsOptions& options) {
@@ -47,9 +46,9 @@ TEST(V2ReportTest, TheLogHasTheLinesThatUsersLookFor) {
 
 TEST(V2ReportTest, TheLogTellsWhatWasSerializedAndIgnored) {
   LmsOptions options = Options();
-  options.serialization = {"1", "3:5"};
-  options.serialization_by_size_gib = 0.5;
-  options.sync_mode = 3;
+  options.v2.serialization = {"1", "3:5"};
+  options.v2.serialization_by_size_gib = 0.5;
+  options.v2.sync_mode = 3;
   const std::vector<std::string> lines = Lines(options);
   for (const char* line :
        {"[LMS][0]   Serialize topological sort levels consuming more than: 0.5 "
@@ -83,7 +82,7 @@ TEST(V2ReportTest, DebugLinesTellEachSwapAndItsControlEdge) {
         "(level -1)"}) {
     EXPECT_THAT(lines, Contains(line));
   }
-  options.sync_mode = 3;
+  options.v2.sync_mode = 3;
   lines = Lines(options);
   EXPECT_THAT(lines, Contains("[LMS][1] Do synchronization between F1 and "
                               "lms/swapout_F1_0."));

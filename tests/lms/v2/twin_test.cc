@@ -130,11 +130,11 @@ TEST(NaiveV2Test, CompatEditsOfNetworksAreThoseOfTheTwin) {
       SCOPED_TRACE(::testing::Message()
                    << "layout " << static_cast<int>(layout) << " " << i);
       LmsOptions options{.mode = LmsMode::kV2, .compat = true};
-      options.sync_mode = i % 4;
-      options.swapout_threshold = 1 + i / 4 % 3 * 4;
-      options.swapin_ahead = 1 + i / 12 * 4;
-      options.swapin_groupby = i % 3 * 2;
-      if (i % 5 == 0) options.serialization = {"3:30:2", "4", "-9:"};
+      options.v2.sync_mode = i % 4;
+      options.v2.swapout_threshold = 1 + i / 4 % 3 * 4;
+      options.v2.swapin_ahead = 1 + i / 12 * 4;
+      options.v2.swapin_groupby = i % 3 * 2;
+      if (i % 5 == 0) options.v2.serialization = {"3:30:2", "4", "-9:"};
       CheckEdit(graph, options, totals);
     }
   }
