@@ -130,12 +130,12 @@ absl::Status CheckedExecutor::Prepare() {
   SPILLWAY_RETURN_IF_ERROR(inputs_.Allocate(spec_));
   kernels_.reserve(spec_.plan->steps.size());
   int64_t region_bytes = 0;
-  for (size_t i = 0; i < spec_.plan->steps.size(); ++i) {
+  for (const StepId id : spec_.plan->steps.ids()) {
     kernels_.push_back({});
-    if (step(StepId(i)).kind != StepKind::kCompute) continue;
-    SPILLWAY_RETURN_IF_ERROR(PrepareKernel(StepId(i)));
-    region_bytes = std::max(
-        region_bytes, FencedBuffers::RegionBytes(kernels_[StepId(i)].sizes));
+    if (step(id).kind != StepKind::kCompute) continue;
+    SPILLWAY_RETURN_IF_ERROR(PrepareKernel(id));
+    region_bytes =
+        std::max(region_bytes, FencedBuffers::RegionBytes(kernels_[id].sizes));
   }
   if (region_bytes == 0) return absl::OkStatus();
   // Host memory, so that the device's capacity stays the plan's.

@@ -78,8 +78,8 @@ absl::Status PlanExecutor::Prepare() {
   const size_t num_steps = spec_.plan->steps.size();
   steps_.reserve(num_steps);
   for (size_t i = 0; i < num_steps; ++i) steps_.push_back({});
-  for (size_t i = 0; i < num_steps; ++i) {
-    SPILLWAY_RETURN_IF_ERROR(PrepareStep(StepId(i)));
+  for (const StepId id : steps_.ids()) {
+    SPILLWAY_RETURN_IF_ERROR(PrepareStep(id));
   }
   SPILLWAY_RETURN_IF_ERROR(inputs_.Allocate(spec_));
   return spec_.capture_steps ? PrepareCapture() : absl::OkStatus();
@@ -176,9 +176,9 @@ absl::Status PlanExecutor::IssueForked(const RunOptions& options) {
 }
 
 absl::Status PlanExecutor::IssueAll(const RunOptions& options) {
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    const absl::Status status = Issue(StepId(i), options);
-    if (!status.ok()) return Annotate(status, node(StepId(i)).name);
+  for (const StepId id : steps_.ids()) {
+    const absl::Status status = Issue(id, options);
+    if (!status.ok()) return Annotate(status, node(id).name);
   }
   return absl::OkStatus();
 }

@@ -13,10 +13,10 @@ class Orderer {
  public:
   explicit Orderer(const ExecutionPlan& plan)
       : plan_(plan), is_done_(plan.steps.size(), false) {
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-      const Step& step = plan.steps[StepId(i)];
-      for (const StepId wait : step.waits) SPILLWAY_CHECK(wait < StepId(i));
-      lane(step.lane).steps.emplace_back(i);
+    for (const StepId id : plan.steps.ids()) {
+      const Step& step = plan.steps[id];
+      for (const StepId wait : step.waits) SPILLWAY_CHECK(wait < id);
+      lane(step.lane).steps.push_back(id);
     }
   }
 
@@ -26,7 +26,7 @@ class Orderer {
       RunThrough(id);
     }
     if (copies == CopyTime::kEarly) RunReadyCopies();
-    for (size_t i = 0; i < plan_.steps.size(); ++i) RunThrough(StepId(i));
+    for (const StepId step : plan_.steps.ids()) RunThrough(step);
     return std::move(order_);
   }
 
@@ -102,8 +102,7 @@ void FindLives(const ExecutionPlan& plan, SerialOrder& order) {
   }
   order.begins.resize(plan.steps.size());
   order.ends.resize(plan.steps.size());
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const BufferId id(i);
+  for (const BufferId id : plan.buffers.ids()) {
     if (IsResident(plan.buffers[id])) continue;
     if (first_write[id].is_valid()) order.begins[first_write[id]].push_back(id);
     if (last_use[id].is_valid()) order.ends[last_use[id]].push_back(id);

@@ -28,8 +28,7 @@ void StepTimes::FillTimeline(Timeline& timeline) const {
   for (const Events& events : events_) {
     start_ns = std::min(start_ns, events.begin->TimeNs());
   }
-  for (size_t i = 0; i < events_.size(); ++i) {
-    const StepId id(i);
+  for (const StepId id : events_.ids()) {
     const Step& step = plan_.steps[id];
     if (step.kind == StepKind::kAlias) continue;
     const Node& node = graph_.node(step.node);

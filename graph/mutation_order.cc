@@ -56,12 +56,12 @@ class MutationOrder {
   // Accesses of each storage that some node overwrites.
   std::map<StorageId, std::vector<Access>> FindAccesses() const {
     std::map<StorageId, std::vector<Access>> accesses;
-    for (size_t i = 0; i < storages_.size(); ++i) {
-      const Storage& storage = storages_.storage(StorageId(i));
+    for (const StorageId id : storages_.storages().ids()) {
+      const Storage& storage = storages_.storage(id);
       if (storage.overwriters.empty()) continue;
-      std::vector<Access>& all = accesses[StorageId(i)];
-      for (const NodeId id : storage.overwriters) {
-        all.push_back({place_[id], id, true});
+      std::vector<Access>& all = accesses[id];
+      for (const NodeId overwriter : storage.overwriters) {
+        all.push_back({place_[overwriter], overwriter, true});
       }
       for (const ValueId value : storage.values) {
         for (const Use& use : graph_.uses(value)) {

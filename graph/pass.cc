@@ -15,8 +15,8 @@ namespace {
 
 OptimizedGraph Unchanged(const Graph& graph) {
   OptimizedGraph result = {.graph = graph, .values = IdMap<ValueId, ValueId>()};
-  for (size_t i = 0; i < graph.num_values(); ++i) {
-    result.values.push_back(ValueId(i));
+  for (const ValueId value : graph.values().ids()) {
+    result.values.push_back(value);
   }
   return result;
 }

@@ -52,8 +52,8 @@ class GraphRewrite::Copier {
     for (const Node& node : old_.nodes()) AddNode(node);
     for (const Node& node : old_.nodes()) ConnectInputs(node);
     for (const Node& node : old_.nodes()) ConnectControl(node);
-    for (size_t i = 0; i < old_.num_values(); ++i) {
-      result_.values[ValueId(i)] = NewValue(ValueId(i));
+    for (const ValueId value : old_.values().ids()) {
+      result_.values[value] = NewValue(value);
     }
     return std::move(result_);
   }

@@ -43,9 +43,9 @@ ValueId AliasedValue(const Node& node, const OpDef& def, size_t output) {
 IdMap<ValueId, ValueId> FindRoots(const IdMap<ValueId, ValueId>& aliased) {
   IdMap<ValueId, ValueId> roots(aliased.size());
   std::vector<ValueId> path;
-  for (size_t i = 0; i < aliased.size(); ++i) {
+  for (const ValueId start : aliased.ids()) {
     path.clear();
-    ValueId value(i);
+    ValueId value = start;
     while (!roots[value].is_valid()) {
       roots[value] = value;  // for now; ends the walk on a cycle
       path.push_back(value);
@@ -62,7 +62,7 @@ StorageMap StorageMap::WithoutAliases(const Graph& graph) {
   StorageMap map;
   map.is_pure_alias_.resize(graph.num_nodes(), false);
   map.values_.reserve(graph.num_values());
-  for (size_t i = 0; i < graph.num_values(); ++i) map.values_.emplace_back(i);
+  for (const ValueId value : graph.values().ids()) map.values_.push_back(value);
   for (const ValueId& value : map.values_) {
     map.of_.push_back(
         map.storages_.push_back({.root = value, .values = {&value, 1}}));
@@ -107,8 +107,7 @@ class StorageMap::Finder {
 
   void AddStorages() {
     map_.of_.resize(graph_.num_values());
-    for (size_t i = 0; i < roots_.size(); ++i) {
-      const ValueId value(i);
+    for (const ValueId value : roots_.ids()) {
       if (roots_[value] != value) continue;
       const OpDef* def = defs_[graph_.value(value).producer];
       map_.of_[value] = map_.storages_.push_back(
@@ -119,8 +118,7 @@ class StorageMap::Finder {
   // Sorts the values by storage, the root of each first.
   void AddValues() {
     std::vector<size_t> next(map_.size() + 1, 0);  // place in values_
-    for (size_t i = 0; i < roots_.size(); ++i) {
-      const ValueId value(i);
+    for (const ValueId value : roots_.ids()) {
       map_.of_[value] = map_.of_[roots_[value]];
       ++next[map_.of_[value].index() + 1];
     }
@@ -132,8 +130,7 @@ class StorageMap::Finder {
           std::span(map_.values_).subspan(next[i], next[i + 1] - next[i]);
       map_.values_[next[i]++] = storage.root;
     }
-    for (size_t i = 0; i < roots_.size(); ++i) {
-      const ValueId value(i);
+    for (const ValueId value : roots_.ids()) {
       if (roots_[value] == value) continue;
       const StorageId id = map_.of_[value];
       map_.values_[next[id.index()]++] = value;

@@ -139,7 +139,7 @@ absl::Status CheckTotalBytes(const Graph& graph) {
 std::vector<NodeId> OrderByLevel(const IdMap<NodeId, int32_t>& levels) {
   std::vector<NodeId> order;
   order.reserve(levels.size());
-  for (size_t i = 0; i < levels.size(); ++i) order.emplace_back(i);
+  for (const NodeId node : levels.ids()) order.push_back(node);
   std::ranges::stable_sort(order, {}, [&](NodeId id) { return levels[id]; });
   return order;
 }

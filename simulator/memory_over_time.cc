@@ -13,13 +13,13 @@ class OwnerTimes {
  public:
   OwnerTimes(const ExecutionPlan& plan, const SimulatedStep& step)
       : plan_(plan), ran_(step.ran), owned_(plan.buffers.size()) {
-    for (size_t i = 0; i < plan.steps.size(); ++i) AddUses(StepId(i));
+    for (const StepId id : plan.steps.ids()) AddUses(id);
     for (const ValueId value : plan.fetches) {
       owned_[plan.buffer_of[value]].end = step.step_ns;
     }
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      const Buffer& buffer = plan.buffers[BufferId(i)];
-      if (IsResident(buffer)) owned_[BufferId(i)] = {0, step.step_ns};
+    for (const BufferId id : plan.buffers.ids()) {
+      const Buffer& buffer = plan.buffers[id];
+      if (IsResident(buffer)) owned_[id] = {0, step.step_ns};
     }
   }
 
@@ -53,9 +53,9 @@ std::vector<Change> Changes(const ExecutionPlan& plan,
                             const IdMap<BufferId, Interval>& owned,
                             Space space) {
   std::vector<Change> changes;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer& buffer = plan.buffers[BufferId(i)];
-    const Interval& time = owned[BufferId(i)];
+  for (const BufferId id : plan.buffers.ids()) {
+    const Buffer& buffer = plan.buffers[id];
+    const Interval& time = owned[id];
     if (buffer.space != space || IsResident(buffer) || time.empty()) continue;
     changes.emplace_back(time.begin, buffer.bytes);
     changes.emplace_back(time.end, -buffer.bytes);

@@ -46,9 +46,8 @@ class Simulation {
     for (int lane = 0; lane < kNumLanes; ++lane) {
       result_.timeline.tracks.emplace_back(LaneName(static_cast<Lane>(lane)));
     }
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-      lanes_[static_cast<size_t>(plan.steps[StepId(i)].lane)].steps.push_back(
-          StepId(i));
+    for (const StepId id : plan.steps.ids()) {
+      lanes_[static_cast<size_t>(plan.steps[id].lane)].steps.push_back(id);
     }
     result_.ran.resize(plan.steps.size());
     result_.charged_ns.resize(plan.steps.size());

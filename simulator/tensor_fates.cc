@@ -20,7 +20,7 @@ class FateFinder {
         on_device_(plan.buffers.size()) {}
 
   std::vector<TensorFate> Run(int64_t min_bytes) {
-    for (size_t i = 0; i < plan_.steps.size(); ++i) AddStep(StepId(i));
+    for (const StepId step : plan_.steps.ids()) AddStep(step);
     const int64_t peak_ns =
         PeakOf(MemoryOverTime(plan_, owned_, Space::kDevice)).at_ns;
     for (TensorFate& fate : fates_) Finish(peak_ns, fate);

@@ -67,9 +67,9 @@ class LateOrder {
 std::vector<int64_t> LiveBytes(const ExecutionPlan& plan,
                                const Lifetimes& lifetimes) {
   std::vector<int64_t> live(plan.steps.size() + 1, 0);
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer& buffer = plan.buffers[BufferId(i)];
-    const Interval& life = lifetimes.of[BufferId(i)];
+  for (const BufferId id : plan.buffers.ids()) {
+    const Buffer& buffer = plan.buffers[id];
+    const Interval& life = lifetimes.of[id];
     if (life.empty() || buffer.space != Space::kDevice) continue;
     live[static_cast<size_t>(life.begin)] += buffer.bytes;
     live[static_cast<size_t>(life.end)] -= buffer.bytes;

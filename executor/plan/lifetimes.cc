@@ -49,14 +49,14 @@ class LifetimeFinder {
   }
 
   Lifetimes Run() {
-    for (size_t i = 0; i < plan_.steps.size(); ++i) AddUses(StepId(i));
+    for (const StepId step : plan_.steps.ids()) AddUses(step);
     const auto end = static_cast<int64_t>(plan_.steps.size());
     for (const ValueId value : plan_.fetches) {
       const BufferId fetched = plan_.buffer_of[value];
       result_.of[fetched].end = end;
       copy_[fetched] = {};  // nothing to choose
     }
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) Finish(BufferId(i));
+    for (const BufferId buffer : plan_.buffers.ids()) Finish(buffer);
     std::ranges::sort(result_.delayable, {}, &DelayableEnd::copy);
     return std::move(result_);
   }
@@ -123,11 +123,11 @@ void DelayEnds(const ExecutionPlan& plan, Space space, int64_t target_bytes,
     lifetimes.of[end.buffer].end = end.latest;
     endable[static_cast<size_t>(end.soonest)].push_back(i);
   }
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Interval& life = lifetimes.of[BufferId(i)];
-    if (life.empty() || !in_space(BufferId(i))) continue;
-    change[static_cast<size_t>(life.begin)] += bytes(BufferId(i));
-    change[static_cast<size_t>(life.end)] -= bytes(BufferId(i));
+  for (const BufferId buffer : plan.buffers.ids()) {
+    const Interval& life = lifetimes.of[buffer];
+    if (life.empty() || !in_space(buffer)) continue;
+    change[static_cast<size_t>(life.begin)] += bytes(buffer);
+    change[static_cast<size_t>(life.end)] -= bytes(buffer);
   }
   // `delayable` is in the order of the copies, so the least index is the
   // earliest copy.

@@ -56,11 +56,10 @@ class Profiler {
 
   void ListPeak() {
     const std::vector<StepId> next_use = NextUses();
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const BufferId id(i);
+    for (const BufferId id : plan_.buffers.ids()) {
       const Buffer& buffer = plan_.buffers[id];
       if (!InSpace(buffer) || !LivesAt(buffer, profile_.peak)) continue;
-      profile_.at_peak.push_back({id, Reason(buffer, next_use[i])});
+      profile_.at_peak.push_back({id, Reason(buffer, next_use[id.index()])});
     }
     std::ranges::stable_sort(profile_.at_peak, std::ranges::greater(),
                              [&](const LiveBuffer& live) {

@@ -18,8 +18,7 @@ struct Items {
 Items ItemsOf(const ExecutionPlan& plan, Space space,
               const Lifetimes& lifetimes) {
   Items result;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const BufferId id(i);
+  for (const BufferId id : plan.buffers.ids()) {
     const Buffer& buffer = plan.buffers[id];
     if (buffer.space != space || lifetimes.of[id].empty()) continue;
     result.items.push_back(

@@ -36,8 +36,7 @@ IdMap<BufferId, Interval> ExpectedUse(
 std::vector<BufferId> TransientsOf(const ExecutionPlan& plan,
                                    const Lifetimes& lifetimes) {
   std::vector<BufferId> buffers;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const BufferId id(i);
+  for (const BufferId id : plan.buffers.ids()) {
     if (plan.buffers[id].space == Space::kDevice && !lifetimes.of[id].empty()) {
       buffers.push_back(id);
     }
@@ -73,17 +72,17 @@ class SwapInAdvancer {
     const std::vector<BufferId> buffers = TransientsOf(plan, lifetimes_);
     std::vector<std::vector<StepId>> before(plan.steps.size());
     IdMap<StepId, int64_t> places = WantedPlaces();
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-      const Step& step = plan.steps[StepId(i)];
+    for (const StepId id : plan.steps.ids()) {
+      const Step& step = plan.steps[id];
       if (step.kind != StepKind::kSwapIn) continue;
-      int64_t& place = places[StepId(i)];
+      int64_t& place = places[id];
       place = std::max(place, FreeFrom(step.outputs[0], buffers));
-      for (const StepId id : plan_.dependencies[StepId(i)]) {
-        if (plan.steps[id].kind != StepKind::kSwapIn) continue;
-        place = std::max(place, places[id]);
+      for (const StepId other : plan_.dependencies[id]) {
+        if (plan.steps[other].kind != StepKind::kSwapIn) continue;
+        place = std::max(place, places[other]);
       }
-      place = std::min(place, static_cast<int64_t>(i));
-      before[static_cast<size_t>(place)].push_back(StepId(i));
+      place = std::min(place, int64_t{id.value()});
+      before[static_cast<size_t>(place)].push_back(id);
     }
     Reorder(before);
   }
@@ -93,8 +92,8 @@ class SwapInAdvancer {
   IdMap<StepId, int64_t> WantedPlaces() const {
     const ExecutionPlan& plan = plan_.plan;
     IdMap<NodeId, StepId> step_of(wanted_.step_of.size());
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-      step_of[plan.steps[StepId(i)].node] = StepId(i);
+    for (const StepId step : plan.steps.ids()) {
+      step_of[plan.steps[step].node] = step;
     }
     IdMap<StepId, int64_t> places(plan.steps.size(), 0);
     auto next = static_cast<int64_t>(plan.steps.size());

@@ -62,10 +62,10 @@ class WaitPlacer {
 
   void Run() {
     FindUses();
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      std::vector<StepId> wanted = dependencies_[StepId(i)];
-      AddOwnersBefore(StepId(i), wanted);
-      AddNeeded(StepId(i), std::move(wanted));
+    for (const StepId step : plan_.steps.ids()) {
+      std::vector<StepId> wanted = dependencies_[step];
+      AddOwnersBefore(step, wanted);
+      AddNeeded(step, std::move(wanted));
     }
   }
 
@@ -80,11 +80,11 @@ class WaitPlacer {
   void FindUses() {
     first_use_.resize(plan_.buffers.size());
     last_uses_.resize(plan_.buffers.size());
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const Step& step = plan_.steps[StepId(i)];
+    for (const StepId id : plan_.steps.ids()) {
+      const Step& step = plan_.steps[id];
       ForEachBuffer(step, [&](BufferId buffer) {
-        if (!first_use_[buffer].is_valid()) first_use_[buffer] = StepId(i);
-        last_uses_[buffer][static_cast<size_t>(step.lane)] = StepId(i);
+        if (!first_use_[buffer].is_valid()) first_use_[buffer] = id;
+        last_uses_[buffer][static_cast<size_t>(step.lane)] = id;
       });
     }
   }

@@ -33,8 +33,8 @@ class Verifier {
 
   absl::Status Run() {
     step_of_.resize(graph_.num_nodes());
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      step_of_[plan_.steps[StepId(i)].node] = StepId(i);
+    for (const StepId step : plan_.steps.ids()) {
+      step_of_[plan_.steps[step].node] = step;
     }
     SPILLWAY_RETURN_IF_ERROR(BuildOrder());
     SPILLWAY_RETURN_IF_ERROR(CheckPlacement());
@@ -69,8 +69,7 @@ class Verifier {
   // known_[s][lane]: how many steps of `lane` are surely done when s starts.
   absl::Status BuildOrder() {
     std::array<std::vector<StepId>, kNumLanes> lanes;
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const StepId id(i);
+    for (const StepId id : plan_.steps.ids()) {
       const Step& step = plan_.steps[id];
       std::vector<StepId>& lane = lanes[static_cast<size_t>(step.lane)];
       std::array<size_t, kNumLanes> known{};
@@ -119,8 +118,7 @@ class Verifier {
 
   void CollectUses() {
     uses_.resize(plan_.buffers.size());
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const StepId id(i);
+    for (const StepId id : plan_.steps.ids()) {
       const Step& step = plan_.steps[id];
       for (const BufferId input : step.inputs) {
         AddUse(id, input);
@@ -149,8 +147,7 @@ class Verifier {
       return Internal(fmt::format("{} is fetched, but is not in the plan",
                                   graph_.ValueName(value)));
     }
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const StepId id(i);
+    for (const StepId id : plan_.steps.ids()) {
       const Node& node = graph_.node(plan_.steps[id].node);
       std::vector<NodeId> needed = node.control_inputs;
       for (const ValueId input : node.inputs) {
@@ -177,8 +174,8 @@ class Verifier {
   // that had its bytes last: "all uses before all uses" is transitive.
   absl::Status CheckOverlaps() const {
     std::vector<BufferId> order;
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      if (!IsResident(plan_.buffers[BufferId(i)])) order.emplace_back(i);
+    for (const BufferId id : plan_.buffers.ids()) {
+      if (!IsResident(plan_.buffers[id])) order.push_back(id);
     }
     std::ranges::stable_sort(order, {},
                              [&](BufferId id) { return FirstUse(id); });
@@ -246,8 +243,8 @@ class Verifier {
 
   absl::Status CheckResidentsAreApart() const {
     std::vector<BufferId> residents;
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      if (IsResident(plan_.buffers[BufferId(i)])) residents.emplace_back(i);
+    for (const BufferId id : plan_.buffers.ids()) {
+      if (IsResident(plan_.buffers[id])) residents.push_back(id);
     }
     std::ranges::sort(residents, {},
                       [&](BufferId id) { return plan_.buffers[id].offset; });
@@ -266,11 +263,11 @@ class Verifier {
   // compute in place, a variable's updates) do so one after another, and who
   // reads a value does so while the bytes hold it.
   absl::Status CheckOverwrites() const {
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      SPILLWAY_RETURN_IF_ERROR(CheckWrites(BufferId(i)));
+    for (const BufferId buffer : plan_.buffers.ids()) {
+      SPILLWAY_RETURN_IF_ERROR(CheckWrites(buffer));
     }
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      SPILLWAY_RETURN_IF_ERROR(CheckReads(StepId(i)));
+    for (const StepId step : plan_.steps.ids()) {
+      SPILLWAY_RETURN_IF_ERROR(CheckReads(step));
     }
     return absl::OkStatus();
   }

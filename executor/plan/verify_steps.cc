@@ -73,8 +73,8 @@ class StepVerifier {
   absl::Status Run() {
     SPILLWAY_RETURN_IF_ERROR(CheckIds());
     SPILLWAY_RETURN_IF_ERROR(CheckResidents());
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      SPILLWAY_RETURN_IF_ERROR(CheckStep(StepId(i)));
+    for (const StepId step : plan_.steps.ids()) {
+      SPILLWAY_RETURN_IF_ERROR(CheckStep(step));
     }
     return absl::OkStatus();
   }
@@ -111,16 +111,16 @@ class StepVerifier {
                         fetch.value()));
       }
     }
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const Step& step = plan_.steps[StepId(i)];
+    for (const StepId id : plan_.steps.ids()) {
+      const Step& step = plan_.steps[id];
       const bool has_node =
           step.node.is_valid() && step.node.index() < graph_.num_nodes();
       const auto exists = [&](BufferId id) { return Exists(id); };
       if (!has_node || !std::ranges::all_of(step.inputs, exists) ||
           !std::ranges::all_of(step.outputs, exists) ||
           (step.workspace.is_valid() && !Exists(step.workspace))) {
-        return Internal(
-            fmt::format("step {} has a node or a buffer that is not there", i));
+        return Internal(fmt::format(
+            "step {} has a node or a buffer that is not there", id.value()));
       }
     }
     return absl::OkStatus();

@@ -20,8 +20,7 @@ class Overwrites {
       : context_(context),
         storages_(StorageMap::Of(context.graph, context.registry)),
         first_(storages_.size(), kNever) {
-    for (size_t i = 0; i < storages_.size(); ++i) {
-      const StorageId id(i);
+    for (const StorageId id : storages_.storages().ids()) {
       for (const NodeId node : storages_.storage(id).overwriters) {
         first_[id] = std::min(first_[id], context.levels[node]);
       }

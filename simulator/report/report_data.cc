@@ -45,8 +45,7 @@ IdMap<BufferId, Users> FindUsers(const ExecutionPlan& plan) {
     if (users[buffer].first < 0) users[buffer].first = at;
     users[buffer].last = at;
   };
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const StepId id(i);
+  for (const StepId id : plan.steps.ids()) {
     const Step& step = plan.steps[id];
     for (const BufferId input : step.inputs) add(input, id.value());
     for (const BufferId output : step.outputs) {
@@ -62,8 +61,7 @@ Json BuffersJson(const ExecutionPlan& plan,
                  const IdMap<BufferId, Interval>& owned) {
   const IdMap<BufferId, Users> users = FindUsers(plan);
   Json rows = Json::array();
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const BufferId id(i);
+  for (const BufferId id : plan.buffers.ids()) {
     const Buffer& buffer = plan.buffers[id];
     const PageKind kind = KindOf(buffer, users[id].copied_back);
     rows.push_back({buffer.name, static_cast<int>(kind),
@@ -77,10 +75,10 @@ Json BuffersJson(const ExecutionPlan& plan,
 Json StepsJson(const HtmlReport& report) {
   const ExecutionPlan& plan = *report.plan;
   Json rows = Json::array();
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[StepId(i)];
+  for (const StepId id : plan.steps.ids()) {
+    const Step& step = plan.steps[id];
     const Node& node = report.graph->node(step.node);
-    const Interval& ran = report.predicted->ran[StepId(i)];
+    const Interval& ran = report.predicted->ran[id];
     const bool copies = step.lane != Lane::kCompute;
     rows.push_back({static_cast<int>(step.lane), node.name, node.op, ran.begin,
                     ran.end, copies ? plan.buffers[step.outputs[0]].bytes : 0});

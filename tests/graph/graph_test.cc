@@ -179,8 +179,8 @@ TEST(GraphTest, UseListsFollowRandomEdits) {
             {node.id, static_cast<int32_t>(slot)});
       }
     }
-    for (size_t i = 0; i < graph.num_values(); ++i) {
-      EXPECT_EQ(graph.uses(ValueId(i)), expected[ValueId(i)]);
+    for (const ValueId value : graph.values().ids()) {
+      EXPECT_EQ(graph.uses(value), expected[value]);
     }
   }
 }

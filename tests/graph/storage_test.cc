@@ -350,10 +350,9 @@ TEST(StorageTest, RandomGraphsHaveTheStoragesOfTheirAliasPairs) {
                 naive.Readers(storage.root));
     }
     EXPECT_EQ(named.size(), graph.num_values());
-    for (size_t a = 0; a < graph.num_values(); ++a) {
-      for (size_t b = 0; b < graph.num_values(); ++b) {
-        EXPECT_EQ(storages.id_of(ValueId(a)) == storages.id_of(ValueId(b)),
-                  naive.AreSame(ValueId(a), ValueId(b)));
+    for (const ValueId a : graph.values().ids()) {
+      for (const ValueId b : graph.values().ids()) {
+        EXPECT_EQ(storages.id_of(a) == storages.id_of(b), naive.AreSame(a, b));
       }
     }
     for (const Node& node : graph.nodes()) {

@@ -46,10 +46,10 @@ bool NaivelyOwns(const ExecutionPlan& plan, const SimulatedStep& step,
   if (IsResident(plan.buffers[buffer])) return true;
   bool has_begun = false;
   bool is_used_later = false;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    if (!Uses(plan.steps[StepId(i)], buffer)) continue;
-    has_begun = has_begun || step.ran[StepId(i)].begin <= at_ns;
-    is_used_later = is_used_later || step.ran[StepId(i)].end > at_ns;
+  for (const StepId id : plan.steps.ids()) {
+    if (!Uses(plan.steps[id], buffer)) continue;
+    has_begun = has_begun || step.ran[id].begin <= at_ns;
+    is_used_later = is_used_later || step.ran[id].end > at_ns;
   }
   return has_begun &&
          (is_used_later || (IsFetched(plan, buffer) && at_ns < step.step_ns));
@@ -77,10 +77,10 @@ int64_t NaiveBytes(const ExecutionPlan& plan, const SimulatedStep& step,
                    Space space, int64_t at_ns) {
   int64_t bytes = space == Space::kDevice ? plan.resident_bytes : 0;
   std::vector<Interval> taken;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer& buffer = plan.buffers[BufferId(i)];
+  for (const BufferId id : plan.buffers.ids()) {
+    const Buffer& buffer = plan.buffers[id];
     if (buffer.space != space || IsResident(buffer)) continue;
-    if (!NaivelyOwns(plan, step, BufferId(i), at_ns)) continue;
+    if (!NaivelyOwns(plan, step, id, at_ns)) continue;
     const Interval place = {buffer.offset, buffer.offset + buffer.bytes};
     for (const Interval& other : taken) {
       EXPECT_FALSE(Overlap(place, other)) << buffer.name << " at " << at_ns;

@@ -168,13 +168,13 @@ TEST(SimulatorTest, EveryStallIsOfOneStepAndEndsWhereThatBegins) {
   const SimulatedStep step = StallingStep(plan, graph);
   int64_t compute_end_ns = 0;
   size_t next = 0;  // of the stalls
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    if (plan.steps[StepId(i)].lane != Lane::kCompute) continue;
-    const Interval ran = step.ran[StepId(i)];
+  for (const StepId id : plan.steps.ids()) {
+    if (plan.steps[id].lane != Lane::kCompute) continue;
+    const Interval ran = step.ran[id];
     if (ran.begin > compute_end_ns) {
       ASSERT_LT(next, step.stalls.size());
       const Stall& stall = step.stalls[next++];
-      EXPECT_EQ(stall.step, StepId(i));
+      EXPECT_EQ(stall.step, id);
       EXPECT_EQ(stall.ns, ran.begin - compute_end_ns);
       if (stall.copy.is_valid()) {
         EXPECT_EQ(step.ran[stall.copy].end, ran.begin);
@@ -190,9 +190,8 @@ TEST(SimulatorTest, CopiesAreChargedWithTheStallsOfTheirCause) {
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
   const SimulatedStep step = StallingStep(plan, graph);
   std::array<int64_t, kNumLanes> charged = {};
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    charged[static_cast<size_t>(plan.steps[StepId(i)].lane)] +=
-        step.charged_ns[StepId(i)];
+  for (const StepId id : plan.steps.ids()) {
+    charged[static_cast<size_t>(plan.steps[id].lane)] += step.charged_ns[id];
   }
   EXPECT_EQ(charged[static_cast<size_t>(Lane::kCompute)], 0);
   EXPECT_EQ(charged[static_cast<size_t>(Lane::kCopyIn)],

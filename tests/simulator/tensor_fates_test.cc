@@ -159,12 +159,12 @@ TEST(TensorFatesTest, EveryTensorOfARandomPlanHasOneRow) {
         has_row[used.outputs[0]] = true;  // where its source is no variable
       }
     }
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      const Buffer& buffer = plan.buffers[BufferId(i)];
+    for (const BufferId id : plan.buffers.ids()) {
+      const Buffer& buffer = plan.buffers[id];
       const bool is_tensor = buffer.kind == BufferKind::kTransient &&
                              buffer.space == Space::kDevice &&
                              !buffer.live.empty();
-      EXPECT_TRUE(has_row[BufferId(i)] || !is_tensor) << buffer.name;
+      EXPECT_TRUE(has_row[id] || !is_tensor) << buffer.name;
     }
   }
 }

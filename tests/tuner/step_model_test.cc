@@ -209,8 +209,7 @@ class NaiveModel {
 
   std::multiset<GapKey> Gaps() const {
     std::multiset<GapKey> gaps;
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const BufferId id(i);
+    for (const BufferId id : plan_.buffers.ids()) {
       const Buffer& buffer = plan_.buffers[id];
       if (buffer.kind != BufferKind::kTransient ||
           buffer.space != Space::kDevice || testing::IsFetched(plan_, id)) {
@@ -237,8 +236,8 @@ class NaiveModel {
 
  private:
   int64_t StepOf(NodeId node) const {
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      if (plan_.steps[StepId(i)].node == node) return static_cast<int64_t>(i);
+    for (const StepId step : plan_.steps.ids()) {
+      if (plan_.steps[step].node == node) return step.value();
     }
     return -1;
   }
@@ -283,8 +282,7 @@ class NaiveModel {
 
   std::vector<ValueId> NamesReadAfter(BufferId id, int64_t last) const {
     std::vector<ValueId> names;
-    for (size_t i = 0; i < graph_.num_values(); ++i) {
-      const ValueId value(i);
+    for (const ValueId value : graph_.values().ids()) {
       if (plan_.buffer_of[value] != id) continue;
       if (StepOf(graph_.value(value).producer) > last) continue;
       const bool is_read = std::ranges::any_of(
@@ -312,8 +310,8 @@ std::multiset<GapKey> GapsOf(const StepModel& model) {
 
 void ExpectLiveBytes(const StepModel& model, const ExecutionPlan& plan) {
   IdMap<BufferId, Interval> life;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    life.push_back(testing::NaiveLife(plan, BufferId(i)));
+  for (const BufferId buffer : plan.buffers.ids()) {
+    life.push_back(testing::NaiveLife(plan, buffer));
   }
   int64_t peak = plan.resident_bytes;
   for (size_t k = 0; k < model.steps.size(); ++k) {

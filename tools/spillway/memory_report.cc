@@ -37,9 +37,9 @@ std::string FormatCurve(const MemoryProfile& profile) {
   const size_t steps = profile.live_bytes.size();
   const size_t columns = std::min(kColumns, steps);
   std::vector<int64_t> most(columns, 0);
-  for (size_t i = 0; i < steps; ++i) {
-    int64_t& column = most[i * columns / steps];
-    column = std::max(column, profile.live_bytes[StepId(i)]);
+  for (const StepId step : profile.live_bytes.ids()) {
+    int64_t& column = most[step.index() * columns / steps];
+    column = std::max(column, profile.live_bytes[step]);
   }
   std::string text;
   for (int64_t row = kRows; row > 0; --row) {

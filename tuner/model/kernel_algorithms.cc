@@ -94,8 +94,7 @@ KnownAlgorithms FindAlgorithms(const Graph& graph,
 AlgorithmNames ChooseWithin(const KnownAlgorithms& known,
                             const IdMap<NodeId, int64_t>& most_bytes) {
   AlgorithmNames names(known.size());
-  for (size_t i = 0; i < known.size(); ++i) {
-    const NodeId node(i);
+  for (const NodeId node : known.ids()) {
     if (known[node].empty()) continue;
     const auto fits =
         std::ranges::find_if(known[node], [&](const KnownAlgorithm& algorithm) {
@@ -138,8 +137,7 @@ std::vector<LimitedChoice> LimitedChoices(const KnownAlgorithms& known) {
 
 void SetWorkspaces(const KnownAlgorithms& known, const AlgorithmNames& names,
                    IdMap<NodeId, int64_t>& workspace_bytes) {
-  for (size_t i = 0; i < known.size(); ++i) {
-    const NodeId node(i);
+  for (const NodeId node : known.ids()) {
     const std::string_view name = AlgorithmOf(names, node);
     const auto found =
         std::ranges::find(known[node], name, &KnownAlgorithm::name);

@@ -39,22 +39,22 @@ class Modeller {
     AddSteps();
     FindFirstReaders();
     CountLiveBytes();
-    for (size_t i = 0; i < plan_.buffer_of.size(); ++i) {
-      const BufferId buffer = plan_.buffer_of[ValueId(i)];
-      if (buffer.is_valid()) values_[buffer].push_back(ValueId(i));
+    for (const ValueId value : plan_.buffer_of.ids()) {
+      const BufferId buffer = plan_.buffer_of[value];
+      if (buffer.is_valid()) values_[buffer].push_back(value);
     }
     for (const ValueId fetch : plan_.fetches) {
       accesses_[plan_.buffer_of[fetch]].clear();  // stays to the end
     }
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) AddGaps(BufferId(i));
+    for (const BufferId buffer : plan_.buffers.ids()) AddGaps(buffer);
     std::ranges::stable_sort(model_.gaps, {}, &Gap::last);
     return std::move(model_);
   }
 
  private:
   void AddSteps() {
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const Step& step = plan_.steps[StepId(i)];
+    for (const StepId id : plan_.steps.ids()) {
+      const Step& step = plan_.steps[id];
       ModelStep& added = model_.steps.emplace_back();
       added.node = step.node;
       added.kind = step.kind;
@@ -66,8 +66,8 @@ class Modeller {
         model_.kernels_ns += added.ns;
       }
       added.in_place_bytes = InPlaceBytes(step);
-      step_of_[step.node] = static_cast<int32_t>(i);
-      AddAccesses(step, static_cast<int32_t>(i));
+      step_of_[step.node] = id.value();
+      AddAccesses(step, id.value());
     }
   }
 
@@ -120,9 +120,9 @@ class Modeller {
   void CountLiveBytes() {
     const Lifetimes lifetimes = FindLifetimes(plan_);
     std::vector<int64_t> change(plan_.steps.size() + 1, 0);
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const Interval& life = lifetimes.of[BufferId(i)];
-      const Buffer& buffer = plan_.buffers[BufferId(i)];
+    for (const BufferId id : plan_.buffers.ids()) {
+      const Interval& life = lifetimes.of[id];
+      const Buffer& buffer = plan_.buffers[id];
       if (life.empty() || buffer.space != Space::kDevice) continue;
       const int64_t bytes = AlignUp(buffer.bytes, kBufferAlignment);
       change[static_cast<size_t>(life.begin)] += bytes;

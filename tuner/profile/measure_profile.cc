@@ -123,8 +123,7 @@ absl::StatusOr<ListedAlgorithms> ListStep(const Program& program,
 // list fewer.
 AlgorithmNames NamesAt(const ListedAlgorithms& listed, size_t place) {
   AlgorithmNames names(listed.size());
-  for (size_t i = 0; i < listed.size(); ++i) {
-    const NodeId node(i);
+  for (const NodeId node : listed.ids()) {
     if (place < listed[node].size()) names[node] = listed[node][place].name;
   }
   return names;

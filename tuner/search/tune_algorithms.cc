@@ -98,10 +98,10 @@ IdMap<NodeId, int64_t> RoomForWorkspaces(const ExecutionPlan& plan,
   }
   IdMap<NodeId, int64_t> room(num_nodes);
   TakenBytes taken;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    for (const Buffer* buffer : ends[i]) taken.Remove(*buffer);
-    for (const Buffer* buffer : begins[i]) taken.Add(*buffer);
-    const Step& step = plan.steps[StepId(i)];
+  for (const StepId id : plan.steps.ids()) {
+    for (const Buffer* buffer : ends[id.index()]) taken.Remove(*buffer);
+    for (const Buffer* buffer : begins[id.index()]) taken.Add(*buffer);
+    const Step& step = plan.steps[id];
     if (step.kind != StepKind::kCompute) continue;
     room[step.node] = taken.LargestHole(plan.resident_bytes, budget);
   }

@@ -173,8 +173,8 @@ std::vector<Damage> FetchDamages() {
        [](Patient& p) {
          const auto reuse = p.AnyOf(ReusePairs(p.plan));
          if (!reuse) return false;
-         for (size_t i = 0; i < p.graph.num_values(); ++i) {
-           const BufferId buffer = p.plan.buffer_of[ValueId(i)];
+         for (const ValueId value : p.graph.values().ids()) {
+           const BufferId buffer = p.plan.buffer_of[value];
            if (!buffer.is_valid()) continue;
            const auto later = p.Buffers([&](BufferId id) {
              return !UsesOf(p.plan, id).empty() &&
@@ -184,7 +184,7 @@ std::vector<Damage> FetchDamages() {
                     ShareBytes(p.plan.buffers[id], p.plan.buffers[buffer]);
            });
            if (later.empty()) continue;
-           p.plan.fetches.push_back(ValueId(i));
+           p.plan.fetches.push_back(value);
            return true;
          }
          return false;  // only scratch is reused

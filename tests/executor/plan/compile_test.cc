@@ -166,8 +166,8 @@ TEST(CompileTest, TheSameInputGivesTheSamePlan) {
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan a, Compile(graph));
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan b, Compile(graph));
   ASSERT_EQ(a.buffers.size(), b.buffers.size());
-  for (size_t i = 0; i < a.buffers.size(); ++i) {
-    EXPECT_EQ(a.buffers[BufferId(i)].offset, b.buffers[BufferId(i)].offset);
+  for (const BufferId buffer : a.buffers.ids()) {
+    EXPECT_EQ(a.buffers[buffer].offset, b.buffers[buffer].offset);
   }
 }
 

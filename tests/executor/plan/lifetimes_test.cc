@@ -81,19 +81,19 @@ TEST(FindLifetimesTest, EqualsTheNaiveLifetimes) {
     const Lifetimes lifetimes = FindLifetimes(plan);
     ASSERT_EQ(lifetimes.of.size(), plan.buffers.size());
     size_t found = 0;
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      const BufferId id(i);
-      EXPECT_EQ(lifetimes.of[id], NaiveLife(plan, id)) << "buffer " << i;
+    for (const BufferId id : plan.buffers.ids()) {
+      EXPECT_EQ(lifetimes.of[id], NaiveLife(plan, id))
+          << "buffer " << id.value();
       const std::optional<DelayableEnd> naive = NaiveDelayable(plan, id);
       const auto end =
           std::ranges::find(lifetimes.delayable, id, &DelayableEnd::buffer);
       ASSERT_EQ(end != lifetimes.delayable.end(), naive.has_value())
-          << "buffer " << i;
+          << "buffer " << id.value();
       if (!naive) continue;
       ++found;
-      EXPECT_EQ(end->copy, naive->copy) << "buffer " << i;
-      EXPECT_EQ(end->soonest, naive->soonest) << "buffer " << i;
-      EXPECT_EQ(end->latest, naive->latest) << "buffer " << i;
+      EXPECT_EQ(end->copy, naive->copy) << "buffer " << id.value();
+      EXPECT_EQ(end->soonest, naive->soonest) << "buffer " << id.value();
+      EXPECT_EQ(end->latest, naive->latest) << "buffer " << id.value();
     }
     EXPECT_EQ(lifetimes.delayable.size(), found);
     EXPECT_TRUE(

@@ -51,11 +51,11 @@ TEST(MemoryProfileTest, TheCurveIsTheNaiveSum) {
       ASSERT_EQ(profile.live_bytes.size(), plan.steps.size());
       int64_t peak = 0;
       StepId peak_step;
-      for (size_t i = 0; i < plan.steps.size(); ++i) {
-        const int64_t naive = testing::NaiveLiveBytes(plan, space, Lives(plan),
-                                                      static_cast<int64_t>(i));
-        EXPECT_EQ(profile.live_bytes[StepId(i)], naive) << "step " << i;
-        if (!peak_step.is_valid() || naive > peak) peak_step = StepId(i);
+      for (const StepId id : plan.steps.ids()) {
+        const int64_t naive =
+            testing::NaiveLiveBytes(plan, space, Lives(plan), id.value());
+        EXPECT_EQ(profile.live_bytes[id], naive) << "step " << id.value();
+        if (!peak_step.is_valid() || naive > peak) peak_step = id;
         peak = std::max(peak, naive);
       }
       EXPECT_EQ(profile.peak, peak_step);
@@ -71,8 +71,8 @@ TEST(MemoryProfileTest, ThePeakIsTheBoundWhereEveryEndIsAtItsSoonest) {
     ASSERT_OK_AND_ASSIGN(ExecutionPlan plan, Compile(plan_case));
     if (plan.steps.empty()) continue;
     const Lifetimes soonest = FindLifetimes(plan);
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      plan.buffers[BufferId(i)].live = soonest.of[BufferId(i)];
+    for (const BufferId id : plan.buffers.ids()) {
+      plan.buffers[id].live = soonest.of[id];
     }
     EXPECT_EQ(ProfileMemory(plan, plan_case.graph, Space::kDevice).peak_bytes,
               plan.device_lower_bound_bytes);

@@ -10,21 +10,9 @@
 namespace spillway::testing {
 namespace {
 
-std::vector<StepId> StepIds(const ExecutionPlan& plan) {
-  std::vector<StepId> ids;
-  for (size_t i = 0; i < plan.steps.size(); ++i) ids.emplace_back(i);
-  return ids;
-}
-
-std::vector<BufferId> BufferIds(const ExecutionPlan& plan) {
-  std::vector<BufferId> ids;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) ids.emplace_back(i);
-  return ids;
-}
-
 // Invalid for nodes that are not in the plan.
 StepId StepOf(const ExecutionPlan& plan, NodeId node) {
-  for (const StepId id : StepIds(plan)) {
+  for (const StepId id : plan.steps.ids()) {
     if (plan.steps[id].node == node) return id;
   }
   return {};
@@ -51,7 +39,7 @@ class Checker {
         workspace_bytes_(workspace_bytes) {}
 
   std::string Fault() {
-    for (const StepId id : StepIds(plan_)) {
+    for (const StepId id : plan_.steps.ids()) {
       for (const std::string& fault :
            {SlotFault(id), WaitFault(id), SharingFault(plan_.steps[id]),
             KindFault(plan_.steps[id]), ScratchFault(plan_.steps[id])}) {
@@ -69,8 +57,8 @@ class Checker {
     for (const auto& [before, after] : EdgePairs(plan_, graph_)) {
       if (!order.Before(before, after)) return "an edge is not kept";
     }
-    for (const BufferId a : BufferIds(plan_)) {
-      for (const BufferId b : BufferIds(plan_)) {
+    for (const BufferId a : plan_.buffers.ids()) {
+      for (const BufferId b : plan_.buffers.ids()) {
         if (a < b && Collide(order, a, b)) return "bytes are shared";
       }
       if (!WritesAreInOrder(order, a)) return "a value is overwritten";
@@ -147,10 +135,13 @@ class Checker {
     const BufferId buffer = plan_.buffer_of[fetch];
     const StepId producer = StepOf(plan_, graph_.value(fetch).producer);
     if (!producer.is_valid()) return false;
-    return std::ranges::any_of(StepIds(plan_), [&](StepId id) {
-      return order.Before(producer, id) && Writes(plan_.steps[id], buffer) &&
-             !Mutates(plan_.steps[id], buffer);
-    });
+    for (const StepId id : plan_.steps.ids()) {
+      if (order.Before(producer, id) && Writes(plan_.steps[id], buffer) &&
+          !Mutates(plan_.steps[id], buffer)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   std::string SlotFault(StepId id) const {
@@ -302,9 +293,9 @@ class Checker {
   // Writers are in order with each other and with every reader, and nobody
   // reads a value after another was written over it.
   bool WritesAreInOrder(const StepOrder& order, BufferId buffer) const {
-    for (const StepId writer : StepIds(plan_)) {
+    for (const StepId writer : plan_.steps.ids()) {
       if (!Writes(plan_.steps[writer], buffer)) continue;
-      for (const StepId other : StepIds(plan_)) {
+      for (const StepId other : plan_.steps.ids()) {
         if (other == writer) continue;
         const Step& step = plan_.steps[other];
         const bool reads = std::ranges::count(step.inputs, buffer) > 0;
@@ -360,7 +351,7 @@ bool Uses(const Step& step, BufferId buffer) {
 
 std::vector<StepId> UsesOf(const ExecutionPlan& plan, BufferId buffer) {
   std::vector<StepId> uses;
-  for (const StepId id : StepIds(plan)) {
+  for (const StepId id : plan.steps.ids()) {
     if (Uses(plan.steps[id], buffer)) uses.push_back(id);
   }
   return uses;
@@ -397,7 +388,7 @@ StepOrder::StepOrder(const ExecutionPlan& plan)
 
 std::vector<StepPair> EdgePairs(const ExecutionPlan& plan, const Graph& graph) {
   std::vector<StepPair> pairs;
-  for (const StepId id : StepIds(plan)) {
+  for (const StepId id : plan.steps.ids()) {
     const Node& node = graph.node(plan.steps[id].node);
     std::vector<NodeId> before = node.control_inputs;
     for (const ValueId input : node.inputs) {
@@ -413,8 +404,8 @@ std::vector<StepPair> EdgePairs(const ExecutionPlan& plan, const Graph& graph) {
 
 std::vector<StepPair> ReusePairs(const ExecutionPlan& plan) {
   std::vector<StepPair> pairs;
-  for (const BufferId a : BufferIds(plan)) {
-    for (const BufferId b : BufferIds(plan)) {
+  for (const BufferId a : plan.buffers.ids()) {
+    for (const BufferId b : plan.buffers.ids()) {
       if (a == b || !ShareBytes(plan.buffers[a], plan.buffers[b])) continue;
       const std::vector<StepId> uses = UsesOf(plan, a);
       const std::vector<StepId> later = UsesOf(plan, b);
@@ -438,7 +429,7 @@ Interval NaiveLife(const ExecutionPlan& plan, BufferId buffer) {
 int64_t NaiveLiveBytes(const ExecutionPlan& plan, Space space,
                        const IdMap<BufferId, Interval>& life, int64_t at) {
   int64_t bytes = space == Space::kDevice ? plan.resident_bytes : 0;
-  for (const BufferId id : BufferIds(plan)) {
+  for (const BufferId id : plan.buffers.ids()) {
     const Buffer& buffer = plan.buffers[id];
     if (buffer.space != space || IsResident(buffer)) continue;
     if (life[id].contains(at)) bytes += (buffer.bytes + 255) / 256 * 256;

@@ -55,8 +55,8 @@ int64_t BoundOf(const ExecutionPlan& plan, Space space) {
 
 int64_t NaiveBound(const ExecutionPlan& plan, Space space) {
   IdMap<BufferId, Interval> lives;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    lives.push_back(NaiveLife(plan, BufferId(i)));
+  for (const BufferId buffer : plan.buffers.ids()) {
+    lives.push_back(NaiveLife(plan, buffer));
   }
   int64_t most = space == Space::kDevice ? plan.resident_bytes : 0;
   for (size_t at = 0; at < plan.steps.size(); ++at) {
@@ -69,9 +69,9 @@ int64_t NaiveBound(const ExecutionPlan& plan, Space space) {
 // Buffers of the space, those that are placed anew.
 std::vector<BufferId> Placed(const ExecutionPlan& plan, Space space) {
   std::vector<BufferId> ids;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer& buffer = plan.buffers[BufferId(i)];
-    if (buffer.space == space && !IsResident(buffer)) ids.emplace_back(i);
+  for (const BufferId id : plan.buffers.ids()) {
+    const Buffer& buffer = plan.buffers[id];
+    if (buffer.space == space && !IsResident(buffer)) ids.push_back(id);
   }
   return ids;
 }

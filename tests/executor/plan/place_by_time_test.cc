@@ -73,9 +73,9 @@ bool CheckOrder(const PlanCase& plan_case, const OpRegistry& ops,
   bool has_moved = false;
   IdMap<NodeId, int64_t> step_of(plan_case.graph.num_nodes(), -1);
   std::vector<NodeId> others;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[StepId(i)];
-    step_of[step.node] = static_cast<int64_t>(i);
+  for (const StepId id : plan.steps.ids()) {
+    const Step& step = plan.steps[id];
+    step_of[step.node] = id.value();
     if (step.kind != StepKind::kSwapIn) others.push_back(step.node);
   }
   std::vector<NodeId> wanted = plan_case.schedule.order;
@@ -83,17 +83,17 @@ bool CheckOrder(const PlanCase& plan_case, const OpRegistry& ops,
     return step_of[id] < 0 || plan_case.graph.node(id).op == kSwapIn;
   });
   EXPECT_EQ(others, wanted);
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[StepId(i)];
+  for (const StepId id : plan.steps.ids()) {
+    const Step& step = plan.steps[id];
     if (step.kind != StepKind::kSwapIn) continue;
-    const int64_t place = PlaceAmongOthers(plan, StepId(i));
+    const int64_t place = PlaceAmongOthers(plan, id);
     const int64_t wanted_place = WantedPlace(plan_case, ops, step.node);
     EXPECT_GE(place, wanted_place);
     has_moved |= place > wanted_place;
     const ValueId value = plan_case.graph.output(step.node);
     for (const Use& use : plan_case.graph.uses(value)) {
       if (step_of[use.node] < 0) continue;
-      EXPECT_LT(static_cast<int64_t>(i), step_of[use.node]);
+      EXPECT_LT(id.value(), step_of[use.node]);
     }
   }
   return has_moved;

@@ -76,13 +76,13 @@ TEST(PlaceWaitsTest, NoWaitCanBeLeftOut) {
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 18});
     ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, RandomPlan(plan_case, seed));
     const std::vector<StepPair> required = Required(plan, plan_case.graph);
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-      for (size_t w = 0; w < plan.steps[StepId(i)].waits.size(); ++w) {
+    for (const StepId step : plan.steps.ids()) {
+      for (size_t w = 0; w < plan.steps[step].waits.size(); ++w) {
         ExecutionPlan damaged = plan;
-        std::vector<StepId>& left = damaged.steps[StepId(i)].waits;
+        std::vector<StepId>& left = damaged.steps[step].waits;
         left.erase(left.begin() + static_cast<int64_t>(w));
         EXPECT_FALSE(Keeps(damaged, required))
-            << "step " << i << " wait " << w << "\n"
+            << "step " << step.value() << " wait " << w << "\n"
             << testing::PlanText(plan);
         ++waits;
       }
@@ -96,13 +96,13 @@ TEST(PlaceWaitsTest, WaitsAreForOtherLanesBackwardsAndAscending) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 24});
     ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, RandomPlan(plan_case, seed));
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-      const Step& step = plan.steps[StepId(i)];
+    for (const StepId id : plan.steps.ids()) {
+      const Step& step = plan.steps[id];
       EXPECT_EQ(
           std::ranges::adjacent_find(step.waits, std::ranges::greater_equal()),
           step.waits.end());
       for (const StepId wait : step.waits) {
-        EXPECT_LT(wait, StepId(i));
+        EXPECT_LT(wait, id);
         EXPECT_NE(plan.steps[wait].lane, step.lane);
       }
     }
@@ -112,12 +112,12 @@ TEST(PlaceWaitsTest, WaitsAreForOtherLanesBackwardsAndAscending) {
 // A compute step and the copy-out that it waits for.
 std::vector<StepPair> WaitsForCopyOuts(const ExecutionPlan& plan) {
   std::vector<StepPair> waits;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[StepId(i)];
+  for (const StepId id : plan.steps.ids()) {
+    const Step& step = plan.steps[id];
     for (const StepId wait : step.waits) {
       if (step.lane == Lane::kCompute &&
           plan.steps[wait].lane == Lane::kCopyOut) {
-        waits.emplace_back(StepId(i), wait);
+        waits.emplace_back(id, wait);
       }
     }
   }
@@ -127,10 +127,10 @@ std::vector<StepPair> WaitsForCopyOuts(const ExecutionPlan& plan) {
 // Does the step begin a buffer that has bytes of one that the copy read?
 bool TakesBytesOf(const ExecutionPlan& plan, StepId step, StepId copy) {
   const Buffer& copied = plan.buffers[plan.steps[copy].inputs[0]];
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const std::vector<StepId> uses = UsesOf(plan, BufferId(i));
+  for (const BufferId buffer : plan.buffers.ids()) {
+    const std::vector<StepId> uses = UsesOf(plan, buffer);
     if (!uses.empty() && uses.front() == step &&
-        ShareBytes(plan.buffers[BufferId(i)], copied)) {
+        ShareBytes(plan.buffers[buffer], copied)) {
       return true;
     }
   }

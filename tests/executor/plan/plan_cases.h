@@ -62,9 +62,9 @@ inline Graph ChainGraph(int n, int64_t bytes, bool swapped) {
 // The plan without a step, which nobody waits for any more.
 inline void RemoveStep(ExecutionPlan& plan, StepId dropped) {
   IdMap<StepId, Step> kept;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    Step step = plan.steps[StepId(i)];
-    if (StepId(i) == dropped) continue;
+  for (const StepId id : plan.steps.ids()) {
+    Step step = plan.steps[id];
+    if (id == dropped) continue;
     std::erase(step.waits, dropped);
     for (StepId& wait : step.waits) {
       if (wait > dropped) wait = StepId(wait.value() - 1);

@@ -36,8 +36,8 @@ struct Patient {
   std::vector<StepId> Steps(const std::function<bool(StepId)>& fits =
                                 [](StepId) { return true; }) const {
     std::vector<StepId> ids;
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-      if (fits(StepId(i))) ids.emplace_back(i);
+    for (const StepId step : plan.steps.ids()) {
+      if (fits(step)) ids.push_back(step);
     }
     return ids;
   }
@@ -45,8 +45,8 @@ struct Patient {
   std::vector<BufferId> Buffers(
       const std::function<bool(BufferId)>& fits) const {
     std::vector<BufferId> ids;
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      if (fits(BufferId(i))) ids.emplace_back(i);
+    for (const BufferId buffer : plan.buffers.ids()) {
+      if (fits(buffer)) ids.push_back(buffer);
     }
     return ids;
   }

@@ -30,8 +30,8 @@ struct Mutation {
 
 StepId StepOf(const ExecutionPlan& plan, const Graph& graph,
               std::string_view name) {
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    if (graph.node(plan.steps[StepId(i)].node).name == name) return StepId(i);
+  for (const StepId step : plan.steps.ids()) {
+    if (graph.node(plan.steps[step].node).name == name) return step;
   }
   return {};
 }
@@ -225,13 +225,13 @@ TEST(VerifyPlanTest, CatchesEveryDroppedWait) {
   const Graph graph = ChainGraph(9, 1_KiB, true);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan good, Compile(graph));
   int dropped = 0;
-  for (size_t i = 0; i < good.steps.size(); ++i) {
-    for (size_t w = 0; w < good.steps[StepId(i)].waits.size(); ++w) {
+  for (const StepId step : good.steps.ids()) {
+    for (size_t w = 0; w < good.steps[step].waits.size(); ++w) {
       ExecutionPlan plan = good;
-      auto& waits = plan.steps[StepId(i)].waits;
+      auto& waits = plan.steps[step].waits;
       waits.erase(waits.begin() + static_cast<int64_t>(w));
       EXPECT_FALSE(VerifyPlan(plan, graph, ToyOps()).ok())
-          << "step " << i << " wait " << w;
+          << "step " << step.value() << " wait " << w;
       ++dropped;
     }
   }
@@ -245,8 +245,8 @@ TEST(VerifyPlanTest, CatchesAFetchedBufferThatIsReused) {
   ASSERT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
   // Ten values in the room of six: the bytes of some are reused.
   int reused = 0;
-  for (size_t i = 0; i < graph.num_values(); ++i) {
-    plan.fetches = {last, ValueId(i)};
+  for (const ValueId value : graph.values().ids()) {
+    plan.fetches = {last, value};
     const absl::Status status = VerifyPlan(plan, graph, ToyOps());
     if (status.ok()) continue;
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal,
