@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/status_macros.h"
+#include "base/topological_order.h"
 #include "graph/cycle.h"
 #include "graph/json_nodes.h"
 #include "graph/verify.h"
@@ -175,29 +176,27 @@ class GraphReader {
 
   // Infers in an order in which inputs come first.
   absl::Status InferMissingOutputs() {
-    std::vector<int32_t> missing(size(), 0);  // inputs without a type
-    std::vector<std::vector<int32_t>> waiting(size());
-    std::vector<int32_t> ready;
-    size_t num_unknown = 0;
-    for (size_t i = 0; i < size(); ++i) {
-      if (entries_[i].outputs.has_value()) continue;
-      ++num_unknown;
-      for (const InputEntry& input : inputs_[i]) {
-        const auto producer = static_cast<size_t>(input.node);
-        if (entries_[producer].outputs.has_value()) continue;
-        ++missing[i];
-        waiting[producer].push_back(static_cast<int32_t>(i));
-      }
-      if (missing[i] == 0) ready.push_back(static_cast<int32_t>(i));
-    }
-    for (size_t done = 0; done < ready.size(); ++done) {
-      const auto i = static_cast<size_t>(ready[done]);
-      SPILLWAY_RETURN_IF_ERROR(InferOutputsOf(i));
-      for (const int32_t after : waiting[i]) {
-        if (--missing[static_cast<size_t>(after)] == 0) ready.push_back(after);
+    const auto is_known = [&](NodeId id) {
+      return entries_[id.index()].outputs.has_value();
+    };
+    IdMap<NodeId, int32_t> missing(size(), 0);  // inputs without a type
+    IdMap<NodeId, std::vector<NodeId>> waiting(size());
+    for (const NodeId id : missing.ids()) {
+      if (is_known(id)) continue;
+      for (const InputEntry& input : inputs_[id.index()]) {
+        const NodeId producer(input.node);
+        if (is_known(producer)) continue;
+        ++missing[id];
+        waiting[producer].push_back(id);
       }
     }
-    return ready.size() == num_unknown ? absl::OkStatus() : CycleError();
+    TopologicalOrder<NodeId> order(std::move(missing));
+    for (NodeId id = order.Next(); id.is_valid(); id = order.Next()) {
+      if (is_known(id)) continue;
+      SPILLWAY_RETURN_IF_ERROR(InferOutputsOf(id.index()));
+      for (const NodeId after : waiting[id]) order.Arrive(after);
+    }
+    return order.is_complete() ? absl::OkStatus() : CycleError();
   }
 
   // Every node without outputs has an input without outputs.

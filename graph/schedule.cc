@@ -12,6 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "base/status_macros.h"
+#include "base/topological_order.h"
 #include "graph/cycle.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"
@@ -179,22 +180,16 @@ absl::Status CheckSchedule(const Graph& graph, const IdMap<NodeId, bool>& keep,
 }
 
 absl::StatusOr<IdMap<NodeId, int32_t>> Levels(const Graph& graph) {
-  IdMap<NodeId, int32_t> missing = CountPredecessors(graph);
   IdMap<NodeId, int32_t> levels(graph.num_nodes(), 0);
-  std::vector<NodeId> order;
-  order.reserve(graph.num_nodes());
-  for (const Node& node : graph.nodes()) {
-    if (missing[node.id] == 0) order.push_back(node.id);
-  }
-  for (size_t done = 0; done < order.size(); ++done) {
-    const int32_t next_level = levels[order[done]] + 1;
-    ForEachSuccessor(graph, order[done], [&](NodeId after) {
-      levels[after] = std::max(levels[after], next_level);
-      if (--missing[after] == 0) order.push_back(after);
+  TopologicalOrder<NodeId> order(CountPredecessors(graph));
+  for (NodeId id = order.Next(); id.is_valid(); id = order.Next()) {
+    ForEachSuccessor(graph, id, [&](NodeId after) {
+      levels[after] = std::max(levels[after], levels[id] + 1);
+      order.Arrive(after);
     });
   }
-  if (order.size() < graph.num_nodes()) {
-    return CycleError(graph, [&](NodeId id) { return missing[id] > 0; });
+  if (!order.is_complete()) {
+    return CycleError(graph, [&](NodeId id) { return order.is_waiting(id); });
   }
   return levels;
 }

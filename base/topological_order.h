@@ -1,0 +1,61 @@
+// A topological order, one node at a time: a node comes when all edges into it
+// have arrived. The caller says where the edges lead, so any graph will do:
+//
+//   TopologicalOrder<NodeId> order(CountEdgesInto(graph));
+//   for (NodeId id = order.Next(); id.is_valid(); id = order.Next()) {
+//     ForEachSuccessor(graph, id, [&](NodeId after) { order.Arrive(after); });
+//   }
+//
+// Ties: the node that was ready first; of those that wait for nothing, the
+// lowest id. So nodes come by level, their longest distance from the latter.
+// Cycles: a node on a cycle or behind one never comes, and keeps waiting.
+// Cost: O(1) for each call, linear in nodes and edges for the whole order.
+// Threads: none of its own.
+// Source: Kahn, Topological sorting of large networks, CACM 5 (11), 1962.
+#ifndef SPILLWAY_BASE_TOPOLOGICAL_ORDER_H_
+#define SPILLWAY_BASE_TOPOLOGICAL_ORDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace spillway {
+
+template <typename Id>
+class TopologicalOrder {
+ public:
+  // `missing`: how many edges lead into each node. A node to be left out has
+  // one more than will arrive.
+  explicit TopologicalOrder(IdMap<Id, int32_t> missing)
+      : missing_(std::move(missing)) {
+    ready_.reserve(missing_.size());
+    for (const Id id : missing_.ids()) {
+      if (missing_[id] == 0) ready_.push_back(id);
+    }
+  }
+
+  // The next node; invalid when none is ready.
+  Id Next() { return next_ < ready_.size() ? ready_[next_++] : Id(); }
+
+  // One of the edges into `id`, which must be waiting, needs no longer be
+  // waited for.
+  void Arrive(Id id) {
+    if (--missing_[id] == 0) ready_.push_back(id);
+  }
+
+  bool is_waiting(Id id) const { return missing_[id] > 0; }
+  // Whether no node waits any more.
+  bool is_complete() const { return ready_.size() == missing_.size(); }
+
+ private:
+  IdMap<Id, int32_t> missing_;  // edges that have not arrived yet
+  std::vector<Id> ready_;       // in the order in which they became ready
+  size_t next_ = 0;             // place in `ready_`
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_BASE_TOPOLOGICAL_ORDER_H_
