@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "base/status_macros.h"
@@ -12,6 +13,8 @@
 
 namespace spillway {
 namespace {
+
+constexpr double kMostFloat = std::numeric_limits<float>::max();
 
 absl::Status CheckInput(std::string_view name, const TensorType& type,
                         const TensorType& variable) {
@@ -60,14 +63,14 @@ OpCost Cost(const OpContext& node, double flops_per_element) {
 }
 
 // All but infer and cost.
-OpDef Schema(const UpdateRule& rule) {
-  OpDef def = {.name = rule.name,
+OpDef WithoutFunctions(const UpdateSchema& schema) {
+  OpDef def = {.name = schema.name,
                .inputs = {"variable"},
                .outputs = {"updated"},
-               .attributes = rule.attributes,
+               .attributes = schema.attributes,
                .alias = {{.input = 0, .output = 0}},
                .mutates = {0}};
-  for (const std::string& slot : rule.slots) {
+  for (const std::string& slot : schema.slots) {
     def.mutates.push_back(static_cast<int>(def.inputs.size()));
     def.inputs.push_back(slot);
   }
@@ -81,16 +84,15 @@ OpDef Schema(const UpdateRule& rule) {
 
 }  // namespace
 
-OpDef UpdateDef(const UpdateRule& rule) {
-  OpDef def = Schema(rule);
+OpDef UpdateDef(const UpdateSchema& schema) {
+  OpDef def = WithoutFunctions(schema);
   def.infer =
-      [schema = def, check = rule.check](
+      [signature = def, check = schema.check](
           const InferContext& node) -> absl::StatusOr<std::vector<TensorType>> {
-    if (check != nullptr) SPILLWAY_RETURN_IF_ERROR(check(node.attributes));
-    SPILLWAY_RETURN_IF_ERROR(ReadGradientRule(node.attributes).status());
-    return Infer(node, schema);
+    SPILLWAY_RETURN_IF_ERROR(check(node.attributes));
+    return Infer(node, signature);
   };
-  def.cost = [flops = rule.flops_per_element](const OpContext& node) {
+  def.cost = [flops = schema.flops_per_element](const OpContext& node) {
     return Cost(node, flops);
   };
   return def;
@@ -107,6 +109,50 @@ absl::StatusOr<GradientRule> ReadGradientRule(const Attributes& attributes) {
   return InvalidArgument(fmt::format(
       "attribute 'gradient_scale' must be a positive float32; it is {}",
       scale));
+}
+
+absl::StatusOr<MomentumRule> ReadMomentumRule(const Attributes& attributes) {
+  SPILLWAY_ASSIGN_OR_RETURN(const double momentum,
+                            GetRealIn(attributes, "momentum", 0.9, 0, 1));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool nesterov,
+                            attributes.GetBool("use_nesterov", false));
+  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule gradient,
+                            ReadGradientRule(attributes));
+  return MomentumRule{.gradient = gradient,
+                      .momentum = static_cast<float>(momentum),
+                      .use_nesterov = nesterov};
+}
+
+absl::StatusOr<AdamRule> ReadAdamRule(const Attributes& attributes) {
+  SPILLWAY_ASSIGN_OR_RETURN(const double beta1,
+                            GetRealIn(attributes, "beta1", 0.9, 0, 1));
+  SPILLWAY_ASSIGN_OR_RETURN(const double beta2,
+                            GetRealIn(attributes, "beta2", 0.999, 0, 1));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const double epsilon,
+      GetRealIn(attributes, "epsilon", 1e-8, 0, kMostFloat));
+  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule gradient,
+                            ReadGradientRule(attributes));
+  return AdamRule{.gradient = gradient,
+                  .beta1 = static_cast<float>(beta1),
+                  .beta2 = static_cast<float>(beta2),
+                  .epsilon = static_cast<float>(epsilon)};
+}
+
+absl::StatusOr<RmsPropRule> ReadRmsPropRule(const Attributes& attributes) {
+  SPILLWAY_ASSIGN_OR_RETURN(const double decay,
+                            GetRealIn(attributes, "decay", 0.9, 0, 1));
+  SPILLWAY_ASSIGN_OR_RETURN(const double momentum,
+                            GetRealIn(attributes, "momentum", 0, 0, 1));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const double epsilon,
+      GetRealIn(attributes, "epsilon", 1e-10, 0, kMostFloat));
+  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule gradient,
+                            ReadGradientRule(attributes));
+  return RmsPropRule{.gradient = gradient,
+                     .decay = static_cast<float>(decay),
+                     .momentum = static_cast<float>(momentum),
+                     .epsilon = static_cast<float>(epsilon)};
 }
 
 UpdateGroups GroupsOf(std::span<const TensorType> inputs,

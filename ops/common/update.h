@@ -14,13 +14,14 @@
 #include <vector>
 
 #include "graph/op_def.h"
+#include "ops/common/update_rules.h"
 
 namespace spillway {
 
-struct UpdateRule {
+struct UpdateSchema {
   std::string name = {};
   std::vector<std::string> slots = {};
-  // Beside those of GradientRule; `check` says what is wrong with them.
+  // Beside those of GradientRule; `check` says what is wrong with all of them.
   std::vector<std::string> attributes = {};
   absl::Status (*check)(const Attributes& attributes) = nullptr;
   double flops_per_element = 0;
@@ -30,18 +31,14 @@ struct UpdateRule {
 // their variable's shape but for slots called "beta_power", which have two
 // elements; the rate is a scalar. The op overwrites variables and slots. Errors
 // of its shape inference name the input, and the group where there are several.
-OpDef UpdateDef(const UpdateRule& rule);
+OpDef UpdateDef(const UpdateSchema& schema);
 
-// What an update takes for the gradient:
-//
-//   g = gradient_scale gradient + weight_decay variable
-struct GradientRule {
-  float scale = 1;
-  float weight_decay = 0;
-};
-// Attributes gradient_scale (1), which must be a positive float32, and
-// weight_decay (0).
+// Each rule from a node's attributes, defaults and ranges included. Errors:
+// INVALID_ARGUMENT that names the attribute.
 absl::StatusOr<GradientRule> ReadGradientRule(const Attributes& attributes);
+absl::StatusOr<MomentumRule> ReadMomentumRule(const Attributes& attributes);
+absl::StatusOr<AdamRule> ReadAdamRule(const Attributes& attributes);
+absl::StatusOr<RmsPropRule> ReadRmsPropRule(const Attributes& attributes);
 
 // Where the inputs of a node's groups are.
 struct UpdateGroups {

@@ -6,20 +6,11 @@
 #include <array>
 #include <cstddef>
 
-#include "base/status_macros.h"
 #include "ops/common/update.h"
 #include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/updates.h"
 
 namespace spillway {
-
-inline absl::StatusOr<gpu::UpdateGradient> ReadUpdateGradient(
-    const Attributes& attributes) {
-  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule rule,
-                            ReadGradientRule(attributes));
-  return gpu::UpdateGradient{.scale = rule.scale,
-                             .weight_decay = rule.weight_decay};
-}
 
 inline gpu::UpdateTensor TensorOf(const KernelContext& context,
                                   const UpdateGroups& groups, size_t group) {
@@ -33,9 +24,9 @@ inline gpu::UpdateTensor TensorOf(const KernelContext& context,
   return tensor;
 }
 
-// `options` is one of those of updates.h.
-template <typename Options>
-NewKernel GpuUpdateKernel(const KernelRequest& node, const Options& options) {
+// `rule` is one of those of updates.h.
+template <typename Rule>
+NewKernel GpuUpdateKernel(const KernelRequest& node, const Rule& rule) {
   return MakeGpuKernel([=, groups = GroupsOf(node.inputs, node.outputs)](
                            const KernelContext& context) -> gpu::LaunchError {
     const float* rate = context.input<float>(groups.learning_rate());
@@ -48,7 +39,7 @@ NewKernel GpuUpdateKernel(const KernelRequest& node, const Options& options) {
         tensors[i] = TensorOf(context, groups, first + i);
       }
       const gpu::LaunchError error =
-          gpu::Update(context.stream, options,
+          gpu::Update(context.stream, rule,
                       {.tensors = tensors.data(),
                        .count = static_cast<int>(count),
                        .learning_rate = rate});

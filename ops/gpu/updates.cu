@@ -115,35 +115,35 @@ LaunchError LaunchUpdate(StreamHandle stream, const Fn& fn,
                 dim3(kThreads), fn, table);
 }
 
-__device__ float Gradient(const UpdateGradient& rule, float gradient,
+__device__ float Gradient(const GradientRule& rule, float gradient,
                           float variable) {
   return rule.scale * gradient + rule.weight_decay * variable;
 }
 
 struct GradientDescent {
   static constexpr int kSlots = 0;
-  GradientDescentUpdate options;
+  GradientRule rule;
   const float* learning_rate;
 
   __device__ float Rate(int /*tensor*/) const { return *learning_rate; }
   __device__ void operator()(float rate, float gradient,
                              float& variable) const {
-    variable -= rate * Gradient(options.gradient, gradient, variable);
+    variable -= rate * Gradient(rule, gradient, variable);
   }
 };
 
 struct Momentum {
   static constexpr int kSlots = 1;
-  MomentumUpdate options;
+  MomentumRule rule;
   const float* learning_rate;
 
   __device__ float Rate(int /*tensor*/) const { return *learning_rate; }
   __device__ void operator()(float rate, float gradient, float& variable,
                              float& accumulator) const {
-    const float g = Gradient(options.gradient, gradient, variable);
-    accumulator = options.momentum * accumulator + g;
+    const float g = Gradient(rule.gradient, gradient, variable);
+    accumulator = rule.momentum * accumulator + g;
     const float step =
-        options.use_nesterov ? g + options.momentum * accumulator : accumulator;
+        rule.use_nesterov ? g + rule.momentum * accumulator : accumulator;
     variable -= rate * step;
   }
 };
@@ -151,7 +151,7 @@ struct Momentum {
 // After AdvancePowers.
 struct Adam {
   static constexpr int kSlots = 2;
-  AdamUpdate options;
+  AdamRule rule;
   const float* learning_rate;
   const float* beta_power[kMostUpdateTensors];
 
@@ -161,10 +161,10 @@ struct Adam {
   }
   __device__ void operator()(float rate, float gradient, float& variable,
                              float& m, float& v) const {
-    const float g = Gradient(options.gradient, gradient, variable);
-    m = options.beta1 * m + (1 - options.beta1) * g;
-    v = options.beta2 * v + (1 - options.beta2) * g * g;
-    variable -= rate * m / (sqrtf(v) + options.epsilon);
+    const float g = Gradient(rule.gradient, gradient, variable);
+    m = rule.beta1 * m + (1 - rule.beta1) * g;
+    v = rule.beta2 * v + (1 - rule.beta2) * g * g;
+    variable -= rate * m / (sqrtf(v) + rule.epsilon);
   }
 };
 
@@ -183,37 +183,36 @@ __global__ void AdvancePowers(float beta1, float beta2, BetaPowers powers) {
 
 struct RmsProp {
   static constexpr int kSlots = 2;
-  RmsPropUpdate options;
+  RmsPropRule rule;
   const float* learning_rate;
 
   __device__ float Rate(int /*tensor*/) const { return *learning_rate; }
   __device__ void operator()(float rate, float gradient, float& variable,
                              float& mean_square, float& accumulator) const {
-    const float g = Gradient(options.gradient, gradient, variable);
-    mean_square = options.decay * mean_square + (1 - options.decay) * g * g;
-    accumulator = options.momentum * accumulator +
-                  rate * g / sqrtf(mean_square + options.epsilon);
+    const float g = Gradient(rule.gradient, gradient, variable);
+    mean_square = rule.decay * mean_square + (1 - rule.decay) * g * g;
+    accumulator = rule.momentum * accumulator +
+                  rate * g / sqrtf(mean_square + rule.epsilon);
     variable -= accumulator;
   }
 };
 
 }  // namespace
 
-LaunchError Update(StreamHandle stream, const GradientDescentUpdate& options,
+LaunchError Update(StreamHandle stream, const GradientRule& rule,
                    const UpdateTensors& tensors) {
-  return LaunchUpdate(stream, GradientDescent{options, tensors.learning_rate},
+  return LaunchUpdate(stream, GradientDescent{rule, tensors.learning_rate},
                       tensors);
 }
 
-LaunchError Update(StreamHandle stream, const MomentumUpdate& options,
+LaunchError Update(StreamHandle stream, const MomentumRule& rule,
                    const UpdateTensors& tensors) {
-  return LaunchUpdate(stream, Momentum{options, tensors.learning_rate},
-                      tensors);
+  return LaunchUpdate(stream, Momentum{rule, tensors.learning_rate}, tensors);
 }
 
-LaunchError Update(StreamHandle stream, const AdamUpdate& options,
+LaunchError Update(StreamHandle stream, const AdamRule& rule,
                    const UpdateTensors& tensors) {
-  Adam adam = {options, tensors.learning_rate, {}};
+  Adam adam = {rule, tensors.learning_rate, {}};
   BetaPowers powers = {.count = tensors.count};
   for (int i = 0; i < tensors.count; ++i) {
     powers.of[i] = tensors.tensors[i].slots[2];
@@ -221,14 +220,14 @@ LaunchError Update(StreamHandle stream, const AdamUpdate& options,
   }
   const LaunchError error =
       Launch(stream, AdvancePowers, dim3(1), dim3(kMostUpdateTensors),
-             options.beta1, options.beta2, powers);
+             rule.beta1, rule.beta2, powers);
   if (error != 0) return error;
   return LaunchUpdate(stream, adam, tensors);
 }
 
-LaunchError Update(StreamHandle stream, const RmsPropUpdate& options,
+LaunchError Update(StreamHandle stream, const RmsPropRule& rule,
                    const UpdateTensors& tensors) {
-  return LaunchUpdate(stream, RmsProp{options, tensors.learning_rate}, tensors);
+  return LaunchUpdate(stream, RmsProp{rule, tensors.learning_rate}, tensors);
 }
 
 }  // namespace spillway::gpu

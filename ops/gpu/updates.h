@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/common/update_rules.h"
 #include "ops/gpu/launch.h"
 
 namespace spillway::gpu {
@@ -27,43 +28,15 @@ struct UpdateTensors {
   const float* learning_rate = nullptr;   // device memory
 };
 
-// g = scale gradient + weight_decay variable
-struct UpdateGradient {
-  float scale = 1;
-  float weight_decay = 0;
-};
-
-struct GradientDescentUpdate {
-  UpdateGradient gradient = {};
-};
-LaunchError Update(StreamHandle stream, const GradientDescentUpdate& options,
+// ApplyGradientDescent
+LaunchError Update(StreamHandle stream, const GradientRule& rule,
                    const UpdateTensors& tensors);
-
-struct MomentumUpdate {
-  UpdateGradient gradient = {};
-  float momentum = 0;
-  bool use_nesterov = false;
-};
-LaunchError Update(StreamHandle stream, const MomentumUpdate& options,
+LaunchError Update(StreamHandle stream, const MomentumRule& rule,
                    const UpdateTensors& tensors);
-
 // Slot 2, the powers of both betas, has two elements.
-struct AdamUpdate {
-  UpdateGradient gradient = {};
-  float beta1 = 0;
-  float beta2 = 0;
-  float epsilon = 0;
-};
-LaunchError Update(StreamHandle stream, const AdamUpdate& options,
+LaunchError Update(StreamHandle stream, const AdamRule& rule,
                    const UpdateTensors& tensors);
-
-struct RmsPropUpdate {
-  UpdateGradient gradient = {};
-  float decay = 0;
-  float momentum = 0;
-  float epsilon = 0;
-};
-LaunchError Update(StreamHandle stream, const RmsPropUpdate& options,
+LaunchError Update(StreamHandle stream, const RmsPropRule& rule,
                    const UpdateTensors& tensors);
 
 }  // namespace spillway::gpu
