@@ -40,8 +40,7 @@ class TopologicalOrder {
   // The next node; invalid when none is ready.
   Id Next() { return next_ < ready_.size() ? ready_[next_++] : Id(); }
 
-  // One of the edges into `id`, which must be waiting, needs no longer be
-  // waited for.
+  // One of the edges into `id` has arrived. `id` must be waiting.
   void Arrive(Id id) {
     if (--missing_[id] == 0) ready_.push_back(id);
   }

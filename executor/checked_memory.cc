@@ -136,7 +136,7 @@ absl::Status CheckedMemory::CheckSealed(const Buffer& buffer) const {
     return Internal("read before it was written, or after its last use");
   }
   if (Digest(Bytes(buffer)) == found->second.seal) return absl::OkStatus();
-  return Internal("its bytes were changed by somebody who was not to write it");
+  return Internal("its bytes were changed by a step that may not write it");
 }
 
 absl::Status CheckedMemory::CheckAll() const {

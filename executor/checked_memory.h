@@ -3,11 +3,11 @@
 //
 // A byte is virgin until a buffer is born there, and poison from the death of
 // one buffer to the birth of the next. Anything else that is found in a byte
-// without a buffer was written by somebody who had no right to.
+// without a buffer was written by a step that does not own it.
 //
 //   virgin --Begin--> live --End--> poison --Begin--> live ...
 //
-// Whoever writes a live buffer seals it: a digest of its bytes is kept, and
+// A step that writes a live buffer seals it: a digest of its bytes is kept, and
 // compared when they are read. Residents live from the beginning to the end.
 // Programs that share the arenas share one of these.
 // Threads: one caller at a time, while no stream works.

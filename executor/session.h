@@ -9,9 +9,9 @@
 // The state of a session is its variables and a step number for each program.
 // A program's step number is the number of steps that it has completed; it is
 // what the random ops of its next step (Dropout) draw from, with the seed and
-// their name. Each program counts its own steps, so evaluating between two
-// training steps changes no bit of the training. Whoever saves the variables to
-// go on later saves the step numbers too (training/checkpoint.h does).
+// their name. Each program counts its own steps, so training is bitwise
+// identical with and without evaluation steps in between. To resume later, save
+// the step numbers with the variables (training/checkpoint.h does).
 //
 // After an error. What is refused before anything has run (a feed, a program's
 // index, a value of another type) leaves the session as it was. Any other error

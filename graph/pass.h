@@ -20,7 +20,7 @@ namespace spillway {
 struct PassContext {
   const Graph& graph;
   const OpRegistry& registry;
-  std::span<const ValueId> keep;  // values that somebody asks for by name or id
+  std::span<const ValueId> keep;  // values that are fetched or looked up later
   IdMap<NodeId, int32_t> levels;  // see graph/schedule.h
 
   bool is_kept(ValueId id) const;

@@ -54,7 +54,7 @@ class StorageMap {
   static StorageMap Of(const Graph& graph, const OpRegistry& ops);
 
   // Each value has a storage of its own that nobody overwrites, and none is
-  // resident: what a graph is to somebody who knows nothing of its ops.
+  // resident: for code that is to ignore what the ops do (LMS in compat mode).
   static StorageMap WithoutAliases(const Graph& graph);
 
   StorageMap(StorageMap&&) = default;

@@ -7,7 +7,7 @@
 //
 // A buffer owns its bytes from the begin of the first step of its life to the
 // end of the last step that uses them; fetched ones to the end of the step.
-// Steps wait for whoever had their bytes before, so at no time do two owners
+// Steps wait for the previous owner of their bytes, so at no time do two owners
 // share a byte, and what is in use never exceeds the arena.
 #ifndef SPILLWAY_SIMULATOR_MEMORY_OVER_TIME_H_
 #define SPILLWAY_SIMULATOR_MEMORY_OVER_TIME_H_

@@ -41,8 +41,7 @@ absl::StatusOr<LeNet> BuildLeNet(int64_t batch_size) {
 
 absl::Status Train(const std::string& folder) {
   SPILLWAY_ASSIGN_OR_RETURN(LeNet net, BuildLeNet(128));
-  SPILLWAY_RETURN_IF_ERROR(
-      ApplyLms({.mode = LmsMode::kV1}, net.graph).status());
+  SPILLWAY_RETURN_IF_ERROR(ApplyLms(LmsOptions::V1(), net.graph).status());
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
                             NewDevice("cpu", {}));
   SPILLWAY_ASSIGN_OR_RETURN(

@@ -1,7 +1,7 @@
 // Offsets chosen by when bytes are free, not only by whether.
 //
 // A buffer that a copy reads may give its bytes away as soon as the copy was
-// issued, but whoever takes them waits until it is done. So of all the holes
+// issued, but the next owner of the bytes waits until it is done. So of all the holes
 // that a buffer fits in, one is best whose bytes have been free for long, or
 // will not be asked for soon: then nobody waits.
 //

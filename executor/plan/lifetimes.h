@@ -7,11 +7,11 @@
 //   device    [== value ===][..... free .....][== value ==]
 //
 // Lifetimes that do not overlap may share bytes: the step that takes bytes over
-// waits for whoever used them before (place_waits.h). For a buffer that a copy
-// reads, that wait may stall: its lifetime could end at `soonest`, right after
-// the copy was issued, but it costs nothing only once the copy is surely done.
-// So its end r is a choice: early frees bytes, late never stalls. It is put at
-// the last place where the bytes are still free in time for the target.
+// waits for the steps that used them before (place_waits.h). For a buffer that
+// a copy reads, that wait may stall: its lifetime could end at `soonest`, right
+// after the copy was issued, but it costs nothing only once the copy is surely
+// done. So its end r is a choice: early frees bytes, late never stalls. It is
+// put at the last place where the bytes are still free in time for the target.
 #ifndef SPILLWAY_EXECUTOR_PLAN_LIFETIMES_H_
 #define SPILLWAY_EXECUTOR_PLAN_LIFETIMES_H_
 

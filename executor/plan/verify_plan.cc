@@ -272,8 +272,8 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // What a fetch reads after the last step is still the value. (Ops that say
-  // that they change an input change it for whoever fetches it too.)
+  // No step after its producer overwrites a fetched value. (An op that mutates
+  // its input by definition is allowed to: the fetch sees the change.)
   absl::Status CheckFetches() const {
     for (const ValueId value : plan_.fetches) {
       const BufferId buffer = plan_.buffer_of[value];

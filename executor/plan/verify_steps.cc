@@ -32,7 +32,7 @@ bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
   });
 }
 
-// Read from the node anew, not with the planner's functions.
+// Independent of the planner's functions.
 StepKind KindOf(const Node& node, const OpDef* def) {
   if (node.op == kPlaceholder) return StepKind::kFeed;
   if (node.op == kSwapOut) return StepKind::kSwapOut;
@@ -226,8 +226,8 @@ class StepVerifier {
     return absl::OkStatus();
   }
 
-  // Within one step, outputs are the bytes of an input where the op says so,
-  // and else are bytes of their own that do not outlive the step.
+  // An output has the buffer of an input only where the op allows it. Any other
+  // output has a buffer of its own, which does not outlive the step.
   absl::Status CheckSharing(StepId id) const {
     const Step& step = plan_.steps[id];
     const Node& node = graph_.node(step.node);

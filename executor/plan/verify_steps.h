@@ -12,15 +12,17 @@
 
 namespace spillway {
 
-// Requires: ids exist; a node runs once, as the kind of step that it is, on
-// that kind's lane, and not at all if it is resident; slots hold the buffers of
-// the node's values, of their size and in their space; an output has an input's
-// bytes where its op says so and nowhere else, and never a resident's unless it
-// is the resident; bytes made by a step are transient, those of a Variable and
-// of a constant are of that kind, each its own, and no step writes a constant;
-// scratch is nobody's value, on the device, and with `workspace_bytes` (null:
-// not known) there is exactly as much as the kernel asks for. Errors: INTERNAL,
-// naming step and buffer. Cost: O(steps + nodes).
+// Requires:
+// - Ids exist. A node runs once, as a step of its kind on that kind's lane; a
+//   resident node does not run.
+// - Slots hold the buffers of the node's values, of their size and space.
+// - An output shares an input's buffer exactly where its op says so. It shares
+//   a resident's buffer only if it names the resident itself.
+// - Buffers written by a step are transient. Each Variable and each constant
+//   has a buffer of its own, of that kind; no step writes a constant's.
+// - Scratch holds no value and lies on the device. Its size is what the kernel
+//   asks for: `workspace_bytes`, or null if not known.
+// Errors: INTERNAL, naming step and buffer. Cost: O(steps + nodes).
 absl::Status VerifySteps(const ExecutionPlan& plan, const Graph& graph,
                          const OpRegistry& ops,
                          const IdMap<NodeId, int64_t>* workspace_bytes);

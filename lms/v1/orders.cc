@@ -62,8 +62,8 @@ IdMap<NodeId, bool> BackwardWalk(const Graph& graph,
 
 std::vector<NodeId> Selected(const IdMap<NodeId, bool>& selected) {
   std::vector<NodeId> ids;
-  for (size_t i = 0; i < selected.size(); ++i) {
-    if (selected[NodeId(i)]) ids.emplace_back(i);
+  for (const NodeId id : selected.ids()) {
+    if (selected[id]) ids.push_back(id);
   }
   return ids;
 }

@@ -110,8 +110,8 @@ class SeedSearch {
     return counts;
   }
 
-  // Candidates that no other candidate reaches: whoever reaches another reaches
-  // more than it. Highest first, then by id.
+  // Candidates that no other candidate reaches. A node is higher than all that
+  // it reaches, so the highest come first, then by id.
   std::vector<NodeId> Sources() const {
     IdMap<NodeId, bool> is_reached(graph_.num_nodes(), false);
     std::vector<NodeId> sources;

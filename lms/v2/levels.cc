@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/topological_order.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"
 
@@ -43,24 +44,20 @@ IdMap<NodeId, int32_t> CountEdges(const Graph& graph) {
 
 V2Levels FindV2Levels(const Graph& graph) {
   V2Levels levels{.level_of = IdMap<NodeId, int32_t>(graph.num_nodes(), -1)};
-  IdMap<NodeId, int32_t> missing = CountEdges(graph);
-  std::vector<NodeId> layer;
-  for (const Node& node : graph.nodes()) {
-    if (missing[node.id] == 0) layer.push_back(node.id);
+  IdMap<NodeId, int32_t> first_level(graph.num_nodes(), 0);  // that may be its
+  TopologicalOrder<NodeId> order(CountEdges(graph));
+  for (NodeId id = order.Next(); id.is_valid(); id = order.Next()) {
+    const int32_t level = first_level[id];
+    if (level == levels.num_levels()) levels.nodes.emplace_back();
+    levels.level_of[id] = level;
+    levels.nodes.back().push_back(id);  // nodes come by level
+    ForEachSuccessor(graph, id, [&](NodeId after) {
+      if (!WaitsFor(graph.node(after), graph.node(id))) return;
+      first_level[after] = level + 1;
+      order.Arrive(after);
+    });
   }
-  while (!layer.empty()) {
-    std::vector<NodeId> next;
-    for (const NodeId id : layer) {
-      levels.level_of[id] = levels.num_levels();
-      ForEachSuccessor(graph, id, [&](NodeId after) {
-        if (!WaitsFor(graph.node(after), graph.node(id))) return;
-        if (--missing[after] == 0) next.push_back(after);
-      });
-    }
-    std::ranges::sort(next);
-    levels.nodes.push_back(std::move(layer));
-    layer = std::move(next);
-  }
+  for (std::vector<NodeId>& nodes : levels.nodes) std::ranges::sort(nodes);
   return levels;
 }
 

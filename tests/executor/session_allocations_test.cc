@@ -1,4 +1,4 @@
-// No tensor is allocated inside a step, by whoever it may be: session, streams,
+// Nothing allocates a tensor inside a step: session, streams,
 // kernels or the libraries below them. This program counts every large request
 // to the C and C++ allocators and to mmap.
 #include <dlfcn.h>

@@ -55,7 +55,7 @@ class VerifyResidentsTest : public ::testing::Test {
     damage(planned);
     EXPECT_THAT(VerifyResidents(planned),
                 StatusIs(absl::StatusCode::kInternal, HasSubstr(message)));
-    // Whoever makes a session of it hears the same, before any allocation.
+    // Session::Create returns the same error, before any allocation.
     EXPECT_THAT(
         CreateSession(std::move(planned),
                       NewDevice("inline", {.threads = 1}).value(),

@@ -46,9 +46,9 @@ TEST(DropCyclesTest, OnlyTheSwapOnTheCycleIsDropped) {
 // Every reader waits for any node at all.
 SwapPlan RandomPlan(const Graph& graph, std::mt19937& random) {
   SwapPlan plan;
-  for (size_t i = 0; i < graph.num_values(); ++i) {
-    if (random() % 3 != 0 || graph.uses(ValueId(i)).empty()) continue;
-    Swap swap = {.value = ValueId(i)};
+  for (const ValueId value : graph.values().ids()) {
+    if (random() % 3 != 0 || graph.uses(value).empty()) continue;
+    Swap swap = {.value = value};
     ForEachReader(graph, swap.value, [&](NodeId reader) {
       const NodeId trigger(random() % graph.num_nodes());
       swap.swap_ins.push_back({.readers = {reader}, .triggers = {trigger}});

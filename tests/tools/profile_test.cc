@@ -352,7 +352,7 @@ TEST_F(ProfileTest, BenchComparesThePredictionWithTheMeasuredStep) {
                              HasSubstr(" measured: ")));
   const Json json = ReadJson(Path("bench.json"));
   EXPECT_EQ(json["profile"], "cpu, 1 thread");
-  // The same plan, the same prediction, whoever asks.
+  // The same plan gives the same prediction in every command.
   EXPECT_GT(json["predicted_step_ms"].get<double>(), 0);
 }
 

@@ -23,6 +23,7 @@ using testing::ProgramRun;
 using testing::RunForJson;
 using testing::RunProgram;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 using testing::ToArguments;
 using Json = nlohmann::ordered_json;
 
@@ -164,9 +165,15 @@ TEST_F(TrainTest, RestoreStartsFromACheckpoint) {
                 {"--learning_rate", "0"},
                 {"--num_epochs", "1"},
                 {"--checkpoint", second}});
-  ASSERT_OK_AND_ASSIGN(const TensorMap before, ReadSafetensors(first));
-  ASSERT_OK_AND_ASSIGN(const TensorMap after, ReadSafetensors(second));
-  EXPECT_EQ(Checksum(before), Checksum(after));
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile before,
+                       ReadSafetensorsFile(first));
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile after,
+                       ReadSafetensorsFile(second));
+  EXPECT_EQ(Checksum(before.tensors), Checksum(after.tensors));
+  // Two epochs of six steps, then one more.
+  const char* kNumbers = "spillway.step_numbers";
+  EXPECT_THAT(before.metadata.at(kNumbers), StartsWith("[12,"));
+  EXPECT_THAT(after.metadata.at(kNumbers), StartsWith("[18,"));
 }
 
 TEST_F(TrainTest, TheTraceShowsTheLastStepLaneByLane) {

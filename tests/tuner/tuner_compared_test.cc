@@ -160,11 +160,11 @@ TEST(TunerComparedTest, MoreMemoryIsHardlyEverSlower) {
 
 TEST(TunerComparedTest, NoSetOfTflmsIsFaster) {
   Slower slower;
-  ForEachRandomCase(4, [&](const std::string& name, const TunerCase& made) {
+  ForEachRandomCase(5, [&](const std::string& name, const TunerCase& made) {
     CompareWithGrid(name, made, 4, slower);
   });
   slower.Record();
-  EXPECT_GE(slower.compared, 8);
+  EXPECT_GT(slower.compared, 8);
   EXPECT_EQ(slower.slower, 0);
 }
 

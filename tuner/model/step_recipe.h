@@ -1,5 +1,5 @@
-// StepRecipe: what a graph is run like, once somebody has decided: which
-// tensors are swapped, in which order the nodes run, and where buffers lie.
+// StepRecipe: how a graph will be executed: which tensors are swapped, in which
+// order the nodes run, and where buffers lie.
 // With the same budgets, CompilePlan makes the same plan of it again.
 #ifndef SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_
 #define SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_

@@ -105,7 +105,7 @@ class Replay {
     return result_.copy_out_ran_ns[Index(gap(index).copy_out)];
   }
 
-  // Tensors whose gap has begun hold their bytes until somebody waits for their
+  // Tensors whose gap has begun hold their bytes until a step waits for their
   // copy to the host.
   void StartLeaving(int32_t k) {
     for (; next_last_ < by_last_.size() && gap(by_last_[next_last_]).last < k;

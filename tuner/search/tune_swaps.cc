@@ -96,7 +96,7 @@ class Tuner {
   }
 
  private:
-  // Whoever asks for a certain set means it, needed or not.
+  // An explicitly requested set is applied even if the step would fit without.
   bool MayStayOff() const {
     const LmsOptions& lms = options_.lms;
     switch (lms.mode) {

@@ -129,7 +129,7 @@ class Runtime final : public CudaApi {
   }
 
  private:
-  // The runtime also keeps an error for whoever asks next for the last one,
+  // The runtime also keeps an error for the next call that asks for the last one,
   // which would be a launch that has nothing to do with it.
   static Error Done(cudaError_t error) {
     if (error != cudaSuccess) cudaGetLastError();

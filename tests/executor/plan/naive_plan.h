@@ -55,8 +55,8 @@ int64_t NaiveLiveBytes(const ExecutionPlan& plan, Space space,
                        const IdMap<BufferId, Interval>& life, int64_t at);
 
 // Empty if the plan keeps every promise of executor/plan/verify_plan.h, else
-// which it breaks. `ops` need not be those that the plan was made with: with a
-// table that somebody wrote down, wrong OpDefs are found.
+// which it breaks. `ops` need not be those that the plan was made with: a
+// hand-written table finds wrong OpDefs.
 std::string NaiveFault(const ExecutionPlan& plan, const Graph& graph,
                        const OpRegistry& ops,
                        const IdMap<NodeId, int64_t>* workspace_bytes = nullptr);
