@@ -39,7 +39,7 @@ TunerCase Chain(int64_t kernel_ns) {
   return CaseOf(ChainGraph(4, kUnit, false), ToyOps(), kernel_ns, LinkOf(1));
 }
 
-TEST(TunerTest, AStepThatFitsIsLeftAlone) {
+TEST(TuneSwapsTest, AStepThatFitsIsLeftAlone) {
   const TunerCase chain = Chain(10);
   for (const std::optional<int64_t> budget :
        {std::optional<int64_t>(5 * kUnit), std::optional<int64_t>()}) {
@@ -54,7 +54,7 @@ TEST(TunerTest, AStepThatFitsIsLeftAlone) {
   }
 }
 
-TEST(TunerTest, AChainIsTunedToItsBound) {
+TEST(TuneSwapsTest, AChainIsTunedToItsBound) {
   // 10: f1; 1024: f1 leaves; 20: b4 b3; 1024: f1 comes back; 10: b1.
   ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
                        TuneSwaps(InputsOf(Chain(10), 4 * kUnit), {}));
@@ -66,7 +66,7 @@ TEST(TunerTest, AChainIsTunedToItsBound) {
   EXPECT_THAT(tuned.chosen.recipe.name, HasSubstr("per tensor"));
 }
 
-TEST(TunerTest, LongKernelsHideTheCopiesThatHaveTime) {
+TEST(TuneSwapsTest, LongKernelsHideTheCopiesThatHaveTime) {
   const TunerCase chain = Chain(5000);
   ASSERT_OK_AND_ASSIGN(const TunedStep hidden,
                        TuneSwaps(InputsOf(chain, 4 * kUnit), {}));
@@ -77,19 +77,19 @@ TEST(TunerTest, LongKernelsHideTheCopiesThatHaveTime) {
   EXPECT_EQ(waiting.chosen.step.step_ns, 40'000 + 2 * 1024);
 }
 
-TEST(TunerTest, WhereNothingFitsItSaysWhatIsMissing) {
+TEST(TuneSwapsTest, WhereNothingFitsItSaysWhatIsMissing) {
   EXPECT_THAT(TuneSwaps(InputsOf(Chain(10), kUnit), {}),
               StatusIs(kExhausted, HasSubstr(" missing; ")));
 }
 
-TEST(TunerTest, OptionsOutOfTheirRangeAreRefused) {
+TEST(TuneSwapsTest, OptionsOutOfTheirRangeAreRefused) {
   const TunerCase chain = Chain(10);
   EXPECT_THAT(TuneSwaps(InputsOf(chain, 4 * kUnit),
                         {.lms = {.mode = LmsMode::kV1, .v1 = {.lb = -1}}}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lb")));
 }
 
-TEST(TunerTest, OnceStoppedItKeepsWhatItHas) {
+TEST(TuneSwapsTest, OnceStoppedItKeepsWhatItHas) {
   const TunerCase chain = Chain(10);
   int asked = 0;
   const auto stop_at = [&](int most) {
@@ -124,7 +124,7 @@ absl::StatusOr<TunedStep> FirstTuned(const LmsOptions& options) {
   return absl::NotFoundError("nothing to be tuned");
 }
 
-TEST(TunerTest, OneSetOfVersionOneIsTriedAlone) {
+TEST(TuneSwapsTest, OneSetOfVersionOneIsTriedAlone) {
   const LmsOptions v1 = {.mode = LmsMode::kV1, .v1 = {.lb = 2}};
   ASSERT_OK_AND_ASSIGN(const TunedStep tuned, FirstTuned(v1));
   EXPECT_EQ(tuned.chosen.recipe.options.mode, LmsMode::kV1);
@@ -134,7 +134,7 @@ TEST(TunerTest, OneSetOfVersionOneIsTriedAlone) {
 }
 
 // What was asked for by name is tried, however little time there is.
-TEST(TunerTest, TheFirstSetIsTriedWithoutAnyTime) {
+TEST(TuneSwapsTest, TheFirstSetIsTriedWithoutAnyTime) {
   const TunerCase training = TrainingCase(1, 10);
   const int64_t ample = 2 * ModelOf(training).peak_bytes;
   const LmsOptions v2 = {
@@ -151,7 +151,7 @@ TEST(TunerTest, TheFirstSetIsTriedWithoutAnyTime) {
   }
 }
 
-TEST(TunerTest, OnlyTheNumbersOfVersionTwoThatAreNotGivenVary) {
+TEST(TuneSwapsTest, OnlyTheNumbersOfVersionTwoThatAreNotGivenVary) {
   ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
                        FirstTuned({.mode = LmsMode::kV2,
                                    .v2 = {.swapout_threshold = 1,
@@ -226,7 +226,7 @@ void ExpectSoundAtEachBudget(const TunerCase& tuner_case, int budgets,
   }
 }
 
-TEST(TunerTest, RandomStepsAreTunedSoundly) {
+TEST(TuneSwapsTest, RandomStepsAreTunedSoundly) {
   int tuned_steps = 0;
   for (uint64_t seed = 0; seed < 12 && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -237,7 +237,7 @@ TEST(TunerTest, RandomStepsAreTunedSoundly) {
   EXPECT_GT(tuned_steps, 90);
 }
 
-TEST(TunerTest, NetworksAreTunedSoundly) {
+TEST(TuneSwapsTest, NetworksAreTunedSoundly) {
   int tuned_steps = 0;
   ExpectSoundAtEachBudget(testing::ZooCase("lenet", 28, 32, 8), 4, tuned_steps);
   ExpectSoundAtEachBudget(testing::ZooCase("resnet20", 16, 32, 8), 2,

@@ -148,7 +148,7 @@ void ForEachRandomCase(
 }
 
 // Seen over 40 random cases: slower at 2 of 440 budgets, by 0.24 % at most.
-TEST(TunerComparedTest, MoreMemoryIsHardlyEverSlower) {
+TEST(TuneSwapsComparedTest, MoreMemoryIsHardlyEverSlower) {
   Slower slower;
   ForEachRandomCase(8, [&](const std::string& name, const TunerCase& made) {
     CompareBudgets(name, made, 12, slower);
@@ -158,7 +158,7 @@ TEST(TunerComparedTest, MoreMemoryIsHardlyEverSlower) {
   EXPECT_LT(slower.worst, 1.01);
 }
 
-TEST(TunerComparedTest, NoSetOfTflmsIsFaster) {
+TEST(TuneSwapsComparedTest, NoSetOfTflmsIsFaster) {
   Slower slower;
   ForEachRandomCase(5, [&](const std::string& name, const TunerCase& made) {
     CompareWithGrid(name, made, 4, slower);
@@ -170,7 +170,7 @@ TEST(TunerComparedTest, NoSetOfTflmsIsFaster) {
 
 // SPILLWAY_STRESS adds larger networks: googlenet is slower at one budget, by
 // 0.2 %.
-TEST(TunerComparedTest, NetworksAreTunedAsWell) {
+TEST(TuneSwapsComparedTest, NetworksAreTunedAsWell) {
   const bool all = std::getenv("SPILLWAY_STRESS") != nullptr;
   Slower budgets;
   Slower grid;
