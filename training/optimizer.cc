@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "graph/gradient.h"
-#include "graph/input_groups.h"
+#include "graph/storage.h"
+#include "graph/traverse.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -98,62 +100,46 @@ std::vector<Tensor> TrainableVariables(GraphBuilder& builder) {
   return variables;
 }
 
-// Nodes that read the bytes of `value`, also under another name (Identity,
-// Reshape), in order of id.
-void FindReaders(const GraphBuilder& builder, ValueId value,
-                 std::vector<NodeId>& readers) {
-  const Graph& graph = builder.graph();
-  for (const Use& use : graph.uses(value)) {
-    readers.push_back(use.node);
-    const Node& reader = graph.node(use.node);
-    const OpDef* def = builder.registry().Find(reader.op);
-    if (def == nullptr) continue;
-    for (const BufferPair& pair : AliasesOf(*def, reader.inputs.size())) {
-      if (pair.input != use.slot) continue;
-      FindReaders(builder, reader.outputs[static_cast<size_t>(pair.output)],
-                  readers);
-    }
-  }
-}
+struct MinimizeContext {
+  const NameScope& scope;
+  const Optimizer& optimizer;
+  const StorageMap& storages;  // before the updates
+  double weight_decay = 0;
+  double loss_scale = 1;
+  Tensor learning_rate;
+};
 
 // The nodes that have to run before `variable` may change, as control inputs of
-// its update. (The gradient's own producer is an input already.)
-std::vector<Tensor> ReadersToWaitFor(GraphBuilder& builder, Tensor variable,
-                                     Tensor gradient) {
+// its update: all that read its bytes, aliases too. (The gradient's own
+// producer is an input already.)
+std::vector<Tensor> ReadersToWaitFor(const MinimizeContext& context,
+                                     Tensor variable, Tensor gradient) {
+  GraphBuilder& builder = context.scope.builder();
   const Graph& graph = builder.graph();
-  std::vector<NodeId> readers;
-  FindReaders(builder, variable.id(), readers);
+  std::set<NodeId> readers;
+  for (const ValueId value : context.storages.of(variable.id()).values) {
+    ForEachReader(graph, value, [&](NodeId reader) { readers.insert(reader); });
+  }
+  readers.erase(graph.producer(gradient.id()).id);
   std::vector<Tensor> result;
   for (const NodeId reader : readers) {
-    if (reader == graph.producer(gradient.id()).id) continue;
     result.emplace_back(&builder, graph.output(reader));
   }
   return result;
 }
 
 // INVALID_ARGUMENT if a node overwrites `variable` already.
-absl::Status CheckNotUpdated(const GraphBuilder& builder, Tensor variable) {
-  const Graph& graph = builder.graph();
-  for (const Use& use : graph.uses(variable)) {
-    const Node& reader = graph.node(use.node);
-    const OpDef* def = builder.registry().Find(reader.op);
-    if (def == nullptr) continue;
-    const std::vector<int> mutated = MutatedInputs(*def, reader.inputs.size());
-    if (std::ranges::find(mutated, use.slot) == mutated.end()) continue;
-    return InvalidArgument(fmt::format(
-        "{} is updated already, by {}: minimize the sum of the losses instead",
-        graph.producer(variable).name, reader.name));
-  }
-  return absl::OkStatus();
+absl::Status CheckNotUpdated(const MinimizeContext& context, Tensor variable) {
+  const Graph& graph = context.scope.builder().graph();
+  const std::vector<NodeId>& overwriters =
+      context.storages.of(variable.id()).overwriters;
+  if (overwriters.empty()) return absl::OkStatus();
+  return InvalidArgument(fmt::format(
+      "{}: {} is updated already, by {}: minimize the sum of the losses "
+      "instead",
+      context.scope.name(), graph.producer(variable).name,
+      graph.node(overwriters[0]).name));
 }
-
-struct MinimizeContext {
-  const NameScope& scope;
-  const Optimizer& optimizer;
-  double weight_decay = 0;
-  double loss_scale = 1;
-  Tensor learning_rate;
-};
 
 void AddUpdate(const MinimizeContext& context, Tensor variable,
                Tensor gradient) {
@@ -178,7 +164,7 @@ void AddUpdate(const MinimizeContext& context, Tensor variable,
       {.op = std::move(update.op),
        .inputs = std::move(inputs),
        .attributes = std::move(update.attributes),
-       .control_inputs = ReadersToWaitFor(builder, variable, gradient)});
+       .control_inputs = ReadersToWaitFor(context, variable, gradient)});
 }
 
 Tensor LearningRate(const NameScope& scope, const Optimizer& optimizer,
@@ -225,17 +211,19 @@ void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
       scope.Scope("gradients"), loss, variables, options.loss_scale);
   if (!builder.status().ok()) return;
 
+  const StorageMap storages =
+      StorageMap::Of(builder.graph(), builder.registry());
   const MinimizeContext context = {
       .scope = scope,
       .optimizer = optimizer,
+      .storages = storages,
       .weight_decay = options.weight_decay,
       .loss_scale = options.loss_scale,
       .learning_rate = LearningRate(scope, optimizer, options)};
   bool has_update = false;
   for (size_t i = 0; i < variables.size() && builder.status().ok(); ++i) {
     if (!gradients[i].is_valid()) continue;
-    builder.Fail(
-        Annotate(CheckNotUpdated(builder, variables[i]), scope.name()));
+    builder.Fail(CheckNotUpdated(context, variables[i]));
     if (!builder.status().ok()) return;
     AddUpdate(context, variables[i], gradients[i]);
     has_update = true;

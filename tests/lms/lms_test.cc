@@ -63,21 +63,32 @@ void ExpectPlansAreValid(const Graph& graph, std::mt19937& random) {
 
 TEST(LmsTest, RandomEditsAreEquivalentAndTheirPlansValid) {
   int64_t swaps = 0;
+  int64_t aliases = 0;
   for (uint32_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     const Graph original = RandomTrainingGraph(
-        {.seed = seed, .forward_nodes = 5 + static_cast<int>(random() % 25)});
+        {.seed = seed,
+         .forward_nodes = 5 + static_cast<int>(random() % 25),
+         .alias_probability = seed % 2 == 0 ? 0.3 : 0});
     const LmsOptions options = RandomOptions(random);
     Graph edited = original;
     ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(options, edited));
     ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, original));
-    EXPECT_THAT(VerifySwaps(original, edited, {.plan = plan}), IsOk());
-    EXPECT_EQ(report.added_ops, report.swap_outs + report.swap_ins);
+    const StorageMap storages = StorageMap::Of(original, StandardOps());
+    EXPECT_THAT(
+        VerifySwaps(original, edited, {.plan = plan, .storages = &storages}),
+        IsOk());
+    const int64_t added = report.added_ops - report.swap_outs - report.swap_ins;
+    if (seed % 2 == 1) {
+      EXPECT_EQ(added, 0);
+    }
     ExpectPlansAreValid(edited, random);
     swaps += report.swap_outs;
+    aliases += added;
   }
   EXPECT_GT(swaps, 300);
+  EXPECT_GT(aliases, 30);
 }
 
 // The original leaves swap-ins without a trigger; plans must be right for these
@@ -86,7 +97,8 @@ TEST(LmsTest, RandomCompatibleEditsAreEquivalentAndTheirPlansValid) {
   for (uint32_t seed = 1000; seed < 1200; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
-    const Graph original = RandomTrainingGraph({.seed = seed});
+    const Graph original = RandomTrainingGraph(
+        {.seed = seed, .alias_probability = seed % 2 == 0 ? 0.3 : 0});
     LmsOptions options = RandomOptions(random);
     options.compat = true;
     Graph edited = original;

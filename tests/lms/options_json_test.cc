@@ -81,7 +81,7 @@ TEST(OptionsJsonTest, UsedOptionsAreThoseOfTheVersion) {
 TEST(OptionsJsonTest, AnUnknownFieldIsNamed) {
   EXPECT_THAT(ParseLmsOptions({{"lbb", 3}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("no field \"lbb\"")));
+                       HasSubstr("LMS options: unknown field \"lbb\"")));
 }
 
 TEST(OptionsJsonTest, AFieldOfTheWrongKindIsNamedWithWhatItTakes) {
@@ -91,7 +91,7 @@ TEST(OptionsJsonTest, AFieldOfTheWrongKindIsNamedWithWhatItTakes) {
       {{{"compat", 1}}, "must be true or false, not 1"},
       {{{"mode", "v3"}}, "must be off, auto, v1 or v2, not \"v3\""},
       {{{"ctrld_strategy", 1}}, "must be chain_rule or direct_order, not 1"},
-      {{{"excl_types", "Conv"}}, "must be a list of texts"},
+      {{{"excl_types", "Conv"}}, "must be a list, not \"Conv\""},
       {{{"excl_types", Json::array({1})}}, "must be a list of texts"},
       {{{"starting_scope", nullptr}}, "must be text, not null"},
       {{{"serialization_by_size", "1"}}, "must be a number"},

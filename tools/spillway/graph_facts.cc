@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "graph/input_groups.h"
 #include "graph/node_cost.h"
 #include "graph/schedule.h"
+#include "graph/storage.h"
 #include "graph/well_known_ops.h"
 #include "lms/scopes.h"
 #include "lms/v1/orders.h"
@@ -32,51 +32,30 @@ bool IsTrainable(const Node& node) {
   return node.op == kVariable && trainable.ok() && *trainable;
 }
 
-bool IsAlias(const OpDef* def, size_t output) {
-  return def != nullptr && AliasedInput(*def, static_cast<int>(output)) >= 0;
+bool IsComputed(const Node& node) {
+  return node.op != kPlaceholder && node.op != kSwapOut && node.op != kSwapIn;
 }
 
-int64_t ComputedBytes(const Graph& graph, const Node& node, const OpDef* def) {
-  if (node.op == kPlaceholder) return 0;
-  if (node.op == kSwapOut || node.op == kSwapIn) return 0;
-  if (def != nullptr && def->resident) return 0;
-  int64_t bytes = 0;
-  for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (!IsAlias(def, i)) bytes += graph.type(node.outputs[i]).num_bytes();
-  }
-  return bytes;
-}
-
-// Whether one of `readers` reads these bytes, under this name or another.
+// Whether one of `readers` reads these bytes, by any of their names.
 bool IsReadBy(const IdMap<NodeId, bool>& readers, const Graph& graph,
-              const OpRegistry& ops, ValueId value) {
-  return std::ranges::any_of(graph.uses(value), [&](const Use& use) {
-    if (readers[use.node]) return true;
-    const Node& reader = graph.node(use.node);
-    const OpDef* def = ops.Find(reader.op);
-    for (size_t i = 0; i < reader.outputs.size(); ++i) {
-      const bool is_renamed =
-          IsAlias(def, i) && IsReadBy(readers, graph, ops, reader.outputs[i]);
-      if (is_renamed) return true;
-    }
-    return false;
+              const Storage& storage) {
+  return std::ranges::any_of(storage.values, [&](ValueId value) {
+    return std::ranges::any_of(
+        graph.uses(value), [&](const Use& use) { return readers[use.node]; });
   });
 }
 
-// Of a node of the forward phase: bytes of its outputs that the backward phase
-// reads.
-int64_t SavedBytes(const IdMap<NodeId, bool>& is_backward, const Graph& graph,
-                   const OpRegistry& ops, const Node& node) {
-  const OpDef* def = ops.Find(node.op);
-  if (def != nullptr && def->resident) return 0;
-  int64_t bytes = 0;
-  for (size_t i = 0; i < node.outputs.size(); ++i) {
-    const ValueId value = node.outputs[i];
-    const bool is_saved =
-        !IsAlias(def, i) && IsReadBy(is_backward, graph, ops, value);
-    if (is_saved) bytes += graph.type(value).num_bytes();
+// Adds what the storages hold that the forward phase makes.
+void AddStorages(const IdMap<NodeId, bool>& is_backward, const Graph& graph,
+                 const OpRegistry& ops, GraphFacts& facts) {
+  const StorageMap storages = StorageMap::Of(graph, ops);
+  for (const Storage& storage : storages.storages()) {
+    const Node& producer = graph.producer(storage.root);
+    if (storage.is_resident || is_backward[producer.id]) continue;
+    const int64_t bytes = graph.type(storage.root).num_bytes();
+    if (IsComputed(producer)) facts.activation_bytes += bytes;
+    if (IsReadBy(is_backward, graph, storage)) facts.saved_bytes += bytes;
   }
-  return bytes;
 }
 
 }  // namespace
@@ -89,7 +68,6 @@ absl::StatusOr<GraphFacts> FindFacts(const Graph& graph,
   facts.nodes = static_cast<int64_t>(graph.num_nodes());
   facts.parameters = CountParameters(graph);
   for (const Node& node : graph.nodes()) {
-    const OpDef* def = ops.Find(node.op);
     facts.levels = std::max<int64_t>(facts.levels, levels[node.id] + 1);
     facts.edges += static_cast<int64_t>(node.inputs.size());
     facts.control_edges += static_cast<int64_t>(node.control_inputs.size());
@@ -98,10 +76,9 @@ absl::StatusOr<GraphFacts> FindFacts(const Graph& graph,
     }
     if (is_backward[node.id]) continue;
     facts.forward_flops += NodeCost(graph, ops, node.id).flops;
-    facts.activation_bytes += ComputedBytes(graph, node, def);
-    facts.saved_bytes += SavedBytes(is_backward, graph, ops, node);
   }
   facts.edges += facts.control_edges;
+  AddStorages(is_backward, graph, ops, facts);
   return facts;
 }
 

@@ -227,7 +227,8 @@ TEST(V1TwinTest, TrainingGraphsAreEditedAsTheOriginalDoes) {
     const Graph graph = RandomTrainingGraph(
         {.seed = seed,
          .forward_nodes = static_cast<int>(3 + dice.Below(12)),
-         .branch_probability = dice.OneIn(2) ? 0.0 : 0.3});
+         .branch_probability = dice.OneIn(2) ? 0.0 : 0.3,
+         .alias_probability = dice.OneIn(2) ? 0.0 : 0.3});
     ExpectAsOriginal(RandomOptions(graph, dice), graph, tally);
   }
   EXPECT_GT(tally.swaps, 300);

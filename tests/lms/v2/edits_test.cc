@@ -37,11 +37,36 @@ LmsOptions RandomOptions(std::mt19937& random) {
   return options;
 }
 
+bool IsAlias(const Node& node) {
+  return node.op == "Identity" || node.op == "Reshape";
+}
+
+// Nodes that read the bytes of `value`, by any of its names. An alias is one if
+// another node waits for it, or if nothing reads it.
+std::vector<NodeId> ReadersOfBytes(const Graph& graph, ValueId value) {
+  std::vector<NodeId> readers;
+  std::vector<ValueId> names = {value};
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (const Use& use : graph.uses(names[i])) {
+      const Node& reader = graph.node(use.node);
+      const bool is_alias = IsAlias(reader);
+      if (is_alias) names.push_back(reader.outputs[0]);
+      if (!is_alias || graph.uses(reader.outputs[0]).empty() ||
+          !graph.control_outputs(reader.id).empty()) {
+        readers.push_back(reader.id);
+      }
+    }
+  }
+  return readers;
+}
+
 // RandomTrainingGraph with some of its nodes on the host and some control
 // edges. Every edge goes to a younger node.
 Graph RandomGraph(uint32_t seed, std::mt19937& random) {
-  const Graph plain = RandomTrainingGraph(
-      {.seed = seed, .forward_nodes = 5 + static_cast<int>(random() % 20)});
+  const Graph plain =
+      RandomTrainingGraph({.seed = seed,
+                           .forward_nodes = 5 + static_cast<int>(random() % 20),
+                           .alias_probability = random() % 2 == 0 ? 0.3 : 0});
   Graph graph("random");
   for (const Node& node : plain.nodes()) {
     NodeSpec spec{.name = node.name,
@@ -51,7 +76,8 @@ Graph RandomGraph(uint32_t seed, std::mt19937& random) {
     for (const ValueId output : node.outputs) {
       spec.outputs.push_back(plain.type(output));
     }
-    const bool real = node.op == kVariable || node.op == kPlaceholder;
+    const bool real =
+        node.op == kVariable || node.op == kPlaceholder || IsAlias(node);
     if (!real && random() % 10 == 0) spec.placement = Placement::kHost;
     if (!real && random() % 8 == 0) {
       spec.control_inputs.push_back(
@@ -79,9 +105,9 @@ void ExpectEverySwapInHasItsGap(const SwapPlan& plan, const Graph& original) {
     for (const SwapIn& swap_in : swap.swap_ins) {
       moved.insert(moved.end(), swap_in.readers.begin(), swap_in.readers.end());
     }
-    for (const Use& use : graph.uses(swap.value)) {
-      if (std::ranges::find(moved, use.node) == moved.end()) {
-        stays_until = std::max(stays_until, levels[use.node]);
+    for (const NodeId reader : ReadersOfBytes(graph, swap.value)) {
+      if (std::ranges::find(moved, reader) == moved.end()) {
+        stays_until = std::max(stays_until, levels[reader]);
       }
     }
     for (const SwapIn& swap_in : swap.swap_ins) {
@@ -90,6 +116,7 @@ void ExpectEverySwapInHasItsGap(const SwapPlan& plan, const Graph& original) {
         start = std::max(start, levels[trigger]);
         EXPECT_EQ(graph.node(trigger).placement, Placement::kDevice);
         EXPECT_NE(graph.node(trigger).op, kVariable);
+        EXPECT_FALSE(IsAlias(graph.node(trigger)));
       }
       EXPECT_GT(start, stays_until);
       for (const NodeId reader : swap_in.readers) {
@@ -99,8 +126,17 @@ void ExpectEverySwapInHasItsGap(const SwapPlan& plan, const Graph& original) {
   }
 }
 
+int64_t CountAddedAliases(const SwapPlan& plan) {
+  size_t count = 0;
+  for (const Swap& swap : plan.swaps) {
+    for (const SwapIn& swap_in : swap.swap_ins) count += swap_in.aliases.size();
+  }
+  return static_cast<int64_t>(count);
+}
+
 TEST(LmsV2Test, RandomEditsAreSoundAndTheirPlansValid) {
   int64_t swaps = 0;
+  int64_t aliases = 0;
   const OpRegistry ops;
   for (uint32_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -111,7 +147,10 @@ TEST(LmsV2Test, RandomEditsAreSoundAndTheirPlansValid) {
     Graph edited = original;
     ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, original));
     ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(options, edited));
-    EXPECT_EQ(report.added_ops, report.swap_outs + report.swap_ins);
+    const int64_t added_aliases = CountAddedAliases(plan);
+    EXPECT_EQ(report.added_ops,
+              report.swap_outs + report.swap_ins + added_aliases);
+    aliases += added_aliases;
     ASSERT_THAT(Levels(edited), IsOk());
     if (!options.compat) ExpectEverySwapInHasItsGap(plan, original);
     swaps += report.swap_outs;
@@ -123,6 +162,7 @@ TEST(LmsV2Test, RandomEditsAreSoundAndTheirPlansValid) {
     EXPECT_THAT(VerifyPlan(least, edited, ops), IsOk());
   }
   EXPECT_GT(swaps, 400);
+  EXPECT_GT(aliases, 100);
 }
 
 TEST(LmsV2Test, AnEditedGraphIsNotEditedAgain) {
