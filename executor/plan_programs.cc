@@ -88,9 +88,13 @@ class Planner {
                         .threads = planned_.threads,
                         .math = options_.math,
                         .algorithms = std::move(program.algorithms)}));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        FeedLimits feed_limits,
+        FindFeedLimits(program.graph, *options_.ops, keep));
     SPILLWAY_RETURN_IF_ERROR(AddNewResidents(index, schedule));
-    planned_.programs.push_back(
-        {.graph = std::move(program.graph), .kernels = std::move(kernels)});
+    planned_.programs.push_back({.graph = std::move(program.graph),
+                                 .kernels = std::move(kernels),
+                                 .feed_limits = std::move(feed_limits)});
     keep_.push_back(std::move(keep));
     return absl::OkStatus();
   }

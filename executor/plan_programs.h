@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/feed_limits.h"
 #include "executor/kernel_registry.h"
 #include "executor/plan/plan.h"
 #include "executor/session.h"
@@ -20,6 +21,7 @@ struct PlannedProgram {
   Graph graph;
   KernelMap kernels = {};
   ExecutionPlan plan = {};
+  FeedLimits feed_limits = {};
 };
 
 // Bytes of the device arena that outlive a step: one entry for each variable

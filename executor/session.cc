@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "executor/arena.h"
 #include "executor/checked_memory.h"
+#include "executor/feed_limits.h"
 #include "executor/host_threads.h"
 #include "executor/plan_programs.h"
 #include "executor/variables.h"
@@ -48,7 +49,9 @@ absl::Status CheckThreads(const PlannedPrograms& planned,
       planned.threads, device.name(), *threads));
 }
 
-absl::Status CheckFeed(const Graph& graph, ValueId id, const Feed& feed) {
+absl::Status CheckFeed(const PlannedProgram& program, ValueId id,
+                       const Feed& feed) {
+  const Graph& graph = program.graph;
   if (!id.is_valid() || id.index() >= graph.num_values()) {
     return InvalidArgument(fmt::format("feed of value {}, but {} has {}",
                                        id.value(), graph.name(),
@@ -60,14 +63,18 @@ absl::Status CheckFeed(const Graph& graph, ValueId id, const Feed& feed) {
         fmt::format("feed {} is not a Placeholder but the output of a {}",
                     graph.ValueName(id), node.op));
   }
-  return Annotate(feed.Check(graph.type(id)),
-                  fmt::format("feed {}", node.name));
+  absl::Status status = feed.Check(graph.type(id));
+  const auto limit = program.feed_limits.find(id);
+  if (status.ok() && limit != program.feed_limits.end()) {
+    status = CheckRange(feed, graph.type(id), limit->second);
+  }
+  return Annotate(status, fmt::format("feed {}", node.name));
 }
 
 absl::Status CheckFeeds(const PlannedProgram& program, const Feeds& feeds) {
   const Graph& graph = program.graph;
   for (const auto& [id, feed] : feeds) {
-    SPILLWAY_RETURN_IF_ERROR(CheckFeed(graph, id, feed));
+    SPILLWAY_RETURN_IF_ERROR(CheckFeed(program, id, feed));
   }
   for (const spillway::Step& step : program.plan.steps) {
     if (step.kind != StepKind::kFeed) continue;

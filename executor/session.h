@@ -13,8 +13,9 @@
 // identical with and without evaluation steps in between. To resume later, save
 // the step numbers with the variables (training/checkpoint.h does).
 //
-// After an error. What is refused before anything has run (a feed, a program's
-// index, a value of another type) leaves the session as it was. Any other error
+// After an error. What is refused before anything has run (a feed, for its type
+// or for a label out of range; a program's index; a value of another type)
+// leaves the session as it was: the next step may follow. Any other error
 // of Step or WriteVariables leaves the variables undefined, as some may have
 // been updated and others not: from then on Step and ReadVariables return
 // FAILED_PRECONDITION with the text of that error, until WriteVariables has
@@ -125,9 +126,11 @@ class Session {
 
   // Runs one step of programs[program] and returns its fetches. Errors:
   // INVALID_ARGUMENT for a program that there is not, or naming a feed that is
-  // missing, unknown or of another type: nothing has run. FAILED_PRECONDITION
-  // after an error that left the variables undefined. INTERNAL naming the node
-  // whose kernel failed or threw; with check_memory, for what was found.
+  // missing, unknown, of another type, or has an element that its readers
+  // cannot index by (executor/feed_limits.h): nothing has run.
+  // FAILED_PRECONDITION after an error that left the variables undefined.
+  // INTERNAL naming the node whose kernel failed or threw; with check_memory,
+  // for what was found.
   virtual absl::StatusOr<StepResult> Step(int program, const Feeds& feeds,
                                           Timeline* timeline = nullptr) = 0;
   absl::StatusOr<StepResult> Step(const Feeds& feeds) { return Step(0, feeds); }

@@ -43,6 +43,15 @@ struct BufferPair {
   int output = 0;
 };
 
+// The elements of input `input` are numbers by which the kernel indexes:
+// classes of a row (labels), rows of a table. Each must be in [0, limit).
+struct IndexInput {
+  int input = 0;
+  // From the node's types and attributes, which `infer` has accepted. Positive.
+  // An exception becomes INTERNAL.
+  std::function<int64_t(const InferContext&)> limit = nullptr;
+};
+
 struct OpDef {
   std::string name = {};
 
@@ -91,6 +100,13 @@ struct OpDef {
   // Inputs that the op overwrites (variables and optimizer slots). Every other
   // reader of such a value must be ordered before or after this node.
   std::vector<int> mutates = {};
+
+  // Inputs of int32, int64 or uint8 that are indices. A session checks what is
+  // fed to them before a step runs, with the same error on every device
+  // (executor/feed_limits.h). What the graph computes reaches the kernel
+  // unchecked: it must not read or write out of bounds whatever it is given.
+  // Neither a repeated input nor one of an op with groups.
+  std::vector<IndexInput> index_inputs = {};
 
   // The node stands for bytes that outlive a step (Variable) or never change
   // (Const): its output is resident and no kernel runs for it.

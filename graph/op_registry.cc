@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "base/status_macros.h"
+#include "graph/index_limits.h"
 
 namespace spillway {
 namespace {
@@ -95,11 +96,30 @@ absl::Status CheckGroups(const OpDef& def) {
     return InvalidArgument(fmt::format("groups of {} inputs, of {}",
                                        def.group_inputs, def.inputs.size()));
   }
-  if (!def.variadic && def.optional_inputs == 0 && def.in_place.empty()) {
+  if (!def.variadic && def.optional_inputs == 0 && def.in_place.empty() &&
+      def.index_inputs.empty()) {
     return absl::OkStatus();
   }
   return InvalidArgument(
-      "an op with groups has no variadic or optional inputs and no in_place");
+      "an op with groups has no variadic or optional inputs, no in_place and "
+      "no index_inputs");
+}
+
+absl::Status CheckIndexInputs(const OpDef& def) {
+  const size_t num_single = def.inputs.size() - (def.variadic ? 1 : 0);
+  for (const IndexInput& index : def.index_inputs) {
+    if (index.input < 0 || static_cast<size_t>(index.input) >= num_single) {
+      return InvalidArgument(
+          fmt::format("index_inputs names input {}, of {} that are not "
+                      "repeated",
+                      index.input, num_single));
+    }
+    if (index.limit == nullptr) {
+      return InvalidArgument(
+          fmt::format("index_inputs has no limit for input {}", index.input));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // That its parts fit together.
@@ -122,7 +142,7 @@ absl::Status CheckDef(const OpDef& def) {
     return InvalidArgument(
         fmt::format("mutates input {}, of {}", input, def.inputs.size()));
   }
-  return absl::OkStatus();
+  return CheckIndexInputs(def);
 }
 
 }  // namespace
@@ -151,6 +171,7 @@ absl::StatusOr<std::vector<TensorType>> InferOutputs(
     SPILLWAY_RETURN_IF_ERROR(
         Annotate(CheckShape(outputs[i].shape), fmt::format("output {}", i)));
   }
+  SPILLWAY_RETURN_IF_ERROR(IndexLimits(def, context).status());
   return outputs;
 }
 

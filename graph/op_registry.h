@@ -15,8 +15,8 @@ namespace spillway {
 class OpRegistry {
  public:
   // A schema that cannot be (no name, no `infer`, a name that is there
-  // already, inputs, pairs or slots that do not fit together) is left out, and
-  // the registry remembers the first error.
+  // already, inputs, pairs, slots or indices that do not fit together) is left
+  // out, and the registry remembers the first error.
   void Add(OpDef def);
   // The first error of Add, INVALID_ARGUMENT naming the op; VerifyGraph and
   // sessions check it.
@@ -33,8 +33,9 @@ class OpRegistry {
   absl::Status status_;
 };
 
-// Checks one node against its op: number of inputs, attribute names, shapes;
-// returns the output types. Errors: INVALID_ARGUMENT.
+// Checks one node against its op: number of inputs, attribute names, shapes,
+// index_inputs; returns the output types. Errors: INVALID_ARGUMENT; INTERNAL
+// for a function of the op that throws.
 absl::StatusOr<std::vector<TensorType>> InferOutputs(
     const OpDef& def, const InferContext& context);
 

@@ -22,6 +22,10 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
                      logits};
 }
 
+int64_t NumClasses(const InferContext& node) {
+  return node.inputs[0].shape.dim(1);
+}
+
 absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
   if (!grad.dy(0).is_valid()) return std::vector{Tensor(), Tensor()};
   return std::vector{grad.Add("ScaleRows", {grad.y(1), grad.dy(0)}), Tensor()};
@@ -37,7 +41,8 @@ Op SparseSoftmaxCrossEntropyWithLogits() {
               .infer = Infer,
               .gradient = Gradient,
               .cost = FlopsPerElement(14),
-              .in_place = {{.input = 0, .output = 1}}},
+              .in_place = {{.input = 0, .output = 1}},
+              .index_inputs = {{.input = 1, .limit = NumClasses}}},
       .kernels = {{DeviceKind::kCpu, SparseSoftmaxCrossEntropyWithLogitsCpu}}};
 }
 

@@ -7,8 +7,10 @@
 // backprop is d loss[n] / d logits[n, c], made in the forward pass so that
 // logits need not be kept; it is of their dtype and may be written over them.
 // loss: float32. The gradient is ScaleRows(backprop, d loss).
-// Errors of the kernel: INVALID_ARGUMENT naming the first row whose label is
-// not in [0, C); nothing has been written then.
+// Labels are in [0, C). A session refuses others that are fed before the step
+// runs; of those that the graph computes the kernel on the CPU returns
+// INVALID_ARGUMENT naming the first such row, with nothing written, and the one
+// on a GPU makes such rows NaN.
 #ifndef SPILLWAY_OPS_SOFTMAX_CROSS_ENTROPY_H_
 #define SPILLWAY_OPS_SOFTMAX_CROSS_ENTROPY_H_
 

@@ -1,4 +1,5 @@
-// Labels are not checked: the host does not see them (gpu/softmax.h).
+// Labels that the graph computes are not checked: the host does not see them
+// (gpu/softmax.h). Those that are fed the session has checked.
 #include "base/status_macros.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"

@@ -31,7 +31,7 @@ struct CrossEntropyTensors {
 };
 
 // A row whose label is not in [0, classes) gets a loss and a backprop of NaN:
-// the host does not see labels.
+// the host does not see labels that the graph computes.
 LaunchError CrossEntropy(StreamHandle stream, const Rows& size,
                          const CrossEntropyTensors& tensors);
 

@@ -1,4 +1,5 @@
 // Networks trained on a fake GPU (fake_gpu.h).
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -6,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "fmt/format.h"
+#include "graph/builder.h"
+#include "graph/well_known_ops.h"
 #include "lms/lms.h"
 #include "tests/end_to_end/fake_gpu.h"
 #include "tests/end_to_end/train_model.h"
@@ -15,8 +19,10 @@
 namespace spillway {
 namespace {
 
+using testing::IsOk;
 using testing::MakeRandomNetwork;
 using testing::RandomNetwork;
+using testing::StatusIs;
 using testing::TrainedModel;
 
 class GpuTrainingTest : public testing::FakeGpuTest {
@@ -34,6 +40,35 @@ class GpuTrainingTest : public testing::FakeGpuTest {
     return FakeGpuTest::SpecOf(network, 2);
   }
 };
+
+// The loss of given logits [3, 4].
+struct Loss {
+  Graph graph;
+  ValueId labels;
+  ValueId loss;
+};
+
+// Labels are int32, or floats that the graph casts.
+Loss MakeLoss(DType labels_dtype) {
+  GraphBuilder g(StandardOps(), "loss");
+  const Tensor logits = g.Add(g, {.op = std::string(kConst),
+                                  .attributes = {{"dtype", DType::kFloat32},
+                                                 {"shape", Shape({3, 4})},
+                                                 {"value", 1.0}}});
+  const Tensor fed = g.Placeholder("labels", labels_dtype, {3});
+  const Tensor labels =
+      labels_dtype == DType::kInt32
+          ? fed
+          : g.Add(g, {.op = "Cast",
+                      .inputs = {fed},
+                      .attributes = {{"dtype", DType::kInt32}}});
+  const Tensor loss = g.Add(g, {.op = "SparseSoftmaxCrossEntropyWithLogits",
+                                .inputs = {logits, labels},
+                                .name = "xent"});
+  return {.graph = std::move(g).Build().value(),
+          .labels = fed.id(),
+          .loss = loss.id()};
+}
 
 void ExpectNear(const std::vector<float>& losses,
                 const std::vector<float>& expected) {
@@ -65,6 +100,48 @@ TEST_F(GpuTrainingTest, RangesAreNamedAsTheNodes) {
   for (const std::string& name : ranges) {
     EXPECT_TRUE(network.graph.FindNode(name).has_value()) << name;
   }
+}
+
+TEST_F(GpuTrainingTest, FedLabelsOutOfRangeAreRefusedWhereverTheyLie) {
+  const Loss made = MakeLoss(DType::kInt32);
+  for (const bool capture_steps : {false, true}) {
+    ASSERT_OK_AND_ASSIGN(
+        const std::unique_ptr<Session> session,
+        NewSession({.graph = made.graph, .fetches = {made.loss}},
+                   capture_steps));
+    auto* pinned =
+        reinterpret_cast<int32_t*>(session->FeedBuffer(0, made.labels));
+    ASSERT_NE(pinned, nullptr);
+    int32_t own[3] = {};
+    for (int32_t* labels : {own, pinned}) {
+      const Feeds feeds = {{made.labels, Feed({DType::kInt32, {3}}, labels)}};
+      for (const int32_t wrong : {4, -1}) {
+        std::fill_n(labels, 3, 0);
+        labels[2] = wrong;
+        EXPECT_THAT(session->Step(feeds),
+                    StatusIs(absl::StatusCode::kInvalidArgument,
+                             fmt::format("feed labels: element 2 is {}; xent "
+                                         "needs a number in [0, 4)",
+                                         wrong)));
+        labels[2] = 3;
+        EXPECT_THAT(session->Step(feeds), IsOk());
+      }
+    }
+  }
+}
+
+TEST_F(GpuTrainingTest, ComputedLabelsOutOfRangeMakeTheirRowsNaN) {
+  const Loss made = MakeLoss(DType::kFloat32);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
+                       NewSession({.graph = made.graph, .fetches = {made.loss}},
+                                  /*capture_steps=*/false));
+  const std::vector<float> labels = {-1, 3, 4};
+  ASSERT_OK_AND_ASSIGN(const StepResult step,
+                       session->Step({{made.labels, labels}}));
+  const auto* losses = step.fetched.at(made.loss).data<float>();
+  EXPECT_TRUE(std::isnan(losses[0]));
+  EXPECT_NEAR(losses[1], std::log(4.0), 1e-6);
+  EXPECT_TRUE(std::isnan(losses[2]));
 }
 
 TEST_F(GpuTrainingTest, SwappingChangesNoBit) {

@@ -93,6 +93,41 @@ TEST(OpRegistryTest, SchemasWhosePartsDoNotFitAreRefused) {
               StatusIs(kInvalid, HasSubstr("groups of 4 inputs")));
 }
 
+TEST(OpRegistryTest, IndicesThatNameNoSingleInputAreRefused) {
+  const auto refusal = [](int input, bool is_variadic, int group_inputs) {
+    OpDef def = ThreeInputs();
+    def.variadic = is_variadic;
+    def.group_inputs = group_inputs;
+    def.index_inputs = {
+        {.input = input, .limit = [](const InferContext&) { return 5; }}};
+    OpRegistry registry;
+    registry.Add(std::move(def));
+    return registry.status();
+  };
+  EXPECT_TRUE(refusal(2, false, 0).ok());
+  EXPECT_TRUE(refusal(1, true, 0).ok());
+  EXPECT_THAT(refusal(3, false, 0),
+              StatusIs(kInvalid,
+                       "op 'Fma': index_inputs names input 3, of 3 that are "
+                       "not repeated"));
+  EXPECT_THAT(refusal(-1, false, 0),
+              StatusIs(kInvalid, HasSubstr("names input -1, of 3")));
+  EXPECT_THAT(refusal(2, true, 0),
+              StatusIs(kInvalid, HasSubstr("names input 2, of 2")));
+  EXPECT_THAT(refusal(2, false, 1),
+              StatusIs(kInvalid, HasSubstr("no index_inputs")));
+}
+
+TEST(OpRegistryTest, IndicesWithoutALimitAreRefused) {
+  OpDef def = ThreeInputs();
+  def.index_inputs = {{.input = 1}};
+  OpRegistry registry;
+  registry.Add(std::move(def));
+  EXPECT_THAT(
+      registry.status(),
+      StatusIs(kInvalid, "op 'Fma': index_inputs has no limit for input 1"));
+}
+
 TEST(InferOutputsTest, ReturnsWhatTheOpInfers) {
   const std::vector<TensorType> inputs(3, kScalar);
   const Attributes attributes = {{"scale", 2}};
@@ -157,6 +192,14 @@ TEST(InferOutputsTest, InferredShapesAreChecked) {
     return std::vector<TensorType>{kScalar, {DType::kInt32, {4, 0}}};
   };
   EXPECT_THAT(InferWith(def, 3), StatusIs(kInvalid, HasSubstr("output 1: ")));
+}
+
+TEST(InferOutputsTest, IndicesAreChecked) {
+  OpDef def = ThreeInputs();
+  def.index_inputs = {
+      {.input = 1, .limit = [](const InferContext&) { return 5; }}};
+  EXPECT_THAT(InferWith(def, 3),
+              StatusIs(kInvalid, HasSubstr("Fma's b: indices must be int32")));
 }
 
 }  // namespace

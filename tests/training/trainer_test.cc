@@ -130,6 +130,34 @@ TEST(TrainerTest, LeNetLearnsASeparableProblem) {
   EXPECT_EQ(run.session->memory().allocations_in_steps, 0);
 }
 
+// Every label is one too many.
+class WrongLabels : public Quarters {
+ public:
+  using Quarters::Quarters;
+  absl::Status Read(int64_t index,
+                    std::span<std::byte* const> buffers) const override {
+    constexpr int32_t kWrong = kNumClasses;
+    const absl::Status status = Quarters::Read(index, buffers);
+    std::memcpy(buffers[1], &kWrong, sizeof(kWrong));
+    return status;
+  }
+};
+
+TEST(TrainerTest, ALabelOutOfRangeIsTheErrorOfTheSessionWhichGoesOn) {
+  ASSERT_OK_AND_ASSIGN(LeNetRun run, MakeLeNetRun(16, 10));
+  const WrongLabels wrong(32, 1);
+  run.spec.training_data = &wrong;
+  EXPECT_THAT(
+      Train(*run.session, run.spec),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "feed labels: element 0 is 4; "
+               "loss/SparseSoftmaxCrossEntropyWithLogits needs a number in "
+               "[0, 4)"));
+  const Quarters data(32, 1);
+  run.spec.training_data = &data;
+  EXPECT_THAT(Train(*run.session, run.spec), IsOk());
+}
+
 TEST(TrainerTest, TheSameSeedTrainsToTheSameWeights) {
   const Quarters data(64, 1);
   const auto checksum = [&](uint64_t shuffle_seed) {
