@@ -16,23 +16,23 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMaxQuotedSize = 200;  // a text can be the whole file
 
 const Json& EmptyList() {
-  static const Json empty = Json::array();
-  return empty;
+  static const Json kEmpty = Json::array();
+  return kEmpty;
 }
 
 const Json& EmptyObject() {
-  static const Json empty = Json::object();
-  return empty;
+  static const Json kEmpty = Json::object();
+  return kEmpty;
 }
 
 const Json& Null() {
-  static const Json null;
-  return null;
+  static const Json kNull;
+  return kNull;
 }
 
 const std::string& EmptyText() {
-  static const std::string empty;
-  return empty;
+  static const std::string kEmpty;
+  return kEmpty;
 }
 
 std::vector<std::string_view> WithoutRepeats(
@@ -106,7 +106,7 @@ JsonObject::JsonObject(const Json& json, std::string_view where)
 }
 
 JsonObject::JsonObject(const Json& json, JsonObject& parent,
-                       std::string_view name, size_t index)
+                       std::string_view name, std::optional<size_t> index)
     : json_(&json),
       parent_(&parent),
       root_(parent.root_),
@@ -124,6 +124,7 @@ void JsonObject::CheckIsObject() {
 const Json* JsonObject::Look(std::string_view name) {
   // Has() and a getter ask for the same field one after the other.
   if (asked_.empty() || asked_.back() != name) asked_.push_back(name);
+  if (!ok()) return nullptr;
   const auto fields = FieldsOf(*json_);
   size_t i = last_found_;
   for (size_t looked = 0; looked < fields.size(); ++looked) {
@@ -136,14 +137,11 @@ const Json* JsonObject::Look(std::string_view name) {
   return nullptr;
 }
 
-bool JsonObject::Has(std::string_view name) {
-  return Look(name) != nullptr && ok();
-}
+bool JsonObject::Has(std::string_view name) { return Look(name) != nullptr; }
 
 const Json* JsonObject::Find(std::string_view name) {
   const Json* field = Look(name);
-  if (!ok()) return nullptr;
-  if (field == nullptr) {
+  if (field == nullptr && ok()) {
     Fail(name, "is missing");
     lacks_field_ = true;
   }
@@ -239,7 +237,7 @@ JsonObject JsonObject::Object(std::string_view name) {
   const Json* field = Find(name);
   const bool fits = field != nullptr && field->is_object();
   if (!fits) MustBe(name, "an object");
-  return JsonObject(fits ? *field : EmptyObject(), *this, name, kNoIndex);
+  return JsonObject(fits ? *field : EmptyObject(), *this, name, std::nullopt);
 }
 
 JsonObjects JsonObject::Objects(std::string_view name) {
@@ -291,7 +289,7 @@ std::string JsonObject::Where() const {
   std::string where = parent_->Where();
   if (!where.empty()) where += ": ";
   where += Escaped(name_);
-  if (index_ != kNoIndex) where += fmt::format("[{}]", index_);
+  if (index_) where += fmt::format("[{}]", *index_);
   return where;
 }
 
@@ -303,10 +301,17 @@ void JsonObject::SetError(std::string_view separator,
       fmt::format("{}{}{}", where, where.empty() ? "" : separator, message));
 }
 
-size_t JsonObjects::size() const { return list_->size(); }
+bool JsonObjects::operator==(std::default_sentinel_t) const {
+  return index_ == list_->size() || !parent_->ok();
+}
 
-JsonObject JsonObjects::at(size_t index) const {
-  return JsonObject((*list_)[index], *parent_, name_, index);
+JsonObject JsonObjects::operator*() const {
+  return JsonObject((*list_)[index_], *parent_, name_, index_);
+}
+
+JsonObjects& JsonObjects::operator++() {
+  ++index_;
+  return *this;
 }
 
 }  // namespace spillway

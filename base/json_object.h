@@ -16,7 +16,8 @@
 // Errors: INVALID_ARGUMENT that names object and field, on one line:
 //     link.json: sizes[3]: field "bytes" must be an integer, not "8"
 // Ownership: borrows the JSON value, `where` and all names; an object that was
-// read from another borrows it too.
+// read from another borrows that one too. References that getters return are
+// into the JSON value.
 // Cost: a getter is O(1) where fields are read in their order in the object,
 // else O(number of fields). No text is made before an error.
 // Threads: one at a time.
@@ -25,6 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -74,7 +76,6 @@ class JsonObject {
   std::vector<int64_t> Integers(std::string_view name, IntegerRange range = {});
 
   JsonObject Object(std::string_view name);
-  // A list of objects, to be iterated over once.
   JsonObjects Objects(std::string_view name);
   // A list of anything, and anything; an empty list and null after an error.
   const nlohmann::ordered_json& List(std::string_view name);
@@ -102,16 +103,14 @@ class JsonObject {
  private:
   friend class JsonObjects;
 
-  static constexpr size_t kNoIndex = static_cast<size_t>(-1);
-
   // Field `name` of `parent`, or item `index` of that field.
   JsonObject(const nlohmann::ordered_json& json, JsonObject& parent,
-             std::string_view name, size_t index);
+             std::string_view name, std::optional<size_t> index);
 
   void CheckIsObject();
-  // Null if the object lacks the field; does not ask whether it may.
+  // Null after an error, and if the object lacks the field. For Find that is
+  // an error.
   const nlohmann::ordered_json* Look(std::string_view name);
-  // Null after an error, which a missing field is.
   const nlohmann::ordered_json* Find(std::string_view name);
   // "link.json: sizes[3]"
   std::string Where() const;
@@ -122,46 +121,31 @@ class JsonObject {
   const JsonObject* parent_ = nullptr;
   JsonObject* root_ = this;
   std::string_view name_;
-  size_t index_ = kNoIndex;
+  std::optional<size_t> index_;
   size_t last_found_ = 0;                // index of a field
   std::vector<std::string_view> asked_;  // for, in order, maybe repeatedly
   bool lacks_field_ = false;             // and this was the first error
   absl::Status status_;                  // of the root
 };
 
-// What a loop over JsonObject::Objects needs.
+// A list of objects, for one loop over it, which an error ends.
 class JsonObjects {
  public:
-  class Iterator {
-   public:
-    Iterator(const JsonObjects& list, size_t index)
-        : list_(&list), index_(index) {}
-
-    JsonObject operator*() const { return list_->at(index_); }
-    Iterator& operator++() {
-      ++index_;
-      return *this;
-    }
-    friend bool operator==(const Iterator&, const Iterator&) = default;
-
-   private:
-    const JsonObjects* list_;
-    size_t index_;
-  };
-
   JsonObjects(JsonObject& parent, std::string_view name,
               const nlohmann::ordered_json& list)
       : parent_(&parent), name_(name), list_(&list) {}
 
-  size_t size() const;
-  JsonObject at(size_t index) const;
-  Iterator begin() const { return {*this, 0}; }
-  Iterator end() const { return {*this, size()}; }
+  JsonObjects begin() const { return *this; }
+  std::default_sentinel_t end() const { return {}; }
+  bool operator==(std::default_sentinel_t) const;
+  JsonObject operator*() const;
+  JsonObjects& operator++();
 
  private:
   JsonObject* parent_;
   std::string_view name_;
   const nlohmann::ordered_json* list_;
+  size_t index_ = 0;
 };
 
 }  // namespace spillway

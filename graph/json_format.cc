@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_object.h"
 #include "base/status_macros.h"
 #include "base/topological_order.h"
 #include "graph/cycle.h"
@@ -38,8 +38,10 @@ class GraphReader {
   explicit GraphReader(const OpRegistry& registry) : registry_(registry) {}
 
   absl::StatusOr<Graph> Read(const Json& json) {
-    SPILLWAY_RETURN_IF_ERROR(ReadHeader(json));
-    SPILLWAY_RETURN_IF_ERROR(ReadEntries(json["nodes"]));
+    JsonObject file(json);
+    const Json& nodes = ReadHeader(file);
+    SPILLWAY_RETURN_IF_ERROR(file.status());
+    SPILLWAY_RETURN_IF_ERROR(ReadEntries(nodes));
     SPILLWAY_RETURN_IF_ERROR(LookUpInputs());
     SPILLWAY_RETURN_IF_ERROR(InferMissingOutputs());
     SPILLWAY_ASSIGN_OR_RETURN(Graph graph, Assemble());
@@ -53,44 +55,31 @@ class GraphReader {
     return fmt::format("node '{}'", entries_[i].name);
   }
 
-  absl::Status ReadHeader(const Json& json) {
-    if (!json.is_object()) return InvalidArgument("not an object");
-    constexpr std::array<std::string_view, 5> kFields = {
-        "format", "version", "name", "nodes", "metadata"};
-    SPILLWAY_RETURN_IF_ERROR(CheckFieldNames(json, kFields));
-    SPILLWAY_ASSIGN_OR_RETURN(const std::string format,
-                              GetTextField(json, "format"));
-    if (format != kFormat) {
-      return InvalidArgument(fmt::format(
-          "field 'format': expected \"{}\", not {:?}", kFormat, format));
+  // Returns the list of nodes.
+  const Json& ReadHeader(JsonObject& file) {
+    if (file.Text("format") != kFormat) {
+      file.MustBe("format", fmt::format("\"{}\"", kFormat));
     }
-    if (!json.contains("version") || !json["version"].is_number_integer() ||
-        json["version"] != kVersion) {
-      return InvalidArgument(
-          fmt::format("field 'version': only version {} is known", kVersion));
+    if (file.Integer("version") != kVersion) {
+      file.MustBe("version", fmt::format("{}", kVersion));
     }
-    if (json.contains("name")) {
-      SPILLWAY_ASSIGN_OR_RETURN(name_, GetTextField(json, "name"));
-    }
-    if (!json.contains("nodes") || !json["nodes"].is_array()) {
-      return InvalidArgument("field 'nodes': expected a list of nodes");
-    }
-    return absl::OkStatus();
+    if (file.Has("name")) name_ = file.Text("name");
+    file.Has("metadata");  // of any kind, for other programs
+    const Json& nodes = file.List("nodes");
+    file.RefuseOtherFields();
+    return nodes;
   }
 
   absl::Status ReadEntries(const Json& nodes) {
     entries_.reserve(nodes.size());
     for (const Json& json : nodes) {
-      if (!json.is_object()) {
-        return InvalidArgument(
-            fmt::format("node {} of the list: not an object", size()));
-      }
       absl::StatusOr<NodeEntry> entry = ParseNodeEntry(json);
       if (!entry.ok()) {
-        const auto name = GetTextField(json, "name");
+        const std::string& name = JsonObject(json).Text("name");
         return Annotate(entry.status(),
-                        name.ok() ? fmt::format("node {:?}", *name)
-                                  : fmt::format("node {} of the list", size()));
+                        name.empty()
+                            ? fmt::format("node {} of the list", size())
+                            : fmt::format("node {:?}", name));
       }
       entries_.push_back(*std::move(entry));
     }
@@ -98,7 +87,7 @@ class GraphReader {
       const auto index = static_cast<int32_t>(i);
       if (!by_name_.emplace(entries_[i].name, index).second) {
         return InvalidArgument(fmt::format(
-            "{}: field 'name': another node has this name", DescribeNode(i)));
+            "{}: field \"name\": another node has this name", DescribeNode(i)));
       }
     }
     return absl::OkStatus();
@@ -134,7 +123,7 @@ class GraphReader {
         const absl::StatusOr<InputEntry> input = LookUpInput(text);
         if (!input.ok()) {
           return Annotate(input.status(),
-                          fmt::format("{}: field 'inputs'", DescribeNode(i)));
+                          fmt::format("{}: field \"inputs\"", DescribeNode(i)));
         }
         inputs_[i].push_back(*input);
       }
@@ -149,7 +138,7 @@ class GraphReader {
       const NodeEntry& producer = entries_[static_cast<size_t>(input.node)];
       if (input.output >= producer.outputs->size()) {
         return InvalidArgument(fmt::format(
-            "{}: field 'inputs': there is no {}:{}; the node has {} outputs",
+            "{}: field \"inputs\": there is no {}:{}; the node has {} outputs",
             DescribeNode(i), producer.name, input.output,
             producer.outputs->size()));
       }
@@ -162,9 +151,10 @@ class GraphReader {
     NodeEntry& entry = entries_[i];
     const OpDef* def = registry_.Find(entry.op);
     if (def == nullptr) {
-      return InvalidArgument(fmt::format(
-          "{}: field 'outputs': must be stated, since the op '{}' is not known",
-          DescribeNode(i), entry.op));
+      return InvalidArgument(
+          fmt::format("{}: field \"outputs\": must be stated, since the op "
+                      "'{}' is not known",
+                      DescribeNode(i), entry.op));
     }
     SPILLWAY_ASSIGN_OR_RETURN(const std::vector<TensorType> inputs,
                               InputTypes(i));
@@ -216,7 +206,7 @@ class GraphReader {
       return entries_[static_cast<size_t>(i)].name;
     };
     return InvalidArgument(
-        fmt::format("field 'inputs': the graph has a cycle: {}",
+        fmt::format("field \"inputs\": the graph has a cycle: {}",
                     DescribeCycle(start, waits_for, name)));
   }
 
@@ -240,9 +230,9 @@ class GraphReader {
         inputs.push_back(graph.node(NodeId(input.node)).outputs[input.output]);
       }
       graph.SetInputs(id, inputs);
-      SPILLWAY_RETURN_IF_ERROR(
-          Annotate(AddControlEdges(i, graph),
-                   fmt::format("{}: field 'control_inputs'", DescribeNode(i))));
+      SPILLWAY_RETURN_IF_ERROR(Annotate(
+          AddControlEdges(i, graph),
+          fmt::format("{}: field \"control_inputs\"", DescribeNode(i))));
     }
     return graph;
   }

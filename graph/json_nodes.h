@@ -4,9 +4,7 @@
 #define SPILLWAY_GRAPH_JSON_NODES_H_
 
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,18 +25,10 @@ struct NodeEntry {
   std::optional<StatedCost> cost;
 };
 
-// Errors: INVALID_ARGUMENT naming the field.
+// Errors: INVALID_ARGUMENT naming the field; also if `json` is no object.
 absl::StatusOr<NodeEntry> ParseNodeEntry(const nlohmann::ordered_json& json);
 
 nlohmann::ordered_json FormatNodeEntry(const Graph& graph, const Node& node);
-
-// INVALID_ARGUMENT for the first key of the object `json` that is not `known`.
-absl::Status CheckFieldNames(const nlohmann::ordered_json& json,
-                             std::span<const std::string_view> known);
-
-// Field `name` of the object `json`, which must be there and be text.
-absl::StatusOr<std::string> GetTextField(const nlohmann::ordered_json& json,
-                                         std::string_view name);
 
 }  // namespace spillway
 

@@ -1,12 +1,11 @@
 #include "simulator/device_profile.h"
 
-#include <array>
 #include <cmath>
-#include <set>
-#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_object.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
@@ -14,190 +13,91 @@
 namespace spillway {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr std::string_view kFormat = "spillway.device_profile";
 
-// Reads the fields of one object; the first error is kept.
-class Reader {
- public:
-  Reader(const Json& object, std::string path)
-      : object_(object), path_(std::move(path)) {
-    if (!object.is_object()) Fail("", "an object");
-  }
+constexpr NumberRange kRates = {.least = kLeastProfileRate,
+                                .most = kMostProfileRate};
+constexpr NumberRange kEfficiencies = {.least = kLeastProfileEfficiency,
+                                       .most = 1};
 
-  const std::string& path() const { return path_; }
-  absl::Status status() const { return status_; }
+// Also one that is written as 1e9 or 7.0.
+int64_t ReadInteger(JsonObject& object, std::string_view name, double least) {
+  const double number =
+      object.Number(name, {.least = least, .most = kMostProfileInteger});
+  if (number != std::trunc(number)) object.MustBe(name, "an integer");
+  return static_cast<int64_t>(number);
+}
 
-  void Text(const char* name, std::string& value) {
-    const Json* field = Find(name);
-    if (field == nullptr) return;
-    if (!field->is_string()) return Fail(name, "text");
-    value = field->get<std::string>();
-  }
-
-  // Within [least, most].
-  void Number(const char* name, double least, double most, double& value) {
-    const Json* field = Find(name);
-    if (field == nullptr) return;
-    const bool fits = field->is_number() && field->get<double>() >= least &&
-                      field->get<double>() <= most;
-    if (!fits) {
-      return Fail(name, fmt::format("a number from {:g} to {:g}", least, most));
-    }
-    value = field->get<double>();
-  }
-
-  void Integer(const char* name, int64_t least, int64_t& value) {
-    double number = 0;
-    Number(name, static_cast<double>(least), kMostProfileInteger, number);
-    if (number != std::trunc(number)) return Fail(name, "an integer");
-    value = static_cast<int64_t>(number);
-  }
-
-  void Flag(const char* name, bool& value) {
-    const Json* field = Find(name);
-    if (field == nullptr) return;
-    if (!field->is_boolean()) return Fail(name, "true or false");
-    value = field->get<bool>();
-  }
-
-  // Whether the object has this field, which it may leave out.
-  bool Has(const char* name) {
-    known_.insert(name);
-    return status_.ok() && object_.contains(name);
-  }
-
-  // Null, with an error kept, where the object lacks it.
-  const Json* Find(const char* name) {
-    known_.insert(name);
-    if (!status_.ok()) return nullptr;
-    const auto field = object_.find(name);
-    if (field != object_.end()) return &*field;
-    Fail(name, "there");
-    return nullptr;
-  }
-
-  // No field but those that were asked for.
-  absl::Status Finish() {
-    if (!status_.ok()) return status_;
-    for (const auto& [name, value] : object_.items()) {
-      if (!known_.contains(name)) {
-        return InvalidArgument(
-            fmt::format("{}: unknown field \"{}\"", path_, name));
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  void Fail(std::string_view name, std::string_view expected) {
-    if (!status_.ok()) return;
-    status_ = InvalidArgument(
-        name.empty() ? fmt::format("{} must be {}", path_, expected)
-                     : fmt::format("{}: field \"{}\" must be {}", path_,
-                                   std::string(name), expected));
-  }
-
- private:
-  const Json& object_;
-  const std::string path_;
-  std::set<std::string, std::less<>> known_;
-  absl::Status status_;
-};
-
-absl::Status ReadCopyTimes(Reader& parent, std::vector<CopyTime>& times) {
-  const Json* field = parent.Find("by_size");
-  if (field == nullptr) return parent.status();
-  if (!field->is_array() || field->empty()) {
-    parent.Fail("by_size", "a list of at least one size");
-    return parent.status();
-  }
-  for (const Json& item : *field) {
-    Reader reader(item,
-                  fmt::format("{}: by_size[{}]", parent.path(), times.size()));
-    CopyTime time;
-    reader.Integer("bytes", 1, time.bytes);
+std::vector<CopyTime> ReadCopyTimes(JsonObject& link) {
+  std::vector<CopyTime> times;
+  for (JsonObject item : link.Objects("by_size")) {
+    const CopyTime time = {.bytes = ReadInteger(item, "bytes", 1),
+                           .alone_ns = ReadInteger(item, "alone_ns", 1),
+                           .shared_ns = ReadInteger(item, "shared_ns", 1)};
     if (!times.empty() && time.bytes <= times.back().bytes) {
-      reader.Fail("bytes", fmt::format("more than {}, that of the one before",
+      item.MustBe("bytes", fmt::format("more than {}, that of the one before",
                                        times.back().bytes));
     }
-    reader.Integer("alone_ns", 1, time.alone_ns);
-    reader.Integer("shared_ns", 1, time.shared_ns);
-    SPILLWAY_RETURN_IF_ERROR(reader.Finish());
+    item.RefuseOtherFields();
     times.push_back(time);
   }
-  return absl::OkStatus();
+  if (times.empty()) link.MustBe("by_size", "a list of at least one size");
+  return times;
 }
 
-absl::Status ReadDirection(Reader& parent, const char* name,
-                           LinkDirection& direction) {
-  const Json* field = parent.Find(name);
-  if (field == nullptr) return parent.status();
-  Reader reader(*field, fmt::format("{}: {}", parent.path(), name));
-  reader.Integer("latency_ns", 0, direction.latency_ns);
-  reader.Number("bytes_per_second", kLeastProfileRate, kMostProfileRate,
-                direction.bytes_per_second);
-  reader.Number("shared_bytes_per_second", kLeastProfileRate, kMostProfileRate,
-                direction.shared_bytes_per_second);
-  if (reader.Has("by_size")) {
-    SPILLWAY_RETURN_IF_ERROR(ReadCopyTimes(reader, direction.by_size));
-  }
-  return reader.Finish();
+LinkDirection ReadDirection(JsonObject link) {
+  LinkDirection direction = {
+      .latency_ns = ReadInteger(link, "latency_ns", 0),
+      .bytes_per_second = link.Number("bytes_per_second", kRates),
+      .shared_bytes_per_second =
+          link.Number("shared_bytes_per_second", kRates)};
+  if (link.Has("by_size")) direction.by_size = ReadCopyTimes(link);
+  link.RefuseOtherFields();
+  return direction;
 }
 
-absl::Status ReadFlops(Reader& parent, std::map<DType, double>& rates) {
-  const Json* field = parent.Find("flops_per_second");
-  if (field == nullptr) return parent.status();
-  Reader reader(*field, fmt::format("{}: flops_per_second", parent.path()));
-  reader.Number("float32", kLeastProfileRate, kMostProfileRate,
-                rates[DType::kFloat32]);
+std::map<DType, double> ReadFlops(JsonObject flops) {
+  std::map<DType, double> rates;
+  rates[DType::kFloat32] = flops.Number("float32", kRates);
   for (const DType dtype : {DType::kBFloat16, DType::kFloat16}) {
-    const std::string name(DTypeName(dtype));
-    if (!field->is_object() || !field->contains(name)) continue;
-    reader.Number(name.c_str(), kLeastProfileRate, kMostProfileRate,
-                  rates[dtype]);
+    const std::string_view name = DTypeName(dtype);
+    if (flops.Has(name)) rates[dtype] = flops.Number(name, kRates);
   }
-  return reader.Finish();
+  flops.RefuseOtherFields();
+  return rates;
 }
 
 // What a file may leave out.
-void ReadHost(Reader& reader, DeviceProfile& profile) {
-  if (reader.Has("call_ns")) reader.Integer("call_ns", 0, profile.call_ns);
-  if (reader.Has("wake_ns")) reader.Integer("wake_ns", 0, profile.wake_ns);
-  if (reader.Has("kernel_ns_per_copied_byte")) {
-    reader.Number("kernel_ns_per_copied_byte", 0, kMostNsPerCopiedByte,
-                  profile.kernel_ns_per_copied_byte);
+void ReadHost(JsonObject& file, DeviceProfile& profile) {
+  if (file.Has("call_ns")) profile.call_ns = ReadInteger(file, "call_ns", 0);
+  if (file.Has("wake_ns")) profile.wake_ns = ReadInteger(file, "wake_ns", 0);
+  if (file.Has("kernel_ns_per_copied_byte")) {
+    profile.kernel_ns_per_copied_byte =
+        file.Number("kernel_ns_per_copied_byte",
+                    {.least = 0, .most = kMostNsPerCopiedByte});
   }
-  if (reader.Has("in_turn")) reader.Flag("in_turn", profile.in_turn);
+  if (file.Has("in_turn")) profile.in_turn = file.Flag("in_turn");
 }
 
-absl::Status ReadKernels(Reader& parent, DeviceProfile& profile) {
-  if (!parent.Has("kernels")) return absl::OkStatus();
-  const Json& field = *parent.Find("kernels");
-  Reader reader(field, fmt::format("{}: kernels", parent.path()));
-  SPILLWAY_RETURN_IF_ERROR(reader.status());
-  for (const auto& [signature, value] : field.items()) {
-    reader.Integer(signature.c_str(), 0, profile.kernels[signature]);
+void ReadKernels(JsonObject kernels, DeviceProfile& profile) {
+  for (const std::string_view signature : kernels.names()) {
+    profile.kernels[std::string(signature)] =
+        ReadInteger(kernels, signature, 0);
   }
-  return reader.Finish();
 }
 
 // {signature: {algorithm: {"workspace_bytes", "ns"}}}
-absl::Status ReadAlgorithms(Reader& parent, DeviceProfile& profile) {
-  if (!parent.Has("algorithms")) return absl::OkStatus();
-  const Json& field = *parent.Find("algorithms");
-  const std::string path = fmt::format("{}: algorithms", parent.path());
-  SPILLWAY_RETURN_IF_ERROR(Reader(field, path).status());
-  for (const auto& [signature, algorithms] : field.items()) {
-    const std::string of = fmt::format("{}: {}", path, signature);
-    SPILLWAY_RETURN_IF_ERROR(Reader(algorithms, of).status());
-    for (const auto& [name, value] : algorithms.items()) {
-      MeasuredAlgorithm& measured = profile.algorithms[signature][name];
-      Reader reader(value, fmt::format("{}: {}", of, name));
-      reader.Integer("workspace_bytes", 0, measured.workspace_bytes);
-      reader.Integer("ns", 0, measured.ns);
-      SPILLWAY_RETURN_IF_ERROR(reader.Finish());
+void ReadAlgorithms(JsonObject kernels, DeviceProfile& profile) {
+  for (const std::string_view signature : kernels.names()) {
+    JsonObject algorithms = kernels.Object(signature);
+    for (const std::string_view name : algorithms.names()) {
+      JsonObject algorithm = algorithms.Object(name);
+      profile.algorithms[std::string(signature)][std::string(name)] = {
+          .workspace_bytes = ReadInteger(algorithm, "workspace_bytes", 0),
+          .ns = ReadInteger(algorithm, "ns", 0)};
+      algorithm.RefuseOtherFields();
     }
   }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -210,34 +110,32 @@ DeviceProfile ForCapturedSteps(DeviceProfile profile) {
 
 absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
                                                  std::string_view origin) {
-  SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, origin));
-  DeviceProfile profile;
-  Reader reader(json, std::string(origin));
-  std::string format;
-  reader.Text("format", format);
-  if (format != "spillway.device_profile") {
-    reader.Fail("format", "\"spillway.device_profile\"");
+  SPILLWAY_ASSIGN_OR_RETURN(const auto json, ParseJson(text, origin));
+  JsonObject file(json, origin);
+  if (file.Text("format") != kFormat) {
+    file.MustBe("format", fmt::format("\"{}\"", kFormat));
   }
-  reader.Text("name", profile.name);
-  reader.Text("source", profile.source);
-  if (reader.Has("libraries")) reader.Text("libraries", profile.libraries);
-  reader.Integer("memory_bytes", 1, profile.memory_bytes);
-  reader.Number("memory_bytes_per_second", kLeastProfileRate, kMostProfileRate,
-                profile.memory_bytes_per_second);
-  reader.Number("memory_efficiency", kLeastProfileEfficiency, 1,
-                profile.memory_efficiency);
-  reader.Number("compute_efficiency", kLeastProfileEfficiency, 1,
-                profile.compute_efficiency);
-  reader.Integer("kernel_ns", 0, profile.kernel_ns);
-  reader.Integer("issue_ns", 0, profile.issue_ns);
-  ReadHost(reader, profile);
-  SPILLWAY_RETURN_IF_ERROR(ReadFlops(reader, profile.flops_per_second));
-  SPILLWAY_RETURN_IF_ERROR(ReadDirection(reader, "to_host", profile.to_host));
-  SPILLWAY_RETURN_IF_ERROR(
-      ReadDirection(reader, "to_device", profile.to_device));
-  SPILLWAY_RETURN_IF_ERROR(ReadKernels(reader, profile));
-  SPILLWAY_RETURN_IF_ERROR(ReadAlgorithms(reader, profile));
-  SPILLWAY_RETURN_IF_ERROR(reader.Finish());
+  DeviceProfile profile;
+  profile.name = file.Text("name");
+  profile.source = file.Text("source");
+  if (file.Has("libraries")) profile.libraries = file.Text("libraries");
+  profile.memory_bytes = ReadInteger(file, "memory_bytes", 1);
+  profile.memory_bytes_per_second =
+      file.Number("memory_bytes_per_second", kRates);
+  profile.memory_efficiency = file.Number("memory_efficiency", kEfficiencies);
+  profile.compute_efficiency = file.Number("compute_efficiency", kEfficiencies);
+  profile.kernel_ns = ReadInteger(file, "kernel_ns", 0);
+  profile.issue_ns = ReadInteger(file, "issue_ns", 0);
+  ReadHost(file, profile);
+  profile.flops_per_second = ReadFlops(file.Object("flops_per_second"));
+  profile.to_host = ReadDirection(file.Object("to_host"));
+  profile.to_device = ReadDirection(file.Object("to_device"));
+  if (file.Has("kernels")) ReadKernels(file.Object("kernels"), profile);
+  if (file.Has("algorithms")) {
+    ReadAlgorithms(file.Object("algorithms"), profile);
+  }
+  file.RefuseOtherFields();
+  SPILLWAY_RETURN_IF_ERROR(file.status());
   return profile;
 }
 

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_object.h"
 #include "base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "training/safetensors.h"
@@ -28,14 +30,15 @@ absl::StatusOr<std::vector<int64_t>> ReadStepNumbers(const Metadata& metadata,
     return InvalidArgument(
         fmt::format("{} must be a list, not {}", kStepNumbers, text->second));
   }
-  constexpr uint64_t kMost = uint64_t{1} << 62;
+  constexpr IntegerRange kStepNumber = {.least = 0, .most = int64_t{1} << 62};
   for (size_t i = 0; i < list.size(); ++i) {
-    if (!list[i].is_number_unsigned() || list[i].get<uint64_t>() > kMost) {
+    const std::optional<int64_t> number = ToInteger(list[i], kStepNumber);
+    if (!number) {
       return InvalidArgument(
           fmt::format("{} must hold integers from 0 to 2^62, not {}",
                       kStepNumbers, text->second));
     }
-    if (i < num_programs) numbers[i] = list[i].get<int64_t>();
+    if (i < num_programs) numbers[i] = *number;
   }
   return numbers;
 }

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_object.h"
 #include "base/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -58,63 +59,32 @@ struct Entry {
   int64_t end = 0;
 };
 
-// The list of integers, none negative, in field `key` of `object`.
-absl::StatusOr<std::vector<int64_t>> GetSizes(const Json& object,
-                                              const char* key) {
-  const auto field = object.find(key);
-  if (field == object.end() || !field->is_array()) {
-    return InvalidArgument(fmt::format("'{}' must be a list", key));
-  }
-  constexpr uint64_t kMax = uint64_t{1} << 62;
-  std::vector<int64_t> sizes;
-  for (const Json& item : *field) {
-    if (!item.is_number_unsigned() || item.get<uint64_t>() > kMax) {
-      return InvalidArgument(
-          fmt::format("'{}' must hold integers from 0 to 2^62", key));
-    }
-    sizes.push_back(item.get<int64_t>());
-  }
-  return sizes;
-}
-
-absl::StatusOr<Entry> ParseEntry(const std::string& name, const Json& json) {
-  if (!json.is_object()) return InvalidArgument("must be an object");
-  for (const auto& [key, value] : json.items()) {
-    if (key == "dtype" || key == "shape" || key == "data_offsets") continue;
-    return InvalidArgument(fmt::format("unknown field '{}'", key));
-  }
-  const auto code = json.find("dtype");
-  if (code == json.end() || !code->is_string()) {
-    return InvalidArgument("'dtype' must be a text");
-  }
-  const auto dtype = DTypeOf(code->get_ref<const std::string&>());
-  if (!dtype.has_value()) {
-    return InvalidArgument(
-        fmt::format("dtype '{}'; known: F32 BF16 F16 I32 I64 U8 BOOL",
-                    code->get_ref<const std::string&>()));
-  }
-  SPILLWAY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, GetSizes(json, "shape"));
-  const TensorType type = {.dtype = *dtype, .shape = Shape(std::move(dims))};
-  SPILLWAY_RETURN_IF_ERROR(CheckShape(type.shape));
-  SPILLWAY_ASSIGN_OR_RETURN(const auto offsets, GetSizes(json, "data_offsets"));
+absl::StatusOr<Entry> ParseEntry(std::string_view name, JsonObject fields) {
+  constexpr IntegerRange kSizes = {.least = 0, .most = int64_t{1} << 62};
+  const std::optional<DType> dtype = DTypeOf(fields.Text("dtype"));
+  if (!dtype) fields.MustBe("dtype", "F32 BF16 F16 I32 I64 U8 or BOOL");
+  const Shape shape(fields.Integers("shape", kSizes));
+  fields.Check("shape", CheckShape(shape));
+  const std::vector<int64_t> offsets = fields.Integers("data_offsets", kSizes);
+  fields.RefuseOtherFields();
+  SPILLWAY_RETURN_IF_ERROR(fields.status());
+  const TensorType type = {.dtype = *dtype, .shape = shape};
   if (offsets.size() != 2 || offsets[1] - offsets[0] != type.num_bytes()) {
-    return InvalidArgument(
-        fmt::format("'data_offsets' must be [begin, begin + {}], the size of "
-                    "{}",
-                    type.num_bytes(), type.ToString()));
+    fields.Fail("data_offsets",
+                fmt::format("must be [begin, begin + {}], the size of {}",
+                            type.num_bytes(), type.ToString()));
+    return fields.status();
   }
-  return Entry{
-      .name = name, .type = type, .begin = offsets[0], .end = offsets[1]};
+  return Entry{.name = std::string(name),
+               .type = type,
+               .begin = offsets[0],
+               .end = offsets[1]};
 }
 
-absl::StatusOr<Metadata> ParseMetadata(const Json& json) {
-  if (!json.is_object()) return InvalidArgument("must be an object");
+Metadata ReadMetadata(JsonObject texts) {
   Metadata metadata;
-  for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) {
-      return InvalidArgument(fmt::format("'{}' must be a text", key));
-    }
-    metadata[key] = value.get<std::string>();
+  for (const std::string_view name : texts.names()) {
+    metadata[std::string(name)] = texts.Text(name);
   }
   return metadata;
 }
@@ -150,18 +120,17 @@ struct Header {
 
 absl::StatusOr<Header> ParseHeader(std::string_view text) {
   SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, "header"));
-  if (!json.is_object()) return InvalidArgument("the header is no JSON object");
+  JsonObject fields(json, "header");
   Header header;
-  for (const auto& [name, value] : json.items()) {
-    if (name == kMetadata) continue;
-    absl::StatusOr<Entry> entry = ParseEntry(name, value);
-    if (!entry.ok()) return Annotate(entry.status(), name);
-    header.entries.push_back(*std::move(entry));
+  for (const std::string_view name : fields.names()) {
+    if (name == kMetadata) {
+      header.metadata = ReadMetadata(fields.Object(name));
+      continue;
+    }
+    SPILLWAY_ASSIGN_OR_RETURN(header.entries.emplace_back(),
+                              ParseEntry(name, fields.Object(name)));
   }
-  if (!json.contains(kMetadata)) return header;
-  absl::StatusOr<Metadata> metadata = ParseMetadata(json.at(kMetadata));
-  if (!metadata.ok()) return Annotate(metadata.status(), kMetadata);
-  header.metadata = *std::move(metadata);
+  SPILLWAY_RETURN_IF_ERROR(fields.status());
   return header;
 }
 

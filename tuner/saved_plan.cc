@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_object.h"
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
@@ -53,211 +54,173 @@ Json ToJson(const std::optional<int64_t>& bytes) {
   return bytes ? Json(*bytes) : Json(nullptr);
 }
 
-// Reads the fields of one object; errors name it and the field.
-class Reader {
- public:
-  Reader(const Json& json, std::string where, const Graph& graph)
-      : json_(json), where_(std::move(where)), graph_(graph) {}
+constexpr IntegerRange kCount = {.least = 0};
 
-  absl::StatusOr<const Json*> Field(const char* name) const {
-    const auto field = json_.is_object() ? json_.find(name) : json_.end();
-    if (!json_.is_object() || field == json_.end()) {
-      return InvalidArgument(
-          fmt::format("{}: field \"{}\" is missing", where_, name));
+// Nodes of the graph, by name.
+std::vector<NodeId> ReadNodes(JsonObject& object, std::string_view field,
+                              const Graph& graph) {
+  std::vector<NodeId> nodes;
+  for (const std::string& name : object.Texts(field)) {
+    const std::optional<NodeId> id = graph.FindNode(name);
+    if (!id) {
+      object.Fail(field, "must be a list of nodes of this graph");
+      break;
     }
-    return &*field;
+    nodes.push_back(*id);
   }
+  return nodes;
+}
 
-  absl::StatusOr<std::string> Text(const char* name) const {
-    SPILLWAY_ASSIGN_OR_RETURN(const Json* field, Field(name));
-    if (!field->is_string()) return Wrong(name, "text");
-    return std::string(field->get_ref<const std::string&>());
-  }
-
-  absl::StatusOr<int64_t> Count(const char* name) const {
-    SPILLWAY_ASSIGN_OR_RETURN(const Json* field, Field(name));
-    return ToCount(*field, name);
-  }
-
-  absl::StatusOr<std::optional<int64_t>> OptionalCount(const char* name) const {
-    SPILLWAY_ASSIGN_OR_RETURN(const Json* field, Field(name));
-    if (field->is_null()) return std::optional<int64_t>();
-    SPILLWAY_ASSIGN_OR_RETURN(const int64_t count, ToCount(*field, name));
-    return std::optional<int64_t>(count);
-  }
-
-  absl::StatusOr<const Json*> List(const char* name) const {
-    SPILLWAY_ASSIGN_OR_RETURN(const Json* field, Field(name));
-    if (!field->is_array()) return Wrong(name, "a list");
-    return field;
-  }
-
-  // Nodes of the graph, by name.
-  absl::StatusOr<std::vector<NodeId>> Nodes(const char* name) const {
-    SPILLWAY_ASSIGN_OR_RETURN(const Json* list, List(name));
-    std::vector<NodeId> nodes;
-    for (const Json& item : *list) {
-      if (!item.is_string()) return Wrong(name, "a list of nodes' names");
-      const std::optional<NodeId> id =
-          graph_.FindNode(item.get_ref<const std::string&>());
-      if (!id) return Wrong(name, "a list of nodes of this graph");
-      nodes.push_back(*id);
+// Values of the graph, by name.
+std::vector<ValueId> ReadValues(JsonObject& object, std::string_view field,
+                                const Graph& graph) {
+  std::vector<ValueId> values;
+  for (const std::string& name : object.Texts(field)) {
+    const absl::StatusOr<ValueId> value = graph.FindValue(name);
+    if (!value.ok()) {
+      object.Fail(field, "must be a list of values of this graph");
+      break;
     }
-    return nodes;
+    values.push_back(*value);
   }
+  return values;
+}
 
-  // Values of the graph, by name.
-  absl::StatusOr<std::vector<ValueId>> Values(const char* name) const {
-    SPILLWAY_ASSIGN_OR_RETURN(const Json* list, List(name));
-    std::vector<ValueId> values;
-    for (const Json& item : *list) {
-      if (!item.is_string()) return Wrong(name, "a list of values' names");
-      const absl::StatusOr<ValueId> value =
-          graph_.FindValue(item.get_ref<const std::string&>());
-      if (!value.ok()) return Wrong(name, "a list of values of this graph");
-      values.push_back(*value);
+// By name of a node of the graph; empty where there are none.
+AlgorithmNames ReadAlgorithms(JsonObject names, const Graph& graph) {
+  AlgorithmNames algorithms;
+  for (const std::string_view node : names.names()) {
+    if (algorithms.empty()) algorithms = AlgorithmNames(graph.num_nodes());
+    const std::optional<NodeId> id = graph.FindNode(node);
+    if (!id) {
+      names.Fail(node, "names no node of this graph");
+      break;
     }
-    return values;
+    algorithms[*id] = names.Text(node);
   }
+  return algorithms;
+}
 
-  // By name of a node of the graph; empty where there are none.
-  absl::StatusOr<AlgorithmNames> Algorithms(const char* name) const {
-    SPILLWAY_ASSIGN_OR_RETURN(const Json* field, Field(name));
-    if (!field->is_object()) return Wrong(name, "an object");
-    if (field->empty()) return AlgorithmNames();
-    AlgorithmNames algorithms(graph_.num_nodes());
-    for (const auto& [node, algorithm] : field->items()) {
-      const std::optional<NodeId> id = graph_.FindNode(node);
-      if (!id || !algorithm.is_string()) {
-        return Wrong(name, "algorithms' names by node of this graph");
-      }
-      algorithms[*id] = algorithm.get_ref<const std::string&>();
-    }
-    return algorithms;
+SwapIn ReadSwapIn(JsonObject& object, const Graph& graph) {
+  SwapIn swap_in;
+  swap_in.readers = ReadNodes(object, "readers", graph);
+  swap_in.triggers = ReadNodes(object, "triggers", graph);
+  swap_in.aliases = ReadNodes(object, "aliases", graph);
+  if (swap_in.readers.empty()) {
+    object.MustBe("readers", "a list that is not empty");
   }
+  return swap_in;
+}
 
-  absl::Status Wrong(const char* name, std::string_view expected) const {
-    return InvalidArgument(fmt::format("{}: field \"{}\" must be {}", where_,
-                                       name, std::string(expected)));
-  }
-
-  const std::string& where() const { return where_; }
-
- private:
-  absl::StatusOr<int64_t> ToCount(const Json& json, const char* name) const {
-    if (!json.is_number_integer() || json < 0) {
-      return Wrong(name, "an integer of at least 0");
-    }
-    return json.get<int64_t>();
-  }
-
-  const Json& json_;
-  const std::string where_;
-  const Graph& graph_;
-};
-
-absl::StatusOr<Swap> ParseSwap(const Json& json, const std::string& where,
-                               const Graph& graph) {
-  const Reader reader(json, where, graph);
+Swap ReadSwap(JsonObject& object, const Graph& graph) {
   Swap swap;
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string tensor, reader.Text("tensor"));
-  absl::StatusOr<ValueId> value = graph.FindValue(tensor);
-  if (!value.ok()) return Annotate(value.status(), where);
-  swap.value = *value;
-  SPILLWAY_ASSIGN_OR_RETURN(swap.waiters, reader.Nodes("waiters"));
-  SPILLWAY_ASSIGN_OR_RETURN(const Json* swap_ins, reader.List("swap_ins"));
-  for (const Json& item : *swap_ins) {
-    const Reader each(item, where + ", swap_ins", graph);
-    SwapIn& swap_in = swap.swap_ins.emplace_back();
-    SPILLWAY_ASSIGN_OR_RETURN(swap_in.readers, each.Nodes("readers"));
-    SPILLWAY_ASSIGN_OR_RETURN(swap_in.triggers, each.Nodes("triggers"));
-    SPILLWAY_ASSIGN_OR_RETURN(swap_in.aliases, each.Nodes("aliases"));
-    if (swap_in.readers.empty()) {
-      return each.Wrong("readers", "a list that is not empty");
-    }
+  const absl::StatusOr<ValueId> value = graph.FindValue(object.Text("tensor"));
+  object.Check("tensor", value.status());
+  if (value.ok()) swap.value = *value;
+  swap.waiters = ReadNodes(object, "waiters", graph);
+  for (JsonObject swap_in : object.Objects("swap_ins")) {
+    swap.swap_ins.push_back(ReadSwapIn(swap_in, graph));
   }
   if (swap.swap_ins.empty()) {
-    return reader.Wrong("swap_ins", "a list that is not empty");
+    object.MustBe("swap_ins", "a list that is not empty");
   }
   return swap;
 }
 
-absl::StatusOr<SwapPlan> ParseSwaps(const Reader& reader, const Graph& graph) {
+SwapPlan ReadSwaps(JsonObject& file, const Graph& graph) {
   SwapPlan plan;
-  SPILLWAY_ASSIGN_OR_RETURN(const Json* swaps, reader.List("swaps"));
-  for (const Json& item : *swaps) {
-    SPILLWAY_ASSIGN_OR_RETURN(
-        plan.swaps.emplace_back(),
-        ParseSwap(item, reader.where() + ": swaps", graph));
+  for (JsonObject swap : file.Objects("swaps")) {
+    plan.swaps.push_back(ReadSwap(swap, graph));
   }
-  SPILLWAY_ASSIGN_OR_RETURN(const Json* orders, reader.List("orders"));
-  for (const Json& item : *orders) {
-    const Reader each(item, reader.where() + ": orders", graph);
-    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<NodeId> before,
-                              each.Nodes("before"));
-    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<NodeId> after,
-                              each.Nodes("after"));
+  for (JsonObject order : file.Objects("orders")) {
+    const std::vector<NodeId> before = ReadNodes(order, "before", graph);
+    const std::vector<NodeId> after = ReadNodes(order, "after", graph);
     if (before.size() != 1 || after.size() != 1) {
-      return each.Wrong("before", "a list of one node, as \"after\"");
+      order.Fail("before", "must be a list of one node, as \"after\"");
+      break;
     }
-    if (before == after) return each.Wrong("before", "another than \"after\"");
+    if (before == after) order.Fail("before", "must be another than \"after\"");
     plan.orders.push_back({.before = before[0], .after = after[0]});
   }
   return plan;
 }
 
 // [["conv1/Conv2D", begin_ns, end_ns], ...] of the edited graph, in order.
-absl::Status ParseSteps(const Reader& reader, const Graph& edited,
-                        StepRecipe& recipe) {
-  SPILLWAY_ASSIGN_OR_RETURN(const Json* steps, reader.List("steps"));
+void ReadSteps(JsonObject& file, const Graph& edited, StepRecipe& recipe) {
+  constexpr int64_t kMostNs = 1'000'000'000'000'000;  // eleven days
   recipe.schedule.step_of.resize(edited.num_nodes(), -1);
   IdMap<NodeId, Interval> expected_ns(edited.num_nodes());
   bool has_times = false;
-  for (const Json& item : *steps) {
-    const bool is_step = item.is_array() && item.size() == 3 &&
-                         item[0].is_string() && item[1].is_number_integer() &&
-                         item[2].is_number_integer();
-    if (!is_step) {
-      return reader.Wrong("steps", "a list of [node, begin_ns, end_ns]");
+  for (const Json& item : file.List("steps")) {
+    const bool is_step =
+        item.is_array() && item.size() == 3 && item[0].is_string();
+    const std::optional<int64_t> begin =
+        is_step ? ToInteger(item[1], {.least = 0, .most = kMostNs})
+                : std::nullopt;
+    const std::optional<int64_t> end =
+        begin ? ToInteger(item[2], {.least = *begin, .most = kMostNs})
+              : std::nullopt;
+    if (!end) {
+      return file.Fail("steps",
+                       "must be a list of [node, begin_ns, end_ns] with "
+                       "0 <= begin_ns <= end_ns <= 1e15");
     }
     const std::optional<NodeId> id =
         edited.FindNode(item[0].get_ref<const std::string&>());
     if (!id) {
-      return reader.Wrong("steps", "a list of the edited graph's nodes");
+      return file.Fail("steps", "must be a list of the edited graph's nodes");
     }
     recipe.schedule.step_of[*id] =
         static_cast<int32_t>(recipe.schedule.order.size());
     recipe.schedule.order.push_back(*id);
-    const Interval time = {item[1].get<int64_t>(), item[2].get<int64_t>()};
-    constexpr int64_t kMostNs = 1'000'000'000'000'000;  // eleven days
-    if (time.begin < 0 || time.end < time.begin || time.end > kMostNs) {
-      return reader.Wrong("steps",
-                          "a list with 0 <= begin_ns <= end_ns <= 1e15");
-    }
-    expected_ns[*id] = time;
-    has_times |= time.end > 0;
+    expected_ns[*id] = {*begin, *end};
+    has_times |= *end > 0;
   }
   if (has_times) recipe.placement.expected_ns = std::move(expected_ns);
-  return absl::OkStatus();
 }
 
-absl::Status CheckHead(const Reader& reader, const Graph& graph) {
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string format, reader.Text("format"));
-  if (format != kFormat) return reader.Wrong("format", "\"spillway.plan\"");
-  SPILLWAY_ASSIGN_OR_RETURN(const int64_t version, reader.Count("version"));
-  if (version != kVersion) return reader.Wrong("version", "1");
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string fingerprint,
-                            reader.Text("fingerprint"));
+absl::Status CheckHead(JsonObject& file, std::string_view source,
+                       const Graph& graph) {
+  if (file.Text("format") != kFormat) {
+    file.MustBe("format", "\"spillway.plan\"");
+  }
+  if (file.Integer("version") != kVersion) file.MustBe("version", "1");
+  const std::string& fingerprint = file.Text("fingerprint");
+  SPILLWAY_RETURN_IF_ERROR(file.status());
   const std::string expected = GraphFingerprint(graph);
   if (fingerprint == expected) return absl::OkStatus();
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string name, reader.Text("graph"));
+  const std::string& name = file.Text("graph");
+  SPILLWAY_RETURN_IF_ERROR(file.status());
   return InvalidArgument(fmt::format(
       "{}: is the plan of another graph ({}, fingerprint {}) than this one "
       "({}, {}); model, batch_size, image_size, precision, the passes (which "
       "may differ by device) and the optimizer with weight_decay and "
       "loss_scale "
       "must be those that were tuned",
-      reader.where(), name, fingerprint, graph.name(), expected));
+      source, name, fingerprint, graph.name(), expected));
+}
+
+// All but the head and the steps.
+SavedPlan ReadPlan(JsonObject& file, const Graph& graph) {
+  constexpr int64_t kMostPlacements = 1000;
+  SavedPlan plan;
+  StepRecipe& recipe = plan.recipe;
+  recipe.name = file.Text("name");
+  absl::StatusOr<LmsOptions> options = ParseLmsOptions(file.Field("options"));
+  file.Check("options", options.status());
+  if (options.ok()) recipe.options = *std::move(options);
+  plan.fetches = ReadValues(file, "fetches", graph);
+  plan.device_memory = file.IntegerOrNull("device_memory", kCount);
+  plan.host_memory = file.IntegerOrNull("host_memory", kCount);
+  plan.device_bytes = file.Integer("peak_device_bytes", kCount);
+  plan.host_bytes = file.Integer("peak_host_bytes", kCount);
+  plan.step_ns = file.Integer("step_ns", kCount);
+  recipe.placement.index = static_cast<size_t>(
+      file.Integer("placement", {.least = 0, .most = kMostPlacements}));
+  recipe.placement.within_bytes = file.IntegerOrNull("placed_within", kCount);
+  recipe.algorithms = ReadAlgorithms(file.Object("algorithms"), graph);
+  recipe.swaps = ReadSwaps(file, graph);
+  return plan;
 }
 
 }  // namespace
@@ -315,44 +278,15 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                                          const Graph& graph,
                                          const OpRegistry& ops) {
   SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
-  const Reader reader(json, std::string(source), graph);
-  SPILLWAY_RETURN_IF_ERROR(CheckHead(reader, graph));
-  SavedPlan plan;
-  StepRecipe& recipe = plan.recipe;
-  SPILLWAY_ASSIGN_OR_RETURN(recipe.name, reader.Text("name"));
-  SPILLWAY_ASSIGN_OR_RETURN(const Json* options, reader.Field("options"));
-  absl::StatusOr<LmsOptions> parsed = ParseLmsOptions(*options);
-  if (!parsed.ok()) {
-    return Annotate(parsed.status(),
-                    fmt::format("{}: field \"options\"", reader.where()));
-  }
-  recipe.options = *std::move(parsed);
-  SPILLWAY_ASSIGN_OR_RETURN(plan.fetches, reader.Values("fetches"));
-  SPILLWAY_ASSIGN_OR_RETURN(plan.device_memory,
-                            reader.OptionalCount("device_memory"));
-  SPILLWAY_ASSIGN_OR_RETURN(plan.host_memory,
-                            reader.OptionalCount("host_memory"));
-  SPILLWAY_ASSIGN_OR_RETURN(plan.device_bytes,
-                            reader.Count("peak_device_bytes"));
-  SPILLWAY_ASSIGN_OR_RETURN(plan.host_bytes, reader.Count("peak_host_bytes"));
-  SPILLWAY_ASSIGN_OR_RETURN(plan.step_ns, reader.Count("step_ns"));
-  SPILLWAY_ASSIGN_OR_RETURN(const int64_t placement, reader.Count("placement"));
-  constexpr int64_t kMostPlacements = 1000;
-  if (placement > kMostPlacements) {
-    return reader.Wrong("placement", "at most 1000");
-  }
-  recipe.placement.index = static_cast<size_t>(placement);
-  SPILLWAY_ASSIGN_OR_RETURN(recipe.placement.within_bytes,
-                            reader.OptionalCount("placed_within"));
-  SPILLWAY_ASSIGN_OR_RETURN(recipe.algorithms, reader.Algorithms("algorithms"));
-  SPILLWAY_ASSIGN_OR_RETURN(recipe.swaps, ParseSwaps(reader, graph));
-  absl::StatusOr<Graph> edited = ApplyRecipe(recipe, ops, graph);
-  if (!edited.ok()) {
-    return InvalidArgument(fmt::format("{}: field \"swaps\": {}",
-                                       std::string(source),
-                                       std::string(edited.status().message())));
-  }
-  SPILLWAY_RETURN_IF_ERROR(ParseSteps(reader, *edited, recipe));
+  JsonObject file(json, source);
+  SPILLWAY_RETURN_IF_ERROR(CheckHead(file, source, graph));
+  SavedPlan plan = ReadPlan(file, graph);
+  SPILLWAY_RETURN_IF_ERROR(file.status());
+  const absl::StatusOr<Graph> edited = ApplyRecipe(plan.recipe, ops, graph);
+  file.Check("swaps", edited.status());
+  SPILLWAY_RETURN_IF_ERROR(file.status());
+  ReadSteps(file, *edited, plan.recipe);
+  SPILLWAY_RETURN_IF_ERROR(file.status());
   return plan;
 }
 

@@ -58,17 +58,18 @@ TEST(DeviceProfileTest, BadFieldsAreNamed) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {With("spillway.device_profile", "other"), "field \"format\" must be"},
       {With("\"memory_bytes\"", "\"memory_byte\""),
-       "field \"memory_bytes\" must be there"},
+       "field \"memory_bytes\" is missing"},
       {With("17179869184", "0"), "field \"memory_bytes\" must be a number"},
       {With("17179869184", "1.5"), "field \"memory_bytes\" must be an integer"},
       {With("0.75", "1.5"), "field \"memory_efficiency\" must be a number"},
       {With("\"float32\"", "\"float23\""),
        "flops_per_second: field "
-       "\"float32\" must be there"},
-      {With("\"float16\"", "\"int8\""), "unknown field \"int8\""},
+       "\"float32\" is missing"},
+      {With("\"float16\"", "\"int8\""),
+       "flops_per_second: unknown field \"int8\""},
       {With("\"latency_ns\": 10000", "\"latency_ns\": -1"),
        "to_host: field \"latency_ns\" must be a number"},
-      {With("\"issue_ns\"", "\"issues_ns\""), "\"issue_ns\" must be there"},
+      {With("\"issue_ns\"", "\"issues_ns\""), "\"issue_ns\" is missing"},
       {"[]", "text must be an object"}};
   for (const auto& [text, message] : bad) {
     SCOPED_TRACE(message);
@@ -148,7 +149,7 @@ TEST(DeviceProfileTest, BadMeasurementsAreNamed) {
       {with("\"alone_ns\": 2", "\"alone_ns\": null"),
        "field \"alone_ns\" must be a number"},
       {with("\"shared_ns\": 3", "\"shared\": 3"),
-       "field \"shared_ns\" must be there"},
+       "field \"shared_ns\" is missing"},
       {with("\"shared_ns\": 3", "\"shared_ns\": 3, \"x\": 1"),
        "by_size[0]: unknown field \"x\""},
       {with("\"in_turn\": true", "\"in_turn\": 1"),
@@ -183,10 +184,11 @@ TEST(DeviceProfileTest, TablesAndKernelsOfAnotherKindAreRefused) {
         StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("by_size")))
         << table;
   }
-  EXPECT_THAT(ParseDeviceProfile(With("\"name\"", "\"kernels\": [1], \"name\""),
-                                 "text"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("kernels must be an object")));
+  EXPECT_THAT(
+      ParseDeviceProfile(With("\"name\"", "\"kernels\": [1], \"name\""),
+                         "text"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("field \"kernels\" must be an object, not a list")));
 }
 
 }  // namespace

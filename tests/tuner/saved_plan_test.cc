@@ -110,7 +110,8 @@ TEST(SavedPlanTest, AlgorithmsComeBackByNode) {
 
   json["algorithms"]["nowhere"] = "direct";
   EXPECT_THAT(ParseSavedPlan(FormatJson(json), "file", graph),
-              StatusIs(kInvalid, HasSubstr("\"algorithms\" must be")));
+              StatusIs(kInvalid, HasSubstr("algorithms: field \"nowhere\" "
+                                           "names no node of this graph")));
   json["algorithms"] = {1, 2};
   EXPECT_THAT(ParseSavedPlan(FormatJson(json), "file", graph),
               StatusIs(kInvalid, HasSubstr("\"algorithms\" must be")));
