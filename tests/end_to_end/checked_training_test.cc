@@ -2,7 +2,9 @@
 // found, the bits are those of the normal executor, and the memory measured
 // from the bytes is what was predicted.
 #include <string>
+#include <vector>
 
+#include "ops/cpu/lanes.h"
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/status_matchers.h"
 
@@ -27,7 +29,9 @@ void ExpectSameBitsAndExactMemory(const TrainedModel& checked,
 class CheckedStepsTest : public ::testing::TestWithParam<LmsOptions> {};
 
 TEST_P(CheckedStepsTest, NothingIsFoundAndNoBitChanges) {
-  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+  std::vector<DType> dtypes = {DType::kFloat32};
+  if (HasAvx512()) dtypes.push_back(DType::kBFloat16);  // oneDNN asks for it
+  for (const DType dtype : dtypes) {
     for (const std::string device : {"inline", "cpu"}) {
       SCOPED_TRACE(::testing::Message() << DTypeName(dtype) << " " << device);
       TrainModelSpec spec = {.model = "resnet20",

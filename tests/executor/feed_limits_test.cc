@@ -74,7 +74,7 @@ struct Made {
   }
   // By placeholder: (limit, reader).
   std::map<ValueId, std::pair<int64_t, std::string>> Limits(
-      std::vector<NodeId> without = {}) const {
+      const std::vector<NodeId>& without = {}) const {
     IdMap<NodeId, bool> keep(graph.num_nodes(), true);
     for (const NodeId id : without) keep[id] = false;
     const auto found = FindFeedLimits(graph, Ops(), keep);

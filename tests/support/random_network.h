@@ -19,7 +19,8 @@ struct RandomNetwork {
 // 2 to 10 random blocks (convolutions with and without bias, batch norm, pools,
 // residual and parallel branches, dropout, local response norm) over small
 // images, with one of the optimizers. `activations`: their dtype; none: float32
-// or, in three networks of ten, bfloat16.
+// or, in three networks of ten, bfloat16, for which oneDNN needs AVX-512: on a
+// CPU without, these are float32.
 absl::StatusOr<RandomNetwork> MakeRandomNetwork(
     uint64_t seed, std::optional<DType> activations = std::nullopt);
 
