@@ -93,16 +93,34 @@ std::string SmoothOp(const std::string& op) {
   return op == "MaxPool3D" ? "AvgPool3D" : op;
 }
 
+bool HasFusedRelu(const Node& node) {
+  return node.attributes.GetString("activation", "none").value_or("") == "relu";
+}
+
+// Adds a node like `node` without its kink, of these inputs.
+std::vector<Tensor> AddSmoothNode(GraphBuilder& g, const Node& node,
+                                  std::vector<Tensor> inputs) {
+  OpSpec spec = {.op = SmoothOp(node.op),
+                 .inputs = std::move(inputs),
+                 .attributes = node.attributes,
+                 .name = node.name};
+  if (!HasFusedRelu(node)) return g.AddAll(g, std::move(spec));
+  spec.attributes.Set("activation", "none");
+  std::vector<Tensor> outputs = g.AddAll(g, std::move(spec));
+  if (outputs.empty()) return outputs;
+  outputs[0] = g.Add(g, {.op = "Elu", .inputs = {outputs[0]}});
+  return outputs;
+}
+
 // Adds the forward nodes of `model` without their kinks. Returns what `loss`
 // has become.
 Tensor AddSmooth(GraphBuilder& g, const Graph& model, ValueId loss) {
   IdMap<ValueId, Tensor> made(model.num_values());
   for (const Node& node : model.nodes()) {
-    OpSpec spec = {.op = SmoothOp(node.op),
-                   .attributes = node.attributes,
-                   .name = node.name};
-    for (const ValueId input : node.inputs) spec.inputs.push_back(made[input]);
-    const std::vector<Tensor> outputs = g.AddAll(g, std::move(spec));
+    std::vector<Tensor> inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(made[input]);
+    const std::vector<Tensor> outputs =
+        AddSmoothNode(g, node, std::move(inputs));
     for (size_t i = 0; i < outputs.size(); ++i) {
       made[node.outputs[i]] = outputs[i];
     }
@@ -262,8 +280,8 @@ absl::StatusOr<Comparison> Compare(const Json& reference, bool is_smooth) {
     if (!network.gradients.contains(variable)) {
       return absl::NotFoundError(variable);
     }
-    const double norm = expected["norm"];
-    const double along = expected["along_direction"];
+    const double norm = expected[0];
+    const double along = expected[1];
     if (norm < kLeastNorm) continue;
     const Summary summary =
         Summarize(step.fetched.at(network.gradients.at(variable)));
@@ -280,17 +298,22 @@ class SmoothReferenceTest : public ::testing::TestWithParam<ReferenceCase> {};
 
 // Rounding moves a few values over the kinks of ReLU and max pooling, the more
 // the deeper a network is and the fewer values it normalises together; a wrong
-// gradient is off by its own size.
+// gradient is off by its own size. Small networks, whose values stay clear of
+// the kinks, state a tolerance of their own: they check the ReLU that is part
+// of a batch norm, which the smooth ones do without.
 TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
   constexpr double kLossTolerance = 1e-4;
   constexpr double kGradientTolerance = 0.15;
   constexpr double kMeanTolerance = 0.05;
+  const Json& reference = GetParam().json;
+  const double tolerance =
+      reference.value("gradient_tolerance", kGradientTolerance);
   ASSERT_OK_AND_ASSIGN(const Comparison comparison,
-                       Compare(GetParam().json, /*is_smooth=*/false));
+                       Compare(reference, /*is_smooth=*/false));
   EXPECT_LE(comparison.loss_error, kLossTolerance);
   double sum = 0;
   for (const auto& [variable, error] : comparison.gradient_errors) {
-    EXPECT_LE(error, kGradientTolerance) << variable;
+    EXPECT_LE(error, tolerance) << variable;
     sum += error;
   }
   EXPECT_LE(sum, kMeanTolerance *
@@ -306,9 +329,12 @@ TEST_P(SmoothReferenceTest, EveryGradientAgrees) {
                        Compare(GetParam().json, /*is_smooth=*/true));
   EXPECT_LE(comparison.loss_error, kLossTolerance);
   EXPECT_FALSE(comparison.gradient_errors.empty());
+  double worst = 0;
   for (const auto& [variable, error] : comparison.gradient_errors) {
     EXPECT_LE(error, kGradientTolerance) << variable;
+    worst = std::max(worst, error);
   }
+  RecordProperty("worst_gradient_error", std::to_string(worst));
 }
 
 std::string NameOf(const ::testing::TestParamInfo<ReferenceCase>& info) {

@@ -1,4 +1,4 @@
-"""A graph file's forward nodes in float64, on PyTorch, with its autograd.
+"""A graph file's forward nodes in float64, or float32, on PyTorch, with autograd.
 
 Knows nothing of Spillway but the graph file (docs/graph_file.md) and the
 meaning of the ops (docs/ops.md): an independent second opinion on shapes,
@@ -98,8 +98,9 @@ def batch_norm(node, x, scale, offset, _mean, _variance, side=None):
 
 
 def activate(node, x):
-    is_relu = node["attrs"].get("activation", "none") == "relu"
-    return functional.relu(x) if is_relu else x
+    """Graph files have no "elu" here: make_reference.py puts it there."""
+    functions = {"none": lambda x: x, "relu": functional.relu, "elu": functional.elu}
+    return functions[node["attrs"].get("activation", "none")](x)
 
 
 def local_response_norm(node, x):
@@ -184,8 +185,10 @@ def node_of(value):
 def evaluate(nodes, sources, wanted):
     """The value of node `wanted`.
 
-    nodes: by name. sources: values of Placeholder and Variable nodes, by name.
+    nodes: by name. sources: values of Placeholder and Variable nodes, by name;
+    constants are made in float64, or in the sources' float32.
     """
+    dtype = next(x.dtype for x in sources.values() if x.is_floating_point())
     values = dict(sources)
     stack = [wanted]
     while stack:
@@ -199,8 +202,7 @@ def evaluate(nodes, sources, wanted):
         if name not in values:
             if node["op"] == "Const":
                 values[name] = torch.full(node["attrs"]["shape"],
-                                          float(node["attrs"]["value"]),
-                                          dtype=torch.float64)
+                                          float(node["attrs"]["value"]), dtype=dtype)
             else:
                 values[name] = OPS[node["op"]](
                     node, *[values[source] for source in inputs])
