@@ -59,9 +59,9 @@ Graph NetworkGraph(const std::string& model, int64_t batch_size) {
 LmsOptions SwapAll(LmsMode mode) {
   LmsOptions options = {.mode = mode};
   if (mode == LmsMode::kV2) {
-    options.swapout_threshold = 1;
-    options.swapin_ahead = 2;
-    options.swapin_groupby = 0;
+    options.v2.swapout_threshold = 1;
+    options.v2.swapin_ahead = 2;
+    options.v2.swapin_groupby = 0;
   }
   return options;
 }
