@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
+#include "fmt/format.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 
@@ -112,6 +114,35 @@ NodeId AddSwapIn(ValueId value, NodeId swap_out, const SwapIn& swap_in,
 }
 
 }  // namespace
+
+absl::Status CheckIds(const SwapPlan& plan, const Graph& graph) {
+  const auto is_node = [&](NodeId id) {
+    return id.is_valid() && id.index() < graph.num_nodes();
+  };
+  const auto are_nodes = [&](const std::vector<NodeId>& ids) {
+    return std::ranges::all_of(ids, is_node);
+  };
+  const auto is_swap_in = [&](const SwapIn& swap_in) {
+    return are_nodes(swap_in.readers) && are_nodes(swap_in.triggers) &&
+           are_nodes(swap_in.aliases);
+  };
+  const auto is_swap = [&](const Swap& swap) {
+    return swap.value.is_valid() && swap.value.index() < graph.num_values() &&
+           are_nodes(swap.waiters) &&
+           std::ranges::all_of(swap.swap_ins, is_swap_in);
+  };
+  const auto is_order = [&](const AddedOrder& order) {
+    return is_node(order.before) && is_node(order.after) &&
+           order.before != order.after;
+  };
+  if (std::ranges::all_of(plan.swaps, is_swap) &&
+      std::ranges::all_of(plan.orders, is_order)) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(fmt::format(
+      "the swaps are not of {}: they name nodes or values that it lacks",
+      graph.name()));
+}
 
 void ApplySwapPlan(const SwapPlan& plan, Graph& graph) {
   std::vector<Alias> aliases = FindAliases(plan, graph);

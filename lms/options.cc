@@ -56,19 +56,25 @@ absl::Status CheckV1Lists(const LmsOptions& options) {
 }
 
 absl::Status CheckV1Options(const LmsOptions& options) {
-  if (options.v1.n_tensors < -1) {
+  const LmsV1Options& v1 = options.v1;
+  if (v1.n_tensors < -1) {
     return InvalidArgument(fmt::format(
         "lms_n_tensors is {}; it must be -1 (all), 0 (off) or positive",
-        options.v1.n_tensors));
+        v1.n_tensors));
   }
-  if (options.v1.lb < 0) {
+  if (v1.lb < 0) {
     return InvalidArgument(
-        fmt::format("lms_lb is {}; it must not be negative", options.v1.lb));
+        fmt::format("lms_lb is {}; it must not be negative", v1.lb));
   }
-  if (options.v1.branch_threshold < 0) {
+  SPILLWAY_RETURN_IF_ERROR(CheckIsBelowMost("lms_n_tensors", v1.n_tensors));
+  SPILLWAY_RETURN_IF_ERROR(CheckIsBelowMost("lms_lb", v1.lb));
+  SPILLWAY_RETURN_IF_ERROR(CheckIsBelowMost("lms_ub", v1.ub));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckIsBelowMost("lms_branch_threshold", v1.branch_threshold));
+  if (v1.branch_threshold < 0) {
     return InvalidArgument(
         fmt::format("lms_branch_threshold is {}; it must not be negative",
-                    options.v1.branch_threshold));
+                    v1.branch_threshold));
   }
   SPILLWAY_RETURN_IF_ERROR(CheckUpperBound(options));
   return CheckV1Lists(options);
@@ -109,15 +115,32 @@ bool NeedsTuning(const LmsOptions& options) {
                                        options.v2.swapin_groupby == -1))));
 }
 
-absl::Status CheckOptions(const LmsOptions& options) {
+absl::Status CheckIsBelowMost(std::string_view name, int64_t value) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  if (value <= kMost && value >= -kMost) return absl::OkStatus();
+  return InvalidArgument(
+      fmt::format("{} is {}; it must not exceed 2^62", name, value));
+}
+
+absl::Status CheckRanges(const LmsOptions& options) {
   SPILLWAY_RETURN_IF_ERROR(CheckCommonOptions(options));
+  if (options.mode != LmsMode::kV2) {
+    SPILLWAY_RETURN_IF_ERROR(CheckV1Options(options));
+  }
+  return options.mode == LmsMode::kV2 || options.mode == LmsMode::kAuto
+             ? CheckV2Options(options)
+             : absl::OkStatus();
+}
+
+absl::Status CheckOptions(const LmsOptions& options) {
+  SPILLWAY_RETURN_IF_ERROR(CheckRanges(options));
   if (options.mode == LmsMode::kAuto) {
     return InvalidArgument(
         "lms is auto: options have to be chosen before a graph is edited "
         "(spillway tune)");
   }
-  return options.mode == LmsMode::kV2 ? CheckV2Options(options)
-                                      : CheckV1Options(options);
+  return options.mode == LmsMode::kV2 ? CheckV2NumbersAreGiven(options)
+                                      : absl::OkStatus();
 }
 
 }  // namespace spillway

@@ -133,8 +133,15 @@ std::optional<ControlStrategy> ParseControlStrategy(std::string_view name);
 // that is -1 and has an effect.
 bool NeedsTuning(const LmsOptions& options);
 
-// INVALID_ARGUMENT naming the first option out of its range.
+// INVALID_ARGUMENT naming the first option out of its range; what is to be
+// tuned is in it.
+absl::Status CheckRanges(const LmsOptions& options);
+
+// As CheckRanges, and INVALID_ARGUMENT for what is to be tuned: an edit cannot.
 absl::Status CheckOptions(const LmsOptions& options);
+
+// Numbers of options are at most 2^62, so that sums of two do not overflow.
+absl::Status CheckIsBelowMost(std::string_view name, int64_t value);
 
 }  // namespace spillway
 

@@ -31,6 +31,7 @@ TimedSchedule OrderOf(StepRecipe recipe) {
 }
 
 absl::Status CheckPlan(const SavedPlan& plan, const StepChoiceSpec& spec) {
+  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckIsPlanOf(plan, *spec.graph), "plan"));
   const std::optional<int64_t>& given = spec.options.device_memory;
   if (given && *given < plan.device_bytes) {
     return ResourceExhausted(fmt::format(
@@ -56,6 +57,7 @@ void SetBudgets(const SavedPlan& plan, ChosenStep& chosen) {
     std::optional<int64_t>& within = chosen.order->placement.within_bytes;
     if (!within) within = plan.device_memory;
   } else {
+    chosen.device_limit = budget;
     budget = plan.device_memory;
   }
   if (!chosen.options.host_memory) {
@@ -73,6 +75,8 @@ absl::StatusOr<ChosenStep> FromPlan(const StepChoiceSpec& spec) {
                        .options = spec.options};
   SPILLWAY_ASSIGN_OR_RETURN(
       chosen.graph, ApplyRecipe(plan.recipe, *spec.options.ops, *spec.graph));
+  SPILLWAY_RETURN_IF_ERROR(
+      Annotate(CheckFits(plan.recipe, chosen.graph), "plan"));
   const absl::Status order = CheckSchedule(
       chosen.graph, NodesToRun(chosen.graph, *spec.options.ops, chosen.fetches),
       plan.recipe.schedule);
@@ -101,6 +105,12 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileFor(spec));
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t budget, DeviceBudget(spec.options));
   chosen.options.device_memory = budget;
+  if (budget < spec.reserved_bytes) {
+    return ResourceExhausted(fmt::format(
+        "device_memory: {} bytes is less than the {} bytes of variables and "
+        "constants that are not this step's",
+        budget, spec.reserved_bytes));
+  }
   StepOptions within = chosen.options;
   within.device_memory = budget - spec.reserved_bytes;
   const auto begin = std::chrono::steady_clock::now();

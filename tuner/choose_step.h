@@ -41,11 +41,15 @@ struct ChosenStep {
   std::vector<ValueId> fetches = {};
   // As given, with the budgets that go with the order, without the plan.
   StepOptions options = {};
+  // What was given as the device's budget, where a plan that fits it was placed
+  // in a larger one, which is then in `options`. For OpenDevice, so that it
+  // stays a limit.
+  std::optional<int64_t> device_limit = {};
 };
 
-// Errors: INVALID_ARGUMENT for a plan that does not return the fetches,
-// RESOURCE_EXHAUSTED for budgets below what it needs; as EditGraph and
-// TuneStep.
+// Errors: INVALID_ARGUMENT for a plan of another graph or that does not return
+// the fetches, RESOURCE_EXHAUSTED for budgets below what it needs or below
+// reserved_bytes; as EditGraph and TuneStep.
 absl::StatusOr<ChosenStep> ChooseStep(const StepChoiceSpec& spec);
 
 // Edits `graph` as options.lms says, measures how long that took, and tells the

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "executor/plan_programs.h"
 #include "fmt/format.h"
 #include "tuner/choose_step.h"
+#include "tuner/prepare_step.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/simulate.h"
 #include "tuner/tune.h"
@@ -14,15 +14,23 @@
 namespace spillway {
 namespace {
 
-absl::StatusOr<BatchAttempt> PlanBatch(int64_t batch_size, Program program,
+// As the step would run: with the algorithms that fit it into the budget.
+absl::StatusOr<BatchAttempt> PlanBatch(int64_t batch_size,
+                                       const Program& program,
                                        const StepOptions& options,
                                        const DeviceProfile& profile) {
-  SPILLWAY_RETURN_IF_ERROR(EditGraph(options, program.graph).status());
+  SPILLWAY_ASSIGN_OR_RETURN(const ChosenStep chosen,
+                            ChooseStep({.graph = &program.graph,
+                                        .fetches = program.fetches,
+                                        .options = options,
+                                        .is_only_predicted = true}));
   SPILLWAY_ASSIGN_OR_RETURN(const StepFit fit,
-                            FitStep({.graph = &program.graph,
-                                     .fetches = program.fetches,
-                                     .options = &options,
-                                     .profile = &profile}));
+                            FitStep({.graph = &chosen.graph,
+                                     .fetches = chosen.fetches,
+                                     .options = &chosen.options,
+                                     .profile = &profile,
+                                     .algorithms = chosen.algorithms},
+                                    chosen.order));
   return BatchAttempt{.batch_size = batch_size,
                       .fits = fit.fits.ok(),
                       .peak_device_bytes = fit.plan.device_bytes,
@@ -35,6 +43,9 @@ absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
                                       const StepOptions& given,
                                       const BatchRange& range) {
   SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(given));
+  if (given.plan != nullptr) {
+    return InvalidArgument("plan: is for one batch size; leave it out");
+  }
   StepOptions options = given;
   options.log = nullptr;  // of batch sizes that are only tried
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
@@ -46,10 +57,11 @@ absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
   }
   return SearchMaxBatch(
       range, [&](int64_t batch_size) -> absl::StatusOr<BatchAttempt> {
-        SPILLWAY_ASSIGN_OR_RETURN(Program program, program_of(batch_size));
-        SPILLWAY_RETURN_IF_ERROR(CheckFetches(program));
+        SPILLWAY_ASSIGN_OR_RETURN(const Program program,
+                                  program_of(batch_size));
+        SPILLWAY_RETURN_IF_ERROR(CheckUndecided(program));
         if (!NeedsTuning(options.lms)) {
-          return PlanBatch(batch_size, std::move(program), options, profile);
+          return PlanBatch(batch_size, program, options, profile);
         }
         return AttemptOf(batch_size, TuneStep({.graph = &program.graph,
                                                .fetches = program.fetches,
@@ -80,7 +92,8 @@ absl::StatusOr<MaxBatch> SearchMaxBatch(
         "the largest batch size to look for is {}; it must be at least 1",
         range.limit));
   }
-  const int64_t limit = range.limit;
+  constexpr int64_t kMost = int64_t{1} << 61;  // twice as many fit 64 bits
+  const int64_t limit = std::min(range.limit, kMost);
   MaxBatch result;
   const auto fits = [&](int64_t batch_size) -> absl::StatusOr<bool> {
     SPILLWAY_ASSIGN_OR_RETURN(const BatchAttempt tried, attempt(batch_size));

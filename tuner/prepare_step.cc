@@ -138,6 +138,7 @@ SwapCounts CountSwaps(const ExecutionPlan& plan) {
 }
 
 SwapCounts MeasuredSwaps(const Session& session, int64_t steps) {
+  if (steps < 1) return {};
   const CopyCounts& copies = *session.copies(0);
   return {.tensors = CountSwaps(*session.plan(0)).tensors,
           .swap_outs = copies.swap_outs / steps,

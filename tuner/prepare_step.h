@@ -76,7 +76,8 @@ struct SwapCounts {
 };
 SwapCounts CountSwaps(const ExecutionPlan& plan);
 
-// Of one step of program 0, as they were issued, when it has run `steps` steps.
+// Of one step of program 0, as they were issued, when it has run `steps` steps;
+// none if it has run none.
 SwapCounts MeasuredSwaps(const Session& session, int64_t steps);
 
 }  // namespace spillway

@@ -106,6 +106,7 @@ SwapIn ReadSwapIn(JsonObject& object, const Graph& graph) {
   swap_in.readers = ReadNodes(object, "readers", graph);
   swap_in.triggers = ReadNodes(object, "triggers", graph);
   swap_in.aliases = ReadNodes(object, "aliases", graph);
+  object.RefuseOtherFields();
   if (swap_in.readers.empty()) {
     object.MustBe("readers", "a list that is not empty");
   }
@@ -124,6 +125,7 @@ Swap ReadSwap(JsonObject& object, const Graph& graph) {
   if (swap.swap_ins.empty()) {
     object.MustBe("swap_ins", "a list that is not empty");
   }
+  object.RefuseOtherFields();
   return swap;
 }
 
@@ -140,6 +142,7 @@ SwapPlan ReadSwaps(JsonObject& file, const Graph& graph) {
       break;
     }
     if (before == after) order.Fail("before", "must be another than \"after\"");
+    order.RefuseOtherFields();
     plan.orders.push_back({.before = before[0], .after = after[0]});
   }
   return plan;
@@ -180,30 +183,28 @@ void ReadSteps(JsonObject& file, const Graph& edited, StepRecipe& recipe) {
 }
 
 absl::Status CheckHead(JsonObject& file, std::string_view source,
-                       const Graph& graph) {
+                       const Graph& graph, SavedPlan& plan) {
   if (file.Text("format") != kFormat) {
     file.MustBe("format", "\"spillway.plan\"");
   }
   if (file.Integer("version") != kVersion) file.MustBe("version", "1");
-  const std::string& fingerprint = file.Text("fingerprint");
-  SPILLWAY_RETURN_IF_ERROR(file.status());
-  const std::string expected = GraphFingerprint(graph);
-  if (fingerprint == expected) return absl::OkStatus();
+  plan.fingerprint = file.Text("fingerprint");
   const std::string& name = file.Text("graph");
   SPILLWAY_RETURN_IF_ERROR(file.status());
+  const std::string expected = GraphFingerprint(graph);
+  if (plan.fingerprint == expected) return absl::OkStatus();
   return InvalidArgument(fmt::format(
       "{}: is the plan of another graph ({}, fingerprint {}) than this one "
       "({}, {}); model, batch_size, image_size, precision, the passes (which "
       "may differ by device) and the optimizer with weight_decay and "
       "loss_scale "
       "must be those that were tuned",
-      source, name, fingerprint, graph.name(), expected));
+      source, name, plan.fingerprint, graph.name(), expected));
 }
 
 // All but the head and the steps.
-SavedPlan ReadPlan(JsonObject& file, const Graph& graph) {
+void ReadPlan(JsonObject& file, const Graph& graph, SavedPlan& plan) {
   constexpr int64_t kMostPlacements = 1000;
-  SavedPlan plan;
   StepRecipe& recipe = plan.recipe;
   recipe.name = file.Text("name");
   absl::StatusOr<LmsOptions> options = ParseLmsOptions(file.Field("options"));
@@ -220,7 +221,6 @@ SavedPlan ReadPlan(JsonObject& file, const Graph& graph) {
   recipe.placement.within_bytes = file.IntegerOrNull("placed_within", kCount);
   recipe.algorithms = ReadAlgorithms(file.Object("algorithms"), graph);
   recipe.swaps = ReadSwaps(file, graph);
-  return plan;
 }
 
 }  // namespace
@@ -229,10 +229,22 @@ std::string GraphFingerprint(const Graph& graph) {
   return fmt::format("{:016x}", HashName(FormatGraph(graph)));
 }
 
-std::string FormatSavedPlan(const SavedPlan& plan, const Graph& graph) {
+absl::Status CheckIsPlanOf(const SavedPlan& plan, const Graph& graph) {
+  const std::string fingerprint = GraphFingerprint(graph);
+  if (plan.fingerprint == fingerprint) return absl::OkStatus();
+  return InvalidArgument(fmt::format(
+      "the plan is of another graph (fingerprint \"{}\") than {} ({})",
+      plan.fingerprint, graph.name(), fingerprint));
+}
+
+absl::StatusOr<std::string> FormatSavedPlan(const SavedPlan& plan,
+                                            const Graph& graph) {
+  SPILLWAY_RETURN_IF_ERROR(CheckIsPlanOf(plan, graph));
   const StepRecipe& recipe = plan.recipe;
+  SPILLWAY_RETURN_IF_ERROR(CheckIds(recipe.swaps, graph));
   Graph edited = graph;
   ApplySwapPlan(recipe.swaps, edited);
+  SPILLWAY_RETURN_IF_ERROR(CheckFits(recipe, edited));
   Json swaps = Json::array();
   for (const Swap& swap : recipe.swaps.swaps) {
     swaps.push_back(ToJson(swap, graph));
@@ -279,8 +291,11 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                                          const OpRegistry& ops) {
   SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
   JsonObject file(json, source);
-  SPILLWAY_RETURN_IF_ERROR(CheckHead(file, source, graph));
-  SavedPlan plan = ReadPlan(file, graph);
+  SavedPlan plan;
+  SPILLWAY_RETURN_IF_ERROR(CheckHead(file, source, graph, plan));
+  ReadPlan(file, graph, plan);
+  file.List("steps");
+  file.RefuseOtherFields();
   SPILLWAY_RETURN_IF_ERROR(file.status());
   const absl::StatusOr<Graph> edited = ApplyRecipe(plan.recipe, ops, graph);
   file.Check("swaps", edited.status());
@@ -290,9 +305,8 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
   return plan;
 }
 
-absl::StatusOr<SavedPlan> ReadSavedPlan(const std::string& path,
-                                        const Graph& graph,
-                                        const OpRegistry& ops) {
+absl::StatusOr<SavedPlan> LoadPlan(const std::string& path, const Graph& graph,
+                                   const OpRegistry& ops) {
   SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   return ParseSavedPlan(text, path, graph, ops);
 }

@@ -22,10 +22,12 @@
 namespace spillway {
 
 struct SavedPlan {
+  std::string fingerprint = {};  // of the graph that it was made for
   StepRecipe recipe = {};
   // What the step returns; other fetches would need another plan.
   std::vector<ValueId> fetches = {};
-  // The budgets that it was made for; none: there was none.
+  // The budgets that it was made for. None: no budget of the device; the
+  // default of the machine that runs it for the host (DefaultHostMemory).
   std::optional<int64_t> device_memory = {};
   std::optional<int64_t> host_memory = {};
   // What it was predicted to need.
@@ -38,8 +40,13 @@ struct SavedPlan {
 // same nodes, edges, types and attributes in the same order.
 std::string GraphFingerprint(const Graph& graph);
 
-// `graph`: without swaps.
-std::string FormatSavedPlan(const SavedPlan& plan, const Graph& graph);
+// INVALID_ARGUMENT if the plan was made for another graph.
+absl::Status CheckIsPlanOf(const SavedPlan& plan, const Graph& graph);
+
+// `graph`: without swaps. Errors: as CheckIsPlanOf; INVALID_ARGUMENT for a
+// recipe that does not fit the graph.
+absl::StatusOr<std::string> FormatSavedPlan(const SavedPlan& plan,
+                                            const Graph& graph);
 
 // `ops`: of the graph, to prove that the swaps leave what it computes. Errors:
 // INVALID_ARGUMENT naming `source` and the field that is wrong; for a plan of
@@ -48,9 +55,8 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                                          std::string_view source,
                                          const Graph& graph,
                                          const OpRegistry& ops = StandardOps());
-absl::StatusOr<SavedPlan> ReadSavedPlan(const std::string& path,
-                                        const Graph& graph,
-                                        const OpRegistry& ops = StandardOps());
+absl::StatusOr<SavedPlan> LoadPlan(const std::string& path, const Graph& graph,
+                                   const OpRegistry& ops = StandardOps());
 
 }  // namespace spillway
 

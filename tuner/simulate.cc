@@ -48,7 +48,7 @@ SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
 absl::StatusOr<StepPrediction> Simulate(const Program& program,
                                         const StepOptions& given) {
   SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(given));
-  SPILLWAY_RETURN_IF_ERROR(CheckFetches(program));
+  SPILLWAY_RETURN_IF_ERROR(CheckUndecided(program));
   StepOptions options = given;
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
                             ResolveProfile(options));

@@ -14,9 +14,16 @@ namespace {
 
 absl::Status CheckBytes(std::string_view name,
                         const std::optional<int64_t>& bytes) {
-  if (!bytes || *bytes >= 0) return absl::OkStatus();
-  return InvalidArgument(
-      fmt::format("{}: {} bytes is negative", std::string(name), *bytes));
+  constexpr int64_t kMost = int64_t{1} << 62;  // sums with it fit 64 bits
+  if (bytes && *bytes < 0) {
+    return InvalidArgument(
+        fmt::format("{}: {} bytes is negative", std::string(name), *bytes));
+  }
+  if (bytes && *bytes > kMost) {
+    return InvalidArgument(fmt::format("{}: {} bytes is more than 2^62",
+                                       std::string(name), *bytes));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckNumber(std::string_view name, double number) {
@@ -63,7 +70,7 @@ absl::Status CheckStepOptions(const StepOptions& options) {
   }
   SPILLWAY_RETURN_IF_ERROR(CheckBytes("device_memory", options.device_memory));
   SPILLWAY_RETURN_IF_ERROR(CheckBytes("host_memory", options.host_memory));
-  return NeedsTuning(options.lms) ? absl::OkStatus()
+  return NeedsTuning(options.lms) ? CheckRanges(options.lms)
                                   : CheckOptions(options.lms);
 }
 
@@ -76,8 +83,13 @@ int64_t HostMemoryOf(const StepOptions& options) {
   return options.host_memory ? *options.host_memory : DefaultHostMemory();
 }
 
-absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const StepOptions& options) {
-  return OpenWithin(options, options.device_memory.value_or(0));
+absl::StatusOr<std::unique_ptr<Device>> OpenDevice(
+    const StepOptions& options, std::optional<int64_t> device_limit) {
+  std::optional<int64_t> capacity = options.device_memory;
+  if (!capacity || (device_limit && *device_limit < *capacity)) {
+    capacity = device_limit;
+  }
+  return OpenWithin(options, capacity.value_or(0));
 }
 
 absl::StatusOr<std::unique_ptr<Device>> OpenWholeDevice(

@@ -54,9 +54,9 @@ struct StepOptions {
   // Launches steps as one captured graph of the device (cuda).
   bool capture_steps = false;
 
-  // Budget of the device, bytes; a hard limit. None: where the tuner decides,
-  // what is free on the device, or the memory of a profile that was named; else
-  // as little as the plan needs.
+  // Budget of the device, bytes; a hard limit. None: Tune and Simulate take the
+  // memory of a profile that was named; otherwise, where the tuner decides,
+  // what is free on the device; else as little as the plan needs.
   std::optional<int64_t> device_memory = {};
   // Limit of the host's swap pool, bytes; none: DefaultHostMemory().
   std::optional<int64_t> host_memory = {};
@@ -99,10 +99,12 @@ int64_t DefaultHostMemory();
 // The limit of the swap pool, with the default filled in.
 int64_t HostMemoryOf(const StepOptions& options);
 
-// The device with the budget as its capacity, or with all that it has. Errors:
-// what NewDevice says, and INVALID_ARGUMENT for options that the device does
-// not have, all naming the option.
-absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const StepOptions& options);
+// The device with the budget as its capacity, or with `device_limit` if that is
+// less; and with all that it has. Errors: what NewDevice says, and
+// INVALID_ARGUMENT for options that the device does not have, all naming the
+// option.
+absl::StatusOr<std::unique_ptr<Device>> OpenDevice(
+    const StepOptions& options, std::optional<int64_t> device_limit = {});
 absl::StatusOr<std::unique_ptr<Device>> OpenWholeDevice(
     const StepOptions& options);
 

@@ -44,7 +44,12 @@ void AddTried(const TunedStep& tuned, HtmlReport& report) {
                             .host_bytes = tried.host_bytes,
                             .note = tried.reason});
     if (tried.step_ns > 0) report.tried.back().step_ns = tried.step_ns;
-    if (tried.fits && tried.name == tuned.chosen.recipe.name) {
+    // Sets of one name are tried in several orders, in different times.
+    // (TFLMS's own trials have no times.)
+    const bool is_chosen =
+        tried.name == tuned.chosen.recipe.name &&
+        (tried.step_ns == 0 || tried.step_ns == tuned.chosen.step.step_ns);
+    if (tried.fits && is_chosen && !report.chosen) {
       report.chosen = report.tried.size() - 1;
     }
   }

@@ -53,7 +53,8 @@ class Preparation {
 };
 
 std::function<bool()> StopAfter(std::optional<double> seconds) {
-  if (!seconds) return nullptr;
+  constexpr double kForever = 1e9;  // more would not fit the clock
+  if (!seconds || *seconds > kForever) return nullptr;
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(*seconds));
@@ -110,6 +111,7 @@ absl::StatusOr<TuneResult> TuneWith(const Program& program,
       std::chrono::steady_clock::now() - begin;
   result.tuning_ns = taken.count();
   SPILLWAY_RETURN_IF_ERROR(FindFloorOf(spec, result));
+  result.fingerprint = GraphFingerprint(program.graph);
   return result;
 }
 
@@ -166,7 +168,8 @@ absl::StatusOr<TuneResult> TuneAsTflms(const Program& program,
 
 SavedPlan PlanOf(const TuneResult& result) {
   const EvaluatedRecipe& chosen = result.step.chosen;
-  return {.recipe = chosen.recipe,
+  return {.fingerprint = result.fingerprint,
+          .recipe = chosen.recipe,
           .fetches = result.fetches,
           .device_memory = result.options.device_memory,
           .host_memory = result.options.host_memory,
@@ -177,12 +180,9 @@ SavedPlan PlanOf(const TuneResult& result) {
 
 absl::Status SavePlan(const TuneResult& result, const Graph& graph,
                       const std::string& path) {
-  return WriteFileAtomically(path, FormatSavedPlan(PlanOf(result), graph));
-}
-
-absl::StatusOr<SavedPlan> LoadPlan(const std::string& path, const Graph& graph,
-                                   const OpRegistry& ops) {
-  return ReadSavedPlan(path, graph, ops);
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string text,
+                            FormatSavedPlan(PlanOf(result), graph));
+  return WriteFileAtomically(path, text);
 }
 
 StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,

@@ -33,8 +33,9 @@ struct TuneResult {
   StepOptions options = {};    // as given, with the budgets that were tuned for
   DeviceProfile profile = {};  // that predictions go by
   MemoryFloor floor = {};      // of the graph without swaps
-  std::string floor_node = {};  // its name; empty: there is none
-  int64_t tuning_ns = 0;        // measured
+  std::string floor_node = {};   // its name; empty: there is none
+  int64_t tuning_ns = 0;         // measured
+  std::string fingerprint = {};  // of the graph (tuner/saved_plan.h)
 };
 
 // `program`: without swaps, order and algorithms. With options.lms of mode kOff
@@ -59,13 +60,9 @@ absl::StatusOr<TuneResult> TuneAsTflms(const Program& program,
 SavedPlan PlanOf(const TuneResult& result);
 
 // As a file for LoadPlan and --plan (docs/plan_file.md). `graph`: the one that
-// was tuned, without swaps. Errors: as WriteFileAtomically.
+// was tuned, without swaps. Errors: as FormatSavedPlan and WriteFileAtomically.
 absl::Status SavePlan(const TuneResult& result, const Graph& graph,
                       const std::string& path);
-
-// `ops`: of the graph. Errors: as ReadSavedPlan.
-absl::StatusOr<SavedPlan> LoadPlan(const std::string& path, const Graph& graph,
-                                   const OpRegistry& ops = StandardOps());
 
 // --- For choose_step.h and simulate.h ---
 

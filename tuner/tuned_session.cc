@@ -129,6 +129,7 @@ class ProgramTuner {
     if (index == result_.critical) {
       result_.options.device_memory = chosen->options.device_memory;
       result_.options.host_memory = chosen->options.host_memory;
+      result_.device_limit = chosen->device_limit;
     }
     result_.steps[index] = *std::move(chosen);
     return absl::OkStatus();
@@ -148,7 +149,7 @@ absl::StatusOr<TunedPrograms> TunePrograms(std::vector<Program> programs,
 
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(TunedPrograms tuned) {
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                            OpenDevice(tuned.options));
+                            OpenDevice(tuned.options, tuned.device_limit));
   std::vector<Program> programs;
   for (ChosenStep& step : tuned.steps) {
     programs.push_back(ProgramOf(std::move(step)));

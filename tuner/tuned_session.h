@@ -33,7 +33,8 @@ struct TunedPrograms {
   // Where there are several programs: the smallest device memory of each
   // without swaps, with all residents of the session (variables, constants).
   std::vector<int64_t> unswapped_bytes = {};
-  StepOptions options = {};  // with the budgets filled in
+  StepOptions options = {};                  // with the budgets filled in
+  std::optional<int64_t> device_limit = {};  // ChosenStep::device_limit
 };
 
 // Decides; nothing runs. `programs`: without swaps and orders, over the same

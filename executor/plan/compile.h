@@ -17,8 +17,8 @@
 namespace spillway {
 
 // Adds the residents that `schedule` uses and `layout` lacks. Constants are
-// keyed by `constant_prefix` + name, since they are not shared. Errors:
-// INVALID_ARGUMENT when a variable of the same name has another size.
+// keyed by `constant_prefix` + name, since they are not shared. A variable that
+// `layout` has already must be of the same size (PlanPrograms checks it).
 void AddResidents(const Graph& graph, const OpRegistry& ops,
                   const Schedule& schedule, std::string_view constant_prefix,
                   ResidentLayout& layout);
@@ -28,7 +28,7 @@ void AddResidents(const Graph& graph, const OpRegistry& ops,
 // (delay_swap_ins.h). Errors: RESOURCE_EXHAUSTED when no plan fits: names the
 // node whose working set is the floor, the bytes missing, and the smallest
 // budget that would do; for the host pool: "host swap pool exhausted: need x,
-// limit y".
+// limit y". INVALID_ARGUMENT for a fetch that the schedule does not compute.
 absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const OpRegistry& ops,
                                           const Schedule& schedule,

@@ -56,10 +56,12 @@ int64_t Resolve(int64_t bound, int64_t num_levels, int64_t least,
 }
 
 absl::Status CheckTunable(std::string_view name, int64_t value, int64_t least) {
-  if (value == -1 || value >= least) return absl::OkStatus();
-  return InvalidArgument(
-      fmt::format("{} is {}; it must be at least {}, or -1 to be tuned", name,
-                  value, least));
+  if (value != -1 && value < least) {
+    return InvalidArgument(
+        fmt::format("{} is {}; it must be at least {}, or -1 to be tuned", name,
+                    value, least));
+  }
+  return CheckIsBelowMost(name, value);
 }
 
 absl::Status CheckIsGiven(std::string_view name, int64_t value) {
@@ -135,23 +137,27 @@ bool SyncsSwapOuts(const LmsOptions& options) {
 }
 
 absl::Status CheckV2Options(const LmsOptions& options) {
+  const LmsV2Options& v2 = options.v2;
   SPILLWAY_RETURN_IF_ERROR(
-      CheckTunable("lms_swapout_threshold", options.v2.swapout_threshold, 1));
+      CheckTunable("lms_swapout_threshold", v2.swapout_threshold, 1));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckTunable("lms_swapin_ahead", options.v2.swapin_ahead, 1));
+      CheckTunable("lms_swapin_ahead", v2.swapin_ahead, 1));
   SPILLWAY_RETURN_IF_ERROR(
-      CheckTunable("lms_swapin_groupby", options.v2.swapin_groupby, 0));
-  if (options.v2.sync_mode < 0 || options.v2.sync_mode > 3) {
+      CheckTunable("lms_swapin_groupby", v2.swapin_groupby, 0));
+  if (v2.sync_mode < 0 || v2.sync_mode > 3) {
     return InvalidArgument(fmt::format(
-        "lms_sync_mode is {}; it must be 0, 1, 2 or 3", options.v2.sync_mode));
+        "lms_sync_mode is {}; it must be 0, 1, 2 or 3", v2.sync_mode));
   }
-  SPILLWAY_RETURN_IF_ERROR(CheckSerialization(options));
+  return CheckSerialization(options);
+}
+
+absl::Status CheckV2NumbersAreGiven(const LmsOptions& options) {
+  const LmsV2Options& v2 = options.v2;
   SPILLWAY_RETURN_IF_ERROR(
-      CheckIsGiven("lms_swapout_threshold", options.v2.swapout_threshold));
+      CheckIsGiven("lms_swapout_threshold", v2.swapout_threshold));
   if (SyncsSwapIns(options)) return absl::OkStatus();  // the others are unused
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckIsGiven("lms_swapin_ahead", options.v2.swapin_ahead));
-  return CheckIsGiven("lms_swapin_groupby", options.v2.swapin_groupby);
+  SPILLWAY_RETURN_IF_ERROR(CheckIsGiven("lms_swapin_ahead", v2.swapin_ahead));
+  return CheckIsGiven("lms_swapin_groupby", v2.swapin_groupby);
 }
 
 }  // namespace spillway

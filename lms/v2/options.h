@@ -35,8 +35,11 @@ bool SyncsSwapIns(const LmsOptions& options);   // 2 and 3
 bool SyncsSwapOuts(const LmsOptions& options);  // 1 and 3
 
 // INVALID_ARGUMENT naming the first option of version 2 that is out of its
-// range, or that is to be tuned (-1), which an edit cannot do.
+// range. -1, to be tuned, is in it.
 absl::Status CheckV2Options(const LmsOptions& options);
+
+// INVALID_ARGUMENT naming the first number that an edit needs and that is -1.
+absl::Status CheckV2NumbersAreGiven(const LmsOptions& options);
 
 }  // namespace spillway
 

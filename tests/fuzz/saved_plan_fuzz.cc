@@ -41,10 +41,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto plan = spillway::ParseSavedPlan(spillway::FuzzInput(data, size),
                                              "<fuzz>", graph);
   if (!plan.ok()) return 0;
-  const std::string written = spillway::FormatSavedPlan(*plan, graph);
-  const auto again = spillway::ParseSavedPlan(written, "<written>", graph);
+  const auto written = spillway::FormatSavedPlan(*plan, graph);
+  SPILLWAY_CHECK(written.ok());
+  const auto again = spillway::ParseSavedPlan(*written, "<written>", graph);
   SPILLWAY_CHECK(again.ok());
-  SPILLWAY_CHECK(spillway::FormatSavedPlan(*again, graph) == written);
+  SPILLWAY_CHECK(spillway::FormatSavedPlan(*again, graph).value() == *written);
   static_cast<void>(spillway::ApplyRecipe(plan->recipe, graph).ok());
   return 0;
 }

@@ -24,7 +24,8 @@ inline const OpRegistry& NoOps() {
 // The swaps of `options`, an order of the edited graph and made-up times.
 inline absl::StatusOr<SavedPlan> MakePlan(const Graph& graph,
                                           const LmsOptions& options) {
-  SavedPlan plan = {.fetches = {graph.output(NodeId(0))},
+  SavedPlan plan = {.fingerprint = GraphFingerprint(graph),
+                    .fetches = {graph.output(NodeId(0))},
                     .device_memory = 123456,
                     .device_bytes = 120000,
                     .host_bytes = 4096,

@@ -1,6 +1,7 @@
 #include "tuner/max_batch.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -98,6 +99,11 @@ INSTANTIATE_TEST_SUITE_P(Table, MaxBatchTest,
                               .most = 19,
                               .found = 19,
                               .tried = {16, 20, 18, 19}},
+                             {.name = "NoLimit",
+                              .limit = std::numeric_limits<int64_t>::max(),
+                              .most = 3,
+                              .found = 3,
+                              .tried = {1, 2, 4, 3}},
                              {.name = "StartsAtNothing",
                               .start = 0,
                               .most = 1,

@@ -34,7 +34,7 @@ class SpoiltPlanTest : public ::testing::Test {
                                                   .swapin_groupby = 0,
                                                   .sync_mode = 1,
                                                   .serialization = {"2:6"}}}));
-    text_ = FormatSavedPlan(plan, graph_);
+    ASSERT_OK_AND_ASSIGN(text_, FormatSavedPlan(plan, graph_));
     ASSERT_OK_AND_ASSIGN(good_, ParseJson(text_, "plan"));
     ASSERT_FALSE(good_["swaps"].empty());
     ASSERT_FALSE(good_["orders"].empty());
@@ -224,7 +224,7 @@ TEST_F(SpoiltPlanTest, MixedUpValuesAreAPlanOrAnError) {
     }
     const auto parsed = ParseSavedPlan(mixed.dump(), "mixed", graph_);
     if (parsed.ok()) {
-      EXPECT_FALSE(FormatSavedPlan(*parsed, graph_).empty());
+      EXPECT_THAT(FormatSavedPlan(*parsed, graph_), testing::IsOk());
       continue;
     }
     ASSERT_THAT(parsed, StatusIs(kInvalid, HasSubstr("mixed")))

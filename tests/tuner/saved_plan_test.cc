@@ -15,6 +15,7 @@
 namespace spillway {
 namespace {
 
+using ::testing::_;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::MakePlan;
@@ -87,6 +88,7 @@ void ExpectSamePlan(const SavedPlan& plan, const SavedPlan& expected) {
                                  [](const Interval& a, const Interval& b) {
                                    return a.begin == b.begin && a.end == b.end;
                                  }));
+  EXPECT_EQ(plan.fingerprint, expected.fingerprint);
   EXPECT_EQ(plan.fetches, expected.fetches);
   EXPECT_EQ(plan.device_memory, expected.device_memory);
   EXPECT_EQ(plan.host_memory, expected.host_memory);
@@ -102,7 +104,7 @@ TEST(SavedPlanTest, AlgorithmsComeBackByNode) {
   plan.recipe.algorithms = AlgorithmNames(graph.num_nodes());
   plan.recipe.algorithms[NodeId(2)] = "implicit gemm";
   plan.recipe.algorithms[NodeId(5)] = "direct \"3\"";
-  Json json = *ParseJson(FormatSavedPlan(plan, graph), "text");
+  Json json = *ParseJson(FormatSavedPlan(plan, graph).value(), "text");
   EXPECT_EQ(json["algorithms"].size(), 2);
   ASSERT_OK_AND_ASSIGN(const SavedPlan parsed,
                        ParseSavedPlan(FormatJson(json), "file", graph));
@@ -130,11 +132,12 @@ TEST(SavedPlanTest, ComesBackAsItWas) {
                                std::string(LmsModeName(options.mode)),
                                options.v2.sync_mode));
       ASSERT_OK_AND_ASSIGN(const SavedPlan plan, MakePlan(graph, options));
-      const std::string text = FormatSavedPlan(plan, graph);
+      ASSERT_OK_AND_ASSIGN(const std::string text,
+                           FormatSavedPlan(plan, graph));
       ASSERT_OK_AND_ASSIGN(const SavedPlan parsed,
                            ParseSavedPlan(text, "file", graph));
       ExpectSamePlan(parsed, plan);
-      EXPECT_EQ(FormatSavedPlan(parsed, graph), text);
+      EXPECT_EQ(FormatSavedPlan(parsed, graph).value(), text);
       orders += plan.recipe.swaps.orders.size();
       for (const Swap& swap : plan.recipe.swaps.swaps) {
         waiters += swap.waiters.size();
@@ -159,7 +162,7 @@ TEST(SavedPlanTest, TimesAndBudgetsMayBeLeftOut) {
   plan.host_memory = 0;
   ASSERT_OK_AND_ASSIGN(
       const SavedPlan parsed,
-      ParseSavedPlan(FormatSavedPlan(plan, graph), "file", graph));
+      ParseSavedPlan(FormatSavedPlan(plan, graph).value(), "file", graph));
   ExpectSamePlan(parsed, plan);
 }
 
@@ -212,10 +215,54 @@ TEST(SavedPlanTest, APlanOfAnotherGraphTellsBothFingerprints) {
   const Graph other = RandomTrainingGraph({.seed = 2});
   ASSERT_OK_AND_ASSIGN(const SavedPlan plan,
                        MakePlan(graph, {.mode = LmsMode::kV1}));
-  EXPECT_THAT(ParseSavedPlan(FormatSavedPlan(plan, graph), "some/file", other),
-              StatusIs(kInvalid, AllOf(HasSubstr("some/file"),
-                                       HasSubstr(GraphFingerprint(graph)),
+  EXPECT_THAT(
+      ParseSavedPlan(FormatSavedPlan(plan, graph).value(), "some/file", other),
+      StatusIs(kInvalid,
+               AllOf(HasSubstr("some/file"), HasSubstr(GraphFingerprint(graph)),
+                     HasSubstr(GraphFingerprint(other)))));
+  EXPECT_THAT(FormatSavedPlan(plan, other),
+              StatusIs(kInvalid, AllOf(HasSubstr(GraphFingerprint(graph)),
                                        HasSubstr(GraphFingerprint(other)))));
+}
+
+TEST(SavedPlanTest, ARecipeThatDoesNotFitTheGraphIsNotWritten) {
+  const Graph graph = RandomTrainingGraph({.seed = 1});
+  ASSERT_OK_AND_ASSIGN(const SavedPlan good,
+                       MakePlan(graph, {.mode = LmsMode::kV1}));
+  ASSERT_FALSE(good.recipe.swaps.swaps.empty());
+  const auto expect_refused = [&](const auto& damage) {
+    SavedPlan plan = good;
+    damage(plan.recipe);
+    EXPECT_THAT(FormatSavedPlan(plan, graph), StatusIs(kInvalid, _));
+    EXPECT_THAT(
+        ApplyRecipe(plan.recipe, graph).status().ok() &&
+            CheckFits(plan.recipe, *ApplyRecipe(plan.recipe, graph)).ok(),
+        false);
+  };
+  expect_refused([&](StepRecipe& recipe) {
+    recipe.swaps.swaps[0].value = ValueId(graph.num_values());
+  });
+  expect_refused([](StepRecipe& recipe) {
+    recipe.swaps.swaps[0].swap_ins[0].triggers = {NodeId()};
+  });
+  expect_refused([](StepRecipe& recipe) {
+    recipe.swaps.orders.push_back({.before = NodeId(1), .after = NodeId(1)});
+  });
+  expect_refused([](StepRecipe& recipe) {
+    recipe.schedule.order.push_back(NodeId(1'000'000));
+  });
+  expect_refused(
+      [](StepRecipe& recipe) { recipe.placement.expected_ns.resize(1); });
+}
+
+TEST(SavedPlanTest, AFieldThatNoPlanHasIsNamed) {
+  const Graph graph = RandomTrainingGraph({.seed = 1});
+  ASSERT_OK_AND_ASSIGN(const SavedPlan plan,
+                       MakePlan(graph, {.mode = LmsMode::kV1}));
+  Json json = *ParseJson(FormatSavedPlan(plan, graph).value(), "text");
+  json["swaps"][0]["trigers"] = Json::array();
+  EXPECT_THAT(ParseSavedPlan(FormatJson(json), "file", graph),
+              StatusIs(kInvalid, HasSubstr("unknown field \"trigers\"")));
 }
 
 }  // namespace

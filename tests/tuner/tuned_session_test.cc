@@ -2,6 +2,7 @@
 #include "tuner/tuned_session.h"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 namespace spillway {
 namespace {
 
+using ::testing::_;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOk;
@@ -192,6 +194,114 @@ TEST(TunedSessionTest, APlanMadeOnARungMayTakeTheWholeBudget) {
     EXPECT_THAT(refused, StatusIs(kExhausted,
                                   HasSubstr(FormatBytes(plan.device_bytes))));
   }
+}
+
+TEST(TunedSessionTest, APlanOfAnotherGraphIsRefused) {
+  ASSERT_OK_AND_ASSIGN(const Net training, BuildNet(true));
+  ASSERT_OK_AND_ASSIGN(const Net evaluation, BuildNet(false));
+  const int64_t budget = UnswappedBytes(training) * 9 / 10;
+  ASSERT_OK_AND_ASSIGN(
+      const TuneResult tuned,
+      Tune({.graph = training.graph, .fetches = {training.loss}},
+           OnCpu(budget)));
+  const SavedPlan plan = PlanOf(tuned);
+  StepOptions options = OnCpu();
+  options.plan = &plan;
+  EXPECT_THAT(
+      CreateTunedSession(
+          {.graph = evaluation.graph, .fetches = {evaluation.loss}}, options),
+      StatusIs(kInvalid, HasSubstr("plan: the plan is of another")));
+  EXPECT_THAT(SavePlan(tuned, evaluation.graph, "never_written.json"),
+              StatusIs(kInvalid, _));
+}
+
+// The plan is placed in its own budget again, but the caller's stays a limit.
+TEST(TunedSessionTest, APlanDoesNotLiftTheDeviceMemoryThatIsGiven) {
+  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
+  const Program program = {.graph = net.graph, .fetches = {net.loss}};
+  ASSERT_OK_AND_ASSIGN(const TuneResult tuned,
+                       Tune(program, OnCpu(UnswappedBytes(net) * 2)));
+  SavedPlan plan = PlanOf(tuned);
+  const int64_t needs = plan.device_bytes;
+  StepOptions options = OnCpu(needs);
+  options.plan = &plan;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
+                       CreateTunedSession(program, options));
+  EXPECT_EQ(session->memory().predicted_device_bytes, needs);
+  // As if the kernels had needed less when it was made.
+  plan.device_bytes -= 512;
+  options.device_memory = plan.device_bytes;
+  EXPECT_THAT(CreateTunedSession(program, options), StatusIs(kExhausted, _));
+}
+
+TEST(TunedSessionTest, ResidentsOfOtherProgramsAloneCanExceedTheBudget) {
+  ASSERT_OK_AND_ASSIGN(const Net training, BuildNet(true));
+  ASSERT_OK_AND_ASSIGN(const Net evaluation, BuildNet(false, 1));
+  std::vector<Program> programs;
+  programs.push_back({.graph = evaluation.graph, .fetches = {evaluation.loss}});
+  programs.push_back({.graph = training.graph, .fetches = {training.loss}});
+  EXPECT_THAT(TunePrograms(std::move(programs), OnCpu(100)),
+              StatusIs(kExhausted, _));
+}
+
+TEST(TunedSessionTest, AProfileByValueIsCheckedAsAFileIs) {
+  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
+  const Program program = {.graph = net.graph, .fetches = {net.loss}};
+  StepOptions options = OnCpu();
+  options.profile = DeviceProfile{.name = "mine", .memory_bytes = 1_GiB};
+  EXPECT_THAT(Simulate(program, options),
+              StatusIs(kInvalid, HasSubstr("profile")));
+}
+
+TEST(TunedSessionTest, TheLargestBatchIsNotThatOfAPlan) {
+  const SavedPlan plan;
+  StepOptions options = OnCpu(1_GiB);
+  options.plan = &plan;
+  const auto never = [](int64_t) -> absl::StatusOr<Program> {
+    return absl::InternalError("asked for a program");
+  };
+  EXPECT_THAT(FindMaxBatch(never, options),
+              StatusIs(kInvalid, HasSubstr("plan: is for one batch size")));
+}
+
+TEST(TunedSessionTest, ProgramsThatAreDecidedAreForSessionCreate) {
+  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
+  Program program = {.graph = net.graph, .fetches = {net.loss}};
+  program.order = TimedSchedule{};
+  EXPECT_THAT(Simulate(program, OnCpu()),
+              StatusIs(kInvalid, HasSubstr("Session::Create runs it")));
+  EXPECT_THAT(Tune(program, OnCpu()), StatusIs(kInvalid, _));
+}
+
+TEST(TunedSessionTest, OptionsOfLmsAreCheckedWhateverIsTuned) {
+  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
+  const Program program = {.graph = net.graph, .fetches = {net.loss}};
+  StepOptions options = OnCpu();
+  options.lms = LmsOptions::V2({.swapin_ahead = -7});
+  EXPECT_THAT(Tune(program, options),
+              StatusIs(kInvalid, HasSubstr("lms_swapin_ahead is -7")));
+  options.lms = LmsOptions::V2({.sync_mode = 9});
+  EXPECT_THAT(Tune(program, options),
+              StatusIs(kInvalid, HasSubstr("lms_sync_mode is 9")));
+  options.lms = LmsOptions::Auto();
+  options.lms.size_threshold_bytes = -1;
+  EXPECT_THAT(Tune(program, options),
+              StatusIs(kInvalid, HasSubstr("lms_size_threshold")));
+  options.lms = LmsOptions::V1({.ub = std::numeric_limits<int64_t>::max()});
+  EXPECT_THAT(Tune(program, options), StatusIs(kInvalid, HasSubstr("lms_ub")));
+}
+
+TEST(TunedSessionTest, HugeBudgetsAndTimesAreNoLimitsButNeverWrapRound) {
+  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
+  const Program program = {.graph = net.graph, .fetches = {net.loss}};
+  StepOptions options = OnCpu(int64_t{1} << 62);
+  options.profile = {};  // of no machine with less memory
+  options.time_limit = 1e300;
+  ASSERT_OK_AND_ASSIGN(const TuneResult tuned, Tune(program, options));
+  EXPECT_FALSE(tuned.step.is_necessary);
+  options.device_memory = std::numeric_limits<int64_t>::max();
+  EXPECT_THAT(Tune(program, options),
+              StatusIs(kInvalid, HasSubstr("device_memory")));
 }
 
 TEST(TunedSessionTest, ErrorsNameTheOption) {

@@ -60,7 +60,7 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   setup.options = chosen.options;
   setup.graph = chosen.graph;
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                            OpenDevice(setup.options));
+                            OpenDevice(setup.options, chosen.device_limit));
   setup.device = device->name();
   const SessionOptions session = SessionOptionsOf(setup.options);
   std::vector<Program> programs;

@@ -167,7 +167,7 @@ absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
   if (step.lms.mode != LmsMode::kOff) {
     return InvalidArgument("--plan excludes --lms: the file says what to swap");
   }
-  absl::StatusOr<SavedPlan> read = ReadSavedPlan(path, graph);
+  absl::StatusOr<SavedPlan> read = LoadPlan(path, graph);
   if (!read.ok()) return Annotate(read.status(), "--plan");
   plan = *std::move(read);
   step.plan = &plan;

@@ -150,9 +150,7 @@ absl::StatusOr<int64_t> EvaluationConstants(const ModelGraphSpec& spec) {
 }
 
 absl::Status MakeSession(const ModelGraphSpec& spec, const Program& training,
-                         TrainSetup& setup) {
-  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                            OpenDevice(setup.options));
+                         std::unique_ptr<Device> device, TrainSetup& setup) {
   const SessionOptions options = SessionOptionsOf(setup.options);
   const auto begin = std::chrono::steady_clock::now();
   SPILLWAY_ASSIGN_OR_RETURN(const PlannedPrograms planned,
@@ -213,8 +211,10 @@ absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
   setup.edit = chosen.edit;
   setup.lms = chosen.lms;
   setup.options = chosen.options;
-  SPILLWAY_RETURN_IF_ERROR(
-      MakeSession(spec, ProgramOf(std::move(chosen)), setup));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                            OpenDevice(setup.options, chosen.device_limit));
+  SPILLWAY_RETURN_IF_ERROR(MakeSession(spec, ProgramOf(std::move(chosen)),
+                                       std::move(device), setup));
   if (!flags.restore.empty()) {
     SPILLWAY_RETURN_IF_ERROR(
         Annotate(LoadCheckpoint(flags.restore, *setup.session), "--restore"));

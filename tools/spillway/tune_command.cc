@@ -109,9 +109,10 @@ absl::Status CheckFlags(const TuneFlags& flags) {
 absl::Status WriteFiles(const TuneFlags& flags, const SourceGraph& source,
                         const TuneResult& tuned) {
   if (!flags.out.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(const std::string plan,
+                              FormatSavedPlan(PlanOf(tuned), source.graph));
     SPILLWAY_RETURN_IF_ERROR(
-        WriteOutput({.flag = "--out", .path = flags.out},
-                    FormatSavedPlan(PlanOf(tuned), source.graph)));
+        WriteOutput({.flag = "--out", .path = flags.out}, plan));
   }
   SPILLWAY_RETURN_IF_ERROR(WriteOutput(
       {.flag = "--trace", .path = flags.trace},

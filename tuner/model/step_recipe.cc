@@ -1,6 +1,9 @@
 #include "tuner/model/step_recipe.h"
 
+#include <algorithm>
+
 #include "base/status_macros.h"
+#include "fmt/format.h"
 #include "lms/apply_swap_plan.h"
 #include "lms/lms.h"
 #include "lms/storage_readers.h"
@@ -9,12 +12,27 @@ namespace spillway {
 
 absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
                                   const OpRegistry& ops, const Graph& graph) {
+  SPILLWAY_RETURN_IF_ERROR(CheckIds(recipe.swaps, graph));
   Graph edited = graph;
   ApplySwapPlan(recipe.swaps, edited);
   const StorageMap storages = StoragesFor(recipe.options, ops, graph);
   SPILLWAY_RETURN_IF_ERROR(VerifySwaps(
       graph, edited, AllowedEditOf(recipe.options, storages, recipe.swaps)));
   return edited;
+}
+
+absl::Status CheckFits(const StepRecipe& recipe, const Graph& edited) {
+  const size_t nodes = edited.num_nodes();
+  const auto is_node = [&](NodeId id) {
+    return id.is_valid() && id.index() < nodes;
+  };
+  const size_t times = recipe.placement.expected_ns.size();
+  if (std::ranges::all_of(recipe.schedule.order, is_node) &&
+      (times == 0 || times == nodes) && recipe.algorithms.size() <= nodes) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(fmt::format(
+      "order, times or algorithms are not of the nodes of {}", edited.name()));
 }
 
 CompileOptions OptionsFor(const StepRecipe& recipe, const Graph& edited,

@@ -30,8 +30,8 @@ struct StepRecipe {
   TimedPlacement placement = {};
 };
 
-// `graph` with the recipe's swaps. Errors: INTERNAL, should they not leave what
-// it computes as it was.
+// `graph` with the recipe's swaps. Errors: INVALID_ARGUMENT for a recipe of
+// another graph; INTERNAL, should the swaps change what the graph computes.
 absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
                                   const OpRegistry& ops, const Graph& graph);
 
@@ -40,6 +40,10 @@ inline absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
                                          const Graph& graph) {
   return ApplyRecipe(recipe, StandardOps(), graph);
 }
+
+// INVALID_ARGUMENT unless order, times and algorithms are of the edited graph's
+// nodes. (CheckSchedule says whether it can run in this order.)
+absl::Status CheckFits(const StepRecipe& recipe, const Graph& edited);
 
 // `options`, for the graph without swaps, as CompilePlan wants them for the
 // edited graph.

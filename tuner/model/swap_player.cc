@@ -87,7 +87,7 @@ class Replay {
     }
   };
 
-  // Bytes that extra_bytes_ has already, but that come or go only then.
+  // A change of the live bytes at `ns`, which extra_bytes_ counts already.
   struct Change {
     int64_t ns = 0;
     int32_t gap = 0;

@@ -83,6 +83,9 @@ absl::StatusOr<DeviceProfile> FindProfile(const StepOptions& options) {
 
 absl::StatusOr<DeviceProfile> FindChosen(const StepOptions& options) {
   if (const auto* value = std::get_if<DeviceProfile>(&options.profile)) {
+    const auto checked =
+        ParseDeviceProfile(FormatDeviceProfile(*value), "profile");
+    if (!checked.ok()) return checked.status();
     return *value;
   }
   const std::string& name = std::get<std::string>(options.profile);

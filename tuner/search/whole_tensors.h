@@ -9,11 +9,10 @@
 namespace spillway {
 
 // Of the tensors, some are chosen that have `bytes` (> 0) or more together. By
-// m: what the tensors m, m + 1, ... have to contribute at least, whichever are
-// chosen: those before m cannot make up for it. Ends before the first m that
-// need not contribute. Sums of sizes are rounded in the safe direction; where
-// many tensors are small, only that they must reach `bytes` is used. Cost:
-// O(tensors) to O(128 * 2^14 / 64) each.
+// m: the fewest bytes that the tensors from m on contribute in any choice that
+// reaches `bytes`. Ends before the first m where that is none. Sums of sizes
+// are rounded in the safe direction; where many tensors are small, only that
+// they must reach `bytes` is used. Cost: O(tensors) to O(128 * 2^14 / 64) each.
 std::vector<int64_t> LeastFromRest(std::span<const int64_t> tensor_bytes,
                                    int64_t bytes);
 
