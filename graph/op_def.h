@@ -55,9 +55,9 @@ struct IndexInput {
 struct OpDef {
   std::string name = {};
 
-  // Names of inputs and outputs, for messages and documents. With `variadic`,
-  // the last input may be repeated one or more times. `optional_inputs` of the
-  // last inputs may be left out.
+  // Names of inputs and outputs, one output or more. With `variadic`, the last
+  // input may be repeated one or more times. `optional_inputs` of the last
+  // inputs may be left out.
   std::vector<std::string> inputs = {};
   std::vector<std::string> outputs = {};
   bool variadic = false;
@@ -75,7 +75,7 @@ struct OpDef {
   // Output types from input types and attributes. Checks every attribute and
   // shape: a node that passes can be built into a kernel. Errors:
   // INVALID_ARGUMENT that says what was expected and what came (the caller puts
-  // the node's name before it). An exception becomes INTERNAL.
+  // the node's name before it). INTERNAL: exceptions, another number of types.
   std::function<absl::StatusOr<std::vector<TensorType>>(const InferContext&)>
       infer = nullptr;
 

@@ -7,6 +7,7 @@
 
 #include "base/status_macros.h"
 #include "graph/index_limits.h"
+#include "graph/input_groups.h"
 
 namespace spillway {
 namespace {
@@ -50,6 +51,17 @@ absl::Status CheckAttributeNames(const OpDef& def,
                         : fmt::format("{}", fmt::join(def.attributes, ", "))));
   }
   return absl::OkStatus();
+}
+
+// Messages, groups, aliases and gradients count on what the definition says.
+absl::Status CheckNumOutputs(const OpDef& def, size_t num_inputs,
+                             size_t inferred) {
+  const auto groups = static_cast<size_t>(NumGroups(def, num_inputs));
+  const size_t defined = def.outputs.size() * groups;
+  if (inferred == defined) return absl::OkStatus();
+  return Internal(fmt::format(
+      "the shape inference of {} returns {} types; it has {} outputs here",
+      def.name, inferred, defined));
 }
 
 // The op's own function, which others may have written.
@@ -126,6 +138,7 @@ absl::Status CheckIndexInputs(const OpDef& def) {
 absl::Status CheckDef(const OpDef& def) {
   if (def.name.empty()) return InvalidArgument("has no name");
   if (def.infer == nullptr) return InvalidArgument("has no infer function");
+  if (def.outputs.empty()) return InvalidArgument("has no outputs");
   if (def.optional_inputs < 0 ||
       static_cast<size_t>(def.optional_inputs) > def.inputs.size()) {
     return InvalidArgument(fmt::format("{} optional inputs, of {}",
@@ -167,6 +180,8 @@ absl::StatusOr<std::vector<TensorType>> InferOutputs(
   SPILLWAY_RETURN_IF_ERROR(CheckAttributeNames(def, context.attributes));
   SPILLWAY_ASSIGN_OR_RETURN(std::vector<TensorType> outputs,
                             CallInfer(def, context));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckNumOutputs(def, context.inputs.size(), outputs.size()));
   for (size_t i = 0; i < outputs.size(); ++i) {
     SPILLWAY_RETURN_IF_ERROR(
         Annotate(CheckShape(outputs[i].shape), fmt::format("output {}", i)));

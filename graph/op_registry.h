@@ -14,7 +14,7 @@ namespace spillway {
 
 class OpRegistry {
  public:
-  // A schema that cannot be (no name, no `infer`, a name that is there
+  // A schema that cannot be (no name, `infer` or outputs, a name that is there
   // already, inputs, pairs, slots or indices that do not fit together) is left
   // out, and the registry remembers the first error.
   void Add(OpDef def);
@@ -35,7 +35,7 @@ class OpRegistry {
 
 // Checks one node against its op: number of inputs, attribute names, shapes,
 // index_inputs; returns the output types. Errors: INVALID_ARGUMENT; INTERNAL
-// for a function of the op that throws.
+// for a function of the op that throws or returns a wrong number of types.
 absl::StatusOr<std::vector<TensorType>> InferOutputs(
     const OpDef& def, const InferContext& context);
 

@@ -1,5 +1,7 @@
 #include "graph/op_registry.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -36,8 +38,8 @@ absl::Status InferWith(const OpDef& def, size_t num_inputs,
 
 TEST(OpRegistryTest, FindsByNameAndListsInNameOrder) {
   OpRegistry registry;
-  registry.Add({.name = "Zeta", .infer = InferScalar});
-  registry.Add({.name = "Alpha", .infer = InferScalar});
+  registry.Add({.name = "Zeta", .outputs = {"y"}, .infer = InferScalar});
+  registry.Add({.name = "Alpha", .outputs = {"y"}, .infer = InferScalar});
   EXPECT_EQ(registry.Find("Zeta")->name, "Zeta");
   EXPECT_EQ(registry.Find("zeta"), nullptr);
   EXPECT_EQ(registry.ops().begin()->first, "Alpha");
@@ -46,9 +48,10 @@ TEST(OpRegistryTest, FindsByNameAndListsInNameOrder) {
 
 TEST(OpRegistryTest, RemembersTheFirstSchemaThatItRefused) {
   OpRegistry registry;
-  registry.Add({.name = "A", .infer = InferScalar});
+  registry.Add({.name = "A", .outputs = {"y"}, .infer = InferScalar});
   EXPECT_TRUE(registry.status().ok());
-  registry.Add({.name = "A", .inputs = {"x"}, .infer = InferScalar});
+  registry.Add(
+      {.name = "A", .inputs = {"x"}, .outputs = {"y"}, .infer = InferScalar});
   registry.Add({.name = "B"});
   EXPECT_THAT(registry.status(),
               StatusIs(kInvalid, "op 'A': is registered twice"));
@@ -91,6 +94,15 @@ TEST(OpRegistryTest, SchemasWhosePartsDoNotFitAreRefused) {
               StatusIs(kInvalid, HasSubstr("mutates input -1")));
   EXPECT_THAT(refusal(fma([](OpDef& def) { def.group_inputs = 4; })),
               StatusIs(kInvalid, HasSubstr("groups of 4 inputs")));
+}
+
+// Passes, orders and updates reach a node by its first output.
+TEST(OpRegistryTest, OpsWithoutOutputsAreRefused) {
+  OpRegistry registry;
+  registry.Add({.name = "Print", .inputs = {"x"}, .infer = InferScalar});
+  EXPECT_THAT(registry.status(),
+              StatusIs(kInvalid, "op 'Print': has no outputs"));
+  EXPECT_EQ(registry.Find("Print"), nullptr);
 }
 
 TEST(OpRegistryTest, IndicesThatNameNoSingleInputAreRefused) {
@@ -185,8 +197,39 @@ TEST(InferOutputsTest, ErrorsOfTheOpArePassedOn) {
   EXPECT_THAT(InferWith(def, 3), StatusIs(kInvalid, "expected rank 4"));
 }
 
+// An op whose inference returns so many types.
+OpDef Infers(size_t num_types) {
+  OpDef def = ThreeInputs();
+  def.infer =
+      [num_types](
+          const InferContext&) -> absl::StatusOr<std::vector<TensorType>> {
+    return std::vector<TensorType>(num_types, kScalar);
+  };
+  return def;
+}
+
+TEST(InferOutputsTest, CountsOutputs) {
+  EXPECT_TRUE(InferWith(Infers(1), 3).ok());
+  for (const size_t wrong : {0, 2}) {
+    EXPECT_THAT(InferWith(Infers(wrong), 3),
+                StatusIs(absl::StatusCode::kInternal,
+                         fmt::format("the shape inference of Fma returns {} "
+                                     "types; it has 1 outputs here",
+                                     wrong)));
+  }
+}
+
+TEST(InferOutputsTest, CountsTheOutputsOfEveryGroup) {
+  OpDef def = Infers(3);
+  def.group_inputs = 2;
+  EXPECT_TRUE(InferWith(def, 7).ok());  // three groups and what they share
+  EXPECT_THAT(InferWith(def, 5), StatusIs(absl::StatusCode::kInternal,
+                                          HasSubstr("it has 2 outputs here")));
+}
+
 TEST(InferOutputsTest, InferredShapesAreChecked) {
   OpDef def = ThreeInputs();
+  def.outputs = {"y", "z"};
   def.infer =
       [](const InferContext&) -> absl::StatusOr<std::vector<TensorType>> {
     return std::vector<TensorType>{kScalar, {DType::kInt32, {4, 0}}};

@@ -339,6 +339,26 @@ TEST(OptimizerTest, EveryOtherReaderRunsBeforeTheUpdate) {
   }
 }
 
+// Its node would be a reader without a value to wait for.
+TEST(OptimizerTest, AnOpThatInfersNoOutputsIsAnErrorOfTheBuilder) {
+  OpRegistry ops = StandardOps();
+  ops.Add({.name = "Print",
+           .inputs = {"x"},
+           .outputs = {"y"},
+           .infer = [](const InferContext&)
+               -> absl::StatusOr<std::vector<TensorType>> {
+             return std::vector<TensorType>();
+           }});
+  GraphBuilder g(ops);
+  const Dot dot = AddDot(g, {2, 3});
+  g.AddAll(g, {.op = "Print", .inputs = {dot.w}});
+  Minimize(g.Scope("sgd"), dot.loss, Sgd());
+  EXPECT_THAT(std::move(g).Build(),
+              StatusIs(absl::StatusCode::kInternal,
+                       "Print: the shape inference of Print returns 0 types; "
+                       "it has 1 outputs here"));
+}
+
 TEST(OptimizerTest, VariablesOutsideTheLossStayAsTheyAre) {
   GraphBuilder g(StandardOps());
   AddVariable(g, {.name = "unused", .shape = {4}});
