@@ -39,8 +39,8 @@ absl::Status CheckTensor(const GraphBuilder& builder, Tensor tensor,
         fmt::format("{} is an invalid tensor: no call has made it", what));
   }
   if (!tensor.is_of(builder)) {
-    return InvalidArgument(
-        fmt::format("{} belongs to another GraphBuilder", what));
+    return InvalidArgument(fmt::format(
+        "{} belongs to another GraphBuilder, or to a finished graph", what));
   }
   return absl::OkStatus();
 }

@@ -9,21 +9,17 @@
 namespace spillway {
 namespace {
 
-// Null: neither operand has ever been in a graph, so there is nobody to tell.
-GraphBuilder* BuilderOf(Tensor a, Tensor b) {
-  return a.is_valid() ? a.builder() : b.builder();
-}
-
 Tensor Binary(const char* op, Tensor a, Tensor b) {
-  GraphBuilder* builder = BuilderOf(a, b);
-  if (builder == nullptr) return Tensor();
-  const NameScope scope = builder->ScopeOf(a.is_valid() ? a : b);
-  return builder->Add(scope, {.op = op, .inputs = {a, b}});
+  const Tensor in_builder = a.builder() != nullptr ? a : b;
+  GraphBuilder* builder = in_builder.builder();
+  if (builder == nullptr) return Tensor();  // There is nobody to tell.
+  return builder->Add(builder->ScopeOf(in_builder),
+                      {.op = op, .inputs = {a, b}});
 }
 
-// A scalar of the dtype of `like`, in its scope.
+// A scalar of the dtype of `like`, in its scope; invalid without a builder.
 Tensor Number(double value, Tensor like) {
-  if (!like.is_valid()) return Tensor();
+  if (like.builder() == nullptr) return Tensor();
   GraphBuilder& builder = *like.builder();
   return builder.Add(
       builder.ScopeOf(like),
@@ -75,7 +71,7 @@ Shape Tensor::shape() const {
 }
 
 bool Tensor::is_of(const GraphBuilder& builder) const {
-  return is_valid() && builder_serial_ == builder.serial();
+  return builder_ == &builder && builder_serial_ == builder.serial();
 }
 
 Tensor operator+(Tensor a, Tensor b) {

@@ -36,10 +36,10 @@ class Tensor {
   Shape shape() const;
   TensorType type() const { return {.dtype = dtype_, .shape = shape()}; }
 
-  // Null for Tensor(). Not to be followed when the builder is gone.
+  // Null if invalid or of a finished graph. Not to be followed once it is gone.
   GraphBuilder* builder() const { return builder_; }
-  // False for an invalid tensor, and for one of an earlier builder that was at
-  // the same address.
+  // False for a tensor without a builder, and for one of an earlier builder
+  // that was at the same address.
   bool is_of(const GraphBuilder& builder) const;
 
  private:
@@ -65,7 +65,7 @@ static_assert(sizeof(Tensor) <= 64);
 // one. Nodes are named for their op, made unique, in the scope of the left
 // operand's node (the tensor's, where the other is a number): fc/Add, fc/Add_1.
 // Errors: kept in the builder, as those of GraphBuilder::Add; the result is
-// then invalid. The builder must be alive.
+// then invalid, as it is where neither operand has one. It must be alive.
 Tensor operator+(Tensor a, Tensor b);
 Tensor operator-(Tensor a, Tensor b);
 Tensor operator*(Tensor a, Tensor b);

@@ -1,9 +1,12 @@
 #include "graph/builder.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "tests/graph/scalar_ops.h"
 #include "tests/support/status_matchers.h"
@@ -246,6 +249,15 @@ TEST_F(BuilderTest, TensorsOfABuilderThatIsGoneAreRefused) {
               StatusIs(kInvalid, HasSubstr("another GraphBuilder")));
 }
 
+// Serials come again after 65536 builders.
+TEST_F(BuilderTest, TensorsOfABuilderWithTheSameSerialAreRefused) {
+  const Tensor x = Feed("x");
+  std::optional<GraphBuilder> other(std::in_place, registry_);
+  while (other->serial() != builder_.serial()) other.emplace(registry_);
+  EXPECT_TRUE(x.is_of(builder_));
+  EXPECT_FALSE(x.is_of(*other));
+}
+
 TEST_F(BuilderTest, BuildsOnce) {
   const Tensor x = Feed("x");
   ASSERT_THAT(std::move(builder_).Build(), IsOk());
@@ -329,6 +341,37 @@ TEST_F(BuilderTest, OperatorsTellOfForeignTensors) {
   EXPECT_THAT(builder_.status(),
               StatusIs(kInvalid, HasSubstr("another GraphBuilder")));
   EXPECT_THAT(other.status(), IsOk());
+}
+
+TEST_F(BuilderTest, OperatorsOnFinishedGraphsAloneAreInvalid) {
+  const Tensor x = Feed("x");
+  const Tensor y = Feed("y", {2, 3});
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(builder_).Build());
+  const Tensor scalar(graph, x.id());
+  const Tensor matrix(graph, y.id());
+  EXPECT_FALSE((matrix * 2).is_valid());
+  EXPECT_FALSE((1 - matrix).is_valid());
+  EXPECT_FALSE((scalar - matrix).is_valid());
+  EXPECT_FALSE((scalar + matrix).is_valid());
+}
+
+TEST_F(BuilderTest, OperatorsTellTheLiveBuilderOfTensorsOfFinishedGraphs) {
+  const ValueId x = Feed("x");
+  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(builder_).Build());
+  const Tensor finished(graph, x);
+  for (const bool is_left : {true, false}) {
+    GraphBuilder live(registry_);
+    const NameScope scope = live.Scope("s");
+    const Tensor y = live.Add(
+        scope, {.op = "Negate",
+                .inputs = {live.Placeholder("y", DType::kFloat32, {})}});
+    EXPECT_FALSE((is_left ? finished + y : y + finished).is_valid());
+    EXPECT_THAT(
+        live.status(),
+        StatusIs(kInvalid, fmt::format("s/Add: input {} belongs to another "
+                                       "GraphBuilder, or to a finished graph",
+                                       is_left ? "0 (a)" : "1 (b)")));
+  }
 }
 
 TEST(BuilderInferTest, AnOpThatThrowsIsAnError) {
