@@ -20,8 +20,9 @@ Batched::Batched(const Dataset& base, const BatchOptions& options)
 
 int64_t Batched::size() const {
   if (options_.batch_size <= 0) return 0;
-  const int64_t extra = options_.drop_remainder ? 0 : options_.batch_size - 1;
-  return (base_.size() + extra) / options_.batch_size;
+  const bool has_rest = base_.size() % options_.batch_size != 0;
+  return base_.size() / options_.batch_size +
+         (has_rest && !options_.drop_remainder ? 1 : 0);
 }
 
 absl::Status Batched::Read(int64_t index,

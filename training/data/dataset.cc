@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+#include <new>
+#include <stdexcept>
+
 #include "base/status_macros.h"
+#include "graph/shape.h"
 
 namespace spillway {
 
@@ -12,18 +17,46 @@ absl::Status CheckIndex(const Dataset& dataset, int64_t index) {
                                      index, dataset.size()));
 }
 
-absl::StatusOr<Batch> Dataset::Get(int64_t index) const {
-  SPILLWAY_RETURN_IF_ERROR(CheckIndex(*this, index));
+namespace {
+
+absl::StatusOr<Batch> ReadSample(const Dataset& dataset, int64_t index) {
+  SPILLWAY_RETURN_IF_ERROR(CheckIndex(dataset, index));
   Batch batch;
   std::vector<std::byte*> buffers;
-  for (const TensorType& type : fields()) {
+  for (const TensorType& type : dataset.fields()) {
+    SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(type.shape),
+                                      fmt::format("field {}", buffers.size())));
     HostTensor& field = batch.fields.emplace_back();
     field.type = type;
     field.bytes.resize(static_cast<size_t>(type.num_bytes()));
     buffers.push_back(field.bytes.data());
   }
-  SPILLWAY_RETURN_IF_ERROR(Read(index, buffers));
+  SPILLWAY_RETURN_IF_ERROR(dataset.Read(index, buffers));
   return batch;
+}
+
+absl::Status DoesNotFit(int64_t index, const std::exception& error) {
+  return ResourceExhausted(fmt::format(
+      "sample {} of the data does not fit in memory ({}); lower the batch size",
+      index, error.what()));
+}
+
+}  // namespace
+
+// The datasets of others may throw, and this may be a thread of ours.
+absl::StatusOr<Batch> Dataset::Get(int64_t index) const {
+  try {
+    return ReadSample(*this, index);
+  } catch (const std::bad_alloc& error) {
+    return DoesNotFit(index, error);
+  } catch (const std::length_error& error) {
+    return DoesNotFit(index, error);
+  } catch (const std::exception& error) {
+    return Internal(fmt::format("reading sample {} of the data threw: {}",
+                                index, error.what()));
+  } catch (...) {
+    return Internal(fmt::format("reading sample {} of the data threw", index));
+  }
 }
 
 }  // namespace spillway

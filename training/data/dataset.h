@@ -31,7 +31,9 @@ class Dataset {
                             std::span<std::byte* const> buffers) const = 0;
 
   // Sample `index` in memory of its own, which nothing overwrites. Errors:
-  // INVALID_ARGUMENT for a sample that there is not; what Read says.
+  // INVALID_ARGUMENT for a sample that there is not, or a field that CheckShape
+  // refuses; what Read says. RESOURCE_EXHAUSTED for a sample larger than the
+  // memory; INTERNAL for a Read that throws anything else.
   absl::StatusOr<Batch> Get(int64_t index) const;
 };
 

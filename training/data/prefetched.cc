@@ -6,7 +6,10 @@
 namespace spillway {
 
 Prefetched::Prefetched(const Dataset& dataset, int64_t first)
-    : dataset_(dataset), first_(std::max<int64_t>(first, 0)), next_(first_) {
+    : dataset_(dataset),
+      size_(dataset.size()),
+      first_(std::max<int64_t>(first, 0)),
+      next_(first_) {
   reader_ = std::thread([this] { ReadAll(); });
 }
 
@@ -20,7 +23,7 @@ Prefetched::~Prefetched() {
 }
 
 void Prefetched::ReadAll() {
-  for (int64_t i = first_; i < dataset_.size(); ++i) {
+  for (int64_t i = first_; i < size_; ++i) {
     Slot& slot = slots_[static_cast<size_t>(i % 2)];
     {
       std::unique_lock lock(mutex_);
@@ -37,7 +40,7 @@ void Prefetched::ReadAll() {
 }
 
 absl::StatusOr<Batch> Prefetched::Next() {
-  if (next_ >= dataset_.size()) return Batch();
+  if (next_ >= size_) return Batch();
   Slot& slot = slots_[static_cast<size_t>(next_ % 2)];
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return slot.has_value(); });

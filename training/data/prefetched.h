@@ -38,6 +38,7 @@ class Prefetched {
   void ReadAll();
 
   const Dataset& dataset_;
+  const int64_t size_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Slot, 2> slots_;  // sample i goes to slots_[i % 2]

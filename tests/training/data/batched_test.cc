@@ -1,5 +1,8 @@
 #include "training/data/batched.h"
 
+#include <cstdint>
+#include <limits>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
@@ -59,6 +62,14 @@ TEST(BatchedTest, OneBatchMayBeLargerThanTheWholeSet) {
   ASSERT_EQ(batches.size(), 1);
   EXPECT_THAT(ReadLabels(batches, 0), ElementsAre(0, 10, 0, 10, 0));
   EXPECT_EQ(batches.valid_samples(0), 2);
+}
+
+TEST(BatchedTest, TheLargestBatchSizeMakesOneBatch) {
+  const CountingDataset base(10);
+  const Batched batches(base,
+                        {.batch_size = std::numeric_limits<int64_t>::max(),
+                         .drop_remainder = false});
+  EXPECT_EQ(batches.size(), 1);
 }
 
 TEST(BatchedTest, HandsOutBatchesThatAreTheCallersOwn) {

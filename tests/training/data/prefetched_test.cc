@@ -1,6 +1,7 @@
 #include "training/data/prefetched.h"
 
 #include <numeric>
+#include <stdexcept>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -84,6 +85,27 @@ TEST(PrefetchedTest, ReportsASampleThatCannotBeReadInItsTurn) {
   EXPECT_THAT(reader.Next(), testing::IsOk());
   EXPECT_THAT(reader.Next(),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("on fire")));
+  ASSERT_OK_AND_ASSIGN(const auto sample, reader.Next());
+  EXPECT_EQ(FirstLabel(sample), 20);
+}
+
+// Reading sample 1 throws.
+class ThrowingDataset : public CountingDataset {
+ public:
+  using CountingDataset::CountingDataset;
+  absl::Status Read(int64_t index,
+                    std::span<std::byte* const> buffers) const override {
+    if (index == 1) throw std::out_of_range("vector::at");
+    return CountingDataset::Read(index, buffers);
+  }
+};
+
+TEST(PrefetchedTest, ReportsASampleThatThrowsInItsTurn) {
+  const ThrowingDataset base(4);
+  Prefetched reader(base);
+  EXPECT_THAT(reader.Next(), testing::IsOk());
+  EXPECT_THAT(reader.Next(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("vector::at")));
   ASSERT_OK_AND_ASSIGN(const auto sample, reader.Next());
   EXPECT_EQ(FirstLabel(sample), 20);
 }
