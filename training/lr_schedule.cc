@@ -5,13 +5,12 @@
 #include <numbers>
 #include <utility>
 
-#include "base/check.h"
-
 namespace spillway {
 namespace {
 
-// How much of `steps` is over at `step`: 0 to 1.
+// How much of `steps` is over at `step`: 0 to 1; all of no steps.
 double Progress(int64_t step, int64_t steps) {
+  if (steps <= 0) return 1;
   return std::clamp(static_cast<double>(step) / static_cast<double>(steps), 0.0,
                     1.0);
 }
@@ -24,22 +23,20 @@ LrSchedule ConstantRate(double rate) {
 
 LrSchedule PiecewiseRate(std::vector<int64_t> boundaries,
                          std::vector<double> rates) {
-  SPILLWAY_CHECK(rates.size() == boundaries.size() + 1);
-  SPILLWAY_CHECK(std::ranges::is_sorted(boundaries));
+  if (rates.empty()) rates = {0};
   return [boundaries = std::move(boundaries),
           rates = std::move(rates)](int64_t step) {
-    const auto next = std::ranges::upper_bound(boundaries, step);
-    return rates[static_cast<size_t>(next - boundaries.begin())];
+    const auto reached = static_cast<size_t>(std::ranges::count_if(
+        boundaries, [step](int64_t boundary) { return boundary <= step; }));
+    return rates[std::min(reached, rates.size() - 1)];
   };
 }
 
 LrSchedule LinearDecay(double rate, int64_t steps) {
-  SPILLWAY_CHECK(steps > 0);
   return [=](int64_t step) { return rate * (1 - Progress(step, steps)); };
 }
 
 LrSchedule CosineDecay(double rate, int64_t steps) {
-  SPILLWAY_CHECK(steps > 0);
   return [=](int64_t step) {
     const double angle = std::numbers::pi * Progress(step, steps);
     return rate * 0.5 * (1 + std::cos(angle));
@@ -47,7 +44,7 @@ LrSchedule CosineDecay(double rate, int64_t steps) {
 }
 
 LrSchedule WithWarmUp(LrSchedule schedule, int64_t steps) {
-  SPILLWAY_CHECK(steps >= 0);
+  if (!schedule || steps <= 0) return schedule;
   return [schedule = std::move(schedule), steps](int64_t step) {
     if (step >= steps) return schedule(step);
     return schedule(steps) * Progress(step + 1, steps);

@@ -60,5 +60,41 @@ TEST(LrScheduleTest, WarmUpOverNoStepsChangesNothing) {
   }
 }
 
+TEST(LrScheduleTest, DecayOverNoStepsIsOverAtOnce) {
+  for (const int64_t steps : {0, -5}) {
+    for (const int64_t step : {-1, 0, 1}) {
+      EXPECT_EQ(LinearDecay(0.1, steps)(step), 0);
+      EXPECT_NEAR(CosineDecay(0.1, steps)(step), 0, 1e-15);
+    }
+  }
+}
+
+TEST(LrScheduleTest, PiecewiseRateTakesBoundariesInAnyOrder) {
+  const LrSchedule rate = PiecewiseRate({10, 5}, {3, 2, 1});
+  EXPECT_EQ(rate(4), 3);
+  EXPECT_EQ(rate(5), 2);
+  EXPECT_EQ(rate(10), 1);
+}
+
+TEST(LrScheduleTest, PiecewiseRateStaysAtTheLastOfTooFewRates) {
+  const LrSchedule rate = PiecewiseRate({5, 10}, {3, 2});
+  EXPECT_EQ(rate(5), 2);
+  EXPECT_EQ(rate(10), 2);
+  EXPECT_EQ(PiecewiseRate({5}, {})(7), 0);
+}
+
+TEST(LrScheduleTest, PiecewiseRateLeavesOutTheLastOfTooManyRates) {
+  const LrSchedule rate = PiecewiseRate({5}, {3, 2, 1});
+  EXPECT_EQ(rate(1'000'000), 2);
+}
+
+TEST(LrScheduleTest, WarmUpOverLessThanNoStepsChangesNothing) {
+  EXPECT_EQ(WithWarmUp(LinearDecay(0.4, 4), -3)(2), LinearDecay(0.4, 4)(2));
+}
+
+TEST(LrScheduleTest, WarmUpToNoScheduleIsNone) {
+  EXPECT_EQ(WithWarmUp(nullptr, 5), nullptr);
+}
+
 }  // namespace
 }  // namespace spillway
