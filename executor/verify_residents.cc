@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +25,8 @@ struct Placed {
   int64_t end() const { return offset + type.num_bytes(); }
 };
 
-// By program (of a Variable, which is shared: 0 - 1) and name.
+// The program of a constant, or kShared for a Variable, which is of all
+// programs; and the name.
 using Key = std::pair<size_t, std::string>;
 constexpr size_t kShared = static_cast<size_t>(-1);
 
@@ -110,9 +112,14 @@ class Verifier {
       return Internal(fmt::format("{} residents are listed, the plans have {}",
                                   planned_.residents.size(), placed_.size()));
     }
+    std::set<Key> seen;
     for (const Resident& listed : planned_.residents) {
-      const auto found = placed_.find(
-          Key(listed.is_variable ? kShared : listed.program, listed.name));
+      const Key key(listed.is_variable ? kShared : listed.program, listed.name);
+      if (!seen.insert(key).second) {
+        return Internal(fmt::format("{} of program {} is listed twice",
+                                    listed.name, listed.program));
+      }
+      const auto found = placed_.find(key);
       if (found == placed_.end() || found->second.offset != listed.offset ||
           found->second.type != listed.type) {
         return Internal(

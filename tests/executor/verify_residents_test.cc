@@ -111,5 +111,14 @@ TEST_F(VerifyResidentsTest, CatchesAListThatDoesNotMatchThePlans) {
               "2 residents are listed, the plans have 3");
 }
 
+// The constant that is left out would never be written.
+TEST_F(VerifyResidentsTest, CatchesAListThatHasOneTwiceInPlaceOfAnother) {
+  ExpectFault(
+      [](PlannedPrograms& planned) {
+        Listed(planned, "c", 1) = Listed(planned, "c", 0);
+      },
+      "c of program 0 is listed twice");
+}
+
 }  // namespace
 }  // namespace spillway
