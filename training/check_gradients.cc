@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -46,12 +47,35 @@ HostTensor RandomTensor(const TensorType& type, uint64_t key) {
   return tensor;
 }
 
+// Whether T has the value: an integer type exactly, a floating one rounded.
 template <typename T>
-void Store(const std::vector<double>& values, HostTensor& tensor) {
+bool Has(double value) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (Limits::is_integer) {
+    // The largest int64_t is no double; 2^63 is.
+    const double end = std::ldexp(1.0, Limits::digits);
+    return value >= static_cast<double>(Limits::lowest()) && value < end &&
+           std::trunc(value) == value;
+  } else {
+    return !std::isfinite(value) ||
+           std::abs(value) <= static_cast<double>(Limits::max());
+  }
+}
+
+template <typename T>
+absl::StatusOr<HostTensor> Converted(const TensorType& type,
+                                     const std::vector<double>& values) {
+  HostTensor tensor = ZeroTensor(type);
   for (size_t i = 0; i < values.size(); ++i) {
+    if (!Has<T>(values[i])) {
+      return InvalidArgument(
+          fmt::format("value {} is {}, which {} does not have", i, values[i],
+                      DTypeName(type.dtype)));
+    }
     const T element = static_cast<T>(values[i]);
     std::memcpy(tensor.bytes.data() + i * sizeof(T), &element, sizeof(T));
   }
+  return tensor;
 }
 
 absl::StatusOr<HostTensor> TensorOf(const TensorType& type,
@@ -60,23 +84,17 @@ absl::StatusOr<HostTensor> TensorOf(const TensorType& type,
     return InvalidArgument(
         fmt::format("{} values for {}", values.size(), type.ToString()));
   }
-  HostTensor tensor = ZeroTensor(type);
   switch (type.dtype) {
     case DType::kFloat32:
-      Store<float>(values, tensor);
-      return tensor;
+      return Converted<float>(type, values);
     case DType::kInt32:
-      Store<int32_t>(values, tensor);
-      return tensor;
+      return Converted<int32_t>(type, values);
     case DType::kInt64:
-      Store<int64_t>(values, tensor);
-      return tensor;
+      return Converted<int64_t>(type, values);
     case DType::kUInt8:
-      Store<uint8_t>(values, tensor);
-      return tensor;
+      return Converted<uint8_t>(type, values);
     case DType::kBool:
-      Store<bool>(values, tensor);
-      return tensor;
+      return Converted<bool>(type, values);
     case DType::kBFloat16:
     case DType::kFloat16:
       break;
@@ -311,6 +329,13 @@ absl::Status CheckOptions(const GradientCheck& check) {
   if (check.outputs.empty()) {
     return InvalidArgument(
         fmt::format("{}: there is nothing to make a loss of", check.op));
+  }
+  for (const auto& [input, values] : check.values) {
+    const auto slot = static_cast<size_t>(input);
+    if (input >= 0 && slot < check.inputs.size()) continue;
+    return InvalidArgument(
+        fmt::format("values are given for input {}: {} has {} inputs here",
+                    input, check.op, check.inputs.size()));
   }
   if (!(check.step > 0) || !(check.tolerance > 0)) {
     return InvalidArgument(

@@ -36,8 +36,9 @@ struct GradientCheck {
   std::string op = {};
   std::vector<TensorType> inputs = {};
   Attributes attributes = {};
-  // The elements of some inputs, row-major. Others are random: standard normal
-  // where floating (float32 only), else 0.
+  // The elements of some inputs, row-major, each in the range of the dtype, and
+  // whole for an integer. Others are random: standard normal where floating
+  // (float32 only), else 0.
   std::map<int, std::vector<double>> values = {};
   // Inputs to differentiate by, float32. Empty: those of float32 that the op
   // has a gradient for.
@@ -69,9 +70,10 @@ struct GradientDifference {
 
 // One entry for each input that is differentiated by. Cost: two runs of the op
 // for each of their elements. Errors: INVALID_ARGUMENT for a check that cannot
-// be made (inputs or outputs that there are not, or of another dtype; an input
-// of differentiate_by that the op has no gradient for; nothing to check); what
-// the op, its gradient and its kernels say.
+// be made (inputs or outputs that there are not, or of another dtype; values
+// that the dtype does not have; an input of differentiate_by that the op has no
+// gradient for; nothing to check); what the op, its gradient and its kernels
+// say.
 absl::StatusOr<std::vector<GradientDifference>> CompareGradients(
     const GradientCheck& check);
 

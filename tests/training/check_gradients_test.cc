@@ -1,8 +1,11 @@
 #include "training/check_gradients.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -187,6 +190,53 @@ TEST(CheckGradientsTest, ChecksThatCannotBeMadeAreRefused) {
   check = relu;
   check.ops = nullptr;
   EXPECT_THAT(CheckGradients(check), StatusIs(kInvalid, HasSubstr("ops")));
+}
+
+TEST(CheckGradientsTest, ValuesOfInputsThatThereAreNotAreRefused) {
+  for (const int input : {-1, 1}) {
+    EXPECT_THAT(
+        CheckGradients({.op = "Relu",
+                        .inputs = {Float({1})},
+                        .values = {{0, {1}}, {input, {1}}}}),
+        StatusIs(kInvalid, fmt::format("values are given for input {}: Relu "
+                                       "has 1 inputs here",
+                                       input)));
+  }
+}
+
+TEST(CheckGradientsTest, ValuesThatTheDtypeDoesNotHaveAreRefused) {
+  const double kInf = std::numeric_limits<double>::infinity();
+  const std::vector<std::pair<DType, double>> values = {
+      {DType::kInt32, std::nan("")}, {DType::kInt32, 1e20},
+      {DType::kInt32, -1e20},        {DType::kInt32, 0x1p31},
+      {DType::kInt32, 0.5},          {DType::kInt64, 0x1p63},
+      {DType::kInt64, kInf},         {DType::kUInt8, 256},
+      {DType::kUInt8, -1},           {DType::kBool, 2},
+      {DType::kFloat32, 1e39},       {DType::kFloat32, -1e39}};
+  for (const auto& [dtype, value] : values) {
+    EXPECT_THAT(
+        CheckGradients({.op = "Identity",
+                        .inputs = {{dtype, {2}}},
+                        .values = {{0, {0, value}}}}),
+        StatusIs(kInvalid, fmt::format("input 0: value 1 is {}, which {} does "
+                                       "not have",
+                                       value, DTypeName(dtype))));
+  }
+}
+
+TEST(CheckGradientsTest, TheLargestAndSmallestIntegersAreValues) {
+  const std::vector<std::pair<DType, std::vector<double>>> values = {
+      {DType::kInt32, {-0x1p31, 0x1p31 - 1}},
+      {DType::kInt64, {-0x1p63, 0x1p62}},
+      {DType::kUInt8, {0, 255}},
+      {DType::kBool, {0, 1}}};
+  for (const auto& [dtype, ends] : values) {
+    // Refused later: there is nothing to differentiate.
+    EXPECT_THAT(CheckGradients({.op = "Identity",
+                                .inputs = {{dtype, {2}}},
+                                .values = {{0, ends}}}),
+                StatusIs(kInvalid, HasSubstr("no output 0 of float32")));
+  }
 }
 
 }  // namespace
