@@ -24,14 +24,54 @@ absl::Status CheckFields(const Dataset& data, const char* what) {
                   data.fields().size()));
 }
 
+// A fetch that the program may have forgotten.
+absl::Status CheckFetched(const Session& session, int program, ValueId id,
+                          const char* what) {
+  const ExecutionPlan* plan = session.plan(program);
+  if (plan == nullptr) {
+    return InvalidArgument(fmt::format(
+        "the session has no program {} to fetch the {} from", program, what));
+  }
+  if (std::ranges::find(plan->fetches, id) != plan->fetches.end()) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      fmt::format("the program does not fetch the {} that it is trained or "
+                  "evaluated by",
+                  what));
+}
+
+absl::Status CheckTraining(const Session& session,
+                           const TrainingProgram& program) {
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckFetched(session, kTrainingProgram, program.loss, "loss"));
+  if (!program.accuracy.is_valid()) return absl::OkStatus();
+  return CheckFetched(session, kTrainingProgram, program.accuracy, "accuracy");
+}
+
+absl::Status CheckEvaluation(const Session& session,
+                             const EvaluationProgram& program,
+                             const Dataset& data) {
+  SPILLWAY_RETURN_IF_ERROR(CheckFields(data, "test data"));
+  if (data.size() <= 0 || program.batch_size <= 0) {
+    return InvalidArgument("evaluation needs data and a positive batch size");
+  }
+  return CheckFetched(session, kEvaluationProgram, program.correct,
+                      "correct answers");
+}
+
 absl::Status CheckStart(const TrainerSpec& spec) {
   const int64_t steps = spec.training_data->size() / spec.training.batch_size;
   const TrainingPosition& start = spec.start;
-  if (start.epoch < 0 || start.step < 0 || start.step >= steps) {
+  // At the end there is nothing to do: where the last checkpoint goes on.
+  const bool is_after_end = start.epoch > spec.num_epochs ||
+                            (start.epoch == spec.num_epochs && start.step > 0);
+  if (start.epoch < 0 || start.step < 0 || start.step >= steps ||
+      is_after_end) {
     return InvalidArgument(fmt::format(
-        "training cannot start before step {} of epoch {}: an epoch has {} "
-        "steps, counted from 0",
-        start.step, start.epoch, steps));
+        "training cannot start before step {} of epoch {}: there are {} epochs "
+        "and an epoch has {} steps, counted from 0",
+        start.step, start.epoch, spec.num_epochs, steps));
   }
   if (spec.max_steps.value_or(0) < 0 || spec.checkpoint_steps < 0) {
     return InvalidArgument(fmt::format(
@@ -41,7 +81,7 @@ absl::Status CheckStart(const TrainerSpec& spec) {
   return absl::OkStatus();
 }
 
-absl::Status CheckSpec(const TrainerSpec& spec) {
+absl::Status CheckSpec(const Session& session, const TrainerSpec& spec) {
   if (spec.training_data == nullptr || spec.training.batch_size <= 0) {
     return InvalidArgument("training needs data and a positive batch size");
   }
@@ -55,23 +95,15 @@ absl::Status CheckSpec(const TrainerSpec& spec) {
     return InvalidArgument(
         "a learning-rate schedule needs a graph that is fed the rate");
   }
-  return CheckStart(spec);
-}
-
-// A fetch that the program may have forgotten.
-absl::StatusOr<const HostTensor*> Fetched(const StepResult& step, ValueId id,
-                                          const char* what) {
-  const auto found = step.fetched.find(id);
-  if (found != step.fetched.end()) return &found->second;
-  return InvalidArgument(
-      fmt::format("the program does not fetch the {} that it is trained or "
-                  "evaluated by",
-                  what));
+  SPILLWAY_RETURN_IF_ERROR(CheckStart(spec));
+  SPILLWAY_RETURN_IF_ERROR(CheckTraining(session, spec.training));
+  if (spec.test_data == nullptr) return absl::OkStatus();
+  return CheckEvaluation(session, spec.evaluation, *spec.test_data);
 }
 
 absl::StatusOr<double> FetchedScalar(const StepResult& step, ValueId id,
                                      const char* what) {
-  SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* tensor, Fetched(step, id, what));
+  SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* tensor, step.tensor(id));
   const TensorType scalar = {.dtype = DType::kFloat32, .shape = Shape()};
   if (tensor->type == scalar) return step.scalar(id);
   return InvalidArgument(fmt::format("the {} must be a float32 scalar, not {}",
@@ -204,17 +236,14 @@ class TrainingRun {
 
 absl::StatusOr<std::vector<EpochResult>> Train(Session& session,
                                                const TrainerSpec& spec) {
-  SPILLWAY_RETURN_IF_ERROR(CheckSpec(spec));
+  SPILLWAY_RETURN_IF_ERROR(CheckSpec(session, spec));
   return TrainingRun(session, spec).Run();
 }
 
 absl::StatusOr<double> Evaluate(Session& session,
                                 const EvaluationProgram& program,
                                 const Dataset& data) {
-  SPILLWAY_RETURN_IF_ERROR(CheckFields(data, "test data"));
-  if (data.size() == 0 || program.batch_size <= 0) {
-    return InvalidArgument("evaluation needs data and a positive batch size");
-  }
+  SPILLWAY_RETURN_IF_ERROR(CheckEvaluation(session, program, data));
   const Batched batches(
       data, {.batch_size = program.batch_size, .drop_remainder = false});
   Prefetched reader(batches);
@@ -225,9 +254,8 @@ absl::StatusOr<double> Evaluate(Session& session,
         const StepResult step,
         session.Step(kEvaluationProgram,
                      {{program.images, batch[0]}, {program.labels, batch[1]}}));
-    SPILLWAY_ASSIGN_OR_RETURN(
-        const HostTensor* correct,
-        Fetched(step, program.correct, "correct answers"));
+    SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* correct,
+                              step.tensor(program.correct));
     const TensorType flag_type = {.dtype = DType::kBool,
                                   .shape = {program.batch_size}};
     if (correct->type != flag_type) {

@@ -97,7 +97,7 @@ struct TrainerSpec {
 
   // Of the whole training, those before `start` included.
   int64_t num_epochs = 1;
-  // Where this call begins.
+  // Where this call begins; no later than {num_epochs, 0}, where all is done.
   TrainingPosition start = {};
   // Steps of this call; none: as many as the epochs have.
   std::optional<int64_t> max_steps = {};
@@ -123,12 +123,14 @@ struct TrainerSpec {
 // The epochs that this call has run steps of, in order; of the first and the
 // last of them perhaps a part. Errors: INVALID_ARGUMENT when the data has less
 // than one batch, its fields do not fit the programs, `start` is outside the
-// training, or a program does not fetch what it should; what Session::Step, the
-// datasets and on_checkpoint say.
+// training, or a program is missing or does not fetch what it should; what
+// Session::Step, the datasets and on_checkpoint say. Before the first step, all
+// is checked but the types of feeds and fetches, the evaluation's too.
 absl::StatusOr<std::vector<EpochResult>> Train(Session& session,
                                                const TrainerSpec& spec);
 
 // Part of `data` that program 1 classifies correctly: every sample counts once.
+// Errors: as Train's.
 absl::StatusOr<double> Evaluate(Session& session,
                                 const EvaluationProgram& program,
                                 const Dataset& data);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -430,6 +431,18 @@ TEST(TrainerTest, AStartOutsideTheTrainingIsRefused) {
                        HasSubstr("must not be negative")));
 }
 
+TEST(TrainerTest, AStartAfterTheTrainingIsRefused) {
+  const Quarters data(100, 1);
+  LeNetRun run = MakeLongRun(data);
+  for (const TrainingPosition start :
+       {TrainingPosition{3, 1}, TrainingPosition{4, 0}}) {
+    run.spec.start = start;
+    EXPECT_THAT(Train(*run.session, run.spec),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("there are 3 epochs")));
+  }
+}
+
 TEST(TrainerTest, AFetchThatIsMissingIsNamed) {
   const Quarters data(100, 1);
   LeNetRun run = MakeLongRun(data);
@@ -447,6 +460,93 @@ TEST(TrainerTest, AFetchThatIsMissingIsNamed) {
   EXPECT_THAT(Evaluate(*run.session, run.spec.evaluation, data),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("does not fetch the correct answers")));
+}
+
+// What Train says of this spec. No step runs.
+absl::Status Refusal(LeNetRun& run) {
+  run.spec.on_step = [](const StepProgress&) { ADD_FAILURE(); };
+  return Train(*run.session, run.spec).status();
+}
+
+TEST(TrainerTest, FetchesAreCheckedBeforeTheFirstStep) {
+  const Quarters data(100, 1);
+  LeNetRun run = MakeLongRun(data);
+  run.spec.training.accuracy = run.spec.training.images;
+  EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInvalidArgument,
+                                     HasSubstr("does not fetch the accuracy")));
+  run = MakeLongRun(data);
+  run.spec.training.loss = {};
+  EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInvalidArgument,
+                                     HasSubstr("does not fetch the loss")));
+  run = MakeLongRun(data);
+  run.spec.test_data = &data;
+  run.spec.evaluation.correct = run.spec.evaluation.images;
+  EXPECT_THAT(Refusal(run),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("does not fetch the correct answers")));
+}
+
+TEST(TrainerTest, AnEvaluationWithoutAProgramIsRefusedBeforeTheFirstStep) {
+  const Quarters data(100, 1);
+  GraphBuilder g;
+  ASSERT_OK_AND_ASSIGN(const ModelGraph model, BuildLeNet(g, 16, true));
+  Program program = {.fetches = {model.loss}};
+  ASSERT_OK_AND_ASSIGN(program.graph, std::move(g).Build());
+  LeNetRun run = MakeLongRun(data);
+  run.spec.training.loss = model.loss;
+  run.spec.training.accuracy = {};
+  run.spec.test_data = &data;
+  ASSERT_OK_AND_ASSIGN(run.session, NewSession(std::move(program)));
+  EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInvalidArgument,
+                                     "the session has no program 1 to fetch "
+                                     "the correct answers from"));
+}
+
+TEST(TrainerTest, AnEvaluationOfNothingIsRefusedBeforeTheFirstStep) {
+  const Quarters data(100, 1);
+  const Quarters none(0, 1);
+  LeNetRun run = MakeLongRun(data);
+  run.spec.test_data = &none;
+  const auto kRefused =
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("evaluation needs data and a positive batch size"));
+  EXPECT_THAT(Refusal(run), kRefused);
+  run.spec.test_data = &data;
+  run.spec.evaluation.batch_size = 0;
+  EXPECT_THAT(Refusal(run), kRefused);
+}
+
+class OneField : public Quarters {
+ public:
+  using Quarters::Quarters;
+  const std::vector<TensorType>& fields() const override { return fields_; }
+
+ private:
+  std::vector<TensorType> fields_ = {{DType::kFloat32, {4}}};
+};
+
+TEST(TrainerTest, TestDataWithoutLabelsIsRefusedBeforeTheFirstStep) {
+  const Quarters data(100, 1);
+  const OneField unlabelled(100, 1);
+  LeNetRun run = MakeLongRun(data);
+  run.spec.test_data = &unlabelled;
+  EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInvalidArgument,
+                                     HasSubstr("test data has 1 fields")));
+}
+
+class Throwing : public Quarters {
+ public:
+  using Quarters::Quarters;
+  absl::Status Read(int64_t, std::span<std::byte* const>) const override {
+    throw std::out_of_range("vector::at");
+  }
+};
+
+TEST(TrainerTest, DataThatThrowsIsAnError) {
+  const Throwing data(100, 1);
+  LeNetRun run = MakeLongRun(data);
+  EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInternal,
+                                     HasSubstr("threw: vector::at")));
 }
 
 }  // namespace
