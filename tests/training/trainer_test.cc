@@ -1,115 +1,28 @@
 #include "training/trainer.h"
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "models/zoo.h"
-#include "ops/all_ops.h"
-#include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/training/lenet_run.h"
 #include "training/checkpoint.h"
-#include "training/optimizer.h"
 
 namespace spillway {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::IsOk;
-using testing::NewSession;
+using testing::kImageSize;
+using testing::LeNetRun;
+using testing::MakeLeNetRun;
+using testing::MakeLongRun;
+using testing::Quarters;
 using testing::StatusIs;
-
-constexpr int64_t kImageSize = 12;
-constexpr int64_t kNumClasses = 4;
-
-// Noise with one bright quarter of the image, which is the class.
-class Quarters : public Dataset {
- public:
-  Quarters(int64_t size, uint64_t seed) : size_(size), seed_(seed) {}
-
-  int64_t size() const override { return size_; }
-  const std::vector<TensorType>& fields() const override { return fields_; }
-  absl::Status Read(int64_t index,
-                    std::span<std::byte* const> buffers) const override {
-    const auto label = static_cast<int32_t>(index % kNumClasses);
-    auto* image = reinterpret_cast<float*>(buffers[0]);
-    const uint64_t key = MixKeys(seed_, static_cast<uint64_t>(index));
-    for (int64_t i = 0; i < kImageSize * kImageSize; ++i) {
-      const bool is_low = i / kImageSize >= kImageSize / 2;
-      const bool is_right = i % kImageSize >= kImageSize / 2;
-      const bool is_bright = label == 2 * is_low + is_right;
-      image[i] = static_cast<float>(
-          0.3 * NormalAt(key, static_cast<uint64_t>(i)) + (is_bright ? 1 : 0));
-    }
-    std::memcpy(buffers[1], &label, sizeof(label));
-    return absl::OkStatus();
-  }
-
- private:
-  int64_t size_;
-  uint64_t seed_;
-  std::vector<TensorType> fields_ = {
-      {.dtype = DType::kFloat32, .shape = {kImageSize, kImageSize, 1}},
-      {.dtype = DType::kInt32, .shape = Shape()}};
-};
-
-// LeNet with a training and an evaluation program, and what a trainer needs.
-struct LeNetRun {
-  std::unique_ptr<Session> session;
-  TrainerSpec spec;
-};
-
-absl::StatusOr<ModelGraph> BuildLeNet(GraphBuilder& g, int64_t batch_size,
-                                      bool is_training) {
-  return BuildModel(g, "lenet",
-                    {.batch_size = batch_size,
-                     .image_size = kImageSize,
-                     .channels = 1,
-                     .num_classes = kNumClasses,
-                     .is_training = is_training});
-}
-
-absl::StatusOr<LeNetRun> MakeLeNetRun(int64_t batch_size,
-                                      int64_t test_batch_size) {
-  GraphBuilder training(StandardOps());
-  SPILLWAY_ASSIGN_OR_RETURN(const ModelGraph model,
-                            BuildLeNet(training, batch_size, true));
-  const Tensor rate =
-      training.Placeholder("learning_rate", DType::kFloat32, Shape());
-  Minimize(training.Scope("momentum_optimizer"), model.loss, Momentum(),
-           {.learning_rate_feed = rate});
-  GraphBuilder evaluation(StandardOps());
-  SPILLWAY_ASSIGN_OR_RETURN(const ModelGraph test,
-                            BuildLeNet(evaluation, test_batch_size, false));
-
-  LeNetRun run;
-  run.spec.training = {.batch_size = batch_size,
-                       .images = model.images.id(),
-                       .labels = model.labels.id(),
-                       .learning_rate = rate.id(),
-                       .loss = model.loss.id(),
-                       .accuracy = model.accuracy.id()};
-  run.spec.evaluation = {.batch_size = test_batch_size,
-                         .images = test.images.id(),
-                         .labels = test.labels.id(),
-                         .correct = test.correct.id()};
-  run.spec.learning_rate = ConstantRate(0.02);
-  std::vector<Program> programs(2);
-  programs[0].fetches = {model.loss.id(), model.accuracy.id()};
-  programs[1].fetches = {test.correct.id()};
-  SPILLWAY_ASSIGN_OR_RETURN(programs[0].graph, std::move(training).Build());
-  SPILLWAY_ASSIGN_OR_RETURN(programs[1].graph, std::move(evaluation).Build());
-  SPILLWAY_ASSIGN_OR_RETURN(run.session, NewSession(std::move(programs)));
-  return run;
-}
 
 TEST(TrainerTest, LeNetLearnsASeparableProblem) {
   ASSERT_OK_AND_ASSIGN(LeNetRun run, MakeLeNetRun(16, 10));
@@ -129,34 +42,6 @@ TEST(TrainerTest, LeNetLearnsASeparableProblem) {
   EXPECT_TRUE(epochs[3].is_complete);
   EXPECT_GT(epochs[3].seconds, 0);
   EXPECT_EQ(run.session->memory().allocations_in_steps, 0);
-}
-
-// Every label is one too many.
-class WrongLabels : public Quarters {
- public:
-  using Quarters::Quarters;
-  absl::Status Read(int64_t index,
-                    std::span<std::byte* const> buffers) const override {
-    constexpr int32_t kWrong = kNumClasses;
-    const absl::Status status = Quarters::Read(index, buffers);
-    std::memcpy(buffers[1], &kWrong, sizeof(kWrong));
-    return status;
-  }
-};
-
-TEST(TrainerTest, ALabelOutOfRangeIsTheErrorOfTheSessionWhichGoesOn) {
-  ASSERT_OK_AND_ASSIGN(LeNetRun run, MakeLeNetRun(16, 10));
-  const WrongLabels wrong(32, 1);
-  run.spec.training_data = &wrong;
-  EXPECT_THAT(
-      Train(*run.session, run.spec),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               "feed labels: element 0 is 4; "
-               "loss/SparseSoftmaxCrossEntropyWithLogits needs a number in "
-               "[0, 4)"));
-  const Quarters data(32, 1);
-  run.spec.training_data = &data;
-  EXPECT_THAT(Train(*run.session, run.spec), IsOk());
 }
 
 TEST(TrainerTest, TheSameSeedTrainsToTheSameWeights) {
@@ -236,38 +121,8 @@ TEST(TrainerTest, ReportsEveryStepAndEpochAndFeedsTheScheduledRate) {
   EXPECT_EQ(before.at("conv1/weights").bytes, after.at("conv1/weights").bytes);
 }
 
-TEST(TrainerTest, LessThanOneBatchIsRefused) {
-  ASSERT_OK_AND_ASSIGN(LeNetRun run, MakeLeNetRun(16, 10));
-  const Quarters data(15, 1);
-  run.spec.training_data = &data;
-  EXPECT_THAT(Train(*run.session, run.spec),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("15 samples, fewer than one batch of 16")));
-}
-
-TEST(TrainerTest, DataOfAnotherShapeIsRefused) {
-  ASSERT_OK_AND_ASSIGN(LeNetRun run, MakeLeNetRun(16, 10));
-  const Quarters data(40, 1);
-  run.spec.training_data = &data;
-  run.spec.training.batch_size = 8;  // not what the graph was built for
-  EXPECT_THAT(
-      Train(*run.session, run.spec),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("images")));
-}
-
 std::string ChecksumOf(Session& session) {
   return Checksum(session.ReadVariables().value());
-}
-
-// Epochs of six steps whose rate falls with the step, so that a step that is
-// counted or fed wrongly shows.
-LeNetRun MakeLongRun(const Dataset& data) {
-  LeNetRun run = MakeLeNetRun(16, 10).value();
-  run.spec.training_data = &data;
-  run.spec.num_epochs = 3;
-  run.spec.shuffle_seed = 5;
-  run.spec.learning_rate = LinearDecay(0.05, 18);
-  return run;
 }
 
 TEST(TrainerTest, GoesOnBitwiseAsIfItHadNotStopped) {
@@ -409,144 +264,6 @@ TEST(TrainerTest, AModelWithoutAccuracyTrains) {
   ASSERT_EQ(epochs.size(), 3u);
   EXPECT_FALSE(epochs[2].accuracy.has_value());
   EXPECT_LT(epochs[2].loss, epochs[0].loss);
-}
-
-TEST(TrainerTest, AStartOutsideTheTrainingIsRefused) {
-  const Quarters data(100, 1);
-  LeNetRun run = MakeLongRun(data);
-  for (const TrainingPosition start :
-       {TrainingPosition{0, 6}, TrainingPosition{0, -1},
-        TrainingPosition{-1, 0}}) {
-    run.spec.start = start;
-    EXPECT_THAT(Train(*run.session, run.spec),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("an epoch has 6 steps")));
-  }
-  run.spec.start = {3, 0};  // all is done
-  ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*run.session, run.spec));
-  EXPECT_TRUE(epochs.empty());
-  run.spec.max_steps = -1;
-  EXPECT_THAT(Train(*run.session, run.spec),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("must not be negative")));
-}
-
-TEST(TrainerTest, AStartAfterTheTrainingIsRefused) {
-  const Quarters data(100, 1);
-  LeNetRun run = MakeLongRun(data);
-  for (const TrainingPosition start :
-       {TrainingPosition{3, 1}, TrainingPosition{4, 0}}) {
-    run.spec.start = start;
-    EXPECT_THAT(Train(*run.session, run.spec),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("there are 3 epochs")));
-  }
-}
-
-TEST(TrainerTest, AFetchThatIsMissingIsNamed) {
-  const Quarters data(100, 1);
-  LeNetRun run = MakeLongRun(data);
-  const ValueId loss = run.spec.training.loss;
-  run.spec.training.loss = run.spec.training.images;
-  EXPECT_THAT(Train(*run.session, run.spec),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("does not fetch the loss")));
-  run.spec.training.loss = loss;
-  run.spec.training.accuracy = run.spec.training.images;
-  EXPECT_THAT(Train(*run.session, run.spec),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("does not fetch the accuracy")));
-  run.spec.evaluation.correct = run.spec.evaluation.images;
-  EXPECT_THAT(Evaluate(*run.session, run.spec.evaluation, data),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("does not fetch the correct answers")));
-}
-
-// What Train says of this spec. No step runs.
-absl::Status Refusal(LeNetRun& run) {
-  run.spec.on_step = [](const StepProgress&) { ADD_FAILURE(); };
-  return Train(*run.session, run.spec).status();
-}
-
-TEST(TrainerTest, FetchesAreCheckedBeforeTheFirstStep) {
-  const Quarters data(100, 1);
-  LeNetRun run = MakeLongRun(data);
-  run.spec.training.accuracy = run.spec.training.images;
-  EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInvalidArgument,
-                                     HasSubstr("does not fetch the accuracy")));
-  run = MakeLongRun(data);
-  run.spec.training.loss = {};
-  EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInvalidArgument,
-                                     HasSubstr("does not fetch the loss")));
-  run = MakeLongRun(data);
-  run.spec.test_data = &data;
-  run.spec.evaluation.correct = run.spec.evaluation.images;
-  EXPECT_THAT(Refusal(run),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("does not fetch the correct answers")));
-}
-
-TEST(TrainerTest, AnEvaluationWithoutAProgramIsRefusedBeforeTheFirstStep) {
-  const Quarters data(100, 1);
-  GraphBuilder g;
-  ASSERT_OK_AND_ASSIGN(const ModelGraph model, BuildLeNet(g, 16, true));
-  Program program = {.fetches = {model.loss}};
-  ASSERT_OK_AND_ASSIGN(program.graph, std::move(g).Build());
-  LeNetRun run = MakeLongRun(data);
-  run.spec.training.loss = model.loss;
-  run.spec.training.accuracy = {};
-  run.spec.test_data = &data;
-  ASSERT_OK_AND_ASSIGN(run.session, NewSession(std::move(program)));
-  EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInvalidArgument,
-                                     "the session has no program 1 to fetch "
-                                     "the correct answers from"));
-}
-
-TEST(TrainerTest, AnEvaluationOfNothingIsRefusedBeforeTheFirstStep) {
-  const Quarters data(100, 1);
-  const Quarters none(0, 1);
-  LeNetRun run = MakeLongRun(data);
-  run.spec.test_data = &none;
-  const auto kRefused =
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("evaluation needs data and a positive batch size"));
-  EXPECT_THAT(Refusal(run), kRefused);
-  run.spec.test_data = &data;
-  run.spec.evaluation.batch_size = 0;
-  EXPECT_THAT(Refusal(run), kRefused);
-}
-
-class OneField : public Quarters {
- public:
-  using Quarters::Quarters;
-  const std::vector<TensorType>& fields() const override { return fields_; }
-
- private:
-  std::vector<TensorType> fields_ = {{DType::kFloat32, {4}}};
-};
-
-TEST(TrainerTest, TestDataWithoutLabelsIsRefusedBeforeTheFirstStep) {
-  const Quarters data(100, 1);
-  const OneField unlabelled(100, 1);
-  LeNetRun run = MakeLongRun(data);
-  run.spec.test_data = &unlabelled;
-  EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInvalidArgument,
-                                     HasSubstr("test data has 1 fields")));
-}
-
-class Throwing : public Quarters {
- public:
-  using Quarters::Quarters;
-  absl::Status Read(int64_t, std::span<std::byte* const>) const override {
-    throw std::out_of_range("vector::at");
-  }
-};
-
-TEST(TrainerTest, DataThatThrowsIsAnError) {
-  const Throwing data(100, 1);
-  LeNetRun run = MakeLongRun(data);
-  EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInternal,
-                                     HasSubstr("threw: vector::at")));
 }
 
 }  // namespace
