@@ -57,7 +57,7 @@ struct OpDef {
 
   // Names of inputs and outputs, one output or more. With `variadic`, the last
   // input may be repeated one or more times. `optional_inputs` of the last
-  // inputs may be left out.
+  // inputs may be left out, and so may the last outputs, as `infer` says.
   std::vector<std::string> inputs = {};
   std::vector<std::string> outputs = {};
   bool variadic = false;
@@ -75,7 +75,7 @@ struct OpDef {
   // Output types from input types and attributes. Checks every attribute and
   // shape: a node that passes can be built into a kernel. Errors:
   // INVALID_ARGUMENT that says what was expected and what came (the caller puts
-  // the node's name before it). INTERNAL: exceptions, another number of types.
+  // the node's name before it). INTERNAL: exceptions, no types or too many.
   std::function<absl::StatusOr<std::vector<TensorType>>(const InferContext&)>
       infer = nullptr;
 

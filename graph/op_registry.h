@@ -35,7 +35,7 @@ class OpRegistry {
 
 // Checks one node against its op: number of inputs, attribute names, shapes,
 // index_inputs; returns the output types. Errors: INVALID_ARGUMENT; INTERNAL
-// for a function of the op that throws or returns a wrong number of types.
+// for a function of the op that throws or returns no types or too many.
 absl::StatusOr<std::vector<TensorType>> InferOutputs(
     const OpDef& def, const InferContext& context);
 

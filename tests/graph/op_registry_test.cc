@@ -208,6 +208,12 @@ OpDef Infers(size_t num_types) {
   return def;
 }
 
+TEST(InferOutputsTest, TheLastOutputsMayBeLeftOut) {
+  OpDef def = Infers(1);
+  def.outputs = {"y", "rest"};
+  EXPECT_TRUE(InferWith(def, 3).ok());
+}
+
 TEST(InferOutputsTest, CountsOutputs) {
   EXPECT_TRUE(InferWith(Infers(1), 3).ok());
   for (const size_t wrong : {0, 2}) {

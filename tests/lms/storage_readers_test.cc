@@ -254,9 +254,8 @@ TEST(StorageReadersTest, AChainOfAliasesIsMadeAgainInItsOrder) {
       ElementsAre("a", "b", "c"));
   EXPECT_TRUE(MaySwap(storages, x));
   EXPECT_FALSE(MaySwap(storages, *graph.FindValue("a")));
-  EXPECT_THAT(NamesOf(DirectReaders(graph, storages,
-                                    {.value = x, .swap_ins = {{.readers = r}}}),
-                      graph),
+  const Swap swap = {.value = x, .swap_ins = {{.readers = r}}};
+  EXPECT_THAT(NamesOf(DirectReaders(graph, storages, swap), graph),
               ElementsAre("s"));
 }
 
@@ -440,20 +439,18 @@ void ExpectBytesAreFree(const Graph& original, const Graph& edited,
   const ExecutionPlan plan =
       LowerToSteps(edited, StandardOps(), schedule, options).plan;
   IdMap<NodeId, StepId> step_of(edited.num_nodes());
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    step_of[plan.steps[StepId(i)].node] = StepId(i);
-  }
+  for (const StepId id : plan.steps.ids()) step_of[plan.steps[id].node] = id;
   size_t next = original.num_nodes();
   for (const Swap& swap : swaps.swaps) {
     const BufferId buffer = plan.buffer_of[swap.value];
     const NodeId swap_out(next++);
     StepId last;
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-      const Step& step = plan.steps[StepId(i)];
+    for (const StepId id : plan.steps.ids()) {
+      const Step& step = plan.steps[id];
       const bool uses =
           std::ranges::find(step.inputs, buffer) != step.inputs.end() ||
           std::ranges::find(step.outputs, buffer) != step.outputs.end();
-      if (uses && step.node != swap_out) last = StepId(i);
+      if (uses && step.node != swap_out) last = id;
     }
     for (size_t i = 0; i < swap.swap_ins.size(); ++i) {
       const NodeId swap_in(next++);
