@@ -1,14 +1,20 @@
 #include "ops/conv.h"
 
+#include <cstdint>
+#include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
+#include "fmt/format.h"
 #include "graph/builder.h"
 #include "graph/gradient.h"
 #include "ops/all_ops.h"
 #include "ops/cpu/lanes.h"
+#include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {
@@ -117,6 +123,52 @@ TEST(ConvBackpropFilterCpu, ListsItsAlgorithms) {
   EXPECT_THAT(
       FilterGradientAlgorithms(DType::kFloat32, 3, "winograd"),
       ElementsAre(HasSubstr("no algorithm \"winograd\" here; it has: direct")));
+}
+
+// Runs it with every access checked.
+absl::Status RunFilterGradient(int64_t in, int64_t out, int64_t size,
+                               int64_t stride) {
+  GraphBuilder g("filter_gradient");
+  const int64_t y_size = (size + stride - 1) / stride;
+  const Tensor x = g.Placeholder("x", DType::kFloat32, {1, size, size, in});
+  const Tensor dy =
+      g.Placeholder("dy", DType::kFloat32, {1, y_size, y_size, out});
+  const Tensor gradient =
+      g.Add(g, {.op = "Conv2DBackpropFilter",
+                .inputs = {x, dy},
+                .attributes = {{"filter_shape", Shape({out, 1, 1, in})},
+                               {"strides", std::vector<int64_t>(2, stride)},
+                               {"padding", "VALID"}}});
+  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> session,
+      testing::NewSession(
+          {.graph = std::move(graph), .fetches = {gradient.id()}},
+          {.device = "inline", .check_memory = true}));
+  const std::vector<float> x_values(
+      static_cast<size_t>(x.shape().num_elements()));
+  const std::vector<float> dy_values(
+      static_cast<size_t>(dy.shape().num_elements()));
+  return session->Step({{x, x_values}, {dy, dy_values}}).status();
+}
+
+// A primitive of oneDNN 2.6 does not, where there is no AVX-512.
+TEST(ConvBackpropFilterCpu, OfAStridedPointwiseStaysInItsWorkspace) {
+  EXPECT_THAT(RunFilterGradient(3, 10, 8, 2), IsOk());
+  EXPECT_THAT(RunFilterGradient(1, 32, 12, 3), IsOk());
+  std::mt19937 random(1);
+  for (int i = 0; i < 100 && !HasFailure(); ++i) {
+    const auto pick = [&](int64_t least, int64_t most) {
+      return std::uniform_int_distribution<int64_t>(least, most)(random);
+    };
+    const int64_t in = pick(1, 40);
+    const int64_t out = pick(1, 40);
+    const int64_t size = pick(3, 14);
+    const int64_t stride = pick(2, 3);
+    SCOPED_TRACE(fmt::format("{} to {} channels of {} x {}, stride {}", in, out,
+                             size, size, stride));
+    EXPECT_THAT(RunFilterGradient(in, out, size, stride), IsOk());
+  }
 }
 
 TEST(Conv2D, HasGradientsOfTheTypesOfItsInputs) {
