@@ -1,6 +1,7 @@
 #include "tuner/model/step_recipe.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
@@ -33,6 +34,29 @@ absl::Status CheckFits(const StepRecipe& recipe, const Graph& edited) {
   }
   return InvalidArgument(fmt::format(
       "order, times or algorithms are not of the nodes of {}", edited.name()));
+}
+
+Schedule KernelOrder(const StepRecipe& recipe, const Graph& graph) {
+  Schedule kernels;
+  kernels.step_of.resize(graph.num_nodes(), -1);
+  std::vector<NodeId> wanted;  // a node, and what of its inputs is missing
+  for (const NodeId id : recipe.schedule.order) {
+    if (id.index() >= graph.num_nodes()) continue;  // a swap or an added alias
+    wanted = {id};
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      for (const ValueId input : graph.node(wanted[i]).inputs) {
+        const NodeId producer = graph.value(input).producer;
+        if (!kernels.contains(producer)) wanted.push_back(producer);
+      }
+    }
+    for (; !wanted.empty(); wanted.pop_back()) {
+      const NodeId next = wanted.back();
+      if (kernels.contains(next)) continue;
+      kernels.step_of[next] = static_cast<int32_t>(kernels.order.size());
+      kernels.order.push_back(next);
+    }
+  }
+  return kernels;
 }
 
 CompileOptions OptionsFor(const StepRecipe& recipe, const Graph& edited,

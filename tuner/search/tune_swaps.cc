@@ -53,18 +53,6 @@ constexpr Effort kSmallGraphEffort = {.near_bound = 1,
                                       .rungs = 100,
                                       .whole_grid = true};
 
-// The order of the kernels in a recipe for a graph of `num_nodes` nodes.
-Schedule KernelOrder(const StepRecipe& recipe, size_t num_nodes) {
-  Schedule kernels;
-  kernels.step_of.resize(num_nodes, -1);
-  for (const NodeId id : recipe.schedule.order) {
-    if (id.index() >= num_nodes) continue;  // a swap
-    kernels.step_of[id] = static_cast<int32_t>(kernels.order.size());
-    kernels.order.push_back(id);
-  }
-  return kernels;
-}
-
 StepModel ModelOf(const TunerInputs& inputs, const Schedule& schedule) {
   return MakeStepModel(inputs.graph, inputs.ops, schedule, inputs.compile,
                        inputs.kernel_ns, inputs.profile);
@@ -292,7 +280,7 @@ class Tuner {
   void TryOnRungs(const StepRecipe& recipe) {
     if (budgets_.size() < 2) return;
     const StepModel model =
-        ModelOf(inputs_, KernelOrder(recipe, inputs_.graph.num_nodes()));
+        ModelOf(inputs_, KernelOrder(recipe, inputs_.graph));
     for (const int64_t rung : std::span(budgets_).subspan(1)) {
       if (ShallStop() || IsNear(BoundNs(model, rung)) ||
           !TryWithin(rung, recipe, 1)) {
@@ -397,8 +385,7 @@ std::string ReasonFor(std::string_view why, const ExecutionPlan& plan,
 }
 
 StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {
-  const StepModel model =
-      ModelOf(inputs, KernelOrder(recipe, inputs.graph.num_nodes()));
+  const StepModel model = ModelOf(inputs, KernelOrder(recipe, inputs.graph));
   return LowerBound(
       model, inputs.profile,
       inputs.compile.device_budget_bytes.value_or(model.peak_bytes));
