@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "graph/traverse.h"
 
 namespace spillway {
@@ -10,37 +11,35 @@ namespace spillway {
 EditView::EditView(const Graph& graph)
     : graph_(graph),
       num_originals_(graph.num_nodes()),
-      edited_at_(graph.num_values(), -1),
+      places_(graph.num_values()),
       first_rerouted_(graph.num_nodes(), -1),
       first_after_(graph.num_nodes(), -1),
       first_before_(graph.num_nodes(), -1) {
-  begin_.reserve(graph.num_values() + 1);
   for (const ValueId value : graph.values().ids()) {
-    begin_.push_back(static_cast<int32_t>(readers_.size()));
+    Interval& place = places_[value];
+    place.begin = static_cast<int64_t>(readers_.size());
     spillway::ForEachReader(
         graph, value, [this](NodeId reader) { readers_.push_back(reader); });
+    place.end = static_cast<int64_t>(readers_.size());
   }
-  begin_.push_back(static_cast<int32_t>(readers_.size()));
 }
 
 NodeId EditView::AddSwapOut(ValueId value) {
-  const NodeId swap_out(num_nodes());
-  EditReadersOf(value).push_back(swap_out);
-  return AddNode({.value = value, .swap_out = swap_out});
+  if (swap_out_of_.empty()) swap_out_of_.resize(graph_.num_values());
+  SPILLWAY_CHECK(!swap_out_of_[value].is_valid());
+  swap_out_of_[value] = NodeId(num_nodes());
+  return AddNode({.value = value, .swap_out = swap_out_of_[value]});
 }
 
 NodeId EditView::AddSwapIn(NodeId swap_out, const SwapIn& swap_in) {
   const ValueId value = ValueOf(swap_out);
   std::vector<NodeId> moved = swap_in.readers;
   std::ranges::sort(moved);
-  const auto remove_moved = [&](ValueId name) {
-    std::erase_if(EditReadersOf(name), [&](NodeId reader) {
-      return std::ranges::binary_search(moved, reader);
-    });
-  };
-  remove_moved(value);
+  RemoveReaders(value, moved);
   for (const NodeId alias : swap_in.aliases) {
-    for (const ValueId name : graph_.node(alias).outputs) remove_moved(name);
+    for (const ValueId name : graph_.node(alias).outputs) {
+      RemoveReaders(name, moved);
+    }
   }
   const NodeId copy(num_nodes());
   for (const NodeId reader : moved) Reroute(reader, value, swap_in, copy);
@@ -81,7 +80,7 @@ void EditView::RemoveControlEdgesTo(NodeId after) {
 bool EditView::HasReaders(NodeId id) const {
   if (IsSwap(id)) return !SwapNodeOf(id).readers.empty();
   return std::ranges::any_of(graph_.node(id).outputs, [&](ValueId output) {
-    return !ReadersOf(output).empty();
+    return !ReadersOf(output).empty() || SwapOutOf(output).is_valid();
   });
 }
 
@@ -92,13 +91,15 @@ NodeId EditView::AddNode(SwapNode node) {
   return NodeId(num_nodes() - 1);
 }
 
-std::vector<NodeId>& EditView::EditReadersOf(ValueId value) {
-  if (edited_at_[value] < 0) {
-    const std::span<const NodeId> before = ReadersOf(value);
-    edited_readers_.emplace_back(before.begin(), before.end());
-    edited_at_[value] = static_cast<int32_t>(edited_readers_.size() - 1);
-  }
-  return edited_readers_[static_cast<size_t>(edited_at_[value])];
+void EditView::RemoveReaders(ValueId value,
+                             const std::vector<NodeId>& readers) {
+  Interval& place = places_[value];
+  const auto begin = readers_.begin() + place.begin;
+  const auto end = readers_.begin() + place.end;
+  const auto kept = std::remove_if(begin, end, [&](NodeId reader) {
+    return std::ranges::binary_search(readers, reader);
+  });
+  place.end -= end - kept;
 }
 
 void EditView::Reroute(NodeId reader, ValueId value, const SwapIn& swap_in,

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/interval.h"
 #include "graph/graph.h"
 #include "lms/swap_plan.h"
 
@@ -23,7 +24,7 @@ class EditView {
  public:
   explicit EditView(const Graph& graph);
 
-  // A node that reads `value` too.
+  // A node that reads `value` too; at most one for a value (CHECKed).
   NodeId AddSwapOut(ValueId value);
   // A node that reads `swap_out`, and that swap_in.readers read instead of the
   // value. Triggers are control edges, to be added as such.
@@ -87,8 +88,13 @@ class EditView {
     return swap_nodes_[id.index() - num_originals_];
   }
   NodeId AddNode(SwapNode node);
+  // Of the graph.
   std::span<const NodeId> ReadersOf(ValueId value) const;
-  std::vector<NodeId>& EditReadersOf(ValueId value);
+  // `readers`: by id.
+  void RemoveReaders(ValueId value, const std::vector<NodeId>& readers);
+  NodeId SwapOutOf(ValueId value) const {
+    return swap_out_of_.empty() ? NodeId() : swap_out_of_[value];
+  }
   void Reroute(NodeId reader, ValueId value, const SwapIn& swap_in,
                NodeId copy);
   // Invalid: the slot reads its value.
@@ -98,10 +104,9 @@ class EditView {
   const size_t num_originals_;
   std::vector<SwapNode> swap_nodes_;
 
-  std::vector<NodeId> readers_;        // of value 0, of value 1, ...
-  IdMap<ValueId, int32_t> begin_;      // and where; one more than values
-  IdMap<ValueId, int32_t> edited_at_;  // place in edited_readers_; -1: none
-  std::vector<std::vector<NodeId>> edited_readers_;
+  std::vector<NodeId> readers_;      // of value 0, of value 1, ...
+  IdMap<ValueId, Interval> places_;  // in readers_
+  IdMap<ValueId, NodeId> swap_out_of_;
 
   IdMap<NodeId, int32_t> first_rerouted_;  // in rerouted_, -1: none
   std::vector<Rerouted> rerouted_;
@@ -112,11 +117,8 @@ class EditView {
 };
 
 inline std::span<const NodeId> EditView::ReadersOf(ValueId value) const {
-  const int32_t edited_at = edited_at_[value];
-  if (edited_at >= 0) return edited_readers_[static_cast<size_t>(edited_at)];
-  const auto begin = static_cast<size_t>(begin_[value]);
-  const auto end = static_cast<size_t>(begin_[ValueId(value.value() + 1)]);
-  return std::span(readers_).subspan(begin, end - begin);
+  const Interval& place = places_[value];
+  return {readers_.data() + place.begin, readers_.data() + place.end};
 }
 
 template <typename Visit>
@@ -142,6 +144,8 @@ void EditView::ForEachReader(NodeId id, Visit visit) const {
   }
   for (const ValueId output : graph_.node(id).outputs) {
     for (const NodeId reader : ReadersOf(output)) visit(reader);
+    const NodeId swap_out = SwapOutOf(output);
+    if (swap_out.is_valid()) visit(swap_out);
   }
 }
 
