@@ -45,9 +45,9 @@ inline absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
 // nodes. (CheckSchedule says whether it can run in this order.)
 absl::Status CheckFits(const StepRecipe& recipe, const Graph& edited);
 
-// The order of the recipe's kernels in `graph`, without swaps. An alias that the
-// edited graph does not need, since its readers read an alias of the copy, runs
-// right before its first reader. Cost: O(nodes + edges).
+// The order of the recipe's kernels in `graph`, without swaps. An alias that
+// the edited graph does not need, since its readers read an alias of the copy,
+// runs right before its first reader. Cost: O(nodes + edges).
 Schedule KernelOrder(const StepRecipe& recipe, const Graph& graph);
 
 // `options`, for the graph without swaps, as CompilePlan wants them for the
