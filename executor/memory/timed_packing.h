@@ -1,9 +1,9 @@
 // Offsets chosen by when bytes are free, not only by whether.
 //
 // A buffer that a copy reads may give its bytes away as soon as the copy was
-// issued, but the next owner of the bytes waits until it is done. So of all the holes
-// that a buffer fits in, one is best whose bytes have been free for long, or
-// will not be asked for soon: then nobody waits.
+// issued, but the next owner of the bytes waits until it is done. So of all the
+// holes that a buffer fits in, one is best whose bytes have been free for long,
+// or will not be asked for soon: then nobody waits.
 //
 //   bytes
 //     |  [== a ==]~~~~~~~~[== c ==]      a's copy runs during ~: c takes its

@@ -1,3 +1,5 @@
+#include "tuner/search/tune_swaps.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -10,7 +12,6 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/tuner_case.h"
-#include "tuner/search/tune_swaps.h"
 
 namespace spillway {
 namespace {
