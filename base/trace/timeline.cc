@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/interval.h"
+#include "base/status_macros.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 
@@ -146,6 +147,11 @@ std::string FormatChromeTrace(const std::vector<TraceProcess>& processes) {
 
 absl::Status WriteChromeTrace(const std::vector<TraceProcess>& processes,
                               const std::string& path) {
+  for (const TraceProcess& process : processes) {
+    if (process.timeline != nullptr) continue;
+    return InvalidArgument(fmt::format(
+        "process \"{}\" of the trace has no timeline", process.name));
+  }
   return WriteFileAtomically(path, FormatChromeTrace(processes));
 }
 

@@ -1,5 +1,6 @@
 #include "training/data/shuffled.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -20,7 +21,7 @@ uint64_t UniformBelow(uint64_t bound, uint64_t key, uint64_t counter) {
 
 std::vector<int64_t> RandomPermutation(int64_t size,
                                        const ShuffleOptions& options) {
-  std::vector<int64_t> order(static_cast<size_t>(size));
+  std::vector<int64_t> order(static_cast<size_t>(std::max<int64_t>(size, 0)));
   std::iota(order.begin(), order.end(), int64_t{0});
   const uint64_t key =
       MixKeys(options.seed, static_cast<uint64_t>(options.epoch));

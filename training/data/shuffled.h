@@ -14,7 +14,7 @@ struct ShuffleOptions {
   int64_t epoch = 0;
 };
 
-// A random permutation of 0 .. size - 1.
+// A random permutation of 0 .. size - 1; empty for a size below 1.
 // Source: Durstenfeld, CACM 7(7), 1964 (Fisher and Yates).
 std::vector<int64_t> RandomPermutation(int64_t size,
                                        const ShuffleOptions& options);

@@ -83,6 +83,13 @@ TEST(TimelineTest, ChromeTraceHasOneProcessAnEntryAndOneThreadATrack) {
   EXPECT_EQ(events[12]["pid"], 1);
 }
 
+TEST(TimelineTest, AChromeTraceWithoutATimelineIsNotWritten) {
+  const absl::Status status =
+      WriteChromeTrace({{.name = "predicted"}}, "never_written.json");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("\"predicted\""));
+}
+
 TEST(TimelineTest, ChromeTraceOfNothingIsStillATrace) {
   EXPECT_EQ(Json::parse(FormatChromeTrace({}))["traceEvents"], Json::array());
 }

@@ -29,6 +29,10 @@ TEST(RandomPermutationTest, HoldsEveryIndexOnce) {
   }
 }
 
+TEST(RandomPermutationTest, OfLessThanNothingIsEmpty) {
+  EXPECT_TRUE(RandomPermutation(-3, {}).empty());
+}
+
 TEST(RandomPermutationTest, IsDecidedBySeedAndEpoch) {
   const auto first = RandomPermutation(1000, {.seed = 1, .epoch = 0});
   EXPECT_EQ(first, RandomPermutation(1000, {.seed = 1, .epoch = 0}));
