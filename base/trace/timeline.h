@@ -55,8 +55,8 @@ struct TraceProcess {
 // an entry, one thread a track, complete events in microseconds.
 std::string FormatChromeTrace(const std::vector<TraceProcess>& processes);
 
-// The same as a file. Errors: INVALID_ARGUMENT for a process without a timeline;
-// as WriteFileAtomically (base/file.h).
+// The same as a file. Errors: INVALID_ARGUMENT for a process without a
+// timeline; as WriteFileAtomically (base/file.h).
 absl::Status WriteChromeTrace(const std::vector<TraceProcess>& processes,
                               const std::string& path);
 
