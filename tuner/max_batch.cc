@@ -1,7 +1,6 @@
 #include "tuner/max_batch.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
@@ -24,13 +23,7 @@ absl::StatusOr<BatchAttempt> PlanBatch(int64_t batch_size,
                                         .fetches = program.fetches,
                                         .options = options,
                                         .is_only_predicted = true}));
-  SPILLWAY_ASSIGN_OR_RETURN(const StepFit fit,
-                            FitStep({.graph = &chosen.graph,
-                                     .fetches = chosen.fetches,
-                                     .options = &chosen.options,
-                                     .profile = &profile,
-                                     .algorithms = chosen.algorithms},
-                                    chosen.order));
+  SPILLWAY_ASSIGN_OR_RETURN(const StepFit fit, FitStep(chosen, profile));
   return BatchAttempt{.batch_size = batch_size,
                       .fits = fit.fits.ok(),
                       .peak_device_bytes = fit.plan.device_bytes,

@@ -37,6 +37,16 @@ absl::StatusOr<StepFit> FitStep(const PlanSpec& spec,
   return fit;
 }
 
+absl::StatusOr<StepFit> FitStep(const ChosenStep& chosen,
+                                const DeviceProfile& profile) {
+  return FitStep({.graph = &chosen.graph,
+                  .fetches = chosen.fetches,
+                  .options = &chosen.options,
+                  .profile = &profile,
+                  .algorithms = chosen.algorithms},
+                 chosen.order);
+}
+
 SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
                        const AlgorithmNames& algorithms, const OpRegistry& ops,
                        const DeviceProfile& profile) {
@@ -62,13 +72,7 @@ absl::StatusOr<StepPrediction> Simulate(const Program& program,
                                         .options = options,
                                         .is_only_predicted = true}));
   const ChosenStep& chosen = predicted.chosen;
-  SPILLWAY_ASSIGN_OR_RETURN(StepFit fit,
-                            FitStep({.graph = &chosen.graph,
-                                     .fetches = chosen.fetches,
-                                     .options = &chosen.options,
-                                     .profile = &profile,
-                                     .algorithms = chosen.algorithms},
-                                    chosen.order));
+  SPILLWAY_ASSIGN_OR_RETURN(StepFit fit, FitStep(chosen, profile));
   SPILLWAY_ASSIGN_OR_RETURN(
       predicted.smallest_device_bytes,
       SmallestDeviceMemory(chosen.graph, fit.inputs, chosen.options));

@@ -66,6 +66,10 @@ struct StepFit {
 absl::StatusOr<StepFit> FitStep(const PlanSpec& spec,
                                 std::optional<TimedSchedule> order = {});
 
+// The same for a step that was chosen.
+absl::StatusOr<StepFit> FitStep(const ChosenStep& chosen,
+                                const DeviceProfile& profile);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_TUNER_SIMULATE_H_
