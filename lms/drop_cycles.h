@@ -9,13 +9,13 @@
 
 namespace spillway {
 
-// After this the plan's edit of the acyclic `graph` is acyclic. A swap is
-// dropped as a whole if one of its triggers would close a cycle with those of
-// the swaps before it, and the plan says so. Changes nothing for plans that
-// make no cycle. Looks at triggers only: the plan must have no waiters and
-// orders. `levels` are those of the graph (graph/schedule.h). Cost: the swaps,
-// if every trigger has a lower level than what it is for; else linear, and as
-// IncrementalOrder. Returns how many swaps were dropped.
+// Makes the plan's edit of the acyclic `graph` acyclic. Drops each swap that
+// has a trigger which would close a cycle with the triggers of earlier swaps,
+// and adds it to plan.dropped. A plan without cycles is not changed. Requires a
+// plan without waiters and orders. `levels` are the graph's (graph/schedule.h).
+// Cost: O(swaps) if every trigger has a lower level than the readers of its
+// swap-in; otherwise linear in the graph, plus IncrementalOrder. Returns the
+// number of swaps that were dropped.
 int DropCycles(const Graph& graph, const IdMap<NodeId, int32_t>& levels,
                SwapPlan& plan);
 

@@ -16,8 +16,8 @@ namespace spillway {
 // - Ids exist. A node runs once, as a step of its kind on that kind's lane; a
 //   resident node does not run.
 // - Slots hold the buffers of the node's values, of their size and space.
-// - An output shares an input's buffer exactly where its op says so. It shares
-//   a resident's buffer only if it names the resident itself.
+// - An output shares an input's buffer if its op makes it an alias, and may if
+//   its op can work in place. Only an alias of a resident shares its buffer.
 // - Buffers written by a step are transient. Each Variable and each constant
 //   has a buffer of its own, of that kind; no step writes a constant's.
 // - Scratch holds no value and lies on the device. Its size is what the kernel

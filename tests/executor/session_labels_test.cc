@@ -1,5 +1,5 @@
-// Labels out of range: those that are fed are refused before the step, on every
-// device; of those that the graph computes a kernel on the CPU says so.
+// Labels out of range: every device refuses a fed label before the step runs;
+// for a label that the graph computes, the kernel on the CPU returns an error.
 #include <cstdint>
 #include <memory>
 #include <string>
