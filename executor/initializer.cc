@@ -13,7 +13,7 @@
 namespace spillway {
 namespace {
 
-using Kind = Initializer::Kind;
+using Kind = InitialDistribution::Kind;
 
 // Standard deviation of a standard normal truncated at two.
 constexpr double kTruncatedStddev = 0.87962566103423978;
@@ -49,8 +49,8 @@ absl::StatusOr<double> GetNonNegative(const Attributes& fields,
       "attribute '{}' is {}; it must not be negative", name, value));
 }
 
-absl::StatusOr<Initializer> ReadVarianceScaling(const Attributes& fields,
-                                                const Shape& shape) {
+absl::StatusOr<InitialDistribution> ReadVarianceScaling(
+    const Attributes& fields, const Shape& shape) {
   SPILLWAY_ASSIGN_OR_RETURN(const double scale,
                             GetNonNegative(fields, "scale"));
   SPILLWAY_ASSIGN_OR_RETURN(const std::string mode,
@@ -61,15 +61,15 @@ absl::StatusOr<Initializer> ReadVarianceScaling(const Attributes& fields,
   SPILLWAY_ASSIGN_OR_RETURN(const double fan, FanOf(mode, shape));
   const double stddev = std::sqrt(scale / fan);
   if (distribution == "truncated_normal") {
-    return Initializer{.kind = Kind::kTruncatedNormal,
-                       .spread = stddev / kTruncatedStddev};
+    return InitialDistribution{.kind = Kind::kTruncatedNormal,
+                               .spread = stddev / kTruncatedStddev};
   }
   if (distribution == "normal") {
-    return Initializer{.kind = Kind::kNormal, .spread = stddev};
+    return InitialDistribution{.kind = Kind::kNormal, .spread = stddev};
   }
   if (distribution == "uniform") {
     const double limit = std::sqrt(3.0) * stddev;
-    return Initializer{
+    return InitialDistribution{
         .kind = Kind::kUniform, .center = -limit, .spread = 2 * limit};
   }
   return InvalidArgument(
@@ -78,7 +78,7 @@ absl::StatusOr<Initializer> ReadVarianceScaling(const Attributes& fields,
                   distribution));
 }
 
-absl::StatusOr<Initializer> ReadUniform(const Attributes& fields) {
+absl::StatusOr<InitialDistribution> ReadUniform(const Attributes& fields) {
   SPILLWAY_ASSIGN_OR_RETURN(const double scale,
                             GetNonNegative(fields, "scale"));
   SPILLWAY_ASSIGN_OR_RETURN(const double low, fields.GetReal("min", -scale));
@@ -87,25 +87,26 @@ absl::StatusOr<Initializer> ReadUniform(const Attributes& fields) {
     return InvalidArgument(
         fmt::format("uniform from {} to {} is empty", low, high));
   }
-  return Initializer{
+  return InitialDistribution{
       .kind = Kind::kUniform, .center = low, .spread = high - low};
 }
 
-absl::StatusOr<Initializer> ReadNormal(Kind kind, const Attributes& fields) {
+absl::StatusOr<InitialDistribution> ReadNormal(Kind kind,
+                                               const Attributes& fields) {
   SPILLWAY_ASSIGN_OR_RETURN(const double mean, fields.GetReal("mean", 0));
   SPILLWAY_ASSIGN_OR_RETURN(const double stddev,
                             GetNonNegative(fields, "stddev"));
-  return Initializer{.kind = kind, .center = mean, .spread = stddev};
+  return InitialDistribution{.kind = kind, .center = mean, .spread = stddev};
 }
 
-absl::StatusOr<Initializer> ReadKind(const Attributes& fields,
-                                     const Shape& shape) {
+absl::StatusOr<InitialDistribution> ReadKind(const Attributes& fields,
+                                             const Shape& shape) {
   SPILLWAY_ASSIGN_OR_RETURN(const std::string kind, fields.GetString("kind"));
-  if (kind == "zeros") return Initializer{};
-  if (kind == "ones") return Initializer{.center = 1};
+  if (kind == "zeros") return InitialDistribution{};
+  if (kind == "ones") return InitialDistribution{.center = 1};
   if (kind == "constant") {
     SPILLWAY_ASSIGN_OR_RETURN(const double value, fields.GetReal("value"));
-    return Initializer{.center = value};
+    return InitialDistribution{.center = value};
   }
   if (kind == "normal") return ReadNormal(Kind::kNormal, fields);
   if (kind == "truncated_normal") {
@@ -132,10 +133,10 @@ absl::Status CheckFieldNames(const Attributes& fields) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Initializer> ReadFields(const Attributes& fields,
-                                       const TensorType& type) {
+absl::StatusOr<InitialDistribution> ReadFields(const Attributes& fields,
+                                               const TensorType& type) {
   SPILLWAY_RETURN_IF_ERROR(CheckFieldNames(fields));
-  SPILLWAY_ASSIGN_OR_RETURN(const Initializer initializer,
+  SPILLWAY_ASSIGN_OR_RETURN(const InitialDistribution initializer,
                             ReadKind(fields, type.shape));
   const bool is_floating = type.dtype == DType::kFloat32 ||
                            type.dtype == DType::kBFloat16 ||
@@ -149,12 +150,12 @@ absl::StatusOr<Initializer> ReadFields(const Attributes& fields,
 
 }  // namespace
 
-absl::StatusOr<Initializer> ReadInitializer(const Attributes& attributes,
-                                            const TensorType& type) {
-  if (!attributes.contains("initializer")) return Initializer{};
+absl::StatusOr<InitialDistribution> ReadInitializer(
+    const Attributes& attributes, const TensorType& type) {
+  if (!attributes.contains("initializer")) return InitialDistribution{};
   SPILLWAY_ASSIGN_OR_RETURN(const Attributes fields,
                             attributes.GetObject("initializer"));
-  absl::StatusOr<Initializer> initializer = ReadFields(fields, type);
+  absl::StatusOr<InitialDistribution> initializer = ReadFields(fields, type);
   if (!initializer.ok()) {
     return Annotate(initializer.status(), "attribute 'initializer'");
   }

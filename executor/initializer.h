@@ -11,7 +11,7 @@
 namespace spillway {
 
 // Every kind of initializer is one of these four distributions.
-struct Initializer {
+struct InitialDistribution {
   enum class Kind : uint8_t { kConstant, kNormal, kTruncatedNormal, kUniform };
 
   Kind kind = Kind::kConstant;
@@ -21,8 +21,8 @@ struct Initializer {
 
 // `attributes` are the Variable's; see executor/resident_values.h for what they
 // may hold. Errors: INVALID_ARGUMENT.
-absl::StatusOr<Initializer> ReadInitializer(const Attributes& attributes,
-                                            const TensorType& type);
+absl::StatusOr<InitialDistribution> ReadInitializer(
+    const Attributes& attributes, const TensorType& type);
 
 }  // namespace spillway
 

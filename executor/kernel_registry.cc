@@ -26,7 +26,7 @@ bool NeedsNoKernel(const OpDef* op, const Node& node) {
 absl::Status MissingKernel(const Node& node, const OpDef* op, DeviceKind kind) {
   if (op == nullptr) {
     return Unimplemented(
-        fmt::format("op {} is not known to this build: the graph can be "
+        fmt::format("op {} is not in the op registry: the graph can be "
                     "edited, planned and simulated, but not run",
                     node.op));
   }
@@ -44,9 +44,11 @@ absl::Status MissingKernel(const Node& node, const OpDef* op, DeviceKind kind) {
 absl::StatusOr<std::unique_ptr<Kernel>> PrepareKernel(
     const Graph& graph, const Node& node, const OpDef* op,
     const KernelRegistry& kernels, const PrepareOptions& options) {
-  const KernelFactory factory = node.placement == Placement::kHost
-                                    ? nullptr
-                                    : kernels.Find(node.op, options.kind);
+  KernelFactory factory = nullptr;
+  // Without its OpDef, nothing is known of what the op overwrites or aliases.
+  if (op != nullptr && node.placement == Placement::kDevice) {
+    factory = kernels.Find(node.op, options.kind);
+  }
   if (factory == nullptr) {
     if (IsPureAlias(op)) return nullptr;
     return MissingKernel(node, op, options.kind);

@@ -76,7 +76,7 @@ class Planner {
     Program& program = programs_[index];
     SPILLWAY_RETURN_IF_ERROR(Annotate(VerifyGraph(program.graph, *options_.ops),
                                       fmt::format("program {}", index)));
-    SPILLWAY_RETURN_IF_ERROR(CheckFetches(program));
+    SPILLWAY_RETURN_IF_ERROR(CheckProgram(program));
     IdMap<NodeId, bool> keep =
         NodesToRun(program.graph, *options_.ops, program.fetches);
     SPILLWAY_ASSIGN_OR_RETURN(const Schedule schedule,
@@ -201,8 +201,12 @@ std::string ConstantPrefix(size_t program) {
   return fmt::format("constant:{}/", program);
 }
 
-absl::Status CheckFetches(const Program& program) {
+absl::Status CheckProgram(const Program& program) {
   const Graph& graph = program.graph;
+  if (graph.num_nodes() == 0) {
+    return InvalidArgument(fmt::format(
+        "{} has no nodes; was the graph moved from?", graph.name()));
+  }
   for (const ValueId fetch : program.fetches) {
     if (!fetch.is_valid() || fetch.index() >= graph.num_values()) {
       return InvalidArgument(fmt::format("fetch of value {}, but {} has {}",

@@ -43,9 +43,9 @@ struct PlannedPrograms {
   int threads = 0;  // that the kernels were prepared for
 };
 
-// INVALID_ARGUMENT naming a fetch that the graph does not have, or that lives
-// on the host.
-absl::Status CheckFetches(const Program& program);
+// INVALID_ARGUMENT for a graph without nodes, or naming a fetch that the graph
+// does not have or that lives on the host.
+absl::Status CheckProgram(const Program& program);
 
 // What stands before the names of the constants of programs[program] where
 // residents are keyed (ResidentKey): constants of different programs differ. No

@@ -149,22 +149,22 @@ absl::StatusOr<std::vector<double>> ReadConstant(const Attributes& attributes,
   return values;
 }
 
-absl::Status Draw(const Initializer& initializer, uint64_t key,
+absl::Status Draw(const InitialDistribution& initializer, uint64_t key,
                   const Target& target) {
   const double center = initializer.center;
   const double spread = initializer.spread;
   switch (initializer.kind) {
-    case Initializer::Kind::kConstant:
+    case InitialDistribution::Kind::kConstant:
       return Fill(target, [=](uint64_t) { return center; });
-    case Initializer::Kind::kNormal:
+    case InitialDistribution::Kind::kNormal:
       return Fill(target, [=](uint64_t i) {
         return center + spread * NormalAt(key, i);
       });
-    case Initializer::Kind::kTruncatedNormal:
+    case InitialDistribution::Kind::kTruncatedNormal:
       return Fill(target, [=](uint64_t i) {
         return center + spread * TruncatedNormalAt(key, i);
       });
-    case Initializer::Kind::kUniform:
+    case InitialDistribution::Kind::kUniform:
       return Fill(target, [=](uint64_t i) {
         return center + spread * UniformFloat(Philox4x32(key, i / 4)[i % 4]);
       });
@@ -176,9 +176,10 @@ absl::Status Draw(const Initializer& initializer, uint64_t key,
 
 absl::Status CheckInitializer(const Attributes& attributes,
                               const TensorType& type) {
-  SPILLWAY_ASSIGN_OR_RETURN(const Initializer initializer,
+  SPILLWAY_ASSIGN_OR_RETURN(const InitialDistribution initializer,
                             ReadInitializer(attributes, type));
-  if (initializer.kind != Initializer::Kind::kConstant) return absl::OkStatus();
+  if (initializer.kind != InitialDistribution::Kind::kConstant)
+    return absl::OkStatus();
   return Annotate(CheckFits(initializer.center, type.dtype),
                   "attribute 'initializer'");
 }
@@ -187,7 +188,7 @@ absl::Status FillInitial(const Attributes& attributes, const TensorType& type,
                          uint64_t seed, std::string_view name, void* out,
                          HostThreads* threads) {
   SPILLWAY_RETURN_IF_ERROR(CheckInitializer(attributes, type));
-  SPILLWAY_ASSIGN_OR_RETURN(const Initializer initializer,
+  SPILLWAY_ASSIGN_OR_RETURN(const InitialDistribution initializer,
                             ReadInitializer(attributes, type));
   return Draw(initializer, MixKeys(seed, HashName(name)),
               {.type = type, .out = out, .threads = threads});

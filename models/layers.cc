@@ -193,8 +193,12 @@ Tensor Flatten(const NameScope& scope, Tensor x) {
 Tensor Dropout(const NameScope& scope, Tensor x,
                const DropoutOptions& options) {
   if (!options.is_training) return x;
+  std::string seed_name(scope.name());
+  const std::string first = scope.prefix() + "Dropout";
+  const Graph& graph = scope.builder().graph();
+  if (graph.FindNode(first)) seed_name = graph.UniqueName(first);
   // 53 bits: exact in any JSON reader.
-  const auto seed = static_cast<int64_t>(HashName(scope.name()) >> 11);
+  const auto seed = static_cast<int64_t>(HashName(seed_name) >> 11);
   return scope.builder().Add(
       scope, {.op = "Dropout",
               .inputs = {x},

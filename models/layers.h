@@ -90,6 +90,7 @@ struct DropoutOptions {
   bool is_training = true;  // false: x itself
 };
 // The mask is a function of the scope's name, the session's seed and the step.
+// A second dropout of one scope has another mask, by its node's name.
 Tensor Dropout(const NameScope& scope, Tensor x, const DropoutOptions& options);
 
 struct BatchNormOptions {

@@ -179,6 +179,23 @@ Tensor LearningRate(const NameScope& scope, const Optimizer& optimizer,
                                      .name = "learning_rate"});
 }
 
+// Learning rates and decays: a negative one would climb instead of descend.
+absl::Status CheckNotNegative(double value, const char* what) {
+  if (std::isfinite(value) && value >= 0) return absl::OkStatus();
+  return InvalidArgument(
+      fmt::format("a {} must be 0 or more and finite, not {}", what, value));
+}
+
+absl::Status CheckMinimize(const Optimizer& optimizer,
+                           const MinimizeOptions& options) {
+  const double rate = std::visit(
+      [](const auto& rule) { return rule.learning_rate; }, optimizer);
+  SPILLWAY_RETURN_IF_ERROR(CheckNotNegative(rate, "learning rate"));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckNotNegative(options.weight_decay, "weight decay"));
+  return CheckLossScale(options.loss_scale);
+}
+
 }  // namespace
 
 absl::StatusOr<Optimizer> ParseOptimizer(std::string_view name) {
@@ -205,7 +222,10 @@ absl::Status CheckLossScale(double loss_scale) {
 void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
               const MinimizeOptions& options) {
   GraphBuilder& builder = scope.builder();
-  if (builder.status().ok()) builder.Fail(CheckLossScale(options.loss_scale));
+  if (builder.status().ok()) {
+    builder.Fail(
+        Annotate(CheckMinimize(optimizer, options), std::string(scope.name())));
+  }
   const std::vector<Tensor> variables = TrainableVariables(builder);
   const std::vector<Tensor> gradients = AddGradients(
       scope.Scope("gradients"), loss, variables, options.loss_scale);

@@ -83,9 +83,9 @@ absl::Status CheckLossScale(double loss_scale);
 // variables is refused, whatever its scope. Two losses are trained together by
 // adding them up: Minimize(scope, loss_a + loss_b, ...). Two calls may train
 // two networks that share no variable, each under a scope of its own.
-// Errors (kept in the builder): INVALID_ARGUMENT when there is nothing to
-// train, or naming the scope and the variable that is updated already; what
-// AddGradients says.
+// Errors (kept in the builder): INVALID_ARGUMENT for a negative or infinite
+// learning rate or weight decay, when there is nothing to train, or naming the
+// scope and the variable that is updated already; what AddGradients says.
 void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
               const MinimizeOptions& options = {});
 

@@ -18,6 +18,7 @@ constexpr int kTrainingProgram = 0;
 constexpr int kEvaluationProgram = 1;
 
 absl::Status CheckFields(const Dataset& data, const char* what) {
+  SPILLWAY_RETURN_IF_ERROR(Annotate(data.status(), what));
   if (data.fields().size() == 2) return absl::OkStatus();
   return InvalidArgument(
       fmt::format("{} has {} fields; a trainer wants images and labels", what,
@@ -69,9 +70,9 @@ absl::Status CheckStart(const TrainerSpec& spec) {
   if (start.epoch < 0 || start.step < 0 || start.step >= steps ||
       is_after_end) {
     return InvalidArgument(fmt::format(
-        "training cannot start before step {} of epoch {}: there are {} epochs "
-        "and an epoch has {} steps, counted from 0",
-        start.step, start.epoch, spec.num_epochs, steps));
+        "start: epoch {}, step {} is outside the training: there are {} epochs "
+        "of {} steps, both counted from 0",
+        start.epoch, start.step, spec.num_epochs, steps));
   }
   if (spec.max_steps.value_or(0) < 0 || spec.checkpoint_steps < 0) {
     return InvalidArgument(fmt::format(
@@ -138,6 +139,7 @@ class TrainingRun {
   absl::Status RunEpoch(EpochResult& result) {
     const Shuffled shuffled(*spec_.training_data,
                             {.seed = spec_.shuffle_seed, .epoch = next_.epoch});
+    SPILLWAY_RETURN_IF_ERROR(shuffled.status());
     const Batched batches(shuffled, {.batch_size = spec_.training.batch_size});
     Prefetched reader(batches, next_.step);
     const auto start = std::chrono::steady_clock::now();

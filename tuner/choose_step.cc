@@ -120,12 +120,8 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
                                                        .profile = &profile}));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
+  LogChoice(spec.options, tuned);
   EvaluatedRecipe& best = tuned.chosen;
-  if (spec.options.log) {
-    spec.options.log(fmt::format("[LMS][0] {}", tuned.reason));
-    spec.options.log(fmt::format("[LMS][0] Chosen: {}, of {} tried",
-                                 best.recipe.name, tuned.tried.size()));
-  }
   chosen.lms = OptionsOf(best.recipe);
   chosen.name = best.recipe.name;
   chosen.edit = MakeReport(best.recipe.swaps, *spec.graph, best.graph);

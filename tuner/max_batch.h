@@ -16,7 +16,9 @@ namespace spillway {
 struct BatchAttempt {
   int64_t batch_size = 0;
   bool fits = false;
-  int64_t peak_device_bytes = 0;  // predicted; where it does not fit: the least
+  // Predicted. Where it does not fit: the least that it needs, or 0 where it
+  // would have to be tuned.
+  int64_t peak_device_bytes = 0;
   int64_t peak_host_bytes = 0;
   int64_t step_ns = 0;  // predicted; 0: not known
 };

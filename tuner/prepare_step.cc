@@ -39,7 +39,7 @@ absl::Status CheckUndecided(const Program& program) {
     return InvalidArgument(
         "program: has an order or algorithms already; Session::Create runs it");
   }
-  return CheckFetches(program);
+  return CheckProgram(program);
 }
 
 absl::StatusOr<PlanInputs> PreparePlan(const PlanSpec& spec) {

@@ -21,7 +21,7 @@
 namespace spillway {
 
 // INVALID_ARGUMENT for a program whose order or algorithms are decided already,
-// and as CheckFetches (executor/plan_programs.h).
+// and as CheckProgram (executor/plan_programs.h).
 absl::Status CheckUndecided(const Program& program);
 
 // A step to be planned. Everything pointed to is borrowed.

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "fmt/format.h"
 #include "lms/options_json.h"
 #include "nlohmann/json.hpp"
@@ -112,12 +113,16 @@ HtmlReport ReportOf(const TuneResult& tuned, const ReportHead& head) {
 
 absl::Status WriteHtmlReport(const StepPrediction& predicted,
                              const std::string& path, const ReportHead& head) {
-  return WriteFileAtomically(path, FormatHtmlReport(ReportOf(predicted, head)));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string page,
+                            FormatHtmlReport(ReportOf(predicted, head)));
+  return WriteFileAtomically(path, page);
 }
 
 absl::Status WriteHtmlReport(const TuneResult& tuned, const std::string& path,
                              const ReportHead& head) {
-  return WriteFileAtomically(path, FormatHtmlReport(ReportOf(tuned, head)));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string page,
+                            FormatHtmlReport(ReportOf(tuned, head)));
+  return WriteFileAtomically(path, page);
 }
 
 }  // namespace spillway

@@ -125,6 +125,13 @@ absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
       {.lms = spec.options->lms, .stop = StopAfter(spec.options->time_limit)});
 }
 
+void LogChoice(const StepOptions& options, const TunedStep& tuned) {
+  if (!options.log) return;
+  options.log(fmt::format("[LMS][0] {}", tuned.reason));
+  options.log(fmt::format("[LMS][0] Chosen: {}, of {} tried",
+                          tuned.chosen.recipe.name, tuned.tried.size()));
+}
+
 absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
                                           const TflmsRequest& request) {
   SPILLWAY_ASSIGN_OR_RETURN(const TflmsResult found,
@@ -155,7 +162,10 @@ absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
 
 absl::StatusOr<TuneResult> Tune(const Program& program,
                                 const StepOptions& options) {
-  return TuneWith(program, options, TuneStep);
+  SPILLWAY_ASSIGN_OR_RETURN(TuneResult result,
+                            TuneWith(program, options, TuneStep));
+  LogChoice(options, result.step);
+  return result;
 }
 
 absl::StatusOr<TuneResult> TuneAsTflms(const Program& program,

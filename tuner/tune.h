@@ -55,6 +55,9 @@ absl::StatusOr<TuneResult> TuneAsTflms(const Program& program,
                                        const StepOptions& options,
                                        const TflmsRequest& request);
 
+// Tells options.log, if there is one, what was chosen and why.
+void LogChoice(const StepOptions& options, const TunedStep& tuned);
+
 // What was chosen, to be saved (tuner/saved_plan.h) or run
 // (StepOptions::plan).
 SavedPlan PlanOf(const TuneResult& result);

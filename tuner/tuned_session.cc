@@ -46,6 +46,14 @@ class ProgramTuner {
                        programs_[program].graph.name());
   }
 
+  // Budgets in its errors are of this program alone.
+  std::string NameInErrors(size_t program) const {
+    if (reserved_[program] == 0) return Name(program);
+    return fmt::format(
+        "{}, beside {} bytes of variables and constants of the other programs",
+        Name(program), reserved_[program]);
+  }
+
   absl::Status CheckPrograms() const {
     if (programs_.empty()) return InvalidArgument("a session needs a program");
     for (size_t i = 0; i < programs_.size(); ++i) {
@@ -123,8 +131,9 @@ class ProgramTuner {
     }
     absl::StatusOr<ChosenStep> chosen = ChooseStep(spec);
     if (!chosen.ok()) {
-      return programs_.size() == 1 ? chosen.status()
-                                   : Annotate(chosen.status(), Name(index));
+      return programs_.size() == 1
+                 ? chosen.status()
+                 : Annotate(chosen.status(), NameInErrors(index));
     }
     if (index == result_.critical) {
       result_.options.device_memory = chosen->options.device_memory;

@@ -1,9 +1,12 @@
 #include "executor/plan/floor.h"
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "base/units.h"
 #include "executor/plan/lower.h"
+#include "graph/types_of.h"
 
 namespace spillway {
 namespace {
@@ -21,14 +24,53 @@ int64_t WorkingSet(const ExecutionPlan& plan, const Step& step) {
   return bytes;
 }
 
+// Could some edit of the graph let output `index` of the step overwrite one of
+// its inputs?
+bool CouldOverwrite(const ExecutionPlan& plan, const Step& step,
+                    const OpDef& def, size_t index) {
+  const BufferId output = step.outputs[index];
+  return std::ranges::any_of(def.in_place, [&](const BufferPair& pair) {
+    const auto input = static_cast<size_t>(pair.input);
+    if (pair.output != static_cast<int>(index) || input >= step.inputs.size()) {
+      return false;
+    }
+    const Buffer& buffer = plan.buffers[step.inputs[input]];
+    return buffer.space == Space::kDevice && !IsResident(buffer) &&
+           buffer.bytes == plan.buffers[output].bytes;
+  });
+}
+
 }  // namespace
+
+int64_t InPlaceBytes(const ExecutionPlan& plan, const Step& step,
+                     const Graph& graph, const OpRegistry& ops) {
+  const Node& node = graph.node(step.node);
+  const OpDef* def = ops.Find(node.op);
+  if (def == nullptr || def->in_place.empty()) return 0;
+  if (def->in_place_legal != nullptr) {
+    const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
+    const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
+    const bool is_legal = def->in_place_legal(
+        {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});
+    if (!is_legal) return 0;
+  }
+  int64_t bytes = 0;
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    const BufferId output = step.outputs[i];
+    if (std::ranges::count(step.inputs, output) > 0) continue;
+    if (!CouldOverwrite(plan, step, *def, i)) continue;
+    bytes += AlignUp(plan.buffers[output].bytes, kBufferAlignment);
+  }
+  return bytes;
+}
 
 MemoryFloor FindFloor(const Graph& graph, const OpRegistry& ops,
                       const Schedule& schedule, const CompileOptions& options) {
   const ExecutionPlan plan = LowerToSteps(graph, ops, schedule, options).plan;
   MemoryFloor floor{.node = {}, .bytes = plan.resident_bytes};
   for (const Step& step : plan.steps) {
-    const int64_t bytes = WorkingSet(plan, step);
+    const int64_t bytes =
+        WorkingSet(plan, step) - InPlaceBytes(plan, step, graph, ops);
     if (bytes > floor.bytes) floor = {.node = step.node, .bytes = bytes};
   }
   return floor;

@@ -5,15 +5,22 @@
 #include <cstdint>
 
 #include "executor/plan/compile_options.h"
+#include "executor/plan/plan.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
 #include "graph/schedule.h"
 
 namespace spillway {
 
+// The aligned bytes of those outputs of `step` that have a buffer of their own
+// but may take over an input's: swaps can bring a copy of the input for this
+// step alone, which the output then overwrites.
+int64_t InPlaceBytes(const ExecutionPlan& plan, const Step& step,
+                     const Graph& graph, const OpRegistry& ops);
+
 // The largest working set of one node: residents, its inputs, outputs and
-// workspace (aligned; what it may compute in place once). No plan of this
-// graph, with any LMS options, can be smaller.
+// workspace, aligned, without its InPlaceBytes. No plan of this graph, with any
+// LMS options, can be smaller.
 struct MemoryFloor {
   NodeId node = {};  // invalid: nothing runs
   int64_t bytes = 0;

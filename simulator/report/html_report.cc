@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/status_macros.h"
+#include "fmt/format.h"
 #include "simulator/report/page_assets.h"
 #include "simulator/report/report_data.h"
 
@@ -56,9 +58,23 @@ std::string FillIn(
   return filled += page;
 }
 
+absl::Status CheckIsThere(const void* part, const char* name) {
+  if (part != nullptr) return absl::OkStatus();
+  return InvalidArgument(fmt::format("a report needs its {}", name));
+}
+
+absl::Status CheckParts(const HtmlReport& report) {
+  SPILLWAY_RETURN_IF_ERROR(CheckIsThere(report.graph, "graph"));
+  SPILLWAY_RETURN_IF_ERROR(CheckIsThere(report.plan, "plan"));
+  SPILLWAY_RETURN_IF_ERROR(CheckIsThere(report.predicted, "predicted step"));
+  if (!report.measured) return absl::OkStatus();
+  return CheckIsThere(report.measured->timeline, "measured timeline");
+}
+
 }  // namespace
 
-std::string FormatHtmlReport(const HtmlReport& report) {
+absl::StatusOr<std::string> FormatHtmlReport(const HtmlReport& report) {
+  SPILLWAY_RETURN_IF_ERROR(CheckParts(report));
   const std::string data =
       ReportData(report).dump(-1, ' ', false, Json::error_handler_t::replace);
   return FillIn(kPageHtml, {{"{{title}}", EscapeHtml(report.title)},

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/trace/timeline.h"
 #include "executor/plan/plan.h"
 #include "graph/graph.h"
@@ -67,7 +68,9 @@ struct HtmlReport {
   std::optional<size_t> chosen = {};  // of `tried`
 };
 
-std::string FormatHtmlReport(const HtmlReport& report);
+// INVALID_ARGUMENT where graph, plan, predicted or the measured timeline is
+// null.
+absl::StatusOr<std::string> FormatHtmlReport(const HtmlReport& report);
 
 }  // namespace spillway
 

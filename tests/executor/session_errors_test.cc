@@ -312,6 +312,35 @@ TEST_P(SessionErrorsTest, AKernelThatThrowsIsAnErrorNamingItsNode) {
   }
 }
 
+// Nothing would be known of what the op overwrites.
+TEST_P(SessionErrorsTest, AKernelWithoutItsOpIsRefused) {
+  GraphBuilder builder(ops_, "g");
+  const Tensor x = builder.Placeholder("x", DType::kFloat32, {kElements});
+  const Tensor y =
+      builder.Add(builder, {.op = "Noise", .inputs = {x}, .name = "n"});
+  const Graph graph = std::move(builder).Build().value();
+  OpRegistry ops;  // MakeOps' but Noise
+  for (const auto& [name, def] : ops_.ops()) {
+    if (name != "Noise") ops.Add(def);
+  }
+  std::vector<Program> programs;
+  programs.push_back({.graph = graph, .fetches = {y.id()}});
+  EXPECT_THAT(
+      Session::Create(std::move(programs),
+                      NewDevice(GetParam().device, {.threads = 1}).value(),
+                      {.ops = &ops, .kernels = &kernels_}),
+      StatusIs(absl::StatusCode::kUnimplemented,
+               HasSubstr("n: op Noise is not in the op registry")));
+}
+
+TEST_P(SessionErrorsTest, AnEmptyGraphIsRefused) {
+  EXPECT_THAT(
+      Session::Create(std::vector<Program>(1),
+                      NewDevice(GetParam().device, {.threads = 1}).value(),
+                      {.ops = &ops_, .kernels = &kernels_}),
+      StatusIs(kInvalid, HasSubstr("has no nodes")));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     CpuBackends, SessionErrorsTest,
     ::testing::Values(ToySessionCase{.device = "inline"},

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -135,6 +136,17 @@ TEST_F(LayersTest, DropoutIsOnlyThereInTraining) {
   EXPECT_EQ(*a.GetReal("rate"), 0.5);
   EXPECT_EQ(*b.GetReal("rate"), 0.2);
   EXPECT_NE(*a.GetInt("seed"), *b.GetInt("seed"));
+}
+
+TEST_F(LayersTest, DropoutsOfOneScopeHaveMasksOfTheirOwn) {
+  const Tensor x = g_.Placeholder("x", DType::kFloat32, {4, 50});
+  for (int i = 0; i < 3; ++i) Dropout(g_.Scope("a"), x, {});
+  ASSERT_THAT(g_.status(), IsOk());
+  std::set<int64_t> seeds;
+  for (const char* name : {"a/Dropout", "a/Dropout_1", "a/Dropout_2"}) {
+    seeds.insert(*FindNode(g_, name).attributes.GetInt("seed"));
+  }
+  EXPECT_EQ(seeds.size(), 3u);
 }
 
 TEST_F(LayersTest, BatchNormKeepsItsStatisticsOutOfTraining) {

@@ -31,7 +31,7 @@ class ReportInBrowserTest : public ::testing::Test {
   std::string Rendered(const std::string& then = "") const {
     const testing::TemporaryFolder folder;
     EXPECT_TRUE(WriteFileAtomically(folder.File("page.html"),
-                                    FormatHtmlReport(case_.report) +
+                                    FormatHtmlReport(case_.report).value() +
                                         "<script>" + then + "</script>")
                     .ok());
     const std::string command = fmt::format(

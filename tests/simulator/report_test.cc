@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::StatusIs;
 using Json = nlohmann::ordered_json;
 
 size_t Count(std::string_view text, std::string_view part) {
@@ -84,7 +85,7 @@ class ReportTest : public ::testing::Test {
  protected:
   void SetUp() override { testing::MakeReportCase(case_); }
 
-  std::string Page() const { return FormatHtmlReport(case_.report); }
+  std::string Page() const { return FormatHtmlReport(case_.report).value(); }
 
   static Json DataOf(const std::string& page) {
     const auto json =
@@ -159,6 +160,24 @@ TEST_F(ReportTest, TheDataIsWhatWasPredictedAndMeasured) {
   EXPECT_EQ(stalls_ns, data["stall_ns"][0].get<int64_t>() +
                            data["stall_ns"][1].get<int64_t>() +
                            data["stall_ns"][2].get<int64_t>());
+}
+
+TEST_F(ReportTest, WhatMustBeThereIsAskedForByName) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  HtmlReport report;
+  const auto missing = [&](const char* part) {
+    EXPECT_THAT(FormatHtmlReport(report), StatusIs(kInvalid, HasSubstr(part)));
+  };
+  missing("its graph");
+  report.graph = case_.report.graph;
+  missing("its plan");
+  report.plan = case_.report.plan;
+  missing("its predicted step");
+  report.predicted = case_.report.predicted;
+  report.measured.emplace();
+  missing("its measured timeline");
+  report.measured.reset();
+  EXPECT_THAT(FormatHtmlReport(report), testing::IsOk());
 }
 
 TEST_F(ReportTest, WhatIsNotGivenIsNull) {

@@ -212,6 +212,25 @@ TEST(OptimizerTest, ALossScaleMustBePositiveAndFinite) {
   }
 }
 
+TEST(OptimizerTest, RatesAndDecaysMustNotBeNegative) {
+  for (const double bad : {-0.1, std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::quiet_NaN()}) {
+    const auto build = [](const Optimizer& rule, const MinimizeOptions& how) {
+      GraphBuilder g(StandardOps());
+      const Dot dot = AddDot(g, {2, 3});
+      Minimize(g.Scope("sgd"), dot.loss, rule, how);
+      return std::move(g).Build().status();
+    };
+    constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+    EXPECT_THAT(build(Adam{.learning_rate = bad}, {}),
+                StatusIs(kInvalid, HasSubstr("sgd: a learning rate must be")))
+        << bad;
+    EXPECT_THAT(build(Sgd(), {.weight_decay = bad}),
+                StatusIs(kInvalid, HasSubstr("sgd: a weight decay must be")))
+        << bad;
+  }
+}
+
 TEST(OptimizerTest, ASecondMinimizeIsRefusedAndNamesBothScopes) {
   for (const char* second : {"optimizer", "other"}) {
     GraphBuilder g;

@@ -79,7 +79,7 @@ TEST(TrainerErrorsTest, AStartOutsideTheTrainingIsRefused) {
     run.spec.start = start;
     EXPECT_THAT(Train(*run.session, run.spec),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("an epoch has 6 steps")));
+                         HasSubstr("3 epochs of 6 steps")));
   }
   run.spec.start = {3, 0};  // all is done
   ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*run.session, run.spec));

@@ -1,6 +1,7 @@
 // A graph, its budget and its steps, as a C++ user has them.
 #include "tuner/tuned_session.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -338,6 +339,24 @@ TEST(TunedSessionTest, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
   // In the API's terms, not the program's.
   EXPECT_THAT(std::string(session.status().message()),
               ::testing::Not(HasSubstr("--")));
+}
+
+// The gradient of max pooling overwrites the swapped-in copy of its input,
+// which it cannot do with the input itself: ReLU's gradient reads that later.
+TEST(TunedSessionTest, NothingThatIsTunedIsBelowTheFloor) {
+  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
+  const Program program = {.graph = net.graph, .fetches = {net.loss}};
+  int64_t smallest = UnswappedBytes(net);
+  for (int64_t budget = smallest; budget > 0; budget -= 256_KiB) {
+    const auto tuned = Tune(program, OnCpu(budget));
+    if (!tuned.ok()) {
+      EXPECT_THAT(tuned, StatusIs(kExhausted, _));
+      continue;
+    }
+    smallest = std::min(smallest, tuned->step.chosen.plan.device_bytes);
+    EXPECT_LE(tuned->floor.bytes, smallest);
+  }
+  EXPECT_LT(smallest, UnswappedBytes(net) * 7 / 10);
 }
 
 TEST(TunedSessionTest, FindsTheLargestBatch) {

@@ -209,7 +209,7 @@ StepModel ModelOf(const TunerCase& tuner_case) {
 int64_t NaiveLeastBytes(const StepModel& model) {
   int64_t least = 0;
   for (size_t k = 0; k < model.steps.size(); ++k) {
-    int64_t bytes = model.steps[k].live_bytes;
+    int64_t bytes = model.steps[k].live_bytes - model.steps[k].in_place_bytes;
     for (const Gap& gap : model.gaps) {
       if (gap.is_movable && Spans(gap, static_cast<int32_t>(k))) {
         bytes -= gap.aligned_bytes;

@@ -22,9 +22,10 @@ SimulatedStep PredictStep(const BenchSetup& setup) {
   return step;
 }
 
-std::string FormatReport(const BenchFlags& flags, const BenchSetup& setup,
-                         const SimulatedStep& predicted,
-                         const ThroughputResult& result) {
+absl::StatusOr<std::string> FormatReport(const BenchFlags& flags,
+                                         const BenchSetup& setup,
+                                         const SimulatedStep& predicted,
+                                         const ThroughputResult& result) {
   HtmlReport report =
       MakeStepReport({.head = {.batch_size = setup.model.options.batch_size,
                                .facts = {{"Precision", flags.model.precision}}},
@@ -57,8 +58,9 @@ absl::Status WriteTimelines(const BenchFlags& flags, const BenchSetup& setup,
           {{.name = "predicted", .timeline = &predicted.timeline},
            {.name = "measured", .timeline = &result.traced_step}})));
   if (flags.report.empty()) return absl::OkStatus();
-  return WriteOutput({.flag = "--report", .path = flags.report},
-                     FormatReport(flags, setup, predicted, result));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string page,
+                            FormatReport(flags, setup, predicted, result));
+  return WriteOutput({.flag = "--report", .path = flags.report}, page);
 }
 
 }  // namespace spillway

@@ -182,9 +182,10 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   SPILLWAY_RETURN_IF_ERROR(WriteOutput(
       trace, FormatChromeTrace({{"predicted", &predicted.step.timeline}})));
   if (!flags.report.empty()) {
-    SPILLWAY_RETURN_IF_ERROR(WriteOutput(
-        report_file,
-        FormatHtmlReport(ReportOf(predicted, HeadOf(flags.source, source)))));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const std::string page,
+        FormatHtmlReport(ReportOf(predicted, HeadOf(flags.source, source))));
+    SPILLWAY_RETURN_IF_ERROR(WriteOutput(report_file, page));
   }
   if (flags.find_max_batch) {
     json["max_batch_size"] = max_batch.batch_size;

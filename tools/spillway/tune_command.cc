@@ -34,8 +34,12 @@ TflmsRequest RequestOf(const TuneFlags& flags, const SourceGraph& source) {
 
 absl::StatusOr<TuneResult> TuneSource(const TuneFlags& flags,
                                       const SourceGraph& source) {
-  if (flags.strategy != "tflms") return Tune(ProgramOf(source), flags.step);
-  return TuneAsTflms(ProgramOf(source), flags.step, RequestOf(flags, source));
+  if (flags.strategy == "tflms") {
+    return TuneAsTflms(ProgramOf(source), flags.step, RequestOf(flags, source));
+  }
+  StepOptions options = flags.step;
+  options.log = nullptr;  // the result says the same
+  return Tune(ProgramOf(source), options);
 }
 
 absl::StatusOr<MaxBatch> SearchBatches(const TuneFlags& flags,
@@ -118,9 +122,10 @@ absl::Status WriteFiles(const TuneFlags& flags, const SourceGraph& source,
       {.flag = "--trace", .path = flags.trace},
       FormatChromeTrace({{"predicted", &tuned.step.chosen.step.timeline}})));
   if (flags.report.empty()) return absl::OkStatus();
-  return WriteOutput(
-      {.flag = "--report", .path = flags.report},
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::string page,
       FormatHtmlReport(ReportOf(tuned, HeadOf(flags.source, source))));
+  return WriteOutput({.flag = "--report", .path = flags.report}, page);
 }
 
 }  // namespace

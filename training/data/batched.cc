@@ -25,17 +25,23 @@ int64_t Batched::size() const {
          (has_rest && !options_.drop_remainder ? 1 : 0);
 }
 
+absl::Status Batched::status() const {
+  if (options_.batch_size > 0) return base_.status();
+  return InvalidArgument(fmt::format("a batch size must be positive, not {}",
+                                     options_.batch_size));
+}
+
 absl::Status Batched::Read(int64_t index,
                            std::span<std::byte* const> buffers) const {
-  if (options_.batch_size <= 0) {
-    return InvalidArgument(fmt::format("a batch size must be positive, not {}",
-                                       options_.batch_size));
-  }
+  SPILLWAY_RETURN_IF_ERROR(status());
   SPILLWAY_RETURN_IF_ERROR(CheckIndex(*this, index));
   std::vector<std::byte*> sample(buffers.begin(), buffers.end());
   for (int64_t i = 0; i < options_.batch_size; ++i) {
     const int64_t place = index * options_.batch_size + i;
-    SPILLWAY_RETURN_IF_ERROR(base_.Read(place % base_.size(), sample));
+    const absl::Status read = base_.Read(place % base_.size(), sample);
+    if (!read.ok()) {
+      return Annotate(read, fmt::format("sample {}", place % base_.size()));
+    }
     for (size_t f = 0; f < sample.size(); ++f) {
       sample[f] += base_.fields()[f].num_bytes();
     }

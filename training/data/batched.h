@@ -20,11 +20,12 @@ struct BatchOptions {
 
 class Batched : public Dataset {
  public:
-  // `base` is borrowed. With a batch size below 1 there are no batches, and
-  // Get and Read say why (INVALID_ARGUMENT).
+  // `base` is borrowed. With a batch size below 1 there are no batches.
   Batched(const Dataset& base, const BatchOptions& options);
 
   int64_t size() const override;
+  // INVALID_ARGUMENT for a batch size below 1; what `base` says.
+  absl::Status status() const override;
   const std::vector<TensorType>& fields() const override { return fields_; }
   absl::Status Read(int64_t index,
                     std::span<std::byte* const> buffers) const override;

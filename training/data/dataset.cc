@@ -20,6 +20,7 @@ absl::Status CheckIndex(const Dataset& dataset, int64_t index) {
 namespace {
 
 absl::StatusOr<Batch> ReadSample(const Dataset& dataset, int64_t index) {
+  SPILLWAY_RETURN_IF_ERROR(dataset.status());
   SPILLWAY_RETURN_IF_ERROR(CheckIndex(dataset, index));
   Batch batch;
   std::vector<std::byte*> buffers;

@@ -21,6 +21,10 @@ class Dataset {
 
   virtual int64_t size() const = 0;
 
+  // Why no sample can be read (a batch size of 0, say). Get and the trainer
+  // return it before anything else.
+  virtual absl::Status status() const { return absl::OkStatus(); }
+
   // Types of a sample's fields. Image sets: float32 [height, width, channels],
   // then the label, an int32 scalar.
   virtual const std::vector<TensorType>& fields() const = 0;
@@ -31,9 +35,9 @@ class Dataset {
                             std::span<std::byte* const> buffers) const = 0;
 
   // Sample `index` in memory of its own, which nothing overwrites. Errors:
-  // INVALID_ARGUMENT for a sample that there is not, or a field that CheckShape
-  // refuses; what Read says. RESOURCE_EXHAUSTED for a sample larger than the
-  // memory; INTERNAL for a Read that throws anything else.
+  // status(); INVALID_ARGUMENT for a sample that there is not, or a field that
+  // CheckShape refuses; what Read says. RESOURCE_EXHAUSTED for a sample larger
+  // than the memory; INTERNAL for a Read that throws anything else.
   absl::StatusOr<Batch> Get(int64_t index) const;
 };
 

@@ -1,7 +1,11 @@
 #include "training/data/shuffled.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <new>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "base/random.h"
@@ -32,12 +36,30 @@ std::vector<int64_t> RandomPermutation(int64_t size,
 }
 
 Shuffled::Shuffled(const Dataset& base, const ShuffleOptions& options)
-    : base_(base), order_(RandomPermutation(base.size(), options)) {}
+    : base_(base) {
+  try {
+    order_ = RandomPermutation(base.size(), options);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+}
+
+absl::Status Shuffled::status() const {
+  if (order_.empty() && base_.size() > 0) {
+    return ResourceExhausted(fmt::format(
+        "the order of {} samples does not fit in memory", base_.size()));
+  }
+  return base_.status();
+}
 
 absl::Status Shuffled::Read(int64_t index,
                             std::span<std::byte* const> buffers) const {
+  SPILLWAY_RETURN_IF_ERROR(status());
   SPILLWAY_RETURN_IF_ERROR(CheckIndex(*this, index));
-  return base_.Read(order_[static_cast<size_t>(index)], buffers);
+  const int64_t place = order_[static_cast<size_t>(index)];
+  const absl::Status read = base_.Read(place, buffers);
+  if (read.ok()) return read;
+  return Annotate(read, fmt::format("before shuffling, sample {}", place));
 }
 
 }  // namespace spillway

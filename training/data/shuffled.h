@@ -14,18 +14,22 @@ struct ShuffleOptions {
   int64_t epoch = 0;
 };
 
-// A random permutation of 0 .. size - 1; empty for a size below 1.
+// A random permutation of 0 .. size - 1; empty for a size below 1. Throws
+// std::bad_alloc or std::length_error for more than fits in memory.
 // Source: Durstenfeld, CACM 7(7), 1964 (Fisher and Yates).
 std::vector<int64_t> RandomPermutation(int64_t size,
                                        const ShuffleOptions& options);
 
-// Cost: O(size) to make; a sample costs what it costs in `base`, which is
-// borrowed.
+// Cost: O(size) time and memory to make; a sample costs what it costs in
+// `base`, which is borrowed.
 class Shuffled : public Dataset {
  public:
   Shuffled(const Dataset& base, const ShuffleOptions& options);
 
   int64_t size() const override { return base_.size(); }
+  // RESOURCE_EXHAUSTED for more samples than can be ordered in memory; what
+  // `base` says.
+  absl::Status status() const override;
   const std::vector<TensorType>& fields() const override {
     return base_.fields();
   }
@@ -34,7 +38,7 @@ class Shuffled : public Dataset {
 
  private:
   const Dataset& base_;
-  std::vector<int64_t> order_;
+  std::vector<int64_t> order_;  // empty where it does not fit in memory
 };
 
 }  // namespace spillway

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "executor/plan/floor.h"
 #include "executor/plan/lifetimes.h"
 #include "executor/plan/lower.h"
 #include "graph/storage.h"
@@ -65,29 +66,10 @@ class Modeller {
       } else {
         model_.kernels_ns += added.ns;
       }
-      added.in_place_bytes = InPlaceBytes(step);
+      added.in_place_bytes = InPlaceBytes(plan_, step, graph_, ops_);
       step_of_[step.node] = id.value();
       AddAccesses(step, id.value());
     }
-  }
-
-  int64_t InPlaceBytes(const Step& step) const {
-    const OpDef* def = ops_.Find(graph_.node(step.node).op);
-    if (def == nullptr) return 0;
-    int64_t bytes = 0;
-    for (size_t i = 0; i < step.outputs.size(); ++i) {
-      const Buffer& output = plan_.buffers[step.outputs[i]];
-      const bool could_overwrite =
-          std::ranges::any_of(def->in_place, [&](const BufferPair& pair) {
-            const auto input = static_cast<size_t>(pair.input);
-            return pair.output == static_cast<int>(i) &&
-                   input < step.inputs.size() &&
-                   step.inputs[input] != step.outputs[i] &&
-                   plan_.buffers[step.inputs[input]].bytes == output.bytes;
-          });
-      if (could_overwrite) bytes += AlignUp(output.bytes, kBufferAlignment);
-    }
-    return bytes;
   }
 
   void AddAccesses(const Step& step, int32_t at) {
@@ -232,7 +214,8 @@ int64_t LeastBytes(const StepModel& model) {
   int64_t away_now = 0;
   for (size_t k = 0; k < model.steps.size(); ++k) {
     away_now += away[k];
-    least = std::max(least, model.steps[k].live_bytes - away_now);
+    const ModelStep& step = model.steps[k];
+    least = std::max(least, step.live_bytes - step.in_place_bytes - away_now);
   }
   return least;
 }

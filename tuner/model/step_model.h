@@ -78,8 +78,9 @@ StepModel MakeStepModel(const Graph& graph, const OpRegistry& ops,
                         const IdMap<NodeId, int64_t>& kernel_ns,
                         const DeviceProfile& profile);
 
-// The most bytes that any step needs with every movable tensor elsewhere: no
-// swaps fit the model's order into less. Cost: O(steps + gaps).
+// The most bytes that any step needs with every movable tensor elsewhere and
+// every output that can overwrite an input in place: no swaps fit the model's
+// order into less. Cost: O(steps + gaps).
 int64_t LeastBytes(const StepModel& model);
 
 // The bytes could be elsewhere while `step` runs.

@@ -272,7 +272,7 @@ absl::StatusOr<MeasuredProfile> MeasureProfileAndKernels(
         MeasureProductContention(options, measurement.repeats));
     return measured;
   }
-  SPILLWAY_RETURN_IF_ERROR(CheckFetches(*measurement.program));
+  SPILLWAY_RETURN_IF_ERROR(CheckProgram(*measurement.program));
   SPILLWAY_ASSIGN_OR_RETURN(
       MeasuredGraph step,
       MeasureGraph(*measurement.program, options,

@@ -105,6 +105,7 @@ TEST(BatchedTest, RefusesBatchesThatThereAreNot) {
     EXPECT_EQ(none.size(), 0);
     EXPECT_THAT(none.Read(0, {}),
                 StatusIs(kInvalid, HasSubstr("must be positive")));
+    EXPECT_THAT(none.Get(0), StatusIs(kInvalid, HasSubstr("must be positive")));
   }
 }
 
@@ -116,6 +117,8 @@ TEST(BatchedTest, ReportsASampleThatCannotBeRead) {
   std::vector<std::byte> second(16);
   const std::vector<std::byte*> buffers = {first.data(), second.data()};
   EXPECT_THAT(batches.Read(0, buffers), testing::IsOk());
+  EXPECT_THAT(batches.Read(1, buffers),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("sample 5: ")));
   EXPECT_THAT(batches.Read(1, buffers),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("on fire")));
 }

@@ -6,13 +6,16 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
 #include "tests/training/data/counting_dataset.h"
 
 namespace spillway {
 namespace {
 
 using testing::CountingDataset;
+using ::testing::HasSubstr;
 using testing::ReadLabels;
+using testing::StatusIs;
 
 std::vector<int64_t> ZeroTo(int64_t size) {
   std::vector<int64_t> all(static_cast<size_t>(size));
@@ -61,6 +64,37 @@ TEST(ShuffledTest, HandsOutTheSamplesInItsOrder) {
     EXPECT_THAT(ReadLabels(shuffled, static_cast<int64_t>(i)),
                 ::testing::ElementsAre(10 * order[i]));
   }
+}
+
+TEST(ShuffledTest, NamesTheSampleThatCannotBeRead) {
+  CountingDataset base(20);
+  base.FailAt(7);
+  const Shuffled shuffled(base, {.seed = 5});
+  const auto order = RandomPermutation(20, {.seed = 5});
+  const auto place = std::ranges::find(order, 7) - order.begin();
+  EXPECT_THAT(shuffled.Get(place),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("before shuffling, sample 7: ")));
+}
+
+// Claims more samples than any memory can order.
+class EndlessDataset : public Dataset {
+ public:
+  int64_t size() const override { return int64_t{1} << 60; }
+  const std::vector<TensorType>& fields() const override { return fields_; }
+  absl::Status Read(int64_t, std::span<std::byte* const>) const override {
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<TensorType> fields_;
+};
+
+TEST(ShuffledTest, AnOrderLargerThanTheMemoryIsAnError) {
+  const EndlessDataset base;
+  const Shuffled shuffled(base, {});
+  EXPECT_THAT(shuffled.Get(0), StatusIs(absl::StatusCode::kResourceExhausted,
+                                        HasSubstr("does not fit")));
 }
 
 }  // namespace
