@@ -37,8 +37,10 @@ absl::Status NotFound(std::string_view message);
 #define SPILLWAY_CONCAT_INNER(a, b) a##b
 #define SPILLWAY_CONCAT(a, b) SPILLWAY_CONCAT_INNER(a, b)
 
-// SPILLWAY_ASSIGN_OR_RETURN(Graph graph, ReadGraph(path)); two statements, so
-// it needs braces of its own inside an `if` or a loop.
+// SPILLWAY_ASSIGN_OR_RETURN(Graph graph, ReadGraph(path)); several statements,
+// so it needs braces of its own inside an `if` or a loop. It also declares a
+// variable that is named by __LINE__, so two uses in one line, or in one macro
+// of yours, need scopes of their own.
 #define SPILLWAY_ASSIGN_OR_RETURN(declaration, expression)                  \
   auto SPILLWAY_CONCAT(spillway_result_, __LINE__) = (expression);          \
   if (!SPILLWAY_CONCAT(spillway_result_, __LINE__).ok()) [[unlikely]] {     \
