@@ -25,6 +25,10 @@ namespace spillway {
 // single element, which is copied. Of plain elements type and number are
 // checked against the Placeholder, of a TensorView and a HostTensor the whole
 // type. Contiguous, row-major.
+//
+// The C++ type of an element is that of the Placeholder's dtype (ElementDType
+// in executor/tensor.h); nothing is converted. A float32 is a float, 0.1F: with
+// 0.1, a double, a step does not compile.
 class Feed {
  public:
   Feed() = default;  // no data: refused by Step
