@@ -1,5 +1,9 @@
 // LeNet trained on Fashion-MNIST in 32 of the 44 MiB that its training step
 // asks for: large-model support sends activations to the host and back.
+//
+//   lenet /usr/share/datasets/fashion-mnist
+//
+// That is where Debian's package dataset-fashion-mnist puts the files.
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -1,6 +1,10 @@
 // A residual network with branches, trained in half of the memory that its step
 // asks for: the tuner chooses what leaves the device for the host. Losses and
 // variables are bitwise those of a session without a budget.
+//
+//   residual /usr/share/datasets/fashion-mnist
+//
+// That is where Debian's package dataset-fashion-mnist puts the files.
 #include <cstdint>
 #include <cstdio>
 #include <memory>

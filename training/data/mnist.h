@@ -1,5 +1,7 @@
 // MNIST and its twins of the same format (Fashion-MNIST): grey images in ten
-// classes, read whole into memory as bytes and handed out as float32.
+// classes, read whole into memory as bytes and handed out as float32. Debian's
+// package dataset-fashion-mnist puts its files into
+// /usr/share/datasets/fashion-mnist.
 #ifndef SPILLWAY_TRAINING_DATA_MNIST_H_
 #define SPILLWAY_TRAINING_DATA_MNIST_H_
 
