@@ -43,12 +43,12 @@ Op DropoutGrad() {
   return op;
 }
 
-absl::StatusOr<DropoutOptions> ReadDropout(const Attributes& attributes) {
+absl::StatusOr<DropoutAttributes> ReadDropout(const Attributes& attributes) {
   SPILLWAY_RETURN_IF_ERROR(attributes.GetReal("rate").status());
   SPILLWAY_ASSIGN_OR_RETURN(const double rate,
                             GetRealIn(attributes, "rate", 0, 0, 1));
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t seed, attributes.GetInt("seed", 0));
-  return DropoutOptions{.rate = rate, .seed = seed};
+  return DropoutAttributes{.rate = rate, .seed = seed};
 }
 
 }  // namespace spillway::ops

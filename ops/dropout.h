@@ -22,12 +22,12 @@ Op DropoutGrad();
 
 NewKernel DropoutCpu(const KernelRequest& node);
 
-struct DropoutOptions {
+struct DropoutAttributes {
   double rate = 0;
   int64_t seed = 0;
 };
 
-absl::StatusOr<DropoutOptions> ReadDropout(const Attributes& attributes);
+absl::StatusOr<DropoutAttributes> ReadDropout(const Attributes& attributes);
 
 }  // namespace spillway::ops
 

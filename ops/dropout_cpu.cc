@@ -48,7 +48,7 @@ void DropPart(const Mask& mask, const T* x, int64_t begin, int64_t end, T* y) {
 
 template <typename T>
 NewKernel DropoutOf(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(const DropoutOptions options,
+  SPILLWAY_ASSIGN_OR_RETURN(const DropoutAttributes options,
                             ReadDropout(node.attributes));
   const int64_t n = node.outputs[0].num_elements();
   const Mask unkeyed = {

@@ -11,7 +11,7 @@
 namespace spillway::ops {
 
 NewKernel DropoutGpu(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(const DropoutOptions options,
+  SPILLWAY_ASSIGN_OR_RETURN(const DropoutAttributes options,
                             ReadDropout(node.attributes));
   const TensorType& x = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));

@@ -356,7 +356,8 @@ TEST(TunedSessionTest, NothingThatIsTunedIsBelowTheFloor) {
     smallest = std::min(smallest, tuned->step.chosen.plan.device_bytes);
     EXPECT_LE(tuned->floor.bytes, smallest);
   }
-  EXPECT_LT(smallest, UnswappedBytes(net) * 7 / 10);
+  // With both input and output of that gradient the working set is 14.3 MiB.
+  EXPECT_LT(smallest, 13_MiB);
 }
 
 TEST(TunedSessionTest, FindsTheLargestBatch) {
