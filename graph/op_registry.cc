@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "graph/index_limits.h"
@@ -162,18 +163,38 @@ absl::Status CheckDef(const OpDef& def) {
 
 }  // namespace
 
+OpRegistry::OpRegistry(const OpRegistry& other)
+    : ops_(other.ops_), status_(other.status_) {
+  MakeIndex();
+}
+
+// Elements of a map stay where they are when the map is moved or swapped.
+OpRegistry& OpRegistry::operator=(OpRegistry other) {
+  ops_.swap(other.ops_);
+  index_.swap(other.index_);
+  std::swap(status_, other.status_);
+  return *this;
+}
+
+void OpRegistry::MakeIndex() {
+  index_.reserve(ops_.size());
+  for (const auto& [name, def] : ops_) index_.emplace(name, &def);
+}
+
 void OpRegistry::Add(OpDef def) {
   absl::Status added = CheckDef(def);
   std::string name = def.name;
-  if (added.ok() && !ops_.try_emplace(name, std::move(def)).second) {
-    added = InvalidArgument("is registered twice");
+  if (added.ok()) {
+    const auto [op, is_new] = ops_.try_emplace(name, std::move(def));
+    index_.emplace(op->first, &op->second);
+    if (!is_new) added = InvalidArgument("is registered twice");
   }
   status_.Update(Annotate(added, fmt::format("op '{}'", name)));
 }
 
 const OpDef* OpRegistry::Find(std::string_view op) const {
-  const auto it = ops_.find(op);
-  return it == ops_.end() ? nullptr : &it->second;
+  const auto found = index_.find(op);
+  return found == index_.end() ? nullptr : found->second;
 }
 
 absl::StatusOr<std::vector<TensorType>> InferOutputs(

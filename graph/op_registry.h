@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "absl/status/status.h"
 #include "graph/op_def.h"
@@ -14,6 +15,12 @@ namespace spillway {
 
 class OpRegistry {
  public:
+  OpRegistry() = default;
+  OpRegistry(const OpRegistry& other);
+  OpRegistry(OpRegistry&& other) = default;
+  OpRegistry& operator=(OpRegistry other);
+  ~OpRegistry() = default;
+
   // A schema that cannot be (no name, `infer` or outputs, a name that is there
   // already, inputs, pairs, slots or indices that do not fit together) is left
   // out, and the registry remembers the first error.
@@ -23,13 +30,18 @@ class OpRegistry {
   const absl::Status& status() const { return status_; }
 
   // Null for an op that is not registered (a plan-only op). The pointer lives
-  // as long as the registry.
+  // as the registry. Cost: O(1).
   const OpDef* Find(std::string_view op) const;
 
   const std::map<std::string, OpDef, std::less<>>& ops() const { return ops_; }
 
  private:
+  void MakeIndex();
+
   std::map<std::string, OpDef, std::less<>> ops_;
+  // The same for Find, which graphs of many nodes call often. Names and schemas
+  // are those of ops_.
+  std::unordered_map<std::string_view, const OpDef*> index_;
   absl::Status status_;
 };
 

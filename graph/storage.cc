@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
 #include "graph/input_groups.h"
@@ -11,24 +10,6 @@
 
 namespace spillway {
 namespace {
-
-// Asks the registry once for each op, not for each node.
-class OpFinder {
- public:
-  explicit OpFinder(const OpRegistry& ops) : ops_(ops) {}
-
-  // Null for an op that is not registered.
-  const OpDef* Find(const std::string& op) {
-    const auto [found, is_new] = defs_.try_emplace(op, nullptr);
-    if (is_new) found->second = ops_.Find(op);
-    return found->second;
-  }
-
- private:
-  const OpRegistry& ops_;
-  // Looked up, never iterated. The names are the nodes'.
-  std::unordered_map<std::string_view, const OpDef*> defs_;
-};
 
 // The input that output `output` of the node is; invalid: it has new bytes.
 ValueId AliasedValue(const Node& node, const OpDef& def, size_t output) {
@@ -74,10 +55,9 @@ class StorageMap::Finder {
  public:
   Finder(const Graph& graph, const OpRegistry& ops)
       : graph_(graph), aliased_(graph.num_values()) {
-    OpFinder finder(ops);
     defs_.reserve(graph.num_nodes());
     for (const Node& node : graph.nodes()) {
-      defs_.push_back(finder.Find(node.op));
+      defs_.push_back(ops.Find(node.op));
     }
   }
 

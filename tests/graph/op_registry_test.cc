@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,24 @@ TEST(OpRegistryTest, FindsByNameAndListsInNameOrder) {
   EXPECT_EQ(registry.Find("zeta"), nullptr);
   EXPECT_EQ(registry.ops().begin()->first, "Alpha");
   EXPECT_EQ(registry.ops().size(), 2);
+}
+
+// Find must not answer with the schemas of the registry that was copied.
+TEST(OpRegistryTest, CopiesAndMovesFindTheirOwnSchemas) {
+  auto original = std::make_unique<OpRegistry>();
+  original->Add({.name = "Relu", .outputs = {"y"}, .infer = InferScalar});
+  const OpRegistry copy = *original;
+  OpRegistry assigned;
+  assigned.Add({.name = "Other", .outputs = {"y"}, .infer = InferScalar});
+  assigned = copy;
+  const OpDef* const before = original->Find("Relu");
+  const OpRegistry moved = std::move(*original);
+  original.reset();
+  EXPECT_EQ(moved.Find("Relu"), before);
+  for (const OpRegistry* registry : {&copy, &std::as_const(assigned), &moved}) {
+    EXPECT_EQ(registry->Find("Relu"), &registry->ops().at("Relu"));
+    EXPECT_EQ(registry->Find("Other"), nullptr);
+  }
 }
 
 TEST(OpRegistryTest, RemembersTheFirstSchemaThatItRefused) {
