@@ -183,11 +183,14 @@ void OpRegistry::MakeIndex() {
 
 void OpRegistry::Add(OpDef def) {
   absl::Status added = CheckDef(def);
-  std::string name = def.name;
+  const std::string name = def.name;
+  if (added.ok() && ops_.contains(name)) {
+    added = InvalidArgument("is registered twice");
+  }
   if (added.ok()) {
-    const auto [op, is_new] = ops_.try_emplace(name, std::move(def));
-    index_.emplace(op->first, &op->second);
-    if (!is_new) added = InvalidArgument("is registered twice");
+    OpDef& op = ops_[name];
+    op = std::move(def);
+    index_.emplace(op.name, &op);
   }
   status_.Update(Annotate(added, fmt::format("op '{}'", name)));
 }

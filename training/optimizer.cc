@@ -122,6 +122,7 @@ std::vector<Tensor> ReadersToWaitFor(const MinimizeContext& context,
   }
   readers.erase(graph.producer(gradient.id()).id);
   std::vector<Tensor> result;
+  result.reserve(readers.size());
   for (const NodeId reader : readers) {
     result.emplace_back(&builder, graph.output(reader));
   }

@@ -57,7 +57,7 @@ absl::Status Shuffled::Read(int64_t index,
   SPILLWAY_RETURN_IF_ERROR(status());
   SPILLWAY_RETURN_IF_ERROR(CheckIndex(*this, index));
   const int64_t place = order_[static_cast<size_t>(index)];
-  const absl::Status read = base_.Read(place, buffers);
+  absl::Status read = base_.Read(place, buffers);
   if (read.ok()) return read;
   return Annotate(read, fmt::format("before shuffling, sample {}", place));
 }
