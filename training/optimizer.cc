@@ -168,16 +168,20 @@ void AddUpdate(const MinimizeContext& context, Tensor variable,
        .control_inputs = ReadersToWaitFor(context, variable, gradient)});
 }
 
+double OwnLearningRate(const Optimizer& optimizer) {
+  return std::visit([](const auto& rule) { return rule.learning_rate; },
+                    optimizer);
+}
+
 Tensor LearningRate(const NameScope& scope, const Optimizer& optimizer,
                     const MinimizeOptions& options) {
   if (options.learning_rate_feed.is_valid()) return options.learning_rate_feed;
-  const double rate = std::visit(
-      [](const auto& rule) { return rule.learning_rate; }, optimizer);
-  return scope.builder().Add(scope, {.op = std::string(kConst),
-                                     .attributes = {{"dtype", DType::kFloat32},
-                                                    {"shape", Shape()},
-                                                    {"value", rate}},
-                                     .name = "learning_rate"});
+  return scope.builder().Add(
+      scope, {.op = std::string(kConst),
+              .attributes = {{"dtype", DType::kFloat32},
+                             {"shape", Shape()},
+                             {"value", OwnLearningRate(optimizer)}},
+              .name = "learning_rate"});
 }
 
 // Learning rates and decays: a negative one would climb instead of descend.
@@ -189,9 +193,8 @@ absl::Status CheckNotNegative(double value, const char* what) {
 
 absl::Status CheckMinimize(const Optimizer& optimizer,
                            const MinimizeOptions& options) {
-  const double rate = std::visit(
-      [](const auto& rule) { return rule.learning_rate; }, optimizer);
-  SPILLWAY_RETURN_IF_ERROR(CheckNotNegative(rate, "learning rate"));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckNotNegative(OwnLearningRate(optimizer), "learning rate"));
   SPILLWAY_RETURN_IF_ERROR(
       CheckNotNegative(options.weight_decay, "weight decay"));
   return CheckLossScale(options.loss_scale);

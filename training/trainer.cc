@@ -139,7 +139,6 @@ class TrainingRun {
   absl::Status RunEpoch(EpochResult& result) {
     const Shuffled shuffled(*spec_.training_data,
                             {.seed = spec_.shuffle_seed, .epoch = next_.epoch});
-    SPILLWAY_RETURN_IF_ERROR(shuffled.status());
     const Batched batches(shuffled, {.batch_size = spec_.training.batch_size});
     Prefetched reader(batches, next_.step);
     const auto start = std::chrono::steady_clock::now();

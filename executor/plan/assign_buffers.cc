@@ -81,7 +81,7 @@ class Assigner {
     if (root != value) return result_.buffer_of[root];
     const OpDef* def = ops_.Find(node.op);
     if (def == nullptr || def->in_place.empty()) return {};
-    if (!InPlaceLegal(node, *def)) return {};
+    if (!IsInPlaceLegal(graph_, node, *def)) return {};
     for (const BufferPair& pair : def->in_place) {
       if (pair.output == output && CanOverwrite(node, pair)) {
         return InputBuffer(node, pair.input);
@@ -92,14 +92,6 @@ class Assigner {
 
   BufferId InputBuffer(const Node& node, int input) const {
     return result_.buffer_of[node.inputs[static_cast<size_t>(input)]];
-  }
-
-  bool InPlaceLegal(const Node& node, const OpDef& def) const {
-    if (!def.in_place_legal) return true;
-    const std::vector<TensorType> inputs = TypesOf(graph_, node.inputs);
-    const std::vector<TensorType> outputs = TypesOf(graph_, node.outputs);
-    return def.in_place_legal(
-        {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});
   }
 
   bool CanOverwrite(const Node& node, const BufferPair& pair) const {
@@ -157,6 +149,14 @@ Space OutputSpace(const Node& node) {
     return Space::kHost;
   }
   return Space::kDevice;
+}
+
+bool IsInPlaceLegal(const Graph& graph, const Node& node, const OpDef& def) {
+  if (!def.in_place_legal) return true;
+  const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
+  const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
+  return def.in_place_legal(
+      {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});
 }
 
 BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,

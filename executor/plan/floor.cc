@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <set>
-#include <vector>
 
 #include "base/units.h"
+#include "executor/plan/assign_buffers.h"
 #include "executor/plan/lower.h"
-#include "graph/types_of.h"
 
 namespace spillway {
 namespace {
@@ -47,13 +46,7 @@ int64_t InPlaceBytes(const ExecutionPlan& plan, const Step& step,
   const Node& node = graph.node(step.node);
   const OpDef* def = ops.Find(node.op);
   if (def == nullptr || def->in_place.empty()) return 0;
-  if (def->in_place_legal != nullptr) {
-    const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
-    const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
-    const bool is_legal = def->in_place_legal(
-        {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});
-    if (!is_legal) return 0;
-  }
+  if (!IsInPlaceLegal(graph, node, *def)) return 0;
   int64_t bytes = 0;
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     const BufferId output = step.outputs[i];

@@ -280,12 +280,24 @@ absl::StatusOr<std::unique_ptr<Kernel>> NewThrower(
                                    });
 }
 
+// y = Noise(x), of kElements each, in node n.
+struct NoiseGraph {
+  Graph graph;
+  ValueId x;
+  ValueId y;
+
+  explicit NoiseGraph(const OpRegistry& ops) {
+    GraphBuilder builder(ops, "noise");
+    const Tensor fed = builder.Placeholder("x", DType::kFloat32, {kElements});
+    x = fed.id();
+    y = builder.Add(builder, {.op = "Noise", .inputs = {fed}, .name = "n"})
+            .id();
+    graph = std::move(builder).Build().value();
+  }
+};
+
 TEST_P(SessionErrorsTest, AKernelThatThrowsIsAnErrorNamingItsNode) {
-  GraphBuilder builder(ops_, "throws");
-  const Tensor x = builder.Placeholder("x", DType::kFloat32, {kElements});
-  const Tensor y =
-      builder.Add(builder, {.op = "Noise", .inputs = {x}, .name = "n"});
-  const Graph graph = std::move(builder).Build().value();
+  const NoiseGraph noise(ops_);
   for (const bool is_exception : {true, false}) {
     KernelRegistry kernels;
     kernels.Add("Noise", DeviceKind::kCpu,
@@ -294,7 +306,7 @@ TEST_P(SessionErrorsTest, AKernelThatThrowsIsAnErrorNamingItsNode) {
     ASSERT_OK_AND_ASSIGN(auto device,
                          NewDevice(GetParam().device, {.threads = 1}));
     std::vector<Program> programs;
-    programs.push_back({.graph = graph, .fetches = {y.id()}});
+    programs.push_back({.graph = noise.graph, .fetches = {noise.y}});
     ASSERT_OK_AND_ASSIGN(
         const auto session,
         Session::Create(std::move(programs), std::move(device),
@@ -302,29 +314,25 @@ TEST_P(SessionErrorsTest, AKernelThatThrowsIsAnErrorNamingItsNode) {
                          .kernels = &kernels,
                          .check_memory = GetParam().check_memory}));
     EXPECT_THAT(
-        session->Step({{x.id(), Filled(-1)}}),
+        session->Step({{noise.x, Filled(-1)}}),
         StatusIs(kInternal, is_exception ? "n: threw an exception: planted"
                                          : "n: threw something that is not a "
                                            "std::exception"));
     ASSERT_OK_AND_ASSIGN(const StepResult result,
-                         session->Step({{x.id(), Filled(2)}}));
-    EXPECT_EQ(Only(result.fetched.at(y.id())), 2);
+                         session->Step({{noise.x, Filled(2)}}));
+    EXPECT_EQ(Only(result.fetched.at(noise.y)), 2);
   }
 }
 
 // Nothing would be known of what the op overwrites.
 TEST_P(SessionErrorsTest, AKernelWithoutItsOpIsRefused) {
-  GraphBuilder builder(ops_, "g");
-  const Tensor x = builder.Placeholder("x", DType::kFloat32, {kElements});
-  const Tensor y =
-      builder.Add(builder, {.op = "Noise", .inputs = {x}, .name = "n"});
-  const Graph graph = std::move(builder).Build().value();
+  const NoiseGraph noise(ops_);
   OpRegistry ops;  // MakeOps' but Noise
   for (const auto& [name, def] : ops_.ops()) {
     if (name != "Noise") ops.Add(def);
   }
   std::vector<Program> programs;
-  programs.push_back({.graph = graph, .fetches = {y.id()}});
+  programs.push_back({.graph = noise.graph, .fetches = {noise.y}});
   EXPECT_THAT(
       Session::Create(std::move(programs),
                       NewDevice(GetParam().device, {.threads = 1}).value(),
