@@ -92,17 +92,29 @@ AttributeValue::AttributeValue(const Shape& shape)
 AttributeValue::AttributeValue(DType dtype)
     : value_(std::string(DTypeName(dtype))) {}
 
+Attributes::Attributes(AttributeValue::Object items) {
+  if (items.empty()) return;
+  items_ = std::make_shared<const AttributeValue::Object>(std::move(items));
+}
+
+const AttributeValue::Object& Attributes::items() const {
+  static const auto* const kNone = new AttributeValue::Object();
+  return items_ == nullptr ? *kNone : *items_;
+}
+
 bool Attributes::contains(std::string_view name) const {
-  return items_.find(name) != items_.end();
+  return Find(name) != nullptr;
 }
 
 const AttributeValue* Attributes::Find(std::string_view name) const {
-  const auto it = items_.find(name);
-  return it == items_.end() ? nullptr : &it->second;
+  const auto it = items().find(name);
+  return it == items().end() ? nullptr : &it->second;
 }
 
 void Attributes::Set(std::string_view name, AttributeValue value) {
-  items_.insert_or_assign(std::string(name), std::move(value));
+  AttributeValue::Object changed = items();
+  changed.insert_or_assign(std::string(name), std::move(value));
+  items_ = std::make_shared<const AttributeValue::Object>(std::move(changed));
 }
 
 absl::StatusOr<bool> Attributes::GetBool(std::string_view name) const {
@@ -180,10 +192,10 @@ absl::StatusOr<Shape> Attributes::GetShape(std::string_view name) const {
 }
 
 absl::StatusOr<Attributes> Attributes::GetObject(std::string_view name) const {
-  Attributes attributes;
   SPILLWAY_ASSIGN_OR_RETURN(
-      attributes.items_, Get<AttributeValue::Object>(*this, name, "an object"));
-  return attributes;
+      AttributeValue::Object items,
+      Get<AttributeValue::Object>(*this, name, "an object"));
+  return Attributes(std::move(items));
 }
 
 absl::StatusOr<bool> Attributes::GetBool(std::string_view name,

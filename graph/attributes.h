@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,18 +59,20 @@ class AttributeValue {
 // Getters come in two forms: GetX(name) for required attributes and
 // GetX(name, fallback) for optional ones. Errors: INVALID_ARGUMENT naming the
 // attribute when it is missing or of another kind, or a real is not finite.
-// Integers are accepted where a real is asked for.
+// Integers are accepted where a real is asked for. Copies share their items
+// until one is Set: copying a graph copies no attribute.
 class Attributes {
  public:
   Attributes() = default;
   Attributes(
       std::initializer_list<std::pair<const std::string, AttributeValue>> items)
-      : items_(items) {}
+      : Attributes(AttributeValue::Object(items)) {}
+  explicit Attributes(AttributeValue::Object items);
 
   bool contains(std::string_view name) const;
   const AttributeValue* Find(std::string_view name) const;
   void Set(std::string_view name, AttributeValue value);
-  const AttributeValue::Object& items() const { return items_; }
+  const AttributeValue::Object& items() const;
 
   absl::StatusOr<bool> GetBool(std::string_view name) const;
   absl::StatusOr<int64_t> GetInt(std::string_view name) const;
@@ -92,10 +95,12 @@ class Attributes {
   absl::StatusOr<std::vector<int64_t>> GetInts(
       std::string_view name, std::vector<int64_t> fallback) const;
 
-  friend bool operator==(const Attributes&, const Attributes&) = default;
+  friend bool operator==(const Attributes& a, const Attributes& b) {
+    return a.items_ == b.items_ || a.items() == b.items();
+  }
 
  private:
-  AttributeValue::Object items_;
+  std::shared_ptr<const AttributeValue::Object> items_;  // null: none
 };
 
 }  // namespace spillway

@@ -56,7 +56,11 @@ std::optional<NodeId> Graph::FindNode(std::string_view name) const {
 }
 
 std::string Graph::ValueName(ValueId id) const {
-  return fmt::format("{}:{}", producer(id).name, value(id).index);
+  const fmt::format_int index(value(id).index);
+  const std::string& node = producer(id).name;
+  std::string name;
+  name.reserve(node.size() + 1 + index.size());
+  return name.append(node).append(1, ':').append(index.data(), index.size());
 }
 
 absl::StatusOr<ValueId> Graph::FindValue(std::string_view name) const {

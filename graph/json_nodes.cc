@@ -66,13 +66,14 @@ Json ToJson(const AttributeValue& value) {
 }
 
 Attributes ReadAttributes(JsonObject fields) {
-  Attributes attributes;
+  AttributeValue::Object items;
   for (const std::string_view name : fields.names()) {
     absl::StatusOr<AttributeValue> value = ToAttribute(fields.Field(name));
     fields.Check(name, value.status());
-    if (value.ok()) attributes.Set(name, *std::move(value));
+    if (value.ok())
+      items.insert_or_assign(std::string(name), *std::move(value));
   }
-  return attributes;
+  return Attributes(std::move(items));
 }
 
 TensorType ReadType(JsonObject& type) {

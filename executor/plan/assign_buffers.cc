@@ -29,7 +29,7 @@ class Assigner {
                        std::string_view constant_prefix) {
     for (const NodeId id : schedule_.order) {
       const Node& node = graph_.node(id);
-      if (IsResidentNode(node, ops_)) {
+      if (IsResident(node)) {
         AddResident(node, residents, constant_prefix);
       } else {
         AddOutputs(node);
@@ -39,6 +39,12 @@ class Assigner {
   }
 
  private:
+  bool IsResident(const Node& node) const {
+    if (node.outputs.empty()) return false;
+    const Storage& storage = storages_.of(node.outputs[0]);
+    return storage.is_resident && storage.root == node.outputs[0];
+  }
+
   void AddResident(const Node& node, const ResidentLayout& residents,
                    std::string_view constant_prefix) {
     const auto offset =

@@ -9,11 +9,11 @@
 namespace spillway {
 namespace {
 
-StepKind KindOf(const Node& node, const OpRegistry& ops) {
+StepKind KindOf(const Node& node, const OpDef* def) {
   if (node.op == kPlaceholder) return StepKind::kFeed;
   if (node.op == kSwapOut) return StepKind::kSwapOut;
   if (node.op == kSwapIn) return StepKind::kSwapIn;
-  return IsPureAlias(ops.Find(node.op)) ? StepKind::kAlias : StepKind::kCompute;
+  return IsPureAlias(def) ? StepKind::kAlias : StepKind::kCompute;
 }
 
 Lane LaneOf(StepKind kind) {
@@ -47,8 +47,9 @@ class Lowering {
     IdMap<NodeId, StepId> step_of(graph_.num_nodes());
     for (const NodeId id : schedule_.order) {
       const Node& node = graph_.node(id);
-      if (IsResidentNode(node, ops_)) continue;
-      step_of[id] = plan().steps.push_back(MakeStep(node));
+      const OpDef* def = ops_.Find(node.op);
+      if (def != nullptr && def->resident) continue;
+      step_of[id] = plan().steps.push_back(MakeStep(node, def));
       result_.dependencies.push_back(Dependencies(node, step_of));
     }
     return std::move(result_);
@@ -57,8 +58,8 @@ class Lowering {
  private:
   ExecutionPlan& plan() { return result_.plan; }
 
-  Step MakeStep(const Node& node) {
-    const StepKind kind = KindOf(node, ops_);
+  Step MakeStep(const Node& node, const OpDef* def) {
+    const StepKind kind = KindOf(node, def);
     Step step{.node = node.id, .kind = kind, .lane = LaneOf(kind)};
     for (const ValueId input : node.inputs) {
       step.inputs.push_back(plan().buffer_of[input]);

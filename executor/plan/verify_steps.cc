@@ -33,7 +33,7 @@ bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
 }
 
 // Independent of the planner's functions.
-StepKind KindOf(const Node& node, const OpDef* def) {
+StepKind ExpectedKind(const Node& node, const OpDef* def) {
   if (node.op == kPlaceholder) return StepKind::kFeed;
   if (node.op == kSwapOut) return StepKind::kSwapOut;
   if (node.op == kSwapIn) return StepKind::kSwapIn;
@@ -186,11 +186,11 @@ class StepVerifier {
     if (IsResidentNode(node, ops_)) {
       return Internal(fmt::format("{} runs a resident node", Name(id)));
     }
-    if (step.kind != KindOf(node, def)) {
+    if (step.kind != ExpectedKind(node, def)) {
       return Internal(fmt::format("{} is of kind {}, but a {} is of kind {}",
                                   Name(id), static_cast<int>(step.kind),
                                   node.op,
-                                  static_cast<int>(KindOf(node, def))));
+                                  static_cast<int>(ExpectedKind(node, def))));
     }
     if (!IsOnLane(step.kind, step.lane)) {
       return Internal(fmt::format("{} is on lane {}, where a {} does not run",

@@ -150,6 +150,23 @@ TEST(AttributesTest, SetReplaces) {
   EXPECT_FALSE(attributes.contains("K"));
 }
 
+TEST(AttributesTest, SettingACopyLeavesTheOriginal) {
+  const Attributes original = OneOfEach();
+  Attributes copy = original;
+  EXPECT_EQ(copy, original);
+  copy.Set("groups", 4);
+  EXPECT_NE(copy, original);
+  EXPECT_EQ(original, OneOfEach());
+  copy.Set("groups", 3);
+  EXPECT_EQ(copy, original);
+}
+
+TEST(AttributesTest, NoItemsAreEqualHoweverMade) {
+  EXPECT_EQ(Attributes(AttributeValue::Object()), Attributes());
+  EXPECT_TRUE(Attributes().items().empty());
+  EXPECT_NE(OneOfEach(), Attributes());
+}
+
 TEST(AttributesTest, AnIntegerDiffersFromTheEqualReal) {
   EXPECT_NE(AttributeValue(2), AttributeValue(2.0));
   EXPECT_EQ(AttributeValue(2), AttributeValue(int64_t{2}));
