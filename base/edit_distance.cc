@@ -21,4 +21,15 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string NameMeantBy(std::string_view word,
+                        const std::vector<std::string>& names) {
+  const auto distance = [&](const std::string& name) {
+    return EditDistance(word, name);
+  };
+  const auto nearest = std::ranges::min_element(names, {}, distance);
+  const bool is_near =
+      nearest != names.end() && distance(*nearest) <= word.size() / 3;
+  return is_near ? *nearest : "";
+}
+
 }  // namespace spillway

@@ -8,11 +8,18 @@
 #define SPILLWAY_BASE_EDIT_DISTANCE_H_
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace spillway {
 
 size_t EditDistance(std::string_view a, std::string_view b);
+
+// The nearest of `names` to a word that is none of them, the first of equals;
+// "" where even that is more than a third of the word's bytes away.
+std::string NameMeantBy(std::string_view word,
+                        const std::vector<std::string>& names);
 
 }  // namespace spillway
 

@@ -1,4 +1,9 @@
-# Whether the CUDA backend is built. Sets SPILLWAY_WITH_CUDA and, in words,
+# Whether the CUDA backend is built: by SPILLWAY_CUDA
+#   AUTO     where there are a GPU and the toolkit: its kernels take minutes
+#   TOOLKIT  where there is the toolkit
+#   ON       or CMake fails
+#   OFF
+# Sets SPILLWAY_WITH_CUDA and, in words,
 # SPILLWAY_CUDA_FOUND; enables the language CUDA. SPILLWAY_CUDA_LIBRARY is what
 # programs that use a GPU link: spillway::cuda, or nothing.
 set(SPILLWAY_WITH_CUDA OFF)
@@ -47,12 +52,16 @@ function(find_cuda)
     set(SPILLWAY_CUDA_FOUND "off, as asked for" PARENT_SCOPE)
     return()
   endif()
-  if(NOT SPILLWAY_CUDA MATCHES "^(AUTO|ON)$")
-    message(FATAL_ERROR "SPILLWAY_CUDA is '${SPILLWAY_CUDA}'; it must be AUTO, ON or OFF")
+  if(NOT SPILLWAY_CUDA MATCHES "^(AUTO|TOOLKIT|ON)$")
+    message(FATAL_ERROR
+      "SPILLWAY_CUDA is '${SPILLWAY_CUDA}'; it must be AUTO, TOOLKIT, ON or OFF")
   endif()
+  file(GLOB gpus /dev/nvidia[0-9]*)
   if(SPILLWAY_SANITIZE)
     # The driver and its libraries map memory where sanitizers keep theirs.
     set(missing "none with sanitizers")
+  elseif(SPILLWAY_CUDA STREQUAL "AUTO" AND NOT gpus)
+    set(missing "none, no GPU here (-DSPILLWAY_CUDA=TOOLKIT builds it without one)")
   else()
     find_package(CUDAToolkit QUIET)
     if(NOT CUDAToolkit_FOUND)

@@ -1,10 +1,52 @@
 # The only place that knows warnings, standards and the naming of targets.
 
+# spillway_unite(lms_unit): replaces the .cc files of a list by files that include
+# SPILLWAY_UNITY of them each (lms_unit_0.cc and so on): headers are then read once
+# a unit, which is most of what compiling costs. Paths are relative, so that a
+# compiler cache finds a unit again in another checkout. Generated files stay as
+# they are.
+function(spillway_unite list)
+  if(NOT SPILLWAY_UNITY OR SPILLWAY_UNITY LESS 2)
+    return()
+  endif()
+  set(parts)
+  set(others)
+  foreach(source ${${list}})
+    cmake_path(IS_PREFIX PROJECT_BINARY_DIR "${source}" generated)
+    if(source MATCHES "\\.cc$" AND NOT generated)
+      list(APPEND parts ${source})
+    else()
+      list(APPEND others ${source})
+    endif()
+  endforeach()
+  set(units)
+  set(text)
+  set(in_unit 0)
+  foreach(part ${parts})
+    get_filename_component(path ${part} ABSOLUTE)
+    file(RELATIVE_PATH path ${CMAKE_CURRENT_BINARY_DIR} ${path})
+    string(APPEND text "#include \"${path}\"\n")
+    math(EXPR in_unit "${in_unit} + 1")
+    list(GET parts -1 last)
+    if(in_unit EQUAL SPILLWAY_UNITY OR part STREQUAL last)
+      list(LENGTH units number)
+      set(unit ${CMAKE_CURRENT_BINARY_DIR}/${list}_${number}.cc)
+      file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)
+      list(APPEND units ${unit})
+      set(text)
+      set(in_unit 0)
+    endif()
+  endforeach()
+  set(${list} ${units} ${others} PARENT_SCOPE)
+endfunction()
+
 # spillway_library(graph SOURCES graph.cc ... DEPENDS spillway::base): one a
 # folder; installed and exported as spillway::graph, unless NOT_INSTALLED.
 function(spillway_library name)
   cmake_parse_arguments(ARG "NOT_INSTALLED" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
-  add_library(spillway_${name} STATIC ${ARG_SOURCES})
+  set(${name}_unit ${ARG_SOURCES})
+  spillway_unite(${name}_unit)
+  add_library(spillway_${name} STATIC ${${name}_unit})
   add_library(spillway::${name} ALIAS spillway_${name})
   set_target_properties(spillway_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(spillway_${name} PUBLIC
@@ -13,7 +55,6 @@ function(spillway_library name)
   target_link_libraries(spillway_${name}
     PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
   spillway_compile_options(spillway_${name})
-  spillway_precompile(spillway_${name} ${ARG_SOURCES})
   if(ARG_NOT_INSTALLED)
     return()
   endif()
@@ -29,82 +70,103 @@ function(spillway_program name)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   spillway_compile_options(${name})
-  spillway_precompile(${name} ${ARG_SOURCES})
 endfunction()
 
-# With sanitizers, what nearly every file includes is compiled once a target:
-# small files then take 60 % of the time. Other builds see to it that each file
-# includes what it uses.
-function(spillway_precompile target)
-  list(LENGTH ARGN num_sources)
-  if(NOT SPILLWAY_SANITIZE OR num_sources LESS 10)
-    return()
-  endif()
-  target_precompile_headers(${target} PRIVATE
-    <algorithm> <cstdint> <functional> <map> <memory> <optional> <span> <string>
-    <string_view> <utility> <vector> <absl/status/statusor.h> <fmt/format.h>)
-  set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
-endfunction()
-
-# The tests that run under TSan (label "tsan"), and those that are quick enough
-# for ASan (all without the label "slow").
-add_custom_target(tsan_tests)
-add_custom_target(quick_tests)
-
-# Most of a test's compile time goes into GoogleTest's headers and into code that
-# runs once: headers are compiled once for all, the rest is hardly optimised.
+# Tests spend their time in the libraries, so they are hardly optimised.
 # (At -O1, GCC 12 takes the growing of a std::string for an overflow.)
 function(spillway_test_options target)
   spillway_compile_options(${target})
   target_compile_options(${target} PRIVATE
     "$<$<CONFIG:Release>:-O1;-Wno-array-bounds;-Wno-stringop-overflow>" $<$<CONFIG:Debug>:-O0>)
-  set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
 endfunction()
 
-# The target whose precompiled headers all tests use.
-function(spillway_test_headers)
-  add_executable(spillway_test_headers EXCLUDE_FROM_ALL
-    ${PROJECT_SOURCE_DIR}/tests/test_headers.cc)
-  target_link_libraries(spillway_test_headers
-    PRIVATE spillway::base GTest::gmock_main)
-  spillway_test_options(spillway_test_headers)
-  target_precompile_headers(spillway_test_headers
-    PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+# spillway_is_tested(result tsan slow): whether this build has a test. With ThreadSanitizer that is what is marked TSAN, with other sanitizers all that
+# is not marked SLOW.
+function(spillway_is_tested result tsan slow)
+  set(tested TRUE)
+  if(SPILLWAY_SANITIZE MATCHES "thread")
+    set(tested ${tsan})
+  elseif(SPILLWAY_SANITIZE AND slow)
+    set(tested FALSE)
+  endif()
+  set(${result} ${tested} PARENT_SCOPE)
 endfunction()
 
-# spillway_test(lms/plan_swap_ins DEPENDS spillway::lms) builds
-# tests/lms/plan_swap_ins_test.cc and names the CTest lms/plan_swap_ins.
-# SOURCES adds files; LABELS sets CTest labels ("tsan": run under TSan too;
-# "slow": left out under ASan).
-function(spillway_test path)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
-  string(REPLACE "/" "_" target ${path}_test)
-  add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${path}_test.cc ${ARG_SOURCES})
-  target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} GTest::gmock_main)
+# Names a CTest; slow ones begin first, so that none is waited for at the end.
+function(spillway_add_ctest path slow)
+  add_test(NAME ${path} COMMAND ${ARGN})
+  set_tests_properties(${path} PROPERTIES TIMEOUT 900)
+  if(slow)
+    set_tests_properties(${path} PROPERTIES COST 1000)
+  endif()
+endfunction()
+
+# spillway_tests(lms TESTS v1/twin ... DEPENDS spillway::lms) builds one program,
+# lms_tests, of tests/lms/v1/twin_test.cc and the others, and names a CTest for
+# each file: lms/v1/twin is `lms_tests --file=tests/lms/v1/twin_test.cc`.
+# Tests named in TSAN and SLOW as well: see spillway_is_tested. SOURCES are files
+# that they share.
+function(spillway_tests folder)
+  cmake_parse_arguments(ARG "" "" "TESTS;TSAN;SLOW;SOURCES;DEPENDS" ${ARGN})
+  foreach(name ${ARG_TSAN} ${ARG_SLOW})
+    if(NOT name IN_LIST ARG_TESTS)
+      message(FATAL_ERROR "'${name}' of TSAN or SLOW is not among TESTS of ${folder}")
+    endif()
+  endforeach()
+  set(target ${folder}_tests)
+  set(tests_unit)
+  foreach(name ${ARG_TESTS})
+    set(tsan FALSE)
+    set(slow FALSE)
+    if(name IN_LIST ARG_TSAN)
+      set(tsan TRUE)
+    endif()
+    if(name IN_LIST ARG_SLOW)
+      set(slow TRUE)
+    endif()
+    spillway_is_tested(tested ${tsan} ${slow})
+    if(tested)
+      list(APPEND tests_unit ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.cc)
+      spillway_add_ctest(${folder}/${name} ${slow}
+        ${target} --file=tests/${folder}/${name}_test.cc)
+    endif()
+  endforeach()
+  if(NOT tests_unit)
+    return()
+  endif()
+  list(APPEND tests_unit ${ARG_SOURCES})
+  spillway_unite(tests_unit)
+  add_executable(${target} ${tests_unit})
+  target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} test_main)
   spillway_test_options(${target})
-  target_precompile_headers(${target} REUSE_FROM spillway_test_headers)
-  add_test(NAME ${path} COMMAND ${target})
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 600)
+endfunction()
+
+# spillway_test(executor/session_allocations [TSAN] [SLOW] DEPENDS ...): a test
+# that has to be a program of its own, executor_session_allocations_test.
+function(spillway_test path)
+  cmake_parse_arguments(ARG "TSAN;SLOW" "" "SOURCES;DEPENDS" ${ARGN})
+  spillway_is_tested(tested ${ARG_TSAN} ${ARG_SLOW})
+  if(NOT tested)
+    return()
   endif()
-  set_tests_properties(${path} PROPERTIES
-    TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
-  if("tsan" IN_LIST ARG_LABELS)
-    add_dependencies(tsan_tests ${target})
-  endif()
-  if(NOT "slow" IN_LIST ARG_LABELS)
-    add_dependencies(quick_tests ${target})
-  endif()
+  string(REPLACE "/" "_" target ${path}_test)
+  set(${target}_unit ${PROJECT_SOURCE_DIR}/tests/${path}_test.cc ${ARG_SOURCES})
+  spillway_unite(${target}_unit)
+  add_executable(${target} ${${target}_unit})
+  target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} test_main)
+  spillway_test_options(${target})
+  spillway_add_ctest(${path} ${ARG_SLOW} ${target})
 endfunction()
 
 # spillway_test_library(test_graphs SOURCES ... DEPENDS ...): what several tests
-# are made of, compiled once.
+# are made of, compiled once, where a test needs it.
 function(spillway_test_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
-  add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  set(${name}_unit ${ARG_SOURCES})
+  spillway_unite(${name}_unit)
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${${name}_unit})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} GTest::gmock)
   spillway_test_options(${name})
-  target_precompile_headers(${name} REUSE_FROM spillway_test_headers)
 endfunction()
 
 function(spillway_compile_options target)

@@ -7,12 +7,12 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kAlignment = 256;
+constexpr int64_t kFencedAlignment = 256;
 // Half of it belongs to the buffer before, half to the one after.
 constexpr int64_t kFenceBytes = 128;
 
 int64_t StartAfter(int64_t end) {
-  return AlignUp(end + kFenceBytes, kAlignment);
+  return AlignUp(end + kFenceBytes, kFencedAlignment);
 }
 
 std::vector<Interval> Layout(std::span<const int64_t> sizes) {
@@ -36,7 +36,8 @@ FencedBuffers::FencedBuffers(std::span<std::byte> region,
                              std::span<const int64_t> sizes)
     : region_(region.first(static_cast<size_t>(RegionBytes(sizes)))),
       buffers_(Layout(sizes)) {
-  SPILLWAY_CHECK(reinterpret_cast<uintptr_t>(region.data()) % kAlignment == 0);
+  SPILLWAY_CHECK(
+      reinterpret_cast<uintptr_t>(region.data()) % kFencedAlignment == 0);
   for (size_t i = 0; i <= buffers_.size(); ++i) {
     FillWith(Pattern::kFence, Bytes(Fence(i)));
   }

@@ -9,7 +9,7 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kAlignment = 256;
+constexpr int64_t kFeedAlignment = 256;
 
 // The GPU waits for it, and one thread alone copies at a fraction of memory's
 // rate: a large copy is shared out.
@@ -27,21 +27,21 @@ void CopyFeed(HostThreads* threads, const void* from, std::byte* to,
 
 absl::Status StepInputs::Allocate(const ExecutorSpec& spec) {
   host_threads_ = spec.host_threads;
-  int64_t total_bytes = kAlignment;  // the number's
+  int64_t total_bytes = kFeedAlignment;  // the number's
   for (const Step& step : spec.plan->steps) {
     if (step.kind != StepKind::kFeed) continue;
     const int64_t bytes = spec.plan->buffers[step.outputs[0]].bytes;
     feeds_[spec.graph->output(step.node)].bytes = bytes;
-    total_bytes += AlignUp(bytes, kAlignment);
+    total_bytes += AlignUp(bytes, kFeedAlignment);
   }
   if (spec.device->host_addressable()) return absl::OkStatus();
   SPILLWAY_ASSIGN_OR_RETURN(
       memory_, spec.device->Allocate(MemorySpace::kHost, total_bytes));
   step_ = reinterpret_cast<int64_t*>(memory_->data());
-  std::byte* next = memory_->data() + kAlignment;
+  std::byte* next = memory_->data() + kFeedAlignment;
   for (auto& [placeholder, feed] : feeds_) {
     feed.copy = next;
-    next += AlignUp(feed.bytes, kAlignment);
+    next += AlignUp(feed.bytes, kFeedAlignment);
   }
   return absl::OkStatus();
 }

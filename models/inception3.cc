@@ -18,7 +18,8 @@ using branch::HalvingMaxPool;
 using branch::Shared;
 using branch::ValidConv;
 
-Tensor Stem(GraphBuilder& g, Tensor x, const BatchNormOptions& norm) {
+Tensor InceptionV3Stem(GraphBuilder& g, Tensor x,
+                       const BatchNormOptions& norm) {
   const PoolOptions pool = {.window = {3, 3}};
   x = ConvNorm(
       g.Scope("conv1"), x,
@@ -34,8 +35,8 @@ Tensor Stem(GraphBuilder& g, Tensor x, const BatchNormOptions& norm) {
   return MaxPool(g.Scope("pool2"), x, pool);
 }
 
-Tensor ModuleA(const NameScope& scope, Tensor x, const BatchNormOptions& norm,
-               int64_t pooled) {
+Tensor InceptionV3A(const NameScope& scope, Tensor x,
+                    const BatchNormOptions& norm, int64_t pooled) {
   return AddBranches(scope, x, norm,
                      {{Conv(64, 1, 1)},
                       {Conv(48, 1, 1), Conv(64, 5, 5)},
@@ -43,15 +44,16 @@ Tensor ModuleA(const NameScope& scope, Tensor x, const BatchNormOptions& norm,
                       {AvgPool(), Conv(pooled, 1, 1)}});
 }
 
-Tensor ModuleB(const NameScope& scope, Tensor x, const BatchNormOptions& norm) {
+Tensor InceptionV3B(const NameScope& scope, Tensor x,
+                    const BatchNormOptions& norm) {
   return AddBranches(scope, x, norm,
                      {{ValidConv(384, 3, 3, 2)},
                       {Conv(64, 1, 1), Conv(96, 3, 3), ValidConv(96, 3, 3, 2)},
                       {HalvingMaxPool()}});
 }
 
-Tensor ModuleC(const NameScope& scope, Tensor x, const BatchNormOptions& norm,
-               int64_t n) {
+Tensor InceptionV3C(const NameScope& scope, Tensor x,
+                    const BatchNormOptions& norm, int64_t n) {
   return AddBranches(scope, x, norm,
                      {{Conv(192, 1, 1)},
                       {Conv(n, 1, 1), Conv(n, 1, 7), Conv(192, 7, 1)},
@@ -60,7 +62,8 @@ Tensor ModuleC(const NameScope& scope, Tensor x, const BatchNormOptions& norm,
                       {AvgPool(), Conv(192, 1, 1)}});
 }
 
-Tensor ModuleD(const NameScope& scope, Tensor x, const BatchNormOptions& norm) {
+Tensor InceptionV3D(const NameScope& scope, Tensor x,
+                    const BatchNormOptions& norm) {
   return AddBranches(scope, x, norm,
                      {{Conv(192, 1, 1), ValidConv(320, 3, 3, 2)},
                       {Conv(192, 1, 1), Conv(192, 1, 7), Conv(192, 7, 1),
@@ -68,8 +71,8 @@ Tensor ModuleD(const NameScope& scope, Tensor x, const BatchNormOptions& norm) {
                       {HalvingMaxPool()}});
 }
 
-Tensor ModuleE(const NameScope& scope, Tensor x, const BatchNormOptions& norm,
-               const BranchLayer& pool) {
+Tensor InceptionV3E(const NameScope& scope, Tensor x,
+                    const BatchNormOptions& norm, const BranchLayer& pool) {
   return AddBranches(scope, x, norm,
                      {{Conv(320, 1, 1)},
                       {Conv(384, 1, 1), Conv(384, 1, 3)},
@@ -80,8 +83,8 @@ Tensor ModuleE(const NameScope& scope, Tensor x, const BatchNormOptions& norm,
 }
 
 // The mean is over one pixel for images of the published size.
-Tensor AuxiliaryHead(const NameScope& scope, Tensor x,
-                     const BatchNormOptions& norm, int64_t num_classes) {
+Tensor InceptionV3Head(const NameScope& scope, Tensor x,
+                       const BatchNormOptions& norm, int64_t num_classes) {
   x = AvgPool(scope.Scope("pool"), x, {.window = {5, 5}, .strides = {3, 3}});
   x = ConvNorm(scope.Scope("conv1"), x, {.filters = 128}, norm);
   x = ConvNorm(scope.Scope("conv2"), x,
@@ -100,23 +103,23 @@ Network Inception3(GraphBuilder& g, Tensor images,
                    const ModelOptions& options) {
   const BatchNormOptions norm = InceptionNorm(options.is_training);
   Network network;
-  Tensor x = Stem(g, images, norm);
-  x = ModuleA(g.Scope("mixed_0"), x, norm, 32);
-  x = ModuleA(g.Scope("mixed_1"), x, norm, 64);
-  x = ModuleA(g.Scope("mixed_2"), x, norm, 64);
-  x = ModuleB(g.Scope("mixed_3"), x, norm);
-  x = ModuleC(g.Scope("mixed_4"), x, norm, 128);
-  x = ModuleC(g.Scope("mixed_5"), x, norm, 160);
-  x = ModuleC(g.Scope("mixed_6"), x, norm, 160);
-  x = ModuleC(g.Scope("mixed_7"), x, norm, 192);
+  Tensor x = InceptionV3Stem(g, images, norm);
+  x = InceptionV3A(g.Scope("mixed_0"), x, norm, 32);
+  x = InceptionV3A(g.Scope("mixed_1"), x, norm, 64);
+  x = InceptionV3A(g.Scope("mixed_2"), x, norm, 64);
+  x = InceptionV3B(g.Scope("mixed_3"), x, norm);
+  x = InceptionV3C(g.Scope("mixed_4"), x, norm, 128);
+  x = InceptionV3C(g.Scope("mixed_5"), x, norm, 160);
+  x = InceptionV3C(g.Scope("mixed_6"), x, norm, 160);
+  x = InceptionV3C(g.Scope("mixed_7"), x, norm, 192);
   if (options.auxiliary_head) {
     network.auxiliary.push_back(
-        {.logits = AuxiliaryHead(g.Scope("auxiliary"), x, norm,
-                                 options.num_classes)});
+        {.logits = InceptionV3Head(g.Scope("auxiliary"), x, norm,
+                                   options.num_classes)});
   }
-  x = ModuleD(g.Scope("mixed_8"), x, norm);
-  x = ModuleE(g.Scope("mixed_9"), x, norm, AvgPool());
-  x = ModuleE(g.Scope("mixed_10"), x, norm, branch::MaxPool());
+  x = InceptionV3D(g.Scope("mixed_8"), x, norm);
+  x = InceptionV3E(g.Scope("mixed_9"), x, norm, AvgPool());
+  x = InceptionV3E(g.Scope("mixed_10"), x, norm, branch::MaxPool());
   network.features = x;
   x = FinalAveragePool(g.Scope("pool"), x, 8);
   network.logits = Dense(g.Scope("logits"), x, {.units = options.num_classes});

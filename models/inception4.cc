@@ -19,7 +19,8 @@ using branch::HalvingMaxPool;
 using branch::Shared;
 using branch::ValidConv;
 
-Tensor Stem(GraphBuilder& g, Tensor x, const BatchNormOptions& norm) {
+Tensor InceptionV4Stem(GraphBuilder& g, Tensor x,
+                       const BatchNormOptions& norm) {
   x = ConvNorm(
       g.Scope("conv1"), x,
       {.filters = 32, .kernel = {3, 3}, .strides = {2, 2}, .padding = "VALID"},
@@ -37,7 +38,8 @@ Tensor Stem(GraphBuilder& g, Tensor x, const BatchNormOptions& norm) {
                      {{ValidConv(192, 3, 3, 2)}, {HalvingMaxPool()}});
 }
 
-Tensor ModuleA(const NameScope& scope, Tensor x, const BatchNormOptions& norm) {
+Tensor InceptionV4A(const NameScope& scope, Tensor x,
+                    const BatchNormOptions& norm) {
   return AddBranches(scope, x, norm,
                      {{AvgPool(), Conv(96, 1, 1)},
                       {Conv(96, 1, 1)},
@@ -45,8 +47,8 @@ Tensor ModuleA(const NameScope& scope, Tensor x, const BatchNormOptions& norm) {
                       {Conv(64, 1, 1), Conv(96, 3, 3), Conv(96, 3, 3)}});
 }
 
-Tensor ReductionA(const NameScope& scope, Tensor x,
-                  const BatchNormOptions& norm) {
+Tensor InceptionV4ReductionA(const NameScope& scope, Tensor x,
+                             const BatchNormOptions& norm) {
   return AddBranches(
       scope, x, norm,
       {{HalvingMaxPool()},
@@ -54,7 +56,8 @@ Tensor ReductionA(const NameScope& scope, Tensor x,
        {Conv(192, 1, 1), Conv(224, 3, 3), ValidConv(256, 3, 3, 2)}});
 }
 
-Tensor ModuleB(const NameScope& scope, Tensor x, const BatchNormOptions& norm) {
+Tensor InceptionV4B(const NameScope& scope, Tensor x,
+                    const BatchNormOptions& norm) {
   return AddBranches(scope, x, norm,
                      {{AvgPool(), Conv(128, 1, 1)},
                       {Conv(384, 1, 1)},
@@ -63,8 +66,8 @@ Tensor ModuleB(const NameScope& scope, Tensor x, const BatchNormOptions& norm) {
                        Conv(224, 1, 7), Conv(256, 7, 1)}});
 }
 
-Tensor ReductionB(const NameScope& scope, Tensor x,
-                  const BatchNormOptions& norm) {
+Tensor InceptionV4ReductionB(const NameScope& scope, Tensor x,
+                             const BatchNormOptions& norm) {
   return AddBranches(scope, x, norm,
                      {{HalvingMaxPool()},
                       {Conv(192, 1, 1), ValidConv(192, 3, 3, 2)},
@@ -72,7 +75,8 @@ Tensor ReductionB(const NameScope& scope, Tensor x,
                        ValidConv(320, 3, 3, 2)}});
 }
 
-Tensor ModuleC(const NameScope& scope, Tensor x, const BatchNormOptions& norm) {
+Tensor InceptionV4C(const NameScope& scope, Tensor x,
+                    const BatchNormOptions& norm) {
   return AddBranches(
       scope, x, norm,
       {{AvgPool(), Conv(256, 1, 1)},
@@ -105,12 +109,12 @@ Tensor Repeat(GraphBuilder& g, const Modules& modules, Tensor x,
 Network Inception4(GraphBuilder& g, Tensor images,
                    const ModelOptions& options) {
   const BatchNormOptions norm = InceptionNorm(options.is_training);
-  Tensor x = Stem(g, images, norm);
-  x = Repeat(g, {"a", 4, ModuleA}, x, norm);
-  x = ReductionA(g.Scope("reduction_a"), x, norm);
-  x = Repeat(g, {"b", 7, ModuleB}, x, norm);
-  x = ReductionB(g.Scope("reduction_b"), x, norm);
-  x = Repeat(g, {"c", 3, ModuleC}, x, norm);
+  Tensor x = InceptionV4Stem(g, images, norm);
+  x = Repeat(g, {"a", 4, InceptionV4A}, x, norm);
+  x = InceptionV4ReductionA(g.Scope("reduction_a"), x, norm);
+  x = Repeat(g, {"b", 7, InceptionV4B}, x, norm);
+  x = InceptionV4ReductionB(g.Scope("reduction_b"), x, norm);
+  x = Repeat(g, {"c", 3, InceptionV4C}, x, norm);
   const Tensor features = x;
   x = GlobalAveragePool(g.Scope("pool"), x);
   x = Dropout(g.Scope("dropout"), x,

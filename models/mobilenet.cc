@@ -34,17 +34,17 @@ constexpr std::array<Stage, 7> kStages = {{{1, 16, 1, 1},
                                            {6, 160, 3, 2},
                                            {6, 320, 1, 1}}};
 
-BatchNormOptions Norm(bool is_training, Activation activation) {
+BatchNormOptions MobileNetNorm(bool is_training, Activation activation) {
   return {.epsilon = 1e-3,
           .momentum = 0.997,
           .is_training = is_training,
           .activation = activation};
 }
 
-Tensor Block(const NameScope& scope, Tensor x, const Stage& stage,
-             int64_t stride, bool is_training) {
-  const BatchNormOptions relu6 = Norm(is_training, Activation::kRelu6);
-  BatchNormOptions linear = Norm(is_training, Activation::kNone);
+Tensor MobileNetBlock(const NameScope& scope, Tensor x, const Stage& stage,
+                      int64_t stride, bool is_training) {
+  const BatchNormOptions relu6 = MobileNetNorm(is_training, Activation::kRelu6);
+  BatchNormOptions linear = MobileNetNorm(is_training, Activation::kNone);
   const int64_t in = x.shape().dim(-1);
   if (stride == 1 && in == stage.filters) linear.side = x;
 
@@ -61,26 +61,27 @@ Tensor Block(const NameScope& scope, Tensor x, const Stage& stage,
                   linear);
 }
 
-Tensor Features(GraphBuilder& g, Tensor x, bool is_training) {
-  const BatchNormOptions relu6 = Norm(is_training, Activation::kRelu6);
+Tensor MobileNetFeatures(GraphBuilder& g, Tensor x, bool is_training) {
+  const BatchNormOptions relu6 = MobileNetNorm(is_training, Activation::kRelu6);
   x = ConvNorm(g.Scope("conv1"), x,
                {.filters = 32, .kernel = {3, 3}, .strides = {2, 2}}, relu6);
   for (size_t i = 0; i < kStages.size(); ++i) {
     const NameScope scope = g.Scope(fmt::format("stage{}", i + 1));
     for (int block = 0; block < kStages[i].repeats; ++block) {
       if (!x.is_valid()) return x;
-      x = Block(scope.Scope(fmt::format("block{}", block + 1)), x, kStages[i],
-                block == 0 ? kStages[i].stride : 1, is_training);
+      x = MobileNetBlock(scope.Scope(fmt::format("block{}", block + 1)), x,
+                         kStages[i], block == 0 ? kStages[i].stride : 1,
+                         is_training);
     }
   }
   return ConvNorm(g.Scope("conv2"), x, {.filters = 1280}, relu6);
 }
 
 // `classes`: of the network's own classifier.
-Network Build(GraphBuilder& g, Tensor images, bool is_training,
-              int64_t classes) {
+Network BuildMobileNet(GraphBuilder& g, Tensor images, bool is_training,
+                       int64_t classes) {
   Network network;
-  network.features = Features(g, images, is_training);
+  network.features = MobileNetFeatures(g, images, is_training);
   Tensor x = GlobalAveragePool(g.Scope("pool"), network.features);
   x = Dropout(g.Scope("dropout"), x, {.rate = 0.2, .is_training = is_training});
   network.logits = Dense(g.Scope("classes"), x, {.units = classes});
@@ -90,7 +91,7 @@ Network Build(GraphBuilder& g, Tensor images, bool is_training,
 }  // namespace
 
 Network MobileNet(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  Network network = Build(g, images, options.is_training, 1001);
+  Network network = BuildMobileNet(g, images, options.is_training, 1001);
   network.logits =
       Dense(g.Scope("logits"), network.logits, {.units = options.num_classes});
   return network;
@@ -98,7 +99,7 @@ Network MobileNet(GraphBuilder& g, Tensor images, const ModelOptions& options) {
 
 Network MobileNetV2(GraphBuilder& g, Tensor images,
                     const ModelOptions& options) {
-  return Build(g, images, options.is_training, options.num_classes);
+  return BuildMobileNet(g, images, options.is_training, options.num_classes);
 }
 
 }  // namespace spillway

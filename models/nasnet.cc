@@ -93,8 +93,8 @@ void AddCifarStem(Stack& stack, Tensor images, const NasNet& net) {
 }
 
 // The last convolution covers the whole map, whatever its size.
-Tensor AuxiliaryHead(const NameScope& scope, Tensor x, BatchNormOptions norm,
-                     int64_t num_classes) {
+Tensor NasNetHead(const NameScope& scope, Tensor x, BatchNormOptions norm,
+                  int64_t num_classes) {
   norm.activation = Activation::kRelu;
   x = AvgPool(scope.Scope("pool"), x, {.window = {5, 5}, .strides = {3, 3}});
   x = ConvNorm(scope.Scope("conv1"), x, {.filters = 128}, norm);
@@ -108,8 +108,8 @@ Tensor AuxiliaryHead(const NameScope& scope, Tensor x, BatchNormOptions norm,
   return Dense(scope.Scope("logits"), x, {.units = num_classes});
 }
 
-Tensor Logits(GraphBuilder& g, Tensor x, const ModelOptions& options,
-              double dropout_rate) {
+Tensor NasNetLogits(GraphBuilder& g, Tensor x, const ModelOptions& options,
+                    double dropout_rate) {
   x = GlobalAveragePool(g.Scope("pool"), x);
   x = Dropout(g.Scope("dropout"), x,
               {.rate = dropout_rate,
@@ -117,8 +117,8 @@ Tensor Logits(GraphBuilder& g, Tensor x, const ModelOptions& options,
   return Dense(g.Scope("logits"), x, {.units = options.num_classes});
 }
 
-Network Build(GraphBuilder& g, Tensor images, const ModelOptions& options,
-              const NasNet& net) {
+Network BuildNasNet(GraphBuilder& g, Tensor images, const ModelOptions& options,
+                    const NasNet& net) {
   Stack stack = {.builder = &g,
                  .norm = {.epsilon = net.norm_epsilon,
                           .momentum = net.norm_momentum,
@@ -144,12 +144,12 @@ Network Build(GraphBuilder& g, Tensor images, const ModelOptions& options,
     if (options.auxiliary_head && cell + 1 == 2 * third) {
       const NameScope scope = g.Scope("auxiliary");
       network.auxiliary.push_back(
-          {.logits = AuxiliaryHead(scope, stack.maps.back(), stack.norm,
-                                   options.num_classes)});
+          {.logits = NasNetHead(scope, stack.maps.back(), stack.norm,
+                                options.num_classes)});
     }
   }
   network.features = stack.maps.back();
-  network.logits = Logits(g, network.features, options, net.dropout_rate);
+  network.logits = NasNetLogits(g, network.features, options, net.dropout_rate);
   return network;
 }
 
@@ -157,29 +157,29 @@ Network Build(GraphBuilder& g, Tensor images, const ModelOptions& options,
 
 Network NasNetMobile(GraphBuilder& g, Tensor images,
                      const ModelOptions& options) {
-  return Build(g, images, options,
-               {.normal_cells = 12, .filters = 44, .stem_filters = 32});
+  return BuildNasNet(g, images, options,
+                     {.normal_cells = 12, .filters = 44, .stem_filters = 32});
 }
 
 Network NasNetLarge(GraphBuilder& g, Tensor images,
                     const ModelOptions& options) {
-  return Build(g, images, options,
-               {.normal_cells = 18,
-                .filters = 168,
-                .stem_filters = 96,
-                .skips_reductions = true});
+  return BuildNasNet(g, images, options,
+                     {.normal_cells = 18,
+                      .filters = 168,
+                      .stem_filters = 96,
+                      .skips_reductions = true});
 }
 
 Network NasNetCifar(GraphBuilder& g, Tensor images,
                     const ModelOptions& options) {
-  return Build(g, images, options,
-               {.normal_cells = 18,
-                .filters = 32,
-                .stem_filters = 96,
-                .is_for_imagenet = false,
-                .dropout_rate = 0,
-                .norm_epsilon = 1e-5,
-                .norm_momentum = 0.9});
+  return BuildNasNet(g, images, options,
+                     {.normal_cells = 18,
+                      .filters = 32,
+                      .stem_filters = 96,
+                      .is_for_imagenet = false,
+                      .dropout_rate = 0,
+                      .norm_epsilon = 1e-5,
+                      .norm_momentum = 0.9});
 }
 
 }  // namespace spillway

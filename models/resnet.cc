@@ -29,7 +29,7 @@ struct ResNet {
 };
 
 // What all blocks of one network share.
-struct Block {
+struct ResNetBlock {
   Version version = Version::kV1;
   bool is_training = true;
   int64_t middle = 0;  // channels of the first two convolutions
@@ -37,20 +37,21 @@ struct Block {
   int64_t stride = 1;
 };
 
-Tensor ShortcutV1(const NameScope& scope, Tensor x, const Block& block) {
+Tensor ResNetShortcut(const NameScope& scope, Tensor x,
+                      const ResNetBlock& block) {
   if (x.shape().dim(-1) == block.out) return Subsample(scope, x, block.stride);
   return ConvNorm(scope, x, ResNetConv(block.out, 1, block.stride),
                   ResNetNorm(block.is_training, Activation::kNone));
 }
 
-Tensor BlockV1(const NameScope& scope, Tensor x, const Block& block) {
+Tensor AddBlockV1(const NameScope& scope, Tensor x, const ResNetBlock& block) {
   const bool late_stride = block.version == Version::kV15;
   const int64_t stride1 = late_stride ? 1 : block.stride;
   const int64_t stride2 = late_stride ? block.stride : 1;
   const BatchNormOptions norm =
       ResNetNorm(block.is_training, Activation::kRelu);
   BatchNormOptions sum = norm;
-  sum.side = ShortcutV1(scope.Scope("shortcut"), x, block);
+  sum.side = ResNetShortcut(scope.Scope("shortcut"), x, block);
 
   Tensor y = x;
   y = ConvNorm(scope.Scope("conv1"), y, ResNetConv(block.middle, 1, stride1),
@@ -60,7 +61,7 @@ Tensor BlockV1(const NameScope& scope, Tensor x, const Block& block) {
   return ConvNorm(scope.Scope("conv3"), y, ResNetConv(block.out, 1), sum);
 }
 
-Tensor BlockV2(const NameScope& scope, Tensor x, const Block& block) {
+Tensor AddBlockV2(const NameScope& scope, Tensor x, const ResNetBlock& block) {
   const BatchNormOptions norm =
       ResNetNorm(block.is_training, Activation::kRelu);
   Tensor y = BatchNorm(scope.Scope("preact"), x, norm);
@@ -76,25 +77,25 @@ Tensor BlockV2(const NameScope& scope, Tensor x, const Block& block) {
   return Add(scope, y, shortcut);
 }
 
-Network Build(GraphBuilder& g, Tensor images, const ModelOptions& options,
-              const ResNet& net) {
+Network BuildResNet(GraphBuilder& g, Tensor images, const ModelOptions& options,
+                    const ResNet& net) {
   const BatchNormOptions norm =
       ResNetNorm(options.is_training, Activation::kRelu);
   Tensor x = images;
   x = ConvNorm(g.Scope("conv1"), x, ResNetConv(64, 7, 2), norm);
   x = MaxPool(g.Scope("pool1"), x, {.window = {3, 3}, .padding = "SAME"});
   for (int stage = 0; stage < 4; ++stage) {
-    Block block = {.version = net.version,
-                   .is_training = options.is_training,
-                   .middle = int64_t{64} << stage,
-                   .out = int64_t{256} << stage,
-                   .stride = stage == 0 ? 1 : 2};
+    ResNetBlock block = {.version = net.version,
+                         .is_training = options.is_training,
+                         .middle = int64_t{64} << stage,
+                         .out = int64_t{256} << stage,
+                         .stride = stage == 0 ? 1 : 2};
     for (int i = 0; i < net.blocks[static_cast<size_t>(stage)]; ++i) {
       if (!g.status().ok()) return {};
       const NameScope scope = g.Scope(fmt::format("stage{}", stage + 1))
                                   .Scope(fmt::format("block{}", i + 1));
-      x = net.version == Version::kV2 ? BlockV2(scope, x, block)
-                                      : BlockV1(scope, x, block);
+      x = net.version == Version::kV2 ? AddBlockV2(scope, x, block)
+                                      : AddBlockV1(scope, x, block);
       block.stride = 1;
     }
   }
@@ -112,45 +113,45 @@ constexpr std::array<int, 4> k152 = {3, 8, 36, 3};
 }  // namespace
 
 Network ResNet50(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  return Build(g, images, options, {Version::kV1, k50});
+  return BuildResNet(g, images, options, {Version::kV1, k50});
 }
 
 Network ResNet50V15(GraphBuilder& g, Tensor images,
                     const ModelOptions& options) {
-  return Build(g, images, options, {Version::kV15, k50});
+  return BuildResNet(g, images, options, {Version::kV15, k50});
 }
 
 Network ResNet50V2(GraphBuilder& g, Tensor images,
                    const ModelOptions& options) {
-  return Build(g, images, options, {Version::kV2, k50});
+  return BuildResNet(g, images, options, {Version::kV2, k50});
 }
 
 Network ResNet101(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  return Build(g, images, options, {Version::kV1, k101});
+  return BuildResNet(g, images, options, {Version::kV1, k101});
 }
 
 Network ResNet101V15(GraphBuilder& g, Tensor images,
                      const ModelOptions& options) {
-  return Build(g, images, options, {Version::kV15, k101});
+  return BuildResNet(g, images, options, {Version::kV15, k101});
 }
 
 Network ResNet101V2(GraphBuilder& g, Tensor images,
                     const ModelOptions& options) {
-  return Build(g, images, options, {Version::kV2, k101});
+  return BuildResNet(g, images, options, {Version::kV2, k101});
 }
 
 Network ResNet152(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  return Build(g, images, options, {Version::kV1, k152});
+  return BuildResNet(g, images, options, {Version::kV1, k152});
 }
 
 Network ResNet152V15(GraphBuilder& g, Tensor images,
                      const ModelOptions& options) {
-  return Build(g, images, options, {Version::kV15, k152});
+  return BuildResNet(g, images, options, {Version::kV15, k152});
 }
 
 Network ResNet152V2(GraphBuilder& g, Tensor images,
                     const ModelOptions& options) {
-  return Build(g, images, options, {Version::kV2, k152});
+  return BuildResNet(g, images, options, {Version::kV2, k152});
 }
 
 }  // namespace spillway

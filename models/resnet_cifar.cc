@@ -20,45 +20,48 @@
 namespace spillway {
 namespace {
 
-struct Block {
+struct CifarBlock {
   int64_t filters = 0;
   int64_t stride = 1;
   bool is_training = true;
 };
 
 using AddBlock = Tensor (*)(const NameScope& scope, Tensor x,
-                            const Block& block);
+                            const CifarBlock& block);
 
-Conv2DOptions Conv(int64_t filters, int64_t stride = 1) {
+Conv2DOptions Conv3x3(int64_t filters, int64_t stride = 1) {
   return {.filters = filters,
           .kernel = {3, 3},
           .strides = {stride, stride},
           .use_bias = false};
 }
 
-Tensor Shortcut(const NameScope& scope, Tensor x, const Block& block) {
+Tensor CifarShortcut(const NameScope& scope, Tensor x,
+                     const CifarBlock& block) {
   return PadChannels(scope, Subsample(scope, x, block.stride), block.filters);
 }
 
-Tensor BlockV1(const NameScope& scope, Tensor x, const Block& block) {
+Tensor AddCifarBlockV1(const NameScope& scope, Tensor x,
+                       const CifarBlock& block) {
   const BatchNormOptions norm =
       ResNetNorm(block.is_training, Activation::kRelu);
   BatchNormOptions sum = norm;
-  sum.side = Shortcut(scope.Scope("shortcut"), x, block);
+  sum.side = CifarShortcut(scope.Scope("shortcut"), x, block);
   Tensor y = x;
-  y = ConvNorm(scope.Scope("conv1"), y, Conv(block.filters, block.stride),
+  y = ConvNorm(scope.Scope("conv1"), y, Conv3x3(block.filters, block.stride),
                norm);
-  return ConvNorm(scope.Scope("conv2"), y, Conv(block.filters), sum);
+  return ConvNorm(scope.Scope("conv2"), y, Conv3x3(block.filters), sum);
 }
 
-Tensor BlockV2(const NameScope& scope, Tensor x, const Block& block) {
+Tensor AddCifarBlockV2(const NameScope& scope, Tensor x,
+                       const CifarBlock& block) {
   const BatchNormOptions norm =
       ResNetNorm(block.is_training, Activation::kRelu);
-  const Tensor shortcut = Shortcut(scope.Scope("shortcut"), x, block);
+  const Tensor shortcut = CifarShortcut(scope.Scope("shortcut"), x, block);
   Tensor y = BatchNorm(scope.Scope("preact"), x, norm);
-  y = ConvNorm(scope.Scope("conv1"), y, Conv(block.filters, block.stride),
+  y = ConvNorm(scope.Scope("conv1"), y, Conv3x3(block.filters, block.stride),
                norm);
-  y = Conv2D(scope.Scope("conv2"), y, Conv(block.filters));
+  y = Conv2D(scope.Scope("conv2"), y, Conv3x3(block.filters));
   return Add(scope, y, shortcut);
 }
 
@@ -66,9 +69,9 @@ Tensor BlockV2(const NameScope& scope, Tensor x, const Block& block) {
 Tensor Stages(GraphBuilder& g, Tensor x, bool is_training, int blocks,
               AddBlock add_block) {
   for (int stage = 0; stage < 3; ++stage) {
-    Block block = {.filters = int64_t{16} << stage,
-                   .stride = stage == 0 ? 1 : 2,
-                   .is_training = is_training};
+    CifarBlock block = {.filters = int64_t{16} << stage,
+                        .stride = stage == 0 ? 1 : 2,
+                        .is_training = is_training};
     const NameScope scope = g.Scope(fmt::format("stage{}", stage + 1));
     for (int i = 1; i <= blocks; ++i) {
       x = add_block(scope.Scope(fmt::format("block{}", i)), x, block);
@@ -85,21 +88,21 @@ Network Classify(GraphBuilder& g, Tensor features,
   return {.features = features, .logits = x};
 }
 
-Network BuildV1(GraphBuilder& g, Tensor x, const ModelOptions& options,
-                int blocks) {
+Network BuildCifarV1(GraphBuilder& g, Tensor x, const ModelOptions& options,
+                     int blocks) {
   const bool training = options.is_training;
-  x = ConvNorm(g.Scope("conv1"), x, Conv(16),
+  x = ConvNorm(g.Scope("conv1"), x, Conv3x3(16),
                ResNetNorm(training, Activation::kNone));
-  x = Stages(g, x, training, blocks, BlockV1);
+  x = Stages(g, x, training, blocks, AddCifarBlockV1);
   return Classify(g, x, options);
 }
 
-Network BuildV2(GraphBuilder& g, Tensor x, const ModelOptions& options,
-                int blocks) {
+Network BuildCifarV2(GraphBuilder& g, Tensor x, const ModelOptions& options,
+                     int blocks) {
   const BatchNormOptions norm =
       ResNetNorm(options.is_training, Activation::kRelu);
-  x = ConvNorm(g.Scope("conv1"), x, Conv(16), norm);
-  x = Stages(g, x, options.is_training, blocks, BlockV2);
+  x = ConvNorm(g.Scope("conv1"), x, Conv3x3(16), norm);
+  x = Stages(g, x, options.is_training, blocks, AddCifarBlockV2);
   x = BatchNorm(g.Scope("postact"), x, norm);
   return Classify(g, x, options);
 }
@@ -107,48 +110,48 @@ Network BuildV2(GraphBuilder& g, Tensor x, const ModelOptions& options,
 }  // namespace
 
 Network ResNet20(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  return BuildV1(g, images, options, 3);
+  return BuildCifarV1(g, images, options, 3);
 }
 
 Network ResNet20V2(GraphBuilder& g, Tensor images,
                    const ModelOptions& options) {
-  return BuildV2(g, images, options, 3);
+  return BuildCifarV2(g, images, options, 3);
 }
 
 Network ResNet32(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  return BuildV1(g, images, options, 5);
+  return BuildCifarV1(g, images, options, 5);
 }
 
 Network ResNet32V2(GraphBuilder& g, Tensor images,
                    const ModelOptions& options) {
-  return BuildV2(g, images, options, 5);
+  return BuildCifarV2(g, images, options, 5);
 }
 
 Network ResNet44(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  return BuildV1(g, images, options, 7);
+  return BuildCifarV1(g, images, options, 7);
 }
 
 Network ResNet44V2(GraphBuilder& g, Tensor images,
                    const ModelOptions& options) {
-  return BuildV2(g, images, options, 7);
+  return BuildCifarV2(g, images, options, 7);
 }
 
 Network ResNet56(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  return BuildV1(g, images, options, 9);
+  return BuildCifarV1(g, images, options, 9);
 }
 
 Network ResNet56V2(GraphBuilder& g, Tensor images,
                    const ModelOptions& options) {
-  return BuildV2(g, images, options, 9);
+  return BuildCifarV2(g, images, options, 9);
 }
 
 Network ResNet110(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  return BuildV1(g, images, options, 18);
+  return BuildCifarV1(g, images, options, 18);
 }
 
 Network ResNet110V2(GraphBuilder& g, Tensor images,
                     const ModelOptions& options) {
-  return BuildV2(g, images, options, 18);
+  return BuildCifarV2(g, images, options, 18);
 }
 
 }  // namespace spillway

@@ -39,7 +39,7 @@ constexpr std::array<Extra, 5> kExtras = {{{256, 512, 2},
                                            {128, 256, 1, "VALID"}}};
 constexpr std::array<int64_t, 6> kAnchors = {4, 6, 6, 6, 4, 4};  // a cell
 
-BatchNormOptions Norm(bool is_training, Activation activation) {
+BatchNormOptions SsdNorm(bool is_training, Activation activation) {
   return {.epsilon = 1e-4,
           .momentum = 0.997,
           .is_training = is_training,
@@ -49,20 +49,20 @@ BatchNormOptions Norm(bool is_training, Activation activation) {
 // conv BN ReLU, conv BN, + shortcut, ReLU.
 Tensor BasicBlock(const NameScope& scope, Tensor x, int64_t filters,
                   int64_t stride, bool is_training) {
-  const BatchNormOptions norm = Norm(is_training, Activation::kRelu);
+  const BatchNormOptions norm = SsdNorm(is_training, Activation::kRelu);
   BatchNormOptions sum = norm;
   sum.side = x;
   if (x.shape().dim(-1) != filters) {
     sum.side =
         ConvNorm(scope.Scope("shortcut"), x, ResNetConv(filters, 1, stride),
-                 Norm(is_training, Activation::kNone));
+                 SsdNorm(is_training, Activation::kNone));
   }
   const Tensor y =
       ConvNorm(scope.Scope("conv1"), x, ResNetConv(filters, 3, stride), norm);
   return ConvNorm(scope.Scope("conv2"), y, ResNetConv(filters, 3), sum);
 }
 
-Tensor Trunk(GraphBuilder& g, Tensor x, bool is_training) {
+Tensor SsdTrunk(GraphBuilder& g, Tensor x, bool is_training) {
   struct Stage {
     int blocks;
     int64_t filters;
@@ -71,7 +71,7 @@ Tensor Trunk(GraphBuilder& g, Tensor x, bool is_training) {
   constexpr std::array<Stage, 3> kStages = {
       {{3, 64, 1}, {4, 128, 2}, {6, 256, 1}}};
   x = ConvNorm(g.Scope("conv1"), x, ResNetConv(64, 7, 2),
-               Norm(is_training, Activation::kRelu));
+               SsdNorm(is_training, Activation::kRelu));
   x = MaxPool(g.Scope("pool1"), x, {.window = {3, 3}, .padding = "SAME"});
   for (size_t stage = 0; stage < kStages.size(); ++stage) {
     const auto& [blocks, filters, stride] = kStages[stage];
@@ -86,7 +86,7 @@ Tensor Trunk(GraphBuilder& g, Tensor x, bool is_training) {
 }
 
 std::vector<Tensor> FeatureMaps(GraphBuilder& g, Tensor x, bool is_training) {
-  std::vector<Tensor> maps = {Trunk(g, x, is_training)};
+  std::vector<Tensor> maps = {SsdTrunk(g, x, is_training)};
   for (size_t i = 0; i < kExtras.size(); ++i) {
     const Extra& extra = kExtras[i];
     const NameScope scope = g.Scope(fmt::format("extra{}", i + 1));
@@ -104,8 +104,8 @@ std::vector<Tensor> FeatureMaps(GraphBuilder& g, Tensor x, bool is_training) {
 }
 
 // `numbers` for each anchor of `map`: [batch, cells * anchors, numbers].
-Tensor Head(const NameScope& scope, Tensor map, int64_t anchors,
-            int64_t numbers) {
+Tensor SsdHead(const NameScope& scope, Tensor map, int64_t anchors,
+               int64_t numbers) {
   const Tensor y =
       Conv2D(scope, map, {.filters = anchors * numbers, .kernel = {3, 3}});
   if (!y.is_valid()) return {};
@@ -115,12 +115,12 @@ Tensor Head(const NameScope& scope, Tensor map, int64_t anchors,
 }
 
 // The heads of all maps, one after the other: [batch, anchors, numbers].
-Tensor Heads(const NameScope& scope, const std::vector<Tensor>& maps,
-             int64_t numbers) {
+Tensor SsdHeads(const NameScope& scope, const std::vector<Tensor>& maps,
+                int64_t numbers) {
   std::vector<Tensor> heads;
   for (size_t i = 0; i < maps.size(); ++i) {
-    heads.push_back(Head(scope.Scope(fmt::format("map{}", i + 1)), maps[i],
-                         kAnchors[i], numbers));
+    heads.push_back(SsdHead(scope.Scope(fmt::format("map{}", i + 1)), maps[i],
+                            kAnchors[i], numbers));
   }
   return Concat(scope, std::move(heads), 1);
 }
@@ -129,8 +129,9 @@ Tensor Heads(const NameScope& scope, const std::vector<Tensor>& maps,
 
 Network Ssd300(GraphBuilder& g, Tensor images, const ModelOptions& options) {
   const std::vector<Tensor> maps = FeatureMaps(g, images, options.is_training);
-  const Tensor boxes = Heads(g.Scope("boxes"), maps, 4);
-  const Tensor classes = Heads(g.Scope("classes"), maps, options.num_classes);
+  const Tensor boxes = SsdHeads(g.Scope("boxes"), maps, 4);
+  const Tensor classes =
+      SsdHeads(g.Scope("classes"), maps, options.num_classes);
   if (!g.status().ok()) return {};
   const Shape& shape = classes.shape();
   const Shape labels = {shape.dim(0), shape.dim(1)};

@@ -30,16 +30,16 @@
 namespace spillway {
 namespace {
 
-constexpr int kLevels = 4;  // of pooling
-constexpr int64_t kFilters = 64;
+constexpr int kUNetLevels = 4;  // of pooling
+constexpr int64_t kUNetFilters = 64;
 
 struct UNet {
   bool is_padded = true;
   bool is_training = true;
 };
 
-Tensor Conv(const NameScope& scope, Tensor x, int64_t filters,
-            const UNet& net) {
+Tensor UNetConv(const NameScope& scope, Tensor x, int64_t filters,
+                const UNet& net) {
   const bool is_padded = net.is_padded;
   x = Conv2D(scope, x,
              {.filters = filters,
@@ -58,8 +58,8 @@ Tensor Conv(const NameScope& scope, Tensor x, int64_t filters,
 
 Tensor TwoConvs(const NameScope& scope, Tensor x, int64_t filters,
                 const UNet& net) {
-  x = Conv(scope.Scope("conv1"), x, filters, net);
-  return Conv(scope.Scope("conv2"), x, filters, net);
+  x = UNetConv(scope.Scope("conv1"), x, filters, net);
+  return UNetConv(scope.Scope("conv2"), x, filters, net);
 }
 
 // `x` with zeros around it, as large as `like`.
@@ -93,7 +93,8 @@ Tensor CropTo(const NameScope& scope, Tensor x, const Shape& like) {
 }
 
 // One level up: x grows, and `across` from the way down goes beside it.
-Tensor Up(const NameScope& scope, Tensor x, Tensor across, const UNet& net) {
+Tensor UNetUp(const NameScope& scope, Tensor x, Tensor across,
+              const UNet& net) {
   const int64_t filters = across.shape().dim(-1);
   x = Conv2DTranspose(
       scope.Scope("up"), x,
@@ -107,20 +108,20 @@ Tensor Up(const NameScope& scope, Tensor x, Tensor across, const UNet& net) {
   return TwoConvs(scope, ConcatChannels(scope, {across, x}), filters, net);
 }
 
-Network Build(GraphBuilder& g, Tensor images, const ModelOptions& options,
-              const UNet& net) {
+Network BuildUNet(GraphBuilder& g, Tensor images, const ModelOptions& options,
+                  const UNet& net) {
   std::vector<Tensor> across;
   Tensor x = images;
-  for (int level = 0; level < kLevels; ++level) {
+  for (int level = 0; level < kUNetLevels; ++level) {
     const NameScope scope = g.Scope(fmt::format("down{}", level + 1));
-    across.push_back(TwoConvs(scope, x, kFilters << level, net));
+    across.push_back(TwoConvs(scope, x, kUNetFilters << level, net));
     x = MaxPool(scope, across.back(), {});
   }
-  x = TwoConvs(g.Scope("bottom"), x, kFilters << kLevels, net);
-  for (int level = kLevels - 1; level >= 0; --level) {
+  x = TwoConvs(g.Scope("bottom"), x, kUNetFilters << kUNetLevels, net);
+  for (int level = kUNetLevels - 1; level >= 0; --level) {
     if (!g.status().ok()) return {};
-    x = Up(g.Scope(fmt::format("up{}", level + 1)), x,
-           across[static_cast<size_t>(level)], net);
+    x = UNetUp(g.Scope(fmt::format("up{}", level + 1)), x,
+               across[static_cast<size_t>(level)], net);
   }
   const Tensor features = x;
   x = Conv2D(g.Scope("logits"), x, {.filters = options.num_classes});
@@ -135,12 +136,12 @@ Network Build(GraphBuilder& g, Tensor images, const ModelOptions& options,
 }  // namespace
 
 Network UNet2D(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  return Build(g, images, options, {.is_training = options.is_training});
+  return BuildUNet(g, images, options, {.is_training = options.is_training});
 }
 
 Network UNet2DValid(GraphBuilder& g, Tensor images,
                     const ModelOptions& options) {
-  return Build(g, images, options, {.is_padded = false});
+  return BuildUNet(g, images, options, {.is_padded = false});
 }
 
 }  // namespace spillway

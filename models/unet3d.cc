@@ -28,10 +28,10 @@
 namespace spillway {
 namespace {
 
-constexpr int kLevels = 3;  // of pooling
-constexpr int64_t kFilters = 32;
+constexpr int kVolumeLevels = 3;  // of pooling
+constexpr int64_t kVolumeFilters = 32;
 
-Tensor Conv(const NameScope& scope, Tensor x, int64_t filters) {
+Tensor VolumeConv(const NameScope& scope, Tensor x, int64_t filters) {
   return Conv3D(scope, x,
                 {.filters = filters,
                  .kernel = {3, 3, 3},
@@ -39,21 +39,21 @@ Tensor Conv(const NameScope& scope, Tensor x, int64_t filters) {
                  .initializer = Initializer::VarianceScaling(2)});
 }
 
-Tensor Down(const NameScope& scope, Tensor x, int level) {
-  const int64_t filters = kFilters << level;
-  x = Conv(scope.Scope("conv1"), x, filters);
-  return Conv(scope.Scope("conv2"), x, 2 * filters);
+Tensor VolumeDown(const NameScope& scope, Tensor x, int level) {
+  const int64_t filters = kVolumeFilters << level;
+  x = VolumeConv(scope.Scope("conv1"), x, filters);
+  return VolumeConv(scope.Scope("conv2"), x, 2 * filters);
 }
 
 // One level up: x grows, and `across` from the way down goes beside it.
-Tensor Up(const NameScope& scope, Tensor x, Tensor across) {
+Tensor VolumeUp(const NameScope& scope, Tensor x, Tensor across) {
   x = Conv3DTranspose(scope.Scope("up"), x,
                       {.filters = x.shape().dim(-1),
                        .initializer = Initializer::VarianceScaling(2)});
   x = ConcatChannels(scope, {x, across});
   const int64_t filters = across.shape().dim(-1);
-  x = Conv(scope.Scope("conv1"), x, filters);
-  return Conv(scope.Scope("conv2"), x, filters);
+  x = VolumeConv(scope.Scope("conv1"), x, filters);
+  return VolumeConv(scope.Scope("conv2"), x, filters);
 }
 
 // [rows, classes]; a single class gets the logit 0 of its opposite before it.
@@ -70,25 +70,25 @@ Tensor Rows(const NameScope& scope, Tensor x, int64_t rows) {
 }  // namespace
 
 Network UNet3D(GraphBuilder& g, Tensor images, const ModelOptions& options) {
-  const int64_t divisor = int64_t{1} << kLevels;
+  const int64_t divisor = int64_t{1} << kVolumeLevels;
   if (options.image_size % divisor != 0) {
     g.Fail(InvalidArgument(fmt::format(
         "image_size is {}, must be divisible by {}: it is halved {} times",
-        options.image_size, divisor, kLevels)));
+        options.image_size, divisor, kVolumeLevels)));
     return {};
   }
   std::vector<Tensor> across;
   Tensor x = images;
-  for (int level = 0; level < kLevels; ++level) {
+  for (int level = 0; level < kVolumeLevels; ++level) {
     const NameScope scope = g.Scope(fmt::format("down{}", level + 1));
-    across.push_back(Down(scope, x, level));
+    across.push_back(VolumeDown(scope, x, level));
     x = MaxPool3D(scope, across.back(), {});
   }
-  x = Down(g.Scope("bottom"), x, kLevels);
-  for (int level = kLevels - 1; level >= 0; --level) {
+  x = VolumeDown(g.Scope("bottom"), x, kVolumeLevels);
+  for (int level = kVolumeLevels - 1; level >= 0; --level) {
     if (!g.status().ok()) return {};
-    x = Up(g.Scope(fmt::format("up{}", level + 1)), x,
-           across[static_cast<size_t>(level)]);
+    x = VolumeUp(g.Scope(fmt::format("up{}", level + 1)), x,
+                 across[static_cast<size_t>(level)]);
   }
   const Tensor features = x;
   x = Conv3D(g.Scope("logits"), x, {.filters = options.num_classes});

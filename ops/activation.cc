@@ -11,12 +11,14 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferActivation(
+    const InferContext& node) {
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", node.inputs[0]));
   return std::vector{node.inputs[0]};
 }
 
-absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferActivationGrad(
+    const InferContext& node) {
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", node.inputs[0]));
   SPILLWAY_RETURN_IF_ERROR(
       ExpectType("y", node.inputs[1], node.inputs[0], "dy"));
@@ -31,7 +33,7 @@ Op Activation(const std::string& name, double flops, KernelFactory cpu) {
   return {.def = {.name = name,
                   .inputs = {"x"},
                   .outputs = {"y"},
-                  .infer = Infer,
+                  .infer = InferActivation,
                   .gradient = gradient,
                   .cost = FlopsPerElement(flops),
                   .in_place = {{.input = 0, .output = 0}}},
@@ -42,7 +44,7 @@ Op ActivationGrad(const std::string& name, double flops, KernelFactory cpu) {
   return {.def = {.name = name,
                   .inputs = {"dy", "y"},
                   .outputs = {"dx"},
-                  .infer = InferGrad,
+                  .infer = InferActivationGrad,
                   .cost = FlopsPerElement(flops),
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 1, .output = 0}}},

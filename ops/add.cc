@@ -15,7 +15,7 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferAdd(const InferContext& node) {
   const TensorType& a = node.inputs[0];
   const TensorType& b = node.inputs[1];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("a", a));
@@ -58,7 +58,7 @@ Op Binary(std::string name, Gradient gradient, KernelFactory cpu) {
   return {.def = {.name = std::move(name),
                   .inputs = {"a", "b"},
                   .outputs = {"y"},
-                  .infer = Infer,
+                  .infer = InferAdd,
                   .gradient = gradient,
                   .cost = ElementwiseCost,
                   .in_place = {{.input = 0, .output = 0},

@@ -12,7 +12,7 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferAddN(const InferContext& node) {
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x1", node.inputs[0]));
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     SPILLWAY_RETURN_IF_ERROR(ExpectType(fmt::format("x{}", i + 1),
@@ -21,11 +21,11 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   return std::vector{node.inputs[0]};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> AddNGradient(GradientContext& grad) {
   return std::vector(static_cast<size_t>(grad.num_inputs()), grad.dy(0));
 }
 
-OpCost Cost(const OpContext& node) {
+OpCost AddNCost(const OpContext& node) {
   const auto additions = static_cast<double>(node.inputs.size() - 1);
   return FlopsPerElement(additions)(node);
 }
@@ -37,9 +37,9 @@ Op AddN() {
                   .inputs = {"x"},
                   .outputs = {"sum"},
                   .variadic = true,
-                  .infer = Infer,
-                  .gradient = Gradient,
-                  .cost = Cost,
+                  .infer = InferAddN,
+                  .gradient = AddNGradient,
+                  .cost = AddNCost,
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 1, .output = 0},
                                {.input = 2, .output = 0},

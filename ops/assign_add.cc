@@ -9,7 +9,8 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferAssignAdd(
+    const InferContext& node) {
   SPILLWAY_RETURN_IF_ERROR(
       ExpectDType("variable", node.inputs[0], DType::kFloat32));
   SPILLWAY_RETURN_IF_ERROR(
@@ -23,7 +24,7 @@ Op AssignAdd() {
   return {.def = {.name = "AssignAdd",
                   .inputs = {"variable", "x"},
                   .outputs = {"updated"},
-                  .infer = Infer,
+                  .infer = InferAssignAdd,
                   .cost = ElementwiseCost,
                   .alias = {{.input = 0, .output = 0}},
                   .mutates = {0}},

@@ -17,8 +17,8 @@ namespace {
 
 using Types = std::vector<TensorType>;
 
-const std::vector<std::string> kAttributes = {"epsilon", "momentum",
-                                              "is_training", "activation"};
+const std::vector<std::string> kNormAttributes = {"epsilon", "momentum",
+                                                  "is_training", "activation"};
 
 TensorType ChannelVector(const TensorType& x) {
   return {.dtype = DType::kFloat32, .shape = {x.shape.dim(-1)}};
@@ -40,7 +40,7 @@ absl::Status ExpectInput(const TensorType& x) {
   return ExpectRankAtLeast("x", x, 2);
 }
 
-absl::StatusOr<Types> Infer(const InferContext& node) {
+absl::StatusOr<Types> InferBatchNorm(const InferContext& node) {
   static constexpr const char* kVectors[] = {"scale", "offset", "moving_mean",
                                              "moving_variance"};
   const TensorType& x = node.inputs[0];
@@ -54,7 +54,7 @@ absl::StatusOr<Types> Infer(const InferContext& node) {
   return Types{x, ChannelVector(x), ChannelVector(x)};
 }
 
-absl::StatusOr<Types> InferGrad(const InferContext& node) {
+absl::StatusOr<Types> InferBatchNormGrad(const InferContext& node) {
   static constexpr const char* kVectors[] = {"scale", "offset", "saved_mean",
                                              "saved_inv_std"};
   const TensorType& x = node.inputs[1];
@@ -75,7 +75,7 @@ absl::StatusOr<Types> InferGrad(const InferContext& node) {
   return outputs;
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> BatchNormGradient(GradientContext& grad) {
   SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes norm,
                             ReadBatchNorm(grad.attributes()));
   const bool has_side = grad.num_inputs() == 6;
@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
 
 // Per element in training: 1 for the mean, 3 for the variance, 4 to normalise;
 // x is read twice. Otherwise 4.
-OpCost Cost(const OpContext& node) {
+OpCost BatchNormCost(const OpContext& node) {
   const auto norm = ReadBatchNorm(node.attributes);
   const bool is_training = norm.ok() && norm->is_training;
   const TensorType& x = node.inputs[0];
@@ -132,10 +132,10 @@ Op FusedBatchNorm() {
                              "moving_variance", "side"},
                   .outputs = {"y", "saved_mean", "saved_inv_std"},
                   .optional_inputs = 1,
-                  .attributes = kAttributes,
-                  .infer = Infer,
-                  .gradient = Gradient,
-                  .cost = Cost,
+                  .attributes = kNormAttributes,
+                  .infer = InferBatchNorm,
+                  .gradient = BatchNormGradient,
+                  .cost = BatchNormCost,
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 5, .output = 0}},
                   .mutates = {3, 4}},
@@ -148,8 +148,8 @@ Op FusedBatchNormGrad() {
                              "saved_inv_std", "y"},
                   .outputs = {"dx", "dscale", "doffset", "dside"},
                   .optional_inputs = 1,
-                  .attributes = kAttributes,
-                  .infer = InferGrad,
+                  .attributes = kNormAttributes,
+                  .infer = InferBatchNormGrad,
                   .cost = GradCost,
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 1, .output = 0},

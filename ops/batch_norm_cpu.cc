@@ -14,12 +14,12 @@ namespace spillway::ops {
 namespace {
 
 // Channels whose moments are joined together.
-constexpr int64_t kChannelGrain = 64;
+constexpr int64_t kMomentGrain = 64;
 
 // What a run works on. The workspace is `factor` [C], then for each chunk its
 // mean [C] and its sum of squared deviations from that mean [C].
 template <typename T>
-struct Run {
+struct NormRun {
   ChannelRows size;
   BatchNormAttributes norm;
   int threads = 1;
@@ -42,13 +42,13 @@ struct Run {
   }
 };
 
-int64_t WorkspaceBytes(const ChannelRows& size) {
+int64_t NormWorkspaceBytes(const ChannelRows& size) {
   return (1 + 2 * size.num_chunks()) * size.channels *
          static_cast<int64_t>(sizeof(float));
 }
 
 template <typename T>
-void ChunkMoments(const Run<T>& run, int64_t chunk) {
+void ChunkMoments(const NormRun<T>& run, int64_t chunk) {
   const int64_t channels = run.size.channels;
   const Interval rows = run.size.chunk(chunk);
   float* mean = run.chunk_mean(chunk);
@@ -72,15 +72,15 @@ void ChunkMoments(const Run<T>& run, int64_t chunk) {
 }
 
 struct Moments {
-  double mean[kChannelGrain] = {};
-  double deviation[kChannelGrain] = {};  // sum of squared distances from mean
+  double mean[kMomentGrain] = {};
+  double deviation[kMomentGrain] = {};  // sum of squared distances from mean
 };
 
 // The moments of the whole batch in the channels [first, last).
 // Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
 // computing sample variances", 1979.
 template <typename T>
-Moments JoinChunks(const Run<T>& run, int64_t first, int64_t last) {
+Moments JoinChunks(const NormRun<T>& run, int64_t first, int64_t last) {
   Moments all;
   const int64_t channels = last - first;
   const auto n = static_cast<double>(run.size.rows);
@@ -102,7 +102,8 @@ Moments JoinChunks(const Run<T>& run, int64_t first, int64_t last) {
 }
 
 template <typename T>
-void SetStatistics(const Run<T>& run, int64_t c, double mean, double variance) {
+void SetStatistics(const NormRun<T>& run, int64_t c, double mean,
+                   double variance) {
   run.mean[c] = static_cast<float>(mean);
   run.inv_std[c] =
       static_cast<float>(1 / std::sqrt(variance + run.norm.epsilon));
@@ -110,7 +111,7 @@ void SetStatistics(const Run<T>& run, int64_t c, double mean, double variance) {
 }
 
 template <typename T>
-void UpdateStatistics(const Run<T>& run, int64_t first, int64_t last) {
+void UpdateStatistics(const NormRun<T>& run, int64_t first, int64_t last) {
   const Moments all = JoinChunks(run, first, last);
   const auto n = static_cast<double>(run.size.rows);
   const double momentum = run.norm.momentum;
@@ -127,23 +128,23 @@ void UpdateStatistics(const Run<T>& run, int64_t first, int64_t last) {
 }
 
 template <typename T>
-void UseBatchStatistics(const Run<T>& run) {
+void UseBatchStatistics(const NormRun<T>& run) {
   const int64_t channels = run.size.channels;
   ParallelFor(run.threads, run.size.num_chunks(), run.size.grain(),
               [&](int64_t begin, int64_t end) {
                 for (int64_t i = begin; i < end; ++i) ChunkMoments(run, i);
               });
-  const int64_t groups = (channels + kChannelGrain - 1) / kChannelGrain;
+  const int64_t groups = (channels + kMomentGrain - 1) / kMomentGrain;
   ParallelFor(run.threads, groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      UpdateStatistics(run, i * kChannelGrain,
-                       std::min((i + 1) * kChannelGrain, channels));
+      UpdateStatistics(run, i * kMomentGrain,
+                       std::min((i + 1) * kMomentGrain, channels));
     }
   });
 }
 
 template <typename T>
-void UseMovingStatistics(const Run<T>& run) {
+void UseMovingStatistics(const NormRun<T>& run) {
   for (int64_t c = 0; c < run.size.channels; ++c) {
     SetStatistics(run, c, run.moving_mean[c], run.moving_variance[c]);
   }
@@ -151,7 +152,7 @@ void UseMovingStatistics(const Run<T>& run) {
 
 // Without relu the lower bound is minus infinity. A NaN passes.
 template <typename T>
-void NormalizeRow(const Run<T>& run, int64_t row) {
+void NormalizeRow(const NormRun<T>& run, int64_t row) {
   const float least =
       run.norm.has_relu ? 0 : -std::numeric_limits<float>::infinity();
   const int64_t at = row * run.size.channels;
@@ -176,7 +177,7 @@ void NormalizeRow(const Run<T>& run, int64_t row) {
 }
 
 template <typename T>
-void Normalize(const Run<T>& run) {
+void Normalize(const NormRun<T>& run) {
   const ChannelRows& size = run.size;
   run.norm.is_training ? UseBatchStatistics(run) : UseMovingStatistics(run);
   ParallelFor(run.threads, size.num_chunks(), size.grain(),
@@ -212,7 +213,7 @@ NewKernel FusedBatchNormCpu(const KernelRequest& node) {
                     .inv_std = context.output<float>(2),
                     .factor = static_cast<float*>(context.workspace)});
     };
-    return MakeKernel(compute, WorkspaceBytes(size));
+    return MakeKernel(compute, NormWorkspaceBytes(size));
   });
 }
 

@@ -17,18 +17,18 @@ namespace spillway::ops {
 namespace {
 
 // Channels whose sums are joined together.
-constexpr int64_t kChannelGrain = 64;
+constexpr int64_t kSumGrain = 64;
 
 // Where the activation lets gradients pass: everywhere, where the normalised x
 // is positive, or where y is.
-enum class Mask : uint8_t { kNone, kFromX, kFromY };
+enum class GradientMask : uint8_t { kNone, kFromX, kFromY };
 
 // What a run works on. The workspace is factor, slope and shift [C], then for
 // each chunk sum g [C] and sum(g d) [C].
 template <typename T>
-struct Run {
+struct NormGradRun {
   ChannelRows size;
-  Mask mask = Mask::kNone;
+  GradientMask mask = GradientMask::kNone;
   bool is_training = true;
   int threads = 1;
   const T* dy = nullptr;
@@ -51,14 +51,15 @@ struct Run {
   }
 };
 
-int64_t WorkspaceBytes(const ChannelRows& size) {
+int64_t NormGradWorkspaceBytes(const ChannelRows& size) {
   return (3 + 2 * size.num_chunks()) * size.channels *
          static_cast<int64_t>(sizeof(float));
 }
 
 // Where x passes is decided by the very expression that made y.
-template <Mask kMask, typename T>
-void AddRowToSums(const Run<T>& run, int64_t row, float* sum_g, float* sum_gd) {
+template <GradientMask kMask, typename T>
+void AddRowToSums(const NormGradRun<T>& run, int64_t row, float* sum_g,
+                  float* sum_gd) {
   const int64_t at = row * run.size.channels;
   const T* dy = run.dy + at;
   const T* x = run.x + at;
@@ -66,10 +67,10 @@ void AddRowToSums(const Run<T>& run, int64_t row, float* sum_g, float* sum_gd) {
   for (int64_t c = 0; c < run.size.channels; ++c) {
     const float d = Load(x[c]) - run.mean[c];
     float g = Load(dy[c]);
-    if constexpr (kMask == Mask::kFromX) {
+    if constexpr (kMask == GradientMask::kFromX) {
       g = d * run.factor[c] + run.offset[c] > 0 ? g : 0;
     }
-    if constexpr (kMask == Mask::kFromY) {
+    if constexpr (kMask == GradientMask::kFromY) {
       g = Load(run.y[at + c]) > 0 ? g : 0;
       run.dside[at + c] = Store<T>(g);
     }
@@ -78,8 +79,8 @@ void AddRowToSums(const Run<T>& run, int64_t row, float* sum_g, float* sum_gd) {
   }
 }
 
-template <Mask kMask, typename T>
-void SumChunk(const Run<T>& run, int64_t chunk) {
+template <GradientMask kMask, typename T>
+void SumChunk(const NormGradRun<T>& run, int64_t chunk) {
   float* sums = run.chunk_sums(chunk);
   std::fill_n(sums, 2 * run.size.channels, 0.0F);
   const Interval rows = run.size.chunk(chunk);
@@ -89,19 +90,19 @@ void SumChunk(const Run<T>& run, int64_t chunk) {
 }
 
 template <typename T>
-void SumChunks(const Run<T>& run) {
+void SumChunks(const NormGradRun<T>& run) {
   ParallelFor(run.threads, run.size.num_chunks(), run.size.grain(),
               [&](int64_t begin, int64_t end) {
                 for (int64_t i = begin; i < end; ++i) {
                   switch (run.mask) {
-                    case Mask::kNone:
-                      SumChunk<Mask::kNone>(run, i);
+                    case GradientMask::kNone:
+                      SumChunk<GradientMask::kNone>(run, i);
                       break;
-                    case Mask::kFromX:
-                      SumChunk<Mask::kFromX>(run, i);
+                    case GradientMask::kFromX:
+                      SumChunk<GradientMask::kFromX>(run, i);
                       break;
-                    case Mask::kFromY:
-                      SumChunk<Mask::kFromY>(run, i);
+                    case GradientMask::kFromY:
+                      SumChunk<GradientMask::kFromY>(run, i);
                       break;
                   }
                 }
@@ -109,7 +110,8 @@ void SumChunks(const Run<T>& run) {
 }
 
 template <typename T>
-void SetGradients(const Run<T>& run, int64_t c, double sum_g, double sum_gd) {
+void SetGradients(const NormGradRun<T>& run, int64_t c, double sum_g,
+                  double sum_gd) {
   const double inv_std = run.inv_std[c];
   const auto n = static_cast<double>(run.size.rows);
   const double share = run.is_training ? run.factor[c] / n : 0;
@@ -121,9 +123,9 @@ void SetGradients(const Run<T>& run, int64_t c, double sum_g, double sum_gd) {
 
 // In the channels [first, last).
 template <typename T>
-void JoinChunks(const Run<T>& run, int64_t first, int64_t last) {
-  double sum_g[kChannelGrain] = {};
-  double sum_gd[kChannelGrain] = {};
+void JoinChunks(const NormGradRun<T>& run, int64_t first, int64_t last) {
+  double sum_g[kSumGrain] = {};
+  double sum_gd[kSumGrain] = {};
   for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
     const float* g = run.chunk_sums(i) + first;
     const float* gd = g + run.size.channels;
@@ -139,9 +141,9 @@ void JoinChunks(const Run<T>& run, int64_t first, int64_t last) {
 
 // With kFromY, g is dside.
 template <bool kMaskFromX, typename T>
-void GradientRow(const Run<T>& run, int64_t row) {
+void GradientRow(const NormGradRun<T>& run, int64_t row) {
   const int64_t at = row * run.size.channels;
-  const T* dy = (run.mask == Mask::kFromY ? run.dside : run.dy) + at;
+  const T* dy = (run.mask == GradientMask::kFromY ? run.dside : run.dy) + at;
   const T* x = run.x + at;
   const float* slope = run.slope();
   const float* shift = run.shift();
@@ -158,7 +160,7 @@ void GradientRow(const Run<T>& run, int64_t row) {
 }
 
 template <bool kMaskFromX, typename T>
-void GradientOfX(const Run<T>& run) {
+void GradientOfX(const NormGradRun<T>& run) {
   const ChannelRows& size = run.size;
   ParallelFor(run.threads, size.num_chunks(), size.grain(),
               [&](int64_t begin, int64_t end) {
@@ -170,20 +172,21 @@ void GradientOfX(const Run<T>& run) {
 }
 
 template <typename T>
-void ComputeGradient(const Run<T>& run) {
+void ComputeGradient(const NormGradRun<T>& run) {
   const ChannelRows& size = run.size;
   for (int64_t c = 0; c < size.channels; ++c) {
     run.factor[c] = run.scale[c] * run.inv_std[c];
   }
   SumChunks(run);
-  const int64_t groups = (size.channels + kChannelGrain - 1) / kChannelGrain;
+  const int64_t groups = (size.channels + kSumGrain - 1) / kSumGrain;
   ParallelFor(run.threads, groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      JoinChunks(run, i * kChannelGrain,
-                 std::min((i + 1) * kChannelGrain, size.channels));
+      JoinChunks(run, i * kSumGrain,
+                 std::min((i + 1) * kSumGrain, size.channels));
     }
   });
-  run.mask == Mask::kFromX ? GradientOfX<true>(run) : GradientOfX<false>(run);
+  run.mask == GradientMask::kFromX ? GradientOfX<true>(run)
+                                   : GradientOfX<false>(run);
 }
 
 }  // namespace
@@ -193,9 +196,9 @@ NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
                             ReadBatchNorm(node.attributes));
   const ChannelRows size(node.inputs[1].shape);
   const bool has_y = node.inputs.size() == 7;
-  const Mask mask = has_y           ? Mask::kFromY
-                    : norm.has_relu ? Mask::kFromX
-                                    : Mask::kNone;
+  const GradientMask mask = has_y           ? GradientMask::kFromY
+                            : norm.has_relu ? GradientMask::kFromX
+                                            : GradientMask::kNone;
   const int threads = node.threads;
   return ForStorage(node.inputs[1], [=]<typename T>(T) -> NewKernel {
     const auto compute = [=](const KernelContext& context) {
@@ -216,7 +219,7 @@ NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
                           .dside = has_y ? context.output<T>(3) : nullptr,
                           .factor = static_cast<float*>(context.workspace)});
     };
-    return MakeKernel(compute, WorkspaceBytes(size));
+    return MakeKernel(compute, NormGradWorkspaceBytes(size));
   });
 }
 

@@ -12,7 +12,7 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferBiasAdd(const InferContext& node) {
   const TensorType& x = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
   SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 2));
@@ -23,7 +23,8 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   return std::vector{x};
 }
 
-absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferBiasAddGrad(
+    const InferContext& node) {
   const TensorType& dy = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", dy));
   SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("dy", dy, 2));
@@ -37,7 +38,7 @@ absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
   return std::vector{dbias};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> BiasAddGradient(GradientContext& grad) {
   SPILLWAY_ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(grad.attributes()));
   const Tensor dx =
       has_relu ? grad.Add("ReluGrad", {grad.dy(0), grad.y(0)}) : grad.dy(0);
@@ -54,8 +55,8 @@ Op BiasAdd() {
                   .inputs = {"x", "bias"},
                   .outputs = {"y"},
                   .attributes = {"activation"},
-                  .infer = Infer,
-                  .gradient = Gradient,
+                  .infer = InferBiasAdd,
+                  .gradient = BiasAddGradient,
                   .cost = ElementwiseCost,
                   .in_place = {{.input = 0, .output = 0}}},
           .kernels = {{DeviceKind::kCpu, BiasAddCpu}}};
@@ -66,7 +67,7 @@ Op BiasAddGrad() {
                   .inputs = {"dy"},
                   .outputs = {"dbias"},
                   .attributes = {"dtype"},
-                  .infer = InferGrad,
+                  .infer = InferBiasAddGrad,
                   .cost = ElementwiseCost},
           .kernels = {{DeviceKind::kCpu, BiasAddGradCpu}}};
 }

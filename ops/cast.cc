@@ -9,13 +9,13 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferCast(const InferContext& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const DType dtype,
                             node.attributes.GetDType("dtype"));
   return std::vector{TensorType{.dtype = dtype, .shape = node.inputs[0].shape}};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> CastGradient(GradientContext& grad) {
   const DType dtype = grad.x(0).type().dtype;
   if (!IsFloating(dtype)) return std::vector{Tensor()};
   return std::vector{grad.Add("Cast", {grad.dy(0)}, {{"dtype", dtype}})};
@@ -28,8 +28,8 @@ Op Cast() {
                   .inputs = {"x"},
                   .outputs = {"y"},
                   .attributes = {"dtype"},
-                  .infer = Infer,
-                  .gradient = Gradient},
+                  .infer = InferCast,
+                  .gradient = CastGradient},
           .kernels = {{DeviceKind::kCpu, CastCpu}}};
 }
 

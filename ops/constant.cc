@@ -12,7 +12,8 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferConstant(
+    const InferContext& node) {
   SPILLWAY_ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
   SPILLWAY_RETURN_IF_ERROR(CheckConstant(node.attributes, type));
   return std::vector{std::move(type)};
@@ -24,7 +25,7 @@ Op Const() {
   return {.def = {.name = std::string(kConst),
                   .outputs = {"y"},
                   .attributes = {"dtype", "shape", "value", "values"},
-                  .infer = Infer,
+                  .infer = InferConstant,
                   .resident = true}};
 }
 

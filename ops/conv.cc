@@ -19,7 +19,7 @@ namespace {
 
 using Types = std::vector<TensorType>;
 
-absl::StatusOr<Types> Infer(int spatial, const InferContext& node) {
+absl::StatusOr<Types> InferConv(int spatial, const InferContext& node) {
   const TensorType& x = node.inputs[0];
   const TensorType& filter = node.inputs[1];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
@@ -74,8 +74,8 @@ absl::StatusOr<Types> InferBackpropFilter(int spatial,
   return Types{filter};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(int spatial,
-                                             GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> ConvGradient(int spatial,
+                                                 GradientContext& grad) {
   const std::string name = fmt::format("Conv{}DBackprop", spatial);
   const Tensor x = grad.x(0);
   const Tensor filter = grad.x(1);
@@ -105,8 +105,8 @@ Op Forward(int spatial) {
                   .inputs = {"x", "filter"},
                   .outputs = {"y"},
                   .attributes = ConvAttributeNames({}),
-                  .infer = std::bind_front(Infer, spatial),
-                  .gradient = std::bind_front(Gradient, spatial),
+                  .infer = std::bind_front(InferConv, spatial),
+                  .gradient = std::bind_front(ConvGradient, spatial),
                   .cost = cost},
           .kernels = {{DeviceKind::kCpu, ConvCpu}}};
 }

@@ -26,8 +26,8 @@ absl::StatusOr<ConvGeometry> Read(int spatial, const Attributes& attributes,
   return ReadConv(attributes, y, filter);
 }
 
-absl::StatusOr<std::vector<TensorType>> Infer(int spatial,
-                                              const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferConvTranspose(
+    int spatial, const InferContext& node) {
   const TensorType& x = node.inputs[0];
   const TensorType& filter = node.inputs[1];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
@@ -53,8 +53,8 @@ Attributes WithoutOutputShape(const Attributes& attributes) {
 
 // y is linear in each of x and filter: dx is the convolution itself, of dy, and
 // dfilter its filter gradient with dy in the place of its x.
-absl::StatusOr<std::vector<Tensor>> Gradient(int spatial,
-                                             GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> ConvTransposeGradient(
+    int spatial, GradientContext& grad) {
   const std::string conv = fmt::format("Conv{}D", spatial);
   const Tensor x = grad.x(0);
   const Tensor filter = grad.x(1);
@@ -81,8 +81,8 @@ Op Transpose(int spatial) {
                   .inputs = {"x", "filter"},
                   .outputs = {"y"},
                   .attributes = ConvAttributeNames({"output_shape"}),
-                  .infer = std::bind_front(Infer, spatial),
-                  .gradient = std::bind_front(Gradient, spatial),
+                  .infer = std::bind_front(InferConvTranspose, spatial),
+                  .gradient = std::bind_front(ConvTransposeGradient, spatial),
                   .cost = cost},
           .kernels = {{DeviceKind::kCpu, ConvTransposeCpu}}};
 }

@@ -10,13 +10,13 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferDropout(const InferContext& node) {
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", node.inputs[0]));
   SPILLWAY_RETURN_IF_ERROR(ReadDropout(node.attributes).status());
   return std::vector{node.inputs[0]};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> DropoutGradient(GradientContext& grad) {
   return std::vector{grad.Add("DropoutGrad", {grad.dy(0)}, grad.attributes())};
 }
 
@@ -28,8 +28,8 @@ Op Dropout() {
                   .inputs = {"x"},
                   .outputs = {"y"},
                   .attributes = {"rate", "seed"},
-                  .infer = Infer,
-                  .gradient = Gradient,
+                  .infer = InferDropout,
+                  .gradient = DropoutGradient,
                   .cost = FlopsPerElement(2),
                   .in_place = {{.input = 0, .output = 0}}},
           .kernels = {{DeviceKind::kCpu, DropoutCpu}}};

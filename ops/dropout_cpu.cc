@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kBlocks = 64;
 constexpr int64_t kWords = 4 * kBlocks;
 
-struct Mask {
+struct DropoutMask {
   uint64_t key = 0;
   int32_t threshold = 0;  // in units of UniformFloat, 2^-24
   float scale = 1;
@@ -32,7 +32,8 @@ void DrawWords(uint64_t key, uint64_t first_block, uint32_t* words) {
 // y[begin, end) from x; begin is a multiple of kWords. The second loop has no
 // branch, for half of them would be mispredicted.
 template <typename T>
-void DropPart(const Mask& mask, const T* x, int64_t begin, int64_t end, T* y) {
+void DropPart(const DropoutMask& mask, const T* x, int64_t begin, int64_t end,
+              T* y) {
   for (int64_t at = begin; at < end; at += kWords) {
     uint32_t words[kWords];
     DrawWords(mask.key, static_cast<uint64_t>(at) / 4, words);
@@ -51,11 +52,11 @@ NewKernel DropoutOf(const KernelRequest& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const DropoutAttributes options,
                             ReadDropout(node.attributes));
   const int64_t n = node.outputs[0].num_elements();
-  const Mask unkeyed = {
+  const DropoutMask unkeyed = {
       .threshold = static_cast<int32_t>(std::ceil(options.rate * 0x1.0p24)),
       .scale = static_cast<float>(1 / (1 - options.rate))};
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {
-    Mask mask = unkeyed;
+    DropoutMask mask = unkeyed;
     mask.key =
         MixKeys(MixKeys(context.seed, static_cast<uint64_t>(options.seed)),
                 static_cast<uint64_t>(*context.step));

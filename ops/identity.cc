@@ -8,11 +8,12 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferIdentity(
+    const InferContext& node) {
   return std::vector{node.inputs[0]};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> IdentityGradient(GradientContext& grad) {
   return std::vector{grad.dy(0)};
 }
 
@@ -22,8 +23,8 @@ Op Identity() {
   return {.def = {.name = "Identity",
                   .inputs = {"x"},
                   .outputs = {"y"},
-                  .infer = Infer,
-                  .gradient = Gradient,
+                  .infer = InferIdentity,
+                  .gradient = IdentityGradient,
                   .cost = NoCost,
                   .alias = {{.input = 0, .output = 0}}}};
 }

@@ -14,10 +14,10 @@
 namespace spillway::ops {
 namespace {
 
-const std::vector<std::string> kAttributes = {"depth_radius", "bias", "alpha",
-                                              "beta"};
+const std::vector<std::string> kLrnAttributes = {"depth_radius", "bias",
+                                                 "alpha", "beta"};
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferLrn(const InferContext& node) {
   const TensorType& x = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(ReadLrn(node.attributes).status());
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   return std::vector{x};
 }
 
-absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferLrnGrad(const InferContext& node) {
   const TensorType& x = node.inputs[1];
   SPILLWAY_RETURN_IF_ERROR(ReadLrn(node.attributes).status());
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
   return std::vector{x};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> LrnGradient(GradientContext& grad) {
   return std::vector{
       grad.Add("LRNGrad", {grad.dy(0), grad.x(0)}, grad.attributes())};
 }
@@ -75,9 +75,9 @@ Op LRN() {
   return {.def = {.name = "LRN",
                   .inputs = {"x"},
                   .outputs = {"y"},
-                  .attributes = kAttributes,
-                  .infer = Infer,
-                  .gradient = Gradient,
+                  .attributes = kLrnAttributes,
+                  .infer = InferLrn,
+                  .gradient = LrnGradient,
                   .cost = cost,
                   .in_place = {{.input = 0, .output = 0}}},
           .kernels = {{DeviceKind::kCpu, LrnCpu}}};
@@ -90,8 +90,8 @@ Op LRNGrad() {
   return {.def = {.name = "LRNGrad",
                   .inputs = {"dy", "x"},
                   .outputs = {"dx"},
-                  .attributes = kAttributes,
-                  .infer = InferGrad,
+                  .attributes = kLrnAttributes,
+                  .infer = InferLrnGrad,
                   .cost = cost,
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 1, .output = 0}}},

@@ -31,7 +31,7 @@ absl::Status ExpectSameOrFloat32(std::string_view name, const TensorType& type,
                   type.ToString()));
 }
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferMatMul(const InferContext& node) {
   const TensorType& a = node.inputs[0];
   SPILLWAY_ASSIGN_OR_RETURN(const MatMulSizes sizes,
                             ReadMatMul(node.attributes, node.inputs));
@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
 //               y = a b                    y = a' b
 //   b     da = dy b', db = a' dy     da = b dy',  db = a dy
 //   b'    da = dy b,  db = dy' a     da = b' dy', db = dy' a'
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> MatMulGradient(GradientContext& grad) {
   SPILLWAY_ASSIGN_OR_RETURN(const bool ta,
                             grad.attributes().GetBool("transpose_a", false));
   SPILLWAY_ASSIGN_OR_RETURN(const bool tb,
@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
   return gradients;
 }
 
-OpCost Cost(const OpContext& node) {
+OpCost MatMulCost(const OpContext& node) {
   const Shape& a = node.inputs[0].shape;
   const Shape& y = node.outputs[0].shape;
   const int64_t k = a.num_elements() / y.dim(0);
@@ -134,9 +134,9 @@ Op MatMul() {
                   .optional_inputs = 1,
                   .attributes = {"transpose_a", "transpose_b", "dtype",
                                  "activation"},
-                  .infer = Infer,
-                  .gradient = Gradient,
-                  .cost = Cost},
+                  .infer = InferMatMul,
+                  .gradient = MatMulGradient,
+                  .cost = MatMulCost},
           .kernels = {{DeviceKind::kCpu, MatMulCpu}}};
 }
 

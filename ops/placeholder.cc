@@ -11,7 +11,8 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferPlaceholder(
+    const InferContext& node) {
   SPILLWAY_ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
   return std::vector{std::move(type)};
 }
@@ -22,7 +23,7 @@ Op Placeholder() {
   return {.def = {.name = std::string(kPlaceholder),
                   .outputs = {"y"},
                   .attributes = {"dtype", "shape"},
-                  .infer = Infer}};
+                  .infer = InferPlaceholder}};
 }
 
 }  // namespace spillway::ops

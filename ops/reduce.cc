@@ -28,7 +28,7 @@ absl::StatusOr<Shape> ReducedShape(const Attributes& attributes,
   return Shape(std::move(dims));
 }
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferReduce(const InferContext& node) {
   const TensorType& x = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
   SPILLWAY_ASSIGN_OR_RETURN(Shape shape,
@@ -36,7 +36,8 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   return std::vector{TensorType{.dtype = x.dtype, .shape = std::move(shape)}};
 }
 
-absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferReduceGrad(
+    const InferContext& node) {
   const TensorType& dy = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", dy));
   SPILLWAY_ASSIGN_OR_RETURN(Shape x, node.attributes.GetShape("input_shape"));
@@ -46,7 +47,7 @@ absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
   return std::vector{TensorType{.dtype = dy.dtype, .shape = std::move(x)}};
 }
 
-Op Reduction(const std::string& name, KernelFactory cpu) {
+Op ReductionOp(const std::string& name, KernelFactory cpu) {
   const auto gradient =
       [name](GradientContext& grad) -> absl::StatusOr<std::vector<Tensor>> {
     Attributes attributes = grad.attributes();
@@ -58,7 +59,7 @@ Op Reduction(const std::string& name, KernelFactory cpu) {
                   .inputs = {"x"},
                   .outputs = {"y"},
                   .attributes = {"axes", "keep_dims"},
-                  .infer = Infer,
+                  .infer = InferReduce,
                   .gradient = gradient,
                   .cost = ElementwiseCost},
           .kernels = {{DeviceKind::kCpu, cpu}}};
@@ -69,16 +70,16 @@ Op ReductionGrad(std::string name, KernelFactory cpu) {
                   .inputs = {"dy"},
                   .outputs = {"dx"},
                   .attributes = {"axes", "keep_dims", "input_shape"},
-                  .infer = InferGrad,
+                  .infer = InferReduceGrad,
                   .cost = ElementwiseCost},
           .kernels = {{DeviceKind::kCpu, cpu}}};
 }
 
 }  // namespace
 
-Op Mean() { return Reduction("Mean", MeanCpu); }
+Op Mean() { return ReductionOp("Mean", MeanCpu); }
 Op MeanGrad() { return ReductionGrad("MeanGrad", MeanGradCpu); }
-Op Sum() { return Reduction("Sum", SumCpu); }
+Op Sum() { return ReductionOp("Sum", SumCpu); }
 Op SumGrad() { return ReductionGrad("SumGrad", SumGradCpu); }
 
 absl::StatusOr<std::vector<bool>> ReducedAxes(const Attributes& attributes,

@@ -40,7 +40,7 @@ absl::Status ResolveFreeDimension(const TensorType& x,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferReshape(const InferContext& node) {
   const TensorType& x = node.inputs[0];
   SPILLWAY_ASSIGN_OR_RETURN(std::vector<int64_t> dims,
                             node.attributes.GetInts("shape"));
@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   return std::vector{TensorType{.dtype = x.dtype, .shape = std::move(shape)}};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> ReshapeGradient(GradientContext& grad) {
   return std::vector{
       grad.Add("Reshape", {grad.dy(0)}, {{"shape", grad.x(0).shape()}})};
 }
@@ -63,8 +63,8 @@ Op Reshape() {
                   .inputs = {"x"},
                   .outputs = {"y"},
                   .attributes = {"shape"},
-                  .infer = Infer,
-                  .gradient = Gradient,
+                  .infer = InferReshape,
+                  .gradient = ReshapeGradient,
                   .cost = NoCost,
                   .alias = {{.input = 0, .output = 0}}}};
 }

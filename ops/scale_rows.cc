@@ -12,7 +12,8 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferScaleRows(
+    const InferContext& node) {
   const TensorType& x = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
   SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("x", x, 1));
@@ -22,7 +23,7 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
   return std::vector{x};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> ScaleRowsGradient(GradientContext& grad) {
   const Tensor dx = grad.Add("ScaleRows", {grad.dy(0), grad.x(1)});
   const DType dtype = grad.x(1).type().dtype;
   Tensor dy_x = grad.Add("Mul", {grad.dy(0), grad.x(0)});
@@ -40,8 +41,8 @@ Op ScaleRows() {
   return {.def = {.name = "ScaleRows",
                   .inputs = {"x", "scale"},
                   .outputs = {"y"},
-                  .infer = Infer,
-                  .gradient = Gradient,
+                  .infer = InferScaleRows,
+                  .gradient = ScaleRowsGradient,
                   .cost = ElementwiseCost,
                   .in_place = {{.input = 0, .output = 0}}},
           .kernels = {{DeviceKind::kCpu, ScaleRowsCpu}}};

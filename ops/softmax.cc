@@ -10,13 +10,14 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferSoftmax(const InferContext& node) {
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", node.inputs[0]));
   SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("x", node.inputs[0], 1));
   return std::vector{node.inputs[0]};
 }
 
-absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferSoftmaxGrad(
+    const InferContext& node) {
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", node.inputs[0]));
   SPILLWAY_RETURN_IF_ERROR(ExpectRankAtLeast("dy", node.inputs[0], 1));
   SPILLWAY_RETURN_IF_ERROR(
@@ -24,7 +25,7 @@ absl::StatusOr<std::vector<TensorType>> InferGrad(const InferContext& node) {
   return std::vector{node.inputs[0]};
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> SoftmaxGradient(GradientContext& grad) {
   return std::vector{grad.Add("SoftmaxGrad", {grad.dy(0), grad.y(0)})};
 }
 
@@ -35,8 +36,8 @@ Op Softmax() {
   return {.def = {.name = "Softmax",
                   .inputs = {"x"},
                   .outputs = {"y"},
-                  .infer = Infer,
-                  .gradient = Gradient,
+                  .infer = InferSoftmax,
+                  .gradient = SoftmaxGradient,
                   .cost = FlopsPerElement(14),
                   .in_place = {{.input = 0, .output = 0}}},
           .kernels = {{DeviceKind::kCpu, SoftmaxCpu}}};
@@ -46,7 +47,7 @@ Op SoftmaxGrad() {
   return {.def = {.name = "SoftmaxGrad",
                   .inputs = {"dy", "y"},
                   .outputs = {"dx"},
-                  .infer = InferGrad,
+                  .infer = InferSoftmaxGrad,
                   .cost = FlopsPerElement(4),
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 1, .output = 0}}},

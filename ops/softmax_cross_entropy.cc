@@ -10,7 +10,8 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferSoftmaxCrossEntropy(
+    const InferContext& node) {
   const TensorType& logits = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("logits", logits));
   SPILLWAY_RETURN_IF_ERROR(ExpectRank("logits", logits, 2));
@@ -26,7 +27,8 @@ int64_t NumClasses(const InferContext& node) {
   return node.inputs[0].shape.dim(1);
 }
 
-absl::StatusOr<std::vector<Tensor>> Gradient(GradientContext& grad) {
+absl::StatusOr<std::vector<Tensor>> SoftmaxCrossEntropyGradient(
+    GradientContext& grad) {
   if (!grad.dy(0).is_valid()) return std::vector{Tensor(), Tensor()};
   return std::vector{grad.Add("ScaleRows", {grad.y(1), grad.dy(0)}), Tensor()};
 }
@@ -38,8 +40,8 @@ Op SparseSoftmaxCrossEntropyWithLogits() {
       .def = {.name = "SparseSoftmaxCrossEntropyWithLogits",
               .inputs = {"logits", "labels"},
               .outputs = {"loss", "backprop"},
-              .infer = Infer,
-              .gradient = Gradient,
+              .infer = InferSoftmaxCrossEntropy,
+              .gradient = SoftmaxCrossEntropyGradient,
               .cost = FlopsPerElement(14),
               .in_place = {{.input = 0, .output = 1}},
               .index_inputs = {{.input = 1, .limit = NumClasses}}},

@@ -9,7 +9,7 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferSwap(const InferContext& node) {
   return std::vector{node.inputs[0]};
 }
 
@@ -17,7 +17,7 @@ Op Copy(std::string_view name) {
   return {.def = {.name = std::string(name),
                   .inputs = {"x"},
                   .outputs = {"y"},
-                  .infer = Infer}};
+                  .infer = InferSwap}};
 }
 
 }  // namespace

@@ -12,7 +12,8 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferVariable(
+    const InferContext& node) {
   SPILLWAY_ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
   SPILLWAY_RETURN_IF_ERROR(CheckInitializer(node.attributes, type));
   SPILLWAY_RETURN_IF_ERROR(node.attributes.GetBool("trainable", true).status());
@@ -25,7 +26,7 @@ Op Variable() {
   return {.def = {.name = std::string(kVariable),
                   .outputs = {"y"},
                   .attributes = {"dtype", "shape", "initializer", "trainable"},
-                  .infer = Infer,
+                  .infer = InferVariable,
                   .resident = true}};
 }
 

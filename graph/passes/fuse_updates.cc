@@ -54,9 +54,9 @@ struct Batch {
   int64_t gradient_bytes = 0;
 };
 
-class Merger {
+class UpdateMerger {
  public:
-  Merger(const PassContext& context, GraphRewrite& rewrite)
+  UpdateMerger(const PassContext& context, GraphRewrite& rewrite)
       : graph_(context.graph), registry_(context.registry), rewrite_(rewrite) {}
 
   void Add(NodeId id) {
@@ -141,7 +141,7 @@ class Merger {
 }  // namespace
 
 void FuseUpdates(const PassContext& context, GraphRewrite& rewrite) {
-  Merger merger(context, rewrite);
+  UpdateMerger merger(context, rewrite);
   for (const NodeId id : IndependentUpdates(context)) merger.Add(id);
   merger.Finish();
 }

@@ -53,9 +53,9 @@ bool IsMergeable(const PassContext& context, const Node& node) {
 // Nodes with equal keys and equal attributes compute the same.
 using Key = std::tuple<std::string, std::vector<ValueId>, std::vector<NodeId>>;
 
-class Merger {
+class NodeMerger {
  public:
-  Merger(const PassContext& context, GraphRewrite& rewrite)
+  NodeMerger(const PassContext& context, GraphRewrite& rewrite)
       : context_(context),
         rewrite_(rewrite),
         overwrites_(context),
@@ -109,7 +109,7 @@ class Merger {
 // In order of id, which for all but edited graphs has inputs before readers;
 // where it has not, two equal nodes may be left.
 void MergeCommonNodes(const PassContext& context, GraphRewrite& rewrite) {
-  Merger merger(context, rewrite);
+  NodeMerger merger(context, rewrite);
   for (const Node& node : context.graph.nodes()) merger.Visit(node);
 }
 

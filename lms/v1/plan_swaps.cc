@@ -29,10 +29,10 @@ struct Analysis {
   IdMap<NodeId, int32_t> levels = {};
 };
 
-class Planner {
+class V1Planner {
  public:
-  Planner(const LmsOptions& options, const Graph& graph,
-          const Analysis& analysis)
+  V1Planner(const LmsOptions& options, const Graph& graph,
+            const Analysis& analysis)
       : options_(options),
         graph_(graph),
         orders_(analysis.orders),
@@ -312,7 +312,7 @@ absl::StatusOr<SwapPlan> PlanSwapsV1(const LmsOptions& options,
   SPILLWAY_ASSIGN_OR_RETURN(analysis.may_move,
                             FindV1Sources(options, graph, analysis.orders));
   SPILLWAY_ASSIGN_OR_RETURN(analysis.levels, Levels(graph));
-  SwapPlan plan = Planner(options, graph, analysis).Run();
+  SwapPlan plan = V1Planner(options, graph, analysis).Run();
   SPILLWAY_RETURN_IF_ERROR(
       RemoveCycles(options.compat, graph, analysis.levels, plan));
   return plan;

@@ -29,7 +29,7 @@ bool WaitsFor(const Node& node, const Node& before) {
 }
 
 // Edges into each node that count; a node that never gets a level has one more.
-IdMap<NodeId, int32_t> CountEdges(const Graph& graph) {
+IdMap<NodeId, int32_t> EdgesInto(const Graph& graph) {
   IdMap<NodeId, int32_t> edges(graph.num_nodes(), 0);
   for (const Node& node : graph.nodes()) {
     if (!HasLevel(node)) ++edges[node.id];
@@ -45,7 +45,7 @@ IdMap<NodeId, int32_t> CountEdges(const Graph& graph) {
 V2Levels FindV2Levels(const Graph& graph) {
   V2Levels levels{.level_of = IdMap<NodeId, int32_t>(graph.num_nodes(), -1)};
   IdMap<NodeId, int32_t> first_level(graph.num_nodes(), 0);  // that may be its
-  TopologicalOrder<NodeId> order(CountEdges(graph));
+  TopologicalOrder<NodeId> order(EdgesInto(graph));
   for (NodeId id = order.Next(); id.is_valid(); id = order.Next()) {
     const int32_t level = first_level[id];
     if (level == levels.num_levels()) levels.nodes.emplace_back();

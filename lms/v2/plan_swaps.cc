@@ -20,11 +20,11 @@
 namespace spillway {
 namespace {
 
-class Planner {
+class V2Planner {
  public:
   // Borrows all three.
-  Planner(const LmsOptions& options, const StorageMap& storages,
-          const V2Graph& v2)
+  V2Planner(const LmsOptions& options, const StorageMap& storages,
+            const V2Graph& v2)
       : options_(options), v2_(v2), graph_(v2.graph()), storages_(storages) {}
 
   SwapPlan Run() {
@@ -258,7 +258,7 @@ absl::StatusOr<SwapPlan> PlanSwapsV2(const LmsOptions& options,
                                      const StorageMap& storages,
                                      const Graph& graph) {
   SPILLWAY_ASSIGN_OR_RETURN(const V2Graph v2, MakeV2Graph(options, graph));
-  return Planner(options, storages, v2).Run();
+  return V2Planner(options, storages, v2).Run();
 }
 
 }  // namespace spillway

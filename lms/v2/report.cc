@@ -19,7 +19,7 @@ std::string Rounded(double number) {
 }
 
 // Pairs of nodes with data between them.
-int64_t CountEdges(const Graph& graph) {
+int64_t NumEdges(const Graph& graph) {
   int64_t edges = 0;
   for (const Node& node : graph.nodes()) {
     std::set<NodeId> producers;
@@ -69,7 +69,7 @@ std::vector<LogLine> DescribeGraph(const Graph& graph, const V2Roles& roles,
                                    const V2Levels& levels) {
   std::vector<LogLine> log = {
       {0, fmt::format("The graph has {} vertices and {} edges.",
-                      graph.num_nodes(), CountEdges(graph))},
+                      graph.num_nodes(), NumEdges(graph))},
       {0, fmt::format(
               "The graph has {} MiB of learning parameters.",
               Rounded(static_cast<double>(TrainableBytes(graph)) * 0x1p-20))}};

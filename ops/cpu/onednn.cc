@@ -15,7 +15,7 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kAlignment = 256;
+constexpr int64_t kScratchAlignment = 256;
 
 // The number of OpenMP threads, while it lives.
 class ScopedThreads {
@@ -120,7 +120,8 @@ dnnl::primitive_attr OneDnnProgram::UserScratchpad() {
 
 Place OneDnnProgram::Reserve(const dnnl::memory::desc& desc) {
   const int64_t offset = reserved_bytes_;
-  reserved_bytes_ += AlignUp(static_cast<int64_t>(desc.get_size()), kAlignment);
+  reserved_bytes_ +=
+      AlignUp(static_cast<int64_t>(desc.get_size()), kScratchAlignment);
   return {.kind = Place::Kind::kWorkspace, .offset_bytes = offset};
 }
 

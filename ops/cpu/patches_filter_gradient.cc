@@ -17,7 +17,7 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kAlignment = 256;
+constexpr int64_t kPatchesAlignment = 256;
 constexpr int64_t kSmallBytes = 32_MiB;
 
 // How x becomes patches.
@@ -113,7 +113,7 @@ NewKernel MakePatchesFilterGradientKernel(const ConvSpec& spec) {
                        spec.threads));
   const auto x = static_cast<size_t>(spec.x.place.index);
   const auto dy = static_cast<size_t>(spec.y.place.index);
-  const int64_t patches_bytes = AlignUp(patches.bytes(), kAlignment);
+  const int64_t patches_bytes = AlignUp(patches.bytes(), kPatchesAlignment);
   const int64_t workspace_bytes = patches_bytes + product->workspace_bytes();
   return MakeKernel(
       [=, threads = spec.threads,

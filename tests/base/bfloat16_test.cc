@@ -11,11 +11,11 @@
 namespace spillway {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kBFloatInfinity = std::numeric_limits<float>::infinity();
 
 // The multiple of a unit in the last place (2^-7 of the leading bit) nearest to
 // a normal x, in double, ties to even.
-double Rounded(float x) {
+double RoundedToBFloat(float x) {
   int exponent = 0;
   const double fraction = std::frexp(double{x}, &exponent);
   return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
@@ -37,7 +37,7 @@ TEST(BFloat16, HasTheBitsOfThePublishedFormat) {
   EXPECT_EQ(ToBFloat16(-2.0F).bits, 0xC000);
   EXPECT_EQ(ToBFloat16(3.140625F).bits, 0x4049);
   EXPECT_EQ(ToBFloat16(-0.0F).bits, 0x8000);
-  EXPECT_EQ(ToBFloat16(kInfinity).bits, 0x7F80);
+  EXPECT_EQ(ToBFloat16(kBFloatInfinity).bits, 0x7F80);
 }
 
 TEST(BFloat16, RoundsToTheNearestTiesToEven) {
@@ -48,12 +48,13 @@ TEST(BFloat16, RoundsToTheNearestTiesToEven) {
   for (uint64_t i = 0; i < 100'000; ++i) {
     const auto x = static_cast<float>(std::ldexp(
         NormalAt(5, i), static_cast<int>(Philox4x32(6, i)[0] % 200) - 100));
-    ASSERT_EQ(double{ToFloat(ToBFloat16(x))}, Rounded(x)) << x;
+    ASSERT_EQ(double{ToFloat(ToBFloat16(x))}, RoundedToBFloat(x)) << x;
   }
 }
 
 TEST(BFloat16, RoundsWhatIsTooLargeToInfinity) {
-  EXPECT_EQ(ToFloat(ToBFloat16(std::numeric_limits<float>::max())), kInfinity);
+  EXPECT_EQ(ToFloat(ToBFloat16(std::numeric_limits<float>::max())),
+            kBFloatInfinity);
   EXPECT_EQ(ToFloat(ToBFloat16(0x1.FEp127F)), 0x1.FEp127F);
 }
 

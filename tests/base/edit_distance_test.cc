@@ -27,6 +27,18 @@ TEST(EditDistanceTest, KnownDistances) {
   EXPECT_EQ(EditDistance("saturday", "sunday"), 3U);
 }
 
+TEST(NameMeantByTest, IsTheNearestNameThatIsNear) {
+  const std::vector<std::string> names = {"--budget", "--batch_size",
+                                          "--batch_norm"};
+  EXPECT_EQ(NameMeantBy("--bugdet", names), "--budget");
+  EXPECT_EQ(NameMeantBy("--batchsize", names), "--batch_size");
+  EXPECT_EQ(NameMeantBy("--batch_nize", {"--batch_size", "--batch_norm"}),
+            "--batch_size");
+  EXPECT_EQ(NameMeantBy("--frobnicate", names), "");
+  EXPECT_EQ(NameMeantBy("x", {"y"}), "");
+  EXPECT_EQ(NameMeantBy("word", {}), "");
+}
+
 TEST(EditDistanceTest, AgreesWithItsDefinitionOnAllShortWords) {
   std::vector<std::string> words = {""};
   for (size_t i = 0; words[i].size() < 4; ++i) {

@@ -12,7 +12,7 @@
 namespace spillway {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kHalfInfinity = std::numeric_limits<float>::infinity();
 
 // What the standard says of the fields of a finite number.
 double ValueOf(uint32_t bits) {
@@ -25,21 +25,21 @@ double ValueOf(uint32_t bits) {
 }
 
 // The nearest multiple of a unit in the last place, in double, ties to even.
-double Rounded(float x) {
+double RoundedToHalf(float x) {
   const int exponent = x == 0 ? -14 : std::max(std::ilogb(x), -14);
   const double unit = std::ldexp(1, exponent - 10);
   const double rounded = std::nearbyint(x / unit) * unit;
-  return std::abs(rounded) > 65504 ? std::copysign(kInfinity, x) : rounded;
+  return std::abs(rounded) > 65504 ? std::copysign(kHalfInfinity, x) : rounded;
 }
 
 TEST(Float16, HoldsTheNumbersOfTheStandard) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
-    const float x = ToFloat({static_cast<uint16_t>(bits)});
+    const float x = ToFloat(Float16{static_cast<uint16_t>(bits)});
     if ((bits & 0x7C00) != 0x7C00) {
       ASSERT_EQ(double{x}, ValueOf(bits)) << bits;
       ASSERT_EQ(std::signbit(x), (bits & 0x8000) != 0) << bits;
     } else if ((bits & 0x03FF) == 0) {
-      ASSERT_EQ(x, bits == 0x7C00 ? kInfinity : -kInfinity);
+      ASSERT_EQ(x, bits == 0x7C00 ? kHalfInfinity : -kHalfInfinity);
     } else {
       ASSERT_TRUE(std::isnan(x)) << bits;
     }
@@ -66,7 +66,7 @@ TEST(Float16, RoundsToTheNearestTiesToEven) {
   for (uint64_t i = 0; i < 200'000; ++i) {
     const auto x = static_cast<float>(std::ldexp(
         NormalAt(5, i), static_cast<int>(Philox4x32(6, i)[0] % 48) - 28));
-    ASSERT_EQ(double{ToFloat(ToFloat16(x))}, Rounded(x)) << x;
+    ASSERT_EQ(double{ToFloat(ToFloat16(x))}, RoundedToHalf(x)) << x;
   }
 }
 
@@ -75,19 +75,20 @@ TEST(Float16, RoundsWhatLiesBetweenItsNumbers) {
   for (uint32_t bits = 0; bits < 0x7BFF; ++bits) {
     const auto half =
         static_cast<float>((ValueOf(bits) + ValueOf(bits + 1)) / 2);
-    for (const float x :
-         {std::nextafter(half, 0.0F), half, std::nextafter(half, kInfinity)}) {
-      ASSERT_EQ(double{ToFloat(ToFloat16(x))}, Rounded(x)) << x;
-      ASSERT_EQ(double{ToFloat(ToFloat16(-x))}, -Rounded(x)) << x;
+    for (const float x : {std::nextafter(half, 0.0F), half,
+                          std::nextafter(half, kHalfInfinity)}) {
+      ASSERT_EQ(double{ToFloat(ToFloat16(x))}, RoundedToHalf(x)) << x;
+      ASSERT_EQ(double{ToFloat(ToFloat16(-x))}, -RoundedToHalf(x)) << x;
     }
   }
 }
 
 TEST(Float16, RoundsWhatIsTooLargeToInfinity) {
   EXPECT_EQ(ToFloat(ToFloat16(65519.996F)), 65504);
-  EXPECT_EQ(ToFloat(ToFloat16(65520)), kInfinity);
-  EXPECT_EQ(ToFloat(ToFloat16(-std::numeric_limits<float>::max())), -kInfinity);
-  EXPECT_EQ(ToFloat16(kInfinity).bits, 0x7C00);
+  EXPECT_EQ(ToFloat(ToFloat16(65520)), kHalfInfinity);
+  EXPECT_EQ(ToFloat(ToFloat16(-std::numeric_limits<float>::max())),
+            -kHalfInfinity);
+  EXPECT_EQ(ToFloat16(kHalfInfinity).bits, 0x7C00);
 }
 
 TEST(Float16, KeepsNaNsWhoseLowerBitsAloneAreSet) {

@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 using testing::StatusIs;
 using Json = nlohmann::ordered_json;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 
 // The message of the error that reading left.
 std::string ErrorOf(const JsonObject& object) {

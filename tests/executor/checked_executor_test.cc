@@ -23,7 +23,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::kBytes;
-using testing::kElements;
+using testing::kChainElements;
 using testing::RunFunction;
 using testing::StatusIs;
 using testing::Sum;
@@ -251,7 +251,7 @@ TEST_P(CheckedExecutorTest, ACopyThatComesTooEarlyIsFoundInTheSecondStep) {
 TEST_P(CheckedExecutorTest, WhatIsReadBeforeItIsWrittenIsNaN) {
   const auto is_nan = [](float x) { return std::isnan(x); };
   SetKernel("sum", [](const KernelContext& context) {
-    for (int64_t i = 0; i < kElements; ++i) {
+    for (int64_t i = 0; i < kChainElements; ++i) {
       context.output<float>(0)[i] += context.input<float>(0)[i];
     }
     return absl::OkStatus();
@@ -262,7 +262,7 @@ TEST_P(CheckedExecutorTest, WhatIsReadBeforeItIsWrittenIsNaN) {
   SetKernel("sum", Sum);
   SetKernel("y", [](const KernelContext& context) {
     const auto* scratch = static_cast<const float*>(context.workspace);
-    std::copy_n(scratch, kElements, context.output<float>(0));
+    std::copy_n(scratch, kChainElements, context.output<float>(0));
     return absl::OkStatus();
   });
   ASSERT_THAT(RunSteps(2), IsOk());

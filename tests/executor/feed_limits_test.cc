@@ -20,7 +20,7 @@ using testing::IsOk;
 using ::testing::Pair;
 using testing::StatusIs;
 
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 constexpr DType kInt32 = DType::kInt32;
 
 // Placeholder, SwapOut, SwapIn and Cast (new bytes each); Alias; Write

@@ -21,7 +21,7 @@ using testing::IsOk;
 using testing::MakeHostTensor;
 using testing::StatusIs;
 
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 const TensorType kFloats = {DType::kFloat32, {2, 3}};
 const TensorType kOneInt = {DType::kInt32, {}};
 

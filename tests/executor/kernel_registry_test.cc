@@ -13,6 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::kInternal;
 using testing::StatusIs;
 
 const TensorType kType = {DType::kFloat32, Shape({4})};
@@ -153,7 +154,6 @@ TEST_F(KernelRegistryTest, FactoriesThatMisbehaveAreErrors) {
       [](const KernelRequest&) -> absl::StatusOr<std::unique_ptr<Kernel>> {
         return std::make_unique<ScratchKernel>(-1);
       });
-  constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
   const auto prepare = [&](const char* op) {
     AddOp({.name = op, .outputs = {"y"}});
     graph_ = Graph();

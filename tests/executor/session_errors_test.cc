@@ -27,10 +27,9 @@ using testing::ToySessionCase;
 using testing::TrainProgram;
 using testing::VariableOf;
 
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
-constexpr absl::StatusCode kPrecondition =
-    absl::StatusCode::kFailedPrecondition;
+using testing::kInternal;
+using testing::kInvalid;
+using testing::kPrecondition;
 
 using SessionErrorsTest = testing::ToySessionTest;
 

@@ -24,8 +24,8 @@ using testing::IsOk;
 using testing::NewSession;
 using testing::StatusIs;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+using testing::kInvalid;
+using testing::kPrecondition;
 constexpr int64_t kRows = 4;
 constexpr int64_t kClasses = 10;
 

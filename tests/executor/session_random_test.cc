@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<TensorType>> TypeOfFirstInput(
   return std::vector<TensorType>{context.inputs[0]};
 }
 
-OpRegistry MakeOps() {
+OpRegistry RandomOps() {
   OpRegistry ops;
   ops.Add({.name = std::string(kPlaceholder),
            .outputs = {"y"},
@@ -138,7 +138,7 @@ OpRegistry MakeOps() {
   return ops;
 }
 
-KernelRegistry MakeKernels() {
+KernelRegistry RandomKernels() {
   KernelRegistry kernels;
   kernels.Add("Mix", DeviceKind::kCpu, NewMixKernel<true>);
   kernels.Add("MixInPlace", DeviceKind::kCpu, NewMixKernel<false>);
@@ -331,7 +331,7 @@ Words WordsOf(const HostTensor& tensor) {
   return words;
 }
 
-std::map<ValueId, Words> RandomFeeds(const Graph& graph, uint64_t seed) {
+std::map<ValueId, Words> RandomWords(const Graph& graph, uint64_t seed) {
   Random random(seed);
   std::map<ValueId, Words> feeds;
   for (const Node& node : graph.nodes()) {
@@ -375,7 +375,7 @@ class SessionRandomTest : public ::testing::TestWithParam<RandomCase> {
     ASSERT_OK_AND_ASSIGN(const auto session, NewSession(edited, budget));
     NaiveEvaluation naive(original.graph);
     for (uint64_t step = 0; step < 3; ++step) {
-      const std::map<ValueId, Words> inputs = RandomFeeds(original.graph, step);
+      const std::map<ValueId, Words> inputs = RandomWords(original.graph, step);
       Feeds feeds;
       for (const auto& [id, words] : inputs) {
         feeds[id] =
@@ -398,8 +398,8 @@ class SessionRandomTest : public ::testing::TestWithParam<RandomCase> {
     EXPECT_EQ(memory.allocations_in_steps, 0);
   }
 
-  const OpRegistry ops_ = MakeOps();
-  const KernelRegistry kernels_ = MakeKernels();
+  const OpRegistry ops_ = RandomOps();
+  const KernelRegistry kernels_ = RandomKernels();
 };
 
 TEST_P(SessionRandomTest, AgreesWithTheNaiveEvaluationUnderEveryBudget) {

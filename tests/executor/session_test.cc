@@ -30,7 +30,7 @@ using testing::StatusIs;
 using testing::ToySessionCase;
 using testing::TrainProgram;
 
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 
 using SessionTest = testing::ToySessionTest;
 

@@ -29,7 +29,7 @@ using testing::FeedsOf;
 using testing::IsOk;
 using testing::NewSession;
 
-constexpr uint64_t kSeed = 7;
+constexpr uint64_t kTrainingSeed = 7;
 constexpr int kSteps = 4;
 
 struct TrainingGraph {
@@ -77,7 +77,7 @@ TrainingGraph SmallLeNet() {
 }
 
 // Normal numbers, or classes below ten, for every placeholder.
-std::map<ValueId, HostTensor> RandomFeeds(const Graph& graph, uint64_t key) {
+std::map<ValueId, HostTensor> RandomTensors(const Graph& graph, uint64_t key) {
   std::map<ValueId, HostTensor> feeds;
   for (const Node& node : graph.nodes()) {
     if (node.op != kPlaceholder) continue;
@@ -106,10 +106,10 @@ class SessionTrainingTest : public ::testing::TestWithParam<std::string> {
   void CompareWithNaive(const TrainingGraph& original, const Graph& graph) {
     ASSERT_OK_AND_ASSIGN(
         session_, NewSession({.graph = graph, .fetches = {original.loss}},
-                             {.device = GetParam(), .seed = kSeed}));
-    EvalState naive = {.seed = kSeed, .threads = 1};
+                             {.device = GetParam(), .seed = kTrainingSeed}));
+    EvalState naive = {.seed = kTrainingSeed, .threads = 1};
     // The same batch again and again, so that the loss must fall.
-    const auto feeds = RandomFeeds(original.graph, 99);
+    const auto feeds = RandomTensors(original.graph, 99);
     std::vector<float> losses;
     for (int step = 0; step < kSteps; ++step) {
       const std::vector<ValueId> fetches = {original.loss};

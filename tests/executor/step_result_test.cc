@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::kInvalid;
 using testing::MakeHostTensor;
 using testing::StatusIs;
 
@@ -46,7 +47,6 @@ TEST_F(StepResultTest, AValueThatWasNotFetchedIsNotFound) {
 }
 
 TEST_F(StepResultTest, AScalarIsOneElementOfFloat32) {
-  constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(result_.scalar(ValueId(4)).status(),
               StatusIs(kInvalid, HasSubstr("not a single element")));
   EXPECT_THAT(result_.scalar(ValueId(5)).status(),

@@ -27,9 +27,9 @@
 
 namespace spillway::testing {
 
-inline constexpr int64_t kElements = 1000;
-inline constexpr int64_t kBytes = kElements * 4;
-inline const TensorType kType = {DType::kFloat32, Shape({kElements})};
+inline constexpr int64_t kChainElements = 1000;
+inline constexpr int64_t kBytes = kChainElements * 4;
+inline const TensorType kType = {DType::kFloat32, Shape({kChainElements})};
 
 using RunFunction = std::function<absl::Status(const KernelContext&)>;
 
@@ -46,22 +46,22 @@ class FakeKernel final : public Kernel {
 
 inline absl::Status DoubleThroughScratch(const KernelContext& context) {
   auto* scratch = static_cast<float*>(context.workspace);
-  for (int64_t i = 0; i < kElements; ++i) {
+  for (int64_t i = 0; i < kChainElements; ++i) {
     scratch[i] = 2 * context.input<float>(0)[i];
   }
-  std::copy(scratch, scratch + kElements, context.output<float>(0));
+  std::copy(scratch, scratch + kChainElements, context.output<float>(0));
   return absl::OkStatus();
 }
 
 inline absl::Status AddOne(const KernelContext& context) {
-  for (int64_t i = 0; i < kElements; ++i) {
+  for (int64_t i = 0; i < kChainElements; ++i) {
     context.output<float>(0)[i] = context.input<float>(0)[i] + 1;
   }
   return absl::OkStatus();
 }
 
 inline absl::Status Sum(const KernelContext& context) {
-  for (int64_t i = 0; i < kElements; ++i) {
+  for (int64_t i = 0; i < kChainElements; ++i) {
     context.output<float>(0)[i] =
         context.input<float>(0)[i] + context.input<float>(1)[i];
   }
@@ -187,7 +187,7 @@ class ToyPlanTest : public ::testing::TestWithParam<ToyPlanCase> {
   }
 
   std::vector<float> ReadSum() {
-    std::vector<float> sum(kElements);
+    std::vector<float> sum(kChainElements);
     const auto stream = device_->NewStream({}).value();
     EXPECT_THAT(stream->CopyToHost(sum.data(), device_arena_.Use(8_KiB, kBytes),
                                    kBytes),
@@ -198,8 +198,8 @@ class ToyPlanTest : public ::testing::TestWithParam<ToyPlanCase> {
 
   // x = 0, 1, 2, ... times `scale`; the sum is x + 1 + 2x.
   static std::vector<float> Input(float scale) {
-    std::vector<float> x(kElements);
-    for (int64_t i = 0; i < kElements; ++i) {
+    std::vector<float> x(kChainElements);
+    for (int64_t i = 0; i < kChainElements; ++i) {
       x[static_cast<size_t>(i)] = scale * static_cast<float>(i);
     }
     return x;

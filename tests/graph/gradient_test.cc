@@ -20,8 +20,8 @@ using ::spillway::testing::ScalarOps;
 using ::spillway::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInternal;
+using testing::kInvalid;
 
 // Runs a graph of scalars by the definition of each op.
 std::map<ValueId, double> Evaluate(const Graph& graph,
@@ -214,7 +214,6 @@ absl::Status ErrorOf(
 }
 
 TEST(GradientErrorsTest, BadGradientFunctionsAreErrorsThatNameTheOp) {
-  constexpr auto kInternal = absl::StatusCode::kInternal;
   using Gradients = absl::StatusOr<std::vector<Tensor>>;
   EXPECT_THAT(ErrorOf([](GradientContext&) { return std::vector<Tensor>(); }),
               StatusIs(kInternal, "s/Own: Own has 1 inputs and 0 gradients"));

@@ -11,8 +11,8 @@ namespace {
 
 using testing::StatusIs;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kInternal = absl::StatusCode::kInternal;
+using testing::kInternal;
+using testing::kInvalid;
 const TensorType kTable = {.dtype = DType::kFloat32, .shape = {7, 3}};
 
 int64_t NumRows(const InferContext& node) {

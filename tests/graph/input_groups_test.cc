@@ -15,18 +15,18 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-const OpDef& Momentum() { return *StandardOps().Find("ApplyMomentum"); }
+const OpDef& MomentumOp() { return *StandardOps().Find("ApplyMomentum"); }
 
 TEST(InputGroupsTest, AGroupFollowsTheOther) {
-  EXPECT_EQ(NumGroups(Momentum(), 4), 1);
-  EXPECT_EQ(NumGroups(Momentum(), 10), 3);
-  EXPECT_THAT(MutatedInputs(Momentum(), 10), ElementsAre(0, 1, 3, 4, 6, 7));
+  EXPECT_EQ(NumGroups(MomentumOp(), 4), 1);
+  EXPECT_EQ(NumGroups(MomentumOp(), 10), 3);
+  EXPECT_THAT(MutatedInputs(MomentumOp(), 10), ElementsAre(0, 1, 3, 4, 6, 7));
   std::vector<int> inputs;
   std::vector<int> outputs;
-  for (const BufferPair& pair : AliasesOf(Momentum(), 10)) {
+  for (const BufferPair& pair : AliasesOf(MomentumOp(), 10)) {
     inputs.push_back(pair.input);
     outputs.push_back(pair.output);
-    EXPECT_EQ(AliasedInput(Momentum(), pair.output), pair.input);
+    EXPECT_EQ(AliasedInput(MomentumOp(), pair.output), pair.input);
   }
   EXPECT_THAT(inputs, ElementsAre(0, 3, 6));
   EXPECT_THAT(outputs, ElementsAre(0, 1, 2));

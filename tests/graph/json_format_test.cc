@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "tests/graph/scalar_ops.h"
+#include "tests/support/paths.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/status_matchers.h"
 
@@ -175,7 +176,7 @@ TEST(ReadGraphFileTest, NamesTheFileThatIsMissing) {
 // The documented examples are the texts between ```json and ```.
 TEST(DocumentationTest, EveryExampleIsAGraph) {
   ASSERT_OK_AND_ASSIGN(const std::string page,
-                       ReadFile(SPILLWAY_DOCS "/graph_file.md"));
+                       ReadFile(testing::SourcePath("docs/graph_file.md")));
   const std::string open = "```json\n";
   int num_examples = 0;
   for (size_t at = page.find(open); at != std::string::npos;

@@ -18,7 +18,7 @@ using ::spillway::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 
 absl::Status Check(const Graph& graph) {
   const OpRegistry registry = ScalarOps();

@@ -16,7 +16,7 @@ using ::spillway::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 const TensorType kScalar;
 
 absl::StatusOr<std::vector<TensorType>> InferScalar(const InferContext&) {

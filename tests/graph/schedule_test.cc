@@ -26,7 +26,7 @@ using ::spillway::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 
 std::vector<std::string> Names(const Graph& graph, const Schedule& schedule) {
   std::vector<std::string> names;

@@ -16,7 +16,7 @@ using ::spillway::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 
 // A graph of x, y = Negate(x) and the node `spec`.
 absl::Status VerifyWith(NodeSpec spec) {

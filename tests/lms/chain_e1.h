@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "lms/options.h"
 
 namespace spillway::testing {
 
@@ -33,6 +34,13 @@ inline Graph ChainE1() {
   add("opt/B1", {"opt/B2", "F1"});
   add("opt/U", {"opt/B1"});
   return graph;
+}
+
+// The published edit's: the optimizer is under "opt".
+inline LmsOptions E1Options() {
+  return {.mode = LmsMode::kV1,
+          .compat = true,
+          .v1 = {.optimizer_scopes = {"opt"}}};
 }
 
 }  // namespace spillway::testing

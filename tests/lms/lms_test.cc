@@ -21,7 +21,7 @@ using testing::IsOk;
 using testing::RandomTrainingGraph;
 using testing::StatusIs;
 
-LmsOptions RandomOptions(std::mt19937& random) {
+LmsOptions RandomV1Options(std::mt19937& random) {
   const auto up_to = [&](int n) {
     return static_cast<int64_t>(random() % static_cast<uint32_t>(n));
   };
@@ -71,7 +71,7 @@ TEST(LmsTest, RandomEditsAreEquivalentAndTheirPlansValid) {
         {.seed = seed,
          .forward_nodes = 5 + static_cast<int>(random() % 25),
          .alias_probability = seed % 2 == 0 ? 0.3 : 0});
-    const LmsOptions options = RandomOptions(random);
+    const LmsOptions options = RandomV1Options(random);
     Graph edited = original;
     ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(options, edited));
     ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, original));
@@ -99,7 +99,7 @@ TEST(LmsTest, RandomCompatibleEditsAreEquivalentAndTheirPlansValid) {
     std::mt19937 random(seed);
     const Graph original = RandomTrainingGraph(
         {.seed = seed, .alias_probability = seed % 2 == 0 ? 0.3 : 0});
-    LmsOptions options = RandomOptions(random);
+    LmsOptions options = RandomV1Options(random);
     options.compat = true;
     Graph edited = original;
     ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(options, edited));

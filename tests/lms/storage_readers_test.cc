@@ -32,7 +32,7 @@ using testing::RandomTrainingGraph;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
-constexpr auto kInternal = absl::StatusCode::kInternal;
+using testing::kInternal;
 
 // Nodes of one output of 1 KiB each, by name.
 class Net {
@@ -81,8 +81,8 @@ LmsOptions Options(LmsMode mode) {
   return options;
 }
 
-std::vector<std::string> NamesOf(const std::vector<NodeId>& ids,
-                                 const Graph& graph) {
+std::vector<std::string> NodeNames(const std::vector<NodeId>& ids,
+                                   const Graph& graph) {
   std::vector<std::string> names;
   for (const NodeId id : ids) names.push_back(graph.node(id).name);
   return names;
@@ -114,7 +114,7 @@ TEST_P(BothVersions, AReaderOfAnAliasReadsTheAliasOfTheCopy) {
   ASSERT_NE(swap, nullptr);
   ASSERT_THAT(swap->swap_ins, SizeIs(2));
   for (const SwapIn& swap_in : swap->swap_ins) {
-    EXPECT_THAT(NamesOf(swap_in.aliases, graph), ElementsAre("A1"));
+    EXPECT_THAT(NodeNames(swap_in.aliases, graph), ElementsAre("A1"));
   }
 
   ASSERT_THAT(ApplyLms(Options(GetParam()), graph), IsOk());
@@ -140,7 +140,7 @@ TEST_P(BothVersions, BytesThatAreReadByTwoNamesLeaveOnce) {
   for (const SwapIn& swap_in : swap->swap_ins) {
     ASSERT_THAT(swap_in.readers, SizeIs(1));
     aliases[graph.node(swap_in.readers[0]).name] =
-        NamesOf(swap_in.aliases, graph);
+        NodeNames(swap_in.aliases, graph);
   }
   EXPECT_THAT(aliases, SizeIs(2));
   EXPECT_THAT(aliases["opt/B1"], ElementsAre("A1"));
@@ -247,21 +247,22 @@ TEST(StorageReadersTest, AChainOfAliasesIsMadeAgainInItsOrder) {
   const ValueId x = *graph.FindValue("x");
   const std::vector<NodeId> r = {*graph.FindNode("r")};
   const std::vector<NodeId> both = {*graph.FindNode("s"), r[0]};
-  EXPECT_THAT(NamesOf(AliasesReadBy(graph, storages, storages.of(x), r), graph),
-              ElementsAre("a", "b", "c"));
   EXPECT_THAT(
-      NamesOf(AliasesReadBy(graph, storages, storages.of(x), both), graph),
+      NodeNames(AliasesReadBy(graph, storages, storages.of(x), r), graph),
+      ElementsAre("a", "b", "c"));
+  EXPECT_THAT(
+      NodeNames(AliasesReadBy(graph, storages, storages.of(x), both), graph),
       ElementsAre("a", "b", "c"));
   EXPECT_TRUE(MaySwap(storages, x));
   EXPECT_FALSE(MaySwap(storages, *graph.FindValue("a")));
   const Swap swap = {.value = x, .swap_ins = {{.readers = r}}};
-  EXPECT_THAT(NamesOf(DirectReaders(graph, storages, swap), graph),
+  EXPECT_THAT(NodeNames(DirectReaders(graph, storages, swap), graph),
               ElementsAre("s"));
 }
 
 // --- What VerifySwaps has to say of them.
 
-struct Edit {
+struct ChainEdit {
   Graph original = ChainWithAlias("F1");
   LmsOptions options = [] {
     LmsOptions o = Options(LmsMode::kV1);
@@ -271,7 +272,7 @@ struct Edit {
   SwapPlan plan = *PlanSwaps(options, original);
   Graph edited = original;
 
-  Edit() { ApplySwapPlan(plan, edited); }
+  ChainEdit() { ApplySwapPlan(plan, edited); }
   absl::Status Verify() const {
     const StorageMap storages = StoragesFor(options, StandardOps(), original);
     return VerifySwaps(original, edited,
@@ -281,48 +282,48 @@ struct Edit {
 };
 
 TEST(StorageReadersTest, AFusedWayBackServesBothNames) {
-  const Edit edit;
+  const ChainEdit edit;
   EXPECT_THAT(edit.Verify(), IsOk());
   const Swap* swap = FindSwap(edit.plan, edit.original, "F1:0");
   ASSERT_NE(swap, nullptr);
   ASSERT_THAT(swap->swap_ins, SizeIs(1));
-  EXPECT_THAT(NamesOf(swap->swap_ins[0].readers, edit.original),
+  EXPECT_THAT(NodeNames(swap->swap_ins[0].readers, edit.original),
               ElementsAre("opt/B1", "opt/C1"));
-  EXPECT_THAT(NamesOf(swap->swap_ins[0].aliases, edit.original),
+  EXPECT_THAT(NodeNames(swap->swap_ins[0].aliases, edit.original),
               ElementsAre("A1"));
   const Node& c1 = edit.edited.node(edit.Find("opt/C1"));
   EXPECT_EQ(edit.edited.ValueName(c1.inputs[1]), "lms/swapin_F1_0:0");
 }
 
 TEST(StorageReadersTest, VerifySwapsRefusesAnAliasOfSomethingElse) {
-  Edit edit;
+  ChainEdit edit;
   edit.edited.SetInput({edit.Find("lms/alias_A1"), 0},
                        edit.edited.output(edit.Find("F2")));
   EXPECT_THAT(edit.Verify(), StatusIs(kInternal, HasSubstr("lms/alias_A1")));
 }
 
 TEST(StorageReadersTest, VerifySwapsRefusesAnAliasThatDoesNotReadTheCopy) {
-  Edit edit;
+  ChainEdit edit;
   edit.edited.SetInput({edit.Find("lms/alias_A1"), 0},
                        edit.edited.output(edit.Find("F1")));
   EXPECT_THAT(edit.Verify(), StatusIs(kInternal, HasSubstr("the copy")));
 }
 
 TEST(StorageReadersTest, VerifySwapsRefusesAReaderThatKeepsTheOldName) {
-  Edit edit;
+  ChainEdit edit;
   edit.edited.SetInput({edit.Find("opt/B1"), 1},
                        edit.edited.output(edit.Find("A1")));
   EXPECT_THAT(edit.Verify(), StatusIs(kInternal, HasSubstr("lms/swapin_F1_0")));
 }
 
 TEST(StorageReadersTest, VerifySwapsRefusesAnAliasThatWaits) {
-  Edit edit;
+  ChainEdit edit;
   edit.edited.AddControlEdge(edit.Find("opt/B2"), edit.Find("lms/alias_A1"));
   EXPECT_THAT(edit.Verify(), StatusIs(kInternal, HasSubstr("control input")));
 }
 
 TEST(StorageReadersTest, VerifySwapsRefusesToMakeAKernelAgain) {
-  Edit edit;
+  ChainEdit edit;
   for (Swap& swap : edit.plan.swaps) {
     for (SwapIn& swap_in : swap.swap_ins) {
       if (!swap_in.aliases.empty()) swap_in.aliases = {edit.Find("F2")};
@@ -334,7 +335,7 @@ TEST(StorageReadersTest, VerifySwapsRefusesToMakeAKernelAgain) {
 }
 
 TEST(StorageReadersTest, VerifySwapsRefusesAnAliasWhereNoOpsAreKnown) {
-  Edit edit;
+  ChainEdit edit;
   edit.options.compat = true;
   EXPECT_THAT(edit.Verify(), StatusIs(kInternal, HasSubstr("no pure alias")));
 }

@@ -11,22 +11,17 @@ namespace spillway {
 namespace {
 
 using testing::ChainE1;
+using testing::E1Options;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
 
-LmsOptions E1Options() {
-  return {.mode = LmsMode::kV1,
-          .compat = true,
-          .v1 = {.optimizer_scopes = {"opt"}}};
-}
-
 // The edited graph and the plan of the edit.
-struct Edit {
+struct E1Edit {
   Graph graph = ChainE1();
   SwapPlan plan = *PlanSwaps(E1Options(), ChainE1());
 
-  Edit() { ApplySwapPlan(plan, graph); }
+  E1Edit() { ApplySwapPlan(plan, graph); }
   absl::Status Verify(bool needs_triggers = false) const {
     return VerifySwaps(
         ChainE1(), graph,
@@ -176,7 +171,7 @@ std::vector<Damage> Damages() {
   };
 }
 
-TEST(VerifySwapsTest, AcceptsAnEdit) { EXPECT_THAT(Edit().Verify(), IsOk()); }
+TEST(VerifySwapsTest, AcceptsAnEdit) { EXPECT_THAT(E1Edit().Verify(), IsOk()); }
 
 TEST(VerifySwapsTest, AcceptsAnUnchangedGraph) {
   EXPECT_THAT(VerifySwaps(ChainE1(), ChainE1(), {.plan = {}}), IsOk());
@@ -185,7 +180,7 @@ TEST(VerifySwapsTest, AcceptsAnUnchangedGraph) {
 TEST(VerifySwapsTest, CatchesEveryPlantedDamage) {
   for (const Damage& damage : Damages()) {
     SCOPED_TRACE(damage.name);
-    Edit edit;
+    E1Edit edit;
     damage.apply(edit.graph);
     EXPECT_THAT(edit.Verify(), StatusIs(absl::StatusCode::kInternal,
                                         HasSubstr(damage.message)));
@@ -193,19 +188,19 @@ TEST(VerifySwapsTest, CatchesEveryPlantedDamage) {
 }
 
 TEST(VerifySwapsTest, CatchesAMissingNode) {
-  EXPECT_THAT(VerifySwaps(Edit().graph, ChainE1(), {.plan = {}}),
+  EXPECT_THAT(VerifySwaps(E1Edit().graph, ChainE1(), {.plan = {}}),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("removed")));
 }
 
 // The last swap-in of the chain has no trigger, as in the original.
 TEST(VerifySwapsTest, ATriggerMayBeMissingOnlyWhereThatIsAllowed) {
-  EXPECT_THAT(Edit().Verify(/*needs_triggers=*/true),
+  EXPECT_THAT(E1Edit().Verify(/*needs_triggers=*/true),
               StatusIs(absl::StatusCode::kInternal,
                        HasSubstr("lms/swapin_F4_0 has no trigger")));
 }
 
 TEST(VerifySwapsTest, AcceptsTheWaitersOrdersAndTriggersOfThePlan) {
-  Edit edit;
+  E1Edit edit;
   edit.plan.swaps[0].waiters = {Find(edit.graph, "F3")};
   edit.plan.swaps[0].swap_ins[0].triggers.push_back(Find(edit.graph, "opt/B3"));
   edit.plan.orders = {
@@ -250,7 +245,7 @@ TEST(VerifySwapsTest, CatchesEveryDifferenceFromThePlan) {
   };
   for (const Lie& lie : lies) {
     SCOPED_TRACE(lie.name);
-    Edit edit;
+    E1Edit edit;
     lie.apply(edit.plan);
     EXPECT_THAT(edit.Verify(),
                 StatusIs(absl::StatusCode::kInternal, HasSubstr(lie.message)));

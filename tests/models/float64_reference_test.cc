@@ -18,6 +18,7 @@
 #include "ops/all_ops.h"
 #include "tests/support/host_tensor.h"
 #include "tests/support/new_session.h"
+#include "tests/support/paths.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 
@@ -243,7 +244,8 @@ Summary Summarize(const HostTensor& gradient) {
 }
 
 Json ReadCases(const std::string& name) {
-  const std::string path = SPILLWAY_FLOAT64_REFERENCE "/" + name;
+  const std::string path =
+      testing::SourcePath("tests/models/reference_float64/" + name);
   const auto text = ReadFile(path);
   EXPECT_THAT(text, testing::IsOk());
   const auto json = ParseJson(text.value_or("{}"), path);

@@ -286,7 +286,7 @@ TEST_F(LayersTest, PoolsOfNoSizeAreRefused) {
                                         {.strides = {2, -1}, .padding = "CEIL"},
                                         {.window = {0, 2}}};
   for (const PoolOptions& options : bad) {
-    for (const auto pool : {MaxPool, AvgPool}) {
+    for (const auto pool : {&MaxPool, &spillway::AvgPool}) {
       GraphBuilder g;
       const Tensor x = g.Placeholder("x", DType::kFloat32, {3, 4, 5, 2});
       pool(g.Scope("pool"), x, options);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "ops/all_ops.h"
+#include "tests/support/paths.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {
@@ -36,7 +37,7 @@ std::string RowOf(const OpDef& def) {
 
 TEST(OpsDocument, HasTheRowOfEveryOp) {
   ASSERT_OK_AND_ASSIGN(const std::string text,
-                       ReadFile(SPILLWAY_SOURCE_DIR "/docs/ops.md"));
+                       ReadFile(testing::SourcePath("docs/ops.md")));
   size_t rows = 0;
   for (const auto& [name, def] : StandardOps().ops()) {
     EXPECT_THAT(text, HasSubstr(RowOf(def)));

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tests/ops/run_op_case.h"
+#include "tests/ops/cases/run_op_case.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {

@@ -13,7 +13,7 @@
 #include "graph/gradient.h"
 #include "graph/input_groups.h"
 #include "ops/all_ops.h"
-#include "tests/ops/run_op_case.h"
+#include "tests/ops/cases/run_op_case.h"
 #include "tests/support/eval_graph.h"
 
 namespace spillway::testing {

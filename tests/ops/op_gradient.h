@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tests/ops/op_case.h"
+#include "tests/ops/cases/op_case.h"
 
 namespace spillway::testing {
 

@@ -11,9 +11,9 @@
 #include "graph/op_registry.h"
 #include "ops/all_ops.h"
 #include "ops/cpu/lanes.h"
-#include "tests/ops/all_cases.h"
+#include "tests/ops/cases/all_cases.h"
+#include "tests/ops/cases/run_op_case.h"
 #include "tests/ops/op_gradient.h"
-#include "tests/ops/run_op_case.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {

@@ -12,24 +12,24 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kElements = 1003;  // no multiple of any width
+constexpr int64_t kLoopElements = 1003;  // no multiple of any width
 
-struct Results {
-  std::vector<float> wide = std::vector<float>(kElements);
-  std::vector<BFloat16> narrow = std::vector<BFloat16>(kElements);
+struct LoopResults {
+  std::vector<float> wide = std::vector<float>(kLoopElements);
+  std::vector<BFloat16> narrow = std::vector<BFloat16>(kLoopElements);
 
-  friend bool operator==(const Results&, const Results&) = default;
+  friend bool operator==(const LoopResults&, const LoopResults&) = default;
 };
 
 // What kernels are made of: a sum of products that round, a square root, a
 // select, a sum, and stores in both dtypes; run(fn, begin, end) runs the loop.
 template <typename Run>
-Results Compute(Run run) {
+LoopResults Compute(Run run) {
   std::vector<float> x;
-  for (uint64_t i = 0; i < kElements; ++i) {
+  for (uint64_t i = 0; i < kLoopElements; ++i) {
     x.push_back(static_cast<float>(NormalAt(1, i)));
   }
-  Results results;
+  LoopResults results;
   float* wide = results.wide.data();
   BFloat16* narrow = results.narrow.data();
   const auto loop = [=, x = x.data()](int64_t begin, int64_t end) {
@@ -42,11 +42,11 @@ Results Compute(Run run) {
       narrow[i] = ToBFloat16(wide[i]);
     }
   };
-  run(loop, int64_t{0}, kElements);
+  run(loop, int64_t{0}, kLoopElements);
   return results;
 }
 
-Results OfBaseline() {
+LoopResults OfBaseline() {
   return Compute(
       [](const auto& fn, int64_t begin, int64_t end) { fn(begin, end); });
 }

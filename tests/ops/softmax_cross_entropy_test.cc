@@ -1,6 +1,6 @@
 #include "ops/softmax_cross_entropy.h"
 
-#include "tests/ops/run_op_case.h"
+#include "tests/ops/cases/run_op_case.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {

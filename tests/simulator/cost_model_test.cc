@@ -6,7 +6,7 @@
 namespace spillway {
 namespace {
 
-DeviceProfile Profile() {
+DeviceProfile CostProfile() {
   return {.memory_bytes_per_second = 1e9,
           .memory_efficiency = 0.5,
           .flops_per_second = {{DType::kFloat32, 1e9}, {DType::kBFloat16, 4e9}},
@@ -28,7 +28,7 @@ int64_t MatMulNs(DType dtype, int64_t m, int64_t k, int64_t n) {
   const NodeId b = add("b", "Placeholder", {}, {k, n});
   const NodeId y =
       add("y", "MatMul", {graph.output(a), graph.output(b)}, {m, n});
-  return EstimateKernelTimes(graph, StandardOps(), Profile())[y];
+  return EstimateKernelTimes(graph, StandardOps(), CostProfile())[y];
 }
 
 TEST(CostModelTest, LargeProductsTakeTheirFlopsAtTheRateOfTheirDType) {
@@ -58,7 +58,7 @@ TEST(CostModelTest, APlanOnlyNodeTakesWhatItStatesOrItsBytes) {
                                       .op = "Mystery",
                                       .inputs = {graph.output(stated)},
                                       .outputs = {type}});
-  const auto times = EstimateKernelTimes(graph, StandardOps(), Profile());
+  const auto times = EstimateKernelTimes(graph, StandardOps(), CostProfile());
   EXPECT_EQ(times[stated], 410'000);
   EXPECT_EQ(times[bytes], 40'000);  // 20,000 bytes at 5e8 a second
 }
@@ -85,7 +85,7 @@ TEST(CostModelTest, MeasuredTimesGoBeforeTheRooflineAndStatedOnesBeforeBoth) {
   const NodeId other = product("other", b, {});
   const NodeId stated =
       product("stated", a, StatedCost{.flops = 1, .time_us = 3});
-  DeviceProfile profile = Profile();
+  DeviceProfile profile = CostProfile();
   profile.kernels["MatMul(float32[8, 8], float32[8, 8]) -> float32[8, 8]"] = 77;
   const auto times = EstimateKernelTimes(graph, StandardOps(), profile);
   EXPECT_EQ(times[first], 77);
@@ -105,7 +105,7 @@ TEST(CostModelTest, ANamedAlgorithmTakesItsOwnTime) {
                                   .outputs = {type}});
   const char* signature =
       "MatMul(float32[8, 8], float32[8, 8]) -> float32[8, 8]";
-  DeviceProfile profile = Profile();
+  DeviceProfile profile = CostProfile();
   profile.algorithms[signature]["split"] = {.workspace_bytes = 9, .ns = 55};
   const auto time_of = [&](const std::string& algorithm) {
     AlgorithmNames names(graph.num_nodes());

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "tests/support/paths.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {
@@ -13,13 +14,13 @@ using testing::IsOk;
 using testing::StatusIs;
 
 std::string ShippedText() {
-  return ReadFile(SPILLWAY_PROFILES "/p100_pcie.json").value();
+  return ReadFile(testing::ProfilePath("p100_pcie")).value();
 }
 
 TEST(DeviceProfileTest, EveryShippedProfileIsReadAndNamesItsSource) {
   int count = 0;
-  for (const auto& file :
-       std::filesystem::directory_iterator(SPILLWAY_PROFILES)) {
+  for (const auto& file : std::filesystem::directory_iterator(
+           testing::SourcePath("simulator/profiles"))) {
     SCOPED_TRACE(file.path());
     ASSERT_OK_AND_ASSIGN(const DeviceProfile profile,
                          ReadDeviceProfile(file.path().string()));

@@ -16,7 +16,7 @@ using testing::PlanCase;
 using testing::RandomPlanCase;
 
 // A byte a nanosecond each way, half of that when both ways copy.
-DeviceProfile Profile() {
+DeviceProfile TimelineProfile() {
   const LinkDirection link = {.latency_ns = 20,
                               .bytes_per_second = 1e9,
                               .shared_bytes_per_second = 5e8};
@@ -117,7 +117,7 @@ TEST(MemoryOverTimeTest, RandomPlansUseTheBytesThatASlowTwinSays) {
       times.push_back(static_cast<int64_t>((seed * 37 + i * 19) % 700));
     }
     const SimulatedStep step =
-        SimulateStep(plan, plan_case.graph, times, Profile());
+        SimulateStep(plan, plan_case.graph, times, TimelineProfile());
     ExpectTheTwinsBytes(plan, step, Space::kDevice);
     ExpectTheTwinsBytes(plan, step, Space::kHost);
   }
@@ -126,7 +126,7 @@ TEST(MemoryOverTimeTest, RandomPlansUseTheBytesThatASlowTwinSays) {
 TEST(MemoryOverTimeTest, AChainGrowsAndShrinks) {
   const Graph graph = ChainGraph(3, 1000, false);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
-  DeviceProfile profile = Profile();
+  DeviceProfile profile = TimelineProfile();
   profile.issue_ns = 0;
   const SimulatedStep step = SimulateStep(
       plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10), profile);
@@ -145,8 +145,9 @@ TEST(MemoryOverTimeTest, TheHostHasACounterOnlyWhereItsMemoryIsUsed) {
   for (const bool swapped : {false, true}) {
     const Graph graph = ChainGraph(6, 1000, swapped);
     ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
-    SimulatedStep step = SimulateStep(
-        plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10), Profile());
+    SimulatedStep step =
+        SimulateStep(plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
+                     TimelineProfile());
     AddMemoryCounters(plan, step);
     std::set<std::string> counters;
     for (const CounterSample& sample : step.timeline.counters) {

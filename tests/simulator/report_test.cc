@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::kInvalid;
 using ::testing::Not;
 using testing::StatusIs;
 using Json = nlohmann::ordered_json;
@@ -163,7 +164,6 @@ TEST_F(ReportTest, TheDataIsWhatWasPredictedAndMeasured) {
 }
 
 TEST_F(ReportTest, WhatMustBeThereIsAskedForByName) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   HtmlReport report;
   const auto missing = [&](const char* part) {
     EXPECT_THAT(FormatHtmlReport(report), StatusIs(kInvalid, HasSubstr(part)));

@@ -20,7 +20,7 @@ using testing::PlanCase;
 using testing::RandomPlanCase;
 
 // A byte a nanosecond each way, half of that when both ways copy.
-DeviceProfile Profile(int64_t latency_ns = 0, int64_t issue_ns = 0) {
+DeviceProfile LinkProfile(int64_t latency_ns = 0, int64_t issue_ns = 0) {
   const LinkDirection link = {.latency_ns = latency_ns,
                               .bytes_per_second = 1e9,
                               .shared_bytes_per_second = 5e8};
@@ -38,8 +38,9 @@ int64_t BusyNs(const SimulatedStep& step, Lane lane) {
 TEST(SimulatorTest, AChainTakesTheSumOfItsKernels) {
   const Graph graph = ChainGraph(4, 1000, false);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
-  const SimulatedStep step = SimulateStep(
-      plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10), Profile());
+  const SimulatedStep step =
+      SimulateStep(plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
+                   LinkProfile());
   EXPECT_EQ(step.step_ns, 80);
   EXPECT_EQ(BusyNs(step, Lane::kCompute), 80);
   EXPECT_EQ(BusyNs(step, Lane::kCopyOut), 0);
@@ -53,7 +54,7 @@ TEST(SimulatorTest, ASlowHostIsWhatTheStepTakes) {
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
   const SimulatedStep step =
       SimulateStep(plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
-                   Profile(0, 100));
+                   LinkProfile(0, 100));
   EXPECT_EQ(step.step_ns, 810);  // the eighth is issued at 800
   EXPECT_EQ(StallNs(step, StallCause::kIssue), 730);
 }
@@ -62,7 +63,7 @@ TEST(SimulatorTest, ASlowHostIsWhatTheStepTakes) {
 TEST(SimulatorTest, ACapturedStepIsIssuedOnce) {
   const Graph graph = ChainGraph(4, 1000, false);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
-  DeviceProfile profile = Profile(0, 100);
+  DeviceProfile profile = LinkProfile(0, 100);
   profile.call_ns = 7;
   const SimulatedStep step =
       SimulateStep(plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
@@ -98,7 +99,7 @@ TwoCopies CopyBothWays(int64_t out_bytes, int64_t in_bytes) {
 TEST(SimulatorTest, CopiesOfBothDirectionsShareTheLink) {
   const TwoCopies copies = CopyBothWays(1000, 500);
   const SimulatedStep step = SimulateStep(
-      copies.plan, copies.graph, IdMap<NodeId, int64_t>(2, 0), Profile());
+      copies.plan, copies.graph, IdMap<NodeId, int64_t>(2, 0), LinkProfile());
   // 500 bytes of each in 1000 ns, then 500 alone.
   EXPECT_EQ(BusyNs(step, Lane::kCopyIn), 1000);
   EXPECT_EQ(BusyNs(step, Lane::kCopyOut), 1500);
@@ -108,13 +109,13 @@ TEST(SimulatorTest, CopiesOfBothDirectionsShareTheLink) {
 TEST(SimulatorTest, EachCopyPaysItsLatency) {
   const TwoCopies copies = CopyBothWays(0, 1000);
   const SimulatedStep step = SimulateStep(
-      copies.plan, copies.graph, IdMap<NodeId, int64_t>(2, 0), Profile(70));
+      copies.plan, copies.graph, IdMap<NodeId, int64_t>(2, 0), LinkProfile(70));
   EXPECT_EQ(BusyNs(step, Lane::kCopyOut), 70);
   EXPECT_EQ(BusyNs(step, Lane::kCopyIn), 1070);
 }
 
 TEST(SimulatorTest, CopiesTakeTheTimesOfTheTable) {
-  DeviceProfile profile = Profile(70);
+  DeviceProfile profile = LinkProfile(70);
   profile.to_host.by_size = {{.bytes = 100, .alone_ns = 50, .shared_ns = 80},
                              {.bytes = 300, .alone_ns = 90, .shared_ns = 360}};
   profile.to_device.by_size = {{.bytes = 1, .alone_ns = 10, .shared_ns = 20}};
@@ -131,7 +132,7 @@ TEST(SimulatorTest, CopiesTakeTheTimesOfTheTable) {
 TEST(SimulatorTest, TheCallIsOnTopOfTheLanes) {
   const Graph graph = ChainGraph(4, 1000, false);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
-  DeviceProfile profile = Profile();
+  DeviceProfile profile = LinkProfile();
   profile.call_ns = 7;
   EXPECT_EQ(SimulateStep(plan, graph,
                          IdMap<NodeId, int64_t>(graph.num_nodes(), 10), profile)
@@ -142,13 +143,14 @@ TEST(SimulatorTest, TheCallIsOnTopOfTheLanes) {
 TEST(SimulatorTest, ComputeStallsForWhatItWaitsFor) {
   const Graph graph = ChainGraph(8, 1000, true);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
-  const SimulatedStep slow = SimulateStep(
-      plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10), Profile());
+  const SimulatedStep slow =
+      SimulateStep(plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
+                   LinkProfile());
   EXPECT_GT(StallNs(slow, StallCause::kCopyOut), 0);
   EXPECT_GT(StallNs(slow, StallCause::kCopyIn), 0);
   const SimulatedStep fast = SimulateStep(
       plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 100000),
-      Profile());
+      LinkProfile());
   EXPECT_LT(fast.step_ns - 16 * 100000, slow.step_ns);
   int64_t stalls = 0;
   for (const int64_t stall : slow.stall_ns) stalls += stall;
@@ -159,7 +161,7 @@ TEST(SimulatorTest, ComputeStallsForWhatItWaitsFor) {
 SimulatedStep StallingStep(const ExecutionPlan& plan, const Graph& graph) {
   return SimulateStep(plan, graph,
                       IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
-                      Profile(0, 3));
+                      LinkProfile(0, 3));
 }
 
 TEST(SimulatorTest, EveryStallIsOfOneStepAndEndsWhereThatBegins) {
@@ -215,7 +217,7 @@ struct Machine {
 
 // The numbers of TableNs, as a profile has them.
 DeviceProfile ToProfile(const Machine& machine) {
-  DeviceProfile profile = Profile(machine.latency_ns, machine.issue_ns);
+  DeviceProfile profile = LinkProfile(machine.latency_ns, machine.issue_ns);
   profile.wake_ns = machine.wake_ns;
   profile.in_turn = machine.in_turn;
   profile.kernel_ns_per_copied_byte = machine.copies_slow ? 1 : 0;

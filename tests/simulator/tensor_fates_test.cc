@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // Every copy takes a nanosecond a byte.
-DeviceProfile Profile() {
+DeviceProfile FateProfile() {
   const LinkDirection link = {.bytes_per_second = 1e9,
                               .shared_bytes_per_second = 1e9};
   return {.to_host = link, .to_device = link};
@@ -65,9 +65,9 @@ class HandWorkedStep : public ::testing::Test {
 
   std::map<std::string, TensorFate> Fates(int64_t min_bytes = 0) const {
     std::map<std::string, TensorFate> fates;
-    for (const TensorFate& fate :
-         FindTensorFates(plan_, SimulateStep(plan_, graph_, times_, Profile()),
-                         min_bytes)) {
+    for (const TensorFate& fate : FindTensorFates(
+             plan_, SimulateStep(plan_, graph_, times_, FateProfile()),
+             min_bytes)) {
       fates[plan_.buffers[fate.buffer].name] = fate;
     }
     return fates;
@@ -121,8 +121,9 @@ TEST_F(HandWorkedStep, SmallerTensorsAreLeftOut) {
 TEST(TensorFatesTest, AllStallsAreChargedAndTheLargestComesFirst) {
   const Graph graph = testing::ChainGraph(8, 1000, true);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, testing::Compile(graph));
-  const SimulatedStep step = SimulateStep(
-      plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10), Profile());
+  const SimulatedStep step =
+      SimulateStep(plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
+                   FateProfile());
   int64_t charged_ns = 0;
   int moves = 0;
   for (const TensorFate& fate : FindTensorFates(plan, step)) {
@@ -143,9 +144,10 @@ TEST(TensorFatesTest, EveryTensorOfARandomPlanHasOneRow) {
     const testing::PlanCase plan_case =
         testing::RandomPlanCase({.seed = seed, .nodes = 20});
     ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, testing::Compile(plan_case));
-    const SimulatedStep step = SimulateStep(
-        plan, plan_case.graph,
-        IdMap<NodeId, int64_t>(plan_case.graph.num_nodes(), 100), Profile());
+    const SimulatedStep step =
+        SimulateStep(plan, plan_case.graph,
+                     IdMap<NodeId, int64_t>(plan_case.graph.num_nodes(), 100),
+                     FateProfile());
     IdMap<BufferId, bool> has_row(plan.buffers.size(), false);
     int64_t last_bytes = std::numeric_limits<int64_t>::max();
     for (const TensorFate& fate : FindTensorFates(plan, step)) {

@@ -13,6 +13,12 @@
 
 namespace spillway::testing {
 
+// The codes that tests expect most.
+inline constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+inline constexpr auto kInternal = absl::StatusCode::kInternal;
+inline constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+inline constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+
 inline const absl::Status& ToStatus(const absl::Status& status) {
   return status;
 }

@@ -19,6 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
+using ::testing::MatchesRegex;
 using testing::ProgramRun;
 using testing::Refuses;
 using testing::RunProgram;
@@ -42,7 +43,15 @@ std::vector<BadCommandLine> BadUsage() {
       {"NoCommand",
        {},
        "bench edit inspect models pack profile run simulate train tune"},
-      {"UnknownCommand", {"banch"}, "\"banch\"; there are bench edit"},
+      {"UnknownCommand",
+       {"banch"},
+       "\"banch\"; did you mean bench?; there are bench, edit"},
+      {"HelpForAnUnknownCommand",
+       {"help", "frobnicate"},
+       "\"frobnicate\"; there are bench, edit"},
+      {"MistypedFlag",
+       {"train", "--bacth_size=8"},
+       "--bacth_size; did you mean --batch_size?; see spillway train --help"},
       {"UnknownFlag", {"models", "--batch_size=3"}, "flag --batch_size"},
       {"UnknownFlagBesideAMissingOne", {"edit", "--grph", "x"}, "--grph"},
       {"UnknownWord", {"models", "all"}, "all"},
@@ -311,12 +320,22 @@ TEST_F(OutputTest, ABatchLargerThanTheDataIsNamed) {
 
 TEST(HelpTest, EveryCommandHasOne) {
   for (const char* command : {"bench", "edit", "inspect", "models", "pack",
-                              "run", "simulate", "train"}) {
+                              "profile", "run", "simulate", "train", "tune"}) {
+    SCOPED_TRACE(command);
     const ProgramRun run = RunProgram({command, "--help"});
     EXPECT_EQ(run.exit_status, 0);
     EXPECT_THAT(run.out, HasSubstr("--json"));
     EXPECT_THAT(run.err, IsEmpty());
+    EXPECT_EQ(RunProgram({command, "-h"}).out, run.out);
+    EXPECT_EQ(RunProgram({"help", command}).out, run.out);
+    EXPECT_THAT(RunProgram({"help"}).out, HasSubstr(command));
   }
+}
+
+TEST(HelpTest, TheVersionIsANumber) {
+  const ProgramRun run = RunProgram({"--version"});
+  EXPECT_EQ(run.exit_status, 0);
+  EXPECT_THAT(run.out, MatchesRegex("spillway [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
 }  // namespace

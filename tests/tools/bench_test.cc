@@ -15,6 +15,7 @@
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/paths.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/tools/run_program.h"
@@ -27,6 +28,7 @@ using ::testing::ContainsRegex;
 using ::testing::Each;
 using testing::FlagValues;
 using ::testing::HasSubstr;
+using testing::ProfilePath;
 using testing::ProgramRun;
 using testing::Refuses;
 using testing::RunForJson;
@@ -353,7 +355,7 @@ TEST(BenchTest, WithAProfileThePredictedStepIsShownBesideTheMeasuredOne) {
   const std::string trace = folder.File("trace.json");
   const std::string report = folder.File("report.html");
   BenchForJson({{"--lms", "v1"},
-                {"--profile", SPILLWAY_PROFILES "/p100_pcie.json"},
+                {"--profile", ProfilePath("p100_pcie")},
                 {"--trace", trace},
                 {"--report", report}});
   ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(trace));

@@ -22,12 +22,13 @@ namespace {
 
 using ::testing::AllOf;
 using testing::BenchResNet;
+using testing::ExpectExactMemory;
 using testing::FlagValues;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::MakeHostTensor;
 using testing::PeakOfResNet;
-using testing::ProfileFile;
+using testing::ProfilePath;
 using testing::ProgramRun;
 using testing::Refuses;
 using testing::ResNet;
@@ -72,13 +73,6 @@ class PlanTest : public ::testing::Test {
   int64_t budget_ = 0;
 };
 
-void ExpectExactMemory(const Json& json) {
-  for (const char* peak : {"peak_device_bytes", "peak_host_bytes"}) {
-    EXPECT_EQ(json[peak]["predicted"], json[peak]["measured"]) << peak;
-  }
-  EXPECT_EQ(json["device_allocations_in_steps"], 0);
-}
-
 TEST_F(PlanTest, BenchRunsWhatWasTuned) {
   const Json tuned = Tune();
   const Json predicted = tuned["chosen"]["predicted"];
@@ -106,7 +100,7 @@ TEST_F(PlanTest, SimulatePredictsWhatTuneDid) {
   const Json predicted = Tune()["chosen"]["predicted"];
   const Json json =
       RunForJson(ResNet("simulate", {{"--plan", plan_},
-                                     {"--profile", ProfileFile("p100_pcie")}}));
+                                     {"--profile", ProfilePath("p100_pcie")}}));
   EXPECT_EQ(json["fits"], true);
   for (const char* field :
        {"step_ms", "peak_device_bytes", "peak_host_bytes", "swap"}) {
@@ -151,7 +145,7 @@ TEST_F(PlanTest, RunTakesAGraphFilesPlan) {
       IsOk());
   const std::string fetch = "loss/Mean:0,accuracy/Mean:0";
   const std::vector<std::string> tune = {
-      "tune",    "--graph", graph,   "--profile", ProfileFile("p100_pcie"),
+      "tune",    "--graph", graph,   "--profile", ProfilePath("p100_pcie"),
       "--fetch", fetch,     "--out", plan_};
   const int64_t peak =
       RunForJson(tune)["chosen"]["predicted"]["peak_device_bytes"];
@@ -193,7 +187,7 @@ TEST_F(PlanTest, BenchTunesForItsBudget) {
     SCOPED_TRACE(::testing::PrintToString(lms));
     FlagValues flags = lms;
     flags["--device_memory"] = std::to_string(budget);
-    flags["--profile"] = ProfileFile("p100_pcie");
+    flags["--profile"] = ProfilePath("p100_pcie");
     const Json json = BenchResNet(flags);
     EXPECT_EQ(json["checksum"], plain["checksum"]);
     ExpectExactMemory(json);
@@ -216,7 +210,7 @@ TEST_F(PlanTest, TrainTunesForItsBudget) {
   const int64_t peak = plain["peak_device_bytes"]["predicted"];
   FlagValues tuned = flags;
   tuned["--lms"] = "auto";
-  tuned["--profile"] = ProfileFile("p100_pcie");
+  tuned["--profile"] = ProfilePath("p100_pcie");
   for (const int64_t budget : {peak, peak * 3 / 4}) {
     tuned["--device_memory"] = std::to_string(budget);
     const Json json = RunForJson(ToArguments("train", tuned));
@@ -246,8 +240,7 @@ TEST_F(PlanTest, TrainTakesAPlanForItsGraph) {
   tune.insert({{"--image_size", "12"},
                {"--channels", "1"},
                {"--num_classes", "10"},
-               {"--weight_decay", "0"},
-               {"--profile", ProfileFile("p100_pcie")},
+               {"--profile", ProfilePath("p100_pcie")},
                {"--device_memory", std::to_string(peak * 7 / 10)},
                {"--out", plan_}});
   const Json predicted =

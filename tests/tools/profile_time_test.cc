@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "tests/support/paths.h"
 #include "tests/support/status_matchers.h"
 #include "tests/tools/run_program.h"
 
@@ -13,6 +14,7 @@ namespace spillway {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::ProfilePath;
 using testing::Refuses;
 using testing::RunForJson;
 using testing::RunProgram;
@@ -20,15 +22,11 @@ using Json = nlohmann::ordered_json;
 
 class ProfileTimeTest : public ::testing::Test {
  protected:
-  static std::string Profile(const std::string& name) {
-    return SPILLWAY_PROFILES "/" + name + ".json";
-  }
-
   static Json Simulate(const std::string& profile,
                        std::vector<std::string> flags = {}) {
     flags.insert(flags.begin(),
                  {"simulate", "--model", "resnet20", "--device", "cpu",
-                  "--threads", "1", "--profile", Profile(profile)});
+                  "--threads", "1", "--profile", ProfilePath(profile)});
     return RunForJson(flags);
   }
 

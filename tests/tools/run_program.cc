@@ -67,6 +67,13 @@ nlohmann::ordered_json RunForJson(std::vector<std::string> arguments) {
   return json.ok() ? *json : nlohmann::ordered_json();
 }
 
+void ExpectExactMemory(const nlohmann::ordered_json& result) {
+  for (const char* peak : {"peak_device_bytes", "peak_host_bytes"}) {
+    EXPECT_EQ(result[peak]["predicted"], result[peak]["measured"]) << peak;
+  }
+  EXPECT_EQ(result["device_allocations_in_steps"], 0);
+}
+
 std::vector<std::string> ToArguments(const std::string& command,
                                      const FlagValues& flags) {
   std::vector<std::string> arguments = {command};

@@ -33,6 +33,10 @@ ProgramRun RunProgram(const std::vector<std::string>& arguments,
 // returned).
 nlohmann::ordered_json RunForJson(std::vector<std::string> arguments);
 
+// A run's result: it took the bytes that were predicted, and its steps
+// allocated none.
+void ExpectExactMemory(const nlohmann::ordered_json& result);
+
 // {"bench", "--model", "lenet"}: the command and its flags, by name.
 using FlagValues = std::map<std::string, std::string>;
 std::vector<std::string> ToArguments(const std::string& command,

@@ -16,6 +16,7 @@ namespace spillway {
 namespace {
 
 using ::testing::Contains;
+using testing::ExpectExactMemory;
 using testing::FlagValues;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -50,13 +51,6 @@ class TrainTest : public ::testing::Test {
 
   testing::TemporaryFolder folder_;
 };
-
-void ExpectExactMemory(const Json& json) {
-  for (const char* peak : {"peak_device_bytes", "peak_host_bytes"}) {
-    EXPECT_EQ(json[peak]["predicted"], json[peak]["measured"]) << peak;
-  }
-  EXPECT_EQ(json["device_allocations_in_steps"], 0);
-}
 
 TEST_F(TrainTest, TheLossFalls) {
   const Json json = TrainForJson({{"--num_epochs", "8"}});

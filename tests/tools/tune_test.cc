@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using testing::FlagValues;
 using ::testing::HasSubstr;
 using testing::PeakOfResNet;
-using testing::ProfileFile;
+using testing::ProfilePath;
 using testing::ProgramRun;
 using testing::Refuses;
 using testing::RunForJson;
@@ -280,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
 // Each field of a good profile missing, and each number spoilt.
 TEST_F(TuneTest, SpoiltProfilesAreRefusedByField) {
   ASSERT_OK_AND_ASSIGN(const std::string text,
-                       ReadFile(ProfileFile("p100_pcie")));
+                       ReadFile(ProfilePath("p100_pcie")));
   ASSERT_OK_AND_ASSIGN(const Json good, ParseJson(text, "profile"));
   const auto expect_refused = [&](const Json& spoilt,
                                   const std::string& field) {

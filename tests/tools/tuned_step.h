@@ -7,23 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
 #include "tests/tools/run_program.h"
 
 namespace spillway::testing {
 
-inline std::string ProfileFile(const std::string& name) {
-  return std::string(SPILLWAY_PROFILES "/") + name + ".json";
-}
-
-// A command line for resnet20's training step. The optimizer is spelled out:
-// defaults differ by command, and plans are for one graph.
+// A command line for resnet20's training step.
 inline std::vector<std::string> ResNet(const std::string& command,
                                        const FlagValues& flags = {}) {
   FlagValues all = flags;
   all.insert({{"--model", "resnet20"},
               {"--batch_size", "16"},
               {"--learning_rate", "1e-6"},
-              {"--weight_decay", "4e-5"},
               {"--threads", "1"},
               {"--device", "cpu"}});
   return ToArguments(command, all);
@@ -32,7 +27,7 @@ inline std::vector<std::string> ResNet(const std::string& command,
 // For the P100 of the profiles that the program comes with.
 inline std::vector<std::string> TuneResNet(const FlagValues& flags = {}) {
   FlagValues all = flags;
-  all.insert({"--profile", ProfileFile("p100_pcie")});
+  all.insert({"--profile", ProfilePath("p100_pcie")});
   return ResNet("tune", all);
 }
 

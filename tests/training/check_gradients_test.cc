@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 
 TensorType Float(const Shape& shape) {
   return {.dtype = DType::kFloat32, .shape = shape};

@@ -52,21 +52,21 @@ std::string ChecksumOf(Session& session) {
   return Checksum(session.ReadVariables().value());
 }
 
-void Step(Session& session, int times) {
+void RunSteps(Session& session, int times) {
   for (int i = 0; i < times; ++i) ASSERT_THAT(session.Step({}), IsOk());
 }
 
 TEST(CheckpointTest, TrainingGoesOnWhereItWasSaved) {
   const std::string path = ::testing::TempDir() + "/goes_on.safetensors";
   const auto first = MakeSession("w", 1);
-  Step(*first, 3);
+  RunSteps(*first, 3);
   ASSERT_THAT(SaveCheckpoint(*first, path), IsOk());
-  Step(*first, 3);
+  RunSteps(*first, 3);
 
   const auto second = MakeSession("w", 2);
   EXPECT_NE(ChecksumOf(*first), ChecksumOf(*second));
   ASSERT_THAT(LoadCheckpoint(path, *second), IsOk());
-  Step(*second, 3);
+  RunSteps(*second, 3);
   EXPECT_EQ(ChecksumOf(*first), ChecksumOf(*second));
 }
 
@@ -107,16 +107,16 @@ std::vector<std::byte> Evaluate(Session& session) {
 TEST(CheckpointTest, DropoutGoesOnWhereItWasSaved) {
   const std::string path = ::testing::TempDir() + "/dropout.safetensors";
   const auto first = MakeDropoutSession();
-  Step(*first, 3);
+  RunSteps(*first, 3);
   const std::vector<std::byte> first_evaluation = Evaluate(*first);
   ASSERT_THAT(SaveCheckpoint(*first, path), IsOk());
-  Step(*first, 2);
+  RunSteps(*first, 2);
   const std::vector<std::byte> second_evaluation = Evaluate(*first);
 
   const auto second = MakeDropoutSession();
   ASSERT_THAT(LoadCheckpoint(path, *second), IsOk());
   EXPECT_EQ(second->step_numbers(), (std::vector<int64_t>{3, 1}));
-  Step(*second, 2);
+  RunSteps(*second, 2);
   EXPECT_EQ(ChecksumOf(*first), ChecksumOf(*second));
   EXPECT_EQ(Evaluate(*second), second_evaluation);
 
@@ -125,14 +125,14 @@ TEST(CheckpointTest, DropoutGoesOnWhereItWasSaved) {
   ASSERT_THAT(LoadCheckpoint(path, *third), IsOk());
   ASSERT_THAT(third->SetStepNumbers({0, 0}), IsOk());
   EXPECT_EQ(Evaluate(*third), first_evaluation);
-  Step(*third, 2);
+  RunSteps(*third, 2);
   EXPECT_NE(ChecksumOf(*third), ChecksumOf(*first));
 }
 
 TEST(CheckpointTest, StepNumbersAreMetadataThatOthersCanRead) {
   const std::string path = ::testing::TempDir() + "/numbers.safetensors";
   const auto session = MakeDropoutSession();
-  Step(*session, 2);
+  RunSteps(*session, 2);
   ASSERT_THAT(SaveCheckpoint(*session, path), IsOk());
   ASSERT_OK_AND_ASSIGN(const SafetensorsFile file, ReadSafetensorsFile(path));
   EXPECT_EQ(file.metadata, (Metadata{{"spillway.step_numbers", "[2, 0]"}}));
@@ -142,7 +142,7 @@ TEST(CheckpointTest, StepNumbersAreMetadataThatOthersCanRead) {
 TEST(CheckpointTest, ProgramsWithoutAStepNumberInTheFileHaveNone) {
   const std::string path = ::testing::TempDir() + "/old.safetensors";
   const auto session = MakeDropoutSession();
-  Step(*session, 2);
+  RunSteps(*session, 2);
   ASSERT_OK_AND_ASSIGN(const TensorMap variables, session->ReadVariables());
   // As versions before step numbers wrote it.
   ASSERT_THAT(WriteSafetensors(path, variables), IsOk());
@@ -150,7 +150,7 @@ TEST(CheckpointTest, ProgramsWithoutAStepNumberInTheFileHaveNone) {
   EXPECT_EQ(session->step_numbers(), (std::vector<int64_t>{0, 0}));
   // Of a session with fewer programs, and of one with more.
   const auto alone = MakeDropoutSession(/*has_evaluation=*/false);
-  Step(*alone, 4);
+  RunSteps(*alone, 4);
   ASSERT_THAT(SaveCheckpoint(*alone, path), IsOk());
   ASSERT_THAT(LoadCheckpoint(path, *session), IsOk());
   EXPECT_EQ(session->step_numbers(), (std::vector<int64_t>{4, 0}));

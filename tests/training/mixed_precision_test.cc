@@ -29,7 +29,7 @@ constexpr int64_t kBatch = 24;
 constexpr int64_t kFeatures = 20;
 constexpr int64_t kClasses = 5;
 
-struct Network {
+struct MixedNetwork {
   Graph graph = {};
   ValueId images = {};
   ValueId labels = {};
@@ -38,7 +38,7 @@ struct Network {
 };
 
 // dense, bias, relu, batch norm, relu, dropout, dense, bias, softmax
-absl::StatusOr<Network> Build(DType dtype) {
+absl::StatusOr<MixedNetwork> Build(DType dtype) {
   GraphBuilder g(StandardOps());
   const Tensor images = g.Placeholder("images", dtype, {kBatch, kFeatures});
   const Tensor labels = g.Placeholder("labels", DType::kInt32, {kBatch});
@@ -50,10 +50,10 @@ absl::StatusOr<Network> Build(DType dtype) {
   const Tensor loss =
       SparseSoftmaxCrossEntropy(g.Scope("loss"), logits, labels);
   Minimize(g.Scope("optimizer"), loss, Momentum{.learning_rate = 0.1});
-  Network network = {.images = images.id(),
-                     .labels = labels.id(),
-                     .logits = logits.id(),
-                     .loss = loss.id()};
+  MixedNetwork network = {.images = images.id(),
+                          .labels = labels.id(),
+                          .logits = logits.id(),
+                          .loss = loss.id()};
   SPILLWAY_ASSIGN_OR_RETURN(network.graph, std::move(g).Build());
   return network;
 }
@@ -73,14 +73,14 @@ std::vector<T> Images() {
   return images;
 }
 
-struct Step {
+struct OneStep {
   float loss = 0;
   TensorType logits = {};
   std::map<std::string, HostTensor> variables = {};  // after it
 };
 
 template <typename T>
-absl::StatusOr<Step> TrainOneStep(const Network& network) {
+absl::StatusOr<OneStep> TrainOneStep(const MixedNetwork& network) {
   SPILLWAY_ASSIGN_OR_RETURN(
       auto session, NewSession({.graph = network.graph,
                                 .fetches = {network.loss, network.logits}},
@@ -95,13 +95,14 @@ absl::StatusOr<Step> TrainOneStep(const Network& network) {
           {{network.images, {graph.type(network.images), images.data()}},
            {network.labels, {graph.type(network.labels), labels.data()}}}));
   SPILLWAY_ASSIGN_OR_RETURN(const float loss, result.scalar(network.loss));
-  Step step = {.loss = loss, .logits = result.fetched.at(network.logits).type};
+  OneStep step = {.loss = loss,
+                  .logits = result.fetched.at(network.logits).type};
   SPILLWAY_ASSIGN_OR_RETURN(step.variables, session->ReadVariables());
   return step;
 }
 
 TEST(MixedPrecision, KeepsVariablesInFloat32WithoutCasts) {
-  ASSERT_OK_AND_ASSIGN(const Network network, Build(DType::kBFloat16));
+  ASSERT_OK_AND_ASSIGN(const MixedNetwork network, Build(DType::kBFloat16));
   for (const Node& node : network.graph.nodes()) {
     EXPECT_NE(node.op, "Cast") << node.name;
     if (node.op != kVariable) continue;
@@ -114,10 +115,10 @@ TEST(MixedPrecision, KeepsVariablesInFloat32WithoutCasts) {
 
 TEST(MixedPrecision, TakesTheStepThatFloat32Takes) {
   if (!HasAvx512()) GTEST_SKIP() << "needs a CPU with AVX-512";
-  ASSERT_OK_AND_ASSIGN(const Network narrow, Build(DType::kBFloat16));
-  ASSERT_OK_AND_ASSIGN(const Network wide, Build(DType::kFloat32));
-  ASSERT_OK_AND_ASSIGN(const Step got, TrainOneStep<BFloat16>(narrow));
-  ASSERT_OK_AND_ASSIGN(const Step want, TrainOneStep<float>(wide));
+  ASSERT_OK_AND_ASSIGN(const MixedNetwork narrow, Build(DType::kBFloat16));
+  ASSERT_OK_AND_ASSIGN(const MixedNetwork wide, Build(DType::kFloat32));
+  ASSERT_OK_AND_ASSIGN(const OneStep got, TrainOneStep<BFloat16>(narrow));
+  ASSERT_OK_AND_ASSIGN(const OneStep want, TrainOneStep<float>(wide));
   EXPECT_EQ(got.logits.dtype, DType::kBFloat16);
   EXPECT_NEAR(got.loss, want.loss, 0.02 * want.loss);
   ASSERT_EQ(got.variables.size(), want.variables.size());

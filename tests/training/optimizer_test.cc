@@ -26,6 +26,7 @@ using testing::EvalGraph;
 using testing::EvalState;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::kInvalid;
 using testing::MakeHostTensor;
 using ::testing::Not;
 using testing::StatusIs;
@@ -221,7 +222,6 @@ TEST(OptimizerTest, RatesAndDecaysMustNotBeNegative) {
       Minimize(g.Scope("sgd"), dot.loss, rule, how);
       return std::move(g).Build().status();
     };
-    constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
     EXPECT_THAT(build(Adam{.learning_rate = bad}, {}),
                 StatusIs(kInvalid, HasSubstr("sgd: a learning rate must be")))
         << bad;

@@ -121,7 +121,7 @@ TEST(TrainerTest, ReportsEveryStepAndEpochAndFeedsTheScheduledRate) {
   EXPECT_EQ(before.at("conv1/weights").bytes, after.at("conv1/weights").bytes);
 }
 
-std::string ChecksumOf(Session& session) {
+std::string VariablesChecksum(Session& session) {
   return Checksum(session.ReadVariables().value());
 }
 
@@ -162,7 +162,8 @@ TEST(TrainerTest, GoesOnBitwiseAsIfItHadNotStopped) {
     EXPECT_EQ(epochs.front().epoch, steps / 6);
     EXPECT_EQ(epochs.front().num_steps, 6 - steps % 6);
     EXPECT_EQ(rest, std::vector<double>(losses.begin() + steps, losses.end()));
-    EXPECT_EQ(ChecksumOf(*second.session), ChecksumOf(*whole.session));
+    EXPECT_EQ(VariablesChecksum(*second.session),
+              VariablesChecksum(*whole.session));
   }
 }
 

@@ -21,7 +21,7 @@ using testing::RandomTrainingGraph;
 using testing::StatusIs;
 using Json = nlohmann::ordered_json;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 
 // A good file as JSON, to be spoilt.
 class SpoiltPlanTest : public ::testing::Test {

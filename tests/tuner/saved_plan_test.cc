@@ -24,7 +24,7 @@ using testing::RandomTrainingGraph;
 using testing::StatusIs;
 using Json = nlohmann::ordered_json;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+using testing::kInvalid;
 
 std::vector<LmsOptions> SomeOptions() {
   std::vector<LmsOptions> all = {

@@ -16,6 +16,7 @@
 #include "graph/builder.h"
 #include "models/layers.h"
 #include "simulator/shipped_profiles.h"
+#include "tests/support/paths.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 #include "tuner/max_batch.h"
@@ -31,8 +32,8 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
 
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kExhausted = absl::StatusCode::kResourceExhausted;
+using testing::kExhausted;
+using testing::kInvalid;
 constexpr int64_t kBatch = 64;
 
 struct Net {
@@ -392,9 +393,8 @@ TEST(ShippedProfilesTest, AreFoundByNameAndReadAsTheirFiles) {
   EXPECT_THAT(names, ::testing::Contains("h200_pcie5"));
   for (const std::string& name : names) {
     ASSERT_OK_AND_ASSIGN(const DeviceProfile shipped, ShippedProfile(name));
-    ASSERT_OK_AND_ASSIGN(
-        const DeviceProfile file,
-        ReadDeviceProfile(SPILLWAY_PROFILES "/" + name + ".json"));
+    ASSERT_OK_AND_ASSIGN(const DeviceProfile file,
+                         ReadDeviceProfile(testing::ProfilePath(name)));
     EXPECT_EQ(shipped, file);
   }
   EXPECT_THAT(ShippedProfile("abacus"),

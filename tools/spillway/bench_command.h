@@ -21,7 +21,7 @@ namespace spillway {
 struct BenchFlags {
   ModelFlags model = {.model = "trivial"};
   int64_t num_classes = 0;  // 0: the model's default
-  OptimizerFlags optimizer = {.weight_decay = 4e-5};
+  OptimizerFlags optimizer = {};
   std::string optimizer_flag = {};  // one that was given, if any
   bool forward_only = false;
 

@@ -29,7 +29,7 @@ std::string_view Trim(std::string_view text) {
 }
 
 // "a,b,," -> "a", "b", "", "".
-std::vector<std::string_view> Split(std::string_view text, char separator) {
+std::vector<std::string_view> SplitAt(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (size_t end = 0; end != std::string_view::npos;) {
     end = text.find(separator);
@@ -53,7 +53,7 @@ class Parser {
   explicit Parser(std::string_view path) : path_(path) {}
 
   absl::StatusOr<BufferTable> Parse(std::string_view text) && {
-    for (const std::string_view line : Split(text, '\n')) {
+    for (const std::string_view line : SplitAt(text, '\n')) {
       ++line_;
       if (line.empty()) continue;
       SPILLWAY_RETURN_IF_ERROR(columns_.empty() ? ReadHeader(line)
@@ -69,7 +69,7 @@ class Parser {
   }
 
   absl::Status ReadHeader(std::string_view line) {
-    for (const std::string_view name : Split(line, ',')) {
+    for (const std::string_view name : SplitAt(line, ',')) {
       const auto found = std::ranges::find(kColumnNames, name);
       if (found == kColumnNames.end()) {
         return Error(fmt::format(
@@ -95,7 +95,7 @@ class Parser {
   }
 
   absl::Status ReadBuffer(std::string_view line) {
-    const std::vector<std::string_view> fields = Split(line, ',');
+    const std::vector<std::string_view> fields = SplitAt(line, ',');
     if (fields.size() != columns_.size()) {
       return Error(fmt::format("{} fields, but {} columns", fields.size(),
                                columns_.size()));
@@ -147,7 +147,7 @@ class Parser {
 
   absl::Status ReadGaps(std::string_view text, PackingItem& item) const {
     int64_t end = item.lifetime.begin;  // of the gap before
-    for (const std::string_view word : Split(text, ' ')) {
+    for (const std::string_view word : SplitAt(text, ' ')) {
       if (word.empty()) continue;
       const std::optional<Interval> gap = ParseGap(word);
       if (!gap) {
@@ -166,7 +166,7 @@ class Parser {
   }
 
   static std::optional<Interval> ParseGap(std::string_view text) {
-    const std::vector<std::string_view> ends = Split(text, '-');
+    const std::vector<std::string_view> ends = SplitAt(text, '-');
     if (ends.size() != 2) return std::nullopt;
     const std::optional<int64_t> begin = ParseNumber(ends[0]);
     const std::optional<int64_t> end = ParseNumber(ends[1]);

@@ -13,6 +13,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "base/edit_distance.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
@@ -50,6 +51,21 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
+// "; did you mean --budget?", or nothing where no name is near.
+std::string DidYouMean(std::string_view word,
+                       const std::vector<std::string>& names) {
+  const std::string name = NameMeantBy(word, names);
+  return name.empty() ? "" : fmt::format("; did you mean {}?", name);
+}
+
+std::vector<std::string> FlagNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    names.push_back(option->get_name());
+  }
+  return names;
+}
+
 // What CLI11 would say less clearly or about another flag: every flag exists,
 // and has a value unless it is a boolean. No value starts with two dashes.
 absl::Status CheckFlags(const CLI::App& app, const Arguments& arguments) {
@@ -62,8 +78,9 @@ absl::Status CheckFlags(const CLI::App& app, const Arguments& arguments) {
     const std::string name = arguments[i].substr(0, equals);
     const CLI::Option* option = app.get_option_no_throw(name);
     if (option == nullptr) {
-      return InvalidArgument(
-          fmt::format("unknown flag {}; see {} --help", name, app.get_name()));
+      return InvalidArgument(fmt::format("unknown flag {}{}; see {} --help",
+                                         name, DidYouMean(name, FlagNames(app)),
+                                         app.get_name()));
     }
     const bool has_value = equals == std::string::npos
                                ? i + 1 < arguments.size() && !is_flag(i + 1)
@@ -138,18 +155,16 @@ const Command* FindCommand(std::string_view name) {
   return found == kCommands.end() ? nullptr : &*found;
 }
 
-std::string CommandNames() {
-  std::string names;
-  for (const Command& command : kCommands) {
-    names += fmt::format(" {}", command.name);
-  }
+std::vector<std::string> CommandNames() {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
   return names;
 }
 
 std::string Usage() {
   std::string text =
       "Trains neural networks that need more memory than the device has.\n"
-      "Usage: spillway COMMAND [FLAGS]; spillway COMMAND --help tells "
+      "Usage: spillway COMMAND [FLAGS]; spillway help COMMAND tells "
       "more.\n\n";
   for (const Command& command : kCommands) {
     text += fmt::format("  {:<10}{}\n", command.name, command.summary);
@@ -160,22 +175,37 @@ std::string Usage() {
 absl::Status Execute(const Command& command, const Arguments& arguments) {
   CLI::App app(command.summary, fmt::format("spillway {}", command.name));
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_flag("--help", "print this text")->group("Help");
+  app.set_help_flag("-h,--help", "print this text")->group("Help");
   return command.execute(app, arguments);
+}
+
+absl::Status Execute(const std::string& name, const Arguments& arguments) {
+  if (const Command* command = FindCommand(name)) {
+    return Execute(*command, arguments);
+  }
+  const std::vector<std::string> names = CommandNames();
+  return InvalidArgument(
+      fmt::format("there is no command \"{}\"{}; there are {}", name,
+                  DidYouMean(name, names), Join(names)));
 }
 
 absl::Status Execute(const Arguments& arguments) {
   if (arguments.empty()) {
     return InvalidArgument(
-        fmt::format("a command is needed; there are{}", CommandNames()));
+        fmt::format("a command is needed; there are {}", Join(CommandNames())));
   }
   const std::string& name = arguments.front();
-  if (name == "--help" || name == "-h") return Print(Usage());
-  if (const Command* command = FindCommand(name)) {
-    return Execute(*command, {arguments.begin() + 1, arguments.end()});
+  const Arguments others = {arguments.begin() + 1, arguments.end()};
+  if (name == "--version") {
+    return Print(fmt::format("spillway {}\n", SPILLWAY_VERSION));
   }
-  return InvalidArgument(fmt::format("there is no command \"{}\"; there are{}",
-                                     name, CommandNames()));
+  if (name == "--help" || name == "-h" || name == "help") {
+    if (others.empty() || others.front().starts_with("-")) {
+      return Print(Usage());
+    }
+    return Execute(others.front(), {"--help"});
+  }
+  return Execute(name, others);
 }
 
 enum ExitStatus { kDone = 0, kOurError = 1, kBadInput = 2, kDoesNotFit = 3 };

@@ -11,6 +11,7 @@
 #include "graph/well_known_ops.h"
 #include "lms/scopes.h"
 #include "lms/v1/orders.h"
+#include "lms/v2/roles.h"
 #include "models/zoo.h"
 
 namespace spillway {
@@ -25,11 +26,6 @@ IdMap<NodeId, bool> FindBackward(const Graph& graph) {
         [&](const std::string& scope) { return InScope(node.name, scope); });
   }
   return is_backward;
-}
-
-bool IsTrainable(const Node& node) {
-  const auto trainable = node.attributes.GetBool("trainable", true);
-  return node.op == kVariable && trainable.ok() && *trainable;
 }
 
 bool IsComputed(const Node& node) {

@@ -43,7 +43,7 @@ struct OptimizerFlags {
   std::string optimizer = "sgd";
   std::optional<double> learning_rate = {};  // none: the optimizer's default
   std::optional<double> momentum = {};       // none: the optimizer's default
-  double weight_decay = 0;
+  double weight_decay = 4e-5;
   std::optional<double> loss_scale = {};  // none: by the precision
   std::string lr_schedule = "constant";
 

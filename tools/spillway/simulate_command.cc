@@ -34,12 +34,12 @@ absl::Status CheckMaxBatchFlags(const SimulateFlags& flags) {
       "--find_max_batch: needs --device_memory, the budget to fit");
 }
 
-absl::StatusOr<MaxBatch> SearchMaxBatch(const SimulateFlags& flags) {
+absl::StatusOr<MaxBatch> LargestBatch(const SimulateFlags& flags) {
   SPILLWAY_RETURN_IF_ERROR(CheckMaxBatchFlags(flags));
   return FindMaxBatchOf(flags.source, flags.step);
 }
 
-std::string FormatMaxBatch(const MaxBatch& found) {
+std::string FormatFittingBatches(const MaxBatch& found) {
   std::string text;
   for (const BatchAttempt& attempt : found.tried) {
     text += fmt::format("batch {:<8}  {:<4} device {}, host {}\n",
@@ -158,8 +158,8 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   MaxBatch max_batch;
   std::string text;
   if (flags.find_max_batch) {
-    SPILLWAY_ASSIGN_OR_RETURN(max_batch, SearchMaxBatch(flags));
-    text = FormatMaxBatch(max_batch);
+    SPILLWAY_ASSIGN_OR_RETURN(max_batch, LargestBatch(flags));
+    text = FormatFittingBatches(max_batch);
     // Where nothing fits, what one image needs is the answer.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }

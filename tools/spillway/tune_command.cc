@@ -61,7 +61,7 @@ absl::StatusOr<MaxBatch> SearchBatches(const TuneFlags& flags,
   return SearchMaxBatch({.start = start}, attempt);
 }
 
-std::string FormatMaxBatch(const MaxBatch& found) {
+std::string FormatTunedBatches(const MaxBatch& found) {
   std::string text;
   for (const BatchAttempt& attempt : found.tried) {
     if (!attempt.fits) {
@@ -176,7 +176,7 @@ absl::Status RunTune(const TuneFlags& given) {
   std::string text;
   if (flags.find_max_batch) {
     SPILLWAY_ASSIGN_OR_RETURN(max_batch, SearchBatches(flags, profile));
-    text = FormatMaxBatch(max_batch);
+    text = FormatTunedBatches(max_batch);
     // Where nothing fits, what one image lacks is the answer.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }

@@ -19,7 +19,7 @@ namespace spillway {
 
 struct TuneFlags {
   // As `bench` has it by default.
-  GraphSourceFlags source = {.optimizer = {.weight_decay = 4e-5}};
+  GraphSourceFlags source = {};
   std::vector<std::string> fetch = {};  // of a graph file's step
   StepOptions step = DefaultStepOptions(LmsMode::kAuto);
   std::string strategy = "best";  // or "tflms"

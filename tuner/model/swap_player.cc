@@ -13,7 +13,7 @@ namespace {
 template <typename T>
 using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<T>>;
 
-constexpr size_t Index(int32_t i) { return static_cast<size_t>(i); }
+constexpr size_t PlayIndex(int32_t i) { return static_cast<size_t>(i); }
 
 std::vector<int32_t> GapsThatMove(const MovedGaps& moved) {
   std::vector<int32_t> gaps;
@@ -28,9 +28,9 @@ std::vector<int64_t> BytesThatStay(const StepModel& model,
                                    const std::vector<int32_t>& moved) {
   std::vector<int64_t> bytes(model.steps.size() + 1, 0);
   for (const int32_t index : moved) {
-    const Gap& gap = model.gaps[Index(index)];
-    bytes[Index(gap.last + 1)] -= gap.aligned_bytes;
-    bytes[Index(gap.next)] += gap.aligned_bytes;
+    const Gap& gap = model.gaps[PlayIndex(index)];
+    bytes[PlayIndex(gap.last + 1)] -= gap.aligned_bytes;
+    bytes[PlayIndex(gap.next)] += gap.aligned_bytes;
   }
   for (size_t k = 1; k < bytes.size(); ++k) bytes[k] += bytes[k - 1];
   for (size_t k = 0; k < model.steps.size(); ++k) {
@@ -55,7 +55,7 @@ class Replay {
     std::ranges::stable_sort(
         by_written_, {}, [&](int32_t index) { return copy(index).written; });
     std::ranges::stable_sort(by_return_, {}, [&](int32_t index) {
-      return std::pair(result_.back_after[Index(index)], gap(index).next);
+      return std::pair(result_.back_after[PlayIndex(index)], gap(index).next);
     });
   }
 
@@ -97,12 +97,12 @@ class Replay {
     }
   };
 
-  const Gap& gap(int32_t index) const { return model_.gaps[Index(index)]; }
+  const Gap& gap(int32_t index) const { return model_.gaps[PlayIndex(index)]; }
   const CopyOut& copy(int32_t index) const {
-    return model_.copies[Index(gap(index).copy_out)];
+    return model_.copies[PlayIndex(gap(index).copy_out)];
   }
   Interval& copy_out_ran_ns(int32_t index) {
-    return result_.copy_out_ran_ns[Index(gap(index).copy_out)];
+    return result_.copy_out_ran_ns[PlayIndex(gap(index).copy_out)];
   }
 
   // Tensors whose gap has begun hold their bytes until a step waits for their
@@ -119,7 +119,7 @@ class Replay {
   // Lets the oldest copies to the host end until the bytes suffice for a copy
   // back; when that is.
   int64_t FreeForReturn(int32_t k, int64_t from_ns) {
-    while (staying_bytes_[Index(k)] + extra_bytes_ > budget_bytes_ &&
+    while (staying_bytes_[PlayIndex(k)] + extra_bytes_ > budget_bytes_ &&
            !leaving_.empty()) {
       const auto [done_ns, index] = leaving_.top();
       leaving_.pop();
@@ -134,7 +134,7 @@ class Replay {
   // The same for a kernel, which waits.
   void FreeForKernel(int32_t k) {
     SettleChanges();
-    while (staying_bytes_[Index(k)] + MostExtraBytes() > budget_bytes_ &&
+    while (staying_bytes_[PlayIndex(k)] + MostExtraBytes() > budget_bytes_ &&
            !(leaving_.empty() && later_bytes_ >= 0)) {
       if (changes_.empty() ||
           (!leaving_.empty() && leaving_.top().first < changes_.top().ns)) {
@@ -156,7 +156,7 @@ class Replay {
 
   void WaitFor(int64_t until_ns, int32_t index) {
     if (until_ns <= now_ns_) return;
-    result_.stall_ns[Index(index)] += until_ns - now_ns_;
+    result_.stall_ns[PlayIndex(index)] += until_ns - now_ns_;
     now_ns_ = until_ns;
   }
 
@@ -177,7 +177,7 @@ class Replay {
   void StartReturning(int32_t k) {
     for (; next_return_ < by_return_.size(); ++next_return_) {
       const int32_t index = by_return_[next_return_];
-      if (result_.back_after[Index(index)] >= k) break;
+      if (result_.back_after[PlayIndex(index)] >= k) break;
       const bool is_early = gap(index).next > k;
       if (is_early) extra_bytes_ += gap(index).aligned_bytes;
       const int64_t possible_ns =
@@ -188,7 +188,7 @@ class Replay {
             {.ns = begin_ns, .gap = index, .bytes = gap(index).aligned_bytes});
       }
       in_free_ns_ = begin_ns + gap(index).copy_in_ns;
-      result_.copy_in_ran_ns[Index(index)] = {begin_ns, in_free_ns_};
+      result_.copy_in_ran_ns[PlayIndex(index)] = {begin_ns, in_free_ns_};
       returning_.push(
           {.reader = gap(index).next, .gap = index, .done_ns = in_free_ns_});
       if (is_early) early_.emplace(gap(index).next, gap(index).aligned_bytes);
@@ -213,8 +213,8 @@ class Replay {
   }
 
   void RunStep(int32_t k) {
-    const ModelStep& step = model_.steps[Index(k)];
-    Interval& ran_ns = result_.step_ran_ns[Index(k)];
+    const ModelStep& step = model_.steps[PlayIndex(k)];
+    Interval& ran_ns = result_.step_ran_ns[PlayIndex(k)];
     if (step.kind == StepKind::kFeed) {
       ran_ns = {in_free_ns_, in_free_ns_ + step.ns};
       in_free_ns_ = ran_ns.end;
@@ -236,7 +236,7 @@ class Replay {
     const CopyOut& out = copy(index);
     Interval& ran_ns = copy_out_ran_ns(index);
     if (!ran_ns.empty()) return;
-    const int64_t written_ns = result_.step_ran_ns[Index(out.written)].end;
+    const int64_t written_ns = result_.step_ran_ns[PlayIndex(out.written)].end;
     ran_ns.begin = std::max(out_free_ns_, written_ns);
     ran_ns.end = ran_ns.begin + out.ns;
     out_free_ns_ = ran_ns.end;

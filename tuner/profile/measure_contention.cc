@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kCopyBytes = 1_MiB;
-constexpr int64_t kPoolBytes = 32_MiB;
+constexpr int64_t kContendedBytes = 32_MiB;
 
 // A thread that keeps one direction busy between Start and Stop.
 class Copier {
@@ -36,9 +36,10 @@ class Copier {
     copier->to_host_ = to_host;
     SPILLWAY_ASSIGN_OR_RETURN(
         copier->device_bytes_,
-        device.Allocate(MemorySpace::kDevice, kPoolBytes));
-    SPILLWAY_ASSIGN_OR_RETURN(copier->host_bytes_,
-                              device.Allocate(MemorySpace::kHost, kPoolBytes));
+        device.Allocate(MemorySpace::kDevice, kContendedBytes));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        copier->host_bytes_,
+        device.Allocate(MemorySpace::kHost, kContendedBytes));
     SPILLWAY_ASSIGN_OR_RETURN(copier->stream_,
                               device.NewStream({.name = "copies"}));
     return copier;
@@ -55,7 +56,7 @@ class Copier {
 
  private:
   void CopyPool(const std::stop_token& stop) {
-    for (int64_t at = 0; at < kPoolBytes && !stop.stop_requested();
+    for (int64_t at = 0; at < kContendedBytes && !stop.stop_requested();
          at += kCopyBytes) {
       std::byte* device = device_bytes_->data() + at;
       std::byte* host = host_bytes_->data() + at;

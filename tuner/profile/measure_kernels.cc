@@ -20,14 +20,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct MeasuredStep {
+struct StepSample {
   Timeline timeline = {};  // empty: none was taken
   int64_t step_ns = 0;
 };
 
-absl::StatusOr<MeasuredStep> RunStep(const Feeds& feeds, bool has_timeline,
-                                     Session& session) {
-  MeasuredStep step;
+absl::StatusOr<StepSample> RunStep(const Feeds& feeds, bool has_timeline,
+                                   Session& session) {
+  StepSample step;
   Timeline* timeline = has_timeline ? &step.timeline : nullptr;
   const Clock::time_point begin = Clock::now();
   SPILLWAY_RETURN_IF_ERROR(session.Step(0, feeds, timeline).status());
@@ -39,10 +39,10 @@ absl::StatusOr<MeasuredStep> RunStep(const Feeds& feeds, bool has_timeline,
 // Appends this many steps after one that is not counted: it has to undo what
 // the other kind of step left in the caches.
 absl::Status AddSteps(const Feeds& feeds, int64_t count, bool has_timeline,
-                      Session& session, std::vector<MeasuredStep>& steps) {
+                      Session& session, std::vector<StepSample>& steps) {
   SPILLWAY_RETURN_IF_ERROR(RunStep(feeds, has_timeline, session).status());
   for (int64_t i = 0; i < count; ++i) {
-    SPILLWAY_ASSIGN_OR_RETURN(MeasuredStep step,
+    SPILLWAY_ASSIGN_OR_RETURN(StepSample step,
                               RunStep(feeds, has_timeline, session));
     steps.push_back(std::move(step));
   }
@@ -50,8 +50,8 @@ absl::Status AddSteps(const Feeds& feeds, int64_t count, bool has_timeline,
 }
 
 // By length; the middle is of at least one.
-void KeepMiddleHalf(std::vector<MeasuredStep>& steps) {
-  std::ranges::sort(steps, {}, &MeasuredStep::step_ns);
+void KeepMiddleHalf(std::vector<StepSample>& steps) {
+  std::ranges::sort(steps, {}, &StepSample::step_ns);
   const size_t quarter = (steps.size() - 1) / 4;
   steps.erase(steps.begin(), steps.begin() + static_cast<ptrdiff_t>(quarter));
   steps.resize(steps.size() - quarter);
@@ -105,8 +105,8 @@ void AddKernels(const Graph& graph, const Timeline& timeline,
 }
 
 struct MeasuredSteps {
-  std::vector<MeasuredStep> plain = {};
-  std::vector<MeasuredStep> with_timeline = {};
+  std::vector<StepSample> plain = {};
+  std::vector<StepSample> with_timeline = {};
 };
 
 absl::StatusOr<MeasuredSteps> RunSteps(const KernelMeasurement& spec,
@@ -135,11 +135,11 @@ struct StepTimes {
 
 StepTimes AverageSteps(const Graph& graph, const MeasuredSteps& steps) {
   StepTimes times;
-  for (const MeasuredStep& step : steps.with_timeline) {
+  for (const StepSample& step : steps.with_timeline) {
     AddKernels(graph, step.timeline, times.kernels);
   }
   Mean plain;
-  for (const MeasuredStep& step : steps.plain) plain.Add(step.step_ns);
+  for (const StepSample& step : steps.plain) plain.Add(step.step_ns);
   times.step_ns = plain.value();
   return times;
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<int64_t, 7> kSizes = {4_KiB, 16_KiB, 64_KiB, 256_KiB,
                                            1_MiB, 4_MiB,  16_MiB};
-constexpr int64_t kPoolBytes = 32_MiB;
+constexpr int64_t kLinkPoolBytes = 32_MiB;
 constexpr int64_t kSlowCopyNs = 100'000'000;
 
 // At least this often, and more often where copies are short.
@@ -30,9 +30,10 @@ class Direction {
     direction.to_host_ = to_host;
     SPILLWAY_ASSIGN_OR_RETURN(
         direction.device_bytes_,
-        device.Allocate(MemorySpace::kDevice, kPoolBytes));
-    SPILLWAY_ASSIGN_OR_RETURN(direction.host_bytes_,
-                              device.Allocate(MemorySpace::kHost, kPoolBytes));
+        device.Allocate(MemorySpace::kDevice, kLinkPoolBytes));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        direction.host_bytes_,
+        device.Allocate(MemorySpace::kHost, kLinkPoolBytes));
     SPILLWAY_ASSIGN_OR_RETURN(direction.stream_,
                               device.NewStream({.name = "copies"}));
     while (direction.marks_.size() < 2 * kMostCopies) {
@@ -45,7 +46,7 @@ class Direction {
   absl::Status Issue(int64_t bytes, int64_t copies) {
     for (int64_t i = 0; i < copies; ++i) {
       const int64_t at = next_;
-      next_ = at + 2 * bytes <= kPoolBytes ? at + bytes : 0;
+      next_ = at + 2 * bytes <= kLinkPoolBytes ? at + bytes : 0;
       SPILLWAY_RETURN_IF_ERROR(stream_->Record(mark(2 * i)));
       SPILLWAY_RETURN_IF_ERROR(Copy(at, bytes));
       SPILLWAY_RETURN_IF_ERROR(stream_->Record(mark(2 * i + 1)));
@@ -85,7 +86,7 @@ class Direction {
 absl::Status MeasureSize(int64_t bytes, Direction& out, Direction& in,
                          MeasuredLink& link) {
   const int64_t copies =
-      std::clamp(kPoolBytes / bytes, kFewestCopies, kMostCopies);
+      std::clamp(kLinkPoolBytes / bytes, kFewestCopies, kMostCopies);
   CopyTime to_host = {.bytes = bytes};
   CopyTime to_device = {.bytes = bytes};
   SPILLWAY_RETURN_IF_ERROR(out.Issue(bytes, copies));

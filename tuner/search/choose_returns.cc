@@ -9,7 +9,7 @@
 namespace spillway {
 namespace {
 
-constexpr size_t Index(int32_t i) { return static_cast<size_t>(i); }
+constexpr size_t GapIndex(int32_t i) { return static_cast<size_t>(i); }
 
 // Goes through the steps backwards: at each, the tensors that are read after it
 // and not issued yet could be on the device. Those of the latest readers give
@@ -25,7 +25,7 @@ class ReturnChooser {
         by_first_(inputs.moved),
         back_after_(inputs.model.gaps.size(), -1) {
     std::ranges::stable_sort(by_next_, std::greater(), [&](int32_t index) {
-      return model_.gaps[Index(index)].next;
+      return model_.gaps[GapIndex(index)].next;
     });
   }
 
@@ -40,13 +40,14 @@ class ReturnChooser {
   }
 
  private:
-  const Gap& gap(int32_t index) const { return model_.gaps[Index(index)]; }
+  const Gap& gap(int32_t index) const { return model_.gaps[GapIndex(index)]; }
 
   void AddReadAt(int32_t step) {
     for (; added_ < by_next_.size() && gap(by_next_[added_]).next == step;
          ++added_) {
       const Gap& added = gap(by_next_[added_]);
-      lane_ns_ = std::min(lane_ns_, start_ns_[Index(step)]) - added.copy_in_ns;
+      lane_ns_ =
+          std::min(lane_ns_, start_ns_[GapIndex(step)]) - added.copy_in_ns;
       must_begin_ns_.push_back(lane_ns_);
       early_bytes_ += added.aligned_bytes;
     }
@@ -57,25 +58,25 @@ class ReturnChooser {
     while (!by_first_.empty() && gap(by_first_.back()).last + 1 >= k) {
       const int32_t index = by_first_.back();
       by_first_.pop_back();
-      if (back_after_[Index(index)] < 0) Issue(index, k);
+      if (back_after_[GapIndex(index)] < 0) Issue(index, k);
     }
   }
 
   // False when none is left.
   bool SkipIssued() {
-    while (front_ < added_ && back_after_[Index(by_next_[front_])] >= 0) {
+    while (front_ < added_ && back_after_[GapIndex(by_next_[front_])] >= 0) {
       ++front_;
     }
     return front_ < added_;
   }
 
   bool MustGiveWay(int32_t k) const {
-    return start_ns_[Index(k) + 1] <= must_begin_ns_[front_] ||
-           staying_bytes_[Index(k)] + early_bytes_ > budget_bytes_;
+    return start_ns_[GapIndex(k) + 1] <= must_begin_ns_[front_] ||
+           staying_bytes_[GapIndex(k)] + early_bytes_ > budget_bytes_;
   }
 
   void Issue(int32_t index, int32_t after) {
-    back_after_[Index(index)] = after;
+    back_after_[GapIndex(index)] = after;
     early_bytes_ -= gap(index).aligned_bytes;
   }
 

@@ -22,7 +22,7 @@ using testing::SwappedChainItems;
 
 constexpr int64_t kAlignment = 256;
 
-bool IsLive(const PackingItem& item, int64_t at) {
+bool IsLiveAt(const PackingItem& item, int64_t at) {
   return item.lifetime.contains(at) &&
          std::ranges::none_of(
              item.gaps, [&](const Interval& gap) { return gap.contains(at); });
@@ -43,7 +43,7 @@ int64_t NaiveLowerBound(const std::vector<PackingItem>& items,
     int64_t live = 0;
     for (const PackingItem& item : items) {
       const int64_t units = (item.bytes + alignment - 1) / alignment;
-      if (IsLive(item, at)) live += units * alignment;
+      if (IsLiveAt(item, at)) live += units * alignment;
     }
     largest = std::max(largest, live);
   }
@@ -52,7 +52,7 @@ int64_t NaiveLowerBound(const std::vector<PackingItem>& items,
 
 bool NaiveLiveTogether(const PackingItem& a, const PackingItem& b) {
   for (int64_t at = a.lifetime.begin; at < a.lifetime.end; ++at) {
-    if (IsLive(a, at) && IsLive(b, at)) return true;
+    if (IsLiveAt(a, at) && IsLiveAt(b, at)) return true;
   }
   return false;
 }

@@ -29,8 +29,8 @@ using testing::RandomPlanCase;
 using testing::StatusIs;
 using testing::ToyOps;
 
-constexpr uint64_t kCases = 100;
-constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+constexpr uint64_t kCompiledCases = 100;
+using testing::kExhausted;
 
 // A case and what it needs. At least one step swaps.
 struct Sized {
@@ -43,7 +43,7 @@ struct Sized {
 
 std::vector<Sized> SwappedCases() {
   std::vector<Sized> cases;
-  for (uint64_t seed = 0; cases.size() < kCases; ++seed) {
+  for (uint64_t seed = 0; cases.size() < kCompiledCases; ++seed) {
     Sized sized{.plan_case = RandomPlanCase({.seed = seed, .nodes = 26})};
     const absl::StatusOr<ExecutionPlan> plan = Compile(sized.plan_case);
     EXPECT_THAT(plan, IsOk()) << "seed " << seed;
@@ -236,7 +236,7 @@ TEST(CompileRandomTest, TheErrorNamesTheFloorAndWhatIsMissing) {
 }
 
 TEST(CompileRandomTest, ThePlanIsTheSameInEveryFieldOnEveryRun) {
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kCompiledCases; ++seed) {
     SCOPED_TRACE(seed);
     for (const std::optional<int64_t> budget :
          {std::optional<int64_t>(), std::optional<int64_t>(1_MiB)}) {

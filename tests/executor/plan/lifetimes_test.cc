@@ -24,7 +24,7 @@ using testing::RandomPlanCase;
 using testing::ToyOps;
 using testing::UsesOf;
 
-constexpr uint64_t kCases = 1000;
+constexpr uint64_t kLifetimeCases = 1000;
 
 ExecutionPlan RandomSteps(uint64_t seed) {
   const PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
@@ -75,7 +75,7 @@ std::optional<DelayableEnd> NaiveDelayable(const ExecutionPlan& plan,
 
 TEST(FindLifetimesTest, EqualsTheNaiveLifetimes) {
   int delayable = 0;
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kLifetimeCases; ++seed) {
     SCOPED_TRACE(seed);
     const ExecutionPlan plan = RandomSteps(seed);
     const Lifetimes lifetimes = FindLifetimes(plan);
@@ -136,7 +136,7 @@ Delayed RandomDelayed(uint64_t seed) {
 }
 
 TEST(DelayEndsTest, MovesOnlyTheDelayableEndsOfTheSpace) {
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kLifetimeCases; ++seed) {
     SCOPED_TRACE(seed);
     const Delayed delayed = RandomDelayed(seed);
     IdMap<BufferId, Interval> expected = delayed.soonest.of;
@@ -153,7 +153,7 @@ TEST(DelayEndsTest, MovesOnlyTheDelayableEndsOfTheSpace) {
 
 TEST(DelayEndsTest, StaysWithinTheTargetWhereTheSoonestEndsDo) {
   int tight = 0;
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kLifetimeCases; ++seed) {
     SCOPED_TRACE(seed);
     const Delayed delayed = RandomDelayed(seed);
     for (size_t step = 0; step < delayed.plan.steps.size(); ++step) {
@@ -171,7 +171,7 @@ TEST(DelayEndsTest, StaysWithinTheTargetWhereTheSoonestEndsDo) {
 // more than the target would live.
 TEST(DelayEndsTest, EndsNothingBeforeItMust) {
   int early = 0;
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kLifetimeCases; ++seed) {
     SCOPED_TRACE(seed);
     const Delayed delayed = RandomDelayed(seed);
     for (size_t place = 0; place < delayed.plan.steps.size(); ++place) {
@@ -197,7 +197,7 @@ TEST(DelayEndsTest, EndsNothingBeforeItMust) {
 
 TEST(DelayEndsTest, WaitsForEarlierCopiesFirst) {
   int pairs = 0;
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kLifetimeCases; ++seed) {
     SCOPED_TRACE(seed);
     const Delayed delayed = RandomDelayed(seed);
     for (const DelayableEnd& late : delayed.soonest.delayable) {

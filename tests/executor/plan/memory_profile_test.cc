@@ -25,7 +25,7 @@ using testing::PlanCase;
 using testing::RandomPlanCase;
 using testing::ToyOps;
 
-constexpr uint64_t kCases = 300;
+constexpr uint64_t kProfileCases = 300;
 
 // Of least memory, or with 2 KiB to spare.
 absl::StatusOr<ExecutionPlan> RandomPlan(PlanCase& plan_case, uint64_t seed) {
@@ -42,7 +42,7 @@ IdMap<BufferId, Interval> Lives(const ExecutionPlan& plan) {
 }
 
 TEST(MemoryProfileTest, TheCurveIsTheNaiveSum) {
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kProfileCases; ++seed) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 28});
     ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, RandomPlan(plan_case, seed));
@@ -65,7 +65,7 @@ TEST(MemoryProfileTest, TheCurveIsTheNaiveSum) {
 }
 
 TEST(MemoryProfileTest, ThePeakIsTheBoundWhereEveryEndIsAtItsSoonest) {
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kProfileCases; ++seed) {
     SCOPED_TRACE(seed);
     const PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 28});
     ASSERT_OK_AND_ASSIGN(ExecutionPlan plan, Compile(plan_case));
@@ -82,7 +82,7 @@ TEST(MemoryProfileTest, ThePeakIsTheBoundWhereEveryEndIsAtItsSoonest) {
 }
 
 TEST(MemoryProfileTest, WhatLivesAtThePeakAddsUpToIt) {
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kProfileCases; ++seed) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 28});
     ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, RandomPlan(plan_case, seed));

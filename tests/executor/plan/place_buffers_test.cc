@@ -21,7 +21,7 @@ using testing::RandomPlanCase;
 using testing::ShareBytes;
 using testing::ToyOps;
 
-constexpr uint64_t kCases = 150;
+constexpr uint64_t kPlacedCases = 150;
 
 // Steps without offsets, and when the buffers live.
 struct Unplaced {
@@ -101,7 +101,7 @@ class PlaceBuffersTest : public ::testing::TestWithParam<Space> {};
 TEST_P(PlaceBuffersTest, TheBoundIsTheNaiveOneAndThePlacementNotBelowIt) {
   const Space space = GetParam();
   int at_bound = 0;
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kPlacedCases; ++seed) {
     SCOPED_TRACE(seed);
     const Unplaced unplaced = RandomUnplaced(seed);
     const int64_t bound = NaiveBound(unplaced.plan, space);
@@ -112,11 +112,11 @@ TEST_P(PlaceBuffersTest, TheBoundIsTheNaiveOneAndThePlacementNotBelowIt) {
     EXPECT_GT(BytesOf(plan, space), bound - kBufferAlignment);
     at_bound += BytesOf(plan, space) <= bound ? 1 : 0;
   }
-  EXPECT_GT(at_bound, static_cast<int>(kCases * 9 / 10));
+  EXPECT_GT(at_bound, static_cast<int>(kPlacedCases * 9 / 10));
 }
 
 TEST_P(PlaceBuffersTest, BuffersThatLiveTogetherLieApart) {
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kPlacedCases; ++seed) {
     SCOPED_TRACE(seed);
     const Unplaced unplaced = RandomUnplaced(seed);
     const ExecutionPlan least = Place(unplaced, GetParam(), {});
@@ -130,7 +130,7 @@ TEST_P(PlaceBuffersTest, BuffersThatLiveTogetherLieApart) {
 }
 
 TEST_P(PlaceBuffersTest, KeepsEveryBudgetFromTheSmallestOn) {
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kPlacedCases; ++seed) {
     SCOPED_TRACE(seed);
     const Unplaced unplaced = RandomUnplaced(seed);
     const int64_t smallest =
@@ -149,7 +149,7 @@ TEST_P(PlaceBuffersTest, KeepsEveryBudgetFromTheSmallestOn) {
 }
 
 TEST_P(PlaceBuffersTest, UsesRoomToWaitAsLateAsItCan) {
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kPlacedCases; ++seed) {
     SCOPED_TRACE(seed);
     const Unplaced unplaced = RandomUnplaced(seed);
     const ExecutionPlan plan = Place(unplaced, GetParam(), int64_t{1} << 40);

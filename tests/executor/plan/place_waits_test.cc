@@ -24,10 +24,10 @@ using testing::StepOrder;
 using testing::StepPair;
 using testing::UsesOf;
 
-constexpr uint64_t kCases = 300;
+constexpr uint64_t kWaitCases = 300;
 
 // Some with the least memory, some with up to three times as much.
-absl::StatusOr<ExecutionPlan> RandomPlan(PlanCase& plan_case, uint64_t seed) {
+absl::StatusOr<ExecutionPlan> PlanWithRoom(PlanCase& plan_case, uint64_t seed) {
   absl::StatusOr<ExecutionPlan> least = Compile(plan_case);
   if (!least.ok() || seed % 3 == 0) return least;
   std::mt19937_64 random(seed);
@@ -53,10 +53,11 @@ bool Keeps(const ExecutionPlan& plan, const std::vector<StepPair>& required) {
 
 TEST(PlaceWaitsTest, WaitsAndLanesImplyAllThatIsRequired) {
   size_t required_pairs = 0;
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kWaitCases; ++seed) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 24});
-    ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, RandomPlan(plan_case, seed));
+    ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan,
+                         PlanWithRoom(plan_case, seed));
     const std::vector<StepPair> required = Required(plan, plan_case.graph);
     const StepOrder order(plan);
     for (const auto& [before, after] : required) {
@@ -71,10 +72,11 @@ TEST(PlaceWaitsTest, WaitsAndLanesImplyAllThatIsRequired) {
 
 TEST(PlaceWaitsTest, NoWaitCanBeLeftOut) {
   int waits = 0;
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kWaitCases; ++seed) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 18});
-    ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, RandomPlan(plan_case, seed));
+    ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan,
+                         PlanWithRoom(plan_case, seed));
     const std::vector<StepPair> required = Required(plan, plan_case.graph);
     for (const StepId step : plan.steps.ids()) {
       for (size_t w = 0; w < plan.steps[step].waits.size(); ++w) {
@@ -92,10 +94,11 @@ TEST(PlaceWaitsTest, NoWaitCanBeLeftOut) {
 }
 
 TEST(PlaceWaitsTest, WaitsAreForOtherLanesBackwardsAndAscending) {
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kWaitCases; ++seed) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 24});
-    ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, RandomPlan(plan_case, seed));
+    ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan,
+                         PlanWithRoom(plan_case, seed));
     for (const StepId id : plan.steps.ids()) {
       const Step& step = plan.steps[id];
       EXPECT_EQ(
@@ -165,7 +168,7 @@ TEST(PlaceWaitsTest, ARoomyPlanNeverStopsComputeForACopyOut) {
 // In a roomy random plan a control edge is the only reason left.
 TEST(PlaceWaitsTest, ARoomyRandomPlanStopsComputeForControlEdgesOnly) {
   int copies = 0;
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kWaitCases; ++seed) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 24});
     plan_case.options.device_budget_bytes = 1_MiB;

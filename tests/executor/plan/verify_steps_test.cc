@@ -19,10 +19,12 @@ using testing::ChainGraph;
 using testing::Compile;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::kInternal;
 using testing::StatusIs;
 using testing::ToyOps;
 
-Step& Find(ExecutionPlan& plan, const Graph& graph, std::string_view name) {
+Step& StepNamed(ExecutionPlan& plan, const Graph& graph,
+                std::string_view name) {
   return *std::ranges::find_if(plan.steps, [&](const Step& step) {
     return graph.node(step.node).name == name;
   });
@@ -37,10 +39,9 @@ TEST(VerifyStepsTest, ScratchIsWhatTheKernelAsksForAndOnTheDevice) {
   ASSERT_THAT(VerifyPlan(good, graph, ToyOps(), &scratch), IsOk());
   const auto fault = [&](auto&& damage) {
     ExecutionPlan plan = good;
-    damage(plan, Find(plan, graph, "f2"));
+    damage(plan, StepNamed(plan, graph, "f2"));
     return VerifyPlan(plan, graph, ToyOps(), &scratch);
   };
-  constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
   EXPECT_THAT(fault([](ExecutionPlan& plan, Step& step) {
                 plan.buffers[step.workspace].bytes = 256;
               }),
@@ -180,7 +181,7 @@ TEST(VerifyStepsTest, CatchesAnInPlaceComputationThatIsNotLegal) {
   ASSERT_THAT(VerifyPlan(plan, graph, ops), IsOk());
   const BufferId shared = plan.buffer_of[graph.output(x)];
   plan.buffer_of[graph.output(y)] = shared;
-  Find(plan, graph, "y").outputs[0] = shared;
+  StepNamed(plan, graph, "y").outputs[0] = shared;
   EXPECT_THAT(VerifyPlan(plan, graph, ops),
               StatusIs(absl::StatusCode::kInternal,
                        HasSubstr("has the bytes of another value")));

@@ -16,7 +16,7 @@ namespace {
 
 using testing::GraphText;
 
-constexpr Pass kPass = {"fuse", "", FuseBatchNormRelu};
+constexpr Pass kBatchNormReluPass = {"fuse", "", FuseBatchNormRelu};
 
 class FuseBatchNormReluTest : public ::testing::Test {
  protected:
@@ -38,8 +38,8 @@ class FuseBatchNormReluTest : public ::testing::Test {
     std::vector<ValueId> ids;
     for (const Tensor tensor : keep) ids.push_back(tensor.id());
     for (const Tensor tensor : gradients_) ids.push_back(tensor.id());
-    const auto result =
-        RunPasses(g_.graph(), g_.registry(), std::vector{kPass}, ids);
+    const auto result = RunPasses(g_.graph(), g_.registry(),
+                                  std::vector{kBatchNormReluPass}, ids);
     EXPECT_THAT(result, testing::IsOk());
     if (!result.ok()) return "";
     return GraphText(result->graph, {"FusedBatchNorm", "FusedBatchNormGrad",

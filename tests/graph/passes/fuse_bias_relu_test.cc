@@ -15,7 +15,7 @@ namespace {
 
 using testing::GraphText;
 
-constexpr Pass kPass = {"fuse", "", FuseBiasRelu};
+constexpr Pass kBiasReluPass = {"fuse", "", FuseBiasRelu};
 
 class FuseBiasReluTest : public ::testing::Test {
  protected:
@@ -26,7 +26,7 @@ class FuseBiasReluTest : public ::testing::Test {
 
   std::string Optimize(const std::vector<ValueId>& keep) {
     const auto result =
-        RunPasses(g_.graph(), g_.registry(), std::vector{kPass}, keep);
+        RunPasses(g_.graph(), g_.registry(), std::vector{kBiasReluPass}, keep);
     EXPECT_THAT(result, testing::IsOk());
     return result.ok() ? GraphText(result->graph, kOps) : "";
   }

@@ -16,7 +16,7 @@ namespace {
 
 using testing::GraphText;
 
-constexpr Pass kPass = {"fuse", "", FuseMatMulBias};
+constexpr Pass kMatMulBiasPass = {"fuse", "", FuseMatMulBias};
 constexpr Pass kReluFirst = {"relu", "", FuseBiasRelu};
 
 class FuseMatMulBiasTest : public ::testing::Test {
@@ -27,7 +27,7 @@ class FuseMatMulBiasTest : public ::testing::Test {
   }
 
   std::string Optimize(const std::vector<ValueId>& keep,
-                       const std::vector<Pass>& passes = {kPass}) {
+                       const std::vector<Pass>& passes = {kMatMulBiasPass}) {
     const auto result = RunPasses(g_.graph(), g_.registry(), passes, keep);
     EXPECT_THAT(result, testing::IsOk());
     return result.ok() ? GraphText(result->graph, kOps) : "";
@@ -46,7 +46,7 @@ TEST_F(FuseMatMulBiasTest, TheSumIsTheProducts) {
 
 TEST_F(FuseMatMulBiasTest, TheActivationGoesAlong) {
   const Tensor y = Hidden(Activation::kRelu);
-  EXPECT_EQ(Optimize({y.id()}, {kReluFirst, kPass}),
+  EXPECT_EQ(Optimize({y.id()}, {kReluFirst, kMatMulBiasPass}),
             "fc/MatMul = MatMul(x, fc/weights, fc/biases) "
             "{activation=relu}\n");
 }

@@ -22,7 +22,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::GraphText;
 
-constexpr Pass kPass = {"fuse", "", FuseUpdates};
+constexpr Pass kUpdatesPass = {"fuse", "", FuseUpdates};
 
 class FuseUpdatesTest : public ::testing::Test {
  protected:
@@ -50,7 +50,7 @@ class FuseUpdatesTest : public ::testing::Test {
 
   OptimizedGraph Optimize(const std::vector<ValueId>& keep = {}) {
     auto result =
-        RunPasses(g_.graph(), g_.registry(), std::vector{kPass}, keep);
+        RunPasses(g_.graph(), g_.registry(), std::vector{kUpdatesPass}, keep);
     EXPECT_THAT(result, testing::IsOk());
     return result.ok() ? *std::move(result) : OptimizedGraph();
   }
@@ -206,7 +206,7 @@ TEST_F(FuseUpdatesTest, NoEdgesMakeACycle) {
     ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
     ASSERT_OK_AND_ASSIGN(
         const OptimizedGraph result,
-        RunPasses(graph, StandardOps(), std::vector{kPass}, {}));
+        RunPasses(graph, StandardOps(), std::vector{kUpdatesPass}, {}));
     merged += graph.num_nodes() - result.graph.num_nodes();
   }
   EXPECT_GT(merged, 200U);

@@ -14,7 +14,7 @@ namespace {
 
 using testing::GraphText;
 
-constexpr Pass kPass = {"merge", "", MergeCommonNodes};
+constexpr Pass kMergePass = {"merge", "", MergeCommonNodes};
 
 class MergeCommonNodesTest : public ::testing::Test {
  protected:
@@ -40,7 +40,7 @@ class MergeCommonNodesTest : public ::testing::Test {
     std::vector<ValueId> ids;
     for (const Tensor tensor : keep) ids.push_back(tensor.id());
     const auto result =
-        RunPasses(g_.graph(), g_.registry(), std::vector{kPass}, ids);
+        RunPasses(g_.graph(), g_.registry(), std::vector{kMergePass}, ids);
     EXPECT_THAT(result, testing::IsOk());
     return result.ok() ? GraphText(result->graph) : "";
   }

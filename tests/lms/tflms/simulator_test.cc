@@ -186,7 +186,7 @@ TEST(TflmsSimulatorTest, LoopsAndEditedGraphsAreRefused) {
                        HasSubstr("edited for LMS already")));
 }
 
-struct Totals {
+struct SimulatedTotals {
   int64_t swapped = 0;
   int64_t failed = 0;
   int64_t warned = 0;
@@ -216,7 +216,7 @@ void ExpectEqual(const TflmsPlay& play, const NaiveTflms& naive,
 // Plays the options, once with plenty of memory and once with part of what that
 // took; the simulator is the same, so that what it keeps between plays counts.
 void CheckPlays(const Graph& graph, LmsOptions options, RandomV2Case& random,
-                Totals& totals) {
+                SimulatedTotals& totals) {
   const auto probe = TflmsSimulator::Create(
       options, {.device_bytes = kPlenty, .memory_ratio = 1}, graph);
   ASSERT_THAT(probe, testing::IsOk());
@@ -251,7 +251,7 @@ void CheckPlays(const Graph& graph, LmsOptions options, RandomV2Case& random,
   }
 }
 
-void ExpectEverythingHappened(const Totals& totals) {
+void ExpectEverythingHappened(const SimulatedTotals& totals) {
   EXPECT_GT(totals.swapped, 100);
   EXPECT_GT(totals.failed, 100);
   EXPECT_GT(totals.warned, 50);
@@ -259,7 +259,7 @@ void ExpectEverythingHappened(const Totals& totals) {
 }
 
 TEST(TflmsSimulatorTest, PlaysAreThoseOfTheTwinOnGraphsOfAnything) {
-  Totals totals;
+  SimulatedTotals totals;
   for (uint32_t seed = 0; seed < 800 && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     RandomV2Case random(seed);
@@ -271,7 +271,7 @@ TEST(TflmsSimulatorTest, PlaysAreThoseOfTheTwinOnGraphsOfAnything) {
 }
 
 TEST(TflmsSimulatorTest, PlaysAreThoseOfTheTwinOnTrainingGraphs) {
-  Totals totals;
+  SimulatedTotals totals;
   for (uint32_t seed = 0; seed < 100 && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     RandomV2Case random(seed);

@@ -22,15 +22,15 @@ struct Op {
   int num_outputs = 0;
 };
 
-Ops Union(Ops a, const Ops& b) {
+Ops UnionOf(Ops a, const Ops& b) {
   a.insert(b.begin(), b.end());
   return a;
 }
-Ops Minus(Ops a, const Ops& b) {
+Ops Without(Ops a, const Ops& b) {
   for (const int op : b) a.erase(op);
   return a;
 }
-Ops And(const Ops& a, const Ops& b) { return Minus(a, Minus(a, b)); }
+Ops And(const Ops& a, const Ops& b) { return Without(a, Without(a, b)); }
 
 class Original {
  public:
@@ -51,17 +51,17 @@ class Original {
 
   NaiveEdit Run() {
     for (const std::string& scope : options_.v1.optimizer_scopes) {
-      gradient_ = Union(gradient_, StartingWith(scope));
+      gradient_ = UnionOf(gradient_, StartingWith(scope));
     }
     const Ops seeds = FindSeeds();
     Ops reached;
-    for (const int seed : seeds) reached = Union(reached, ForwardWalk(seed));
+    for (const int seed : seeds) reached = UnionOf(reached, ForwardWalk(seed));
     excluded_ =
         Select(reached, options_.v1.excl_scopes, options_.v1.excl_types);
-    excluded_ = Union(excluded_, Select(reached, {},
-                                        {"Const", "Mul", "Add", "Identity",
-                                         "Assign", "VariableV2", "Reshape",
-                                         "Shape", "ShapeN", "Placeholder"}));
+    excluded_ = UnionOf(excluded_, Select(reached, {},
+                                          {"Const", "Mul", "Add", "Identity",
+                                           "Assign", "VariableV2", "Reshape",
+                                           "Shape", "ShapeN", "Placeholder"}));
     included_ =
         Select(reached, options_.v1.incl_scopes, options_.v1.incl_types);
     FindOrders(seeds);
@@ -117,7 +117,7 @@ class Original {
   Ops Consumers(int id) const {
     Ops found;
     for (int i = 0; i < op(id).num_outputs; ++i) {
-      found = Union(found, Consumers(Tensor{id, i}));
+      found = UnionOf(found, Consumers(Tensor{id, i}));
     }
     return found;
   }
@@ -148,7 +148,7 @@ class Original {
       }
     }
     if (!seeds.empty()) return seeds;
-    const Ops forward = Minus(All(), gradient_);
+    const Ops forward = Without(All(), gradient_);
     Ops candidates;
     for (const int id : forward) {
       if (!And(Consumers(id), gradient_).empty()) candidates.insert(id);
@@ -156,7 +156,7 @@ class Original {
     size_t most = 1;
     for (const int id : candidates) {
       const size_t cover =
-          Minus(And(ForwardWalk(id, forward), candidates), {id}).size();
+          Without(And(ForwardWalk(id, forward), candidates), {id}).size();
       if (cover > most) seeds.clear();
       if (cover >= most) seeds.insert(id);
       most = std::max(most, cover);
@@ -166,7 +166,7 @@ class Original {
 
   void FindOrders(const Ops& seeds) {
     Ops known;
-    for (const int seed : seeds) known = Union(known, ForwardWalk(seed));
+    for (const int seed : seeds) known = UnionOf(known, ForwardWalk(seed));
     Ops on_the_way;
     for (const int id : known) {
       if (!And(ForwardWalk(id), gradient_).empty()) on_the_way.insert(id);
@@ -179,18 +179,18 @@ class Original {
         before = And(before, on_the_way);
       }
       for (const int control : before) waits_for[control];
-      waits_for[id] = Union(waits_for[id], before);
+      waits_for[id] = UnionOf(waits_for[id], before);
     }
     for (auto& [id, before] : waits_for) {
       if (!known.contains(id)) before.clear();
     }
     std::vector<Ops> layers = Layer(waits_for);
     Ops updates;
-    for (const int id : gradient_) updates = Union(updates, ForwardWalk(id));
-    updates = Minus(updates, gradient_);
+    for (const int id : gradient_) updates = UnionOf(updates, ForwardWalk(id));
+    updates = Without(updates, gradient_);
     for (Ops& layer : layers) {
-      if (!Minus(layer, gradient_).empty()) layer = Minus(layer, gradient_);
-      layer = Minus(layer, updates);
+      if (!Without(layer, gradient_).empty()) layer = Without(layer, gradient_);
+      layer = Without(layer, updates);
     }
     std::erase_if(layers, [](const Ops& layer) { return layer.empty(); });
     for (size_t i = 0; i < layers.size(); ++i) {
@@ -209,7 +209,7 @@ class Original {
         if (before.empty()) layer.insert(id);
       }
       for (const int id : layer) waits_for.erase(id);
-      for (auto& [id, before] : waits_for) before = Minus(before, layer);
+      for (auto& [id, before] : waits_for) before = Without(before, layer);
       layers.push_back(layer);
     }
     return layers;
@@ -231,7 +231,7 @@ class Original {
     while (!queue.empty()) {
       const int id = queue.front();
       queue.erase(queue.begin());
-      const Ops next = Minus(Consumers(id), gradient_);
+      const Ops next = Without(Consumers(id), gradient_);
       Insert(id);
       if (LimitReached()) return;
       for (const int each : next) {
@@ -255,7 +255,7 @@ class Original {
   void SwapTensor(const Tensor& tensor) {
     Ops moved = And(Consumers(tensor), gradient_);
     if (options_.v1.swap_branches) {
-      moved = Union(moved, FarOps(Minus(Consumers(tensor), gradient_)));
+      moved = UnionOf(moved, FarOps(Without(Consumers(tensor), gradient_)));
     }
     for (const int id : Ops(moved)) {
       if (ForwardWalk(id).size() == 1) moved.erase(id);
@@ -276,7 +276,7 @@ class Original {
     }
     if (options_.v1.fuse_swapins && any_timed && shared.size() >= 2) {
       SwapIn(place, tensor, swap_out, shared);
-      moved = Minus(moved, shared);
+      moved = Without(moved, shared);
     }
     for (const int id : moved) {
       if (order(id) >= 0) {
@@ -385,8 +385,8 @@ class Original {
         }
       }
       if (depth >= lb && !found.empty()) return found;
-      layer = Minus(next, closed);
-      closed = Union(closed, layer);
+      layer = Without(next, closed);
+      closed = UnionOf(closed, layer);
     }
     return {};
   }

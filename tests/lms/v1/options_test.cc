@@ -14,17 +14,12 @@ namespace {
 
 using testing::ChainE1;
 using ::testing::Contains;
+using testing::E1Options;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::StatusIs;
 using ::testing::UnorderedElementsAre;
-
-LmsOptions E1Options() {
-  return {.mode = LmsMode::kV1,
-          .compat = true,
-          .v1 = {.optimizer_scopes = {"opt"}}};
-}
 
 // Adds nodes of one float32[16, 16] by name.
 class Builder {

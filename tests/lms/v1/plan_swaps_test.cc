@@ -13,15 +13,10 @@ namespace {
 
 using enum ControlStrategy;
 using testing::ChainE1;
+using testing::E1Options;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::StatusIs;
-
-LmsOptions E1Options() {
-  return {.mode = LmsMode::kV1,
-          .compat = true,
-          .v1 = {.optimizer_scopes = {"opt"}}};
-}
 
 // Reader -> trigger of its swap-in ("-": none).
 std::map<std::string, std::string> Triggers(const SwapPlan& plan,

@@ -22,7 +22,7 @@ using testing::IsOk;
 using testing::RandomTrainingGraph;
 using testing::StatusIs;
 
-LmsOptions RandomOptions(std::mt19937& random) {
+LmsOptions RandomV2Options(std::mt19937& random) {
   const auto up_to = [&](int n) {
     return static_cast<int64_t>(random() % static_cast<uint32_t>(n));
   };
@@ -142,7 +142,7 @@ TEST(LmsV2Test, RandomEditsAreSoundAndTheirPlansValid) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     const Graph original = RandomGraph(seed, random);
-    LmsOptions options = RandomOptions(random);
+    LmsOptions options = RandomV2Options(random);
     options.compat = seed % 4 == 0;
     Graph edited = original;
     ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, original));

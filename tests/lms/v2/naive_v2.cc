@@ -14,12 +14,12 @@ bool IsAnyOf(const std::string& text, const std::set<std::string>& texts) {
   return texts.contains(text);
 }
 
-std::set<int> Union(std::set<int> a, const std::set<int>& b) {
+std::set<int> LevelUnion(std::set<int> a, const std::set<int>& b) {
   a.insert(b.begin(), b.end());
   return a;
 }
 
-std::set<int> Minus(const std::set<int>& a, const std::set<int>& b) {
+std::set<int> LevelMinus(const std::set<int>& a, const std::set<int>& b) {
   std::set<int> rest;
   for (const int item : a) {
     if (!b.contains(item)) rest.insert(item);
@@ -95,12 +95,12 @@ void NaiveV2::Prepare() {
   if (!o.v2.incl_input_by_scopes.empty() || !o.v2.incl_input_by_types.empty()) {
     readers_ = FilterOps(o.v2.incl_input_by_scopes, o.v2.incl_input_by_types);
   }
-  sources_ =
-      Minus(Minus(sources_, excluded),
-            FilterOps(o.v2.excl_output_by_scopes, o.v2.excl_output_by_types));
-  readers_ =
-      Minus(Minus(readers_, excluded),
-            FilterOps(o.v2.excl_input_by_scopes, o.v2.excl_input_by_types));
+  sources_ = LevelMinus(
+      LevelMinus(sources_, excluded),
+      FilterOps(o.v2.excl_output_by_scopes, o.v2.excl_output_by_types));
+  readers_ = LevelMinus(
+      LevelMinus(readers_, excluded),
+      FilterOps(o.v2.excl_input_by_scopes, o.v2.excl_input_by_types));
 }
 
 std::vector<NaiveOp> NaiveV2::Run() {
@@ -175,8 +175,8 @@ std::set<int> NaiveV2::FindInactive() const {
     for (int op = 0; op < static_cast<int>(ops_.size()); ++op) {
       if (inactive.contains(op)) continue;
       if (IsAnyOf(ops_[op].type, {"Merge", "Switch"})) continue;
-      const std::set<int> all = Union(Producers(op), ops_[op].controls);
-      const std::set<int> live = Minus(all, inactive);
+      const std::set<int> all = LevelUnion(Producers(op), ops_[op].controls);
+      const std::set<int> live = LevelMinus(all, inactive);
       if (live.size() == all.size()) continue;
       bool dead = true;
       for (const int other : live) {
@@ -209,10 +209,10 @@ std::map<int, int> NaiveV2::FindLevels() const {
   std::map<int, std::set<int>> waiting;
   for (int op = 0; op < static_cast<int>(ops_.size()); ++op) {
     const NaiveOp& o = ops_[op];
-    std::set<int> before = Union(Producers(op), o.controls);
+    std::set<int> before = LevelUnion(Producers(op), o.controls);
     if (Has(o.name, "while/")) {
       if (!IsAnyOf(o.type, {"Enter", "Exit", "Merge", "Switch"})) continue;
-      for (const int other : Union(before, {})) {
+      for (const int other : LevelUnion(before, {})) {
         const std::string& type = ops_[other].type;
         if ((o.type == "Merge" && type == "NextIteration") ||
             (o.type == "Switch" && type == "LoopCond")) {
@@ -233,7 +233,7 @@ std::map<int, int> NaiveV2::FindLevels() const {
       levels[op] = level;
       waiting.erase(op);
     }
-    for (auto& [op, before] : waiting) before = Minus(before, layer);
+    for (auto& [op, before] : waiting) before = LevelMinus(before, layer);
   }
 }
 
@@ -253,13 +253,13 @@ std::set<int> NaiveV2::OpsOfLevel(int level) const {
 // The original's test: spreads level by level, strictly between the two.
 bool NaiveV2::Reaches(int from, int to, bool with_controls) const {
   const auto next = [&](int op) {
-    return with_controls ? Union(Consumers(op), ControlOutputs(op))
+    return with_controls ? LevelUnion(Consumers(op), ControlOutputs(op))
                          : Consumers(op);
   };
   std::set<int> reached = next(from);
   for (int level = Level(from) + 1; level < Level(to); ++level) {
     for (const int op : OpsOfLevel(level)) {
-      if (reached.contains(op)) reached = Union(reached, next(op));
+      if (reached.contains(op)) reached = LevelUnion(reached, next(op));
     }
   }
   return reached.contains(to);
@@ -272,7 +272,7 @@ bool NaiveV2::HasPath(int from, int to) const {
     const int op = open.back();
     open.pop_back();
     if (op == to) return true;
-    for (const int other : Union(Consumers(op), ControlOutputs(op))) {
+    for (const int other : LevelUnion(Consumers(op), ControlOutputs(op))) {
       if (met.insert(other).second) open.push_back(other);
     }
   }
@@ -458,10 +458,11 @@ void NaiveV2::SyncIn(int host) {
   const std::set<int> devices = OnGpu(Consumers(host));
   if (devices.size() != 1) return;
   const int reader = *devices.begin();
-  std::set<int> ready = OnGpu(Union(Producers(reader), ops_[reader].controls));
+  std::set<int> ready =
+      OnGpu(LevelUnion(Producers(reader), ops_[reader].controls));
   if (ready.empty()) ready = OnGpu(OpsOfLevel(Level(reader) - 1));
   const std::set<int> outputs =
-      OnGpu(Union(Consumers(host), ControlOutputs(host)));
+      OnGpu(LevelUnion(Consumers(host), ControlOutputs(host)));
   std::set<int> kept;
   for (const int op : ready) {
     bool cycle = false;
@@ -470,7 +471,8 @@ void NaiveV2::SyncIn(int host) {
     }
     if (!cycle) kept.insert(op);
   }
-  kept = Minus(kept, OnGpu(Union(Producers(host), ops_[host].controls)));
+  kept =
+      LevelMinus(kept, OnGpu(LevelUnion(Producers(host), ops_[host].controls)));
   for (const int op : kept) AddControl(op, host);
 }
 
@@ -479,17 +481,18 @@ void NaiveV2::SyncOut(int host) {
   if (devices.size() != 1) return;
   const int producer = *devices.begin();
   const std::set<int> inputs =
-      OnGpu(Union(Producers(host), ops_[host].controls));
+      OnGpu(LevelUnion(Producers(host), ops_[host].controls));
   std::set<int> kept;
   for (const int op :
-       OnGpu(Union(Consumers(producer), ControlOutputs(producer)))) {
+       OnGpu(LevelUnion(Consumers(producer), ControlOutputs(producer)))) {
     bool cycle = false;
     for (const int input : inputs) {
       cycle = cycle || op == input || Reaches(op, input, true);
     }
     if (!cycle) kept.insert(op);
   }
-  kept = Minus(kept, OnGpu(Union(Consumers(host), ControlOutputs(host))));
+  kept = LevelMinus(kept,
+                    OnGpu(LevelUnion(Consumers(host), ControlOutputs(host))));
   for (const int op : kept) AddControl(host, op);
 }
 

@@ -34,8 +34,8 @@ Names NamesOf(const std::vector<NodeId>& ids, const Graph& graph) {
 }
 
 // Reader -> triggers of its swap-in.
-std::map<std::string, Names> Triggers(const SwapPlan& plan,
-                                      const Graph& graph) {
+std::map<std::string, Names> TriggersByReader(const SwapPlan& plan,
+                                              const Graph& graph) {
   std::map<std::string, Names> triggers;
   for (const Swap& swap : plan.swaps) {
     for (const SwapIn& swap_in : swap.swap_ins) {
@@ -138,7 +138,7 @@ TEST(PlanSwapsV2Test, CompatGivesThePublishedTableOfControlEdges) {
         {"opt/B1", {row.triggers[0]}},
         {"opt/B2", {row.triggers[1]}},
         {"opt/B3", {row.triggers[2]}}};
-    EXPECT_EQ(Triggers(plan, graph), expected);
+    EXPECT_EQ(TriggersByReader(plan, graph), expected);
     const bool sync_out = row.sync_mode == 1 || row.sync_mode == 3;
     const auto wait = [&](const char* name) {
       return sync_out ? Names{name} : Names{};
@@ -231,7 +231,7 @@ TEST(PlanSwapsV2Test, WithoutCompatSyncModesDoNotMergeSwapIns) {
   options.v2.swapin_groupby = 1;
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
   const std::map<std::string, Names> expected = {{"R1", {"I"}}, {"R2", {"R1"}}};
-  EXPECT_EQ(Triggers(plan, graph), expected);
+  EXPECT_EQ(TriggersByReader(plan, graph), expected);
 }
 
 TEST(PlanSwapsV2Test, WithoutCompatAGroupWaitsForItsFirstReadersOtherInputs) {
@@ -244,7 +244,7 @@ TEST(PlanSwapsV2Test, WithoutCompatAGroupWaitsForItsFirstReadersOtherInputs) {
   options.compat = false;
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
   const std::map<std::string, Names> expected = {{"R1", {"I"}}, {"R2", {"I"}}};
-  EXPECT_EQ(Triggers(plan, graph), expected);
+  EXPECT_EQ(TriggersByReader(plan, graph), expected);
 }
 
 // F3 would come back while F4 still reads it.
@@ -255,7 +255,7 @@ TEST(PlanSwapsV2Test, WithoutCompatASwapWithoutAGapIsDropped) {
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
   const std::map<std::string, Names> expected = {{"opt/B1", {"opt/B3"}},
                                                  {"opt/B2", {"opt/B4"}}};
-  EXPECT_EQ(Triggers(plan, graph), expected);
+  EXPECT_EQ(TriggersByReader(plan, graph), expected);
   ASSERT_EQ(plan.dropped.size(), 1U);
   EXPECT_EQ(graph.ValueName(plan.dropped[0].value), "F3:0");
   EXPECT_EQ(plan.dropped[0].reason, "no useful gap before opt/B3");

@@ -24,7 +24,7 @@ std::set<int> ControlsOf(const Node& node) {
   return controls;
 }
 
-struct Totals {
+struct PlannedTotals {
   int64_t swap_ins = 0;
   int64_t triggers = 0;
   int64_t cycles = 0;
@@ -45,7 +45,8 @@ void ExpectEqual(const Graph& edited, const std::vector<NaiveOp>& expected) {
   }
 }
 
-void CheckEdit(const Graph& graph, const LmsOptions& options, Totals& totals) {
+void CheckEdit(const Graph& graph, const LmsOptions& options,
+               PlannedTotals& totals) {
   Graph edited = graph;
   ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(options, edited));
   // Where several triggers are right, the twin takes ours if it is one.
@@ -66,7 +67,7 @@ void CheckEdit(const Graph& graph, const LmsOptions& options, Totals& totals) {
   totals.cycles += naive.cycles_refused();
 }
 
-void CheckRandom(uint32_t seed, Totals& totals) {
+void CheckRandom(uint32_t seed, PlannedTotals& totals) {
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   RandomV2Case random(seed);
   const Graph graph = random.MakeGraph();
@@ -122,7 +123,7 @@ Graph MakeTrainingGraph(Layout layout, int depth) {
 }
 
 TEST(NaiveV2Test, CompatEditsOfNetworksAreThoseOfTheTwin) {
-  Totals totals;
+  PlannedTotals totals;
   for (const Layout layout :
        {Layout::kResidual, Layout::kInception, Layout::kUNet}) {
     const Graph graph = MakeTrainingGraph(layout, 20);
@@ -143,7 +144,7 @@ TEST(NaiveV2Test, CompatEditsOfNetworksAreThoseOfTheTwin) {
 }
 
 TEST(NaiveV2Test, CompatEditsAreThoseOfTheTwinEdgeByEdge) {
-  Totals totals;
+  PlannedTotals totals;
   for (uint32_t seed = 0; seed < 6000 && !HasFailure(); ++seed) {
     CheckRandom(seed, totals);
   }

@@ -14,6 +14,7 @@ namespace {
 using testing::CountingDataset;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::kInvalid;
 using testing::ReadLabels;
 using testing::StatusIs;
 
@@ -91,7 +92,6 @@ TEST(BatchedTest, HandsOutBatchesThatAreTheCallersOwn) {
 TEST(BatchedTest, RefusesBatchesThatThereAreNot) {
   const CountingDataset base(10);
   const CountingDataset empty(0);
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   const Batched batches(base, {.batch_size = 3});
   for (const int64_t index : {-1, 3, 1000}) {
     EXPECT_THAT(batches.Get(index),

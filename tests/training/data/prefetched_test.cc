@@ -90,7 +90,7 @@ TEST(PrefetchedTest, ReportsASampleThatCannotBeReadInItsTurn) {
 }
 
 // Reading sample 1 throws.
-class ThrowingDataset : public CountingDataset {
+class ThrowingSample : public CountingDataset {
  public:
   using CountingDataset::CountingDataset;
   absl::Status Read(int64_t index,
@@ -101,7 +101,7 @@ class ThrowingDataset : public CountingDataset {
 };
 
 TEST(PrefetchedTest, ReportsASampleThatThrowsInItsTurn) {
-  const ThrowingDataset base(4);
+  const ThrowingSample base(4);
   Prefetched reader(base);
   EXPECT_THAT(reader.Next(), testing::IsOk());
   EXPECT_THAT(reader.Next(),

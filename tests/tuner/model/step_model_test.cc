@@ -359,7 +359,7 @@ void ExpectOneCopyAValue(const StepModel& model) {
   EXPECT_TRUE(std::ranges::is_sorted(model.gaps, {}, &Gap::last));
 }
 
-void ExpectAsTheNaiveTwinSays(const TunerCase& tuner_case) {
+void ExpectTheTwinsModel(const TunerCase& tuner_case) {
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan,
                        CompilePlan(tuner_case.graph, tuner_case.ops,
                                    tuner_case.schedule, tuner_case.options));
@@ -375,8 +375,8 @@ TEST(StepModelTest, RandomStepsAreAsANaiveTwinSays) {
   for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const TunerCase tuner_case = RandomCase(seed, 24);
-    ExpectAsTheNaiveTwinSays(tuner_case);
-    ExpectAsTheNaiveTwinSays(SmallRandomCase(seed, 16));
+    ExpectTheTwinsModel(tuner_case);
+    ExpectTheTwinsModel(SmallRandomCase(seed, 16));
     gaps += ModelOf(tuner_case).gaps.size();
   }
   EXPECT_GT(gaps, 3 * kCases);

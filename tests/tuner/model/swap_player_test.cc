@@ -25,19 +25,19 @@ using testing::SmallRandomCase;
 using testing::ToyOps;
 using testing::TunerCase;
 
-constexpr int64_t kUnit = 1024;
+constexpr int64_t kPlayedBytes = 1024;
 
 // f1 f2 f3 f4 b4 b3 b2 b1, which need 1 2 3 4 5 5 4 3 units; gaps of f1, f2
 // and f3, a byte a nanosecond.
 StepModel ChainModel(int64_t kernel_ns) {
-  return ModelOf(
-      CaseOf(ChainGraph(4, kUnit, false), ToyOps(), kernel_ns, LinkOf(1)));
+  return ModelOf(CaseOf(ChainGraph(4, kPlayedBytes, false), ToyOps(), kernel_ns,
+                        LinkOf(1)));
 }
 
 TEST(SwapPlayerTest, WithoutMovesTheStepIsItsKernels) {
   const StepModel model = ChainModel(10);
   const PlayedStep played =
-      SwapPlayer(model, 5 * kUnit).Play(MovedGaps(model.gaps.size(), 0));
+      SwapPlayer(model, 5 * kPlayedBytes).Play(MovedGaps(model.gaps.size(), 0));
   ASSERT_TRUE(played.fits);
   EXPECT_EQ(played.step_ns, 80);
   EXPECT_EQ(played.moved_bytes, 0);
@@ -48,10 +48,10 @@ TEST(SwapPlayerTest, AnExampleWithEveryNumber) {
   // from 1054, when b4's bytes are free, to 2078, and b1 waits for it.
   const StepModel model = ChainModel(10);
   ASSERT_EQ(model.gaps.size(), 3U);
-  const PlayedStep played = SwapPlayer(model, 4 * kUnit).Play({1, 0, 0});
+  const PlayedStep played = SwapPlayer(model, 4 * kPlayedBytes).Play({1, 0, 0});
   ASSERT_TRUE(played.fits);
   EXPECT_EQ(played.step_ns, 10 + 1024 + 20 + 1024 + 10);
-  EXPECT_EQ(played.moved_bytes, 2 * kUnit);
+  EXPECT_EQ(played.moved_bytes, 2 * kPlayedBytes);
   EXPECT_EQ(played.back_after, (std::vector<int32_t>{5, -1, -1}));
   EXPECT_EQ(played.stall_ns[0], (1034 - 40) + (2078 - 1064));
   EXPECT_EQ(played.copy_out_ran_ns[0].begin, 10);
@@ -64,13 +64,13 @@ TEST(SwapPlayerTest, AnExampleWithEveryNumber) {
 
 TEST(SwapPlayerTest, WithTimeToSpareACopyBackBeginsJustEarlyEnough) {
   const StepModel model = ChainModel(600);
-  const PlayedStep played = SwapPlayer(model, 4 * kUnit).Play({1, 0, 0});
+  const PlayedStep played = SwapPlayer(model, 4 * kPlayedBytes).Play({1, 0, 0});
   ASSERT_TRUE(played.fits);
   // Two kernels hide the copy; b3 would end too late.
   EXPECT_EQ(played.back_after[0], 5);
   EXPECT_EQ(played.step_ns, 8 * 600 + (6 * 600 + 1024 - 7 * 600));
   const StepModel slow = ChainModel(2000);
-  const PlayedStep early = SwapPlayer(slow, 4 * kUnit).Play({1, 0, 0});
+  const PlayedStep early = SwapPlayer(slow, 4 * kPlayedBytes).Play({1, 0, 0});
   EXPECT_EQ(early.step_ns, 16000);
   EXPECT_EQ(early.stall_ns[0], 0);
 }

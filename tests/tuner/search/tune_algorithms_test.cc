@@ -30,7 +30,7 @@ using testing::ToyOps;
 using testing::TrainingCase;
 using testing::TunerCase;
 
-constexpr int64_t kUnit = 1024;
+constexpr int64_t kChosenBytes = 1024;
 
 KnownAlgorithms KnownOf(const TunerCase& tuner_case) {
   return FindAlgorithms(tuner_case.graph,
@@ -43,7 +43,7 @@ KnownAlgorithms KnownOf(const TunerCase& tuner_case) {
 class ChainTest : public ::testing::Test {
  protected:
   ChainTest()
-      : chain_(CaseOf(ChainGraph(4, kUnit, false), ToyOps(), 10'000,
+      : chain_(CaseOf(ChainGraph(4, kChosenBytes, false), ToyOps(), 10'000,
                       LinkOf(0.5))) {
     for (const Node& node : chain_.graph.nodes()) {
       chain_.profile.kernels[NodeSignature(chain_.graph, node)] = 10'000;
@@ -52,12 +52,13 @@ class ChainTest : public ::testing::Test {
 
   void AddChoice(std::string_view node) {
     const NodeId id = *chain_.graph.FindNode(node);
-    known_[id] = {{.name = "large", .workspace_bytes = kUnit, .ns = 10'000},
-                  {.name = "small", .workspace_bytes = 0, .ns = 15'000}};
+    known_[id] = {
+        {.name = "large", .workspace_bytes = kChosenBytes, .ns = 10'000},
+        {.name = "small", .workspace_bytes = 0, .ns = 15'000}};
     auto& measured =
         chain_.profile
             .algorithms[NodeSignature(chain_.graph, chain_.graph.node(id))];
-    measured["large"] = {kUnit, 10'000};
+    measured["large"] = {kChosenBytes, 10'000};
     measured["small"] = {0, 15'000};
   }
 
@@ -67,9 +68,10 @@ class ChainTest : public ::testing::Test {
 
 TEST_F(ChainTest, WithoutAChoiceItIsTheTuner) {
   ASSERT_OK_AND_ASSIGN(const TunedStep plain,
-                       TuneSwaps(InputsOf(chain_, 4 * kUnit), {}));
-  ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
-                       TuneAlgorithms(InputsOf(chain_, 4 * kUnit), known_, {}));
+                       TuneSwaps(InputsOf(chain_, 4 * kChosenBytes), {}));
+  ASSERT_OK_AND_ASSIGN(
+      const TunedStep tuned,
+      TuneAlgorithms(InputsOf(chain_, 4 * kChosenBytes), known_, {}));
   EXPECT_EQ(tuned.chosen.recipe.name, plain.chosen.recipe.name);
   EXPECT_EQ(tuned.chosen.step.step_ns, plain.chosen.step.step_ns);
   EXPECT_TRUE(tuned.chosen.recipe.algorithms.empty());
@@ -77,11 +79,12 @@ TEST_F(ChainTest, WithoutAChoiceItIsTheTuner) {
 
 TEST_F(ChainTest, TheFastestIsTakenWhereItFits) {
   AddChoice("b4");
-  ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
-                       TuneAlgorithms(InputsOf(chain_, 6 * kUnit), known_, {}));
+  ASSERT_OK_AND_ASSIGN(
+      const TunedStep tuned,
+      TuneAlgorithms(InputsOf(chain_, 6 * kChosenBytes), known_, {}));
   EXPECT_FALSE(tuned.is_necessary);
   EXPECT_EQ(tuned.chosen.step.step_ns, 80'000);
-  EXPECT_EQ(tuned.chosen.plan.device_bytes, 6 * kUnit);
+  EXPECT_EQ(tuned.chosen.plan.device_bytes, 6 * kChosenBytes);
   EXPECT_EQ(
       AlgorithmOf(tuned.chosen.recipe.algorithms, *chain_.graph.FindNode("b4")),
       "large");
@@ -91,8 +94,9 @@ TEST_F(ChainTest, ASmallerWorkspaceIsTakenWhereSwapsWouldCostMore) {
   AddChoice("b4");
   // At b4 a unit has to leave for the workspace. It takes 2 us each way, which
   // hide behind other kernels.
-  ASSERT_OK_AND_ASSIGN(const TunedStep swapped,
-                       TuneAlgorithms(InputsOf(chain_, 5 * kUnit), known_, {}));
+  ASSERT_OK_AND_ASSIGN(
+      const TunedStep swapped,
+      TuneAlgorithms(InputsOf(chain_, 5 * kChosenBytes), known_, {}));
   EXPECT_TRUE(swapped.is_necessary);
   EXPECT_EQ(swapped.chosen.step.step_ns, 80'000);
   // It takes 205 us each way: 5 us more at b4 are less.
@@ -100,8 +104,9 @@ TEST_F(ChainTest, ASmallerWorkspaceIsTakenWhereSwapsWouldCostMore) {
   chain_.profile.to_host.shared_bytes_per_second /= 100;
   chain_.profile.to_device.bytes_per_second /= 100;
   chain_.profile.to_device.shared_bytes_per_second /= 100;
-  ASSERT_OK_AND_ASSIGN(const TunedStep smaller,
-                       TuneAlgorithms(InputsOf(chain_, 5 * kUnit), known_, {}));
+  ASSERT_OK_AND_ASSIGN(
+      const TunedStep smaller,
+      TuneAlgorithms(InputsOf(chain_, 5 * kChosenBytes), known_, {}));
   EXPECT_EQ(AlgorithmOf(smaller.chosen.recipe.algorithms,
                         *chain_.graph.FindNode("b4")),
             "small");
@@ -111,25 +116,25 @@ TEST_F(ChainTest, ASmallerWorkspaceIsTakenWhereSwapsWouldCostMore) {
 
 TEST_F(ChainTest, WithoutTimesASmallerWorkspaceIsForWhatDoesNotFitElse) {
   const NodeId b4 = *chain_.graph.FindNode("b4");
-  known_[b4] = {{.name = "guess", .workspace_bytes = 3 * kUnit},
+  known_[b4] = {{.name = "guess", .workspace_bytes = 3 * kChosenBytes},
                 {.name = "small", .workspace_bytes = 0}};
   const auto chosen = [&](int64_t budget) {
     TunerInputs inputs = InputsOf(chain_, budget);
     inputs.compile.workspace_bytes.resize(chain_.graph.num_nodes(), 0);
-    inputs.compile.workspace_bytes[b4] = 3 * kUnit;
+    inputs.compile.workspace_bytes[b4] = 3 * kChosenBytes;
     const absl::StatusOr<TunedStep> tuned = TuneAlgorithms(inputs, known_, {});
     EXPECT_THAT(tuned, IsOk());
     return std::string(AlgorithmOf(tuned->chosen.recipe.algorithms, b4));
   };
-  EXPECT_EQ(chosen(8 * kUnit), "");
+  EXPECT_EQ(chosen(8 * kChosenBytes), "");
   // Swaps cost what the simulator says; "small" nobody knows.
-  EXPECT_EQ(chosen(6 * kUnit), "");
-  EXPECT_EQ(chosen(4 * kUnit), "small");
+  EXPECT_EQ(chosen(6 * kChosenBytes), "");
+  EXPECT_EQ(chosen(4 * kChosenBytes), "small");
 }
 
 TEST_F(ChainTest, WhatFitsNoHowSaysTheLeast) {
   AddChoice("b4");
-  EXPECT_THAT(TuneAlgorithms(InputsOf(chain_, 2 * kUnit), known_, {}),
+  EXPECT_THAT(TuneAlgorithms(InputsOf(chain_, 2 * kChosenBytes), known_, {}),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("nothing that was tried fits")));
 }

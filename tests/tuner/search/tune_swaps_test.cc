@@ -32,18 +32,19 @@ using testing::ToyOps;
 using testing::TrainingCase;
 using testing::TunerCase;
 
-constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
-constexpr int64_t kUnit = 1024;
+using testing::kExhausted;
+constexpr int64_t kTunedBytes = 1024;
 
 // f1 f2 f3 f4 b4 b3 b2 b1, which need 1 2 3 4 5 5 4 3 units.
-TunerCase Chain(int64_t kernel_ns) {
-  return CaseOf(ChainGraph(4, kUnit, false), ToyOps(), kernel_ns, LinkOf(1));
+TunerCase TunedChain(int64_t kernel_ns) {
+  return CaseOf(ChainGraph(4, kTunedBytes, false), ToyOps(), kernel_ns,
+                LinkOf(1));
 }
 
 TEST(TuneSwapsTest, AStepThatFitsIsLeftAlone) {
-  const TunerCase chain = Chain(10);
+  const TunerCase chain = TunedChain(10);
   for (const std::optional<int64_t> budget :
-       {std::optional<int64_t>(5 * kUnit), std::optional<int64_t>()}) {
+       {std::optional<int64_t>(5 * kTunedBytes), std::optional<int64_t>()}) {
     ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
                          TuneSwaps(InputsOf(chain, budget), {}));
     EXPECT_FALSE(tuned.is_necessary);
@@ -57,41 +58,42 @@ TEST(TuneSwapsTest, AStepThatFitsIsLeftAlone) {
 
 TEST(TuneSwapsTest, AChainIsTunedToItsBound) {
   // 10: f1; 1024: f1 leaves; 20: b4 b3; 1024: f1 comes back; 10: b1.
-  ASSERT_OK_AND_ASSIGN(const TunedStep tuned,
-                       TuneSwaps(InputsOf(Chain(10), 4 * kUnit), {}));
+  ASSERT_OK_AND_ASSIGN(
+      const TunedStep tuned,
+      TuneSwaps(InputsOf(TunedChain(10), 4 * kTunedBytes), {}));
   EXPECT_TRUE(tuned.is_necessary);
   EXPECT_EQ(tuned.bound.step_ns, 2088);
   EXPECT_EQ(tuned.chosen.step.step_ns, 2088);
-  EXPECT_EQ(tuned.chosen.plan.device_bytes, 4 * kUnit);
+  EXPECT_EQ(tuned.chosen.plan.device_bytes, 4 * kTunedBytes);
   EXPECT_THAT(tuned.chosen.recipe.swaps.swaps, SizeIs(1));
   EXPECT_THAT(tuned.chosen.recipe.name, HasSubstr("per tensor"));
 }
 
 TEST(TuneSwapsTest, LongKernelsHideTheCopiesThatHaveTime) {
-  const TunerCase chain = Chain(5000);
+  const TunerCase chain = TunedChain(5000);
   ASSERT_OK_AND_ASSIGN(const TunedStep hidden,
-                       TuneSwaps(InputsOf(chain, 4 * kUnit), {}));
+                       TuneSwaps(InputsOf(chain, 4 * kTunedBytes), {}));
   EXPECT_EQ(hidden.chosen.step.step_ns, 40'000);
   // f2 comes back between b3 and b2, f1 between b2 and b1.
   ASSERT_OK_AND_ASSIGN(const TunedStep waiting,
-                       TuneSwaps(InputsOf(chain, 3 * kUnit), {}));
+                       TuneSwaps(InputsOf(chain, 3 * kTunedBytes), {}));
   EXPECT_EQ(waiting.chosen.step.step_ns, 40'000 + 2 * 1024);
 }
 
 TEST(TuneSwapsTest, WhereNothingFitsItSaysWhatIsMissing) {
-  EXPECT_THAT(TuneSwaps(InputsOf(Chain(10), kUnit), {}),
+  EXPECT_THAT(TuneSwaps(InputsOf(TunedChain(10), kTunedBytes), {}),
               StatusIs(kExhausted, HasSubstr(" missing; ")));
 }
 
 TEST(TuneSwapsTest, OptionsOutOfTheirRangeAreRefused) {
-  const TunerCase chain = Chain(10);
-  EXPECT_THAT(TuneSwaps(InputsOf(chain, 4 * kUnit),
+  const TunerCase chain = TunedChain(10);
+  EXPECT_THAT(TuneSwaps(InputsOf(chain, 4 * kTunedBytes),
                         {.lms = {.mode = LmsMode::kV1, .v1 = {.lb = -1}}}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lb")));
 }
 
 TEST(TuneSwapsTest, OnceStoppedItKeepsWhatItHas) {
-  const TunerCase chain = Chain(10);
+  const TunerCase chain = TunedChain(10);
   int asked = 0;
   const auto stop_at = [&](int most) {
     asked = 0;
@@ -99,13 +101,13 @@ TEST(TuneSwapsTest, OnceStoppedItKeepsWhatItHas) {
   };
   ASSERT_OK_AND_ASSIGN(
       const TunedStep all,
-      TuneSwaps(InputsOf(chain, 3 * kUnit), {.stop = stop_at(999)}));
+      TuneSwaps(InputsOf(chain, 3 * kTunedBytes), {.stop = stop_at(999)}));
   EXPECT_GT(asked, 2);
-  EXPECT_THAT(TuneSwaps(InputsOf(chain, 3 * kUnit), {.stop = stop_at(0)}),
+  EXPECT_THAT(TuneSwaps(InputsOf(chain, 3 * kTunedBytes), {.stop = stop_at(0)}),
               StatusIs(kExhausted, HasSubstr("then the search was stopped")));
-  ASSERT_OK_AND_ASSIGN(
-      const TunedStep some,
-      TuneSwaps(InputsOf(chain, 3 * kUnit), {.stop = stop_at(asked - 1)}));
+  ASSERT_OK_AND_ASSIGN(const TunedStep some,
+                       TuneSwaps(InputsOf(chain, 3 * kTunedBytes),
+                                 {.stop = stop_at(asked - 1)}));
   EXPECT_GE(some.chosen.step.step_ns, all.chosen.step.step_ns);
 }
 

@@ -1,0 +1,215 @@
+// Add, Mul, Sub, AddN, BiasAdd, BiasAddGrad, ScaleRows.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/ops/cases/all_cases.h"
+#include "tests/ops/cases/bfloat16_case.h"
+
+namespace spillway::testing {
+namespace {
+
+using BinaryFn = double (*)(double, double);
+
+double Plus(double a, double b) { return a + b; }
+double Minus(double a, double b) { return a - b; }
+double Times(double a, double b) { return a * b; }
+
+// Repeats b over a: right for equal shapes, scalars and channel vectors.
+Reference Repeating(BinaryFn f) {
+  return [f](const DoublesList& in) {
+    Doubles y;
+    for (size_t i = 0; i < in[0].size(); ++i) {
+      y.push_back(f(in[0][i], in[1][i % in[1].size()]));
+    }
+    return DoublesList{y};
+  };
+}
+
+OpCase Binary(const std::string& op, const std::string& suffix, const Shape& b,
+              BinaryFn f) {
+  const Shape a = {3, 5, 7};
+  return {.name = op + suffix,
+          .op = op,
+          .inputs = {{.type = Float32(a)}, {.type = Float32(b)}},
+          .outputs = {Float32(a)},
+          .reference = Repeating(f),
+          .gradients = {0, 1},
+          .flops = 105};
+}
+
+OpCase AddNCase(const std::string& name, size_t n, const Shape& shape) {
+  return {.name = name,
+          .op = "AddN",
+          .inputs = std::vector<CaseInput>(n, {.type = Float32(shape)}),
+          .outputs = {Float32(shape)},
+          .reference =
+              [](const DoublesList& in) {
+                Doubles sum(in[0].size(), 0);
+                for (const Doubles& x : in) {
+                  for (size_t i = 0; i < x.size(); ++i) sum[i] += x[i];
+                }
+                return DoublesList{sum};
+              },
+          .gradients = {0, static_cast<int>(n) - 1},
+          .flops = static_cast<double>(n - 1) *
+                   static_cast<double>(shape.num_elements())};
+}
+
+OpCase BiasAddCase(const std::string& name, const Shape& x) {
+  return {.name = name,
+          .op = "BiasAdd",
+          .inputs = {{.type = Float32(x)}, {.type = Float32({x.dim(-1)})}},
+          .outputs = {Float32(x)},
+          .reference = Repeating(Plus),
+          .gradients = {0, 1}};
+}
+
+OpCase BiasAddReluCase() {
+  OpCase op_case = BiasAddCase("BiasAddRelu", {7, 3});
+  op_case.attributes = {{"activation", "relu"}};
+  op_case.inputs[0].fill = Fill::kDistinct;
+  op_case.inputs[0].low = -2;
+  op_case.inputs[0].high = 2;
+  op_case.reference =
+      Repeating([](double a, double b) { return a + b > 0 ? a + b : 0; });
+  return op_case;
+}
+
+OpCase BiasAddGradCase(const std::string& name, const Shape& dy) {
+  const auto channels = static_cast<size_t>(dy.dim(-1));
+  return {.name = name,
+          .op = "BiasAddGrad",
+          .inputs = {{.type = Float32(dy), .fill = Fill::kUniform}},
+          .outputs = {Float32({dy.dim(-1)})},
+          .reference = [channels](const DoublesList& in) {
+            Doubles sum(channels, 0);
+            for (size_t i = 0; i < in[0].size(); ++i) {
+              sum[i % channels] += in[0][i];
+            }
+            return DoublesList{sum};
+          }};
+}
+
+OpCase ScaleRowsCase() {
+  return {.name = "ScaleRows",
+          .op = "ScaleRows",
+          .inputs = {{.type = Float32({4, 3, 5})}, {.type = Float32({4})}},
+          .outputs = {Float32({4, 3, 5})},
+          .reference =
+              [](const DoublesList& in) {
+                Doubles y = in[0];
+                for (size_t i = 0; i < y.size(); ++i) y[i] *= in[1][i / 15];
+                return DoublesList{y};
+              },
+          .gradients = {0, 1}};
+}
+
+// Parameters and losses stay float32.
+std::vector<OpCase> MixedCases() {
+  OpCase bias =
+      InBFloat16(BiasAddCase("BiasAddFloat32", {2, 3, 4, 5}), {.inputs = {1}});
+  OpCase bias_grad = InBFloat16(
+      BiasAddGradCase("BiasAddGradFloat32", {7, 41, 43, 6}), {.outputs = {0}});
+  bias_grad.attributes = {{"dtype", DType::kFloat32}};
+  bias_grad.tolerance = 1e-5;
+  OpCase scale = ScaleRowsCase();
+  scale.name += "Float32";
+  return {bias, bias_grad, InBFloat16(scale, {.inputs = {1}})};
+}
+
+std::vector<BadOp> BadAdds() {
+  return {
+      {.name = "AddOfTwoShapes",
+       .op = "Add",
+       .inputs = {Float32({2, 3}), Float32({2})},
+       .error = "b must be of the type of a, which is float32[2, 3]"},
+      {.name = "AddOfIntegers",
+       .op = "Add",
+       .inputs = {Int32({2}), Int32({2})},
+       .error = "a must be float32"},
+      {.name = "MulOfTwoDTypes",
+       .op = "Mul",
+       .inputs = {Float32({2}), Int32({2})},
+       .error = "it is int32[2]"},
+      {.name = "SubOfVectorFromScalar",
+       .op = "Sub",
+       .inputs = {Float32({}), Float32({1})},
+       .error = "it is float32[1]"},
+      {.name = "AddNOfNothing", .op = "AddN", .error = "1 inputs or more"},
+      {.name = "AddNOfTwoShapes",
+       .op = "AddN",
+       .inputs = {Float32({2}), Float32({2}), Float32({3})},
+       .error = "x3 must be float32[2], as x1; it is float32[3]"},
+      {.name = "BiasAddToVector",
+       .op = "BiasAdd",
+       .inputs = {Float32({2}), Float32({2})},
+       .error = "x must have 2 dimensions or more"},
+      {.name = "BiasAddOfTooManyChannels",
+       .op = "BiasAdd",
+       .inputs = {Float32({2, 3}), Float32({4})},
+       .error = "bias must be float32[3]"},
+      {.name = "BiasAddOfUnknownActivation",
+       .op = "BiasAdd",
+       .inputs = {Float32({2, 3}), Float32({3})},
+       .attributes = {{"activation", "tanh"}},
+       .error = "'activation' must be 'none' or 'relu'; it is 'tanh'"},
+      {.name = "BiasAddOfOtherShortBias",
+       .op = "BiasAdd",
+       .inputs = {BFloat16s({2, 3}), {.dtype = DType::kFloat16, .shape = {3}}},
+       .error = "bias must be bfloat16[3] or float32[3], as the channels of x; "
+                "it is float16[3]"},
+      {.name = "BiasAddOfShortBiasToFloat32",
+       .op = "BiasAdd",
+       .inputs = {Float32({2, 3}), BFloat16s({3})},
+       .error = "bias must be float32[3], as the channels of x; it is "
+                "bfloat16[3]"},
+      {.name = "BiasAddGradInIntegers",
+       .op = "BiasAddGrad",
+       .inputs = {BFloat16s({2, 3})},
+       .attributes = {{"dtype", DType::kInt32}},
+       .error = "dbias must be bfloat16[3] or float32[3], as the channels of "
+                "dy; it is int32[3]"},
+      {.name = "AddOfFloat32ToBFloat16",
+       .op = "Add",
+       .inputs = {BFloat16s({2}), Float32({2})},
+       .error = "b must be of the type of a, which is bfloat16[2]"},
+      {.name = "BiasAddGradOfScalar",
+       .op = "BiasAddGrad",
+       .inputs = {Float32({})},
+       .error = "dy must have 2 dimensions or more"},
+      {.name = "ScaleRowsOfTooFewScales",
+       .op = "ScaleRows",
+       .inputs = {Float32({2, 3}), Float32({3})},
+       .error = "scale must be float32[2], as the rows of x"},
+  };
+}
+
+}  // namespace
+
+OpCases AddCases() {
+  std::vector<OpCase> good = {
+      AddNCase("AddN", 3, {4, 6}),
+      AddNCase("AddNOfOne", 1, {5}),
+      AddNCase("AddNLarge", 2, {40001}),
+      BiasAddCase("BiasAdd", {2, 3, 4, 5}),
+      BiasAddCase("BiasAddMatrix", {17, 3}),
+      BiasAddReluCase(),
+      BiasAddGradCase("BiasAddGrad", {2, 3, 4, 5}),
+      BiasAddGradCase("BiasAddGradManyRows", {7, 41, 43, 6}),
+      BiasAddGradCase("BiasAddGradManyColumns", {37, 4099}),
+      BiasAddGradCase("BiasAddGradOneChannel", {301, 1}),
+      ScaleRowsCase(),
+  };
+  for (const auto& [op, f] : std::vector<std::pair<std::string, BinaryFn>>{
+           {"Add", Plus}, {"Mul", Times}, {"Sub", Minus}}) {
+    good.push_back(Binary(op, "", {3, 5, 7}, f));
+    good.push_back(Binary(op, "OfScalar", {}, f));
+    good.push_back(Binary(op, "OfChannels", {7}, f));
+  }
+  for (OpCase& narrow : AllInBFloat16(good)) good.push_back(std::move(narrow));
+  for (OpCase& mixed : MixedCases()) good.push_back(std::move(mixed));
+  return {.good = good, .bad = BadAdds()};
+}
+
+}  // namespace spillway::testing

@@ -1,0 +1,41 @@
+#include "tests/ops/cases/all_cases.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "tests/ops/cases/float16_cases.h"
+
+namespace spillway::testing {
+namespace {
+
+void Append(OpCases more, OpCases& all) {
+  std::ranges::move(more.good, std::back_inserter(all.good));
+  std::ranges::move(more.bad, std::back_inserter(all.bad));
+}
+
+}  // namespace
+
+OpCases AllOpCases() {
+  OpCases all;
+  Append(ActivationCases(), all);
+  Append(AddCases(), all);
+  Append(BatchNormCases(), all);
+  Append(ClassifyCases(), all);
+  Append(Conv2DCases(), all);
+  Append(Conv3DCases(), all);
+  Append(ConvTransposeCases(), all);
+  Append(DropoutCases(), all);
+  Append(LayoutCases(), all);
+  Append(LrnCases(), all);
+  Append(MatMulCases(), all);
+  Append(PoolCases(), all);
+  Append(ReduceCases(), all);
+  Append(SoftmaxCases(), all);
+  Append(SourceCases(), all);
+  Append(UpdateCases(), all);
+  AddFloat16Cases(all);
+  return all;
+}
+
+}  // namespace spillway::testing

@@ -1,0 +1,31 @@
+// Every case of every op: one line a file in all_cases.cc.
+#ifndef SPILLWAY_TESTS_OPS_CASES_ALL_CASES_H_
+#define SPILLWAY_TESTS_OPS_CASES_ALL_CASES_H_
+
+#include "tests/ops/cases/op_case.h"
+
+namespace spillway::testing {
+
+OpCases AllOpCases();
+
+// XCases() is in x_cases.cc, whose first line names its ops. Sorted.
+OpCases ActivationCases();
+OpCases AddCases();
+OpCases BatchNormCases();
+OpCases ClassifyCases();
+OpCases Conv2DCases();
+OpCases Conv3DCases();
+OpCases ConvTransposeCases();
+OpCases DropoutCases();
+OpCases LayoutCases();
+OpCases LrnCases();
+OpCases MatMulCases();
+OpCases PoolCases();
+OpCases ReduceCases();
+OpCases SoftmaxCases();
+OpCases SourceCases();
+OpCases UpdateCases();
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_OPS_CASES_ALL_CASES_H_

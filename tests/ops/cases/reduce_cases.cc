@@ -1,0 +1,157 @@
+// Sum, Mean, SumGrad, MeanGrad.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/ops/cases/all_cases.h"
+#include "tests/ops/cases/bfloat16_case.h"
+#include "tests/ops/cases/multi_index.h"
+
+namespace spillway::testing {
+namespace {
+
+struct Reduced {
+  std::string name;
+  Shape x;
+  std::vector<int64_t> axes;
+  Shape y;
+  bool keep_dims = false;
+};
+
+// The place in y (without kept dimensions) of an element of x.
+size_t PlaceInY(const Reduced& r, const Index& index) {
+  std::vector<int64_t> dims;
+  Index kept;
+  for (int axis = 0; axis < r.x.rank(); ++axis) {
+    if (std::ranges::count(r.axes, axis) > 0) continue;
+    if (std::ranges::count(r.axes, axis - r.x.rank()) > 0) continue;
+    dims.push_back(r.x.dim(axis));
+    kept.push_back(index[static_cast<size_t>(axis)]);
+  }
+  return Flat(Shape(dims), kept);
+}
+
+OpCase Reduce(const std::string& op, const Reduced& r) {
+  const double terms = op == "Sum"
+                           ? 1
+                           : static_cast<double>(r.x.num_elements()) /
+                                 static_cast<double>(r.y.num_elements());
+  return {.name = op + r.name,
+          .op = op,
+          .inputs = {{.type = Float32(r.x)}},
+          .attributes = {{"axes", r.axes}, {"keep_dims", r.keep_dims}},
+          .outputs = {Float32(r.y)},
+          .reference =
+              [r, terms](const DoublesList& in) {
+                Doubles y(static_cast<size_t>(r.y.num_elements()), 0);
+                for (const Index& index : AllIndices(r.x)) {
+                  y[PlaceInY(r, index)] += in[0][Flat(r.x, index)] / terms;
+                }
+                return DoublesList{y};
+              },
+          .tolerance = r.x.num_elements() < 1000 ? 1e-5 : 1e-4,
+          .gradients =
+              r.x.num_elements() < 1000 ? std::vector{0} : std::vector<int>{}};
+}
+
+OpCase ReduceGrad(const std::string& op, const Reduced& r) {
+  const double terms = op == "Sum"
+                           ? 1
+                           : static_cast<double>(r.x.num_elements()) /
+                                 static_cast<double>(r.y.num_elements());
+  return {.name = op + "Grad" + r.name,
+          .op = op + "Grad",
+          .inputs = {{.type = Float32(r.y)}},
+          .attributes = {{"axes", r.axes},
+                         {"keep_dims", r.keep_dims},
+                         {"input_shape", r.x}},
+          .outputs = {Float32(r.x)},
+          .reference = [r, terms](const DoublesList& in) {
+            return DoublesList{FromIndices(r.x, [&](const Index& index) {
+              return in[0][PlaceInY(r, index)] / terms;
+            })};
+          }};
+}
+
+std::vector<Reduced> Shapes() {
+  return {
+      {.name = "Spatial", .x = {2, 5, 7, 3}, .axes = {1, 2}, .y = {2, 3}},
+      {.name = "SpatialKept",
+       .x = {2, 5, 7, 3},
+       .axes = {1, 2},
+       .y = {2, 1, 1, 3},
+       .keep_dims = true},
+      {.name = "SpatialLarge",
+       .x = {2, 41, 43, 20},
+       .axes = {1, 2},
+       .y = {2, 20}},
+      {.name = "All", .x = {3, 4, 5}, .axes = {0, 1, 2}, .y = {}},
+      {.name = "AllLarge", .x = {5, 30011}, .axes = {0, 1}, .y = {}},
+      {.name = "Leading", .x = {6, 5, 4}, .axes = {0}, .y = {5, 4}},
+      {.name = "Last", .x = {6, 5, 19}, .axes = {-1}, .y = {6, 5}},
+      {.name = "LastLarge", .x = {3, 20011}, .axes = {1}, .y = {3}},
+      {.name = "Alternating",
+       .x = {3, 4, 5, 6, 7},
+       .axes = {4, 0, 2},
+       .y = {4, 6}},
+      {.name = "AlternatingLarge",
+       .x = {3, 130, 8, 33},
+       .axes = {1, 3},
+       .y = {3, 8}},
+      {.name = "Nothing", .x = {3, 4}, .axes = {}, .y = {3, 4}},
+      {.name = "Ones", .x = {3, 1, 4, 1}, .axes = {1, 3}, .y = {3, 4}},
+      {.name = "Scalar", .x = {}, .axes = {}, .y = {}},
+  };
+}
+
+std::vector<BadOp> BadReductions() {
+  return {
+      {.name = "SumWithoutAxes",
+       .op = "Sum",
+       .inputs = {Float32({2})},
+       .error = "attribute 'axes' is missing"},
+      {.name = "SumOverMissingAxis",
+       .op = "Sum",
+       .inputs = {Float32({2, 3})},
+       .attributes = {{"axes", {2}}},
+       .error = "axis 2 does not exist in a tensor of 2 dimensions"},
+      {.name = "MeanOverOneAxisTwice",
+       .op = "Mean",
+       .inputs = {Float32({2, 3})},
+       .attributes = {{"axes", {1, -1}}},
+       .error = "names dimension 1 twice"},
+      {.name = "MeanOfIntegers",
+       .op = "Mean",
+       .inputs = {Int32({2})},
+       .attributes = {{"axes", {0}}},
+       .error = "x must be float32"},
+      {.name = "SumGradOfAnotherShape",
+       .op = "SumGrad",
+       .inputs = {Float32({2})},
+       .attributes = {{"axes", {0}}, {"input_shape", {2, 3}}},
+       .error = "dy must be float32[3], as the reduced x; it is float32[2]"},
+      {.name = "MeanGradWithoutShape",
+       .op = "MeanGrad",
+       .inputs = {Float32({})},
+       .attributes = {{"axes", {0}}},
+       .error = "attribute 'input_shape' is missing"},
+  };
+}
+
+}  // namespace
+
+OpCases ReduceCases() {
+  std::vector<OpCase> good;
+  for (const std::string op : {"Sum", "Mean"}) {
+    for (const Reduced& r : Shapes()) {
+      good.push_back(Reduce(op, r));
+      good.push_back(ReduceGrad(op, r));
+      good.push_back(InBFloat16(Reduce(op, r)));
+      good.push_back(InBFloat16(ReduceGrad(op, r)));
+    }
+  }
+  return {.good = good, .bad = BadReductions()};
+}
+
+}  // namespace spillway::testing

@@ -1,0 +1,59 @@
+// gpu/suite.cc on a real GPU; skipped where there is none.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "executor/device/registry.h"
+#include "ops/all_ops.h"
+#include "tests/ops/cases/all_cases.h"
+#include "tests/ops/gpu/run_on_device.h"
+#include "tests/ops/gpu/under_test.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway::testing {
+namespace {
+
+const absl::StatusOr<std::unique_ptr<Device>>& Gpu() {
+  static const absl::StatusOr<std::unique_ptr<Device>> gpu =
+      NewDevice("cuda", {});
+  return gpu;
+}
+
+}  // namespace
+
+absl::Status GpuStatus() { return Gpu().status(); }
+
+KernelFactory GpuFactory(const std::string& op) {
+  return StandardKernels().Find(op, DeviceKind::kCuda);
+}
+
+absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case, RunOpOptions options) {
+  options.factory = GpuFactory(op_case.op);
+  return RunOnDevice(**Gpu(), op_case, options);
+}
+
+namespace {
+
+// By legacy calls they would be as well, but slower.
+TEST(GpuDeviceTest, ConvolutionsAreByCudnnsEngines) {
+  if (!GpuStatus().ok()) GTEST_SKIP() << GpuStatus().message();
+  int64_t convolutions = 0;
+  for (const OpCase& op_case : AllOpCases().good) {
+    if (!op_case.name.starts_with("Conv2D") ||
+        !op_case.name.ends_with("MultiplesOfEightInBFloat16")) {
+      continue;
+    }
+    SCOPED_TRACE(op_case.name);
+    ASSERT_OK_AND_ASSIGN(
+        const std::vector<KernelAlgorithm> list,
+        ListAlgorithms(op_case, {.factory = GpuFactory(op_case.op)}));
+    ASSERT_FALSE(list.empty());
+    EXPECT_THAT(list[0].name, ::testing::StartsWith("engine "));
+    ++convolutions;
+  }
+  EXPECT_EQ(convolutions, 3);
+}
+
+}  // namespace
+
+}  // namespace spillway::testing

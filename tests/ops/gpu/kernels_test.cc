@@ -1,0 +1,39 @@
+// gpu/suite.cc without a GPU: the CUDA sources run as fibers
+// (tests/support/cuda_emulation.h) on a fake runtime.
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "executor/device/cuda/cuda_device.h"
+#include "tests/ops/gpu/emulated_kernel.h"
+#include "tests/ops/gpu/run_on_device.h"
+#include "tests/ops/gpu/under_test.h"
+#include "tests/support/cuda_emulation.h"
+#include "tests/support/fake_cuda.h"
+
+namespace spillway::testing {
+namespace {
+
+Device& Gpu() {
+  static FakeCuda cuda;
+  static const std::unique_ptr<Device> gpu = [] {
+    cuda_emulation::SetQueue([](void* stream, std::function<void()> work) {
+      cuda.Submit(stream, std::move(work));
+    });
+    return NewCudaDevice(cuda, 0, {}).value();
+  }();
+  return *gpu;
+}
+
+}  // namespace
+
+absl::Status GpuStatus() { return absl::OkStatus(); }
+
+KernelFactory GpuFactory(const std::string& op) { return EmulatedKernel(op); }
+
+absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case, RunOpOptions options) {
+  options.factory = GpuFactory(op_case.op);
+  return RunOnDevice(Gpu(), op_case, options);
+}
+
+}  // namespace spillway::testing

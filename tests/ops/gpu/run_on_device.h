@@ -1,0 +1,20 @@
+// Runs the kernel of an OpCase by itself on a device, with guard bytes around
+// all of its memory.
+#ifndef SPILLWAY_TESTS_OPS_GPU_RUN_ON_DEVICE_H_
+#define SPILLWAY_TESTS_OPS_GPU_RUN_ON_DEVICE_H_
+
+#include "absl/status/statusor.h"
+#include "executor/device/device.h"
+#include "tests/ops/cases/op_case.h"
+#include "tests/ops/cases/run_op_case.h"
+
+namespace spillway::testing {
+
+// `options.factory` makes kernels for the device. Errors: the kernel's and the
+// device's; INTERNAL when it writes outside its buffers.
+absl::StatusOr<OpRun> RunOnDevice(Device& device, const OpCase& op_case,
+                                  const RunOpOptions& options);
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_OPS_GPU_RUN_ON_DEVICE_H_

@@ -1,0 +1,156 @@
+// The GPU's kernels against the cases of every op (op_case.h), on the GPU of
+// gpu_under_test.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "graph/input_groups.h"
+#include "graph/op_registry.h"
+#include "ops/all_ops.h"
+#include "tests/ops/cases/all_cases.h"
+#include "tests/ops/cases/run_op_case.h"
+#include "tests/ops/gpu/under_test.h"
+#include "tests/support/status_matchers.h"
+
+namespace spillway {
+namespace {
+
+using testing::AllOpCases;
+using testing::Doubles;
+using testing::DoublesList;
+using testing::IsOk;
+using testing::OpCase;
+using testing::OpRun;
+using testing::RunOpOptions;
+
+std::vector<OpCase> Cases() {
+  const testing::OpCases all = AllOpCases();
+  std::vector<OpCase> cases = all.good;
+  cases.insert(cases.end(), all.only_on_gpu.begin(), all.only_on_gpu.end());
+  std::erase_if(cases, [](const OpCase& op_case) {
+    return op_case.reference == nullptr ||
+           testing::GpuFactory(op_case.op) == nullptr;
+  });
+  return cases;
+}
+
+class GpuKernelTest : public ::testing::TestWithParam<OpCase> {
+ protected:
+  static const OpDef& Def() { return *StandardOps().Find(GetParam().op); }
+
+  void SetUp() override {
+    const absl::Status gpu = testing::GpuStatus();
+    if (absl::IsUnavailable(gpu)) GTEST_SKIP() << gpu.message();
+    ASSERT_THAT(gpu, IsOk());
+  }
+
+  static absl::StatusOr<OpRun> RunOnGpu(const RunOpOptions& options = {}) {
+    return testing::RunOnGpu(GetParam(), options);
+  }
+
+  // Outputs, and inputs that the op overwrites.
+  static std::vector<HostTensor> Results(const OpRun& run) {
+    std::vector<HostTensor> results = run.outputs;
+    for (const int i : MutatedInputs(Def(), run.inputs.size())) {
+      results.push_back(run.inputs[static_cast<size_t>(i)]);
+    }
+    return results;
+  }
+
+  // And leaves the inputs that it only reads.
+  static void ExpectIsAsReference(const OpRun& run) {
+    const std::vector<HostTensor> before = testing::MakeInputs(GetParam());
+    const std::vector<int> mutated = MutatedInputs(Def(), before.size());
+    DoublesList inputs;
+    for (size_t i = 0; i < before.size(); ++i) {
+      inputs.push_back(testing::ToDoubles(before[i]));
+      if (std::ranges::count(mutated, static_cast<int>(i)) > 0) continue;
+      EXPECT_EQ(run.inputs[i].bytes, before[i].bytes) << "input " << i;
+    }
+    const DoublesList want = GetParam().reference(inputs);
+    const std::vector<HostTensor> results = Results(run);
+    ASSERT_EQ(results.size(), want.size());
+    for (size_t k = 0; k < want.size(); ++k) {
+      const Doubles got = testing::ToDoubles(results[k]);
+      ASSERT_EQ(got.size(), want[k].size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        const double allowed =
+            GetParam().tolerance * std::max(1.0, std::abs(want[k][i]));
+        ASSERT_TRUE(std::abs(got[i] - want[k][i]) <= allowed)
+            << fmt::format("result {} element {}: got {}, want {} within {}", k,
+                           i, got[i], want[k][i], allowed);
+      }
+    }
+  }
+
+  static void ExpectSameBits(const std::vector<HostTensor>& got,
+                             const std::vector<HostTensor>& want) {
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) {
+      EXPECT_EQ(got[i].bytes, want[i].bytes) << "result " << i;
+    }
+  }
+};
+
+TEST_P(GpuKernelTest, ComputesWhatItsReferenceComputes) {
+  ASSERT_OK_AND_ASSIGN(const OpRun run, RunOnGpu());
+  ExpectIsAsReference(run);
+}
+
+TEST_P(GpuKernelTest, ComputesItByEveryAlgorithm) {
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<KernelAlgorithm> list,
+      testing::ListAlgorithms(GetParam(),
+                              {.factory = testing::GpuFactory(GetParam().op)}));
+  for (const KernelAlgorithm& algorithm : list) {
+    SCOPED_TRACE(algorithm.name);
+    ASSERT_OK_AND_ASSIGN(const OpRun run,
+                         RunOnGpu({.algorithm = algorithm.name}));
+    ExpectIsAsReference(run);
+  }
+}
+
+TEST_P(GpuKernelTest, GivesTheSameBitsInPlace) {
+  if (Def().in_place.empty()) return;
+  ASSERT_OK_AND_ASSIGN(const OpRun want, RunOnGpu());
+  std::vector<TensorType> types;
+  for (const testing::CaseInput& input : GetParam().inputs) {
+    types.push_back(input.type);
+  }
+  if (Def().in_place_legal != nullptr &&
+      !Def().in_place_legal({.attributes = GetParam().attributes,
+                             .inputs = types,
+                             .outputs = GetParam().outputs})) {
+    return;
+  }
+  for (const BufferPair& pair : Def().in_place) {
+    const auto input = static_cast<size_t>(pair.input);
+    const auto output = static_cast<size_t>(pair.output);
+    if (input >= types.size() || output >= GetParam().outputs.size() ||
+        types[input].num_bytes() != GetParam().outputs[output].num_bytes()) {
+      continue;
+    }
+    ASSERT_OK_AND_ASSIGN(const OpRun got, RunOnGpu({.in_place = pair}));
+    ExpectSameBits(got.outputs, want.outputs);
+  }
+}
+
+TEST_P(GpuKernelTest, GivesTheSameBitsAgain) {
+  ASSERT_OK_AND_ASSIGN(const OpRun first, RunOnGpu());
+  ASSERT_OK_AND_ASSIGN(const OpRun again, RunOnGpu());
+  ExpectSameBits(Results(again), Results(first));
+}
+
+// A build without CUDA has no case.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuKernelTest);
+
+INSTANTIATE_TEST_SUITE_P(Ops, GpuKernelTest, ::testing::ValuesIn(Cases()),
+                         [](const ::testing::TestParamInfo<OpCase>& info) {
+                           return info.param.name;
+                         });
+
+}  // namespace
+}  // namespace spillway

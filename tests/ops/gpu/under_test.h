@@ -1,0 +1,31 @@
+// The GPU that gpu/suite.cc tests, which each program has another of:
+//   device_test.cc      a real one, if there is one
+//   kernels_test.cc    a fake one; CUDA sources run as fibers
+//   libraries_test.cc  fakes of cuDNN and cuBLASLt on host memory
+#ifndef SPILLWAY_TESTS_OPS_GPU_UNDER_TEST_H_
+#define SPILLWAY_TESTS_OPS_GPU_UNDER_TEST_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "executor/kernel.h"
+#include "graph/op_def.h"
+#include "tests/ops/cases/op_case.h"
+#include "tests/ops/cases/run_op_case.h"
+
+namespace spillway::testing {
+
+// UNAVAILABLE where there is none.
+absl::Status GpuStatus();
+
+// Its kernel for an op; null: none, or not for this program to test.
+KernelFactory GpuFactory(const std::string& op);
+
+// Runs the kernel of a case; of the options, `factory` is GpuFactory's.
+absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case,
+                               RunOpOptions options = {});
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_OPS_GPU_UNDER_TEST_H_

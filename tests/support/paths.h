@@ -1,0 +1,18 @@
+// Where the sources and the program lie that tests read and run.
+
+#ifndef SPILLWAY_TESTS_SUPPORT_PATHS_H_
+#define SPILLWAY_TESTS_SUPPORT_PATHS_H_
+
+#include <string>
+
+namespace spillway::testing {
+
+// "docs/ops.md" in the folder of the sources.
+std::string SourcePath(const std::string& path);
+
+// A shipped device profile; "p100_pcie".
+std::string ProfilePath(const std::string& name);
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_SUPPORT_PATHS_H_

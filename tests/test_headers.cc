@@ -1,1 +1,0 @@
-// Nothing: CMake needs a source to make the tests' precompiled headers for.
