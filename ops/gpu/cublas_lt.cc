@@ -16,7 +16,7 @@ namespace {
 // both.
 constexpr std::array<int, 2> kCompatibleMajors = {13, 12};
 
-absl::StatusOr<CublasLtApi> Load() {
+absl::StatusOr<CublasLtApi> LoadCublasLt() {
   SharedLibrary library(
       VersionedNames("libcublasLt", CUBLAS_VER_MAJOR, kCompatibleMajors));
   CublasLtApi api;
@@ -41,21 +41,22 @@ absl::StatusOr<CublasLtApi> Load() {
   return api;
 }
 
-SharedApi<CublasLtApi, cublasLtHandle_t>& Shared() {
-  static SharedApi<CublasLtApi, cublasLtHandle_t> shared = {.load = Load};
+SharedApi<CublasLtApi, cublasLtHandle_t>& SharedCublasLt() {
+  static SharedApi<CublasLtApi, cublasLtHandle_t> shared = {.load =
+                                                                LoadCublasLt};
   return shared;
 }
 
 }  // namespace
 
 absl::StatusOr<const CublasLtApi*> CublasLt() {
-  auto& shared = Shared();
+  auto& shared = SharedCublasLt();
   const std::lock_guard lock(shared.mutex);
   return shared.Get();
 }
 
 absl::StatusOr<cublasLtHandle_t> CublasLtHandle() {
-  auto& shared = Shared();
+  auto& shared = SharedCublasLt();
   const std::lock_guard lock(shared.mutex);
   SPILLWAY_ASSIGN_OR_RETURN(const int device, CurrentGpu());
   cublasLtHandle_t& handle = shared.handles[device];
@@ -67,7 +68,9 @@ absl::StatusOr<cublasLtHandle_t> CublasLtHandle() {
   return handle;
 }
 
-void SetCublasLtForTest(const CublasLtApi* api) { Shared().SetForTest(api); }
+void SetCublasLtForTest(const CublasLtApi* api) {
+  SharedCublasLt().SetForTest(api);
+}
 
 absl::Status CublasLtStatus(const CublasLtApi& api, cublasStatus_t status,
                             std::string_view call) {

@@ -63,7 +63,7 @@ void FindGraphs(SharedLibrary& library, CudnnApi& api) {
   library.Find("cudnnBackendExecute", api.execute);
 }
 
-absl::StatusOr<CudnnApi> Load() {
+absl::StatusOr<CudnnApi> LoadCudnn() {
   SharedLibrary library(VersionedNames("libcudnn", CUDNN_MAJOR, {}));
   CudnnApi api;
   FindBasics(library, api);
@@ -74,21 +74,21 @@ absl::StatusOr<CudnnApi> Load() {
   return api;
 }
 
-SharedApi<CudnnApi, cudnnHandle_t>& Shared() {
-  static SharedApi<CudnnApi, cudnnHandle_t> shared = {.load = Load};
+SharedApi<CudnnApi, cudnnHandle_t>& SharedCudnn() {
+  static SharedApi<CudnnApi, cudnnHandle_t> shared = {.load = LoadCudnn};
   return shared;
 }
 
 }  // namespace
 
 absl::StatusOr<const CudnnApi*> Cudnn() {
-  auto& shared = Shared();
+  auto& shared = SharedCudnn();
   const std::lock_guard lock(shared.mutex);
   return shared.Get();
 }
 
 absl::StatusOr<LockedCudnn> LockCudnn() {
-  auto& shared = Shared();
+  auto& shared = SharedCudnn();
   std::unique_lock lock(shared.mutex);
   SPILLWAY_ASSIGN_OR_RETURN(const CudnnApi* api, shared.Get());
   SPILLWAY_ASSIGN_OR_RETURN(const int device, CurrentGpu());
@@ -100,7 +100,7 @@ absl::StatusOr<LockedCudnn> LockCudnn() {
   return LockedCudnn{.api = *api, .handle = handle, .lock = std::move(lock)};
 }
 
-void SetCudnnForTest(const CudnnApi* api) { Shared().SetForTest(api); }
+void SetCudnnForTest(const CudnnApi* api) { SharedCudnn().SetForTest(api); }
 
 absl::Status CudnnStatus(const CudnnApi& api, cudnnStatus_t status,
                          std::string_view call) {
