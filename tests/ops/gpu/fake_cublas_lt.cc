@@ -62,15 +62,15 @@ struct View {
   }
 };
 
-bool IsGood(const Layout& layout) {
+bool IsGoodLayout(const Layout& layout) {
   return (layout.type == CUDA_R_32F || layout.type == CUDA_R_16BF ||
           layout.type == CUDA_R_16F) &&
          layout.rows > 0 && layout.columns > 0 && layout.leading >= layout.rows;
 }
 
 bool Fit(const View& a, const View& b, const View& d) {
-  return IsGood(a.layout) && IsGood(b.layout) && IsGood(d.layout) &&
-         a.layout.type == b.layout.type &&
+  return IsGoodLayout(a.layout) && IsGoodLayout(b.layout) &&
+         IsGoodLayout(d.layout) && a.layout.type == b.layout.type &&
          (d.dtype() == a.dtype() || d.dtype() == DType::kFloat32) &&
          a.columns() == b.rows() && d.rows() == a.rows() &&
          d.columns() == b.columns();
@@ -84,12 +84,12 @@ cublasStatus_t Set(T& value, const void* buffer, size_t bytes) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-bool Fails(const char* call) { return FakeCublasLt().Fails(call); }
+bool CublasLtFails(const char* call) { return FakeCublasLt().Fails(call); }
 
 // A new object, counted, whose pointer the library's type has.
 template <typename T, typename Opaque>
 cublasStatus_t Create(const char* call, const T& object, Opaque** created) {
-  if (Fails(call)) return CUBLAS_STATUS_ALLOC_FAILED;
+  if (CublasLtFails(call)) return CUBLAS_STATUS_ALLOC_FAILED;
   *created = new T(object);
   ++FakeCublasLt().objects;
   return CUBLAS_STATUS_SUCCESS;
@@ -129,7 +129,7 @@ cublasStatus_t CreateOperation(cublasLtMatmulDesc_t* desc,
 cublasStatus_t SetOperation(cublasLtMatmulDesc_t desc,
                             cublasLtMatmulDescAttributes_t attribute,
                             const void* buffer, size_t bytes) {
-  if (Fails("cublasLtMatmulDescSetAttribute")) {
+  if (CublasLtFails("cublasLtMatmulDescSetAttribute")) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   auto& operation = static_cast<Operation&>(*desc);
@@ -165,7 +165,7 @@ cublasStatus_t CreatePreference(cublasLtMatmulPreference_t* preference) {
 cublasStatus_t SetPreference(cublasLtMatmulPreference_t desc,
                              cublasLtMatmulPreferenceAttributes_t attribute,
                              const void* buffer, size_t bytes) {
-  if (Fails("cublasLtMatmulPreferenceSetAttribute")) {
+  if (CublasLtFails("cublasLtMatmulPreferenceSetAttribute")) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   auto& preference = static_cast<Preference&>(*desc);
@@ -205,8 +205,8 @@ cublasStatus_t GetHeuristic(cublasLtHandle_t /*handle*/,
                             cublasLtMatmulHeuristicResult_t* results,
                             int* returned) {
   FakeCublasLtState& fake = FakeCublasLt();
-  if (Fails("cublasLtMatmulAlgoGetHeuristic") || requested < 1 || c != d ||
-      !ProductFits(desc, a, b, d)) {
+  if (CublasLtFails("cublasLtMatmulAlgoGetHeuristic") || requested < 1 ||
+      c != d || !ProductFits(desc, a, b, d)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const auto& wanted = static_cast<const Preference&>(*preference);
@@ -280,8 +280,8 @@ cublasStatus_t Matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                       size_t workspace_bytes, cudaStream_t stream) {
   FakeCublasLtState& fake = FakeCublasLt();
   const auto number = static_cast<int>(algorithm->data[0] - kFirstAlgorithm);
-  if (Fails("cublasLtMatmul") || !ProductFits(desc, a, b, d) || c != d ||
-      c_data != d_data || number < 0 || number >= fake.algorithms ||
+  if (CublasLtFails("cublasLtMatmul") || !ProductFits(desc, a, b, d) ||
+      c != d || c_data != d_data || number < 0 || number >= fake.algorithms ||
       number == fake.unusable_algorithm ||
       workspace_bytes < WorkspaceBytesOf(number) ||
       *static_cast<const float*>(beta) != 0) {

@@ -13,7 +13,7 @@
 namespace spillway::testing {
 namespace {
 
-constexpr size_t kTwoGiB = size_t{2} << 30;
+constexpr size_t kEngineTooLarge = size_t{2} << 30;
 
 // First those that are not to be used, the last of them where nothing may be
 // rounded to TF32; one comes twice.
@@ -29,7 +29,7 @@ std::vector<FakeEngine> Engines() {
       {.index = 13,
        .notes = {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}},
       {.index = 14, .plan_status = CUDNN_STATUS_NOT_SUPPORTED_SHAPE},
-      {.index = 15, .more_workspace_bytes = kTwoGiB},
+      {.index = 15, .more_workspace_bytes = kEngineTooLarge},
       {.index = 16, .notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}},
       good,
       {.index = 38,
