@@ -139,15 +139,20 @@ absl::StatusOr<AlgorithmNames> ChooseAlgorithms(const StepChoiceSpec& spec,
   if (spec.options.algorithms == AlgorithmChoice::kFirst) {
     return AlgorithmNames();
   }
+  const bool are_same = spec.options.algorithms == AlgorithmChoice::kSame;
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileFor(spec));
-  if (profile.algorithms.empty() && !spec.options.device_memory) {
+  if (profile.algorithms.empty() && (are_same || !spec.options.device_memory)) {
     return AlgorithmNames();
   }
   const PlanSpec plan = {.graph = &edited,
                          .fetches = spec.fetches,
                          .options = &spec.options,
                          .profile = &profile};
-  SPILLWAY_ASSIGN_OR_RETURN(const PlanInputs inputs, PreparePlan(plan));
+  SPILLWAY_ASSIGN_OR_RETURN(PlanInputs inputs, PreparePlan(plan));
+  if (are_same) {
+    KeepFastest(inputs.algorithms);
+    return ChooseWithin(inputs.algorithms, 0);
+  }
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t budget, DeviceBudget(spec.options));
   return FitAlgorithms(plan, inputs, budget - spec.reserved_bytes);
 }

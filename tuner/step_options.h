@@ -29,10 +29,17 @@ namespace spillway {
 
 // Which of its algorithms a kernel takes, where it has several.
 enum class AlgorithmChoice : uint8_t {
-  kFastest,  // by the profile, with smaller workspaces where memory is short
-  // The library's first, whatever profile and budget: results are then bitwise
-  // identical across budgets and machines with the same library.
+  // Those of the step without a budget: the fastest by the profile of the
+  // device
+  // at full speed, or the library's first where that measured none. Results are
+  // bitwise identical whatever budget, link, LMS options and tuned plan.
+  kSame,
+  // The library's first, whatever the profile: results are bitwise identical
+  // across machines with the same library too.
   kFirst,
+  // The fastest by the profile with which the step fits; the tuner chooses them
+  // together with the swaps. Another budget may change how results round.
+  kAuto,
 };
 
 // A device profile: by the name of a shipped one ("h200_pcie5",
@@ -65,7 +72,7 @@ struct StepOptions {
   LmsOptions lms = LmsOptions::Auto();
   // Of the nodes, where the tuner does not choose it too.
   ScheduleKind schedule = ScheduleKind::kAuto;
-  AlgorithmChoice algorithms = AlgorithmChoice::kFastest;
+  AlgorithmChoice algorithms = AlgorithmChoice::kSame;
   MathOptions math = {};
   ProfileChoice profile = {};
   // Seconds after which the tuner tries no further candidate; the choice then

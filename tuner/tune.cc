@@ -30,7 +30,16 @@ class Preparation {
                                                   .fetches = spec.fetches,
                                                   .options = &options,
                                                   .profile = spec.profile}));
-    if (options.algorithms == AlgorithmChoice::kFirst) plan_.algorithms = {};
+    switch (options.algorithms) {
+      case AlgorithmChoice::kSame:
+        KeepFastest(plan_.algorithms);
+        break;
+      case AlgorithmChoice::kFirst:
+        plan_.algorithms = {};
+        break;
+      case AlgorithmChoice::kAuto:
+        break;
+    }
     keep_ = NodesToRun(*spec.graph, ops, spec.fetches);
     kernel_ns_ = EstimateKernelTimes(*spec.graph, ops, *spec.profile);
     return absl::OkStatus();

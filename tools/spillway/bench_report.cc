@@ -201,11 +201,14 @@ std::string FormatBenchEnd(const BenchSetup& setup,
   return fmt::format(
       "{}\ntotal images/sec: {:.2f}\n{}\n{}"
       "swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
-      "{}{}checksum     {}\n",
+      "{}{}{}",
       rule, result.total_images_per_second, rule, FormatMemory(setup),
       swaps.out_bytes, swaps.in_bytes, swaps.tensors,
       FormatLanes(MeasureLanes(result.traced_step)),
-      FormatPrediction(setup, result), result.checksum);
+      FormatPrediction(setup, result),
+      FormatChecksum(result.checksum,
+                     AlgorithmsDigest(setup.algorithms, setup.graph),
+                     setup.options.algorithms));
 }
 
 Json BenchJson(const BenchFlags& flags, const BenchSetup& setup,
@@ -217,6 +220,7 @@ Json BenchJson(const BenchFlags& flags, const BenchSetup& setup,
   json["recipe"] = nullptr;
   if (!setup.recipe.empty()) json["recipe"] = setup.recipe;
   json["algorithms"] = AlgorithmsJson(setup.algorithms);
+  json["algorithms_digest"] = AlgorithmsDigest(setup.algorithms, setup.graph);
   json["options"] = OptionsJson(flags, setup);
   json["edit_ms"] = Milliseconds(setup.edit.edit_ns);
   json["plan_ms"] = Milliseconds(setup.plan_ns);

@@ -2,7 +2,10 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
+#include "base/random.h"
+#include "fmt/format.h"
 #include "lms/options_json.h"
 
 namespace spillway {
@@ -24,6 +27,32 @@ Json AlgorithmsJson(const AlgorithmNames& algorithms) {
     if (!name.empty()) ++counts[name];
   }
   return counts;
+}
+
+std::string AlgorithmsDigest(const AlgorithmNames& algorithms,
+                             const Graph& graph) {
+  std::map<std::string, std::string> of_nodes;
+  for (const Node& node : graph.nodes()) {
+    const std::string_view name = AlgorithmOf(algorithms, node.id);
+    if (!name.empty()) of_nodes.emplace(node.name, name);
+  }
+  std::string text;
+  for (const auto& [node, name] : of_nodes) {
+    text += fmt::format("{}\n{}\n", node, name);
+  }
+  return text.empty() ? "first" : fmt::format("{:016x}", HashName(text));
+}
+
+std::string FormatChecksum(const std::string& checksum,
+                           const std::string& digest, AlgorithmChoice choice) {
+  std::string text = fmt::format("checksum     {}", checksum);
+  if (digest != "first") text += fmt::format(" with algorithms {}", digest);
+  if (choice == AlgorithmChoice::kAuto) {
+    text +=
+        "\n             another budget may choose other algorithms, and so "
+        "round differently";
+  }
+  return text + "\n";
 }
 
 Json PeakJson(int64_t predicted, int64_t measured) {

@@ -3,6 +3,7 @@
 #define SPILLWAY_TOOLS_SPILLWAY_RESULT_JSON_H_
 
 #include <cstdint>
+#include <string>
 
 #include "executor/plan/algorithms.h"
 #include "executor/plan/compile_options.h"
@@ -12,6 +13,7 @@
 #include "lms/report.h"
 #include "tools/spillway/output.h"
 #include "tuner/prepare_step.h"
+#include "tuner/step_options.h"
 
 namespace spillway {
 
@@ -28,6 +30,16 @@ Json SwapJson(const SwapCounts& counts);
 
 // Kernels by the algorithm that is named for them: {"direct": 12, ...}
 Json AlgorithmsJson(const AlgorithmNames& algorithms);
+
+// Which algorithms kernels take, by node: equal for equal ones, "first" where
+// no kernel was told another than its first.
+std::string AlgorithmsDigest(const AlgorithmNames& algorithms,
+                             const Graph& graph);
+
+// "checksum     b109cd687b7144d6 with algorithms 0f3c...\n": runs with equal
+// digests have equal checksums.
+std::string FormatChecksum(const std::string& checksum,
+                           const std::string& digest, AlgorithmChoice choice);
 
 // {"predicted", "measured"}
 Json PeakJson(int64_t predicted, int64_t measured);

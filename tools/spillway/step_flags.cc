@@ -16,9 +16,10 @@ namespace {
 
 AlgorithmChoice ParseAlgorithms(const std::string& name,
                                 const std::string& text) {
-  if (text == "auto") return AlgorithmChoice::kFastest;
+  if (text == "same") return AlgorithmChoice::kSame;
   if (text == "first") return AlgorithmChoice::kFirst;
-  RefuseFlag(name, fmt::format("\"{}\" is none of auto, first", text));
+  if (text == "auto") return AlgorithmChoice::kAuto;
+  RefuseFlag(name, fmt::format("\"{}\" is none of same, first, auto", text));
 }
 
 ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
@@ -96,13 +97,13 @@ void AddDeviceFlags(FlagSet& flags, StepOptions& step) {
   flags.Int("--threads", step.threads,
             {.help = "of kernels; 0, the default: all cores", .max = 1024});
   flags.Add("--algorithms", step.algorithms, ParseAlgorithms)
-      ->type_name("auto|first")
+      ->type_name("same|first|auto")
       ->description(
-          "of kernels that can choose: auto (default), the "
-          "fastest by the profile, with smaller workspaces where "
-          "the budget asks for it; first, the libraries' first, "
-          "whatever profile and budget, so that results have the "
-          "same bits");
+          "of kernels that have several: same (default), those of the step "
+          "without a budget, the fastest by the profile; first, the "
+          "library's first, whatever the profile; auto, smaller workspaces "
+          "where the budget asks for them, so that results may round "
+          "differently under another budget");
   flags.Bool("--deterministic", step.math.deterministic,
              "the same inputs give the same bits, run after run; default true; "
              "false lets a GPU use algorithms that may be faster");

@@ -75,10 +75,12 @@ std::string FormatEnd(const TrainSetup& setup, const TrainResult& result) {
       "device peak  {} bytes predicted, {} measured\n"
       "host peak    {} bytes predicted, {} measured\n"
       "swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
-      "checksum     {}\n",
+      "{}",
       memory.predicted_device_bytes, memory.measured_device_bytes,
       memory.predicted_host_bytes, memory.measured_host_bytes, swaps.out_bytes,
-      swaps.in_bytes, swaps.tensors, result.checksum);
+      swaps.in_bytes, swaps.tensors,
+      FormatChecksum(result.checksum, setup.algorithms_digest,
+                     setup.options.algorithms));
 }
 
 Json EpochsJson(const std::vector<EpochResult>& epochs) {
@@ -133,6 +135,7 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
       {"edit_ms", static_cast<double>(setup.edit.edit_ns) * 1e-6},
       {"plan_ms", static_cast<double>(setup.plan_ns) * 1e-6},
       {"device_allocations_in_steps", memory.allocations_in_steps},
+      {"algorithms_digest", setup.algorithms_digest},
       {"checksum", result.checksum}};
   if (setup.options.device_memory) {
     json["device_memory"] = *setup.options.device_memory;

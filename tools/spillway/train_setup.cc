@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
 #include "tools/spillway/model_graph.h"
+#include "tools/spillway/result_json.h"
 #include "training/checkpoint.h"
 #include "training/data/cifar10.h"
 #include "training/data/mnist.h"
@@ -211,6 +212,7 @@ absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
   setup.edit = chosen.edit;
   setup.lms = chosen.lms;
   setup.options = chosen.options;
+  setup.algorithms_digest = AlgorithmsDigest(chosen.algorithms, chosen.graph);
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
                             OpenDevice(setup.options, chosen.device_limit));
   SPILLWAY_RETURN_IF_ERROR(MakeSession(spec, ProgramOf(std::move(chosen)),

@@ -31,6 +31,7 @@ struct TrainSetup {
   LmsReport edit = {};
   LmsOptions lms = {};       // what was used
   StepOptions options = {};  // with the budgets that were used
+  std::string algorithms_digest = {};
   int64_t parameters = 0;
   int64_t plan_ns = 0;  // measured: kernels, plan and check of program 0
   std::string device = {};

@@ -110,6 +110,14 @@ AlgorithmNames ChooseWithin(const KnownAlgorithms& known, int64_t most_bytes) {
   return ChooseWithin(known, IdMap<NodeId, int64_t>(known.size(), most_bytes));
 }
 
+void KeepFastest(KnownAlgorithms& known) {
+  const bool has_times = HasTimes(known);
+  for (std::vector<KnownAlgorithm>& of_node : known) {
+    if (!has_times) of_node.clear();
+    if (of_node.size() > 1) of_node.resize(1);
+  }
+}
+
 bool HasTimes(const KnownAlgorithms& known) {
   return std::ranges::any_of(known, [](const auto& of_node) {
     return std::ranges::any_of(of_node, [](const KnownAlgorithm& algorithm) {

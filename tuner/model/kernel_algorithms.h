@@ -39,6 +39,10 @@ AlgorithmNames ChooseWithin(const KnownAlgorithms& known,
                             const IdMap<NodeId, int64_t>& most_bytes);
 AlgorithmNames ChooseWithin(const KnownAlgorithms& known, int64_t most_bytes);
 
+// Leaves every node the fastest alone; where no algorithm has a time, leaves
+// none, so that kernels take their first.
+void KeepFastest(KnownAlgorithms& known);
+
 // Whether there is a node with a time for its algorithms.
 bool HasTimes(const KnownAlgorithms& known);
 

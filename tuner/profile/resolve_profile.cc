@@ -66,13 +66,20 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadCached(
 }
 
 absl::StatusOr<DeviceProfile> FindProfile(const StepOptions& options) {
-  SPILLWAY_ASSIGN_OR_RETURN(std::optional<DeviceProfile> cached,
-                            ReadCached(options));
-  if (cached) return *std::move(cached);
   StepOptions full_speed = options;
   full_speed.link_gbps = 0;
-  SPILLWAY_ASSIGN_OR_RETURN(cached, ReadCached(full_speed));
-  if (cached) return *std::move(cached);
+  SPILLWAY_ASSIGN_OR_RETURN(std::optional<DeviceProfile> of_device,
+                            ReadCached(full_speed));
+  if (options.link_gbps > 0) {
+    SPILLWAY_ASSIGN_OR_RETURN(std::optional<DeviceProfile> of_link,
+                              ReadCached(options));
+    if (of_link && options.algorithms == AlgorithmChoice::kSame) {
+      of_link->algorithms.clear();
+      if (of_device) of_link->algorithms = of_device->algorithms;
+    }
+    if (of_link) return *std::move(of_link);
+  }
+  if (of_device) return *std::move(of_device);
   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
                             OpenWholeDevice(options));
   if (device->kind() == DeviceKind::kCuda) return DefaultGpuProfile();

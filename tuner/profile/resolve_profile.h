@@ -29,8 +29,9 @@ absl::StatusOr<std::string> CachedProfilePath(const StepOptions& options);
 bool IsNamed(const ProfileChoice& profile);
 
 // options.profile; where that is empty, the cached profile of this device and
-// link, else that of the device at full speed, else assumed rates. A cached
-// profile of other versions of the libraries does not count. With
+// link, else that of the device at full speed, else assumed rates. With
+// AlgorithmChoice::kSame, the algorithms are those measured at full speed. A
+// cached profile of other versions of the libraries does not count. With
 // options.link_gbps no copy is faster than that; with options.capture_steps no
 // step of a plan is issued by itself. Errors: INVALID_ARGUMENT for a
 // bad file, naming the option or the file.

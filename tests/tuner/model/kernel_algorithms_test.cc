@@ -106,6 +106,21 @@ TEST_F(KernelAlgorithmsTest, ALimitChoosesTheFastestThatHasRoom) {
   EXPECT_EQ(ChooseWithin(known, limits)[NodeId(1)], "e");
 }
 
+TEST_F(KernelAlgorithmsTest, OnlyTheFastestIsKeptWhateverItsWorkspace) {
+  listed_[NodeId(0)] = {{"guess", 500}, {"fast", 900}, {"small", 10}};
+  listed_[NodeId(1)] = {{"one", 70}, {"other", 7}};  // not measured
+  profile_.algorithms[Signature(0)] = {
+      {"guess", {.ns = 30}}, {"fast", {.ns = 20}}, {"small", {.ns = 40}}};
+  KnownAlgorithms known = FindAlgorithms(graph_, listed_, profile_);
+  KeepFastest(known);
+  const AlgorithmNames names = ChooseWithin(known, 0);
+  EXPECT_EQ(AlgorithmOf(names, NodeId(0)), "fast");
+  profile_.algorithms.clear();
+  known = FindAlgorithms(graph_, listed_, profile_);
+  KeepFastest(known);
+  EXPECT_EQ(AlgorithmOf(ChooseWithin(known, 0), NodeId(0)), "");
+}
+
 TEST_F(KernelAlgorithmsTest, LimitsThatChooseTheSameCountOnce) {
   listed_[NodeId(0)] = {{"a", 1600}, {"c", 20}};
   EXPECT_THAT(Limits(), ElementsAre(1600, 400));
