@@ -42,7 +42,8 @@ std::vector<BadCommandLine> BadUsage() {
   return {
       {"NoCommand",
        {},
-       "bench edit inspect models pack profile run simulate train tune"},
+       "bench, edit, inspect, models, pack, profile, run, simulate, "
+       "train, tune"},
       {"UnknownCommand",
        {"banch"},
        "\"banch\"; did you mean bench?; there are bench, edit"},
