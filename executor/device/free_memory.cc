@@ -1,16 +1,19 @@
 #include "executor/device/free_memory.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <optional>
 #include <string_view>
+#include <thread>
 
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/device/cgroup_memory.h"
+#include "executor/device/process_memory.h"
 
 namespace spillway {
 namespace {
@@ -39,6 +42,18 @@ absl::StatusOr<int64_t> FromMeminfo(const std::string& root,
                                  root, std::string(name)));
 }
 
+// Of a thread on each core beside the main one.
+int64_t StackBytes() {
+  pthread_attr_t attributes;
+  size_t each = 8_MiB;
+  if (pthread_attr_init(&attributes) == 0) {
+    pthread_attr_getstacksize(&attributes, &each);
+    pthread_attr_destroy(&attributes);
+  }
+  return static_cast<int64_t>(each) *
+         static_cast<int64_t>(std::thread::hardware_concurrency());
+}
+
 }  // namespace
 
 absl::StatusOr<MachineMemory> ReadMachineMemory(const std::string& root) {
@@ -47,16 +62,21 @@ absl::StatusOr<MachineMemory> ReadMachineMemory(const std::string& root) {
   SPILLWAY_ASSIGN_OR_RETURN(memory.free_bytes,
                             FromMeminfo(root, "MemAvailable:"));
   const CgroupMemory group = ReadCgroupMemory(root);
-  memory.total_bytes = std::min(memory.total_bytes,
-                                group.limit_bytes.value_or(memory.total_bytes));
+  const ProcessMemory process = ReadProcessMemory(root);
+  memory.total_bytes = std::min(
+      {memory.total_bytes, group.limit_bytes.value_or(memory.total_bytes),
+       process.limit_bytes.value_or(memory.total_bytes)});
   memory.free_bytes =
-      std::min(memory.free_bytes, group.free_bytes.value_or(memory.free_bytes));
+      std::min({memory.free_bytes, group.free_bytes.value_or(memory.free_bytes),
+                process.free_bytes.value_or(memory.free_bytes)});
   return memory;
 }
 
 absl::StatusOr<int64_t> MachineFreeBytes() {
   SPILLWAY_ASSIGN_OR_RETURN(const MachineMemory memory, ReadMachineMemory());
-  return memory.free_bytes;
+  int64_t kept = kKeptFreeBytes;
+  if (ReadProcessMemory().limit_bytes) kept += StackBytes();
+  return std::max<int64_t>(memory.free_bytes - kept, 0);
 }
 
 absl::Status OutOfMemory(MemorySpace space, int64_t asked, int64_t free) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "base/edit_distance.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "base/units.h"
+#include "executor/device/process_memory.h"
 #include "fmt/format.h"
 #include "tools/spillway/bench_command.h"
 #include "tools/spillway/edit_command.h"
@@ -228,6 +231,16 @@ ExitStatus ToExitStatus(absl::StatusCode code) {
   }
 }
 
+// Libraries end with a signal where not even their own memory is to be had.
+absl::Status CheckRoomToStart() {
+  constexpr int64_t kNeededBytes = 32_MiB;
+  const std::optional<int64_t> free = ReadProcessMemory().free_bytes;
+  if (!free || *free >= kNeededBytes) return absl::OkStatus();
+  return ResourceExhausted(fmt::format(
+      "this process may map {} more (ulimit -v or -d), and needs {} to start",
+      FormatBytes(*free), FormatBytes(kNeededBytes)));
+}
+
 // One line on stderr, whatever the message holds.
 void ReportError(const absl::Status& status) {
   std::string message(status.message());
@@ -249,7 +262,8 @@ void OccupyStandardStreams() {
 int RunCommandLine(const std::vector<std::string>& arguments) {
   OccupyStandardStreams();
   ConfigureLog(spdlog::level::info);
-  const absl::Status status = Execute(arguments);
+  absl::Status status = CheckRoomToStart();
+  if (status.ok()) status = Execute(arguments);
   if (!status.ok()) ReportError(status);
   return ToExitStatus(status.code());
 }

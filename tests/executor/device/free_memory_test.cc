@@ -157,6 +157,30 @@ TEST_F(FreeMemoryTest, AGroupOverItsLimitHasNothingFree) {
   ExpectMemory(1_GiB, 0);
 }
 
+TEST_F(FreeMemoryTest, TheAddressSpaceOfTheProcessIsALimit) {
+  Write("proc/self/status", "Name:\tspillway\nVmSize:\t 1048576 kB\n");
+  Write("proc/self/limits",
+        "Limit                     Soft Limit           Hard Limit   Units\n"
+        "Max data size             unlimited            unlimited    bytes\n"
+        "Max address space         3221225472           unlimited    bytes\n");
+  ExpectMemory(3_GiB, 2_GiB);
+  MountV2("/docker");
+  WriteV2("/docker", Text(8_GiB), Text(7_GiB));
+  ExpectMemory(3_GiB, 1_GiB);
+}
+
+TEST_F(FreeMemoryTest, TheDataOfTheProcessIsALimit) {
+  Write("proc/self/status", "VmSize:\t9999999 kB\nVmData:\t524288 kB\n");
+  Write("proc/self/limits",
+        "Max data size             1073741824           unlimited    bytes\n"
+        "Max address space         unlimited            unlimited    bytes\n");
+  ExpectMemory(1_GiB, 512_MiB);
+  Write("proc/self/status", "VmData:\t2097152 kB\n");  // set later
+  ExpectMemory(1_GiB, 0);
+  Write("proc/self/status", "VmSize:\t1 kB\n");
+  ExpectMemory(kTotal, kAvailable);
+}
+
 TEST_F(FreeMemoryTest, ALimitAboveTheMachineIsNone) {
   MountV2("/box");
   WriteV2("/box", Text(1024 * 1_GiB), Text(0));

@@ -1,0 +1,55 @@
+#include "executor/device/process_memory.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <string_view>
+
+#include "base/units.h"
+
+namespace spillway {
+namespace {
+
+// The number behind `name` in a line of the file, "Max data size  8192 ..." or
+// "VmSize:   1234 kB"; none for "unlimited".
+std::optional<int64_t> NumberBehind(const std::string& path,
+                                    std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name)) continue;
+    const std::string_view rest = std::string_view(line).substr(name.size());
+    const size_t begin = rest.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return std::nullopt;
+    int64_t number = 0;
+    const auto parsed =
+        std::from_chars(rest.data() + begin, rest.data() + rest.size(), number);
+    if (parsed.ec != std::errc()) return std::nullopt;
+    return number;
+  }
+  return std::nullopt;
+}
+
+void AddLimit(std::optional<int64_t> limit_bytes,
+              std::optional<int64_t> used_kib, ProcessMemory& memory) {
+  constexpr int64_t kMostKib = int64_t{1} << 52;
+  if (!limit_bytes || !used_kib || *used_kib > kMostKib) return;
+  const int64_t free = std::max<int64_t>(*limit_bytes - *used_kib * 1_KiB, 0);
+  memory.limit_bytes =
+      std::min(*limit_bytes, memory.limit_bytes.value_or(*limit_bytes));
+  memory.free_bytes = std::min(free, memory.free_bytes.value_or(free));
+}
+
+}  // namespace
+
+ProcessMemory ReadProcessMemory(const std::string& root) {
+  const std::string limits = root + "/proc/self/limits";
+  const std::string status = root + "/proc/self/status";
+  ProcessMemory memory;
+  AddLimit(NumberBehind(limits, "Max address space"),
+           NumberBehind(status, "VmSize:"), memory);
+  AddLimit(NumberBehind(limits, "Max data size"),
+           NumberBehind(status, "VmData:"), memory);
+  return memory;
+}
+
+}  // namespace spillway
