@@ -14,9 +14,10 @@ fail() {
   exit 1
 }
 
-# offers WORD...: what is offered for the last of the words, on one line.
+# offers WORD...: what is offered for the last of the words, on one line. The
+# builtin compopt fails outside of the line editor, so there is no errexit.
 offers() {
-  bash --norc -euc '
+  bash --norc -uc '
     source "$1"
     shift
     COMP_WORDS=("$@")
@@ -28,14 +29,14 @@ offers() {
 expect() {
   local expected=$1 offered
   shift
-  offered=$(offers "$@")
+  offered=$(offers "$@") || fail "no offers for '$*'"
   [[ $offered == "$expected" ]] || fail "'$*' offers '$offered', not '$expected'"
 }
 
 # Words among those that are offered.
 expect_among() {
   local word offered
-  offered=" $(offers "${@:2}") "
+  offered=" $(offers "${@:2}") " || fail "no offers for '${*:2}'"
   for word in $1; do
     [[ $offered == *" $word "* ]] || fail "'${*:2}' offers '$offered', not '$word'"
   done
@@ -55,7 +56,7 @@ expect p100_nvlink spillway tune --profile p100_n
 expect "a plan.json" spillway run --plan a
 expect folder spillway train --data_dir ''
 expect "" spillway train --batch_size ''
-expect "--lms_ctrld_strategy --lms_compat" spillway train --lms off --lms_c
+expect "--lms_compat --lms_ctrld_strategy" spillway train --lms off --lms_c
 expect "true false" spillway train --lms_compat = ''
 expect_among "true --model" spillway train --lms_compat ''
 expect_among "--model --json" spillway train --lms auto ''
