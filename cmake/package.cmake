@@ -1,6 +1,9 @@
-# What `cmake --install` leaves: headers, libraries, the package config for
-# find_package(spillway), the program, device profiles, docs and examples.
+# What `cmake --install` leaves, in two components: the program with its manual
+# page, completion scripts and device profiles; and for development headers,
+# libraries, the package config for find_package(spillway), docs and examples.
+# What names no component is for development (CMakeLists.txt).
 include(CMakePackageConfigHelpers)
+include(program_files)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/spillway)
 
@@ -38,12 +41,17 @@ install(CODE "
 install(DIRECTORY ${PROJECT_BINARY_DIR}/public_headers/spillway
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-install(TARGETS spillway RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS spillway RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(DIRECTORY simulator/profiles
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/spillway)
-install(FILES LICENSE NOTICE README.md CHANGELOG.md CONTRIBUTING.md
-        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/spillway COMPONENT program)
+install(FILES LICENSE NOTICE README.md CHANGELOG.md cmake/debian/copyright
+        DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+# Beside README.md, whose links lead to them (Debian Policy 12.3 lets one package
+# have documents in the folder of another).
+install(FILES CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES cmake/debian/copyright
+        DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/libspillway-dev)
 
 configure_package_config_file(cmake/spillwayConfig.cmake.in spillwayConfig.cmake
   INSTALL_DESTINATION ${package_folder} NO_SET_AND_CHECK_MACRO)
@@ -54,3 +62,12 @@ install(FILES
   ${PROJECT_BINARY_DIR}/spillwayConfigVersion.cmake
   ${PROJECT_SOURCE_DIR}/cmake/FindOneDNN.cmake
   DESTINATION ${package_folder})
+
+# What an installation needs of a build: no tests, no benchmarks.
+add_custom_target(installed_files)
+add_dependencies(installed_files spillway program_files ${libraries})
+if(SPILLWAY_WITH_CUDA)
+  add_dependencies(installed_files spillway_cuda)
+endif()
+
+include(debian_packages)

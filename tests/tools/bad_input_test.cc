@@ -42,14 +42,14 @@ std::vector<BadCommandLine> BadUsage() {
   return {
       {"NoCommand",
        {},
-       "bench, edit, inspect, models, pack, profile, run, simulate, "
-       "train, tune"},
+       "bench, completion, edit, inspect, manual, models, pack, profile, run, "
+       "simulate, train, tune"},
       {"UnknownCommand",
        {"banch"},
-       "\"banch\"; did you mean bench?; there are bench, edit"},
+       "\"banch\"; did you mean bench?; there are bench, completion, edit"},
       {"HelpForAnUnknownCommand",
        {"help", "frobnicate"},
-       "\"frobnicate\"; there are bench, edit"},
+       "\"frobnicate\"; there are bench, completion, edit"},
       {"MistypedFlag",
        {"train", "--bacth_size=8"},
        "--bacth_size; did you mean --batch_size?; see spillway train --help"},

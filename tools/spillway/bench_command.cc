@@ -157,13 +157,13 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   AddProfileFlag(set, flags.step,
                  "device profile to predict the step's time by; default: what "
                  "spillway profile measured here, else assumed rates");
-  set.Text("--checkpoint", flags.checkpoint,
+  set.File("--checkpoint", flags.checkpoint,
            "write all variables, as the timed steps left them, to this "
            "safetensors file");
-  set.Text("--trace", flags.trace,
+  set.File("--trace", flags.trace,
            "write the measured timeline of one more step as Chrome trace "
            "JSON, beside the predicted one");
-  set.Text("--report", flags.report,
+  set.File("--report", flags.report,
            "write what was predicted and measured as a page to look at (HTML, "
            "one file)");
   AddResultFlags(set, flags.result);

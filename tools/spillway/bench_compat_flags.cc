@@ -74,7 +74,7 @@ void NoteWithoutEffect(std::string_view flag, const std::string& value) {
 void AddBenchCompatFlags(FlagSet& set, BenchCompatFlags& flags) {
   set.BeginGroup("For command lines of tf_cnn_benchmarks");
   set.Text("--data_name", flags.data_name, "imagenet or synthetic");
-  set.Text("--data_dir", flags.data_dir, "refused: the images are made");
+  set.Folder("--data_dir", flags.data_dir, "refused: the images are made");
   set.Text("--data_format", flags.data_format, "NHWC");
   set.Int("--num_gpus", flags.num_gpus, {.help = "1"});
   set.Text("--variable_update", flags.variable_update,

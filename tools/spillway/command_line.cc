@@ -10,9 +10,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "base/edit_distance.h"
 #include "base/log.h"
@@ -21,8 +23,10 @@
 #include "executor/device/process_memory.h"
 #include "fmt/format.h"
 #include "tools/spillway/bench_command.h"
+#include "tools/spillway/completion_command.h"
 #include "tools/spillway/edit_command.h"
 #include "tools/spillway/inspect_command.h"
+#include "tools/spillway/manual_command.h"
 #include "tools/spillway/models_command.h"
 #include "tools/spillway/output.h"
 #include "tools/spillway/pack_command.h"
@@ -46,6 +50,7 @@ class HelpFormatter : public CLI::Formatter {
   HelpFormatter() {
     column_width(36);
     label("OPTIONS", "FLAGS");
+    label("Positionals", "Arguments");
   }
 
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -104,53 +109,64 @@ absl::Status Parse(CLI::App& app, Arguments arguments, std::string& help) {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
     help = app.help();
+  } catch (const CLI::RequiredError& error) {
+    return InvalidArgument(
+        fmt::format("{}; see {} --help", error.what(), app.get_name()));
   } catch (const CLI::ParseError& error) {
     return InvalidArgument(error.what());
   }
   return absl::OkStatus();
 }
 
+// Adds the flags of a command to `app`. The result runs the command with what
+// was parsed into them; `app` must be parsed while the result lives.
+using AddCommand = absl::AnyInvocable<absl::Status()> (*)(CLI::App& app);
+
 template <typename Flags, void (*add_flags)(FlagSet&, Flags&),
           absl::Status (*run)(const Flags&)>
-absl::Status Execute(CLI::App& app, const Arguments& arguments) {
-  Flags flags;
-  FlagSet set(app);
-  add_flags(set, flags);
-  std::string help;
-  SPILLWAY_RETURN_IF_ERROR(Parse(app, arguments, help));
-  return help.empty() ? InFlagTerms(run(flags)) : Print(help);
+absl::AnyInvocable<absl::Status()> Add(CLI::App& app) {
+  auto flags = std::make_unique<Flags>();
+  auto set = std::make_unique<FlagSet>(app);
+  add_flags(*set, *flags);
+  return [flags = std::move(flags), set = std::move(set)] {
+    return InFlagTerms(run(*flags));
+  };
 }
 
 struct Command {
   const char* name = nullptr;
   const char* summary = nullptr;
-  absl::Status (*execute)(CLI::App& app, const Arguments& arguments) = nullptr;
+  AddCommand add = nullptr;
 };
 
-constexpr std::array<Command, 10> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"bench", "Measure a model's training speed on synthetic images.",
-     Execute<BenchFlags, AddBenchFlags, RunBench>},
+     Add<BenchFlags, AddBenchFlags, RunBench>},
+    {"completion", "Print the completion script for a shell.",
+     Add<CompletionFlags, AddCompletionFlags, RunCompletion>},
     {"edit", "Rewrite a graph file for large-model support; runs nothing.",
-     Execute<EditFlags, AddEditFlags, RunEdit>},
+     Add<EditFlags, AddEditFlags, RunEdit>},
     {"inspect", "Show what a graph is made of and the memory it needs.",
-     Execute<InspectFlags, AddInspectFlags, RunInspect>},
+     Add<InspectFlags, AddInspectFlags, RunInspect>},
+    {"manual", "Print the manual page, as roff.",
+     Add<ManualFlags, AddManualFlags, RunManual>},
     {"models", "List the zoo: default batch, image and parameters.",
-     Execute<ModelsFlags, AddModelsFlags, RunModels>},
+     Add<ModelsFlags, AddModelsFlags, RunModels>},
     {"pack", "Place buffers of known lifetimes in as few bytes as possible.",
-     Execute<PackFlags, AddPackFlags, RunPack>},
+     Add<PackFlags, AddPackFlags, RunPack>},
     {"profile",
      "Measure this machine, and a graph's kernels, for predicted times.",
-     Execute<ProfileFlags, AddProfileFlags, RunProfile>},
+     Add<ProfileFlags, AddProfileFlags, RunProfile>},
     {"run", "Run one step of a graph file.",
-     Execute<RunFlags, AddRunFlags, RunRun>},
+     Add<RunFlags, AddRunFlags, RunRun>},
     {"simulate",
      "Predict a step's memory and time under a budget; runs nothing.",
-     Execute<SimulateFlags, AddSimulateFlags, RunSimulate>},
+     Add<SimulateFlags, AddSimulateFlags, RunSimulate>},
     {"train", "Train a model of the zoo on real data.",
-     Execute<TrainFlags, AddTrainFlags, RunTrain>},
+     Add<TrainFlags, AddTrainFlags, RunTrain>},
     {"tune",
      "Choose what to swap, and when, so that a step fits; runs nothing.",
-     Execute<TuneFlags, AddTuneFlags, RunTune>},
+     Add<TuneFlags, AddTuneFlags, RunTune>},
 }};
 
 const Command* FindCommand(std::string_view name) {
@@ -170,16 +186,25 @@ std::string Usage() {
       "Usage: spillway COMMAND [FLAGS]; spillway help COMMAND tells "
       "more.\n\n";
   for (const Command& command : kCommands) {
-    text += fmt::format("  {:<10}{}\n", command.name, command.summary);
+    text += fmt::format("  {:<12}{}\n", command.name, command.summary);
   }
   return text;
 }
 
+std::unique_ptr<CLI::App> NewApp(const Command& command) {
+  auto app = std::make_unique<CLI::App>(
+      command.summary, fmt::format("spillway {}", command.name));
+  app->formatter(std::make_shared<HelpFormatter>());
+  app->set_help_flag("-h,--help", "print this text")->group("Help");
+  return app;
+}
+
 absl::Status Execute(const Command& command, const Arguments& arguments) {
-  CLI::App app(command.summary, fmt::format("spillway {}", command.name));
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_flag("-h,--help", "print this text")->group("Help");
-  return command.execute(app, arguments);
+  const std::unique_ptr<CLI::App> app = NewApp(command);
+  absl::AnyInvocable<absl::Status()> run = command.add(*app);
+  std::string help;
+  SPILLWAY_RETURN_IF_ERROR(Parse(*app, arguments, help));
+  return help.empty() ? run() : Print(help);
 }
 
 absl::Status Execute(const std::string& name, const Arguments& arguments) {
@@ -241,6 +266,15 @@ absl::Status CheckRoomToStart() {
       FormatBytes(*free), FormatBytes(kNeededBytes)));
 }
 
+std::vector<ExitStatusManual> DescribeExitStatuses() {
+  return {{kDone, "Done."},
+          {kOurError, "An error of Spillway's own."},
+          {kBadInput,
+           "Bad usage or bad input. One line on the standard error output "
+           "names the flag, file, node or field."},
+          {kDoesNotFit, "The step does not fit the memory budget."}};
+}
+
 // One line on stderr, whatever the message holds.
 void ReportError(const absl::Status& status) {
   std::string message(status.message());
@@ -258,6 +292,29 @@ void OccupyStandardStreams() {
 }
 
 }  // namespace
+
+ProgramManual DescribeProgram() {
+  ProgramManual program = {
+      .name = "spillway",
+      .version = SPILLWAY_VERSION,
+      .summary =
+          "trains neural networks that need more memory than the device has",
+      .flags = {{.name = "--help", .help = "List the commands."},
+                {.name = "--version", .help = "Print the version."}},
+      .exit_statuses = DescribeExitStatuses()};
+  for (const Command& command : kCommands) {
+    const std::unique_ptr<CLI::App> app = NewApp(command);
+    const auto run = command.add(*app);  // owns what the flags are parsed into
+    program.commands.push_back(DescribeCommand(command.name, *app));
+  }
+  program.commands.push_back(
+      {.name = "help",
+       .summary = "Print the flags of a command, or the list of commands.",
+       .arguments = {{.name = "command",
+                      .value = "COMMAND",
+                      .offers = {.words = CommandNames()}}}});
+  return program;
+}
 
 int RunCommandLine(const std::vector<std::string>& arguments) {
   OccupyStandardStreams();

@@ -6,10 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "tools/spillway/manual/program_manual.h"
+
 namespace spillway {
 
 // `arguments`: without the program's name. To be called once, by main.
 int RunCommandLine(const std::vector<std::string>& arguments);
+
+// The program's commands with the flags that they parse.
+ProgramManual DescribeProgram();
 
 }  // namespace spillway
 

@@ -50,10 +50,10 @@ Json ToJson(const EditFlags& flags, const LmsReport& report) {
 
 void AddEditFlags(FlagSet& set, EditFlags& flags) {
   set.BeginGroup("Files");
-  set.Text("--graph", flags.graph, "graph file to edit; may hold unknown ops")
+  set.File("--graph", flags.graph, "graph file to edit; may hold unknown ops")
       ->required();
-  set.Text("--out", flags.out, "write the edited graph to this file");
-  set.Text("--dot", flags.dot, "write it as Graphviz text too");
+  set.File("--out", flags.out, "write the edited graph to this file");
+  set.File("--dot", flags.dot, "write it as Graphviz text too");
   AddLmsFlags(set, flags.lms);
   AddResultFlags(set, flags.result);
 }

@@ -86,6 +86,16 @@ CLI::Option* FlagSet::Text(const std::string& name, std::string& value,
   return Add(name, value, ParseText)->type_name("TEXT")->description(help);
 }
 
+CLI::Option* FlagSet::File(const std::string& name, std::string& value,
+                           const std::string& help) {
+  return Text(name, value, help)->type_name("FILE");
+}
+
+CLI::Option* FlagSet::Folder(const std::string& name, std::string& value,
+                             const std::string& help) {
+  return Text(name, value, help)->type_name("FOLDER");
+}
+
 CLI::Option* FlagSet::List(const std::string& name,
                            std::vector<std::string>& values,
                            const std::string& help) {

@@ -1,5 +1,7 @@
 // Typed flags over CLI11. Every value is parsed and checked here, so that each
-// error is one line that names the flag and what it takes.
+// error is one line that names the flag and what it takes. A flag's type name
+// is what --help shows and what completion offers (manual/value_offers.h). A
+// name without dashes is that of an argument without a flag.
 //
 // Ownership: a FlagSet borrows the CLI11 command and every variable it is given
 // until the command line was parsed, and must live until then. Errors:
@@ -44,6 +46,11 @@ class FlagSet {
 
   CLI::Option* Text(const std::string& name, std::string& value,
                     const std::string& help);
+  // Paths; as Text, but completion knows what to offer.
+  CLI::Option* File(const std::string& name, std::string& value,
+                    const std::string& help);
+  CLI::Option* Folder(const std::string& name, std::string& value,
+                      const std::string& help);
   // Separated by commas.
   CLI::Option* List(const std::string& name, std::vector<std::string>& values,
                     const std::string& help);

@@ -44,7 +44,7 @@ void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source) {
       .Bool("--forward_only", source.forward_only,
             "an evaluation step instead of a training step")
       ->needs(model);
-  flags.Text("--graph", source.graph, "graph file, instead of --model")
+  flags.File("--graph", source.graph, "graph file, instead of --model")
       ->excludes(model);
   for (CLI::Option* option : AddOptimizerFlags(flags, source.optimizer)) {
     option->needs(model);

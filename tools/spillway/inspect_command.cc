@@ -98,8 +98,8 @@ void AddInspectFlags(FlagSet& set, InspectFlags& flags) {
   AddMemoryFlags(set, flags.step);
   AddLmsFlags(set, flags.step.lms);
   set.BeginGroup("Files");
-  set.Text("--out", flags.out, "write the graph to this graph file");
-  set.Text("--dot", flags.dot, "write it as Graphviz text");
+  set.File("--out", flags.out, "write the graph to this graph file");
+  set.File("--dot", flags.dot, "write it as Graphviz text");
   AddResultFlags(set, flags.result);
 }
 

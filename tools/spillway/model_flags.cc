@@ -75,8 +75,10 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
   const std::string fallback =
       model.model.empty() ? "" : fmt::format("; default {}", model.model);
   CLI::Option* name =
-      flags.Text("--model", model.model,
-                 "network of the zoo (see: spillway models)" + fallback);
+      flags
+          .Text("--model", model.model,
+                "network of the zoo (see: spillway models)" + fallback)
+          ->type_name("MODEL");
   const std::array<CLI::Option*, 5> details = {
       flags.Int("--batch_size", model.batch_size,
                 {.help = "images a step; 0: the model's default",
@@ -91,7 +93,7 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
                         "and no different on the CPU; fp16 needs a GPU; on the "
                         "CPU, bf16 needs AVX-512"),
       flags.Add("--passes", model.passes, ParsePasses)
-          ->type_name("auto|all|none|NAME,...")
+          ->type_name("auto|all|none|PASS,...")
           ->description(fmt::format("rewrites of the graph before any "
                                     "swapping; default auto:{}, and on a "
                                     "GPU{}",

@@ -49,7 +49,7 @@ int WritingError(const std::string& path) {
 
 void AddResultFlags(FlagSet& flags, ResultFlags& result) {
   flags.BeginGroup("Results");
-  flags.Text("--json", result.json,
+  flags.File("--json", result.json,
              "write the result as JSON to this file, or to stdout (-)");
 }
 

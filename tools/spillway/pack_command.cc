@@ -107,7 +107,7 @@ Json ToJson(const BufferTable& table, const PackFlags& flags,
 
 void AddPackFlags(FlagSet& set, PackFlags& flags) {
   set.BeginGroup("Task");
-  set.Text("--csv", flags.csv,
+  set.File("--csv", flags.csv,
            "buffers to place: id,lower,upper,size and perhaps gaps")
       ->required();
   set.Size("--capacity", flags.capacity,
@@ -120,7 +120,7 @@ void AddPackFlags(FlagSet& set, PackFlags& flags) {
   set.Real("--time_limit", flags.time_limit,
            {.help = "seconds after which to give up (60)"});
   set.BeginGroup("Files");
-  set.Text("--out", flags.out,
+  set.File("--out", flags.out,
            "write id,lower,upper,size,offset to this file; left as it is when "
            "the capacity is not met (exit status 3)");
   AddResultFlags(set, flags.result);

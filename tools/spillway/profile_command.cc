@@ -162,7 +162,7 @@ void AddProfileFlags(FlagSet& set, ProfileFlags& flags) {
   set.Int("--num_warmup_batches", flags.num_warmup_batches,
           {.help = "steps before these; default 3", .max = 1'000'000});
   set.BeginGroup("Files");
-  set.Text("--out", flags.out,
+  set.File("--out", flags.out,
            "write the profile to this file, or add to it; default: the file "
            "that the other commands go by");
   AddResultFlags(set, flags.result);

@@ -143,13 +143,13 @@ absl::Status CheckOutputs(const RunFlags& flags) {
 
 void AddRunFlags(FlagSet& set, RunFlags& flags) {
   set.BeginGroup("Files");
-  set.Text("--graph", flags.graph, "graph file")->required();
-  set.Text("--feed", flags.feed,
+  set.File("--graph", flags.graph, "graph file")->required();
+  set.File("--feed", flags.feed,
            "safetensors file: Placeholders, and Variables that are not to "
            "start from their initializer, by name");
   set.List("--fetch", flags.fetch, "values to compute: name:0,...")->required();
-  set.Text("--out", flags.out, "write the fetched tensors to this file");
-  set.Text("--trace", flags.trace,
+  set.File("--out", flags.out, "write the fetched tensors to this file");
+  set.File("--trace", flags.trace,
            "write the measured timeline as Chrome trace JSON");
   set.BeginGroup("Step");
   set.Int("--seed", flags.seed, {.help = "of initializers and dropout"});

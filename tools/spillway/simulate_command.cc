@@ -137,9 +137,9 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
       "profile measured here, else assumed rates");
   AddLinkFlag(set, flags.step);
   AddCudaGraphFlag(set, flags.step);
-  set.Text("--trace", flags.trace,
+  set.File("--trace", flags.trace,
            "write the predicted timeline as Chrome trace JSON");
-  set.Text("--report", flags.report,
+  set.File("--report", flags.report,
            "write what was predicted as a page to look at (HTML, one file)");
   set.BeginGroup("Search");
   set.Bool("--find_max_batch", flags.find_max_batch,

@@ -91,9 +91,10 @@ StepOptions DefaultStepOptions(LmsMode mode) {
 
 void AddDeviceFlags(FlagSet& flags, StepOptions& step) {
   flags.BeginGroup("Device");
-  flags.Text("--device", step.device,
-             "cpu, cuda, cuda:N or inline; default: cuda where this build and "
-             "machine have it, else cpu");
+  flags
+      .Text("--device", step.device,
+            "default: cuda where this build and machine have it, else cpu")
+      ->type_name("cpu|cuda|cuda:N|inline");
   flags.Int("--threads", step.threads,
             {.help = "of kernels; 0, the default: all cores", .max = 1024});
   flags.Add("--algorithms", step.algorithms, ParseAlgorithms)
@@ -153,12 +154,12 @@ void AddProfileFlag(FlagSet& flags, StepOptions& step,
   flags
       .Add("--profile", step.profile,
            [](const std::string&, const std::string& text) { return text; })
-      ->type_name("NAME|FILE")
+      ->type_name("PROFILE|FILE")
       ->description(help);
 }
 
 void AddPlanFlag(FlagSet& flags, std::string& plan) {
-  flags.Text("--plan", plan,
+  flags.File("--plan", plan,
              "run what tune saved in this file: its swaps, order and budgets");
 }
 

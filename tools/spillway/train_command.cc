@@ -198,10 +198,10 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   AddModelFlags(set, flags.model)->required();
   set.Choice("--data", flags.data, {.help = "data set", .choices = DataNames()})
       ->required();
-  set.Text("--data_dir", flags.data_dir,
-           "folder of its files: four IDX files, plain or .gz, or the six "
-           ".bin files of cifar10; default for fashion_mnist: that of "
-           "Debian's package");
+  set.Folder("--data_dir", flags.data_dir,
+             "folder of its files: four IDX files, plain or .gz, or the six "
+             ".bin files of cifar10; default for fashion_mnist: that of "
+             "Debian's package");
   set.Int("--num_epochs", flags.num_epochs,
           {.help = "default 1", .min = 1, .max = 1'000'000});
   set.Int("--seed", flags.seed,
@@ -218,11 +218,11 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   AddPlanFlag(set, flags.plan);
   AddProfileFlag(set, flags.step, "device profile that --lms auto goes by");
   set.BeginGroup("Files");
-  set.Text("--checkpoint", flags.checkpoint,
+  set.File("--checkpoint", flags.checkpoint,
            "write all variables to this safetensors file at the end");
-  set.Text("--restore", flags.restore,
+  set.File("--restore", flags.restore,
            "start from the variables of such a file");
-  set.Text("--trace", flags.trace,
+  set.File("--trace", flags.trace,
            "write the measured timeline of the last step as Chrome trace "
            "JSON");
   AddResultFlags(set, flags.result);

@@ -157,10 +157,10 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
       set, flags.step,
       "device profile: the machine to tune for; its memory is the budget, "
       "unless --device_memory is given");
-  set.Text("--out", flags.out, "save the chosen plan, for --plan");
-  set.Text("--trace", flags.trace,
+  set.File("--out", flags.out, "save the chosen plan, for --plan");
+  set.File("--trace", flags.trace,
            "write the predicted timeline as Chrome trace JSON");
-  set.Text("--report", flags.report,
+  set.File("--report", flags.report,
            "write what was predicted as a page to look at (HTML, one file)");
   AddResultFlags(set, flags.result);
 }

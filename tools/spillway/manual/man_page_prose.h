@@ -1,0 +1,28 @@
+// What the manual page says that no definition of a flag does.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_MANUAL_MAN_PAGE_PROSE_H_
+#define SPILLWAY_TOOLS_SPILLWAY_MANUAL_MAN_PAGE_PROSE_H_
+
+#include <span>
+#include <string_view>
+
+namespace spillway {
+
+// A term and what it means: a file, a variable of the environment.
+struct ManPageTerm {
+  std::string_view term = {};
+  std::string_view meaning = {};
+};
+
+struct ManPageExample {
+  std::string_view purpose = {};
+  std::string_view command = {};  // one line for a shell
+};
+
+std::span<const std::string_view> ManPageDescription();  // paragraphs
+std::span<const ManPageTerm> ManPageFiles();
+std::span<const ManPageTerm> ManPageEnvironment();
+std::span<const ManPageExample> ManPageExamples();
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_MANUAL_MAN_PAGE_PROSE_H_

@@ -1,0 +1,56 @@
+// What the program, its commands and their flags are, as data. The manual page
+// and the completion scripts are texts made of it, so they say what the program
+// accepts.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_MANUAL_PROGRAM_MANUAL_H_
+#define SPILLWAY_TOOLS_SPILLWAY_MANUAL_PROGRAM_MANUAL_H_
+
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "tools/spillway/manual/value_offers.h"
+
+namespace spillway {
+
+// A flag, or an argument without a flag.
+struct FlagManual {
+  std::string name = {};        // "--lms"; of an argument "shell"
+  std::string short_name = {};  // "-h", or empty
+  std::string value = {};       // "off|auto|v1|v2", "FILE"; empty: takes none
+  std::string help = {};
+  std::string group = {};  // its heading in --help
+  bool is_required = false;
+  bool value_is_optional = false;  // of a boolean: --check_memory
+  ValueOffers offers = {};
+};
+
+struct CommandManual {
+  std::string name = {};
+  std::string summary = {};
+  std::vector<FlagManual> flags = {};  // in the order of --help
+  std::vector<FlagManual> arguments = {};
+};
+
+struct ExitStatusManual {
+  int status = 0;
+  std::string meaning = {};
+};
+
+struct ProgramManual {
+  std::string name = {};
+  std::string version = {};
+  std::string summary = {};
+  std::vector<FlagManual> flags = {};  // those that stand for a command
+  std::vector<CommandManual> commands = {};
+  std::vector<ExitStatusManual> exit_statuses = {};
+};
+
+// The command whose flags were added to `app`.
+CommandManual DescribeCommand(const std::string& name, const CLI::App& app);
+
+// What the first word after the program's name can be, in order.
+std::vector<std::string> FirstWords(const ProgramManual& program);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_MANUAL_PROGRAM_MANUAL_H_
