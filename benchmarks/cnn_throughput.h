@@ -7,7 +7,8 @@
 // A step's time is one Session::Step: feeding, running and returning what is
 // fetched. The total also has what lies between the steps: showing them, and
 // making fresh images. The traced step comes last, so that its timing events
-// disturb nothing, and after the checksum, which it would change.
+// disturb nothing, and after the checksum, which it would change. It is run
+// after an interrupted measurement too.
 #ifndef SPILLWAY_BENCHMARKS_CNN_THROUGHPUT_H_
 #define SPILLWAY_BENCHMARKS_CNN_THROUGHPUT_H_
 
@@ -20,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "base/trace/timeline.h"
 #include "benchmarks/synthetic_feeds.h"
 #include "benchmarks/throughput_statistics.h"
@@ -48,6 +50,10 @@ struct ThroughputSpec {
   std::optional<double> ewma_weight = {};
   bool fresh_images = false;  // another batch in every step
 
+  // Asked after each step but the last timed one. When it answers true, the
+  // measurement ends as after the last timed step; ThroughputResult says so.
+  StopRequest stop = {};
+
   // Called when warm-up begins and ends.
   std::function<absl::Status()> on_warm_up = {};
   std::function<absl::Status()> on_warmed_up = {};
@@ -61,11 +67,13 @@ struct ThroughputSpec {
 };
 
 struct ThroughputResult {
+  // By `stop`. There are no timed steps if that was during warm-up.
+  bool interrupted = false;
   std::vector<double> step_seconds = {};  // timed steps
   std::vector<double> losses = {};        // of these
-  ThroughputStep last = {};               // as shown, of the last timed step
-  double total_images_per_second = 0;
-  std::string checksum = {};  // of all variables after the timed steps
+  ThroughputStep last = {};  // as shown, of the last timed step; else zeros
+  double total_images_per_second = 0;  // 0 without timed steps
+  std::string checksum = {};           // of all variables after the timed steps
   Timeline traced_step = {};
   int64_t steps = 0;  // all that were run
 };
