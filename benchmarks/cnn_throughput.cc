@@ -36,7 +36,7 @@ class ThroughputLoop {
     result_.total_images_per_second = images / SecondsSince(start);
     SPILLWAY_ASSIGN_OR_RETURN(const auto variables, session_.ReadVariables());
     result_.checksum = Checksum(variables);
-    if (spec_.on_timed) SPILLWAY_RETURN_IF_ERROR(spec_.on_timed(variables));
+    if (spec_.on_timed) SPILLWAY_RETURN_IF_ERROR(spec_.on_timed(result_));
     SPILLWAY_RETURN_IF_ERROR(Step(&result_.traced_step).status());
     return std::move(result_);
   }

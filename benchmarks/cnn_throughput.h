@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +34,18 @@ struct ThroughputStep {
   double loss = 0;
   double top_1_accuracy = 0;  // 0 where it is not fetched
   double top_5_accuracy = 0;
+};
+
+struct ThroughputResult {
+  // By `stop`. There are no timed steps if that was during warm-up.
+  bool interrupted = false;
+  std::vector<double> step_seconds = {};  // timed steps
+  std::vector<double> losses = {};        // of these
+  ThroughputStep last = {};  // as shown, of the last timed step; else zeros
+  double total_images_per_second = 0;  // 0 without timed steps
+  std::string checksum = {};           // of all variables after the timed steps
+  Timeline traced_step = {};
+  int64_t steps = 0;  // all that were run
 };
 
 struct ThroughputSpec {
@@ -61,21 +72,9 @@ struct ThroughputSpec {
   std::function<absl::Status(const ThroughputStep&)> on_display = {};
   // Called after every step with the number of timed steps done.
   std::function<void(int64_t)> on_step = {};
-  // Called after the last timed step, with all variables by node name.
-  std::function<absl::Status(const std::map<std::string, HostTensor>&)>
-      on_timed = {};
-};
-
-struct ThroughputResult {
-  // By `stop`. There are no timed steps if that was during warm-up.
-  bool interrupted = false;
-  std::vector<double> step_seconds = {};  // timed steps
-  std::vector<double> losses = {};        // of these
-  ThroughputStep last = {};  // as shown, of the last timed step; else zeros
-  double total_images_per_second = 0;  // 0 without timed steps
-  std::string checksum = {};           // of all variables after the timed steps
-  Timeline traced_step = {};
-  int64_t steps = 0;  // all that were run
+  // Called after the last timed step, with all that is known then: everything
+  // but the traced step. The session's variables are as that step left them.
+  std::function<absl::Status(const ThroughputResult&)> on_timed = {};
 };
 
 // Runs program 0 of `session`. Errors: what a step or a callback says.
