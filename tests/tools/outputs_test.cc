@@ -23,16 +23,16 @@ using ::testing::Not;
 using testing::ProgramRun;
 using testing::Refuses;
 using testing::RunProgram;
-using Arguments = std::vector<std::string>;
+using Words = std::vector<std::string>;
 
 // A command, the flags of its output files, and its last line of text.
 struct Writer {
-  Arguments arguments = {};
+  Words arguments = {};
   std::vector<std::string> flags = {};  // --json among them
   std::string result = {};
 };
 
-Arguments With(Arguments arguments, const Arguments& more) {
+Words Plus(Words arguments, const Words& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -54,32 +54,32 @@ class OutputsTest : public ::testing::Test {
 
   // Every command that writes files.
   std::vector<Writer> Writers() const {
-    const Arguments lenet = {"--model", "lenet", "--batch_size", "2"};
+    const Words lenet = {"--model", "lenet", "--batch_size", "2"};
     return {
-        {With({"bench", "--num_batches", "1", "--device", "cpu"}, lenet),
+        {Plus({"bench", "--num_batches", "1", "--device", "cpu"}, lenet),
          {"--json", "--checkpoint", "--trace", "--report"},
          "checksum"},
         {{"edit", "--graph", Path("graph")},
          {"--json", "--out", "--dot"},
          "equivalent"},
-        {With({"inspect"}, lenet), {"--json", "--out", "--dot"}, "peak"},
+        {Plus({"inspect"}, lenet), {"--json", "--out", "--dot"}, "peak"},
         {{"models"}, {"--json"}, "lenet"},
         {{"pack", "--csv", Path("buffers.csv"), "--capacity", "64"},
          {"--json", "--out"},
          "height"},
-        {With({"profile", "--num_batches", "1", "--device", "cpu"}, lenet),
+        {Plus({"profile", "--num_batches", "1", "--device", "cpu"}, lenet),
          {"--json", "--out"},
          "profile"},
         {{"run", "--graph", Path("graph"), "--fetch", "conv1/weights:0",
           "--device", "cpu"},
          {"--json", "--out", "--trace"},
          "swapped"},
-        {With({"simulate"}, lenet), {"--json", "--trace", "--report"}, "bound"},
+        {Plus({"simulate"}, lenet), {"--json", "--trace", "--report"}, "bound"},
         {{"train", "--model", "mnist_deep", "--data", "mnist", "--data_dir",
           folder_.path(), "--batch_size", "16", "--device", "cpu"},
          {"--json", "--checkpoint", "--trace"},
          "checksum"},
-        {With({"tune"}, lenet),
+        {Plus({"tune"}, lenet),
          {"--json", "--out", "--trace", "--report"},
          "chosen"}};
   }
@@ -90,9 +90,9 @@ class OutputsTest : public ::testing::Test {
 TEST_F(OutputsTest, AFullDiskCostsNoResultAndEveryFileIsNamed) {
   for (const Writer& writer : Writers()) {
     SCOPED_TRACE(writer.arguments[0]);
-    Arguments arguments = writer.arguments;
+    Words arguments = writer.arguments;
     for (const std::string& flag : writer.flags) {
-      arguments = With(arguments, {flag, "/dev/full"});
+      arguments = Plus(arguments, {flag, "/dev/full"});
     }
     const ProgramRun run = RunProgram(arguments);
     EXPECT_EQ(run.exit_status, 2);
@@ -112,9 +112,9 @@ TEST_F(OutputsTest, AFileThatFailsLeavesTheOthers) {
     for (const std::string& bad : writer.flags) {
       SCOPED_TRACE(writer.arguments[0] + " " + bad);
       const testing::TemporaryFolder written;
-      Arguments arguments = writer.arguments;
+      Words arguments = writer.arguments;
       for (const std::string& flag : writer.flags) {
-        arguments = With(
+        arguments = Plus(
             arguments,
             {flag, flag == bad ? "/dev/full" : written.File(flag.substr(2))});
       }
@@ -133,9 +133,9 @@ TEST_F(OutputsTest, AFileThatFailsLeavesTheOthers) {
 TEST_F(OutputsTest, JsonOnStdoutStandsAloneThoughFilesFail) {
   for (const Writer& writer : Writers()) {
     SCOPED_TRACE(writer.arguments[0]);
-    Arguments arguments = With(writer.arguments, {"--json", "-"});
+    Words arguments = Plus(writer.arguments, {"--json", "-"});
     if (writer.flags.size() > 1) {
-      arguments = With(arguments, {writer.flags[1], "/dev/full"});
+      arguments = Plus(arguments, {writer.flags[1], "/dev/full"});
     }
     const ProgramRun run = RunProgram(arguments);
     EXPECT_EQ(run.exit_status, writer.flags.size() > 1 ? 2 : 0);
@@ -151,9 +151,9 @@ TEST_F(OutputsTest, AFullStdoutLeavesTheFiles) {
     if (command == "bench" || command == "train") continue;
     SCOPED_TRACE(command);
     const testing::TemporaryFolder written;
-    Arguments arguments = writer.arguments;
+    Words arguments = writer.arguments;
     for (const std::string& flag : writer.flags) {
-      arguments = With(arguments, {flag, written.File(flag.substr(2))});
+      arguments = Plus(arguments, {flag, written.File(flag.substr(2))});
     }
     EXPECT_THAT(RunProgram(arguments, "/dev/full"),
                 Refuses(2, HasSubstr("cannot write standard output")));
@@ -180,11 +180,11 @@ TEST_F(OutputsTest, FoldersAreRefusedBeforeTheWork) {
   for (const Writer& writer : Writers()) {
     for (const std::string& flag : writer.flags) {
       SCOPED_TRACE(writer.arguments[0] + " " + flag);
-      EXPECT_THAT(RunProgram(With(writer.arguments, {flag, folder_.path()})),
+      EXPECT_THAT(RunProgram(Plus(writer.arguments, {flag, folder_.path()})),
                   Refuses(2, HasSubstr(fmt::format("{}: cannot write {}", flag,
                                                    folder_.path()))));
       EXPECT_THAT(
-          RunProgram(With(writer.arguments, {flag, Path("missing/file")})),
+          RunProgram(Plus(writer.arguments, {flag, Path("missing/file")})),
           Refuses(2, HasSubstr(flag + ": cannot write ")));
     }
   }

@@ -26,7 +26,7 @@ using testing::StatusIs;
 using testing::ZooCase;
 
 constexpr auto kCancelled = absl::StatusCode::kCancelled;
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+constexpr int64_t kNotAtAll = std::numeric_limits<int64_t>::max();
 
 // Answers true from the `at`-th question on, counted from 1.
 StopRequest StopAt(int64_t at, int64_t& asked) {
@@ -54,7 +54,7 @@ class TunerStopTest : public ::testing::Test {
 TEST_F(TunerStopTest, TheBestSoFarIsChosenAndItSaysSo) {
   int64_t asked = 0;
   ASSERT_OK_AND_ASSIGN(const TuneResult whole,
-                       Tune(program(), Options(StopAt(kNever, asked))));
+                       Tune(program(), Options(StopAt(kNotAtAll, asked))));
   EXPECT_FALSE(whole.step.interrupted);
   ASSERT_GT(asked, 4);
   const int64_t last = asked;
@@ -93,7 +93,7 @@ TEST_F(TunerStopTest, HalfASearchOfTflmsIsNone) {
 }
 
 // Batches up to 13 fit.
-absl::StatusOr<MaxBatch> Search(int64_t stop_at) {
+absl::StatusOr<MaxBatch> SearchUpTo13(int64_t stop_at) {
   int64_t asked = 0;
   return SearchMaxBatch({.start = 4, .stop = StopAt(stop_at, asked)},
                         [](int64_t batch) -> absl::StatusOr<BatchAttempt> {
@@ -103,15 +103,15 @@ absl::StatusOr<MaxBatch> Search(int64_t stop_at) {
 }
 
 TEST(MaxBatchStopTest, TheLargestSoFarIsReturned) {
-  ASSERT_OK_AND_ASSIGN(const MaxBatch whole, Search(kNever));
+  ASSERT_OK_AND_ASSIGN(const MaxBatch whole, SearchUpTo13(kNotAtAll));
   EXPECT_FALSE(whole.interrupted);
   EXPECT_EQ(whole.batch_size, 13);
   ASSERT_EQ(whole.tried.size(), 6u);  // 4 8 16 12 14 13
-  ASSERT_OK_AND_ASSIGN(const MaxBatch part, Search(3));
+  ASSERT_OK_AND_ASSIGN(const MaxBatch part, SearchUpTo13(3));
   EXPECT_TRUE(part.interrupted);
   EXPECT_EQ(part.batch_size, 8);
   EXPECT_EQ(part.tried.size(), 3u);
-  ASSERT_OK_AND_ASSIGN(const MaxBatch first, Search(1));
+  ASSERT_OK_AND_ASSIGN(const MaxBatch first, SearchUpTo13(1));
   EXPECT_TRUE(first.interrupted);
   EXPECT_EQ(first.tried.size(), 1u);
 }
@@ -157,7 +157,7 @@ TEST(ProfileStopTest, HalfAProfileIsNone) {
     EXPECT_THAT(measure(at), StatusIs(kCancelled, ::testing::_));
     EXPECT_EQ(asked, at);
   }
-  EXPECT_THAT(measure(kNever), IsOk());
+  EXPECT_THAT(measure(kNotAtAll), IsOk());
   EXPECT_GT(asked, 9);
 
   source.request_stop();
