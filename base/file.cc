@@ -58,11 +58,20 @@ class Descriptor {
   int fd_;
 };
 
+// What `call` returns once no signal interrupts it: -1 and errno on failure.
+template <typename Call>
+auto Uninterrupted(Call call) {
+  while (true) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
 // Returns 0 or the errno of the write that failed.
 int WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
+    const ssize_t written =
+        Uninterrupted([&] { return write(fd, bytes.data(), bytes.size()); });
     if (written < 0) return errno;
     bytes.remove_prefix(static_cast<size_t>(written));
   }
@@ -79,7 +88,9 @@ int WritePieces(int fd, std::span<const std::string_view> pieces) {
 // A pipe, a terminal or another device: there is nothing to replace.
 absl::Status WriteInPlace(const std::string& path,
                           std::span<const std::string_view> pieces) {
-  Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  Descriptor file(Uninterrupted([&] {  // a named pipe waits for its reader
+    return open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  }));
   if (!file.is_open()) return SystemError(errno, "write", path);
   int error = WritePieces(file.fd(), pieces);
   if (error == 0) error = file.Close();
@@ -108,7 +119,8 @@ int WriteBesideAndRename(const std::string& path, std::optional<mode_t> mode,
   if (!file.is_open()) return errno;
   int error = WritePieces(file.fd(), pieces);
   if (error == 0 && mode && fchmod(file.fd(), *mode) != 0) error = errno;
-  if (error == 0 && fsync(file.fd()) != 0) error = errno;
+  const auto sync = [&] { return fsync(file.fd()); };
+  if (error == 0 && Uninterrupted(sync) != 0) error = errno;
   if (const int close_error = file.Close(); error == 0) error = close_error;
   if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) unlink(temporary.c_str());
@@ -131,13 +143,14 @@ bool NamesOpenStream(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(
+      Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (!file.is_open()) return SystemError(errno, "read", path);
   std::string content;
   std::array<char, 1 << 16> buffer;
   while (true) {
-    const ssize_t size = read(file.fd(), buffer.data(), buffer.size());
-    if (size < 0 && errno == EINTR) continue;
+    const ssize_t size = Uninterrupted(
+        [&] { return read(file.fd(), buffer.data(), buffer.size()); });
     if (size < 0) return SystemError(errno, "read", path);
     if (size == 0) return content;
     content.append(buffer.data(), static_cast<size_t>(size));

@@ -27,15 +27,16 @@ class ThroughputLoop {
   absl::StatusOr<ThroughputResult> Run() {
     SPILLWAY_RETURN_IF_ERROR(WarmUp());
     const Clock::time_point start = Clock::now();
-    for (int64_t step = 1; step <= spec_.num_batches; ++step) {
+    for (int64_t step = 1; step <= spec_.num_batches && !result_.interrupted;
+         ++step) {
       SPILLWAY_RETURN_IF_ERROR(TimedStep(step));
     }
-    const auto images =
-        static_cast<double>(spec_.num_batches * spec_.batch_size);
+    const auto images = static_cast<double>(result_.step_seconds.size()) *
+                        static_cast<double>(spec_.batch_size);
     result_.total_images_per_second = images / SecondsSince(start);
     SPILLWAY_ASSIGN_OR_RETURN(const auto variables, session_.ReadVariables());
     result_.checksum = Checksum(variables);
-    if (spec_.on_timed) SPILLWAY_RETURN_IF_ERROR(spec_.on_timed(variables));
+    if (spec_.on_timed) SPILLWAY_RETURN_IF_ERROR(spec_.on_timed(result_));
     SPILLWAY_RETURN_IF_ERROR(Step(&result_.traced_step).status());
     return std::move(result_);
   }
@@ -46,6 +47,8 @@ class ThroughputLoop {
     for (int64_t i = 0; i < spec_.num_warmup_batches; ++i) {
       SPILLWAY_RETURN_IF_ERROR(Step(nullptr).status());
       if (spec_.on_step) spec_.on_step(0);
+      result_.interrupted = StopRequested(spec_.stop);
+      if (result_.interrupted) return absl::OkStatus();
     }
     return spec_.on_warmed_up ? spec_.on_warmed_up() : absl::OkStatus();
   }
@@ -56,8 +59,10 @@ class ThroughputLoop {
     SPILLWAY_ASSIGN_OR_RETURN(const double loss, fetched.scalar(spec_.loss));
     result_.losses.push_back(loss);
     if (spec_.on_step) spec_.on_step(number);
+    const bool is_last = number == spec_.num_batches;
+    result_.interrupted = !is_last && StopRequested(spec_.stop);
     const bool is_shown = number == 1 || number % spec_.display_every == 0;
-    if (!is_shown && number != spec_.num_batches) return absl::OkStatus();
+    if (!is_shown && !is_last && !result_.interrupted) return absl::OkStatus();
     SPILLWAY_ASSIGN_OR_RETURN(const double top_1,
                               ScalarOrZero(fetched, spec_.top_1_accuracy));
     SPILLWAY_ASSIGN_OR_RETURN(const double top_5,

@@ -7,19 +7,20 @@
 // A step's time is one Session::Step: feeding, running and returning what is
 // fetched. The total also has what lies between the steps: showing them, and
 // making fresh images. The traced step comes last, so that its timing events
-// disturb nothing, and after the checksum, which it would change.
+// disturb nothing, and after the checksum, which it would change. It is run
+// after an interrupted measurement too.
 #ifndef SPILLWAY_BENCHMARKS_CNN_THROUGHPUT_H_
 #define SPILLWAY_BENCHMARKS_CNN_THROUGHPUT_H_
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "base/trace/timeline.h"
 #include "benchmarks/synthetic_feeds.h"
 #include "benchmarks/throughput_statistics.h"
@@ -35,6 +36,18 @@ struct ThroughputStep {
   double top_5_accuracy = 0;
 };
 
+struct ThroughputResult {
+  // By `stop`. There are no timed steps if that was during warm-up.
+  bool interrupted = false;
+  std::vector<double> step_seconds = {};  // timed steps
+  std::vector<double> losses = {};        // of these
+  ThroughputStep last = {};  // as shown, of the last timed step; else zeros
+  double total_images_per_second = 0;  // 0 without timed steps
+  std::string checksum = {};           // of all variables after the timed steps
+  Timeline traced_step = {};
+  int64_t steps = 0;  // all that were run
+};
+
 struct ThroughputSpec {
   int64_t batch_size = 0;
   // Fetches of program 0. Accuracies may be invalid: not wanted.
@@ -48,6 +61,10 @@ struct ThroughputSpec {
   std::optional<double> ewma_weight = {};
   bool fresh_images = false;  // another batch in every step
 
+  // Asked after each step but the last timed one. When it answers true, the
+  // measurement ends as after the last timed step; ThroughputResult says so.
+  StopRequest stop = {};
+
   // Called when warm-up begins and ends.
   std::function<absl::Status()> on_warm_up = {};
   std::function<absl::Status()> on_warmed_up = {};
@@ -55,19 +72,9 @@ struct ThroughputSpec {
   std::function<absl::Status(const ThroughputStep&)> on_display = {};
   // Called after every step with the number of timed steps done.
   std::function<void(int64_t)> on_step = {};
-  // Called after the last timed step, with all variables by node name.
-  std::function<absl::Status(const std::map<std::string, HostTensor>&)>
-      on_timed = {};
-};
-
-struct ThroughputResult {
-  std::vector<double> step_seconds = {};  // timed steps
-  std::vector<double> losses = {};        // of these
-  ThroughputStep last = {};               // as shown, of the last timed step
-  double total_images_per_second = 0;
-  std::string checksum = {};  // of all variables after the timed steps
-  Timeline traced_step = {};
-  int64_t steps = 0;  // all that were run
+  // Called after the last timed step, with all that is known then: everything
+  // but the traced step. The session's variables are as that step left them.
+  std::function<absl::Status(const ThroughputResult&)> on_timed = {};
 };
 
 // Runs program 0 of `session`. Errors: what a step or a callback says.

@@ -6,6 +6,7 @@
 
 // IWYU pragma: begin_exports
 #include "base/status_macros.h"
+#include "base/stop_request.h"
 #include "base/trace/timeline.h"
 #include "base/units.h"
 #include "executor/device/registry.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <span>
 
 #include "base/status_macros.h"
@@ -111,6 +112,38 @@ absl::StatusOr<double> FetchedScalar(const StepResult& step, ValueId id,
                                      what, tensor->type.ToString()));
 }
 
+// Part of `data` that is classified correctly; none: stopped before the end.
+absl::StatusOr<std::optional<double>> EvaluateUntil(
+    const StopRequest& stop, Session& session, const EvaluationProgram& program,
+    const Dataset& data) {
+  const Batched batches(
+      data, {.batch_size = program.batch_size, .drop_remainder = false});
+  Prefetched reader(batches);
+  int64_t num_correct = 0;
+  for (int64_t i = 0; i < batches.size(); ++i) {
+    SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader.Next());
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const StepResult step,
+        session.Step(kEvaluationProgram,
+                     {{program.images, batch[0]}, {program.labels, batch[1]}}));
+    SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* correct,
+                              step.tensor(program.correct));
+    const TensorType flag_type = {.dtype = DType::kBool,
+                                  .shape = {program.batch_size}};
+    if (correct->type != flag_type) {
+      return InvalidArgument(
+          fmt::format("the correct answers must be {}, not {}",
+                      flag_type.ToString(), correct->type.ToString()));
+    }
+    SPILLWAY_ASSIGN_OR_RETURN(const std::span<const bool> flags,
+                              correct->span<bool>());
+    const auto valid = static_cast<size_t>(batches.valid_samples(i));
+    num_correct += std::ranges::count(flags.first(valid), true);
+    if (i + 1 < batches.size() && StopRequested(stop)) return std::nullopt;
+  }
+  return static_cast<double>(num_correct) / static_cast<double>(data.size());
+}
+
 // One call of Train.
 class TrainingRun {
  public:
@@ -126,6 +159,7 @@ class TrainingRun {
       EpochResult result = {.epoch = next_.epoch};
       SPILLWAY_RETURN_IF_ERROR(RunEpoch(result));
       if (result.is_complete) SPILLWAY_RETURN_IF_ERROR(EndEpoch(result));
+      result.interrupted = is_interrupted_;
       results.push_back(result);
     }
     if (next_ != saved_) SPILLWAY_RETURN_IF_ERROR(Checkpoint());
@@ -133,7 +167,9 @@ class TrainingRun {
   }
 
  private:
-  bool IsOver() const { return is_stopped_ || num_steps_ == spec_.max_steps; }
+  bool IsOver() const {
+    return is_stopped_ || is_interrupted_ || num_steps_ == spec_.max_steps;
+  }
 
   // The steps from next_ on, up to the last one of the epoch or of this call.
   absl::Status RunEpoch(EpochResult& result) {
@@ -170,11 +206,16 @@ class TrainingRun {
       feeds[program.learning_rate] =
           static_cast<float>(spec_.learning_rate(StepsDone()));
     }
+    const bool may_be_last = IsLast() || spec_.stop;
+    return session_.Step(kTrainingProgram, feeds,
+                         may_be_last ? spec_.last_step : nullptr);
+  }
+
+  // Whether next_ is the last step of the training or of this call.
+  bool IsLast() const {
     const bool is_last_of_all = next_.epoch + 1 == spec_.num_epochs &&
                                 next_.step + 1 == steps_per_epoch_;
-    const bool is_last = is_last_of_all || num_steps_ + 1 == spec_.max_steps;
-    return session_.Step(kTrainingProgram, feeds,
-                         is_last ? spec_.last_step : nullptr);
+    return is_last_of_all || num_steps_ + 1 == spec_.max_steps;
   }
 
   // Adds what the step returned to the sums of its epoch, and reports it.
@@ -193,21 +234,25 @@ class TrainingRun {
                              .step = next_.step,
                              .steps_per_epoch = steps_per_epoch_,
                              .loss = loss};
+    const bool is_last = IsLast();
     ++next_.step;
     ++num_steps_;
     if (spec_.on_step) spec_.on_step(progress);
     is_stopped_ = progress.stop;
+    is_interrupted_ = !is_last && StopRequested(spec_.stop);
     return absl::OkStatus();
   }
 
   absl::Status EndEpoch(EpochResult& result) {
     next_ = {.epoch = next_.epoch + 1, .step = 0};
-    if (spec_.test_data != nullptr) {
+    if (spec_.test_data != nullptr && !is_interrupted_) {
       SPILLWAY_ASSIGN_OR_RETURN(
           result.test_accuracy,
-          Evaluate(session_, spec_.evaluation, *spec_.test_data));
+          EvaluateUntil(spec_.stop, session_, spec_.evaluation,
+                        *spec_.test_data));
+      is_interrupted_ = !result.test_accuracy.has_value();
     }
-    if (spec_.on_epoch) spec_.on_epoch(result);
+    if (spec_.on_epoch && !is_interrupted_) spec_.on_epoch(result);
     is_stopped_ = is_stopped_ || result.stop;
     const bool is_due = spec_.checkpoint_steps == 0 ||
                         StepsDone() % spec_.checkpoint_steps == 0;
@@ -230,7 +275,8 @@ class TrainingRun {
   TrainingPosition next_;
   TrainingPosition saved_ = spec_.start;  // of no use to save again
   int64_t num_steps_ = 0;                 // of this call
-  bool is_stopped_ = false;
+  bool is_stopped_ = false;               // by a callback
+  bool is_interrupted_ = false;           // by spec_.stop
 };
 
 }  // namespace
@@ -245,31 +291,9 @@ absl::StatusOr<double> Evaluate(Session& session,
                                 const EvaluationProgram& program,
                                 const Dataset& data) {
   SPILLWAY_RETURN_IF_ERROR(CheckEvaluation(session, program, data));
-  const Batched batches(
-      data, {.batch_size = program.batch_size, .drop_remainder = false});
-  Prefetched reader(batches);
-  int64_t num_correct = 0;
-  for (int64_t i = 0; i < batches.size(); ++i) {
-    SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader.Next());
-    SPILLWAY_ASSIGN_OR_RETURN(
-        const StepResult step,
-        session.Step(kEvaluationProgram,
-                     {{program.images, batch[0]}, {program.labels, batch[1]}}));
-    SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* correct,
-                              step.tensor(program.correct));
-    const TensorType flag_type = {.dtype = DType::kBool,
-                                  .shape = {program.batch_size}};
-    if (correct->type != flag_type) {
-      return InvalidArgument(
-          fmt::format("the correct answers must be {}, not {}",
-                      flag_type.ToString(), correct->type.ToString()));
-    }
-    SPILLWAY_ASSIGN_OR_RETURN(const std::span<const bool> flags,
-                              correct->span<bool>());
-    const auto valid = static_cast<size_t>(batches.valid_samples(i));
-    num_correct += std::ranges::count(flags.first(valid), true);
-  }
-  return static_cast<double>(num_correct) / static_cast<double>(data.size());
+  SPILLWAY_ASSIGN_OR_RETURN(const std::optional<double> accuracy,
+                            EvaluateUntil(/*stop=*/{}, session, program, data));
+  return *accuracy;
 }
 
 }  // namespace spillway

@@ -27,6 +27,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "base/trace/timeline.h"
 #include "executor/session.h"
 #include "training/data/dataset.h"
@@ -68,11 +69,14 @@ struct EpochResult {
   int64_t num_steps = 0;  // of the epoch's, those that this call has run
   // Its last step has been run, by this call.
   bool is_complete = true;
+  // TrainerSpec::stop ended the call after a step of this epoch, the last one
+  // perhaps, or in its test, which is then left out.
+  bool interrupted = false;
   double loss = 0;  // mean over num_steps, as they went
   // The same; none: the model has none.
   std::optional<double> accuracy = {};
   // After the epoch, over every test sample; none: no test data, or the epoch
-  // is not complete.
+  // is not complete or was interrupted.
   std::optional<double> test_accuracy = {};
   double seconds = 0;  // of the epoch's training, without the test
   // Set by on_epoch to stop the training after this epoch.
@@ -105,13 +109,21 @@ struct TrainerSpec {
   LrSchedule learning_rate = {};
   uint64_t shuffle_seed = 0;
 
+  // Asked after each training step and each batch of a test, but the last of
+  // the call. When it answers true, the call ends there: without a test,
+  // without on_epoch, but with on_checkpoint; EpochResult::interrupted says so.
+  // At least one step is run.
+  StopRequest stop = {};
+
   // Filled with the last training step as it was measured, unless a callback
-  // has made it the last; null: none.
+  // has made it the last; null: none. With `stop` every step is measured, since
+  // any may be the last: that takes some percent longer, and a device that
+  // captures steps (StepOptions::capture_steps) launches none as a graph.
   Timeline* last_step = nullptr;
 
   // All are called on the caller's thread between two steps; may be null.
   std::function<void(StepProgress&)> on_step = {};
-  // Of complete epochs, after their test.
+  // Of complete epochs that were not interrupted, after their test.
   std::function<void(EpochResult&)> on_epoch = {};
   // The time to save a checkpoint, and where training goes on from it: whenever
   // `checkpoint_steps` more steps, counted over all epochs, are done (0: an

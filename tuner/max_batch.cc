@@ -34,11 +34,15 @@ absl::StatusOr<BatchAttempt> PlanBatch(int64_t batch_size,
 
 absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
                                       const StepOptions& given,
-                                      const BatchRange& range) {
+                                      const BatchRange& given_range) {
   SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(given));
   if (given.plan != nullptr) {
     return InvalidArgument("plan: is for one batch size; leave it out");
   }
+  BatchRange range = given_range;
+  range.stop = [&] {
+    return StopRequested(given_range.stop) || StopRequested(given.stop);
+  };
   StepOptions options = given;
   options.log = nullptr;  // of batch sizes that are only tried
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
@@ -88,17 +92,22 @@ absl::StatusOr<MaxBatch> SearchMaxBatch(
   constexpr int64_t kMost = int64_t{1} << 61;  // twice as many fit 64 bits
   const int64_t limit = std::min(range.limit, kMost);
   MaxBatch result;
-  const auto fits = [&](int64_t batch_size) -> absl::StatusOr<bool> {
-    SPILLWAY_ASSIGN_OR_RETURN(const BatchAttempt tried, attempt(batch_size));
-    result.tried.push_back(tried);
-    return tried.fits;
-  };
   int64_t& most = result.batch_size;  // known to fit
   int64_t least = limit + 1;          // known not to, or not allowed
   for (int64_t next = std::clamp<int64_t>(range.start, 1, limit);
        most + 1 < least;) {
-    SPILLWAY_ASSIGN_OR_RETURN(const bool next_fits, fits(next));
-    (next_fits ? most : least) = next;
+    if (!result.tried.empty() && StopRequested(range.stop)) {
+      result.interrupted = true;
+      break;
+    }
+    const absl::StatusOr<BatchAttempt> tried = attempt(next);
+    if (absl::IsCancelled(tried.status())) {
+      result.interrupted = true;
+      break;
+    }
+    SPILLWAY_RETURN_IF_ERROR(tried.status());
+    result.tried.push_back(*tried);
+    (tried->fits ? most : least) = next;
     if (least > limit) {
       next = std::min(2 * most, limit);
     } else {

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "executor/device/device.h"
 #include "executor/kernel.h"
 #include "executor/plan/choose_schedule.h"
@@ -78,6 +79,11 @@ struct StepOptions {
   // Seconds after which the tuner tries no further candidate; the choice then
   // depends on the machine's speed. None: no limit.
   std::optional<double> time_limit = {};
+  // Asked by the tuner before each candidate but the first; true ends the
+  // search with the best so far (TunedStep::interrupted). Where nothing that
+  // was tried until then fits, tuning returns CANCELLED. Measuring a profile
+  // has a request of its own (ProfileMeasurement::stop).
+  StopRequest stop = {};
 
   // What Tune chose before, for this graph: run just that; `lms`, `schedule`
   // and `algorithms` are not looked at. Borrowed for the call. Null: there is

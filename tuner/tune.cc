@@ -61,7 +61,14 @@ class Preparation {
   IdMap<NodeId, int64_t> kernel_ns_;
 };
 
-std::function<bool()> StopAfter(std::optional<double> seconds) {
+// Whether `status` of a search that was interrupted says that nothing fits,
+// which it cannot know.
+absl::Status CancelledIf(bool interrupted, const absl::Status& status) {
+  if (!interrupted || !absl::IsResourceExhausted(status)) return status;
+  return absl::CancelledError(status.message());
+}
+
+StopRequest StopAfter(std::optional<double> seconds) {
   constexpr double kForever = 1e9;  // more would not fit the clock
   if (!seconds || *seconds > kForever) return nullptr;
   using Clock = std::chrono::steady_clock;
@@ -129,9 +136,18 @@ absl::StatusOr<TuneResult> TuneWith(const Program& program,
 absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
   Preparation preparation;
   SPILLWAY_RETURN_IF_ERROR(preparation.Prepare(spec));
-  return TuneAlgorithms(
-      preparation.Inputs(spec), preparation.algorithms(),
-      {.lms = spec.options->lms, .stop = StopAfter(spec.options->time_limit)});
+  bool interrupted = false;
+  const StopRequest time_is_up = StopAfter(spec.options->time_limit);
+  const auto stop = [&] {
+    interrupted = interrupted || StopRequested(spec.options->stop);
+    return interrupted || StopRequested(time_is_up);
+  };
+  absl::StatusOr<TunedStep> tuned =
+      TuneAlgorithms(preparation.Inputs(spec), preparation.algorithms(),
+                     {.lms = spec.options->lms, .stop = stop});
+  if (!tuned.ok()) return CancelledIf(interrupted, tuned.status());
+  tuned->interrupted = interrupted;
+  return tuned;
 }
 
 void LogChoice(const StepOptions& options, const TunedStep& tuned) {
@@ -143,8 +159,9 @@ void LogChoice(const StepOptions& options, const TunedStep& tuned) {
 
 absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
                                           const TflmsRequest& request) {
-  SPILLWAY_ASSIGN_OR_RETURN(const TflmsResult found,
-                            SearchTflms(request, *spec.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const TflmsResult found,
+      SearchTflms(request, *spec.graph, spec.options->stop));
   if (spec.options->log) {
     for (const std::string& line : TflmsLogLines(found)) {
       spec.options->log(line);

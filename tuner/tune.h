@@ -43,14 +43,16 @@ struct TuneResult {
 // differ in the numbers that are -1. A profile that is named is a machine: its
 // memory is the budget, unless there is another, and the most that may be asked
 // for. Nothing runs. Errors: RESOURCE_EXHAUSTED if nothing that was tried fits,
-// with the least that could have done; INVALID_ARGUMENT naming the option.
+// with the least that could have done; CANCELLED if options.stop ended the
+// search before anything fitted; INVALID_ARGUMENT naming the option.
 absl::StatusOr<TuneResult> Tune(const Program& program,
                                 const StepOptions& options);
 
 // TFLMS's own choice, judged by our planner and simulator, for comparison.
 // TuneResult::step.tried are the sets of its search with the bytes that it
 // predicted; no times. Errors: RESOURCE_EXHAUSTED where its search finds
-// nothing, or what it finds does not fit.
+// nothing, or what it finds does not fit; CANCELLED if options.stop ended its
+// search, which has no best so far.
 absl::StatusOr<TuneResult> TuneAsTflms(const Program& program,
                                        const StepOptions& options,
                                        const TflmsRequest& request);
@@ -78,7 +80,7 @@ struct TuningSpec {
   const DeviceProfile* profile = nullptr;
 };
 
-// Errors: as PreparePlan and TuneSwaps, or as TuneAsTflms.
+// Errors: as PreparePlan, TuneSwaps and Tune, or as TuneAsTflms.
 absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec);
 absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
                                           const TflmsRequest& request);

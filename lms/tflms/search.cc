@@ -38,10 +38,12 @@ TflmsSet LeastSet(const LmsOptions& options) {
 
 class Search {
  public:
-  // Borrows both.
-  Search(const TflmsRequest& request, TflmsSimulator& simulator)
+  // Borrows all.
+  Search(const TflmsRequest& request, TflmsSimulator& simulator,
+         const StopRequest& stop)
       : options_(request.options),
         simulator_(simulator),
+        stop_(stop),
         num_levels_(simulator.num_levels()),
         set_(LeastSet(request.options)) {
     result_.tuned = IsTuned(options_);
@@ -56,6 +58,10 @@ class Search {
       TflmsTrial& trial = Play(set_);
       trial.accepted = trial.play.passed;
       result_.passed = trial.play.passed;
+    }
+    if (is_stopped_) {
+      result_.status =
+          absl::CancelledError("TFLMS's search was stopped before its end");
     }
     if (result_.status.ok()) Choose();
     return std::move(result_);
@@ -80,7 +86,11 @@ class Search {
   }
 
   // Plays the set, and makes it the chosen one if it passes.
+  // Once stopped, nothing is played and nothing passes.
   bool Try(const TflmsSet& set, int64_t most_missing_triggers = kAny) {
+    is_stopped_ =
+        is_stopped_ || (!result_.tried.empty() && StopRequested(stop_));
+    if (is_stopped_) return false;
     TflmsTrial& trial = Play(set);
     trial.accepted = trial.play.passed &&
                      trial.play.missing_triggers <= most_missing_triggers;
@@ -97,6 +107,7 @@ class Search {
       return;
     }
     result_.passed = FindSyncMode();
+    if (is_stopped_) return;
     if (!result_.passed) {
       TakeWhatFails();
       return;
@@ -183,22 +194,25 @@ class Search {
 
   const LmsOptions& options_;
   TflmsSimulator& simulator_;
+  const StopRequest& stop_;
   const int64_t num_levels_;
   TflmsSet set_;                  // chosen so far
   int64_t missing_triggers_ = 0;  // of it
+  bool is_stopped_ = false;
   TflmsResult result_;
 };
 
 }  // namespace
 
 absl::StatusOr<TflmsResult> SearchTflms(const TflmsRequest& request,
-                                        const Graph& graph) {
+                                        const Graph& graph,
+                                        const StopRequest& stop) {
   SPILLWAY_RETURN_IF_ERROR(
       CheckOptions(WithSet(request.options, LeastSet(request.options))));
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<TflmsSimulator> simulator,
       TflmsSimulator::Create(request.options, request.limits, graph));
-  return Search(request, *simulator).Run();
+  return Search(request, *simulator, stop).Run();
 }
 
 }  // namespace spillway

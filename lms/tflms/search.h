@@ -24,6 +24,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "graph/graph.h"
 #include "lms/options.h"
 #include "lms/swap_plan.h"
@@ -47,8 +48,8 @@ struct TflmsTrial {
 };
 
 struct TflmsResult {
-  // RESOURCE_EXHAUSTED: the threshold was to be tuned, and no set passed. There
-  // are no options then.
+  // RESOURCE_EXHAUSTED: the threshold was to be tuned, and no set passed.
+  // CANCELLED: stopped. There are no options then.
   absl::Status status = {};
   bool tuned = false;     // some number was to be tuned and is used
   bool necessary = true;  // false: the step fits without swaps
@@ -61,9 +62,11 @@ struct TflmsResult {
   std::vector<LogLine> log = {};
 };
 
-// Errors: those of TflmsSimulator::Create. Cost: about 3 log2(levels) plays.
+// `stop` is asked before each play but the first. Errors: those of
+// TflmsSimulator::Create. Cost: about 3 log2(levels) plays.
 absl::StatusOr<TflmsResult> SearchTflms(const TflmsRequest& request,
-                                        const Graph& graph);
+                                        const Graph& graph,
+                                        const StopRequest& stop = {});
 
 }  // namespace spillway
 

@@ -201,6 +201,53 @@ TEST_F(CnnThroughputTest, FixedImagesStayAndFreshOnesChange) {
   }
 }
 
+// The measurement of so many steps, and the traced step after them.
+TEST_F(CnnThroughputTest, AStopRequestEndsItAsThatManyBatchesWould) {
+  CountingSession session(model_.loss.id());
+  int asked = 0;
+  spec_.stop = [&] { return ++asked == 3 + 7; };
+  size_t timed = 0;
+  spec_.on_timed = [&](const ThroughputResult& so_far) {
+    timed = so_far.step_seconds.size();
+    return absl::OkStatus();
+  };
+  ASSERT_OK_AND_ASSIGN(const ThroughputResult result, Measure(session));
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(timed, 7u);
+  EXPECT_THAT(result.losses, SizeIs(7));
+  EXPECT_EQ(result.last.step, 7);
+  EXPECT_EQ(result.last.statistics.images_per_second,
+            SummarizeThroughput(4, result.step_seconds).images_per_second);
+  EXPECT_LE(result.total_images_per_second,
+            result.last.statistics.images_per_second * 1.000001);
+  EXPECT_EQ(session.read_after, 3 + 7);
+  EXPECT_THAT(session.traced, ElementsAre(3 + 7 + 1));
+  EXPECT_THAT(shown_, SizeIs(1));
+}
+
+TEST_F(CnnThroughputTest, AStopRequestInWarmUpLeavesNoTimes) {
+  CountingSession session(model_.loss.id());
+  spec_.stop = [&] { return session.steps == 2; };
+  ASSERT_OK_AND_ASSIGN(const ThroughputResult result, Measure(session));
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_THAT(result.step_seconds, SizeIs(0));
+  EXPECT_EQ(result.total_images_per_second, 0);
+  EXPECT_EQ(result.steps, 2 + 1);
+  EXPECT_THAT(shown_, SizeIs(0));
+}
+
+TEST_F(CnnThroughputTest, ARequestThatComesTooLateChangesNothing) {
+  CountingSession session(model_.loss.id());
+  int asked = 0;
+  spec_.stop = [&] {
+    ++asked;
+    return session.steps == 3 + 25;
+  };
+  ASSERT_OK_AND_ASSIGN(const ThroughputResult result, Measure(session));
+  EXPECT_FALSE(result.interrupted);
+  EXPECT_EQ(asked, 3 + 24);
+}
+
 TEST_F(CnnThroughputTest, StopsAtAStepThatFails) {
   CountingSession session(model_.loss.id());
   session.failing_step = 12;

@@ -2,8 +2,14 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <thread>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -14,28 +20,55 @@ extern char** environ;
 namespace spillway::testing {
 namespace {
 
-// Exit status of the program, run with these files as its output.
-int Spawn(const std::vector<std::string>& arguments, const std::string& out,
-          const std::string& err) {
-  std::vector<char*> argv = {const_cast<char*>(SPILLWAY_PROGRAM)};
-  for (const std::string& argument : arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
+// What posix_spawn is given, freed at the end of the scope.
+class SpawnSettings {
+ public:
+  SpawnSettings() {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawnattr_init(&attributes_);
   }
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
-  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), kFlags, 0600);
-  posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), kFlags, 0600);
-  pid_t process = 0;
-  const int error = posix_spawn(&process, SPILLWAY_PROGRAM, &actions, nullptr,
-                                argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  EXPECT_EQ(error, 0) << SPILLWAY_PROGRAM;
-  int status = 0;
-  if (error != 0 || waitpid(process, &status, 0) != process) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
+  ~SpawnSettings() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  void Open(int fd, const std::string& path) {
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY;
+    posix_spawn_file_actions_addopen(&actions_, fd, path.c_str(), kFlags, 0600);
+  }
+
+  // Tests may run in the background of a script, where SIGINT is ignored.
+  void ResetSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes_, &signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) {
+      sigaddset(&signals, signal);
+    }
+    posix_spawnattr_setsigdefault(&attributes_, &signals);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  }
+
+  pid_t Spawn(const std::vector<std::string>& arguments) const {
+    std::vector<char*> argv = {const_cast<char*>(SPILLWAY_PROGRAM)};
+    for (const std::string& argument : arguments) {
+      argv.push_back(const_cast<char*>(argument.c_str()));
+    }
+    argv.push_back(nullptr);
+    pid_t process = -1;
+    const int error = posix_spawn(&process, SPILLWAY_PROGRAM, &actions_,
+                                  &attributes_, argv.data(), environ);
+    EXPECT_EQ(error, 0) << SPILLWAY_PROGRAM;
+    return error == 0 ? process : -1;
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
 
 std::string Content(const std::string& path) {
   const auto content = ReadFile(path);
@@ -45,17 +78,95 @@ std::string Content(const std::string& path) {
 
 }  // namespace
 
+RunningProgram::RunningProgram(const ProgramStart& start)
+    : stdout_path_(start.stdout_path) {
+  if (stdout_path_.empty()) {
+    kept_stdout_ = folder_.File("stdout");
+    stdout_path_ = kept_stdout_;
+  }
+  SpawnSettings settings;
+  settings.Open(STDOUT_FILENO, stdout_path_);
+  if (start.has_terminal) {
+    terminal_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    EXPECT_TRUE(terminal_ >= 0 && grantpt(terminal_) == 0 &&
+                unlockpt(terminal_) == 0);
+    settings.Open(STDERR_FILENO, ptsname(terminal_));
+  } else {
+    settings.Open(STDERR_FILENO, folder_.File("stderr"));
+  }
+  if (!start.inherits_signals) settings.ResetSignals();
+  process_ = settings.Spawn(start.arguments);
+  if (process_ < 0) exit_status_ = -1;
+}
+
+RunningProgram::~RunningProgram() {
+  if (!HasEnded()) {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  if (terminal_ >= 0) close(terminal_);
+}
+
+bool RunningProgram::HasEnded(bool waits) {
+  if (exit_status_) return true;
+  int status = 0;
+  if (waitpid(process_, &status, waits ? 0 : WNOHANG) != process_) return false;
+  exit_status_ =
+      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return true;
+}
+
+// A terminal has to be read, or the program waits for it.
+std::string RunningProgram::StandardError() {
+  if (terminal_ < 0) return Content(folder_.File("stderr"));
+  std::array<char, 4096> buffer;
+  ssize_t size = 0;
+  while ((size = read(terminal_, buffer.data(), buffer.size())) > 0) {
+    terminal_text_.append(buffer.data(), static_cast<size_t>(size));
+  }
+  return terminal_text_;
+}
+
+std::string RunningProgram::StandardOutput() const {
+  return kept_stdout_.empty() ? "" : Content(kept_stdout_);
+}
+
+bool RunningProgram::WaitFor(std::string_view text) {
+  while (true) {
+    const bool has_ended = HasEnded();  // before the last look
+    if (StandardOutput().find(text) != std::string::npos ||
+        StandardError().find(text) != std::string::npos) {
+      return true;
+    }
+    if (has_ended) {
+      ADD_FAILURE() << "ended with " << *exit_status_ << " and without \""
+                    << text << "\"\n"
+                    << StandardOutput() << StandardError();
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+void RunningProgram::Send(int signal) const {
+  if (exit_status_) return;  // its number may be another's by now
+  EXPECT_EQ(kill(process_, signal), 0);
+}
+
+ProgramRun RunningProgram::Wait() {
+  while (!HasEnded(/*waits=*/terminal_ < 0)) {
+    StandardError();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {.exit_status = *exit_status_,
+          .out = StandardOutput(),
+          .err = StandardError()};
+}
+
 ProgramRun RunProgram(const std::vector<std::string>& arguments,
                       const std::string& stdout_path) {
-  const TemporaryFolder folder;
-  const std::string out = folder.File("stdout");
-  const std::string err = folder.File("stderr");
-  ProgramRun run;
-  run.exit_status =
-      Spawn(arguments, stdout_path.empty() ? out : stdout_path, err);
-  if (stdout_path.empty()) run.out = Content(out);
-  run.err = Content(err);
-  return run;
+  return RunningProgram({.arguments = arguments, .stdout_path = stdout_path})
+      .Wait();
 }
 
 nlohmann::ordered_json RunForJson(std::vector<std::string> arguments) {

@@ -207,6 +207,92 @@ TEST(TrainerTest, ACallbackStopsAfterAStepOrAnEpoch) {
   EXPECT_TRUE(by_epoch[0].is_complete);
 }
 
+// In the middle of an epoch, after the first step, and at the end of an epoch.
+TEST(TrainerTest, AStopRequestEndsAfterTheStepAndTheRestGoesOnBitwise) {
+  const Quarters data(100, 1);
+  LeNetRun whole = MakeLongRun(data);
+  ASSERT_THAT(Train(*whole.session, whole.spec), IsOk());
+  const testing::TemporaryFolder folder;
+  for (const int64_t steps : {8, 1, 12}) {
+    SCOPED_TRACE(steps);
+    LeNetRun so_many = MakeLongRun(data);
+    so_many.spec.max_steps = steps;
+    ASSERT_THAT(Train(*so_many.session, so_many.spec), IsOk());
+
+    LeNetRun first = MakeLongRun(data);
+    const std::string path = folder.File("checkpoint");
+    TrainingPosition position;
+    int64_t asked = 0;
+    Timeline last_step;
+    first.spec.last_step = &last_step;
+    first.spec.stop = [&] { return ++asked == steps; };
+    first.spec.on_checkpoint = [&](const TrainingPosition& next) {
+      position = next;
+      return SaveCheckpoint(*first.session, path);
+    };
+    ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*first.session, first.spec));
+    EXPECT_EQ(asked, steps);
+    EXPECT_TRUE(epochs.back().interrupted);
+    EXPECT_EQ(epochs.back().is_complete, steps % 6 == 0);
+    EXPECT_EQ(position, (TrainingPosition{steps / 6, steps % 6}));
+    EXPECT_FALSE(last_step.spans.empty());
+    EXPECT_EQ(VariablesChecksum(*first.session),
+              VariablesChecksum(*so_many.session));
+
+    LeNetRun second = MakeLongRun(data);
+    ASSERT_THAT(LoadCheckpoint(path, *second.session), IsOk());
+    second.spec.start = position;
+    ASSERT_THAT(Train(*second.session, second.spec), IsOk());
+    EXPECT_EQ(VariablesChecksum(*second.session),
+              VariablesChecksum(*whole.session));
+  }
+}
+
+// Asked after the last step of an epoch, then after each of two test batches
+// but the last.
+TEST(TrainerTest, AStopRequestCutsTheTestShort) {
+  const Quarters data(100, 1);
+  const Quarters test_data(20, 2);
+  for (const int64_t at : {6, 7}) {
+    SCOPED_TRACE(at);
+    LeNetRun run = MakeLongRun(data);
+    run.spec.test_data = &test_data;
+    int64_t asked = 0;
+    run.spec.stop = [&] { return ++asked == at; };
+    std::vector<TrainingPosition> saved;
+    run.spec.on_checkpoint = [&](const TrainingPosition& next) {
+      saved.push_back(next);
+      return absl::OkStatus();
+    };
+    int64_t told = 0;
+    run.spec.on_epoch = [&](const EpochResult&) { ++told; };
+    ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*run.session, run.spec));
+    ASSERT_EQ(epochs.size(), 1u);
+    EXPECT_TRUE(epochs[0].interrupted);
+    EXPECT_TRUE(epochs[0].is_complete);
+    EXPECT_FALSE(epochs[0].test_accuracy.has_value());
+    EXPECT_EQ(told, 0);
+    EXPECT_THAT(saved, ::testing::ElementsAre(TrainingPosition{1, 0}));
+    EXPECT_EQ(asked, at);
+  }
+}
+
+TEST(TrainerTest, ARequestThatComesTooLateChangesNothing) {
+  const Quarters data(100, 1);
+  LeNetRun run = MakeLongRun(data);
+  int64_t steps = 0;
+  int64_t asked = 0;
+  run.spec.on_step = [&](const StepProgress&) { ++steps; };
+  run.spec.stop = [&] {
+    ++asked;
+    return steps == 18;
+  };
+  ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*run.session, run.spec));
+  EXPECT_EQ(asked, 17);
+  ASSERT_EQ(epochs.size(), 3u);
+  EXPECT_FALSE(epochs.back().interrupted);
+}
+
 // Where checkpoints are asked for in a call of Train.
 std::vector<TrainingPosition> Checkpoints(const Dataset& data,
                                           const TrainerSpec& options) {

@@ -8,6 +8,7 @@
 #include "tools/spillway/bench_report.h"
 #include "tools/spillway/bench_setup.h"
 #include "tools/spillway/bench_timelines.h"
+#include "tools/spillway/interrupt.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/progress.h"
 #include "training/checkpoint.h"
@@ -32,16 +33,6 @@ absl::Status CheckFlags(const BenchFlags& flags) {
         "phase; v2 needs none");
   }
   return CheckBenchCompatFlags(flags.compat);
-}
-
-absl::Status CheckOutputs(const BenchFlags& flags) {
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckWritable({.flag = "--checkpoint", .path = flags.checkpoint}));
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckWritable({.flag = "--trace", .path = flags.trace}));
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckWritable({.flag = "--report", .path = flags.report}));
-  return CheckWritable(flags.result);
 }
 
 void AddLoopFlags(FlagSet& set, BenchFlags& flags) {
@@ -101,14 +92,18 @@ ThroughputSpec MakeSpec(const BenchFlags& flags, const BenchSetup& setup) {
   return spec;
 }
 
-// Measures and prints as it goes.
+// Measures and prints as it goes; what cannot be printed does not end it.
 absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
-                                                 BenchSetup& setup) {
-  const auto print = [&flags](const std::string& text) {
+                                                 const StopRequest& stop,
+                                                 BenchSetup& setup,
+                                                 Outputs& outputs) {
+  const auto print = [&outputs](const std::string& text) {
     ClearProgress();
-    return PrintText(flags.result, text);
+    outputs.Print(text);
+    return absl::OkStatus();
   };
   ThroughputSpec spec = MakeSpec(flags, setup);
+  spec.stop = stop;
   spec.on_warm_up = [&] { return print("Running warm up\n"); };
   spec.on_warmed_up = [&] {
     return print("Done warm up\n" + FormatBenchHeader(flags));
@@ -121,17 +116,16 @@ absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
                      ? std::string("warm-up")
                      : fmt::format("step {}/{}", step, flags.num_batches));
   };
-  spec.on_timed = [&](const auto&) -> absl::Status {
-    if (flags.checkpoint.empty()) return absl::OkStatus();
-    return OutputStatus({.flag = "--checkpoint", .path = flags.checkpoint},
-                        SaveCheckpoint(*setup.session, flags.checkpoint));
+  spec.on_timed = [&](const ThroughputResult& timed) {
+    const absl::Status printed = print(FormatBenchTotal(flags, timed));
+    outputs.WriteWith("--checkpoint", [&](const std::string& path) {
+      return SaveCheckpoint(*setup.session, path);
+    });
+    return printed;
   };
-  SPILLWAY_RETURN_IF_ERROR(print(FormatBenchInfo(flags, setup)));
-  SPILLWAY_ASSIGN_OR_RETURN(
-      ThroughputResult result,
-      MeasureThroughput(spec, *setup.session, *setup.feeds));
-  SPILLWAY_RETURN_IF_ERROR(print(FormatBenchEnd(setup, result)));
-  return result;
+  SPILLWAY_RETURN_IF_ERROR(
+      PrintText(flags.result, FormatBenchInfo(flags, setup)));
+  return MeasureThroughput(spec, *setup.session, *setup.feeds);
 }
 
 }  // namespace
@@ -171,12 +165,20 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
 
 absl::Status RunBench(const BenchFlags& flags) {
   SPILLWAY_RETURN_IF_ERROR(CheckFlags(flags));
-  SPILLWAY_RETURN_IF_ERROR(CheckOutputs(flags));
+  Outputs outputs(flags.result, {{"--checkpoint", flags.checkpoint},
+                                 {"--trace", flags.trace},
+                                 {"--report", flags.report}});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_ASSIGN_OR_RETURN(BenchSetup setup, SetUpBench(flags));
-  SPILLWAY_ASSIGN_OR_RETURN(const ThroughputResult result,
-                            MeasureAndPrint(flags, setup));
-  SPILLWAY_RETURN_IF_ERROR(WriteTimelines(flags, setup, result));
-  return WriteJson(flags.result, BenchJson(flags, setup, result));
+  const Interrupts interrupts("step");
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const ThroughputResult result,
+      MeasureAndPrint(flags, interrupts.stop(), setup, outputs));
+  outputs.Print(FormatBenchEnd(setup, result));
+  outputs.WriteJson(BenchJson(flags, setup, result));
+  WriteTimelines(flags, setup, result, outputs);
+  if (!result.interrupted) return outputs.Finish();
+  return outputs.Finish(InterruptedStatus(FormatBenchDone(flags, result)));
 }
 
 }  // namespace spillway

@@ -46,6 +46,10 @@ std::string FormatLanes(const LaneUse& use) {
 std::string FormatPrediction(const BenchSetup& setup,
                              const ThroughputResult& result) {
   const double predicted_ms = Milliseconds(setup.predicted_step_ns);
+  if (result.step_seconds.empty()) {
+    return fmt::format("step         {:.2f} ms predicted on {}\n", predicted_ms,
+                       setup.profile.name);
+  }
   const double measured_ms = 1e3 * Median(result.step_seconds);
   return fmt::format(
       "step         {:.2f} ms predicted on {}, {:.2f} measured: {:+.1f} %\n",
@@ -55,6 +59,7 @@ std::string FormatPrediction(const BenchSetup& setup,
 
 Json StepTimesJson(const ThroughputResult& result) {
   const std::vector<double>& seconds = result.step_seconds;
+  if (seconds.empty()) return nullptr;
   Json all = Json::array();
   for (const double second : seconds) all.push_back(1e3 * second);
   return {{"mean", 1e3 * Mean(seconds)},
@@ -114,17 +119,23 @@ Json SubjectJson(const BenchFlags& flags, const BenchSetup& setup) {
 Json SpeedJson(const BenchSetup& setup, const ThroughputResult& result) {
   const ThroughputStatistics& statistics = result.last.statistics;
   const LaneUse use = MeasureLanes(result.traced_step);
-  return {{"images_per_sec", statistics.images_per_second},
-          {"images_per_sec_uncertainty", statistics.uncertainty},
-          {"jitter", statistics.jitter},
-          {"total_images_per_sec", result.total_images_per_second},
-          {"step_ms", StepTimesJson(result)},
-          {"predicted_step_ms", Milliseconds(setup.predicted_step_ns)},
-          {"profile", setup.profile.name},
-          {"lanes", LanesJson(use)},
-          {"copy_ms", Milliseconds(use.copy_ns)},
-          {"hidden_copy_ms", Milliseconds(use.hidden_ns)},
-          {"losses", result.losses}};
+  Json json = {{"images_per_sec", statistics.images_per_second},
+               {"images_per_sec_uncertainty", statistics.uncertainty},
+               {"jitter", statistics.jitter},
+               {"total_images_per_sec", result.total_images_per_second},
+               {"step_ms", StepTimesJson(result)},
+               {"predicted_step_ms", Milliseconds(setup.predicted_step_ns)},
+               {"profile", setup.profile.name},
+               {"lanes", LanesJson(use)},
+               {"copy_ms", Milliseconds(use.copy_ns)},
+               {"hidden_copy_ms", Milliseconds(use.hidden_ns)},
+               {"losses", result.losses}};
+  if (!result.step_seconds.empty()) return json;
+  for (const char* speed : {"images_per_sec", "images_per_sec_uncertainty",
+                            "jitter", "total_images_per_sec"}) {
+    json[speed] = nullptr;
+  }
+  return json;
 }
 
 Json MemoryJson(const BenchFlags& flags, const BenchSetup& setup,
@@ -194,16 +205,31 @@ std::string FormatBenchStep(const BenchFlags& flags,
   return line + "\n";
 }
 
+std::string FormatBenchDone(const BenchFlags& flags,
+                            const ThroughputResult& result) {
+  return fmt::format("after {} of {} timed steps", result.step_seconds.size(),
+                     flags.num_batches);
+}
+
+std::string FormatBenchTotal(const BenchFlags& flags,
+                             const ThroughputResult& result) {
+  const std::string rule(64, '-');
+  const std::string text =
+      fmt::format("{}\ntotal images/sec: {:.2f}\n{}\n", rule,
+                  result.total_images_per_second, rule);
+  if (!result.interrupted) return text;
+  return text +
+         fmt::format("interrupted  {}\n", FormatBenchDone(flags, result));
+}
+
 std::string FormatBenchEnd(const BenchSetup& setup,
                            const ThroughputResult& result) {
-  const std::string rule(64, '-');
   const SwapCounts swaps = MeasuredSwaps(*setup.session, result.steps);
   return fmt::format(
-      "{}\ntotal images/sec: {:.2f}\n{}\n{}"
-      "swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
+      "{}swapped      {} bytes out, {} bytes in a step ({} tensors)
+      "
       "{}{}{}",
-      rule, result.total_images_per_second, rule, FormatMemory(setup),
-      swaps.out_bytes, swaps.in_bytes, swaps.tensors,
+      FormatMemory(setup), swaps.out_bytes, swaps.in_bytes, swaps.tensors,
       FormatLanes(MeasureLanes(result.traced_step)),
       FormatPrediction(setup, result),
       FormatChecksum(result.checksum,
@@ -214,6 +240,8 @@ std::string FormatBenchEnd(const BenchSetup& setup,
 Json BenchJson(const BenchFlags& flags, const BenchSetup& setup,
                const ThroughputResult& result) {
   Json json = SubjectJson(flags, setup);
+  json["interrupted"] = result.interrupted;
+  json["steps_done"] = result.step_seconds.size();
   json.update(SpeedJson(setup, result));
   json.update(MemoryJson(flags, setup, result));
   json["lms"] = LmsJson(setup.lms);

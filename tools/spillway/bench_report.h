@@ -12,16 +12,23 @@
 
 namespace spillway {
 
-// Every text ends with a line break.
+// Every text ends with a line break, unless it says otherwise.
 std::string FormatBenchInfo(const BenchFlags& flags, const BenchSetup& setup);
 std::string FormatBenchHeader(const BenchFlags& flags);
 // A forward step shows no loss: 0.000.
 std::string FormatBenchStep(const BenchFlags& flags,
                             const ThroughputStep& step);
-// The total, memory, swaps, lanes.
+// "after 3 of 100 timed steps"; no line of its own.
+std::string FormatBenchDone(const BenchFlags& flags,
+                            const ThroughputResult& result);
+// The total, and whether the measurement was interrupted.
+std::string FormatBenchTotal(const BenchFlags& flags,
+                             const ThroughputResult& result);
+// Memory, swaps, lanes, prediction and checksum.
 std::string FormatBenchEnd(const BenchSetup& setup,
                            const ThroughputResult& result);
 
+// Speeds and times are null without timed steps.
 Json BenchJson(const BenchFlags& flags, const BenchSetup& setup,
                const ThroughputResult& result);
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <string>
 
-#include "base/status_macros.h"
 #include "base/trace/timeline.h"
 #include "fmt/format.h"
 #include "simulator/memory_over_time.h"
@@ -20,6 +19,12 @@ SimulatedStep PredictStep(const BenchSetup& setup) {
                                 *setup.options.ops, setup.profile);
   AddMemoryCounters(plan, step);
   return step;
+}
+
+// Of the timed steps; without them, of the traced one.
+int64_t MeasuredStepNs(const ThroughputResult& result) {
+  if (result.step_seconds.empty()) return TotalNs(result.traced_step);
+  return std::llround(Median(result.step_seconds) * 1e9);
 }
 
 absl::StatusOr<std::string> FormatReport(const BenchFlags& flags,
@@ -40,7 +45,7 @@ absl::StatusOr<std::string> FormatReport(const BenchFlags& flags,
        fmt::format("{}, {} steps", setup.device, result.step_seconds.size())});
   const MemoryUse memory = setup.session->memory();
   report.measured = {.timeline = &result.traced_step,
-                     .step_ns = std::llround(Median(result.step_seconds) * 1e9),
+                     .step_ns = MeasuredStepNs(result),
                      .device_bytes = memory.measured_device_bytes,
                      .host_bytes = memory.measured_host_bytes};
   return FormatHtmlReport(report);
@@ -48,19 +53,17 @@ absl::StatusOr<std::string> FormatReport(const BenchFlags& flags,
 
 }  // namespace
 
-absl::Status WriteTimelines(const BenchFlags& flags, const BenchSetup& setup,
-                            const ThroughputResult& result) {
-  if (flags.trace.empty() && flags.report.empty()) return absl::OkStatus();
+void WriteTimelines(const BenchFlags& flags, const BenchSetup& setup,
+                    const ThroughputResult& result, Outputs& outputs) {
+  if (flags.trace.empty() && flags.report.empty()) return;
   const SimulatedStep predicted = PredictStep(setup);
-  SPILLWAY_RETURN_IF_ERROR(WriteOutput(
-      {.flag = "--trace", .path = flags.trace},
-      FormatChromeTrace(
-          {{.name = "predicted", .timeline = &predicted.timeline},
-           {.name = "measured", .timeline = &result.traced_step}})));
-  if (flags.report.empty()) return absl::OkStatus();
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string page,
-                            FormatReport(flags, setup, predicted, result));
-  return WriteOutput({.flag = "--report", .path = flags.report}, page);
+  outputs.Write("--trace", [&] {
+    return FormatChromeTrace(
+        {{.name = "predicted", .timeline = &predicted.timeline},
+         {.name = "measured", .timeline = &result.traced_step}});
+  });
+  outputs.Write("--report",
+                [&] { return FormatReport(flags, setup, predicted, result); });
 }
 
 }  // namespace spillway

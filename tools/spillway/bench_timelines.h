@@ -3,7 +3,6 @@
 #ifndef SPILLWAY_TOOLS_SPILLWAY_BENCH_TIMELINES_H_
 #define SPILLWAY_TOOLS_SPILLWAY_BENCH_TIMELINES_H_
 
-#include "absl/status/status.h"
 #include "benchmarks/cnn_throughput.h"
 #include "tools/spillway/bench_command.h"
 #include "tools/spillway/bench_setup.h"
@@ -11,8 +10,8 @@
 namespace spillway {
 
 // Writes the files that the flags ask for.
-absl::Status WriteTimelines(const BenchFlags& flags, const BenchSetup& setup,
-                            const ThroughputResult& result);
+void WriteTimelines(const BenchFlags& flags, const BenchSetup& setup,
+                    const ThroughputResult& result, Outputs& outputs);
 
 }  // namespace spillway
 

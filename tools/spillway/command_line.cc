@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -26,12 +27,12 @@
 #include "tools/spillway/completion_command.h"
 #include "tools/spillway/edit_command.h"
 #include "tools/spillway/inspect_command.h"
+#include "tools/spillway/interrupt.h"
 #include "tools/spillway/manual_command.h"
 #include "tools/spillway/models_command.h"
 #include "tools/spillway/output.h"
 #include "tools/spillway/pack_command.h"
 #include "tools/spillway/profile_command.h"
-#include "tools/spillway/progress.h"
 #include "tools/spillway/run_command.h"
 #include "tools/spillway/simulate_command.h"
 #include "tools/spillway/step_flags.h"
@@ -236,14 +237,22 @@ absl::Status Execute(const Arguments& arguments) {
   return Execute(name, others);
 }
 
-enum ExitStatus { kDone = 0, kOurError = 1, kBadInput = 2, kDoesNotFit = 3 };
+enum ExitStatus {
+  kDone = 0,
+  kOurError = 1,
+  kBadInput = 2,
+  kDoesNotFit = 3,
+  kInterrupted = 128  // and the number of the signal
+};
 
-ExitStatus ToExitStatus(absl::StatusCode code) {
+int ToExitStatus(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kOk:
       return kDone;
     case absl::StatusCode::kResourceExhausted:
       return kDoesNotFit;
+    case absl::StatusCode::kCancelled:
+      return kInterrupted + InterruptSignal();
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kUnavailable:
@@ -272,15 +281,9 @@ std::vector<ExitStatusManual> DescribeExitStatuses() {
           {kBadInput,
            "Bad usage or bad input. One line on the standard error output "
            "names the flag, file, node or field."},
-          {kDoesNotFit, "The step does not fit the memory budget."}};
-}
-
-// One line on stderr, whatever the message holds.
-void ReportError(const absl::Status& status) {
-  std::string message(status.message());
-  std::ranges::replace(message, '\n', ' ');
-  ClearProgress();
-  fmt::print(stderr, "spillway: {}\n", message);
+          {kDoesNotFit, "The step does not fit the memory budget."},
+          {kInterrupted + SIGINT, "Interrupted (Ctrl-C)."},
+          {kInterrupted + SIGTERM, "Terminated (SIGTERM)."}};
 }
 
 // A closed stdout must fail, not fill the next file that is opened.

@@ -59,19 +59,17 @@ void AddEditFlags(FlagSet& set, EditFlags& flags) {
 }
 
 absl::Status RunEdit(const EditFlags& flags) {
-  const OutputFile out = {.flag = "--out", .path = flags.out};
-  const OutputFile dot = {.flag = "--dot", .path = flags.dot};
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(out));
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(dot));
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
+  Outputs outputs(flags.result, {{"--out", flags.out}, {"--dot", flags.dot}});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
   StepOptions step = DefaultStepOptions();
   step.lms = flags.lms;
   SPILLWAY_ASSIGN_OR_RETURN(const LmsReport report, EditGraph(step, graph));
-  SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, FormatGraph(graph)));
-  SPILLWAY_RETURN_IF_ERROR(WriteOutput(dot, FormatDot(graph)));
-  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatReport(report)));
-  return WriteJson(flags.result, ToJson(flags, report));
+  outputs.Print(FormatReport(report));
+  outputs.WriteJson(ToJson(flags, report));
+  outputs.Write("--out", [&] { return FormatGraph(graph); });
+  outputs.Write("--dot", [&] { return FormatDot(graph); });
+  return outputs.Finish();
 }
 
 }  // namespace spillway

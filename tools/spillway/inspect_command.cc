@@ -104,11 +104,8 @@ void AddInspectFlags(FlagSet& set, InspectFlags& flags) {
 }
 
 absl::Status RunInspect(const InspectFlags& flags) {
-  const OutputFile out = {.flag = "--out", .path = flags.out};
-  const OutputFile dot = {.flag = "--dot", .path = flags.dot};
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(out));
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(dot));
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
+  Outputs outputs(flags.result, {{"--out", flags.out}, {"--dot", flags.dot}});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_RETURN_IF_ERROR(CheckMemoryFlags(flags));
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
                             LoadGraph(flags.source, flags.step));
@@ -126,10 +123,11 @@ absl::Status RunInspect(const InspectFlags& flags) {
   Json json = ToJson(source.graph, facts, unconstrained);
   if (flags.memory_report)
     SPILLWAY_RETURN_IF_ERROR(AddMemory(flags, source, text, json));
-  SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, FormatGraph(source.graph)));
-  SPILLWAY_RETURN_IF_ERROR(WriteOutput(dot, FormatDot(source.graph)));
-  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, text));
-  return WriteJson(flags.result, json);
+  outputs.Print(text);
+  outputs.WriteJson(json);
+  outputs.Write("--out", [&] { return FormatGraph(source.graph); });
+  outputs.Write("--dot", [&] { return FormatDot(source.graph); });
+  return outputs.Finish();
 }
 
 }  // namespace spillway

@@ -63,10 +63,12 @@ void AddModelsFlags(FlagSet& set, ModelsFlags& flags) {
 }
 
 absl::Status RunModels(const ModelsFlags& flags) {
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
+  Outputs outputs(flags.result, {});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_ASSIGN_OR_RETURN(const std::vector<Row> rows, CountZoo());
-  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatTable(rows)));
-  return WriteJson(flags.result, ToJson(rows));
+  outputs.Print(FormatTable(rows));
+  outputs.WriteJson(ToJson(rows));
+  return outputs.Finish();
 }
 
 }  // namespace spillway

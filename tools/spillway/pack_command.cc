@@ -127,21 +127,16 @@ void AddPackFlags(FlagSet& set, PackFlags& flags) {
 }
 
 absl::Status RunPack(const PackFlags& flags) {
-  const OutputFile out = {.flag = "--out", .path = flags.out};
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(out));
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
+  Outputs outputs(flags.result, {{"--out", flags.out}});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_ASSIGN_OR_RETURN(const BufferTable table, ReadBuffers(flags.csv));
   const Result result = Pack(table, flags);
-  const bool fits = Fits(flags, result);
-  if (fits) {
-    SPILLWAY_RETURN_IF_ERROR(
-        WriteOutput(out, FormatPlacement(table, result.packing.offsets)));
-  }
-  SPILLWAY_RETURN_IF_ERROR(
-      PrintText(flags.result, FormatResult(table, flags, result)));
-  SPILLWAY_RETURN_IF_ERROR(
-      WriteJson(flags.result, ToJson(table, flags, result)));
-  return fits ? absl::OkStatus() : CapacityError(flags, result);
+  outputs.Print(FormatResult(table, flags, result));
+  outputs.WriteJson(ToJson(table, flags, result));
+  if (!Fits(flags, result)) return outputs.Finish(CapacityError(flags, result));
+  outputs.Write("--out",
+                [&] { return FormatPlacement(table, result.packing.offsets); });
+  return outputs.Finish();
 }
 
 }  // namespace spillway

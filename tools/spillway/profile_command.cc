@@ -10,6 +10,7 @@
 #include "benchmarks/synthetic_feeds.h"
 #include "fmt/format.h"
 #include "simulator/device_profile.h"
+#include "tools/spillway/interrupt.h"
 #include "tools/spillway/progress.h"
 #include "tuner/profile/measure_profile.h"
 #include "tuner/profile/resolve_profile.h"
@@ -49,13 +50,15 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadOld(const std::string& path,
   return *std::move(old);
 }
 
-absl::StatusOr<MeasuredProfile> Measure(const ProfileFlags& flags) {
-  ProfileMeasurement measurement = {.repeats = flags.num_batches,
-                                    .steps = flags.num_batches,
-                                    .warmup_steps = flags.num_warmup_batches,
-                                    .on_part = [](std::string_view part) {
-                                      ShowProgress(std::string(part));
-                                    }};
+// CANCELLED if `stop` answered true.
+absl::StatusOr<MeasuredProfile> Measure(const ProfileFlags& flags,
+                                        const StopRequest& stop) {
+  ProfileMeasurement measurement = {
+      .repeats = flags.num_batches,
+      .steps = flags.num_batches,
+      .warmup_steps = flags.num_warmup_batches,
+      .on_part = [](std::string_view part) { ShowProgress(std::string(part)); },
+      .stop = stop};
   if (flags.source.model.model.empty() && flags.source.graph.empty()) {
     return MeasureProfileAndKernels(flags.step, measurement);
   }
@@ -169,21 +172,26 @@ void AddProfileFlags(FlagSet& set, ProfileFlags& flags) {
 }
 
 absl::Status RunProfile(const ProfileFlags& flags) {
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
   SPILLWAY_ASSIGN_OR_RETURN(const std::string path, OutPath(flags));
-  const OutputFile out = {.flag = "--out", .path = path};
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(out));
+  Outputs outputs(flags.result, {{"--out", path}});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_ASSIGN_OR_RETURN(std::optional<DeviceProfile> old,
                             ReadOld(path, flags.step));
-  SPILLWAY_ASSIGN_OR_RETURN(MeasuredProfile measured, Measure(flags));
+  const Interrupts interrupts("measurement");
+  absl::StatusOr<MeasuredProfile> measured = Measure(flags, interrupts.stop());
   ClearProgress();
-  DeviceProfile& profile = measured.profile;
+  if (absl::IsCancelled(measured.status())) {
+    return InterruptedStatus(fmt::format(
+        "before everything was measured; nothing was written to {}", path));
+  }
+  SPILLWAY_RETURN_IF_ERROR(measured.status());
+  DeviceProfile& profile = measured->profile;
   if (old) KeepKernels(*std::move(old), profile);
   SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadableText(profile));
-  SPILLWAY_RETURN_IF_ERROR(WriteOutput(out, text));
-  SPILLWAY_RETURN_IF_ERROR(
-      PrintText(flags.result, FormatProfile(profile, measured.kernels, path)));
-  return WriteJson(flags.result, ToJson(profile, measured.kernels, path));
+  outputs.Print(FormatProfile(profile, measured->kernels, path));
+  outputs.WriteJson(ToJson(profile, measured->kernels, path));
+  outputs.Write("--out", [&] { return text; });
+  return outputs.Finish();
 }
 
 }  // namespace spillway

@@ -120,25 +120,6 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(
   return CreateTunedSession({.graph = graph, .fetches = fetches}, step);
 }
 
-absl::Status WriteFiles(const RunFlags& flags, const TensorMap& fetched,
-                        const Timeline& timeline) {
-  if (!flags.out.empty()) {
-    SPILLWAY_RETURN_IF_ERROR(
-        OutputStatus({.flag = "--out", .path = flags.out},
-                     WriteSafetensors(flags.out, fetched)));
-  }
-  return WriteOutput(
-      {.flag = "--trace", .path = flags.trace},
-      FormatChromeTrace({{.name = "measured", .timeline = &timeline}}));
-}
-
-absl::Status CheckOutputs(const RunFlags& flags) {
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable({.flag = "--out", .path = flags.out}));
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckWritable({.flag = "--trace", .path = flags.trace}));
-  return CheckWritable(flags.result);
-}
-
 }  // namespace
 
 void AddRunFlags(FlagSet& set, RunFlags& flags) {
@@ -164,7 +145,9 @@ void AddRunFlags(FlagSet& set, RunFlags& flags) {
 }
 
 absl::Status RunRun(const RunFlags& flags) {
-  SPILLWAY_RETURN_IF_ERROR(CheckOutputs(flags));
+  Outputs outputs(flags.result,
+                  {{"--out", flags.out}, {"--trace", flags.trace}});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
   absl::StatusOr<FeedTensors> tensors = ReadFeeds(flags.feed, graph);
   if (!tensors.ok()) return Annotate(tensors.status(), "--feed");
@@ -182,10 +165,15 @@ absl::Status RunRun(const RunFlags& flags) {
   for (size_t i = 0; i < flags.fetch.size(); ++i) {
     fetched[flags.fetch[i]] = step.fetched[fetches[i]];
   }
-  SPILLWAY_RETURN_IF_ERROR(WriteFiles(flags, fetched, timeline));
-  SPILLWAY_RETURN_IF_ERROR(
-      PrintText(flags.result, FormatResult(fetched, *session)));
-  return WriteJson(flags.result, ToJson(flags, fetched, *session));
+  outputs.Print(FormatResult(fetched, *session));
+  outputs.WriteJson(ToJson(flags, fetched, *session));
+  outputs.WriteWith("--out", [&](const std::string& path) {
+    return WriteSafetensors(path, fetched);
+  });
+  outputs.Write("--trace", [&] {
+    return FormatChromeTrace({{.name = "measured", .timeline = &timeline}});
+  });
+  return outputs.Finish();
 }
 
 }  // namespace spillway

@@ -150,11 +150,9 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
 
 absl::Status RunSimulate(const SimulateFlags& given) {
   SimulateFlags flags = given;
-  const OutputFile trace = {.flag = "--trace", .path = given.trace};
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(flags.result));
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(trace));
-  const OutputFile report_file = {.flag = "--report", .path = given.report};
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable(report_file));
+  Outputs outputs(flags.result,
+                  {{"--trace", flags.trace}, {"--report", flags.report}});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   MaxBatch max_batch;
   std::string text;
   if (flags.find_max_batch) {
@@ -179,21 +177,19 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   AddTimingJson(timing, json);
   json["bound"] = BoundJson(predicted.bound, predicted.step.step_ns);
   json["algorithms"] = AlgorithmsJson(predicted.chosen.algorithms);
-  SPILLWAY_RETURN_IF_ERROR(WriteOutput(
-      trace, FormatChromeTrace({{"predicted", &predicted.step.timeline}})));
-  if (!flags.report.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(
-        const std::string page,
-        FormatHtmlReport(ReportOf(predicted, HeadOf(flags.source, source))));
-    SPILLWAY_RETURN_IF_ERROR(WriteOutput(report_file, page));
-  }
   if (flags.find_max_batch) {
     json["max_batch_size"] = max_batch.batch_size;
     json["tried"] = TriedJson(max_batch);
   }
-  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, text));
-  SPILLWAY_RETURN_IF_ERROR(WriteJson(flags.result, json));
-  return predicted.fits;
+  outputs.Print(text);
+  outputs.WriteJson(json);
+  outputs.Write("--trace", [&] {
+    return FormatChromeTrace({{"predicted", &predicted.step.timeline}});
+  });
+  outputs.Write("--report", [&] {
+    return FormatHtmlReport(ReportOf(predicted, HeadOf(flags.source, source)));
+  });
+  return outputs.Finish(predicted.fits);
 }
 
 }  // namespace spillway

@@ -1,11 +1,13 @@
 #include "tools/spillway/train_command.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "base/trace/timeline.h"
 #include "base/units.h"
 #include "fmt/format.h"
+#include "tools/spillway/interrupt.h"
 #include "tools/spillway/lms_flags.h"
 #include "tools/spillway/progress.h"
 #include "tools/spillway/result_json.h"
@@ -22,6 +24,14 @@ struct TrainResult {
   std::vector<double> losses = {};  // by step
   Timeline last_step = {};
   std::string checksum = {};
+
+  bool interrupted() const {
+    return !epochs.empty() && epochs.back().interrupted;
+  }
+  int64_t num_steps() const { return static_cast<int64_t>(losses.size()); }
+  int64_t num_complete_epochs() const {
+    return std::ranges::count_if(epochs, &EpochResult::is_complete);
+  }
 };
 
 int64_t StepsPerEpoch(const TrainSetup& setup) {
@@ -62,21 +72,36 @@ std::string FormatStart(const TrainSetup& setup) {
 }
 
 std::string FormatEpoch(const EpochResult& epoch) {
-  return fmt::format("{:>5}{:>10.4f}{:>10.4f}{:>15.4f}{:>9.1f}\n",
-                     epoch.epoch + 1, epoch.loss, epoch.accuracy.value_or(0),
-                     epoch.test_accuracy.value_or(0), epoch.seconds);
+  const std::string test_accuracy =
+      epoch.test_accuracy ? fmt::format("{:.4f}", *epoch.test_accuracy) : "-";
+  return fmt::format("{:>5}{:>10.4f}{:>10.4f}{:>15}{:>9.1f}\n", epoch.epoch + 1,
+                     epoch.loss, epoch.accuracy.value_or(0), test_accuracy,
+                     epoch.seconds);
 }
 
-std::string FormatEnd(const TrainSetup& setup, const TrainResult& result) {
+// "after 12 of 18 steps, 2 of 3 epochs complete"
+std::string FormatDone(const TrainFlags& flags, const TrainSetup& setup,
+                       const TrainResult& result) {
+  return fmt::format("after {} of {} steps, {} of {} epochs complete",
+                     result.num_steps(),
+                     flags.num_epochs * StepsPerEpoch(setup),
+                     result.num_complete_epochs(), flags.num_epochs);
+}
+
+std::string FormatEnd(const TrainFlags& flags, const TrainSetup& setup,
+                      const TrainResult& result) {
   const MemoryUse memory = setup.session->memory();
-  const SwapCounts swaps =
-      MeasuredSwaps(*setup.session, static_cast<int64_t>(result.losses.size()));
+  const SwapCounts swaps = MeasuredSwaps(*setup.session, result.num_steps());
+  const std::string interruption =
+      result.interrupted()
+          ? fmt::format("interrupted  {}\n", FormatDone(flags, setup, result))
+          : "";
   return fmt::format(
-      "device peak  {} bytes predicted, {} measured\n"
+      "{}device peak  {} bytes predicted, {} measured\n"
       "host peak    {} bytes predicted, {} measured\n"
       "swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
       "{}",
-      memory.predicted_device_bytes, memory.measured_device_bytes,
+      interruption, memory.predicted_device_bytes, memory.measured_device_bytes,
       memory.predicted_host_bytes, memory.measured_host_bytes, swaps.out_bytes,
       swaps.in_bytes, swaps.tensors,
       FormatChecksum(result.checksum, setup.algorithms_digest,
@@ -88,8 +113,12 @@ Json EpochsJson(const std::vector<EpochResult>& epochs) {
   for (const EpochResult& epoch : epochs) {
     json.push_back({{"loss", epoch.loss},
                     {"accuracy", epoch.accuracy.value_or(0)},
-                    {"test_accuracy", epoch.test_accuracy.value_or(0)},
-                    {"seconds", epoch.seconds}});
+                    {"test_accuracy", nullptr},
+                    {"seconds", epoch.seconds},
+                    {"steps", epoch.num_steps}});
+    if (epoch.test_accuracy) {
+      json.back()["test_accuracy"] = *epoch.test_accuracy;
+    }
   }
   return json;
 }
@@ -119,6 +148,9 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
       {"batch_size", setup.training.options.batch_size},
       {"image_size", setup.training.options.image_size},
       {"parameters", setup.parameters},
+      {"interrupted", result.interrupted()},
+      {"steps_done", result.num_steps()},
+      {"epochs_done", result.num_complete_epochs()},
       {"epochs", EpochsJson(result.epochs)},
       {"losses", result.losses},
       {"peak_device_bytes",
@@ -127,9 +159,7 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
        PeakJson(memory.predicted_host_bytes, memory.measured_host_bytes)},
       {"device_memory", nullptr},
       {"host_memory", HostMemoryOf(setup.options)},
-      {"swap",
-       SwapJson(MeasuredSwaps(*setup.session,
-                              static_cast<int64_t>(result.losses.size())))},
+      {"swap", SwapJson(MeasuredSwaps(*setup.session, result.num_steps()))},
       {"lms", LmsJson(setup.lms)},
       {"options", OptionsJson(flags, setup)},
       {"edit_ms", static_cast<double>(setup.edit.edit_ns) * 1e-6},
@@ -146,11 +176,13 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
 
 // Trains and prints as it goes.
 absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
-                                           const TrainSetup& setup) {
+                                           const TrainSetup& setup,
+                                           const StopRequest& stop,
+                                           Outputs& outputs) {
   SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatStart(setup)));
   TrainResult result;
-  absl::Status printed;
   TrainerSpec spec = MakeTrainerSpec(flags, setup);
+  spec.stop = stop;
   spec.last_step = flags.trace.empty() ? nullptr : &result.last_step;
   spec.on_step = [&](const StepProgress& progress) {
     result.losses.push_back(progress.loss);
@@ -161,34 +193,15 @@ absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
   };
   spec.on_epoch = [&](const EpochResult& epoch) {
     ClearProgress();
-    printed.Update(PrintText(flags.result, FormatEpoch(epoch)));
+    outputs.Print(FormatEpoch(epoch));
   };
   SPILLWAY_ASSIGN_OR_RETURN(result.epochs, Train(*setup.session, spec));
-  SPILLWAY_RETURN_IF_ERROR(printed);
+  ClearProgress();
+  if (result.interrupted()) outputs.Print(FormatEpoch(result.epochs.back()));
   SPILLWAY_ASSIGN_OR_RETURN(const auto variables,
                             setup.session->ReadVariables());
   result.checksum = Checksum(variables);
   return result;
-}
-
-absl::Status CheckOutputs(const TrainFlags& flags) {
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckWritable({.flag = "--checkpoint", .path = flags.checkpoint}));
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckWritable({.flag = "--trace", .path = flags.trace}));
-  return CheckWritable(flags.result);
-}
-
-absl::Status WriteFiles(const TrainFlags& flags, const TrainSetup& setup,
-                        const TrainResult& result) {
-  if (!flags.checkpoint.empty()) {
-    SPILLWAY_RETURN_IF_ERROR(
-        OutputStatus({.flag = "--checkpoint", .path = flags.checkpoint},
-                     SaveCheckpoint(*setup.session, flags.checkpoint)));
-  }
-  return WriteOutput(
-      {.flag = "--trace", .path = flags.trace},
-      FormatChromeTrace({{.name = "measured", .timeline = &result.last_step}}));
 }
 
 }  // namespace
@@ -229,13 +242,26 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
 }
 
 absl::Status RunTrain(const TrainFlags& flags) {
-  SPILLWAY_RETURN_IF_ERROR(CheckOutputs(flags));
+  Outputs outputs(flags.result, {{"--checkpoint", flags.checkpoint},
+                                 {"--trace", flags.trace}});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_ASSIGN_OR_RETURN(const TrainSetup setup, SetUpTraining(flags));
-  SPILLWAY_ASSIGN_OR_RETURN(const TrainResult result,
-                            TrainAndReport(flags, setup));
-  SPILLWAY_RETURN_IF_ERROR(WriteFiles(flags, setup, result));
-  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatEnd(setup, result)));
-  return WriteJson(flags.result, ToJson(flags, setup, result));
+  const Interrupts interrupts("step");
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const TrainResult result,
+      TrainAndReport(flags, setup, interrupts.stop(), outputs));
+  outputs.Print(FormatEnd(flags, setup, result));
+  outputs.WriteJson(ToJson(flags, setup, result));
+  outputs.WriteWith("--checkpoint", [&](const std::string& path) {
+    return SaveCheckpoint(*setup.session, path);
+  });
+  outputs.Write("--trace", [&] {
+    return FormatChromeTrace(
+        {{.name = "measured", .timeline = &result.last_step}});
+  });
+  return outputs.Finish(
+      result.interrupted() ? InterruptedStatus(FormatDone(flags, setup, result))
+                           : absl::OkStatus());
 }
 
 }  // namespace spillway

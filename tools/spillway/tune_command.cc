@@ -1,13 +1,16 @@
 #include "tools/spillway/tune_command.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
 #include "simulator/memory_over_time.h"
+#include "tools/spillway/interrupt.h"
 #include "tools/spillway/lms_flags.h"
+#include "tools/spillway/progress.h"
 #include "tools/spillway/tune_report.h"
 #include "tuner/max_batch.h"
 #include "tuner/profile/resolve_profile.h"
@@ -58,7 +61,7 @@ absl::StatusOr<MaxBatch> SearchBatches(const TuneFlags& flags,
                          ? TuneStepAsTflms(spec, RequestOf(flags, source))
                          : TuneStep(spec));
   };
-  return SearchMaxBatch({.start = start}, attempt);
+  return SearchMaxBatch({.start = start, .stop = flags.step.stop}, attempt);
 }
 
 std::string FormatTunedBatches(const MaxBatch& found) {
@@ -102,30 +105,40 @@ absl::Status CheckFlags(const TuneFlags& flags) {
   if (flags.step.device_memory == int64_t{0}) {
     return InvalidArgument("--device_memory: a budget of 0 bytes fits nothing");
   }
-  SPILLWAY_RETURN_IF_ERROR(CheckWritable({.flag = "--out", .path = flags.out}));
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckWritable({.flag = "--trace", .path = flags.trace}));
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckWritable({.flag = "--report", .path = flags.report}));
-  return CheckWritable(flags.result);
+  return absl::OkStatus();
 }
 
-absl::Status WriteFiles(const TuneFlags& flags, const SourceGraph& source,
-                        const TuneResult& tuned) {
-  if (!flags.out.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(const std::string plan,
-                              FormatSavedPlan(PlanOf(tuned), source.graph));
-    SPILLWAY_RETURN_IF_ERROR(
-        WriteOutput({.flag = "--out", .path = flags.out}, plan));
-  }
-  SPILLWAY_RETURN_IF_ERROR(WriteOutput(
-      {.flag = "--trace", .path = flags.trace},
-      FormatChromeTrace({{"predicted", &tuned.step.chosen.step.timeline}})));
-  if (flags.report.empty()) return absl::OkStatus();
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const std::string page,
-      FormatHtmlReport(ReportOf(tuned, HeadOf(flags.source, source))));
-  return WriteOutput({.flag = "--report", .path = flags.report}, page);
+void WriteFiles(const TuneFlags& flags, const SourceGraph& source,
+                const TuneResult& tuned, Outputs& outputs) {
+  outputs.Write("--out",
+                [&] { return FormatSavedPlan(PlanOf(tuned), source.graph); });
+  outputs.Write("--trace", [&] {
+    return FormatChromeTrace({{"predicted", &tuned.step.chosen.step.timeline}});
+  });
+  outputs.Write("--report", [&] {
+    return FormatHtmlReport(ReportOf(tuned, HeadOf(flags.source, source)));
+  });
+}
+
+// Shows the time whenever the tuner asks.
+StopRequest WithProgress(StopRequest stop) {
+  using Clock = std::chrono::steady_clock;
+  return [stop = std::move(stop), start = Clock::now()] {
+    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    ShowProgress(fmt::format("tuning: {:.0f} s", elapsed.count()));
+    return stop();
+  };
+}
+
+// What was found before the tuner chose anything.
+absl::Status FinishWithoutChoice(const std::string& text, Json json,
+                                 Outputs& outputs) {
+  outputs.Print(text);
+  json["interrupted"] = true;
+  json["chosen"] = nullptr;
+  outputs.WriteJson(json);
+  return outputs.Finish(InterruptedStatus(
+      "before a plan was chosen; --out, --trace and --report are not written"));
 }
 
 }  // namespace
@@ -168,32 +181,50 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
 absl::Status RunTune(const TuneFlags& given) {
   TuneFlags flags = given;
   SPILLWAY_RETURN_IF_ERROR(CheckFlags(flags));
+  Outputs outputs(flags.result, {{"--out", flags.out},
+                                 {"--trace", flags.trace},
+                                 {"--report", flags.report}});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
                             ResolveProfile(flags.step));
   SPILLWAY_ASSIGN_OR_RETURN(flags.step.device_memory,
                             TuningBudget(flags.step, profile));
-  MaxBatch max_batch;
+  const Interrupts interrupts("candidate");
+  flags.step.stop = WithProgress(interrupts.stop());
+  Json batches = Json::object();
   std::string text;
   if (flags.find_max_batch) {
-    SPILLWAY_ASSIGN_OR_RETURN(max_batch, SearchBatches(flags, profile));
+    SPILLWAY_ASSIGN_OR_RETURN(const MaxBatch max_batch,
+                              SearchBatches(flags, profile));
     text = FormatTunedBatches(max_batch);
+    batches["max_batch_size"] = max_batch.batch_size;
+    batches["tried_batches"] = MaxBatchJson(max_batch);
+    ClearProgress();
+    if (max_batch.interrupted) {
+      return FinishWithoutChoice(text, std::move(batches), outputs);
+    }
     // Where nothing fits, what one image lacks is the answer.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
-  SPILLWAY_ASSIGN_OR_RETURN(TuneResult tuned, TuneSource(flags, source));
-  AddMemoryCounters(tuned.step.chosen.plan, tuned.step.chosen.step);
-  SPILLWAY_RETURN_IF_ERROR(WriteFiles(flags, source, tuned));
-  const TuneReport report = {
-      .flags = &flags, .result = &tuned, .batch_size = source.batch_size};
-  SPILLWAY_RETURN_IF_ERROR(
-      PrintText(flags.result, text + FormatTuneResult(report)));
-  Json json = TuneJson(report);
-  if (flags.find_max_batch) {
-    json["max_batch_size"] = max_batch.batch_size;
-    json["tried_batches"] = MaxBatchJson(max_batch);
+  absl::StatusOr<TuneResult> tuned = TuneSource(flags, source);
+  ClearProgress();
+  if (absl::IsCancelled(tuned.status())) {
+    return FinishWithoutChoice(text, std::move(batches), outputs);
   }
-  return WriteJson(flags.result, json);
+  SPILLWAY_RETURN_IF_ERROR(tuned.status());
+  AddMemoryCounters(tuned->step.chosen.plan, tuned->step.chosen.step);
+  const TuneReport report = {
+      .flags = &flags, .result = &*tuned, .batch_size = source.batch_size};
+  outputs.Print(text + FormatTuneResult(report));
+  Json json = TuneJson(report);
+  json.update(batches);
+  outputs.WriteJson(json);
+  WriteFiles(flags, source, *tuned, outputs);
+  if (!tuned->step.interrupted) return outputs.Finish();
+  return outputs.Finish(InterruptedStatus(
+      fmt::format("after {} candidates; the best of them is chosen",
+                  tuned->step.tried.size())));
 }
 
 }  // namespace spillway

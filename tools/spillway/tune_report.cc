@@ -53,6 +53,13 @@ std::string FormatAlgorithms(const AlgorithmNames& algorithms) {
   return text.empty() ? text : text + '\n';
 }
 
+std::string FormatInterruption(const TunedStep& tuned) {
+  if (!tuned.interrupted) return "";
+  return fmt::format(
+      "interrupted  after {} candidates: others might have been better\n",
+      tuned.tried.size());
+}
+
 std::string FormatChoice(const TuneReport& report) {
   const TunedStep& tuned = report.result->step;
   const EvaluatedRecipe& chosen = tuned.chosen;
@@ -66,7 +73,8 @@ std::string FormatChoice(const TuneReport& report) {
       "swapped      {} tensors: {} out ({}), {} in ({}) a step\n"
       "{}"
       "floor        {} at {}\n"
-      "tuned in     {:.0f} ms\n",
+      "tuned in     {:.0f} ms\n"
+      "{}",
       chosen.recipe.name, tuned.reason, Milliseconds(chosen.step.step_ns),
       FormatSpeed(report, chosen.step.step_ns), report.result->profile.name,
       FormatBound(tuned.bound, chosen.step.step_ns),
@@ -76,7 +84,7 @@ std::string FormatChoice(const TuneReport& report) {
       swaps.swap_ins, FormatBytes(swaps.in_bytes),
       FormatAlgorithms(chosen.recipe.algorithms),
       FormatBytes(report.result->floor.bytes), report.result->floor_node,
-      Milliseconds(report.result->tuning_ns));
+      Milliseconds(report.result->tuning_ns), FormatInterruption(tuned));
 }
 
 std::string FormatAway(const TensorFate& fate) {
@@ -170,6 +178,7 @@ Json TuneJson(const TuneReport& report) {
   const StepOptions& options = report.result->options;
   Json json = {{"necessary", tuned.is_necessary},
                {"reason", tuned.reason},
+               {"interrupted", tuned.interrupted},
                {"strategy", report.flags->strategy},
                {"profile", report.result->profile.name},
                {"device_memory", nullptr},

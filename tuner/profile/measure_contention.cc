@@ -148,6 +148,7 @@ absl::StatusOr<double> MeasureContention(const ContentionMeasurement& spec,
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     std::vector<ContentionRound> rounds;
     for (int64_t i = 0; i < spec.rounds; ++i) {
+      SPILLWAY_RETURN_IF_ERROR(CheckStop(spec.stop));
       SPILLWAY_ASSIGN_OR_RETURN(const ContentionRound round,
                                 measurement.Round(*out, *in));
       rounds.push_back(round);

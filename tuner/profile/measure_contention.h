@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "executor/device/device.h"
 #include "executor/kernel.h"
 #include "executor/session.h"
@@ -13,8 +14,9 @@
 namespace spillway {
 
 struct ContentionMeasurement {
-  int64_t rounds = 9;  // each runs steps alone, and beside copies
-  int64_t steps = 5;   // of each; their median counts
+  int64_t rounds = 9;     // each runs steps alone, and beside copies
+  int64_t steps = 5;      // of each; their median counts
+  StopRequest stop = {};  // asked before each round
 };
 
 // Nanoseconds by which a kernel takes longer for each byte that is copied
@@ -22,7 +24,7 @@ struct ContentionMeasurement {
 // turns; the median of the rounds, at least 0 (SlowdownOf). Measured again
 // where the rounds say nothing; 0 with a warning if that stays so. The copies
 // run on `copies`, a device of the session's kind. Errors: what the session or
-// the device says.
+// the device says; CANCELLED if stopped.
 absl::StatusOr<double> MeasureContention(const ContentionMeasurement& spec,
                                          const Feeds& feeds, Session& session,
                                          Device& copies);

@@ -25,12 +25,21 @@ struct StepSample {
   int64_t step_ns = 0;
 };
 
-absl::StatusOr<StepSample> RunStep(const Feeds& feeds, bool has_timeline,
-                                   Session& session) {
+// What every step is run with.
+struct StepRunner {
+  const Feeds& feeds;
+  Session& session;
+  const StopRequest& stop;
+};
+
+absl::StatusOr<StepSample> RunStep(const StepRunner& runner,
+                                   bool has_timeline) {
+  SPILLWAY_RETURN_IF_ERROR(CheckStop(runner.stop));
   StepSample step;
   Timeline* timeline = has_timeline ? &step.timeline : nullptr;
   const Clock::time_point begin = Clock::now();
-  SPILLWAY_RETURN_IF_ERROR(session.Step(0, feeds, timeline).status());
+  SPILLWAY_RETURN_IF_ERROR(
+      runner.session.Step(0, runner.feeds, timeline).status());
   const std::chrono::nanoseconds taken = Clock::now() - begin;
   step.step_ns = taken.count();
   return step;
@@ -38,12 +47,11 @@ absl::StatusOr<StepSample> RunStep(const Feeds& feeds, bool has_timeline,
 
 // Appends this many steps after one that is not counted: it has to undo what
 // the other kind of step left in the caches.
-absl::Status AddSteps(const Feeds& feeds, int64_t count, bool has_timeline,
-                      Session& session, std::vector<StepSample>& steps) {
-  SPILLWAY_RETURN_IF_ERROR(RunStep(feeds, has_timeline, session).status());
+absl::Status AddSteps(const StepRunner& runner, int64_t count,
+                      bool has_timeline, std::vector<StepSample>& steps) {
+  SPILLWAY_RETURN_IF_ERROR(RunStep(runner, has_timeline).status());
   for (int64_t i = 0; i < count; ++i) {
-    SPILLWAY_ASSIGN_OR_RETURN(StepSample step,
-                              RunStep(feeds, has_timeline, session));
+    SPILLWAY_ASSIGN_OR_RETURN(StepSample step, RunStep(runner, has_timeline));
     steps.push_back(std::move(step));
   }
   return absl::OkStatus();
@@ -111,17 +119,18 @@ struct MeasuredSteps {
 
 absl::StatusOr<MeasuredSteps> RunSteps(const KernelMeasurement& spec,
                                        const Feeds& feeds, Session& session) {
+  const StepRunner runner = {
+      .feeds = feeds, .session = session, .stop = spec.stop};
   for (int64_t i = 0; i < spec.warmup_steps; ++i) {
-    SPILLWAY_RETURN_IF_ERROR(RunStep(feeds, false, session).status());
+    SPILLWAY_RETURN_IF_ERROR(RunStep(runner, false).status());
   }
   MeasuredSteps steps;
   constexpr int64_t kInARow = 5;
   for (int64_t left = spec.steps; left > 0; left -= kInARow) {
     const int64_t count = std::min(left, kInARow);
+    SPILLWAY_RETURN_IF_ERROR(AddSteps(runner, count, false, steps.plain));
     SPILLWAY_RETURN_IF_ERROR(
-        AddSteps(feeds, count, false, session, steps.plain));
-    SPILLWAY_RETURN_IF_ERROR(
-        AddSteps(feeds, count, true, session, steps.with_timeline));
+        AddSteps(runner, count, true, steps.with_timeline));
   }
   KeepMiddleHalf(steps.plain);
   KeepMiddleHalf(steps.with_timeline);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "executor/session.h"
 #include "graph/graph.h"
 
@@ -14,8 +15,9 @@ namespace spillway {
 
 struct KernelMeasurement {
   int64_t warmup_steps = 2;
-  int64_t steps = 20;   // with a timeline, and as many without
-  int64_t call_ns = 0;  // of a step, that no kernel takes
+  int64_t steps = 20;     // with a timeline, and as many without
+  int64_t call_ns = 0;    // of a step, that no kernel takes
+  StopRequest stop = {};  // asked before each step
 };
 
 struct MeasuredKernels {
@@ -32,7 +34,7 @@ struct MeasuredKernels {
 // they add up to a usual step, which the kernels' medians would not. Taking a
 // timeline makes a step some percent longer, so all kernels are scaled by what
 // makes them, with the rest, as long as a step without. Errors: what a step
-// says.
+// says; CANCELLED if stopped.
 absl::StatusOr<MeasuredKernels> MeasureKernels(const KernelMeasurement& spec,
                                                const Graph& graph,
                                                const Feeds& feeds,

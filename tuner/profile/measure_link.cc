@@ -104,11 +104,13 @@ absl::Status MeasureSize(int64_t bytes, Direction& out, Direction& in,
 
 }  // namespace
 
-absl::StatusOr<MeasuredLink> MeasureLink(Device& device) {
+absl::StatusOr<MeasuredLink> MeasureLink(Device& device,
+                                         const StopRequest& stop) {
   SPILLWAY_ASSIGN_OR_RETURN(Direction out, Direction::Create(device, true));
   SPILLWAY_ASSIGN_OR_RETURN(Direction in, Direction::Create(device, false));
   MeasuredLink link;
   for (const int64_t bytes : kSizes) {
+    SPILLWAY_RETURN_IF_ERROR(CheckStop(stop));
     SPILLWAY_RETURN_IF_ERROR(MeasureSize(bytes, out, in, link));
     if (link.to_host.by_size.back().alone_ns > kSlowCopyNs) break;
   }

@@ -3,6 +3,7 @@
 #define SPILLWAY_TUNER_PROFILE_MEASURE_LINK_H_
 
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "executor/device/device.h"
 #include "simulator/link_direction.h"
 
@@ -17,8 +18,10 @@ struct MeasuredLink {
 // each direction alone and both at once, through the device's own streams, as
 // an executor issues them. Each copy has bytes of its own, so that no cache
 // holds them; a time is the median over the copies. Takes about a second, and
-// 128 MiB of memory. Errors: what the device says.
-absl::StatusOr<MeasuredLink> MeasureLink(Device& device);
+// 128 MiB of memory. `stop` is asked before each size. Errors: what the device
+// says; CANCELLED if stopped.
+absl::StatusOr<MeasuredLink> MeasureLink(Device& device,
+                                         const StopRequest& stop = {});
 
 }  // namespace spillway
 

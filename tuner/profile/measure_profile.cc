@@ -52,9 +52,14 @@ std::string ProcessorName() {
   return "";
 }
 
+ContentionMeasurement ContentionSpec(int64_t repeats, const StopRequest& stop) {
+  return {.rounds = std::clamp<int64_t>(repeats / 2, 1, 9), .stop = stop};
+}
+
 // 0 where lanes never run beside each other, or copies take no core.
 absl::StatusOr<double> MeasureContentionOf(const StepOptions& options,
-                                           int64_t repeats, const Feeds& feeds,
+                                           const ContentionMeasurement& spec,
+                                           const Feeds& feeds,
                                            Session& session) {
   // Fast enough to be felt, slow enough to be kept up beside kernels.
   constexpr double kMostGbps = 4;
@@ -65,8 +70,7 @@ absl::StatusOr<double> MeasureContentionOf(const StepOptions& options,
   SPILLWAY_ASSIGN_OR_RETURN(const auto kernels, OpenWholeDevice(options));
   if (kernels->name() != "cpu") return 0;
   SPILLWAY_ASSIGN_OR_RETURN(const auto copies, OpenWholeDevice(paced));
-  return MeasureContention({.rounds = std::clamp<int64_t>(repeats / 2, 1, 9)},
-                           feeds, session, *copies);
+  return MeasureContention(spec, feeds, session, *copies);
 }
 
 // Zeros for every Placeholder of a graph that says nothing about its feeds.
@@ -174,8 +178,8 @@ absl::Status MeasureAlgorithms(const Program& program,
   return absl::OkStatus();
 }
 
-absl::StatusOr<DeviceProfile> MeasureDeviceOnce(const StepOptions& options,
-                                                int64_t repeats) {
+absl::StatusOr<DeviceProfile> MeasureDeviceOnce(
+    const StepOptions& options, const ProfileMeasurement& measurement) {
   DeviceProfile profile;
   SPILLWAY_ASSIGN_OR_RETURN(profile.name, DescribeDevice(options));
   profile.source = fmt::format("spillway profile on {}", ProcessorName());
@@ -184,16 +188,19 @@ absl::StatusOr<DeviceProfile> MeasureDeviceOnce(const StepOptions& options,
   profile.in_turn = device->name() == "inline";
   SPILLWAY_RETURN_IF_ERROR(OpenKernelLibraries(device->kind()));
   SPILLWAY_ASSIGN_OR_RETURN(profile.memory_bytes, device->FreeBytes());
-  SPILLWAY_ASSIGN_OR_RETURN(const MeasuredLink link, MeasureLink(*device));
+  SPILLWAY_ASSIGN_OR_RETURN(const MeasuredLink link,
+                            MeasureLink(*device, measurement.stop));
   profile.to_host = link.to_host;
   profile.to_device = link.to_device;
   if (!profile.in_turn) {
     SPILLWAY_ASSIGN_OR_RETURN(profile.issue_ns, MeasureIssueNs(*device));
     SPILLWAY_ASSIGN_OR_RETURN(profile.wake_ns, MeasureWakeNs(*device));
   }
-  const RateMeasurement spec = {.threads = options.threads,
-                                .steps = std::min<int64_t>(repeats, 9),
-                                .math = options.math};
+  const RateMeasurement spec = {
+      .threads = options.threads,
+      .steps = std::min<int64_t>(measurement.repeats, 9),
+      .math = options.math,
+      .stop = measurement.stop};
   SPILLWAY_ASSIGN_OR_RETURN(auto second, OpenWholeDevice(options));
   SPILLWAY_ASSIGN_OR_RETURN(profile.call_ns,
                             MeasureCallNs(std::move(second), spec));
@@ -205,10 +212,10 @@ absl::StatusOr<DeviceProfile> MeasureDeviceOnce(const StepOptions& options,
   return profile;
 }
 
-absl::StatusOr<DeviceProfile> MeasureDevice(const StepOptions& options,
-                                            int64_t repeats) {
+absl::StatusOr<DeviceProfile> MeasureDevice(
+    const StepOptions& options, const ProfileMeasurement& measurement) {
   SPILLWAY_ASSIGN_OR_RETURN(PlausibleProfile measured, MeasurePlausibly([&] {
-                              return MeasureDeviceOnce(options, repeats);
+                              return MeasureDeviceOnce(options, measurement);
                             }));
   for (const std::string& note : measured.notes) spdlog::warn("{}", note);
   return std::move(measured.profile);
@@ -228,7 +235,8 @@ absl::StatusOr<MeasuredGraph> MeasureGraph(const Program& program,
       step.kernels, MeasureKernels(spec, program.graph, feeds, *session));
   SPILLWAY_ASSIGN_OR_RETURN(
       step.kernel_ns_per_copied_byte,
-      MeasureContentionOf(options, spec.steps, feeds, *session));
+      MeasureContentionOf(options, ContentionSpec(spec.steps, spec.stop), feeds,
+                          *session));
   if (options.algorithms == AlgorithmChoice::kFirst) return step;
   session.reset();  // its memory is needed
   SPILLWAY_RETURN_IF_ERROR(
@@ -236,13 +244,15 @@ absl::StatusOr<MeasuredGraph> MeasureGraph(const Program& program,
   return step;
 }
 
-absl::StatusOr<double> MeasureProductContention(const StepOptions& options,
-                                                int64_t repeats) {
+absl::StatusOr<double> MeasureProductContention(
+    const StepOptions& options, const ProfileMeasurement& measurement) {
   SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenWholeDevice(options));
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
       NewProductsSession(std::move(device), options.threads, options.math));
-  return MeasureContentionOf(options, repeats, {}, *session);
+  return MeasureContentionOf(
+      options, ContentionSpec(measurement.repeats, measurement.stop), {},
+      *session);
 }
 
 }  // namespace
@@ -263,13 +273,11 @@ absl::StatusOr<MeasuredProfile> MeasureProfileAndKernels(
   MeasuredProfile measured;
   DeviceProfile& profile = measured.profile;
   tell("link, memory, rates");
-  SPILLWAY_ASSIGN_OR_RETURN(profile,
-                            MeasureDevice(options, measurement.repeats));
+  SPILLWAY_ASSIGN_OR_RETURN(profile, MeasureDevice(options, measurement));
   tell("kernels");
   if (measurement.program == nullptr) {
-    SPILLWAY_ASSIGN_OR_RETURN(
-        profile.kernel_ns_per_copied_byte,
-        MeasureProductContention(options, measurement.repeats));
+    SPILLWAY_ASSIGN_OR_RETURN(profile.kernel_ns_per_copied_byte,
+                              MeasureProductContention(options, measurement));
     return measured;
   }
   SPILLWAY_RETURN_IF_ERROR(CheckProgram(*measurement.program));
@@ -278,7 +286,8 @@ absl::StatusOr<MeasuredProfile> MeasureProfileAndKernels(
       MeasureGraph(*measurement.program, options,
                    {.warmup_steps = measurement.warmup_steps,
                     .steps = measurement.steps,
-                    .call_ns = profile.call_ns},
+                    .call_ns = profile.call_ns,
+                    .stop = measurement.stop},
                    measurement.feeds));
   profile.kernel_ns_per_copied_byte = step.kernel_ns_per_copied_byte;
   profile.kernels = step.kernels.kernel_ns;

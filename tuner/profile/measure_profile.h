@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "executor/session.h"
 #include "simulator/device_profile.h"
 #include "tuner/profile/measure_kernels.h"
@@ -32,6 +33,9 @@ struct ProfileMeasurement {
   const Feeds* feeds = nullptr;
   // Called before each part: "link, memory, rates", "kernels". Null: silent.
   std::function<void(std::string_view part)> on_part = {};
+  // Asked before each measurement: of a size of copies, of rates, of a step or
+  // a round of steps. True: CANCELLED, since half a profile is none.
+  StopRequest stop = {};
 };
 
 struct MeasuredProfile {
@@ -45,8 +49,8 @@ struct MeasuredProfile {
 // fit the machine are left out, which is logged. What makes no sense is
 // measured again, and in the end brought into its range with a warning
 // (MakePlausible). Takes the device for some seconds. Errors: as OpenDevice;
-// RESOURCE_EXHAUSTED where the step does not fit the machine; what a session
-// says.
+// RESOURCE_EXHAUSTED where the step does not fit the machine; CANCELLED if
+// stopped; what a session says.
 absl::StatusOr<MeasuredProfile> MeasureProfileAndKernels(
     const StepOptions& options, const ProfileMeasurement& measurement = {});
 

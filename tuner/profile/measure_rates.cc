@@ -59,10 +59,11 @@ absl::StatusOr<Graph> BuildLeast() {
 }
 
 // Median nanoseconds of each node.
-absl::StatusOr<std::map<std::string, double>> TimeNodes(Session& session,
-                                                        int64_t steps) {
+absl::StatusOr<std::map<std::string, double>> TimeNodes(
+    const RateMeasurement& spec, Session& session) {
   std::map<std::string, std::vector<double>> times;
-  for (int64_t step = 0; step <= steps; ++step) {
+  for (int64_t step = 0; step <= spec.steps; ++step) {
+    SPILLWAY_RETURN_IF_ERROR(CheckStop(spec.stop));
     Timeline timeline;
     SPILLWAY_RETURN_IF_ERROR(session.Step(0, {}, &timeline).status());
     if (step == 0) continue;
@@ -118,7 +119,7 @@ absl::StatusOr<MeasuredRates> MeasureRates(std::unique_ptr<Device> device,
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
       NewSession(BuildKernels(dtypes), std::move(device), spec));
-  SPILLWAY_ASSIGN_OR_RETURN(const auto times, TimeNodes(*session, spec.steps));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto times, TimeNodes(spec, *session));
   MeasuredRates rates;
   for (const DType dtype : dtypes) {
     constexpr double kFlops = 2.0 * kMatrixSize * kMatrixSize * kMatrixSize;
@@ -136,8 +137,7 @@ absl::StatusOr<int64_t> MeasureCallNs(std::unique_ptr<Device> device,
   SPILLWAY_CHECK(spec.steps > 0);
   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                             NewSession(BuildLeast(), std::move(device), spec));
-  SPILLWAY_ASSIGN_OR_RETURN(const auto kernels,
-                            TimeNodes(*session, spec.steps));
+  SPILLWAY_ASSIGN_OR_RETURN(const auto kernels, TimeNodes(spec, *session));
   std::vector<double> times;
   for (int64_t step = 0; step < spec.steps; ++step) {
     const auto begin = std::chrono::steady_clock::now();

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "executor/device/device.h"
 #include "executor/kernel.h"
 #include "graph/dtype.h"
@@ -23,11 +24,12 @@ struct RateMeasurement {
   int threads = 0;    // 0: all cores
   int64_t steps = 9;  // after one of warm-up
   MathOptions math = {};
+  StopRequest stop = {};  // asked before each step
 };
 
 // Runs a step of such kernels several times; takes the median of each. dtypes
 // that the device has no MatMul for are left out. `device` is taken over.
-// Errors: what a session says.
+// Errors: what a session says; CANCELLED if stopped.
 absl::StatusOr<MeasuredRates> MeasureRates(std::unique_ptr<Device> device,
                                            const RateMeasurement& spec);
 

@@ -13,12 +13,12 @@
 #define SPILLWAY_TUNER_SEARCH_TUNE_SWAPS_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/stop_request.h"
 #include "lms/options.h"
 #include "tuner/bound/lower_bound.h"
 #include "tuner/model/evaluate.h"
@@ -32,7 +32,7 @@ struct TunerOptions {
   LmsOptions lms = {.mode = LmsMode::kAuto};
   // Asked before each candidate but the first; true ends the search with what
   // was found. Empty: never. Where it depends on a clock, so does the choice.
-  std::function<bool()> stop = {};
+  StopRequest stop = {};
 };
 
 // One candidate, as it was tried.
@@ -52,6 +52,8 @@ TriedSet ToTriedSet(const StepRecipe& recipe,
 struct TunedStep {
   bool is_necessary = false;  // to swap
   std::string reason = {};    // one line: why this choice
+  // StepOptions::stop ended the search: others might have been better.
+  bool interrupted = false;
   EvaluatedRecipe chosen = {};
   // For the order of kernels that was chosen.
   StepTimeBound bound = {};

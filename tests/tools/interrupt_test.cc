@@ -1,0 +1,399 @@
+// SIGINT and SIGTERM while the program works.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "executor/session.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/paths.h"
+#include "tests/support/status_matchers.h"
+#include "tests/tools/run_program.h"
+#include "tests/tools/tiny_data.h"
+#include "tests/tools/tuned_step.h"
+#include "training/safetensors.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using testing::FlagValues;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::ProgramRun;
+using testing::RunForJson;
+using testing::RunningProgram;
+using ::testing::StartsWith;
+using testing::ToArguments;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kConfirmed = "a second signal ends at once";
+
+// Signals less than 50 ms after the first count as that one.
+void LetSignalsDiffer() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+}
+
+struct Signal {
+  int number = 0;
+  std::string name = {};
+  int exit_status = 0;
+};
+
+// Commands and the files that they write.
+class OneInterruptTest : public ::testing::Test {
+ protected:
+  OneInterruptTest() { testing::WriteTinyData(folder_.path()); }
+
+  std::string Path(const std::string& name) const { return folder_.File(name); }
+
+  // Without an end of its own, unless `flags` say otherwise.
+  std::vector<std::string> Train(const FlagValues& flags) const {
+    FlagValues all = flags;
+    all.insert({{"--model", "mnist_deep"},
+                {"--data", "mnist"},
+                {"--data_dir", folder_.path()},
+                {"--batch_size", "16"},
+                {"--num_epochs", "1000000"},
+                {"--threads", "1"},
+                {"--device", "cpu"}});
+    return ToArguments("train", all);
+  }
+
+  static std::vector<std::string> Bench(const FlagValues& flags) {
+    FlagValues all = flags;
+    all.insert({{"--model", "lenet"},
+                {"--batch_size", "4"},
+                {"--num_batches", "1000000000"},
+                {"--num_warmup_batches", "1"},
+                {"--display_every", "1000000000"},
+                {"--threads", "1"},
+                {"--device", "cpu"}});
+    return ToArguments("bench", all);
+  }
+
+  Json ReadJson(const std::string& name) const {
+    const auto text = ReadFile(Path(name));
+    EXPECT_THAT(text, testing::IsOk());
+    const auto json = ParseJson(text.value_or(""), name);
+    EXPECT_THAT(json, testing::IsOk());
+    return json.ok() ? *json : Json();
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+class InterruptTest : public OneInterruptTest,
+                      public ::testing::WithParamInterface<Signal> {};
+
+TEST_P(InterruptTest, TrainFinishesTheStepAndWritesEverything) {
+  RunningProgram program({.arguments = Train({{"--json", Path("json")},
+                                              {"--checkpoint", Path("saved")},
+                                              {"--trace", Path("trace")}})});
+  ASSERT_TRUE(program.WaitFor("    1    "));
+  program.Send(GetParam().number);
+  const ProgramRun run = program.Wait();
+  EXPECT_EQ(run.exit_status, GetParam().exit_status);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("\ninterrupted  after "),
+                             HasSubstr(" of 6000000 steps, "),
+                             HasSubstr("device peak"), HasSubstr("checksum")));
+  EXPECT_THAT(run.err, AllOf(HasSubstr("spillway: " + GetParam().name +
+                                       ": ends after this step"),
+                             HasSubstr("spillway: interrupted by " +
+                                       GetParam().name + " after ")));
+
+  const Json json = ReadJson("json");
+  EXPECT_EQ(json["interrupted"], true);
+  const int64_t steps = json["steps_done"];
+  EXPECT_THAT(run.out, HasSubstr("after " + std::to_string(steps) + " of"));
+  EXPECT_EQ(json["losses"].size(), static_cast<size_t>(steps));
+  EXPECT_EQ(json["epochs_done"], steps / 6);
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile saved,
+                       ReadSafetensorsFile(Path("saved")));
+  EXPECT_EQ(Checksum(saved.tensors), json["checksum"].get<std::string>());
+  EXPECT_THAT(saved.metadata.at("spillway.step_numbers"),
+              StartsWith("[" + std::to_string(steps) + ","));
+  EXPECT_GT(ReadJson("trace")["traceEvents"].size(), 50u);
+
+  // An uninterrupted run goes the same way, bit by bit.
+  const Json whole =
+      RunForJson(Train({{"--num_epochs", std::to_string(steps / 6 + 1)}}));
+  EXPECT_EQ(whole["interrupted"], false);
+  EXPECT_EQ(whole["steps_done"], 6 * (steps / 6 + 1));
+  const std::vector<double> losses = whole["losses"];
+  EXPECT_EQ(json["losses"].get<std::vector<double>>(),
+            std::vector<double>(losses.begin(), losses.begin() + steps));
+}
+
+TEST_P(InterruptTest, BenchIsAsAShorterBench) {
+  RunningProgram program({.arguments = Bench({{"--json", Path("json")},
+                                              {"--checkpoint", Path("saved")},
+                                              {"--report", Path("report")},
+                                              {"--trace", Path("trace")}})});
+  ASSERT_TRUE(program.WaitFor("1\timages/sec"));
+  program.Send(GetParam().number);
+  const ProgramRun run = program.Wait();
+  EXPECT_EQ(run.exit_status, GetParam().exit_status);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("total images/sec: "),
+                             HasSubstr("\ninterrupted  after "),
+                             HasSubstr("overlap"), HasSubstr("checksum")));
+  EXPECT_THAT(run.err, HasSubstr("interrupted by " + GetParam().name));
+  EXPECT_THAT(folder_.Names(),
+              AllOf(Contains("saved"), Contains("report"), Contains("trace")));
+  const Json json = ReadJson("json");
+  EXPECT_EQ(json["interrupted"], true);
+  const int64_t steps = json["steps_done"];
+  EXPECT_EQ(json["losses"].size(), static_cast<size_t>(steps));
+  EXPECT_GT(json["total_images_per_sec"].get<double>(), 0);
+
+  const Json shorter =
+      RunForJson(Bench({{"--num_batches", std::to_string(steps)},
+                        {"--checkpoint", Path("of the shorter")}}));
+  EXPECT_EQ(shorter["interrupted"], false);
+  EXPECT_EQ(shorter["checksum"], json["checksum"]);
+  EXPECT_EQ(shorter["losses"], json["losses"]);
+  ASSERT_OK_AND_ASSIGN(const std::string saved, ReadFile(Path("saved")));
+  ASSERT_OK_AND_ASSIGN(const std::string of_shorter,
+                       ReadFile(Path("of the shorter")));
+  EXPECT_TRUE(saved == of_shorter);
+}
+
+TEST_P(InterruptTest, BenchInWarmUpHasNoSpeed) {
+  RunningProgram program(
+      {.arguments = Bench({{"--num_warmup_batches", "1000000000"},
+                           {"--json", Path("json")},
+                           {"--report", Path("report")}})});
+  ASSERT_TRUE(program.WaitFor("Running warm up"));
+  program.Send(GetParam().number);
+  const ProgramRun run = program.Wait();
+  EXPECT_EQ(run.exit_status, GetParam().exit_status);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("total images/sec: 0.00"),
+                             HasSubstr("after 0 of 1000000000 timed steps"),
+                             HasSubstr("checksum")));
+  const Json json = ReadJson("json");
+  EXPECT_EQ(json["steps_done"], 0);
+  for (const char* field : {"images_per_sec", "images_per_sec_uncertainty",
+                            "jitter", "total_images_per_sec", "step_ms"}) {
+    EXPECT_TRUE(json[field].is_null()) << field;
+  }
+  EXPECT_THAT(folder_.Names(), Contains("report"));
+}
+
+// Over this link one step takes an hour.
+TEST_P(InterruptTest, TheSecondSignalDoesNotWaitForTheStep) {
+  for (const std::vector<std::string>& arguments :
+       {Train({{"--lms", "v1"},
+               {"--link_gbps", "1e-6"},
+               {"--checkpoint", Path("saved")}}),
+        Bench({{"--lms", "v1"},
+               {"--link_gbps", "1e-6"},
+               {"--checkpoint", Path("saved")}})}) {
+    SCOPED_TRACE(arguments[0]);
+    RunningProgram program({.arguments = arguments});
+    ASSERT_TRUE(program.WaitFor(arguments[0] == "train" ? "test accuracy"
+                                                        : "Running warm up"));
+    program.Send(GetParam().number);
+    ASSERT_TRUE(program.WaitFor(kConfirmed));
+    LetSignalsDiffer();
+    program.Send(GetParam().number);
+    const ProgramRun run = program.Wait();
+    EXPECT_EQ(run.exit_status, GetParam().exit_status);
+    EXPECT_THAT(run.out, Not(HasSubstr("checksum")));
+    EXPECT_THAT(folder_.Names(), Not(Contains("saved")));
+  }
+}
+
+// What was found until then depends on time; what is said of it must not.
+TEST_P(InterruptTest, TuneReportsTheBestSoFarIfThereIsOne) {
+  const FlagValues flags = {{"--model", "resnet152"},
+                            {"--batch_size", "32"},
+                            {"--profile", testing::ProfilePath("p100_pcie")},
+                            {"--device_memory", "2.5GiB"},
+                            {"--json", Path("json")},
+                            {"--out", Path("plan")}};
+  for (const char* moment : {"tuning: 0 s", "tuning: 2 s"}) {
+    SCOPED_TRACE(moment);
+    unlink(Path("plan").c_str());
+    RunningProgram program(
+        {.arguments = ToArguments("tune", flags), .has_terminal = true});
+    ASSERT_TRUE(program.WaitFor(moment));
+    program.Send(GetParam().number);
+    const ProgramRun run = program.Wait();
+    EXPECT_EQ(run.exit_status, GetParam().exit_status);
+    const Json json = ReadJson("json");
+    EXPECT_EQ(json["interrupted"], true);
+    if (json["chosen"].is_null()) {
+      EXPECT_THAT(run.err, HasSubstr("before a plan was chosen"));
+      EXPECT_THAT(folder_.Names(), Not(Contains("plan")));
+    } else {
+      EXPECT_THAT(run.out, HasSubstr("\ninterrupted  after "));
+      EXPECT_THAT(run.err, HasSubstr("the best of them is chosen"));
+      EXPECT_THAT(folder_.Names(), Contains("plan"));
+    }
+  }
+}
+
+TEST_P(InterruptTest, TheSearchForTheLargestBatchReportsWhatItTried) {
+  RunningProgram program(
+      {.arguments = ToArguments(
+           "tune", {{"--model", "resnet152"},
+                    {"--profile", testing::ProfilePath("p100_pcie")},
+                    {"--device_memory", "2.5GiB"},
+                    {"--find_max_batch", "true"},
+                    {"--json", Path("json")},
+                    {"--out", Path("plan")}}),
+       .has_terminal = true});
+  ASSERT_TRUE(program.WaitFor("tuning: "));
+  program.Send(GetParam().number);
+  const ProgramRun run = program.Wait();
+  EXPECT_EQ(run.exit_status, GetParam().exit_status);
+  EXPECT_THAT(run.out, HasSubstr("largest batch "));
+  const Json json = ReadJson("json");
+  EXPECT_EQ(json["interrupted"], true);
+  EXPECT_TRUE(json["max_batch_size"].is_number());
+  EXPECT_TRUE(json["tried_batches"].is_array());
+  EXPECT_THAT(folder_.Names(), Not(Contains("plan")));
+}
+
+TEST_P(InterruptTest, ProfileWritesNothing) {
+  const std::vector<std::string> arguments = {"profile",
+                                              "--model",
+                                              "lenet",
+                                              "--batch_size",
+                                              "2",
+                                              "--num_batches",
+                                              "1000000",
+                                              "--threads",
+                                              "1",
+                                              "--out",
+                                              Path("profile"),
+                                              "--json",
+                                              Path("json"),
+                                              "--device",
+                                              "cpu"};
+  for (const char* part : {"link, memory, rates", "kernels"}) {
+    SCOPED_TRACE(part);
+    RunningProgram program({.arguments = arguments, .has_terminal = true});
+    ASSERT_TRUE(program.WaitFor(part));
+    program.Send(GetParam().number);
+    const ProgramRun run = program.Wait();
+    EXPECT_EQ(run.exit_status, GetParam().exit_status);
+    EXPECT_THAT(run.out, IsEmpty());
+    EXPECT_THAT(run.err, HasSubstr("nothing was written to"));
+    EXPECT_THAT(folder_.Names(),
+                AllOf(Not(Contains("profile")), Not(Contains("json"))));
+  }
+}
+
+// Nothing is lost by ending at once.
+TEST_P(InterruptTest, AShortCommandEndsAtOnce) {
+  const std::string fifo = Path("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  // Waits until somebody writes the graph.
+  RunningProgram program({.arguments = {"inspect", "--graph", fifo}});
+  const int writer = open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(writer, 0);  // it has opened the file
+  program.Send(GetParam().number);
+  EXPECT_EQ(program.Wait().exit_status, GetParam().exit_status);
+  close(writer);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, InterruptTest,
+                         ::testing::Values(Signal{SIGINT, "SIGINT", 130},
+                                           Signal{SIGTERM, "SIGTERM", 143}),
+                         [](const ::testing::TestParamInfo<Signal>& instance) {
+                           return instance.param.name;
+                         });
+
+TEST_F(OneInterruptTest, AnIgnoredSignalStaysIgnored) {
+  const auto old = std::signal(SIGINT, SIG_IGN);
+  RunningProgram program({.arguments = Train({}), .inherits_signals = true});
+  std::signal(SIGINT, old);
+  ASSERT_TRUE(program.WaitFor("    1    "));
+  program.Send(SIGINT);
+  ASSERT_TRUE(program.WaitFor("    3    "));
+  program.Send(SIGTERM);
+  const ProgramRun run = program.Wait();
+  EXPECT_EQ(run.exit_status, 143);
+  EXPECT_THAT(run.err, Not(HasSubstr("SIGINT")));
+}
+
+// As timeout(1) and mpirun send them. They are microseconds apart here, but a
+// busy machine may put more than 50 ms between any two instructions.
+TEST_F(OneInterruptTest, TwoSignalsAtOnceAreOne) {
+  bool has_finished = false;
+  for (int attempt = 0; attempt < 5 && !has_finished; ++attempt) {
+    RunningProgram program({.arguments = Train({})});
+    ASSERT_TRUE(program.WaitFor("    1    "));
+    for (const int signal : {SIGSTOP, SIGINT, SIGTERM, SIGCONT}) {
+      program.Send(signal);
+    }
+    const ProgramRun run = program.Wait();
+    has_finished =
+        run.exit_status == 130 && run.out.find("checksum") != std::string::npos;
+  }
+  EXPECT_TRUE(has_finished);
+}
+
+// The Ctrl-C that ends `spillway train | tee log` ends both.
+TEST_F(OneInterruptTest, FilesAreWrittenThoughTheReaderIsGone) {
+  testing::WriteTinyData(folder_.path(), {.training_images = 1600});
+  const std::string fifo = Path("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const int reader = open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  // An epoch of 100 steps of a third of a second, and no text in it.
+  RunningProgram program({.arguments = Train({{"--lms", "v1"},
+                                              {"--link_gbps", "0.01"},
+                                              {"--json", Path("json")},
+                                              {"--checkpoint", Path("saved")}}),
+                          .stdout_path = fifo});
+  std::array<char, 4096> header;
+  ssize_t size = 0;
+  for (int i = 0; i < 60'000 && size <= 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    size = read(reader, header.data(), header.size());
+  }
+  close(reader);
+  ASSERT_GT(size, 0);
+  program.Send(SIGINT);
+  const ProgramRun run = program.Wait();
+  EXPECT_EQ(run.exit_status, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("interrupted by SIGINT after "),
+                             HasSubstr("cannot write standard output: ")));
+  EXPECT_EQ(ReadJson("json")["interrupted"], true);
+  EXPECT_THAT(folder_.Names(), Contains("saved"));
+}
+
+// A failed output outweighs the interruption.
+TEST_F(OneInterruptTest, AFileThatCannotBeWrittenIsReportedLast) {
+  RunningProgram program({.arguments = Bench({{"--json", Path("json")},
+                                              {"--trace", Path("trace")}})});
+  ASSERT_TRUE(program.WaitFor("1\timages/sec"));
+  ASSERT_EQ(mkdir(Path("trace").c_str(), 0700), 0);
+  program.Send(SIGINT);
+  const ProgramRun run = program.Wait();
+  EXPECT_EQ(run.exit_status, 2);
+  EXPECT_THAT(run.out, HasSubstr("checksum"));
+  const size_t interrupted = run.err.find("interrupted by SIGINT");
+  const size_t failed = run.err.find("--trace: cannot write " + Path("trace"));
+  ASSERT_NE(interrupted, std::string::npos) << run.err;
+  ASSERT_NE(failed, std::string::npos) << run.err;
+  EXPECT_LT(interrupted, failed);
+  EXPECT_EQ(ReadJson("json")["interrupted"], true);
+}
+
+}  // namespace
+}  // namespace spillway
