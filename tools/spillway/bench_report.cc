@@ -226,8 +226,7 @@ std::string FormatBenchEnd(const BenchSetup& setup,
                            const ThroughputResult& result) {
   const SwapCounts swaps = MeasuredSwaps(*setup.session, result.steps);
   return fmt::format(
-      "{}swapped      {} bytes out, {} bytes in a step ({} tensors)
-      "
+      "{}swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
       "{}{}{}",
       FormatMemory(setup), swaps.out_bytes, swaps.in_bytes, swaps.tensors,
       FormatLanes(MeasureLanes(result.traced_step)),
