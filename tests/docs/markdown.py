@@ -48,8 +48,7 @@ def prose(page):
             line = ""
         result.append(line)
     text = "\n".join(result)
-    blank = lambda code: re.sub(r"[^\n]", " ", code[0])
-    return re.sub(r"`[^`]+`", blank, text)
+    return re.sub(r"`[^`]+`", lambda code: re.sub(r"[^\n]", " ", code[0]), text)
 
 
 def links(page):
