@@ -1,9 +1,10 @@
-// LeNet trained on Fashion-MNIST in 32 of the 44 MiB that its training step
-// asks for: large-model support sends activations to the host and back.
+// Trains LeNet on Fashion-MNIST in 32 MiB of device memory. Without swapping,
+// the training step needs 44 MiB; large-model support (LMS) moves activations
+// to the host and back.
 //
 //   lenet /usr/share/datasets/fashion-mnist
 //
-// That is where Debian's package dataset-fashion-mnist puts the files.
+// Debian's package dataset-fashion-mnist installs the files there.
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -12,7 +12,7 @@ namespace {
 using spillway::DType;
 using spillway::TensorType;
 
-// Shape rules: they check everything that the kernels rely on.
+// Shape inference. It checks everything that the kernels rely on.
 absl::StatusOr<std::vector<TensorType>> InferGelu(
     const spillway::InferContext& node) {
   const TensorType& x = node.inputs[0];
@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<TensorType>> InferGeluGrad(
   return std::vector{x};
 }
 
-// The gradient of a Gelu node, as nodes: one tensor for each input.
+// Adds the gradient of a Gelu node. Returns one tensor for each input.
 absl::StatusOr<std::vector<spillway::Tensor>> GeluGradient(
     spillway::GradientContext& grad) {
   return std::vector{grad.Add("GeluGrad", {grad.x(0), grad.dy(0)})};
@@ -43,7 +43,7 @@ float PhiSlope(float x) {
          std::numbers::sqrt2_v<float>;
 }
 
-// Kernels: what a node needs is known when it is prepared, a run only computes.
+// Kernel factories. They read the node's types; a run only computes.
 absl::StatusOr<std::unique_ptr<spillway::Kernel>> GeluCpu(
     const spillway::KernelRequest& node) {
   return spillway::MakeKernel([n = node.inputs[0].num_elements()](
@@ -70,8 +70,8 @@ absl::StatusOr<std::unique_ptr<spillway::Kernel>> GeluGradCpu(
 }  // namespace
 
 void AddGelu(spillway::OpRegistry& ops) {
-  // in_place: where nothing reads the input later, the planner lets the output
-  // take over its bytes. The cost is what predictions go by before measuring.
+  // in_place: if nothing reads the input later, the planner may let the output
+  // overwrite it. Predictions use the cost until the op has been measured.
   ops.Add({.name = "Gelu",
            .inputs = {"x"},
            .outputs = {"y"},

@@ -1,6 +1,6 @@
-// An op of one's own (gelu.h), added to the library's: its gradient checked by
-// central differences, then trained in a small network. Tells the points inside
-// a circle from those outside.
+// Adds an op (gelu.h) to those of the library, checks its gradient with central
+// differences, and trains a small network with it. The network learns which
+// points are inside a circle.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace spillway;  // NOLINT(google-build-using-namespace)
 
-// The library's ops and Gelu; they have to outlive what is made with them.
+// The library's ops and Gelu. Builders and sessions borrow these registries.
 struct Registries {
   OpRegistry ops = StandardOps();
   KernelRegistry kernels = StandardKernels();
@@ -83,7 +83,7 @@ absl::Status Train(const Registries& registries) {
     if (step % 100 != 0) continue;
     std::printf("step %3d  loss %.3f  accuracy %.3f\n", step, now, reached);
   }
-  if (reached < 0.95f) return Internal("the network has not learnt the circle");
+  if (reached < 0.95f) return Internal("the accuracy is below 0.95");
   return absl::OkStatus();
 }
 

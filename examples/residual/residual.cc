@@ -1,10 +1,10 @@
-// A residual network with branches, trained in half of the memory that its step
-// asks for: the tuner chooses what leaves the device for the host. Losses and
-// variables are bitwise those of a session without a budget.
+// Trains a residual network with branches in half of the memory that its step
+// needs without swapping: the tuner chooses which tensors move to the host.
+// Losses and variables are bitwise identical to those without a budget.
 //
 //   residual /usr/share/datasets/fashion-mnist
 //
-// That is where Debian's package dataset-fashion-mnist puts the files.
+// Debian's package dataset-fashion-mnist installs the files there.
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -26,7 +26,7 @@ struct Network {
   Tensor loss;
 };
 
-// Two branches over x, beside each other, and a shortcut around both.
+// Two parallel branches over x, and a shortcut around both.
 Tensor Block(const NameScope& scope, Tensor x, int64_t filters) {
   const BatchNormOptions norm = ResNetNorm(true, Activation::kRelu);
   const Tensor narrow =
@@ -60,7 +60,7 @@ absl::StatusOr<Network> BuildNetwork() {
   return Network{std::move(graph), images, labels, loss};
 }
 
-// The loss of the last of `steps` steps.
+// Runs `steps` steps and returns the loss of the last one.
 absl::StatusOr<float> Train(Session& session, const Network& net,
                             const Dataset& data, int steps) {
   const Shuffled shuffled(data, {.seed = 1});
@@ -103,9 +103,9 @@ absl::Status Run(const std::string& folder) {
   SPILLWAY_ASSIGN_OR_RETURN(const auto got, half->ReadVariables());
   SPILLWAY_ASSIGN_OR_RETURN(const auto expected, whole->ReadVariables());
   if (Checksum(got) != Checksum(expected)) {
-    return Internal("swapping has changed the variables");
+    return Internal("swapping changed the variables");
   }
-  std::printf("loss %.3f; all variables bitwise as without swaps\n", loss);
+  std::printf("loss %.3f; all variables bitwise identical\n", loss);
   return absl::OkStatus();
 }
 
