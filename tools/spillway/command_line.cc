@@ -177,6 +177,7 @@ const Command* FindCommand(std::string_view name) {
 
 std::vector<std::string> CommandNames() {
   std::vector<std::string> names;
+  names.reserve(kCommands.size());
   for (const Command& command : kCommands) names.emplace_back(command.name);
   return names;
 }
