@@ -48,7 +48,7 @@ class TunerStopTest : public ::testing::Test {
   }
 
  private:
-  const testing::TunerCase case_ = ZooCase("lenet", 28, 8, 10);
+  const testing::TunerCase case_ = ZooCase("cifar10_full", 32, 16, 10);
 };
 
 TEST_F(TunerStopTest, TheBestSoFarIsChosenAndItSaysSo) {
