@@ -48,7 +48,7 @@ class TunerStopTest : public ::testing::Test {
   }
 
  private:
-  const testing::TunerCase case_ = ZooCase("lenet", 28, 8, 10);
+  const testing::TunerCase case_ = ZooCase("cifar10_full", 32, 16, 10);
 };
 
 TEST_F(TunerStopTest, TheBestSoFarIsChosenAndItSaysSo) {
@@ -78,6 +78,7 @@ TEST_F(TunerStopTest, TheTimeLimitIsToldApart) {
   StepOptions options = Options({});
   options.lms = LmsOptions::V1();
   options.time_limit = 0;
+  options.device_memory = *options.device_memory / 5 * 6;  // its only set fits
   ASSERT_OK_AND_ASSIGN(const TuneResult tuned, Tune(program(), options));
   EXPECT_FALSE(tuned.step.interrupted);
 }

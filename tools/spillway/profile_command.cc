@@ -37,11 +37,12 @@ absl::StatusOr<std::string> OutPath(const ProfileFlags& flags) {
   return path;
 }
 
-// What the file holds already; none: there is no file.
+// What the file holds already; none: there is no file, or a device or pipe,
+// which may have no end.
 absl::StatusOr<std::optional<DeviceProfile>> ReadOld(const std::string& path,
                                                      const StepOptions& step) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
   absl::StatusOr<DeviceProfile> old = ReadDeviceProfile(path);
   if (!old.ok()) return Annotate(old.status(), "--out");
   SPILLWAY_ASSIGN_OR_RETURN(const std::string device, DescribeDevice(step));

@@ -322,7 +322,7 @@ absl::StatusOr<std::string> ReadableText(DeviceProfile& profile) {
 
 absl::Status SaveProfile(DeviceProfile profile, const std::string& path) {
   std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) {
+  if (std::filesystem::is_regular_file(path, ignored)) {
     SPILLWAY_ASSIGN_OR_RETURN(DeviceProfile old, ReadDeviceProfile(path));
     SPILLWAY_RETURN_IF_ERROR(CheckSameDevice(old, profile.name, path));
     KeepKernels(std::move(old), profile);
