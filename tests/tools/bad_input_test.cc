@@ -225,10 +225,6 @@ std::vector<BadCommandLine> BadFiles() {
        {"models", "--json=/nowhere/models.json"},
        "--json"},
       {"JsonThatIsAFolder", {"models", "--json=/tmp"}, "--json"},
-      {"JsonOnAFullDisk",
-       {"inspect", "--model=lenet", "--out=/dev/full"},
-       "--out"},
-
   };
 }
 

@@ -117,7 +117,7 @@ absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
                      : fmt::format("step {}/{}", step, flags.num_batches));
   };
   spec.on_timed = [&](const ThroughputResult& timed) {
-    const absl::Status printed = print(FormatBenchTotal(flags, timed));
+    absl::Status printed = print(FormatBenchTotal(flags, timed));
     outputs.WriteWith("--checkpoint", [&](const std::string& path) {
       return SaveCheckpoint(*setup.session, path);
     });
