@@ -120,6 +120,9 @@ absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
   profile.source = file.Text("source");
   if (file.Has("libraries")) profile.libraries = file.Text("libraries");
   profile.memory_bytes = ReadInteger(file, "memory_bytes", 1);
+  if (file.Has("host_memory_bytes")) {
+    profile.host_memory_bytes = ReadInteger(file, "host_memory_bytes", 1);
+  }
   profile.memory_bytes_per_second =
       file.Number("memory_bytes_per_second", kRates);
   profile.memory_efficiency = file.Number("memory_efficiency", kEfficiencies);

@@ -35,6 +35,7 @@ struct DeviceProfile {
   // Whose kernels were measured, with their versions; empty: no matter.
   std::string libraries = {};
   int64_t memory_bytes = 0;
+  int64_t host_memory_bytes = 0;  // RAM of its host; 0: not known
   LinkDirection to_host = {};
   LinkDirection to_device = {};
   // Peak rates, and the part of them that kernels reach: the roofline.

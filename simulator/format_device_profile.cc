@@ -46,6 +46,9 @@ std::string FormatDeviceProfile(const DeviceProfile& profile) {
                {"source", profile.source}};
   if (!profile.libraries.empty()) json["libraries"] = profile.libraries;
   json["memory_bytes"] = profile.memory_bytes;
+  if (profile.host_memory_bytes > 0) {
+    json["host_memory_bytes"] = profile.host_memory_bytes;
+  }
   json["memory_bytes_per_second"] = profile.memory_bytes_per_second;
   json["memory_efficiency"] = profile.memory_efficiency;
   json["flops_per_second"] = FlopsJson(profile);

@@ -47,7 +47,8 @@ absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
   options.log = nullptr;  // of batch sizes that are only tried
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
                             ResolveProfile(options));
-  SPILLWAY_ASSIGN_OR_RETURN(options.device_memory, BudgetFor(options, profile));
+  options.device_memory = BudgetFor(options, profile);
+  options.host_memory = HostBudgetFor(options, profile);
   if (!options.device_memory) {
     return InvalidArgument(
         "device_memory: the largest batch needs a budget to fit");

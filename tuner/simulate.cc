@@ -65,6 +65,7 @@ absl::StatusOr<StepPrediction> Simulate(const Program& program,
   if (IsNamed(options.profile) && !options.device_memory) {
     options.device_memory = profile.memory_bytes;
   }
+  options.host_memory = HostBudgetFor(options, profile);
   StepPrediction predicted = {.profile = profile.name};
   SPILLWAY_ASSIGN_OR_RETURN(predicted.chosen,
                             ChooseStep({.graph = &program.graph,

@@ -117,6 +117,14 @@ absl::StatusOr<TuneResult> TuneWith(const Program& program,
   SPILLWAY_ASSIGN_OR_RETURN(result.profile, ResolveProfile(options));
   SPILLWAY_ASSIGN_OR_RETURN(result.options.device_memory,
                             TuningBudget(options, result.profile));
+  result.options.host_memory = HostBudgetFor(options, result.profile);
+  if (options.log && IsNamed(options.profile) &&
+      *result.options.device_memory > result.profile.memory_bytes) {
+    options.log(fmt::format(
+        "[LMS][0] the budget of {} is more than the {} of {}",
+        FormatBytes(*result.options.device_memory),
+        FormatBytes(result.profile.memory_bytes), result.profile.name));
+  }
   const TuningSpec spec = {.graph = &program.graph,
                            .fetches = program.fetches,
                            .options = &result.options,
@@ -235,23 +243,26 @@ StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
                     inputs.algorithms, {.schedule = inputs.schedule});
 }
 
-absl::StatusOr<std::optional<int64_t>> BudgetFor(const StepOptions& options,
-                                                 const DeviceProfile& profile) {
-  const std::optional<int64_t>& given = options.device_memory;
-  if (!IsNamed(options.profile)) return given;
-  if (!given) return std::optional<int64_t>(profile.memory_bytes);
-  if (*given > profile.memory_bytes) {
-    return InvalidArgument(fmt::format(
-        "device_memory: {} is more than the {} of {}", FormatBytes(*given),
-        FormatBytes(profile.memory_bytes), profile.name));
+std::optional<int64_t> BudgetFor(const StepOptions& options,
+                                 const DeviceProfile& profile) {
+  if (options.device_memory || !IsNamed(options.profile)) {
+    return options.device_memory;
   }
-  return given;
+  return profile.memory_bytes;
+}
+
+std::optional<int64_t> HostBudgetFor(const StepOptions& options,
+                                     const DeviceProfile& profile) {
+  if (options.host_memory || !IsNamed(options.profile) ||
+      profile.host_memory_bytes == 0) {
+    return options.host_memory;
+  }
+  return profile.host_memory_bytes / 2;
 }
 
 absl::StatusOr<int64_t> TuningBudget(const StepOptions& options,
                                      const DeviceProfile& profile) {
-  SPILLWAY_ASSIGN_OR_RETURN(const std::optional<int64_t> budget,
-                            BudgetFor(options, profile));
+  const std::optional<int64_t> budget = BudgetFor(options, profile);
   return budget ? *budget : DeviceBudget(options);
 }
 

@@ -92,13 +92,17 @@ StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
                        const OpRegistry& ops, const DeviceProfile& profile);
 
 // The budget for a step on the machine of `options`: device_memory; else the
-// memory of a profile that was named; else none. Errors: INVALID_ARGUMENT for
-// more than that profile's machine has.
-absl::StatusOr<std::optional<int64_t>> BudgetFor(const StepOptions& options,
-                                                 const DeviceProfile& profile);
+// memory of a profile that was named; else none.
+std::optional<int64_t> BudgetFor(const StepOptions& options,
+                                 const DeviceProfile& profile);
 
-// BudgetFor, or else what is free on the device. Errors: as BudgetFor and
-// DeviceBudget.
+// The limit of the swap pool on that machine: host_memory; else half of the
+// host memory of a profile that was named and has one; else none, which is half
+// of this machine's.
+std::optional<int64_t> HostBudgetFor(const StepOptions& options,
+                                     const DeviceProfile& profile);
+
+// BudgetFor, or else what is free on the device. Errors: as DeviceBudget.
 absl::StatusOr<int64_t> TuningBudget(const StepOptions& options,
                                      const DeviceProfile& profile);
 

@@ -69,7 +69,7 @@ std::string FormatChoice(const TuneReport& report) {
       "step         {:.3f} ms, {} images/s on {}\n"
       "{}"
       "device peak  {} ({} bytes)\n"
-      "host peak    {} ({} bytes)\n"
+      "host peak    {} ({} bytes), limit {}\n"
       "swapped      {} tensors: {} out ({}), {} in ({}) a step\n"
       "{}"
       "floor        {} at {}\n"
@@ -80,9 +80,9 @@ std::string FormatChoice(const TuneReport& report) {
       FormatBound(tuned.bound, chosen.step.step_ns),
       FormatBytes(chosen.plan.device_bytes), chosen.plan.device_bytes,
       FormatBytes(chosen.plan.host_bytes), chosen.plan.host_bytes,
-      swaps.tensors, swaps.swap_outs, FormatBytes(swaps.out_bytes),
-      swaps.swap_ins, FormatBytes(swaps.in_bytes),
-      FormatAlgorithms(chosen.recipe.algorithms),
+      FormatBytes(HostMemoryOf(report.result->options)), swaps.tensors,
+      swaps.swap_outs, FormatBytes(swaps.out_bytes), swaps.swap_ins,
+      FormatBytes(swaps.in_bytes), FormatAlgorithms(chosen.recipe.algorithms),
       FormatBytes(report.result->floor.bytes), report.result->floor_node,
       Milliseconds(report.result->tuning_ns), FormatInterruption(tuned));
 }

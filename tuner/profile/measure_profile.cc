@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/status_macros.h"
+#include "executor/device/free_memory.h"
 #include "executor/device/registry.h"
 #include "executor/kernel_registry.h"
 #include "executor/plan_programs.h"
@@ -188,6 +189,8 @@ absl::StatusOr<DeviceProfile> MeasureDeviceOnce(
   profile.in_turn = device->name() == "inline";
   SPILLWAY_RETURN_IF_ERROR(OpenKernelLibraries(device->kind()));
   SPILLWAY_ASSIGN_OR_RETURN(profile.memory_bytes, device->FreeBytes());
+  SPILLWAY_ASSIGN_OR_RETURN(const MachineMemory host, ReadMachineMemory());
+  profile.host_memory_bytes = host.total_bytes;
   SPILLWAY_ASSIGN_OR_RETURN(const MeasuredLink link,
                             MeasureLink(*device, measurement.stop));
   profile.to_host = link.to_host;
