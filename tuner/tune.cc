@@ -77,6 +77,12 @@ StopRequest StopAfter(std::optional<double> seconds) {
   return [end] { return Clock::now() >= end; };
 }
 
+absl::Status AlgorithmsHint(const absl::Status& status) {
+  return ResourceExhausted(
+      fmt::format("{}; AlgorithmChoice::kAuto may choose smaller workspaces",
+                  std::string(status.message())));
+}
+
 TriedSet ToTriedSet(const TflmsTrial& trial, const LmsOptions& common) {
   TriedSet tried;
   tried.options = WithSet(common, trial.set);
@@ -153,7 +159,14 @@ absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
   absl::StatusOr<TunedStep> tuned =
       TuneAlgorithms(preparation.Inputs(spec), preparation.algorithms(),
                      {.lms = spec.options->lms, .stop = stop});
-  if (!tuned.ok()) return CancelledIf(interrupted, tuned.status());
+  if (!tuned.ok()) {
+    const absl::Status status = CancelledIf(interrupted, tuned.status());
+    const bool may_shrink =
+        absl::IsResourceExhausted(status) &&
+        spec.options->algorithms == AlgorithmChoice::kSame &&
+        HasTimes(preparation.algorithms());
+    return may_shrink ? AlgorithmsHint(status) : status;
+  }
   tuned->interrupted = interrupted;
   return tuned;
 }

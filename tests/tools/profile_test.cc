@@ -180,6 +180,37 @@ TEST_F(ProfileTest, AlgorithmsAreMeasuredAndChosenByTheFile) {
           .empty());
 }
 
+// Whatever is swapped, over whatever link: the step's algorithms stay those of
+// the step without a budget, and so do its bits.
+TEST_F(ProfileTest, AStepKeepsItsAlgorithmsAndItsBits) {
+  const std::string out = Path("profile.json");
+  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  Json profile = ReadJson(out);
+  for (auto& [signature, algorithms] : profile["algorithms"].items()) {
+    for (auto& [name, measured] : algorithms.items()) {
+      measured["ns"] = name == "direct" ? 2'000 : 1'000;
+    }
+  }
+  ASSERT_THAT(WriteFileAtomically(out, FormatJson(profile)), IsOk());
+  const auto bench = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(),
+                 {"--model", "lenet", "--batch_size", "2", "--device", "cpu",
+                  "--num_batches", "2", "--profile", out});
+    return RunForJson(Arguments("bench", flags));
+  };
+  const Json free = bench({});
+  for (const std::vector<std::string>& flags :
+       std::vector<std::vector<std::string>>{
+           {"--lms", "v1"},
+           {"--lms", "v2"},
+           {"--lms", "v1", "--link_gbps", "1"}}) {
+    const Json swapped = bench(flags);
+    EXPECT_GT(swapped["swap"]["tensors"], 0);
+    EXPECT_EQ(swapped["algorithms_digest"], free["algorithms_digest"]);
+    EXPECT_EQ(swapped["checksum"], free["checksum"]);
+  }
+}
+
 TEST_F(ProfileTest, FirstAlgorithmsAloneAreMeasuredOnRequest) {
   const std::string out = Path("profile.json");
   const auto flags =
@@ -236,17 +267,22 @@ TEST_F(ProfileTest, AProfileOfAGpuPlansItsAlgorithms) {
   gpu["libraries"] = "cuDNN 9.13.1, cuBLASLt 13.0.2";
   const std::string path = Path("gpu.json");
   ASSERT_THAT(WriteFileAtomically(path, FormatJson(gpu)), IsOk());
+  const auto arguments = [&](int64_t budget, const std::string& algorithms) {
+    return Arguments(
+        "tune", {"--model", "lenet", "--batch_size", "2", "--device", "cpu",
+                 "--profile", path, "--device_memory", std::to_string(budget),
+                 "--algorithms", algorithms});
+  };
   const auto tune = [&](int64_t budget) {
-    return RunForJson(
-        Arguments("tune", {"--model", "lenet", "--batch_size", "2", "--device",
-                           "cpu", "--profile", path, "--device_memory",
-                           std::to_string(budget)}))["chosen"];
+    return RunForJson(arguments(budget, "auto"))["chosen"];
   };
   const Json ample = tune(int64_t{1} << 30);
   EXPECT_EQ(ample["algorithms"]["implicit_precomp_gemm"], convolutions);
   const auto peak = ample["predicted"]["peak_device_bytes"].get<int64_t>();
   const Json tight = tune(peak - kWorkspace / 2);
   EXPECT_GT(tight["algorithms"]["implicit_gemm"], 0);
+  EXPECT_THAT(RunProgram(arguments(peak - kWorkspace / 2, "same")),
+              Refuses(3, HasSubstr("--algorithms auto may choose smaller")));
   EXPECT_LT(tight["predicted"]["peak_device_bytes"].get<int64_t>(), peak);
   EXPECT_GT(tight["predicted"]["step_ms"].get<double>(),
             ample["predicted"]["step_ms"].get<double>());

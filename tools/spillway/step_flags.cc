@@ -32,7 +32,7 @@ ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
 
 // Terms of the library and the flags that mean the same; those that are called
 // alike first.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTerms =
+constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTerms =
     {{{"batch_size", "--batch_size"},
       {"check_memory", "--check_memory"},
       {"device", "--device"},
@@ -52,6 +52,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTerms =
       {"lms_optimizer_scopes", "--lms_optimizer_scopes"},
       {"the device cpu", "--device cpu"},
       {"LmsOptions", "--lms"},
+      {"AlgorithmChoice::kAuto", "--algorithms auto"},
       {"FindMaxBatch", "simulate --find_max_batch"}}};
 
 bool IsWordCharacter(char c) {
