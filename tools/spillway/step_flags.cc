@@ -63,7 +63,8 @@ bool IsWordCharacter(char c) {
 // Words that are plain English too are terms only where they begin the message.
 bool IsTermAnywhere(std::string_view term) {
   return term.find('_') != term.npos || term == "LmsOptions" ||
-         term == "FindMaxBatch" || term == "the device cpu";
+         term == "FindMaxBatch" || term == "the device cpu" ||
+         term == "AlgorithmChoice::kAuto";
 }
 
 void ReplaceTerm(std::string_view term, std::string_view flag,
