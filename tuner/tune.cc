@@ -124,13 +124,6 @@ absl::StatusOr<TuneResult> TuneWith(const Program& program,
   SPILLWAY_ASSIGN_OR_RETURN(result.options.device_memory,
                             TuningBudget(options, result.profile));
   result.options.host_memory = HostBudgetFor(options, result.profile);
-  if (options.log && IsNamed(options.profile) &&
-      *result.options.device_memory > result.profile.memory_bytes) {
-    options.log(fmt::format(
-        "[LMS][0] the budget of {} is more than the {} of {}",
-        FormatBytes(*result.options.device_memory),
-        FormatBytes(result.profile.memory_bytes), result.profile.name));
-  }
   const TuningSpec spec = {.graph = &program.graph,
                            .fetches = program.fetches,
                            .options = &result.options,

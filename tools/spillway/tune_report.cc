@@ -9,6 +9,7 @@
 #include "simulator/tensor_fates.h"
 #include "tools/spillway/result_json.h"
 #include "tools/spillway/step_timing.h"
+#include "tuner/profile/resolve_profile.h"
 
 namespace spillway {
 namespace {
@@ -60,6 +61,18 @@ std::string FormatInterruption(const TunedStep& tuned) {
       tuned.tried.size());
 }
 
+// ", budget 17 GiB, more than the 16 GiB of P100 16 GB, PCIe 3 x16"
+std::string FormatBudget(const TuneResult& result) {
+  const int64_t budget = result.options.device_memory.value_or(0);
+  std::string text = fmt::format(", budget {}", FormatBytes(budget));
+  if (IsNamed(result.options.profile) && budget > result.profile.memory_bytes) {
+    text += fmt::format(", more than the {} of {}",
+                        FormatBytes(result.profile.memory_bytes),
+                        result.profile.name);
+  }
+  return text;
+}
+
 std::string FormatChoice(const TuneReport& report) {
   const TunedStep& tuned = report.result->step;
   const EvaluatedRecipe& chosen = tuned.chosen;
@@ -68,7 +81,7 @@ std::string FormatChoice(const TuneReport& report) {
       "chosen       {}: {}\n"
       "step         {:.3f} ms, {} images/s on {}\n"
       "{}"
-      "device peak  {} ({} bytes)\n"
+      "device peak  {} ({} bytes){}\n"
       "host peak    {} ({} bytes), limit {}\n"
       "swapped      {} tensors: {} out ({}), {} in ({}) a step\n"
       "{}"
@@ -79,10 +92,11 @@ std::string FormatChoice(const TuneReport& report) {
       FormatSpeed(report, chosen.step.step_ns), report.result->profile.name,
       FormatBound(tuned.bound, chosen.step.step_ns),
       FormatBytes(chosen.plan.device_bytes), chosen.plan.device_bytes,
-      FormatBytes(chosen.plan.host_bytes), chosen.plan.host_bytes,
-      FormatBytes(HostMemoryOf(report.result->options)), swaps.tensors,
-      swaps.swap_outs, FormatBytes(swaps.out_bytes), swaps.swap_ins,
-      FormatBytes(swaps.in_bytes), FormatAlgorithms(chosen.recipe.algorithms),
+      FormatBudget(*report.result), FormatBytes(chosen.plan.host_bytes),
+      chosen.plan.host_bytes, FormatBytes(HostMemoryOf(report.result->options)),
+      swaps.tensors, swaps.swap_outs, FormatBytes(swaps.out_bytes),
+      swaps.swap_ins, FormatBytes(swaps.in_bytes),
+      FormatAlgorithms(chosen.recipe.algorithms),
       FormatBytes(report.result->floor.bytes), report.result->floor_node,
       Milliseconds(report.result->tuning_ns), FormatInterruption(tuned));
 }
