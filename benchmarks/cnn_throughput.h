@@ -61,8 +61,8 @@ struct ThroughputSpec {
   std::optional<double> ewma_weight = {};
   bool fresh_images = false;  // another batch in every step
 
-  // Asked after each step but the last timed one. When it answers true, the
-  // measurement ends as after the last timed step; ThroughputResult says so.
+  // Asked after each step but the last timed one. When it answers true, this
+  // step becomes the last timed one, and ThroughputResult::interrupted is set.
   StopRequest stop = {};
 
   // Called when warm-up begins and ends.

@@ -62,9 +62,7 @@ absl::StatusOr<StepPrediction> Simulate(const Program& program,
   StepOptions options = given;
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
                             ResolveProfile(options));
-  if (IsNamed(options.profile) && !options.device_memory) {
-    options.device_memory = profile.memory_bytes;
-  }
+  options.device_memory = BudgetFor(options, profile);
   options.host_memory = HostBudgetFor(options, profile);
   StepPrediction predicted = {.profile = profile.name};
   SPILLWAY_ASSIGN_OR_RETURN(predicted.chosen,

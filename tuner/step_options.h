@@ -31,9 +31,9 @@ namespace spillway {
 // Which of its algorithms a kernel takes, where it has several.
 enum class AlgorithmChoice : uint8_t {
   // Those of the step without a budget: the fastest by the profile of the
-  // device
-  // at full speed, or the library's first where that measured none. Results are
-  // bitwise identical whatever budget, link, LMS options and tuned plan.
+  // device at full speed, or the library's first where that measured none.
+  // Results are bitwise identical whatever budget, link, LMS options and tuned
+  // plan.
   kSame,
   // The library's first, whatever the profile: results are bitwise identical
   // across machines with the same library too.

@@ -41,10 +41,10 @@ struct TuneResult {
 // `program`: without swaps, order and algorithms. With options.lms of mode kOff
 // only the step without swaps is tried; kV1 and kV2: that set, or the sets that
 // differ in the numbers that are -1. A profile that is named is a machine: its
-// memory is the budget, unless there is another, and the most that may be asked
-// for. Nothing runs. Errors: RESOURCE_EXHAUSTED if nothing that was tried fits,
-// with the least that could have done; CANCELLED if options.stop ended the
-// search before anything fitted; INVALID_ARGUMENT naming the option.
+// memory is the budget, unless there is another. Nothing runs. Errors:
+// RESOURCE_EXHAUSTED if nothing that was tried fits, with the least that could
+// have done; CANCELLED if options.stop ended the search before anything fitted;
+// INVALID_ARGUMENT naming the option.
 absl::StatusOr<TuneResult> Tune(const Program& program,
                                 const StepOptions& options);
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -127,25 +129,19 @@ fs::path PathBelow(const std::string& path, const std::string& group) {
   return is_below && below != "." ? below : fs::path();
 }
 
-void Lower(std::optional<int64_t>& least, int64_t value) {
-  least = std::min(least.value_or(value), value);
-}
-
 void AddGroup(const fs::path& folder, const CgroupVersion& version,
-              CgroupMemory& memory) {
+              MemoryLimit& memory) {
   const std::optional<int64_t> limit = ReadBytes(folder / version.limit_file);
   if (!limit) return;
-  Lower(memory.limit_bytes, *limit);
   const int64_t use = ReadBytes(folder / version.use_file).value_or(0);
   const int64_t droppable =
       ReadStat(folder / "memory.stat", version.droppable).value_or(0);
-  const int64_t held = std::max<int64_t>(0, use - droppable);
-  Lower(memory.free_bytes, std::max<int64_t>(0, *limit - held));
+  memory.Add(*limit, std::max<int64_t>(0, use - droppable));
 }
 
 // The group and its ancestors up to the mount.
 void AddGroups(const std::string& root, const CgroupVersion& version,
-               CgroupMemory& memory) {
+               MemoryLimit& memory) {
   const std::optional<std::string> path = GroupPath(root, version);
   const std::optional<Mount> mount = FindMount(root, version);
   if (!path || !mount) return;
@@ -160,8 +156,8 @@ void AddGroups(const std::string& root, const CgroupVersion& version,
 
 }  // namespace
 
-CgroupMemory ReadCgroupMemory(const std::string& root) {
-  CgroupMemory memory;
+MemoryLimit ReadCgroupMemory(const std::string& root) {
+  MemoryLimit memory;
   for (const CgroupVersion& version : kVersions) {
     AddGroups(root, version, memory);
   }

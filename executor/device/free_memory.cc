@@ -61,21 +61,21 @@ absl::StatusOr<MachineMemory> ReadMachineMemory(const std::string& root) {
   SPILLWAY_ASSIGN_OR_RETURN(memory.total_bytes, FromMeminfo(root, "MemTotal:"));
   SPILLWAY_ASSIGN_OR_RETURN(memory.free_bytes,
                             FromMeminfo(root, "MemAvailable:"));
-  const CgroupMemory group = ReadCgroupMemory(root);
-  const ProcessMemory process = ReadProcessMemory(root);
-  memory.total_bytes = std::min(
-      {memory.total_bytes, group.limit_bytes.value_or(memory.total_bytes),
-       process.limit_bytes.value_or(memory.total_bytes)});
-  memory.free_bytes =
-      std::min({memory.free_bytes, group.free_bytes.value_or(memory.free_bytes),
-                process.free_bytes.value_or(memory.free_bytes)});
+  const MemoryLimit process = ReadProcessMemory(root);
+  for (const MemoryLimit& limit : {ReadCgroupMemory(root), process}) {
+    memory.total_bytes = std::min(
+        memory.total_bytes, limit.limit_bytes.value_or(memory.total_bytes));
+    memory.free_bytes = std::min(memory.free_bytes,
+                                 limit.free_bytes.value_or(memory.free_bytes));
+  }
+  memory.process_is_limited = process.limit_bytes.has_value();
   return memory;
 }
 
 absl::StatusOr<int64_t> MachineFreeBytes() {
   SPILLWAY_ASSIGN_OR_RETURN(const MachineMemory memory, ReadMachineMemory());
   int64_t kept = kKeptFreeBytes;
-  if (ReadProcessMemory().limit_bytes) kept += StackBytes();
+  if (memory.process_is_limited) kept += StackBytes();
   return std::max<int64_t>(memory.free_bytes - kept, 0);
 }
 

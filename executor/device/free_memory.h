@@ -16,6 +16,7 @@ namespace spillway {
 struct MachineMemory {
   int64_t total_bytes = 0;  // RAM, or the smallest limit below it
   int64_t free_bytes = 0;   // available without swapping, within the limits
+  bool process_is_limited = false;  // ReadProcessMemory found a limit
 };
 
 // Read at this moment from /proc/meminfo, the control groups (cgroup_memory.h)

@@ -1,8 +1,9 @@
 #include "executor/device/process_memory.h"
 
-#include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <fstream>
+#include <optional>
 #include <string_view>
 
 #include "base/units.h"
@@ -30,21 +31,18 @@ std::optional<int64_t> NumberBehind(const std::string& path,
 }
 
 void AddLimit(std::optional<int64_t> limit_bytes,
-              std::optional<int64_t> used_kib, ProcessMemory& memory) {
+              std::optional<int64_t> used_kib, MemoryLimit& memory) {
   constexpr int64_t kMostKib = int64_t{1} << 52;
   if (!limit_bytes || !used_kib || *used_kib > kMostKib) return;
-  const int64_t free = std::max<int64_t>(*limit_bytes - *used_kib * 1_KiB, 0);
-  memory.limit_bytes =
-      std::min(*limit_bytes, memory.limit_bytes.value_or(*limit_bytes));
-  memory.free_bytes = std::min(free, memory.free_bytes.value_or(free));
+  memory.Add(*limit_bytes, *used_kib * 1_KiB);
 }
 
 }  // namespace
 
-ProcessMemory ReadProcessMemory(const std::string& root) {
+MemoryLimit ReadProcessMemory(const std::string& root) {
   const std::string limits = root + "/proc/self/limits";
   const std::string status = root + "/proc/self/status";
-  ProcessMemory memory;
+  MemoryLimit memory;
   AddLimit(NumberBehind(limits, "Max address space"),
            NumberBehind(status, "VmSize:"), memory);
   AddLimit(NumberBehind(limits, "Max data size"),

@@ -96,7 +96,25 @@ class OneInterruptTest : public ::testing::Test {
 };
 
 class InterruptTest : public OneInterruptTest,
-                      public ::testing::WithParamInterface<Signal> {};
+                      public ::testing::WithParamInterface<Signal> {
+ protected:
+  // Sends the signal when the first number of tried candidates is shown.
+  ProgramRun InterruptTune(const FlagValues& flags) const {
+    FlagValues all = flags;
+    all.insert({{"--batch_size", "32"},
+                {"--profile", testing::ProfilePath("p100_pcie")},
+                {"--json", Path("json")},
+                {"--out", Path("plan")}});
+    RunningProgram program(
+        {.arguments = ToArguments("tune", all), .has_terminal = true});
+    EXPECT_TRUE(program.WaitFor("tuning: "));
+    program.Send(GetParam().number);
+    ProgramRun run = program.Wait();
+    EXPECT_EQ(run.exit_status, GetParam().exit_status);
+    EXPECT_EQ(ReadJson("json")["interrupted"], true);
+    return run;
+  }
+};
 
 TEST_P(InterruptTest, TrainFinishesTheStepAndWritesEverything) {
   RunningProgram program({.arguments = Train({{"--json", Path("json")},
@@ -258,42 +276,19 @@ TEST_P(InterruptTest, TuneReportsTheBestSoFar) {
 
 // The tuner asks for the first time when the step without swaps did not fit.
 TEST_P(InterruptTest, TuneWithoutAnythingThatFitsSavesNothing) {
-  RunningProgram program(
-      {.arguments = ToArguments(
-           "tune", {{"--model", "nasnetlarge"},
-                    {"--profile", testing::ProfilePath("p100_pcie")},
-                    {"--device_memory", "0.5GiB"},
-                    {"--json", Path("json")},
-                    {"--out", Path("plan")}}),
-       .has_terminal = true});
-  ASSERT_TRUE(program.WaitFor("tuning: "));
-  program.Send(GetParam().number);
-  const ProgramRun run = program.Wait();
-  EXPECT_EQ(run.exit_status, GetParam().exit_status);
+  const ProgramRun run = InterruptTune(
+      {{"--model", "nasnetlarge"}, {"--device_memory", "0.5GiB"}});
   EXPECT_THAT(run.err, HasSubstr("before a plan was chosen"));
-  const Json json = ReadJson("json");
-  EXPECT_EQ(json["interrupted"], true);
-  EXPECT_TRUE(json["chosen"].is_null());
+  EXPECT_TRUE(ReadJson("json")["chosen"].is_null());
   EXPECT_THAT(folder_.Names(), Not(Contains("plan")));
 }
 
 TEST_P(InterruptTest, TheSearchForTheLargestBatchReportsWhatItTried) {
-  RunningProgram program(
-      {.arguments = ToArguments(
-           "tune", {{"--model", "resnet152"},
-                    {"--profile", testing::ProfilePath("p100_pcie")},
-                    {"--device_memory", "2.5GiB"},
-                    {"--find_max_batch", "true"},
-                    {"--json", Path("json")},
-                    {"--out", Path("plan")}}),
-       .has_terminal = true});
-  ASSERT_TRUE(program.WaitFor("tuning: "));
-  program.Send(GetParam().number);
-  const ProgramRun run = program.Wait();
-  EXPECT_EQ(run.exit_status, GetParam().exit_status);
+  const ProgramRun run = InterruptTune({{"--model", "resnet152"},
+                                        {"--device_memory", "2.5GiB"},
+                                        {"--find_max_batch", "true"}});
   EXPECT_THAT(run.out, HasSubstr("largest batch "));
   const Json json = ReadJson("json");
-  EXPECT_EQ(json["interrupted"], true);
   EXPECT_TRUE(json["max_batch_size"].is_number());
   EXPECT_TRUE(json["tried_batches"].is_array());
   EXPECT_THAT(folder_.Names(), Not(Contains("plan")));
@@ -333,7 +328,7 @@ TEST_P(InterruptTest, ProfileWritesNothing) {
 TEST_P(InterruptTest, AShortCommandEndsAtOnce) {
   const std::string fifo = Path("fifo");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  // Waits until somebody writes the graph.
+  // Blocks in opening the graph, a named pipe that has no writer yet.
   RunningProgram program({.arguments = {"inspect", "--graph", fifo}});
   const int writer = open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
   ASSERT_GE(writer, 0);  // it has opened the file

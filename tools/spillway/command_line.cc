@@ -8,9 +8,11 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -287,6 +289,20 @@ std::vector<ExitStatusManual> DescribeExitStatuses() {
           {kInterrupted + SIGTERM, "Terminated (SIGTERM)."}};
 }
 
+// What the standard library throws where the system refuses memory or a thread
+// becomes an error like any other.
+absl::Status ExecuteWithinLimits(const Arguments& arguments) {
+  try {
+    SPILLWAY_RETURN_IF_ERROR(CheckRoomToStart());
+    return Execute(arguments);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("this process may not have more memory");
+  } catch (const std::system_error& error) {
+    return ResourceExhausted(
+        fmt::format("no thread can be started: {}", error.what()));
+  }
+}
+
 // A closed stdout must fail, not fill the next file that is opened.
 void OccupyStandardStreams() {
   for (int fd = 0; fd <= 2; ++fd) {
@@ -323,8 +339,7 @@ ProgramManual DescribeProgram() {
 int RunCommandLine(const std::vector<std::string>& arguments) {
   OccupyStandardStreams();
   ConfigureLog(spdlog::level::info);
-  absl::Status status = CheckRoomToStart();
-  if (status.ok()) status = Execute(arguments);
+  const absl::Status status = ExecuteWithinLimits(arguments);
   if (!status.ok()) ReportError(status);
   return ToExitStatus(status.code());
 }

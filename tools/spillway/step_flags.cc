@@ -1,5 +1,6 @@
 #include "tools/spillway/step_flags.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdio>
@@ -60,11 +61,11 @@ bool IsWordCharacter(char c) {
          c == '-' || c == '"' || c == '/' || c == '.';
 }
 
-// Words that are plain English too are terms only where they begin the message.
+// A lower-case word is plain English too: it is a term only where it begins the
+// message.
 bool IsTermAnywhere(std::string_view term) {
-  return term.find('_') != term.npos || term == "LmsOptions" ||
-         term == "FindMaxBatch" || term == "the device cpu" ||
-         term == "AlgorithmChoice::kAuto";
+  return !std::ranges::all_of(term,
+                              [](char c) { return 'a' <= c && c <= 'z'; });
 }
 
 void ReplaceTerm(std::string_view term, std::string_view flag,

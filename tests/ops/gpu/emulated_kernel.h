@@ -10,7 +10,8 @@
 
 namespace spillway::testing {
 
-// Null for an op that has no kernel without NVIDIA's libraries.
+// Null for an op that has no kernel here: most convolutions and products need
+// NVIDIA's libraries, or fakes of them.
 inline KernelFactory EmulatedKernel(const std::string& op) {
   static const KernelRegistry kernels = [] {
     KernelRegistry made;

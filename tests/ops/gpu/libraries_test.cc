@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "ops/gpu/cublas_lt.h"
 #include "ops/gpu/cudnn.h"
-#include "ops/gpu/factories.h"
+#include "tests/ops/gpu/emulated_kernel.h"
 #include "tests/ops/gpu/fake_cublas_lt.h"
 #include "tests/ops/gpu/fake_cudnn.h"
 #include "tests/ops/gpu/libraries_fixture.h"
@@ -22,13 +22,8 @@ namespace spillway::testing {
 absl::Status GpuStatus() { return absl::OkStatus(); }
 
 KernelFactory GpuFactory(const std::string& op) {
-  static const KernelRegistry kernels = [] {
-    KernelRegistry made;
-    AddGpuKernels(made);
-    return made;
-  }();
   const bool is_of_library = op.starts_with("Conv") || op == "MatMul";
-  return is_of_library ? kernels.Find(op, DeviceKind::kCuda) : nullptr;
+  return is_of_library ? EmulatedKernel(op) : nullptr;
 }
 
 absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case, RunOpOptions options) {

@@ -1,0 +1,26 @@
+// A limit on the memory that a process may use, whoever sets it.
+#ifndef SPILLWAY_EXECUTOR_DEVICE_MEMORY_LIMIT_H_
+#define SPILLWAY_EXECUTOR_DEVICE_MEMORY_LIMIT_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace spillway {
+
+// Bytes; none: no limit.
+struct MemoryLimit {
+  std::optional<int64_t> limit_bytes = {};  // the smallest
+  std::optional<int64_t> free_bytes = {};   // the least below its limit
+
+  // Adds a limit below which `used_bytes` are in use.
+  void Add(int64_t limit, int64_t used_bytes) {
+    const int64_t free = std::max<int64_t>(0, limit - used_bytes);
+    limit_bytes = std::min(limit, limit_bytes.value_or(limit));
+    free_bytes = std::min(free, free_bytes.value_or(free));
+  }
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_DEVICE_MEMORY_LIMIT_H_
