@@ -48,7 +48,7 @@ std::optional<int64_t> BytesOfUnit(std::string_view unit) {
     int64_t bytes = 0;
   };
   constexpr int64_t kThousand = 1000;
-  constexpr std::array<Unit, 10> kUnits = {{
+  constexpr std::array<Unit, 14> kUnits = {{
       {"", 1},
       {"b", 1},
       {"kb", kThousand},
@@ -59,6 +59,10 @@ std::optional<int64_t> BytesOfUnit(std::string_view unit) {
       {"mib", 1_MiB},
       {"gib", 1_GiB},
       {"tib", 1024_GiB},
+      {"k", 1_KiB},
+      {"m", 1_MiB},
+      {"g", 1_GiB},
+      {"t", 1024_GiB},
   }};
   const std::string lower = ToLower(unit);
   for (const Unit& candidate : kUnits) {
@@ -81,6 +85,16 @@ std::string FormatBytes(int64_t bytes) {
 }
 
 std::string FormatDuration(int64_t ns) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  constexpr int64_t kMinute = 60;
+  if (ns >= 2 * kMinute * kSecond) {
+    const int64_t seconds = ns / kSecond;
+    const int64_t minutes = seconds / kMinute;
+    return minutes < 2 * kMinute
+               ? fmt::format("{} min {} s", minutes, seconds % kMinute)
+               : fmt::format("{} h {} min", minutes / kMinute,
+                             minutes % kMinute);
+  }
   constexpr std::array<std::string_view, 4> kUnits = {"ns", "us", "ms", "s"};
   return FormatScaled(static_cast<double>(ns), 1000.0, kUnits);
 }
@@ -101,6 +115,10 @@ absl::StatusOr<int64_t> ParseBytes(std::string_view text) {
   const bool is_number =
       result.ec == std::errc() || result.ec == std::errc::result_out_of_range;
   if (!is_number || result.ptr != end) return NotASize(text);
+  if (unit.empty() && number.find('.') != number.npos) {
+    return InvalidArgument(fmt::format(
+        "\"{}\" has no unit; write {}GiB, or whole bytes", text, number));
+  }
   const long double bytes = std::round(value * *unit_bytes);
   if (result.ec != std::errc() || bytes > kLargestSize) {
     return InvalidArgument(fmt::format("\"{}\" is more than 2^62 bytes", text));

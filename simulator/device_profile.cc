@@ -119,6 +119,9 @@ absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
   profile.name = file.Text("name");
   profile.source = file.Text("source");
   if (file.Has("libraries")) profile.libraries = file.Text("libraries");
+  if (file.Has("foreign_work")) {
+    profile.foreign_work = file.Number("foreign_work", {.least = 0, .most = 1});
+  }
   profile.memory_bytes = ReadInteger(file, "memory_bytes", 1);
   if (file.Has("host_memory_bytes")) {
     profile.host_memory_bytes = ReadInteger(file, "host_memory_bytes", 1);

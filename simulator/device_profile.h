@@ -34,6 +34,9 @@ struct DeviceProfile {
   std::string source = {};  // where the numbers are from
   // Whose kernels were measured, with their versions; empty: no matter.
   std::string libraries = {};
+  // The part of the CPUs' time that other programs took while this was
+  // measured, where it was so much that the numbers may be wrong.
+  double foreign_work = 0;
   int64_t memory_bytes = 0;
   int64_t host_memory_bytes = 0;  // RAM of its host; 0: not known
   LinkDirection to_host = {};

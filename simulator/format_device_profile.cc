@@ -45,6 +45,7 @@ std::string FormatDeviceProfile(const DeviceProfile& profile) {
                {"name", profile.name},
                {"source", profile.source}};
   if (!profile.libraries.empty()) json["libraries"] = profile.libraries;
+  if (profile.foreign_work > 0) json["foreign_work"] = profile.foreign_work;
   json["memory_bytes"] = profile.memory_bytes;
   if (profile.host_memory_bytes > 0) {
     json["host_memory_bytes"] = profile.host_memory_bytes;

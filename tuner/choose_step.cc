@@ -114,10 +114,12 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   StepOptions within = chosen.options;
   within.device_memory = budget - spec.reserved_bytes;
   const auto begin = std::chrono::steady_clock::now();
-  SPILLWAY_ASSIGN_OR_RETURN(TunedStep tuned, TuneStep({.graph = spec.graph,
-                                                       .fetches = spec.fetches,
-                                                       .options = &within,
-                                                       .profile = &profile}));
+  SPILLWAY_ASSIGN_OR_RETURN(TunedStep tuned,
+                            TuneStep({.graph = spec.graph,
+                                      .fetches = spec.fetches,
+                                      .options = &within,
+                                      .profile = &profile,
+                                      .reserved_bytes = spec.reserved_bytes}));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   LogChoice(spec.options, tuned);

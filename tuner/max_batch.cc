@@ -61,10 +61,12 @@ absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
         if (!NeedsTuning(options.lms)) {
           return PlanBatch(batch_size, program, options, profile);
         }
-        return AttemptOf(batch_size, TuneStep({.graph = &program.graph,
-                                               .fetches = program.fetches,
-                                               .options = &options,
-                                               .profile = &profile}));
+        return AttemptOf(batch_size,
+                         TuneStep({.graph = &program.graph,
+                                   .fetches = program.fetches,
+                                   .options = &options,
+                                   .profile = &profile,
+                                   .finds_smallest_budget = false}));
       });
 }
 

@@ -28,6 +28,8 @@
 
 namespace spillway {
 
+struct TriedSet;  // tuner/search/tune_swaps.h
+
 // Which of its algorithms a kernel takes, where it has several.
 enum class AlgorithmChoice : uint8_t {
   // Those of the step without a budget: the fastest by the profile of the
@@ -84,6 +86,9 @@ struct StepOptions {
   // was tried until then fits, tuning returns CANCELLED. Measuring a profile
   // has a request of its own (ProfileMeasurement::stop).
   StopRequest stop = {};
+
+  // Called by the tuner with each candidate as it is tried; null: nobody.
+  std::function<void(const TriedSet& tried)> on_tried = {};
 
   // What Tune chose before, for this graph: run just that; `lms`, `schedule`
   // and `algorithms` are not looked at. Borrowed for the call. Null: there is

@@ -14,6 +14,7 @@
 #include "lms/tflms/report.h"
 #include "simulator/cost_model.h"
 #include "tuner/profile/resolve_profile.h"
+#include "tuner/search/smallest_budget.h"
 #include "tuner/search/tune_algorithms.h"
 
 namespace spillway {
@@ -83,6 +84,14 @@ absl::Status AlgorithmsHint(const absl::Status& status) {
                   std::string(status.message())));
 }
 
+// With the reserved bytes, which the user's budget includes.
+absl::Status RefusalOf(MemoryShortage shortage, int64_t reserved_bytes) {
+  shortage.needed_bytes += reserved_bytes;
+  shortage.budget_bytes += reserved_bytes;
+  shortage.floor_bytes += reserved_bytes;
+  return Annotate(ShortageError(shortage), "nothing that was tried fits");
+}
+
 TriedSet ToTriedSet(const TflmsTrial& trial, const LmsOptions& common) {
   TriedSet tried;
   tried.options = WithSet(common, trial.set);
@@ -149,19 +158,27 @@ absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
     interrupted = interrupted || StopRequested(spec.options->stop);
     return interrupted || StopRequested(time_is_up);
   };
+  const TunerInputs inputs = preparation.Inputs(spec);
+  TunerOptions options = {.lms = spec.options->lms,
+                          .stop = stop,
+                          .on_tried = spec.options->on_tried};
   absl::StatusOr<TunedStep> tuned =
-      TuneAlgorithms(preparation.Inputs(spec), preparation.algorithms(),
-                     {.lms = spec.options->lms, .stop = stop});
-  if (!tuned.ok()) {
-    const absl::Status status = CancelledIf(interrupted, tuned.status());
-    const bool may_shrink =
-        absl::IsResourceExhausted(status) &&
-        spec.options->algorithms == AlgorithmChoice::kSame &&
-        HasTimes(preparation.algorithms());
-    return may_shrink ? AlgorithmsHint(status) : status;
+      TuneAlgorithms(inputs, preparation.algorithms(), options);
+  if (tuned.ok()) {
+    tuned->interrupted = interrupted;
+    return tuned;
   }
-  tuned->interrupted = interrupted;
-  return tuned;
+  absl::Status status = tuned.status();
+  if (!absl::IsResourceExhausted(status)) return status;
+  if (spec.finds_smallest_budget && !stop()) {
+    options.on_tried = nullptr;
+    const std::optional<MemoryShortage> shortage =
+        FindSmallestBudget(inputs, preparation.algorithms(), options);
+    if (shortage) status = RefusalOf(*shortage, spec.reserved_bytes);
+  }
+  const bool may_shrink = spec.options->algorithms == AlgorithmChoice::kSame &&
+                          HasTimes(preparation.algorithms());
+  return CancelledIf(interrupted, may_shrink ? AlgorithmsHint(status) : status);
 }
 
 void LogChoice(const StepOptions& options, const TunedStep& tuned) {
@@ -194,6 +211,7 @@ absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
                                 "simulator says that it does not fit";
   for (const TflmsTrial& trial : found.tried) {
     tuned.tried.push_back(ToTriedSet(trial, found.options));
+    if (spec.options->on_tried) spec.options->on_tried(tuned.tried.back());
   }
   SPILLWAY_ASSIGN_OR_RETURN(tuned.chosen, Evaluate(inputs, recipe));
   tuned.bound = BoundOf(inputs, tuned.chosen.recipe);

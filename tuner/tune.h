@@ -42,9 +42,9 @@ struct TuneResult {
 // only the step without swaps is tried; kV1 and kV2: that set, or the sets that
 // differ in the numbers that are -1. A profile that is named is a machine: its
 // memory is the budget, unless there is another. Nothing runs. Errors:
-// RESOURCE_EXHAUSTED if nothing that was tried fits, with the least that could
-// have done; CANCELLED if options.stop ended the search before anything fitted;
-// INVALID_ARGUMENT naming the option.
+// RESOURCE_EXHAUSTED if nothing that was tried fits, with the smallest budget
+// that does (tuner/search/smallest_budget.h); CANCELLED if options.stop ended
+// the search before anything fitted; INVALID_ARGUMENT naming the option.
 absl::StatusOr<TuneResult> Tune(const Program& program,
                                 const StepOptions& options);
 
@@ -78,6 +78,11 @@ struct TuningSpec {
   std::vector<ValueId> fetches = {};
   const StepOptions* options = nullptr;  // with the budget to be met
   const DeviceProfile* profile = nullptr;
+  // Of the device's memory for what is not this step's: named in errors beside
+  // the budget, which is without it.
+  int64_t reserved_bytes = 0;
+  // An error shall name the smallest budget that does, which takes time.
+  bool finds_smallest_budget = true;
 };
 
 // Errors: as PreparePlan, TuneSwaps and Tune, or as TuneAsTflms.

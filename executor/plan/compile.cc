@@ -10,6 +10,7 @@
 #include "executor/plan/floor.h"
 #include "executor/plan/lifetimes.h"
 #include "executor/plan/lower.h"
+#include "executor/plan/memory_shortage.h"
 #include "executor/plan/place_buffers.h"
 #include "executor/plan/place_by_time.h"
 #include "executor/plan/place_waits.h"
@@ -21,20 +22,11 @@ namespace {
 
 absl::Status DeviceBudgetError(const Graph& graph, const MemoryFloor& floor,
                                int64_t needed, int64_t budget) {
-  const std::string_view at =
-      floor.node.is_valid() ? std::string_view(graph.node(floor.node).name)
-                            : "(no node)";
-  const std::string_view remedy =
-      floor.bytes <= budget ? "swap more (LmsOptions), or lower the batch size"
-                            : "swapping cannot help, lower the batch size";
-  return ResourceExhausted(fmt::format(
-      "device memory: the step needs {} ({} bytes), the budget is {}: {} "
-      "missing; the smallest budget with these options is {} bytes; the floor, "
-      "the largest working set of one node, is {} at {}; {} "
-      "(FindMaxBatch finds the largest that fits)",
-      FormatBytes(needed), needed, FormatBytes(budget),
-      FormatBytes(needed - budget), needed, FormatBytes(floor.bytes), at,
-      remedy));
+  return ShortageError(
+      {.needed_bytes = needed,
+       .budget_bytes = budget,
+       .floor_bytes = floor.bytes,
+       .floor_node = floor.node.is_valid() ? graph.node(floor.node).name : ""});
 }
 
 absl::Status HostBudgetError(int64_t needed, int64_t budget) {

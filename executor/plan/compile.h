@@ -25,10 +25,10 @@ void AddResidents(const Graph& graph, const OpRegistry& ops,
 
 // Runs the nodes in the order of `schedule`, but for swap-ins: where the device
 // budget asks for it, some run right before their first reader
-// (delay_swap_ins.h). Errors: RESOURCE_EXHAUSTED when no plan fits: names the
-// node whose working set is the floor, the bytes missing, and the smallest
-// budget that would do; for the host pool: "host swap pool exhausted: need x,
-// limit y". INVALID_ARGUMENT for a fetch that the schedule does not compute.
+// (delay_swap_ins.h). Errors: RESOURCE_EXHAUSTED when no plan fits, with the
+// sizes of memory_shortage.h; for the host pool: "host swap pool exhausted:
+// need x, limit y". INVALID_ARGUMENT for a fetch that the schedule does not
+// compute.
 absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const OpRegistry& ops,
                                           const Schedule& schedule,

@@ -46,7 +46,10 @@ TEST(UnitsTest, DurationsPickTheirUnit) {
   EXPECT_EQ(FormatDuration(25'300'000), "25.3 ms");
   EXPECT_EQ(FormatDuration(999'999), "1 ms");
   EXPECT_EQ(FormatDuration(1'210'000'000), "1.21 s");
-  EXPECT_EQ(FormatDuration(7'200'000'000'000), "7200 s");
+  EXPECT_EQ(FormatDuration(119'400'000'000), "119 s");
+  EXPECT_EQ(FormatDuration(120'000'000'000), "2 min 0 s");
+  EXPECT_EQ(FormatDuration(7'199'000'000'000), "119 min 59 s");
+  EXPECT_EQ(FormatDuration(7'500'000'000'000), "2 h 5 min");
 }
 
 struct SizeCase {
@@ -69,6 +72,11 @@ TEST(UnitsTest, ParsesSizesInAnyCase) {
       {"2kb", 2000},
       {"3 MB", 3'000'000},
       {"1TB", 1'000'000'000'000},
+      {"2G", 2_GiB},
+      {"2.5g", 2'684'354'560},
+      {"3 K", 3_KiB},
+      {"1M", 1_MiB},
+      {"1T", 1024_GiB},
       {"9007199254740993", 9007199254740993},  // 2^53 + 1
       {"4611686018427387904", int64_t{1} << 62},
       {"4194304TiB", int64_t{1} << 62},

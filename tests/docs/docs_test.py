@@ -5,6 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
+import check_examples
 import check_links
 import check_tutorial
 import markdown
@@ -86,6 +87,58 @@ class TutorialTest(unittest.TestCase):
     def test_refuses_a_block_that_says_not_what_it_is(self):
         with self.assertRaisesRegex(check_tutorial.Wrong, "line 1"):
             self.follow("```sh\ntrue\n```\n")
+
+
+class ExamplesTest(unittest.TestCase):
+
+    def test_finds_commands_and_what_they_print(self):
+        page = ("Text\n\n    $ spillway models --json \\\n        x.json   # now\n"
+                "    alexnet  512\n\n    lenet  32\n\nMore\n    lines\n"
+                "    $ ./dev demo\n    $ build/release/bin/spillway help\n")
+        found = check_examples.examples(page)
+        self.assertEqual(
+            [("spillway models --json x.json", "alexnet  512\nlenet  32\n", 3),
+             ("spillway help", "", 12)],
+            [(each.command, each.output, each.line) for each in found])
+        self.assertFalse(found[0].is_free)
+
+    def test_numbers_of_another_machine_may_be_any(self):
+        page = ("<!-- numbers of another machine -->\n\n    $ spillway profile\n"
+                "    3 GB\n\nText\n\n    $ spillway models\n")
+        found = check_examples.examples(page)
+        self.assertEqual([True, False], [each.is_free for each in found])
+        self.assertTrue(check_examples.matches("3 GB", "99 GB", True))
+
+    def test_numbers_may_differ_a_little(self):
+        self.assertTrue(check_examples.matches("peak 2.5 GiB (100 bytes)",
+                                               "peak 2.4 GiB (109 bytes)\n"))
+        self.assertFalse(check_examples.matches("peak 2.5 GiB", "peak 2 GiB"))
+        self.assertFalse(check_examples.matches("130.0 images",
+                                                "-130.0 images"))
+
+    def test_times_may_be_any(self):
+        self.assertTrue(check_examples.matches("in 3 ms, 5.5 % above",
+                                               "in 900 ms, 0.1 % above"))
+
+    def test_words_may_not_differ(self):
+        self.assertFalse(check_examples.matches("peak 1 MiB", "floor 1 MiB"))
+        self.assertFalse(check_examples.matches("peak", "peak 1"))
+
+    def test_three_points_stand_for_anything(self):
+        self.assertTrue(check_examples.matches("a ... z", "a b c z"))
+        self.assertTrue(check_examples.matches("a ... z", "a z"))
+        self.assertTrue(check_examples.matches("(... bytes)", "(12 bytes)"))
+        self.assertFalse(check_examples.matches("a ... z", "a b c"))
+
+    def test_checksums_may_differ(self):
+        self.assertTrue(check_examples.matches("checksum 0123456789abcdef",
+                                               "checksum fedcba9876543210"))
+
+    def test_long_examples_are_shortened(self):
+        example = check_examples.Example("spillway profile", "x", 1, False)
+        self.assertIn("--num_batches=1", example.shortened())
+        example = check_examples.Example("spillway bench", "x", 1, False)
+        self.assertEqual("spillway bench", example.shortened())
 
 
 if __name__ == "__main__":

@@ -17,9 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::IsOk;
-using ::testing::MatchesRegex;
 using testing::ProgramRun;
 using testing::Refuses;
 using testing::RunProgram;
@@ -313,26 +311,6 @@ TEST_F(OutputTest, ABatchLargerThanTheDataIsNamed) {
   std::vector<std::string> arguments = Train("--seed", "1");
   arguments[8] = "97";
   EXPECT_THAT(RunProgram(arguments), Refuses(2, HasSubstr("--batch_size")));
-}
-
-TEST(HelpTest, EveryCommandHasOne) {
-  for (const char* command : {"bench", "edit", "inspect", "models", "pack",
-                              "profile", "run", "simulate", "train", "tune"}) {
-    SCOPED_TRACE(command);
-    const ProgramRun run = RunProgram({command, "--help"});
-    EXPECT_EQ(run.exit_status, 0);
-    EXPECT_THAT(run.out, HasSubstr("--json"));
-    EXPECT_THAT(run.err, IsEmpty());
-    EXPECT_EQ(RunProgram({command, "-h"}).out, run.out);
-    EXPECT_EQ(RunProgram({"help", command}).out, run.out);
-    EXPECT_THAT(RunProgram({"help"}).out, HasSubstr(command));
-  }
-}
-
-TEST(HelpTest, TheVersionIsANumber) {
-  const ProgramRun run = RunProgram({"--version"});
-  EXPECT_EQ(run.exit_status, 0);
-  EXPECT_THAT(run.out, MatchesRegex("spillway [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
 }  // namespace

@@ -391,12 +391,32 @@ TEST(BenchTest, TakesWhatHasOneMeaningHere) {
                             {"--xla", "false"},
                             {"--use_fp16", "False"},
                             {"--eval", "false"},
+                            {"--xla_compile", "false"},
+                            {"--nodistortions", "true"},
+                            {"--summary_verbosity", "0"},
                             {"--display_perf_ewma", "0.1"},
                             {"--num_warmup_batches", "0"}}));
   ASSERT_EQ(run.exit_status, 0) << run.err;
   EXPECT_THAT(run.err, HasSubstr("--variable_update replicated has no effect"));
   EXPECT_THAT(run.err, HasSubstr("--local_parameter_device cpu has no effect"));
   EXPECT_THAT(run.out, HasSubstr("Variables:   replicated\n"));
+}
+
+TEST(BenchTest, OtherNamesMeanTheSame) {
+  const testing::TemporaryFolder folder;
+  const std::string trace = folder.File("trace.json");
+  const Json json =
+      RunForJson(ToArguments("bench", {{"--model", "lenet"},
+                                       {"--batch_size", "4"},
+                                       {"--num_batches", "1"},
+                                       {"--num_warmup_batches", "0"},
+                                       {"--device", "cpu"},
+                                       {"--init_learning_rate", "0.5"},
+                                       {"--num_intra_threads", "1"},
+                                       {"--trace_file", trace}}));
+  EXPECT_EQ(json["options"]["learning_rate"], 0.5);
+  EXPECT_EQ(json["options"]["threads"], 1);
+  EXPECT_THAT(ReadFile(trace), IsOk());
 }
 
 // A command line that must be refused, and what the line must say.
@@ -446,6 +466,31 @@ std::vector<BadBench> BadBenches() {
       {"HalfPrecisionByName",
        {"--precision=fp16", "--device=inline"},
        "--precision: fp16 needs a GPU, --device cuda"},
+      {"XlaCompile", {"--xla_compile"}, "--xla_compile: there is no XLA"},
+      {"Distortions", {"--nodistortions=false"}, "--nodistortions"},
+      {"Summaries", {"--summary_verbosity=1"}, "--summary_verbosity.*--report"},
+      {"TrainFolder", {"--train_dir=x"}, "--train_dir: use --checkpoint"},
+      {"TwoRates",
+       {"--init_learning_rate=1", "--learning_rate=2"},
+       "--learning_rate excludes --init_learning_rate"},
+      {"TwoThreads",
+       {"--num_intra_threads=1", "--threads=2"},
+       "--threads excludes --num_intra_threads"},
+      {"TwoTraces",
+       {"--trace_file=a", "--trace=b"},
+       "--trace excludes --trace_file"},
+      {"TwoScales",
+       {"--fp16_loss_scale=1", "--loss_scale=1"},
+       "--loss_scale excludes --fp16_loss_scale"},
+      {"RateOfAForwardStep",
+       {"--forward_only", "--init_learning_rate=1"},
+       "--forward_only excludes --init_learning_rate"},
+      {"MemoryWithoutUnit",
+       {"--device_memory=2.5"},
+       "--device_memory: \"2.5\" has no unit; write 2.5GiB"},
+      {"TooManyPercent", {"--device_memory=101%"}, "--device_memory: \"101%\""},
+      {"NoPercent", {"--device_memory=0%"}, "--device_memory: \"0%\""},
+      {"PercentOfNothing", {"--device_memory=%"}, "--device_memory: \"%\""},
       {"Evaluation", {"--eval"}, "--eval.*spillway train"},
       {"DataFolder", {"--data_dir=/data"}, "--data_dir.*spillway train"},
       {"OtherData", {"--data_name=librispeech"}, "--data_name"},

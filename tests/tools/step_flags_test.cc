@@ -1,11 +1,15 @@
 #include "tools/spillway/step_flags.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "gtest/gtest.h"
+#include "tools/spillway/lms_flags.h"
 
 namespace spillway {
 namespace {
@@ -40,6 +44,44 @@ TEST(InFlagTermsTest, OtherWordsStay) {
         "2 threads beside 3"}) {
     EXPECT_EQ(Translated(message), message);
   }
+}
+
+// The options that a command line gives, its last word first.
+StepOptions Parsed(std::vector<std::string> arguments) {
+  StepOptions step = DefaultStepOptions();
+  CLI::App app;
+  FlagSet flags(app);
+  AddMemoryFlags(flags, step, MemoryOwner::kProfile);
+  AddProfileFlag(flags, step, "the machine");
+  AddLmsFlags(flags, step.lms);
+  app.parse(arguments);
+  return step;
+}
+
+TEST(MemoryFlagsTest, APercentageIsOfTheProfileThatIsNamed) {
+  EXPECT_EQ(Parsed({"50%", "--device_memory", "p100_pcie", "--profile"})
+                .device_memory,
+            8_GiB);
+  EXPECT_EQ(Parsed({"p100_pcie", "--profile", "12.5%", "--device_memory"})
+                .device_memory,
+            2_GiB);
+  EXPECT_EQ(Parsed({"2G", "--device_memory"}).device_memory, 2_GiB);
+  EXPECT_EQ(Parsed({}).device_memory, std::nullopt);
+}
+
+TEST(MemoryFlagsTest, WithoutAProfileItIsOfWhatIsFree) {
+  const int64_t all = *Parsed({"100%", "--device_memory"}).device_memory;
+  const int64_t part = *Parsed({"1%", "--device_memory"}).device_memory;
+  EXPECT_GT(all, 10 * part);
+  EXPECT_LT(all, 1000 * part);
+}
+
+TEST(LmsFlagTest, WithoutAValueItMeansAuto) {
+  EXPECT_EQ(Parsed({"--lms"}).lms.mode, LmsMode::kAuto);
+  EXPECT_EQ(Parsed({"2G", "--device_memory", "--lms"}).lms.mode,
+            LmsMode::kAuto);
+  EXPECT_EQ(Parsed({"v2", "--lms"}).lms.mode, LmsMode::kV2);
+  EXPECT_EQ(Parsed({}).lms.mode, LmsMode::kOff);
 }
 
 TEST(InFlagTermsTest, TheCodeStays) {

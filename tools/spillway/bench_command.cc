@@ -77,6 +77,24 @@ void AddSubjectFlags(FlagSet& set, BenchFlags& flags) {
   }
 }
 
+// The names that some flags have in tf_cnn_benchmarks.
+void AddAliases(FlagSet& set, BenchFlags& flags) {
+  CLI::Option* rate =
+      set.Real("--init_learning_rate", flags.optimizer.learning_rate,
+               {.help = "as --learning_rate"});
+  rate->each([&flags, rate](const std::string&) {
+    flags.optimizer_flag = rate->get_name();
+  });
+  set.Exclude(rate, "--learning_rate");
+  set.Exclude(set.Int("--num_intra_threads", flags.step.threads,
+                      {.help = "as --threads", .max = kMostThreads}),
+              "--threads");
+  set.Exclude(set.File("--trace_file", flags.trace, "as --trace"), "--trace");
+  set.Exclude(AddLossScaleFlag(set, "--fp16_loss_scale", flags.optimizer)
+                  ->description("as --loss_scale"),
+              "--loss_scale");
+}
+
 ThroughputSpec MakeSpec(const BenchFlags& flags, const BenchSetup& setup) {
   ThroughputSpec spec = {.batch_size = setup.model.options.batch_size,
                          .loss = setup.model.loss.id(),
@@ -111,10 +129,13 @@ absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
   spec.on_display = [&](const ThroughputStep& step) {
     return print(FormatBenchStep(flags, step));
   };
-  spec.on_step = [&](int64_t step) {
-    ShowProgress(step == 0
-                     ? std::string("warm-up")
-                     : fmt::format("step {}/{}", step, flags.num_batches));
+  spec.on_step = [warm_up = ProgressOf("warm-up"), timed = ProgressOf("step"),
+                  warm_up_steps = int64_t{0}, &flags](int64_t step) mutable {
+    if (step == 0) {
+      warm_up.Show(++warm_up_steps, flags.num_warmup_batches);
+    } else {
+      timed.Show(step, flags.num_batches);
+    }
   };
   spec.on_timed = [&](const ThroughputResult& timed) {
     absl::Status printed = print(FormatBenchTotal(flags, timed));
@@ -140,9 +161,6 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   AddCheckMemoryFlag(set, flags.step);
   AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
-  AddBenchCompatFlags(set, flags.compat);
-  AddLossScaleFlag(set, "--fp16_loss_scale", flags.optimizer)
-      ->description("as --loss_scale");
   set.AtEnd([&flags] {
     if (flags.compat.use_fp16) flags.model.precision = "fp16";
   });
@@ -161,6 +179,8 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
            "write what was predicted and measured as a page to look at (HTML, "
            "one file)");
   AddResultFlags(set, flags.result);
+  AddBenchCompatFlags(set, flags.compat);
+  AddAliases(set, flags);
 }
 
 absl::Status RunBench(const BenchFlags& flags) {

@@ -53,9 +53,28 @@ absl::Status CheckDevices(const BenchCompatFlags& flags) {
       "--num_gpus: {} devices are not in this version; use 1", flags.num_gpus));
 }
 
+absl::Status CheckOutputs(const BenchCompatFlags& flags) {
+  if (!flags.train_dir.empty()) {
+    return InvalidArgument(
+        "--train_dir: use --checkpoint FILE, which gets the variables after "
+        "the timed steps");
+  }
+  if (flags.summary_verbosity > 0) {
+    return InvalidArgument(
+        "--summary_verbosity: there are no summaries here; --report FILE "
+        "writes a page of memory and time, --json FILE all numbers");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckSwitches(const BenchCompatFlags& flags) {
-  if (flags.xla) {
-    return InvalidArgument("--xla: there is no XLA here; use false");
+  if (flags.xla || flags.xla_compile) {
+    return InvalidArgument(fmt::format("{}: there is no XLA here; use false",
+                                       flags.xla ? "--xla" : "--xla_compile"));
+  }
+  if (!flags.nodistortions) {
+    return InvalidArgument(
+        "--nodistortions: the images are made, without distortions; use true");
   }
   if (flags.eval) {
     return InvalidArgument(
@@ -82,7 +101,12 @@ void AddBenchCompatFlags(FlagSet& set, BenchCompatFlags& flags) {
   set.Text("--local_parameter_device", flags.local_parameter_device,
            "cpu or gpu; no effect with one device");
   set.Bool("--use_fp16", flags.use_fp16, "--precision fp16");
+  set.Bool("--nodistortions", flags.nodistortions, "true");
+  set.Int("--summary_verbosity", flags.summary_verbosity,
+          {.help = "0: there are no summaries", .max = 3});
+  set.Folder("--train_dir", flags.train_dir, "refused: use --checkpoint");
   set.Bool("--xla", flags.xla, "false");
+  set.Bool("--xla_compile", flags.xla_compile, "false");
   set.Bool("--eval", flags.eval, "false");
 }
 
@@ -90,6 +114,7 @@ absl::Status CheckBenchCompatFlags(const BenchCompatFlags& flags) {
   SPILLWAY_RETURN_IF_ERROR(CheckData(flags));
   SPILLWAY_RETURN_IF_ERROR(CheckLayout(flags));
   SPILLWAY_RETURN_IF_ERROR(CheckDevices(flags));
+  SPILLWAY_RETURN_IF_ERROR(CheckOutputs(flags));
   SPILLWAY_RETURN_IF_ERROR(CheckSwitches(flags));
   NoteWithoutEffect("--variable_update", flags.variable_update);
   NoteWithoutEffect("--local_parameter_device", flags.local_parameter_device);

@@ -16,11 +16,15 @@ struct BenchCompatFlags {
   std::string data_format = "NHWC";
   std::string data_name = "imagenet";
   std::string data_dir = {};
+  std::string train_dir = {};
   std::string variable_update = {};  // empty: not given
   std::string local_parameter_device = {};
   int64_t num_gpus = 1;
   bool use_fp16 = false;
+  int64_t summary_verbosity = 0;
+  bool nodistortions = true;
   bool xla = false;
+  bool xla_compile = false;
   bool eval = false;
 };
 void AddBenchCompatFlags(FlagSet& set, BenchCompatFlags& flags);

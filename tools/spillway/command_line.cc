@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -30,6 +29,7 @@
 #include "tools/spillway/edit_command.h"
 #include "tools/spillway/inspect_command.h"
 #include "tools/spillway/interrupt.h"
+#include "tools/spillway/manual/help_text.h"
 #include "tools/spillway/manual_command.h"
 #include "tools/spillway/models_command.h"
 #include "tools/spillway/output.h"
@@ -45,22 +45,6 @@ namespace spillway {
 namespace {
 
 using Arguments = std::vector<std::string>;
-
-// Help without the notes of which flag needs or excludes which: breaking such a
-// rule gives an error that says so.
-class HelpFormatter : public CLI::Formatter {
- public:
-  HelpFormatter() {
-    column_width(36);
-    label("OPTIONS", "FLAGS");
-    label("Positionals", "Arguments");
-  }
-
-  std::string make_option_opts(const CLI::Option* option) const override {
-    const std::string type = option->get_type_name();
-    return type.empty() ? "" : " " + type;
-  }
-};
 
 // "; did you mean --budget?", or nothing where no name is near.
 std::string DidYouMean(std::string_view word,
@@ -104,14 +88,18 @@ absl::Status CheckFlags(const CLI::App& app, const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-// Fills the flags of `app`. With --help, `help` becomes its text.
-absl::Status Parse(CLI::App& app, Arguments arguments, std::string& help) {
+// Fills the flags of `app`. With --help or --help_all, `help` becomes its
+// length.
+absl::Status Parse(CLI::App& app, Arguments arguments,
+                   std::optional<HelpLength>& help) {
   SPILLWAY_RETURN_IF_ERROR(CheckFlags(app, arguments));
   std::ranges::reverse(arguments);  // as CLI11 wants them
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    help = app.help();
+    help = HelpLength::kShort;
+  } catch (const CLI::CallForAllHelp&) {
+    help = HelpLength::kLong;
   } catch (const CLI::RequiredError& error) {
     return InvalidArgument(
         fmt::format("{}; see {} --help", error.what(), app.get_name()));
@@ -136,51 +124,120 @@ absl::AnyInvocable<absl::Status()> Add(CLI::App& app) {
   };
 }
 
+using Texts = std::vector<std::string>;
+
 struct Command {
-  const char* name = nullptr;
-  const char* summary = nullptr;
+  std::string name = {};
+  std::string summary = {};
   AddCommand add = nullptr;
+  Texts examples = {};
+  Texts common_flags = {};
 };
 
-constexpr std::array<Command, 12> kCommands = {{
-    {"bench", "Measure a model's training speed on synthetic images.",
-     Add<BenchFlags, AddBenchFlags, RunBench>},
-    {"completion", "Print the completion script for a shell.",
-     Add<CompletionFlags, AddCompletionFlags, RunCompletion>},
-    {"edit", "Rewrite a graph file for large-model support; runs nothing.",
-     Add<EditFlags, AddEditFlags, RunEdit>},
-    {"inspect", "Show what a graph is made of and the memory it needs.",
-     Add<InspectFlags, AddInspectFlags, RunInspect>},
-    {"manual", "Print the manual page, as roff.",
-     Add<ManualFlags, AddManualFlags, RunManual>},
-    {"models", "List the zoo: default batch, image and parameters.",
-     Add<ModelsFlags, AddModelsFlags, RunModels>},
-    {"pack", "Place buffers of known lifetimes in as few bytes as possible.",
-     Add<PackFlags, AddPackFlags, RunPack>},
-    {"profile",
-     "Measure this machine, and a graph's kernels, for predicted times.",
-     Add<ProfileFlags, AddProfileFlags, RunProfile>},
-    {"run", "Run one step of a graph file.",
-     Add<RunFlags, AddRunFlags, RunRun>},
-    {"simulate",
-     "Predict a step's memory and time under a budget; runs nothing.",
-     Add<SimulateFlags, AddSimulateFlags, RunSimulate>},
-    {"train", "Train a model of the zoo on real data.",
-     Add<TrainFlags, AddTrainFlags, RunTrain>},
-    {"tune",
-     "Choose what to swap, and when, so that a step fits; runs nothing.",
-     Add<TuneFlags, AddTuneFlags, RunTune>},
-}};
+const std::vector<Command>& Commands() {
+  static const std::vector<Command> commands = {
+      {.name = "bench",
+       .summary = "Measure a model's training speed on synthetic images.",
+       .add = Add<BenchFlags, AddBenchFlags, RunBench>,
+       .examples = {"spillway bench --model resnet50 --batch_size 16",
+                    "spillway bench --model resnet50 --batch_size 16 "
+                    "--device_memory 1G --lms"},
+       .common_flags = {"--model", "--batch_size", "--num_batches",
+                        "--precision", "--device", "--threads",
+                        "--device_memory", "--lms", "--plan", "--report",
+                        "--json", "--help_all"}},
+      {.name = "completion",
+       .summary = "Print the completion script for a shell.",
+       .add = Add<CompletionFlags, AddCompletionFlags, RunCompletion>},
+      {.name = "edit",
+       .summary = "Rewrite a graph file for large-model support; runs nothing.",
+       .add = Add<EditFlags, AddEditFlags, RunEdit>,
+       .examples = {"spillway edit --graph step.json --out edited.json"},
+       .common_flags = {"--graph", "--out", "--dot", "--lms", "--lms_n_tensors",
+                        "--lms_lb", "--lms_swapout_threshold",
+                        "--lms_swapin_ahead", "--json", "--help_all"}},
+      {.name = "inspect",
+       .summary = "Show what a graph is made of and the memory it needs.",
+       .add = Add<InspectFlags, AddInspectFlags, RunInspect>,
+       .examples = {"spillway inspect --model resnet50 --batch_size 32",
+                    "spillway inspect --model resnet50 --memory --lms v1"},
+       .common_flags = {"--model", "--batch_size", "--graph", "--memory",
+                        "--device_memory", "--lms", "--out", "--dot", "--json",
+                        "--help_all"}},
+      {.name = "manual",
+       .summary = "Print the manual page, as roff.",
+       .add = Add<ManualFlags, AddManualFlags, RunManual>},
+      {.name = "models",
+       .summary = "List the zoo: default batch, image and parameters.",
+       .add = Add<ModelsFlags, AddModelsFlags, RunModels>},
+      {.name = "pack",
+       .summary =
+           "Place buffers of known lifetimes in as few bytes as possible.",
+       .add = Add<PackFlags, AddPackFlags, RunPack>,
+       .examples = {"spillway pack --csv buffers.csv --capacity 1MiB --out "
+                    "offsets.csv"}},
+      {.name = "profile",
+       .summary =
+           "Measure this machine, and a graph's kernels, for predicted times.",
+       .add = Add<ProfileFlags, AddProfileFlags, RunProfile>,
+       .examples = {"spillway profile --model resnet50 --batch_size 16"},
+       .common_flags = {"--model", "--batch_size", "--graph", "--precision",
+                        "--device", "--threads", "--link_gbps", "--num_batches",
+                        "--out", "--json", "--help_all"}},
+      {.name = "run",
+       .summary = "Run one step of a graph file.",
+       .add = Add<RunFlags, AddRunFlags, RunRun>,
+       .examples = {"spillway run --graph step.json --feed feeds.safetensors "
+                    "--fetch loss:0"},
+       .common_flags = {"--graph", "--feed", "--fetch", "--out", "--device",
+                        "--device_memory", "--lms", "--plan", "--json",
+                        "--help_all"}},
+      {.name = "simulate",
+       .summary =
+           "Predict a step's memory and time under a budget; runs nothing.",
+       .add = Add<SimulateFlags, AddSimulateFlags, RunSimulate>,
+       .examples = {"spillway simulate --model resnet50 --batch_size 200 "
+                    "--profile p100_pcie",
+                    "spillway simulate --model resnet50 --device_memory 2G "
+                    "--find_max_batch"},
+       .common_flags = {"--model", "--batch_size", "--graph", "--profile",
+                        "--device_memory", "--lms", "--find_max_batch",
+                        "--plan", "--report", "--json", "--help_all"}},
+      {.name = "train",
+       .summary = "Train a model of the zoo on real data.",
+       .add = Add<TrainFlags, AddTrainFlags, RunTrain>,
+       .examples = {"spillway train --model mnist_deep --data fashion_mnist",
+                    "spillway train --model mnist_deep --data fashion_mnist "
+                    "--device_memory 32M --lms"},
+       .common_flags = {"--model", "--data", "--data_dir", "--num_epochs",
+                        "--batch_size", "--optimizer", "--learning_rate",
+                        "--lr_schedule", "--device", "--device_memory", "--lms",
+                        "--checkpoint", "--json", "--help_all"}},
+      {.name = "tune",
+       .summary =
+           "Choose what to swap, and when, so that a step fits; runs nothing.",
+       .add = Add<TuneFlags, AddTuneFlags, RunTune>,
+       .examples = {"spillway tune --model resnet50 --batch_size 64 "
+                    "--profile p100_pcie --device_memory 2.5G",
+                    "spillway tune --model resnet50 --batch_size 16 "
+                    "--device_memory 50% --out plan.json"},
+       .common_flags = {"--model", "--batch_size", "--graph", "--profile",
+                        "--device_memory", "--host_memory", "--find_max_batch",
+                        "--time_limit", "--out", "--report", "--json",
+                        "--help_all"}},
+  };
+  return commands;
+}
 
 const Command* FindCommand(std::string_view name) {
-  const auto found = std::ranges::find(kCommands, name, &Command::name);
-  return found == kCommands.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(Commands(), name, &Command::name);
+  return found == Commands().end() ? nullptr : &*found;
 }
 
 std::vector<std::string> CommandNames() {
   std::vector<std::string> names;
-  names.reserve(kCommands.size());
-  for (const Command& command : kCommands) names.emplace_back(command.name);
+  names.reserve(Commands().size());
+  for (const Command& command : Commands()) names.push_back(command.name);
   return names;
 }
 
@@ -189,7 +246,7 @@ std::string Usage() {
       "Trains neural networks that need more memory than the device has.\n"
       "Usage: spillway COMMAND [FLAGS]; spillway help COMMAND tells "
       "more.\n\n";
-  for (const Command& command : kCommands) {
+  for (const Command& command : Commands()) {
     text += fmt::format("  {:<12}{}\n", command.name, command.summary);
   }
   return text;
@@ -198,17 +255,27 @@ std::string Usage() {
 std::unique_ptr<CLI::App> NewApp(const Command& command) {
   auto app = std::make_unique<CLI::App>(
       command.summary, fmt::format("spillway {}", command.name));
-  app->formatter(std::make_shared<HelpFormatter>());
-  app->set_help_flag("-h,--help", "print this text")->group("Help");
+  app->set_help_flag("-h,--help", "print examples and the common flags")
+      ->group("Help");
+  app->set_help_all_flag("--help_all", "print all flags")->group("Help");
   return app;
+}
+
+CommandManual Describe(const Command& command, const CLI::App& app) {
+  CommandManual manual = DescribeCommand(command.name, app);
+  manual.examples = command.examples;
+  manual.common_flags = command.common_flags;
+  return manual;
 }
 
 absl::Status Execute(const Command& command, const Arguments& arguments) {
   const std::unique_ptr<CLI::App> app = NewApp(command);
   absl::AnyInvocable<absl::Status()> run = command.add(*app);
-  std::string help;
+  std::optional<HelpLength> help;
   SPILLWAY_RETURN_IF_ERROR(Parse(*app, arguments, help));
-  return help.empty() ? run() : Print(help);
+  if (!help) return run();
+  return Print(
+      FormatHelp({.name = "spillway"}, Describe(command, *app), *help));
 }
 
 absl::Status Execute(const std::string& name, const Arguments& arguments) {
@@ -322,10 +389,10 @@ ProgramManual DescribeProgram() {
       .flags = {{.name = "--help", .help = "List the commands."},
                 {.name = "--version", .help = "Print the version."}},
       .exit_statuses = DescribeExitStatuses()};
-  for (const Command& command : kCommands) {
+  for (const Command& command : Commands()) {
     const std::unique_ptr<CLI::App> app = NewApp(command);
     const auto run = command.add(*app);  // owns what the flags are parsed into
-    program.commands.push_back(DescribeCommand(command.name, *app));
+    program.commands.push_back(Describe(command, *app));
   }
   program.commands.push_back(
       {.name = "help",

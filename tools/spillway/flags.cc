@@ -167,6 +167,10 @@ CLI::Option* FlagSet::Bool(const std::string& name, bool& value,
       ->expected(0, 1);
 }
 
+void FlagSet::Exclude(CLI::Option* flag, const std::string& other) {
+  flag->excludes(command_.get_option(other));
+}
+
 void FlagSet::AtEnd(std::function<void()> check) {
   checks_.push_back(std::move(check));
   command_.final_callback([this] {

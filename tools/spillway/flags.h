@@ -72,6 +72,9 @@ class FlagSet {
   CLI::Option* Bool(const std::string& name, bool& value,
                     const std::string& help);
 
+  // `flag` and the flag named `other` cannot both be given.
+  void Exclude(CLI::Option* flag, const std::string& other);
+
   // What can only be checked when the whole command line is known; `check`
   // calls RefuseFlag.
   void AtEnd(std::function<void()> check);

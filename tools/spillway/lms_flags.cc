@@ -16,7 +16,9 @@ LmsMode ParseMode(const std::string& name, const std::string& text) {
   if (lower == "off" || lower == "false") return LmsMode::kOff;
   if (lower == "v1") return LmsMode::kV1;
   if (lower == "v2") return LmsMode::kV2;
-  if (lower == "auto" || lower == "true") return LmsMode::kAuto;
+  if (lower == "auto" || lower == "true" || lower.empty()) {
+    return LmsMode::kAuto;
+  }
   RefuseFlag(name, fmt::format("\"{}\" is none of off, auto, v1, v2", text));
 }
 
@@ -179,7 +181,9 @@ void AddLmsFlags(FlagSet& flags, LmsOptions& options) {
   CLI::Option* mode =
       flags.Add("--lms", options.mode, ParseMode)
           ->type_name("off|auto|v1|v2")
-          ->description("default " + std::string(LmsModeName(options.mode)));
+          ->description(fmt::format("default {}; --lms alone means auto",
+                                    std::string(LmsModeName(options.mode))))
+          ->expected(0, 1);
   const bool off_by_default = options.mode == LmsMode::kOff;
   const Options common = AddCommonFlags(flags, options);
   flags.BeginGroup("Large-model support, version 1");

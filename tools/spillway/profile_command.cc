@@ -58,7 +58,12 @@ absl::StatusOr<MeasuredProfile> Measure(const ProfileFlags& flags,
       .repeats = flags.num_batches,
       .steps = flags.num_batches,
       .warmup_steps = flags.num_warmup_batches,
-      .on_part = [](std::string_view part) { ShowProgress(std::string(part)); },
+      .on_progress =
+          [shown = ProgressOf("")](std::string_view part, int64_t done,
+                                   int64_t total) mutable {
+            if (shown.part() != part) shown = ProgressOf(std::string(part));
+            shown.Show(done, total);
+          },
       .stop = stop};
   if (flags.source.model.model.empty() && flags.source.graph.empty()) {
     return MeasureProfileAndKernels(flags.step, measurement);

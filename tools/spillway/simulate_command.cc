@@ -126,7 +126,7 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
   AddDeviceFlags(set, flags.step);
   SharePrecision(set, flags.source.model, flags.step);
-  AddMemoryFlags(set, flags.step);
+  AddMemoryFlags(set, flags.step, MemoryOwner::kProfile);
   AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
   set.BeginGroup("Time");

@@ -3,14 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "executor/device/device.h"
 #include "fmt/format.h"
+#include "tuner/profile/resolve_profile.h"
+#include "tuner/tune.h"
 
 namespace spillway {
 namespace {
@@ -84,6 +90,57 @@ void ReplaceTerm(std::string_view term, std::string_view flag,
   }
 }
 
+constexpr const char* kDeviceMemory = "--device_memory";
+
+// "50%" is 0.5; none for what does not end in a percent sign.
+std::optional<double> ParsePart(std::string_view text) {
+  if (!text.ends_with('%')) return std::nullopt;
+  double percent = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto result = std::from_chars(text.data(), end, percent);
+  if (result.ec != std::errc() || result.ptr != end || !(percent > 0) ||
+      percent > 100) {
+    RefuseFlag(
+        kDeviceMemory,
+        fmt::format("\"{}\" is not a percentage above 0, up to 100%", text));
+  }
+  return percent / 100;
+}
+
+absl::StatusOr<int64_t> WholeMemory(const StepOptions& step,
+                                    MemoryOwner owner) {
+  if (owner == MemoryOwner::kDevice) return DeviceBudget(step);
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ResolveProfile(step));
+  return TuningBudget(step, profile);
+}
+
+void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
+  const auto part = std::make_shared<std::optional<double>>();
+  const auto parse = [part](const std::string& name,
+                            const std::string& text) -> std::optional<int64_t> {
+    *part = ParsePart(text);
+    if (*part) return std::nullopt;
+    const absl::StatusOr<int64_t> bytes = ParseBytes(text);
+    if (!bytes.ok()) RefuseFlag(name, std::string(bytes.status().message()));
+    return *bytes;
+  };
+  flags.Add(kDeviceMemory, step.device_memory, parse)
+      ->type_name("SIZE")
+      ->description(
+          "budget of the device, a hard limit: 512MiB, 2G, bytes, or 50% of "
+          "what is free on the device or of the memory of a profile that "
+          "names it; default: as little as the plan needs");
+  flags.AtEnd([part, owner, &step] {
+    if (!*part) return;
+    const absl::StatusOr<int64_t> whole = WholeMemory(step, owner);
+    if (!whole.ok()) {
+      RefuseFlag(kDeviceMemory, std::string(whole.status().message()));
+    }
+    step.device_memory =
+        static_cast<int64_t>(static_cast<double>(*whole) * **part);
+  });
+}
+
 }  // namespace
 
 StepOptions DefaultStepOptions(LmsMode mode) {
@@ -98,8 +155,9 @@ void AddDeviceFlags(FlagSet& flags, StepOptions& step) {
       .Text("--device", step.device,
             "default: cuda where this build and machine have it, else cpu")
       ->type_name("cpu|cuda|cuda:N|inline");
-  flags.Int("--threads", step.threads,
-            {.help = "of kernels; 0, the default: all cores", .max = 1024});
+  flags.Int(
+      "--threads", step.threads,
+      {.help = "of kernels; 0, the default: all cores", .max = kMostThreads});
   flags.Add("--algorithms", step.algorithms, ParseAlgorithms)
       ->type_name("same|first|auto")
       ->description(
@@ -128,11 +186,9 @@ void AddCudaGraphFlag(FlagSet& flags, StepOptions& step) {
              "copy");
 }
 
-void AddMemoryFlags(FlagSet& flags, StepOptions& step) {
+void AddMemoryFlags(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
   flags.BeginGroup("Memory");
-  flags.Size("--device_memory", step.device_memory,
-             "budget of the device, a hard limit; default: as little as the "
-             "plan needs");
+  AddDeviceMemoryFlag(flags, step, owner);
   flags.Size("--host_memory", step.host_memory,
              "limit of the swap pool; default: half of RAM or of the "
              "container's limit");

@@ -20,6 +20,8 @@ namespace spillway {
 // stderr.
 StepOptions DefaultStepOptions(LmsMode mode = LmsMode::kOff);
 
+inline constexpr int kMostThreads = 1024;
+
 // --device, --threads, --algorithms, --deterministic.
 void AddDeviceFlags(FlagSet& flags, StepOptions& step);
 // --link_gbps, for commands that run steps.
@@ -27,8 +29,15 @@ void AddLinkFlag(FlagSet& flags, StepOptions& step);
 // --cuda_graph, for commands that run many steps or predict their time.
 void AddCudaGraphFlag(FlagSet& flags, StepOptions& step);
 
+// Whose memory a percentage of --device_memory is a part of.
+enum class MemoryOwner : uint8_t {
+  kDevice,   // what is free on the device
+  kProfile,  // the memory of the profile that was named; else as kDevice
+};
+
 // --device_memory, --host_memory, --schedule.
-void AddMemoryFlags(FlagSet& flags, StepOptions& step);
+void AddMemoryFlags(FlagSet& flags, StepOptions& step,
+                    MemoryOwner owner = MemoryOwner::kDevice);
 // --check_memory, for commands that run steps.
 void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step);
 

@@ -184,12 +184,12 @@ absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
   TrainerSpec spec = MakeTrainerSpec(flags, setup);
   spec.stop = stop;
   spec.last_step = flags.trace.empty() ? nullptr : &result.last_step;
+  ProgressOf steps("step");
   spec.on_step = [&](const StepProgress& progress) {
     result.losses.push_back(progress.loss);
-    ShowProgress(fmt::format("epoch {}/{}  step {}/{}  loss {:.4f}",
-                             progress.epoch + 1, flags.num_epochs,
-                             progress.step + 1, progress.steps_per_epoch,
-                             progress.loss));
+    steps.Show(result.num_steps(), flags.num_epochs * progress.steps_per_epoch,
+               fmt::format("epoch {}/{}, loss {:.4f}", progress.epoch + 1,
+                           flags.num_epochs, progress.loss));
   };
   spec.on_epoch = [&](const EpochResult& epoch) {
     ClearProgress();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <string>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -55,7 +57,8 @@ absl::StatusOr<MaxBatch> SearchBatches(const TuneFlags& flags,
     const TuningSpec spec = {.graph = &source.graph,
                              .fetches = source.fetches,
                              .options = &flags.step,
-                             .profile = &profile};
+                             .profile = &profile,
+                             .finds_smallest_budget = false};
     return AttemptOf(batch_size,
                      flags.strategy == "tflms"
                          ? TuneStepAsTflms(spec, RequestOf(flags, source))
@@ -120,12 +123,16 @@ void WriteFiles(const TuneFlags& flags, const SourceGraph& source,
   });
 }
 
-// Shows the time whenever the tuner asks.
-StopRequest WithProgress(StopRequest stop) {
+// Shows the time, and what `describe` says, whenever the tuner asks.
+StopRequest WithProgress(StopRequest stop,
+                         std::function<std::string()> describe) {
   using Clock = std::chrono::steady_clock;
-  return [stop = std::move(stop), start = Clock::now()] {
+  return [stop = std::move(stop), describe = std::move(describe),
+          start = Clock::now()] {
     const std::chrono::duration<double> elapsed = Clock::now() - start;
-    ShowProgress(fmt::format("tuning: {:.0f} s", elapsed.count()));
+    const std::string more = describe();
+    ShowProgress(fmt::format("tuning: {}{}{}", FormatSeconds(elapsed.count()),
+                             more.empty() ? "" : ", ", more));
     return stop();
   };
 }
@@ -151,7 +158,7 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   SharePrecision(set, flags.source.model, flags.step);
   AddLinkFlag(set, flags.step);
   AddCudaGraphFlag(set, flags.step);
-  AddMemoryFlags(set, flags.step);
+  AddMemoryFlags(set, flags.step, MemoryOwner::kProfile);
   AddLmsFlags(set, flags.step.lms);
   set.BeginGroup("Search");
   set.Choice("--strategy", flags.strategy,
@@ -190,7 +197,7 @@ absl::Status RunTune(const TuneFlags& given) {
   SPILLWAY_ASSIGN_OR_RETURN(flags.step.device_memory,
                             TuningBudget(flags.step, profile));
   const Interrupts interrupts("candidate");
-  flags.step.stop = WithProgress(interrupts.stop());
+  flags.step.stop = WithProgress(interrupts.stop(), [] { return ""; });
   Json batches = Json::object();
   std::string text;
   if (flags.find_max_batch) {
@@ -207,6 +214,10 @@ absl::Status RunTune(const TuneFlags& given) {
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
+  TriedTable table(text, source.batch_size, outputs);
+  flags.step.on_tried = [&](const TriedSet& tried) { table.Add(tried); };
+  flags.step.stop =
+      WithProgress(interrupts.stop(), [&] { return table.Progress(); });
   absl::StatusOr<TuneResult> tuned = TuneSource(flags, source);
   ClearProgress();
   if (absl::IsCancelled(tuned.status())) {
@@ -216,7 +227,8 @@ absl::Status RunTune(const TuneFlags& given) {
   AddMemoryCounters(tuned->step.chosen.plan, tuned->step.chosen.step);
   const TuneReport report = {
       .flags = &flags, .result = &*tuned, .batch_size = source.batch_size};
-  outputs.Print(text + FormatTuneResult(report));
+  table.PrintRest();
+  outputs.Print(FormatTuneResult(report));
   Json json = TuneJson(report);
   json.update(batches);
   outputs.WriteJson(json);

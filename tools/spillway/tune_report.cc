@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "fmt/format.h"
 #include "simulator/tensor_fates.h"
+#include "tools/spillway/progress.h"
 #include "tools/spillway/result_json.h"
 #include "tools/spillway/step_timing.h"
 #include "tuner/profile/resolve_profile.h"
@@ -21,26 +22,25 @@ double ImagesPerSecond(int64_t batch_size, int64_t step_ns) {
   return static_cast<double>(batch_size) * 1e9 / static_cast<double>(step_ns);
 }
 
-std::string FormatSpeed(const TuneReport& report, int64_t step_ns) {
-  if (report.batch_size == 0 || step_ns == 0) return "-";
-  return fmt::format("{:.1f}", ImagesPerSecond(report.batch_size, step_ns));
+std::string FormatSpeed(int64_t batch_size, int64_t step_ns) {
+  if (batch_size == 0 || step_ns == 0) return "-";
+  return fmt::format("{:.1f}", ImagesPerSecond(batch_size, step_ns));
 }
 
-std::string FormatTried(const TuneReport& report) {
-  std::string text =
-      fmt::format("{:<5}{:>11}{:>11}{:>12}{:>10}  {}\n", "fits", "device",
-                  "host", "step ms", "images/s", "tried");
-  for (const TriedSet& tried : report.result->step.tried) {
-    const bool has_bytes = tried.device_bytes > 0;
-    text += fmt::format(
-        "{:<5}{:>11}{:>11}{:>12}{:>10}  {}\n", tried.fits ? "yes" : "no",
-        has_bytes ? FormatBytes(tried.device_bytes) : "-",
-        has_bytes ? FormatBytes(tried.host_bytes) : "-",
-        tried.step_ns == 0 ? "-"
-                           : fmt::format("{:.3f}", Milliseconds(tried.step_ns)),
-        FormatSpeed(report, tried.step_ns), tried.name);
-  }
-  return text;
+std::string FormatTriedHeader() {
+  return fmt::format("{:<5}{:>11}{:>11}{:>12}{:>10}  {}\n", "fits", "device",
+                     "host", "step ms", "images/s", "tried");
+}
+
+std::string FormatTried(const TriedSet& tried, int64_t batch_size) {
+  const bool has_bytes = tried.device_bytes > 0;
+  return fmt::format(
+      "{:<5}{:>11}{:>11}{:>12}{:>10}  {}\n", tried.fits ? "yes" : "no",
+      has_bytes ? FormatBytes(tried.device_bytes) : "-",
+      has_bytes ? FormatBytes(tried.host_bytes) : "-",
+      tried.step_ns == 0 ? "-"
+                         : fmt::format("{:.3f}", Milliseconds(tried.step_ns)),
+      FormatSpeed(batch_size, tried.step_ns), tried.name);
 }
 
 // "algorithms   direct 12, patches 3\n"; empty where no kernel has a choice.
@@ -89,7 +89,8 @@ std::string FormatChoice(const TuneReport& report) {
       "tuned in     {:.0f} ms\n"
       "{}",
       chosen.recipe.name, tuned.reason, Milliseconds(chosen.step.step_ns),
-      FormatSpeed(report, chosen.step.step_ns), report.result->profile.name,
+      FormatSpeed(report.batch_size, chosen.step.step_ns),
+      report.result->profile.name,
       FormatBound(tuned.bound, chosen.step.step_ns),
       FormatBytes(chosen.plan.device_bytes), chosen.plan.device_bytes,
       FormatBudget(*report.result), FormatBytes(chosen.plan.host_bytes),
@@ -182,8 +183,32 @@ Json ChosenJson(const TuneReport& report) {
 
 }  // namespace
 
+void TriedTable::Add(const TriedSet& tried) {
+  if (num_tried_ == 0) waiting_ += FormatTriedHeader();
+  ++num_tried_;
+  waiting_ += FormatTried(tried, batch_size_);
+  if (tried.fits && (best_ns_ == 0 || tried.step_ns < best_ns_)) {
+    best_ns_ = tried.step_ns;
+  }
+  has_fitted_ |= tried.fits;
+  if (has_fitted_) PrintRest();
+}
+
+void TriedTable::PrintRest() {
+  if (waiting_.empty()) return;
+  ClearProgress();
+  outputs_.Print(waiting_);
+  waiting_.clear();
+}
+
+std::string TriedTable::Progress() const {
+  if (num_tried_ == 0) return "";
+  if (!has_fitted_) return fmt::format("{} tried, none fits", num_tried_);
+  return fmt::format("{} tried, best {}", num_tried_, FormatDuration(best_ns_));
+}
+
 std::string FormatTuneResult(const TuneReport& report) {
-  return FormatTried(report) + "\n" + FormatChoice(report) + "\n" +
+  return "\n" + FormatChoice(report) + "\n" +
          FormatTensors(report.result->step.chosen);
 }
 

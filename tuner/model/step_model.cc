@@ -203,23 +203,6 @@ class Modeller {
 
 }  // namespace
 
-int64_t LeastBytes(const StepModel& model) {
-  std::vector<int64_t> away(model.steps.size() + 1, 0);  // its changes
-  for (const Gap& gap : model.gaps) {
-    if (!gap.is_movable) continue;
-    away[static_cast<size_t>(gap.last + 1)] += gap.aligned_bytes;
-    away[static_cast<size_t>(gap.next)] -= gap.aligned_bytes;
-  }
-  int64_t least = 0;
-  int64_t away_now = 0;
-  for (size_t k = 0; k < model.steps.size(); ++k) {
-    away_now += away[k];
-    const ModelStep& step = model.steps[k];
-    least = std::max(least, step.live_bytes - step.in_place_bytes - away_now);
-  }
-  return least;
-}
-
 StepModel MakeStepModel(const Graph& graph, const OpRegistry& ops,
                         const Schedule& schedule, const CompileOptions& options,
                         const IdMap<NodeId, int64_t>& kernel_ns,

@@ -78,11 +78,6 @@ StepModel MakeStepModel(const Graph& graph, const OpRegistry& ops,
                         const IdMap<NodeId, int64_t>& kernel_ns,
                         const DeviceProfile& profile);
 
-// The most bytes that any step needs with every movable tensor elsewhere and
-// every output that can overwrite an input in place: no swaps fit the model's
-// order into less. Cost: O(steps + gaps).
-int64_t LeastBytes(const StepModel& model);
-
 // The bytes could be elsewhere while `step` runs.
 inline bool Spans(const Gap& gap, int32_t step) {
   return gap.last < step && step < gap.next;

@@ -25,37 +25,55 @@ struct StepSample {
   int64_t step_ns = 0;
 };
 
-// What every step is run with.
-struct StepRunner {
-  const Feeds& feeds;
-  Session& session;
-  const StopRequest& stop;
-};
+constexpr int64_t kInARow = 5;
 
-absl::StatusOr<StepSample> RunStep(const StepRunner& runner,
-                                   bool has_timeline) {
-  SPILLWAY_RETURN_IF_ERROR(CheckStop(runner.stop));
-  StepSample step;
-  Timeline* timeline = has_timeline ? &step.timeline : nullptr;
-  const Clock::time_point begin = Clock::now();
-  SPILLWAY_RETURN_IF_ERROR(
-      runner.session.Step(0, runner.feeds, timeline).status());
-  const std::chrono::nanoseconds taken = Clock::now() - begin;
-  step.step_ns = taken.count();
-  return step;
-}
-
-// Appends this many steps after one that is not counted: it has to undo what
-// the other kind of step left in the caches.
-absl::Status AddSteps(const StepRunner& runner, int64_t count,
-                      bool has_timeline, std::vector<StepSample>& steps) {
-  SPILLWAY_RETURN_IF_ERROR(RunStep(runner, has_timeline).status());
-  for (int64_t i = 0; i < count; ++i) {
-    SPILLWAY_ASSIGN_OR_RETURN(StepSample step, RunStep(runner, has_timeline));
-    steps.push_back(std::move(step));
+// Runs the steps of one measurement and tells how far it is.
+class StepRunner {
+ public:
+  StepRunner(const KernelMeasurement& spec, const Feeds& feeds,
+             Session& session)
+      : spec_(spec), feeds_(feeds), session_(session) {
+    Tell();
   }
-  return absl::OkStatus();
-}
+
+  absl::StatusOr<StepSample> Run(bool has_timeline) {
+    SPILLWAY_RETURN_IF_ERROR(CheckStop(spec_.stop));
+    StepSample step;
+    Timeline* timeline = has_timeline ? &step.timeline : nullptr;
+    const Clock::time_point begin = Clock::now();
+    SPILLWAY_RETURN_IF_ERROR(session_.Step(0, feeds_, timeline).status());
+    const std::chrono::nanoseconds taken = Clock::now() - begin;
+    step.step_ns = taken.count();
+    ++done_;
+    Tell();
+    return step;
+  }
+
+  // Appends this many steps after one that is not counted: it has to undo what
+  // the other kind of step left in the caches.
+  absl::Status AddSteps(int64_t count, bool has_timeline,
+                        std::vector<StepSample>& steps) {
+    SPILLWAY_RETURN_IF_ERROR(Run(has_timeline).status());
+    for (int64_t i = 0; i < count; ++i) {
+      SPILLWAY_ASSIGN_OR_RETURN(StepSample step, Run(has_timeline));
+      steps.push_back(std::move(step));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  void Tell() const {
+    if (!spec_.on_progress) return;
+    const int64_t rows = (spec_.steps + kInARow - 1) / kInARow;
+    spec_.on_progress(spec_.part, done_,
+                      spec_.warmup_steps + 2 * (spec_.steps + rows));
+  }
+
+  const KernelMeasurement& spec_;
+  const Feeds& feeds_;
+  Session& session_;
+  int64_t done_ = 0;
+};
 
 // By length; the middle is of at least one.
 void KeepMiddleHalf(std::vector<StepSample>& steps) {
@@ -119,18 +137,15 @@ struct MeasuredSteps {
 
 absl::StatusOr<MeasuredSteps> RunSteps(const KernelMeasurement& spec,
                                        const Feeds& feeds, Session& session) {
-  const StepRunner runner = {
-      .feeds = feeds, .session = session, .stop = spec.stop};
+  StepRunner runner(spec, feeds, session);
   for (int64_t i = 0; i < spec.warmup_steps; ++i) {
-    SPILLWAY_RETURN_IF_ERROR(RunStep(runner, false).status());
+    SPILLWAY_RETURN_IF_ERROR(runner.Run(false).status());
   }
   MeasuredSteps steps;
-  constexpr int64_t kInARow = 5;
   for (int64_t left = spec.steps; left > 0; left -= kInARow) {
     const int64_t count = std::min(left, kInARow);
-    SPILLWAY_RETURN_IF_ERROR(AddSteps(runner, count, false, steps.plain));
-    SPILLWAY_RETURN_IF_ERROR(
-        AddSteps(runner, count, true, steps.with_timeline));
+    SPILLWAY_RETURN_IF_ERROR(runner.AddSteps(count, false, steps.plain));
+    SPILLWAY_RETURN_IF_ERROR(runner.AddSteps(count, true, steps.with_timeline));
   }
   KeepMiddleHalf(steps.plain);
   KeepMiddleHalf(steps.with_timeline);

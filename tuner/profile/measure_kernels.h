@@ -3,8 +3,10 @@
 #define SPILLWAY_TUNER_PROFILE_MEASURE_KERNELS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "base/stop_request.h"
@@ -18,6 +20,10 @@ struct KernelMeasurement {
   int64_t steps = 20;     // with a timeline, and as many without
   int64_t call_ns = 0;    // of a step, that no kernel takes
   StopRequest stop = {};  // asked before each step
+  // Called before the first step and after each. Null: silent.
+  std::function<void(std::string_view part, int64_t done, int64_t total)>
+      on_progress = {};
+  std::string part = "kernels";
 };
 
 struct MeasuredKernels {

@@ -1,6 +1,7 @@
 #include "tuner/profile/measure_profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -171,9 +172,12 @@ absl::Status MeasureAlgorithms(const Program& program,
       continue;
     }
     SPILLWAY_RETURN_IF_ERROR(session.status());
+    KernelMeasurement of_place = spec;
+    of_place.part =
+        fmt::format("algorithms {} of {}", place + 1, MostAlgorithms(listed));
     SPILLWAY_ASSIGN_OR_RETURN(
         const MeasuredKernels kernels,
-        MeasureKernels(spec, program.graph, feeds, **session));
+        MeasureKernels(of_place, program.graph, feeds, **session));
     AddAlgorithms(program.graph, listed, place, kernels, step);
   }
   return absl::OkStatus();
@@ -181,7 +185,12 @@ absl::Status MeasureAlgorithms(const Program& program,
 
 absl::StatusOr<DeviceProfile> MeasureDeviceOnce(
     const StepOptions& options, const ProfileMeasurement& measurement) {
+  constexpr int64_t kParts = 4;
+  const auto tell = [&](int64_t done) {
+    measurement.on_progress("link, memory, rates", done, kParts);
+  };
   DeviceProfile profile;
+  tell(0);
   SPILLWAY_ASSIGN_OR_RETURN(profile.name, DescribeDevice(options));
   profile.source = fmt::format("spillway profile on {}", ProcessorName());
   SPILLWAY_ASSIGN_OR_RETURN(profile.libraries, LibrariesOf(options));
@@ -195,10 +204,12 @@ absl::StatusOr<DeviceProfile> MeasureDeviceOnce(
                             MeasureLink(*device, measurement.stop));
   profile.to_host = link.to_host;
   profile.to_device = link.to_device;
+  tell(1);
   if (!profile.in_turn) {
     SPILLWAY_ASSIGN_OR_RETURN(profile.issue_ns, MeasureIssueNs(*device));
     SPILLWAY_ASSIGN_OR_RETURN(profile.wake_ns, MeasureWakeNs(*device));
   }
+  tell(2);
   const RateMeasurement spec = {
       .threads = options.threads,
       .steps = std::min<int64_t>(measurement.repeats, 9),
@@ -207,6 +218,7 @@ absl::StatusOr<DeviceProfile> MeasureDeviceOnce(
   SPILLWAY_ASSIGN_OR_RETURN(auto second, OpenWholeDevice(options));
   SPILLWAY_ASSIGN_OR_RETURN(profile.call_ns,
                             MeasureCallNs(std::move(second), spec));
+  tell(3);
   SPILLWAY_ASSIGN_OR_RETURN(const MeasuredRates rates,
                             MeasureRates(std::move(device), spec));
   profile.memory_bytes_per_second = rates.memory_bytes_per_second;
@@ -217,10 +229,16 @@ absl::StatusOr<DeviceProfile> MeasureDeviceOnce(
 
 absl::StatusOr<DeviceProfile> MeasureDevice(
     const StepOptions& options, const ProfileMeasurement& measurement) {
-  SPILLWAY_ASSIGN_OR_RETURN(PlausibleProfile measured, MeasurePlausibly([&] {
-                              return MeasureDeviceOnce(options, measurement);
-                            }));
+  const auto measure = [&] {
+    return MeasurePlausibly(
+        [&] { return MeasureDeviceOnce(options, measurement); });
+  };
+  double foreign_work = 0;
+  SPILLWAY_ASSIGN_OR_RETURN(
+      PlausibleProfile measured,
+      MeasureAlone(measurement.cpu_clock, measure, foreign_work));
   for (const std::string& note : measured.notes) spdlog::warn("{}", note);
+  measured.profile.foreign_work = foreign_work;
   return std::move(measured.profile);
 }
 
@@ -247,6 +265,31 @@ absl::StatusOr<MeasuredGraph> MeasureGraph(const Program& program,
   return step;
 }
 
+absl::Status AddKernels(const StepOptions& options,
+                        const ProfileMeasurement& measurement,
+                        MeasuredProfile& measured) {
+  SPILLWAY_RETURN_IF_ERROR(CheckProgram(*measurement.program));
+  DeviceProfile& profile = measured.profile;
+  const KernelMeasurement spec = {.warmup_steps = measurement.warmup_steps,
+                                  .steps = measurement.steps,
+                                  .call_ns = profile.call_ns,
+                                  .stop = measurement.stop,
+                                  .on_progress = measurement.on_progress};
+  const auto measure = [&] {
+    return MeasureGraph(*measurement.program, options, spec, measurement.feeds);
+  };
+  double foreign_work = 0;
+  SPILLWAY_ASSIGN_OR_RETURN(
+      MeasuredGraph step,
+      MeasureAlone(measurement.cpu_clock, measure, foreign_work));
+  profile.foreign_work = std::max(profile.foreign_work, foreign_work);
+  profile.kernel_ns_per_copied_byte = step.kernel_ns_per_copied_byte;
+  profile.kernels = step.kernels.kernel_ns;
+  profile.algorithms = std::move(step.algorithms);
+  measured.kernels = std::move(step.kernels);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<double> MeasureProductContention(
     const StepOptions& options, const ProfileMeasurement& measurement) {
   SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenWholeDevice(options));
@@ -258,44 +301,52 @@ absl::StatusOr<double> MeasureProductContention(
       *session);
 }
 
+absl::Status CheckMeasurement(const ProfileMeasurement& measurement) {
+  if (measurement.repeats >= 1 && measurement.steps >= 1 &&
+      measurement.warmup_steps >= 0) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(fmt::format(
+      "repeats {} and steps {} must be at least 1, warmup_steps {} at least 0",
+      measurement.repeats, measurement.steps, measurement.warmup_steps));
+}
+
+// Keeps a part that matters, to the percent, and warns of it.
+void MarkForeignWork(DeviceProfile& profile) {
+  if (profile.foreign_work <= kMostForeignWork) {
+    profile.foreign_work = 0;
+    return;
+  }
+  profile.foreign_work = std::round(profile.foreign_work * 100) / 100;
+  spdlog::warn(
+      "other programs took {:.0f} % of the CPU time during every attempt, so "
+      "the measured times may be wrong; measure again on an idle machine",
+      100 * profile.foreign_work);
+}
+
 }  // namespace
 
 absl::StatusOr<MeasuredProfile> MeasureProfileAndKernels(
-    const StepOptions& options, const ProfileMeasurement& measurement) {
+    const StepOptions& options, const ProfileMeasurement& given) {
   SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(options));
-  if (measurement.repeats < 1 || measurement.steps < 1 ||
-      measurement.warmup_steps < 0) {
-    return InvalidArgument(fmt::format(
-        "repeats {} and steps {} must be at least 1, warmup_steps {} at least "
-        "0",
-        measurement.repeats, measurement.steps, measurement.warmup_steps));
+  SPILLWAY_RETURN_IF_ERROR(CheckMeasurement(given));
+  ProfileMeasurement measurement = given;
+  if (!measurement.cpu_clock) {
+    measurement.cpu_clock = [] { return ReadCpuTimes(""); };
   }
-  const auto tell = [&](std::string_view part) {
-    if (measurement.on_part) measurement.on_part(part);
-  };
+  if (!measurement.on_progress) {
+    measurement.on_progress = [](std::string_view, int64_t, int64_t) {};
+  }
   MeasuredProfile measured;
   DeviceProfile& profile = measured.profile;
-  tell("link, memory, rates");
   SPILLWAY_ASSIGN_OR_RETURN(profile, MeasureDevice(options, measurement));
-  tell("kernels");
-  if (measurement.program == nullptr) {
+  if (measurement.program != nullptr) {
+    SPILLWAY_RETURN_IF_ERROR(AddKernels(options, measurement, measured));
+  } else {
     SPILLWAY_ASSIGN_OR_RETURN(profile.kernel_ns_per_copied_byte,
                               MeasureProductContention(options, measurement));
-    return measured;
   }
-  SPILLWAY_RETURN_IF_ERROR(CheckProgram(*measurement.program));
-  SPILLWAY_ASSIGN_OR_RETURN(
-      MeasuredGraph step,
-      MeasureGraph(*measurement.program, options,
-                   {.warmup_steps = measurement.warmup_steps,
-                    .steps = measurement.steps,
-                    .call_ns = profile.call_ns,
-                    .stop = measurement.stop},
-                   measurement.feeds));
-  profile.kernel_ns_per_copied_byte = step.kernel_ns_per_copied_byte;
-  profile.kernels = step.kernels.kernel_ns;
-  profile.algorithms = std::move(step.algorithms);
-  measured.kernels = std::move(step.kernels);
+  MarkForeignWork(profile);
   return measured;
 }
 
@@ -308,8 +359,12 @@ absl::StatusOr<DeviceProfile> MeasureProfile(
 
 void KeepKernels(DeviceProfile old, DeviceProfile& profile) {
   if (old.libraries != profile.libraries) return;
+  const size_t measured = profile.kernels.size();
   profile.kernels.merge(old.kernels);
   profile.algorithms.merge(old.algorithms);
+  if (profile.kernels.size() > measured) {
+    profile.foreign_work = std::max(profile.foreign_work, old.foreign_work);
+  }
 }
 
 absl::StatusOr<std::string> ReadableText(DeviceProfile& profile) {

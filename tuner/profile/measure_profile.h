@@ -15,6 +15,7 @@
 #include "base/stop_request.h"
 #include "executor/session.h"
 #include "simulator/device_profile.h"
+#include "tuner/profile/foreign_work.h"
 #include "tuner/profile/measure_kernels.h"
 #include "tuner/step_options.h"
 
@@ -31,8 +32,12 @@ struct ProfileMeasurement {
   const Program* program = nullptr;
   // What its steps are fed; null: zeros. Borrowed.
   const Feeds* feeds = nullptr;
-  // Called before each part: "link, memory, rates", "kernels". Null: silent.
-  std::function<void(std::string_view part)> on_part = {};
+  // Called before each part, "link, memory, rates" and "kernels" among them,
+  // and after each of its `total` measurements. Null: silent.
+  std::function<void(std::string_view part, int64_t done, int64_t total)>
+      on_progress = {};
+  // Tells foreign work; a test's own says what it likes. Null: /proc/stat.
+  CpuClock cpu_clock = {};
   // Asked before each measurement: of a size of copies, of rates, of a step or
   // a round of steps. True: CANCELLED, since half a profile is none.
   StopRequest stop = {};
@@ -48,9 +53,10 @@ struct MeasuredProfile {
 // several (unless options.algorithms is kFirst), and so on; those that do not
 // fit the machine are left out, which is logged. What makes no sense is
 // measured again, and in the end brought into its range with a warning
-// (MakePlausible). Takes the device for some seconds. Errors: as OpenDevice;
-// RESOURCE_EXHAUSTED where the step does not fit the machine; CANCELLED if
-// stopped; what a session says.
+// (MakePlausible). What was measured beside other work is measured again too,
+// and in the end marked with a warning (foreign_work.h). Takes the device for
+// some seconds. Errors: as OpenDevice; RESOURCE_EXHAUSTED where the step does
+// not fit the machine; CANCELLED if stopped; what a session says.
 absl::StatusOr<MeasuredProfile> MeasureProfileAndKernels(
     const StepOptions& options, const ProfileMeasurement& measurement = {});
 

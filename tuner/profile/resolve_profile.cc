@@ -147,6 +147,13 @@ bool IsNamed(const ProfileChoice& profile) {
 
 absl::StatusOr<DeviceProfile> ResolveProfile(const StepOptions& options) {
   SPILLWAY_ASSIGN_OR_RETURN(DeviceProfile profile, FindChosen(options));
+  if (profile.foreign_work > 0) {
+    spdlog::warn(
+        "the profile of {} was measured while other programs took {:.0f} % of "
+        "the CPU time, so predicted times may be wrong; spillway profile "
+        "measures again",
+        profile.name, 100 * profile.foreign_work);
+  }
   if (options.link_gbps > 0) {
     const double rate = options.link_gbps * 1e9;
     for (LinkDirection* link : {&profile.to_host, &profile.to_device}) {

@@ -119,7 +119,9 @@ class AlgorithmTuner {
 
   absl::StatusOr<TunedStep> Run() {
     bool is_fastest = true;
-    for (const auto& [limit_bytes, names] : LimitedChoices(known_)) {
+    std::vector<LimitedChoice> choices = LimitedChoices(known_);
+    if (options_.takes_first) choices = {choices.back()};
+    for (const auto& [limit_bytes, names] : choices) {
       const Variant variant(inputs_, known_, names);
       if (best_ && !CouldBeBetter(variant)) continue;
       const std::string note = is_fastest
@@ -131,7 +133,7 @@ class AlgorithmTuner {
       if (best_ && (!best_->is_necessary || !has_times_)) break;
     }
     if (!best_) return failure_;
-    if (best_->is_necessary && has_times_) UseHoles();
+    if (best_->is_necessary && has_times_ && !options_.takes_first) UseHoles();
     best_->tried = std::move(tried_);
     best_->bound = BoundOfAny(inputs_, known_, best_->chosen.recipe);
     return *std::move(best_);
@@ -146,16 +148,22 @@ class AlgorithmTuner {
                best_->chosen.step.step_ns;
   }
 
+  void Keep(TriedSet tried) {
+    if (options_.on_tried) options_.on_tried(tried);
+    tried_.push_back(std::move(tried));
+  }
+
   // Errors: those that are no matter of memory.
   absl::Status Try(const Variant& variant, const std::string& note) {
-    absl::StatusOr<TunedStep> tuned = TuneSwaps(variant.Inputs(), options_);
+    TunerOptions options = options_;
+    options.on_tried = [&](TriedSet tried) {
+      tried.name += note;
+      Keep(std::move(tried));
+    };
+    absl::StatusOr<TunedStep> tuned = TuneSwaps(variant.Inputs(), options);
     if (!tuned.ok()) {
       failure_ = tuned.status();
       return absl::IsResourceExhausted(failure_) ? absl::OkStatus() : failure_;
-    }
-    for (TriedSet& tried : tuned->tried) {
-      tried.name += note;
-      tried_.push_back(std::move(tried));
     }
     tuned->chosen.recipe.name += note;
     tuned->chosen.recipe.algorithms = variant.names();
@@ -187,7 +195,7 @@ class AlgorithmTuner {
     recipe.algorithms = variant.names();
     absl::StatusOr<EvaluatedRecipe> evaluated =
         EvaluateByTime(variant.Inputs(), recipe, kRounds);
-    tried_.push_back(ToTriedSet(recipe, evaluated));
+    Keep(ToTriedSet(recipe, evaluated));
     if (!evaluated.ok()) return false;
     if (evaluated->step.step_ns < best_->chosen.step.step_ns) {
       best_->reason = ReasonFor("algorithms with larger workspaces in holes",

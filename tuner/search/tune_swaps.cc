@@ -297,6 +297,7 @@ class Tuner {
 
   // Not before the first candidate: without one there is nothing to say.
   bool ShallStop() const {
+    if (best_ && options_.takes_first) return true;
     return options_.stop && !result_.tried.empty() && options_.stop();
   }
 
@@ -312,6 +313,7 @@ class Tuner {
   void Add(const StepRecipe& recipe,
            absl::StatusOr<EvaluatedRecipe> evaluated) {
     result_.tried.push_back(ToTriedSet(recipe, evaluated));
+    if (options_.on_tried) options_.on_tried(result_.tried.back());
     if (evaluated.ok()) {
       if (IsBetter(*evaluated)) best_ = *std::move(evaluated);
     } else if (failure_.ok() || absl::IsResourceExhausted(evaluated.status())) {
@@ -319,21 +321,13 @@ class Tuner {
     }
   }
 
-  // The least that could have done, and what the last candidate lacked.
   absl::Status Failure() const {
     if (!absl::IsResourceExhausted(failure_)) return failure_;
-    int64_t least = orders_[0].model.peak_bytes;
-    for (const Order& order : orders_) {
-      least = std::min(least, options_.lms.mode == LmsMode::kOff
-                                  ? order.model.peak_bytes
-                                  : LeastBytes(order.model));
-    }
-    return ResourceExhausted(fmt::format(
-        "nothing that was tried fits ({} candidates{}); below {} ({} bytes) "
-        "nothing could; the last one: {}",
-        result_.tried.size(),
-        ShallStop() ? ", then the search was stopped" : "", FormatBytes(least),
-        least, std::string(failure_.message())));
+    return Annotate(
+        failure_,
+        fmt::format("nothing that was tried fits ({} candidates{})",
+                    result_.tried.size(),
+                    ShallStop() ? ", then the search was stopped" : ""));
   }
 
   absl::StatusOr<TunedStep> Finish(std::string_view why) {

@@ -13,6 +13,7 @@
 #define SPILLWAY_TUNER_SEARCH_TUNE_SWAPS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@
 
 namespace spillway {
 
+struct TriedSet;
+
 struct TunerOptions {
   // What the sets of TFLMS's options have in common: size threshold, scopes,
   // types. Mode kAuto: everything is tried. kV1: this set is. kV2: the sets
@@ -33,6 +36,11 @@ struct TunerOptions {
   // Asked before each candidate but the first; true ends the search with what
   // was found. Empty: never. Where it depends on a clock, so does the choice.
   StopRequest stop = {};
+  // Called with each candidate as it is tried; null: nobody.
+  std::function<void(const TriedSet& tried)> on_tried = {};
+  // Ends the search with the first candidate that fits, of kernels with the
+  // smallest workspaces.
+  bool takes_first = false;
 };
 
 // One candidate, as it was tried.
@@ -60,8 +68,8 @@ struct TunedStep {
   std::vector<TriedSet> tried = {};  // in order
 };
 
-// Errors: RESOURCE_EXHAUSTED if nothing that was tried fits, with the least
-// that could have done; INVALID_ARGUMENT for options out of their range.
+// Errors: RESOURCE_EXHAUSTED if nothing that was tried fits, with what the last
+// candidate lacked; INVALID_ARGUMENT for options out of their range.
 absl::StatusOr<TunedStep> TuneSwaps(const TunerInputs& inputs,
                                     const TunerOptions& options);
 

@@ -322,7 +322,6 @@ void ExpectLiveBytes(const StepModel& model, const ExecutionPlan& plan) {
   }
   EXPECT_EQ(model.peak_bytes, peak);
   EXPECT_EQ(model.peak_bytes, plan.device_lower_bound_bytes);
-  EXPECT_EQ(LeastBytes(model), testing::NaiveLeastBytes(model));
 }
 
 void ExpectSteps(const StepModel& model, const TunerCase& tuner_case,

@@ -27,7 +27,9 @@ struct FlagManual {
 struct CommandManual {
   std::string name = {};
   std::string summary = {};
-  std::vector<FlagManual> flags = {};  // in the order of --help
+  std::vector<std::string> examples = {};      // whole command lines
+  std::vector<std::string> common_flags = {};  // of --help; empty: all
+  std::vector<FlagManual> flags = {};          // in the order of --help_all
   std::vector<FlagManual> arguments = {};
 };
 

@@ -1,0 +1,46 @@
+#include "executor/plan/memory_shortage.h"
+
+#include <string_view>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "fmt/format.h"
+
+namespace spillway {
+namespace {
+
+std::string_view Remedy(const MemoryShortage& shortage) {
+  if (shortage.floor_bytes > shortage.budget_bytes) {
+    return "swapping cannot help, lower the batch size";
+  }
+  return shortage.is_tuned ? "lower the batch size"
+                           : "swap more (LmsOptions), or lower the batch size";
+}
+
+std::string StepTime(const MemoryShortage& shortage) {
+  if (shortage.step_ns <= 0 || shortage.unlimited_step_ns <= 0) return "";
+  return fmt::format(
+      ", with a predicted step of {}, {:.2f} times that without a budget",
+      FormatDuration(shortage.step_ns),
+      static_cast<double>(shortage.step_ns) /
+          static_cast<double>(shortage.unlimited_step_ns));
+}
+
+}  // namespace
+
+absl::Status ShortageError(const MemoryShortage& shortage) {
+  const int64_t needed = shortage.needed_bytes;
+  const int64_t budget = shortage.budget_bytes;
+  return ResourceExhausted(fmt::format(
+      "device memory: the step needs {} ({} bytes), the budget is {}: {} "
+      "missing; the smallest budget with these options is {} bytes{}; the "
+      "floor, the largest working set of one node, is {} at {}; {} "
+      "(FindMaxBatch finds the largest that fits)",
+      FormatBytes(needed), needed, FormatBytes(budget),
+      FormatBytes(needed - budget), needed, StepTime(shortage),
+      FormatBytes(shortage.floor_bytes),
+      shortage.floor_node.empty() ? "(no node)" : shortage.floor_node,
+      Remedy(shortage)));
+}
+
+}  // namespace spillway

@@ -1,0 +1,34 @@
+// The error of a step that needs more device memory than its budget.
+#ifndef SPILLWAY_EXECUTOR_PLAN_MEMORY_SHORTAGE_H_
+#define SPILLWAY_EXECUTOR_PLAN_MEMORY_SHORTAGE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace spillway {
+
+// Bytes of device memory.
+struct MemoryShortage {
+  int64_t needed_bytes = 0;  // the smallest budget with these options
+  int64_t budget_bytes = 0;
+  int64_t floor_bytes = 0;      // executor/plan/floor.h
+  std::string floor_node = {};  // empty: nothing runs
+  // The tuner has tried all swaps that the options allow.
+  bool is_tuned = false;
+  // Predicted, of a step within needed_bytes and of one without a budget;
+  // 0: not known.
+  int64_t step_ns = 0;
+  int64_t unlimited_step_ns = 0;
+
+  friend bool operator==(const MemoryShortage&,
+                         const MemoryShortage&) = default;
+};
+
+// RESOURCE_EXHAUSTED with one line that names all of it and a remedy.
+absl::Status ShortageError(const MemoryShortage& shortage);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_PLAN_MEMORY_SHORTAGE_H_

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Runs the `$ spillway ...` examples of README.md and docs/ in order, a folder
+for each page, and compares what they print with what the page shows.
+
+Words must be the same. Numbers may differ by 10 %, since workspaces depend on
+the CPU; times, rates and percentages may be any, and so may what the page
+writes as "..."; all numbers may be any in the examples after a comment
+"numbers of another machine", up to the next text. Examples whose output is not shown must succeed, and are made
+short. An example that is refused is one whose output begins with "spillway: ".
+Exit status 1: a page is wrong."""
+
+import argparse
+import dataclasses
+import functools
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import markdown
+
+ROOT = pathlib.Path(__file__).parents[2]
+PROMPT = re.compile(r"    \$ (?:build/release/bin/)?(spillway .*)")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+CHECKSUM = re.compile(r"[0-9a-f]{16}")
+FREE_MARK = "<!-- numbers of another machine -->"
+FREE_UNITS = {"ns", "us", "ms", "s", "images/s", "GB/s", "%", "ns/byte"}
+TOLERANCE = 0.1
+
+# Of commands that would take minutes. Only where the page shows no numbers
+# that depend on it.
+SHORT = {"profile": " --num_batches=1 --num_warmup_batches=0",
+         "bench": " --num_batches=1 --num_warmup_batches=0"}
+
+
+@dataclasses.dataclass
+class Example:
+    """A command, what the page shows below it ("": nothing), and where."""
+
+    command: str
+    output: str
+    line: int  # from 1
+    is_free: bool  # its numbers may be any
+
+    def shortened(self):
+        name = self.command.split()[1]
+        if name == "profile" or (name == "bench" and not self.output):
+            return self.command + SHORT[name]
+        return self.command
+
+
+def examples(page):
+    found = []
+    current = None
+    continues = False
+    is_free = False
+    for number, line in enumerate(page.split("\n"), 1):
+        prompt = PROMPT.match(line)
+        if prompt:
+            current = Example(prompt[1], "", number, is_free)
+            found.append(current)
+            continues = line.endswith("\\")
+        elif current and continues:
+            current.command = current.command[:-1] + line.strip()
+            continues = line.endswith("\\")
+        elif current and line.startswith("    ") and not line[4:].startswith("$ "):
+            current.output += line[4:] + "\n"
+        elif line.strip():
+            current = None
+            is_free = line == FREE_MARK
+    for example in found:
+        example.command = re.sub(r" +#.*", "", example.command)
+    return found
+
+
+def same_number(shown, printed):
+    return math.isclose(float(shown), float(printed), rel_tol=TOLERANCE,
+                        abs_tol=1e-9)
+
+
+def same_word(shown, printed, is_free):
+    """`is_free`: its numbers are times or rates."""
+    if "..." in shown:
+        parts = [re.escape(part) for part in shown.split("...")]
+        return re.fullmatch(".*".join(parts), printed) is not None
+    if CHECKSUM.fullmatch(shown):
+        return CHECKSUM.fullmatch(printed) is not None
+    if NUMBER.sub("#", shown) != NUMBER.sub("#", printed):
+        return False
+    return is_free or all(map(same_number, NUMBER.findall(shown),
+                              NUMBER.findall(printed)))
+
+
+def matches(shown_text, printed_text, are_free=False):
+    shown, printed = shown_text.split(), printed_text.split()
+
+    @functools.cache
+    def tail_matches(i, j):
+        if i == len(shown):
+            return j == len(printed)
+        if shown[i] == "...":
+            return tail_matches(i + 1, j) or (j < len(printed)
+                                              and tail_matches(i, j + 1))
+        is_free = are_free or (
+            i + 1 < len(shown) and shown[i + 1].strip(",;:)") in FREE_UNITS)
+        return (j < len(printed) and same_word(shown[i], printed[j], is_free)
+                and tail_matches(i + 1, j + 1))
+
+    sys.setrecursionlimit(10 * (len(shown) + len(printed)) + 1000)
+    return tail_matches(0, 0)
+
+
+def missing(example, folder):
+    """What the example needs and this machine lacks, or ""."""
+    file = re.search(r"--csv (\S+)", example.command)
+    if file and not (folder / file[1]).exists():
+        return f"{file[1]}, an instance of MiniMalloc's benchmark"
+    if "| man " in example.command and not shutil.which("man"):
+        return "man"
+    return ""
+
+
+profiles = {}  # by command: what has measured this machine
+
+
+def run(command, folder, environment):
+    if command in profiles:
+        return profiles[command]
+    print(f"$ {command}", flush=True)
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder,
+                          env=environment, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    print(done.stdout + done.stderr, end="", flush=True)
+    if command.startswith("spillway profile"):
+        profiles[command] = done
+    return done
+
+
+def check(example, folder, environment):
+    """What is wrong with it, or ""."""
+    command = example.shortened()
+    done = run(command, folder, environment)
+    expected = 3 if example.output.startswith("spillway: ") else 0
+    if done.returncode != expected:
+        return f"exit status {done.returncode}"
+    printed = (done.stdout, done.stderr + done.stdout, done.stdout + done.stderr)
+    if example.output and not any(
+            matches(example.output, text, example.is_free) for text in printed):
+        return f"the page shows another output:\n{example.output}"
+    return ""
+
+
+def prepare(folder):
+    """The file that cli.md takes from graph_file.md."""
+    folder.mkdir(parents=True)
+    (folder / ".config/fish/completions").mkdir(parents=True)
+    first = markdown.blocks((ROOT / "docs/graph_file.md").read_text())[0]
+    (folder / "polynomial.json").write_text(first.text)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("install_folder", type=pathlib.Path)
+    parser.add_argument("work_folder", type=pathlib.Path,
+                        help="is deleted first, with everything in it")
+    parser.add_argument("pages", type=pathlib.Path, nargs="*",
+                        default=[ROOT / "README.md",
+                                 *sorted((ROOT / "docs").glob("*.md"))])
+    options = parser.parse_args()
+    work = options.work_folder.resolve()
+    shutil.rmtree(work, ignore_errors=True)
+    path = f"{options.install_folder.resolve()}/bin:{os.environ['PATH']}"
+    wrong = 0
+    for page in options.pages:
+        folder = work / page.stem
+        prepare(folder)
+        environment = {"HOME": str(folder), "PATH": path, "TERM": "dumb",
+                       "OMP_WAIT_POLICY": "passive"}
+        for example in examples(page.read_text()):
+            lacking = missing(example, folder)
+            if lacking:
+                print(f"left out, for want of {lacking}: {example.command}")
+                continue
+            reason = check(example, folder, environment)
+            if reason:
+                wrong += 1
+                print(f"check_examples: {page.name}:{example.line}: {reason}",
+                      file=sys.stderr)
+    return min(wrong, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
