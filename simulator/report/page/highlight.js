@@ -24,8 +24,18 @@ const highlight = {
   has(span) { return this.pick !== null && this.pick.names.has(span.name); },
 };
 
-const pickOf = (label, some, buffersOfIt, begin, end) =>
-    ({label, names: new Set(some.map((step) => step.name)), buffers: buffersOfIt, begin, end});
+// The measured steps may run later than the predicted ones.
+function pickOf(label, some, buffersOfIt, begin, end) {
+  const names = new Set(some.map((step) => step.name));
+  const measured = measuredSteps.filter((step) => names.has(step.name));
+  return {
+    label,
+    names,
+    buffers: buffersOfIt,
+    begin: measured.reduce((first, step) => Math.min(first, step.begin), begin),
+    end: measured.reduce((last, step) => Math.max(last, step.end), end),
+  };
+}
 
 // All buffers of a tensor: its first bytes, those on the host, the copies back.
 function pickTensor(first) {
