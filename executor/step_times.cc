@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "executor/plan/explain_timeline.h"
 
 namespace spillway {
 
@@ -41,6 +42,7 @@ void StepTimes::FillTimeline(Timeline& timeline) const {
          .end_ns = end(id)->TimeNs() - start_ns,
          .bytes = copies ? plan_.buffers[step.outputs[0]].bytes : 0});
   }
+  ExplainTimeline(plan_, graph_, timeline);
 }
 
 }  // namespace spillway

@@ -28,7 +28,7 @@ class StepTimes {
   Event* end(StepId id) const { return events_[id].end.get(); }
 
   // After all events were recorded and the streams synchronised: a span for
-  // each step but aliases, from the first step's begin on.
+  // each step but aliases, from the first step's begin on; flows and stalls.
   void FillTimeline(Timeline& timeline) const;
 
  private:

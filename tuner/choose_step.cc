@@ -128,6 +128,9 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   chosen.name = best.recipe.name;
   chosen.edit = MakeReport(best.recipe.swaps, *spec.graph, best.graph);
   chosen.edit.edit_ns = taken.count();
+  chosen.search = {.reason = std::move(tuned.reason),
+                   .step_ns = best.step.step_ns,
+                   .tried = std::move(tuned.tried)};
   chosen.graph = std::move(best.graph);
   chosen.algorithms = std::move(best.recipe.algorithms);
   chosen.order = OrderOf(std::move(best.recipe));

@@ -14,6 +14,7 @@
 #include "graph/graph.h"
 #include "lms/options.h"
 #include "lms/report.h"
+#include "tuner/search/tune_swaps.h"
 #include "tuner/step_options.h"
 
 namespace spillway {
@@ -29,13 +30,21 @@ struct StepChoiceSpec {
   int64_t reserved_bytes = 0;
 };
 
+// The search that chose a step.
+struct StepSearch {
+  std::string reason = {};           // one line: why this choice
+  int64_t step_ns = 0;               // of the choice, as predicted
+  std::vector<TriedSet> tried = {};  // in order
+};
+
 struct ChosenStep {
   Graph graph = {};  // edited
   // None: the usual order of the edited graph.
   std::optional<TimedSchedule> order = {};
   LmsReport edit = {};
-  LmsOptions lms = {};    // what was used
-  std::string name = {};  // of a recipe; empty: as `lms` says
+  LmsOptions lms = {};                    // what was used
+  std::string name = {};                  // of a recipe; empty: as `lms` says
+  std::optional<StepSearch> search = {};  // none: nothing was searched
   AlgorithmNames algorithms = {};
   // What the step has to return for the order to fit it.
   std::vector<ValueId> fetches = {};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "executor/plan/explain_timeline.h"
 #include "executor/plan_programs.h"
 #include "simulator/cost_model.h"
 #include "simulator/memory_over_time.h"
@@ -55,6 +56,19 @@ SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
                       profile);
 }
 
+absl::StatusOr<StepTimeBound> BoundOfChosen(const Graph& original,
+                                            const ChosenStep& chosen,
+                                            const DeviceProfile& profile) {
+  SPILLWAY_ASSIGN_OR_RETURN(PlanInputs inputs,
+                            PreparePlan({.graph = &chosen.graph,
+                                         .fetches = chosen.fetches,
+                                         .options = &chosen.options,
+                                         .profile = &profile,
+                                         .algorithms = chosen.algorithms}));
+  if (chosen.order) inputs.schedule = chosen.order->schedule;
+  return BoundFor(original, inputs, *chosen.options.ops, profile);
+}
+
 absl::StatusOr<StepPrediction> Simulate(const Program& program,
                                         const StepOptions& given) {
   SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(given));
@@ -79,6 +93,7 @@ absl::StatusOr<StepPrediction> Simulate(const Program& program,
   predicted.step =
       PlayStep(chosen.graph, fit.plan, chosen.algorithms, ops, profile);
   AddMemoryCounters(fit.plan, predicted.step);
+  ExplainTimeline(fit.plan, chosen.graph, predicted.step.timeline);
   predicted.bound = BoundFor(program.graph, fit.inputs, ops, profile);
   predicted.fits = std::move(fit.fits);
   predicted.floor = fit.floor;

@@ -52,6 +52,12 @@ SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
                        const AlgorithmNames& algorithms, const OpRegistry& ops,
                        const DeviceProfile& profile);
 
+// No plan of this order and budget is faster. `original`: the graph that the
+// step was chosen for. Errors: as PreparePlan.
+absl::StatusOr<StepTimeBound> BoundOfChosen(const Graph& original,
+                                            const ChosenStep& chosen,
+                                            const DeviceProfile& profile);
+
 // --- The plan alone ---
 
 struct StepFit {

@@ -37,8 +37,9 @@ std::string FormatSchedule(ScheduleKind kind) {
   return "auto";
 }
 
-void AddTried(const TunedStep& tuned, HtmlReport& report) {
-  for (const TriedSet& tried : tuned.tried) {
+void AddTried(const std::string& chosen, const StepSearch& search,
+              HtmlReport& report) {
+  for (const TriedSet& tried : search.tried) {
     report.tried.push_back({.label = tried.name,
                             .fits = tried.fits,
                             .device_bytes = tried.device_bytes,
@@ -48,8 +49,8 @@ void AddTried(const TunedStep& tuned, HtmlReport& report) {
     // Sets of one name are tried in several orders, in different times.
     // (TFLMS's own trials have no times.)
     const bool is_chosen =
-        tried.name == tuned.chosen.recipe.name &&
-        (tried.step_ns == 0 || tried.step_ns == tuned.chosen.step.step_ns);
+        tried.name == chosen &&
+        (tried.step_ns == 0 || tried.step_ns == search.step_ns);
     if (tried.fits && is_chosen && !report.chosen) {
       report.chosen = report.tried.size() - 1;
     }
@@ -77,38 +78,49 @@ HtmlReport MakeStepReport(const StepReportSpec& spec) {
   report.facts.push_back(
       {"Graph", fmt::format("{} nodes, {} steps in the plan", graph.num_nodes(),
                             spec.plan->steps.size())});
+  if (spec.bound != nullptr) {
+    report.bound = {.step_ns = spec.bound->step_ns,
+                    .reason = BoundReason(*spec.bound)};
+  }
+  if (spec.search != nullptr) {
+    report.facts.push_back(
+        {"Chosen", fmt::format("{}: {}", spec.chosen, spec.search->reason)});
+    AddTried(spec.chosen, *spec.search, report);
+  } else if (!spec.chosen.empty()) {
+    report.facts.push_back({"Chosen", spec.chosen + ", a saved plan"});
+  }
   return report;
 }
 
 HtmlReport ReportOf(const StepPrediction& predicted, const ReportHead& head) {
   const ChosenStep& chosen = predicted.chosen;
-  HtmlReport report = MakeStepReport({.head = head,
-                                      .profile = predicted.profile,
-                                      .options = &chosen.options,
-                                      .lms = &chosen.lms,
-                                      .graph = &chosen.graph,
-                                      .plan = &predicted.plan,
-                                      .predicted = &predicted.step});
-  report.bound = {.step_ns = predicted.bound.step_ns,
-                  .reason = BoundReason(predicted.bound)};
-  return report;
+  return MakeStepReport({.head = head,
+                         .profile = predicted.profile,
+                         .options = &chosen.options,
+                         .lms = &chosen.lms,
+                         .bound = &predicted.bound,
+                         .chosen = chosen.name,
+                         .search = chosen.search ? &*chosen.search : nullptr,
+                         .graph = &chosen.graph,
+                         .plan = &predicted.plan,
+                         .predicted = &predicted.step});
 }
 
 HtmlReport ReportOf(const TuneResult& tuned, const ReportHead& head) {
   const EvaluatedRecipe& chosen = tuned.step.chosen;
-  HtmlReport report = MakeStepReport({.head = head,
-                                      .profile = tuned.profile.name,
-                                      .options = &tuned.options,
-                                      .lms = &tuned.options.lms,
-                                      .graph = &chosen.graph,
-                                      .plan = &chosen.plan,
-                                      .predicted = &chosen.step});
-  report.facts.push_back(
-      {"Chosen", chosen.recipe.name + ": " + tuned.step.reason});
-  report.bound = {.step_ns = tuned.step.bound.step_ns,
-                  .reason = BoundReason(tuned.step.bound)};
-  AddTried(tuned.step, report);
-  return report;
+  const StepSearch search = {.reason = tuned.step.reason,
+                             .step_ns = chosen.step.step_ns,
+                             .tried = tuned.step.tried};
+  return MakeStepReport({.head = head,
+                         .profile = tuned.profile.name,
+                         .options = &tuned.options,
+                         .lms = &tuned.options.lms,
+                         .bound = &tuned.step.bound,
+                         .chosen = chosen.recipe.name,
+                         .search = &search,
+                         .graph = &chosen.graph,
+                         .plan = &chosen.plan,
+                         .predicted = &chosen.step});
 }
 
 absl::Status WriteHtmlReport(const StepPrediction& predicted,

@@ -42,7 +42,10 @@ struct StepReportSpec {
   std::string profile = {};              // its name
   const StepOptions* options = nullptr;  // budgets and schedule
   const LmsOptions* lms = nullptr;
-  const Graph* graph = nullptr;  // edited
+  const StepTimeBound* bound = nullptr;
+  std::string chosen = {};             // name of the recipe; empty: none
+  const StepSearch* search = nullptr;  // null: nothing was searched
+  const Graph* graph = nullptr;        // edited
   const ExecutionPlan* plan = nullptr;
   const SimulatedStep* predicted = nullptr;
 };

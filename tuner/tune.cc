@@ -127,7 +127,9 @@ absl::StatusOr<TuneResult> TuneWith(const Program& program,
                                     const TuneFn& tune) {
   SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(options));
   SPILLWAY_RETURN_IF_ERROR(CheckUndecided(program));
-  TuneResult result = {.fetches = program.fetches, .options = options};
+  TuneResult result;
+  result.fetches = program.fetches;
+  result.options = options;
   result.options.plan = nullptr;  // borrowed for this call
   SPILLWAY_ASSIGN_OR_RETURN(result.profile, ResolveProfile(options));
   SPILLWAY_ASSIGN_OR_RETURN(result.options.device_memory,

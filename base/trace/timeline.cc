@@ -61,57 +61,142 @@ int64_t IntersectionLength(std::span<const Interval> a,
 
 double Microseconds(int64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
-Json Metadata(std::string_view kind, int32_t process, int32_t thread,
-              Json args) {
-  return {{"ph", "M"},
-          {"name", kind},
-          {"pid", process},
-          {"tid", thread},
-          {"args", std::move(args)}};
-}
-
-Json SpanEvent(const Span& span, int32_t process) {
-  Json event = {{"ph", "X"},
-                {"name", span.name},
-                {"cat", span.category},
-                {"pid", process},
-                {"tid", span.track},
-                {"ts", Microseconds(span.begin_ns)},
-                {"dur", Microseconds(span.end_ns - span.begin_ns)}};
-  if (span.bytes > 0) event["args"] = {{"bytes", span.bytes}};
-  return event;
-}
-
-Json CounterEvent(const CounterSample& sample, int32_t process) {
-  return {{"ph", "C"},
-          {"name", sample.counter},
-          {"pid", process},
-          {"ts", Microseconds(sample.at_ns)},
-          {"args", {{"value", sample.value}}}};
-}
-
-// Appends one event as one line, so that a trace can be read and diffed.
-void AppendEvent(const Json& event, std::string& out) {
-  out += out.ends_with('[') ? "\n" : ",\n";
-  out += event.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-void AppendProcess(const TraceProcess& process, int32_t id, std::string& out) {
-  AppendEvent(Metadata("process_name", id, 0, {{"name", process.name}}), out);
-  const Timeline& timeline = *process.timeline;
-  for (size_t i = 0; i < timeline.tracks.size(); ++i) {
-    const auto track = static_cast<int32_t>(i);
-    AppendEvent(
-        Metadata("thread_name", id, track, {{"name", timeline.tracks[i]}}),
-        out);
-    AppendEvent(
-        Metadata("thread_sort_index", id, track, {{"sort_index", track}}), out);
+// The events of one process, one event a line, so that a trace can be read and
+// diffed.
+//
+// An arrow belongs to the slice that is open on its thread when it is read: it
+// lies inside of its span, and follows it in the file where both begin at the
+// same time.
+class ProcessEvents {
+ public:
+  ProcessEvents(const TraceProcess& process, int32_t id, int64_t& num_flows,
+                std::string& out)
+      : timeline_(*process.timeline),
+        id_(id),
+        num_flows_(num_flows),
+        out_(out),
+        arrows_(timeline_.spans.size()) {
+    Append(Metadata("process_name", 0, {{"name", process.name}}));
   }
-  for (const Span& span : timeline.spans) AppendEvent(SpanEvent(span, id), out);
-  for (const CounterSample& sample : timeline.counters) {
-    AppendEvent(CounterEvent(sample, id), out);
+
+  void AppendAll() {
+    AppendThreads();
+    AddArrows();
+    for (size_t i = 0; i < timeline_.spans.size(); ++i) {
+      const Span& span = timeline_.spans[i];
+      Append(SpanEvent(span));
+      for (const Arrow& arrow : arrows_[i]) Append(ArrowEvent(arrow, span));
+    }
+    for (const TrackStall& stall : timeline_.stalls) Append(StallEvent(stall));
+    for (const CounterSample& sample : timeline_.counters) {
+      Append(CounterEvent(sample));
+    }
   }
-}
+
+ private:
+  // One point of a flow.
+  struct Arrow {
+    const Flow* flow = nullptr;
+    int64_t id = 0;
+    const char* phase = "";
+  };
+
+  // Stalls are shown below the first track.
+  void AppendThreads() {
+    const auto num_tracks = static_cast<int32_t>(timeline_.tracks.size());
+    for (int32_t track = 0; track < num_tracks; ++track) {
+      AppendThread(track, timeline_.tracks[static_cast<size_t>(track)],
+                   track == 0 ? 0 : track + 1);
+    }
+    if (!timeline_.stalls.empty()) AppendThread(num_tracks, "stalls", 1);
+  }
+
+  void AppendThread(int32_t track, const std::string& name, int32_t place) {
+    Append(Metadata("thread_name", ThreadOf(track), {{"name", name}}));
+    Append(Metadata("thread_sort_index", ThreadOf(track),
+                    {{"sort_index", place}}));
+  }
+
+  void AddArrows() {
+    for (const Flow& flow : timeline_.flows) {
+      const int64_t id = ++num_flows_;
+      for (size_t i = 0; i < flow.spans.size(); ++i) {
+        const char* middle = i + 1 == flow.spans.size() ? "f" : "t";
+        arrows_[static_cast<size_t>(flow.spans[i])].push_back(
+            {.flow = &flow, .id = id, .phase = i == 0 ? "s" : middle});
+      }
+    }
+  }
+
+  static int32_t ThreadOf(int32_t track) { return track + 1; }
+
+  Json Metadata(std::string_view kind, int32_t thread, Json args) const {
+    Json event = {{"ph", "M"}, {"name", kind}, {"pid", id_}};
+    if (thread > 0) event["tid"] = thread;
+    event["args"] = std::move(args);
+    return event;
+  }
+
+  Json Slice(std::string_view name, std::string_view category, int32_t track,
+             const Interval& time) const {
+    return {{"ph", "X"},
+            {"name", name},
+            {"cat", category},
+            {"pid", id_},
+            {"tid", ThreadOf(track)},
+            {"ts", Microseconds(time.begin)},
+            {"dur", Microseconds(time.length())}};
+  }
+
+  Json SpanEvent(const Span& span) const {
+    Json event = Slice(span.name, span.category, span.track,
+                       {span.begin_ns, span.end_ns});
+    if (span.bytes > 0) event["args"] = {{"bytes", span.bytes}};
+    return event;
+  }
+
+  Json StallEvent(const TrackStall& stall) const {
+    Json event = Slice(
+        fmt::format("waits for {}", stall.waits_for.empty() ? "the host's call"
+                                                            : stall.waits_for),
+        stall.cause, static_cast<int32_t>(timeline_.tracks.size()),
+        {stall.begin_ns, stall.end_ns});
+    event["args"] = {{"before", stall.before}};
+    return event;
+  }
+
+  Json ArrowEvent(const Arrow& arrow, const Span& span) const {
+    const int64_t middle_ns = span.begin_ns + (span.end_ns - span.begin_ns) / 2;
+    Json event = {{"ph", arrow.phase},
+                  {"name", arrow.flow->name},
+                  {"cat", "swap"},
+                  {"id", arrow.id},
+                  {"pid", id_},
+                  {"tid", ThreadOf(span.track)},
+                  {"ts", Microseconds(middle_ns)}};
+    if (event["ph"] == "f") event["bp"] = "e";  // the slice it lies in
+    return event;
+  }
+
+  Json CounterEvent(const CounterSample& sample) const {
+    return {{"ph", "C"},
+            {"name", sample.counter},
+            {"pid", id_},
+            {"ts", Microseconds(sample.at_ns)},
+            {"args", {{"value", sample.value}}}};
+  }
+
+  void Append(const Json& event) {
+    out_ += out_.ends_with('[') ? "\n" : ",\n";
+    out_ += event.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  const Timeline& timeline_;
+  const int32_t id_;
+  int64_t& num_flows_;  // of the processes before, whose ids are taken
+  std::string& out_;
+  std::vector<std::vector<Arrow>> arrows_;  // by span
+};
 
 }  // namespace
 
@@ -138,8 +223,10 @@ int64_t TotalNs(const Timeline& timeline) {
 
 std::string FormatChromeTrace(const std::vector<TraceProcess>& processes) {
   std::string out = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
-  for (size_t i = 0; i < processes.size(); ++i) {
-    AppendProcess(processes[i], static_cast<int32_t>(i), out);
+  int32_t num_processes = 0;
+  int64_t num_flows = 0;
+  for (const TraceProcess& process : processes) {
+    ProcessEvents(process, ++num_processes, num_flows, out).AppendAll();
   }
   out += "\n]}\n";
   return out;

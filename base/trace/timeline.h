@@ -31,10 +31,28 @@ struct CounterSample {
   int64_t value = 0;
 };
 
+// The way of one tensor: places in Timeline::spans, in order of time, from
+// whatever moves the tensor to what needs it there.
+struct Flow {
+  std::string name = {};  // the tensor
+  std::vector<int32_t> spans = {};
+};
+
+// The first track stands still in [begin_ns, end_ns).
+struct TrackStall {
+  std::string waits_for = {};  // the span that ends then; empty: see `cause`
+  std::string cause = {};      // its track; or "host", which starts spans
+  std::string before = {};     // the span that then runs
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+};
+
 struct Timeline {
   std::vector<std::string> tracks = {};  // "compute", "copy out", "copy in"
   std::vector<Span> spans = {};
   std::vector<CounterSample> counters = {};
+  std::vector<Flow> flows = {};
+  std::vector<TrackStall> stalls = {};  // in order of time
 };
 
 // Busy time of one track: the union of its spans. Overlap: time in which the
@@ -52,7 +70,11 @@ struct TraceProcess {
 };
 
 // Chrome trace-event JSON (opens in Perfetto and chrome://tracing): one process
-// an entry, one thread a track, complete events in microseconds.
+// for each entry; in it one thread for each track, and one more, "stalls",
+// below the first track if that stands still. Spans and stalls are complete
+// events in microseconds; a flow is an arrow from each of its spans to the
+// next. Processes and threads count from 1, because Perfetto takes 0 for the
+// kernel's.
 std::string FormatChromeTrace(const std::vector<TraceProcess>& processes);
 
 // The same as a file. Errors: INVALID_ARGUMENT for a process without a

@@ -1,6 +1,7 @@
 #include "simulator/report/report_data.h"
 
 #include <utility>
+#include <vector>
 
 #include "simulator/memory_over_time.h"
 #include "simulator/tensor_fates.h"
@@ -31,19 +32,19 @@ PageKind KindOf(const Buffer& buffer, bool copied_back) {
   return copied_back ? PageKind::kCopiedBack : PageKind::kTensor;
 }
 
-// The steps that use a buffer first and last; residents: none, -1.
+// The steps that use a buffer, in order.
 struct Users {
-  int32_t first = -1;
-  int32_t last = -1;
+  std::vector<int32_t> steps = {};
   bool copied_back = false;
+  BufferId tensor = {};  // whose copy it is, or itself
 };
 
 IdMap<BufferId, Users> FindUsers(const ExecutionPlan& plan) {
   IdMap<BufferId, Users> users(plan.buffers.size());
+  for (const BufferId id : plan.buffers.ids()) users[id].tensor = id;
   const auto add = [&](BufferId buffer, int32_t at) {
-    if (IsResident(plan.buffers[buffer])) return;
-    if (users[buffer].first < 0) users[buffer].first = at;
-    users[buffer].last = at;
+    std::vector<int32_t>& steps = users[buffer].steps;
+    if (steps.empty() || steps.back() != at) steps.push_back(at);
   };
   for (const StepId id : plan.steps.ids()) {
     const Step& step = plan.steps[id];
@@ -51,6 +52,9 @@ IdMap<BufferId, Users> FindUsers(const ExecutionPlan& plan) {
     for (const BufferId output : step.outputs) {
       add(output, id.value());
       if (step.kind == StepKind::kSwapIn) users[output].copied_back = true;
+    }
+    if (step.kind == StepKind::kSwapOut || step.kind == StepKind::kSwapIn) {
+      users[step.outputs[0]].tensor = users[step.inputs[0]].tensor;
     }
     if (step.workspace.is_valid()) add(step.workspace, id.value());
   }
@@ -66,8 +70,8 @@ Json BuffersJson(const ExecutionPlan& plan,
     const PageKind kind = KindOf(buffer, users[id].copied_back);
     rows.push_back({buffer.name, static_cast<int>(kind),
                     buffer.space == Space::kHost ? 1 : 0, buffer.bytes,
-                    owned[id].begin, owned[id].end, users[id].first,
-                    users[id].last});
+                    owned[id].begin, owned[id].end, users[id].tensor.value(),
+                    users[id].steps});
   }
   return rows;
 }

@@ -8,7 +8,8 @@
 //    "stalls": [[step, cause, copy or -1, ns]],
 //    "device": {"arena_bytes", "budget", "resident_bytes", "peak_bytes",
 //               "peak_ns"}, "host": the same,
-//    "buffers": [[name, kind, on host, bytes, begin, end, first step, last]],
+//    "buffers": [[name, kind, on host, bytes, begin, end, the buffer that holds
+//                 its tensor first, [step that uses it]]],
 //    "tensors": [[buffer, bytes, moves, begin, end, [[away from, to]],
 //                 copy out ns, copy in ns, stall ns, byte-seconds freed,
 //                 at peak]],

@@ -20,7 +20,9 @@ inline const std::vector<std::string> kHostileNames = {
     "back\\slash",
     "caf\xc3\xa9 \xe2\x80\xa8 line",
     "=1+1",
-    "]]>"};
+    "]]>",
+    "sgd_optimizer/gradients/stage1/block3/conv3/FusedBatchNorm/"
+    "FusedBatchNormGrad"};
 
 // As ChainGraph, with other names.
 inline Graph RenamedChain(int64_t bytes) {

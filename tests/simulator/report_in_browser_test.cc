@@ -14,6 +14,7 @@
 namespace spillway {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -28,7 +29,7 @@ class ReportInBrowserTest : public ::testing::Test {
   }
 
   // `then`: a script that runs when the page is there, as a reader would act.
-  std::string Rendered(const std::string& then = "") const {
+  std::string Rendered(const std::string& then = "", int width = 1200) const {
     const testing::TemporaryFolder folder;
     EXPECT_TRUE(WriteFileAtomically(folder.File("page.html"),
                                     FormatHtmlReport(case_.report).value() +
@@ -36,9 +37,9 @@ class ReportInBrowserTest : public ::testing::Test {
                     .ok());
     const std::string command = fmt::format(
         "cd {} && HOME={} timeout 120 chromium --headless --no-sandbox "
-        "--disable-gpu --disable-dev-shm-usage --user-data-dir={} --dump-dom "
-        "file://{} > dom.html 2> log",
-        folder.path(), folder.path(), folder.File("profile"),
+        "--disable-gpu --disable-dev-shm-usage --window-size={},900 "
+        "--user-data-dir={} --dump-dom file://{} > dom.html 2> log",
+        folder.path(), folder.path(), width, folder.File("profile"),
         folder.File("page.html"));
     const int status = std::system(command.c_str());
     EXPECT_EQ(status, 0) << ReadFile(folder.File("log")).value_or("no log");
@@ -67,7 +68,7 @@ TEST_F(ReportInBrowserTest, TheScriptsRunAndShowEverything) {
                        R"(aria-label="Tensors" data-rows="{}")", tensors)));
   EXPECT_THAT(
       dom, HasSubstr(R"(aria-label="Options that were tried" data-rows="2")"));
-  EXPECT_THAT(dom, HasSubstr("<tr class=\"chosen\">"));
+  EXPECT_THAT(dom, HasSubstr("<tr role=\"row\" class=\"chosen\">"));
   // Names are text, wherever they are shown.
   EXPECT_THAT(dom, Not(HasSubstr("<b>")));
   EXPECT_THAT(dom, HasSubstr("<wbr>script&gt;&lt;b&gt;bold:0"));
@@ -88,6 +89,71 @@ TEST_F(ReportInBrowserTest, TablesAreSortedAndFilteredAndKeysMoveAlongLanes) {
   EXPECT_THAT(dom, HasSubstr(R"(aria-sort="ascending"><button type="button">)"
                              "Tensor<"));
   EXPECT_THAT(dom, HasSubstr(R"(aria-live="polite">&lt;/script&gt;&lt;b&gt;)"));
+}
+
+// What the document says of a canvas: data-highlighted="4".
+std::string Highlighted(size_t items) {
+  return fmt::format(R"(data-highlighted="{}")", items);
+}
+
+TEST_F(ReportInBrowserTest, ARowOfATensorLeadsToItsStepsAndItsBytes) {
+  // The tensor that leaves first: its writer, f2, which reads it too, its two
+  // copies and its last reader; each was predicted and measured.
+  const std::string dom = Rendered(R"(
+      const tensors = document.getElementById('tensors');
+      const row = [...tensors.querySelectorAll('tbody tr')].find(
+          (one) => one.textContent.includes('bold:0'));
+      row.querySelector('button').click();)");
+  EXPECT_THAT(dom,
+              HasSubstr("id=\"picked-name\">&lt;/script&gt;&lt;b&gt;bold:0<"));
+  EXPECT_THAT(dom, HasSubstr(Highlighted(2 * 5)));
+  // Its first bytes and those that came back; on the host one.
+  EXPECT_THAT(dom, HasSubstr(Highlighted(2)));
+  EXPECT_THAT(dom, HasSubstr(Highlighted(1)));
+}
+
+TEST_F(ReportInBrowserTest, ARowOfAnOpLeadsToAllItsSteps) {
+  const std::string script = R"(
+      const row = [...document.querySelectorAll('#ops tbody tr')].find(
+          (one) => one.cells[0].textContent.trim() === 'F');
+      row.click();)";
+  const std::string dom = Rendered(script);
+  EXPECT_THAT(dom, HasSubstr(R"(aria-label="Time by op" data-rows="2")"));
+  EXPECT_THAT(dom, HasSubstr(Highlighted(2 * testing::kHostileNames.size())));
+  EXPECT_THAT(
+      Rendered(script + "document.getElementById('picked-clear').click();"),
+      Not(HasSubstr(Highlighted(2 * testing::kHostileNames.size()))));
+}
+
+TEST_F(ReportInBrowserTest, ATipHasWholeWordsWhereverItIs) {
+  // Over each tile of the peak, from the left to the right end of the window.
+  const std::string dom = Rendered(R"(
+      const heights = [...document.querySelectorAll('.tile')].flatMap(
+          (tile, i, tiles) => {
+            tile.dispatchEvent(new PointerEvent('pointermove', {
+              clientX: innerWidth * i / (tiles.length - 1), clientY: 300}));
+            const tip = document.getElementById('tip');
+            return [...tip.querySelectorAll('td')].map((cell) => cell.offsetHeight);
+          });
+      document.documentElement.dataset.lines = Math.max(...heights) / 19 | 0;)");
+  EXPECT_THAT(dom, HasSubstr("data-rendered=\"true\""));
+  // The longest name needs two lines, beside its time.
+  EXPECT_THAT(dom, ContainsRegex("data-lines=\"[12]\""));
+}
+
+TEST_F(ReportInBrowserTest, NothingIsWiderThanANarrowWindow) {
+  const std::string dom = Rendered(R"(
+      document.querySelector('details').open = true;
+      const cut = [...document.querySelectorAll('header *, main *')].filter(
+          (one) => !one.closest('.visually-hidden') &&
+              one.getClientRects().length > 0 &&
+              (one.getBoundingClientRect().right > innerWidth + 0.5 ||
+                  (one.scrollWidth > one.clientWidth + 1 &&
+                      getComputedStyle(one).overflowX !== 'visible')));
+      document.documentElement.dataset.cut = `${innerWidth}: ` +
+          cut.map((one) => `${one.tagName} ${one.id} ${one.className}`).join();)",
+                                   500);
+  EXPECT_THAT(dom, HasSubstr("data-cut=\"500: \""));
 }
 
 TEST_F(ReportInBrowserTest, ABareReportIsShownToo) {

@@ -1,5 +1,6 @@
 // The page of a report: its structure and the data in it. What its scripts make
 // of that: report_in_browser_test.cc.
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "base/json.h"
 #include "nlohmann/json.hpp"
+#include "ops/all_ops.h"
 #include "simulator/tensor_fates.h"
 #include "tests/simulator/report_case.h"
 #include "tests/support/status_matchers.h"
@@ -161,6 +163,53 @@ TEST_F(ReportTest, TheDataIsWhatWasPredictedAndMeasured) {
   EXPECT_EQ(stalls_ns, data["stall_ns"][0].get<int64_t>() +
                            data["stall_ns"][1].get<int64_t>() +
                            data["stall_ns"][2].get<int64_t>());
+}
+
+// An op that no kind lists would change its colour when it is listed.
+TEST_F(ReportTest, EveryOpThatRunsIsOfOneKind) {
+  const std::string page = Page();
+  const std::string kinds = Between(page, "const opKinds = [", "];\n");
+  const std::set<std::string> copies_and_aliases = {
+      "Const",   "Identity", "Placeholder", "Reshape",
+      "SwapOut", "SwapIn",   "Variable"};
+  for (const auto& [name, def] : StandardOps().ops()) {
+    const size_t kinds_of_op = copies_and_aliases.contains(name) ? 0 : 1;
+    EXPECT_EQ(Count(kinds, "'" + name + "'"), kinds_of_op) << name;
+  }
+}
+
+// "--name: #rrggbb;" of a style, by name.
+std::map<std::string, std::string> ColoursOf(const std::string& style) {
+  std::map<std::string, std::string> colours;
+  for (size_t at = 0; (at = style.find("--", at)) != std::string::npos;) {
+    const size_t colon = style.find(": ", at);
+    colours[style.substr(at, colon - at)] =
+        style.substr(colon + 2, style.find(';', at) - colon - 2);
+    at = colon;
+  }
+  return colours;
+}
+
+TEST_F(ReportTest, EveryColourHasAMeaningOfItsOwnInBothModes) {
+  const std::string page = Page();
+  const auto light = ColoursOf(Between(page, ":root {", "}"));
+  const auto dark = ColoursOf(Between(page, "dark) {\n  :root {", "}"));
+  std::set<std::string> names;
+  for (const auto& colours : {light, dark}) {
+    std::map<std::string, std::string> ops;  // by colour
+    for (const auto& [name, colour] : colours) {
+      names.insert(name);
+      if (!name.starts_with("--op-")) continue;
+      EXPECT_TRUE(ops.emplace(colour, name).second) << name;
+      for (const char* other : {"--tensor", "--host", "--out", "--in",
+                                "--stall", "--scratch", "--variable"}) {
+        EXPECT_NE(colour, colours.at(other)) << name;
+      }
+    }
+    EXPECT_EQ(ops.size(), Count(page, "color: 'op-"));
+  }
+  EXPECT_EQ(names.size(), light.size());
+  EXPECT_EQ(names.size(), dark.size());
 }
 
 TEST_F(ReportTest, WhatMustBeThereIsAskedForByName) {

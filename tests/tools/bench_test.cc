@@ -15,6 +15,7 @@
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/chrome_trace.h"
 #include "tests/support/paths.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
@@ -26,6 +27,7 @@ namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using testing::FlagValues;
 using ::testing::HasSubstr;
 using testing::ProfilePath;
@@ -359,15 +361,22 @@ TEST(BenchTest, WithAProfileThePredictedStepIsShownBesideTheMeasuredOne) {
                 {"--trace", trace},
                 {"--report", report}});
   ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(trace));
-  ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(text, trace));
-  std::map<int, std::multiset<std::string>> names;  // by process
-  for (const Json& event : json["traceEvents"]) {
-    if (event["ph"] == "X") names[event["pid"]].insert(event["name"]);
+  const testing::ReadTrace read = testing::ReadChromeTrace(text);
+  EXPECT_THAT(read.faults, ElementsAre());
+  std::map<std::string, std::multiset<std::string>> steps;  // by process
+  std::map<std::string, std::multiset<std::string>> arrows;
+  for (const testing::TraceSlice& slice : read.slices) {
+    if (slice.thread == "stalls") continue;
+    steps[read.processes.at(slice.process)].insert(slice.name);
   }
-  EXPECT_EQ(names[0], names[1]);
-  EXPECT_FALSE(names[0].empty());
-  EXPECT_THAT(text, HasSubstr("\"predicted\""));
-  EXPECT_THAT(text, HasSubstr("\"measured\""));
+  for (const testing::TraceArrow& arrow : read.arrows) {
+    arrows[read.processes.at(arrow.from.process)].insert(arrow.from.name + " " +
+                                                         arrow.to.name);
+  }
+  EXPECT_EQ(steps["predicted"], steps["measured"]);
+  EXPECT_FALSE(steps["predicted"].empty());
+  EXPECT_EQ(arrows["predicted"], arrows["measured"]);
+  EXPECT_FALSE(arrows["predicted"].empty());
   ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(report));
   EXPECT_THAT(page, HasSubstr("<h1>lenet, batch 4</h1>"));
   EXPECT_THAT(page, HasSubstr("\"measured\":{"));
@@ -379,6 +388,46 @@ TEST(BenchTest, TheReportNeedsNoProfile) {
   BenchForJson({{"--report", report}});
   ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(report));
   EXPECT_THAT(page, HasSubstr("<h1>lenet, batch 4</h1>"));
+}
+
+// Of the page, as tests/simulator/report_test.cc reads it.
+Json ReportDataOf(const std::string& path) {
+  const std::string page = ReadFile(path).value_or("");
+  const std::string begin = R"(id="data">)";
+  const size_t from = page.find(begin) + begin.size();
+  return ParseJson(page.substr(from, page.find("</script>", from) - from), path)
+      .value_or(Json());
+}
+
+TEST(BenchTest, TheReportOfATunedStepHasTheBoundTheChoiceAndWhatWasTried) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.File("report.html");
+  const Json free = BenchForJson({{"--model", "resnet20"}, {"--report", path}});
+  Json data = ReportDataOf(path);
+  EXPECT_GT(data["bound"][0], 0);
+  EXPECT_TRUE(data["tried"].empty());
+  EXPECT_TRUE(data["chosen"].is_null());
+  const int64_t peak = free["peak_device_bytes"]["predicted"];
+  const Json json =
+      BenchForJson({{"--model", "resnet20"},
+                    {"--lms", "auto"},
+                    {"--profile", ProfilePath("p100_pcie")},
+                    {"--device_memory", std::to_string(peak * 3 / 4)},
+                    {"--report", path}});
+  data = ReportDataOf(path);
+  EXPECT_GT(data["bound"][0], 0);
+  EXPECT_LE(data["bound"][0].get<int64_t>(), data["step_ns"].get<int64_t>());
+  EXPECT_GT(data["tried"].size(), 1U);
+  const Json& chosen = data["tried"][data["chosen"].get<size_t>()];
+  EXPECT_EQ(chosen[0], json["recipe"]);
+  EXPECT_EQ(chosen[1], 1);
+  EXPECT_EQ(data["facts"].back()[0], "Measured on");
+  const bool is_named =
+      std::ranges::any_of(data["facts"], [&](const Json& fact) {
+        return fact[0] == "Chosen" && fact[1].get<std::string>().starts_with(
+                                          json["recipe"].get<std::string>());
+      });
+  EXPECT_TRUE(is_named);
 }
 
 TEST(BenchTest, TakesWhatHasOneMeaningHere) {

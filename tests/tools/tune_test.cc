@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/chrome_trace.h"
 #include "tests/support/status_matchers.h"
 #include "tests/tools/run_program.h"
 #include "tests/tools/tuned_step.h"
@@ -17,6 +18,7 @@ namespace spillway {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using testing::FlagValues;
 using ::testing::HasSubstr;
 using testing::PeakOfResNet;
@@ -241,8 +243,10 @@ TEST_F(TuneTest, WritesTheTraceAndThePage) {
   flags["--report"] = Path("report.html");
   const Json json = RunForJson(TuneResNet(flags));
   ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(Path("trace.json")));
-  ASSERT_OK_AND_ASSIGN(const Json trace, ParseJson(text, "trace"));
-  EXPECT_GT(trace["traceEvents"].size(), 100u);
+  const testing::ReadTrace trace = testing::ReadChromeTrace(text);
+  EXPECT_THAT(trace.faults, ElementsAre());
+  EXPECT_GT(trace.slices.size(), 100u);
+  EXPECT_FALSE(trace.arrows.empty());
   EXPECT_THAT(text, AllOf(HasSubstr("lms/swapin_"), HasSubstr("predicted")));
   ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(Path("report.html")));
   EXPECT_THAT(page, StartsWith("<!DOCTYPE html>"));

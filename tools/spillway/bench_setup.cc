@@ -53,9 +53,14 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
                             ChooseStep({.graph = &step.graph,
                                         .fetches = FetchesOf(flags, step),
                                         .options = options}));
+  if (!flags.report.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(setup.bound,
+                              BoundOfChosen(step.graph, chosen, setup.profile));
+  }
   setup.edit = chosen.edit;
   setup.lms = chosen.lms;
   setup.recipe = chosen.name;
+  setup.search = chosen.search;
   setup.algorithms = chosen.algorithms;
   setup.options = chosen.options;
   setup.graph = chosen.graph;

@@ -14,6 +14,8 @@
 #include "models/zoo.h"
 #include "simulator/device_profile.h"
 #include "tools/spillway/bench_command.h"
+#include "tuner/bound/lower_bound.h"
+#include "tuner/choose_step.h"
 
 namespace spillway {
 
@@ -24,8 +26,10 @@ struct BenchSetup {
   double loss_scale = 1;
   int64_t parameters = 0;
   LmsReport edit = {};
-  LmsOptions lms = {};             // what was used
-  std::string recipe = {};         // of the tuner or a plan file; empty: none
+  LmsOptions lms = {};      // what was used
+  std::string recipe = {};  // of the tuner or a plan file; empty: none
+  std::optional<StepSearch> search = {};    // of --lms auto
+  std::optional<StepTimeBound> bound = {};  // for --report
   AlgorithmNames algorithms = {};  // of the kernels; empty: their first
   StepOptions options = {};        // with the budgets that were used
   int64_t plan_ns = 0;             // measured: kernels, plan and check

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/trace/timeline.h"
+#include "executor/plan/explain_timeline.h"
 #include "fmt/format.h"
 #include "simulator/memory_over_time.h"
 #include "simulator/report/html_report.h"
@@ -18,6 +19,7 @@ SimulatedStep PredictStep(const BenchSetup& setup) {
   SimulatedStep step = PlayStep(setup.graph, plan, setup.algorithms,
                                 *setup.options.ops, setup.profile);
   AddMemoryCounters(plan, step);
+  ExplainTimeline(plan, setup.graph, step.timeline);
   return step;
 }
 
@@ -37,6 +39,9 @@ absl::StatusOr<std::string> FormatReport(const BenchFlags& flags,
                       .profile = setup.profile.name,
                       .options = &setup.options,
                       .lms = &setup.lms,
+                      .bound = setup.bound ? &*setup.bound : nullptr,
+                      .chosen = setup.recipe,
+                      .search = setup.search ? &*setup.search : nullptr,
                       .graph = &setup.graph,
                       .plan = setup.session->plan(0),
                       .predicted = &predicted});

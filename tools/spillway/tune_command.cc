@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "executor/plan/explain_timeline.h"
 #include "fmt/format.h"
 #include "simulator/memory_over_time.h"
 #include "tools/spillway/interrupt.h"
@@ -224,7 +225,9 @@ absl::Status RunTune(const TuneFlags& given) {
     return FinishWithoutChoice(text, std::move(batches), outputs);
   }
   SPILLWAY_RETURN_IF_ERROR(tuned.status());
-  AddMemoryCounters(tuned->step.chosen.plan, tuned->step.chosen.step);
+  EvaluatedRecipe& chosen = tuned->step.chosen;
+  AddMemoryCounters(chosen.plan, chosen.step);
+  ExplainTimeline(chosen.plan, chosen.graph, chosen.step.timeline);
   const TuneReport report = {
       .flags = &flags, .result = &*tuned, .batch_size = source.batch_size};
   table.PrintRest();

@@ -14,12 +14,17 @@ namespace {
 // How a time on the longest path came about.
 struct Moment {
   int64_t ns = 0;
-  int64_t out_ns = 0;  // of it, waiting for copies to the host
-  int64_t in_ns = 0;   // of it, waiting for copies to the device
+  int64_t out_ns = 0;    // of it, waiting for copies to the host
+  int64_t in_ns = 0;     // of it, waiting for copies to the device
+  int64_t issue_ns = 0;  // of it, waiting for the host to issue a kernel
 };
 
 // The later of both; of two equal ones the first.
 Moment Later(const Moment& a, const Moment& b) { return b.ns > a.ns ? b : a; }
+
+// One part in this many: a step whose compute lane is idle for less is bound by
+// compute.
+constexpr int64_t kLeastIdlePart = 20;
 
 // Instead of the step that writes a tensor.
 constexpr int32_t kFromTheStart = -1;
@@ -53,7 +58,8 @@ class Bound {
         continue;
       }
       const int64_t away = BytesAway(step);
-      now = Later(now, {.ns = ++num_issued_ * issue_ns_});
+      const int64_t issued_ns = ++num_issued_ * issue_ns_;
+      now = Later(now, {.ns = issued_ns, .issue_ns = issued_ns});
       now = Later(now, BytesHaveLeft(away));
       now.ns += step.ns;
       end_[k] = now;
@@ -63,6 +69,7 @@ class Bound {
             .kernels_ns = model_.kernels_ns,
             .out_ns = now.out_ns,
             .in_ns = now.in_ns,
+            .issue_ns = now.issue_ns,
             .most_bytes_away = most_away_};
   }
 
@@ -121,7 +128,8 @@ class Bound {
                               : end_[static_cast<size_t>(written)];
       latest = Later(latest, {.ns = left.ns + ns,
                               .out_ns = left.out_ns + ns,
-                              .in_ns = left.in_ns});
+                              .in_ns = left.in_ns,
+                              .issue_ns = left.issue_ns});
     }
     return latest;
   }
@@ -154,9 +162,10 @@ class Bound {
       if (m == least.size()) break;
       const int64_t ns = CopyNs(least[m++], in_rate_);
       Moment& next = not_before_[static_cast<size_t>(-negative_kernel)];
-      next = Later(
-          next,
-          {.ns = now.ns + ns, .out_ns = now.out_ns, .in_ns = now.in_ns + ns});
+      next = Later(next, {.ns = now.ns + ns,
+                          .out_ns = now.out_ns,
+                          .in_ns = now.in_ns + ns,
+                          .issue_ns = now.issue_ns});
     }
   }
 
@@ -181,7 +190,14 @@ class Bound {
 }  // namespace
 
 std::string BoundReason(const StepTimeBound& bound) {
-  if (bound.out_ns == 0 && bound.in_ns == 0) return "compute";
+  // A wait that lies beside kernels costs no time, and a short one hardly any.
+  const int64_t idle_ns = bound.step_ns - bound.kernels_ns;
+  if (idle_ns * kLeastIdlePart < bound.step_ns || idle_ns == 0) {
+    return "compute";
+  }
+  if (bound.issue_ns > std::max(bound.out_ns, bound.in_ns)) {
+    return "the host's calls";
+  }
   return bound.out_ns >= bound.in_ns ? "copies to the host"
                                      : "copies to the device";
 }

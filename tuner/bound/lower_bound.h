@@ -33,16 +33,20 @@ namespace spillway {
 
 struct StepTimeBound {
   int64_t step_ns = 0;
-  // What it is made of: the kernels, and waiting for bytes that leave and that
-  // return on the longest path.
+  // All kernels: the compute lane is idle for the rest of step_ns.
   int64_t kernels_ns = 0;
+  // Waits on the longest path: for bytes that leave, for bytes that arrive, and
+  // for the host to issue a kernel. Other kernels may run meanwhile.
   int64_t out_ns = 0;
   int64_t in_ns = 0;
+  int64_t issue_ns = 0;
   // The most bytes that have to be elsewhere at one step.
   int64_t most_bytes_away = 0;
 };
 
-// "compute", "copies to the host", "copies to the device": the largest part.
+// "compute" where the compute lane is idle for less than a twentieth of the
+// step; else the longest wait: "copies to the host", "copies to the device" or
+// "the host's calls".
 std::string BoundReason(const StepTimeBound& bound);
 
 // Cost: O(steps * tensors alive at a step) in the worst case.

@@ -1,7 +1,6 @@
 // What runs when: a row for each lane, predicted and, below on the same axis,
 // measured. Where the compute lane stands still, the cause is drawn instead.
 
-const opColors = 7;  // the ops that take longest; all others share the last one
 const rowHeight = 30;
 const headHeight = 20;
 
@@ -10,8 +9,6 @@ class LanesChart {
     this.groups = [this.group('predicted', steps)];
     if (data.measured) this.groups.push(this.group('measured', measuredSteps));
     this.rows = this.groups.flatMap((group) => group.rows);
-    this.colorOfOp = new Map(timesByOp(steps).slice(0, opColors)
-        .map(([op], index) => [op, `op${index}`]));
     this.place();
     this.chart = new TimeChart({
       box,
@@ -47,7 +44,7 @@ class LanesChart {
   colorName(span) {
     if (span.lane === 1) return 'out';
     if (span.lane === 2) return 'in';
-    return this.colorOfOp.get(span.op) || 'op7';
+    return opKind(span.op).color;
   }
 
   draw(context, plot) {
@@ -63,6 +60,9 @@ class LanesChart {
       context.fillText(group.name, plot.left, group.y + headHeight / 2);
       for (const row of group.rows) this.drawRow(context, plot, row, color);
     }
+    // For a reader that cannot see it, such as a test.
+    this.chart.canvas.dataset.highlighted =
+        this.rows.flatMap((row) => row.spans).filter((span) => highlight.has(span)).length;
   }
 
   drawRow(context, plot, row, color) {
@@ -76,7 +76,10 @@ class LanesChart {
     context.rect(plot.left, row.y, plot.width, rowHeight);
     context.clip();
     if (row.lane === 0 && row.process === 'predicted') this.drawStalls(context, plot, row, color);
+    context.globalAlpha = highlight.pick ? 0.3 : 1;
     this.drawSpans(context, plot, row, color);
+    context.globalAlpha = 1;
+    if (highlight.pick) this.drawPicked(context, plot, row, color);
     context.restore();
   }
 
@@ -107,6 +110,20 @@ class LanesChart {
     }
   }
 
+  // Also those that are thinner than a pixel.
+  drawPicked(context, plot, row, color) {
+    for (const span of row.spans) {
+      if (!highlight.has(span) || span.end < timeView.begin || span.begin > timeView.end) continue;
+      const begin = plot.x(span.begin);
+      const width = Math.max(2, plot.x(span.end) - begin);
+      context.fillStyle = color(this.colorName(span));
+      context.fillRect(begin, row.y + 3, width, rowHeight - 6);
+      context.strokeStyle = color('ink');
+      if (width > 5) context.strokeRect(begin + 0.5, row.y + 3.5, width - 1, rowHeight - 7);
+      if (width > 46) this.drawName(context, plot, row, span, begin, width);
+    }
+  }
+
   drawName(context, plot, row, span, begin, width) {
     const left = Math.max(begin, plot.left) + 5;
     const room = begin + width - left - 4;
@@ -133,7 +150,7 @@ class LanesChart {
   spanTip(row, span) {
     const length = span.end - span.begin;
     const lines = [
-      ['op', span.op],
+      ['op', span.lane === 0 ? `${span.op} (${opKind(span.op).name})` : span.op],
       [row.process, `${timeText(length)}, from ${momentText(span.begin)}`],
     ];
     const twin = this.twinOf(row, span);
@@ -163,16 +180,13 @@ class LanesChart {
   }
 }
 
-const tipTable = (lines) => element('table', {}, ...lines.map(([label, value]) =>
+const tipTable = (lines) => element('table', {class: 'pairs'}, ...lines.map(([label, value]) =>
     element('tr', {}, element('td', {class: 'note'}, label), element('td', {}, value))));
 
 function makeLanesChart() {
   const chart = new LanesChart(byId('lanes'));
-  const times = timesByOp(steps);
-  const entries = times.slice(0, opColors)
-      .map(([op, ns], index) => [`op${index}`, `${op} ${timeText(ns)}`]);
-  const rest = times.slice(opColors).reduce((sum, [, ns]) => sum + ns, 0);
-  if (rest > 0) entries.push(['op7', `${times.length - opColors} other ops ${timeText(rest)}`]);
+  const entries = timesByKind(steps)
+      .map(([kind, ns]) => [kind.color, `${kind.name} ${timeText(ns)}`]);
   for (const [lane, color] of [[1, 'out'], [2, 'in']]) {
     const busy = busyNs(steps, lane);
     if (busy > 0) entries.push([color, `${data.lane_names[lane]} ${timeText(busy)}`]);

@@ -13,6 +13,7 @@ function listenToTools() {
   byId('zoom-in').addEventListener('click', () => timeView.zoom(0.5));
   byId('zoom-out').addEventListener('click', () => timeView.zoom(2));
   byId('zoom-all').addEventListener('click', () => timeView.reset());
+  byId('picked-clear').addEventListener('click', () => highlight.clear());
 }
 
 function redraw() {
@@ -25,6 +26,7 @@ try {
   makeMemoryCharts();
   makeLanesChart();
   makeComparison();
+  makeOps();
   makePeak();
   makeTensors();
   makeTried();

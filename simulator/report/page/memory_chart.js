@@ -21,7 +21,7 @@ class MemoryChart {
       draw: (context, plot) => this.draw(context, plot),
       tip: (ns) => this.tip(ns),
     });
-    // For whoever compares it with what the report says.
+    // For a test, which compares it with what the report says.
     this.chart.canvas.dataset.peakBytes = this.highest;
   }
 
@@ -56,7 +56,10 @@ class MemoryChart {
     context.beginPath();
     context.rect(plot.left, 0, plot.width, this.height);
     context.clip();
+    context.globalAlpha = highlight.pick && highlight.pick.buffers.length > 0 ? 0.3 : 1;
     this.drawLayers(context, plot, y);
+    context.globalAlpha = 1;
+    this.drawPicked(context, plot, y);
     context.restore();
     if (this.showsBudget()) this.drawBudget(context, plot, y(this.space.budget));
   }
@@ -112,6 +115,22 @@ class MemoryChart {
     });
   }
 
+  // The bytes of a picked tensor, as high as they are many, on the zero line.
+  drawPicked(context, plot, y) {
+    const picked = highlight.pick ? highlight.pick.buffers
+        .filter((buffer) => buffer.isOnHost === this.onHost && buffer.end > buffer.begin) : [];
+    context.strokeStyle = colorOf('ink');
+    for (const buffer of picked) {
+      const begin = plot.x(buffer.begin);
+      const width = Math.max(2, plot.x(buffer.end) - begin);
+      const height = Math.max(3, this.height - y(buffer.bytes));
+      context.fillStyle = colorOf(this.onHost ? 'host' : buffer.kind.color);
+      context.fillRect(begin, this.height - height, width, height);
+      context.strokeRect(begin + 0.5, this.height - height + 0.5, width - 1, height - 1);
+    }
+    this.chart.canvas.dataset.highlighted = picked.length;
+  }
+
   drawBudget(context, plot, at) {
     context.strokeStyle = colorOf('bad');
     context.fillStyle = colorOf('bad');
@@ -123,8 +142,14 @@ class MemoryChart {
     context.stroke();
     context.setLineDash([]);
     context.textAlign = 'right';
-    context.fillText(`budget ${bytesText(this.space.budget)}`, plot.left + plot.width - 6,
-        at < 16 ? at + 9 : at - 8);
+    const text = `budget ${bytesText(this.space.budget)}`;
+    const right = plot.left + plot.width - 6;
+    const middle = at < 16 ? at + 10 : at - 9;
+    const width = context.measureText(text).width + 8;
+    context.fillStyle = colorOf('card');
+    context.fillRect(right - width + 4, middle - 7, width, 14);
+    context.fillStyle = colorOf('bad');
+    context.fillText(text, right, middle);
   }
 
   // What the compute lane does.
@@ -152,7 +177,7 @@ class MemoryChart {
     return [
       element('strong', {}, `${bytesText(used)} in use at ${momentText(ns)}`),
       element('div', {class: 'note'}, this.activity(ns)),
-      element('table', {}, ...rows),
+      element('table', {class: 'sizes'}, ...rows),
     ];
   }
 }

@@ -71,10 +71,13 @@ function makeTreemap(box, contents, whole) {
       const letters = Math.floor((w - 12) / 6.5) * Math.floor((h - 24) / 15);
       const name = shortName(buffer.name, letters);
       tile.append(nameText(name), element('br'), bytesText(buffer.bytes));
+    } else {
+      tile.style.padding = 0;  // so that it is no wider than its bytes
     }
     tile.addEventListener('pointermove', (event) =>
         tip.show(event.clientX, event.clientY, ...bufferTip(buffer, whole)));
     tile.addEventListener('pointerleave', () => tip.hide());
+    tile.addEventListener('click', () => highlight.show(pickTensor(buffer)));
     box.append(tile);
   });
   return tiles.length;
@@ -110,6 +113,7 @@ function makePeak() {
     label: 'Buffers at the peak',
     rows: contents,
     sortBy: 2,
+    pick: pickTensor,
     text: (buffer) => buffer.name,
     columns: [
       {title: 'Buffer', class: 'name', value: (b) => b.name, show: (b) => nameText(b.name)},

@@ -13,7 +13,7 @@ const firstTransientKind = 2;
 const movingKind = kinds[5];
 const stackedKinds = [kinds[2], movingKind, kinds[3], kinds[4]];  // over residents
 const stallCauses = ['copies in', 'copies out', 'the host\u2019s calls'];
-const stallColors = ['in', 'out', 'op7'];
+const stallColors = ['in', 'out', 'host-call'];
 
 const data = JSON.parse(byId('data').textContent);
 
@@ -30,17 +30,22 @@ const stalls = data.stalls.map(([step, cause, copy, ns]) => ({
   end: steps[step].begin,
 }));
 const buffers = data.buffers.map(
-    ([name, kind, onHost, bytes, begin, end, first, last]) => ({
-      name, bytes, begin, end,
-      kind: kinds[kind],
-      isResident: kind < firstTransientKind,
-      isOnHost: onHost === 1,
-      first: first < 0 ? null : steps[first],
-      last: last < 0 ? null : steps[last],
-    }));
+    ([name, kind, onHost, bytes, begin, end, tensor, users]) => {
+      const isResident = kind < firstTransientKind;
+      const within = isResident ? [] : users.map((id) => steps[id]);
+      return {
+        name, bytes, begin, end, tensor, isResident,
+        kind: kinds[kind],
+        isOnHost: onHost === 1,
+        users: users.map((id) => steps[id]),
+        first: within.length > 0 ? within[0] : null,
+        last: within.length > 0 ? within[within.length - 1] : null,
+      };
+    });
 const tensors = data.tensors.map(
     ([buffer, bytes, moves, begin, end, away, copyOut, copyIn, stall, freed, atPeak]) => ({
       name: buffers[buffer].name,
+      buffer: buffers[buffer],
       moves: moves === 1,
       atPeak: atPeak === 1,
       bytes, begin, end, away, copyOut, copyIn, stall, freed,
@@ -133,6 +138,12 @@ function timesByOp(from) {
     times.set(step.op, (times.get(step.op) || 0) + step.end - step.begin);
   }
   return [...times].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+}
+
+// How many steps of an op take time.
+function runsOf(from, op) {
+  return from.reduce((runs, step) =>
+      runs + (step.lane === 0 && step.op === op && step.end > step.begin ? 1 : 0), 0);
 }
 
 const copiedBytes = (lane) =>

@@ -54,7 +54,7 @@ function makeFigures() {
   if (data.bound) {
     const [ns, reason] = data.bound;
     figures.push(figure('Lower bound', timeText(ns),
-        `${reason}; the step takes ${percentText(step - ns, ns)} more`,
+        `by ${reason}; the step takes ${percentText(step - ns, ns)} more`,
         [[ns / step, 'good']]));
   }
   byId('figures').append(...figures);
@@ -94,11 +94,6 @@ function makeComparison() {
     ['host memory', data.host.arena_bytes, data.measured.host_bytes, bytesText],
   ];
   byId('comparison-table').append(comparisonTable('Step', rows, timeText));
-  const measured = new Map(timesByOp(measuredSteps));
-  const ops = timesByOp(steps).map(([op, ns]) => [op, ns, measured.get(op) || 0]);
-  ops.sort((a, b) => b[2] - a[2]);
-  byId('comparison-ops').append(
-      comparisonTable('Ops that take longest', ops.slice(0, 12), timeText));
 }
 
 function makeTried() {

@@ -6,7 +6,8 @@ const rowsAtOnce = 100;
 // columns: {title, value(row): what to sort by, show(row): text or element,
 // number: right-aligned, sorted large to small first}. options: {box, rows,
 // columns, label, sortBy: index, ascending, text(row): what the filter looks at, or none,
-// rowClass(row), checks: [[label, keep(row)]]}
+// rowClass(row), checks: [[label, keep(row)]], pick(row): what a click on the row
+// shows in the charts (highlight.js), or none}
 function sortableTable(options) {
   const {box, rows, columns} = options;
   const state = {
@@ -18,7 +19,8 @@ function sortableTable(options) {
   };
   const headers = columns.map((column, index) => {
     const button = element('button', {type: 'button'}, column.title);
-    const header = element('th', {scope: 'col', class: column.number ? 'number' : ''}, button);
+    const header = element('th', {
+      scope: 'col', role: 'columnheader', class: column.number ? 'number' : ''}, button);
     button.addEventListener('click', () => {
       state.descending = state.column === index ? !state.descending : column.number === true;
       state.column = index;
@@ -26,9 +28,11 @@ function sortableTable(options) {
     });
     return header;
   });
-  const body = element('tbody');
-  const table = element('table', {class: 'sortable', 'aria-label': options.label},
-      element('thead', {}, element('tr', {}, ...headers)), body);
+  // Narrow windows show each row as a block (page.css), which would hide from
+  // screen readers that it is a table.
+  const body = element('tbody', {role: 'rowgroup'});
+  const table = element('table', {class: 'sortable', role: 'table', 'aria-label': options.label},
+      element('thead', {role: 'rowgroup'}, element('tr', {role: 'row'}, ...headers)), body);
   const more = element('button', {type: 'button'});
   const count = element('span', {class: 'note', role: 'status'});
   more.addEventListener('click', () => {
@@ -59,10 +63,21 @@ function sortableTable(options) {
       header.setAttribute('aria-sort', index === state.column ? sort : 'none');
     });
     body.replaceChildren(...kept.slice(0, state.shown).map((row) => {
-      const line = element('tr', {class: options.rowClass ? options.rowClass(row) : ''});
-      for (const column of columns) {
-        line.append(element('td', {class: column.number ? 'number' : column.class || ''},
-            column.show(row)));
+      const line = element('tr', {
+        role: 'row', class: options.rowClass ? options.rowClass(row) : ''});
+      columns.forEach((column, index) => {
+        const content = column.show(row);
+        const leads = options.pick && index === 0;
+        line.append(element('td', {
+          role: 'cell',
+          class: column.number ? 'number' : column.class || '',
+          'data-label': column.title,
+        }, leads ? element('button', {
+          type: 'button', class: 'leads', title: 'Show it in the charts'}, content) : content));
+      });
+      if (options.pick) {
+        line.classList.add('leads');
+        line.addEventListener('click', () => highlight.show(options.pick(row)));
       }
       return line;
     }));

@@ -68,6 +68,7 @@ function makeTensors() {
     label: 'Tensors',
     rows: tensors,
     sortBy: 1,
+    pick: (tensor) => pickTensor(tensor.buffer),
     text: (tensor) => tensor.name,
     checks: [
       ['moves', (tensor) => tensor.moves],

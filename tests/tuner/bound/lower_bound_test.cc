@@ -110,6 +110,28 @@ TEST(LowerBoundTest, TheReaderOfAFedTensorWaitsForItsCopy) {
   EXPECT_EQ(bound.in_ns, 1024);
 }
 
+// As a step on a GPU with its images: the copy of the feed ends long before the
+// last kernel, and nothing is swapped.
+TEST(LowerBoundTest, AFeedBeforeLongKernelsLeavesTheStepBoundByCompute) {
+  Graph graph("fed");
+  const TensorType type{.dtype = DType::kUInt8, .shape = {kUnit}};
+  ValueId last = graph.output(
+      graph.AddNode({.name = "x", .op = "Placeholder", .outputs = {type}}));
+  for (const char* name : {"a", "b", "c", "d"}) {
+    last = graph.output(graph.AddNode(
+        {.name = name, .op = "F", .inputs = {last}, .outputs = {type}}));
+  }
+  const auto reason = [&](int64_t kernel_ns) {
+    const TunerCase fed = CaseOf(graph, ToyOps(), kernel_ns, LinkOf(1));
+    const StepTimeBound bound = BoundOf(fed, 5 * kUnit);
+    EXPECT_EQ(bound.step_ns, kUnit + 4 * kernel_ns);
+    EXPECT_EQ(bound.in_ns, kUnit);
+    return BoundReason(bound);
+  };
+  EXPECT_EQ(reason(5 * kUnit), "compute");               // idle: 1 of 21 parts
+  EXPECT_EQ(reason(4 * kUnit), "copies to the device");  // 1 of 17
+}
+
 // w x a b: b reads w and x, which is fed, and two units are the budget.
 StepModel FedStep() {
   StepModel model;
@@ -152,7 +174,10 @@ TEST(LowerBoundTest, AFedTensorThatNoKernelHasReadMayComeLate) {
 TEST(LowerBoundTest, NoStepStartsBeforeItsHostIssuedIt) {
   TunerCase chain = Chain(10);
   chain.profile.issue_ns = 500;
-  EXPECT_EQ(BoundOf(chain, 5 * kUnit).step_ns, 8 * 500 + 10);
+  const StepTimeBound bound = BoundOf(chain, 5 * kUnit);
+  EXPECT_EQ(bound.step_ns, 8 * 500 + 10);
+  EXPECT_EQ(bound.issue_ns, 8 * 500);
+  EXPECT_EQ(BoundReason(bound), "the host's calls");
 }
 
 // The header's inequalities for all pairs of steps; no reason is kept.

@@ -1,0 +1,39 @@
+// What kind of work an op does. A kind has one colour, in every report; an op
+// that is not listed is of the last kind.
+
+const opKinds = [
+  {name: 'convolution', color: 'op-convolution', ops: [
+    'Conv2D', 'Conv2DBackpropFilter', 'Conv2DBackpropInput', 'Conv2DTranspose', 'Conv3D',
+    'Conv3DBackpropFilter', 'Conv3DBackpropInput', 'Conv3DTranspose']},
+  {name: 'matrix product', color: 'op-matrix', ops: ['MatMul']},
+  {name: 'normalisation', color: 'op-normalisation', ops: [
+    'FusedBatchNorm', 'FusedBatchNormGrad', 'LRN', 'LRNGrad']},
+  {name: 'pooling', color: 'op-pooling', ops: [
+    'AvgPool', 'AvgPool3D', 'AvgPool3DGrad', 'AvgPoolGrad', 'MaxPool', 'MaxPool3D',
+    'MaxPool3DGrad', 'MaxPoolGrad']},
+  {name: 'activation', color: 'op-activation', ops: [
+    'Dropout', 'DropoutGrad', 'Elu', 'EluGrad', 'Relu', 'Relu6', 'Relu6Grad', 'ReluGrad',
+    'Sigmoid', 'SigmoidGrad', 'Tanh', 'TanhGrad']},
+  {name: 'sum or element by element', color: 'op-element', ops: [
+    'Add', 'AddN', 'BiasAdd', 'BiasAddGrad', 'Mean', 'MeanGrad', 'Mul', 'ScaleRows', 'Sub', 'Sum',
+    'SumGrad']},
+  {name: 'loss or accuracy', color: 'op-loss', ops: [
+    'ArgMax', 'InTopK', 'Softmax', 'SoftmaxGrad', 'SparseSoftmaxCrossEntropyWithLogits']},
+  {name: 'update of variables', color: 'op-update', ops: [
+    'ApplyAdam', 'ApplyGradientDescent', 'ApplyMomentum', 'ApplyRMSProp', 'AssignAdd']},
+  {name: 'layout or type', color: 'op-layout', ops: [
+    'Cast', 'Concat', 'Pad', 'Slice', 'Transpose']},
+  {name: 'other', color: 'op-other', ops: []},
+];
+const otherKind = opKinds[opKinds.length - 1];
+const kindOfOp = new Map(opKinds.flatMap((kind) => kind.ops.map((op) => [op, kind])));
+
+const opKind = (op) => kindOfOp.get(op) || otherKind;
+
+// [[kind, ns of the compute lane]] of the kinds that take time, in the order of
+// opKinds.
+function timesByKind(from) {
+  const times = new Map(opKinds.map((kind) => [kind, 0]));
+  for (const [op, ns] of timesByOp(from)) times.set(opKind(op), times.get(opKind(op)) + ns);
+  return [...times].filter(([, ns]) => ns > 0);
+}
