@@ -30,11 +30,22 @@ struct OpContext {
   std::span<const TensorType> outputs = {};
 };
 
-// Work of one node: floating-point operations (a multiply-add is two) and the
-// bytes that a kernel without cache misses moves.
+// What computes a node's flops. The kernels of one kind reach about the same
+// part of a device's peak.
+enum class Arithmetic {
+  kGeneral,               // matrix products, element-wise work
+  kPointwiseConvolution,  // a window of one element: a matrix product
+  kWinogradConvolution,   // 3 x 3 or 5 x 5, stride 1: Winograd's algorithm
+  kOtherConvolution,
+};
+
+// Work of one node: floating-point operations (a multiply-add is two), by the
+// direct algorithm if there are several, and the bytes that a kernel without
+// cache misses moves.
 struct OpCost {
   double flops = 0;
   int64_t bytes = 0;
+  Arithmetic arithmetic = Arithmetic::kGeneral;
 };
 
 // Output `output` may be written over the bytes of input `input`.

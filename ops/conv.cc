@@ -99,7 +99,9 @@ absl::StatusOr<std::vector<Tensor>> ConvGradient(int spatial,
 Op Forward(int spatial) {
   const auto cost = [](const OpContext& node) -> OpCost {
     return {.flops = ConvFlops(node.inputs[1].shape, node.outputs[0].shape),
-            .bytes = TouchedBytes(node)};
+            .bytes = TouchedBytes(node),
+            .arithmetic = ConvArithmetic(node.attributes, node.inputs[0].shape,
+                                         node.inputs[1].shape)};
   };
   return {.def = {.name = fmt::format("Conv{}D", spatial),
                   .inputs = {"x", "filter"},
@@ -114,7 +116,9 @@ Op Forward(int spatial) {
 Op BackpropFilter(int spatial) {
   const auto cost = [](const OpContext& node) -> OpCost {
     return {.flops = ConvFlops(node.outputs[0].shape, node.inputs[1].shape),
-            .bytes = TouchedBytes(node)};
+            .bytes = TouchedBytes(node),
+            .arithmetic = ConvArithmetic(node.attributes, node.inputs[0].shape,
+                                         node.outputs[0].shape)};
   };
   return {.def = {.name = fmt::format("Conv{}DBackpropFilter", spatial),
                   .inputs = {"x", "dy"},
@@ -128,7 +132,9 @@ Op BackpropFilter(int spatial) {
 Op BackpropInput(int spatial) {
   const auto cost = [](const OpContext& node) -> OpCost {
     return {.flops = ConvFlops(node.inputs[0].shape, node.inputs[1].shape),
-            .bytes = TouchedBytes(node)};
+            .bytes = TouchedBytes(node),
+            .arithmetic = ConvArithmetic(node.attributes, node.outputs[0].shape,
+                                         node.inputs[0].shape)};
   };
   return {.def = {.name = fmt::format("Conv{}DBackpropInput", spatial),
                   .inputs = {"filter", "dy"},

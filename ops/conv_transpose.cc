@@ -75,7 +75,9 @@ absl::StatusOr<std::vector<Tensor>> ConvTransposeGradient(
 Op Transpose(int spatial) {
   const auto cost = [](const OpContext& node) -> OpCost {
     return {.flops = ConvFlops(node.inputs[1].shape, node.inputs[0].shape),
-            .bytes = TouchedBytes(node)};
+            .bytes = TouchedBytes(node),
+            .arithmetic = ConvArithmetic(node.attributes, node.outputs[0].shape,
+                                         node.inputs[1].shape)};
   };
   return {.def = {.name = fmt::format("Conv{}DTranspose", spatial),
                   .inputs = {"x", "filter"},

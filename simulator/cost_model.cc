@@ -24,18 +24,35 @@ DType ComputeDType(const Graph& graph, const Node& node) {
   return DType::kFloat32;
 }
 
-double FlopRate(const DeviceProfile& profile, DType dtype) {
-  const auto rate = profile.flops_per_second.find(dtype);
-  return rate != profile.flops_per_second.end()
-             ? rate->second
-             : profile.flops_per_second.at(DType::kFloat32);
+double ConvolutionPart(const ConvolutionEfficiency& parts,
+                       Arithmetic arithmetic) {
+  if (arithmetic == Arithmetic::kPointwiseConvolution) return parts.pointwise;
+  if (arithmetic == Arithmetic::kWinogradConvolution) return parts.winograd;
+  return parts.other;
+}
+
+double ComputeEfficiency(const DeviceProfile& profile, DType dtype,
+                         Arithmetic arithmetic) {
+  const auto parts = profile.convolution_efficiency.find(dtype);
+  return arithmetic == Arithmetic::kGeneral ||
+                 parts == profile.convolution_efficiency.end()
+             ? profile.compute_efficiency
+             : ConvolutionPart(parts->second, arithmetic);
+}
+
+// Flops a second that kernels of this kind reach.
+double FlopRate(const DeviceProfile& profile, DType dtype,
+                Arithmetic arithmetic) {
+  if (!profile.flops_per_second.contains(dtype)) dtype = DType::kFloat32;
+  return profile.flops_per_second.at(dtype) *
+         ComputeEfficiency(profile, dtype, arithmetic);
 }
 
 int64_t Roofline(const Graph& graph, const OpRegistry& ops, const Node& node,
                  const DeviceProfile& profile) {
   const OpCost cost = NodeCost(graph, ops, node.id);
   const double flop_rate =
-      FlopRate(profile, ComputeDType(graph, node)) * profile.compute_efficiency;
+      FlopRate(profile, ComputeDType(graph, node), cost.arithmetic);
   const double byte_rate =
       profile.memory_bytes_per_second * profile.memory_efficiency;
   const double seconds = std::max(cost.flops / flop_rate,

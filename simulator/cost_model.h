@@ -13,11 +13,11 @@ namespace spillway {
 
 // Nanoseconds by node: the time that the node states, else what the profile
 // measured of its signature (node_signature.h) and, where one is named, its
-// algorithm, else the roofline, the larger
-// of flops over the rate of its dtype and bytes over the memory's rate,
-// both as far as kernels reach them, and at least kernel_ns. A node with
-// several floating dtypes computes in the narrowest; a dtype that the profile
-// has no rate for computes at float32's. Source: Williams, Waterman, Patterson,
+// algorithm, else the roofline, the larger of flops over the rate of its dtype
+// and bytes over the memory's rate, both as far as kernels of its arithmetic
+// reach them, and at least kernel_ns. A node with several floating dtypes
+// computes in the narrowest; a dtype that the profile has no rate for computes
+// at float32's. Source: Williams, Waterman, Patterson,
 // "Roofline: an insightful visual performance model for multicore
 // architectures" (2009).
 IdMap<NodeId, int64_t> EstimateKernelTimes(

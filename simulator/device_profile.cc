@@ -67,6 +67,32 @@ std::map<DType, double> ReadFlops(JsonObject flops) {
   return rates;
 }
 
+ConvolutionEfficiency ReadConvolutionEfficiency(JsonObject parts) {
+  constexpr NumberRange kParts = {.least = kLeastProfileEfficiency,
+                                  .most = kMostConvolutionEfficiency};
+  const ConvolutionEfficiency efficiency = {
+      .pointwise = parts.Number("pointwise", kParts),
+      .winograd = parts.Number("winograd", kParts),
+      .other = parts.Number("other", kParts)};
+  parts.RefuseOtherFields();
+  return efficiency;
+}
+
+// After the rates: each dtype must have one.
+void ReadConvolutions(JsonObject dtypes, DeviceProfile& profile) {
+  for (const DType dtype :
+       {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    const std::string_view name = DTypeName(dtype);
+    if (!dtypes.Has(name)) continue;
+    if (!profile.flops_per_second.contains(dtype)) {
+      dtypes.MustBe(name, "left out: flops_per_second has no such rate");
+    }
+    profile.convolution_efficiency[dtype] =
+        ReadConvolutionEfficiency(dtypes.Object(name));
+  }
+  dtypes.RefuseOtherFields();
+}
+
 // What a file may leave out.
 void ReadHost(JsonObject& file, DeviceProfile& profile) {
   if (file.Has("call_ns")) profile.call_ns = ReadInteger(file, "call_ns", 0);
@@ -134,6 +160,9 @@ absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
   profile.issue_ns = ReadInteger(file, "issue_ns", 0);
   ReadHost(file, profile);
   profile.flops_per_second = ReadFlops(file.Object("flops_per_second"));
+  if (file.Has("convolution_efficiency")) {
+    ReadConvolutions(file.Object("convolution_efficiency"), profile);
+  }
   profile.to_host = ReadDirection(file.Object("to_host"));
   profile.to_device = ReadDirection(file.Object("to_device"));
   if (file.Has("kernels")) ReadKernels(file.Object("kernels"), profile);

@@ -17,6 +17,7 @@ namespace spillway {
 inline constexpr double kLeastProfileRate = 1;
 inline constexpr double kMostProfileRate = 1e18;
 inline constexpr double kLeastProfileEfficiency = 0.01;
+inline constexpr double kMostConvolutionEfficiency = 4;
 inline constexpr double kMostProfileInteger = 9e15;
 inline constexpr double kMostNsPerCopiedByte = 1e3;
 
@@ -27,6 +28,19 @@ struct MeasuredAlgorithm {
 
   friend bool operator==(const MeasuredAlgorithm&,
                          const MeasuredAlgorithm&) = default;
+};
+
+// The parts of the peak that convolutions reach, by their arithmetic (OpCost).
+// The flops are those of the direct algorithm, so a part may be more than 1:
+// with 3 x 3 windows and tiles of 4 x 4, Winograd's algorithm multiplies a
+// quarter as often.
+struct ConvolutionEfficiency {
+  double pointwise = 1;
+  double winograd = 1;
+  double other = 1;
+
+  friend bool operator==(const ConvolutionEfficiency&,
+                         const ConvolutionEfficiency&) = default;
 };
 
 struct DeviceProfile {
@@ -46,6 +60,9 @@ struct DeviceProfile {
   double memory_efficiency = 1;
   std::map<DType, double> flops_per_second = {};  // by dtype of the inputs
   double compute_efficiency = 1;
+  // By dtype, of which flops_per_second has the rate. A dtype that is not here:
+  // convolutions reach compute_efficiency, as all other nodes do.
+  std::map<DType, ConvolutionEfficiency> convolution_efficiency = {};
   int64_t kernel_ns = 0;  // the least that a kernel takes
   int64_t issue_ns = 0;   // of the host, for each step
   int64_t call_ns = 0;    // of the host, once: to begin, and to return fetches

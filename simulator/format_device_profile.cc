@@ -29,6 +29,16 @@ Json FlopsJson(const DeviceProfile& profile) {
   return json;
 }
 
+Json ConvolutionsJson(const DeviceProfile& profile) {
+  Json json;
+  for (const auto& [dtype, parts] : profile.convolution_efficiency) {
+    json[std::string(DTypeName(dtype))] = {{"pointwise", parts.pointwise},
+                                           {"winograd", parts.winograd},
+                                           {"other", parts.other}};
+  }
+  return json;
+}
+
 void AddHost(const DeviceProfile& profile, Json& json) {
   if (profile.call_ns > 0) json["call_ns"] = profile.call_ns;
   if (profile.wake_ns > 0) json["wake_ns"] = profile.wake_ns;
@@ -54,6 +64,9 @@ std::string FormatDeviceProfile(const DeviceProfile& profile) {
   json["memory_efficiency"] = profile.memory_efficiency;
   json["flops_per_second"] = FlopsJson(profile);
   json["compute_efficiency"] = profile.compute_efficiency;
+  if (!profile.convolution_efficiency.empty()) {
+    json["convolution_efficiency"] = ConvolutionsJson(profile);
+  }
   json["kernel_ns"] = profile.kernel_ns;
   json["issue_ns"] = profile.issue_ns;
   AddHost(profile, json);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -92,6 +93,25 @@ double ConvFlops(const Shape& filter, const Shape& y) {
   const int64_t products = filter.num_elements() / filter.dim(0);
   return 2.0 * static_cast<double>(y.num_elements()) *
          static_cast<double>(products);
+}
+
+Arithmetic ConvArithmetic(const Attributes& attributes, const Shape& x,
+                          const Shape& filter) {
+  const absl::StatusOr<ConvGeometry> conv = ReadConv(attributes, x, filter);
+  if (!conv.ok()) return Arithmetic::kGeneral;
+  const auto is_pointwise = [](const WindowDim& dim) { return dim.size == 1; };
+  const auto suits_winograd = [](const WindowDim& dim) {
+    return (dim.size == 3 || dim.size == 5) && dim.stride == 1 &&
+           dim.dilation == 1;
+  };
+  if (conv->groups > 1) return Arithmetic::kOtherConvolution;
+  if (std::ranges::all_of(conv->window, is_pointwise)) {
+    return Arithmetic::kPointwiseConvolution;
+  }
+  return conv->window.size() == 2 &&
+                 std::ranges::all_of(conv->window, suits_winograd)
+             ? Arithmetic::kWinogradConvolution
+             : Arithmetic::kOtherConvolution;
 }
 
 }  // namespace spillway

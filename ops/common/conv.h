@@ -55,6 +55,12 @@ Shape ConvOutput(const ConvGeometry& conv);
 // of dx and dfilter.
 double ConvFlops(const Shape& filter, const Shape& y);
 
+// The kind of a convolution of x, and of its gradients. Winograd's: in two
+// dimensions, without dilation and groups, as cuDNN's Winograd algorithms
+// demand. kGeneral: the shapes do not fit.
+Arithmetic ConvArithmetic(const Attributes& attributes, const Shape& x,
+                          const Shape& filter);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_OPS_COMMON_CONV_H_

@@ -1,5 +1,6 @@
 #include "simulator/cost_model.h"
 
+#include "graph/builder.h"
 #include "ops/all_ops.h"
 #include "tests/support/status_matchers.h"
 
@@ -44,6 +45,103 @@ TEST(CostModelTest, ThinProductsTakeTheirBytes) {
 
 TEST(CostModelTest, NothingIsFasterThanAKernel) {
   EXPECT_EQ(MatMulNs(DType::kFloat32, 1, 1, 1), 1000);
+}
+
+struct Window {
+  int64_t size = 1;
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t groups = 1;
+};
+
+// Of a convolution of 16 x 16 pixels with 40 channels into as many, and of its
+// two gradients.
+std::vector<int64_t> ConvolutionNs(const Window& window,
+                                   const DeviceProfile& profile,
+                                   DType dtype = DType::kFloat32) {
+  GraphBuilder g(StandardOps(), "convolution");
+  const Tensor x = g.Placeholder("x", dtype, {1, 16, 16, 40});
+  const Tensor filter = g.Placeholder(
+      "filter", dtype, {40, window.size, window.size, 40 / window.groups});
+  Attributes attributes;
+  attributes.Set("padding", "SAME");
+  attributes.Set("strides", std::vector<int64_t>(2, window.stride));
+  attributes.Set("dilations", std::vector<int64_t>(2, window.dilation));
+  attributes.Set("groups", window.groups);
+  const auto add = [&](const char* op, std::vector<Tensor> inputs,
+                       const Attributes& others) {
+    return g.Add(g.Scope("conv"),
+                 {.op = op, .inputs = std::move(inputs), .attributes = others});
+  };
+  const Tensor y = add("Conv2D", {x, filter}, attributes);
+  Attributes of_input = attributes;
+  of_input.Set("input_shape", x.shape());
+  add("Conv2DBackpropInput", {filter, y}, of_input);
+  Attributes of_filter = attributes;
+  of_filter.Set("filter_shape", filter.shape());
+  add("Conv2DBackpropFilter", {x, y}, of_filter);
+  const absl::StatusOr<Graph> graph = std::move(g).Build();
+  EXPECT_THAT(graph, testing::IsOk());
+  if (!graph.ok()) return {};
+  const auto times = EstimateKernelTimes(*graph, StandardOps(), profile);
+  std::vector<int64_t> conv;
+  for (const Node& node : graph->nodes()) {
+    if (node.op.starts_with("Conv2D")) conv.push_back(times[node.id]);
+  }
+  return conv;
+}
+
+// Memory is so fast that only flops take time.
+DeviceProfile ConvolutionProfile() {
+  DeviceProfile profile = CostProfile();
+  profile.memory_bytes_per_second = 1e15;
+  profile.convolution_efficiency[DType::kFloat32] = {
+      .pointwise = 0.25, .winograd = 2, .other = 0.125};
+  return profile;
+}
+
+TEST(CostModelTest, ConvolutionsReachTheirOwnPartOfThePeak) {
+  const DeviceProfile profile = ConvolutionProfile();
+  const auto each = [](int64_t ns) { return std::vector<int64_t>(3, ns); };
+  // 2 * 16 * 16 * 40 * 40 = 819,200 flops for each element of the window, at
+  // 1e9 a second times the part.
+  EXPECT_EQ(ConvolutionNs({.size = 1}, profile), each(819'200 * 4));
+  EXPECT_EQ(ConvolutionNs({.size = 3}, profile), each(9 * 819'200 / 2));
+  EXPECT_EQ(ConvolutionNs({.size = 5}, profile), each(25 * 819'200 / 2));
+  EXPECT_EQ(ConvolutionNs({.size = 7}, profile), each(49 * 819'200 * 8));
+  // A quarter of the outputs; a quarter of the products for each.
+  EXPECT_EQ(ConvolutionNs({.size = 1, .stride = 2}, profile), each(819'200));
+  EXPECT_EQ(ConvolutionNs({.size = 3, .stride = 2}, profile),
+            each(9 * 819'200 * 2));
+  EXPECT_EQ(ConvolutionNs({.size = 3, .groups = 4}, profile),
+            each(9 * 819'200 * 2));
+  EXPECT_EQ(ConvolutionNs({.size = 3, .dilation = 2}, profile),
+            each(9 * 819'200 * 8));
+}
+
+TEST(CostModelTest, ConvolutionsWithoutAPartOfTheirOwnReachThatOfProducts) {
+  DeviceProfile profile = ConvolutionProfile();
+  const auto each = [](int64_t ns) { return std::vector<int64_t>(3, ns); };
+  // bfloat16 has a rate, but no parts.
+  EXPECT_EQ(ConvolutionNs({.size = 3}, profile, DType::kBFloat16),
+            each(9 * 819'200 / 2));
+  // float16 has no rate and computes as float32 does.
+  EXPECT_EQ(ConvolutionNs({.size = 7}, profile, DType::kFloat16),
+            each(49 * 819'200 * 8));
+  profile.convolution_efficiency.clear();
+  EXPECT_EQ(ConvolutionNs({.size = 7}, profile), each(49 * 819'200 * 2));
+}
+
+TEST(CostModelTest, AMeasuredConvolutionGoesBeforeItsPartOfThePeak) {
+  DeviceProfile profile = ConvolutionProfile();
+  profile.kernels
+      ["Conv2D{dilations=[1, 1], groups=1, padding=\"SAME\", strides=[1, 1]}"
+       "(float32[1, 16, 16, 40], float32[40, 3, 3, 40]) -> "
+       "float32[1, 16, 16, 40]"] = 77;
+  const std::vector<int64_t> times = ConvolutionNs({.size = 3}, profile);
+  ASSERT_EQ(times.size(), 3u);
+  EXPECT_EQ(times[0], 77);
+  EXPECT_EQ(times[1], 9 * 819'200 / 2);
 }
 
 TEST(CostModelTest, APlanOnlyNodeTakesWhatItStatesOrItsBytes) {

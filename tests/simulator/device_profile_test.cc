@@ -101,6 +101,11 @@ DeviceProfile FullProfile() {
           .flops_per_second = {{DType::kFloat32, 1e12 / 9},
                                {DType::kBFloat16, 1e13 / 11}},
           .compute_efficiency = 0.7,
+          .convolution_efficiency =
+              {{DType::kFloat32,
+                {.pointwise = 0.1 + 0.2, .winograd = 4, .other = 0.01}},
+               {DType::kBFloat16,
+                {.pointwise = 1, .winograd = 1.0 / 7, .other = 1.0 / 3}}},
           .kernel_ns = 5,
           .issue_ns = 6,
           .call_ns = 7,
@@ -171,6 +176,48 @@ TEST(DeviceProfileTest, BadMeasurementsAreNamed) {
     SCOPED_TRACE(message);
     EXPECT_THAT(
         ParseDeviceProfile(changed, "text"),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  }
+}
+
+TEST(DeviceProfileTest, BadConvolutionEfficienciesAreNamed) {
+  const auto with = [](const std::string& dtypes) {
+    std::string text = FormatDeviceProfile(
+        {.name = "made up",
+         .source = "a test",
+         .memory_bytes = 1,
+         .to_host = {.bytes_per_second = 1, .shared_bytes_per_second = 1},
+         .to_device = {.bytes_per_second = 1, .shared_bytes_per_second = 1},
+         .memory_bytes_per_second = 1,
+         .flops_per_second = {{DType::kFloat32, 1}}});
+    const std::string before = "\"kernel_ns\"";
+    return text.replace(
+        text.find(before), before.size(),
+        "\"convolution_efficiency\": " + dtypes + ", " + before);
+  };
+  const std::string parts = R"("winograd": 2, "other": 0.5)";
+  EXPECT_THAT(ParseDeviceProfile(
+                  with(R"({"float32": {"pointwise": 1, )" + parts + "}}"), "p"),
+              IsOk());
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"1", "field \"convolution_efficiency\" must be an object"},
+      {R"({"float32": 1})",
+       "convolution_efficiency: field \"float32\" must be"},
+      {R"({"float32": {)" + parts + "}}",
+       "convolution_efficiency: float32: field \"pointwise\" is missing"},
+      {R"({"float32": {"pointwise": 0, )" + parts + "}}",
+       "field \"pointwise\" must be a number from 0.01 to 4"},
+      {R"({"float32": {"pointwise": 4.1, )" + parts + "}}",
+       "field \"pointwise\" must be a number from 0.01 to 4"},
+      {R"({"float32": {"pointwise": 1, "1x1": 1, )" + parts + "}}",
+       "unknown field \"1x1\""},
+      {R"({"float16": {"pointwise": 1, )" + parts + "}}",
+       "field \"float16\" must be left out: flops_per_second has no such rate"},
+      {R"({"int8": 1})", "convolution_efficiency: unknown field \"int8\""}};
+  for (const auto& [dtypes, message] : bad) {
+    SCOPED_TRACE(message);
+    EXPECT_THAT(
+        ParseDeviceProfile(with(dtypes), "p"),
         StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
   }
 }
