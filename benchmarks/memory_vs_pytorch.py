@@ -31,7 +31,7 @@ def pytorch_peak(model, batch, layout):
         [sys.executable, STEP, f"--model={model}", f"--batch_size={batch}",
          f"--layout={layout}", "--device=cpu", "--warmup=1", "--steps=1",
          "--json=-"], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)["resident_bytes"]["peak"]
+    return json.loads(done.stdout)["resident_bytes"]
 
 
 def inspect(program, model, batch):

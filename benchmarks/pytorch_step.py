@@ -3,9 +3,9 @@
 
 Plain SGD, images in the device's memory from the start, no loss read back between
 the steps: all that is to PyTorch's advantage. Out of memory is a result, not an
-error. On a CPU the result has the resident memory of the process, too: before
-the network was built, and the most there ever was. There, what save_on_cpu saves
-stays where it is, and only activation_budget heeds --device_memory.
+error. On a CPU the result has the most resident memory of the process, too; there,
+what save_on_cpu saves stays where it is, and only activation_budget heeds
+--device_memory.
 
   eager              as it is
   compile            torch.compile
@@ -31,11 +31,16 @@ def parse_options():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--device_memory", type=int, default=0,
                         help="bytes; default: all")
+    parser.add_argument("--count_memory", action="store_true",
+                        help="after the timed steps, two more, to count the bytes "
+                        "that PyTorch allocates; only for the CPU")
     options = parser.parse_args()
     if options.method == "activation_budget" and not options.device_memory:
         parser.error("--method activation_budget needs --device_memory")
     if options.device == "inline":
         options.device = "cpu"
+    if options.count_memory and options.device != "cpu":
+        parser.error("--count_memory needs --device cpu")
     return options
 
 

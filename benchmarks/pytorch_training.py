@@ -2,16 +2,18 @@
 
 import contextlib
 import functools
+import json
 import math
+import pathlib
+import tempfile
 
 import torch
-from torch import nn
 from torch.nn import functional
 from torch.utils import checkpoint
 
 import pytorch_networks
 from network_facts import NETWORKS
-from step_program import LEARNING_RATE, resident_bytes, timed_steps
+from step_program import LEARNING_RATE, peak_resident_bytes, timed_steps
 
 LAYOUTS = {"nchw": torch.contiguous_format, "channels_last": torch.channels_last}
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -105,17 +107,7 @@ class Training:
             torch.cuda.synchronize()
 
 
-def load_libraries():
-    """Trains one tiny step, so that PyTorch has loaded all that it loads late."""
-    network = nn.Sequential(pytorch_networks.ConvNorm(3, 8, 3), nn.Flatten(),
-                            nn.Linear(8 * 8 * 8, 10))
-    functional.cross_entropy(network(torch.zeros(2, 3, 8, 8)),
-                             torch.zeros(2, dtype=torch.int64)).backward()
-
-
 def measure(options):
-    load_libraries()
-    before = resident_bytes("VmRSS")
     training = Training(options)
     result = timed_steps(training.step, training.wait, options)
     result |= {"loss": training.last_loss.item(), "pytorch": torch.__version__}
@@ -123,9 +115,25 @@ def measure(options):
         result["cudnn"] = torch.backends.cudnn.version()
         result["peak_bytes"] = torch.cuda.max_memory_reserved()
     else:
-        result["resident_bytes"] = {"before": before,
-                                    "peak": resident_bytes("VmHWM")}
+        result["resident_bytes"] = peak_resident_bytes()
     return result
+
+
+def peak_allocated_bytes(options):
+    """The most that PyTorch's allocator for the CPU gave out in two steps, from
+    before the network was built. oneDNN's own buffers are not among it."""
+    with torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CPU],
+            profile_memory=True) as profile:
+        training = Training(options)
+        for _ in range(2):
+            training.step()
+    with tempfile.TemporaryDirectory() as folder:
+        trace = pathlib.Path(folder) / "trace.json"
+        profile.export_chrome_trace(str(trace))
+        events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
+    return max(event["args"]["Total Allocated"] for event in events
+               if event["name"] == "[memory]")
 
 
 def limit_memory(options):
@@ -149,6 +157,9 @@ def run(options):
     torch.set_num_threads(options.threads)
     limit_memory(options)
     try:
-        return measure(options)
+        result = measure(options)
     except torch.cuda.OutOfMemoryError:
         return {"out_of_memory": True, "pytorch": torch.__version__}
+    if options.count_memory:
+        result["allocated_bytes"] = peak_allocated_bytes(options)
+    return result

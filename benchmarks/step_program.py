@@ -30,12 +30,12 @@ def step_parser(description):
     return parser
 
 
-def resident_bytes(field):
-    """Of this process. `field`: VmRSS, now; VmHWM, the most there ever was."""
+def peak_resident_bytes():
+    """The most memory that this process ever had."""
     for line in pathlib.Path("/proc/self/status").read_text("utf-8").splitlines():
-        if line.startswith(f"{field}:"):
+        if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
-    raise ValueError(f"/proc/self/status has no {field}")
+    raise ValueError("/proc/self/status has no VmHWM")
 
 
 def timed_steps(step, wait, options):

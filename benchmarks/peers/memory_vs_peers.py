@@ -4,9 +4,9 @@
 PyTorch runs as it is and in the ways to save memory that it has on a CPU;
 Spillway without a budget, and with `--lms auto` in parts of what it takes then.
 Each run is a process of its own, in rounds, alternately. In MB:
-  step     what the step takes. Spillway: the arena, in a machine with a GPU its
-           memory; PyTorch: the most resident memory of the process, less that
-           before the network was built
+  step     the most that the step allocates, parameters included. Spillway: the
+           arena, in a machine with a GPU its memory; PyTorch: by its profiler,
+           without oneDNN's own buffers, which are part of the arena
   host     what is swapped out at most: here it is the same RAM
   process  the most resident memory of the whole process, libraries included
 Last, for each of PyTorch's ways, the smallest step of ours that is as fast.
@@ -79,15 +79,15 @@ def run_spillway(options, flags):
 
 
 def run_pytorch(options, flags):
-    result, process = run(
+    result, _ = run(
         [options.python, HERE.parent / "pytorch_step.py", "--device=cpu",
          f"--model={options.model}", f"--batch_size={options.batch_size}",
          f"--warmup={options.warmup}", f"--steps={options.steps}",
-         f"--threads={options.threads}", *flags])
-    resident = result["resident_bytes"]
+         f"--threads={options.threads}", "--count_memory", *flags])
     return {"images_per_sec": result["images_per_sec"],
-            "step_bytes": resident["peak"] - resident["before"], "host_bytes": 0,
-            "process_bytes": process, "pytorch": result["pytorch"]}
+            "step_bytes": result["allocated_bytes"], "host_bytes": 0,
+            "process_bytes": result["resident_bytes"],
+            "pytorch": result["pytorch"]}
 
 
 def make_profile(options, path):
