@@ -95,8 +95,8 @@ def make_profile(options, path):
     subprocess.run(
         [options.spillway, "profile", f"--model={options.model}",
          f"--batch_size={options.batch_size}", "--device=cpu",
-         "--optimizer=sgd", "--weight_decay=0", f"--threads={options.threads}",
-         f"--out={path}"],
+         "--num_warmup_batches=1", "--num_batches=3", "--optimizer=sgd",
+         "--weight_decay=0", f"--threads={options.threads}", f"--out={path}"],
         check=True, capture_output=True, text=True)
 
 
