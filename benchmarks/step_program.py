@@ -26,7 +26,8 @@ def step_parser(description):
     parser.add_argument("--threads", type=int,
                         default=len(os.sched_getaffinity(0)),
                         help="of the CPU; default: all cores")
-    parser.add_argument("--json", required=True, help="write the result here; -: print it")
+    parser.add_argument("--json", required=True,
+                        help="write the result here; -: print it")
     return parser
 
 

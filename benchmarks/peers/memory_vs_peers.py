@@ -30,6 +30,7 @@ sys.path.insert(0, str(HERE.parent))
 from network_facts import NETWORKS  # noqa: E402  (in the folder above)
 from run_facts import run_facts, write_result  # noqa: E402
 from script import last_line, run_script  # noqa: E402
+from side_by_side import Failed  # noqa: E402
 from step_program import LEARNING_RATE  # noqa: E402
 
 PYTORCH = {
@@ -41,10 +42,6 @@ PYTORCH = {
 }
 PARTS = [0.75, 0.5, 0.35]
 MB = 1_000_000
-
-
-class Failed(Exception):
-    """A run failed; the message says why."""
 
 
 def run(command):
