@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 from run_facts import run_facts, write_result
+from script import run_script
 
 # Model, flags of the step, budget.
 CASES = [
@@ -88,4 +89,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

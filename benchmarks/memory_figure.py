@@ -12,6 +12,8 @@ import pathlib
 import subprocess
 import tempfile
 
+from script import run_script
+
 MIB = 1 << 20
 WIDTH, HEIGHT = 860, 340
 LEFT, RIGHT, TOP, BOTTOM = 64, 20, 46, 44
@@ -178,4 +180,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

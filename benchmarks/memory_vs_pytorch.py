@@ -7,6 +7,7 @@ images between them, so that parameters and libraries cancel out:
   needed    what the backward phase reads of the forward phase, each byte once
   pytorch   the process's peak resident memory over two steps (SGD, float32,
             channels_last and NCHW, each run in a process of its own)
+What PyTorch's ways to save memory take is in peers/memory_vs_peers.py.
 
 Needs python3-torch. Example:
   benchmarks/memory_vs_pytorch.py --model resnet50 --batches 4,12
@@ -14,39 +15,23 @@ Needs python3-torch. Example:
 
 import argparse
 import json
-import resource
+import pathlib
 import subprocess
 import sys
 
 from run_facts import run_facts, write_result
+from script import run_script
 
-
-def pytorch_child(model, batch, layout):
-    """Trains two steps; prints this process's peak resident bytes."""
-    import torch
-    from torch.nn import functional
-    import pytorch_networks
-
-    memory_format = getattr(torch, layout)
-    side = pytorch_networks.NETWORKS[model][1]
-    network = pytorch_networks.build(model).to(memory_format=memory_format)
-    network.train()
-    optimizer = torch.optim.SGD(
-        (p for p in network.parameters() if p.requires_grad), lr=1e-4)
-    images = torch.zeros(batch, 3, side, side).contiguous(
-        memory_format=memory_format)
-    labels = torch.zeros(batch, dtype=torch.int64)
-    for _ in range(2):
-        optimizer.zero_grad(set_to_none=True)
-        functional.cross_entropy(network(images), labels).backward()
-        optimizer.step()
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+STEP = pathlib.Path(__file__).with_name("pytorch_step.py")
 
 
 def pytorch_peak(model, batch, layout):
-    child = [sys.executable, __file__, "--child", model, str(batch), layout]
-    return int(subprocess.run(child, check=True, capture_output=True,
-                              text=True).stdout)
+    """Most resident bytes over two steps."""
+    done = subprocess.run(
+        [sys.executable, STEP, f"--model={model}", f"--batch_size={batch}",
+         f"--layout={layout}", "--device=cpu", "--warmup=1", "--steps=1",
+         "--json=-"], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)["resident_bytes"]
 
 
 def inspect(program, model, batch):
@@ -58,9 +43,6 @@ def inspect(program, model, batch):
 
 
 def main():
-    if sys.argv[1:2] == ["--child"]:
-        pytorch_child(sys.argv[2], int(sys.argv[3]), sys.argv[4])
-        return
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", default="resnet50")
     parser.add_argument("--batches", default="4,12",
@@ -68,6 +50,7 @@ def main():
     parser.add_argument("--spillway", default="build/release/bin/spillway")
     parser.add_argument("--json", help="write the result to this file")
     options = parser.parse_args()
+    import torch  # here, as --help needs no PyTorch
     small, large = (int(batch) for batch in options.batches.split(","))
 
     def slope(peak):
@@ -79,7 +62,7 @@ def main():
 
     rows = {"spillway": ours("unconstrained_peak_bytes"),
             "needed": ours("saved_bytes")}
-    for layout in ("channels_last", "contiguous_format"):
+    for layout in ("channels_last", "nchw"):
         rows[f"pytorch {layout}"] = slope(
             lambda b, layout=layout: pytorch_peak(options.model, b, layout))
     print(f"{options.model}: bytes for each image from batch {small} to {large}")
@@ -87,7 +70,6 @@ def main():
         print(f"{name:<26}{value / 1e6:>9.2f} MB"
               f"{value / rows['spillway']:>8.2f} x spillway")
     if options.json:
-        import torch
         facts = run_facts(threads=None, versions={"pytorch": torch.__version__})
         write_result(options.json,
                      {"benchmark": "bytes of a training step for each image",
@@ -96,4 +78,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

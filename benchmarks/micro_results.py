@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 from run_facts import run_facts, write_result
+from script import run_script
 
 MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 # What Google Benchmark says of each run beside the counters.
@@ -31,6 +32,9 @@ def row(run):
 
 
 def main():
+    if sys.argv[1:] in [["-h"], ["--help"]]:
+        print(__doc__)
+        return
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     program, result, *arguments = sys.argv[1:]
@@ -44,4 +48,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -24,6 +24,7 @@ import sys
 import tempfile
 
 from run_facts import run_facts, write_result
+from script import run_script
 
 # Model: flags that make a step of 0.02 to 0.3 s on two cores.
 CASES = {
@@ -193,4 +194,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -2,11 +2,14 @@
 
 What differs: where TensorFlow's SAME pads one side more (a stride of 2), a
 convolution here pads both sides alike, with equal sizes and multiply-adds; max
-pools pad as there (ceil_mode). NETWORKS lists image side and parameters.
+pools pad as there (ceil_mode). network_facts.py has image sizes and parameters.
 """
 
 import torch
 from torch import nn
+from torch.nn import functional
+
+from network_facts import NETWORKS, check_parameters
 
 
 class ConvNorm(nn.Sequential):
@@ -78,6 +81,48 @@ def resnet50():
 
 def resnet152():
     return resnet([3, 8, 36, 3])
+
+
+# ResNet-20 for small images -------------------------------------------------
+
+class BasicBlock(nn.Module):
+    """Two convolutions; the shortcut has no weights."""
+
+    def __init__(self, channels, filters, stride):
+        super().__init__()
+        self.body = nn.Sequential(
+            ConvNorm(channels, filters, 3, stride, norm=RESNET_NORM),
+            ConvNorm(filters, filters, 3, norm=RESNET_NORM, activation=None))
+        self.relu = nn.ReLU(inplace=True)
+        self.stride = stride
+        more = filters - channels
+        self.padding = (0, 0, 0, 0, more // 2, more - more // 2)
+
+    def forward(self, x):
+        shortcut = x[:, :, ::self.stride, ::self.stride]
+        return self.relu(self.body(x) + functional.pad(shortcut, self.padding))
+
+
+def resnet20():
+    layers, channels = [ConvNorm(3, 16, 3, norm=RESNET_NORM, activation=None)], 16
+    for stage in range(3):
+        for block in range(3):
+            stride = 2 if stage > 0 and block == 0 else 1
+            layers.append(BasicBlock(channels, 16 << stage, stride))
+            channels = 16 << stage
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(64, 10))
+
+
+# mnist_deep -----------------------------------------------------------------
+
+def mnist_deep():
+    """The network of TensorFlow's tutorial."""
+    return nn.Sequential(
+        nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(inplace=True), nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(inplace=True), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(7 * 7 * 64, 1024), nn.ReLU(inplace=True),
+        nn.Dropout(0.5), nn.Linear(1024, 10))
 
 
 # VGG-16 ---------------------------------------------------------------------
@@ -258,28 +303,21 @@ def mobilenet_v2():
         nn.Linear(1280, 1000))
 
 
-# name: (function, image side, trainable parameters)
-NETWORKS = {
-    "resnet50": (resnet50, 224, 25_557_032),
-    "resnet152": (resnet152, 224, 60_192_808),
-    "vgg16": (vgg16, 224, 138_357_544),
-    "googlenet": (googlenet, 224, 6_998_552),
-    "inception3": (inception3, 299, 23_817_352),
-    "mobilenet_v2": (mobilenet_v2, 224, 3_504_872),
-}
+BUILDERS = {builder.__name__: builder for builder in [
+    resnet50, resnet152, resnet20, vgg16, googlenet, inception3, mobilenet_v2,
+    mnist_deep]}
 
 
 def image_shape(name):
     """Of one image, channels first."""
-    side = NETWORKS[name][1]
-    return 3, side, side
+    facts = NETWORKS[name]
+    return facts.channels, facts.side, facts.side
 
 
 def build(name):
     """The network, its parameters counted."""
-    function, _, parameters = NETWORKS[name]
-    network = function()
-    counted = sum(parameter.numel() for parameter in network.parameters()
-                  if parameter.requires_grad)
-    assert counted == parameters, f"{name}: {counted} parameters, not {parameters}"
+    network = BUILDERS[name]()
+    check_parameters(name, sum(parameter.numel()
+                               for parameter in network.parameters()
+                               if parameter.requires_grad))
     return network

@@ -19,52 +19,39 @@ import subprocess
 import tempfile
 import time
 
-import numpy
-import torch
-from torch import nn
-from torch.nn import functional
-
 from run_facts import run_facts, write_result
-
-
-class MnistDeep(nn.Module):
-    """The TensorFlow tutorial network, in PyTorch's own layout."""
-
-    def __init__(self):
-        super().__init__()
-        self.conv1 = nn.Conv2d(1, 32, 5, padding=2)
-        self.conv2 = nn.Conv2d(32, 64, 5, padding=2)
-        self.fc1 = nn.Linear(7 * 7 * 64, 1024)
-        self.fc2 = nn.Linear(1024, 10)
-
-    def forward(self, x):
-        x = functional.max_pool2d(functional.relu(self.conv1(x)), 2)
-        x = functional.max_pool2d(functional.relu(self.conv2(x)), 2)
-        x = functional.relu(self.fc1(x.flatten(1)))
-        return self.fc2(functional.dropout(x, 0.5, self.training))
+from script import run_script
 
 
 def read_idx(folder, name, header):
+    import numpy
     with gzip.open(os.path.join(folder, name)) as file:
         return numpy.frombuffer(file.read(), numpy.uint8, offset=header)
 
 
 class PyTorchRun:
+    """Imports PyTorch only here, as --help needs none."""
+
     def __init__(self, options):
+        import torch
+        import pytorch_networks
         torch.set_num_threads(options.threads)
         torch.manual_seed(1)
         images = read_idx(options.data_dir, "train-images-idx3-ubyte.gz", 16)
         labels = read_idx(options.data_dir, "train-labels-idx1-ubyte.gz", 8)
-        scaled = images.reshape(-1, 1, 28, 28).astype(numpy.float32) / 255
+        scaled = images.reshape(-1, 1, 28, 28).astype("float32") / 255
         self.images = torch.from_numpy(scaled)
-        self.labels = torch.from_numpy(labels.astype(numpy.int64))
+        self.labels = torch.from_numpy(labels.astype("int64"))
         self.batch = options.batch_size
-        self.model = MnistDeep()
+        self.model = pytorch_networks.build("mnist_deep")
         if options.channels_last:
             self.model = self.model.to(memory_format=torch.channels_last)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05)
+        self.version = torch.__version__
 
     def epoch_seconds(self):
+        import torch
+        from torch.nn import functional
         self.model.train()
         order = torch.randperm(len(self.images))
         steps = len(self.images) // self.batch
@@ -118,7 +105,7 @@ def main():
         write_result(options.json,
                      {"benchmark": "mnist_deep, one epoch of Fashion-MNIST",
                       **run_facts(options.threads,
-                                  {"pytorch": torch.__version__}),
+                                  {"pytorch": pytorch.version}),
                       "batch_size": options.batch_size,
                       "channels_last": options.channels_last,
                       "spillway_seconds": ours, "pytorch_seconds": theirs,
@@ -126,4 +113,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

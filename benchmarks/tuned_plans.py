@@ -19,6 +19,7 @@ import pathlib
 import subprocess
 
 from run_facts import run_facts, write_result
+from script import run_script
 
 PROFILES = pathlib.Path(__file__).resolve().parent.parent / "simulator/profiles"
 FITS, DOES_NOT_FIT = 0, 3
@@ -150,4 +151,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -21,6 +21,7 @@ import subprocess
 import tempfile
 
 from run_facts import run_facts, write_result
+from script import run_script
 
 DOES_NOT_FIT = 3
 KINDS = {
@@ -134,4 +135,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -30,6 +30,7 @@ import tables
 import throughput
 from programs import Bundle, Failed, read_json
 from run_facts import run_facts, write_result
+from script import run_script
 from sections import Section, run_sections
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -140,6 +141,6 @@ def main():
 
 if __name__ == "__main__":
     try:
-        main()
+        run_script(main)
     except Failed as error:
         sys.exit(f"gpu_suite: {error}")

@@ -3,7 +3,7 @@ bound and its prediction a step is, and PyTorch's ways within the same bytes."""
 
 import functools
 
-import peers
+import pytorch_runs
 from programs import read_json
 from sections import Case
 from throughput import profiled
@@ -21,6 +21,8 @@ QUICK_MODEL, QUICK_PRECISION = "lenet", "fp32"
 PEER_METHODS = ["save_on_cpu", "checkpoint", "activation_budget"]
 PEER_WANTED = [(16, 4 / 3), (8, 2), (16, 2), (8, 4), (12, 2), (24, 2), (8, 8),
                (16, 4)]
+QUICK_PEER = {"model": "resnet20", "precision": "fp32", "batch_size": 8}
+QUICK_PEER_BUDGET = GIB // 4
 
 # Published: model, image size, batch, GiB, what others reached on their GPU.
 DEMONSTRATIONS = [
@@ -136,7 +138,10 @@ def cases(bundle):
 
 def peer_cases(bundle):
     """PyTorch with the same batch, in no more bytes of the GPU."""
-    if bundle.quick or not bundle.on_gpu:
+    if bundle.quick:
+        return [pytorch_runs.case(bundle, QUICK_PEER, method, 3, QUICK_PEER_BUDGET)
+                for method in PEER_METHODS]
+    if not bundle.on_gpu:
         return []  # PyTorch limits the memory of GPUs alone
     runs = runs_of(bundle)
 
@@ -146,10 +151,10 @@ def peer_cases(bundle):
         def run():
             batch = round(runs.fitting_batch(gib) * multiple)
             row = facts | {"batch_size": batch}
-            return {"batch_size": batch} | peers.run(
+            return {"batch_size": batch} | pytorch_runs.run(
                 runs.bundle, row, method, 8, round(gib * GIB))
         return Case(facts | {"method": method}, run,
-                    peers.SECONDS.get(method, 15))
+                    pytorch_runs.SECONDS.get(method, 15))
     return [case(gib, multiple, method) for method in PEER_METHODS
             for gib, multiple in PEER_WANTED]
 

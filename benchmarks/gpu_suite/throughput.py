@@ -1,6 +1,6 @@
 """Training speed with all the memory there is, beside PyTorch."""
 
-import peers
+import pytorch_runs
 from sections import Case
 
 # Model, precision, batch sizes; most wanted first.
@@ -10,7 +10,7 @@ SPEEDS = [("resnet50", "bf16", [256, 128, 64]), ("resnet50", "tf32", [256, 64]),
           ("vgg16", "tf32", [64]), ("inception3", "tf32", [128]),
           ("resnet152", "tf32", [64])]
 QUICK_SPEEDS = [("lenet", "fp32", [2])]
-QUICK_PEERS = [("mobilenet_v2", "fp32", 2)]
+QUICK_PEERS = [("resnet20", "fp32", 8)]
 
 
 def speeds(bundle):
@@ -67,8 +67,7 @@ def cases(bundle):
 
 def peer_cases(bundle):
     """The same in PyTorch: eager for all, then compiled, which takes longer."""
-    methods = ["eager"] if bundle.quick else ["eager", "compile"]
-    return [peers.case(bundle, facts(*speed), method,
+    return [pytorch_runs.case(bundle, facts(*speed), method,
                        steps=3 if bundle.quick else 40)
-            for method in methods
+            for method in ["eager", "compile"]
             for speed in (QUICK_PEERS if bundle.quick else speeds(bundle))]

@@ -10,13 +10,14 @@ SECONDS = {"compile": 75, "activation_budget": 90}  # of others 12
 
 
 def run(bundle, row, method, steps, budget):
-    program = pathlib.Path(__file__).with_name("pytorch_step.py")
+    program = pathlib.Path(__file__).parent.with_name("pytorch_step.py")
     name = f"{row['model']}_{row['precision']}_{row['batch_size']}_{method}_{budget}"
     path = bundle.out / f"pytorch_{name}.json"
     command = [sys.executable, program, f"--model={row['model']}",
                f"--precision={row['precision']}",
                f"--batch_size={row['batch_size']}", f"--method={method}",
-               f"--device={bundle.device}", f"--steps={steps}", f"--json={path}"]
+               f"--device={bundle.device}", f"--steps={steps}",
+               f"--warmup={3 if steps < 10 else 10}", f"--json={path}"]
     if budget:
         command.append(f"--device_memory={budget}")
     done = bundle.process(command, log=f"pytorch_{name}.log")

@@ -1,0 +1,31 @@
+"""What the networks of Spillway's zoo that other frameworks train here, too,
+have in common in all of them: used to build them, and to check the builds."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkFacts:
+    side: int  # of the square images
+    parameters: int  # trainable ones
+    channels: int = 3  # of the images
+    classes: int = 1000
+
+
+NETWORKS = {
+    "resnet50": NetworkFacts(224, 25_557_032),
+    "resnet152": NetworkFacts(224, 60_192_808),
+    "vgg16": NetworkFacts(224, 138_357_544),
+    "googlenet": NetworkFacts(224, 6_998_552),
+    "inception3": NetworkFacts(299, 23_817_352),
+    "mobilenet_v2": NetworkFacts(224, 3_504_872),
+    "resnet20": NetworkFacts(32, 269_722, classes=10),
+    "mnist_deep": NetworkFacts(28, 3_274_634, channels=1, classes=10),
+}
+
+
+def check_parameters(name, counted):
+    """Refuses a network that is not the zoo's."""
+    expected = NETWORKS[name].parameters
+    if counted != expected:
+        raise ValueError(f"{name} has {counted} parameters, not {expected}")
