@@ -45,7 +45,7 @@ expect_among() {
 bash -n "$script"
 expect train spillway tr
 expect_among "bench help --version" spillway ''
-expect "off auto v1 v2" spillway train --lms ''
+expect_among "off auto v1 v2" spillway train --lms ''
 expect auto spillway train --lms a
 expect auto spillway train --lms = a
 expect "off auto v1 v2" spillway train --lms =
@@ -61,6 +61,6 @@ expect "true false" spillway train --lms_compat = ''
 expect_among "true --model" spillway train --lms_compat ''
 expect_among "--model --json" spillway train --lms auto ''
 expect "" spillway edit --mod
-expect "bash zsh fish --help" spillway completion ''
+expect "bash zsh fish --help --help_all" spillway completion ''
 expect tune spillway help tu
 expect "" spillway nothing --
