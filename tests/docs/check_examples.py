@@ -19,6 +19,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import markdown
 
@@ -30,10 +31,9 @@ FREE_MARK = "<!-- numbers of another machine -->"
 FREE_UNITS = {"ns", "us", "ms", "s", "images/s", "GB/s", "%", "ns/byte"}
 TOLERANCE = 0.1
 
-# Of commands that would take minutes. Only where the page shows no numbers
-# that depend on it.
-SHORT = {"profile": " --num_batches=1 --num_warmup_batches=0",
-         "bench": " --num_batches=1 --num_warmup_batches=0"}
+# For commands that would take minutes.
+ONE_STEP = " --num_batches=1 --num_warmup_batches=0"
+MODEL = re.compile(r"--model \S+ --batch_size \d+")
 
 
 @dataclasses.dataclass
@@ -47,8 +47,11 @@ class Example:
 
     def shortened(self):
         name = self.command.split()[1]
-        if name == "profile" or (name == "bench" and not self.output):
-            return self.command + SHORT[name]
+        if name == "profile":
+            return MODEL.sub("--model resnet20 --batch_size 4",
+                             self.command) + ONE_STEP
+        if name == "bench" and not self.output:
+            return self.command + ONE_STEP
         return self.command
 
 
@@ -130,10 +133,12 @@ def run(command, folder, environment):
     if command in profiles:
         return profiles[command]
     print(f"$ {command}", flush=True)
+    start = time.monotonic()
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder,
                           env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
-    print(done.stdout + done.stderr, end="", flush=True)
+    print(done.stdout + done.stderr, end="")
+    print(f"({time.monotonic() - start:.0f} s)", flush=True)
     if command.startswith("spillway profile"):
         profiles[command] = done
     return done

@@ -99,8 +99,8 @@ check_completion() {
   offered=$(fish --no-config --command "
     source $share/fish/vendor_completions.d/spillway.fish
     complete --do-complete 'spillway tr'
-    complete --do-complete 'spillway train --lms v'" | cut --fields=1 | paste --serial)
-  [[ $offered == $'train\tv1\tv2' ]] || fail "fish offers '$offered'"
+    complete --do-complete 'spillway train --lms=v'" | cut --fields=1 | paste --serial)
+  [[ $offered == $'train\t--lms=v1\t--lms=v2' ]] || fail "fish offers '$offered'"
 }
 
 main() {

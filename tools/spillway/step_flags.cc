@@ -166,9 +166,10 @@ void AddDeviceFlags(FlagSet& flags, StepOptions& step) {
           "library's first, whatever the profile; auto, smaller workspaces "
           "where the budget asks for them, so that results may round "
           "differently under another budget");
-  flags.Bool("--deterministic", step.math.deterministic,
-             "the same inputs give the same bits, run after run; default true; "
-             "false lets a GPU use algorithms that may be faster");
+  flags.Bool(
+      "--deterministic", step.math.deterministic,
+      "equal inputs give bitwise identical results in every run; default "
+      "true; false lets a GPU use algorithms that may be faster");
 }
 
 void AddLinkFlag(FlagSet& flags, StepOptions& step) {
@@ -182,8 +183,8 @@ void AddLinkFlag(FlagSet& flags, StepOptions& step) {
 void AddCudaGraphFlag(FlagSet& flags, StepOptions& step) {
   flags.Bool("--cuda_graph", step.capture_steps,
              "capture the second step as a CUDA graph and launch it as a whole "
-             "from then on; the same bits; default: issue every kernel and "
-             "copy");
+             "from then on; results stay bitwise identical; default: issue "
+             "every kernel and copy");
 }
 
 void AddMemoryFlags(FlagSet& flags, StepOptions& step, MemoryOwner owner) {

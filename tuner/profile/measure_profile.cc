@@ -265,6 +265,9 @@ absl::StatusOr<MeasuredGraph> MeasureGraph(const Program& program,
   return step;
 }
 
+// Other programs take nothing from the kernels of a GPU.
+CpuTimes NoCpuTimes() { return {}; }
+
 absl::Status AddKernels(const StepOptions& options,
                         const ProfileMeasurement& measurement,
                         MeasuredProfile& measured) {
@@ -278,10 +281,13 @@ absl::Status AddKernels(const StepOptions& options,
   const auto measure = [&] {
     return MeasureGraph(*measurement.program, options, spec, measurement.feeds);
   };
+  SPILLWAY_ASSIGN_OR_RETURN(const auto device, OpenWholeDevice(options));
+  const bool takes_cpus = device->kind() == DeviceKind::kCpu;
   double foreign_work = 0;
   SPILLWAY_ASSIGN_OR_RETURN(
       MeasuredGraph step,
-      MeasureAlone(measurement.cpu_clock, measure, foreign_work));
+      MeasureAlone(takes_cpus ? measurement.cpu_clock : CpuClock(NoCpuTimes),
+                   measure, foreign_work));
   profile.foreign_work = std::max(profile.foreign_work, foreign_work);
   profile.kernel_ns_per_copied_byte = step.kernel_ns_per_copied_byte;
   profile.kernels = step.kernels.kernel_ns;

@@ -57,8 +57,8 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadCached(
   SPILLWAY_ASSIGN_OR_RETURN(const std::string libraries, LibrariesOf(options));
   if (profile->libraries != libraries) {
     spdlog::warn(
-        "{} is of \"{}\", not of \"{}\", and is not used; spillway "
-        "profile measures anew",
+        "{} was measured with \"{}\", not with \"{}\", and is not used; "
+        "measure again with spillway profile",
         path, profile->libraries, libraries);
     return std::nullopt;
   }

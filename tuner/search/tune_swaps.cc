@@ -165,7 +165,7 @@ class Tuner {
       return;
     }
     StepRecipe recipe = best_->recipe;
-    recipe.name += ", placed anew";
+    recipe.name += ", placed again";
     Add(recipe, EvaluateByTime(inputs_, recipe, effort_.last_rounds));
   }
 
