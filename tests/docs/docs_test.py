@@ -119,6 +119,7 @@ class ExamplesTest(unittest.TestCase):
     def test_times_may_be_any(self):
         self.assertTrue(check_examples.matches("in 3 ms, 5.5 % above",
                                                "in 900 ms, 0.1 % above"))
+        self.assertTrue(check_examples.matches("time 6.05 ms", "time 890 us"))
 
     def test_words_may_not_differ(self):
         self.assertFalse(check_examples.matches("peak 1 MiB", "floor 1 MiB"))
