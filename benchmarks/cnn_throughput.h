@@ -24,7 +24,7 @@
 #include "base/trace/timeline.h"
 #include "benchmarks/synthetic_feeds.h"
 #include "benchmarks/throughput_statistics.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 
 namespace spillway {
 

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "graph/graph.h"
 #include "models/zoo.h"
 

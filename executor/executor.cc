@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/status_macros.h"
-#include "executor/checked_executor.h"
+#include "executor/checked/checked_executor.h"
 #include "executor/step_inputs.h"
 #include "executor/step_times.h"
 #include "executor/step_work.h"

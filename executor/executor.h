@@ -41,8 +41,8 @@ struct ExecutorSpec {
   // For large feeds that are copied to pinned memory; null: the caller's alone.
   HostThreads* host_threads = nullptr;
 
-  // Both arenas' memory: every access is checked (executor/checked_executor.h).
-  // Null, the usual case: nothing is.
+  // Both arenas' memory: every access is checked
+  // (executor/checked/checked_executor.h). Null, the usual case: nothing is.
   CheckedMemory* checked_memory = nullptr;
   const OpRegistry* ops = nullptr;  // only to check: what kernels may overwrite
 

@@ -52,9 +52,10 @@ struct KernelContext {
   void* workspace = nullptr;  // Kernel::workspace_bytes() bytes, undefined
   void* stream = nullptr;     // the device's own handle; null on the CPU
   uint64_t seed = 0;          // of the session
-  // The program's step number (executor/session.h). Host memory that the device
-  // reads as well, so only work that is queued on the stream may look at it:
-  // the same work, launched again as a graph, finds the number of that step.
+  // The program's step number (executor/session/session.h). Host memory that
+  // the device reads as well, so only work that is queued on the stream may
+  // look at it: the same work, launched again as a graph, finds the number of
+  // that step.
   const int64_t* step = nullptr;
 
   template <typename T>

@@ -14,8 +14,8 @@
 
 namespace spillway {
 
-class GradientContext;  // graph/gradient.h
-class Tensor;           // graph/tensor.h
+class GradientContext;  // graph/builder/gradient.h
+class Tensor;           // graph/builder/tensor.h
 
 // A node before it exists: what shape inference sees. Borrowed for the call.
 struct InferContext {
@@ -114,9 +114,9 @@ struct OpDef {
 
   // Inputs of int32, int64 or uint8 that are indices. A session checks what is
   // fed to them before a step runs, with the same error on every device
-  // (executor/feed_limits.h). What the graph computes reaches the kernel
-  // unchecked: it must not read or write out of bounds whatever it is given.
-  // Neither a repeated input nor one of an op with groups.
+  // (executor/session/feed_limits.h). What the graph computes reaches the
+  // kernel unchecked: it must not read or write out of bounds whatever it is
+  // given. Neither a repeated input nor one of an op with groups.
   std::vector<IndexInput> index_inputs = {};
 
   // The node stands for bytes that outlive a step (Variable) or never change

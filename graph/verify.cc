@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "graph/mutation_order.h"
 #include "graph/node_name.h"
-#include "graph/schedule.h"
+#include "graph/order/mutation_order.h"
+#include "graph/order/schedule.h"
 #include "graph/types_of.h"
 
 namespace spillway {

@@ -12,10 +12,10 @@ namespace spillway {
 // Makes the plan's edit of the acyclic `graph` acyclic. Drops each swap that
 // has a trigger which would close a cycle with the triggers of earlier swaps,
 // and adds it to plan.dropped. A plan without cycles is not changed. Requires a
-// plan without waiters and orders. `levels` are the graph's (graph/schedule.h).
-// Cost: O(swaps) if every trigger has a lower level than the readers of its
-// swap-in; otherwise linear in the graph, plus IncrementalOrder. Returns the
-// number of swaps that were dropped.
+// plan without waiters and orders. `levels` are the graph's
+// (graph/order/schedule.h). Cost: O(swaps) if every trigger has a lower level
+// than the readers of its swap-in; otherwise linear in the graph, plus
+// IncrementalOrder. Returns the number of swaps that were dropped.
 int DropCycles(const Graph& graph, const IdMap<NodeId, int32_t>& levels,
                SwapPlan& plan);
 

@@ -17,8 +17,8 @@ namespace spillway {
 
 class IncrementalOrder {
  public:
-  // `levels` are those of the view's graph (graph/schedule.h), which rise along
-  // its edges; the view has no control edges yet (both CHECKed). It is
+  // `levels` are those of the view's graph (graph/order/schedule.h), which rise
+  // along its edges; the view has no control edges yet (both CHECKed). It is
   // borrowed, and its owner adds the edges that were allowed.
   IncrementalOrder(const EditView& view, const IdMap<NodeId, int32_t>& levels);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "lms/v2/report.h"
 
 namespace spillway {

@@ -6,7 +6,7 @@
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "graph/traverse.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"

@@ -2,7 +2,7 @@
 //
 // Source: Krizhevsky, "One weird trick for parallelizing convolutional neural
 // networks", arXiv 1404.5997, 2014.
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

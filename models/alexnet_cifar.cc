@@ -3,7 +3,7 @@
 //
 // Sources: Krizhevsky, "Learning multiple layers of features from tiny images",
 // technical report, 2009; the CIFAR-10 tutorial of TensorFlow 1.
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

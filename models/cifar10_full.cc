@@ -3,7 +3,7 @@
 // Caffe's, which belong to pixel values from 0 to 255 less their mean.
 //
 // Source: BVLC/caffe, examples/cifar10/cifar10_full_train_test.prototxt.
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 // sections 3 and 4.2 (without bottlenecks and compression).
 #include <fmt/format.h>
 
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

@@ -1,9 +1,9 @@
 // GoogLeNet, without local response normalisation and auxiliary classifiers.
 //
 // Source: Szegedy et al., "Going deeper with convolutions", CVPR 2015, table 1.
-#include "models/blocks.h"
-#include "models/branches.h"
-#include "models/layers.h"
+#include "models/layers/blocks.h"
+#include "models/layers/branches.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

@@ -4,9 +4,9 @@
 // Source: Szegedy et al., "Rethinking the Inception architecture for computer
 // vision", CVPR 2016, table 1, figures 5 to 8 and 10; the last two modules pool
 // differently, as in the authors' code.
-#include "models/blocks.h"
-#include "models/branches.h"
-#include "models/layers.h"
+#include "models/layers/blocks.h"
+#include "models/layers/branches.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

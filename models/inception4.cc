@@ -5,9 +5,9 @@
 // residual connections on learning", AAAI 2017, figures 3 to 9.
 #include <fmt/format.h>
 
-#include "models/blocks.h"
-#include "models/branches.h"
-#include "models/layers.h"
+#include "models/layers/blocks.h"
+#include "models/layers/branches.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

@@ -3,7 +3,7 @@
 //
 // Source: LeCun et al., "Gradient-based learning applied to document
 // recognition", Proceedings of the IEEE 86(11), 1998.
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

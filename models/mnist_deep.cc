@@ -1,6 +1,6 @@
 // The network of TensorFlow 1.x' tutorial "Deep MNIST for Experts"
 // (mnist_deep.py): 3,274,634 parameters at 28 x 28 x 1 and ten classes.
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

@@ -11,8 +11,8 @@
 
 #include <array>
 
-#include "models/blocks.h"
-#include "models/layers.h"
+#include "models/layers/blocks.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

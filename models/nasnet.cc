@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "models/blocks.h"
-#include "models/layers.h"
+#include "models/layers/blocks.h"
+#include "models/layers/layers.h"
 #include "models/nasnet_cells.h"
 #include "models/networks.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/blocks.h"
+#include "models/layers/blocks.h"
 
 namespace spillway {
 namespace {

@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "graph/builder.h"
-#include "models/layers.h"
+#include "graph/builder/builder.h"
+#include "models/layers/layers.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 
 namespace spillway {
 

@@ -2,7 +2,7 @@
 //
 // Source: Sermanet et al., "OverFeat: integrated recognition, localization and
 // detection using convolutional networks", ICLR 2014, table 1.
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

@@ -13,8 +13,8 @@
 // networks", ECCV 2016 (v2).
 #include <fmt/format.h>
 
-#include "models/blocks.h"
-#include "models/layers.h"
+#include "models/layers/blocks.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

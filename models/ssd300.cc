@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/blocks.h"
-#include "models/layers.h"
+#include "models/layers/blocks.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

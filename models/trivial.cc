@@ -2,7 +2,7 @@
 // measures everything around a network rather than a network.
 //
 // Source: tf_cnn_benchmarks.
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

@@ -23,9 +23,9 @@
 #include <string>
 #include <vector>
 
-#include "models/layers.h"
+#include "models/layers/layers.h"
+#include "models/layers/volume_layers.h"
 #include "models/networks.h"
-#include "models/volume_layers.h"
 
 namespace spillway {
 namespace {

@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "models/layers.h"
+#include "models/layers/layers.h"
+#include "models/layers/volume_layers.h"
 #include "models/networks.h"
-#include "models/volume_layers.h"
 
 namespace spillway {
 namespace {

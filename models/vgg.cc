@@ -7,7 +7,7 @@
 
 #include <array>
 
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "models/networks.h"
 
 namespace spillway {

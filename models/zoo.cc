@@ -11,7 +11,7 @@
 #include "base/edit_distance.h"
 #include "base/status_macros.h"
 #include "graph/well_known_ops.h"
-#include "models/layers.h"
+#include "models/layers/layers.h"
 
 namespace spillway {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 #include "models/networks.h"
 
 namespace spillway {

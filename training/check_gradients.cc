@@ -12,9 +12,9 @@
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
-#include "executor/session.h"
-#include "graph/builder.h"
-#include "graph/gradient.h"
+#include "executor/session/session.h"
+#include "graph/builder/builder.h"
+#include "graph/builder/gradient.h"
 #include "graph/input_groups.h"
 #include "graph/well_known_ops.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 
 namespace spillway {
 
@@ -19,7 +19,7 @@ absl::Status SaveCheckpoint(Session& session, const std::string& path);
 // graphs and seed goes on as the saved one would have, bit by bit. Step numbers
 // belong to the programs in order; programs beyond the file's have step number
 // 0, as have all with a file that states none (by another writer, or older).
-// Also ends the state after an error (executor/session.h). Errors:
+// Also ends the state after an error (executor/session/session.h). Errors:
 // INVALID_ARGUMENT naming the variable that only one of file and session has,
 // or whose types differ, and for step numbers that are none; nothing is written
 // then.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "graph/gradient.h"
+#include "graph/builder/gradient.h"
 #include "graph/storage.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"

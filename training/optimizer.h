@@ -13,7 +13,7 @@
 #include <string_view>
 #include <variant>
 
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 
 namespace spillway {
 

@@ -29,7 +29,7 @@
 #include "absl/status/statusor.h"
 #include "base/stop_request.h"
 #include "base/trace/timeline.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "training/data/dataset.h"
 #include "training/lr_schedule.h"
 
@@ -121,7 +121,8 @@ struct TrainerSpec {
   // captures steps (StepOptions::capture_steps) launches none as a graph.
   Timeline* last_step = nullptr;
 
-  // All are called on the caller's thread between two steps; may be null.
+  // All are called on the caller's thread between two steps; may be null. What
+  // they throw leaves Train; the session can be used on.
   std::function<void(StepProgress&)> on_step = {};
   // Of complete epochs that were not interrupted, after their test.
   std::function<void(EpochResult&)> on_epoch = {};

@@ -7,7 +7,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "lms/lms.h"
 #include "tuner/prepare_step.h"
 #include "tuner/profile/resolve_profile.h"

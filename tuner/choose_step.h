@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/plan/compile_options.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "graph/graph.h"
 #include "lms/options.h"
 #include "lms/report.h"

@@ -8,7 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "base/stop_request.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "tuner/search/tune_swaps.h"
 #include "tuner/step_options.h"
 

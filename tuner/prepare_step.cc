@@ -11,7 +11,7 @@
 #include "executor/kernel_registry.h"
 #include "executor/plan/compile.h"
 #include "executor/plan/verify_plan.h"
-#include "executor/plan_programs.h"
+#include "executor/session/plan_programs.h"
 #include "fmt/format.h"
 
 namespace spillway {

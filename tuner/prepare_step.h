@@ -11,9 +11,9 @@
 #include "executor/plan/choose_schedule.h"
 #include "executor/plan/compile_options.h"
 #include "executor/plan/plan.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "graph/graph.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "simulator/device_profile.h"
 #include "tuner/model/kernel_algorithms.h"
 #include "tuner/step_options.h"
@@ -21,7 +21,7 @@
 namespace spillway {
 
 // INVALID_ARGUMENT for a program whose order or algorithms are decided already,
-// and as CheckProgram (executor/plan_programs.h).
+// and as CheckProgram (executor/session/plan_programs.h).
 absl::Status CheckUndecided(const Program& program);
 
 // A step to be planned. Everything pointed to is borrowed.

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "lms/apply_swap_plan.h"
 #include "lms/options_json.h"
 #include "nlohmann/json.hpp"

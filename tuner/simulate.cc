@@ -4,7 +4,7 @@
 
 #include "base/status_macros.h"
 #include "executor/plan/explain_timeline.h"
-#include "executor/plan_programs.h"
+#include "executor/session/plan_programs.h"
 #include "simulator/cost_model.h"
 #include "simulator/memory_over_time.h"
 #include "tuner/profile/resolve_profile.h"

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "executor/plan/floor.h"
 #include "executor/plan/plan.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "simulator/device_profile.h"
 #include "simulator/simulator.h"
 #include "tuner/bound/lower_bound.h"

@@ -18,7 +18,7 @@
 #include "executor/device/device.h"
 #include "executor/kernel.h"
 #include "executor/plan/choose_schedule.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "executor/standard_kernels.h"
 #include "graph/op_registry.h"
 #include "graph/standard_ops.h"

@@ -10,7 +10,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "lms/tflms/report.h"
 #include "simulator/cost_model.h"
 #include "tuner/profile/resolve_profile.h"

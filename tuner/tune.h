@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "executor/plan/floor.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "graph/graph.h"
 #include "lms/tflms/search.h"
 #include "simulator/device_profile.h"

@@ -6,9 +6,9 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/plan/compile.h"
-#include "executor/plan_programs.h"
+#include "executor/session/plan_programs.h"
 #include "fmt/format.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "tuner/prepare_step.h"
 
 namespace spillway {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "tuner/choose_step.h"
 #include "tuner/step_options.h"
 
@@ -38,8 +38,8 @@ struct TunedPrograms {
 };
 
 // Decides; nothing runs. `programs`: without swaps and orders, over the same
-// variables (executor/session.h). Errors: INVALID_ARGUMENT naming the program,
-// the option or the fetch; RESOURCE_EXHAUSTED as Tune.
+// variables (executor/session/session.h). Errors: INVALID_ARGUMENT naming the
+// program, the option or the fetch; RESOURCE_EXHAUSTED as Tune.
 absl::StatusOr<TunedPrograms> TunePrograms(std::vector<Program> programs,
                                            const StepOptions& options);
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "graph/builder.h"
-#include "models/layers.h"
+#include "graph/builder/builder.h"
+#include "models/layers/layers.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
 #include "training/optimizer.h"

@@ -17,11 +17,11 @@
 
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "fmt/format.h"
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 #include "graph/types_of.h"
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "ops/all_ops.h"
 #include "training/optimizer.h"
 

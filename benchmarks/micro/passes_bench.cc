@@ -12,7 +12,7 @@
 #include "benchmarks/micro/generated_graphs.h"
 #include "benchmarks/micro/run_registered.h"
 #include "fmt/format.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "lms/lms.h"
 #include "ops/all_ops.h"
 

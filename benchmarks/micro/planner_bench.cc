@@ -13,7 +13,7 @@
 #include "executor/plan/compile.h"
 #include "executor/plan/verify_plan.h"
 #include "fmt/format.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "lms/lms.h"
 #include "ops/all_ops.h"
 

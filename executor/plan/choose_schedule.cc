@@ -8,7 +8,7 @@
 #include "executor/plan/lifetimes.h"
 #include "executor/plan/lower.h"
 #include "executor/plan/place_buffers.h"
-#include "graph/memory_order.h"
+#include "graph/order/memory_order.h"
 #include "graph/storage.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"

@@ -8,7 +8,7 @@
 #include "executor/plan/compile_options.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 
 namespace spillway {
 
@@ -21,9 +21,9 @@ enum class ScheduleKind : uint8_t {
 
 // `options` as CompilePlan gets them; how large a budget is plays no part, so
 // the order is the same for each. kMemory compares creation order with those of
-// graph/memory_order.h by the live bytes of the steps they give, and keeps
-// creation order where none is better. In the order of another, aliases of
-// copies from the host come late, if that does not take more. Errors: what
+// graph/order/memory_order.h by the live bytes of the steps they give, and
+// keeps creation order where none is better. In the order of another, aliases
+// of copies from the host come late, if that does not take more. Errors: what
 // MakeSchedule says.
 absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
                                         const OpRegistry& ops,

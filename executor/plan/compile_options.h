@@ -13,7 +13,7 @@
 #include "base/ids.h"
 #include "base/interval.h"
 #include "graph/node.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 
 namespace spillway {
 

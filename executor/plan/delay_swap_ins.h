@@ -6,7 +6,7 @@
 
 #include "executor/plan/plan.h"
 #include "graph/graph.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 
 namespace spillway {
 

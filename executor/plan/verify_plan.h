@@ -18,10 +18,10 @@ namespace spillway {
 // arena; every read of a value, fetches included, comes after its write and
 // before its bytes are overwritten; any two buffers of one space whose bytes
 // overlap are ordered, all uses of one before the first of the other; residents
-// overlap nothing. Several programs' plans: executor/verify_residents.h.
-// `workspace_bytes`: the scratch that each node's kernel asks for; null: not
-// known, its size is not checked. Errors: INTERNAL, naming steps and buffers.
-// Cost: O((steps + buffers) log buffers).
+// overlap nothing. Several programs' plans:
+// executor/session/verify_residents.h. `workspace_bytes`: the scratch that each
+// node's kernel asks for; null: not known, its size is not checked. Errors:
+// INTERNAL, naming steps and buffers. Cost: O((steps + buffers) log buffers).
 absl::Status VerifyPlan(
     const ExecutionPlan& plan, const Graph& graph, const OpRegistry& ops,
     const IdMap<NodeId, int64_t>* workspace_bytes = nullptr);

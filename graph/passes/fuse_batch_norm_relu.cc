@@ -8,7 +8,7 @@
 namespace spillway {
 namespace {
 
-// Slots and outputs of the two ops (ops/batch_norm.h).
+// Slots and outputs of the two ops (ops/normalization/batch_norm.h).
 constexpr size_t kInputsWithoutSide = 5;
 constexpr int kSavedMean = 1;
 constexpr int kSavedInvStd = 2;

@@ -11,7 +11,7 @@
 #ifndef SPILLWAY_GRAPH_PASSES_FUSE_BATCH_NORM_RELU_H_
 #define SPILLWAY_GRAPH_PASSES_FUSE_BATCH_NORM_RELU_H_
 
-#include "graph/pass.h"
+#include "graph/passes/pass.h"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 #ifndef SPILLWAY_GRAPH_PASSES_FUSE_BIAS_RELU_H_
 #define SPILLWAY_GRAPH_PASSES_FUSE_BIAS_RELU_H_
 
-#include "graph/pass.h"
+#include "graph/passes/pass.h"
 
 namespace spillway {
 

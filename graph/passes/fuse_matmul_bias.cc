@@ -6,7 +6,7 @@
 namespace spillway {
 namespace {
 
-constexpr size_t kInputsWithoutBias = 2;  // see ops/matmul.h
+constexpr size_t kInputsWithoutBias = 2;  // see ops/linear/matmul.h
 
 // The MatMul that nothing but `bias_add` reads, or null.
 const Node* MatMulOf(const PassContext& context, const Node& bias_add) {

@@ -5,11 +5,11 @@
 //
 // A product that is kept, or that something else reads too, is left alone. In
 // float32 y keeps its bits on a CPU; with a 16-bit y the product is no longer
-// rounded before the bias is added (ops/matmul.h).
+// rounded before the bias is added (ops/linear/matmul.h).
 #ifndef SPILLWAY_GRAPH_PASSES_FUSE_MATMUL_BIAS_H_
 #define SPILLWAY_GRAPH_PASSES_FUSE_MATMUL_BIAS_H_
 
-#include "graph/pass.h"
+#include "graph/passes/pass.h"
 
 namespace spillway {
 

@@ -21,7 +21,7 @@
 
 #include <cstdint>
 
-#include "graph/pass.h"
+#include "graph/passes/pass.h"
 
 namespace spillway {
 

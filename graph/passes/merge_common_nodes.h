@@ -7,7 +7,7 @@
 #ifndef SPILLWAY_GRAPH_PASSES_MERGE_COMMON_NODES_H_
 #define SPILLWAY_GRAPH_PASSES_MERGE_COMMON_NODES_H_
 
-#include "graph/pass.h"
+#include "graph/passes/pass.h"
 
 namespace spillway {
 

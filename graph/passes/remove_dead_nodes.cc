@@ -1,6 +1,6 @@
 #include "graph/passes/remove_dead_nodes.h"
 
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 
 namespace spillway {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/pass.h"
+#include "graph/passes/pass.h"
 
 namespace spillway {
 

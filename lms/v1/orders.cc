@@ -8,7 +8,7 @@
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "graph/traverse.h"
 #include "lms/scopes.h"
 #include "lms/v1/seeds.h"

@@ -8,7 +8,7 @@
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "lms/drop_cycles.h"
 #include "lms/edit_view.h"
 #include "lms/storage_readers.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "lms/edit_view.h"
 #include "lms/incremental_order.h"
 #include "lms/v2/report.h"

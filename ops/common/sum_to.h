@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_OPS_COMMON_SUM_TO_H_
 #define SPILLWAY_OPS_COMMON_SUM_TO_H_
 
-#include "graph/gradient.h"
+#include "graph/builder/gradient.h"
 #include "graph/tensor_type.h"
 
 namespace spillway {

@@ -1,6 +1,6 @@
 // The numbers of the optimizers' update rules, as kernels of every device take
-// them; what each rule computes is said in ops/optimizer_updates.h. Plain data:
-// CUDA sources include it.
+// them; what each rule computes is said in ops/update/optimizer_updates.h.
+// Plain data: CUDA sources include it.
 #ifndef SPILLWAY_OPS_COMMON_UPDATE_RULES_H_
 #define SPILLWAY_OPS_COMMON_UPDATE_RULES_H_
 

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "graph/tensor_type.h"
 #include "ops/common/function_kernel.h"
-#include "ops/gpu/launch.h"
+#include "ops/gpu/thread/launch.h"
 #include "ops/op.h"
 
 namespace spillway {

@@ -20,9 +20,9 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "ops/common/algorithm_named.h"
-#include "ops/gpu/cublas_lt.h"
 #include "ops/gpu/gpu_kernel.h"
-#include "ops/gpu/pad_window.h"
+#include "ops/gpu/kernel/pad_window.h"
+#include "ops/gpu/library/cublas_lt.h"
 
 namespace spillway {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/status/statusor.h"
 #include "graph/attributes.h"
 #include "graph/tensor_type.h"
-#include "ops/gpu/pool.h"
+#include "ops/gpu/kernel/pool.h"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 #define SPILLWAY_OPS_GPU_STRIDED_BOX_H_
 
 #include "ops/common/strided_copy.h"
-#include "ops/gpu/strided_copy.h"
+#include "ops/gpu/kernel/strided_copy.h"
 
 namespace spillway {
 

@@ -8,7 +8,7 @@
 
 #include "ops/common/update.h"
 #include "ops/gpu/gpu_kernel.h"
-#include "ops/gpu/updates.h"
+#include "ops/gpu/kernel/updates.h"
 
 namespace spillway {
 

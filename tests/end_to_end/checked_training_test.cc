@@ -1,6 +1,6 @@
-// Training with every access checked (executor/checked_executor.h): nothing is
-// found, the bits are those of the normal executor, and the memory measured
-// from the bytes is what was predicted.
+// Training with every access checked (executor/checked/checked_executor.h):
+// nothing is found, the bits are those of the normal executor, and the memory
+// measured from the bytes is what was predicted.
 #include <string>
 #include <vector>
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 #include "lms/lms.h"
 #include "ops/all_ops.h"
 #include "tests/end_to_end/fake_gpu.h"

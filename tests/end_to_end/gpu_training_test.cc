@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 #include "graph/well_known_ops.h"
 #include "lms/lms.h"
 #include "tests/end_to_end/fake_gpu.h"

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/executor.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "lms/options.h"
 #include "training/optimizer.h"
 

@@ -9,7 +9,7 @@
 #include "executor/device/registry.h"
 #include "executor/kernel_registry.h"
 #include "executor/plan/compile.h"
-#include "executor/plan_programs.h"
+#include "executor/session/plan_programs.h"
 #include "ops/all_ops.h"
 #include "simulator/cost_model.h"
 #include "tests/end_to_end/train_model.h"

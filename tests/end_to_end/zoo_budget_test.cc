@@ -1,8 +1,8 @@
 // Every network of the zoo trains in half and in a quarter of the memory that
 // it asks for, to the bits of the unconstrained run, or is refused with the
 // node that is the floor. The quarter runs with every access checked
-// (executor/checked_executor.h), and so does one with every tensor swapped
-// where neither budget can be met.
+// (executor/checked/checked_executor.h), and so does one with every tensor
+// swapped where neither budget can be met.
 //
 // SPILLWAY_STRESS adds bfloat16 and batches four times as large.
 #include <algorithm>

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "executor/checked_memory.h"
+#include "executor/checked/checked_memory.h"
 #include "executor/device/registry.h"
 #include "executor/executor.h"
 #include "tests/support/status_matchers.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "executor/device/registry.h"
-#include "executor/session.h"
-#include "graph/builder.h"
+#include "executor/session/session.h"
+#include "graph/builder/builder.h"
 #include "graph/well_known_ops.h"
 #include "tests/support/status_matchers.h"
 

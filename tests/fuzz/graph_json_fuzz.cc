@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "ops/all_ops.h"
 
 // The name and the types are libFuzzer's.

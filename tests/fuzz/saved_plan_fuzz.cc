@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tuner/model/step_recipe.h"
 #include "tuner/saved_plan.h"

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "graph/verify.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_graphs.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 #include "graph/verify.h"
 #include "ops/all_ops.h"
 #include "tests/support/status_matchers.h"

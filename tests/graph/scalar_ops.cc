@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "graph/gradient.h"
+#include "graph/builder/gradient.h"
 
 namespace spillway::testing {
 namespace {

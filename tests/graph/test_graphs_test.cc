@@ -1,7 +1,7 @@
 // The graphs that other tests rely on are what their headers say.
 #include <map>
 
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "graph/verify.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_graphs.h"

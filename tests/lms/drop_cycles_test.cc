@@ -3,7 +3,7 @@
 #include <random>
 
 #include "gmock/gmock.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "graph/traverse.h"
 #include "gtest/gtest.h"
 #include "lms/apply_swap_plan.h"

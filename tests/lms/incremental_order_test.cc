@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "gtest/gtest.h"
 
 namespace spillway {

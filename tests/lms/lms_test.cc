@@ -6,7 +6,7 @@
 #include "executor/plan/compile.h"
 #include "executor/plan/floor.h"
 #include "executor/plan/verify_plan.h"
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "lms/verify_swaps.h"
 #include "tests/lms/chain_e1.h"
 #include "tests/support/random_graph.h"

@@ -14,7 +14,7 @@
 #include "executor/plan/lifetimes.h"
 #include "executor/plan/lower.h"
 #include "fmt/format.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "graph/well_known_ops.h"
 #include "lms/apply_swap_plan.h"
 #include "lms/lms.h"

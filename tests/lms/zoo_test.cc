@@ -9,7 +9,7 @@
 #include "executor/plan/choose_schedule.h"
 #include "executor/plan/compile.h"
 #include "fmt/format.h"
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 #include "graph/storage.h"
 #include "graph/well_known_ops.h"
 #include "lms/lms.h"

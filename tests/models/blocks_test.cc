@@ -1,4 +1,4 @@
-#include "models/blocks.h"
+#include "models/layers/blocks.h"
 
 #include <map>
 #include <string>

@@ -1,4 +1,4 @@
-#include "models/branches.h"
+#include "models/layers/branches.h"
 
 #include <algorithm>
 #include <string>

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "executor/session.h"
-#include "graph/rewrite.h"
+#include "executor/session/session.h"
+#include "graph/passes/rewrite.h"
 #include "gtest/gtest.h"
 #include "models/zoo.h"
 #include "nlohmann/json.hpp"

@@ -1,4 +1,4 @@
-#include "models/layers.h"
+#include "models/layers/layers.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "gmock/gmock.h"
-#include "graph/gradient.h"
+#include "graph/builder/gradient.h"
 #include "gtest/gtest.h"
 #include "ops/all_ops.h"
 #include "tests/support/eval_graph.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "gtest/gtest.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"

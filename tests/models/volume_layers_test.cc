@@ -1,4 +1,4 @@
-#include "models/volume_layers.h"
+#include "models/layers/volume_layers.h"
 
 #include <string>
 #include <utility>

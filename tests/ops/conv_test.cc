@@ -1,4 +1,4 @@
-#include "ops/conv.h"
+#include "ops/linear/conv.h"
 
 #include <cstdint>
 #include <memory>
@@ -10,8 +10,8 @@
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "graph/builder.h"
-#include "graph/gradient.h"
+#include "graph/builder/builder.h"
+#include "graph/builder/gradient.h"
 #include "ops/all_ops.h"
 #include "ops/cpu/lanes.h"
 #include "tests/support/new_session.h"

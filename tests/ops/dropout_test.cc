@@ -1,6 +1,6 @@
 // What one step of a case cannot show: masks of other steps, seeds and the
 // backward pass.
-#include "ops/dropout.h"
+#include "ops/pointwise/dropout.h"
 
 #include <cmath>
 #include <cstdint>

@@ -9,8 +9,8 @@
 
 #include "base/random.h"
 #include "base/status_macros.h"
-#include "graph/builder.h"
-#include "graph/gradient.h"
+#include "graph/builder/builder.h"
+#include "graph/builder/gradient.h"
 #include "graph/input_groups.h"
 #include "ops/all_ops.h"
 #include "tests/ops/cases/run_op_case.h"

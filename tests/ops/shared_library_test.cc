@@ -1,4 +1,4 @@
-#include "ops/gpu/shared_library.h"
+#include "ops/gpu/library/shared_library.h"
 
 #include <array>
 #include <string>

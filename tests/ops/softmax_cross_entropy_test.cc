@@ -1,4 +1,4 @@
-#include "ops/softmax_cross_entropy.h"
+#include "ops/loss/softmax_cross_entropy.h"
 
 #include "tests/ops/cases/run_op_case.h"
 #include "tests/support/status_matchers.h"

@@ -1,6 +1,6 @@
 #include "simulator/cost_model.h"
 
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 #include "ops/all_ops.h"
 #include "tests/support/status_matchers.h"
 

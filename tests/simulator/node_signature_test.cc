@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 #include "ops/all_ops.h"
 #include "tests/support/status_matchers.h"
 

@@ -11,9 +11,9 @@
 
 #include "base/status_macros.h"
 #include "executor/kernel_registry.h"
-#include "executor/resident_values.h"
+#include "executor/session/resident_values.h"
 #include "graph/input_groups.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "graph/well_known_ops.h"
 #include "ops/all_ops.h"
 #include "tests/support/guarded_buffer.h"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "graph/graph.h"
 
 namespace spillway::testing {

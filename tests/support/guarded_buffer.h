@@ -9,7 +9,7 @@
 #include <new>
 #include <span>
 
-#include "executor/poison.h"
+#include "executor/checked/poison.h"
 
 namespace spillway::testing {
 

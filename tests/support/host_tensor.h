@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "executor/session.h"
+#include "executor/session/session.h"
 
 namespace spillway::testing {
 

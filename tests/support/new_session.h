@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "ops/all_ops.h"
 
 namespace spillway::testing {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "graph/builder.h"
-#include "models/blocks.h"
-#include "models/layers.h"
+#include "graph/builder/builder.h"
+#include "models/layers/blocks.h"
+#include "models/layers/layers.h"
 #include "ops/all_ops.h"
 #include "ops/cpu/lanes.h"
 #include "training/optimizer.h"

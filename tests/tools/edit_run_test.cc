@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "graph/well_known_ops.h"
 #include "gtest/gtest.h"
 #include "ops/all_ops.h"

@@ -1,4 +1,4 @@
-#include "tools/spillway/progress.h"
+#include "tools/spillway/output/progress.h"
 
 #include "gtest/gtest.h"
 

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "base/file.h"
-#include "graph/builder.h"
-#include "graph/json_format.h"
-#include "models/layers.h"
+#include "graph/builder/builder.h"
+#include "graph/format/json_format.h"
+#include "models/layers/layers.h"
 #include "tests/support/status_matchers.h"
 #include "tests/tools/run_program.h"
 #include "training/optimizer.h"

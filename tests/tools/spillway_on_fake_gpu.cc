@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "executor/device/cuda/cuda_backend.h"
-#include "ops/gpu/cublas_lt.h"
-#include "ops/gpu/cudnn.h"
 #include "ops/gpu/factories.h"
+#include "ops/gpu/library/cublas_lt.h"
+#include "ops/gpu/library/cudnn.h"
 #include "tests/ops/gpu/fake_cublas_lt.h"
 #include "tests/ops/gpu/fake_cudnn.h"
 #include "tests/support/emulated_queue.h"

@@ -1,4 +1,4 @@
-#include "tools/spillway/step_flags.h"
+#include "tools/spillway/flags/step_flags.h"
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "gtest/gtest.h"
-#include "tools/spillway/lms_flags.h"
+#include "tools/spillway/flags/lms_flags.h"
 
 namespace spillway {
 namespace {

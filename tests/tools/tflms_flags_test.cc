@@ -1,4 +1,4 @@
-#include "tools/spillway/tflms_flags.h"
+#include "tools/spillway/flags/tflms_flags.h"
 
 #include <string>
 

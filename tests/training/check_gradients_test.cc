@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "graph/gradient.h"
+#include "graph/builder/gradient.h"
 #include "gtest/gtest.h"
 #include "ops/all_ops.h"
 #include "tests/support/status_matchers.h"

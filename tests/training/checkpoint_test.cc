@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "gtest/gtest.h"
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "ops/all_ops.h"
 #include "tests/support/new_session.h"
 #include "tests/support/status_matchers.h"

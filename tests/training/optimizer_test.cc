@@ -9,9 +9,9 @@
 
 #include "base/random.h"
 #include "gmock/gmock.h"
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "gtest/gtest.h"
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "ops/all_ops.h"
 #include "tests/support/eval_graph.h"
 #include "tests/support/host_tensor.h"

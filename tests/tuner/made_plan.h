@@ -8,7 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "lms/lms.h"
 #include "lms/options.h"
 #include "tuner/model/step_recipe.h"

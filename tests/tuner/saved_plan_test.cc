@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "fmt/format.h"
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/random_graph.h"
 #include "tests/support/status_matchers.h"

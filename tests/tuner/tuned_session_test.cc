@@ -13,8 +13,8 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "graph/builder.h"
-#include "models/layers.h"
+#include "graph/builder/builder.h"
+#include "models/layers/layers.h"
 #include "simulator/shipped_profiles.h"
 #include "tests/support/paths.h"
 #include "tests/support/status_matchers.h"

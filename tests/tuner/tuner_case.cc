@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "fmt/format.h"
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 #include "graph/well_known_ops.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"

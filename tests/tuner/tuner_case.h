@@ -11,7 +11,7 @@
 #include "executor/plan/compile.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "simulator/device_profile.h"
 #include "tuner/model/evaluate.h"
 #include "tuner/model/step_model.h"

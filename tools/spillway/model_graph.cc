@@ -5,7 +5,7 @@
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "graph/builder.h"
+#include "graph/builder/builder.h"
 #include "ops/all_ops.h"
 
 namespace spillway {

@@ -9,7 +9,7 @@
 #include "graph/graph.h"
 #include "graph/passes/standard_passes.h"
 #include "models/zoo.h"
-#include "tools/spillway/model_flags.h"
+#include "tools/spillway/flags/model_flags.h"
 
 namespace spillway {
 

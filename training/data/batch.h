@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "executor/tensor.h"
 
 namespace spillway {

@@ -85,6 +85,7 @@ int64_t Cifar10::size() const {
 
 absl::Status Cifar10::Read(int64_t index,
                            std::span<std::byte* const> buffers) const {
+  SPILLWAY_RETURN_IF_ERROR(CheckIndex(*this, index));
   const auto* record = reinterpret_cast<const unsigned char*>(
       records_.data() + index * kRecordBytes);
   const unsigned char* planes = record + 1;

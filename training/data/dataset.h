@@ -29,8 +29,9 @@ class Dataset {
   // then the label, an int32 scalar.
   virtual const std::vector<TensorType>& fields() const = 0;
 
-  // Writes field f of sample `index` (0 <= index < size()) to buffers[f], which
-  // has room for it. Threads: any number of readers at once.
+  // Writes field f of sample `index` to buffers[f], which has room for it.
+  // Threads: any number of readers at once. Errors: INVALID_ARGUMENT unless
+  // 0 <= index < size() (CheckIndex).
   virtual absl::Status Read(int64_t index,
                             std::span<std::byte* const> buffers) const = 0;
 

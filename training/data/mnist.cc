@@ -82,6 +82,7 @@ Mnist::Mnist(IdxArray images, IdxArray labels, const PixelScaling& scaling)
 
 absl::Status Mnist::Read(int64_t index,
                          std::span<std::byte* const> buffers) const {
+  SPILLWAY_RETURN_IF_ERROR(CheckIndex(*this, index));
   const auto pixels = static_cast<size_t>(fields_[0].num_elements());
   const auto sample = static_cast<size_t>(index);
   const uint8_t* from = images_.values.data() + sample * pixels;

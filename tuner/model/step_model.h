@@ -18,7 +18,7 @@
 #include "executor/plan/plan.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "simulator/device_profile.h"
 
 namespace spillway {

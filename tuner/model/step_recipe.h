@@ -9,7 +9,7 @@
 #include "executor/plan/algorithms.h"
 #include "executor/plan/compile_options.h"
 #include "graph/graph.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "graph/standard_ops.h"
 #include "lms/options.h"
 #include "lms/swap_plan.h"

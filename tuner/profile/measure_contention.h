@@ -9,7 +9,7 @@
 #include "base/stop_request.h"
 #include "executor/device/device.h"
 #include "executor/kernel.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 
 namespace spillway {
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/stop_request.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "graph/graph.h"
 
 namespace spillway {

@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/stop_request.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "simulator/device_profile.h"
 #include "tuner/profile/foreign_work.h"
 #include "tuner/profile/measure_kernels.h"

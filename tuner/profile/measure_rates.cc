@@ -11,8 +11,8 @@
 #include "base/status_macros.h"
 #include "base/trace/timeline.h"
 #include "executor/device/registry.h"
-#include "executor/session.h"
-#include "graph/builder.h"
+#include "executor/session/session.h"
+#include "graph/builder/builder.h"
 #include "graph/well_known_ops.h"
 #include "ops/all_ops.h"
 

@@ -8,7 +8,7 @@
 #include "base/interval.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "lms/swap_plan.h"
 #include "tuner/search/swap_search.h"
 

@@ -9,7 +9,7 @@
 
 #include "executor/plan/assign_buffers.h"
 #include "fmt/format.h"
-#include "graph/memory_order.h"
+#include "graph/order/memory_order.h"
 #include "graph/storage.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"

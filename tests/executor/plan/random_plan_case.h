@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "executor/plan/compile.h"
 #include "graph/graph.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 
 namespace spillway::testing {
 

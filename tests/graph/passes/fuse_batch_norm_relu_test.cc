@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "graph/gradient.h"
+#include "graph/builder/gradient.h"
 #include "gtest/gtest.h"
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "ops/all_ops.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/status_matchers.h"

@@ -5,7 +5,7 @@
 
 #include "graph/passes/fuse_bias_relu.h"
 #include "gtest/gtest.h"
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "ops/all_ops.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/status_matchers.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "ops/all_ops.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/status_matchers.h"

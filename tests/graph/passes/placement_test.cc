@@ -3,12 +3,12 @@
 #include <utility>
 #include <vector>
 
-#include "graph/builder.h"
-#include "graph/pass.h"
+#include "graph/builder/builder.h"
+#include "graph/passes/pass.h"
+#include "graph/passes/rewrite.h"
 #include "graph/passes/standard_passes.h"
-#include "graph/rewrite.h"
 #include "gtest/gtest.h"
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "ops/all_ops.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"

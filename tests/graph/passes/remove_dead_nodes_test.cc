@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "tests/graph/scalar_ops.h"
 #include "tests/support/status_matchers.h"
 

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "models/layers.h"
+#include "models/layers/layers.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
 #include "tests/support/eval_graph.h"

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "gmock/gmock.h"
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "gtest/gtest.h"
 #include "lms/lms.h"
 #include "tests/lms/chain_e1.h"

@@ -5,7 +5,7 @@
 
 #include "fmt/format.h"
 #include "gmock/gmock.h"
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
 

@@ -6,7 +6,7 @@
 
 #include "fmt/format.h"
 #include "gmock/gmock.h"
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "gtest/gtest.h"
 #include "lms/lms.h"
 #include "lms/v1/orders.h"

@@ -5,8 +5,8 @@
 
 #include "executor/plan/compile.h"
 #include "executor/plan/verify_plan.h"
-#include "graph/json_format.h"
-#include "graph/schedule.h"
+#include "graph/format/json_format.h"
+#include "graph/order/schedule.h"
 #include "graph/well_known_ops.h"
 #include "lms/lms.h"
 #include "tests/lms/chain_e1.h"

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "graph/json_format.h"
+#include "graph/format/json_format.h"
 #include "lms/lms.h"
 #include "tests/lms/chain_e1.h"
 #include "tests/support/status_matchers.h"

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/kernel.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "graph/op_def.h"
 #include "tests/ops/cases/op_case.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/gpu/cublas_lt.h"
-#include "ops/gpu/cudnn.h"
+#include "ops/gpu/library/cublas_lt.h"
+#include "ops/gpu/library/cudnn.h"
 #include "tests/ops/gpu/fake_cublas_lt.h"
 #include "tests/ops/gpu/fake_cudnn.h"
 #include "tests/ops/gpu/libraries_fixture.h"

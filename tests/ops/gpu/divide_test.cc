@@ -1,4 +1,4 @@
-#include "ops/gpu/divide.cuh"
+#include "ops/gpu/thread/divide.cuh"
 
 #include <cstdint>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/gpu/cudnn.h"
+#include "ops/gpu/library/cudnn.h"
 #include "tests/ops/cases/all_cases.h"
 #include "tests/ops/gpu/fake_cudnn.h"
 #include "tests/ops/gpu/libraries_fixture.h"

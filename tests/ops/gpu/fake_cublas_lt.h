@@ -3,7 +3,7 @@
 #ifndef SPILLWAY_TESTS_OPS_GPU_FAKE_CUBLAS_LT_H_
 #define SPILLWAY_TESTS_OPS_GPU_FAKE_CUBLAS_LT_H_
 
-#include "ops/gpu/cublas_lt.h"
+#include "ops/gpu/library/cublas_lt.h"
 #include "tests/ops/gpu/fake_library.h"
 
 namespace spillway::testing {

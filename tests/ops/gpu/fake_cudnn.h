@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/gpu/cudnn.h"
+#include "ops/gpu/library/cudnn.h"
 #include "tests/ops/gpu/fake_library.h"
 
 namespace spillway::testing {

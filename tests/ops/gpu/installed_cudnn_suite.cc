@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/gpu/conv_engine_ways.h"
-#include "ops/gpu/conv_engines.h"
-#include "ops/gpu/conv_operands.h"
-#include "ops/gpu/cudnn.h"
+#include "ops/gpu/conv/conv_engine_ways.h"
+#include "ops/gpu/conv/conv_engines.h"
+#include "ops/gpu/conv/conv_operands.h"
+#include "ops/gpu/library/cudnn.h"
 #include "tests/ops/gpu/libraries_fixture.h"
 #include "tests/support/status_matchers.h"
 

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "ops/gpu/conv_engines.h"
-#include "ops/gpu/cublas_lt.h"
-#include "ops/gpu/cudnn.h"
+#include "ops/gpu/conv/conv_engines.h"
+#include "ops/gpu/library/cublas_lt.h"
+#include "ops/gpu/library/cudnn.h"
 #include "tests/ops/cases/all_cases.h"
 #include "tests/ops/gpu/fake_cublas_lt.h"
 #include "tests/ops/gpu/fake_cudnn.h"

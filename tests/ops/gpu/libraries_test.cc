@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/units.h"
-#include "ops/gpu/cublas_lt.h"
-#include "ops/gpu/cudnn.h"
+#include "ops/gpu/library/cublas_lt.h"
+#include "ops/gpu/library/cudnn.h"
 #include "tests/ops/gpu/emulated_kernel.h"
 #include "tests/ops/gpu/fake_cublas_lt.h"
 #include "tests/ops/gpu/fake_cudnn.h"

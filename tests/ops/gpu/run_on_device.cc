@@ -9,7 +9,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "executor/session.h"
+#include "executor/session/session.h"
 #include "graph/input_groups.h"
 #include "ops/all_ops.h"
 

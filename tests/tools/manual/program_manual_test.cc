@@ -9,7 +9,7 @@
 #include "simulator/shipped_profiles.h"
 #include "tests/tools/manual/small_program.h"
 #include "tools/spillway/command_line.h"
-#include "tools/spillway/flags.h"
+#include "tools/spillway/flags/flags.h"
 #include "tools/spillway/manual/flag_groups.h"
 #include "tools/spillway/manual/value_offers.h"
 

@@ -11,6 +11,7 @@
 namespace spillway {
 namespace {
 
+using ::testing::_;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOk;
@@ -51,6 +52,11 @@ TEST_F(Cifar10Test, PlanesBecomeChannels) {
   const std::vector<std::byte*> buffers = {
       reinterpret_cast<std::byte*>(image.data()),
       reinterpret_cast<std::byte*>(&label)};
+  for (const int64_t outside : {-1, 2}) {
+    EXPECT_THAT(data->Read(outside, buffers),
+                StatusIs(absl::StatusCode::kInvalidArgument, _));
+  }
+  EXPECT_EQ(label, -1);
   ASSERT_THAT(data->Read(1, buffers), IsOk());
   EXPECT_EQ(label, 9);
   for (int row = 0; row < 32; ++row) {

@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include "graph/schedule.h"
+#include "graph/order/schedule.h"
 #include "graph/well_known_ops.h"
 #include "lms/lms.h"
 #include "tests/support/random_graph.h"

@@ -4,7 +4,7 @@
 #define SPILLWAY_OPS_PUBLIC_H_
 
 #include "ops/conv_cpu.h"
-#include "ops/gpu/launch.h"
+#include "ops/gpu/thread/launch.h"
 #include "ops/op.h"
 
 #endif  // SPILLWAY_OPS_PUBLIC_H_

@@ -1,0 +1,29 @@
+// The `initializer` attribute of a Variable, resolved for its shape.
+#ifndef SPILLWAY_EXECUTOR_SESSION_INITIALIZER_H_
+#define SPILLWAY_EXECUTOR_SESSION_INITIALIZER_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "graph/attributes.h"
+#include "graph/tensor_type.h"
+
+namespace spillway {
+
+// Every kind of initializer is one of these four distributions.
+struct InitialDistribution {
+  enum class Kind : uint8_t { kConstant, kNormal, kTruncatedNormal, kUniform };
+
+  Kind kind = Kind::kConstant;
+  double center = 0;  // the constant, the mean, or the lower end
+  double spread = 0;  // standard deviation before truncation, or the width
+};
+
+// `attributes` are the Variable's; see executor/session/resident_values.h for
+// what they may hold. Errors: INVALID_ARGUMENT.
+absl::StatusOr<InitialDistribution> ReadInitializer(
+    const Attributes& attributes, const TensorType& type);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_SESSION_INITIALIZER_H_

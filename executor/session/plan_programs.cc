@@ -1,0 +1,234 @@
+#include "executor/session/plan_programs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "executor/device/registry.h"
+#include "executor/plan/assign_buffers.h"
+#include "executor/plan/compile.h"
+#include "executor/plan/verify_plan.h"
+#include "executor/session/verify_residents.h"
+#include "graph/order/schedule.h"
+#include "graph/storage.h"
+#include "graph/verify.h"
+#include "graph/well_known_ops.h"
+
+namespace spillway {
+namespace {
+
+absl::Status CheckBudget(std::string_view what,
+                         const std::optional<int64_t>& bytes) {
+  if (!bytes || *bytes >= 0) return absl::OkStatus();
+  return InvalidArgument(
+      fmt::format("SessionOptions::{} must be 0 bytes or more, not {}; leave "
+                  "it out for as little as possible",
+                  what, *bytes));
+}
+
+absl::Status CheckOptions(const SessionOptions& options) {
+  if (options.ops == nullptr || options.kernels == nullptr) {
+    return InvalidArgument(fmt::format(
+        "SessionOptions::{} is null; leave it out for the standard ones",
+        options.ops == nullptr ? "ops" : "kernels"));
+  }
+  SPILLWAY_RETURN_IF_ERROR(options.ops->status());
+  SPILLWAY_RETURN_IF_ERROR(options.kernels->status());
+  SPILLWAY_RETURN_IF_ERROR(CheckBudget("device_memory", options.device_memory));
+  SPILLWAY_RETURN_IF_ERROR(CheckBudget("host_memory", options.host_memory));
+  return CheckThreads(options.threads);
+}
+
+// The schedule with step_of as its order says.
+Schedule WithSteps(Schedule schedule, size_t num_nodes) {
+  schedule.step_of = IdMap<NodeId, int32_t>(num_nodes, -1);
+  for (size_t i = 0; i < schedule.order.size(); ++i) {
+    schedule.step_of[schedule.order[i]] = static_cast<int32_t>(i);
+  }
+  return schedule;
+}
+
+class Planner {
+ public:
+  Planner(std::vector<Program> programs, DeviceKind kind,
+          const SessionOptions& options)
+      : programs_(std::move(programs)), kind_(kind), options_(options) {
+    planned_.threads = ResolveThreads(options.threads);
+  }
+
+  // Residents of all programs come first: every plan needs the whole layout.
+  absl::StatusOr<PlannedPrograms> Run() {
+    for (size_t i = 0; i < programs_.size(); ++i) {
+      SPILLWAY_RETURN_IF_ERROR(Prepare(i));
+    }
+    for (size_t i = 0; i < programs_.size(); ++i) {
+      SPILLWAY_RETURN_IF_ERROR(Compile(i));
+    }
+    SPILLWAY_RETURN_IF_ERROR(VerifyResidents(planned_));
+    return std::move(planned_);
+  }
+
+ private:
+  absl::Status Prepare(size_t index) {
+    Program& program = programs_[index];
+    SPILLWAY_RETURN_IF_ERROR(Annotate(VerifyGraph(program.graph, *options_.ops),
+                                      fmt::format("program {}", index)));
+    SPILLWAY_RETURN_IF_ERROR(CheckProgram(program));
+    IdMap<NodeId, bool> keep =
+        NodesToRun(program.graph, *options_.ops, program.fetches);
+    SPILLWAY_ASSIGN_OR_RETURN(const Schedule schedule,
+                              MakeSchedule(program.graph, *options_.ops, keep));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        KernelMap kernels,
+        PrepareKernels(program.graph, *options_.ops, *options_.kernels, keep,
+                       {.kind = kind_,
+                        .threads = planned_.threads,
+                        .math = options_.math,
+                        .algorithms = std::move(program.algorithms)}));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        FeedLimits feed_limits,
+        FindFeedLimits(program.graph, *options_.ops, keep));
+    SPILLWAY_RETURN_IF_ERROR(AddNewResidents(index, schedule));
+    planned_.programs.push_back({.graph = std::move(program.graph),
+                                 .kernels = std::move(kernels),
+                                 .feed_limits = std::move(feed_limits)});
+    keep_.push_back(std::move(keep));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddNewResidents(size_t index, const Schedule& schedule) {
+    const Graph& graph = programs_[index].graph;
+    AddResidents(graph, *options_.ops, schedule, ConstantPrefix(index),
+                 layout_);
+    for (const NodeId id : schedule.order) {
+      const Node& node = graph.node(id);
+      if (!IsResidentNode(node, *options_.ops)) continue;
+      const TensorType& type = graph.type(node.outputs[0]);
+      const std::string key = ResidentKey(node, ConstantPrefix(index));
+      const auto [first, is_new] = types_.try_emplace(key, type);
+      if (first->second != type) {
+        return InvalidArgument(fmt::format(
+            "variable {} is {} in {} but {} in a program before it", node.name,
+            type.ToString(), graph.name(), first->second.ToString()));
+      }
+      if (!is_new) continue;
+      if (node.op == kVariable && index > 0) {
+        SPILLWAY_RETURN_IF_ERROR(CheckOwnVariable(index, node));
+      }
+      planned_.residents.push_back({.name = node.name,
+                                    .is_variable = node.op == kVariable,
+                                    .type = type,
+                                    .offset = layout_.offsets.at(key),
+                                    .program = index,
+                                    .node = id});
+    }
+    return absl::OkStatus();
+  }
+
+  // A later program brings the variable: more likely a name that differs from
+  // the one in the first program than a wish.
+  absl::Status CheckOwnVariable(size_t index, const Node& node) const {
+    for (const std::string& own : options_.own_variables) {
+      const bool is_scope = node.name.starts_with(own) &&
+                            node.name.substr(own.size()).starts_with('/');
+      if (node.name == own || is_scope) return absl::OkStatus();
+    }
+    return InvalidArgument(fmt::format(
+        "program {} ({}) has the variable {}, which no program before it has, "
+        "so no step of theirs would change it; give it the name that it has "
+        "there, or name it in SessionOptions::own_variables",
+        index, programs_[index].graph.name(), node.name));
+  }
+
+  absl::Status Compile(size_t index) {
+    PlannedProgram& program = planned_.programs[index];
+    const IdMap<NodeId, int64_t> workspace =
+        WorkspaceBytes(program.graph, program.kernels);
+    CompileOptions options = {.fetches = programs_[index].fetches,
+                              .workspace_bytes = workspace,
+                              .device_budget_bytes = options_.device_memory,
+                              .host_budget_bytes = options_.host_memory,
+                              .residents = layout_,
+                              .constant_prefix = ConstantPrefix(index)};
+    SPILLWAY_ASSIGN_OR_RETURN(const Schedule schedule, OrderOf(index, options));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        program.plan,
+        CompilePlan(program.graph, *options_.ops, schedule, options));
+    SPILLWAY_RETURN_IF_ERROR(
+        VerifyPlan(program.plan, program.graph, *options_.ops, &workspace));
+    planned_.device_bytes =
+        std::max(planned_.device_bytes, program.plan.device_bytes);
+    planned_.host_bytes =
+        std::max(planned_.host_bytes, program.plan.host_bytes);
+    return absl::OkStatus();
+  }
+
+  // Also sets what the order asks of the placement.
+  absl::StatusOr<Schedule> OrderOf(size_t index, CompileOptions& options) {
+    const Graph& graph = planned_.programs[index].graph;
+    std::optional<TimedSchedule>& given = programs_[index].order;
+    if (!given) {
+      return ChooseSchedule(graph, *options_.ops, keep_[index],
+                            options_.schedule, options);
+    }
+    SPILLWAY_RETURN_IF_ERROR(
+        CheckSchedule(graph, keep_[index], given->schedule));
+    const size_t num_expected = given->placement.expected_ns.size();
+    if (num_expected != 0 && num_expected != graph.num_nodes()) {
+      return InvalidArgument(
+          fmt::format("the order has expected times of {} nodes; {} has {}",
+                      num_expected, graph.name(), graph.num_nodes()));
+    }
+    options.placement = std::move(given->placement);
+    return WithSteps(std::move(given->schedule), graph.num_nodes());
+  }
+
+  std::vector<Program> programs_;
+  const DeviceKind kind_;
+  const SessionOptions& options_;
+  std::vector<IdMap<NodeId, bool>> keep_;  // nodes to run, by program
+  ResidentLayout layout_;
+  std::map<std::string, TensorType> types_;  // of residents, by layout key
+  PlannedPrograms planned_;
+};
+
+}  // namespace
+
+std::string ConstantPrefix(size_t program) {
+  return fmt::format("constant:{}/", program);
+}
+
+absl::Status CheckProgram(const Program& program) {
+  const Graph& graph = program.graph;
+  if (graph.num_nodes() == 0) {
+    return InvalidArgument(fmt::format(
+        "{} has no nodes; was the graph moved from?", graph.name()));
+  }
+  for (const ValueId fetch : program.fetches) {
+    if (!fetch.is_valid() || fetch.index() >= graph.num_values()) {
+      return InvalidArgument(fmt::format("fetch of value {}, but {} has {}",
+                                         fetch.value(), graph.name(),
+                                         graph.num_values()));
+    }
+    if (OutputSpace(graph.producer(fetch)) == Space::kHost) {
+      return InvalidArgument(
+          fmt::format("fetch {} lives on the host; fetch the value it is a "
+                      "copy of",
+                      graph.ValueName(fetch)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PlannedPrograms> PlanPrograms(std::vector<Program> programs,
+                                             DeviceKind kind,
+                                             const SessionOptions& options) {
+  SPILLWAY_RETURN_IF_ERROR(CheckOptions(options));
+  if (programs.empty()) return InvalidArgument("a session needs a program");
+  return Planner(std::move(programs), kind, options).Run();
+}
+
+}  // namespace spillway

@@ -1,0 +1,75 @@
+// The two halves of Session::Create: planning, from programs to verified plans
+// that share their variables, which touches no device; and the session that
+// runs the plans.
+#ifndef SPILLWAY_EXECUTOR_SESSION_PLAN_PROGRAMS_H_
+#define SPILLWAY_EXECUTOR_SESSION_PLAN_PROGRAMS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/kernel_registry.h"
+#include "executor/plan/plan.h"
+#include "executor/session/feed_limits.h"
+#include "executor/session/session.h"
+
+namespace spillway {
+
+struct PlannedProgram {
+  Graph graph;
+  KernelMap kernels = {};
+  ExecutionPlan plan = {};
+  FeedLimits feed_limits = {};
+};
+
+// Bytes of the device arena that outlive a step: one entry for each variable
+// that any program uses, and for each constant of each program.
+struct Resident {
+  std::string name;  // of the node
+  bool is_variable = false;
+  TensorType type = {};
+  int64_t offset = 0;
+  size_t program = 0;  // the first that has it, and the node there
+  NodeId node = {};
+};
+
+struct PlannedPrograms {
+  std::vector<PlannedProgram> programs;
+  std::vector<Resident> residents;
+  int64_t device_bytes = 0;  // the largest of the plans
+  int64_t host_bytes = 0;
+  int threads = 0;  // that the kernels were prepared for
+};
+
+// INVALID_ARGUMENT for a graph without nodes, or naming a fetch that the graph
+// does not have or that lives on the host.
+absl::Status CheckProgram(const Program& program);
+
+// What stands before the names of the constants of programs[program] where
+// residents are keyed (ResidentKey): constants of different programs differ. No
+// node name has a colon, so this meets no variable.
+std::string ConstantPrefix(size_t program);
+
+// Errors: INVALID_ARGUMENT for options or registries that cannot be, for no
+// programs, for graphs that VerifyGraph refuses, for fetches the graph does not
+// have or that live on the host, for variables of equal name and different
+// type, and for a variable that only a later program has
+// (SessionOptions::own_variables); UNIMPLEMENTED and RESOURCE_EXHAUSTED as
+// PrepareKernels and CompilePlan say.
+absl::StatusOr<PlannedPrograms> PlanPrograms(std::vector<Program> programs,
+                                             DeviceKind kind,
+                                             const SessionOptions& options);
+
+// `planned` is PlanPrograms' for a device of this kind and the same options.
+// The rest is as Session::Create says. Errors: RESOURCE_EXHAUSTED for plans
+// larger than what is free on the device; INVALID_ARGUMENT for no device or one
+// of another number of threads; what allocation says.
+absl::StatusOr<std::unique_ptr<Session>> CreateSession(
+    PlannedPrograms planned, std::unique_ptr<Device> device,
+    const SessionOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_SESSION_PLAN_PROGRAMS_H_

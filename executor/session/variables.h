@@ -1,0 +1,50 @@
+// Variables: the tensors of a session that outlive its steps, read and written
+// through a stream.
+#ifndef SPILLWAY_EXECUTOR_SESSION_VARIABLES_H_
+#define SPILLWAY_EXECUTOR_SESSION_VARIABLES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "executor/arena.h"
+#include "executor/device/stream.h"
+#include "executor/host_threads.h"
+#include "executor/session/plan_programs.h"
+#include "executor/session/session.h"
+
+namespace spillway {
+
+// Where they are; all borrowed for the call. The stream is synchronised when a
+// call returns.
+struct VariableAccess {
+  const PlannedPrograms* programs = nullptr;
+  Arena* device_arena = nullptr;
+  Stream* stream = nullptr;
+  HostThreads* threads = nullptr;  // for first values; null: the caller's
+};
+
+// Gives variables and constants their first values. Needs host memory for the
+// largest of them while it runs.
+absl::Status InitializeResidents(const VariableAccess& access, uint64_t seed);
+
+// All variables by name.
+absl::StatusOr<std::map<std::string, HostTensor>> CopyVariablesToHost(
+    const VariableAccess& access);
+
+// Errors: INVALID_ARGUMENT for an unknown name or another type.
+absl::Status CheckVariableValues(
+    const VariableAccess& access,
+    const std::map<std::string, HostTensor>& values);
+
+// `values` have passed CheckVariableValues. After an error the variables named
+// are undefined.
+absl::Status CopyVariablesToDevice(
+    const VariableAccess& access,
+    const std::map<std::string, HostTensor>& values);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_EXECUTOR_SESSION_VARIABLES_H_

@@ -1,0 +1,16 @@
+// Graphviz text of a graph: swap nodes and swapped tensors coloured, control
+// edges dashed.
+#ifndef SPILLWAY_GRAPH_FORMAT_DOT_H_
+#define SPILLWAY_GRAPH_FORMAT_DOT_H_
+
+#include <string>
+
+#include "graph/graph.h"
+
+namespace spillway {
+
+std::string FormatDot(const Graph& graph);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_FORMAT_DOT_H_

@@ -1,0 +1,61 @@
+// Levels and total orders of a graph's nodes.
+#ifndef SPILLWAY_GRAPH_ORDER_SCHEDULE_H_
+#define SPILLWAY_GRAPH_ORDER_SCHEDULE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "graph/op_registry.h"
+
+namespace spillway {
+
+// One total order of (some of) the nodes: steps. Data and control edges go
+// forward.
+struct Schedule {
+  std::vector<NodeId> order = {};
+  // Place of a node in `order`; -1 for a node that is left out.
+  IdMap<NodeId, int32_t> step_of = {};
+
+  bool contains(NodeId id) const { return step_of[id] >= 0; }
+};
+
+// Nodes that `fetches` need over data and control edges, plus all nodes that
+// overwrite variables and what these need. With no fetches and no such nodes:
+// every node.
+IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
+                               std::span<const ValueId> fetches);
+
+// The order in which nodes run: ready nodes first by kind (ReadyRank), then by
+// lowest `preference` (empty: all alike), then by lowest id; so copies start as
+// soon as their edges allow, and gradients die young. `keep` selects nodes
+// (empty: all). Errors: INVALID_ARGUMENT for a cycle, listing its nodes, and
+// for a node that is kept while a node before it is not. Cost: O(edges + nodes
+// log nodes).
+absl::StatusOr<Schedule> MakeSchedule(
+    const Graph& graph, const OpRegistry& registry,
+    const IdMap<NodeId, bool>& keep,
+    const IdMap<NodeId, int32_t>& preference = {});
+
+// Whether `schedule` has each of the nodes in `keep` (empty: all) once, after
+// all that its edges put before it, and no other. Errors: INVALID_ARGUMENT
+// naming the first node that is wrong.
+absl::Status CheckSchedule(const Graph& graph, const IdMap<NodeId, bool>& keep,
+                           const Schedule& schedule);
+
+// Of the nodes that are ready the least runs first: 0 for resident nodes, for
+// which nothing runs, then SwapOut, SwapIn, nodes that overwrite variables, and
+// last all others (kComputeRank).
+int ReadyRank(const Node& node, const OpRegistry& registry);
+inline constexpr int kComputeRank = 4;
+
+// Longest distance from the nodes without inputs, over data and control edges.
+// Errors: INVALID_ARGUMENT for a cycle, listing its nodes. Cost: linear.
+absl::StatusOr<IdMap<NodeId, int32_t>> Levels(const Graph& graph);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_ORDER_SCHEDULE_H_

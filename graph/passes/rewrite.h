@@ -1,0 +1,73 @@
+// GraphRewrite: collects changes to a graph and applies them all at once, by
+// building a new graph. The original is never touched, so that a pass which
+// fails half-way has changed nothing.
+//
+// Nodes keep their order: a node that is replaced stays in its place, whatever
+// it becomes, so that passes do not shuffle schedules.
+#ifndef SPILLWAY_GRAPH_PASSES_REWRITE_H_
+#define SPILLWAY_GRAPH_PASSES_REWRITE_H_
+
+#include <cstdint>
+#include <map>
+
+#include "graph/graph.h"
+
+namespace spillway {
+
+// A graph made from another one, and where the old values are in it (invalid
+// ids for those that are gone).
+struct RewrittenGraph {
+  Graph graph = {};
+  IdMap<ValueId, ValueId> values = {};
+};
+
+// What AddNode would need to make `node` again; inputs and control inputs are
+// the old ones.
+NodeSpec SpecOf(const Graph& graph, const Node& node);
+
+class GraphRewrite {
+ public:
+  // An output of a node as it will be.
+  struct Output {
+    NodeId node = {};
+    int index = 0;
+  };
+
+  // `graph` is borrowed and must outlive the rewrite.
+  explicit GraphRewrite(const Graph& graph);
+
+  // Node `id` becomes `spec`, whose inputs and control inputs are old ids. Its
+  // old outputs are the first outputs of the new node unless redirected. Its
+  // own old control inputs are added to those of `spec`.
+  void Replace(NodeId id, NodeSpec spec);
+
+  // Removes `id`, whose outputs are redirected or have no reader left.
+  // `stands_for_it` inherits its control edges in both directions; without it
+  // they are gone.
+  void Drop(NodeId id, NodeId stands_for_it = {});
+
+  // Readers of the old value `from` read `to` instead, an output of a node that
+  // stays. An invalid `to` says that nothing is left of the value.
+  void Redirect(ValueId from, Output to);
+
+  // Whether Replace or Drop has named `id`.
+  bool touches(NodeId id) const { return touched_[id]; }
+  int64_t num_changes() const { return num_changes_; }
+
+  // The new graph. Cost: proportional to the graph.
+  RewrittenGraph Apply() const;
+
+ private:
+  class Copier;
+
+  const Graph& graph_;
+  int64_t num_changes_ = 0;
+  IdMap<NodeId, bool> touched_;
+  std::map<NodeId, NodeSpec> replaced_;
+  std::map<NodeId, NodeId> dropped_;  // to what stands for it
+  std::map<ValueId, Output> redirected_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_GRAPH_PASSES_REWRITE_H_

@@ -1,0 +1,313 @@
+#include "ops/array/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "graph/builder/gradient.h"
+#include "ops/common/expect.h"
+
+namespace spillway::ops {
+namespace {
+
+absl::StatusOr<std::vector<TensorType>> InferConcat(const InferContext& node) {
+  const TensorType& first = node.inputs[0];
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int resolved,
+                            ResolveAxis(axis, first.shape.rank()));
+  const auto along = static_cast<size_t>(resolved);
+  std::vector<int64_t> dims = first.shape.dims();
+  dims[along] = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const TensorType& x = node.inputs[i];
+    std::vector<int64_t> expected = first.shape.dims();
+    if (x.shape.rank() == first.shape.rank()) {
+      expected[along] = x.shape.dims()[along];
+    }
+    if (x.dtype != first.dtype || x.shape.dims() != expected) {
+      return InvalidArgument(fmt::format(
+          "x{} must be as x1, which is {}, but for dimension {}; it is {}",
+          i + 1, first.ToString(), resolved, x.ToString()));
+    }
+    dims[along] += x.shape.dims()[along];
+  }
+  return std::vector{
+      TensorType{.dtype = first.dtype, .shape = Shape(std::move(dims))}};
+}
+
+absl::StatusOr<std::vector<Tensor>> ConcatGradient(GradientContext& grad) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis,
+                            grad.attributes().GetInt("axis"));
+  const int rank = grad.y(0).shape().rank();
+  SPILLWAY_ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, rank));
+  std::vector<int64_t> begin(static_cast<size_t>(rank), 0);
+  std::vector<Tensor> gradients;
+  for (int i = 0; i < grad.num_inputs(); ++i) {
+    const Shape size = grad.x(i).shape();
+    gradients.push_back(
+        grad.Add("Slice", {grad.dy(0)}, {{"begin", begin}, {"size", size}}));
+    begin[static_cast<size_t>(resolved)] += size.dim(resolved);
+  }
+  return gradients;
+}
+
+}  // namespace
+
+Op Concat() {
+  return {.def = {.name = "Concat",
+                  .inputs = {"x"},
+                  .outputs = {"y"},
+                  .variadic = true,
+                  .attributes = {"axis"},
+                  .infer = InferConcat,
+                  .gradient = ConcatGradient},
+          .kernels = {{DeviceKind::kCpu, ConcatCpu}}};
+}
+
+absl::StatusOr<std::vector<StridedCopy>> ConcatCopies(
+    const KernelRequest& node) {
+  const TensorType& y = node.outputs[0];
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int resolved,
+                            ResolveAxis(axis, y.shape.rank()));
+  const std::vector<int64_t> strides = RowMajorStrides(y.shape);
+  std::vector<StridedCopy> copies;
+  int64_t start = 0;
+  for (const TensorType& x : node.inputs) {
+    copies.push_back({.sizes = x.shape.dims(),
+                      .from_strides = RowMajorStrides(x.shape),
+                      .to_strides = strides,
+                      .element_bytes = SizeOf(y.dtype),
+                      .to_start = start});
+    start += x.shape.dim(resolved) * strides[static_cast<size_t>(resolved)];
+  }
+  return copies;
+}
+
+namespace {
+
+absl::Status CheckLength(const std::vector<int64_t>& list,
+                         std::string_view name, const TensorType& x) {
+  if (static_cast<int>(list.size()) == x.shape.rank()) return absl::OkStatus();
+  return InvalidArgument(fmt::format("attribute '{}' has {} items; x is {}",
+                                     name, list.size(), x.ToString()));
+}
+
+absl::StatusOr<std::vector<TensorType>> InferSlice(const InferContext& node) {
+  const TensorType& x = node.inputs[0];
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> begin,
+                            node.attributes.GetInts("begin"));
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<int64_t> size,
+                            node.attributes.GetInts("size"));
+  SPILLWAY_RETURN_IF_ERROR(CheckLength(begin, "begin", x));
+  SPILLWAY_RETURN_IF_ERROR(CheckLength(size, "size", x));
+  for (size_t axis = 0; axis < size.size(); ++axis) {
+    const int64_t dim = x.shape.dims()[axis];
+    const bool begins_inside = begin[axis] >= 0 && begin[axis] < dim;
+    if (begins_inside && size[axis] == -1) size[axis] = dim - begin[axis];
+    if (!begins_inside || size[axis] < 1 || size[axis] > dim - begin[axis]) {
+      return InvalidArgument(
+          fmt::format("{} elements from {} do not lie in dimension {} of {}",
+                      size[axis], begin[axis], axis, x.ToString()));
+    }
+  }
+  return std::vector{
+      TensorType{.dtype = x.dtype, .shape = Shape(std::move(size))}};
+}
+
+absl::StatusOr<std::vector<Tensor>> SliceGradient(GradientContext& grad) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> begin,
+                            grad.attributes().GetInts("begin"));
+  AttributeValue::List paddings;
+  for (size_t axis = 0; axis < begin.size(); ++axis) {
+    const int64_t after = grad.x(0).shape().dims()[axis] - begin[axis] -
+                          grad.y(0).shape().dims()[axis];
+    paddings.push_back(std::vector<int64_t>{begin[axis], after});
+  }
+  return std::vector{
+      grad.Add("Pad", {grad.dy(0)}, {{"paddings", std::move(paddings)}})};
+}
+
+}  // namespace
+
+Op Slice() {
+  return {.def = {.name = "Slice",
+                  .inputs = {"x"},
+                  .outputs = {"y"},
+                  .attributes = {"begin", "size"},
+                  .infer = InferSlice,
+                  .gradient = SliceGradient,
+                  .cost = [](const OpContext& node) -> OpCost {
+                    return {.bytes = 2 * node.outputs[0].num_bytes()};
+                  }},
+          .kernels = {{DeviceKind::kCpu, SliceCpu}}};
+}
+
+absl::StatusOr<StridedCopy> SliceCopy(const KernelRequest& node) {
+  const TensorType& x = node.inputs[0];
+  const Shape& y = node.outputs[0].shape;
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> begin,
+                            node.attributes.GetInts("begin"));
+  StridedCopy copy = {.sizes = y.dims(),
+                      .from_strides = RowMajorStrides(x.shape),
+                      .to_strides = RowMajorStrides(y),
+                      .element_bytes = SizeOf(x.dtype)};
+  for (size_t axis = 0; axis < begin.size(); ++axis) {
+    copy.from_start += begin[axis] * copy.from_strides[axis];
+  }
+  return copy;
+}
+
+namespace {
+
+absl::StatusOr<std::vector<TensorType>> InferTranspose(
+    const InferContext& node) {
+  const TensorType& x = node.inputs[0];
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> perm,
+                            node.attributes.GetInts("perm"));
+  std::vector<int64_t> sorted = perm;
+  std::ranges::sort(sorted);
+  bool is_permutation = static_cast<int>(perm.size()) == x.shape.rank();
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
+  }
+  if (!is_permutation) {
+    return InvalidArgument(
+        fmt::format("attribute 'perm' must order the {} dimensions of x; it is "
+                    "[{}]",
+                    x.shape.rank(), fmt::join(perm, ", ")));
+  }
+  std::vector<int64_t> dims;
+  for (const int64_t axis : perm) {
+    dims.push_back(x.shape.dim(static_cast<int>(axis)));
+  }
+  return std::vector{
+      TensorType{.dtype = x.dtype, .shape = Shape(std::move(dims))}};
+}
+
+absl::StatusOr<std::vector<Tensor>> TransposeGradient(GradientContext& grad) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> perm,
+                            grad.attributes().GetInts("perm"));
+  std::vector<int64_t> inverse(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) {
+    inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  }
+  return std::vector{grad.Add("Transpose", {grad.dy(0)}, {{"perm", inverse}})};
+}
+
+}  // namespace
+
+Op Transpose() {
+  return {.def = {.name = "Transpose",
+                  .inputs = {"x"},
+                  .outputs = {"y"},
+                  .attributes = {"perm"},
+                  .infer = InferTranspose,
+                  .gradient = TransposeGradient},
+          .kernels = {{DeviceKind::kCpu, TransposeCpu}}};
+}
+
+absl::StatusOr<StridedCopy> TransposeCopy(const KernelRequest& node) {
+  const TensorType& x = node.inputs[0];
+  const Shape& y = node.outputs[0].shape;
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> perm,
+                            node.attributes.GetInts("perm"));
+  const std::vector<int64_t> x_strides = RowMajorStrides(x.shape);
+  std::vector<int64_t> from_strides;
+  for (const int64_t axis : perm) {
+    from_strides.push_back(x_strides[static_cast<size_t>(axis)]);
+  }
+  return StridedCopy{.sizes = y.dims(),
+                     .from_strides = std::move(from_strides),
+                     .to_strides = RowMajorStrides(y),
+                     .element_bytes = SizeOf(x.dtype)};
+}
+
+namespace {
+
+// Keeps the sum of a dimension and its paddings far from overflow.
+constexpr int64_t kMostPadding = int64_t{1} << 46;
+
+absl::StatusOr<Shape> PaddedShape(const TensorType& x,
+                                  const Attributes& attributes) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
+                            attributes.GetIntLists("paddings"));
+  if (static_cast<int>(paddings.size()) != x.shape.rank()) {
+    return InvalidArgument(
+        fmt::format("attribute 'paddings' has {} items; x "
+                    "is {}",
+                    paddings.size(), x.ToString()));
+  }
+  std::vector<int64_t> dims = x.shape.dims();
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (paddings[axis].size() != 2) {
+      return InvalidArgument(fmt::format(
+          "item {} of attribute 'paddings' must be [before, after]", axis));
+    }
+    for (const int64_t padding : paddings[axis]) {
+      if (padding < 0 || padding > kMostPadding) {
+        return InvalidArgument(
+            fmt::format("padding {} of dimension {} is negative or too large",
+                        padding, axis));
+      }
+      dims[axis] += padding;
+    }
+  }
+  return Shape(std::move(dims));
+}
+
+absl::StatusOr<std::vector<TensorType>> InferPad(const InferContext& node) {
+  const TensorType& x = node.inputs[0];
+  SPILLWAY_ASSIGN_OR_RETURN(Shape shape, PaddedShape(x, node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const double value,
+                            node.attributes.GetReal("value", 0));
+  if (value != 0 && !IsFloating(x.dtype)) {
+    return InvalidArgument(
+        fmt::format("attribute 'value' must be 0 for x of {}; it is {}",
+                    x.ToString(), value));
+  }
+  return std::vector{TensorType{.dtype = x.dtype, .shape = std::move(shape)}};
+}
+
+absl::StatusOr<std::vector<Tensor>> PadGradient(GradientContext& grad) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
+                            grad.attributes().GetIntLists("paddings"));
+  std::vector<int64_t> begin;
+  for (const std::vector<int64_t>& padding : paddings) {
+    begin.push_back(padding[0]);
+  }
+  return std::vector{grad.Add("Slice", {grad.dy(0)},
+                              {{"begin", begin}, {"size", grad.x(0).shape()}})};
+}
+
+}  // namespace
+
+Op Pad() {
+  return {.def = {.name = "Pad",
+                  .inputs = {"x"},
+                  .outputs = {"y"},
+                  .attributes = {"paddings", "value"},
+                  .infer = InferPad,
+                  .gradient = PadGradient},
+          .kernels = {{DeviceKind::kCpu, PadCpu}}};
+}
+
+absl::StatusOr<StridedCopy> PadCopy(const KernelRequest& node) {
+  const TensorType& x = node.inputs[0];
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> paddings,
+                            node.attributes.GetIntLists("paddings"));
+  StridedCopy copy = {.sizes = x.shape.dims(),
+                      .from_strides = RowMajorStrides(x.shape),
+                      .to_strides = RowMajorStrides(node.outputs[0].shape),
+                      .element_bytes = SizeOf(x.dtype)};
+  for (size_t axis = 0; axis < paddings.size(); ++axis) {
+    copy.to_start += paddings[axis][0] * copy.to_strides[axis];
+  }
+  return copy;
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,53 @@
+// Ops that move elements and compute nothing: each is one or several strided
+// copies (ops/common/strided_copy.h), the same on CPU and GPU.
+#ifndef SPILLWAY_OPS_ARRAY_LAYOUT_H_
+#define SPILLWAY_OPS_ARRAY_LAYOUT_H_
+
+#include <vector>
+
+#include "ops/common/strided_copy.h"
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+// Concat: x1, x2, ... one after the other along the dimension `axis`. Any
+// dtype; all other dimensions equal.
+Op Concat();
+
+NewKernel ConcatCpu(const KernelRequest& node);
+
+// From each x to its place in y. Errors: INVALID_ARGUMENT for an attribute of
+// another kind or an axis that y has not.
+absl::StatusOr<std::vector<StridedCopy>> ConcatCopies(
+    const KernelRequest& node);
+
+// Slice: the box of x that starts at `begin` and has the dimensions `size` (-1:
+// up to the end). One entry a dimension. Any dtype.
+Op Slice();
+
+NewKernel SliceCpu(const KernelRequest& node);
+
+// From x to y. Errors: INVALID_ARGUMENT for an attribute of another kind.
+absl::StatusOr<StridedCopy> SliceCopy(const KernelRequest& node);
+
+// Transpose: dimension i of y is dimension perm[i] of x. Any dtype.
+Op Transpose();
+
+NewKernel TransposeCpu(const KernelRequest& node);
+
+// From x to y. Errors: INVALID_ARGUMENT for an attribute of another kind.
+absl::StatusOr<StridedCopy> TransposeCopy(const KernelRequest& node);
+
+// Pad: x with `paddings` [[before, after], ...], one pair a dimension, filled
+// with `value` (0). Any dtype; a value other than 0 needs a floating one.
+Op Pad();
+
+NewKernel PadCpu(const KernelRequest& node);
+
+// From x to its place in y. Errors: INVALID_ARGUMENT for an attribute of
+// another kind.
+absl::StatusOr<StridedCopy> PadCopy(const KernelRequest& node);
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_ARRAY_LAYOUT_H_

@@ -1,0 +1,15 @@
+// Reshape: the same bytes under another shape of as many elements. Attribute
+// shape: one dimension may be -1, which stands for what is left. Any dtype. No
+// kernel.
+#ifndef SPILLWAY_OPS_ARRAY_RESHAPE_H_
+#define SPILLWAY_OPS_ARRAY_RESHAPE_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+Op Reshape();
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_ARRAY_RESHAPE_H_

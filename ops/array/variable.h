@@ -1,0 +1,15 @@
+// Variable: bytes that outlive a step. Attributes: dtype, shape, initializer
+// (an object, see executor/session/resident_values.h; none: zeros), trainable
+// (true). y is the resident buffer itself; no kernel.
+#ifndef SPILLWAY_OPS_ARRAY_VARIABLE_H_
+#define SPILLWAY_OPS_ARRAY_VARIABLE_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+Op Variable();
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_ARRAY_VARIABLE_H_

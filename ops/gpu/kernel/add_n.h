@@ -1,0 +1,26 @@
+// y = x1 + x2 + ... + xn, from left to right, on the GPU. All of `dtype`,
+// float32, bfloat16 or float16; y may be any of the first kMostTerms terms.
+#ifndef SPILLWAY_OPS_GPU_KERNEL_ADD_N_H_
+#define SPILLWAY_OPS_GPU_KERNEL_ADD_N_H_
+
+#include <cstdint>
+
+#include "graph/dtype.h"
+#include "ops/gpu/thread/launch.h"
+
+namespace spillway::gpu {
+
+// Of one launch. A longer sum is stored in y, in its dtype, every so many.
+inline constexpr int kMostTerms = 64;
+
+struct Terms {
+  const void* x[kMostTerms] = {};
+  int count = 0;
+};
+
+LaunchError AddN(StreamHandle stream, DType dtype, const Terms& terms, void* y,
+                 int64_t n);
+
+}  // namespace spillway::gpu
+
+#endif  // SPILLWAY_OPS_GPU_KERNEL_ADD_N_H_

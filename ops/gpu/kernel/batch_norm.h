@@ -1,0 +1,65 @@
+// Batch normalisation of rows of channels and its gradient on the GPU: the
+// formulas of ops/normalization/batch_norm.h. The statistics are made in two
+// stages: each chunk of rows by itself, then the chunks in order.
+#ifndef SPILLWAY_OPS_GPU_KERNEL_BATCH_NORM_H_
+#define SPILLWAY_OPS_GPU_KERNEL_BATCH_NORM_H_
+
+#include <cstdint>
+
+#include "graph/dtype.h"
+#include "ops/gpu/thread/launch.h"
+
+namespace spillway::gpu {
+
+struct BatchNorm {
+  DType dtype = DType::kFloat32;  // of x, y, side and their gradients
+  int64_t rows = 1;
+  int64_t channels = 1;
+  double epsilon = 0;
+  double momentum = 0;
+  bool is_training = true;
+  bool has_relu = false;
+};
+
+// y may be x or side.
+struct BatchNormTensors {
+  const void* x = nullptr;
+  const float* scale = nullptr;
+  const float* offset = nullptr;
+  float* moving_mean = nullptr;
+  float* moving_variance = nullptr;
+  const void* side = nullptr;  // may be null
+  void* y = nullptr;
+  float* mean = nullptr;
+  float* inv_std = nullptr;
+  float* workspace = nullptr;  // BatchNormWorkspaceBytes
+};
+
+// dx may be dy or x, dside may be dy.
+struct BatchNormGradTensors {
+  const void* dy = nullptr;
+  const void* x = nullptr;
+  const float* scale = nullptr;
+  const float* offset = nullptr;
+  const float* mean = nullptr;
+  const float* inv_std = nullptr;
+  const void* y = nullptr;  // null: the gradient of relu is taken from x
+  void* dx = nullptr;
+  float* dscale = nullptr;
+  float* doffset = nullptr;
+  void* dside = nullptr;       // with y
+  float* workspace = nullptr;  // BatchNormWorkspaceBytes
+};
+
+// For either of the two.
+int64_t BatchNormWorkspaceBytes(const BatchNorm& norm);
+
+LaunchError Normalize(StreamHandle stream, const BatchNorm& norm,
+                      const BatchNormTensors& tensors);
+
+LaunchError NormalizeGrad(StreamHandle stream, const BatchNorm& norm,
+                          const BatchNormGradTensors& tensors);
+
+}  // namespace spillway::gpu
+
+#endif  // SPILLWAY_OPS_GPU_KERNEL_BATCH_NORM_H_

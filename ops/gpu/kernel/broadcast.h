@@ -1,0 +1,44 @@
+// y = function(a, b) on the GPU, where b may be repeated over a. y may be a,
+// and may be b where b has as many elements.
+#ifndef SPILLWAY_OPS_GPU_KERNEL_BROADCAST_H_
+#define SPILLWAY_OPS_GPU_KERNEL_BROADCAST_H_
+
+#include <cstdint>
+
+#include "graph/dtype.h"
+#include "ops/gpu/thread/launch.h"
+
+namespace spillway::gpu {
+
+enum class BroadcastFunction {
+  kAdd,
+  kAddRelu,  // max(a + b, 0)
+  kMultiply,
+  kSubtract,
+};
+
+// What b has one element for.
+enum class OneFor { kElement, kRow, kColumn, kAll };
+
+// a and y: [rows, columns] of `dtype`; b of `b_dtype`. Each dtype is float32 or
+// the same shorter one; they are equal where b has one for each element or for
+// all.
+struct Broadcast {
+  BroadcastFunction function = BroadcastFunction::kAdd;
+  OneFor b_has_one_for = OneFor::kElement;
+  DType dtype = DType::kFloat32;
+  DType b_dtype = DType::kFloat32;
+  int64_t rows = 1;
+  int64_t columns = 1;
+};
+
+LaunchError RunBroadcast(StreamHandle stream, const Broadcast& broadcast,
+                         const void* a, const void* b, void* y);
+
+// y = factor x, of n elements.
+LaunchError Scale(StreamHandle stream, DType dtype, float factor, const void* x,
+                  void* y, int64_t n);
+
+}  // namespace spillway::gpu
+
+#endif  // SPILLWAY_OPS_GPU_KERNEL_BROADCAST_H_

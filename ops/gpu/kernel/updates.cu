@@ -1,0 +1,233 @@
+#include "ops/gpu/kernel/updates.h"
+#include "ops/gpu/thread/storage.cuh"
+
+namespace spillway::gpu {
+namespace {
+
+using FloatVector = Vector<float>;
+
+// Tensors are cut into chunks of so many elements, a vector for each thread of
+// a block, so that blocks have equal work however the sizes differ.
+constexpr int64_t kChunk = int64_t{kThreads} * FloatVector::kSize;
+
+// The tensors of a launch, for rules with kSlots slots of their shape.
+template <int kSlots>
+struct UpdateTable {
+  int count = 0;
+  // Chunks before each tensor, and of all.
+  int64_t first_chunk[kMostUpdateTensors + 1] = {};
+  int64_t n[kMostUpdateTensors] = {};
+  const float* gradient[kMostUpdateTensors] = {};
+  float* changed[1 + kSlots][kMostUpdateTensors] = {};  // the variable first
+};
+
+template <int kSlots>
+UpdateTable<kSlots> MakeTable(const UpdateTensors& tensors) {
+  UpdateTable<kSlots> table;
+  table.count = tensors.count;
+  for (int i = 0; i < tensors.count; ++i) {
+    const UpdateTensor& tensor = tensors.tensors[i];
+    const int64_t chunks = (tensor.n + kChunk - 1) / kChunk;
+    table.first_chunk[i + 1] = table.first_chunk[i] + chunks;
+    table.n[i] = tensor.n;
+    table.gradient[i] = tensor.gradient;
+    table.changed[0][i] = tensor.variable;
+    for (int slot = 0; slot < kSlots; ++slot) {
+      table.changed[1 + slot][i] = tensor.slots[slot];
+    }
+  }
+  return table;
+}
+
+// The last tensor whose chunks begin at `chunk` or before it: the one that has
+// it, since a tensor without elements has no chunk.
+template <int kSlots>
+__device__ int TensorOf(const UpdateTable<kSlots>& table, int64_t chunk) {
+  int low = 0;
+  int high = table.count;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (table.first_chunk[middle] <= chunk) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// fn(rate, gradient, variable&, slots&...) of each element of a vector.
+template <typename Fn, typename... Vectors>
+__device__ void UpdateVector(const Fn& fn, float rate,
+                             const FloatVector& gradient,
+                             Vectors&... in_memory) {
+  [&](auto... loaded) {
+    for (int i = 0; i < FloatVector::kSize; ++i) {
+      fn(rate, gradient.items[i], loaded.items[i]...);
+    }
+    ((in_memory = loaded), ...);
+  }(in_memory...);
+}
+
+// The thread's part of the chunk from element `begin` of a tensor of n elements
+// on: a vector, or the elements that are too few for one.
+template <typename Fn, typename... Floats>
+__device__ void UpdateChunk(const Fn& fn, float rate, int64_t begin, int64_t n,
+                            const float* gradient, Floats*... changed) {
+  const int64_t at = begin + int64_t{threadIdx.x} * FloatVector::kSize;
+  if (at + FloatVector::kSize <= n) {
+    const int64_t v = at / FloatVector::kSize;
+    UpdateVector(fn, rate, reinterpret_cast<const FloatVector*>(gradient)[v],
+                 reinterpret_cast<FloatVector*>(changed)[v]...);
+    return;
+  }
+  for (int64_t i = at; i < n; ++i) fn(rate, gradient[i], changed[i]...);
+}
+
+template <typename Fn>
+__global__ void UpdateKernel(Fn fn, UpdateTable<Fn::kSlots> table) {
+  const int64_t chunks = table.first_chunk[table.count];
+  for (int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    const int t = TensorOf(table, chunk);
+    const int64_t begin = (chunk - table.first_chunk[t]) * kChunk;
+    const float rate = fn.Rate(t);
+    if constexpr (Fn::kSlots == 0) {
+      UpdateChunk(fn, rate, begin, table.n[t], table.gradient[t],
+                  table.changed[0][t]);
+    } else if constexpr (Fn::kSlots == 1) {
+      UpdateChunk(fn, rate, begin, table.n[t], table.gradient[t],
+                  table.changed[0][t], table.changed[1][t]);
+    } else {
+      UpdateChunk(fn, rate, begin, table.n[t], table.gradient[t],
+                  table.changed[0][t], table.changed[1][t],
+                  table.changed[2][t]);
+    }
+  }
+}
+
+template <typename Fn>
+LaunchError LaunchUpdate(StreamHandle stream, const Fn& fn,
+                         const UpdateTensors& tensors) {
+  const UpdateTable<Fn::kSlots> table = MakeTable<Fn::kSlots>(tensors);
+  static_assert(sizeof(fn) + sizeof(table) <= 4096);
+  const int64_t chunks = table.first_chunk[table.count];
+  return Launch(stream, UpdateKernel<Fn>, dim3(BlocksFor(chunks * kThreads)),
+                dim3(kThreads), fn, table);
+}
+
+__device__ float Gradient(const GradientRule& rule, float gradient,
+                          float variable) {
+  return rule.scale * gradient + rule.weight_decay * variable;
+}
+
+struct GradientDescent {
+  static constexpr int kSlots = 0;
+  GradientRule rule;
+  const float* learning_rate;
+
+  __device__ float Rate(int /*tensor*/) const { return *learning_rate; }
+  __device__ void operator()(float rate, float gradient,
+                             float& variable) const {
+    variable -= rate * Gradient(rule, gradient, variable);
+  }
+};
+
+struct Momentum {
+  static constexpr int kSlots = 1;
+  MomentumRule rule;
+  const float* learning_rate;
+
+  __device__ float Rate(int /*tensor*/) const { return *learning_rate; }
+  __device__ void operator()(float rate, float gradient, float& variable,
+                             float& accumulator) const {
+    const float g = Gradient(rule.gradient, gradient, variable);
+    accumulator = rule.momentum * accumulator + g;
+    const float step =
+        rule.use_nesterov ? g + rule.momentum * accumulator : accumulator;
+    variable -= rate * step;
+  }
+};
+
+// After AdvancePowers.
+struct Adam {
+  static constexpr int kSlots = 2;
+  AdamRule rule;
+  const float* learning_rate;
+  const float* beta_power[kMostUpdateTensors];
+
+  __device__ float Rate(int tensor) const {
+    const float* power = beta_power[tensor];
+    return *learning_rate * sqrtf(1 - power[1]) / (1 - power[0]);
+  }
+  __device__ void operator()(float rate, float gradient, float& variable,
+                             float& m, float& v) const {
+    const float g = Gradient(rule.gradient, gradient, variable);
+    m = rule.beta1 * m + (1 - rule.beta1) * g;
+    v = rule.beta2 * v + (1 - rule.beta2) * g * g;
+    variable -= rate * m / (sqrtf(v) + rule.epsilon);
+  }
+};
+
+struct BetaPowers {
+  int count = 0;
+  float* of[kMostUpdateTensors] = {};
+};
+
+// A launch of its own: every thread of the update reads both powers.
+__global__ void AdvancePowers(float beta1, float beta2, BetaPowers powers) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i >= powers.count) return;
+  powers.of[i][0] *= beta1;
+  powers.of[i][1] *= beta2;
+}
+
+struct RmsProp {
+  static constexpr int kSlots = 2;
+  RmsPropRule rule;
+  const float* learning_rate;
+
+  __device__ float Rate(int /*tensor*/) const { return *learning_rate; }
+  __device__ void operator()(float rate, float gradient, float& variable,
+                             float& mean_square, float& accumulator) const {
+    const float g = Gradient(rule.gradient, gradient, variable);
+    mean_square = rule.decay * mean_square + (1 - rule.decay) * g * g;
+    accumulator = rule.momentum * accumulator +
+                  rate * g / sqrtf(mean_square + rule.epsilon);
+    variable -= accumulator;
+  }
+};
+
+}  // namespace
+
+LaunchError Update(StreamHandle stream, const GradientRule& rule,
+                   const UpdateTensors& tensors) {
+  return LaunchUpdate(stream, GradientDescent{rule, tensors.learning_rate},
+                      tensors);
+}
+
+LaunchError Update(StreamHandle stream, const MomentumRule& rule,
+                   const UpdateTensors& tensors) {
+  return LaunchUpdate(stream, Momentum{rule, tensors.learning_rate}, tensors);
+}
+
+LaunchError Update(StreamHandle stream, const AdamRule& rule,
+                   const UpdateTensors& tensors) {
+  Adam adam = {rule, tensors.learning_rate, {}};
+  BetaPowers powers = {.count = tensors.count};
+  for (int i = 0; i < tensors.count; ++i) {
+    powers.of[i] = tensors.tensors[i].slots[2];
+    adam.beta_power[i] = powers.of[i];
+  }
+  const LaunchError error =
+      Launch(stream, AdvancePowers, dim3(1), dim3(kMostUpdateTensors),
+             rule.beta1, rule.beta2, powers);
+  if (error != 0) return error;
+  return LaunchUpdate(stream, adam, tensors);
+}
+
+LaunchError Update(StreamHandle stream, const RmsPropRule& rule,
+                   const UpdateTensors& tensors) {
+  return LaunchUpdate(stream, RmsProp{rule, tensors.learning_rate}, tensors);
+}
+
+}  // namespace spillway::gpu

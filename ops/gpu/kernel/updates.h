@@ -1,0 +1,44 @@
+// The updates of variables on the GPU, in place and in float32; what each
+// computes is said in ops/update/optimizer_updates.h.
+#ifndef SPILLWAY_OPS_GPU_KERNEL_UPDATES_H_
+#define SPILLWAY_OPS_GPU_KERNEL_UPDATES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/common/update_rules.h"
+#include "ops/gpu/thread/launch.h"
+
+namespace spillway::gpu {
+
+// Device memory of one variable and what belongs to it: n elements each.
+struct UpdateTensor {
+  int64_t n = 0;
+  const float* gradient = nullptr;
+  float* variable = nullptr;
+  float* slots[3] = {};  // in the order of the op's inputs
+};
+
+// Of one launch: its table of tensors is a parameter, of less than 4 KiB.
+inline constexpr size_t kMostUpdateTensors = 64;
+
+struct UpdateTensors {
+  const UpdateTensor* tensors = nullptr;  // host memory, for the call
+  int count = 0;                          // 1 ... kMostUpdateTensors
+  const float* learning_rate = nullptr;   // device memory
+};
+
+// ApplyGradientDescent
+LaunchError Update(StreamHandle stream, const GradientRule& rule,
+                   const UpdateTensors& tensors);
+LaunchError Update(StreamHandle stream, const MomentumRule& rule,
+                   const UpdateTensors& tensors);
+// Slot 2, the powers of both betas, has two elements.
+LaunchError Update(StreamHandle stream, const AdamRule& rule,
+                   const UpdateTensors& tensors);
+LaunchError Update(StreamHandle stream, const RmsPropRule& rule,
+                   const UpdateTensors& tensors);
+
+}  // namespace spillway::gpu
+
+#endif  // SPILLWAY_OPS_GPU_KERNEL_UPDATES_H_

@@ -1,0 +1,31 @@
+// Conv2D, Conv3D and their gradients: shapes, groups and dtypes as in
+// ops/common/conv.h.
+//
+//   ConvXD                x, filter     y
+//   ConvXDBackpropInput   filter, dy    dx       with input_shape
+//   ConvXDBackpropFilter  x, dy         dfilter  with filter_shape
+//
+// dfilter has the dtype of the attribute `dtype`: that of dy (the default), or
+// float32, as a float32 filter wants it; the sums are float32 in either case.
+#ifndef SPILLWAY_OPS_LINEAR_CONV_H_
+#define SPILLWAY_OPS_LINEAR_CONV_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+Op Conv2D();
+Op Conv2DBackpropFilter();
+Op Conv2DBackpropInput();
+Op Conv3D();
+Op Conv3DBackpropFilter();
+Op Conv3DBackpropInput();
+
+// Of either number of dimensions.
+NewKernel ConvCpu(const KernelRequest& node);
+NewKernel ConvBackpropFilterCpu(const KernelRequest& node);
+NewKernel ConvBackpropInputCpu(const KernelRequest& node);
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_LINEAR_CONV_H_

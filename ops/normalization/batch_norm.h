@@ -1,0 +1,50 @@
+// Batch normalisation with an activation, and its gradient.
+//
+//   y = activation((x - mean) * inv_std * scale + offset [+ side])
+//   inv_std = 1 / sqrt(variance + epsilon)
+//
+// x, side, y, dy: any shape with channels last, floating. The others: float32
+// [C]. Attributes: `epsilon` (0.001), `momentum` (0.99), `is_training` (true),
+// `activation` "none" (default) or "relu".
+//
+//   FusedBatchNorm      x, scale, offset, moving_mean, moving_variance[, side]
+//                       -> y, saved_mean, saved_inv_std
+//   FusedBatchNormGrad  dy, x, scale, offset, saved_mean, saved_inv_std[, y]
+//                       -> dx, dscale, doffset[, dside]
+//
+// In training, mean and variance are the batch's (the variance over n), and the
+// moving statistics are overwritten: new = momentum * old + (1 - momentum) *
+// batch, with the batch's variance over n - 1. Otherwise they are the moving
+// statistics, which stay as they are. saved_mean and saved_inv_std are what was
+// used, in both cases.
+//
+// The gradient of relu is taken from x, so y need not be kept; only with `side`
+// it is taken from y, and then the gradient of side is an output (without relu,
+// that is dy itself).
+// Source: Ioffe and Szegedy, "Batch normalization", ICML 2015.
+#ifndef SPILLWAY_OPS_NORMALIZATION_BATCH_NORM_H_
+#define SPILLWAY_OPS_NORMALIZATION_BATCH_NORM_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+struct BatchNormAttributes {
+  double epsilon = 0.001;
+  double momentum = 0.99;
+  bool is_training = true;
+  bool has_relu = false;
+};
+
+// Errors: INVALID_ARGUMENT.
+absl::StatusOr<BatchNormAttributes> ReadBatchNorm(const Attributes& attributes);
+
+Op FusedBatchNorm();
+Op FusedBatchNormGrad();
+
+NewKernel FusedBatchNormCpu(const KernelRequest& node);
+NewKernel FusedBatchNormGradCpu(const KernelRequest& node);
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_NORMALIZATION_BATCH_NORM_H_

@@ -1,0 +1,220 @@
+// Training takes two looks at x: one for the moments, one to normalise.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/status_macros.h"
+#include "ops/common/function_kernel.h"
+#include "ops/cpu/channel_rows.h"
+#include "ops/cpu/parallel.h"
+#include "ops/cpu/storage.h"
+#include "ops/normalization/batch_norm.h"
+
+namespace spillway::ops {
+namespace {
+
+// Channels whose moments are joined together.
+constexpr int64_t kMomentGrain = 64;
+
+// What a run works on. The workspace is `factor` [C], then for each chunk its
+// mean [C] and its sum of squared deviations from that mean [C].
+template <typename T>
+struct NormRun {
+  ChannelRows size;
+  BatchNormAttributes norm;
+  int threads = 1;
+  const T* x = nullptr;
+  const float* scale = nullptr;
+  const float* offset = nullptr;
+  float* moving_mean = nullptr;
+  float* moving_variance = nullptr;
+  const T* side = nullptr;  // may be null
+  T* y = nullptr;
+  float* mean = nullptr;
+  float* inv_std = nullptr;
+  float* factor = nullptr;  // scale * inv_std
+
+  float* chunk_mean(int64_t chunk) const {
+    return factor + (1 + 2 * chunk) * size.channels;
+  }
+  float* chunk_deviation(int64_t chunk) const {
+    return chunk_mean(chunk) + size.channels;
+  }
+};
+
+int64_t NormWorkspaceBytes(const ChannelRows& size) {
+  return (1 + 2 * size.num_chunks()) * size.channels *
+         static_cast<int64_t>(sizeof(float));
+}
+
+template <typename T>
+void ChunkMoments(const NormRun<T>& run, int64_t chunk) {
+  const int64_t channels = run.size.channels;
+  const Interval rows = run.size.chunk(chunk);
+  float* mean = run.chunk_mean(chunk);
+  float* deviation = run.chunk_deviation(chunk);
+  std::fill_n(mean, 2 * channels, 0.0F);
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    const T* x = run.x + row * channels;
+#pragma omp simd
+    for (int64_t c = 0; c < channels; ++c) mean[c] += Load(x[c]);
+  }
+  const float share = 1 / static_cast<float>(rows.length());
+  for (int64_t c = 0; c < channels; ++c) mean[c] *= share;
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    const T* x = run.x + row * channels;
+#pragma omp simd
+    for (int64_t c = 0; c < channels; ++c) {
+      const float distance = Load(x[c]) - mean[c];
+      deviation[c] += distance * distance;
+    }
+  }
+}
+
+struct Moments {
+  double mean[kMomentGrain] = {};
+  double deviation[kMomentGrain] = {};  // sum of squared distances from mean
+};
+
+// The moments of the whole batch in the channels [first, last).
+// Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
+// computing sample variances", 1979.
+template <typename T>
+Moments JoinChunks(const NormRun<T>& run, int64_t first, int64_t last) {
+  Moments all;
+  const int64_t channels = last - first;
+  const auto n = static_cast<double>(run.size.rows);
+  for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
+    const double share = static_cast<double>(run.size.chunk(i).length()) / n;
+    const float* mean = run.chunk_mean(i) + first;
+    for (int64_t c = 0; c < channels; ++c) all.mean[c] += share * mean[c];
+  }
+  for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
+    const auto rows = static_cast<double>(run.size.chunk(i).length());
+    const float* mean = run.chunk_mean(i) + first;
+    const float* deviation = run.chunk_deviation(i) + first;
+    for (int64_t c = 0; c < channels; ++c) {
+      const double distance = mean[c] - all.mean[c];
+      all.deviation[c] += deviation[c] + rows * distance * distance;
+    }
+  }
+  return all;
+}
+
+template <typename T>
+void SetStatistics(const NormRun<T>& run, int64_t c, double mean,
+                   double variance) {
+  run.mean[c] = static_cast<float>(mean);
+  run.inv_std[c] =
+      static_cast<float>(1 / std::sqrt(variance + run.norm.epsilon));
+  run.factor[c] = run.scale[c] * run.inv_std[c];
+}
+
+template <typename T>
+void UpdateStatistics(const NormRun<T>& run, int64_t first, int64_t last) {
+  const Moments all = JoinChunks(run, first, last);
+  const auto n = static_cast<double>(run.size.rows);
+  const double momentum = run.norm.momentum;
+  const auto update = [=](float& moving, double batch) {
+    moving = static_cast<float>(momentum * moving + (1 - momentum) * batch);
+  };
+  for (int64_t c = first; c < last; ++c) {
+    const double mean = all.mean[c - first];
+    const double deviation = all.deviation[c - first];
+    SetStatistics(run, c, mean, deviation / n);
+    update(run.moving_mean[c], mean);
+    update(run.moving_variance[c], deviation / std::max(n - 1, 1.0));
+  }
+}
+
+template <typename T>
+void UseBatchStatistics(const NormRun<T>& run) {
+  const int64_t channels = run.size.channels;
+  ParallelFor(run.threads, run.size.num_chunks(), run.size.grain(),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) ChunkMoments(run, i);
+              });
+  const int64_t groups = (channels + kMomentGrain - 1) / kMomentGrain;
+  ParallelFor(run.threads, groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      UpdateStatistics(run, i * kMomentGrain,
+                       std::min((i + 1) * kMomentGrain, channels));
+    }
+  });
+}
+
+template <typename T>
+void UseMovingStatistics(const NormRun<T>& run) {
+  for (int64_t c = 0; c < run.size.channels; ++c) {
+    SetStatistics(run, c, run.moving_mean[c], run.moving_variance[c]);
+  }
+}
+
+// Without relu the lower bound is minus infinity. A NaN passes.
+template <typename T>
+void NormalizeRow(const NormRun<T>& run, int64_t row) {
+  const float least =
+      run.norm.has_relu ? 0 : -std::numeric_limits<float>::infinity();
+  const int64_t at = row * run.size.channels;
+  const T* x = run.x + at;
+  T* y = run.y + at;
+  if (run.side != nullptr) {
+    const T* side = run.side + at;
+#pragma omp simd
+    for (int64_t c = 0; c < run.size.channels; ++c) {
+      const float sum = (Load(x[c]) - run.mean[c]) * run.factor[c] +
+                        run.offset[c] + Load(side[c]);
+      y[c] = Store<T>(sum < least ? least : sum);
+    }
+  } else {
+#pragma omp simd
+    for (int64_t c = 0; c < run.size.channels; ++c) {
+      const float sum =
+          (Load(x[c]) - run.mean[c]) * run.factor[c] + run.offset[c];
+      y[c] = Store<T>(sum < least ? least : sum);
+    }
+  }
+}
+
+template <typename T>
+void Normalize(const NormRun<T>& run) {
+  const ChannelRows& size = run.size;
+  run.norm.is_training ? UseBatchStatistics(run) : UseMovingStatistics(run);
+  ParallelFor(run.threads, size.num_chunks(), size.grain(),
+              [&](int64_t begin, int64_t end) {
+                const int64_t last = size.chunk(end - 1).end;
+                for (int64_t row = size.chunk(begin).begin; row < last; ++row) {
+                  NormalizeRow(run, row);
+                }
+              });
+}
+
+}  // namespace
+
+NewKernel FusedBatchNormCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes norm,
+                            ReadBatchNorm(node.attributes));
+  const ChannelRows size(node.inputs[0].shape);
+  const bool has_side = node.inputs.size() == 6;
+  const int threads = node.threads;
+  return ForStorage(node.inputs[0], [=]<typename T>(T) -> NewKernel {
+    const auto compute = [=](const KernelContext& context) {
+      Normalize<T>({.size = size,
+                    .norm = norm,
+                    .threads = threads,
+                    .x = context.input<T>(0),
+                    .scale = context.input<float>(1),
+                    .offset = context.input<float>(2),
+                    .moving_mean = context.mutable_input<float>(3),
+                    .moving_variance = context.mutable_input<float>(4),
+                    .side = has_side ? context.input<T>(5) : nullptr,
+                    .y = context.output<T>(0),
+                    .mean = context.output<float>(1),
+                    .inv_std = context.output<float>(2),
+                    .factor = static_cast<float*>(context.workspace)});
+    };
+    return MakeKernel(compute, NormWorkspaceBytes(size));
+  });
+}
+
+}  // namespace spillway::ops

@@ -1,0 +1,226 @@
+// With g = dy where the activation passes it, d = x - mean, and sums over the
+// batch:
+//   doffset = sum g    dscale = inv_std * sum(g d)    factor = scale * inv_std
+//   dx = factor * g                                    with moving statistics
+//   dx = factor * (g - doffset / n - d * inv_std * dscale / n)     in training
+// Two looks at dy and x: one for the sums, one for dx.
+#include <algorithm>
+
+#include "base/status_macros.h"
+#include "ops/common/function_kernel.h"
+#include "ops/cpu/channel_rows.h"
+#include "ops/cpu/parallel.h"
+#include "ops/cpu/storage.h"
+#include "ops/normalization/batch_norm.h"
+
+namespace spillway::ops {
+namespace {
+
+// Channels whose sums are joined together.
+constexpr int64_t kSumGrain = 64;
+
+// Where the activation lets gradients pass: everywhere, where the normalised x
+// is positive, or where y is.
+enum class GradientMask : uint8_t { kNone, kFromX, kFromY };
+
+// What a run works on. The workspace is factor, slope and shift [C], then for
+// each chunk sum g [C] and sum(g d) [C].
+template <typename T>
+struct NormGradRun {
+  ChannelRows size;
+  GradientMask mask = GradientMask::kNone;
+  bool is_training = true;
+  int threads = 1;
+  const T* dy = nullptr;
+  const T* x = nullptr;
+  const float* scale = nullptr;
+  const float* offset = nullptr;
+  const float* mean = nullptr;
+  const float* inv_std = nullptr;
+  const T* y = nullptr;  // kFromY
+  T* dx = nullptr;
+  float* dscale = nullptr;
+  float* doffset = nullptr;
+  T* dside = nullptr;       // kFromY: g
+  float* factor = nullptr;  // dx = factor * g - slope * d - shift
+
+  float* slope() const { return factor + size.channels; }
+  float* shift() const { return factor + 2 * size.channels; }
+  float* chunk_sums(int64_t chunk) const {
+    return factor + (3 + 2 * chunk) * size.channels;
+  }
+};
+
+int64_t NormGradWorkspaceBytes(const ChannelRows& size) {
+  return (3 + 2 * size.num_chunks()) * size.channels *
+         static_cast<int64_t>(sizeof(float));
+}
+
+// Where x passes is decided by the very expression that made y.
+template <GradientMask kMask, typename T>
+void AddRowToSums(const NormGradRun<T>& run, int64_t row, float* sum_g,
+                  float* sum_gd) {
+  const int64_t at = row * run.size.channels;
+  const T* dy = run.dy + at;
+  const T* x = run.x + at;
+#pragma omp simd
+  for (int64_t c = 0; c < run.size.channels; ++c) {
+    const float d = Load(x[c]) - run.mean[c];
+    float g = Load(dy[c]);
+    if constexpr (kMask == GradientMask::kFromX) {
+      g = d * run.factor[c] + run.offset[c] > 0 ? g : 0;
+    }
+    if constexpr (kMask == GradientMask::kFromY) {
+      g = Load(run.y[at + c]) > 0 ? g : 0;
+      run.dside[at + c] = Store<T>(g);
+    }
+    sum_g[c] += g;
+    sum_gd[c] += g * d;
+  }
+}
+
+template <GradientMask kMask, typename T>
+void SumChunk(const NormGradRun<T>& run, int64_t chunk) {
+  float* sums = run.chunk_sums(chunk);
+  std::fill_n(sums, 2 * run.size.channels, 0.0F);
+  const Interval rows = run.size.chunk(chunk);
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    AddRowToSums<kMask>(run, row, sums, sums + run.size.channels);
+  }
+}
+
+template <typename T>
+void SumChunks(const NormGradRun<T>& run) {
+  ParallelFor(run.threads, run.size.num_chunks(), run.size.grain(),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  switch (run.mask) {
+                    case GradientMask::kNone:
+                      SumChunk<GradientMask::kNone>(run, i);
+                      break;
+                    case GradientMask::kFromX:
+                      SumChunk<GradientMask::kFromX>(run, i);
+                      break;
+                    case GradientMask::kFromY:
+                      SumChunk<GradientMask::kFromY>(run, i);
+                      break;
+                  }
+                }
+              });
+}
+
+template <typename T>
+void SetGradients(const NormGradRun<T>& run, int64_t c, double sum_g,
+                  double sum_gd) {
+  const double inv_std = run.inv_std[c];
+  const auto n = static_cast<double>(run.size.rows);
+  const double share = run.is_training ? run.factor[c] / n : 0;
+  run.doffset[c] = static_cast<float>(sum_g);
+  run.dscale[c] = static_cast<float>(inv_std * sum_gd);
+  run.shift()[c] = static_cast<float>(share * sum_g);
+  run.slope()[c] = static_cast<float>(share * inv_std * inv_std * sum_gd);
+}
+
+// In the channels [first, last).
+template <typename T>
+void JoinChunks(const NormGradRun<T>& run, int64_t first, int64_t last) {
+  double sum_g[kSumGrain] = {};
+  double sum_gd[kSumGrain] = {};
+  for (int64_t i = 0; i < run.size.num_chunks(); ++i) {
+    const float* g = run.chunk_sums(i) + first;
+    const float* gd = g + run.size.channels;
+    for (int64_t c = 0; c < last - first; ++c) {
+      sum_g[c] += g[c];
+      sum_gd[c] += gd[c];
+    }
+  }
+  for (int64_t c = first; c < last; ++c) {
+    SetGradients(run, c, sum_g[c - first], sum_gd[c - first]);
+  }
+}
+
+// With kFromY, g is dside.
+template <bool kMaskFromX, typename T>
+void GradientRow(const NormGradRun<T>& run, int64_t row) {
+  const int64_t at = row * run.size.channels;
+  const T* dy = (run.mask == GradientMask::kFromY ? run.dside : run.dy) + at;
+  const T* x = run.x + at;
+  const float* slope = run.slope();
+  const float* shift = run.shift();
+  T* dx = run.dx + at;
+#pragma omp simd
+  for (int64_t c = 0; c < run.size.channels; ++c) {
+    const float d = Load(x[c]) - run.mean[c];
+    float g = Load(dy[c]);
+    if constexpr (kMaskFromX) {
+      g = d * run.factor[c] + run.offset[c] > 0 ? g : 0;
+    }
+    dx[c] = Store<T>(run.factor[c] * g - slope[c] * d - shift[c]);
+  }
+}
+
+template <bool kMaskFromX, typename T>
+void GradientOfX(const NormGradRun<T>& run) {
+  const ChannelRows& size = run.size;
+  ParallelFor(run.threads, size.num_chunks(), size.grain(),
+              [&](int64_t begin, int64_t end) {
+                const int64_t last = size.chunk(end - 1).end;
+                for (int64_t row = size.chunk(begin).begin; row < last; ++row) {
+                  GradientRow<kMaskFromX>(run, row);
+                }
+              });
+}
+
+template <typename T>
+void ComputeGradient(const NormGradRun<T>& run) {
+  const ChannelRows& size = run.size;
+  for (int64_t c = 0; c < size.channels; ++c) {
+    run.factor[c] = run.scale[c] * run.inv_std[c];
+  }
+  SumChunks(run);
+  const int64_t groups = (size.channels + kSumGrain - 1) / kSumGrain;
+  ParallelFor(run.threads, groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      JoinChunks(run, i * kSumGrain,
+                 std::min((i + 1) * kSumGrain, size.channels));
+    }
+  });
+  run.mask == GradientMask::kFromX ? GradientOfX<true>(run)
+                                   : GradientOfX<false>(run);
+}
+
+}  // namespace
+
+NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes norm,
+                            ReadBatchNorm(node.attributes));
+  const ChannelRows size(node.inputs[1].shape);
+  const bool has_y = node.inputs.size() == 7;
+  const GradientMask mask = has_y           ? GradientMask::kFromY
+                            : norm.has_relu ? GradientMask::kFromX
+                                            : GradientMask::kNone;
+  const int threads = node.threads;
+  return ForStorage(node.inputs[1], [=]<typename T>(T) -> NewKernel {
+    const auto compute = [=](const KernelContext& context) {
+      ComputeGradient<T>({.size = size,
+                          .mask = mask,
+                          .is_training = norm.is_training,
+                          .threads = threads,
+                          .dy = context.input<T>(0),
+                          .x = context.input<T>(1),
+                          .scale = context.input<float>(2),
+                          .offset = context.input<float>(3),
+                          .mean = context.input<float>(4),
+                          .inv_std = context.input<float>(5),
+                          .y = has_y ? context.input<T>(6) : nullptr,
+                          .dx = context.output<T>(0),
+                          .dscale = context.output<float>(1),
+                          .doffset = context.output<float>(2),
+                          .dside = has_y ? context.output<T>(3) : nullptr,
+                          .factor = static_cast<float*>(context.workspace)});
+    };
+    return MakeKernel(compute, NormGradWorkspaceBytes(size));
+  });
+}
+
+}  // namespace spillway::ops

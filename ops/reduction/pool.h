@@ -1,0 +1,55 @@
+// Pooling: each output element is the maximum or the mean of a window, channel
+// by channel.
+#ifndef SPILLWAY_OPS_REDUCTION_POOL_H_
+#define SPILLWAY_OPS_REDUCTION_POOL_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+// MaxPool, MaxPool3D and their gradients.
+//
+// x [N, spatial..., C] floating, y [N, output spatial..., C]: the largest
+// element of each window, channel by channel. Attributes: `ksize`, one size for
+// each spatial dimension, and `strides`, `padding`, `explicit_paddings` as in
+// ops/common/window.h. Padding is never the largest. A NaN counts as small
+// unless it comes first.
+//
+//   MaxPool, MaxPool3D          x      y
+//   MaxPoolGrad, MaxPool3DGrad  x, dy  dx
+//
+// The gradient of a window goes to its largest element, of equal ones to the
+// first in row-major order (as TensorFlow's CPU kernel). That element is found
+// again from x, so neither y nor an index tensor is kept. Where windows do not
+// overlap, dx may take over the bytes of x.
+Op MaxPool();
+Op MaxPool3D();
+Op MaxPool3DGrad();
+Op MaxPoolGrad();
+
+// Of either number of dimensions.
+NewKernel MaxPoolCpu(const KernelRequest& node);
+NewKernel MaxPoolGradCpu(const KernelRequest& node);
+
+// AvgPool, AvgPool3D and their gradients.
+//
+// x [N, spatial..., C] floating, y [N, output spatial..., C]: the mean of each
+// window, channel by channel. Attributes: `ksize`, one size for each spatial
+// dimension, `strides`, `padding`, `explicit_paddings` as in
+// ops/common/window.h, and `count_include_pad` (default false: the mean is over
+// the elements that are not padding).
+//
+//   AvgPool, AvgPool3D          x   y
+//   AvgPoolGrad, AvgPool3DGrad  dy  dx  with input_shape
+Op AvgPool();
+Op AvgPool3D();
+Op AvgPool3DGrad();
+Op AvgPoolGrad();
+
+// Of either number of dimensions.
+NewKernel AvgPoolCpu(const KernelRequest& node);
+NewKernel AvgPoolGradCpu(const KernelRequest& node);
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_REDUCTION_POOL_H_

@@ -1,0 +1,78 @@
+// The ops that update variables in place, one for each optimizer. Each takes
+// groups of inputs, one for each variable (ops/common/update.h). Every update
+// is of float32 and begins with
+//
+//   g = gradient_scale gradient + weight_decay variable
+#ifndef SPILLWAY_OPS_UPDATE_OPTIMIZER_UPDATES_H_
+#define SPILLWAY_OPS_UPDATE_OPTIMIZER_UPDATES_H_
+
+#include "ops/op.h"
+
+namespace spillway::ops {
+
+// ApplyGradientDescent((variable, gradient)..., learning_rate), for each
+// variable:
+//
+//   g = gradient_scale gradient + weight_decay variable
+//   variable <- variable - learning_rate g
+//
+// All float32, in place; learning_rate is a scalar. Attributes: gradient_scale
+// (1, positive), weight_decay (0).
+Op ApplyGradientDescent();
+
+NewKernel ApplyGradientDescentCpu(const KernelRequest& node);
+
+// ApplyMomentum((variable, accumulator, gradient)..., learning_rate), for each
+// variable:
+//
+//   g = gradient_scale gradient + weight_decay variable
+//   accumulator <- momentum accumulator + g
+//   variable <- variable - learning_rate accumulator
+//   with use_nesterov: variable <- variable - learning_rate
+//                                             (g + momentum accumulator)
+//
+// All float32, in place; learning_rate is a scalar. Attributes: momentum (0.9),
+// use_nesterov (false), gradient_scale (1, positive), weight_decay (0).
+// Source: Sutskever et al., ICML 2013, in TensorFlow's form.
+Op ApplyMomentum();
+
+NewKernel ApplyMomentumCpu(const KernelRequest& node);
+
+// ApplyAdam((variable, m, v, beta_power, gradient)..., learning_rate), for each
+// variable:
+//
+//   g = gradient_scale gradient + weight_decay variable
+//   beta_power <- [beta1, beta2] beta_power      (ones before the first update)
+//   m <- beta1 m + (1 - beta1) g
+//   v <- beta2 v + (1 - beta2) g^2
+//   rate = learning_rate sqrt(1 - beta_power[1]) / (1 - beta_power[0])
+//   variable <- variable - rate m / (sqrt(v) + epsilon)
+//
+// All float32, in place; beta_power is a variable of two elements, so that a
+// checkpoint resumes; learning_rate is a scalar. Attributes: beta1 (0.9), beta2
+// (0.999), epsilon (1e-8), gradient_scale (1, positive), weight_decay (0).
+// Source: Kingma and Ba, ICLR 2015, the form before section 2.1.
+Op ApplyAdam();
+
+NewKernel ApplyAdamCpu(const KernelRequest& node);
+
+// ApplyRMSProp((variable, mean_square, accumulator, gradient)...,
+// learning_rate), for each variable:
+//
+//   g = gradient_scale gradient + weight_decay variable
+//   mean_square <- decay mean_square + (1 - decay) g^2
+//   accumulator <- momentum accumulator
+//                  + learning_rate g / sqrt(mean_square + epsilon)
+//   variable <- variable - accumulator
+//
+// All float32, in place; learning_rate is a scalar. Attributes: decay (0.9),
+// momentum (0), epsilon (1e-10), gradient_scale (1, positive), weight_decay
+// (0).
+// Source: Tieleman and Hinton, lecture 6.5, 2012, in TensorFlow's form.
+Op ApplyRMSProp();
+
+NewKernel ApplyRMSPropCpu(const KernelRequest& node);
+
+}  // namespace spillway::ops
+
+#endif  // SPILLWAY_OPS_UPDATE_OPTIMIZER_UPDATES_H_

@@ -1,0 +1,108 @@
+#include <cmath>
+#include <cstdint>
+
+#include "base/status_macros.h"
+#include "ops/cpu/update_kernel.h"
+#include "ops/update/optimizer_updates.h"
+
+namespace spillway::ops {
+
+NewKernel ApplyGradientDescentCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule rule,
+                            ReadGradientRule(node.attributes));
+  return UpdateKernel(node, [=](const GroupMemory& group) {
+    return [rule, variable = group.variable(), gradient = group.gradient(),
+            rate = group.learning_rate()](int64_t begin, int64_t end) {
+#pragma omp simd
+      for (int64_t i = begin; i < end; ++i) {
+        const float g =
+            rule.scale * gradient[i] + rule.weight_decay * variable[i];
+        variable[i] -= rate * g;
+      }
+    };
+  });
+}
+
+NewKernel ApplyMomentumCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const MomentumRule rule,
+                            ReadMomentumRule(node.attributes));
+  return UpdateKernel(node, [=](const GroupMemory& group) {
+    const float momentum = rule.momentum;
+    return [=, gradient_rule = rule.gradient, rate = group.learning_rate(),
+            gradient = group.gradient(), variable = group.variable(),
+            accumulator = group.slot(0),
+            of_gradient = rule.use_nesterov ? 1.0F : 0.0F,
+            of_accumulator = rule.use_nesterov ? momentum : 1.0F](int64_t begin,
+                                                                  int64_t end) {
+#pragma omp simd
+      for (int64_t i = begin; i < end; ++i) {
+        const float g = gradient_rule.scale * gradient[i] +
+                        gradient_rule.weight_decay * variable[i];
+        const float a = momentum * accumulator[i] + g;
+        accumulator[i] = a;
+        variable[i] -= rate * (of_gradient * g + of_accumulator * a);
+      }
+    };
+  });
+}
+
+namespace {
+
+// Advances both powers and returns the corrected learning rate.
+float CorrectedRate(const AdamRule& rule, float learning_rate,
+                    float* beta_power) {
+  beta_power[0] *= rule.beta1;
+  beta_power[1] *= rule.beta2;
+  return learning_rate * std::sqrt(1 - beta_power[1]) / (1 - beta_power[0]);
+}
+
+}  // namespace
+
+NewKernel ApplyAdamCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const AdamRule rule, ReadAdamRule(node.attributes));
+  return UpdateKernel(node, [=](const GroupMemory& group) {
+    return [gradient_rule = rule.gradient, beta1 = rule.beta1,
+            beta2 = rule.beta2, epsilon = rule.epsilon,
+            rate = CorrectedRate(rule, group.learning_rate(), group.slot(2)),
+            gradient = group.gradient(), variable = group.variable(),
+            first = group.slot(0),
+            second = group.slot(1)](int64_t begin, int64_t end) {
+#pragma omp simd
+      for (int64_t i = begin; i < end; ++i) {
+        const float g = gradient_rule.scale * gradient[i] +
+                        gradient_rule.weight_decay * variable[i];
+        const float m = beta1 * first[i] + (1 - beta1) * g;
+        const float v = beta2 * second[i] + (1 - beta2) * g * g;
+        first[i] = m;
+        second[i] = v;
+        variable[i] -= rate * m / (std::sqrt(v) + epsilon);
+      }
+    };
+  });
+}
+
+NewKernel ApplyRMSPropCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const RmsPropRule rule,
+                            ReadRmsPropRule(node.attributes));
+  return UpdateKernel(node, [=](const GroupMemory& group) {
+    return [gradient_rule = rule.gradient, decay = rule.decay,
+            momentum = rule.momentum, epsilon = rule.epsilon,
+            rate = group.learning_rate(), gradient = group.gradient(),
+            variable = group.variable(), mean_square = group.slot(0),
+            accumulator = group.slot(1)](int64_t begin, int64_t end) {
+#pragma omp simd
+      for (int64_t i = begin; i < end; ++i) {
+        const float g = gradient_rule.scale * gradient[i] +
+                        gradient_rule.weight_decay * variable[i];
+        const float s = decay * mean_square[i] + (1 - decay) * g * g;
+        const float a =
+            momentum * accumulator[i] + rate * g / std::sqrt(s + epsilon);
+        mean_square[i] = s;
+        accumulator[i] = a;
+        variable[i] -= a;
+      }
+    };
+  });
+}
+
+}  // namespace spillway::ops

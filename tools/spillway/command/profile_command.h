@@ -1,0 +1,34 @@
+// `spillway profile`: measures this machine, and the kernels of a graph, for
+// the predictions of the other commands (docs/device_profile.md).
+#ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_PROFILE_COMMAND_H_
+#define SPILLWAY_TOOLS_SPILLWAY_COMMAND_PROFILE_COMMAND_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "tools/spillway/flags/flags.h"
+#include "tools/spillway/flags/graph_source.h"
+#include "tools/spillway/flags/step_flags.h"
+#include "tools/spillway/output/output.h"
+
+namespace spillway {
+
+struct ProfileFlags {
+  GraphSourceFlags source = {};  // none: the machine alone
+  StepOptions step = DefaultStepOptions();
+  int64_t num_batches = 20;
+  int64_t num_warmup_batches = 3;
+  std::string out = {};  // empty: the cached profile
+  ResultFlags result = {};
+};
+void AddProfileFlags(FlagSet& set, ProfileFlags& flags);
+
+// A file that is there keeps the kernels that were not measured again, unless
+// they are of other versions of the libraries. Errors:
+// INVALID_ARGUMENT for a file that is none of this device's.
+absl::Status RunProfile(const ProfileFlags& flags);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_COMMAND_PROFILE_COMMAND_H_

@@ -1,0 +1,33 @@
+// `spillway run`: one step of a graph file, with tensors from a file to a file.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_RUN_COMMAND_H_
+#define SPILLWAY_TOOLS_SPILLWAY_COMMAND_RUN_COMMAND_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lms/options.h"
+#include "tools/spillway/flags/flags.h"
+#include "tools/spillway/flags/step_flags.h"
+#include "tools/spillway/output/output.h"
+
+namespace spillway {
+
+struct RunFlags {
+  std::string graph = {};
+  std::string feed = {};
+  std::vector<std::string> fetch = {};
+  std::string out = {};
+  int64_t seed = 0;
+  StepOptions step = DefaultStepOptions();
+  std::string plan = {};
+  std::string trace = {};
+  ResultFlags result = {};
+};
+void AddRunFlags(FlagSet& set, RunFlags& flags);
+absl::Status RunRun(const RunFlags& flags);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_COMMAND_RUN_COMMAND_H_

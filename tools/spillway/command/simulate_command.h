@@ -1,0 +1,35 @@
+// `spillway simulate`: would a step fit the budget with these LMS options, how
+// much would it move, how long would it take on this machine or that of a
+// device profile, and with which batch size would it still fit. Plans; runs
+// nothing.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_SIMULATE_COMMAND_H_
+#define SPILLWAY_TOOLS_SPILLWAY_COMMAND_SIMULATE_COMMAND_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "lms/options.h"
+#include "tools/spillway/flags/flags.h"
+#include "tools/spillway/flags/graph_source.h"
+#include "tools/spillway/flags/step_flags.h"
+#include "tools/spillway/output/output.h"
+
+namespace spillway {
+
+struct SimulateFlags {
+  GraphSourceFlags source = {};
+  StepOptions step = DefaultStepOptions();
+  std::string plan = {};
+  bool find_max_batch = false;
+  std::string trace = {};
+  std::string report = {};
+  ResultFlags result = {};
+};
+void AddSimulateFlags(FlagSet& set, SimulateFlags& flags);
+
+// RESOURCE_EXHAUSTED, after the result was written, when the step does not fit.
+absl::Status RunSimulate(const SimulateFlags& flags);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_COMMAND_SIMULATE_COMMAND_H_

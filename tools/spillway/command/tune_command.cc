@@ -1,0 +1,245 @@
+#include "tools/spillway/command/tune_command.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "executor/plan/explain_timeline.h"
+#include "fmt/format.h"
+#include "simulator/memory_over_time.h"
+#include "tools/spillway/flags/lms_flags.h"
+#include "tools/spillway/interrupt.h"
+#include "tools/spillway/output/progress.h"
+#include "tools/spillway/output/tune_report.h"
+#include "tuner/max_batch.h"
+#include "tuner/profile/resolve_profile.h"
+#include "tuner/tune.h"
+
+namespace spillway {
+namespace {
+
+absl::StatusOr<SourceGraph> LoadSource(const TuneFlags& flags) {
+  SPILLWAY_ASSIGN_OR_RETURN(SourceGraph source,
+                            LoadGraph(flags.source, flags.step));
+  if (flags.fetch.empty()) return source;
+  SPILLWAY_ASSIGN_OR_RETURN(source.fetches,
+                            FindFetches(flags.fetch, source.graph));
+  return source;
+}
+
+// TFLMS's strategy takes its limits from the budget.
+TflmsRequest RequestOf(const TuneFlags& flags, const SourceGraph& source) {
+  return {.options = flags.step.lms,
+          .limits = MakeTflmsLimits(flags.tflms, *flags.step.device_memory),
+          .batch_size = source.batch_size};
+}
+
+absl::StatusOr<TuneResult> TuneSource(const TuneFlags& flags,
+                                      const SourceGraph& source) {
+  if (flags.strategy == "tflms") {
+    return TuneAsTflms(ProgramOf(source), flags.step, RequestOf(flags, source));
+  }
+  StepOptions options = flags.step;
+  options.log = nullptr;  // the result says the same
+  return Tune(ProgramOf(source), options);
+}
+
+absl::StatusOr<MaxBatch> SearchBatches(const TuneFlags& flags,
+                                       const DeviceProfile& profile) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t start,
+                            FirstBatch(flags.source.model));
+  const auto attempt = [&](int64_t batch_size) -> absl::StatusOr<BatchAttempt> {
+    SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
+                              LoadBatch(flags.source, flags.step, batch_size));
+    const TuningSpec spec = {.graph = &source.graph,
+                             .fetches = source.fetches,
+                             .options = &flags.step,
+                             .profile = &profile,
+                             .finds_smallest_budget = false};
+    return AttemptOf(batch_size,
+                     flags.strategy == "tflms"
+                         ? TuneStepAsTflms(spec, RequestOf(flags, source))
+                         : TuneStep(spec));
+  };
+  return SearchMaxBatch({.start = start, .stop = flags.step.stop}, attempt);
+}
+
+std::string FormatTunedBatches(const MaxBatch& found) {
+  std::string text;
+  for (const BatchAttempt& attempt : found.tried) {
+    if (!attempt.fits) {
+      text += fmt::format("batch {:<8}  no\n", attempt.batch_size);
+      continue;
+    }
+    text +=
+        fmt::format("batch {:<8}  fits, {:.1f} images/s, device {}, host {}\n",
+                    attempt.batch_size,
+                    static_cast<double>(attempt.batch_size) * 1e9 /
+                        static_cast<double>(attempt.step_ns),
+                    FormatBytes(attempt.peak_device_bytes),
+                    FormatBytes(attempt.peak_host_bytes));
+  }
+  return text + fmt::format("largest batch {}\n\n", found.batch_size);
+}
+
+Json MaxBatchJson(const MaxBatch& found) {
+  Json tried = Json::array();
+  for (const BatchAttempt& attempt : found.tried) {
+    tried.push_back({{"batch_size", attempt.batch_size},
+                     {"fits", attempt.fits},
+                     {"peak_device_bytes", attempt.peak_device_bytes},
+                     {"peak_host_bytes", attempt.peak_host_bytes},
+                     {"step_ms", static_cast<double>(attempt.step_ns) * 1e-6}});
+  }
+  return tried;
+}
+
+absl::Status CheckFlags(const TuneFlags& flags) {
+  if (flags.step.lms.mode == LmsMode::kOff) {
+    return InvalidArgument("--lms: tune needs auto, v1 or v2");
+  }
+  if (!flags.fetch.empty() && flags.source.graph.empty()) {
+    return InvalidArgument(
+        "--fetch: needs --graph; a model's step returns loss and accuracy");
+  }
+  if (flags.step.device_memory == int64_t{0}) {
+    return InvalidArgument("--device_memory: a budget of 0 bytes fits nothing");
+  }
+  return absl::OkStatus();
+}
+
+void WriteFiles(const TuneFlags& flags, const SourceGraph& source,
+                const TuneResult& tuned, Outputs& outputs) {
+  outputs.Write("--out",
+                [&] { return FormatSavedPlan(PlanOf(tuned), source.graph); });
+  outputs.Write("--trace", [&] {
+    return FormatChromeTrace({{"predicted", &tuned.step.chosen.step.timeline}});
+  });
+  outputs.Write("--report", [&] {
+    return FormatHtmlReport(ReportOf(tuned, HeadOf(flags.source, source)));
+  });
+}
+
+// Shows the time, and what `describe` says, whenever the tuner asks.
+StopRequest WithProgress(StopRequest stop,
+                         std::function<std::string()> describe) {
+  using Clock = std::chrono::steady_clock;
+  return [stop = std::move(stop), describe = std::move(describe),
+          start = Clock::now()] {
+    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    const std::string more = describe();
+    ShowProgress(fmt::format("tuning: {}{}{}", FormatSeconds(elapsed.count()),
+                             more.empty() ? "" : ", ", more));
+    return stop();
+  };
+}
+
+// What was found before the tuner chose anything.
+absl::Status FinishWithoutChoice(const std::string& text, Json json,
+                                 Outputs& outputs) {
+  outputs.Print(text);
+  json["interrupted"] = true;
+  json["chosen"] = nullptr;
+  outputs.WriteJson(json);
+  return outputs.Finish(InterruptedStatus(
+      "before a plan was chosen; --out, --trace and --report are not written"));
+}
+
+}  // namespace
+
+void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
+  AddGraphSourceFlags(set, flags.source);
+  set.List("--fetch", flags.fetch,
+           "with --graph: values that the step returns, as in run: name:0,...");
+  AddDeviceFlags(set, flags.step);
+  SharePrecision(set, flags.source.model, flags.step);
+  AddLinkFlag(set, flags.step);
+  AddCudaGraphFlag(set, flags.step);
+  AddMemoryFlags(set, flags.step, MemoryOwner::kProfile);
+  AddLmsFlags(set, flags.step.lms);
+  set.BeginGroup("Search");
+  set.Choice("--strategy", flags.strategy,
+             {.help = "best (default): the least predicted time; tflms: what "
+                      "TFLMS's own search chooses, judged by our simulator",
+              .choices = {"best", "tflms"}});
+  AddTflmsFlags(set, flags.tflms);
+  set.Real("--time_limit", flags.step.time_limit,
+           {.help = "seconds after which no further candidate is tried; the "
+                    "choice then depends on the machine's speed"});
+  set.Bool("--find_max_batch", flags.find_max_batch,
+           "search the largest batch size that can be tuned to fit, and tune "
+           "that");
+  set.BeginGroup("Files");
+  AddProfileFlag(
+      set, flags.step,
+      "device profile: the machine to tune for; its memory is the budget, "
+      "unless --device_memory is given");
+  set.File("--out", flags.out, "save the chosen plan, for --plan");
+  set.File("--trace", flags.trace,
+           "write the predicted timeline as Chrome trace JSON");
+  set.File("--report", flags.report,
+           "write what was predicted as a page to look at (HTML, one file)");
+  AddResultFlags(set, flags.result);
+}
+
+absl::Status RunTune(const TuneFlags& given) {
+  TuneFlags flags = given;
+  SPILLWAY_RETURN_IF_ERROR(CheckFlags(flags));
+  Outputs outputs(flags.result, {{"--out", flags.out},
+                                 {"--trace", flags.trace},
+                                 {"--report", flags.report}});
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
+                            ResolveProfile(flags.step));
+  SPILLWAY_ASSIGN_OR_RETURN(flags.step.device_memory,
+                            TuningBudget(flags.step, profile));
+  const Interrupts interrupts("candidate");
+  flags.step.stop = WithProgress(interrupts.stop(), [] { return ""; });
+  Json batches = Json::object();
+  std::string text;
+  if (flags.find_max_batch) {
+    SPILLWAY_ASSIGN_OR_RETURN(const MaxBatch max_batch,
+                              SearchBatches(flags, profile));
+    text = FormatTunedBatches(max_batch);
+    batches["max_batch_size"] = max_batch.batch_size;
+    batches["tried_batches"] = MaxBatchJson(max_batch);
+    ClearProgress();
+    if (max_batch.interrupted) {
+      return FinishWithoutChoice(text, std::move(batches), outputs);
+    }
+    // Where nothing fits, what one image lacks is the answer.
+    flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
+  TriedTable table(text, source.batch_size, outputs);
+  flags.step.on_tried = [&](const TriedSet& tried) { table.Add(tried); };
+  flags.step.stop =
+      WithProgress(interrupts.stop(), [&] { return table.Progress(); });
+  absl::StatusOr<TuneResult> tuned = TuneSource(flags, source);
+  ClearProgress();
+  if (absl::IsCancelled(tuned.status())) {
+    return FinishWithoutChoice(text, std::move(batches), outputs);
+  }
+  SPILLWAY_RETURN_IF_ERROR(tuned.status());
+  EvaluatedRecipe& chosen = tuned->step.chosen;
+  AddMemoryCounters(chosen.plan, chosen.step);
+  ExplainTimeline(chosen.plan, chosen.graph, chosen.step.timeline);
+  const TuneReport report = {
+      .flags = &flags, .result = &*tuned, .batch_size = source.batch_size};
+  table.PrintRest();
+  outputs.Print(FormatTuneResult(report));
+  Json json = TuneJson(report);
+  json.update(batches);
+  outputs.WriteJson(json);
+  WriteFiles(flags, source, *tuned, outputs);
+  if (!tuned->step.interrupted) return outputs.Finish();
+  return outputs.Finish(InterruptedStatus(
+      fmt::format("after {} candidates; the best of them is chosen",
+                  tuned->step.tried.size())));
+}
+
+}  // namespace spillway

@@ -1,0 +1,40 @@
+// `spillway tune`: chooses how to run a step under its budgets, without running
+// anything.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_TUNE_COMMAND_H_
+#define SPILLWAY_TOOLS_SPILLWAY_COMMAND_TUNE_COMMAND_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lms/options.h"
+#include "tools/spillway/flags/flags.h"
+#include "tools/spillway/flags/graph_source.h"
+#include "tools/spillway/flags/step_flags.h"
+#include "tools/spillway/flags/tflms_flags.h"
+#include "tools/spillway/output/output.h"
+
+namespace spillway {
+
+struct TuneFlags {
+  // As `bench` has it by default.
+  GraphSourceFlags source = {};
+  std::vector<std::string> fetch = {};  // of a graph file's step
+  StepOptions step = DefaultStepOptions(LmsMode::kAuto);
+  std::string strategy = "best";  // or "tflms"
+  TflmsFlags tflms = {};
+  bool find_max_batch = false;
+  std::string out = {};
+  std::string trace = {};
+  std::string report = {};
+  ResultFlags result = {};
+};
+void AddTuneFlags(FlagSet& set, TuneFlags& flags);
+
+// RESOURCE_EXHAUSTED if nothing fits.
+absl::Status RunTune(const TuneFlags& flags);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_COMMAND_TUNE_COMMAND_H_

@@ -1,0 +1,108 @@
+// Typed flags over CLI11. Every value is parsed and checked here, so that each
+// error is one line that names the flag and what it takes. A flag's type name
+// is what --help shows and what completion offers (manual/value_offers.h). A
+// name without dashes is that of an argument without a flag.
+//
+// Ownership: a FlagSet borrows the CLI11 command and every variable it is given
+// until the command line was parsed, and must live until then. Errors:
+// CLI::ValidationError, thrown while CLI11 parses and caught by main.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_FLAGS_FLAGS_H_
+#define SPILLWAY_TOOLS_SPILLWAY_FLAGS_FLAGS_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+
+namespace spillway {
+
+struct IntFlag {
+  std::string help = {};
+  int64_t min = 0;
+  int64_t max = std::numeric_limits<int64_t>::max();
+};
+
+struct RealFlag {
+  std::string help = {};
+  double min = 0;
+  double max = std::numeric_limits<double>::max();
+};
+
+struct ChoiceFlag {
+  std::string help = {};
+  std::vector<std::string> choices = {};
+};
+
+class FlagSet {
+ public:
+  explicit FlagSet(CLI::App& command) : command_(command) {}
+
+  // Flags added from here on appear under this heading in --help.
+  void BeginGroup(const std::string& heading) { heading_ = heading; }
+
+  CLI::Option* Text(const std::string& name, std::string& value,
+                    const std::string& help);
+  // Paths; as Text, but completion knows what to offer.
+  CLI::Option* File(const std::string& name, std::string& value,
+                    const std::string& help);
+  CLI::Option* Folder(const std::string& name, std::string& value,
+                      const std::string& help);
+  // Separated by commas.
+  CLI::Option* List(const std::string& name, std::vector<std::string>& values,
+                    const std::string& help);
+  CLI::Option* Choice(const std::string& name, std::string& value,
+                      const ChoiceFlag& flag);
+  CLI::Option* Int(const std::string& name, int64_t& value,
+                   const IntFlag& flag);
+  CLI::Option* Int(const std::string& name, int& value, const IntFlag& flag);
+  CLI::Option* Real(const std::string& name, double& value,
+                    const RealFlag& flag);
+  CLI::Option* Real(const std::string& name, std::optional<double>& value,
+                    const RealFlag& flag);
+  // Bytes: 512MiB, 16GiB, 1.5GB or a plain number.
+  CLI::Option* Size(const std::string& name, int64_t& value,
+                    const std::string& help);
+  CLI::Option* Size(const std::string& name, std::optional<int64_t>& value,
+                    const std::string& help);
+  // `--name`, `--name true`, `--name=false`; any case.
+  CLI::Option* Bool(const std::string& name, bool& value,
+                    const std::string& help);
+
+  // `flag` and the flag named `other` cannot both be given.
+  void Exclude(CLI::Option* flag, const std::string& other);
+
+  // What can only be checked when the whole command line is known; `check`
+  // calls RefuseFlag.
+  void AtEnd(std::function<void()> check);
+
+  // A flag of any other kind: value = parse(name, text), where `parse` calls
+  // RefuseFlag for what it does not take.
+  template <typename Value, typename Parse>
+  CLI::Option* Add(const std::string& name, Value& value, Parse parse) {
+    const auto store = [name, &value, parse](const std::string& text) {
+      value = parse(name, text);
+    };
+    return command_.add_option_function<std::string>(name, store)
+        ->group(heading_);
+  }
+
+ private:
+  CLI::App& command_;
+  std::string heading_ = "Flags";
+  std::vector<std::function<void()>> checks_;
+};
+
+// Ends parsing with the message "`name`: `reason`".
+[[noreturn]] void RefuseFlag(const std::string& name,
+                             const std::string& reason);
+
+// "a, b, c"
+std::string Join(const std::vector<std::string>& words);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_FLAGS_FLAGS_H_

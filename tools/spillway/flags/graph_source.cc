@@ -1,0 +1,129 @@
+#include "tools/spillway/flags/graph_source.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "graph/format/json_format.h"
+#include "models/zoo.h"
+#include "ops/all_ops.h"
+#include "tools/spillway/model_graph.h"
+
+namespace spillway {
+namespace {
+
+absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source,
+                                      PassTarget target) {
+  ModelGraphSpec spec = SpecOf(source.model, target);
+  spec.options.channels = source.channels;
+  spec.options.num_classes = source.num_classes;
+  SPILLWAY_ASSIGN_OR_RETURN(StepGraph step,
+                            source.forward_only
+                                ? BuildEvaluationGraph(spec)
+                                : BuildTrainingGraph(spec, source.optimizer));
+  return SourceGraph{
+      .graph = std::move(step.graph),
+      .fetches = {step.model.loss.id(), step.model.accuracy.id()},
+      .batch_size = step.model.options.batch_size,
+      .model = step.model};
+}
+
+}  // namespace
+
+void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source) {
+  flags.BeginGroup("Graph");
+  CLI::Option* model = AddModelFlags(flags, source.model);
+  flags
+      .Int("--channels", source.channels,
+           {.help = "of the images; 0: the model's default", .max = 1024})
+      ->needs(model);
+  flags
+      .Int("--num_classes", source.num_classes,
+           {.help = "0: the model's default", .max = 10'000'000})
+      ->needs(model);
+  flags
+      .Bool("--forward_only", source.forward_only,
+            "an evaluation step instead of a training step")
+      ->needs(model);
+  flags.File("--graph", source.graph, "graph file, instead of --model")
+      ->excludes(model);
+  for (CLI::Option* option : AddOptimizerFlags(flags, source.optimizer)) {
+    option->needs(model);
+  }
+  AddScheduleFlag(flags, source.optimizer)->needs(model);
+}
+
+Program ProgramOf(const SourceGraph& source) {
+  return {.graph = source.graph, .fetches = source.fetches};
+}
+
+absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
+                                      const StepOptions& step) {
+  if (!source.model.model.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(step));
+    absl::StatusOr<SourceGraph> loaded = LoadModel(source, target);
+    if (!loaded.ok()) return Annotate(loaded.status(), "--model");
+    return loaded;
+  }
+  if (source.graph.empty()) {
+    return InvalidArgument("one of --model and --graph is needed");
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(source.graph));
+  return SourceGraph{.graph = std::move(graph)};
+}
+
+absl::StatusOr<int64_t> FirstBatch(const ModelFlags& model) {
+  if (model.model.empty()) {
+    return InvalidArgument(
+        "--find_max_batch: needs --model; a graph file has its batch size");
+  }
+  if (model.batch_size != 0) return model.batch_size;
+  SPILLWAY_ASSIGN_OR_RETURN(const ModelSpec spec, FindModel(model.model));
+  return spec.default_batch_size;
+}
+
+absl::StatusOr<SourceGraph> LoadBatch(const GraphSourceFlags& source,
+                                      const StepOptions& step,
+                                      int64_t batch_size) {
+  GraphSourceFlags with_batch = source;
+  with_batch.model.batch_size = batch_size;
+  return LoadGraph(with_batch, step);
+}
+
+absl::StatusOr<MaxBatch> FindMaxBatchOf(const GraphSourceFlags& source,
+                                        const StepOptions& step) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t start, FirstBatch(source.model));
+  return FindMaxBatch(
+      [&](int64_t batch_size) -> absl::StatusOr<Program> {
+        SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph loaded,
+                                  LoadBatch(source, step, batch_size));
+        return ProgramOf(loaded);
+      },
+      step, {.start = start});
+}
+
+ReportHead HeadOf(const GraphSourceFlags& flags, const SourceGraph& source) {
+  ReportHead head = {.batch_size = source.batch_size};
+  if (source.batch_size > 0) {
+    head.facts.push_back({"Precision", flags.model.precision});
+  }
+  return head;
+}
+
+absl::StatusOr<Graph> LoadGraphFile(const std::string& path) {
+  absl::StatusOr<Graph> graph = ReadGraphFile(path, StandardOps());
+  if (!graph.ok()) return Annotate(graph.status(), "--graph");
+  return graph;
+}
+
+absl::StatusOr<std::vector<ValueId>> FindFetches(
+    const std::vector<std::string>& names, const Graph& graph) {
+  std::vector<ValueId> fetches;
+  for (const std::string& name : names) {
+    const absl::StatusOr<ValueId> value = graph.FindValue(name);
+    if (!value.ok()) return Annotate(value.status(), "--fetch");
+    fetches.push_back(*value);
+  }
+  return fetches;
+}
+
+}  // namespace spillway

@@ -1,0 +1,176 @@
+#include "tools/spillway/flags/model_flags.h"
+
+#include <memory>
+#include <variant>
+
+#include "absl/strings/numbers.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "fmt/format.h"
+#include "graph/passes/standard_passes.h"
+
+namespace spillway {
+namespace {
+
+constexpr int64_t kLargestSize = 1'000'000;
+
+std::string ParsePrecision(const std::string& name, const std::string& text) {
+  if (text == "fp32" || text == "tf32" || text == "bf16" || text == "fp16") {
+    return text;
+  }
+  RefuseFlag(name,
+             fmt::format("\"{}\" is no precision; use fp32, tf32, bf16 or "
+                         "fp16",
+                         text));
+}
+
+std::string ParsePasses(const std::string& name, const std::string& text) {
+  const auto passes = SelectPasses(text, PassTarget::kCpu);
+  if (!passes.ok()) RefuseFlag(name, std::string(passes.status().message()));
+  return text;
+}
+
+// Those that differ from device to device, or the others.
+std::string PassNames(bool pays_on_gpu_only) {
+  std::string names;
+  for (const Pass& pass : StandardPasses()) {
+    if (pass.pays_on_gpu_only != pays_on_gpu_only) continue;
+    names += fmt::format(" {}", pass.name);
+  }
+  return names;
+}
+
+double ParseLossScale(const std::string& name, const std::string& text) {
+  double scale = 0;
+  if (absl::SimpleAtod(text, &scale) && CheckLossScale(scale).ok()) {
+    return scale;
+  }
+  RefuseFlag(name, fmt::format("\"{}\" is not a positive number", text));
+}
+
+}  // namespace
+
+DType ActivationDType(const ModelFlags& model) {
+  if (model.precision == "bf16") return DType::kBFloat16;
+  return model.precision == "fp16" ? DType::kFloat16 : DType::kFloat32;
+}
+
+void SharePrecision(FlagSet& flags, const ModelFlags& model,
+                    StepOptions& step) {
+  flags.AtEnd(
+      [&model, &step] { step.math.allow_tf32 = model.precision == "tf32"; });
+}
+
+absl::Status CheckPrecision(const ModelFlags& model, const StepOptions& step) {
+  if (model.precision != "fp16") return absl::OkStatus();
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> opened,
+                            OpenWholeDevice(step));
+  if (opened->kind() != DeviceKind::kCpu) return absl::OkStatus();
+  return InvalidArgument(
+      "--precision: fp16 needs a GPU, --device cuda; the CPU computes in fp32 "
+      "and bf16");
+}
+
+CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
+  const std::string fallback =
+      model.model.empty() ? "" : fmt::format("; default {}", model.model);
+  CLI::Option* name =
+      flags
+          .Text("--model", model.model,
+                "network of the zoo (see: spillway models)" + fallback)
+          ->type_name("MODEL");
+  const std::array<CLI::Option*, 5> details = {
+      flags.Int("--batch_size", model.batch_size,
+                {.help = "images a step; 0: the model's default",
+                 .max = kLargestSize}),
+      flags.Int("--image_size", model.image_size,
+                {.help = "height and width; 0: the model's default",
+                 .max = kLargestSize}),
+      flags.Add("--precision", model.precision, ParsePrecision)
+          ->type_name("fp32|tf32|bf16|fp16")
+          ->description("of activations and their gradients; default fp32; "
+                        "tf32 is fp32 whose products a GPU rounds to 10 bits, "
+                        "and no different on the CPU; fp16 needs a GPU; on the "
+                        "CPU, bf16 needs AVX-512"),
+      flags.Add("--passes", model.passes, ParsePasses)
+          ->type_name("auto|all|none|PASS,...")
+          ->description(fmt::format("rewrites of the graph before any "
+                                    "swapping; default auto:{}, and on a "
+                                    "GPU{}",
+                                    PassNames(false), PassNames(true))),
+      flags.Bool("--auxiliary_head", model.auxiliary_head,
+                 "train the model's side classifier too"),
+  };
+  for (CLI::Option* detail : details) {
+    if (model.model.empty()) detail->needs(name);
+  }
+  return name;
+}
+
+std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
+                                            OptimizerFlags& optimizer) {
+  flags.BeginGroup("Optimizer");
+  return {
+      flags.Choice("--optimizer", optimizer.optimizer,
+                   {.help = "default sgd",
+                    .choices = {"sgd", "momentum", "adam", "rmsprop"}}),
+      flags.Real("--learning_rate", optimizer.learning_rate,
+                 {.help = "default: the optimizer's"}),
+      flags.Real("--momentum", optimizer.momentum,
+                 {.help = "of momentum (default 0.9) and rmsprop (default 0)",
+                  .max = 1}),
+      flags.Real("--weight_decay", optimizer.weight_decay,
+                 {.help = fmt::format("times the weight, added to its "
+                                      "gradient; default {}",
+                                      optimizer.weight_decay)}),
+      AddLossScaleFlag(flags, "--loss_scale", optimizer),
+  };
+}
+
+CLI::Option* AddLossScaleFlag(FlagSet& flags, const std::string& name,
+                              OptimizerFlags& optimizer) {
+  return flags.Add(name, optimizer.loss_scale, ParseLossScale)
+      ->type_name("X")
+      ->description(
+          "times the loss before gradients are computed, which updates divide "
+          "by it again; default 128 with --precision fp16, else 1");
+}
+
+CLI::Option* AddScheduleFlag(FlagSet& flags, OptimizerFlags& optimizer) {
+  return flags.Choice(
+      "--lr_schedule", optimizer.lr_schedule,
+      {.help = "how the rate falls to 0 over all steps; default "
+               "constant: it does not",
+       .choices = {"constant", "linear", "cosine"}});
+}
+
+absl::StatusOr<Optimizer> MakeOptimizer(const OptimizerFlags& flags) {
+  SPILLWAY_ASSIGN_OR_RETURN(Optimizer optimizer,
+                            ParseOptimizer(flags.optimizer));
+  const auto set = [&flags](auto& settings) {
+    if (flags.learning_rate) settings.learning_rate = *flags.learning_rate;
+    if (!flags.momentum) return;
+    if constexpr (requires { settings.momentum; }) {
+      settings.momentum = *flags.momentum;
+    } else {
+      spdlog::warn("--momentum has no effect with --optimizer {}",
+                   flags.optimizer);
+    }
+  };
+  std::visit(set, optimizer);
+  return optimizer;
+}
+
+double LearningRate(const Optimizer& optimizer) {
+  return std::visit([](const auto& settings) { return settings.learning_rate; },
+                    optimizer);
+}
+
+LrSchedule MakeSchedule(const OptimizerFlags& flags, double rate,
+                        int64_t steps) {
+  if (flags.lr_schedule == "linear") return LinearDecay(rate, steps);
+  if (flags.lr_schedule == "cosine") return CosineDecay(rate, steps);
+  return nullptr;
+}
+
+}  // namespace spillway

@@ -1,0 +1,255 @@
+#include "tools/spillway/flags/step_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "executor/device/device.h"
+#include "fmt/format.h"
+#include "tuner/profile/resolve_profile.h"
+#include "tuner/tune.h"
+
+namespace spillway {
+namespace {
+
+AlgorithmChoice ParseAlgorithms(const std::string& name,
+                                const std::string& text) {
+  if (text == "same") return AlgorithmChoice::kSame;
+  if (text == "first") return AlgorithmChoice::kFirst;
+  if (text == "auto") return AlgorithmChoice::kAuto;
+  RefuseFlag(name, fmt::format("\"{}\" is none of same, first, auto", text));
+}
+
+ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
+  if (text == "auto") return ScheduleKind::kAuto;
+  if (text == "memory") return ScheduleKind::kMemory;
+  if (text == "creation") return ScheduleKind::kCreation;
+  RefuseFlag(name,
+             fmt::format("\"{}\" is none of auto, memory, creation", text));
+}
+
+// Terms of the library and the flags that mean the same; those that are called
+// alike first.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTerms =
+    {{{"batch_size", "--batch_size"},
+      {"check_memory", "--check_memory"},
+      {"device", "--device"},
+      {"device_memory", "--device_memory"},
+      {"host_memory", "--host_memory"},
+      {"image_size", "--image_size"},
+      {"link_gbps", "--link_gbps"},
+      {"loss_scale", "--loss_scale"},
+      {"plan", "--plan"},
+      {"precision", "--precision"},
+      {"profile", "--profile"},
+      {"schedule", "--schedule"},
+      {"threads", "--threads"},
+      {"time_limit", "--time_limit"},
+      {"weight_decay", "--weight_decay"},
+      {"capture_steps", "--cuda_graph"},
+      {"lms_optimizer_scopes", "--lms_optimizer_scopes"},
+      {"the device cpu", "--device cpu"},
+      {"LmsOptions", "--lms"},
+      {"AlgorithmChoice::kAuto", "--algorithms auto"},
+      {"FindMaxBatch", "simulate --find_max_batch"}}};
+
+bool IsWordCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+         c == '-' || c == '"' || c == '/' || c == '.';
+}
+
+// A lower-case word is plain English too: it is a term only where it begins the
+// message.
+bool IsTermAnywhere(std::string_view term) {
+  return !std::ranges::all_of(term,
+                              [](char c) { return 'a' <= c && c <= 'z'; });
+}
+
+void ReplaceTerm(std::string_view term, std::string_view flag,
+                 std::string& text) {
+  for (size_t at = text.find(term); at != text.npos;
+       at = text.find(term, at + 1)) {
+    const size_t end = at + term.size();
+    const bool begins = at == 0 || !IsWordCharacter(text[at - 1]);
+    const bool ends =
+        end == text.size() || !IsWordCharacter(text[end]) || text[end] == '.';
+    const bool is_term = IsTermAnywhere(term) ||
+                         (at == 0 && end < text.size() && text[end] == ':');
+    if (!begins || !ends || !is_term) continue;
+    text.replace(at, term.size(), flag);
+    at += flag.size();
+  }
+}
+
+constexpr const char* kDeviceMemory = "--device_memory";
+
+// "50%" is 0.5; none for what does not end in a percent sign.
+std::optional<double> ParsePart(std::string_view text) {
+  if (!text.ends_with('%')) return std::nullopt;
+  double percent = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto result = std::from_chars(text.data(), end, percent);
+  if (result.ec != std::errc() || result.ptr != end || !(percent > 0) ||
+      percent > 100) {
+    RefuseFlag(
+        kDeviceMemory,
+        fmt::format("\"{}\" is not a percentage above 0, up to 100%", text));
+  }
+  return percent / 100;
+}
+
+absl::StatusOr<int64_t> WholeMemory(const StepOptions& step,
+                                    MemoryOwner owner) {
+  if (owner == MemoryOwner::kDevice) return DeviceBudget(step);
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ResolveProfile(step));
+  return TuningBudget(step, profile);
+}
+
+void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
+  const auto part = std::make_shared<std::optional<double>>();
+  const auto parse = [part](const std::string& name,
+                            const std::string& text) -> std::optional<int64_t> {
+    *part = ParsePart(text);
+    if (*part) return std::nullopt;
+    const absl::StatusOr<int64_t> bytes = ParseBytes(text);
+    if (!bytes.ok()) RefuseFlag(name, std::string(bytes.status().message()));
+    return *bytes;
+  };
+  flags.Add(kDeviceMemory, step.device_memory, parse)
+      ->type_name("SIZE")
+      ->description(
+          "budget of the device, a hard limit: 512MiB, 2G, bytes, or 50% of "
+          "what is free on the device or of the memory of a profile that "
+          "names it; default: as little as the plan needs");
+  flags.AtEnd([part, owner, &step] {
+    if (!*part) return;
+    const absl::StatusOr<int64_t> whole = WholeMemory(step, owner);
+    if (!whole.ok()) {
+      RefuseFlag(kDeviceMemory, std::string(whole.status().message()));
+    }
+    step.device_memory =
+        static_cast<int64_t>(static_cast<double>(*whole) * **part);
+  });
+}
+
+}  // namespace
+
+StepOptions DefaultStepOptions(LmsMode mode) {
+  return {.lms = {.mode = mode}, .log = [](std::string_view line) {
+            fmt::print(stderr, "{}\n", std::string(line));
+          }};
+}
+
+void AddDeviceFlags(FlagSet& flags, StepOptions& step) {
+  flags.BeginGroup("Device");
+  flags
+      .Text("--device", step.device,
+            "default: cuda where this build and machine have it, else cpu")
+      ->type_name("cpu|cuda|cuda:N|inline");
+  flags.Int(
+      "--threads", step.threads,
+      {.help = "of kernels; 0, the default: all cores", .max = kMostThreads});
+  flags.Add("--algorithms", step.algorithms, ParseAlgorithms)
+      ->type_name("same|first|auto")
+      ->description(
+          "of kernels that have several: same (default), those of the step "
+          "without a budget, the fastest by the profile; first, the "
+          "library's first, whatever the profile; auto, smaller workspaces "
+          "where the budget asks for them, so that results may round "
+          "differently under another budget");
+  flags.Bool(
+      "--deterministic", step.math.deterministic,
+      "equal inputs give bitwise identical results in every run; default "
+      "true; false lets a GPU use algorithms that may be faster");
+}
+
+void AddLinkFlag(FlagSet& flags, StepOptions& step) {
+  flags.Real("--link_gbps", step.link_gbps,
+             {.help = "slow the cpu or inline device's copies to this many "
+                      "1e9 bytes a second each way; 0, the default: full "
+                      "speed",
+              .max = 1e6});
+}
+
+void AddCudaGraphFlag(FlagSet& flags, StepOptions& step) {
+  flags.Bool("--cuda_graph", step.capture_steps,
+             "capture the second step as a CUDA graph and launch it as a whole "
+             "from then on; results stay bitwise identical; default: issue "
+             "every kernel and copy");
+}
+
+void AddMemoryFlags(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
+  flags.BeginGroup("Memory");
+  AddDeviceMemoryFlag(flags, step, owner);
+  flags.Size("--host_memory", step.host_memory,
+             "limit of the swap pool; default: half of RAM or of the "
+             "container's limit");
+  flags.Add("--schedule", step.schedule, ParseSchedule)
+      ->type_name("auto|memory|creation")
+      ->description(
+          "order of the nodes: memory, of several orders the one "
+          "that needs the least; creation, as the graph was "
+          "built; auto (default): memory with --device_memory or "
+          "--lms, else creation");
+}
+
+void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step) {
+  flags.Bool(
+      "--check_memory", step.check_memory,
+      "check every access of kernels and copies, and measure memory from "
+      "its bytes; slower; only for the cpu and inline devices");
+}
+
+void AddProfileFlag(FlagSet& flags, StepOptions& step,
+                    const std::string& help) {
+  flags
+      .Add("--profile", step.profile,
+           [](const std::string&, const std::string& text) { return text; })
+      ->type_name("PROFILE|FILE")
+      ->description(help);
+}
+
+void AddPlanFlag(FlagSet& flags, std::string& plan) {
+  flags.File("--plan", plan,
+             "run what tune saved in this file: its swaps, order and budgets");
+}
+
+absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
+                          SavedPlan& plan, StepOptions& step) {
+  if (path.empty()) return absl::OkStatus();
+  if (step.lms.mode != LmsMode::kOff) {
+    return InvalidArgument("--plan excludes --lms: the file says what to swap");
+  }
+  absl::StatusOr<SavedPlan> read = LoadPlan(path, graph);
+  if (!read.ok()) return Annotate(read.status(), "--plan");
+  plan = *std::move(read);
+  step.plan = &plan;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& step) {
+  if (step.device.starts_with("cuda")) return PassTarget::kGpu;
+  if (step.device == "cpu" || step.device == "inline") return PassTarget::kCpu;
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                            OpenWholeDevice(step));
+  return device->kind() == DeviceKind::kCuda ? PassTarget::kGpu
+                                             : PassTarget::kCpu;
+}
+
+absl::Status InFlagTerms(const absl::Status& status) {
+  if (status.ok()) return status;
+  std::string text(status.message());
+  for (const auto& [term, flag] : kTerms) ReplaceTerm(term, flag, text);
+  return absl::Status(status.code(), text);
+}
+
+}  // namespace spillway
