@@ -31,8 +31,8 @@ absl::Status StepInputs::Allocate(const ExecutorSpec& spec) {
   for (const Step& step : spec.plan->steps) {
     if (step.kind != StepKind::kFeed) continue;
     const int64_t bytes = spec.plan->buffers[step.outputs[0]].bytes;
-    feeds_[spec.graph->output(step.node)].bytes = bytes;
-    total_bytes += AlignUp(bytes, kFeedAlignment);
+    const bool is_new = feeds_.emplace(step.feed, Feed{.bytes = bytes}).second;
+    if (is_new) total_bytes += AlignUp(bytes, kFeedAlignment);
   }
   if (spec.device->host_addressable()) return absl::OkStatus();
   SPILLWAY_ASSIGN_OR_RETURN(

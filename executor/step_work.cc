@@ -44,12 +44,11 @@ void* UseBuffer(const ExecutorSpec& spec, BufferId id) {
 absl::Status CheckAllFed(const ExecutorSpec& spec, const RunOptions& options) {
   for (const Step& step : spec.plan->steps) {
     if (step.kind != StepKind::kFeed) continue;
-    const ValueId value = spec.graph->output(step.node);
-    const auto feed = options.feeds.find(value);
+    const auto feed = options.feeds.find(step.feed);
     if (feed == options.feeds.end() || feed->second == nullptr) {
       return FailedPrecondition(fmt::format(
-          "{} is not fed: {} is needed", spec.graph->node(step.node).name,
-          spec.graph->type(value).ToString()));
+          "{} is not fed: {} is needed", spec.graph->producer(step.feed).name,
+          spec.graph->type(step.feed).ToString()));
     }
   }
   return absl::OkStatus();
@@ -62,8 +61,7 @@ absl::Status IssueCopy(const ExecutorSpec& spec, const Step& step,
   const int64_t bytes = spec.plan->buffers[step.outputs[0]].bytes;
   switch (step.kind) {
     case StepKind::kFeed:
-      return stream.CopyToDevice(to, inputs.feed(spec.graph->output(step.node)),
-                                 bytes);
+      return stream.CopyToDevice(to, inputs.feed(step.feed), bytes);
     case StepKind::kSwapOut:
       ++copies.swap_outs;
       copies.out_bytes += bytes;

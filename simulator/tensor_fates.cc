@@ -36,13 +36,26 @@ class FateFinder {
   // Steps are in order, so that the source of a copy has its row before it.
   void AddStep(StepId id) {
     const Step& step = plan_.steps[id];
-    const bool swaps =
-        step.kind == StepKind::kSwapOut || step.kind == StepKind::kSwapIn;
-    const int64_t source = swaps ? RowOf(step.inputs[0]) : -1;
+    const int64_t source = SourceOf(step);
     for (const BufferId output : step.outputs) {
       if (row_of_[output] < 0) AddBuffer(output, source);
     }
     if (step.lane != Lane::kCompute) AddCopy(id, RowOf(step.outputs[0]));
+  }
+
+  // The row of the tensor that a copy is of; -1: its outputs are new.
+  int64_t SourceOf(const Step& step) const {
+    switch (step.kind) {
+      case StepKind::kSwapOut:
+      case StepKind::kSwapIn:
+        return RowOf(step.inputs[0]);
+      case StepKind::kFeed:  // -1 when it is fed first
+        return RowOf(plan_.buffer_of[step.feed]);
+      case StepKind::kCompute:
+      case StepKind::kAlias:
+        return -1;
+    }
+    return -1;
   }
 
   int64_t RowOf(BufferId buffer) const { return row_of_[buffer]; }

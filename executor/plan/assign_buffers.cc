@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "graph/feeds.h"
 #include "graph/storage.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
@@ -31,7 +32,7 @@ class Assigner {
       const Node& node = graph_.node(id);
       if (IsResident(node)) {
         AddResident(node, residents, constant_prefix);
-      } else {
+      } else if (!IsSwapOutOfFeed(graph_, node)) {
         AddOutputs(node);
       }
     }
@@ -131,9 +132,11 @@ class Assigner {
     for (const ValueId value : result_.values[buffer]) {
       if (fetched_[value]) return true;
       for (const Use& use : graph_.uses(value)) {
+        const Node& user = graph_.node(use.node);
         if (!schedule_.contains(use.node)) continue;
+        if (IsSwapOutOfFeed(graph_, user)) continue;
         if (schedule_.step_of[use.node] > now) return true;
-        if (graph_.node(use.node).op == kSwapOut) return true;
+        if (user.op == kSwapOut) return true;
       }
     }
     return false;

@@ -91,7 +91,7 @@ IdMap<BufferId, StepId> FirstReaders(const ExecutionPlan& plan) {
 
 // Swap-ins that are not delayed yet, wait for their reader, and do so near the
 // peak.
-std::vector<NodeId> WaitingAtPeak(const ExecutionPlan& plan,
+std::vector<NodeId> WaitingAtPeak(const Graph& graph, const ExecutionPlan& plan,
                                   const IdMap<NodeId, bool>& is_delayed) {
   const std::vector<int64_t> live = LiveBytes(plan, FindLifetimes(plan));
   const auto peak = static_cast<double>(std::ranges::max(live));
@@ -104,7 +104,7 @@ std::vector<NodeId> WaitingAtPeak(const ExecutionPlan& plan,
   std::vector<NodeId> found;
   for (size_t at = 0; at < plan.steps.size(); ++at) {
     const Step& step = plan.steps[StepId(at)];
-    if (step.kind != StepKind::kSwapIn || is_delayed[step.node]) continue;
+    if (graph.node(step.node).op != kSwapIn || is_delayed[step.node]) continue;
     const StepId next = reader[step.outputs[0]];
     if (!next.is_valid() || next.index() <= at + 1) continue;
     if (near_peak[next.index()] > near_peak[at]) found.push_back(step.node);
@@ -140,7 +140,8 @@ DelayedSchedule WithAllDelayed(const Graph& graph, Schedule schedule) {
 
 bool DelaySwapInsAtPeak(const Graph& graph, const ExecutionPlan& plan,
                         DelayedSchedule& delayed) {
-  const std::vector<NodeId> waiting = WaitingAtPeak(plan, delayed.is_delayed);
+  const std::vector<NodeId> waiting =
+      WaitingAtPeak(graph, plan, delayed.is_delayed);
   if (waiting.empty()) return false;
   for (const NodeId id : waiting) delayed.is_delayed[id] = true;
   delayed.num_delayed += static_cast<int64_t>(waiting.size());

@@ -46,7 +46,7 @@ class FlowFinder {
           swap_out_of_[plan_.steps[id].outputs[0]] = id;
           break;
         case StepKind::kSwapIn:
-          Begin(id);
+          Begin(id, swap_out_of_[plan_.steps[id].inputs[0]]);
           break;
         case StepKind::kAlias:
           PassOn(id);
@@ -55,6 +55,7 @@ class FlowFinder {
           Reach(id);
           break;
         case StepKind::kFeed:
+          if (NodeOf(id).op == kSwapIn) Begin(id, StepId());
           break;
       }
     }
@@ -70,9 +71,9 @@ class FlowFinder {
     return graph_.node(plan_.steps[id].node);
   }
 
-  void Begin(StepId swap_in) {
+  // swap_out is invalid where the tensor is fed again.
+  void Begin(StepId swap_in, StepId swap_out) {
     const Step& step = plan_.steps[swap_in];
-    const StepId swap_out = swap_out_of_[step.inputs[0]];
     const BufferId tensor =
         swap_out.is_valid() ? plan_.steps[swap_out].inputs[0] : step.outputs[0];
     Flow flow = {.name = plan_.buffers[tensor].name};

@@ -3,14 +3,15 @@
 #include <utility>
 
 #include "executor/plan/assign_buffers.h"
+#include "graph/feeds.h"
 #include "graph/storage.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
 namespace {
 
-StepKind KindOf(const Node& node, const OpDef* def) {
-  if (node.op == kPlaceholder) return StepKind::kFeed;
+StepKind KindOf(const Graph& graph, const Node& node, const OpDef* def) {
+  if (FeedOf(graph, node).is_valid()) return StepKind::kFeed;
   if (node.op == kSwapOut) return StepKind::kSwapOut;
   if (node.op == kSwapIn) return StepKind::kSwapIn;
   return IsPureAlias(def) ? StepKind::kAlias : StepKind::kCompute;
@@ -49,6 +50,7 @@ class Lowering {
       const Node& node = graph_.node(id);
       const OpDef* def = ops_.Find(node.op);
       if (def != nullptr && def->resident) continue;
+      if (IsSwapOutOfFeed(graph_, node)) continue;
       step_of[id] = plan().steps.push_back(MakeStep(node, def));
       result_.dependencies.push_back(Dependencies(node, step_of));
     }
@@ -59,10 +61,14 @@ class Lowering {
   ExecutionPlan& plan() { return result_.plan; }
 
   Step MakeStep(const Node& node, const OpDef* def) {
-    const StepKind kind = KindOf(node, def);
+    const StepKind kind = KindOf(graph_, node, def);
     Step step{.node = node.id, .kind = kind, .lane = LaneOf(kind)};
-    for (const ValueId input : node.inputs) {
-      step.inputs.push_back(plan().buffer_of[input]);
+    if (kind == StepKind::kFeed) {
+      step.feed = FeedOf(graph_, node);
+    } else {
+      for (const ValueId input : node.inputs) {
+        step.inputs.push_back(plan().buffer_of[input]);
+      }
     }
     for (const ValueId output : node.outputs) {
       step.outputs.push_back(plan().buffer_of[output]);

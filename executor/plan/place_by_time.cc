@@ -8,6 +8,7 @@
 #include "executor/memory/timed_packing.h"
 #include "executor/plan/delay_swap_ins.h"
 #include "executor/plan/place_buffers.h"
+#include "graph/well_known_ops.h"
 
 namespace spillway {
 namespace {
@@ -63,9 +64,9 @@ std::vector<TimedItem> ItemsOf(const ExecutionPlan& plan,
 class SwapInAdvancer {
  public:
   // `plan`: every swap-in right before its reader.
-  SwapInAdvancer(const Schedule& wanted, const Lifetimes& lifetimes,
-                 UnplacedPlan& plan)
-      : wanted_(wanted), lifetimes_(lifetimes), plan_(plan) {}
+  SwapInAdvancer(const Graph& graph, const Schedule& wanted,
+                 const Lifetimes& lifetimes, UnplacedPlan& plan)
+      : graph_(graph), wanted_(wanted), lifetimes_(lifetimes), plan_(plan) {}
 
   void Run() {
     const ExecutionPlan& plan = plan_.plan;
@@ -74,11 +75,11 @@ class SwapInAdvancer {
     IdMap<StepId, int64_t> places = WantedPlaces();
     for (const StepId id : plan.steps.ids()) {
       const Step& step = plan.steps[id];
-      if (step.kind != StepKind::kSwapIn) continue;
+      if (!IsSwapIn(id)) continue;
       int64_t& place = places[id];
       place = std::max(place, FreeFrom(step.outputs[0], buffers));
       for (const StepId other : plan_.dependencies[id]) {
-        if (plan.steps[other].kind != StepKind::kSwapIn) continue;
+        if (!IsSwapIn(other)) continue;
         place = std::max(place, places[other]);
       }
       place = std::min(place, int64_t{id.value()});
@@ -88,6 +89,11 @@ class SwapInAdvancer {
   }
 
  private:
+  // Of a feed too.
+  bool IsSwapIn(StepId id) const {
+    return graph_.node(plan_.plan.steps[id].node).op == kSwapIn;
+  }
+
   // Of each swap-in: the step that follows it in the schedule.
   IdMap<StepId, int64_t> WantedPlaces() const {
     const ExecutionPlan& plan = plan_.plan;
@@ -100,7 +106,7 @@ class SwapInAdvancer {
     for (auto it = wanted_.order.rbegin(); it != wanted_.order.rend(); ++it) {
       const StepId step = step_of[*it];
       if (!step.is_valid()) continue;
-      if (plan.steps[step].kind == StepKind::kSwapIn) {
+      if (IsSwapIn(step)) {
         places[step] = next;
       } else {
         next = step.value();
@@ -128,7 +134,7 @@ class SwapInAdvancer {
     std::vector<StepId> order;
     for (size_t i = 0; i < before.size(); ++i) {
       order.insert(order.end(), before[i].begin(), before[i].end());
-      if (plan_.plan.steps[StepId(i)].kind != StepKind::kSwapIn) {
+      if (!IsSwapIn(StepId(i))) {
         order.emplace_back(i);
       }
     }
@@ -147,6 +153,7 @@ class SwapInAdvancer {
     plan_.dependencies = std::move(dependencies);
   }
 
+  const Graph& graph_;
   const Schedule& wanted_;
   const Lifetimes& lifetimes_;
   UnplacedPlan& plan_;
@@ -177,7 +184,7 @@ std::vector<TimedPlan> PlaceByTime(const Graph& graph, const OpRegistry& ops,
       plan.buffers[buffers[i]].offset = base + packing.offsets[i];
     }
     plan.device_bytes = base + packing.height_bytes;
-    SwapInAdvancer(schedule, lifetimes, result.plan).Run();
+    SwapInAdvancer(graph, schedule, lifetimes, result.plan).Run();
     result.lifetimes = FindLifetimes(plan);
     for (const BufferId id : buffers) {
       plan.buffers[id].live = result.lifetimes.of[id];

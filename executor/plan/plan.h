@@ -67,7 +67,7 @@ inline constexpr int64_t kBufferAlignment = 256;
 enum class StepKind : uint8_t {
   kCompute,  // runs the node's kernel
   kAlias,    // Identity, Reshape: nothing to do, the bytes are there
-  kFeed,     // copies a fed tensor from the caller to the device
+  kFeed,     // copies `feed` from the caller to outputs[0] (device)
   kSwapOut,  // copies inputs[0] (device) to outputs[0] (host)
   kSwapIn,   // copies inputs[0] (host) to outputs[0] (device)
 };
@@ -79,6 +79,9 @@ struct Step {
   std::vector<BufferId> inputs = {};   // slot by slot
   std::vector<BufferId> outputs = {};  // slot by slot
   BufferId workspace = {};             // invalid: none
+  // Of a kFeed: the Placeholder's output. A SwapIn of a feed is one too, since
+  // the caller still has the bytes (graph/feeds.h); its SwapOut is no step.
+  ValueId feed = {};
   // Steps of other lanes that must be done before this one starts, ascending.
   // Steps of one lane run in order and need no wait.
   std::vector<StepId> waits = {};

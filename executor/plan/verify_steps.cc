@@ -32,9 +32,23 @@ bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
   });
 }
 
-// Independent of the planner's functions.
-StepKind ExpectedKind(const Node& node, const OpDef* def) {
-  if (node.op == kPlaceholder) return StepKind::kFeed;
+// The Placeholder's output that the node copies from the caller: its own, or
+// what it brings back of a SwapOut whose copy nobody else reads. Invalid: none.
+// This and what follows is independent of the planner's functions.
+ValueId ExpectedFeed(const Graph& graph, const Node& node) {
+  if (node.op == kPlaceholder) return graph.output(node.id);
+  if (node.op != kSwapIn || node.inputs.size() != 1) return {};
+  const Node& out = graph.producer(node.inputs[0]);
+  if (out.op != kSwapOut || out.inputs.size() != 1) return {};
+  for (const Use& use : graph.uses(node.inputs[0])) {
+    if (graph.node(use.node).op != kSwapIn) return {};
+  }
+  const bool is_fed = graph.producer(out.inputs[0]).op == kPlaceholder;
+  return is_fed ? out.inputs[0] : ValueId();
+}
+
+StepKind ExpectedKind(const Graph& graph, const Node& node, const OpDef* def) {
+  if (ExpectedFeed(graph, node).is_valid()) return StepKind::kFeed;
   if (node.op == kSwapOut) return StepKind::kSwapOut;
   if (node.op == kSwapIn) return StepKind::kSwapIn;
   if (def == nullptr || !def->mutates.empty() || node.outputs.empty()) {
@@ -164,7 +178,10 @@ class StepVerifier {
     }
     runs_[step.node] = true;
     SPILLWAY_RETURN_IF_ERROR(CheckKind(id));
-    SPILLWAY_RETURN_IF_ERROR(CheckSlots(id, node.inputs, step.inputs));
+    SPILLWAY_RETURN_IF_ERROR(CheckFeed(id));
+    const bool is_fed = step.kind == StepKind::kFeed;
+    SPILLWAY_RETURN_IF_ERROR(CheckSlots(
+        id, is_fed ? std::vector<ValueId>() : node.inputs, step.inputs));
     SPILLWAY_RETURN_IF_ERROR(CheckSlots(id, node.outputs, step.outputs));
     SPILLWAY_RETURN_IF_ERROR(CheckSharing(id));
     SPILLWAY_RETURN_IF_ERROR(CheckConstants(id));
@@ -186,11 +203,11 @@ class StepVerifier {
     if (IsResidentNode(node, ops_)) {
       return Internal(fmt::format("{} runs a resident node", Name(id)));
     }
-    if (step.kind != ExpectedKind(node, def)) {
+    const StepKind expected = ExpectedKind(graph_, node, def);
+    if (step.kind != expected) {
       return Internal(fmt::format("{} is of kind {}, but a {} is of kind {}",
                                   Name(id), static_cast<int>(step.kind),
-                                  node.op,
-                                  static_cast<int>(ExpectedKind(node, def))));
+                                  node.op, static_cast<int>(expected)));
     }
     if (!IsOnLane(step.kind, step.lane)) {
       return Internal(fmt::format("{} is on lane {}, where a {} does not run",
@@ -198,6 +215,14 @@ class StepVerifier {
                                   node.op));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status CheckFeed(StepId id) const {
+    const Step& step = plan_.steps[id];
+    const ValueId expected = ExpectedFeed(graph_, graph_.node(step.node));
+    if (step.feed == expected) return absl::OkStatus();
+    return Internal(fmt::format("{} copies feed {}, not {}", Name(id),
+                                step.feed.value(), expected.value()));
   }
 
   absl::Status CheckSlots(StepId id, const std::vector<ValueId>& values,

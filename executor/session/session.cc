@@ -78,11 +78,10 @@ absl::Status CheckFeeds(const PlannedProgram& program, const Feeds& feeds) {
   }
   for (const spillway::Step& step : program.plan.steps) {
     if (step.kind != StepKind::kFeed) continue;
-    const ValueId id = graph.output(step.node);
-    if (feeds.contains(id)) continue;
+    if (feeds.contains(step.feed)) continue;
     return InvalidArgument(fmt::format("feed {} ({}) is missing",
-                                       graph.node(step.node).name,
-                                       graph.type(id).ToString()));
+                                       graph.producer(step.feed).name,
+                                       graph.type(step.feed).ToString()));
   }
   return absl::OkStatus();
 }

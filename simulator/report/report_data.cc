@@ -56,6 +56,11 @@ IdMap<BufferId, Users> FindUsers(const ExecutionPlan& plan) {
     if (step.kind == StepKind::kSwapOut || step.kind == StepKind::kSwapIn) {
       users[step.outputs[0]].tensor = users[step.inputs[0]].tensor;
     }
+    if (step.kind == StepKind::kFeed) {
+      const BufferId fed = plan.buffer_of[step.feed];
+      users[step.outputs[0]].tensor = fed;
+      users[step.outputs[0]].copied_back = fed != step.outputs[0];
+    }
     if (step.workspace.is_valid()) add(step.workspace, id.value());
   }
   return users;

@@ -126,13 +126,15 @@ class ToyPlanTest : public ::testing::TestWithParam<ToyPlanCase> {
   void AddStep(const std::string& node, StepKind kind, Lane lane,
                std::vector<BufferId> inputs, BufferId output,
                std::vector<StepId> waits) {
-    plan_.steps.push_back({.node = *graph_.FindNode(node),
-                           .kind = kind,
-                           .lane = lane,
-                           .inputs = std::move(inputs),
-                           .outputs = {output},
-                           .workspace = {},
-                           .waits = std::move(waits)});
+    plan_.steps.push_back(
+        {.node = *graph_.FindNode(node),
+         .kind = kind,
+         .lane = lane,
+         .inputs = std::move(inputs),
+         .outputs = {output},
+         .workspace = {},
+         .feed = kind == StepKind::kFeed ? ValueOf(node) : ValueId(),
+         .waits = std::move(waits)});
   }
 
   void MakePlan() {

@@ -26,9 +26,8 @@ Moment Later(const Moment& a, const Moment& b) { return b.ns > a.ns ? b : a; }
 // compute.
 constexpr int64_t kLeastIdlePart = 20;
 
-// Instead of the step that writes a tensor.
-constexpr int32_t kFromTheStart = -1;
-constexpr int32_t kNotThere = -2;
+// Instead of the step that writes a tensor: it is fed, and need not leave.
+constexpr int32_t kFed = -1;
 
 class Bound {
  public:
@@ -78,14 +77,10 @@ class Bound {
     return model_.copies[static_cast<size_t>(gap.copy_out)];
   }
 
-  // The step that the gap's tensor cannot leave before. A fed tensor may be
-  // there from the start, wherever its step is.
+  // The step that the gap's tensor cannot leave before.
   int32_t WrittenOf(const Gap& gap) const {
-    if (gap.is_unread_feed) return kNotThere;
-    const int32_t written = CopyOf(gap).written;
-    const bool is_fed =
-        model_.steps[static_cast<size_t>(written)].kind == StepKind::kFeed;
-    return is_fed ? kFromTheStart : written;
+    const CopyOut& copy = CopyOf(gap);
+    return copy.is_feed ? kFed : copy.written;
   }
 
   // The gaps that the step lies in.
@@ -122,10 +117,8 @@ class Bound {
     for (size_t m = 0; const auto& [written, index] : by_written_) {
       if (m == least.size()) break;
       const int64_t ns = CopyNs(least[m++], out_rate_);
-      if (written == kNotThere) continue;
-      const Moment left = written == kFromTheStart
-                              ? Moment()
-                              : end_[static_cast<size_t>(written)];
+      if (written == kFed) continue;
+      const Moment& left = end_[static_cast<size_t>(written)];
       latest = Later(latest, {.ns = left.ns + ns,
                               .out_ns = left.out_ns + ns,
                               .in_ns = left.in_ns,

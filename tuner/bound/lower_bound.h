@@ -17,8 +17,9 @@
 // order of the kernels. For that,
 // - an output that could overwrite an input does not count at its kernel, since
 //   a tensor may come back only to be overwritten there;
-// - a fed tensor that no kernel has read yet need not have left, since it may
-//   come late;
+// - a fed tensor need not have left, since the caller has its bytes: it may
+// come
+//   late, or again;
 // - an alias waits for nothing, so only kernels count as readers and writers.
 #ifndef SPILLWAY_TUNER_BOUND_LOWER_BOUND_H_
 #define SPILLWAY_TUNER_BOUND_LOWER_BOUND_H_

@@ -127,7 +127,6 @@ class Modeller {
     }
     const std::vector<Access>& accesses = accesses_[id];
     const std::vector<int32_t> kernels = KernelsFrom(accesses);
-    const int32_t first_kernel = kernels[0];
     int32_t written = -1;
     for (size_t i = 0; i + 1 < accesses.size(); ++i) {
       if (accesses[i].writes) written = accesses[i].step;
@@ -142,7 +141,6 @@ class Modeller {
            .kernel = kernels[i + 1],
            .aligned_bytes = AlignUp(buffer.bytes, kBufferAlignment),
            .copy_in_ns = CopyNs(profile_.to_device, buffer.bytes),
-           .is_unread_feed = last < first_kernel,
            .is_movable = value.has_value()});
     }
   }
@@ -180,10 +178,14 @@ class Modeller {
                     int32_t written) {
     if (value && copy_of_[*value] >= 0) return copy_of_[*value];
     const auto added = static_cast<int32_t>(model_.copies.size());
-    model_.copies.push_back({.value = value.value_or(ValueId()),
-                             .written = written,
-                             .bytes = buffer.bytes,
-                             .ns = CopyNs(profile_.to_host, buffer.bytes)});
+    const bool is_feed =
+        model_.steps[static_cast<size_t>(written)].kind == StepKind::kFeed;
+    model_.copies.push_back(
+        {.value = value.value_or(ValueId()),
+         .written = written,
+         .bytes = buffer.bytes,
+         .ns = is_feed ? 0 : CopyNs(profile_.to_host, buffer.bytes),
+         .is_feed = is_feed});
     if (value) copy_of_[*value] = added;
     return added;
   }

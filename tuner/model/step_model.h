@@ -42,7 +42,9 @@ struct CopyOut {
   ValueId value = {};   // the root of the storage
   int32_t written = 0;  // the step that writes the bytes
   int64_t bytes = 0;    // exact
-  int64_t ns = 0;       // while the other direction rests
+  int64_t ns = 0;       // while the other direction rests; of a feed 0
+  // The caller has the bytes: nothing is copied out (graph/feeds.h).
+  bool is_feed = false;
 };
 
 // Steps (last, next), both exclusive, between two uses of a buffer.
@@ -55,8 +57,6 @@ struct Gap {
   int32_t kernel = 0;
   int64_t aligned_bytes = 0;  // that are free in between
   int64_t copy_in_ns = 0;
-  // Fed, and no kernel has read them: they may come later instead of leaving.
-  bool is_unread_feed = false;
   // False: an edit of the graph cannot make use of it, since the bytes are
   // overwritten in place, or a node that computes gives them another name. Only
   // the lower bound counts it.

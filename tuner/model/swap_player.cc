@@ -237,6 +237,10 @@ class Replay {
     Interval& ran_ns = copy_out_ran_ns(index);
     if (!ran_ns.empty()) return;
     const int64_t written_ns = result_.step_ran_ns[PlayIndex(out.written)].end;
+    if (out.is_feed) {
+      ran_ns = {written_ns, written_ns};
+      return;
+    }
     ran_ns.begin = std::max(out_free_ns_, written_ns);
     ran_ns.end = ran_ns.begin + out.ns;
     out_free_ns_ = ran_ns.end;

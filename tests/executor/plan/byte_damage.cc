@@ -29,7 +29,7 @@ void MoveToNewBuffer(Patient& patient, ValueId value) {
   plan.buffer_of[value] = fresh;
   for (Step& step : plan.steps) {
     const Node& node = patient.graph.node(step.node);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (node.inputs[i] == value) step.inputs[i] = fresh;
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {

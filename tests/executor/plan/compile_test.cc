@@ -11,6 +11,7 @@ namespace {
 using ::testing::AllOf;
 using testing::ChainGraph;
 using testing::Compile;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
@@ -90,6 +91,46 @@ TEST(CompileTest, HostPoolHasItsOwnError) {
   EXPECT_THAT(Compile(graph, {.host_budget_bytes = 5_KiB}),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("host swap pool exhausted: need")));
+}
+
+// x is fed and read by a; its copy back is read by b.
+Graph SwappedFeed() {
+  Graph graph;
+  const ValueId x = Add(graph, "x", "Placeholder", {});
+  const ValueId a = Add(graph, "a", "F", {x});
+  const ValueId out = Add(graph, "out", "SwapOut", {x});
+  Add(graph, "b", "F", {a, Add(graph, "in", "SwapIn", {out})});
+  return graph;
+}
+
+TEST(CompileTest, ASwappedFeedIsFedAgain) {
+  const Graph graph = SwappedFeed();
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
+  EXPECT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
+  const ValueId x = graph.FindValue("x").value();
+  std::vector<std::string> fed;
+  for (const Step& step : plan.steps) {
+    const bool is_fed = step.kind == StepKind::kFeed;
+    EXPECT_NE(step.lane, Lane::kCopyOut);
+    EXPECT_EQ(is_fed, step.lane == Lane::kCopyIn);
+    EXPECT_EQ(step.feed, is_fed ? x : ValueId());
+    if (is_fed) fed.push_back(graph.node(step.node).name);
+  }
+  EXPECT_THAT(fed, ElementsAre("x", "in"));
+  EXPECT_EQ(plan.host_bytes, 0);
+  EXPECT_EQ(plan.device_bytes, 3_KiB);  // a, in and b
+}
+
+TEST(CompileTest, AFeedWhoseCopyOnTheHostIsReadElsewhereIsSwapped) {
+  Graph graph = SwappedFeed();
+  graph.AddNode({.name = "host",
+                 .op = "F",
+                 .inputs = {graph.FindValue("out").value()},
+                 .outputs = {kKilobyte},
+                 .placement = Placement::kHost});
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
+  EXPECT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
+  EXPECT_EQ(plan.host_bytes, 2_KiB);
 }
 
 TEST(CompileTest, FetchedValuesKeepTheirBytes) {

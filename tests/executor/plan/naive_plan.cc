@@ -86,8 +86,10 @@ class Checker {
     }
     StepKind kind = is_alias ? StepKind::kAlias : StepKind::kCompute;
     Lane lane = Lane::kCompute;
-    if (node.op == kPlaceholder || node.op == kSwapIn) {
-      kind = node.op == kSwapIn ? StepKind::kSwapIn : StepKind::kFeed;
+    const ValueId feed = NaiveFeed(node.id);
+    if (step.feed != feed) return "a step copies another feed";
+    if (feed.is_valid() || node.op == kSwapIn) {
+      kind = feed.is_valid() ? StepKind::kFeed : StepKind::kSwapIn;
       lane = Lane::kCopyIn;
     } else if (node.op == kSwapOut) {
       kind = StepKind::kSwapOut;
@@ -96,6 +98,29 @@ class Checker {
     if (IsResidentNode(step.node)) return "a resident node runs";
     if (step.kind != kind) return "a step is of another kind";
     return step.lane == lane ? "" : "a step is on another lane";
+  }
+
+  // What the caller has: the output of a Placeholder, also behind a SwapOut
+  // that only SwapIns read.
+  ValueId NaiveFeed(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (node.op == kPlaceholder) return node.outputs[0];
+    if (node.op != kSwapIn) return {};
+    const NodeId out = graph_.value(node.inputs[0]).producer;
+    return NeedsNoStep(out) ? graph_.node(out).inputs[0] : ValueId();
+  }
+
+  bool NeedsNoStep(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (IsResidentNode(id)) return true;
+    if (node.op != kSwapOut) return false;
+    const NodeId source = graph_.value(node.inputs[0]).producer;
+    if (graph_.node(source).op != kPlaceholder) return false;
+    for (const Node& other : graph_.nodes()) {
+      if (std::ranges::count(other.inputs, node.outputs[0]) == 0) continue;
+      if (other.op != kSwapIn) return false;
+    }
+    return true;
   }
 
   std::string ScratchFault(const Step& step) const {
@@ -148,7 +173,9 @@ class Checker {
     const Step& step = plan_.steps[id];
     const Node& node = graph_.node(step.node);
     if (StepOf(plan_, step.node) != id) return "a node runs twice";
-    if (!AreBuffersOf(node.inputs, step.inputs) ||
+    const bool reads = step.kind != StepKind::kFeed;
+    if (!AreBuffersOf(reads ? node.inputs : std::vector<ValueId>(),
+                      step.inputs) ||
         !AreBuffersOf(node.outputs, step.outputs)) {
       return "a slot has another buffer";
     }
@@ -236,7 +263,7 @@ class Checker {
       }
     }
     return std::ranges::any_of(needed, [&](NodeId id) {
-      return !IsResidentNode(id) && !StepOf(plan_, id).is_valid();
+      return !NeedsNoStep(id) && !StepOf(plan_, id).is_valid();
     });
   }
 

@@ -126,6 +126,17 @@ std::vector<Damage> ExtraWaitDamages() {
              (static_cast<uint64_t>(kind) + 1 + p.Below(kKinds - 1)) % kKinds);
          return true;
        }},
+      {"another feed", Verdict::kFaulty,
+       [](Patient& p) {
+         const auto fed = p.AnyOf(p.Steps([&](StepId id) {
+           return p.plan.steps[id].kind == StepKind::kFeed;
+         }));
+         if (!fed) return false;
+         ValueId& feed = p.plan.steps[*fed].feed;
+         const size_t values = p.graph.num_values();
+         feed = ValueId((feed.index() + 1 + p.Below(values)) % (values + 1));
+         return true;
+       }},
       {"on another lane", Verdict::kEither,
        [](Patient& p) {
          const StepId step(p.Below(p.plan.steps.size()));

@@ -160,7 +160,7 @@ TEST(StepModelTest, FeedsKnowTheFirstKernelThatReadsThem) {
   EXPECT_EQ(model.kernels_ns, 20);
 }
 
-TEST(StepModelTest, GapsBeforeTheFirstKernelThatReadsAFedTensor) {
+TEST(StepModelTest, TheGapsOfAFedTensorNeedNoCopyOut) {
   Handmade made;
   const ValueId x = made.Add("x", "Placeholder", {});
   made.Add("a", "F", {});
@@ -177,11 +177,12 @@ TEST(StepModelTest, GapsBeforeTheFirstKernelThatReadsAFedTensor) {
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(model.gaps[i].last, last_steps[i]);
     EXPECT_EQ(model.gaps[i].kernel, kernels[i]);
-    EXPECT_EQ(model.gaps[i].is_unread_feed, i < 2);
     const CopyOut& copy =
         model.copies[static_cast<size_t>(model.gaps[i].copy_out)];
     EXPECT_EQ(copy.written, 0);
     EXPECT_EQ(copy.value, x);
+    EXPECT_TRUE(copy.is_feed);
+    EXPECT_EQ(copy.ns, 0);
   }
 }
 
@@ -197,7 +198,7 @@ TEST(StepModelTest, FetchedValuesHaveNoGap) {
   EXPECT_THAT(ModelOf(tuner_case).gaps, IsEmpty());
 }
 
-// last, next, kernel, written, bytes, aligned bytes, unread, movable.
+// last, next, kernel, written, bytes, aligned bytes, is a feed, movable.
 using GapKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                           bool, bool>;
 
@@ -244,14 +245,12 @@ class NaiveModel {
 
   GapKey KeyOf(BufferId id, int64_t last, int64_t next) const {
     int64_t written = -1;
-    bool is_unread = true;
     for (int32_t i = 0; i <= last; ++i) {
       const Step& step = plan_.steps[StepId(i)];
       if (step.kind != StepKind::kAlias &&
           std::ranges::find(step.outputs, id) != step.outputs.end()) {
         written = i;
       }
-      is_unread &= KernelFrom(id, i, -1) != i;
     }
     const int64_t bytes = plan_.buffers[id].bytes;
     return {last,
@@ -260,7 +259,7 @@ class NaiveModel {
             written,
             bytes,
             (bytes + 255) / 256 * 256,
-            is_unread,
+            plan_.steps[StepId(written)].kind == StepKind::kFeed,
             IsMovable(NamesReadAfter(id, last))};
   }
 
@@ -303,7 +302,7 @@ std::multiset<GapKey> GapsOf(const StepModel& model) {
     const CopyOut& copy = model.copies[static_cast<size_t>(gap.copy_out)];
     EXPECT_EQ(copy.value.is_valid(), gap.is_movable);
     gaps.insert({gap.last, gap.next, gap.kernel, copy.written, copy.bytes,
-                 gap.aligned_bytes, gap.is_unread_feed, gap.is_movable});
+                 gap.aligned_bytes, copy.is_feed, gap.is_movable});
   }
   return gaps;
 }

@@ -104,7 +104,9 @@ int64_t MovedBytes(const Play& play) {
   for (size_t i = 0; i < play.moved.size(); ++i) {
     if (play.moved[i] == 0) continue;
     const auto copy = static_cast<size_t>(play.model.gaps[i].copy_out);
-    bytes += play.model.copies[copy].bytes * (is_out[copy] ? 1 : 2);
+    const auto written = static_cast<size_t>(play.model.copies[copy].written);
+    const bool is_fed = play.model.steps[written].kind == StepKind::kFeed;
+    bytes += play.model.copies[copy].bytes * (is_out[copy] || is_fed ? 1 : 2);
     is_out[copy] = true;
   }
   return bytes;
