@@ -247,6 +247,8 @@ CopyCounts& CopyCounts::operator+=(const CopyCounts& other) {
   swap_ins += other.swap_ins;
   out_bytes += other.out_bytes;
   in_bytes += other.in_bytes;
+  fed_again += other.fed_again;
+  fed_again_bytes += other.fed_again_bytes;
   return *this;
 }
 

@@ -67,6 +67,9 @@ struct CopyCounts {
   int64_t swap_ins = 0;
   int64_t out_bytes = 0;
   int64_t in_bytes = 0;
+  // SwapIns of feeds, which copy from the caller (graph/feeds.h).
+  int64_t fed_again = 0;
+  int64_t fed_again_bytes = 0;
 
   CopyCounts& operator+=(const CopyCounts& other);
 };

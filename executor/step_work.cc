@@ -61,6 +61,10 @@ absl::Status IssueCopy(const ExecutorSpec& spec, const Step& step,
   const int64_t bytes = spec.plan->buffers[step.outputs[0]].bytes;
   switch (step.kind) {
     case StepKind::kFeed:
+      if (spec.graph->output(step.node) != step.feed) {
+        ++copies.fed_again;
+        copies.fed_again_bytes += bytes;
+      }
       return stream.CopyToDevice(to, inputs.feed(step.feed), bytes);
     case StepKind::kSwapOut:
       ++copies.swap_outs;

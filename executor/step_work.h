@@ -53,7 +53,7 @@ void* UseBuffer(const ExecutorSpec& spec, BufferId id);
 absl::Status CheckAllFed(const ExecutorSpec& spec, const RunOptions& options);
 
 // Issues the copy of a kFeed, kSwapOut or kSwapIn step to `stream`, and counts
-// it (feeds apart).
+// it (but the first copy of a feed).
 absl::Status IssueCopy(const ExecutorSpec& spec, const Step& step,
                        const StepInputs& inputs, Stream& stream,
                        CopyCounts& copies);

@@ -82,7 +82,10 @@ class FateFinder {
     const bool out = plan_.steps[id].lane == Lane::kCopyOut;
     (out ? fate.copy_out_ns : fate.copy_in_ns) += step_.ran[id].length();
     fate.stall_ns += step_.charged_ns[id];
-    if (plan_.steps[id].kind == StepKind::kSwapOut) fate.moves = true;
+    const Step& step = plan_.steps[id];
+    if (step.kind == StepKind::kSwapOut || IsFedAgain(plan_, step)) {
+      fate.moves = true;
+    }
   }
 
   void Finish(int64_t peak_ns, TensorFate& fate) {

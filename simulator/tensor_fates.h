@@ -1,6 +1,6 @@
 // What becomes of each tensor of a simulated step: whether it stays on the
 // device or spends part of its life on the host, when it is away, what that
-// frees and what it costs.
+// frees and what it costs. A feed that is fed again counts as one that moves.
 //
 //   device   [== a ==]                [== a, copied back ==]
 //   copy out      [=====]
@@ -24,7 +24,7 @@ namespace spillway {
 struct TensorFate {
   BufferId buffer = {};  // first bytes of the tensor; its name is the tensor's
   int64_t bytes = 0;     // aligned: what it takes of the arena
-  bool moves = false;    // is copied to the host
+  bool moves = false;    // is copied to the host, or fed again
   Interval life = {};    // ns: first to last moment on the device
   std::vector<Interval> away = {};  // ns: no copy of it is on the device
   int64_t copy_out_ns = 0;          // of all its copies to the host

@@ -130,6 +130,9 @@ SwapCounts CountSwaps(const ExecutionPlan& plan) {
     } else if (step.kind == StepKind::kSwapIn) {
       ++counts.swap_ins;
       counts.in_bytes += plan.buffers[step.outputs[0]].bytes;
+    } else if (IsFedAgain(plan, step)) {
+      ++counts.fed_again;
+      counts.fed_again_bytes += plan.buffers[step.outputs[0]].bytes;
     }
   }
   counts.tensors = static_cast<int64_t>(tensors.size());
@@ -145,7 +148,9 @@ SwapCounts MeasuredSwaps(const Session& session, int64_t steps) {
           .swap_ins = copies.swap_ins / steps,
           .delayed_swap_ins = session.plan(0)->delayed_swap_ins,
           .out_bytes = copies.out_bytes / steps,
-          .in_bytes = copies.in_bytes / steps};
+          .in_bytes = copies.in_bytes / steps,
+          .fed_again = copies.fed_again / steps,
+          .fed_again_bytes = copies.fed_again_bytes / steps};
 }
 
 }  // namespace spillway

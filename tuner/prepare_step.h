@@ -67,12 +67,15 @@ absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,
 
 // Copies of one step.
 struct SwapCounts {
-  int64_t tensors = 0;  // that leave the device
+  int64_t tensors = 0;  // that are copied to the host
   int64_t swap_outs = 0;
   int64_t swap_ins = 0;
   int64_t delayed_swap_ins = 0;  // right before their reader, for the budget
   int64_t out_bytes = 0;
   int64_t in_bytes = 0;
+  // Feeds that leave the device come back from the caller.
+  int64_t fed_again = 0;
+  int64_t fed_again_bytes = 0;
 };
 SwapCounts CountSwaps(const ExecutionPlan& plan);
 

@@ -21,6 +21,7 @@ class Assigner {
         ops_(ops),
         schedule_(schedule),
         storages_(StorageMap::Of(graph, ops)),
+        fetches_(fetches),
         fetched_(graph.num_values(), false) {
     result_.buffer_of.resize(graph.num_values());
     for (const ValueId value : fetches) fetched_[value] = true;
@@ -32,7 +33,7 @@ class Assigner {
       const Node& node = graph_.node(id);
       if (IsResident(node)) {
         AddResident(node, residents, constant_prefix);
-      } else if (!IsSwapOutOfFeed(graph_, node)) {
+      } else if (!IsSwapOutOfFeed(graph_, node, fetches_)) {
         AddOutputs(node);
       }
     }
@@ -134,7 +135,7 @@ class Assigner {
       for (const Use& use : graph_.uses(value)) {
         const Node& user = graph_.node(use.node);
         if (!schedule_.contains(use.node)) continue;
-        if (IsSwapOutOfFeed(graph_, user)) continue;
+        if (IsSwapOutOfFeed(graph_, user, fetches_)) continue;
         if (schedule_.step_of[use.node] > now) return true;
         if (user.op == kSwapOut) return true;
       }
@@ -146,6 +147,7 @@ class Assigner {
   const OpRegistry& ops_;
   const Schedule& schedule_;
   const StorageMap storages_;
+  const std::span<const ValueId> fetches_;
   IdMap<ValueId, bool> fetched_;
   BufferAssignment result_;
 };

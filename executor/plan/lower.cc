@@ -10,8 +10,7 @@
 namespace spillway {
 namespace {
 
-StepKind KindOf(const Graph& graph, const Node& node, const OpDef* def) {
-  if (FeedOf(graph, node).is_valid()) return StepKind::kFeed;
+StepKind KindOf(const Node& node, const OpDef* def) {
   if (node.op == kSwapOut) return StepKind::kSwapOut;
   if (node.op == kSwapIn) return StepKind::kSwapIn;
   return IsPureAlias(def) ? StepKind::kAlias : StepKind::kCompute;
@@ -50,7 +49,7 @@ class Lowering {
       const Node& node = graph_.node(id);
       const OpDef* def = ops_.Find(node.op);
       if (def != nullptr && def->resident) continue;
-      if (IsSwapOutOfFeed(graph_, node)) continue;
+      if (IsSwapOutOfFeed(graph_, node, options_.fetches)) continue;
       step_of[id] = plan().steps.push_back(MakeStep(node, def));
       result_.dependencies.push_back(Dependencies(node, step_of));
     }
@@ -61,11 +60,11 @@ class Lowering {
   ExecutionPlan& plan() { return result_.plan; }
 
   Step MakeStep(const Node& node, const OpDef* def) {
-    const StepKind kind = KindOf(graph_, node, def);
-    Step step{.node = node.id, .kind = kind, .lane = LaneOf(kind)};
-    if (kind == StepKind::kFeed) {
-      step.feed = FeedOf(graph_, node);
-    } else {
+    const ValueId feed = FeedOf(graph_, node, options_.fetches);
+    const StepKind kind = feed.is_valid() ? StepKind::kFeed : KindOf(node, def);
+    Step step{
+        .node = node.id, .kind = kind, .lane = LaneOf(kind), .feed = feed};
+    if (kind != StepKind::kFeed) {
       for (const ValueId input : node.inputs) {
         step.inputs.push_back(plan().buffer_of[input]);
       }

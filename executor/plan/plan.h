@@ -107,6 +107,12 @@ struct ExecutionPlan {
   int64_t host_lower_bound_bytes = 0;
 };
 
+// A step that brings back a feed, which an earlier step has fed.
+inline bool IsFedAgain(const ExecutionPlan& plan, const Step& step) {
+  return step.kind == StepKind::kFeed &&
+         plan.buffer_of[step.feed] != step.outputs[0];
+}
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_EXECUTOR_PLAN_PLAN_H_

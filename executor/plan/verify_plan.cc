@@ -175,6 +175,7 @@ class Verifier {
   bool HasNothingToDo(const Node& node) const {
     if (node.op != kSwapOut) return false;
     if (graph_.producer(node.inputs[0]).op != kPlaceholder) return false;
+    if (std::ranges::count(plan_.fetches, node.outputs[0]) > 0) return false;
     return std::ranges::all_of(
         graph_.uses(node.outputs[0]),
         [&](const Use& use) { return graph_.node(use.node).op == kSwapIn; });
@@ -321,7 +322,7 @@ class Verifier {
   absl::Status CheckReads(StepId reader) const {
     const Step& step = plan_.steps[reader];
     const std::vector<ValueId>& inputs = graph_.node(step.node).inputs;
-    for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t i = 0; i < step.inputs.size(); ++i) {  // a feed reads none
       SPILLWAY_RETURN_IF_ERROR(CheckRead(reader, inputs[i], step.inputs[i]));
     }
     return absl::OkStatus();

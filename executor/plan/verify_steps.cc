@@ -33,9 +33,11 @@ bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
 }
 
 // The Placeholder's output that the node copies from the caller: its own, or
-// what it brings back of a SwapOut whose copy nobody else reads. Invalid: none.
+// what it brings back of a SwapOut whose copy no other node reads and no fetch
+// names. Invalid: none.
 // This and what follows is independent of the planner's functions.
-ValueId ExpectedFeed(const Graph& graph, const Node& node) {
+ValueId ExpectedFeed(const Graph& graph, const Node& node,
+                     const std::vector<ValueId>& fetches) {
   if (node.op == kPlaceholder) return graph.output(node.id);
   if (node.op != kSwapIn || node.inputs.size() != 1) return {};
   const Node& out = graph.producer(node.inputs[0]);
@@ -43,12 +45,13 @@ ValueId ExpectedFeed(const Graph& graph, const Node& node) {
   for (const Use& use : graph.uses(node.inputs[0])) {
     if (graph.node(use.node).op != kSwapIn) return {};
   }
-  const bool is_fed = graph.producer(out.inputs[0]).op == kPlaceholder;
+  const bool is_fed = graph.producer(out.inputs[0]).op == kPlaceholder &&
+                      std::ranges::count(fetches, node.inputs[0]) == 0;
   return is_fed ? out.inputs[0] : ValueId();
 }
 
-StepKind ExpectedKind(const Graph& graph, const Node& node, const OpDef* def) {
-  if (ExpectedFeed(graph, node).is_valid()) return StepKind::kFeed;
+StepKind ExpectedKind(ValueId feed, const Node& node, const OpDef* def) {
+  if (feed.is_valid()) return StepKind::kFeed;
   if (node.op == kSwapOut) return StepKind::kSwapOut;
   if (node.op == kSwapIn) return StepKind::kSwapIn;
   if (def == nullptr || !def->mutates.empty() || node.outputs.empty()) {
@@ -203,7 +206,8 @@ class StepVerifier {
     if (IsResidentNode(node, ops_)) {
       return Internal(fmt::format("{} runs a resident node", Name(id)));
     }
-    const StepKind expected = ExpectedKind(graph_, node, def);
+    const StepKind expected =
+        ExpectedKind(ExpectedFeed(graph_, node, plan_.fetches), node, def);
     if (step.kind != expected) {
       return Internal(fmt::format("{} is of kind {}, but a {} is of kind {}",
                                   Name(id), static_cast<int>(step.kind),
@@ -219,7 +223,8 @@ class StepVerifier {
 
   absl::Status CheckFeed(StepId id) const {
     const Step& step = plan_.steps[id];
-    const ValueId expected = ExpectedFeed(graph_, graph_.node(step.node));
+    const ValueId expected =
+        ExpectedFeed(graph_, graph_.node(step.node), plan_.fetches);
     if (step.feed == expected) return absl::OkStatus();
     return Internal(fmt::format("{} copies feed {}, not {}", Name(id),
                                 step.feed.value(), expected.value()));

@@ -57,9 +57,8 @@ IdMap<BufferId, Users> FindUsers(const ExecutionPlan& plan) {
       users[step.outputs[0]].tensor = users[step.inputs[0]].tensor;
     }
     if (step.kind == StepKind::kFeed) {
-      const BufferId fed = plan.buffer_of[step.feed];
-      users[step.outputs[0]].tensor = fed;
-      users[step.outputs[0]].copied_back = fed != step.outputs[0];
+      users[step.outputs[0]].tensor = plan.buffer_of[step.feed];
+      users[step.outputs[0]].copied_back = IsFedAgain(plan, step);
     }
     if (step.workspace.is_valid()) add(step.workspace, id.value());
   }

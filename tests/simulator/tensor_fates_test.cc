@@ -137,6 +137,36 @@ TEST(TensorFatesTest, AllStallsAreChargedAndTheLargestComesFirst) {
                 step.stall_ns[static_cast<size_t>(StallCause::kCopyOut)]);
 }
 
+TEST(TensorFatesTest, ATensorThatIsFedAgainHasOneRowAndMoves) {
+  Graph graph;
+  const auto add = [&](const std::string& name, const std::string& op,
+                       std::vector<ValueId> inputs) {
+    return graph.output(graph.AddNode(
+        {.name = name,
+         .op = op,
+         .inputs = std::move(inputs),
+         .outputs = {{.dtype = DType::kUInt8, .shape = {1024}}}}));
+  };
+  const ValueId x = add("x", "Placeholder", {});
+  const ValueId a = add("a", "F", {x});
+  const ValueId in = add("in", "SwapIn", {add("out", "SwapOut", {x})});
+  add("b", "F", {a, in});
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, testing::Compile(graph));
+  const SimulatedStep step =
+      SimulateStep(plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
+                   FateProfile());
+  int rows = 0;
+  for (const TensorFate& fate : FindTensorFates(plan, step)) {
+    EXPECT_NE(fate.buffer, plan.buffer_of[in]);
+    if (fate.buffer != plan.buffer_of[x]) continue;
+    ++rows;
+    EXPECT_TRUE(fate.moves);
+    EXPECT_EQ(fate.copy_out_ns, 0);
+    EXPECT_EQ(fate.copy_in_ns, 2 * 1024);
+  }
+  EXPECT_EQ(rows, 1);
+}
+
 // Every device buffer that is not scratch is a tensor's own or a copy of it.
 TEST(TensorFatesTest, EveryTensorOfARandomPlanHasOneRow) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -157,7 +187,7 @@ TEST(TensorFatesTest, EveryTensorOfARandomPlanHasOneRow) {
       last_bytes = fate.bytes;
     }
     for (const Step& used : plan.steps) {
-      if (used.kind == StepKind::kSwapIn) {
+      if (used.kind == StepKind::kSwapIn || IsFedAgain(plan, used)) {
         has_row[used.outputs[0]] = true;  // where its source is no variable
       }
     }

@@ -116,6 +116,9 @@ class Checker {
     if (node.op != kSwapOut) return false;
     const NodeId source = graph_.value(node.inputs[0]).producer;
     if (graph_.node(source).op != kPlaceholder) return false;
+    for (const ValueId fetch : plan_.fetches) {
+      if (fetch == node.outputs[0]) return false;
+    }
     for (const Node& other : graph_.nodes()) {
       if (std::ranges::count(other.inputs, node.outputs[0]) == 0) continue;
       if (other.op != kSwapIn) return false;

@@ -43,40 +43,43 @@ IdMap<NodeId, Interval> SomeTimes(const PlanCase& plan_case,
   return times;
 }
 
-// Of a swap-in: the steps in front of it that are none.
-int64_t PlaceAmongOthers(const ExecutionPlan& plan, StepId swap_in) {
+// Feeds that are fed again included.
+bool IsSwapIn(const PlanCase& plan_case, const Step& step) {
+  return plan_case.graph.node(step.node).op == kSwapIn;
+}
+
+// Of a swap-in: the steps before it that are not swap-ins.
+int64_t PlaceAmongOthers(const PlanCase& plan_case, const ExecutionPlan& plan,
+                         StepId swap_in) {
   int64_t place = 0;
   for (size_t i = 0; i < swap_in.index(); ++i) {
-    place += plan.steps[StepId(i)].kind == StepKind::kSwapIn ? 0 : 1;
+    place += IsSwapIn(plan_case, plan.steps[StepId(i)]) ? 0 : 1;
   }
   return place;
 }
 
-// The same in the schedule, residents apart.
-int64_t WantedPlace(const PlanCase& plan_case, const OpRegistry& ops,
-                    NodeId swap_in) {
+// The same in the schedule, without the nodes that are no step.
+int64_t WantedPlace(const PlanCase& plan_case,
+                    const IdMap<NodeId, int64_t>& step_of, NodeId swap_in) {
   int64_t place = 0;
   for (const NodeId id : plan_case.schedule.order) {
     if (id == swap_in) return place;
-    const Node& node = plan_case.graph.node(id);
-    const OpDef* def = ops.Find(node.op);
-    const bool is_resident = def != nullptr && def->resident;
-    place += node.op == kSwapIn || is_resident ? 0 : 1;
+    const bool is_swap_in = plan_case.graph.node(id).op == kSwapIn;
+    place += is_swap_in || step_of[id] < 0 ? 0 : 1;
   }
   return -1;
 }
 
 // Swap-ins lie between their place in the schedule and their first reader; all
 // else is as in the schedule. True if one lies later than its place.
-bool CheckOrder(const PlanCase& plan_case, const OpRegistry& ops,
-                const ExecutionPlan& plan) {
+bool CheckOrder(const PlanCase& plan_case, const ExecutionPlan& plan) {
   bool has_moved = false;
   IdMap<NodeId, int64_t> step_of(plan_case.graph.num_nodes(), -1);
   std::vector<NodeId> others;
   for (const StepId id : plan.steps.ids()) {
     const Step& step = plan.steps[id];
     step_of[step.node] = id.value();
-    if (step.kind != StepKind::kSwapIn) others.push_back(step.node);
+    if (!IsSwapIn(plan_case, step)) others.push_back(step.node);
   }
   std::vector<NodeId> wanted = plan_case.schedule.order;
   std::erase_if(wanted, [&](NodeId id) {
@@ -85,9 +88,9 @@ bool CheckOrder(const PlanCase& plan_case, const OpRegistry& ops,
   EXPECT_EQ(others, wanted);
   for (const StepId id : plan.steps.ids()) {
     const Step& step = plan.steps[id];
-    if (step.kind != StepKind::kSwapIn) continue;
-    const int64_t place = PlaceAmongOthers(plan, id);
-    const int64_t wanted_place = WantedPlace(plan_case, ops, step.node);
+    if (!IsSwapIn(plan_case, step)) continue;
+    const int64_t place = PlaceAmongOthers(plan_case, plan, id);
+    const int64_t wanted_place = WantedPlace(plan_case, step_of, step.node);
     EXPECT_GE(place, wanted_place);
     has_moved |= place > wanted_place;
     const ValueId value = plan_case.graph.output(step.node);
@@ -127,7 +130,7 @@ TEST(PlaceByTimeTest, RandomPlansAreVerifiedAndKeepTheirBudget) {
                   (plans[i].device_bytes + 255) / 256 * 256);
         EXPECT_THAT(VerifyPlan(plans[i], plan_case.graph, ops), IsOk());
         EXPECT_EQ(testing::NaiveFault(plans[i], plan_case.graph, ops), "");
-        moved += CheckOrder(plan_case, ops, plans[i]) ? 1 : 0;
+        moved += CheckOrder(plan_case, plans[i]) ? 1 : 0;
         EXPECT_TRUE(distinct.insert(PlanText(plans[i])).second);
         plan_case.options.placement.index = i;
         ASSERT_OK_AND_ASSIGN(const ExecutionPlan again,

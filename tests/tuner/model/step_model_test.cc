@@ -244,7 +244,7 @@ class NaiveModel {
   }
 
   GapKey KeyOf(BufferId id, int64_t last, int64_t next) const {
-    int64_t written = -1;
+    int32_t written = -1;
     for (int32_t i = 0; i <= last; ++i) {
       const Step& step = plan_.steps[StepId(i)];
       if (step.kind != StepKind::kAlias &&

@@ -13,6 +13,7 @@
 #include "tools/spillway/flags/lms_flags.h"
 #include "tools/spillway/flags/step_flags.h"
 #include "tools/spillway/output/result_json.h"
+#include "tools/spillway/output/swap_text.h"
 #include "training/safetensors.h"
 #include "tuner/prepare_step.h"
 #include "tuner/tuned_session.h"
@@ -88,6 +89,7 @@ std::string FormatResult(const TensorMap& fetched, const Session& session) {
   const SwapCounts swaps = MeasuredSwaps(session, 1);
   text += fmt::format("swapped      {} bytes out, {} bytes in ({} tensors)\n",
                       swaps.out_bytes, swaps.in_bytes, swaps.tensors);
+  text += FormatFedAgain(swaps);
   return text;
 }
 

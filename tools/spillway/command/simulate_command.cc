@@ -13,6 +13,7 @@
 #include "tools/spillway/flags/lms_flags.h"
 #include "tools/spillway/flags/step_flags.h"
 #include "tools/spillway/output/result_json.h"
+#include "tools/spillway/output/swap_text.h"
 #include "tuner/max_batch.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/simulate.h"
@@ -73,10 +74,10 @@ std::string FormatSwaps(const SwapCounts& swaps) {
                                ? ""
                                : fmt::format(", {} of these without prefetch",
                                              swaps.delayed_swap_ins);
-  return fmt::format("{} tensors: {} out ({}), {} in ({}) a step{}",
+  return fmt::format("{} tensors: {} out ({}), {} in ({}) a step{}\n{}",
                      swaps.tensors, swaps.swap_outs,
                      FormatBytes(swaps.out_bytes), swaps.swap_ins,
-                     FormatBytes(swaps.in_bytes), late);
+                     FormatBytes(swaps.in_bytes), late, FormatFedAgain(swaps));
 }
 
 std::string FormatResult(const StepPrediction& simulation) {
@@ -88,7 +89,7 @@ std::string FormatResult(const StepPrediction& simulation) {
       "fits         {}\n"
       "device peak  {}\n"
       "host peak    {}\n"
-      "swapped      {}\n"
+      "swapped      {}"
       "smallest     {} ({} bytes) of device memory would do\n"
       "floor        {} at {}\n",
       simulation.fits.ok() ? "yes" : "no",

@@ -12,6 +12,7 @@
 #include "tools/spillway/interrupt.h"
 #include "tools/spillway/output/progress.h"
 #include "tools/spillway/output/result_json.h"
+#include "tools/spillway/output/swap_text.h"
 #include "training/checkpoint.h"
 #include "training/trainer.h"
 #include "tuner/choose_step.h"
@@ -100,10 +101,10 @@ std::string FormatEnd(const TrainFlags& flags, const TrainSetup& setup,
       "{}device peak  {} bytes predicted, {} measured\n"
       "host peak    {} bytes predicted, {} measured\n"
       "swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
-      "{}",
+      "{}{}",
       interruption, memory.predicted_device_bytes, memory.measured_device_bytes,
       memory.predicted_host_bytes, memory.measured_host_bytes, swaps.out_bytes,
-      swaps.in_bytes, swaps.tensors,
+      swaps.in_bytes, swaps.tensors, FormatFedAgain(swaps),
       FormatChecksum(result.checksum, setup.algorithms_digest,
                      setup.options.algorithms));
 }

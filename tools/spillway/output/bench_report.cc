@@ -6,6 +6,7 @@
 #include "benchmarks/lane_use.h"
 #include "fmt/format.h"
 #include "tools/spillway/output/result_json.h"
+#include "tools/spillway/output/swap_text.h"
 #include "tuner/prepare_step.h"
 
 namespace spillway {
@@ -227,9 +228,9 @@ std::string FormatBenchEnd(const BenchSetup& setup,
   const SwapCounts swaps = MeasuredSwaps(*setup.session, result.steps);
   return fmt::format(
       "{}swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
-      "{}{}{}",
+      "{}{}{}{}",
       FormatMemory(setup), swaps.out_bytes, swaps.in_bytes, swaps.tensors,
-      FormatLanes(MeasureLanes(result.traced_step)),
+      FormatFedAgain(swaps), FormatLanes(MeasureLanes(result.traced_step)),
       FormatPrediction(setup, result),
       FormatChecksum(result.checksum,
                      AlgorithmsDigest(setup.algorithms, setup.graph),

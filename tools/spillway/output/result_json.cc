@@ -18,7 +18,9 @@ Json SwapJson(const SwapCounts& counts) {
           {"swap_ins", counts.swap_ins},
           {"delayed_swap_ins", counts.delayed_swap_ins},
           {"out_bytes", counts.out_bytes},
-          {"in_bytes", counts.in_bytes}};
+          {"in_bytes", counts.in_bytes},
+          {"fed_again", counts.fed_again},
+          {"fed_again_bytes", counts.fed_again_bytes}};
 }
 
 Json AlgorithmsJson(const AlgorithmNames& algorithms) {

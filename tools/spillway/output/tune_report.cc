@@ -10,6 +10,7 @@
 #include "tools/spillway/command/step_timing.h"
 #include "tools/spillway/output/progress.h"
 #include "tools/spillway/output/result_json.h"
+#include "tools/spillway/output/swap_text.h"
 #include "tuner/profile/resolve_profile.h"
 
 namespace spillway {
@@ -84,7 +85,7 @@ std::string FormatChoice(const TuneReport& report) {
       "device peak  {} ({} bytes){}\n"
       "host peak    {} ({} bytes), limit {}\n"
       "swapped      {} tensors: {} out ({}), {} in ({}) a step\n"
-      "{}"
+      "{}{}"
       "floor        {} at {}\n"
       "tuned in     {:.0f} ms\n"
       "{}",
@@ -96,7 +97,7 @@ std::string FormatChoice(const TuneReport& report) {
       FormatBudget(*report.result), FormatBytes(chosen.plan.host_bytes),
       chosen.plan.host_bytes, FormatBytes(HostMemoryOf(report.result->options)),
       swaps.tensors, swaps.swap_outs, FormatBytes(swaps.out_bytes),
-      swaps.swap_ins, FormatBytes(swaps.in_bytes),
+      swaps.swap_ins, FormatBytes(swaps.in_bytes), FormatFedAgain(swaps),
       FormatAlgorithms(chosen.recipe.algorithms),
       FormatBytes(report.result->floor.bytes), report.result->floor_node,
       Milliseconds(report.result->tuning_ns), FormatInterruption(tuned));

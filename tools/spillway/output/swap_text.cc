@@ -1,0 +1,16 @@
+#include "tools/spillway/output/swap_text.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+
+namespace spillway {
+
+std::string FormatFedAgain(const SwapCounts& counts) {
+  if (counts.fed_again == 0) return "";
+  return fmt::format("fed again    {} tensor{} ({}) a step\n", counts.fed_again,
+                     counts.fed_again == 1 ? "" : "s",
+                     FormatBytes(counts.fed_again_bytes));
+}
+
+}  // namespace spillway
