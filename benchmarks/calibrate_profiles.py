@@ -2,22 +2,23 @@
 """Fits the efficiencies of the shipped GPU profiles to published throughputs.
 
 The table is published_throughputs.json: networks, batches and images/s, each
-with its source. For every row, `spillway simulate` is asked for the flops, the
-bytes and the arithmetic of each kernel: it predicts the step on machines of
-which only one rate is finite. A coordinate search then changes the efficiencies
-until the roofline's sums are as near as possible to the table: the sum of the
-squares of log(predicted / published), in which every network counts the same in
-each precision, however many batches it has. Only rows of use "fit" count; those
-of use "check" are other measurements, to which no number was fitted.
+with its source. For every row, `spillway simulate` tells the flops, the bytes
+and the arithmetic of each kernel: it predicts the step on machines on which
+only one rate is finite. A coordinate search then changes the efficiencies until
+the roofline's sums are as close as possible to the table. It minimises the sum
+of the squares of log(predicted / published), in which every network has the
+same weight in each precision, for any number of batches. Only rows of use "fit"
+count; those of use "check" are other measurements, to which no number was
+fitted.
 
-The profiles of a family share their efficiencies. The search always begins at
+The profiles of a family share their efficiencies. The search always begins with
 the same values, so the same table and program give the same files. --check
 compares the table with `spillway simulate` itself. In both, the images are on
 the device from the start, as in the published runs: links are infinite.
 
 Example:
   benchmarks/calibrate_profiles.py           # fit, write the profiles, check
-  benchmarks/calibrate_profiles.py --check   # only predicted beside published
+  benchmarks/calibrate_profiles.py --check   # only compare with the table
 """
 
 import argparse
@@ -35,18 +36,19 @@ BENCHMARKS = pathlib.Path(__file__).resolve().parent
 PROFILES = BENCHMARKS.parent / "simulator/profiles"
 DTYPES = {"fp32": "float32", "fp16": "float16"}
 ARITHMETIC = ("pointwise", "winograd", "other")
-INFINITE = 1e18  # the highest rate that a profile may state
+INFINITE = 1e18  # the highest rate that a profile allows
 
-# What the search begins with, and a weak pull back to it: a parameter that the
-# table does not determine stays here.
+# Initial values of the search, with a weak pull back to them: a parameter that
+# the table does not determine keeps its value.
 START = {"compute_efficiency": 0.6, "memory_efficiency": 0.75,
          "float32.pointwise": 0.6, "float32.winograd": 1.2,
          "float32.other": 0.6, "16-bit.pointwise": 0.4,
          "16-bit.winograd": 0.4, "16-bit.other": 0.4}
 PULL = 0.002
-# Kernels reach no more of a peak; Winograd's algorithm does less work.
+# Kernels reach no more than this of a peak; Winograd's algorithm does less
+# work.
 LEAST, MOST, MOST_WINOGRAD = 0.01, 0.9, 4
-STEPS = (0.32, 0.16, 0.08, 0.04, 0.02, 0.01)  # of a parameter's logarithm
+STEPS = (0.32, 0.16, 0.08, 0.04, 0.02, 0.01)  # in a parameter's logarithm
 
 
 def fields_of(parameter, profile):
@@ -61,7 +63,8 @@ def fields_of(parameter, profile):
 
 
 def with_values(profile, values):
-    """A copy of the profile, fields in the order in which Spillway writes."""
+    """A copy of the profile with its fields in the order in which Spillway
+    writes."""
     profile = copy.deepcopy(profile)
     parts = profile.pop("convolution_efficiency", {})
     for parameter, value in values.items():
@@ -96,7 +99,7 @@ def machine_of(row, profile):
 
 
 def simulate(row, profile, options):
-    """The result, and the microseconds of each kernel by name."""
+    """The result, and the microseconds of each kernel, by name."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "profile.json"
         trace = pathlib.Path(folder) / "trace.json"
@@ -121,7 +124,7 @@ Kernel = collections.namedtuple("Kernel", ["flops", "bytes", "arithmetic"])
 
 
 def kernels_of(row, profile, options):
-    """What each kernel of a step does, by three simulations."""
+    """The work of each kernel of a step, found by three simulations."""
     rate = 1e9
     parts = dict(zip(ARITHMETIC, (1 / 2, 1 / 4, 1 / 8)))
     names = {1: None, **{round(1 / part): name for name, part in parts.items()}}
@@ -145,7 +148,7 @@ def kernels_of(row, profile, options):
 
 
 def roofline_seconds(kernels, row, profile):
-    """As simulator/cost_model.cc, added up."""
+    """The sum of the times of simulator/cost_model.cc."""
     dtype = DTYPES[row["precision"]]
     peak = profile["flops_per_second"][dtype]
     general = profile["compute_efficiency"]
@@ -234,7 +237,8 @@ def print_row(row, images, error):
 
 
 def check(family, table, options):
-    """Prints the family's rows; whether all are within the stated error."""
+    """Prints the family's rows; returns whether all are within the stated
+    error."""
     profiles = read_profiles(family["profiles"], options)
     rows = [row for row in table["rows"] if row["profile"] in profiles]
     errors = {"fit": [], "check": []}
@@ -270,7 +274,7 @@ def parse_options(names):
     options.families = options.families.split(",")
     unknown = [name for name in options.families if name not in names]
     if unknown:
-        parser.error(f"--families: {unknown[0]!r} is none of "
+        parser.error(f"--families: {unknown[0]!r} is not one of "
                      + ", ".join(names))
     return options
 

@@ -78,7 +78,7 @@ class ThroughputLoop {
     return spec_.on_display(result_.last);
   }
 
-  // One step of any kind; its time is left in step_seconds_.
+  // One step of any kind; sets step_seconds_ to its time.
   absl::StatusOr<StepResult> Step(Timeline* timeline) {
     if (spec_.fresh_images && result_.steps > 0) {
       feeds_.Generate(result_.steps);

@@ -4,11 +4,11 @@
 //   warm-up |<- clock of the total ----------------------->|  one more step,
 //   w  w  w | t_1 | t_2 | ... | t_n                         |  traced
 //
-// A step's time is one Session::Step: feeding, running and returning what is
-// fetched. The total also has what lies between the steps: showing them, and
-// making fresh images. The traced step comes last, so that its timing events
-// disturb nothing, and after the checksum, which it would change. It is run
-// after an interrupted measurement too.
+// A step's time is one Session::Step: feeding, running and returning the
+// fetches. The total also includes the work between the steps: displaying them,
+// and making fresh images. The traced step comes last, so that its timing
+// events disturb no timed step, and after the checksum, which it would change.
+// It also runs after an interrupted measurement.
 #ifndef SPILLWAY_BENCHMARKS_CNN_THROUGHPUT_H_
 #define SPILLWAY_BENCHMARKS_CNN_THROUGHPUT_H_
 
@@ -32,25 +32,25 @@ struct ThroughputStep {
   int64_t step = 0;  // 1 is the first timed one
   ThroughputStatistics statistics = {};
   double loss = 0;
-  double top_1_accuracy = 0;  // 0 where it is not fetched
+  double top_1_accuracy = 0;  // 0 if it is not fetched
   double top_5_accuracy = 0;
 };
 
 struct ThroughputResult {
-  // By `stop`. There are no timed steps if that was during warm-up.
+  // Ended by `stop`. During warm-up: there are no timed steps.
   bool interrupted = false;
   std::vector<double> step_seconds = {};  // timed steps
-  std::vector<double> losses = {};        // of these
-  ThroughputStep last = {};  // as shown, of the last timed step; else zeros
+  std::vector<double> losses = {};        // of the timed steps
+  ThroughputStep last = {};  // the last timed step as displayed, else zeros
   double total_images_per_second = 0;  // 0 without timed steps
   std::string checksum = {};           // of all variables after the timed steps
   Timeline traced_step = {};
-  int64_t steps = 0;  // all that were run
+  int64_t steps = 0;  // all, including warm-up
 };
 
 struct ThroughputSpec {
   int64_t batch_size = 0;
-  // Fetches of program 0. Accuracies may be invalid: not wanted.
+  // Fetches of program 0. Accuracies may be invalid: then not fetched.
   ValueId loss = {};
   ValueId top_1_accuracy = {};
   ValueId top_5_accuracy = {};
@@ -59,9 +59,9 @@ struct ThroughputSpec {
   int64_t num_batches = 100;
   int64_t display_every = 10;
   std::optional<double> ewma_weight = {};
-  bool fresh_images = false;  // another batch in every step
+  bool fresh_images = false;  // another batch for every step
 
-  // Asked after each step but the last timed one. When it answers true, this
+  // Called after each step but the last timed one. If it returns true, this
   // step becomes the last timed one, and ThroughputResult::interrupted is set.
   StopRequest stop = {};
 
@@ -72,12 +72,12 @@ struct ThroughputSpec {
   std::function<absl::Status(const ThroughputStep&)> on_display = {};
   // Called after every step with the number of timed steps done.
   std::function<void(int64_t)> on_step = {};
-  // Called after the last timed step, with all that is known then: everything
-  // but the traced step. The session's variables are as that step left them.
+  // Called after the last timed step, with everything but the traced step. The
+  // session's variables are as that step left them.
   std::function<absl::Status(const ThroughputResult&)> on_timed = {};
 };
 
-// Runs program 0 of `session`. Errors: what a step or a callback says.
+// Runs program 0 of `session`. Errors: those of a step or a callback.
 absl::StatusOr<ThroughputResult> MeasureThroughput(const ThroughputSpec& spec,
                                                    Session& session,
                                                    SyntheticFeeds& feeds);

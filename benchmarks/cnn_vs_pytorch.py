@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Training throughput of whole networks, here and in PyTorch, alternately.
+"""Training throughput of whole networks in Spillway and PyTorch, alternately.
 
-PyTorch's rival for float32 is the faster of its two layouts (NCHW and
-channels_last); its bfloat16 is autocast in channels_last. The method is that of
-side_by_side.py. peers/cnn_vs_peers.py has the newest PyTorch and other frameworks.
+For float32, Spillway is compared with the faster of PyTorch's two layouts (NCHW
+and channels_last); bfloat16 is autocast in channels_last. For the method see
+side_by_side.py. peers/cnn_vs_peers.py has the newest PyTorch and other
+frameworks.
 
 Needs python3-torch. Example:
   benchmarks/cnn_vs_pytorch.py --models resnet50 --batch_size 16

@@ -8,7 +8,7 @@ namespace {
 constexpr auto kComputeTrack = static_cast<int32_t>(Lane::kCompute);
 constexpr int32_t kCopyTrack = kComputeTrack + 1;
 
-// The same with all copies on one track.
+// `timeline` with all copies on one track.
 Timeline JoinCopies(const Timeline& timeline) {
   Timeline joined = {.tracks = {"compute", "copies"}, .spans = timeline.spans};
   for (Span& span : joined.spans) {

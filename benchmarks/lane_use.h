@@ -1,4 +1,4 @@
-// How busy each lane was in one step, and how much copying hid beside compute.
+// How busy each lane was in one step, and how much copying compute hid.
 #ifndef SPILLWAY_BENCHMARKS_LANE_USE_H_
 #define SPILLWAY_BENCHMARKS_LANE_USE_H_
 

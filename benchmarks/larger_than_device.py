@@ -2,8 +2,8 @@
 """Training steps that do not fit their device memory, run with LMS.
 
 For each case: without LMS the budget is refused before anything runs; the same
-step without a budget and the step with LMS inside the budget then give the same
-losses and variables, bit for bit, and the memory predicted is that measured.
+step without a budget and the step with LMS inside the budget then give bitwise
+identical losses and variables, and the predicted memory is the measured memory.
 
 Example:
   benchmarks/larger_than_device.py --json RESULT.json

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws the README's picture from two runs: a training step's device memory over
-time without a budget, and within one.
+"""Draws the README's picture from two runs of a training step: its device memory
+over time without a budget, and within one.
 
-Runs `spillway bench` twice, reads the measured timelines from the reports that it
-writes, and writes memory_light.svg and memory_dark.svg. Needs nothing but Python.
+Runs `spillway bench` twice, reads the measured timelines from its reports, and
+writes memory_light.svg and memory_dark.svg. Needs only Python.
 """
 
 import argparse
@@ -38,7 +38,8 @@ def bench(program, flags, report):
 
 
 def measured_times(data):
-    """By step of the plan, when it ran, in ns: spans are in a lane's order."""
+    """The time in ns at which each step of the plan ran; spans are in lane
+    order."""
     spans = {}
     for track, name, _, begin, end, _ in data["measured"]["steps"]:
         spans.setdefault((track, name), []).append((begin, end))
@@ -52,12 +53,12 @@ def measured_times(data):
 
 
 def memory_curve(data):
-    """[(ms, bytes)]: live bytes of the device, from each time on."""
+    """[(ms, bytes)]: live device bytes, from each time on."""
     times = measured_times(data)
     start = min(begin for begin, _ in times)
     changes = {0: data["device"]["resident_bytes"]}
     for _, _, on_host, size, _, _, first, last in data["buffers"]:
-        if on_host or first < 0:  # the host's, or resident
+        if on_host or first < 0:  # on the host, or resident
             continue
         begin = times[first][0] - start
         end = times[min(last, len(times) - 1)][1] - start
@@ -84,7 +85,7 @@ def ticks(limit, most=6):
 
 
 def draw(theme, title, free, within, budget):
-    """The picture as SVG text. free, within: (curve, images a second)."""
+    """The picture as SVG text. free, within: (curve, images per second)."""
     color = THEMES[theme]
     most_ms = max(curve[-1][0] for curve, _ in (free, within))
     most_bytes = 1.06 * max(live for _, live in free[0])

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Bytes that a training step holds for each further image, here and in PyTorch.
+"""Bytes that each additional image adds to a training step, here and in PyTorch.
 
-Each is the growth of the peak from one batch size to another, divided by the
-images between them, so that parameters and libraries cancel out:
-  spillway  the arena of `spillway inspect` (predicted; a run touches just that)
+Each number is the growth of the peak from one batch size to another, divided by
+the difference in images, so that parameters and libraries cancel out:
+  spillway  the arena of `spillway inspect` (predicted; a run uses exactly that)
   needed    what the backward phase reads of the forward phase, each byte once
   pytorch   the process's peak resident memory over two steps (SGD, float32,
-            channels_last and NCHW, each run in a process of its own)
-What PyTorch's ways to save memory take is in peers/memory_vs_peers.py.
+            channels_last and NCHW, each run in a separate process)
+PyTorch's methods to save memory are in peers/memory_vs_peers.py.
 
 Needs python3-torch. Example:
   benchmarks/memory_vs_pytorch.py --model resnet50 --batches 4,12
@@ -26,7 +26,7 @@ STEP = pathlib.Path(__file__).with_name("pytorch_step.py")
 
 
 def pytorch_peak(model, batch, layout):
-    """Most resident bytes over two steps."""
+    """The most resident bytes during two steps."""
     done = subprocess.run(
         [sys.executable, STEP, f"--model={model}", f"--batch_size={batch}",
          f"--layout={layout}", "--device=cpu", "--warmup=1", "--steps=1",
@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--spillway", default="build/release/bin/spillway")
     parser.add_argument("--json", help="write the result to this file")
     options = parser.parse_args()
-    import torch  # here, as --help needs no PyTorch
+    import torch  # here: --help needs no PyTorch
     small, large = (int(batch) for batch in options.batches.split(","))
 
     def slope(peak):

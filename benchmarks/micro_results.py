@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs a Google Benchmark program and writes what a committed result needs.
+"""Runs a Google Benchmark program and writes the data of a committed result.
 
 usage: benchmarks/micro_results.py PROGRAM RESULT.json [--benchmark_... ARGUMENTS]
 
-Keeps of each benchmark its name, its times in milliseconds and its counters.
+Keeps the name, the times in milliseconds and the counters of each benchmark.
 """
 
 import json
@@ -15,7 +15,7 @@ from run_facts import run_facts, write_result
 from script import run_script
 
 MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
-# What Google Benchmark says of each run beside the counters.
+# Fields of Google Benchmark's output that are not counters.
 NOT_COUNTERS = {"name", "run_name", "run_type", "family_index",
                 "per_family_instance_index", "repetitions", "repetition_index",
                 "threads", "iterations", "real_time", "cpu_time", "time_unit"}

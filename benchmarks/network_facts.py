@@ -1,5 +1,5 @@
-"""What the networks of Spillway's zoo that other frameworks train here, too,
-have in common in all of them: used to build them, and to check the builds."""
+"""Facts about the networks of Spillway's zoo that other frameworks train here
+too: for building them, and for checking the builds."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ NETWORKS = {
 
 
 def check_parameters(name, counted):
-    """Refuses a network that is not the zoo's."""
+    """Refuses a network that differs from the zoo's."""
     expected = NETWORKS[name].parameters
     if counted != expected:
         raise ValueError(f"{name} has {counted} parameters, not {expected}")

@@ -1,10 +1,10 @@
-// How good the plans of the zoo's training steps are: the bytes that each order
-// of the nodes needs, and how near the packed arena comes to them.
+// Quality of the plans of the zoo's training steps: the bytes that each order
+// of the nodes needs, and how close the packed arena comes to them.
 //
 //   planning_table [--models A,B] [--batch_size N] [--workspaces true]
 //                  [--json RESULT.json]
 //
-// A line for each network, float32 and bfloat16, without LMS and with every
+// One line for each network, float32 and bfloat16, without LMS and with every
 // tensor swapped by v1 and by v2. Plans only; runs nothing.
 #include <algorithm>
 #include <chrono>
@@ -55,8 +55,8 @@ struct Row {
   size_t nodes = 0;
   size_t buffers = 0;
   int64_t floor_bytes = 0;           // largest working set of one node
-  int64_t creation_bound_bytes = 0;  // live bytes in the order of creation
-  int64_t bound_bytes = 0;           // in the order that was chosen
+  int64_t creation_bound_bytes = 0;  // live bytes in creation order
+  int64_t bound_bytes = 0;           // in the chosen order
   int64_t arena_bytes = 0;
   int64_t host_bytes = 0;
   double plan_ms = 0;  // order, lifetimes, packing, waits, verification

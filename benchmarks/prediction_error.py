@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Predicted against measured step times, with and without swapping.
+"""Compares predicted with measured step times, with and without swapping.
 
-Every round measures the machine and the network's kernels (`spillway profile`),
-and then runs the step without LMS and swapped by v1, over a link so slow that
+Every round measures the machine and the network's kernels (`spillway profile`).
+It then runs the step without LMS and swapped by v1, over a link so slow that
 copies matter; each run of `spillway bench` predicts its own step from that
 profile before it measures it. Predicted and measured are the medians over the
 rounds; a round's measured step is the median of one process's steps.
 
-A run beside which other programs took more than --foreign of the cores says
-nothing about the prediction, and is repeated, --tries times at most.
+A run during which other programs took more than --foreign of the cores says
+nothing about the prediction; it is repeated, at most --tries times.
 
 Example:
   benchmarks/prediction_error.py --models resnet20,googlenet --rounds 5
@@ -26,7 +26,7 @@ import tempfile
 from run_facts import run_facts, write_result
 from script import run_script
 
-# Model: flags that make a step of 0.02 to 0.3 s on two cores.
+# Model: flags for a step of 0.02 to 0.3 s on two cores.
 CASES = {
     "lenet": ["--batch_size=128"],
     "cifar10_full": ["--batch_size=64"],
@@ -45,7 +45,7 @@ VARIANTS = {"off": ["--lms=off"], "v1": ["--lms=v1"]}
 
 
 def used_seconds():
-    """Processor seconds of all programs, and of this one's ended children."""
+    """CPU seconds of all programs, and of the ended children of this one."""
     with open("/proc/stat", encoding="ascii") as file:
         # user, nice, system, idle, iowait, irq, softirq, steal
         ticks = [int(word) for word in file.readline().split()[1:9]]
@@ -56,11 +56,11 @@ def used_seconds():
 
 
 class Runner:
-    """Runs the program, again where others disturbed it."""
+    """Runs the program, again if other programs disturbed it."""
 
     def __init__(self, options):
         self.options = options
-        self.foreign = []  # of the runs that were kept: part of the cores
+        self.foreign = []  # of the runs that were kept: fraction of the cores
 
     def run_once(self, arguments):
         all_before, own_before = used_seconds()
@@ -88,7 +88,7 @@ class Runner:
 
 
 def measure(runner, name, options):
-    """The rows of one network, one a variant."""
+    """The rows of one network, one per variant."""
     flags = [f"--model={name}", *CASES[name],
              f"--link_gbps={options.link_gbps}"]
     rows = {variant: {"model": name, "flags": CASES[name], "lms": variant,
@@ -130,7 +130,8 @@ def print_row(row):
 
 
 def percentile(values, part):
-    """The smallest of the values that at least `part` of them are not above."""
+    """The smallest value such that at least `part` of all values do not exceed
+    it."""
     ordered = sorted(values)
     return ordered[max(0, -int(-part * len(ordered) // 1) - 1)]
 
@@ -151,15 +152,15 @@ def parse_options():
     parser.add_argument("--threads", type=int,
                         default=len(os.sched_getaffinity(0)))
     parser.add_argument("--foreign", type=float, default=0.02,
-                        help="part of the cores that others may take; "
-                        "default 0.02")
+                        help="fraction of the cores that other programs may "
+                        "take; default 0.02")
     parser.add_argument("--tries", type=int, default=5)
     parser.add_argument("--json", help="write the result to this file")
     options = parser.parse_args()
     options.models = options.models.split(",")
     unknown = [name for name in options.models if name not in CASES]
     if unknown:
-        parser.error(f"--models: {unknown[0]!r} is none of {', '.join(CASES)}")
+        parser.error(f"--models: {unknown[0]!r} is not one of {', '.join(CASES)}")
     return options
 
 

@@ -1,8 +1,9 @@
 """Networks of Spillway's zoo in PyTorch, layer for layer.
 
-What differs: where TensorFlow's SAME pads one side more (a stride of 2), a
-convolution here pads both sides alike, with equal sizes and multiply-adds; max
-pools pad as there (ceil_mode). network_facts.py has image sizes and parameters.
+One difference: where TensorFlow's SAME pads one side more (a stride of 2), a
+convolution here pads both sides equally; sizes and multiply-adds are equal. Max
+pools pad as in the zoo (ceil_mode). network_facts.py has image sizes and
+parameter counts.
 """
 
 import torch
@@ -29,7 +30,7 @@ class ConvNorm(nn.Sequential):
 
 
 class Branches(nn.Module):
-    """Modules that read the same map, their results side by side."""
+    """Modules that read the same map; their outputs are concatenated."""
 
     def __init__(self, *branches):
         super().__init__()
@@ -261,7 +262,7 @@ MOBILENET_NORM = {"eps": 1e-3, "momentum": 3e-3}
 
 
 class Relu6(nn.ReLU6):
-    """ReLU6 that has a gradient in bfloat16 too, which PyTorch 1.13 lacks."""
+    """ReLU6 with a gradient in bfloat16 too, which PyTorch 1.13 lacks."""
 
     def forward(self, x):
         return x.clamp(0, 6) if x.dtype == torch.bfloat16 else super().forward(x)
@@ -309,13 +310,13 @@ BUILDERS = {builder.__name__: builder for builder in [
 
 
 def image_shape(name):
-    """Of one image, channels first."""
+    """The shape of one image, channels first."""
     facts = NETWORKS[name]
     return facts.channels, facts.side, facts.side
 
 
 def build(name):
-    """The network, its parameters counted."""
+    """The network, after a check of its number of parameters."""
     network = BUILDERS[name]()
     check_parameters(name, sum(parameter.numel()
                                for parameter in network.parameters()

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Training speed of one network in PyTorch, in one of its ways to save memory.
+"""Training speed of one network in PyTorch, with one of its memory-saving methods.
 
-Plain SGD, images in the device's memory from the start, no loss read back between
-the steps: all that is to PyTorch's advantage. Out of memory is a result, not an
-error. On a CPU the result has the most resident memory of the process, too; there,
-what save_on_cpu saves stays where it is, and only activation_budget heeds
+Plain SGD, images in the device's memory from the start, and no loss read back
+between the steps: all of this favours PyTorch. Out of memory is a result, not
+an error. On a CPU the result also has the peak resident memory of the process;
+save_on_cpu then moves nothing, and only activation_budget respects
 --device_memory.
 
-  eager              as it is
+  eager              the default
   compile            torch.compile
-  save_on_cpu        what backward needs lies in pinned host memory
-  checkpoint         forward is run again, in as many parts as a square root says
-  activation_budget  torch.compile that keeps what --device_memory leaves room for
+  save_on_cpu        keeps the inputs of backward in pinned host memory
+  checkpoint         recomputes forward, in parts by the square-root rule
+  activation_budget  torch.compile that keeps as much as --device_memory allows
 
 Example:
   benchmarks/pytorch_step.py --model resnet50 --batch_size 16 --device cpu --json -
@@ -46,7 +46,7 @@ def parse_options():
 
 def main():
     options = parse_options()
-    import pytorch_training  # here, as --help needs no PyTorch
+    import pytorch_training  # here: --help needs no PyTorch
     write_step(options, pytorch_training.run(options))
 
 

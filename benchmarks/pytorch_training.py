@@ -1,4 +1,5 @@
-"""Training steps of one network in PyTorch, in the ways of pytorch_step.py."""
+"""Training steps of one network in PyTorch, with the methods of
+pytorch_step.py."""
 
 import contextlib
 import functools
@@ -26,9 +27,9 @@ def set_precision(precision):
 
 
 def kept_part(network, images, budget):
-    """The part of the activations that fits: what torch.compile is asked to keep.
+    """The fraction of the activations that fits: torch.compile shall keep it.
 
-    All layers' outputs count as activations.
+    The outputs of all layers count as activations.
     """
     total = 0
 
@@ -120,8 +121,8 @@ def measure(options):
 
 
 def peak_allocated_bytes(options):
-    """The most that PyTorch's allocator for the CPU gave out in two steps, from
-    before the network was built. oneDNN's own buffers are not among it."""
+    """The most memory that PyTorch's CPU allocator handed out in two steps,
+    from before the network was built. Excludes oneDNN's own buffers."""
     with torch.profiler.profile(
             activities=[torch.profiler.ProfilerActivity.CPU],
             profile_memory=True) as profile:
@@ -137,14 +138,16 @@ def peak_allocated_bytes(options):
 
 
 def limit_memory(options):
-    """Of a CPU, PyTorch cannot limit it: there, only activation_budget heeds it."""
+    """Limits the memory of a GPU. On a CPU, only activation_budget has a
+    limit."""
     if options.device_memory and torch.device(options.device).type == "cuda":
         total = torch.cuda.get_device_properties(0).total_memory
         torch.cuda.set_per_process_memory_fraction(options.device_memory / total)
 
 
 def check_version(method):
-    """The other methods are older, or are not as they are in PyTorch 2."""
+    """The other methods do not exist before PyTorch 2.4, or work
+    differently."""
     version = tuple(int(number) for number in torch.__version__.split(".")[:2])
     if method not in ["eager", "save_on_cpu"] and version < (2, 4):
         raise SystemExit(f"pytorch_step.py: --method {method} needs PyTorch 2.4, "

@@ -1,4 +1,4 @@
-"""What a committed result says about the run it came from."""
+"""The facts about a run that its committed result states."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import time
 
 
 def cpu_model():
-    """The processor's name, or the architecture where the system has none."""
+    """The processor's name, or the architecture if the system does not tell."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             for line in file:
@@ -29,7 +29,7 @@ def system_name():
 
 
 def spillway_commit():
-    """The commit of this checkout; "-dirty" after it: with changes."""
+    """The commit of this checkout, followed by "-dirty" if it has changes."""
     folder = pathlib.Path(__file__).resolve().parent
     described = subprocess.run(
         ["git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=12"],
@@ -40,7 +40,7 @@ def spillway_commit():
 def run_facts(threads, versions=None):
     """date, command, machine and versions, as the head of a JSON result.
 
-    `versions`: name to version of what takes part beside Spillway and Python.
+    `versions`: name to version of everything but Spillway and Python.
     """
     return {"date": time.strftime("%Y-%m-%d"),
             "command": " ".join(sys.argv),

@@ -1,5 +1,5 @@
-"""How the scripts of this folder end: what is missing, and what a program says
-that failed, is one line and exit status 1."""
+"""Error handling of the scripts in this folder: a missing file or package, or
+the failure of a program, is reported in one line with exit status 1."""
 
 import pathlib
 import subprocess
@@ -7,13 +7,13 @@ import sys
 
 
 def last_line(text):
-    """The last words of a program that failed."""
+    """The last line of output of a program that failed."""
     lines = (text or "").strip().splitlines()
-    return lines[-1] if lines else "it says no more"
+    return lines[-1] if lines else "no error output"
 
 
 def complaint(error):
-    """What an error means to those who run a script."""
+    """The message for an error."""
     if isinstance(error, ModuleNotFoundError):
         return f"needs the Python package {error.name}"
     if isinstance(error, FileNotFoundError):
@@ -23,7 +23,7 @@ def complaint(error):
 
 
 def run_script(main):
-    """Calls `main`."""
+    """Calls `main`; reports errors."""
     try:
         main()
     except (ModuleNotFoundError, FileNotFoundError,

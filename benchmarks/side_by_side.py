@@ -1,10 +1,10 @@
 """Training speed of networks here and in other frameworks, measured alternately.
 
-Both train the same network with the same batch, plain SGD and number of threads
-on the same cores and on synthetic images that lie in memory before the clock
-starts; each run is a process of its own with its own warm-up, and every round runs
-all variants once. A speed is batch / mean step time, as `spillway bench` defines
-it. A variant that fails is not tried again, and the others go on.
+All train the same network with the same batch, plain SGD, and the same number
+of threads on the same cores, on synthetic images that are in memory before the
+clock starts. Each run is a separate process with its own warm-up, and every
+round runs all variants once. A speed is batch / mean step time, as `spillway
+bench` defines it. A variant that fails is not tried again; the others continue.
 """
 
 import argparse
@@ -26,11 +26,11 @@ OURS = "spillway"
 
 
 class Failed(Exception):
-    """A run failed; the message says why."""
+    """A run failed; the message has the reason."""
 
 
 def run_step(command, folder, options):
-    """The JSON that a program of training steps leaves."""
+    """The JSON result of a program that trains steps."""
     result = pathlib.Path(folder) / "step.json"
     try:
         done = subprocess.run(
@@ -102,7 +102,8 @@ class Comparison:
 
 
 def compare(speeds):
-    """Ours against the fastest of the others, by the medians of the rounds."""
+    """Spillway compared with the fastest other, by the medians of the
+    rounds."""
     medians = {name: statistics.median(of) for name, of in speeds.items()}
     others = [name for name in medians if name != OURS]
     if OURS not in medians or not others:
@@ -116,7 +117,7 @@ def compare(speeds):
 
 def header(names):
     cells = "".join(f"{name:>{width(name)}}" for name in names)
-    return (f"images a second, medians of the rounds; ratio: {OURS} / the best of "
+    return (f"images/s, medians of the rounds; ratio: {OURS} / the best of "
             f"the others\n{'model':<13}{'batch':>6}{cells}{'ratio':>7}  rounds")
 
 
@@ -143,7 +144,7 @@ def comma_list(known):
         for name in names:
             if name not in known:
                 raise argparse.ArgumentTypeError(
-                    f"{name!r} is none of {', '.join(known)}")
+                    f"{name!r} is not one of {', '.join(known)}")
         return names
     return parse
 
@@ -177,18 +178,18 @@ def make_parser(description, precisions):
                         default=len(os.sched_getaffinity(0)),
                         help="of every program, on as many cores; default: all")
     parser.add_argument("--timeout", type=float, default=900,
-                        help="seconds of one run, after which it has failed")
+                        help="timeout of one run, in seconds")
     parser.add_argument("--json", help="write the result here")
     return parser
 
 
 def run_comparisons(variants, options):
-    """Measures, prints and writes all rows. `variants`: by precision and name,
-    the command of each."""
+    """Measures, prints and writes all rows. `variants`: the command of each, by
+    precision and name."""
     if not pathlib.Path(options.spillway).exists():
         raise FileNotFoundError(2, "no such program", options.spillway)
     cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, cores[:options.threads])  # the children's, too
+    os.sched_setaffinity(0, cores[:options.threads])  # inherited by children
     rows, versions = [], {}
     for precision in options.precisions:
         names = [OURS, *variants[precision]]

@@ -1,5 +1,5 @@
-"""What the programs that train one network in one framework share: their flags,
-their clock, and the JSON that they leave. Needs nothing but Python."""
+"""The shared parts of the programs that train one network in one framework:
+flags, clock, and JSON result. Needs only Python."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ LEARNING_RATE = 1e-4
 
 
 def step_parser(description):
-    """A parser with the flags that all of these programs have."""
+    """A parser with the flags that all of these programs share."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--model", choices=NETWORKS, required=True)
     parser.add_argument("--precision", default="fp32",
@@ -32,7 +32,7 @@ def step_parser(description):
 
 
 def peak_resident_bytes():
-    """The most memory that this process ever had."""
+    """The peak memory of this process."""
     for line in pathlib.Path("/proc/self/status").read_text("utf-8").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024

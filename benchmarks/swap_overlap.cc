@@ -1,7 +1,7 @@
-// How much of the swapping hides behind compute: one training step of a chain
-// of convolutions with every activation swapped, on the cpu device (copies
-// beside compute) and on the inline device (everything in turn), over a link so
-// slow that a copy takes as long as one convolution.
+// How much of the swapping compute hides: one training step of a chain of
+// convolutions with every activation swapped, on the cpu device (copies overlap
+// compute) and on the inline device (everything in turn), over a link so slow
+// that a copy takes as long as one convolution.
 //
 // Prints step times of alternating runs and their ratio:
 //   swap_overlap [RESULT.json]
@@ -124,14 +124,14 @@ absl::StatusOr<double> MatchingLinkRate() {
     }
   }
   const double bytes = kBatch * kSize * kSize * kChannels * sizeof(float);
-  return bytes / Median(convolutions);  // bytes a nanosecond: GB/s
+  return bytes / Median(convolutions);  // bytes per nanosecond: GB/s
 }
 
 struct Result {
   double link_gbps = 0;
-  int64_t swap_outs = 0;  // a step
+  int64_t swap_outs = 0;  // per step
   int64_t swap_ins = 0;
-  double kept_ms = 0;  // medians of a step
+  double kept_ms = 0;  // median step times
   double beside_ms = 0;
   double in_turn_ms = 0;
 };
@@ -166,9 +166,9 @@ void Print(const Result& result) {
   fmt::print("link {:.2f} GB/s; {} swap-outs and {} swap-ins a step\n",
              result.link_gbps, result.swap_outs, result.swap_ins);
   fmt::print("without swapping     {:8.1f} ms a step\n", result.kept_ms);
-  fmt::print("copies beside compute{:8.1f} ms a step\n", result.beside_ms);
+  fmt::print("copies during compute{:8.1f} ms a step\n", result.beside_ms);
   fmt::print("copies in turn       {:8.1f} ms a step\n", result.in_turn_ms);
-  fmt::print("in turn / beside     {:8.2f}\n",
+  fmt::print("in turn / during     {:8.2f}\n",
              result.in_turn_ms / result.beside_ms);
 }
 

@@ -1,10 +1,10 @@
-// Made-up feeds of a model: what a network trains on when only its speed is
-// measured. A pure function of seed and batch number: the same on any machine
-// and with any number of threads.
+// Synthetic feeds of a model, for measuring only a network's speed. A pure
+// function of seed and batch number: the same on every machine and for every
+// number of threads.
 //
 // images   truncated normal, mean 127, standard deviation 60
-// labels   uniform integers from 0 to classes - 2 (0 where there is one class);
-//          the original leaves the last class out
+// labels   uniform integers from 0 to classes - 2 (0 for a single class); the
+//          original leaves out the last class
 // targets  standard normal, for models that have them
 // Source: tf_cnn_benchmarks, its synthetic images.
 #ifndef SPILLWAY_BENCHMARKS_SYNTHETIC_FEEDS_H_
@@ -22,18 +22,19 @@ namespace spillway {
 
 class SyntheticFeeds {
  public:
-  // `graph` has the feeds of `model`; neither is kept. Holds batch 0. Where
-  // `session` has memory to make the feeds of its program 0 in, they are made
-  // there; it then outlives this. Null: they are always in memory of their own.
+  // `graph` has the feeds of `model`; neither is kept. Holds batch 0. If
+  // `session` offers memory for the feeds of its program 0, the feeds are made
+  // there; the session must then outlive this. Null: the feeds always have
+  // their own memory.
   SyntheticFeeds(const Graph& graph, const ModelGraph& model, uint64_t seed,
                  Session* session = nullptr);
   SyntheticFeeds(SyntheticFeeds&&) = default;
   SyntheticFeeds& operator=(SyntheticFeeds&&) = default;
 
-  // Makes this batch of the stream the one that is fed.
+  // Makes this batch the one that feeds() returns.
   void Generate(int64_t batch);
 
-  // Views of the numbers, borrowed until the next Generate or the end.
+  // Views of the numbers, borrowed until the next Generate or destruction.
   Feeds feeds() const;
 
  private:
@@ -41,7 +42,7 @@ class SyntheticFeeds {
   struct Numbers {
     ValueId id = {};  // invalid: the model has no such feed
     TensorType type = {};
-    std::vector<T> own = {};  // empty where `values` are the session's
+    std::vector<T> own = {};  // empty if `values` are the session's
     std::span<T> values = {};
   };
 
@@ -52,7 +53,7 @@ class SyntheticFeeds {
   static void AddTo(Feeds& feeds, const Numbers<T>& numbers);
 
   uint64_t seed_ = 0;
-  int64_t num_labels_ = 1;  // different ones
+  int64_t num_labels_ = 1;  // distinct labels
   Numbers<float> images_ = {};
   Numbers<int32_t> labels_ = {};
   Numbers<float> targets_ = {};

@@ -18,7 +18,7 @@ double PopulationDeviation(std::span<const double> values) {
   return std::sqrt(sum_of_squares / static_cast<double>(values.size()));
 }
 
-// Each value weighted by (1 - weight)^age; the last one has age 0.
+// The mean, weighted by (1 - weight)^age; the last value has age 0.
 double WeightedMean(std::span<const double> values, double weight) {
   double sum = 0;
   double sum_of_weights = 0;

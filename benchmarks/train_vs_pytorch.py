@@ -2,9 +2,9 @@
 """One epoch of mnist_deep on Fashion-MNIST, here and in PyTorch, alternately.
 
 Both train the same network with the same batch, optimizer and number of
-threads, on the same cores, in one go; images are in memory before the clock
-starts, and each epoch's time is taken by the program itself around its training
-steps. Prints both times of every round, the medians and their ratio.
+threads, on the same cores; images are in memory before the clock starts, and
+each program times its own training steps of an epoch. Prints both times of
+every round, the medians and their ratio.
 
 Needs python3-torch. Example:
   benchmarks/train_vs_pytorch.py --spillway build/release/bin/spillway
@@ -30,7 +30,7 @@ def read_idx(folder, name, header):
 
 
 class PyTorchRun:
-    """Imports PyTorch only here, as --help needs none."""
+    """Imports PyTorch only here, since --help does not need it."""
 
     def __init__(self, options):
         import torch

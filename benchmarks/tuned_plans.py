@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Predicted steps of tuned swap plans beside their lower bound and TFLMS.
+"""Predicted steps of tuned swap plans, compared with their lower bound and TFLMS.
 
-Nothing runs: every number is `spillway tune`'s for a device profile. For each
-network, machine and part of the memory that the step takes unconstrained:
+Runs nothing: every number is predicted by `spillway tune` for a device profile.
+For each network, machine and fraction of the unconstrained memory:
   tuned   the plan that the tuner chooses
   bound   no plan of that order of kernels is faster (docs/tuning.md)
-  tflms   what TFLMS's own search chooses, planned and simulated by us
+  tflms   the choice of TFLMS's own search, planned and simulated by Spillway
   sync    TFLMS swapping all it can with synchronous copies (sync_mode 3)
-Then the published case: a batch 1.33 times the largest that fits the machine.
+Finally, the published case: 1.33 times the largest batch that fits the machine.
 
 Example:
   benchmarks/tuned_plans.py --json benchmarks/results/tuned_plans.json
@@ -30,7 +30,7 @@ class Spillway:
         self.program = program
 
     def json(self, command, *flags):
-        """The JSON result, or None where the step does not fit."""
+        """The JSON result, or None if the step does not fit."""
         done = subprocess.run(
             [self.program, command, "--device=cpu", *flags, "--json=-"],
             capture_output=True, text=True, check=False)
@@ -85,7 +85,8 @@ def show(result):
 
 
 def published(spillway, model, profile):
-    """Throughput kept at 1.33 times the batch that fits without LMS."""
+    """The fraction of the throughput that remains at 1.33 times the batch that
+    fits without LMS."""
     memory = json.loads((PROFILES / f"{profile}.json").read_text())["memory_bytes"]
     fits = spillway.json("simulate", f"--model={model}",
                          "--find_max_batch", f"--device_memory={memory}",

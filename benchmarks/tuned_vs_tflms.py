@@ -2,12 +2,12 @@
 """Measured steps of the tuner's plan, of TFLMS's choice, and of synchronous
 swapping, on the CPU device with a slowed link.
 
-For each network, with a part of the memory that it takes unconstrained:
-  tuned   `spillway tune` by a profile measured here
-  tflms   what TFLMS's own search chooses (--strategy tflms, told the budget)
+For each network, within a fraction of the memory that it takes unconstrained:
+  tuned   `spillway tune` with a profile measured here
+  tflms   the choice of TFLMS's own search (--strategy tflms, with the budget)
   sync    TFLMS swapping all it can with synchronous copies (sync_mode 3)
-Plans are saved and run by `spillway bench --plan`, in turn, several rounds; the
-ratios are of medians over all steps. A choice that does not fit is told so.
+`spillway bench --plan` runs the saved plans in turn, for several rounds; the
+ratios are of medians over all steps. A choice that does not fit is reported.
 
 Example:
   benchmarks/tuned_vs_tflms.py --json benchmarks/results/tuned_vs_tflms_cpu.json
@@ -42,7 +42,7 @@ class Network:
         self.profile = self.folder / f"{self.model}.profile.json"
 
     def spillway(self, command, *flags):
-        """The JSON result; None where the step does not fit."""
+        """The JSON result; None if the step does not fit."""
         done = subprocess.run(
             [self.options.program, command, *self.common, *flags, "--json=-"],
             capture_output=True, text=True, check=False)

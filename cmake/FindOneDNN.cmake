@@ -1,4 +1,4 @@
-# Finds oneDNN's CPU library. (The packaged CMake config demands OpenCL.)
+# Finds oneDNN's CPU library. (The packaged CMake config requires OpenCL.)
 # Defines the target OneDNN::OneDNN and OneDNN_VERSION.
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(OneDNN_LIBRARY dnnl)

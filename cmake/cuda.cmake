@@ -1,17 +1,18 @@
-# Whether the CUDA backend is built: by SPILLWAY_CUDA
-#   AUTO     where there are a GPU and the toolkit: its kernels take minutes
-#   TOOLKIT  where there is the toolkit
-#   ON       or CMake fails
-#   OFF
-# Sets SPILLWAY_WITH_CUDA and, in words,
-# SPILLWAY_CUDA_FOUND; enables the language CUDA. SPILLWAY_CUDA_LIBRARY is what
-# programs that use a GPU link: spillway::cuda, or nothing.
+# Decides whether to build the CUDA backend, by SPILLWAY_CUDA:
+#   AUTO     if there are a GPU and the toolkit: its kernels take minutes
+#   TOOLKIT  if there is the toolkit
+#   ON       yes; CMake fails if it cannot be built
+#   OFF      no
+# Sets SPILLWAY_WITH_CUDA and, in words, SPILLWAY_CUDA_FOUND; enables the
+# language CUDA. SPILLWAY_CUDA_LIBRARY is the library that programs which use a
+# GPU link: spillway::cuda, or empty.
 set(SPILLWAY_WITH_CUDA OFF)
 set(SPILLWAY_CUDA_LIBRARY)
 set(SPILLWAY_CUDA_ARCHITECTURES "80;86;89;90" CACHE STRING
     "GPU architectures to compile for, as in CMAKE_CUDA_ARCHITECTURES")
 
-# "9.19.0" from the three numbers that a header defines; "" without the header.
+# "9.19.0" from the three numbers that a header defines; "" if it does not
+# exist.
 function(read_version result folder header)
   set(version)
   if(EXISTS "${folder}/${header}")
@@ -26,8 +27,8 @@ function(read_version result folder header)
   set(${result} "${version}" PARENT_SCOPE)
 endfunction()
 
-# The versions of NVIDIA's libraries whose headers are there, in words. NCCL is
-# for several GPUs, nothing needs it yet.
+# The versions of NVIDIA's libraries whose headers exist, in words. NCCL is for
+# several GPUs; nothing uses it yet.
 function(describe_libraries result)
   find_path(SPILLWAY_CUBLAS_INCLUDE_DIR cublas_api.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   find_path(SPILLWAY_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
@@ -58,7 +59,7 @@ function(find_cuda)
   endif()
   file(GLOB gpus /dev/nvidia[0-9]*)
   if(SPILLWAY_SANITIZE)
-    # The driver and its libraries map memory where sanitizers keep theirs.
+    # The driver and its libraries map memory where sanitizers keep their own.
     set(missing "none with sanitizers")
   elseif(SPILLWAY_CUDA STREQUAL "AUTO" AND NOT gpus)
     set(missing "none, no GPU here (-DSPILLWAY_CUDA=TOOLKIT builds it without one)")
@@ -103,6 +104,6 @@ if(SPILLWAY_WITH_CUDA)
   set(CMAKE_CUDA_ARCHITECTURES ${SPILLWAY_CUDA_ARCHITECTURES})
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
   enable_language(CUDA)
-  # CMake 3.25 does not know that nvcc 12 has C++20.
+  # CMake 3.25 does not know that nvcc 12 supports C++20.
   string(APPEND CMAKE_CUDA_FLAGS " -std=c++20")
 endif()

@@ -1,9 +1,9 @@
 # `cpack -G DEB`: two Debian packages, one for each component of package.cmake.
 # Together they hold the files of `cmake --install --strip`, below /usr.
 #
-# The libraries that the program needs are found by dpkg-shlibdeps. Those that the
+# dpkg-shlibdeps finds the libraries that the program needs. Those that the
 # static libraries need are listed here: the packages that spillwayConfig.cmake
-# looks for, at least as new as those that the libraries were compiled with.
+# looks for, in at least the version with which the libraries were compiled.
 
 set(explanation "Spillway trains neural networks whose training step needs more memory than
 the device has. It plans which tensors leave the device and when they return,
@@ -14,7 +14,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME spillway)
 set(CPACK_PACKAGE_VENDOR "Spillway developers")
 set(CPACK_PACKAGE_CONTACT "Spillway developers <spillway@localhost>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own, the first line
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)

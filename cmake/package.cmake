@@ -1,14 +1,15 @@
-# What `cmake --install` leaves, in two components: the program with its manual
-# page, completion scripts and device profiles; and for development headers,
-# libraries, the package config for find_package(spillway), docs and examples.
-# What names no component is for development (CMakeLists.txt).
+# The results of `cmake --install`, in two components. `program`: the program
+# with its manual page, completion scripts and device profiles. For development:
+# headers, libraries, the package config for find_package(spillway), docs and
+# examples. An install() without a component is for development
+# (CMakeLists.txt).
 include(CMakePackageConfigHelpers)
 include(program_files)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/spillway)
 
-# spillway::spillway: all libraries at once, and the umbrella header. In the
-# build tree it is a header of its own, so that tests and examples include
+# spillway::spillway: all libraries together, and the umbrella header. In the
+# build tree that header is generated, so that tests and examples include
 # "spillway/spillway.h" there too.
 get_property(libraries GLOBAL PROPERTY spillway_libraries)
 file(WRITE ${PROJECT_BINARY_DIR}/include/spillway/spillway.h
@@ -23,15 +24,15 @@ install(TARGETS spillway_all EXPORT spillway)
 install(EXPORT spillway FILE spillwayTargets.cmake NAMESPACE spillway::
         DESTINATION ${package_folder})
 
-# spillway::cuda: exported by itself, since it needs the CUDA toolkit, which the
-# package asks for only with find_package(spillway COMPONENTS cuda).
+# spillway::cuda: exported separately, since it needs the CUDA toolkit, which
+# the package requires only with find_package(spillway COMPONENTS cuda).
 if(SPILLWAY_WITH_CUDA)
   install(TARGETS spillway_cuda EXPORT spillway_cuda)
   install(EXPORT spillway_cuda FILE spillwayCudaTargets.cmake
           NAMESPACE spillway:: DESTINATION ${package_folder})
 endif()
 
-# A process of its own, since an install script has no policies set.
+# A separate process, since an install script has no policies set.
 install(CODE "
   execute_process(
     COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${PROJECT_SOURCE_DIR}\"
@@ -46,8 +47,8 @@ install(DIRECTORY simulator/profiles
         DESTINATION ${CMAKE_INSTALL_DATADIR}/spillway COMPONENT program)
 install(FILES LICENSE NOTICE README.md CHANGELOG.md cmake/debian/copyright
         DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-# Beside README.md, whose links lead to them (Debian Policy 12.3 lets one package
-# have documents in the folder of another).
+# Next to README.md, whose links lead to them (Debian Policy 12.3 lets one
+# package have documents in the folder of another).
 install(FILES CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES cmake/debian/copyright
@@ -63,7 +64,7 @@ install(FILES
   ${PROJECT_SOURCE_DIR}/cmake/FindOneDNN.cmake
   DESTINATION ${package_folder})
 
-# What an installation needs of a build: no tests, no benchmarks.
+# The parts of a build that an installation needs: no tests, no benchmarks.
 add_custom_target(installed_files)
 add_dependencies(installed_files spillway program_files ${libraries})
 if(SPILLWAY_WITH_CUDA)

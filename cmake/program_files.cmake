@@ -1,11 +1,11 @@
-# Files that the program writes about itself, and that are installed with it: the
-# manual page and completion scripts for bash, zsh and fish. They are in
-# ${spillway_program_files}, in the tree in which they are installed.
+# Files that the program generates and that are installed with it: the manual
+# page and completion scripts for bash, zsh and fish. They are in
+# ${spillway_program_files}, in the folders in which they are installed.
 find_program(GZIP gzip REQUIRED)
 mark_as_advanced(GZIP)
 set(spillway_program_files ${PROJECT_BINARY_DIR}/program_files)
 
-# spillway_write_file(man/spillway.1 manual): what `spillway manual` prints.
+# spillway_write_file(man/spillway.1 manual): the output of `spillway manual`.
 function(spillway_write_file path)
   set(file ${spillway_program_files}/${path})
   get_filename_component(folder ${file} DIRECTORY)
@@ -17,7 +17,7 @@ function(spillway_write_file path)
     VERBATIM)
 endfunction()
 
-# Debian's folders; other systems read them too, or take them from here.
+# Debian's folders; other systems read them too, or copy from them.
 set(bash_completion share/bash-completion/completions/spillway)
 set(zsh_completion share/zsh/vendor-completions/_spillway)
 set(fish_completion share/fish/vendor_completions.d/spillway.fish)
@@ -27,7 +27,7 @@ spillway_write_file(${zsh_completion} completion zsh)
 spillway_write_file(${fish_completion} completion fish)
 spillway_write_file(spillway.1 manual)
 
-# Without a name and a time in it, so that the same page has the same bytes.
+# Without name and time, so that gzip is deterministic.
 get_filename_component(folder ${spillway_program_files}/${man_page} DIRECTORY)
 file(MAKE_DIRECTORY ${folder})
 add_custom_command(OUTPUT ${spillway_program_files}/${man_page}

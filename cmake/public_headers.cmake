@@ -1,5 +1,5 @@
-# The headers that are installed, and how an include of one is written in an
-# installed tree.
+# Defines the installed headers, and how an installed tree writes an include of
+# one.
 #
 # Public is every header of the library folders, except those below a private
 # folder. In the repository they include each other as "graph/graph.h". An
@@ -8,7 +8,7 @@
 
 set(spillway_public_folders
     base graph lms executor ops simulator tuner models training)
-# The insides of kernels and devices; they may need headers of other libraries
+# The internals of kernels and devices; they may need headers of other libraries
 # (oneDNN, CUDA) that a user does not have.
 set(spillway_private_folders
     executor/device/cpu executor/device/cuda executor/device/inline
@@ -30,7 +30,7 @@ function(list_public_headers source result)
 endfunction()
 
 # The text of `header` with its includes of public headers below "spillway/".
-# Fails where it includes a header of this repository that is not public.
+# Fails if it includes a header of this repository that is not public.
 function(rewrite_includes source header public_headers result)
   file(READ ${source}/${header} text)
   string(REGEX MATCHALL "#[ \t]*include[ \t]*\"[^\"\n]*\"" includes "${text}")
@@ -49,8 +49,8 @@ function(rewrite_includes source header public_headers result)
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
-# Writes the public headers of `source` and the umbrella header below
-# `destination`, which is emptied first.
+# Empties `destination`, then writes the public headers of `source` and the
+# umbrella header there.
 function(write_public_headers source destination)
   list_public_headers(${source} headers)
   file(REMOVE_RECURSE ${destination})

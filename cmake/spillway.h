@@ -1,5 +1,5 @@
-// The whole public API: #include "spillway/spillway.h". One line a header,
-// sorted; what they include is installed with them
+// The whole public API: #include "spillway/spillway.h". One line per header,
+// sorted; the headers that they include are installed with them
 // (cmake/public_headers.cmake).
 #ifndef SPILLWAY_SPILLWAY_H_
 #define SPILLWAY_SPILLWAY_H_

@@ -1,10 +1,10 @@
-# The only place that knows warnings, standards and the naming of targets.
+# The only file with warnings, standards and the naming of targets.
 
-# spillway_unite(lms_unit): replaces the .cc files of a list by files that include
-# SPILLWAY_UNITY of them each (lms_unit_0.cc and so on): headers are then read once
-# a unit, which is most of what compiling costs. Paths are relative, so that a
-# compiler cache finds a unit again in another checkout. Generated files stay as
-# they are.
+# spillway_unite(lms_unit): replaces the .cc files of a list by files that each
+# include SPILLWAY_UNITY of them (lms_unit_0.cc and so on): headers, which take
+# most of the compile time, are then read once per unit. Paths are relative, so
+# that a compiler cache finds a unit in another checkout too. Generated files
+# stay as they are.
 function(spillway_unite list)
   if(NOT SPILLWAY_UNITY OR SPILLWAY_UNITY LESS 2)
     return()
@@ -42,7 +42,7 @@ function(spillway_unite list)
   set(${list} ${units} ${others} PARENT_SCOPE)
 endfunction()
 
-# spillway_library(graph SOURCES graph.cc ... DEPENDS spillway::base): one a
+# spillway_library(graph SOURCES graph.cc ... DEPENDS spillway::base): one per
 # folder; installed and exported as spillway::graph, unless NOT_INSTALLED.
 function(spillway_library name)
   cmake_parse_arguments(ARG "NOT_INSTALLED" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
@@ -64,7 +64,7 @@ function(spillway_library name)
   set_property(GLOBAL APPEND PROPERTY spillway_libraries spillway_${name})
 endfunction()
 
-# spillway_program(spillway SOURCES main.cc DEPENDS ...): lands in bin/.
+# spillway_program(spillway SOURCES main.cc DEPENDS ...): is built in bin/.
 function(spillway_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -74,16 +74,17 @@ function(spillway_program name)
   spillway_compile_options(${name})
 endfunction()
 
-# Tests spend their time in the libraries, so they are hardly optimised.
-# (At -O1, GCC 12 takes the growing of a std::string for an overflow.)
+# Tests spend their time in the libraries, so they are hardly optimised. (At
+# -O1, GCC 12 reports a growing std::string as an overflow.)
 function(spillway_test_options target)
   spillway_compile_options(${target})
   target_compile_options(${target} PRIVATE
     "$<$<CONFIG:Release>:-O1;-Wno-array-bounds;-Wno-stringop-overflow>" $<$<CONFIG:Debug>:-O0>)
 endfunction()
 
-# spillway_is_tested(result tsan slow): whether this build has a test. With ThreadSanitizer that is what is marked TSAN, with other sanitizers all that
-# is not marked SLOW.
+# spillway_is_tested(result tsan slow): whether this build has a test. With
+# ThreadSanitizer, tests marked TSAN; with other sanitizers, tests not marked
+# SLOW.
 function(spillway_is_tested result tsan slow)
   set(tested TRUE)
   if(SPILLWAY_SANITIZE MATCHES "thread")
@@ -94,7 +95,7 @@ function(spillway_is_tested result tsan slow)
   set(${result} ${tested} PARENT_SCOPE)
 endfunction()
 
-# Names a CTest; slow ones begin first, so that none is waited for at the end.
+# Names a CTest; slow ones start first, so that the end does not wait for one.
 function(spillway_add_ctest path slow)
   add_test(NAME ${path} COMMAND ${ARGN})
   set_tests_properties(${path} PROPERTIES TIMEOUT 900)
@@ -105,9 +106,9 @@ endfunction()
 
 # spillway_tests(lms TESTS v1/twin ... DEPENDS spillway::lms) builds one program,
 # lms_tests, of tests/lms/v1/twin_test.cc and the others, and names a CTest for
-# each file: lms/v1/twin is `lms_tests --file=tests/lms/v1/twin_test.cc`.
-# Tests named in TSAN and SLOW as well: see spillway_is_tested. SOURCES are files
-# that they share.
+# each file: lms/v1/twin is `lms_tests --file=tests/lms/v1/twin_test.cc`. Tests
+# that TSAN and SLOW name as well: see spillway_is_tested. SOURCES are files
+# that all tests share.
 function(spillway_tests folder)
   cmake_parse_arguments(ARG "" "" "TESTS;TSAN;SLOW;SOURCES;DEPENDS" ${ARGN})
   foreach(name ${ARG_TSAN} ${ARG_SLOW})
@@ -144,7 +145,7 @@ function(spillway_tests folder)
 endfunction()
 
 # spillway_test(executor/session_allocations [TSAN] [SLOW] DEPENDS ...): a test
-# that has to be a program of its own, executor_session_allocations_test.
+# that has to be a separate program, executor_session_allocations_test.
 function(spillway_test path)
   cmake_parse_arguments(ARG "TSAN;SLOW" "" "SOURCES;DEPENDS" ${ARGN})
   spillway_is_tested(tested ${ARG_TSAN} ${ARG_SLOW})
@@ -160,8 +161,8 @@ function(spillway_test path)
   spillway_add_ctest(${path} ${ARG_SLOW} ${target})
 endfunction()
 
-# spillway_test_library(test_graphs SOURCES ... DEPENDS ...): what several tests
-# are made of, compiled once, where a test needs it.
+# spillway_test_library(test_graphs SOURCES ... DEPENDS ...): code that several
+# tests share, compiled once, if a test needs it.
 function(spillway_test_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   set(${name}_unit ${ARG_SOURCES})

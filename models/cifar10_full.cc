@@ -1,6 +1,6 @@
 // Caffe's "full" network for CIFAR-10: three convolutions with pools, the first
-// two normalised within their channels. Initial weights are the zoo's, not
-// Caffe's, which belong to pixel values from 0 to 255 less their mean.
+// two normalised within their channels. The initial weights are the zoo's:
+// Caffe's are meant for pixel values from 0 to 255 minus their mean.
 //
 // Source: BVLC/caffe, examples/cifar10/cifar10_full_train_test.prototxt.
 #include "models/layers/layers.h"
@@ -13,8 +13,8 @@ namespace {
 //
 //   x s^-0.75  with  s = 1 + alpha * mean of x^2 over the window,
 //
-// where pixels beyond the edge count as zeros. The op LRN sums over channels,
-// but over one channel it is a power: s (s^2)^-0.875 = s^-0.75.
+// where pixels beyond the edge count as zeros. The op LRN sums over channels;
+// over one channel it is a power: s (s^2)^-0.875 = s^-0.75.
 Tensor NormWithinChannel(const NameScope& scope, Tensor x) {
   constexpr double kAlpha = 5e-5;
   const Tensor squares =

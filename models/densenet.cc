@@ -1,5 +1,5 @@
-// DenseNet for CIFAR: three blocks of layers that each add `growth` channels to
-// all those before. Convolutions have biases, which the paper's do not.
+// DenseNet for CIFAR: three blocks of layers. Each layer adds `growth` channels
+// to all those before it. Convolutions have biases, which the paper's do not.
 //
 // Source: Huang et al., "Densely connected convolutional networks", CVPR 2017,
 // sections 3 and 4.2 (without bottlenecks and compression).

@@ -1,5 +1,5 @@
-// Inception 3. What the paper draws as two branches with a common beginning
-// shares it here too.
+// Inception 3. Where the paper draws two branches with a common beginning, that
+// beginning is computed once here too.
 //
 // Source: Szegedy et al., "Rethinking the Inception architecture for computer
 // vision", CVPR 2016, table 1, figures 5 to 8 and 10; the last two modules pool

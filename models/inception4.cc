@@ -1,5 +1,5 @@
-// Inception 4. What the paper draws as two branches with a common beginning
-// shares it here too.
+// Inception 4. Where the paper draws two branches with a common beginning, that
+// beginning is computed once here too.
 //
 // Source: Szegedy et al., "Inception-v4, Inception-ResNet and the impact of
 // residual connections on learning", AAAI 2017, figures 3 to 9.
@@ -87,7 +87,7 @@ Tensor InceptionV4C(const NameScope& scope, Tensor x,
        {Shared(), Shared(), Shared(), Conv(256, 1, 3)}});
 }
 
-// A module, so many times: named a_1, a_2, ...
+// Repetitions of a module, named a_1, a_2, ...
 struct Modules {
   const char* name = "";
   int times = 0;

@@ -1,9 +1,10 @@
-// MobileNetV2 of width 1: inverted residuals, which widen a map, filter each of
-// its channels by itself, and project it onto few channels without activation.
+// MobileNetV2 of width 1: inverted residuals, which widen a map, filter each
+// channel separately, and project the map onto few channels without
+// activation.
 //
-// `mobilenet` is the network that tf_cnn_benchmarks trains under this name: its
-// own 1001 logits pass through the classifier that every network there ends
-// with.
+// `mobilenet` is the network that tf_cnn_benchmarks trains under this name: the
+// 1001 logits of the network's own classifier pass through the classifier that
+// tf_cnn_benchmarks adds to every network.
 //
 // Source: Sandler et al., "MobileNetV2: inverted residuals and linear
 // bottlenecks", CVPR 2018, table 2.
@@ -77,7 +78,7 @@ Tensor MobileNetFeatures(GraphBuilder& g, Tensor x, bool is_training) {
   return ConvNorm(g.Scope("conv2"), x, {.filters = 1280}, relu6);
 }
 
-// `classes`: of the network's own classifier.
+// `classes`: the number of classes of the network's own classifier.
 Network BuildMobileNet(GraphBuilder& g, Tensor images, bool is_training,
                        int64_t classes) {
   Network network;

@@ -22,7 +22,7 @@ namespace {
 
 struct NasNet {
   int normal_cells = 0;  // in all three stacks
-  int64_t filters = 0;   // of the first of them
+  int64_t filters = 0;   // in the first stack
   int64_t stem_filters = 0;
   // Two reduction cells follow the stem, which begins with a stride of 2.
   bool is_for_imagenet = true;
@@ -42,7 +42,7 @@ struct Stack {
   NasNetCell Cell(std::string_view name, int64_t filters) const {
     return {.scope = builder->Scope(name), .filters = filters, .norm = norm};
   }
-  // The map before the last one; invalid for the first cell.
+  // The map before the last one; invalid before the first cell.
   Tensor previous() const {
     return maps.size() < 2 ? Tensor() : maps[maps.size() - 2];
   }
@@ -92,7 +92,7 @@ void AddCifarStem(Stack& stack, Tensor images, const NasNet& net) {
   stack.maps.push_back(Relu(scope, stack.stem));
 }
 
-// The last convolution covers the whole map, whatever its size.
+// The last convolution covers the whole map, of any size.
 Tensor NasNetHead(const NameScope& scope, Tensor x, BatchNormOptions norm,
                   int64_t num_classes) {
   norm.activation = Activation::kRelu;

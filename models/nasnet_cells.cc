@@ -35,8 +35,8 @@ struct Separable {
   Tensor side = {};  // added to the result, if valid
 };
 
-// x: after ReLU. Two separable convolutions with ReLU between them; the stride
-// is the first one's.
+// x: after ReLU. Two separable convolutions with ReLU between them; the first
+// one has the stride.
 Tensor SeparableTwice(const NasNetCell& cell, const NameScope& scope, Tensor x,
                       const Separable& options) {
   Conv2DOptions conv = {.kernel = {options.kernel, options.kernel},
@@ -49,14 +49,14 @@ Tensor SeparableTwice(const NasNetCell& cell, const NameScope& scope, Tensor x,
                        WithSide(cell.norm, options.side));
 }
 
-// x with the channels of the cell.
+// x with the cell's number of channels.
 Tensor FitChannels(const NasNetCell& cell, const NameScope& scope, Tensor x) {
   if (!x.is_valid() || x.shape().dim(-1) == cell.filters) return x;
   return ConvNorm(scope, x, {.filters = cell.filters}, cell.norm);
 }
 
-// Every second pixel of x, from the second row and column on, as many as there
-// are from the first on: zeros where those end beyond the edge.
+// Every second pixel of x, starting with the second row and column. The size is
+// that of Subsample: zeros fill what lies beyond the edge.
 Tensor SubsampleShifted(const NameScope& scope, Tensor x) {
   const int64_t height = x.shape().dim(1);
   const int64_t width = x.shape().dim(2);
@@ -75,7 +75,7 @@ Tensor SubsampleShifted(const NameScope& scope, Tensor x) {
            {"paddings", {{0, 0}, {0, height % 2}, {0, width % 2}, {0, 0}}}}});
 }
 
-// Half the filters on the even pixels and half on the odd ones.
+// Half the filters read the even pixels, half the odd ones.
 Tensor FactorizedReduction(const NasNetCell& cell, const NameScope& scope,
                            Tensor x, Activation activation) {
   const int64_t half = cell.filters / 2;
@@ -89,7 +89,7 @@ Tensor FactorizedReduction(const NasNetCell& cell, const NameScope& scope,
                    With(cell.norm, activation));
 }
 
-// `current` with the channels of the cell, before ReLU.
+// `current` with the cell's number of channels, before ReLU.
 Tensor Begin(const NasNetCell& cell, Tensor current) {
   return ConvNorm(cell.scope.Scope("begin"), current, {.filters = cell.filters},
                   cell.norm);
@@ -116,8 +116,9 @@ Tensor FitPrevious(const NasNetCell& cell, Tensor previous, Tensor current,
 //
 //   s5(h) + s3(p)   s5(p) + s3(p)   avg(h) + p   avg(p) + avg(p)   s3(h) + h
 //
-// Beside these five sums stands p. Only in a network's first cell does p have
-// other channels than the cell, and has to be fitted where it is used.
+// The result concatenates p and these five sums. Only in a network's first cell
+// does p have another number of channels than the cell; it is fitted where it
+// is used.
 Tensor NormalCell(const NasNetCell& cell, const NasNetInputs& inputs) {
   const auto at = [&](const char* name) { return cell.scope.Scope(name); };
   const Tensor p = inputs.previous;
@@ -149,8 +150,8 @@ Tensor NormalCell(const NasNetCell& cell, const NasNetInputs& inputs) {
 //
 //   s5(h) + s7(p)   max(h) + s7(p)   avg(h) + s5(p)
 //
-// halve the map; the other two sums read them, and the first of the three is
-// in no other way part of the result:
+// halve the map. The other two sums read these; the first of the three reaches
+// the result only through them:
 //
 //   avg(sum1) + sum2   s3(sum1) + max(h)
 Tensor ReductionCell(const NasNetCell& cell, const NasNetInputs& inputs) {

@@ -1,5 +1,5 @@
-// The networks of the zoo (models/zoo.h), each in the file of its name: from
-// images to logits. `options` have no zeros left.
+// The networks of the zoo (models/zoo.h), from images to logits. Each is in the
+// file of its name. No size in `options` is 0: the defaults are filled in.
 #ifndef SPILLWAY_MODELS_NETWORKS_H_
 #define SPILLWAY_MODELS_NETWORKS_H_
 
@@ -16,15 +16,15 @@ struct ModelOptions {
   int64_t image_size = 0;  // height and width
   int64_t channels = 0;
   int64_t num_classes = 0;
-  // False: no dropout, batch norm by its moving statistics.
+  // false: no dropout; batch norm uses the moving averages.
   bool is_training = true;
   // Of activations and their gradients. Variables and the loss are float32.
   DType dtype = DType::kFloat32;
-  // The side classifiers that published training runs of some networks have.
+  // The auxiliary classifiers of the published training runs of some networks.
   bool auxiliary_head = false;
 };
 
-// The logits of a side classifier, and the weight of their loss in the whole.
+// The logits of an auxiliary classifier, and the weight of their loss.
 struct AuxiliaryLogits {
   Tensor logits = {};  // as Network::logits
   double weight = 0.4;
@@ -32,16 +32,17 @@ struct AuxiliaryLogits {
 
 struct Network {
   Tensor features = {};  // the last map, before it is flattened or averaged
-  Tensor logits = {};    // [rows, num_classes], a row for each label
+  Tensor logits = {};    // [rows, num_classes], one row per label
 
-  // The labels, if there is more than one an image: [batch, height, width] for
-  // a class for each pixel, say. Its elements in order are the rows of logits.
+  // The labels' shape if there are several labels per image: for example
+  // [batch, height, width], a class for each pixel. Row-major, its elements
+  // match the rows of logits. Rank 0: [batch].
   Shape labels = {};
 
   std::vector<AuxiliaryLogits> auxiliary = {};
 
-  // Numbers to be fitted to a feed of their shape, by mean squared distance:
-  // the boxes of a detector. Invalid: none.
+  // Numbers that are fitted to a feed of their shape by mean squared distance:
+  // the boxes of a detector. Invalid: no regression.
   Tensor regression = {};
 };
 

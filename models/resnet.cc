@@ -28,7 +28,7 @@ struct ResNet {
   std::array<int, 4> blocks = {};  // in each stage
 };
 
-// What all blocks of one network share.
+// The parameters of one block.
 struct ResNetBlock {
   Version version = Version::kV1;
   bool is_training = true;

@@ -5,8 +5,8 @@
 //   v2  BN ReLU conv, BN ReLU conv, + shortcut; the sum is not activated, so
 //       the network ends with one more BN ReLU
 //
-// A shortcut into a later stage has no weights: every second pixel, and zeros
-// for the new channels.
+// A shortcut into a later stage has no weights: it takes every second pixel and
+// adds zeros for the new channels.
 //
 // Sources: He et al., "Deep residual learning for image recognition", CVPR
 // 2016, section 4.2 (v1); He et al., "Identity mappings in deep residual
@@ -65,7 +65,7 @@ Tensor AddCifarBlockV2(const NameScope& scope, Tensor x,
   return Add(scope, y, shortcut);
 }
 
-// `blocks`: in each stage.
+// `blocks`: per stage.
 Tensor Stages(GraphBuilder& g, Tensor x, bool is_training, int blocks,
               AddBlock add_block) {
   for (int stage = 0; stage < 3; ++stage) {

@@ -2,12 +2,12 @@
 // offsets for every anchor of six feature maps.
 //
 //   trunk   7x7/2 64, max 3x3/2, basic blocks 3 x 64, 4 x 128 (/2), 6 x 256
-//   maps    trunk, and five more, each by 1x1 and 3x3 convolutions of the last
+//   maps    trunk, and five more: 1x1 and 3x3 convolutions of the one before
 //   heads   a 3x3 convolution of each map for the boxes, one for the classes
 //
-// At 300 x 300 pixels the maps have 38, 19, 10, 5, 3 and 1 cells a side: 8,732
-// anchors. Labels are a class for each anchor, targets four numbers for each
-// (models/zoo.h); matching anchors to objects is the data's business.
+// At 300 x 300 pixels the maps have 38, 19, 10, 5, 3 and 1 cells per side:
+// 8,732 anchors. Labels are a class for each anchor, targets four numbers for
+// each (models/zoo.h). The data set has to match anchors to objects.
 // Sources: Liu et al., "SSD: single shot multibox detector", ECCV 2016; the
 // trunk as MLPerf's training reference has it.
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ constexpr std::array<Extra, 5> kExtras = {{{256, 512, 2},
                                            {128, 256, 2},
                                            {128, 256, 1, "VALID"},
                                            {128, 256, 1, "VALID"}}};
-constexpr std::array<int64_t, 6> kAnchors = {4, 6, 6, 6, 4, 4};  // a cell
+constexpr std::array<int64_t, 6> kAnchors = {4, 6, 6, 6, 4, 4};  // per cell
 
 BatchNormOptions SsdNorm(bool is_training, Activation activation) {
   return {.epsilon = 1e-4,
@@ -114,7 +114,7 @@ Tensor SsdHead(const NameScope& scope, Tensor map, int64_t anchors,
   return Reshape(scope, y, {batch, rows, numbers});
 }
 
-// The heads of all maps, one after the other: [batch, anchors, numbers].
+// The concatenated heads of all maps: [batch, anchors, numbers].
 Tensor SsdHeads(const NameScope& scope, const std::vector<Tensor>& maps,
                 int64_t numbers) {
   std::vector<Tensor> heads;

@@ -1,5 +1,5 @@
-// The least network that still reads the whole image: one unit, and many. It
-// measures everything around a network rather than a network.
+// The smallest network that still reads the whole image: one unit, then many.
+// It measures everything around a network rather than a network.
 //
 // Source: tf_cnn_benchmarks.
 #include "models/layers/layers.h"

@@ -13,7 +13,7 @@
 // unet2d        padded, batch norm instead of biases; labels as large as the
 //               image. Where pooling has dropped an odd row, zeros replace it
 //               on the way up.
-// unet2d_valid  the paper's: not padded, with biases; what comes across is
+// unet2d_valid  the paper's: not padded, with biases; the skip connections are
 //               cropped. 572 pixels in, 388 out.
 // Sources: Ronneberger, Fischer, Brox, "U-Net: convolutional networks for
 // biomedical image segmentation", MICCAI 2015, figure 1; the padded form is the
@@ -62,7 +62,7 @@ Tensor TwoConvs(const NameScope& scope, Tensor x, int64_t filters,
   return UNetConv(scope.Scope("conv2"), x, filters, net);
 }
 
-// `x` with zeros around it, as large as `like`.
+// `x` padded with zeros to the height and width of `like`.
 Tensor PadTo(const NameScope& scope, Tensor x, const Shape& like) {
   if (x.shape().dim(1) == like.dim(1) && x.shape().dim(2) == like.dim(2)) {
     return x;
@@ -79,7 +79,7 @@ Tensor PadTo(const NameScope& scope, Tensor x, const Shape& like) {
       {.op = "Pad", .inputs = {x}, .attributes = {{"paddings", paddings}}});
 }
 
-// The middle of `x`, as large as `like`.
+// The centre of `x`, with the height and width of `like`.
 Tensor CropTo(const NameScope& scope, Tensor x, const Shape& like) {
   const int64_t top = (x.shape().dim(1) - like.dim(1)) / 2;
   const int64_t left = (x.shape().dim(2) - like.dim(2)) / 2;
@@ -92,7 +92,7 @@ Tensor CropTo(const NameScope& scope, Tensor x, const Shape& like) {
                              {"size", size}}});
 }
 
-// One level up: x grows, and `across` from the way down goes beside it.
+// One level up: upsamples x and concatenates `across`, the skip connection.
 Tensor UNetUp(const NameScope& scope, Tensor x, Tensor across,
               const UNet& net) {
   const int64_t filters = across.shape().dim(-1);

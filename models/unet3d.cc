@@ -8,9 +8,9 @@
 //             \          /
 //               256 512          each number: a 3x3x3 convolution, bias, ReLU
 //
-// All sizes must be divisible by 8. With one class the label is whether the
-// voxel belongs to it: logistic regression, as two classes of which the first
-// has the logit 0.
+// All sizes must be divisible by 8. With one class, the label says whether the
+// voxel belongs to it: logistic regression, computed as two classes of which
+// the first has the logit 0.
 // Sources: Cicek et al., "3D U-Net: learning dense volumetric segmentation from
 // sparse annotation", MICCAI 2016; depth, filters and transposed convolutions
 // as in the Keras implementation that the papers on large-model support
@@ -45,7 +45,7 @@ Tensor VolumeDown(const NameScope& scope, Tensor x, int level) {
   return VolumeConv(scope.Scope("conv2"), x, 2 * filters);
 }
 
-// One level up: x grows, and `across` from the way down goes beside it.
+// One level up: upsamples x and concatenates `across`, the skip connection.
 Tensor VolumeUp(const NameScope& scope, Tensor x, Tensor across) {
   x = Conv3DTranspose(scope.Scope("up"), x,
                       {.filters = x.shape().dim(-1),
@@ -56,7 +56,7 @@ Tensor VolumeUp(const NameScope& scope, Tensor x, Tensor across) {
   return VolumeConv(scope.Scope("conv2"), x, filters);
 }
 
-// [rows, classes]; a single class gets the logit 0 of its opposite before it.
+// [rows, classes]; a single class gets a first column of logits 0.
 Tensor Rows(const NameScope& scope, Tensor x, int64_t rows) {
   const int64_t classes = x.shape().dim(-1);
   x = Reshape(scope, x, {rows, classes});

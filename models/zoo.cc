@@ -63,7 +63,7 @@ constexpr auto kZoo = std::to_array<ModelSpec>({
     {"vgg19", Vgg19, 64, 224},
 });
 
-// Of equally near ones, the first in order of name.
+// Of equally near names, the first one.
 std::string_view NearestName(std::string_view name) {
   const auto distance = [&](const ModelSpec& spec) {
     return EditDistance(name, spec.name);
@@ -111,7 +111,7 @@ Tensor Classify(const NameScope& scope, Tensor logits, Tensor rows) {
       scope, CastTo(scope, logits, DType::kFloat32), rows);
 }
 
-// `loss`, and what the auxiliary heads and the regression add to it.
+// `loss` plus the losses of the auxiliary heads and the regression.
 Tensor AddSideLosses(GraphBuilder& g, const Network& network, Tensor rows,
                      ModelGraph& model) {
   Tensor loss = model.loss;

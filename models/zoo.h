@@ -12,7 +12,7 @@
 
 namespace spillway {
 
-// One line of the zoo.
+// One entry of the zoo.
 struct ModelSpec {
   std::string_view name;
   Network (*build)(GraphBuilder& g, Tensor images,
@@ -25,15 +25,15 @@ struct ModelSpec {
   bool has_auxiliary_head = false;
 };
 
-// All models, in order of name.
+// All models, sorted by name.
 std::span<const ModelSpec> Zoo();
 
-// Errors: INVALID_ARGUMENT for an unknown name; suggests the nearest one and
+// Errors: INVALID_ARGUMENT for an unknown name; suggests the nearest name and
 // lists all.
 absl::StatusOr<ModelSpec> FindModel(std::string_view name);
 
-// A network with its feeds and results. Usable after GraphBuilder::Build too,
-// as ids.
+// A network with its feeds and results. The tensors remain usable as ids after
+// GraphBuilder::Build.
 struct ModelGraph {
   ModelOptions options;  // with the defaults filled in
 
@@ -42,12 +42,12 @@ struct ModelGraph {
   Tensor targets;  // Placeholder: float32, as Network::regression, or invalid
 
   Tensor features;        // as in Network
-  Tensor logits;          // float32 [rows, classes], a row for each label
-  Tensor loss;            // float32 scalar: mean cross entropy, and what
-                          // auxiliary heads and regression add
+  Tensor logits;          // float32 [rows, classes], one row per label
+  Tensor loss;            // float32 scalar: mean cross entropy, plus the losses
+                          // of auxiliary heads and regression
   Tensor correct;         // bool [rows]: the label has the largest logit
-  Tensor accuracy;        // float32 scalar: the part that is correct
-  Tensor top_5_accuracy;  // float32 scalar: the label is among the largest five
+  Tensor accuracy;        // float32 scalar: the fraction that is correct
+  Tensor top_5_accuracy;  // float32 scalar: the label is among the 5 largest
 };
 
 // Adds the model `name` to `g`. Errors: as FindModel; INVALID_ARGUMENT for a
@@ -56,7 +56,7 @@ struct ModelGraph {
 absl::StatusOr<ModelGraph> BuildModel(GraphBuilder& g, std::string_view name,
                                       const ModelOptions& options = {});
 
-// Elements of all trainable variables.
+// Number of elements of all trainable variables.
 int64_t CountParameters(const Graph& graph);
 
 }  // namespace spillway

@@ -40,7 +40,7 @@ double ComputeEfficiency(const DeviceProfile& profile, DType dtype,
              : ConvolutionPart(parts->second, arithmetic);
 }
 
-// Flops a second that kernels of this kind reach.
+// Flops per second that kernels of this kind reach.
 double FlopRate(const DeviceProfile& profile, DType dtype,
                 Arithmetic arithmetic) {
   if (!profile.flops_per_second.contains(dtype)) dtype = DType::kFloat32;
@@ -60,7 +60,7 @@ int64_t Roofline(const Graph& graph, const OpRegistry& ops, const Node& node,
   return std::max<int64_t>(profile.kernel_ns, std::llround(seconds * 1e9));
 }
 
-// None: it was not measured.
+// nullopt: not measured.
 std::optional<int64_t> MeasuredNs(const DeviceProfile& profile,
                                   std::string_view signature,
                                   std::string_view algorithm) {

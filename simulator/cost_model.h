@@ -11,15 +11,17 @@
 
 namespace spillway {
 
-// Nanoseconds by node: the time that the node states, else what the profile
-// measured of its signature (node_signature.h) and, where one is named, its
-// algorithm, else the roofline, the larger of flops over the rate of its dtype
-// and bytes over the memory's rate, both as far as kernels of its arithmetic
-// reach them, and at least kernel_ns. A node with several floating dtypes
-// computes in the narrowest; a dtype that the profile has no rate for computes
-// at float32's. Source: Williams, Waterman, Patterson,
-// "Roofline: an insightful visual performance model for multicore
-// architectures" (2009).
+// Nanoseconds by node. The first of these that exists:
+// - the time that the node states;
+// - the time that the profile measured of the node's signature
+//   (node_signature.h) and, where `algorithms` names one, its algorithm;
+// - the roofline: the larger of flops / flop rate of the dtype and bytes /
+//   memory rate, but at least kernel_ns. Both rates are scaled by the
+//   efficiency that kernels of the node's arithmetic reach.
+// A node with several floating-point dtypes computes in the narrowest. A dtype
+// without a rate in the profile computes at float32's rate. Source: Williams,
+// Waterman, Patterson, "Roofline: an insightful visual performance model for
+// multicore architectures" (2009).
 IdMap<NodeId, int64_t> EstimateKernelTimes(
     const Graph& graph, const OpRegistry& ops, const DeviceProfile& profile,
     const AlgorithmNames& algorithms = {});

@@ -5,7 +5,7 @@
 namespace spillway {
 
 DeviceProfile DefaultCpuProfile(int threads) {
-  // One core: 2.5 GHz, 32 float32 multiply-adds a cycle at best; memcpy.
+  // One core: 2.5 GHz, at most 32 float32 multiply-adds a cycle; memcpy.
   constexpr double kFlops = 160e9;
   constexpr double kMemoryRate = 12e9;
   const LinkDirection link = {.latency_ns = 1000,

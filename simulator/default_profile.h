@@ -1,4 +1,4 @@
-// A profile to go by where nothing was measured.
+// Profiles of assumed rates, used where nothing was measured.
 #ifndef SPILLWAY_SIMULATOR_DEFAULT_PROFILE_H_
 #define SPILLWAY_SIMULATOR_DEFAULT_PROFILE_H_
 
@@ -6,8 +6,9 @@
 
 namespace spillway {
 
-// A CPU whose kernels use `threads` cores: assumed rates of a server core with
-// AVX-512. Times from it compare plans rather than predict a machine.
+// A CPU whose kernels use `threads` cores, with the assumed rates of a server
+// core with AVX-512. Its times serve to compare plans, not to predict a
+// machine.
 DeviceProfile DefaultCpuProfile(int threads);
 DeviceProfile DefaultGpuProfile();
 

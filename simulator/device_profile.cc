@@ -20,7 +20,7 @@ constexpr NumberRange kRates = {.least = kLeastProfileRate,
 constexpr NumberRange kEfficiencies = {.least = kLeastProfileEfficiency,
                                        .most = 1};
 
-// Also one that is written as 1e9 or 7.0.
+// Also accepts an integer that is written as 1e9 or 7.0.
 int64_t ReadInteger(JsonObject& object, std::string_view name, double least) {
   const double number =
       object.Number(name, {.least = least, .most = kMostProfileInteger});
@@ -78,7 +78,7 @@ ConvolutionEfficiency ReadConvolutionEfficiency(JsonObject parts) {
   return efficiency;
 }
 
-// After the rates: each dtype must have one.
+// Call after the rates are read: each dtype must have one.
 void ReadConvolutions(JsonObject dtypes, DeviceProfile& profile) {
   for (const DType dtype :
        {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
@@ -93,7 +93,7 @@ void ReadConvolutions(JsonObject dtypes, DeviceProfile& profile) {
   dtypes.RefuseOtherFields();
 }
 
-// What a file may leave out.
+// The optional fields.
 void ReadHost(JsonObject& file, DeviceProfile& profile) {
   if (file.Has("call_ns")) profile.call_ns = ReadInteger(file, "call_ns", 0);
   if (file.Has("wake_ns")) profile.wake_ns = ReadInteger(file, "wake_ns", 0);

@@ -1,5 +1,5 @@
-# Writes OUT, a C++ source that defines ShippedProfileTexts(): the files of the
-# list PROFILES, named as they are without ".json".
+# Writes OUT, a C++ source that defines ShippedProfileTexts() with the files of
+# the list PROFILES. A profile's name is its file name without ".json".
 file(WRITE ${OUT} "#include \"simulator/shipped_profile_texts.h\"\n\n#include <array>\n\nnamespace spillway {\n\n")
 set(rows "")
 list(SORT PROFILES)

@@ -11,17 +11,17 @@ namespace spillway {
 struct CopyTime {
   int64_t bytes = 0;
   int64_t alone_ns = 0;
-  int64_t shared_ns = 0;  // while the other direction copies too
+  int64_t shared_ns = 0;  // while the other direction copies as well
 
   friend bool operator==(const CopyTime&, const CopyTime&) = default;
 };
 
 struct LinkDirection {
-  // Where nothing was measured, a copy of n bytes takes latency_ns + n / rate.
+  // Used if by_size is empty: a copy of n bytes takes latency_ns + n / rate.
   int64_t latency_ns = 0;
   double bytes_per_second = 0;
   double shared_bytes_per_second = 0;
-  // Else by size, ascending:
+  // Measured times, ascending by size:
   //
   //   time  ^            . '   beyond the last: at its rate
   //         |        o '
@@ -33,22 +33,22 @@ struct LinkDirection {
   friend bool operator==(const LinkDirection&, const LinkDirection&) = default;
 };
 
-// Latency and rates that come near the table, which is not empty and whose
-// times are positive.
+// Sets latency and rates to approximate the table, which must not be empty and
+// must have positive times.
 void SummarizeTable(LinkDirection& direction);
 
-// Nanoseconds of a copy of `bytes` by a table that is not empty.
+// Nanoseconds of a copy of `bytes` by interpolation in a non-empty table.
 double CopyNsBySize(const std::vector<CopyTime>& table, int64_t bytes,
                     int64_t CopyTime::*time);
 
 // Nanoseconds of a copy of `bytes` that has the link to itself.
 int64_t CopyNs(const LinkDirection& direction, int64_t bytes);
 
-// Bytes a nanosecond that no copy exceeds, of whatever size.
+// An upper bound on the rate of any copy, in bytes per nanosecond.
 double BestRate(const LinkDirection& direction);
 
-// The same direction when it moves at most this many bytes a second, each copy
-// ending in a sleep that `pause_ns` has to end. Never faster than it was.
+// The same direction, limited to `bytes_per_second`, where each copy also takes
+// `pause_ns` to wake its sleeping waiter. Never faster than `direction`.
 LinkDirection LimitRate(const LinkDirection& direction, double bytes_per_second,
                         int64_t pause_ns);
 

@@ -46,7 +46,7 @@ class OwnerTimes {
   IdMap<BufferId, Interval> owned_;
 };
 
-// Time and bytes that appear (or disappear) then.
+// A time, and the bytes that are added (or, if negative, freed) at that time.
 using Change = std::pair<int64_t, int64_t>;
 
 std::vector<Change> Changes(const ExecutionPlan& plan,

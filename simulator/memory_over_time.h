@@ -5,10 +5,10 @@
 //             begin of p            end of o
 //             |<---- owns its bytes ---->|
 //
-// A buffer owns its bytes from the begin of the first step of its life to the
-// end of the last step that uses them; fetched ones to the end of the step.
-// Steps wait for the previous owner of their bytes, so at no time do two owners
-// share a byte, and what is in use never exceeds the arena.
+// A buffer owns its bytes from the beginning of the first step of its live
+// range to the end of the last step that uses it; a fetched buffer, to the end
+// of the training step. A step waits for the previous owner of its bytes, so
+// two owners never share a byte, and the bytes in use never exceed the arena.
 #ifndef SPILLWAY_SIMULATOR_MEMORY_OVER_TIME_H_
 #define SPILLWAY_SIMULATOR_MEMORY_OVER_TIME_H_
 
@@ -24,25 +24,27 @@
 
 namespace spillway {
 
-// In ns, by buffer. Residents: the whole step. Empty where nothing uses it, or
-// for no time. Cost: O(steps + buffers).
+// Nanoseconds, by buffer. Residents own their bytes for the whole step. Empty
+// for a buffer that no step uses, or that is used for no time. Cost: O(steps +
+// buffers).
 IdMap<BufferId, Interval> OwnedTimes(const ExecutionPlan& plan,
                                      const SimulatedStep& step);
 
 std::string_view MemoryCounter(Space space);  // "device bytes", "host bytes"
 
-// The bytes owned (exact, not rounded up; residents of other programs too) from
-// each sample to the next. The first is at 0; two that follow each other
-// differ. `owned` is OwnedTimes. Cost: O(buffers log buffers).
+// The owned bytes from each sample to the next: exact, not rounded up, and
+// including the residents of other programs. The first sample is at 0;
+// consecutive samples differ. `owned` is the result of OwnedTimes. Cost:
+// O(buffers log buffers).
 std::vector<CounterSample> MemoryOverTime(
     const ExecutionPlan& plan, const IdMap<BufferId, Interval>& owned,
     Space space);
 
-// The first sample with the most bytes.
+// The first of the samples with the most bytes.
 CounterSample PeakOf(const std::vector<CounterSample>& samples);
 
-// Adds the device's samples to the timeline of `step`, and the host's where the
-// plan uses its memory, so that traces show them.
+// Adds the samples of the device, and of the host if the plan uses host memory,
+// to the timeline of `step`, so that traces show them.
 void AddMemoryCounters(const ExecutionPlan& plan, SimulatedStep& step);
 
 }  // namespace spillway

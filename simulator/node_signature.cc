@@ -13,7 +13,7 @@ namespace {
 
 std::string ToText(const AttributeValue& value);
 
-// "a, b, c"; `text` makes the text of one.
+// "a, b, c"; `text` formats one item.
 template <typename Items, typename Text>
 std::string Join(const Items& items, Text text) {
   std::string joined;

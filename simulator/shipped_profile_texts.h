@@ -1,4 +1,4 @@
-// The files of profiles/, as they were when this was built (CMakeLists.txt).
+// The files of profiles/ as they were at build time (CMakeLists.txt).
 #ifndef SPILLWAY_SIMULATOR_SHIPPED_PROFILE_TEXTS_H_
 #define SPILLWAY_SIMULATOR_SHIPPED_PROFILE_TEXTS_H_
 

@@ -25,7 +25,7 @@ absl::StatusOr<DeviceProfile> ShippedProfile(std::string_view name) {
   const auto texts = ShippedProfileTexts();
   const auto found = std::ranges::find(texts, name, &ShippedProfileText::name);
   if (found != texts.end()) return ParseDeviceProfile(found->json, name);
-  return NotFound(fmt::format("no profile \"{}\"; there are {}",
+  return NotFound(fmt::format("no profile \"{}\"; shipped: {}",
                               std::string(name),
                               fmt::join(ShippedProfileNames(), ", ")));
 }

@@ -1,5 +1,5 @@
-// The device profiles that are part of the library, by name: simulator/profiles
-// as it was when this was built.
+// The device profiles that are part of the library, by name: the files of
+// simulator/profiles at build time.
 #ifndef SPILLWAY_SIMULATOR_SHIPPED_PROFILES_H_
 #define SPILLWAY_SIMULATOR_SHIPPED_PROFILES_H_
 
@@ -17,7 +17,7 @@ std::vector<std::string> ShippedProfileNames();
 
 bool IsShippedProfile(std::string_view name);
 
-// Errors: NOT_FOUND with the names that there are.
+// Errors: NOT_FOUND with the available names.
 absl::StatusOr<DeviceProfile> ShippedProfile(std::string_view name);
 
 }  // namespace spillway

@@ -19,16 +19,16 @@ constexpr auto kCopyIn = static_cast<size_t>(Lane::kCopyIn);
 // One lane: its steps, and what it is doing.
 struct LaneState {
   std::vector<StepId> steps = {};
-  size_t next = 0;  // of `steps`: the one that runs, or the first to come
+  size_t next = 0;  // in `steps`: the running or the next step
   bool is_running = false;
   int64_t begin_ns = 0;
   int64_t free_ns = 0;  // end of the last step
-  // Of the step that runs: time that passes in any case, then what is left to
-  // do, in nanoseconds of a lane that nothing slows.
+  // Of the running step: fixed time that nothing slows, then the remaining
+  // work, in nanoseconds at full speed.
   int64_t fixed_ns = 0;
   double left_ns = 0;
-  // Of the copy that runs: when both directions copy, a nanosecond does this
-  // part of one alone; and bytes a nanosecond alone, latency included.
+  // Of the running copy: its speed while both directions copy, relative to its
+  // speed alone; and its bytes per nanosecond alone, latency included.
   double shared_speed = 1;
   double bytes_per_ns = 0;
 };
@@ -58,7 +58,7 @@ class Simulation {
       while (StartReady()) {
       }
       const int64_t next = NextEvent();
-      SPILLWAY_CHECK(next != kNever);  // a wait that nothing ends
+      SPILLWAY_CHECK(next != kNever);  // else a wait never ends
       Advance(next - now_);
       now_ = next;
       left -= FinishDone();
@@ -74,14 +74,14 @@ class Simulation {
     return (id.value() + 1) * profile_.issue_ns;
   }
 
-  // When the last of the steps it waits for ended; kNever: not yet.
+  // When the last of the steps that it waits for ended; kNever: not yet.
   int64_t WaitedNs(StepId id) const {
     int64_t end = 0;
     for (const StepId wait : step(id).waits) end = std::max(end, end_ns_[wait]);
     return end;
   }
 
-  // When its waits let it start: a lane that slept for one has to wake.
+  // When its waits let it start. A lane that slept during a wait has to wake.
   int64_t ReadyNs(StepId id, const LaneState& lane) const {
     if (profile_.in_turn && !IsNext(id)) return kNever;
     const int64_t waited = WaitedNs(id);
@@ -89,7 +89,7 @@ class Simulation {
     return slept ? waited + profile_.wake_ns : waited;
   }
 
-  // All steps before it have ended.
+  // Whether all steps before it have ended.
   bool IsNext(StepId id) const { return id.index() == num_ended_; }
 
   bool StartReady() {
@@ -137,7 +137,7 @@ class Simulation {
         std::max(1.0, static_cast<double>(lane.fixed_ns) + lane.left_ns);
   }
 
-  // Between the end of the step before and now, for whatever came last.
+  // Counts the time since the lane's previous step, charged to the last wait.
   void CountStall(StepId id, const LaneState& lane) {
     Stall stall = {.step = id, .ns = now_ - lane.free_ns};
     if (stall.ns == 0) return;
@@ -153,7 +153,7 @@ class Simulation {
     result_.stalls.push_back(stall);
   }
 
-  // What the lane does in a nanosecond.
+  // The work that the lane does in a nanosecond.
   double Speed(const LaneState& lane) const {
     if (&lane == &lanes_[kCompute]) return KernelSpeed();
     const bool is_shared =
@@ -192,7 +192,7 @@ class Simulation {
   }
 
   void Advance(int64_t elapsed_ns) {
-    std::array<double, kNumLanes> speeds = {};  // as they are until the event
+    std::array<double, kNumLanes> speeds = {};  // constant until the event
     for (size_t i = 0; i < lanes_.size(); ++i) speeds[i] = Speed(lanes_[i]);
     for (size_t i = 0; i < lanes_.size(); ++i) {
       LaneState& lane = lanes_[i];
@@ -203,7 +203,7 @@ class Simulation {
     }
   }
 
-  // The number of steps that end now.
+  // Ends the steps that are done now; returns how many.
   size_t FinishDone() {
     size_t done = 0;
     for (size_t i = 0; i < lanes_.size(); ++i) {

@@ -33,7 +33,8 @@ class FateFinder {
   }
 
  private:
-  // Steps are in order, so that the source of a copy has its row before it.
+  // Called in the order of the steps, so the source of a copy has its row
+  // already.
   void AddStep(StepId id) {
     const Step& step = plan_.steps[id];
     const int64_t source = SourceOf(step);
@@ -77,7 +78,7 @@ class FateFinder {
   }
 
   void AddCopy(StepId id, int64_t row) {
-    if (row < 0) return;  // of a variable
+    if (row < 0) return;  // a copy of a variable
     TensorFate& fate = fates_[static_cast<size_t>(row)];
     const bool out = plan_.steps[id].lane == Lane::kCopyOut;
     (out ? fate.copy_out_ns : fate.copy_in_ns) += step_.ran[id].length();
@@ -92,7 +93,7 @@ class FateFinder {
     std::vector<Interval>& times = on_device_[fate.buffer];
     if (times.empty()) return;
     std::ranges::sort(times, {}, &Interval::begin);
-    int64_t end_ns = times[0].begin;  // of what was looked at
+    int64_t end_ns = times[0].begin;  // of the times examined so far
     int64_t owned_ns = 0;
     for (const Interval& time : times) {
       if (end_ns < time.begin) fate.away.push_back({end_ns, time.begin});
@@ -110,8 +111,8 @@ class FateFinder {
   const SimulatedStep& step_;
   const IdMap<BufferId, Interval> owned_;
   IdMap<BufferId, int64_t> row_of_;  // of all copies of a tensor; -1: none
-  // Of the first buffer of each tensor: when its bytes or copies of them are
-  // there.
+  // Of the first buffer of each tensor: when the tensor's bytes, or copies of
+  // them, are on the device.
   IdMap<BufferId, std::vector<Interval>> on_device_;
   std::vector<TensorFate> fates_;
 };

@@ -1,6 +1,7 @@
-// What becomes of each tensor of a simulated step: whether it stays on the
-// device or spends part of its life on the host, when it is away, what that
-// frees and what it costs. A feed that is fed again counts as one that moves.
+// The fate of each tensor of a simulated step: whether it stays on the device
+// or moves to the host for a part of its life, when it is away, the memory that
+// this frees and the time that it costs. A feed that is fed again also counts
+// as a tensor that moves.
 //
 //   device   [== a ==]                [== a, copied back ==]
 //   copy out      [=====]
@@ -19,27 +20,27 @@
 
 namespace spillway {
 
-// Of a tensor that a node or a feed wrote; its copies that come back from the
-// host belong to it and have no row of their own.
+// The fate of a tensor that a node or a feed wrote. The copies that come back
+// from the host belong to that tensor and have no row.
 struct TensorFate {
-  BufferId buffer = {};  // first bytes of the tensor; its name is the tensor's
-  int64_t bytes = 0;     // aligned: what it takes of the arena
+  BufferId buffer = {};  // first of the tensor; has its name
+  int64_t bytes = 0;     // aligned: the bytes it occupies in the arena
   bool moves = false;    // is copied to the host, or fed again
   Interval life = {};    // ns: first to last moment on the device
-  std::vector<Interval> away = {};  // ns: no copy of it is on the device
+  std::vector<Interval> away = {};  // ns: no copy is on the device
   int64_t copy_out_ns = 0;          // of all its copies to the host
-  int64_t copy_in_ns = 0;           // back from it, or of a feed
-  int64_t stall_ns = 0;             // of the compute lane, charged to these
-  // Bytes x seconds that it would take from its first moment on the device to
-  // its last, less what it does take. Below 0 where copies overlap.
+  int64_t copy_in_ns = 0;           // of its copies back, or of a feed
+  int64_t stall_ns = 0;             // of compute, charged to these copies
+  // Bytes x seconds if it stayed on the device from its first moment to its
+  // last, less those that it does occupy. Negative where copies overlap.
   double freed_byte_seconds = 0;
-  bool at_peak = false;  // on the device when most bytes are in use
+  bool at_peak = false;  // on the device at the memory peak
 };
 
-// All transient tensors on the device of at least `min_bytes` (aligned),
-// largest first, then as the plan lists them. Without a limit, their stalls add
-// up to those of all copies but of variables. Cost: O(steps + buffers log
-// buffers).
+// All transient device tensors of at least `min_bytes` (aligned), largest
+// first, ties in the plan's order. With min_bytes 0, their stalls add up to
+// those of all copies except the copies of variables. Cost: O(steps + buffers
+// log buffers).
 std::vector<TensorFate> FindTensorFates(const ExecutionPlan& plan,
                                         const SimulatedStep& step,
                                         int64_t min_bytes = 0);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains a network on a device that is too small for it: with 60 % of the memory
-# that a training step needs. Run by `./dev demo`.
+# Trains a network on a device that is too small for it: the device has 60 % of
+# the memory that a training step needs. Run by `./dev demo`.
 #
 #   tools/demo.sh [PROGRAM [DATA_DIR]]
 set -euo pipefail
@@ -29,8 +29,8 @@ spillway() {
   "$program" "$@"
 }
 
-# The first number behind KEY in a JSON result (one key a line), or behind the
-# first INNER key after it: number FILE KEY [INNER].
+# Prints the first number after KEY in a JSON result (one key per line), or the
+# number after the first INNER key that follows it: number FILE KEY [INNER].
 number() {
   awk -v key="\"$2\":" -v inner="\"${3:-$2}\":" '
     index($0, key) { seen = 1 }

@@ -47,12 +47,13 @@ HostTensor RandomTensor(const TensorType& type, uint64_t key) {
   return tensor;
 }
 
-// Whether T has the value: an integer type exactly, a floating one rounded.
+// Whether T has this value: integer types exactly, floating-point types after
+// rounding.
 template <typename T>
 bool Has(double value) {
   using Limits = std::numeric_limits<T>;
   if constexpr (Limits::is_integer) {
-    // The largest int64_t is no double; 2^63 is.
+    // A double cannot represent the largest int64_t, but it can represent 2^63.
     const double end = std::ldexp(1.0, Limits::digits);
     return value >= static_cast<double>(Limits::lowest()) && value < end &&
            std::trunc(value) == value;
@@ -68,9 +69,8 @@ absl::StatusOr<HostTensor> Converted(const TensorType& type,
   HostTensor tensor = ZeroTensor(type);
   for (size_t i = 0; i < values.size(); ++i) {
     if (!Has<T>(values[i])) {
-      return InvalidArgument(
-          fmt::format("value {} is {}, which {} does not have", i, values[i],
-                      DTypeName(type.dtype)));
+      return InvalidArgument(fmt::format("value {} is {}, which {} cannot hold",
+                                         i, values[i], DTypeName(type.dtype)));
     }
     const T element = static_cast<T>(values[i]);
     std::memcpy(tensor.bytes.data() + i * sizeof(T), &element, sizeof(T));
@@ -125,8 +125,8 @@ absl::StatusOr<std::vector<HostTensor>> MakeInputs(const GradientCheck& check) {
   return inputs;
 }
 
-// The op between its inputs and its outputs: a Variable for what it overwrites,
-// a Placeholder for the rest.
+// A graph of the op with its inputs and outputs: a Variable for each input that
+// it overwrites, a Placeholder for each other input.
 class OpGraph {
  public:
   explicit OpGraph(const GradientCheck& check)
@@ -139,7 +139,7 @@ class OpGraph {
         {.op = check.op, .inputs = inputs_, .attributes = check.attributes});
   }
 
-  // Adds the gradient by every float32 input, given weights for outputs.
+  // Adds the gradient by every float32 input, given the weights of outputs.
   absl::Status AddGradients() {
     SPILLWAY_RETURN_IF_ERROR(CheckOutputs());
     std::vector<Tensor> output_gradients(outputs_.size());
@@ -216,7 +216,8 @@ class OpGraph {
   std::vector<Tensor> gradients_;
 };
 
-// One step of a new session, so that random ops draw the same every time.
+// One step of a new session, so that random ops draw the same numbers each
+// time.
 absl::StatusOr<Values> RunOnce(const GradientCheck& check,
                                const OpGraph& op_graph, const Program& program,
                                const std::vector<HostTensor>& inputs,
@@ -278,7 +279,7 @@ class Loss {
     return loss;
   }
 
-  // By one element of inputs[input], which is as before afterwards.
+  // By one element of inputs[input]. Restores the element.
   absl::StatusOr<double> Derivative(std::vector<HostTensor>& inputs,
                                     size_t input, size_t element) const {
     float& x = FloatsOf(inputs[input])[element];
@@ -312,7 +313,7 @@ absl::StatusOr<std::vector<int>> Chosen(const GradientCheck& check,
   for (const int input : check.differentiate_by) {
     if (Contains(chosen, input)) continue;
     return InvalidArgument(fmt::format(
-        "{} has no gradient by input {} of {}, or that is not float32",
+        "{} has no gradient by input {} (of {}), or the input is not float32",
         check.op, input, check.inputs.size()));
   }
   if (chosen.empty()) {
@@ -328,7 +329,7 @@ absl::Status CheckOptions(const GradientCheck& check) {
   }
   if (check.outputs.empty()) {
     return InvalidArgument(
-        fmt::format("{}: there is nothing to make a loss of", check.op));
+        fmt::format("{}: the loss has no outputs", check.op));
   }
   for (const auto& [input, values] : check.values) {
     const auto slot = static_cast<size_t>(input);
@@ -357,7 +358,7 @@ absl::StatusOr<GradientDifference> LargestDifference(
     const double graph = gradient.data<float>()[element];
     const double error =
         std::abs(graph - differences) / std::max(1.0, std::abs(differences));
-    if (error <= worst.error) continue;  // not so for NaN
+    if (error <= worst.error) continue;  // false for NaN
     worst = {.input = input,
              .element = element,
              .graph = graph,

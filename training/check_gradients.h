@@ -1,4 +1,4 @@
-// Checks the gradient of an op of one's own against finite differences:
+// Checks the gradient of a user's op against finite differences:
 //
 //   OpRegistry ops = ...;          // with the op, Placeholder and Variable
 //   KernelRegistry kernels = ...;  // with a CPU kernel of it
@@ -9,9 +9,9 @@
 //
 // The loss is the sum of the outputs times fixed random weights. Its gradient
 // is computed by the nodes that OpDef::gradient adds, and by central
-// differences of the op's own kernel, both run on the device "inline". Values
-// should keep away from kinks (the zero of a ReLU, equal elements of a
-// maximum) by more than `step`.
+// differences of the op's own kernel; both run on the device "inline". Inputs
+// should be further than `step` from kinks (the zero of a ReLU, equal elements
+// of a maximum).
 #ifndef SPILLWAY_TRAINING_CHECK_GRADIENTS_H_
 #define SPILLWAY_TRAINING_CHECK_GRADIENTS_H_
 
@@ -36,14 +36,13 @@ struct GradientCheck {
   std::string op = {};
   std::vector<TensorType> inputs = {};
   Attributes attributes = {};
-  // The elements of some inputs, row-major, each in the range of the dtype, and
-  // whole for an integer. Others are random: standard normal where floating
-  // (float32 only), else 0.
+  // The elements of some inputs, row-major, each representable in the dtype.
+  // Other inputs are random: standard normal for float32, else 0.
   std::map<int, std::vector<double>> values = {};
-  // Inputs to differentiate by, float32. Empty: those of float32 that the op
-  // has a gradient for.
+  // Inputs to differentiate by, float32. Empty: all float32 inputs for which
+  // the op has a gradient.
   std::vector<int> differentiate_by = {};
-  // Float32 outputs that the loss is made of.
+  // Float32 outputs that the loss includes.
   std::vector<int> outputs = {0};
 
   // Each element is moved up and down by this.
@@ -53,13 +52,13 @@ struct GradientCheck {
   double tolerance = 1e-2;
   uint64_t seed = 0;  // of random values, weights and random ops
 
-  // Borrowed for the call. The standard ones: link spillway::ops.
+  // Borrowed for the call. For the default registries link spillway::ops.
   const OpRegistry* ops = &StandardOps();
   const KernelRegistry* kernels = &StandardKernels();
 };
 
-// Where the gradient by one input is furthest off, relative to max(1,
-// |differences|).
+// The element with the largest error of the gradient by one input, relative to
+// max(1, |differences|).
 struct GradientDifference {
   int input = 0;
   size_t element = 0;      // row-major
@@ -69,16 +68,15 @@ struct GradientDifference {
 };
 
 // One entry for each input that is differentiated by. Cost: two runs of the op
-// for each of their elements. Errors: INVALID_ARGUMENT for a check that cannot
-// be made (inputs or outputs that there are not, or of another dtype; values
-// that the dtype does not have; an input of differentiate_by that the op has no
-// gradient for; nothing to check); what the op, its gradient and its kernels
-// say.
+// for each of their elements. Errors: INVALID_ARGUMENT for an impossible check
+// (inputs or outputs that do not exist or have another dtype; values that the
+// dtype cannot represent; an input of differentiate_by without a gradient;
+// nothing to check); errors of the op, its gradient and its kernels.
 absl::StatusOr<std::vector<GradientDifference>> CompareGradients(
     const GradientCheck& check);
 
-// The same as a verdict. Errors: as above; FAILED_PRECONDITION naming op, input
-// and element where the gradients differ by more than the tolerance.
+// CompareGradients with a verdict. Errors: as above; FAILED_PRECONDITION naming
+// op, input and element if the gradients differ by more than the tolerance.
 absl::Status CheckGradients(const GradientCheck& check);
 
 }  // namespace spillway

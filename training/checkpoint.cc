@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kStepNumbers[] = "spillway.step_numbers";
 
-// The metadata's, for this many programs.
+// Reads the step numbers of `num_programs` programs from the metadata.
 absl::StatusOr<std::vector<int64_t>> ReadStepNumbers(const Metadata& metadata,
                                                      size_t num_programs) {
   std::vector<int64_t> numbers(num_programs, 0);

@@ -11,18 +11,18 @@
 
 namespace spillway {
 
-// Errors: FAILED_PRECONDITION while the variables are undefined; what
-// WriteSafetensors says. An older file then stays as it was.
+// Errors: FAILED_PRECONDITION while the variables are undefined; errors of
+// WriteSafetensors. On error, an older file stays unchanged.
 absl::Status SaveCheckpoint(Session& session, const std::string& path);
 
 // Overwrites every variable and step number, so that a session of the same
-// graphs and seed goes on as the saved one would have, bit by bit. Step numbers
-// belong to the programs in order; programs beyond the file's have step number
-// 0, as have all with a file that states none (by another writer, or older).
-// Also ends the state after an error (executor/session/session.h). Errors:
-// INVALID_ARGUMENT naming the variable that only one of file and session has,
-// or whose types differ, and for step numbers that are none; nothing is written
-// then.
+// graphs and seed continues as the saved one would have, bitwise identically.
+// Step numbers belong to the programs in order. Programs beyond those of the
+// file have step number 0, as have all programs if the file has no step numbers
+// (an older file, or one from another writer). Also clears the error state of
+// the session (executor/session/session.h). Errors: INVALID_ARGUMENT naming a
+// variable that only the file or only the session has, or whose types differ,
+// and for invalid step numbers; nothing is written then.
 absl::Status LoadCheckpoint(const std::string& path, Session& session);
 
 }  // namespace spillway

@@ -8,7 +8,7 @@
 namespace spillway {
 namespace {
 
-// How much of `steps` is over at `step`: 0 to 1; all of no steps.
+// The fraction of `steps` done at `step`: 0 to 1; 1 if `steps` is 0 or less.
 double Progress(int64_t step, int64_t steps) {
   if (steps <= 0) return 1;
   return std::clamp(static_cast<double>(step) / static_cast<double>(steps), 0.0,

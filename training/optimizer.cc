@@ -18,8 +18,8 @@
 namespace spillway {
 namespace {
 
-// The update of one variable: what comes between variable and gradient in the
-// op's inputs, and what the op is told.
+// The update of one variable: the op, its inputs between variable and gradient,
+// and its attributes.
 struct Update {
   std::string op;
   std::vector<Tensor> slots;
@@ -32,7 +32,7 @@ class SlotMaker {
   SlotMaker(const NameScope& scope, Tensor variable)
       : scope_(scope), shape_(variable.shape()) {}
 
-  // As large as the variable, zero at first.
+  // Shaped like the variable, zero at first.
   Tensor Zeros(const char* name) const { return Make(name, shape_, "zeros"); }
   Tensor Ones(const char* name, const Shape& shape) const {
     return Make(name, shape, "ones");
@@ -110,8 +110,8 @@ struct MinimizeContext {
 };
 
 // The nodes that have to run before `variable` may change, as control inputs of
-// its update: all that read its bytes, aliases too. (The gradient's own
-// producer is an input already.)
+// its update: all that read its bytes, also through aliases. (The gradient's
+// own producer is an input already.)
 std::vector<Tensor> ReadersToWaitFor(const MinimizeContext& context,
                                      Tensor variable, Tensor gradient) {
   GraphBuilder& builder = context.scope.builder();
@@ -129,7 +129,7 @@ std::vector<Tensor> ReadersToWaitFor(const MinimizeContext& context,
   return result;
 }
 
-// INVALID_ARGUMENT if a node overwrites `variable` already.
+// INVALID_ARGUMENT if another node already overwrites `variable`.
 absl::Status CheckNotUpdated(const MinimizeContext& context, Tensor variable) {
   const Graph& graph = context.scope.builder().graph();
   const std::vector<NodeId>& overwriters =
@@ -184,7 +184,7 @@ Tensor LearningRate(const NameScope& scope, const Optimizer& optimizer,
               .name = "learning_rate"});
 }
 
-// Learning rates and decays: a negative one would climb instead of descend.
+// For learning rates and decays: with a negative one, the loss would increase.
 absl::Status CheckNotNegative(double value, const char* what) {
   if (std::isfinite(value) && value >= 0) return absl::OkStatus();
   return InvalidArgument(

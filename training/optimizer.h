@@ -1,11 +1,11 @@
 // Optimizers: append the backward pass and the update of every trainable
-// variable to the graph that is being built.
+// variable to the graph under construction.
 //
 //   Minimize(g.Scope("momentum_optimizer"), loss, Momentum{.momentum = 0.9});
 //
-// Names, under the scope given: gradients/... the backward nodes,
+// Names, under the given scope: gradients/... for the backward nodes,
 // update/<variable>/Apply..., slots/<variable>/... (Variable nodes that are not
-// trainable, so that planner, LMS and checkpoints see and count them), and
+// trainable, so that planner, LMS and checkpoints include them), and
 // learning_rate, a constant unless the rate is fed.
 #ifndef SPILLWAY_TRAINING_OPTIMIZER_H_
 #define SPILLWAY_TRAINING_OPTIMIZER_H_
@@ -53,21 +53,20 @@ struct RmsProp {
 
 using Optimizer = std::variant<Sgd, Momentum, Adam, RmsProp>;
 
-// "sgd", "momentum", "adam", "rmsprop" with default settings. Errors:
-// INVALID_ARGUMENT for another name.
+// "sgd", "momentum", "adam" or "rmsprop" with default settings. Errors:
+// INVALID_ARGUMENT for any other name.
 absl::StatusOr<Optimizer> ParseOptimizer(std::string_view name);
 
 struct MinimizeOptions {
-  // A float32 scalar to read the learning rate from, in every step, instead of
-  // the optimizer's own. Invalid: the optimizer's own.
+  // A float32 scalar that holds the learning rate of each step, in place of the
+  // optimizer's. Invalid: use the optimizer's rate.
   Tensor learning_rate_feed = {};
-  // Added to the gradient as weight_decay * w, for variables of two and more
-  // dimensions: weights, but neither biases nor batch norm.
+  // Added to the gradient as weight_decay * w, for variables with two or more
+  // dimensions: for weights, but not for biases and batch norm.
   double weight_decay = 0;
-  // The backward phase starts from this in place of 1, and updates multiply
-  // gradients by 1 / loss_scale before anything else: small gradients in
-  // float16 do not vanish. Exact for a power of two, as long as nothing
-  // overflows.
+  // The backward pass starts from this instead of 1, and updates first multiply
+  // gradients by 1 / loss_scale: keeps small gradients from vanishing in
+  // float16. Exact for a power of two, unless a value overflows.
   double loss_scale = 1;
 };
 
@@ -75,17 +74,17 @@ struct MinimizeOptions {
 // float32.
 absl::Status CheckLossScale(double loss_scale);
 
-// Makes a step of the graph decrease `loss`, a float32 scalar. Variables are
-// updated in order of creation; those that `loss` does not depend on stay as
-// they are. Every other reader of a variable is ordered before its update.
+// Makes each step of the graph decrease `loss`, a float32 scalar. Variables are
+// updated in order of creation; variables that `loss` does not depend on are
+// not updated. Every other reader of a variable is ordered before its update.
 //
-// A variable has one update in a step, so a second Minimize over the same
-// variables is refused, whatever its scope. Two losses are trained together by
-// adding them up: Minimize(scope, loss_a + loss_b, ...). Two calls may train
-// two networks that share no variable, each under a scope of its own.
-// Errors (kept in the builder): INVALID_ARGUMENT for a negative or infinite
-// learning rate or weight decay, when there is nothing to train, or naming the
-// scope and the variable that is updated already; what AddGradients says.
+// A variable has one update per step, so a second Minimize over the same
+// variables is refused, in any scope. To train two losses together, add them:
+// Minimize(scope, loss_a + loss_b, ...). Two calls may train two networks that
+// share no variable, each in its own scope. Errors (kept in the builder):
+// INVALID_ARGUMENT for a negative or infinite learning rate or weight decay, if
+// there is nothing to train, or, naming scope and variable, for a variable that
+// already has an update; errors of AddGradients.
 void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
               const MinimizeOptions& options = {});
 

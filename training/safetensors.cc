@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kSizeBytes = 8;
-constexpr int64_t kMaxHeaderBytes = 100'000'000;  // as the reference reader
+constexpr int64_t kMaxHeaderBytes = 100'000'000;  // as in the reference reader
 constexpr std::string_view kMetadata = "__metadata__";
 
 struct DTypeCode {
@@ -51,7 +51,7 @@ std::optional<DType> DTypeOf(std::string_view code) {
   return found->dtype;
 }
 
-// One line of the header.
+// One entry of the header.
 struct Entry {
   std::string name;
   TensorType type;
@@ -89,7 +89,7 @@ Metadata ReadMetadata(JsonObject texts) {
   return metadata;
 }
 
-// The tensors cover the data from front to back, without gap or overlap.
+// Checks that the tensors cover the data without gap or overlap.
 absl::Status CheckLayout(std::span<const Entry> entries, int64_t data_bytes) {
   std::vector<const Entry*> in_order;
   for (const Entry& entry : entries) in_order.push_back(&entry);
@@ -134,12 +134,12 @@ absl::StatusOr<Header> ParseHeader(std::string_view text) {
   return header;
 }
 
-// The header's size, or why it cannot be.
+// The header's size, or an error.
 absl::StatusOr<int64_t> ParseHeaderSize(std::string_view bytes) {
   const auto size = static_cast<int64_t>(bytes.size());
   if (size < kSizeBytes) {
     return InvalidArgument(
-        fmt::format("has {} bytes, fewer than the header's size takes", size));
+        fmt::format("has {} bytes, too few for the header's size", size));
   }
   uint64_t header_bytes = 0;
   std::memcpy(&header_bytes, bytes.data(), sizeof(header_bytes));

@@ -21,7 +21,7 @@ namespace spillway {
 
 using TensorMap = std::map<std::string, HostTensor>;
 
-// Texts that a file carries beside its tensors.
+// Texts that a file carries in addition to its tensors.
 using Metadata = std::map<std::string, std::string>;
 
 struct SafetensorsFile {
@@ -30,20 +30,20 @@ struct SafetensorsFile {
 };
 
 // Reads every tensor and the metadata. `source` names the bytes in errors.
-// Errors: INVALID_ARGUMENT naming source and tensor for whatever is not exactly
-// such a file: header size, JSON, dtype, shape, offsets that leave the file,
+// Errors: INVALID_ARGUMENT naming source and tensor for any deviation from the
+// format: header size, JSON, dtype, shape, offsets that leave the file,
 // overlap, leave a gap or do not fit dtype and shape.
 absl::StatusOr<SafetensorsFile> ParseSafetensorsFile(std::string_view bytes,
                                                      std::string_view source);
 absl::StatusOr<SafetensorsFile> ReadSafetensorsFile(const std::string& path);
 
-// The tensors alone.
+// Only the tensors.
 absl::StatusOr<TensorMap> ParseSafetensors(std::string_view bytes,
                                            std::string_view source);
 absl::StatusOr<TensorMap> ReadSafetensors(const std::string& path);
 
-// Writes the file atomically (base/file.h). Same tensors and metadata, same
-// bytes.
+// Writes the file atomically (base/file.h). Deterministic: equal tensors and
+// metadata give identical bytes.
 absl::Status WriteSafetensors(const std::string& path, const TensorMap& tensors,
                               const Metadata& metadata = {});
 

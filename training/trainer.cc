@@ -22,11 +22,11 @@ absl::Status CheckFields(const Dataset& data, const char* what) {
   SPILLWAY_RETURN_IF_ERROR(Annotate(data.status(), what));
   if (data.fields().size() == 2) return absl::OkStatus();
   return InvalidArgument(
-      fmt::format("{} has {} fields; a trainer wants images and labels", what,
+      fmt::format("{} has {} fields; the trainer needs images and labels", what,
                   data.fields().size()));
 }
 
-// A fetch that the program may have forgotten.
+// Checks a fetch that the program may lack.
 absl::Status CheckFetched(const Session& session, int program, ValueId id,
                           const char* what) {
   const ExecutionPlan* plan = session.plan(program);
@@ -65,7 +65,8 @@ absl::Status CheckEvaluation(const Session& session,
 absl::Status CheckStart(const TrainerSpec& spec) {
   const int64_t steps = spec.training_data->size() / spec.training.batch_size;
   const TrainingPosition& start = spec.start;
-  // At the end there is nothing to do: where the last checkpoint goes on.
+  // A position at the end is valid, with nothing left to do: the last
+  // checkpoint has it.
   const bool is_after_end = start.epoch > spec.num_epochs ||
                             (start.epoch == spec.num_epochs && start.step > 0);
   if (start.epoch < 0 || start.step < 0 || start.step >= steps ||
@@ -112,7 +113,8 @@ absl::StatusOr<double> FetchedScalar(const StepResult& step, ValueId id,
                                      what, tensor->type.ToString()));
 }
 
-// Part of `data` that is classified correctly; none: stopped before the end.
+// Fraction of `data` that is classified correctly; nullopt: stopped before the
+// end.
 absl::StatusOr<std::optional<double>> EvaluateUntil(
     const StopRequest& stop, Session& session, const EvaluationProgram& program,
     const Dataset& data) {
@@ -171,7 +173,7 @@ class TrainingRun {
     return is_stopped_ || is_interrupted_ || num_steps_ == spec_.max_steps;
   }
 
-  // The steps from next_ on, up to the last one of the epoch or of this call.
+  // Runs the steps from next_ to the last one of the epoch or of this call.
   absl::Status RunEpoch(EpochResult& result) {
     const Shuffled shuffled(*spec_.training_data,
                             {.seed = spec_.shuffle_seed, .epoch = next_.epoch});
@@ -218,7 +220,7 @@ class TrainingRun {
     return is_last_of_all || num_steps_ + 1 == spec_.max_steps;
   }
 
-  // Adds what the step returned to the sums of its epoch, and reports it.
+  // Adds the step's results to the sums of its epoch, and reports the step.
   absl::Status Count(const StepResult& step, double& losses,
                      double& accuracies) {
     SPILLWAY_ASSIGN_OR_RETURN(const double loss,
@@ -264,7 +266,7 @@ class TrainingRun {
     return spec_.on_checkpoint ? spec_.on_checkpoint(next_) : absl::OkStatus();
   }
 
-  // Over all epochs, those before this call included.
+  // Over all epochs, including those before this call.
   int64_t StepsDone() const {
     return next_.epoch * steps_per_epoch_ + next_.step;
   }
@@ -273,7 +275,7 @@ class TrainingRun {
   const TrainerSpec& spec_;
   const int64_t steps_per_epoch_;
   TrainingPosition next_;
-  TrainingPosition saved_ = spec_.start;  // of no use to save again
+  TrainingPosition saved_ = spec_.start;  // nothing to save at the start
   int64_t num_steps_ = 0;                 // of this call
   bool is_stopped_ = false;               // by a callback
   bool is_interrupted_ = false;           // by spec_.stop

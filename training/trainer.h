@@ -1,17 +1,18 @@
-// The training loop: epochs over a dataset, then a look at the test set.
+// The training loop: epochs over a dataset, each followed by a test.
 //
 // Program 0 of the session is the training graph, program 1 (only with test
-// data) the evaluation graph of the same network, at its own batch size. The
-// next batch is put together while a step runs.
+// data) the evaluation graph of the same network, with its own batch size. The
+// next batch is assembled while a step runs.
 //
-// Going on later: a run that saves a checkpoint where on_checkpoint says, and
-// another that loads it and starts at the position it was called with, train as
-// one run would: the order of the samples depends on seed and epoch alone, the
-// learning rate on the step. Variables are then bitwise the same.
+// Resuming: a run that saves a checkpoint in on_checkpoint, followed by a run
+// that loads it and starts at the position that on_checkpoint got, trains like
+// one uninterrupted run. The order of the samples depends only on seed and
+// epoch, and the learning rate only on the step, so the variables are bitwise
+// identical.
 //
 //   spec.checkpoint_steps = 1000;
 //   spec.on_checkpoint = [&](const TrainingPosition& next) {
-//     position = next;  // to be kept with the file
+//     position = next;  // to be saved with the file
 //     return SaveCheckpoint(*session, path);
 //   };
 //   ...
@@ -40,10 +41,10 @@ struct TrainingProgram {
   int64_t batch_size = 0;
   ValueId images = {};  // fed
   ValueId labels = {};  // fed
-  // Fed, float32 scalar; invalid: the graph has its own.
+  // Fed, float32 scalar; invalid: the rate is part of the graph.
   ValueId learning_rate = {};
   ValueId loss = {};  // fetched, float32 scalar
-  // Fetched, float32 scalar; invalid: the model has none.
+  // Fetched, float32 scalar; invalid: the model has no accuracy.
   ValueId accuracy = {};
 };
 
@@ -55,7 +56,7 @@ struct EvaluationProgram {
   ValueId correct = {};  // fetched, bool [batch_size]
 };
 
-// A place in the training: before this step of this epoch.
+// A position in the training: before this step of this epoch.
 struct TrainingPosition {
   int64_t epoch = 0;
   int64_t step = 0;  // in the epoch, from 0
@@ -66,17 +67,17 @@ struct TrainingPosition {
 
 struct EpochResult {
   int64_t epoch = 0;      // from 0
-  int64_t num_steps = 0;  // of the epoch's, those that this call has run
-  // Its last step has been run, by this call.
+  int64_t num_steps = 0;  // steps of the epoch that this call ran
+  // This call ran the last step of the epoch.
   bool is_complete = true;
-  // TrainerSpec::stop ended the call after a step of this epoch, the last one
-  // perhaps, or in its test, which is then left out.
+  // TrainerSpec::stop ended the call after a step of this epoch (perhaps its
+  // last) or during its test; the test result is then missing.
   bool interrupted = false;
-  double loss = 0;  // mean over num_steps, as they went
-  // The same; none: the model has none.
+  double loss = 0;  // mean over num_steps, during training
+  // The same for the accuracy; nullopt: the model has no accuracy.
   std::optional<double> accuracy = {};
-  // After the epoch, over every test sample; none: no test data, or the epoch
-  // is not complete or was interrupted.
+  // After the epoch, over every test sample; nullopt: no test data, or the
+  // epoch is not complete or was interrupted.
   std::optional<double> test_accuracy = {};
   double seconds = 0;  // of the epoch's training, without the test
   // Set by on_epoch to stop the training after this epoch.
@@ -99,51 +100,54 @@ struct TrainerSpec {
   EvaluationProgram evaluation = {};
   const Dataset* test_data = nullptr;  // null: no evaluation
 
-  // Of the whole training, those before `start` included.
+  // Of the whole training, including the epochs before `start`.
   int64_t num_epochs = 1;
-  // Where this call begins; no later than {num_epochs, 0}, where all is done.
+  // Where this call begins; at most {num_epochs, 0}, where nothing is left to
+  // do.
   TrainingPosition start = {};
-  // Steps of this call; none: as many as the epochs have.
+  // Steps of this call; nullopt: all that are left.
   std::optional<int64_t> max_steps = {};
-  // By step over all epochs, from 0; null: as in the graph.
+  // By step over all epochs, from 0; null: the graph's own rate.
   LrSchedule learning_rate = {};
   uint64_t shuffle_seed = 0;
 
-  // Asked after each training step and each batch of a test, but the last of
-  // the call. When it answers true, the call ends there: without a test,
-  // without on_epoch, but with on_checkpoint; EpochResult::interrupted says so.
-  // At least one step is run.
+  // Called after each training step and each test batch, except the last of the
+  // call. If it returns true, the call ends there: without a test, without
+  // on_epoch, but with on_checkpoint; EpochResult::interrupted is then set. At
+  // least one step runs.
   StopRequest stop = {};
 
-  // Filled with the last training step as it was measured, unless a callback
-  // has made it the last; null: none. With `stop` every step is measured, since
-  // any may be the last: that takes some percent longer, and a device that
-  // captures steps (StepOptions::capture_steps) launches none as a graph.
+  // Receives the measured timeline of the last training step, unless a callback
+  // made that step the last; null: not measured. With `stop`, any step may be
+  // the last, so every step is measured: that takes a few percent longer, and a
+  // device that captures steps (StepOptions::capture_steps) launches none as a
+  // graph.
   Timeline* last_step = nullptr;
 
-  // All are called on the caller's thread between two steps; may be null. What
-  // they throw leaves Train; the session can be used on.
+  // All are called on the caller's thread between two steps; may be null. Their
+  // exceptions leave Train; the session remains usable.
   std::function<void(StepProgress&)> on_step = {};
-  // Of complete epochs that were not interrupted, after their test.
+  // For complete epochs that were not interrupted, after their test.
   std::function<void(EpochResult&)> on_epoch = {};
-  // The time to save a checkpoint, and where training goes on from it: whenever
-  // `checkpoint_steps` more steps, counted over all epochs, are done (0: an
-  // epoch), and when this call ends. An error ends the training.
+  // Called when it is time to save a checkpoint, with the position from which
+  // training resumes: after every `checkpoint_steps` steps, counted over all
+  // epochs (0: every epoch), and when this call ends. An error ends the
+  // training.
   std::function<absl::Status(const TrainingPosition& next)> on_checkpoint = {};
   int64_t checkpoint_steps = 0;
 };
 
-// The epochs that this call has run steps of, in order; of the first and the
-// last of them perhaps a part. Errors: INVALID_ARGUMENT when the data has less
-// than one batch, its fields do not fit the programs, `start` is outside the
-// training, or a program is missing or does not fetch what it should; what
-// Session::Step, the datasets and on_checkpoint say. Before the first step, all
-// is checked but the types of feeds and fetches, the evaluation's too.
+// The epochs of which this call ran steps, in order; the first and the last may
+// be partial. Errors: INVALID_ARGUMENT if the data has less than one batch, its
+// fields do not fit the programs, `start` is outside the training, or a program
+// is missing or lacks a fetch; errors of Session::Step, the datasets and
+// on_checkpoint. All is checked before the first step, also for the evaluation,
+// except the types of feeds and fetches.
 absl::StatusOr<std::vector<EpochResult>> Train(Session& session,
                                                const TrainerSpec& spec);
 
-// Part of `data` that program 1 classifies correctly: every sample counts once.
-// Errors: as Train's.
+// The fraction of `data` that program 1 classifies correctly; every sample
+// counts once. Errors: as for Train.
 absl::StatusOr<double> Evaluate(Session& session,
                                 const EvaluationProgram& program,
                                 const Dataset& data);

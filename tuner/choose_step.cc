@@ -17,7 +17,8 @@
 namespace spillway {
 namespace {
 
-// As results show it: the tuner's, unless it is a set of TFLMS.
+// The options that results show: the tuner's, unless the recipe is a set of
+// TFLMS.
 LmsOptions OptionsOf(const StepRecipe& recipe) {
   LmsOptions options = recipe.options;
   if (options.mode == LmsMode::kOff) options.mode = LmsMode::kAuto;
@@ -49,8 +50,9 @@ absl::Status CheckPlan(const SavedPlan& plan, const StepChoiceSpec& spec) {
   return absl::OkStatus();
 }
 
-// With its own budget the plan is made again byte for byte. A larger one that
-// is given helps where kernels need more scratch than those it was tuned with.
+// With the budget that the plan was made for, planning reproduces it byte for
+// byte. A larger given budget helps if kernels need more scratch than the
+// kernels that it was tuned with.
 void SetBudgets(const SavedPlan& plan, ChosenStep& chosen) {
   std::optional<int64_t>& budget = chosen.options.device_memory;
   if (plan.device_memory && budget.value_or(0) > *plan.device_memory) {
@@ -88,8 +90,8 @@ absl::StatusOr<ChosenStep> FromPlan(const StepChoiceSpec& spec) {
   return chosen;
 }
 
-// The profile to choose by. What is to run can take algorithms of this
-// machine's libraries only.
+// The profile to choose by. A step that will run can only take algorithms of
+// this machine's libraries.
 absl::StatusOr<DeviceProfile> ProfileFor(const StepChoiceSpec& spec) {
   SPILLWAY_ASSIGN_OR_RETURN(DeviceProfile profile,
                             ResolveProfile(spec.options));
@@ -137,8 +139,8 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   return chosen;
 }
 
-// For swaps that are fixed. Kernels are asked only where the answer may be
-// another than their first algorithms, since that takes preparing them.
+// For fixed swaps. Kernels are asked only if the answer may differ from their
+// first algorithms, since asking them requires preparing them.
 absl::StatusOr<AlgorithmNames> ChooseAlgorithms(const StepChoiceSpec& spec,
                                                 const Graph& edited) {
   if (spec.options.algorithms == AlgorithmChoice::kFirst) {

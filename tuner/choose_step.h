@@ -1,5 +1,5 @@
-// How a step is run: as LMS options say, as the tuner chooses, or as a saved
-// plan has it.
+// Decides how a step runs: as the LMS options say, as the tuner chooses, or as
+// a saved plan has it.
 #ifndef SPILLWAY_TUNER_CHOOSE_STEP_H_
 #define SPILLWAY_TUNER_CHOOSE_STEP_H_
 
@@ -23,50 +23,51 @@ struct StepChoiceSpec {
   const Graph* graph = nullptr;  // without swaps; borrowed
   std::vector<ValueId> fetches = {};
   StepOptions options = {};
-  // The step is only looked at: algorithms may be those of another machine, of
-  // the profile's.
+  // The step is only predicted, not run, so algorithms may be those of the
+  // profile's machine instead of this one.
   bool is_only_predicted = false;
-  // Of the device budget, what is not for this step.
+  // The part of the device budget that is not for this step.
   int64_t reserved_bytes = 0;
 };
 
 // The search that chose a step.
 struct StepSearch {
   std::string reason = {};           // one line: why this choice
-  int64_t step_ns = 0;               // of the choice, as predicted
+  int64_t step_ns = 0;               // predicted, for the choice
   std::vector<TriedSet> tried = {};  // in order
 };
 
 struct ChosenStep {
   Graph graph = {};  // edited
-  // None: the usual order of the edited graph.
+  // nullopt: the default order of the edited graph.
   std::optional<TimedSchedule> order = {};
   LmsReport edit = {};
-  LmsOptions lms = {};                    // what was used
-  std::string name = {};                  // of a recipe; empty: as `lms` says
-  std::optional<StepSearch> search = {};  // none: nothing was searched
+  LmsOptions lms = {};                    // the options that were used
+  std::string name = {};                  // of a recipe; empty: `lms` applies
+  std::optional<StepSearch> search = {};  // nullopt: no search was made
   AlgorithmNames algorithms = {};
-  // What the step has to return for the order to fit it.
+  // The fetches that the order was made for.
   std::vector<ValueId> fetches = {};
-  // As given, with the budgets that go with the order, without the plan.
+  // As given, but with the budgets that the order was made for, and without the
+  // plan.
   StepOptions options = {};
-  // What was given as the device's budget, where a plan that fits it was placed
-  // in a larger one, which is then in `options`. For OpenDevice, so that it
-  // stays a limit.
+  // The given device budget, if the plan fits it but was made for a larger
+  // budget, which is then in `options`. OpenDevice gets this value, so that it
+  // remains a limit.
   std::optional<int64_t> device_limit = {};
 };
 
-// Errors: INVALID_ARGUMENT for a plan of another graph or that does not return
-// the fetches, RESOURCE_EXHAUSTED for budgets below what it needs or below
-// reserved_bytes; as EditGraph and TuneStep.
+// Errors: INVALID_ARGUMENT for a plan of another graph or a plan that does not
+// return the fetches, RESOURCE_EXHAUSTED for budgets below what the plan needs
+// or below reserved_bytes; errors of EditGraph and TuneStep.
 absl::StatusOr<ChosenStep> ChooseStep(const StepChoiceSpec& spec);
 
-// Edits `graph` as options.lms says, measures how long that took, and tells the
-// LMS log lines to options.log; mode kOff changes and tells nothing. Errors: as
-// ApplyLms.
+// Edits `graph` as options.lms says, measures the time of the edit, and sends
+// the LMS log lines to options.log; with mode kOff, changes and logs nothing.
+// Errors: as ApplyLms.
 absl::StatusOr<LmsReport> EditGraph(const StepOptions& options, Graph& graph);
 
-// The program that runs it.
+// The program that runs the step.
 Program ProgramOf(ChosenStep step);
 
 }  // namespace spillway

@@ -13,7 +13,8 @@
 namespace spillway {
 namespace {
 
-// As the step would run: with the algorithms that fit it into the budget.
+// Plans the step as it would run: with the algorithms that make it fit the
+// budget.
 absl::StatusOr<BatchAttempt> PlanBatch(int64_t batch_size,
                                        const Program& program,
                                        const StepOptions& options,
@@ -44,7 +45,7 @@ absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
     return StopRequested(given_range.stop) || StopRequested(given.stop);
   };
   StepOptions options = given;
-  options.log = nullptr;  // of batch sizes that are only tried
+  options.log = nullptr;  // do not log batch sizes that are only tried
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
                             ResolveProfile(options));
   options.device_memory = BudgetFor(options, profile);
@@ -92,11 +93,11 @@ absl::StatusOr<MaxBatch> SearchMaxBatch(
         "the largest batch size to look for is {}; it must be at least 1",
         range.limit));
   }
-  constexpr int64_t kMost = int64_t{1} << 61;  // twice as many fit 64 bits
+  constexpr int64_t kMost = int64_t{1} << 61;  // doubling it does not overflow
   const int64_t limit = std::min(range.limit, kMost);
   MaxBatch result;
   int64_t& most = result.batch_size;  // known to fit
-  int64_t least = limit + 1;          // known not to, or not allowed
+  int64_t least = limit + 1;          // known not to fit, or not allowed
   for (int64_t next = std::clamp<int64_t>(range.start, 1, limit);
        most + 1 < least;) {
     if (!result.tried.empty() && StopRequested(range.stop)) {

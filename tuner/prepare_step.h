@@ -1,5 +1,5 @@
-// Planning one step of a graph without a session, so that plan-only graphs and
-// budgets that are too small can be looked at.
+// Plans one step of a graph without a session, so that plan-only graphs and
+// budgets that are too small can be examined.
 #ifndef SPILLWAY_TUNER_PREPARE_STEP_H_
 #define SPILLWAY_TUNER_PREPARE_STEP_H_
 
@@ -20,42 +20,42 @@
 
 namespace spillway {
 
-// INVALID_ARGUMENT for a program whose order or algorithms are decided already,
-// and as CheckProgram (executor/session/plan_programs.h).
+// INVALID_ARGUMENT for a program that already has an order or algorithms;
+// errors of CheckProgram (executor/session/plan_programs.h).
 absl::Status CheckUndecided(const Program& program);
 
-// A step to be planned. Everything pointed to is borrowed.
+// A step to plan. Borrows everything pointed to.
 struct PlanSpec {
   const Graph* graph = nullptr;
   std::vector<ValueId> fetches = {};
   const StepOptions* options = nullptr;
-  // Whose measured algorithms count too; null: only what kernels list.
+  // Its measured algorithms are added; null: only those that kernels list.
   const DeviceProfile* profile = nullptr;
   AlgorithmNames algorithms = {};
 };
 
-// What CompilePlan and FindFloor need beside the graph.
+// The inputs of CompilePlan and FindFloor, other than the graph.
 struct PlanInputs {
   Schedule schedule = {};
   CompileOptions options = {};  // with the budgets
   KnownAlgorithms algorithms = {};
 };
 
-// Prepares the kernels of the device's kind to learn their workspaces and
-// algorithms; nodes without a kernel have the workspace that the graph states.
-// Errors: INVALID_ARGUMENT naming a node without the algorithm that is named
-// for it; what OpenDevice, MakeSchedule and a kernel say.
+// Prepares the kernels of the device's kind, which tells their workspaces and
+// algorithms. A node without a kernel has the workspace that the graph states.
+// Errors: INVALID_ARGUMENT naming a node that does not have its named
+// algorithm; errors of OpenDevice, MakeSchedule and the kernels.
 absl::StatusOr<PlanInputs> PreparePlan(const PlanSpec& spec);
 
 // The fastest algorithms with which the step needs at most `budget` bytes of
-// device memory, swapped no more than it is; where none do, those with the
-// least workspaces. Errors: as MakeSchedule.
+// device memory without additional swaps; if there are none, those with the
+// smallest workspaces. Errors: as MakeSchedule.
 absl::StatusOr<AlgorithmNames> FitAlgorithms(const PlanSpec& spec,
                                              const PlanInputs& inputs,
                                              int64_t budget);
 
-// Device memory that would do, in an order that saves memory unless the options
-// ask for that of creation. Errors: as MakeSchedule.
+// Device memory that suffices, in the memory-saving order, or in creation order
+// if the options ask for it. Errors: as MakeSchedule.
 absl::StatusOr<int64_t> SmallestDeviceMemory(const Graph& graph,
                                              const PlanInputs& inputs,
                                              const StepOptions& options);
@@ -70,7 +70,8 @@ struct SwapCounts {
   int64_t tensors = 0;  // that are copied to the host
   int64_t swap_outs = 0;
   int64_t swap_ins = 0;
-  int64_t delayed_swap_ins = 0;  // right before their reader, for the budget
+  // Moved to right before their reader, for the budget.
+  int64_t delayed_swap_ins = 0;
   int64_t out_bytes = 0;
   int64_t in_bytes = 0;
   // Feeds that leave the device come back from the caller.
@@ -79,8 +80,8 @@ struct SwapCounts {
 };
 SwapCounts CountSwaps(const ExecutionPlan& plan);
 
-// Of one step of program 0, as they were issued, when it has run `steps` steps;
-// none if it has run none.
+// The swaps that one step of program 0 issued, if it has run `steps` steps;
+// zeros if it has run none.
 SwapCounts MeasuredSwaps(const Session& session, int64_t steps);
 
 }  // namespace spillway

@@ -86,7 +86,7 @@ std::vector<ValueId> ReadValues(JsonObject& object, std::string_view field,
   return values;
 }
 
-// By name of a node of the graph; empty where there are none.
+// By the name of a node of the graph; empty if there are no names.
 AlgorithmNames ReadAlgorithms(JsonObject names, const Graph& graph) {
   AlgorithmNames algorithms;
   for (const std::string_view node : names.names()) {
@@ -202,7 +202,7 @@ absl::Status CheckHead(JsonObject& file, std::string_view source,
       source, name, plan.fingerprint, graph.name(), expected));
 }
 
-// All but the head and the steps.
+// Reads everything but the head and the steps.
 void ReadPlan(JsonObject& file, const Graph& graph, SavedPlan& plan) {
   constexpr int64_t kMostPlacements = 1000;
   StepRecipe& recipe = plan.recipe;

@@ -1,10 +1,11 @@
-// What `tune` chose, as a file, so that other commands run just that.
+// The result of `tune` as a file, so that other commands can run exactly that
+// plan.
 //
 //     {"format": "spillway.plan", "version": 1, "graph": "resnet50",
 //      "fingerprint": "9c0f...", "device_memory": 4294967296, ...}
 //
-// The file names nodes and tensors; it fits the graph that it was made for and
-// no other.
+// The file names nodes and tensors. It fits only the graph for which it was
+// made.
 #ifndef SPILLWAY_TUNER_SAVED_PLAN_H_
 #define SPILLWAY_TUNER_SAVED_PLAN_H_
 
@@ -22,22 +23,22 @@
 namespace spillway {
 
 struct SavedPlan {
-  std::string fingerprint = {};  // of the graph that it was made for
+  std::string fingerprint = {};  // of the graph for which it was made
   StepRecipe recipe = {};
-  // What the step returns; other fetches would need another plan.
+  // What the step returns; other fetches need another plan.
   std::vector<ValueId> fetches = {};
-  // The budgets that it was made for. None: no budget of the device; the
-  // default of the machine that runs it for the host (DefaultHostMemory).
+  // The budgets for which it was made. nullopt: no device budget; for the host,
+  // the default of the machine that runs it (DefaultHostMemory).
   std::optional<int64_t> device_memory = {};
   std::optional<int64_t> host_memory = {};
-  // What it was predicted to need.
+  // The predicted requirements.
   int64_t device_bytes = 0;
   int64_t host_bytes = 0;
   int64_t step_ns = 0;
 };
 
-// 16 hex digits: equal if and (but for chance) only if both graphs have the
-// same nodes, edges, types and attributes in the same order.
+// 16 hex digits. Graphs with the same nodes, edges, types and attributes in the
+// same order have equal fingerprints; other graphs differ, except by chance.
 std::string GraphFingerprint(const Graph& graph);
 
 // INVALID_ARGUMENT if the plan was made for another graph.
@@ -48,9 +49,9 @@ absl::Status CheckIsPlanOf(const SavedPlan& plan, const Graph& graph);
 absl::StatusOr<std::string> FormatSavedPlan(const SavedPlan& plan,
                                             const Graph& graph);
 
-// `ops`: of the graph, to prove that the swaps leave what it computes. Errors:
-// INVALID_ARGUMENT naming `source` and the field that is wrong; for a plan of
-// another graph, both fingerprints.
+// `ops`: the ops of the graph, to prove that the swaps do not change what it
+// computes. Errors: INVALID_ARGUMENT naming `source` and the invalid field; for
+// a plan of another graph, naming both fingerprints.
 absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                                          std::string_view source,
                                          const Graph& graph,

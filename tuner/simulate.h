@@ -1,5 +1,5 @@
-// One step, planned and played on the machine of a device profile: its bytes to
-// the byte, its time by prediction, and whether it fits. Nothing runs.
+// Plans one step and simulates it on the machine of a device profile: exact
+// bytes, predicted time, and whether it fits. Runs nothing.
 //
 //   SPILLWAY_ASSIGN_OR_RETURN(const StepPrediction predicted, Simulate(
 //       {.graph = graph, .fetches = {loss}}, {.profile = "h200_pcie5"}));
@@ -25,54 +25,54 @@
 namespace spillway {
 
 struct StepPrediction {
-  // OK, or RESOURCE_EXHAUSTED with what is missing.
+  // OK, or RESOURCE_EXHAUSTED with the shortage.
   absl::Status fits = {};
   // Edited graph, order, algorithms and budgets.
   ChosenStep chosen = {};
-  ExecutionPlan plan = {};  // where it does not fit: the smallest there is
+  ExecutionPlan plan = {};  // if it does not fit: the smallest one
   MemoryFloor floor = {};   // the largest working set of one node
-  // Device memory that would do, in an order that saves memory unless the
-  // options ask for that of creation.
+  // Device memory that suffices, in the memory-saving order, or in creation
+  // order if the options ask for it.
   int64_t smallest_device_bytes = 0;
   std::string profile = {};  // its name
   SimulatedStep step = {};   // times, stalls, and the timeline with memory
-  StepTimeBound bound = {};  // no plan in this order and budget is faster
+  StepTimeBound bound = {};  // no plan with this order and budget is faster
 };
 
-// `program`: without swaps; options.lms or options.plan says what is swapped. A
-// profile that is named is a machine: its memory is the budget, unless there is
-// another. Nodes without kernels (plan-only) are taken by their stated costs.
-// Errors: as ChooseStep, but for what is in `fits`.
+// `program`: without swaps; options.lms or options.plan decides the swaps. A
+// named profile stands for a machine: its memory is the budget, unless another
+// budget is given. Nodes without kernels (plan-only) take their stated costs.
+// Errors: as ChooseStep, except for the one in `fits`.
 absl::StatusOr<StepPrediction> Simulate(const Program& program,
                                         const StepOptions& options);
 
-// The plan with the kernels' times that the profile knows or estimates, of the
-// algorithms that are named.
+// Simulates the plan with the kernel times that the profile has or estimates
+// for the named algorithms.
 SimulatedStep PlayStep(const Graph& graph, const ExecutionPlan& plan,
                        const AlgorithmNames& algorithms, const OpRegistry& ops,
                        const DeviceProfile& profile);
 
-// No plan of this order and budget is faster. `original`: the graph that the
-// step was chosen for. Errors: as PreparePlan.
+// No plan with this order and budget is faster. `original`: the graph for which
+// the step was chosen. Errors: as PreparePlan.
 absl::StatusOr<StepTimeBound> BoundOfChosen(const Graph& original,
                                             const ChosenStep& chosen,
                                             const DeviceProfile& profile);
 
-// --- The plan alone ---
+// --- Only the plan ---
 
 struct StepFit {
   absl::Status fits = {};   // as StepPrediction::fits
-  ExecutionPlan plan = {};  // where it does not fit: the smallest there is
+  ExecutionPlan plan = {};  // if it does not fit: the smallest one
   MemoryFloor floor = {};
   PlanInputs inputs = {};
 };
 
-// `order`: of the nodes, if it was decided already. Errors: as PreparePlan and
-// MakePlan, but for what is in `fits`.
+// `order`: of the nodes, if already decided. Errors: as PreparePlan and
+// MakePlan, except for the one in `fits`.
 absl::StatusOr<StepFit> FitStep(const PlanSpec& spec,
                                 std::optional<TimedSchedule> order = {});
 
-// The same for a step that was chosen.
+// The same for a chosen step.
 absl::StatusOr<StepFit> FitStep(const ChosenStep& chosen,
                                 const DeviceProfile& profile);
 

@@ -14,7 +14,7 @@ namespace {
 
 absl::Status CheckBytes(std::string_view name,
                         const std::optional<int64_t>& bytes) {
-  constexpr int64_t kMost = int64_t{1} << 62;  // sums with it fit 64 bits
+  constexpr int64_t kMost = int64_t{1} << 62;  // sums of two do not overflow
   if (bytes && *bytes < 0) {
     return InvalidArgument(
         fmt::format("{}: {} bytes is negative", std::string(name), *bytes));

@@ -1,5 +1,5 @@
-// StepOptions: where a step is to run, in how much memory, and who decides what
-// is swapped. What `spillway`'s flags of the same names mean.
+// StepOptions: where a step runs, in how much memory, and what decides the
+// swaps. `spillway`'s flags of the same names have the same meanings.
 #ifndef SPILLWAY_TUNER_STEP_OPTIONS_H_
 #define SPILLWAY_TUNER_STEP_OPTIONS_H_
 
@@ -30,107 +30,107 @@ namespace spillway {
 
 struct TriedSet;  // tuner/search/tune_swaps.h
 
-// Which of its algorithms a kernel takes, where it has several.
+// Which algorithm a kernel takes if it has several.
 enum class AlgorithmChoice : uint8_t {
-  // Those of the step without a budget: the fastest by the profile of the
-  // device at full speed, or the library's first where that measured none.
-  // Results are bitwise identical whatever budget, link, LMS options and tuned
-  // plan.
+  // The algorithms of the step without a budget: the fastest according to the
+  // profile of the device at full speed, or the library's first if the profile
+  // has none. Results are bitwise identical for every budget, link, set of LMS
+  // options and tuned plan.
   kSame,
-  // The library's first, whatever the profile: results are bitwise identical
-  // across machines with the same library too.
+  // The library's first, for every profile: results are also bitwise identical
+  // across machines with the same library.
   kFirst,
-  // The fastest by the profile with which the step fits; the tuner chooses them
-  // together with the swaps. Another budget may change how results round.
+  // The fastest according to the profile with which the step fits; the tuner
+  // chooses them together with the swaps. Another budget may change rounding.
   kAuto,
 };
 
-// A device profile: by the name of a shipped one ("h200_pcie5",
-// simulator/shipped_profiles.h), by the path of a file, or by value. Empty
-// text: what was measured of the device before
+// A device profile: the name of a shipped one ("h200_pcie5",
+// simulator/shipped_profiles.h), the path of a file, or a value. Empty text:
+// the profile that was measured on the device before
 // (tuner/profile/resolve_profile.h), or assumed rates.
 using ProfileChoice = std::variant<std::string, DeviceProfile>;
 
 struct StepOptions {
-  // "cpu", "cuda", "cuda:N" or "inline"; empty: cuda where this build and
-  // machine have it, else cpu.
+  // "cpu", "cuda", "cuda:N" or "inline"; empty: cuda if this build and machine
+  // have it, else cpu.
   std::string device = {};
-  // Threads of CPU kernels; 0: all cores. Results differ in rounding between
-  // different numbers of threads.
+  // Threads of CPU kernels; 0: all cores. Another number of threads may change
+  // rounding.
   int threads = 0;
-  // Slows copies of the cpu and inline devices to so many 1e9 bytes a second
-  // each way; 0: full speed.
+  // Limits copies of the cpu and inline devices to this many 1e9 bytes per
+  // second in each direction; 0: full speed.
   double link_gbps = 0;
   // Launches steps as one captured graph of the device (cuda).
   bool capture_steps = false;
 
-  // Budget of the device, bytes; a hard limit. None: Tune and Simulate take the
-  // memory of a profile that was named; otherwise, where the tuner decides,
-  // what is free on the device; else as little as the plan needs.
+  // Budget of the device, bytes; a hard limit. nullopt: Tune and Simulate take
+  // the memory of a named profile; otherwise, if the tuner decides, the free
+  // memory of the device; else as little as the plan needs.
   std::optional<int64_t> device_memory = {};
-  // Limit of the host's swap pool, bytes; none: DefaultHostMemory().
+  // Limit of the host's swap pool, bytes; nullopt: DefaultHostMemory().
   std::optional<int64_t> host_memory = {};
 
   // kAuto: the tuner chooses. kOff: no swaps.
   LmsOptions lms = LmsOptions::Auto();
-  // Of the nodes, where the tuner does not choose it too.
+  // Order of the nodes, unless the tuner chooses it.
   ScheduleKind schedule = ScheduleKind::kAuto;
   AlgorithmChoice algorithms = AlgorithmChoice::kSame;
   MathOptions math = {};
   ProfileChoice profile = {};
   // Seconds after which the tuner tries no further candidate; the choice then
-  // depends on the machine's speed. None: no limit.
+  // depends on the machine's speed. nullopt: no limit.
   std::optional<double> time_limit = {};
-  // Asked by the tuner before each candidate but the first; true ends the
-  // search with the best so far (TunedStep::interrupted). Where nothing that
-  // was tried until then fits, tuning returns CANCELLED. Measuring a profile
-  // has a request of its own (ProfileMeasurement::stop).
+  // Called by the tuner before each candidate except the first; true ends the
+  // search with the best so far (TunedStep::interrupted). If no candidate fits
+  // until then, tuning returns CANCELLED. Measuring a profile has a separate
+  // request (ProfileMeasurement::stop).
   StopRequest stop = {};
 
-  // Called by the tuner with each candidate as it is tried; null: nobody.
+  // Called by the tuner with each candidate when it is tried; null: not called.
   std::function<void(const TriedSet& tried)> on_tried = {};
 
-  // What Tune chose before, for this graph: run just that; `lms`, `schedule`
-  // and `algorithms` are not looked at. Borrowed for the call. Null: there is
-  // none.
+  // An earlier choice of Tune for this graph, to run exactly that; `lms`,
+  // `schedule` and `algorithms` are then ignored. Borrowed for the call. Null:
+  // no plan.
   const SavedPlan* plan = nullptr;
 
-  // Called with each line that LMS and the tuner have to tell; null: silent.
+  // Called with each log line of LMS and the tuner; null: silent.
   std::function<void(std::string_view line)> log = {};
 
   uint64_t seed = 0;                            // of initialisers and dropout
   std::vector<std::string> own_variables = {};  // see SessionOptions
   bool check_memory = false;                    // SessionOptions::check_memory
 
-  // Borrowed for as long as what is made with these options lives.
+  // Borrowed for the lifetime of everything made with these options.
   const OpRegistry* ops = &StandardOps();
   const KernelRegistry* kernels = &StandardKernels();
 };
 
-// INVALID_ARGUMENT naming the first option that is out of its range.
+// INVALID_ARGUMENT naming the first option that is out of range.
 absl::Status CheckStepOptions(const StepOptions& options);
 
-// Half of the RAM that this process may use, container limits included; 0 where
-// the system does not say (no host memory can be allocated there either).
+// Half of the RAM that this process may use, container limits included; 0 if
+// the system does not tell (then no host memory can be allocated either).
 int64_t DefaultHostMemory();
 
 // The limit of the swap pool, with the default filled in.
 int64_t HostMemoryOf(const StepOptions& options);
 
-// The device with the budget as its capacity, or with `device_limit` if that is
-// less; and with all that it has. Errors: what NewDevice says, and
-// INVALID_ARGUMENT for options that the device does not have, all naming the
-// option.
+// The device, with the budget as its capacity, or `device_limit` if that is
+// smaller; OpenWholeDevice: with all of its memory. Errors: those of NewDevice,
+// and INVALID_ARGUMENT for options that the device does not support, all naming
+// the option.
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(
     const StepOptions& options, std::optional<int64_t> device_limit = {});
 absl::StatusOr<std::unique_ptr<Device>> OpenWholeDevice(
     const StepOptions& options);
 
-// For a session on the device that OpenDevice returns.
+// The options for a session on the device that OpenDevice returns.
 SessionOptions SessionOptionsOf(const StepOptions& options);
 
-// The budget that the tuner has to meet: device_memory, else what is free on
-// the device at this moment. Errors: as OpenDevice.
+// The budget for the tuner: device_memory, else the memory that is free on the
+// device now. Errors: as OpenDevice.
 absl::StatusOr<int64_t> DeviceBudget(const StepOptions& options);
 
 }  // namespace spillway

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "v1, n_tensors 40": the mode, and options that are not as by default.
+// "v1, n_tensors 40": the mode, and the options that are not at their defaults.
 std::string FormatLms(const LmsOptions& options) {
   const Json defaults = UsedOptionsToJson({.mode = options.mode});
   std::string text(LmsModeName(options.mode));
@@ -46,7 +46,7 @@ void AddTried(const std::string& chosen, const StepSearch& search,
                             .host_bytes = tried.host_bytes,
                             .note = tried.reason});
     if (tried.step_ns > 0) report.tried.back().step_ns = tried.step_ns;
-    // Sets of one name are tried in several orders, in different times.
+    // Sets with equal names are tried in several orders, with different times.
     // (TFLMS's own trials have no times.)
     const bool is_chosen =
         tried.name == chosen &&

@@ -1,4 +1,4 @@
-// What was predicted or tuned, as a page to look at (simulator/report,
+// A prediction or a tuning result as an HTML page (simulator/report,
 // docs/report.md).
 //
 //   SPILLWAY_RETURN_IF_ERROR(WriteHtmlReport(predicted, "step.html"));
@@ -16,13 +16,13 @@
 
 namespace spillway {
 
-// What plans do not know of the step, for the head of the page.
+// Facts about the step that plans do not have, for the head of the page.
 struct ReportHead {
   int64_t batch_size = 0;              // 0: unknown, no images/s
-  std::vector<ReportFact> facts = {};  // put before the others
+  std::vector<ReportFact> facts = {};  // placed before the others
 };
 
-// The result borrows from what it is made of.
+// The result borrows from the arguments.
 HtmlReport ReportOf(const StepPrediction& predicted,
                     const ReportHead& head = {});
 HtmlReport ReportOf(const TuneResult& tuned, const ReportHead& head = {});
@@ -34,17 +34,17 @@ absl::Status WriteHtmlReport(const StepPrediction& predicted,
 absl::Status WriteHtmlReport(const TuneResult& tuned, const std::string& path,
                              const ReportHead& head = {});
 
-// --- The head that reports share ---
+// --- The head that all reports share ---
 
-// Everything pointed to is borrowed, by the report that is made of it too.
+// Borrows everything pointed to; so does the report made from it.
 struct StepReportSpec {
   ReportHead head = {};
   std::string profile = {};              // its name
   const StepOptions* options = nullptr;  // budgets and schedule
   const LmsOptions* lms = nullptr;
   const StepTimeBound* bound = nullptr;
-  std::string chosen = {};             // name of the recipe; empty: none
-  const StepSearch* search = nullptr;  // null: nothing was searched
+  std::string chosen = {};             // name of the recipe; empty: no recipe
+  const StepSearch* search = nullptr;  // null: no search was made
   const Graph* graph = nullptr;        // edited
   const ExecutionPlan* plan = nullptr;
   const SimulatedStep* predicted = nullptr;

@@ -20,7 +20,7 @@
 namespace spillway {
 namespace {
 
-// Owns what TunerInputs borrows.
+// Owns the data that TunerInputs borrows.
 class Preparation {
  public:
   absl::Status Prepare(const TuningSpec& spec) {
@@ -62,15 +62,15 @@ class Preparation {
   IdMap<NodeId, int64_t> kernel_ns_;
 };
 
-// Whether `status` of a search that was interrupted says that nothing fits,
-// which it cannot know.
+// Replaces a `status` which says that nothing fits: an interrupted search
+// cannot know that.
 absl::Status CancelledIf(bool interrupted, const absl::Status& status) {
   if (!interrupted || !absl::IsResourceExhausted(status)) return status;
   return absl::CancelledError(status.message());
 }
 
 StopRequest StopAfter(std::optional<double> seconds) {
-  constexpr double kForever = 1e9;  // more would not fit the clock
+  constexpr double kForever = 1e9;  // longer does not fit the clock
   if (!seconds || *seconds > kForever) return nullptr;
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -84,7 +84,7 @@ absl::Status AlgorithmsHint(const absl::Status& status) {
                   std::string(status.message())));
 }
 
-// With the reserved bytes, which the user's budget includes.
+// Adds the reserved bytes, which the user's budget includes.
 absl::Status RefusalOf(MemoryShortage shortage, int64_t reserved_bytes) {
   shortage.needed_bytes += reserved_bytes;
   shortage.budget_bytes += reserved_bytes;
@@ -103,7 +103,7 @@ TriedSet ToTriedSet(const TflmsTrial& trial, const LmsOptions& common) {
   return tried;
 }
 
-// The working set that no plan of the graph without swaps goes below.
+// A lower bound on the memory of every plan of the graph without swaps.
 absl::Status FindFloorOf(const TuningSpec& spec, TuneResult& result) {
   SPILLWAY_ASSIGN_OR_RETURN(
       const PlanInputs inputs,

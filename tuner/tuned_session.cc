@@ -14,7 +14,7 @@
 namespace spillway {
 namespace {
 
-// Decides program by program.
+// Makes the decisions, program by program.
 class ProgramTuner {
  public:
   ProgramTuner(std::vector<Program> programs, const StepOptions& options)
@@ -46,11 +46,12 @@ class ProgramTuner {
                        programs_[program].graph.name());
   }
 
-  // Budgets in its errors are of this program alone.
+  // The budgets in errors are those of this program only.
   std::string NameInErrors(size_t program) const {
     if (reserved_[program] == 0) return Name(program);
     return fmt::format(
-        "{}, beside {} bytes of variables and constants of the other programs",
+        "{}, in addition to {} bytes of variables and constants of the other "
+        "programs",
         Name(program), reserved_[program]);
   }
 
@@ -63,7 +64,7 @@ class ProgramTuner {
     return absl::OkStatus();
   }
 
-  // Every program's plan begins with the residents of all.
+  // Every program's plan begins with the residents of all programs.
   absl::Status CountResidents() {
     const OpRegistry& ops = *result_.options.ops;
     ResidentLayout all;
@@ -83,7 +84,7 @@ class ProgramTuner {
     return absl::OkStatus();
   }
 
-  // Where the tuner decides there has to be one.
+  // The tuner needs a budget.
   absl::Status FindBudget() {
     StepOptions& options = result_.options;
     if (options.plan != nullptr || !NeedsTuning(options.lms)) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""All that is to be known of Spillway on a GPU, in one command of nine minutes.
+"""Tests and measures Spillway on a GPU, in one command of nine minutes.
 
-Runs the tests that want a GPU, trains beside the CPU, with and without
-swapping, and measures: speed beside PyTorch, training within 8 to 24 GiB, and
-steps that others have published. Writes results.json, results.md and raw.tar.gz
-to --out. Sections take turns at the time; what there was no time for says so,
-and --only gives a section all of it. Exit status 1: something does not hold.
+Runs the tests that need a GPU, compares training with that on the CPU and with
+swapped training, and measures: speed compared with PyTorch, training within 8
+to 24 GiB, and published steps. Writes results.json, results.md and raw.tar.gz
+to --out. The sections share the time; a row without enough time says so, and
+--only gives a section all of the time. Exit status 1: a check failed.
 
 Examples, from the folder that `./dev gpu-bundle` makes or from a checkout:
   python3 benchmarks/gpu_suite --out /tmp/results
@@ -36,13 +36,13 @@ from sections import Section, run_sections
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
-# Name, title, part of the time, cases.
+# Name, title, share of the time, cases.
 SECTIONS = [Section(*fields) for fields in [
     ("tests", "Tests", 16, correctness.test_cases),
     ("sanitizer", "compute-sanitizer", 6, correctness.sanitizer_cases),
     ("bits", "Swapping and graphs change no bit", 8, correctness.bits_cases),
-    ("beside", "Ten steps beside the CPU", 8, correctness.beside_cases),
-    ("throughput", "Speed without a budget, images a second", 14,
+    ("beside", "Ten steps compared with the CPU", 8, correctness.beside_cases),
+    ("throughput", "Speed without a budget, images/s", 14,
      throughput.cases),
     ("pytorch", "PyTorch without a budget", 12, throughput.peer_cases),
     ("budgets", "Within a budget", 20, budgets.cases),
@@ -63,8 +63,8 @@ def gpu_facts(on_gpu):
 
 
 def versions(bundle, folder):
-    """The commit of a bundle, and what its program says of the libraries whose
-    kernels it runs."""
+    """The commit of a bundle, and the versions of the libraries whose kernels
+    its program runs."""
     path = bundle.out / "profile_of_versions.json"
     bundle.spillway("profile", "--num_batches=1", f"--out={path}")
     found = {"libraries": read_json(path).get("libraries", "")}
@@ -80,7 +80,7 @@ def packed(folder, path):
 
 
 def holds(rows_by_section):
-    """Nothing that was run failed, or found other than what must hold."""
+    """Whether no case failed, and all that must hold does."""
     return all("error" not in row and row.get("ok", True)
                for rows in rows_by_section.values() for row in rows)
 
@@ -94,9 +94,9 @@ def find_bundle():
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bundle", default=find_bundle(), metavar="FOLDER",
-                        help="has bin/spillway and tests beside it; default: "
-                        "the folder that this file came in, else what "
-                        "./dev gpu-bundle made, else the release build")
+                        help="folder with bin/spillway and tests; default: "
+                        "the folder of this file, else the result of "
+                        "./dev gpu-bundle, else the release build")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", required=True, help="folder for the results")
     parser.add_argument("--seconds", type=float, default=530)
@@ -136,7 +136,7 @@ def main():
         rows = run_sections(wanted, bundle, show, save)
     print((out / "results.md").read_text(encoding="utf-8"))
     if not holds(rows):
-        sys.exit("gpu_suite: not all that was run holds; see the tables")
+        sys.exit("gpu_suite: a check failed; see the tables")
 
 
 if __name__ == "__main__":

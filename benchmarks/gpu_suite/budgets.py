@@ -1,5 +1,6 @@
-"""Training within a part of the memory: what is kept of the speed, how near the
-bound and its prediction a step is, and PyTorch's ways within the same bytes."""
+"""Training within a fraction of the memory: the remaining speed, the distance
+to the lower bound and to the prediction, and PyTorch's methods within the same
+bytes."""
 
 import functools
 
@@ -12,7 +13,7 @@ GIB = 1 << 30
 MODEL, PRECISION = "resnet50", "tf32"
 
 # Budget in GiB, multiples of the batch that fits it without swapping; most
-# wanted first. 4/3 of 16 GiB is the case that TFLMS's authors published.
+# important first. 4/3 of 16 GiB is the case that TFLMS's authors published.
 WANTED = [(16, [1, 4 / 3, 2, 4]), (8, [1, 4 / 3, 2, 4, 8]), (12, [1, 2, 8]),
           (24, [1, 2, 4]), (16, [8]), (12, [4 / 3, 4]), (24, [4 / 3, 8])]
 QUICK_WANTED = [(3.5 / 1024, [1, 1.5])]
@@ -24,7 +25,7 @@ PEER_WANTED = [(16, 4 / 3), (8, 2), (16, 2), (8, 4), (12, 2), (24, 2), (8, 8),
 QUICK_PEER = {"model": "resnet20", "precision": "fp32", "batch_size": 8}
 QUICK_PEER_BUDGET = GIB // 4
 
-# Published: model, image size, batch, GiB, what others reached on their GPU.
+# Published: model, image size, batch, GiB, and the published result.
 DEMONSTRATIONS = [
     ("googlenet", 8192, 1, 16, "TFLMS 0.21 to 0.23 images/s on a P100"),
     ("resnet50", 224, 200, 16, "TFLMS 21.1 images/s on a P100"),
@@ -33,7 +34,8 @@ QUICK_DEMONSTRATIONS = [("lenet", 28, 2, 3.5 / 1024, "nothing")]
 
 
 class BudgetRuns:
-    """Steps of one model within budgets; what several rows need is run once."""
+    """Steps of one model within budgets; shares the runs that several rows
+    need."""
 
     def __init__(self, bundle):
         self.bundle = bundle
@@ -52,7 +54,7 @@ class BudgetRuns:
 
     @functools.cache
     def fitting_batch(self, gib):
-        """The largest batch without swapping, a multiple of 8 where it can be."""
+        """The largest batch without swapping, if possible a multiple of 8."""
         found = self.bundle.result(
             "simulate", f"fits_{gib}",
             *self.bundle.step_flags(self.model, 8, self.precision),
@@ -75,14 +77,15 @@ class BudgetRuns:
 
 
 def host_memory():
-    """Nearly all the host memory that is free."""
+    """Nearly all of the free host memory."""
     with open("/proc/meminfo", encoding="utf-8") as file:
         kib = {line.split(":")[0]: int(line.split()[1]) for line in file}
     return kib["MemAvailable"] * 1024 * 85 // 100
 
 
 def link_percent(run, direction, lane, bytes_copied, profile):
-    """Of the link's rate, while that lane copies; None: it copied nothing."""
+    """Percent of the link's rate while that lane copies; None: it copied
+    nothing."""
     busy_ms = run["lanes"][lane]["busy_ms"]
     if busy_ms == 0 or bytes_copied == 0:
         return None
@@ -90,7 +93,7 @@ def link_percent(run, direction, lane, bytes_copied, profile):
 
 
 def run_within(bundle, name, flags, budget, batch):
-    """Profile, tune and bench of a step in `budget` bytes."""
+    """Profiles, tunes and benchmarks a step within `budget` bytes."""
     profile = profiled(bundle, name, flags, "--algorithms=first")
     plan = bundle.out / f"plan_{name}.json"
     memory = [f"--device_memory={budget}", f"--host_memory={host_memory()}"]
@@ -137,12 +140,12 @@ def cases(bundle):
 
 
 def peer_cases(bundle):
-    """PyTorch with the same batch, in no more bytes of the GPU."""
+    """PyTorch with the same batch, limited to the same bytes of the GPU."""
     if bundle.quick:
         return [pytorch_runs.case(bundle, QUICK_PEER, method, 3, QUICK_PEER_BUDGET)
                 for method in PEER_METHODS]
     if not bundle.on_gpu:
-        return []  # PyTorch limits the memory of GPUs alone
+        return []  # PyTorch can only limit the memory of GPUs
     runs = runs_of(bundle)
 
     def case(gib, multiple, method):

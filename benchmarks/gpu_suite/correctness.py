@@ -1,4 +1,4 @@
-"""What must hold on a device before its speed is of interest."""
+"""Checks that have to pass before the speed of a device matters."""
 
 import shutil
 import tempfile
@@ -6,7 +6,7 @@ import tempfile
 from programs import Failed, read_json
 from sections import Case
 
-# Model, batch size, and for quick tries.
+# Model and batch size; below, for quick tries.
 BITS = [("lenet", 64), ("resnet20", 64), ("googlenet", 16), ("resnet50", 16)]
 QUICK_BITS = [("lenet", 40)]
 BESIDE = [("lenet", 64), ("resnet50", 8), ("googlenet", 8), ("inception3", 4),
@@ -15,16 +15,17 @@ QUICK_BESIDE = [("lenet", 4)]
 
 SANITIZER_TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
-# Two devices add float32 numbers in different orders. What one step changes in
-# the variables shows the gradients; at the other rate, ten steps stay so near
-# each other that their losses can be compared. (One and two threads of a CPU
-# differ by 5e-6 and 5e-6 at most, single variables by 5e-5.) Relative.
+# Two devices add float32 numbers in different orders. One step with the higher
+# rate shows the gradients, as changes of the variables. With the lower rate,
+# the variables stay so close during ten steps that the losses can be compared.
+# (One and two threads of a CPU differ by at most 5e-6 and 5e-6, single
+# variables by 5e-5.) Relative.
 CHANGE_TOLERANCE = 1e-3  # root mean square over the variables
-WORST_CHANGE_TOLERANCE = 1e-2  # of a single one
-LOSS_TOLERANCE = 1e-3  # of the worst of ten steps
+WORST_CHANGE_TOLERANCE = 1e-2  # of a single variable
+LOSS_TOLERANCE = 1e-3  # largest of ten steps
 ONE_STEP = {"rate": 1e-2, "steps": 1}
 TEN_STEPS = {"rate": 1e-6, "steps": 10}
-NO_STEP = {"rate": 0, "steps": 1}  # batch statistics change nevertheless
+NO_STEP = {"rate": 0, "steps": 1}  # batch statistics change even so
 
 
 def test_cases(bundle):
@@ -77,8 +78,9 @@ def ways_of_swapping(bundle, budget):
 
 
 def bits_cases(bundle):
-    """The variables after some steps, swapped or as a graph, bit for bit."""
-    # The same algorithms, whatever the budget.
+    """Compares variables after some steps, swapped or as a graph, bit for
+    bit."""
+    # The same algorithms for every budget.
     steps = ["--num_warmup_batches=1", "--algorithms=first",
              f"--num_batches={2 if bundle.quick else 4}"]
 
@@ -105,11 +107,11 @@ def bits_cases(bundle):
 
 
 def beside_cases(bundle):
-    """Steps on the device and on a reference: losses and variables."""
+    """Compares losses and variables of a device with those of a reference."""
     reference = "inline" if bundle.device == "cpu" else "cpu"
 
     def train(model, batch, device, rate, steps):
-        import variables  # here, as the rest of the suite runs without numpy
+        import variables  # here: the rest of the suite runs without numpy
         with tempfile.NamedTemporaryFile() as file:
             run = bundle.result(
                 "bench", f"beside_{model}_{device.replace(':', '_')}_{rate}",

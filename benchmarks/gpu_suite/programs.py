@@ -10,11 +10,11 @@ import time
 
 
 class Failed(Exception):
-    """A program failed; its last words are the message."""
+    """A program failed; the message is its last line of output."""
 
 
 class Clock:
-    """Counts the `seconds` that there are. `now`: seconds since any moment."""
+    """Counts down `seconds`. `now`: returns the time in seconds."""
 
     def __init__(self, seconds, now=time.monotonic):
         self.seconds = seconds
@@ -29,7 +29,7 @@ class Clock:
 
 
 def library_folders():
-    """Where CUDA's libraries lie that came as Python packages."""
+    """The folders of CUDA libraries that were installed as Python packages."""
     folders = []
     for path in sys.path:
         folders += glob.glob(os.path.join(path, "nvidia", "*", "lib"))
@@ -39,7 +39,7 @@ def library_folders():
 class Bundle:
     """The programs of `folder` on one device; results go to `out`.
 
-    quick: all steps are of tiny images, whatever the network.
+    quick: all steps have tiny images, for every network.
     """
 
     def __init__(self, folder, device, out, seconds, quick=False):
@@ -57,15 +57,15 @@ class Bundle:
         return self.device.startswith("cuda")
 
     def process(self, command, log=None):
-        """The finished process. `log`: file for all that it printed."""
+        """The finished process. `log`: file for all of its output."""
         try:
             done = subprocess.run(
                 [str(part) for part in command], env=self.environment,
                 capture_output=True, text=True, check=False,
                 timeout=max(1, self.clock.left()))
         except subprocess.TimeoutExpired as error:
-            raise Failed(f"{pathlib.Path(command[0]).name} was stopped at the "
-                         "end of the time there is") from error
+            raise Failed(f"{pathlib.Path(command[0]).name} was stopped: "
+                         "the time is over") from error
         if log is not None:
             (self.out / log).write_text(done.stdout + done.stderr,
                                         encoding="utf-8")
@@ -89,7 +89,7 @@ class Bundle:
         raise Failed(f"{command}: exit status {done.returncode}: {words[0]}")
 
     def result(self, command, name, *arguments, device=None):
-        """The JSON that `spillway COMMAND` leaves; kept as NAME.json."""
+        """The JSON result of `spillway COMMAND`; kept as NAME.json."""
         path = self.out / f"{name}.json"
         self.spillway(command, *arguments, f"--json={path}", device=device)
         return read_json(path)

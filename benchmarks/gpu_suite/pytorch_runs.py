@@ -1,4 +1,5 @@
-"""PyTorch's training steps, each measured by pytorch_step.py in a process of its own."""
+"""PyTorch's training steps, each measured in a separate process
+(pytorch_step.py)."""
 
 import pathlib
 import sys
@@ -6,7 +7,7 @@ import sys
 from programs import Failed, read_json
 from sections import Case
 
-SECONDS = {"compile": 75, "activation_budget": 90}  # of others 12
+SECONDS = {"compile": 75, "activation_budget": 90}  # of the others: 12
 
 
 def run(bundle, row, method, steps, budget):
@@ -28,7 +29,7 @@ def run(bundle, row, method, steps, budget):
 
 
 def case(bundle, facts, method, steps, budget=0):
-    """budget: bytes that PyTorch may take of the device; 0: all."""
+    """budget: bytes of the device that PyTorch may use; 0: all."""
     return Case(facts | {"method": method},
                 lambda: run(bundle, facts, method, steps, budget),
                 SECONDS.get(method, 12))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the README's tables of what was measured on GPUs.
+"""Writes the README's tables of measurements on GPUs.
 
-They are made from benchmarks/results/gpu_*.json, in the order of their names,
-each the results.json of a run of the suite. --check writes nothing, and exits
-with 1 where the README says something else.
+Their sources are benchmarks/results/gpu_*.json, in the order of their names;
+each is the results.json of a run of the suite. --check writes nothing, and
+exits with 1 if the README differs.
 """
 
 import argparse
@@ -20,7 +20,7 @@ NONE_YET = "Nothing has been measured on a GPU yet.\n"
 
 
 def format_results(results):
-    """`results`: of the suite."""
+    """`results`: those of the suite."""
     return "\n".join(map(tables.format_report, results)) or NONE_YET
 
 

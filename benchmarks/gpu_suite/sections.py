@@ -10,9 +10,9 @@ from programs import Failed
 class Case:
     """One row of a section.
 
-    facts: what it is, in the row whatever happens.
-    run: gives the rest of the row; raises Failed.
-    seconds: what it is thought to take; it is not begun with less time left.
+    facts: the row's description, present in every outcome.
+    run: returns the rest of the row; raises Failed.
+    seconds: the expected time; the case does not start with less time left.
     """
     facts: dict
     run: Callable[[], dict]
@@ -21,11 +21,11 @@ class Case:
 
 @dataclasses.dataclass
 class Section:
-    """name, title of its table, its part of the time, and its cases."""
+    """name, title of its table, its share of the time, and its cases."""
     name: str
     title: str
     share: float
-    cases: Callable  # of the bundle
+    cases: Callable  # takes the bundle
 
 
 def run_case(case, clock):
@@ -38,7 +38,7 @@ def run_case(case, clock):
 
 
 def run_section(cases, until, clock, show):
-    """The cases' rows; `until`: when the section's time is over."""
+    """The cases' rows; `until`: the end of the section's time."""
     rows = []
     for case in cases:
         if until - clock.taken() < case.seconds:
@@ -51,7 +51,7 @@ def run_section(cases, until, clock, show):
 
 
 def run_sections(sections, bundle, show, save):
-    """All rows by section. What one section leaves of its time, later ones get.
+    """All rows by section. Later sections get the time that a section leaves.
 
     show: called with each name and row; save: with all rows, after each section.
     """

@@ -1,9 +1,9 @@
-"""Markdown tables of what the suite found."""
+"""Markdown tables of the suite's results."""
 
-THROUGHPUT_GOAL = 1.0  # of the better of PyTorch's
+THROUGHPUT_GOAL = 1.0  # relative to PyTorch's best
 PREDICTION_GOAL = 3  # percent
 BOUND_GOAL = 5  # percent
-# Percent of the speed that is kept in so many GiB, at so many times what fits.
+# Percent of the speed that must remain, by (GiB, multiple of what fits).
 KEPT_GOALS = {(16, 1.33): 80}
 
 
@@ -12,14 +12,14 @@ def number(value, digits=1):
 
 
 def with_goal(value, is_met, digits=1):
-    """`value`, and whether it meets its goal; "-" if there is none."""
+    """`value`, and whether it meets its goal; "-" without a value."""
     if value is None:
         return "-"
     return f"{number(value, digits)}{'' if is_met(value) else ' (missed)'}"
 
 
 def table(columns, rows):
-    """`columns`: titles. `rows`: of cells. Empty without rows."""
+    """`columns`: titles. `rows`: lists of cells. Empty if there are no rows."""
     if not rows:
         return ""
     lines = [columns, ["---"] * len(columns), *rows]
@@ -27,7 +27,7 @@ def table(columns, rows):
 
 
 def what_is_missing(row):
-    """Why a row has no results; none: it has."""
+    """The reason why a row has no results; None if it has results."""
     if row.get("not_reached"):
         return "not reached"
     if "error" in row:
@@ -62,7 +62,7 @@ def bits_table(rows):
             f"{way}: {'same' if found['same_bits'] else 'OTHER'} bits"
             f"{'' if found['exact_memory'] else ', MEMORY NOT AS PREDICTED'}"
             for way, found in row["ways"].items())
-    return table(["network", "batch", "beside the step without swaps"],
+    return table(["network", "batch", "compared with the step without swaps"],
                  [[row["model"], row["batch_size"], result_cell(row, cell)]
                   for row in rows])
 
@@ -118,7 +118,7 @@ def throughput_table(rows, peers):
 
 
 def step_cells(row):
-    """Of a step within a budget: what was measured beside what was said."""
+    """Cells for a step within a budget: measurements next to predictions."""
     missing = what_is_missing(row)
     if missing:
         return [missing, *["-"] * 7]
@@ -165,7 +165,7 @@ def demonstrations_table(rows):
 
 
 def format_report(result):
-    """The whole result, a heading for each section that was run."""
+    """The whole result, with a heading for each section that was run."""
     rows = result["sections"]
     tables = {
         "tests": lambda: tests_table(rows["tests"]),

@@ -1,9 +1,9 @@
-"""Training speed with all the memory there is, beside PyTorch."""
+"""Training speed with all of the memory, compared with PyTorch."""
 
 import pytorch_runs
 from sections import Case
 
-# Model, precision, batch sizes; most wanted first.
+# Model, precision, batch sizes; most important first.
 SPEEDS = [("resnet50", "bf16", [256, 128, 64]), ("resnet50", "tf32", [256, 64]),
           ("vgg16", "bf16", [128]), ("inception3", "bf16", [128]),
           ("resnet152", "bf16", [128]), ("resnet50", "tf32", [128]),
@@ -24,7 +24,7 @@ def facts(model, precision, batch):
 
 
 def profiled(bundle, name, flags, *more):
-    """The path of a profile with the kernels of a step."""
+    """Measures a profile with the kernels of a step; returns its path."""
     path = bundle.out / f"profile_{name}.json"
     steps = 1 if bundle.quick else 4
     bundle.spillway("profile", *flags, "--num_warmup_batches=2",
@@ -33,8 +33,8 @@ def profiled(bundle, name, flags, *more):
 
 
 def cases(bundle):
-    """With the libraries' first algorithms, with those that were measured to be
-    the fastest, and with these as a CUDA graph."""
+    """Cases with the libraries' first algorithms, with the algorithms measured
+    as fastest, and with these as a CUDA graph."""
     counts = (["--num_warmup_batches=2", "--num_batches=5"] if bundle.quick
               else ["--num_warmup_batches=10", "--num_batches=40"])
 
@@ -66,7 +66,8 @@ def cases(bundle):
 
 
 def peer_cases(bundle):
-    """The same in PyTorch: eager for all, then compiled, which takes longer."""
+    """The same in PyTorch: first eager for all, then compiled, which takes
+    longer."""
     return [pytorch_runs.case(bundle, facts(*speed), method,
                        steps=3 if bundle.quick else 40)
             for method in ["eager", "compile"]

@@ -1,4 +1,4 @@
-"""Variables of two runs beside each other, from checkpoints."""
+"""Compares the variables of two runs, from checkpoints."""
 
 import json
 
@@ -20,11 +20,11 @@ def norm(values):
 
 
 def compare_changes(start, want, got):
-    """How far the changes that training made differ, relative to those wanted.
+    """The differences between the changes of two trainings, relative to `want`.
 
-    change_error: root of the mean over the variables of the squared relative
-    difference; worst_change_error: the largest, of `worst_variable`. Variables
-    that changed by so little that their own rounding matters are left out.
+    change_error: root mean square of the relative differences, over the
+    variables; worst_change_error: the largest, of `worst_variable`. Variables
+    whose changes are so small that rounding matters are left out.
     """
     changes = {name: norm(want[name] - start[name]) for name in want}
     relative = {name: norm(got[name] - want[name]) / change

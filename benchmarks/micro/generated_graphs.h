@@ -1,4 +1,4 @@
-// Training graphs of any size, to see how a pass grows with its graph.
+// Training graphs of any size, to show how a pass scales with its graph.
 #ifndef SPILLWAY_BENCHMARKS_MICRO_GENERATED_GRAPHS_H_
 #define SPILLWAY_BENCHMARKS_MICRO_GENERATED_GRAPHS_H_
 
@@ -14,13 +14,13 @@ namespace spillway {
 enum class Topology : uint8_t { kChain, kResidual };
 std::string Name(Topology topology);
 
-// At least `nodes` nodes, and hardly more: forward and backward phase, update.
+// Forward and backward phase and update, with `nodes` nodes or slightly more.
 Graph GraphOfSize(Topology topology, int64_t nodes);
 
 // The training step of a network of the zoo, with momentum.
 Graph NetworkGraph(const std::string& model, int64_t batch_size);
 
-// Every tensor that lives long enough moves; v2 with two levels ahead.
+// Moves every tensor that lives long enough; v2 with two levels ahead.
 LmsOptions SwapAll(LmsMode mode);
 
 }  // namespace spillway

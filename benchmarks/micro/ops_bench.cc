@@ -1,10 +1,9 @@
-// The kernels that ResNet-50 spends its time in, forward and backward, at its
+// The kernels in which ResNet-50 spends its time, forward and backward, at its
 // shapes and a batch of 16.
 //
-// Each benchmark is one op in a training step of one layer: the time is that of
-// the op's own span in the measured timeline, so feeds, the rest of the step
-// and the session are not in it. FLOPS and bytes are the op's stated cost
-// (OpCost).
+// Each benchmark is one op in a training step of one layer. The time is that of
+// the op's own span in the measured timeline, so it excludes feeds, the rest of
+// the step and the session. FLOPS and bytes are the op's stated cost (OpCost).
 //   build/release/bin/ops_bench --benchmark_filter=conv3x3
 #include <benchmark/benchmark.h>
 
@@ -30,7 +29,7 @@ namespace {
 
 constexpr int64_t kBatch = 16;
 
-// One layer and the ops that its training step has.
+// One layer and the ops in its training step.
 struct LayerCase {
   std::string name = {};
   Shape input = {};
@@ -117,8 +116,8 @@ std::vector<LayerCase> AllCases() {
   return cases;
 }
 
-// The layer between a trainable input, so that there is an input gradient, and
-// a loss that needs every element.
+// The layer between a trainable input, which makes it compute an input
+// gradient, and a loss that needs every element.
 absl::StatusOr<Program> TrainingStep(const LayerCase& layer_case) {
   GraphBuilder g(StandardOps());
   const Tensor x =
@@ -134,7 +133,7 @@ absl::StatusOr<Program> TrainingStep(const LayerCase& layer_case) {
   return Program{.graph = std::move(graph), .fetches = {loss.id()}};
 }
 
-// Cost of all nodes of this op.
+// The cost of all nodes with this op.
 OpCost CostOf(const Graph& graph, const std::string& op) {
   const OpDef& def = *StandardOps().Find(op);
   OpCost sum;

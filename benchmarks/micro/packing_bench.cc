@@ -1,5 +1,5 @@
-// The packer on made-up training steps, with everything kept on the device or
-// everything swapped, and on tasks whose only best placement has no hole.
+// The packer on synthetic training steps, with all tensors kept on the device
+// or all swapped, and on tasks whose only optimal placement has no hole.
 #include <benchmark/benchmark.h>
 
 #include <vector>

@@ -1,8 +1,10 @@
 // Graph passes on training graphs: generated ones of 1,000 to 1,000,000 nodes,
-// to see how their time grows with the graph, and networks of the zoo.
+// to show how their time scales with the graph, and networks of the
+// zoo.
 //
-// peak_rss_bytes is the most that the process ever held, the graph and earlier
-// benchmarks included: run one alone (--benchmark_filter) to read it.
+// peak_rss_bytes is the most memory that the process ever held, including the
+// graph and earlier benchmarks: run one benchmark alone (--benchmark_filter) to
+// read it.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -23,7 +25,7 @@ constexpr int64_t kLeastNodes = 1'000;
 constexpr int64_t kMostNodes = 1'000'000;
 constexpr int64_t kBatch = 32;
 
-// The most this process has held so far.
+// The most memory that this process has held so far.
 double PeakRssBytes() {
   rusage usage = {};
   SPILLWAY_CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
@@ -44,7 +46,7 @@ void EditEachTime(benchmark::State& state, const Graph& graph, LmsMode mode) {
     const auto report = ApplyLms(SwapAll(mode), edited);
     SPILLWAY_CHECK(report.ok() && report->swap_tensors > 0);
     state.PauseTiming();
-    edited = Graph();  // its end is not part of the edit
+    edited = Graph();  // its destruction is not part of the edit
     state.ResumeTiming();
   }
   SetNodes(state, graph);

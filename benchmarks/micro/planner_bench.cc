@@ -24,7 +24,7 @@ constexpr int64_t kLeastNodes = 1'000;
 constexpr int64_t kMostNodes = 100'000;
 constexpr int64_t kBatch = 32;
 
-// Without the kernels' scratch: no kernel is prepared.
+// Plans without the kernels' scratch, since no kernel is prepared.
 void PlanEachTime(benchmark::State& state, Graph graph, LmsMode mode) {
   const auto nodes = static_cast<double>(graph.num_nodes());
   if (mode != LmsMode::kOff)

@@ -1,4 +1,4 @@
-// The rest of main() of a program that registers its benchmarks itself.
+// The rest of main() for a program that registers its own benchmarks.
 #ifndef SPILLWAY_BENCHMARKS_MICRO_RUN_REGISTERED_H_
 #define SPILLWAY_BENCHMARKS_MICRO_RUN_REGISTERED_H_
 
@@ -6,8 +6,8 @@
 
 namespace spillway {
 
-// Runs what the flags select. Returns the exit status: 2 for a flag that is
-// not Google Benchmark's.
+// Runs the benchmarks that the flags select. Returns the exit status: 2 for a
+// flag that Google Benchmark does not have.
 inline int RunRegistered(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

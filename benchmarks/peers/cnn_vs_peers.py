@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Training throughput of whole networks, here and in the newest PyTorch, TensorFlow
-and JAX, alternately.
+"""Training throughput of whole networks in Spillway and in the newest PyTorch,
+TensorFlow and JAX, alternately.
 
 PyTorch runs eagerly in both of its layouts and compiled, TensorFlow as a
-tf.function, JAX jitted; bfloat16 is PyTorch's autocast, eager and compiled, and
-bfloat16 activations in the others. The method is that of side_by_side.py. A
-framework that is missing or fails is a line below its row.
+tf.function, JAX jitted. bfloat16 is PyTorch's autocast, eager and compiled, and
+bfloat16 activations in the others. For the method see side_by_side.py. A
+framework that is missing or fails gets a line below its row.
 
 Needs the virtual environment that peers/setup makes. Example:
   benchmarks/peers/setup
@@ -25,7 +25,7 @@ FRAMEWORKS = ["pytorch", "tensorflow", "jax"]
 
 
 def all_variants(python):
-    """By precision and name, the command of each variant."""
+    """The command of each variant, by precision and name."""
     pytorch = [python, HERE.parent / "pytorch_step.py", "--device=cpu"]
     others = {name: [python, HERE / "framework_step.py", f"--framework={name}"]
               for name in FRAMEWORKS[1:]}

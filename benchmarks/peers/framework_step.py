@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Training speed of one network in TensorFlow or JAX.
 
-Plain SGD in one compiled function, on images that lie in memory; no loss is read
-back between the steps. Example, with the Python that `setup` made:
+Plain SGD in one compiled function, on images that are in memory; no loss is
+read back between the steps. Example, with the Python that `setup` made:
   build/peers/bin/python benchmarks/peers/framework_step.py --framework jax \\
     --model resnet20 --batch_size 32 --json -
 """

@@ -1,5 +1,5 @@
-"""Training steps of the networks in JAX: one jitted function, whose parameters
-are donated. JAX takes as many threads as there are cores to run on."""
+"""Training steps of the networks in JAX: one jitted function with donated
+parameters. JAX uses as many threads as the process has cores."""
 
 import jax
 from jax import lax, numpy as jnp
@@ -17,7 +17,7 @@ def over_windows(function, x, start, size, stride, padding):
 
 
 class Layers(networks.Layers):
-    """key: of the random numbers of dropout."""
+    """key: the random key of dropout."""
 
     relu = staticmethod(jax.nn.relu)
     relu6 = staticmethod(jax.nn.relu6)
@@ -100,8 +100,8 @@ class Training:
         self.last_loss = None
 
     def start(self, images, key):
-        """Parameters in the order in which the network asks for them, and zeros
-        as the first moving statistics."""
+        """Parameters in the order in which the network requests them, and zeros
+        as the initial moving averages."""
         parameters = []
 
         def create(shape, start):

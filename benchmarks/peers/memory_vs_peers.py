@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Peak memory and speed of a training step, here and in the newest PyTorch.
 
-PyTorch runs as it is and in the ways to save memory that it has on a CPU;
-Spillway without a budget, and with `--lms auto` in parts of what it takes then.
-Each run is a process of its own, in rounds, alternately. In MB:
-  step     the most that the step allocates, parameters included. Spillway: the
-           arena, in a machine with a GPU its memory; PyTorch: by its profiler,
-           without oneDNN's own buffers, which are part of the arena
-  host     what is swapped out at most: here it is the same RAM
-  process  the most resident memory of the whole process, libraries included
-Last, for each of PyTorch's ways, the smallest step of ours that is as fast.
+PyTorch runs by default and with its methods to save memory on a CPU; Spillway
+runs without a budget, and with `--lms auto` in fractions of that memory. Each
+run is a separate process, in rounds, alternately. In MB:
+  step     the most that the step allocates, including parameters. Spillway: the
+           arena, which would be GPU memory on a machine with a GPU; PyTorch:
+           from its profiler, without oneDNN's own buffers, which are part of
+           Spillway's arena
+  host     the most that is swapped out: here it is the same RAM
+  process  the most resident memory of the whole process, including libraries
+Finally, for each of PyTorch's methods, our smallest step that is as fast.
 
 Needs the virtual environment that peers/setup makes. Example:
   benchmarks/peers/setup
@@ -45,7 +46,7 @@ MB = 1_000_000
 
 
 def run(command):
-    """The JSON result of a program, and the most memory its process had."""
+    """The JSON result of a program, and the peak memory of its process."""
     with tempfile.TemporaryDirectory() as folder:
         result, errors = (pathlib.Path(folder) / name for name in ("json", "err"))
         with errors.open("w", encoding="utf-8") as stderr:
@@ -88,7 +89,8 @@ def run_pytorch(options, flags):
 
 
 def make_profile(options, path):
-    """Measures the machine and the step's kernels, by which `auto` chooses."""
+    """Measures the machine and the step's kernels, from which `auto`
+    chooses."""
     subprocess.run(
         [options.spillway, "profile", f"--model={options.model}",
          f"--batch_size={options.batch_size}", "--device=cpu",
@@ -98,7 +100,7 @@ def make_profile(options, path):
 
 
 def make_variants(options, profile):
-    """By name, the function and the flags of each variant's run."""
+    """The function and the flags of each variant's run, by name."""
     unconstrained = run_spillway(options, [])["step_bytes"]
     variants = {"spillway": (run_spillway, [])}
     for part in PARTS:
@@ -119,7 +121,7 @@ def measure(options):
 
 
 def run_rounds(variants, options):
-    """What failed is not tried again, and the others go on."""
+    """Does not repeat a variant that failed; the others continue."""
     runs, errors = {name: [] for name in variants}, {}
     for _ in range(options.rounds):
         for name, (function, flags) in variants.items():
@@ -133,7 +135,7 @@ def run_rounds(variants, options):
 
 
 def summarize(name, runs, error):
-    """Median speed, most bytes."""
+    """The median speed and the most bytes."""
     if error is not None:
         return {"variant": name, "error": error}
     return {"variant": name, "runs": runs,
@@ -144,7 +146,7 @@ def summarize(name, runs, error):
 
 
 def as_fast(rows):
-    """By PyTorch's variant: ours with the fewest bytes that is no slower."""
+    """For each of PyTorch's variants: our smallest step that is not slower."""
     measured = [row for row in rows if "error" not in row]
     ours = [row for row in measured if row["variant"].startswith("spillway")]
     found = {}

@@ -2,22 +2,22 @@
 
 A network is a function of the layers and a batch of images [batch, height,
 width, channels]; it returns the logits. The layers are those of jax_training.py
-or tensorflow_training.py. Padding is TensorFlow's SAME or VALID; Spillway's ResNet
-pads a convolution with a stride alike on both sides instead, with equal sizes and
-multiply-adds.
+or tensorflow_training.py. Padding is TensorFlow's SAME or VALID. Spillway's
+ResNet pads a strided convolution equally on both sides instead; sizes and
+multiply-adds are equal.
 """
 
 import numpy
 
-STATISTICS_RATE = 0.1  # how fast moving statistics follow those of the batches
+STATISTICS_RATE = 0.1  # how fast the moving averages follow the batches
 
 
 class Layers:
     """Base of a framework's layers: the networks' parameters and statistics.
 
-    parameter: called with shape and start value as the network asks for its
-    parameters, always in the same order; returns each. `statistics` collects
-    mean and variance of each batch norm.
+    parameter: returns a parameter for a shape and a start value; networks call
+    it always in the same order. `statistics` collects mean and variance of each
+    batch norm.
     """
 
     def __init__(self, parameter):
@@ -25,7 +25,8 @@ class Layers:
         self.statistics = []
 
     def weights(self, *shape):
-        """Their standard deviation suits a ReLU after them."""
+        """Initial values with a standard deviation that suits a ReLU after
+        them."""
         return self.parameter(shape, None)
 
     def biases(self, size):
@@ -41,7 +42,7 @@ def high_and_wide(kernel):
 
 
 def start_value(shape, start):
-    """Random numbers, or all of them `start`."""
+    """Random numbers, or `start` for all elements."""
     if start is not None:
         return numpy.full(shape, start, numpy.float32)
     deviation = (2 / numpy.prod(shape[:-1])) ** 0.5

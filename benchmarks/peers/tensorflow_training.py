@@ -81,8 +81,8 @@ class Training:
         self.last_loss = None
 
     def start(self):
-        """Variables in the order in which the network asks for them, and zeros
-        as the first moving statistics."""
+        """Variables in the order in which the network requests them, and zeros
+        as the initial moving averages."""
         parameters = []
 
         def create(shape, start):

@@ -36,10 +36,10 @@ Tensor AddPool(const NameScope& scope, Tensor x, const BranchLayer& layer) {
                                       : AvgPool(scope, x, pool);
 }
 
-// What a branch reads.
+// The inputs of a branch.
 struct Inputs {
   Tensor x = {};
-  std::vector<Tensor> before = {};  // the layers of the branch before
+  std::vector<Tensor> before = {};  // the layers of the previous branch
 
   Tensor Shared(size_t place) const {
     SPILLWAY_CHECK(place < before.size());

@@ -1,6 +1,6 @@
 // Branches: the modules of inception networks, written as in the tables of
-// their papers. Every branch is a column of layers over the same input, and the
-// ends of all of them, side by side, are the channels of the result.
+// their papers. Every branch is a column of layers over the same input. The
+// outputs of all branches, concatenated, are the channels of the result.
 //
 //   x = AddBranches(g.Scope("mixed_1"), x, norm,
 //                   {{Conv(64, 1, 1)},
@@ -46,19 +46,20 @@ BranchLayer MaxPool();
 BranchLayer AvgPool();
 BranchLayer HalvingMaxPool();
 
-// The layer in the same place of the branch before, computed once.
+// Shares the output of the layer at the same position of the previous branch;
+// it is computed once.
 BranchLayer Shared();
 
 }  // namespace branch
 
-// A convolution ends with batch norm by `norm`, or if there is none, with bias
+// A convolution ends with batch norm as in `norm`; without `norm`, with bias
 // and ReLU.
 Tensor AddBranches(const NameScope& scope, Tensor x,
                    const std::optional<BatchNormOptions>& norm,
                    const std::vector<Branch>& branches);
 
-// What all convolutions of inception networks 3 and 4 end with: batch norm that
-// only shifts, and ReLU.
+// The end of every convolution of inception networks 3 and 4: batch norm
+// without scale, and ReLU.
 BatchNormOptions InceptionNorm(bool is_training);
 
 }  // namespace spillway

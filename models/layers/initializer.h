@@ -1,6 +1,6 @@
-// Variables and how they start: the `initializer` attribute of a Variable node
-// (executor/session/resident_values.h draws the numbers, from the session's
-// seed and the variable's name).
+// Variables and their initial values: the `initializer` attribute of a Variable
+// node (executor/session/resident_values.h draws the numbers, from the
+// session's seed and the variable's name).
 #ifndef SPILLWAY_MODELS_LAYERS_INITIALIZER_H_
 #define SPILLWAY_MODELS_LAYERS_INITIALIZER_H_
 
@@ -17,8 +17,7 @@ struct Initializer {
 
   Kind kind = Kind::kConstant;
   double value = 0;   // kConstant: of every element
-  double stddev = 0;  // kTruncatedNormal: before the tails are cut off at twice
-                      // this
+  double stddev = 0;  // kTruncatedNormal: before truncation at twice this
   double scale = 0;   // kVarianceScaling: truncated normal, variance
                       // scale / fan-in
 

@@ -1,5 +1,5 @@
-// What layers of models/layers/layers.h and models/layers/volume_layers.h are
-// made of. For these two and models/layers/blocks.h alone.
+// Helpers shared by models/layers/layers.h, models/layers/volume_layers.h and
+// models/layers/blocks.h; not for other files.
 #ifndef SPILLWAY_MODELS_LAYERS_LAYER_PARTS_H_
 #define SPILLWAY_MODELS_LAYERS_LAYER_PARTS_H_
 
@@ -12,16 +12,17 @@
 
 namespace spillway::layer {
 
-// Whether a layer may go on: nothing has failed and `x` has `rank` dimensions.
+// Whether a layer can be built: no earlier error, and `x` has `rank`
+// dimensions.
 bool HasRank(const NameScope& scope, Tensor x, int rank);
 
-// Whether a layer may go on: its option, called `name`, is above 0.
+// Whether a layer can be built: its option, called `name`, is positive.
 bool IsPositive(const NameScope& scope, int64_t value, std::string_view name);
 
 Tensor BiasAdd(const NameScope& scope, Tensor x,
                const Initializer& initializer);
 
-// Biases, where a layer of these options has some, and the activation.
+// Adds the bias, if the options have one, and the activation.
 template <typename Options>
 Tensor Finish(const NameScope& scope, Tensor y, const Options& options) {
   if (options.use_bias && y.is_valid()) {

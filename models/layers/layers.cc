@@ -21,7 +21,7 @@ AttributeValue Pair(const std::array<int64_t, 2>& values) {
   return std::vector<int64_t>{values[0], values[1]};
 }
 
-// [before, after]: kernel - 1 rows in all, of a kernel spread by `dilation`.
+// [before, after]: kernel - 1 rows in total, for a kernel spread by `dilation`.
 AttributeValue ResnetPadding(int64_t kernel, int64_t dilation) {
   const int64_t total = (kernel - 1) * dilation;
   return Pair({total / 2, total - total / 2});
@@ -42,21 +42,21 @@ Attributes ConvAttributes(const Conv2DOptions& options) {
   return attributes;
 }
 
-// [0, after]: how far the last window that begins inside reaches out.
+// [0, after]: how far the last window that begins inside extends past the edge.
 AttributeValue CeilPadding(int64_t size, int64_t window, int64_t stride) {
   const int64_t steps =
       std::max<int64_t>(0, (size - window + stride - 1) / stride);
   return Pair({0, std::max<int64_t>(0, steps * stride + window - size)});
 }
 
-// Whether a pool may go on, and its padding can be computed.
+// Whether a pool can be built: its padding can be computed.
 bool CanPool(const NameScope& scope, Tensor x, const PoolOptions& options) {
   return HasRank(scope, x, 4) &&
          IsPositive(scope, std::ranges::min(options.window), "window") &&
          IsPositive(scope, std::ranges::min(options.strides), "stride");
 }
 
-// Those that both pools have.
+// The attributes that both kinds of pool have.
 Attributes PoolAttributes(Tensor x, const PoolOptions& options) {
   Attributes attributes = {{"ksize", Pair(options.window)},
                            {"strides", Pair(options.strides)},
@@ -108,7 +108,7 @@ std::vector<Tensor> BatchNormVariables(const NameScope& scope, int64_t channels,
                                .initializer = initializer,
                                .trainable = trainable});
   };
-  // In turn, since the order of creation is the order in which they update.
+  // One after the other: the order of creation is the order of their updates.
   const Tensor gamma = variable("scale", one, scale);
   const Tensor beta = variable("offset", zero, true);
   const Tensor mean = variable("moving_mean", zero, false);

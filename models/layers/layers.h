@@ -8,10 +8,10 @@
 // Shapes: images are [batch, height, width, channels], filters [out, height,
 // width, in / groups], dense weights [in, out], labels int32 [batch].
 // Names: variables are <scope>/weights and <scope>/biases; batch norm has
-// <scope>/scale, offset, moving_mean and moving_variance. Two layers that would
-// give a variable the same name need two scopes: the second is refused, with an
-// error that names the scope. Layers do not share weights. A convolution and a
-// batch norm have different names and may be in one scope.
+// <scope>/scale, offset, moving_mean and moving_variance. Two layers whose
+// variables would have the same name need two scopes: the second is refused
+// with an error that names the scope. Layers do not share weights. A
+// convolution and a batch norm use different names and may share a scope.
 // Errors: kept by the builder (graph/builder/builder.h); after one, every layer
 // returns an invalid Tensor.
 #ifndef SPILLWAY_MODELS_LAYERS_LAYERS_H_
@@ -30,8 +30,8 @@ namespace spillway {
 
 enum class Activation : uint8_t { kNone, kRelu, kRelu6, kElu, kSigmoid, kTanh };
 
-// "SAME" and "VALID" are TensorFlow's. "SAME_RESNET" pads kernel - 1 in all,
-// half (rounded down) before and the rest after, whatever the stride.
+// "SAME" and "VALID" are TensorFlow's. "SAME_RESNET" pads kernel - 1 in total:
+// half (rounded down) before and the rest after, for any stride.
 struct Conv2DOptions {
   int64_t filters = 0;
   std::array<int64_t, 2> kernel = {1, 1};
@@ -50,52 +50,53 @@ struct DenseOptions {
   int64_t units = 0;
   bool use_bias = true;
   Activation activation = Activation::kNone;
-  // None: truncated normal, standard deviation sqrt(2 / in) before a ReLU and
-  // sqrt(1 / in) otherwise.
+  // nullopt: truncated normal, standard deviation sqrt(2 / in) before a ReLU
+  // and sqrt(1 / in) otherwise.
   std::optional<Initializer> initializer = std::nullopt;
   Initializer bias_initializer = Initializer::Constant(0);
 };
 // x: [batch, in]; result: [batch, units].
 Tensor Dense(const NameScope& scope, Tensor x, const DenseOptions& options);
 
-// "CEIL" is Caffe's: nothing before, and after it as much as the last window
+// "CEIL" is Caffe's: no padding before, and as much after as the last window
 // that begins inside needs; strides must not exceed the window.
 struct PoolOptions {
   std::array<int64_t, 2> window = {2, 2};
   std::array<int64_t, 2> strides = {2, 2};
   std::string padding = "VALID";
-  bool count_include_pad = false;  // AvgPool: the mean is over padding too
+  bool count_include_pad = false;  // AvgPool: the mean includes padding
 };
 Tensor MaxPool(const NameScope& scope, Tensor x, const PoolOptions& options);
 Tensor AvgPool(const NameScope& scope, Tensor x, const PoolOptions& options);
 
-// The published pair ReLU, max pooling, computed as max pooling, ReLU. The two
-// commute bit for bit (but for the sign of a zero), in value and in gradient:
-// ReLU keeps order, and where a window's largest element is not positive, both
-// orders stop the gradient. Only the pooled elements then pass through ReLU,
-// and the input, which nothing else reads, can be overwritten or dropped
-// sooner.
+// The published pair ReLU, max pooling, computed as max pooling, ReLU. The
+// results are bitwise identical (except for the sign of a zero), both values
+// and gradients: ReLU is monotonic, and if a window's largest element is not
+// positive, both orders stop the gradient. ReLU then processes only the pooled
+// elements, and its input, which no other node reads, can be overwritten or
+// dropped sooner.
 Tensor MaxPoolRelu(const NameScope& scope, Tensor x,
                    const PoolOptions& options);
 
-// [batch, height, width, channels], or a volume with a depth before them ->
-// [batch, channels].
+// [batch, height, width, channels], or a volume, [batch, depth, height, width,
+// channels] -> [batch, channels].
 Tensor GlobalAveragePool(const NameScope& scope, Tensor x);
 
 // [batch, ...] -> [batch, product of the others].
 Tensor Flatten(const NameScope& scope, Tensor x);
 
 struct DropoutOptions {
-  double rate = 0.5;        // part that is set to zero
+  double rate = 0.5;        // fraction that is set to zero
   bool is_training = true;  // false: x itself
 };
-// The mask is a function of the scope's name, the session's seed and the step.
-// A second dropout of one scope has another mask, by its node's name.
+// The mask is a function of the scope's name, the session's seed and the step
+// number. A second dropout in the same scope has another mask, since its node
+// has another name.
 Tensor Dropout(const NameScope& scope, Tensor x, const DropoutOptions& options);
 
 struct BatchNormOptions {
   double epsilon = 1e-3;
-  double momentum = 0.99;   // of the moving statistics
+  double momentum = 0.99;   // of the moving averages
   bool is_training = true;  // false: normalise by the moving statistics
   bool scale = true;        // false: scale is fixed at one
   Activation activation = Activation::kNone;
@@ -124,14 +125,14 @@ Tensor Constant(const NameScope& scope, DType dtype, double value);
 Tensor Scale(const NameScope& scope, Tensor x, double factor);
 Tensor Softmax(const NameScope& scope, Tensor x);
 
-// Tensors of equal shapes but along dimension `axis`, one after the other.
+// Concatenates tensors along dimension `axis`; the other dimensions are equal.
 Tensor Concat(const NameScope& scope, std::vector<Tensor> xs, int64_t axis);
-// Side by side: the last dimension.
+// Concatenates along the last dimension.
 Tensor ConcatChannels(const NameScope& scope, std::vector<Tensor> xs);
 
 Tensor Reshape(const NameScope& scope, Tensor x, const Shape& shape);
 
-// x itself where it has this dtype already.
+// x itself if it has this dtype already.
 Tensor CastTo(const NameScope& scope, Tensor x, DType dtype);
 
 // All elements in one dimension.
@@ -147,11 +148,11 @@ Tensor SparseSoftmaxCrossEntropy(const NameScope& scope, Tensor logits,
 // Whether the label is among the `k` largest logits: bool [batch].
 Tensor InTopK(const NameScope& scope, Tensor logits, Tensor labels, int64_t k);
 
-// The part of `flags`, bool [batch], that is true: a float32 scalar.
+// The fraction of `flags`, bool [batch], that is true: a float32 scalar.
 Tensor TrueFraction(const NameScope& scope, Tensor flags);
 
-// The part of the batch whose label has the largest logit, or is among the `k`
-// largest: a float32 scalar.
+// The fraction of the batch whose label is among the `k` largest logits: a
+// float32 scalar.
 Tensor Accuracy(const NameScope& scope, Tensor logits, Tensor labels,
                 int64_t k = 1);
 

@@ -6,8 +6,8 @@
 
 #include "models/layers/layer_parts.h"
 
-// Options with the same members for each number of spatial dimensions are a
-// template parameter here.
+// Options that exist for several numbers of spatial dimensions, with the same
+// members, are a template parameter here.
 namespace spillway {
 namespace {
 
@@ -16,7 +16,7 @@ std::vector<int64_t> List(const std::array<int64_t, kSpatial>& values) {
   return {values.begin(), values.end()};
 }
 
-// Whether a layer with these options may go on.
+// Whether a layer with these options can be built.
 template <typename Options>
 bool CanBuild(const NameScope& scope, Tensor x, const Options& options) {
   const int rank = static_cast<int>(options.kernel.size()) + 2;
@@ -46,7 +46,7 @@ Tensor Pool(const NameScope& scope, const char* op, Tensor x,
                                              {"padding", options.padding}}});
 }
 
-// What a transposed convolution of x gives.
+// The result's shape for a transposed convolution of x.
 template <typename Options>
 Shape TransposedShape(Tensor x, const Options& options) {
   std::vector<int64_t> dims = x.shape().dims();

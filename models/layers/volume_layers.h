@@ -15,7 +15,7 @@
 
 namespace spillway {
 
-// Paddings as of Conv2DOptions, but for "SAME_RESNET".
+// Paddings as in Conv2DOptions, except "SAME_RESNET".
 struct Conv3DOptions {
   int64_t filters = 0;
   std::array<int64_t, 3> kernel = {1, 1, 1};
@@ -40,12 +40,14 @@ Tensor MaxPool3D(const NameScope& scope, Tensor x,
 Tensor AvgPool3D(const NameScope& scope, Tensor x,
                  const Pool3DOptions& options);
 
-// To images of `filters` channels. Each dimension grows to input * stride, and
-// with "VALID" by another kernel - stride where that is positive: a convolution
-// of the result with these options has the shape of x.
+// Transposed convolution to images of `filters` channels. Each dimension grows
+// to input * stride, and with "VALID" by another kernel - stride if that is
+// positive: a convolution of the result with these options has the shape of
+// x.
 //
-// The weights are those of that convolution, [channels of x, height, width,
-// filters]; so is the fan-in that scales the initializer.
+// The weights have the shape of that convolution's, [channels of x, height,
+// width, filters], and the fan-in that scales the initializer is that
+// convolution's.
 struct Conv2DTransposeOptions {
   int64_t filters = 0;
   std::array<int64_t, 2> kernel = {2, 2};
@@ -59,7 +61,7 @@ struct Conv2DTransposeOptions {
 Tensor Conv2DTranspose(const NameScope& scope, Tensor x,
                        const Conv2DTransposeOptions& options);
 
-// The same to volumes.
+// The same for volumes.
 struct Conv3DTransposeOptions {
   int64_t filters = 0;
   std::array<int64_t, 3> kernel = {2, 2, 2};

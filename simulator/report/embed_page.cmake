@@ -1,5 +1,5 @@
 # Writes OUT, a C++ source that defines the texts of page_assets.h: the files
-# HTML and STYLE, and SCRIPTS one after the other.
+# HTML and STYLE, and the concatenated SCRIPTS.
 function(embed name)
   set(text "")
   foreach(file IN LISTS ARGN)

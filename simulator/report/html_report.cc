@@ -13,7 +13,7 @@
 namespace spillway {
 namespace {
 
-// `text` with each of these characters written as the text beside it.
+// `text` with each of these characters replaced by the text paired with it.
 template <size_t kCount>
 std::string Escape(
     std::string_view text,
@@ -35,14 +35,14 @@ std::string EscapeHtml(std::string_view text) {
       text, {{{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}}});
 }
 
-// Inside a script element: nothing in it may look like a tag. In JSON these
-// stand in strings only, where they may be written so.
+// For a script element, in which nothing may look like a tag. In JSON these
+// characters occur only in strings, which allow these escapes.
 std::string EscapeJson(std::string_view json) {
   return Escape<3>(json,
                    {{{'&', "\\u0026"}, {'<', "\\u003c"}, {'>', "\\u003e"}}});
 }
 
-// The page with each {{mark}} replaced; what is put in is not looked at again.
+// The page with each {{mark}} replaced; the inserted text is not searched.
 std::string FillIn(
     std::string_view page,
     const std::vector<std::pair<std::string_view, std::string>>& marks) {

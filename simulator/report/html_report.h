@@ -1,10 +1,10 @@
-// One step as a page to look at: memory over time, the lanes, what fills the
-// peak, what becomes of each tensor; predicted, and measured beside it where
-// there is a measurement (docs/report.md).
+// One step as an HTML page: memory over time, the lanes, the contents of the
+// peak and the fate of each tensor. Shows predicted times, next to measured
+// ones if there is a measurement (docs/report.md).
 //
-// The page is one file: it loads nothing and works without a network. The same
-// report gives the same bytes. Ownership: everything pointed to is borrowed for
-// the call.
+// The page is one file that loads nothing and works without a network.
+// Deterministic: equal reports give identical bytes. Ownership: everything
+// pointed to is borrowed for the call.
 #ifndef SPILLWAY_SIMULATOR_REPORT_HTML_REPORT_H_
 #define SPILLWAY_SIMULATOR_REPORT_HTML_REPORT_H_
 
@@ -21,33 +21,33 @@
 
 namespace spillway {
 
-// A line of the page's head: "LMS", "v1, n_tensors 40".
+// A line in the page's header: "LMS", "v1, n_tensors 40".
 struct ReportFact {
   std::string label = {};
   std::string value = {};
 };
 
-// No plan of this graph is faster.
+// A lower bound on the step time of every plan of this graph.
 struct ReportBound {
   int64_t step_ns = 0;
   std::string reason = {};  // "compute alone"
 };
 
-// What a run of the same plan took. The timeline has one track a lane.
+// Measurements of a run of the same plan. The timeline has one track per lane.
 struct MeasuredStep {
   const Timeline* timeline = nullptr;  // of one step
-  int64_t step_ns = 0;                 // median of the steps that were timed
+  int64_t step_ns = 0;                 // median of the timed steps
   int64_t device_bytes = 0;
   int64_t host_bytes = 0;
 };
 
-// One set of options that a tuner looked at.
+// One set of options that a tuner examined.
 struct TriedOptions {
   std::string label = {};
   bool fits = false;
   int64_t device_bytes = 0;
   int64_t host_bytes = 0;
-  std::optional<int64_t> step_ns = {};  // none: was not simulated
+  std::optional<int64_t> step_ns = {};  // nullopt: not simulated
   std::string note = {};
 };
 
@@ -65,11 +65,10 @@ struct HtmlReport {
   std::optional<ReportBound> bound = {};
   std::optional<MeasuredStep> measured = {};
   std::vector<TriedOptions> tried = {};
-  std::optional<size_t> chosen = {};  // of `tried`
+  std::optional<size_t> chosen = {};  // index in `tried`
 };
 
-// INVALID_ARGUMENT where graph, plan, predicted or the measured timeline is
-// null.
+// INVALID_ARGUMENT if graph, plan, predicted or the measured timeline is null.
 absl::StatusOr<std::string> FormatHtmlReport(const HtmlReport& report);
 
 }  // namespace spillway

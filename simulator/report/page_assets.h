@@ -1,4 +1,4 @@
-// The files of page/, as they were when this was built (CMakeLists.txt).
+// The files of page/ as they were at build time (CMakeLists.txt).
 #ifndef SPILLWAY_SIMULATOR_REPORT_PAGE_ASSETS_H_
 #define SPILLWAY_SIMULATOR_REPORT_PAGE_ASSETS_H_
 
@@ -8,7 +8,7 @@ namespace spillway {
 
 extern const std::string_view kPageHtml;
 extern const std::string_view kPageStyle;
-extern const std::string_view kPageScript;  // all scripts, one after the other
+extern const std::string_view kPageScript;  // all scripts, concatenated
 
 }  // namespace spillway
 

@@ -9,7 +9,7 @@
 namespace spillway {
 namespace {
 
-// As page/report.js names them.
+// The order of `kinds` in page/report.js.
 enum class PageKind : uint8_t {
   kVariable,
   kConstant,
@@ -32,7 +32,7 @@ PageKind KindOf(const Buffer& buffer, bool copied_back) {
   return copied_back ? PageKind::kCopiedBack : PageKind::kTensor;
 }
 
-// The steps that use a buffer, in order.
+// Of a buffer: the steps that use it, in order.
 struct Users {
   std::vector<int32_t> steps = {};
   bool copied_back = false;

@@ -1,6 +1,6 @@
-// What the page of a report shows, as JSON that its scripts read
-// (page/report.js). Rows are arrays, to keep pages of large plans small; times
-// are ns, sizes bytes.
+// The data that a report's page shows, as JSON that its scripts read
+// (page/report.js). Rows are arrays, which keeps the pages of large plans
+// small. Times are in ns, sizes in bytes.
 //
 //   {"facts": [[label, value]], "batch_size", "step_ns", "lane_names": [name],
 //    "stall_ns": [copy in, copy out, issue],

@@ -1,4 +1,4 @@
-// The loop against a session that only keeps count.
+// The loop with a session that only counts.
 #include "benchmarks/cnn_throughput.h"
 
 #include <cstddef>
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Step i, from 1, has the loss i. Fails in step `failing_step`.
+// Step i, from 1, has the loss i. Step `failing_step` fails.
 class CountingSession : public Session {
  public:
   explicit CountingSession(ValueId loss) : loss_(loss) {}
@@ -142,7 +142,7 @@ TEST_F(CnnThroughputTest, SaysWhenTheTimedStepsAreDone) {
                                                   HasSubstr("disk full")));
 }
 
-// The images in the session's memory, the labels in their own.
+// The images in the session's memory, the labels in the feeds' own.
 TEST_F(CnnThroughputTest, FeedsAreMadeWhereTheSessionHasMemory) {
   const ValueId id = model_.images.id();
   CountingSession session(model_.loss.id());
@@ -201,7 +201,7 @@ TEST_F(CnnThroughputTest, FixedImagesStayAndFreshOnesChange) {
   }
 }
 
-// The measurement of so many steps, and the traced step after them.
+// As many timed steps as until the request, then the traced step.
 TEST_F(CnnThroughputTest, AStopRequestEndsItAsThatManyBatchesWould) {
   CountingSession session(model_.loss.id());
   int asked = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The GPU suite: how it divides its time, what its tables say of made-up
-results, and, where SPILLWAY_BUNDLE names a folder with bin/spillway, the whole
-of it on the devices that every machine has."""
+"""The GPU suite: how it divides its time, the tables of invented results, and,
+if SPILLWAY_BUNDLE names a folder with bin/spillway, all of it on the devices
+that every machine has."""
 
 import json
 import os
@@ -26,7 +26,7 @@ from sections import Case, Section, run_sections  # noqa: E402
 
 
 class SectionsTest(unittest.TestCase):
-    """On a clock that moves only when a case says so."""
+    """On a clock that only cases advance."""
 
     def setUp(self):
         self.time = 1000.0
@@ -188,7 +188,7 @@ class ReadmeTest(unittest.TestCase):
 
 
 class WholeSuiteTest(unittest.TestCase):
-    """The command as users give it, on the device SPILLWAY_DEVICE."""
+    """The command as a user runs it, on the device SPILLWAY_DEVICE."""
 
     def run_suite(self, folder, device, *arguments):
         return subprocess.run(

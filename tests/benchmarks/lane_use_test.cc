@@ -34,7 +34,7 @@ TEST(LaneUseTest, CountsCopiesBesideComputeOnce) {
   EXPECT_EQ(use.hidden_part(), 0.4);
 }
 
-// Two copies at once are one stretch of time, and hide nothing by themselves.
+// Concurrent copies are one interval, and do not hide each other.
 TEST(LaneUseTest, CopiesDoNotHideEachOther) {
   const Timeline timeline = {.tracks = {"compute", "copy out", "copy in"},
                              .spans = {Busy(kOut, 0, 20), Busy(kIn, 10, 30)}};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Comparisons with other frameworks: the networks that are written for them, the
-rounds, and what is made of their numbers. No framework is needed."""
+"""Comparisons with other frameworks: the networks written for them, the rounds,
+and the evaluation of the numbers. Needs no framework."""
 
 import argparse
 import math
@@ -20,7 +20,7 @@ import side_by_side  # noqa: E402
 
 
 class Map:
-    """A tensor that has nothing but a shape [batch, ...]."""
+    """A tensor that only has a shape [batch, ...]."""
 
     def __init__(self, *shape):
         self.shape = shape
@@ -120,8 +120,8 @@ class NetworksTest(unittest.TestCase):
         self.assertEqual(set(side_by_side.BATCHES), set(networks.NETWORKS))
 
 
-# A program of training steps. Its first flag: the speeds of its runs, one after
-# the other; -: it fails.
+# A program that trains steps. Its first flag: the speeds of its runs, in order;
+# -: the run fails.
 PROGRAM = """
 import json, pathlib, sys
 speeds, *flags = sys.argv[1:]
@@ -140,7 +140,7 @@ pathlib.Path(path).write_text(json.dumps(
 class ComparisonTest(unittest.TestCase):
 
     def compare(self, ours, theirs, rounds=3):
-        """The comparison after its rounds, of programs with these speeds."""
+        """The comparison after its rounds, for programs with these speeds."""
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "program.py"
             program.write_text(PROGRAM.replace('f"runs_', f'f"{folder}/runs_'))

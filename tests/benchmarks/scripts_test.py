@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The scripts of benchmarks/ on a bare Python: --help, and what is missing."""
+"""The scripts of benchmarks/ with Python only: --help, and missing packages."""
 
 import pathlib
 import subprocess
@@ -18,7 +18,7 @@ def scripts():
 
 
 def run(script, *arguments, folder=None):
-    """With neither site-packages nor Debian's dist-packages: -S."""
+    """Runs without site-packages and Debian's dist-packages: -S."""
     return subprocess.run([sys.executable, "-S", script, *arguments], cwd=folder,
                           capture_output=True, text=True, check=False)
 

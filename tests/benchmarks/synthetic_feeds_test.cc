@@ -59,7 +59,7 @@ double DeviationOf(const std::vector<float>& values) {
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-// A normal distribution cut at twice its deviation keeps 0.8796 of it.
+// A normal distribution truncated at twice its deviation keeps 0.8796 of it.
 TEST(SyntheticFeedsTest, ImagesAreATruncatedNormal) {
   const FeedModel made = MakeFeedModel(10, {16});
   const SyntheticFeeds feeds(made.graph, made.model, 7);
@@ -79,7 +79,7 @@ TEST(SyntheticFeedsTest, TargetsAreAStandardNormal) {
   EXPECT_NEAR(DeviationOf(targets), 1.0, 0.04);
 }
 
-// A label for each pixel; the last class never comes up.
+// A label for each pixel; the last class never occurs.
 TEST(SyntheticFeedsTest, LabelsAreAllClassesButTheLast) {
   const FeedModel made = MakeFeedModel(5, {16, 8, 8});
   const SyntheticFeeds feeds(made.graph, made.model, 7);

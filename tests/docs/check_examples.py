@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the `$ spillway ...` examples of README.md and docs/ in order, a folder
-for each page, and compares what they print with what the page shows.
+"""Runs the `$ spillway ...` examples of README.md and docs/ in order, in one
+folder per page, and compares their output with the page.
 
-Words must be the same. Numbers may differ by 10 %, since workspaces depend on
-the CPU; times, rates and percentages may be any, and so may what the page
-writes as "..."; all numbers may be any in the examples after a comment
-"numbers of another machine", up to the next text. Examples whose output is not shown must succeed, and are made
-short. An example that is refused is one whose output begins with "spillway: ".
-Exit status 1: a page is wrong."""
+Words must be equal. Numbers may differ by 10 %, since workspaces depend on the
+CPU. Times, rates and percentages may have any value, and so may anything that
+the page writes as "...". After a comment "numbers of another machine", all
+numbers may have any value until the next text. Examples without output on the
+page must succeed, and are made short. The output of a refused example begins
+with "spillway: ". Exit status 1: a page is wrong."""
 
 import argparse
 import dataclasses
@@ -32,19 +32,19 @@ TIME_UNITS = {"ns", "us", "ms", "s"}
 FREE_UNITS = TIME_UNITS | {"images/s", "GB/s", "%"}
 TOLERANCE = 0.1
 
-# For commands that would take minutes.
+# For commands that take minutes otherwise.
 ONE_STEP = " --num_batches=1 --num_warmup_batches=0"
 MODEL = re.compile(r"--model \S+ --batch_size \d+")
 
 
 @dataclasses.dataclass
 class Example:
-    """A command, what the page shows below it ("": nothing), and where."""
+    """A command, its output on the page ("": none), and its place."""
 
     command: str
     output: str
     line: int  # from 1
-    is_free: bool  # its numbers may be any
+    is_free: bool  # its numbers may have any value
 
     def shortened(self):
         name = self.command.split()[1]
@@ -120,7 +120,7 @@ def matches(shown_text, printed_text, are_free=False):
 
 
 def missing(example, folder):
-    """What the example needs and this machine lacks, or ""."""
+    """What the example needs but this machine lacks, or ""."""
     file = re.search(r"--csv (\S+)", example.command)
     if file and not (folder / file[1]).exists():
         return f"{file[1]}, an instance of MiniMalloc's benchmark"
@@ -129,7 +129,7 @@ def missing(example, folder):
     return ""
 
 
-profiles = {}  # by command: what has measured this machine
+profiles = {}  # by command: those that measure this machine
 
 
 def run(command, folder, environment):
@@ -148,7 +148,7 @@ def run(command, folder, environment):
 
 
 def check(example, folder, environment):
-    """What is wrong with it, or ""."""
+    """A description of the failure, or ""."""
     command = example.shortened()
     done = run(command, folder, environment)
     expected = 3 if example.output.startswith("spillway: ") else 0
@@ -162,7 +162,7 @@ def check(example, folder, environment):
 
 
 def prepare(folder):
-    """The file that cli.md takes from graph_file.md."""
+    """The file that cli.md has from graph_file.md."""
     folder.mkdir(parents=True)
     (folder / ".config/fish/completions").mkdir(parents=True)
     first = markdown.blocks((ROOT / "docs/graph_file.md").read_text())[0]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the relative links of the pages of a repository: the file exists, the
-anchor exists, and a page of docs/ links to pages of docs/ only (the site has
-no others; name other files as `code`). Exit status 1: a link is dead."""
+anchor exists, and a page of docs/ links only to pages of docs/ (the site has no
+other files; write their names as `code`). Exit status 1: a link is dead."""
 
 import argparse
 import pathlib

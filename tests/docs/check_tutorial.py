@@ -30,11 +30,11 @@ SIZE = re.compile(r"# ([KMG]i)?B\b")
 
 
 class Wrong(Exception):
-    """The page and the commands disagree."""
+    """The output of the commands differs from the page."""
 
 
 def words(text):
-    """The text without what depends on the machine."""
+    """The text without the parts that depend on the machine."""
     text = NUMBER.sub("#", CHECKSUM.sub("#", text))
     return " ".join(SIZE.sub("# B", text).split())
 
@@ -46,7 +46,7 @@ def matches(expected, printed):
 
 
 class Shell:
-    """Runs blocks one after the other; folder and variables stay."""
+    """Runs blocks in order; folder and variables persist."""
 
     def __init__(self, home):
         self.state = home / ".state"
@@ -54,7 +54,7 @@ class Shell:
         self.environment = {
             "HOME": str(home),
             "PATH": os.environ["PATH"],
-            "OMP_WAIT_POLICY": "passive",  # other work may run beside it
+            "OMP_WAIT_POLICY": "passive",  # other programs may run
             "TERM": "dumb",
         }
 
@@ -109,7 +109,7 @@ def follow(page, home):
             done = run_block(shell, block)
             checksums += re.findall(r"^checksum of all variables: (.*)$",
                                     done.stdout, re.MULTILINE)
-    # The page promises this of its first two runs.
+    # The page promises this for its first two runs.
     if len(set(checksums[:2])) > 1:
         raise Wrong(f"with and without a budget: {' and '.join(checksums[:2])}")
 

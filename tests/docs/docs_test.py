@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The checks of the pages: what they find, and what they accept."""
+"""The checks of the pages: their findings, and the pages that they accept."""
 
 import pathlib
 import tempfile

@@ -10,7 +10,8 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]*)\)")
 
 @dataclasses.dataclass
 class Block:
-    """A fenced block, and the comment on the line before it ("" for none)."""
+    """A fenced block, and the comment on the line before it ("": no
+    comment)."""
 
     mark: str
     text: str

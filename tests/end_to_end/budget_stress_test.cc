@@ -1,9 +1,9 @@
-// A budget is a wall: random networks, LMS options and budgets. Each case runs
-// inside its budgets to the bits of an unconstrained run, or is refused with
-// numbers that hold.
+// Budgets are hard limits: random networks, LMS options and budgets. Each case
+// runs inside its budgets, bitwise identical to an unconstrained run, or is
+// refused with correct numbers.
 //
-// SPILLWAY_STRESS_CASES sets the number of cases, SPILLWAY_STRESS_SEED the
-// first one's seed.
+// SPILLWAY_STRESS_CASES sets the number of cases, SPILLWAY_STRESS_SEED the seed
+// of the first one.
 #include <algorithm>
 #include <cstdlib>
 #include <random>
@@ -37,7 +37,7 @@ class Case {
  public:
   explicit Case(uint64_t seed) : seed_(seed), random_(seed) {}
 
-  // Adds to `ran` or `refused`.
+  // Increments `ran` or `refused`.
   void Check(int& ran, int& refused) {
     ASSERT_OK_AND_ASSIGN(const RandomNetwork network,
                          testing::MakeRandomNetwork(seed_));
@@ -118,7 +118,7 @@ class Case {
         .check_memory = Chance(0.3)};
   }
 
-  // The device budget first: what the host needs may depend on it.
+  // The device budget first: the host's requirement may depend on it.
   void PickBudgets(const Graph& graph, ValueId loss, TrainGraphSpec& spec) {
     const OpRegistry& ops = StandardOps();
     CompileOptions options = {.fetches = {loss}};
@@ -147,7 +147,7 @@ class Case {
     spec.host_memory = PickBudget(smallest_host_);
   }
 
-  // Around what is needed, often exactly there or a byte below.
+  // Close to the requirement, often exactly there or a byte below.
   int64_t PickBudget(int64_t smallest) {
     switch (Pick(0, 4)) {
       case 0:

@@ -1,6 +1,6 @@
-// Training with every access checked (executor/checked/checked_executor.h):
-// nothing is found, the bits are those of the normal executor, and the memory
-// measured from the bytes is what was predicted.
+// Training with every access checked (executor/checked/checked_executor.h): no
+// error is found, results are bitwise identical to those of the normal
+// executor, and the memory measured from the bytes is the predicted memory.
 #include <string>
 #include <vector>
 
@@ -25,12 +25,12 @@ void ExpectSameBitsAndExactMemory(const TrainedModel& checked,
   EXPECT_EQ(memory.measured_host_bytes, memory.predicted_host_bytes);
 }
 
-// Several steps take both orders of the checked executor in turn.
+// Several steps use both orders of the checked executor in turn.
 class CheckedStepsTest : public ::testing::TestWithParam<LmsOptions> {};
 
 TEST_P(CheckedStepsTest, NothingIsFoundAndNoBitChanges) {
   std::vector<DType> dtypes = {DType::kFloat32};
-  if (HasAvx512()) dtypes.push_back(DType::kBFloat16);  // oneDNN asks for it
+  if (HasAvx512()) dtypes.push_back(DType::kBFloat16);  // oneDNN requires it
   for (const DType dtype : dtypes) {
     for (const std::string device : {"inline", "cpu"}) {
       SCOPED_TRACE(::testing::Message() << DTypeName(dtype) << " " << device);

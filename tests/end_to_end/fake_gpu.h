@@ -1,5 +1,5 @@
 // Training on the cuda backend without a GPU: its device on a fake runtime, its
-// kernels as fibers. Ops that a library computes on a GPU (convolutions,
+// kernels as fibers. Ops for which a GPU uses a library (convolutions,
 // products) borrow the CPU's kernels.
 #ifndef SPILLWAY_TESTS_END_TO_END_FAKE_GPU_H_
 #define SPILLWAY_TESTS_END_TO_END_FAKE_GPU_H_
@@ -27,12 +27,12 @@
 
 namespace spillway::testing {
 
-// That of the test that runs.
+// The runtime of the running test.
 inline FakeCuda* present_cuda = nullptr;
-// What the borrowed kernels give instead of running; OK: nothing.
+// The result of the borrowed kernels, which then do not run; OK: they run.
 inline absl::Status planted_kernel_error;
 
-// A kernel of the CPU, run by a stream of the fake.
+// A CPU kernel that a stream of the fake runs.
 class BorrowedKernel final : public Kernel {
  public:
   explicit BorrowedKernel(std::unique_ptr<Kernel> kernel)

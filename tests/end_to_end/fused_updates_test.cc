@@ -1,5 +1,5 @@
-// Training with updates merged into few nodes is bitwise the training without,
-// swapped or not.
+// Training with updates fused into few nodes is bitwise identical to training
+// without that, swapped or not.
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/status_matchers.h"
 

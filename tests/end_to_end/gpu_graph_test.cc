@@ -1,5 +1,5 @@
 // Steps as CUDA graphs, on a fake GPU (fake_gpu.h) whose graphs run their work
-// in any order that was not decided (tests/support/fake_graph.h).
+// in any order that their edges allow (tests/support/fake_graph.h).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -56,7 +56,7 @@ Noise MakeNoise() {
   return {.graph = *std::move(graph), .x = x.id(), .y = y.id()};
 }
 
-// The fetched values of some steps, the feeds being other ones each step.
+// The fetched values of some steps, with other feeds in each step.
 absl::StatusOr<std::vector<std::vector<std::byte>>> RunNoise(const Noise& noise,
                                                              Session& session,
                                                              int steps) {
@@ -83,7 +83,7 @@ class GpuGraphTest : public testing::FakeGpuTest {
     return TrainSession(*session, graph, network.loss, SpecOf(network, kSteps));
   }
 
-  // Trains with captured steps, and expects the bits of `want`.
+  // Trains with captured steps; expects the same bits as `want`.
   void ExpectSameWhenCaptured(const Graph& graph, const RandomNetwork& network,
                               const TrainedModel& want) {
     const int captures = cuda_.calls("cudaStreamBeginCapture");
@@ -146,7 +146,7 @@ TEST_F(GpuGraphTest, LossesAreThoseOfTheCpu) {
   }
 }
 
-// A mask that was captured as it was would come again.
+// A mask that was captured as a constant would repeat.
 TEST_F(GpuGraphTest, EachStepHasItsFeedsAndItsMask) {
   const Noise noise = MakeNoise();
   const Program program = {.graph = noise.graph, .fetches = {noise.y}};
@@ -169,7 +169,7 @@ TEST_F(GpuGraphTest, EachStepHasItsFeedsAndItsMask) {
   EXPECT_EQ(masks.size(), 6u);
 }
 
-// Pageable memory would make its copy wait.
+// A copy from pageable memory would block.
 TEST_F(GpuGraphTest, FeedsAreCopiedFromPinnedMemory) {
   const Noise noise = MakeNoise();
   for (const bool capture_steps : {false, true}) {
@@ -184,7 +184,7 @@ TEST_F(GpuGraphTest, FeedsAreCopiedFromPinnedMemory) {
   }
 }
 
-// The same as from memory of the caller's, which may hold anything by then.
+// The same as from the caller's memory, which may have changed by then.
 TEST_F(GpuGraphTest, FeedsAreMadeInTheSessionsMemory) {
   const Noise noise = MakeNoise();
   const Program program = {.graph = noise.graph, .fetches = {noise.y}};
@@ -243,11 +243,11 @@ TEST_F(GpuGraphTest, AStepWithATimelineIsIssued) {
                 IsOk());
     EXPECT_EQ(timeline.spans.empty(), !timed);
   }
-  EXPECT_EQ(cuda_.calls("cudaGraphLaunch"), 5);  // not 0, nor 2 and 5
+  EXPECT_EQ(cuda_.calls("cudaGraphLaunch"), 5);  // neither 0, nor 2 and 5
 }
 
-// What fails while a step is captured or launched names the call, and the step
-// can be run again as if nothing had been.
+// A failure during capture or launch names the call, and the step can be run
+// again as if it had not happened.
 TEST_F(GpuGraphTest, AFailedCallIsNamedAndLeavesTheSessionUsable) {
   const Noise noise = MakeNoise();
   const Program program = {.graph = noise.graph, .fetches = {noise.y}};
@@ -297,7 +297,7 @@ TEST_F(GpuGraphTest, AKernelThatFailsWhenCapturedIsNamed) {
                   StatusIs(absl::StatusCode::kInternal, EndsWith(": planted")));
       const std::string text(failed.status().message());
       EXPECT_TRUE(network.graph.FindNode(text.substr(0, text.find(':'))));
-      // Nobody knows which variables were updated.
+      // It is unknown which variables were updated.
       EXPECT_THAT(
           session->ReadVariables(),
           StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(text)));

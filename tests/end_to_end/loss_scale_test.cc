@@ -1,5 +1,5 @@
-// Scaling the loss by a power of two, which rounds nothing, changes no bit of a
-// training in float32.
+// Scaling the loss by a power of two, which is exact, gives bitwise identical
+// results in float32.
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,6 +1,5 @@
-// A training step that is quick to run, for each network of the zoo. Where the
-// network's variables allow, batches are so large that activations need most of
-// the memory.
+// A fast training step for each network of the zoo. If the network's variables
+// allow it, batches are so large that activations need most of the memory.
 #ifndef SPILLWAY_TESTS_END_TO_END_SMALL_STEPS_H_
 #define SPILLWAY_TESTS_END_TO_END_SMALL_STEPS_H_
 

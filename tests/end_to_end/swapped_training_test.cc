@@ -1,5 +1,5 @@
-// Training with swapping is bitwise the training without, and every byte is
-// where the plan said.
+// Training with swapping is bitwise identical to training without, and every
+// byte is where the plan said.
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/status_matchers.h"
 
@@ -20,7 +20,7 @@ void ExpectSame(const TrainedModel& run, const TrainedModel& expected) {
 }
 
 // Everything swapped, on both devices, with every strategy, and over a slowed
-// link: the same bits as without, on the inline device.
+// link: bitwise identical to training without swapping on the inline device.
 void ExpectSwappingChangesNothing(const TrainModelSpec& spec) {
   ASSERT_OK_AND_ASSIGN(const TrainedModel kept, TrainModel(spec));
   ExpectExactMemory(kept);

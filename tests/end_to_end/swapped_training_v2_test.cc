@@ -1,6 +1,6 @@
-// Training with version 2 of LMS is bitwise the training without, and every
-// byte is where the plan said: swap-outs that compute waits for, and levels
-// whose nodes are chained, included.
+// Training with version 2 of LMS is bitwise identical to training without, and
+// every byte is where the plan said, also with swap-outs for which compute
+// waits, and with serialized levels.
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/status_matchers.h"
 
@@ -48,7 +48,7 @@ std::string Describe(const LmsOptions& options) {
          (options.v2.serialization.empty() ? "" : " serialized");
 }
 
-// One of them for each sync mode.
+// One variant for each sync mode.
 std::vector<LmsOptions> FewVariants() {
   std::vector<LmsOptions> variants = {V2(1, 0, 0), V2(3, 3, 1), V2(2, 0, 2),
                                       V2(1, 3, 3)};

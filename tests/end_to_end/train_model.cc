@@ -18,8 +18,8 @@
 namespace spillway::testing {
 namespace {
 
-// A feed for each Placeholder: labels count up, anything else is random. The
-// same for every run; another one each step.
+// A feed for each Placeholder: labels count up, other values are random. The
+// same in every run; another one in each step.
 HostTensor MakeFeed(const TensorType& type, int64_t num_classes, int step) {
   if (type.dtype == DType::kInt32) {
     std::vector<int32_t> labels;

@@ -1,6 +1,6 @@
-// Trains a graph or a model of the zoo for a few steps on made-up data and
-// returns all that must not depend on swapping: losses and variables, bit for
-// bit.
+// Trains a graph or a model of the zoo for a few steps on synthetic data.
+// Returns everything that must not depend on swapping, bit for bit: losses and
+// variables.
 #ifndef SPILLWAY_TESTS_END_TO_END_TRAIN_MODEL_H_
 #define SPILLWAY_TESTS_END_TO_END_TRAIN_MODEL_H_
 
@@ -57,7 +57,7 @@ struct TrainedModel {
   int64_t updates_in_graph = 0;
 };
 
-// Steps of a session whose first program is `graph`.
+// Runs steps of a session whose first program is `graph`.
 absl::StatusOr<TrainedModel> TrainSession(Session& session, const Graph& graph,
                                           ValueId loss,
                                           const TrainGraphSpec& spec);
@@ -68,7 +68,7 @@ absl::StatusOr<TrainedModel> TrainGraph(const Graph& graph, ValueId loss,
 
 absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec);
 
-// Every byte was where the plan said, and none was allocated inside a step.
+// Every byte was where the plan said, and no step allocated memory.
 void ExpectExactMemory(const TrainedModel& run);
 
 }  // namespace spillway::testing

@@ -1,5 +1,5 @@
-// What the tuner chose, run: random networks in part of their memory, with
-// every access checked, to the bits of an unconstrained run.
+// Runs the tuner's choices: random networks in a part of their memory, with
+// every access checked, bitwise identical to an unconstrained run.
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +27,7 @@ using testing::TrainedModel;
 
 constexpr uint64_t kSeed = 5;  // of variables and dropout
 
-// A link so slow that copies are waited for.
+// A link so slow that copies stall compute.
 DeviceProfile SlowLink() {
   const LinkDirection link = {.latency_ns = 2'000,
                               .bytes_per_second = 2e9,
@@ -39,7 +39,7 @@ DeviceProfile SlowLink() {
           .kernel_ns = 1'000};
 }
 
-// A network as the tuner sees it.
+// A network as the tuner's input.
 class Tunable {
  public:
   explicit Tunable(RandomNetwork network)
@@ -107,7 +107,7 @@ class Tunable {
   CompileOptions compile_;
 };
 
-// Runs what is chosen for `budget_bytes`. False if nothing fits.
+// Runs the plan chosen for `budget_bytes`. False if nothing fits.
 bool RunsTheSame(Tunable& tunable, const TrainedModel& free,
                  int64_t budget_bytes, const std::string& device) {
   const absl::StatusOr<TunedStep> tuned = tunable.TuneWithin(budget_bytes);

@@ -1,8 +1,8 @@
-// Every network of the zoo trains in half and in a quarter of the memory that
-// it asks for, to the bits of the unconstrained run, or is refused with the
-// node that is the floor. The quarter runs with every access checked
-// (executor/checked/checked_executor.h), and so does one with every tensor
-// swapped where neither budget can be met.
+// Every network of the zoo trains in half and in a quarter of its unconstrained
+// memory, bitwise identical to the unconstrained run, or is refused with the
+// node of the memory floor. The quarter runs with every access checked
+// (executor/checked/checked_executor.h), and so does a run with every tensor
+// swapped if neither budget can be met.
 //
 // SPILLWAY_STRESS adds bfloat16 and batches four times as large.
 #include <algorithm>
@@ -65,7 +65,7 @@ void ExpectSameBits(const TrainedModel& run, const TrainedModel& free) {
   ExpectExactMemory(run);
 }
 
-// Trains with the first options that fit. False if none does.
+// Trains with the first options that fit. False if none fits.
 bool TrainsWithin(int64_t budget, TrainModelSpec spec,
                   const TrainedModel& free) {
   spec.device_memory = budget;

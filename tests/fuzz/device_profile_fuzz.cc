@@ -1,5 +1,5 @@
-// Feeds any bytes to the reader of device profiles. Whatever it accepts must be
-// written and read back as the same profile, to the last digit.
+// Feeds arbitrary bytes to the reader of device profiles. A profile that it
+// accepts must be written and read back identically, to the last digit.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 #include "simulator/device_profile.h"
 #include "tests/fuzz/fuzz_input.h"
 
-// The name and the types are libFuzzer's.
+// libFuzzer defines the name and the types.
 // NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto profile =

@@ -1,4 +1,4 @@
-// The bytes that libFuzzer hands over, as the readers take them.
+// Converts libFuzzer's input for the readers.
 #ifndef SPILLWAY_TESTS_FUZZ_FUZZ_INPUT_H_
 #define SPILLWAY_TESTS_FUZZ_FUZZ_INPUT_H_
 

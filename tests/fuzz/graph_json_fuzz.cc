@@ -1,5 +1,5 @@
-// Feeds any bytes to the graph reader. Whatever it accepts must be written and
-// read back as the same graph; whatever it refuses must be refused by a Status.
+// Feeds arbitrary bytes to the graph reader. A graph that it accepts must be
+// written and read back identically; other input must be refused with a Status.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 #include "graph/format/json_format.h"
 #include "ops/all_ops.h"
 
-// The name and the types are libFuzzer's.
+// libFuzzer defines the name and the types.
 // NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

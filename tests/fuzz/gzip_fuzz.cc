@@ -1,5 +1,5 @@
-// Feeds any bytes to the reader of gzip files. What comes out keeps to the
-// limit, however well the bytes are packed.
+// Feeds arbitrary bytes to the reader of gzip files. Its output respects the
+// limit, for any compression ratio.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -8,7 +8,7 @@
 #include "tests/fuzz/fuzz_input.h"
 #include "training/data/gzip.h"
 
-// The name and the types are libFuzzer's.
+// libFuzzer defines the name and the types.
 // NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr int64_t kMostBytes = 1 << 16;

@@ -1,5 +1,5 @@
-// Feeds any bytes to the reader of IDX files. An array that it accepts has as
-// many elements as its dimensions say.
+// Feeds arbitrary bytes to the reader of IDX files. An array that it accepts
+// has as many elements as its dimensions say.
 #include <cstddef>
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 #include "tests/fuzz/fuzz_input.h"
 #include "training/data/idx.h"
 
-// The name and the types are libFuzzer's.
+// libFuzzer defines the name and the types.
 // NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto array =

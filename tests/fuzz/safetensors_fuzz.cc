@@ -1,5 +1,5 @@
-// Feeds any bytes to the reader of safetensors files. Tensors that it accepts
-// share out the bytes of the file.
+// Feeds arbitrary bytes to the reader of safetensors files. Tensors that it
+// accepts partition the data of the file.
 #include <cstddef>
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 #include "tests/fuzz/fuzz_input.h"
 #include "training/safetensors.h"
 
-// The name and the types are libFuzzer's.
+// libFuzzer defines the name and the types.
 // NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto tensors =

@@ -1,6 +1,6 @@
-// Feeds any bytes to the reader of plan files, for one small graph. Whatever it
-// accepts must be written and read back as the same plan, and applied to the
-// graph without a crash.
+// Feeds arbitrary bytes to the reader of plan files, for one small graph. A
+// plan that it accepts must be written and read back identically, and applied
+// to the graph without a crash.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace {
 
-// A chain and its backward phase, of nodes that are planned only: the graph of
-// the seeds in corpus/saved_plan.
+// A chain of plan-only nodes and its backward phase: the graph of the seeds in
+// corpus/saved_plan.
 constexpr std::string_view kGraph = R"({
 "format": "spillway.graph", "version": 1, "nodes": [
 {"name": "f1", "op": "A", "outputs": [{"dtype": "float32", "shape": [64]}]},
@@ -34,7 +34,7 @@ const spillway::Graph& TheGraph() {
 
 }  // namespace
 
-// The name and the types are libFuzzer's.
+// libFuzzer defines the name and the types.
 // NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const spillway::Graph& graph = TheGraph();

@@ -33,7 +33,7 @@ class BlocksTest : public ::testing::Test {
     return names;
   }
 
-  // `y` where the elements of `x` are 0, 1, 2, ...
+  // `y` if the elements of `x` are 0, 1, 2, ...
   std::vector<float> Eval(Tensor x, Tensor y) {
     const TensorType type = x.type();
     std::vector<float> counted;

@@ -73,7 +73,7 @@ TEST(Cifar10FullTest, NormalisesWithinChannels) {
     const double x = double{values.at(fetches[0]).data<float>()[i]};
     if (x > 0) most_changed = std::min(most_changed, expected[i] / x);
   }
-  EXPECT_LT(most_changed, 0.9);  // far from doing nothing
+  EXPECT_LT(most_changed, 0.9);  // far from a no-op
 }
 
 }  // namespace

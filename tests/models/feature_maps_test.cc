@@ -1,5 +1,5 @@
-// The networks of the zoo make maps of the published sizes on their way, and
-// take images of other sizes.
+// The intermediate maps of the zoo's networks have the published sizes, and the
+// networks accept images of other sizes.
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +19,8 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
 
-// A published map: the node that makes it, height and width, channels.
+// A published map: the node that produces it, its height and width, its
+// channels.
 struct Map {
   std::string node;
   int64_t size = 0;
@@ -206,7 +207,7 @@ TEST(FeatureMapsTest, NasNet) {
               {"cell13/Concat", 8, 768}});
 }
 
-// Images of every size from the smallest on: the last map is of this size.
+// For images of every size from the smallest one: the size of the last map.
 struct Resized {
   std::string model;
   std::vector<std::pair<int64_t, int64_t>> images_and_maps;

@@ -34,7 +34,7 @@ constexpr int64_t kBatch = 4;
 constexpr int32_t kLabels = 3;
 
 // `count` numbers in [-1, 1): splitmix64 of a counter that starts at the FNV-1a
-// hash of the name. As `uniform` in make_reference.py.
+// hash of the name. Equal to `uniform` in make_reference.py.
 std::vector<double> Uniform(const std::string& name, int64_t count) {
   uint64_t key = 0xCBF29CE484222325;
   for (const unsigned char byte : name) key = (key ^ byte) * 0x100000001B3;
@@ -53,7 +53,7 @@ HostTensor ToFloat32(const TensorType& type, const std::vector<double>& from) {
   return MakeHostTensor(type, std::vector<float>(from.begin(), from.end()));
 }
 
-// As `variable_value` in make_reference.py.
+// Equal to `variable_value` in make_reference.py.
 HostTensor VariableValue(const std::string& name, const TensorType& type) {
   const int64_t count = type.num_elements();
   const std::string kind = name.substr(name.rfind('/') + 1);
@@ -75,7 +75,7 @@ HostTensor VariableValue(const std::string& name, const TensorType& type) {
   return ToFloat32(type, values);
 }
 
-// `graph` with dropout that drops nothing.
+// `graph` without the effect of dropout.
 RewrittenGraph WithoutDropout(const Graph& graph) {
   GraphRewrite rewrite(graph);
   for (const Node& node : graph.nodes()) {
@@ -87,7 +87,7 @@ RewrittenGraph WithoutDropout(const Graph& graph) {
   return rewrite.Apply();
 }
 
-// What has a kink, and what stands for it without one.
+// The smooth op that replaces an op with a kink.
 std::string SmoothOp(const std::string& op) {
   if (op == "Relu" || op == "Relu6") return "Elu";
   if (op == "MaxPool") return "AvgPool";
@@ -98,7 +98,7 @@ bool HasFusedRelu(const Node& node) {
   return node.attributes.GetString("activation", "none").value_or("") == "relu";
 }
 
-// Adds a node like `node` without its kink, of these inputs.
+// Adds the smooth variant of `node`, with these inputs.
 std::vector<Tensor> AddSmoothNode(GraphBuilder& g, const Node& node,
                                   std::vector<Tensor> inputs) {
   OpSpec spec = {.op = SmoothOp(node.op),
@@ -113,8 +113,8 @@ std::vector<Tensor> AddSmoothNode(GraphBuilder& g, const Node& node,
   return outputs;
 }
 
-// Adds the forward nodes of `model` without their kinks. Returns what `loss`
-// has become.
+// Adds the smooth variants of the forward nodes of `model`. Returns the node
+// that replaces `loss`.
 Tensor AddSmooth(GraphBuilder& g, const Graph& model, ValueId loss) {
   IdMap<ValueId, Tensor> made(model.num_values());
   for (const Node& node : model.nodes()) {
@@ -151,7 +151,7 @@ absl::StatusOr<TrainingGraph> BuildTraining(const std::string& name,
   return training;
 }
 
-// One step of a network: its feeds, and the gradients that update it.
+// One step of a network: its feeds, and the gradients for its updates.
 struct Network {
   std::map<ValueId, HostTensor> feeds;
   ValueId loss;
@@ -224,7 +224,7 @@ absl::StatusOr<Network> MakeNetwork(const Json& reference, bool is_smooth) {
   return network;
 }
 
-// Norm, and product with a fixed random direction.
+// The norm, and the product with a fixed random direction.
 struct Summary {
   double norm = 0;
   double along_direction = 0;
@@ -253,7 +253,7 @@ Json ReadCases(const std::string& name) {
   return json.ok() ? json->value("cases", Json::array()) : Json::array();
 }
 
-// One network of the file, printed by its name.
+// One network of the file, printed as its name.
 struct ReferenceCase {
   Json json;
 
@@ -263,9 +263,9 @@ struct ReferenceCase {
 };
 
 struct Comparison {
-  double loss_error = 0;  // over the loss
-  // Over the gradient's norm. Gradients that are zero but for rounding, of
-  // biases before a batch norm, are left out.
+  double loss_error = 0;  // relative to the loss
+  // Relative to the gradient's norm. Gradients that are zero up to rounding,
+  // those of biases before a batch norm, are left out.
   std::map<std::string, double> gradient_errors = {};  // by variable
 };
 
@@ -298,11 +298,11 @@ absl::StatusOr<Comparison> Compare(const Json& reference, bool is_smooth) {
 class Float64ReferenceTest : public ::testing::TestWithParam<ReferenceCase> {};
 class SmoothReferenceTest : public ::testing::TestWithParam<ReferenceCase> {};
 
-// Rounding moves a few values over the kinks of ReLU and max pooling, the more
-// the deeper a network is and the fewer values it normalises together; a wrong
-// gradient is off by its own size. Small networks, whose values stay clear of
-// the kinks, state a tolerance of their own: they check the ReLU that is part
-// of a batch norm, which the smooth ones do without.
+// Rounding moves a few values over the kinks of ReLU and max pooling: more in
+// deeper networks, and in networks that normalise fewer values together. A
+// wrong gradient has an error of its own size. Small networks, whose values
+// stay clear of the kinks, have their own tolerance: they check the ReLU that
+// is part of a batch norm, which the smooth networks do not have.
 TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
   constexpr double kLossTolerance = 1e-4;
   constexpr double kGradientTolerance = 0.15;
@@ -322,8 +322,8 @@ TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
                      static_cast<double>(comparison.gradient_errors.size()));
 }
 
-// Without kinks a rounded value changes its gradient by as little, so that the
-// scale of every layer's gradient shows.
+// Without kinks, a rounding error changes the gradient only a little, so the
+// test checks the scale of every layer's gradient.
 TEST_P(SmoothReferenceTest, EveryGradientAgrees) {
   constexpr double kLossTolerance = 1e-5;
   constexpr double kGradientTolerance = 1e-3;

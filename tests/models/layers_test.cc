@@ -161,8 +161,8 @@ TEST_F(LayersTest, BatchNormKeepsItsStatisticsOutOfTraining) {
   }
 }
 
-// Caffe's sizes: as many windows as begin inside, and the mean of the last one
-// is over what there is of it.
+// Caffe's sizes: as many windows as begin inside. The mean of the last window
+// is over its part inside the image.
 TEST_F(LayersTest, CeilPoolsReachOverTheLastEdge) {
   const Tensor x = Images({1, 4, 4, 1});
   const PoolOptions pool = {.window = {3, 3}, .padding = "CEIL"};
@@ -379,7 +379,7 @@ TEST_F(LayersTest, AccuracyCountsTheLabelsAmongTheLargest) {
 }
 
 // Normal numbers, every fourth rounded to halves, so that ties and zeros occur;
-// adding zero makes the zeros positive.
+// adding zero makes negative zeros positive.
 std::vector<float> RandomImages(int64_t size) {
   std::vector<float> values(static_cast<size_t>(size));
   for (size_t i = 0; i < values.size(); ++i) {

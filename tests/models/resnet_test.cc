@@ -1,5 +1,5 @@
-// The residual networks, and a few others, run, and their gradient is right as
-// a whole: batch norm, shortcuts, strides and all.
+// The residual networks and a few others run, and their whole gradient is
+// correct, including batch norm, shortcuts and strides.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -24,7 +24,7 @@ using testing::IsOk;
 using testing::NewSession;
 using Variables = std::map<std::string, HostTensor>;
 
-// Gradient descent on one random batch, at a rate that each step chooses.
+// Gradient descent on one random batch, with a rate per step.
 struct Descent {
   std::unique_ptr<Session> session;
   ModelGraph model;
@@ -88,8 +88,8 @@ double SquaredDistance(const Variables& a, const Variables& b) {
 
 class ResNetTest : public ::testing::TestWithParam<const char*> {};
 
-// A step of rate 1 moves the weights by the gradient; one of a small rate
-// lowers the loss by that rate times the gradient's squared length.
+// A step with rate 1 moves the weights by the gradient. A step with a small
+// rate lowers the loss by that rate times the gradient's squared length.
 TEST_P(ResNetTest, TheGradientIsTheSlopeOfTheLoss) {
   ASSERT_OK_AND_ASSIGN(Descent descent, MakeDescent(GetParam()));
   ASSERT_OK_AND_ASSIGN(const Variables start, descent.session->ReadVariables());
@@ -98,7 +98,7 @@ TEST_P(ResNetTest, TheGradientIsTheSlopeOfTheLoss) {
   const double slope = SquaredDistance(start, far);
   ASSERT_GT(slope, 0);
 
-  // Large beside rounding of the weights, small beside the loss.
+  // Large compared with rounding of the weights, small compared with the loss.
   constexpr double kExpected = 0.02;
   ASSERT_THAT(descent.session->WriteVariables(start), IsOk());
   ASSERT_THAT(descent.Step(static_cast<float>(kExpected / slope)), IsOk());

@@ -1,5 +1,5 @@
-// Networks of the zoo take a training step on small images: all their kernels
-// run, forward and backward.
+// Networks of the zoo run a training step on small images, which runs all of
+// their kernels, forward and backward.
 #include <cmath>
 #include <string>
 #include <utility>

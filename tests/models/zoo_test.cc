@@ -22,10 +22,11 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
 
-// Published counts of trainable parameters and the last feature map. Those of
-// densenet100 and nasnet_cifar are published only as 7.0, 27.2 and 3.3 million;
-// the numbers here were counted apart from this code, by a sum over the layers
-// of the papers' tables that gives the published numbers of their sisters.
+// Published counts of trainable parameters, and the last feature map. The
+// counts of densenet100 and nasnet_cifar are published only as 7.0, 27.2 and
+// 3.3 million. The numbers here were counted independently of this code, by a
+// sum over the layers of the papers' tables that gives the published numbers of
+// the related networks.
 struct Published {
   std::string model;
   int64_t parameters = 0;
@@ -150,7 +151,7 @@ TEST(ZooTest, EveryModelTrainsAndEvaluatesByItsDefaults) {
     EXPECT_EQ(model.labels.type().dtype, DType::kInt32);
     EXPECT_EQ(model.labels.shape().dim(0), spec.default_batch_size);
     const int64_t rows = model.labels.shape().num_elements();
-    // One class is told from its opposite.
+    // A single class has two logits.
     const int64_t classes = std::max<int64_t>(spec.default_num_classes, 2);
     EXPECT_EQ(model.logits.shape(), (Shape{rows, classes}));
     EXPECT_EQ(model.correct.type(),
@@ -185,7 +186,7 @@ TEST(ZooTest, TrainingAndEvaluationShareTheirVariables) {
   }
 }
 
-// Both would cost a map that nobody needs.
+// Separate nodes would cost an unnecessary map each.
 TEST(ZooTest, BatchNormIncludesReluAndShortcutsWhereItCan) {
   const auto count = [](const char* model, const char* op) {
     GraphBuilder g(StandardOps());
@@ -229,7 +230,7 @@ TEST(ZooTest, AnUnknownNameIsAnsweredWithTheNearestOne) {
   expect("inception_3", "inception3");
   expect("resnet50_v1_5", "resnet50_v1.5");
   expect("VGG16", "vgg16");
-  expect("vgg13", "vgg11");  // of vgg11, vgg16 and vgg19, the first
+  expect("vgg13", "vgg11");  // of equally near names, the first
   expect("densenet40", "densenet40_k12");
 }
 
@@ -240,7 +241,7 @@ TEST(ZooTest, OnlySomeModelsHaveAnAuxiliaryHead) {
                        HasSubstr("googlenet has no auxiliary head")));
 }
 
-// tf_cnn_benchmarks puts its usual classifier behind the one of the network.
+// tf_cnn_benchmarks adds its usual classifier after the network's own.
 TEST(ZooTest, MobileNetHasASecondClassifierBehindItsOwn) {
   GraphBuilder g(StandardOps());
   ASSERT_THAT(BuildModel(g, "mobilenet", {.batch_size = 1, .num_classes = 7}),

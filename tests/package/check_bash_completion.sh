@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What bash offers after <TAB> with a completion script of spillway. Bash's own
-# line editor is not needed: it sets COMP_WORDS and calls the function too.
+# Checks the completions that bash offers after <TAB> with spillway's script.
+# Bash's line editor is not needed: this script also sets COMP_WORDS and calls
+# the function.
 # usage: check_bash_completion.sh SCRIPT
 set -euo pipefail
 script=$1
@@ -14,7 +15,7 @@ fail() {
   exit 1
 }
 
-# offers WORD...: what is offered for the last of the words, on one line. The
+# offers WORD...: prints the offers for the last of the words, on one line. The
 # builtin compopt fails outside of the line editor, so there is no errexit.
 offers() {
   bash --norc -uc '
@@ -33,7 +34,7 @@ expect() {
   [[ $offered == "$expected" ]] || fail "'$*' offers '$offered', not '$expected'"
 }
 
-# Words among those that are offered.
+# Words that must be among the offers.
 expect_among() {
   local word offered
   offered=" $(offers "${@:2}") " || fail "no offers for '${*:2}'"

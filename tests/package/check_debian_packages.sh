@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The Debian packages hold the files of an installation, each in one package; their
-# fields are sane; the manual page and the completion scripts are accepted.
+# Checks the Debian packages: each file of an installation is in exactly one
+# package, their fields are sane, and their manual page and completion scripts
+# are valid.
 # usage: check_debian_packages.sh INSTALL_FOLDER PACKAGES_FOLDER WORK_FOLDER
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,7 +17,8 @@ fail() {
   exit 1
 }
 
-# check_field PACKAGE FIELD PATTERN: an extended regular expression for all of it.
+# check_field PACKAGE FIELD PATTERN: an extended regular expression for the
+# field.
 check_field() {
   local value
   value=$(dpkg-deb --field "$1" "$2")
@@ -40,14 +42,15 @@ check_fields() {
   check_field "$program" Depends '.*libc6 \(>= .*libdnnl2.*'
   check_field "$development" Package libspillway-dev
   check_field "$development" Section libdevel
-  # What the CMake package looks for (cmake/spillwayConfig.cmake.in).
+  # The packages that the CMake package looks for
+  # (cmake/spillwayConfig.cmake.in).
   for package in libabsl-dev libdnnl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev; do
     check_field "$development" Depends ".*$package \\(>= [0-9].*"
   done
   check_field "$development" Depends '.*zlib1g-dev.*'
 }
 
-# Owners and modes as Debian has them, nothing outside /usr.
+# Owners and modes follow Debian's policy; nothing is outside /usr.
 check_entries() {
   local package bad
   for package in "$program" "$development"; do
@@ -89,7 +92,7 @@ check_man_page() {
     " 00 00 00 00 00" ]] || fail "$page has a name or a time in its header"
 }
 
-# zsh and fish only where they are: ./dev setup does not install them.
+# Checks zsh and fish only if they exist: ./dev setup does not install them.
 check_completion() {
   local share=$work_folder/usr/share offered
   "$here/check_bash_completion.sh" \

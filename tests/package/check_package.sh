@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An installed Spillway as a stranger uses it: its headers compile alone and
+# Uses an installed Spillway as a user does: its headers compile alone and
 # without warnings, its CMake package is found and linked, its examples run.
 # usage: check_package.sh INSTALL_FOLDER WORK_FOLDER
 set -euo pipefail
@@ -9,15 +9,15 @@ work_folder=$(realpath --canonicalize-missing "$2")
 include=$install_folder/include
 config_folder=$(dirname "$(find "$install_folder" -name spillwayConfig.cmake)")
 data=/usr/share/datasets/fashion-mnist
-export OMP_WAIT_POLICY=passive  # other work may run beside it
+export OMP_WAIT_POLICY=passive  # other programs may run
 
 fail() {
   printf 'check_package: %s\n' "$*" >&2
   exit 1
 }
 
-# The headers that no source includes before anything else. All others were
-# compiled alone when the library was built; that is checked here as well.
+# The headers that no source includes first. All others were compiled alone when
+# the library was built; this is also checked here.
 headers_without_source() {
   local header source first
   (cd "$include/spillway" && find . -name '*.h' -printf '%P\n' | sort) |
@@ -41,7 +41,8 @@ check_headers() {
       "$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I "$include" -x c++
 }
 
-# build NAME SOURCE [ARGUMENT...]: the project in SOURCE, in a folder of its own.
+# build NAME SOURCE [ARGUMENT...]: builds the project in SOURCE in its own
+# folder.
 build() {
   local name=$1 source=$2
   shift 2
@@ -61,8 +62,8 @@ build_or_fail() {
 
 has_cuda_code() { readelf --section-headers --wide "$1" | grep --quiet nv_fatbin; }
 
-# A program that does not ask for the GPU has nothing of CUDA, and its CMake
-# does not look for the toolkit.
+# A program without the GPU links nothing of CUDA, and its CMake does not look
+# for the toolkit.
 check_cpu_program() {
   local said
   build_or_fail stranger "$source_folder/tests/package/stranger" \
@@ -92,7 +93,7 @@ check_gpu_program() {
     fail "stranger_gpu contains no GPU kernels"
 }
 
-# As installed, not as they are in the repository.
+# The installed sources, not those of the repository.
 check_examples() {
   local examples
   examples=$install_folder/share/doc/spillway/examples

@@ -1,5 +1,5 @@
-# Writes the headers as they are installed and fails unless each of them is the
-# repository's but for its includes, none of which is left that only the
+# Writes the headers as they are installed. Fails unless each header equals the
+# repository's except for its includes, includes no header that only the
 # repository has, and defines no macro without the library's prefix.
 # Run as: cmake -DSOURCE=<repository> -DDESTINATION=<folder>
 #               -P check_public_headers.cmake

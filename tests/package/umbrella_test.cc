@@ -1,5 +1,5 @@
-// The umbrella header, after macros and beside names that a user's program may
-// have.
+// The umbrella header, after macros and together with names that a user's
+// program may have.
 #define CHECK(condition) user_check(condition)
 #define RETURN_IF_ERROR(expression) user_return_if_error(expression)
 #define ASSIGN_OR_RETURN(declaration, expression) user_assign(declaration)

@@ -54,7 +54,7 @@ struct Window {
   int64_t groups = 1;
 };
 
-// Of a convolution of 16 x 16 pixels with 40 channels into as many, and of its
+// Times of a convolution of 16 x 16 pixels from 40 to 40 channels, and of its
 // two gradients.
 std::vector<int64_t> ConvolutionNs(const Window& window,
                                    const DeviceProfile& profile,
@@ -91,7 +91,7 @@ std::vector<int64_t> ConvolutionNs(const Window& window,
   return conv;
 }
 
-// Memory is so fast that only flops take time.
+// Memory so fast that only flops take time.
 DeviceProfile ConvolutionProfile() {
   DeviceProfile profile = CostProfile();
   profile.memory_bytes_per_second = 1e15;
@@ -104,12 +104,12 @@ TEST(CostModelTest, ConvolutionsReachTheirOwnPartOfThePeak) {
   const DeviceProfile profile = ConvolutionProfile();
   const auto each = [](int64_t ns) { return std::vector<int64_t>(3, ns); };
   // 2 * 16 * 16 * 40 * 40 = 819,200 flops for each element of the window, at
-  // 1e9 a second times the part.
+  // 1e9 per second times the efficiency.
   EXPECT_EQ(ConvolutionNs({.size = 1}, profile), each(819'200 * 4));
   EXPECT_EQ(ConvolutionNs({.size = 3}, profile), each(9 * 819'200 / 2));
   EXPECT_EQ(ConvolutionNs({.size = 5}, profile), each(25 * 819'200 / 2));
   EXPECT_EQ(ConvolutionNs({.size = 7}, profile), each(49 * 819'200 * 8));
-  // A quarter of the outputs; a quarter of the products for each.
+  // A quarter of the outputs; for each, a quarter of the multiplications.
   EXPECT_EQ(ConvolutionNs({.size = 1, .stride = 2}, profile), each(819'200));
   EXPECT_EQ(ConvolutionNs({.size = 3, .stride = 2}, profile),
             each(9 * 819'200 * 2));
@@ -122,10 +122,10 @@ TEST(CostModelTest, ConvolutionsReachTheirOwnPartOfThePeak) {
 TEST(CostModelTest, ConvolutionsWithoutAPartOfTheirOwnReachThatOfProducts) {
   DeviceProfile profile = ConvolutionProfile();
   const auto each = [](int64_t ns) { return std::vector<int64_t>(3, ns); };
-  // bfloat16 has a rate, but no parts.
+  // bfloat16 has a rate, but no convolution efficiencies.
   EXPECT_EQ(ConvolutionNs({.size = 3}, profile, DType::kBFloat16),
             each(9 * 819'200 / 2));
-  // float16 has no rate and computes as float32 does.
+  // float16 has no rate and uses float32's.
   EXPECT_EQ(ConvolutionNs({.size = 7}, profile, DType::kFloat16),
             each(49 * 819'200 * 8));
   profile.convolution_efficiency.clear();
@@ -161,7 +161,7 @@ TEST(CostModelTest, APlanOnlyNodeTakesWhatItStatesOrItsBytes) {
   EXPECT_EQ(times[bytes], 40'000);  // 20,000 bytes at 5e8 a second
 }
 
-// Two products of one shape and one of another, the last with a stated time.
+// Two products of one shape and one of another; the last has a stated time.
 TEST(CostModelTest, MeasuredTimesGoBeforeTheRooflineAndStatedOnesBeforeBoth) {
   Graph graph;
   const TensorType square{.dtype = DType::kFloat32, .shape = {8, 8}};

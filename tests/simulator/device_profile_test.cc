@@ -80,7 +80,7 @@ TEST(DeviceProfileTest, BadFieldsAreNamed) {
   }
 }
 
-// Every field set, none to a round number.
+// Sets every field to a number that is not round.
 DeviceProfile FullProfile() {
   return {.name = "made up",
           .source = "a \"test\"",

@@ -31,7 +31,7 @@ TEST(LinkDirectionTest, BetweenTwoSizesTheTimeIsOnTheLine) {
 TEST(LinkDirectionTest, OutsideTheTableItsEndsCount) {
   EXPECT_EQ(AloneNs(0), 500);
   EXPECT_EQ(AloneNs(999), 500);
-  EXPECT_EQ(AloneNs(30000), 3 * 2700);  // the rate of the last
+  EXPECT_EQ(AloneNs(30000), 3 * 2700);  // at the rate of the last
   EXPECT_EQ(CopyNsBySize({kTable[0]}, 4000, &CopyTime::shared_ns), 2400);
 }
 
@@ -44,7 +44,7 @@ TEST(LinkDirectionTest, ALimitIsNeverFaster) {
   EXPECT_EQ(limited.latency_ns, 50);
   EXPECT_EQ(limited.bytes_per_second, 3.5e9);
   EXPECT_EQ(limited.shared_bytes_per_second, 3e9);
-  // At 3.5 bytes a nanosecond: 286, 571 and 2857 ns, and 50 more.
+  // At 3.5 bytes per nanosecond: 286, 571 and 2857 ns, plus 50.
   EXPECT_EQ(limited.by_size[0], kTable[0]);
   EXPECT_EQ(limited.by_size[1], kTable[1]);
   EXPECT_EQ(limited.by_size[2],

@@ -15,7 +15,7 @@ using testing::Compile;
 using testing::PlanCase;
 using testing::RandomPlanCase;
 
-// A byte a nanosecond each way, half of that when both ways copy.
+// A byte per nanosecond in each direction, half of that when both copy.
 DeviceProfile TimelineProfile() {
   const LinkDirection link = {.latency_ns = 20,
                               .bytes_per_second = 1e9,
@@ -40,7 +40,7 @@ bool IsFetched(const ExecutionPlan& plan, BufferId buffer) {
   return false;
 }
 
-// Asks all steps, for one buffer and one moment.
+// Examines all steps, for one buffer and one time.
 bool NaivelyOwns(const ExecutionPlan& plan, const SimulatedStep& step,
                  BufferId buffer, int64_t at_ns) {
   if (IsResident(plan.buffers[buffer])) return true;
@@ -72,7 +72,7 @@ int64_t ValueAt(const std::vector<CounterSample>& samples, int64_t at_ns) {
   return value;
 }
 
-// The sum of the owners' bytes; fails where two of them share a byte.
+// The sum of the owners' bytes; fails if two of them share a byte.
 int64_t NaiveBytes(const ExecutionPlan& plan, const SimulatedStep& step,
                    Space space, int64_t at_ns) {
   int64_t bytes = space == Space::kDevice ? plan.resident_bytes : 0;
@@ -130,7 +130,7 @@ TEST(MemoryOverTimeTest, AChainGrowsAndShrinks) {
   profile.issue_ns = 0;
   const SimulatedStep step = SimulateStep(
       plan, graph, IdMap<NodeId, int64_t>(graph.num_nodes(), 10), profile);
-  // f1, f2, f3, b3 (f3 goes), b2 (f2 and b3 go), b1.
+  // f1, f2, f3, b3 (f3 is freed), b2 (f2 and b3 are freed), b1.
   const std::vector<std::pair<int64_t, int64_t>> expected = {
       {0, 1000}, {10, 2000}, {20, 3000}, {30, 4000}, {50, 3000}, {60, 0}};
   std::vector<std::pair<int64_t, int64_t>> found;

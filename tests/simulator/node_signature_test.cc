@@ -16,7 +16,8 @@ std::string SignatureOf(const Graph& graph, std::string_view name) {
   return node ? NodeSignature(graph, graph.node(*node)) : "";
 }
 
-// A node of this op and attributes that reads two values of this type.
+// The signature of a node with these attributes that reads two values of
+// `type`.
 std::string SignatureWith(const Attributes& attributes,
                           const TensorType& type = {.dtype = DType::kFloat32,
                                                     .shape = {2, 3}}) {
@@ -66,7 +67,7 @@ TEST(NodeSignatureTest, WhateverChangesWorkMakesAnother) {
   EXPECT_EQ(all.size(), 9U);
 }
 
-// conv1 and conv2 do the same work on other bytes, conv3 on other channels.
+// conv1 and conv2 do equal work on different bytes; conv3 has other channels.
 TEST(NodeSignatureTest, ConvolutionsOfEqualShapesShareOne) {
   GraphBuilder g(StandardOps());
   Tensor x = g.Placeholder("x", DType::kFloat32, {2, 8, 8, 4});

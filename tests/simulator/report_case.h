@@ -1,4 +1,4 @@
-// A report with everything in it, of a graph whose names try to break the page.
+// A report with all parts, for a graph whose names try to break the page.
 #ifndef SPILLWAY_TESTS_SIMULATOR_REPORT_CASE_H_
 #define SPILLWAY_TESTS_SIMULATOR_REPORT_CASE_H_
 
@@ -11,7 +11,7 @@
 
 namespace spillway::testing {
 
-// What f1, f2, ... of a chain are called here.
+// The names that f1, f2, ... of a chain have here.
 inline const std::vector<std::string> kHostileNames = {
     "</script><b>bold",
     "<!--<script>",
@@ -24,7 +24,7 @@ inline const std::vector<std::string> kHostileNames = {
     "sgd_optimizer/gradients/stage1/block3/conv3/FusedBatchNorm/"
     "FusedBatchNormGrad"};
 
-// As ChainGraph, with other names.
+// ChainGraph with other names.
 inline Graph RenamedChain(int64_t bytes) {
   const Graph chain =
       ChainGraph(static_cast<int>(kHostileNames.size()), bytes, true);
@@ -46,12 +46,12 @@ inline Graph RenamedChain(int64_t bytes) {
   return graph;
 }
 
-// Lives as long as its report is used.
+// Must live as long as its report is used.
 struct ReportCase {
   Graph graph = RenamedChain(1000);
   ExecutionPlan plan = {};
   SimulatedStep predicted = {};
-  SimulatedStep slower = {};  // taken for the measured one
+  SimulatedStep slower = {};  // used as the measured step
   HtmlReport report = {};
 };
 

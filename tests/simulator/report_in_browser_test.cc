@@ -1,5 +1,5 @@
-// What the scripts of a report's page make of its data, in Debian's chromium.
-// Skipped where that is not installed.
+// Runs the scripts of a report's page on its data, in Debian's chromium.
+// Skipped if chromium is not installed.
 #include <cstdlib>
 #include <string>
 
@@ -18,7 +18,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Runs the page's scripts and gives the document that they leave.
+// Runs the page's scripts and returns the resulting document.
 class ReportInBrowserTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -28,7 +28,7 @@ class ReportInBrowserTest : public ::testing::Test {
     testing::MakeReportCase(case_);
   }
 
-  // `then`: a script that runs when the page is there, as a reader would act.
+  // `then`: a script that runs when the page is complete, simulating a reader.
   std::string Rendered(const std::string& then = "", int width = 1200) const {
     const testing::TemporaryFolder folder;
     EXPECT_TRUE(WriteFileAtomically(folder.File("page.html"),
@@ -44,7 +44,7 @@ class ReportInBrowserTest : public ::testing::Test {
     const int status = std::system(command.c_str());
     EXPECT_EQ(status, 0) << ReadFile(folder.File("log")).value_or("no log");
     const std::string dom = ReadFile(folder.File("dom.html")).value_or("");
-    return dom.substr(0, dom.find("<script"));  // which come last
+    return dom.substr(0, dom.find("<script"));  // the scripts come last
   }
 
   testing::ReportCase case_;
@@ -54,7 +54,7 @@ TEST_F(ReportInBrowserTest, TheScriptsRunAndShowEverything) {
   const std::string dom = Rendered();
   EXPECT_THAT(dom, HasSubstr("data-rendered=\"true\""));
   EXPECT_THAT(dom, Not(HasSubstr("data-error")));
-  // Peaks that the page counts itself, of the device and the host.
+  // Peaks of the device and the host that the page computes itself.
   const IdMap<BufferId, Interval> owned =
       OwnedTimes(case_.plan, case_.predicted);
   for (const Space space : {Space::kDevice, Space::kHost}) {
@@ -69,7 +69,7 @@ TEST_F(ReportInBrowserTest, TheScriptsRunAndShowEverything) {
   EXPECT_THAT(
       dom, HasSubstr(R"(aria-label="Options that were tried" data-rows="2")"));
   EXPECT_THAT(dom, HasSubstr("<tr role=\"row\" class=\"chosen\">"));
-  // Names are text, wherever they are shown.
+  // Names are shown as text everywhere.
   EXPECT_THAT(dom, Not(HasSubstr("<b>")));
   EXPECT_THAT(dom, HasSubstr("<wbr>script&gt;&lt;b&gt;bold:0"));
   EXPECT_THAT(dom, HasSubstr("{{script}}:0</span>"));
@@ -91,13 +91,13 @@ TEST_F(ReportInBrowserTest, TablesAreSortedAndFilteredAndKeysMoveAlongLanes) {
   EXPECT_THAT(dom, HasSubstr(R"(aria-live="polite">&lt;/script&gt;&lt;b&gt;)"));
 }
 
-// What the document says of a canvas: data-highlighted="4".
+// The attribute of a canvas: data-highlighted="4".
 std::string Highlighted(size_t items) {
   return fmt::format(R"(data-highlighted="{}")", items);
 }
 
 TEST_F(ReportInBrowserTest, ARowOfATensorLeadsToItsStepsAndItsBytes) {
-  // The tensor that leaves first: its writer, f2, which reads it too, its two
+  // The first tensor that leaves: its writer, f2 (which also reads it), its two
   // copies and its last reader; each was predicted and measured.
   const std::string dom = Rendered(R"(
       const tensors = document.getElementById('tensors');
@@ -107,7 +107,7 @@ TEST_F(ReportInBrowserTest, ARowOfATensorLeadsToItsStepsAndItsBytes) {
   EXPECT_THAT(dom,
               HasSubstr("id=\"picked-name\">&lt;/script&gt;&lt;b&gt;bold:0<"));
   EXPECT_THAT(dom, HasSubstr(Highlighted(2 * 5)));
-  // Its first bytes and those that came back; on the host one.
+  // Its first buffer and the one that came back; one on the host.
   EXPECT_THAT(dom, HasSubstr(Highlighted(2)));
   EXPECT_THAT(dom, HasSubstr(Highlighted(1)));
 }
@@ -126,7 +126,8 @@ TEST_F(ReportInBrowserTest, ARowOfAnOpLeadsToAllItsSteps) {
 }
 
 TEST_F(ReportInBrowserTest, ATipHasWholeWordsWhereverItIs) {
-  // Over each tile of the peak, from the left to the right end of the window.
+  // Moves over each tile of the peak, from the left to the right end of the
+  // window.
   const std::string dom = Rendered(R"(
       const heights = [...document.querySelectorAll('.tile')].flatMap(
           (tile, i, tiles) => {
@@ -137,7 +138,7 @@ TEST_F(ReportInBrowserTest, ATipHasWholeWordsWhereverItIs) {
           });
       document.documentElement.dataset.lines = Math.max(...heights) / 19 | 0;)");
   EXPECT_THAT(dom, HasSubstr("data-rendered=\"true\""));
-  // The longest name needs two lines, beside its time.
+  // The longest name needs two lines, next to its time.
   EXPECT_THAT(dom, ContainsRegex("data-lines=\"[12]\""));
 }
 

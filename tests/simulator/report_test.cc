@@ -1,5 +1,5 @@
-// The page of a report: its structure and the data in it. What its scripts make
-// of that: report_in_browser_test.cc.
+// The page of a report: its structure and its data. report_in_browser_test.cc
+// tests the scripts.
 #include <map>
 #include <set>
 #include <string>
@@ -32,7 +32,7 @@ size_t Count(std::string_view text, std::string_view part) {
   return count;
 }
 
-// What lies between the first `begin` and the `end` after it.
+// The text between the first `begin` and the `end` after it.
 std::string Between(const std::string& text, const std::string& begin,
                     const std::string& end) {
   const size_t from = text.find(begin);
@@ -43,7 +43,8 @@ std::string Between(const std::string& text, const std::string& begin,
   return text.substr(from + begin.size(), to - from - begin.size());
 }
 
-// Tags that are not closed in order; contents of scripts and styles are text.
+// Checks that tags are closed in order; contents of scripts and styles are
+// text.
 class TagChecker {
  public:
   explicit TagChecker(std::string_view html) : html_(html) {}
@@ -165,7 +166,7 @@ TEST_F(ReportTest, TheDataIsWhatWasPredictedAndMeasured) {
                            data["stall_ns"][2].get<int64_t>());
 }
 
-// An op that no kind lists would change its colour when it is listed.
+// An op without a kind would change its colour once it gets one.
 TEST_F(ReportTest, EveryOpThatRunsIsOfOneKind) {
   const std::string page = Page();
   const std::string kinds = Between(page, "const opKinds = [", "];\n");

@@ -19,7 +19,7 @@ using testing::Compile;
 using testing::PlanCase;
 using testing::RandomPlanCase;
 
-// A byte a nanosecond each way, half of that when both ways copy.
+// A byte per nanosecond in each direction, half of that when both copy.
 DeviceProfile LinkProfile(int64_t latency_ns = 0, int64_t issue_ns = 0) {
   const LinkDirection link = {.latency_ns = latency_ns,
                               .bytes_per_second = 1e9,
@@ -59,7 +59,7 @@ TEST(SimulatorTest, ASlowHostIsWhatTheStepTakes) {
   EXPECT_EQ(StallNs(step, StallCause::kIssue), 730);
 }
 
-// Only the launch is left of what the host does: the kernels follow at once.
+// The host only issues the launch: the kernels follow without stalls.
 TEST(SimulatorTest, ACapturedStepIsIssuedOnce) {
   const Graph graph = ChainGraph(4, 1000, false);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
@@ -72,7 +72,7 @@ TEST(SimulatorTest, ACapturedStepIsIssuedOnce) {
   EXPECT_EQ(StallNs(step, StallCause::kIssue), 0);
 }
 
-// out and in have no edge between them: two pairs of values of this size.
+// `out` and `in` have no edge between them: two pairs of values of this size.
 struct TwoCopies {
   Graph graph = Graph("copies");
   ExecutionPlan plan = {};
@@ -100,7 +100,7 @@ TEST(SimulatorTest, CopiesOfBothDirectionsShareTheLink) {
   const TwoCopies copies = CopyBothWays(1000, 500);
   const SimulatedStep step = SimulateStep(
       copies.plan, copies.graph, IdMap<NodeId, int64_t>(2, 0), LinkProfile());
-  // 500 bytes of each in 1000 ns, then 500 alone.
+  // 500 bytes of each in 1000 ns, then 500 without the other.
   EXPECT_EQ(BusyNs(step, Lane::kCopyIn), 1000);
   EXPECT_EQ(BusyNs(step, Lane::kCopyOut), 1500);
   EXPECT_EQ(step.step_ns, 1500);
@@ -120,8 +120,9 @@ TEST(SimulatorTest, CopiesTakeTheTimesOfTheTable) {
                              {.bytes = 300, .alone_ns = 90, .shared_ns = 360}};
   profile.to_device.by_size = {{.bytes = 1, .alone_ns = 10, .shared_ns = 20}};
   const IdMap<NodeId, int64_t> times(2, 0);
-  // In: one byte takes 20 ns, as it is never alone. Out: 200 bytes take 70 ns
-  // alone and 220 beside a copy; what those 20 ns leave takes no longer.
+  // In: one byte takes 20 ns, since the copy is never alone. Out: 200 bytes
+  // take 70 ns alone and 220 during another copy; the rest after those 20 ns
+  // takes its time alone.
   const TwoCopies copies = CopyBothWays(200, 1);
   const SimulatedStep step =
       SimulateStep(copies.plan, copies.graph, times, profile);
@@ -157,7 +158,7 @@ TEST(SimulatorTest, ComputeStallsForWhatItWaitsFor) {
   EXPECT_LE(BusyNs(slow, Lane::kCompute) + stalls, slow.step_ns);
 }
 
-// A chain whose copies are waited for, played on a slow link.
+// A chain whose copies stall compute, on a slow link.
 SimulatedStep StallingStep(const ExecutionPlan& plan, const Graph& graph) {
   return SimulateStep(plan, graph,
                       IdMap<NodeId, int64_t>(graph.num_nodes(), 10),
@@ -169,7 +170,7 @@ TEST(SimulatorTest, EveryStallIsOfOneStepAndEndsWhereThatBegins) {
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
   const SimulatedStep step = StallingStep(plan, graph);
   int64_t compute_end_ns = 0;
-  size_t next = 0;  // of the stalls
+  size_t next = 0;  // index of a stall
   for (const StepId id : plan.steps.ids()) {
     if (plan.steps[id].lane != Lane::kCompute) continue;
     const Interval ran = step.ran[id];
@@ -204,18 +205,18 @@ TEST(SimulatorTest, CopiesAreChargedWithTheStallsOfTheirCause) {
   EXPECT_GT(StallNs(step, StallCause::kIssue), 0);
 }
 
-// What the machine of a case is like; copies of both directions halve each
-// other's speed.
+// The machine of a case. Concurrent copies in opposite directions run at half
+// speed.
 struct Machine {
   int64_t latency_ns = 0;
   int64_t issue_ns = 0;
   int64_t wake_ns = 0;
   bool in_turn = false;
-  bool has_table = false;    // else a byte a nanosecond
-  bool copies_slow = false;  // kernels to half their speed
+  bool has_table = false;    // else a byte per nanosecond
+  bool copies_slow = false;  // copies halve the speed of kernels
 };
 
-// The numbers of TableNs, as a profile has them.
+// The numbers of TableNs as a profile.
 DeviceProfile ToProfile(const Machine& machine) {
   DeviceProfile profile = LinkProfile(machine.latency_ns, machine.issue_ns);
   profile.wake_ns = machine.wake_ns;
@@ -234,7 +235,8 @@ int64_t TableNs(int64_t bytes) {
   return bytes < 1000 ? 1000 + bytes : 2 * bytes;
 }
 
-// Plays the plan nanosecond by nanosecond; work is counted in halves.
+// Naive twin: simulates the plan nanosecond by nanosecond; counts work in
+// halves.
 class SlowSimulator {
  public:
   SlowSimulator(const ExecutionPlan& plan, const IdMap<NodeId, int64_t>& times,
@@ -299,7 +301,7 @@ class SlowSimulator {
     return changed;
   }
 
-  // The first step of the lane that has not ended.
+  // Tries to start the first step of the lane that has not ended.
   bool TryStart(size_t lane, int64_t now) {
     if (running_[lane].step >= 0) return false;
     bool all_before_ended = true;
@@ -346,7 +348,7 @@ class SlowSimulator {
   std::vector<int64_t> end_;
 };
 
-// Every step of the plan ends when the twin says.
+// Every step of the plan ends at the time that the twin computes.
 void ExpectTwinAgrees(const PlanCase& plan_case, const ExecutionPlan& plan,
                       const IdMap<NodeId, int64_t>& times,
                       const Machine& machine) {
@@ -386,7 +388,7 @@ TEST(SimulatorTest, RandomPlansTakeWhatASlowTwinSays) {
                        .wake_ns = static_cast<int64_t>(seed % 5 * 15),
                        .in_turn = seed % 7 == 0,
                        .has_table = seed % 2 == 1};
-    // A twin that counts in halves needs copies of one byte a nanosecond.
+    // The twin counts in halves, so copies must run at one byte per nanosecond.
     machine.copies_slow = machine.latency_ns == 0 && !machine.has_table;
     ExpectTwinAgrees(plan_case, plan, times, machine);
   }

@@ -1,5 +1,5 @@
-// The trace of a predicted step, read back: its arrows are the edges of the
-// graph behind its swap-ins, its stalls are those that the simulator counts.
+// The trace of a predicted step, read back: its arrows are the graph's edges
+// behind its swap-ins, and its stalls are those of the simulator.
 #include <map>
 #include <set>
 #include <string>
@@ -33,7 +33,7 @@ struct TracedPlan {
   ReadTrace trace = {};
 };
 
-// A random plan on a slow link, whose host is never late.
+// A random plan on a slow link, with a host that is never late.
 TracedPlan TraceRandomPlan(uint64_t seed) {
   TracedPlan traced;
   traced.plan_case = RandomPlanCase({.seed = seed, .nodes = 20});
@@ -59,7 +59,7 @@ std::map<NodeId, StepKind> KindsOf(const ExecutionPlan& plan) {
   return kinds;
 }
 
-// The kernels that read a value, perhaps by another name.
+// The kernels that read a value, possibly through aliases.
 void AddReaders(const TracedPlan& traced, ValueId value,
                 std::set<std::string>& readers) {
   const Graph& graph = traced.plan_case.graph;

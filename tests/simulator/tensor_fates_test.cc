@@ -14,14 +14,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Every copy takes a nanosecond a byte.
+// Every copy takes a nanosecond per byte.
 DeviceProfile FateProfile() {
   const LinkDirection link = {.bytes_per_second = 1e9,
                               .shared_bytes_per_second = 1e9};
   return {.to_host = link, .to_device = link};
 }
 
-// a is copied out while p computes, and back for r; b stays. All at 1024 bytes.
+// a is copied out while b computes, and back for r; b stays. Both have 1024
+// bytes.
 //
 //   compute   | a 0-100 | b 100-300 |  (a is gone at 1124)  | r .. |
 //   copy out            | 100-1124 |
@@ -84,7 +85,7 @@ TEST_F(HandWorkedStep, WhatMovesIsAwayBetweenItsCopies) {
   ASSERT_EQ(fates.size(), 3U);  // the copy of a has no row
   const TensorFate& a = fates.at("a:0");
   EXPECT_TRUE(a.moves);
-  EXPECT_THAT(a.away, IsEmpty());  // comes back as soon as it is away
+  EXPECT_THAT(a.away, IsEmpty());  // comes back as soon as it has left
   EXPECT_EQ(a.copy_out_ns, 1024);
   EXPECT_EQ(a.copy_in_ns, 1024);
   EXPECT_EQ(a.stall_ns, 2148 - 300);  // r waits for it
@@ -98,7 +99,7 @@ TEST_F(HandWorkedStep, ALaterReturnFreesBytes) {
   EXPECT_THAT(a.away, ElementsAre(Interval{1124, 2100}));
   EXPECT_EQ(a.stall_ns, 1024);
   EXPECT_DOUBLE_EQ(a.freed_byte_seconds, 1024 * 976e-9);
-  // b (from 100) and a fill the peak; r is not there yet, and a stayed.
+  // b (from 100) and a fill the peak; r does not exist yet, and a stayed.
   EXPECT_TRUE(fates.at("b:0").at_peak);
   const TensorFate& b = fates.at("b:0");
   EXPECT_FALSE(b.moves);
@@ -167,7 +168,8 @@ TEST(TensorFatesTest, ATensorThatIsFedAgainHasOneRowAndMoves) {
   EXPECT_EQ(rows, 1);
 }
 
-// Every device buffer that is not scratch is a tensor's own or a copy of it.
+// Every device buffer except scratch is a tensor's first buffer or a copy of
+// it.
 TEST(TensorFatesTest, EveryTensorOfARandomPlanHasOneRow) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
@@ -188,7 +190,7 @@ TEST(TensorFatesTest, EveryTensorOfARandomPlanHasOneRow) {
     }
     for (const Step& used : plan.steps) {
       if (used.kind == StepKind::kSwapIn || IsFedAgain(plan, used)) {
-        has_row[used.outputs[0]] = true;  // where its source is no variable
+        has_row[used.outputs[0]] = true;  // if its source is not a variable
       }
     }
     for (const BufferId id : plan.buffers.ids()) {

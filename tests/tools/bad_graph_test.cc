@@ -1,5 +1,5 @@
-// Graph files and feeds that are wrong: one line that names it, the right exit
-// status, and no file touched.
+// Invalid graph files and feeds: one line that names the problem, the right
+// exit status, and no file changed.
 #include <string>
 #include <vector>
 
@@ -22,14 +22,14 @@ using testing::ProgramRun;
 using testing::Refuses;
 using testing::RunProgram;
 
-// A graph file that must be refused by every command that reads one.
+// A graph file that every command that reads one must refuse.
 struct BadGraph {
   std::string name = {};
   std::string text = {};
   std::string message = {};
 };
 
-// A file around the text of its nodes.
+// A graph file with these nodes.
 std::string GraphOf(const std::string& nodes) {
   return R"({"format": "spillway.graph", "version": 1, "name": "bad", "nodes": [)" +
          nodes + "]}";
@@ -201,7 +201,7 @@ TEST_F(RunTest, ABudgetThatIsTooSmallEndsWithThree) {
   EXPECT_THAT(folder_.Names(), ElementsAre("feed.safetensors", "graph.json"));
 }
 
-// An edit by itself tunes nothing.
+// The command edit does not tune.
 TEST_F(RunTest, AnEditNeedsOptionsThatAreChosen) {
   EXPECT_THAT(
       RunProgram({"edit", "--graph", graph_, "--lms=auto"}),

@@ -1,5 +1,5 @@
-// Whatever comes in wrong: one line that names it, the right exit status, and
-// no file touched.
+// Invalid input of any kind: one line that names the problem, the right exit
+// status, and no file changed.
 #include <unistd.h>
 
 #include <string>
@@ -22,7 +22,8 @@ using testing::ProgramRun;
 using testing::Refuses;
 using testing::RunProgram;
 
-// A command line that must be refused, and what the line on stderr must say.
+// A command line that must be refused, and text that the line on stderr must
+// have.
 struct BadCommandLine {
   std::string name = {};  // of the test
   std::vector<std::string> arguments = {};
@@ -44,10 +45,10 @@ std::vector<BadCommandLine> BadUsage() {
        "simulate, train, tune"},
       {"UnknownCommand",
        {"banch"},
-       "\"banch\"; did you mean bench?; there are bench, completion, edit"},
+       "\"banch\"; did you mean bench?; commands: bench, completion, edit"},
       {"HelpForAnUnknownCommand",
        {"help", "frobnicate"},
-       "\"frobnicate\"; there are bench, completion, edit"},
+       "\"frobnicate\"; commands: bench, completion, edit"},
       {"MistypedFlag",
        {"train", "--bacth_size=8"},
        "--bacth_size; did you mean --batch_size?; see spillway train --help"},
@@ -239,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(Lms, CommandLineTest, ::testing::ValuesIn(BadLms()),
 INSTANTIATE_TEST_SUITE_P(Files, CommandLineTest,
                          ::testing::ValuesIn(BadFiles()), NameOf);
 
-// Outputs that cannot be written, found before any work is done.
+// Outputs that cannot be written; found before any work is done.
 class OutputTest : public ::testing::Test {
  protected:
   OutputTest() { testing::WriteTinyData(folder_.path()); }

@@ -1,4 +1,4 @@
-// `spillway bench` on tiny batches: what it prints, what it writes, what it
+// `spillway bench` on tiny batches: its text, its files, and the flags it
 // refuses.
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,8 @@ using ::testing::SizeIs;
 using testing::ToArguments;
 using Json = nlohmann::ordered_json;
 
-// The images are so bright that a larger learning rate makes the loss infinite.
+// The images are so bright that a larger learning rate would make the loss
+// infinite.
 std::vector<std::string> Arguments(const FlagValues& flags) {
   FlagValues all = flags;
   all.insert({{"--model", "lenet"},
@@ -66,7 +67,7 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// Lines that end in a speed of this step.
+// Lines that end with a speed at this step.
 std::vector<std::string> StepLines(const std::string& text) {
   std::vector<std::string> found;
   for (const std::string& line : Lines(text)) {
@@ -112,7 +113,7 @@ TEST(BenchTest, SaysWhatIsRunBeforeAndWhatItTookAfter) {
         "             4 per device\n", "Num batches: 4\n", "['cpu']",
         "Data format: NHWC\n", "Optimizer:   momentum\n",
         "Variables:   parameter_server\n", "device peak", "host peak",
-        "bytes out", "beside compute", "checksum"}) {
+        "bytes out", "during compute", "checksum"}) {
     EXPECT_THAT(run.out, HasSubstr(text));
   }
   EXPECT_THAT(run.err, HasSubstr("[LMS][0] Editing model for LMS"));
@@ -157,7 +158,7 @@ TEST(BenchTest, TheResultHasTheFieldsThatScriptsRead) {
   EXPECT_TRUE(json["peak_device_bytes"]["driver"].is_null());
 }
 
-// Straight from the definitions, on the step times of the result.
+// Computed from the definitions, with the step times of the result.
 struct Speed {
   double mean = 0;
   double uncertainty = 0;
@@ -225,7 +226,7 @@ TEST(BenchTest, LinesAndResultFollowFromTheStepTimes) {
                            json["total_images_per_sec"].get<double>())));
 }
 
-// Whatever moves and wherever it runs.
+// For all LMS options and devices.
 TEST(BenchTest, LmsAndDeviceLeaveEveryBitAsItIs) {
   const Json plain = BenchForJson({});
   EXPECT_EQ(plain["swap"]["out_bytes"], 0);
@@ -249,7 +250,7 @@ TEST(BenchTest, LmsAndDeviceLeaveEveryBitAsItIs) {
   }
 }
 
-// On a CPU all passes keep bits, and a power of two rounds nothing.
+// On a CPU all passes are bitwise exact, and scaling by a power of two is too.
 TEST(BenchTest, PassesAndLossScaleLeaveEveryBitAsItIs) {
   const Json plain = BenchForJson({});
   EXPECT_EQ(plain["options"]["loss_scale"], 1);
@@ -318,7 +319,7 @@ TEST(BenchTest, FreshImagesAreOthersButAlwaysTheSame) {
                                              {"--seed", "5"}})["checksum"]);
 }
 
-// The variables of the timed steps, not of the traced one after them.
+// The variables after the timed steps, not after the traced step that follows.
 TEST(BenchTest, TheCheckpointHasTheVariablesOfTheChecksum) {
   const testing::TemporaryFolder folder;
   const std::string path = folder.File("variables.safetensors");
@@ -390,7 +391,7 @@ TEST(BenchTest, TheReportNeedsNoProfile) {
   EXPECT_THAT(page, HasSubstr("<h1>lenet, batch 4</h1>"));
 }
 
-// Of the page, as tests/simulator/report_test.cc reads it.
+// Reads the data of the page, as tests/simulator/report_test.cc does.
 Json ReportDataOf(const std::string& path) {
   const std::string page = ReadFile(path).value_or("");
   const std::string begin = R"(id="data">)";
@@ -468,7 +469,7 @@ TEST(BenchTest, OtherNamesMeanTheSame) {
   EXPECT_THAT(ReadFile(trace), IsOk());
 }
 
-// A command line that must be refused, and what the line must say.
+// A command line that must be refused, and text that the line must have.
 struct BadBench {
   std::string name = {};  // of the test
   std::vector<std::string> flags = {};

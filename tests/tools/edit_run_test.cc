@@ -1,5 +1,5 @@
-// `spillway inspect`, `edit`, `run`, `simulate` and `models` on the way from a
-// model to an edited graph that computes the same.
+// `spillway inspect`, `edit`, `run`, `simulate` and `models`: from a model to
+// an edited graph that computes the same.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +39,7 @@ std::vector<std::string> With(std::vector<std::string> arguments,
   return arguments;
 }
 
-// Nodes of a graph file whose names begin so.
+// The number of nodes of a graph file whose names begin with `beginning`.
 int CountNodes(const std::string& path, std::string_view beginning) {
   const auto graph = ReadGraphFile(path, StandardOps());
   EXPECT_THAT(graph, IsOk());
@@ -50,7 +50,7 @@ int CountNodes(const std::string& path, std::string_view beginning) {
   return count;
 }
 
-// A training step of lenet, its feeds, and all that it computes.
+// A training step of lenet, its feeds, and all of its fetches.
 class EditRunTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -112,7 +112,7 @@ TEST_F(EditRunTest, AnEditedGraphComputesTheSameBits) {
                                   "--lms_ctrld_strategy", strategy});
     EXPECT_EQ(edit["equivalent"], true);
     EXPECT_GT(edit["swap_tensors"].get<int>(), 2);
-    // The others are aliases of the copies (lms/swap_plan.h).
+    // The other added ops are aliases of the copies (lms/swap_plan.h).
     EXPECT_EQ(edit["added_ops"].get<int>(),
               edit["swap_outs"].get<int>() + edit["swap_ins"].get<int>() +
                   CountNodes(edited_, "lms/alias_"));
@@ -158,7 +158,7 @@ TEST_F(EditRunTest, AFedVariableReplacesItsInitialValue) {
                                      "--fetch", "conv1/biases", "--out", out});
   ASSERT_EQ(run.exit_status, 0) << run.err;
   ASSERT_OK_AND_ASSIGN(const TensorMap fetched, ReadSafetensors(out));
-  // The step goes on to train it, so it has moved a little.
+  // The step also trains it, so it has changed a little.
   EXPECT_NEAR(fetched.at("conv1/biases").data<float>()[5], 2.5F, 0.5F);
 }
 
@@ -204,7 +204,7 @@ TEST_F(EditRunTest, WritesGraphvizText) {
   EXPECT_THAT(text, HasSubstr("lms/swapout_"));
 }
 
-// F1 -> F2 -> F3 -> F4 and back; no op is known, so nothing can run it.
+// F1 -> F2 -> F3 -> F4 and back. All nodes are plan-only.
 class PlanOnlyEditTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -356,7 +356,7 @@ TEST_F(PlanOnlyEditTest, GraphvizTextShowsTheWayOfSwappedTensorsInColour) {
   }
 }
 
-// Multiply-adds of mnist_deep's four layers, twice, for one image.
+// Twice the multiply-adds of mnist_deep's four layers, for one image.
 TEST(InspectTest, CountsMatchTheNetwork) {
   const Json json =
       RunForJson({"inspect", "--model", "mnist_deep", "--batch_size", "1"});

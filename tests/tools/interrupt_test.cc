@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM while the program works.
+// SIGINT and SIGTERM during the program's work.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kConfirmed = "a second signal ends at once";
 
-// Signals less than 50 ms after the first count as that one.
+// Signals less than 50 ms after the first count as the first.
 void LetSignalsDiffer() {
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
 }
@@ -59,7 +59,7 @@ class OneInterruptTest : public ::testing::Test {
 
   std::string Path(const std::string& name) const { return folder_.File(name); }
 
-  // Without an end of its own, unless `flags` say otherwise.
+  // Endless, unless `flags` limit it.
   std::vector<std::string> Train(const FlagValues& flags) const {
     FlagValues all = flags;
     all.insert({{"--model", "mnist_deep"},
@@ -98,7 +98,7 @@ class OneInterruptTest : public ::testing::Test {
 class InterruptTest : public OneInterruptTest,
                       public ::testing::WithParamInterface<Signal> {
  protected:
-  // Sends the signal when the first number of tried candidates is shown.
+  // Sends the signal once the first number of tried candidates is shown.
   ProgramRun InterruptTune(const FlagValues& flags) const {
     FlagValues all = flags;
     all.insert({{"--batch_size", "32"},
@@ -145,7 +145,7 @@ TEST_P(InterruptTest, TrainFinishesTheStepAndWritesEverything) {
               StartsWith("[" + std::to_string(steps) + ","));
   EXPECT_GT(ReadJson("trace")["traceEvents"].size(), 50u);
 
-  // An uninterrupted run goes the same way, bit by bit.
+  // An uninterrupted run is bitwise identical.
   const Json whole =
       RunForJson(Train({{"--num_epochs", std::to_string(steps / 6 + 1)}}));
   EXPECT_EQ(whole["interrupted"], false);
@@ -209,8 +209,8 @@ TEST_P(InterruptTest, BenchInWarmUpHasNoSpeed) {
   EXPECT_THAT(folder_.Names(), Contains("report"));
 }
 
-// A network of few variables and large activations: over this link it is set
-// up in half a second, and a step takes minutes.
+// A network of few variables and large activations: over this link its setup
+// takes half a second and a step takes minutes.
 TEST_P(InterruptTest, TheSecondSignalDoesNotWaitForTheStep) {
   testing::WriteTinyData(folder_.path(), {.image_size = 32});
   const FlagValues flags = {{"--model", "cifar10_full"},
@@ -237,7 +237,7 @@ TEST_P(InterruptTest, TheSecondSignalDoesNotWaitForTheStep) {
   }
 }
 
-// Looks for a moment when something fits and the search still goes on.
+// Looks for a time at which a candidate fits and the search still runs.
 TEST_P(InterruptTest, TuneReportsTheBestSoFar) {
   const FlagValues flags = {{"--model", "resnet152"},
                             {"--batch_size", "32"},
@@ -257,7 +257,7 @@ TEST_P(InterruptTest, TuneReportsTheBestSoFar) {
     const ProgramRun run = program.Wait();
     const Json json = ReadJson("json");
     if (run.exit_status == 0) {
-      delay /= 2;  // the search was over
+      delay /= 2;  // the search had ended
       continue;
     }
     EXPECT_EQ(run.exit_status, GetParam().exit_status);
@@ -274,7 +274,8 @@ TEST_P(InterruptTest, TuneReportsTheBestSoFar) {
   EXPECT_TRUE(was_chosen);
 }
 
-// The tuner asks for the first time when the step without swaps did not fit.
+// The tuner calls the stop request for the first time after the step without
+// swaps did not fit.
 TEST_P(InterruptTest, TuneWithoutAnythingThatFitsSavesNothing) {
   const ProgramRun run = InterruptTune(
       {{"--model", "nasnetlarge"}, {"--device_memory", "0.5GiB"}});
@@ -324,14 +325,14 @@ TEST_P(InterruptTest, ProfileWritesNothing) {
   }
 }
 
-// Nothing is lost by ending at once.
+// Ending at once loses nothing.
 TEST_P(InterruptTest, AShortCommandEndsAtOnce) {
   const std::string fifo = Path("fifo");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  // Blocks in opening the graph, a named pipe that has no writer yet.
+  // Blocks while it opens the graph, a named pipe without a writer.
   RunningProgram program({.arguments = {"inspect", "--graph", fifo}});
   const int writer = open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
-  ASSERT_GE(writer, 0);  // it has opened the file
+  ASSERT_GE(writer, 0);  // now the program has opened the file
   program.Send(GetParam().number);
   EXPECT_EQ(program.Wait().exit_status, GetParam().exit_status);
   close(writer);
@@ -357,8 +358,8 @@ TEST_F(OneInterruptTest, AnIgnoredSignalStaysIgnored) {
   EXPECT_THAT(run.err, Not(HasSubstr("SIGINT")));
 }
 
-// As timeout(1) and mpirun send them. They are microseconds apart here, but a
-// busy machine may put more than 50 ms between any two instructions.
+// As timeout(1) and mpirun send them. They are microseconds apart here, but on
+// a busy machine more than 50 ms may pass between any two instructions.
 TEST_F(OneInterruptTest, TwoSignalsAtOnceAreOne) {
   bool has_finished = false;
   for (int attempt = 0; attempt < 5 && !has_finished; ++attempt) {
@@ -374,14 +375,14 @@ TEST_F(OneInterruptTest, TwoSignalsAtOnceAreOne) {
   EXPECT_TRUE(has_finished);
 }
 
-// The Ctrl-C that ends `spillway train | tee log` ends both.
+// The Ctrl-C that ends `spillway train | tee log` ends both processes.
 TEST_F(OneInterruptTest, FilesAreWrittenThoughTheReaderIsGone) {
   testing::WriteTinyData(folder_.path(), {.training_images = 1600});
   const std::string fifo = Path("fifo");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   const int reader = open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ASSERT_GE(reader, 0);
-  // An epoch of 100 steps of a third of a second, and no text in it.
+  // An epoch of 100 steps of a third of a second each, without output.
   RunningProgram program({.arguments = Train({{"--lms", "v1"},
                                               {"--link_gbps", "0.01"},
                                               {"--json", Path("json")},
@@ -404,7 +405,7 @@ TEST_F(OneInterruptTest, FilesAreWrittenThoughTheReaderIsGone) {
   EXPECT_THAT(folder_.Names(), Contains("saved"));
 }
 
-// A failed output outweighs the interruption.
+// A failed output takes precedence over the interruption.
 TEST_F(OneInterruptTest, AFileThatCannotBeWrittenIsReportedLast) {
   RunningProgram program({.arguments = Bench({{"--json", Path("json")},
                                               {"--trace", Path("trace")}})});

@@ -1,5 +1,5 @@
-// The program where its process may have little memory (`ulimit -v`): it runs,
-// or says in one line why it cannot, and never ends by a signal.
+// The program in a process with little memory (`ulimit -v`): it runs, or prints
+// the reason in one line, and never ends with a signal.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using testing::ProgramRun;
 using testing::RunProgram;
 using ::testing::SizeIs;
 
-// Processes that start while it lives inherit the limit of this one.
+// Processes started during its lifetime inherit the limit of this one.
 class AddressSpaceLimit {
  public:
   explicit AddressSpaceLimit(int64_t bytes) {
@@ -39,7 +39,7 @@ class AddressSpaceLimit {
   rlimit before_ = {};
 };
 
-// Lines on stderr that are errors, not the LMS log's.
+// Lines on stderr that are errors; skips the LMS log.
 std::vector<std::string> Errors(const ProgramRun& run) {
   std::vector<std::string> errors;
   size_t begin = 0;

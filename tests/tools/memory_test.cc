@@ -1,4 +1,4 @@
-// What the program says about memory without running a step: `simulate
+// The program's reports about memory without running a step: `simulate
 // --find_max_batch`, `inspect --memory` and --schedule.
 #include <algorithm>
 #include <string>
@@ -137,7 +137,7 @@ TEST(FindMaxBatchFlagTest, WithoutItNothingIsSearched) {
   EXPECT_FALSE(json.contains("tried"));
 }
 
-// What `inspect --memory` says of one space.
+// Checks the output of `inspect --memory` for one space.
 void ExpectAddsUp(const Json& memory, const Json& steps) {
   const auto curve = memory["curve"].get<std::vector<int64_t>>();
   ASSERT_EQ(curve.size(), steps.size());
@@ -147,7 +147,7 @@ void ExpectAddsUp(const Json& memory, const Json& steps) {
             static_cast<int64_t>(peak_step));
   EXPECT_EQ(curve[peak_step], peak_bytes);
   EXPECT_EQ(memory["peak_node"], steps[peak_step]);
-  // What lies on top of the arena is not padded.
+  // The topmost buffer of the arena is not padded.
   EXPECT_GT(memory["bytes"].get<int64_t>(), peak_bytes - 256);
   int64_t bytes = 0;
   for (const Json& buffer : memory["at_peak"]) {
@@ -239,7 +239,7 @@ TEST(InspectMemoryTest, ABudgetThatIsTooSmallIsRefused) {
                                      HasSubstr("host swap pool exhausted"))));
 }
 
-// A network and the LMS mode it is planned with.
+// A network and the LMS mode of its plan.
 struct Network {
   std::string model = {};
   std::string lms = {};

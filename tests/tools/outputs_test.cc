@@ -1,5 +1,4 @@
-// Results before files: what becomes of a command whose files cannot be
-// written.
+// Results come before files: commands whose files cannot be written.
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +27,7 @@ using Words = std::vector<std::string>;
 // A command, the flags of its output files, and its last line of text.
 struct Writer {
   Words arguments = {};
-  std::vector<std::string> flags = {};  // --json among them
+  std::vector<std::string> flags = {};  // including --json
   std::string result = {};
 };
 
@@ -112,7 +111,7 @@ TEST_F(OutputsTest, AFullDiskCostsNoResultAndEveryFileIsNamed) {
   }
 }
 
-// Whichever of them fails, the others are written.
+// If any one of them fails, the others are written.
 TEST_F(OutputsTest, AFileThatFailsLeavesTheOthers) {
   for (const Writer& writer : Writers()) {
     for (const std::string& bad : writer.flags) {
@@ -149,11 +148,11 @@ TEST_F(OutputsTest, JsonOnStdoutStandsAloneThoughFilesFail) {
   }
 }
 
-// Whoever reads the files still gets them.
+// The files are written even if stdout fails.
 TEST_F(OutputsTest, AFullStdoutLeavesTheFiles) {
   for (const Writer& writer : Writers()) {
     const std::string& command = writer.arguments[0];
-    // These print before their work, and end there.
+    // These print before their work, and end at the failure.
     if (command == "bench" || command == "train") continue;
     SCOPED_TRACE(command);
     const testing::TemporaryFolder written;
@@ -168,7 +167,7 @@ TEST_F(OutputsTest, AFullStdoutLeavesTheFiles) {
   }
 }
 
-// What does not fit is said too, and a file that cannot be written weighs more.
+// A step that does not fit is reported too; a failed file takes precedence.
 TEST_F(OutputsTest, AnOutcomeIsReportedBeforeTheFiles) {
   const ProgramRun run =
       RunProgram({"simulate", "--model", "lenet", "--device_memory", "1MiB",

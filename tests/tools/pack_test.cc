@@ -115,7 +115,7 @@ TEST_F(PackTest, KeepsGapsAndUsesThem) {
             "c,6,7,4,0,\n");
 }
 
-// Numbers between commas; the last field of a line may hold anything.
+// Numbers between commas; the last field of a line may contain anything.
 std::vector<int64_t> Offsets(const std::string& text) {
   std::vector<int64_t> offsets;
   std::istringstream lines(text);
@@ -186,7 +186,7 @@ TEST_F(PackTest, AnUnmetCapacityIsReportedWhenTheTimeIsOver) {
   EXPECT_THAT(folder_.Names(), ElementsAre("buffers.csv"));
 }
 
-// What one line, the third of the file, may not be.
+// An invalid third line of the file.
 struct BadLine {
   std::string name = {};
   std::string line = {};

@@ -1,5 +1,5 @@
-// --plan and --lms auto: what runs is what was tuned, bit for bit what runs
-// without swaps, and in the bytes that were predicted.
+// --plan and --lms auto: the tuned plan runs, bitwise identical to a run
+// without swaps, and within the predicted bytes.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -43,7 +43,7 @@ class PlanTest : public ::testing::Test {
   std::string Path(const std::string& name) const { return folder_.File(name); }
 
   // Tunes for half of the memory that the step needs without swaps, and saves
-  // the plan. Returns tune's result.
+  // the plan. Returns the result of tune.
   Json Tune() {
     budget_ = PeakOfResNet() / 2;
     return RunForJson(TuneResNet(
@@ -123,7 +123,7 @@ TEST_F(PlanTest, APlanOfOptionsOfTflmsRunsAsWell) {
   }
 }
 
-// Graph file, feeds, fetches: the step of `run` is the one that was tuned.
+// With graph file, feeds and fetches: `run` runs the tuned step.
 TEST_F(PlanTest, RunTakesAGraphFilesPlan) {
   const std::string graph = Path("graph.json");
   const std::string feed = Path("feed.safetensors");
@@ -222,7 +222,7 @@ TEST_F(PlanTest, TrainTunesForItsBudget) {
   }
 }
 
-// With the model's flags spelled out that `train` takes from its data.
+// Spells out the flags of the model that `train` takes from its data.
 TEST_F(PlanTest, TrainTakesAPlanForItsGraph) {
   const testing::TemporaryFolder data;
   testing::WriteTinyData(data.path());
@@ -299,7 +299,7 @@ TEST_F(PlanTest, NoPlanInTheFileIsRefused) {
   }
 }
 
-// A way to spoil a plan, and what the line must say.
+// A way to damage a plan, and text that the line must have.
 struct Spoilt {
   std::function<void(Json& plan)> spoil;
   std::string message;

@@ -1,4 +1,4 @@
-// Training in bfloat16 follows training in float32, and what --precision means
+// Training in bfloat16 follows training in float32; the meaning of --precision
 // on the CPU.
 #include <cmath>
 #include <string>
@@ -47,8 +47,8 @@ class PrecisionTest : public ::testing::TestWithParam<const char*> {
   testing::TemporaryFolder folder_;
 };
 
-// The band is a tenth of the range that the loss falls through. Measured on
-// images like these: 0.003 for lenet, 0.03 for resnet20.
+// The band is a tenth of the range over which the loss falls. Measured on such
+// images: 0.003 for lenet, 0.03 for resnet20.
 TEST_P(PrecisionTest, TheLossStaysInABandAroundFloat32) {
   constexpr double kBand = 0.2;
   const ProgramRun probe = RunProgram(Arguments("bf16"));
@@ -67,7 +67,7 @@ TEST_P(PrecisionTest, TheLossStaysInABandAroundFloat32) {
   }
 }
 
-// Products are rounded, and their order left open, only on a GPU.
+// Only a GPU rounds products and leaves their order open.
 TEST_P(PrecisionTest, OnTheCpuTf32AndAnyOrderAreFloat32) {
   std::vector<std::string> arguments = Arguments("tf32");
   arguments.insert(arguments.end(),

@@ -1,4 +1,4 @@
-// `spillway profile`, and predictions from what it measured. No test judges a
+// `spillway profile`, and predictions from its measurements. No test judges a
 // measured time.
 #include <algorithm>
 #include <cstdint>
@@ -27,7 +27,7 @@ using testing::RunForJson;
 using testing::RunProgram;
 using Json = nlohmann::ordered_json;
 
-// The cache is a folder of the test's own.
+// The cache is in the test's own folder.
 class ProfileTest : public ::testing::Test {
  protected:
   ProfileTest() { setenv("XDG_CACHE_HOME", Path("cache").c_str(), 1); }
@@ -39,7 +39,7 @@ class ProfileTest : public ::testing::Test {
     return arguments;
   }
 
-  // As little of the machine as can be measured.
+  // Measures as little of the machine as possible.
   static std::vector<std::string> Profile(
       const std::vector<std::string>& flags) {
     std::vector<std::string> arguments = Arguments("profile", flags);
@@ -47,7 +47,7 @@ class ProfileTest : public ::testing::Test {
     return arguments;
   }
 
-  // Few steps of a tiny network.
+  // A few steps of a tiny network.
   static std::vector<std::string> TinyProfile(
       const std::string& out, const std::vector<std::string>& more = {}) {
     std::vector<std::string> flags = {"--model", "lenet", "--batch_size",
@@ -102,7 +102,8 @@ TEST_F(ProfileTest, TheInlineDeviceRunsItsLanesInTurn) {
   EXPECT_EQ(RunProgram(TinyProfile(out, {"--device", "inline"})).exit_status,
             0);
   EXPECT_EQ(ReadJson(out)["in_turn"], true);
-  // So the lanes of a step that swaps add up to at most the step.
+  // The steps run in turn, so the times of the lanes add up to at most the
+  // step.
   const Json json = Simulate({"--profile", out, "--lms", "v1"});
   double busy_ms = 0;
   for (const auto& [name, lane] : json["lanes"].items()) {
@@ -112,7 +113,7 @@ TEST_F(ProfileTest, TheInlineDeviceRunsItsLanesInTurn) {
   EXPECT_LE(busy_ms, json["step_ms"].get<double>() + 1e-6);
 }
 
-// Doubled kernels in the file, doubled compute in the prediction.
+// Doubling the kernels in the file doubles compute in the prediction.
 TEST_F(ProfileTest, SimulateGoesByTheKernelsOfTheFile) {
   const std::string out = Path("profile.json");
   ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
@@ -140,11 +141,11 @@ TEST_F(ProfileTest, SimulateGoesByTheKernelsOfTheFile) {
   }
   ASSERT_THAT(WriteFileAtomically(out, FormatJson(profile)), IsOk());
   EXPECT_NEAR(compute_ms(), 2 * measured_ms, 0.02 * measured_ms);
-  EXPECT_GE(compute_ms(), sum_ms * 0.99);  // some kinds run more than once
+  EXPECT_GE(compute_ms(), sum_ms * 0.99);  // some kinds run several times
 }
 
-// Each algorithm of a filter gradient, and then whichever the file calls the
-// fastest.
+// Each algorithm of a filter gradient is measured; then the fastest one
+// according to the file is chosen.
 TEST_F(ProfileTest, AlgorithmsAreMeasuredAndChosenByTheFile) {
   const std::string out = Path("profile.json");
   ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
@@ -180,8 +181,8 @@ TEST_F(ProfileTest, AlgorithmsAreMeasuredAndChosenByTheFile) {
           .empty());
 }
 
-// Whatever is swapped, over whatever link: the step's algorithms stay those of
-// the step without a budget, and so do its bits.
+// For all swaps and links, the step keeps the algorithms of the step without a
+// budget, so results are bitwise identical.
 TEST_F(ProfileTest, AStepKeepsItsAlgorithmsAndItsBits) {
   const std::string out = Path("profile.json");
   ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
@@ -218,7 +219,7 @@ TEST_F(ProfileTest, FirstAlgorithmsAloneAreMeasuredOnRequest) {
   EXPECT_FALSE(ReadJson(out)["kernels"].empty());
 }
 
-// What tune chooses of them is in the plan, and what the plan says is run.
+// The plan has the algorithms that tune chose, and they run.
 TEST_F(ProfileTest, AlgorithmsAreAPartOfThePlan) {
   const std::string out = Path("profile.json");
   ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
@@ -245,8 +246,8 @@ TEST_F(ProfileTest, AlgorithmsAreAPartOfThePlan) {
                                HasSubstr("BackpropFilter"))));
 }
 
-// The algorithms of another machine are planned from its profile alone, whether
-// the CPU has a choice for a node or not. What runs takes none of them.
+// The algorithms of another machine are planned only from its profile, whether
+// or not the CPU has a choice for a node. A step that runs takes none of them.
 TEST_F(ProfileTest, AProfileOfAGpuPlansItsAlgorithms) {
   constexpr int64_t kWorkspace = 64 << 20;
   const std::string cpu = Path("cpu.json");
@@ -314,7 +315,7 @@ TEST_F(ProfileTest, AFileKeepsWhatIsNotMeasuredAgain) {
   for (const auto& [signature, ns] : first.items()) {
     EXPECT_TRUE(merged.contains(signature)) << signature;
   }
-  // Without a graph the kernels stay, to the last digit.
+  // Without a graph, the kernels remain, to the last digit.
   ASSERT_EQ(RunProgram(Profile({"--device", "cpu", "--out", out})).exit_status,
             0);
   EXPECT_EQ(ReadJson(out)["kernels"], merged);
@@ -341,7 +342,7 @@ TEST_F(ProfileTest, ProfilesAreFoundInTheCacheByDeviceThreadsAndLink) {
               HasSubstr("not measured"));
 }
 
-// A profile that was found says nothing about how much memory to use.
+// A profile that was found in the cache does not set the budget.
 TEST_F(ProfileTest, OnlyANamedProfileIsABudget) {
   EXPECT_TRUE(Simulate({})["device_memory"].is_null());
   const std::string out = Path("profile.json");
@@ -358,7 +359,7 @@ TEST_F(ProfileTest, ASlowLinkIsSlowInThePrediction) {
     return json["lanes"]["copy_out"]["busy_ms"].get<double>() /
            json["swap"]["out_bytes"].get<double>();
   };
-  EXPECT_GE(copy_ms("0.001"), 1e-3);  // a millisecond a thousand bytes
+  EXPECT_GE(copy_ms("0.001"), 1e-3);  // a millisecond per thousand bytes
   EXPECT_GT(copy_ms("0.001"), 100 * copy_ms("1"));
 }
 
@@ -386,7 +387,7 @@ TEST_F(ProfileTest, BenchComparesThePredictionWithTheMeasuredStep) {
                              HasSubstr(" measured: ")));
   const Json json = ReadJson(Path("bench.json"));
   EXPECT_EQ(json["profile"], "cpu, 1 thread");
-  // The same plan gives the same prediction in every command.
+  // All commands predict the same time for the same plan.
   EXPECT_GT(json["predicted_step_ms"].get<double>(), 0);
 }
 

@@ -109,7 +109,7 @@ TEST_F(ProfileTimeTest, TheReportShowsTheStepAndItsOptions) {
                            "v1, n_tensors 7", "P100 16 GB", "1073741824"}) {
     EXPECT_THAT(page, HasSubstr(text));
   }
-  // Nor does it need a profile.
+  // Works without a profile too.
   const std::string other = Path("other.html");
   EXPECT_EQ(RunProgram({"simulate", "--model", "lenet", "--report", other})
                 .exit_status,

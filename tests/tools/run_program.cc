@@ -20,7 +20,7 @@ extern char** environ;
 namespace spillway::testing {
 namespace {
 
-// What posix_spawn is given, freed at the end of the scope.
+// The arguments of posix_spawn; frees them at the end of the scope.
 class SpawnSettings {
  public:
   SpawnSettings() {
@@ -39,7 +39,7 @@ class SpawnSettings {
     posix_spawn_file_actions_addopen(&actions_, fd, path.c_str(), kFlags, 0600);
   }
 
-  // Tests may run in the background of a script, where SIGINT is ignored.
+  // A script in the background starts tests with SIGINT ignored.
   void ResetSignals() {
     sigset_t signals;
     sigemptyset(&signals);
@@ -116,7 +116,7 @@ bool RunningProgram::HasEnded(bool waits) {
   return true;
 }
 
-// A terminal has to be read, or the program waits for it.
+// The terminal has to be read, or the program blocks.
 std::string RunningProgram::StandardError() {
   if (terminal_ < 0) return Content(folder_.File("stderr"));
   std::array<char, 4096> buffer;
@@ -149,7 +149,7 @@ bool RunningProgram::WaitFor(std::string_view text) {
 }
 
 void RunningProgram::Send(int signal) const {
-  if (exit_status_) return;  // its number may be another's by now
+  if (exit_status_) return;  // another process may have its number by now
   EXPECT_EQ(kill(process_, signal), 0);
 }
 

@@ -1,5 +1,5 @@
-// Runs the program `spillway` as a user would: a process of its own, files and
-// an exit status.
+// Runs the program `spillway` as a user does: in a separate process, with files
+// and an exit status.
 #ifndef SPILLWAY_TESTS_TOOLS_RUN_PROGRAM_H_
 #define SPILLWAY_TESTS_TOOLS_RUN_PROGRAM_H_
 
@@ -29,22 +29,22 @@ inline void PrintTo(const ProgramRun& run, std::ostream* out) {
        << "\", stderr \"" << run.err << "\"";
 }
 
-// `stdout_path`: where its standard output goes instead of `out`.
+// `stdout_path`: a file for its standard output, instead of `out`.
 ProgramRun RunProgram(const std::vector<std::string>& arguments,
                       const std::string& stdout_path = "");
 
 struct ProgramStart {
   std::vector<std::string> arguments = {};
-  std::string stdout_path = {};  // where its standard output goes; else kept
-  // Whether standard error is a terminal, on which progress is shown.
+  std::string stdout_path = {};  // file for standard output; empty: kept
+  // Whether standard error is a terminal, so that progress is shown.
   bool has_terminal = false;
-  // Else SIGINT and SIGTERM have their default action, whatever this process
-  // ignores.
+  // False: SIGINT and SIGTERM have their default action, even if this process
+  // ignores them.
   bool inherits_signals = false;
 };
 
-// The program while it runs. Ended at the end of its scope, should it still
-// run. For one thread.
+// The running program. Killed at the end of the scope if it still runs. Not
+// thread-safe.
 class RunningProgram {
  public:
   explicit RunningProgram(const ProgramStart& start);
@@ -52,8 +52,8 @@ class RunningProgram {
   RunningProgram(const RunningProgram&) = delete;
   RunningProgram& operator=(const RunningProgram&) = delete;
 
-  // Waits until the standard output that is kept, or standard error, holds
-  // `text`. False, and the test fails, if the program ends without it.
+  // Waits until the kept standard output, or standard error, contains `text`.
+  // If the program ends before that: returns false, and the test fails.
   bool WaitFor(std::string_view text);
   void Send(int signal) const;
   // Waits for the end.
@@ -66,22 +66,22 @@ class RunningProgram {
 
   const TemporaryFolder folder_;
   std::string stdout_path_;
-  std::string kept_stdout_;  // empty: it is not kept
-  int terminal_ = -1;        // what the program writes to its terminal
+  std::string kept_stdout_;  // empty: not kept
+  int terminal_ = -1;        // receives what the program writes to its terminal
   std::string terminal_text_;
   pid_t process_ = -1;
   std::optional<int> exit_status_;
 };
 
-// The same with --json -, which must succeed (else the test fails and null is
-// returned).
+// RunProgram with --json -. The command must succeed; else the test fails and
+// the result is null.
 nlohmann::ordered_json RunForJson(std::vector<std::string> arguments);
 
-// A run's result: it took the bytes that were predicted, and its steps
-// allocated none.
+// Checks a run's result: it used the predicted bytes, and its steps allocated
+// no memory.
 void ExpectExactMemory(const nlohmann::ordered_json& result);
 
-// {"bench", "--model", "lenet"}: the command and its flags, by name.
+// {"bench", "--model", "lenet"}: the command, then its flags by name.
 using FlagValues = std::map<std::string, std::string>;
 std::vector<std::string> ToArguments(const std::string& command,
                                      const FlagValues& flags);

@@ -1,4 +1,5 @@
-// Tuning by the C++ API and by the program: the same plan, byte for byte.
+// Tuning with the C++ API and with the program gives the same plan, byte for
+// byte.
 #include <string>
 #include <utility>
 

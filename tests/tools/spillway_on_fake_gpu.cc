@@ -1,7 +1,6 @@
-// The program with a GPU that is none: a fake CUDA runtime, CUDA sources that
-// run as fibers, fakes of cuDNN and cuBLASLt. Everything else is the program's
-// own, so that commands for a GPU are tried out without one. Times mean
-// nothing.
+// The program on a fake GPU: a fake CUDA runtime, CUDA sources that run as
+// fibers, fakes of cuDNN and cuBLASLt. Everything else is the real program, so
+// that commands for a GPU can be tested without one. Its times are meaningless.
 //
 // Linked without spillway::cuda, whose table of functions is defined here.
 #include <cstddef>
@@ -34,7 +33,7 @@ void Submit(void* stream, std::function<void()> work) {
 
 CudaApi& Runtime() { return TheGpu(); }
 
-// What a handle takes. Never given back, as handles outlive main.
+// Takes the memory of a handle. Never freed, as handles outlive main.
 void TakeMemory() {
   constexpr size_t kHandleBytes = size_t{48} << 20;
   void* memory = nullptr;

@@ -46,7 +46,7 @@ TEST(InFlagTermsTest, OtherWordsStay) {
   }
 }
 
-// The options that a command line gives, its last word first.
+// The options of a command line, given with its last word first.
 StepOptions Parsed(std::vector<std::string> arguments) {
   StepOptions step = DefaultStepOptions();
   CLI::App app;

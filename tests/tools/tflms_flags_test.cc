@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Of a command line; throws what CLI11 does.
+// Parses a command line; throws the exceptions of CLI11.
 TflmsFlags Parse(const std::string& line) {
   CLI::App command;
   FlagSet set(command);

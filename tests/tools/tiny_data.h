@@ -1,4 +1,4 @@
-// A made-up data set in MNIST's format: small, learnable, always the same.
+// A synthetic data set in MNIST's format: small, learnable, deterministic.
 #ifndef SPILLWAY_TESTS_TOOLS_TINY_DATA_H_
 #define SPILLWAY_TESTS_TOOLS_TINY_DATA_H_
 

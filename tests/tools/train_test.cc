@@ -32,7 +32,7 @@ class TrainTest : public ::testing::Test {
  protected:
   TrainTest() { testing::WriteTinyData(folder_.path()); }
 
-  // A command line with `flags` added to, or in place of, those given here.
+  // A command line in which `flags` extend or replace the flags given here.
   std::vector<std::string> Arguments(const FlagValues& flags) const {
     FlagValues all = flags;
     all.insert({{"--model", "mnist_deep"},
@@ -74,7 +74,7 @@ TEST_F(TrainTest, TheResultHasTheFieldsThatScriptsRead) {
   ExpectExactMemory(json);
 }
 
-// Whatever moves, wherever it runs, however slow the link is.
+// For all LMS options, devices and link rates.
 TEST_F(TrainTest, LmsDeviceAndLinkLeaveEveryBitAsItIs) {
   const Json plain = TrainForJson({{"--device", "inline"}});
   const std::vector<FlagValues> variants = {
@@ -149,7 +149,7 @@ TEST_F(TrainTest, ACheckpointHoldsEveryVariable) {
   EXPECT_EQ(Checksum(variables), json["checksum"].get<std::string>());
 }
 
-// A learning rate of zero leaves the weights as they were read.
+// With learning rate zero, the weights stay as they were read.
 TEST_F(TrainTest, RestoreStartsFromACheckpoint) {
   const std::string first = folder_.File("first.safetensors");
   const std::string second = folder_.File("second.safetensors");

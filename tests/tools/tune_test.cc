@@ -1,4 +1,5 @@
-// `spillway tune` as a user runs it: what it tells, writes and refuses.
+// `spillway tune` as a user runs it: its text, its files, and the flags it
+// refuses.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -36,7 +37,7 @@ class TuneTest : public ::testing::Test {
  protected:
   std::string Path(const std::string& name) const { return folder_.File(name); }
 
-  // `part` of what the step needs without swaps.
+  // `part` of the memory that the step needs without swaps.
   int64_t Budget(double part) {
     if (peak_ == 0) peak_ = PeakOfResNet();
     return static_cast<int64_t>(part * static_cast<double>(peak_));
@@ -98,7 +99,7 @@ TEST_F(TuneTest, ChoosesTheFastestOfWhatFits) {
   }
 }
 
-// What is tuned for another machine does not depend on this one's memory.
+// Tuning for another machine does not depend on this one's memory.
 TEST_F(TuneTest, TheMemoryIsThatOfTheProfilesMachine) {
   const Json json = RunForJson(TuneResNet(WithBudget(0.5)));
   EXPECT_EQ(json["host_memory"], 128_GiB);  // half of the profile's
@@ -218,7 +219,7 @@ TEST_F(TuneTest, TheLargestBatchFitsAndTheNextDoesNot) {
   EXPECT_THAT(RunProgram(TuneResNet(flags)), Refuses(3, HasSubstr("missing")));
 }
 
-// Nothing but the plan without swaps is tried.
+// Only the plan without swaps is tried.
 TEST_F(TuneTest, WithoutTimeItTakesWhatItHasOrSaysWhatIsMissing) {
   FlagValues flags = WithBudget(1);
   flags["--time_limit"] = "0";
@@ -256,7 +257,7 @@ TEST_F(TuneTest, WritesTheTraceAndThePage) {
   }
 }
 
-// A command line that must be refused, and what the line must say.
+// A command line that must be refused, and text that the line must have.
 struct BadTune {
   std::string name = {};  // of the test
   FlagValues flags = {};
@@ -278,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"NegativeSize", {{"--device_memory", "-1"}}, "--device_memory: \"-1"},
         {"UnknownStrategy",
          {{"--strategy", "nonsense"}},
-         "--strategy: \"nonsense\" is none of best, tflms"},
+         "--strategy: \"nonsense\" is not one of best, tflms"},
         {"LmsOff", {{"--lms", "off"}}, "--lms: tune needs auto, v1 or v2"},
         {"FetchOfAModel", {{"--fetch", "x:0"}}, "--fetch: needs --graph"},
         {"NegativeTime", {{"--time_limit", "-1"}}, "--time_limit: \"-1\""},
@@ -291,7 +292,8 @@ INSTANTIATE_TEST_SUITE_P(
       return instance.param.name;
     });
 
-// Each field of a good profile missing, and each number spoilt.
+// A valid profile with each field missing in turn, and each number invalid in
+// turn.
 TEST_F(TuneTest, SpoiltProfilesAreRefusedByField) {
   ASSERT_OK_AND_ASSIGN(const std::string text,
                        ReadFile(ProfilePath("p100_pcie")));

@@ -1,5 +1,5 @@
-// The step that the tests of `tune`, --plan and --lms auto use: small, but with
-// more tensors than fit the budgets that they give it.
+// The step for the tests of `tune`, --plan and --lms auto: small, but with more
+// tensors than fit the budgets of those tests.
 #ifndef SPILLWAY_TESTS_TOOLS_TUNED_STEP_H_
 #define SPILLWAY_TESTS_TOOLS_TUNED_STEP_H_
 
@@ -24,14 +24,14 @@ inline std::vector<std::string> ResNet(const std::string& command,
   return ToArguments(command, all);
 }
 
-// For the P100 of the profiles that the program comes with.
+// For the P100 of the shipped profiles.
 inline std::vector<std::string> TuneResNet(const FlagValues& flags = {}) {
   FlagValues all = flags;
   all.insert({"--profile", ProfilePath("p100_pcie")});
   return ResNet("tune", all);
 }
 
-// Two steps, after one to warm up.
+// Two steps after one warm-up step.
 inline nlohmann::ordered_json BenchResNet(const FlagValues& flags = {}) {
   FlagValues all = flags;
   all.insert({{"--num_batches", "2"}, {"--num_warmup_batches", "1"}});

@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCubeKernel(
 using GradientFunction =
     std::function<absl::StatusOr<std::vector<Tensor>>(GradientContext&)>;
 
-// The standard ops and Cube, with this gradient.
+// The standard ops and Cube with this gradient.
 struct Tables {
   explicit Tables(GradientFunction gradient) : ops(StandardOps()) {
     kernels = StandardKernels();
@@ -218,8 +218,8 @@ TEST(CheckGradientsTest, ValuesThatTheDtypeDoesNotHaveAreRefused) {
         CheckGradients({.op = "Identity",
                         .inputs = {{dtype, {2}}},
                         .values = {{0, {0, value}}}}),
-        StatusIs(kInvalid, fmt::format("input 0: value 1 is {}, which {} does "
-                                       "not have",
+        StatusIs(kInvalid, fmt::format("input 0: value 1 is {}, which {} "
+                                       "cannot hold",
                                        value, DTypeName(dtype))));
   }
 }

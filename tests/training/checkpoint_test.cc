@@ -26,7 +26,7 @@ using testing::IsOk;
 using testing::NewSession;
 using testing::StatusIs;
 
-// Steps of loss = mean(w * w) under Adam: state in w and in three slots.
+// Steps of loss = mean(w * w) under Adam: w and three slots have state.
 std::unique_ptr<Session> MakeSession(const std::string& variable,
                                      uint64_t seed) {
   GraphBuilder g(StandardOps());
@@ -70,7 +70,7 @@ TEST(CheckpointTest, TrainingGoesOnWhereItWasSaved) {
   EXPECT_EQ(ChecksumOf(*first), ChecksumOf(*second));
 }
 
-// loss = mean(dropout(w) * w) under Adam, and an evaluation that drops out too.
+// loss = mean(dropout(w) * w) under Adam, and an evaluation with dropout too.
 std::unique_ptr<Session> MakeDropoutSession(bool has_evaluation = true) {
   const auto drop = [](GraphBuilder& g) {
     const Tensor w =
@@ -99,7 +99,7 @@ std::unique_ptr<Session> MakeDropoutSession(bool has_evaluation = true) {
       .value();
 }
 
-// Elements of the only fetch.
+// The bytes of the only fetch.
 std::vector<std::byte> Evaluate(Session& session) {
   return session.Step(1, {}).value().fetched.begin()->second.bytes;
 }
@@ -120,7 +120,7 @@ TEST(CheckpointTest, DropoutGoesOnWhereItWasSaved) {
   EXPECT_EQ(ChecksumOf(*first), ChecksumOf(*second));
   EXPECT_EQ(Evaluate(*second), second_evaluation);
 
-  // Without the step numbers it would be another training, and evaluation.
+  // Without the step numbers, training and evaluation would differ.
   const auto third = MakeDropoutSession();
   ASSERT_THAT(LoadCheckpoint(path, *third), IsOk());
   ASSERT_THAT(third->SetStepNumbers({0, 0}), IsOk());
@@ -144,11 +144,11 @@ TEST(CheckpointTest, ProgramsWithoutAStepNumberInTheFileHaveNone) {
   const auto session = MakeDropoutSession();
   RunSteps(*session, 2);
   ASSERT_OK_AND_ASSIGN(const TensorMap variables, session->ReadVariables());
-  // As versions before step numbers wrote it.
+  // The format of versions before step numbers.
   ASSERT_THAT(WriteSafetensors(path, variables), IsOk());
   ASSERT_THAT(LoadCheckpoint(path, *session), IsOk());
   EXPECT_EQ(session->step_numbers(), (std::vector<int64_t>{0, 0}));
-  // Of a session with fewer programs, and of one with more.
+  // From a session with fewer programs, and from one with more.
   const auto alone = MakeDropoutSession(/*has_evaluation=*/false);
   RunSteps(*alone, 4);
   ASSERT_THAT(SaveCheckpoint(*alone, path), IsOk());

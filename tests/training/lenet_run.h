@@ -1,4 +1,4 @@
-// LeNet on images of its own, as a trainer runs it.
+// LeNet on synthetic images, run by a trainer.
 #ifndef SPILLWAY_TESTS_TRAINING_LENET_RUN_H_
 #define SPILLWAY_TESTS_TRAINING_LENET_RUN_H_
 
@@ -22,7 +22,7 @@ namespace spillway::testing {
 inline constexpr int64_t kImageSize = 12;
 inline constexpr int64_t kNumClasses = 4;
 
-// Noise with one bright quarter of the image, which is the class.
+// Noise with one bright quarter per image; the quarter is the class.
 class Quarters : public Dataset {
  public:
   Quarters(int64_t size, uint64_t seed) : size_(size), seed_(seed) {}
@@ -53,7 +53,7 @@ class Quarters : public Dataset {
       {.dtype = DType::kInt32, .shape = Shape()}};
 };
 
-// LeNet with a training and an evaluation program, and what a trainer needs.
+// LeNet with a training and an evaluation program, and the trainer's arguments.
 struct LeNetRun {
   std::unique_ptr<Session> session;
   TrainerSpec spec;
@@ -104,8 +104,8 @@ inline absl::StatusOr<LeNetRun> MakeLeNetRun(int64_t batch_size,
   return run;
 }
 
-// Epochs of six steps whose rate falls with the step, so that a step that is
-// counted or fed wrongly shows.
+// Epochs of six steps with a rate that falls with the step, so that a wrong
+// step number or feed is detected.
 inline LeNetRun MakeLongRun(const Dataset& data) {
   LeNetRun run = MakeLeNetRun(16, 10).value();
   run.spec.training_data = &data;

@@ -1,5 +1,5 @@
-// Training with activations in bfloat16: variables, slots and loss stay
-// float32, and a step does what it does in float32, but for rounding.
+// Training with bfloat16 activations: variables, slots and loss stay float32,
+// and a step equals the float32 step up to rounding.
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -58,7 +58,7 @@ absl::StatusOr<MixedNetwork> Build(DType dtype) {
   return network;
 }
 
-// The same images in both dtypes: bfloat16 holds them exactly.
+// The same images in both dtypes: bfloat16 represents them exactly.
 template <typename T>
 std::vector<T> Images() {
   std::vector<T> images;

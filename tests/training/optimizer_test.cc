@@ -70,14 +70,14 @@ std::vector<double> Values(const HostTensor& tensor) {
   return {data, data + tensor.type.num_elements()};
 }
 
-// Independent of the engine: one parameter, in double. `t` counts from 1.
+// Independent of the library: one parameter, in double. `t` counts from 1.
 using Rule = std::function<double(double w, double g, int t)>;
 
 struct Twin {
   std::string name;
   Optimizer optimizer;
   double weight_decay = 0;
-  std::function<Rule()> rule;  // with slots of its own
+  std::function<Rule()> rule;  // with its own slots
 };
 
 class OptimizerTwinTest : public ::testing::TestWithParam<Twin> {};
@@ -338,7 +338,7 @@ TEST(OptimizerTest, NamesSayWhatBelongsToTheOptimizer) {
 TEST(OptimizerTest, EveryOtherReaderRunsBeforeTheUpdate) {
   GraphBuilder g(StandardOps());
   const Dot dot = AddDot(g, {2, 3});
-  // Beside the loss: one direct reader, one of the same bytes by another name.
+  // In addition to the loss: a direct reader, and a reader through an alias.
   g.Add(g, {.op = "Relu", .inputs = {dot.w}, .name = "direct"});
   const Tensor view = g.Add(g, {.op = "Reshape",
                                 .inputs = {dot.w},
@@ -358,7 +358,7 @@ TEST(OptimizerTest, EveryOtherReaderRunsBeforeTheUpdate) {
   }
 }
 
-// Its node would be a reader without a value to wait for.
+// Its node would read the variable but have no output to wait for.
 TEST(OptimizerTest, AnOpThatInfersNoOutputsIsAnErrorOfTheBuilder) {
   OpRegistry ops = StandardOps();
   ops.Add({.name = "Print",
@@ -416,7 +416,7 @@ TEST(OptimizerTest, NamesAreParsed) {
                        HasSubstr("'adamw'; known: sgd momentum")));
 }
 
-// A program as a user writes it: no registry, no id, no pointer.
+// A program as a user writes it: no registry, id or pointer.
 TEST(OptimizerTest, AModelIsBuiltAndTrainedWithTensorsAlone) {
   GraphBuilder g;
   const Tensor images = g.Placeholder("images", DType::kFloat32, {8, 8, 8, 1});

@@ -27,7 +27,7 @@ std::string_view BytesOf(const HostTensor& tensor) {
   return {tensor.data<char>(), tensor.bytes.size()};
 }
 
-// A file of this header and data, right or wrong.
+// A file with this header and data, valid or not.
 std::string MakeFile(std::string_view header, std::string_view data = "") {
   const uint64_t size = header.size();
   std::string bytes(sizeof(size), '\0');
@@ -261,7 +261,7 @@ TEST(SafetensorsTest, RefusesEveryTruncation) {
   }
 }
 
-// Whatever a flipped bit makes of the file, it is refused or read, no more.
+// For every flipped bit, the file is either refused or read.
 TEST(SafetensorsTest, SurvivesEveryFlippedBit) {
   const std::string path = TempPath("flipped.safetensors");
   ASSERT_THAT(WriteSafetensors(path, EveryDType()), IsOk());

@@ -1,4 +1,4 @@
-// What Train and Evaluate refuse, mostly before the first step.
+// Arguments that Train and Evaluate refuse, mostly before the first step.
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -23,7 +23,7 @@ using testing::NewSession;
 using testing::Quarters;
 using testing::StatusIs;
 
-// Every label is one too many.
+// Every label is one too high.
 class WrongLabels : public Quarters {
  public:
   using Quarters::Quarters;
@@ -64,7 +64,7 @@ TEST(TrainerErrorsTest, DataOfAnotherShapeIsRefused) {
   ASSERT_OK_AND_ASSIGN(LeNetRun run, MakeLeNetRun(16, 10));
   const Quarters data(40, 1);
   run.spec.training_data = &data;
-  run.spec.training.batch_size = 8;  // not what the graph was built for
+  run.spec.training.batch_size = 8;  // the graph was built for another size
   EXPECT_THAT(
       Train(*run.session, run.spec),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("images")));
@@ -81,7 +81,7 @@ TEST(TrainerErrorsTest, AStartOutsideTheTrainingIsRefused) {
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("3 epochs of 6 steps")));
   }
-  run.spec.start = {3, 0};  // all is done
+  run.spec.start = {3, 0};  // nothing is left to do
   ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*run.session, run.spec));
   EXPECT_TRUE(epochs.empty());
   run.spec.max_steps = -1;
@@ -121,7 +121,7 @@ TEST(TrainerErrorsTest, AFetchThatIsMissingIsNamed) {
                        HasSubstr("does not fetch the correct answers")));
 }
 
-// What Train says of this spec. No step runs.
+// The error of Train for this spec. No step runs.
 absl::Status Refusal(LeNetRun& run) {
   run.spec.on_step = [](const StepProgress&) { ADD_FAILURE(); };
   return Train(*run.session, run.spec).status();

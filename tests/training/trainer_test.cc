@@ -65,7 +65,7 @@ TEST(TrainerTest, EvaluationCountsEverySampleOnce) {
                        Evaluate(*run.session, run.spec.evaluation, data));
   int64_t num_correct = 0;
   for (int64_t i = 0; i < data.size(); ++i) {
-    // The same sample ten times over: all right or all wrong.
+    // The same sample ten times: all right or all wrong.
     std::vector<float> images(10 * kImageSize * kImageSize);
     int32_t label = 0;
     const std::vector<std::byte*> buffers = {
@@ -248,8 +248,8 @@ TEST(TrainerTest, AStopRequestEndsAfterTheStepAndTheRestGoesOnBitwise) {
   }
 }
 
-// Asked after the last step of an epoch, then after each of two test batches
-// but the last.
+// Called after the last step of an epoch, then after each test batch except the
+// last of two.
 TEST(TrainerTest, AStopRequestCutsTheTestShort) {
   const Quarters data(100, 1);
   const Quarters test_data(20, 2);
@@ -293,7 +293,7 @@ TEST(TrainerTest, ARequestThatComesTooLateChangesNothing) {
   EXPECT_FALSE(epochs.back().interrupted);
 }
 
-// Where checkpoints are asked for in a call of Train.
+// The positions of the checkpoints in a call of Train.
 std::vector<TrainingPosition> Checkpoints(const Dataset& data,
                                           const TrainerSpec& options) {
   LeNetRun run = MakeLongRun(data);
@@ -320,7 +320,7 @@ TEST(TrainerTest, AsksForCheckpointsEverySoManyStepsAndAtTheEnd) {
               ElementsAre(Position{0, 4}, Position{1, 2}, Position{2, 0}));
   EXPECT_THAT(Checkpoints(data, {.checkpoint_steps = 5}),
               ElementsAre(Position{0, 5}, Position{1, 4}, Position{2, 0}));
-  // Counted from the start of the training, not of the call.
+  // Counted from the start of the training, not from the start of the call.
   EXPECT_THAT(Checkpoints(data, {.start = {0, 3}, .checkpoint_steps = 5}),
               ElementsAre(Position{0, 5}, Position{1, 4}, Position{2, 0}));
   EXPECT_THAT(Checkpoints(data, {.max_steps = 7}),

@@ -1,4 +1,4 @@
-// Choices of gaps, and of the places of the copies back, that no search made.
+// Choices of gaps, and of the positions of copies back, without a search.
 #ifndef SPILLWAY_TESTS_TUNER_FOUND_SWAPS_H_
 #define SPILLWAY_TESTS_TUNER_FOUND_SWAPS_H_
 
@@ -19,16 +19,16 @@ std::vector<size_t> MovableGaps(const StepModel& model);
 MovedGaps ChoiceOf(const StepModel& model, const std::vector<size_t>& gaps,
                    uint64_t bits);
 
-// With the copy back of each gap right after the step that `back_after` says
-// for it (-1 where it is not moved); without times.
+// Each gap's copy back is right after the step in `back_after` (-1: not moved).
+// Has no times.
 FoundSwaps FoundFor(const StepModel& model, MovedGaps moved,
                     std::vector<int32_t> back_after);
 
-// One step of each moved gap, at random; -1 for the others.
+// A random step within each moved gap; -1 for the others.
 std::vector<int32_t> SomeReturns(const StepModel& model, const MovedGaps& moved,
                                  std::mt19937_64& random);
 
-// What EditForSwaps makes of it; without expected times.
+// The recipe from EditForSwaps; has no expected times.
 StepRecipe RecipeFor(const TunerCase& tuner_case, const StepModel& model,
                      const FoundSwaps& found);
 

@@ -1,4 +1,4 @@
-// Plans of random graphs, to be saved and read.
+// Plans of random graphs, for saving and reading.
 #ifndef SPILLWAY_TESTS_TUNER_MADE_PLAN_H_
 #define SPILLWAY_TESTS_TUNER_MADE_PLAN_H_
 
@@ -21,7 +21,7 @@ inline const OpRegistry& NoOps() {
   return ops;
 }
 
-// The swaps of `options`, an order of the edited graph and made-up times.
+// The swaps of `options`, an order of the edited graph, and synthetic times.
 inline absl::StatusOr<SavedPlan> MakePlan(const Graph& graph,
                                           const LmsOptions& options) {
   SavedPlan plan = {.fingerprint = GraphFingerprint(graph),

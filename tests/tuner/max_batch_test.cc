@@ -30,7 +30,7 @@ struct Search {
   std::string name = {};  // of the test
   int64_t start = 1;
   int64_t limit = 1000;
-  int64_t most = 0;  // that fits
+  int64_t most = 0;  // the largest that fits
   int64_t found = 0;
   std::vector<int64_t> tried = {};
 };
@@ -135,7 +135,7 @@ TEST(FindMaxBatchTest, FindsEveryAnswerFromEveryStartWithoutTryingTwice) {
         EXPECT_EQ(attempt.fits, attempt.batch_size <= most);
         EXPECT_EQ(attempt.peak_device_bytes, 10 * attempt.batch_size);
       }
-      // Both sides of the answer were looked at, in twice log2 attempts.
+      // Both sides of the answer were tried, in at most 2 log2 attempts.
       EXPECT_TRUE(most == 0 || tried.contains(std::min(most, kLimit)));
       EXPECT_TRUE(most >= kLimit || tried.contains(most + 1));
       EXPECT_LE(tried.size(), 17U);

@@ -1,6 +1,6 @@
-// The shipped profiles against benchmarks/published_throughputs.json: what
-// others measured on these GPUs, some of which the profiles' efficiencies were
-// fitted to and some not. Each prediction is as near as the table states.
+// Compares predictions with benchmarks/published_throughputs.json: measurements
+// by others on these GPUs. The shipped profiles' efficiencies were fitted to
+// some of them. Each prediction is within the error that the table states.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -95,7 +95,7 @@ TEST(PublishedThroughputsTest, EveryPredictionIsWithinTheStatedError) {
 TEST(PublishedThroughputsTest, EveryProfileHasAFamilyAndEveryRowASource) {
   const Json published = Published();
   std::multiset<std::string> profiles;
-  std::map<std::string, std::set<std::string>> networks;  // by family, fitted
+  std::map<std::string, std::set<std::string>> networks;  // by family; fitted
   for (const Json& family : published["families"]) {
     const auto name = family["name"].get<std::string>();
     int rows = 0;
@@ -107,7 +107,7 @@ TEST(PublishedThroughputsTest, EveryProfileHasAFamilyAndEveryRowASource) {
       networks[name].insert(row["network"].get<std::string>());
       ++rows;
     }
-    // Fewer numbers are fitted than were published.
+    // Fewer parameters are fitted than rows were published.
     EXPECT_TRUE(rows == 0 || family["parameters"].size() < size_t(rows));
     for (const Json& profile : family["profiles"]) {
       profiles.insert(profile.get<std::string>());

@@ -1,4 +1,4 @@
-// Plan files that are not as `tune` wrote them.
+// Invalid plan files.
 #include <cstdint>
 #include <random>
 #include <string>
@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 using testing::kInvalid;
 
-// A good file as JSON, to be spoilt.
+// A valid file as JSON, for modification.
 class SpoiltPlanTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -40,8 +40,8 @@ class SpoiltPlanTest : public ::testing::Test {
     ASSERT_FALSE(good_["orders"].empty());
   }
 
-  // `part` of the whole, which belongs to `spoilt`, with each field left out
-  // and of each wrong kind in turn.
+  // Leaves out each field of `part`, which belongs to `spoilt`, and gives it
+  // each wrong type, in turn.
   void ExpectFieldsAreChecked(Json& spoilt, Json& part) {
     const Json original = part;
     for (const auto& [field, value] : original.items()) {
@@ -58,7 +58,7 @@ class SpoiltPlanTest : public ::testing::Test {
   }
 
   void ExpectRefused(const Json& spoilt, const std::string& field) {
-    // Which graph it is told for; a plan of this one does not need it.
+    // Names the graph for errors; a plan of this graph does not need it.
     if (field == "graph") return;
     const auto parsed = ParseSavedPlan(spoilt.dump(), "plan.json", graph_);
     EXPECT_THAT(parsed, StatusIs(kInvalid, AllOf(HasSubstr("plan.json"),
@@ -125,14 +125,14 @@ TEST_F(SpoiltPlanTest, SoIsEveryFieldInIt) {
 
 TEST_F(SpoiltPlanTest, SwapsThatWouldChangeTheResultAreRefused) {
   Json spoilt = good_;
-  // Twice the same.
+  // A duplicate.
   spoilt["swaps"].push_back(spoilt["swaps"][0]);
   ExpectRefused(spoilt, "swaps");
   // A node that does not read the tensor.
   spoilt = good_;
   spoilt["swaps"][0]["swap_ins"][0]["readers"] = {graph_.node(NodeId(0)).name};
   ExpectRefused(spoilt, "swaps");
-  // A loop: the copy back waits for what reads it.
+  // A cycle: the copy back waits for its own reader.
   spoilt = good_;
   Json& swap_in = spoilt["swaps"][0]["swap_ins"][0];
   swap_in["triggers"] = swap_in["readers"];
@@ -171,14 +171,13 @@ TEST_F(SpoiltPlanTest, NumbersHaveBounds) {
   }
 }
 
-// A plan that is still one afterwards is as good as any; no other outcome than
-// a plan or INVALID_ARGUMENT is.
+// The only allowed outcomes are a valid plan and INVALID_ARGUMENT.
 TEST_F(SpoiltPlanTest, DamagedBytesAreAPlanOrAnError) {
   int refused = 0;
   for (uint32_t seed = 0; seed < 1500; ++seed) {
     std::mt19937 random(seed);
     std::string text = text_;
-    // After the fingerprint, else no damage gets further.
+    // Mostly after the fingerprint: else all damage is found there.
     const size_t begin = random() % 10 == 0 ? 0 : text.find("\"name\"");
     for (uint32_t hits = 1 + random() % 4; hits > 0; --hits) {
       const size_t at = begin + random() % (text.size() - begin);
@@ -207,7 +206,7 @@ TEST_F(SpoiltPlanTest, DamagedBytesAreAPlanOrAnError) {
   EXPECT_GT(refused, 100);
 }
 
-// The same by structure: whole values replaced by others of the file.
+// The same by structure: whole values are replaced by other values of the file.
 TEST_F(SpoiltPlanTest, MixedUpValuesAreAPlanOrAnError) {
   const Json flat = good_.flatten();
   std::vector<std::string> paths;

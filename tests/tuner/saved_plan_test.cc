@@ -122,7 +122,7 @@ TEST(SavedPlanTest, AlgorithmsComeBackByNode) {
 TEST(SavedPlanTest, ComesBackAsItWas) {
   size_t waiters = 0;
   size_t orders = 0;
-  size_t repeated = 0;  // tensors with several ways back
+  size_t repeated = 0;  // tensors with several copies back
   size_t aliases = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {
     const Graph graph = RandomTrainingGraph(
@@ -166,7 +166,7 @@ TEST(SavedPlanTest, TimesAndBudgetsMayBeLeftOut) {
   ExpectSamePlan(parsed, plan);
 }
 
-// A graph as JSON with one thing in it changed at a time.
+// A graph as JSON, with one change at a time.
 TEST(GraphFingerprintTest, ChangesWithTheGraphAndWithNothingElse) {
   const Graph graph = RandomTrainingGraph({.seed = 1, .forward_nodes = 6});
   const std::string fingerprint = GraphFingerprint(graph);

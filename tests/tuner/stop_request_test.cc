@@ -1,5 +1,6 @@
-// A stop request to the tuner and to what measures: between two candidates or
-// measurements, and told apart from a search that went to its end.
+// Stop requests to the tuner and to measurements: they take effect between two
+// candidates or measurements, and the result differs from that of a complete
+// search.
 #include "base/stop_request.h"
 
 #include <cstdint>
@@ -28,7 +29,7 @@ using testing::ZooCase;
 constexpr auto kCancelled = absl::StatusCode::kCancelled;
 constexpr int64_t kNotAtAll = std::numeric_limits<int64_t>::max();
 
-// Answers true from the `at`-th question on, counted from 1.
+// Returns true from the `at`-th call on, counted from 1.
 StopRequest StopAt(int64_t at, int64_t& asked) {
   asked = 0;
   return [&asked, at] { return ++asked >= at; };
@@ -38,7 +39,7 @@ class TunerStopTest : public ::testing::Test {
  protected:
   Program program() const { return {.graph = case_.graph}; }
 
-  // In three quarters of the memory that it needs.
+  // With three quarters of the memory that the step needs.
   StepOptions Options(StopRequest stop) const {
     return {.device = "cpu",
             .threads = 1,
@@ -73,7 +74,7 @@ TEST_F(TunerStopTest, WithoutAnyThatFitsItIsCancelled) {
   EXPECT_EQ(asked, 1);
 }
 
-// A time limit is no interruption.
+// A time limit does not count as an interruption.
 TEST_F(TunerStopTest, TheTimeLimitIsToldApart) {
   StepOptions options = Options({});
   options.lms = LmsOptions::V1();
@@ -132,7 +133,7 @@ TEST(MaxBatchStopTest, AnAttemptThatIsCancelledEndsTheSearch) {
 TEST_F(TunerStopTest, TheSearchForTheLargestBatchAsksTheOptions) {
   int64_t asked = 0;
   const auto program_of = [&](int64_t) -> absl::StatusOr<Program> {
-    return program();  // so that every batch fits or none does
+    return program();  // such that every batch fits or none does
   };
   StepOptions options = Options(StopAt(2, asked));
   options.lms = {.mode = LmsMode::kOff};
@@ -143,7 +144,7 @@ TEST_F(TunerStopTest, TheSearchForTheLargestBatchAsksTheOptions) {
   EXPECT_EQ(part.batch_size, 8);
 }
 
-// Wherever it is stopped there is no profile, and it ends at that question.
+// At any stop, there is no profile, and measuring ends with that call.
 TEST(ProfileStopTest, HalfAProfileIsNone) {
   std::stop_source source;
   int64_t asked = 0;

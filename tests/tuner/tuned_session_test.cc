@@ -1,4 +1,4 @@
-// A graph, its budget and its steps, as a C++ user has them.
+// A graph, its budget and its steps, as in a C++ program of a user.
 #include "tuner/tuned_session.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ absl::StatusOr<Net> BuildNet(bool is_training, int64_t batch = kBatch) {
   return net;
 }
 
-// The same in every run.
+// Deterministic.
 struct Data {
   std::vector<float> images = std::vector<float>(kBatch * 28 * 28);
   std::vector<int32_t> labels = std::vector<int32_t>(kBatch);
@@ -131,7 +131,7 @@ TEST(TunedSessionTest, TheProgramThatNeedsTheMemoryIsTuned) {
       {.graph = evaluation.graph, .fetches = {evaluation.loss}},
       {.graph = training.graph, .fetches = {training.loss}}};
   StepOptions options = OnCpu(UnswappedBytes(training) * 95 / 100);
-  options.own_variables = {"optimizer"};  // the evaluation comes first here
+  options.own_variables = {"optimizer"};  // here the evaluation comes first
   std::vector<std::string> lines;
   options.log = [&](std::string_view line) { lines.emplace_back(line); };
   ASSERT_OK_AND_ASSIGN(TunedPrograms tuned, TunePrograms(programs, options));
@@ -172,8 +172,9 @@ TEST(TunedSessionTest, ASavedPlanMakesTheSameSession) {
             tuned.step.chosen.plan.steps.size());
 }
 
-// A library of another version may need more scratch than the one that a plan
-// was made with: the budget decides, not the smaller one of a candidate.
+// Another library version may need more scratch than the version with which the
+// plan was made: the whole budget applies, not the smaller budget of a
+// candidate.
 TEST(TunedSessionTest, APlanMadeOnARungMayTakeTheWholeBudget) {
   ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
   const Program program = {.graph = net.graph, .fetches = {net.loss}};
@@ -188,7 +189,7 @@ TEST(TunedSessionTest, APlanMadeOnARungMayTakeTheWholeBudget) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
                        CreateTunedSession(program, options));
   EXPECT_LE(session->memory().predicted_device_bytes, budget);
-  // Where the budget does not do either, the error states it, not the rung.
+  // If the budget does not suffice either, the error states it, not the rung.
   plan.device_memory = plan.device_bytes;
   options.device_memory = plan.device_bytes;
   const auto refused = CreateTunedSession(program, options);
@@ -217,7 +218,8 @@ TEST(TunedSessionTest, APlanOfAnotherGraphIsRefused) {
               StatusIs(kInvalid, _));
 }
 
-// The plan is placed in its own budget again, but the caller's stays a limit.
+// The plan is placed within its own budget again, but the caller's budget
+// remains a limit.
 TEST(TunedSessionTest, APlanDoesNotLiftTheDeviceMemoryThatIsGiven) {
   ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
   const Program program = {.graph = net.graph, .fetches = {net.loss}};
@@ -297,7 +299,7 @@ TEST(TunedSessionTest, HugeBudgetsAndTimesAreNoLimitsButNeverWrapRound) {
   ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
   const Program program = {.graph = net.graph, .fetches = {net.loss}};
   StepOptions options = OnCpu(int64_t{1} << 62);
-  options.profile = {};  // of no machine with less memory
+  options.profile = {};  // not a machine with less memory
   options.time_limit = 1e300;
   ASSERT_OK_AND_ASSIGN(const TuneResult tuned, Tune(program, options));
   EXPECT_FALSE(tuned.step.is_necessary);
@@ -337,13 +339,13 @@ TEST(TunedSessionTest, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
   const auto session = CreateTunedSession(
       {.graph = net.graph, .fetches = {net.loss}}, OnCpu(4096));
   EXPECT_THAT(session, StatusIs(kExhausted, HasSubstr("nothing")));
-  // In the API's terms, not the program's.
+  // In the terms of the API, not of the program.
   EXPECT_THAT(std::string(session.status().message()),
               ::testing::Not(HasSubstr("--")));
 }
 
-// The gradient of max pooling overwrites the swapped-in copy of its input,
-// which it cannot do with the input itself: ReLU's gradient reads that later.
+// The gradient of max pooling overwrites the swapped-in copy of its input. It
+// cannot overwrite the input itself, since ReLU's gradient reads that later.
 TEST(TunedSessionTest, NothingThatIsTunedIsBelowTheFloor) {
   ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
   const Program program = {.graph = net.graph, .fetches = {net.loss}};
@@ -357,7 +359,8 @@ TEST(TunedSessionTest, NothingThatIsTunedIsBelowTheFloor) {
     smallest = std::min(smallest, tuned->step.chosen.plan.device_bytes);
     EXPECT_LE(tuned->floor.bytes, smallest);
   }
-  // With both input and output of that gradient the working set is 14.3 MiB.
+  // With both input and output of that gradient, the working set would be 14.3
+  // MiB.
   EXPECT_LT(smallest, 13_MiB);
 }
 
@@ -374,7 +377,7 @@ TEST(TunedSessionTest, FindsTheLargestBatch) {
   ASSERT_OK_AND_ASSIGN(const MaxBatch tuned, FindMaxBatch(program_of, options));
   EXPECT_GE(tuned.batch_size, off.batch_size);
   ASSERT_GT(off.batch_size, 0);
-  // Exact: this one fits, and one image more does not.
+  // Exact: this batch fits, and one more image does not.
   options.lms = {.mode = LmsMode::kOff};
   for (const bool fits : {true, false}) {
     ASSERT_OK_AND_ASSIGN(const Program program,

@@ -60,7 +60,7 @@ class SmallGraph {
       if (!OneIn(4)) inputs.push_back(Earlier());
       if (OneIn(6)) inputs.push_back(Earlier());
       const int64_t kind = Below(random_, 8);
-      if (kind < 2) inputs.resize(1);  // of one input
+      if (kind < 2) inputs.resize(1);  // with one input
       if (kind < 2 && OneIn(2)) inputs[0] = Earlier();
       Add(kind == 0 ? "Alias" : kind == 1 ? "InPlace" : "F", inputs);
     }

@@ -46,7 +46,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-// "; did you mean --budget?", or nothing where no name is near.
+// "; did you mean --budget?", or empty if no name is near.
 std::string DidYouMean(std::string_view word,
                        const std::vector<std::string>& names) {
   const std::string name = NameMeantBy(word, names);
@@ -61,8 +61,9 @@ std::vector<std::string> FlagNames(const CLI::App& app) {
   return names;
 }
 
-// What CLI11 would say less clearly or about another flag: every flag exists,
-// and has a value unless it is a boolean. No value starts with two dashes.
+// Checks what CLI11 would report less clearly or for another flag: every flag
+// exists, and has a value unless it is boolean. No value starts with two
+// dashes.
 absl::Status CheckFlags(const CLI::App& app, const Arguments& arguments) {
   const auto is_flag = [&](size_t i) {
     return i < arguments.size() && arguments[i].starts_with("--");
@@ -88,12 +89,12 @@ absl::Status CheckFlags(const CLI::App& app, const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-// Fills the flags of `app`. With --help or --help_all, `help` becomes its
+// Fills the flags of `app`. With --help or --help_all, sets `help` to the
 // length.
 absl::Status Parse(CLI::App& app, Arguments arguments,
                    std::optional<HelpLength>& help) {
   SPILLWAY_RETURN_IF_ERROR(CheckFlags(app, arguments));
-  std::ranges::reverse(arguments);  // as CLI11 wants them
+  std::ranges::reverse(arguments);  // CLI11 needs this order
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
@@ -109,8 +110,8 @@ absl::Status Parse(CLI::App& app, Arguments arguments,
   return absl::OkStatus();
 }
 
-// Adds the flags of a command to `app`. The result runs the command with what
-// was parsed into them; `app` must be parsed while the result lives.
+// Adds the flags of a command to `app`. The result runs the command with the
+// parsed flags; `app` must be parsed during the lifetime of the result.
 using AddCommand = absl::AnyInvocable<absl::Status()> (*)(CLI::App& app);
 
 template <typename Flags, void (*add_flags)(FlagSet&, Flags&),
@@ -157,7 +158,7 @@ const std::vector<Command>& Commands() {
                         "--lms_lb", "--lms_swapout_threshold",
                         "--lms_swapin_ahead", "--json", "--help_all"}},
       {.name = "inspect",
-       .summary = "Show what a graph is made of and the memory it needs.",
+       .summary = "Show the contents of a graph and the memory it needs.",
        .add = Add<InspectFlags, AddInspectFlags, RunInspect>,
        .examples = {"spillway inspect --model resnet50 --batch_size 32",
                     "spillway inspect --model resnet50 --memory --lms v1"},
@@ -284,14 +285,14 @@ absl::Status Execute(const std::string& name, const Arguments& arguments) {
   }
   const std::vector<std::string> names = CommandNames();
   return InvalidArgument(
-      fmt::format("there is no command \"{}\"{}; there are {}", name,
+      fmt::format("there is no command \"{}\"{}; commands: {}", name,
                   DidYouMean(name, names), Join(names)));
 }
 
 absl::Status Execute(const Arguments& arguments) {
   if (arguments.empty()) {
     return InvalidArgument(
-        fmt::format("a command is needed; there are {}", Join(CommandNames())));
+        fmt::format("a command is needed: {}", Join(CommandNames())));
   }
   const std::string& name = arguments.front();
   const Arguments others = {arguments.begin() + 1, arguments.end()};
@@ -312,7 +313,7 @@ enum ExitStatus {
   kOurError = 1,
   kBadInput = 2,
   kDoesNotFit = 3,
-  kInterrupted = 128  // and the number of the signal
+  kInterrupted = 128  // plus the number of the signal
 };
 
 int ToExitStatus(absl::StatusCode code) {
@@ -335,7 +336,8 @@ int ToExitStatus(absl::StatusCode code) {
   }
 }
 
-// Libraries end with a signal where not even their own memory is to be had.
+// Some libraries end with a signal if they cannot get memory for themselves, so
+// check first.
 absl::Status CheckRoomToStart() {
   constexpr int64_t kNeededBytes = 32_MiB;
   const std::optional<int64_t> free = ReadProcessMemory().free_bytes;
@@ -347,7 +349,7 @@ absl::Status CheckRoomToStart() {
 
 std::vector<ExitStatusManual> DescribeExitStatuses() {
   return {{kDone, "Done."},
-          {kOurError, "An error of Spillway's own."},
+          {kOurError, "An internal error of Spillway."},
           {kBadInput,
            "Bad usage or bad input. One line on the standard error output "
            "names the flag, file, node or field."},
@@ -356,8 +358,8 @@ std::vector<ExitStatusManual> DescribeExitStatuses() {
           {kInterrupted + SIGTERM, "Terminated (SIGTERM)."}};
 }
 
-// What the standard library throws where the system refuses memory or a thread
-// becomes an error like any other.
+// Turns the standard library's exceptions for refused memory or threads into a
+// Status.
 absl::Status ExecuteWithinLimits(const Arguments& arguments) {
   try {
     SPILLWAY_RETURN_IF_ERROR(CheckRoomToStart());
@@ -370,7 +372,8 @@ absl::Status ExecuteWithinLimits(const Arguments& arguments) {
   }
 }
 
-// A closed stdout must fail, not fill the next file that is opened.
+// Replaces closed standard streams such that writing to them fails: otherwise
+// the next opened file would receive that output.
 void OccupyStandardStreams() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0) continue;
@@ -391,7 +394,7 @@ ProgramManual DescribeProgram() {
       .exit_statuses = DescribeExitStatuses()};
   for (const Command& command : Commands()) {
     const std::unique_ptr<CLI::App> app = NewApp(command);
-    const auto run = command.add(*app);  // owns what the flags are parsed into
+    const auto run = command.add(*app);  // owns the variables of the flags
     program.commands.push_back(Describe(command, *app));
   }
   program.commands.push_back(

@@ -1,5 +1,5 @@
-// What the program `spillway` does: finds the subcommand, parses its flags,
-// runs it, and turns its Status into an exit status (docs/cli.md).
+// The program `spillway`: finds the subcommand, parses its flags, runs it, and
+// turns its Status into an exit status (docs/cli.md).
 #ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_LINE_H_
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_LINE_H_
 
@@ -10,7 +10,7 @@
 
 namespace spillway {
 
-// `arguments`: without the program's name. To be called once, by main.
+// `arguments`: without the program's name. Call it once, from main.
 int RunCommandLine(const std::vector<std::string>& arguments);
 
 // The program's commands with the flags that they parse.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kSameSignalNs = 50'000'000;
 
-// Text that a handler may write: it does not move.
+// Text at a fixed address, so that a signal handler may write it.
 struct Message {
   std::array<char, 160> text = {};
   size_t size = 0;
@@ -30,12 +30,12 @@ struct Message {
   }
 };
 
-// Signals belong to the process, so their state does too. Handlers may run at
-// once on two threads, but not one within the other on the same.
+// Signals belong to the process, so their state is global. Handlers may run
+// concurrently on two threads, but do not nest on one thread.
 struct SignalState {
   std::atomic<bool> is_caught = false;
-  std::atomic<int64_t> first_ns = 0;  // when the first one came; 0: none has
-  std::atomic<int> first = 0;         // which it was
+  std::atomic<int64_t> first_ns = 0;  // time of the first; 0: no signal
+  std::atomic<int> first = 0;         // number of the first
   // Set before the handler is installed.
   Message on_int = {};
   Message on_term = {};
@@ -48,7 +48,7 @@ const char* InterruptName(int signal) {
   return signal == SIGTERM ? "SIGTERM" : "SIGINT";
 }
 
-// Never 0.
+// The time; never 0.
 int64_t MonotonicNs() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -56,7 +56,7 @@ int64_t MonotonicNs() {
                            int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec);
 }
 
-// The handler: only calls that are safe in one (signal-safety(7)).
+// The handler: calls only async-signal-safe functions (signal-safety(7)).
 void OnSignal(int signal) {
   const int old_errno = errno;
   const int64_t now_ns = MonotonicNs();
@@ -66,7 +66,7 @@ void OnSignal(int signal) {
     std::signal(SIGPIPE, SIG_IGN);
     const Message& message = signal == SIGTERM ? state.on_term : state.on_int;
     if (write(STDERR_FILENO, message.text.data(), message.size) < 0) {
-      // Nobody reads it.
+      // There is no reader; nothing can be done.
     }
   } else if (now_ns - first_ns >= kSameSignalNs) {
     // Takes effect when the handler returns, which blocks the signal.
@@ -92,7 +92,7 @@ void Catch(int signal, struct sigaction& old) {
 
 Interrupts::Interrupts(std::string_view part) {
   SPILLWAY_CHECK(!state.is_caught.exchange(true));
-  // Behind the progress line and the terminal's ^C.
+  // On a new line after the progress line and the terminal's ^C.
   const char* new_line = isatty(STDERR_FILENO) != 0 ? "\n" : "";
   for (const int signal : {SIGINT, SIGTERM}) {
     Message& message = signal == SIGTERM ? state.on_term : state.on_int;

@@ -11,10 +11,10 @@
 namespace spillway {
 namespace {
 
-// That of tf_cnn_benchmarks.
+// The scale of tf_cnn_benchmarks.
 constexpr double kFloat16LossScale = 128;
 
-// Runs the passes; every value that `step` names survives.
+// Runs the passes; keeps every value that `step` names.
 absl::Status Optimize(const ModelGraphSpec& spec, StepGraph& step) {
   ModelGraph& model = step.model;
   const std::array<Tensor*, 9> tensors = {

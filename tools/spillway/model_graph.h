@@ -25,19 +25,19 @@ struct StepGraph {
   Graph graph = {};
   ModelGraph model = {};       // usable as ids
   ValueId learning_rate = {};  // fed; invalid: the graph has a constant
-  double base_rate = 0;        // the optimizer's, before any schedule
+  double base_rate = 0;        // the optimizer's rate, before any schedule
   double loss_scale = 1;
 };
 
-// Forward and backward phase and the update, the latter two in the scope
-// "<optimizer>_optimizer", after the passes. Without --loss_scale the loss of a
-// model in float16 is scaled by 128. Errors: what BuildModel, Minimize and
-// SelectPasses say.
+// Forward phase, backward phase and update, the latter two in the scope
+// "<optimizer>_optimizer", after the passes. Without --loss_scale, the loss of
+// a float16 model is scaled by 128. Errors: those of BuildModel, Minimize and
+// SelectPasses.
 absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
                                              const OptimizerFlags& optimizer);
 
-// The forward phase as it is used after training: no dropout, batch norm by its
-// moving statistics.
+// The forward phase as it runs after training: no dropout, and batch norm with
+// moving averages.
 absl::StatusOr<StepGraph> BuildEvaluationGraph(const ModelGraphSpec& spec);
 
 }  // namespace spillway

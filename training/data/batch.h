@@ -1,4 +1,4 @@
-// Batch: the fields of one sample or batch, in memory of its own.
+// Batch: the fields of one sample or batch, in its own memory.
 #ifndef SPILLWAY_TRAINING_DATA_BATCH_H_
 #define SPILLWAY_TRAINING_DATA_BATCH_H_
 
@@ -15,7 +15,7 @@ struct Batch {
 
   bool empty() const { return fields.empty(); }
   size_t size() const { return fields.size(); }
-  // A feed of field `field`, which must exist; borrows the batch.
+  // A feed of field `field`, which must exist. Borrows the batch.
   TensorView operator[](size_t field) const {
     return {.type = fields[field].type, .data = fields[field].bytes.data()};
   }

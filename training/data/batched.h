@@ -1,5 +1,5 @@
-// A dataset whose samples are batches of another's: every field gains a leading
-// batch dimension.
+// A dataset whose samples are batches of another dataset: every field gains a
+// leading batch dimension.
 #ifndef SPILLWAY_TRAINING_DATA_BATCHED_H_
 #define SPILLWAY_TRAINING_DATA_BATCHED_H_
 
@@ -12,25 +12,26 @@ namespace spillway {
 
 struct BatchOptions {
   int64_t batch_size = 1;
-  // What becomes of the samples left over after the last full batch: dropped
-  // (training), or put in one more batch that is filled up with samples from
-  // the start (evaluation, which counts only the first valid_samples).
+  // Whether to drop the samples left over after the last full batch (training),
+  // or to put them in one more batch, filled up with samples from the start
+  // (evaluation, which counts only the first valid_samples).
   bool drop_remainder = true;
 };
 
 class Batched : public Dataset {
  public:
-  // `base` is borrowed. With a batch size below 1 there are no batches.
+  // Borrows `base`. With a batch size below 1 there are no batches.
   Batched(const Dataset& base, const BatchOptions& options);
 
   int64_t size() const override;
-  // INVALID_ARGUMENT for a batch size below 1; what `base` says.
+  // INVALID_ARGUMENT for a batch size below 1; errors of `base`.
   absl::Status status() const override;
   const std::vector<TensorType>& fields() const override { return fields_; }
   absl::Status Read(int64_t index,
                     std::span<std::byte* const> buffers) const override;
 
-  // Samples of batch `index` that no other batch holds: the first ones.
+  // The number of samples of batch `index` that no other batch has: the first
+  // ones.
   int64_t valid_samples(int64_t index) const;
 
  private:

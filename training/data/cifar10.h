@@ -27,7 +27,7 @@ class Cifar10 : public ImageDataset {
 
   // Reads the files of `split` in `folder`. Files may hold any number of
   // records. Errors: NOT_FOUND naming folder and file; INVALID_ARGUMENT naming
-  // file and byte for one that is empty or ends inside a record, and for a
+  // file and byte for an empty file, a file that ends inside a record, and a
   // label above 9.
   static absl::StatusOr<std::unique_ptr<Cifar10>> Open(
       const std::string& folder, Split split, const PixelScaling& scaling = {});

@@ -44,7 +44,7 @@ absl::Status DoesNotFit(int64_t index, const std::exception& error) {
 
 }  // namespace
 
-// The datasets of others may throw, and this may be a thread of ours.
+// Datasets of users may throw, and this may run on one of our threads.
 absl::StatusOr<Batch> Dataset::Get(int64_t index) const {
   try {
     return ReadSample(*this, index);

@@ -21,8 +21,8 @@ class Dataset {
 
   virtual int64_t size() const = 0;
 
-  // Why no sample can be read (a batch size of 0, say). Get and the trainer
-  // return it before anything else.
+  // The reason if no sample can be read (a batch size of 0, for example). Get
+  // and the trainer return it before they read.
   virtual absl::Status status() const { return absl::OkStatus(); }
 
   // Types of a sample's fields. Image sets: float32 [height, width, channels],
@@ -30,15 +30,15 @@ class Dataset {
   virtual const std::vector<TensorType>& fields() const = 0;
 
   // Writes field f of sample `index` to buffers[f], which has room for it.
-  // Threads: any number of readers at once. Errors: INVALID_ARGUMENT unless
-  // 0 <= index < size() (CheckIndex).
+  // Thread-safe: any number of concurrent calls. Errors: INVALID_ARGUMENT
+  // unless 0 <= index < size() (CheckIndex).
   virtual absl::Status Read(int64_t index,
                             std::span<std::byte* const> buffers) const = 0;
 
-  // Sample `index` in memory of its own, which nothing overwrites. Errors:
-  // status(); INVALID_ARGUMENT for a sample that there is not, or a field that
-  // CheckShape refuses; what Read says. RESOURCE_EXHAUSTED for a sample larger
-  // than the memory; INTERNAL for a Read that throws anything else.
+  // Sample `index` in its own memory, which is never overwritten. Errors:
+  // status(); INVALID_ARGUMENT for a sample that does not exist, or a field
+  // that CheckShape refuses; errors of Read. RESOURCE_EXHAUSTED for a sample
+  // larger than the memory; INTERNAL if Read throws anything else.
   absl::StatusOr<Batch> Get(int64_t index) const;
 };
 

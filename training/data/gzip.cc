@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kChunkBytes = size_t{1} << 18;
 constexpr int kGzipWindow = 15 + 16;  // largest window, gzip header and trailer
 
-// Decompresses members from front to back. zlib counts in 32 bits, so input is
-// handed over in pieces.
+// Decompresses members in order. zlib counts in 32 bits, so it gets the input
+// in pieces.
 class Inflater {
  public:
   Inflater(std::string_view bytes, std::string_view source, int64_t max_bytes)
@@ -26,7 +26,7 @@ class Inflater {
 
   absl::StatusOr<std::string> Run() {
     if (inflateInit2(&stream_, kGzipWindow) != Z_OK) {
-      return Internal("zlib does not start");
+      return Internal("zlib cannot be initialised");
     }
     while (true) {
       SPILLWAY_ASSIGN_OR_RETURN(const bool member_ended, Step());
@@ -49,7 +49,8 @@ class Inflater {
     const int result = inflate(&stream_, Z_NO_FLUSH);
     output_.resize(output_.size() - stream_.avail_out);
     if (static_cast<int64_t>(output_.size()) > max_bytes_) {
-      return Error(fmt::format("more than {} bytes come out", max_bytes_));
+      return Error(
+          fmt::format("decompresses to more than {} bytes", max_bytes_));
     }
     if (result == Z_STREAM_END) return true;
     if (result == Z_OK) return false;

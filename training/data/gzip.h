@@ -14,7 +14,7 @@ bool IsGzip(std::string_view bytes);
 
 // Decompresses one or more members. `source` names the bytes in errors. Errors:
 // INVALID_ARGUMENT with source and byte offset for damaged, truncated or
-// trailing bytes, and when more than `max_bytes` would come out.
+// trailing bytes, and if the output would exceed `max_bytes`.
 absl::StatusOr<std::string> Gunzip(std::string_view bytes,
                                    std::string_view source, int64_t max_bytes);
 

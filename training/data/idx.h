@@ -22,11 +22,11 @@ struct IdxArray {
 // Parses unsigned bytes (element type 8) of rank 1 to 4. `source` names the
 // bytes in errors. Errors: INVALID_ARGUMENT with source and byte offset for a
 // wrong magic number, a dimension of zero, more than 2^31 elements, missing
-// bytes and bytes left over.
+// bytes and trailing bytes.
 absl::StatusOr<IdxArray> ParseIdx(std::string_view bytes,
                                   std::string_view source);
 
-// The same from a file, plain or gzip. Errors also: what ReadFile says.
+// The same from a file, plain or gzip. Additional errors: those of ReadFile.
 absl::StatusOr<IdxArray> ReadIdxFile(const std::string& path);
 
 }  // namespace spillway

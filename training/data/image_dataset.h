@@ -1,4 +1,4 @@
-// Labelled images of one size, held in memory as bytes.
+// Labelled images of equal size, held in memory as bytes.
 #ifndef SPILLWAY_TRAINING_DATA_IMAGE_DATASET_H_
 #define SPILLWAY_TRAINING_DATA_IMAGE_DATASET_H_
 
@@ -12,7 +12,7 @@ namespace spillway {
 
 enum class Split : uint8_t { kTrain, kTest };
 
-// A pixel of 0 .. 255 becomes (pixel / 255 - mean) / stddev; by default [0, 1].
+// Maps a pixel of 0 .. 255 to (pixel / 255 - mean) / stddev; by default [0, 1].
 struct PixelScaling {
   double mean = 0;
   double stddev = 1;
@@ -22,7 +22,7 @@ struct PixelScaling {
     return static_cast<float>((value - mean) / stddev);
   }
 
-  // What every pixel becomes, by pixel.
+  // The scaled value of every pixel value.
   std::array<float, 256> Table() const {
     std::array<float, 256> scaled = {};
     for (size_t pixel = 0; pixel < scaled.size(); ++pixel) {

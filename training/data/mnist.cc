@@ -11,7 +11,7 @@
 namespace spillway {
 namespace {
 
-// `folder`/`stem`, or with .gz.
+// `folder`/`stem`, or the same with .gz.
 absl::StatusOr<std::string> FindFile(const std::string& folder,
                                      std::string_view stem) {
   const std::string plain =

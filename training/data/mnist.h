@@ -1,5 +1,5 @@
-// MNIST and its twins of the same format (Fashion-MNIST): grey images in ten
-// classes, read whole into memory as bytes and handed out as float32. Debian's
+// MNIST and data sets of the same format (Fashion-MNIST): grey images in ten
+// classes, held in memory as bytes and returned as float32. Debian's
 // package dataset-fashion-mnist puts its files into
 // /usr/share/datasets/fashion-mnist.
 #ifndef SPILLWAY_TRAINING_DATA_MNIST_H_
@@ -22,9 +22,9 @@ class Mnist : public ImageDataset {
   static constexpr int kNumClasses = 10;
 
   // Reads `folder`/train-images-idx3-ubyte and train-labels-idx1-ubyte, or
-  // t10k-..., each as it is or with .gz. Errors: NOT_FOUND naming folder and
-  // file; INVALID_ARGUMENT naming the file for what idx.h refuses, a wrong
-  // rank, a label above 9, or counts of images and labels that differ.
+  // t10k-..., each plain or with .gz. Errors: NOT_FOUND naming folder and file;
+  // INVALID_ARGUMENT naming the file for anything that idx.h refuses, a wrong
+  // rank, a label above 9, or different counts of images and labels.
   static absl::StatusOr<std::unique_ptr<Mnist>> Open(
       const std::string& folder, Split split, const PixelScaling& scaling = {});
 

@@ -1,5 +1,5 @@
-// Reads a dataset from front to back on a thread of its own, up to two samples
-// ahead of the caller: the next batch is put together while a step runs.
+// Reads a dataset in order on its own thread, up to two samples ahead of the
+// caller: the next batch is assembled while a step runs.
 //
 //   reader thread   | read 0 | read 1 | read 2 |  wait  | read 3 | ...
 //   caller                   | Next() | step 0          | Next() | step 1 ...
@@ -27,13 +27,13 @@ class Prefetched {
   Prefetched(const Prefetched&) = delete;
   Prefetched& operator=(const Prefetched&) = delete;
 
-  // The next sample, which is the caller's own; an empty one after the last.
-  // Errors: what the dataset's Get says of this sample; the next call goes on
-  // with the one after it.
+  // The next sample, owned by the caller; an empty batch after the last sample.
+  // Errors: those of the dataset's Get for this sample; the next call continues
+  // with the sample after it.
   absl::StatusOr<Batch> Next();
 
  private:
-  using Slot = std::optional<absl::StatusOr<Batch>>;  // none: to be read
+  using Slot = std::optional<absl::StatusOr<Batch>>;  // nullopt: to be read
 
   void ReadAll();
 
@@ -43,9 +43,9 @@ class Prefetched {
   std::condition_variable changed_;
   std::array<Slot, 2> slots_;  // sample i goes to slots_[i % 2]
   const int64_t first_;
-  int64_t next_;  // the caller's
+  int64_t next_;  // the caller's next sample
   bool stop_ = false;
-  std::thread reader_;  // last: starts when all else is there
+  std::thread reader_;  // last: starts when all other members exist
 };
 
 }  // namespace spillway

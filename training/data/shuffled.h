@@ -1,4 +1,4 @@
-// The samples of a dataset in a random order that seed and epoch decide.
+// The samples of a dataset in a random order, a function of seed and epoch.
 #ifndef SPILLWAY_TRAINING_DATA_SHUFFLED_H_
 #define SPILLWAY_TRAINING_DATA_SHUFFLED_H_
 
@@ -14,21 +14,20 @@ struct ShuffleOptions {
   int64_t epoch = 0;
 };
 
-// A random permutation of 0 .. size - 1; empty for a size below 1. Throws
-// std::bad_alloc or std::length_error for more than fits in memory.
+// A random permutation of 0 .. size - 1; empty if size is below 1. Throws
+// std::bad_alloc or std::length_error if it does not fit in memory.
 // Source: Durstenfeld, CACM 7(7), 1964 (Fisher and Yates).
 std::vector<int64_t> RandomPermutation(int64_t size,
                                        const ShuffleOptions& options);
 
-// Cost: O(size) time and memory to make; a sample costs what it costs in
-// `base`, which is borrowed.
+// Borrows `base`. Cost: O(size) time and memory to construct; reading a sample
+// costs as much as in `base`.
 class Shuffled : public Dataset {
  public:
   Shuffled(const Dataset& base, const ShuffleOptions& options);
 
   int64_t size() const override { return base_.size(); }
-  // RESOURCE_EXHAUSTED for more samples than can be ordered in memory; what
-  // `base` says.
+  // RESOURCE_EXHAUSTED if the order does not fit in memory; errors of `base`.
   absl::Status status() const override;
   const std::vector<TensorType>& fields() const override {
     return base_.fields();

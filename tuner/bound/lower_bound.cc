@@ -11,7 +11,7 @@
 namespace spillway {
 namespace {
 
-// How a time on the longest path came about.
+// The composition of a time on the longest path.
 struct Moment {
   int64_t ns = 0;
   int64_t out_ns = 0;    // of it, waiting for copies to the host
@@ -19,14 +19,15 @@ struct Moment {
   int64_t issue_ns = 0;  // of it, waiting for the host to issue a kernel
 };
 
-// The later of both; of two equal ones the first.
+// The later of the two; the first if they are equal.
 Moment Later(const Moment& a, const Moment& b) { return b.ns > a.ns ? b : a; }
 
-// One part in this many: a step whose compute lane is idle for less is bound by
-// compute.
+// A step is bound by compute if its compute lane is idle for less than this
+// fraction (1 / kLeastIdlePart).
 constexpr int64_t kLeastIdlePart = 20;
 
-// Instead of the step that writes a tensor: it is fed, and need not leave.
+// In place of the step that writes a tensor: the tensor is a feed, which is not
+// copied out.
 constexpr int32_t kFed = -1;
 
 class Bound {
@@ -77,13 +78,13 @@ class Bound {
     return model_.copies[static_cast<size_t>(gap.copy_out)];
   }
 
-  // The step that the gap's tensor cannot leave before.
+  // The step before which the gap's tensor cannot leave.
   int32_t WrittenOf(const Gap& gap) const {
     const CopyOut& copy = CopyOf(gap);
     return copy.is_feed ? kFed : copy.written;
   }
 
-  // The gaps that the step lies in.
+  // Updates the set of gaps that contain the step.
   void MoveTo(int32_t step) {
     for (; next_gap_ < model_.gaps.size() && model_.gaps[next_gap_].last < step;
          ++next_gap_) {
@@ -102,7 +103,7 @@ class Bound {
     }
   }
 
-  // Exact bytes that are elsewhere at least.
+  // A lower bound on the exact bytes that are off the device.
   int64_t BytesAway(const ModelStep& step) {
     const int64_t excess =
         step.live_bytes - step.in_place_bytes - budget_bytes_;
@@ -127,7 +128,7 @@ class Bound {
     return latest;
   }
 
-  // Of the gaps around the present step, in the order of the set.
+  // Sizes for the gaps that contain the current step, in the order of the set.
   std::vector<int64_t> Sizes(
       const std::set<std::pair<int32_t, size_t>>& gaps) const {
     std::vector<int64_t> sizes;
@@ -163,27 +164,28 @@ class Bound {
   }
 
   const StepModel& model_;
-  // Aligned, since the uppermost buffer need not fill its last bytes.
+  // Aligned, since the last buffer in the arena need not fill its last bytes.
   const int64_t budget_bytes_;
   const int64_t issue_ns_;
-  const double out_rate_;  // bytes a nanosecond
+  const double out_rate_;  // bytes per nanosecond
   const double in_rate_;
   std::vector<Moment> end_;         // by step
-  std::vector<Moment> not_before_;  // by step; the last one: no kernel's
+  std::vector<Moment> not_before_;  // by step; the last one: no kernel
   int64_t num_issued_ = 0;
   int64_t most_away_ = 0;
-  // Gaps around the present step, and the sum of their alignment.
+  // Gaps that contain the current step, and the sum of their alignment padding.
   std::set<std::pair<int32_t, size_t>> by_written_;
   std::set<std::pair<int32_t, size_t>> by_kernel_;  // by -kernel: latest first
   int64_t padding_ = 0;
-  size_t next_gap_ = 0;                             // to come
-  std::set<std::pair<int32_t, size_t>> next_gaps_;  // by next: not over yet
+  size_t next_gap_ = 0;  // the next one to enter
+  // By Gap::next: those that are not over yet.
+  std::set<std::pair<int32_t, size_t>> next_gaps_;
 };
 
 }  // namespace
 
 std::string BoundReason(const StepTimeBound& bound) {
-  // A wait that lies beside kernels costs no time, and a short one hardly any.
+  // A wait that overlaps kernels costs no time, and a short wait hardly any.
   const int64_t idle_ns = bound.step_ns - bound.kernels_ns;
   if (idle_ns * kLeastIdlePart < bound.step_ns || idle_ns == 0) {
     return "compute";

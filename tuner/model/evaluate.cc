@@ -62,7 +62,7 @@ class Evaluator {
     return std::move(best_);
   }
 
-  // When the nodes ran in `step`; a swap-in is wanted no later than before.
+  // When the nodes ran in `step`. A swap-in is expected no later than before.
   IdMap<NodeId, Interval> TimesOf(const SimulatedStep& step,
                                   const IdMap<NodeId, Interval>& before) const {
     std::unordered_map<std::string_view, const Span*> spans;

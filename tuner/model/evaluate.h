@@ -1,4 +1,4 @@
-// What a recipe is worth: its plan, and the predicted step.
+// Evaluates a recipe: its plan, and the predicted step.
 #ifndef SPILLWAY_TUNER_MODEL_EVALUATE_H_
 #define SPILLWAY_TUNER_MODEL_EVALUATE_H_
 
@@ -36,9 +36,9 @@ struct EvaluatedRecipe {
 absl::StatusOr<EvaluatedRecipe> Evaluate(const TunerInputs& inputs,
                                          StepRecipe recipe);
 
-// As Evaluate, and then again with buffers placed by the times that came out,
-// `rounds` times; the fastest. Sets the recipe's placement, whose budget it
-// keeps.
+// Evaluate, then `rounds` times: places the buffers again by the simulated
+// times. Returns the fastest. Sets the recipe's placement, but keeps its
+// budget.
 absl::StatusOr<EvaluatedRecipe> EvaluateByTime(const TunerInputs& inputs,
                                                StepRecipe recipe, int rounds);
 

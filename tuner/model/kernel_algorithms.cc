@@ -13,7 +13,7 @@ namespace {
 using MeasuredAlgorithms =
     std::map<std::string, MeasuredAlgorithm, std::less<>>;
 
-// Null: the profile knows nothing of the node's algorithms.
+// Null: the profile has no algorithms for the node.
 const MeasuredAlgorithms* FindMeasured(const Graph& graph, NodeId node,
                                        const DeviceProfile& profile) {
   if (profile.algorithms.empty()) return nullptr;
@@ -32,7 +32,7 @@ std::vector<KnownAlgorithm> OfAnotherMachine(const MeasuredAlgorithms& all) {
   return known;
 }
 
-// Those of `listed` that are in `measured`.
+// The elements of `listed` that are in `measured`.
 std::vector<KnownAlgorithm> WithTimes(
     const std::vector<KernelAlgorithm>& listed,
     const MeasuredAlgorithms& measured) {
@@ -47,7 +47,7 @@ std::vector<KnownAlgorithm> WithTimes(
   return known;
 }
 
-// The first `most` of them.
+// The first `most` elements of `listed`.
 std::vector<KnownAlgorithm> WithoutTimes(
     const std::vector<KernelAlgorithm>& listed, size_t most) {
   std::vector<KnownAlgorithm> known;
@@ -58,7 +58,7 @@ std::vector<KnownAlgorithm> WithoutTimes(
   return known;
 }
 
-// By time, then as they were; without those that have no advantage.
+// Sorts by time, stably, and removes algorithms that have no advantage.
 void SortAndPrune(std::vector<KnownAlgorithm>& known) {
   std::ranges::stable_sort(known, {}, &KnownAlgorithm::ns);
   int64_t least_bytes = std::numeric_limits<int64_t>::max();

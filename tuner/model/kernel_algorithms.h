@@ -1,6 +1,6 @@
-// Which algorithms a step's kernels can choose from, and the choices worth
-// trying: the fastest need the largest workspaces, so how many bytes they may
-// have is decided together with what is swapped.
+// The algorithms that a step's kernels can choose from, and the choices worth
+// trying. The fastest algorithms need the largest workspaces, so the tuner
+// chooses workspaces together with swaps.
 #ifndef SPILLWAY_TUNER_MODEL_KERNEL_ALGORITHMS_H_
 #define SPILLWAY_TUNER_MODEL_KERNEL_ALGORITHMS_H_
 
@@ -21,42 +21,46 @@ struct KnownAlgorithm {
 };
 
 // By node: fastest first, each with a smaller workspace than all before it.
-// Empty where nothing is known of algorithms.
+// Empty if no algorithm is known.
 using KnownAlgorithms = IdMap<NodeId, std::vector<KnownAlgorithm>>;
 
-// `listed`: by the kernels of this machine. Of these, what the profile has
-// measured of a node's signature; if it has measured others only, these: the
-// node is planned for another machine. Where it has measured nothing, the
-// kernel's first; or all that kernels list, in their order, if the profile has
-// no algorithms at all.
+// `listed`: the algorithms that the kernels of this machine list. By node, the
+// result has the first of these that exists:
+// - the listed algorithms that the profile has measured for the node's
+//   signature;
+// - the algorithms that the profile has measured for it on another machine, for
+//   which the node is then planned;
+// - if the profile has no algorithms at all, all listed ones, in their order;
+// - the first listed algorithm.
 KnownAlgorithms FindAlgorithms(const Graph& graph,
                                const ListedAlgorithms& listed,
                                const DeviceProfile& profile);
 
-// Of each node the fastest with a workspace of at most `most_bytes` (by node,
-// or the same for all), or else that with the least.
+// For each node the fastest algorithm with a workspace of at most `most_bytes`
+// (by node, or the same for all), else the one with the smallest workspace.
 AlgorithmNames ChooseWithin(const KnownAlgorithms& known,
                             const IdMap<NodeId, int64_t>& most_bytes);
 AlgorithmNames ChooseWithin(const KnownAlgorithms& known, int64_t most_bytes);
 
-// Leaves every node the fastest alone; where no algorithm has a time, leaves
-// none, so that kernels take their first.
+// Keeps only the fastest algorithm of each node. If no algorithm has a time,
+// keeps none, so that each kernel takes its first.
 void KeepFastest(KnownAlgorithms& known);
 
-// Whether there is a node with a time for its algorithms.
+// Whether any node has a time for its algorithms.
 bool HasTimes(const KnownAlgorithms& known);
 
 // Every node's algorithm when no workspace is larger than `limit_bytes`.
 struct LimitedChoice {
   int64_t limit_bytes = 0;
-  AlgorithmNames names = {};  // without times, all may be the kernels' first
+  // May be empty without times: then each kernel takes its first.
+  AlgorithmNames names = {};
 };
 
-// Choices that differ, from the largest workspace there is to the smallest; at
-// least one.
+// Distinct choices, from the largest workspace to the smallest; at least one.
 std::vector<LimitedChoice> LimitedChoices(const KnownAlgorithms& known);
 
-// Overwrites the workspaces of nodes for which `names` names a known algorithm.
+// Overwrites the workspace of each node for which `names` names a known
+// algorithm.
 void SetWorkspaces(const KnownAlgorithms& known, const AlgorithmNames& names,
                    IdMap<NodeId, int64_t>& workspace_bytes);
 

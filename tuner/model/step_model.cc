@@ -13,7 +13,7 @@
 namespace spillway {
 namespace {
 
-// A step that uses a buffer.
+// A use of a buffer by a step.
 struct Access {
   int32_t step = 0;
   bool writes = false;
@@ -45,7 +45,7 @@ class Modeller {
       if (buffer.is_valid()) values_[buffer].push_back(value);
     }
     for (const ValueId fetch : plan_.fetches) {
-      accesses_[plan_.buffer_of[fetch]].clear();  // stays to the end
+      accesses_[plan_.buffer_of[fetch]].clear();  // stays until the end
     }
     for (const BufferId buffer : plan_.buffers.ids()) AddGaps(buffer);
     std::ranges::stable_sort(model_.gaps, {}, &Gap::last);
@@ -145,7 +145,7 @@ class Modeller {
     }
   }
 
-  // By access: the first kernel among it and those after it.
+  // By access: the first kernel at or after it.
   std::vector<int32_t> KernelsFrom(const std::vector<Access>& accesses) const {
     auto kernel = static_cast<int32_t>(plan_.steps.size());
     std::vector<int32_t> kernels(accesses.size() + 1, kernel);
@@ -156,8 +156,8 @@ class Modeller {
     return kernels;
   }
 
-  // The root of the one storage that was there at `last` already and is read
-  // later, if a copy can stand in for it.
+  // The root of the one storage that exists at `last` already and is read
+  // later, if a copy can replace it.
   std::optional<ValueId> ReadAfter(BufferId id, int32_t last) const {
     std::optional<ValueId> found;
     for (const ValueId value : values_[id]) {
@@ -199,7 +199,7 @@ class Modeller {
   IdMap<BufferId, std::vector<Access>> accesses_;
   IdMap<BufferId, std::vector<ValueId>> values_;
   IdMap<NodeId, int32_t> step_of_;   // -1: no step
-  IdMap<ValueId, int32_t> copy_of_;  // of a root; -1: none yet
+  IdMap<ValueId, int32_t> copy_of_;  // of a root; -1: no copy yet
   StepModel model_;
 };
 

@@ -1,13 +1,13 @@
-// StepModel: a training step as swapping sees it. Which steps run in which
-// order and for how long, how many bytes they keep on the device if nothing is
-// swapped, and in which gaps between two uses a tensor could be elsewhere.
+// StepModel: a training step as seen by swapping. It has the steps in order,
+// with their times and the bytes live on the device without swaps, and the gaps
+// between two uses in which a tensor could be on the host.
 //
 //   steps      0    1    2    3    4    5    6
 //   tensor     w    r              r         r      w: written, r: read
 //   gaps                [3]            [5]         steps without it
 //
-// Made once for an order of the nodes; the lower bound and the search for swaps
-// (lower_bound.h, swap_search.h) look at nothing else.
+// Made once for an order of the nodes. The lower bound and the search for swaps
+// (lower_bound.h, swap_search.h) read nothing else.
 #ifndef SPILLWAY_TUNER_MODEL_STEP_MODEL_H_
 #define SPILLWAY_TUNER_MODEL_STEP_MODEL_H_
 
@@ -29,20 +29,21 @@ struct ModelStep {
   int64_t ns = 0;  // of a kernel; of a feed, its copy; else 0
   // Device bytes that are alive (aligned, residents included).
   int64_t live_bytes = 0;
-  // Of them, what swaps could do without: outputs that would overwrite an input
-  // that came back for this step alone.
+  // The part of live_bytes that swaps could avoid: outputs that could overwrite
+  // an input that came back only for this step.
   int64_t in_place_bytes = 0;
-  // Of a feed: the first kernel that reads it; -1: none.
+  // Of a feed: the first kernel that reads it; -1: no kernel.
   int32_t first_kernel = -1;
 };
 
-// A copy to the host that a storage (graph/storage.h) may have: one for all of
-// its gaps, under whatever names it is read after them.
+// A possible copy of a storage (graph/storage.h) to the host: one for all of
+// its gaps, under any name by which it is read after them.
 struct CopyOut {
   ValueId value = {};   // the root of the storage
   int32_t written = 0;  // the step that writes the bytes
   int64_t bytes = 0;    // exact
-  int64_t ns = 0;       // while the other direction rests; of a feed 0
+  // While no copy runs in the other direction; 0 for a feed.
+  int64_t ns = 0;
   // The caller has the bytes: nothing is copied out (graph/feeds.h).
   bool is_feed = false;
 };
@@ -53,13 +54,13 @@ struct Gap {
   int32_t last = 0;
   int32_t next = 0;  // reads the bytes
   // The first kernel from `next` on that uses the bytes, since an alias does
-  // not wait for them; steps.size(): none.
+  // not wait for them; steps.size(): no kernel.
   int32_t kernel = 0;
-  int64_t aligned_bytes = 0;  // that are free in between
+  int64_t aligned_bytes = 0;  // freed in between
   int64_t copy_in_ns = 0;
-  // False: an edit of the graph cannot make use of it, since the bytes are
-  // overwritten in place, or a node that computes gives them another name. Only
-  // the lower bound counts it.
+  // False: no graph edit can use the gap, since the bytes are overwritten in
+  // place or get another name from a computing node. Only the lower bound
+  // counts it.
   bool is_movable = true;
 };
 
@@ -71,14 +72,14 @@ struct StepModel {
   int64_t kernels_ns = 0;      // of all kernels
 };
 
-// `schedule`: of a graph without swaps. `kernel_ns`: by node. Times of copies
-// are the profile's. Cost: O((steps + edges) log steps).
+// `schedule`: of a graph without swaps. `kernel_ns`: by node. Copy times come
+// from the profile. Cost: O((steps + edges) log steps).
 StepModel MakeStepModel(const Graph& graph, const OpRegistry& ops,
                         const Schedule& schedule, const CompileOptions& options,
                         const IdMap<NodeId, int64_t>& kernel_ns,
                         const DeviceProfile& profile);
 
-// The bytes could be elsewhere while `step` runs.
+// Whether the bytes could be on the host while `step` runs.
 inline bool Spans(const Gap& gap, int32_t step) {
   return gap.last < step && step < gap.next;
 }

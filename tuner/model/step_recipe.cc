@@ -33,13 +33,13 @@ absl::Status CheckFits(const StepRecipe& recipe, const Graph& edited) {
     return absl::OkStatus();
   }
   return InvalidArgument(fmt::format(
-      "order, times or algorithms are not of the nodes of {}", edited.name()));
+      "order, times or algorithms do not fit the nodes of {}", edited.name()));
 }
 
 Schedule KernelOrder(const StepRecipe& recipe, const Graph& graph) {
   Schedule kernels;
   kernels.step_of.resize(graph.num_nodes(), -1);
-  std::vector<NodeId> wanted;  // a node, and what of its inputs is missing
+  std::vector<NodeId> wanted;  // a node, then its missing inputs
   for (const NodeId id : recipe.schedule.order) {
     if (id.index() >= graph.num_nodes()) continue;  // a swap or an added alias
     wanted = {id};

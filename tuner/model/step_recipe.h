@@ -1,6 +1,6 @@
-// StepRecipe: how a graph will be executed: which tensors are swapped, in which
-// order the nodes run, and where buffers lie.
-// With the same budgets, CompilePlan makes the same plan of it again.
+// StepRecipe: how a graph will run: which tensors are swapped, the order of the
+// nodes, and the placement of buffers. With the same budgets, CompilePlan makes
+// the same plan from it again.
 #ifndef SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_
 #define SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_
 
@@ -17,21 +17,21 @@
 namespace spillway {
 
 struct StepRecipe {
-  // Where it is from: "off", "per tensor", "v1 lb 1", "v2 threshold 3 ahead 1".
+  // Its origin: "off", "per tensor", "v1 lb 1", "v2 threshold 3 ahead 1".
   std::string name = {};
-  // The set of options of TFLMS that it is; mode kOff for all others.
+  // Its set of TFLMS options; mode kOff for all other recipes.
   LmsOptions options = {};
   SwapPlan swaps = {};  // in the graph without swaps
-  // Of the kernels, in both graphs.
+  // Of the kernels; the same in both graphs.
   AlgorithmNames algorithms = {};
-  // Of the graph after ApplySwapPlan(swaps), whose new nodes have the ids from
-  // the graph's number of nodes on.
+  // Of the graph after ApplySwapPlan(swaps). The ids of its new nodes start at
+  // the graph's number of nodes.
   Schedule schedule = {};
   TimedPlacement placement = {};
 };
 
 // `graph` with the recipe's swaps. Errors: INVALID_ARGUMENT for a recipe of
-// another graph; INTERNAL, should the swaps change what the graph computes.
+// another graph; INTERNAL if the swaps change what the graph computes.
 absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
                                   const OpRegistry& ops, const Graph& graph);
 
@@ -41,17 +41,17 @@ inline absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
   return ApplyRecipe(recipe, StandardOps(), graph);
 }
 
-// INVALID_ARGUMENT unless order, times and algorithms are of the edited graph's
-// nodes. (CheckSchedule says whether it can run in this order.)
+// INVALID_ARGUMENT unless order, times and algorithms belong to nodes of the
+// edited graph. (CheckSchedule tells whether it can run in this order.)
 absl::Status CheckFits(const StepRecipe& recipe, const Graph& edited);
 
-// The order of the recipe's kernels in `graph`, without swaps. An alias that
+// The recipe's order of the kernels, for `graph` without swaps. An alias that
 // the edited graph does not need, since its readers read an alias of the copy,
 // runs right before its first reader. Cost: O(nodes + edges).
 Schedule KernelOrder(const StepRecipe& recipe, const Graph& graph);
 
-// `options`, for the graph without swaps, as CompilePlan wants them for the
-// edited graph.
+// Converts the options of the graph without swaps to those that CompilePlan
+// needs for the edited graph.
 CompileOptions OptionsFor(const StepRecipe& recipe, const Graph& edited,
                           CompileOptions options);
 

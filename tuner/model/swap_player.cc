@@ -23,7 +23,7 @@ std::vector<int32_t> GapsThatMove(const MovedGaps& moved) {
   return gaps;
 }
 
-// Device bytes by step with every moved tensor away for all of its gap.
+// Device bytes by step if every moved tensor is away for its whole gap.
 std::vector<int64_t> BytesThatStay(const StepModel& model,
                                    const std::vector<int32_t>& moved) {
   std::vector<int64_t> bytes(model.steps.size() + 1, 0);
@@ -39,7 +39,7 @@ std::vector<int64_t> BytesThatStay(const StepModel& model,
   return bytes;
 }
 
-// Goes through the steps forwards with what each waits for.
+// Replays the steps in order, with their waits.
 class Replay {
  public:
   Replay(const StepModel& model, int64_t budget_bytes,
@@ -87,7 +87,7 @@ class Replay {
     }
   };
 
-  // A change of the live bytes at `ns`, which extra_bytes_ counts already.
+  // A change of the live bytes at `ns`, already included in extra_bytes_.
   struct Change {
     int64_t ns = 0;
     int32_t gap = 0;
@@ -105,7 +105,7 @@ class Replay {
     return result_.copy_out_ran_ns[PlayIndex(gap(index).copy_out)];
   }
 
-  // Tensors whose gap has begun hold their bytes until a step waits for their
+  // Tensors whose gap has begun keep their bytes until a step waits for their
   // copy to the host.
   void StartLeaving(int32_t k) {
     for (; next_last_ < by_last_.size() && gap(by_last_[next_last_]).last < k;
@@ -116,8 +116,8 @@ class Replay {
     }
   }
 
-  // Lets the oldest copies to the host end until the bytes suffice for a copy
-  // back; when that is.
+  // Ends the oldest copies to the host until a copy back has enough bytes.
+  // Returns when the last of them ends.
   int64_t FreeForReturn(int32_t k, int64_t from_ns) {
     while (staying_bytes_[PlayIndex(k)] + extra_bytes_ > budget_bytes_ &&
            !leaving_.empty()) {
@@ -149,7 +149,7 @@ class Replay {
     }
   }
 
-  // Before and after the changes to come.
+  // The larger value before and after the pending changes.
   int64_t MostExtraBytes() const {
     return extra_bytes_ - std::min<int64_t>(later_bytes_, 0);
   }
@@ -173,7 +173,7 @@ class Replay {
     }
   }
 
-  // The copies back that are issued right before step k.
+  // Issues the copies back that belong right before step k.
   void StartReturning(int32_t k) {
     for (; next_return_ < by_return_.size(); ++next_return_) {
       const int32_t index = by_return_[next_return_];
@@ -196,7 +196,7 @@ class Replay {
     }
   }
 
-  // From its reader on, a tensor counts among those that stay.
+  // From its reader on, a tensor is part of the staying bytes.
   void ReadReturned(int32_t k) {
     while (!early_.empty() && early_.top().first <= k) {
       extra_bytes_ -= early_.top().second;
@@ -255,11 +255,11 @@ class Replay {
   std::vector<int32_t> by_written_, by_return_;
   size_t next_last_ = 0, next_written_ = 0, next_return_ = 0;
   int64_t now_ns_ = 0;
-  int64_t computed_ns_ = 0;  // end of the last step that is no feed
+  int64_t computed_ns_ = 0;  // end of the last step that is not a feed
   int64_t out_free_ns_ = 0;
   int64_t in_free_ns_ = 0;
   int64_t fed_ns_ = 0;
-  // Beside those that stay: of tensors that leave, or came back early.
+  // In addition to the staying bytes: tensors that leave, or came back early.
   int64_t extra_bytes_ = 0;
   LeastFirst<Change> changes_;
   int64_t later_bytes_ = 0;                          // sum of changes_

@@ -1,13 +1,13 @@
-// SwapPlayer: how long a step takes, about, when the tensors of some gaps are
-// elsewhere during them. Bytes are summed, not placed, and each copy has the
-// link to itself; so a step is played in microseconds where compiling and
-// simulating its plan takes milliseconds.
+// SwapPlayer: estimates the time of a step if the tensors of some gaps are on
+// the host during them. It sums bytes instead of placing them, and gives each
+// copy the link to itself. So it plays a step in microseconds, while compiling
+// and simulating a plan takes milliseconds.
 //
 // Copies to the host run in the order in which their tensors are written, each
-// as soon as it can. Copies back run in the order of their readers, and begin
-// just early enough not to be waited for, or, where memory is short, as early
-// as it allows. A step that needs bytes waits for the oldest copies to the host
-// until there are enough.
+// as soon as possible. Copies back run in the order of their readers. Each
+// begins just early enough to avoid a stall or, if memory is short, as early as
+// memory allows. A step that needs bytes waits for the oldest copies to the
+// host until enough are free.
 #ifndef SPILLWAY_TUNER_MODEL_SWAP_PLAYER_H_
 #define SPILLWAY_TUNER_MODEL_SWAP_PLAYER_H_
 
@@ -19,19 +19,19 @@
 
 namespace spillway {
 
-// By gap: 1 where the tensor is moved.
+// By gap: 1 if the tensor moves.
 using MovedGaps = std::vector<char>;
 
 struct PlayedStep {
-  bool fits = false;  // the rest is set only if so
+  bool fits = false;  // the other fields are set only if true
   int64_t step_ns = 0;
   int64_t moved_bytes = 0;  // both ways
   // By gap: the step after which its copy back is issued; -1: not moved.
   std::vector<int32_t> back_after = {};
-  // By gap: how long kernels waited for its copies.
+  // By gap: the time that kernels waited for its copies.
   std::vector<int64_t> stall_ns = {};
-  // When the steps, the copies to the host (by CopyOut) and those back (by gap)
-  // run.
+  // When the steps, the copies to the host (by CopyOut) and the copies back (by
+  // gap) run.
   std::vector<Interval> step_ran_ns = {};
   std::vector<Interval> copy_out_ran_ns = {};
   std::vector<Interval> copy_in_ran_ns = {};
@@ -39,7 +39,7 @@ struct PlayedStep {
 
 class SwapPlayer {
  public:
-  // The model is borrowed.
+  // Borrows the model.
   SwapPlayer(const StepModel& model, int64_t budget_bytes);
 
   // Cost: O(steps + moved gaps * log).
@@ -51,7 +51,7 @@ class SwapPlayer {
  private:
   const StepModel& model_;
   const int64_t budget_bytes_;
-  // Start of each step if nothing is waited for; one more for the end.
+  // Start of each step without stalls; one more for the end.
   std::vector<int64_t> start_ns_;
 };
 

@@ -26,7 +26,7 @@ double OwnSeconds() {
 
 // The fields of a line "cpuN user nice system idle iowait irq softirq steal".
 struct CpuLine {
-  int cpu = -1;  // none: it is another line
+  int cpu = -1;  // -1: another kind of line
   std::array<double, 8> ticks = {};
 
   double all() const {

@@ -1,4 +1,4 @@
-// What other programs took of the CPUs while something was measured.
+// The CPU time that other programs took during a measurement.
 #ifndef SPILLWAY_TUNER_PROFILE_FOREIGN_WORK_H_
 #define SPILLWAY_TUNER_PROFILE_FOREIGN_WORK_H_
 
@@ -11,33 +11,33 @@
 
 namespace spillway {
 
-// A measurement beside more foreign work than this part of the CPUs is taken
-// again, and marked if that does not help.
+// A measurement is repeated if other programs took more than this fraction of
+// CPU time, and marked if repeating does not help.
 inline constexpr double kMostForeignWork = 0.1;
 
 // Seconds since the machine started, summed over the CPUs that this process may
-// run on.
+// use.
 struct CpuTimes {
-  double all = 0;   // idle time too; 0: not known
-  double busy = 0;  // of any process, and time that a hypervisor took
-  double own = 0;   // of this process, since that started
+  double all = 0;   // including idle time; 0: not known
+  double busy = 0;  // of all processes, and time that a hypervisor took
+  double own = 0;   // of this process, since it started
 };
 
-// From /proc/stat, whose clock ticks 100 times a second. `root` is put before
-// /proc, for tests. All zeros where the file cannot be read.
+// Reads /proc/stat, whose clock ticks 100 times a second. `root` is put before
+// /proc, for tests. All zeros if the file cannot be read.
 CpuTimes ReadCpuTimes(const std::string& root);
 
-// The part of the CPUs' time between two readings, 0 to 1, that was busy with
-// anything but this process; 0 if too little time has passed to tell.
+// The fraction of CPU time between two readings, 0 to 1, in which the CPUs were
+// busy with other processes; 0 if too little time has passed to tell.
 double ForeignWork(const CpuTimes& begin, const CpuTimes& end);
 
-// Readings of one machine.
+// Returns a reading of one machine.
 using CpuClock = std::function<CpuTimes()>;
 
-// Calls `measure`, which returns a StatusOr<Result>, until there is no more
-// foreign work than kMostForeignWork, kMostAttempts times at most. Returns the
-// attempt with the least and sets `foreign_work` to its part. Errors: the first
-// that `measure` returns.
+// Calls `measure`, which returns a StatusOr<Result>, until foreign work is at
+// most kMostForeignWork, but at most kMostAttempts times. Returns the attempt
+// with the least foreign work and sets `foreign_work` to its fraction. Errors:
+// the first that `measure` returns.
 template <typename Measure>
 auto MeasureAlone(const CpuClock& clock, Measure measure, double& foreign_work)
     -> decltype(measure()) {

@@ -73,7 +73,7 @@ class Copier {
   std::unique_ptr<DeviceMemory> host_bytes_;
   std::unique_ptr<Stream> stream_;
   std::atomic<int64_t> bytes_ = 0;
-  std::jthread thread_;  // last: ends before what it uses
+  std::jthread thread_;  // last: ends before the members it uses
 };
 
 absl::StatusOr<Graph> BuildProducts() {
@@ -99,7 +99,7 @@ class Measurement {
               Session& session)
       : spec_(spec), feeds_(feeds), session_(session) {}
 
-  // Median nanoseconds of a few steps, after one that is not counted.
+  // Median nanoseconds of a few steps, after an uncounted one.
   absl::StatusOr<double> StepNs() {
     std::vector<double> times;
     for (int64_t i = 0; i <= spec_.steps; ++i) {
@@ -158,8 +158,8 @@ absl::StatusOr<double> MeasureContention(const ContentionMeasurement& spec,
     }
   }
   spdlog::warn(
-      "how much copies slow kernels could not be measured beside other work, "
-      "and is taken for 0");
+      "the slowdown of kernels by copies could not be measured while other "
+      "programs ran; 0 is assumed");
   return 0;
 }
 

@@ -19,7 +19,7 @@ class NoTask final : public StreamTask {
   absl::Status Run(void*) override { return absl::OkStatus(); }
 };
 
-// Fewer than a stream takes before it blocks.
+// Fewer tasks than a stream accepts before it blocks.
 constexpr int kTasks = 256;
 
 absl::Status IssueTasks(Stream& stream, StreamTask& task, Event& mark) {
@@ -66,7 +66,7 @@ absl::StatusOr<int64_t> MeasureWakeNs(Device& device) {
   for (std::unique_ptr<Stream>& stream : streams) {
     SPILLWAY_ASSIGN_OR_RETURN(stream, device.NewStream({.name = "wake"}));
   }
-  // Each stream sleeps until the other has passed the mark before.
+  // Each stream sleeps until the other has passed the previous event.
   for (size_t i = 0; i < kMarks; ++i) {
     Stream& stream = *streams[i % 2];
     if (i > 0) SPILLWAY_RETURN_IF_ERROR(stream.Wait(marks[i - 1].get()));

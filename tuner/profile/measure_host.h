@@ -1,5 +1,5 @@
-// What the host and its threads take beside kernels and copies, for a device
-// profile.
+// The time that the host and its threads take in addition to kernels and
+// copies, for a device profile.
 #ifndef SPILLWAY_TUNER_PROFILE_MEASURE_HOST_H_
 #define SPILLWAY_TUNER_PROFILE_MEASURE_HOST_H_
 
@@ -10,11 +10,11 @@
 
 namespace spillway {
 
-// Nanoseconds of the host to issue one step of a plan: a task and a mark.
+// Nanoseconds in which the host issues one step of a plan: a task and an event.
 absl::StatusOr<int64_t> MeasureIssueNs(Device& device);
 
-// Nanoseconds from a mark of one stream until another that slept for it goes
-// on.
+// Nanoseconds from an event of one stream until another stream that slept while
+// it waited for the event continues.
 absl::StatusOr<int64_t> MeasureWakeNs(Device& device);
 
 }  // namespace spillway

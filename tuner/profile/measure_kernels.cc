@@ -21,13 +21,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct StepSample {
-  Timeline timeline = {};  // empty: none was taken
+  Timeline timeline = {};  // empty: not taken
   int64_t step_ns = 0;
 };
 
 constexpr int64_t kInARow = 5;
 
-// Runs the steps of one measurement and tells how far it is.
+// Runs the steps of one measurement and reports progress.
 class StepRunner {
  public:
   StepRunner(const KernelMeasurement& spec, const Feeds& feeds,
@@ -49,8 +49,8 @@ class StepRunner {
     return step;
   }
 
-  // Appends this many steps after one that is not counted: it has to undo what
-  // the other kind of step left in the caches.
+  // Appends this many steps after an uncounted one, which undoes what the other
+  // kind of step left in the caches.
   absl::Status AddSteps(int64_t count, bool has_timeline,
                         std::vector<StepSample>& steps) {
     SPILLWAY_RETURN_IF_ERROR(Run(has_timeline).status());
@@ -75,7 +75,7 @@ class StepRunner {
   int64_t done_ = 0;
 };
 
-// By length; the middle is of at least one.
+// Sorts by length; keeps at least one step.
 void KeepMiddleHalf(std::vector<StepSample>& steps) {
   std::ranges::sort(steps, {}, &StepSample::step_ns);
   const size_t quarter = (steps.size() - 1) / 4;
@@ -98,15 +98,15 @@ class Mean {
   int64_t count_ = 0;
 };
 
-// Of the steps with a timeline.
+// Averages of the steps with a timeline.
 struct KernelTimes {
   std::map<std::string, Mean, std::less<>> by_signature = {};
-  Mean kernels = {};  // all of a step
+  Mean kernels = {};  // all kernels of a step
   Mean others = {};   // the rest of its timeline: before the first kernel
 };
 
-// The time of each kernel, from the end of the one before: without swaps only
-// the first of them waits, for the copies of the feeds.
+// Adds the time of each kernel, from the end of the previous one: without
+// swaps, only the first kernel waits, for the copies of the feeds.
 void AddKernels(const Graph& graph, const Timeline& timeline,
                 KernelTimes& times) {
   constexpr auto kComputeTrack = static_cast<int32_t>(Lane::kCompute);
@@ -115,7 +115,7 @@ void AddKernels(const Graph& graph, const Timeline& timeline,
     if (span.track != kComputeTrack) fed_ns = std::max(fed_ns, span.end_ns);
   }
   int64_t kernels_ns = 0;
-  int64_t free_ns = -1;  // end of the kernel before
+  int64_t free_ns = -1;  // end of the previous kernel
   for (const Span& span : timeline.spans) {
     if (span.track != kComputeTrack) continue;
     const int64_t begin_ns = free_ns >= fed_ns ? free_ns : span.begin_ns;
@@ -176,7 +176,7 @@ KernelScaleInputs ScaleInputs(const KernelMeasurement& spec,
           .kernels_ns = times.kernels.kernels.value()};
 }
 
-// Measured again while the two kinds of step do not go together.
+// Repeats while the two kinds of step contradict each other.
 absl::StatusOr<StepTimes> TimeSteps(const KernelMeasurement& spec,
                                     const Graph& graph, const Feeds& feeds,
                                     Session& session) {
@@ -188,8 +188,8 @@ absl::StatusOr<StepTimes> TimeSteps(const KernelMeasurement& spec,
     if (KernelScale(ScaleInputs(spec, times))) return times;
   }
   spdlog::warn(
-      "steps with and without a timeline differ too much to compare, as beside "
-      "other work; kernels' times are inexact");
+      "steps with and without a timeline differ too much to compare, as if "
+      "other programs ran; the times of kernels are inexact");
   return times;
 }
 

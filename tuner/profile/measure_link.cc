@@ -18,11 +18,11 @@ constexpr std::array<int64_t, 7> kSizes = {4_KiB, 16_KiB, 64_KiB, 256_KiB,
 constexpr int64_t kLinkPoolBytes = 32_MiB;
 constexpr int64_t kSlowCopyNs = 100'000'000;
 
-// At least this often, and more often where copies are short.
+// At least this many copies; more if they are short.
 constexpr int64_t kFewestCopies = 5;
 constexpr int64_t kMostCopies = 64;
 
-// Copies in one direction, with a mark before and after each.
+// Copies in one direction, with an event before and after each.
 class Direction {
  public:
   static absl::StatusOr<Direction> Create(Device& device, bool to_host) {
@@ -54,7 +54,7 @@ class Direction {
     return absl::OkStatus();
   }
 
-  // Of one copy, when these have been issued.
+  // The median time of one copy, after these have been issued.
   absl::StatusOr<int64_t> MedianNs(int64_t copies) {
     SPILLWAY_RETURN_IF_ERROR(stream_->Synchronize());
     std::vector<double> times;
@@ -80,7 +80,7 @@ class Direction {
   std::unique_ptr<DeviceMemory> device_bytes_;
   std::unique_ptr<DeviceMemory> host_bytes_;
   std::vector<std::unique_ptr<Event>> marks_;
-  std::unique_ptr<Stream> stream_;  // last: ends before what it borrows
+  std::unique_ptr<Stream> stream_;  // last: ends before the members it borrows
 };
 
 absl::Status MeasureSize(int64_t bytes, Direction& out, Direction& in,

@@ -14,12 +14,12 @@ struct MeasuredLink {
   LinkDirection to_device = {};
 };
 
-// Copies of 4 KiB to 16 MiB (less over a link so slow that one takes 0.1 s),
-// each direction alone and both at once, through the device's own streams, as
-// an executor issues them. Each copy has bytes of its own, so that no cache
-// holds them; a time is the median over the copies. Takes about a second, and
-// 128 MiB of memory. `stop` is asked before each size. Errors: what the device
-// says; CANCELLED if stopped.
+// Copies 4 KiB to 16 MiB (less over a link so slow that one copy takes 0.1 s),
+// in each direction alone and in both at once, through the device's own
+// streams, as an executor issues copies. Each copy uses other bytes, so that no
+// cache holds them; a time is the median over the copies. Takes about a second,
+// and 128 MiB of memory. `stop` is called before each size. Errors: those of
+// the device; CANCELLED if stopped.
 absl::StatusOr<MeasuredLink> MeasureLink(Device& device,
                                          const StopRequest& stop = {});
 

@@ -34,15 +34,15 @@
 namespace spillway {
 namespace {
 
-// What only shows while kernels run.
+// The measurements that need running kernels.
 struct MeasuredGraph {
-  MeasuredKernels kernels = {};  // that take their first algorithms
-  // By signature and name, the first among them.
+  MeasuredKernels kernels = {};  // with their first algorithms
+  // By signature and name, including the first.
   decltype(DeviceProfile::algorithms) algorithms = {};
   double kernel_ns_per_copied_byte = 0;
 };
 
-// "AMD EPYC 9654"; empty where the system does not say.
+// "AMD EPYC 9654"; empty if the system does not tell.
 std::string ProcessorName() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
@@ -58,12 +58,12 @@ ContentionMeasurement ContentionSpec(int64_t repeats, const StopRequest& stop) {
   return {.rounds = std::clamp<int64_t>(repeats / 2, 1, 9), .stop = stop};
 }
 
-// 0 where lanes never run beside each other, or copies take no core.
+// 0 if lanes never overlap, or if copies use no core.
 absl::StatusOr<double> MeasureContentionOf(const StepOptions& options,
                                            const ContentionMeasurement& spec,
                                            const Feeds& feeds,
                                            Session& session) {
-  // Fast enough to be felt, slow enough to be kept up beside kernels.
+  // Fast enough to have an effect, slow enough to keep up during kernels.
   constexpr double kMostGbps = 4;
   StepOptions paced = options;
   if (options.link_gbps <= 0 || options.link_gbps > kMostGbps) {
@@ -75,7 +75,7 @@ absl::StatusOr<double> MeasureContentionOf(const StepOptions& options,
   return MeasureContention(spec, feeds, session, *copies);
 }
 
-// Zeros for every Placeholder of a graph that says nothing about its feeds.
+// Zeros for every Placeholder of a graph without given feeds.
 class ZeroFeeds {
  public:
   explicit ZeroFeeds(const Graph& graph) {
@@ -125,8 +125,8 @@ absl::StatusOr<ListedAlgorithms> ListStep(const Program& program,
   return ListAlgorithms(program.graph, kernels);
 }
 
-// The algorithms of one place in the kernels' lists; the first of kernels that
-// list fewer.
+// For each kernel the algorithm at one position of its list; the first if the
+// list is shorter.
 AlgorithmNames NamesAt(const ListedAlgorithms& listed, size_t place) {
   AlgorithmNames names(listed.size());
   for (const NodeId node : listed.ids()) {
@@ -141,7 +141,7 @@ size_t MostAlgorithms(const ListedAlgorithms& listed) {
   return most;
 }
 
-// Adds those of one place in the kernels' lists, as they were measured.
+// Adds the measurements of the algorithms at one position of the lists.
 void AddAlgorithms(const Graph& graph, const ListedAlgorithms& listed,
                    size_t place, const MeasuredKernels& kernels,
                    MeasuredGraph& step) {
@@ -155,7 +155,7 @@ void AddAlgorithms(const Graph& graph, const ListedAlgorithms& listed,
   }
 }
 
-// `step` has what the first of them took.
+// `step` has the measurements of the first algorithms.
 absl::Status MeasureAlgorithms(const Program& program,
                                const StepOptions& options,
                                const KernelMeasurement& spec,
@@ -167,8 +167,8 @@ absl::Status MeasureAlgorithms(const Program& program,
     const absl::StatusOr<std::unique_ptr<Session>> session =
         MakeSession(program, options, NamesAt(listed, place));
     if (absl::IsResourceExhausted(session.status())) {
-      spdlog::warn("algorithms number {} are not measured: {}", place + 1,
-                   std::string(session.status().message()));
+      spdlog::warn("the algorithms at position {} are not measured: {}",
+                   place + 1, std::string(session.status().message()));
       continue;
     }
     SPILLWAY_RETURN_IF_ERROR(session.status());
@@ -242,7 +242,7 @@ absl::StatusOr<DeviceProfile> MeasureDevice(
   return std::move(measured.profile);
 }
 
-// The kernels of a step, without swapping.
+// Measures the kernels of a step, without swaps.
 absl::StatusOr<MeasuredGraph> MeasureGraph(const Program& program,
                                            const StepOptions& options,
                                            const KernelMeasurement& spec,
@@ -265,7 +265,7 @@ absl::StatusOr<MeasuredGraph> MeasureGraph(const Program& program,
   return step;
 }
 
-// Other programs take nothing from the kernels of a GPU.
+// Other programs take no time from the kernels of a GPU.
 CpuTimes NoCpuTimes() { return {}; }
 
 absl::Status AddKernels(const StepOptions& options,
@@ -317,7 +317,7 @@ absl::Status CheckMeasurement(const ProfileMeasurement& measurement) {
       measurement.repeats, measurement.steps, measurement.warmup_steps));
 }
 
-// Keeps a part that matters, to the percent, and warns of it.
+// Keeps a fraction that matters, rounded to percent, and warns about it.
 void MarkForeignWork(DeviceProfile& profile) {
   if (profile.foreign_work <= kMostForeignWork) {
     profile.foreign_work = 0;

@@ -1,4 +1,4 @@
-// The device profile of this machine, measured.
+// Measures the device profile of this machine.
 //
 //   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, MeasureProfile(
 //       {.device = "cpu"}, {.program = &program, .feeds = &feeds}));
@@ -22,41 +22,43 @@
 namespace spillway {
 
 struct ProfileMeasurement {
-  // Of each measurement of the machine, at most; 20 take about a second.
+  // At most, for each measurement of the machine; 20 take about a second.
   int64_t repeats = 20;
-  // Steps of the program that are timed, and steps before these.
+  // Timed steps of the program, and uncounted steps before them.
   int64_t steps = 20;
   int64_t warmup_steps = 3;
-  // Whose kernels are measured, without swaps; null: none, times of kernels are
-  // then estimated from rates. Borrowed.
+  // The program whose kernels are measured, without swaps; null: none, and
+  // kernel times are then estimated from rates. Borrowed.
   const Program* program = nullptr;
-  // What its steps are fed; null: zeros. Borrowed.
+  // The feeds of its steps; null: zeros. Borrowed.
   const Feeds* feeds = nullptr;
-  // Called before each part, "link, memory, rates" and "kernels" among them,
-  // and after each of its `total` measurements. Null: silent.
+  // Called before each part, such as "link, memory, rates" and "kernels", and
+  // after each of its `total` measurements. Null: silent.
   std::function<void(std::string_view part, int64_t done, int64_t total)>
       on_progress = {};
-  // Tells foreign work; a test's own says what it likes. Null: /proc/stat.
+  // Measures foreign work; tests may replace it. Null: /proc/stat.
   CpuClock cpu_clock = {};
-  // Asked before each measurement: of a size of copies, of rates, of a step or
-  // a round of steps. True: CANCELLED, since half a profile is none.
+  // Called before each measurement: of a copy size, of rates, of a step or a
+  // round of steps. True: returns CANCELLED, since a partial profile is
+  // useless.
   StopRequest stop = {};
 };
 
 struct MeasuredProfile {
   DeviceProfile profile = {};
-  std::optional<MeasuredKernels> kernels = {};  // none: there was no program
+  std::optional<MeasuredKernels> kernels = {};  // nullopt: there was no program
 };
 
-// Link, memory, peak rates, the host, and the kernels of a program: with their
-// first algorithms, then again with the second algorithm of each that has
-// several (unless options.algorithms is kFirst), and so on; those that do not
-// fit the machine are left out, which is logged. What makes no sense is
-// measured again, and in the end brought into its range with a warning
-// (MakePlausible). What was measured beside other work is measured again too,
-// and in the end marked with a warning (foreign_work.h). Takes the device for
-// some seconds. Errors: as OpenDevice; RESOURCE_EXHAUSTED where the step does
-// not fit the machine; CANCELLED if stopped; what a session says.
+// Measures link, memory, peak rates, the host, and the kernels of a program:
+// with their first algorithms, then with the second algorithm of each kernel
+// that has several (unless options.algorithms is kFirst), and so on. Algorithms
+// that do not fit the machine are left out, which is logged. An implausible
+// measurement is repeated; if it stays implausible, it is clamped into its
+// range with a warning (MakePlausible). A measurement with too much foreign
+// work is repeated too, and finally marked with a warning (foreign_work.h).
+// Occupies the device for some seconds. Errors: as OpenDevice;
+// RESOURCE_EXHAUSTED if the step does not fit the machine; CANCELLED if
+// stopped; errors of a session.
 absl::StatusOr<MeasuredProfile> MeasureProfileAndKernels(
     const StepOptions& options, const ProfileMeasurement& measurement = {});
 
@@ -68,19 +70,19 @@ absl::StatusOr<DeviceProfile> MeasureProfile(
 absl::Status CheckSameDevice(const DeviceProfile& old, std::string_view device,
                              const std::string& path);
 
-// Adds to `profile` the kernels of an older one that it has not measured, if
-// both are of the same libraries.
+// Adds to `profile` the kernels of an older profile that it has not measured,
+// if both were measured with the same libraries.
 void KeepKernels(DeviceProfile old, DeviceProfile& profile);
 
-// The text of a profile file, brought into the ranges that its reader takes;
-// warns of what was changed. Errors: INTERNAL for a text that could not be read
-// again.
+// The text of a profile file, with values clamped into the ranges that its
+// reader accepts; warns of each change. Errors: INTERNAL if the text could not
+// be read back.
 absl::StatusOr<std::string> ReadableText(DeviceProfile& profile);
 
-// Writes `profile` to `path`, or adds it to the profile of the same device and
-// libraries that is there (KeepKernels). Errors: INVALID_ARGUMENT for the
-// profile of another device; what ReadDeviceProfile and WriteFileAtomically
-// say.
+// Writes `profile` to `path`, or merges it with the profile of the same device
+// and libraries in that file (KeepKernels). Errors: INVALID_ARGUMENT if the
+// file is the profile of another device; errors of ReadDeviceProfile and
+// WriteFileAtomically.
 absl::Status SaveProfile(DeviceProfile profile, const std::string& path);
 
 }  // namespace spillway

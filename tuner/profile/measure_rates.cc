@@ -41,7 +41,7 @@ void AddLeast(GraphBuilder& g) {
   g.Add(g, {.op = "Relu", .inputs = {one}, .name = "least"});
 }
 
-// Every kernel is named for what its time gives.
+// Each kernel has the name of the rate that its time gives.
 absl::StatusOr<Graph> BuildKernels(const std::vector<DType>& dtypes) {
   GraphBuilder g(StandardOps(), "rates");
   for (const DType dtype : dtypes) AddMatMul(g, dtype);
@@ -77,7 +77,7 @@ absl::StatusOr<std::map<std::string, double>> TimeNodes(
   return medians;
 }
 
-// Of those among them that the device multiplies matrices in.
+// The dtypes for which the device has a MatMul.
 std::vector<DType> KnownDTypes(DeviceKind kind, const RateMeasurement& spec) {
   std::vector<DType> known;
   for (const DType dtype :

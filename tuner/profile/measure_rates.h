@@ -22,19 +22,19 @@ struct MeasuredRates {
 
 struct RateMeasurement {
   int threads = 0;    // 0: all cores
-  int64_t steps = 9;  // after one of warm-up
+  int64_t steps = 9;  // after one warm-up step
   MathOptions math = {};
-  StopRequest stop = {};  // asked before each step
+  StopRequest stop = {};  // called before each step
 };
 
-// Runs a step of such kernels several times; takes the median of each. dtypes
-// that the device has no MatMul for are left out. `device` is taken over.
-// Errors: what a session says; CANCELLED if stopped.
+// Runs a step with these kernels several times and takes the median of each.
+// dtypes for which the device has no MatMul are left out. Takes ownership of
+// `device`. Errors: those of a session; CANCELLED if stopped.
 absl::StatusOr<MeasuredRates> MeasureRates(std::unique_ptr<Device> device,
                                            const RateMeasurement& spec);
 
-// Nanoseconds that a step takes beside its kernels and copies: a step of one
-// such Relu, less that kernel. Errors: as above.
+// Nanoseconds that a step takes in addition to its kernels and copies: a step
+// with only a Relu of one element, minus that kernel. Errors: as above.
 absl::StatusOr<int64_t> MeasureCallNs(std::unique_ptr<Device> device,
                                       const RateMeasurement& spec);
 

@@ -11,7 +11,7 @@
 namespace spillway {
 namespace {
 
-// Copies whose times differ by less are equal but for noise.
+// Times of copies that differ by less than this factor are equal up to noise.
 constexpr int64_t kNoiseFactor = 2;
 
 constexpr double kLeastScale = 0.1;
@@ -29,7 +29,7 @@ double RawScale(const KernelScaleInputs& inputs) {
          std::max(1.0, inputs.kernels_ns);
 }
 
-// Changes the numbers of one profile and says so.
+// Changes the numbers of one profile and notes each change.
 class Corrector {
  public:
   std::vector<std::string> TakeNotes() { return std::move(notes_); }
@@ -55,7 +55,7 @@ class Corrector {
     Clamp(field, kLeastProfileRate, kMostProfileRate, value);
   }
 
-  // At most `most`, of which more than noise is spoken.
+  // Lowers `value` to `most`; notes a change larger than noise.
   void Lower(const std::string& field, int64_t most, int64_t& value) {
     if (value <= most) return;
     if (value / kNoiseFactor >= most) Note(field, value, most);

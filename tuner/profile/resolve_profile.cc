@@ -41,7 +41,7 @@ std::string FileName(const std::string& device) {
   return name + ".json";
 }
 
-// None: there is no such file, or it is of other versions of the libraries.
+// nullopt: the file does not exist, or is of other library versions.
 absl::StatusOr<std::optional<DeviceProfile>> ReadCached(
     const StepOptions& options) {
   SPILLWAY_ASSIGN_OR_RETURN(const std::string path, CachedProfilePath(options));

@@ -11,9 +11,9 @@ namespace {
 
 constexpr size_t GapIndex(int32_t i) { return static_cast<size_t>(i); }
 
-// Goes through the steps backwards: at each, the tensors that are read after it
-// and not issued yet could be on the device. Those of the latest readers give
-// way first.
+// Goes through the steps backwards. At each step, the tensors that are read
+// later and not issued yet could be on the device. If there is too little room,
+// those of the latest readers are issued.
 class ReturnChooser {
  public:
   explicit ReturnChooser(const ReturnInputs& inputs)
@@ -53,7 +53,7 @@ class ReturnChooser {
     }
   }
 
-  // A tensor is away for one step at least.
+  // A tensor is away for at least one step.
   void IssueThoseThatLeftAt(int32_t k) {
     while (!by_first_.empty() && gap(by_first_.back()).last + 1 >= k) {
       const int32_t index = by_first_.back();
@@ -62,7 +62,7 @@ class ReturnChooser {
     }
   }
 
-  // False when none is left.
+  // Returns false if no tensor is left.
   bool SkipIssued() {
     while (front_ < added_ && back_after_[GapIndex(by_next_[front_])] >= 0) {
       ++front_;
@@ -87,7 +87,7 @@ class ReturnChooser {
   std::vector<int32_t> by_next_;        // latest reader first
   std::vector<int32_t> by_first_;       // ascending by first step away
   size_t added_ = 0;                    // of by_next_
-  size_t front_ = 0;                    // all before are issued
+  size_t front_ = 0;                    // all before it are issued
   std::vector<int64_t> must_begin_ns_;  // by place in by_next_
   int64_t lane_ns_ = std::numeric_limits<int64_t>::max();
   int64_t early_bytes_ = 0;  // of those added and not issued

@@ -1,5 +1,5 @@
-// When moved tensors come back: just early enough that nobody waits for them,
-// or, where memory is short, as early as it allows.
+// Decides when moved tensors come back: just early enough to avoid stalls or,
+// if memory is short, as early as memory allows.
 #ifndef SPILLWAY_TUNER_SEARCH_CHOOSE_RETURNS_H_
 #define SPILLWAY_TUNER_SEARCH_CHOOSE_RETURNS_H_
 
@@ -10,20 +10,20 @@
 
 namespace spillway {
 
-// Everything is borrowed for the call.
+// Borrows everything for the call.
 struct ReturnInputs {
   const StepModel& model;
   int64_t budget_bytes = 0;
-  // Start of each step if nothing is waited for; one more for the end.
+  // Start of each step without stalls; one more for the end.
   const std::vector<int64_t>& start_ns;
-  // Device bytes by step with every moved tensor away for all of its gap.
+  // Device bytes by step if every moved tensor is away for its whole gap.
   const std::vector<int64_t>& staying_bytes;
   const std::vector<int32_t>& moved;  // gaps, ascending
 };
 
-// By gap: the step after which its copy back is issued; -1: it is not moved.
-// Copies come in the order of their readers, and each tensor is away for one
-// step at least. Cost: O(steps + moved gaps * log).
+// By gap: the step after which its copy back is issued; -1: not moved. Copies
+// run in the order of their readers, and each tensor is away for at least one
+// step. Cost: O(steps + moved gaps * log).
 std::vector<int32_t> ChooseReturns(const ReturnInputs& inputs);
 
 }  // namespace spillway

@@ -43,8 +43,8 @@ class Editor {
   }
 
  private:
-  // For the nodes that read the bytes of `root` between the steps (after,
-  // until) by a name that they have had since `after`.
+  // The swap-in for nodes that read the bytes of `root` between the steps
+  // (after, until) under a name that exists since `after` or before.
   SwapIn SwapInFor(ValueId root, int32_t after, int32_t until) const {
     SwapIn swap_in;
     std::vector<ValueId> names;
@@ -89,7 +89,7 @@ class Editor {
     edit_.swaps.swaps.push_back(std::move(swap));
   }
 
-  // They come after all swaps in the edited graph.
+  // Aliases come after all swaps in the edited graph.
   void AddAliases() {
     for (const int32_t next : aliases_before_) {
       const auto step = static_cast<size_t>(next);
@@ -142,7 +142,7 @@ class Editor {
   std::vector<std::vector<size_t>> gaps_of_;  // by copy, in time
   std::vector<Copies> after_;                 // by step
   std::vector<std::vector<NodeId>> before_;   // by step: aliases
-  // Of each alias that is made again, in the order of the plan: the step.
+  // Of each added alias, in the order of the plan: the step.
   std::vector<int32_t> aliases_before_;
   SwapEdit edit_;
 };

@@ -1,5 +1,5 @@
-// From a choice of gaps to what runs: the edit of the graph and the order of
-// the edited graph's nodes.
+// Converts a choice of gaps to the edit of the graph and the order of the
+// edited graph's nodes.
 #ifndef SPILLWAY_TUNER_SEARCH_EDIT_FOR_SWAPS_H_
 #define SPILLWAY_TUNER_SEARCH_EDIT_FOR_SWAPS_H_
 
@@ -16,18 +16,18 @@ namespace spillway {
 
 struct SwapEdit {
   SwapPlan swaps = {};
-  // Of the graph after ApplySwapPlan(swaps), whose new nodes it counts on from
-  // the last one of the graph.
+  // Of the graph after ApplySwapPlan(swaps). The ids of its new nodes follow
+  // those of the graph.
   Schedule schedule = {};
   // By node of that graph.
   IdMap<NodeId, Interval> expected_ns = {};
 };
 
-// Each copy to the host comes right after the step that writes the tensor, each
-// copy back right after the step that `found` says, which is also its trigger.
-// What is read after a gap under another name than the tensor's is made again
-// from the copy, right before the first reader; aliases after the gap
-// themselves read the copy. `schedule`: the order that the model was made of.
+// Each copy to the host runs right after the step that writes the tensor. Each
+// copy back runs right after the step that `found` names, which is also its
+// trigger. A tensor that is read after a gap under another name gets a new
+// alias of the copy, right before the first reader; aliases made after the gap
+// read the copy. `schedule`: the order from which the model was made.
 SwapEdit EditForSwaps(const Graph& graph, const OpRegistry& ops,
                       const Schedule& schedule, const StepModel& model,
                       const FoundSwaps& found);

@@ -24,7 +24,7 @@ class BudgetSearch {
     return Tune(budget, options_);
   }
 
-  // The smallest from `too_small` to `enough`.
+  // The smallest budget between `too_small` and `enough`.
   int64_t Bisect(int64_t too_small, int64_t enough) const {
     while (static_cast<double>(enough) >
                kPrecision * static_cast<double>(too_small) &&
@@ -39,7 +39,7 @@ class BudgetSearch {
   }
 
  private:
-  // The bytes of the first plan that fits, if one does.
+  // The bytes of the first plan that fits; nullopt if no plan does.
   std::optional<int64_t> NeededWithin(int64_t budget) const {
     TunerOptions options = options_;
     options.takes_first = true;

@@ -1,5 +1,5 @@
-// How little device memory tuning can do with, for the error of a step that
-// does not fit.
+// Finds the smallest device memory with which tuning succeeds, for the error
+// message of a step that does not fit.
 #ifndef SPILLWAY_TUNER_SEARCH_SMALLEST_BUDGET_H_
 #define SPILLWAY_TUNER_SEARCH_SMALLEST_BUDGET_H_
 
@@ -12,12 +12,13 @@
 
 namespace spillway {
 
-// For a budget (inputs.compile's) within which TuneAlgorithms found nothing:
-// the smallest with which it succeeds, and the predicted time of that step.
-// Found by bisection to 1 %, since budgets in between may fit or not. None if
-// it fails without a budget too. Takes about ten times as long as one call of
-// TuneAlgorithms. When options.stop answers true, it ends with the smallest
-// that it knows of.
+// Call this if TuneAlgorithms found nothing within the budget of
+// inputs.compile. Returns the smallest budget with which it succeeds, and the
+// predicted time of that step. Found by bisection to 1 %: a heuristic, since
+// smaller budgets may fit where larger ones do not. nullopt if tuning also
+// fails without a budget. Takes about ten times as long as one call of
+// TuneAlgorithms. When options.stop returns true, returns the smallest budget
+// known so far.
 std::optional<MemoryShortage> FindSmallestBudget(const TunerInputs& inputs,
                                                  const KnownAlgorithms& known,
                                                  const TunerOptions& options);

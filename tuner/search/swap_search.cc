@@ -72,7 +72,7 @@ class FirstChoice {
   size_t next_gap_ = 0;
 };
 
-// Bytes at each step of a choice of gaps, kept up to date as it changes.
+// The bytes at each step for a choice of gaps; updated incrementally.
 class Occupancy {
  public:
   Occupancy(const StepModel& model, int64_t budget_bytes)
@@ -93,7 +93,7 @@ class Occupancy {
   void Move(size_t gap) { Add(gap, -1); }
   void Stay(size_t gap) { Add(gap, 1); }
 
-  // Whether the tensor could be there during its gap.
+  // Whether the tensor could stay on the device during its gap.
   bool HasRoomFor(size_t gap) const {
     const Gap& g = model_.gaps[gap];
     for (int32_t k = g.last + 1; k < g.next; ++k) {
@@ -105,7 +105,7 @@ class Occupancy {
     return true;
   }
 
-  // The step within the gap that has the most bytes too many; -1: none has.
+  // The step within the gap that exceeds the budget most; -1: no step does.
   int32_t WorstStep(size_t gap) const {
     const Gap& g = model_.gaps[gap];
     int32_t worst = -1;
@@ -119,7 +119,7 @@ class Occupancy {
     return worst;
   }
 
-  // Looks at a step so far; a play counts as several at each.
+  // Visits of a step so far; a play counts as several visits of each step.
   int64_t work() const { return work_; }
   void CountPlay() { work_ += 16 * static_cast<int64_t>(bytes_.size()); }
 
@@ -163,7 +163,7 @@ class Improver {
   }
 
   void Run() {
-    TryWith(found_.moved);  // without what is not needed
+    TryWith(found_.moved);  // drops unnecessary moves
     bool has_improved = true;
     while (has_improved && MayGoOn()) {
       has_improved = false;
@@ -178,7 +178,7 @@ class Improver {
  private:
   bool MayGoOn() const { return occupancy_.work() < options_.max_work; }
 
-  // `gap` stays; others move until the bytes fit again.
+  // Keeps `gap` on the device; moves others until the bytes fit again.
   bool TryStaying(size_t gap) {
     bool is_better = false;
     for (const bool smallest_that_do : {true, false}) {
@@ -191,8 +191,8 @@ class Improver {
     return is_better;
   }
 
-  // Moves other tensors that are not used while `gap` lasts; false if there are
-  // not enough of them.
+  // Moves other tensors that are not used during `gap`; false if there are not
+  // enough.
   bool Refill(size_t gap, bool smallest_that_do, MovedGaps& moved) {
     while (true) {
       const int32_t worst = occupancy_.WorstStep(gap);
@@ -232,8 +232,8 @@ class Improver {
     return TryWith(std::move(moved), gap);
   }
 
-  // Lets those stay that have room, the largest first, but not `forced`; keeps
-  // the result if it is better.
+  // Keeps tensors on the device for which there is room, the largest first,
+  // except `forced`. Accepts the result if it is better.
   bool TryWith(MovedGaps moved, size_t forced = SIZE_MAX) {
     occupancy_.SetMoved(moved);
     bool has_changed = moved != found_.moved;

@@ -43,7 +43,7 @@ std::vector<LmsOptions> UsualSets(const LmsOptions& common, int64_t num_levels,
   sets.push_back(With(common, {1, 1, 8}));
   LmsOptions set = common;
   set.mode = LmsMode::kV1;
-  size_t place = 0;  // one of version 1 after one of version 2
+  size_t place = 0;  // a set of version 1 after each of version 2
   for (const int64_t lb : {10, 3, 1}) {
     for (const ControlStrategy strategy :
          {ControlStrategy::kDirectOrder, ControlStrategy::kChainRule}) {

@@ -1,4 +1,4 @@
-// Sets of TFLMS's options to try.
+// Sets of TFLMS options to try.
 #ifndef SPILLWAY_TUNER_SEARCH_TFLMS_SETS_H_
 #define SPILLWAY_TUNER_SEARCH_TFLMS_SETS_H_
 
@@ -11,20 +11,20 @@
 
 namespace spillway {
 
-// At most `max` that differ much, of both versions, for a graph of so many
-// levels; those that were the fastest for networks of the zoo come first. All
-// else is as in `common`.
+// At most `max` diverse sets, of both versions, for a graph with this many
+// levels. The sets that were fastest for networks of the zoo come first. All
+// other options are as in `common`.
 std::vector<LmsOptions> UsualSets(const LmsOptions& common, int64_t num_levels,
                                   size_t max);
 
-// Every set of a grid of the numbers and switches of both versions.
+// All sets of a grid over the numbers and switches of both versions.
 std::vector<LmsOptions> GridOfSets(const LmsOptions& common,
                                    int64_t num_levels);
 
-// Sets of version 2 that differ in those of its three numbers that are -1 in
-// `common`. Varies one number at a time over powers of two from the best set so
-// far, until none is better. `step_ns`: of a set, or nothing if it does not
-// fit; asked once for each set.
+// Sets of version 2. The numbers that are -1 in `common`, up to three, vary:
+// one at a time over powers of two from the best set so far, until no set is
+// better. `step_ns`: the time of a set, or nullopt if it does not fit; called
+// once for each set.
 void ForEachV2Set(
     const LmsOptions& common, int64_t num_levels,
     const std::function<std::optional<int64_t>(const LmsOptions& options)>&

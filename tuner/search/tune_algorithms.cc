@@ -56,7 +56,7 @@ class Variant {
   IdMap<NodeId, int64_t> kernel_ns_;
 };
 
-// The device's bytes that are taken at one step, by where they begin.
+// The device bytes in use at one step, by offset.
 class TakenBytes {
  public:
   void Add(const Buffer& buffer) {
@@ -64,7 +64,7 @@ class TakenBytes {
   }
   void Remove(const Buffer& buffer) { ends_.erase(buffer.offset); }
 
-  // The largest hole in [begin, end) at a buffer's alignment.
+  // The largest aligned hole in [begin, end).
   int64_t LargestHole(int64_t begin, int64_t end) const {
     int64_t largest = 0;
     for (const auto& [taken_begin, taken_end] : ends_) {
@@ -78,12 +78,12 @@ class TakenBytes {
   std::map<int64_t, int64_t> ends_;
 };
 
-// By place in the plan's steps: what takes or frees the device's bytes there,
-// residents and workspaces apart.
+// By position in the plan's steps: the buffers whose life begins or ends there,
+// except residents and workspaces.
 using BuffersByStep = std::vector<std::vector<const Buffer*>>;
 
-// For each kernel's node: how large its workspace could be where the plan has
-// everything else.
+// For each kernel's node: the largest possible workspace if the plan keeps all
+// other buffers.
 IdMap<NodeId, int64_t> RoomForWorkspaces(const ExecutionPlan& plan,
                                          size_t num_nodes, int64_t budget) {
   BuffersByStep begins(plan.steps.size() + 1);
@@ -153,7 +153,7 @@ class AlgorithmTuner {
     tried_.push_back(std::move(tried));
   }
 
-  // Errors: those that are no matter of memory.
+  // Errors: only those that are not about memory.
   absl::Status Try(const Variant& variant, const std::string& note) {
     TunerOptions options = options_;
     options.on_tried = [&](TriedSet tried) {
@@ -173,8 +173,8 @@ class AlgorithmTuner {
     return absl::OkStatus();
   }
 
-  // Faster algorithms where the best plan has room; with half of it, should
-  // they not fit after all.
+  // Tries faster algorithms where the best plan has room; if they do not fit,
+  // with half of that room.
   void UseHoles() {
     if (!inputs_.compile.device_budget_bytes) return;
     IdMap<NodeId, int64_t> room =
@@ -185,7 +185,7 @@ class AlgorithmTuner {
     TryWithRoom(room);
   }
 
-  // False if what it tried did not fit.
+  // Returns false if the attempt did not fit.
   bool TryWithRoom(const IdMap<NodeId, int64_t>& room) {
     constexpr int kRounds = 3;
     const Variant variant(inputs_, known_, ChooseWithin(known_, room));
@@ -211,7 +211,7 @@ class AlgorithmTuner {
   const bool has_times_;
   std::optional<TunedStep> best_;
   std::vector<TriedSet> tried_;
-  absl::Status failure_;  // of the last limit within which nothing fitted
+  absl::Status failure_;  // of the last limit within which nothing fits
 };
 
 }  // namespace

@@ -23,29 +23,30 @@
 namespace spillway {
 namespace {
 
-// Parts of the budget that the search leaves free for holes between buffers.
+// Fractions of the budget that the search reserves for holes between buffers.
 constexpr std::array<double, 9> kSlacks = {0,    0.003, 0.006, 0.01, 0.02,
                                            0.03, 0.05,  0.08,  0.12};
 
-// How much is tried.
+// The amount of searching.
 struct Effort {
-  // A plan this near the bound is not worth searching on.
+  // The search stops at a plan within this factor of the bound.
   double near_bound = 1.001;
-  // Candidates that SwapPlayer takes for slower than the best are left out.
+  // Skips candidates that SwapPlayer predicts to be slower than the best.
   bool trusts_player = true;
-  // Times that buffers are placed by the times of the placement before, and
-  // for the best of all once more.
+  // Rounds of placing buffers by the times of the previous placement: for each
+  // candidate, and finally for the best.
   int rounds = 3;
   int last_rounds = 6;
-  // Budgets at equal distances up to the unconstrained peak; those below the
-  // given one are tried beside it. Since they are the same whatever is given,
-  // what is found on a rung is found with every larger budget too.
+  // The number of budgets, equally spaced up to the unconstrained peak. Those
+  // below the given budget are tried too. They do not depend on the given
+  // budget, so what one of them finds is also found with every larger given
+  // budget.
   int64_t rungs = 0;
-  // A whole grid of TFLMS's sets within the given budget, after the usual ones.
+  // A whole grid of TFLMS sets within the given budget, after the usual ones.
   bool whole_grid = false;
 };
 
-// Graphs of at most so many nodes are tuned in milliseconds.
+// Graphs with at most this many nodes are tuned in milliseconds.
 constexpr size_t kSmallGraph = 100;
 constexpr Effort kSmallGraphEffort = {.near_bound = 1,
                                       .trusts_player = false,
@@ -58,7 +59,7 @@ StepModel ModelOf(const TunerInputs& inputs, const Schedule& schedule) {
                        inputs.kernel_ns, inputs.profile);
 }
 
-// Tensors below this part of the unconstrained peak never move.
+// Tensors below this fraction of the unconstrained peak never move.
 constexpr int64_t kSmallPart = 16384;
 
 class Tuner {
@@ -105,7 +106,7 @@ class Tuner {
     StepModel model = {};  // set once swaps are necessary
   };
 
-  // Creation order, and that which saves memory if it is another.
+  // Creation order, and the memory-saving order if it differs.
   absl::Status FindOrders() {
     for (const ScheduleKind kind :
          {ScheduleKind::kCreation, ScheduleKind::kMemory}) {
@@ -124,7 +125,7 @@ class Tuner {
     for (Order& order : orders_) order.model = ModelOf(inputs_, order.schedule);
   }
 
-  // The given one, then the rungs below it from the top.
+  // The given budget, then the smaller rungs in descending order.
   void FindBudgets() {
     if (!inputs_.compile.device_budget_bytes) return;
     const int64_t given = *inputs_.compile.device_budget_bytes;
@@ -143,7 +144,8 @@ class Tuner {
     }
   }
 
-  // The order with the lower bound first; another only if it could be better.
+  // Tries the order with the lower bound first; the other only if it could be
+  // better.
   void TryPerTensor() {
     for (const int64_t budget : budgets_) {
       std::vector<std::pair<int64_t, const Order*>> by_bound_ns;
@@ -151,7 +153,7 @@ class Tuner {
         by_bound_ns.emplace_back(BoundNs(order.model, budget), &order);
       }
       std::ranges::stable_sort(by_bound_ns);
-      if (IsNear(by_bound_ns[0].first)) break;  // nor would it with less
+      if (IsNear(by_bound_ns[0].first)) break;  // nor with a smaller budget
       for (const auto& [bound_ns, order] : by_bound_ns) {
         if (!IsNear(bound_ns)) SearchTensors(*order, bound_ns, budget);
       }
@@ -190,7 +192,7 @@ class Tuner {
           static_cast<int64_t>(static_cast<double>(budget) * (1 - slack));
       const SwapPlayer player(model, kept);
       FoundSwaps found = SearchSwaps(player, search);
-      if (!found.played.fits) break;  // nor with less
+      if (!found.played.fits) break;  // nor with a smaller budget
       candidates.push_back({.slack = slack, .found = std::move(found)});
     }
     std::ranges::stable_sort(candidates, {}, [](const Candidate& candidate) {
@@ -215,7 +217,7 @@ class Tuner {
     }
   }
 
-  // Whether it fits `budget`, which is the given one or a rung.
+  // Whether it fits `budget`, which is the given budget or a rung.
   bool TryWithin(int64_t budget, StepRecipe recipe, int rounds) {
     const bool is_given = budget == budgets_[0];
     if (!is_given) {
@@ -256,7 +258,7 @@ class Tuner {
     return absl::OkStatus();
   }
 
-  // Its time within the given budget if it fits.
+  // Its time if it fits the given budget.
   std::optional<int64_t> TrySet(const LmsOptions& options,
                                 bool on_rungs = true) {
     if (ShallStop()) return std::nullopt;
@@ -289,13 +291,14 @@ class Tuner {
     }
   }
 
-  // Of each kind, so that large graphs do not take too long.
+  // For each kind of candidate; limited so that large graphs do not take too
+  // long.
   size_t MostTries() const {
     constexpr size_t kNodes = 20'000;
     return std::clamp<size_t>(kNodes / (inputs_.graph.num_nodes() + 1), 3, 20);
   }
 
-  // Not before the first candidate: without one there is nothing to say.
+  // Not before the first candidate: without one there is no result.
   bool ShallStop() const {
     if (best_ && options_.takes_first) return true;
     return options_.stop && !result_.tried.empty() && options_.stop();
@@ -340,9 +343,9 @@ class Tuner {
   const TunerInputs& inputs_;
   const TunerOptions& options_;
   const Effort effort_;
-  // Creation order, and that which saves memory if it is another.
+  // Creation order, and the memory-saving order if it differs.
   std::vector<Order> orders_;
-  std::vector<int64_t> budgets_;  // to try; none: there is none
+  std::vector<int64_t> budgets_;  // to try; empty: no budget
   std::optional<EvaluatedRecipe> best_;
   absl::Status failure_;  // of the last candidate that did not fit, if any
   TunedStep result_;

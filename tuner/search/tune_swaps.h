@@ -1,14 +1,13 @@
-// The auto-tuner: of all ways to run a step within its budgets, the one with
-// the least predicted time.
+// The auto-tuner: of all ways to run a step within its budgets, chooses the one
+// with the least predicted time.
 //
-// If the step fits without swaps, nothing is swapped. Else it searches the
-// tensors to move one by one (swap_search.h) under several budgets somewhat
-// below the given one, since buffers cannot always be placed without holes, and
-// tries sets of TFLMS's options beside them; for small graphs, all of it within
-// a ladder of smaller budgets too. Every candidate is compiled,
-// verified and simulated before it can be chosen; nothing is assumed of how
-// time or memory change with an option. Nothing runs; the same inputs give the
-// same choice.
+// If the step fits without swaps, nothing is swapped. Else the tuner searches
+// the tensors to move one by one (swap_search.h), under several budgets
+// slightly below the given one, since buffers cannot always be placed without
+// holes. It also tries sets of TFLMS options. For small graphs it repeats all
+// of this within a ladder of smaller budgets. Every candidate is compiled,
+// verified and simulated before it can be chosen: the tuner assumes nothing
+// about how an option changes time or memory. Runs nothing. Deterministic.
 #ifndef SPILLWAY_TUNER_SEARCH_TUNE_SWAPS_H_
 #define SPILLWAY_TUNER_SEARCH_TUNE_SWAPS_H_
 
@@ -29,16 +28,17 @@ namespace spillway {
 struct TriedSet;
 
 struct TunerOptions {
-  // What the sets of TFLMS's options have in common: size threshold, scopes,
-  // types. Mode kAuto: everything is tried. kV1: this set is. kV2: the sets
-  // that differ in the numbers that are -1 are. kOff: no swaps.
+  // What the sets of TFLMS options have in common: size threshold, scopes,
+  // types. Mode kAuto: tries everything. kV1: tries this set. kV2: tries the
+  // sets that vary the numbers that are -1. kOff: no swaps.
   LmsOptions lms = {.mode = LmsMode::kAuto};
-  // Asked before each candidate but the first; true ends the search with what
-  // was found. Empty: never. Where it depends on a clock, so does the choice.
+  // Called before each candidate except the first; true ends the search with
+  // the best so far. Empty: never. If it depends on a clock, so does the
+  // choice.
   StopRequest stop = {};
-  // Called with each candidate as it is tried; null: nobody.
+  // Called with each candidate when it is tried; null: not called.
   std::function<void(const TriedSet& tried)> on_tried = {};
-  // Ends the search with the first candidate that fits, of kernels with the
+  // Ends the search at the first candidate that fits, with the kernels'
   // smallest workspaces.
   bool takes_first = false;
 };
@@ -46,7 +46,7 @@ struct TunerOptions {
 // One candidate, as it was tried.
 struct TriedSet {
   std::string name = {};
-  LmsOptions options = {};  // mode kOff: it is none of TFLMS's
+  LmsOptions options = {};  // mode kOff: not a set of TFLMS
   bool fits = false;
   std::string reason = {};  // why not
   int64_t device_bytes = 0;
@@ -59,17 +59,17 @@ TriedSet ToTriedSet(const StepRecipe& recipe,
 
 struct TunedStep {
   bool is_necessary = false;  // to swap
-  std::string reason = {};    // one line: why this choice
-  // StepOptions::stop ended the search: others might have been better.
+  std::string reason = {};    // one line: the reason for this choice
+  // StepOptions::stop ended the search: an untried candidate might be better.
   bool interrupted = false;
   EvaluatedRecipe chosen = {};
-  // For the order of kernels that was chosen.
+  // For the chosen order of kernels.
   StepTimeBound bound = {};
   std::vector<TriedSet> tried = {};  // in order
 };
 
-// Errors: RESOURCE_EXHAUSTED if nothing that was tried fits, with what the last
-// candidate lacked; INVALID_ARGUMENT for options out of their range.
+// Errors: RESOURCE_EXHAUSTED if no tried candidate fits, with the shortage of
+// the last one; INVALID_ARGUMENT for options out of their range.
 absl::StatusOr<TunedStep> TuneSwaps(const TunerInputs& inputs,
                                     const TunerOptions& options);
 
@@ -77,10 +77,10 @@ absl::StatusOr<TunedStep> TuneSwaps(const TunerInputs& inputs,
 std::string ReasonFor(std::string_view why, const ExecutionPlan& plan,
                       const TunerInputs& inputs);
 
-// The bound for the kernels' order in a recipe.
+// The bound for the recipe's order of kernels.
 StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe);
 
-// A set of TFLMS's options as a recipe, nodes in the order that saves memory.
+// A set of TFLMS options as a recipe, with the memory-saving order of nodes.
 absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
                                     const LmsOptions& options);
 

@@ -8,12 +8,12 @@ namespace {
 
 constexpr size_t kUnits = size_t{1} << 13;
 
-// Tensors below this part of the bytes count as dust, which may have any sum.
+// Tensors below this fraction of the bytes are dust, which may have any sum.
 constexpr int64_t kDustPart = 64;
 constexpr int64_t kMostLarge = 128;
 
-// The sums that some choice of the tensors added so far has, in units, and how
-// far above it the true sum may be.
+// The possible sums, in units, of the tensors added so far, and how far the
+// true sum may exceed them.
 class Sums {
  public:
   explicit Sums(int64_t unit) : unit_(unit) { sums_.set(0); }
@@ -24,7 +24,7 @@ class Sums {
     sums_ |= sums_ << static_cast<size_t>(units);
   }
 
-  // The least sum that reaches `bytes`.
+  // The smallest sum that is at least `bytes`.
   int64_t LeastFrom(int64_t bytes) const {
     if (bytes <= slack_) return bytes;
     const int64_t first = (bytes - slack_ + unit_ - 1) / unit_;

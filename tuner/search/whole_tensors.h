@@ -1,4 +1,4 @@
-// Bytes that have to move when only whole tensors can.
+// Lower bounds on the bytes that have to move when only whole tensors can.
 #ifndef SPILLWAY_TUNER_SEARCH_WHOLE_TENSORS_H_
 #define SPILLWAY_TUNER_SEARCH_WHOLE_TENSORS_H_
 
@@ -8,11 +8,12 @@
 
 namespace spillway {
 
-// Of the tensors, some are chosen that have `bytes` (> 0) or more together. By
-// m: the fewest bytes that the tensors from m on contribute in any choice that
-// reaches `bytes`. Ends before the first m where that is none. Sums of sizes
-// are rounded in the safe direction; where many tensors are small, only that
-// they must reach `bytes` is used. Cost: O(tensors) to O(128 * 2^14 / 64) each.
+// Considers every choice of tensors whose sizes sum to at least `bytes` (> 0).
+// Element m is a lower bound on the bytes that the tensors from m on contribute
+// to any such choice. Ends before the first m for which the bound is 0. Sums of
+// sizes are rounded in the safe direction; if there are many small tensors,
+// their bound is only what is missing to `bytes`. Cost: O(tensors) to O(128 *
+// 2^14 / 64) each.
 std::vector<int64_t> LeastFromRest(std::span<const int64_t> tensor_bytes,
                                    int64_t bytes);
 

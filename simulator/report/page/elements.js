@@ -1,9 +1,9 @@
-// Elements, and numbers as text. Names from the report only ever become text
-// nodes.
+// DOM elements, and numbers as text. Names from the report only ever become
+// text nodes.
 
 const byId = (id) => document.getElementById(id);
 
-// element('td', {class: 'name'}, 'text', child): null children are left out.
+// element('td', {class: 'name'}, 'text', child): skips null children.
 function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -21,18 +21,19 @@ function drawn(tag, attributes) {
   return node;
 }
 
-// A name that may be broken after its scopes.
+// A name with optional line breaks after its scopes.
 function nameText(name) {
   const scopes = name.split(/(?<=\/)/);
   return element('span', {}, ...scopes.flatMap(
       (scope, index) => index === 0 ? [scope] : [element('wbr'), scope]));
 }
 
-// The end of a name tells more than its scopes.
+// Keeps the end of a name, which tells more than its scopes.
 const shortName = (name, letters) =>
     name.length <= letters ? name : `\u2026${name.slice(1 - Math.max(8, letters))}`;
 
-// "7", "42.3", "1.21": three digits or all before the point.
+// "7", "42.3", "1.21": three significant digits, or all digits before the
+// point.
 const digits = (value) => {
   const size = Math.abs(value);
   return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2);
@@ -63,7 +64,8 @@ const percentText = (part, whole) =>
 const colorOf = (name) =>
     getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
 
-// A line of coloured squares with their meaning: [[colour's name, text]].
+// A line of coloured squares with their meaning. entries: [[colour's name,
+// text]].
 function fillLegend(box, entries) {
   box.replaceChildren(...entries.map(([color, text]) => {
     const swatch = element('i', {class: `swatch${color === 'budget' ? ' dash' : ''}`});
@@ -74,7 +76,7 @@ function fillLegend(box, entries) {
 
 const tip = {
   box: byId('tip'),
-  // Beside the pointer, and inside the window.
+  // Shows it next to the pointer and inside the window.
   show(x, y, ...content) {
     this.box.replaceChildren(...content.filter((part) => part !== null));
     this.box.hidden = false;

@@ -1,5 +1,6 @@
-// What the reader has picked in a table, and its place in the charts: the steps
-// that make, copy and read a tensor, and its bytes; or all steps of an op.
+// What the reader has picked in a table, highlighted in the charts: the bytes
+// of a tensor and the steps that write, copy and read it; or all steps of an
+// op.
 //
 // pick: {label, names: the nodes of its steps, buffers, begin, end: ns}
 
@@ -24,7 +25,7 @@ const highlight = {
   has(span) { return this.pick !== null && this.pick.names.has(span.name); },
 };
 
-// The measured steps may run later than the predicted ones.
+// Widens the interval: measured steps may run later than predicted ones.
 function pickOf(label, some, buffersOfIt, begin, end) {
   const names = new Set(some.map((step) => step.name));
   const measured = measuredSteps.filter((step) => names.has(step.name));
@@ -37,7 +38,7 @@ function pickOf(label, some, buffersOfIt, begin, end) {
   };
 }
 
-// All buffers of a tensor: its first bytes, those on the host, the copies back.
+// All buffers of a tensor: its first one, those on the host, the copies back.
 function pickTensor(first) {
   const all = buffers.filter((buffer) => buffer.tensor === first.tensor);
   if (first.isResident) return pickOf(first.name, stepsOf(all), all, 0, data.step_ns);

@@ -1,5 +1,5 @@
-// What runs when: a row for each lane, predicted and, below on the same axis,
-// measured. Where the compute lane stands still, the cause is drawn instead.
+// What runs when: a row for each lane, first predicted, then measured on the
+// same time axis. Where the compute lane stalls, the cause is drawn.
 
 const rowHeight = 30;
 const headHeight = 20;
@@ -27,7 +27,7 @@ class LanesChart {
     return {name, rows: rows.filter((row) => row.lane === 0 || row.spans.length > 0)};
   }
 
-  // The y of each row, below its group's name.
+  // Sets the y of each row, below its group's name.
   place() {
     let y = 0;
     for (const group of this.groups) {
@@ -60,7 +60,7 @@ class LanesChart {
       context.fillText(group.name, plot.left, group.y + headHeight / 2);
       for (const row of group.rows) this.drawRow(context, plot, row, color);
     }
-    // For a reader that cannot see it, such as a test.
+    // For readers that cannot see the canvas, such as a test.
     this.chart.canvas.dataset.highlighted =
         this.rows.flatMap((row) => row.spans).filter((span) => highlight.has(span)).length;
   }
@@ -92,7 +92,7 @@ class LanesChart {
     }
   }
 
-  // Spans thinner than a pixel are drawn once a pixel.
+  // Draws spans thinner than a pixel only once per pixel.
   drawSpans(context, plot, row, color) {
     let drawnTo = -1;
     context.textAlign = 'left';
@@ -110,7 +110,7 @@ class LanesChart {
     }
   }
 
-  // Also those that are thinner than a pixel.
+  // Also draws spans that are thinner than a pixel.
   drawPicked(context, plot, row, color) {
     for (const span of row.spans) {
       if (!highlight.has(span) || span.end < timeView.begin || span.begin > timeView.end) continue;

@@ -1,4 +1,4 @@
-// Puts the page together. `data-rendered` tells a test that all of it ran.
+// Assembles the page. `data-rendered` tells a test that all scripts ran.
 
 function fail(message) {
   document.documentElement.dataset.error = message;

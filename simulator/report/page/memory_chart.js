@@ -1,4 +1,4 @@
-// Memory over time: what owns bytes, stacked by kind, with the budget as a line.
+// Memory over time: owned bytes, stacked by kind, with the budget as a line.
 
 const listedInTip = 8;
 
@@ -21,7 +21,7 @@ class MemoryChart {
       draw: (context, plot) => this.draw(context, plot),
       tip: (ns) => this.tip(ns),
     });
-    // For a test, which compares it with what the report says.
+    // A test compares this with the report's peak.
     this.chart.canvas.dataset.peakBytes = this.highest;
   }
 
@@ -30,7 +30,7 @@ class MemoryChart {
         this.curve.layers.reduce((sum, layer) => sum + layer[i], this.space.resident_bytes));
   }
 
-  // The budget is shown where that does not squeeze the curve.
+  // The budget is shown only where it does not squeeze the curve.
   top() {
     const {budget} = this.space;
     const most = Math.max(this.highest, 1);
@@ -115,7 +115,7 @@ class MemoryChart {
     });
   }
 
-  // The bytes of a picked tensor, as high as they are many, on the zero line.
+  // The bytes of a picked tensor, drawn to scale from the zero line.
   drawPicked(context, plot, y) {
     const picked = highlight.pick ? highlight.pick.buffers
         .filter((buffer) => buffer.isOnHost === this.onHost && buffer.end > buffer.begin) : [];
@@ -152,7 +152,7 @@ class MemoryChart {
     context.fillText(text, right, middle);
   }
 
-  // What the compute lane does.
+  // What the compute lane does at `ns`.
   activity(ns) {
     const running = spanAt(this.row, ns);
     if (running) return `during ${running.name}`;

@@ -1,5 +1,5 @@
-// What kind of work an op does. A kind has one colour, in every report; an op
-// that is not listed is of the last kind.
+// The kind of work that an op does. A kind has the same colour in every report.
+// An op that is not listed is of the last kind.
 
 const opKinds = [
   {name: 'convolution', color: 'op-convolution', ops: [
@@ -30,8 +30,8 @@ const kindOfOp = new Map(opKinds.flatMap((kind) => kind.ops.map((op) => [op, kin
 
 const opKind = (op) => kindOfOp.get(op) || otherKind;
 
-// [[kind, ns of the compute lane]] of the kinds that take time, in the order of
-// opKinds.
+// [[kind, ns of the compute lane]], in the order of opKinds; kinds that take no
+// time are left out.
 function timesByKind(from) {
   const times = new Map(opKinds.map((kind) => [kind, 0]));
   for (const [op, ns] of timesByOp(from)) times.set(opKind(op), times.get(opKind(op)) + ns);

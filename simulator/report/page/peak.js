@@ -1,11 +1,11 @@
-// What fills the device when most bytes are in use: shares by kind, a treemap
-// whose areas are bytes, and a table of all.
+// The contents of the device at the memory peak: shares by kind, a treemap
+// whose areas are bytes, and a table of all buffers.
 
 const mostTiles = 150;
 
-// Squarified: rows whose tiles are as square as they get. Source: Bruls,
-// Huizing, van Wijk, "Squarified treemaps" (2000). Calls place(item, x, y, width,
-// height) for items sorted by bytes, large to small.
+// Squarified treemap: rows whose tiles are as square as possible. Source:
+// Bruls, Huizing, van Wijk, "Squarified treemaps" (2000). Calls place(item, x,
+// y, width, height) for items sorted by bytes, largest first.
 function squarify(items, width, height, place) {
   const area = items.reduce((sum, item) => sum + item.bytes, 0);
   const scale = width * height / area;
@@ -72,7 +72,7 @@ function makeTreemap(box, contents, whole) {
       const name = shortName(buffer.name, letters);
       tile.append(nameText(name), element('br'), bytesText(buffer.bytes));
     } else {
-      tile.style.padding = 0;  // so that it is no wider than its bytes
+      tile.style.padding = 0;  // no wider than its bytes
     }
     tile.addEventListener('pointermove', (event) =>
         tip.show(event.clientX, event.clientY, ...bufferTip(buffer, whole)));

@@ -1,5 +1,5 @@
-// The report's data (report_data.h says what each row holds) as objects, and
-// questions about it.
+// The report's data as objects (report_data.h describes the rows), and queries
+// of it.
 
 const kinds = [
   {name: 'variable', plural: 'variables', color: 'variable'},
@@ -55,11 +55,11 @@ for (const [buffer, , moves] of data.tensors) {
   if (moves === 1) buffers[buffer].kind = movingKind;
 }
 
-// Residents have their bytes at any time.
+// Residents own their bytes for the whole step.
 const livesAt = (buffer, ns) =>
     buffer.isResident || (buffer.begin <= ns && ns < buffer.end);
 
-// What fills a space at a moment, largest first.
+// The contents of a memory space at `ns`, largest first.
 function contentsAt(ns, onHost) {
   return buffers
       .filter((buffer) => buffer.isOnHost === onHost && livesAt(buffer, ns))
@@ -67,8 +67,8 @@ function contentsAt(ns, onHost) {
 }
 
 // Bytes of each of stackedKinds over time, as {times, layers}: layers[k][i]
-// holds from times[i] to the next. Counted from the buffers, not copied from the
-// report, so that the two can be compared.
+// holds from times[i] to times[i + 1]. Summed from the buffers, not copied from
+// the report, so that the two can be compared.
 function memoryOverTime(onHost) {
   const changes = [];
   for (const buffer of buffers) {
@@ -92,7 +92,7 @@ function memoryOverTime(onHost) {
   return {times, layers};
 }
 
-// The last index with sorted[index] <= value, at least 0.
+// The last index with sorted[index] <= value; 0 if there is no such index.
 function lastNotAfter(sorted, value) {
   let low = 0;
   let high = sorted.length - 1;
@@ -114,7 +114,7 @@ function laneRow(from, lane, process) {
   return {lane, process, spans, begins: spans.map((span) => span.begin)};
 }
 
-// The span of a row that runs at a moment, or null.
+// The span of a row that runs at `ns`, or null.
 function spanAt(row, ns) {
   const span = row.spans[lastNotAfter(row.begins, ns)];
   return span && span.begin <= ns && ns < span.end ? span : null;
@@ -130,7 +130,7 @@ function busyNs(from, lane) {
   return busy;
 }
 
-// [[op, ns of the compute lane]], most first.
+// [[op, ns of the compute lane]], longest first.
 function timesByOp(from) {
   const times = new Map();
   for (const step of from) {
@@ -140,7 +140,7 @@ function timesByOp(from) {
   return [...times].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
 }
 
-// How many steps of an op take time.
+// The number of steps of an op that take time.
 function runsOf(from, op) {
   return from.reduce((runs, step) =>
       runs + (step.lane === 0 && step.op === op && step.end > step.begin ? 1 : 0), 0);

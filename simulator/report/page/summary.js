@@ -1,12 +1,12 @@
-// The head of the page: facts and key figures; predicted beside measured; what a
-// tuner tried.
+// The head of the page: facts and key figures, predicted next to measured
+// values, and the options that a tuner tried.
 
 function makeFacts() {
   byId('facts').append(...data.facts.map(([label, value]) =>
       element('div', {}, element('dt', {}, label), element('dd', {}, value))));
 }
 
-// parts: [[share of the bar, colour]]
+// parts: [[fraction of the bar, colour]]
 function figure(label, value, detail, parts = []) {
   const box = element('div', {class: 'figure'}, element('div', {class: 'label'}, label),
       element('div', {class: 'value'}, value));
@@ -60,7 +60,7 @@ function makeFigures() {
   byId('figures').append(...figures);
 }
 
-// "+3.1 %": how far a prediction is off.
+// "+3.1 %": the relative error of a prediction.
 function signedPercent(predicted, measured) {
   if (predicted === measured) return 'exact';
   if (measured <= 0) return '-';
@@ -68,7 +68,7 @@ function signedPercent(predicted, measured) {
   return `${part < 0 ? '\u2212' : '+'}${digits(Math.abs(part))} %`;
 }
 
-// Rows: [label, predicted, measured]; the last column is their difference.
+// Rows: [label, predicted, measured]; the last column shows their difference.
 function comparisonTable(label, rows, text) {
   const head = ['', 'predicted', 'measured', 'off by'].map((title, index) =>
       element('th', {scope: 'col', class: index ? 'number' : ''}, title));

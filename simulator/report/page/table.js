@@ -1,13 +1,14 @@
-// A table that is sorted by its headers and narrowed by a filter box. Only some
-// rows are in the page at first, so that ten thousand of them stay quick.
+// A table with a filter box, sortable by its headers. Only some rows are in the
+// page at first, so a table of ten thousand rows stays fast.
 
 const rowsAtOnce = 100;
 
-// columns: {title, value(row): what to sort by, show(row): text or element,
-// number: right-aligned, sorted large to small first}. options: {box, rows,
-// columns, label, sortBy: index, ascending, text(row): what the filter looks at, or none,
-// rowClass(row), checks: [[label, keep(row)]], pick(row): what a click on the row
-// shows in the charts (highlight.js), or none}
+// columns: {title, value(row): the sort key, show(row): text or element,
+// number: right-aligned, sorted in descending order first}. options: {box,
+// rows, columns, label, sortBy: index, ascending, text(row): the text that the
+// filter searches (optional), rowClass(row), checks: [[label, keep(row)]],
+// pick(row): what a click on the row shows in the charts (highlight.js;
+// optional)}
 function sortableTable(options) {
   const {box, rows, columns} = options;
   const state = {
@@ -28,8 +29,8 @@ function sortableTable(options) {
     });
     return header;
   });
-  // Narrow windows show each row as a block (page.css), which would hide from
-  // screen readers that it is a table.
+  // Narrow windows show each row as a block (page.css). Without the roles,
+  // screen readers would not recognise a table.
   const body = element('tbody', {role: 'rowgroup'});
   const table = element('table', {class: 'sortable', role: 'table', 'aria-label': options.label},
       element('thead', {role: 'rowgroup'}, element('tr', {role: 'row'}, ...headers)), body);

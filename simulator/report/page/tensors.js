@@ -1,7 +1,7 @@
-// A row for each tensor: whether it stays, when it is away, what that frees and
-// what it costs.
+// A row for each tensor: its fate, when it is away, the memory that this frees
+// and the time that it costs.
 
-// When a tensor is on the device, and between, in a lighter colour, away.
+// When a tensor is on the device and, in a lighter colour, when it is away.
 function lifeBar(tensor) {
   const bar = drawn('svg', {class: 'life', viewBox: '0 0 1000 10', preserveAspectRatio: 'none',
     'aria-hidden': 'true'});

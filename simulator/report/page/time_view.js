@@ -1,7 +1,8 @@
-// The part of the step that the charts show, and the moment that is pointed at.
-// All charts share both. The data's time is ns from the begin of the step.
+// The part of the step that the charts show, and the moment under the pointer.
+// All charts share both. The data's time is in ns from the beginning of the
+// step.
 
-const gutter = 96;  // left of the plots: names and sizes, in CSS pixels
+const gutter = 96;  // left of the plots, for names and sizes; CSS pixels
 
 const timeView = {
   full: measuredSteps.reduce((end, step) => Math.max(end, step.end), Math.max(1, data.step_ns)),
@@ -11,7 +12,7 @@ const timeView = {
 
   reset() { this.show(0, this.full); },
 
-  // At least a millionth of the step, and inside it.
+  // Shows at least a millionth of the step, and nothing outside it.
   show(begin, end) {
     const length = Math.min(this.full, Math.max(end - begin, this.full * 1e-6));
     this.begin = Math.min(Math.max(0, begin), this.full - length);
@@ -29,14 +30,15 @@ const timeView = {
     this.show(this.begin + shift, this.end + shift);
   },
 
-  // Draws the moment into every chart; null: none.
+  // Draws a line at `ns` into every chart; null removes it.
   point(ns) {
     for (const chart of this.charts) chart.point(ns);
   },
 };
 timeView.end = timeView.full;
 
-// 1, 2 or 5 times a power of ten, so that about `count` fit into `length`.
+// 1, 2 or 5 times a power of ten, such that about `count` ticks fit into
+// `length`.
 function tickLength(length, count) {
   const power = 10 ** Math.floor(Math.log10(length / count));
   const fits = [1, 2, 5].find((multiple) => length / (multiple * power) <= count);
@@ -45,7 +47,8 @@ function tickLength(length, count) {
 
 // A canvas over the full width of `box`. options: {box, label, height,
 // draw(context, plot), tip(ns, y): parts of the tip or null, rowAt(y),
-// spans(y): the spans that arrows move along}. plot: {left, width, x(ns)}
+// spans(y): the spans that the arrow keys move along}. plot: {left, width,
+// x(ns)}
 class TimeChart {
   constructor(options) {
     this.options = options;
@@ -92,7 +95,7 @@ class TimeChart {
     if (!this.cursor.hidden) this.cursor.style.left = `${this.plot().x(ns)}px`;
   }
 
-  // Where an event of the pointer is.
+  // The position of a pointer event.
   at(event) {
     const place = this.canvas.getBoundingClientRect();
     const x = event.clientX - place.left;
@@ -182,7 +185,7 @@ class TimeChart {
     this.go(0);
   }
 
-  // To the next span of the row, or the one before.
+  // Moves to the next span of the row, or to the previous one.
   go(direction) {
     const row = this.options.rows[this.focusRow];
     if (row.spans.length === 0) return;
@@ -203,7 +206,8 @@ class TimeChart {
   }
 }
 
-// Lines at round times over a plot of this height, and the times below it.
+// Lines at round times over a plot of this height; the times are written below
+// it.
 function drawTimeAxis(context, plot, height, hasTimes = true) {
   const length = tickLength(timeView.end - timeView.begin, Math.max(2, plot.width / 110));
   context.fillStyle = colorOf('soft');
@@ -221,10 +225,10 @@ function drawTimeAxis(context, plot, height, hasTimes = true) {
   }
 }
 
-// A moment, as exactly as the part that is shown lets one point at it.
+// A moment, with the precision at which the shown part lets one point at it.
 const momentText = (ns) => axisTime(ns, (timeView.end - timeView.begin) / 300);
 
-// All ticks in one unit, with as many digits as tell them apart.
+// All ticks in one unit, with enough digits to distinguish them.
 function axisTime(ns, tick) {
   const units = [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns']];
   const [size, name] = units.find(([unit]) => timeView.end >= unit) || units[3];

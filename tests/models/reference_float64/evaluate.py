@@ -1,8 +1,8 @@
 """A graph file's forward nodes in float64, or float32, on PyTorch, with autograd.
 
-Knows nothing of Spillway but the graph file (docs/graph_file.md) and the
-meaning of the ops (docs/ops.md): an independent second opinion on shapes,
-values and gradients of whole networks.
+Depends only on the graph file (docs/graph_file.md) and the meaning of the ops
+(docs/ops.md), not on Spillway: an independent check of shapes, values and
+gradients of whole networks.
 """
 
 import math
@@ -12,7 +12,7 @@ from torch.nn import functional
 
 
 def channels_first(x):
-    """[N, spatial..., C] -> [N, C, spatial...], as PyTorch wants it."""
+    """[N, spatial..., C] -> [N, C, spatial...], the order of PyTorch."""
     return x.permute(0, x.dim() - 1, *range(1, x.dim() - 1))
 
 
@@ -98,7 +98,7 @@ def batch_norm(node, x, scale, offset, _mean, _variance, side=None):
 
 
 def activate(node, x):
-    """Graph files have no "elu" here: make_reference.py puts it there."""
+    """Spillway's graph files have no "elu" here; make_reference.py adds it."""
     functions = {"none": lambda x: x, "relu": functional.relu, "elu": functional.elu}
     return functions[node["attrs"].get("activation", "none")](x)
 
@@ -148,7 +148,7 @@ OPS = {
     "Conv2DTranspose": transposed_convolution,
     "Conv3D": convolution,
     "Conv3DTranspose": transposed_convolution,
-    "Dropout": lambda node, x: x,  # the comparison is made without it
+    "Dropout": lambda node, x: x,  # the comparison runs without it
     "Elu": lambda node, x: functional.elu(x),
     "FusedBatchNorm": batch_norm,
     "Identity": lambda node, x: x,
@@ -176,7 +176,7 @@ OPS = {
 
 
 def node_of(value):
-    """The node of "name:index"; only outputs 0 are read in a forward phase."""
+    """The node of "name:index"; a forward phase only reads outputs 0."""
     name, _, index = value.partition(":")
     assert index in ("", "0"), value
     return name
@@ -185,8 +185,8 @@ def node_of(value):
 def evaluate(nodes, sources, wanted):
     """The value of node `wanted`.
 
-    nodes: by name. sources: values of Placeholder and Variable nodes, by name;
-    constants are made in float64, or in the sources' float32.
+    nodes: by name. sources: values of Placeholder and Variable nodes, by name.
+    Constants are made in the sources' dtype, float64 or float32.
     """
     dtype = next(x.dtype for x in sources.values() if x.is_floating_point())
     values = dict(sources)

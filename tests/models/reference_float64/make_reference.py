@@ -4,12 +4,12 @@
 Exports each network's training graph with the program, evaluates its forward
 nodes with evaluate.py (PyTorch, float64) and differentiates with PyTorch's
 autograd. Weights, images and labels are closed formulas of name and index, which
-the test has too. Writes beside this file
-  reference.json  the networks as they are: some variables of each
-  smooth.json     the same without kinks, ELU for ReLU and average for max
+the test has too. Writes next to this file
+  reference.json  the original networks: some variables of each
+  smooth.json     the same without kinks, with ELU for ReLU and average for max
                   pooling: all variables
-and prints how far PyTorch's own float32 is from float64 in the worst variable:
-a case for the test's 0.1 % needs far less. Needs PyTorch:
+and prints the error of PyTorch's own float32 in the worst variable: a case with
+the test's tolerance of 0.1 % needs a far smaller error. Needs PyTorch:
   tests/models/reference_float64/make_reference.py
 """
 
@@ -25,17 +25,18 @@ import torch
 
 from evaluate import evaluate, node_of
 
-# Of each network in reference.json, evenly spaced.
+# Variables of each network in reference.json, evenly spaced.
 VARIABLES_COMPARED = 12
 
-# As kLeastNorm in the test: zero but for rounding.
+# Equal to kLeastNorm in the test: zero up to rounding.
 LEAST_NORM = 1e-9
 
 SMOOTH_OPS = {"Relu": "Elu", "Relu6": "Elu", "MaxPool": "AvgPool",
               "MaxPool3D": "AvgPool3D"}
 
-# Networks with kinks so few of whose values lie near one that the test compares
-# them as closely as smooth ones. Deep networks have float32 off by percents.
+# Networks with kinks, but with so few values near one that the test compares
+# them as closely as smooth networks. In deep networks, float32 is off by
+# percents.
 GRADIENT_TOLERANCE = {"densenet40_k12": 1e-3, "resnet20": 1e-3,
                       "resnet20_v2": 1e-3}
 
@@ -85,7 +86,7 @@ def uniform(name, count):
 
 
 def variable_value(name, shape):
-    """As WeightsOf in the test: rounded to float32, as the program has them."""
+    """Equal to WeightsOf in the test: rounded to float32, as in the program."""
     count = math.prod(shape)
     u = uniform(name, count)
     kind = name.rsplit("/", 1)[-1]
@@ -117,7 +118,7 @@ def source_value(node):
     shape = node["attrs"]["shape"]
     name = node["name"]
     if name == "labels":
-        classes = 3  # every network here has as many or more
+        classes = 3  # every network here has at least this many
         return torch.arange(math.prod(shape)).remainder(classes)
     if node["op"] == "Variable":
         return torch.from_numpy(variable_value(name, shape)).requires_grad_()
@@ -127,7 +128,8 @@ def source_value(node):
 
 
 def loss_of(nodes):
-    """The node whose gradient, the constant 1, begins the backward phase."""
+    """The node where the backward phase begins: its gradient is the constant
+    1."""
     ones = [name for name, node in nodes.items()
             if node["op"] == "Const" and "/gradients/" in name
             and node["attrs"]["value"] == 1]
@@ -137,7 +139,8 @@ def loss_of(nodes):
 
 
 def smooth(nodes):
-    """Takes the kinks out of the forward phase, those of fused ReLUs too."""
+    """Removes the kinks of the forward phase, including those of fused
+    ReLUs."""
     for node in nodes.values():
         node["op"] = SMOOTH_OPS.get(node["op"], node["op"])
         if node["attrs"].get("activation") == "relu":
@@ -145,7 +148,7 @@ def smooth(nodes):
 
 
 def loss_and_gradients(nodes, dtype):
-    """The loss, and the gradients of the variables that are updated."""
+    """The loss, and the gradients of the variables that have an update."""
     sources = {name: source_value(node) for name, node in nodes.items()
                if node["op"] in ("Placeholder", "Variable")}
     for name, value in sources.items():
@@ -162,7 +165,7 @@ def loss_and_gradients(nodes, dtype):
 
 
 def summary(gradient):
-    """Norm, and product with a fixed random direction."""
+    """The norm, and the product with a fixed random direction."""
     gradient = gradient.flatten().double()
     direction = torch.from_numpy(uniform("direction", gradient.numel()))
     return [gradient.norm().item(), (gradient @ direction).item()]

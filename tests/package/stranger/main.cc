@@ -1,4 +1,4 @@
-// Trains one dense layer for a few steps and says what came of a GPU.
+// Trains one dense layer for a few steps and reports whether a GPU was used.
 #define CHECK(condition) stranger_has_no_check(condition)
 #define RETURN_IF_ERROR(expression) stranger_has_no_return(expression)
 #define ASSIGN_OR_RETURN(declaration, expression) stranger_has_no_assign

@@ -106,14 +106,14 @@ TEST(CompletionCommandTest, NamesTheShells) {
               Refuses(2, HasSubstr("shell is required; see spillway "
                                    "completion --help")));
   EXPECT_THAT(RunProgram({"completion", "tcsh"}),
-              Refuses(2, HasSubstr("\"tcsh\" is none of bash, zsh, fish")));
+              Refuses(2, HasSubstr("\"tcsh\" is not one of bash, zsh, fish")));
   EXPECT_THAT(RunProgram({"completion", "bash", "zsh"}),
               Refuses(2, HasSubstr("zsh")));
   EXPECT_THAT(RunProgram({"completion", "--help"}).out,
               AllOf(HasSubstr("bash|zsh|fish"), Not(HasSubstr("complete "))));
 }
 
-// The scripts put words between single quotes without looking at them.
+// The scripts quote words with single quotes without escaping them.
 TEST(CompletionCommandTest, NoOfferedWordMeansAnythingToAShell) {
   for (const CommandManual& command : DescribeProgram().commands) {
     for (const FlagManual& flag : command.flags) {

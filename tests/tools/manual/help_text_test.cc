@@ -118,7 +118,7 @@ TEST(HelpTest, ItsExamplesCanBeParsed) {
           std::istream_iterator<std::string>(words), {}};
       ASSERT_EQ(arguments.at(0), "spillway");
       arguments.erase(arguments.begin());
-      arguments.emplace_back("--help");  // parsed, and not run
+      arguments.emplace_back("--help");  // parsed but not run
       EXPECT_EQ(RunProgram(arguments).exit_status, 0);
     }
   }

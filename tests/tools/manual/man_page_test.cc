@@ -101,7 +101,7 @@ const CommandManual* FindCommandManual(const ProgramManual& program,
   return found == program.commands.end() ? nullptr : &*found;
 }
 
-// A flag that was renamed must be renamed in the examples too.
+// A renamed flag must be renamed in the examples too.
 TEST(ManualCommandTest, ExamplesUseFlagsOfTheProgram) {
   const ProgramManual program = DescribeProgram();
   for (const ManPageExample& example : ManPageExamples()) {

@@ -98,7 +98,7 @@ TEST(GroupFlagsTest, EqualFlagsAreOneAndNamesakesNeighbours) {
                                  "Walk: --miles walk", "Play: --ball play"));
 }
 
-// Whoever adds a flag by CLI11 alone forgets its type.
+// A flag that is added directly to CLI11 would lack its type.
 TEST(DescribeProgramTest, EveryFlagHasHelpAValueAndAGroup) {
   for (const CommandManual& command : DescribeProgram().commands) {
     EXPECT_NE(command.summary, "") << command.name;

@@ -1,4 +1,5 @@
-// A program of two commands: everything that a formatter distinguishes, once.
+// A program of two commands, with one instance of everything that a formatter
+// distinguishes.
 #ifndef SPILLWAY_TESTS_TOOLS_MANUAL_SMALL_PROGRAM_H_
 #define SPILLWAY_TESTS_TOOLS_MANUAL_SMALL_PROGRAM_H_
 

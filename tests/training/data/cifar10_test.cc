@@ -30,7 +30,7 @@ std::string Record(char label) {
   return record;
 }
 
-// A folder of the test's own.
+// The test's own folder.
 class Cifar10Test : public ::testing::Test {
  protected:
   void Write(const std::string& name, const std::string& bytes) {

@@ -1,4 +1,4 @@
-// A dataset whose samples tell their own index.
+// A dataset whose samples contain their own index.
 #ifndef SPILLWAY_TESTS_TRAINING_DATA_COUNTING_DATASET_H_
 #define SPILLWAY_TESTS_TRAINING_DATA_COUNTING_DATASET_H_
 
@@ -16,7 +16,7 @@ class CountingDataset : public Dataset {
  public:
   explicit CountingDataset(int64_t size) : size_(size) {}
 
-  // Reading sample `index` fails.
+  // Makes reading sample `index` fail.
   void FailAt(int64_t index) { failing_ = index; }
 
   int64_t size() const override { return size_; }
@@ -40,7 +40,7 @@ class CountingDataset : public Dataset {
       {.dtype = DType::kInt32, .shape = Shape()}};
 };
 
-// Field 1 of sample `index`, all of it.
+// All elements of field 1 of sample `index`.
 inline std::vector<int32_t> ReadLabels(const Dataset& dataset, int64_t index) {
   std::vector<std::byte> first(
       static_cast<size_t>(dataset.fields()[0].num_bytes()));

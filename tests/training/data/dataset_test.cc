@@ -19,7 +19,7 @@ using testing::CountingDataset;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// Runs `read` whenever a sample is read.
+// Calls `read` whenever a sample is read.
 class ThrowingDataset : public CountingDataset {
  public:
   explicit ThrowingDataset(std::function<void()> read)
@@ -65,8 +65,8 @@ TEST(DatasetTest, AReadThatRunsOutOfMemoryIsResourceExhausted) {
   }
 }
 
-// 2^48 bytes, more than a process can address. Sanitizers end the program where
-// there is no memory.
+// 2^48 bytes, more than a process can address. Sanitizers end the program when
+// an allocation fails.
 TEST(DatasetTest, ASampleLargerThanTheMemoryIsResourceExhausted) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP();

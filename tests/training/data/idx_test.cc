@@ -32,7 +32,7 @@ TEST(IdxTest, ReadsDimensionsAndElements) {
 struct BadIdx {
   std::string what;
   std::string bytes;
-  int byte = 0;  // named in the error
+  int byte = 0;  // stated in the error
   std::string message;
 };
 

@@ -17,7 +17,7 @@ inline std::string BigEndian32(uint32_t value) {
   return bytes;
 }
 
-// Unsigned bytes with these dimensions and elements, right or wrong.
+// Unsigned bytes with these dimensions and elements, valid or not.
 inline std::string MakeIdx(const std::vector<uint32_t>& dims,
                            std::string_view elements) {
   std::string bytes = BigEndian32(0x0800 + static_cast<uint32_t>(dims.size()));

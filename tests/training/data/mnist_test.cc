@@ -21,7 +21,7 @@ using testing::MakeGzip;
 using testing::MakeIdx;
 using testing::StatusIs;
 
-// A folder of the test's own with these training files.
+// The test's own folder with these training files.
 class MnistTest : public ::testing::Test {
  protected:
   void Write(const std::string& name, const std::string& bytes) {
@@ -124,7 +124,7 @@ TEST_F(MnistTest, RefusesALabelWithoutAClass) {
                        HasSubstr("at byte 9: label 10, expected 0 to 9")));
 }
 
-// The real set, where Debian's package dataset-fashion-mnist is installed.
+// The real data set, if Debian's package dataset-fashion-mnist is installed.
 // Published: 60,000 and 10,000 images, classes of equal size, mean pixel of the
 // training set 0.2860, standard deviation 0.3530.
 TEST(FashionMnistTest, IsAsPublished) {

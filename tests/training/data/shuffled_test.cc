@@ -50,7 +50,7 @@ TEST(RandomPermutationTest, EveryOrderOfThreeIsEquallyLikely) {
     ++count[RandomPermutation(3, {.seed = 11, .epoch = epoch})];
   }
   ASSERT_EQ(count.size(), 6u);
-  // Binomial, mean 1000, standard deviation 29: five of them.
+  // Binomial, mean 1000, standard deviation 29; the tolerance is five of them.
   for (const auto& [order, times] : count) EXPECT_NEAR(times, 1000, 145);
 }
 
@@ -77,7 +77,7 @@ TEST(ShuffledTest, NamesTheSampleThatCannotBeRead) {
                        HasSubstr("before shuffling, sample 7: ")));
 }
 
-// Claims more samples than any memory can order.
+// Claims to have more samples than any memory can order.
 class EndlessDataset : public Dataset {
  public:
   int64_t size() const override { return int64_t{1} << 60; }

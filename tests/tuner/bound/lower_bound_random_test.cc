@@ -1,9 +1,9 @@
-// The bound against all that can be done: every choice of tensors of small
-// random steps, with copies back at many places and buffers placed in several
-// ways, compiled, verified and simulated.
+// Compares the bound with all possible plans: every choice of tensors of small
+// random steps, with copies back at many positions and buffers placed in
+// several ways, compiled, verified and simulated.
 //
-// SPILLWAY_STRESS_CASES sets the number of cases, SPILLWAY_STRESS_SEED the
-// first one's seed.
+// SPILLWAY_STRESS_CASES sets the number of cases, SPILLWAY_STRESS_SEED the seed
+// of the first one.
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -33,7 +33,7 @@ using testing::StatusIs;
 using testing::TrainingCase;
 using testing::TunerCase;
 
-// The fastest plan of a step within a budget that any choice of gaps has.
+// The fastest plan of a step within a budget, over all choices of gaps.
 class EveryChoice {
  public:
   EveryChoice(const TunerCase& tuner_case, const StepModel& model,
@@ -43,7 +43,7 @@ class EveryChoice {
         inputs_(InputsOf(tuner_case, budget_bytes)),
         random_(random) {}
 
-  // Nothing if none was found.
+  // nullopt if no plan was found.
   std::optional<int64_t> FastestNs() {
     const std::vector<size_t> gaps = MovableGaps(model_);
     constexpr uint64_t kMostChoices = 32;
@@ -101,8 +101,8 @@ class EveryChoice {
 
 struct Counts {
   int fitting = 0;
-  int waiting = 0;        // of them: the bound is more than the kernels
-  int tight = 0;          // of them: reached within 1 %
+  int waiting = 0;        // of the fitting cases: the bound exceeds the kernels
+  int tight = 0;          // of the fitting cases: reached within 1 %
   int tight_waiting = 0;  // both
 };
 
@@ -155,14 +155,14 @@ TEST(LowerBoundRandomTest, NoChoiceOfTensorsAndPlacesIsFaster) {
   }
   Record(counts);
   if (cases < 100) return;
-  // A bound that were too low would be reached by none.
+  // If the bound were too low, no plan would reach it.
   EXPECT_GT(counts.fitting, cases / 2);
   EXPECT_GT(counts.waiting, counts.fitting / 3);
   EXPECT_GT(counts.tight_waiting, counts.waiting / 12);
 }
 
-// v comes back for p alone, which overwrites it, and once more for s: only then
-// are v and p never there together, and g can stay.
+// v comes back only for p, which overwrites it, and again for s: only then are
+// v and p never on the device together, and g can stay.
 //
 //   v g a b p q r s      v: read by g, p and s; g: read by a and r
 TEST(LowerBoundRandomTest, ATensorMayComeBackOnlyToBeOverwritten) {

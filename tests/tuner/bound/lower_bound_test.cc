@@ -28,8 +28,8 @@ using testing::TunerCase;
 
 constexpr int64_t kUnit = 1024;  // bytes of each value of the chain
 
-// f1 f2 f3 f4 b4 b3 b2 b1, which need 1 2 3 4 5 5 4 3 units. A byte a
-// nanosecond, `times_faster` to the host or to the device.
+// f1 f2 f3 f4 b4 b3 b2 b1, which need 1 2 3 4 5 5 4 3 units. A byte per
+// nanosecond, times `faster_to_host` or `faster_to_device`.
 TunerCase Chain(int64_t kernel_ns, double faster_to_host = 1,
                 double faster_to_device = 1) {
   DeviceProfile profile = LinkOf(1);
@@ -79,7 +79,7 @@ TEST(LowerBoundTest, ASlowWayBackIsNamed) {
 
 TEST(LowerBoundTest, TwoUnitsReturnOneByOne) {
   // f1 and f2 have left at 10 + 2048: b4, b3; f2 is back 1024 later: b2; f1
-  // needs a unit of room that b2 frees.
+  // needs a unit of room, which b2 frees.
   const StepTimeBound bound = BoundOf(Chain(10), 3 * kUnit);
   EXPECT_EQ(bound.step_ns, 10 + 2048 + 20 + 1024 + 10 + 1024 + 10);
   EXPECT_EQ(bound.out_ns, 2048);
@@ -88,7 +88,7 @@ TEST(LowerBoundTest, TwoUnitsReturnOneByOne) {
 }
 
 TEST(LowerBoundTest, ABudgetThatIsNoMultipleOfTheAlignmentHoldsAPlanUpToIt) {
-  // The uppermost buffer may end inside its last 256 bytes.
+  // The topmost buffer may end inside its last 256 bytes.
   const TunerCase chain = Chain(10);
   EXPECT_EQ(BoundOf(chain, 5 * kUnit - 255).step_ns, 80);
   EXPECT_GT(BoundOf(chain, 5 * kUnit - 256).step_ns, 80);
@@ -110,8 +110,8 @@ TEST(LowerBoundTest, TheReaderOfAFedTensorWaitsForItsCopy) {
   EXPECT_EQ(bound.in_ns, 1024);
 }
 
-// As a step on a GPU with its images: the copy of the feed ends long before the
-// last kernel, and nothing is swapped.
+// Like a step on a GPU with its images: the copy of the feed ends long before
+// the last kernel, and nothing is swapped.
 TEST(LowerBoundTest, AFeedBeforeLongKernelsLeavesTheStepBoundByCompute) {
   Graph graph("fed");
   const TensorType type{.dtype = DType::kUInt8, .shape = {kUnit}};
@@ -128,11 +128,11 @@ TEST(LowerBoundTest, AFeedBeforeLongKernelsLeavesTheStepBoundByCompute) {
     EXPECT_EQ(bound.in_ns, kUnit);
     return BoundReason(bound);
   };
-  EXPECT_EQ(reason(5 * kUnit), "compute");               // idle: 1 of 21 parts
+  EXPECT_EQ(reason(5 * kUnit), "compute");               // idle: 1 of 21
   EXPECT_EQ(reason(4 * kUnit), "copies to the device");  // 1 of 17
 }
 
-// w x a b: b reads w and x, which is fed, and two units are the budget.
+// w x a b: b reads w and x; x is fed. The budget is two units.
 StepModel FedStep() {
   StepModel model;
   model.steps = {{.node = NodeId(0), .ns = 1000, .live_bytes = kUnit},
@@ -159,8 +159,8 @@ StepModel FedStep() {
 }
 
 TEST(LowerBoundTest, AFedTensorNeedNotLeaveToComeLateOrAgain) {
-  // One unit is elsewhere at a: that of x, which the caller has, if not that of
-  // w. So a starts at 1000, and not when one of them has been copied out.
+  // One unit is off the device at a: that of x, which the caller has, or that
+  // of w. So a starts at 1000, without waiting for a copy to the host.
   EXPECT_EQ(LowerBound(FedStep(), LinkOf(1), 2 * kUnit).step_ns,
             1000 + 10 + 1024 + 10);
 }
@@ -174,7 +174,7 @@ TEST(LowerBoundTest, NoStepStartsBeforeItsHostIssuedIt) {
   EXPECT_EQ(BoundReason(bound), "the host's calls");
 }
 
-// The header's inequalities for all pairs of steps; no reason is kept.
+// The header's inequalities for all pairs of steps; keeps no reason.
 class NaiveBound {
  public:
   NaiveBound(const StepModel& model, const DeviceProfile& profile,
@@ -221,7 +221,7 @@ class NaiveBound {
     return away;
   }
 
-  // The gaps that k lies in, those with the least keys first.
+  // The gaps that contain k, sorted by key.
   template <typename Key>
   std::vector<Gap> GapsAround(int32_t k, const Key& key) const {
     std::vector<Gap> gaps;
@@ -243,7 +243,7 @@ class NaiveBound {
                                 (bytes_per_second * 1e-9));
   }
 
-  // When enough has left for k to start.
+  // The time at which enough bytes have left for k to start.
   int64_t LeftNs(int32_t k, const std::vector<int64_t>& end) const {
     if (BytesAway(k) <= 0) return 0;
     const auto written = [&](const Gap& gap) {
@@ -265,8 +265,8 @@ class NaiveBound {
     return latest;
   }
 
-  // What was elsewhere at i has returned when k starts, but for what is read
-  // after k.
+  // The bytes that were off the device at i have returned when k starts, except
+  // those that are read after k.
   int64_t ReturnedNs(int32_t i, int32_t k,
                      const std::vector<int64_t>& end) const {
     const ModelStep& step = model_.steps[static_cast<size_t>(i)];

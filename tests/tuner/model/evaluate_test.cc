@@ -20,7 +20,7 @@ using testing::PlanText;
 using testing::StatusIs;
 using testing::TunerCase;
 
-// What a recipe of random swaps is worth, in both ways.
+// Evaluates a recipe of random swaps in both ways.
 class RandomRecipe {
  public:
   explicit RandomRecipe(uint64_t seed)
@@ -45,7 +45,7 @@ class RandomRecipe {
                                  HasSubstr("device memory")));
       return;
     }
-    ASSERT_THAT(by_time, IsOk());  // begins with what Evaluate does
+    ASSERT_THAT(by_time, IsOk());  // begins with Evaluate
     EXPECT_LE(by_time->step.step_ns, once->step.step_ns);
     ++fitting;
     faster += by_time->step.step_ns < once->step.step_ns ? 1 : 0;
@@ -63,7 +63,7 @@ class RandomRecipe {
     EXPECT_LE(evaluated.plan.device_bytes, *inputs.compile.device_budget_bytes);
     EXPECT_EQ(testing::NaiveFault(evaluated.plan, evaluated.graph, inputs.ops),
               "");
-    // The recipe alone says all: the same plan, and the same time.
+    // The recipe is complete: it gives the same plan and the same time.
     ASSERT_OK_AND_ASSIGN(
         const Graph edited,
         ApplyRecipe(evaluated.recipe, inputs.ops, inputs.graph));

@@ -52,7 +52,7 @@ TEST_F(KernelAlgorithmsTest, NothingIsKnownOfKernelsThatListNothing) {
 
 TEST_F(KernelAlgorithmsTest, UnmeasuredOnesComeInTheKernelsOrder) {
   listed_[NodeId(0)] = {{"guess", 500}, {"worse", 900}, {"small", 10}};
-  // "worse" comes later and needs more.
+  // "worse" is slower and needs more.
   EXPECT_THAT(NamesOf(0), ElementsAre("guess", "small"));
   EXPECT_THAT(NamesOf(1), IsEmpty());
 }
@@ -71,7 +71,8 @@ TEST_F(KernelAlgorithmsTest, MeasuredOnesComeFastestFirst) {
   EXPECT_THAT(NamesOf(0), ElementsAre("small"));
 }
 
-// Beside measured ones nothing is known of the others but their kernel's guess.
+// If some nodes were measured, a node that was not keeps its kernel's first
+// guess.
 TEST_F(KernelAlgorithmsTest, AKernelThatWasNotMeasuredKeepsItsFirst) {
   listed_[NodeId(0)] = {{"guess", 500}, {"small", 10}};
   profile_.algorithms["another signature"] = {{"guess", {500, 1}}};

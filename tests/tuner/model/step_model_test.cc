@@ -28,7 +28,7 @@ using testing::TunerCase;
 
 constexpr uint64_t kCases = 300;
 
-// A graph of nodes of one output of `bytes` each.
+// A graph whose nodes have one output of `bytes` each.
 class Handmade {
  public:
   ValueId Add(std::string name, std::string op, std::vector<ValueId> inputs,
@@ -48,7 +48,7 @@ class Handmade {
 };
 
 TEST(StepModelTest, AnExampleWithEveryNumber) {
-  // w is read at steps 1 and 4, and not in between.
+  // Steps 1 and 4 read w; no step in between does.
   Handmade made;
   const ValueId w = made.Add("w", "F", {}, 1000);
   const ValueId a = made.Add("a", "F", {w}, 300);
@@ -84,7 +84,7 @@ TEST(StepModelTest, TheGapsOfAStorageShareTheCopyOfItsRoot) {
   const ValueId alias = made.Add("alias", "Alias", {w});
   ValueId last = made.Add("a", "F", {w});
   for (const char* name : {"b", "c"}) last = made.Add(name, "F", {last});
-  // Both names are read later, then the alias alone.
+  // Both names are read later, then only the alias.
   last = made.Add("d", "F", {last, w});
   for (const char* name : {"e", "f"}) last = made.Add(name, "F", {last});
   made.Add("g", "F", {last, alias});
@@ -202,7 +202,7 @@ TEST(StepModelTest, FetchedValuesHaveNoGap) {
 using GapKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                           bool, bool>;
 
-// Straight from the definitions, over a plan without a budget.
+// Computed from the definitions, over a plan without a budget.
 class NaiveModel {
  public:
   NaiveModel(const TunerCase& tuner_case, const ExecutionPlan& plan)
@@ -226,7 +226,7 @@ class NaiveModel {
     return gaps;
   }
 
-  // The first kernel from a step on that uses a buffer, or `none`.
+  // The first kernel at or after a step that uses a buffer, or `none`.
   int64_t KernelFrom(BufferId id, int64_t from, int64_t none) const {
     for (const StepId use : testing::UsesOf(plan_, id)) {
       if (use.value() < from) continue;
@@ -263,7 +263,7 @@ class NaiveModel {
             IsMovable(NamesReadAfter(id, last))};
   }
 
-  // Names of the same bytes, which no Update writes.
+  // Whether these are names of the same bytes, and no Update writes them.
   bool IsMovable(const std::vector<ValueId>& names) const {
     std::set<ValueId> roots;
     for (const ValueId name : names) roots.insert(RootOf(name));
@@ -347,7 +347,7 @@ void ExpectSteps(const StepModel& model, const TunerCase& tuner_case,
   EXPECT_EQ(model.kernels_ns, kernels_ns);
 }
 
-// Gaps share a copy if, and only if, they are of one storage.
+// Gaps share a copy if, and only if, they belong to the same storage.
 void ExpectOneCopyAValue(const StepModel& model) {
   std::set<ValueId> values;
   for (const CopyOut& copy : model.copies) {

@@ -57,7 +57,7 @@ TEST(StepRecipeTest, SwapsThatChangeWhatIsComputedAreRefused) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("swapin")));
 }
 
-// Aliases of a tensor whose readers all read copies are not run any more.
+// Aliases of a tensor whose readers all read copies do not run.
 TEST(StepRecipeTest, TheOrderOfTheKernelsHasEveryNodeOfTheGraph) {
   int left_out = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
@@ -69,7 +69,7 @@ TEST(StepRecipeTest, TheOrderOfTheKernelsHasEveryNodeOfTheGraph) {
         {.swapout_threshold = 1, .swapin_ahead = 1, .swapin_groupby = 0});
     ASSERT_OK_AND_ASSIGN(recipe.swaps, PlanSwaps(recipe.options, graph));
     ASSERT_OK_AND_ASSIGN(const Graph edited, ApplyRecipe(recipe, graph));
-    std::vector<ValueId> fetches;  // all that nothing reads
+    std::vector<ValueId> fetches;  // all values without readers
     for (const ValueId value : graph.values().ids()) {
       if (graph.uses(value).empty()) fetches.push_back(value);
     }

@@ -27,8 +27,8 @@ using testing::TunerCase;
 
 constexpr int64_t kPlayedBytes = 1024;
 
-// f1 f2 f3 f4 b4 b3 b2 b1, which need 1 2 3 4 5 5 4 3 units; gaps of f1, f2
-// and f3, a byte a nanosecond.
+// f1 f2 f3 f4 b4 b3 b2 b1, which need 1 2 3 4 5 5 4 3 units; gaps of f1, f2 and
+// f3, a byte per nanosecond.
 StepModel ChainModel(int64_t kernel_ns) {
   return ModelOf(CaseOf(ChainGraph(4, kPlayedBytes, false), ToyOps(), kernel_ns,
                         LinkOf(1)));
@@ -66,7 +66,7 @@ TEST(SwapPlayerTest, WithTimeToSpareACopyBackBeginsJustEarlyEnough) {
   const StepModel model = ChainModel(600);
   const PlayedStep played = SwapPlayer(model, 4 * kPlayedBytes).Play({1, 0, 0});
   ASSERT_TRUE(played.fits);
-  // Two kernels hide the copy; b3 would end too late.
+  // Two kernels would hide the copy, but there is room only after b3.
   EXPECT_EQ(played.back_after[0], 5);
   EXPECT_EQ(played.step_ns, 8 * 600 + (6 * 600 + 1024 - 7 * 600));
   const StepModel slow = ChainModel(2000);
@@ -83,7 +83,8 @@ struct Play {
   PlayedStep played = {};
 };
 
-// While a kernel runs with every moved tensor elsewhere for all of its gap.
+// Whether the bytes fit while kernels run, if every moved tensor is away for
+// its whole gap.
 bool SumsFit(const Play& play) {
   for (size_t k = 0; k < play.model.steps.size(); ++k) {
     int64_t bytes = play.model.steps[k].live_bytes;
@@ -112,7 +113,7 @@ int64_t MovedBytes(const Play& play) {
   return bytes;
 }
 
-// Copies come after what they need and before who needs them, one at a time.
+// Copies run after their inputs exist and before their readers, one at a time.
 void ExpectCopiesInOrder(const Play& play) {
   const PlayedStep& played = play.played;
   for (size_t i = 0; i < play.moved.size(); ++i) {
@@ -143,7 +144,7 @@ void ExpectCopiesInOrder(const Play& play) {
   }
 }
 
-// Copies of one direction, feeds among those to the device, share a lane.
+// Copies of one direction share a lane; feeds are copies to the device.
 void ExpectOneAtATime(std::vector<Interval> ran) {
   std::erase_if(ran, [](const Interval& time) { return time.empty(); });
   std::ranges::sort(ran, {}, &Interval::begin);
@@ -164,8 +165,8 @@ void ExpectLanes(const Play& play) {
   ExpectOneAtATime(play.played.copy_out_ran_ns);
 }
 
-// When a kernel begins, what has not left, or is on its way back, has room
-// beside what it needs.
+// When a kernel begins, there is room for its bytes and for the tensors that
+// have not left yet or are on their way back.
 void ExpectRoom(const Play& play) {
   for (size_t k = 0; k < play.model.steps.size(); ++k) {
     const ModelStep& step = play.model.steps[k];
@@ -188,7 +189,7 @@ void ExpectRoom(const Play& play) {
   }
 }
 
-// The compute lane stands still only where the stalls say, feeds apart.
+// The compute lane is idle only where the stalls say, except for feeds.
 void ExpectStallsAddUp(const Play& play) {
   int64_t end_ns = 0;
   int64_t stall_ns = 0;
@@ -228,14 +229,14 @@ TEST(SwapPlayerTest, RandomChoicesPlaySoundly) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     TunerCase tuner_case =
         SmallRandomCase(seed, static_cast<int>(8 + seed % 20));
-    tuner_case.profile.issue_ns = 0;  // the player issues in no time
+    tuner_case.profile.issue_ns = 0;  // the player has no issue time
     const StepModel model = ModelOf(tuner_case);
     const std::vector<size_t> gaps = MovableGaps(model);
     std::mt19937_64 random(seed);
     for (int i = 0; i < 20; ++i) {
       const int64_t budget =
           BudgetBetween(NaiveLeastBytes(model), model.peak_bytes, i % 5, 5);
-      // Few stay, so that small budgets are met at times.
+      // Few tensors stay, so that small budgets are sometimes met.
       const MovedGaps moved =
           testing::ChoiceOf(model, gaps, random() | random() | random());
       SCOPED_TRACE(::testing::Message() << "choice " << i);

@@ -20,8 +20,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A machine that says of each measurement in turn how much of its one CPU
-// others take; of those after the last, nothing.
+// A machine with one CPU. During each measurement in turn, other programs take
+// the given part of it; after the last part, nothing.
 class OtherPrograms {
  public:
   explicit OtherPrograms(std::vector<double> parts)
@@ -46,7 +46,7 @@ class OtherPrograms {
   CpuTimes now_ = {};
 };
 
-// Numbers the attempts from 1.
+// Returns the number of the attempt, from 1.
 absl::StatusOr<int> Attempt(OtherPrograms& others, double& foreign_work) {
   int attempts = 0;
   return MeasureAlone(
@@ -99,8 +99,8 @@ TEST(ForeignWorkTest, OwnWorkIsNoneAndShortTimesSayNothing) {
   EXPECT_EQ(ForeignWork({}, {}), 0);
 }
 
-// user nice system idle iowait irq softirq steal guest guest_nice; steal is
-// work, waiting for a disk is not, guest time is in user time already.
+// user nice system idle iowait irq softirq steal guest guest_nice. Steal counts
+// as work, waiting for a disk does not, and user time includes guest time.
 TEST(ForeignWorkTest, ReadsTheCpusThatTheProcessMayUse) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -147,7 +147,7 @@ TEST(ForeignWorkTest, AProfileFromBadCompanyIsMarked) {
   EXPECT_EQ(quiet.foreign_work, 0);
   EXPECT_THAT(FormatDeviceProfile(quiet), Not(HasSubstr("foreign_work")));
 
-  // Kernels that are kept bring their mark with them.
+  // Kept kernels keep their profile's mark.
   marked.kernels["Relu"] = 5;
   KeepKernels(marked, quiet);
   EXPECT_EQ(quiet.foreign_work, 0.6);

@@ -6,8 +6,8 @@
 namespace spillway {
 namespace {
 
-// A paced copy takes at least its bytes over the rate, however busy the machine
-// is; how much more is not for a test to say.
+// A paced copy takes at least its bytes divided by the rate, on any machine.
+// How much longer it takes, a test cannot know.
 TEST(MeasureLinkTest, NoCopyIsFasterThanThePaceOfTheLink) {
   for (const char* name : {"cpu", "inline"}) {
     SCOPED_TRACE(name);

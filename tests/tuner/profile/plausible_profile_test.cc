@@ -23,7 +23,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kLeastInt = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMostInt = std::numeric_limits<int64_t>::max();
 
-// 2 bytes a nanosecond, by which a step of 100 ns becomes one of `beside_ns`.
+// 2 bytes per nanosecond, which lengthen a step from 100 ns to `beside_ns`.
 ContentionRound Round(double beside_ns) {
   return {.alone_ns = 100,
           .beside_ns = beside_ns,
@@ -32,7 +32,7 @@ ContentionRound Round(double beside_ns) {
 }
 
 TEST(PlausibleProfileTest, TheMedianRoundSaysWhatCopiesCost) {
-  // 0.5, 0.1 and 0.05 longer steps at half a nanosecond a byte.
+  // Steps longer by 0.5, 0.1 and 0.05, for 2 bytes per nanosecond.
   const std::vector<ContentionRound> rounds = {Round(150), Round(110),
                                                Round(105)};
   EXPECT_NEAR(SlowdownOf(rounds).value(), 0.05, 1e-12);
@@ -56,7 +56,7 @@ TEST(PlausibleProfileTest, RoundsThatSayNothingDoNotCount) {
   EXPECT_EQ(SlowdownOf({}), std::nullopt);
 }
 
-// As when the copies' threads got no core: one byte in a tenth of a second.
+// As if the copies' threads got no core: one byte in a tenth of a second.
 TEST(PlausibleProfileTest, ASlowdownThatNoProfileMayStateIsNone) {
   ContentionRound round = Round(150);
   round.copied_bytes = 1;
@@ -101,7 +101,7 @@ TEST(PlausibleProfileTest, AGoodProfileStaysAsItIs) {
 
 TEST(PlausibleProfileTest, WhatADisturbanceMadeLongerIsLowered) {
   DeviceProfile profile = GoodProfile();
-  // A copy of 4 KiB that a larger one undercuts, and one of 64 KiB that is
+  // A copy of 4 KiB that is slower than a larger one, and one of 64 KiB that is
   // slower alone than shared.
   profile.to_host.by_size[0] = {
       .bytes = 4'096, .alone_ns = 90'000, .shared_ns = 95'000};
@@ -137,7 +137,7 @@ TEST(PlausibleProfileTest, NumbersOutOfTheirRangeAreNamed) {
                   "kernel_ns_per_copied_byte: measured -0.25, kept as 0"));
 }
 
-// Numbers of all kinds, so many of them nonsense that most profiles have some.
+// Random numbers, so many of them invalid that most profiles have one.
 class Nonsense {
  public:
   explicit Nonsense(uint64_t seed) : random_(seed) {}
@@ -210,7 +210,7 @@ TEST(PlausibleProfileTest, WhateverWasMeasuredCanBeReadBack) {
   EXPECT_GT(refused, 400);
 }
 
-// `samples`, one an attempt.
+// Returns `samples` in turn, one per attempt.
 absl::StatusOr<PlausibleProfile> Measure(
     const std::vector<DeviceProfile>& samples, size_t& attempts) {
   attempts = 0;

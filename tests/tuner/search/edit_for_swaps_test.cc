@@ -72,14 +72,14 @@ TEST(EditForSwapsTest, OneCopyOutServesTheGapsOfOneValue) {
   EXPECT_THAT(NamesInOrder(edited, edit.schedule),
               ElementsAre("w", "lms/swapout_w_0", "a", "b", "lms/swapin_w_0",
                           "c", "d", "lms/swapin_w_0_1", "e"));
-  // With the second gap alone, a and c read w itself.
+  // With only the second gap, a and c read w itself.
   const SwapEdit one =
       EditForSwaps(tuner_case.graph, tuner_case.ops, tuner_case.schedule, model,
                    testing::FoundFor(model, {0, 1}, {-1, 4}));
   ASSERT_THAT(one.swaps.swaps, SizeIs(1));
   ASSERT_THAT(one.swaps.swaps[0].swap_ins, SizeIs(1));
   EXPECT_THAT(one.swaps.swaps[0].swap_ins[0].readers, ElementsAre(NodeId(5)));
-  // With the first alone, what comes back stays for both.
+  // With only the first gap, both later readers use the copy.
   const SwapEdit first =
       EditForSwaps(tuner_case.graph, tuner_case.ops, tuner_case.schedule, model,
                    testing::FoundFor(model, {1, 0}, {2, -1}));
@@ -131,7 +131,7 @@ TEST(EditForSwapsTest,
               IsOk());
 }
 
-// Every edge of the edited graph goes forward, each node once.
+// Every edge of the edited graph points forward, and each node occurs once.
 void ExpectTopological(const Graph& edited, const Schedule& schedule) {
   ASSERT_EQ(schedule.step_of.size(), edited.num_nodes());
   for (size_t i = 0; i < schedule.order.size(); ++i) {
@@ -148,7 +148,7 @@ void ExpectTopological(const Graph& edited, const Schedule& schedule) {
   }
 }
 
-// Right after `step` but for copies: the one in front of it that is none.
+// The nearest node before `id` that is not a copy.
 NodeId NoCopyBefore(const Graph& edited, const Schedule& schedule, NodeId id) {
   auto place = static_cast<size_t>(schedule.step_of[id]);
   while (edited.node(schedule.order[place]).op == kSwapOut ||
@@ -199,8 +199,8 @@ class RandomEdit {
     }
   }
 
-  // Each copy out follows the step that the model says; copies back are those
-  // of the moved gaps.
+  // Each copy out follows its step of the model; the copies back are those of
+  // the moved gaps.
   void ExpectPlaces(const Graph& edited, const SwapEdit& edit,
                     int& swap_ins) const {
     std::multiset<std::pair<ValueId, NodeId>> expected;

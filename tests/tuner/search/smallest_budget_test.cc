@@ -1,5 +1,5 @@
-// The budget that a refusal names: tuning succeeds with it, and with nothing
-// much smaller.
+// The budget that a refusal names: tuning succeeds with it, and fails with a
+// slightly smaller one.
 #include "tuner/search/smallest_budget.h"
 
 #include <cstdint>
@@ -65,7 +65,7 @@ TEST(SmallestBudgetTest, TellsWhatItCostsInTime) {
   EXPECT_TRUE(found->is_tuned);
 }
 
-// The host's pool is too small for the set whatever the device has.
+// The host's pool is too small for the set, for any device memory.
 TEST(SmallestBudgetTest, NoneWhereNoBudgetHelps) {
   const TunerCase training = TrainingCase(1, 10);
   TunerInputs inputs = InputsOf(training, 1);

@@ -26,7 +26,7 @@ Key KeyOf(const PlayedStep& played) {
   return {played.step_ns, played.moved_bytes};
 }
 
-// The best of all choices of gaps of at least `threshold_bytes`; nothing if
+// The best of all choices of gaps of at least `threshold_bytes`; nullopt if
 // none fits.
 std::optional<Key> BestOfAll(const SwapPlayer& player,
                              int64_t threshold_bytes) {
@@ -57,7 +57,7 @@ void Compare(const SwapPlayer& player, int64_t threshold_bytes, Found& found) {
   const std::optional<Key> best = BestOfAll(player, threshold_bytes);
   ASSERT_EQ(swaps.played.fits, best.has_value());
   if (!best) return;
-  // What it says of its choice is what the player says.
+  // The reported result of the choice equals the player's.
   EXPECT_EQ(KeyOf(swaps.played), KeyOf(player.Play(swaps.moved)));
   for (size_t i = 0; i < swaps.moved.size(); ++i) {
     const Gap& gap = player.model().gaps[i];

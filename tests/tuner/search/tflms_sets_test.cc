@@ -39,7 +39,7 @@ TEST(TflmsSetsTest, TheUsualSetsAreOfBothVersionsAndInRange) {
   }
 }
 
-// What is asked for, with the time of a set by its numbers.
+// The sets whose times are requested; `step_ns`: the time of a set's numbers.
 template <typename StepNs>
 std::vector<LmsOptions> Asked(const LmsOptions& common, int64_t num_levels,
                               const StepNs& step_ns) {
@@ -64,7 +64,7 @@ TEST(TflmsSetsTest, EachSetOfVersionTwoIsAskedForOnceAndInRange) {
     EXPECT_LT(options.v2.swapin_ahead, 20);
     EXPECT_TRUE(seen.insert(NumbersOf(options)).second);
   }
-  // The best of all powers of two below the number of levels.
+  // The best over all powers of two below the number of levels.
   EXPECT_TRUE(seen.contains({16, 16, 3}));
 }
 
@@ -77,7 +77,7 @@ TEST(TflmsSetsTest, GivenNumbersAreKeptAndAskedForOnce) {
 }
 
 TEST(TflmsSetsTest, GoesOnUntilNoSingleNumberIsBetter) {
-  // A valley that takes steps of all three numbers, more than once.
+  // A valley that needs several steps in all three numbers.
   const auto step_ns = [](const Numbers& n) {
     return (n[0] - 8) * (n[0] - 8) + (n[1] - n[0]) * (n[1] - n[0]) +
            (n[2] - n[1]) * (n[2] - n[1]);
@@ -108,7 +108,7 @@ TEST(TflmsSetsTest, SetsThatDoNotFitAreNoBetterThanOthers) {
     ++asked;
     return std::optional<int64_t>();
   });
-  EXPECT_EQ(asked, 1 + 4 + 4 + 5);  // each number alone
+  EXPECT_EQ(asked, 1 + 4 + 4 + 5);  // each number separately
 }
 
 }  // namespace

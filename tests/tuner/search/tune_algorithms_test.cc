@@ -38,8 +38,8 @@ KnownAlgorithms KnownOf(const TunerCase& tuner_case) {
                         tuner_case.profile);
 }
 
-// f1 f2 f3 f4 b4 b3 b2 b1, which need 1 2 3 4 5 5 4 3 units; kernels of 10 us
-// but for b4, which takes 10 us with a workspace of a unit and 15 without.
+// f1 f2 f3 f4 b4 b3 b2 b1, which need 1 2 3 4 5 5 4 3 units. Kernels take 10
+// us, except b4: 10 us with a workspace of one unit, 15 us without.
 class ChainTest : public ::testing::Test {
  protected:
   ChainTest()
@@ -92,14 +92,14 @@ TEST_F(ChainTest, TheFastestIsTakenWhereItFits) {
 
 TEST_F(ChainTest, ASmallerWorkspaceIsTakenWhereSwapsWouldCostMore) {
   AddChoice("b4");
-  // At b4 a unit has to leave for the workspace. It takes 2 us each way, which
-  // hide behind other kernels.
+  // At b4 a unit has to leave for the workspace. It takes 2 us in each
+  // direction, which other kernels hide.
   ASSERT_OK_AND_ASSIGN(
       const TunedStep swapped,
       TuneAlgorithms(InputsOf(chain_, 5 * kChosenBytes), known_, {}));
   EXPECT_TRUE(swapped.is_necessary);
   EXPECT_EQ(swapped.chosen.step.step_ns, 80'000);
-  // It takes 205 us each way: 5 us more at b4 are less.
+  // Now it takes 205 us in each direction, so 5 us more at b4 are cheaper.
   chain_.profile.to_host.bytes_per_second /= 100;
   chain_.profile.to_host.shared_bytes_per_second /= 100;
   chain_.profile.to_device.bytes_per_second /= 100;
@@ -127,7 +127,7 @@ TEST_F(ChainTest, WithoutTimesASmallerWorkspaceIsForWhatDoesNotFitElse) {
     return std::string(AlgorithmOf(tuned->chosen.recipe.algorithms, b4));
   };
   EXPECT_EQ(chosen(8 * kChosenBytes), "");
-  // Swaps cost what the simulator says; "small" nobody knows.
+  // The simulator knows the cost of swaps; the cost of "small" is unknown.
   EXPECT_EQ(chosen(6 * kChosenBytes), "");
   EXPECT_EQ(chosen(4 * kChosenBytes), "small");
 }
@@ -165,7 +165,7 @@ Choices RandomChoices(uint64_t seed) {
   return choices;
 }
 
-// With the same algorithms of all nodes in every step.
+// With the same algorithms for all nodes in every step.
 absl::StatusOr<TunedStep> TuneWith(const Choices& choices, int64_t budget,
                                    const AlgorithmNames& names) {
   const TunerCase& made = choices.made;

@@ -1,8 +1,8 @@
-// The tuner against itself with other budgets, and against TFLMS's options, of
+// Compares the tuner with itself at other budgets, and with TFLMS's options, of
 // which it tries a few.
 //
 // SPILLWAY_STRESS_CASES sets the number of random cases, SPILLWAY_STRESS_SEED
-// the first one's seed; SPILLWAY_STRESS_REPORT prints each exception.
+// the seed of the first one; SPILLWAY_STRESS_REPORT prints each exception.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -30,8 +30,8 @@ using testing::TunerCase;
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-// How often, and by how much, a step was slower than one that it should not be
-// slower than.
+// Counts how often, and by how much, a step was slower than a step that should
+// not be faster.
 struct Slower {
   int compared = 0;
   int slower = 0;
@@ -62,7 +62,7 @@ int64_t TunedNs(const TunerInputs& inputs) {
   return tuned.ok() ? tuned->chosen.step.step_ns : kNever;
 }
 
-// From the least that any swaps need to the peak.
+// Budgets from the least that any swaps need to the peak.
 void CompareBudgets(const std::string& name, const TunerCase& tuner_case,
                     int budgets, Slower& slower) {
   const StepModel model = ModelOf(tuner_case);
@@ -147,7 +147,7 @@ void ForEachRandomCase(
   }
 }
 
-// Seen over 40 random cases: slower at 2 of 440 budgets, by 0.24 % at most.
+// In 40 random cases: slower at 2 of 440 budgets, by at most 0.24 %.
 TEST(TuneSwapsComparedTest, MoreMemoryIsHardlyEverSlower) {
   Slower slower;
   ForEachRandomCase(8, [&](const std::string& name, const TunerCase& made) {

@@ -111,7 +111,8 @@ TEST(TuneSwapsTest, OnceStoppedItKeepsWhatItHas) {
   EXPECT_GE(some.chosen.step.step_ns, all.chosen.step.step_ns);
 }
 
-// The first of some steps and budgets for which some swaps by `options` fit.
+// The first result among some steps and budgets for which swaps by `options`
+// fit.
 absl::StatusOr<TunedStep> FirstTuned(const LmsOptions& options) {
   for (uint64_t seed = 1; seed < 20; ++seed) {
     const TunerCase tuner_case = TrainingCase(seed, 10);
@@ -136,7 +137,7 @@ TEST(TuneSwapsTest, OneSetOfVersionOneIsTriedAlone) {
   EXPECT_EQ(tuned.tried.front().name, DescribeOptions(v1));
 }
 
-// What was asked for by name is tried, however little time there is.
+// A set that was requested by name is tried in any case.
 TEST(TuneSwapsTest, TheFirstSetIsTriedWithoutAnyTime) {
   const TunerCase training = TrainingCase(1, 10);
   const int64_t ample = 2 * ModelOf(training).peak_bytes;
@@ -175,7 +176,7 @@ TEST(TuneSwapsTest, OnlyTheNumbersOfVersionTwoThatAreNotGivenVary) {
   EXPECT_TRUE(std::ranges::adjacent_find(aheads) == aheads.end());
 }
 
-// What every result promises.
+// Checks the guarantees of every result.
 void ExpectSound(const TunerInputs& inputs, const TunedStep& tuned) {
   const EvaluatedRecipe& chosen = tuned.chosen;
   const int64_t budget = *inputs.compile.device_budget_bytes;

@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Over all choices of tensors with `bytes` or more together: the least that
-// those from m on contribute.
+// Over all choices of tensors with at least `bytes` in total: the smallest
+// contribution of the tensors from m on.
 int64_t NaiveLeast(const std::vector<int64_t>& tensors, int64_t bytes,
                    size_t m) {
   int64_t least = std::numeric_limits<int64_t>::max();
@@ -36,7 +36,7 @@ TEST(WholeTensorsTest, OneLargeTensorMovesWhole) {
 }
 
 TEST(WholeTensorsTest, TheFirstMayMakeUpForTheRest) {
-  // 50 of 80 may come from the first; else the second alone.
+  // The first may contribute 50 of 80; else the second suffices.
   EXPECT_THAT(LeastFromRest(std::vector<int64_t>{50, 100}, 80),
               ElementsAre(100, 100));
   EXPECT_THAT(LeastFromRest(std::vector<int64_t>{100, 50}, 80),
@@ -49,8 +49,8 @@ TEST(WholeTensorsTest, DustMayHaveAnySum) {
   EXPECT_THAT(LeastFromRest(tensors, 9'000), ElementsAre(9'000));
 }
 
-// Never more than the truth, never less than without whole tensors, and the
-// truth where no rounding is needed.
+// Never more than the exact value, never less than the bound without whole
+// tensors, and exact if no rounding is needed.
 TEST(WholeTensorsTest, RandomTensorsAsAllChoicesSay) {
   const uint64_t seed = 20261121;
   SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -16,7 +16,7 @@
 namespace spillway {
 namespace {
 
-// Flags that need no graph to be found contradictory.
+// Finds contradictory flags before any graph is built.
 absl::Status CheckFlags(const BenchFlags& flags) {
   if (flags.num_epochs) {
     return InvalidArgument(
@@ -51,7 +51,7 @@ void AddLoopFlags(FlagSet& set, BenchFlags& flags) {
       {.help = "steps between two lines; default 10", .min = 1, .max = kMost});
   set.Real("--display_perf_ewma", flags.display_perf_ewma,
            {.help = "weigh step times by (1 - X)^age in the speed shown; "
-                    "default: all alike",
+                    "default: equal weights",
             .max = 1});
   set.Bool("--print_training_accuracy", flags.print_training_accuracy,
            "show top-1 and top-5 accuracy too");
@@ -77,7 +77,7 @@ void AddSubjectFlags(FlagSet& set, BenchFlags& flags) {
   }
 }
 
-// The names that some flags have in tf_cnn_benchmarks.
+// The names of some flags in tf_cnn_benchmarks.
 void AddAliases(FlagSet& set, BenchFlags& flags) {
   CLI::Option* rate =
       set.Real("--init_learning_rate", flags.optimizer.learning_rate,
@@ -110,7 +110,8 @@ ThroughputSpec MakeSpec(const BenchFlags& flags, const BenchSetup& setup) {
   return spec;
 }
 
-// Measures and prints as it goes; what cannot be printed does not end it.
+// Measures, and prints results as they arrive. A failure to print does not end
+// the measurement.
 absl::StatusOr<ThroughputResult> MeasureAndPrint(const BenchFlags& flags,
                                                  const StopRequest& stop,
                                                  BenchSetup& setup,
@@ -167,17 +168,16 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   SharePrecision(set, flags.model, flags.step);
   set.BeginGroup("Files");
   AddProfileFlag(set, flags.step,
-                 "device profile to predict the step's time by; default: what "
+                 "device profile for predicting the step's time; default: what "
                  "spillway profile measured here, else assumed rates");
   set.File("--checkpoint", flags.checkpoint,
-           "write all variables, as the timed steps left them, to this "
+           "write all variables, as they are after the timed steps, to this "
            "safetensors file");
   set.File("--trace", flags.trace,
            "write the measured timeline of one more step as Chrome trace "
-           "JSON, beside the predicted one");
+           "JSON, next to the predicted one");
   set.File("--report", flags.report,
-           "write what was predicted and measured as a page to look at (HTML, "
-           "one file)");
+           "write prediction and measurement as an HTML page (one file)");
   AddResultFlags(set, flags.result);
   AddBenchCompatFlags(set, flags.compat);
   AddAliases(set, flags);

@@ -22,7 +22,7 @@ struct BenchFlags {
   ModelFlags model = {.model = "trivial"};
   int64_t num_classes = 0;  // 0: the model's default
   OptimizerFlags optimizer = {};
-  std::string optimizer_flag = {};  // one that was given, if any
+  std::string optimizer_flag = {};  // an optimizer flag that was given, if any
   bool forward_only = false;
 
   int64_t num_batches = 100;

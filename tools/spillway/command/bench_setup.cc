@@ -85,7 +85,7 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   SPILLWAY_ASSIGN_OR_RETURN(
       setup.session,
       CreateSession(std::move(planned), std::move(device), session));
-  // After that: images of a step that does not fit are not made.
+  // After planning: no images are made for a step that does not fit.
   setup.feeds.emplace(setup.graph, step.model,
                       static_cast<uint64_t>(flags.seed), setup.session.get());
   return setup;

@@ -20,7 +20,7 @@ std::string FormatReport(const LmsReport& report) {
       "swapped       {} tensors: {} out ({}), {} in ({})\n"
       "levels        {}\n"
       "edit time     {}\n"
-      "equivalent    yes\n",  // otherwise VerifySwaps has refused the edit
+      "equivalent    yes\n",  // else VerifySwaps would have refused the edit
       report.added_ops, report.swap_tensors, report.swap_outs,
       FormatBytes(report.out_bytes), report.swap_ins,
       FormatBytes(report.in_bytes), report.levels,
@@ -41,7 +41,7 @@ Json ToJson(const EditFlags& flags, const LmsReport& report) {
           {"in_bytes", report.in_bytes},
           {"levels", report.levels},
           {"edit_ms", static_cast<double>(report.edit_ns) * 1e-6},
-          {"equivalent", true},  // as VerifySwaps has proven
+          {"equivalent", true},  // as proven by VerifySwaps
           {"dropped", DroppedJson(report)},
           {"lms", LmsJson(flags.lms)}};
 }

@@ -1,4 +1,4 @@
-// `spillway edit`: the LMS edit of a graph file, and nothing else.
+// `spillway edit`: only the LMS edit of a graph file.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_EDIT_COMMAND_H_
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_EDIT_COMMAND_H_
 

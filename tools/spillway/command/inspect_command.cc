@@ -56,7 +56,7 @@ Json ToJson(const Graph& graph, const GraphFacts& facts,
           {"unconstrained_peak_bytes", memory.plan.device_bytes}};
 }
 
-// Without --memory nothing would come of these flags.
+// Without --memory these flags would have no effect.
 absl::Status CheckMemoryFlags(const InspectFlags& flags) {
   if (flags.memory_report || (flags.step.lms.mode == LmsMode::kOff &&
                               !flags.step.device_memory.has_value() &&
@@ -65,7 +65,7 @@ absl::Status CheckMemoryFlags(const InspectFlags& flags) {
   }
   return InvalidArgument(
       "--memory: needed with --lms, --device_memory and --host_memory, which "
-      "change what it shows");
+      "change its output");
 }
 
 absl::Status AddMemory(const InspectFlags& flags, SourceGraph source,
@@ -90,8 +90,8 @@ void AddInspectFlags(FlagSet& set, InspectFlags& flags) {
   set.BeginGroup("Memory report");
   CLI::Option* report =
       set.Bool("--memory", flags.memory_report,
-               "also what fills the memory of a step planned with the LMS and "
-               "memory flags: the curve, and each buffer at the peak");
+               "also show the memory of a step planned with the LMS and memory "
+               "flags: the curve, and each buffer at the peak");
   set.Int("--memory_rows", flags.memory_rows,
           {.help = "buffers to list as text; default 20", .max = 1'000'000})
       ->needs(report);

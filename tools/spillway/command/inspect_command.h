@@ -1,4 +1,4 @@
-// `spillway inspect`: what a graph is made of and the memory it needs.
+// `spillway inspect`: the contents of a graph and the memory it needs.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_INSPECT_COMMAND_H_
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_INSPECT_COMMAND_H_
 

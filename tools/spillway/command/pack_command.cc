@@ -27,7 +27,7 @@ absl::StatusOr<BufferTable> ReadBuffers(const std::string& path) {
   return table;
 }
 
-// Whether no placement can meet the capacity, whatever the packer does.
+// Whether no placement at all can meet the capacity.
 bool IsHopeless(const PackFlags& flags, int64_t lower_bound_bytes) {
   return flags.capacity <= lower_bound_bytes - flags.alignment;
 }
@@ -108,7 +108,7 @@ Json ToJson(const BufferTable& table, const PackFlags& flags,
 void AddPackFlags(FlagSet& set, PackFlags& flags) {
   set.BeginGroup("Task");
   set.File("--csv", flags.csv,
-           "buffers to place: id,lower,upper,size and perhaps gaps")
+           "buffers to place: id,lower,upper,size and optionally gaps")
       ->required();
   set.Size("--capacity", flags.capacity,
            "bytes to fit them into; stops at the first placement that does")
@@ -118,11 +118,11 @@ void AddPackFlags(FlagSet& set, PackFlags& flags) {
            .min = 1,
            .max = int64_t{1} << 30});
   set.Real("--time_limit", flags.time_limit,
-           {.help = "seconds after which to give up (60)"});
+           {.help = "seconds after which it gives up (60)"});
   set.BeginGroup("Files");
   set.File("--out", flags.out,
-           "write id,lower,upper,size,offset to this file; left as it is when "
-           "the capacity is not met (exit status 3)");
+           "write id,lower,upper,size,offset to this file; unchanged if the "
+           "capacity is not met (exit status 3)");
   AddResultFlags(set, flags.result);
 }
 

@@ -1,4 +1,4 @@
-// `spillway pack`: the arena packer by itself, on a file of buffers.
+// `spillway pack`: runs only the arena packer, on a file of buffers.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_PACK_COMMAND_H_
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_PACK_COMMAND_H_
 
@@ -21,8 +21,8 @@ struct PackFlags {
 };
 void AddPackFlags(FlagSet& set, PackFlags& flags);
 
-// RESOURCE_EXHAUSTED, after the result but no --out was written, when the
-// capacity was not met.
+// RESOURCE_EXHAUSTED if the capacity was not met; then the result was written,
+// but not --out.
 absl::Status RunPack(const PackFlags& flags);
 
 }  // namespace spillway

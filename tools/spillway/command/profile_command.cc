@@ -18,14 +18,14 @@
 namespace spillway {
 namespace {
 
-// The file to write, whose folder is there.
+// The file to write. Creates its folder.
 absl::StatusOr<std::string> OutPath(const ProfileFlags& flags) {
   if (!flags.out.empty()) return flags.out;
   SPILLWAY_ASSIGN_OR_RETURN(const std::string path,
                             CachedProfilePath(flags.step));
   if (path.empty()) {
     return InvalidArgument(
-        "--out: needed where neither XDG_CACHE_HOME nor HOME is set");
+        "--out: required if neither XDG_CACHE_HOME nor HOME is set");
   }
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(),
@@ -37,8 +37,8 @@ absl::StatusOr<std::string> OutPath(const ProfileFlags& flags) {
   return path;
 }
 
-// What the file holds already; none: there is no file, or a device or pipe,
-// which may have no end.
+// The profile that the file already holds; nullopt if the file does not exist
+// or is a device or pipe, which may have no end.
 absl::StatusOr<std::optional<DeviceProfile>> ReadOld(const std::string& path,
                                                      const StepOptions& step) {
   std::error_code ignored;
@@ -51,7 +51,7 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadOld(const std::string& path,
   return *std::move(old);
 }
 
-// CANCELLED if `stop` answered true.
+// CANCELLED if `stop` returned true.
 absl::StatusOr<MeasuredProfile> Measure(const ProfileFlags& flags,
                                         const StopRequest& stop) {
   ProfileMeasurement measurement = {
@@ -81,7 +81,7 @@ absl::StatusOr<MeasuredProfile> Measure(const ProfileFlags& flags,
 }
 
 std::string FormatLink(const LinkDirection& link) {
-  return fmt::format("{:.2f} GB/s, {:.2f} beside the other; {} bytes in {}",
+  return fmt::format("{:.2f} GB/s, {:.2f} during the other; {} bytes in {}",
                      link.bytes_per_second * 1e-9,
                      link.shared_bytes_per_second * 1e-9,
                      link.by_size.front().bytes,
@@ -97,7 +97,7 @@ std::string FormatFlops(const DeviceProfile& profile) {
   return text;
 }
 
-// Kinds of kernel with an algorithm that takes less time than the first.
+// Counts the kinds of kernel with an algorithm that is faster than the first.
 size_t FasterThanFirst(const DeviceProfile& profile) {
   return static_cast<size_t>(
       std::ranges::count_if(profile.algorithms, [&](const auto& of_signature) {
@@ -173,7 +173,7 @@ void AddProfileFlags(FlagSet& set, ProfileFlags& flags) {
   set.BeginGroup("Files");
   set.File("--out", flags.out,
            "write the profile to this file, or add to it; default: the file "
-           "that the other commands go by");
+           "that the other commands use");
   AddResultFlags(set, flags.result);
 }
 

@@ -15,7 +15,7 @@
 namespace spillway {
 
 struct ProfileFlags {
-  GraphSourceFlags source = {};  // none: the machine alone
+  GraphSourceFlags source = {};  // empty: only the machine
   StepOptions step = DefaultStepOptions();
   int64_t num_batches = 20;
   int64_t num_warmup_batches = 3;
@@ -24,9 +24,9 @@ struct ProfileFlags {
 };
 void AddProfileFlags(FlagSet& set, ProfileFlags& flags);
 
-// A file that is there keeps the kernels that were not measured again, unless
-// they are of other versions of the libraries. Errors:
-// INVALID_ARGUMENT for a file that is none of this device's.
+// An existing file keeps the kernels that were not measured again, unless they
+// are of other library versions. Errors: INVALID_ARGUMENT if the file is not a
+// profile of this device.
 absl::Status RunProfile(const ProfileFlags& flags);
 
 }  // namespace spillway

@@ -21,7 +21,7 @@
 namespace spillway {
 namespace {
 
-// The tensors of --feed, by what they are for.
+// The tensors of --feed, by their use.
 struct FeedTensors {
   TensorMap file = {};       // owns the bytes
   Feeds feeds = {};          // of Placeholders
@@ -55,7 +55,7 @@ absl::StatusOr<FeedTensors> ReadFeeds(const std::string& path,
   return tensors;
 }
 
-// Only variables that the step uses are in the session.
+// The session has only the variables that the step uses.
 absl::Status WriteUsedVariables(const TensorMap& variables, Session& session) {
   if (variables.empty()) return absl::OkStatus();
   SPILLWAY_ASSIGN_OR_RETURN(const auto used, session.ReadVariables());
@@ -128,8 +128,8 @@ void AddRunFlags(FlagSet& set, RunFlags& flags) {
   set.BeginGroup("Files");
   set.File("--graph", flags.graph, "graph file")->required();
   set.File("--feed", flags.feed,
-           "safetensors file: Placeholders, and Variables that are not to "
-           "start from their initializer, by name");
+           "safetensors file: Placeholders, and Variables whose initial value "
+           "it replaces, by name");
   set.List("--fetch", flags.fetch, "values to compute: name:0,...")->required();
   set.File("--out", flags.out, "write the fetched tensors to this file");
   set.File("--trace", flags.trace,
@@ -142,7 +142,7 @@ void AddRunFlags(FlagSet& set, RunFlags& flags) {
   AddCheckMemoryFlag(set, flags.step);
   AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
-  AddProfileFlag(set, flags.step, "device profile that --lms auto goes by");
+  AddProfileFlag(set, flags.step, "device profile for --lms auto");
   AddResultFlags(set, flags.result);
 }
 

@@ -1,4 +1,5 @@
-// `spillway run`: one step of a graph file, with tensors from a file to a file.
+// `spillway run`: runs one step of a graph file, with tensors read from a file
+// and written to a file.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_RUN_COMMAND_H_
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_RUN_COMMAND_H_
 

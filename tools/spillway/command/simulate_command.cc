@@ -141,7 +141,7 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   set.File("--trace", flags.trace,
            "write the predicted timeline as Chrome trace JSON");
   set.File("--report", flags.report,
-           "write what was predicted as a page to look at (HTML, one file)");
+           "write the prediction as an HTML page (one file)");
   set.BeginGroup("Search");
   set.Bool("--find_max_batch", flags.find_max_batch,
            "search the largest batch size that fits --device_memory with these "
@@ -159,7 +159,7 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   if (flags.find_max_batch) {
     SPILLWAY_ASSIGN_OR_RETURN(max_batch, LargestBatch(flags));
     text = FormatFittingBatches(max_batch);
-    // Where nothing fits, what one image needs is the answer.
+    // If no batch fits, the answer is the memory that one image needs.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,

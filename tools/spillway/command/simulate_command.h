@@ -1,7 +1,6 @@
-// `spillway simulate`: would a step fit the budget with these LMS options, how
-// much would it move, how long would it take on this machine or that of a
-// device profile, and with which batch size would it still fit. Plans; runs
-// nothing.
+// `spillway simulate`: predicts whether a step fits the budget with these LMS
+// options, how much it moves, how long it takes on this machine or on that of a
+// device profile, and the largest batch size that fits. Runs nothing.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_SIMULATE_COMMAND_H_
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_SIMULATE_COMMAND_H_
 
@@ -27,7 +26,7 @@ struct SimulateFlags {
 };
 void AddSimulateFlags(FlagSet& set, SimulateFlags& flags);
 
-// RESOURCE_EXHAUSTED, after the result was written, when the step does not fit.
+// RESOURCE_EXHAUSTED if the step does not fit; the result was written then.
 absl::Status RunSimulate(const SimulateFlags& flags);
 
 }  // namespace spillway

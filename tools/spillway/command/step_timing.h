@@ -1,5 +1,5 @@
-// How long a planned step takes on the machine of a device profile, as text and
-// as JSON.
+// The time of a planned step on the machine of a device profile, as text and as
+// JSON.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_STEP_TIMING_H_
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_STEP_TIMING_H_
 

@@ -175,7 +175,7 @@ Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
   return json;
 }
 
-// Trains and prints as it goes.
+// Trains, and prints results as they arrive.
 absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
                                            const TrainSetup& setup,
                                            const StopRequest& stop,
@@ -230,12 +230,12 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   AddCheckMemoryFlag(set, flags.step);
   AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
-  AddProfileFlag(set, flags.step, "device profile that --lms auto goes by");
+  AddProfileFlag(set, flags.step, "device profile for --lms auto");
   set.BeginGroup("Files");
   set.File("--checkpoint", flags.checkpoint,
            "write all variables to this safetensors file at the end");
   set.File("--restore", flags.restore,
-           "start from the variables of such a file");
+           "start with the variables of such a file");
   set.File("--trace", flags.trace,
            "write the measured timeline of the last step as Chrome trace "
            "JSON");

@@ -31,12 +31,12 @@ OpenedData Open(const std::string& folder, Split split) {
 struct DataSource {
   std::string_view name;
   OpenedData (*open)(const std::string& folder, Split split) = nullptr;
-  std::string_view default_dir = {};  // empty: there is none
+  std::string_view default_dir = {};  // empty: no default
 };
 
 constexpr std::array<DataSource, 3> kSources = {{
     {"cifar10", Open<Cifar10>},
-    // Where Debian's package dataset-fashion-mnist puts it.
+    // The folder of Debian's package dataset-fashion-mnist.
     {"fashion_mnist", Open<Mnist>, "/usr/share/datasets/fashion-mnist"},
     {"mnist", Open<Mnist>},
 }};
@@ -64,7 +64,7 @@ absl::Status OpenData(const TrainFlags& flags, TrainSetup& setup) {
   return absl::OkStatus();
 }
 
-// The model as the data wants it.
+// The model, with the sizes of the data.
 absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
                                        const ImageDataset& data) {
   const Shape& image = data.fields()[0].shape;
@@ -95,7 +95,7 @@ absl::Status CheckBatch(const ModelGraph& model, const ImageDataset& data) {
                   batch, data.size()));
 }
 
-// The data sets here have one label an image.
+// These data sets have one label per image.
 absl::Status CheckLabels(const std::string& name, const StepGraph& step) {
   const Shape& labels = step.graph.type(step.model.labels.id()).shape;
   if (labels.rank() == 1) return absl::OkStatus();
@@ -104,7 +104,7 @@ absl::Status CheckLabels(const std::string& name, const StepGraph& step) {
       name, labels.ToString()));
 }
 
-// Bytes of a step's values beside what outlives it.
+// Bytes of a step's values, without those that outlive the step.
 int64_t TransientBytes(const PlannedPrograms& planned) {
   const ExecutionPlan& plan = planned.programs[0].plan;
   return plan.device_bytes - plan.resident_bytes;
@@ -121,7 +121,7 @@ absl::StatusOr<PlannedPrograms> PlanOne(Program program, DeviceKind kind,
   return PlanPrograms(std::move(programs), kind, options);
 }
 
-// The evaluation graph at the largest batch that needs at most `room_bytes`.
+// The evaluation graph with the largest batch that needs at most `room_bytes`.
 absl::StatusOr<StepGraph> FitEvaluation(ModelGraphSpec spec, int64_t room_bytes,
                                         DeviceKind kind,
                                         SessionOptions options) {
@@ -137,8 +137,8 @@ absl::StatusOr<StepGraph> FitEvaluation(ModelGraphSpec spec, int64_t room_bytes,
   }
 }
 
-// Device bytes of the evaluation graph's constants, which lie beside the
-// training step for as long as the session lives.
+// Device bytes of the evaluation graph's constants. The session keeps them for
+// its lifetime, also during training steps.
 absl::StatusOr<int64_t> EvaluationConstants(const ModelGraphSpec& spec) {
   SPILLWAY_ASSIGN_OR_RETURN(const StepGraph step, BuildEvaluationGraph(spec));
   int64_t bytes = 0;

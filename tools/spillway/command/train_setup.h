@@ -1,4 +1,4 @@
-// Everything `spillway train` needs before its first step: data, graphs, a
+// Everything that `spillway train` needs before its first step: data, graphs, a
 // planned session.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_TRAIN_SETUP_H_
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_TRAIN_SETUP_H_
@@ -17,7 +17,7 @@
 
 namespace spillway {
 
-// What --data takes, in the order of its help text.
+// The values of --data, in the order of its help text.
 std::vector<std::string> DataNames();
 
 struct TrainSetup {
@@ -29,7 +29,7 @@ struct TrainSetup {
   double base_rate = 0;        // before the schedule
   double loss_scale = 1;
   LmsReport edit = {};
-  LmsOptions lms = {};       // what was used
+  LmsOptions lms = {};       // the options that were used
   StepOptions options = {};  // with the budgets that were used
   std::string algorithms_digest = {};
   int64_t parameters = 0;
@@ -38,9 +38,9 @@ struct TrainSetup {
   std::unique_ptr<Session> session = {};
 };
 
-// LMS edits the training graph. The evaluation graph has the training batch, or
-// the largest half, quarter, ... of it that needs no more device memory than a
-// training step. Errors name the flag.
+// LMS edits the training graph. The evaluation graph has the training batch
+// size, or the largest half, quarter, ... of it that needs no more device
+// memory than a training step. Errors name the flag.
 absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags);
 
 }  // namespace spillway

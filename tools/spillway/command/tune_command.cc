@@ -31,7 +31,7 @@ absl::StatusOr<SourceGraph> LoadSource(const TuneFlags& flags) {
   return source;
 }
 
-// TFLMS's strategy takes its limits from the budget.
+// The strategy of TFLMS takes its limits from the budget.
 TflmsRequest RequestOf(const TuneFlags& flags, const SourceGraph& source) {
   return {.options = flags.step.lms,
           .limits = MakeTflmsLimits(flags.tflms, *flags.step.device_memory),
@@ -44,7 +44,7 @@ absl::StatusOr<TuneResult> TuneSource(const TuneFlags& flags,
     return TuneAsTflms(ProgramOf(source), flags.step, RequestOf(flags, source));
   }
   StepOptions options = flags.step;
-  options.log = nullptr;  // the result says the same
+  options.log = nullptr;  // the result has the same information
   return Tune(ProgramOf(source), options);
 }
 
@@ -124,7 +124,7 @@ void WriteFiles(const TuneFlags& flags, const SourceGraph& source,
   });
 }
 
-// Shows the time, and what `describe` says, whenever the tuner asks.
+// Shows the elapsed time and the text of `describe` each time the tuner calls.
 StopRequest WithProgress(StopRequest stop,
                          std::function<std::string()> describe) {
   using Clock = std::chrono::steady_clock;
@@ -138,7 +138,7 @@ StopRequest WithProgress(StopRequest stop,
   };
 }
 
-// What was found before the tuner chose anything.
+// Writes the output of a search that chose nothing.
 absl::Status FinishWithoutChoice(const std::string& text, Json json,
                                  Outputs& outputs) {
   outputs.Print(text);
@@ -164,7 +164,7 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   set.BeginGroup("Search");
   set.Choice("--strategy", flags.strategy,
              {.help = "best (default): the least predicted time; tflms: what "
-                      "TFLMS's own search chooses, judged by our simulator",
+                      "TFLMS's own choice, simulated by Spillway",
               .choices = {"best", "tflms"}});
   AddTflmsFlags(set, flags.tflms);
   set.Real("--time_limit", flags.step.time_limit,
@@ -182,7 +182,7 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   set.File("--trace", flags.trace,
            "write the predicted timeline as Chrome trace JSON");
   set.File("--report", flags.report,
-           "write what was predicted as a page to look at (HTML, one file)");
+           "write the prediction as an HTML page (one file)");
   AddResultFlags(set, flags.result);
 }
 
@@ -211,7 +211,7 @@ absl::Status RunTune(const TuneFlags& given) {
     if (max_batch.interrupted) {
       return FinishWithoutChoice(text, std::move(batches), outputs);
     }
-    // Where nothing fits, what one image lacks is the answer.
+    // If no batch fits, the answer is the shortage of one image.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));

@@ -18,7 +18,7 @@
 namespace spillway {
 
 struct TuneFlags {
-  // As `bench` has it by default.
+  // The defaults of `bench`.
   GraphSourceFlags source = {};
   std::vector<std::string> fetch = {};  // of a graph file's step
   StepOptions step = DefaultStepOptions(LmsMode::kAuto);

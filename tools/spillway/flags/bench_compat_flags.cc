@@ -12,14 +12,15 @@ namespace {
 absl::Status CheckData(const BenchCompatFlags& flags) {
   if (!flags.data_dir.empty()) {
     return InvalidArgument(
-        "--data_dir: bench makes its images; spillway train reads real ones");
+        "--data_dir: bench uses synthetic images; spillway train reads real "
+        "ones");
   }
   if (flags.data_name == "imagenet" || flags.data_name == "synthetic") {
     return absl::OkStatus();
   }
   return InvalidArgument(fmt::format(
-      "--data_name: \"{}\" is none of imagenet, synthetic; the images are "
-      "made, in the size that the model or --image_size says",
+      "--data_name: \"{}\" is not one of imagenet, synthetic; the images are "
+      "synthetic, in the size of the model or of --image_size",
       flags.data_name));
 }
 
@@ -46,7 +47,7 @@ absl::Status CheckDevices(const BenchCompatFlags& flags) {
   const std::string_view parameters = flags.local_parameter_device;
   if (!parameters.empty() && parameters != "cpu" && parameters != "gpu") {
     return InvalidArgument(fmt::format(
-        "--local_parameter_device: \"{}\" is none of cpu, gpu", parameters));
+        "--local_parameter_device: \"{}\" is not one of cpu, gpu", parameters));
   }
   if (flags.num_gpus == 1) return absl::OkStatus();
   return InvalidArgument(fmt::format(
@@ -61,7 +62,7 @@ absl::Status CheckOutputs(const BenchCompatFlags& flags) {
   }
   if (flags.summary_verbosity > 0) {
     return InvalidArgument(
-        "--summary_verbosity: there are no summaries here; --report FILE "
+        "--summary_verbosity: Spillway writes no summaries; --report FILE "
         "writes a page of memory and time, --json FILE all numbers");
   }
   return absl::OkStatus();
@@ -74,7 +75,7 @@ absl::Status CheckSwitches(const BenchCompatFlags& flags) {
   }
   if (!flags.nodistortions) {
     return InvalidArgument(
-        "--nodistortions: the images are made, without distortions; use true");
+        "--nodistortions: the images are synthetic, not distorted; use true");
   }
   if (flags.eval) {
     return InvalidArgument(
@@ -93,7 +94,7 @@ void NoteWithoutEffect(std::string_view flag, const std::string& value) {
 void AddBenchCompatFlags(FlagSet& set, BenchCompatFlags& flags) {
   set.BeginGroup("For command lines of tf_cnn_benchmarks");
   set.Text("--data_name", flags.data_name, "imagenet or synthetic");
-  set.Folder("--data_dir", flags.data_dir, "refused: the images are made");
+  set.Folder("--data_dir", flags.data_dir, "refused: the images are synthetic");
   set.Text("--data_format", flags.data_format, "NHWC");
   set.Int("--num_gpus", flags.num_gpus, {.help = "1"});
   set.Text("--variable_update", flags.variable_update,
@@ -103,7 +104,7 @@ void AddBenchCompatFlags(FlagSet& set, BenchCompatFlags& flags) {
   set.Bool("--use_fp16", flags.use_fp16, "--precision fp16");
   set.Bool("--nodistortions", flags.nodistortions, "true");
   set.Int("--summary_verbosity", flags.summary_verbosity,
-          {.help = "0: there are no summaries", .max = 3});
+          {.help = "0: no summaries", .max = 3});
   set.Folder("--train_dir", flags.train_dir, "refused: use --checkpoint");
   set.Bool("--xla", flags.xla, "false");
   set.Bool("--xla_compile", flags.xla_compile, "false");

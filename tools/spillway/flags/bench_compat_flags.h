@@ -1,6 +1,6 @@
-// Flags of tf_cnn_benchmarks that leave nothing to choose here: taken, so that
-// its command lines run, where they ask for what happens anyway, and refused
-// with the reason where they ask for anything else.
+// Flags of tf_cnn_benchmarks for which Spillway supports only one choice. They
+// exist so that command lines of tf_cnn_benchmarks run: a flag that asks for
+// that choice is accepted, any other value is refused with the reason.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_FLAGS_BENCH_COMPAT_FLAGS_H_
 #define SPILLWAY_TOOLS_SPILLWAY_FLAGS_BENCH_COMPAT_FLAGS_H_
 
@@ -29,8 +29,8 @@ struct BenchCompatFlags {
 };
 void AddBenchCompatFlags(FlagSet& set, BenchCompatFlags& flags);
 
-// Notes in the log what has no effect. Errors: INVALID_ARGUMENT naming the flag
-// and what to do instead.
+// Logs which flags have no effect. Errors: INVALID_ARGUMENT naming the flag and
+// what to do instead.
 absl::Status CheckBenchCompatFlags(const BenchCompatFlags& flags);
 
 }  // namespace spillway

@@ -14,7 +14,7 @@
 namespace spillway {
 namespace {
 
-// All of `text` as a number, or nothing.
+// Parses all of `text` as a number; nullopt if that fails.
 template <typename Number>
 std::optional<Number> ParseNumber(std::string_view text) {
   Number number = {};
@@ -67,7 +67,7 @@ std::string ParseText(const std::string& name, const std::string& text) {
 std::string ParseChoice(const std::string& name, const std::string& text,
                         const std::vector<std::string>& choices) {
   if (std::ranges::find(choices, text) != choices.end()) return text;
-  RefuseFlag(name, fmt::format("\"{}\" is none of {}", text, Join(choices)));
+  RefuseFlag(name, fmt::format("\"{}\" is not one of {}", text, Join(choices)));
 }
 
 std::vector<std::string> ParseList(const std::string& name,

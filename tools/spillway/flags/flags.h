@@ -1,10 +1,10 @@
-// Typed flags over CLI11. Every value is parsed and checked here, so that each
-// error is one line that names the flag and what it takes. A flag's type name
-// is what --help shows and what completion offers (manual/value_offers.h). A
-// name without dashes is that of an argument without a flag.
+// Typed flags on top of CLI11. Every value is parsed and checked here, so that
+// each error is one line that names the flag and its valid values. A flag's
+// type name is shown by --help and determines what completion offers
+// (manual/value_offers.h). A name without dashes is a positional argument.
 //
-// Ownership: a FlagSet borrows the CLI11 command and every variable it is given
-// until the command line was parsed, and must live until then. Errors:
+// Ownership: a FlagSet borrows the CLI11 command and every variable until the
+// command line is parsed, and must live until then. Errors:
 // CLI::ValidationError, thrown while CLI11 parses and caught by main.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_FLAGS_FLAGS_H_
 #define SPILLWAY_TOOLS_SPILLWAY_FLAGS_FLAGS_H_
@@ -41,12 +41,12 @@ class FlagSet {
  public:
   explicit FlagSet(CLI::App& command) : command_(command) {}
 
-  // Flags added from here on appear under this heading in --help.
+  // Flags added after this call appear under this heading in --help.
   void BeginGroup(const std::string& heading) { heading_ = heading; }
 
   CLI::Option* Text(const std::string& name, std::string& value,
                     const std::string& help);
-  // Paths; as Text, but completion knows what to offer.
+  // Paths: like Text, but completion offers files or folders.
   CLI::Option* File(const std::string& name, std::string& value,
                     const std::string& help);
   CLI::Option* Folder(const std::string& name, std::string& value,
@@ -75,12 +75,11 @@ class FlagSet {
   // `flag` and the flag named `other` cannot both be given.
   void Exclude(CLI::Option* flag, const std::string& other);
 
-  // What can only be checked when the whole command line is known; `check`
-  // calls RefuseFlag.
+  // Adds a check that needs the whole command line; `check` calls RefuseFlag.
   void AtEnd(std::function<void()> check);
 
   // A flag of any other kind: value = parse(name, text), where `parse` calls
-  // RefuseFlag for what it does not take.
+  // RefuseFlag for invalid text.
   template <typename Value, typename Parse>
   CLI::Option* Add(const std::string& name, Value& value, Parse parse) {
     const auto store = [name, &value, parse](const std::string& text) {

@@ -1,4 +1,4 @@
-// The graph that a command looks at without running it: a model of the zoo or a
+// The graph that a command examines without running it: a model of the zoo or a
 // graph file.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_FLAGS_GRAPH_SOURCE_H_
 #define SPILLWAY_TOOLS_SPILLWAY_FLAGS_GRAPH_SOURCE_H_
@@ -24,7 +24,7 @@ struct GraphSourceFlags {
   ModelFlags model = {};
   OptimizerFlags optimizer = {};
   int64_t channels = 0;     // 0: the model's default
-  int64_t num_classes = 0;  // the same
+  int64_t num_classes = 0;  // 0: the model's default
   bool forward_only = false;
   std::string graph = {};
 };
@@ -32,39 +32,39 @@ void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source);
 
 struct SourceGraph {
   Graph graph = {};
-  // Of a model: what `train` fetches, loss and accuracy. Of a file: none.
+  // Of a model: loss and accuracy, as `train` fetches them. Of a file: empty.
   std::vector<ValueId> fetches = {};
-  int64_t batch_size = 0;                // of a file: 0, unknown
-  std::optional<ModelGraph> model = {};  // of a file: none
+  int64_t batch_size = 0;                // of a file: 0 (unknown)
+  std::optional<ModelGraph> model = {};  // of a file: nullopt
 };
 
-// The step as the library takes it.
+// The step as the library's argument.
 Program ProgramOf(const SourceGraph& source);
 
-// A model goes through the passes for the device of `step`. Errors:
-// INVALID_ARGUMENT naming the flags when neither or both are given; what the
-// builder or the reader says.
+// Runs the passes for the device of `step` on a model. Errors: INVALID_ARGUMENT
+// naming the flags if none or both are given; errors of the builder or the
+// reader.
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
                                       const StepOptions& step);
 
-// Where a search of batch sizes starts: --batch_size, or the model's default.
-// Errors: INVALID_ARGUMENT naming --find_max_batch without a model.
+// The batch size at which a search starts: --batch_size, or the model's
+// default. Errors: INVALID_ARGUMENT naming --find_max_batch without a model.
 absl::StatusOr<int64_t> FirstBatch(const ModelFlags& model);
 
-// The step of the model at that batch size instead of the flags'.
+// The step of the model with `batch_size` instead of the flag's value.
 absl::StatusOr<SourceGraph> LoadBatch(const GraphSourceFlags& source,
                                       const StepOptions& step,
                                       int64_t batch_size);
 
-// The largest batch size of the model, searched from --batch_size or the
-// model's default on. Errors: as FirstBatch and FindMaxBatch.
+// The largest batch size of the model that fits; the search starts at
+// --batch_size or the model's default. Errors: as FirstBatch and FindMaxBatch.
 absl::StatusOr<MaxBatch> FindMaxBatchOf(const GraphSourceFlags& source,
                                         const StepOptions& step);
 
-// What reports show of a source: the batch size and a model's precision.
+// The facts that reports show: the batch size and a model's precision.
 ReportHead HeadOf(const GraphSourceFlags& flags, const SourceGraph& source);
 
-// The file --graph. Errors: what ReadGraphFile says, naming the flag.
+// Reads the file --graph. Errors: those of ReadGraphFile, naming the flag.
 absl::StatusOr<Graph> LoadGraphFile(const std::string& path);
 
 // The values that --fetch names. Errors: INVALID_ARGUMENT naming the flag.

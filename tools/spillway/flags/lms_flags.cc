@@ -19,15 +19,15 @@ LmsMode ParseMode(const std::string& name, const std::string& text) {
   if (lower == "auto" || lower == "true" || lower.empty()) {
     return LmsMode::kAuto;
   }
-  RefuseFlag(name, fmt::format("\"{}\" is none of off, auto, v1, v2", text));
+  RefuseFlag(name, fmt::format("\"{}\" is not one of off, auto, v1, v2", text));
 }
 
 ControlStrategy ParseStrategy(const std::string& name,
                               const std::string& text) {
   const std::optional<ControlStrategy> strategy = ParseControlStrategy(text);
   if (strategy) return *strategy;
-  RefuseFlag(name,
-             fmt::format("\"{}\" is none of chain_rule, direct_order", text));
+  RefuseFlag(
+      name, fmt::format("\"{}\" is not one of chain_rule, direct_order", text));
 }
 
 using Options = std::vector<CLI::Option*>;
@@ -37,7 +37,7 @@ Options AddCommonFlags(FlagSet& flags, LmsOptions& options) {
       flags.Size("--lms_size_threshold", options.size_threshold_bytes,
                  "smaller tensors never move; default 0"),
       flags.Bool("--lms_compat", options.compat,
-                 "reproduce the original's choices where ours differ; default "
+                 "reproduce TFLMS's choices where Spillway's differ; default "
                  "false"),
       flags.Int(
           "--lms_debug_level", options.debug_level,
@@ -75,21 +75,21 @@ Options AddV1Lists(FlagSet& flags, LmsOptions& options) {
                  "scopes of the backward phase; default: those with a "
                  "gradients scope in them"),
       flags.Text("--lms_starting_scope", options.v1.starting_scope,
-                 "scope in which the forward phase begins; default: found"),
+                 "scope in which the forward phase begins; default: detected"),
       flags.List("--lms_starting_op_names", options.v1.starting_op_names,
-                 "nodes with which it begins"),
+                 "nodes with which the forward phase begins"),
       flags.List("--lms_excl_scopes", options.v1.excl_scopes,
                  "scopes whose nodes' outputs never move"),
       flags.List("--lms_incl_scopes", options.v1.incl_scopes,
-                 "scopes whose nodes' outputs alone may move"),
+                 "only outputs of nodes in these scopes may move"),
       flags.List("--lms_excl_types", options.v1.excl_types,
                  "ops whose outputs never move"),
       flags.List("--lms_incl_types", options.v1.incl_types,
-                 "ops whose outputs alone may move"),
+                 "only outputs of these ops may move"),
   };
 }
 
-// A number of version 2: -1, to be tuned, or at least 1.
+// A number of version 2: -1, which means to be tuned, or at least 1.
 int64_t ParseTunable(const std::string& name, const std::string& text) {
   int64_t number = 0;
   const char* end = text.data() + text.size();
@@ -114,7 +114,7 @@ Options AddV2Numbers(FlagSet& flags, LmsOptions& options) {
           ->description("a swap-in starts this many levels before its reader; "
                         "default -1: to be tuned"),
       flags.Int("--lms_swapin_groupby", options.v2.swapin_groupby,
-                {.help = "readers whose levels differ by no more share a "
+                {.help = "readers whose levels differ by at most this share a "
                          "swap-in; default -1: to be tuned",
                  .min = -1}),
       flags.Int("--lms_sync_mode", options.v2.sync_mode,
@@ -125,7 +125,7 @@ Options AddV2Numbers(FlagSet& flags, LmsOptions& options) {
                  "levels to run one node after the other: 1,3:5 (without 5)"),
       flags.Real(
           "--lms_serialization_by_size", options.v2.serialization_by_size_gib,
-          {.help = "also levels of more GiB than this; default 0: none"}),
+          {.help = "also levels of more than this many GiB; default 0: none"}),
       flags.Bool("--lms_is_training", options.v2.is_training,
                  "whether the graph trains; default true"),
   };
@@ -144,13 +144,13 @@ Options AddV2Lists(FlagSet& flags, LmsOptions& options) {
                  "ops that read no swap-in"),
       flags.List("--lms_incl_output_by_scopes",
                  options.v2.incl_output_by_scopes,
-                 "scopes whose nodes' outputs alone may move"),
+                 "only outputs of nodes in these scopes may move"),
       flags.List("--lms_incl_output_by_types", options.v2.incl_output_by_types,
-                 "ops whose outputs alone may move"),
+                 "only outputs of these ops may move"),
       flags.List("--lms_incl_input_by_scopes", options.v2.incl_input_by_scopes,
-                 "scopes whose nodes alone read swap-ins"),
+                 "only nodes in these scopes read swap-ins"),
       flags.List("--lms_incl_input_by_types", options.v2.incl_input_by_types,
-                 "ops that alone read swap-ins"),
+                 "only these ops read swap-ins"),
   };
 }
 
@@ -159,7 +159,7 @@ Options Together(Options some, const Options& others) {
   return some;
 }
 
-// Refuses flags of one version when the other is asked for.
+// Refuses flags of one version if --lms asks for the other.
 void CheckVersion(const LmsOptions& options, const Options& v1,
                   const Options& v2) {
   const auto refuse = [&](const Options& flags, int version) {

@@ -7,8 +7,8 @@
 
 namespace spillway {
 
-// `options.mode` is what a command line without --lms means. Where that is off,
-// the other flags need --lms, so that none is without effect unnoticed.
+// `options.mode` is the mode without --lms. If it is off, the other flags
+// require --lms, so that none is silently ignored.
 void AddLmsFlags(FlagSet& flags, LmsOptions& options);
 
 }  // namespace spillway

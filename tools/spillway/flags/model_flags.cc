@@ -30,7 +30,7 @@ std::string ParsePasses(const std::string& name, const std::string& text) {
   return text;
 }
 
-// Those that differ from device to device, or the others.
+// The passes that only pay off on a GPU, or the others.
 std::string PassNames(bool pays_on_gpu_only) {
   std::string names;
   for (const Pass& pass : StandardPasses()) {
@@ -81,7 +81,7 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
           ->type_name("MODEL");
   const std::array<CLI::Option*, 5> details = {
       flags.Int("--batch_size", model.batch_size,
-                {.help = "images a step; 0: the model's default",
+                {.help = "images per step; 0: the model's default",
                  .max = kLargestSize}),
       flags.Int("--image_size", model.image_size,
                 {.help = "height and width; 0: the model's default",
@@ -90,7 +90,7 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
           ->type_name("fp32|tf32|bf16|fp16")
           ->description("of activations and their gradients; default fp32; "
                         "tf32 is fp32 whose products a GPU rounds to 10 bits, "
-                        "and no different on the CPU; fp16 needs a GPU; on the "
+                        "and equals fp32 on the CPU; fp16 needs a GPU; on the "
                         "CPU, bf16 needs AVX-512"),
       flags.Add("--passes", model.passes, ParsePasses)
           ->type_name("auto|all|none|PASS,...")
@@ -99,7 +99,7 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
                                     "GPU{}",
                                     PassNames(false), PassNames(true))),
       flags.Bool("--auxiliary_head", model.auxiliary_head,
-                 "train the model's side classifier too"),
+                 "train the model's auxiliary classifier too"),
   };
   for (CLI::Option* detail : details) {
     if (model.model.empty()) detail->needs(name);
@@ -120,7 +120,7 @@ std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
                  {.help = "of momentum (default 0.9) and rmsprop (default 0)",
                   .max = 1}),
       flags.Real("--weight_decay", optimizer.weight_decay,
-                 {.help = fmt::format("times the weight, added to its "
+                 {.help = fmt::format("this times the weight is added to its "
                                       "gradient; default {}",
                                       optimizer.weight_decay)}),
       AddLossScaleFlag(flags, "--loss_scale", optimizer),
@@ -132,8 +132,8 @@ CLI::Option* AddLossScaleFlag(FlagSet& flags, const std::string& name,
   return flags.Add(name, optimizer.loss_scale, ParseLossScale)
       ->type_name("X")
       ->description(
-          "times the loss before gradients are computed, which updates divide "
-          "by it again; default 128 with --precision fp16, else 1");
+          "factor on the loss before gradients are computed; updates divide "
+          "gradients by it; default 128 with --precision fp16, else 1");
 }
 
 CLI::Option* AddScheduleFlag(FlagSet& flags, OptimizerFlags& optimizer) {

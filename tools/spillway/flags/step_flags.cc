@@ -26,7 +26,7 @@ AlgorithmChoice ParseAlgorithms(const std::string& name,
   if (text == "same") return AlgorithmChoice::kSame;
   if (text == "first") return AlgorithmChoice::kFirst;
   if (text == "auto") return AlgorithmChoice::kAuto;
-  RefuseFlag(name, fmt::format("\"{}\" is none of same, first, auto", text));
+  RefuseFlag(name, fmt::format("\"{}\" is not one of same, first, auto", text));
 }
 
 ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
@@ -34,11 +34,11 @@ ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
   if (text == "memory") return ScheduleKind::kMemory;
   if (text == "creation") return ScheduleKind::kCreation;
   RefuseFlag(name,
-             fmt::format("\"{}\" is none of auto, memory, creation", text));
+             fmt::format("\"{}\" is not one of auto, memory, creation", text));
 }
 
-// Terms of the library and the flags that mean the same; those that are called
-// alike first.
+// Terms of the library and the flags with the same meaning; flags with the same
+// name come first.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTerms =
     {{{"batch_size", "--batch_size"},
       {"check_memory", "--check_memory"},
@@ -67,8 +67,8 @@ bool IsWordCharacter(char c) {
          c == '-' || c == '"' || c == '/' || c == '.';
 }
 
-// A lower-case word is plain English too: it is a term only where it begins the
-// message.
+// A lower-case word may also be plain English: it is a term only at the
+// beginning of the message.
 bool IsTermAnywhere(std::string_view term) {
   return !std::ranges::all_of(term,
                               [](char c) { return 'a' <= c && c <= 'z'; });
@@ -92,7 +92,7 @@ void ReplaceTerm(std::string_view term, std::string_view flag,
 
 constexpr const char* kDeviceMemory = "--device_memory";
 
-// "50%" is 0.5; none for what does not end in a percent sign.
+// "50%" is 0.5; nullopt for text without a percent sign at the end.
 std::optional<double> ParsePart(std::string_view text) {
   if (!text.ends_with('%')) return std::nullopt;
   double percent = 0;
@@ -153,7 +153,7 @@ void AddDeviceFlags(FlagSet& flags, StepOptions& step) {
   flags.BeginGroup("Device");
   flags
       .Text("--device", step.device,
-            "default: cuda where this build and machine have it, else cpu")
+            "default: cuda if this build and machine have it, else cpu")
       ->type_name("cpu|cuda|cuda:N|inline");
   flags.Int(
       "--threads", step.threads,
@@ -161,11 +161,10 @@ void AddDeviceFlags(FlagSet& flags, StepOptions& step) {
   flags.Add("--algorithms", step.algorithms, ParseAlgorithms)
       ->type_name("same|first|auto")
       ->description(
-          "of kernels that have several: same (default), those of the step "
-          "without a budget, the fastest by the profile; first, the "
-          "library's first, whatever the profile; auto, smaller workspaces "
-          "where the budget asks for them, so that results may round "
-          "differently under another budget");
+          "of kernels that have several: same (default), as in the step "
+          "without a budget, the fastest by the profile; first, the library's "
+          "first, for every profile; auto, smaller workspaces if the budget "
+          "needs them, so results may round differently under another budget");
   flags.Bool(
       "--deterministic", step.math.deterministic,
       "equal inputs give bitwise identical results in every run; default "
@@ -174,9 +173,9 @@ void AddDeviceFlags(FlagSet& flags, StepOptions& step) {
 
 void AddLinkFlag(FlagSet& flags, StepOptions& step) {
   flags.Real("--link_gbps", step.link_gbps,
-             {.help = "slow the cpu or inline device's copies to this many "
-                      "1e9 bytes a second each way; 0, the default: full "
-                      "speed",
+             {.help = "limit copies of the cpu or inline device to this many "
+                      "1e9 bytes per second in each direction; 0, the default: "
+                      "full speed",
               .max = 1e6});
 }
 
@@ -196,10 +195,9 @@ void AddMemoryFlags(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
   flags.Add("--schedule", step.schedule, ParseSchedule)
       ->type_name("auto|memory|creation")
       ->description(
-          "order of the nodes: memory, of several orders the one "
-          "that needs the least; creation, as the graph was "
-          "built; auto (default): memory with --device_memory or "
-          "--lms, else creation");
+          "order of the nodes: memory, the one of several orders that needs "
+          "the least memory; creation, as the graph was built; auto "
+          "(default): memory with --device_memory or --lms, else creation");
 }
 
 void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step) {

@@ -1,4 +1,4 @@
-// Flags that say where and in how much memory a step runs, into StepOptions.
+// Flags for where, and in how much memory, a step runs; they fill StepOptions.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_FLAGS_STEP_FLAGS_H_
 #define SPILLWAY_TOOLS_SPILLWAY_FLAGS_STEP_FLAGS_H_
 
@@ -16,8 +16,7 @@
 
 namespace spillway {
 
-// What a command line without these flags means: LMS of this mode, its lines on
-// stderr.
+// The options without these flags: LMS in this mode, logging to stderr.
 StepOptions DefaultStepOptions(LmsMode mode = LmsMode::kOff);
 
 inline constexpr int kMostThreads = 1024;
@@ -29,10 +28,10 @@ void AddLinkFlag(FlagSet& flags, StepOptions& step);
 // --cuda_graph, for commands that run many steps or predict their time.
 void AddCudaGraphFlag(FlagSet& flags, StepOptions& step);
 
-// Whose memory a percentage of --device_memory is a part of.
+// The memory to which a percentage in --device_memory refers.
 enum class MemoryOwner : uint8_t {
-  kDevice,   // what is free on the device
-  kProfile,  // the memory of the profile that was named; else as kDevice
+  kDevice,   // the free memory of the device
+  kProfile,  // the memory of the named profile; else as kDevice
 };
 
 // --device_memory, --host_memory, --schedule.
@@ -47,17 +46,19 @@ void AddProfileFlag(FlagSet& flags, StepOptions& step, const std::string& help);
 // --plan, for commands that run or simulate steps.
 void AddPlanFlag(FlagSet& flags, std::string& plan);
 
-// The file of --plan, read into `plan` for step.plan; nothing without the flag.
-// Errors: INVALID_ARGUMENT naming the flag, also for --plan beside --lms.
+// Reads the file of --plan into `plan` and sets step.plan; does nothing without
+// the flag. Errors: INVALID_ARGUMENT naming the flag, also if both --plan and
+// --lms are given.
 absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
                           SavedPlan& plan, StepOptions& step);
 
-// What the graph's passes are chosen for. Errors: what OpenWholeDevice says of
-// a name that does not tell by itself.
+// The target of the graph's passes. Errors: those of OpenWholeDevice, which is
+// needed only if the device's name does not tell.
 absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& step);
 
-// The library names StepOptions' fields in its errors; these are the flags of
-// the same meaning: "device_memory: ..." becomes "--device_memory: ...".
+// The library names fields of StepOptions in its errors. This replaces them
+// with the flags of the same meaning: "device_memory: ..." becomes
+// "--device_memory: ...".
 absl::Status InFlagTerms(const absl::Status& status);
 
 }  // namespace spillway

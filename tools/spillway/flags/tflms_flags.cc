@@ -11,7 +11,7 @@
 namespace spillway {
 namespace {
 
-// A number that is more than 0 and at most `most`.
+// A number above 0 and at most `most`.
 double ParsePositive(const std::string& name, const std::string& text,
                      double most) {
   double number = 0;
@@ -24,7 +24,7 @@ double ParsePositive(const std::string& name, const std::string& text,
 }
 
 double ParseGib(const std::string& name, const std::string& text) {
-  return ParsePositive(name, text, 0x1p32);  // bytes fit into 62 bits
+  return ParsePositive(name, text, 0x1p32);  // bytes are below 2^62
 }
 
 double ParseRatio(const std::string& name, const std::string& text) {
@@ -41,10 +41,10 @@ void AddTflmsFlags(FlagSet& flags, TflmsFlags& tflms) {
   flags.Add("--lms_sim_mem_ratio", tflms.sim_mem_ratio, ParseRatio)
       ->type_name("X")
       ->description(
-          "part of it, without variables, that tensors may take; "
+          "part of that memory, without variables, that tensors may take; "
           "default 0.9");
   flags.Int("--lms_host_mem_limit_mb", tflms.host_mem_limit_mb,
-            {.help = "warn of copies that take more of the host, in MiB; "
+            {.help = "warn if copies take more host memory than this, in MiB; "
                      "default 65536",
              .max = std::numeric_limits<int64_t>::max() >> 20});
 }

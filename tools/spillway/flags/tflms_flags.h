@@ -18,8 +18,7 @@ struct TflmsFlags {
 };
 void AddTflmsFlags(FlagSet& flags, TflmsFlags& tflms);
 
-// `device_bytes` is what the device has where --lms_autotune_gpu_mem does not
-// say otherwise.
+// `device_bytes`: the device's memory, used without --lms_autotune_gpu_mem.
 TflmsLimits MakeTflmsLimits(const TflmsFlags& flags, int64_t device_bytes);
 
 }  // namespace spillway

@@ -9,12 +9,12 @@
 namespace spillway {
 namespace {
 
-// The body of the function is put in between; it sets, for `command` and
+// The body of the function goes between the two; it sets, for `command` and
 // `flag`:
 //   flags   the flags of the command
-//   words   what may stand here, flags left out
-//   paths   -f or -d where files or folders may
-//   more    whether a flag may stand here as well
+//   words   the valid words here, without flags
+//   paths   -f or -d if files or folders are valid
+//   more    whether a flag is valid here too
 constexpr char kBashBegin[] = R"bash(_{0}() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} flag=${{COMP_WORDS[COMP_CWORD - 1]}}
   local command=${{COMP_WORDS[1]}} flags='' words='' paths='' more='' start=''
@@ -64,7 +64,7 @@ std::string Assignments(const ValueOffers& offers) {
   return text;
 }
 
-// The cases of a command's flags: one for all flags with the same values.
+// The cases for a command's flags: one case for all flags with the same values.
 std::string ValueCases(const CommandManual& command) {
   std::map<std::string, std::string> flags_by_values;
   for (const FlagManual& flag : command.flags) {
@@ -81,7 +81,7 @@ std::string ValueCases(const CommandManual& command) {
   return text;
 }
 
-// Where no flag's value is expected.
+// The case in which no flag's value is expected.
 std::string OtherCase(const CommandManual& command) {
   ValueOffers offers;
   if (!command.arguments.empty()) offers = command.arguments.front().offers;

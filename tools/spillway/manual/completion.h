@@ -1,7 +1,7 @@
 // Completion scripts for three shells. Each completes commands, a command's
-// flags, and values as value_offers.h says; values are taken as `--flag value`
-// and as `--flag=value`. The scripts need nothing but the shell; the program is
-// not run while one completes.
+// flags, and values as value_offers.h says; a value may follow as `--flag
+// value` or `--flag=value`. The scripts need only the shell and do not run the
+// program.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_MANUAL_COMPLETION_H_
 #define SPILLWAY_TOOLS_SPILLWAY_MANUAL_COMPLETION_H_
 

@@ -40,14 +40,14 @@ std::string FishValue(const FlagManual& flag) {
   return text;
 }
 
-// " -l lms -s h" of the names "--lms" and "-h".
+// " -l lms -s h" for the names "--lms" and "-h".
 std::string FishNames(const FlagManual& flag) {
   std::string text = " -l " + flag.name.substr(2);
   if (!flag.short_name.empty()) text += " -s " + flag.short_name.substr(1);
   return text;
 }
 
-// The words and flags that are first on the command line.
+// The words and flags that may come first on the command line.
 std::string FirstLines(const ProgramManual& program) {
   std::string text;
   const std::string line =

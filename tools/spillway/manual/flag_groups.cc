@@ -15,7 +15,8 @@ bool HasName(const FlagGroup& group, const std::string& name) {
   });
 }
 
-// Where a flag belongs: to its namesakes, else to its heading.
+// The group of a flag: that of flags with the same name, else that of its
+// heading.
 FlagGroup& FindGroup(const FlagManual& flag, std::vector<FlagGroup>& groups) {
   for (FlagGroup& group : groups) {
     if (HasName(group, flag.name)) return group;

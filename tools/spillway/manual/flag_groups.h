@@ -1,4 +1,5 @@
-// The flags of all commands, each told once. Most commands share most flags.
+// The flags of all commands, without repetition. Most commands share most
+// flags.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_MANUAL_FLAG_GROUPS_H_
 #define SPILLWAY_TOOLS_SPILLWAY_MANUAL_FLAG_GROUPS_H_
 
@@ -9,7 +10,7 @@
 
 namespace spillway {
 
-// A flag that means the same in each of `commands`.
+// A flag with the same meaning in each of `commands`.
 struct SharedFlag {
   FlagManual flag = {};
   std::vector<std::string> commands = {};
@@ -20,9 +21,9 @@ struct FlagGroup {
   std::vector<SharedFlag> flags = {};
 };
 
-// Flags with equal names, values and help texts are one; those that share only
-// the name stand one after the other, in the group of the first. Groups and
-// flags are in the order in which the commands first name them.
+// Flags with equal names, values and help texts become one. Flags that share
+// only the name follow each other, in the group of the first. Groups and flags
+// are in the order in which the commands first have them.
 std::vector<FlagGroup> GroupFlags(const ProgramManual& program);
 
 }  // namespace spillway

@@ -10,9 +10,10 @@ namespace spillway {
 namespace {
 
 constexpr size_t kColumns = 80;
-constexpr size_t kHelpColumn = 28;  // in which the help of a flag begins
+constexpr size_t kHelpColumn = 28;  // at which the help of a flag begins
 
-// `first`, then the words of `text` in lines that begin at kHelpColumn.
+// `first`, then the words of `text`, wrapped into lines that begin at
+// kHelpColumn.
 std::string Hang(const std::string& first, const std::string& text) {
   std::string lines;
   std::string line = first;

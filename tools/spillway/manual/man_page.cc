@@ -28,12 +28,12 @@ std::string Paragraph(std::string_view text) {
   return fmt::format(".PP\n{}\n", RoffEscaped(text));
 }
 
-// `tag` is roff already.
+// `tag` is already roff.
 std::string Tagged(const std::string& tag, std::string_view text) {
   return fmt::format(".TP\n{}\n{}\n", tag, RoffEscaped(text));
 }
 
-// Words are typed as they stand, so they are bold; the rest is italic.
+// Literal words are bold; placeholders are italic.
 std::string FormatValue(const FlagManual& flag) {
   std::vector<std::string> parts = CLI::detail::split(flag.value, '|');
   for (std::string& part : parts) {
@@ -80,7 +80,7 @@ std::string CommandsSection(const ProgramManual& program) {
   return text;
 }
 
-// The commands with flags of their own: those that --help is not all of.
+// The number of commands that have flags.
 size_t CountCommandsWithFlags(const ProgramManual& program) {
   size_t count = 0;
   for (const CommandManual& command : program.commands) {
@@ -139,7 +139,7 @@ std::string ExamplesSection() {
 
 std::string RoffEscaped(std::string_view text) {
   std::string result;
-  // A dot or an apostrophe that begins a line is a request.
+  // A dot or an apostrophe at the beginning of a line starts a roff request.
   if (text.starts_with('.')) result += "\\&";
   for (const char c : text) {
     switch (c) {

@@ -9,12 +9,12 @@
 
 namespace spillway {
 
-// Commands, flags and exit statuses are those of `program`; the rest is that of
-// man_page_prose.h. The page bears no date, so that its bytes depend on the
-// program alone.
+// Commands, flags and exit statuses come from `program`; the other texts come
+// from man_page_prose.h. The page has no date, so that its bytes depend only on
+// the program.
 std::string FormatManPage(const ProgramManual& program);
 
-// `text` such that roff prints just that, wherever it stands in a line.
+// Escapes `text` such that roff prints it literally, at any position in a line.
 std::string RoffEscaped(std::string_view text);
 
 }  // namespace spillway

@@ -1,4 +1,4 @@
-// What the manual page says that no definition of a flag does.
+// The texts of the manual page that are not part of a flag's definition.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_MANUAL_MAN_PAGE_PROSE_H_
 #define SPILLWAY_TOOLS_SPILLWAY_MANUAL_MAN_PAGE_PROSE_H_
 
@@ -7,7 +7,7 @@
 
 namespace spillway {
 
-// A term and what it means: a file, a variable of the environment.
+// A term and its meaning: a file or an environment variable.
 struct ManPageTerm {
   std::string_view term = {};
   std::string_view meaning = {};

@@ -1,5 +1,5 @@
-// What the program, its commands and their flags are, as data. The manual page
-// and the completion scripts are texts made of it, so they say what the program
+// The program, its commands and their flags as data. The manual page and the
+// completion scripts are generated from it, so they match what the program
 // accepts.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_MANUAL_PROGRAM_MANUAL_H_
 #define SPILLWAY_TOOLS_SPILLWAY_MANUAL_PROGRAM_MANUAL_H_
@@ -14,9 +14,9 @@ namespace spillway {
 
 // A flag, or an argument without a flag.
 struct FlagManual {
-  std::string name = {};        // "--lms"; of an argument "shell"
+  std::string name = {};        // "--lms"; of an argument: "shell"
   std::string short_name = {};  // "-h", or empty
-  std::string value = {};       // "off|auto|v1|v2", "FILE"; empty: takes none
+  std::string value = {};       // "off|auto|v1|v2", "FILE"; empty: no value
   std::string help = {};
   std::string group = {};  // its heading in --help
   bool is_required = false;
@@ -42,15 +42,15 @@ struct ProgramManual {
   std::string name = {};
   std::string version = {};
   std::string summary = {};
-  std::vector<FlagManual> flags = {};  // those that stand for a command
+  std::vector<FlagManual> flags = {};  // those that replace a command
   std::vector<CommandManual> commands = {};
   std::vector<ExitStatusManual> exit_statuses = {};
 };
 
-// The command whose flags were added to `app`.
+// Describes the command whose flags were added to `app`.
 CommandManual DescribeCommand(const std::string& name, const CLI::App& app);
 
-// What the first word after the program's name can be, in order.
+// The words that can follow the program's name, in order.
 std::vector<std::string> FirstWords(const ProgramManual& program);
 
 }  // namespace spillway

@@ -1,12 +1,12 @@
-// What completion offers for a value, as the way says in which --help writes
-// the value:
+// What completion offers for a value, derived from the way in which --help
+// writes the value:
 //
 //   off|auto|v1|v2   these words: those without a capital letter
 //   FILE, FOLDER     files, folders
 //   MODEL            names of the zoo
 //   PROFILE          names of shipped device profiles
 //   PASS,...         names of graph passes
-//   TEXT, A,B,...    files, as a shell offers where it knows nothing
+//   TEXT, A,B,...    files, the default of a shell
 //   other            nothing: N, X, SIZE
 //
 // `|` joins several of these: PROFILE|FILE.

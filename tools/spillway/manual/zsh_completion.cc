@@ -26,7 +26,7 @@ _{0}() {{
   case $command in
 )zsh";
 
-// A file of $fpath is run as the function itself.
+// zsh runs a file of $fpath as the function itself.
 constexpr char kZshEnd[] = R"zsh(  esac
 }}
 if [[ $funcstack[1] == _{0} ]]; then
@@ -40,7 +40,8 @@ std::string ZshQuoted(const std::string& text) {
   return fmt::format("'{}'", CLI::detail::find_and_replace(text, "'", "'\\''"));
 }
 
-// `text` with a backslash before each of `special` and each backslash.
+// `text` with a backslash before each backslash and each character of
+// `special`.
 std::string WithBackslashes(const std::string& text,
                             const std::string& special) {
   std::string result;
@@ -51,7 +52,7 @@ std::string WithBackslashes(const std::string& text,
   return result;
 }
 
-// What _arguments is to do for a value, after the colon.
+// The action of _arguments for a value, after the colon.
 std::string ZshAction(const std::string& program, const ValueOffers& offers) {
   const std::string words = CLI::detail::join(offers.words, " ");
   if (offers.files && !words.empty()) {

@@ -37,13 +37,13 @@ std::string FormatLanes(const LaneUse& use) {
   }
   return text + fmt::format(
                     "of {:.1f} ms in a traced step\n"
-                    "overlap      {:.1f} % of {:.1f} ms of copies beside "
+                    "overlap      {:.1f} % of {:.1f} ms of copies during "
                     "compute\n",
                     Milliseconds(use.step_ns), 100 * use.hidden_part(),
                     Milliseconds(use.copy_ns));
 }
 
-// Compared with the median step.
+// The prediction, compared with the median step.
 std::string FormatPrediction(const BenchSetup& setup,
                              const ThroughputResult& result) {
   const double predicted_ms = Milliseconds(setup.predicted_step_ns);
@@ -101,7 +101,7 @@ Json OptionsJson(const BenchFlags& flags, const BenchSetup& setup) {
   return json;
 }
 
-// What was run.
+// Describes what was run.
 Json SubjectJson(const BenchFlags& flags, const BenchSetup& setup) {
   const ModelOptions& model = setup.model.options;
   return {{"model", flags.model.model},
@@ -116,7 +116,7 @@ Json SubjectJson(const BenchFlags& flags, const BenchSetup& setup) {
           {"cuda_graph", flags.step.capture_steps}};
 }
 
-// How fast it was.
+// The measured speed.
 Json SpeedJson(const BenchSetup& setup, const ThroughputResult& result) {
   const ThroughputStatistics& statistics = result.last.statistics;
   const LaneUse use = MeasureLanes(result.traced_step);

@@ -1,5 +1,5 @@
-// What `spillway bench` prints, line by line as tf_cnn_benchmarks does, and its
-// JSON result (docs/cli.md).
+// The output of `spillway bench`, in the line format of tf_cnn_benchmarks, and
+// its JSON result (docs/cli.md).
 #ifndef SPILLWAY_TOOLS_SPILLWAY_OUTPUT_BENCH_REPORT_H_
 #define SPILLWAY_TOOLS_SPILLWAY_OUTPUT_BENCH_REPORT_H_
 
@@ -12,13 +12,13 @@
 
 namespace spillway {
 
-// Every text ends with a line break, unless it says otherwise.
+// Every text ends with a line break, unless stated otherwise.
 std::string FormatBenchInfo(const BenchFlags& flags, const BenchSetup& setup);
 std::string FormatBenchHeader(const BenchFlags& flags);
 // A forward step shows no loss: 0.000.
 std::string FormatBenchStep(const BenchFlags& flags,
                             const ThroughputStep& step);
-// "after 3 of 100 timed steps"; no line of its own.
+// "after 3 of 100 timed steps"; not a full line.
 std::string FormatBenchDone(const BenchFlags& flags,
                             const ThroughputResult& result);
 // The total, and whether the measurement was interrupted.

@@ -23,7 +23,7 @@ SimulatedStep PredictStep(const BenchSetup& setup) {
   return step;
 }
 
-// Of the timed steps; without them, of the traced one.
+// Of the timed steps; if there are none, of the traced step.
 int64_t MeasuredStepNs(const ThroughputResult& result) {
   if (result.step_seconds.empty()) return TotalNs(result.traced_step);
   return std::llround(Median(result.step_seconds) * 1e9);

@@ -1,5 +1,5 @@
-// `bench --trace` and `bench --report`: the predicted step and the measured one
-// side by side.
+// `bench --trace` and `bench --report`: the predicted step next to the measured
+// one.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_OUTPUT_BENCH_TIMELINES_H_
 #define SPILLWAY_TOOLS_SPILLWAY_OUTPUT_BENCH_TIMELINES_H_
 

@@ -73,7 +73,7 @@ class Parser {
       const auto found = std::ranges::find(kColumnNames, name);
       if (found == kColumnNames.end()) {
         return Error(fmt::format(
-            "unknown column \"{}\"; there are id, lower, upper, size, gaps",
+            "unknown column \"{}\"; known: id, lower, upper, size, gaps",
             name));
       }
       const auto column = static_cast<Column>(found - kColumnNames.begin());
@@ -146,7 +146,7 @@ class Parser {
   }
 
   absl::Status ReadGaps(std::string_view text, PackingItem& item) const {
-    int64_t end = item.lifetime.begin;  // of the gap before
+    int64_t end = item.lifetime.begin;  // of the previous gap
     for (const std::string_view word : SplitAt(text, ' ')) {
       if (word.empty()) continue;
       const std::optional<Interval> gap = ParseGap(word);
@@ -176,7 +176,7 @@ class Parser {
 
   const std::string_view path_;
   int64_t line_ = 0;
-  std::vector<Column> columns_;  // as the file has them
+  std::vector<Column> columns_;  // in the order of the file
   std::set<std::string> ids_;
   int64_t total_bytes_ = 0;
   BufferTable table_;

@@ -1,5 +1,5 @@
-// Buffers and where they lie, as text: one a line, under a line of column names
-// (docs/packing.md).
+// Buffers and their placement as text: one buffer per line, after a line of
+// column names (docs/packing.md).
 //
 //   id,lower,upper,size,gaps
 //   a,0,9,4096,2-4 6-7
@@ -20,20 +20,20 @@ namespace spillway {
 struct BufferTable {
   std::vector<std::string> ids = {};
   std::vector<PackingItem> items = {};  // by id
-  bool has_gaps = false;                // there was a column for them
+  bool has_gaps = false;                // the file has that column
 };
 
-// Columns, in any order: id, lower, upper, size; gaps and offset may be left
-// out, and offset is not read. Fields are not quoted; blanks around them and
-// empty lines do not count. `path` names the text in errors. Errors:
-// INVALID_ARGUMENT naming line and field: for a missing, unknown or repeated
-// column, a wrong number of fields, an empty or repeated id, what is no integer
-// of at least 0, upper not above lower, gaps that are not inside the lifetime
-// and ascending, and sizes of more than 2^60 in all.
+// Columns, in any order: id, lower, upper, size; gaps and offset are optional,
+// and offset is ignored. Fields are not quoted; blanks around them and empty
+// lines are ignored. `path` names the text in errors. Errors: INVALID_ARGUMENT
+// naming line and field: for a missing, unknown or repeated column, a wrong
+// number of fields, an empty or repeated id, a value that is not an integer of
+// at least 0, an upper that is not above lower, gaps that are not ascending
+// inside the lifetime, and sizes of more than 2^60 in total.
 absl::StatusOr<BufferTable> ParseBuffers(std::string_view text,
                                          std::string_view path);
 
-// id,lower,upper,size,offset and, if the table has gaps, those.
+// id,lower,upper,size,offset and, if the table has gaps, gaps.
 std::string FormatPlacement(const BufferTable& table,
                             std::span<const int64_t> offsets);
 

@@ -32,7 +32,7 @@ bool IsComputed(const Node& node) {
   return node.op != kPlaceholder && node.op != kSwapOut && node.op != kSwapIn;
 }
 
-// Whether one of `readers` reads these bytes, by any of their names.
+// Whether one of `readers` reads these bytes, through any alias.
 bool IsReadBy(const IdMap<NodeId, bool>& readers, const Graph& graph,
               const Storage& storage) {
   return std::ranges::any_of(storage.values, [&](ValueId value) {
@@ -41,7 +41,7 @@ bool IsReadBy(const IdMap<NodeId, bool>& readers, const Graph& graph,
   });
 }
 
-// Adds what the storages hold that the forward phase makes.
+// Adds the bytes of the storages that the forward phase writes.
 void AddStorages(const IdMap<NodeId, bool>& is_backward, const Graph& graph,
                  const OpRegistry& ops, GraphFacts& facts) {
   const StorageMap storages = StorageMap::Of(graph, ops);

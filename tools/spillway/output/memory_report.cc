@@ -29,8 +29,8 @@ Interval LifeOf(const ExecutionPlan& plan, const Buffer& buffer) {
   return {0, static_cast<int64_t>(plan.steps.size())};
 }
 
-// The curve as bars, a column for some steps each, as high as the most bytes
-// that live at one of them.
+// The curve as bars. A column covers one or more steps and is as high as the
+// most bytes that are live at one of them.
 std::string FormatCurve(const MemoryProfile& profile) {
   constexpr size_t kColumns = 72;
   constexpr int64_t kRows = 10;

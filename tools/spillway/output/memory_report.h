@@ -1,4 +1,5 @@
-// `spillway inspect --memory`: what fills a step's memory, as text and as JSON.
+// `spillway inspect --memory`: the contents of a step's memory, as text and
+// JSON.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_OUTPUT_MEMORY_REPORT_H_
 #define SPILLWAY_TOOLS_SPILLWAY_OUTPUT_MEMORY_REPORT_H_
 
@@ -12,8 +13,8 @@
 namespace spillway {
 
 // The memory curve and the `rows` largest buffers at the peak, with the steps
-// of their lives and why they are still there; of the host pool too where the
-// plan swaps.
+// of their lives and the reason why they are still live; also for the host pool
+// if the plan swaps.
 std::string FormatMemory(const ExecutionPlan& plan, const Graph& graph,
                          int64_t rows);
 

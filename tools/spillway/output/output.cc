@@ -32,7 +32,7 @@ std::string FolderOf(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-// Returns 0 or the errno that writing `path` would meet.
+// Returns 0, or the errno with which writing `path` would fail.
 int WritingError(const std::string& path) {
   struct stat target = {};
   if (stat(path.c_str(), &target) == 0) {
@@ -61,7 +61,7 @@ OutputFile JsonFile(const ResultFlags& result) {
   return {.flag = "--json", .path = result.json};
 }
 
-// Of a file that was not written, whatever the reason.
+// The status for a file that was not written, for any reason.
 absl::Status FailureOf(std::string_view flag, const absl::Status& status) {
   const std::string message(status.message());
   return FailedPrecondition(fmt::format("{}: {}", flag, message));

@@ -1,9 +1,10 @@
-// What a command writes: text on stdout, a JSON result, other files. Whatever
-// cannot be written is the caller's mistake (exit status 2), not ours.
+// The output of a command: text on stdout, a JSON result, other files. An
+// output that cannot be written is an input error (exit status 2), not an
+// internal error.
 //
-// Results come before files: text is printed first, then each file is
-// attempted whatever became of the others, and failures are reported last. So a
-// full disk after hours of work costs only what was to lie on it.
+// Results come before files: text is printed first, then each file is attempted
+// even if others failed, and failures are reported last. So a full disk after
+// hours of work loses only the files on that disk.
 //
 //   Outputs outputs(flags.result, {{"--trace", flags.trace}});
 //   SPILLWAY_RETURN_IF_ERROR(outputs.Check());  // before the work
@@ -34,56 +35,57 @@ struct ResultFlags {
 };
 void AddResultFlags(FlagSet& flags, ResultFlags& result);
 
-// Writes `text` to stdout at once, so that a reader of a pipe sees it and a
-// full disk is noticed. Errors: FAILED_PRECONDITION with the system's reason.
+// Writes `text` to stdout and flushes, so that the reader of a pipe sees it at
+// once and a full disk is noticed. Errors: FAILED_PRECONDITION with the
+// system's reason.
 absl::Status Print(std::string_view text);
 
-// The same, but nothing when the JSON result goes to stdout, which then carries
-// no other text. For what is printed before long work, where an error should
-// end the command.
+// Print, but does nothing if the JSON result goes to stdout, which then has no
+// other text. For text before long work, where an error should end the command.
 absl::Status PrintText(const ResultFlags& result, std::string_view text);
 
-// "spillway: `message`" as one line on stderr, whatever the message holds.
+// Prints "spillway: `message`" to stderr as one line, for any message.
 void ReportError(const absl::Status& status);
 
-// An output file and the flag that named it. An empty path: not wanted.
+// An output file and the flag that names it. Empty path: not requested.
 struct OutputFile {
   std::string_view flag = {};
   std::string path = {};
 };
 
-// One command's outputs. Files are replaced as a whole or not at all. Not for
-// several threads at once.
+// The outputs of one command. Each file is replaced as a whole or not at all.
+// Not thread-safe.
 class Outputs {
  public:
   Outputs(ResultFlags result, std::vector<OutputFile> files);
 
-  // Whether the JSON result and all files could be written now, found without
-  // touching anything. A disk may still fill up after it. Errors:
-  // FAILED_PRECONDITION naming flag, path and reason of the first that cannot.
+  // Whether the JSON result and all files could be written now; changes
+  // nothing. A disk may still fill up afterwards. Errors: FAILED_PRECONDITION
+  // naming flag, path and reason of the first that cannot be written.
   absl::Status Check() const;
 
-  // The functions below keep what fails for Finish.
+  // The functions below keep their failures for Finish.
 
   // As PrintText.
   void Print(std::string_view text);
 
-  // Writes the JSON result where --json says, if anywhere.
+  // Writes the JSON result to the target of --json, if given.
   void WriteJson(const Json& json);
 
-  // Writes what `content` makes to the file of `flag`, one of the constructor's
-  // (CHECKed). `content` is not called if the file is not wanted.
+  // Writes the result of `content` to the file of `flag`, one of the
+  // constructor's (CHECKed). Does not call `content` if the file is not
+  // requested.
   void Write(std::string_view flag,
              absl::FunctionRef<absl::StatusOr<std::string>()> content);
 
-  // The same for a file that other code writes.
+  // The same for a file that `write` writes itself.
   void WriteWith(std::string_view flag,
                  absl::FunctionRef<absl::Status(const std::string&)> write);
 
-  // How the command ends: `outcome`, its own end, if everything was written.
-  // Else reports `outcome`, unless it is OK, and all failures but the last on
-  // stderr, and returns the last: FAILED_PRECONDITION naming flag, file and
-  // reason, or stdout and reason; what `content` said, with the flag.
+  // The command's final status: `outcome` if everything was written. Else
+  // prints `outcome`, unless it is OK, and all failures but the last to stderr,
+  // and returns the last: FAILED_PRECONDITION naming flag, file and reason, or
+  // stdout and reason; the error of `content`, with the flag.
   absl::Status Finish(const absl::Status& outcome = absl::OkStatus());
 
  private:
@@ -92,7 +94,7 @@ class Outputs {
 
   ResultFlags result_;
   std::vector<OutputFile> files_;
-  bool stdout_failed_ = false;  // which is told once
+  bool stdout_failed_ = false;  // reported once
   std::vector<absl::Status> failures_;
 };
 

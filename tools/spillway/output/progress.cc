@@ -24,7 +24,7 @@ size_t TerminalColumns() {
   return is_known ? size.ws_col : kUsual;
 }
 
-// Whether enough time has passed since the last time that this was true.
+// Whether enough time has passed since this last returned true.
 bool IsTimeToShow() {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kPause(100);

@@ -1,6 +1,6 @@
-// One line on stderr that is overwritten as work goes on, for people who watch:
-// nothing is written unless stderr is a terminal. It is cut at the terminal's
-// width and renewed ten times a second at most.
+// One line on stderr that is overwritten as work progresses, for interactive
+// use: nothing is written unless stderr is a terminal. It is cut at the
+// terminal's width and updated at most ten times per second.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_OUTPUT_PROGRESS_H_
 #define SPILLWAY_TOOLS_SPILLWAY_OUTPUT_PROGRESS_H_
 
@@ -15,15 +15,15 @@ namespace spillway {
 void ShowProgress(std::string_view text);
 void ClearProgress();
 
-// How far a part of the work is: "warm-up 3/10, 12 s left".
+// The progress of a part of the work: "warm-up 3/10, 12 s left".
 class ProgressOf {
  public:
   explicit ProgressOf(std::string part) : part_(std::move(part)) {}
 
   const std::string& part() const { return part_; }
 
-  // `note`: put behind it. The time left is what so many more would take at the
-  // mean speed since the first call, and missing until one is done since.
+  // `note`: appended. The time left is computed from the mean speed since the
+  // first call, and omitted until one item was done since.
   void Show(int64_t done, int64_t total, std::string_view note = "");
 
  private:
@@ -34,7 +34,7 @@ class ProgressOf {
   Clock::time_point start_ = {};
 };
 
-// "warm-up 3/10, 12 s left, note"; the time is left out before it is known.
+// "warm-up 3/10, 12 s left, note"; the time is omitted while it is unknown.
 std::string DescribeProgress(std::string_view part, int64_t done, int64_t total,
                              double seconds_left, std::string_view note);
 

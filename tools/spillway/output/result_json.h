@@ -1,4 +1,4 @@
-// The parts of JSON results that several commands write alike (docs/cli.md).
+// The parts of JSON results that several commands share (docs/cli.md).
 #ifndef SPILLWAY_TOOLS_SPILLWAY_OUTPUT_RESULT_JSON_H_
 #define SPILLWAY_TOOLS_SPILLWAY_OUTPUT_RESULT_JSON_H_
 
@@ -21,18 +21,18 @@ constexpr double Milliseconds(int64_t ns) {
   return static_cast<double>(ns) * 1e-6;
 }
 
-// {"mode", and every option that has an effect in it}
+// {"mode", and every option that has an effect in this mode}
 Json LmsJson(const LmsOptions& options);
 
 // {"tensors", "swap_outs", "swap_ins", "delayed_swap_ins", "out_bytes",
 // "in_bytes"}
 Json SwapJson(const SwapCounts& counts);
 
-// Kernels by the algorithm that is named for them: {"direct": 12, ...}
+// Counts kernels by their named algorithm: {"direct": 12, ...}
 Json AlgorithmsJson(const AlgorithmNames& algorithms);
 
-// Which algorithms kernels take, by node: equal for equal ones, "first" where
-// no kernel was told another than its first.
+// A digest of the kernels' algorithms by node: equal for equal choices, "first"
+// if every kernel takes its first algorithm.
 std::string AlgorithmsDigest(const AlgorithmNames& algorithms,
                              const Graph& graph);
 

@@ -16,7 +16,7 @@
 namespace spillway {
 namespace {
 
-// Rows of the table of tensors; the rest is in the JSON and on the page.
+// Rows of the table of tensors; all rows are in the JSON and the HTML report.
 constexpr size_t kTensorRows = 20;
 
 double ImagesPerSecond(int64_t batch_size, int64_t step_ns) {
@@ -44,7 +44,7 @@ std::string FormatTried(const TriedSet& tried, int64_t batch_size) {
       FormatSpeed(batch_size, tried.step_ns), tried.name);
 }
 
-// "algorithms   direct 12, patches 3\n"; empty where no kernel has a choice.
+// "algorithms   direct 12, patches 3\n"; empty if no kernel has a choice.
 std::string FormatAlgorithms(const AlgorithmNames& algorithms) {
   const Json counts = AlgorithmsJson(algorithms);
   std::string text;
