@@ -1,10 +1,10 @@
-// BFloat16: the upper half of a float32: its sign, its eight bits of exponent
-// and seven bits of fraction. Storage only; arithmetic is done in float32.
+// BFloat16: the upper half of a float32: its sign, its eight exponent bits and
+// seven fraction bits. Storage only; arithmetic is done in float32.
 //
-// ToBFloat16 rounds to the nearest, ties to even; too large becomes infinite, a
-// NaN stays a (quiet) NaN. Neither function has a branch or a table, so loops
-// over them become vector instructions. On a GPU rounding is its own
-// instruction, which differs in the payloads of NaNs at most.
+// ToBFloat16 rounds to nearest, ties to even. Values that are too large become
+// infinite; a NaN stays a (quiet) NaN. Neither function has a branch or a
+// table, so loops over them are vectorised. On a GPU one instruction rounds; it
+// may differ only in the payloads of NaNs.
 #ifndef SPILLWAY_BASE_BFLOAT16_H_
 #define SPILLWAY_BASE_BFLOAT16_H_
 

@@ -2,7 +2,7 @@
 // condition's text when one of our own assumptions is false. What a caller, a
 // file or a device can cause is reported by absl::Status instead.
 //
-// Free of the log, so that CUDA sources may include it.
+// Does not depend on the log, so that CUDA sources may include it.
 #ifndef SPILLWAY_BASE_CHECK_H_
 #define SPILLWAY_BASE_CHECK_H_
 

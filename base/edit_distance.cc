@@ -6,7 +6,7 @@
 
 namespace spillway {
 
-// row[j]: the distance of what has been read of a from the first j of b.
+// row[j]: the distance between the bytes of a read so far and the first j of b.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});

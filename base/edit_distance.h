@@ -1,4 +1,4 @@
-// How far two words are apart: the fewest insertions, deletions and
+// The edit distance of two words: the fewest insertions, deletions and
 // replacements of single bytes that turn one into the other.
 //
 // Cost: O(size of a * size of b).
@@ -16,8 +16,9 @@ namespace spillway {
 
 size_t EditDistance(std::string_view a, std::string_view b);
 
-// The nearest of `names` to a word that is none of them, the first of equals;
-// "" where even that is more than a third of the word's bytes away.
+// The name that a mistyped `word` probably means: the one of `names` with the
+// least edit distance; ties go to the first. "" if that distance is more than a
+// third of the word's bytes.
 std::string NameMeantBy(std::string_view word,
                         const std::vector<std::string>& names);
 

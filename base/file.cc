@@ -51,14 +51,14 @@ class Descriptor {
 
   bool is_open() const { return fd_ >= 0; }
   int fd() const { return fd_; }
-  // The system may report a failed write as late as here. Returns its errno.
+  // The system may report a failed write only here. Returns its errno.
   int Close() { return close(std::exchange(fd_, -1)) == 0 ? 0 : errno; }
 
  private:
   int fd_;
 };
 
-// What `call` returns once no signal interrupts it: -1 and errno on failure.
+// Repeats `call` until no signal interrupts it; -1 and errno on failure.
 template <typename Call>
 auto Uninterrupted(Call call) {
   while (true) {
@@ -85,7 +85,7 @@ int WritePieces(int fd, std::span<const std::string_view> pieces) {
   return 0;
 }
 
-// A pipe, a terminal or another device: there is nothing to replace.
+// A pipe, a terminal or another device: there is no file to replace.
 absl::Status WriteInPlace(const std::string& path,
                           std::span<const std::string_view> pieces) {
   Descriptor file(Uninterrupted([&] {  // a named pipe waits for its reader
@@ -97,7 +97,7 @@ absl::Status WriteInPlace(const std::string& path,
   return error == 0 ? absl::OkStatus() : SystemError(error, "write", path);
 }
 
-// Creates a file with a name of its own in `folder`; -1 and errno on failure.
+// Creates a file with an unused name in `folder`; -1 and errno on failure.
 int CreateBeside(const std::string& folder, std::string& path) {
   constexpr mode_t kMode = 0666;  // less the user's mask
   for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -109,8 +109,8 @@ int CreateBeside(const std::string& folder, std::string& path) {
   return -1;
 }
 
-// Returns 0 or the errno of the step that failed; then no file is left behind.
-// `mode`: the permissions of the file to replace, if there is one.
+// Returns 0 or the errno of the step that failed; the temporary file is then
+// removed. `mode`: the permissions of the file to replace, if it exists.
 int WriteBesideAndRename(const std::string& path, std::optional<mode_t> mode,
                          std::span<const std::string_view> pieces) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
@@ -134,7 +134,7 @@ std::string FollowLinks(const std::string& path) {
   return real ? std::string(real.get()) : path;
 }
 
-// These name an open stream even where a shell has sent it to a regular file.
+// These name an open stream, even if a shell redirected it to a regular file.
 bool NamesOpenStream(const std::string& path) {
   return path == "/dev/stdout" || path == "/dev/stderr" ||
          path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");

@@ -1,6 +1,6 @@
-// Whole files in and out. Writing is atomic: a new file is written beside the
-// old one, synced, and renamed over it, so that no reader and no crash ever
-// sees half a file.
+// Reads and writes whole files. Writing is atomic: a new file is written next
+// to the old one, synced, and renamed over it, so no reader ever sees half a
+// file, even after a crash.
 #ifndef SPILLWAY_BASE_FILE_H_
 #define SPILLWAY_BASE_FILE_H_
 
@@ -18,8 +18,8 @@ namespace spillway {
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 // Writes the concatenation of `pieces` to `path`. On any error (missing folder,
-// no permission, full disk, short write) `path` is as it was before, nothing is
-// left beside it, and the Status names the path and the system's reason.
+// no permission, full disk, short write) `path` is unchanged, no temporary file
+// is left, and the Status names the path and the system's reason.
 absl::Status WriteFileAtomically(const std::string& path,
                                  std::span<const std::string_view> pieces);
 absl::Status WriteFileAtomically(const std::string& path,

@@ -1,9 +1,9 @@
 // Float16: IEEE 754's binary16: a sign, five bits of exponent and ten bits of
 // fraction; from 2^-24 to 65504. Storage only; arithmetic is done in float32.
 //
-// ToFloat16 rounds to the nearest, ties to even; from 65520 on it becomes
-// infinite, a NaN stays a (quiet) NaN. On a GPU both are its own instructions,
-// which differ in the payloads of NaNs at most.
+// ToFloat16 rounds to nearest, ties to even. Values from 65520 on become
+// infinite; a NaN stays a (quiet) NaN. On a GPU each conversion is one
+// instruction; it may differ only in the payloads of NaNs.
 #ifndef SPILLWAY_BASE_FLOAT16_H_
 #define SPILLWAY_BASE_FLOAT16_H_
 

@@ -59,7 +59,7 @@ class IdRange {
   size_t size_ = 0;
 };
 
-// A vector of T indexed by Id. Ids are dense, so this is the map from ids.
+// A vector of T indexed by Id. Ids are dense, so it serves as a map from ids.
 template <typename Id, typename T>
 class IdMap {
  public:
@@ -74,7 +74,7 @@ class IdMap {
 
   size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }
-  // Of the items there are now: later ones are not in the range.
+  // Of the current items; items that are added later are not in the range.
   IdRange<Id> ids() const { return IdRange<Id>(items_.size()); }
   void resize(size_t size, const T& fill = T()) { items_.resize(size, fill); }
   void reserve(size_t size) { items_.reserve(size); }

@@ -18,8 +18,8 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMaxDepth = 64;
 constexpr size_t kMaxReasonSize = 200;  // a bad token can be the whole file
 
-// Reads a text and leaves the number of bytes read so far in `*consumed`, so
-// that errors found by the handler below have a place too.
+// Reads a text and counts the bytes read so far in `*consumed`, so that errors
+// found by the handler below have a position too.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -92,7 +92,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   }
 
   // The library's message, "[json.exception...] parse error at line 1, column
-  // 2: what", without its own place.
+  // 2: what", without the library's position.
   bool parse_error(size_t, const std::string&,
                    const Json::exception& error) override {
     std::string_view message = error.what();
@@ -116,7 +116,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  // Puts `value` where the innermost open array or object expects its next one.
+  // Puts `value` where the innermost open array or object expects its next
+  // item.
   Json* Place(Json value) {
     Json* place = &root_;
     if (!open_.empty() && open_.back()->is_array()) {
@@ -144,12 +145,12 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::string reason_;
 };
 
-// The place is that of the last character read.
+// The position is that of the last character read.
 absl::Status ErrorAt(std::string_view text, size_t consumed,
                      std::string_view source, std::string_view reason) {
   const std::string_view before = text.substr(0, consumed - (consumed > 0));
   const auto line = 1 + std::ranges::count(before, '\n');
-  const size_t line_begin = before.rfind('\n') + 1;  // 0 where there is none
+  const size_t line_begin = before.rfind('\n') + 1;  // 0 if there is none
   return InvalidArgument(fmt::format("{}: line {}, column {}: {}", source, line,
                                      before.size() - line_begin + 1,
                                      reason.substr(0, kMaxReasonSize)));

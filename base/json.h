@@ -1,5 +1,5 @@
-// JSON text and files to StatusOr<json>. The only place that catches the JSON
-// library's exceptions; the rest of the code checks kinds before it reads.
+// Parses JSON text and files into StatusOr<json>. Only this file catches the
+// JSON library's exceptions; the rest of the code checks kinds before it reads.
 #ifndef SPILLWAY_BASE_JSON_H_
 #define SPILLWAY_BASE_JSON_H_
 
@@ -17,7 +17,7 @@ namespace spillway {
 absl::StatusOr<nlohmann::ordered_json> ParseJson(std::string_view text,
                                                  std::string_view source);
 
-// Serialised with two spaces of indent and a final newline; bytes that are not
+// Serialised with two spaces of indent and a final newline. Bytes that are not
 // UTF-8 are replaced, so this cannot fail.
 std::string FormatJson(const nlohmann::ordered_json& json);
 

@@ -61,7 +61,7 @@ std::string Quoted(std::string_view text) {
   return fmt::format("\"{}\"", Escaped(text));
 }
 
-// What stands there, in a few words.
+// The kind or value of `json`, in a few words.
 std::string Describe(const Json& json) {
   if (json.is_string()) return Quoted(json.get_ref<const std::string&>());
   if (json.is_array()) return json.empty() ? "an empty list" : "a list";
@@ -69,7 +69,7 @@ std::string Describe(const Json& json) {
   return json.dump();
 }
 
-// " from 1 to 8", which follows "an integer" or "integers" that `json` is not.
+// " from 1 to 8", to follow "an integer" or "integers", which `json` is not.
 std::string Describe(IntegerRange range, const Json& json) {
   constexpr IntegerRange kAll;
   if (range.least > kAll.least && range.most < kAll.most) {

@@ -1,4 +1,4 @@
-// JsonObject: reads the fields of one JSON object, and of those in it.
+// JsonObject: reads the fields of one JSON object and of the objects in it.
 //
 //     JsonObject file(json, "link.json");
 //     link.name = file.Text("name");
@@ -8,18 +8,18 @@
 //     file.RefuseOtherFields();
 //     SPILLWAY_RETURN_IF_ERROR(file.status());
 //
-// The first error is kept, for an object and all that are read from it: after
-// it getters return empty values at once and further errors are ignored. So a
-// caller reads all fields, then checks status() before it uses them. Getters
-// require their field; Has() before one makes it optional.
+// The first error is kept, for an object and for all objects read from it.
+// After it, getters return empty values at once and further errors are ignored,
+// so a caller reads all fields and then checks status() before it uses them. A
+// getter requires its field; call Has() first to make the field optional.
 //
 // Errors: INVALID_ARGUMENT that names object and field, on one line:
 //     link.json: sizes[3]: field "bytes" must be an integer, not "8"
-// Ownership: borrows the JSON value, `where` and all names; an object that was
-// read from another borrows that one too. References that getters return are
-// into the JSON value.
-// Cost: a getter is O(1) where fields are read in their order in the object,
-// else O(number of fields). No text is made before an error.
+// Ownership: borrows the JSON value, `where` and all names. An object that was
+// read from another object borrows that object too. References that getters
+// return point into the JSON value.
+// Cost: a getter is O(1) if fields are read in the order in which the object
+// has them, else O(number of fields). Text is built only for an error.
 // Threads: one at a time.
 #ifndef SPILLWAY_BASE_JSON_OBJECT_H_
 #define SPILLWAY_BASE_JSON_OBJECT_H_
@@ -48,7 +48,7 @@ struct NumberRange {
   double most = std::numeric_limits<double>::max();
 };
 
-// Nothing if `json` is no integer, or not in the range. 1.0 is no integer.
+// Nothing if `json` is not an integer in the range. 1.0 is not an integer.
 std::optional<int64_t> ToInteger(const nlohmann::ordered_json& json,
                                  IntegerRange range = {});
 
@@ -57,7 +57,7 @@ class JsonObjects;
 class JsonObject {
  public:
   // `where` names the object in errors, and may be empty. The status is an
-  // error if `json` is no object.
+  // error if `json` is not an object.
   explicit JsonObject(const nlohmann::ordered_json& json,
                       std::string_view where = {});
   JsonObject(const JsonObject&) = delete;
@@ -77,19 +77,21 @@ class JsonObject {
 
   JsonObject Object(std::string_view name);
   JsonObjects Objects(std::string_view name);
-  // A list of anything, and anything; an empty list and null after an error.
+  // A list of any items, and a field of any kind; an empty list and null after
+  // an error.
   const nlohmann::ordered_json& List(std::string_view name);
   const nlohmann::ordered_json& Field(std::string_view name);
 
-  // Of all fields in their order, for an object that is a map; none after an
-  // error.
+  // The names of all fields in order, for an object that is a map; empty after
+  // an error.
   std::vector<std::string_view> names() const;
 
-  // Makes a field that no call before has named an error. It is added to the
-  // error of a missing field, whose name may just be misspelt.
+  // Reports a field that no earlier call has named. The message is added to the
+  // error of a missing field, because the unknown field may be that one
+  // misspelt.
   void RefuseOtherFields();
 
-  // Errors of a caller who knows more of a field than its kind:
+  // Errors of a caller that knows more about a field than its kind:
   //   MustBe: field "name" must be EXPECTED, not 7
   //   Fail: field "name" PROBLEM
   //   Check: field "name": MESSAGE, unless `status` is OK
@@ -108,8 +110,8 @@ class JsonObject {
              std::string_view name, std::optional<size_t> index);
 
   void CheckIsObject();
-  // Null after an error, and if the object lacks the field. For Find that is
-  // an error.
+  // Null after an error, and if the object lacks the field; for Find a missing
+  // field is an error.
   const nlohmann::ordered_json* Look(std::string_view name);
   const nlohmann::ordered_json* Find(std::string_view name);
   // "link.json: sizes[3]"
@@ -123,8 +125,8 @@ class JsonObject {
   std::string_view name_;
   std::optional<size_t> index_;
   size_t last_found_ = 0;                // index of a field
-  std::vector<std::string_view> asked_;  // for, in order, maybe repeatedly
-  bool lacks_field_ = false;             // and this was the first error
+  std::vector<std::string_view> asked_;  // names, in order, maybe repeated
+  bool lacks_field_ = false;             // the first error is a missing field
   absl::Status status_;                  // of the root
 };
 

@@ -6,8 +6,8 @@
 
 namespace spillway {
 
-// One line a message on stderr: "I message", "W message", "E message". Called
-// once by a program's main; a library never configures the log.
+// Logs one line per message to stderr: "I message", "W message", "E message".
+// Called once by a program's main; a library never configures the log.
 void ConfigureLog(spdlog::level::level_enum level);
 
 }  // namespace spillway

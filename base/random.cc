@@ -7,7 +7,7 @@
 namespace spillway {
 namespace {
 
-// Every index owns this many blocks of the generator, one a redraw.
+// Each index has this many blocks of the generator, one for each redraw.
 constexpr uint64_t kDrawsPerIndex = 16;
 
 // [0, 1): 53 random bits, exact in double.
@@ -36,7 +36,7 @@ double TruncatedNormalAt(uint64_t key, uint64_t index) {
     x = NormalDraw(key, index, draw);
     if (std::abs(x) <= 2.0) return x;
   }
-  return std::clamp(x, -2.0, 2.0);  // once in 10^21 numbers
+  return std::clamp(x, -2.0, 2.0);  // reached once in 10^21 numbers
 }
 
 }  // namespace spillway

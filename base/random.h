@@ -1,6 +1,6 @@
 // Counter-based random numbers: number `counter` of stream `key` is a pure
-// function, so any thread on any device computes any of them, nothing is
-// stored, and a dropout mask is regenerated in the backward pass.
+// function, so any thread on any device can compute any number, nothing is
+// stored, and the backward pass regenerates a dropout mask.
 //
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as
 // 1, 2, 3", SC 2011: Philox4x32 with 10 rounds.
@@ -61,7 +61,7 @@ constexpr uint64_t HashName(std::string_view name) {
 // Standard normal number `index` of the stream `key` (Box-Muller).
 double NormalAt(uint64_t key, uint64_t index);
 
-// The same, redrawn while its magnitude exceeds 2 (TensorFlow's truncation).
+// The same, redrawn while the magnitude exceeds 2 (TensorFlow's truncation).
 double TruncatedNormalAt(uint64_t key, uint64_t index);
 
 }  // namespace spillway

@@ -1,5 +1,5 @@
-// Means and order statistics of samples. There is at least one sample
-// (CHECKed). Cost: O(n log n).
+// Means and order statistics of samples. `values` must not be empty (CHECKed).
+// Cost: O(n log n).
 #ifndef SPILLWAY_BASE_STATISTICS_H_
 #define SPILLWAY_BASE_STATISTICS_H_
 
@@ -12,7 +12,8 @@ double Mean(std::span<const double> values);
 // The middle value, or the mean of the middle two.
 double Median(std::span<const double> values);
 
-// The smallest value that at least `part` of all are not above; part in (0, 1].
+// The smallest value that at least `part` of all values do not exceed; part in
+// (0, 1].
 double Percentile(std::span<const double> values, double part);
 
 }  // namespace spillway

@@ -11,7 +11,7 @@
 
 namespace spillway {
 
-// `status` with `context` and ": " put before its message; OK stays OK.
+// `status` with `context` and ": " prepended to its message; OK stays OK.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
 // A Status of the given code from any text. (Debian's Abseil has its own
@@ -37,10 +37,10 @@ absl::Status NotFound(std::string_view message);
 #define SPILLWAY_CONCAT_INNER(a, b) a##b
 #define SPILLWAY_CONCAT(a, b) SPILLWAY_CONCAT_INNER(a, b)
 
-// SPILLWAY_ASSIGN_OR_RETURN(Graph graph, ReadGraph(path)); several statements,
-// so it needs braces of its own inside an `if` or a loop. It also declares a
-// variable that is named by __LINE__, so two uses in one line, or in one macro
-// of yours, need scopes of their own.
+// SPILLWAY_ASSIGN_OR_RETURN(Graph graph, ReadGraph(path)); expands to several
+// statements, so it needs its own braces inside an `if` or a loop. It also
+// declares a variable named after __LINE__, so two uses in one line, or in one
+// macro, need separate scopes.
 #define SPILLWAY_ASSIGN_OR_RETURN(declaration, expression)                  \
   auto SPILLWAY_CONCAT(spillway_result_, __LINE__) = (expression);          \
   if (!SPILLWAY_CONCAT(spillway_result_, __LINE__).ok()) [[unlikely]] {     \

@@ -1,15 +1,15 @@
 // A request to end long work early, for Ctrl-C, deadlines and user interfaces.
 //
 //   std::stop_source source;  // request_stop() from any thread
-//   spec.stop = [token = source.get_token()] { return token.stop_requested();
-//   };
+//   spec.stop = [t = source.get_token()] { return t.stop_requested(); };
 //
-// Work that takes a StopRequest asks it between two units (steps, candidates,
-// measurements), which are never cut short. The header of that work says what
-// its units are and what it returns. Once the request has answered true, the
-// work ends, and may ask again while it does.
+// Work that takes a StopRequest calls it between two units (steps, candidates,
+// measurements); a unit is never cut short. The header of that work says what
+// its units are and what it returns. Once the request has returned true, the
+// work ends; it may call the request again while it ends.
 //
-// Threads: the work asks on its caller's thread. Cost: asked as often as there
+// Threads: the work calls the request on its caller's thread. Cost: one call
+// per unit; the request must return at once. Lifetime: until the work returns.
 // are units; it has to answer at once. Lifetime: until the work returns.
 #ifndef SPILLWAY_BASE_STOP_REQUEST_H_
 #define SPILLWAY_BASE_STOP_REQUEST_H_
@@ -20,12 +20,12 @@
 
 namespace spillway {
 
-// Empty: never.
+// Empty: never stops.
 using StopRequest = std::function<bool()>;
 
 inline bool StopRequested(const StopRequest& stop) { return stop && stop(); }
 
-// For work whose parts are of no use: CANCELLED if a stop is requested.
+// For work whose partial results are useless: CANCELLED if a stop is requested.
 inline absl::Status CheckStop(const StopRequest& stop) {
   return StopRequested(stop)
              ? absl::CancelledError("stopped before it was complete")

@@ -1,16 +1,18 @@
-// A topological order, one node at a time: a node comes when all edges into it
-// have arrived. The caller says where the edges lead, so any graph will do:
+// A topological order, one node at a time: a node comes once all edges into it
+// have arrived. The caller says where the edges lead, so any graph can be used:
 //
 //   TopologicalOrder<NodeId> order(CountEdgesInto(graph));
 //   for (NodeId id = order.Next(); id.is_valid(); id = order.Next()) {
 //     ForEachSuccessor(graph, id, [&](NodeId after) { order.Arrive(after); });
 //   }
 //
-// Ties: the node that was ready first; of those that wait for nothing, the
-// lowest id. So nodes come by level, their longest distance from the latter.
-// Cycles: a node on a cycle or behind one never comes, and keeps waiting.
+// Ties: the node that became ready first; among nodes without incoming edges,
+// the lowest id. So nodes come by level, their longest distance from the nodes
+// without incoming edges.
+// Cycles: a node on a cycle, or reachable from one, never comes; it stays
+// waiting.
 // Cost: O(1) for each call, linear in nodes and edges for the whole order.
-// Threads: none of its own.
+// Threads: none.
 // Source: Kahn, Topological sorting of large networks, CACM 5 (11), 1962.
 #ifndef SPILLWAY_BASE_TOPOLOGICAL_ORDER_H_
 #define SPILLWAY_BASE_TOPOLOGICAL_ORDER_H_
@@ -27,7 +29,7 @@ namespace spillway {
 template <typename Id>
 class TopologicalOrder {
  public:
-  // `missing`: how many edges lead into each node. A node to be left out has
+  // `missing`: the number of edges into each node. To leave a node out, pass
   // one more than will arrive.
   explicit TopologicalOrder(IdMap<Id, int32_t> missing)
       : missing_(std::move(missing)) {
@@ -46,7 +48,7 @@ class TopologicalOrder {
   }
 
   bool is_waiting(Id id) const { return missing_[id] > 0; }
-  // Whether no node waits any more.
+  // Whether no node is waiting.
   bool is_complete() const { return ready_.size() == missing_.size(); }
 
  private:

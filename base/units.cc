@@ -16,14 +16,15 @@ namespace {
 
 constexpr double kLargestSize = 0x1.0p62;
 
-// Three significant digits, all digits before the point, no zeros after it.
+// Three significant digits, all digits before the point, no trailing zeros
+// after it.
 std::string FormatNumber(double value) {
   return std::abs(value) < 99.95 ? fmt::format("{:.3g}", value)
                                  : fmt::format("{:.0f}", value);
 }
 
-// `value` in the first of `units`, each `base` times the one before, in which
-// it rounds to less than `base`; in the last one otherwise.
+// `value` in the first of `units` in which it rounds to less than `base`, else
+// in the last one. Each unit is `base` times the one before.
 std::string FormatScaled(double value, double base,
                          std::span<const std::string_view> units) {
   size_t unit = 0;

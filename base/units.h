@@ -1,5 +1,6 @@
 // Sizes in bytes and times in nanoseconds are plain int64_t whose names end in
-// `_bytes` and `_ns`; here are their literals, their text and their parser.
+// `_bytes` and `_ns`. This header has their literals, their text and their
+// parser.
 #ifndef SPILLWAY_BASE_UNITS_H_
 #define SPILLWAY_BASE_UNITS_H_
 

@@ -1,5 +1,4 @@
-// Arena: one allocation of a device, and the high-water mark of what was really
-// used of it.
+// Arena: one allocation of a device, and the high-water mark of its used bytes.
 #ifndef SPILLWAY_EXECUTOR_ARENA_H_
 #define SPILLWAY_EXECUTOR_ARENA_H_
 
@@ -13,17 +12,18 @@
 
 namespace spillway {
 
-// Threads: Use() is called by the issuing thread only.
+// Threads: only the issuing thread calls Use().
 class Arena {
  public:
-  // One Device::Allocate of exactly `bytes` (none for 0 bytes).
+  // Calls Device::Allocate once, for exactly `bytes` (not at all for 0 bytes).
   static absl::StatusOr<Arena> Create(Device& device, MemorySpace space,
                                       int64_t bytes);
 
-  // The bytes [offset, offset + bytes), now counted as used. CHECKs bounds.
+  // The bytes [offset, offset + bytes), which now count as used. CHECKs bounds.
   void* Use(int64_t offset, int64_t bytes);
 
-  // All of it, not counted as used; only where the host can address it.
+  // All bytes, without counting them as used; only if the host can address
+  // them.
   std::span<std::byte> bytes() const;
 
   int64_t num_bytes() const { return memory_ ? memory_->num_bytes() : 0; }

@@ -16,7 +16,7 @@
 namespace spillway {
 namespace {
 
-// What the executor keeps for one step of the plan.
+// State of one step of the plan.
 struct StepState {
   std::unique_ptr<KernelTask> task;  // of a kCompute step
   std::unique_ptr<Event> done;       // null if no other lane waits for it
@@ -59,8 +59,8 @@ class PlanExecutor final : public Executor {
   IdMap<StepId, StepState> steps_;
   StepTimes times_;
 
-  // With capture_steps. `forked_` is recorded in the origin, the first stream
-  // that there is; `joined_` in each other stream.
+  // With capture_steps: `forked_` is recorded in the origin, the first existing
+  // stream; `joined_` in each of the others.
   std::unique_ptr<Event> forked_;
   std::array<std::unique_ptr<Event>, kNumLanes> joined_;
   bool is_warm_ = false;                    // a step has run
@@ -68,8 +68,8 @@ class PlanExecutor final : public Executor {
   CopyCounts captured_copies_;              // in `captured_`
   uint64_t captured_seed_ = 0;
 
-  // By lane, null for lanes the plan does not use. Last: streams end before
-  // what they borrow.
+  // By lane, null for lanes that the plan does not use. Last: streams must end
+  // before the objects that they borrow.
   std::array<std::unique_ptr<Stream>, kNumLanes> streams_;
   Stream* origin_ = nullptr;  // of captures
 };
@@ -126,7 +126,7 @@ absl::Status PlanExecutor::RunStep(const RunOptions& options) {
       origin_ != nullptr && is_warm_ && options.timeline == nullptr;
   const absl::Status issued =
       is_captured ? LaunchAll(options) : IssueAll(options);
-  // Also after an error: nothing borrowed may stay in use.
+  // Also after an error: no borrowed memory may stay in use.
   const absl::Status done = SynchronizeAll();
   SPILLWAY_RETURN_IF_ERROR(issued);
   SPILLWAY_RETURN_IF_ERROR(done);
@@ -151,15 +151,16 @@ absl::Status PlanExecutor::Capture(const RunOptions& options) {
   captured_seed_ = options.seed;
   absl::StatusOr<std::unique_ptr<CapturedWork>> captured =
       origin_->EndCapture();
-  // Nothing was queued: these are the errors of tasks, from which those of what
-  // was issued behind them may follow.
+  // A capture queues nothing, so these are errors of tasks. Errors of later
+  // calls may be their consequences.
   SPILLWAY_RETURN_IF_ERROR(SynchronizeAll());
   SPILLWAY_RETURN_IF_ERROR(issued);
   SPILLWAY_ASSIGN_OR_RETURN(captured_, std::move(captured));
   return absl::OkStatus();
 }
 
-// The other streams join the origin's capture, and are waited for.
+// The other streams join the origin's capture; the origin waits for them at the
+// end.
 absl::Status PlanExecutor::IssueForked(const RunOptions& options) {
   SPILLWAY_RETURN_IF_ERROR(origin_->Record(forked_.get()));
   for (size_t lane = 0; lane < streams_.size(); ++lane) {

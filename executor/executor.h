@@ -1,8 +1,8 @@
 // Executor: runs an ExecutionPlan on a device's streams.
 //
-// One stream a lane. A step of the plan becomes: wait for the events of its
-// waits, run or copy, record its own event if a later step of another lane
-// waits for it. Everything is made in Create; RunStep allocates no tensor.
+// Each lane has one stream. A step of the plan becomes: wait for the events of
+// its waits, run or copy, and record an event if a later step of another lane
+// waits for it. Create makes all objects; RunStep allocates no tensor.
 // Threads: one caller at a time.
 #ifndef SPILLWAY_EXECUTOR_EXECUTOR_H_
 #define SPILLWAY_EXECUTOR_EXECUTOR_H_
@@ -28,8 +28,8 @@ namespace spillway {
 class CheckedMemory;
 class HostThreads;
 
-// Everything is borrowed for the life of the executor. The arenas hold at least
-// the plan's device_bytes and host_bytes.
+// All pointers are borrowed for the lifetime of the executor. The arenas hold
+// at least the plan's device_bytes and host_bytes.
 struct ExecutorSpec {
   const Graph* graph = nullptr;
   const ExecutionPlan* plan = nullptr;
@@ -38,23 +38,24 @@ struct ExecutorSpec {
   Arena* device_arena = nullptr;
   Arena* host_arena = nullptr;
 
-  // For large feeds that are copied to pinned memory; null: the caller's alone.
+  // For large feeds that are copied to pinned memory; null: the caller's thread
+  // alone.
   HostThreads* host_threads = nullptr;
 
-  // Both arenas' memory: every access is checked
-  // (executor/checked/checked_executor.h). Null, the usual case: nothing is.
+  // The memory of both arenas, if every access is to be checked
+  // (executor/checked/checked_executor.h). Null, the usual case: no checks.
   CheckedMemory* checked_memory = nullptr;
-  const OpRegistry* ops = nullptr;  // only to check: what kernels may overwrite
+  const OpRegistry* ops = nullptr;  // for checks: what kernels may overwrite
 
   // Steps are launched as one piece of captured work (device/stream.h). The
-  // first is issued piece by piece, so that libraries are set up; the second is
-  // captured. A step with a timeline is issued piece by piece too. All steps
-  // have the same seed.
+  // first step is issued piece by piece, so that libraries are set up; the
+  // second is captured. A step with a timeline is issued piece by piece too.
+  // All steps must have the same seed.
   bool capture_steps = false;
 };
 
 struct RunOptions {
-  // Bytes of each fed Placeholder value, of its exact size; borrowed until
+  // Bytes of each fed Placeholder value, exactly its size; borrowed until
   // RunStep returns.
   std::map<ValueId, const void*> feeds = {};
   uint64_t seed = 0;
@@ -78,20 +79,20 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // The plan must have passed VerifyPlan. Errors: UNIMPLEMENTED to capture on a
-  // device that cannot; as the device says.
+  // The plan must have passed VerifyPlan. Errors: UNIMPLEMENTED for
+  // capture_steps on a device without captures; errors of the device.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(
       const ExecutorSpec& spec);
 
   // Runs one step and waits for it. Errors: FAILED_PRECONDITION for a missing
-  // feed; what a kernel says, with its node's name before it.
+  // feed; errors of a kernel, with its node's name prepended.
   virtual absl::Status RunStep(const RunOptions& options) = 0;
 
-  // Copies of the steps run so far, counted as they were issued.
+  // Copies of all steps so far, counted when they are issued.
   virtual const CopyCounts& copies() const = 0;
 
-  // Host memory through which steps get their number and feeds
-  // (step_inputs.h); beside the plan's host_bytes.
+  // Host memory for the step number and feeds of steps (step_inputs.h), in
+  // addition to the plan's host_bytes.
   virtual int64_t staging_bytes() const = 0;
 
   // As Session::FeedBuffer.

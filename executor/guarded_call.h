@@ -1,4 +1,4 @@
-// Calls code of others, which may throw.
+// Calls user code, which may throw.
 #ifndef SPILLWAY_EXECUTOR_GUARDED_CALL_H_
 #define SPILLWAY_EXECUTOR_GUARDED_CALL_H_
 
@@ -11,8 +11,9 @@
 
 namespace spillway {
 
-// fn()'s Status or StatusOr; INTERNAL with the text of an exception that leaves
-// it. (One that leaves a thread or an OpenMP region of fn ends the program.)
+// Returns fn()'s Status or StatusOr, or INTERNAL with the text of an exception
+// that fn throws. (An exception that leaves a thread or an OpenMP region of fn
+// ends the program.)
 template <typename Fn>
 std::invoke_result_t<Fn> GuardedCall(Fn&& fn) {
   try {

@@ -40,7 +40,7 @@ int64_t HostThreads::StartWorkers(int64_t count) {
     try {
       workers_.emplace_back([this, part] { Serve(part); });
     } catch (const std::system_error&) {
-      break;  // The system has no more.
+      break;  // the system has no more threads
     }
   }
   return std::ssize(workers_);
@@ -50,7 +50,7 @@ void HostThreads::Serve(int64_t part) {
   uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   while (true) {
-    // Thread `part` may start after job 1 was given: no job has number 0.
+    // Thread `part` may start after job 1 was issued: no job has number 0.
     job_changed_.wait(lock, [&] { return job_ != seen; });
     seen = job_;
     if (work_ == nullptr) return;

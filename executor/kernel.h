@@ -3,7 +3,7 @@
 // Preparing chooses the algorithm and thereby the workspace, which the planner
 // places in the arena like any other buffer. Running only computes: a kernel
 // allocates nothing of tensor size, never synchronises a device, and keeps no
-// state from one run to the next.
+// state between runs.
 #ifndef SPILLWAY_EXECUTOR_KERNEL_H_
 #define SPILLWAY_EXECUTOR_KERNEL_H_
 
@@ -23,12 +23,12 @@ namespace spillway {
 
 enum class DeviceKind : uint8_t { kCpu, kCuda };
 
-// What kernels may give up for speed; the same for all of a session.
+// Which precision kernels may give up for speed; the same for a whole session.
 struct MathOptions {
   // Products of float32 may round their factors to TF32 (10 bits of mantissa),
-  // on devices that have it.
+  // on devices that support it.
   bool allow_tf32 = false;
-  // The same inputs give the same bits, run after run.
+  // Equal inputs give bitwise identical outputs in every run.
   bool deterministic = true;
 };
 
@@ -38,24 +38,24 @@ struct KernelRequest {
   const Attributes& attributes;
   std::span<const TensorType> inputs;
   std::span<const TensorType> outputs;
-  int threads = 1;  // that the kernel will be run with
+  int threads = 1;  // with which the kernel will run
   MathOptions math = {};
-  // Of those that the kernel lists; empty: its first.
+  // One of those that the kernel lists; empty: the first.
   std::string_view algorithm = {};
 };
 
 // One run. Pointers are 256-byte aligned device memory; an output may share its
-// bytes with an input where the op declares alias or in_place.
+// bytes with an input if the op declares alias or in_place.
 struct KernelContext {
   std::span<void* const> inputs;
   std::span<void* const> outputs;
   void* workspace = nullptr;  // Kernel::workspace_bytes() bytes, undefined
-  void* stream = nullptr;     // the device's own handle; null on the CPU
+  void* stream = nullptr;     // the device's stream handle; null on the CPU
   uint64_t seed = 0;          // of the session
-  // The program's step number (executor/session/session.h). Host memory that
-  // the device reads as well, so only work that is queued on the stream may
-  // look at it: the same work, launched again as a graph, finds the number of
-  // that step.
+  // The program's step number (executor/session/session.h). It is in host
+  // memory that the device can read too. Only work queued on the stream may
+  // read it, so that the same work, launched again as a graph, reads the number
+  // of the new step.
   const int64_t* step = nullptr;
 
   template <typename T>
@@ -77,24 +77,25 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
 
-  // The ways to compute this node under the request's MathOptions, the one that
-  // is most likely the fastest first. Empty: there is one way only. Calls into
-  // libraries; the same for the life of the kernel.
+  // The algorithms that can compute this node under the request's MathOptions;
+  // the one that is most likely the fastest comes first. Empty: the kernel has
+  // only one. Calls into libraries; the result is constant for the lifetime of
+  // the kernel.
   virtual absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms() {
     return std::vector<KernelAlgorithm>();
   }
-  // The way this kernel takes; empty where there is one only.
+  // The algorithm that this kernel uses; empty if it has only one.
   virtual std::string_view algorithm() const { return {}; }
 
-  // Bytes of scratch for one run; constant for the life of the kernel.
+  // Bytes of scratch for one run; constant for the lifetime of the kernel.
   virtual int64_t workspace_bytes() const { return 0; }
 
-  // Called by one thread at a time. An exception out of it: INTERNAL.
+  // Called by one thread at a time. An exception becomes INTERNAL.
   virtual absl::Status Run(const KernelContext& context) = 0;
 };
 
-// Errors: UNIMPLEMENTED for a dtype or case the kernel does not cover;
-// INVALID_ARGUMENT for an algorithm that it does not list; INTERNAL when a
+// Errors: UNIMPLEMENTED for a dtype or case that the kernel does not support;
+// INVALID_ARGUMENT for an algorithm that it does not list; INTERNAL if a
 // library fails.
 using KernelFactory =
     absl::StatusOr<std::unique_ptr<Kernel>> (*)(const KernelRequest&);

@@ -17,7 +17,7 @@ std::string_view KindName(DeviceKind kind) {
   return kind == DeviceKind::kCpu ? "cpu" : "cuda";
 }
 
-// The executor itself does the work of these, or there is none.
+// The executor does the work of these nodes, or there is no work.
 bool NeedsNoKernel(const OpDef* op, const Node& node) {
   return node.op == kPlaceholder || node.op == kSwapOut || node.op == kSwapIn ||
          (op != nullptr && op->resident);
@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> PrepareKernel(
     const Graph& graph, const Node& node, const OpDef* op,
     const KernelRegistry& kernels, const PrepareOptions& options) {
   KernelFactory factory = nullptr;
-  // Without its OpDef, nothing is known of what the op overwrites or aliases.
+  // Without an OpDef it is unknown what the op overwrites or aliases.
   if (op != nullptr && node.placement == Placement::kDevice) {
     factory = kernels.Find(node.op, options.kind);
   }

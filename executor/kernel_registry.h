@@ -20,13 +20,13 @@ namespace spillway {
 
 class KernelRegistry {
  public:
-  // A pair that is there already, an empty name and a null factory are
-  // refused: the registry remembers the first error.
+  // An existing pair, an empty name and a null factory are refused: the
+  // registry remembers the first error.
   void Add(std::string_view op, DeviceKind kind, KernelFactory factory);
-  // The first error of Add, INVALID_ARGUMENT; who uses the registry checks it.
+  // The first error of Add, INVALID_ARGUMENT; users of the registry check it.
   const absl::Status& status() const { return status_; }
 
-  // Null when there is none.
+  // Null if not found.
   KernelFactory Find(std::string_view op, DeviceKind kind) const;
 
  private:
@@ -35,15 +35,15 @@ class KernelRegistry {
   absl::Status status_;
 };
 
-// Kernels by node; null for nodes that need none (resident, feeds, copies,
+// Kernels by node; null for nodes that need no kernel (resident, feeds, copies,
 // aliases) and for nodes outside `keep`.
 using KernelMap = IdMap<NodeId, std::unique_ptr<Kernel>>;
 
 struct PrepareOptions {
   DeviceKind kind = DeviceKind::kCpu;
   int threads = 1;
-  // Leave nodes without a kernel (also where a factory says UNIMPLEMENTED) null
-  // instead of failing: for planning and simulating plan-only graphs.
+  // Leave nodes without a kernel null instead of failing (also if a factory
+  // returns UNIMPLEMENTED): for planning and simulating plan-only graphs.
   bool allow_missing = false;
   MathOptions math = {};
   AlgorithmNames algorithms = {};
@@ -51,20 +51,22 @@ struct PrepareOptions {
 
 // Prepares a kernel for every node of `keep`. Errors: UNIMPLEMENTED naming the
 // first node whose op has no kernel for this kind of device; INVALID_ARGUMENT
-// naming a node without the algorithm that is named for it; INTERNAL for a
-// factory that throws, makes no kernel or one of negative workspace; what a
-// factory says. Each with the node's name before it. The status of `kernels`.
+// naming a node whose kernel lacks the algorithm given for it; INTERNAL for a
+// factory that throws, or makes no kernel or one with a negative workspace;
+// errors of a factory. The node's name is prepended to each. Also the status of
+// `kernels`.
 absl::StatusOr<KernelMap> PrepareKernels(const Graph& graph,
                                          const OpRegistry& ops,
                                          const KernelRegistry& kernels,
                                          const IdMap<NodeId, bool>& keep,
                                          const PrepareOptions& options);
 
-// Errors: what a kernel says, with the node's name before it.
+// Errors: those of a kernel, with the node's name prepended.
 absl::StatusOr<ListedAlgorithms> ListAlgorithms(const Graph& graph,
                                                 const KernelMap& kernels);
 
-// Workspace of each node: its kernel's, else what the graph states, else 0.
+// Workspace of each node: that of its kernel, else the graph's stated cost,
+// else 0.
 IdMap<NodeId, int64_t> WorkspaceBytes(const Graph& graph,
                                       const KernelMap& kernels);
 

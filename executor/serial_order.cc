@@ -38,7 +38,8 @@ class Orderer {
 
   LaneSteps& lane(Lane lane) { return lanes_[static_cast<size_t>(lane)]; }
 
-  // The steps of the lane up to `last`, and before each what it waits for.
+  // Runs the steps of the lane up to `last`, and before each the steps it waits
+  // for.
   void RunThrough(StepId last) {
     LaneSteps& lane = this->lane(plan_.steps[last].lane);
     while (!is_done_[last]) {
@@ -48,7 +49,7 @@ class Orderer {
     }
   }
 
-  // One lane's copies may make the other's ready.
+  // Copies of one lane may make those of the other ready.
   void RunReadyCopies() {
     size_t before = 0;
     do {

@@ -1,7 +1,8 @@
-// Serial orders of a plan's steps: what a single stream may do that keeps every
-// wait and the order within each lane, and when each buffer lives in it.
+// Serial orders of a plan's steps: orders for a single stream that respect
+// every wait and the order within each lane, and the lifetime of each buffer in
+// them.
 //
-// Between the two orders lies whatever several streams may do: copies run as
+// The two orders are the extremes of what several streams may do: copies run as
 // late as the plan allows, or as early.
 //
 //   plan      compute  a b c d      copy out  [o after a, awaited by d]
@@ -19,20 +20,21 @@
 namespace spillway {
 
 enum class CopyTime : uint8_t {
-  kLate,   // when a step that runs waits for it, or at the end
-  kEarly,  // as soon as all it waits for has run
+  kLate,   // when a waiting step needs it, or at the end
+  kEarly,  // as soon as its waits allow
 };
 
 struct SerialOrder {
   std::vector<StepId> steps = {};
   // Buffers that the step is the first to write, and the last to use: a buffer
-  // lives between them. By step, from the steps alone. Residents are in
-  // neither, fetched buffers not in the second.
+  // lives between them. By step, derived from the steps alone. Residents are in
+  // neither map, fetched buffers not in `ends`.
   IdMap<StepId, std::vector<BufferId>> begins = {};
   IdMap<StepId, std::vector<BufferId>> ends = {};
 };
 
-// Cost: O(steps + waits + uses). Waits of the plan point backwards (CHECKed).
+// Cost: O(steps + waits + uses). Waits of the plan must point backwards
+// (CHECKed).
 SerialOrder MakeSerialOrder(const ExecutionPlan& plan, CopyTime copies);
 
 }  // namespace spillway

@@ -1,4 +1,4 @@
-// The kernels of this library, declared where sessions are made with them.
+// The kernels of this library, declared here for code that creates sessions.
 // Defined in ops/all_ops.cc: link spillway::ops to use them.
 #ifndef SPILLWAY_EXECUTOR_STANDARD_KERNELS_H_
 #define SPILLWAY_EXECUTOR_STANDARD_KERNELS_H_
@@ -7,7 +7,7 @@
 
 namespace spillway {
 
-// The kernels of all ops of ops/, built on first use and then constant.
+// The kernels of all ops of ops/, built on first use and constant afterwards.
 const KernelRegistry& StandardKernels();
 
 }  // namespace spillway

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kFeedAlignment = 256;
 
-// The GPU waits for it, and one thread alone copies at a fraction of memory's
-// rate: a large copy is shared out.
+// The GPU waits for this copy, and a single thread reaches only a fraction of
+// the memory's bandwidth. So a large copy is split.
 void CopyFeed(HostThreads* threads, const void* from, std::byte* to,
               int64_t bytes) {
   RunInParts(threads, bytes, {.least_items = int64_t{4} << 20, .most_parts = 8},
@@ -27,7 +27,7 @@ void CopyFeed(HostThreads* threads, const void* from, std::byte* to,
 
 absl::Status StepInputs::Allocate(const ExecutorSpec& spec) {
   host_threads_ = spec.host_threads;
-  int64_t total_bytes = kFeedAlignment;  // the number's
+  int64_t total_bytes = kFeedAlignment;  // for the step number
   for (const Step& step : spec.plan->steps) {
     if (step.kind != StepKind::kFeed) continue;
     const int64_t bytes = spec.plan->buffers[step.outputs[0]].bytes;

@@ -1,7 +1,8 @@
-// What the host gives a step: its number and its feeds. Where the host cannot
-// write the device's memory they are copied to pinned memory first: copies to
-// the device then run beside other work, and a captured step finds the new
-// bytes where it found the old ones. Elsewhere feeds are read where they lie.
+// The inputs of a step from the host: its number and its feeds. If the host
+// cannot write the device's memory, they are copied to pinned memory first:
+// then copies to the device run concurrently with other work, and a captured
+// step finds the new bytes at the old addresses. Otherwise feeds are read
+// directly from the caller's memory.
 #ifndef SPILLWAY_EXECUTOR_STEP_INPUTS_H_
 #define SPILLWAY_EXECUTOR_STEP_INPUTS_H_
 
@@ -22,36 +23,35 @@ class StepInputs {
   StepInputs(const StepInputs&) = delete;
   StepInputs& operator=(const StepInputs&) = delete;
 
-  // At most one Device::Allocate, of host memory.
+  // Calls Device::Allocate at most once, for host memory.
   absl::Status Allocate(const ExecutorSpec& spec);
 
-  // Takes what the step gets; CheckAllFed has passed, and no stream works on
-  // the step before. No Device::Allocate. A feed that lies in its feed_buffer
-  // is not copied.
+  // Sets the inputs of the next step. CheckAllFed must have passed, and no
+  // stream may still be working on the previous step. Calls no
+  // Device::Allocate. A feed that is already in its feed_buffer is not copied.
   void Set(const RunOptions& options);
 
-  // Where the pinned copy of a fed Placeholder lies; null: there is none, or
-  // `placeholder` is not fed.
+  // The pinned copy of a fed Placeholder; null if it has none or is not fed.
   std::byte* feed_buffer(ValueId placeholder) const;
 
-  // Always the same memory.
+  // Always the same address.
   const int64_t* step() const { return step_; }
-  // Where the bytes of a fed Placeholder lie for this step.
+  // The address of the bytes of a fed Placeholder for this step.
   const void* feed(ValueId placeholder) const {
     return feeds_.at(placeholder).data;
   }
 
-  // Allocated.
+  // Allocated bytes.
   int64_t num_bytes() const { return memory_ ? memory_->num_bytes() : 0; }
 
  private:
   struct Feed {
     int64_t bytes = 0;
-    std::byte* copy = nullptr;   // pinned; null: none is needed
+    std::byte* copy = nullptr;   // pinned; null: not needed
     const void* data = nullptr;  // of this step
   };
 
-  std::unique_ptr<DeviceMemory> memory_;  // null: none is needed
+  std::unique_ptr<DeviceMemory> memory_;  // null: not needed
   HostThreads* host_threads_ = nullptr;
   int64_t unpinned_step_ = 0;
   int64_t* step_ = &unpinned_step_;

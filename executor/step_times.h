@@ -1,5 +1,5 @@
-// StepTimes: when the steps of a plan ran, from timing events that an executor
-// records around them, as a timeline.
+// StepTimes: a timeline of when the steps of a plan ran, from timing events
+// that an executor records before and after them.
 #ifndef SPILLWAY_EXECUTOR_STEP_TIMES_H_
 #define SPILLWAY_EXECUTOR_STEP_TIMES_H_
 
@@ -20,15 +20,16 @@ class StepTimes {
   StepTimes(const Graph& graph, const ExecutionPlan& plan)
       : graph_(graph), plan_(plan) {}
 
-  // Makes the events; once, for the first timeline.
+  // Makes the events; called once, before the first timeline.
   absl::Status Prepare(Device& device);
 
-  // To be recorded when the step begins and ends. After Prepare.
+  // The executor records these when the step begins and ends. After Prepare.
   Event* begin(StepId id) const { return events_[id].begin.get(); }
   Event* end(StepId id) const { return events_[id].end.get(); }
 
-  // After all events were recorded and the streams synchronised: a span for
-  // each step but aliases, from the first step's begin on; flows and stalls.
+  // Call after all events were recorded and the streams synchronised. Adds a
+  // span for each step except aliases, from the beginning of the first step on;
+  // and flows and stalls.
   void FillTimeline(Timeline& timeline) const;
 
  private:

@@ -1,5 +1,5 @@
-// The work of one step of a plan, for every executor: its kernel's run or its
-// copy, and where its buffers lie.
+// The work of one step of a plan, shared by all executors: its kernel run or
+// copy, and the addresses of its buffers.
 #ifndef SPILLWAY_EXECUTOR_STEP_WORK_H_
 #define SPILLWAY_EXECUTOR_STEP_WORK_H_
 
@@ -18,16 +18,16 @@
 
 namespace spillway {
 
-// One node's kernel and what it is run with. The stream runs it after it was
-// issued; it changes again only after the step was synchronised.
+// One node's kernel and its arguments. The stream runs it some time after it
+// was issued; the arguments may change only after the step was synchronised.
 class KernelTask final : public StreamTask {
  public:
   // Both are borrowed.
   KernelTask(Kernel& kernel, std::string_view node_name)
       : kernel_(kernel), node_name_(node_name) {}
 
-  // Errors: what the kernel says, INTERNAL if it throws; with the node's name
-  // before it.
+  // Errors: those of the kernel, INTERNAL if it throws; with the node's name
+  // prepended.
   absl::Status Run(void* native_stream) override;
 
   std::vector<void*> inputs;
@@ -42,18 +42,18 @@ class KernelTask final : public StreamTask {
 };
 
 // For a kCompute step: a task with room for the step's slots. Errors:
-// UNIMPLEMENTED when no kernel was prepared.
+// UNIMPLEMENTED if no kernel was prepared.
 absl::StatusOr<std::unique_ptr<KernelTask>> NewKernelTask(
     const ExecutorSpec& spec, const Step& step);
 
-// The buffer's bytes in its arena, counted as used.
+// The buffer's bytes in its arena, which now count as used.
 void* UseBuffer(const ExecutorSpec& spec, BufferId id);
 
 // Errors: FAILED_PRECONDITION for a missing feed.
 absl::Status CheckAllFed(const ExecutorSpec& spec, const RunOptions& options);
 
 // Issues the copy of a kFeed, kSwapOut or kSwapIn step to `stream`, and counts
-// it (but the first copy of a feed).
+// it (except the first copy of a feed).
 absl::Status IssueCopy(const ExecutorSpec& spec, const Step& step,
                        const StepInputs& inputs, Stream& stream,
                        CopyCounts& copies);

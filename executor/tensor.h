@@ -17,7 +17,7 @@
 
 namespace spillway {
 
-// The element type that T is the C++ type of; none for other types.
+// The element type whose C++ type is T; nothing for other types.
 template <typename T>
 constexpr std::optional<DType> ElementDType() {
   if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
@@ -45,8 +45,8 @@ struct HostTensor {
   TensorType type = {};
   std::vector<std::byte> bytes = {};  // row-major
 
-  // The elements; borrows the tensor. Errors: INVALID_ARGUMENT where T is not
-  // the C++ type of type.dtype, or `bytes` has another size than `type`.
+  // The elements; borrows the tensor. Errors: INVALID_ARGUMENT if T is not the
+  // C++ type of type.dtype, or if the size of `bytes` does not match `type`.
   template <Element T>
   absl::StatusOr<std::span<const T>> span() const {
     if (absl::Status fits = CheckElements(*ElementDType<T>()); !fits.ok()) {
@@ -56,7 +56,7 @@ struct HostTensor {
                               static_cast<size_t>(type.num_elements()));
   }
 
-  // The bytes as T, unchecked: for code that has checked the type.
+  // The bytes as T, unchecked: for callers that have checked the type.
   template <typename T>
   const T* data() const {
     return reinterpret_cast<const T*>(bytes.data());

@@ -1,5 +1,5 @@
 // Attributes of a node: named JSON-like values, kept in name order. An op reads
-// them once, through the typed getters, into a struct of its own.
+// them once, through the typed getters, into its own struct.
 #ifndef SPILLWAY_GRAPH_ATTRIBUTES_H_
 #define SPILLWAY_GRAPH_ATTRIBUTES_H_
 
@@ -56,11 +56,11 @@ class AttributeValue {
   Variant value_;
 };
 
-// Getters come in two forms: GetX(name) for required attributes and
-// GetX(name, fallback) for optional ones. Errors: INVALID_ARGUMENT naming the
-// attribute when it is missing or of another kind, or a real is not finite.
-// Integers are accepted where a real is asked for. Copies share their items
-// until one is Set: copying a graph copies no attribute.
+// Getters come in two forms: GetX(name) for required attributes and GetX(name,
+// fallback) for optional ones. Errors: INVALID_ARGUMENT naming the attribute if
+// it is missing or of another kind, or if a real is not finite. Integers are
+// accepted where a real is expected. Copies share their items until one of them
+// is Set, so copying a graph copies no attribute.
 class Attributes {
  public:
   Attributes() = default;
@@ -100,7 +100,7 @@ class Attributes {
   }
 
  private:
-  std::shared_ptr<const AttributeValue::Object> items_;  // null: none
+  std::shared_ptr<const AttributeValue::Object> items_;  // null: no items
 };
 
 }  // namespace spillway

@@ -11,8 +11,8 @@
 namespace spillway {
 namespace {
 
-// Inserts into a sorted vector; false if it is there. Graphs grow at the end,
-// so this nearly always appends.
+// Inserts into a sorted vector; false if the item is already in it. Graphs grow
+// at the end, so this nearly always appends.
 template <typename T>
 bool InsertSorted(std::vector<T>& sorted, const T& item) {
   if (sorted.empty() || sorted.back() < item) {
@@ -36,7 +36,7 @@ std::string WithSuffix(std::string_view base, int64_t suffix) {
   return fmt::format("{}_{}", base, suffix);
 }
 
-// 12 for "conv_12"; 0 where UniqueName would not have made the ending.
+// 12 for "conv_12"; 0 if UniqueName could not have made the ending.
 int64_t SuffixOf(std::string_view name, size_t underscore) {
   const std::string_view digits = name.substr(underscore + 1);
   int64_t suffix = 0;
@@ -117,7 +117,7 @@ void Graph::IndexName(NodeId id) {
   const bool is_new = by_name_.emplace(name, id).second;
   SPILLWAY_CHECK(is_new);
 
-  // If this takes the first free suffix of its base, find the next.
+  // If this name takes the first free suffix of its base, find the next.
   const size_t underscore = name.rfind('_');
   if (underscore == std::string::npos || underscore + 1 == name.size()) return;
   const int64_t suffix = SuffixOf(name, underscore);

@@ -2,10 +2,10 @@
 // and control edges (an order between two nodes that carries no data).
 //
 // Ids are dense and in creation order, and never change: passes add nodes,
-// reroute uses and add control edges. Types are
-// known from the start (GraphBuilder infers them, the reader checks them).
-// Threads: none of its own; a const Graph may be read from several.
-// Cost: every query O(1) or proportional to its result.
+// reroute uses and add control edges. Types are known from the start
+// (GraphBuilder infers them, the reader checks them).
+// Threads: several threads may read a const Graph.
+// Cost: every query is O(1) or proportional to its result.
 #ifndef SPILLWAY_GRAPH_GRAPH_H_
 #define SPILLWAY_GRAPH_GRAPH_H_
 
@@ -56,7 +56,7 @@ class Graph {
     return nodes_[id].outputs[static_cast<size_t>(index)];
   }
 
-  // Uses of a value, sorted by (node, slot), however the graph was made.
+  // Uses of a value, sorted by (node, slot), in whatever order they were added.
   const std::vector<Use>& uses(ValueId id) const { return uses_[id]; }
   // Nodes that have a control edge from `id`, sorted.
   const std::vector<NodeId>& control_outputs(NodeId id) const {
@@ -71,22 +71,22 @@ class Graph {
   // INVALID_ARGUMENT naming what does not exist.
   absl::StatusOr<ValueId> FindValue(std::string_view name) const;
 
-  // Appends a node. The name must be new, the inputs and control inputs must
-  // exist (CHECKed: callers with untrusted input test first). Repeated control
-  // inputs are kept once.
+  // Appends a node. The name must be new, and the inputs and control inputs
+  // must exist (CHECKed: callers with untrusted input test first). Repeated
+  // control inputs are kept once.
   NodeId AddNode(NodeSpec spec);
 
   // `name`, or the first of name_1, name_2, ... that is free.
   std::string UniqueName(std::string_view name) const;
 
-  // Adds the edge unless it is there already; `from` must differ from `to`.
+  // Adds the edge unless it exists already; `from` must differ from `to`.
   void AddControlEdge(NodeId from, NodeId to);
 
-  // Lets `use` read `value` (of the same type, CHECKed) instead.
+  // Makes `use` read `value` (of the same type, CHECKed) instead.
   void SetInput(Use use, ValueId value);
 
-  // Needed only by those who meet nodes before their inputs (readers, copies):
-  // gives `id`, which must not have any (CHECKed), its inputs.
+  // Sets the inputs of `id`, which must not have any (CHECKed). Needed only
+  // where nodes come before their inputs (reading files, copying graphs).
   void SetInputs(NodeId id, std::span<const ValueId> inputs);
 
  private:
@@ -109,7 +109,7 @@ class Graph {
   using NameMap = std::unordered_map<std::string, T, NameHash, std::equal_to<>>;
   // Looked up, never iterated.
   NameMap<NodeId> by_name_;
-  // For each name of which name_1 is taken: the first free suffix.
+  // For each base name whose _1 is taken: the first free suffix.
   NameMap<int64_t> free_suffix_;
 };
 

@@ -14,7 +14,7 @@ bool CanIndex(DType dtype) {
          dtype == DType::kUInt8;
 }
 
-// The op's own function, which others may have written.
+// Calls the op's own function, which may be user code.
 absl::StatusOr<int64_t> CallLimit(const IndexInput& index,
                                   const InferContext& node) {
   try {

@@ -17,10 +17,10 @@ struct IndexLimit {
   int64_t limit = 0;
 };
 
-// Those of a node whose types `def.infer` accepts, in the order of
-// `def.index_inputs`; optional inputs that are left out are not among them.
-// Errors: INVALID_ARGUMENT for an input that is not of int32, int64 or uint8 or
-// a limit that is not positive; INTERNAL for a limit function that throws.
+// The limits of a node whose types `def.infer` accepts, in the order of
+// `def.index_inputs`; without optional inputs that are left out. Errors:
+// INVALID_ARGUMENT for an input that is not int32, int64 or uint8 or a limit
+// that is not positive; INTERNAL for a limit function that throws.
 absl::StatusOr<std::vector<IndexLimit>> IndexLimits(const OpDef& def,
                                                     const InferContext& node);
 

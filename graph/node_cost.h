@@ -7,8 +7,8 @@
 
 namespace spillway {
 
-// What the node states, else what its op says, else no flops and every input
-// read and every output written once.
+// The cost that the node states, else the cost that its op states, else no
+// flops and every input read and every output written once.
 OpCost NodeCost(const Graph& graph, const OpRegistry& registry, NodeId id);
 
 }  // namespace spillway

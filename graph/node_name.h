@@ -1,4 +1,4 @@
-// The rule for node names, checked wherever a name comes from outside.
+// The rule for node names, checked for every name that comes from outside.
 #ifndef SPILLWAY_GRAPH_NODE_NAME_H_
 #define SPILLWAY_GRAPH_NODE_NAME_H_
 
@@ -8,8 +8,8 @@
 
 namespace spillway {
 
-// INVALID_ARGUMENT if the name is empty or has a colon (which separates a name
-// from an output's index), white space or a control character in it.
+// INVALID_ARGUMENT if the name is empty or contains a colon (which separates a
+// name from an output's index), white space or a control character.
 absl::Status CheckNodeName(std::string_view name);
 
 }  // namespace spillway

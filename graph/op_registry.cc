@@ -54,8 +54,8 @@ absl::Status CheckAttributeNames(const OpDef& def,
   return absl::OkStatus();
 }
 
-// Messages, groups, aliases and gradients count on what the definition says.
-// The last outputs may be left out, but not of groups.
+// Messages, groups, aliases and gradients rely on the definition. The last
+// outputs may be left out, but not those of groups.
 absl::Status CheckNumOutputs(const OpDef& def, size_t num_inputs,
                              size_t inferred) {
   const auto groups = static_cast<size_t>(NumGroups(def, num_inputs));
@@ -67,7 +67,7 @@ absl::Status CheckNumOutputs(const OpDef& def, size_t num_inputs,
       def.name, inferred, defined));
 }
 
-// The op's own function, which others may have written.
+// Calls the op's own function, which may be user code.
 absl::StatusOr<std::vector<TensorType>> CallInfer(const OpDef& def,
                                                   const InferContext& context) {
   if (def.infer == nullptr) {
@@ -98,8 +98,8 @@ absl::Status CheckPairs(const OpDef& def, const std::vector<BufferPair>& pairs,
   for (const BufferPair& pair : pairs) {
     if (IsInput(pair.input, def) && IsOutput(pair.output, def)) continue;
     return InvalidArgument(fmt::format(
-        "{} pairs input {} with output {}; there are {} and {}", what,
-        pair.input, pair.output, def.inputs.size(), def.outputs.size()));
+        "{} pairs input {} with output {}; the op has {} inputs and {} outputs",
+        what, pair.input, pair.output, def.inputs.size(), def.outputs.size()));
   }
   return absl::OkStatus();
 }
@@ -108,8 +108,9 @@ absl::Status CheckGroups(const OpDef& def) {
   if (def.group_inputs == 0) return absl::OkStatus();
   if (def.group_inputs < 0 ||
       static_cast<size_t>(def.group_inputs) > def.inputs.size()) {
-    return InvalidArgument(fmt::format("groups of {} inputs, of {}",
-                                       def.group_inputs, def.inputs.size()));
+    return InvalidArgument(
+        fmt::format("has groups of {} inputs, but only {} inputs",
+                    def.group_inputs, def.inputs.size()));
   }
   if (!def.variadic && def.optional_inputs == 0 && def.in_place.empty() &&
       def.index_inputs.empty()) {
@@ -125,8 +126,8 @@ absl::Status CheckIndexInputs(const OpDef& def) {
   for (const IndexInput& index : def.index_inputs) {
     if (index.input < 0 || static_cast<size_t>(index.input) >= num_single) {
       return InvalidArgument(
-          fmt::format("index_inputs names input {}, of {} that are not "
-                      "repeated",
+          fmt::format("index_inputs names input {}, but only {} inputs are "
+                      "not repeated",
                       index.input, num_single));
     }
     if (index.limit == nullptr) {
@@ -137,15 +138,16 @@ absl::Status CheckIndexInputs(const OpDef& def) {
   return absl::OkStatus();
 }
 
-// That its parts fit together.
+// Checks that the parts of the definition fit together.
 absl::Status CheckDef(const OpDef& def) {
   if (def.name.empty()) return InvalidArgument("has no name");
   if (def.infer == nullptr) return InvalidArgument("has no infer function");
   if (def.outputs.empty()) return InvalidArgument("has no outputs");
   if (def.optional_inputs < 0 ||
       static_cast<size_t>(def.optional_inputs) > def.inputs.size()) {
-    return InvalidArgument(fmt::format("{} optional inputs, of {}",
-                                       def.optional_inputs, def.inputs.size()));
+    return InvalidArgument(
+        fmt::format("has {} optional inputs, but only {} inputs",
+                    def.optional_inputs, def.inputs.size()));
   }
   if (def.variadic && def.inputs.empty()) {
     return InvalidArgument("is variadic but has no inputs");
@@ -155,8 +157,8 @@ absl::Status CheckDef(const OpDef& def) {
   SPILLWAY_RETURN_IF_ERROR(CheckPairs(def, def.in_place, "in_place"));
   for (const int input : def.mutates) {
     if (IsInput(input, def)) continue;
-    return InvalidArgument(
-        fmt::format("mutates input {}, of {}", input, def.inputs.size()));
+    return InvalidArgument(fmt::format("mutates input {}, but has {} inputs",
+                                       input, def.inputs.size()));
   }
   return CheckIndexInputs(def);
 }
@@ -168,7 +170,7 @@ OpRegistry::OpRegistry(const OpRegistry& other)
   MakeIndex();
 }
 
-// Elements of a map stay where they are when the map is moved or swapped.
+// A map's elements keep their addresses when the map is moved or swapped.
 OpRegistry& OpRegistry::operator=(OpRegistry other) {
   ops_.swap(other.ops_);
   index_.swap(other.index_);

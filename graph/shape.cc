@@ -33,7 +33,7 @@ absl::Status CheckShape(const Shape& shape) {
       return InvalidArgument(fmt::format("dimension {} of shape {} must be > 0",
                                          dim, shape.ToString()));
     }
-    // Divided rather than multiplied, so that nothing can overflow.
+    // Divide rather than multiply, so that nothing can overflow.
     if (dim > (kMaxElements - 1) / elements) {
       return InvalidArgument(fmt::format("shape {} holds 2^46 elements or more",
                                          shape.ToString()));

@@ -22,7 +22,7 @@ class Shape {
 
   int rank() const { return static_cast<int>(dims_.size()); }
   const std::vector<int64_t>& dims() const& { return dims_; }
-  // Of a temporary: for (int64_t dim : tensor.shape().dims()) is safe.
+  // For a temporary, so that for (int64_t dim : tensor.shape().dims()) is safe.
   std::vector<int64_t> dims() && { return std::move(dims_); }
 
   // Dimension `axis`; negative axes count from the end (-1 is the last).
@@ -30,8 +30,8 @@ class Shape {
     return dims_[static_cast<size_t>(axis < 0 ? axis + rank() : axis)];
   }
 
-  // Product of the dimensions; 1 for a scalar. Exact for any shape that passed
-  // CheckShape, which every shape inside a Graph has.
+  // Product of the dimensions; 1 for a scalar. Cannot overflow for a shape that
+  // passed CheckShape, as every shape in a Graph has.
   int64_t num_elements() const;
 
   // "[64, 28, 28, 1]"

@@ -11,7 +11,7 @@
 namespace spillway {
 namespace {
 
-// The input that output `output` of the node is; invalid: it has new bytes.
+// The input that output `output` aliases; invalid if the output has new bytes.
 ValueId AliasedValue(const Node& node, const OpDef& def, size_t output) {
   const int input = AliasedInput(def, static_cast<int>(output));
   const auto slot = static_cast<size_t>(input);
@@ -19,8 +19,8 @@ ValueId AliasedValue(const Node& node, const OpDef& def, size_t output) {
   return node.inputs[slot];
 }
 
-// From the value that each value is another name of (invalid: of none) to the
-// one at the end of this chain.
+// `aliased`: the value that each value aliases (invalid: none). Returns the
+// value at the end of each such chain.
 IdMap<ValueId, ValueId> FindRoots(const IdMap<ValueId, ValueId>& aliased) {
   IdMap<ValueId, ValueId> roots(aliased.size());
   std::vector<ValueId> path;
@@ -95,7 +95,7 @@ class StorageMap::Finder {
     }
   }
 
-  // Sorts the values by storage, the root of each first.
+  // Sorts the values by storage, the root of each storage first.
   void AddValues() {
     std::vector<size_t> next(map_.size() + 1, 0);  // place in values_
     for (const ValueId value : roots_.ids()) {
@@ -135,7 +135,7 @@ class StorageMap::Finder {
 
   const Graph& graph_;
   IdMap<NodeId, const OpDef*> defs_;
-  IdMap<ValueId, ValueId> aliased_;  // what it is another name of
+  IdMap<ValueId, ValueId> aliased_;  // the value that it aliases
   IdMap<ValueId, ValueId> roots_;
   StorageMap map_;
 };

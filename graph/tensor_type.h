@@ -1,4 +1,4 @@
-// Element type and dimensions: all that is known of a value before it runs.
+// Element type and dimensions: all that is known about a value before it runs.
 #ifndef SPILLWAY_GRAPH_TENSOR_TYPE_H_
 #define SPILLWAY_GRAPH_TENSOR_TYPE_H_
 

@@ -7,7 +7,7 @@
 namespace spillway {
 
 // Calls visit(NodeId) for the producer of each input, by slot, then for each
-// control input. A node comes once for each edge.
+// control input. A node is visited once for each edge.
 template <typename Visit>
 void ForEachPredecessor(const Graph& graph, NodeId id, Visit visit) {
   const Node& node = graph.node(id);
@@ -16,7 +16,7 @@ void ForEachPredecessor(const Graph& graph, NodeId id, Visit visit) {
 }
 
 // Calls visit(NodeId) for each use of each output, then for each control
-// output. A node comes once for each edge.
+// output. A node is visited once for each edge.
 template <typename Visit>
 void ForEachSuccessor(const Graph& graph, NodeId id, Visit visit) {
   for (const ValueId output : graph.node(id).outputs) {

@@ -15,7 +15,7 @@
 namespace spillway {
 namespace {
 
-// Far above anything real, and low enough that a sum over a million nodes, in
+// Far above any real cost, and low enough that a sum over a million nodes, in
 // nanoseconds or bytes, fits an int64_t.
 constexpr double kMaxFlops = 1e18;
 constexpr double kMaxTimeUs = 1e9;
@@ -68,7 +68,7 @@ absl::Status CheckFields(const Graph& graph, const Node& node) {
   return node.cost.has_value() ? CheckCost(*node.cost) : absl::OkStatus();
 }
 
-// Each list of neighbours agrees with the list at the other end.
+// Each edge is listed at both of its ends.
 absl::Status CheckLinks(const Graph& graph, const Node& node) {
   for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
     const ValueId input = node.inputs[slot];
@@ -104,7 +104,7 @@ absl::Status CheckSchema(const Graph& graph, const Node& node,
                             InferOutputs(*def, {node.attributes, inputs}));
   const std::vector<TensorType> stated = TypesOf(graph, node.outputs);
   if (stated.size() != inferred.size()) {
-    return InvalidArgument(fmt::format("the outputs number {}, but {} has {}",
+    return InvalidArgument(fmt::format("{} outputs are stated, but {} has {}",
                                        stated.size(), node.op,
                                        inferred.size()));
   }
@@ -118,7 +118,7 @@ absl::Status CheckSchema(const Graph& graph, const Node& node,
   return absl::OkStatus();
 }
 
-// Sums of bytes, wherever they are made later, must not overflow.
+// Later sums of bytes, in any code, must not overflow.
 absl::Status CheckTotalBytes(const Graph& graph) {
   int64_t room_bytes = kMaxTotalBytes;
   for (const Node& node : graph.nodes()) {
@@ -135,7 +135,7 @@ absl::Status CheckTotalBytes(const Graph& graph) {
   return absl::OkStatus();
 }
 
-// All nodes, edges forward: by level, which the cycle check knows anyway.
+// All nodes, edges forward: sorted by level, which the cycle check computed.
 std::vector<NodeId> OrderByLevel(const IdMap<NodeId, int32_t>& levels) {
   std::vector<NodeId> order;
   order.reserve(levels.size());

@@ -1,4 +1,4 @@
-// Checks the invariants of a graph that came from outside or out of a pass.
+// Checks the invariants of a graph from an untrusted source or a pass.
 #ifndef SPILLWAY_GRAPH_VERIFY_H_
 #define SPILLWAY_GRAPH_VERIFY_H_
 

@@ -37,7 +37,7 @@ NodeId AddSwapOut(ValueId value, Graph& graph) {
 // The slots of `reader` that read `value`.
 std::vector<Use> UsesBy(NodeId reader, ValueId value, const Graph& graph) {
   const std::vector<Use>& uses = graph.uses(value);
-  // (clang 14 cannot read std::ranges::equal_range.)
+  // (clang 14 cannot parse std::ranges::equal_range.)
   const auto begin =
       std::ranges::lower_bound(uses, reader, std::less(), &Use::node);
   const auto end =
@@ -52,13 +52,13 @@ void Reroute(const std::vector<NodeId>& readers, ValueId from, ValueId to,
   }
 }
 
-// An alias as it is before the edit.
+// An alias as it was before the edit.
 struct Alias {
   NodeSpec spec = {};
   std::vector<ValueId> outputs = {};
 };
 
-// Those of all swap-ins, in the order of the plan.
+// The aliases of all swap-ins, in the order of the plan.
 std::vector<Alias> FindAliases(const SwapPlan& plan, const Graph& graph) {
   std::vector<Alias> aliases;
   for (const Swap& swap : plan.swaps) {
@@ -79,7 +79,7 @@ std::vector<Alias> FindAliases(const SwapPlan& plan, const Graph& graph) {
   return aliases;
 }
 
-// Makes `aliases` of `value` again from `copy`.
+// Recreates `aliases` of `value` from `copy`.
 void AddAliases(ValueId value, ValueId copy, const SwapIn& swap_in,
                 std::span<Alias> aliases, Graph& graph) {
   std::map<ValueId, ValueId> copies = {{value, copy}};
@@ -140,13 +140,13 @@ absl::Status CheckIds(const SwapPlan& plan, const Graph& graph) {
     return absl::OkStatus();
   }
   return InvalidArgument(fmt::format(
-      "the swaps are not of {}: they name nodes or values that it lacks",
+      "the swaps do not belong to {}: they name nodes or values that it lacks",
       graph.name()));
 }
 
 void ApplySwapPlan(const SwapPlan& plan, Graph& graph) {
   std::vector<Alias> aliases = FindAliases(plan, graph);
-  std::vector<ValueId> copies;  // of each swap-in
+  std::vector<ValueId> copies;  // by swap-in
   for (const Swap& swap : plan.swaps) {
     const NodeId swap_out = AddSwapOut(swap.value, graph);
     for (const SwapIn& swap_in : swap.swap_ins) {

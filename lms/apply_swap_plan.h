@@ -1,4 +1,4 @@
-// Puts a SwapPlan into the graph.
+// Adds the swaps of a SwapPlan to the graph.
 #ifndef SPILLWAY_LMS_APPLY_SWAP_PLAN_H_
 #define SPILLWAY_LMS_APPLY_SWAP_PLAN_H_
 
@@ -8,14 +8,14 @@
 
 namespace spillway {
 
-// INVALID_ARGUMENT unless all nodes and values of the plan are the graph's.
+// INVALID_ARGUMENT unless the graph has all nodes and values of the plan.
 absl::Status CheckIds(const SwapPlan& plan, const Graph& graph);
 
 // Requires CheckIds. Adds lms/swapout_<tensor> and lms/swapin_<tensor> nodes
-// and the triggers' control edges, then lms/alias_<node> nodes, and lets the
-// readers read the swap-ins and aliases. Removes nothing; ids stay. New ids:
-// swap by swap its swap-out and swap-ins; after all of them, in the same order,
-// the aliases.
+// and the triggers' control edges, then lms/alias_<node> nodes, and reroutes
+// the readers to the swap-ins and aliases. Removes nothing; existing ids do not
+// change. New ids: for each swap in order, its swap-out and its swap-ins; then,
+// in the same order, all aliases.
 void ApplySwapPlan(const SwapPlan& plan, Graph& graph);
 
 }  // namespace spillway

@@ -10,7 +10,8 @@
 namespace spillway {
 namespace {
 
-// Levels rise along every edge of the graph, so along those of the edited one.
+// Levels rise along every edge of the graph; if this holds, along every edge of
+// the edited graph too.
 bool TriggersRise(const IdMap<NodeId, int32_t>& levels, const Swap& swap) {
   return std::ranges::all_of(swap.swap_ins, [&](const SwapIn& swap_in) {
     return std::ranges::all_of(swap_in.triggers, [&](NodeId trigger) {
@@ -21,7 +22,7 @@ bool TriggersRise(const IdMap<NodeId, int32_t>& levels, const Swap& swap) {
   });
 }
 
-// Adds the triggers of a swap to the view, or none of them if one would close a
+// Adds the triggers of a swap to the view; adds none if one would close a
 // cycle.
 bool AddTriggers(const Swap& swap, NodeId swap_out, IncrementalOrder& order,
                  EditView& view) {

@@ -1,4 +1,4 @@
-// Takes swaps out of a plan whose triggers would close a cycle.
+// Removes swaps from a plan if their triggers would close a cycle.
 #ifndef SPILLWAY_LMS_DROP_CYCLES_H_
 #define SPILLWAY_LMS_DROP_CYCLES_H_
 
@@ -9,13 +9,13 @@
 
 namespace spillway {
 
-// Makes the plan's edit of the acyclic `graph` acyclic. Drops each swap that
-// has a trigger which would close a cycle with the triggers of earlier swaps,
-// and adds it to plan.dropped. A plan without cycles is not changed. Requires a
-// plan without waiters and orders. `levels` are the graph's
+// Makes the plan's edit of the acyclic `graph` acyclic. Drops each swap with a
+// trigger that would close a cycle with the triggers of earlier swaps, and adds
+// it to plan.dropped. Does not change a plan without cycles. Requires a plan
+// without waiters and orders. `levels` are the graph's
 // (graph/order/schedule.h). Cost: O(swaps) if every trigger has a lower level
 // than the readers of its swap-in; otherwise linear in the graph, plus
-// IncrementalOrder. Returns the number of swaps that were dropped.
+// IncrementalOrder. Returns the number of dropped swaps.
 int DropCycles(const Graph& graph, const IdMap<NodeId, int32_t>& levels,
                SwapPlan& plan);
 

@@ -1,12 +1,12 @@
-// EditView: a graph as it will be with some swaps and control edges, without
-// copying it. Knows edges only, no names: planning asks for nothing else, and
-// a graph of a million nodes is expensive to copy.
+// EditView: shows a graph with some added swaps and control edges, without
+// copying it. It has edges only, no names: planning needs nothing else, and a
+// graph of a million nodes is expensive to copy.
 //
-// Nodes of the graph keep their ids. Swap nodes follow them in the order in
-// which they are added; AddSwaps gives them the ids that ApplySwapPlan will.
-// Aliases that are made again (SwapIn::aliases) are left out: their readers
-// read the swap-in. Ownership: borrows the graph. Cost: O(edges) to make; an
-// added swap costs the readers of its value.
+// Nodes of the graph keep their ids. Swap nodes follow in the order in which
+// they are added; AddSwaps gives them the ids that ApplySwapPlan will give
+// them. Aliases that are recreated (SwapIn::aliases) are left out: their
+// readers read the swap-in. Ownership: borrows the graph. Cost: O(edges) to
+// construct; adding a swap costs O(readers of its value).
 #ifndef SPILLWAY_LMS_EDIT_VIEW_H_
 #define SPILLWAY_LMS_EDIT_VIEW_H_
 
@@ -24,16 +24,16 @@ class EditView {
  public:
   explicit EditView(const Graph& graph);
 
-  // A node that reads `value` too; at most one for a value (CHECKed).
+  // Adds a node that reads `value`; at most one for each value (CHECKed).
   NodeId AddSwapOut(ValueId value);
-  // A node that reads `swap_out`, and that swap_in.readers read instead of the
-  // value. Triggers are control edges, to be added as such.
+  // Adds a node that reads `swap_out`. swap_in.readers read the new node
+  // instead of the value. Triggers are not added; add them as control edges.
   NodeId AddSwapIn(NodeId swap_out, const SwapIn& swap_in);
-  // Each with its swap-ins, without triggers and waiters.
+  // Adds each swap with its swap-ins, without triggers and waiters.
   void AddSwaps(const std::vector<Swap>& swaps);
 
   void AddControlEdge(NodeId before, NodeId after);
-  // Takes out those that were added.
+  // Removes the control edges to `after` that were added to the view.
   void RemoveControlEdgesTo(NodeId after);
 
   const Graph& graph() const { return graph_; }
@@ -50,11 +50,11 @@ class EditView {
   // Calls visit(NodeId) for the producer of each input, by slot.
   template <typename Visit>
   void ForEachProducer(NodeId id, Visit visit) const;
-  // Calls visit(NodeId) for the readers of each output, once for an output:
-  // nodes of the graph by id, then swap-outs.
+  // Calls visit(NodeId) for the readers of each output, once per output: nodes
+  // of the graph by id, then the swap-out.
   template <typename Visit>
   void ForEachReader(NodeId id, Visit visit) const;
-  // Control edges too, a node once for each edge.
+  // Also visits control edges; a node is visited once for each edge.
   template <typename Visit>
   void ForEachPredecessor(NodeId id, Visit visit) const;
   template <typename Visit>
@@ -63,17 +63,17 @@ class EditView {
  private:
   struct SwapNode {
     ValueId value = {};
-    NodeId swap_out = {};  // itself, of a swap-out
+    NodeId swap_out = {};  // for a swap-out: its own id
     std::vector<NodeId> readers = {};
   };
-  // A slot that reads a swap-in instead of its value; those of a node are a
-  // list.
+  // A slot that reads a swap-in instead of its value; the slots of one node
+  // form a linked list.
   struct Rerouted {
     size_t slot = 0;
     NodeId swap_in = {};
     int32_t next = -1;
   };
-  // Those from a node and those to a node are two lists.
+  // The edges from one node and the edges to one node form two linked lists.
   struct ControlEdge {
     NodeId before = {};
     NodeId after = {};
@@ -88,9 +88,9 @@ class EditView {
     return swap_nodes_[id.index() - num_originals_];
   }
   NodeId AddNode(SwapNode node);
-  // Of the graph.
+  // The readers in the graph.
   std::span<const NodeId> ReadersOf(ValueId value) const;
-  // `readers`: by id.
+  // `readers`: sorted by id.
   void RemoveReaders(ValueId value, const std::vector<NodeId>& readers);
   NodeId SwapOutOf(ValueId value) const {
     return swap_out_of_.empty() ? NodeId() : swap_out_of_[value];

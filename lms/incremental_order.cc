@@ -17,8 +17,8 @@ bool HasAllBefore(const EditView& view, const IdMap<NodeId, int32_t>& place,
   return all;
 }
 
-// The nodes by level: swap-outs follow that of the node whose value they copy,
-// swap-ins come before that of their first reader.
+// The nodes by level: a swap-out follows the nodes of the level of its
+// producer, a swap-in precedes those of the level of its first reader.
 std::vector<NodeId> OrderByLevel(const EditView& view,
                                  const IdMap<NodeId, int32_t>& levels) {
   const auto key_of = [&](NodeId id) {
@@ -96,8 +96,8 @@ void IncrementalOrder::WalkBackward(NodeId start, int32_t first) {
   }
 }
 
-// The places of both groups go to the nodes before, then to those behind, each
-// group in its old order.
+// Distributes the places of both groups: first to the nodes of before_, then to
+// those of behind_. Each group keeps its old order.
 void IncrementalOrder::Reorder() {
   const auto by_place = [&](NodeId id) { return place_[id]; };
   std::ranges::sort(before_, {}, by_place);

@@ -1,4 +1,4 @@
-// A topological order of a graph that grows by control edges: tells in time
+// A topological order of a graph to which control edges are added. It tells
 // whether the next edge would close a cycle.
 //
 // Cost: O(1) for an edge that goes forward in the order; else proportional to
@@ -18,18 +18,19 @@ namespace spillway {
 class IncrementalOrder {
  public:
   // `levels` are those of the view's graph (graph/order/schedule.h), which rise
-  // along its edges; the view has no control edges yet (both CHECKed). It is
-  // borrowed, and its owner adds the edges that were allowed.
+  // along its edges; the view has no control edges yet (both CHECKed). The view
+  // is borrowed; its owner adds the edges that were allowed.
   IncrementalOrder(const EditView& view, const IdMap<NodeId, int32_t>& levels);
 
   // Whether a path leads from `after` to `before`, so that the edge before ->
-  // after would close a cycle. If not, the order has room for it.
+  // after would close a cycle. If not, the order is updated to allow the edge.
   bool ClosesCycle(NodeId before, NodeId after);
 
  private:
-  // Nodes behind `start` up to the place `last`; false if `target` is one.
+  // Collects nodes after `start` up to the place `last`; false if `target` is
+  // one of them.
   bool WalkForward(NodeId start, int32_t last, NodeId target);
-  // Nodes before `start` down to the place `first`.
+  // Collects nodes before `start` down to the place `first`.
   void WalkBackward(NodeId start, int32_t first);
   void Reorder();
 

@@ -1,5 +1,6 @@
 // Large-model support: rewrites a training graph so that tensors leave the
-// device and come back in time. Pure graph rewriting; sees no device, no cost.
+// device and come back in time. Pure graph rewriting; uses no device and no
+// cost.
 #ifndef SPILLWAY_LMS_LMS_H_
 #define SPILLWAY_LMS_LMS_H_
 
@@ -16,26 +17,27 @@
 
 namespace spillway {
 
-// FAILED_PRECONDITION for a graph that has swaps already.
+// FAILED_PRECONDITION for a graph that already has swaps.
 absl::Status CheckIsUnedited(const Graph& graph);
 
-// The swaps that `options` ask for; changes nothing. `ops` say which values are
-// other names of the same bytes; nodes of other ops make new ones. Errors:
-// INVALID_ARGUMENT for options out of range or that match nothing;
-// FAILED_PRECONDITION for a graph that has swaps already.
+// The swaps that `options` request; changes nothing. `ops` tells which values
+// alias the same bytes; nodes of other ops make new bytes. Errors:
+// INVALID_ARGUMENT for options that are out of range or match nothing;
+// FAILED_PRECONDITION for a graph that already has swaps.
 absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
                                    const OpRegistry& ops, const Graph& graph);
 
-// Plans, applies and proves. On any error `graph` is unchanged.
+// Plans the swaps, applies and verifies them. On any error `graph` is
+// unchanged.
 absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options,
                                    const OpRegistry& ops, Graph& graph);
 
-// What an edit with these options may do. `storages` are those of the graph
-// (StoragesFor). The result borrows both.
+// The changes that an edit with these options may make. `storages` are those of
+// the graph (StoragesFor). The result borrows `plan` and `storages`.
 AllowedEdit AllowedEditOf(const LmsOptions& options, const StorageMap& storages,
                           const SwapPlan& plan);
 
-// The same for graphs of this library's ops. Link spillway::ops to use them.
+// The same for graphs of this library's ops. Link spillway::ops to use these.
 inline absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
                                           const Graph& graph) {
   return PlanSwaps(options, StandardOps(), graph);

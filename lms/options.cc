@@ -20,7 +20,7 @@ absl::Status CheckCommonOptions(const LmsOptions& options) {
   return absl::OkStatus();
 }
 
-// The original takes any upper bound; one too small finds no trigger.
+// The original accepts any upper bound; one that is too small finds no trigger.
 absl::Status CheckUpperBound(const LmsOptions& options) {
   const bool chain = options.v1.ctrld_strategy == ControlStrategy::kChainRule;
   const int64_t least_ub = options.v1.lb + (chain ? 1 : 2);

@@ -1,5 +1,6 @@
-// Options of large-model support. Names and meanings are TFLMS's; what each
-// does and where we depart from the original is told in docs/lms.md.
+// Options of large-model support. Names and meanings are those of TFLMS;
+// docs/lms.md describes each option and where Spillway departs from the
+// original.
 #ifndef SPILLWAY_LMS_OPTIONS_H_
 #define SPILLWAY_LMS_OPTIONS_H_
 
@@ -15,10 +16,10 @@
 namespace spillway {
 
 enum class LmsMode : uint8_t {
-  kOff,   // the graph stays as it is
-  kV1,    // TFLMS version 1: forward and backward phase, told apart by scope
+  kOff,   // the graph is unchanged
+  kV1,    // TFLMS version 1: forward and backward phase, distinguished by scope
   kV2,    // TFLMS version 2: distance in levels over the whole graph
-  kAuto,  // the tuner chooses (tuner/search/tune_swaps.h): no edit by itself
+  kAuto,  // the tuner chooses the options (tuner/search/tune_swaps.h)
 };
 
 // Version 1: how the trigger of a swap-in is found.
@@ -30,7 +31,7 @@ enum class ControlStrategy : uint8_t {
 // Version 1.
 struct LmsV1Options {
   // Scopes whose nodes are the backward and update phase. Empty: every scope
-  // that has a `gradients` scope in it, which is where Minimize puts them.
+  // that contains a `gradients` scope, where Minimize puts these nodes.
   std::vector<std::string> optimizer_scopes = {};
 
   // Where the forward phase begins: all nodes of a scope, and nodes by name.
@@ -38,18 +39,21 @@ struct LmsV1Options {
   std::string starting_scope = {};
   std::vector<std::string> starting_op_names = {};
 
-  // Whose outputs never move, and, if any is given, whose alone may. Exclusion
-  // wins. Scopes match whole path components; each must match something.
+  // excl_*: scopes and ops whose outputs never move. incl_*: if any is given,
+  // only their outputs may move. Exclusion wins. Scopes match whole path
+  // components; each must match at least one node.
   std::vector<std::string> excl_scopes = {};
   std::vector<std::string> incl_scopes = {};
   std::vector<std::string> excl_types = {};
   std::vector<std::string> incl_types = {};
 
-  // Most tensors to swap, counted from the input side; -1: all, 0: none.
+  // Largest number of tensors to swap, counted from the input side; -1: all, 0:
+  // none.
   int64_t n_tensors = -1;
 
   // How much earlier than its reader a swap-in starts: at least `lb` (>= 0),
-  // less than `ub`. Counts forward depth (chain rule) or topological orders.
+  // less than `ub`. Counted in forward depth (chain rule) or topological
+  // orders.
   int64_t lb = 1;
   int64_t ub = 10000;
 
@@ -58,36 +62,38 @@ struct LmsV1Options {
   // One swap-in for all readers of a tensor.
   bool fuse_swapins = false;
 
-  // Also swap towards forward readers more than `branch_threshold` (>= 0)
+  // Also swap for forward readers that come more than `branch_threshold` (>= 0)
   // orders after the first of them.
   bool swap_branches = false;
   int64_t branch_threshold = 0;
 };
 
-// Version 2. A number of -1 is left to the tuner.
+// Version 2. The tuner chooses a number that is -1.
 struct LmsV2Options {
-  // A tensor is swapped towards readers more than this many levels away; >= 1.
+  // A tensor is swapped for readers more than this many levels away; >= 1.
   int64_t swapout_threshold = -1;
   // How many levels before its first reader a swap-in starts; >= 1.
   int64_t swapin_ahead = -1;
-  // Readers whose levels differ by no more share a swap-in; >= 0.
+  // Readers whose levels differ by at most this number share a swap-in; >= 0.
   int64_t swapin_groupby = -1;
-  // 0: copies run beside compute; 1: a tensor's other readers wait for
-  // its copy-out, 2: swap-ins start only when their reader is otherwise ready,
-  // 3: both.
+  // 0: copies run concurrently with compute; 1: a tensor's other readers wait
+  // for its swap-out; 2: a swap-in starts only when its reader needs nothing
+  // else; 3: both 1 and 2.
   int64_t sync_mode = 0;
 
   // Levels whose nodes are chained one after the other: numbers and slices
-  // "first:end" or "first:end:step" as in Python (`end` is left out).
+  // "first:end" or "first:end:step" as in Python (`end` is excluded).
   std::vector<std::string> serialization = {};
-  // Also levels whose nodes' inputs and outputs exceed this; GiB, 0: none.
+  // Also chains levels whose nodes' inputs and outputs exceed this; GiB, 0:
+  // none.
   double serialization_by_size_gib = 0;
 
-  // Whether the graph trains: batch norms made for the other are not looked at.
+  // Whether the graph trains; batch norms for the other mode are ignored.
   bool is_training = true;
 
-  // Sources (`output_by`) and readers (`input_by`) that are left alone, and, if
-  // any is given, those alone that take part. Scopes are prefixes of names.
+  // excl_*: sources (`output_by`) and readers (`input_by`) that are left alone.
+  // incl_*: if any is given, only these take part. Scopes are prefixes of
+  // names.
   std::vector<std::string> excl_output_by_scopes = {};
   std::vector<std::string> excl_output_by_types = {};
   std::vector<std::string> excl_input_by_scopes = {};
@@ -101,7 +107,7 @@ struct LmsV2Options {
 struct LmsOptions {
   LmsMode mode = LmsMode::kOff;
 
-  // All else by default.
+  // All other options have their defaults.
   static LmsOptions Auto() { return {.mode = LmsMode::kAuto}; }
   static LmsOptions V1(LmsV1Options v1 = {}) {
     return {.mode = LmsMode::kV1, .v1 = std::move(v1)};
@@ -113,14 +119,14 @@ struct LmsOptions {
   // Tensors smaller than this never move. Bytes, >= 0.
   int64_t size_threshold_bytes = 0;
 
-  // Reproduce the original's choices where ours differ: swap-ins without a
-  // trigger, swaps without a useful gap.
+  // Reproduce the original's choices where Spillway's differ: swap-ins without
+  // a trigger, swaps without a useful gap.
   bool compat = false;
 
-  // Log lines: 0 what was done, 1 each swap, 2 each step of the search.
+  // Log lines: 0 the result, 1 each swap, 2 each step of the search.
   int64_t debug_level = 0;
 
-  // Those of the version that is not the mode have no effect.
+  // The options of the version that is not selected by `mode` have no effect.
   LmsV1Options v1 = {};
   LmsV2Options v2 = {};
 };
@@ -129,15 +135,15 @@ std::string_view LmsModeName(LmsMode mode);  // "off", "auto", ...
 std::string_view ControlStrategyName(ControlStrategy strategy);
 std::optional<ControlStrategy> ParseControlStrategy(std::string_view name);
 
-// Whether some of it is left to the tuner: mode kAuto, or a number of version 2
-// that is -1 and has an effect.
+// Whether the tuner has to choose something: mode kAuto, or a number of version
+// 2 that is -1 and has an effect.
 bool NeedsTuning(const LmsOptions& options);
 
-// INVALID_ARGUMENT naming the first option out of its range; what is to be
-// tuned is in it.
+// INVALID_ARGUMENT naming the first option that is out of range; a value that
+// leaves the choice to the tuner is in range.
 absl::Status CheckRanges(const LmsOptions& options);
 
-// As CheckRanges, and INVALID_ARGUMENT for what is to be tuned: an edit cannot.
+// As CheckRanges, and INVALID_ARGUMENT if NeedsTuning: an edit cannot tune.
 absl::Status CheckOptions(const LmsOptions& options);
 
 // Numbers of options are at most 2^62, so that sums of two do not overflow.

@@ -17,8 +17,8 @@ using Json = nlohmann::ordered_json;
 
 using enum LmsMode;
 
-// Calls visit(name, mode, value) for each field of `options`, const or not;
-// mode kOff: it is for both versions.
+// Calls visit(name, mode, value) for each field of `options`, const or not.
+// Mode kOff: the field belongs to both versions.
 template <typename Options, typename Visit>
 void ForEachField(Options& options, Visit visit) {
   visit("mode", kOff, options.mode);

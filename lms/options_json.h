@@ -1,8 +1,8 @@
-// LmsOptions as JSON, both ways: results, plan files.
+// LmsOptions to and from JSON: for results and plan files.
 //
 //     {"mode": "v1", "lb": 3, "ctrld_strategy": "direct_order", ...}
 //
-// A field is called like its flag without `lms_`; `mode` is `--lms`. Sizes are
+// A field has the name of its flag without `lms_`; `mode` is `--lms`. Sizes are
 // plain bytes (`size_threshold`) or GiB (`serialization_by_size`).
 #ifndef SPILLWAY_LMS_OPTIONS_JSON_H_
 #define SPILLWAY_LMS_OPTIONS_JSON_H_
@@ -19,9 +19,9 @@ nlohmann::ordered_json ToJson(const LmsOptions& options);
 // The mode, and the fields that have an effect in it.
 nlohmann::ordered_json UsedOptionsToJson(const LmsOptions& options);
 
-// Fields that are left out have their defaults. Does not check ranges; see
-// CheckOptions. Errors: INVALID_ARGUMENT naming a field that does not exist, or
-// one of the wrong kind.
+// Omitted fields have their defaults. Does not check ranges; see CheckOptions.
+// Errors: INVALID_ARGUMENT naming a field that does not exist or has the wrong
+// kind.
 absl::StatusOr<LmsOptions> ParseLmsOptions(const nlohmann::ordered_json& json);
 
 }  // namespace spillway

@@ -26,14 +26,14 @@ struct LmsReport {
     std::string reason = {};
   };
   std::vector<Dropped> dropped = {};
-  std::vector<LogLine> log = {};  // what planning had to tell
+  std::vector<LogLine> log = {};  // messages of the planner
 };
 
 // Everything but edit_ns.
 LmsReport MakeReport(const SwapPlan& plan, const Graph& original,
                      const Graph& edited);
 
-// "[LMS][0] Editing model for LMS", ... one string a line.
+// "[LMS][0] Editing model for LMS", ... one string per line.
 std::vector<std::string> LogLines(const LmsOptions& options,
                                   const LmsReport& report);
 

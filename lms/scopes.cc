@@ -34,7 +34,7 @@ std::string TopLevelScopes(const Graph& graph) {
 absl::Status EmptyScopeError(std::string_view option, std::string_view scope,
                              const Graph& graph) {
   return InvalidArgument(fmt::format(
-      "{} is {}, and no node lies in it; the top-level scopes are: {}", option,
+      "{} is {}, but no node is in it; the top-level scopes are: {}", option,
       scope, TopLevelScopes(graph)));
 }
 

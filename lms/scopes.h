@@ -10,14 +10,14 @@
 
 namespace spillway {
 
-// By whole path components; a slash at the end of `scope` means nothing.
+// Compares whole path components; a slash at the end of `scope` is ignored.
 bool InScope(std::string_view name, std::string_view scope);
 
 // "conv1, conv2, loss": the top-level scopes of a graph, at most 20 of them.
 std::string TopLevelScopes(const Graph& graph);
 
-// INVALID_ARGUMENT: `option` (a flag without its dashes) has a scope that holds
-// no node; says which top-level scopes there are.
+// INVALID_ARGUMENT: `option` (a flag without its dashes) names a scope that
+// holds no node; lists the top-level scopes.
 absl::Status EmptyScopeError(std::string_view option, std::string_view scope,
                              const Graph& graph);
 

@@ -1,4 +1,4 @@
-// Who holds the bytes of a storage, and under which names, as swapping sees it.
+// Which nodes read the bytes of a storage, and under which names, for swapping.
 #ifndef SPILLWAY_LMS_STORAGE_READERS_H_
 #define SPILLWAY_LMS_STORAGE_READERS_H_
 
@@ -13,29 +13,31 @@
 
 namespace spillway {
 
-// The originals know nothing of aliases: with options.compat each value is a
-// storage of its own.
+// The original TFLMS ignores aliases: with options.compat each value is a
+// separate storage.
 StorageMap StoragesFor(const LmsOptions& options, const OpRegistry& ops,
                        const Graph& graph);
 
-// The value is the one name under which its storage may be swapped: the root of
-// bytes that a copy can stand in for.
+// Whether the storage of `value` may be swapped, and `value` is its root. A
+// storage is swapped only under its root, and only if a copy can replace its
+// bytes.
 bool MaySwap(const StorageMap& storages, ValueId value);
 
-// Nodes that read the bytes of swap.value on the device whatever comes back,
-// each once, by id: readers that no swap-in has, and aliases that run for their
-// own sake (a node waits for them, or nobody reads them).
+// Nodes that read the bytes of swap.value on the device although it is swapped,
+// each once, by id: readers that belong to no swap-in, and aliases that run
+// even without a moved reader (a node waits for them, or no node reads them).
 std::vector<NodeId> DirectReaders(const Graph& graph,
                                   const StorageMap& storages, const Swap& swap);
 
 // The pure aliases between the root of the storage and its values `names`, each
-// after the one that it reads.
+// after the alias that it reads.
 std::vector<NodeId> AliasesBetween(const Graph& graph,
                                    const StorageMap& storages,
                                    const Storage& storage,
                                    std::span<const ValueId> names);
 
-// Those between the root and what `readers` read of the storage.
+// The aliases between the root and the values of the storage that `readers`
+// read.
 std::vector<NodeId> AliasesReadBy(const Graph& graph,
                                   const StorageMap& storages,
                                   const Storage& storage,

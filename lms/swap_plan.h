@@ -1,5 +1,5 @@
 // SwapPlan: which values leave the device, which uses read them after they came
-// back, and what starts each way back. Data only.
+// back, and what starts each swap-in. Data only.
 #ifndef SPILLWAY_LMS_SWAP_PLAN_H_
 #define SPILLWAY_LMS_SWAP_PLAN_H_
 
@@ -13,16 +13,19 @@ namespace spillway {
 
 // One copy back to the device.
 //
-//   before   x --+-- near          after   x --+-- near
-//                +-- Reshape y                 +-- Reshape y -- near
-//   far, near ---- y                           +-- out -- in --- Reshape y' --
-//   far
+//   before   x --+-- near
+//                +-- Reshape y --+-- near
+//                                +-- far
+//
+//   after    x --+-- near
+//                +-- Reshape y -- near
+//                +-- out -- in -- Reshape y' -- far
 struct SwapIn {
-  // All their slots that read the value, or what one of `aliases` makes of it.
+  // All their slots that read the value, or the output of one of `aliases`.
   std::vector<NodeId> readers = {};
   std::vector<NodeId> triggers = {};  // control edges trigger -> swap-in
-  // Pure aliases (graph/storage.h) by which the readers know the value's bytes:
-  // made again from the copy, each after the one that it reads.
+  // Pure aliases (graph/storage.h) between the value and its readers: recreated
+  // from the copy, each after the alias that it reads.
   std::vector<NodeId> aliases = {};
 };
 
@@ -45,14 +48,14 @@ struct AddedOrder {
   NodeId after = {};
 };
 
-// What planning has to tell: level 0 always, 1 and 2 with debug_level.
+// A message of the planner: level 0 always, 1 and 2 with debug_level.
 struct LogLine {
   int64_t level = 0;
   std::string text = {};
 };
 
 struct SwapPlan {
-  std::vector<Swap> swaps = {};  // in the order in which they are made
+  std::vector<Swap> swaps = {};  // in order of creation
   std::vector<AddedOrder> orders = {};
   std::vector<DroppedCandidate> dropped = {};
   std::vector<LogLine> log = {};

@@ -51,13 +51,13 @@ class Verifier {
   }
 
  private:
-  // A node that stands for `alias` of the original behind a swap-in.
+  // A node that recreates `alias` of the original behind a swap-in.
   struct AddedAlias {
     NodeId alias = {};
     NodeId swap_in = {};
   };
 
-  // Null for any other node.
+  // Null if the node is not an added alias.
   const AddedAlias* AliasAt(NodeId id) const {
     if (id.index() < first_alias_ ||
         id.index() - first_alias_ >= aliases_.size()) {
@@ -70,8 +70,8 @@ class Verifier {
     return id.index() < original_.num_nodes();
   }
 
-  // Nodes are added in the order of the plan; so notes what each node of the
-  // original is to wait for.
+  // Numbers the added nodes in the order of the plan, and collects the control
+  // inputs that the plan adds to each node of the original.
   void NumberPlan() {
     added_control_inputs_.resize(original_.num_nodes());
     size_t next = original_.num_nodes();
@@ -205,7 +205,8 @@ class Verifier {
             : fmt::format("{} must have a reader that is no swap", node.name));
   }
 
-  // That the node computes what the alias of the original does, from the copy.
+  // Checks that the node computes the same as the original's alias, from the
+  // copy.
   absl::Status CheckAlias(const Node& node, const AddedAlias& added) const {
     const Node& alias = original_.node(added.alias);
     const auto wrong = [&](std::string_view why) {
@@ -235,7 +236,7 @@ class Verifier {
     return reads_copy ? absl::OkStatus() : wrong("does not read the copy");
   }
 
-  // The swap-in makes the value, or an alias behind it does.
+  // Whether the swap-in, or an alias behind it, produces the value.
   bool IsBehind(NodeId swap_in, ValueId value) const {
     const NodeId producer = edited_.value(value).producer;
     const AddedAlias* alias = AliasAt(producer);
@@ -243,7 +244,7 @@ class Verifier {
            (alias != nullptr && alias->swap_in == swap_in);
   }
 
-  // A copy of bytes that another node overwrites may be older than what its
+  // If another node overwrites the bytes, a copy may be older than what its
   // readers expect.
   absl::Status CheckStorages() const {
     if (allowed_.storages == nullptr) return absl::OkStatus();
@@ -265,7 +266,7 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // The added nodes one by one.
+  // Checks the added nodes one by one.
   absl::Status CheckAgainstPlan() const {
     if (edited_.num_nodes() != planned_nodes_) {
       return Internal(fmt::format("the plan adds {} nodes, but {} were added",
@@ -296,7 +297,7 @@ class Verifier {
         node.name));
   }
 
-  // Of the copy under all its names.
+  // Whether the readers of the copy, under all its names, are as expected.
   bool HasReaders(const Node& swap_in, std::vector<NodeId> expected) const {
     std::vector<NodeId> readers;
     const auto add = [&](NodeId reader) {
@@ -321,8 +322,8 @@ class Verifier {
   const Graph& edited_;
   const AllowedEdit& allowed_;
   IdMap<NodeId, std::vector<NodeId>> added_control_inputs_;
-  std::vector<AddedAlias> aliases_;  // in the order in which they are added
-  size_t first_alias_ = 0;           // its node
+  std::vector<AddedAlias> aliases_;  // in order of creation
+  size_t first_alias_ = 0;           // index of their first node
   size_t planned_nodes_ = 0;
 };
 

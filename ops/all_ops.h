@@ -1,5 +1,6 @@
-// The list of every op: one line an op in all_ops.cc, and nowhere else. What it
-// makes is declared in graph/standard_ops.h and executor/standard_kernels.h.
+// The list of all ops: one line per op in all_ops.cc, the only place to add
+// one. The functions that return them are declared in graph/standard_ops.h and
+// executor/standard_kernels.h.
 #ifndef SPILLWAY_OPS_ALL_OPS_H_
 #define SPILLWAY_OPS_ALL_OPS_H_
 
@@ -12,8 +13,8 @@
 
 namespace spillway {
 
-// The libraries that a kind of device's kernels call, with their versions:
-// "oneDNN 2.6.3". Errors: UNAVAILABLE where they are not to be had.
+// The libraries that the kernels for a kind of device call, with their
+// versions: "oneDNN 2.6.3". Errors: UNAVAILABLE if they cannot be loaded.
 absl::StatusOr<std::string> KernelLibraries(DeviceKind kind);
 
 }  // namespace spillway

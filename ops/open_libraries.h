@@ -1,4 +1,4 @@
-// Opening the libraries that kernels call, before memory is shared out.
+// Opens the libraries that kernels call, before memory is planned.
 #ifndef SPILLWAY_OPS_OPEN_LIBRARIES_H_
 #define SPILLWAY_OPS_OPEN_LIBRARIES_H_
 
@@ -7,11 +7,11 @@
 
 namespace spillway {
 
-// Makes the handles that the kernels of a device of this kind work with, for
-// the device that the calling thread used last. They take device memory: what
-// is free is known only afterwards. Does nothing for the CPU, and nothing the
-// second time. Errors: UNAVAILABLE where the libraries or the kernels are not
-// to be had; what the libraries say.
+// Makes the handles that the kernels for this kind of device need, for the
+// calling thread's current device. They take device memory, so the free memory
+// is known only afterwards. A no-op for the CPU, and in later calls. Errors:
+// UNAVAILABLE if the libraries or the kernels are missing; errors of the
+// libraries.
 absl::Status OpenKernelLibraries(DeviceKind kind);
 
 }  // namespace spillway

@@ -61,12 +61,12 @@ int64_t IntersectionLength(std::span<const Interval> a,
 
 double Microseconds(int64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
-// The events of one process, one event a line, so that a trace can be read and
-// diffed.
+// The events of one process, one event per line, so that a trace can be read
+// and diffed.
 //
-// An arrow belongs to the slice that is open on its thread when it is read: it
-// lies inside of its span, and follows it in the file where both begin at the
-// same time.
+// The viewer binds an arrow to the slice that is open on its thread when it
+// reads the arrow. So an arrow's point lies inside its span, and follows the
+// span in the file if both begin at the same time.
 class ProcessEvents {
  public:
   ProcessEvents(const TraceProcess& process, int32_t id, int64_t& num_flows,
@@ -174,7 +174,7 @@ class ProcessEvents {
                   {"pid", id_},
                   {"tid", ThreadOf(span.track)},
                   {"ts", Microseconds(middle_ns)}};
-    if (event["ph"] == "f") event["bp"] = "e";  // the slice it lies in
+    if (event["ph"] == "f") event["bp"] = "e";  // bind to the enclosing slice
     return event;
   }
 
@@ -193,7 +193,7 @@ class ProcessEvents {
 
   const Timeline& timeline_;
   const int32_t id_;
-  int64_t& num_flows_;  // of the processes before, whose ids are taken
+  int64_t& num_flows_;  // of the earlier processes, whose ids are taken
   std::string& out_;
   std::vector<std::vector<Arrow>> arrows_;  // by span
 };

@@ -1,8 +1,7 @@
 // What ran when: spans on named tracks. Filled by the executor (measured) and
-// by the simulator (predicted), so that both are drawn and compared by the same
-// code.
+// by the simulator (predicted), so that the same code draws and compares both.
 //
-// Units: nanoseconds since the start of the step. Threads: none of its own.
+// Units: nanoseconds since the start of the step. Threads: none.
 #ifndef SPILLWAY_BASE_TRACE_TIMELINE_H_
 #define SPILLWAY_BASE_TRACE_TIMELINE_H_
 
@@ -31,18 +30,18 @@ struct CounterSample {
   int64_t value = 0;
 };
 
-// The way of one tensor: places in Timeline::spans, in order of time, from
-// whatever moves the tensor to what needs it there.
+// The path of one tensor: indices into Timeline::spans, in order of time, from
+// the span that moves the tensor to the span that needs it.
 struct Flow {
   std::string name = {};  // the tensor
   std::vector<int32_t> spans = {};
 };
 
-// The first track stands still in [begin_ns, end_ns).
+// The first track is idle in [begin_ns, end_ns).
 struct TrackStall {
-  std::string waits_for = {};  // the span that ends then; empty: see `cause`
-  std::string cause = {};      // its track; or "host", which starts spans
-  std::string before = {};     // the span that then runs
+  std::string waits_for = {};  // the span whose end it waits for; or empty
+  std::string cause = {};      // the track of that span; or "host"
+  std::string before = {};     // the span that runs next
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
 };
@@ -63,18 +62,19 @@ int64_t OverlapNs(const Timeline& timeline, int32_t track);
 // First begin to last end over all spans; 0 without spans.
 int64_t TotalNs(const Timeline& timeline);
 
-// One process of a Chrome trace: "predicted" beside "measured".
+// One process of a Chrome trace, so that one trace can show "predicted" next to
+// "measured".
 struct TraceProcess {
   std::string name = {};
   const Timeline* timeline = nullptr;  // borrowed for the call
 };
 
 // Chrome trace-event JSON (opens in Perfetto and chrome://tracing): one process
-// for each entry; in it one thread for each track, and one more, "stalls",
-// below the first track if that stands still. Spans and stalls are complete
-// events in microseconds; a flow is an arrow from each of its spans to the
-// next. Processes and threads count from 1, because Perfetto takes 0 for the
-// kernel's.
+// for each entry. A process has one thread for each track, and one more thread,
+// "stalls", below the first track if that track stalls. Spans and stalls are
+// complete events in microseconds; a flow is an arrow from each of its spans to
+// the next. Processes and threads count from 1, because Perfetto takes 0 for
+// the kernel's.
 std::string FormatChromeTrace(const std::vector<TraceProcess>& processes);
 
 // The same as a file. Errors: INVALID_ARGUMENT for a process without a

@@ -26,18 +26,19 @@
 namespace spillway {
 namespace {
 
-// A distinct buffer of a compute step; for a workspace both are false.
+// One of the distinct buffers of a compute step; a workspace has both flags
+// false.
 struct KernelBuffer {
   BufferId id = {};
   bool is_read = false;     // an input
   bool is_written = false;  // an output, or an input that the op overwrites
 };
 
-// What the executor keeps for a compute step.
+// State of a compute step.
 struct KernelState {
   std::unique_ptr<KernelTask> task = {};
   std::vector<KernelBuffer> buffers = {};
-  std::vector<int64_t> sizes = {};  // theirs
+  std::vector<int64_t> sizes = {};  // of these buffers
 };
 
 // "input 1", the first slot that has the buffer.
@@ -138,7 +139,7 @@ absl::Status CheckedExecutor::Prepare() {
         std::max(region_bytes, FencedBuffers::RegionBytes(kernels_[id].sizes));
   }
   if (region_bytes == 0) return absl::OkStatus();
-  // Host memory, so that the device's capacity stays the plan's.
+  // Host memory, so that the device's capacity is only used by the plan.
   SPILLWAY_ASSIGN_OR_RETURN(
       region_, spec_.device->Allocate(MemorySpace::kHost, region_bytes));
   return absl::OkStatus();
@@ -160,7 +161,7 @@ absl::Status CheckedExecutor::RunStep(const RunOptions& options) {
     SPILLWAY_RETURN_IF_ERROR(times_.Prepare(*spec_.device));
   }
   inputs_.Set(options);
-  memory_.EndAll();  // what the step before fetched, or left when it failed
+  memory_.EndAll();  // buffers fetched by the last step, or left when it failed
   memory_.SealResidents();
   const auto turn = static_cast<size_t>(steps_run_++) % orders_.size();
   SPILLWAY_RETURN_IF_ERROR(RunAll(orders_[turn], options));
@@ -220,7 +221,7 @@ absl::Status CheckedExecutor::RunCopy(StepId id, const RunOptions& options) {
   return absl::OkStatus();
 }
 
-// Issues the work to the stream and waits for it.
+// Issues the work to the stream and waits until it is done.
 template <typename Issue>
 absl::Status CheckedExecutor::Timed(StepId id, const RunOptions& options,
                                     Issue issue) {
@@ -264,8 +265,8 @@ void CheckedExecutor::FillBuffers(const KernelState& state,
   }
 }
 
-// Points the kernel's slots at the fenced buffers; null for empty ones, as in
-// an arena.
+// Points the kernel's slots at the fenced buffers; null for empty buffers, as
+// in an arena.
 void CheckedExecutor::Bind(StepId id, const FencedBuffers& fenced,
                            const RunOptions& options) {
   const KernelState& state = kernels_[id];

@@ -1,23 +1,24 @@
-// The executor behind --check_memory: finds kernels that touch what is not
-// theirs, and plans whose buffers meet, by looking at the bytes.
+// The executor behind --check_memory: finds kernels that access bytes outside
+// their buffers, and plans whose buffers overlap while live, by inspecting the
+// bytes.
 //
-// - Kernels run on buffers of their own, outside the arenas and between fences
-//   (fenced_buffers.h): inputs are copies, outputs and workspace poison. Then
-//   the fences must be whole and the inputs that the op may not overwrite
-//   unchanged; what it wrote is copied to the arena. Slots that share a buffer
-//   share it there too.
+// - Kernels run on separate buffers, outside the arenas and between fences
+//   (fenced_buffers.h): inputs are copies, outputs and workspace are poison.
+//   After the run the fences must be intact, and the inputs that the op may not
+//   overwrite must be unchanged; the written buffers are copied to the arena.
+//   Slots that share a buffer in the plan share it here too.
 // - In the arenas, bytes without a live buffer are virgin or poison, and a live
-//   buffer holds what was written last by a step that may (checked_memory.h).
-//   This is looked at when a buffer is born or read and, for all bytes, when
-//   the step ends. When a buffer lives follows from the order in which its
-//   steps run, not from the planner's lifetimes.
-// - Steps run one after another, in an order that the plan allows but nobody
-//   would choose: copies as late as can be, in every second step as early
-//   (serial_order.h). A wait that is missing shows as poison that is read or as
-//   a buffer born on a live one.
+//   buffer holds what the last permitted step wrote (checked_memory.h). This is
+//   checked when a buffer begins or is read and, for all bytes, when the step
+//   ends. The lifetime of a buffer follows from the order in which its steps
+//   run, not from the planner's lifetimes.
+// - Steps run one after another, in an extreme order that the plan allows:
+//   copies as late as possible, and in every second step as early as possible
+//   (serial_order.h). A missing wait shows as poison that is read or as a
+//   buffer that begins on a live one.
 //
-// Kernels get the same numbers as without, so results are bitwise the same; a
-// kernel that reads what it did not write computes NaNs.
+// Kernels get the same numbers as without the check, so results are bitwise
+// identical; a kernel that reads bytes that no step wrote computes NaNs.
 //
 // Needs host memory for the largest buffers of one kernel, allocated in Create.
 // Cost of a step: its work, and O(bytes of all its buffers' uses + arenas).
@@ -31,10 +32,10 @@
 
 namespace spillway {
 
-// `spec` has checked_memory and ops. Errors: as Executor::Create. RunStep also
-// gives INTERNAL for what it finds, naming node, slot, buffer and the first
-// wrong byte; the fetched buffers live until the CheckedMemory's EndAll or the
-// next step.
+// `spec` must set checked_memory and ops. Errors: as Executor::Create. RunStep
+// also returns INTERNAL for every fault that it finds, naming node, slot,
+// buffer and the first wrong byte. The fetched buffers live until
+// CheckedMemory::EndAll or the next step.
 absl::StatusOr<std::unique_ptr<Executor>> NewCheckedExecutor(
     const ExecutorSpec& spec);
 

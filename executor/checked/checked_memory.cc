@@ -25,7 +25,8 @@ Interval RangeOf(const Buffer& buffer) {
   return {buffer.offset, buffer.offset + buffer.bytes};
 }
 
-// A change of one word always changes it, other changes but for chance.
+// A change of one word always changes the digest; other changes do with high
+// probability.
 uint64_t Digest(std::span<const std::byte> bytes) {
   uint64_t digest = 0;
   while (!bytes.empty()) {

@@ -1,17 +1,17 @@
 // CheckedMemory: the device arena and the host pool of a session under
-// --check_memory, and the buffers that live in them at the moment.
+// --check_memory, and the buffers that are live in them.
 //
-// A byte is virgin until a buffer is born there, and poison from the death of
-// one buffer to the birth of the next. Anything else that is found in a byte
-// without a buffer was written by a step that does not own it.
+// A byte is virgin until a buffer begins there, and poison between the end of
+// one buffer and the beginning of the next. Any other value in a byte without a
+// buffer was written by a step that does not own the byte.
 //
 //   virgin --Begin--> live --End--> poison --Begin--> live ...
 //
 // A step that writes a live buffer seals it: a digest of its bytes is kept, and
 // compared when they are read. Residents live from the beginning to the end.
-// Programs that share the arenas share one of these.
+// Programs that share the arenas share one CheckedMemory.
 // Threads: one caller at a time, while no stream works.
-// Cost: O(bytes) of what is begun, ended, sealed or looked at.
+// Cost: O(bytes) of the buffers that are begun, ended, sealed or checked.
 #ifndef SPILLWAY_EXECUTOR_CHECKED_CHECKED_MEMORY_H_
 #define SPILLWAY_EXECUTOR_CHECKED_CHECKED_MEMORY_H_
 
@@ -33,8 +33,9 @@
 namespace spillway {
 
 struct CheckedMemorySpec {
-  const Device* device = nullptr;  // of the arenas
-  // Borrowed for the life of the CheckedMemory; not used yet.
+  const Device* device = nullptr;  // that has the arenas
+  // Borrowed for the lifetime of the CheckedMemory; must not have been used
+  // yet.
   const Arena* device_arena = nullptr;
   const Arena* host_arena = nullptr;
   std::vector<Buffer> residents = {};  // disjoint, on the device
@@ -49,28 +50,31 @@ class CheckedMemory {
   // The bytes at the buffer's offset. CHECKs bounds.
   std::span<std::byte> Bytes(const Buffer& buffer) const;
 
-  // Errors: INTERNAL when another buffer lives there, or when a byte was
-  // written since it was filled; names the first.
+  // Begins a buffer.
+  // Errors: INTERNAL if another buffer is live there, or if a byte was written
+  // since it was filled; names the first such buffer or byte.
   absl::Status Begin(const Buffer& buffer);
-  // Poisons the bytes of a live buffer.
+  // Ends a live buffer and poisons its bytes.
   void End(const Buffer& buffer);
-  // Of all live buffers but the residents.
+  // Ends all live buffers except the residents.
   void EndAll();
 
-  // What a live buffer, resident or not, holds now is what it should hold.
+  // Records the current bytes of a live buffer, resident or not, as the
+  // expected ones.
   void Seal(const Buffer& buffer);
   void SealResidents();
-  // Errors: INTERNAL when the buffer does not live, or does not hold what was
+  // Errors: INTERNAL if the buffer is not live, or does not hold what was
   // sealed.
   absl::Status CheckSealed(const Buffer& buffer) const;
 
-  // Everything at once: live buffers hold what was sealed, and all other bytes
-  // are as they were filled. Errors: INTERNAL naming the first byte, or buffer.
+  // Checks everything: live buffers hold what was sealed, and all other bytes
+  // are unchanged since they were filled. Errors: INTERNAL naming the first
+  // byte, or buffer.
   absl::Status CheckAll() const;
 
-  // One past the last byte that is not virgin any more: measured from the
-  // bytes. (A live buffer at the very end whose last bytes happen to be those
-  // of the pattern is only counted when it ends.)
+  // One past the last byte that is no longer virgin, found by inspecting the
+  // bytes. (A live buffer at the very end whose last bytes happen to equal the
+  // pattern counts only after it ends.)
   int64_t high_water_bytes(Space space) const;
 
  private:

@@ -8,7 +8,8 @@ namespace spillway {
 namespace {
 
 constexpr int64_t kFencedAlignment = 256;
-// Half of it belongs to the buffer before, half to the one after.
+// Damage in the first half is attributed to the buffer before the fence, in the
+// second half to the buffer after it.
 constexpr int64_t kFenceBytes = 128;
 
 int64_t StartAfter(int64_t end) {

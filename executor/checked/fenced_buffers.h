@@ -1,5 +1,5 @@
 // FencedBuffers: the buffers of one kernel run, laid out in a region of memory
-// with fences between them, so that a write outside of them shows.
+// with fences between them, so that a write outside of a buffer is detected.
 //
 //   | fence | buffer 0 | fence | buffer 1 | ... | fence |
 //
@@ -21,25 +21,25 @@ namespace spillway {
 
 class FencedBuffers {
  public:
-  // A byte of a fence that was written.
+  // A byte of a fence that was overwritten.
   struct Damage {
     size_t buffer = 0;   // the nearest
-    int64_t offset = 0;  // from its start: negative, or its size or more
+    int64_t offset = 0;  // from its start: negative, or at least its size
   };
 
-  // Of a region for buffers of these sizes.
+  // Size of a region for buffers of these sizes.
   static int64_t RegionBytes(std::span<const int64_t> sizes);
 
-  // Lays out buffers of these sizes and writes the fences; the buffers keep
-  // what is there. The region is borrowed, 256-byte aligned, of RegionBytes at
-  // least.
+  // Lays out buffers of these sizes and writes the fences; the bytes of the
+  // buffers are not touched. The region is borrowed, 256-byte aligned, and has
+  // at least RegionBytes.
   FencedBuffers(std::span<std::byte> region, std::span<const int64_t> sizes);
 
   std::span<std::byte> operator[](size_t buffer) const {
     return Bytes(buffers_[buffer]);
   }
 
-  // The first damage by address.
+  // The first damage by address; nothing if the fences are intact.
   std::optional<Damage> FindDamage() const;
 
  private:
@@ -47,7 +47,8 @@ class FencedBuffers {
     return region_.subspan(static_cast<size_t>(range.begin),
                            static_cast<size_t>(range.length()));
   }
-  // The bytes before buffer i; for one more than there are, after the last.
+  // The fence before buffer i; if i is the number of buffers, after the last
+  // one.
   Interval Fence(size_t i) const;
 
   std::span<std::byte> region_;

@@ -6,7 +6,7 @@
 namespace spillway {
 namespace {
 
-// Bytes that are compared at once.
+// Bytes compared at once.
 constexpr size_t kBlock = 4096;
 
 std::byte ByteAt(Pattern pattern, const std::byte* address) {
@@ -15,7 +15,7 @@ std::byte ByteAt(Pattern pattern, const std::byte* address) {
   return static_cast<std::byte>(is_odd ? word >> 8 : word & 0xFF);
 }
 
-// Compares the bytes with themselves two places on.
+// Compares the bytes with those two positions later.
 bool IsAll(Pattern pattern, std::span<const std::byte> bytes) {
   const size_t head = std::min<size_t>(2, bytes.size());
   for (size_t i = 0; i < head; ++i) {

@@ -15,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the two versions call the same things.
+// Names that differ between the two versions.
 struct CgroupVersion {
   std::string_view mount_type = {};
-  std::string_view controller = {};  // of version 1; empty: the one hierarchy
+  std::string_view controller = {};  // of version 1; else empty
   std::string_view limit_file = {};
   std::string_view use_file = {};
   std::string_view droppable = {};  // a line of memory.stat
@@ -49,7 +49,7 @@ bool Contains(std::string_view comma_separated, std::string_view word) {
   return std::ranges::count(Split(comma_separated, ','), word) > 0;
 }
 
-// A whole number of bytes from 0; none for "max" and for anything else.
+// A non-negative number of bytes; nothing for "max" and any other text.
 std::optional<int64_t> ParseBytes(std::string_view text) {
   int64_t bytes = 0;
   const auto [end, error] =
@@ -59,7 +59,7 @@ std::optional<int64_t> ParseBytes(std::string_view text) {
   return is_number ? std::optional(bytes) : std::nullopt;
 }
 
-// The first line of a file, which is a number.
+// Reads the first line of a file, which is a number.
 std::optional<int64_t> ReadBytes(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -67,7 +67,7 @@ std::optional<int64_t> ReadBytes(const fs::path& path) {
   return ParseBytes(line);
 }
 
-// The number behind `name` in a file of such lines.
+// The number after `name` in a file of lines "<name> <number>".
 std::optional<int64_t> ReadStat(const fs::path& path, std::string_view name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -96,7 +96,7 @@ std::optional<std::string> GroupPath(const std::string& root,
   return std::nullopt;
 }
 
-// Where a hierarchy is mounted, and which of its groups is seen there.
+// Where a hierarchy is mounted, and the group at its mount point.
 struct Mount {
   std::string group = {};
   std::string point = {};
@@ -121,8 +121,8 @@ std::optional<Mount> FindMount(const std::string& root,
   return std::nullopt;
 }
 
-// The part of `path` below `group`; empty where it is outside, as in a
-// container that sees its own group as the mount.
+// The part of `path` below `group`; empty if the path is outside, as in a
+// container whose mount shows its own group.
 fs::path PathBelow(const std::string& path, const std::string& group) {
   const fs::path below = fs::path(path).lexically_relative(group);
   const bool is_below = !below.empty() && *below.begin() != "..";

@@ -8,11 +8,11 @@
 
 namespace spillway {
 
-// Of the process's own group and of all its ancestors that are mounted, in
-// version 1 (memory.limit_in_bytes), version 2 (memory.max) or both. What is in
-// use does not count the files' pages that the system can drop at once
-// (inactive_file). `root` is put before /proc and /sys, for tests. A file that
-// is missing or damaged says nothing: it is no limit, and no use.
+// Limits of the process's own group and of all its ancestors that are mounted,
+// in version 1 (memory.limit_in_bytes), version 2 (memory.max) or both. Used
+// bytes exclude file pages that the system can drop at once (inactive_file).
+// `root` is prepended to /proc and /sys, for tests. A file that is missing or
+// damaged counts as no limit and no usage.
 MemoryLimit ReadCgroupMemory(const std::string& root = "");
 
 }  // namespace spillway

@@ -1,6 +1,6 @@
-// Device: where bytes and kernels live. Backends: inline (synchronous, the
-// reference), cpu (streams are worker threads), cuda. One conformance suite,
-// tests/executor/device/conformance_test.cc, holds for all of them.
+// Device: where bytes are stored and kernels run. Backends: inline
+// (synchronous, the reference), cpu (streams are worker threads), cuda. All
+// pass one conformance suite, tests/executor/device/conformance_test.cc.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_DEVICE_H_
 #define SPILLWAY_EXECUTOR_DEVICE_DEVICE_H_
 
@@ -43,33 +43,32 @@ class Device {
 
   virtual std::string_view name() const = 0;  // "cpu", "inline", "cuda:0"
   virtual DeviceKind kind() const = 0;        // which kernels run here
-  // What the hardware calls itself, "NVIDIA H200"; empty where it is no matter.
+  // The name of the hardware, "NVIDIA H200"; empty if it does not matter.
   virtual std::string_view model() const { return {}; }
-  // The host may read and write memory of both spaces through data() while no
-  // stream works on it.
+  // Whether the host may read and write memory of both spaces through data()
+  // while no stream uses it.
   virtual bool host_addressable() const { return false; }
 
   // Host memory is pinned: for asynchronous copies, and for kernels. Errors:
-  // RESOURCE_EXHAUSTED with bytes asked and bytes free.
+  // RESOURCE_EXHAUSTED with the bytes asked for and the bytes free.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       MemorySpace space, int64_t bytes) = 0;
 
-  // Bytes a device allocation could get now, read at this moment.
+  // Bytes that a device allocation could get now.
   virtual absl::StatusOr<int64_t> FreeBytes() const = 0;
 
-  // How many bytes less the driver has free than when the device was opened:
-  // allocations, what libraries took, and what other processes took since. None
-  // where it does not say, or device memory is the host's.
+  // By how many bytes the driver's free memory has shrunk since the device was
+  // opened: allocations, memory of libraries and of other processes. Nothing if
+  // the driver does not report it, or device memory is the host's.
   virtual std::optional<int64_t> DriverBytesTaken() const { return {}; }
 
-  // How many threads its kernels run with; none where they do not run on the
-  // host.
+  // Number of threads of its kernels; nothing if they do not run on the host.
   virtual std::optional<int> kernel_threads() const { return {}; }
 
-  // Its streams can capture (stream.h).
+  // Whether its streams can capture (stream.h).
   virtual bool can_capture() const { return false; }
 
-  // Allocate calls so far, in both spaces.
+  // Number of Allocate calls so far, in both spaces.
   virtual int64_t allocations() const = 0;
 
   virtual absl::StatusOr<std::unique_ptr<Stream>> NewStream(

@@ -13,7 +13,7 @@ class Event {
  public:
   virtual ~Event() = default;
 
-  // When the last recorded mark was reached, in nanoseconds on the device's own
+  // When the last recorded mark was reached, in nanoseconds on the device's
   // clock. Only for events made with `timing`, after a synchronisation.
   virtual int64_t TimeNs() const = 0;
 };

@@ -18,7 +18,7 @@
 namespace spillway {
 namespace {
 
-// Of a line "MemTotal:       24684096 kB".
+// Parses a line "MemTotal:       24684096 kB".
 std::optional<int64_t> ParseKib(std::string_view line) {
   const size_t digits = line.find_first_of("0123456789");
   if (digits == std::string_view::npos) return std::nullopt;
@@ -42,7 +42,7 @@ absl::StatusOr<int64_t> FromMeminfo(const std::string& root,
                                  root, std::string(name)));
 }
 
-// Of a thread on each core beside the main one.
+// Stacks of one thread for each core besides the main thread.
 int64_t StackBytes() {
   pthread_attr_t attributes;
   size_t each = 8_MiB;
@@ -81,9 +81,10 @@ absl::StatusOr<int64_t> MachineFreeBytes() {
 
 absl::Status OutOfMemory(MemorySpace space, int64_t asked, int64_t free) {
   return ResourceExhausted(fmt::format(
-      "{} bytes ({}) of {} memory asked, {} bytes ({}) free", asked,
-      FormatBytes(asked), space == MemorySpace::kDevice ? "device" : "host",
-      free, FormatBytes(free)));
+      "{} bytes ({}) of {} memory were requested, but {} bytes ({}) are free",
+      asked, FormatBytes(asked),
+      space == MemorySpace::kDevice ? "device" : "host", free,
+      FormatBytes(free)));
 }
 
 }  // namespace spillway

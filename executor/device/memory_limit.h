@@ -1,4 +1,4 @@
-// A limit on the memory that a process may use, whoever sets it.
+// A limit on the memory that a process may use, from any source.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_MEMORY_LIMIT_H_
 #define SPILLWAY_EXECUTOR_DEVICE_MEMORY_LIMIT_H_
 
@@ -8,12 +8,12 @@
 
 namespace spillway {
 
-// Bytes; none: no limit.
+// Bytes; nothing: no limit.
 struct MemoryLimit {
-  std::optional<int64_t> limit_bytes = {};  // the smallest
-  std::optional<int64_t> free_bytes = {};   // the least below its limit
+  std::optional<int64_t> limit_bytes = {};  // the lowest limit
+  std::optional<int64_t> free_bytes = {};   // the least below a limit
 
-  // Adds a limit below which `used_bytes` are in use.
+  // Adds a limit, of which `used_bytes` are in use.
   void Add(int64_t limit, int64_t used_bytes) {
     const int64_t free = std::max<int64_t>(0, limit - used_bytes);
     limit_bytes = std::min(limit, limit_bytes.value_or(limit));

@@ -11,8 +11,8 @@
 namespace spillway {
 namespace {
 
-// The number behind `name` in a line of the file, "Max data size  8192 ..." or
-// "VmSize:   1234 kB"; none for "unlimited".
+// The number after `name` in a line of the file, "Max data size  8192 ..." or
+// "VmSize:   1234 kB"; nothing for "unlimited".
 std::optional<int64_t> NumberBehind(const std::string& path,
                                     std::string_view name) {
   std::ifstream file(path);

@@ -1,4 +1,4 @@
-// Memory limits of this process: what `ulimit -v` and `ulimit -d` set.
+// Memory limits of this process, as set by `ulimit -v` and `ulimit -d`.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_PROCESS_MEMORY_H_
 #define SPILLWAY_EXECUTOR_DEVICE_PROCESS_MEMORY_H_
 
@@ -8,10 +8,10 @@
 
 namespace spillway {
 
-// The soft limits of the address space and of the data, beside what this
+// The soft limits of the address space and of the data, and the bytes that this
 // process has mapped (/proc/self/limits, /proc/self/status). Mapped bytes count
-// whether they are used or not: libraries and the stacks of threads do. `root`
-// is put before /proc, for tests. A file that is missing or damaged is no
+// even if unused, for example those of libraries and thread stacks. `root` is
+// prepended to /proc, for tests. A file that is missing or damaged counts as no
 // limit.
 MemoryLimit ReadProcessMemory(const std::string& root = "");
 

@@ -38,7 +38,7 @@ absl::Status CheckOptions(const DeviceOptions& options) {
   return absl::OkStatus();
 }
 
-// Of "cuda", "cuda:0", "cuda:12"; nothing for another name.
+// The index in "cuda" (0), "cuda:0", "cuda:12"; nothing for another name.
 std::optional<int> CudaIndex(std::string_view name) {
   if (name == "cuda") return 0;
   if (!name.starts_with("cuda:")) return std::nullopt;

@@ -1,4 +1,4 @@
-// Device name -> device.
+// Creates devices by name.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_REGISTRY_H_
 #define SPILLWAY_EXECUTOR_DEVICE_REGISTRY_H_
 
@@ -13,20 +13,21 @@
 namespace spillway {
 
 struct DeviceOptions {
-  // Threads that kernels on the host use; results may differ in rounding
-  // between numbers of threads. 0: one for each core this process may run on.
+  // Threads of kernels on the host; results may differ in rounding between
+  // numbers of threads. 0: one for each core that this process may run on.
   int threads = 0;
-  // Device memory that may be allocated; 0: what the machine has free.
+  // Limit of the device memory that may be allocated; 0: the machine's free
+  // memory.
   int64_t capacity_bytes = 0;
   // Slows copies of the cpu and inline devices to this many gigabytes (1e9
-  // bytes) a second in each direction; 0: full speed.
+  // bytes) per second in each direction; 0: full speed.
   double link_gigabytes_per_second = 0;
 };
 
-// `name`: "inline", "cpu", "cuda" or "cuda:N"; "" picks cuda where the
-// program links spillway::cuda and the machine has a GPU, else cpu. Errors:
+// `name`: "inline", "cpu", "cuda" or "cuda:N"; "" picks cuda if the program
+// links spillway::cuda and the machine has a GPU, else cpu. Errors:
 // INVALID_ARGUMENT for another name, UNAVAILABLE with the reason for a device
-// this program or machine lacks.
+// that this program or machine lacks.
 absl::StatusOr<std::unique_ptr<Device>> NewDevice(std::string_view name,
                                                   const DeviceOptions& options);
 
@@ -34,7 +35,7 @@ absl::StatusOr<std::unique_ptr<Device>> NewDevice(std::string_view name,
 // to 4096.
 absl::Status CheckThreads(int threads);
 
-// The number of threads that `threads`, which passes CheckThreads, stands for.
+// The number of threads that `threads` means; `threads` must pass CheckThreads.
 int ResolveThreads(int threads);
 
 }  // namespace spillway

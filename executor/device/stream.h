@@ -1,10 +1,10 @@
-// Stream: a queue of work that runs in order, beside other streams.
+// Stream: a queue of work that runs in order, concurrently with other streams.
 //
-// Streams order work; ops do work: a stream knows copies, marks and "run this".
-// Every call may return before the work is done. Errors of queued work are kept
-// (the first one), later work of the stream is skipped (marks are still passed,
-// so nobody hangs), and Synchronize returns it.
-// Threads: one thread issues to a stream at a time.
+// A stream knows only copies, marks and tasks; it does not know ops. Every call
+// may return before the work is done. The first error of queued work is kept,
+// later work of the stream is skipped (marks are still passed, so that no
+// waiting stream hangs), and Synchronize returns the error.
+// Threads: one thread at a time issues to a stream.
 // Cost: no call allocates memory of tensor size.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_STREAM_H_
 #define SPILLWAY_EXECUTOR_DEVICE_STREAM_H_
@@ -22,14 +22,14 @@ namespace spillway {
 class StreamTask {
  public:
   virtual ~StreamTask() = default;
-  // `native_stream` is the device's own handle (cudaStream_t), null on the CPU.
-  // On the CPU this runs in stream order on the stream's thread; on a GPU it
-  // runs at once on the issuing thread and queues its work on the handle.
+  // `native_stream` is the device's stream handle (cudaStream_t), null on the
+  // CPU. On the CPU this runs in stream order on the stream's thread. On a GPU
+  // it runs at once on the issuing thread and queues its work on the handle.
   virtual absl::Status Run(void* native_stream) = 0;
 };
 
-// Work of one or more streams that is launched as a whole, again and again.
-// What the work uses must outlive it.
+// Work of one or more streams that is launched as a whole, any number of times.
+// All data that the work uses must outlive it.
 class CapturedWork {
  public:
   virtual ~CapturedWork() = default;
@@ -48,8 +48,8 @@ class Stream {
   virtual absl::Status CopyToDevice(void* device, const void* host,
                                     int64_t bytes) = 0;
 
-  // Names what this thread issues until EndRange, for a profiler; on devices
-  // that have one. `name` is borrowed for the call.
+  // Names the work that this thread issues until EndRange, for a profiler; a
+  // no-op on devices without one. `name` is borrowed for the call.
   virtual void BeginRange(const char* /*name*/) {}
   virtual void EndRange() {}
 
@@ -58,16 +58,16 @@ class Stream {
   // event that was never recorded does not block.
   virtual absl::Status Wait(Event* event) = 0;
 
-  // Until EndCapture, work that is issued to this stream is recorded instead of
-  // run. Another stream joins the capture by waiting for an event that was
-  // recorded within it; before the end this one waits for an event behind the
-  // other's last work. Events without timing, recorded before they are waited
-  // for; no stream of the capture is synchronised and nothing is allocated. A
-  // task runs once, when it is issued; its error is kept as ever, and then what
-  // was captured lacks work.
-  // Only where Device::can_capture(), else UNIMPLEMENTED.
+  // Starts a capture: until EndCapture, work issued to this stream is recorded
+  // instead of run. Another stream joins the capture by waiting for an event
+  // that was recorded in the capture; before the end, this stream must wait for
+  // an event after the other stream's last work. Requires: events have no
+  // timing and are recorded before they are waited for; no stream of the
+  // capture is synchronised; nothing is allocated. A task runs once, when it is
+  // issued; its error is kept as usual, and the captured work is then
+  // incomplete. Only if Device::can_capture(), else UNIMPLEMENTED.
   virtual absl::Status BeginCapture() { return NoGraphs(); }
-  // Also ends a capture in which something failed.
+  // Also ends a capture in which an error occurred.
   virtual absl::StatusOr<std::unique_ptr<CapturedWork>> EndCapture() {
     return NoGraphs();
   }

@@ -1,6 +1,6 @@
-// For each item, those that are alive together with it.
+// For each item, the items that are live at the same time.
 //
-// Memory: 8 bytes a pair. Time: O(n log n + pairs).
+// Memory: 8 bytes per pair. Time: O(n log n + pairs).
 #ifndef SPILLWAY_EXECUTOR_MEMORY_CONFLICT_INDEX_H_
 #define SPILLWAY_EXECUTOR_MEMORY_CONFLICT_INDEX_H_
 
@@ -20,7 +20,7 @@ class ConflictIndex {
   static std::optional<ConflictIndex> Make(const PackingProblem& problem,
                                            int64_t max_pairs);
 
-  // In no order that means anything.
+  // In no particular order.
   std::span<const uint32_t> of(size_t item) const {
     return std::span(items_).subspan(first_[item],
                                      first_[item + 1] - first_[item]);

@@ -11,14 +11,14 @@
 namespace spillway {
 namespace {
 
-// An order of branches: items of large weight times measure come first, after
-// lower heads if these count.
+// An order of branches: items with a large product of weight and measure come
+// first, or after lower heads if lowest_head_first.
 struct BranchOrder {
   enum Measure : uint8_t { kOne, kLength, kSize } measure = kLength;
   bool lowest_head_first = true;
 };
 
-// Taken in turn; the one that does best by itself twice.
+// Used in turn; the order that does best alone occurs twice.
 constexpr std::array<BranchOrder, 4> kBranchOrders = {{
     {.measure = BranchOrder::kLength, .lowest_head_first = true},
     {.measure = BranchOrder::kSize, .lowest_head_first = false},
@@ -30,7 +30,7 @@ const BranchOrder& OrderOf(int64_t round) {
   return kBranchOrders[static_cast<size_t>(round) % kBranchOrders.size()];
 }
 
-// Nodes after which a search starts again: a unit times 1 1 2 1 1 2 4 1 1 2 ...
+// Nodes until the next restart: a unit times 1 1 2 1 1 2 4 1 1 2 ...
 int64_t NodesOf(int64_t round) {
   constexpr int64_t kUnit = 700;
   auto place = static_cast<uint64_t>(round) / kBranchOrders.size() + 1;
@@ -107,14 +107,15 @@ void ConnectedSearch::FindPriorities(int64_t round) {
   lowest_head_first_ = OrderOf(round).lowest_head_first;
   priorities_.resize(weights_.size());
   for (uint32_t i = 0; i < weights_.size(); ++i) {
-    constexpr double kFading = 0.9;  // what was learned long ago counts less
+    constexpr double kFading = 0.9;  // older experience counts less
     weights_[i] = 1 + kFading * (weights_[i] - 1);
     priorities_[i] = weights_[i] * MeasureOf(OrderOf(round), item(i));
   }
 }
 
-// Places `items`, which hang together in time; false if they cannot be or the
-// search must stop, and then nothing has changed.
+// Places `items`, whose lifetimes overlap, directly or through other items.
+// False if this is impossible or the search must stop; then nothing has
+// changed.
 bool ConnectedSearch::Place(const Items& items) {
   if (items.empty()) return true;
   --nodes_left_;
@@ -124,12 +125,12 @@ bool ConnectedSearch::Place(const Items& items) {
   const uint32_t lowest = LowestTop(items);
   const int64_t top = Top(lowest);
   for (const uint32_t branch : Branches(lowest)) {
-    if (heads_[branch] >= top) continue;  // as good as one before it
+    if (heads_[branch] >= top) continue;  // no better than an earlier branch
     const Mark before = Now();
     if (PutOnHead(branch) && PlaceRest(items, branch)) return true;
     UndoTo(before);
     if (must_stop()) break;
-    // From here on it lies there or above, and so do those just like it.
+    // From now on the item lies at this top or above, and so do its twins.
     for (const uint32_t twin : twins_[branch]) {
       if (heads_[twin] == heads_[branch]) RaiseHead(twin, top);
     }
@@ -165,7 +166,7 @@ ConnectedSearch::Items ConnectedSearch::Branches(uint32_t lowest) {
   return branches;
 }
 
-// False if what is left does not fit any more.
+// False if the remaining items no longer fit.
 bool ConnectedSearch::PutOnHead(uint32_t i) {
   const int64_t top = Top(i);
   if (top > capacity_) return false;
@@ -197,7 +198,7 @@ bool ConnectedSearch::PlaceRest(const Items& items, uint32_t placed) {
                              [&](const Items& part) { return Place(part); });
 }
 
-// Those that hang together, the fewest first.
+// The parts of `items` that do not overlap in time, the smallest first.
 std::vector<ConnectedSearch::Items> ConnectedSearch::Parts(Items items) const {
   std::ranges::stable_sort(items, {},
                            [&](uint32_t i) { return item(i).span.begin; });
@@ -212,7 +213,7 @@ std::vector<ConnectedSearch::Items> ConnectedSearch::Parts(Items items) const {
   return parts;
 }
 
-// Bridges: items to be placed that reach from a section into the next.
+// Bridges: unplaced items that reach from a section into the next.
 void ConnectedSearch::AddBridges(uint32_t i, int32_t count) {
   const Interval& span = item(i).span;
   for (int64_t s = span.begin; s + 1 < span.end; ++s) {
@@ -235,8 +236,8 @@ void ConnectedSearch::MakeDirty(uint32_t i) {
   });
 }
 
-// Whether all sections that have changed can still hold their items; the
-// weights of those of the first that cannot grow.
+// Whether all changed sections can still hold their items. The weights of the
+// unplaced items of the first section that cannot are increased.
 bool ConnectedSearch::CheckDirty() {
   bool fits = true;
   for (const size_t s : dirty_) {
@@ -251,7 +252,7 @@ bool ConnectedSearch::CheckDirty() {
   return fits;
 }
 
-// The bound of the header comment, for the items of one section.
+// The pruning bound of the header comment, for the items of one section.
 bool ConnectedSearch::Fits(Items& items) {
   effort_->Spend(std::ssize(items));
   SortByHead(items);
@@ -263,7 +264,7 @@ bool ConnectedSearch::Fits(Items& items) {
   });
 }
 
-// Highest first. By insertion, since little has changed from the last time.
+// Highest first. Insertion sort, since little has changed since the last time.
 void ConnectedSearch::SortByHead(Items& items) const {
   for (size_t k = 1; k < items.size(); ++k) {
     const uint32_t moving = items[k];

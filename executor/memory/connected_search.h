@@ -1,26 +1,28 @@
-// Depth-first search for a placement no higher than a given capacity, of items
-// that hang together in time.
+// Depth-first search for a placement within a given capacity, for items whose
+// lifetimes overlap, directly or through other items.
 //
-// It fills every section from below. Each item has a head: the lowest offset
-// that the items placed so far leave to it. Of all items still to be placed,
-// let j be the one whose top would be lowest if it were put on its head; in any
-// placement that cannot be lowered, either j is there, or an item that
-// conflicts with j begins below that top, on its own head. These are the
-// branches; each excludes those before it by raising their heads to that top.
-// (The active schedules of Giffler and Thompson, "Algorithms for solving
-// production-scheduling problems", Operations Research 8 (1960), with offsets
-// for times and sections for machines.)
+// It fills every section from the bottom. Each item has a head: the lowest
+// offset that the items placed so far leave for it. Among all items still to be
+// placed, let j be the one whose top would be lowest if it were placed on its
+// head. In any placement that cannot be lowered, either j lies on its head, or
+// an item that conflicts with j begins below that top, on its own head. These
+// cases are the branches; each excludes the earlier ones by raising their heads
+// to that top. (These are the active schedules of Giffler and Thompson,
+// "Algorithms for solving production-scheduling problems", Operations Research
+// 8 (1960), with offsets for times and sections for machines.)
 //
-// Cut off:
-//   - a section whose items do not fit above their heads: for some h, h plus
-//     the sizes of all items with a head of at least h exceeds the capacity;
-//   - what is left falls apart in time: the parts are searched one by one, and
-//     one that fails is not tried again with another placement of the others.
+// Pruning:
+//   - A section whose items do not fit above their heads ends the branch: for
+//     some h, h plus the sizes of all items with a head of at least h exceeds
+//     the capacity.
+//   - If the remaining items fall apart in time, the parts are searched one by
+//     one. A part that fails is not tried again with another placement of the
+//     other parts.
 //
-// The order of branches decides. It comes from weights that grow with every cut
-// in a section of the item and last over restarts, which come after ever longer
-// searches (Luby, Sinclair, Zuckerman, "Optimal speedup of Las Vegas
-// algorithms", 1993), each ordering in turn.
+// The order of branches is decisive. It follows weights that grow with every
+// cut in a section of the item and persist over restarts. A restart comes after
+// a number of nodes from Luby's sequence (Luby, Sinclair, Zuckerman, "Optimal
+// speedup of Las Vegas algorithms", 1993) and uses the next branch order.
 //
 // Related: Moffitt, "MiniMalloc: a lightweight memory allocator for
 // hardware-accelerated machine learning", ASPLOS 2023: canonical placements,
@@ -40,16 +42,16 @@ namespace spillway {
 
 enum class SearchOutcome : uint8_t {
   kFound,
-  kImpossible,  // proven: there is no such placement
-  kGaveUp,      // the effort was spent; more may help
+  kImpossible,  // proven: no such placement exists
+  kGaveUp,      // the effort is spent; more may help
 };
 
 class ConnectedSearch {
  public:
-  // Makes the list of all conflicts: meant for up to some thousand items.
+  // Lists all conflicts: meant for up to some thousand items.
   ConnectedSearch(PackingProblem problem, int64_t capacity);
 
-  // Goes on searching until `effort` is spent or the answer is known.
+  // Continues the search until `effort` is spent or the answer is known.
   SearchOutcome Continue(PackingEffort& effort);
 
   const PackingProblem& problem() const { return problem_; }
@@ -63,7 +65,7 @@ class ConnectedSearch {
     uint32_t item = 0;
     int64_t head = 0;
   };
-  // How far the state has changed; what came after it can be undone.
+  // A state of the search; later changes can be undone.
   struct Mark {
     size_t heads = 0;
     size_t placed = 0;
@@ -105,14 +107,14 @@ class ConnectedSearch {
   int64_t round_ = 0;                // restarts so far
   PackingEffort* effort_ = nullptr;  // borrowed by Continue
 
-  // Of the current restart:
+  // State of the current restart:
   int64_t nodes_left_ = 0;
   bool lowest_head_first_ = true;
   std::vector<double> priorities_;  // by item
   std::vector<int64_t> heads_;      // by item
   std::vector<int64_t> offsets_;    // by item; -1: not placed
   std::vector<OldHead> old_heads_;  // what to undo, the newest last
-  Items placed_;                    // the same
+  Items placed_;                    // likewise
   std::vector<int32_t> bridges_;    // by section: see AddBridges
   std::vector<size_t> dirty_;       // sections to be checked
   std::vector<bool> is_dirty_;      // by section

@@ -18,8 +18,9 @@ std::vector<size_t> Sorted(size_t size, Key key) {
   return order;
 }
 
-// For each item, the largest load of a section it occupies. A sparse table:
-// level k holds the largest of 2^k sections from each on.
+// For each item, the largest load of a section that it occupies. A sparse
+// table: level k holds at each section the largest load of 2^k sections from
+// there on.
 std::vector<int64_t> PeakLoads(const PackingProblem& problem) {
   std::vector<std::vector<int64_t>> levels = {problem.loads};
   for (size_t width = 1; 2 * width <= problem.loads.size(); width *= 2) {
@@ -44,7 +45,7 @@ std::vector<int64_t> PeakLoads(const PackingProblem& problem) {
   return peaks;
 }
 
-// log2, but linear between powers of two: the same bits on every machine.
+// log2, but linear between powers of two: bitwise identical on every machine.
 double RoughLog2(int64_t x) {
   const auto exponent =
       static_cast<int>(std::bit_width(static_cast<uint64_t>(x))) - 1;
@@ -118,8 +119,8 @@ void FirstFitImprover::Improve(int64_t goal, PackingEffort& effort,
   }
 }
 
-// Items of large weight first: the weight as it is, times the length, times the
-// size, in turn.
+// Items with a large weight first: the weight alone, times the length, or times
+// the size, in turn.
 std::vector<size_t> FirstFitImprover::NextOrder() {
   const int64_t measure = round_++ % 3;
   return Sorted(weights_.size(), [&](size_t i) {
@@ -132,7 +133,7 @@ std::vector<size_t> FirstFitImprover::NextOrder() {
 
 void FirstFitImprover::Learn(std::span<const int64_t> offsets, int64_t goal,
                              PackingEffort& effort) {
-  constexpr double kFading = 0.99;  // what was learned long ago counts less
+  constexpr double kFading = 0.99;  // older experience counts less
   constexpr double kStuckOut = 0.38;
   constexpr double kWasInTheWay = 0.043;
   for (double& weight : weights_) weight *= kFading;

@@ -1,8 +1,8 @@
-// First fit: items in some order, each at the lowest offset where it overlaps
-// none that was placed before it and is alive at the same time.
+// First fit: takes items in some order and gives each the lowest offset at
+// which it overlaps no earlier placed item that is live at the same time.
 //
-// Every placement that cannot be lowered is first fit in the order of its
-// offsets, so the whole art is in the order.
+// Every placement that cannot be lowered is the first fit in the order of its
+// offsets, so the quality depends only on the order.
 // Source: Sekiyama et al., "Profile-guided memory optimization for deep neural
 // networks" (2018), for lists by size; Joslin and Clements, "Squeaky wheel
 // optimization", JAIR 10 (1999), for changing the list.
@@ -20,27 +20,27 @@
 
 namespace spillway {
 
-// Offsets by item, in units. Costs the length of all lists of conflicts, which
-// is spent from `effort`.
+// Offsets by item, in units. Costs the total length of the conflict lists,
+// which is spent from `effort`.
 std::vector<int64_t> FirstFit(const PackingProblem& problem,
                               const ConflictIndex& conflicts,
                               std::span<const size_t> order,
                               PackingEffort& effort);
 
-// What is tried first: by the largest load of an item's sections, then size; by
-// size; by that load, then length.
+// The orders to try first: by the largest load of an item's sections, then
+// size; by size; by that load, then length; by length; by begin; by latest end.
 std::vector<std::vector<size_t>> FirstFitOrders(const PackingProblem& problem);
 
-// Brings a placement down by first fit again and again, in an order in which
-// what stuck out of the goal, and what was in its way, comes earlier each time.
+// Lowers a placement by repeated first fit. Items that exceeded the goal, and
+// the items that were in their way, come earlier in each next order.
 class FirstFitImprover {
  public:
-  // Borrows both for as long as it lives.
+  // Borrows both arguments for its lifetime.
   FirstFitImprover(const PackingProblem& problem,
                    const ConflictIndex& conflicts);
 
-  // Goes on until `effort` is spent or the height is at most `goal`; `offsets`
-  // changes only to lower ones.
+  // Continues until `effort` is spent or the height is at most `goal`;
+  // `offsets` changes only to a lower placement.
   void Improve(int64_t goal, PackingEffort& effort,
                std::vector<int64_t>& offsets);
 

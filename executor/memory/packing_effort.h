@@ -1,5 +1,5 @@
-// A limit on the work of a search, counted and not timed, so that the same task
-// always gets the same answer.
+// A limit on the work of a search. It counts operations instead of time, so
+// that the same problem always gets the same answer.
 #ifndef SPILLWAY_EXECUTOR_MEMORY_PACKING_EFFORT_H_
 #define SPILLWAY_EXECUTOR_MEMORY_PACKING_EFFORT_H_
 
@@ -11,11 +11,11 @@ namespace spillway {
 
 class PackingEffort {
  public:
-  // `stop` (may be empty) is asked now and then; it is borrowed.
+  // `stop` (may be empty) is called now and then; it is borrowed.
   PackingEffort(int64_t limit, const std::function<bool()>& stop)
       : left_(limit), stop_(&stop) {}
 
-  // Part of what is left, to be spent apart from it and then given back.
+  // Takes a part of what is left, to be spent separately and then given back.
   PackingEffort Take(int64_t amount) {
     PackingEffort part = *this;
     part.left_ = std::max<int64_t>(0, std::min(amount, left_));
@@ -42,7 +42,7 @@ class PackingEffort {
  private:
   static constexpr int64_t kAskEvery = 1'000'000;
 
-  int64_t left_ = 0;  // below 0 once more was spent than there was
+  int64_t left_ = 0;  // below 0 if too much was spent
   const std::function<bool()>* stop_ = nullptr;
   int64_t until_asked_ = kAskEvery;
   bool is_stopped_ = false;

@@ -9,7 +9,7 @@
 namespace spillway {
 namespace {
 
-// A piece of an item's lifetime begins or ends.
+// The beginning or end of a piece of an item's lifetime.
 struct Event {
   int64_t at = 0;
   bool is_begin = false;  // ends come first
@@ -29,8 +29,8 @@ std::vector<Interval> LivePieces(const PackingItem& item) {
   return pieces;
 }
 
-// Numbers the sections: one ends at each end that follows a begin. Replaces the
-// times in `pieces` (by item) and returns how many sections there are.
+// Numbers the sections: a section ends at each end that follows a begin.
+// Replaces the times in `pieces` (by item) and returns the number of sections.
 int64_t ReplaceTimesBySections(std::vector<std::vector<Interval>>& pieces) {
   std::vector<Event> events;
   events.reserve(2 * pieces.size());

@@ -1,7 +1,9 @@
-// A packing task as the algorithms of this folder see it: sizes in units of the
-// alignment, time in sections.
+// A packing problem in the form that this folder's algorithms use: sizes in
+// units of the alignment, time in sections.
 //
-// A section is a largest set of items that are all alive together; sections are
+// A section is a maximal set of items that are all live together; sections are
+// numbered in order of time. Two items conflict exactly if they share a
+// section:
 // numbered in order of time. Two items conflict exactly if they share one:
 //
 //   items      a [=======]          sections   0: a b
@@ -9,7 +11,7 @@
 //              c          [====]
 //              d         [==]
 //
-// so there are at most as many sections as items, and the largest load of a
+// So there are at most as many sections as items, and the largest load of a
 // section is the largest sum of live sizes at any time.
 #ifndef SPILLWAY_EXECUTOR_MEMORY_PACKING_PROBLEM_H_
 #define SPILLWAY_EXECUTOR_MEMORY_PACKING_PROBLEM_H_
@@ -27,7 +29,7 @@ namespace spillway {
 struct ProblemItem {
   int64_t size = 0;    // units, > 0
   Interval span = {};  // first section to the one after the last
-  // The sections it occupies, if these are not all of `span`; ascending.
+  // The sections that it occupies, if not all of `span`; ascending.
   std::vector<Interval> pieces = {};
 
   std::span<const Interval> occupied() const {
@@ -40,7 +42,7 @@ struct ProblemItem {
 struct PackingProblem {
   std::vector<ProblemItem> items = {};
   std::vector<int64_t> loads = {};  // by section: sum of its items' sizes
-  std::vector<size_t> ids = {};     // by item: its place in what it came from
+  std::vector<size_t> ids = {};     // by item: its index in the source
 
   int64_t num_sections() const { return static_cast<int64_t>(loads.size()); }
 };
@@ -49,13 +51,13 @@ struct PackingProblem {
 PackingProblem MakeProblem(std::span<const PackingItem> items,
                            int64_t alignment);
 
-// The part of `problem` that `items` are, in that order; ids are places in
-// `problem`.
+// The part of `problem` that consists of `items`, in that order; ids are
+// indices in `problem`.
 PackingProblem Extract(const PackingProblem& problem,
                        std::span<const size_t> items);
 
-// Groups of items that share no section, nor the inside of a gap, with those of
-// another; in order of time.
+// Groups of items that share no section, nor the inside of a gap, with items of
+// another group; in order of time.
 std::vector<std::vector<size_t>> SplitByTime(const PackingProblem& problem);
 
 // The largest load; 0 without items.

@@ -32,7 +32,8 @@ PlacementSearch::PlacementSearch(const PackingProblem& problem,
   TakeApart(problem, ids, 0);
 }
 
-// `ids`: of the items of `problem` in the whole one; all lie above `bottom`.
+// `ids`: indices in the whole problem of the items of `problem`; all lie above
+// `bottom`.
 void PlacementSearch::TakeApart(const PackingProblem& problem,
                                 const std::vector<size_t>& ids,
                                 int64_t bottom) {

@@ -1,9 +1,10 @@
-// Search for a placement no higher than a given capacity: takes the problem
-// apart, then searches the parts (connected_search.h).
+// Search for a placement within a given capacity: decomposes the problem, then
+// searches the parts (connected_search.h).
 //
-// Parts that share no section are placed apart. Within one, items that span all
-// of it go to the bottom: from any placement one gets such a one by moving up
-// what lies below them. What is left may fall apart again.
+// Parts that share no section are placed independently. Within a part, items
+// that span all of it go to the bottom: any placement can be changed into such
+// a one by moving up the items below them. The remaining items may fall apart
+// again.
 #ifndef SPILLWAY_EXECUTOR_MEMORY_PLACEMENT_SEARCH_H_
 #define SPILLWAY_EXECUTOR_MEMORY_PLACEMENT_SEARCH_H_
 
@@ -19,10 +20,10 @@ namespace spillway {
 
 class PlacementSearch {
  public:
-  // Copies what it needs of `problem`.
+  // Copies the parts of `problem` that it needs.
   PlacementSearch(const PackingProblem& problem, int64_t capacity);
 
-  // Goes on searching until `effort` is spent or the answer is known.
+  // Continues the search until `effort` is spent or the answer is known.
   SearchOutcome Continue(PackingEffort& effort);
 
   int64_t capacity() const { return capacity_; }
@@ -30,7 +31,7 @@ class PlacementSearch {
   const std::vector<int64_t>& offsets() const { return offsets_; }
 
  private:
-  // A search whose items, by `ids`, lie above `bottom`.
+  // A search whose items, listed in `ids`, lie above `bottom`.
   struct Part {
     std::vector<size_t> ids = {};
     int64_t bottom = 0;
@@ -41,7 +42,7 @@ class PlacementSearch {
                  int64_t bottom);
 
   int64_t capacity_ = 0;
-  bool is_possible_ = true;  // by load
+  bool is_possible_ = true;  // the loads fit the capacity
   std::vector<int64_t> offsets_;
   std::deque<Part> open_;  // not found yet; the first is searched
 };

@@ -17,7 +17,7 @@
 namespace spillway {
 namespace {
 
-// The best first, as counted over training steps of the zoo.
+// The best first, measured on training steps of the zoo.
 constexpr std::array<SweepStyle, 8> kSweepStyles = {{
     {StackOrder::kLatestEnd, ArrivalOrder::kLargest},
     {StackOrder::kLargest, ArrivalOrder::kLargest},
@@ -29,13 +29,14 @@ constexpr std::array<SweepStyle, 8> kSweepStyles = {{
     {StackOrder::kLongest, ArrivalOrder::kLongest},
 }};
 
-// More pairs of conflicting items than this are not listed (160 MB).
+// If more pairs of items conflict, they are not listed (160 MB).
 constexpr int64_t kMaxPairs = 10'000'000;
 
-// The depth-first search is for this many items at most.
+// The depth-first search is used for at most this many items.
 constexpr size_t kMaxSearchItems = 2000;
 
-// Packs items that hang together in time. Sizes are in units.
+// Packs items whose lifetimes overlap, directly or through other items. Sizes
+// are in units.
 class Packer {
  public:
   Packer(const PackingProblem& problem, int64_t goal, PackingEffort& effort)
@@ -77,7 +78,8 @@ class Packer {
     Improve(*conflicts);
   }
 
-  // First fit in this order, then a few times with what stuck out first.
+  // First fit in this order, then several times with the items above the limit
+  // first.
   void TryOrder(const ConflictIndex& conflicts, std::vector<size_t> order) {
     constexpr int kRounds = 16;
     PackingEffort part = effort_.Take(effort_.left() / 16);
@@ -93,7 +95,7 @@ class Packer {
     effort_.GiveBack(part);
   }
 
-  // Spends the effort in ever longer slices on each way in turn.
+  // Spends the effort on each method in turn, in ever longer slices.
   void Improve(const ConflictIndex& conflicts) {
     FirstFitImprover improver(problem_, conflicts);
     std::optional<PlacementSearch> at_lowest;
@@ -112,7 +114,7 @@ class Packer {
     }
   }
 
-  // Goes on with `search`, or begins another if its capacity has changed.
+  // Continues `search`, or starts a new one if the capacity has changed.
   void Search(int64_t capacity, int64_t amount,
               std::optional<PlacementSearch>& search) {
     if (IsDone()) return;
@@ -127,7 +129,7 @@ class Packer {
   }
 
   const PackingProblem& problem_;
-  int64_t lowest_ = 0;  // no lower placement is wanted, or there is none
+  int64_t lowest_ = 0;  // lower placements are not wanted or impossible
   PackingEffort& effort_;
   std::vector<int64_t> best_;
   int64_t best_height_ = std::numeric_limits<int64_t>::max();
@@ -142,7 +144,7 @@ int64_t SearchEffort(const PackingOptions& options, size_t num_items) {
   return std::min(kAtMost, kPerItem * static_cast<int64_t>(num_items));
 }
 
-// Packs what hangs together one after the other, each with its part of the
+// Packs each group of overlapping lifetimes separately, with its share of the
 // effort. Offsets by item, in units.
 std::vector<int64_t> PackParts(const PackingProblem& problem, int64_t goal,
                                PackingEffort& effort) {
@@ -159,7 +161,7 @@ std::vector<int64_t> PackParts(const PackingProblem& problem, int64_t goal,
     for (size_t i = 0; i < group.size(); ++i) {
       offsets[group[i]] = part_offsets[i];
     }
-    // No part need be lower than another.
+    // No part needs to be lower than another part.
     goal = std::max(goal, Height(part, part_offsets));
   }
   return offsets;

@@ -13,7 +13,8 @@ class Holes {
  public:
   explicit Holes(int64_t top) : top_(top) {}
 
-  // The lowest of the smallest holes that are large enough; else the top grows.
+  // Takes the lowest of the smallest holes that are large enough; else the top
+  // grows.
   int64_t Take(int64_t size) {
     const auto fit = by_size_.lower_bound({size, 0});
     if (fit == by_size_.end()) return Grow(size);
@@ -43,7 +44,7 @@ class Holes {
  private:
   using ByOffset = std::map<int64_t, int64_t>;  // offset -> size
 
-  // A hole at the very top is used up first.
+  // Uses a hole at the very top first.
   int64_t Grow(int64_t size) {
     int64_t offset = top_;
     if (!by_offset_.empty()) {
@@ -122,8 +123,8 @@ class Sweeper {
     return {};
   }
 
-  // When an item begins and ends, counted from the peak in the sweep's
-  // direction; what is alive at the peak begins at 0 or before.
+  // When an item begins and ends, counted from the peak in the direction of the
+  // sweep; an item that is live at the peak begins at 0 or before.
   Interval SpanFromPeak(size_t i, bool backward) const {
     const Interval& span = item(i).span;
     if (backward) return {peak_ + 1 - span.end, peak_ + 1 - span.begin};

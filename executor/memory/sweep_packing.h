@@ -1,8 +1,8 @@
 // Packing from the fullest section outwards, in time O(n log n).
 //
 // The items of that section are stacked without holes. From there one sweep
-// goes forward and one backward in time; each frees the items that end and puts
-// those that begin into the smallest hole that is large enough.
+// goes forward and one backward in time. Each sweep frees the items that end
+// and puts those that begin into the smallest hole that is large enough.
 //
 //   bytes            [==f==]
 //     |        [====e=====]  [=g=]
@@ -20,7 +20,7 @@
 
 namespace spillway {
 
-// What lies lowest in the fullest section.
+// Which item lies lowest in the fullest section.
 enum class StackOrder : uint8_t {
   kLatestEnd,
   kEarliestBegin,
@@ -28,7 +28,7 @@ enum class StackOrder : uint8_t {
   kLargest,
 };
 
-// Which of the items that begin together is placed first.
+// Which of several items that begin together is placed first.
 enum class ArrivalOrder : uint8_t { kLargest, kLongest };
 
 struct SweepStyle {
@@ -36,7 +36,7 @@ struct SweepStyle {
   ArrivalOrder arrival = ArrivalOrder::kLargest;
 };
 
-// Offsets by item, in units. Items with gaps are placed as if they had none.
+// Offsets by item, in units. Gaps of items are ignored.
 std::vector<int64_t> SweepFromPeak(const PackingProblem& problem,
                                    const SweepStyle& style);
 

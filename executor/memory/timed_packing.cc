@@ -17,13 +17,13 @@ namespace {
 constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 4;
 
 // Two items that may not share bytes (both are live at some position), or that
-// may, but one waits for the other then.
+// may, but then one waits for the other.
 struct Conflict {
   size_t other = 0;
-  int64_t wait_ns = 0;  // kFar: may not
+  int64_t wait_ns = 0;  // kFar: may not share
 };
 
-// Bytes that an item had better not use, or must not.
+// Bytes that an item should avoid.
 struct Taken {
   Interval bytes = {};
   int64_t wait_ns = 0;
@@ -35,14 +35,14 @@ std::vector<std::vector<Conflict>> FindConflicts(
   for (size_t i = 0; i < items.size(); ++i) by_begin[i] = i;
   std::ranges::stable_sort(by_begin, {},
                            [&](size_t i) { return items[i].lifetime.begin; });
-  // By place in by_begin: when the first of the rest would like to start.
+  // By position in by_begin: the earliest begin_ns of the remaining items.
   std::vector<int64_t> rest_begins_ns(items.size() + 1, kFar);
   for (size_t place = items.size(); place-- > 0;) {
     rest_begins_ns[place] =
         std::min(rest_begins_ns[place + 1], items[by_begin[place]].begin_ns);
   }
   std::vector<std::vector<Conflict>> conflicts(items.size());
-  std::vector<size_t> open;  // may still conflict with what begins later
+  std::vector<size_t> open;  // may still conflict with later items
   for (size_t place = 0; place < items.size(); ++place) {
     const size_t i = by_begin[place];
     const TimedItem& item = items[i];
@@ -179,7 +179,7 @@ class Placer {
   const std::vector<std::vector<Conflict>> conflicts_;
   std::vector<Interval> blocked_;
   std::vector<Taken> slow_;
-  std::vector<Taken> near_;  // of slow_, those in a hole
+  std::vector<Taken> near_;  // the part of slow_ in a hole
 };
 
 // The first of the fullest positions.
@@ -204,7 +204,8 @@ int64_t FindPeak(std::span<const TimedItem> items) {
 
 enum class Stack : uint8_t { kLatestEnd, kEarliestBegin, kLargest };
 
-// What is live at the peak, in the order of `stack`, then outwards from it.
+// Items that are live at the peak, in the order of `stack`, then the others
+// outwards from it.
 std::vector<size_t> FromPeak(std::span<const TimedItem> items, Stack stack) {
   const int64_t peak = FindPeak(items);
   const auto key = [&](size_t i) -> std::array<int64_t, 3> {
@@ -228,7 +229,7 @@ std::vector<size_t> FromPeak(std::span<const TimedItem> items, Stack stack) {
   return order;
 }
 
-// Keeps the best `max` of what is offered, each once, least waiting first.
+// Keeps the `max` best packings offered, each once, least waiting first.
 class BestPackings {
  public:
   explicit BestPackings(size_t max) : max_(max) {}
@@ -253,11 +254,12 @@ class BestPackings {
   std::vector<TimedPacking> best_;
 };
 
-// Items of less than this part of the limit are packed apart: they are many,
-// and together need next to nothing.
+// Items smaller than this fraction of the limit are packed separately: they are
+// numerous, but need little memory in total.
 constexpr int64_t kSmallPart = 4096;
 
-// The small items at the bottom, as low as they can; what they reach up to.
+// Places the small items at the bottom, as low as possible; returns their
+// height.
 int64_t PlaceSmall(std::span<const TimedItem> items,
                    const std::vector<size_t>& small, int64_t alignment,
                    std::vector<int64_t>& offsets) {
@@ -278,7 +280,7 @@ std::vector<TimedPacking> PackLarge(std::span<const TimedItem> items,
                                     int64_t alignment, int64_t limit_bytes,
                                     size_t max_packings) {
   constexpr int64_t kMostRounds = 10;
-  constexpr int64_t kMostConflicts = 800'000;  // looked at in each style
+  constexpr int64_t kMostConflicts = 800'000;  // conflicts examined per style
   Placer placer(items, alignment, limit_bytes);
   const int64_t rounds =
       std::clamp(kMostConflicts / std::max<int64_t>(1, placer.num_conflicts()),

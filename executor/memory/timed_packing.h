@@ -1,9 +1,10 @@
-// Offsets chosen by when bytes are free, not only by whether.
+// Chooses offsets by when their bytes become free, not only by whether they
+// are.
 //
-// A buffer that a copy reads may give its bytes away as soon as the copy was
-// issued, but the next owner of the bytes waits until it is done. So of all the
-// holes that a buffer fits in, one is best whose bytes have been free for long,
-// or will not be asked for soon: then nobody waits.
+// A buffer that a copy reads may give up its bytes as soon as the copy was
+// issued, but the next owner of the bytes waits until the copy is done. So
+// among the holes in which a buffer fits, the best is one whose bytes have been
+// free for long, or are not needed soon: then nothing waits.
 //
 //   bytes
 //     |  [== a ==]~~~~~~~~[== c ==]      a's copy runs during ~: c takes its
@@ -21,9 +22,9 @@
 namespace spillway {
 
 struct TimedItem {
-  Interval lifetime = {};  // in schedule positions; hard
+  Interval lifetime = {};  // in schedule positions; a hard constraint
   int64_t bytes = 0;
-  // When the first user would like to start, and when the last is done.
+  // When the first user is expected to start, and when the last one to end.
   int64_t begin_ns = 0;
   int64_t free_ns = 0;
 };
@@ -31,16 +32,16 @@ struct TimedItem {
 struct TimedPacking {
   std::vector<int64_t> offsets = {};  // by item
   int64_t height_bytes = 0;
-  // Sum over the items of how long they would wait for their bytes, those of
-  // less than 1/4096 of the limit apart.
+  // Sum of the items' waits for their bytes, except items smaller than 1/4096
+  // of the limit.
   int64_t wait_ns = 0;
 };
 
-// Placements within `limit_bytes` that let no two items share a byte while both
-// are live: at most `max_packings`, least waiting first. Empty if none was
+// Placements within `limit_bytes` in which no two items share a byte while both
+// are live: at most `max_packings`, in order of waiting time. Empty if none was
 // found. Deterministic. Places the items one after the other, from the fullest
-// position outwards, then again and again with those first that stuck out or
-// waited; up to 30 times, fewer where many items conflict.
+// position outwards; then repeats with the items first that exceeded the limit
+// or waited. Up to 30 repetitions, fewer if many items conflict.
 std::vector<TimedPacking> PackForTime(std::span<const TimedItem> items,
                                       int64_t alignment, int64_t limit_bytes,
                                       size_t max_packings);

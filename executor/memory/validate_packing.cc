@@ -17,8 +17,8 @@ bool IsLiveAt(const PackingItem& item, int64_t at) {
   return item.lifetime.contains(at) && !IsInGap(item, at);
 }
 
-// If two items live together anywhere, they do where one of their lifetimes
-// begins or one of their gaps ends.
+// If two items are live together anywhere, they are where one of their
+// lifetimes begins or one of their gaps ends.
 bool LiveTogether(const PackingItem& a, const PackingItem& b) {
   const auto both = [&](int64_t at) {
     return IsLiveAt(a, at) && IsLiveAt(b, at);
@@ -37,7 +37,7 @@ absl::Status CheckOffset(int64_t alignment, const Packing& packing, size_t i) {
   const int64_t offset = packing.offsets[i];
   if (offset >= 0 && offset % alignment == 0) return absl::OkStatus();
   return Internal(
-      fmt::format("item {} has offset {}, which is no multiple of {}", i,
+      fmt::format("item {} has offset {}, which is not a multiple of {}", i,
                   offset, alignment));
 }
 
@@ -54,7 +54,7 @@ absl::Status CheckPair(std::span<const PackingItem> items,
       b, bytes_a.begin, bytes_a.end, bytes_b.begin, bytes_b.end));
 }
 
-// `item` beside those before it.
+// Compares `item` with the earlier items.
 absl::Status CheckPairs(std::span<const PackingItem> items,
                         const Packing& packing, size_t item) {
   for (size_t other = 0; other < item; ++other) {

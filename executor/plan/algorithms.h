@@ -1,6 +1,5 @@
-// Kernels that can compute their node in several ways, as far as planning is
-// concerned: an algorithm has a workspace, and which one is taken is a part of
-// the plan.
+// Algorithms of kernels, as far as planning needs them: an algorithm has a
+// workspace, and the choice of algorithms is part of the plan.
 #ifndef SPILLWAY_EXECUTOR_PLAN_ALGORITHMS_H_
 #define SPILLWAY_EXECUTOR_PLAN_ALGORITHMS_H_
 
@@ -14,19 +13,18 @@
 
 namespace spillway {
 
-// One of several ways to compute a node; what it computes differs in rounding
-// at most.
+// One of several algorithms for a node; their results differ at most in
+// rounding.
 struct KernelAlgorithm {
-  // Stable for a device and the versions of its libraries; unique in its node.
+  // Stable for a device and the versions of its libraries; unique per node.
   std::string name = {};
   int64_t workspace_bytes = 0;
 };
 
-// By node, the one that a kernel takes unless told otherwise first; empty for
-// nodes with one way only.
+// By node, the kernel's default first; empty for nodes with only one algorithm.
 using ListedAlgorithms = IdMap<NodeId, std::vector<KernelAlgorithm>>;
 
-// Which of them is taken, by node. Empty, or beyond the map's end: the first.
+// The chosen algorithms, by node. Empty, or beyond the map's end: the default.
 using AlgorithmNames = IdMap<NodeId, std::string>;
 
 inline std::string_view AlgorithmOf(const AlgorithmNames& names, NodeId node) {

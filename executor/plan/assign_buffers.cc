@@ -82,7 +82,8 @@ class Assigner {
     return id;
   }
 
-  // The buffer whose bytes output `output` is or takes over; invalid if none.
+  // The buffer whose bytes output `output` aliases or takes over; invalid if
+  // none.
   BufferId SharedBuffer(const Node& node, int output) const {
     const ValueId value = node.outputs[static_cast<size_t>(output)];
     const ValueId root = storages_.of(value).root;
@@ -115,7 +116,8 @@ class Assigner {
            !NeededLater(node, buffer);
   }
 
-  // Another input, or an earlier output, of the node has the same buffer.
+  // Whether another input, or an earlier output, of the node has the same
+  // buffer.
   bool SharedWithinNode(const Node& node, int input, BufferId buffer) const {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (static_cast<int>(i) != input &&

@@ -1,5 +1,5 @@
-// Which buffer each value lives in: one for each storage (graph/storage.h), but
-// for outputs that are computed in place.
+// The buffer of each value: one for each storage (graph/storage.h), except for
+// outputs that are computed in place.
 #ifndef SPILLWAY_EXECUTOR_PLAN_ASSIGN_BUFFERS_H_
 #define SPILLWAY_EXECUTOR_PLAN_ASSIGN_BUFFERS_H_
 
@@ -14,7 +14,7 @@
 namespace spillway {
 
 // Buffers of all values that `schedule` computes or reads, without workspaces;
-// only residents have their offset yet.
+// only residents have an offset yet.
 struct BufferAssignment {
   IdMap<BufferId, Buffer> buffers = {};
   IdMap<ValueId, BufferId> buffer_of = {};
@@ -22,9 +22,9 @@ struct BufferAssignment {
   IdMap<BufferId, std::vector<ValueId>> values = {};
 };
 
-// An output that aliases an input gets its buffer. An output that may be
-// computed in place does too, when: sizes match, no later step reads the bytes,
-// nobody fetches them, no copy to the host reads them, they are not resident,
+// An output that aliases an input gets the input's buffer. An output that may
+// be computed in place does too, if the sizes match, no later step reads the
+// bytes, they are not fetched, no swap-out reads them, they are not resident,
 // and no other input of the node shares them.
 BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,
                                const Schedule& schedule,
@@ -32,7 +32,8 @@ BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,
                                std::string_view constant_prefix,
                                std::span<const ValueId> fetches);
 
-// The op's in_place pairs may be used at this node (OpDef::in_place_legal).
+// Whether the op's in_place pairs may be used at this node
+// (OpDef::in_place_legal).
 bool IsInPlaceLegal(const Graph& graph, const Node& node, const OpDef& def);
 
 // The space in which a node's outputs live.

@@ -16,8 +16,8 @@
 namespace spillway {
 namespace {
 
-// Device bytes that the order needs however well its buffers are packed, then
-// host bytes.
+// Lower bound on the order's device bytes for any packing, then on its host
+// bytes.
 using Need = std::pair<int64_t, int64_t>;
 
 Need NeedOf(const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
@@ -35,16 +35,16 @@ bool AsksForLess(const Graph& graph, const CompileOptions& options) {
          });
 }
 
-// Places of the nodes in `schedule`, those of aliases of copies from the host
-// changed: such an alias waits for the copy and holds up all kernels behind it,
-// so it comes right before its first reader. Empty: there is none.
+// Places of the nodes in `schedule`, changed for aliases of swapped-in copies:
+// such an alias waits for the copy and delays all later kernels, so it moves
+// right before its first reader. Empty if there is no such alias.
 IdMap<NodeId, int32_t> WithLateAliases(const Graph& graph,
                                        const OpRegistry& ops,
                                        const Schedule& schedule) {
   const StorageMap storages = StorageMap::Of(graph, ops);
   IdMap<NodeId, int32_t> place = schedule.step_of;
   bool has_any = false;
-  // Readers first: an alias may read an alias.
+  // Readers first, since an alias may read an alias.
   for (size_t i = schedule.order.size(); i-- > 0;) {
     const NodeId id = schedule.order[i];
     if (!storages.is_pure_alias(id)) continue;

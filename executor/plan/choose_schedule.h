@@ -1,4 +1,5 @@
-// Which order the nodes run in: it decides what is alive at the same time.
+// Chooses the order of the nodes, which determines what is live at the same
+// time.
 #ifndef SPILLWAY_EXECUTOR_PLAN_CHOOSE_SCHEDULE_H_
 #define SPILLWAY_EXECUTOR_PLAN_CHOOSE_SCHEDULE_H_
 
@@ -13,26 +14,25 @@
 namespace spillway {
 
 enum class ScheduleKind : uint8_t {
-  kCreation,  // ready nodes in the order in which the graph was built
-  kMemory,    // of several orders the one that needs the least device memory
-  kAuto,      // kMemory where something asks for it: a device budget, or a
+  kCreation,  // ready nodes in creation order
+  kMemory,    // the one of several orders that needs the least device memory
+  kAuto,      // kMemory if there is a reason for it: a device budget, or a
               // tensor that is swapped; else kCreation
 };
 
-// `options` as CompilePlan gets them; how large a budget is plays no part, so
-// the order is the same for each. kMemory compares creation order with those of
-// graph/order/memory_order.h by the live bytes of the steps they give, and
-// keeps creation order where none is better. In the order of another, aliases
-// of copies from the host come late, if that does not take more. Errors: what
-// MakeSchedule says.
+// `options` are those of CompilePlan; the size of a budget is ignored, so the
+// order is the same for each. kMemory compares creation order with the orders
+// of graph/order/memory_order.h by the live bytes of their steps, and keeps
+// creation order if none is better. In another order, aliases of swapped-in
+// copies run late if that takes no more memory. Errors: those of MakeSchedule.
 absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
                                         const OpRegistry& ops,
                                         const IdMap<NodeId, bool>& keep,
                                         ScheduleKind kind,
                                         const CompileOptions& options);
 
-// Device bytes that the order needs however well its buffers are packed,
-// residents included.
+// Lower bound on the order's device bytes for any packing of its buffers,
+// including residents.
 int64_t LeastDeviceBytes(const Graph& graph, const OpRegistry& ops,
                          const Schedule& schedule,
                          const CompileOptions& options);

@@ -48,16 +48,16 @@ absl::Status CheckFetches(const Graph& graph, const Schedule& schedule,
   return absl::OkStatus();
 }
 
-// A plan whose device buffers have their offsets.
+// A plan with offsets for its device buffers.
 struct DevicePlan {
   UnplacedPlan plan = {};
   Lifetimes lifetimes = {};
   bool fits = false;
-  int64_t smallest_bytes = 0;  // that any of the plans tried needs
+  int64_t smallest_bytes = 0;  // the least that any of the tried plans needs
 };
 
-// Delays more and more swap-ins until the device buffers fit `budget_bytes`,
-// or until that does not help any more.
+// Delays more and more swap-ins until the device buffers fit `budget_bytes`, or
+// until delaying no longer helps.
 DevicePlan PlaceOnDevice(const Graph& graph, const OpRegistry& ops,
                          const Schedule& schedule,
                          const CompileOptions& options,
@@ -78,7 +78,7 @@ DevicePlan PlaceOnDevice(const Graph& graph, const OpRegistry& ops,
   return result;
 }
 
-// The host pool and the waits of a plan whose device buffers are placed.
+// Adds the host pool and the waits to a plan whose device buffers are placed.
 absl::StatusOr<ExecutionPlan> Finish(DevicePlan placed,
                                      const CompileOptions& options) {
   ExecutionPlan& plan = placed.plan.plan;

@@ -18,14 +18,14 @@ namespace spillway {
 
 // Adds the residents that `schedule` uses and `layout` lacks. Constants are
 // keyed by `constant_prefix` + name, since they are not shared. A variable that
-// `layout` has already must be of the same size (PlanPrograms checks it).
+// is already in `layout` must have the same size (PlanPrograms checks it).
 void AddResidents(const Graph& graph, const OpRegistry& ops,
                   const Schedule& schedule, std::string_view constant_prefix,
                   ResidentLayout& layout);
 
-// Runs the nodes in the order of `schedule`, but for swap-ins: where the device
-// budget asks for it, some run right before their first reader
-// (delay_swap_ins.h). Errors: RESOURCE_EXHAUSTED when no plan fits, with the
+// Runs the nodes in the order of `schedule`, except for swap-ins: if the device
+// budget requires it, some run right before their first reader
+// (delay_swap_ins.h). Errors: RESOURCE_EXHAUSTED if no plan fits, with the
 // sizes of memory_shortage.h; for the host pool: "host swap pool exhausted:
 // need x, limit y". INVALID_ARGUMENT for a fetch that the schedule does not
 // compute.
@@ -34,14 +34,14 @@ absl::StatusOr<ExecutionPlan> CompilePlan(const Graph& graph,
                                           const Schedule& schedule,
                                           const CompileOptions& options);
 
-// The plans that differ by options.placement.index, of which at most `max` are
-// made. Empty if no placement by expected times fits. Errors: as CompilePlan.
+// The plans for options.placement.index = 0, 1, ..., at most `max` of them.
+// Empty if no placement by expected times fits. Errors: as CompilePlan.
 absl::StatusOr<std::vector<ExecutionPlan>> CompileByTime(
     const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
     const CompileOptions& options, size_t max);
 
-// The least device budget that CompilePlan accepts with these options, budgets
-// apart; it accepts every larger one too.
+// The smallest device budget that CompilePlan accepts with these options (their
+// own budgets are ignored); it also accepts every larger one.
 int64_t SmallestDeviceBudget(const Graph& graph, const OpRegistry& ops,
                              const Schedule& schedule,
                              const CompileOptions& options);

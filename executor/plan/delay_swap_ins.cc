@@ -12,12 +12,12 @@
 namespace spillway {
 namespace {
 
-// Steps with at least this part of the most live bytes count as the peak, so
-// that many peaks of about the same height are lowered at once.
+// Steps with at least this fraction of the most live bytes count as the peak,
+// so that many peaks of about the same height are lowered at once.
 constexpr double kNearPeak = 31.0 / 32;
 
 // The order with each delayed swap-in right before the first node that needs
-// it: backwards, it comes as soon as all of these have come.
+// it: in the reverse order, it comes as soon as all these nodes have come.
 class LateOrder {
  public:
   LateOrder(const Graph& graph, const DelayedSchedule& delayed)
@@ -49,7 +49,7 @@ class LateOrder {
         next.push_back(before);
       }
     });
-    // Those that come first in the order come last backwards.
+    // Nodes that come first in the order come last in reverse.
     std::ranges::sort(next, std::ranges::greater(), [&](NodeId before) {
       return delayed_.schedule.step_of[before];
     });
@@ -63,7 +63,7 @@ class LateOrder {
   std::vector<NodeId> backwards_;
 };
 
-// Device bytes (residents apart) that live at each step.
+// Device bytes (without residents) that are live at each step.
 std::vector<int64_t> LiveBytes(const ExecutionPlan& plan,
                                const Lifetimes& lifetimes) {
   std::vector<int64_t> live(plan.steps.size() + 1, 0);
@@ -78,7 +78,7 @@ std::vector<int64_t> LiveBytes(const ExecutionPlan& plan,
   return live;
 }
 
-// Of each buffer, the first step that uses it after the one that writes it.
+// For each buffer, the first step that uses it after the step that writes it.
 IdMap<BufferId, StepId> FirstReaders(const ExecutionPlan& plan) {
   IdMap<BufferId, StepId> reader(plan.buffers.size());
   for (size_t i = plan.steps.size(); i > 0; --i) {
@@ -89,8 +89,8 @@ IdMap<BufferId, StepId> FirstReaders(const ExecutionPlan& plan) {
   return reader;
 }
 
-// Swap-ins that are not delayed yet, wait for their reader, and do so near the
-// peak.
+// Swap-ins that are not delayed yet and whose bytes wait for their reader near
+// the peak.
 std::vector<NodeId> WaitingAtPeak(const Graph& graph, const ExecutionPlan& plan,
                                   const IdMap<NodeId, bool>& is_delayed) {
   const std::vector<int64_t> live = LiveBytes(plan, FindLifetimes(plan));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int32_t kNone = -1;
 
-// The place of each step's span; kNone for aliases.
+// The index of each step's span; kNone for aliases.
 IdMap<StepId, int32_t> FindSpans(const ExecutionPlan& plan, const Graph& graph,
                                  const Timeline& timeline) {
   std::map<std::string_view, int32_t> by_name;
@@ -28,7 +28,7 @@ IdMap<StepId, int32_t> FindSpans(const ExecutionPlan& plan, const Graph& graph,
   return places;
 }
 
-// Follows swapped tensors through the steps in their order.
+// Follows swapped tensors through the steps in order.
 class FlowFinder {
  public:
   FlowFinder(const ExecutionPlan& plan, const Graph& graph,
@@ -87,7 +87,7 @@ class FlowFinder {
     has_reader_.push_back(false);
   }
 
-  // The value of an alias is that of its input.
+  // An alias has the value of its input.
   void PassOn(StepId alias) {
     const Node& node = NodeOf(alias);
     if (node.inputs.empty()) return;
@@ -124,8 +124,8 @@ class FlowFinder {
   const Graph& graph_;
   const IdMap<StepId, int32_t>& span_of_;
   IdMap<BufferId, StepId> swap_out_of_;  // by host buffer
-  IdMap<ValueId, int32_t> back_by_;      // places in the three below
-  std::vector<Flow> first_;              // of each swap-in
+  IdMap<ValueId, int32_t> back_by_;      // indices in the three below
+  std::vector<Flow> first_;              // by swap-in
   std::vector<StepId> swap_in_;
   std::vector<bool> has_reader_;
   std::vector<Flow> others_;  // to the readers after the first
@@ -160,7 +160,7 @@ class StallFinder {
     return timeline_.spans[static_cast<size_t>(span_of_[id])];
   }
 
-  // Of equal ones the last; null: waits for nothing.
+  // Ties go to the last span; null: waits for nothing.
   const Span* LastAwaited(const Step& step) const {
     const Span* last = nullptr;
     for (const StepId wait : step.waits) {
@@ -182,8 +182,8 @@ class StallFinder {
     free_ns_ = end_ns;
   }
 
-  // Measured times of two streams need not agree to the nanosecond: a copy may
-  // seem to end after what waited for it has begun.
+  // Measured times of two streams may disagree by nanoseconds: a copy may seem
+  // to end after the work that waited for it has begun.
   void EndBefore(int64_t begin_ns) {
     while (!stalls_.empty() && stalls_.back().end_ns > begin_ns) {
       stalls_.back().end_ns = begin_ns;
@@ -196,7 +196,7 @@ class StallFinder {
   const Graph& graph_;
   const IdMap<StepId, int32_t>& span_of_;
   const Timeline& timeline_;
-  int64_t free_ns_ = 0;  // the compute lane has nothing to do from here on
+  int64_t free_ns_ = 0;  // the compute lane is idle from here on
   std::vector<TrackStall> stalls_;
 };
 

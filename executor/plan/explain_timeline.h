@@ -1,6 +1,6 @@
-// What the spans of a plan's step do not say by themselves: where each swapped
-// tensor goes, and what the compute lane waits for. The same for predicted and
-// for measured steps.
+// Information that the spans of a step do not contain: the path of each swapped
+// tensor, and what the compute lane waits for. The same for predicted and for
+// measured steps.
 //
 //   compute    [a]      [b]  (stall)  [c]
 //   copy out      [out]                ^
@@ -15,16 +15,16 @@
 
 namespace spillway {
 
-// Sets the flows and stalls of `timeline`, whose spans are those of all steps
-// of the plan but aliases, named for their nodes; one track for each lane.
+// Sets the flows and stalls of `timeline`. Its spans are those of all steps of
+// the plan except aliases, named after their nodes; one track for each lane.
 //
 // Flows: one for each swap-in, from the swap-out of its tensor to the first
 // kernel that reads it; one from the swap-in to each other reader.
 //
-// Stalls: the compute lane stands still between two kernels. Until the last of
-// the copies that the second one waits for has ended, it waits for that copy;
-// from then on for the host's call, which is whatever it takes to start a
-// kernel that could run.
+// Stalls: the compute lane is idle between two kernels. Until the last copy
+// that the second kernel waits for has ended, the lane waits for that copy;
+// afterwards it waits for the host's call, that is, the time to launch a kernel
+// that is ready.
 //
 // Cost: O(steps log steps + waits).
 void ExplainTimeline(const ExecutionPlan& plan, const Graph& graph,

@@ -23,8 +23,8 @@ int64_t WorkingSet(const ExecutionPlan& plan, const Step& step) {
   return bytes;
 }
 
-// Could some edit of the graph let output `index` of the step overwrite one of
-// its inputs?
+// Whether some edit of the graph could let output `index` of the step overwrite
+// one of its inputs.
 bool CouldOverwrite(const ExecutionPlan& plan, const Step& step,
                     const OpDef& def, size_t index) {
   const BufferId output = step.outputs[index];

@@ -1,4 +1,4 @@
-// The floor: what no plan of a graph can go below.
+// The floor: a lower bound for every plan of a graph.
 #ifndef SPILLWAY_EXECUTOR_PLAN_FLOOR_H_
 #define SPILLWAY_EXECUTOR_PLAN_FLOOR_H_
 
@@ -12,8 +12,8 @@
 
 namespace spillway {
 
-// The aligned bytes of those outputs of `step` that have a buffer of their own
-// but may take over an input's: swaps can bring a copy of the input for this
+// The aligned bytes of those outputs of `step` that have their own buffer but
+// could take over an input's: swaps could bring a copy of the input for this
 // step alone, which the output then overwrites.
 int64_t InPlaceBytes(const ExecutionPlan& plan, const Step& step,
                      const Graph& graph, const OpRegistry& ops);

@@ -20,8 +20,8 @@ void Extend(Interval& interval, int64_t begin, int64_t end) {
 }
 
 // For each copy to the device, the end of the first compute step that reads the
-// copied bytes: it waits for the copy, so from there on the host's bytes are
-// known to be read. The number of steps where there is none.
+// copied bytes. That step waits for the copy, so afterwards the host's bytes
+// are known to be read. The number of steps if no step reads them.
 std::vector<int64_t> KnownDone(const ExecutionPlan& plan) {
   const auto end = static_cast<int64_t>(plan.steps.size());
   std::vector<int64_t> done(plan.steps.size(), end);
@@ -54,7 +54,7 @@ class LifetimeFinder {
     for (const ValueId value : plan_.fetches) {
       const BufferId fetched = plan_.buffer_of[value];
       result_.of[fetched].end = end;
-      copy_[fetched] = {};  // nothing to choose
+      copy_[fetched] = {};  // has no choice
     }
     for (const BufferId buffer : plan_.buffers.ids()) Finish(buffer);
     std::ranges::sort(result_.delayable, {}, &DelayableEnd::copy);
@@ -114,7 +114,7 @@ void DelayEnds(const ExecutionPlan& plan, Space space, int64_t target_bytes,
   const auto bytes = [&](BufferId id) {
     return AlignUp(plan.buffers[id].bytes, kBufferAlignment);
   };
-  // Every end at its latest: what appears and disappears at each place.
+  // Sets every end to its latest: the bytes that begin and end at each place.
   std::vector<int64_t> change(plan.steps.size() + 1, 0);
   std::vector<std::vector<size_t>> endable(plan.steps.size() + 1);
   for (size_t i = 0; i < lifetimes.delayable.size(); ++i) {
@@ -129,7 +129,7 @@ void DelayEnds(const ExecutionPlan& plan, Space space, int64_t target_bytes,
     change[static_cast<size_t>(life.begin)] += bytes(buffer);
     change[static_cast<size_t>(life.end)] -= bytes(buffer);
   }
-  // `delayable` is in the order of the copies, so the least index is the
+  // `delayable` is in the order of the copies, so the lowest index is the
   // earliest copy.
   std::priority_queue<size_t, std::vector<size_t>, std::greater<>> may_end;
   int64_t live = 0;
@@ -140,7 +140,7 @@ void DelayEnds(const ExecutionPlan& plan, Space space, int64_t target_bytes,
       const DelayableEnd& end = lifetimes.delayable[may_end.top()];
       may_end.pop();
       Interval& life = lifetimes.of[end.buffer];
-      if (life.end <= static_cast<int64_t>(at)) continue;  // has ended already
+      if (life.end <= static_cast<int64_t>(at)) continue;  // has already ended
       live -= bytes(end.buffer);
       change[static_cast<size_t>(life.end)] += bytes(end.buffer);
       life.end = static_cast<int64_t>(at);

@@ -1,4 +1,4 @@
-// When each buffer owns its bytes, in places of the plan's step list.
+// When each buffer owns its bytes, as indices in the plan's step list.
 //
 //   step      p    o         r              t   i    c
 //   compute   x -----------> reuse ...      y        z
@@ -6,12 +6,13 @@
 //   copy in              |                      i ---^
 //   device    [== value ===][..... free .....][== value ==]
 //
-// Lifetimes that do not overlap may share bytes: the step that takes bytes over
-// waits for the steps that used them before (place_waits.h). For a buffer that
-// a copy reads, that wait may stall: its lifetime could end at `soonest`, right
-// after the copy was issued, but it costs nothing only once the copy is surely
-// done. So its end r is a choice: early frees bytes, late never stalls. It is
-// put at the last place where the bytes are still free in time for the target.
+// Buffers whose lifetimes do not overlap may share bytes: the step that takes
+// bytes over waits for the steps that used them before (place_waits.h). For a
+// buffer that a copy reads, that wait may stall: its lifetime could end at
+// `soonest`, right after the copy was issued, but it never stalls only if it
+// ends after the copy is known to be done. So the end r is a choice: an early
+// end frees the bytes sooner; a late end never stalls compute. DelayEnds
+// chooses the last place at which the live bytes still meet the target.
 #ifndef SPILLWAY_EXECUTOR_PLAN_LIFETIMES_H_
 #define SPILLWAY_EXECUTOR_PLAN_LIFETIMES_H_
 
@@ -29,7 +30,7 @@ struct DelayableEnd {
   BufferId buffer = {};
   StepId copy = {};  // the last copy of these bytes
   int64_t soonest = 0;
-  int64_t latest = 0;  // after that nothing is gained
+  int64_t latest = 0;  // a later end gains nothing
 };
 
 struct Lifetimes {
@@ -38,13 +39,13 @@ struct Lifetimes {
   std::vector<DelayableEnd> delayable = {};  // by copy
 };
 
-// Lifetimes from the steps' uses, every delayable end at its soonest. Fetched
-// buffers live to the end of the step.
+// Lifetimes from the steps' uses, with every delayable end at its soonest.
+// Fetched buffers live to the end of the step.
 Lifetimes FindLifetimes(const ExecutionPlan& plan);
 
-// Moves the delayable ends of `space` as late as the sum of live bytes
-// (aligned, residents apart) stays within `target_bytes` wherever it can.
-// Earlier copies are waited for first, since a lane's copies end in order.
+// Moves the delayable ends of `space` as late as possible while the sum of live
+// bytes (aligned, without residents) stays within `target_bytes`, if it can.
+// The earliest copies end first, since the copies of a lane end in order.
 // Cost: O(buffers log buffers).
 void DelayEnds(const ExecutionPlan& plan, Space space, int64_t target_bytes,
                Lifetimes& lifetimes);

@@ -1,5 +1,5 @@
-// Graph and order -> the steps of a plan: kinds, lanes and buffers, without
-// offsets and waits.
+// Lowers a graph and an order to the steps of a plan: kinds, lanes and buffers,
+// without offsets and waits.
 #ifndef SPILLWAY_EXECUTOR_PLAN_LOWER_H_
 #define SPILLWAY_EXECUTOR_PLAN_LOWER_H_
 
@@ -14,9 +14,9 @@
 namespace spillway {
 
 struct UnplacedPlan {
-  // Only residents have their offset; no step has its waits.
+  // Only residents have an offset; no step has waits.
   ExecutionPlan plan = {};
-  // Of each step, the steps that the graph's edges put before it.
+  // For each step, the steps that the graph's edges put before it.
   IdMap<StepId, std::vector<StepId>> dependencies = {};
 };
 

@@ -36,7 +36,7 @@ class Profiler {
   }
 
   void SumLiveBytes() {
-    // Residents of other programs count as well: they are there.
+    // Residents of other programs count as well: they share the arena.
     int64_t live = space_ == Space::kDevice ? plan_.resident_bytes : 0;
     std::vector<int64_t> change(plan_.steps.size() + 1, 0);
     for (const Buffer& buffer : plan_.buffers) {
@@ -67,7 +67,7 @@ class Profiler {
                              });
   }
 
-  // The first step from the peak on that uses the buffer.
+  // For each buffer: the first step from the peak on that uses it.
   std::vector<StepId> NextUses() const {
     std::vector<StepId> next(plan_.buffers.size());
     for (size_t i = plan_.steps.size(); i > profile_.peak.index(); --i) {

@@ -1,4 +1,4 @@
-// What fills a plan's memory, step by step, and why it is still there.
+// The live bytes of a plan, step by step, and the reasons for them.
 #ifndef SPILLWAY_EXECUTOR_PLAN_MEMORY_PROFILE_H_
 #define SPILLWAY_EXECUTOR_PLAN_MEMORY_PROFILE_H_
 
@@ -11,7 +11,7 @@
 
 namespace spillway {
 
-// A buffer that owns its bytes at some step.
+// A buffer that owns its bytes at a given step.
 struct LiveBuffer {
   BufferId buffer = {};
   // Why the bytes are not free: "used by a/b (step 7)".
@@ -19,13 +19,13 @@ struct LiveBuffer {
 };
 
 struct MemoryProfile {
-  // Of each step: bytes of all buffers that own theirs (aligned, residents
-  // included). The arena is as large as the largest, or larger where buffers
-  // could not be packed without holes.
+  // By step: bytes of all buffers that own theirs (aligned, including
+  // residents). The arena is as large as the largest of these, or larger if
+  // buffers could not be packed without holes.
   IdMap<StepId, int64_t> live_bytes = {};
   StepId peak = {};  // the first step with the most; invalid without steps
   int64_t peak_bytes = 0;
-  // What lives at the peak, largest first.
+  // The buffers that are live at the peak, largest first.
   std::vector<LiveBuffer> at_peak = {};
 };
 

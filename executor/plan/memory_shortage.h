@@ -17,8 +17,7 @@ struct MemoryShortage {
   std::string floor_node = {};  // empty: nothing runs
   // The tuner has tried all swaps that the options allow.
   bool is_tuned = false;
-  // Predicted, of a step within needed_bytes and of one without a budget;
-  // 0: not known.
+  // Predicted step times, within needed_bytes and without a budget; 0: unknown.
   int64_t step_ns = 0;
   int64_t unlimited_step_ns = 0;
 
@@ -26,7 +25,7 @@ struct MemoryShortage {
                          const MemoryShortage&) = default;
 };
 
-// RESOURCE_EXHAUSTED with one line that names all of it and a remedy.
+// RESOURCE_EXHAUSTED with one line that has all these numbers and a remedy.
 absl::Status ShortageError(const MemoryShortage& shortage);
 
 }  // namespace spillway

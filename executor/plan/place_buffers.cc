@@ -28,7 +28,7 @@ Items ItemsOf(const ExecutionPlan& plan, Space space,
   return result;
 }
 
-// Bytes below which the space's buffers may not lie.
+// Lower bound for the offsets of the space's buffers.
 int64_t BaseBytes(const ExecutionPlan& plan, Space space) {
   return space == Space::kDevice ? plan.resident_bytes : 0;
 }
@@ -62,8 +62,9 @@ class Placer {
         });
   }
 
-  // Packs with ends delayed as far as `limit` seems to allow; where fragments
-  // then lie above it, with a lower target. False if that does not help.
+  // Packs with ends delayed as far as `limit` seems to allow; if fragmentation
+  // exceeds the limit, tries again with a lower target. False if that does not
+  // help.
   bool PlaceDelayed(int64_t lower_bound, int64_t limit, Packing& best) {
     constexpr int kAttempts = 6;
     int64_t target = limit;

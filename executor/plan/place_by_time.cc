@@ -13,7 +13,7 @@
 namespace spillway {
 namespace {
 
-// When each buffer's first user is expected to start and its last to end.
+// When each buffer's first user is expected to start and its last user to end.
 IdMap<BufferId, Interval> ExpectedUse(
     const ExecutionPlan& plan, const IdMap<NodeId, Interval>& expected_ns) {
   IdMap<BufferId, Interval> use(plan.buffers.size());
@@ -33,7 +33,7 @@ IdMap<BufferId, Interval> ExpectedUse(
   return use;
 }
 
-// Buffers that lie in the device arena for a part of the step.
+// Buffers that are in the device arena for a part of the step.
 std::vector<BufferId> TransientsOf(const ExecutionPlan& plan,
                                    const Lifetimes& lifetimes) {
   std::vector<BufferId> buffers;
@@ -60,10 +60,10 @@ std::vector<TimedItem> ItemsOf(const ExecutionPlan& plan,
   return items;
 }
 
-// Issues each swap-in as soon as nobody before it uses its bytes any more.
+// Issues each swap-in as soon as no earlier step uses its bytes any more.
 class SwapInAdvancer {
  public:
-  // `plan`: every swap-in right before its reader.
+  // `plan`: every swap-in is right before its reader.
   SwapInAdvancer(const Graph& graph, const Schedule& wanted,
                  const Lifetimes& lifetimes, UnplacedPlan& plan)
       : graph_(graph), wanted_(wanted), lifetimes_(lifetimes), plan_(plan) {}
@@ -89,12 +89,12 @@ class SwapInAdvancer {
   }
 
  private:
-  // Of a feed too.
+  // Includes feeds that are fed again.
   bool IsSwapIn(StepId id) const {
     return graph_.node(plan_.plan.steps[id].node).op == kSwapIn;
   }
 
-  // Of each swap-in: the step that follows it in the schedule.
+  // For each swap-in: the step that follows it in the schedule.
   IdMap<StepId, int64_t> WantedPlaces() const {
     const ExecutionPlan& plan = plan_.plan;
     IdMap<NodeId, StepId> step_of(wanted_.step_of.size());

@@ -11,11 +11,11 @@
 namespace spillway {
 namespace {
 
-// By lane; invalid: none.
+// By lane; invalid: no step.
 using StepByLane = std::array<StepId, kNumLanes>;
 
-// What each lane knows to be done: for every lane, a place below which all its
-// steps are finished.
+// The steps that a lane knows to be done: for every lane, a step id below which
+// all its steps are done.
 using Clock = std::array<int64_t, kNumLanes>;
 
 void Merge(Clock& clock, const Clock& other) {
@@ -24,11 +24,11 @@ void Merge(Clock& clock, const Clock& other) {
   }
 }
 
-// Who used each byte of one space last.
+// The last buffer that used each byte of one space.
 class ByteOwners {
  public:
-  // Makes `buffer` the owner of `bytes`; calls visit(BufferId) for every owner
-  // of some of them before.
+  // Makes `buffer` the owner of `bytes`; calls visit(BufferId) for every
+  // previous owner of some of them.
   template <typename Visit>
   void Take(BufferId buffer, const Interval& bytes, Visit visit) {
     Split(bytes.begin);
@@ -43,7 +43,7 @@ class ByteOwners {
   }
 
  private:
-  // From now on some range begins at `at`.
+  // Makes a range begin at `at`.
   void Split(int64_t at) {
     const auto after = owners_.upper_bound(at);
     const BufferId owner =
@@ -89,7 +89,8 @@ class WaitPlacer {
     }
   }
 
-  // The last uses of bytes that the step is the first to use anew.
+  // The last uses of the bytes of each buffer that this step is the first to
+  // use.
   void AddOwnersBefore(StepId id, std::vector<StepId>& wanted) {
     ForEachBuffer(plan_.steps[id], [&](BufferId buffer) {
       if (first_use_[buffer] != id) return;
@@ -105,7 +106,7 @@ class WaitPlacer {
     });
   }
 
-  // Latest first: a late step's end implies that of most earlier ones.
+  // Latest first: the end of a late step implies that of most earlier ones.
   void AddNeeded(StepId id, std::vector<StepId> wanted) {
     std::ranges::sort(wanted, std::ranges::greater());
     Step& step = plan_.steps[id];

@@ -1,7 +1,7 @@
-// ExecutionPlan: a training step as data. What runs in which order on which
-// lane, what waits for what, and at which byte every buffer lies. Planner,
-// simulator and executor share it; it holds no pointer and no decision is left
-// to run time.
+// ExecutionPlan: a training step as data: what runs in which order on which
+// lane, which steps wait for which, and the offset of every buffer. Planner,
+// simulator and executor share it. It holds no pointers, and no decision is
+// left to run time.
 //
 //   bytes
 //     ^   +--------------------------+        device arena of device_bytes;
@@ -28,7 +28,7 @@ namespace spillway {
 using StepId = StrongId<struct StepTag>;
 using BufferId = StrongId<struct BufferTag>;
 
-// A queue whose steps run in order, beside the other lanes.
+// A queue whose steps run in order, concurrently with the other lanes.
 enum class Lane : uint8_t { kCompute, kCopyOut, kCopyIn };
 inline constexpr int kNumLanes = 3;
 std::string_view LaneName(Lane lane);  // "compute", "copy out", "copy in"
@@ -42,21 +42,21 @@ enum class BufferKind : uint8_t {
   kWorkspace,  // scratch of one kernel run
 };
 
-// A run of bytes. Every value of the same alias class has the same buffer.
+// A run of bytes. All values of one alias class have the same buffer.
 struct Buffer {
   std::string name = {};  // "conv1/Conv2D:0", or "conv1/Conv2D workspace"
   BufferKind kind = BufferKind::kTransient;
   Space space = Space::kDevice;
   int64_t offset = 0;  // in its space; a multiple of kBufferAlignment
   int64_t bytes = 0;   // exact, not rounded up
-  // Places of the steps during which the bytes are this buffer's: from its
-  // first use to its last, or to where a copy of it is waited for. Empty for
-  // residents, which are always there. For reports; what runs is ordered by
+  // Steps during which this buffer owns the bytes: from its first use to its
+  // last, or to the step that waits for its last copy. Empty for residents,
+  // which always own theirs. For reports; the execution is ordered by
   // Step::waits.
   Interval live = {};
 };
 
-// Outlives a step: lies below all buffers that do not.
+// Whether the buffer outlives a step; it lies below all buffers that do not.
 inline bool IsResident(const Buffer& buffer) {
   return buffer.kind == BufferKind::kVariable ||
          buffer.kind == BufferKind::kConstant;
@@ -66,7 +66,7 @@ inline constexpr int64_t kBufferAlignment = 256;
 
 enum class StepKind : uint8_t {
   kCompute,  // runs the node's kernel
-  kAlias,    // Identity, Reshape: nothing to do, the bytes are there
+  kAlias,    // Identity, Reshape: a no-op, the bytes exist already
   kFeed,     // copies `feed` from the caller to outputs[0] (device)
   kSwapOut,  // copies inputs[0] (device) to outputs[0] (host)
   kSwapIn,   // copies inputs[0] (host) to outputs[0] (device)
@@ -79,10 +79,11 @@ struct Step {
   std::vector<BufferId> inputs = {};   // slot by slot
   std::vector<BufferId> outputs = {};  // slot by slot
   BufferId workspace = {};             // invalid: none
-  // Of a kFeed: the Placeholder's output. A SwapIn of a feed is one too, since
-  // the caller still has the bytes (graph/feeds.h); its SwapOut is no step.
+  // Of a kFeed: the Placeholder's output. The SwapIn of a feed is also a kFeed,
+  // since the caller still has the bytes (graph/feeds.h); its SwapOut has no
+  // step.
   ValueId feed = {};
-  // Steps of other lanes that must be done before this one starts, ascending.
+  // Steps of other lanes that must be done before this step starts, ascending.
   // Steps of one lane run in order and need no wait.
   std::vector<StepId> waits = {};
 };
@@ -90,19 +91,20 @@ struct Step {
 struct ExecutionPlan {
   IdMap<StepId, Step> steps = {};  // in the order in which the host issues them
   IdMap<BufferId, Buffer> buffers = {};
-  // Buffer of each value; invalid for values the plan does not compute.
+  // Buffer of each value; invalid for values that the plan does not compute.
   IdMap<ValueId, BufferId> buffer_of = {};
   std::vector<ValueId> fetches = {};  // kept until the step ends
 
-  // Swap-ins that the budget put right before their reader: no prefetch.
+  // Swap-ins that were moved right before their reader to meet the budget,
+  // without prefetch.
   int64_t delayed_swap_ins = 0;
 
   int64_t device_bytes = 0;    // size of the arena: last byte of any buffer
   int64_t host_bytes = 0;      // size of the host swap pool
   int64_t resident_bytes = 0;  // the part below this offset is resident
 
-  // No placement in this order can be lower: the largest sum of bytes that have
-  // to be live at one step (aligned), residents included.
+  // Lower bound for every placement in this order: the largest sum of bytes
+  // that must be live at one step (aligned), including residents.
   int64_t device_lower_bound_bytes = 0;
   int64_t host_lower_bound_bytes = 0;
 };

@@ -47,13 +47,13 @@ class Verifier {
   }
 
  private:
-  // Steps of one lane run in order, so the first and last of each lane stand
-  // for all of them.
+  // Steps of one lane run in order, so the first and last step of each lane
+  // represent all of them.
   struct BufferUses {
     std::array<StepId, kNumLanes> first = {};
     std::array<StepId, kNumLanes> last = {};
     std::vector<StepId> reads = {};   // in the order of the steps
-    std::vector<StepId> writes = {};  // those that change the bytes
+    std::vector<StepId> writes = {};  // steps that change the bytes
   };
 
   std::string Name(StepId id) const {
@@ -61,13 +61,13 @@ class Verifier {
                        graph_.node(plan_.steps[id].node).name);
   }
 
-  // True if `a` is surely done before `b` starts.
+  // Whether `a` is certainly done before `b` starts.
   bool Before(StepId a, StepId b) const {
     const auto lane = static_cast<size_t>(plan_.steps[a].lane);
     return position_[a.index()] < known_[b.index()][lane];
   }
 
-  // known_[s][lane]: how many steps of `lane` are surely done when s starts.
+  // known_[s][lane]: how many steps of `lane` are certainly done when s starts.
   absl::Status BuildOrder() {
     std::array<std::vector<StepId>, kNumLanes> lanes;
     for (const StepId id : plan_.steps.ids()) {
@@ -99,7 +99,7 @@ class Verifier {
     return known;
   }
 
-  // Inside its space, and above the residents unless it is one.
+  // A buffer is inside its space, and above the residents unless it is one.
   absl::Status CheckPlacement() const {
     for (const Buffer& buffer : plan_.buffers) {
       const bool on_device = buffer.space == Space::kDevice;
@@ -140,7 +140,7 @@ class Verifier {
     uses.last[lane] = id;
   }
 
-  // Every step runs after what it needs; every needed node is a step.
+  // Every step runs after the steps that it needs; every needed node is a step.
   absl::Status CheckDependencies() const {
     for (const ValueId value : plan_.fetches) {
       const Node& node = graph_.producer(value);
@@ -171,7 +171,8 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // The SwapOut of a feed: those who bring it back are fed (verify_steps.h).
+  // The SwapOut of a feed: the nodes that bring it back are fed
+  // (verify_steps.h).
   bool HasNothingToDo(const Node& node) const {
     if (node.op != kSwapOut) return false;
     if (graph_.producer(node.inputs[0]).op != kPlaceholder) return false;
@@ -181,9 +182,9 @@ class Verifier {
         [&](const Use& use) { return graph_.node(use.node).op == kSwapIn; });
   }
 
-  // Buffers that share bytes: all uses of one before the first of the other.
-  // Taken by their first use, a buffer needs to be compared only with those
-  // that had its bytes last: "all uses before all uses" is transitive.
+  // If two buffers share bytes, all uses of one come before the first use of
+  // the other. In the order of first uses, a buffer is compared only with the
+  // last owners of its bytes: "all uses before all uses" is transitive.
   absl::Status CheckOverlaps() const {
     std::vector<BufferId> order;
     for (const BufferId id : plan_.buffers.ids()) {
@@ -201,7 +202,7 @@ class Verifier {
     return CheckResidentsAreApart();
   }
 
-  // Ranges of bytes by their first: where they end, and who used them last.
+  // Ranges of bytes by their beginning: their end and their last owner.
   struct Owned {
     int64_t end = 0;
     BufferId owner = {};
@@ -271,9 +272,9 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // Within one buffer: those who change the bytes (the producer, nodes that
-  // compute in place, a variable's updates) do so one after another, and who
-  // reads a value does so while the bytes hold it.
+  // Within one buffer: steps that change the bytes (the producer, nodes that
+  // compute in place, a variable's updates) run one after another, and a step
+  // that reads a value runs while the bytes hold it.
   absl::Status CheckOverwrites() const {
     for (const BufferId buffer : plan_.buffers.ids()) {
       SPILLWAY_RETURN_IF_ERROR(CheckWrites(buffer));
@@ -285,7 +286,7 @@ class Verifier {
   }
 
   // No step after its producer overwrites a fetched value. (An op that mutates
-  // its input by definition is allowed to: the fetch sees the change.)
+  // its input by definition may: the fetch returns the changed value.)
   absl::Status CheckFetches() const {
     for (const ValueId value : plan_.fetches) {
       const BufferId buffer = plan_.buffer_of[value];
@@ -328,7 +329,7 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // The writes are in order, so only the reader's neighbours among them count.
+  // The writes are ordered, so only those next to the read matter.
   absl::Status CheckRead(StepId reader, ValueId value, BufferId buffer) const {
     const std::vector<StepId>& writes = uses_[buffer].writes;
     const auto after = std::ranges::upper_bound(writes, reader);
@@ -354,7 +355,7 @@ class Verifier {
                                 plan_.buffers[buffer].name));
   }
 
-  // Buffers whose earlier contents the step destroys.
+  // Buffers whose earlier contents the step overwrites.
   std::vector<BufferId> Overwritten(const Step& step) const {
     std::vector<BufferId> written;
     if (step.workspace.is_valid()) written.push_back(step.workspace);

@@ -1,4 +1,5 @@
-// The independent check of every plan before it runs, naive on purpose.
+// Checks every plan before it runs, independently of the planner and naively on
+// purpose.
 #ifndef SPILLWAY_EXECUTOR_PLAN_VERIFY_PLAN_H_
 #define SPILLWAY_EXECUTOR_PLAN_VERIFY_PLAN_H_
 
@@ -12,15 +13,15 @@
 
 namespace spillway {
 
-// Builds the happens-before order of the steps from lanes and waits alone and
-// requires: each step is its node's work (verify_steps.h); waits point
+// Derives the happens-before order of the steps from lanes and waits alone and
+// requires: each step does its node's work (verify_steps.h); waits point
 // backwards; every needed or fetched node is a step; buffers lie inside their
-// arena; every read of a value, fetches included, comes after its write and
+// arena; every read of a value, including fetches, comes after its write and
 // before its bytes are overwritten; any two buffers of one space whose bytes
-// overlap are ordered, all uses of one before the first of the other; residents
-// overlap nothing. Several programs' plans:
-// executor/session/verify_residents.h. `workspace_bytes`: the scratch that each
-// node's kernel asks for; null: not known, its size is not checked. Errors:
+// overlap are ordered, all uses of one before the first use of the other;
+// residents overlap nothing. For the plans of several programs see
+// executor/session/verify_residents.h. `workspace_bytes`: the workspace that
+// each node's kernel needs; null: unknown, its size is not checked. Errors:
 // INTERNAL, naming steps and buffers. Cost: O((steps + buffers) log buffers).
 absl::Status VerifyPlan(
     const ExecutionPlan& plan, const Graph& graph, const OpRegistry& ops,

@@ -21,7 +21,7 @@ bool HasPair(const std::vector<BufferPair>& pairs, size_t output) {
   });
 }
 
-// True if the output has the bytes of an input that it is paired with.
+// Whether the output has the bytes of an input that it is paired with.
 bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
                size_t output) {
   return std::ranges::any_of(pairs, [&](const BufferPair& pair) {
@@ -32,10 +32,10 @@ bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
   });
 }
 
-// The Placeholder's output that the node copies from the caller: its own, or
-// what it brings back of a SwapOut whose copy no other node reads and no fetch
-// names. Invalid: none.
-// This and what follows is independent of the planner's functions.
+// The Placeholder's output that the node copies from the caller: its own, or the
+// one that it brings back from a SwapOut whose copy no other node reads and no
+// fetch names. Invalid: the node copies no feed. This function and the next do
+// not use the planner's functions, to be independent of it.
 ValueId ExpectedFeed(const Graph& graph, const Node& node,
                      const std::vector<ValueId>& fetches) {
   if (node.op == kPlaceholder) return graph.output(node.id);
@@ -73,7 +73,7 @@ bool IsOnLane(StepKind kind, Lane lane) {
     case Lane::kCopyIn:
       return kind == StepKind::kSwapIn || kind == StepKind::kFeed;
   }
-  return false;  // a lane that there is not
+  return false;  // not a valid lane
 }
 
 class StepVerifier {
@@ -106,7 +106,7 @@ class StepVerifier {
     return id.is_valid() && id.index() < plan_.buffers.size();
   }
 
-  // Everything that is looked up below is there.
+  // All ids that the other checks look up are in range.
   absl::Status CheckIds() const {
     if (plan_.buffer_of.size() != graph_.num_values()) {
       return Internal(fmt::format("the plan knows {} values, the graph has {}",
@@ -143,7 +143,8 @@ class StepVerifier {
     return absl::OkStatus();
   }
 
-  // The bytes of each Variable and constant are its own and of its kind.
+  // The bytes of each Variable and constant belong to it alone and are of its
+  // kind.
   absl::Status CheckResidents() const {
     IdMap<BufferId, NodeId> owner(plan_.buffers.size());
     for (const Node& node : graph_.nodes()) {
@@ -256,8 +257,8 @@ class StepVerifier {
     return absl::OkStatus();
   }
 
-  // An output has the buffer of an input only where the op allows it. Any other
-  // output has a buffer of its own, which does not outlive the step.
+  // An output has the buffer of an input only if the op allows it. Any other
+  // output has its own buffer, which does not outlive the step.
   absl::Status CheckSharing(StepId id) const {
     const Step& step = plan_.steps[id];
     const Node& node = graph_.node(step.node);

@@ -1,4 +1,4 @@
-// The part of VerifyPlan that looks at each step and resident by itself.
+// The part of VerifyPlan that checks each step and each resident alone.
 #ifndef SPILLWAY_EXECUTOR_PLAN_VERIFY_STEPS_H_
 #define SPILLWAY_EXECUTOR_PLAN_VERIFY_STEPS_H_
 
@@ -15,13 +15,14 @@ namespace spillway {
 // Requires:
 // - Ids exist. A node runs once, as a step of its kind on that kind's lane; a
 //   resident node does not run.
-// - Slots hold the buffers of the node's values, of their size and space.
-// - An output shares an input's buffer if its op makes it an alias, and may if
-//   its op can work in place. Only an alias of a resident shares its buffer.
+// - Slots hold the buffers of the node's values, of the right size and space.
+// - An output shares an input's buffer if its op makes it an alias, and may
+//   share it if its op can work in place. Only an alias of a resident shares
+//   its buffer.
 // - Buffers written by a step are transient. Each Variable and each constant
-//   has a buffer of its own, of that kind; no step writes a constant's.
-// - Scratch holds no value and lies on the device. Its size is what the kernel
-//   asks for: `workspace_bytes`, or null if not known.
+//   has its own buffer, of that kind; no step writes a constant's.
+// - A workspace holds no value and is on the device. Its size is what the
+//   kernel needs: `workspace_bytes`, or null if unknown.
 // Errors: INTERNAL, naming step and buffer. Cost: O(steps + nodes).
 absl::Status VerifySteps(const ExecutionPlan& plan, const Graph& graph,
                          const OpRegistry& ops,

@@ -1,4 +1,4 @@
-// Feeds: what a step is given for its Placeholders.
+// Feeds: the values for a step's Placeholders.
 //
 //   session.Step({{images, image_span}, {labels, label_span},
 //                 {learning_rate, 0.1F}})
@@ -21,19 +21,19 @@
 
 namespace spillway {
 
-// The elements of one tensor: borrowed until the step has returned, but for a
-// single element, which is copied. Of plain elements type and number are
-// checked against the Placeholder, of a TensorView and a HostTensor the whole
-// type. Contiguous, row-major.
+// The elements of one tensor, contiguous and row-major: borrowed until the step
+// has returned, except for a single element, which is copied. For plain
+// elements, type and number are checked against the Placeholder; for a
+// TensorView and a HostTensor the whole type.
 //
-// The C++ type of an element is that of the Placeholder's dtype (ElementDType
-// in executor/tensor.h); nothing is converted. A float32 is a float, 0.1F: with
-// 0.1, a double, a step does not compile.
+// The C++ type of an element must be that of the Placeholder's dtype
+// (ElementDType in executor/tensor.h); nothing is converted. Write a float32 as
+// a float, 0.1F: with 0.1, a double, a step does not compile.
 class Feed {
  public:
   Feed() = default;  // no data: refused by Step
 
-  // Implicit, so that a step reads as a list of pairs.
+  // Implicit, so that a step can be written as a list of pairs.
   template <typename T, size_t kExtent>
   requires Element<std::remove_const_t<T>> Feed(std::span<T, kExtent> elements)
       : Feed(*ElementDType<std::remove_const_t<T>>(), elements.size(),
@@ -58,11 +58,11 @@ class Feed {
       : Feed(TensorView{.type = type, .data = data}) {}
   Feed(const HostTensor& tensor);
 
-  // Null: there are no bytes. Valid as long as the feed and what it borrows.
+  // Null if there are no bytes. Valid as long as the feed and what it borrows.
   const void* data() const { return is_copied_ ? element_.data() : data_; }
 
-  // Errors: INVALID_ARGUMENT that says what a Placeholder of this type needs
-  // and what came.
+  // Errors: INVALID_ARGUMENT with what a Placeholder of this type needs and
+  // what was given.
   absl::Status Check(const TensorType& needed) const;
 
  private:
@@ -71,10 +71,10 @@ class Feed {
         num_elements_(static_cast<int64_t>(num_elements)),
         data_(data) {}
 
-  std::optional<TensorType> type_ = {};  // none: of plain elements, the next
+  std::optional<TensorType> type_ = {};  // none: plain elements, see below
   DType dtype_ = DType::kFloat32;
   int64_t num_elements_ = 0;
-  std::optional<int64_t> bytes_ = {};  // where the owner says how many
+  std::optional<int64_t> bytes_ = {};  // if the owner states them
   const void* data_ = nullptr;
   bool is_copied_ = false;
   alignas(8) std::array<std::byte, 8> element_ = {};

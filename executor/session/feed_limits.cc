@@ -17,8 +17,8 @@
 namespace spillway {
 namespace {
 
-// The output of the Placeholder whose bytes `value` holds, unchanged; invalid:
-// of none.
+// The output of the Placeholder whose bytes `value` holds unchanged; invalid if
+// there is none.
 ValueId FedValue(const Graph& graph, const StorageMap& storages,
                  ValueId value) {
   while (true) {
@@ -32,7 +32,7 @@ ValueId FedValue(const Graph& graph, const StorageMap& storages,
   }
 }
 
-// Elements that need not be aligned.
+// Elements that may be unaligned.
 template <typename T>
 struct Elements {
   T operator[](int64_t i) const {
@@ -45,7 +45,7 @@ struct Elements {
   int64_t size = 0;
 };
 
-// One pass without a branch, which the compiler makes vector instructions of.
+// One pass without a branch, which the compiler vectorises.
 template <typename T>
 bool AreBelow(const Elements<T>& elements, int64_t limit) {
   T least = 0;

@@ -1,14 +1,14 @@
-// The range of what is fed to inputs that kernels index by
-// (OpDef::index_inputs), labels above all. It is checked on the host before a
-// step runs: a label out of range is the same error on every device, also on
-// those whose kernels cannot report one, and leaves the session as it was.
+// The range of feeds for inputs that kernels use as indices
+// (OpDef::index_inputs), most often labels. It is checked on the host before a
+// step runs: a label out of range is the same error on every device, including
+// devices whose kernels cannot report one, and leaves the session unchanged.
 //
 //   labels -> Identity -> Reshape -> SwapOut -> SwapIn -> loss (10 classes)
 //
 // A Placeholder has the limit of a reader that its bytes reach unchanged:
-// through pure aliases (graph/storage.h) and swaps. What an op computes from it
-// (Cast, Slice) only the reader's kernel sees, and likewise what some node
-// overwrites.
+// through pure aliases (graph/storage.h) and swaps. Only the reader's kernel
+// sees a value that an op computes from it (Cast, Slice), or bytes that some
+// node overwrites.
 #ifndef SPILLWAY_EXECUTOR_SESSION_FEED_LIMITS_H_
 #define SPILLWAY_EXECUTOR_SESSION_FEED_LIMITS_H_
 
@@ -28,14 +28,14 @@ namespace spillway {
 // Elements must be in [0, limit).
 struct FeedLimit {
   int64_t limit = 0;
-  std::string reader = {};  // the node that asks for it
+  std::string reader = {};  // the node that has this limit
 };
 
-// By the output of the Placeholder; those that no node indexes by are absent.
+// By the output of the Placeholder; absent if no node uses it as an index.
 using FeedLimits = std::map<ValueId, FeedLimit>;
 
-// The lowest limit among the readers for which `keep` is set, of equals that of
-// the lowest NodeId. `graph` has passed VerifyGraph. Cost: O(nodes + edges).
+// The lowest limit among the readers for which `keep` is set; ties go to the
+// lowest NodeId. `graph` has passed VerifyGraph. Cost: O(nodes + edges).
 // Errors: as IndexLimits (graph/index_limits.h), naming the node.
 absl::StatusOr<FeedLimits> FindFeedLimits(const Graph& graph,
                                           const OpRegistry& ops,

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = InitialDistribution::Kind;
 
-// Standard deviation of a standard normal truncated at two.
+// Standard deviation of a standard normal distribution truncated at two.
 constexpr double kTruncatedStddev = 0.87962566103423978;
 
 struct Fans {

@@ -19,7 +19,7 @@ struct InitialDistribution {
   double spread = 0;  // standard deviation before truncation, or the width
 };
 
-// `attributes` are the Variable's; see executor/session/resident_values.h for
+// `attributes` are the Variable's; executor/session/resident_values.h lists
 // what they may hold. Errors: INVALID_ARGUMENT.
 absl::StatusOr<InitialDistribution> ReadInitializer(
     const Attributes& attributes, const TensorType& type);

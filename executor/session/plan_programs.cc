@@ -42,7 +42,7 @@ absl::Status CheckOptions(const SessionOptions& options) {
   return CheckThreads(options.threads);
 }
 
-// The schedule with step_of as its order says.
+// The schedule with step_of filled from its order.
 Schedule WithSteps(Schedule schedule, size_t num_nodes) {
   schedule.step_of = IdMap<NodeId, int32_t>(num_nodes, -1);
   for (size_t i = 0; i < schedule.order.size(); ++i) {
@@ -59,7 +59,7 @@ class Planner {
     planned_.threads = ResolveThreads(options.threads);
   }
 
-  // Residents of all programs come first: every plan needs the whole layout.
+  // All residents come first: every plan needs the whole layout.
   absl::StatusOr<PlannedPrograms> Run() {
     for (size_t i = 0; i < programs_.size(); ++i) {
       SPILLWAY_RETURN_IF_ERROR(Prepare(i));
@@ -128,8 +128,8 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // A later program brings the variable: more likely a name that differs from
-  // the one in the first program than a wish.
+  // If only a later program has a variable, its name is more likely a mistake
+  // than intended.
   absl::Status CheckOwnVariable(size_t index, const Node& node) const {
     for (const std::string& own : options_.own_variables) {
       const bool is_scope = node.name.starts_with(own) &&
@@ -137,9 +137,9 @@ class Planner {
       if (node.name == own || is_scope) return absl::OkStatus();
     }
     return InvalidArgument(fmt::format(
-        "program {} ({}) has the variable {}, which no program before it has, "
-        "so no step of theirs would change it; give it the name that it has "
-        "there, or name it in SessionOptions::own_variables",
+        "program {} ({}) has the variable {}, which no earlier program has, "
+        "so no training step would update it; give it the name of a variable "
+        "of the first program, or list it in SessionOptions::own_variables",
         index, programs_[index].graph.name(), node.name));
   }
 
@@ -166,7 +166,7 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // Also sets what the order asks of the placement.
+  // Also sets the placement that the order requests.
   absl::StatusOr<Schedule> OrderOf(size_t index, CompileOptions& options) {
     const Graph& graph = planned_.programs[index].graph;
     std::optional<TimedSchedule>& given = programs_[index].order;

@@ -1,5 +1,5 @@
 // The two halves of Session::Create: planning, from programs to verified plans
-// that share their variables, which touches no device; and the session that
+// that share their variables, without a device; and creating the session that
 // runs the plans.
 #ifndef SPILLWAY_EXECUTOR_SESSION_PLAN_PROGRAMS_H_
 #define SPILLWAY_EXECUTOR_SESSION_PLAN_PROGRAMS_H_
@@ -40,32 +40,32 @@ struct PlannedPrograms {
   std::vector<Resident> residents;
   int64_t device_bytes = 0;  // the largest of the plans
   int64_t host_bytes = 0;
-  int threads = 0;  // that the kernels were prepared for
+  int threads = 0;  // for which the kernels were prepared
 };
 
 // INVALID_ARGUMENT for a graph without nodes, or naming a fetch that the graph
-// does not have or that lives on the host.
+// does not have or that is on the host.
 absl::Status CheckProgram(const Program& program);
 
-// What stands before the names of the constants of programs[program] where
-// residents are keyed (ResidentKey): constants of different programs differ. No
-// node name has a colon, so this meets no variable.
+// Prefix of the names of the constants of programs[program] in the keys of
+// residents (ResidentKey), since constants of different programs differ. No
+// node name has a colon, so no prefixed name equals a variable's.
 std::string ConstantPrefix(size_t program);
 
-// Errors: INVALID_ARGUMENT for options or registries that cannot be, for no
-// programs, for graphs that VerifyGraph refuses, for fetches the graph does not
-// have or that live on the host, for variables of equal name and different
-// type, and for a variable that only a later program has
+// Errors: INVALID_ARGUMENT for invalid options or registries, for an empty list
+// of programs, for graphs that VerifyGraph refuses, for fetches that the graph
+// does not have or that are on the host, for variables of equal name and
+// different type, and for a variable that only a later program has
 // (SessionOptions::own_variables); UNIMPLEMENTED and RESOURCE_EXHAUSTED as
-// PrepareKernels and CompilePlan say.
+// PrepareKernels and CompilePlan.
 absl::StatusOr<PlannedPrograms> PlanPrograms(std::vector<Program> programs,
                                              DeviceKind kind,
                                              const SessionOptions& options);
 
-// `planned` is PlanPrograms' for a device of this kind and the same options.
-// The rest is as Session::Create says. Errors: RESOURCE_EXHAUSTED for plans
-// larger than what is free on the device; INVALID_ARGUMENT for no device or one
-// of another number of threads; what allocation says.
+// `planned` must come from PlanPrograms for a device of this kind and the same
+// options. Otherwise as Session::Create. Errors: RESOURCE_EXHAUSTED for plans
+// larger than the device's free memory; INVALID_ARGUMENT for a null device or
+// one with another number of threads; errors of the allocation.
 absl::StatusOr<std::unique_ptr<Session>> CreateSession(
     PlannedPrograms planned, std::unique_ptr<Device> device,
     const SessionOptions& options);

@@ -18,7 +18,7 @@
 namespace spillway {
 namespace {
 
-// Elements worth a thread of their own.
+// Elements that are worth a separate thread.
 constexpr int64_t kGrain = int64_t{1} << 18;
 
 template <typename T>
@@ -32,7 +32,7 @@ T FromDouble(double value) {
   }
 }
 
-// Where the elements go, and who may help.
+// Where the elements go, and which threads may help.
 struct Target {
   const TensorType& type;
   void* out = nullptr;
@@ -122,7 +122,7 @@ absl::Status CheckFits(double value, DType dtype) {
       fmt::format("{} is not a {}", value, DTypeName(dtype)));
 }
 
-// The element that `value` fills with, or every element of `values`.
+// The single element of `value`, or every element of `values`.
 absl::StatusOr<std::vector<double>> ReadConstant(const Attributes& attributes,
                                                  const TensorType& type) {
   if (attributes.contains("value") == attributes.contains("values")) {

@@ -20,7 +20,7 @@
 namespace spillway {
 namespace {
 
-// Refused here, with the remedy, rather than by the allocation.
+// Checked here to return the remedy, rather than failing in the allocation.
 absl::Status CheckFits(const PlannedPrograms& planned, const Device& device) {
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t free_bytes, device.FreeBytes());
   if (planned.device_bytes <= free_bytes) return absl::OkStatus();
@@ -36,8 +36,8 @@ absl::Status NoDevice() {
       "the session's device is null; open one with NewDevice");
 }
 
-// What kernels compute may depend on their number of threads, so the one that
-// they were prepared for is the one they run with.
+// Kernels' results may depend on their number of threads, so they must run with
+// the number for which they were prepared.
 absl::Status CheckThreads(const PlannedPrograms& planned,
                           const Device& device) {
   const std::optional<int> threads = device.kernel_threads();
@@ -95,11 +95,11 @@ std::map<std::string, TensorType> VariableTypes(
   return types;
 }
 
-// Whether the variables are defined: since which error they are not, and which
-// of them were not written since.
+// Whether the variables are defined; if not, the error that made them undefined
+// and the variables that have not been written since.
 class VariableState {
  public:
-  // FAILED_PRECONDITION while they are undefined.
+  // FAILED_PRECONDITION while the variables are undefined.
   absl::Status Check() const {
     if (unwritten_.empty()) return absl::OkStatus();
     return FailedPrecondition(fmt::format(
@@ -108,7 +108,7 @@ class VariableState {
         std::string(error_.message()), unwritten_.size(), *unwritten_.begin()));
   }
 
-  // After `error` none of them can be relied on. The first error stays.
+  // Makes all variables undefined. Keeps the first error.
   void Break(const absl::Status& error,
              const std::map<std::string, TensorType>& variables) {
     if (unwritten_.empty()) error_ = error;
@@ -121,7 +121,7 @@ class VariableState {
 
  private:
   absl::Status error_;
-  std::set<std::string> unwritten_;  // empty: they are defined
+  std::set<std::string> unwritten_;  // empty: the variables are defined
 };
 
 class SessionImpl final : public Session {
@@ -262,7 +262,7 @@ absl::StatusOr<StepResult> SessionImpl::Step(int program, const Feeds& feeds,
                         .step = step_numbers_[index],
                         .timeline = timeline};
   for (const auto& [id, feed] : feeds) options.feeds[id] = feed.data();
-  // Before anything runs, as it may run out of memory.
+  // Before anything runs, since it may run out of memory.
   StepResult result = RoomForFetches(planned);
   const absl::Status status = RunAndFetch(index, options, result);
   if (!status.ok()) {
@@ -361,7 +361,7 @@ class Fnv1a {
       hash_ = (hash_ ^ bytes[i]) * 0x100000001B3u;
     }
   }
-  // With a final zero, so that "ab" + "c" differs from "a" + "bc".
+  // With the final zero, so that "ab" + "c" differs from "a" + "bc".
   void Add(const std::string& text) { Add(text.c_str(), text.size() + 1); }
 
   uint64_t hash() const { return hash_; }

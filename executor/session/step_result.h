@@ -1,4 +1,4 @@
-// StepResult: what a step was asked to return.
+// StepResult: the fetched tensors of a step.
 #ifndef SPILLWAY_EXECUTOR_SESSION_STEP_RESULT_H_
 #define SPILLWAY_EXECUTOR_SESSION_STEP_RESULT_H_
 
@@ -17,8 +17,8 @@ struct StepResult {
   // that the program does not fetch.
   absl::StatusOr<const HostTensor*> tensor(ValueId id) const;
 
-  // The one element of a fetch. Errors: as tensor(); INVALID_ARGUMENT where it
-  // is not float32 or has not exactly one element.
+  // The only element of a fetch. Errors: as tensor(); INVALID_ARGUMENT if it is
+  // not float32 or does not have exactly one element.
   absl::StatusOr<float> scalar(ValueId id) const;
 };
 

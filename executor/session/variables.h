@@ -17,16 +17,16 @@
 
 namespace spillway {
 
-// Where they are; all borrowed for the call. The stream is synchronised when a
-// call returns.
+// Where the variables are; all borrowed for the call. The stream is
+// synchronised when a call returns.
 struct VariableAccess {
   const PlannedPrograms* programs = nullptr;
   Arena* device_arena = nullptr;
   Stream* stream = nullptr;
-  HostThreads* threads = nullptr;  // for first values; null: the caller's
+  HostThreads* threads = nullptr;  // for initial values; null: the caller's
 };
 
-// Gives variables and constants their first values. Needs host memory for the
+// Gives variables and constants their initial values. Needs host memory for the
 // largest of them while it runs.
 absl::Status InitializeResidents(const VariableAccess& access, uint64_t seed);
 
@@ -39,7 +39,7 @@ absl::Status CheckVariableValues(
     const VariableAccess& access,
     const std::map<std::string, HostTensor>& values);
 
-// `values` have passed CheckVariableValues. After an error the variables named
+// `values` have passed CheckVariableValues. After an error the named variables
 // are undefined.
 absl::Status CopyVariablesToDevice(
     const VariableAccess& access,

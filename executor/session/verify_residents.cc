@@ -20,12 +20,12 @@ struct Placed {
   std::string name;
   TensorType type;
   int64_t offset = 0;
-  size_t program = 0;  // the first that has it
+  size_t program = 0;  // the first program that has it
 
   int64_t end() const { return offset + type.num_bytes(); }
 };
 
-// The program of a constant, or kShared for a Variable, which is of all
+// The program of a constant, or kShared for a Variable, which belongs to all
 // programs; and the name.
 using Key = std::pair<size_t, std::string>;
 constexpr size_t kShared = static_cast<size_t>(-1);
@@ -87,7 +87,7 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // Everything else of the plan lies above its resident_bytes (VerifyPlan).
+  // All other buffers of the plan are above its resident_bytes (VerifyPlan).
   absl::Status CheckProgram(size_t program) const {
     const ExecutionPlan& plan = planned_.programs[program].plan;
     for (const auto& [key, placed] : placed_) {
@@ -106,7 +106,7 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // Where values are initialised, read and written.
+  // The list says where values are initialised, read and written.
   absl::Status CheckList() const {
     if (planned_.residents.size() != placed_.size()) {
       return Internal(fmt::format("{} residents are listed, the plans have {}",

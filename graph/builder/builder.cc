@@ -14,7 +14,7 @@
 namespace spillway {
 namespace {
 
-// "input 1 (filter)"; without the name in a node of several groups.
+// "input 1 (filter)"; without the name for a node with several groups.
 std::string DescribeSlot(const OpDef& def, size_t slot, size_t num_inputs) {
   if (slot < def.inputs.size() && NumGroups(def, num_inputs) == 1) {
     return fmt::format("input {} ({})", slot, def.inputs[slot]);
@@ -22,7 +22,7 @@ std::string DescribeSlot(const OpDef& def, size_t slot, size_t num_inputs) {
   return fmt::format("input {}", slot);
 }
 
-// Tells builders apart that were at the same address, one after the other.
+// Tells apart builders that existed at the same address, one after the other.
 uint16_t NextSerial() {
   static std::atomic<uint16_t> serial = 0;
   return ++serial;

@@ -1,19 +1,19 @@
-// GraphBuilder: makes graphs from op names, attributes and tensors, with shapes
+// GraphBuilder: makes graphs from op names, attributes and tensors; shapes are
 // inferred and checked at once. Layers (models/layers/layers.h) and optimizers
-// (training/optimizer.h) are free functions over a NameScope of it.
+// (training/optimizer.h) are free functions that take a NameScope of a builder.
 //
 //   GraphBuilder g;                     // the ops of this library
 //   Tensor x = g.Placeholder("x", DType::kFloat32, {64, 10});
 //   Tensor y = Dense(g.Scope("fc"), x, {.units = 1}) * 2;
 //   SPILLWAY_ASSIGN_OR_RETURN(Graph graph, std::move(g).Build());
 //
-// Errors surface once: after the first one every call does nothing and returns
-// an invalid Tensor, and Build() returns that first error, which names the
-// node. Build() ends the builder: from then on every call does nothing and
-// another Build() is FAILED_PRECONDITION. Nothing that is passed in, be it an
-// invalid tensor, one of another builder or a bad name, ends the program.
+// Errors surface once: after the first error every call does nothing and
+// returns an invalid Tensor, and Build() returns that error, which names the
+// node. Build() ends the builder: later calls do nothing and another Build() is
+// FAILED_PRECONDITION. No argument ends the program, not even an invalid
+// tensor, a tensor of another builder or a bad name.
 // Ownership: NameScope and Tensor are small handles that borrow the builder; a
-// tensor's id and type outlive it. Threads: none of its own.
+// tensor's id and type outlive it. Threads: not thread-safe.
 #ifndef SPILLWAY_GRAPH_BUILDER_BUILDER_H_
 #define SPILLWAY_GRAPH_BUILDER_BUILDER_H_
 
@@ -57,22 +57,22 @@ class NameScope {
   std::string prefix_;
 };
 
-// One node to add. An empty name means the op's.
+// One node to add. If the name is empty, the op's name is used.
 struct OpSpec {
   std::string op = {};
   std::vector<Tensor> inputs = {};
   Attributes attributes = {};
   std::string name = {};
-  std::vector<Tensor> control_inputs = {};  // their producers
+  std::vector<Tensor> control_inputs = {};  // the nodes that produce these
 };
 
 class GraphBuilder {
  public:
-  // Of StandardOps(): link spillway::ops.
+  // With the ops of StandardOps(): link spillway::ops.
   GraphBuilder() : GraphBuilder(StandardOps()) {}
   explicit GraphBuilder(std::string graph_name)
       : GraphBuilder(StandardOps(), std::move(graph_name)) {}
-  // `registry` is borrowed for the life of the builder.
+  // `registry` is borrowed for the lifetime of the builder.
   explicit GraphBuilder(const OpRegistry& registry,
                         std::string graph_name = "graph");
   explicit GraphBuilder(const OpRegistry&&, std::string = "") = delete;
@@ -83,17 +83,17 @@ class GraphBuilder {
     return NameScope(*this).Scope(name);
   }
   NameScope Scope(const char* name) { return NameScope(*this).Scope(name); }
-  // The scope that the node of `tensor` was made in; the root for a tensor that
-  // is not of this builder.
+  // The scope in which the node of `tensor` was made; the root for a tensor of
+  // another builder.
   NameScope ScopeOf(Tensor tensor);
 
-  // A feed of this type, named exactly `name`, which must be new.
+  // Adds a feed of this type, named exactly `name`, which must be new.
   Tensor Placeholder(std::string_view name, DType dtype, const Shape& shape);
   Tensor Placeholder(const char* name, DType dtype, const Shape& shape);
 
-  // Adds a node named scope + name and returns all its outputs (none after an
-  // error), or the first. A name that is taken is made unique by _1, _2, ...;
-  // one that is given to a Variable must be new, since programs and checkpoints
+  // Adds a node named scope + name. AddAll returns all its outputs (empty after
+  // an error), Add the first. A name that is taken is made unique with _1, _2,
+  // ...; the name of a Variable must be new, since programs and checkpoints
   // find variables by name.
   std::vector<Tensor> AddAll(const NameScope& scope, OpSpec spec);
   Tensor Add(const NameScope& scope, OpSpec spec);
@@ -101,14 +101,14 @@ class GraphBuilder {
   // Orders the producer of `before` before the producer of `after`.
   void AddControlEdge(Tensor before, Tensor after);
 
-  // Remembers the first error; for layers that find one of their own.
+  // Remembers the first error; also for layers that find an error themselves.
   void Fail(const absl::Status& status);
   const absl::Status& status() const { return status_; }
 
-  // So far; empty after Build().
+  // The graph so far; empty after Build().
   const Graph& graph() const { return graph_; }
   const OpRegistry& registry() const { return registry_; }
-  // Another one for each of 65536 builders in a row.
+  // Tells builders apart: repeats only after 65536 builders.
   uint16_t serial() const { return serial_; }
 
   // The finished, verified graph, or the first error. FAILED_PRECONDITION when
@@ -116,7 +116,7 @@ class GraphBuilder {
   absl::StatusOr<Graph> Build() &&;
 
  private:
-  // The node to add, but for its name.
+  // The node to add, without its name.
   absl::StatusOr<NodeSpec> MakeNodeSpec(OpSpec spec) const;
   absl::StatusOr<std::string> NodeName(const NameScope& scope,
                                        const OpSpec& spec) const;

@@ -12,8 +12,8 @@
 namespace spillway {
 namespace {
 
-// One reverse sweep over the nodes that were there when it began. Ids are a
-// topological order, since a builder's node only reads nodes before it.
+// One reverse sweep over the nodes that existed when it began. Ids are a
+// topological order, since a builder's node reads only earlier nodes.
 class ReverseSweep {
  public:
   ReverseSweep(NameScope scope, Tensor loss, std::span<const Tensor> xs,
@@ -60,7 +60,8 @@ class ReverseSweep {
     }
   }
 
-  // Gradients of the outputs of `id`, all of whose uses have been visited.
+  // Gradients of the outputs of `id`; all uses of the outputs have been
+  // visited.
   std::vector<Tensor> SumOutputs(NodeId id) {
     const std::vector<ValueId> outputs = node(id).outputs;  // Sum adds nodes
     std::vector<Tensor> gradients;
@@ -71,7 +72,7 @@ class ReverseSweep {
     return gradients;
   }
 
-  // d loss / d value: the sum over its uses; invalid if there is none.
+  // d loss / d value: the sum over its uses; invalid if no use has a gradient.
   Tensor Sum(ValueId value) {
     const Graph& graph = builder_.graph();
     const NameScope scope = scope_.Scope(graph.producer(value).name);
@@ -96,8 +97,8 @@ class ReverseSweep {
                                                {"value", loss_scale_}}});
   }
 
-  // Fills input_gradients_[id], if a gradient arrives at the node and x lies
-  // behind it.
+  // Fills input_gradients_[id] if a gradient reaches the node and the node
+  // depends on x.
   absl::Status Differentiate(NodeId id, std::vector<Tensor> output_gradients) {
     bool is_reached = false;
     for (const Tensor gradient : output_gradients) {
@@ -125,7 +126,7 @@ class ReverseSweep {
   IdMap<ValueId, Tensor> gradients_;
 };
 
-// The op's own function, which others may have written.
+// Calls the op's own function, which may be user code.
 absl::StatusOr<std::vector<Tensor>> CallGradient(const OpDef& def,
                                                  GradientContext& context) {
   try {
@@ -138,7 +139,7 @@ absl::StatusOr<std::vector<Tensor>> CallGradient(const OpDef& def,
   }
 }
 
-// A gradient has the type of what it is the gradient of.
+// Checks that each gradient has the type of its input.
 absl::Status CheckTypes(const GraphBuilder& builder, const Node& forward,
                         std::span<const Tensor> gradients) {
   if (gradients.size() != forward.inputs.size()) {

@@ -1,5 +1,5 @@
 // Reverse-mode differentiation: appends the backward nodes of a scalar to the
-// graph that is being built.
+// graph under construction.
 //
 // Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., chapter 3.
 #ifndef SPILLWAY_GRAPH_BUILDER_GRADIENT_H_
@@ -22,22 +22,22 @@ class GradientContext {
                   std::vector<Tensor> output_gradients,
                   std::vector<bool> wanted);
 
-  // Of the forward node; valid as long as the context.
+  // Attributes of the forward node; valid as long as the context.
   const Attributes& attributes() const { return attributes_; }
   int num_inputs() const;
   int num_outputs() const;
-  // One that the node does not have is an error and an invalid Tensor.
+  // An index out of range is an error and returns an invalid Tensor.
   Tensor x(int input) const;    // input of the forward node
   Tensor y(int output) const;   // output of the forward node
   Tensor dy(int output) const;  // may be invalid: no gradient reaches it
 
-  // Whether anybody needs the gradient of `input`. One that is not wanted may
-  // be left invalid, which spares a costly node (a convolution of the images).
+  // Whether the gradient of `input` is needed. If it is not, the gradient may
+  // be left invalid, which saves a costly node (a convolution for the images).
   bool wants(int input) const;
 
   Tensor Add(std::string op, std::vector<Tensor> inputs,
              Attributes attributes = {});
-  // All outputs; none after an error.
+  // Returns all outputs; empty after an error.
   std::vector<Tensor> AddAll(std::string op, std::vector<Tensor> inputs,
                              Attributes attributes = {});
 
@@ -52,22 +52,23 @@ class GradientContext {
   std::vector<bool> wanted_;  // by input
 };
 
-// What the op of node `forward` says its input gradients are, given those of
-// its outputs (invalid: none reaches it): one for each input, invalid or of the
-// input's type. Adds nodes in `scope`. Only for a node whose op has a gradient
-// (INVALID_ARGUMENT otherwise). Errors: INTERNAL naming the op when its
-// gradient function throws, or returns another number of gradients, or one of
-// another type or another builder; whatever that function says.
+// Calls the gradient function of the op of node `forward`. `output_gradients`:
+// invalid where no gradient reaches the output. Returns one gradient for each
+// input, invalid or of the input's type. Adds nodes in `scope`.
+// INVALID_ARGUMENT for a node whose op has no gradient. INTERNAL naming the op
+// if its gradient function throws, returns the wrong number of gradients, or
+// one of another type or another builder. Errors of that function are passed
+// on.
 absl::StatusOr<std::vector<Tensor>> OpGradients(
     const NameScope& scope, NodeId forward,
     std::vector<Tensor> output_gradients, std::vector<bool> wanted);
 
 // d`loss`/dx for each x of `xs`, as tensors of the same types; an invalid
 // Tensor where loss does not depend on x. `loss` must be a float32 scalar.
-// Several gradients of one value are summed with AddN, in order of use. With
-// `loss_scale`, which must be positive, they are those of loss_scale loss.
-// Errors (kept in the builder): INVALID_ARGUMENT naming the node whose op is
-// not differentiable on the way; those of OpGradients.
+// Several gradients of one value are summed with AddN, in order of use. The
+// gradients are multiplied by `loss_scale`, which must be positive. Errors
+// (kept in the builder): INVALID_ARGUMENT naming a node between x and the loss
+// whose op is not differentiable; those of OpGradients.
 std::vector<Tensor> AddGradients(const NameScope& scope, Tensor loss,
                                  std::span<const Tensor> xs,
                                  double loss_scale = 1);

@@ -12,7 +12,7 @@ namespace {
 Tensor Binary(const char* op, Tensor a, Tensor b) {
   const Tensor in_builder = a.builder() != nullptr ? a : b;
   GraphBuilder* builder = in_builder.builder();
-  if (builder == nullptr) return Tensor();  // There is nobody to tell.
+  if (builder == nullptr) return Tensor();  // no builder to tell
   return builder->Add(builder->ScopeOf(in_builder),
                       {.op = op, .inputs = {a, b}});
 }
@@ -28,7 +28,7 @@ Tensor Number(double value, Tensor like) {
            {"dtype", like.dtype()}, {"shape", Shape()}, {"value", value}}});
 }
 
-// The ops spread their second input only.
+// The ops broadcast only their second input.
 bool IsSpread(Tensor a, Tensor b) {
   return a.is_valid() && b.is_valid() && a.shape().rank() < b.shape().rank();
 }

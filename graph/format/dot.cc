@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kSwapOutColor = "orange";
 constexpr std::string_view kSwapInColor = "skyblue";
 
-// Inside a quoted string of the dot language.
+// Escapes `text` for a quoted string of the dot language.
 std::string Escape(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -39,8 +39,8 @@ bool LeavesDevice(const Graph& graph, ValueId value) {
   return false;
 }
 
-// The whole way of a swapped tensor is coloured: before it leaves, on the host,
-// and back.
+// All edges of a swapped tensor are coloured: before the swap-out, on the host,
+// and after the swap-in.
 std::string EdgeStyle(const Graph& graph, ValueId value) {
   const std::string& producer = graph.producer(value).op;
   if (producer == kSwapIn) return fmt::format(", color={}", kSwapInColor);

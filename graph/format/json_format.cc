@@ -26,13 +26,13 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kFormat = "spillway.graph";
 constexpr int kVersion = 1;
 
-// An input before the graph exists: places in the file's lists.
+// An input before the graph exists: its indices in the file's lists.
 struct InputEntry {
   int32_t node = 0;
   size_t output = 0;
 };
 
-// Reads one file: entries, then names, then types, then the graph.
+// Reads one file: first entries, then names, types and the graph.
 class GraphReader {
  public:
   explicit GraphReader(const OpRegistry& registry) : registry_(registry) {}
@@ -131,7 +131,8 @@ class GraphReader {
     return absl::OkStatus();
   }
 
-  // Types of the inputs of node `i`, all of whose producers have outputs.
+  // Types of the inputs of node `i`; the outputs of all its producers are
+  // known.
   absl::StatusOr<std::vector<TensorType>> InputTypes(size_t i) const {
     std::vector<TensorType> types;
     for (const InputEntry& input : inputs_[i]) {
@@ -164,7 +165,7 @@ class GraphReader {
     return absl::OkStatus();
   }
 
-  // Infers in an order in which inputs come first.
+  // Infers outputs in an order in which inputs come first.
   absl::Status InferMissingOutputs() {
     const auto is_known = [&](NodeId id) {
       return entries_[id.index()].outputs.has_value();
@@ -189,7 +190,7 @@ class GraphReader {
     return order.is_complete() ? absl::OkStatus() : CycleError();
   }
 
-  // Every node without outputs has an input without outputs.
+  // Called when every node without outputs has an input without outputs.
   absl::Status CycleError() const {
     const auto is_stuck = [&](int32_t i) {
       return !entries_[static_cast<size_t>(i)].outputs.has_value();
@@ -210,7 +211,7 @@ class GraphReader {
                     DescribeCycle(start, waits_for, name)));
   }
 
-  // All nodes first and their edges then: nodes may refer to later ones.
+  // Adds all nodes before any edge, since nodes may refer to later nodes.
   absl::StatusOr<Graph> Assemble() {
     Graph graph(name_);
     for (size_t i = 0; i < size(); ++i) {

@@ -14,14 +14,14 @@ namespace spillway {
 
 // Parses and verifies. `source` names the text in errors. Nodes may refer to
 // later nodes. Outputs of registered ops may be left out (they are inferred);
-// stated ones are checked. Errors: INVALID_ARGUMENT naming node and field, for
-// any malformed input: nothing crashes or hangs.
+// stated outputs are checked. Errors: INVALID_ARGUMENT naming node and field,
+// for any malformed input; no input crashes or hangs the parser.
 absl::StatusOr<Graph> ParseGraph(std::string_view text, std::string_view source,
                                  const OpRegistry& registry);
 absl::StatusOr<Graph> ReadGraphFile(const std::string& path,
                                     const OpRegistry& registry);
 
-// One node a line, list order is creation order; parses back to an equal graph.
+// One node per line, in order of creation; parses back to an equal graph.
 std::string FormatGraph(const Graph& graph);
 
 }  // namespace spillway

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Nests no deeper than ParseJson allows.
+// The nesting depth is limited by ParseJson.
 absl::StatusOr<AttributeValue> ToAttribute(const Json& json) {
   if (json.is_null()) return AttributeValue();
   if (json.is_boolean()) return AttributeValue(json.get<bool>());

@@ -25,7 +25,7 @@ struct NodeEntry {
   std::optional<StatedCost> cost;
 };
 
-// Errors: INVALID_ARGUMENT naming the field; also if `json` is no object.
+// Errors: INVALID_ARGUMENT naming the field; also if `json` is not an object.
 absl::StatusOr<NodeEntry> ParseNodeEntry(const nlohmann::ordered_json& json);
 
 nlohmann::ordered_json FormatNodeEntry(const Graph& graph, const Node& node);

@@ -23,7 +23,7 @@ std::string DescribeCycle(int32_t start,
     walk.push_back(node);
     node = waits_for(node);
   }
-  // The walk went against the edges, and into the cycle by a tail.
+  // The walk went against the edges; nodes before the cycle are not part of it.
   std::vector<int32_t> cycle(
       walk.begin() + static_cast<std::ptrdiff_t>(place[node]), walk.end());
   std::ranges::reverse(cycle);

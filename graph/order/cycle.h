@@ -1,4 +1,4 @@
-// The text of a cycle, for the errors of everything that orders nodes.
+// Describes a cycle, for the errors of all code that orders nodes.
 #ifndef SPILLWAY_GRAPH_ORDER_CYCLE_H_
 #define SPILLWAY_GRAPH_ORDER_CYCLE_H_
 
@@ -10,9 +10,10 @@
 
 namespace spillway {
 
-// Follows `waits_for` (a node outside of every order -> one before it that is
-// outside too) from `start` until a node comes again, and returns that cycle
-// along its edges: "a -> b -> c -> a". Long ones are shortened in the middle.
+// `waits_for` maps a node that could not be ordered to a predecessor that could
+// not be ordered either. Follows it from `start` until a node repeats, and
+// returns that cycle along its edges: "a -> b -> c -> a". The middle of a long
+// cycle is left out.
 std::string DescribeCycle(int32_t start,
                           absl::FunctionRef<int32_t(int32_t)> waits_for,
                           absl::FunctionRef<std::string_view(int32_t)> name);

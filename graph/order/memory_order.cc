@@ -13,15 +13,15 @@
 namespace spillway {
 namespace {
 
-// A storage as it costs memory.
+// A storage and its memory cost.
 struct Bytes {
-  int64_t bytes = 0;  // 0 where it does not count: resident, or on the host
+  int64_t bytes = 0;  // 0 if not counted: resident, or on the host
   bool is_fetched = false;
-  // Each once, aliases too, since they keep their bytes alive as well.
+  // Each once. Aliases are included, since they keep the bytes live too.
   std::vector<NodeId> readers = {};
 };
 
-// Who makes and who reads which bytes.
+// Which nodes make and read which bytes.
 struct Uses {
   IdMap<StorageId, Bytes> storages = {};
   IdMap<NodeId, std::vector<StorageId>> made_by = {};
@@ -67,11 +67,11 @@ Uses FindUses(const MemoryOrderInputs& inputs) {
   return uses;
 }
 
-// Nodes that may be placed next, least key first. A node whose key changed is
-// pushed again; its older entries are passed over.
+// Nodes that may be placed next, smallest key first. A node whose key changed
+// is pushed again; its older entries are skipped.
 class ReadyQueue {
  public:
-  // Rank, bytes that placing the node adds to those alive, and a last resort.
+  // Rank, live bytes that placing the node adds, and a tie-break.
   using Key = std::tuple<int, int64_t, int32_t>;
 
   explicit ReadyQueue(size_t num_nodes) : keys_(num_nodes), state_(num_nodes) {}
@@ -85,7 +85,7 @@ class ReadyQueue {
     queue_.emplace(key, id);
   }
 
-  // The next node, now placed; invalid when there is none.
+  // The next node, now placed; invalid if no node is ready.
   NodeId Pop() {
     while (!queue_.empty()) {
       const auto [key, id] = queue_.top();
@@ -158,7 +158,7 @@ class ForwardGreedy {
     return bytes;
   }
 
-  // The last reader of some bytes frees them: it is worth more from now on.
+  // The last reader of some bytes frees them, so its key improves.
   void Read(NodeId id) {
     for (const StorageId read : uses_.read_by[id]) {
       if (--unread_[read] != 1) continue;
@@ -212,7 +212,7 @@ class BackwardGreedy {
  private:
   void Push(NodeId id) { ready_.Push(id, {0, Growth(id), -id.value()}); }
 
-  // Before the node its outputs do not exist, and its inputs do.
+  // Before the node runs, its outputs do not exist, but its inputs do.
   int64_t Growth(NodeId id) const {
     int64_t bytes = 0;
     for (const StorageId read : uses_.read_by[id]) {
@@ -224,7 +224,7 @@ class BackwardGreedy {
     return bytes;
   }
 
-  // Other readers of the same bytes cost less from now on.
+  // Other readers of the same bytes add fewer bytes from now on.
   void KeepAlive(NodeId id) {
     for (const StorageId read : uses_.read_by[id]) {
       if (is_alive_[read]) continue;

@@ -1,11 +1,12 @@
-// Orders of the nodes that keep few bytes alive at once.
+// Orders of the nodes that keep few bytes live at once.
 //
-// Both are greedy: of the nodes that may run next, the one that leaves the
-// least bytes alive. Neither is the best for every graph (the problem is
-// NP-hard already for series-parallel graphs with weights; Kayaaslan et al.,
-// "Scheduling series-parallel task graphs to minimize peak memory", 2018), so a
-// planner tries several and keeps the best. Bytes are those of values on the
-// device, aliases once, residents not at all; workspaces are not known here.
+// Both are greedy: among the nodes that may run next, they choose the one that
+// leaves the fewest live bytes. Neither is the best for every graph (the
+// problem is NP-hard even for series-parallel graphs with weights; Kayaaslan et
+// al., "Scheduling series-parallel task graphs to minimize peak memory", 2018),
+// so a planner tries several and keeps the best. Counts the bytes of values on
+// the device, aliases once, residents not at all; workspaces are not known
+// here.
 // Cost: O(edges + nodes log nodes). Deterministic: ties go to the lowest id.
 #ifndef SPILLWAY_GRAPH_ORDER_MEMORY_ORDER_H_
 #define SPILLWAY_GRAPH_ORDER_MEMORY_ORDER_H_
@@ -19,8 +20,7 @@
 
 namespace spillway {
 
-// What the orders are made of. `schedule`: any order of the nodes to run;
-// `fetches` never die.
+// `schedule`: any order of the nodes to run. `fetches` stay live to the end.
 struct MemoryOrderInputs {
   const Graph& graph;
   const OpRegistry& registry;
@@ -28,12 +28,13 @@ struct MemoryOrderInputs {
   std::span<const ValueId> fetches;
 };
 
-// Preferences for MakeSchedule: each scheduled node's place in an order that
-// was built from the first node on, running first what frees most.
+// Preferences for MakeSchedule: each scheduled node's place in an order that is
+// built from the first node forwards; the node that frees most bytes comes
+// first.
 IdMap<NodeId, int32_t> ForwardMemoryOrder(const MemoryOrderInputs& inputs);
 
-// As above, built from the last node back: nothing is computed before it has
-// to be, unless its inputs would stay alive longer for it.
+// As above, but built from the last node backwards: a node comes as late as
+// possible, unless its inputs would stay live longer for it.
 IdMap<NodeId, int32_t> BackwardMemoryOrder(const MemoryOrderInputs& inputs);
 
 }  // namespace spillway

@@ -73,7 +73,7 @@ class MutationOrder {
   }
 
   // Paths between neighbours (overwriting node, readers after it, next
-  // overwriting node) are enough: the rest follows from them.
+  // overwriting node) are enough: they imply the other paths.
   void RequirePaths(ValueId value, std::vector<Access>& accesses,
                     std::vector<RequiredPath>& paths) const {
     // A node that reads and overwrites counts once, as overwriting.
@@ -111,8 +111,9 @@ class MutationOrder {
     return has_edge;
   }
 
-  // `paths` are sorted by the place of `after`. Each sweep settles those of up
-  // to 64 different ends: bit b of a node says that the node leads to end b.
+  // `paths` are sorted by the place of `after`. Each sweep handles up to 64
+  // different ends: bit b of a node says that a path leads from the node to end
+  // b.
   absl::Status CheckPaths(std::span<const RequiredPath> paths) const {
     IdMap<NodeId, uint64_t> leads_to(graph_.num_nodes(), 0);
     for (size_t begin = 0; begin < paths.size();) {

@@ -1,5 +1,5 @@
-// The rule that makes overwriting variables safe in a graph whose nodes may run
-// in any order that its edges allow.
+// The rule that makes it safe to overwrite variables in a graph whose nodes may
+// run in any order that its edges allow.
 #ifndef SPILLWAY_GRAPH_ORDER_MUTATION_ORDER_H_
 #define SPILLWAY_GRAPH_ORDER_MUTATION_ORDER_H_
 
@@ -13,10 +13,10 @@ namespace spillway {
 
 // INVALID_ARGUMENT unless every node that overwrites a value (OpDef.mutates) is
 // ordered, by a path over data and control edges, against every other node that
-// reads the same bytes, be it through Identity or Reshape (OpDef.alias).
+// reads the same bytes, also through Identity or Reshape (OpDef.alias).
 //
 // `order` holds all nodes; edges go forward in it. Cost: one backward sweep
-// over the edges for each 64 nodes that such a path must lead to.
+// over the edges for each 64 nodes at which such a path must end.
 absl::Status CheckMutationOrder(const Graph& graph, const OpRegistry& registry,
                                 std::span<const NodeId> order);
 

@@ -25,7 +25,7 @@ bool OverwritesInputs(const Node& node, const OpRegistry& registry) {
   return def != nullptr && !def->mutates.empty();
 }
 
-// Edges into each node from nodes that have not been placed yet.
+// For each node: the edges into it.
 IdMap<NodeId, int32_t> CountPredecessors(const Graph& graph) {
   IdMap<NodeId, int32_t> missing(graph.num_nodes(), 0);
   for (const Node& node : graph.nodes()) {
@@ -35,8 +35,8 @@ IdMap<NodeId, int32_t> CountPredecessors(const Graph& graph) {
   return missing;
 }
 
-// `is_stuck` holds for at least one node, and each node for which it holds has
-// a predecessor for which it holds too.
+// `is_stuck` holds for at least one node. Each node for which it holds has a
+// predecessor for which it holds too.
 absl::Status CycleError(const Graph& graph,
                         absl::FunctionRef<bool(NodeId)> is_stuck) {
   NodeId start;
@@ -153,8 +153,8 @@ absl::Status CheckSchedule(const Graph& graph, const IdMap<NodeId, bool>& keep,
   for (const NodeId id : schedule.order) {
     if (!id.is_valid() || id.index() >= graph.num_nodes()) {
       return InvalidArgument(
-          fmt::format("the order has node {}, the graph {} nodes", id.value(),
-                      graph.num_nodes()));
+          fmt::format("the order has node {}, but the graph has {} nodes",
+                      id.value(), graph.num_nodes()));
     }
     const std::string& name = graph.node(id).name;
     if (!is_kept(id) || has_run[id]) {

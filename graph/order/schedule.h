@@ -13,8 +13,8 @@
 
 namespace spillway {
 
-// One total order of (some of) the nodes: steps. Data and control edges go
-// forward.
+// One total order of (some of) the nodes; a place in it is a step. Data and
+// control edges go forward.
 struct Schedule {
   std::vector<NodeId> order = {};
   // Place of a node in `order`; -1 for a node that is left out.
@@ -24,31 +24,31 @@ struct Schedule {
 };
 
 // Nodes that `fetches` need over data and control edges, plus all nodes that
-// overwrite variables and what these need. With no fetches and no such nodes:
-// every node.
+// overwrite variables and the nodes that these need. Without fetches and such
+// nodes: every node.
 IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
                                std::span<const ValueId> fetches);
 
 // The order in which nodes run: ready nodes first by kind (ReadyRank), then by
-// lowest `preference` (empty: all alike), then by lowest id; so copies start as
-// soon as their edges allow, and gradients die young. `keep` selects nodes
-// (empty: all). Errors: INVALID_ARGUMENT for a cycle, listing its nodes, and
-// for a node that is kept while a node before it is not. Cost: O(edges + nodes
-// log nodes).
+// lowest `preference` (empty: all equal), then by lowest id. So copies start as
+// soon as their edges allow, and gradients are freed early. `keep` selects
+// nodes (empty: all). Errors: INVALID_ARGUMENT for a cycle, listing its nodes,
+// and for a kept node with a predecessor that is not kept. Cost: O(edges +
+// nodes log nodes).
 absl::StatusOr<Schedule> MakeSchedule(
     const Graph& graph, const OpRegistry& registry,
     const IdMap<NodeId, bool>& keep,
     const IdMap<NodeId, int32_t>& preference = {});
 
-// Whether `schedule` has each of the nodes in `keep` (empty: all) once, after
-// all that its edges put before it, and no other. Errors: INVALID_ARGUMENT
-// naming the first node that is wrong.
+// Checks that `schedule` has each node in `keep` (empty: all) once, after all
+// its predecessors, and no other node. Errors: INVALID_ARGUMENT naming the
+// first wrong node.
 absl::Status CheckSchedule(const Graph& graph, const IdMap<NodeId, bool>& keep,
                            const Schedule& schedule);
 
-// Of the nodes that are ready the least runs first: 0 for resident nodes, for
-// which nothing runs, then SwapOut, SwapIn, nodes that overwrite variables, and
-// last all others (kComputeRank).
+// Among the ready nodes the one with the lowest rank runs first: 0 for resident
+// nodes, which run no kernel, then SwapOut, SwapIn, nodes that overwrite
+// variables, and last all others (kComputeRank).
 int ReadyRank(const Node& node, const OpRegistry& registry);
 inline constexpr int kComputeRank = 4;
 

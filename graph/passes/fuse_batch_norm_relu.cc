@@ -15,11 +15,11 @@ constexpr int kSavedInvStd = 2;
 constexpr size_t kGradInputs = 6;  // dy, x, scale, offset, and what was saved
 constexpr int kSideGradient = 3;
 
-// The nodes of one occurrence; `backward` and `norm_grad` are both null in a
-// graph without a backward phase.
+// The nodes of one match; `relu_grad` and `norm_grad` are both null in a graph
+// without a backward phase.
 struct Chain {
   const Node* norm = nullptr;
-  const Node* add = nullptr;  // null: the norm is activated as it is
+  const Node* add = nullptr;  // null: no sum before the ReLU
   ValueId side = {};          // invalid: none
   const Node* relu = nullptr;
   const Node* relu_grad = nullptr;
@@ -31,7 +31,8 @@ bool IsPlainNorm(const Node& node) {
          node.attributes.GetString("activation", "none").value_or("") == "none";
 }
 
-// The norm whose output `value` is, if nothing else but one node reads it.
+// The norm that produces `value`, or null unless `value` has exactly one
+// reader.
 const Node* NormOf(const PassContext& context, ValueId value) {
   const Node& node = context.graph.producer(value);
   const bool is_norm = IsPlainNorm(node) && node.outputs[0] == value;
@@ -52,7 +53,7 @@ void MatchSum(const PassContext& context, const Node& add, Chain& chain) {
   }
 }
 
-// The forward part that ends in `relu`; no norm if there is none.
+// The forward part that ends in `relu`; `norm` is null if it does not match.
 Chain MatchForward(const PassContext& context, const Node& relu) {
   Chain chain = {.relu = &relu};
   const Node& before = context.graph.producer(relu.inputs[0]);
@@ -67,7 +68,7 @@ Chain MatchForward(const PassContext& context, const Node& relu) {
   return chain;
 }
 
-// Whether `grad` is the gradient of `norm`, and not more.
+// Whether `grad` is the gradient of `norm` without a side or an activation.
 bool IsGradOf(const Node& grad, const Node& norm) {
   return grad.op == "FusedBatchNormGrad" && grad.inputs.size() == kGradInputs &&
          grad.inputs[1] == norm.inputs[0] && grad.inputs[2] == norm.inputs[1] &&
@@ -76,8 +77,7 @@ bool IsGradOf(const Node& grad, const Node& norm) {
          grad.inputs[5] == norm.outputs[kSavedInvStd];
 }
 
-// Completes the chain with its backward part. False if that is not as it would
-// have to be.
+// Completes the chain with its backward part. False if it does not match.
 bool MatchBackward(const PassContext& context, Chain& chain) {
   const Graph& graph = context.graph;
   for (const Use& use : graph.uses(chain.relu->outputs[0])) {
@@ -138,7 +138,7 @@ void FuseForward(const PassContext& context, const Chain& chain,
   if (chain.add != nullptr) rewrite.Drop(chain.add->id, place);
 }
 
-// The mask comes from x, or with a side, which x knows nothing of, from y.
+// The mask comes from x; with a side, which x does not include, from y.
 void FuseBackward(const PassContext& context, const Chain& chain,
                   GraphRewrite& rewrite) {
   const Node& grad = *chain.norm_grad;

@@ -1,13 +1,13 @@
 // FusedBatchNorm, Relu -> FusedBatchNorm with activation "relu";
-// FusedBatchNorm, Add, Relu -> the same with the other summand as its side.
-// In the backward phase, ReluGrad goes into FusedBatchNormGrad with it.
+// FusedBatchNorm, Add, Relu -> the same with the other summand as its side
+// input. In the backward phase, ReluGrad is fused into FusedBatchNormGrad.
 //
 //   x -> norm -> y0 -> Relu -> y           x -> norm+relu -> y
 //                       :           =>           :
 //   dx <- norm grad <- ReluGrad <- dy      dx <- norm+relu grad <- dy
 //
-// The arithmetic of every element is the same; the value between the two and
-// its gradient are never made.
+// The arithmetic of every element is unchanged; the value between the two nodes
+// and its gradient no longer exist.
 #ifndef SPILLWAY_GRAPH_PASSES_FUSE_BATCH_NORM_RELU_H_
 #define SPILLWAY_GRAPH_PASSES_FUSE_BATCH_NORM_RELU_H_
 

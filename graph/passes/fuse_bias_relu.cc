@@ -6,7 +6,7 @@
 namespace spillway {
 namespace {
 
-// The BiasAdd that nothing but `relu` reads, or null.
+// The BiasAdd whose only reader is `relu`, or null.
 const Node* BiasAddOf(const PassContext& context, const Node& relu) {
   const Node& bias_add = context.graph.producer(relu.inputs[0]);
   if (bias_add.op != "BiasAdd") return nullptr;

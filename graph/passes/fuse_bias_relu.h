@@ -1,5 +1,5 @@
-// BiasAdd, Relu -> BiasAdd with activation "relu". The backward phase reads the
-// activated value only and stays as it is.
+// BiasAdd, Relu -> BiasAdd with activation "relu". The backward phase reads
+// only the activated value and is unchanged.
 #ifndef SPILLWAY_GRAPH_PASSES_FUSE_BIAS_RELU_H_
 #define SPILLWAY_GRAPH_PASSES_FUSE_BIAS_RELU_H_
 

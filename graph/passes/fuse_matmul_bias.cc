@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kInputsWithoutBias = 2;  // see ops/linear/matmul.h
 
-// The MatMul that nothing but `bias_add` reads, or null.
+// The MatMul whose only reader is `bias_add`, or null.
 const Node* MatMulOf(const PassContext& context, const Node& bias_add) {
   const Node& product = context.graph.producer(bias_add.inputs[0]);
   const bool can_fuse = product.op == "MatMul" &&

@@ -12,7 +12,7 @@
 namespace spillway {
 namespace {
 
-// The definition of an update that may be merged; else null.
+// The definition of an update that may be merged, or null.
 const OpDef* MergeableDef(const PassContext& context, const Node& node) {
   const OpDef* def = context.registry.Find(node.op);
   const bool is_mergeable =
@@ -22,16 +22,16 @@ const OpDef* MergeableDef(const PassContext& context, const Node& node) {
   return is_mergeable ? def : nullptr;
 }
 
-// Updates that may be merged, none of which another of them leads to: so no
-// path leads from one to another, however they are merged. In order of
+// Updates that may be merged, without those that another of them leads to. So
+// no path leads from one to another, however they are merged. In order of
 // creation.
 std::vector<NodeId> IndependentUpdates(const PassContext& context) {
   const Graph& graph = context.graph;
-  std::vector<NodeId> order;  // by level: what comes before a node is first
+  std::vector<NodeId> order;  // by level, so predecessors come first
   for (const Node& node : graph.nodes()) order.push_back(node.id);
   std::ranges::stable_sort(order, {},
                            [&](NodeId id) { return context.levels[id]; });
-  IdMap<NodeId, bool> is_after(graph.num_nodes(), false);  // one of `updates`
+  IdMap<NodeId, bool> is_after(graph.num_nodes(), false);  // an update
   IdMap<NodeId, bool> is_update(graph.num_nodes(), false);
   std::vector<NodeId> updates;
   for (const NodeId id : order) {
@@ -48,7 +48,7 @@ std::vector<NodeId> IndependentUpdates(const PassContext& context) {
   return updates;
 }
 
-// Nodes that become one.
+// Nodes to be merged into one.
 struct Batch {
   std::vector<NodeId> nodes = {};
   int64_t gradient_bytes = 0;
@@ -84,7 +84,7 @@ class UpdateMerger {
     return std::span(node.inputs).first(GroupInputs(node));
   }
 
-  // Of the group's last input, whose producer the merged node waits for.
+  // Bytes of the group's last input, whose producer the merged node waits for.
   int64_t GradientBytes(const Node& node) const {
     return graph_.type(Group(node).back()).num_bytes();
   }
@@ -100,7 +100,7 @@ class UpdateMerger {
            std::ranges::equal(Group(a), Group(b), same_dtype);
   }
 
-  // Merges what is in `batch` and empties it.
+  // Merges the nodes of `batch` and empties it.
   void Close(Batch& batch) {
     const std::vector<NodeId> nodes = std::exchange(batch, {}).nodes;
     if (nodes.size() < 2) return;
@@ -120,7 +120,7 @@ class UpdateMerger {
         first.inputs.begin() + static_cast<ptrdiff_t>(GroupInputs(first)),
         first.inputs.end());
     merged.inputs.clear();
-    merged.control_inputs.clear();  // each node's are inherited
+    merged.control_inputs.clear();  // the rewrite adds those of all nodes
     merged.outputs.clear();
     for (const NodeId id : nodes) {
       const Node& node = graph_.node(id);

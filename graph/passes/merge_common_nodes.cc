@@ -13,7 +13,7 @@
 namespace spillway {
 namespace {
 
-// Of each storage: the level of the first node that overwrites it.
+// For each storage: the level of the first node that overwrites it.
 class Overwrites {
  public:
   explicit Overwrites(const PassContext& context)
@@ -27,7 +27,7 @@ class Overwrites {
     }
   }
 
-  // Whether `node` surely reads every input before it is overwritten.
+  // Whether `node` certainly reads every input before it is overwritten.
   bool ReadsBefore(const Node& node) const {
     return std::ranges::all_of(node.inputs, [&](ValueId input) {
       const int32_t first = first_[storages_.id_of(input)];
@@ -50,7 +50,7 @@ bool IsMergeable(const PassContext& context, const Node& node) {
          node.placement == Placement::kDevice;
 }
 
-// Nodes with equal keys and equal attributes compute the same.
+// Nodes with equal keys and equal attributes compute the same values.
 using Key = std::tuple<std::string, std::vector<ValueId>, std::vector<NodeId>>;
 
 class NodeMerger {
@@ -74,7 +74,7 @@ class NodeMerger {
   }
 
  private:
-  // In terms of the nodes that stay.
+  // With each merged input replaced by the node that stays.
   Key KeyOf(const Node& node) const {
     std::vector<ValueId> inputs;
     for (const ValueId input : node.inputs) {
@@ -100,14 +100,14 @@ class NodeMerger {
   const PassContext& context_;
   GraphRewrite& rewrite_;
   Overwrites overwrites_;
-  IdMap<NodeId, NodeId> first_of_;  // what a visited node has become
+  IdMap<NodeId, NodeId> first_of_;  // the node that replaces a visited node
   std::map<Key, std::vector<NodeId>> known_;
 };
 
 }  // namespace
 
-// In order of id, which for all but edited graphs has inputs before readers;
-// where it has not, two equal nodes may be left.
+// Visits nodes by id. Inputs have lower ids than their readers except in edited
+// graphs; there, two equal nodes may remain.
 void MergeCommonNodes(const PassContext& context, GraphRewrite& rewrite) {
   NodeMerger merger(context, rewrite);
   for (const Node& node : context.graph.nodes()) merger.Visit(node);

@@ -64,8 +64,8 @@ const Node* PassContext::OnlyReader(ValueId id) const {
   return &graph.node(uses.front().node);
 }
 
-// A path that leaves `first` by a control edge and reaches `last` begins at a
-// level between theirs.
+// A path that leaves `first` by a control edge and reaches `last` starts at a
+// node whose level is between theirs.
 bool PassContext::CanMerge(const Node& first, const Node& last) const {
   const auto is_beyond = [&](NodeId id) {
     return id == last.id || levels[id] >= levels[last.id];

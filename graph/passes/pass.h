@@ -1,5 +1,5 @@
-// Passes: rewrites that a training engine owes its users before any swapping.
-// Each leaves a graph that computes the same results.
+// Passes: graph rewrites before any swapping. Each leaves a graph that computes
+// the same results.
 #ifndef SPILLWAY_GRAPH_PASSES_PASS_H_
 #define SPILLWAY_GRAPH_PASSES_PASS_H_
 
@@ -24,10 +24,10 @@ struct PassContext {
   IdMap<NodeId, int32_t> levels;  // see graph/order/schedule.h
 
   bool is_kept(ValueId id) const;
-  // The node that alone reads `id`, which is not kept; else null.
+  // The only reader of `id`; null if `id` is kept or has no or several uses.
   const Node* OnlyReader(ValueId id) const;
   // Whether two nodes of a path first -> ... -> last can become one: they run
-  // on the same side, and no cycle comes of the control edges between them.
+  // on the same side, and merging them closes no cycle over control edges.
   bool CanMerge(const Node& first, const Node& last) const;
 };
 
@@ -35,8 +35,8 @@ struct Pass {
   std::string_view name;
   std::string_view summary;
   void (*run)(const PassContext& context, GraphRewrite& rewrite) = nullptr;
-  // It saves launches of kernels, which cost nothing worth saving on a CPU:
-  // "auto" takes it on a GPU only.
+  // The pass saves kernel launches, which are too cheap on a CPU to matter:
+  // "auto" runs it only for a GPU.
   bool pays_on_gpu_only = false;
 };
 
@@ -50,13 +50,13 @@ struct OptimizedGraph {
   IdMap<ValueId, ValueId> values = {};  // as RewrittenGraph
   std::vector<PassReport> reports = {};
 
-  // Where an old value is now; CHECKs that it was kept.
+  // The new id of an old value; CHECKs that it still exists.
   ValueId at(ValueId old) const;
 };
 
 // Runs `passes` in order; values of `keep` survive. The graph is verified after
-// each pass. Errors: INVALID_ARGUMENT for a graph that does not verify to begin
-// with; INTERNAL naming the pass that broke it.
+// each pass. Errors: INVALID_ARGUMENT for a graph that is invalid before the
+// first pass; INTERNAL naming the pass that broke the graph.
 absl::StatusOr<OptimizedGraph> RunPasses(const Graph& graph,
                                          const OpRegistry& registry,
                                          std::span<const Pass> passes,

@@ -1,5 +1,6 @@
-// Dead-node removal: what neither a kept value nor any node that overwrites a
-// variable depends on, over data and control edges (see NodesToRun), goes.
+// Dead-node removal: removes nodes on which neither a kept value nor a node
+// that overwrites a variable depends, over data and control edges (see
+// NodesToRun).
 #ifndef SPILLWAY_GRAPH_PASSES_REMOVE_DEAD_NODES_H_
 #define SPILLWAY_GRAPH_PASSES_REMOVE_DEAD_NODES_H_
 

@@ -38,7 +38,7 @@ void GraphRewrite::Drop(NodeId id, NodeId stands_for_it) {
 
 void GraphRewrite::Redirect(ValueId from, Output to) { redirected_[from] = to; }
 
-// Nodes first, edges afterwards: nodes may read later ones.
+// Adds all nodes before any edge, since nodes may read later ones.
 class GraphRewrite::Copier {
  public:
   explicit Copier(const GraphRewrite& rewrite)
@@ -64,8 +64,8 @@ class GraphRewrite::Copier {
     return found == rewrite_.replaced_.end() ? nullptr : &found->second;
   }
 
-  // `id` itself or what stands for it (which may have been dropped in turn);
-  // invalid if nothing does.
+  // `id` itself or the node that stands for it (which may have been dropped in
+  // turn); invalid if no node does.
   NodeId Surviving(NodeId id) const {
     for (auto next = rewrite_.dropped_.find(id);
          next != rewrite_.dropped_.end(); next = rewrite_.dropped_.find(id)) {
@@ -83,7 +83,7 @@ class GraphRewrite::Copier {
     copy_of_[node.id] = result_.graph.AddNode(std::move(spec));
   }
 
-  // Invalid if the value is gone.
+  // Invalid if the value no longer exists.
   ValueId NewValue(ValueId id) const {
     const Value& value = old_.value(id);
     Output at = {.node = value.producer, .index = value.index};

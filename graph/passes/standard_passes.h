@@ -1,4 +1,4 @@
-// The passes that every graph goes through unless its user says otherwise.
+// The passes that run on every graph by default.
 #ifndef SPILLWAY_GRAPH_PASSES_STANDARD_PASSES_H_
 #define SPILLWAY_GRAPH_PASSES_STANDARD_PASSES_H_
 
@@ -18,9 +18,9 @@ std::span<const Pass> StandardPasses();
 // What the graph will run on.
 enum class PassTarget : uint8_t { kCpu, kGpu };
 
-// "auto" (those that pay on the target), "all", "none", or names separated by
-// commas; they run in the standard order. Errors: INVALID_ARGUMENT naming an
-// unknown pass and listing the known ones.
+// "auto" (the passes that pay off on the target), "all", "none", or names
+// separated by commas; passes run in the standard order. Errors:
+// INVALID_ARGUMENT naming an unknown pass and listing the known ones.
 absl::StatusOr<std::vector<Pass>> SelectPasses(std::string_view names,
                                                PassTarget target);
 

@@ -1,4 +1,4 @@
-// The memory that TFLMS's simulator gives a step.
+// The memory that TFLMS's simulator assumes for a step.
 #ifndef SPILLWAY_LMS_TFLMS_LIMITS_H_
 #define SPILLWAY_LMS_TFLMS_LIMITS_H_
 
@@ -12,14 +12,14 @@ namespace spillway {
 
 struct TflmsLimits {
   int64_t device_bytes = 0;  // > 0
-  // Part of what trainable variables leave of it that tensors may take; more
-  // than 0, at most 1.
+  // The fraction of the memory left by trainable variables that tensors may
+  // use; more than 0, at most 1.
   double memory_ratio = 0.9;
   int64_t host_bytes = 64_GiB;  // for copies; >= 0
 };
 
-// What the tensors of a step have to stay below, rounded up to a byte. Errors:
-// INVALID_ARGUMENT for a limit out of its range; RESOURCE_EXHAUSTED where the
+// The bytes that the tensors of a step must stay below, rounded up to a byte.
+// Errors: INVALID_ARGUMENT for a limit out of range; RESOURCE_EXHAUSTED if the
 // trainable variables take the whole device.
 absl::StatusOr<int64_t> CapacityBytes(const TflmsLimits& limits,
                                       const Graph& graph);

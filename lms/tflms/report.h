@@ -1,5 +1,5 @@
-// What TFLMS's auto-tuning has to tell; where the original says it too, word
-// for word.
+// Log lines of TFLMS's auto-tuning; word for word those of the original where
+// it logs the same.
 #ifndef SPILLWAY_LMS_TFLMS_REPORT_H_
 #define SPILLWAY_LMS_TFLMS_REPORT_H_
 
@@ -15,7 +15,7 @@
 
 namespace spillway {
 
-// What the search has at its disposal.
+// The memory available to the search.
 std::vector<LogLine> DescribeTflmsSearch(const TflmsSimulator& simulator,
                                          int64_t batch_size);
 
@@ -26,7 +26,7 @@ std::vector<LogLine> DescribeTflmsChoice(const LmsOptions& options,
                                          const TflmsResult& result,
                                          const TflmsSimulator& simulator);
 
-// RESOURCE_EXHAUSTED; `least` is the tried set of least device memory.
+// RESOURCE_EXHAUSTED; `least` is the trial that needs the least device memory.
 absl::Status NothingPassed(const TflmsTrial& least,
                            const TflmsSimulator& simulator);
 

@@ -18,14 +18,14 @@ constexpr int64_t kLastSyncMode = 3;
 
 bool IsTuned(const LmsOptions& options) {
   if (options.v2.swapout_threshold != kTuned && SyncsSwapIns(options)) {
-    return false;  // the other two are not used
+    return false;  // ahead and groupby are not used
   }
   return options.v2.swapout_threshold == kTuned ||
          options.v2.swapin_ahead == kTuned ||
          options.v2.swapin_groupby == kTuned;
 }
 
-// The least of each number that is to be tuned.
+// The least value of each number that is to be tuned.
 TflmsSet LeastSet(const LmsOptions& options) {
   const auto value_or = [](int64_t value, int64_t least) {
     return value == kTuned ? least : value;
@@ -38,7 +38,7 @@ TflmsSet LeastSet(const LmsOptions& options) {
 
 class Search {
  public:
-  // Borrows all.
+  // Borrows its arguments.
   Search(const TflmsRequest& request, TflmsSimulator& simulator,
          const StopRequest& stop)
       : options_(request.options),
@@ -85,8 +85,8 @@ class Search {
     return result_.tried.back();
   }
 
-  // Plays the set, and makes it the chosen one if it passes.
-  // Once stopped, nothing is played and nothing passes.
+  // Simulates the set, and chooses it if it passes. After a stop request,
+  // nothing is simulated and nothing passes.
   bool Try(const TflmsSet& set, int64_t most_missing_triggers = kAny) {
     is_stopped_ =
         is_stopped_ || (!result_.tried.empty() && StopRequested(stop_));
@@ -144,7 +144,7 @@ class Search {
     return false;
   }
 
-  // The highest value of a number of which 1 passes.
+  // Finds the highest value of a number; 1 passes.
   void Raise(int64_t TflmsSet::*number, int64_t most_missing_triggers) {
     int64_t low = 1;
     int64_t high = num_levels_;
@@ -160,7 +160,7 @@ class Search {
     }
   }
 
-  // 0 passes, so something is found.
+  // 0 passes, so a value is found.
   void FindGroupBy() {
     TflmsSet set = set_;
     set.swapin_groupby = num_levels_;
@@ -171,7 +171,7 @@ class Search {
     }
   }
 
-  // No set passed.
+  // Chooses the options when no set passed.
   void TakeWhatFails() {
     const TflmsTrial& least = *std::ranges::min_element(
         result_.tried, {},
@@ -196,8 +196,8 @@ class Search {
   TflmsSimulator& simulator_;
   const StopRequest& stop_;
   const int64_t num_levels_;
-  TflmsSet set_;                  // chosen so far
-  int64_t missing_triggers_ = 0;  // of it
+  TflmsSet set_;                  // the best set so far
+  int64_t missing_triggers_ = 0;  // of set_
   bool is_stopped_ = false;
   TflmsResult result_;
 };

@@ -19,8 +19,8 @@ absl::Status CheckHasNoLoops(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.name.find("while/") == std::string::npos) continue;
     return InvalidArgument(
-        fmt::format("{} is of a loop, of which TFLMS's simulator knows "
-                    "nothing; give its parameters values",
+        fmt::format("{} is in a loop, which TFLMS's simulator does not "
+                    "support; give its parameters values",
                     node.name));
   }
   return absl::OkStatus();
@@ -109,7 +109,7 @@ class TflmsSimulator::Step {
     for (const CopyIn& copy : copies_in_[id]) CopyBack(copy);
   }
 
-  // Calls visit(buffer, value) for what a node reads of what this step makes.
+  // Calls visit(buffer, value) for each input that this step makes.
   template <typename Visit>
   void ForEachInput(NodeId id, Visit visit) const {
     const std::vector<size_t>& first = simulator_.first_input_;
@@ -122,8 +122,8 @@ class TflmsSimulator::Step {
     }
   }
 
-  // What is not there comes from a variable or the host, or is a tensor whose
-  // copy nothing started.
+  // An input that is not resident comes from a variable or the host, or is a
+  // tensor whose swap-in nothing started.
   void TakeInputs(NodeId id) {
     ForEachInput(id, [&](size_t buffer, ValueId value) {
       if (device_.IsResident(buffer)) return;
@@ -157,7 +157,7 @@ class TflmsSimulator::Step {
     }
   }
 
-  // The copy out takes until the last of the readers of the device copy.
+  // The swap-out lasts until the last reader of the device copy has run.
   void WaitForCopyOut(const Swap& swap) {
     NodeId last = SourceOf(swap);
     for (const NodeId reader :
@@ -183,10 +183,10 @@ class TflmsSimulator::Step {
                                  .num_readers = std::ssize(swap_in.readers)});
   }
 
-  // What starts a copy in: a trigger, or the last node besides the source that
-  // the reader needs; it may have run already. (Where there is none either, the
-  // original looks for a trigger with ahead 1, in vain: data come to such a
-  // reader from its source alone.)
+  // The node that starts a swap-in: a trigger, or the last producer of another
+  // input of the reader; it may have run already. (If there is no such
+  // producer, the original looks for a trigger with ahead 1, which always
+  // fails: all data that such a reader gets comes from the source.)
   NodeId FindStart(NodeId source, NodeId reader) {
     if (!SyncsSwapIns(options_)) {
       const NodeId trigger =
@@ -203,12 +203,12 @@ class TflmsSimulator::Step {
     return last;
   }
 
-  // Of a higher level, or of the same and a lower id.
+  // Whether a has a higher level than b, or the same level and a lower id.
   bool IsLater(NodeId a, NodeId b) const {
     return std::pair(levels_.of(a), b) > std::pair(levels_.of(b), a);
   }
 
-  // Where a node's reading of a value stands in inputs_.
+  // Index in inputs_ at which `reader` reads `value`.
   size_t PlaceOf(ValueId value, NodeId reader) const {
     const std::vector<size_t>& first = simulator_.first_input_;
     const auto begin = simulator_.inputs_.begin();
@@ -241,13 +241,13 @@ class TflmsSimulator::Step {
   const LmsOptions options_;
   std::vector<Swap> swaps_;
   IdMap<NodeId, size_t> first_swap_;
-  // The device's buffers are the values, by id, then the copies that come back.
+  // The device's buffers are the values, by id, then the swapped-in copies.
   CountedMemory device_;
   CountedMemory host_;
-  std::vector<size_t> copy_at_;  // the buffer instead of that of inputs_
-  IdMap<NodeId, std::vector<ValueId>> copied_out_;  // once the node has run
-  IdMap<NodeId, std::vector<CopyIn>> copies_in_;    // which the node starts
-  NodeId now_;                                      // what runs
+  std::vector<size_t> copy_at_;  // buffer to read instead, by index in inputs_
+  IdMap<NodeId, std::vector<ValueId>> copied_out_;  // by the last reader
+  IdMap<NodeId, std::vector<CopyIn>> copies_in_;    // by starting node
+  NodeId now_;                                      // the node that runs
   TflmsPlay play_;
 };
 

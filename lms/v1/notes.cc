@@ -10,7 +10,7 @@
 namespace spillway {
 namespace {
 
-// Where the original puts copies, in its own words.
+// The original's name for the target of swap-outs.
 constexpr const char* kHost = "/cpu:0";
 
 // "'a', 'b'"
@@ -55,8 +55,8 @@ void V1Notes::Warn() {
   }
   if (orders_.seeds.empty()) {
     Add(0,
-        "Warning: no forward node that a gradient node reads reaches "
-        "another one, so there is nowhere to start and nothing to swap");
+        "Warning: no forward node that a gradient node reads leads to another "
+        "such node, so there is no starting node and nothing is swapped");
   }
 }
 

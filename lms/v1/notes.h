@@ -1,5 +1,5 @@
-// What TFLMS version 1 tells while it plans: warnings, and with a debug level
-// the lines that the original writes.
+// Log lines of TFLMS version 1's planning: warnings, and with a debug level the
+// lines that the original writes.
 #ifndef SPILLWAY_LMS_V1_NOTES_H_
 #define SPILLWAY_LMS_V1_NOTES_H_
 
@@ -14,11 +14,11 @@
 
 namespace spillway {
 
-// Ownership: borrows everything it is given; adds to `log`. Text is made only
-// for the levels that options.debug_level asks for.
+// Ownership: borrows all its arguments; appends to `log`. Text is formatted
+// only for the levels that options.debug_level requests.
 class V1Notes {
  public:
-  // Begins with warnings, the starting ops and the orders.
+  // Writes the warnings, the starting ops and the orders.
   V1Notes(const LmsOptions& options, const Graph& graph, const V1Orders& orders,
           std::vector<LogLine>& log);
 
@@ -27,7 +27,7 @@ class V1Notes {
   void Candidate(NodeId producer);
   void SwapOut(ValueId value);
   void SwapIn(ValueId value, const std::vector<NodeId>& readers);
-  // An invalid trigger: none was found.
+  // Invalid `trigger`: none was found.
   void Trigger(NodeId producer, NodeId trigger);
 
  private:

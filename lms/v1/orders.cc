@@ -16,13 +16,13 @@
 namespace spillway {
 namespace {
 
-// The original matches beginnings of names.
+// The original matches prefixes of names.
 bool Matches(const LmsOptions& options, std::string_view name,
              std::string_view scope) {
   return options.compat ? name.starts_with(scope) : InScope(name, scope);
 }
 
-// The nodes of `start` and all that a walk from them meets. next_of(id, visit)
+// The nodes of `start` and all nodes reachable from them. next_of(id, visit)
 // calls visit(NodeId) for each node that is one step from `id`.
 template <typename NextOf>
 IdMap<NodeId, bool> Walk(size_t num_nodes, std::vector<NodeId> start,
@@ -42,7 +42,7 @@ IdMap<NodeId, bool> Walk(size_t num_nodes, std::vector<NodeId> start,
   return met;
 }
 
-// Both walk along data edges.
+// Both functions walk along data edges.
 IdMap<NodeId, bool> ForwardWalk(const Graph& graph, std::vector<NodeId> start) {
   return Walk(graph.num_nodes(), std::move(start), [&](NodeId id, auto visit) {
     for (const ValueId output : graph.node(id).outputs) {
@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<NodeId>> GivenSeeds(const LmsOptions& options,
     const std::optional<NodeId> id = graph.FindNode(name);
     if (!id) {
       return InvalidArgument(fmt::format(
-          "lms_starting_op_names has {}, and there is no such node; the "
+          "lms_starting_op_names has {}, but no node has this name; the "
           "top-level scopes are: {}",
           name, TopLevelScopes(graph)));
     }
@@ -147,7 +147,7 @@ int32_t PlaceOf(const Node& node, const Graph& graph, V1Orders& orders) {
   return place;
 }
 
-// Layers of the nodes that the seeds reach.
+// Finds the layers of the nodes that the seeds reach.
 void FindLayers(const Graph& graph, const IdMap<NodeId, int32_t>& levels,
                 V1Orders& orders) {
   orders.layer = IdMap<NodeId, int32_t>(graph.num_nodes(), -1);
@@ -157,8 +157,9 @@ void FindLayers(const Graph& graph, const IdMap<NodeId, int32_t>& levels,
   }
 }
 
-// Drops gradient nodes that share a layer with forward nodes (when they run is
-// not known) and forward nodes behind gradient nodes (the update phase).
+// Drops gradient nodes that share a layer with forward nodes (it is unknown
+// when they run) and forward nodes that depend on gradient nodes (the update
+// phase).
 void CleanLayers(const Graph& graph, const IdMap<NodeId, bool>& is_gradient,
                  std::vector<std::vector<NodeId>>& layers) {
   const auto gradient = [&](NodeId id) { return is_gradient[id]; };

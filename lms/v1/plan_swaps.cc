@@ -21,7 +21,7 @@
 namespace spillway {
 namespace {
 
-// What is known of the graph before the first swap.
+// The analysis of the graph before the first swap.
 struct Analysis {
   const StorageMap& storages;
   V1Orders orders = {};
@@ -52,8 +52,8 @@ class V1Planner {
         is_visited_(graph.num_nodes(), false),
         met_behind_(graph.num_nodes(), 0) {}
 
-  // Breadth first over the forward nodes. Readers are noted before the node's
-  // own tensors are edited; swap nodes are passed through.
+  // Visits the forward nodes breadth first. Collects a node's readers before
+  // its own tensors are edited; swap nodes are passed through.
   SwapPlan Run() {
     std::deque<NodeId> queue(orders_.seeds.begin(), orders_.seeds.end());
     std::vector<bool> is_queued(graph_.num_nodes(), false);
@@ -95,7 +95,7 @@ class V1Planner {
     return readers;
   }
 
-  // Once is enough: a second visit would find nothing left to swap.
+  // One visit is enough: a second would find nothing left to swap.
   void VisitNode(NodeId id) {
     if (is_visited_[id]) return;
     is_visited_[id] = true;
@@ -127,8 +127,8 @@ class V1Planner {
     }
   }
 
-  // Gradient nodes and, with swap_branches, far forward nodes; without those
-  // from which no data goes on.
+  // Gradient nodes and, with swap_branches, far forward nodes; without nodes
+  // whose outputs have no readers.
   std::vector<NodeId> ReadersToMove(const std::vector<NodeId>& readers) const {
     const int64_t nearest = NearestForwardOrder(readers);
     std::vector<NodeId> moved;
@@ -146,7 +146,7 @@ class V1Planner {
     return moved;
   }
 
-  // The original takes a reader of unknown order, -1, for the nearest.
+  // With compat a reader of unknown order, -1, counts as the nearest.
   int64_t NearestForwardOrder(const std::vector<NodeId>& readers) const {
     int64_t nearest = std::numeric_limits<int32_t>::max();
     for (const NodeId reader : readers) {
@@ -157,7 +157,8 @@ class V1Planner {
     return nearest;
   }
 
-  // The original's way: every timed reader gets a swap-in, triggered or not.
+  // As in the original: every timed reader gets a swap-in, with or without a
+  // trigger.
   void SwapAsOriginal(NodeId producer, ValueId value,
                       std::vector<NodeId> readers) {
     const bool any_timed = std::ranges::any_of(
@@ -189,8 +190,8 @@ class V1Planner {
     }
   }
 
-  // Takes the readers of an order above 0 out of `readers`, if these are more
-  // than one.
+  // Moves the readers of an order above 0 out of `readers`, if there are at
+  // least two.
   std::vector<NodeId> TakeShared(std::vector<NodeId>& readers) const {
     std::vector<NodeId> shared = readers;
     std::erase_if(shared, [&](NodeId reader) { return order(reader) <= 0; });
@@ -199,8 +200,8 @@ class V1Planner {
     return shared;
   }
 
-  // The trigger, if there is one, of a swap-in for all of `readers`: that of
-  // the first to run.
+  // The trigger of a swap-in for all of `readers`: that of the first reader to
+  // run. Empty if none is found.
   std::vector<NodeId> TriggersOf(NodeId producer,
                                  const std::vector<NodeId>& readers) {
     const NodeId first = *std::ranges::min_element(
@@ -211,7 +212,7 @@ class V1Planner {
     return {trigger};
   }
 
-  // Ours: readers move to a swap-in only if that frees memory.
+  // Without compat: readers move to a swap-in only if that frees memory.
   void SwapWithGap(ValueId value, std::vector<NodeId> readers) {
     std::erase_if(readers, [&](NodeId reader) { return order(reader) < 0; });
     Swap swap = {.value = value,
@@ -224,9 +225,9 @@ class V1Planner {
     plan_.swaps.push_back(std::move(swap));
   }
 
-  // A gradient node of unknown order may run at once, so what it computes is
-  // swapped instead: the nodes behind it that have a reader in the timed part
-  // of the backward phase.
+  // A gradient node of unknown order may run at once, so its results are
+  // swapped instead: visits the nodes behind it that have a reader in the timed
+  // part of the backward phase.
   void VisitSourcesBehind(NodeId producer, const std::vector<NodeId>& readers) {
     if (is_gradient(producer)) return;
     for (const NodeId reader : readers) {
@@ -234,7 +235,7 @@ class V1Planner {
     }
   }
 
-  // Passes over what an earlier call went through: its sources were visited.
+  // Skips nodes that an earlier call met: their sources were visited.
   void VisitSourcesBehind(NodeId start) {
     const int32_t search = ++searches_;
     std::vector<NodeId> met;
@@ -272,20 +273,20 @@ class V1Planner {
   const V1Orders& orders_;
   const StorageMap& storages_;
   const IdMap<NodeId, bool>& may_move_;
-  EditView view_;  // edited while planning, as the original does, with compat
+  EditView view_;  // with compat, edited while planning, as in the original
   TriggerFinder triggers_;
   SwapPlan plan_;
   V1Notes notes_;
   UsefulSwapIns useful_swap_ins_;
   IdMap<NodeId, bool> is_visited_;
-  // The search behind a gradient node of unknown order that met a node last, or
-  // kFinished.
+  // The last search behind a gradient node of unknown order that met the node,
+  // or kFinished.
   IdMap<NodeId, int32_t> met_behind_;
   int32_t searches_ = 0;
 };
 
-// No edit may close a cycle. What is ours is made right, the original's choice
-// is refused.
+// No edit may close a cycle. Without compat the swaps are dropped; with compat
+// the original's choice is refused.
 absl::Status RemoveCycles(bool compat, const Graph& graph,
                           const IdMap<NodeId, int32_t>& levels,
                           SwapPlan& plan) {
@@ -296,7 +297,7 @@ absl::Status RemoveCycles(bool compat, const Graph& graph,
   SwapPlan without_cycles = plan;
   if (DropCycles(graph, levels, without_cycles) == 0) return absl::OkStatus();
   return FailedPrecondition(fmt::format(
-      "what the original does to this graph closes a cycle, through the "
+      "with lms_compat the edit of this graph closes a cycle, through the "
       "trigger of a swap-in of {}; leave lms_compat out",
       graph.ValueName(without_cycles.dropped.back().value)));
 }

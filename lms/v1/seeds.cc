@@ -10,13 +10,14 @@ namespace spillway {
 namespace {
 
 // The height of a forward node is the length of the longest forward path from
-// it, so whatever it reaches is lower. Hence, once a walk has met v, v reaches
-// at most the candidates met by that walk that are no higher than v, and so do
-// several nodes together, by the highest of them. Every node that a walk meets
-// notes this bound. A later source first walks only until it meets noted nodes,
-// adds up, and is counted only if the sum is not below the best count so far.
-// Higher sources come first: usually the first is the best, and all others join
-// its way further down.
+// it, so every node that it reaches is lower. Hence, once a walk has met v, v
+// reaches at most the candidates that this walk met and that are no higher than
+// v. The same holds for several nodes together, with the height of the highest.
+// Every node that a walk meets notes this bound. A later source first walks
+// only until it meets noted nodes, adds up the bounds, and is counted only if
+// the sum is not below the best count so far. Higher sources come first:
+// usually the first is the best, and the walks of the others soon meet nodes of
+// its walk.
 class SeedSearch {
  public:
   explicit SeedSearch(const SeedInputs& inputs)
@@ -52,7 +53,7 @@ class SeedSearch {
  private:
   static constexpr int32_t kNobody = -1;
 
-  // Calls visit(NodeId) for each reader of the node's outputs, once a use.
+  // Calls visit(NodeId) for each reader of the node's outputs, once per use.
   template <typename Visit>
   void ForEachReader(NodeId id, Visit visit) const {
     for (const ValueId output : graph_.node(id).outputs) {
@@ -84,8 +85,8 @@ class SeedSearch {
     }
   }
 
-  // Who makes the bytes of a node's output: the node itself unless it is a pure
-  // alias.
+  // The node that makes the bytes of a node's output: the node itself unless it
+  // is a pure alias.
   NodeId MakerOf(NodeId id) const {
     if (!storages_.is_pure_alias(id)) return id;
     return graph_.value(storages_.of(graph_.output(id)).root).producer;
@@ -100,7 +101,7 @@ class SeedSearch {
     }
   }
 
-  // At h: how many candidates are no higher than h.
+  // Element h: how many candidates have a height of at most h.
   std::vector<int64_t> CandidatesByHeight() const {
     std::vector<int64_t> counts(graph_.num_nodes() + 1, 0);
     for (const NodeId id : by_level_) {
@@ -110,8 +111,8 @@ class SeedSearch {
     return counts;
   }
 
-  // Candidates that no other candidate reaches. A node is higher than all that
-  // it reaches, so the highest come first, then by id.
+  // Candidates that no other candidate reaches. A node is higher than all nodes
+  // that it reaches, so the highest come first; ties go to the lowest id.
   std::vector<NodeId> Sources() const {
     IdMap<NodeId, bool> is_reached(graph_.num_nodes(), false);
     std::vector<NodeId> sources;
@@ -127,8 +128,8 @@ class SeedSearch {
     return sources;
   }
 
-  // Candidates among `starts` and what they reach; or something below `least`,
-  // if there are fewer than that.
+  // The number of candidates among `starts` and the nodes that they reach; or
+  // some number below `least` if there are fewer than `least`.
   int64_t CountUnlessBelow(int64_t least, const std::vector<NodeId>& starts) {
     const auto known = counts_.find(starts);
     if (known != counts_.end()) return known->second;
@@ -137,8 +138,9 @@ class SeedSearch {
     return counts_[starts] = Count(starts);
   }
 
-  // At most so many candidates are among `starts` and what they reach. The
-  // nodes met note it when it is below `least`: they will not be needed again.
+  // An upper bound on the candidates among `starts` and the nodes that they
+  // reach. If the bound is below `least`, the nodes that were met note it: no
+  // later walk needs to enter them.
   int64_t UpperBound(int64_t least, const std::vector<NodeId>& starts) {
     ++walk_;
     std::map<int32_t, int64_t> noted;  // by walk

@@ -1,4 +1,4 @@
-// The starting points of TFLMS version 1, found automatically.
+// Finds the starting points of TFLMS version 1 automatically.
 #ifndef SPILLWAY_LMS_V1_SEEDS_H_
 #define SPILLWAY_LMS_V1_SEEDS_H_
 
@@ -18,13 +18,14 @@ struct SeedInputs {
   const IdMap<NodeId, int32_t>& levels;
 };
 
-// Of the forward nodes whose bytes a gradient node reads, by whatever name:
-// those that reach the most others of them along data edges through forward
-// nodes only; all with the largest number, by id; none if that is 0.
+// Candidates are forward nodes whose bytes a gradient node reads, under any
+// name. Returns, by id, all candidates that reach the largest number of other
+// candidates along data edges through forward nodes only; empty if that number
+// is 0.
 //
-// Cost: near-linear on networks. Only a node that no other candidate reaches
-// can be the best, and of these only those are counted (a walk each) for which
-// an upper bound does not say that they are worse; see v1_seeds.cc.
+// Cost: near-linear on networks. Only a candidate that no other candidate
+// reaches can be the best. Of these, only candidates whose upper bound is not
+// below the best count are counted (one walk each); see seeds.cc.
 // Source: TFLMS, as described in docs/lms.md.
 std::vector<NodeId> FindSeeds(const SeedInputs& inputs);
 

@@ -21,7 +21,7 @@ bool Contains(const List& list, std::string_view item) {
   return std::ranges::find(list, item) != list.end();
 }
 
-// Scopes and types of the user's, one of which a node must match.
+// The user's scopes and types; a node must match one of them.
 struct NodeFilter {
   const std::vector<std::string>& scopes;
   const std::vector<std::string>& types;

@@ -1,4 +1,4 @@
-// Whose outputs TFLMS version 1 may move: the exclusion and inclusion lists.
+// Which nodes' outputs TFLMS version 1 may move: exclusion and inclusion lists.
 #ifndef SPILLWAY_LMS_V1_SOURCES_H_
 #define SPILLWAY_LMS_V1_SOURCES_H_
 
@@ -12,13 +12,13 @@
 
 namespace spillway {
 
-// Nodes that the seeds reach (gradient nodes too, which can be sources behind
+// Nodes that the seeds reach (also gradient nodes, which can be sources behind
 // gradient nodes of unknown order) and that neither the options nor the
-// original's own list of types exclude; of these only the included ones, if any
-// scope or type is to be included. Without options.compat, variables and nodes
-// on the host are excluded as well: they do not come and go on the device.
-// Errors: INVALID_ARGUMENT for a scope without a node, and when all inclusions
-// together select nothing that the seeds reach.
+// original's own list of types exclude. If any scope or type is included, only
+// the included ones of these nodes. Without options.compat, variables and nodes
+// on the host are excluded as well: their bytes are not temporary device
+// tensors. Errors: INVALID_ARGUMENT for a scope without a node, and if all
+// inclusions together select no node that the seeds reach.
 absl::StatusOr<IdMap<NodeId, bool>> FindV1Sources(const LmsOptions& options,
                                                   const Graph& graph,
                                                   const V1Orders& orders);

@@ -30,7 +30,7 @@ NodeId TriggerFinder::Find(NodeId producer, NodeId reader) {
 }
 
 // Gradient readers of forward nodes `lb` or more steps ahead of the producer:
-// the first depth that has any, there the latest.
+// the latest one at the first depth that has any.
 NodeId TriggerFinder::ChainRule(const Search& search) {
   if (search.lb > options_.v1.ub) return {};
   BeginSearch();
@@ -56,8 +56,8 @@ std::vector<NodeId> TriggerFinder::NextLayer(const std::vector<NodeId>& layer) {
   return next;
 }
 
-// Of the gradient readers of `layer` between the two orders, the one of the
-// largest order, then of the lowest id.
+// Among the gradient readers of `layer` between the two orders, the one with
+// the highest order; ties go to the lowest id.
 NodeId TriggerFinder::LatestPartner(const std::vector<NodeId>& layer,
                                     const Search& search) const {
   const int32_t after = orders_.order[search.producer];
@@ -77,10 +77,10 @@ NodeId TriggerFinder::LatestPartner(const std::vector<NodeId>& layer,
   return best;
 }
 
-// The nearest order at least lb + 1 before the reader that has a node from
-// which data flows to the reader. Goes up from the reader, latest layer first.
-// Where layers rise along the data, the first hit is the best; elsewhere all
-// that is above the reader is looked at.
+// A node of the nearest order at least lb + 1 before the reader from which data
+// flows to the reader. Walks up from the reader, latest layer first. If layers
+// rise along the data, the first hit is the best; otherwise all nodes above the
+// reader are examined.
 NodeId TriggerFinder::DirectOrder(const Search& search) {
   const int32_t of_reader = orders_.order[search.reader];
   const int64_t nearest = of_reader - search.lb - 1;
@@ -117,7 +117,7 @@ void TriggerFinder::PushProducers(NodeId id) {
   }
 }
 
-// Of the latest layer, there the lowest id.
+// Pops the node of the latest layer; ties go to the lowest id.
 NodeId TriggerFinder::PopLatest() {
   std::ranges::pop_heap(open_, std::greater());
   const NodeId id = open_.back().second;
@@ -131,14 +131,15 @@ void TriggerFinder::BeginSearch() {
   met_by_.resize(view_.num_nodes(), 0);
 }
 
-// False if this search has met it already.
+// False if this search has already met the node.
 bool TriggerFinder::Meet(NodeId id) {
   if (met_by_[id.index()] == search_) return false;
   met_by_[id.index()] = search_;
   return true;
 }
 
-// A kernel, and not in one of two branches that may not run.
+// Whether a kernel runs for the node, which is not in a branch that may not
+// run.
 bool TriggerFinder::MayTrigger(NodeId id) const {
   return !storages_.is_pure_alias(id) &&
          graph_.node(id).name.find("/cond/") == std::string::npos;

@@ -14,19 +14,19 @@
 
 namespace spillway {
 
-// Ownership: borrows everything it is given, and follows changes of the view.
-// Cost of a search: the nodes within the bounds lb and ub or up to the first
-// hit, whichever is nearer; scratch memory is kept between searches.
-// Equal triggers: latest order, then lowest id. A pure alias starts nothing:
-// since no kernel runs for it, nothing says when it does.
+// Ownership: borrows all its arguments, and follows changes of the view. Cost
+// of a search: the nodes within the bounds lb and ub or up to the first hit,
+// whichever is fewer; scratch memory is kept between searches. Ties: latest
+// order, then lowest id. A pure alias is never a trigger: no kernel runs for
+// it, so it has no end to wait for.
 class TriggerFinder {
  public:
   TriggerFinder(const LmsOptions& options, const Graph& graph,
                 const V1Orders& orders, const StorageMap& storages,
                 const EditView& view);
 
-  // For a swap-in of a value of `producer`, which `reader`, of known order,
-  // reads. Invalid if there is none.
+  // The trigger of a swap-in of a value of `producer` for `reader`, which has a
+  // known order. Invalid if none is found.
   NodeId Find(NodeId producer, NodeId reader);
 
  private:

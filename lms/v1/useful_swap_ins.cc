@@ -22,7 +22,7 @@ std::vector<SwapIn> UsefulSwapIns::Find(ValueId value,
   return swap_ins;
 }
 
-// The level of the last node that reads the device copy, its producer included.
+// The level of the last node that reads the device copy, or of its producer.
 int32_t UsefulSwapIns::LastDirectReader(
     ValueId value, const std::vector<NodeId>& moved) const {
   int32_t last = parts_.levels[parts_.graph.value(value).producer];
@@ -52,7 +52,8 @@ std::vector<SwapIn> UsefulSwapIns::OneEach(ValueId value,
 }
 
 // A reader whose trigger is not later than the last direct reader reads the
-// device copy itself, which may take the gap from others: earliest first.
+// device copy itself, which may close the gap of other readers. So check the
+// earliest trigger first.
 void UsefulSwapIns::KeepUsefulGaps(ValueId value, int32_t stays_until,
                                    std::vector<SwapIn>& moved) {
   const auto trigger_level = [&](const SwapIn& swap_in) {
@@ -68,7 +69,8 @@ void UsefulSwapIns::KeepUsefulGaps(ValueId value, int32_t stays_until,
   moved.erase(moved.begin(), kept);
 }
 
-// As many of the last readers as leave a gap before the first of them.
+// Moves the last readers, as many as possible with a gap before the first of
+// them.
 std::vector<SwapIn> UsefulSwapIns::OneForAll(ValueId value,
                                              std::vector<NodeId> readers,
                                              int32_t stays_until) {
@@ -91,7 +93,7 @@ std::vector<SwapIn> UsefulSwapIns::OneForAll(ValueId value,
   return {};
 }
 
-// One or none.
+// One trigger, or none.
 std::vector<NodeId> UsefulSwapIns::TriggersOf(ValueId value, NodeId reader) {
   const NodeId producer = parts_.graph.value(value).producer;
   const NodeId trigger = parts_.triggers.Find(producer, reader);

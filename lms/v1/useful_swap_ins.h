@@ -1,5 +1,5 @@
-// Swap-ins that free memory: the copy on the device is gone before the way back
-// begins. Our ruling where the original swaps without looking.
+// Swap-ins that free memory: the device copy is freed before the swap-in
+// begins. The original swaps without this check.
 #ifndef SPILLWAY_LMS_V1_USEFUL_SWAP_INS_H_
 #define SPILLWAY_LMS_V1_USEFUL_SWAP_INS_H_
 
@@ -17,8 +17,8 @@
 
 namespace spillway {
 
-// Ownership: borrows everything it is given; adds what it leaves on the device
-// to `dropped`, with the reason.
+// Ownership: borrows all its arguments; appends each reader that stays on the
+// device copy to `dropped`, with the reason.
 class UsefulSwapIns {
  public:
   struct Parts {
@@ -33,11 +33,11 @@ class UsefulSwapIns {
   };
   explicit UsefulSwapIns(const Parts& parts) : parts_(parts) {}
 
-  // For `readers` of `value`, by id, each of known order; all other readers
-  // of the bytes, under whatever name, read the device copy. A reader moves to
-  // a swap-in (one each, or with fuse_swapins one for all that move) if the
-  // swap-in has a trigger, and that lies in a later level than all readers of
-  // the device copy, to which the readers that do not move belong.
+  // For `readers` of `value`, by id, each of known order. All other readers of
+  // the bytes, under any name, read the device copy. A reader moves to a
+  // swap-in (one each, or with fuse_swapins one for all that move) if the
+  // swap-in has a trigger in a later level than all readers of the device copy.
+  // Readers that do not move read the device copy too.
   std::vector<SwapIn> Find(ValueId value, const std::vector<NodeId>& readers);
 
  private:

@@ -24,7 +24,8 @@ std::vector<NodeId> DistantReaders(const V2Context& context, ValueId value) {
   return readers;
 }
 
-// Readers whose levels follow each other by at most `groupby` share a swap-in.
+// Readers whose levels differ by at most `groupby` from one to the next share a
+// swap-in.
 std::vector<SwapIn> Group(std::vector<NodeId> readers, int64_t groupby,
                           const V2Levels& levels) {
   if (groupby > 0) {
@@ -45,8 +46,8 @@ std::vector<SwapIn> Group(std::vector<NodeId> readers, int64_t groupby,
   return groups;
 }
 
-// Each reader alone where the sync rules, which serve one reader, are all that
-// can start a swap-in.
+// Each reader gets its own swap-in if only the sync rules can start a swap-in,
+// because they serve one reader.
 int64_t GroupBy(const LmsOptions& options) {
   return SyncsSwapIns(options) && !options.compat ? 0
                                                   : options.v2.swapin_groupby;
@@ -108,7 +109,7 @@ void KeepUsefulSwapIns(const V2Context& context, Swap& swap,
                        std::vector<DroppedCandidate>& dropped) {
   const V2Levels& levels = context.levels;
   int32_t stays_until = StaysUntil(context, swap);
-  // Those without a trigger come first: their start is at level -1.
+  // Swap-ins without a trigger come first: their start is at level -1.
   const auto start = [&](const SwapIn& swap_in) {
     return LastLevel(swap_in.triggers, levels);
   };

@@ -11,19 +11,20 @@
 
 namespace spillway {
 
-// Every value whose node may be a source, of rank 2 or more, that readers more
-// than options.v2.swapout_threshold levels away may read from a copy; the
-// swap-ins have no triggers yet. By producer, then output; groups by level (in
-// groups of one: by id). Values below the size threshold go to `dropped`.
+// One swap for every value of rank 2 or more whose node may be a source, if
+// readers that are more than options.v2.swapout_threshold levels away may read
+// a copy. The swap-ins have no triggers yet. Order: by producer, then output;
+// groups by level (groups of one: by id). Values below the size threshold are
+// appended to `dropped`.
 std::vector<Swap> FindV2Candidates(const V2Context& context,
                                    std::vector<DroppedCandidate>& dropped);
 
-// The reader of the lowest level, then id.
+// The reader of the lowest level; ties go to the lowest id.
 NodeId EarliestReader(const SwapIn& swap_in, const V2Levels& levels);
 
-// Drops swap-ins without a trigger, and those whose triggers all come before
-// the last reader of the device copy has run, which gain nothing. Their readers
-// read the device copy then, which may take the gap from others.
+// Drops swap-ins without a trigger, and those whose triggers all run before the
+// last reader of the device copy, since they free nothing. Their readers then
+// read the device copy, which may make other swap-ins useless.
 void KeepUsefulSwapIns(const V2Context& context, Swap& swap,
                        std::vector<DroppedCandidate>& dropped);
 

@@ -13,7 +13,7 @@
 namespace spillway {
 namespace {
 
-// Levels are counted again afterwards.
+// Recounts the levels afterwards.
 absl::Status Serialize(const LmsOptions& options, V2Graph& v2) {
   if (options.v2.serialization.empty() &&
       options.v2.serialization_by_size_gib == 0) {
@@ -27,7 +27,7 @@ absl::Status Serialize(const LmsOptions& options, V2Graph& v2) {
   IncrementalOrder order(view, v2.true_levels);
   v2.serialized = graph;
   for (const AddedOrder& edge : chains.orders) {
-    // A cycle can arise only around the body of a loop, which has no levels.
+    // A cycle can arise only through the body of a loop, which has no levels.
     if (order.ClosesCycle(edge.before, edge.after)) continue;
     view.AddControlEdge(edge.before, edge.after);
     v2.serialized->AddControlEdge(edge.before, edge.after);

@@ -1,5 +1,5 @@
-// A graph as version 2 looks at it: serialized where the options say so, with
-// the levels and roles of its nodes. Planning and simulation begin with it.
+// A graph as version 2 sees it: serialized if the options say so, with the
+// levels and roles of its nodes. Planning and simulation start from it.
 #ifndef SPILLWAY_LMS_V2_GRAPH_H_
 #define SPILLWAY_LMS_V2_GRAPH_H_
 
@@ -19,11 +19,11 @@ namespace spillway {
 struct V2Graph {
   const Graph* original = nullptr;          // borrowed
   std::optional<Graph> serialized = {};     // `original` with `orders`
-  std::vector<AddedOrder> orders = {};      // what serializing added
-  V2Levels levels = {};                     // after it
-  IdMap<NodeId, int32_t> true_levels = {};  // likewise, but of every node
+  std::vector<AddedOrder> orders = {};      // added by serialization
+  V2Levels levels = {};                     // after serialization
+  IdMap<NodeId, int32_t> true_levels = {};  // the same, but for every node
   V2Roles roles = {};
-  std::vector<LogLine> log = {};  // what the graph is like
+  std::vector<LogLine> log = {};  // describes the graph
 
   const Graph& graph() const { return serialized ? *serialized : *original; }
 };

@@ -19,7 +19,7 @@ bool HasLevel(const Node& node) {
          node.op == "Switch";
 }
 
-// The edges that close a loop do not count.
+// Ignores the edges that close a loop.
 bool WaitsFor(const Node& node, const Node& before) {
   if (node.op == "Merge" && before.op == "NextIteration") {
     return !HasWhile(node);
@@ -28,7 +28,8 @@ bool WaitsFor(const Node& node, const Node& before) {
   return true;
 }
 
-// Edges into each node that count; a node that never gets a level has one more.
+// Number of counted edges into each node; one more for a node that never gets a
+// level.
 IdMap<NodeId, int32_t> EdgesInto(const Graph& graph) {
   IdMap<NodeId, int32_t> edges(graph.num_nodes(), 0);
   for (const Node& node : graph.nodes()) {
@@ -44,7 +45,7 @@ IdMap<NodeId, int32_t> EdgesInto(const Graph& graph) {
 
 V2Levels FindV2Levels(const Graph& graph) {
   V2Levels levels{.level_of = IdMap<NodeId, int32_t>(graph.num_nodes(), -1)};
-  IdMap<NodeId, int32_t> first_level(graph.num_nodes(), 0);  // that may be its
+  IdMap<NodeId, int32_t> first_level(graph.num_nodes(), 0);  // so far
   TopologicalOrder<NodeId> order(EdgesInto(graph));
   for (NodeId id = order.Next(); id.is_valid(); id = order.Next()) {
     const int32_t level = first_level[id];

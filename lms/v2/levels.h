@@ -1,5 +1,5 @@
 // Levels as TFLMS version 2 counts them: the longest distance from the nodes
-// without predecessors, over data and control edges, loops left out.
+// without predecessors, over data and control edges, without loops.
 #ifndef SPILLWAY_LMS_V2_LEVELS_H_
 #define SPILLWAY_LMS_V2_LEVELS_H_
 
@@ -16,7 +16,7 @@ struct V2Levels {
   std::vector<std::vector<NodeId>> nodes = {};  // of each level, by id
 
   int32_t num_levels() const { return static_cast<int32_t>(nodes.size()); }
-  // -1 also for nodes that are younger than the levels.
+  // -1 also for nodes that were added after the levels were found.
   int32_t of(NodeId id) const {
     return id.index() < level_of.size() ? level_of[id] : -1;
   }
@@ -24,11 +24,11 @@ struct V2Levels {
 
 // Inside a loop (names with "while/") only Enter, Exit, Merge (which ignores
 // NextIteration) and Switch (which ignores LoopCond) have levels; a node that
-// depends on one without has none. Cost: linear.
+// depends on a node without a level has none either. Cost: linear.
 V2Levels FindV2Levels(const Graph& graph);
 
-// Nodes of a loop's body or of a branch; Enter and Exit, Merge and Switch stand
-// outside of theirs.
+// Whether the node is in a loop's body or in a branch. Enter and Exit are
+// outside of a loop's body, Merge and Switch outside of a branch.
 bool IsInsideLoop(const Node& node);
 bool IsInsideBranch(const Node& node);
 

@@ -24,7 +24,7 @@ absl::Status BadItem(std::string_view item) {
       item));
 }
 
-// The whole of `text`, one optional sign and digits.
+// Parses the whole of `text`: one optional sign and digits.
 std::optional<int64_t> ParseInteger(std::string_view text) {
   if (text.starts_with("+") && !text.starts_with("+-")) text.remove_prefix(1);
   int64_t number = 0;
@@ -67,7 +67,7 @@ absl::Status CheckTunable(std::string_view name, int64_t value, int64_t least) {
 absl::Status CheckIsGiven(std::string_view name, int64_t value) {
   if (value != -1) return absl::OkStatus();
   return InvalidArgument(
-      fmt::format("{} is -1, to be tuned; an edit by itself needs a value "
+      fmt::format("{} is -1, to be tuned; an edit without tuning needs a value "
                   "(spillway tune finds one)",
                   name));
 }

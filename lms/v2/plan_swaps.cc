@@ -22,7 +22,7 @@ namespace {
 
 class V2Planner {
  public:
-  // Borrows all three.
+  // Borrows its arguments.
   V2Planner(const LmsOptions& options, const StorageMap& storages,
             const V2Graph& v2)
       : options_(options), v2_(v2), graph_(v2.graph()), storages_(storages) {}
@@ -53,8 +53,8 @@ class V2Planner {
     std::ranges::move(lines, std::back_inserter(plan_.log));
   }
 
-  // What starts each swap-in, in the graph without swaps; keeps those swaps
-  // that gain something.
+  // Finds what starts each swap-in, in the graph without swaps; keeps only
+  // useful swaps.
   void ChooseTriggers(const V2Context& context) {
     TriggerSearch search(context);
     for (Swap& swap : plan_.swaps) {
@@ -75,8 +75,8 @@ class V2Planner {
                   [](const Swap& swap) { return swap.swap_ins.empty(); });
   }
 
-  // Nodes after which `reader` needs nothing but the value of `source`: its
-  // other predecessors, or else the level before it.
+  // Nodes after which `reader` needs only the value of `source`: its other
+  // predecessors, or if there are none the nodes of the level before it.
   std::vector<NodeId> ReadyNodes(const V2Context& context, NodeId source,
                                  NodeId reader) const {
     const auto leave_out = [&](NodeId id) {
@@ -93,7 +93,8 @@ class V2Planner {
     return ready;
   }
 
-  // For each pure alias the device node that makes the bytes, if one does.
+  // Replaces each pure alias by the device node that makes its bytes, if one
+  // does.
   std::vector<NodeId> BehindAliases(const V2Context& context,
                                     std::vector<NodeId> nodes) const {
     for (NodeId& id : nodes) {
@@ -108,7 +109,7 @@ class V2Planner {
     return nodes;
   }
 
-  // The graph with the swaps, for the names that they will have.
+  // The graph with the swaps, for their final names.
   const Graph& named() {
     if (named_) return *named_;
     SwapPlan swaps_alone;
@@ -137,7 +138,7 @@ class V2Planner {
     } else if (!SyncsSwapIns(options_)) {
       SearchTriggers(ContextOf(view), sync);
     }
-    // Without compat, swap-ins have their triggers by now.
+    // Without compat, all swap-ins have their triggers by now.
     if (SyncsSwapIns(options_)) {
       for (const NodeId host : HostNodes(view, options_.compat)) {
         sync.SyncToDevice(host);
@@ -172,14 +173,15 @@ class V2Planner {
 
   void AddChosenTriggers(V2Sync& sync) {
     ForEachSwapIn([&](const Swap& swap, SwapIn& swap_in, NodeId node) {
-      // Those that are added come back with all other edges.
+      // The triggers that are added come back through Record with all other
+      // edges.
       for (const NodeId trigger : std::exchange(swap_in.triggers, {})) {
         sync.AddEdge(trigger, node, swap.value);
       }
     });
   }
 
-  // The original's way, in the graph that has the swaps.
+  // As in the original: searches in the graph that has the swaps.
   void SearchTriggers(const V2Context& context, V2Sync& sync) {
     TriggerSearch search(context);
     ForEachSwapIn([&](const Swap& swap, const SwapIn& swap_in, NodeId node) {
@@ -209,7 +211,7 @@ class V2Planner {
                         named().node(swap_in).name)});
   }
 
-  // Active nodes of the host, then, if asked for, the swaps.
+  // Active nodes on the host, then, with `with_swaps`, the swaps.
   std::vector<NodeId> HostNodes(const EditView& view, bool with_swaps) const {
     std::vector<NodeId> hosts;
     for (const Node& node : graph_.nodes()) {
@@ -224,8 +226,8 @@ class V2Planner {
     return hosts;
   }
 
-  // Puts an edge where the plan keeps its kind. Swap nodes are numbered as
-  // swap-out, its swap-ins, next swap-out, ...
+  // Records an edge in the plan according to its kind. Swap nodes are numbered
+  // as swap-out, its swap-ins, next swap-out, ...
   void Record(const AddedOrder& edge) {
     const bool is_trigger = edge.after.index() >= graph_.num_nodes();
     const NodeId node = is_trigger ? edge.after : edge.before;

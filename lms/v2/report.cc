@@ -11,14 +11,14 @@
 namespace spillway {
 namespace {
 
-// As Python prints round(number, 2): "0.25", "0.5", "1.0".
+// Formats like Python's round(number, 2): "0.25", "0.5", "1.0".
 std::string Rounded(double number) {
   std::string text = fmt::format("{:.2f}", number);
   if (text.back() == '0') text.pop_back();
   return text;
 }
 
-// Pairs of nodes with data between them.
+// Counts pairs of nodes with data between them.
 int64_t NumEdges(const Graph& graph) {
   int64_t edges = 0;
   for (const Node& node : graph.nodes()) {
@@ -152,7 +152,7 @@ std::vector<LogLine> DescribeSwap(const Swap& swap, const Graph& graph) {
   const std::string tensor = graph.ValueName(swap.value);
   const std::string shape = graph.type(swap.value).shape.ToString();
   const std::string& producer = graph.producer(swap.value).name;
-  // The swap-out is the last use of the value, since it is the youngest.
+  // The swap-out is the last use of the value, since it was added last.
   const Node& out = graph.node(graph.uses(swap.value).back().node);
   std::vector<LogLine> log = {
       {1, fmt::format("Operation: {}", producer)},

@@ -19,10 +19,10 @@ namespace spillway {
 // GiB to two places, as Python writes them: "0.25", "0.5", "1.0".
 std::string Gib(int64_t bytes);
 
-// What the graph is like before the edit.
+// Describes the graph before the edit.
 std::vector<LogLine> DescribeGraph(const Graph& graph, const V2Roles& roles,
                                    const V2Levels& levels);
-// What was serialized, and the levels there are now.
+// The serialized levels, and the number of levels afterwards.
 std::vector<LogLine> DescribeSerialization(const LmsOptions& options,
                                            const LevelChains& chains,
                                            const V2Levels& levels);

@@ -16,7 +16,8 @@
 namespace spillway {
 namespace {
 
-// Sorted. The original's list, whose missing comma lost the two ops below.
+// Sorted. The original's list. A comma is missing in the original, which lost
+// the two ops below.
 constexpr std::array<std::string_view, 32> kNeverTypes = {
     "Assign",
     "AssignAdd",
@@ -57,7 +58,8 @@ bool IsNeverType(std::string_view op) {
   return std::ranges::find(kNeverTypes, op) != kNeverTypes.end();
 }
 
-// Ours besides: the two lost ones, and optimizers, which overwrite variables.
+// Additional types without compat: the two lost ones, and optimizers, which
+// overwrite variables.
 bool IsNeverTypeByRuling(std::string_view op) {
   return std::ranges::find(kLostTypes, op) != kLostTypes.end() ||
          op.starts_with("Apply") || op.starts_with("ResourceApply");
@@ -71,8 +73,8 @@ bool IsOfOtherMode(const Node& node, bool is_training) {
   return attribute.ok() && *attribute != is_training;
 }
 
-// Follows what is inactive to the nodes that have no other predecessors.
-// Constants do not count, since they cannot start a node.
+// Deactivates nodes whose predecessors are all inactive. Constants do not count
+// as predecessors, since they cannot start a node.
 class ActivityFinder {
  public:
   ActivityFinder(const LmsOptions& options, const Graph& graph)
@@ -119,7 +121,7 @@ class ActivityFinder {
   const LmsOptions& options_;
   const Graph& graph_;
   IdMap<NodeId, bool> is_active_;
-  IdMap<NodeId, int32_t> active_edges_;  // from active nodes but constants
+  IdMap<NodeId, int32_t> active_edges_;  // from active nodes except constants
   std::vector<NodeId> open_;
 };
 
@@ -135,7 +137,7 @@ struct Filter {
 absl::Status NoSuchScope(const Filter& filter, std::string_view scope,
                          const Graph& graph) {
   return InvalidArgument(fmt::format(
-      "lms_{}_scopes has \"{}\", with which no node's name begins; the "
+      "lms_{}_scopes has \"{}\", but no node's name begins with it; the "
       "top-level scopes are: {}",
       filter.name, scope, TopLevelScopes(graph)));
 }
@@ -166,8 +168,8 @@ bool Matches(const Filter& filter, const Node& node) {
          std::ranges::find(filter.types, node.op) != filter.types.end();
 }
 
-// Who may be what the two filters speak of, among the candidates. Inclusion
-// restricts, exclusion wins.
+// The candidates that the two filters allow. Inclusion restricts, exclusion
+// wins.
 absl::StatusOr<IdMap<NodeId, bool>> Select(
     const Graph& graph, const IdMap<NodeId, bool>& candidates,
     const Filter& included, const Filter& excluded, bool compat) {

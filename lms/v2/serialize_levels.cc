@@ -27,7 +27,7 @@ int32_t FindAssignLevel(const Graph& graph, const V2Levels& levels) {
   return highest;
 }
 
-// Levels whose device nodes' bytes, inputs and outputs, exceed `gib`.
+// Levels whose device nodes have more than `gib` of inputs and outputs.
 std::vector<int64_t> FindLargeLevels(double gib, const Graph& graph,
                                      const V2Levels& levels,
                                      const V2Roles& roles) {
@@ -91,7 +91,7 @@ absl::StatusOr<LevelChains> SerializeLevels(const LmsOptions& options,
     chosen.insert(some.begin(), some.end());
   }
   int64_t last_level = -1;
-  NodeId last;  // of the level before, where that was chained
+  NodeId last;  // of the previous level, if it was chained
   for (const int64_t level : chosen) {
     if (level <= chains.assign_level) continue;
     if (level != last_level + 1) last = {};

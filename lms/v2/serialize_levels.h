@@ -1,5 +1,5 @@
-// Serialization: nodes of one level may run at the same time, and their outputs
-// exist together; a chain of control edges between them bounds the peak.
+// Serialization: nodes of one level may run at the same time, so their outputs
+// exist together; a chain of control edges between them lowers the peak.
 //
 //    A -> {B, C, D} -> E        [1]:   A -> B ~> C ~> D -> E
 //                               [1:3]: and D ~> E
@@ -23,15 +23,15 @@ struct LevelChains {
   // there is none. Levels up to it are not serialized.
   int32_t assign_level = 0;
   std::vector<int64_t> levels_by_size = {};
-  // New control edges, level by level. Where the level before was serialized
-  // too, its last node comes before the first of the next.
+  // New control edges, level by level. If the previous level was serialized
+  // too, its last node precedes the first node of this level.
   std::vector<AddedOrder> orders = {};
 };
 
-// Chains device nodes of the levels that options.v2.serialization and
-// serialization_by_size_gib choose, by id; variables and nodes of branches
+// Chains the device nodes of the levels that options.v2.serialization and
+// serialization_by_size_gib choose, by id; variables, nodes of branches
 // ("/cond/") and losses ("loss") are left out. Changes nothing. Errors:
-// INVALID_ARGUMENT for an item that is no slice.
+// INVALID_ARGUMENT for an item that is not a slice.
 absl::StatusOr<LevelChains> SerializeLevels(const LmsOptions& options,
                                             const Graph& graph,
                                             const V2Levels& levels,

@@ -46,7 +46,7 @@ NodeId TriggerSearch::Find(NodeId source, NodeId reader) {
   return trigger;
 }
 
-// Backward from the reader, latest level first.
+// Walks backward from the reader, latest level first.
 NodeId TriggerSearch::Walk(NodeId reader) {
   const V2Levels& levels = context_.levels;
   const int64_t latest =
@@ -161,7 +161,7 @@ bool V2Sync::IsOnDevice(NodeId id) const {
   return IsDeviceNode(context_.roles, id);
 }
 
-// The original's value by which data flows from one node to the other.
+// The value of the original graph that flows from one node to the other.
 ValueId V2Sync::ValueBetween(NodeId producer, NodeId reader) const {
   if (view_.IsSwap(producer)) return view_.ValueOf(producer);
   if (view_.IsSwap(reader)) return view_.ValueOf(reader);

@@ -1,8 +1,8 @@
 // Control edges of version 2: the trigger that starts a swap-in some levels
 // ahead, and the rules by which compute waits for copies.
 //
-// Levels are those from before the swaps: swap nodes have none, and no search
-// goes through them.
+// Levels are those before the swaps were added: swap nodes have no level, and
+// no search goes through them.
 #ifndef SPILLWAY_LMS_V2_SYNC_H_
 #define SPILLWAY_LMS_V2_SYNC_H_
 
@@ -22,27 +22,27 @@
 
 namespace spillway {
 
-// What every search looks at. Borrowed.
+// The inputs of every search. Borrowed.
 struct V2Context {
   const LmsOptions& options;
-  const EditView& view;  // as far as it is edited
+  const EditView& view;  // with the edits so far
   const V2Levels& levels;
   const V2Roles& roles;
-  const StorageMap& storages;  // who reads which bytes
+  const StorageMap& storages;  // which nodes read which bytes
 };
 
 // Finds triggers: device nodes from which data flows to a reader. The data
-// edges of the graph must stay as they are while a search lives.
-// Cost of a reader: the edges into the nodes of at most ahead + 10 levels from
-// which data flows to it; each is walked once.
+// edges of the graph must not change during the lifetime of a search. Cost per
+// reader: the edges into the nodes of at most ahead + 10 levels from which data
+// flows to it; each is visited once.
 class TriggerSearch {
  public:
   explicit TriggerSearch(const V2Context& context);
 
-  // The latest such node that is more than `ahead` levels, and at most
-  // ahead + 10, before `reader`, and after `source`; of equal ones that with
-  // the lowest id. Nodes of loops and branches do not
-  // count, nor do pure aliases, for which no kernel runs. Invalid: none.
+  // The latest such node that is more than `ahead` and at most ahead + 10
+  // levels before `reader`, and after `source`; ties go to the lowest id. Nodes
+  // of loops and branches do not count, nor do pure aliases, for which no
+  // kernel runs. Invalid if none is found.
   NodeId Find(NodeId source, NodeId reader);
 
  private:
@@ -51,7 +51,7 @@ class TriggerSearch {
 
   const V2Context context_;
   IdMap<NodeId, bool> is_known_;
-  IdMap<NodeId, NodeId> trigger_;  // of each known reader
+  IdMap<NodeId, NodeId> trigger_;  // by known reader
   IdMap<NodeId, NodeId> met_for_;  // the last reader whose walk met a node
 };
 
@@ -61,13 +61,13 @@ std::vector<NodeId> DevicePredecessors(const V2Context& context, NodeId id);
 // Device nodes of the level before that of `id`.
 std::vector<NodeId> DeviceNodesBefore(const V2Context& context, NodeId id);
 
-// Adds control edges to the graph, none that closes a cycle. (The original asks
-// levels that it does not count anew whether an edge would; what it leaves out
-// for that reason would indeed, but not only that.)
+// Adds control edges to the graph, but none that closes a cycle. (The original
+// decides by levels that it does not recount. It omits all edges that would
+// close a cycle, but also some that would not.)
 class V2Sync {
  public:
   // `view` is that of the context and of `order`; `log` gets debug lines;
-  // `name` names nodes of the view, swaps too. All are borrowed.
+  // `name` names nodes of the view, including swaps. All are borrowed.
   V2Sync(const V2Context& context, EditView& view, IncrementalOrder& order,
          std::vector<LogLine>& log,
          absl::FunctionRef<std::string(NodeId)> name);
@@ -76,11 +76,11 @@ class V2Sync {
   // of the original graph to report.
   void AddEdge(NodeId before, NodeId after, ValueId about);
 
-  // Host to device: if one device node reads what `host` makes, then `host`
-  // waits for the others that this reader needs.
+  // Host to device: if exactly one device node reads the output of `host`, then
+  // `host` waits for the other nodes that this reader needs.
   void SyncToDevice(NodeId host);
-  // Device to host: if `host` reads from one device node, then that node's
-  // other readers wait for `host`.
+  // Device to host: if `host` reads from exactly one device node, then that
+  // node's other readers wait for `host`.
   void SyncToHost(NodeId host);
 
   const std::vector<AddedOrder>& added() const { return added_; }

@@ -1,4 +1,4 @@
-// Identity: y = x, the same bytes. Any type. No kernel.
+// Identity: y = x, sharing its bytes. Any type. No kernel.
 #ifndef SPILLWAY_OPS_ARRAY_IDENTITY_H_
 #define SPILLWAY_OPS_ARRAY_IDENTITY_H_
 

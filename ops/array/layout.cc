@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<TensorType>> InferConcat(const InferContext& node) {
     }
     if (x.dtype != first.dtype || x.shape.dims() != expected) {
       return InvalidArgument(fmt::format(
-          "x{} must be as x1, which is {}, but for dimension {}; it is {}",
+          "x{} must be as x1, which is {}, except in dimension {}; it is {}",
           i + 1, first.ToString(), resolved, x.ToString()));
     }
     dims[along] += x.shape.dims()[along];

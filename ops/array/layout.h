@@ -1,4 +1,4 @@
-// Ops that move elements and compute nothing: each is one or several strided
+// Ops that move elements and compute nothing: each is one or more strided
 // copies (ops/common/strided_copy.h), the same on CPU and GPU.
 #ifndef SPILLWAY_OPS_ARRAY_LAYOUT_H_
 #define SPILLWAY_OPS_ARRAY_LAYOUT_H_
@@ -17,12 +17,12 @@ Op Concat();
 NewKernel ConcatCpu(const KernelRequest& node);
 
 // From each x to its place in y. Errors: INVALID_ARGUMENT for an attribute of
-// another kind or an axis that y has not.
+// another kind or an axis that y does not have.
 absl::StatusOr<std::vector<StridedCopy>> ConcatCopies(
     const KernelRequest& node);
 
 // Slice: the box of x that starts at `begin` and has the dimensions `size` (-1:
-// up to the end). One entry a dimension. Any dtype.
+// up to the end). One entry per dimension. Any dtype.
 Op Slice();
 
 NewKernel SliceCpu(const KernelRequest& node);
@@ -38,7 +38,7 @@ NewKernel TransposeCpu(const KernelRequest& node);
 // From x to y. Errors: INVALID_ARGUMENT for an attribute of another kind.
 absl::StatusOr<StridedCopy> TransposeCopy(const KernelRequest& node);
 
-// Pad: x with `paddings` [[before, after], ...], one pair a dimension, filled
+// Pad: x with `paddings` [[before, after], ...], one pair per dimension, filled
 // with `value` (0). Any dtype; a value other than 0 needs a floating one.
 Op Pad();
 

@@ -57,7 +57,7 @@ void FillValue(int threads, int64_t n, T value, T* y) {
   });
 }
 
-// The kernel that calls fill(context), then copies x into its place.
+// A kernel that calls fill(context), then copies x into its place.
 template <typename Fill>
 NewKernel Padding(const KernelRequest& node, Fill fill) {
   SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy whole, PadCopy(node));

@@ -50,7 +50,7 @@ NewKernel TransposeGpu(const KernelRequest& node) {
 
 namespace {
 
-// `value` in `dtype`, as often as 8 bytes hold it.
+// `value` in `dtype`, repeated to fill 8 bytes.
 uint64_t Pattern(DType dtype, float value) {
   if (dtype == DType::kBFloat16) {
     return ToBFloat16(value).bits * uint64_t{0x0001'0001'0001'0001};

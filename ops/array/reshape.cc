@@ -20,7 +20,7 @@ absl::Status Mismatch(const TensorType& x, const Shape& shape) {
                   shape.ToString(), x.num_elements(), x.ToString()));
 }
 
-// Replaces the -1 of `dims`, if there is one.
+// Replaces the -1 in `dims`, if there is one.
 absl::Status ResolveFreeDimension(const TensorType& x,
                                   std::vector<int64_t>& dims) {
   const auto free = std::ranges::find(dims, -1);

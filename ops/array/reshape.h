@@ -1,5 +1,5 @@
-// Reshape: the same bytes under another shape of as many elements. Attribute
-// shape: one dimension may be -1, which stands for what is left. Any dtype. No
+// Reshape: the same bytes with another shape of equally many elements.
+// Attribute shape: one dimension may be -1 and is then inferred. Any dtype. No
 // kernel.
 #ifndef SPILLWAY_OPS_ARRAY_RESHAPE_H_
 #define SPILLWAY_OPS_ARRAY_RESHAPE_H_

@@ -1,7 +1,7 @@
 // SwapOut: a copy of a device tensor in host memory. SwapIn: a copy of a host
-// tensor in device memory. Any type; the type stays. LMS inserts them after the
-// gradients, so they have none. No kernel: the executor copies on the copy
-// lanes.
+// tensor in device memory. Any type; y has the type of x. LMS inserts them
+// after the gradients were added, so they have no gradient. No kernel: the
+// executor copies on the copy lanes.
 #ifndef SPILLWAY_OPS_ARRAY_SWAP_H_
 #define SPILLWAY_OPS_ARRAY_SWAP_H_
 

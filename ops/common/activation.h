@@ -1,4 +1,4 @@
-// The attribute `activation` of ops that end in one.
+// The attribute `activation` of ops with a fused activation.
 #ifndef SPILLWAY_OPS_COMMON_ACTIVATION_H_
 #define SPILLWAY_OPS_COMMON_ACTIVATION_H_
 

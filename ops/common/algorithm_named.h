@@ -1,4 +1,4 @@
-// KernelRequest::algorithm among those that a kernel lists.
+// Finds KernelRequest::algorithm among the algorithms that a kernel lists.
 #ifndef SPILLWAY_OPS_COMMON_ALGORITHM_NAMED_H_
 #define SPILLWAY_OPS_COMMON_ALGORITHM_NAMED_H_
 
@@ -11,8 +11,8 @@
 
 namespace spillway {
 
-// Its place in `list`, which is not empty; the first for no name. Errors:
-// INVALID_ARGUMENT with the names that there are.
+// Index in `list`, which must not be empty; 0 if the name is empty. Errors:
+// INVALID_ARGUMENT with the known names.
 absl::StatusOr<size_t> AlgorithmNamed(std::string_view name,
                                       const std::vector<KernelAlgorithm>& list);
 

@@ -1,15 +1,15 @@
-// The arithmetic that convolutions, their gradients and transposed convolutions
-// share, in two or three spatial dimensions:
+// The arithmetic shared by convolutions, their gradients and transposed
+// convolutions, in two or three spatial dimensions:
 //
 //   x       [N, spatial..., I]
 //   filter  [O, window..., I / groups]
 //   y       [N, output spatial..., O]
 //
-// Channels are cut into `groups` (default 1), each of which sees only its own;
-// spatial attributes as in ops/common/window.h.
+// Channels are split into `groups` (default 1); each group sees only its own
+// channels. Spatial attributes as in ops/common/window.h.
 //
 // Activations and their gradients have one floating dtype. A filter has the
-// same, or float32: parameters stay float32 where activations are 16 bits wide.
+// same dtype, or float32: parameters stay float32 if activations have 16 bits.
 #ifndef SPILLWAY_OPS_COMMON_CONV_H_
 #define SPILLWAY_OPS_COMMON_CONV_H_
 
@@ -41,23 +41,23 @@ std::vector<std::string> ConvAttributeNames(std::vector<std::string> first);
 // x and filter have `spatial` spatial dimensions: 2 or 3.
 absl::Status ExpectConvRanks(int spatial, const Shape& x, const Shape& filter);
 
-// The filter's dtype fits activations of `dtype`.
+// Checks that the filter's dtype is allowed for activations of `dtype`.
 absl::Status ExpectFilterDType(std::string_view name, const TensorType& filter,
                                DType dtype);
 
-// Ranks are as ExpectConvRanks demands.
+// Ranks must be as ExpectConvRanks requires.
 absl::StatusOr<ConvGeometry> ReadConv(const Attributes& attributes,
                                       const Shape& x, const Shape& filter);
 
 Shape ConvOutput(const ConvGeometry& conv);
 
-// Two times the multiply-adds, counting those with padding: of y, and equally
-// of dx and dfilter.
+// Two times the multiply-adds of y, including those with padding. The same for
+// dx and dfilter.
 double ConvFlops(const Shape& filter, const Shape& y);
 
-// The kind of a convolution of x, and of its gradients. Winograd's: in two
-// dimensions, without dilation and groups, as cuDNN's Winograd algorithms
-// demand. kGeneral: the shapes do not fit.
+// The kind of a convolution of x, and of its gradients. Winograd's algorithm
+// needs two dimensions, no dilation and no groups, as in cuDNN. kGeneral: the
+// shapes do not fit.
 Arithmetic ConvArithmetic(const Attributes& attributes, const Shape& x,
                           const Shape& filter);
 

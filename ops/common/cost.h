@@ -1,4 +1,4 @@
-// Cost rules that ops share (see OpCost in graph/op_def.h).
+// Cost rules shared by ops (see OpCost in graph/op_def.h).
 #ifndef SPILLWAY_OPS_COMMON_COST_H_
 #define SPILLWAY_OPS_COMMON_COST_H_
 
@@ -11,10 +11,10 @@ namespace spillway {
 // Every input read once and every output written once.
 int64_t TouchedBytes(const OpContext& node);
 
-// TouchedBytes, and this many flops for each element of input 0.
+// TouchedBytes, and `flops` for each element of input 0.
 std::function<OpCost(const OpContext&)> FlopsPerElement(double flops);
 
-// Of ops that touch nothing: their output is their input.
+// For ops that touch nothing: their output is their input.
 OpCost NoCost(const OpContext& node);
 
 // FlopsPerElement(1).

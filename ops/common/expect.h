@@ -1,5 +1,5 @@
-// Checks that shape rules share. Each is INVALID_ARGUMENT with what was
-// expected and what came; `name` is the input's name in the op's schema.
+// Checks shared by shape rules. Each returns INVALID_ARGUMENT with the expected
+// and the actual value; `name` is the input's name in the op's schema.
 #ifndef SPILLWAY_OPS_COMMON_EXPECT_H_
 #define SPILLWAY_OPS_COMMON_EXPECT_H_
 
@@ -32,18 +32,18 @@ absl::Status ExpectRankAtLeast(std::string_view name, const TensorType& type,
 absl::Status ExpectType(std::string_view name, const TensorType& type,
                         const TensorType& expected, std::string_view as);
 
-// As ExpectType, but float32 will do too where `expected` is a shorter float:
+// As ExpectType, but also accepts float32 if `expected` is a shorter float:
 // "bias must be bfloat16[3] or float32[3], as the channels of x; it is ..."
 absl::Status ExpectTypeOrFloat32(std::string_view name, const TensorType& type,
                                  const TensorType& expected,
                                  std::string_view as);
 
-// A real attribute that is low <= it < high.
+// A real attribute in [low, high).
 absl::StatusOr<double> GetRealIn(const Attributes& attributes,
                                  std::string_view name, double fallback,
                                  double low, double high);
 
-// Dimension `axis` (negative ones count from the end) of a tensor of this rank,
+// Dimension `axis` (negative axes count from the end) of a tensor of this rank,
 // as 0, ..., rank - 1.
 absl::StatusOr<int> ResolveAxis(int64_t axis, int rank);
 

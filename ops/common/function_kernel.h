@@ -1,5 +1,5 @@
 // A Kernel from a function: most kernels are a loop over their context and a
-// few numbers known since preparation.
+// few numbers that are known when they are prepared.
 #ifndef SPILLWAY_OPS_COMMON_FUNCTION_KERNEL_H_
 #define SPILLWAY_OPS_COMMON_FUNCTION_KERNEL_H_
 

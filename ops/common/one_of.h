@@ -1,4 +1,4 @@
-// A kernel for nodes that can be computed in several ways.
+// A kernel for nodes that can be computed by several algorithms.
 #ifndef SPILLWAY_OPS_COMMON_ONE_OF_H_
 #define SPILLWAY_OPS_COMMON_ONE_OF_H_
 
@@ -13,14 +13,14 @@ namespace spillway {
 
 struct Alternative {
   std::string algorithm = {};  // its name
-  // Called whenever its workspace is asked for; UNIMPLEMENTED: there is none
-  // for this node after all.
+  // Called whenever its workspace is needed; UNIMPLEMENTED if the algorithm
+  // does not support this node.
   std::function<NewKernel()> make = {};
 };
 
-// The kernel of the alternative that `wanted` names, or of the first. It lists
-// those that can be made. Errors: INVALID_ARGUMENT if `wanted` names none; what
-// the alternative says.
+// The kernel of the alternative with the name `wanted`, or of the first. It
+// lists the alternatives that can be made. Errors: INVALID_ARGUMENT if no
+// alternative has the name `wanted`; errors of the alternative.
 NewKernel MakeOneOf(std::vector<Alternative> alternatives,
                     std::string_view wanted);
 

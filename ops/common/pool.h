@@ -1,4 +1,4 @@
-// What the pools share, in two or three spatial dimensions: name, window from
+// Shared by all pools, in two or three spatial dimensions: name, window from
 // the attributes, output type and cost.
 #ifndef SPILLWAY_OPS_COMMON_POOL_H_
 #define SPILLWAY_OPS_COMMON_POOL_H_
@@ -15,16 +15,17 @@ namespace spillway {
 inline const std::vector<std::string> kPoolAttributes = {
     "ksize", "strides", "padding", "explicit_paddings"};
 
-// What follows "MaxPool" and "AvgPool" in the names of ops over this number of
+// Suffix of "MaxPool" and "AvgPool" in the names of ops with this number of
 // spatial dimensions.
 inline std::string PoolSuffix(int spatial) { return spatial == 3 ? "3D" : ""; }
 
-// The window over x [N, spatial..., C], two dimensions or more. Every window
-// holds an element that is not padding. Errors: INVALID_ARGUMENT.
+// The window over x [N, spatial..., C] with at least two dimensions. Every
+// window covers at least one element that is not padding. Errors:
+// INVALID_ARGUMENT.
 absl::StatusOr<Window> ReadPoolWindow(const Attributes& attributes,
                                       const Shape& x);
 
-// The type of a pool of x, which must have this number of spatial dimensions.
+// The type of a pool of x, which must have `spatial` spatial dimensions.
 // Errors: INVALID_ARGUMENT.
 absl::StatusOr<TensorType> PoolOutput(int spatial, const Attributes& attributes,
                                       const TensorType& x);

@@ -1,4 +1,4 @@
-// Sums over some dimensions of a tensor as passes of three dimensions each.
+// Sums over some dimensions of a tensor, as passes over three dimensions each.
 #ifndef SPILLWAY_OPS_COMMON_REDUCTION_H_
 #define SPILLWAY_OPS_COMMON_REDUCTION_H_
 
@@ -16,9 +16,9 @@ struct Reduction {
   int64_t inner = 1;
 };
 
-// Runs of neighbouring reduced dimensions, last run first, each as one pass
-// over what the passes before it left. NHWC spatial means are one pass; where
-// nothing is reduced, there is none.
+// Runs of adjacent reduced dimensions, last run first. Each run is one pass
+// over the result of the previous passes. NHWC spatial means need one pass;
+// empty if nothing is reduced.
 std::vector<Reduction> PassesOver(const std::vector<bool>& is_reduced,
                                   const Shape& x);
 

@@ -1,5 +1,5 @@
-// Types that attributes state: `dtype` and `shape` of an op that has no input,
-// `dtype` alone of one whose output may differ from its inputs in it.
+// Types given by attributes: `dtype` and `shape` of an op without inputs, or
+// only `dtype` of an op whose output may have another dtype than its inputs.
 #ifndef SPILLWAY_OPS_COMMON_STATED_TYPE_H_
 #define SPILLWAY_OPS_COMMON_STATED_TYPE_H_
 
@@ -11,7 +11,7 @@ namespace spillway {
 
 absl::StatusOr<TensorType> StatedType(const Attributes& attributes);
 
-// The attribute `dtype`, or `otherwise` where there is none.
+// The attribute `dtype`, or `otherwise` if it is missing.
 absl::StatusOr<DType> StatedDType(const Attributes& attributes,
                                   DType otherwise);
 

@@ -1,6 +1,6 @@
 // One element of a tensor of floats: float32, or bfloat16 or float16, which are
-// widened on load and rounded once on store. Plain, so that CUDA sources see it
-// too.
+// widened on load and rounded once on store. Plain functions, usable in CUDA
+// sources too.
 #ifndef SPILLWAY_OPS_COMMON_STORAGE_H_
 #define SPILLWAY_OPS_COMMON_STORAGE_H_
 

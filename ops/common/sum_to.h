@@ -1,4 +1,4 @@
-// The gradient of a tensor that was broadcast in the forward pass.
+// The gradient for a tensor that was broadcast in the forward pass.
 #ifndef SPILLWAY_OPS_COMMON_SUM_TO_H_
 #define SPILLWAY_OPS_COMMON_SUM_TO_H_
 
@@ -7,9 +7,9 @@
 
 namespace spillway {
 
-// `dy` summed over the dimensions that broadcasting a tensor of `type` added to
-// it: `type` is dy's own, a scalar, or a vector of its last dimension. Adds
-// Sum, BiasAddGrad or nothing.
+// Sums `dy` over the dimensions that broadcasting a tensor of `type` added.
+// `type` is dy's own type, a scalar, or a vector of its last dimension. Adds
+// Sum, BiasAddGrad or no node.
 Tensor SumTo(const TensorType& type, Tensor dy, GradientContext& grad);
 
 }  // namespace spillway

@@ -25,7 +25,7 @@ absl::Status CheckInput(std::string_view name, const TensorType& type,
   return ExpectType(name, type, variable, "variable");
 }
 
-// `inputs`: of one group, which `def` names first.
+// `inputs`: those of one group, which come first in `def`.
 absl::Status CheckGroup(const OpDef& def, std::span<const TensorType> inputs) {
   const TensorType& variable = inputs[0];
   SPILLWAY_RETURN_IF_ERROR(ExpectDType("variable", variable, DType::kFloat32));
@@ -62,7 +62,7 @@ OpCost Cost(const OpContext& node, double flops_per_element) {
   return cost;
 }
 
-// All but infer and cost.
+// The schema without infer and cost.
 OpDef WithoutFunctions(const UpdateSchema& schema) {
   OpDef def = {.name = schema.name,
                .inputs = {"variable"},

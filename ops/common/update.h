@@ -1,9 +1,9 @@
-// What the ops that update variables in place (Apply...) share.
+// Shared by the ops that update variables in place (Apply...).
 //
-// Their inputs are groups of variable, slots..., gradient, one for each
-// variable, and then the learning rate that all groups share; each group has an
-// output, the updated variable. What a node does to a group does not depend on
-// the others.
+// Their inputs are groups of variable, slots..., gradient, one group per
+// variable, and then the learning rate, which all groups share; each group has
+// one output, the updated variable. The update of a group does not depend on
+// the other groups.
 #ifndef SPILLWAY_OPS_COMMON_UPDATE_H_
 #define SPILLWAY_OPS_COMMON_UPDATE_H_
 
@@ -21,26 +21,26 @@ namespace spillway {
 struct UpdateSchema {
   std::string name = {};
   std::vector<std::string> slots = {};
-  // Beside those of GradientRule; `check` says what is wrong with all of them.
+  // Besides those of GradientRule; `check` validates all of them.
   std::vector<std::string> attributes = {};
   absl::Status (*check)(const Attributes& attributes) = nullptr;
   double flops_per_element = 0;
 };
 
-// The schema of such an op. All tensors are float32, slots and gradient of
-// their variable's shape but for slots called "beta_power", which have two
+// The schema of such an op. All tensors are float32. Slots and gradient have
+// their variable's shape, except slots called "beta_power", which have two
 // elements; the rate is a scalar. The op overwrites variables and slots. Errors
-// of its shape inference name the input, and the group where there are several.
+// of its shape inference name the input, and the group if there are several.
 OpDef UpdateDef(const UpdateSchema& schema);
 
-// Each rule from a node's attributes, defaults and ranges included. Errors:
-// INVALID_ARGUMENT that names the attribute.
+// Reads a rule from a node's attributes, with defaults and range checks.
+// Errors: INVALID_ARGUMENT that names the attribute.
 absl::StatusOr<GradientRule> ReadGradientRule(const Attributes& attributes);
 absl::StatusOr<MomentumRule> ReadMomentumRule(const Attributes& attributes);
 absl::StatusOr<AdamRule> ReadAdamRule(const Attributes& attributes);
 absl::StatusOr<RmsPropRule> ReadRmsPropRule(const Attributes& attributes);
 
-// Where the inputs of a node's groups are.
+// The inputs of a node's groups.
 struct UpdateGroups {
   size_t inputs_each = 0;              // variable, slots..., gradient
   std::vector<int64_t> elements = {};  // of each group's variable

@@ -1,12 +1,12 @@
-// The numbers of the optimizers' update rules, as kernels of every device take
-// them; what each rule computes is said in ops/update/optimizer_updates.h.
-// Plain data: CUDA sources include it.
+// The parameters of the optimizers' update rules, as kernels of every device
+// take them; ops/update/optimizer_updates.h defines each rule. Plain data: CUDA
+// sources include it.
 #ifndef SPILLWAY_OPS_COMMON_UPDATE_RULES_H_
 #define SPILLWAY_OPS_COMMON_UPDATE_RULES_H_
 
 namespace spillway {
 
-// What an update takes for the gradient:
+// The gradient that an update uses:
 //
 //   g = gradient_scale gradient + weight_decay variable
 struct GradientRule {

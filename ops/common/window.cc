@@ -10,7 +10,7 @@
 namespace spillway {
 namespace {
 
-// Bounds every stride, size, dilation and padding, so that their products with
+// Limits every stride, size, dilation and padding, so that their products with
 // the sizes of tensors fit into int64_t.
 constexpr int64_t kMost = int64_t{1} << 20;
 
@@ -39,7 +39,7 @@ absl::Status PadSame(WindowDim& dim) {
   return absl::OkStatus();
 }
 
-// With the padding that `dim` has.
+// Computes the output for the padding of `dim`.
 absl::Status PadAsStated(WindowDim& dim) {
   const int64_t padded = dim.pad_before + dim.input + dim.pad_after;
   if (padded < dim.extent()) {

@@ -1,10 +1,10 @@
-// Windows that slide over the spatial dimensions: the arithmetic that
-// convolutions and pools share.
+// Windows that slide over the spatial dimensions: the arithmetic shared by
+// convolutions and pools.
 //
 // Along one dimension, with extent = (size - 1) * dilation + 1:
 //   VALID     output = (input - extent) / stride + 1, nothing padded
-//   SAME      output = input / stride rounded up; the least padding that makes
-//             it so, half before and half after, the odd element after
+//   SAME      output = input / stride rounded up; the least padding for this
+//             output, half before and half after, an odd element after
 //   EXPLICIT  output = (before + input + after - extent) / stride + 1
 // Source: TensorFlow's tf.nn.convolution, "padding".
 #ifndef SPILLWAY_OPS_COMMON_WINDOW_H_
@@ -33,9 +33,10 @@ struct WindowDim {
   int64_t pad_after = 0;
 
   int64_t extent() const { return (size - 1) * dilation + 1; }
-  // Where window `o` begins; negative inside the padding.
+  // Where window `o` begins; negative in the padding.
   int64_t begin(int64_t o) const { return o * stride - pad_before; }
-  // Elements of the input, without padding, under the undilated window `o`.
+  // Elements of the input, without padding, that the undilated window `o`
+  // covers.
   Interval covered(int64_t o) const {
     return {std::max<int64_t>(begin(o), 0), std::min(begin(o) + size, input)};
   }

@@ -9,7 +9,7 @@
 
 namespace spillway {
 
-// a and b stored as T.
+// For a and b stored as T.
 template <typename T, typename Fn>
 NewKernel ScalarKernelOf(const KernelRequest& node, Fn fn) {
   const int64_t n = node.outputs[0].num_elements();
@@ -24,14 +24,14 @@ NewKernel ScalarKernelOf(const KernelRequest& node, Fn fn) {
   });
 }
 
-// b is one element.
+// For b with one element.
 template <typename Fn>
 NewKernel ScalarKernel(const KernelRequest& node, Fn fn) {
   return ForStorage(node.inputs[0],
                     [&]<typename T>(T) { return ScalarKernelOf<T>(node, fn); });
 }
 
-// a: rows of channels. b: [channels], stored as B.
+// a: [rows, channels]. b: [channels], stored as B.
 template <typename T, typename B, typename Fn>
 NewKernel ChannelKernelOf(const KernelRequest& node, Fn fn) {
   const int64_t channels = node.inputs[1].num_elements();
@@ -54,7 +54,8 @@ NewKernel ChannelKernelOf(const KernelRequest& node, Fn fn) {
   });
 }
 
-// b is a vector [C], C the last dimension of a, in a's dtype or another.
+// For a vector b [C], where C is the last dimension of a; b has a's dtype or
+// another.
 template <typename Fn>
 NewKernel ChannelKernel(const KernelRequest& node, Fn fn) {
   return ForStorage(node.inputs[0], [&]<typename T>(T) {
@@ -64,7 +65,7 @@ NewKernel ChannelKernel(const KernelRequest& node, Fn fn) {
   });
 }
 
-// Whichever of the three b's shape asks for.
+// Chooses one of the three kernels by b's shape.
 template <typename Fn>
 NewKernel BroadcastKernel(const KernelRequest& node, Fn fn) {
   if (node.inputs[1].shape == node.inputs[0].shape) {

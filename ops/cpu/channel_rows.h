@@ -1,6 +1,6 @@
-// A tensor with channels last as rows of channels, cut into chunks of rows that
-// are summed by themselves and then joined in order. The cut depends on the
-// sizes only, so sums have the same bits for any number of threads.
+// A tensor with channels last, as rows of channels, split into chunks of rows
+// that are summed separately and then joined in order. The split depends on the
+// sizes only, so sums are bitwise identical for any number of threads.
 #ifndef SPILLWAY_OPS_CPU_CHANNEL_ROWS_H_
 #define SPILLWAY_OPS_CPU_CHANNEL_ROWS_H_
 
@@ -19,8 +19,8 @@ struct ChannelRows {
   explicit ChannelRows(const Shape& x)
       : rows(x.num_elements() / x.dim(-1)), channels(x.dim(-1)) {}
 
-  // Few enough rows for a float sum to be precise and for a second look to find
-  // them in a cache; enough for the chunks' sums to be small beside x.
+  // Few enough rows that a float sum is precise and the second pass finds them
+  // in a cache; enough that the chunks' sums are small compared to x.
   int64_t chunk_rows() const {
     const int64_t cached = std::clamp<int64_t>(16384 / channels, 128, 512);
     return std::min(cached, std::max<int64_t>(rows / 64, 8));
@@ -32,7 +32,7 @@ struct ChannelRows {
   Interval chunk(int64_t i) const {
     return {i * chunk_rows(), std::min((i + 1) * chunk_rows(), rows)};
   }
-  // Chunks that are worth a thread.
+  // Chunks that are worth a separate thread.
   int64_t grain() const { return 16384 / (chunk_rows() * channels) + 1; }
 };
 

@@ -1,11 +1,12 @@
-// Two kinds of convolution need other treatment to be fast or small:
+// Two kinds of convolution need special treatment to be fast or small:
 //  - A 1x1 convolution of stride 1 is a matrix product over the pixels: no copy
 //    of the filter, at equal speed.
 //  - The input gradient for stride 1 is itself a convolution: of dy, by the
-//    filter turned around (180 degrees in two dimensions) with its channels
-//    exchanged. oneDNN's forward primitives beat its backward ones.
-// A filter gradient for which oneDNN has only its sgemm is a matrix product of
-// patches.
+//    filter mirrored in every spatial dimension, with its input and output
+//    channels exchanged. oneDNN's forward primitives are faster than its
+//    backward ones.
+// A filter gradient for which oneDNN has only its sgemm is computed as a matrix
+// product of patches.
 #include "ops/cpu/conv_kernel.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ int64_t Pixels(const ConvGeometry& conv) {
 }
 
 // A convolution in oneDNN's terms: dimensions are N C spatial... and (G) O I
-// spatial... whatever the order in memory, and a dilation of 1 is written 0.
+// spatial... whatever the order in memory, and a dilation of 1 is written as 0.
 struct Problem {
   memory::desc x;
   memory::desc y;
@@ -61,7 +62,7 @@ memory::dims FilterDims(const ConvGeometry& conv) {
   return dims;
 }
 
-// Activations are of the dtype `dtype`, the filter of `filter_dtype`.
+// Activations have the dtype `dtype`, the filter `filter_dtype`.
 Problem MakeProblem(const ConvGeometry& conv, DType dtype, DType filter_dtype) {
   const Window& window = conv.window;
   memory::dims dilations = Each(window, &WindowDim::dilation);
@@ -78,7 +79,7 @@ Problem MakeProblem(const ConvGeometry& conv, DType dtype, DType filter_dtype) {
           .pad_after = Each(window, &WindowDim::pad_after)};
 }
 
-// The filter as it lies, [O, spatial..., I / groups], in oneDNN's dimensions.
+// The stored filter, [O, spatial..., I / groups], in oneDNN's dimensions.
 memory::desc StoredFilter(const ConvSpec& spec) {
   const memory::dims dims = FilterDims(spec.geometry);
   memory::dims strides(dims.size(), 1);
@@ -113,14 +114,14 @@ void AddForward(const dnnl::convolution_forward::primitive_desc& desc, Place x,
               desc.scratchpad_desc());
 }
 
-// True for primitives over oneDNN's sgemm, which allocates blocks by itself in
+// Whether a primitive uses oneDNN's sgemm, which allocates blocks internally in
 // every run, whatever scratchpad it was given.
 bool IsOverGemm(const dnnl::primitive_desc_base& desc) {
   const std::string name = desc.impl_info_str();
   return name.starts_with("gemm:") || name.find(":gemm:") != std::string::npos;
 }
 
-// A copy of the filter in the layout and dtype of `wanted`.
+// Adds a copy of the filter in the layout and dtype of `wanted`.
 Place AddFilter(const ConvSpec& spec, const memory::desc& wanted,
                 OneDnnProgram& program) {
   const Place place = program.Reserve(wanted);
@@ -128,7 +129,7 @@ Place AddFilter(const ConvSpec& spec, const memory::desc& wanted,
   return place;
 }
 
-// True if dx is a convolution of dy with padding that is not negative.
+// Whether dx is a convolution of dy with non-negative padding.
 bool HasForwardGradient(const ConvGeometry& conv) {
   return std::ranges::all_of(conv.window, [](const WindowDim& dim) {
     return dim.stride == 1 && dim.pad_before < dim.extent() &&
@@ -145,7 +146,7 @@ WindowDim Backward(const WindowDim& dim) {
           .pad_after = dim.extent() - 1 - dim.pad_after};
 }
 
-// The convolution of dy that gives dx.
+// The convolution of dy that computes dx.
 ConvGeometry Backward(const ConvGeometry& conv) {
   ConvGeometry backward = {.batch = conv.batch,
                            .in_channels = conv.out_channels,
@@ -170,7 +171,7 @@ memory::desc Tap(const memory::desc& filter, size_t spatial, int64_t tap) {
   return filter.submemory_desc(dims, offsets);
 }
 
-// The same bytes with O and I exchanged.
+// The same bytes with the dimensions O and I exchanged.
 memory::desc ExchangeChannels(const memory::desc& filter, size_t spatial) {
   std::vector<int> order(filter.dims().size());
   std::iota(order.begin(), order.end(), 0);
@@ -179,8 +180,8 @@ memory::desc ExchangeChannels(const memory::desc& filter, size_t spatial) {
   return filter.permute_axes(order);
 }
 
-// A copy of the filter in the layout and dtype of `wanted`, with channels
-// exchanged, and turned around: tap by tap, the last becomes the first.
+// Adds a copy of the filter in the layout and dtype of `wanted`, with channels
+// exchanged and rotated: tap by tap, so that the last tap becomes the first.
 Place AddTurnedFilter(const ConvSpec& spec, const memory::desc& wanted,
                       OneDnnProgram& program) {
   const Place place = program.Reserve(wanted);
@@ -226,9 +227,9 @@ NewKernel InputGradient(const ConvSpec& spec) {
   });
 }
 
-// oneDNN 2.6 writes behind the scratchpad that it asked for in its filter
-// gradient of 1x1 convolutions for AVX2, where the stride is not 1 (seen with
-// few channels; the checked executor finds it).
+// oneDNN 2.6 writes beyond the scratchpad that it requested in its filter
+// gradient of 1x1 convolutions for AVX2 if the stride is not 1 (seen with few
+// channels; the checked executor finds it).
 bool IsBroken(const dnnl::primitive_desc_base& desc, const ConvGeometry& conv) {
   const std::string name = desc.impl_info_str();
   return name.starts_with("jit_1x1:avx2") &&
@@ -236,11 +237,11 @@ bool IsBroken(const dnnl::primitive_desc_base& desc, const ConvGeometry& conv) {
              conv.window, [](const WindowDim& dim) { return dim.stride != 1; });
 }
 
-// Of activations of `dtype`.
+// For activations of `dtype`.
 dnnl::convolution_backward_weights::primitive_desc FilterGradientDesc(
     const ConvSpec& spec, DType dtype, const dnnl::engine& engine) {
   const Problem problem = MakeProblem(spec.geometry, dtype, spec.filter.dtype);
-  // next_impl borrows all three.
+  // next_impl borrows all three objects below
   const dnnl::primitive_attr attributes = OneDnnProgram::UserScratchpad();
   const dnnl::convolution_forward::primitive_desc forward =
       Forward(MakeProblem(spec.geometry, dtype, dtype), engine);
@@ -257,7 +258,8 @@ dnnl::convolution_backward_weights::primitive_desc FilterGradientDesc(
   return desc;
 }
 
-// Where the tensor is read as `wanted` says: a copy if it is of another dtype.
+// The place from which a tensor is read as `wanted`: a copy if its dtype
+// differs.
 Place AddActivations(const ConvTensor& tensor, const memory::desc& stored,
                      const memory::desc& wanted, OneDnnProgram& program) {
   if (stored == wanted) return tensor.place;
@@ -285,13 +287,13 @@ void AddFilterGradient(
   program.AddReorder(gradient, place, StoredFilter(spec), spec.filter.place);
 }
 
-// Without AVX-512, oneDNN's matrix products are over its sgemm too.
+// Without AVX-512, oneDNN's matrix products use its sgemm too.
 bool CanUsePatches(const ConvGeometry& conv) {
   return conv.groups == 1 && HasSmallPatches(conv) && HasAvx512();
 }
 
-// Computed in `dtype`, by a primitive of its own for it; over oneDNN's sgemm
-// only where that is allowed, else UNIMPLEMENTED.
+// Computed in `dtype`, by a primitive of oneDNN for this gradient. A primitive
+// that uses oneDNN's sgemm is UNIMPLEMENTED unless `may_use_gemm`.
 NewKernel DirectFilterGradient(const ConvSpec& spec, DType dtype,
                                bool may_use_gemm) {
   bool is_over_gemm = false;

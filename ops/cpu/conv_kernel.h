@@ -1,7 +1,7 @@
-// Convolutions by oneDNN and their gradients, for every op that is one of them.
-// Activations are read and written as they lie, channels last; filters go
-// through a copy in the workspace, in the layout and dtype that oneDNN likes.
-// Sums are float32.
+// Convolutions and their gradients by oneDNN, for every op that is one of them.
+// Activations are used in their stored layout, channels last; filters are
+// copied to the workspace in the layout and dtype that oneDNN prefers. Sums are
+// float32.
 #ifndef SPILLWAY_OPS_CPU_CONV_KERNEL_H_
 #define SPILLWAY_OPS_CPU_CONV_KERNEL_H_
 
@@ -14,7 +14,7 @@
 
 namespace spillway {
 
-// A tensor of a node: where it lies, and its elements.
+// A tensor of a node: its place and its element type.
 struct ConvTensor {
   Place place = {};
   DType dtype = DType::kFloat32;
@@ -27,9 +27,9 @@ inline ConvTensor OutputOf(const KernelRequest& node, int index) {
   return {Output(index), node.outputs[static_cast<size_t>(index)].dtype};
 }
 
-// A convolution's three tensors, or their gradients: one of them is computed,
-// output 0, the other two are inputs. x and y have one dtype; the filter's is
-// the same or float32.
+// A convolution's three tensors, or their gradients: one of them is the output
+// 0, the other two are inputs. x and y have one dtype; the filter has the same
+// or float32.
 struct ConvSpec {
   ConvGeometry geometry = {};
   ConvTensor x = {};
@@ -40,8 +40,8 @@ struct ConvSpec {
 
 NewKernel MakeConvKernel(const ConvSpec& spec);               // y
 NewKernel MakeConvInputGradientKernel(const ConvSpec& spec);  // x
-// Has several algorithms: "direct" is oneDNN's; "patches", one matrix product
-// (patches_filter_gradient.h); "float32", direct from float32 copies of
+// Has several algorithms: "direct" is oneDNN's; "patches" is one matrix product
+// (patches_filter_gradient.h); "float32" is direct, from float32 copies of
 // bfloat16 activations. `algorithm`: KernelRequest::algorithm.
 NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec,
                                        std::string_view algorithm);  // filter

@@ -1,6 +1,6 @@
-// Threads share out tiles of channels. A tile's rows of dy and of x, the latter
-// with its padding, are copied to float32 in the workspace, where the products
-// with all columns of the window follow from a loop without a condition.
+// Tiles of channels are split among threads. A tile's rows of dy and of x, the
+// latter with its padding, are copied to float32 in the workspace. There the
+// products with all columns of the window are a loop without a branch.
 #include "ops/cpu/depthwise_filter_gradient.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ constexpr int64_t kVectors = 2;
 template <int kBytes>
 constexpr int64_t kTile = kVectors* Lanes<kBytes>::kCount;
 
-// The convolution, and the floats of a tile: for each element of the window its
-// sum, a row of dy, and a row of x with its padding.
+// The convolution, and the floats of a tile: a sum for each element of the
+// window, a row of dy, and a row of x with its padding.
 struct Depthwise {
   WindowGeometry conv = {};
   int64_t tile = 1;
@@ -40,8 +40,8 @@ struct Depthwise {
   int64_t size() const { return x_begin() + padded_columns() * tile; }
 };
 
-// A tile: where its channels begin in x and dy, how many there are, and its
-// part of the workspace.
+// A tile: the offset of its channels in x and dy, their number, and its part of
+// the workspace.
 template <typename T>
 struct Tile {
   const T* x = nullptr;
@@ -50,7 +50,7 @@ struct Tile {
   float* floats = nullptr;
 };
 
-// Copies one tile of `n` pixels that lie `step` elements apart.
+// Copies one tile of `n` pixels that are `step` elements apart.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void CopyRow(const T* from, int64_t n,
                                            int64_t step, int64_t channels,
@@ -69,7 +69,7 @@ template <int kBytes, typename T>
 }
 
 // Adds the products of `n` pixels of dy with kTaps columns of the window, which
-// lie `tap_step` apart in x, to their sums. Pixels of x lie `step` apart.
+// are `tap_step` apart in x, to their sums. Pixels of x are `step` apart.
 template <int kBytes, int kTaps>
 [[gnu::always_inline]] inline void AddTaps(const float* x, int64_t tap_step,
                                            int64_t step, const float* dy,
@@ -100,9 +100,9 @@ template <int kBytes, int kTaps>
   }
 }
 
-// Adds the row of dy in the tile times the row of x there, for one row of the
-// window, whose sums are at `sums`. As many columns at a time as fit into
-// registers.
+// Adds the products of the tile's row of dy and its row of x, for one row of
+// the window, to the sums at `sums`. Takes as many columns at a time as fit
+// into registers.
 template <int kBytes>
 [[gnu::always_inline]] inline void AddWindowRow(const Depthwise& depthwise,
                                                 const float* floats,
@@ -129,7 +129,7 @@ template <int kBytes>
   }
 }
 
-// Adds one row of one image of dy: all elements of the window.
+// Adds one row of one image of dy, for all elements of the window.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void AddRow(const Depthwise& depthwise,
                                           int64_t plane, int64_t row,
@@ -187,7 +187,8 @@ template <typename T>
   AddImages<32>(depthwise, all);
 }
 
-// dfilter [channels, window] of one tile from its sums [window, channels].
+// Writes dfilter [channels, window] of one tile from its sums [window,
+// channels].
 template <typename Filter>
 void StoreTile(const Depthwise& depthwise, const float* sums, int64_t channels,
                Filter* dfilter) {
@@ -198,8 +199,8 @@ void StoreTile(const Depthwise& depthwise, const float* sums, int64_t channels,
   }
 }
 
-// Some of the tiles, one after the other in the same floats. `all` begins at
-// the first channel.
+// Computes some of the tiles one after the other in the same floats. `all`
+// begins at the first channel.
 template <typename T, typename Filter>
 void RunTiles(const Depthwise& depthwise, const Interval& tiles,
               const Tile<T>& all, Filter* dfilter) {
@@ -250,7 +251,8 @@ NewKernel GradientKernel(const ConvSpec& spec) {
 
 }  // namespace
 
-// oneDNN's depthwise primitive: two dimensions, three columns or fewer, tight.
+// oneDNN has a depthwise primitive for two dimensions, at most three columns,
+// and tight padding.
 bool HasOwnFilterGradient(const ConvGeometry& conv) {
   const bool is_depthwise =
       conv.groups == conv.in_channels && conv.groups == conv.out_channels;

@@ -1,6 +1,6 @@
-// The filter gradient of depthwise convolutions, for the windows that oneDNN
-// has no depthwise primitive for: it then pads each group to a whole block of
-// channels, at a sixteenth of the speed or less.
+// The filter gradient of depthwise convolutions, for windows for which oneDNN
+// has no depthwise primitive: it then pads each group to a whole block of
+// channels and runs at a sixteenth of the speed or less.
 #ifndef SPILLWAY_OPS_CPU_DEPTHWISE_FILTER_GRADIENT_H_
 #define SPILLWAY_OPS_CPU_DEPTHWISE_FILTER_GRADIENT_H_
 
@@ -10,10 +10,10 @@
 
 namespace spillway {
 
-// Whether the kernel below takes this convolution, and does better than oneDNN.
+// Whether the kernel below supports this convolution and is faster than oneDNN.
 bool HasOwnFilterGradient(const ConvGeometry& conv);
 
-// As MakeConvFilterGradientKernel. The bits do not depend on the threads.
+// As MakeConvFilterGradientKernel. Bitwise identical for any number of threads.
 NewKernel MakeDepthwiseFilterGradientKernel(const ConvSpec& spec);
 
 }  // namespace spillway

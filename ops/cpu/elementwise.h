@@ -1,5 +1,5 @@
 // Kernels that compute each output element from the input elements at the same
-// place, in float32 or bfloat16 (ops/cpu/storage.h). In-place safe: an output
+// index, in float32 or bfloat16 (ops/cpu/storage.h). In-place safe: an output
 // may be any of the inputs.
 #ifndef SPILLWAY_OPS_CPU_ELEMENTWISE_H_
 #define SPILLWAY_OPS_CPU_ELEMENTWISE_H_
@@ -13,10 +13,10 @@
 
 namespace spillway {
 
-// Elements worth a thread of their own.
+// Elements that are worth a separate thread.
 inline constexpr int64_t kElementwiseGrain = 16384;
 
-// UnaryKernel and BinaryKernel of tensors stored as T.
+// UnaryKernel and BinaryKernel for tensors stored as T.
 template <typename T, typename Fn>
 NewKernel UnaryKernelOf(const KernelRequest& node, Fn fn) {
   const int64_t n = node.outputs[0].num_elements();

@@ -1,10 +1,10 @@
 // Vectors of floats (in memory float32 or bfloat16) for loops over channels, as
-// wide as the machine has them: a loop is a template over `kBytes`, inlined
-// into one function a width, and the kernel picks a function when it is made.
-// (Loops that the compiler vectorises by itself need none of this.)
+// wide as the machine's: a loop is a template over `kBytes`, inlined into one
+// function per width, and the kernel picks a function when it is made. (Loops
+// that the compiler vectorises do not need this.)
 //
-// Floats are passed by reference only: by value, the registers that carry them
-// would depend on the width that the caller is compiled for.
+// Pass floats by reference only: by value, the registers that hold them would
+// depend on the width for which the caller is compiled.
 #ifndef SPILLWAY_OPS_CPU_LANES_H_
 #define SPILLWAY_OPS_CPU_LANES_H_
 
@@ -16,9 +16,9 @@
 
 namespace spillway {
 
-// As many 16-bit integers as kBytes hold of 32 bits, and the conversion between
-// the two. (One struct a width: GCC 12 converts no vectors whose type depends
-// on a template parameter.)
+// As many 16-bit integers as kBytes hold 32-bit ones, and the conversion
+// between the two. (One struct per width: GCC 12 cannot convert vectors whose
+// type depends on a template parameter.)
 template <int kBytes>
 struct HalfLanes;
 
@@ -58,7 +58,7 @@ struct Lanes {
 
   static constexpr int64_t kCount = kBytes / sizeof(float);
 
-  // Reads the first `lanes` lanes of `to`.
+  // Loads the first `lanes` lanes of `to`.
   [[gnu::always_inline]] static void Load(const float* from, int64_t lanes,
                                           Floats& to) {
     if (lanes == kCount) {
@@ -117,7 +117,7 @@ struct Lanes {
 inline bool HasAvx2() { return __builtin_cpu_supports("avx2") != 0; }
 
 // Whether functions with [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
-// may be called here; oneDNN asks for the same before it takes bfloat16.
+// may be called here; oneDNN requires the same for bfloat16.
 inline bool HasAvx512() {
   return __builtin_cpu_supports("avx512bw") != 0 &&
          __builtin_cpu_supports("avx512dq") != 0 &&

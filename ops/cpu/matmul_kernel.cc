@@ -9,7 +9,7 @@ namespace {
 
 using dnnl::memory;
 
-// Of one of the matrices, as it lies.
+// The stored layout of one of the matrices.
 memory::desc Matrix(const memory::dims& size, bool transposed, DType dtype) {
   return Strided(
       size, transposed ? memory::dims{1, size[0]} : memory::dims{size[1], 1},
@@ -30,7 +30,7 @@ absl::Status CheckBFloat16(const MatMulSpec& spec) {
   return absl::OkStatus();
 }
 
-// Empty where there is none.
+// Empty without a bias.
 memory::desc Bias(const MatMulSpec& spec) {
   if (spec.bias < 0) return {};
   return Matrix({1, spec.n}, false, spec.bias_dtype);
@@ -52,8 +52,8 @@ struct Operand {
   Place place = {};
 };
 
-// The operand itself, or its copy in bfloat16 where `to_bfloat16` asks for one
-// and it is not.
+// The operand itself, or a copy in bfloat16 if `to_bfloat16` is set and it has
+// another dtype.
 Operand Prepare(OneDnnProgram& program, const Operand& x, bool to_bfloat16) {
   if (!to_bfloat16 || x.desc.data_type() == memory::data_type::bf16) return x;
   Operand copy = x;

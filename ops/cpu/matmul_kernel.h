@@ -1,12 +1,12 @@
-// Matrix products of row-major matrices, for MatMul and for what is one, in
-// float32 or bfloat16 with sums in float32.
+// Matrix products of row-major matrices, for MatMul and for other ops that are
+// one, in float32 or bfloat16 with sums in float32.
 //
-// Where a, b or y is bfloat16, an operand that is float32 is rounded to
-// bfloat16 in the workspace first.
+// If any of a, b and y is bfloat16, a float32 operand is first rounded to
+// bfloat16 in the workspace.
 //
-// oneDNN's matmul reads both matrices as they lie; its workspace is a few
-// blocks of them. (Its sgemm and inner product, no faster, allocate by
-// themselves in every run.)
+// oneDNN's matmul reads both matrices in their stored layout; its workspace is
+// a few blocks of them. (Its sgemm and inner product are no faster, and
+// allocate internally in every run.)
 #ifndef SPILLWAY_OPS_CPU_MATMUL_KERNEL_H_
 #define SPILLWAY_OPS_CPU_MATMUL_KERNEL_H_
 
@@ -20,20 +20,20 @@
 namespace spillway {
 
 // Output 0, [m, n], is a times b, where a is [m, k], or [k, m] if transposed,
-// and b is [k, n], or [n, k] if transposed; plus a bias of [n], and no less
-// than 0 with has_relu.
+// and b is [k, n], or [n, k] if transposed; plus a bias of [n], and clamped to
+// at least 0 with has_relu.
 struct MatMulSpec {
   int64_t m = 0;
   int64_t k = 0;
   int64_t n = 0;
   bool transpose_a = false;
   bool transpose_b = false;
-  int a = 0;  // input that holds it
+  int a = 0;  // the input that is a
   int b = 1;
   DType a_dtype = DType::kFloat32;  // each float32 or bfloat16
   DType b_dtype = DType::kFloat32;
   DType y_dtype = DType::kFloat32;
-  int bias = -1;  // input that holds it; -1: none
+  int bias = -1;  // the input that is the bias; -1: none
   DType bias_dtype = DType::kFloat32;
   bool has_relu = false;
 };

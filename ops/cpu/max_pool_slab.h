@@ -1,5 +1,5 @@
-// The inner loops of the gradient of max pooling, for one image: maxima are
-// found again from x, in registers, one block of channels at a time.
+// The inner loops of the gradient of max pooling, for one image: the maxima are
+// recomputed from x, in registers, one block of channels at a time.
 //
 // Tensors are stored as T, float or BFloat16; loops are templates over the
 // width of vectors in bytes (ops/cpu/lanes.h).
@@ -18,7 +18,7 @@
 
 namespace spillway::max_pool {
 
-// All columns of some rows of some planes: of x, or of the windows.
+// All columns of some rows of some planes, of x or of the windows.
 struct Slab {
   Interval planes = {};
   Interval rows = {};
@@ -28,7 +28,7 @@ struct Slab {
   }
 };
 
-// One image (or all of them): what is read and what is written.
+// One image (or all of them): its inputs and outputs.
 template <typename T>
 struct Buffers {
   const T* x = nullptr;
@@ -46,7 +46,7 @@ void Zero(T* begin, int64_t n) {
   if (n > 0) std::fill_n(begin, n, T());
 }
 
-// The number of the largest element of a window in each lane: elements are
+// The index of the largest element of a window in each lane; elements are
 // numbered row-major from 0. `x` is the image at the first of the channels.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void FindMaximum(
@@ -126,13 +126,13 @@ template <int kBytes, typename T>
       });
 }
 
-// Elements after window `o` and before the next that no window covers.
+// Elements after window `o` and before the next window, which no window covers.
 Interval Gap(const WindowDim& dim, int64_t o) {
   return {dim.covered(o).end,
           o + 1 < dim.output ? dim.covered(o + 1).begin : dim.input};
 }
 
-// Windows that do not overlap: one row of them, and the columns between them.
+// Disjoint windows: writes one row of them, and the columns between them.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void WriteRow(const WindowGeometry& pool,
                                             int64_t plane, int64_t row,
@@ -152,8 +152,8 @@ template <int kBytes, typename T>
   }
 }
 
-// Windows that do not overlap: those of a slab, and what lies between them and
-// the next.
+// Disjoint windows: writes those of a slab, and the elements between them and
+// the next windows.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void WriteSlab(WindowGeometry pool,
                                              const Slab& windows,
@@ -179,8 +179,8 @@ Interval Covering(const WindowDim& dim, const Interval& elements) {
           dim.covering(elements.end - 1).end};
 }
 
-// Windows that overlap: sums up the elements of `own` in `sums`, and stores
-// them in dx. The bits do not depend on what else is in the slab.
+// Overlapping windows: sums the elements of `own` in `sums`, and stores them in
+// dx. The result does not depend on the rest of the slab.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void AddSlab(WindowGeometry pool, const Slab& own,
                                            const Buffers<T>& image,

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kScratchAlignment = 256;
 
-// The number of OpenMP threads, while it lives.
+// Sets the number of OpenMP threads during its lifetime.
 class ScopedThreads {
  public:
   explicit ScopedThreads(int threads) : before_(omp_get_max_threads()) {

@@ -1,13 +1,13 @@
-// The one door to oneDNN: kernels made of its primitives, and its exceptions
-// turned into a Status.
+// Access to oneDNN: kernels made of its primitives, with its exceptions
+// converted to a Status.
 //
 // A program is a list of primitives and, for each of their memory arguments,
-// where its bytes lie in a run: in an input, an output or the workspace. All
-// scratch memory is workspace, shared by the primitives, since these run one
-// after the other. Nothing that a node needs is therefore hidden from the plan.
+// its place in a run: in an input, an output or the workspace. All scratch
+// memory is workspace, shared by the primitives, since these run one after the
+// other. So the plan knows all memory of a node.
 //
 // Threads: oneDNN splits work when a primitive is made, so the number of
-// threads is set around making and running.
+// threads is set while making and while running.
 #ifndef SPILLWAY_OPS_CPU_ONEDNN_H_
 #define SPILLWAY_OPS_CPU_ONEDNN_H_
 
@@ -27,7 +27,7 @@ namespace spillway {
 // "2.6.3"
 std::string OneDnnVersion();
 
-// Where the bytes of a memory argument begin.
+// The place where the bytes of a memory argument begin.
 struct Place {
   enum class Kind : uint8_t { kInput, kOutput, kWorkspace, kScratchpad };
 
@@ -57,13 +57,13 @@ class OneDnnProgram {
  public:
   const dnnl::engine& engine() const { return engine_; }
 
-  // Asks for scratch memory to be workspace; every primitive is made with it.
+  // Makes scratch memory a part of the workspace; used for every primitive.
   static dnnl::primitive_attr UserScratchpad();
 
-  // Workspace of its own for `desc`.
+  // Reserves separate workspace for `desc`.
   Place Reserve(const dnnl::memory::desc& desc);
 
-  // Appends a primitive, whose scratchpad is as `scratchpad` says.
+  // Appends a primitive; `scratchpad` describes its scratchpad.
   void Add(OneDnnStep step, const dnnl::memory::desc& scratchpad);
 
   // Appends a copy that changes the layout.
@@ -71,7 +71,7 @@ class OneDnnProgram {
                   const dnnl::memory::desc& to, Place to_place);
 
   const std::vector<OneDnnStep>& steps() const { return steps_; }
-  // The workspace: what was reserved, then the largest scratchpad.
+  // The workspace: the reserved bytes, then the largest scratchpad.
   int64_t reserved_bytes() const { return reserved_bytes_; }
   int64_t scratchpad_bytes() const { return scratchpad_bytes_; }
 
@@ -82,24 +82,25 @@ class OneDnnProgram {
   int64_t scratchpad_bytes_ = 0;
 };
 
-// The kernel of the program that `write` writes; `write` may let oneDNN throw.
-// Errors: UNIMPLEMENTED when oneDNN has no such primitive or dtype here,
-// INTERNAL when it fails otherwise, each with its words.
+// The kernel of the program that `write` fills; oneDNN may throw in `write`.
+// Errors: UNIMPLEMENTED if oneDNN has no such primitive or dtype here, INTERNAL
+// if it fails otherwise, each with oneDNN's message.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOneDnnKernel(
     int threads, absl::FunctionRef<void(OneDnnProgram&)> write);
 
-// The three below are for use inside `write`: they throw as oneDNN does, for
-// any dtype but float32 and, where the CPU has AVX-512, bfloat16.
+// The three functions below are for use inside `write`: they throw as oneDNN
+// does, for any dtype except float32 and, if the CPU has AVX-512, bfloat16.
 
 dnnl::memory::data_type ElementType(DType dtype);
 
-// A tensor whose dimensions lie `strides` elements apart.
+// A tensor whose dimensions have the given strides, in elements.
 dnnl::memory::desc Strided(const dnnl::memory::dims& dims,
                            const dnnl::memory::dims& strides,
                            DType dtype = DType::kFloat32);
 
-// Activations [batch, spatial..., channels] as they lie; `spatial` has two or
-// three entries. To oneDNN the dimensions are batch, channels, spatial...
+// Activations [batch, spatial..., channels] in their stored layout; `spatial`
+// has two or three entries. oneDNN orders the dimensions as batch, channels,
+// spatial...
 dnnl::memory::desc ChannelsLast(int64_t batch, int64_t channels,
                                 const std::vector<int64_t>& spatial,
                                 DType dtype);

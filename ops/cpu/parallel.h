@@ -3,14 +3,14 @@
 //
 // fn(begin, end) is called once for each of at most `threads` contiguous parts,
 // none smaller than about `grain` items, and ParallelFor returns when all are
-// done. The split depends on `threads`, so a kernel whose bits must not (all of
-// ours) either computes its items independently or lets one item be a chunk of
-// fixed size (ops/cpu/reduce.h).
+// done. The split depends on `threads`. So a kernel whose result must not
+// depend on it (all of ours) either computes its items independently or makes
+// one item a chunk of fixed size (ops/cpu/reduce.h).
 //
-// fn is compiled once for each width, with all that it calls in this file's
-// includer inlined. Bits do not depend on the width: products and sums are not
-// contracted (-ffp-contract=off, ops/CMakeLists.txt), and the compiler may not
-// reorder a sum.
+// fn is compiled once for each width; all functions that it calls in the
+// including file are inlined. Results do not depend on the width: products and
+// sums are not contracted (-ffp-contract=off, ops/CMakeLists.txt), and the
+// compiler may not reorder a sum.
 #ifndef SPILLWAY_OPS_CPU_PARALLEL_H_
 #define SPILLWAY_OPS_CPU_PARALLEL_H_
 
@@ -34,7 +34,7 @@ RunWithAvx512(const Fn& fn, int64_t begin, int64_t end) {
   fn(begin, end);
 }
 
-// fn(begin, end), in the widest of its versions that this CPU has.
+// Calls fn(begin, end) in the widest version that this CPU supports.
 template <typename Fn>
 void RunWidest(const Fn& fn, int64_t begin, int64_t end) {
   if (HasAvx512()) {

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kPatchesAlignment = 256;
 constexpr int64_t kSmallBytes = 32_MiB;
 
-// How x becomes patches.
+// How to make patches of x.
 struct Patches {
   WindowGeometry conv = {};
   int64_t element_bytes = 4;
@@ -36,8 +36,8 @@ struct Patches {
   int64_t bytes() const { return pixels() * taps() * tap_bytes(); }
 };
 
-// The element of one dimension that tap `tap` of window `o` lies on; outside
-// [0, input) in the padding.
+// The element of one dimension that tap `tap` of window `o` covers; outside [0,
+// input) in the padding.
 int64_t ElementAt(const WindowDim& dim, int64_t o, int64_t tap) {
   return dim.begin(o) + tap * dim.dilation;
 }
@@ -46,7 +46,7 @@ bool IsInside(const WindowDim& dim, int64_t element) {
   return element >= 0 && element < dim.input;
 }
 
-// The patch of one pixel of y: all taps of its window, row-major.
+// Copies the patch of one pixel of y: all taps of its window, row-major.
 void CopyPatch(const Patches& patches, const std::byte* x, int64_t pixel,
                std::byte* to) {
   const WindowGeometry& conv = patches.conv;
@@ -75,7 +75,7 @@ void CopyPatch(const Patches& patches, const std::byte* x, int64_t pixel,
   });
 }
 
-// All of them; a row of `to` each.
+// Copies all patches, one per row of `to`.
 void CopyPatches(int threads, const Patches& patches, const std::byte* x,
                  std::byte* to) {
   const int64_t row_bytes = patches.taps() * patches.tap_bytes();

@@ -4,10 +4,9 @@
 //                           patches [pixels, taps * I]
 //
 // where a row of `patches` is the part of x under one pixel's window, with
-// zeros for the padding. For convolutions that oneDNN has no primitive of its
-// own for, but only its sgemm, which allocates blocks by itself in every run
-// that no plan sees: images of a few voxels; some strides, dilations and
-// paddings.
+// zeros for the padding. Used if oneDNN has no primitive for the convolution
+// except its sgemm, which allocates blocks internally in every run that no plan
+// counts: images of a few voxels; some strides, dilations and paddings.
 #ifndef SPILLWAY_OPS_CPU_PATCHES_FILTER_GRADIENT_H_
 #define SPILLWAY_OPS_CPU_PATCHES_FILTER_GRADIENT_H_
 
@@ -17,8 +16,8 @@
 
 namespace spillway {
 
-// Whether the workspace of the kernel below, all patches at once, stays small:
-// beyond that, oneDNN's blocks are the lesser evil.
+// Whether the workspace of the kernel below (all patches at once) stays small;
+// otherwise oneDNN's uncounted blocks are better.
 bool HasSmallPatches(const ConvGeometry& conv);
 
 // As MakeConvFilterGradientKernel, for one group.

@@ -17,7 +17,7 @@ memory::desc Y(const PoolSpec& spec) {
                       Each(spec.window, &WindowDim::output), spec.dtype);
 }
 
-// Inference, so that no tensor of indices is kept.
+// Inference, so that no index tensor is kept.
 dnnl::pooling_forward::primitive_desc Forward(const PoolSpec& spec,
                                               const dnnl::engine& engine) {
   return {{dnnl::prop_kind::forward_inference, spec.algorithm, X(spec), Y(spec),

@@ -8,15 +8,15 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kColumns = 2048;        // of one task: its sums stay in cache
+constexpr int64_t kColumns = 2048;        // per task: its sums stay in cache
 constexpr int64_t kTasks = 64;            // enough for any machine's threads
-constexpr int64_t kTaskElements = 16384;  // least work worth a task
+constexpr int64_t kTaskElements = 16384;  // least work for a separate task
 constexpr int64_t kRowsInBlock = 64;      // additions to one accumulator
 constexpr int kLanes = 16;                // accumulators of a contiguous sum
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// How a reduction is cut into tasks; a function of its sizes only.
+// How a reduction is split into tasks; depends on its sizes only.
 struct Cut {
   int64_t column_blocks = 1;
   int64_t chunks = 1;
@@ -82,7 +82,7 @@ void SumRows(const Rows<X>& in, float scale, Y* sum) {
   for (int64_t c = 0; c < in.columns; ++c) sum[c] = Store<Y>(scale * total[c]);
 }
 
-// Sums of each chunk.
+// The sums of each chunk.
 template <typename X, typename Y>
 struct ChunkSums {
   int threads = 1;

@@ -1,13 +1,13 @@
-// Sums in float32 over one dimension of three, in parallel, with the same bits
-// for any number of threads. What is summed and the sums may be stored as
-// bfloat16 (ops/cpu/storage.h).
+// Sums in float32 over one dimension of three, in parallel, bitwise identical
+// for any number of threads. Input and output may be stored as bfloat16
+// (ops/cpu/storage.h).
 //
 //   y[o, i] = scale * sum over r of x[o, r, i]
 //
-// The reduced dimension is cut into chunks whose number depends on the sizes
-// only; each chunk is summed by one thread, and chunks are added in order.
-// Sums run in blocks (a float accumulator takes few additions), so the error
-// grows far slower than the number of terms.
+// The reduced dimension is split into chunks whose number depends on the sizes
+// only; each chunk is summed by one thread, and chunks are added in order. Sums
+// run in blocks (a float accumulator takes few additions), so the error grows
+// far more slowly than the number of terms.
 #ifndef SPILLWAY_OPS_CPU_REDUCE_H_
 #define SPILLWAY_OPS_CPU_REDUCE_H_
 
@@ -25,10 +25,10 @@ struct ReduceArgs {
   const X* x = nullptr;
   float scale = 1;
   float* workspace = nullptr;  // WorkspaceBytes(reduction)
-  Y* y = nullptr;              // neither x nor workspace
+  Y* y = nullptr;              // overlaps neither x nor workspace
 };
 
-// At most a few MiB, and 0 where `outer` alone keeps the threads busy.
+// At most a few MiB, and 0 if `outer` alone keeps the threads busy.
 int64_t WorkspaceBytes(const Reduction& reduction);
 
 template <typename X, typename Y>

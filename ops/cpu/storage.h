@@ -1,11 +1,11 @@
 // The floats that CPU kernels read and write: float32, or bfloat16, which is
 // widened on load and rounded once on store. All arithmetic is float32.
 //
-// A kernel is a template over how its tensors are stored,
+// A kernel is a template over the storage type of its tensors,
 //
 //   y[i] = Store<T>(2 * Load(x[i]));
 //
-// and ForStorage makes the one that a dtype asks for:
+// and ForStorage instantiates it for a dtype:
 //
 //   return ForStorage(node.inputs[0],
 //                     [&]<typename T>(T) { return Doubling<T>(node); });
@@ -24,10 +24,10 @@ namespace spillway {
 absl::Status NoSuchStorage(const TensorType& type);
 
 // NoSuchStorage for the first input or output that is neither float32 nor
-// bfloat16: for nodes that have no other tensors.
+// bfloat16: for nodes without other tensors.
 absl::Status CheckStorage(const KernelRequest& node);
 
-// make(T()), where T is float or BFloat16, whichever holds `type`. Errors:
+// Calls make(T()), where T is float or BFloat16, depending on `type`. Errors:
 // UNIMPLEMENTED for another dtype.
 template <typename Make>
 NewKernel ForStorage(const TensorType& type, const Make& make) {

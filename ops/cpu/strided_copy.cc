@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kGrainElements = 16384;
 
-// An element of any type of this size; copying it is one move.
+// An element of any type of this size; it is copied with one move.
 template <int kBytes>
 struct alignas(kBytes) Element {
   std::byte bytes[kBytes];
@@ -24,7 +24,7 @@ struct Offsets {
   int64_t to = 0;
 };
 
-// Of element `index` of the box without its innermost dimension.
+// The offsets of element `index` of the box without its innermost dimension.
 Offsets OffsetsOf(const StridedCopy& copy, int64_t index) {
   Offsets offsets;
   for (size_t axis = copy.sizes.size() - 1; axis-- > 0;) {

@@ -1,5 +1,5 @@
-// Copies an N-dimensional box of elements between two strided layouts: the one
-// loop behind Transpose, Slice, Concat, Pad and the gradients of sums.
+// Copies an N-dimensional box of elements between two strided layouts.
+// Transpose, Slice, Concat, Pad and the gradients of sums all use it.
 #ifndef SPILLWAY_OPS_CPU_STRIDED_COPY_H_
 #define SPILLWAY_OPS_CPU_STRIDED_COPY_H_
 
@@ -7,7 +7,7 @@
 
 namespace spillway {
 
-// `copy` is simplified; `from` and `to` do not overlap.
+// `copy` must be simplified; `from` and `to` must not overlap.
 void CopyStrided(int threads, const StridedCopy& copy, const void* from,
                  void* to);
 

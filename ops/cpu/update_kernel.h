@@ -36,8 +36,8 @@ class GroupMemory {
   size_t group_;
 };
 
-// `make(memory)` is called once for each group and returns update(begin, end),
-// which updates these elements of it.
+// Calls `make(memory)` once for each group; it returns update(begin, end),
+// which updates these elements of the group.
 template <typename Make>
 NewKernel UpdateKernel(const KernelRequest& node, Make make) {
   return MakeKernel([=, groups = GroupsOf(node.inputs, node.outputs),

@@ -1,4 +1,4 @@
-// What the loops of our own pooling and convolution kernels share: images,
+// Shared by the loops of our own pooling and convolution kernels: images with
 // channels last, and a window over them. Two spatial dimensions are treated as
 // three with one plane.
 #ifndef SPILLWAY_OPS_CPU_WINDOW_GEOMETRY_H_
@@ -19,11 +19,11 @@ struct WindowGeometry {
   WindowDim rows = {};
   WindowDim columns = {};
 
-  // Where an element of an image of x is.
+  // Offset of an element of an image of x.
   int64_t at(int64_t plane, int64_t row, int64_t column) const {
     return ((plane * rows.input + row) * columns.input + column) * channels;
   }
-  // Where an element of an image of y is.
+  // Offset of an element of an image of y.
   int64_t y_at(int64_t plane, int64_t row, int64_t column) const {
     return ((plane * rows.output + row) * columns.output + column) * channels;
   }
@@ -42,7 +42,7 @@ inline WindowGeometry MakeWindowGeometry(int64_t batch, int64_t channels,
           .columns = window[last]};
 }
 
-// Elements of x (a window without its padding), or of y.
+// A box of elements of x (a window without its padding), or of y.
 struct Box {
   Interval planes = {};
   Interval rows = {};
@@ -50,7 +50,7 @@ struct Box {
 };
 
 // Calls fn(plane, row, column) for the elements of a box, row-major. (A
-// function with vectors in it that is not inlined is compiled for the baseline:
+// function that uses vectors and is not inlined is compiled for the baseline:
 // mark such a lambda always_inline.)
 template <typename Fn>
 [[gnu::always_inline]] inline void ForEachElement(const Box& box,
@@ -67,7 +67,7 @@ template <typename Fn>
 
 // Calls fn(first channel, lanes) for each block of channels that a vector of
 // kBytes holds; mark fn always_inline, as above. Whole blocks are compiled
-// apart from the last one, which may be smaller.
+// separately from the last one, which may be smaller.
 template <int kBytes, typename Fn>
 [[gnu::always_inline]] inline void ForEachBlock(int64_t channels,
                                                 const Fn& fn) {

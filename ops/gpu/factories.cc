@@ -6,7 +6,7 @@
 namespace spillway {
 namespace {
 
-// Sorted by name, one a line.
+// Sorted by name, one per line.
 // clang-format off
 constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"Add", ops::AddGpu},
@@ -63,7 +63,8 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
 // clang-format on
 
 #ifdef SPILLWAY_WITH_CUDA
-// Through NVIDIA's libraries, whose headers come with CUDA. Sorted by name.
+// Kernels that use NVIDIA's libraries, whose headers come with CUDA. Sorted by
+// name.
 constexpr std::pair<std::string_view, KernelFactory> kGpuLibraryKernels[] = {
     {"Conv2D", ops::ConvGpu},
     {"Conv2DBackpropFilter", ops::ConvBackpropFilterGpu},

@@ -1,5 +1,5 @@
-// The factories of all GPU kernels, each in the file <op>_gpu.cc, and the list
-// that says which op has which.
+// The factories of all GPU kernels, each defined in the file <op>_gpu.cc, and
+// the table of the ops that have one.
 #ifndef SPILLWAY_OPS_GPU_FACTORIES_H_
 #define SPILLWAY_OPS_GPU_FACTORIES_H_
 
@@ -12,15 +12,15 @@
 
 namespace spillway {
 
-// Adds a kernel of DeviceKind::kCuda for every op that has one. Those that call
-// NVIDIA's libraries are only there with SPILLWAY_WITH_CUDA.
+// Adds a kernel of DeviceKind::kCuda for every op that has one. Kernels that
+// call NVIDIA's libraries are included only with SPILLWAY_WITH_CUDA.
 void AddGpuKernels(KernelRegistry& kernels);
 
-// "cuDNN 9.13.1, cuBLASLt 13.0.2". Errors: UNAVAILABLE without them. Only there
-// with SPILLWAY_WITH_CUDA.
+// "cuDNN 9.13.1, cuBLASLt 13.0.2". Errors: UNAVAILABLE without them. Defined
+// only with SPILLWAY_WITH_CUDA.
 absl::StatusOr<std::string> GpuLibraries();
 
-// Makes their handles for the present device. Only there with
+// Makes their handles for the current device. Defined only with
 // SPILLWAY_WITH_CUDA.
 absl::Status OpenGpuLibraries();
 

@@ -14,18 +14,19 @@
 
 namespace spillway {
 
-// INTERNAL with CUDA's words; OK for 0.
+// INTERNAL with CUDA's message; OK for 0.
 absl::Status LaunchStatus(gpu::LaunchError error);
 
-// The number of the GPU that this thread's calls are for.
+// The number of this thread's current GPU.
 absl::StatusOr<int> CurrentGpu();
 
-// UNIMPLEMENTED unless the GPU's kernels compute in the type's dtype, which is
-// float32, bfloat16 or float16.
+// UNIMPLEMENTED unless the GPU's kernels support the type's dtype: float32,
+// bfloat16 or float16.
 absl::Status CheckGpuStorage(const TensorType& type);
 
-// launch(const KernelContext&) returns a LaunchError; it gets the stream, and
-// pointers to the GPU's memory. `workspace_bytes`: as Kernel::workspace_bytes.
+// launch(const KernelContext&) returns a LaunchError; the context has the
+// stream, and pointers to the GPU's memory. `workspace_bytes`: as
+// Kernel::workspace_bytes.
 template <typename Fn>
 std::unique_ptr<Kernel> MakeGpuKernel(Fn launch, int64_t workspace_bytes = 0) {
   return MakeKernel(

@@ -1,8 +1,8 @@
 // cuBLASLt's matrices are column-major. A row-major matrix is, byte for byte,
-// its transpose in column-major order; so y = a b is computed as
-// transpose(y) = transpose(b) transpose(a), b being cuBLASLt's A, a its B. Its
-// epilogues add one element of the bias to each row of their result: to each
-// column of y, as MatMul does.
+// its transpose in column-major order. So y = a b is computed as transpose(y) =
+// transpose(b) transpose(a), where b is cuBLASLt's A and a its B. Its epilogues
+// add one element of the bias to each row of their result, that is, to each
+// column of y, as MatMul requires.
 #include "ops/gpu/matmul_kernel.h"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ cudaDataType_t CudaType(DType dtype) {
   }
 }
 
-// That the operands are multiplied in.
+// The dtype in which the operands are multiplied.
 DType ProductDType(const GpuMatMulSpec& spec) {
   for (const DType dtype : {spec.a_dtype, spec.b_dtype, spec.y_dtype}) {
     if (dtype != DType::kFloat32) return dtype;
@@ -53,7 +53,7 @@ DType ProductDType(const GpuMatMulSpec& spec) {
 struct Matrix {
   int64_t rows = 1;
   int64_t columns = 1;
-  DType dtype = DType::kFloat32;  // that it is multiplied in
+  DType dtype = DType::kFloat32;  // in which it is multiplied
 };
 
 // The descriptors of one product and the algorithms for it, best first.
@@ -95,8 +95,8 @@ absl::Status SetTranspose(const CublasLtApi& api, cublasLtMatmulDesc_t desc,
                       transpose ? CUBLAS_OP_T : CUBLAS_OP_N);
 }
 
-// Bias and activation. The bias's address is told at each run; its dtype is
-// that of y, where nothing else is said.
+// Bias and activation. The bias's address is set in each run; by default its
+// dtype is that of y.
 absl::Status SetEpilogue(const CublasLtApi& api, cublasLtMatmulDesc_t desc,
                          const GpuMatMulSpec& spec) {
   const bool has_bias = spec.bias >= 0;
@@ -144,7 +144,7 @@ absl::StatusOr<CublasLtMatmulPreference> MakePreference(
   SPILLWAY_RETURN_IF_ERROR(
       SetPreference(api, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                     kMostWorkspaceBytes));
-  // The parts of a sum stay float32 until they are added.
+  // Partial sums stay float32 until they are added.
   SPILLWAY_RETURN_IF_ERROR(SetPreference(
       api, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
@@ -177,7 +177,7 @@ absl::Status FindAlgorithms(const GpuMatMulSpec& spec, Product& product) {
                   spec.m, spec.k, spec.k, spec.n));
 }
 
-// `dtype`: that a and b are multiplied in.
+// `dtype`: in which a and b are multiplied.
 absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype,
                                     const MathOptions& math) {
   Product product;
@@ -202,8 +202,8 @@ absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype,
   return product;
 }
 
-// Workspace: a rounded, b rounded, the bias rounded (each only where it is),
-// cuBLASLt's own.
+// Workspace: a, b and the bias rounded (only those that need it), then
+// cuBLASLt's.
 class GpuMatMulKernel final : public Kernel {
  public:
   GpuMatMulKernel(const GpuMatMulSpec& spec, DType dtype, Product product)
@@ -225,7 +225,7 @@ class GpuMatMulKernel final : public Kernel {
     if (has_bias()) Reserve(bias_);
   }
 
-  // Before all else. `name`: of KernelRequest::algorithm.
+  // Must be called first. `name`: KernelRequest::algorithm.
   absl::Status Choose(std::string_view name) {
     const std::vector<KernelAlgorithm> list = Describe();
     SPILLWAY_ASSIGN_OR_RETURN(const size_t at, AlgorithmNamed(name, list));

@@ -1,10 +1,10 @@
-// Matrix products of row-major matrices on the GPU, by cuBLASLt: for MatMul
-// and for what is one.
+// Matrix products of row-major matrices on the GPU, by cuBLASLt: for MatMul and
+// for other ops that are one.
 //
-// Where a, b or y is of a shorter dtype, an operand that is float32 is rounded
-// to it in the workspace first, and so is a float32 bias where y is of one;
-// where all are float32, operands are rounded to TF32 if MathOptions allow it.
-// Sums are float32, also where cuBLASLt cuts one into parts, in an order that
+// If any of a, b and y has a shorter dtype, a float32 operand is first rounded
+// to it in the workspace, and so is a float32 bias if y has the shorter dtype.
+// If all are float32, operands are rounded to TF32 if MathOptions allow it.
+// Sums are float32, even if cuBLASLt splits them into parts, in an order that
 // is the same in every run.
 #ifndef SPILLWAY_OPS_GPU_MATMUL_KERNEL_H_
 #define SPILLWAY_OPS_GPU_MATMUL_KERNEL_H_
@@ -18,29 +18,29 @@
 namespace spillway {
 
 // Output 0, [m, n], is a times b, where a is [m, k], or [k, m] if transposed,
-// and b is [k, n], or [n, k] if transposed; plus a bias of [n], and no less
-// than 0 with has_relu.
+// and b is [k, n], or [n, k] if transposed; plus a bias of [n], and clamped to
+// at least 0 with has_relu.
 struct GpuMatMulSpec {
   int64_t m = 1;
   int64_t k = 1;
   int64_t n = 1;
   bool transpose_a = false;
   bool transpose_b = false;
-  int a = 0;  // input that holds it
+  int a = 0;  // the input that is a
   int b = 1;
   DType a_dtype = DType::kFloat32;  // each float32 or the same shorter one
   DType b_dtype = DType::kFloat32;
   DType y_dtype = DType::kFloat32;
-  int bias = -1;  // input that holds it; -1: none
+  int bias = -1;  // the input that is the bias; -1: none
   DType bias_dtype = DType::kFloat32;
   bool has_relu = false;
 };
 
-// Lists the first eight algorithms that cuBLASLt's heuristic names, with at
-// most 32 MiB of workspace of its own: "heuristic 0", "heuristic 1", ... . Of
-// the node, only math and algorithm are read. Errors: UNAVAILABLE without the
-// library; UNIMPLEMENTED where it has no algorithm; INVALID_ARGUMENT for one
-// that is not listed.
+// Lists the first eight algorithms that cuBLASLt's heuristic suggests with at
+// most 32 MiB of cuBLASLt workspace: "heuristic 0", "heuristic 1", ... . Of the
+// node, only math and algorithm are used. Errors: UNAVAILABLE without the
+// library; UNIMPLEMENTED if it has no algorithm; INVALID_ARGUMENT for an
+// algorithm that is not listed.
 NewKernel MakeGpuMatMulKernel(const KernelRequest& node,
                               const GpuMatMulSpec& spec);
 

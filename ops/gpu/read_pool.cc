@@ -9,8 +9,8 @@
 namespace spillway {
 namespace {
 
-// Kernels count the pixels of an image and its padding in 32 bits, and step
-// from window to window.
+// Kernels use 32 bits for the pixel indices of an image including its padding,
+// and for steps from window to window.
 absl::Status CheckPixels(const Window& window) {
   double pixels = 1;
   double longest = 0;

@@ -1,4 +1,4 @@
-// A pool's attributes as its GPU kernels take them.
+// A pool's attributes in the form that its GPU kernels take.
 #ifndef SPILLWAY_OPS_GPU_READ_POOL_H_
 #define SPILLWAY_OPS_GPU_READ_POOL_H_
 
@@ -9,9 +9,9 @@
 
 namespace spillway {
 
-// The pool over x. Without counts_padding, which only AvgPool has. Errors:
-// INVALID_ARGUMENT; UNIMPLEMENTED for a dtype that the GPU does not compute in
-// and for images of 2^31 pixels.
+// The pool over x, without counts_padding, which only AvgPool has. Errors:
+// INVALID_ARGUMENT; UNIMPLEMENTED for a dtype that the GPU does not support and
+// for images of 2^31 pixels or more.
 absl::StatusOr<gpu::Pool> ReadGpuPool(const Attributes& attributes,
                                       const TensorType& x);
 

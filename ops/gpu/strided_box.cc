@@ -5,7 +5,7 @@
 namespace spillway {
 namespace {
 
-// Whether elements twice as wide lie on the same bytes.
+// Whether elements twice as wide cover the same bytes.
 bool CanWiden(const gpu::StridedBox& box) {
   const gpu::StridedDim& row = box.dims[box.rank - 1];
   bool is_even = box.element_bytes < 16 && row.from_stride == 1 &&

@@ -7,8 +7,8 @@
 
 namespace spillway {
 
-// `copy` simplified. Where its innermost dimension is contiguous on both sides,
-// elements become as wide as all sizes, strides and starts allow.
+// `copy` simplified. If its innermost dimension is contiguous on both sides,
+// elements are as wide as all sizes, strides and starts allow.
 gpu::StridedBox MakeStridedBox(const StridedCopy& copy);
 
 }  // namespace spillway

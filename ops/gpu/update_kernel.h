@@ -24,7 +24,7 @@ inline gpu::UpdateTensor TensorOf(const KernelContext& context,
   return tensor;
 }
 
-// `rule` is one of those of updates.h.
+// `rule` is one of those in updates.h.
 template <typename Rule>
 NewKernel GpuUpdateKernel(const KernelRequest& node, const Rule& rule) {
   return MakeGpuKernel([=, groups = GroupsOf(node.inputs, node.outputs)](

@@ -13,7 +13,7 @@
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"
 
-// Functions here take `spatial`, the number of spatial dimensions.
+// Parameter `spatial`: the number of spatial dimensions.
 namespace spillway::ops {
 namespace {
 
@@ -30,7 +30,8 @@ absl::StatusOr<Types> InferConv(int spatial, const InferContext& node) {
   return Types{{.dtype = x.dtype, .shape = ConvOutput(conv)}};
 }
 
-// `dy` is what a convolution with these attributes gives.
+// Checks that `dy` has the type that a convolution with these attributes
+// produces.
 absl::Status ExpectOutput(const Attributes& attributes, const Shape& x,
                           const Shape& filter, const TensorType& dy) {
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", dy));

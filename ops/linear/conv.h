@@ -6,7 +6,7 @@
 //   ConvXDBackpropFilter  x, dy         dfilter  with filter_shape
 //
 // dfilter has the dtype of the attribute `dtype`: that of dy (the default), or
-// float32, as a float32 filter wants it; the sums are float32 in either case.
+// float32, as a float32 filter needs it; the sums are float32 in either case.
 #ifndef SPILLWAY_OPS_LINEAR_CONV_H_
 #define SPILLWAY_OPS_LINEAR_CONV_H_
 
@@ -21,7 +21,7 @@ Op Conv3D();
 Op Conv3DBackpropFilter();
 Op Conv3DBackpropInput();
 
-// Of either number of dimensions.
+// For both numbers of dimensions.
 NewKernel ConvCpu(const KernelRequest& node);
 NewKernel ConvBackpropFilterCpu(const KernelRequest& node);
 NewKernel ConvBackpropInputCpu(const KernelRequest& node);

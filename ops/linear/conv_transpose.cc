@@ -16,7 +16,7 @@
 namespace spillway::ops {
 namespace {
 
-// Put before messages that speak of the convolution.
+// Prefix of messages about the convolution.
 constexpr const char* kTransposed =
     "in the convolution that is transposed, whose x has output_shape";
 
@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<TensorType>> InferConvTranspose(
   return std::vector{TensorType{.dtype = x.dtype, .shape = y}};
 }
 
-// Those of the convolution.
+// The attributes of the convolution.
 Attributes WithoutOutputShape(const Attributes& attributes) {
   Attributes others;
   for (const auto& [name, value] : attributes.items()) {
@@ -51,8 +51,8 @@ Attributes WithoutOutputShape(const Attributes& attributes) {
   return others;
 }
 
-// y is linear in each of x and filter: dx is the convolution itself, of dy, and
-// dfilter its filter gradient with dy in the place of its x.
+// y is linear in each of x and filter: dx is the convolution itself, applied to
+// dy; dfilter is its filter gradient with dy in place of its x.
 absl::StatusOr<std::vector<Tensor>> ConvTransposeGradient(
     int spatial, GradientContext& grad) {
   const std::string conv = fmt::format("Conv{}D", spatial);

@@ -15,7 +15,7 @@
 namespace spillway::ops {
 namespace {
 
-// Of the tensors of a product, no two may be of different 16-bit floats.
+// The tensors of a product may not have two different 16-bit floats.
 absl::Status ExpectSameOrFloat32(std::string_view name, const TensorType& type,
                                  std::string_view other_name,
                                  const TensorType& other) {
@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<TensorType>> InferMatMul(const InferContext& node) {
   return std::vector{y};
 }
 
-// dy is that of the sum: masked by the activation.
+// dy is the gradient of the sum: masked by the activation.
 //
 // Column: is a transposed. Row: is b.
 //               y = a b                    y = a' b
@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<Tensor>> MatMulGradient(GradientContext& grad) {
                             grad.attributes().GetBool("transpose_a", false));
   SPILLWAY_ASSIGN_OR_RETURN(const bool tb,
                             grad.attributes().GetBool("transpose_b", false));
-  DType dtype = DType::kFloat32;  // of the gradient that is made
+  DType dtype = DType::kFloat32;  // of the computed gradient
   const auto product = [&](Tensor left, bool transpose_left, Tensor right,
                            bool transpose_right) {
     Attributes attributes = {{"transpose_a", transpose_left},

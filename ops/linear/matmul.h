@@ -1,15 +1,15 @@
 // MatMul: y = activation(a b + bias), floating matrices.
 //
 // a: [M, K], or [K, M] with transpose_a. b: [K, N], or [N, K] with transpose_b.
-// bias: [N], may be left out. y: [M, N], of the attribute dtype (default: a's).
+// bias: [N], optional. y: [M, N], of the attribute dtype (default: a's).
 // activation: "none" (default) or "relu".
 //
-// Each of a, b and y is float32 or of one shorter dtype. If any is of the
-// shorter one, operands are multiplied in it (a float32 operand is rounded to
-// it); sums are float32. bias is of y's dtype or float32, and is added to the
-// sum before that is rounded to y's dtype; on a GPU the bias is rounded to y's
-// dtype first. So a float32 y has the bits of MatMul, BiasAdd on a CPU; a
-// shorter one is rounded once, there twice.
+// Each of a, b and y is float32 or of one shorter dtype. If any has the shorter
+// dtype, operands are multiplied in it (a float32 operand is rounded to it);
+// sums are float32. bias has y's dtype or float32, and is added to the sum
+// before the sum is rounded to y's dtype; on a GPU the bias is first rounded to
+// y's dtype. So on a CPU a float32 y is bitwise identical to MatMul, BiasAdd; a
+// shorter y is rounded once instead of twice.
 #ifndef SPILLWAY_OPS_LINEAR_MATMUL_H_
 #define SPILLWAY_OPS_LINEAR_MATMUL_H_
 
@@ -28,7 +28,7 @@ struct MatMulSizes {
   bool transpose_b = false;
 };
 
-// Input that holds the bias, where there is one.
+// The input that is the bias, if there is one.
 inline constexpr int kMatMulBias = 2;
 
 // Errors: INVALID_ARGUMENT for operands that do not match.

@@ -1,4 +1,4 @@
-// Ops that look for the largest of the predictions. No gradients.
+// Ops that compare predictions of classes. No gradients.
 #ifndef SPILLWAY_OPS_LOSS_CLASSIFY_H_
 #define SPILLWAY_OPS_LOSS_CLASSIFY_H_
 
@@ -6,16 +6,16 @@
 
 namespace spillway::ops {
 
-// ArgMax: the place of the largest element along the dimension `axis`; the
-// lowest place of equals. x: one dimension or more, floating; y: int32, x's
-// shape without that dimension. Not differentiable.
+// ArgMax: the index of the largest element along the dimension `axis`; ties go
+// to the lowest index. x: one dimension or more, floating; y: int32, x's shape
+// without that dimension. Not differentiable.
 Op ArgMax();
 
 NewKernel ArgMaxCpu(const KernelRequest& node);
 
-// InTopK: whether fewer than k of predictions[n] are larger than the one of
-// class labels[n]. predictions: [N, C], floating; labels: [N], int32; y: [N],
-// bool. Attribute k >= 1. False where the label is not in [0, C) or its
+// InTopK: whether fewer than k of predictions[n] are larger than the prediction
+// for class labels[n]. predictions: [N, C], floating; labels: [N], int32; y:
+// [N], bool. Attribute k >= 1. False if the label is not in [0, C) or its
 // prediction is not finite. Not differentiable.
 Op InTopK();
 

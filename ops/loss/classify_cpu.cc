@@ -10,7 +10,7 @@
 namespace spillway::ops {
 namespace {
 
-// Of n elements that lie `stride` apart.
+// For n elements that are `stride` apart.
 template <typename T>
 int32_t PlaceOfLargest(const T* x, int64_t n, int64_t stride) {
   int64_t place = 0;

@@ -23,7 +23,7 @@ absl::Status CheckLabels(const int32_t* labels, int64_t rows, int64_t classes) {
   return absl::OkStatus();
 }
 
-// Returns the loss. `backprop` may be `logits`; `exponentials` is room for a
+// Returns the loss. `backprop` may be `logits`; `exponentials` has space for a
 // row.
 template <typename T>
 float CrossEntropyRow(const T* logits, int32_t label,

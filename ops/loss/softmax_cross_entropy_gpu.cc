@@ -1,5 +1,5 @@
 // Labels that the graph computes are not checked: the host does not see them
-// (gpu/softmax.h). Those that are fed the session has checked.
+// (ops/gpu/kernel/softmax.h). The session has checked labels in feeds.
 #include "base/status_macros.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"

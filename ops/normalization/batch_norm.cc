@@ -93,8 +93,8 @@ absl::StatusOr<std::vector<Tensor>> BatchNormGradient(GradientContext& grad) {
   return gradients;
 }
 
-// Per element in training: 1 for the mean, 3 for the variance, 4 to normalise;
-// x is read twice. Otherwise 4.
+// Flops per element in training: 1 for the mean, 3 for the variance, 4 to
+// normalise; x is read twice. Otherwise 4.
 OpCost BatchNormCost(const OpContext& node) {
   const auto norm = ReadBatchNorm(node.attributes);
   const bool is_training = norm.ok() && norm->is_training;
@@ -104,7 +104,7 @@ OpCost BatchNormCost(const OpContext& node) {
           .bytes = TouchedBytes(node) + (is_training ? x.num_bytes() : 0)};
 }
 
-// Per element 6 for the sums and 6 for dx; dy and x are read twice.
+// Flops per element: 6 for the sums and 6 for dx; dy and x are read twice.
 OpCost GradCost(const OpContext& node) {
   const TensorType& x = node.inputs[1];
   return {.flops = 12 * static_cast<double>(x.num_elements()),

@@ -15,12 +15,12 @@
 // In training, mean and variance are the batch's (the variance over n), and the
 // moving statistics are overwritten: new = momentum * old + (1 - momentum) *
 // batch, with the batch's variance over n - 1. Otherwise they are the moving
-// statistics, which stay as they are. saved_mean and saved_inv_std are what was
-// used, in both cases.
+// statistics, which are unchanged. saved_mean and saved_inv_std are the values
+// that were used, in both cases.
 //
-// The gradient of relu is taken from x, so y need not be kept; only with `side`
+// The gradient of relu is taken from x, so y need not be kept. Only with `side`
 // it is taken from y, and then the gradient of side is an output (without relu,
-// that is dy itself).
+// that gradient is dy itself).
 // Source: Ioffe and Szegedy, "Batch normalization", ICML 2015.
 #ifndef SPILLWAY_OPS_NORMALIZATION_BATCH_NORM_H_
 #define SPILLWAY_OPS_NORMALIZATION_BATCH_NORM_H_

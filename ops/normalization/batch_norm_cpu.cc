@@ -1,4 +1,4 @@
-// Training takes two looks at x: one for the moments, one to normalise.
+// Training makes two passes over x: one for the moments, one to normalise.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,10 +13,10 @@
 namespace spillway::ops {
 namespace {
 
-// Channels whose moments are joined together.
+// Channels whose moments one task joins.
 constexpr int64_t kMomentGrain = 64;
 
-// What a run works on. The workspace is `factor` [C], then for each chunk its
+// The operands of a run. The workspace is `factor` [C], then for each chunk its
 // mean [C] and its sum of squared deviations from that mean [C].
 template <typename T>
 struct NormRun {
@@ -150,7 +150,7 @@ void UseMovingStatistics(const NormRun<T>& run) {
   }
 }
 
-// Without relu the lower bound is minus infinity. A NaN passes.
+// Without relu the lower bound is minus infinity. A NaN passes through.
 template <typename T>
 void NormalizeRow(const NormRun<T>& run, int64_t row) {
   const float least =

@@ -3,7 +3,7 @@
 //   doffset = sum g    dscale = inv_std * sum(g d)    factor = scale * inv_std
 //   dx = factor * g                                    with moving statistics
 //   dx = factor * (g - doffset / n - d * inv_std * dscale / n)     in training
-// Two looks at dy and x: one for the sums, one for dx.
+// Two passes over dy and x: one for the sums, one for dx.
 #include <algorithm>
 
 #include "base/status_macros.h"
@@ -16,14 +16,14 @@
 namespace spillway::ops {
 namespace {
 
-// Channels whose sums are joined together.
+// Channels whose sums one task joins.
 constexpr int64_t kSumGrain = 64;
 
 // Where the activation lets gradients pass: everywhere, where the normalised x
-// is positive, or where y is.
+// is positive, or where y is positive.
 enum class GradientMask : uint8_t { kNone, kFromX, kFromY };
 
-// What a run works on. The workspace is factor, slope and shift [C], then for
+// The operands of a run. The workspace is factor, slope and shift [C], then for
 // each chunk sum g [C] and sum(g d) [C].
 template <typename T>
 struct NormGradRun {
@@ -56,7 +56,7 @@ int64_t NormGradWorkspaceBytes(const ChannelRows& size) {
          static_cast<int64_t>(sizeof(float));
 }
 
-// Where x passes is decided by the very expression that made y.
+// Recomputes y with exactly the same expression to decide where x passes.
 template <GradientMask kMask, typename T>
 void AddRowToSums(const NormGradRun<T>& run, int64_t row, float* sum_g,
                   float* sum_gd) {
@@ -121,7 +121,7 @@ void SetGradients(const NormGradRun<T>& run, int64_t c, double sum_g,
   run.slope()[c] = static_cast<float>(share * inv_std * inv_std * sum_gd);
 }
 
-// In the channels [first, last).
+// For the channels [first, last).
 template <typename T>
 void JoinChunks(const NormGradRun<T>& run, int64_t first, int64_t last) {
   double sum_g[kSumGrain] = {};

@@ -1,5 +1,5 @@
-// One row of channels at a time, through three small buffers, so that a row may
-// be overwritten by its result.
+// Processes one row of channels at a time, through three small buffers, so that
+// a row may be overwritten by its result.
 //
 //   dx[c] = dy[c] s[c]^-beta - 2 alpha beta x[c] sum of t[j] over the window
 //   t[j]  = dy[j] x[j] s[j]^(-beta-1)
@@ -16,14 +16,14 @@
 namespace spillway::ops {
 namespace {
 
-// The buffers of one thread: a row with zeros on both sides, as wide as a
-// window reaches, and s and s^-beta of the row.
+// The buffers of one thread: a row with zeros on both sides, as wide as the
+// window's radius, and s and s^-beta of the row.
 class Row {
  public:
   Row(const LrnAttributes& lrn, int64_t channels)
       : lrn_(lrn),
         channels_(channels),
-        // A window that covers the row from everywhere is as good as any wider.
+        // A wider window than the whole row changes nothing.
         radius_(std::min(lrn.depth_radius, channels)),
         padded_(static_cast<size_t>(channels + 2 * radius_)),
         sums_(static_cast<size_t>(channels)),
@@ -80,8 +80,8 @@ class Row {
     }
   }
 
-  // Square roots are many times faster than powers; these two exponents are
-  // what networks use.
+  // Square roots are many times faster than powers, and networks use these two
+  // exponents.
   void Powers() {
     if (lrn_.beta == 0.75) {
       for (size_t c = 0; c < sums_.size(); ++c) {

@@ -9,7 +9,7 @@
 namespace spillway::ops {
 namespace {
 
-// `exponentials` is room for n floats. x may be y.
+// `exponentials` has space for n floats. x may be y.
 template <typename T>
 void SoftmaxRow(const T* x, int64_t n, float* exponentials, T* y) {
   float most = Load(x[0]);

@@ -3,8 +3,8 @@
 #include "ops/cpu/elementwise.h"
 #include "ops/pointwise/activation.h"
 
-// Comparisons are written so that a NaN passes through and that each loop
-// becomes vector minimum, maximum or select instructions.
+// Comparisons are written so that a NaN passes through and that each loop is
+// vectorised to minimum, maximum or select instructions.
 namespace spillway::ops {
 
 NewKernel EluCpu(const KernelRequest& node) {

@@ -10,8 +10,8 @@ namespace {
 // Elements that stay in the first-level cache while all inputs are added.
 constexpr int64_t kBlock = 2048;
 
-// sum[begin, end), which lies within one block. Any input may be the sum: all
-// are read before it is written.
+// Computes sum[begin, end), which lies within one block. Any input may be the
+// sum: all inputs are read before it is written.
 template <typename T>
 void AddBlock(const KernelContext& context, int64_t begin, int64_t end) {
   float block[kBlock];

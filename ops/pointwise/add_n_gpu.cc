@@ -8,7 +8,8 @@
 namespace spillway::ops {
 namespace {
 
-// As many terms a launch as fit, the first of which is the sum so far.
+// Each launch adds as many terms as fit; in later launches the first term is
+// the sum so far.
 gpu::LaunchError Launch(const KernelContext& context, DType dtype, int64_t n) {
   gpu::Terms terms;
   for (size_t i = 0; i < context.inputs.size(); ++i) {

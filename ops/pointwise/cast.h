@@ -1,6 +1,6 @@
-// Cast: y = x converted to the attribute dtype. To integers reals are rounded
-// towards zero and kept within the type's range, NaN becomes 0; to bool
-// everything but 0 is true. Differentiable between floating types.
+// Cast: y = x converted to the attribute dtype. To integers, reals are rounded
+// towards zero and clamped to the type's range, and NaN becomes 0; to bool,
+// every value except 0 is true. Differentiable between floating types.
 #ifndef SPILLWAY_OPS_POINTWISE_CAST_H_
 #define SPILLWAY_OPS_POINTWISE_CAST_H_
 

@@ -28,7 +28,7 @@ To Convert(From x) {
     }
     return static_cast<To>(x);
   } else if constexpr (std::is_integral_v<To>) {
-    // Through 64 bits, which every integer type here fits.
+    // Through 64 bits, which hold every integer type used here.
     const auto wide = static_cast<int64_t>(x);
     if (wide < int64_t{std::numeric_limits<To>::min()}) {
       return std::numeric_limits<To>::min();

@@ -1,7 +1,7 @@
-// Dropout: y[i] = kept(i) ? x[i] / (1 - rate) : 0. DropoutGrad: the same of dy.
-// x, dy: any shape, floating; y, dx: as x, and may be written over it.
-// Attributes: rate in [0, 1), seed (0): layers of one network need different
-// seeds, for a mask does not depend on the node's name.
+// Dropout: y[i] = kept(i) ? x[i] / (1 - rate) : 0. DropoutGrad: the same for
+// dy. x, dy: any shape, floating; y, dx: as x, and may be written over it.
+// Attributes: rate in [0, 1), seed (0). Layers of one network need different
+// seeds, since a mask does not depend on the node's name.
 //
 // The mask is never stored: element i of a step is kept if and only if
 // UniformFloat(word i) >= rate, where word i is Philox4x32(key, i / 4)[i % 4]

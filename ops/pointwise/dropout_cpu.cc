@@ -11,7 +11,7 @@
 namespace spillway::ops {
 namespace {
 
-// Blocks of the generator made at once, and the words they hold.
+// Blocks of the generator that are made at once, and their number of words.
 constexpr int64_t kBlocks = 64;
 constexpr int64_t kWords = 4 * kBlocks;
 
@@ -29,8 +29,8 @@ void DrawWords(uint64_t key, uint64_t first_block, uint32_t* words) {
   }
 }
 
-// y[begin, end) from x; begin is a multiple of kWords. The second loop has no
-// branch, for half of them would be mispredicted.
+// Computes y[begin, end) from x; begin is a multiple of kWords. The second loop
+// has no branch, since half of them would be mispredicted.
 template <typename T>
 void DropPart(const DropoutMask& mask, const T* x, int64_t begin, int64_t end,
               T* y) {

@@ -6,7 +6,7 @@
 namespace spillway::ops {
 namespace {
 
-// x and y stored as T, scale as S.
+// For x and y stored as T, scale as S.
 template <typename T, typename S>
 NewKernel Scaling(const KernelRequest& node) {
   const int64_t rows = node.inputs[1].num_elements();

@@ -14,14 +14,14 @@
 
 namespace spillway::ops {
 
-// The pool is oneDNN's; this gradient is not: where windows overlap, oneDNN
-// sums up 16-bit floats in dx itself. Here each element of dx gathers from the
-// windows that cover it, in registers.
+// The pool uses oneDNN, but this gradient does not: if windows overlap, oneDNN
+// accumulates 16-bit floats in dx itself. Here each element of dx gathers from
+// the windows that cover it, in registers.
 
 namespace {
 
-// A pool; what a window's gradient is multiplied by, one factor for each of its
-// places along each dimension; and the windows that cover each column.
+// A pool; the factors for a window's gradient, one for each window position
+// along each dimension; and the windows that cover each column.
 struct AvgPoolGradient {
   WindowGeometry pool = {};
   std::vector<float> planes = {};
@@ -30,8 +30,8 @@ struct AvgPoolGradient {
   std::vector<Interval> covering_columns = {};
 };
 
-// What one pixel needs of it. (A copy: through a reference, all of it would be
-// read again after every store.)
+// The part that one pixel needs. (A copy: through a reference, all of it would
+// be read again after every store.)
 struct PixelFactors {
   WindowGeometry pool = {};
   const float* planes = nullptr;
@@ -55,8 +55,8 @@ std::vector<Interval> Covering(const WindowDim& dim) {
   return windows;
 }
 
-// One pixel of dx, covered by `windows`, in kBlocks vectors of channels. `dy`
-// is the image's, both begin at the first channel.
+// Writes one pixel of dx, covered by `windows`, in kBlocks vectors of channels.
+// `dy` is the image's; both pointers are at the first channel.
 template <int kBytes, int kBlocks, typename T>
 [[gnu::always_inline]] inline void WritePixel(const PixelFactors& factors,
                                               const Box& windows, const T* dy,
@@ -80,7 +80,7 @@ template <int kBytes, int kBlocks, typename T>
   }
 }
 
-// Row `row` of plane `plane` of dx. `dy` is the image's, `dx` the row's.
+// Writes row `row` of plane `plane` of dx. `dy` is the image's, `dx` the row's.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void WriteRow(const AvgPoolGradient& gradient,
                                             int64_t plane, int64_t row,

@@ -15,11 +15,11 @@
 
 namespace spillway::ops {
 
-// The pool is oneDNN's; this gradient is not: oneDNN wants the indices of the
-// maxima, a tensor that would have to be kept from the forward pass.
+// The pool uses oneDNN, but this gradient does not: oneDNN needs the indices of
+// the maxima, a tensor that would have to be kept from the forward pass.
 //
-// Threads share out slices: the planes of an image, or its rows where there is
-// but one plane.
+// Slices are split among threads: the planes of an image, or its rows if there
+// is only one plane.
 
 namespace {
 
@@ -59,7 +59,7 @@ int64_t SliceSize(const WindowGeometry& pool) {
   return IsFlat(pool) ? pool.at(0, 1, 0) : pool.at(1, 0, 0);
 }
 
-// Slices that are worth a thread.
+// Slices that are worth a separate thread.
 int64_t Grain(const WindowGeometry& pool) {
   return 16384 / SliceSize(pool) + 1;
 }
@@ -70,8 +70,8 @@ Slab SlabOf(const WindowGeometry& pool, const Interval& slices, int64_t rows) {
                       : Slab{.planes = slices, .rows = {0, rows}};
 }
 
-// Cuts slices [begin, end), counted through all images, where an image ends and
-// into pieces of at most `most`: calls fn(image, slices of it).
+// Splits slices [begin, end), counted over all images, at the ends of images
+// and into pieces of at most `most`: calls fn(image, slices of it).
 template <typename Fn>
 void ForEachPiece(const Interval& range, int64_t slices, int64_t most,
                   const Fn& fn) {
@@ -109,17 +109,18 @@ NewKernel DisjointGradient(const WindowGeometry& pool, int threads) {
   });
 }
 
-// How the elements of dx are summed up: `parts` share the slices, and each
-// takes `most` at a time, whose sums are in dx itself or in the workspace.
+// How the elements of dx are summed: the slices are split into `parts`, and
+// each part processes `most` at a time; their sums are in dx itself or in the
+// workspace.
 struct Bands {
   int64_t parts = 1;
   int64_t most = 1;
   int64_t workspace = 0;  // floats of each part
 };
 
-// Bands of 16-bit floats are summed up in float32 before they are stored: long
-// enough that few windows reach into two of them, short enough to stay in a
-// cache.
+// Bands of 16-bit floats are summed in float32 before they are stored. They are
+// long enough that few windows reach into two of them, and short enough to stay
+// in a cache.
 template <typename T>
 Bands BandsOf(const WindowGeometry& pool, int threads) {
   const int64_t slices = Slices(pool).input;

@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<Tensor>> MaxGradient(int spatial,
                               {grad.x(0), grad.dy(0)}, grad.attributes())};
 }
 
-// A window may overwrite its part of x when no other window reads that part.
+// A window may overwrite its part of x if no other window reads that part.
 bool WindowsAreDisjoint(const OpContext& node) {
   const auto window = ReadPoolWindow(node.attributes, node.inputs[0].shape);
   if (!window.ok()) return false;

@@ -18,16 +18,16 @@ namespace spillway::ops {
 //   MaxPool, MaxPool3D          x      y
 //   MaxPoolGrad, MaxPool3DGrad  x, dy  dx
 //
-// The gradient of a window goes to its largest element, of equal ones to the
-// first in row-major order (as TensorFlow's CPU kernel). That element is found
-// again from x, so neither y nor an index tensor is kept. Where windows do not
-// overlap, dx may take over the bytes of x.
+// The gradient of a window goes to its largest element; ties go to the first in
+// row-major order (as in TensorFlow's CPU kernel). That element is found again
+// from x, so neither y nor an index tensor is kept. If windows do not overlap,
+// dx may overwrite x.
 Op MaxPool();
 Op MaxPool3D();
 Op MaxPool3DGrad();
 Op MaxPoolGrad();
 
-// Of either number of dimensions.
+// For both numbers of dimensions.
 NewKernel MaxPoolCpu(const KernelRequest& node);
 NewKernel MaxPoolGradCpu(const KernelRequest& node);
 
@@ -46,7 +46,7 @@ Op AvgPool3D();
 Op AvgPool3DGrad();
 Op AvgPoolGrad();
 
-// Of either number of dimensions.
+// For both numbers of dimensions.
 NewKernel AvgPoolCpu(const KernelRequest& node);
 NewKernel AvgPoolGradCpu(const KernelRequest& node);
 

@@ -1,8 +1,8 @@
-// Sum, Mean: over the dimensions `axes` (a list without repeats; negative ones
+// Sum, Mean: over the dimensions `axes` (a list without repeats; negative axes
 // count from the end; an empty list reduces nothing). x: any shape, floating.
-// y: x without these dimensions, or with them as 1 where keep_dims (false).
-// SumGrad, MeanGrad: dx from dy, by repeating it; attributes axes, keep_dims
-// and input_shape, the shape of x. They need no forward tensor.
+// y: x without these dimensions, or with size 1 for them if keep_dims (default
+// false). SumGrad, MeanGrad: dx from dy, by repeating it; attributes axes,
+// keep_dims and input_shape, the shape of x. They need no forward tensor.
 #ifndef SPILLWAY_OPS_REDUCTION_REDUCE_H_
 #define SPILLWAY_OPS_REDUCTION_REDUCE_H_
 
@@ -24,12 +24,12 @@ NewKernel MeanGradCpu(const KernelRequest& node);
 NewKernel SumCpu(const KernelRequest& node);
 NewKernel SumGradCpu(const KernelRequest& node);
 
-// For each dimension of x, whether the attribute `axes` names it. Errors:
-// INVALID_ARGUMENT for an axis that x has not or that is named twice.
+// For each dimension of x, whether the attribute `axes` contains it. Errors:
+// INVALID_ARGUMENT for an axis that x does not have or that is listed twice.
 absl::StatusOr<std::vector<bool>> ReducedAxes(const Attributes& attributes,
                                               const Shape& x);
 
-// Elements of x that make one element of y.
+// Number of elements of x per element of y.
 int64_t ReducedElements(const std::vector<bool>& is_reduced, const Shape& x);
 
 }  // namespace spillway::ops

@@ -14,8 +14,8 @@
 namespace spillway::ops {
 namespace {
 
-// Workspace: scratch of the largest pass, then what each pass but the last
-// leaves, in float32.
+// Workspace: scratch of the largest pass, then the results of all passes but
+// the last, in float32.
 template <typename T>
 class ReduceKernel final : public Kernel {
  public:

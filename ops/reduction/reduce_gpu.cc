@@ -16,7 +16,7 @@ namespace {
 
 using gpu::ChannelSums;
 
-// At least one, which copies where nothing is reduced.
+// At least one pass, which only copies if nothing is reduced.
 std::vector<ChannelSums> SumsOver(const std::vector<bool>& is_reduced,
                                   const Shape& x) {
   std::vector<ChannelSums> sums;
@@ -28,15 +28,15 @@ std::vector<ChannelSums> SumsOver(const std::vector<bool>& is_reduced,
   return sums;
 }
 
-// Passes, and where in the workspace they write what they leave. All of them
-// use the workspace's begin as scratch.
+// Passes, and where in the workspace they write their results. All of them use
+// the start of the workspace as scratch.
 struct SumPlan {
   std::vector<ChannelSums> passes;
   std::vector<int64_t> places;  // of each pass but the last, in bytes
   int64_t workspace_bytes = 0;
 };
 
-// What passes leave to each other is float32.
+// Intermediate results of passes are float32.
 SumPlan PlanSums(std::vector<ChannelSums> passes, DType dtype, float scale) {
   passes.front().x_dtype = dtype;
   passes.back().y_dtype = dtype;

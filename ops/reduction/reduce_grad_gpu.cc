@@ -11,7 +11,7 @@
 namespace spillway::ops {
 namespace {
 
-// From a tensor of dy's size to dx.
+// Repeats a tensor of dy's size to dx.
 gpu::StridedBox RepeatedBox(const TensorType& dx,
                             const std::vector<bool>& is_reduced) {
   return MakeStridedBox(RepeatOver(dx.shape, is_reduced, SizeOf(dx.dtype)));

@@ -1,6 +1,6 @@
 // The ops that update variables in place, one for each optimizer. Each takes
 // groups of inputs, one for each variable (ops/common/update.h). Every update
-// is of float32 and begins with
+// is in float32 and begins with
 //
 //   g = gradient_scale gradient + weight_decay variable
 #ifndef SPILLWAY_OPS_UPDATE_OPTIMIZER_UPDATES_H_

@@ -13,8 +13,8 @@ namespace {
 
 constexpr float kBFloatInfinity = std::numeric_limits<float>::infinity();
 
-// The multiple of a unit in the last place (2^-7 of the leading bit) nearest to
-// a normal x, in double, ties to even.
+// x, which is normal, rounded to a multiple of a unit in the last place (2^-7
+// of the leading bit), in double, ties to even.
 double RoundedToBFloat(float x) {
   int exponent = 0;
   const double fraction = std::frexp(double{x}, &exponent);

@@ -40,7 +40,7 @@ class FileTest : public ::testing::Test {
   const testing::TemporaryFolder folder_;
 };
 
-// Acts as a user without root's rights for the time of a scope.
+// Drops root's rights during its lifetime.
 class AsNobody {
  public:
   AsNobody() : was_root_(geteuid() == 0) {
@@ -52,7 +52,8 @@ class AsNobody {
   const bool was_root_;
 };
 
-// Lets files of this process grow to `bytes` only, for the time of a scope.
+// Limits the size of files that this process writes to `bytes` during its
+// lifetime.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes)

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kHalfInfinity = std::numeric_limits<float>::infinity();
 
-// What the standard says of the fields of a finite number.
+// The standard's value for the fields of a finite number.
 double ValueOf(uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 31);
   const double fraction = bits & 1023;
@@ -24,7 +24,8 @@ double ValueOf(uint32_t bits) {
   return (bits & 0x8000) == 0 ? magnitude : -magnitude;
 }
 
-// The nearest multiple of a unit in the last place, in double, ties to even.
+// Rounds to the nearest multiple of a unit in the last place, in double, ties
+// to even.
 double RoundedToHalf(float x) {
   const int exponent = x == 0 ? -14 : std::max(std::ilogb(x), -14);
   const double unit = std::ldexp(1, exponent - 10);

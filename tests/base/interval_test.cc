@@ -5,7 +5,7 @@
 namespace spillway {
 namespace {
 
-// Whether some integer lies in both, tried out one by one.
+// Whether some integer lies in both, by trying all.
 bool ShareAnInteger(const Interval& a, const Interval& b) {
   for (int64_t x = -1; x < 6; ++x) {
     if (a.contains(x) && b.contains(x)) return true;

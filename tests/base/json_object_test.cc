@@ -23,13 +23,13 @@ using Json = nlohmann::ordered_json;
 
 using testing::kInvalid;
 
-// The message of the error that reading left.
+// The message of the reading error.
 std::string ErrorOf(const JsonObject& object) {
   EXPECT_THAT(object.status(), StatusIs(kInvalid, ::testing::_));
   return std::string(object.status().message());
 }
 
-// The message after `read` of an object with one field "x".
+// The message after `read` of an object with the single field "x".
 template <typename Read>
 std::string ErrorOf(const Json& value, Read read) {
   const Json json = {{"x", value}};
@@ -242,7 +242,7 @@ TEST(JsonObjectTest, AMissingFieldMayBeMisspelt) {
             "name, size");
 }
 
-// Not of an object beside the one that lacks a field.
+// Unknown fields of other objects are not reported with the missing field.
 TEST(JsonObjectTest, OtherObjectsKeepTheErrorOfAMissingField) {
   const Json json = {{"a", Json::object()}, {"b", {{"x", 1}}}};
   JsonObject object(json, "f");

@@ -17,8 +17,8 @@ using ::testing::ElementsAre;
 
 constexpr int kSamples = 200'000;
 
-// The generator written once more, from the paper's equations on 64-bit words,
-// over all four counter words (ours fixes the upper two to zero).
+// A second implementation of the generator, from the paper's equations on
+// 64-bit words, over all four counter words (ours fixes the upper two to zero).
 std::array<uint32_t, 4> Reference(std::array<uint32_t, 4> c,
                                   std::array<uint32_t, 2> k) {
   for (int round = 0; round < 10; ++round) {
@@ -36,7 +36,7 @@ std::array<uint32_t, 4> Reference(std::array<uint32_t, 4> c,
 double Phi(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 // Largest distance between the samples' distribution and `cdf`
-// (Kolmogorov-Smirnov); 1.95 / sqrt(n) is passed by 99.9 % of true samples.
+// (Kolmogorov-Smirnov); for 99.9 % of true samples it is below 1.95 / sqrt(n).
 double Distance(std::vector<double> samples, double (*cdf)(double)) {
   std::ranges::sort(samples);
   const double step = 1.0 / static_cast<double>(samples.size());

@@ -26,7 +26,7 @@ struct Case {
     return TopologicalOrder<TaskId>(std::move(missing));
   }
 
-  // The nodes that come from now on.
+  // The remaining nodes, in order.
   std::vector<int> Rest(TopologicalOrder<TaskId>& order) const {
     std::vector<int> nodes;
     for (TaskId id = order.Next(); id.is_valid(); id = order.Next()) {
@@ -109,7 +109,7 @@ TEST(TopologicalOrderTest, RandomNodesComeOnceAfterTheirEdgesAndByLevel) {
     for (int i = 0; i < 16; ++i) {
       const int a = static_cast<int>(random() % 12);
       const int b = static_cast<int>(random() % 12);
-      // Along an order in which neighbours are not next to each other.
+      // Along an order in which neighbours have distant ids.
       if (a * 5 % 12 < b * 5 % 12) random_case.edges.push_back({a, b});
     }
     const std::vector<int> order = random_case.All();

@@ -1,5 +1,5 @@
-// The executor alone, with and without checks: a plan made by hand, kernels
-// made for the test (toy_plan.h).
+// The executor alone, with and without checks: a hand-made plan and test
+// kernels (toy_plan.h).
 #include "executor/executor.h"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ TEST_P(ExecutorTest, AFailingKernelIsNamedAndTheNextStepRuns) {
   const std::vector<float> x = Input(1);
   EXPECT_THAT(executor->RunStep(Feed(x)),
               StatusIs(absl::StatusCode::kInternal, "w: planted"));
-  EXPECT_EQ(sums, 0);  // It would have read what w did not write.
+  EXPECT_EQ(sums, 0);  // else it read bytes that w did not write
 
   fail = false;
   ASSERT_THAT(executor->RunStep(Feed(x)), IsOk());
@@ -152,7 +152,7 @@ TEST_P(ExecutorTest, TheTimelineHasEveryStepOnItsTrack) {
   Timeline timeline;
   RunOptions options = Feed(x);
   options.timeline = &timeline;
-  for (int step = 0; step < 2; ++step) {  // Filled anew, not added to.
+  for (int step = 0; step < 2; ++step) {  // replaced, not appended to
     ASSERT_THAT(executor->RunStep(options), IsOk());
     EXPECT_THAT(timeline.tracks, ElementsAre("compute", "copy out", "copy in"));
     ASSERT_EQ(timeline.spans.size(), 6u);

@@ -11,7 +11,7 @@
 namespace spillway {
 namespace {
 
-// Writes i * i at place i, and keeps which threads came and how many parts.
+// Writes i * i to element i, and records the threads and the number of parts.
 struct Squares {
   explicit Squares(int64_t n) : squares(static_cast<size_t>(n), -1) {}
 
@@ -56,7 +56,7 @@ TEST(HostThreadsTest, ThreadsStayFromLoopToLoop) {
   Squares squares(100);
   constexpr int64_t kLoops = 200;
   for (int64_t loop = 0; loop < kLoops; ++loop) {
-    // Of 1 to 4 parts: some threads have no part in some loops.
+    // With 1 to 4 parts: some threads have no part in some loops.
     host_threads.Run(100, {.most_parts = loop % 4 + 1}, squares.Work());
   }
   squares.ExpectDone(kLoops);

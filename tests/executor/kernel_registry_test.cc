@@ -28,7 +28,7 @@ class ScratchKernel final : public Kernel {
   const int64_t bytes_;
 };
 
-// Scratch tells what the factory was given.
+// The workspace size encodes the arguments of the factory.
 absl::StatusOr<std::unique_ptr<Kernel>> NewScratchKernel(
     const KernelRequest& request) {
   return std::make_unique<ScratchKernel>(
@@ -37,8 +37,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> NewScratchKernel(
       10 * static_cast<int64_t>(request.outputs.size()));
 }
 
-// Two ways: "quick" with 100 bytes and "small" with none. It takes the first
-// for any name it does not know, which is the registry's to notice.
+// Two algorithms: "quick" with 100 bytes and "small" with none. It takes the
+// first for any unknown name; the registry must notice this.
 class TwoWaysKernel final : public Kernel {
  public:
   explicit TwoWaysKernel(bool is_small) : is_small_(is_small) {}
@@ -96,7 +96,7 @@ class KernelRegistryTest : public ::testing::Test {
     ops_.Add(std::move(def));
   }
 
-  // One node, my_ and its op by name; reads the node before it.
+  // Adds one node, named my_ and its op; it reads the previous node.
   NodeId Add(const std::string& op, Placement placement = Placement::kDevice) {
     NodeSpec spec = {.name = "my_" + op,
                      .op = op,

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 StepId Id(size_t i) { return StepId(i); }
 
-// A step that reads and writes the buffers given.
+// A step that reads and writes the given buffers.
 struct StepSpec {
   Lane lane = Lane::kCompute;
   std::vector<size_t> waits = {};
@@ -38,7 +38,7 @@ ExecutionPlan MakePlan(const std::vector<StepSpec>& specs,
   return plan;
 }
 
-// The example of serial_order.h, and a copy that nobody waits for.
+// The example of serial_order.h, and a copy that no step waits for.
 ExecutionPlan ExamplePlan() {
   return MakePlan({{},                                        // a
                    {.lane = Lane::kCopyOut, .waits = {0}},    // o
@@ -139,7 +139,7 @@ std::vector<std::vector<bool>> NaiveNeeds(const ExecutionPlan& plan) {
   return needs;
 }
 
-// Against the definition: how many compute steps can run before a copy.
+// Compares with the definition: how many compute steps can run before a copy.
 TEST(SerialOrderTest, RandomPlansAreOrderedAsLateAndAsEarlyAsCanBe) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);

@@ -1,4 +1,4 @@
-// A plan made by hand and kernels made for the test, for tests of executors.
+// A hand-made plan and test kernels, for tests of executors.
 //
 //   step         0      1       2        3        4        5
 //   copy in      x(feed)                          back
@@ -87,7 +87,7 @@ class ToyPlanTest : public ::testing::TestWithParam<ToyPlanCase> {
     device_ = NewDevice(GetParam().device,
                         {.threads = 1, .link_gigabytes_per_second = 0.02})
                   .value();
-    // More than the plan needs, to tell what is used from what there is.
+    // More than the plan needs, to distinguish used bytes from allocated ones.
     device_arena_ =
         Arena::Create(*device_, MemorySpace::kDevice, 32_KiB).value();
     host_arena_ = Arena::Create(*device_, MemorySpace::kHost, 8_KiB).value();
@@ -212,7 +212,7 @@ class ToyPlanTest : public ::testing::TestWithParam<ToyPlanCase> {
     return sum;
   }
 
-  OpRegistry ops_;  // none: no kernel may overwrite an input
+  OpRegistry ops_;  // empty: no kernel may overwrite an input
   Graph graph_;
   ExecutionPlan plan_;
   KernelMap kernels_;

@@ -1,4 +1,4 @@
-// Sessions over a handful of ops made for the tests: two small programs, their
+// Sessions with a few ops made for the tests: two small programs, their
 // kernels, and a fixture that is instantiated for each device.
 #ifndef SPILLWAY_TESTS_EXECUTOR_TOY_SESSION_H_
 #define SPILLWAY_TESTS_EXECUTOR_TOY_SESSION_H_
@@ -132,8 +132,8 @@ inline KernelRegistry MakeKernels() {
   return kernels;
 }
 
-// Forwards to a real device and tells whether it was asked for memory, also
-// after the session has ended it.
+// Forwards to a real device and reports whether memory was allocated, even
+// after the session has destroyed it.
 class SpyDevice final : public Device {
  public:
   SpyDevice(std::unique_ptr<Device> device, int64_t* asked)
@@ -170,7 +170,8 @@ class SpyDevice final : public Device {
 inline constexpr int64_t kElements =
     64;  // 256 bytes: no padding in the sums below
 
-// Attributes of a Const and of a Variable whose elements (begin as) `value`.
+// Attributes of a Const, or of a Variable, whose elements are initially
+// `value`.
 inline Attributes ConstantOf(double value) {
   return {{"dtype", DType::kFloat32},
           {"shape", Shape({kElements})},
@@ -211,7 +212,7 @@ struct TrainProgram {
   Tensor x, unused, w, c, product, updated;
 };
 
-// y = x * w, and noise on it.
+// y = x * w, and noise added to it.
 struct EvalProgram {
   explicit EvalProgram(const OpRegistry& ops) : builder(ops, "eval") {
     w = builder.Add(builder, {.op = std::string(kVariable),
@@ -240,8 +241,8 @@ struct ToySessionCase {
   bool check_memory = false;
 };
 
-// Those of SessionOptions that these tests vary: the toy ops are not the
-// standard ones, which are not linked.
+// The SessionOptions that these tests vary. The toy ops are passed explicitly,
+// since the standard ones are not linked.
 struct ToySessionOptions {
   std::optional<int64_t> device_memory = {};
   std::optional<int64_t> host_memory = {};
@@ -287,7 +288,7 @@ class ToySessionTest : public ::testing::TestWithParam<ToySessionCase> {
             .data = tensors_.back()->data()};
   }
 
-  // The number that all elements of a tensor are.
+  // The value of all elements of a tensor.
   static float Only(const HostTensor& tensor) {
     const auto* data = tensor.data<float>();
     for (int64_t i = 1; i < tensor.type.num_elements(); ++i) {

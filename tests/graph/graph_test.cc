@@ -88,7 +88,7 @@ TEST(GraphTest, UniqueNamesCountUp) {
   EXPECT_EQ(graph.UniqueName("conv_1"), "conv_1_1");
 }
 
-// Against the definition: the first of name_1, name_2, ... that is free.
+// Compares with the definition: the first free one of name_1, name_2, ...
 TEST(GraphTest, UniqueNameIsTheFirstThatIsFree) {
   constexpr uint64_t kSeed = 17;
   std::mt19937_64 random(kSeed);
@@ -158,7 +158,7 @@ TEST(GraphDeathTest, MisuseIsCaught) {
       "type");
 }
 
-// Random edits keep the use lists equal to those gathered from the inputs.
+// After random edits the use lists equal those collected from the inputs.
 TEST(GraphTest, UseListsFollowRandomEdits) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -185,7 +185,7 @@ TEST(GraphTest, UseListsFollowRandomEdits) {
   }
 }
 
-// Anything quadratic in building, ordering or checking would run for hours.
+// Any quadratic step in building, ordering or checking would run for hours.
 TEST(GraphTest, AHundredThousandNodesUnderOneHub) {
   constexpr int kNodes = 100'000;
   Graph graph;

@@ -21,7 +21,7 @@ int64_t NumRows(const InferContext& node) {
 
 using LimitFunction = std::function<int64_t(const InferContext&)>;
 
-// Rows of a table, and of its second part with another number of them.
+// Reads rows of a table, and of a second table with another number of rows.
 OpDef Lookup(LimitFunction limit = NumRows) {
   OpDef def = {.name = "Lookup",
                .inputs = {"table", "rows", "more"},

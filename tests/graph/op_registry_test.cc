@@ -47,7 +47,7 @@ TEST(OpRegistryTest, FindsByNameAndListsInNameOrder) {
   EXPECT_EQ(registry.ops().size(), 2);
 }
 
-// Find must not answer with the schemas of the registry that was copied.
+// Find must not return schemas of the registry that was copied.
 TEST(OpRegistryTest, CopiesAndMovesFindTheirOwnSchemas) {
   auto original = std::make_unique<OpRegistry>();
   original->Add({.name = "Relu", .outputs = {"y"}, .infer = InferScalar});
@@ -74,7 +74,7 @@ TEST(OpRegistryTest, RemembersTheFirstSchemaThatItRefused) {
   registry.Add({.name = "B"});
   EXPECT_THAT(registry.status(),
               StatusIs(kInvalid, "op 'A': is registered twice"));
-  EXPECT_TRUE(registry.Find("A")->inputs.empty());  // the first is kept
+  EXPECT_TRUE(registry.Find("A")->inputs.empty());  // the first one is kept
   EXPECT_EQ(registry.Find("B"), nullptr);
 }
 
@@ -90,7 +90,7 @@ TEST(OpRegistryTest, SchemasWhosePartsDoNotFitAreRefused) {
     return def;
   };
   EXPECT_TRUE(refusal(ThreeInputs()).ok());
-  // The last input of a variadic op is many inputs.
+  // The last input of a variadic op is repeated, so it cannot be overwritten.
   EXPECT_TRUE(refusal(fma([](OpDef& def) {
                 def.variadic = true;
                 def.in_place = {{7, 0}};
@@ -99,8 +99,9 @@ TEST(OpRegistryTest, SchemasWhosePartsDoNotFitAreRefused) {
               StatusIs(kInvalid, "op 'B': has no infer function"));
   EXPECT_THAT(refusal({.infer = InferScalar}),
               StatusIs(kInvalid, "op '': has no name"));
-  EXPECT_THAT(refusal(fma([](OpDef& def) { def.optional_inputs = 4; })),
-              StatusIs(kInvalid, HasSubstr("4 optional inputs, of 3")));
+  EXPECT_THAT(
+      refusal(fma([](OpDef& def) { def.optional_inputs = 4; })),
+      StatusIs(kInvalid, HasSubstr("4 optional inputs, but only 3 inputs")));
   EXPECT_THAT(refusal(fma([](OpDef& def) {
                 def.alias = {{3, 0}};
               })),
@@ -115,7 +116,7 @@ TEST(OpRegistryTest, SchemasWhosePartsDoNotFitAreRefused) {
               StatusIs(kInvalid, HasSubstr("groups of 4 inputs")));
 }
 
-// Passes, orders and updates reach a node by its first output.
+// Passes, orders and updates identify a node by its first output.
 TEST(OpRegistryTest, OpsWithoutOutputsAreRefused) {
   OpRegistry registry;
   registry.Add({.name = "Print", .inputs = {"x"}, .infer = InferScalar});
@@ -137,14 +138,15 @@ TEST(OpRegistryTest, IndicesThatNameNoSingleInputAreRefused) {
   };
   EXPECT_TRUE(refusal(2, false, 0).ok());
   EXPECT_TRUE(refusal(1, true, 0).ok());
-  EXPECT_THAT(refusal(3, false, 0),
-              StatusIs(kInvalid,
-                       "op 'Fma': index_inputs names input 3, of 3 that are "
-                       "not repeated"));
+  EXPECT_THAT(
+      refusal(3, false, 0),
+      StatusIs(kInvalid,
+               "op 'Fma': index_inputs names input 3, but only 3 inputs "
+               "are not repeated"));
   EXPECT_THAT(refusal(-1, false, 0),
-              StatusIs(kInvalid, HasSubstr("names input -1, of 3")));
+              StatusIs(kInvalid, HasSubstr("names input -1, but only 3")));
   EXPECT_THAT(refusal(2, true, 0),
-              StatusIs(kInvalid, HasSubstr("names input 2, of 2")));
+              StatusIs(kInvalid, HasSubstr("names input 2, but only 2")));
   EXPECT_THAT(refusal(2, false, 1),
               StatusIs(kInvalid, HasSubstr("no index_inputs")));
 }
@@ -216,7 +218,7 @@ TEST(InferOutputsTest, ErrorsOfTheOpArePassedOn) {
   EXPECT_THAT(InferWith(def, 3), StatusIs(kInvalid, "expected rank 4"));
 }
 
-// An op whose inference returns so many types.
+// An op whose inference returns `num_types` types.
 OpDef Infers(size_t num_types) {
   OpDef def = ThreeInputs();
   def.infer =
@@ -247,7 +249,7 @@ TEST(InferOutputsTest, CountsOutputs) {
 TEST(InferOutputsTest, CountsTheOutputsOfEveryGroup) {
   OpDef def = Infers(3);
   def.group_inputs = 2;
-  EXPECT_TRUE(InferWith(def, 7).ok());  // three groups and what they share
+  EXPECT_TRUE(InferWith(def, 7).ok());  // three groups and the shared input
   EXPECT_THAT(InferWith(def, 5), StatusIs(absl::StatusCode::kInternal,
                                           HasSubstr("it has 2 outputs here")));
 }

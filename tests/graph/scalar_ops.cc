@@ -100,7 +100,7 @@ OpDef SinCos() {
   def.infer = [](const InferContext& context) -> absl::StatusOr<Types> {
     return Types{context.inputs[0], context.inputs[0]};
   };
-  // dx = dsin * cos - dcos * sin, of which either may be absent.
+  // dx = dsin * cos - dcos * sin; either term may be missing.
   def.gradient = [](GradientContext& context) -> absl::StatusOr<Gradients> {
     Gradients terms;
     if (context.dy(0).is_valid()) {

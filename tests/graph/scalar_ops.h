@@ -1,5 +1,5 @@
 // A dozen ops whose outputs have the type of their first input: enough to test
-// the graph layer without the real ones.
+// the graph folder without the real ops.
 #ifndef SPILLWAY_TESTS_GRAPH_SCALAR_OPS_H_
 #define SPILLWAY_TESTS_GRAPH_SCALAR_OPS_H_
 

@@ -25,7 +25,7 @@ using testing::ToyOps;
 const TensorType kType = {.dtype = DType::kUInt8, .shape = {8}};
 
 // ToyOps, and: Const, Groups (any number of pairs (variable, gradient), each of
-// which is overwritten and named by an output, and a shared rate), Part (its
+// which is overwritten and aliased by an output, and a shared rate), Part (its
 // first output is its input, its second is new), Write (overwrites its input
 // and has a new output).
 OpRegistry Ops() {
@@ -51,7 +51,7 @@ OpRegistry Ops() {
   return ops;
 }
 
-// Nodes by name; the output of each is its first.
+// Nodes by name; each has one tested output, the first.
 struct Made {
   Graph graph = Graph("test");
 
@@ -134,7 +134,7 @@ TEST(StorageTest, BytesThatAreWrittenOrNamedByAComputingNodeCannotBeCopied) {
 }
 
 TEST(StorageTest, AnAliasWithoutItsInputHasBytesOfItsOwn) {
-  Made m;  // as a graph from elsewhere may have it
+  Made m;  // as in a graph from an external source
   const ValueId x = m.Add("x", "Alias", {});
   const StorageMap storages = StorageMap::Of(m.graph, Ops());
   EXPECT_EQ(storages.of(x).root, x);
@@ -168,7 +168,7 @@ TEST(StorageTest, ResidentsOfProgramsMeetByTheNameOfAVariable) {
   EXPECT_TRUE(IsResidentNode(m.graph.node(NodeId(1)), Ops()));
 }
 
-// --- Random graphs, whose ids are in no order, against unions of pairs.
+// --- Compares random graphs, whose ids are in no order, with unions of pairs.
 
 struct Planned {
   std::string op;
@@ -241,7 +241,7 @@ Graph Shuffled(const std::vector<Planned>& nodes, std::mt19937_64& random) {
   return graph;
 }
 
-// Classes of values, joined pair by pair.
+// Classes of values, merged pair by pair.
 class NaiveStorages {
  public:
   NaiveStorages(const Graph& graph, const OpRegistry& ops)

@@ -1,4 +1,4 @@
-// The graphs that other tests rely on are what their headers say.
+// The graphs that other tests rely on match the descriptions in their headers.
 #include <map>
 
 #include "graph/format/json_format.h"

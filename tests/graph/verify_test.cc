@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 using testing::kInvalid;
 
-// A graph of x, y = Negate(x) and the node `spec`.
+// Verifies a graph of x, y = Negate(x) and the node `spec`.
 absl::Status VerifyWith(NodeSpec spec) {
   Graph graph;
   const NodeId x = graph.AddNode(
@@ -70,12 +70,12 @@ TEST(VerifyGraphTest, RefusesOutputsOtherThanInferred) {
                   .outputs = {{DType::kInt32, {3}}}}),
       StatusIs(kInvalid, HasSubstr("z: outputs[0] is int32[3], but Negate "
                                    "makes float32[]")));
-  EXPECT_THAT(VerifyWith({.name = "z",
-                          .op = "SinCos",
-                          .inputs = {ValueId(0)},
-                          .outputs = {TensorType()}}),
-              StatusIs(kInvalid, HasSubstr("the outputs number 1, but SinCos "
-                                           "has 2")));
+  EXPECT_THAT(
+      VerifyWith({.name = "z",
+                  .op = "SinCos",
+                  .inputs = {ValueId(0)},
+                  .outputs = {TensorType()}}),
+      StatusIs(kInvalid, HasSubstr("1 outputs are stated, but SinCos has 2")));
 }
 
 TEST(VerifyGraphTest, RefusesBadNamesAndShapes) {

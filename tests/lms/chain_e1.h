@@ -36,7 +36,7 @@ inline Graph ChainE1() {
   return graph;
 }
 
-// The published edit's: the optimizer is under "opt".
+// The options of the published edit: the optimizer is under "opt".
 inline LmsOptions E1Options() {
   return {.mode = LmsMode::kV1,
           .compat = true,

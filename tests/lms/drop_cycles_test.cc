@@ -43,7 +43,7 @@ TEST(DropCyclesTest, OnlyTheSwapOnTheCycleIsDropped) {
   EXPECT_EQ(plan.dropped[0].reason, "a trigger would close a cycle");
 }
 
-// Every reader waits for any node at all.
+// Every reader waits for some random node.
 SwapPlan RandomPlan(const Graph& graph, std::mt19937& random) {
   SwapPlan plan;
   for (const ValueId value : graph.values().ids()) {

@@ -38,8 +38,8 @@ LmsOptions RandomV1Options(std::mt19937& random) {
   return options;
 }
 
-// Compiles for the least memory and for a random budget above it, and checks
-// both plans.
+// Compiles with the least memory and with a random budget above it, and
+// verifies both plans.
 void ExpectPlansAreValid(const Graph& graph, std::mt19937& random) {
   const OpRegistry ops;
   ASSERT_OK_AND_ASSIGN(const Schedule schedule,
@@ -91,7 +91,7 @@ TEST(LmsTest, RandomEditsAreEquivalentAndTheirPlansValid) {
   EXPECT_GT(aliases, 30);
 }
 
-// The original leaves swap-ins without a trigger; plans must be right for these
+// The original leaves swap-ins without a trigger; plans must be valid for these
 // too.
 TEST(LmsTest, RandomCompatibleEditsAreEquivalentAndTheirPlansValid) {
   for (uint32_t seed = 1000; seed < 1200; ++seed) {

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using testing::StatusIs;
 using Json = nlohmann::ordered_json;
 
-// Nothing as it is by default.
+// Every option differs from its default.
 LmsOptions UnusualOptions() {
   return {.mode = LmsMode::kV1,
           .size_threshold_bytes = 4096,

@@ -1,5 +1,5 @@
-// Aliases (Identity, Reshape) in edits of both versions: bytes leave once,
-// under the name of their root, and everybody who reads them counts.
+// Aliases (Identity, Reshape) in edits of both versions: bytes are swapped
+// once, under the name of their root, and all their readers count.
 #include "lms/storage_readers.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ using testing::StatusIs;
 
 using testing::kInternal;
 
-// Nodes of one output of 1 KiB each, by name.
+// Builds nodes by name, each with one output of 1 KiB.
 class Net {
  public:
   Net& Add(const std::string& name, const std::vector<std::string>& inputs,
@@ -88,7 +88,7 @@ std::vector<std::string> NodeNames(const std::vector<NodeId>& ids,
   return names;
 }
 
-// The swap of `tensor`; null: it stays.
+// The swap of `tensor`; null if it is not swapped.
 const Swap* FindSwap(const SwapPlan& plan, const Graph& graph,
                      const std::string& tensor) {
   for (const Swap& swap : plan.swaps) {
@@ -147,8 +147,8 @@ TEST_P(BothVersions, BytesThatAreReadByTwoNamesLeaveOnce) {
   EXPECT_THAT(aliases["opt/C1"], IsEmpty());
 }
 
-// P's bytes stay for `early`, which reads them by another name, until `late`
-// wants them; a way back for `late` alone would be a second copy of them.
+// P's bytes stay for `early`, which reads them through an alias, until `late`
+// reads them; a swap-in for `late` alone would be a second copy.
 TEST_P(BothVersions, AnAliasThatIsReadInTheGapKeepsTheBytes) {
   const Graph graph = std::move(Net()
                                     .Add("F1", {})
@@ -166,7 +166,7 @@ TEST_P(BothVersions, AnAliasThatIsReadInTheGapKeepsTheBytes) {
   const SwapPlan plan = Plan(graph);
   EXPECT_EQ(FindSwap(plan, graph, "flat:0"), nullptr);
   if (const Swap* swap = FindSwap(plan, graph, "P:0")) {
-    // Both readers move, or nobody gains from the copy.
+    // Both readers move, or the copy frees nothing.
     std::set<std::string> moved;
     for (const SwapIn& swap_in : swap->swap_ins) {
       for (const NodeId reader : swap_in.readers) {
@@ -260,7 +260,7 @@ TEST(StorageReadersTest, AChainOfAliasesIsMadeAgainInItsOrder) {
               ElementsAre("s"));
 }
 
-// --- What VerifySwaps has to say of them.
+// --- VerifySwaps and aliases.
 
 struct ChainEdit {
   Graph original = ChainWithAlias("F1");
@@ -392,7 +392,7 @@ LmsOptions RandomOptions(LmsMode mode, std::mt19937_64& random) {
   return options;
 }
 
-// All nodes but aliases of the original that nobody reads any more.
+// All nodes except aliases of the original that have no readers any more.
 IdMap<NodeId, bool> Needed(const Graph& original, const Graph& edited) {
   const StorageMap storages = StorageMap::Of(original, StandardOps());
   IdMap<NodeId, bool> needed(edited.num_nodes(), true);
@@ -408,8 +408,8 @@ IdMap<NodeId, bool> Needed(const Graph& original, const Graph& edited) {
   return needed;
 }
 
-// The edited graph's nodes by the level of the original: copies as soon as they
-// may, an alias that is made again right before its first reader.
+// The edited graph's nodes by the level of the original: copies as soon as
+// possible, a recreated alias right before its first reader.
 Schedule ByLevel(const Graph& original, const Graph& edited) {
   const IdMap<NodeId, int32_t> levels = *Levels(original);
   IdMap<NodeId, int32_t> preference(edited.num_nodes(), 0);
@@ -430,8 +430,8 @@ Schedule ByLevel(const Graph& original, const Graph& edited) {
                        preference);
 }
 
-// In this order the bytes that leave are read by nobody, under no name, once
-// they come back.
+// In this order no node reads the swapped bytes, under any name, between the
+// swap-out and the swap-in.
 void ExpectBytesAreFree(const Graph& original, const Graph& edited,
                         const SwapPlan& swaps) {
   const Schedule schedule = ByLevel(original, edited);

@@ -192,7 +192,7 @@ TEST(VerifySwapsTest, CatchesAMissingNode) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("removed")));
 }
 
-// The last swap-in of the chain has no trigger, as in the original.
+// As in the original, the last swap-in of the chain has no trigger.
 TEST(VerifySwapsTest, ATriggerMayBeMissingOnlyWhereThatIsAllowed) {
   EXPECT_THAT(E1Edit().Verify(/*needs_triggers=*/true),
               StatusIs(absl::StatusCode::kInternal,
@@ -216,7 +216,7 @@ struct Lie {
   std::string message;
 };
 
-// The graph is as it was edited, but the plan says something else.
+// The graph is edited as before, but the plan differs.
 TEST(VerifySwapsTest, CatchesEveryDifferenceFromThePlan) {
   const NodeId f2(1);
   const NodeId b3(5);

@@ -53,9 +53,9 @@ bool Uses(const Step& step, BufferId buffer) {
          std::ranges::find(step.outputs, buffer) != step.outputs.end();
 }
 
-// Swapped tensors whose bytes are used, under some name, before the loss and
-// after it, so that they stay where the forward part turns into the backward
-// part.
+// Swapped tensors whose bytes are used, under any name, both before and after
+// the loss, so that they stay resident at the turn from the forward to the
+// backward part.
 std::vector<std::string> StayingTensors(const Graph& edited,
                                         const ExecutionPlan& plan,
                                         ValueId loss) {
@@ -100,7 +100,7 @@ TEST_P(LmsZooTest, TheLastPooledTensorLeavesAndThePeakIsNotAboveTheOriginals) {
              GetParam(), plan.device_bytes, report.out_bytes + report.in_bytes,
              theirs.device_bytes, before.out_bytes + before.in_bytes);
   EXPECT_LE(plan.device_bytes, theirs.device_bytes);
-  // The originals do not see who reads it as flattened.
+  // The original does not count the reader of the flattened alias.
   EXPECT_THAT(StayingTensors(original, theirs, step.fetches[0]), is_pool);
 }
 

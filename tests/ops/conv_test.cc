@@ -26,7 +26,7 @@ using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::StatusIs;
 
-// Of a convolution with this dtype everywhere, 1x1 or not.
+// Makes a convolution with this dtype everywhere, 1x1 or not.
 absl::Status MakeConv(DType dtype, int64_t window) {
   const Attributes attributes = {{"padding", "SAME"}};
   const TensorType x = {.dtype = dtype, .shape = {1, 4, 4, 3}};
@@ -59,7 +59,7 @@ TEST(ConvCpu, RefusesFloat16) {
   }
 }
 
-// The types of the gradients of x, bfloat16, and of a float32 filter.
+// The types of the gradients of a bfloat16 x and of a float32 filter.
 std::vector<TensorType> GradientTypes(const char* op, const Shape& x_shape,
                                       Attributes attributes) {
   GraphBuilder g(StandardOps());
@@ -84,7 +84,7 @@ std::vector<TensorType> GradientTypes(const char* op, const Shape& x_shape,
   return types;
 }
 
-// The names that a filter gradient of this dtype lists.
+// The algorithms that a filter gradient of this dtype lists.
 std::vector<std::string> FilterGradientAlgorithms(DType dtype, int64_t window,
                                                   std::string_view algorithm) {
   const Attributes attributes = {{"padding", "SAME"}};
@@ -118,14 +118,14 @@ TEST(ConvBackpropFilterCpu, ListsItsAlgorithms) {
     EXPECT_THAT(FilterGradientAlgorithms(DType::kBFloat16, 3, chosen),
                 ElementsAre("direct", "patches", "float32"));
   }
-  // One matrix product.
+  // A single matrix product.
   EXPECT_THAT(FilterGradientAlgorithms(DType::kFloat32, 1, ""), IsEmpty());
   EXPECT_THAT(
       FilterGradientAlgorithms(DType::kFloat32, 3, "winograd"),
       ElementsAre(HasSubstr("no algorithm \"winograd\" here; it has: direct")));
 }
 
-// Runs it with every access checked.
+// Runs a filter gradient with every access checked.
 absl::Status RunFilterGradient(int64_t in, int64_t out, int64_t size,
                                int64_t stride) {
   GraphBuilder g("filter_gradient");
@@ -152,7 +152,7 @@ absl::Status RunFilterGradient(int64_t in, int64_t out, int64_t size,
   return session->Step({{x, x_values}, {dy, dy_values}}).status();
 }
 
-// A primitive of oneDNN 2.6 does not, where there is no AVX-512.
+// A primitive of oneDNN 2.6 exceeds it if there is no AVX-512.
 TEST(ConvBackpropFilterCpu, OfAStridedPointwiseStaysInItsWorkspace) {
   EXPECT_THAT(RunFilterGradient(3, 10, 8, 2), IsOk());
   EXPECT_THAT(RunFilterGradient(1, 32, 12, 3), IsOk());

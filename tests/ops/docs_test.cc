@@ -1,4 +1,4 @@
-// docs/ops.md has one row for each op, and says of it what its schema says.
+// docs/ops.md has one row for each op, which matches its schema.
 #include <fmt/format.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// What one step of a case cannot show: masks of other steps, seeds and the
-// backward pass.
+// Properties that one step of a case cannot show: masks of other steps, seeds
+// and the backward pass.
 #include "ops/pointwise/dropout.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The evaluator that other tests trust (tests/support/eval_graph.h).
+// Tests the evaluator that other tests rely on (tests/support/eval_graph.h).
 #include "tests/support/eval_graph.h"
 
 #include <vector>

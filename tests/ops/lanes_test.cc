@@ -11,7 +11,7 @@
 namespace spillway {
 namespace {
 
-// Every bfloat16.
+// All bfloat16 values.
 std::vector<BFloat16> AllBFloat16s() {
   std::vector<BFloat16> all(1 << 16);
   for (uint32_t i = 0; i < all.size(); ++i) {
@@ -57,8 +57,9 @@ TEST(Lanes, WidenEveryBFloat16Exactly) {
 }
 
 TEST(Lanes, RoundAsTheScalarFunctionDoes) {
-  // Each bfloat16 and floats between it and the next: just above, just below
-  // the middle, the middle, just above it; infinities and NaNs among them.
+  // Each bfloat16 and floats between it and the next: just above it, just below
+  // the middle, the middle, just above the middle; including infinities and
+  // NaNs.
   std::vector<float> floats;
   for (const BFloat16 x : AllBFloat16s()) {
     for (const uint32_t rest : {0x0000U, 0x0001U, 0x7FFFU, 0x8000U, 0x8001U}) {

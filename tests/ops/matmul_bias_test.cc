@@ -1,5 +1,5 @@
-// On a CPU a MatMul with a bias gives the bits of MatMul, BiasAdd in float32,
-// which the pass fuse_matmul_bias promises.
+// On a CPU, a MatMul with a bias is bitwise identical to MatMul, BiasAdd in
+// float32, as the pass fuse_matmul_bias promises.
 #include <cstdint>
 #include <vector>
 

@@ -19,7 +19,7 @@
 namespace spillway::testing {
 namespace {
 
-// w_k: normal, as y_k's dtype holds it.
+// w_k: normally distributed, rounded to y_k's dtype.
 Doubles LossWeights(const OpCase& op_case, int output) {
   const TensorType& type = op_case.outputs[static_cast<size_t>(output)];
   const uint64_t key = MixKeys(HashName("loss"), static_cast<uint64_t>(output));
@@ -63,7 +63,7 @@ class LossGraph {
   }
 
  private:
-  // A variable if the op overwrites it, else a feed.
+  // Adds a variable if the op overwrites the input, else a feed.
   void AddInput(size_t i, const HostTensor& value) {
     const std::vector<int> mutates =
         MutatedInputs(*StandardOps().Find(op_case_.op), op_case_.inputs.size());

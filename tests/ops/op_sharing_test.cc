@@ -1,8 +1,8 @@
-// Which bytes ops share and overwrite, written down a second time. The planner
-// and VerifyPlan both believe the OpDef, so a wrong one would pass them; here a
-// change of it has to be made twice. That the real kernels keep to what is
-// declared is checked in op_suite_test.cc: inputs that are only read stay as
-// they were, and in place gives the same bits.
+// Which bytes ops share and overwrite, stated a second time. The planner and
+// VerifyPlan both use the OpDef, so neither notices a wrong one; because of
+// this table every change must be made twice. op_suite_test.cc checks that the
+// real kernels follow the declarations: inputs that are only read do not
+// change, and results in place are bitwise identical.
 #include <fmt/format.h>
 
 #include <map>
@@ -15,7 +15,7 @@
 namespace spillway {
 namespace {
 
-// Pairs as "input>output". Of groups: those of the first.
+// Pairs as "input>output". For groups: those of the first.
 struct Sharing {
   std::string alias = {};
   std::string in_place = {};
@@ -63,7 +63,7 @@ const std::map<std::string, Sharing>& Table() {
       {"Softmax", {.in_place = "0>0"}},
       {"SoftmaxGrad", {.in_place = "0>0 1>0"}},
       {"SparseSoftmaxCrossEntropyWithLogits", {.in_place = "0>1"}},
-      // Outlive the step.
+      // These outlive the step.
       {"Const", {.resident = true}},
       {"Variable", {.resident = true}}};
   return table;
@@ -101,7 +101,7 @@ TEST(OpSharingTest, EveryOpDeclaresWhatTheTableSays) {
   }
 }
 
-// An output that is an input's bytes of a group is that of its own group.
+// An output that aliases an input of a group belongs to the same group.
 TEST(OpSharingTest, OnlyOptimizersComeInGroups) {
   for (const auto& [name, def] : StandardOps().ops()) {
     EXPECT_EQ(def.group_inputs != 0, name.starts_with("Apply")) << name;

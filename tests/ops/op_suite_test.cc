@@ -1,4 +1,4 @@
-// Checks every op against its cases (op_case.h), and that it has some.
+// Checks every op with its cases (op_case.h), and that it has some.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ using testing::RunOpCase;
 using testing::StatusIs;
 using testing::ToDoubles;
 
-// At most this many elements of an input are checked for their gradient.
+// At most so many elements of an input are checked for their gradient.
 constexpr size_t kMostDifferences = 24;
 
 const OpDef& DefOf(const OpCase& op_case) {
@@ -103,7 +103,7 @@ TEST_P(OpCaseTest, InfersTheStatedTypes) {
   EXPECT_EQ(outputs, GetParam().outputs);
 }
 
-// Of cases whose kernels run.
+// For cases whose kernels run.
 class OpRunTest : public OpCaseTest {
  protected:
   void SetUp() override {
@@ -179,8 +179,8 @@ bool HasInPlacePairs(const OpCase& op_case) {
                              .outputs = op_case.outputs});
 }
 
-// False for inputs and outputs that the case leaves out, and for an input that
-// is broadcast: only equal sizes share bytes.
+// False for inputs and outputs that the case omits, and for a broadcast input:
+// only buffers of equal size may be shared.
 bool MayShare(const BufferPair& pair, const OpCase& op_case) {
   const auto input = static_cast<size_t>(pair.input);
   const auto output = static_cast<size_t>(pair.output);
@@ -227,10 +227,10 @@ TEST_P(OpCostTest, CountsTheStatedFlops) {
   EXPECT_GT(cost.bytes, 0);
 }
 
-// The cases that the CPU has no kernels for.
+// The cases for which the CPU has no kernels.
 class OnlyOnGpuTest : public OpCaseTest {
  protected:
-  // Their bytes are moved as they are, on the CPU too.
+  // Their bytes are only moved, on the CPU too.
   static bool OnlyMoves() {
     const std::set<std::string> moves = {"Concat",  "Identity", "Pad",
                                          "Reshape", "Slice",    "Transpose"};

@@ -12,7 +12,7 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kLoopElements = 1003;  // no multiple of any width
+constexpr int64_t kLoopElements = 1003;  // not a multiple of any width
 
 struct LoopResults {
   std::vector<float> wide = std::vector<float>(kLoopElements);
@@ -21,7 +21,7 @@ struct LoopResults {
   friend bool operator==(const LoopResults&, const LoopResults&) = default;
 };
 
-// What kernels are made of: a sum of products that round, a square root, a
+// Typical operations of kernels: a sum of products that round, a square root, a
 // select, a sum, and stores in both dtypes; run(fn, begin, end) runs the loop.
 template <typename Run>
 LoopResults Compute(Run run) {

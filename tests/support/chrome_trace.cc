@@ -60,7 +60,7 @@ class Reader {
     return {};
   }
 
-  // Notes names; false: there is no more to be read of it.
+  // Notes names; false: nothing else of the event is read.
   bool IsComplete(const Json& event) {
     const std::vector<const char*> fields = FieldsOf(event.value("ph", ""));
     if (fields.empty()) Fault("an unknown phase", event);
@@ -141,8 +141,8 @@ class Reader {
 
   ReadTrace read_;
   std::map<Thread, std::string> threads_;
-  std::map<Thread, size_t> top_;  // the slice that began last
-  std::map<Flow, size_t> open_;   // where they are
+  std::map<Thread, size_t> top_;  // the last slice that began
+  std::map<Flow, size_t> open_;   // the slice that each has reached
   std::set<Flow> ended_;
 };
 

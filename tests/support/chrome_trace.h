@@ -1,13 +1,13 @@
-// What Perfetto makes of a Chrome trace: a reader of the format by itself,
-// which knows nothing of what wrote it.
+// Reads a Chrome trace as Perfetto does: an independent reader of the format,
+// which shares no code with the writer.
 //
-// It stands in for Perfetto's trace processor. The Python package "perfetto" of
-// PyPI does not contain that program: it fetches it from another server when it
-// is first used (trace_processor/platform.py of version 0.59.1), and Debian
-// does not have it either. The rules below are those of its importer of JSON:
-// events are taken in order of time, and in that of the file where times are
-// equal; an arrow belongs to the slice on top of its thread at that moment;
-// flows are told apart by id, category and name.
+// It replaces Perfetto's trace processor. The Python package "perfetto" of PyPI
+// does not contain that program: it fetches it from another server when it is
+// first used (trace_processor/platform.py of version 0.59.1), and Debian does
+// not have it either. The rules below are those of its importer of JSON: events
+// are taken in order of time, and in file order if times are equal; an arrow
+// belongs to the slice on top of its thread at that moment; flows are
+// distinguished by id, category and name.
 #ifndef SPILLWAY_TESTS_SUPPORT_CHROME_TRACE_H_
 #define SPILLWAY_TESTS_SUPPORT_CHROME_TRACE_H_
 
@@ -41,10 +41,10 @@ struct ReadTrace {
   std::map<int64_t, std::string> processes = {};  // names by id
   std::vector<TraceSlice> slices = {};            // in order of time
   std::vector<TraceArrow> arrows = {};
-  // One line for each rule that is broken: a field that is missing; a process
-  // or thread 0, which Perfetto takes for the kernel's, or without a name; two
-  // slices of a thread that overlap; an arrow outside of every slice; a flow
-  // that does not begin, does not end, or goes on after its end.
+  // One line for each violated rule: a missing field; a process or thread 0,
+  // which Perfetto takes for the kernel's, or one without a name; two slices of
+  // a thread that overlap; an arrow outside of every slice; a flow that does
+  // not begin, does not end, or continues after its end.
   std::vector<std::string> faults = {};
 };
 

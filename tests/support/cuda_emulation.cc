@@ -27,10 +27,10 @@ struct Fiber {
   std::byte* stack = nullptr;
   Place place = {};
   Waits waits = Waits::kNot;
-  uint64_t given = 0;  // to its warp
+  uint64_t given = 0;  // value for its warp
 };
 
-// Stack number i of this thread of the system: kept for the next kernel.
+// Stack number i of this system thread, kept for the next kernel.
 std::byte* StackOf(size_t i) {
   thread_local std::vector<std::unique_ptr<std::byte[]>> stacks;
   while (stacks.size() <= i) {
@@ -45,7 +45,7 @@ class Block {
     for (size_t i = 0; i < num_threads; ++i) fibers_[i].stack = StackOf(i);
   }
 
-  // Threads run forwards or backwards between barriers.
+  // Runs the threads, forwards or backwards between barriers.
   void Run(const Place& place, bool backwards,
            const std::function<void()>& thread);
 
@@ -63,7 +63,7 @@ class Block {
     const size_t other = running_ - running_ % kWarp + lane;
     SPILLWAY_CHECK(other < fibers_.size());
     const uint64_t got = fibers_[other].given;
-    Wait(Waits::kForWarp);  // before anybody gives the next
+    Wait(Waits::kForWarp);  // before any thread gives the next value
     return got;
   }
 
@@ -85,7 +85,7 @@ class Block {
     SPILLWAY_CHECK(swapcontext(&fiber.context, &main_) == 0);
   }
 
-  // Lets a fiber run until it waits or ends.
+  // Runs a fiber until it waits or ends.
   void Resume(size_t i) {
     running_ = i;
     fibers_[i].waits = Waits::kNot;
@@ -98,8 +98,8 @@ class Block {
                        [&](const Fiber& f) { return f.waits == waits; });
   }
 
-  // Runs the warp's fibers, as often as shuffles ask for it, until none of them
-  // can go on alone.
+  // Runs the warp's fibers, repeatedly as shuffles require, until none of them
+  // can continue alone.
   void RunWarp(size_t begin, size_t end) {
     do {
       for (size_t i = begin; i < end; ++i) {
@@ -108,7 +108,7 @@ class Block {
     } while (AllWait(begin, end, Waits::kForWarp));
     for (size_t i = begin; i < end; ++i) {
       SPILLWAY_CHECK(fibers_[i].waits !=
-                     Waits::kForWarp);  // a shuffle without all
+                     Waits::kForWarp);  // a shuffle without all threads
     }
   }
 
@@ -147,7 +147,7 @@ void Block::Run(const Place& place, bool backwards,
       RunWarp(begin, std::min<size_t>(begin + kWarp, fibers_.size()));
     }
   } while (AllWait(0, fibers_.size(), Waits::kForBlock));
-  // A barrier that some threads do not reach.
+  // Fails if some threads do not reach a barrier.
   SPILLWAY_CHECK(AllWait(0, fibers_.size(), Waits::kEnded));
   present = nullptr;
 }
@@ -171,7 +171,7 @@ Queue& TheQueue() {
   return queue;
 }
 
-// Now this, now that, in the same order every time.
+// Alternates irregularly, in the same order in every run.
 bool FlipCoin() {
   thread_local uint64_t flips = 0;
   return Philox4x32(1, flips++)[0] % 2 == 1;

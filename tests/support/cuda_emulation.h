@@ -1,12 +1,12 @@
-// CUDA kernels on the CPU: every thread of a block is a fiber with a stack of
-// its own, all on one thread of the system. Barriers and shuffles give way
-// to the other fibers until all that take part have come; a fiber that ends
-// early, or a barrier that not all reach, is a failed check.
+// CUDA kernels on the CPU: every thread of a block is a fiber with its own
+// stack, all on one system thread. Barriers and shuffles yield to the other
+// fibers until all participants have arrived; a fiber that ends early, or a
+// barrier that not all reach, fails a check.
 //
-// It tests arithmetic, indices and barriers: fibers run one after the other,
-// and so do blocks, now forwards and now backwards, so that one which relies on
-// what another has done gets other results. Not races within a warp between its
-// shuffles. Shared arrays are static.
+// Tests arithmetic, indices and barriers: fibers run one after the other, and
+// so do blocks, sometimes forwards and sometimes backwards, so that a fiber
+// that relies on the order gets other results. Does not find races within a
+// warp between its shuffles. Shared arrays are static.
 //
 // For CUDA sources compiled as C++, with SPILLWAY_CUDA_EMULATION defined as the
 // path of this header.
@@ -31,7 +31,7 @@ struct dim3 {
 
 namespace spillway::cuda_emulation {
 
-// Of the fiber that runs.
+// The position of the running fiber.
 struct Place {
   dim3 thread;
   dim3 block;
@@ -41,12 +41,12 @@ struct Place {
 const Place& Here();
 
 // Runs `thread` for every thread of every block: at once without a stream, else
-// when the stream comes to it.
+// in stream order.
 void Launch(void* stream, dim3 blocks, dim3 threads,
             std::function<void()> thread);
 
 void SyncThreads();
-// Every thread of a warp gives 8 bytes and gets those of thread `lane`.
+// Every thread of a warp gives 8 bytes and receives those of thread `lane`.
 uint64_t Exchange(uint64_t bits, unsigned lane);
 unsigned LaneOfThread();
 
@@ -62,7 +62,7 @@ T Shuffle(T value, unsigned lane) {
 
 }  // namespace spillway::cuda_emulation
 
-// The names of CUDA.
+// CUDA's names.
 #define __global__
 #define __device__
 #define __host__

@@ -1,11 +1,11 @@
-// Which of several GPUs the emulation (cuda_emulation.h) stands for. Apart from
-// it, as tests may include CUDA's own headers too.
+// Which of several GPUs the emulation (cuda_emulation.h) represents. A separate
+// header, as tests may include CUDA's own headers too.
 #ifndef SPILLWAY_TESTS_SUPPORT_EMULATED_DEVICE_H_
 #define SPILLWAY_TESTS_SUPPORT_EMULATED_DEVICE_H_
 
 namespace spillway::cuda_emulation {
 
-// What CUDA keeps for each thread; 0 before it is set.
+// The device that CUDA keeps for each thread; 0 before it is set.
 void SetCurrentDevice(int device);
 int CurrentDevice();
 

@@ -1,5 +1,5 @@
-// Where launches on a stream go (cuda_emulation.h). A header of its own, which
-// can be included beside CUDA's.
+// Where launches on a stream go (cuda_emulation.h). A separate header, which
+// can be included together with CUDA's.
 #ifndef SPILLWAY_TESTS_SUPPORT_EMULATED_QUEUE_H_
 #define SPILLWAY_TESTS_SUPPORT_EMULATED_QUEUE_H_
 
@@ -7,7 +7,7 @@
 
 namespace spillway::cuda_emulation {
 
-// How work is queued on a stream. CHECKed to be set before a launch on one.
+// Queues work on a stream. Must be set before a launch on a stream (CHECKed).
 using Queue = std::function<void(void* stream, std::function<void()> work)>;
 void SetQueue(Queue queue);
 

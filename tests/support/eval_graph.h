@@ -1,6 +1,6 @@
 // EvalGraph: the naive twin of planner and executor. Runs the kernels of a
-// graph node by node on the caller's thread, every value in a heap buffer of
-// its own (guarded, poisoned with NaNs), nothing shared, nothing freed early.
+// graph node by node on the caller's thread, with every value in its own heap
+// buffer (guarded, poisoned with NaNs); nothing is shared or freed early.
 #ifndef SPILLWAY_TESTS_SUPPORT_EVAL_GRAPH_H_
 #define SPILLWAY_TESTS_SUPPORT_EVAL_GRAPH_H_
 
@@ -15,19 +15,19 @@
 
 namespace spillway::testing {
 
-// What outlives a step.
+// The state that outlives a step.
 struct EvalState {
   uint64_t seed = 0;
   int64_t step = 0;  // of the next call
   int threads = 1;
-  // By node name; a variable that is missing gets its first value.
+  // By node name; a missing variable gets its initial value.
   std::map<std::string, HostTensor> variables = {};
 };
 
-// One step on the CPU with StandardOps and StandardKernels: runs what `fetches`
-// need and every node that overwrites a variable, lowest ready id first.
-// `state` is advanced: variables written, step counted. Errors: as the
-// executor's; INTERNAL when a kernel writes outside its buffers.
+// One step on the CPU with StandardOps and StandardKernels: runs the nodes that
+// `fetches` need and every node that overwrites a variable, lowest ready id
+// first. Advances `state`: variables are written, the step is counted. Errors:
+// as the executor's; INTERNAL if a kernel writes outside its buffers.
 absl::StatusOr<std::map<ValueId, HostTensor>> EvalGraph(
     const Graph& graph, const std::map<ValueId, HostTensor>& feeds,
     std::span<const ValueId> fetches, EvalState& state);

@@ -350,7 +350,7 @@ FakeCuda::Error FakeCuda::EventSynchronize(Event event) {
     if (mark.capture != 0) return FakeCapture::kCapturedEvent;
     stream = mark.stream;
   }
-  // More than is asked for, and enough.
+  // Waits for more than necessary, which is harmless.
   if (stream != nullptr) SPILLWAY_CHECK(ToStream(stream).Synchronize().ok());
   return error;
 }

@@ -1,6 +1,6 @@
 // A CUDA runtime on the CPU: its streams and events are those of the cpu
-// backend (executor/device/cpu/cpu_stream.h), its device memory is the host's,
-// within a size that the test sets. Captured streams keep CUDA's rules
+// backend (executor/device/cpu/cpu_stream.h); its device memory is the host's,
+// within a size that the test sets. Captured streams follow CUDA's rules
 // (fake_graph.h). Any call can be made to fail.
 #ifndef SPILLWAY_TESTS_SUPPORT_FAKE_CUDA_H_
 #define SPILLWAY_TESTS_SUPPORT_FAKE_CUDA_H_
@@ -25,22 +25,22 @@ class FakeCuda final : public CudaApi {
  public:
   explicit FakeCuda(int devices = 1, size_t device_bytes = size_t{1} << 30)
       : devices_(devices), device_bytes_(device_bytes) {}
-  // CHECKs that nothing was left behind.
+  // CHECKs that all resources were released.
   ~FakeCuda() override;
 
-  // From now on, calls of this name ("cudaMalloc") fail; 0: no more.
+  // Makes calls of this name ("cudaMalloc") fail from now on; 0: succeed again.
   void Fail(const std::string& call, Error error);
 
-  // Runs `work` when the stream comes to it, as a kernel would.
+  // Runs `work` in stream order, as a kernel would run.
   void Submit(Stream stream, std::function<void()> work);
 
   // The ranges so far; CHECKs that all have ended.
   std::vector<std::string> ranges() const;
 
-  // Copies to the device from memory that HostAlloc did not give.
+  // Number of copies to the device from memory that HostAlloc did not allocate.
   int pageable_copies_to_device() const;
 
-  // Calls of this name so far.
+  // Number of calls of this name so far.
   int calls(const std::string& call) const;
 
   std::string ErrorText(Error error) const override;
@@ -83,13 +83,13 @@ class FakeCuda final : public CudaApi {
     FakeGraph::Nodes nodes = {};
   };
 
-  // With mutex_ held.
+  // mutex_ must be held.
   bool IsPinned(const void* memory) const;
-  // Whether the stream belongs to the capture; with mutex_ held.
+  // Whether the stream belongs to the capture; mutex_ must be held.
   bool IsCaptured(Stream stream) const;
-  // What a call gives that this thread must not make during its capture.
+  // The error of a call that this thread must not make during its capture.
   Error NotInCapture();
-  // Counts the call; what it is to fail with.
+  // Counts the call and returns the error with which it should fail.
   Error Called(const std::string& call) const;
   Error Allocate(void** memory, size_t bytes, std::map<void*, size_t>& live);
   Error Release(void* memory, std::map<void*, size_t>& live);
@@ -105,10 +105,10 @@ class FakeCuda final : public CudaApi {
   int open_ranges_ = 0;
   std::map<void*, size_t> device_memory_;
   std::map<void*, size_t> host_memory_;
-  // And the kernels of each since it was synchronised last.
+  // By stream: its kernels since the last synchronisation.
   std::map<void*, std::vector<std::unique_ptr<StreamTask>>> streams_;
   std::map<void*, Mark> events_;
-  std::unique_ptr<FakeCapture> capture_;  // that goes on; of one thread
+  std::unique_ptr<FakeCapture> capture_;  // the current one, of one thread
   std::thread::id capture_thread_;
   int captures_ = 0;  // begun so far
   std::map<void*, std::shared_ptr<const FakeGraph>> graphs_;

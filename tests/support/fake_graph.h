@@ -1,5 +1,5 @@
-// What a fake CUDA stream records while it is captured, and runs when the graph
-// is launched.
+// The work that a fake CUDA stream records while it is captured, and that runs
+// when the graph is launched.
 #ifndef SPILLWAY_TESTS_SUPPORT_FAKE_GRAPH_H_
 #define SPILLWAY_TESTS_SUPPORT_FAKE_GRAPH_H_
 
@@ -12,19 +12,19 @@
 
 namespace spillway::testing {
 
-// Work in an order that is only partly decided.
+// Work in a partial order.
 class FakeGraph {
  public:
   using Nodes = std::set<size_t>;
 
-  // Work that comes after all of `after`.
+  // Adds work that comes after all of `after`.
   size_t Add(std::function<void()> work, Nodes after);
 
   // Whether each of `nodes` is one of `ends` or comes before one.
   bool Includes(const Nodes& ends, const Nodes& nodes) const;
 
-  // Runs all: of the nodes whose turn it may be, the one added last. So work
-  // that does not wait for what it needs comes too early.
+  // Runs all work: among the nodes that may run next, the one added last. So
+  // work that does not wait for its inputs runs too early.
   void Run() const;
 
  private:
@@ -35,8 +35,8 @@ class FakeGraph {
   std::vector<Node> nodes_;
 };
 
-// One capture: its streams, and the nodes that each has come to. The rules are
-// CUDA's; a call that breaks one spoils the capture.
+// One capture: its streams, and the last nodes of each. The rules are CUDA's; a
+// call that violates one invalidates the capture.
 class FakeCapture {
  public:
   using Error = int;  // a cudaError_t
@@ -52,14 +52,15 @@ class FakeCapture {
   bool has(void* stream) const { return tails_.contains(stream); }
 
   Error Add(void* stream, std::function<void()> work);
-  // The stream's place, which an event marks. Of a stream that it has.
+  // Stores the stream's position for an event. The stream must belong to the
+  // capture.
   Error Record(void* stream, FakeGraph::Nodes* mark) const;
-  // A stream that it has not joins it.
+  // A stream outside of the capture joins it.
   Error Wait(void* stream, const FakeGraph::Nodes& mark);
-  // The capture is spoilt; the error to report.
+  // Invalidates the capture; returns the error to report.
   Error Spoil(Error error);
 
-  // Called for any of its streams; the graph is null after an error.
+  // May be called for any of its streams; the graph is null after an error.
   Error End(void* stream, std::unique_ptr<FakeGraph>* graph);
 
  private:

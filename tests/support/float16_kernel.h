@@ -9,8 +9,8 @@
 
 namespace spillway::testing {
 
-// The CPU's kernel of `factory`; for a node with float16 tensors, its kernel
-// for float32 between copies of them. It mutates no input.
+// The CPU's kernel of `factory`. For a node with float16 tensors: its float32
+// kernel between copies of the tensors. It must mutate no input.
 absl::StatusOr<std::unique_ptr<Kernel>> PrepareWithFloat16(
     KernelFactory factory, const KernelRequest& node);
 

@@ -1,4 +1,4 @@
-// Graphs as short text: the language of golden tests.
+// Graphs as short text, for golden tests.
 #ifndef SPILLWAY_TESTS_SUPPORT_GRAPH_TEXT_H_
 #define SPILLWAY_TESTS_SUPPORT_GRAPH_TEXT_H_
 
@@ -9,9 +9,9 @@
 
 namespace spillway::testing {
 
-// A line for each node, in order: "name = Op(input, input:1) ^control_input",
-// with the attribute `activation` where there is one.
-// `ops`: only nodes of these; empty: all.
+// One line per node, in order: "name = Op(input, input:1) ^control_input", with
+// the attribute `activation` if present. `ops`: include only nodes of these
+// ops; empty: all.
 std::string GraphText(const Graph& graph,
                       const std::set<std::string>& ops = {});
 

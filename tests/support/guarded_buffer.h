@@ -1,4 +1,4 @@
-// A heap buffer that shows how a kernel misuses it: 256-byte aligned, poisoned
+// A heap buffer that detects misuse by a kernel: 256-byte aligned, poisoned
 // with NaNs, with guard bytes on both sides.
 #ifndef SPILLWAY_TESTS_SUPPORT_GUARDED_BUFFER_H_
 #define SPILLWAY_TESTS_SUPPORT_GUARDED_BUFFER_H_
@@ -23,11 +23,11 @@ class GuardedBuffer {
     Poison();
   }
 
-  // Aligned; borrowed for the life of the buffer, also when that is moved.
+  // Aligned; borrowed for the lifetime of the buffer, even if it is moved.
   std::byte* data() const { return block_.get() + kGuard; }
   std::span<std::byte> bytes() const { return {data(), num_bytes_}; }
 
-  // Every float32, bfloat16 and float16 in it becomes a NaN.
+  // Makes every float32, bfloat16 and float16 in the buffer a NaN.
   void Poison() { FillWith(Pattern::kPoison, bytes()); }
 
   bool guards_intact() const {

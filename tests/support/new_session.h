@@ -1,4 +1,4 @@
-// Sessions of the real ops.
+// Sessions with the real ops.
 #ifndef SPILLWAY_TESTS_SUPPORT_NEW_SESSION_H_
 #define SPILLWAY_TESTS_SUPPORT_NEW_SESSION_H_
 
@@ -21,7 +21,7 @@ struct SessionSpec {
   std::string device = "cpu";
   int threads = 1;  // of device and kernels
   double link_gigabytes_per_second = 0;
-  std::optional<int64_t> device_memory = {};  // as of SessionOptions
+  std::optional<int64_t> device_memory = {};  // as in SessionOptions
   std::optional<int64_t> host_memory = {};    // the same
   ScheduleKind schedule = ScheduleKind::kAuto;
   uint64_t seed = 0;
@@ -49,7 +49,7 @@ inline absl::StatusOr<std::unique_ptr<Session>> NewSession(
                           .capture_steps = spec.capture_steps});
 }
 
-// The same of one program.
+// The same for one program.
 inline absl::StatusOr<std::unique_ptr<Session>> NewSession(
     Program program, const SessionSpec& spec = {}) {
   std::vector<Program> programs;

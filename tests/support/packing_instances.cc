@@ -8,12 +8,12 @@
 namespace spillway::testing {
 namespace {
 
-// The standard's distributions differ from library to library; this does not.
+// The standard's distributions differ between libraries; this one does not.
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
 
-  // Uniform enough over [first, last].
+  // Nearly uniform over [first, last].
   int64_t Between(int64_t first, int64_t last) {
     const auto range = static_cast<uint64_t>(last - first) + 1;
     return first + static_cast<int64_t>(engine_() % range);
@@ -27,13 +27,13 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// Feature maps shrink along the chain; weights' gradients do not.
+// Feature maps shrink along the chain; gradients of weights do not.
 int64_t LayerBytes(size_t layer, size_t num_layers, Random& random) {
   const int64_t stage = static_cast<int64_t>(4 * layer / num_layers);
   return random.Between(1, 4) * (int64_t{64'000} >> stage);
 }
 
-// A layer's place in the schedule: one forward and one backward step.
+// A layer's places in the schedule: one forward and one backward step.
 struct LayerSteps {
   int64_t forward = 0;
   int64_t backward = 0;
@@ -56,7 +56,7 @@ std::pair<Interval, Interval> Cut(const Interval& interval, Random& random) {
   return {{interval.begin, at}, {at, interval.end}};
 }
 
-// Cuts `whole` in two; the second part is returned.
+// Cuts `whole` in two and returns the second part.
 Rectangle CutOff(Rectangle& whole, Random& random) {
   Rectangle part = whole;
   const bool along_steps =
@@ -125,7 +125,7 @@ std::vector<PackingItem> GuillotineItems(const GuillotineOptions& options) {
   Random random(options.seed);
   std::vector<Rectangle> rectangles = {
       {.steps = {0, options.steps}, .bytes = {0, options.bytes}}};
-  // Small rectangles that cannot be cut must not go on for ever.
+  // Stops if the remaining rectangles are too small to be cut.
   for (size_t attempt = 0;
        rectangles.size() < options.size && attempt < 100 * options.size;
        ++attempt) {

@@ -1,5 +1,5 @@
-// Made-up packing tasks (executor/memory/static_packing.h): the same numbers
-// make the same items.
+// Synthetic packing problems (executor/memory/static_packing.h): equal
+// parameters give equal items.
 #ifndef SPILLWAY_TESTS_SUPPORT_PACKING_INSTANCES_H_
 #define SPILLWAY_TESTS_SUPPORT_PACKING_INSTANCES_H_
 
@@ -36,7 +36,7 @@ struct RandomItemsOptions {
   int64_t steps = 20;      // all lifetimes lie in [0, steps)
   int64_t max_length = 6;  // of a lifetime
   int64_t max_bytes = 20;
-  double gap_probability = 0.0;  // of a gap in a lifetime that has room for one
+  double gap_probability = 0.0;  // if a lifetime has room for a gap
 };
 std::vector<PackingItem> RandomItems(const RandomItemsOptions& options);
 
@@ -47,8 +47,8 @@ struct GuillotineOptions {
   int64_t bytes = 1 << 20;
 };
 // Items whose best placement has a height of exactly `bytes` and no hole: the
-// rectangle of steps and bytes, cut in two again and again across a randomly
-// chosen piece, in random order. Fewer items if none can be cut any more.
+// rectangle of steps and bytes, repeatedly cut in two across a randomly chosen
+// piece; in random order. Fewer items if no piece can be cut any more.
 std::vector<PackingItem> GuillotineItems(const GuillotineOptions& options);
 
 }  // namespace spillway::testing

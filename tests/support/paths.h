@@ -1,4 +1,4 @@
-// Where the sources and the program lie that tests read and run.
+// Paths of the sources and the program that tests read and run.
 
 #ifndef SPILLWAY_TESTS_SUPPORT_PATHS_H_
 #define SPILLWAY_TESTS_SUPPORT_PATHS_H_
@@ -7,7 +7,7 @@
 
 namespace spillway::testing {
 
-// "docs/ops.md" in the folder of the sources.
+// "docs/ops.md" in the source folder.
 std::string SourcePath(const std::string& path);
 
 // A shipped device profile; "p100_pcie".

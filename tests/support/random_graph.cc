@@ -56,7 +56,7 @@ class Generator {
     return id;
   }
 
-  // A feed or a variable, stated as the real ops demand.
+  // Adds a feed or a variable with the attributes that the real ops require.
   ValueId AddSource(std::string name, std::string_view op) {
     const TensorType type = RandomType();
     const NodeId id = graph_.AddNode(
@@ -68,13 +68,13 @@ class Generator {
     return graph_.output(id);
   }
 
-  // Draws no number where there are no aliases.
+  // Draws no random number if there are no aliases.
   bool HappensWithAlias() {
     return options_.alias_probability > 0 &&
            Happens(options_.alias_probability);
   }
 
-  // The same elements under another name.
+  // Adds an alias of `of`.
   ValueId AddAlias(std::string name, ValueId of) {
     const bool is_reshape = Happens(0.7);
     TensorType type = graph_.type(of);
@@ -99,7 +99,8 @@ class Generator {
     return alias;
   }
 
-  // The gradient of an alias that is read once is an alias of that reader's.
+  // The gradient of an alias with one reader is an alias of that reader's
+  // gradient.
   void AddAliasGradient(const Node& forward, ValueId gradient) {
     const NodeId id = graph_.AddNode(
         {.name = fmt::format("opt/gradients/{}", forward.name),
@@ -141,7 +142,7 @@ class Generator {
     return id;
   }
 
-  // Nodes come here after all their consumers.
+  // Called for each node after all its consumers.
   void AddGradient(NodeId id) {
     const Node forward = graph_.node(id);  // a copy: adding moves nodes
     std::vector<ValueId> inputs;
@@ -193,7 +194,7 @@ class Generator {
   Graph graph_{"random"};
   std::vector<NodeId> forward_;
   int num_aliases_ = 0;
-  std::vector<ValueId> readable_;   // what a forward node may read
+  std::vector<ValueId> readable_;   // values that a forward node may read
   std::vector<ValueId> variables_;  // each has one reader and one gradient
   IdMap<ValueId, std::vector<ValueId>> gradients_;  // one for each use
 };

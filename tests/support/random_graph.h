@@ -1,4 +1,4 @@
-// Random plan-only training graphs: the same options make the same graph.
+// Random plan-only training graphs: equal options give equal graphs.
 #ifndef SPILLWAY_TESTS_SUPPORT_RANDOM_GRAPH_H_
 #define SPILLWAY_TESTS_SUPPORT_RANDOM_GRAPH_H_
 
@@ -20,18 +20,18 @@ struct RandomGraphOptions {
   double multi_output_probability = 0.1;
   // A forward node has a variable, and so an update.
   double variable_probability = 0.5;
-  // A forward node reads a value by an Identity or Reshape of its own, some of
-  // them of a variable; a gradient node reads a forward value by one made among
+  // A forward node reads a value through its own Identity or Reshape, some of
+  // them of a variable; a gradient node reads a forward value through one among
   // the gradients.
   double alias_probability = 0;
 };
 
 // A forward part (input, f0, f1, ..., w0, ..., loss), its gradients in
 // opt/gradients/, and updates in opt/update/. A gradient node reads the
-// gradients of all uses of its node's outputs and a random non-empty choice of
-// its node's inputs and outputs; it has an output for each input of its node.
-// Inputs, variables, losses and aliases (a0, ...; opt/gradients/again0, ...)
-// aside, no op name is a real one's.
+// gradients of all uses of its node's outputs and a random non-empty selection
+// of its node's inputs and outputs; it has an output for each input of its
+// node. No op name is that of a real op, except for inputs, variables, losses
+// and aliases (a0, ...; opt/gradients/again0, ...).
 Graph RandomTrainingGraph(const RandomGraphOptions& options);
 
 }  // namespace spillway::testing

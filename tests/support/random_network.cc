@@ -28,7 +28,7 @@ class NetworkMaker {
     const Tensor images = g_.Placeholder("images", DType::kFloat32,
                                          {batch, size, size, Pick(1, 3)});
     const Tensor labels = g_.Placeholder("labels", DType::kInt32, {batch});
-    const bool is_narrow = Chance(0.3);  // drawn on every CPU
+    const bool is_narrow = Chance(0.3);  // drawn even on CPUs without bfloat16
     const DType dtype =
         is_narrow && HasAvx512() ? DType::kBFloat16 : DType::kFloat32;
     Tensor x = CastTo(g_.Scope("cast"), images, activations_.value_or(dtype));

@@ -1,4 +1,4 @@
-// Random small networks that can be trained: the same seed makes the same one.
+// Random small trainable networks: equal seeds give equal networks.
 #ifndef SPILLWAY_TESTS_SUPPORT_RANDOM_NETWORK_H_
 #define SPILLWAY_TESTS_SUPPORT_RANDOM_NETWORK_H_
 
@@ -18,9 +18,9 @@ struct RandomNetwork {
 
 // 2 to 10 random blocks (convolutions with and without bias, batch norm, pools,
 // residual and parallel branches, dropout, local response norm) over small
-// images, with one of the optimizers. `activations`: their dtype; none: float32
-// or, in three networks of ten, bfloat16, for which oneDNN needs AVX-512: on a
-// CPU without, these are float32.
+// images, with one of the optimizers. `activations`: their dtype; nothing:
+// float32 or, in 30 % of the networks, bfloat16. oneDNN needs AVX-512 for
+// bfloat16; on a CPU without it, these networks are float32.
 absl::StatusOr<RandomNetwork> MakeRandomNetwork(
     uint64_t seed, std::optional<DType> activations = std::nullopt);
 

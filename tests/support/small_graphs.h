@@ -28,7 +28,7 @@ NodeId AddPlanNode(Graph& graph, std::string_view name, std::string_view op,
 //    U                              opt/U, op Update
 Graph ChainGraph(int length = 4, const TensorType& type = DefaultType());
 
-// Two branches that part and meet again; each gradient reads its own node:
+// Two branches that fork and join; each gradient reads its own node:
 //
 //        B
 //      /   \                        A, B, C, D: op Fwd

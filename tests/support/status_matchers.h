@@ -13,7 +13,7 @@
 
 namespace spillway::testing {
 
-// The codes that tests expect most.
+// The most common codes in tests.
 inline constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 inline constexpr auto kInternal = absl::StatusCode::kInternal;
 inline constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;

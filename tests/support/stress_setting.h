@@ -1,4 +1,4 @@
-// Numbers that make a random test larger, from the environment.
+// Environment variables that make a random test larger.
 #ifndef SPILLWAY_TESTS_SUPPORT_STRESS_SETTING_H_
 #define SPILLWAY_TESTS_SUPPORT_STRESS_SETTING_H_
 
@@ -7,7 +7,7 @@
 
 namespace spillway::testing {
 
-// The variable `name`, or `standard` where it is not set.
+// The variable `name`, or `standard` if it is not set.
 inline int64_t StressSetting(const char* name, int64_t standard) {
   const char* text = std::getenv(name);
   return text == nullptr ? standard : std::strtoll(text, nullptr, 10);

@@ -1,4 +1,4 @@
-// A folder of a test's own.
+// A temporary folder for one test.
 #ifndef SPILLWAY_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
 #define SPILLWAY_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
 
@@ -13,7 +13,7 @@
 
 namespace spillway::testing {
 
-// Gone with everything in it at the end.
+// Deleted with its contents by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_(::testing::TempDir() + "/spillway-XXXXXX") {
@@ -26,7 +26,7 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
   std::string File(const std::string& name) const { return path_ + "/" + name; }
 
-  // Names of what lies in it, sorted.
+  // Sorted names of its entries.
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {

@@ -1,5 +1,5 @@
 // The main of every test program. `--file=tests/lms/v1/twin_test.cc` runs the
-// tests of one source file, whatever --gtest_filter says.
+// tests of one source file and overrides --gtest_filter.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kFileFlag = "--file=";
 
-// The path after --file=, which is taken out of the arguments; "" without one.
+// The path after --file=, which is removed from the arguments; "" if absent.
 std::string TakeFile(int& argc, char** argv) {
   std::string file;
   int kept = 1;
@@ -28,7 +28,7 @@ std::string TakeFile(int& argc, char** argv) {
   return file;
 }
 
-// A suite's tests lie in one file, so that --file finds them all.
+// Checks that a suite's tests are in one file, so that --file finds them all.
 bool IsInOneFile(const ::testing::TestSuite& suite) {
   const std::string_view first = suite.GetTestInfo(0)->file();
   for (int t = 1; t < suite.total_test_count(); ++t) {
@@ -40,7 +40,7 @@ bool IsInOneFile(const ::testing::TestSuite& suite) {
   return true;
 }
 
-// A filter for the suites of a source file; "" where it has none.
+// A filter for the suites of a source file; "" if it has none.
 std::string SuitesOf(const std::string& file) {
   const ::testing::UnitTest& tests = *::testing::UnitTest::GetInstance();
   std::string filter;

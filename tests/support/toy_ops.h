@@ -1,4 +1,4 @@
-// A small registry of ops for tests of plans: shapes and sharing rules, but no
+// A small registry of ops for tests of plans: shapes and aliasing rules, but no
 // kernels.
 #ifndef SPILLWAY_TESTS_SUPPORT_TOY_OPS_H_
 #define SPILLWAY_TESTS_SUPPORT_TOY_OPS_H_

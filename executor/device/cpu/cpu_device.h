@@ -1,5 +1,5 @@
-// The cpu backend: streams are worker threads, device memory is RAM behind a
-// wall, so LMS moves real bytes through the same code path as on a GPU.
+// The cpu backend: streams are worker threads, and device memory is RAM with a
+// limit, so LMS moves real bytes through the same code path as on a GPU.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_CPU_CPU_DEVICE_H_
 #define SPILLWAY_EXECUTOR_DEVICE_CPU_CPU_DEVICE_H_
 
@@ -10,7 +10,8 @@
 
 namespace spillway {
 
-// Options were checked (registry.h). Threads: any may call the device.
+// Options must have been checked (registry.h). Threads: any thread may call the
+// device.
 std::unique_ptr<Device> NewCpuDevice(const DeviceOptions& options);
 
 }  // namespace spillway

@@ -40,7 +40,7 @@ class CpuMemory final : public DeviceMemory {
   CpuMemoryPool& pool_;
 };
 
-// Null when the system refuses.
+// Null if the system refuses.
 RawMemory AllocateTouched(int64_t bytes) {
   const bool large = bytes >= kHugePageBytes;
   const int64_t alignment = large ? kHugePageBytes : kSmallAlignment;
@@ -48,7 +48,7 @@ RawMemory AllocateTouched(int64_t bytes) {
   RawMemory memory(static_cast<std::byte*>(
       std::aligned_alloc(static_cast<size_t>(alignment), size)));
   if (memory == nullptr) return memory;
-  // A hint: without huge pages the bytes are the same, only slower.
+  // A hint: without huge pages the memory is only slower.
   if (large) madvise(memory.get(), size, MADV_HUGEPAGE);
   for (int64_t at = 0; at < bytes; at += kPageBytes) {
     *static_cast<volatile std::byte*>(memory.get() + at) = std::byte{0};

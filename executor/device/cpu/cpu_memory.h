@@ -1,5 +1,5 @@
-// Memory of the CPU backends. Both spaces are RAM, but device memory has a wall
-// of its own, so that LMS on the CPU lives within a budget as on a GPU.
+// Memory of the CPU backends. Both spaces are RAM, but the device space has its
+// own limit, so that LMS on the CPU works within a budget as on a GPU.
 //
 // Every page is written once when it is allocated: a step then takes no page
 // fault, and memory that the machine does not have is refused here instead of
@@ -16,27 +16,27 @@
 
 namespace spillway {
 
-// Allocates for one device and counts. Must outlive its allocations.
-// Threads: any.
+// Allocates for one device and counts the bytes. Must outlive its allocations.
+// Thread-safe.
 class CpuMemoryPool {
  public:
-  // `capacity_bytes`: wall of the device space; 0: what the machine has free.
+  // `capacity_bytes`: limit of the device space; 0: the machine's free memory.
   explicit CpuMemoryPool(int64_t capacity_bytes)
       : capacity_bytes_(capacity_bytes) {}
 
-  // `bytes` is positive (CHECKed). Errors: RESOURCE_EXHAUSTED with bytes asked
-  // and bytes free.
+  // `bytes` is positive (CHECKed). Errors: RESOURCE_EXHAUSTED with the bytes
+  // asked for and the bytes free.
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(MemorySpace space,
                                                          int64_t bytes);
 
   absl::StatusOr<int64_t> FreeDeviceBytes() const;
   int64_t allocations() const;
 
-  // For the destructor of an allocation.
+  // Called by the destructor of an allocation.
   void Release(MemorySpace space, int64_t bytes);
 
  private:
-  // With mutex_ held.
+  // mutex_ must be held.
   absl::StatusOr<int64_t> FreeBytes(MemorySpace space) const;
 
   const int64_t capacity_bytes_;

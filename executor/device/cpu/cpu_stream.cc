@@ -24,7 +24,8 @@ void NameThisThread(const std::string& name) {
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
 }
 
-// Sleeps of paced copies end within microseconds instead of the usual 50.
+// Lets the sleeps of paced copies end within microseconds instead of the usual
+// 50.
 void WakeThisThreadPrecisely() { prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); }
 
 }  // namespace
@@ -48,7 +49,7 @@ uint64_t CpuEvent::last_mark() const {
 void CpuEvent::Reach(uint64_t mark) {
   const int64_t now_ns = timing_ ? NowNs() : 0;
   const std::scoped_lock lock(mutex_);
-  if (mark <= reached_) return;  // Another stream's later mark came first.
+  if (mark <= reached_) return;  // another stream reached a later mark
   reached_ = mark;
   time_ns_ = now_ns;
   reached_changed_.notify_all();
@@ -102,7 +103,7 @@ absl::Status CpuStream::Synchronize() {
 void CpuStream::Push(const Command& command) {
   std::unique_lock lock(mutex_);
   if (issued_ - done_ == kCapacity) {
-    // Half the ring at once, so that the two threads do not alternate.
+    // Waits for half the ring, so that the two threads do not alternate.
     AwaitDone(lock, issued_ - kCapacity / 2);
   }
   ring_[issued_ % kCapacity] = command;
@@ -138,7 +139,7 @@ absl::Status CpuStream::Execute(const Command& command, bool failed) {
   if (const auto* record = std::get_if<RecordMark>(&command)) {
     record->event->Reach(record->mark);
   } else if (const auto* wait = std::get_if<WaitForMark>(&command)) {
-    // Also after an error: later marks promise what this wait brings.
+    // Also after an error: later marks imply the work that this wait is for.
     wait->event->WaitFor(wait->mark);
   } else if (const auto* run = std::get_if<RunTask>(&command); run && !failed) {
     return run->task->Run(nullptr);

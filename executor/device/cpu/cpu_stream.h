@@ -1,4 +1,4 @@
-// The cpu backend's queue and mark: a worker thread with a ring of commands,
+// The cpu backend's stream and event: a worker thread with a ring of commands,
 // and a counter that threads wait for.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_CPU_CPU_STREAM_H_
 #define SPILLWAY_EXECUTOR_DEVICE_CPU_CPU_STREAM_H_
@@ -17,20 +17,20 @@
 
 namespace spillway {
 
-// Marks are numbered in the order in which Record was called, so that a wait is
-// for the mark that was the last when the wait was issued, whatever comes
-// after. Mark 0 was always reached.
+// Marks are numbered in the order of the calls of Record. A wait is for the
+// mark that was the last when the wait was issued, whatever is recorded later.
+// Mark 0 counts as reached.
 class CpuEvent final : public Event {
  public:
   explicit CpuEvent(bool timing) : timing_(timing) {}
 
   int64_t TimeNs() const override;
 
-  // By the thread that issues.
+  // Called by the thread that issues.
   uint64_t NewMark();
   uint64_t last_mark() const;
 
-  // By the threads of streams.
+  // Called by the threads of streams.
   void Reach(uint64_t mark);
   void WaitFor(uint64_t mark);
 
@@ -46,16 +46,16 @@ class CpuEvent final : public Event {
 struct CpuStreamSpec {
   std::string name;
   int threads = 1;          // of an OpenMP region inside a task
-  Link* to_host = nullptr;  // borrowed, as is the next
+  Link* to_host = nullptr;  // both borrowed
   Link* to_device = nullptr;
 };
 
-// The ring never grows: issuing blocks while it is full. That cannot deadlock,
-// because a wait is only ever for marks whose commands are in a ring already.
+// The ring never grows: issuing blocks while it is full. This cannot deadlock,
+// because a wait is only ever for a mark whose command is already in a ring.
 class CpuStream final : public Stream {
  public:
   explicit CpuStream(CpuStreamSpec spec);
-  // Finishes what was queued.
+  // Finishes the queued work.
   ~CpuStream() override;
 
   absl::Status Submit(StreamTask* task) override;
@@ -90,13 +90,13 @@ class CpuStream final : public Stream {
 
   static constexpr size_t kCapacity = 1024;
 
-  // Waits for room, then queues.
+  // Waits for room, then queues the command.
   void Push(const Command& command);
   // Blocks the issuer until `done_` is at least `count`; `lock` holds mutex_.
   void AwaitDone(std::unique_lock<std::mutex>& lock, uint64_t count);
   // The worker: takes commands in order until Stop.
   void WorkerLoop();
-  // After an error only marks and waits are still executed.
+  // After an error only marks and waits are executed.
   absl::Status Execute(const Command& command, bool failed);
 
   const CpuStreamSpec spec_;
@@ -108,7 +108,7 @@ class CpuStream final : public Stream {
   uint64_t done_ = 0;
   uint64_t awaited_ = 0;
   absl::Status error_;   // the first since the last Synchronize
-  std::jthread worker_;  // last: starts when all else is ready
+  std::jthread worker_;  // last: starts after all members exist
 };
 
 }  // namespace spillway

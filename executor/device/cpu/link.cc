@@ -28,7 +28,8 @@ void Link::Copy(void* to, const void* from, int64_t bytes) {
                 static_cast<const std::byte*>(from) + done,
                 static_cast<size_t>(chunk));
     done += chunk;
-    // Due times count from the copy's begin: late wake-ups do not add up.
+    // Due times count from the beginning of the copy, so late wake-ups do not
+    // add up.
     std::this_thread::sleep_until(begin + TimeFor(done));
   }
 }

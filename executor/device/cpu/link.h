@@ -1,11 +1,10 @@
 // Link: one direction of the connection between "host" and "device" memory of
-// the CPU backends: memcpy, slowed to a stated rate if one is given, so that
-// overlap of copies and compute can be studied without a GPU.
+// the CPU backends. Copies with memcpy, slowed to a given rate if there is one,
+// so that overlap of copies and compute can be studied without a GPU.
 //
-// A paced copy of n bytes takes at least n / rate from its call. It is moved in
+// A paced copy of n bytes takes at least n / rate from its call. It copies in
 // chunks and sleeps until each chunk's due time, so the core stays free for
-// kernels. Copies that are issued together take their turns, as on a bus.
-// Threads: any.
+// kernels. Concurrent copies run one after the other, as on a bus. Thread-safe.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_CPU_LINK_H_
 #define SPILLWAY_EXECUTOR_DEVICE_CPU_LINK_H_
 
@@ -17,7 +16,7 @@ namespace spillway {
 
 class Link {
  public:
-  // 1e9 bytes a second; 0: full speed.
+  // 1e9 bytes per second; 0: full speed.
   explicit Link(double gigabytes_per_second)
       : bytes_per_ns_(gigabytes_per_second) {}
 
@@ -28,7 +27,8 @@ class Link {
   using Clock = std::chrono::steady_clock;
 
   std::chrono::nanoseconds TimeFor(int64_t bytes) const;
-  // Claims the link for `bytes` and returns when their turn begins.
+  // Reserves the link for `bytes` and returns the time at which the copy may
+  // begin.
   Clock::time_point Reserve(int64_t bytes);
 
   const double bytes_per_ns_;

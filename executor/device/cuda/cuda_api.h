@@ -1,8 +1,8 @@
-// CudaApi: the calls of the CUDA runtime that the backend makes, and no others.
+// CudaApi: exactly the calls of the CUDA runtime that the backend makes.
 //
-// An interface so that the backend compiles without CUDA's headers and is
-// tested without a GPU, with faults planted (tests/support/fake_cuda.h).
-// CudaRuntime (cuda_runtime.h) is the real one.
+// It is an interface, so that the backend compiles without CUDA's headers and
+// is tested without a GPU, with injected faults (tests/support/fake_cuda.h).
+// CudaRuntime (cuda_runtime.h) is the real implementation.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_CUDA_CUDA_API_H_
 #define SPILLWAY_EXECUTOR_DEVICE_CUDA_CUDA_API_H_
 
@@ -16,7 +16,7 @@ class CudaApi {
  public:
   // A cudaError_t; 0: success.
   using Error = int;
-  // Those that stand for something else than a failure of CUDA.
+  // Errors with a specific meaning for the backend.
   static constexpr Error kMemoryAllocation = 2;
   static constexpr Error kInsufficientDriver = 35;
   static constexpr Error kNoDevice = 100;
@@ -29,7 +29,7 @@ class CudaApi {
 
   virtual ~CudaApi() = default;
 
-  // In words: "out of memory".
+  // As text: "out of memory".
   virtual std::string ErrorText(Error error) const = 0;
 
   virtual Error GetDeviceCount(int* count) = 0;
@@ -37,7 +37,7 @@ class CudaApi {
   virtual Error GetDeviceName(int device, std::string* name) = 0;
   // "0000:17:00.0"
   virtual Error GetPciBusId(int device, std::string* id) = 0;
-  // Of this thread, for calls that name no stream.
+  // For this thread, for calls that name no stream.
   virtual Error SetDevice(int device) = 0;
 
   virtual Error MemGetInfo(size_t* free_bytes, size_t* total_bytes) = 0;
@@ -47,7 +47,7 @@ class CudaApi {
   virtual Error HostAlloc(void** memory, size_t bytes) = 0;
   virtual Error FreeHost(void* memory) = 0;
 
-  // Streams do not wait for the default stream.
+  // A non-blocking stream: it does not wait for the default stream.
   virtual Error StreamCreate(Stream* stream) = 0;
   virtual Error StreamDestroy(Stream stream) = 0;
   virtual Error StreamSynchronize(Stream stream) = 0;
@@ -55,7 +55,8 @@ class CudaApi {
   virtual Error MemcpyAsync(void* to, const void* from, size_t bytes, Copy copy,
                             Stream stream) = 0;
 
-  // Of this thread: other threads may call what a capture forbids.
+  // Restricts only this thread: other threads may make calls that a capture
+  // forbids.
   virtual Error StreamBeginCapture(Stream stream) = 0;
   virtual Error StreamEndCapture(Stream stream, Graph* graph) = 0;
   virtual Error GraphInstantiate(GraphExec* exec, Graph graph) = 0;
@@ -63,7 +64,7 @@ class CudaApi {
   virtual Error GraphLaunch(GraphExec exec, Stream stream) = 0;
   virtual Error GraphExecDestroy(GraphExec exec) = 0;
 
-  // NVTX, of this thread.
+  // NVTX ranges of this thread.
   virtual void RangePush(const char* name) = 0;
   virtual void RangePop() = 0;
 

@@ -2,7 +2,7 @@
 
 #include "base/status_macros.h"
 
-// Weak in this file only: its address is null where nothing defines it.
+// Weak in this file only: its address is null if no library defines it.
 extern "C" [[gnu::weak]] const spillway::CudaBackend spillway_cuda_backend;
 
 namespace spillway {

@@ -1,6 +1,6 @@
 // What spillway::cuda adds to a program that links it: the CUDA runtime and the
-// GPU's kernels. The libraries below know it by this table alone, so a program
-// that does not link spillway::cuda holds no CUDA code.
+// GPU's kernels. The libraries below access it only through this table, so a
+// program that does not link spillway::cuda contains no CUDA code.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_CUDA_CUDA_BACKEND_H_
 #define SPILLWAY_EXECUTOR_DEVICE_CUDA_CUDA_BACKEND_H_
 
@@ -15,27 +15,28 @@ namespace spillway {
 class KernelRegistry;
 
 struct CudaBackend {
-  // One for the process; any thread may call it.
+  // One per process; any thread may call it.
   CudaApi& (*runtime)() = nullptr;
   // Adds a kernel of DeviceKind::kCuda for every op that has one.
   void (*add_kernels)(KernelRegistry& kernels) = nullptr;
   // "cuDNN 9.13.1, cuBLASLt 13.0.2". Errors: UNAVAILABLE without them.
   absl::StatusOr<std::string> (*libraries)() = nullptr;
-  // Makes the libraries' handles, which take device memory. Errors: UNAVAILABLE
-  // without them.
+  // Creates the libraries' handles, which take device memory. Errors:
+  // UNAVAILABLE without the libraries.
   absl::Status (*open_libraries)() = nullptr;
 };
 
 // Null in programs that do not link spillway::cuda.
 const CudaBackend* LinkedCudaBackend();
 
-// UNAVAILABLE: what to do where LinkedCudaBackend() is null.
+// UNAVAILABLE, with the remedy if LinkedCudaBackend() is null.
 absl::Status NoCudaBackend();
 
 }  // namespace spillway
 
-// Defined by ops/gpu/cuda_backend.cc in spillway::cuda, which has the linker
-// look for this name. C linkage, so that the name is the same in every build.
+// Defined by ops/gpu/cuda_backend.cc in spillway::cuda, which makes the linker
+// look for this symbol. C linkage, so that the symbol is the same in every
+// build.
 extern "C" const spillway::CudaBackend spillway_cuda_backend;
 
 #endif  // SPILLWAY_EXECUTOR_DEVICE_CUDA_CUDA_BACKEND_H_

@@ -8,7 +8,7 @@
 namespace spillway {
 namespace {
 
-// A float of milliseconds tells half a microsecond until then.
+// Up to this time a float of milliseconds resolves half a microsecond.
 constexpr std::chrono::seconds kZeroLasts{4};
 
 }  // namespace

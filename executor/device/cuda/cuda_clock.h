@@ -1,8 +1,9 @@
-// The clock that a GPU's timing events are read on.
+// The clock on which a GPU's timing events are read.
 //
-// CUDA tells the time between two events, as a float of milliseconds. So there
-// is a zero, itself an event; and since a float holds microseconds for some
-// seconds only, the zero is set anew from time to time, and waited for then.
+// CUDA returns the time between two events, as a float of milliseconds. So
+// times count from a reference event, the zero. A float resolves microseconds
+// only for some seconds; therefore a new zero is recorded, and synchronised
+// with, every few seconds.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_CUDA_CUDA_CLOCK_H_
 #define SPILLWAY_EXECUTOR_DEVICE_CUDA_CUDA_CLOCK_H_
 
@@ -16,7 +17,7 @@
 
 namespace spillway {
 
-// Threads: any.
+// Thread-safe.
 class CudaClock {
  public:
   class Zero {
@@ -26,7 +27,8 @@ class CudaClock {
     Zero(const Zero&) = delete;
     Zero& operator=(const Zero&) = delete;
 
-    // Since the clock's first zero; 0 if CUDA cannot say. `event` was reached.
+    // Time since the clock's first zero; 0 if CUDA cannot tell. `event` must
+    // have been reached.
     int64_t TimeNsOf(CudaApi::Event event) const;
 
    private:
@@ -40,7 +42,7 @@ class CudaClock {
   // The API is borrowed.
   explicit CudaClock(CudaApi& api) : api_(api) {}
 
-  // For an event that is about to be recorded in `stream`. Errors: as
+  // The zero for an event that is about to be recorded in `stream`. Errors: as
   // CudaStatus.
   absl::StatusOr<std::shared_ptr<const Zero>> ZeroFor(CudaApi::Stream stream);
 

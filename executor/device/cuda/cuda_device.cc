@@ -21,7 +21,7 @@ namespace {
 
 class CudaMemory final : public DeviceMemory {
  public:
-  // `live_device_bytes` is kept up to date for the device's space.
+  // Keeps `live_device_bytes` up to date if the space is the device's.
   CudaMemory(CudaApi& api, MemorySpace space, void* data, int64_t bytes,
              std::atomic<int64_t>& live_device_bytes)
       : api_(api),
@@ -53,7 +53,7 @@ class CudaMemory final : public DeviceMemory {
   std::atomic<int64_t>& live_device_bytes_;
 };
 
-// Of this thread's GPU.
+// Free bytes of this thread's GPU, as its driver reports them.
 absl::StatusOr<int64_t> FreeOfDriver(CudaApi& api) {
   size_t free_bytes = 0;
   size_t total_bytes = 0;
@@ -156,8 +156,8 @@ class CudaDevice final : public Device {
   CudaApi& api_;
   const int index_;
   const std::string model_;
-  const std::optional<int> numa_node_;  // that it is near; none: not known
-  const int64_t free_when_opened_;      // says the driver
+  const std::optional<int> numa_node_;  // near the GPU; none: unknown
+  const int64_t free_when_opened_;      // reported by the driver
   const int64_t capacity_bytes_;
   const std::string name_;
   CudaClock clock_;
@@ -177,7 +177,7 @@ absl::StatusOr<std::unique_ptr<Device>> NewCudaDevice(
         fmt::format("there is no cuda:{}; this machine has {} {}", index, count,
                     count == 1 ? "GPU" : "GPUs"));
   }
-  // Libraries make their handles for the thread's present device.
+  // Libraries make their handles for the thread's current device.
   SPILLWAY_RETURN_IF_ERROR(
       CudaStatus(api, api.SetDevice(index), "cudaSetDevice"));
   std::string bus_id;

@@ -129,8 +129,8 @@ class Runtime final : public CudaApi {
   }
 
  private:
-  // The runtime also keeps an error for the next call that asks for the last
-  // one, which would be a launch that has nothing to do with it.
+  // The runtime also stores the error for the next cudaGetLastError, which
+  // would blame an unrelated kernel launch. So clear it.
   static Error Done(cudaError_t error) {
     if (error != cudaSuccess) cudaGetLastError();
     return static_cast<Error>(error);

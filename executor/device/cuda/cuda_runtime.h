@@ -6,7 +6,7 @@
 
 namespace spillway {
 
-// One for the process; any thread may call it.
+// One per process; any thread may call it.
 CudaApi& CudaRuntime();
 
 }  // namespace spillway

@@ -9,13 +9,13 @@
 
 namespace spillway {
 
-// "cudaMalloc: out of memory (CUDA error 2)": UNAVAILABLE where there is no GPU
-// or no driver for it, RESOURCE_EXHAUSTED for memory, else INTERNAL.
+// "cudaMalloc: out of memory (CUDA error 2)": UNAVAILABLE if there is no GPU or
+// no driver for it, RESOURCE_EXHAUSTED for memory, else INTERNAL.
 absl::Status CudaStatus(const CudaApi& api, CudaApi::Error error,
                         std::string_view call);
 
-// The same, logged: what fails when something is freed or destroyed cannot be
-// reported to a caller.
+// The same, but logged: for failures while freeing or destroying, which cannot
+// be reported to a caller.
 void LogCudaFailure(const CudaApi& api, CudaApi::Error error,
                     std::string_view call);
 

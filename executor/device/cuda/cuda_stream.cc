@@ -136,7 +136,7 @@ class CudaStream final : public Stream {
   CudaApi& api_;
   const int device_;
   const CudaApi::Stream stream_;
-  absl::Status error_;  // the first of a task since the last Synchronize
+  absl::Status error_;  // the first error of a task since the last Synchronize
 };
 
 }  // namespace

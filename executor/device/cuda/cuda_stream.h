@@ -12,11 +12,11 @@
 
 namespace spillway {
 
-// Of GPU number `device`, which is the thread's. `api` is borrowed for the life
-// of what is made.
+// A stream of GPU number `device`, which must be the thread's current GPU.
+// `api` is borrowed for the lifetime of the result.
 absl::StatusOr<std::unique_ptr<Stream>> NewCudaStream(CudaApi& api, int device);
 
-// `clock`, borrowed: of an event with timing; null: without.
+// `clock` (borrowed): for an event with timing; null: without timing.
 absl::StatusOr<std::unique_ptr<Event>> NewCudaEvent(CudaApi& api,
                                                     CudaClock* clock);
 

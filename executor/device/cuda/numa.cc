@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kWordBits = 8 * sizeof(unsigned long);
 constexpr size_t kNodes = MemoryPolicy::Nodes().size();
 using Words = std::array<unsigned long, kNodes / kWordBits>;
-// The kernel takes the number of bits to be one more than there are.
+// Linux expects one more than the number of bits.
 constexpr unsigned long kMaxNode = kNodes + 1;
 
 class LinuxMemoryPolicy final : public MemoryPolicyApi {
@@ -39,7 +39,7 @@ class LinuxMemoryPolicy final : public MemoryPolicyApi {
     for (size_t i = 0; i < kNodes; ++i) {
       if (policy.nodes[i]) words[i / kWordBits] |= 1UL << (i % kWordBits);
     }
-    // No mask at all where it is empty: some modes take none.
+    // Null if the mask is empty: some modes do not accept a mask.
     const unsigned long* mask = policy.nodes.any() ? words.data() : nullptr;
     return syscall(SYS_set_mempolicy, policy.mode, mask,
                    mask == nullptr ? 0 : kMaxNode) == 0;
@@ -50,7 +50,7 @@ class LinuxMemoryPolicy final : public MemoryPolicyApi {
 
 std::optional<int> NumaNodeOf(std::string pci_bus_id,
                               const std::string& devices) {
-  // CUDA writes hexadecimal digits large, Linux small.
+  // CUDA writes hexadecimal digits in upper case, Linux in lower case.
   std::ranges::transform(pci_bus_id, pci_bus_id.begin(), [](unsigned char c) {
     return static_cast<char>(std::tolower(c));
   });

@@ -1,4 +1,4 @@
-// Host memory near a GPU, on machines whose memory is in several parts (NUMA).
+// Host memory near a GPU, on machines with several NUMA nodes.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_CUDA_NUMA_H_
 #define SPILLWAY_EXECUTOR_DEVICE_CUDA_NUMA_H_
 
@@ -8,16 +8,16 @@
 
 namespace spillway {
 
-// The node of the PCI device "0000:17:00.0", as Linux says; nothing where it
-// does not know, as on machines of one node. `devices`: the folder to ask.
+// The NUMA node of the PCI device "0000:17:00.0", as Linux reports it; nothing
+// if unknown, as on machines with one node. `devices`: the folder to read.
 std::optional<int> NumaNodeOf(
     std::string pci_bus_id,
     const std::string& devices = "/sys/bus/pci/devices");
 
 // Where the pages that a thread touches first come from: a mode of
-// <linux/mempolicy.h> with its flags, and the nodes that the mode is about.
+// <linux/mempolicy.h> with its flags, and the nodes to which it applies.
 struct MemoryPolicy {
-  // More nodes than any kernel is built for.
+  // More nodes than any Linux kernel supports.
   using Nodes = std::bitset<1024>;
 
   int mode = 0;
@@ -28,18 +28,18 @@ struct MemoryPolicy {
 class MemoryPolicyApi {
  public:
   virtual ~MemoryPolicyApi() = default;
-  // None, and false: the system refused.
+  // Nothing, or false: the system refused.
   virtual std::optional<MemoryPolicy> Get() = 0;
   virtual bool Set(const MemoryPolicy& policy) = 0;
 };
 
-// Linux's own; lives as long as the process. Threads: any.
+// Linux's implementation; lives as long as the process. Thread-safe.
 MemoryPolicyApi& SystemMemoryPolicy();
 
-// While it lives, pages that this thread is the first to touch come from the
-// node, as long as it has some. Then the thread has the policy again that it
-// had before. A hint: where the system refuses to tell or to set the policy,
-// nothing changes. `api` is borrowed.
+// During its lifetime, pages that this thread is the first to touch come from
+// the node, if it has free pages. Afterwards the thread's previous policy is
+// restored. A hint: if the system refuses to get or set the policy, nothing
+// changes. `api` is borrowed.
 class ScopedNumaNode {
  public:
   explicit ScopedNumaNode(std::optional<int> node,
@@ -50,7 +50,7 @@ class ScopedNumaNode {
 
  private:
   MemoryPolicyApi& api_;
-  std::optional<MemoryPolicy> before_;  // none: nothing was changed
+  std::optional<MemoryPolicy> before_;  // none: the policy was not changed
 };
 
 }  // namespace spillway

@@ -13,7 +13,7 @@
 namespace spillway {
 namespace {
 
-// Gives OpenMP regions of this thread `threads` threads while it lives.
+// Sets the number of OpenMP threads of this thread during its lifetime.
 class ScopedOpenMpThreads {
  public:
   explicit ScopedOpenMpThreads(int threads) : before_(omp_get_max_threads()) {
@@ -73,7 +73,7 @@ class InlineStream final : public Stream {
     static_cast<InlineEvent*>(event)->Reach();
     return absl::OkStatus();
   }
-  // Whatever was recorded has been reached.
+  // Every recorded mark has been reached.
   absl::Status Wait(Event*) override { return absl::OkStatus(); }
   absl::Status Synchronize() override {
     return std::exchange(error_, absl::OkStatus());

@@ -1,6 +1,6 @@
 // The inline backend: every call does its work at once on the caller's thread.
-// The reference that the other backends are compared with; made of the cpu
-// backend's memory and links.
+// The reference for the other backends; uses the cpu backend's memory and
+// links.
 #ifndef SPILLWAY_EXECUTOR_DEVICE_INLINE_INLINE_DEVICE_H_
 #define SPILLWAY_EXECUTOR_DEVICE_INLINE_INLINE_DEVICE_H_
 
@@ -11,7 +11,7 @@
 
 namespace spillway {
 
-// Options were checked (registry.h).
+// Options must have been checked (registry.h).
 std::unique_ptr<Device> NewInlineDevice(const DeviceOptions& options);
 
 }  // namespace spillway

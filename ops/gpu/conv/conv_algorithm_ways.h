@@ -1,4 +1,4 @@
-// Convolutions by the algorithms of cuDNN's legacy calls.
+// Convolutions by the algorithms of cuDNN's legacy API.
 #ifndef SPILLWAY_OPS_GPU_CONV_CONV_ALGORITHM_WAYS_H_
 #define SPILLWAY_OPS_GPU_CONV_CONV_ALGORITHM_WAYS_H_
 
@@ -22,7 +22,8 @@ namespace spillway {
 template <typename Direction>
 class ConvAlgorithmWay final : public ConvWay {
  public:
-  // `descriptors` is borrowed for the life of the way; Run changes its math.
+  // `descriptors` is borrowed for the lifetime of the way; Run changes its
+  // math.
   ConvAlgorithmWay(const ConvAlgorithm<Direction>& algorithm,
                    const ConvDescriptors& descriptors)
       : algorithm_(algorithm),

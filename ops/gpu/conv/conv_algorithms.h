@@ -1,4 +1,4 @@
-// The algorithms of cuDNN's legacy calls that a kernel may use for one
+// The algorithms of cuDNN's legacy API that a kernel may use for one
 // convolution, for each of the directions of conv_directions.h.
 #ifndef SPILLWAY_OPS_GPU_CONV_CONV_ALGORITHMS_H_
 #define SPILLWAY_OPS_GPU_CONV_CONV_ALGORITHMS_H_
@@ -22,7 +22,7 @@
 
 namespace spillway {
 
-// An algorithm with the math that it multiplies with.
+// An algorithm and the math type of its multiplications.
 template <typename Direction>
 struct ConvAlgorithm {
   typename Direction::Algorithm algorithm = {};
@@ -32,12 +32,12 @@ struct ConvAlgorithm {
   std::string name() const;
 };
 
-// What a kernel may use of what cuDNN suggests.
+// Which of cuDNN's suggestions a kernel may use.
 template <typename Direction>
 struct ConvRule {
   bool (*is_allowed)(typename Direction::Algorithm) = nullptr;  // null: any
   bool deterministic = true;
-  // FMA: operands are not rounded to TF32, whatever the heuristic says.
+  // FMA: operands are not rounded to TF32, even if the heuristic suggests it.
   cudnnMathType_t math = CUDNN_FMA_MATH;
   size_t most_workspace_bytes = size_t{1} << 30;
 
@@ -45,9 +45,9 @@ struct ConvRule {
   cudnnMathType_t MathOf(const typename Direction::Result& result) const;
 };
 
-// The algorithms of cuDNN's heuristic that `rule` allows, the one that it takes
-// for the fastest first; none twice. Leaves the math type of `descriptors`
-// undefined. Cost: a call into cuDNN for each that is looked at.
+// The algorithms suggested by cuDNN's heuristic that `rule` allows, in the
+// heuristic's order, fastest first; without duplicates. Leaves the math type of
+// `descriptors` undefined. Cost: one call into cuDNN for each candidate.
 template <typename Direction>
 absl::StatusOr<std::vector<ConvAlgorithm<Direction>>> FindConvAlgorithms(
     const LockedCudnn& cudnn, const ConvDescriptors& descriptors,
@@ -61,7 +61,7 @@ inline absl::Status SetMath(const LockedCudnn& cudnn,
                      "cudnnSetConvolutionMathType");
 }
 
-// What is put behind an algorithm's name.
+// The suffix of an algorithm's name.
 inline std::string_view MathSuffix(cudnnMathType_t math) {
   switch (math) {
     case CUDNN_FMA_MATH:
@@ -95,14 +95,14 @@ bool ConvRule<Direction>::Allows(
 template <typename Direction>
 cudnnMathType_t ConvRule<Direction>::MathOf(
     const typename Direction::Result& result) const {
-  // Conversion may be one to float16.
+  // Conversion could be to float16.
   return math == CUDNN_FMA_MATH ||
                  result.mathType == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION
              ? math
              : result.mathType;
 }
 
-// none: cuDNN does not support it after all.
+// Nothing: cuDNN does not support the algorithm after all.
 template <typename Direction>
 absl::StatusOr<std::optional<size_t>> ConvWorkspaceBytes(
     const LockedCudnn& cudnn, const ConvDescriptors& descriptors,
@@ -124,9 +124,9 @@ template <typename Direction>
 absl::StatusOr<std::vector<ConvAlgorithm<Direction>>> FindConvAlgorithms(
     const LockedCudnn& cudnn, const ConvDescriptors& descriptors,
     const ConvRule<Direction>& rule, const ConvWanted& wanted) {
-  // The heuristic is asked for the math of the rule, not of the last candidate.
+  // The heuristic needs the math of the rule, not of the last candidate.
   SPILLWAY_RETURN_IF_ERROR(SetMath(cudnn, descriptors, rule.math));
-  // An algorithm may come twice, with and without tensor cores.
+  // An algorithm may occur twice, with and without tensor cores.
   std::array<typename Direction::Result, 2 * Direction::kAlgorithms> results;
   int count = 0;
   SPILLWAY_RETURN_IF_ERROR(CudnnStatus(

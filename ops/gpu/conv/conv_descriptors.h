@@ -1,4 +1,4 @@
-// A convolution in the words of cuDNN's legacy calls: its descriptors.
+// The descriptors of a convolution for cuDNN's legacy API.
 #ifndef SPILLWAY_OPS_GPU_CONV_CONV_DESCRIPTORS_H_
 #define SPILLWAY_OPS_GPU_CONV_CONV_DESCRIPTORS_H_
 
@@ -9,8 +9,9 @@
 
 namespace spillway {
 
-// The dimension that cuDNN, which pads both ends alike, is to convolve for
-// `dim`: itself, or one of the same output whose padding is part of the input.
+// The dimension that cuDNN, which pads both ends equally, should convolve for
+// `dim`: `dim` itself, or one with the same output whose padding is part of the
+// input.
 WindowDim PadIntoInput(const WindowDim& dim);
 
 struct ConvDescriptors {
@@ -20,9 +21,9 @@ struct ConvDescriptors {
   CudnnConvolution conv = {nullptr, nullptr};
 };
 
-// Each dimension of `conv` is one that PadIntoInput gives. All three tensors
-// are of `dtype`, float32, bfloat16 or float16; sums are float32. Errors:
-// UNIMPLEMENTED for sizes that an int does not hold.
+// Each dimension of `conv` must come from PadIntoInput. All three tensors have
+// `dtype`, float32, bfloat16 or float16; sums are float32. Errors:
+// UNIMPLEMENTED for sizes that do not fit an int.
 absl::StatusOr<ConvDescriptors> MakeConvDescriptors(const CudnnApi& api,
                                                     const ConvGeometry& conv,
                                                     DType dtype,

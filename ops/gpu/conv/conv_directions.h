@@ -1,12 +1,12 @@
-// cuDNN's legacy calls for a convolution (ConvForward) and its gradients
-// (ConvInputGradient, ConvFilterGradient), under one set of names:
+// cuDNN's legacy API for a convolution (ConvForward) and its gradients
+// (ConvInputGradient, ConvFilterGradient), under common names:
 //
 //   Find           the algorithms that the heuristic suggests, best first
 //   WorkspaceSize  the bytes that one of them needs
 //   Run            queues it on the handle's stream
 //
-// IsDeterministic: the algorithm adds in the same order in every run. Name: as
-// cuDNN has it, without CUDNN_CONVOLUTION_..._ALGO_.
+// IsDeterministic: the algorithm adds in the same order in every run. Name: the
+// name in cuDNN, without CUDNN_CONVOLUTION_..._ALGO_.
 #ifndef SPILLWAY_OPS_GPU_CONV_CONV_DIRECTIONS_H_
 #define SPILLWAY_OPS_GPU_CONV_CONV_DIRECTIONS_H_
 
@@ -19,7 +19,7 @@
 
 namespace spillway {
 
-// What cuDNN multiplies the result and the output's old content with.
+// cuDNN's factors for the result and for the old content of the output.
 inline constexpr float kConvOne = 1;
 inline constexpr float kConvZero = 0;
 

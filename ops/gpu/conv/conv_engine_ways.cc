@@ -22,8 +22,8 @@ class ConvEngineWay final : public ConvWay {
   const std::string& name() const override { return engine_.name; }
   int64_t workspace_bytes() const override { return engine_.workspace_bytes; }
 
-  // What is made here is small and in host memory: like a legacy call, the run
-  // may be captured as a part of a CUDA graph.
+  // The objects made here are small and in host memory. So, like a legacy call,
+  // the run may be captured in a CUDA graph.
   absl::Status Run(const LockedCudnn& cudnn,
                    const ConvData& data) const override {
     const std::array<int64_t, 3> uids = {kConvX, kConvFilter, kConvY};

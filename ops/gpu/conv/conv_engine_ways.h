@@ -14,11 +14,11 @@
 
 namespace spillway {
 
-// At most 4 are found at once: what follows is only slower. None where the
-// graph API fails, but for RESOURCE_EXHAUSTED, its only error.
+// Finds at most 4 engines at once: later suggestions are only slower. Empty if
+// the graph API fails, except for its only error, RESOURCE_EXHAUSTED.
 class ConvEngineWays final : public ConvWays {
  public:
-  // The graph's tensors are of `dtypes`.
+  // The graph's tensors have `dtypes`.
   ConvEngineWays(const GpuConvSpec& spec, ConvDirection direction,
                  const ConvDTypes& dtypes, const ConvEngineRule& rule);
 

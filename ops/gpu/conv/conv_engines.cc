@@ -29,7 +29,7 @@ bool IsAllowed(cudnnBackendNumericalNote_t note, const ConvEngineRule& rule) {
       return rule.transforms;
     case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP:
       return true;
-    default:  // inputs or sums of fewer bits, and what is not known here
+    default:  // fewer bits, or unknown here
       return false;
   }
 }
@@ -106,16 +106,16 @@ absl::StatusOr<ConvEngine> MakeEngine(const LockedCudnn& cudnn,
                     .plan = std::move(plan)};
 }
 
-// Those that were made, and the errors of those that cannot be, by what they
-// are for. Used by one thread at a time: the one that holds LockedCudnn. Not
-// destroyed when the process ends: the driver may be gone by then.
+// The plans that were made, and the errors of those that cannot be made, by
+// key. Used by one thread at a time: the one that holds LockedCudnn. Not
+// destroyed when the process ends: the driver may be unloaded by then.
 using EngineMap = std::map<std::string, absl::StatusOr<ConvEngine>>;
 EngineMap& MadeEngines() {
   static auto& engines = *new EngineMap;
   return engines;
 }
 
-// Device and convolution; together with an engine's name, a key of MadeEngines.
+// Device and convolution; with an engine's name appended, a key of MadeEngines.
 std::string KeyOf(const LockedCudnn& cudnn, const ConvProblem& problem) {
   const ConvGeometry& conv = problem.geometry;
   std::string key = fmt::format(
@@ -139,7 +139,7 @@ class Search {
         rule_(rule),
         wanted_(wanted) {}
 
-  // Until all that is wanted is found.
+  // Tries suggestions until all wanted engines are found.
   absl::Status Look(const GraphDescriptor& graph, cudnnBackendHeurMode_t mode) {
     if (is_done()) return absl::OkStatus();
     SPILLWAY_ASSIGN_OR_RETURN(std::vector<GraphDescriptor> configs,
@@ -157,7 +157,7 @@ class Search {
  private:
   bool is_done() const { return found_.size() == wanted_.most; }
 
-  // Keeps it, if it is wanted, allowed and works.
+  // Keeps the engine if it is wanted, allowed and works.
   absl::Status Try(GraphDescriptor config) {
     SPILLWAY_ASSIGN_OR_RETURN(
         const GraphDescriptor engine,
@@ -176,8 +176,8 @@ class Search {
     return absl::OkStatus();
   }
 
-  // Makes it unless that was tried before. Memory may be there the next time,
-  // so that its lack alone is not remembered.
+  // Makes the engine unless that was tried before. A lack of memory is not
+  // remembered, since memory may be free the next time.
   absl::StatusOr<const ConvEngine*> Made(const std::string& name,
                                          GraphDescriptor config) {
     const std::string key = fmt::format("{} {}", key_, name);
@@ -213,7 +213,7 @@ absl::StatusOr<std::vector<const ConvEngine*>> FindConvEngines(
                             MakeConvGraph(cudnn, problem));
   Search search(cudnn, problem, rule, wanted);
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    // A heuristic that does not know the graph suggests nothing.
+    // A heuristic that does not support the graph suggests nothing.
     absl::Status status = search.Look(graph.graph, mode);
     if (absl::IsResourceExhausted(status)) return status;
   }

@@ -1,12 +1,12 @@
-// The engines of cuDNN's graph API that may compute a convolution, each with
+// The engines of cuDNN's graph API that can compute a convolution, each with
 // the choices ("knobs") that a heuristic made for it.
 //
-// An engine is called e.g. "engine 62 2:4 13:0": its number among those of its
-// operation, and the number and value of each choice. They mean the same for as
-// long as the library's version is the same.
+// An engine is named, for example, "engine 62 2:4 13:0": its number among those
+// of its operation, and the number and value of each choice. Names are stable
+// for one version of the library.
 //
 // Source: NVIDIA, "cuDNN Developer Guide", version 9, "Graph API", and
-// cudnn-frontend, for what is called in which order; PyTorch,
+// cudnn-frontend, for the order of calls; PyTorch,
 // aten/src/ATen/native/cudnn/Conv_v8.cpp, for numerical notes as a filter.
 #ifndef SPILLWAY_OPS_GPU_CONV_CONV_ENGINES_H_
 #define SPILLWAY_OPS_GPU_CONV_CONV_ENGINES_H_
@@ -23,12 +23,12 @@
 
 namespace spillway {
 
-// What a kernel may use. Operands are never rounded to a shorter dtype, nor
-// sums.
+// Which engines a kernel may use. Neither operands nor sums are ever rounded to
+// a shorter dtype.
 struct ConvEngineRule {
   bool deterministic = true;
-  bool tensor_cores = false;  // which round float32 to TF32
-  bool transforms = true;     // Winograd's and Fourier's, of the operands
+  bool tensor_cores = false;  // tensor cores round float32 to TF32
+  bool transforms = true;     // Winograd or Fourier transforms of operands
   int64_t most_workspace_bytes = int64_t{1} << 30;
 };
 
@@ -39,22 +39,23 @@ struct ConvEngine {
   GraphDescriptor plan;  // finalized; refers to `config`
 };
 
-// Those that `rule` allows of what cuDNN's heuristics suggest, the one that it
-// takes for the fastest first; none twice. Borrowed for the life of the
-// process: a convolution's plan is made once for each device. A suggestion with
-// which a call fails is passed over, and for that convolution not tried again.
+// The engines that cuDNN's heuristics suggest and `rule` allows, in the
+// heuristics' order, fastest first; without duplicates. Borrowed for the
+// lifetime of the process: a convolution's plan is made once per device. A
+// suggestion for which a call fails is skipped, and not tried again for this
+// convolution.
 //
 // Cost: milliseconds, but about a second for each plan whose engine is compiled
-// while the program runs. (cuDNN 9.19, asked about an H100, knows no other for
-// a float32 filter gradient of shorter activations, and that one takes channels
-// in multiples of 8.)
+// at run time. (For an H100, cuDNN 9.19 has only such an engine for a float32
+// filter gradient of shorter activations, and it requires channels in multiples
+// of 8.)
 //
-// Errors: RESOURCE_EXHAUSTED, and whatever prevents asking.
+// Errors: RESOURCE_EXHAUSTED, and errors that prevent the search.
 absl::StatusOr<std::vector<const ConvEngine*>> FindConvEngines(
     const LockedCudnn& cudnn, const ConvProblem& problem,
     const ConvEngineRule& rule, const ConvWanted& wanted);
 
-// Destroys them all. No kernel that uses one may exist.
+// Destroys all of them. No kernel that uses one may exist.
 void ForgetConvEnginesForTest();
 
 }  // namespace spillway

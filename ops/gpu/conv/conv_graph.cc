@@ -9,7 +9,7 @@
 namespace spillway {
 namespace {
 
-// Less than that of the buffers, which is 256: more gains nothing.
+// Less than the alignment of the buffers, which is 256: more gains nothing.
 constexpr int64_t kAlignmentBytes = 16;
 
 // A direction's operation and its attributes.
@@ -73,7 +73,7 @@ absl::StatusOr<GraphDescriptor> MakeTensor(const CudnnApi& api, int64_t uid,
   return tensor;
 }
 
-// Groups are known by the channels of x and of the filter.
+// The number of groups follows from the channels of x and of the filter.
 absl::StatusOr<GraphDescriptor> MakeConvolution(const CudnnApi& api,
                                                 const Window& window) {
   SPILLWAY_ASSIGN_OR_RETURN(
@@ -90,7 +90,7 @@ absl::StatusOr<GraphDescriptor> MakeConvolution(const CudnnApi& api,
     const std::vector<int64_t> values = Each(window, member);
     return conv.SetAll(name, std::span(values));
   };
-  // Both ends alike: see PadIntoInput.
+  // Both ends are padded equally: see PadIntoInput.
   SPILLWAY_RETURN_IF_ERROR(
       set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, &WindowDim::pad_before));
   SPILLWAY_RETURN_IF_ERROR(

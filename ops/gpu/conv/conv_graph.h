@@ -19,8 +19,8 @@ enum class ConvDirection : uint8_t {
   kFilterGradient
 };
 
-// Each dimension is one that PadIntoInput (conv_descriptors.h) gives. Dtypes
-// are float32, bfloat16 or float16; products are added in float32.
+// Each dimension must come from PadIntoInput (conv_descriptors.h). Dtypes are
+// float32, bfloat16 or float16; products are added in float32.
 struct ConvProblem {
   ConvGeometry geometry = {};
   ConvDirection direction = ConvDirection::kForward;
@@ -28,7 +28,7 @@ struct ConvProblem {
   DType filter_dtype = DType::kFloat32;
 };
 
-// What a graph calls its tensors, for the variant pack of a run.
+// Ids of a graph's tensors, for the variant pack of a run.
 inline constexpr int64_t kConvX = 1;
 inline constexpr int64_t kConvFilter = 2;
 inline constexpr int64_t kConvY = 3;
@@ -46,7 +46,7 @@ struct ConvGraph {
   GraphDescriptor graph;
 };
 
-// For the handle's device.
+// A graph for the handle's device.
 absl::StatusOr<ConvGraph> MakeConvGraph(const LockedCudnn& cudnn,
                                         const ConvProblem& problem);
 

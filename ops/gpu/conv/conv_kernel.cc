@@ -26,15 +26,15 @@
 namespace spillway {
 namespace {
 
-// Workspace: the copies of x, filter and y (each only where there is one), then
-// cuDNN's own.
+// Workspace: the copies of x, filter and y (only those that are needed), then
+// cuDNN's.
 class GpuConvKernel final : public Kernel {
  public:
   using Sources = std::array<std::unique_ptr<ConvWays>, 2>;
 
   explicit GpuConvKernel(Sources sources) : sources_(std::move(sources)) {}
 
-  // Before all else.
+  // Must be called first.
   absl::Status Choose(const LockedCudnn& cudnn, const KernelRequest& node) {
     for (const std::unique_ptr<ConvWays>& source : sources_) {
       SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<ConvWay>> found,
@@ -69,17 +69,17 @@ class GpuConvKernel final : public Kernel {
     SPILLWAY_RETURN_IF_ERROR(FillCopy(operands_.filter, context));
     SPILLWAY_RETURN_IF_ERROR(FillCopy(operands_.y, context));
     SPILLWAY_RETURN_IF_ERROR(Convolve(context));
-    return CopyBack(operands_.x, context);  // the only output that may be one
+    return CopyBack(operands_.x, context);  // the only output with a copy
   }
 
  private:
-  // Of all sources.
+  // Lists the algorithms of all sources.
   absl::StatusOr<std::vector<KernelAlgorithm>> List(const LockedCudnn& cudnn) {
     std::vector<KernelAlgorithm> list;
     for (const std::unique_ptr<ConvWays>& source : sources_) {
       const auto found =
           source->Find(cudnn, {.most = std::numeric_limits<size_t>::max()});
-      // E.g. more elements than legacy calls can count.
+      // For example, more elements than the legacy API can count.
       if (absl::IsUnimplemented(found.status()) && !list.empty()) continue;
       SPILLWAY_RETURN_IF_ERROR(found.status());
       for (const std::unique_ptr<ConvWay>& way : *found) {
@@ -121,7 +121,7 @@ NewKernel MakeKernel(const KernelRequest& node,
   return kernel;
 }
 
-// cuDNN is given all three tensors in the activations' dtype.
+// cuDNN gets all three tensors in the activations' dtype.
 template <typename Direction>
 NewKernel MakeConv(const KernelRequest& node, const GpuConvSpec& spec,
                    ConvDirection direction) {
@@ -149,7 +149,7 @@ bool IsPointwise(const ConvGeometry& conv) {
          });
 }
 
-// dfilter is transpose(dy) x, matrices with a row for each pixel.
+// dfilter is transpose(dy) x, for matrices with one row per pixel.
 NewKernel PointwiseFilterGradient(const KernelRequest& node,
                                   const GpuConvSpec& spec) {
   const ConvGeometry& conv = spec.geometry;
@@ -165,16 +165,17 @@ NewKernel PointwiseFilterGradient(const KernelRequest& node,
              .y_dtype = spec.filter_dtype});
 }
 
-// Multiplies the operands themselves, not sums of them.
+// Whether the algorithm multiplies the operands themselves, not sums of them.
 bool MultipliesOperands(cudnnConvolutionBwdFilterAlgo_t algorithm) {
   return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 ||
          algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 ||
          algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3;
 }
 
-// A float32 gradient of shorter activations. Engines read them as they are;
-// algorithms multiply float32 copies in TF32, which holds what was shorter. Of
-// sums of operands neither dtype holds all.
+// A float32 gradient of shorter activations. Engines read these directly;
+// algorithms multiply float32 copies in TF32, which represents the shorter
+// values exactly. It does not represent sums of operands exactly, hence the
+// filter.
 NewKernel MakeWideFilterGradient(const KernelRequest& node,
                                  const GpuConvSpec& spec) {
   return MakeKernel(

@@ -1,25 +1,26 @@
-// Convolutions by cuDNN and their gradients on the GPU, for every op that is
-// one of them. Activations and filters are read and written as they lie,
+// Convolutions and their gradients by cuDNN on the GPU, for every op that is
+// one of them. Activations and filters are used in their stored layout,
 // channels last.
 //
-// cuDNN pads both ends of a dimension alike. Where that does not give the same
-// output, x is a padded copy in the workspace, and dx is cut out of one.
+// cuDNN pads both ends of a dimension equally. If that does not give the same
+// output, x is a padded copy in the workspace, and dx is cropped from one.
 //
-// A convolution is computed by an engine of cuDNN's graph API, among which are
-// those made for Hopper, or by an algorithm of its legacy calls, which serve
-// where the graph API has none.
+// A convolution is computed by an engine of cuDNN's graph API, which has
+// engines made for Hopper, or by an algorithm of its legacy API if the graph
+// API has none.
 //
-// Products are of the activations' dtype, sums float32; float32 is rounded to
-// TF32 where MathOptions allow it. A float32 filter of shorter activations is
-// rounded in the workspace. A float32 gradient of one needs no copies where it
-// is a matrix product (matmul_kernel.h), for windows of one pixel, or where
-// there is an engine for it; algorithms compute it from float32 copies of the
-// activations, in TF32, which holds any bfloat16 and float16.
+// Products have the activations' dtype, sums are float32; float32 is rounded to
+// TF32 if MathOptions allow it. A float32 filter for shorter activations is
+// rounded in the workspace. A float32 gradient of such a filter needs no copies
+// if it is a matrix product (matmul_kernel.h), as for windows of one pixel, or
+// if there is an engine for it; algorithms compute it from float32 copies of
+// the activations, in TF32, which can represent every bfloat16 and float16.
 //
-// The same inputs give the same bits where MathOptions ask for that: no engine
-// or algorithm that adds in an order that differs from run to run is used.
+// If MathOptions require deterministic results, engines and algorithms whose
+// order of additions differs between runs are not used.
 //
-// Threads: kernels may be prepared and run by several; they take turns at the
+// Threads: several threads may prepare and run kernels; they take turns with
+// the device's cuDNN handle, which Run sets to its context's stream.
 // device's cuDNN handle, which Run sets to its context's stream.
 //
 // Source: Chetlur and others, "cuDNN: efficient primitives for deep learning",
@@ -33,29 +34,29 @@
 
 namespace spillway {
 
-// Of the tensor that is computed, output 0.
+// The index of the computed tensor, output 0.
 inline constexpr int kGpuConvOutput = -1;
 
 // A convolution's three tensors, or their gradients: one of them is computed,
 // the other two are inputs. x and y have one dtype, float32 or a shorter one;
-// the filter's is the same or float32.
+// the filter has the same or float32.
 struct GpuConvSpec {
   ConvGeometry geometry = {};
-  int x = 0;  // its place among the inputs
+  int x = 0;  // index of the input that is x
   int filter = 1;
   int y = kGpuConvOutput;
   DType dtype = DType::kFloat32;  // of x and y
   DType filter_dtype = DType::kFloat32;
 };
 
-// Each lists what cuDNN's heuristics suggest, the node's MathOptions allow, and
-// needs at most 1 GiB of workspace of cuDNN's own: the first 4 engines, called
-// e.g. "engine 62 2:4 13:0", then the algorithms of legacy calls, e.g.
-// "implicit_precomp_gemm tensor_op"; or, where it is a matrix product, those of
-// matmul_kernel.h. Of the node, only math and algorithm are read. Errors:
-// UNAVAILABLE without the library; UNIMPLEMENTED where there is no algorithm or
-// a dimension is too large for cuDNN; INVALID_ARGUMENT for an algorithm that is
-// not known.
+// Each lists the suggestions of cuDNN's heuristics that the node's MathOptions
+// allow and that need at most 1 GiB of cuDNN workspace: the first 4 engines,
+// for example "engine 62 2:4 13:0", then the algorithms of the legacy API, for
+// example "implicit_precomp_gemm tensor_op"; if it is a matrix product, the
+// algorithms of matmul_kernel.h. Of the node, only math and algorithm are used.
+// Errors: UNAVAILABLE without the library; UNIMPLEMENTED if there is no
+// algorithm or a dimension is too large for cuDNN; INVALID_ARGUMENT for an
+// unknown algorithm.
 NewKernel MakeGpuConvKernel(const KernelRequest& node,
                             const GpuConvSpec& spec);  // y
 NewKernel MakeGpuConvInputGradientKernel(const KernelRequest& node,

@@ -1,5 +1,5 @@
-// How cuDNN is told of a convolution's tensors: it counts dimensions as
-// N C spatial... and, of filters, O I window..., whatever the order in memory.
+// A convolution's tensors in cuDNN's terms: its dimensions are N C spatial...
+// and, for filters, O I window..., whatever the order in memory.
 #ifndef SPILLWAY_OPS_GPU_CONV_CONV_LAYOUT_H_
 #define SPILLWAY_OPS_GPU_CONV_CONV_LAYOUT_H_
 
@@ -23,7 +23,7 @@ struct ConvDims {
 };
 ConvDims DimsOf(const ConvGeometry& conv);
 
-// Of a tensor whose channels, dimension 1, are last in memory.
+// For a tensor whose channels, dimension 1, are last in memory.
 std::vector<int64_t> ChannelsLastStrides(const std::vector<int64_t>& dims);
 
 }  // namespace spillway

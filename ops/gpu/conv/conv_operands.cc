@@ -12,7 +12,7 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kAlignment = 256;  // of what is in the workspace
+constexpr int64_t kAlignment = 256;  // of everything in the workspace
 
 // From x of `conv` to x of `padded`.
 gpu::PadWindow PaddingOf(const ConvGeometry& conv, const ConvGeometry& padded) {
@@ -40,13 +40,13 @@ bool ChangesNothing(const gpu::PadWindow& window) {
          std::ranges::all_of(window.before, [](int64_t n) { return n == 0; });
 }
 
-// Of the copy.
+// Elements of the copy.
 int64_t Elements(const gpu::PadWindow& window) {
   return window.batch * window.to[0] * window.to[1] * window.to[2] *
          window.channels;
 }
 
-// All elements in one row: for a copy that only converts.
+// All elements in one row: for a copy that only converts the dtype.
 gpu::PadWindow Row(int64_t elements) { return {.channels = elements}; }
 
 int64_t FilterElements(const ConvGeometry& conv) {

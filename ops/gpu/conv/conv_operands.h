@@ -1,6 +1,6 @@
 // The three tensors of a convolution as the op has them and as cuDNN needs
-// them. Where these differ, there is a copy in the workspace, made before the
-// call or, of the output, copied back after it.
+// them. If these differ, there is a copy in the workspace, made before the call
+// or, for the output, copied back after it.
 #ifndef SPILLWAY_OPS_GPU_CONV_CONV_OPERANDS_H_
 #define SPILLWAY_OPS_GPU_CONV_CONV_OPERANDS_H_
 
@@ -16,7 +16,7 @@
 namespace spillway {
 
 struct ConvOperand {
-  int input = kGpuConvOutput;  // its place among the inputs
+  int input = kGpuConvOutput;  // its index among the inputs
   DType dtype = DType::kFloat32;
   DType copy_dtype = DType::kFloat32;
   gpu::PadWindow to_copy = {};
@@ -25,7 +25,7 @@ struct ConvOperand {
 
   bool is_output() const { return input == kGpuConvOutput; }
   void* Original(const KernelContext& context) const;
-  // What cuDNN is given.
+  // The pointer that is passed to cuDNN.
   void* Data(const KernelContext& context) const;
 };
 
@@ -33,13 +33,13 @@ struct ConvOperands {
   ConvOperand x = {};
   ConvOperand filter = {};
   ConvOperand y = {};
-  int64_t copy_bytes = 0;  // of all copies: the workspace begins with them
+  int64_t copy_bytes = 0;  // of all copies, at the start of the workspace
 };
 
-// The convolution that cuDNN is to compute: of the same y.
+// The convolution that cuDNN should compute; it has the same y.
 ConvGeometry PadIntoInput(ConvGeometry conv);
 
-// What cuDNN is given.
+// The dtypes that are passed to cuDNN.
 struct ConvDTypes {
   DType activations = DType::kFloat32;
   DType filter = DType::kFloat32;
@@ -49,7 +49,7 @@ struct ConvDTypes {
 ConvOperands MakeConvOperands(const GpuConvSpec& spec,
                               const ConvDTypes& dtypes);
 
-// Both do nothing for an operand that they do not concern.
+// Both are no-ops for an operand that needs no such copy.
 absl::Status FillCopy(const ConvOperand& operand, const KernelContext& context);
 absl::Status CopyBack(const ConvOperand& operand, const KernelContext& context);
 

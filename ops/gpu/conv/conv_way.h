@@ -1,6 +1,6 @@
-// A way to compute a convolution with cuDNN, and where such ways come from:
-// engines of its graph API (conv_engine_ways.h), algorithms of its legacy calls
-// (conv_algorithm_ways.h).
+// An interface for the ways to compute a convolution with cuDNN, and for their
+// sources: engines of its graph API (conv_engine_ways.h) and algorithms of its
+// legacy API (conv_algorithm_ways.h).
 #ifndef SPILLWAY_OPS_GPU_CONV_CONV_WAY_H_
 #define SPILLWAY_OPS_GPU_CONV_CONV_WAY_H_
 
@@ -18,7 +18,7 @@
 
 namespace spillway {
 
-// Where the three tensors of a convolution are, and cuDNN's own scratch.
+// The addresses of a convolution's three tensors and of cuDNN's workspace.
 struct ConvData {
   void* x = nullptr;
   void* filter = nullptr;
@@ -32,14 +32,14 @@ class ConvWay {
 
   virtual const std::string& name() const = 0;
   virtual int64_t workspace_bytes() const = 0;  // of ConvData::workspace
-  // Queues it on the handle's stream.
+  // Queues the convolution on the handle's stream.
   virtual absl::Status Run(const LockedCudnn& cudnn,
                            const ConvData& data) const = 0;
 };
 
 struct ConvWanted {
   size_t most = 1;
-  std::string_view name = {};  // only the one of this name; empty: any
+  std::string_view name = {};  // only the way of this name; empty: any
 };
 
 // The ways of one kind for one convolution.
@@ -47,11 +47,11 @@ class ConvWays {
  public:
   virtual ~ConvWays() = default;
 
-  // What the ways compute with.
+  // The operands that the ways use.
   virtual const ConvOperands& operands() const = 0;
 
-  // Those that are wanted, the one that cuDNN takes for the fastest first; none
-  // twice. They borrow from this object.
+  // The wanted ways, the one that cuDNN considers the fastest first; without
+  // duplicates. They borrow from this object.
   virtual absl::StatusOr<std::vector<std::unique_ptr<ConvWay>>> Find(
       const LockedCudnn& cudnn, const ConvWanted& wanted) = 0;
 };

@@ -4,7 +4,8 @@
 namespace spillway::gpu {
 namespace {
 
-// The last elements, too few for a vector, are the first threads'.
+// The first threads also handle the last elements, which are too few for a
+// vector.
 template <typename T>
 __global__ void AddNKernel(Terms terms, int64_t n, T* y) {
   constexpr int kSize = Vector<T>::kSize;

@@ -1,4 +1,4 @@
-// y = x1 + x2 + ... + xn, from left to right, on the GPU. All of `dtype`,
+// y = x1 + x2 + ... + xn, from left to right, on the GPU. All have `dtype`,
 // float32, bfloat16 or float16; y may be any of the first kMostTerms terms.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_ADD_N_H_
 #define SPILLWAY_OPS_GPU_KERNEL_ADD_N_H_
@@ -10,7 +10,8 @@
 
 namespace spillway::gpu {
 
-// Of one launch. A longer sum is stored in y, in its dtype, every so many.
+// Terms per launch. For a longer sum, partial sums are stored in y, in its
+// dtype.
 inline constexpr int kMostTerms = 64;
 
 struct Terms {

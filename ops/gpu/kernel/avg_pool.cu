@@ -4,7 +4,7 @@
 namespace spillway::gpu {
 namespace {
 
-// What a window's sum, or its gradient, is multiplied by.
+// The factor for a window's sum, or for its gradient.
 __device__ float Share(const Windows& windows, const Box& window) {
   const int taps =
       windows.counts_padding

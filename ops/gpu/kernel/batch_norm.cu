@@ -8,7 +8,7 @@ namespace spillway::gpu {
 namespace {
 
 // Distances are summed from the chunk's first row, and then moved to its mean:
-// where the mean is far from zero, squares of x would lose the variance.
+// if the mean is far from zero, sums of x^2 would lose the variance.
 template <int kCount, typename T>
 __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
     ChunkMoments(ChannelTiles tiles, const T* x, float* chunks) {
@@ -64,8 +64,9 @@ __device__ void Update(float& moving, double batch, double momentum) {
   moving = static_cast<float>(momentum * moving + (1 - momentum) * batch);
 }
 
-// A tile's rows are the chunks of ChunkMoments, `chunk_rows` rows each but the
-// last. Distances are from the first chunk's mean, so one pass does in double.
+// A tile's rows are the chunks of ChunkMoments, each of `chunk_rows` rows
+// except the last. Distances are from the first chunk's mean, so one pass in
+// double is enough.
 // Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
 // computing sample variances", 1979.
 __global__ void __launch_bounds__(kThreads, kJoinTilesAtOnce)
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(kThreads, kJoinTilesAtOnce)
     if (tile.leads) {
       const double mean = shift + sums[0] / n;
       const double rest = sums[1] - sums[0] * sums[0] / n;
-      const double deviation = rest < 0 ? 0 : rest;  // a NaN stays one
+      const double deviation = rest < 0 ? 0 : rest;  // a NaN stays NaN
       const int64_t c = tile.column;
       statistics.Set(c, mean, deviation / n, norm.epsilon);
       Update(statistics.moving_mean[c], mean, norm.momentum);
@@ -107,7 +108,7 @@ __global__ void UseMovingStatistics(BatchNorm norm, Statistics statistics) {
   });
 }
 
-// A NaN passes relu.
+// A NaN passes through relu.
 template <int kCount, bool kHasSide, typename T>
 __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
     NormalizeTiles(ChannelTiles tiles, bool has_relu,

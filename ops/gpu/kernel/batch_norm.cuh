@@ -1,4 +1,4 @@
-// What the forward and the backward kernels of batch normalisation share.
+// Shared by the forward and the backward kernels of batch normalisation.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_BATCH_NORM_CUH_
 #define SPILLWAY_OPS_GPU_KERNEL_BATCH_NORM_CUH_
 
@@ -11,14 +11,14 @@
 
 namespace spillway::gpu {
 
-// The normalised x before side and activation. One function, so that the
+// The normalised x before side and activation. A shared function, so that the
 // gradient sees exactly the sign that relu saw.
 __device__ inline float Normalized(float distance, float factor, float offset) {
   return fmaf(distance, factor, offset);
 }
 
-// Channels of a thread. It keeps several numbers for each: with more of them
-// there would be no registers left to load several rows at once.
+// Channels per thread. A thread keeps several numbers for each; with more
+// channels there would be too few registers to load several rows at once.
 inline constexpr int kMostChannels = 4;
 
 inline ChannelTiles TilesOf(const BatchNorm& norm) {
@@ -26,23 +26,24 @@ inline ChannelTiles TilesOf(const BatchNorm& norm) {
   return MakeChannelTiles(1, norm.rows, norm.channels / size);
 }
 
-// What chunks of rows leave, two numbers for each channel: the chunks are the
-// rows. Tiles are narrow, so that many threads share out the chunks.
+// The results of chunks of rows, two numbers per channel, as a matrix whose
+// rows are the chunks. Tiles are narrow, so that the chunks are split among
+// many threads.
 inline ChannelTiles JoinTiles(const BatchNorm& norm) {
   return MakeUncutTiles(1, TilesOf(norm).chunks, norm.channels, 4);
 }
 
-// What chunk and channel have.
+// The two numbers of a chunk for a channel.
 struct ChunkOfChannel {
   float first = 0;
   float second = 0;
 };
 
-// Kernels over JoinTiles are few blocks, so that registers are not scarce: with
-// this for __launch_bounds__ all of a batch's loads are under way at once.
+// Kernels over JoinTiles have few blocks, so registers are plentiful: with this
+// value in __launch_bounds__, all loads of a batch are in flight at once.
 inline constexpr int kJoinTilesAtOnce = 1;
 
-// use(chunk, numbers) for the thread's chunks of a tile of JoinTiles.
+// Calls use(chunk, numbers) for the thread's chunks of a tile of JoinTiles.
 template <typename UseFn>
 __device__ void ForEachChunk(const ChannelTile& tile, int64_t channels,
                              const float* chunks, const UseFn& use) {

@@ -1,6 +1,6 @@
 // Batch normalisation of rows of channels and its gradient on the GPU: the
-// formulas of ops/normalization/batch_norm.h. The statistics are made in two
-// stages: each chunk of rows by itself, then the chunks in order.
+// formulas of ops/normalization/batch_norm.h. The statistics are computed in
+// two stages: first for each chunk of rows, then over the chunks in order.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_BATCH_NORM_H_
 #define SPILLWAY_OPS_GPU_KERNEL_BATCH_NORM_H_
 
@@ -43,15 +43,15 @@ struct BatchNormGradTensors {
   const float* offset = nullptr;
   const float* mean = nullptr;
   const float* inv_std = nullptr;
-  const void* y = nullptr;  // null: the gradient of relu is taken from x
+  const void* y = nullptr;  // null: relu's gradient is taken from x
   void* dx = nullptr;
   float* dscale = nullptr;
   float* doffset = nullptr;
-  void* dside = nullptr;       // with y
+  void* dside = nullptr;       // only with y
   float* workspace = nullptr;  // BatchNormWorkspaceBytes
 };
 
-// For either of the two.
+// For both Normalize and its gradient.
 int64_t BatchNormWorkspaceBytes(const BatchNorm& norm);
 
 LaunchError Normalize(StreamHandle stream, const BatchNorm& norm,

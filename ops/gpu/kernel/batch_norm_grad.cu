@@ -1,8 +1,8 @@
 // With g = dy where relu passes it, d = x - mean, and sums over the batch:
 //   doffset = sum g    dscale = inv_std * sum(g d)    factor = scale * inv_std
 //   dx = factor * g - slope * d - shift
-// where slope and shift, which are 0 with moving statistics, carry what the
-// batch's variance and mean contribute.
+// where slope and shift, which are 0 with moving statistics, are the
+// contributions of the batch's variance and mean.
 //
 // Workspace: slope [C], shift [C], then for each chunk of rows sum g [C] and
 // sum(g d) [C].
@@ -14,10 +14,10 @@ namespace spillway::gpu {
 namespace {
 
 // Where gradients pass: everywhere, where the normalised x is positive, or
-// where y is.
+// where y is positive.
 enum class Mask { kNone, kFromX, kFromY };
 
-// What a thread needs of its kCount channels.
+// The values that a thread needs for its kCount channels.
 template <int kCount>
 struct Channels {
   Pack<float, kCount> mean;
@@ -39,12 +39,12 @@ struct Channels {
   }
 };
 
-// Of one row.
+// The values of one row.
 template <typename T, int kCount>
 struct Loaded {
   Pack<T, kCount> x = {};
   Pack<T, kCount> dy = {};
-  Pack<T, kCount> y = {};  // where it masks
+  Pack<T, kCount> y = {};  // only with Mask::kFromY
 };
 
 template <int kCount, Mask kMask, typename T>
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kThreads, kJoinTilesAtOnce)
   });
 }
 
-// `dys`: with Mask::kFromY that is dside, already masked.
+// `dys`: with Mask::kFromY this is dside, already masked.
 template <int kCount, bool kMaskFromX, typename T>
 __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
     GradientOfX(ChannelTiles tiles, BatchNormGradTensors tensors,

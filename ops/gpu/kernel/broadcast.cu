@@ -27,7 +27,7 @@ struct ScaleBy {
   __device__ float operator()(float x) const { return factor * x; }
 };
 
-// fn(a, *b), of a alone.
+// fn(a, *b), as a function of a alone.
 template <typename Fn, typename B>
 struct WithScalar {
   Fn fn;
@@ -35,7 +35,7 @@ struct WithScalar {
   __device__ float operator()(float a) const { return fn(a, Load(*b)); }
 };
 
-// y[r, c] = fn(a[r, c], b[r]), of n packs, `width` in a row.
+// y[r, c] = fn(a[r, c], b[r]), for n packs, `width` per row.
 template <int kSize, typename T, typename B, typename Fn>
 __global__ void RowKernel(Fn fn, int64_t n, int64_t width, const T* a,
                           const B* b, T* y) {

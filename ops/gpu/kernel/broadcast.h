@@ -1,5 +1,5 @@
 // y = function(a, b) on the GPU, where b may be repeated over a. y may be a,
-// and may be b where b has as many elements.
+// and may be b if b has as many elements.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_BROADCAST_H_
 #define SPILLWAY_OPS_GPU_KERNEL_BROADCAST_H_
 
@@ -21,8 +21,8 @@ enum class BroadcastFunction {
 enum class OneFor { kElement, kRow, kColumn, kAll };
 
 // a and y: [rows, columns] of `dtype`; b of `b_dtype`. Each dtype is float32 or
-// the same shorter one; they are equal where b has one for each element or for
-// all.
+// the same shorter one; they are equal if b has one element for each element or
+// for all.
 struct Broadcast {
   BroadcastFunction function = BroadcastFunction::kAdd;
   OneFor b_has_one_for = OneFor::kElement;
@@ -35,7 +35,7 @@ struct Broadcast {
 LaunchError RunBroadcast(StreamHandle stream, const Broadcast& broadcast,
                          const void* a, const void* b, void* y);
 
-// y = factor x, of n elements.
+// y = factor * x, for n elements.
 LaunchError Scale(StreamHandle stream, DType dtype, float factor, const void* x,
                   void* y, int64_t n);
 

@@ -10,7 +10,7 @@
 namespace spillway::gpu {
 namespace {
 
-// x, or the end of To's range that lies nearer.
+// x, or the nearer end of To's range.
 template <typename To, typename From>
 __device__ To Clamped(From x) {
   constexpr To kLeast = std::numeric_limits<To>::min();
@@ -36,18 +36,18 @@ __device__ To Convert(From x) {
   } else if constexpr (std::is_same_v<From, float>) {
     return x == x ? Clamped<To>(x) : To{0};  // NaN becomes 0
   } else {
-    // Through 64 bits, which every integer type here fits.
+    // Through 64 bits, which hold every integer type used here.
     return Clamped<To>(static_cast<int64_t>(x));
   }
 }
 
-// Packs are 16 bytes of the wider type. The last elements, too few for a pack,
-// are the first threads'.
+// Packs are 16 bytes of the wider type. The first threads also handle the last
+// elements, which are too few for a pack.
 template <typename To, typename From>
 constexpr int kPackSize = 16 / (sizeof(To) > sizeof(From) ? sizeof(To)
                                                           : sizeof(From));
 
-// That a thread loads before it converts the first.
+// Packs that a thread loads before it converts the first.
 constexpr int kPacksAtOnce = 2;
 
 template <typename To, typename From>

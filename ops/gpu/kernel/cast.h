@@ -9,7 +9,7 @@
 
 namespace spillway::gpu {
 
-// Of n elements.
+// A cast of n elements.
 struct Cast {
   DType from = DType::kFloat32;
   DType to = DType::kFloat32;

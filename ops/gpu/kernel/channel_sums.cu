@@ -8,12 +8,12 @@
 namespace spillway::gpu {
 namespace {
 
-// So few rows are one thread's; where inner is 1, so few are one warp's.
+// Up to so many rows are summed by one thread; if inner is 1, by one warp.
 constexpr int64_t kFewRows = 32;
 constexpr int64_t kFewRowsOfWarp = 2048;
 
-// Columns of a tile that joins chunks: narrow, so that many threads share out
-// the chunks.
+// Columns of a tile that joins chunks: narrow, so that the chunks are split
+// among many threads.
 constexpr unsigned kJoinWidth = 4;
 
 // y[o, i] = scale * sum over r of x[o, r, i]; a column is kCount elements.
@@ -52,7 +52,7 @@ __global__ void SumByWarps(ChannelSums sums, const X* x, Y* y) {
 }
 
 // y[chunk, column] = scale * sum of the chunk's rows. With kFolds, the elements
-// of a column are added up too: they are a part of the row that is summed.
+// of a column are added too: they are a part of the summed row.
 template <int kCount, bool kFolds, typename X, typename Y>
 __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
     SumChunks(ChannelTiles tiles, float scale, const X* x, Y* y) {
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
   });
 }
 
-// Whether the elements of a row are summed, several of them at a time.
+// Whether the elements of a row are summed, several at a time.
 bool Folds(const ChannelSums& sums) {
   return sums.inner == 1 && PackSize(sums.x_dtype, sums.reduced) > 1;
 }
@@ -134,7 +134,7 @@ LaunchError LaunchFewRows(StreamHandle stream, const ChannelSums& sums,
       });
 }
 
-// One stage, in tiles of at most so many columns.
+// One stage, with tiles of at most `most_width` columns.
 LaunchError SumAtOnce(StreamHandle stream, const ChannelSums& sums,
                       unsigned most_width, const void* from, void* to) {
   return ForTwoStorages(

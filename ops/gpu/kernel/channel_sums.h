@@ -1,7 +1,7 @@
 // y[o, i] = scale * sum over r of x[o, r, i], on the GPU: sums over rows of
 // channels (outer 1), over the elements of rows (inner 1), or over the middle
-// one of three dimensions. Many rows are summed in two stages: chunks of them
-// into the workspace, then the chunks in order.
+// one of three dimensions. Many rows are summed in two stages: first chunks of
+// rows into the workspace, then the chunks in order.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_CHANNEL_SUMS_H_
 #define SPILLWAY_OPS_GPU_KERNEL_CHANNEL_SUMS_H_
 
@@ -24,10 +24,10 @@ struct ChannelSums {
 struct ChannelSumsTensors {
   const void* x = nullptr;
   void* workspace = nullptr;  // WorkspaceBytes(sums)
-  void* y = nullptr;          // neither x nor workspace
+  void* y = nullptr;          // overlaps neither x nor workspace
 };
 
-// At most a few MiB; 0 where one stage does.
+// At most a few MiB; 0 if one stage is enough.
 int64_t WorkspaceBytes(const ChannelSums& sums);
 
 LaunchError SumChannels(StreamHandle stream, const ChannelSums& sums,

@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kAllLanes = 0xFFFF'FFFF;
 
-// fn(row, lane) by every thread of a warp for each row.
+// Every thread of a warp calls fn(row, lane) for each row.
 template <typename Fn>
 __device__ void ForEachRowOfWarp(int64_t rows, const Fn& fn) {
   const int64_t warps = static_cast<int64_t>(gridDim.x) * (kThreads / kWarp);
@@ -22,8 +22,8 @@ __device__ void ForEachRowOfWarp(int64_t rows, const Fn& fn) {
 
 unsigned BlocksForRows(int64_t rows) { return BlocksFor(rows * kWarp); }
 
-// A NaN in the first place beats all, as nothing is larger; elsewhere it is
-// never larger than another.
+// A NaN in the first place wins, as no value is larger; elsewhere a NaN is
+// never larger than another value.
 struct Largest {
   float value = -std::numeric_limits<float>::infinity();
   int64_t place = std::numeric_limits<int64_t>::max();
@@ -58,7 +58,8 @@ __global__ void ArgMaxOfRows(ArgMax arg_max, const T* x, int32_t* y) {
   });
 }
 
-// inner > 1: a thread for each element of y, neighbours reading neighbours.
+// inner > 1: a thread for each element of y; adjacent threads read adjacent
+// elements.
 template <typename T>
 __global__ void ArgMaxOfColumns(ArgMax arg_max, const T* x, int32_t* y) {
   const int64_t inner = arg_max.inner;

@@ -1,5 +1,5 @@
 // From predictions to classes on the GPU, by the rules of ops/loss/classify.h.
-// Predictions are of `dtype`, float32 or shorter.
+// Predictions have `dtype`, float32 or shorter.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_CLASSIFY_H_
 #define SPILLWAY_OPS_GPU_KERNEL_CLASSIFY_H_
 

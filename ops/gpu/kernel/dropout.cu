@@ -7,8 +7,8 @@
 namespace spillway::gpu {
 namespace {
 
-// By one thread. The number of the step crosses the link as a read of its own:
-// a copy would wait behind the swap-ins that are under way.
+// Runs in one thread. The step number crosses the link as a direct read: a copy
+// would wait behind the swap-ins in flight.
 __global__ void MixStepKernel(uint64_t layer_key, const int64_t* step,
                               uint64_t* key) {
   *key = MixKeys(layer_key, static_cast<uint64_t>(*step));
@@ -20,8 +20,8 @@ __device__ T Drop(const Dropout& dropout, uint32_t word, T x) {
   return Store<T>(kept ? Load(x) * dropout.scale : 0.0F);
 }
 
-// A vector is one or two blocks of the generator. The last elements, too few
-// for a vector, are the first threads'.
+// A vector is one or two blocks of the generator. The first threads also handle
+// the last elements, which are too few for a vector.
 template <typename T>
 __global__ void DropoutKernel(Dropout dropout, const uint64_t* mask_key,
                               int64_t n, const T* x, T* y) {

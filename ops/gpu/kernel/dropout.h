@@ -1,5 +1,5 @@
-// Dropout on the GPU: the numbers of ops/pointwise/dropout.h, bit for bit as
-// the CPU's.
+// Dropout on the GPU: the formulas of ops/pointwise/dropout.h, bitwise
+// identical to the CPU's.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_DROPOUT_H_
 #define SPILLWAY_OPS_GPU_KERNEL_DROPOUT_H_
 
@@ -12,12 +12,12 @@ namespace spillway::gpu {
 
 struct Dropout {
   uint64_t layer_key = 0;  // of session and layer
-  int32_t threshold = 0;   // kept from here, in units of UniformFloat, 2^-24
-  float scale = 1;         // of what is kept
+  int32_t threshold = 0;   // kept from here on, in units of UniformFloat, 2^-24
+  float scale = 1;         // of kept elements
 };
 
 struct DropoutTensors {
-  const int64_t* step = nullptr;  // host memory that the GPU reads
+  const int64_t* step = nullptr;  // host memory that the GPU can read
   uint64_t* key = nullptr;        // workspace: the mask's, of layer and step
   const void* x = nullptr;
   void* y = nullptr;  // may be x

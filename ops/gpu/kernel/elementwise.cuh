@@ -13,8 +13,8 @@ namespace spillway::gpu {
 // Vectors of each input that a thread loads before it uses the first.
 inline constexpr int kVectorsAtOnce = 2;
 
-// The tensors are 256-byte aligned. The last elements, too few for a vector,
-// are the first threads'. One or two inputs.
+// The tensors are 256-byte aligned. The first threads also handle the last
+// elements, which are too few for a vector. One or two inputs.
 template <typename T, typename Fn, typename... Inputs>
 __global__ void MapKernel(Fn fn, int64_t n, T* y, const Inputs*... inputs) {
   struct Loaded {
@@ -53,7 +53,7 @@ LaunchError LaunchMapOf(StreamHandle stream, Fn fn, int64_t n, void* y,
       n, static_cast<T*>(y), static_cast<const T*>(inputs)...);
 }
 
-// The same where T holds `dtype`.
+// The same, where T holds `dtype`.
 template <typename Fn, typename... Inputs>
 LaunchError LaunchMap(StreamHandle stream, Fn fn, DType dtype, int64_t n,
                       void* y, const Inputs*... inputs) {

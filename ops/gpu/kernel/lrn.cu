@@ -1,6 +1,6 @@
-// A block takes as many whole rows as its shared arrays hold, so that their
-// elements may be overwritten once they are there. A longer row is taken by
-// itself, through the block's part of the workspace.
+// A block processes as many whole rows as its shared arrays hold, so that their
+// elements may be overwritten once they are loaded. A longer row is processed
+// alone, through the block's part of the workspace.
 //
 //   dx[c] = dy[c] s[c]^-beta - 2 alpha beta x[c] sum of t[j] over the window
 //   t[j]  = dy[j] x[j] s[j]^(-beta-1)
@@ -14,7 +14,7 @@ constexpr int kShared = 2048;  // elements of an array in shared memory
 constexpr int kArrays = 3;
 constexpr unsigned kBlocksOfLongRows = 264;
 
-// Some rows, the work of one block at a time.
+// Some rows, processed by one block at a time.
 struct Piece {
   int64_t begin = 0;  // elements of x
   int size = 0;
@@ -62,8 +62,8 @@ __device__ inline float SumWindow(const Lrn& lrn, const float* items, int i) {
   return sum;
 }
 
-// s^-beta. Square roots are many times faster than powers; these two exponents
-// are what networks use.
+// s^-beta. Square roots are many times faster than powers, and networks use
+// these two exponents.
 __device__ inline float Power(const Lrn& lrn, float s) {
   if (lrn.beta == 0.5F) return 1 / sqrtf(s);
   if (lrn.beta != 0.75F) return powf(s, -lrn.beta);

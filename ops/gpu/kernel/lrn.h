@@ -20,7 +20,7 @@ struct Lrn {
   float beta = 0.5;
 };
 
-// Of either of the two; 0 where a row fits into a block's shared memory.
+// For both directions; 0 if a row fits into a block's shared memory.
 int64_t WorkspaceBytes(const Lrn& lrn);
 
 LaunchError LrnForward(StreamHandle stream, const Lrn& lrn, const void* x,

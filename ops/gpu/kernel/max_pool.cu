@@ -4,8 +4,8 @@
 namespace spillway::gpu {
 namespace {
 
-// Numbers of pixels of x, row-major: in the whole image, or from the origin of
-// a window, its padding counted.
+// Indices of pixels of x, row-major: in the whole image, or from the origin of
+// a window, including its padding.
 class Numbers {
  public:
   __device__ static Numbers InImage(const Windows& windows) {
@@ -34,8 +34,8 @@ class Numbers {
   int first_;
 };
 
-// The largest elements of a window and the numbers of their pixels: of equal
-// ones the first. A NaN counts as small unless it comes first.
+// The largest elements of a window and the indices of their pixels; ties go to
+// the first. A NaN counts as small unless it comes first.
 template <int kCount>
 struct Maxima {
   float values[kCount];
@@ -77,8 +77,9 @@ __global__ void MaxPoolKernel(Windows windows, const T* x, T* y) {
   });
 }
 
-// Elements of the input from the begin of window `o` to that of the next; the
-// first and the last window have all that is left. Windows do not overlap.
+// Elements of the input from the beginning of window `o` to that of the next;
+// the first and the last window also have the elements at the ends. Windows are
+// disjoint.
 __device__ Range Cell(const Dim& dim, int o) {
   const int begin = Origin(dim, o);
   return {o == 0 ? 0 : begin,
@@ -90,8 +91,8 @@ __device__ Box CellOf(const Windows& windows, const Pixel& y) {
           Cell(windows.columns, y.column)};
 }
 
-// Windows do not overlap. A thread looks at a window's x before it writes the
-// window's part of dx, and no other thread looks there: dx may be x.
+// Windows are disjoint. A thread reads a window's x before it writes the
+// window's part of dx, and no other thread reads it: dx may be x.
 template <int kCount, typename T>
 __global__ void DisjointMaxPoolGrad(Windows windows, const T* x, const T* dy,
                                     T* dx) {
@@ -114,7 +115,7 @@ __global__ void DisjointMaxPoolGrad(Windows windows, const T* x, const T* dy,
   });
 }
 
-// The numbers of the maxima of each window, within it.
+// The index of each window's maximum, within the window.
 template <int kCount, typename Number, typename T>
 __global__ void NumberMaxima(Windows windows, const T* x, Number* maxima) {
   ForEachItem(windows.outputs, [&](int64_t i) {
@@ -166,7 +167,7 @@ bool AreDisjoint(const Pool& pool) {
          pool.columns.stride >= pool.columns.size;
 }
 
-// launch(Number()), of the shortest type that numbers the elements of a window.
+// launch(Number()), for the shortest type that can index a window's elements.
 template <typename Fn>
 auto ForNumbers(const Pool& pool, const Fn& launch) {
   const int64_t taps =

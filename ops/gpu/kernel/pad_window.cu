@@ -6,13 +6,13 @@
 namespace spillway::gpu {
 namespace {
 
-// Neighbouring channels that one thread copies.
+// Adjacent channels that one thread copies.
 template <typename T, int kSize>
 struct alignas(kSize * sizeof(T)) Channels {
   T items[kSize];
 };
 
-// What y's elements are divided by. `channels` counts Channels<>.
+// The divisors for y's indices. `channels` counts Channels<>.
 struct Sizes {
   Divisor channels;
   Divisor to[3];

@@ -1,5 +1,5 @@
-// Pixels, windows and launches that the kernels of pools share. A thread takes
-// one pixel and some of its channels: a pack (pack.cuh).
+// Pixels, windows and launches shared by the kernels of pools. A thread
+// processes one pixel and some of its channels: a pack (pack.cuh).
 #ifndef SPILLWAY_OPS_GPU_KERNEL_POOL_CUH_
 #define SPILLWAY_OPS_GPU_KERNEL_POOL_CUH_
 
@@ -34,7 +34,8 @@ struct Dim {
         by_stride(dim.stride) {}
 };
 
-// A pool as kernels see it: channels are packs of `count` of them.
+// A pool in the form that kernels use: `channels` counts packs of `count`
+// channels.
 struct Windows {
   Dim planes;
   Dim rows;
@@ -63,12 +64,12 @@ struct Range {
   __device__ int length() const { return end - begin; }
 };
 
-// Of window `o`, with its padding.
+// The beginning of window `o`, including its padding.
 __device__ inline int Origin(const Dim& dim, int o) {
   return o * dim.stride - dim.pad_before;
 }
 
-// Elements of the input, without padding, under window `o`.
+// Elements of the input, without padding, that window `o` covers.
 __device__ inline Range Covered(const Dim& dim, int o) {
   const int begin = Origin(dim, o);
   const int end = begin + dim.size;
@@ -93,7 +94,7 @@ struct Pixel {
   int64_t pack = 0;
 };
 
-// Pixels of x (a window without its padding), or of y.
+// A box of pixels of x (a window without its padding), or of y.
 struct Box {
   Range planes = {};
   Range rows = {};
@@ -104,7 +105,7 @@ struct Box {
   }
 };
 
-// Packs of a tensor, whose dimensions are Dim's kSize; kBy divides by them.
+// Packs of a tensor whose dimensions are Dim's kSize; kBy divides by them.
 template <int Dim::*kSize, Divisor Dim::*kBy>
 struct Grid {
   __device__ static Pixel PixelAt(const Windows& windows, int64_t i) {
@@ -137,9 +138,9 @@ __device__ inline Box WindowsOver(const Windows& windows, const Pixel& x) {
           Covering(windows.columns, x.column)};
 }
 
-// use(pixel, load(at)) for the pixels of a box, row-major, where `at` is the
-// pack at a pixel of Tensor, Inputs or Outputs; image and pack are those of
-// `like`. Two of a row are loaded at once.
+// Calls use(pixel, load(at)) for the pixels of a box, row-major, where `at` is
+// the pack at a pixel of Tensor, Inputs or Outputs; image and pack are those of
+// `like`. Two pixels of a row are loaded at once.
 template <typename Tensor, typename LoadFn, typename UseFn>
 __device__ void ForEachPixel(const Windows& windows, const Box& box, Pixel like,
                              const LoadFn& load, const UseFn& use) {
@@ -166,7 +167,7 @@ LaunchError LaunchOver(int64_t packs, StreamHandle stream, Kernel kernel,
                 tensors...);
 }
 
-// launch(T(), Count()): a thread takes Count::value channels of type T.
+// launch(T(), Count()): a thread processes Count::value channels of type T.
 template <typename Fn>
 LaunchError ForChannels(const Pool& pool, const Fn& launch) {
   return ForPacks(pool.dtype, pool.channels, launch);

@@ -1,6 +1,6 @@
 // Pools over images with channels last, and their gradients, on the GPU: the
-// formulas of ops/reduction/pool.h. Gradients gather: each element
-// of dx is written once, by one thread.
+// formulas of ops/reduction/pool.h. Gradients gather: each element of dx is
+// written once, by one thread.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_POOL_H_
 #define SPILLWAY_OPS_GPU_KERNEL_POOL_H_
 
@@ -20,8 +20,8 @@ struct PoolDim {
   int pad_before = 0;
 };
 
-// With two spatial dimensions there is one plane. Pixels of an image, its
-// padding counted, are less than 2^31.
+// With two spatial dimensions there is one plane. An image has fewer than 2^31
+// pixels, including its padding.
 struct Pool {
   DType dtype = DType::kFloat32;
   int64_t batch = 1;
@@ -37,7 +37,7 @@ LaunchError MaxPool(StreamHandle stream, const Pool& pool, const void* x,
 LaunchError AvgPool(StreamHandle stream, const Pool& pool, const void* x,
                     void* y);
 
-// Where windows do not overlap, dx may be x.
+// If windows do not overlap, dx may be x.
 struct MaxPoolGradTensors {
   const void* x = nullptr;
   const void* dy = nullptr;
@@ -45,7 +45,7 @@ struct MaxPoolGradTensors {
   void* workspace = nullptr;  // MaxPoolGradWorkspaceBytes
 };
 
-// Where windows overlap, the place of each one's maximum; else 0.
+// If windows overlap, the index of each window's maximum; else 0.
 int64_t MaxPoolGradWorkspaceBytes(const Pool& pool);
 
 LaunchError MaxPoolGrad(StreamHandle stream, const Pool& pool,

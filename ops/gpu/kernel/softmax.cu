@@ -1,6 +1,6 @@
-// A warp takes a row, or a block does where rows are long. Rows are read again
-// from the cache rather than kept, and an element is written by the thread that
-// read it last, so a row may be overwritten.
+// A row is processed by a warp, or by a block if rows are long. Rows are read
+// again from the cache rather than kept. The thread that read an element last
+// writes it, so a row may be overwritten.
 #include "ops/gpu/kernel/softmax.h"
 #include "ops/gpu/thread/pack.cuh"
 #include "ops/gpu/thread/pack_size.cuh"
@@ -19,7 +19,7 @@ __device__ void ForEachColumn(int64_t columns, const Fn& fn) {
   }
 }
 
-// Of a row: its maximum, and the sum of exp(x - maximum).
+// For a row: its maximum, and the sum of exp(x - maximum).
 struct Exponentials {
   float most = 0;
   float sum = 0;

@@ -1,6 +1,6 @@
-// Softmax over rows, its gradient, and the cross entropy with one label a row,
-// on the GPU. Tensors are [rows, classes] of `dtype`, float32 or shorter; an
-// output may be any input of its type.
+// Softmax over rows, its gradient, and the cross entropy with one label per
+// row, on the GPU. Tensors are [rows, classes] of `dtype`, float32 or shorter;
+// an output may be any input of its type.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_SOFTMAX_H_
 #define SPILLWAY_OPS_GPU_KERNEL_SOFTMAX_H_
 
@@ -31,7 +31,7 @@ struct CrossEntropyTensors {
 };
 
 // A row whose label is not in [0, classes) gets a loss and a backprop of NaN:
-// the host does not see labels that the graph computes.
+// the host cannot check labels that the graph computes.
 LaunchError CrossEntropy(StreamHandle stream, const Rows& size,
                          const CrossEntropyTensors& tensors);
 

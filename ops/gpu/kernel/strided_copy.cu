@@ -5,19 +5,19 @@
 namespace spillway::gpu {
 namespace {
 
-// An element of any type of this size; copying it is one move.
+// An element of any type of this size; it is copied with one move.
 template <int kBytes>
 struct alignas(kBytes) Element {
   unsigned char bytes[kBytes];
 };
 
-// Elements from the start of either tensor.
+// Offsets in elements from the start of either tensor.
 struct Places {
   int64_t from = 0;
   int64_t to = 0;
 };
 
-// Of element i of the box, row-major.
+// The offsets of element i of the box, row-major.
 __device__ Places PlacesOf(const StridedBox& box, int64_t i) {
   Places places = {box.from_offset, box.to_offset};
   for (int axis = box.rank - 1; axis > 0; --axis) {
@@ -33,7 +33,7 @@ __device__ Places PlacesOf(const StridedBox& box, int64_t i) {
   return places;
 }
 
-// Neighbouring threads write neighbouring elements.
+// Adjacent threads write adjacent elements.
 template <typename T>
 __global__ void CopyKernel(StridedBox box, int64_t n, const T* from, T* to) {
   ForEachItem(n, [&](int64_t i) {
@@ -44,7 +44,7 @@ __global__ void CopyKernel(StridedBox box, int64_t n, const T* from, T* to) {
 
 constexpr int kTile = 32;
 
-// Matrices of rows x columns. Elements of a column are neighbours in `from`,
+// Matrices of rows x columns. Elements of a column are adjacent in `from`,
 // those of a row in `to`.
 struct Matrices {
   StridedBox first_elements = {};
@@ -59,8 +59,8 @@ __host__ __device__ int64_t TilesOf(int64_t n) {
   return (n + kTile - 1) / kTile;
 }
 
-// A block copies a tile through shared memory, so that its threads read
-// neighbours and write neighbours.
+// A block copies a tile through shared memory, so that its threads both read
+// and write adjacent elements.
 template <typename T>
 __global__ void TransposeKernel(Matrices matrices, int64_t tiles, const T* from,
                                 T* to) {
@@ -100,8 +100,8 @@ int64_t ElementsOf(const StridedBox& box) {
   return n;
 }
 
-// The dimension of the box that makes the rows of its Matrices, where that is
-// worth it; -1 otherwise.
+// The dimension of the box that becomes the rows of its Matrices, or -1 if that
+// is not worth it.
 int RowAxis(const StridedBox& box) {
   constexpr int64_t kLeast = kTile / 2;
   const StridedDim& columns = box.dims[box.rank - 1];
@@ -155,7 +155,7 @@ struct alignas(16) TwoPatterns {
   uint64_t second;
 };
 
-// The last bytes, too few for 16, are the first threads'.
+// The first threads also handle the last bytes, which are too few for 16.
 __global__ void FillKernel(uint64_t pattern, int64_t num_bytes, void* to) {
   const int64_t pairs = num_bytes / 16;
   ForEachItem(pairs, [&](int64_t i) {

@@ -9,17 +9,17 @@
 
 namespace spillway::gpu {
 
-// Of a box; a Shape has at most as many.
+// Dimensions of a box; a Shape has at most as many.
 inline constexpr int kMostDims = 8;
 
 struct StridedDim {
   int64_t size = 1;
-  int64_t from_stride = 0;  // 0 repeats
+  int64_t from_stride = 0;  // 0 repeats elements
   int64_t to_stride = 0;
 };
 
-// Strides and offsets count elements of `element_bytes`, which are 1, 2, 4, 8
-// or 16. Both layouts start aligned to them.
+// Strides and offsets count elements of `element_bytes` bytes: 1, 2, 4, 8 or
+// 16. The starts of both layouts are aligned to that size.
 struct StridedBox {
   StridedDim dims[kMostDims] = {};  // outermost first
   int rank = 1;
@@ -28,7 +28,7 @@ struct StridedBox {
   int64_t element_bytes = 4;
 };
 
-// `from` and `to` do not overlap.
+// `from` and `to` must not overlap.
 LaunchError CopyBox(StreamHandle stream, const StridedBox& box,
                     const void* from, void* to);
 

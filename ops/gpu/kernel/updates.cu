@@ -6,15 +6,15 @@ namespace {
 
 using FloatVector = Vector<float>;
 
-// Tensors are cut into chunks of so many elements, a vector for each thread of
-// a block, so that blocks have equal work however the sizes differ.
+// Tensors are split into chunks of so many elements, one vector for each thread
+// of a block, so that blocks have equal work whatever the sizes are.
 constexpr int64_t kChunk = int64_t{kThreads} * FloatVector::kSize;
 
 // The tensors of a launch, for rules with kSlots slots of their shape.
 template <int kSlots>
 struct UpdateTable {
   int count = 0;
-  // Chunks before each tensor, and of all.
+  // Number of chunks before each tensor; the last entry counts all.
   int64_t first_chunk[kMostUpdateTensors + 1] = {};
   int64_t n[kMostUpdateTensors] = {};
   const float* gradient[kMostUpdateTensors] = {};
@@ -39,8 +39,8 @@ UpdateTable<kSlots> MakeTable(const UpdateTensors& tensors) {
   return table;
 }
 
-// The last tensor whose chunks begin at `chunk` or before it: the one that has
-// it, since a tensor without elements has no chunk.
+// The last tensor whose chunks begin at or before `chunk`: the one that
+// contains it, since a tensor without elements has no chunk.
 template <int kSlots>
 __device__ int TensorOf(const UpdateTable<kSlots>& table, int64_t chunk) {
   int low = 0;
@@ -56,7 +56,7 @@ __device__ int TensorOf(const UpdateTable<kSlots>& table, int64_t chunk) {
   return low;
 }
 
-// fn(rate, gradient, variable&, slots&...) of each element of a vector.
+// Calls fn(rate, gradient, variable&, slots&...) for each element of a vector.
 template <typename Fn, typename... Vectors>
 __device__ void UpdateVector(const Fn& fn, float rate,
                              const FloatVector& gradient,
@@ -69,8 +69,8 @@ __device__ void UpdateVector(const Fn& fn, float rate,
   }(in_memory...);
 }
 
-// The thread's part of the chunk from element `begin` of a tensor of n elements
-// on: a vector, or the elements that are too few for one.
+// The thread's part of the chunk that begins at element `begin` of a tensor of
+// n elements: a vector, or the remaining elements if they are too few for one.
 template <typename Fn, typename... Floats>
 __device__ void UpdateChunk(const Fn& fn, float rate, int64_t begin, int64_t n,
                             const float* gradient, Floats*... changed) {
@@ -148,7 +148,7 @@ struct Momentum {
   }
 };
 
-// After AdvancePowers.
+// Runs after AdvancePowers.
 struct Adam {
   static constexpr int kSlots = 2;
   AdamRule rule;
@@ -173,7 +173,7 @@ struct BetaPowers {
   float* of[kMostUpdateTensors] = {};
 };
 
-// A launch of its own: every thread of the update reads both powers.
+// A separate launch: every thread of the update reads both powers.
 __global__ void AdvancePowers(float beta1, float beta2, BetaPowers powers) {
   const int i = static_cast<int>(threadIdx.x);
   if (i >= powers.count) return;

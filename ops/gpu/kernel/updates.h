@@ -1,5 +1,5 @@
-// The updates of variables on the GPU, in place and in float32; what each
-// computes is said in ops/update/optimizer_updates.h.
+// The updates of variables on the GPU, in place and in float32;
+// ops/update/optimizer_updates.h defines each.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_UPDATES_H_
 #define SPILLWAY_OPS_GPU_KERNEL_UPDATES_H_
 
@@ -11,7 +11,7 @@
 
 namespace spillway::gpu {
 
-// Device memory of one variable and what belongs to it: n elements each.
+// Device memory of one variable and its slots: n elements each.
 struct UpdateTensor {
   int64_t n = 0;
   const float* gradient = nullptr;
@@ -19,11 +19,11 @@ struct UpdateTensor {
   float* slots[3] = {};  // in the order of the op's inputs
 };
 
-// Of one launch: its table of tensors is a parameter, of less than 4 KiB.
+// Limit per launch: the table of tensors is a parameter of less than 4 KiB.
 inline constexpr size_t kMostUpdateTensors = 64;
 
 struct UpdateTensors {
-  const UpdateTensor* tensors = nullptr;  // host memory, for the call
+  const UpdateTensor* tensors = nullptr;  // host memory, borrowed for the call
   int count = 0;                          // 1 ... kMostUpdateTensors
   const float* learning_rate = nullptr;   // device memory
 };

@@ -12,8 +12,8 @@
 namespace spillway {
 namespace {
 
-// What is called below, and the attributes that it is given, are the same in
-// both.
+// The functions called below and their attributes are the same in both
+// versions.
 constexpr std::array<int, 2> kCompatibleMajors = {13, 12};
 
 absl::StatusOr<CublasLtApi> LoadCublasLt() {

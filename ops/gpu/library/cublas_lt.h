@@ -1,5 +1,5 @@
-// The functions of cuBLASLt 12 and 13 that the GPU's matrix products call, from
-// the library that is opened at the first of them.
+// The functions of cuBLASLt 12 and 13 that the GPU's matrix products call. The
+// library is opened at the first call of one of them.
 //
 // Source: NVIDIA, "cuBLAS Library User Guide", "Using the cuBLASLt API".
 #ifndef SPILLWAY_OPS_GPU_LIBRARY_CUBLAS_LT_H_
@@ -43,17 +43,17 @@ struct CublasLtApi {
   decltype(&::cublasLtMatmul) matmul = nullptr;
 };
 
-// Opens the library at the first call, that of the version of the headers or
-// else the other one; the table is borrowed for the life of
-// the process. Threads: any. Errors: UNAVAILABLE, the same at every call.
+// Opens the library at the first call: first the version of the headers, else
+// the other one. The table is borrowed for the lifetime of the process.
+// Thread-safe. Errors: UNAVAILABLE, the same at every call.
 absl::StatusOr<const CublasLtApi*> CublasLt();
 
-// The handle of the device that is current, created at the first call. Threads:
-// any; cuBLASLt lets them use it at the same time.
+// The handle of the current device, created at the first call. Thread-safe;
+// cuBLASLt allows several threads to use it at the same time.
 absl::StatusOr<cublasLtHandle_t> CublasLtHandle();
 
-// From now on CublasLt() gives `api`, borrowed; null: the library. The handles
-// of the table before are destroyed: no kernel may be running.
+// Makes CublasLt() return `api`, borrowed; null: the library again. Destroys
+// the handles of the previous table: no kernel may be running.
 void SetCublasLtForTest(const CublasLtApi* api);
 
 // INTERNAL "<call>: CUBLAS_STATUS_... (<text>)"; OK for success.

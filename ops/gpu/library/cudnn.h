@@ -1,5 +1,5 @@
-// The functions of cuDNN 9 that the GPU's convolutions call, from the library
-// that is opened at the first of them.
+// The functions of cuDNN 9 that the GPU's convolutions call. The library is
+// opened at the first call of one of them.
 //
 // Source: NVIDIA, "cuDNN API Reference", version 9, cudnn_graph, cudnn_ops and
 // cudnn_cnn.
@@ -67,29 +67,29 @@ struct CudnnApi {
   decltype(&::cudnnBackendExecute) execute = nullptr;
 };
 
-// Opens the library at the first call; the table is borrowed for the life of
-// the process. Threads: any. Errors: UNAVAILABLE, the same at every call.
+// Opens the library at the first call; the table is borrowed for the lifetime
+// of the process. Thread-safe. Errors: UNAVAILABLE, the same at every call.
 absl::StatusOr<const CudnnApi*> Cudnn();
 
-// The handle of a device, which one thread uses at a time: others, whatever
-// their device, wait in LockCudnn until this is gone. That is short, as calls
-// only queue work.
+// The handle of a device, for use by one thread at a time: other threads,
+// whatever their device, wait in LockCudnn until this object is destroyed. The
+// wait is short, as calls only queue work.
 struct LockedCudnn {
   const CudnnApi& api;
   cudnnHandle_t handle = nullptr;
   std::unique_lock<std::mutex> lock = {};
 };
 
-// Of the device that is current, whose handle is created at the first call.
+// Locks the handle of the current device; creates it at the first call.
 absl::StatusOr<LockedCudnn> LockCudnn();
 
-// From now on Cudnn() gives `api`, borrowed; null: the library. The handles of
-// the table before are destroyed.
+// Makes Cudnn() return `api`, borrowed; null: the library again. Destroys the
+// handles of the previous table.
 void SetCudnnForTest(const CudnnApi* api);
 
-// "<call>: CUDNN_STATUS_... (<text>)", UNIMPLEMENTED for what the library does
-// not support, RESOURCE_EXHAUSTED where its own memory ran out, else INTERNAL;
-// OK for success.
+// "<call>: CUDNN_STATUS_... (<text>)": UNIMPLEMENTED if the library does not
+// support the request, RESOURCE_EXHAUSTED if its internal memory ran out, else
+// INTERNAL; OK for success.
 absl::Status CudnnStatus(const CudnnApi& api, cudnnStatus_t status,
                          std::string_view call);
 

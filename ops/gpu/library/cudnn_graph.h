@@ -1,10 +1,10 @@
 // A descriptor of cuDNN's graph API: an object whose type is a number and whose
-// attributes, numbers as well, are set one by one before it is finalized, and
-// can be read afterwards.
+// attributes, also numbers, are set one by one before it is finalized, and can
+// be read afterwards.
 //
-// Errors: those of CudnnStatus. They name the call with a number of
-// cudnn_graph.h's enumerations: the attribute's, e.g.
-// "cudnnBackendSetAttribute(902): ...", or where there is none the type's.
+// Errors: those of CudnnStatus. They name the call and a number of
+// cudnn_graph.h's enumerations: the attribute's, for example
+// "cudnnBackendSetAttribute(902): ...", or the type's if there is no attribute.
 //
 // Source: NVIDIA, "cuDNN API Reference", version 9, cudnn_graph, "Backend
 // Descriptor Types".
@@ -24,11 +24,11 @@
 
 namespace spillway {
 
-// What the library calls the type of an attribute's elements.
+// The library's enumerator for the type of an attribute's elements.
 template <cudnnBackendAttributeType_t type>
 using GraphTypeIs = std::integral_constant<cudnnBackendAttributeType_t, type>;
 template <typename T>
-struct GraphType;  // of no other T
+struct GraphType;  // undefined for other types
 template <>
 struct GraphType<cudnnHandle_t> : GraphTypeIs<CUDNN_TYPE_HANDLE> {};
 template <>
@@ -52,7 +52,7 @@ struct GraphType<cudnnBackendNumericalNote_t>
 
 class GraphDescriptor {
  public:
-  // `api` is borrowed for the life of the descriptor.
+  // `api` is borrowed for the lifetime of the descriptor.
   static absl::StatusOr<GraphDescriptor> Create(
       const CudnnApi& api, cudnnBackendDescriptorType_t type);
 
@@ -67,7 +67,7 @@ class GraphDescriptor {
                       std::span<const T> values) {
     return SetRaw(name, GraphType<T>::value, values.size(), values.data());
   }
-  // The other outlives this one.
+  // `other` must outlive this descriptor.
   absl::Status Set(cudnnBackendAttributeName_t name,
                    const GraphDescriptor& other);
 
@@ -91,7 +91,7 @@ class GraphDescriptor {
     values.resize(count);
     return values;
   }
-  // An attribute whose elements are descriptors of `type`: its first, or its
+  // An attribute whose elements are descriptors of `type`: the first, or the
   // first `most`.
   absl::StatusOr<GraphDescriptor> GetDescriptor(
       cudnnBackendAttributeName_t name,
@@ -99,7 +99,7 @@ class GraphDescriptor {
   absl::StatusOr<std::vector<GraphDescriptor>> GetDescriptors(
       cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
       size_t most) const;
-  // How many of them there are.
+  // The number of these descriptors.
   absl::StatusOr<size_t> CountDescriptors(
       cudnnBackendAttributeName_t name) const;
 
@@ -111,7 +111,7 @@ class GraphDescriptor {
   absl::Status SetRaw(cudnnBackendAttributeName_t name,
                       cudnnBackendAttributeType_t type, size_t count,
                       const void* elements);
-  // How many `elements` got, at most `most`.
+  // Returns the number of elements written to `elements`, at most `most`.
   absl::StatusOr<size_t> GetRaw(cudnnBackendAttributeName_t name,
                                 cudnnBackendAttributeType_t type, size_t most,
                                 void* elements) const;

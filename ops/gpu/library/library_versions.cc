@@ -10,7 +10,7 @@
 namespace spillway {
 namespace {
 
-// Of a version that is counted as 10000 major + 100 minor + patch.
+// Formats a version that is counted as 10000 major + 100 minor + patch.
 std::string Format(size_t version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100,
                      version % 100);

@@ -10,7 +10,7 @@
 namespace spillway {
 namespace {
 
-// Its words begin with the name, or a path of it.
+// dlerror's message; it begins with the library's name or path.
 std::string LastError() {
   const char* words = dlerror();
   return words != nullptr ? words : "no error is known";

@@ -1,5 +1,5 @@
-// A library that is opened while the program runs, so that the program also
-// starts on machines without it.
+// A library that is opened at run time, so that the program also starts on
+// machines without it.
 #ifndef SPILLWAY_OPS_GPU_LIBRARY_SHARED_LIBRARY_H_
 #define SPILLWAY_OPS_GPU_LIBRARY_SHARED_LIBRARY_H_
 
@@ -17,11 +17,12 @@
 
 namespace spillway {
 
-// Stays open for the life of the process: its functions may be called at any
-// time, also when this object is gone.
+// The library stays open for the lifetime of the process: its functions may be
+// called at any time, even after this object was destroyed.
 class SharedLibrary {
  public:
-  // The first of `names` that dlopen finds, each a file name or a path.
+  // Opens the first of `names` that dlopen finds; each is a file name or a
+  // path.
   explicit SharedLibrary(std::vector<std::string> names);
 
   // Sets `function` to the function called `symbol`.
@@ -30,35 +31,35 @@ class SharedLibrary {
     function = reinterpret_cast<Function*>(Address(symbol));
   }
 
-  // UNAVAILABLE, with every name that was tried and dlerror's words about it,
-  // if none opened; with the library's name if it lacks a function.
+  // UNAVAILABLE, with every name that was tried and dlerror's message for it,
+  // if none could be opened; with the library's name if it lacks a function.
   const absl::Status& status() const { return status_; }
 
  private:
   void* Address(const char* symbol);
 
-  std::string name_;  // that opened
+  std::string name_;  // of the opened library
   void* handle_ = nullptr;
   absl::Status status_;
 };
 
-// {"libx.so.13", "libx.so.12"}: the major version whose headers this build was
-// compiled with first, then the others of `compatible`.
+// {"libx.so.13", "libx.so.12"}: first the major version with whose headers this
+// build was compiled, then the others of `compatible`.
 std::vector<std::string> VersionedNames(std::string_view stem,
                                         int compiled_major,
                                         std::span<const int> compatible);
 
-// What the process shares of such a library: its table of functions, and the
-// handles that one of them creates, one for each device. They are not destroyed
-// when the process ends: the driver may be gone by then. All but SetForTest
-// with `mutex` held.
+// The process-wide state of such a library: its table of functions, and the
+// handles that one of them creates, one per device. The handles are not
+// destroyed when the process ends: the driver may be unloaded by then. All
+// members except SetForTest require `mutex` to be held.
 template <typename Api, typename Handle>
 struct SharedApi {
   absl::StatusOr<Api> (*load)();
   std::mutex mutex = {};
   std::map<int, Handle> handles = {};  // by device; null: not created yet
   std::optional<absl::StatusOr<Api>> loaded = {};
-  const Api* for_test = nullptr;  // instead of the library's
+  const Api* for_test = nullptr;  // replaces the library's table
 
   // Loads at the first call. Errors: those of `load`, the same at every call.
   absl::StatusOr<const Api*> Get() {
@@ -68,7 +69,7 @@ struct SharedApi {
     return &**loaded;
   }
 
-  // Destroys the handles that the table before has created.
+  // Destroys the handles that the previous table has created.
   void SetForTest(const Api* api) {
     const std::lock_guard lock(mutex);
     for (const auto& [device, handle] : handles) {

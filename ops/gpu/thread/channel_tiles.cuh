@@ -1,10 +1,10 @@
-// x [outer, rows, columns] cut into tiles, each the work of one block at a
-// time, for CUDA sources: a chunk of rows by up to a warp of columns. A column
-// is the pack (pack.cuh) that one thread moves.
+// x [outer, rows, columns] split into tiles for CUDA sources; a block processes
+// one tile at a time: a chunk of rows by up to a warp of columns. A column is
+// the pack (pack.cuh) that one thread moves.
 //
-// Threads of a block lie side by side on the columns; where columns are few, a
-// warp covers several rows, so that it still reads neighbouring bytes. The cut
-// depends on the sizes only, and so do the sums over chunks.
+// The threads of a block lie side by side along the columns. If there are few
+// columns, a warp covers several rows, so that it still reads adjacent bytes.
+// The split depends on the sizes only, and so do the sums over chunks.
 #ifndef SPILLWAY_OPS_GPU_THREAD_CHANNEL_TILES_CUH_
 #define SPILLWAY_OPS_GPU_THREAD_CHANNEL_TILES_CUH_
 
@@ -19,7 +19,7 @@ namespace spillway::gpu {
 inline constexpr int kMostRowsAtOnce = 8;
 
 // Rows of so many tensors that a thread loads before it uses the first, a power
-// of two: such that 64 bytes of each thread are under way.
+// of two: 64 bytes per thread are in flight.
 template <typename T, int kCount>
 constexpr int RowsAtOnce(int tensors) {
   const int rows = 64 / (tensors * kCount * static_cast<int>(sizeof(T)));
@@ -48,13 +48,13 @@ inline ChannelTiles MakeUncutTiles(int64_t outer, int64_t rows, int64_t columns,
   return tiles;
 }
 
-// Kernels over tiles are held to the registers with which so many blocks fit on
+// The number of registers per thread is limited so that this many blocks fit on
 // a multiprocessor (__launch_bounds__).
 inline constexpr int kTilesAtOnce = 4;
 
-// As many chunks as a large GPU runs at once, so that none is left over for the
-// end; but each thread has a batch of rows at least, and half batches beyond
-// it.
+// As many chunks as a large GPU runs at once, so that no chunk runs alone at
+// the end. But each thread has at least one batch of rows, and above that a
+// multiple of half a batch.
 inline ChannelTiles MakeChannelTiles(int64_t outer, int64_t rows,
                                      int64_t columns) {
   constexpr int64_t kTiles = 132 * kTilesAtOnce;
@@ -70,17 +70,17 @@ inline ChannelTiles MakeChannelTiles(int64_t outer, int64_t rows,
 
 // A thread's part of a tile.
 struct ChannelTile {
-  int64_t chunk = 0;   // counted through all outer indices
-  int64_t column = 0;  // the last one for threads beyond it
-  int64_t begin = 0;   // rows of the tile, counted through all outer indices
+  int64_t chunk = 0;   // counted over all outer indices
+  int64_t column = 0;  // clamped to the last one
+  int64_t begin = 0;   // rows of the tile, counted over all outer indices
   int64_t end = 0;
   int64_t first = 0;  // of this thread's rows; it takes every step-th
   int64_t step = 1;
   bool leads = false;  // the one thread that writes the column's result
 };
 
-// use(at, load(at)) for the thread's packs of x, counted from its begin; see
-// ForEachLoaded.
+// Calls use(at, load(at)) for the thread's packs of x, counted from its
+// beginning; see ForEachLoaded.
 template <int kBatch, typename LoadFn, typename UseFn>
 __device__ void ForEachPackOf(const ChannelTiles& tiles,
                               const ChannelTile& tile, const LoadFn& load,
@@ -90,8 +90,8 @@ __device__ void ForEachPackOf(const ChannelTiles& tiles,
                         load, use);
 }
 
-// The same, the tile's last rows first: after a kernel that read them last they
-// are still in the cache.
+// The same, but the tile's last rows first: after a kernel that read them last
+// they are still in the cache.
 template <int kBatch, typename LoadFn, typename UseFn>
 __device__ void ForEachPackBackwards(const ChannelTiles& tiles,
                                      const ChannelTile& tile,
@@ -103,8 +103,8 @@ __device__ void ForEachPackBackwards(const ChannelTiles& tiles,
       [&](int64_t at, const auto& loaded) { use(mirror - at, loaded); });
 }
 
-// All threads of a block of kThreads get the same tiles, so that `fn` may
-// reach barriers.
+// All threads of a block of kThreads get the same tiles, so `fn` may contain
+// barriers.
 template <typename Fn>
 __device__ void ForEachTile(const ChannelTiles& tiles, const Fn& fn) {
   const int64_t lane = threadIdx.x / tiles.width;

@@ -1,4 +1,4 @@
-// Division of indices for CUDA sources: in 32 bits where both numbers fit, for
+// Division of indices for CUDA sources: in 32 bits if both numbers fit, since
 // GPUs divide those several times faster.
 #ifndef SPILLWAY_OPS_GPU_THREAD_DIVIDE_CUH_
 #define SPILLWAY_OPS_GPU_THREAD_DIVIDE_CUH_
@@ -9,7 +9,7 @@
 
 namespace spillway::gpu {
 
-// a / b, of a >= 0 and b > 0.
+// a / b, for a >= 0 and b > 0.
 __device__ inline int64_t Divide(int64_t a, int64_t b) {
   if (((a | b) >> 32) != 0) return a / b;
   return static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
@@ -20,9 +20,9 @@ __device__ inline int64_t Remainder(int64_t a, int64_t b) {
   return a - Divide(a, b) * b;
 }
 
-// n > 0, which the host has prepared so that dividing by it is a product and a
-// shift. With 2^(l-1) < n <= 2^l, and m = 2^(31+l) / n rounded up to the next
-// number, a / n is a m / 2^(31+l) for all a below 2^31.
+// A divisor n > 0, prepared on the host so that dividing by it is a product and
+// a shift. With 2^(l-1) < n <= 2^l, and m = 2^(31+l) / n rounded up to the next
+// integer, a / n is a m / 2^(31+l) for all a below 2^31.
 // Source: Granlund, Montgomery, "Division by invariant integers using
 // multiplication", PLDI 1994, section 4.
 class Divisor {
@@ -36,7 +36,7 @@ class Divisor {
 
   __host__ __device__ int64_t n() const { return n_; }
 
-  // a / n, of a >= 0.
+  // a / n, for a >= 0.
   __device__ int Divide(int a) const {
     return static_cast<int>(static_cast<uint64_t>(a) * multiplier_ >> shift_);
   }
@@ -44,7 +44,7 @@ class Divisor {
     return a >> 31 == 0 ? Divide(static_cast<int>(a)) : a / n_;
   }
 
-  // a / n into a; returns the remainder.
+  // Stores a / n in a; returns the remainder.
   __device__ int64_t Split(int64_t& a) const {
     const int64_t all = a;
     a = Divide(all);
@@ -53,7 +53,7 @@ class Divisor {
 
  private:
   int64_t n_;
-  uint32_t multiplier_ = 0;  // 0 for n above all a below 2^31
+  uint32_t multiplier_ = 0;  // 0 if n exceeds all a below 2^31
   int shift_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Several neighbours of a tensor, moved with as few instructions as their size
-// allows, for CUDA sources.
+// Several adjacent elements of a tensor, moved with as few instructions as
+// their size allows, for CUDA sources.
 #ifndef SPILLWAY_OPS_GPU_THREAD_PACK_CUH_
 #define SPILLWAY_OPS_GPU_THREAD_PACK_CUH_
 
@@ -13,7 +13,7 @@ struct alignas(kSize * sizeof(T)) Pack {
   T items[kSize];
 };
 
-// The tensor at x as packs; x is aligned as they are.
+// The tensor at x as packs; x must be aligned as they are.
 template <int kSize, typename T>
 __device__ const Pack<T, kSize>* PacksOf(const T* x) {
   return reinterpret_cast<const Pack<T, kSize>*>(x);

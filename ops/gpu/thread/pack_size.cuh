@@ -1,6 +1,6 @@
-// How many neighbours a thread moves at once, for CUDA sources: 16 bytes of
-// them, or a given number if that is less, where the innermost dimension is a
-// multiple of that; else one.
+// How many adjacent elements a thread moves at once, for CUDA sources: 16
+// bytes, or `most` elements if that is less, if the innermost dimension is a
+// multiple of this number; else one.
 #ifndef SPILLWAY_OPS_GPU_THREAD_PACK_SIZE_CUH_
 #define SPILLWAY_OPS_GPU_THREAD_PACK_SIZE_CUH_
 
@@ -14,7 +14,7 @@ namespace spillway::gpu {
 
 inline constexpr int kMostOfPack = 8;
 
-// Of packs along `inner` elements of `dtype`, the innermost dimension.
+// Size of packs along `inner` elements of `dtype`, the innermost dimension.
 inline int PackSize(DType dtype, int64_t inner, int most = kMostOfPack) {
   const int size = std::min(static_cast<int>(16 / SizeOf(dtype)), most);
   return inner % size == 0 ? size : 1;

@@ -1,5 +1,5 @@
 // Sums and maxima over the threads of a warp or a block, for CUDA sources. All
-// threads that take part get the result; the order is the same in every run.
+// participating threads get the result; the order is the same in every run.
 #ifndef SPILLWAY_OPS_GPU_THREAD_REDUCE_CUH_
 #define SPILLWAY_OPS_GPU_THREAD_REDUCE_CUH_
 
@@ -21,7 +21,8 @@ struct Most {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-// Over the lanes that are the same modulo `width`, a power of two up to kWarp.
+// Reduces over the lanes that are equal modulo `width`, a power of two up to
+// kWarp.
 template <typename T, typename Fn>
 __device__ T WarpReduce(T mine, unsigned width, Fn fn) {
   for (unsigned step = width; step < kWarp; step *= 2) {
@@ -30,9 +31,9 @@ __device__ T WarpReduce(T mine, unsigned width, Fn fn) {
   return mine;
 }
 
-// Over the threads of a block of kThreads that are the same modulo `width`, a
-// power of two up to kWarp; each of the kCount numbers by itself. All threads
-// of the block take part.
+// Reduces each of the kCount numbers over the threads of a block of kThreads
+// that are equal modulo `width`, a power of two up to kWarp. All threads of the
+// block must take part.
 template <int kCount, typename T, typename Fn>
 __device__ void BlockReduce(T (&mine)[kCount], unsigned width, Fn fn) {
   __shared__ Pack<T, kCount> of_warps[kThreads];
@@ -60,8 +61,8 @@ __device__ T BlockReduce(T mine, unsigned width, Fn fn) {
   return one[0];
 }
 
-// Who shares a row: the threads of a warp, or of a block. What one of them has
-// read before Reduce, another may overwrite after it.
+// The threads that share a row: those of a warp, or of a block. An element that
+// one of them has read before Reduce may be overwritten by another after it.
 struct WarpOfRow {
   static constexpr unsigned kSize = kWarp;
   template <typename T, typename Fn>

@@ -1,5 +1,5 @@
-// The floats that GPU kernels read and write. Vector is several of them, moved
-// with one instruction.
+// The floats that GPU kernels read and write. A Vector holds several of them
+// and is moved with one instruction.
 #ifndef SPILLWAY_OPS_GPU_THREAD_STORAGE_CUH_
 #define SPILLWAY_OPS_GPU_THREAD_STORAGE_CUH_
 
@@ -21,8 +21,8 @@ struct alignas(16) Vector {
   T items[kSize];
 };
 
-// launch(T()), where T holds `dtype`, which is float32, bfloat16 or float16:
-// the host has checked it (CheckGpuStorage).
+// launch(T()), where T holds `dtype`: float32, bfloat16 or float16. The host
+// has checked it (CheckGpuStorage).
 template <typename Fn>
 LaunchError ForStorage(DType dtype, const Fn& launch) {
   switch (dtype) {
@@ -35,8 +35,8 @@ LaunchError ForStorage(DType dtype, const Fn& launch) {
   }
 }
 
-// launch(A(), B()), where A holds `a` and B holds `b`. No op has bfloat16 and
-// float16 beside each other, so there is no kernel for the two.
+// launch(A(), B()), where A holds `a` and B holds `b`. No op mixes bfloat16 and
+// float16, so there is no kernel for the two.
 template <typename Fn>
 LaunchError ForTwoStorages(DType a, DType b, const Fn& launch) {
   return ForStorage(a, [&]<typename A>(A) {

@@ -19,7 +19,7 @@ using testing::ReadChromeTrace;
 using ::testing::UnorderedElementsAre;
 using Json = nlohmann::ordered_json;
 
-// Spans of up to 9 ns at random places of three tracks within 64 ns.
+// Spans of up to 9 ns at random times on three tracks within 64 ns.
 Timeline RandomTimeline(uint64_t seed) {
   Timeline timeline = {.tracks = {"compute", "copy out", "copy in"}};
   for (uint64_t i = 0; i < 12; ++i) {
@@ -93,8 +93,8 @@ TEST(TimelineTest, ChromeTraceHasOneProcessAnEntryAndOneThreadATrack) {
   EXPECT_EQ(events[12]["pid"], 2);
 }
 
-// a [10, 20) leaves at once, is back at 41, and is read by b without delay. The
-// copies take no time.
+// a [10, 20) is swapped out at once, is back at 41, and is read by b without
+// delay. The copies take no time.
 Timeline SwappedTensor() {
   return {
       .tracks = {"compute", "copy out", "copy in"},
@@ -146,7 +146,7 @@ TEST(TimelineTest, ChromeTraceShowsStallsInAThreadOfTheirOwn) {
                           "20-41 copy in: waits for in before b"));
 }
 
-// A trace of one process and thread with these events.
+// The faults of a trace of one process and thread with these events.
 std::vector<std::string> FaultsOf(const std::string& events) {
   return ReadChromeTrace(R"({"traceEvents": [
       {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "p"}},

@@ -1,7 +1,7 @@
-// What the checked executor finds: kernels and plans that are wrong in one
-// place, each of which must be reported. That nothing is reported otherwise,
-// and that results stay the same, is tested by executor_test,
-// session_random_test and end_to_end/zoo_budget_test.
+// Faults that the checked executor must report: kernels and plans that are
+// wrong in one place. executor_test, session_random_test and
+// end_to_end/zoo_budget_test check that it reports nothing else, and that
+// results do not change.
 #include "executor/checked/checked_executor.h"
 
 #include <cmath>
@@ -30,12 +30,13 @@ using testing::Sum;
 using testing::ToyPlanCase;
 using ::testing::Truly;
 
-// Where a test's kernel writes although nobody gave it the pointer.
+// Where a test's kernel writes although it was not given the pointer.
 std::byte* stray = nullptr;
 
 class CheckedExecutorTest : public testing::ToyPlanTest {
  protected:
-  // `work`, then a byte at `offset` from the pointer that `slot` names.
+  // Runs `work`, then overwrites a byte at `offset` from the pointer that
+  // `slot` returns.
   void DamageAt(const std::string& node, RunFunction work,
                 std::function<void*(const KernelContext&)> slot,
                 int64_t offset) {
@@ -46,7 +47,7 @@ class CheckedExecutorTest : public testing::ToyPlanTest {
     });
   }
 
-  // `work`, then a byte at `target`.
+  // Runs `work`, then overwrites the byte at `target`.
   void DamageStray(const std::string& node, RunFunction work,
                    std::byte* target) {
     stray = target;
@@ -57,7 +58,8 @@ class CheckedExecutorTest : public testing::ToyPlanTest {
     });
   }
 
-  // The first of `steps` steps that is not OK, and how many were before it.
+  // The first status of `steps` steps that is not OK, and how many were before
+  // it.
   absl::Status RunSteps(int steps = 1) {
     absl::StatusOr<std::unique_ptr<Executor>> executor = NewExecutor();
     if (!executor.ok()) return executor.status();
@@ -76,7 +78,7 @@ class CheckedExecutorTest : public testing::ToyPlanTest {
     }
   }
 
-  // A step "last" after sum that reads the copied back y.
+  // Adds a step "last" after sum that reads y after its copy back.
   void AddLastReaderOfBack(RunFunction run) {
     AddNode("last", "AddOne", {ValueOf("back")});
     kernels_.push_back(nullptr);
@@ -185,13 +187,13 @@ TEST_P(CheckedExecutorTest, AStrayWriteWhereABufferWillLiveIsFound) {
 }
 
 TEST_P(CheckedExecutorTest, AStrayWriteWhereABufferLivedIsFound) {
-  // The scratch of y.
+  // The bytes of y's workspace.
   DamageStray("w", AddOne, &device_arena_.bytes()[12_KiB]);
   ExpectFound({"after the step", "byte 12288 of device memory"});
 }
 
 TEST_P(CheckedExecutorTest, AStrayWriteIntoALiveBufferIsFound) {
-  // y, which is copied out later.
+  // The bytes of y, which is copied out later.
   DamageStray("w", AddOne, &device_arena_.bytes()[4_KiB]);
   ExpectFound({"y_host: input 0 (y)", "changed"});
 }
@@ -228,7 +230,7 @@ TEST_P(CheckedExecutorTest, ACopyBackThatDoesNotWaitForTheCopyOutIsFound) {
 }
 
 TEST_P(CheckedExecutorTest, AReuseThatDoesNotWaitForTheCopyOutIsFound) {
-  // In the bytes of y, whose copy-out w does not wait for.
+  // In the bytes of y; w does not wait for the swap-out of y.
   AddWorkspace(StepId(3), 4_KiB);
   ExpectFound({"w: workspace (workspace)", "y still lives"});
 }
@@ -241,7 +243,7 @@ TEST_P(CheckedExecutorTest, AReuseThatWaitsForTheCopyOutIsRight) {
 }
 
 TEST_P(CheckedExecutorTest, ACopyThatComesTooEarlyIsFoundInTheSecondStep) {
-  // As before, but the copy back does not wait for w to be done.
+  // As above, but the copy back does not wait for w.
   AddWorkspace(StepId(3), 4_KiB);
   plan_.steps[StepId(3)].waits = {StepId(2)};
   ExpectFound({"w: workspace (workspace)", "back still lives"}, 2);

@@ -99,7 +99,7 @@ TEST_F(CheckedMemoryTest, AWriteAfterTheEndIsFoundAtTheNextBirth) {
 TEST_F(CheckedMemoryTest, AnyByteWithoutABufferIsLookedAtInTheEnd) {
   memory_.SealResidents();
   ASSERT_THAT(Put(a_, std::byte{1}), IsOk());
-  // Between resident and buffer, and after it to the last byte.
+  // Between resident and buffer, and from the buffer to the last byte.
   for (const size_t at : {1000u, 1023u, 3024u, 8191u}) {
     const std::byte before = device_arena_.bytes()[at];
     WriteByte(at);
@@ -157,7 +157,7 @@ TEST_F(CheckedMemoryTest, TheHighWaterMarkIsThatOfTheBytes) {
   memory_.EndAll();
   EXPECT_EQ(memory_.high_water_bytes(Space::kDevice), 3024);
   EXPECT_EQ(memory_.high_water_bytes(Space::kHost), 0);
-  WriteByte(5000);  // whoever wrote it
+  WriteByte(5000);  // written by an unknown step
   EXPECT_EQ(memory_.high_water_bytes(Space::kDevice), 5001);
 }
 
@@ -176,7 +176,7 @@ TEST_F(CheckedMemoryTest, EmptyBuffersAreNowhere) {
   EXPECT_THAT(memory_.CheckSealed(a_), IsOk());
 }
 
-// Stands for a GPU: its memory is out of the host's reach.
+// Represents a GPU: the host cannot address its memory.
 class DistantDevice final : public Device {
  public:
   std::string_view name() const override { return "distant"; }

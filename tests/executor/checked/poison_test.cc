@@ -58,7 +58,7 @@ TEST(PoisonTest, AnyPartOfAFilledRangeIsAsFilled) {
   }
 }
 
-// Against a search byte by byte, for a wrong byte at every place.
+// Compares with a search byte by byte, for a wrong byte at every position.
 TEST(PoisonTest, TheFirstAndLastWrongByteAreFound) {
   std::vector<std::byte> bytes = Filled(Pattern::kVirgin);
   for (size_t at = 0; at < kSize; ++at) {

@@ -1,4 +1,4 @@
-// What every Device that can capture promises (executor/device/stream.h).
+// The contract of every Device that can capture (executor/device/stream.h).
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -38,7 +38,7 @@ class CaptureConformance : public DeviceConformance {
     return {memory.data(), memory.data() + kBytes};
   }
 
-  // The source's bytes to the device and on to the result.
+  // Copies the source's bytes to the device and on to the result.
   void IssueRoundTrip(Stream& stream) {
     EXPECT_THAT(stream.CopyToDevice(memory_->data(), source_->data(), kBytes),
                 IsOk());

@@ -1,5 +1,5 @@
-// What every Device promises (executor/device/*.h), on every backend. A backend
-// that this build or machine lacks (UNAVAILABLE) is skipped.
+// The contract of every Device (executor/device/*.h), on every backend. A
+// backend that this build or machine lacks (UNAVAILABLE) is skipped.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -66,9 +66,9 @@ TEST_P(DeviceConformance, AStreamWorksInTheOrderOfIssue) {
   }
 }
 
-// Two streams take turns on one device buffer. Without either of the waits,
-// the writer overwrites what the reader has not yet taken, or the reader takes
-// what is half written.
+// Two streams take turns on one device buffer. Without either of the waits, the
+// writer overwrites bytes that the reader has not read yet, or the reader reads
+// half-written bytes.
 TEST_P(DeviceConformance, EventsOrderStreamsThatShareABuffer) {
   constexpr int64_t kBytes = 64_KiB;
   constexpr int kRounds = 60;
@@ -103,7 +103,7 @@ TEST_P(DeviceConformance, EventsOrderStreamsThatShareABuffer) {
   EXPECT_EQ(std::memcmp(result->data(), source->data(), kRounds * kBytes), 0);
 }
 
-// As steps do: the same two events, recorded again in every round.
+// As in steps: the same two events are recorded again in every round.
 TEST_P(DeviceConformance, EventsCanBeRecordedAgainAfterASynchronisation) {
   constexpr int64_t kBytes = 16_KiB;
   const auto memory = Allocate(MemorySpace::kDevice, kBytes);
@@ -138,8 +138,8 @@ TEST_P(DeviceConformance, AnEventThatWasNeverRecordedDoesNotBlock) {
   EXPECT_THAT(stream->Synchronize(), IsOk());
 }
 
-// A wait is for the marks before it: a mark that is recorded after, behind the
-// very work that waits, is not waited for.
+// A wait is for the earlier marks: a mark that is recorded later, behind the
+// waiting work, is not waited for.
 TEST_P(DeviceConformance, AWaitIsForTheLastMarkBeforeIt) {
   const auto stream = NewStream();
   const auto event = NewEvent();
@@ -219,8 +219,8 @@ TEST_P(DeviceConformance, AnErrorDoesNotStopStreamsThatWaitForTheFailedOne) {
   EXPECT_THAT(failed->Synchronize(), StatusIs(absl::StatusCode::kInternal, _));
 }
 
-// A failed stream still waits before it passes a mark: who waits for that mark
-// relies on all that came before it, in other streams too.
+// A failed stream still waits before it passes a mark: a stream that waits for
+// this mark relies on all earlier work, in other streams too.
 TEST_P(DeviceConformance, AFailedStreamStillWaitsBeforeItPassesAMark) {
   constexpr int64_t kBytes = 1_MiB;
   Open({.threads = 1, .link_gigabytes_per_second = 1});
@@ -260,7 +260,7 @@ TEST_P(DeviceConformance, LongQueuesOfStreamsThatWaitForEachOtherFinish) {
   const auto b = NewStream();
   const auto from_a = NewEvent();
   const auto from_b = NewEvent();
-  CountingTask counting;  // of both streams: the events keep them apart
+  CountingTask counting;  // on both streams: the events separate its runs
   for (int i = 0; i < kRounds; ++i) {
     EXPECT_THAT(a->Submit(&counting), IsOk());
     EXPECT_THAT(a->Record(from_a.get()), IsOk());

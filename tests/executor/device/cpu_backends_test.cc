@@ -1,5 +1,5 @@
-// What only the backends that emulate a device on the CPU promise: paced links
-// and the number of OpenMP threads.
+// The contract of only the backends that emulate a device on the CPU: paced
+// links and the number of OpenMP threads.
 #include <omp.h>
 
 #include <chrono>
@@ -25,7 +25,7 @@ int64_t ElapsedNs(std::chrono::steady_clock::time_point since) {
       .count();
 }
 
-// At 0.25 GB/s a byte takes 4 ns. Sizes below, at and above the chunk.
+// At 0.25 GB/s a byte takes 4 ns. Sizes below, at and above the chunk size.
 TEST_P(CpuBackends, APacedCopyTakesAtLeastItsBytesOverTheRate) {
   ASSERT_OK_AND_ASSIGN(
       const std::unique_ptr<Device> device,

@@ -1,6 +1,6 @@
-// A program that has a CUDA backend linked in: here a fake one, defined under
-// the name that spillway::cuda defines. A program without one:
-// registry_test.cc.
+// A program with a linked CUDA backend, here a fake one, defined under the
+// symbol that spillway::cuda defines. registry_test.cc tests a program without
+// one.
 #include "executor/device/cuda/cuda_backend.h"
 
 #include <cstddef>

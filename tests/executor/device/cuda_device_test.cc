@@ -1,5 +1,5 @@
-// The cuda backend on a fake runtime: which calls it makes, and what becomes of
-// their errors.
+// The cuda backend on a fake runtime: the calls that it makes, and how it
+// handles their errors.
 #include "executor/device/cuda/cuda_device.h"
 
 #include <memory>
@@ -64,7 +64,7 @@ TEST(CudaDeviceTest, FreeBytesAreReadWhenAskedAndBoundedByTheCapacity) {
   ASSERT_OK_AND_ASSIGN(const auto device,
                        NewCudaDevice(cuda, 0, {.capacity_bytes = 8_MiB}));
   EXPECT_EQ(device->FreeBytes().value(), 8_MiB);
-  void* other = nullptr;  // of another process, as it were
+  void* other = nullptr;  // as if of another process
   ASSERT_EQ(cuda.Malloc(&other, 7_MiB), 0);
   EXPECT_EQ(device->FreeBytes().value(), 3_MiB);
   EXPECT_THAT(device->Allocate(MemorySpace::kDevice, 4_MiB),
@@ -73,7 +73,7 @@ TEST(CudaDeviceTest, FreeBytesAreReadWhenAskedAndBoundedByTheCapacity) {
   ASSERT_EQ(cuda.Free(other), 0);
 }
 
-// Somebody else took the memory between the question and the allocation.
+// Another process took the memory between the query and the allocation.
 TEST(CudaDeviceTest, RefusedAllocationsAreResourceExhausted) {
   FakeCuda cuda;
   ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 0, {}));
@@ -169,7 +169,7 @@ TEST(CudaDeviceTest, ACaptureRefusesWhatItCannotRecord) {
       [&] { return device->Allocate(MemorySpace::kDevice, 1).status(); });
   expect_refused(
       [&] { return device->Allocate(MemorySpace::kHost, 1).status(); });
-  expect_refused([&] { return stream->Wait(event.get()); });  // of before
+  expect_refused([&] { return stream->Wait(event.get()); });  // earlier mark
   EXPECT_THAT(stream->Synchronize(), IsOk());
 }
 
@@ -191,8 +191,8 @@ TEST(CudaDeviceTest, TheDriversBytesAreAllThatWereTakenSinceItWasOpened) {
   ASSERT_EQ(cuda.Free(of_a_library), 0);
 }
 
-// A kernel that faulted is heard of when the stream is synchronised; the
-// task's own error says more.
+// A kernel's fault is reported when the stream is synchronised; the task's own
+// error is more specific.
 TEST(CudaDeviceTest, ATasksErrorComesBeforeTheStreams) {
   FakeCuda cuda;
   ASSERT_OK_AND_ASSIGN(const auto device, NewCudaDevice(cuda, 0, {}));

@@ -1,5 +1,5 @@
-// A device to test, of every backend; one that this build or machine lacks
-// (UNAVAILABLE) is skipped.
+// The fixture for tests of a device of every backend; one that this build or
+// machine lacks (UNAVAILABLE) is skipped.
 #ifndef SPILLWAY_TESTS_EXECUTOR_DEVICE_DEVICE_CONFORMANCE_H_
 #define SPILLWAY_TESTS_EXECUTOR_DEVICE_DEVICE_CONFORMANCE_H_
 

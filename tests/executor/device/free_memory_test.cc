@@ -1,4 +1,4 @@
-// Memory of machines and containers that the test writes as files.
+// Memory of machines and containers that the test describes in files.
 #include "executor/device/free_memory.h"
 
 #include <cstdint>
@@ -19,7 +19,7 @@ using testing::StatusIs;
 constexpr int64_t kTotal = 64_GiB;
 constexpr int64_t kAvailable = 48_GiB;
 
-// A tree of /proc and /sys/fs/cgroup, at first of a machine without groups.
+// A tree of /proc and /sys/fs/cgroup; initially of a machine without groups.
 class FreeMemoryTest : public ::testing::Test {
  protected:
   FreeMemoryTest() {
@@ -35,7 +35,7 @@ class FreeMemoryTest : public ::testing::Test {
     std::ofstream(file) << text;
   }
 
-  // The process is in `group`; the mount shows the hierarchy from `seen` on.
+  // The process is in `group`; the mount shows the hierarchy below `seen`.
   void MountV2(const std::string& group, const std::string& seen = "/") const {
     Write("proc/self/cgroup", "0::" + group + "\n");
     Write("proc/self/mountinfo",
@@ -104,13 +104,13 @@ TEST_F(FreeMemoryTest, PagesOfFilesThatCanBeDroppedAreFree) {
   ExpectMemory(8_GiB, 3_GiB);
 }
 
-// The tightest limit and the least free need not be of the same group.
+// The lowest limit and the least free memory may belong to different groups.
 TEST_F(FreeMemoryTest, AncestorsLimitTheirGroups) {
   MountV2("/pods/pod7/main");
   WriteV2("/pods", Text(16_GiB), Text(15_GiB));
   WriteV2("/pods/pod7", Text(10_GiB), Text(2_GiB));
   WriteV2("/pods/pod7/main", "max\n", Text(1_GiB));
-  WriteV2("/pods/pod8", Text(1_GiB), Text(1_GiB));  // another's
+  WriteV2("/pods/pod8", Text(1_GiB), Text(1_GiB));  // another group
   ExpectMemory(10_GiB, 1_GiB);
 }
 
@@ -140,7 +140,7 @@ TEST_F(FreeMemoryTest, VersionOneLimitsTheGroupAndItsAncestors) {
   ExpectMemory(6_GiB, 4_GiB);
 }
 
-// systemd's: version 2 keeps the processes, version 1 the memory.
+// As with systemd: version 2 has the processes, version 1 the memory.
 TEST_F(FreeMemoryTest, InAHybridTheHierarchyWithTheLimitCounts) {
   Write("proc/self/cgroup", "4:memory:/box\n0::/user.slice\n");
   Write("proc/self/mountinfo",

@@ -13,7 +13,7 @@
 namespace spillway {
 namespace {
 
-// What is said of the device when Linux has `text` for "0000:af:00.0".
+// The result for the device if Linux has `text` for "0000:af:00.0".
 std::optional<int> NodeIn(const std::string& text, const std::string& device) {
   const testing::TemporaryFolder folder;
   std::filesystem::create_directory(folder.File("0000:af:00.0"));
@@ -34,7 +34,7 @@ TEST(NumaTest, NothingIsKnownOfOneNodeOrNoDevice) {
 
 constexpr int kFlags = 1 << 15;  // as MPOL_F_STATIC_NODES
 
-// Keeps a policy as the kernel does for a thread.
+// Stores a policy as Linux does for a thread.
 class FakeMemoryPolicy final : public MemoryPolicyApi {
  public:
   std::optional<MemoryPolicy> Get() override {
@@ -84,13 +84,13 @@ TEST(NumaTest, WithoutANodeNothingIsAsked) {
   }
 }
 
-// The system's own, where this test may change its policy.
+// The system's own policy, if this test may change it.
 TEST(NumaTest, LinuxTakesThePolicyBack) {
   MemoryPolicyApi& system = SystemMemoryPolicy();
   const std::optional<MemoryPolicy> first = system.Get();
-  if (!first) GTEST_SKIP() << "this system says nothing of its policy";
+  if (!first) GTEST_SKIP() << "this system does not report its policy";
   if (!system.Set({.mode = MPOL_INTERLEAVE, .nodes = 1})) {
-    GTEST_SKIP() << "this system lets nobody set a policy";
+    GTEST_SKIP() << "this system does not allow setting a policy";
   }
   {
     const ScopedNumaNode node(0);

@@ -47,7 +47,7 @@ bool LiveTogether(const PackingItem& a, const PackingItem& b) {
   return false;
 }
 
-// Whether all items can be placed, given the offsets of the first few: tries
+// Whether all items can be placed, given the offsets of the first few; tries
 // every offset.
 bool CanPlace(const std::vector<PackingItem>& items, int64_t capacity,
               std::vector<int64_t>& offsets) {

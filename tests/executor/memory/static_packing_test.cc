@@ -57,7 +57,7 @@ bool NaiveLiveTogether(const PackingItem& a, const PackingItem& b) {
   return false;
 }
 
-// Lowest height of first fit in `order`, offset by offset.
+// The height of first fit in `order`, offset by offset.
 int64_t NaiveFirstFit(const std::vector<PackingItem>& items,
                       const std::vector<size_t>& order, int64_t alignment) {
   std::vector<int64_t> offsets(items.size(), -1);
@@ -89,7 +89,7 @@ int64_t BruteForceHeight(const std::vector<PackingItem>& items,
   return best;
 }
 
-// Packs, and expects what must be true of every packing.
+// Packs, and checks the properties of every packing.
 Packing PackAndCheck(const std::vector<PackingItem>& items,
                      const PackingOptions& options) {
   const Packing packing = PackBuffers(items, options);
@@ -162,7 +162,7 @@ TEST(PackBuffersTest, StopsAtTheTarget) {
 }
 
 TEST(PackBuffersTest, StopsWhenToldTo) {
-  // The flat top of this one cannot be met by the heuristics.
+  // The heuristics cannot reach the flat top of this instance.
   const std::vector<PackingItem> items =
       GuillotineItems({.seed = 3, .size = 400, .steps = 4000});
   int asked = 0;
@@ -207,7 +207,7 @@ TEST(PackBuffersTest, SmallTasksAreSolvedToTheOptimum) {
     const Packing packing = PackAndCheck(items, {.alignment = alignment});
     const int64_t best = BruteForceHeight(items, alignment);
     EXPECT_GE(packing.height_bytes, best);
-    // The packer does not look below the bound with the top item's padding.
+    // The packer does not search below the bound for the top item's padding.
     EXPECT_LE(packing.height_bytes,
               std::max(best + alignment - 1, packing.lower_bound_bytes));
   }
@@ -244,7 +244,7 @@ TEST(PackBuffersTest, TheSameItemsGetTheSameOffsets) {
   EXPECT_EQ(PackBuffers(items, {}).offsets, PackBuffers(items, {}).offsets);
 }
 
-// Too many for a naive check: those of the same packer on fewer must do.
+// Too many items for a naive check; other tests check the packer on fewer.
 TEST(PackBuffersTest, AHundredThousandBuffersArePackedNearlyToTheLowerBound) {
   constexpr size_t kSize = 100'000;
   for (const std::vector<PackingItem>& items :
@@ -255,7 +255,7 @@ TEST(PackBuffersTest, AHundredThousandBuffersArePackedNearlyToTheLowerBound) {
   }
 }
 
-// A packing that is right, to be damaged.
+// A correct packing, to be damaged.
 class ValidatePackingTest : public ::testing::Test {
  protected:
   void ExpectError(const std::string& message) const {
@@ -306,8 +306,8 @@ TEST_F(ValidatePackingTest, AMissingOffsetIsFound) {
   ExpectError("2 offsets for 3 items");
 }
 
-// Every damage to a random packing that makes two items share bytes, found by
-// another rule: step by step.
+// Compares with another rule, step by step, for every damage to a random
+// packing that makes two items share bytes.
 TEST_F(ValidatePackingTest, AgreesWithAStepByStepCheck) {
   int wrong = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {

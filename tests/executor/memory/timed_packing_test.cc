@@ -21,9 +21,9 @@ int64_t Below(std::mt19937_64& random, int64_t limit) {
   return static_cast<int64_t>(random() % static_cast<uint64_t>(limit));
 }
 
-// Items in steps [0, steps), none of them tiny beside the largest; about ten
-// nanoseconds a step; every third is read by a copy that ends some steps after
-// its lifetime.
+// Items in steps [0, steps), none of them tiny compared to the largest; about
+// ten nanoseconds per step; a copy reads every third item and ends some steps
+// after the item's lifetime.
 std::vector<TimedItem> RandomItems(uint64_t seed, size_t size, int64_t steps,
                                    int64_t max_bytes) {
   std::mt19937_64 random(seed);
@@ -53,7 +53,7 @@ bool ShareBytes(const std::vector<TimedItem>& items,
          std::min(offsets[i] + items[i].bytes, offsets[j] + items[j].bytes);
 }
 
-// How long the later of two items, which share bytes, waits for the other.
+// How long the later of two items that share bytes waits for the other.
 int64_t PairWaitNs(const TimedItem& a, const TimedItem& b) {
   const bool a_first = a.lifetime.begin < b.lifetime.begin;
   return std::max<int64_t>(
@@ -76,8 +76,8 @@ int64_t WaitNs(const std::vector<TimedItem>& items,
   return sum;
 }
 
-// The longest wait of any pair, and the sum of them all: what items wait lies
-// between, however it is shared out.
+// The longest wait of any pair, and the sum of all waits: the total wait is
+// between them.
 Interval WaitRange(const std::vector<TimedItem>& items,
                    const std::vector<int64_t>& offsets) {
   Interval range;
@@ -132,7 +132,7 @@ int64_t MostLiveBytes(const std::vector<TimedItem>& items, int64_t alignment,
 }
 
 TEST(TimedPackingTest, TakesTheBytesThatHaveBeenFreeForLong) {
-  // a's copy ends long after b's, and c may follow on either.
+  // a's copy ends long after b's, and c may follow either of them.
   const std::vector<TimedItem> items = {
       {.lifetime = {0, 1}, .bytes = 4, .begin_ns = 0, .free_ns = 900},
       {.lifetime = {0, 1}, .bytes = 4, .begin_ns = 0, .free_ns = 100},
@@ -198,7 +198,7 @@ TEST(TimedPackingTest, NobodyWaitsWhereThereIsRoomForEverything) {
 }
 
 TEST(TimedPackingTest, SmallItemsAreValidToo) {
-  // Most have less than a 4096th of the limit.
+  // Most items are smaller than 1/4096 of the limit.
   for (uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     auto items = RandomItems(seed, 60, 24, 4'000'000);
@@ -212,7 +212,7 @@ TEST(TimedPackingTest, SmallItemsAreValidToo) {
   }
 }
 
-// The least sum of waits of all placements; nothing if there is none.
+// The least sum of waits of all placements; nothing if there is no placement.
 class EveryPlacement {
  public:
   EveryPlacement(const std::vector<TimedItem>& items, int64_t limit_bytes)

@@ -1,4 +1,4 @@
-// Damage to where a plan's buffers lie and to who has which.
+// Damage to the offsets of a plan's buffers and to their assignment.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace spillway::testing {
 namespace {
 
-// Gives everything that is in `from` the bytes of `to`.
+// Gives all values in `from` the bytes of `to`.
 void MergeBuffers(ExecutionPlan& plan, BufferId from, BufferId to) {
   for (Step& step : plan.steps) {
     std::ranges::replace(step.inputs, from, to);
@@ -18,7 +18,7 @@ void MergeBuffers(ExecutionPlan& plan, BufferId from, BufferId to) {
   std::ranges::replace(plan.buffer_of, from, to);
 }
 
-// Gives one value a buffer of its own, above all others.
+// Gives one value a new buffer above all others.
 void MoveToNewBuffer(Patient& patient, ValueId value) {
   ExecutionPlan& plan = patient.plan;
   Buffer buffer = plan.buffers[plan.buffer_of[value]];

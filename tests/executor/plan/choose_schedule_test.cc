@@ -38,8 +38,8 @@ Schedule ScheduleOf(const Graph& graph, std::vector<NodeId> order) {
 
 int64_t Aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-// The most bytes that live at one node of the order. Which values share a
-// buffer is AssignBuffers' to say; the rest is counted here.
+// The most bytes that are live at one node of the order. AssignBuffers says
+// which values share a buffer; the rest is counted here.
 class NaiveNeed {
  public:
   NaiveNeed(const PlanCase& plan_case, const Schedule& schedule)
@@ -110,8 +110,8 @@ enum class Orders : uint8_t {
                 // start
 };
 
-// Calls visit(order) for every order of the kept nodes; residents, for which
-// nothing runs, come first.
+// Calls visit(order) for every order of the kept nodes; residents, which run no
+// kernel, come first.
 class AllOrders {
  public:
   AllOrders(const PlanCase& plan_case, Orders which)
@@ -188,7 +188,7 @@ struct Tally {
   int with_a_choice = 0;  // not all orders need the same
   int optimal = 0;        // of those
   int creation_optimal = 0;
-  double excess = 0;  // over the optimum, as a share of it, summed
+  double excess = 0;  // over the optimum, as a fraction of it, summed
   double worst = 0;
   int64_t orders = 0;
 
@@ -215,7 +215,7 @@ struct Tally {
   }
 };
 
-// What the orders of one case need.
+// The needs of all orders of one case.
 struct Range {
   Need least = {std::numeric_limits<int64_t>::max(), 0};
   Need most = {};
@@ -277,8 +277,8 @@ TEST(ChooseScheduleTest, IsMostlyTheBestOrderThatStartsCopiesAtOnce) {
   EXPECT_LT(tally.excess, 0.05 * tally.with_a_choice);
 }
 
-// Swap-ins without a trigger to hold them back all come at once: an order that
-// delays them may need much less.
+// Swap-ins without a trigger all run at once: an order that delays them may
+// need much less.
 TEST(ChooseScheduleTest, IsMostlyTheBestOfAllOrdersOfSmallGraphsThatSwap) {
   const Tally tally = CompareWithOrders(/*swaps=*/true, Orders::kAll);
   EXPECT_GT(tally.optimal, 0.7 * tally.with_a_choice);
@@ -318,7 +318,7 @@ TEST(ChooseScheduleTest, TakesTheBestOfThreeOrdersAndCreationOrderIfItIsOne) {
     const Need least = std::min({creation, forward, backward});
     ASSERT_OK_AND_ASSIGN(const Schedule chosen,
                          Choose(plan_case, ScheduleKind::kMemory));
-    // Less where late aliases of copies happen to help.
+    // Less if late aliases of copies happen to help.
     EXPECT_LE(NaiveNeed(plan_case, chosen).Find(), least);
     if (creation == least) {
       EXPECT_EQ(chosen.order, plan_case.schedule.order);
@@ -330,7 +330,7 @@ TEST(ChooseScheduleTest, TakesTheBestOfThreeOrdersAndCreationOrderIfItIsOne) {
   EXPECT_GT(backward_is_best, 10);
 }
 
-// The alias waits for the copy, and what is issued after it would as well.
+// The alias waits for the copy, and so would all work issued after it.
 TEST(ChooseScheduleTest, AnAliasOfACopyFromTheHostComesRightBeforeItsReader) {
   Graph graph("late alias");
   const auto add = [&](const char* name, std::string_view op, int64_t bytes,

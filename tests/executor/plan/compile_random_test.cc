@@ -1,4 +1,4 @@
-// What budgets promise, on random graphs.
+// The contract of budgets, on random graphs.
 #include <optional>
 #include <random>
 #include <set>
@@ -32,11 +32,11 @@ using testing::ToyOps;
 constexpr uint64_t kCompiledCases = 100;
 using testing::kExhausted;
 
-// A case and what it needs. At least one step swaps.
+// A case and its needs. At least one step swaps.
 struct Sized {
   PlanCase plan_case = {};
-  int64_t device_bytes = 0;  // with swap-ins as late as it takes
-  // Without a budget: with swap-ins as early as they can be.
+  int64_t device_bytes = 0;  // with swap-ins as late as necessary
+  // Without a budget: with swap-ins as early as possible.
   int64_t early_device_bytes = 0;
   int64_t early_host_bytes = 0;
 };
@@ -68,7 +68,8 @@ absl::StatusOr<ExecutionPlan> CompileWithin(const Sized& sized,
   return Compile(plan_case);
 }
 
-// One byte less than `smallest`, then upwards in steps of up to a fifth of it.
+// One byte less than `smallest`, then increasing in steps of up to a fifth of
+// it.
 std::vector<int64_t> BudgetsAround(int64_t smallest, std::mt19937_64& random) {
   std::vector<int64_t> budgets = {
       static_cast<int64_t>(random() % static_cast<uint64_t>(smallest)),
@@ -134,7 +135,7 @@ TEST(CompileRandomTest, BothBudgetsAtOnceAreBothKept) {
     for (int i = 0; i < 6; ++i) {
       const int64_t device =
           sized.device_bytes - 100 + static_cast<int64_t>(random() % 1000);
-      // What the host needs with that much on the device.
+      // The host bytes needed with this device budget.
       const auto unlimited = CompileWithin(sized, device, {});
       const int64_t needed =
           unlimited.ok() ? unlimited->host_bytes : sized.early_host_bytes;
@@ -156,8 +157,8 @@ TEST(CompileRandomTest, BothBudgetsAtOnceAreBothKept) {
   }
 }
 
-// Output `i` could take over the bytes of an input that swaps bring for this
-// step alone.
+// Output `i` could overwrite a copy of an input that swaps bring for this step
+// alone.
 bool MayOverwrite(const ExecutionPlan& plan, const Step& step, const OpDef& def,
                   size_t i) {
   const Buffer& output = plan.buffers[step.outputs[i]];
@@ -173,7 +174,7 @@ bool MayOverwrite(const ExecutionPlan& plan, const Step& step, const OpDef& def,
   return may;
 }
 
-// The first step with the most bytes, and these; residents count everywhere.
+// The first step with the most bytes, and these bytes; residents always count.
 std::pair<std::string, int64_t> NaiveFloor(const ExecutionPlan& plan,
                                            const Graph& graph,
                                            const OpRegistry& ops) {

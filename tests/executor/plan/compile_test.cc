@@ -31,7 +31,7 @@ TEST(CompileTest, ChainKeepsForwardValuesUntilTheirBackwardReader) {
   const Graph graph = ChainGraph(4, 1_KiB, false);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
   EXPECT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
-  // f1..f4 and b4 while b4 runs.
+  // f1..f4 and b4, when b4 runs.
   EXPECT_EQ(plan.device_bytes, 5_KiB);
   EXPECT_EQ(plan.host_bytes, 0);
 }

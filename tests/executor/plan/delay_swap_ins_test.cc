@@ -17,7 +17,7 @@ using testing::PlanCase;
 using testing::RandomPlanCase;
 using testing::ToyOps;
 
-// Every node once, each after all that its edges come from.
+// Checks that every node occurs once, after all its predecessors.
 void ExpectValid(const Schedule& schedule, const Schedule& original,
                  const Graph& graph) {
   ASSERT_EQ(schedule.order.size(), original.order.size());
@@ -68,7 +68,8 @@ TEST(DelaySwapInsTest, EachRoundGivesAValidOrderThatNeedsNoMore) {
   EXPECT_GT(delayed_cases, 20);
 }
 
-// in_i may start when b_(i+2) is done, but b_i reads it: b_(i+1) comes between.
+// in_i may start when b_(i+2) is done, but b_i reads it: b_(i+1) runs in
+// between.
 TEST(DelaySwapInsTest, ADelayedSwapInRunsRightBeforeItsReader) {
   const Graph graph = ChainGraph(8, 1024, true);
   const OpRegistry ops = ToyOps();

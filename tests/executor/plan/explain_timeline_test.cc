@@ -38,10 +38,11 @@ std::vector<std::string> StallTexts(const Timeline& timeline) {
   return texts;
 }
 
-// f1 f2 f3 b3 b2 b1, where f1 is swapped: b1 reads it. All of one byte.
+// f1 f2 f3 b3 b2 b1, where f1 is swapped and b1 reads it. All values have one
+// byte.
 class ExplainTimelineTest : public ::testing::Test {
  protected:
-  // Of a measured step; lanes as the plan has them.
+  // Adds a span of a measured step; its lane is that of the plan.
   void Span(const std::string& name, int64_t begin_ns, int64_t end_ns) {
     for (const Step& step : plan_.steps) {
       if (graph_.node(step.node).name != name) continue;

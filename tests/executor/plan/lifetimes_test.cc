@@ -37,8 +37,8 @@ bool Reads(const Step& step, BufferId buffer) {
   return std::ranges::count(step.inputs, buffer) > 0;
 }
 
-// Where compute first waits for what the copy to the device wrote: the end of
-// the step; without such a step, of the plan.
+// Where compute first waits for the result of the copy to the device: the end
+// of that step, or the end of the plan if there is no such step.
 int64_t WaitedFor(const ExecutionPlan& plan, StepId copy) {
   const auto steps = static_cast<int64_t>(plan.steps.size());
   for (int64_t at = copy.value() + 1; at < steps; ++at) {
@@ -51,7 +51,7 @@ int64_t WaitedFor(const ExecutionPlan& plan, StepId copy) {
   return steps;
 }
 
-// None for a buffer whose end cannot be chosen.
+// Nothing for a buffer whose end cannot be chosen.
 std::optional<DelayableEnd> NaiveDelayable(const ExecutionPlan& plan,
                                            BufferId buffer) {
   if (IsResident(plan.buffers[buffer]) || IsFetched(plan, buffer)) return {};
@@ -127,7 +127,7 @@ Delayed RandomDelayed(uint64_t seed) {
     most = std::max(most,
                     result.LiveBytes(result.soonest, static_cast<int64_t>(at)));
   }
-  // Around what is needed: from too little to room for everything.
+  // From too little memory to enough for everything.
   result.target_bytes =
       static_cast<int64_t>(random() % (2 * static_cast<uint64_t>(most) + 1));
   result.lifetimes = result.soonest;
@@ -167,8 +167,8 @@ TEST(DelayEndsTest, StaysWithinTheTargetWhereTheSoonestEndsDo) {
   EXPECT_GT(tight, 1000);
 }
 
-// At the place of an early end: had the last copy that ended there not ended,
-// more than the target would live.
+// At each early end: without the last copy that ended there, more than the
+// target would be live.
 TEST(DelayEndsTest, EndsNothingBeforeItMust) {
   int early = 0;
   for (uint64_t seed = 0; seed < kLifetimeCases; ++seed) {

@@ -27,7 +27,7 @@ using testing::ToyOps;
 
 constexpr uint64_t kProfileCases = 300;
 
-// Of least memory, or with 2 KiB to spare.
+// With the least memory, or with 2 KiB to spare.
 absl::StatusOr<ExecutionPlan> RandomPlan(PlanCase& plan_case, uint64_t seed) {
   absl::StatusOr<ExecutionPlan> plan = Compile(plan_case);
   if (!plan.ok() || seed % 2 == 0) return plan;
@@ -112,7 +112,7 @@ TEST(MemoryProfileTest, APlanWithoutStepsHasNoPeak) {
   EXPECT_TRUE(profile.live_bytes.empty());
 }
 
-// Name and reason of what lives at the peak.
+// Name and reason of each buffer that is live at the peak.
 std::vector<std::pair<std::string, std::string>> Reasons(
     const ExecutionPlan& plan, const Graph& graph, Space space) {
   std::vector<std::pair<std::string, std::string>> reasons;
@@ -131,7 +131,7 @@ ValueId Add(Graph& graph, std::string name, std::string_view op, int64_t bytes,
                      .outputs = {{.dtype = DType::kUInt8, .shape = {bytes}}}}));
 }
 
-// a, b, peak and last follow each other; `peak` reads b and the residents.
+// a, b, peak and last run in this order; `peak` reads b and the residents.
 //
 //   w, c   [============================)  resident
 //   kept   [============================)  fetched
@@ -171,7 +171,8 @@ TEST(MemoryProfileTest, SaysWhyEachBufferIsStillThere) {
                   Pair("peak workspace", "scratch of the step at the peak")));
 }
 
-// With room to spare the bytes of a copy are kept until it is surely done.
+// With memory to spare, the bytes of a copy are kept until it is certainly
+// done.
 TEST(MemoryProfileTest, ACopyUnderWayKeepsItsBytes) {
   const Graph graph = ChainGraph(6, 1_KiB, true);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan roomy,

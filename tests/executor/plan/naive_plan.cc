@@ -18,7 +18,8 @@ StepId StepOf(const ExecutionPlan& plan, NodeId node) {
   return {};
 }
 
-// Must `output` of the step, or may it, be the bytes of an input?
+// Whether `output` of the step has the bytes of an input that one of `pairs`
+// names for it.
 bool MaySharePair(const std::vector<BufferPair>& pairs, const Step& step,
                   size_t output) {
   return std::ranges::any_of(pairs, [&](const BufferPair& pair) {
@@ -138,7 +139,7 @@ class Checker {
     return bytes == needed ? "" : "scratch is of another size";
   }
 
-  // The bytes of a Variable or constant are its own, and marked as such.
+  // The bytes of a Variable or constant belong to it alone, and have its kind.
   bool HasWrongResidentBytes(const Node& node) const {
     if (!IsResidentNode(node.id)) return false;
     const ValueId value = node.outputs[0];
@@ -157,8 +158,8 @@ class Checker {
            buffer.bytes != graph_.type(value).num_bytes();
   }
 
-  // Does a step overwrite the value after it was made? Ops that overwrite an
-  // input by name do it to fetches too.
+  // Whether a step overwrites the value after it was made. Ops that overwrite
+  // an input by definition may do it to fetches too.
   bool IsLost(const StepOrder& order, ValueId fetch) const {
     const BufferId buffer = plan_.buffer_of[fetch];
     const StepId producer = StepOf(plan_, graph_.value(fetch).producer);
@@ -214,8 +215,8 @@ class Checker {
     return "";
   }
 
-  // Outputs are their inputs' bytes where the op says so, and nowhere else;
-  // scratch is nobody's value.
+  // Outputs have the bytes of their inputs only where the op says so; scratch
+  // holds no value.
   std::string SharingFault(const Step& step) const {
     static const OpDef kPlanOnly;
     const OpDef* found = ops_.Find(graph_.node(step.node).op);
@@ -279,7 +280,7 @@ class Checker {
                               : buffer.offset >= plan_.resident_bytes;
   }
 
-  // Neither buffer is done with before the other is begun.
+  // Whether neither buffer is finished before the other begins.
   bool Collide(const StepOrder& order, BufferId a, BufferId b) const {
     if (!ShareBytes(plan_.buffers[a], plan_.buffers[b])) return false;
     if (IsResident(plan_.buffers[a]) || IsResident(plan_.buffers[b])) {
@@ -303,7 +304,7 @@ class Checker {
            !all_before(b, uses_of_b, uses_of_a);
   }
 
-  // Does the op say that it overwrites an input that has this buffer?
+  // Whether the op declares that it overwrites an input that has this buffer.
   bool Mutates(const Step& step, BufferId buffer) const {
     const OpDef* def = ops_.Find(graph_.node(step.node).op);
     if (def == nullptr) return false;
@@ -320,7 +321,7 @@ class Checker {
            std::ranges::count(step.outputs, buffer) > 0;
   }
 
-  // Writers are in order with each other and with every reader, and nobody
+  // Writers are ordered with each other and with every reader, and no step
   // reads a value after another was written over it.
   bool WritesAreInOrder(const StepOrder& order, BufferId buffer) const {
     for (const StepId writer : plan_.steps.ids()) {
@@ -342,7 +343,8 @@ class Checker {
     return true;
   }
 
-  // Does `writer` come between a value that `reader` reads and the reader?
+  // Whether `writer` runs between the producer of a value that `reader` reads
+  // and the reader.
   bool IsStale(const StepOrder& order, StepId writer, StepId reader,
                BufferId buffer) const {
     const Node& node = graph_.node(plan_.steps[reader].node);

@@ -1,5 +1,5 @@
-// What plans promise, straight from the definitions: quadratic or worse, made
-// of loops over all pairs, and of nothing that plans are made with.
+// The contract of plans, directly from the definitions: quadratic or worse,
+// made of loops over all pairs, without any of the planner's code.
 #ifndef SPILLWAY_TESTS_EXECUTOR_PLAN_NAIVE_PLAN_H_
 #define SPILLWAY_TESTS_EXECUTOR_PLAN_NAIVE_PLAN_H_
 
@@ -14,17 +14,18 @@
 
 namespace spillway::testing {
 
-// Buffers that the step reads, writes or scratches in; some more than once.
+// Buffers that the step reads, writes or uses as scratch; may contain
+// duplicates.
 std::vector<BufferId> BuffersOf(const Step& step);
 bool Uses(const Step& step, BufferId buffer);
 // The steps that use the buffer, ascending.
 std::vector<StepId> UsesOf(const ExecutionPlan& plan, BufferId buffer);
 bool IsFetched(const ExecutionPlan& plan, BufferId buffer);
 
-// Do the buffers have a byte of one space in common?
+// Whether the buffers share a byte of one space.
 bool ShareBytes(const Buffer& a, const Buffer& b);
 
-// Which steps are surely done before which start, by lanes and waits alone.
+// Which steps are certainly done before which start, by lanes and waits alone.
 class StepOrder {
  public:
   explicit StepOrder(const ExecutionPlan& plan);
@@ -36,27 +37,27 @@ class StepOrder {
   std::vector<std::vector<bool>> before_;
 };
 
-// Steps of which the first must be done before the second starts.
+// The first step must be done before the second starts.
 using StepPair = std::pair<StepId, StepId>;
 
-// Those that the graph's edges demand.
+// The pairs that the graph's edges require.
 std::vector<StepPair> EdgePairs(const ExecutionPlan& plan, const Graph& graph);
-// Those that shared bytes demand: each use of a buffer, and the first use of a
-// later buffer that has some of its bytes.
+// The pairs that shared bytes require: each use of a buffer, and the first use
+// of a later buffer with some of its bytes.
 std::vector<StepPair> ReusePairs(const ExecutionPlan& plan);
 
 // From the first to the last use, fetched buffers to the end; empty for
 // residents and for buffers without a use.
 Interval NaiveLife(const ExecutionPlan& plan, BufferId buffer);
 
-// Sum of the aligned buffers that live at `at` by `life` (of all buffers),
-// residents included.
+// Sum of the aligned buffers that are live at `at` by `life` (of all buffers),
+// including residents.
 int64_t NaiveLiveBytes(const ExecutionPlan& plan, Space space,
                        const IdMap<BufferId, Interval>& life, int64_t at);
 
-// Empty if the plan keeps every promise of executor/plan/verify_plan.h, else
-// which it breaks. `ops` need not be those that the plan was made with: a
-// hand-written table finds wrong OpDefs.
+// Empty if the plan satisfies executor/plan/verify_plan.h, else the violated
+// rule. `ops` may differ from those that the plan was made with: a hand-written
+// table detects wrong OpDefs.
 std::string NaiveFault(const ExecutionPlan& plan, const Graph& graph,
                        const OpRegistry& ops,
                        const IdMap<NodeId, int64_t>* workspace_bytes = nullptr);

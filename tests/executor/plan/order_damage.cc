@@ -1,4 +1,4 @@
-// Damage to a plan's steps and to what they wait for.
+// Damage to a plan's steps and to their waits.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace spillway::testing {
 namespace {
 
-// A step and what it waits for.
+// A step and the step that it waits for.
 std::vector<StepPair> Waits(const Patient& patient) {
   std::vector<StepPair> waits;
   for (const StepId id : patient.Steps()) {
@@ -33,8 +33,8 @@ bool HasControlEdge(const Patient& patient, StepId from, StepId to) {
                             patient.plan.steps[from].node) > 0;
 }
 
-// Drops a wait for which `fits(step, wait)`; every wait of a plan guards
-// something (place_waits_test.cc).
+// Drops a wait for which `fits(step, wait)`; every wait of a plan is necessary
+// (place_waits_test.cc).
 bool DropWait(Patient& patient,
               const std::function<bool(StepId, StepId)>& fits) {
   std::vector<StepPair> waits = Waits(patient);

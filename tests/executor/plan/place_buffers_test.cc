@@ -23,7 +23,7 @@ using testing::ToyOps;
 
 constexpr uint64_t kPlacedCases = 150;
 
-// Steps without offsets, and when the buffers live.
+// Steps without offsets, and the lifetimes of their buffers.
 struct Unplaced {
   ExecutionPlan plan = {};
   Lifetimes lifetimes = {};
@@ -66,7 +66,7 @@ int64_t NaiveBound(const ExecutionPlan& plan, Space space) {
   return most;
 }
 
-// Buffers of the space, those that are placed anew.
+// Buffers of the space that the test places.
 std::vector<BufferId> Placed(const ExecutionPlan& plan, Space space) {
   std::vector<BufferId> ids;
   for (const BufferId id : plan.buffers.ids()) {
@@ -108,7 +108,7 @@ TEST_P(PlaceBuffersTest, TheBoundIsTheNaiveOneAndThePlacementNotBelowIt) {
     EXPECT_EQ(LiveBytesBound(unplaced.plan, space, unplaced.lifetimes), bound);
     const ExecutionPlan plan = Place(unplaced, space, {});
     EXPECT_EQ(BoundOf(plan, space), bound);
-    // What lies on top need not be padded.
+    // The topmost buffer need not be padded.
     EXPECT_GT(BytesOf(plan, space), bound - kBufferAlignment);
     at_bound += BytesOf(plan, space) <= bound ? 1 : 0;
   }

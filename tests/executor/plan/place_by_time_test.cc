@@ -25,7 +25,8 @@ using testing::PlanText;
 using testing::RandomPlanCase;
 using testing::ToyOps;
 
-// Kernels one after the other; each copy from some time on, for some time.
+// Kernels one after the other; each copy from a random time on, for a random
+// time.
 IdMap<NodeId, Interval> SomeTimes(const PlanCase& plan_case,
                                   std::mt19937_64& random) {
   IdMap<NodeId, Interval> times(plan_case.graph.num_nodes());
@@ -43,12 +44,12 @@ IdMap<NodeId, Interval> SomeTimes(const PlanCase& plan_case,
   return times;
 }
 
-// Feeds that are fed again included.
+// Includes feeds that are fed again.
 bool IsSwapIn(const PlanCase& plan_case, const Step& step) {
   return plan_case.graph.node(step.node).op == kSwapIn;
 }
 
-// Of a swap-in: the steps before it that are not swap-ins.
+// For a swap-in: the number of earlier steps that are not swap-ins.
 int64_t PlaceAmongOthers(const PlanCase& plan_case, const ExecutionPlan& plan,
                          StepId swap_in) {
   int64_t place = 0;
@@ -58,7 +59,7 @@ int64_t PlaceAmongOthers(const PlanCase& plan_case, const ExecutionPlan& plan,
   return place;
 }
 
-// The same in the schedule, without the nodes that are no step.
+// The same in the schedule, without the nodes that have no step.
 int64_t WantedPlace(const PlanCase& plan_case,
                     const IdMap<NodeId, int64_t>& step_of, NodeId swap_in) {
   int64_t place = 0;
@@ -70,8 +71,8 @@ int64_t WantedPlace(const PlanCase& plan_case,
   return -1;
 }
 
-// Swap-ins lie between their place in the schedule and their first reader; all
-// else is as in the schedule. True if one lies later than its place.
+// Swap-ins are between their place in the schedule and their first reader; all
+// other steps are as in the schedule. True if one is later than its place.
 bool CheckOrder(const PlanCase& plan_case, const ExecutionPlan& plan) {
   bool has_moved = false;
   IdMap<NodeId, int64_t> step_of(plan_case.graph.num_nodes(), -1);

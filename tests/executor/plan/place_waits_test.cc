@@ -112,7 +112,7 @@ TEST(PlaceWaitsTest, WaitsAreForOtherLanesBackwardsAndAscending) {
   }
 }
 
-// A compute step and the copy-out that it waits for.
+// Pairs of a compute step and a copy-out that it waits for.
 std::vector<StepPair> WaitsForCopyOuts(const ExecutionPlan& plan) {
   std::vector<StepPair> waits;
   for (const StepId id : plan.steps.ids()) {
@@ -127,7 +127,7 @@ std::vector<StepPair> WaitsForCopyOuts(const ExecutionPlan& plan) {
   return waits;
 }
 
-// Does the step begin a buffer that has bytes of one that the copy read?
+// Whether the step begins a buffer that has bytes of one that the copy read.
 bool TakesBytesOf(const ExecutionPlan& plan, StepId step, StepId copy) {
   const Buffer& copied = plan.buffers[plan.steps[copy].inputs[0]];
   for (const BufferId buffer : plan.buffers.ids()) {
@@ -165,7 +165,7 @@ TEST(PlaceWaitsTest, ARoomyPlanNeverStopsComputeForACopyOut) {
   EXPECT_FALSE(WaitsForCopyOuts(least).empty());
 }
 
-// In a roomy random plan a control edge is the only reason left.
+// In a roomy random plan only a control edge remains as a reason.
 TEST(PlaceWaitsTest, ARoomyRandomPlanStopsComputeForControlEdgesOnly) {
   int copies = 0;
   for (uint64_t seed = 0; seed < kWaitCases; ++seed) {

@@ -14,8 +14,8 @@
 namespace spillway::testing {
 
 // x0 -> f1 -> ... -> fn, then b_n reads f_n and b_i reads b_(i+1) and f_i.
-// Every value has `bytes` bytes; the nodes are plan-only. Forward values that
-// are not `swapped` are read directly. A swapped f_i comes back when b_(i+2) is
+// Every value has `bytes` bytes; the nodes are plan-only. If not `swapped`,
+// forward values are read directly. A swapped f_i comes back when b_(i+2) is
 // done.
 //
 //   f1 --------> f2 --------> f3 ---+
@@ -59,7 +59,7 @@ inline Graph ChainGraph(int n, int64_t bytes, bool swapped) {
   return graph;
 }
 
-// The plan without a step, which nobody waits for any more.
+// The plan without a step for which no other step waits.
 inline void RemoveStep(ExecutionPlan& plan, StepId dropped) {
   IdMap<StepId, Step> kept;
   for (const StepId id : plan.steps.ids()) {

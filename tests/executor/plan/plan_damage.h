@@ -1,4 +1,4 @@
-// Ways to damage a plan, for tests of what finds damage.
+// Ways to damage a plan, for tests of verifiers.
 #ifndef SPILLWAY_TESTS_EXECUTOR_PLAN_PLAN_DAMAGE_H_
 #define SPILLWAY_TESTS_EXECUTOR_PLAN_PLAN_DAMAGE_H_
 
@@ -22,7 +22,7 @@ struct Patient {
 
   uint64_t Below(uint64_t limit) { return random() % limit; }
 
-  // One of the items; none if there are none.
+  // A random item; nothing if `items` is empty.
   template <typename T>
   std::optional<T> AnyOf(const std::vector<T>& items) {
     if (items.empty()) return {};
@@ -51,7 +51,7 @@ struct Patient {
     return ids;
   }
 
-  // Buffers of a byte or more that steps write anew.
+  // Buffers of at least one byte that steps of the plan write first.
   std::vector<BufferId> Transients() const {
     return Buffers([&](BufferId id) {
       return !IsResident(plan.buffers[id]) && plan.buffers[id].bytes > 0;
@@ -63,23 +63,23 @@ struct Patient {
   }
 };
 
-// What a damaged plan must be: kEither depends on the plan.
+// The verdict on a damaged plan; kEither depends on the plan.
 enum class Verdict : uint8_t { kFaulty, kValid, kEither };
 
-// What is done to a good plan; false if it has nothing of the kind.
+// Damages a valid plan; false if the plan has nothing to damage in this way.
 struct Damage {
   std::string name = {};
   Verdict verdict = Verdict::kFaulty;
   std::function<bool(Patient&)> inflict = nullptr;
 };
 
-// Every kind there is, each with a name of its own: to steps and waits
+// Every kind of damage, each with a unique name: to steps and waits
 // (order_damage.cc), and to buffers (byte_damage.cc).
 std::vector<Damage> Damages();
 std::vector<Damage> OrderDamages();
 std::vector<Damage> ByteDamages();
 
-// One list after the other.
+// Concatenates the lists.
 std::vector<Damage> Joined(const std::vector<std::vector<Damage>>& parts);
 
 }  // namespace spillway::testing

@@ -124,13 +124,13 @@ class Generator {
     }
     const NodeId update = Add("Update", {bytes, AnyOf(readable_)},
                               {graph_.type(bytes)}, std::move(readers));
-    // From now on the updated value is read.
+    // Later nodes read the updated value.
     std::erase_if(readable_,
                   [&](ValueId value) { return Storage(value) == bytes; });
     readable_.push_back(graph_.output(update));
   }
 
-  // The value whose bytes `value` is.
+  // The value whose bytes `value` has.
   ValueId Storage(ValueId value) const {
     const Node* node = &graph_.producer(value);
     while (node->op == "Alias" || node->op == "Update") {

@@ -1,5 +1,5 @@
-// Random graphs with an order to plan them in: everything that a plan has to
-// get right in few nodes.
+// Random graphs with an order for the planner: all features of plans in few
+// nodes.
 #ifndef SPILLWAY_TESTS_EXECUTOR_PLAN_RANDOM_PLAN_CASE_H_
 #define SPILLWAY_TESTS_EXECUTOR_PLAN_RANDOM_PLAN_CASE_H_
 
@@ -20,7 +20,7 @@ struct RandomPlanOptions {
   bool random_order = true;
 };
 
-// What CompilePlan needs. No budget is set; residents are laid out.
+// The inputs of CompilePlan. No budget is set; residents have offsets.
 struct PlanCase {
   Graph graph = {};
   IdMap<NodeId, bool> keep = {};
@@ -28,10 +28,10 @@ struct PlanCase {
   CompileOptions options = {};
 };
 
-// Nodes of the ops of ToyOps, swap pairs, feeds and plan-only nodes of one or
-// two outputs, of 0 to 2000 bytes a value; control edges, of which a swap-in
-// has one from its trigger; scratch and fetches. Updates come after all
-// readers of their variable. The same options make the same case.
+// Nodes of the ops of ToyOps, swap pairs, feeds and plan-only nodes with one or
+// two outputs, values of 0 to 2000 bytes; control edges, including one from its
+// trigger for each swap-in; scratch and fetches. Updates come after all readers
+// of their variable. Equal options give equal cases.
 PlanCase RandomPlanCase(const RandomPlanOptions& options);
 
 // CompilePlan with ToyOps.

@@ -1,4 +1,4 @@
-// VerifyPlan against a naive twin on damaged plans of random graphs.
+// Compares VerifyPlan with a naive twin on damaged plans of random graphs.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -50,8 +50,8 @@ TEST(VerifyPlanRandomTest, GoodPlansAreGood) {
   }
 }
 
-// The toy ops with one definition changed. Planner and VerifyPlan believe it;
-// the twin, which has the table of toy_ops.h, does not.
+// The toy ops with one definition changed. Planner and VerifyPlan use it; the
+// twin, which has the table of toy_ops.h, does not.
 OpRegistry OpsWhere(std::string_view op, void (*change)(OpDef&)) {
   const OpRegistry original = ToyOps();
   OpRegistry changed;

@@ -21,7 +21,7 @@ using testing::IsOk;
 using testing::StatusIs;
 using testing::ToyOps;
 
-// A planted fault: what is done to a good plan, and what must be said.
+// A planted fault: a change of a valid plan, and the expected error.
 struct Mutation {
   std::string name;
   std::function<void(ExecutionPlan&, const Graph&)> damage;
@@ -220,7 +220,7 @@ TEST(VerifyPlanTest, CatchesEveryPlantedFault) {
   }
 }
 
-// Every wait of a plan is needed: without any one of them something is wrong.
+// Every wait of a plan is needed: the plan without any one of them is invalid.
 TEST(VerifyPlanTest, CatchesEveryDroppedWait) {
   const Graph graph = ChainGraph(9, 1_KiB, true);
   ASSERT_OK_AND_ASSIGN(const ExecutionPlan good, Compile(graph));
@@ -243,7 +243,7 @@ TEST(VerifyPlanTest, CatchesAFetchedBufferThatIsReused) {
   ASSERT_OK_AND_ASSIGN(const ValueId last, graph.FindValue("b1"));
   ASSERT_OK_AND_ASSIGN(ExecutionPlan plan, Compile(graph, {.fetches = {last}}));
   ASSERT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
-  // Ten values in the room of six: the bytes of some are reused.
+  // Ten values in the space of six: the bytes of some are reused.
   int reused = 0;
   for (const ValueId value : graph.values().ids()) {
     plan.fetches = {last, value};
@@ -256,8 +256,8 @@ TEST(VerifyPlanTest, CatchesAFetchedBufferThatIsReused) {
   EXPECT_GE(reused, 4);
 }
 
-// Two buffers take over a's bytes, a half each: `feed`, on a lane of its own,
-// must wait for a's reader whichever half it gets.
+// Two buffers take over a's bytes, one half each: `feed`, on another lane, must
+// wait for a's reader whichever half it gets.
 //
 //   2 KiB +-------+
 //         |       | feed |
@@ -343,7 +343,7 @@ TEST(VerifyPlanTest, CatchesAnOverwriteOfAValueThatIsStillRead) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("overwrote it")));
 }
 
-// x is fetched; y = InPlace(x) takes over its bytes all the same.
+// x is fetched; y = InPlace(x) takes over its bytes nevertheless.
 TEST(VerifyPlanTest, CatchesAFetchedValueThatIsOverwritten) {
   Graph graph;
   const TensorType type{.dtype = DType::kUInt8, .shape = {1024}};

@@ -85,7 +85,7 @@ class VerifyResidentStepsTest : public ::testing::Test {
     return plan_.buffers[plan_.buffer_of[value]];
   }
 
-  // `value` gets the bytes of `other`, everywhere.
+  // `value` gets the bytes of `other` in all steps.
   void Give(ValueId value, ValueId other) {
     const BufferId from = plan_.buffer_of[value];
     const BufferId to = plan_.buffer_of[other];
@@ -136,7 +136,7 @@ TEST_F(VerifyResidentStepsTest, CatchesAVariableThatIsComputedIn) {
 }
 
 TEST_F(VerifyResidentStepsTest, CatchesAValueInAVariableThatIsReadNoMore) {
-  Give(z_, v_);  // nobody reads v after z, but the next step does
+  Give(z_, v_);  // no step reads v after z, but the next training step does
   EXPECT_FALSE(VerifyPlan(plan_, graph_, ToyOps()).ok());
 }
 
@@ -161,7 +161,7 @@ TEST_F(VerifyResidentStepsTest, CatchesAnUpdateOfAConstant) {
                        HasSubstr("overwrites the constant c:0")));
 }
 
-// An op that may compute in place only where its attributes say so.
+// An op that may compute in place only if its attributes say so.
 TEST(VerifyStepsTest, CatchesAnInPlaceComputationThatIsNotLegal) {
   OpRegistry ops = ToyOps();
   OpDef picky = *ops.Find("InPlace");

@@ -24,8 +24,8 @@ using testing::kInvalid;
 constexpr DType kInt32 = DType::kInt32;
 
 // Placeholder, SwapOut, SwapIn and Cast (new bytes each); Alias; Write
-// (overwrites its input and is its bytes); Pick (its input "rows" indexes,
-// below the attribute "limit").
+// (overwrites its input and aliases it); Pick (its input "rows" contains
+// indices below the attribute "limit").
 OpRegistry Ops() {
   OpRegistry ops;
   const auto add = [&](OpDef def) {

@@ -59,7 +59,7 @@ TEST(FeedTest, EveryElementTypeHasItsCppType) {
   EXPECT_THAT(CheckOne<int64_t>(DType::kInt64), IsOk());
   EXPECT_THAT(CheckOne<uint8_t>(DType::kUInt8), IsOk());
   EXPECT_THAT(CheckOne<bool>(DType::kBool), IsOk());
-  // Others do not compile.
+  // Other types do not compile.
   EXPECT_FALSE((std::constructible_from<Feed, std::vector<double>>));
   EXPECT_FALSE((std::constructible_from<Feed, std::vector<bool>>));
   EXPECT_FALSE((std::constructible_from<Feed, double>));

@@ -73,7 +73,7 @@ TEST(FillInitial, WritesConstants) {
 }
 
 // Large enough to be filled in several parts: each element must still be the
-// number that base/random.h has for its index.
+// number that base/random.h defines for its index.
 TEST(FillInitial, DrawsElementIFromTheStreamOfSeedAndName) {
   const TensorType type = {.shape = {1000, 1000}};
   const std::vector<float> normal =

@@ -1,6 +1,6 @@
-// Nothing allocates a tensor inside a step: session, streams,
-// kernels or the libraries below them. This program counts every large request
-// to the C and C++ allocators and to mmap.
+// No step allocates a tensor: not the session, the streams, the kernels or the
+// libraries below them. This program counts every large request to the C and
+// C++ allocators and to mmap.
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -42,8 +42,8 @@ void Count(size_t bytes) {
 
 }  // namespace
 
-// glibc's own entry points, which the definitions below stand before. operator
-// new and everything else that allocates ends in one of them.
+// glibc's entry points, which the definitions below override. operator new and
+// all other allocations end in one of them.
 extern "C" {
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
@@ -75,8 +75,8 @@ int posix_memalign(void** memory, size_t alignment, size_t bytes) {
   *memory = __libc_memalign(alignment, bytes);
   return *memory == nullptr ? ENOMEM : 0;
 }
-// For libraries that go to the kernel themselves (malloc's own mmap is inside
-// glibc and does not come by here).
+// For libraries that call the kernel directly (malloc's own mmap is inside
+// glibc and does not call this function).
 void* mmap(void* address, size_t bytes, int protection, int flags, int file,
            off_t offset) {
   using Mmap = void* (*)(void*, size_t, int, int, int, off_t);
@@ -102,7 +102,7 @@ int LargeRequestsDuring(const Work& work) {
   return large_requests;
 }
 
-// Keeps the compiler from leaving out an allocation that nobody reads.
+// Keeps the compiler from removing an allocation that is never read.
 void* volatile seen = nullptr;
 
 TEST(Counting, SeesEveryWayToAllocate) {
@@ -190,7 +190,7 @@ TEST_P(SessionAllocationsTest, AStepAllocatesNoTensor) {
                     "convolutions allocate float32 copies by themselves";
   }
   ASSERT_THAT(MakeSession(), IsOk());
-  // Activations are large; without this the test would say nothing.
+  // Activations are large; without this check the test would prove nothing.
   ASSERT_GT(session_->plan(0)->device_bytes, 10 * int64_t{kLarge});
   // The first step starts the OpenMP threads, whose stacks are not tensors.
   ASSERT_THAT(session_->Step(feeds_), IsOk());
@@ -203,7 +203,7 @@ TEST_P(SessionAllocationsTest, AStepAllocatesNoTensor) {
   EXPECT_EQ(session_->memory().allocations_in_steps, 0);
 }
 
-// Convolutions of all kinds and their libraries' scratch: strided, grouped,
+// Convolutions of all kinds and their libraries' workspaces: strided, grouped,
 // transposed, 1x1, in two and three dimensions.
 std::vector<AllocationsCase> AllCases() {
   std::vector<AllocationsCase> cases;
@@ -220,7 +220,7 @@ std::vector<AllocationsCase> AllCases() {
       for (const LmsMode lms : {LmsMode::kOff, LmsMode::kV1}) {
         c.dtype = dtype;
         c.lms = lms;
-        c.threads = lms == LmsMode::kOff ? 2 : 1;  // scratch depends on them
+        c.threads = lms == LmsMode::kOff ? 2 : 1;  // workspaces depend on them
         cases.push_back(c);
       }
     }

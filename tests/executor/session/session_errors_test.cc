@@ -1,5 +1,4 @@
-// What callers can get wrong with a session is a Status; and what holds after
-// an error.
+// Errors of callers of a session are Statuses; and the state after an error.
 #include <limits>
 #include <memory>
 #include <span>
@@ -131,7 +130,7 @@ TEST_P(SessionErrorsTest, StepNumbersAreOnePerProgramAndNotNegative) {
   EXPECT_EQ(session->step_numbers(), std::vector<int64_t>{7});
 }
 
-// A graph made without a builder, which nobody has checked.
+// A graph made without a builder, which was not checked.
 TEST_P(SessionErrorsTest, AGraphThatBreaksItsSchemasIsRefused) {
   std::vector<Program> programs = TrainPrograms(ops_);
   Graph& graph = programs[0].graph;
@@ -146,7 +145,7 @@ TEST_P(SessionErrorsTest, AGraphThatBreaksItsSchemasIsRefused) {
                                        HasSubstr("float32[128]"))));
 }
 
-// A second program whose variable is not the first one's.
+// A second program whose variable differs from the first program's.
 Program OtherVariable(const OpRegistry& ops, const std::string& name) {
   GraphBuilder builder(ops, "other");
   const Tensor w = builder.Add(builder, {.op = std::string(kVariable),
@@ -192,8 +191,8 @@ TEST_P(SessionErrorsTest, FeedsThatAreRefusedLeaveTheSessionAsItWas) {
   EXPECT_EQ(Only(result.fetched.at(ids_.updated.id())), 8);
 }
 
-// In front of the failing update another has run: half of the variables are
-// those of the step before.
+// Another update has run before the failing one: half of the variables have the
+// values of the previous step.
 struct TwoUpdates {
   explicit TwoUpdates(const OpRegistry& ops) : builder(ops, "two") {
     const auto variable = [&](const char* name) {
@@ -323,7 +322,7 @@ TEST_P(SessionErrorsTest, AKernelThatThrowsIsAnErrorNamingItsNode) {
   }
 }
 
-// Nothing would be known of what the op overwrites.
+// It would be unknown what the op overwrites.
 TEST_P(SessionErrorsTest, AKernelWithoutItsOpIsRefused) {
   const NoiseGraph noise(ops_);
   OpRegistry ops;  // MakeOps' but Noise

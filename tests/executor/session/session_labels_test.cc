@@ -1,5 +1,5 @@
 // Labels out of range: every device refuses a fed label before the step runs;
-// for a label that the graph computes, the kernel on the CPU returns an error.
+// for a label that the graph computes, the CPU kernel returns an error.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,8 +29,8 @@ using testing::kPrecondition;
 constexpr int64_t kRows = 4;
 constexpr int64_t kClasses = 10;
 
-// One layer and its training; the labels are fed, and reach the loss as they
-// are, by other names, over the host, or made from floats.
+// One layer and its training; the labels are fed and reach the loss directly,
+// through aliases, through a swap, or by a cast from floats.
 enum class LabelsBy { kThemselves, kOtherNames, kSwap, kCast };
 
 struct Model {
@@ -92,7 +92,7 @@ class SessionLabelsTest : public ::testing::TestWithParam<LabelsCase> {
     return Checksum(session_->ReadVariables().value());
   }
 
-  // A refused step is as none.
+  // A refused step changes nothing.
   void ExpectRefused(const Model& model, const std::vector<int32_t>& labels,
                      const std::string& message) {
     const std::string before = VariablesNow();
@@ -144,7 +144,7 @@ TEST_P(SessionLabelsTest, ComputedLabelsOutOfRangeEndTheStep) {
   EXPECT_THAT(Step(model, good), IsOk());
 }
 
-// InTopK takes any label, and a loss that is not computed asks for none.
+// InTopK accepts any label, and a loss that is not computed has no limit.
 TEST_P(SessionLabelsTest, WhereNothingIndexesAnyLabelIsFed) {
   GraphBuilder g(StandardOps(), "top");
   const Tensor x = g.Placeholder("x", DType::kFloat32, {kRows, kClasses});

@@ -1,4 +1,4 @@
-// What sessions promise about memory: how much, when, and when not.
+// The contract of sessions for memory: how much is allocated, and when.
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,7 +24,7 @@ using SessionMemoryTest = testing::ToySessionTest;
 
 TEST_P(SessionMemoryTest, AllocatesExactlyThePlanAndNothingInSteps) {
   const std::unique_ptr<Session> session = NewTrainSession();
-  // w and c; x and the product of one size.
+  // w and c; x and the product of the same size.
   EXPECT_EQ(asked_bytes_, 4 * 4 * kElements);
   for (int step = 0; step < 5; ++step) {
     ASSERT_THAT(session->Step({{ids_.x.id(), Filled(1)}}), IsOk());

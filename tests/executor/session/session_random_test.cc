@@ -1,7 +1,7 @@
-// Random graphs with random swaps, run by sessions under several budgets and
-// compared, bit by bit, with a naive evaluation that gives every value bytes of
-// its own and knows no swap. What planner or executor let overlap wrongly shows
-// as a difference (or, under TSan, as a race).
+// Random graphs with random swaps, run by sessions under several budgets.
+// Results must be bitwise identical to a naive evaluation that gives every
+// value its own bytes and has no swaps. An overlap that planner or executor
+// wrongly allow shows as a difference (or, under TSan, as a race).
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -190,7 +190,7 @@ class RandomGraphMaker {
     static constexpr int64_t kSizes[] = {10, 64, 300, 1000, 4096};
     return {kSizes[random_.Below(5)]};
   }
-  // Late values more often: graphs get deep.
+  // Prefers late values, so graphs get deep.
   Tensor AnyValue() {
     const size_t back = std::min(random_.Below(12), random_.Below(12));
     return values_[values_.size() - 1 - std::min(back, values_.size() - 1)];
@@ -234,9 +234,8 @@ class RandomGraphMaker {
   std::vector<Tensor> variables_;
 };
 
-// Sends up to eight uses over the host, each with or without a trigger that
-// lies between the value's producer and its reader. (Nodes of random graphs are
-// in topological order.)
+// Swaps up to eight uses, each with or without a trigger between the value's
+// producer and its reader. (Nodes of random graphs are in topological order.)
 void AddRandomSwaps(uint64_t seed, Graph& graph) {
   Random random(seed);
   const size_t num_nodes = graph.num_nodes();
@@ -284,7 +283,7 @@ class NaiveEvaluation {
     }
   }
 
-  // All values; variables are kept for the next step.
+  // Returns all values; variables are kept for the next step.
   IdMap<ValueId, Words> Step(const std::map<ValueId, Words>& feeds) {
     IdMap<ValueId, Words> values(graph_.num_values());
     for (const Node& node : graph_.nodes()) {
@@ -369,7 +368,8 @@ class SessionRandomTest : public ::testing::TestWithParam<RandomCase> {
                             .check_memory = GetParam().check_memory});
   }
 
-  // Three steps of `edited` on a session against `original` evaluated naively.
+  // Compares three steps of `edited` on a session with a naive evaluation of
+  // `original`.
   void Compare(const Program& original, const Program& edited,
                std::optional<int64_t> budget) {
     ASSERT_OK_AND_ASSIGN(const auto session, NewSession(edited, budget));
@@ -413,7 +413,7 @@ TEST_P(SessionRandomTest, AgreesWithTheNaiveEvaluationUnderEveryBudget) {
                                   original.graph.num_nodes());
     ASSERT_OK_AND_ASSIGN(const auto smallest, NewSession(edited, std::nullopt));
     const int64_t least = smallest->plan(0)->device_bytes;
-    // As small as can be; a little slack; all waits as late as can be.
+    // As small as possible; a little slack; all waits as late as possible.
     for (const auto budget :
          {std::optional<int64_t>(), std::optional(least + least / 8),
           std::optional(1_GiB)}) {

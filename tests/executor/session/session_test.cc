@@ -1,6 +1,5 @@
-// What sessions promise about programs, feeds, fetches and variables, shown
-// with ops made for the tests. What they compute with the real ops is in
-// session_training_test.cc.
+// The contract of sessions for programs, feeds, fetches and variables, with ops
+// made for the tests. session_training_test.cc tests results of the real ops.
 #include "executor/session/session.h"
 
 #include <algorithm>
@@ -54,8 +53,8 @@ TEST_P(SessionTest, StepsReturnFetchesAndKeepVariables) {
             "float32[64]");
 }
 
-// One arena serves both; the second program's own initialiser (99) and the
-// first one's constant (2) are not used for w and z.
+// One arena serves both; for w and z, neither the second program's own
+// initialiser (99) nor the first one's constant (2) is used.
 TEST_P(SessionTest, ProgramsShareVariablesButNotConstants) {
   EvalProgram eval(ops_);
   const Tensor x = eval.x;
@@ -116,7 +115,7 @@ TEST_P(SessionTest, FeedsThatDoNotFitAreRefusedByName) {
                          "Mul")));
   EXPECT_THAT(session->Step({{x, Filled(1)}, {ValueId(77), Filled(1)}}),
               StatusIs(kInvalid, HasSubstr("value 77")));
-  // None of these has run.
+  // None of these steps has run.
   ASSERT_OK_AND_ASSIGN(const auto variables, session->ReadVariables());
   EXPECT_EQ(Only(variables.at("w")), 10);
 }
@@ -224,7 +223,8 @@ TEST_P(SessionTest, NeedsAProgram) {
   EXPECT_THAT(NewSession({}), StatusIs(kInvalid, HasSubstr("program")));
 }
 
-// A check of memory fills it with NaNs; a fetched NaN is not mistaken for them.
+// check_memory fills the arena with NaNs; a fetched NaN is not mistaken for
+// them.
 TEST_P(SessionTest, NaNsAtTheEndOfTheArenaAreMeasured) {
   const std::unique_ptr<Session> session = NewTrainSession();
   const auto nan = std::bit_cast<float>(0xFFFFFFFFu);
@@ -240,8 +240,7 @@ TEST_P(SessionTest, FillsATimelineWhenAsked) {
   EXPECT_EQ(timeline.spans.size(), 3u);  // x, product, update
 }
 
-// A schedule of one's own, here the usual one with the three kernels at its end
-// turned around.
+// A custom schedule, here the usual one with its last three kernels reversed.
 TEST_P(SessionTest, AGivenOrderIsKeptAndChangesNoBit) {
   const EvalProgram ids(ops_);
   std::vector<Program> programs;

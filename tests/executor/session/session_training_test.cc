@@ -1,5 +1,6 @@
-// Training steps with the real ops: a session gives bit for bit what the naive
-// evaluation gives, on every CPU backend, with and without swaps.
+// Training steps with the real ops: a session's results are bitwise identical
+// to those of the naive evaluation, on every CPU backend, with and without
+// swaps.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -76,7 +77,7 @@ TrainingGraph SmallLeNet() {
   return {.graph = std::move(g).Build().value(), .loss = model.loss.id()};
 }
 
-// Normal numbers, or classes below ten, for every placeholder.
+// Normally distributed numbers, or classes below ten, for every placeholder.
 std::map<ValueId, HostTensor> RandomTensors(const Graph& graph, uint64_t key) {
   std::map<ValueId, HostTensor> feeds;
   for (const Node& node : graph.nodes()) {
@@ -102,13 +103,14 @@ std::map<ValueId, HostTensor> RandomTensors(const Graph& graph, uint64_t key) {
 // The parameter is the device's name.
 class SessionTrainingTest : public ::testing::TestWithParam<std::string> {
  protected:
-  // kSteps of `graph` on the device against `original` evaluated naively.
+  // Compares kSteps of `graph` on the device with a naive evaluation of
+  // `original`.
   void CompareWithNaive(const TrainingGraph& original, const Graph& graph) {
     ASSERT_OK_AND_ASSIGN(
         session_, NewSession({.graph = graph, .fetches = {original.loss}},
                              {.device = GetParam(), .seed = kTrainingSeed}));
     EvalState naive = {.seed = kTrainingSeed, .threads = 1};
-    // The same batch again and again, so that the loss must fall.
+    // The same batch in every step, so that the loss must fall.
     const auto feeds = RandomTensors(original.graph, 99);
     std::vector<float> losses;
     for (int step = 0; step < kSteps; ++step) {

@@ -23,7 +23,7 @@ using testing::TrainProgram;
 
 class VerifyResidentsTest : public ::testing::Test {
  protected:
-  // Both have the variable w and a constant of their own.
+  // Both have the variable w and a separate constant.
   PlannedPrograms Plan() const {
     std::vector<Program> programs;
     programs.push_back(TrainProgram(ops_).Build());
@@ -111,7 +111,7 @@ TEST_F(VerifyResidentsTest, CatchesAListThatDoesNotMatchThePlans) {
               "2 residents are listed, the plans have 3");
 }
 
-// The constant that is left out would never be written.
+// The omitted constant would never be written.
 TEST_F(VerifyResidentsTest, CatchesAListThatHasOneTwiceInPlaceOfAnother) {
   ExpectFault(
       [](PlannedPrograms& planned) {

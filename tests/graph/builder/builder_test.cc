@@ -236,8 +236,8 @@ TEST_F(BuilderTest, ATensorOfNoValueIsInvalid) {
   EXPECT_FALSE(Tensor(nullptr, ValueId(size_t{0})).is_valid());
 }
 
-// The second builder stands where the first one stood, and its first value has
-// the same id.
+// The second builder has the address of the first, and its first value has the
+// same id.
 TEST_F(BuilderTest, TensorsOfABuilderThatIsGoneAreRefused) {
   std::optional<GraphBuilder> builder;
   builder.emplace(registry_);
@@ -249,7 +249,7 @@ TEST_F(BuilderTest, TensorsOfABuilderThatIsGoneAreRefused) {
               StatusIs(kInvalid, HasSubstr("another GraphBuilder")));
 }
 
-// Serials come again after 65536 builders.
+// Serials repeat after 65536 builders.
 TEST_F(BuilderTest, TensorsOfABuilderWithTheSameSerialAreRefused) {
   const Tensor x = Feed("x");
   std::optional<GraphBuilder> other(std::in_place, registry_);
@@ -264,7 +264,7 @@ TEST_F(BuilderTest, BuildsOnce) {
   const auto kBuilt = StatusIs(absl::StatusCode::kFailedPrecondition,
                                HasSubstr("the graph 'graph' has been built"));
   EXPECT_THAT(std::move(builder_).Build(), kBuilt);
-  // Whatever comes now does nothing.
+  // All later calls do nothing.
   EXPECT_FALSE(Feed("y").is_valid());
   EXPECT_FALSE((x + x).is_valid());
   EXPECT_FALSE((2 * x).is_valid());

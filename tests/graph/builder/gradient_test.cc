@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using testing::kInternal;
 using testing::kInvalid;
 
-// Runs a graph of scalars by the definition of each op.
+// Evaluates a graph of scalars by the definition of each op.
 std::map<ValueId, double> Evaluate(const Graph& graph,
                                    const std::map<std::string, double>& feeds) {
   std::map<ValueId, double> results;
@@ -115,7 +115,7 @@ TEST_F(GradientTest, SeveralGradientsAreSummedOnceInOrderOfUse) {
   const Tensor a = Feed("a");
   const Tensor first = Add("Negate", {a}, "first");
   const Tensor second = Add("Negate", {a}, "second");
-  // Built and read in the opposite order.
+  // Built and read in opposite orders.
   const Tensor loss = Add("AddN", {second, first, a}, "loss");
   const std::vector<Tensor> gradients = Gradients(loss, {a});
   ASSERT_THAT(builder_.status(), IsOk());
@@ -134,7 +134,7 @@ TEST_F(GradientTest, OnlyTheWayBetweenLossAndXIsWalked) {
   const Tensor b = Feed("b");
   const Tensor off_path = Add("Floor", {Add("Negate", {b})});  // needs no x
   const Tensor loss = Add("Add", {Add("Negate", {a}), off_path});
-  Add("Floor", {a});  // not below the loss
+  Add("Floor", {a});  // the loss does not depend on it
   Add("Mul", {loss, loss});
   const size_t before = builder_.graph().num_nodes();
   Gradients(loss, {a});
@@ -197,7 +197,7 @@ TEST_F(GradientTest, GradientsOfTheWrongTypeAreCaught) {
                                  "float32[]")));
 }
 
-// The error of differentiating an op whose gradient is `gradient`.
+// The error of differentiating an op with the gradient function `gradient`.
 absl::Status ErrorOf(
     std::function<absl::StatusOr<std::vector<Tensor>>(GradientContext&)>
         gradient) {
@@ -269,8 +269,8 @@ TEST_F(GradientTest, AfterAnErrorNothingHappens) {
   EXPECT_EQ(builder_.status().message(), "earlier");
 }
 
-// Random expressions of three feeds, of which the last is the loss, against
-// central differences.
+// Compares random expressions of three feeds, the last of which is the loss,
+// with central differences.
 TEST(GradientOfRandomGraphsTest, EqualsFiniteDifferences) {
   const OpRegistry registry = ScalarOps();
   for (uint64_t seed = 0; seed < 200; ++seed) {
@@ -291,7 +291,7 @@ TEST(GradientOfRandomGraphsTest, EqualsFiniteDifferences) {
                                                            : 1;
       std::vector<Tensor> inputs;
       for (size_t slot = 0; slot < num_inputs; ++slot) {
-        // Mostly recent ones, so that the loss depends on most nodes.
+        // Mostly recent tensors, so that the loss depends on most nodes.
         const size_t back = 1 + random() % std::min<size_t>(tensors.size(), 5);
         inputs.push_back(tensors[tensors.size() - back]);
       }

@@ -20,7 +20,7 @@ using ::spillway::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Every field of every node, value and list of neighbours.
+// Compares every field of every node, value and list of neighbours.
 void ExpectEqual(const Graph& a, const Graph& b) {
   EXPECT_EQ(a.name(), b.name());
   ASSERT_EQ(a.num_nodes(), b.num_nodes());
@@ -108,7 +108,7 @@ TEST(FormatGraphTest, ParsesBackToAnEqualGraph) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Graph graph = RandomTrainingGraph({.seed = seed, .forward_nodes = 15});
-    // As an edit leaves it: new nodes at the end that earlier ones read.
+    // As after an edit: earlier nodes read new nodes at the end.
     for (int32_t i = 0; i < 10; ++i) {
       const ValueId value(i);
       const std::vector<Use> uses = graph.uses(value);

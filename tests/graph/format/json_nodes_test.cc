@@ -1,5 +1,5 @@
-// Every malformed graph file is refused with file, node and field; here is one
-// text for each way to be malformed.
+// Every malformed graph file is refused with file, node and field. Here is one
+// text for each kind of error.
 #include "graph/format/json_nodes.h"
 
 #include "graph/format/json_format.h"
@@ -154,7 +154,8 @@ TEST(MalformedGraphFileTest, Fields) {
   }
 }
 
-// Found once the fields are read; the node is named as `n` too.
+// These errors are found after the fields are read; the node is named `n`
+// again.
 TEST(MalformedGraphFileTest, Meaning) {
   const std::string x =
       R"({"name": "x", "op": "P", "outputs": [{"dtype": "bool", "shape": []}]},)";
@@ -199,11 +200,12 @@ TEST(MalformedGraphFileTest, Meaning) {
 
 TEST(MalformedGraphFileTest, Cycles) {
   const BadText cases[] = {
-      // By inputs, with stated outputs; a node that reads itself.
+      // By inputs, with stated outputs; a node reads itself.
       {R"({"name": "a", "op": "P", "inputs": ["a"],
            "outputs": [{"dtype": "bool", "shape": []}]})",
        "cycle: a -> a"},
-      // By inputs, where outputs cannot be inferred, with a tail behind it.
+      // By inputs, where outputs cannot be inferred; another node depends on
+      // the cycle.
       {R"({"name": "tail", "op": "Negate", "inputs": ["a"]},
           {"name": "a", "op": "Negate", "inputs": ["b"]},
           {"name": "b", "op": "Negate", "inputs": ["a"]})",
@@ -216,7 +218,7 @@ TEST(MalformedGraphFileTest, Cycles) {
   for (const auto& [nodes, error] : cases) ExpectRefused(Header(nodes), error);
 }
 
-// No prefix of a good file is one, and none crashes the reader.
+// No proper prefix of a good file is valid, and none crashes the reader.
 TEST(MalformedGraphFileTest, TruncatedAnywhere) {
   const std::string text = Header(
       R"({"name": "x", "op": "P", "inputs": [], "attrs": {"k": [1, 2.5]},
@@ -246,7 +248,7 @@ TEST(MalformedGraphFileTest, AnyByteChanged) {
       }
     }
   }
-  EXPECT_GT(num_accepted, 0);  // blanks, names and digits
+  EXPECT_GT(num_accepted, 0);  // white space, names and digits
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace spillway {
 namespace {
 
-// waits_for[i] is a node before node i; names are a, b, c, ... or n17.
+// waits_for[i] is a predecessor of node i; names are a, b, c, ... or n17.
 std::string Describe(int32_t start, const std::vector<int32_t>& waits_for) {
   std::vector<std::string> names;
   for (size_t i = 0; i < waits_for.size(); ++i) {

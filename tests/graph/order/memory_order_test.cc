@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using testing::RandomTrainingGraph;
 using testing::ToyOps;
 
-// One of the two orders, by name.
+// One of the two orders, with its name.
 struct Order {
   std::string name;
   std::function<IdMap<NodeId, int32_t>(const MemoryOrderInputs&)> find;
@@ -31,7 +31,7 @@ struct Order {
 const Order kForward = {"Forward", ForwardMemoryOrder};
 const Order kBackward = {"Backward", BackwardMemoryOrder};
 
-// A graph of values of a few bytes, and what of it is run.
+// A graph of values of a few bytes, and the part of it that runs.
 struct Case {
   Graph graph = Graph("test");
   IdMap<NodeId, bool> keep = {};
@@ -77,7 +77,7 @@ std::vector<std::string> Names(const Case& c, const Order& order) {
 
 class MemoryOrderTest : public ::testing::TestWithParam<Order> {};
 
-// Breadth first, both large values live at once.
+// In breadth-first order, both large values would be live at once.
 //
 //        +-> a1 (100) -> a2 (1) -+
 //   s ---+                       +-> join
@@ -94,8 +94,8 @@ TEST_P(MemoryOrderTest, FinishesABranchBeforeItBeginsTheNext) {
               ElementsAre("s", "a1", "a2", "b1", "b2", "join"));
 }
 
-// The filter's gradient is small and reads x for the last time; after it the
-// input's gradient has x's room.
+// The filter's gradient is small and the last reader of x; after it, the
+// input's gradient can use x's bytes.
 TEST_P(MemoryOrderTest, FreesAnInputBeforeSomethingLargeIsMade) {
   Case c;
   const ValueId x = c.Add("x", 100);
@@ -106,7 +106,7 @@ TEST_P(MemoryOrderTest, FreesAnInputBeforeSomethingLargeIsMade) {
   EXPECT_THAT(Names(c, GetParam()), ElementsAre("x", "dy", "dw", "dx", "end"));
 }
 
-// `table` is needed at the end only.
+// Only the last node needs `table`.
 TEST_P(MemoryOrderTest, MakesALargeValueNoEarlierThanItIsNeeded) {
   Case c;
   const ValueId table = c.Add("table", 100);
@@ -117,8 +117,8 @@ TEST_P(MemoryOrderTest, MakesALargeValueNoEarlierThanItIsNeeded) {
   EXPECT_THAT(Names(c, GetParam()), ElementsAre("a", "b", "d", "table", "end"));
 }
 
-// Of two readers the one of the larger value goes first, unless that value
-// stays anyway.
+// Of two readers, the one of the larger value comes first, unless that value
+// stays live anyway.
 TEST_P(MemoryOrderTest, AFetchedValueIsNotFreedByItsLastReader) {
   Case c;
   const NodeId both =
@@ -140,7 +140,7 @@ TEST_P(MemoryOrderTest, AFetchedValueIsNotFreedByItsLastReader) {
   EXPECT_TRUE(is_before("of_small", "of_large"));
 }
 
-// As many bytes, but the alias's reader is not the last of x.
+// An alias uses as many bytes, but its reader is not the last reader of x.
 TEST_P(MemoryOrderTest, AnAliasIsTheSameBytes) {
   Case c;
   const ValueId x = c.Add("x", 100);
@@ -154,7 +154,7 @@ TEST_P(MemoryOrderTest, AnAliasIsTheSameBytes) {
   const auto place = [&](std::string_view name) {
     return std::ranges::find(names, name) - names.begin();
   };
-  // x lives to the end whatever is done: only y's life can be short.
+  // x lives to the end in any order: only y's lifetime can be short.
   EXPECT_EQ(place("of_y"), place("y") + 1);
 }
 
@@ -182,7 +182,7 @@ TEST_P(MemoryOrderTest, ResidentsAndHostBytesAreFree) {
   EXPECT_EQ(Names(c, GetParam()).back(), "end");
 }
 
-// A random training graph; of some only what a fetch needs.
+// A random training graph; for some, only the part that a fetch needs.
 Case RandomCase(uint64_t seed) {
   Case c{.graph = RandomTrainingGraph({.seed = seed,
                                        .forward_nodes = 25,
@@ -196,7 +196,7 @@ Case RandomCase(uint64_t seed) {
   return c;
 }
 
-// The kept nodes by their place, which each has for itself.
+// The kept nodes by their place; places are unique.
 std::vector<NodeId> ByPlace(const Case& c, const Order& order) {
   const IdMap<NodeId, int32_t> place = c.Places(order);
   std::vector<std::pair<int32_t, NodeId>> placed;
@@ -230,7 +230,7 @@ TEST_P(MemoryOrderTest, PlacesEveryKeptNodeOnceAfterWhatItNeeds) {
   }
 }
 
-// As a preference it changes nothing but the order of nodes of one rank.
+// As a preference it only changes the order of nodes of one rank.
 TEST_P(MemoryOrderTest, GivesAScheduleOfTheKeptNodes) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
@@ -261,15 +261,15 @@ INSTANTIATE_TEST_SUITE_P(Orders, MemoryOrderTest,
                            return instance.param.name;
                          });
 
-// Bytes of one value where they count. The random graphs have no aliases, and
-// every node but their variables is on the device.
+// Bytes of one value if it counts. The random graphs have no aliases, and every
+// node except their variables is on the device.
 int64_t BytesOf(const Case& c, ValueId value) {
   return c.graph.producer(value).op == kVariable
              ? 0
              : c.graph.type(value).num_bytes();
 }
 
-// Is the value read by a kept node for which `is_reader` holds?
+// Whether a kept node for which `is_reader` holds reads the value.
 bool IsReadBy(const Case& c, ValueId value,
               const std::function<bool(NodeId)>& is_reader) {
   return std::ranges::any_of(c.graph.uses(value), [&](const Use& use) {
@@ -281,7 +281,7 @@ bool IsFetched(const Case& c, ValueId value) {
   return std::ranges::count(c.fetches, value) > 0;
 }
 
-// Bytes alive after the nodes in `done` have run.
+// Live bytes after the nodes in `done` have run.
 int64_t AliveAfter(const Case& c, const std::set<NodeId>& done) {
   int64_t bytes = 0;
   for (const NodeId id : done) {
@@ -296,7 +296,7 @@ int64_t AliveAfter(const Case& c, const std::set<NodeId>& done) {
   return bytes;
 }
 
-// Tries every node that may come next, again and again.
+// Repeatedly tries every node that may come next.
 std::vector<NodeId> NaiveForward(const Case& c) {
   std::set<NodeId> done;
   std::vector<NodeId> order;
@@ -321,8 +321,9 @@ std::vector<NodeId> NaiveForward(const Case& c) {
   }
 }
 
-// Inputs that `after` and the fetches do not keep alive anyway, less what the
-// node makes: how many more bytes live before it than behind it.
+// The bytes of inputs that neither `after` nor the fetches keep live, minus the
+// bytes that the node makes: how many more bytes are live before it than after
+// it.
 int64_t GrowthBackwards(const Case& c, NodeId id,
                         const std::set<NodeId>& after) {
   int64_t bytes = 0;

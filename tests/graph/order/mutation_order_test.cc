@@ -35,7 +35,7 @@ NodeId Add(Graph& graph, std::string name, std::string op,
   return graph.AddNode(std::move(spec));
 }
 
-// w is read by `read` and overwritten by `update`, in no order yet.
+// `read` reads w and `update` overwrites it, without an order between them yet.
 struct ReadAndUpdate {
   Graph graph;
   NodeId w = Add(graph, "w", "Variable", {});
@@ -82,7 +82,7 @@ TEST(MutationOrderTest, ReadersOfTheUpdatedValueComeAfter) {
   test.graph.AddControlEdge(test.read, test.update);
   Add(test.graph, "report", "Negate", {test.update});
   EXPECT_THAT(Check(test.graph), IsOk());
-  // ... but not after the next update, unless something says so.
+  // ... but not after the next update, unless an edge orders them.
   const NodeId second =
       Add(test.graph, "second", "Assign", {test.update, test.x});
   EXPECT_THAT(Check(test.graph), StatusIs(kInvalid, HasSubstr("report")));
@@ -107,7 +107,7 @@ TEST(MutationOrderTest, AnUpdateMayReadItsVariableTwice) {
   EXPECT_THAT(Check(graph), IsOk());
 }
 
-// The naive twin: all pairs, by the definition.
+// The naive twin: checks all pairs, by the definition.
 class NaiveCheck {
  public:
   explicit NaiveCheck(const Graph& graph) : graph_(graph) {}
@@ -155,7 +155,8 @@ Graph RandomUpdates(uint64_t seed) {
   Graph graph;
   const size_t num_variables = 1 + random() % 4;
   const size_t num_nodes = num_variables + random() % 14;
-  // With likely edges to the node before, so that orders come up by chance.
+  // With a likely edge to the previous node, so that many pairs are ordered by
+  // chance.
   const uint64_t chain = random() % 5;
   const char* ops[] = {"Mul", "Mul", "Identity", "Assign"};
   for (size_t i = 0; i < num_nodes; ++i) {
@@ -183,12 +184,12 @@ TEST(MutationOrderTest, AgreesWithAllPairsOnRandomGraphs) {
         << "seed " << seed << ": " << Check(graph);
     num_ordered += is_ordered ? 1 : 0;
   }
-  // Both answers must be common, or the comparison says little.
+  // Both answers must be common, or the comparison proves little.
   EXPECT_GT(num_ordered, kGraphs / 10);
   EXPECT_LT(num_ordered, kGraphs * 9 / 10);
 }
 
-// More updates than one sweep settles: each is ordered by the last gradient.
+// More updates than one sweep handles: the last gradient orders each of them.
 TEST(MutationOrderTest, SettlesHundredsOfVariables) {
   constexpr int kVariables = 300;
   Graph graph;
@@ -206,13 +207,13 @@ TEST(MutationOrderTest, SettlesHundredsOfVariables) {
         {variables[kVariables - 1 - static_cast<size_t>(i)], last});
   }
   EXPECT_THAT(Check(graph), IsOk());
-  // One reader out of order among them is found.
+  // One unordered reader among them is found.
   Add(graph, "stray", "Negate", {variables[150]});
   EXPECT_THAT(Check(graph), StatusIs(kInvalid, HasSubstr("stray")));
 }
 
-// Every reader leads to every update but, for one of the variables, to its own:
-// what is known of one update must not pass for another, in any sweep.
+// Every reader leads to every update, except that the reader of one variable
+// does not lead to its own update: no sweep may confuse two updates.
 TEST(MutationOrderTest, TellsUpdatesApart) {
   constexpr int kVariables = 70;
   for (int bad = 0; bad < kVariables; ++bad) {

@@ -38,8 +38,8 @@ std::vector<int32_t> ToVector(const IdMap<NodeId, int32_t>& levels) {
   return {levels.begin(), levels.end()};
 }
 
-// Random ops, among them resident, swapping and overwriting ones, and random
-// edges; ids are shuffled, so that edges go backwards in them too.
+// Random ops, including resident, swapping and overwriting ones, and random
+// edges; ids are shuffled, so edges also go from higher to lower ids.
 Graph RandomDag(uint64_t seed) {
   std::mt19937_64 random(seed);
   const std::string_view ops[] = {kVariable, kSwapOut, kSwapIn,
@@ -72,7 +72,7 @@ int NaiveRank(const Node& node) {
   return node.op == "Assign" ? 3 : 4;
 }
 
-// Looks through all nodes for the best one that can run, again and again.
+// Repeatedly searches all nodes for the best one that can run.
 std::vector<NodeId> NaiveOrder(const Graph& graph,
                                const IdMap<NodeId, bool>& keep) {
   std::vector<NodeId> order;
@@ -217,7 +217,7 @@ TEST(NodesToRunTest, WithNothingToGoByTakesEveryNode) {
             (IdMap<NodeId, bool>(9, true)));
 }
 
-// `order` with step_of as CheckSchedule's callers have it.
+// `order` with step_of set, as CheckSchedule's callers pass it.
 Schedule ToSchedule(const Graph& graph, const std::vector<NodeId>& order) {
   Schedule schedule = {.order = order};
   schedule.step_of.resize(graph.num_nodes(), -1);
@@ -251,9 +251,9 @@ TEST(CheckScheduleTest, TellsWhatIsWrong) {
   changed = order;
   changed[4] = NodeId(5);
   EXPECT_THAT(check(changed),
-              StatusIs(kInvalid, HasSubstr("node 5, the graph 5 nodes")));
+              StatusIs(kInvalid, HasSubstr("node 5, but the graph has 5")));
   changed[4] = NodeId();
-  EXPECT_THAT(check(changed), StatusIs(kInvalid, HasSubstr("the graph 5")));
+  EXPECT_THAT(check(changed), StatusIs(kInvalid, HasSubstr("the graph has 5")));
   IdMap<NodeId, bool> keep(graph.num_nodes(), true);
   keep[order[4]] = false;
   EXPECT_THAT(check(order, keep),
@@ -272,8 +272,8 @@ TEST(CheckScheduleTest, AControlEdgeCounts) {
               StatusIs(kInvalid, HasSubstr("the order has a before")));
 }
 
-// Whether every kept node is there once, and for each two nodes the one that
-// the other needs comes first.
+// Whether every kept node occurs once, and each node comes after all nodes that
+// it needs.
 bool IsNaivelyGood(const Graph& graph, const IdMap<NodeId, bool>& keep,
                    const std::vector<NodeId>& order) {
   for (const Node& node : graph.nodes()) {

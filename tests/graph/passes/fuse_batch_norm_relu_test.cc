@@ -24,7 +24,7 @@ class FuseBatchNormReluTest : public ::testing::Test {
     return g_.Placeholder(name, DType::kFloat32, {4, 2, 2, 3});
   }
 
-  // A scalar that depends on `y`, and its gradients.
+  // Adds a scalar that depends on `y`, and its gradients.
   Tensor Differentiate(Tensor y, const std::vector<Tensor>& xs) {
     const Tensor loss = MeanSquaredDistance(
         g_.Scope("loss"), y,
@@ -33,7 +33,7 @@ class FuseBatchNormReluTest : public ::testing::Test {
     return loss;
   }
 
-  // The interesting nodes after the pass.
+  // The relevant nodes after the pass.
   std::string Optimize(const std::vector<Tensor>& keep) {
     std::vector<ValueId> ids;
     for (const Tensor tensor : keep) ids.push_back(tensor.id());

@@ -33,7 +33,7 @@ class FuseUpdatesTest : public ::testing::Test {
                    .name = name});
   }
 
-  // The update of a variable of its own by a gradient that is fed.
+  // An update of a new variable by a gradient that is fed.
   Tensor Update(const std::string& name, const Shape& shape,
                 std::vector<Tensor> after = {}, Attributes attributes = {}) {
     if (!rate_.is_valid()) {
@@ -55,7 +55,7 @@ class FuseUpdatesTest : public ::testing::Test {
     return result.ok() ? *std::move(result) : OptimizedGraph();
   }
 
-  // Variables of each update, in order.
+  // Number of variables of each update, in order.
   static std::vector<int> Groups(const Graph& graph) {
     std::vector<int> groups;
     for (const Node& node : graph.nodes()) {
@@ -174,8 +174,8 @@ TEST_F(FuseUpdatesTest, AnOptimizersUpdatesBecomeTwoNodes) {
   EXPECT_THAT(Groups(Optimize({loss.id()}).graph), ElementsAre(3, 3));
 }
 
-// Random updates and readers with random edges forwards: whatever is merged,
-// RunPasses finds the result to be a graph without a cycle.
+// Random updates and readers with random forward edges: RunPasses verifies that
+// the result has no cycle, whatever is merged.
 TEST_F(FuseUpdatesTest, NoEdgesMakeACycle) {
   size_t merged = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {

@@ -1,4 +1,4 @@
-// No pass merges a node of the host with one of the device.
+// No pass merges a host node with a device node.
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +16,7 @@
 namespace spillway {
 namespace {
 
-// A training step with an occurrence of every pattern.
+// A training step with a match for every pattern.
 struct PatternGraph {
   Graph graph = {};
   ValueId loss = {};
@@ -68,7 +68,7 @@ TEST(PlacementTest, EveryPassHasSomethingToDo) {
   }
 }
 
-// Each node in turn is the only one on the host, and stays what it was.
+// Each node in turn is the only one on the host, and must not change.
 TEST(PlacementTest, ANodeOfTheHostIsLeftAlone) {
   const PatternGraph all = AllPatterns();
   for (const Node& node : all.graph.nodes()) {

@@ -22,7 +22,7 @@ Graph Parse(const std::string& nodes) {
   return graph.ok() ? *std::move(graph) : Graph();
 }
 
-// What is left of `graph`, as a graph file.
+// The remaining nodes of `graph`, as a graph file.
 std::string Optimize(const Graph& graph, const std::vector<ValueId>& keep) {
   constexpr Pass kPass = {"remove", "", RemoveDeadNodes};
   const auto result = RunPasses(graph, ScalarOps(), std::vector{kPass}, keep);
@@ -38,8 +38,8 @@ constexpr char kW[] =
         "shape": []}},)";
 
 TEST(RemoveDeadNodesTest, KeepsFetchesUpdatesAndWhatTheyNeed) {
-  // `first` waits for `trigger`, which stays for that edge alone; `late` is
-  // read by an earlier node.
+  // `first` waits for `trigger`, which stays only for that edge; an earlier
+  // node reads `late`.
   const std::string update =
       R"({"name": "update", "op": "Assign", "inputs": ["w", "late"]},)";
   const std::string trigger =

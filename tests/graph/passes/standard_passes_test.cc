@@ -1,4 +1,4 @@
-// Every pass leaves the results as they were, bit for bit.
+// With every pass the results are bitwise identical.
 #include "graph/passes/standard_passes.h"
 
 #include <map>
@@ -35,8 +35,8 @@ struct Step {
   ValueId loss;
 };
 
-// Three convolutions written without any fused layer, one of them twice, with a
-// shortcut, and a node that nobody needs.
+// Three convolutions without any fused layer, one of them twice, with a
+// shortcut, and an unused node.
 Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
   const Conv2DOptions conv = {.filters = 4, .kernel = {3, 3}};
   x = Conv2D(g.Scope("stem"), x, conv);

@@ -27,7 +27,7 @@ void NaiveTflms::Play() {
   }
 }
 
-// Of swapped-out tensors whose latest near reader has run.
+// Ends the swap-outs of tensors whose latest near reader has run.
 void NaiveTflms::EndCopiesOut(int op) {
   for (const auto& [tensor, latest] : latest_) {
     if (latest != op) continue;
@@ -98,7 +98,7 @@ void NaiveTflms::Plan(int op, const Tensor& tensor) {
   host_[tensor] = static_cast<int>(groups.size());
   int64_t used = 0;
   for (const auto& [copied, count] : host_) used += SizeOf(copied);
-  // It fails if the tensor is not smaller than what was free before it.
+  // Fails if the tensor is not smaller than the bytes that were free before.
   if (SizeOf(tensor) >= limits_.host_bytes - (used - SizeOf(tensor))) {
     host_warning = true;
   }
@@ -151,7 +151,7 @@ std::set<NaiveTflms::Tensor> NaiveTflms::InputsOf(int op) const {
   return inputs;
 }
 
-// The copy for the op if it is there, else the tensor itself.
+// The copy for the op if it exists, else the tensor itself.
 NaiveTflms::Buffer NaiveTflms::BufferFor(int op, const Tensor& tensor) const {
   const auto alias = alias_.find({op, tensor});
   if (alias != alias_.end() && memory_.contains(alias->second)) {

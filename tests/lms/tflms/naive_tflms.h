@@ -1,5 +1,5 @@
-// TFLMS's memory simulator once more, slowly: straight from its description,
-// over maps and sets, sharing nothing with lms/. Compat mode.
+// A second, slow implementation of TFLMS's memory simulator: directly from its
+// description, over maps and sets, sharing nothing with lms/. Compat mode.
 #ifndef SPILLWAY_TESTS_LMS_TFLMS_NAIVE_TFLMS_H_
 #define SPILLWAY_TESTS_LMS_TFLMS_NAIVE_TFLMS_H_
 
@@ -23,7 +23,7 @@ class NaiveTflms : private NaiveV2 {
     int64_t host_bytes = 0;
   };
 
-  // The four numbers of `options` are what is played.
+  // Simulates with the four numbers of `options`.
   NaiveTflms(const Graph& graph, const LmsOptions& options, Limits limits);
 
   void Play();
@@ -34,8 +34,8 @@ class NaiveTflms : private NaiveV2 {
   int64_t peak_host_bytes = 0;
   int failed_op = -1;
   std::pair<int, int> failed_tensor = {-1, -1};
-  int missing = 0;        // searches for a control op without result
-  int never_started = 0;  // copies whose start had run before, or is none
+  int missing = 0;        // fruitless searches for a control op
+  int never_started = 0;  // copies that no op starts, or one that has run
 
  private:
   using Tensor = std::pair<int, int>;        // op, output

@@ -24,7 +24,7 @@ using testing::RandomTrainingGraph;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
-// The chain E1 of tensors of 1 GiB, 9 levels.
+// The chain E1 with tensors of 1 GiB; 9 levels.
 Graph Chain() {
   return ChainGraph(4, {.dtype = DType::kFloat32, .shape = {16384, 16384}});
 }
@@ -80,7 +80,7 @@ std::vector<std::string> Found(const TflmsResult& result) {
   return found;
 }
 
-// Both with compat and without it.
+// With compat and without it.
 class TflmsSearchTest : public ::testing::TestWithParam<bool> {
  protected:
   static TflmsResult Search(double gib, const Numbers& numbers = {}) {
@@ -99,7 +99,7 @@ TEST_P(TflmsSearchTest, AStepThatFitsNeedsNoSwaps) {
   EXPECT_THAT(Tried(result), ElementsAre("9 1 0 0"));
   EXPECT_EQ(result.tried[0].play.peak_device_bytes, 5_GiB);
   EXPECT_EQ(result.log.back().text, "LMS is not necessary. Turned LMS off.");
-  // All of it would be more than is free.
+  // All tensors together would exceed the free memory.
   EXPECT_TRUE(Search(5).necessary);
 }
 
@@ -190,7 +190,7 @@ TEST_P(TflmsSearchTest, SyncedSwapInsLeaveAheadAndGroupbyAlone) {
   EXPECT_TRUE(result.passed);
   Graph graph = Chain();
   EXPECT_THAT(ApplyLms(result.options, graph), IsOk());
-  // The threshold is tuned in these modes too, from the given one on.
+  // In these modes the threshold is tuned too, starting from the given mode.
   const TflmsResult tuned = Search(3.5, {.ahead = 2, .sync_mode = 3});
   EXPECT_THAT(Found(tuned),
               ElementsAre("1 2 0 3", "2 2 0 3", "3 2 0 3", "4 2 0 3"));
@@ -203,7 +203,7 @@ TEST(TflmsSearchRulingsTest, AThresholdThatFailsIsTriedInTheHigherModes) {
   EXPECT_THAT(TflmsLogLines(result),
               Contains("[LMS][0] No parameter set of sync_mode 0 passed, so "
                        "sync_mode is 2 now."));
-  // The original takes mode 3 untried.
+  // The original takes mode 3 without trying it.
   const TflmsResult original = SearchIn(Chain(), Request(3.5, true, {2}));
   EXPECT_TRUE(original.passed);
   EXPECT_EQ(Chosen(original), "2 1 0 3");
@@ -215,7 +215,7 @@ TEST(TflmsSearchRulingsTest, WhereNothingPassesTheLeastMemoryIsTaken) {
   EXPECT_THAT(result.status, IsOk());
   EXPECT_FALSE(result.passed);
   EXPECT_TRUE(result.necessary);
-  EXPECT_EQ(Chosen(result), "2 1 0 2");  // of modes 2 and 3 the first
+  EXPECT_EQ(Chosen(result), "2 1 0 2");  // the first of modes 2 and 3
   EXPECT_THAT(TflmsLogLines(result),
               Contains("[LMS][0] No parameter set passed. LMS will use that of "
                        "the least memory, which needs 3.0 GiB of the 2.5 GiB "
@@ -225,8 +225,8 @@ TEST(TflmsSearchRulingsTest, WhereNothingPassesTheLeastMemoryIsTaken) {
   EXPECT_EQ(Chosen(original), "2 1 0 3");
 }
 
-// With ahead 9 no swap-in of the chain has a trigger, and all of them wait for
-// what their reader needs, which takes less memory.
+// With ahead 9 no swap-in of the chain has a trigger; all of them wait for the
+// other inputs of their reader, which takes less memory.
 TEST(TflmsSearchRulingsTest, AheadIsNotRaisedUntilNothingStartsTheSwapIns) {
   const Numbers numbers = {.threshold = 1, .groupby = 0};
   const TflmsResult original = SearchIn(Chain(), Request(4.5, true, numbers));
@@ -328,8 +328,8 @@ TEST(TflmsSearchRulingsTest, FiltersKeepTensorsOutOfTheSearch) {
   EXPECT_THAT(result.options.v2.excl_output_by_scopes, ElementsAre("F1"));
 }
 
-// Whether each of the sets passes that `set` becomes with 1, 2, ..., n for one
-// of its numbers.
+// Whether each variant of `set` with one of its numbers set to 1, 2, ..., n
+// passes.
 std::vector<bool> TryAll(const TflmsRequest& request, const Graph& graph,
                          TflmsSet set, int64_t TflmsSet::*number) {
   const auto simulator =
@@ -343,8 +343,8 @@ std::vector<bool> TryAll(const TflmsRequest& request, const Graph& graph,
   return passes;
 }
 
-// The highest of 1, 2, ... that passes if all below it do and none above it
-// does, as bisection takes for granted.
+// The highest of 1, 2, ... that passes if all below it pass and none above it
+// does, as bisection assumes.
 std::optional<int64_t> HighestOfPrefix(const std::vector<bool>& passes) {
   const auto end = std::ranges::find(passes, false);
   if (std::find(end, passes.end(), true) != passes.end()) return std::nullopt;
@@ -369,7 +369,7 @@ void CompareWithTryingAll(const std::vector<bool>& passes, int64_t chosen,
   }
 }
 
-// Training graphs with less memory than they take without swaps.
+// Training graphs with less memory than they need without swaps.
 template <typename Visit>
 void ForEachTightCase(Visit visit) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
@@ -401,8 +401,8 @@ TEST(TflmsSearchRulingsTest, TheThresholdIsTheOneThatTryingAllFinds) {
   EXPECT_GT(compared.prefixes, 30);
 }
 
-// Passes for low and high numbers alternate, since a swap-in that nothing
-// starts far ahead takes less memory than one that starts early.
+// Numbers that pass and fail alternate, since a swap-in without a trigger far
+// ahead takes less memory than one that starts early.
 TEST(TflmsSearchRulingsTest, AheadPassesAndTheNextHigherDoesNot) {
   Compared compared;
   ForEachTightCase([&](const Graph& graph, TflmsRequest request) {
@@ -440,8 +440,8 @@ TEST(TflmsSearchRulingsTest, GroupByIsAllLevelsOrTheFirstOfItsHalves) {
   EXPECT_GT(halved, 5);
 }
 
-// What holds for every search: the same twice, options that can be applied, and
-// what it says of them is what a play of its own says.
+// Properties of every search: it is deterministic, its options can be applied,
+// and a separate simulation confirms its results.
 TEST(TflmsSearchRulingsTest, ResultsAreTrueAndCanBeApplied) {
   int passed = 0;
   int failed = 0;

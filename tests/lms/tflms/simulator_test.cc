@@ -69,7 +69,7 @@ TEST(TflmsSimulatorTest, ATensorAsLargeAsWhatIsFreeDoesNotFit) {
   EXPECT_FALSE(fails.passed);
   EXPECT_EQ(graph.node(fails.failed_node).name, "opt/B3");
   EXPECT_EQ(graph.ValueName(fails.failed_value), "opt/B3:0");
-  // The step is played to its end all the same.
+  // The step is simulated to its end nevertheless.
   EXPECT_EQ(fails.peak_device_bytes, 4_GiB);
   EXPECT_TRUE(Simulator(graph, {.device_bytes = 4_GiB + 1, .memory_ratio = 1})
                   ->Play({})
@@ -91,7 +91,7 @@ TEST(TflmsSimulatorTest, AFullHostIsAWarningOnly) {
       Simulator(graph, limits)->Play({.swapout_threshold = 9}).host_warning);
 }
 
-// A variable of 1 MiB that trains, and one that does not.
+// A trainable variable of 1 MiB, and one that is not trainable.
 Graph GraphWithVariables() {
   Graph graph = ChainGraph(1);
   for (const bool trainable : {true, false}) {
@@ -131,7 +131,7 @@ TEST(TflmsSimulatorTest, AVariableThatTrainsCountsWhileItsReadersRun) {
 }
 
 // `far` needs x and the variable, which starts nothing: so `far` brings x back
-// for both of its readers, and one count is left over for good.
+// for both of its readers, and one count is never released.
 TEST(TflmsSimulatorTest, ATensorThatNothingBringsBackStays) {
   Graph graph;
   graph.AddNode({.name = "weight",
@@ -178,7 +178,7 @@ TEST(TflmsSimulatorTest, LoopsAndEditedGraphsAreRefused) {
   AddPlanNode(loop, "main/while/body", "Op", {"F1:0"});
   EXPECT_THAT(TflmsSimulator::Create({}, limits, loop),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("main/while/body is of a loop")));
+                       HasSubstr("main/while/body is in a loop")));
   Graph edited = ChainGraph();
   AddPlanNode(edited, "lms/swapout_F1_0", "SwapOut", {"F1:0"});
   EXPECT_THAT(TflmsSimulator::Create({}, limits, edited),
@@ -213,8 +213,8 @@ void ExpectEqual(const TflmsPlay& play, const NaiveTflms& naive,
             naive.failed_tensor);
 }
 
-// Plays the options, once with plenty of memory and once with part of what that
-// took; the simulator is the same, so that what it keeps between plays counts.
+// Simulates the options, once with plenty of memory and once with a part of
+// what that needed; with the same simulator, to test the state that it keeps.
 void CheckPlays(const Graph& graph, LmsOptions options, RandomV2Case& random,
                 SimulatedTotals& totals) {
   const auto probe = TflmsSimulator::Create(

@@ -122,7 +122,7 @@ class Original {
     return found;
   }
 
-  // Within `among`; `start` is met whether it is among them or not.
+  // Within `among`; `start` is always included.
   Ops ForwardWalk(int start, const Ops& among) const {
     Ops met = {start};
     std::vector<int> open = {start};

@@ -1,6 +1,6 @@
-// TFLMS version 1 once more, straight from its description: sets, loops and
-// recursion, every question answered by looking at all nodes. Shares nothing
-// with lms/ but the options.
+// A second implementation of TFLMS version 1, directly from its description:
+// sets, loops and recursion; every question is answered by examining all nodes.
+// Shares only the options with lms/.
 #ifndef SPILLWAY_TESTS_LMS_V1_NAIVE_V1_H_
 #define SPILLWAY_TESTS_LMS_V1_NAIVE_V1_H_
 
@@ -16,9 +16,9 @@ namespace spillway::testing {
 
 struct NaiveSwapIn {
   std::set<std::string> readers = {};
-  // Where the original's choice is arbitrary, all it may choose.
+  // All valid triggers if the original's choice is arbitrary.
   std::set<std::string> triggers = {};
-  std::string latest_trigger = {};  // of these; the first made of the latest
+  std::string latest_trigger = {};  // of these; ties go to the first created
 };
 
 struct NaiveSwap {
@@ -34,9 +34,8 @@ struct NaiveEdit {
   bool has_cycle = false;  // with the latest triggers
 };
 
-// What the original does with the options of version 1; sets are gone through
-// in the order in which nodes were made. The options must be in range and name
-// things that exist.
+// The original's edit with the options of version 1; sets are visited in order
+// of creation. The options must be in range and name existing things.
 NaiveEdit EditAsOriginal(const LmsOptions& options, const Graph& graph);
 
 }  // namespace spillway::testing

@@ -1,4 +1,4 @@
-// Each option of version 1 by itself: what it does, and what is refused.
+// Each option of version 1 alone: its effect, and its refused values.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using testing::StatusIs;
 using ::testing::UnorderedElementsAre;
 
-// Adds nodes of one float32[16, 16] by name.
+// Adds nodes with one float32[16, 16] output by name.
 class Builder {
  public:
   Builder& Add(const std::string& name, const std::vector<std::string>& inputs,
@@ -46,8 +46,8 @@ class Builder {
   Graph graph_;
 };
 
-// F1's value is read by F2, by F4 as well, and by two gradient nodes. One step
-// ahead of F1 are F2 and F4, whose partners are B2 and B4.
+// F2, F4 and two gradient nodes read F1's value. F2 and F4 are one step ahead
+// of F1; their partners are B2 and B4.
 Graph SkipGraph() {
   return Builder()
       .Add("net/F1", {})
@@ -72,7 +72,7 @@ std::set<std::string> Swapped(const LmsOptions& options, const Graph& graph) {
   return names;
 }
 
-// Readers of the swap-ins of `tensor`, and what starts each.
+// Readers of the swap-ins of `tensor`, and the trigger of each.
 std::vector<std::string> SwapIns(const LmsOptions& options, const Graph& graph,
                                  const std::string& tensor) {
   const auto plan = PlanSwaps(options, graph);
@@ -137,7 +137,7 @@ TEST(V1OptionsTest, SwapBranchesMovesFarForwardReaders) {
               Contains("net/F4 <- net/F2"));
 }
 
-// F2, the nearest, has order 1, and F4 order 3.
+// F2, the nearest, has order 1; F4 has order 3.
 TEST(V1OptionsTest, BranchThresholdIsCountedFromTheNearestForwardReader) {
   LmsOptions options = E1Options();
   options.v1.swap_branches = true;
@@ -163,7 +163,7 @@ TEST(V1OptionsTest, StartingScopeAndOpNamesAreTheSeeds) {
 
 TEST(V1OptionsTest, ExcludedScopesAndTypesStay) {
   LmsOptions options = E1Options();
-  options.v1.excl_scopes = {"net/F3/"};  // a slash at the end means nothing
+  options.v1.excl_scopes = {"net/F3/"};  // a final slash is ignored
   EXPECT_FALSE(Swapped(options, SkipGraph()).contains("net/F3"));
   options.v1.excl_types = {"Conv"};
   EXPECT_THAT(Swapped(options, SkipGraph()),
@@ -214,7 +214,7 @@ TEST(V1OptionsTest, VariablesMoveWithCompatOnly) {
   EXPECT_FALSE(Swapped(options, graph).contains("w"));
 }
 
-// The optimizer's scope is a beginning in the original, a scope in ours.
+// The optimizer's scope is a name prefix in the original, a scope in ours.
 TEST(V1OptionsTest, OptimizerScopesAreBeginningsOfNamesWithCompat) {
   LmsOptions options = E1Options();
   options.v1.optimizer_scopes = {"op"};
@@ -225,8 +225,8 @@ TEST(V1OptionsTest, OptimizerScopesAreBeginningsOfNamesWithCompat) {
                        HasSubstr("F1, F2, F3, F4, opt")));
 }
 
-// F1 has no data inputs, so it waits for C, which is on no way to a gradient;
-// F2 has, so it does not.
+// F1 has no data inputs, so it waits for C, which is on no path to a gradient.
+// F2 has data inputs, so it does not wait for C.
 TEST(V1OptionsTest, ASeedWithoutInputsKeepsItsControlInputs) {
   const auto graph = [](bool seed_waits) {
     Builder builder;
@@ -255,8 +255,8 @@ TEST(V1OptionsTest, ASeedWithoutInputsKeepsItsControlInputs) {
   EXPECT_THAT(log(false), Contains("[0]: ['F1']"));
 }
 
-// What direct order would choose, C, is read by another node that reads the
-// value through the same swap-in.
+// Direct order would choose C; another node that reads the value through the
+// same swap-in reads C.
 TEST(V1OptionsTest, NoTriggerIsInAConditionalBranch) {
   const Graph graph = Builder()
                           .Add("F1", {})
@@ -272,8 +272,8 @@ TEST(V1OptionsTest, NoTriggerIsInAConditionalBranch) {
   EXPECT_THAT(SwapIns(options, graph, "F1"), ElementsAre("opt/B1 <- opt/B2"));
 }
 
-// By its order B2 runs before B1, which F1 goes to, and it is the partner of
-// F2. But it waits for B1 through Z, which no data from a seed reaches.
+// By its order B2 runs before B1, which reads F1, and B2 is the partner of F2.
+// But B2 waits for B1 through Z, which no data from a seed reaches.
 Graph HiddenOrderGraph() {
   return Builder()
       .Add("F1", {})
@@ -401,15 +401,15 @@ TEST(V1OptionsTest, BadOptionsAreNamedWithWhatIsAllowed) {
       {with([](LmsOptions& o) { o.size_threshold_bytes = -5; }),
        "lms_size_threshold is -5 bytes; it must not be negative"},
       {with([](LmsOptions& o) { o.v1.starting_scope = "nett"; }),
-       "lms_starting_scope is nett, and no node lies in it; the top-level "
+       "lms_starting_scope is nett, but no node is in it; the top-level "
        "scopes are: net, opt"},
       {with([](LmsOptions& o) { o.v1.starting_op_names = {"net"}; }),
-       "lms_starting_op_names has net, and there is no such node"},
+       "lms_starting_op_names has net, but no node has this name"},
       {with([](LmsOptions& o) { o.v1.excl_scopes = {"net/F"}; }),
-       "lms_excl_scopes is net/F, and no node lies in it; the top-level scopes "
+       "lms_excl_scopes is net/F, but no node is in it; the top-level scopes "
        "are: net, opt"},
       {with([](LmsOptions& o) { o.v1.incl_scopes = {"F1"}; }),
-       "lms_incl_scopes is F1, and no node"},
+       "lms_incl_scopes is F1, but no node"},
       {with([](LmsOptions& o) { o.v1.incl_types = {"Convolution"}; }),
        "lms_incl_scopes and lms_incl_types select no node"},
       {with([](LmsOptions& o) {

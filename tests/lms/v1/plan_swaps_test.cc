@@ -142,7 +142,7 @@ TEST(PlanSwapsV1Test, SmallTensorsStayUnderASizeThreshold) {
 TEST(PlanSwapsV1Test, AScopeThatMatchesNothingListsTheScopesThereAre) {
   LmsOptions options = E1Options();
   options.compat = false;
-  options.v1.optimizer_scopes = {"op"};  // no component boundary
+  options.v1.optimizer_scopes = {"op"};  // not a whole path component
   EXPECT_THAT(PlanSwaps(options, StandardOps(), ChainE1()),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("F1, F2, F3, F4, opt")));

@@ -27,7 +27,7 @@ struct Phases {
     is_gradient.push_back(gradient);
     return graph.AddNode(spec);
   }
-  // With a gradient node that reads it.
+  // Also adds a gradient node that reads it.
   NodeId AddCandidate(std::vector<NodeId> inputs) {
     const NodeId id = Add(std::move(inputs));
     Add({id}, /*gradient=*/true);
@@ -109,7 +109,7 @@ std::vector<NodeId> SeedsByDefinition(const Phases& net) {
   return best;
 }
 
-// From long chains with side inputs to loose graphs with many starts.
+// From long chains with side inputs to sparse graphs with many starts.
 TEST(V1SeedsTest, RandomGraphsHaveTheSeedsOfTheDefinition) {
   for (uint32_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -1,6 +1,6 @@
-// Version 1 with lms_compat against a naive twin of the original, on random
-// graphs with random options: the same edges, and where the original's choice
-// is arbitrary, one of its choices.
+// Compares version 1 with lms_compat with a naive twin of the original, on
+// random graphs with random options: the edges are equal, or one of the
+// original's choices if these are arbitrary.
 #include <algorithm>
 #include <random>
 
@@ -43,8 +43,8 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-// Gradient nodes among forward nodes, several outputs, the same value read
-// twice, control edges, conditional branches, forward nodes behind gradients,
+// Gradient nodes among forward nodes, several outputs, repeated reads of one
+// value, control edges, conditional branches, forward nodes behind gradients,
 // vectors, nodes on the host.
 Graph WildGraph(Dice& dice, int64_t most_nodes) {
   Graph graph("wild");
@@ -56,7 +56,7 @@ Graph WildGraph(Dice& dice, int64_t most_nodes) {
                                         "Conv", "Mul", "Variable"};
   std::vector<ValueId> values;
   const int64_t size = 4 + dice.Below(most_nodes - 3);
-  const int64_t waits = 2 + dice.Below(6);  // one node in so many
+  const int64_t waits = 2 + dice.Below(6);  // one node in so many waits
   for (int64_t i = 0; i < size; ++i) {
     const bool is_gradient = i > 2 && dice.Below(size) < i;
     NodeSpec spec = {
@@ -153,11 +153,11 @@ void ExpectSameSwap(const Graph& graph, const Swap& swap,
   }
 }
 
-// What happened, for counts that show that the cases are not all empty.
+// Counts that show that the cases are not all empty.
 struct Tally {
   int swaps = 0;
   int triggers = 0;
-  int choices = 0;  // triggers with several equals
+  int choices = 0;  // triggers with ties
   int shared = 0;   // swap-ins with several readers
 };
 
@@ -176,7 +176,8 @@ void ExpectAsOriginal(const LmsOptions& options, const Graph& graph,
                       Tally& tally) {
   const absl::StatusOr<SwapPlan> plan =
       PlanSwaps(options, StandardOps(), graph);
-  // Unlike the original we tell when all the inclusions are without effect.
+  // Unlike the original, ours reports if all inclusions together have no
+  // effect.
   if (!plan.ok() &&
       plan.status().message().find("lms_incl_") != std::string::npos)
     return;
@@ -235,7 +236,7 @@ TEST(V1TwinTest, TrainingGraphsAreEditedAsTheOriginalDoes) {
   EXPECT_GT(tally.shared, 20);
 }
 
-// Ours need not be the original's, but must be right.
+// Without compat the edit may differ from the original's, but must be valid.
 TEST(V1TwinTest, WithoutCompatWildGraphsAreEditedSoundly) {
   int swaps = 0;
   for (uint32_t seed = 0; seed < 3000 && !HasFailure(); ++seed) {

@@ -1,5 +1,5 @@
-// What holds for every edit of version 2: proven equivalent, acyclic, no
-// swap-in without a trigger or a gap, and plans that run.
+// Properties of every edit of version 2: proven equivalent, acyclic, no swap-in
+// without a trigger or a gap, and plans that run.
 #include <algorithm>
 #include <random>
 
@@ -41,8 +41,8 @@ bool IsAlias(const Node& node) {
   return node.op == "Identity" || node.op == "Reshape";
 }
 
-// Nodes that read the bytes of `value`, by any of its names. An alias is one if
-// another node waits for it, or if nothing reads it.
+// Nodes that read the bytes of `value` under any name. An alias counts if
+// another node waits for it, or if no node reads it.
 std::vector<NodeId> ReadersOfBytes(const Graph& graph, ValueId value) {
   std::vector<NodeId> readers;
   std::vector<ValueId> names = {value};
@@ -61,7 +61,7 @@ std::vector<NodeId> ReadersOfBytes(const Graph& graph, ValueId value) {
 }
 
 // RandomTrainingGraph with some of its nodes on the host and some control
-// edges. Every edge goes to a younger node.
+// edges. Every edge goes to a node with a higher id.
 Graph RandomGraph(uint32_t seed, std::mt19937& random) {
   const Graph plain =
       RandomTrainingGraph({.seed = seed,
@@ -89,7 +89,7 @@ Graph RandomGraph(uint32_t seed, std::mt19937& random) {
 }
 
 // Levels are those of the graph with the chains of serialized levels. (Other
-// new orders, between nodes of the host, may shift them.)
+// new orders, between host nodes, may shift them.)
 void ExpectEverySwapInHasItsGap(const SwapPlan& plan, const Graph& original) {
   Graph graph = original;
   for (const AddedOrder& order : plan.orders) {

@@ -27,8 +27,8 @@ std::set<int> LevelMinus(const std::set<int>& a, const std::set<int>& b) {
   return rest;
 }
 
-// The list in the original; the two names that its missing comma glues
-// together match nothing.
+// The list of the original; the two names that its missing comma joins match
+// nothing.
 const std::set<std::string>& UnusedTypes() {
   static const std::set<std::string> types = {
       "Const", "Identity", "Read", "Placeholder", "PlaceholderWithDefault",
@@ -250,7 +250,7 @@ std::set<int> NaiveV2::OpsOfLevel(int level) const {
   return ops;
 }
 
-// The original's test: spreads level by level, strictly between the two.
+// The original's test: expands level by level, strictly between the two.
 bool NaiveV2::Reaches(int from, int to, bool with_controls) const {
   const auto next = [&](int op) {
     return with_controls ? LevelUnion(Consumers(op), ControlOutputs(op))
@@ -279,7 +279,7 @@ bool NaiveV2::HasPath(int from, int to) const {
   return false;
 }
 
-// Our ruling in either mode: no cycle.
+// Our rule with and without compat: no cycle.
 void NaiveV2::AddControl(int before, int after) {
   if (HasPath(after, before)) {
     ++cycles_refused_;

@@ -1,5 +1,6 @@
-// The editing of TFLMS version 2 once more, slowly: straight from its
-// description, over sets and loops, sharing nothing with lms/. Compat mode.
+// A second, slow implementation of the editing of TFLMS version 2: directly
+// from its description, over sets and loops, sharing nothing with lms/. Compat
+// mode.
 #ifndef SPILLWAY_TESTS_LMS_V2_NAIVE_V2_H_
 #define SPILLWAY_TESTS_LMS_V2_NAIVE_V2_H_
 
@@ -28,7 +29,7 @@ struct NaiveOp {
   std::vector<int64_t> bytes = {};
 };
 
-// Where any candidate is right: returns one of them, given the swap-in's place.
+// Where any candidate is valid: returns one of them for the given swap-in.
 using NaiveChoice =
     std::function<int(int swap_in, const std::set<int>& candidates)>;
 
@@ -42,7 +43,7 @@ class NaiveV2 {
   int cycles_refused() const { return cycles_refused_; }
 
  protected:
-  // Levels, and who takes part, before anything is swapped.
+  // Finds the levels and the active ops before any swap.
   void Prepare();
   std::set<int> Producers(int op) const;
   std::set<int> Consumers(int op) const;

@@ -22,7 +22,7 @@ std::vector<int64_t> Levels(std::string_view item, bool compat = false) {
   return slice->Levels(6);
 }
 
-// As list(range(6))[item] in Python.
+// Like list(range(6))[item] in Python.
 TEST(V2OptionsTest, SlicesOfLevelsAreThoseOfPython) {
   EXPECT_THAT(Levels("3"), ElementsAre(3));
   EXPECT_THAT(Levels(" 3 "), ElementsAre(3));
@@ -97,8 +97,8 @@ TEST(V2OptionsTest, AnOptionOutOfRangeIsNamedAndTheGraphStaysAsItWas) {
       {[](LmsOptions& o) { o.v2.swapin_groupby = -1; },
        "lms_swapin_groupby is -1, to be tuned"},
       {[](LmsOptions& o) { o.v2.excl_output_by_scopes = {"none"}; },
-       "lms_excl_output_by_scopes has \"none\", with which no node's name "
-       "begins; the top-level scopes are: F1, F2, F3, F4, opt"},
+       "lms_excl_output_by_scopes has \"none\", but no node's name begins with "
+       "it; the top-level scopes are: F1, F2, F3, F4, opt"},
       {[](LmsOptions& o) { o.v2.incl_input_by_types = {"None"}; },
        "lms_incl_input_by_types has None, but no node is of this op"},
       {[](LmsOptions& o) {

@@ -177,7 +177,7 @@ TEST(PlanSwapsV2Test, SerializationGivesThePublishedChains) {
        {{"B", "C"}, {"C", "D"}, {"D", "E"}, {"E", "P"}, {"P", "Q"}},
        8},
       {{"1", "3"}, {{"B", "C"}, {"C", "D"}, {"P", "Q"}}, 8},
-      {{"0"}, {}, 5}};  // the level of inputs never is
+      {{"0"}, {}, 5}};  // the level of inputs is never chained
   for (const Row& row : rows) {
     SCOPED_TRACE(row.levels[0]);
     Graph graph = WideGraph();
@@ -201,8 +201,8 @@ TEST(PlanSwapsV2Test, SerializationBySizeTakesTheLevelsAboveIt) {
   EXPECT_EQ(Orders(plan, graph).size(), 2U);
 }
 
-// Two readers of F at levels 4 and 5; merged, they have no single reader that
-// the original could synchronize with.
+// Two readers of F at levels 4 and 5; if merged, the original has no single
+// reader to synchronize with.
 Graph TwoLateReaders() {
   return MakeGraph({{"F"},
                     {"G", {"F"}},
@@ -261,7 +261,7 @@ TEST(PlanSwapsV2Test, WithoutCompatASwapWithoutAGapIsDropped) {
   EXPECT_EQ(plan.dropped[0].reason, "no useful gap before opt/B3");
 }
 
-// Host node h stands between d1 and d2, and g, which d2 needs too, needs it.
+// Host node h is between d1 and d2; d2 also needs g, which depends on h.
 //
 //    d1 -> h -> d2 <- g         g -> h would close the cycle g -> h -> k -> g
 //          h -> k (host) -> g
@@ -299,7 +299,7 @@ TEST(PlanSwapsV2Test, VariablesAndTheirUpdatesNeverTakePart) {
   options.compat = false;
   ASSERT_OK_AND_ASSIGN(const SwapPlan plan, PlanSwaps(options, graph));
   EXPECT_TRUE(plan.swaps.empty());
-  options.compat = true;  // the original knows no ApplySgd
+  options.compat = true;  // the original does not know ApplySgd
   ASSERT_OK_AND_ASSIGN(const SwapPlan original, PlanSwaps(options, graph));
   ASSERT_EQ(original.swaps.size(), 1U);
   EXPECT_EQ(graph.ValueName(original.swaps[0].value), "a:0");

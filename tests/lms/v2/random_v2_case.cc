@@ -9,7 +9,7 @@ namespace spillway::testing {
 Graph RandomV2Case::MakeGraph(bool with_loops) {
   Graph graph("random");
   const int size = 3 + Below(Below(3) == 0 ? 60 : 24);
-  // A part of the graphs is mostly chains, so that levels are many.
+  // Some of the graphs are mostly chains, so they have many levels.
   const int width = 1 + Below(6);
   const bool loops = Below(4) == 0 && with_loops;
   for (int i = 0; i < size; ++i) AddOp(graph, i, width, loops);

@@ -1,5 +1,5 @@
-// Random graphs of anything that the rules of version 2 speak of, and random
-// options for them: the same seed makes the same ones.
+// Random graphs with all constructs that the rules of version 2 mention, and
+// random options for them: equal seeds give equal cases.
 #ifndef SPILLWAY_TESTS_LMS_V2_RANDOM_V2_CASE_H_
 #define SPILLWAY_TESTS_LMS_V2_RANDOM_V2_CASE_H_
 
@@ -17,10 +17,10 @@ class RandomV2Case {
  public:
   explicit RandomV2Case(uint32_t seed) : random_(seed) {}
 
-  // Without loops also in those graphs that would have some.
+  // Without loops even in graphs that would have some.
   Graph MakeGraph(bool with_loops = true);
 
-  // In compat mode; no number is -1.
+  // With compat; no number is -1.
   LmsOptions MakeOptions(const Graph& graph);
 
   int Below(int limit);

@@ -1,5 +1,5 @@
-// Version 2 in compat mode against its naive twin, edge by edge, over random
-// graphs of anything that its rules speak of.
+// Compares version 2 in compat mode with its naive twin, edge by edge, over
+// random graphs with all constructs that its rules mention.
 #include <fmt/format.h>
 
 #include "lms/apply_swap_plan.h"
@@ -49,7 +49,7 @@ void CheckEdit(const Graph& graph, const LmsOptions& options,
                PlannedTotals& totals) {
   Graph edited = graph;
   ASSERT_OK_AND_ASSIGN(const LmsReport report, ApplyLms(options, edited));
-  // Where several triggers are right, the twin takes ours if it is one.
+  // If several triggers are valid, the twin takes ours if it is one of them.
   const auto choose = [&](int swap_in, const std::set<int>& candidates) {
     ++totals.triggers;
     const NodeId id(swap_in);
@@ -76,8 +76,8 @@ void CheckRandom(uint32_t seed, PlannedTotals& totals) {
 
 enum class Layout { kResidual, kInception, kUNet };
 
-// A forward part, and a gradient node for each of its nodes that reads the
-// gradients of the node's readers and the node's own inputs.
+// A forward part, and for each of its nodes a gradient node that reads the
+// gradients of the node's readers and the node's inputs.
 Graph MakeTrainingGraph(Layout layout, int depth) {
   const TensorType type{.dtype = DType::kFloat32, .shape = {16, 16}};
   Graph graph("training");

@@ -15,7 +15,7 @@ double Plus(double a, double b) { return a + b; }
 double Minus(double a, double b) { return a - b; }
 double Times(double a, double b) { return a * b; }
 
-// Repeats b over a: right for equal shapes, scalars and channel vectors.
+// Repeats b over a: valid for equal shapes, scalars and channel vectors.
 Reference Repeating(BinaryFn f) {
   return [f](const DoublesList& in) {
     Doubles y;

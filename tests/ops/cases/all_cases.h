@@ -1,4 +1,4 @@
-// Every case of every op: one line a file in all_cases.cc.
+// Every case of every op: one line per file in all_cases.cc.
 #ifndef SPILLWAY_TESTS_OPS_CASES_ALL_CASES_H_
 #define SPILLWAY_TESTS_OPS_CASES_ALL_CASES_H_
 

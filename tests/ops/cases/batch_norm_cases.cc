@@ -113,8 +113,8 @@ OpCase Forward(const Norm& norm) {
   return op_case;
 }
 
-// By the textbook: the chain rule through mean and variance. Inputs: dy, x,
-// scale, offset, mean, inv_std[, y].
+// The textbook formula: the chain rule through mean and variance. Inputs: dy,
+// x, scale, offset, mean, inv_std[, y].
 DoublesList Differentiate(const Norm& norm, const DoublesList& in) {
   const size_t channels = Channels(norm);
   Doubles g = in[0];
@@ -256,8 +256,8 @@ OpCases BatchNormCases() {
     cases.good.push_back(
         InBFloat16(Grad(norm), {.inputs = {2, 3, 4, 5}, .outputs = {1, 2}}));
   }
-  // With a side but no activation the gradient of side is dy, and the gradient
-  // op knows nothing of it.
+  // With a side but no activation the gradient of side is dy, so the gradient
+  // op does not compute it.
   cases.good.push_back(
       Forward({.name = "TrainingSide", .x = {3, 5, 7, 6}, .has_side = true}));
   // The mean is a thousand times the spread.

@@ -8,20 +8,20 @@
 
 namespace spillway::testing {
 
-// Inputs and outputs that are float32 in mixed precision too: parameters,
+// Inputs and outputs that stay float32 in mixed precision: parameters,
 // statistics, losses.
 struct StaysFloat32 {
   std::vector<int> inputs = {};
   std::vector<int> outputs = {};
 };
 
-// `base`, called <name>InBFloat16, with its float32 tensors in bfloat16 but for
-// those that stay. The reference sees inputs as bfloat16 holds them, and an
-// output may be off by one rounding to eight bits: tolerance 2^-8; gradients,
-// which pass through several nodes, 2^-6.
+// `base`, renamed <name>InBFloat16, with its float32 tensors in bfloat16 except
+// those that stay. The reference gets the inputs rounded to bfloat16, and an
+// output may be off by one rounding to eight bits: tolerance 2^-8; for
+// gradients, which pass through several nodes, 2^-6.
 OpCase InBFloat16(OpCase base, const StaysFloat32& stays = {});
 
-// InBFloat16 of each.
+// InBFloat16 of each case.
 std::vector<OpCase> AllInBFloat16(const std::vector<OpCase>& bases,
                                   const StaysFloat32& stays = {});
 

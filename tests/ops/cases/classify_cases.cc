@@ -40,7 +40,7 @@ OpCase ArgMaxCase(const std::string& name, const Shape& x, int64_t axis,
           .tolerance = 0};
 }
 
-// Ties count for the label: only larger predictions are ahead of it.
+// Ties count for the label: only larger predictions rank before it.
 OpCase InTopKCase(const std::string& name, int64_t k) {
   return {
       .name = name,
@@ -144,7 +144,7 @@ std::vector<BadOp> BadClassifies() {
   };
 }
 
-// Where values do not become what they become in bfloat16.
+// Values whose float16 result differs from the bfloat16 result.
 std::vector<OpCase> Float16Casts() {
   const DType f16 = DType::kFloat16;
   return {CastCase("CastFloat16ToBytes", f16, {-1, 254.7, 255.9}, DType::kUInt8,

@@ -9,7 +9,7 @@
 namespace spillway::testing {
 namespace {
 
-// Shapes of networks, cut down in batch and image.
+// Shapes of real networks, with smaller batches and images.
 std::vector<Conv> NetworkConvs() {
   return {
       {.name = "Mnist1",
@@ -96,7 +96,7 @@ std::vector<Conv> NetworkConvs() {
        .strides = {1, 2},
        .dilations = {2, 2},
        .groups = 7},
-      {.name = "DepthwiseTwice",  // two filters a channel
+      {.name = "DepthwiseTwice",  // two filters per channel
        .x = {2, 6, 7, 5},
        .filter = {10, 3, 3, 1},
        .y = {2, 6, 7, 10},
@@ -114,14 +114,14 @@ std::vector<Conv> NetworkConvs() {
   };
 }
 
-// Odd sizes, and each attribute by itself.
+// Odd sizes, and each attribute alone.
 std::vector<Conv> OddConvs() {
   return {
       {.name = "Valid",
        .x = {3, 7, 9, 5},
        .filter = {6, 3, 2, 5},
        .y = {3, 5, 8, 6}},
-      {.name = "SameEvenStride",  // the odd element of padding comes after
+      {.name = "SameEvenStride",  // an odd element of padding comes after
        .x = {2, 8, 6, 3},
        .filter = {5, 3, 3, 3},
        .y = {2, 4, 3, 5},
@@ -166,7 +166,7 @@ std::vector<Conv> OddConvs() {
        .padding = "SAME",
        .pad_before = {1, 1},
        .groups = 3},
-      // As tensor cores want them: rows of 16 bytes in any dtype.
+      // As tensor cores need them: rows of 16 bytes in any dtype.
       {.name = "MultiplesOfEight",
        .x = {2, 6, 5, 16},
        .filter = {24, 3, 3, 8},

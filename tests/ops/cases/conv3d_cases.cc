@@ -17,7 +17,7 @@ std::vector<Conv> Convs3D() {
        .padding = "SAME",
        .pad_before = {1, 1, 1},
        .is_small = false},
-      {.name = "OfTwoElements",  // oneDNN has only its sgemm for some of these
+      {.name = "OfTwoElements",  // for some of these oneDNN has only sgemm
        .x = {3, 2, 2, 2, 16},
        .filter = {32, 3, 3, 3, 16},
        .y = {3, 2, 2, 2, 32},

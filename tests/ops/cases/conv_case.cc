@@ -48,14 +48,16 @@ Shape Spatial(const Shape& shape) {
   return Shape(std::vector(shape.dims().begin() + 1, shape.dims().end() - 1));
 }
 
-// One element of the window over one pixel of y, all three counted row-major.
+// One element of the window over one pixel of y; all three indices are
+// row-major.
 struct Tap {
   size_t x = 0;
   size_t filter = 0;
   size_t y = 0;
 };
 
-// Where element `k` of the window over pixel `o` lies in x; false: outside.
+// Finds the pixel of x for element `k` of the window over pixel `o`; false:
+// outside.
 bool FindPixel(const Conv& conv, const Index& o, const Index& k, Index& x) {
   x.resize(o.size());
   for (size_t axis = 0; axis < o.size(); ++axis) {
@@ -67,7 +69,7 @@ bool FindPixel(const Conv& conv, const Index& o, const Index& k, Index& x) {
   return true;
 }
 
-// All that lie inside x.
+// All taps that are inside x.
 std::vector<Tap> TapsOf(const Conv& conv) {
   const Shape x = Spatial(conv.x);
   const Shape filter = Spatial(conv.filter);
@@ -83,7 +85,7 @@ std::vector<Tap> TapsOf(const Conv& conv) {
   return taps;
 }
 
-// Calls fn(x, filter, y), three places, for every product of the convolution.
+// Calls fn(x, filter, y), three indices, for every product of the convolution.
 template <typename Fn>
 void ForEachProduct(const Conv& conv, const std::vector<Tap>& taps, Fn fn) {
   const auto in = static_cast<size_t>(conv.filter.dim(-1));
@@ -120,7 +122,7 @@ Reference Forward(const Conv& conv) {
   };
 }
 
-// Of the places of filter and dy among the inputs.
+// `filter` and `dy` are indices of inputs.
 Reference InputGradient(const Conv& conv, size_t filter, size_t dy) {
   return [=, taps = TapsOf(conv)](const DoublesList& in) {
     Doubles dx = Zeros(conv.x);
@@ -158,7 +160,7 @@ OpCase Narrow(OpCase base, const StaysFloat32& stays = {}) {
   return narrow;
 }
 
-// What the reference computes, if `round` is applied to an input first.
+// The reference with `round` applied to one input first.
 template <typename Round>
 Reference Rounding(size_t input, Round round, Reference reference) {
   return [=](DoublesList in) {
@@ -167,8 +169,8 @@ Reference Rounding(size_t input, Round round, Reference reference) {
   };
 }
 
-// With a float32 filter, input `filter`, which the op rounds to bfloat16; and
-// with one that it rounds to float16.
+// With a float32 filter (input `filter`), which the op rounds to bfloat16; and
+// one with a filter that it rounds to float16.
 std::vector<OpCase> NarrowButFilter(const OpCase& base, size_t filter) {
   OpCase narrow = Narrow(base, {.inputs = {static_cast<int>(filter)}});
   narrow.name += "Mixed";
@@ -178,7 +180,7 @@ std::vector<OpCase> NarrowButFilter(const OpCase& base, size_t filter) {
   return {narrow, twin};
 }
 
-// With a float32 gradient, which is exact but for the order of its sums.
+// With a float32 gradient, which is exact except for the order of its sums.
 OpCase NarrowButOutput(const OpCase& base) {
   OpCase narrow = Narrow(base, {.outputs = {0}});
   narrow.name += "Mixed";

@@ -13,7 +13,7 @@ namespace spillway::testing {
 
 using Sizes = std::vector<int64_t>;  // one for each spatial dimension
 
-// `y` and `pad_before` are worked out by hand.
+// `y` and `pad_before` are computed by hand.
 struct Conv {
   std::string name;
   Shape x;
@@ -25,12 +25,12 @@ struct Conv {
   Sizes strides = {};     // none: ones
   Sizes dilations = {};   // none: ones
   int64_t groups = 1;
-  bool is_small = true;  // enough for central differences
+  bool is_small = true;  // small enough for central differences
 };
 
-// The convolution and its two gradients, or its transpose. Each in float32 and
-// twice in bfloat16: in those named ...Mixed, filters and their gradients are
-// float32.
+// The convolution and its two gradients, or its transpose. Each once in float32
+// and twice in bfloat16; in those named ...Mixed, filters and their gradients
+// are float32.
 std::vector<OpCase> CasesOf(const Conv& conv);
 std::vector<OpCase> TransposeCasesOf(const Conv& conv);
 

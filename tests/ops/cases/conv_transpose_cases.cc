@@ -1,5 +1,5 @@
-// Conv2DTranspose, Conv3DTranspose. In the lists of shapes x and y are those of
-// the convolution that is transposed.
+// Conv2DTranspose, Conv3DTranspose. In the lists of shapes, x and y are those
+// of the transposed convolution.
 #include <utility>
 #include <vector>
 

@@ -6,14 +6,14 @@
 
 namespace spillway::testing {
 
-// With float16 in the place of bfloat16, also in the name. Where an output may
-// be off by one rounding to the eight bits of a bfloat16, 2^-8, that of the
-// twin may be by one to eleven, 2^-11.
+// Replaces bfloat16 by float16, also in the name. If an output may be off by
+// one rounding to the eight bits of a bfloat16, 2^-8, that of the twin may be
+// off by one rounding to eleven bits, 2^-11.
 OpCase Float16Twin(OpCase op_case);
 
-// Fills `cases.only_on_gpu`: with the good cases that have a float16 tensor,
-// which are good no longer, and with the twin of every case in bfloat16 but
-// those whose name is among them.
+// Fills `cases.only_on_gpu`: moves the good cases that have a float16 tensor
+// there, and adds the twin of every bfloat16 case unless a case of this name
+// exists.
 void AddFloat16Cases(OpCases& cases);
 
 }  // namespace spillway::testing

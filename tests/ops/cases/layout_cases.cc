@@ -21,7 +21,7 @@ OpCase SameBytes(const std::string& name, const std::string& op, const Shape& x,
           .gradients = {0}};
 }
 
-// y[i] = x[from(i)], or `otherwise` where x has no such element.
+// y[i] = x[from(i)], or `otherwise` if x has no such element.
 OpCase Move(const std::string& name, const std::string& op, const Shape& x,
             const Shape& y, const std::function<Index(const Index&)>& from,
             double otherwise = 0) {
@@ -103,7 +103,7 @@ OpCase ConcatCase(const std::string& name, const std::vector<Shape>& xs,
   return concat;
 }
 
-// The same case for another dtype, with integers: exact, without gradients.
+// The same case with integers, for another dtype: exact, without gradients.
 OpCase WithDType(OpCase base, DType dtype, const std::string& suffix) {
   base.name += suffix;
   base.gradients = {};
@@ -209,7 +209,7 @@ std::vector<BadOp> BadLayouts() {
        .inputs = {Float32({2, 3}), Float32({2})},
        .attributes = {{"axis", 1}},
        .error =
-           "x2 must be as x1, which is float32[2, 3], but for dimension 1"},
+           "x2 must be as x1, which is float32[2, 3], except in dimension 1"},
       {.name = "ConcatOfTwoDTypes",
        .op = "Concat",
        .inputs = {Float32({2}), Int32({2})},

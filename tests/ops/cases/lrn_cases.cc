@@ -26,8 +26,8 @@ Attributes AttributesOf(const Lrn& lrn) {
           {"beta", lrn.beta}};
 }
 
-// Calls fn(c, j) for each channel c and each channel j in its window, as places
-// in x.
+// Calls fn(c, j) for each channel c and each channel j in its window, as
+// indices in x.
 template <typename Fn>
 void ForEachPair(const Lrn& lrn, Fn fn) {
   const int64_t channels = lrn.x.dim(-1);
@@ -65,7 +65,8 @@ OpCase Forward(const Lrn& lrn) {
           .gradients = {0}};
 }
 
-// dx[j] gathers, over the channels c that see j, dy[c] * d y[c] / d x[j].
+// dx[j] sums dy[c] * d y[c] / d x[j] over the channels c whose window contains
+// j.
 OpCase Grad(const Lrn& lrn) {
   return {
       .name = "LRNGrad" + lrn.name,

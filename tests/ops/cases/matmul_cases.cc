@@ -56,8 +56,8 @@ OpCase MatMulCase(const Product& p) {
           .same_bits_for_any_threads = false};
 }
 
-// `one` with a bias of `dtype`, and perhaps a ReLU, of the sum that its
-// reference gives.
+// `one` with a bias of `dtype`, and optionally a ReLU, applied to the sum of
+// its reference.
 OpCase BiasCase(const OpCase& one, int64_t n, DType dtype, bool has_relu) {
   OpCase biased = one;
   biased.name += has_relu ? "BiasRelu" : "Bias";
@@ -78,8 +78,8 @@ OpCase BiasCase(const OpCase& one, int64_t n, DType dtype, bool has_relu) {
   return biased;
 }
 
-// Operands are small integers, which rounding to bfloat16 leaves alone; so are
-// their products, and float32 sums them exactly.
+// Operands are small integers, which bfloat16 represents exactly, as are their
+// products; float32 sums them exactly.
 OpCase MixedCase(const Product& p, DType a, DType b, DType y) {
   OpCase mixed = MatMulCase(p);
   mixed.inputs[0] = {.type = mixed.inputs[0].type,
@@ -99,7 +99,7 @@ OpCase MixedCase(const Product& p, DType a, DType b, DType y) {
   return mixed;
 }
 
-// Each of a, b and y in float32 and bfloat16, but all in float32.
+// Each of a, b and y in float32 and bfloat16, except all in float32.
 std::vector<OpCase> BFloat16Cases() {
   constexpr DType kDTypes[] = {DType::kFloat32, DType::kBFloat16};
   std::vector<OpCase> cases;

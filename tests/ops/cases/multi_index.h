@@ -13,7 +13,7 @@ namespace spillway::testing {
 
 using Index = std::vector<int64_t>;
 
-// The place of `index` in a row-major tensor.
+// The offset of `index` in a row-major tensor.
 inline size_t Flat(const Shape& shape, const Index& index) {
   int64_t flat = 0;
   for (int axis = 0; axis < shape.rank(); ++axis) {

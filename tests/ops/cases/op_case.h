@@ -1,5 +1,5 @@
-// OpCase: everything the suites need to check an op. One list of
-// cases (all_cases.cc), one program that checks each (op_suite_test.cc).
+// OpCase: everything that the suites need to check an op. One list of cases
+// (all_cases.cc), one program that checks each (op_suite_test.cc).
 #ifndef SPILLWAY_TESTS_OPS_CASES_OP_CASE_H_
 #define SPILLWAY_TESTS_OPS_CASES_OP_CASE_H_
 
@@ -18,7 +18,7 @@ namespace spillway::testing {
 // Elements of a tensor of any dtype, row-major.
 using Doubles = std::vector<double>;
 
-// Makes the inputs of a case: the same for the same case, whatever the machine.
+// How to generate the inputs of a case; deterministic on every machine.
 enum class Fill : uint8_t {
   kNormal,    // mean 0, standard deviation `high`
   kUniform,   // [low, high), real
@@ -37,8 +37,8 @@ struct CaseInput {
 
 using DoublesList = std::vector<Doubles>;
 
-// Naive, in double, written independently of the kernel: outputs from inputs,
-// in order, followed by the new value of every input the op mutates.
+// Naive, in double, independent of the kernel: outputs from inputs, in order,
+// followed by the new value of every input that the op mutates.
 using Reference = std::function<DoublesList(const DoublesList& inputs)>;
 
 struct OpCase {
@@ -46,27 +46,27 @@ struct OpCase {
   std::string op;
   std::vector<CaseInput> inputs = {};
   Attributes attributes = {};
-  std::vector<TensorType> outputs = {};  // as Infer must say
+  std::vector<TensorType> outputs = {};  // expected from shape inference
   Reference reference = nullptr;
 
   // |got - want| <= tolerance * max(1, |want|). Integers and bools are exact.
   double tolerance = 1e-5;
 
-  // Inputs whose gradient (graph built by the op's gradient function, run by
-  // EvalGraph) is compared with central differences of `reference`; the loss is
-  // a fixed random combination of `gradient_outputs`.
+  // Inputs whose gradient (of the graph built by the op's gradient function,
+  // run by EvalGraph) is compared with central differences of `reference`; the
+  // loss is a fixed random combination of `gradient_outputs`.
   std::vector<int> gradients = {};
   std::vector<int> gradient_outputs = {0};
   double gradient_tolerance = 1e-4;
   double gradient_step = 1e-4;
 
-  // What the op's cost function must say; none: not checked.
+  // Expected from the op's cost function; nothing: not checked.
   std::optional<double> flops = std::nullopt;
 
   // A library may split sums by thread; our own kernels must not.
   bool same_bits_for_any_threads = true;
 
-  // The kernel is skipped on a CPU without it.
+  // The kernel is skipped on a CPU without AVX-512.
   bool needs_avx512 = false;
 };
 
@@ -88,7 +88,7 @@ inline void PrintTo(const BadOp& bad, std::ostream* out) { *out << bad.name; }
 // The cases of one file of ops.
 struct OpCases {
   std::vector<OpCase> good = {};
-  // The CPU has no kernels for them, but where bytes are only moved.
+  // The CPU has no kernels for these, except if bytes are only moved.
   std::vector<OpCase> only_on_gpu = {};
   std::vector<BadOp> bad = {};
 };

@@ -15,7 +15,7 @@ namespace {
 
 using Sizes = std::vector<int64_t>;  // one for each spatial dimension
 
-// `y` and `pad_before` are worked out by hand.
+// `y` and `pad_before` are computed by hand.
 struct Pool {
   std::string name;
   Shape x;
@@ -48,7 +48,7 @@ Attributes AttributesOf(const Pool& pool) {
   return attributes;
 }
 
-// The place in x of element `k` of the window of `y`, if it is inside.
+// The index in x of element `k` of the window of `y`, if it is inside.
 std::optional<size_t> PlaceOf(const Pool& pool, const Index& y,
                               const Index& k) {
   Index x = y;
@@ -61,7 +61,7 @@ std::optional<size_t> PlaceOf(const Pool& pool, const Index& y,
   return Flat(pool.x, x);
 }
 
-// Places in x of the elements of the window of one element of y, row-major.
+// Indices in x of the elements of the window of one element of y, row-major.
 std::vector<size_t> WindowOf(const Pool& pool, const Index& y) {
   std::vector<size_t> places;
   for (const Index& k : AllIndices(Shape(pool.ksize))) {
@@ -87,7 +87,7 @@ double Flops(const Pool& pool) {
   return static_cast<double>(pool.y.num_elements() * WindowSize(pool));
 }
 
-// Central differences take as many passes over x as they check elements.
+// Central differences need one pass over x per checked element.
 std::vector<int> GradientsOf(const Pool& pool) {
   return pool.x.num_elements() < 5000 ? std::vector{0} : std::vector<int>{};
 }
@@ -243,7 +243,7 @@ std::vector<Pool> Pools() {
        .y = {3, 1, 1, 40},
        .ksize = {5, 4},
        .strides = {1, 1}},
-      {.name = "ManyTaps",  // more than a byte tells apart
+      {.name = "ManyTaps",  // more than a byte can index
        .x = {1, 20, 19, 8},
        .y = {1, 2, 4, 8},
        .ksize = {17, 16},
@@ -434,7 +434,7 @@ std::vector<OpCase> CasesOf(const Pool& pool) {
   return cases;
 }
 
-// The pools are oneDNN's, their gradients our own.
+// The pools use oneDNN, their gradients our own kernels.
 OpCase BFloat16Case(const OpCase& base) {
   OpCase narrow = InBFloat16(base);
   narrow.gradients = {};

@@ -19,7 +19,7 @@ struct Reduced {
   bool keep_dims = false;
 };
 
-// The place in y (without kept dimensions) of an element of x.
+// The index in y (without kept dimensions) of an element of x.
 size_t PlaceInY(const Reduced& r, const Index& index) {
   std::vector<int64_t> dims;
   Index kept;

@@ -90,7 +90,7 @@ HostTensor Read(const TensorType& type, const std::byte* bytes) {
   return {.type = type, .bytes = {bytes, bytes + type.num_bytes()}};
 }
 
-// The bytes of one run: inputs, outputs and workspace.
+// The memory of one run: inputs, outputs and workspace.
 class Buffers {
  public:
   Buffers(const OpCase& op_case, const std::vector<HostTensor>& inputs,
@@ -142,7 +142,7 @@ class Buffers {
   std::vector<void*> outputs_;
 };
 
-// T: a float that is shorter than float32.
+// T: a float type shorter than float32.
 template <typename T>
 Doubles WidenShort(const HostTensor& tensor) {
   Doubles wide;
@@ -205,7 +205,7 @@ Doubles ToDoubles(const HostTensor& tensor) {
 
 namespace {
 
-// Null: the op needs none.
+// Null: the op needs no kernel.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeKernelOf(
     const OpCase& op_case, const RunOpOptions& options) {
   const KernelFactory factory =

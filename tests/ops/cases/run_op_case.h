@@ -1,4 +1,4 @@
-// Runs the kernel of an OpCase by itself, between guard bytes.
+// Runs the kernel of an OpCase alone, between guard bytes.
 #ifndef SPILLWAY_TESTS_OPS_CASES_RUN_OP_CASE_H_
 #define SPILLWAY_TESTS_OPS_CASES_RUN_OP_CASE_H_
 
@@ -23,7 +23,7 @@ HostTensor FromDoubles(const TensorType& type, const Doubles& data);
 Doubles ToDoubles(const HostTensor& tensor);
 
 struct RunOpOptions {
-  // Whose pointers are the host's. Null: the CPU's.
+  // Makes kernels whose pointers are in host memory. Null: the CPU's.
   KernelFactory factory = nullptr;
   int threads = 2;
   MathOptions math = {};
@@ -36,11 +36,11 @@ struct OpRun {
   std::vector<HostTensor> inputs;  // as they are after the run
 };
 
-// Errors: the kernel's; INTERNAL when it writes outside its buffers.
+// Errors: the kernel's; INTERNAL if it writes outside its buffers.
 absl::StatusOr<OpRun> RunOpCase(const OpCase& op_case,
                                 const RunOpOptions& options = {});
 
-// What the case's kernel lists; nothing where it needs none.
+// The algorithms that the case's kernel lists; empty if it needs no kernel.
 absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms(
     const OpCase& op_case, const RunOpOptions& options = {});
 

@@ -1,5 +1,5 @@
-// Const, Placeholder, SwapIn, SwapOut, Variable: no kernel, so only their
-// types. Their values: tests/executor/session/resident_values_test.cc.
+// Const, Placeholder, SwapIn, SwapOut, Variable: no kernel, so only types are
+// tested. For values see tests/executor/session/resident_values_test.cc.
 #include <string>
 #include <vector>
 

@@ -21,8 +21,9 @@ CaseInput Rate(double rate) {
   return {.type = Float32({}), .fill = Fill::kValues, .values = {rate}};
 }
 
-// Several groups of `one`, whose tensors have the shapes `shapes` in turn: its
-// reference, group by group, gives outputs and then what is overwritten.
+// Several groups of `one`, whose tensors have the shapes `shapes` in turn. Its
+// reference returns, group by group, the outputs and then the overwritten
+// inputs.
 OpCase Grouped(const std::string& name, const OpCase& one,
                const std::vector<Shape>& shapes) {
   OpCase grouped = one;
@@ -57,11 +58,11 @@ OpCase Grouped(const std::string& name, const OpCase& one,
   return grouped;
 }
 
-// Sizes that share vectors and blocks in every way.
+// Sizes with all kinds of remainders of vectors and blocks.
 const std::vector<Shape> kUnevenShapes = {{1},    {9, 2003}, {3, 1},
                                           {1024}, {1025},    {4100}};
 
-// More tensors than one launch takes.
+// More tensors than one launch accepts.
 std::vector<Shape> ManyShapes() {
   std::vector<Shape> shapes;
   for (int64_t i = 1; i <= 130; ++i) shapes.push_back({i * 37 % 101 + 1});
@@ -82,7 +83,7 @@ OpCase Scaled(const std::string& name, const OpCase& one, double scale) {
 }
 
 // Every reference returns the output, which is the updated variable, and then
-// all inputs that were overwritten, the variable first.
+// all overwritten inputs, the variable first.
 OpCase GradientDescent(const std::string& name, double decay) {
   return {.name = name,
           .op = "ApplyGradientDescent",

@@ -1,6 +1,6 @@
-// The algorithms that kernels of cuDNN's legacy calls and cuBLASLt list, and
-// what MathOptions let them use. Part of libraries_test; for cuDNN's
-// engines see gpu_engines_suite.cc.
+// The algorithms that kernels using cuDNN's legacy API and cuBLASLt list, and
+// those that MathOptions allow. Part of libraries_test; for cuDNN's engines see
+// engines_suite.cc.
 #include <set>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 class GpuAlgorithmsTest : public GpuLibrariesTest {
  protected:
-  // Algorithm 1 is deterministic in every direction, as is 5.
+  // Algorithms 1 and 5 are deterministic in every direction.
   void SetUp() override {
     GpuLibrariesTest::SetUp();
     OfferNoEngines();
@@ -106,7 +106,7 @@ TEST_F(GpuAlgorithmsTest, AnUnknownOneIsRefusedWithTheListOfThoseThereAre) {
                        HasSubstr("has: heuristic 0, heuristic 1, ")));
 }
 
-// Listing asks cuDNN with the descriptors of the kernel.
+// Listing calls cuDNN with the kernel's descriptors.
 TEST_F(GpuAlgorithmsTest, ListingThemLeavesTheKernelAsItWas) {
   const OpCase op_case = CaseNamed("Conv2DGroupsInBFloat16");
   ASSERT_OK_AND_ASSIGN(const auto kernel, Prepare(op_case));

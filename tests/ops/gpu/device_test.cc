@@ -1,4 +1,4 @@
-// gpu/suite.cc on a real GPU; skipped where there is none.
+// gpu/suite.cc on a real GPU; skipped if there is none.
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +34,7 @@ absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case, RunOpOptions options) {
 
 namespace {
 
-// By legacy calls they would be as well, but slower.
+// The legacy API could compute them too, but more slowly.
 TEST(GpuDeviceTest, ConvolutionsAreByCudnnsEngines) {
   if (!GpuStatus().ok()) GTEST_SKIP() << GpuStatus().message();
   int64_t convolutions = 0;

@@ -1,4 +1,4 @@
-// The GPU's kernels where their CUDA sources are compiled as C++
+// The GPU's kernels, with their CUDA sources compiled as C++
 // (tests/support/cuda_emulation.h).
 #ifndef SPILLWAY_TESTS_OPS_GPU_EMULATED_KERNEL_H_
 #define SPILLWAY_TESTS_OPS_GPU_EMULATED_KERNEL_H_
@@ -10,7 +10,7 @@
 
 namespace spillway::testing {
 
-// Null for an op that has no kernel here: most convolutions and products need
+// Null for an op without a kernel here: most convolutions and products need
 // NVIDIA's libraries, or fakes of them.
 inline KernelFactory EmulatedKernel(const std::string& op) {
   static const KernelRegistry kernels = [] {

@@ -1,5 +1,4 @@
-// The engines of cuDNN's graph API that convolutions are computed by. Part of
-// libraries_test.
+// The engines of cuDNN's graph API for convolutions. Part of libraries_test.
 #include <fmt/format.h>
 
 #include <string>
@@ -135,7 +134,7 @@ TEST_F(GpuEnginesTest, AreUsedOnlyWhereTheirNumericalNotesAllow) {
 
 TEST_F(GpuEnginesTest, OnlyPlansThatAreWantedAreMade) {
   const OpCase op_case = CaseNamed("Conv2DGroups");
-  // Two do not serve.
+  // Two cannot be used.
   ASSERT_THAT(Prepare(op_case), IsOk());
   EXPECT_EQ(FakeCudnn().plans, 3);
   ASSERT_THAT(Prepare(op_case, {.algorithm = "engine 1"}), IsOk());
@@ -223,8 +222,8 @@ TEST_F(GpuEnginesTest, ListingThemLeavesTheKernelAsItWas) {
   }
 }
 
-// Every call that is made before a plan is found, for each kind of descriptor
-// and each attribute; numbered as cudnn_graph.h says.
+// Every call before a plan is found, for each kind of descriptor and each
+// attribute; with the numbers of cudnn_graph.h.
 std::vector<std::string> CallsOfPreparing() {
   std::vector<std::string> calls;
   for (const int type : {1, 2, 3, 4, 5, 7, 10, 15, 17}) {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-// What handles point to.
+// The target of a handle.
 struct cublasLtContext {
   int number = 0;
 };
@@ -44,7 +44,7 @@ struct Preference : cublasLtMatmulPreferenceOpaque_t {
   uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
 };
 
-// Column-major, perhaps read as its transpose.
+// Column-major, optionally read as its transpose.
 struct View {
   Layout layout;
   bool transposed = false;
@@ -76,7 +76,7 @@ bool Fit(const View& a, const View& b, const View& d) {
          d.columns() == b.columns();
 }
 
-// What one call of a function that sets an attribute is given.
+// Stores the argument of a function that sets an attribute.
 template <typename T>
 cublasStatus_t Set(T& value, const void* buffer, size_t bytes) {
   if (bytes != sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -86,7 +86,7 @@ cublasStatus_t Set(T& value, const void* buffer, size_t bytes) {
 
 bool CublasLtFails(const char* call) { return FakeCublasLt().Fails(call); }
 
-// A new object, counted, whose pointer the library's type has.
+// Creates and counts an object behind a pointer of the library's type.
 template <typename T, typename Opaque>
 cublasStatus_t Create(const char* call, const T& object, Opaque** created) {
   if (CublasLtFails(call)) return CUBLAS_STATUS_ALLOC_FAILED;
@@ -211,7 +211,7 @@ cublasStatus_t GetHeuristic(cublasLtHandle_t /*handle*/,
   }
   const auto& wanted = static_cast<const Preference&>(*preference);
   fake.most_workspace_bytes = wanted.workspace_bytes;
-  // Other reductions round the parts of a sum to the output's dtype.
+  // Other reductions round partial sums to the output's dtype.
   *returned = 0;
   if (wanted.reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) {
     return CUBLAS_STATUS_SUCCESS;
@@ -229,7 +229,7 @@ cublasStatus_t GetHeuristic(cublasLtHandle_t /*handle*/,
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// The bias has the dtype of the result, and an element for each of its rows.
+// The bias has the dtype of the result, and one element for each of its rows.
 double AfterProduct(const Operation& operation, int64_t row, const View& d,
                     double product) {
   if (operation.has_bias()) {
@@ -238,7 +238,7 @@ double AfterProduct(const Operation& operation, int64_t row, const View& d,
   return operation.has_relu() ? std::max(product, 0.0) : product;
 }
 
-// Row by row; of the transpose of `view` if `transpose`.
+// Reads row by row; the transpose of `view` if `transpose`.
 std::vector<double> ReadMatrix(const View& view, const void* data,
                                bool transpose) {
   const int64_t rows = transpose ? view.columns() : view.rows();

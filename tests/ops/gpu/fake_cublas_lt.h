@@ -1,5 +1,5 @@
-// cuBLASLt on host memory: keeps what its descriptors are given, refuses what
-// does not fit together, and computes naively from the descriptors alone.
+// cuBLASLt on host memory: stores the attributes of its descriptors, refuses
+// inconsistent ones, and computes naively from the descriptors alone.
 #ifndef SPILLWAY_TESTS_OPS_GPU_FAKE_CUBLAS_LT_H_
 #define SPILLWAY_TESTS_OPS_GPU_FAKE_CUBLAS_LT_H_
 
@@ -9,15 +9,15 @@
 namespace spillway::testing {
 
 struct FakeCublasLtState : FakeLibrary {
-  int algorithms = 1;           // that the heuristic finds; each needs 256
-                                // bytes of workspace more than the one before
-  int unusable_algorithm = -1;  // that it finds and marks as such
+  int algorithms = 1;           // found by the heuristic; each needs 256 bytes
+                                // more workspace than the last
+  int unusable_algorithm = -1;  // found, but marked as unusable
   int algorithm = -1;           // of the last computation
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;  // likewise
-  uint64_t most_workspace_bytes = 0;  // what the heuristic was told last
+  uint64_t most_workspace_bytes = 0;  // last limit for the heuristic
 };
 
-// The one of the process. Its calls are made by one thread at a time.
+// The process-wide state. One thread at a time may call it.
 FakeCublasLtState& FakeCublasLt();
 const CublasLtApi& FakeCublasLtApi();
 

@@ -15,7 +15,7 @@ constexpr size_t kTwoGiB = size_t{2} << 30;
 
 bool Fails(const char* call) { return FakeCudnn().Fails(call); }
 
-// Creating and destroying objects, which are counted.
+// Creates and destroys objects, which are counted.
 template <typename T>
 cudnnStatus_t Create(const char* call, T** created) {
   if (Fails(call)) return CUDNN_STATUS_INTERNAL_ERROR;
@@ -118,16 +118,16 @@ cudnnStatus_t SetMathType(cudnnConvolutionDescriptor_t conv,
                                               : CUDNN_STATUS_SUCCESS;
 }
 
-// Legacy calls compute in one dtype.
+// The legacy API computes in one dtype.
 bool AllFit(const FakeProblem& p) {
   return Fit(p) && p.x.type == p.filter.type;
 }
 
-// What the heuristics suggest of algorithms that are so numbered.
+// How the heuristics describe the algorithms with these numbers.
 struct Numbers {
   int unsupported = 0;
-  int not_deterministic = -1;   // -1: there is none
-  int said_deterministic = -1;  // but it is not
+  int not_deterministic = -1;   // -1: none
+  int said_deterministic = -1;  // claimed, but wrong
   int too_large = 0;
   int good = 1;
 };
@@ -159,7 +159,7 @@ cudnnStatus_t Suggest(const char* call, const FakeProblem& p,
         .algo = static_cast<decltype(Result::algo)>(suggestion.algorithm),
         .status = suggestion.status,
         .time = -1,
-        .memory = 1,  // only WorkspaceSize tells the truth
+        .memory = 1,  // only WorkspaceSize is correct
         .determinism = suggestion.is_said_deterministic
                            ? CUDNN_DETERMINISTIC
                            : CUDNN_NON_DETERMINISTIC,
@@ -189,7 +189,7 @@ cudnnStatus_t WorkspaceSize(const char* call, const FakeProblem& p,
   return CUDNN_STATUS_SUCCESS;
 }
 
-// What the three computations are given but for their tensors.
+// The arguments of the three computations except their tensors.
 struct Call {
   const char* name = nullptr;
   cudnnHandle_t handle = nullptr;

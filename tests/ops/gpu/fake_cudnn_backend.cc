@@ -10,7 +10,7 @@
 namespace spillway::testing {
 namespace {
 
-// An attribute that has to be set.
+// A required attribute.
 struct Rule {
   cudnnBackendAttributeName_t name = {};
   cudnnBackendAttributeType_t type = CUDNN_TYPE_INT64;
@@ -25,7 +25,7 @@ Rule Child(cudnnBackendAttributeName_t name,
       .name = name, .type = CUDNN_TYPE_BACKEND_DESCRIPTOR, .element = element};
 }
 
-// Of a convolution or gradient, whose attributes are numbered from `alpha` on.
+// For a convolution or gradient, whose attributes are numbered from `alpha` on.
 std::vector<Rule> OperationRules(int alpha) {
   const auto name = [alpha](int i) {
     return static_cast<cudnnBackendAttributeName_t>(alpha + i);
@@ -38,7 +38,7 @@ std::vector<Rule> OperationRules(int alpha) {
           Child(name(5), CUDNN_BACKEND_TENSOR_DESCRIPTOR)};
 }
 
-// Empty: nothing of it can be set.
+// Empty: no attribute can be set.
 std::vector<Rule> RulesOf(cudnnBackendDescriptorType_t type) {
   switch (type) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
@@ -70,7 +70,7 @@ std::vector<Rule> RulesOf(cudnnBackendDescriptorType_t type) {
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
       return OperationRules(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA);
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-      // The element is one of three: see SetElements.
+      // The element has one of three types: see SetElements.
       return {
           {.name = CUDNN_ATTR_OPERATIONGRAPH_HANDLE, .type = CUDNN_TYPE_HANDLE},
           {.name = CUDNN_ATTR_OPERATIONGRAPH_OPS,
@@ -114,7 +114,7 @@ bool IsOperation(cudnnBackendDescriptorType_t type) {
          type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
 }
 
-// What exists, by the address that it has in its user's hands.
+// Existing descriptors, by the address that the caller has.
 std::map<cudnnBackendDescriptor_t, std::shared_ptr<FakeBackend>>& Existing() {
   static std::map<cudnnBackendDescriptor_t, std::shared_ptr<FakeBackend>> all;
   return all;
@@ -229,7 +229,7 @@ cudnnStatus_t GetFakeAttribute(cudnnBackendDescriptor_t descriptor,
                 SizeOf(type) * static_cast<size_t>(std::min(most, *count)));
     return CUDNN_STATUS_SUCCESS;
   }
-  // The caller's descriptors become what the elements are.
+  // The caller's descriptors become copies of the elements.
   *count = std::min(most, static_cast<int64_t>(attribute.elements.size()));
   const auto* targets = static_cast<cudnnBackendDescriptor_t*>(elements);
   for (int64_t i = 0; i < *count; ++i) {

@@ -1,7 +1,7 @@
-// The descriptors of the fake cuDNN's graph API: they keep the attributes that
-// they are given and refuse those of another name, type or count, those that
-// come too late, and other descriptors that are not finalized. What they mean
-// is in fake_cudnn_graph.h.
+// The descriptors of the fake cuDNN's graph API: they store their attributes
+// and refuse those with a wrong name, type or count, those that come too late,
+// and descriptors that are not finalized. fake_cudnn_graph.h defines their
+// meaning.
 #ifndef SPILLWAY_TESTS_OPS_GPU_FAKE_CUDNN_BACKEND_H_
 #define SPILLWAY_TESTS_OPS_GPU_FAKE_CUDNN_BACKEND_H_
 
@@ -34,7 +34,7 @@ struct FakeAttribute {
   }
 };
 
-// What a cudnnBackendDescriptor_t points to.
+// The target of a cudnnBackendDescriptor_t.
 struct FakeBackend {
   cudnnBackendDescriptorType_t type = CUDNN_BACKEND_TENSOR_DESCRIPTOR;
   bool is_finalized = false;
@@ -68,14 +68,14 @@ struct FakeBackend {
   }
 };
 
-// null: there is no such descriptor, or no more.
+// Null: no such descriptor exists (any more).
 std::shared_ptr<FakeBackend> FakeBackendOf(cudnnBackendDescriptor_t descriptor);
 
-// All that has to be set is set.
+// Whether all required attributes are set.
 bool IsComplete(const FakeBackend& backend);
 
-// Told to fail by FakeCudnnState::failing_call, which is `call` for all or
-// "call(number)".
+// Whether FakeCudnnState::failing_call makes this call fail: it is `call` (for
+// all numbers) or "call(number)".
 bool FailsBackend(const std::string& call, int number);
 
 cudnnStatus_t CreateFakeBackend(cudnnBackendDescriptorType_t type,

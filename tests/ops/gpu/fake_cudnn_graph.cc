@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kEngineTooLarge = size_t{2} << 30;
 
-// First those that are not to be used, the last of them where nothing may be
-// rounded to TF32; one comes twice.
+// First come engines that must not be used (the last of them: if nothing may be
+// rounded to TF32); one engine occurs twice.
 std::vector<FakeEngine> Engines() {
   const FakeEngine good = {
       .index = 37,
@@ -42,7 +42,7 @@ std::vector<FakeEngine> Engines() {
   return FakeCudnn().engines.value_or(usual);
 }
 
-// Of those that there are.
+// One of the existing engines.
 FakeEngine EngineNumbered(int64_t index) {
   const std::vector<FakeEngine> engines = Engines();
   return *std::ranges::find(engines, index, &FakeEngine::index);
@@ -56,7 +56,7 @@ FakeOperation OperationIn(const FakeBackend& graph) {
   return OperationOf(graph.Child(CUDNN_ATTR_OPERATIONGRAPH_OPS));
 }
 
-// Engines compute in one dtype, but a filter gradient also in float32.
+// Engines compute in one dtype; a filter gradient may also be float32.
 bool HasEngines(const FakeOperation& operation) {
   return operation.filter.type == operation.x.tensor.type ||
          (operation.type ==
@@ -89,7 +89,7 @@ FakeBackendPtr ConfigOf(const FakeEngine& fake, const FakeBackendPtr& graph) {
   return config;
 }
 
-// As the library does, says first that there are more than it gives.
+// Like the library, first reports more suggestions than it returns.
 void Suggest(FakeBackend& heuristic) {
   const FakeBackendPtr graph =
       heuristic.attributes.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)

@@ -1,10 +1,10 @@
-// What the descriptors of the fake cuDNN's graph API mean: a graph of one
-// convolution or gradient of it, the engines that heuristics suggest for it,
+// The meaning of the descriptors of the fake cuDNN's graph API: a graph of one
+// convolution or its gradient, the engines that heuristics suggest for it,
 // plans, and their execution from the descriptors alone.
 //
-// Refused: attributes that are missing; tensors that are not channels last;
-// shapes that do not fit; anything but a plain convolution in float32; a
-// variant pack without the very tensors of the graph.
+// Refuses: missing attributes; tensors that are not channels last; shapes that
+// do not fit; anything except a plain convolution in float32; a variant pack
+// without exactly the tensors of the graph.
 #ifndef SPILLWAY_TESTS_OPS_GPU_FAKE_CUDNN_GRAPH_H_
 #define SPILLWAY_TESTS_OPS_GPU_FAKE_CUDNN_GRAPH_H_
 

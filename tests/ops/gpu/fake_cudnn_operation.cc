@@ -14,7 +14,7 @@ FakeOperand OperandOf(const FakeBackend& tensor) {
           .uid = tensor.One<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID)};
 }
 
-// What a direction's attributes are called.
+// The names of a direction's attributes.
 struct Names {
   cudnnBackendAttributeName_t x = {};
   cudnnBackendAttributeName_t filter = {};

@@ -1,5 +1,5 @@
-// A convolution, or gradient of it, of the fake cuDNN's graph API: the words of
-// the descriptors of legacy calls for it, and its computation.
+// A convolution or its gradient in the fake cuDNN's graph API: the equivalent
+// legacy descriptors, and its computation.
 #ifndef SPILLWAY_TESTS_OPS_GPU_FAKE_CUDNN_OPERATION_H_
 #define SPILLWAY_TESTS_OPS_GPU_FAKE_CUDNN_OPERATION_H_
 
@@ -29,7 +29,7 @@ struct FakeOperation {
   FakeProblem problem() const { return {x.tensor, filter, conv, y.tensor}; }
 };
 
-// Of a complete descriptor.
+// The operation of a complete descriptor.
 FakeOperation OperationOf(const FakeBackend& backend);
 
 // Whether complete descriptors may be finalized.
@@ -37,7 +37,7 @@ bool IsGoodTensor(const FakeBackend& tensor);
 bool IsGoodConvolution(const FakeBackend& conv);
 bool IsGoodOperation(const FakeBackend& operation);
 
-// `data`: of the operation's three tensors, by unique id; whether it is.
+// Whether `data`, by unique id, has exactly the operation's three tensors.
 bool AreOperands(const FakeOperation& operation,
                  const std::map<int64_t, void*>& data);
 void Compute(const FakeOperation& operation,

@@ -1,4 +1,5 @@
-// What the fake cuDNN's descriptors hold, and the convolution that they make.
+// The contents of the fake cuDNN's descriptors, and the convolution that they
+// describe.
 #ifndef SPILLWAY_TESTS_OPS_GPU_FAKE_CUDNN_PROBLEM_H_
 #define SPILLWAY_TESTS_OPS_GPU_FAKE_CUDNN_PROBLEM_H_
 
@@ -13,8 +14,8 @@
 #include "tests/ops/cases/multi_index.h"
 #include "tests/ops/gpu/fake_library.h"
 
-// What handles and descriptors point to; dimensions are N C spatial... and
-// O I spatial... .
+// The targets of handles and descriptors; dimensions are N C spatial... and O I
+// spatial... .
 struct cudnnContext {
   int number = 0;
   cudaStream_t stream = nullptr;
@@ -38,7 +39,7 @@ struct cudnnConvolutionStruct {
 
 namespace spillway::testing {
 
-// The strides of the dimensions N C spatial... of a tensor channels last.
+// The strides of the dimensions N C spatial... of a channels-last tensor.
 inline std::vector<int64_t> ChannelsLastStrides(
     const std::vector<int64_t>& dims) {
   std::vector<int64_t> strides(dims.size(), 1);
@@ -72,7 +73,7 @@ inline bool IsGood(const cudnnTensorStruct& tensor) {
          tensor.strides == ChannelsLastStrides(tensor.dims);
 }
 
-// A convolution's descriptors, whatever is computed.
+// The descriptors of a convolution, for every direction.
 struct FakeProblem {
   cudnnTensorStruct x;
   cudnnFilterStruct filter;
@@ -82,7 +83,7 @@ struct FakeProblem {
   size_t spatial() const { return conv.pads.size(); }
 };
 
-// The size that y must have.
+// The required size of y.
 inline int64_t OutputSize(const FakeProblem& p, size_t axis) {
   const int64_t extent =
       (p.filter.dims[axis + 2] - 1) * p.conv.dilations[axis] + 1;
@@ -90,7 +91,7 @@ inline int64_t OutputSize(const FakeProblem& p, size_t axis) {
   return padded < extent ? 0 : (padded - extent) / p.conv.strides[axis] + 1;
 }
 
-// The shapes, and the dtypes of x and y.
+// Checks the shapes, and the dtypes of x and y.
 inline bool Fit(const FakeProblem& p) {
   const size_t rank = p.spatial() + 2;
   if (p.x.dims.size() != rank || p.filter.dims.size() != rank ||
@@ -114,7 +115,8 @@ inline int64_t Offset(const cudnnTensorStruct& tensor, const Index& spatial) {
                             tensor.strides.begin() + 2, int64_t{0});
 }
 
-// Where element `k` of the window over pixel `o` lies in x; false: outside.
+// Finds the pixel of x for element `k` of the window over pixel `o`; false:
+// outside.
 inline bool FindPixel(const FakeProblem& p, const Index& o, const Index& k,
                       Index& pixel) {
   pixel.resize(o.size());
@@ -126,7 +128,7 @@ inline bool FindPixel(const FakeProblem& p, const Index& o, const Index& k,
   return true;
 }
 
-// Calls fn(x, filter, y), three places, for the products of one element of the
+// Calls fn(x, filter, y), three indices, for the products of one element of the
 // window over one pixel of y, for all images and channels.
 template <typename Fn>
 void ForEachChannel(const FakeProblem& p, int64_t x, int64_t filter, int64_t y,

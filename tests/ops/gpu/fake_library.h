@@ -1,5 +1,6 @@
-// What the fakes of NVIDIA's libraries share: buffers of descriptors' dtypes,
-// calls that fail when told to, and a count of what was not destroyed.
+// Shared by the fakes of NVIDIA's libraries: buffers of the descriptors'
+// dtypes, calls that fail on request, and a count of objects that were not
+// destroyed.
 #ifndef SPILLWAY_TESTS_OPS_GPU_FAKE_LIBRARY_H_
 #define SPILLWAY_TESTS_OPS_GPU_FAKE_LIBRARY_H_
 
@@ -17,23 +18,23 @@
 
 namespace spillway::testing {
 
-// What tests tell a fake library, and what it tells them.
+// What tests configure in a fake library, and what it reports.
 struct FakeLibrary {
-  std::string failing_call;      // the function that gives an error
-  size_t workspace_bytes = 768;  // that its algorithms need
-  int64_t objects = 0;           // handles and descriptors that exist
-  int64_t computations = 0;      // that succeeded
+  std::string failing_call;      // the function that fails
+  size_t workspace_bytes = 768;  // needed by its algorithms
+  int64_t objects = 0;           // existing handles and descriptors
+  int64_t computations = 0;      // successful ones
   void* stream = nullptr;        // of the last computation
-  int handles = 0;               // that were created
-  // Called for each handle, which takes memory of a device.
+  int handles = 0;               // created so far
+  // Called for each new handle, which takes device memory.
   std::function<void()> on_handle = {};
   int handle_number = -1;  // of the last computation, from 0
-  // How computations are queued on a stream; null: done at once.
+  // How computations are queued on a stream; null: run at once.
   std::function<void(void* stream, std::function<void()> work)> queue = {};
 
   bool Fails(std::string_view call) const { return call == failing_call; }
 
-  // What `work` needs it must hold.
+  // `work` must own all that it needs.
   void Queue(void* of_stream, std::function<void()> work) {
     stream = of_stream;
     ++computations;
@@ -70,7 +71,7 @@ inline void WriteElement(void* data, int64_t i, DType dtype, double x) {
   }
 }
 
-// As a real library would: nothing else may live there during the call.
+// Like a real library: nothing else may be there during the call.
 inline void Overwrite(void* workspace, size_t bytes) {
   if (bytes > 0) std::memset(workspace, 0xFF, bytes);
 }

@@ -1,5 +1,5 @@
-// The search for convolution engines in the cuDNN that is installed, if one is.
-// No GPU is needed: cuDNN is told what an H100 is. Part of libraries_test.
+// The search for convolution engines in the installed cuDNN, if there is one.
+// Needs no GPU: cuDNN gets the description of an H100. Part of libraries_test.
 //
 // Source: NVIDIA, cudnn-frontend, samples/cpp/misc/
 // deviceless_aot_compilation.cpp.
@@ -36,10 +36,10 @@ constexpr std::string_view kH100 = R"({
 
 // The installed library.
 const CudnnApi* installed = nullptr;
-// Of kH100.
+// The descriptor of kH100.
 cudnnBackendDescriptor_t device = nullptr;
 
-// As the library, but with the device in the place of a handle's.
+// Like the library, but with the device in place of a handle.
 cudnnStatus_t SetWithoutHandle(cudnnBackendDescriptor_t descriptor,
                                cudnnBackendAttributeName_t name,
                                cudnnBackendAttributeType_t type, int64_t count,
@@ -144,7 +144,7 @@ TEST_F(InstalledCudnnTest, HasEnginesForConvolutionsOfOneDType) {
   }
 }
 
-// Whether there is one depends on the driver, for which it is compiled.
+// Whether one exists depends on the driver, for which it is compiled.
 TEST_F(InstalledCudnnTest, IsAskedForFloat32GradientsOfBFloat16) {
   for (const ConvGeometry& geometry : Convolutions()) {
     EXPECT_THAT(Find({.geometry = geometry,
@@ -156,7 +156,7 @@ TEST_F(InstalledCudnnTest, IsAskedForFloat32GradientsOfBFloat16) {
   }
 }
 
-// All but the handle is right.
+// Everything except the handle is valid.
 TEST_F(InstalledCudnnTest, RefusesToExecuteAPlanWithoutAHandle) {
   const LockedCudnn cudnn = {.api = api_};
   ConvEngineWays ways({.geometry = Convolutions()[0]}, ConvDirection::kForward,

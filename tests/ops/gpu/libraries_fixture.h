@@ -1,5 +1,5 @@
-// Tests of kernels that call cuDNN and cuBLASLt, with fakes of these that are
-// as new at the begin of each test.
+// Tests of kernels that call cuDNN and cuBLASLt, with fakes that are reset at
+// the beginning of each test.
 #ifndef SPILLWAY_TESTS_OPS_GPU_LIBRARIES_FIXTURE_H_
 #define SPILLWAY_TESTS_OPS_GPU_LIBRARIES_FIXTURE_H_
 
@@ -17,14 +17,13 @@
 
 namespace spillway::testing {
 
-// Back to what the fakes do when they are told nothing, without handles and
-// engines.
+// Resets the fakes to their defaults, without handles and engines.
 void ResetFakes();
 
-// Of those of every op.
+// The case of this name among those of all ops.
 OpCase CaseNamed(const std::string& name);
 
-// Of a KernelRequest.
+// The choices of a KernelRequest.
 struct KernelChoice {
   MathOptions math = {};
   std::string algorithm = {};
@@ -43,11 +42,11 @@ class GpuLibrariesTest : public ::testing::Test {
 
   static int64_t WorkspaceBytes(const std::string& name);
 
-  // Of the algorithms that the kernel lists.
+  // Names of the algorithms that the kernel lists.
   static std::vector<std::string> Names(const std::string& name,
                                         const MathOptions& math = {});
 
-  // From now on only cuDNN's legacy calls compute convolutions.
+  // From now on only cuDNN's legacy API computes convolutions.
   static void OfferNoEngines();
 };
 

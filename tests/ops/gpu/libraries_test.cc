@@ -1,6 +1,6 @@
 // gpu/suite.cc for the kernels that call cuDNN and cuBLASLt, without a GPU:
-// with fakes of these libraries that work on host memory. And what these
-// kernels do when the libraries fail.
+// with fakes of these libraries on host memory. Also tests these kernels if the
+// libraries fail.
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -64,7 +64,7 @@ TEST_F(GpuLibrariesTest, InstalledLibrariesHaveTheFunctions) {
   }
 }
 
-// What is free after they were opened stays free: no kernel opens more.
+// Memory that is free after they were opened stays free: no kernel opens more.
 TEST_F(GpuLibrariesTest, OpeningMakesTheHandlesThatKernelsUse) {
   int taken = 0;
   FakeCudnn().on_handle = [&taken] { ++taken; };

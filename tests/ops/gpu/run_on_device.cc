@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kGuardBytes = 256;
 constexpr std::byte kGuard{0xA5};
 
-// Where things lie in one allocation; a guard before, between and behind them.
+// Offsets in one allocation, with guards before, between and after the buffers.
 class Layout {
  public:
   int64_t Place(int64_t bytes) {
@@ -48,7 +48,7 @@ class Layout {
 
 class RunTask final : public StreamTask {
  public:
-  // `step` as KernelContext::step.
+  // `step`: as in KernelContext.
   RunTask(Kernel& kernel, std::vector<void*> inputs, std::vector<void*> outputs,
           void* workspace, const int64_t* step)
       : kernel_(kernel),

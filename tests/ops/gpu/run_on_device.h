@@ -1,5 +1,5 @@
-// Runs the kernel of an OpCase by itself on a device, with guard bytes around
-// all of its memory.
+// Runs the kernel of an OpCase alone on a device, with guard bytes around all
+// of its memory.
 #ifndef SPILLWAY_TESTS_OPS_GPU_RUN_ON_DEVICE_H_
 #define SPILLWAY_TESTS_OPS_GPU_RUN_ON_DEVICE_H_
 
@@ -11,7 +11,7 @@
 namespace spillway::testing {
 
 // `options.factory` makes kernels for the device. Errors: the kernel's and the
-// device's; INTERNAL when it writes outside its buffers.
+// device's; INTERNAL if it writes outside its buffers.
 absl::StatusOr<OpRun> RunOnDevice(Device& device, const OpCase& op_case,
                                   const RunOpOptions& options);
 

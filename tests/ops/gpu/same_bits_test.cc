@@ -1,6 +1,6 @@
-// GPU kernels that round nothing, or as the CPU does, against the CPU's, bit
-// for bit: sizes and values that reach every path of theirs. They run without a
-// GPU (tests/support/cuda_emulation.h).
+// GPU kernels that do not round, or round as the CPU does, are bitwise
+// identical to the CPU's: with sizes and values that reach all their paths.
+// They run without a GPU (tests/support/cuda_emulation.h).
 #include <cstdint>
 #include <limits>
 #include <string>

@@ -1,5 +1,5 @@
-// The GPU's kernels against the cases of every op (op_case.h), on the GPU of
-// gpu_under_test.h.
+// Checks the GPU's kernels with the cases of every op (op_case.h), on the GPU
+// of under_test.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class GpuKernelTest : public ::testing::TestWithParam<OpCase> {
     return results;
   }
 
-  // And leaves the inputs that it only reads.
+  // Also checks that the inputs that it only reads are unchanged.
   static void ExpectIsAsReference(const OpRun& run) {
     const std::vector<HostTensor> before = testing::MakeInputs(GetParam());
     const std::vector<int> mutated = MutatedInputs(Def(), before.size());
@@ -144,7 +144,7 @@ TEST_P(GpuKernelTest, GivesTheSameBitsAgain) {
   ExpectSameBits(Results(again), Results(first));
 }
 
-// A build without CUDA has no case.
+// A build without CUDA has no cases.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuKernelTest);
 
 INSTANTIATE_TEST_SUITE_P(Ops, GpuKernelTest, ::testing::ValuesIn(Cases()),

@@ -1,4 +1,4 @@
-// The GPU that gpu/suite.cc tests, which each program has another of:
+// The GPU that gpu/suite.cc tests; it differs between the programs:
 //   device_test.cc      a real one, if there is one
 //   kernels_test.cc    a fake one; CUDA sources run as fibers
 //   libraries_test.cc  fakes of cuDNN and cuBLASLt on host memory
@@ -16,13 +16,13 @@
 
 namespace spillway::testing {
 
-// UNAVAILABLE where there is none.
+// UNAVAILABLE if there is none.
 absl::Status GpuStatus();
 
-// Its kernel for an op; null: none, or not for this program to test.
+// Its kernel for an op; null: none, or not tested by this program.
 KernelFactory GpuFactory(const std::string& op);
 
-// Runs the kernel of a case; of the options, `factory` is GpuFactory's.
+// Runs the kernel of a case; options.factory is set to GpuFactory's.
 absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case,
                                RunOpOptions options = {});
 

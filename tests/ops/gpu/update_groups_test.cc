@@ -1,5 +1,5 @@
-// An update of several variables gives each of them the bits that an update of
-// its own gives, on the CPU and on the GPU (without one: emulated).
+// An update of several variables is bitwise identical to a separate update of
+// each, on the CPU and on the GPU (without one: emulated).
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ using testing::OpRun;
 using testing::RunOpCase;
 using testing::RunOpOptions;
 
-// Group `group` of `all` by itself, from the values `inputs` of `all`.
+// Group `group` of `all` alone, with the values `inputs` of `all`.
 OpCase OneOf(const OpCase& all, const std::vector<HostTensor>& inputs,
              size_t group) {
   const size_t each = (all.inputs.size() - 1) / all.outputs.size();
@@ -67,7 +67,7 @@ TEST(UpdateGroupsTest, EachVariableGetsTheBitsOfANodeOfItsOwn) {
     ExpectTheBitsOfSingleNodes(op_case,
                                {.factory = EmulatedKernel(op_case.op)});
   }
-  EXPECT_EQ(cases, 8);  // few and many of each rule
+  EXPECT_EQ(cases, 8);  // few and many groups of each rule
 }
 
 }  // namespace
