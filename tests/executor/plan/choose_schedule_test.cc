@@ -82,6 +82,7 @@ class NaiveNeed {
     lives_.assign(buffers_.buffers.size(), {NumNodes(), -1});
     for (const NodeId id : schedule_.order) {
       const Node& node = case_.graph.node(id);
+      if (node.op == kSwapOut && !HasBuffer(node.outputs[0])) continue;
       for (const ValueId input : node.inputs) Touch(input, id);
       for (const ValueId output : node.outputs) Touch(output, id);
     }
@@ -90,7 +91,13 @@ class NaiveNeed {
     }
   }
 
+  // False for the output of a feed's SwapOut, which has no step.
+  bool HasBuffer(ValueId value) const {
+    return buffers_.buffer_of[value].is_valid();
+  }
+
   void Touch(ValueId value, NodeId node) {
+    if (!HasBuffer(value)) return;
     auto& [first, last] = lives_[buffers_.buffer_of[value].index()];
     first = std::min(first, schedule_.step_of[node]);
     last = std::max(last, schedule_.step_of[node]);
