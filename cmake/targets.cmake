@@ -64,6 +64,12 @@ function(spillway_library name)
   set_property(GLOBAL APPEND PROPERTY spillway_libraries spillway_${name})
 endfunction()
 
+# spillway_optimise(ops -O3): instead of the -O2 of the release build.
+function(spillway_optimise name level)
+  target_compile_options(spillway_${name} PRIVATE
+    $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${level}>)
+endfunction()
+
 # spillway_program(spillway SOURCES main.cc DEPENDS ...): is built in bin/.
 function(spillway_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})

@@ -32,10 +32,10 @@ bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
   });
 }
 
-// The Placeholder's output that the node copies from the caller: its own, or the
-// one that it brings back from a SwapOut whose copy no other node reads and no
-// fetch names. Invalid: the node copies no feed. This function and the next do
-// not use the planner's functions, to be independent of it.
+// The Placeholder's output that the node copies from the caller: its own, or
+// the one that it brings back from a SwapOut whose copy no other node reads and
+// no fetch names. Invalid: the node copies no feed. This function and the next
+// do not use the planner's functions, to be independent of it.
 ValueId ExpectedFeed(const Graph& graph, const Node& node,
                      const std::vector<ValueId>& fetches) {
   if (node.op == kPlaceholder) return graph.output(node.id);
