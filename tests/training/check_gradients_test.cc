@@ -172,7 +172,8 @@ TEST(CheckGradientsTest, ChecksThatCannotBeMadeAreRefused) {
               StatusIs(kInvalid, HasSubstr("no output 1")));
   check = relu;
   check.outputs = {};
-  EXPECT_THAT(CheckGradients(check), StatusIs(kInvalid, HasSubstr("nothing")));
+  EXPECT_THAT(CheckGradients(check),
+              StatusIs(kInvalid, HasSubstr("the loss has no outputs")));
   check = relu;
   check.differentiate_by = {1};
   EXPECT_THAT(CheckGradients(check),
