@@ -108,6 +108,9 @@ struct OpDef {
   // (Relu, Add). The planner decides. Null function: always legal.
   std::vector<BufferPair> in_place = {};
   std::function<bool(const OpContext&)> in_place_legal = nullptr;
+  // Several outputs may overwrite inputs in one run, each a different one.
+  // False: at most one output does.
+  bool in_place_together = false;
 
   // Inputs that the op overwrites (variables and optimizer slots). Every other
   // reader of such a value must be ordered before or after this node.

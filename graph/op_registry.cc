@@ -104,6 +104,14 @@ absl::Status CheckPairs(const OpDef& def, const std::vector<BufferPair>& pairs,
   return absl::OkStatus();
 }
 
+bool HasPairsTogether(const OpDef& def) {
+  return std::ranges::any_of(def.in_place, [&](const BufferPair& a) {
+    return std::ranges::any_of(def.in_place, [&](const BufferPair& b) {
+      return a.input != b.input && a.output != b.output;
+    });
+  });
+}
+
 absl::Status CheckGroups(const OpDef& def) {
   if (def.group_inputs == 0) return absl::OkStatus();
   if (def.group_inputs < 0 ||
@@ -155,6 +163,11 @@ absl::Status CheckDef(const OpDef& def) {
   SPILLWAY_RETURN_IF_ERROR(CheckGroups(def));
   SPILLWAY_RETURN_IF_ERROR(CheckPairs(def, def.alias, "alias"));
   SPILLWAY_RETURN_IF_ERROR(CheckPairs(def, def.in_place, "in_place"));
+  if (def.in_place_together && !HasPairsTogether(def)) {
+    return InvalidArgument(
+        "has in_place_together, but no two pairs in in_place with different "
+        "inputs and outputs");
+  }
   for (const int input : def.mutates) {
     if (IsInput(input, def)) continue;
     return InvalidArgument(fmt::format("mutates input {}, but has {} inputs",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "executor/plan/match_in_place.h"
 #include "graph/feeds.h"
 #include "graph/storage.h"
 #include "graph/types_of.h"
@@ -59,16 +60,22 @@ class Assigner {
   }
 
   void AddOutputs(const Node& node) {
+    const std::vector<int> overwritten = OverwrittenInputs(node);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId output = node.outputs[i];
-      const BufferId shared = SharedBuffer(node, static_cast<int>(i));
-      if (shared.is_valid()) {
-        result_.buffer_of[output] = shared;
-        result_.values[shared].push_back(output);
+      if (IsAlias(output)) {
+        Share(output, result_.buffer_of[storages_.of(output).root]);
+      } else if (overwritten[i] >= 0) {
+        Share(output, InputBuffer(node, overwritten[i]));
       } else {
         AddBuffer(output, OutputSpace(node));
       }
     }
+  }
+
+  void Share(ValueId value, BufferId buffer) {
+    result_.buffer_of[value] = buffer;
+    result_.values[buffer].push_back(value);
   }
 
   BufferId AddBuffer(ValueId value, Space space) {
@@ -82,21 +89,22 @@ class Assigner {
     return id;
   }
 
-  // The buffer whose bytes output `output` aliases or takes over; invalid if
-  // none.
-  BufferId SharedBuffer(const Node& node, int output) const {
-    const ValueId value = node.outputs[static_cast<size_t>(output)];
-    const ValueId root = storages_.of(value).root;
-    if (root != value) return result_.buffer_of[root];
+  // By output: the input whose bytes it takes over; -1: none.
+  std::vector<int> OverwrittenInputs(const Node& node) const {
     const OpDef* def = ops_.Find(node.op);
-    if (def == nullptr || def->in_place.empty()) return {};
-    if (!IsInPlaceLegal(graph_, node, *def)) return {};
-    for (const BufferPair& pair : def->in_place) {
-      if (pair.output == output && CanOverwrite(node, pair)) {
-        return InputBuffer(node, pair.input);
-      }
+    if (def == nullptr || def->in_place.empty() ||
+        !IsInPlaceLegal(graph_, node, *def)) {
+      return std::vector<int>(node.outputs.size(), -1);
     }
-    return {};
+    std::vector<BufferPair> pairs;
+    for (const BufferPair& pair : def->in_place) {
+      if (CanOverwrite(node, pair)) pairs.push_back(pair);
+    }
+    std::vector<int64_t> bytes;
+    for (const ValueId output : node.outputs) {
+      bytes.push_back(graph_.type(output).num_bytes());
+    }
+    return MatchInPlace(pairs, bytes, def->in_place_together);
   }
 
   BufferId InputBuffer(const Node& node, int input) const {
@@ -104,10 +112,14 @@ class Assigner {
   }
 
   bool CanOverwrite(const Node& node, const BufferPair& pair) const {
-    if (static_cast<size_t>(pair.input) >= node.inputs.size()) return false;
+    if (static_cast<size_t>(pair.input) >= node.inputs.size() ||
+        static_cast<size_t>(pair.output) >= node.outputs.size()) {
+      return false;
+    }
     const BufferId buffer = InputBuffer(node, pair.input);
     const ValueId output = node.outputs[static_cast<size_t>(pair.output)];
-    if (result_.buffers[buffer].kind != BufferKind::kTransient ||
+    if (IsAlias(output) ||
+        result_.buffers[buffer].kind != BufferKind::kTransient ||
         result_.buffers[buffer].space != Space::kDevice ||
         result_.buffers[buffer].bytes != graph_.type(output).num_bytes()) {
       return false;
@@ -116,8 +128,12 @@ class Assigner {
            !NeededLater(node, buffer);
   }
 
-  // Whether another input, or an earlier output, of the node has the same
-  // buffer.
+  bool IsAlias(ValueId value) const {
+    return storages_.of(value).root != value;
+  }
+
+  // Whether another input of the node has the same buffer, or an output is an
+  // alias of it.
   bool SharedWithinNode(const Node& node, int input, BufferId buffer) const {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (static_cast<int>(i) != input &&
@@ -126,7 +142,8 @@ class Assigner {
       }
     }
     return std::ranges::any_of(node.outputs, [&](ValueId output) {
-      return result_.buffer_of[output] == buffer;
+      return IsAlias(output) &&
+             result_.buffer_of[storages_.of(output).root] == buffer;
     });
   }
 

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "executor/plan/assign_buffers.h"
 #include "executor/plan/lower.h"
+#include "executor/plan/match_in_place.h"
 
 namespace spillway {
 namespace {
@@ -23,19 +24,26 @@ int64_t WorkingSet(const ExecutionPlan& plan, const Step& step) {
   return bytes;
 }
 
-// Whether some edit of the graph could let output `index` of the step overwrite
-// one of its inputs.
+// Whether some edit of the graph could let the pair's output overwrite its
+// input: a transient input of the same size.
 bool CouldOverwrite(const ExecutionPlan& plan, const Step& step,
-                    const OpDef& def, size_t index) {
-  const BufferId output = step.outputs[index];
+                    const BufferPair& pair) {
+  const auto input = static_cast<size_t>(pair.input);
+  const auto output = static_cast<size_t>(pair.output);
+  if (input >= step.inputs.size() || output >= step.outputs.size()) {
+    return false;
+  }
+  const Buffer& buffer = plan.buffers[step.inputs[input]];
+  return buffer.space == Space::kDevice && !IsResident(buffer) &&
+         buffer.bytes == plan.buffers[step.outputs[output]].bytes;
+}
+
+// Whether the output overwrites an input in this plan.
+bool IsInPlace(const Step& step, const OpDef& def, int output) {
   return std::ranges::any_of(def.in_place, [&](const BufferPair& pair) {
     const auto input = static_cast<size_t>(pair.input);
-    if (pair.output != static_cast<int>(index) || input >= step.inputs.size()) {
-      return false;
-    }
-    const Buffer& buffer = plan.buffers[step.inputs[input]];
-    return buffer.space == Space::kDevice && !IsResident(buffer) &&
-           buffer.bytes == plan.buffers[output].bytes;
+    return pair.output == output && input < step.inputs.size() &&
+           step.inputs[input] == step.outputs[static_cast<size_t>(output)];
   });
 }
 
@@ -47,14 +55,22 @@ int64_t InPlaceBytes(const ExecutionPlan& plan, const Step& step,
   const OpDef* def = ops.Find(node.op);
   if (def == nullptr || def->in_place.empty()) return 0;
   if (!IsInPlaceLegal(graph, node, *def)) return 0;
-  int64_t bytes = 0;
-  for (size_t i = 0; i < step.outputs.size(); ++i) {
-    const BufferId output = step.outputs[i];
-    if (std::ranges::count(step.inputs, output) > 0) continue;
-    if (!CouldOverwrite(plan, step, *def, i)) continue;
-    bytes += AlignUp(plan.buffers[output].bytes, kBufferAlignment);
+  std::vector<BufferPair> pairs;
+  for (const BufferPair& pair : def->in_place) {
+    if (CouldOverwrite(plan, step, pair)) pairs.push_back(pair);
   }
-  return bytes;
+  std::vector<int64_t> bytes;
+  for (const BufferId output : step.outputs) {
+    bytes.push_back(AlignUp(plan.buffers[output].bytes, kBufferAlignment));
+  }
+  const std::vector<int> best =
+      MatchInPlace(pairs, bytes, def->in_place_together);
+  int64_t saved = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (best[i] >= 0) saved += bytes[i];
+    if (IsInPlace(step, *def, static_cast<int>(i))) saved -= bytes[i];
+  }
+  return saved;
 }
 
 MemoryFloor FindFloor(const Graph& graph, const OpRegistry& ops,

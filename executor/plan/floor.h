@@ -12,9 +12,9 @@
 
 namespace spillway {
 
-// The aligned bytes of those outputs of `step` that have their own buffer but
-// could take over an input's: swaps could bring a copy of the input for this
-// step alone, which the output then overwrites.
+// The aligned bytes that `step` needs in this plan, but would not need if its
+// outputs took over the inputs that MatchInPlace chooses: swaps could bring
+// copies of these inputs for this step alone, which the outputs then overwrite.
 int64_t InPlaceBytes(const ExecutionPlan& plan, const Step& step,
                      const Graph& graph, const OpRegistry& ops);
 

@@ -266,6 +266,7 @@ class StepVerifier {
     const std::vector<BufferPair> aliases =
         def == nullptr ? std::vector<BufferPair>()
                        : AliasesOf(*def, step.inputs.size());
+    int num_in_place = 0;
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       if (HasPair(aliases, i)) {
         if (TakesOver(aliases, step, i)) continue;
@@ -286,8 +287,12 @@ class StepVerifier {
                         "is resident",
                         Name(id), i, plan_.buffers[step.outputs[i]].name));
       }
+      num_in_place += std::ranges::count(step.inputs, step.outputs[i]) > 0;
     }
-    return absl::OkStatus();
+    if (num_in_place < 2 || def->in_place_together) return absl::OkStatus();
+    return Internal(
+        fmt::format("{}: {} outputs overwrite inputs, but {} allows only one",
+                    Name(id), num_in_place, node.op));
   }
 
   bool MayTakeOver(const OpDef* def, const Node& node, const Step& step,

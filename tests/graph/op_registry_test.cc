@@ -110,6 +110,11 @@ TEST(OpRegistryTest, SchemasWhosePartsDoNotFitAreRefused) {
                 def.in_place = {{0, -1}};
               })),
               StatusIs(kInvalid, HasSubstr("in_place pairs input 0 with")));
+  EXPECT_THAT(refusal(fma([](OpDef& def) {
+                def.in_place = {{0, 0}, {1, 0}};
+                def.in_place_together = true;
+              })),
+              StatusIs(kInvalid, HasSubstr("in_place_together, but no two")));
   EXPECT_THAT(refusal(fma([](OpDef& def) { def.mutates = {-1}; })),
               StatusIs(kInvalid, HasSubstr("mutates input -1")));
   EXPECT_THAT(refusal(fma([](OpDef& def) { def.group_inputs = 4; })),

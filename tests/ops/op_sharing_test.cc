@@ -19,6 +19,7 @@ namespace {
 struct Sharing {
   std::string alias = {};
   std::string in_place = {};
+  bool together = false;  // in_place_together
   std::string mutates = {};
   bool resident = false;
 };
@@ -55,7 +56,7 @@ const std::map<std::string, Sharing>& Table() {
       {"TanhGrad", {.in_place = "0>0 1>0"}},
       // Row by row, or after a pass over all elements.
       {"FusedBatchNorm", {.in_place = "0>0 5>0", .mutates = "3 4"}},
-      {"FusedBatchNormGrad", {.in_place = "0>0 1>0 0>3"}},
+      {"FusedBatchNormGrad", {.in_place = "0>0 1>0 0>3", .together = true}},
       {"LRN", {.in_place = "0>0"}},
       {"LRNGrad", {.in_place = "0>0 1>0"}},
       {"MaxPool3DGrad", {.in_place = "0>0"}},
@@ -80,6 +81,7 @@ std::string PairsText(const std::vector<BufferPair>& pairs) {
 Sharing Declared(const OpDef& def) {
   return {.alias = PairsText(def.alias),
           .in_place = PairsText(def.in_place),
+          .together = def.in_place_together,
           .mutates = fmt::format("{}", fmt::join(def.mutates, " ")),
           .resident = def.resident};
 }
@@ -93,6 +95,7 @@ TEST(OpSharingTest, EveryOpDeclaresWhatTheTableSays) {
     const Sharing declared = Declared(def);
     EXPECT_EQ(declared.alias, expected.alias) << name;
     EXPECT_EQ(declared.in_place, expected.in_place) << name;
+    EXPECT_EQ(declared.together, expected.together) << name;
     EXPECT_EQ(declared.mutates, expected.mutates) << name;
     EXPECT_EQ(declared.resident, expected.resident) << name;
   }

@@ -38,6 +38,17 @@ inline OpRegistry ToyOps() {
            .outputs = {"y"},
            .infer = same_as_input,
            .in_place = {{.input = 0, .output = 0}}});
+  ops.Add({.name = "InPlaceBoth",
+           .inputs = {"a", "b"},
+           .outputs = {"x", "y"},
+           .infer = [](const InferContext& node)
+               -> absl::StatusOr<std::vector<TensorType>> {
+             return std::vector<TensorType>{node.inputs[0], node.inputs[0]};
+           },
+           .in_place = {{.input = 0, .output = 0},
+                        {.input = 1, .output = 0},
+                        {.input = 0, .output = 1}},
+           .in_place_together = true});
   ops.Add({.name = "Alias",
            .inputs = {"x"},
            .outputs = {"y"},

@@ -157,21 +157,30 @@ TEST(CompileRandomTest, BothBudgetsAtOnceAreBothKept) {
   }
 }
 
-// Output `i` could overwrite a copy of an input that swaps bring for this step
-// alone.
-bool MayOverwrite(const ExecutionPlan& plan, const Step& step, const OpDef& def,
-                  size_t i) {
+// The most bytes of outputs from `i` on that could overwrite copies of inputs,
+// which swaps bring for this step alone: over all choices of inputs.
+int64_t MostInPlace(const ExecutionPlan& plan, const Step& step,
+                    const OpDef& def, size_t i, const std::set<int>& taken) {
+  if (i == step.outputs.size()) return 0;
   const Buffer& output = plan.buffers[step.outputs[i]];
-  bool may = false;
+  int64_t most = MostInPlace(plan, step, def, i + 1, taken);
   for (const BufferPair& pair : def.in_place) {
-    if (static_cast<size_t>(pair.output) != i) continue;
+    if (static_cast<size_t>(pair.output) != i || taken.contains(pair.input) ||
+        (!taken.empty() && !def.in_place_together)) {
+      continue;
+    }
     const Buffer& input =
         plan.buffers[step.inputs.at(static_cast<size_t>(pair.input))];
-    may |= input.space == Space::kDevice && !IsResident(input) &&
-           input.bytes == output.bytes;
+    if (input.space != Space::kDevice || IsResident(input) ||
+        input.bytes != output.bytes) {
+      continue;
+    }
+    std::set<int> more = taken;
+    more.insert(pair.input);
+    most = std::max(most, (output.bytes + 255) / 256 * 256 +
+                              MostInPlace(plan, step, def, i + 1, more));
   }
-  for (const BufferId input : step.inputs) may &= input != step.outputs[i];
-  return may;
+  return most;
 }
 
 // The first step with the most bytes, and these bytes; residents always count.
@@ -190,10 +199,11 @@ std::pair<std::string, int64_t> NaiveFloor(const ExecutionPlan& plan,
       }
     }
     const OpDef* def = ops.Find(graph.node(step.node).op);
-    for (size_t i = 0; def != nullptr && i < step.outputs.size(); ++i) {
-      if (counted.contains(step.outputs[i]) &&
-          MayOverwrite(plan, step, *def, i)) {
-        bytes -= (plan.buffers[step.outputs[i]].bytes + 255) / 256 * 256;
+    if (def != nullptr && !def->in_place.empty()) {
+      bytes -= MostInPlace(plan, step, *def, 0, {});
+      for (const BufferId output : step.outputs) {  // those in place already
+        if (std::ranges::count(step.inputs, output) == 0) continue;
+        bytes += (plan.buffers[output].bytes + 255) / 256 * 256;
       }
     }
     if (bytes > floor.second) floor = {graph.node(step.node).name, bytes};

@@ -152,6 +152,34 @@ TEST(CompileTest, AnInPlaceOpTakesOverADeadInput) {
   EXPECT_EQ(plan.device_bytes, 2_KiB);
 }
 
+TEST(CompileTest, TwoOutputsTakeOverTwoDeadInputs) {
+  Graph graph;
+  const ValueId a = Add(graph, "a", "F", {});
+  const ValueId b = Add(graph, "b", "F", {});
+  const NodeId both = graph.AddNode({.name = "both",
+                                     .op = "InPlaceBoth",
+                                     .inputs = {a, b},
+                                     .outputs = {kKilobyte, kKilobyte}});
+  const std::vector<ValueId> outputs = graph.node(both).outputs;
+  Add(graph, "z", "F", outputs);
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
+  EXPECT_EQ(plan.buffer_of[outputs[0]], plan.buffer_of[b]);
+  EXPECT_EQ(plan.buffer_of[outputs[1]], plan.buffer_of[a]);
+  EXPECT_EQ(plan.device_bytes, 3_KiB);  // a, b and z
+  EXPECT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
+  OpRegistry one_at_a_time;
+  const OpRegistry ops = ToyOps();
+  for (const auto& [name, def] : ops.ops()) {
+    OpDef copy = def;
+    copy.in_place_together = false;
+    one_at_a_time.Add(std::move(copy));
+  }
+  EXPECT_THAT(VerifyPlan(plan, graph, one_at_a_time),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("2 outputs overwrite inputs, but InPlaceBoth "
+                                 "allows only one")));
+}
+
 TEST(CompileTest, AnInPlaceOpSparesAnInputThatIsReadLater) {
   Graph graph;
   const ValueId x = Add(graph, "x", "F", {});

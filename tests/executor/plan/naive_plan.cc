@@ -222,6 +222,7 @@ class Checker {
     const OpDef* found = ops_.Find(graph_.node(step.node).op);
     const OpDef& def = found == nullptr ? kPlanOnly : *found;
     const std::vector<BufferPair> aliases = AliasesOf(def, step.inputs.size());
+    int overwritten = 0;
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       const bool must =
           std::ranges::any_of(aliases, [&](const BufferPair& pair) {
@@ -232,6 +233,10 @@ class Checker {
       const bool shares = std::ranges::count(step.inputs, step.outputs[i]) > 0;
       if (shares && !is_alias && !MaySharePair(def.in_place, step, i)) {
         return "an output has an input's bytes";
+      }
+      overwritten += shares && !is_alias ? 1 : 0;
+      if (overwritten > 1 && !def.in_place_together) {
+        return "two outputs overwrite inputs";
       }
       if (!is_alias && IsResident(plan_.buffers[step.outputs[i]])) {
         return "an output has a resident's bytes";

@@ -86,6 +86,7 @@ class Generator {
       case 3:
         return AddOneToOne("Alias");
       case 4:
+        return AddInPlaceBoth();
       case 5:
         return AddOneToOne("InPlace");
       case 6:
@@ -143,6 +144,20 @@ class Generator {
   void AddOneToOne(std::string_view op) {
     const ValueId input = AnyOf(readable_);
     readable_.push_back(graph_.output(Add(op, {input}, {graph_.type(input)})));
+  }
+
+  // Its second input mostly has the type of the first.
+  void AddInPlaceBoth() {
+    const ValueId a = AnyOf(readable_);
+    const TensorType type = graph_.type(a);
+    ValueId b = AnyOf(readable_);
+    if (graph_.type(b) != type || OneIn(4)) {
+      b = graph_.output(Add("F", {b}, {type}));
+    }
+    const NodeId id = Add("InPlaceBoth", {a, b}, {type, type});
+    for (const ValueId output : graph_.node(id).outputs) {
+      readable_.push_back(output);
+    }
   }
 
   void AddSwapOut() {

@@ -106,7 +106,7 @@ class Buffers {
          AliasesOf(*StandardOps().Find(op_case.op), inputs.size())) {
       Share(pair);
     }
-    if (options.in_place.has_value()) Share(*options.in_place);
+    for (const BufferPair& pair : options.in_place) Share(pair);
   }
 
   absl::Status Run(Kernel& kernel) {
@@ -231,6 +231,40 @@ absl::StatusOr<std::vector<KernelAlgorithm>> ListAlgorithms(
                             MakeKernelOf(op_case, options));
   if (kernel == nullptr) return std::vector<KernelAlgorithm>();
   return kernel->ListAlgorithms();
+}
+
+std::vector<std::vector<BufferPair>> InPlaceChoices(const OpCase& op_case) {
+  const OpDef& def = *StandardOps().Find(op_case.op);
+  std::vector<TensorType> types;
+  for (const CaseInput& input : op_case.inputs) types.push_back(input.type);
+  if (def.in_place_legal != nullptr &&
+      !def.in_place_legal({.attributes = op_case.attributes,
+                           .inputs = types,
+                           .outputs = op_case.outputs})) {
+    return {};
+  }
+  std::vector<std::vector<BufferPair>> choices;
+  for (const BufferPair& pair : def.in_place) {
+    const auto input = static_cast<size_t>(pair.input);
+    const auto output = static_cast<size_t>(pair.output);
+    if (input >= types.size() || output >= op_case.outputs.size() ||
+        types[input].num_bytes() != op_case.outputs[output].num_bytes()) {
+      continue;
+    }
+    const size_t num_smaller = def.in_place_together ? choices.size() : 0;
+    for (size_t i = 0; i < num_smaller; ++i) {
+      const bool is_free =
+          std::ranges::none_of(choices[i], [&](const BufferPair& other) {
+            return other.input == pair.input || other.output == pair.output;
+          });
+      if (!is_free) continue;
+      std::vector<BufferPair> larger = choices[i];
+      larger.push_back(pair);
+      choices.push_back(std::move(larger));
+    }
+    choices.push_back({pair});
+  }
+  return choices;
 }
 
 absl::StatusOr<OpRun> RunOpCase(const OpCase& op_case,

@@ -27,9 +27,15 @@ struct RunOpOptions {
   KernelFactory factory = nullptr;
   int threads = 2;
   MathOptions math = {};
-  std::string algorithm = {};  // as KernelRequest::algorithm
-  std::optional<BufferPair> in_place = std::nullopt;
+  std::string algorithm = {};             // as KernelRequest::algorithm
+  std::vector<BufferPair> in_place = {};  // outputs in the bytes of inputs
 };
+
+// The sets of pairs that RunOpOptions::in_place may name: each legal pair alone
+// and, if the op allows several, each set of pairs with different inputs and
+// outputs. Only inputs and outputs of equal size are paired, which leaves out
+// broadcast inputs.
+std::vector<std::vector<BufferPair>> InPlaceChoices(const OpCase& op_case);
 
 struct OpRun {
   std::vector<HostTensor> outputs;

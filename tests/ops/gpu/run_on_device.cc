@@ -103,7 +103,7 @@ absl::StatusOr<OpRun> RunOnDevice(Device& device, const OpCase& op_case,
   const int64_t workspace_at = layout.Place(kernel->workspace_bytes());
   std::vector<BufferPair> shared =
       AliasesOf(*StandardOps().Find(op_case.op), types.size());
-  if (options.in_place) shared.push_back(*options.in_place);
+  shared.insert(shared.end(), options.in_place.begin(), options.in_place.end());
   for (const BufferPair& pair : shared) {
     output_at[static_cast<size_t>(pair.output)] =
         input_at[static_cast<size_t>(pair.input)];

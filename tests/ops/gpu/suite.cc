@@ -116,24 +116,9 @@ TEST_P(GpuKernelTest, ComputesItByEveryAlgorithm) {
 TEST_P(GpuKernelTest, GivesTheSameBitsInPlace) {
   if (Def().in_place.empty()) return;
   ASSERT_OK_AND_ASSIGN(const OpRun want, RunOnGpu());
-  std::vector<TensorType> types;
-  for (const testing::CaseInput& input : GetParam().inputs) {
-    types.push_back(input.type);
-  }
-  if (Def().in_place_legal != nullptr &&
-      !Def().in_place_legal({.attributes = GetParam().attributes,
-                             .inputs = types,
-                             .outputs = GetParam().outputs})) {
-    return;
-  }
-  for (const BufferPair& pair : Def().in_place) {
-    const auto input = static_cast<size_t>(pair.input);
-    const auto output = static_cast<size_t>(pair.output);
-    if (input >= types.size() || output >= GetParam().outputs.size() ||
-        types[input].num_bytes() != GetParam().outputs[output].num_bytes()) {
-      continue;
-    }
-    ASSERT_OK_AND_ASSIGN(const OpRun got, RunOnGpu({.in_place = pair}));
+  for (const std::vector<BufferPair>& pairs :
+       testing::InPlaceChoices(GetParam())) {
+    ASSERT_OK_AND_ASSIGN(const OpRun got, RunOnGpu({.in_place = pairs}));
     ExpectSameBits(got.outputs, want.outputs);
   }
 }
