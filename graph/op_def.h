@@ -63,6 +63,29 @@ struct IndexInput {
   std::function<int64_t(const InferContext&)> limit = nullptr;
 };
 
+// How an output may be computed a second time within a step (recomputation).
+enum class RecomputeRule : uint8_t {
+  kSame,    // by the same op: the outputs are a function of the attributes, the
+            // inputs, the session's seed and the step number only
+  kDerive,  // only by the node that OpDef::derive gives
+  kNever,
+};
+
+// An input of a derived node: an input of the original node, or one of its
+// outputs.
+struct DerivedInput {
+  bool is_output = false;
+  int index = 0;
+};
+
+// A node with one output, which is bitwise identical to an output of its
+// original.
+struct DerivedNode {
+  std::string op = {};
+  Attributes attributes = {};
+  std::vector<DerivedInput> inputs = {};
+};
+
 struct OpDef {
   std::string name = {};
 
@@ -115,6 +138,15 @@ struct OpDef {
   // Inputs that the op overwrites (variables and optimizer slots). Every other
   // reader of such a value must be ordered before or after this node.
   std::vector<int> mutates = {};
+
+  // An op with random or other hidden state says kNever or kDerive. Nodes that
+  // overwrite inputs, resident nodes, feeds and swaps are never recomputed,
+  // whatever the rule.
+  RecomputeRule recompute = RecomputeRule::kSame;
+  // With kDerive: how to compute output `output` again; nullopt if that is
+  // impossible. The node's types and attributes have been accepted by `infer`.
+  std::function<std::optional<DerivedNode>(const OpContext&, int output)>
+      derive = nullptr;
 
   // Inputs of int32, int64 or uint8 that are indices. A session checks their
   // feeds before a step runs, with the same error on every device

@@ -163,6 +163,10 @@ absl::Status CheckDef(const OpDef& def) {
   SPILLWAY_RETURN_IF_ERROR(CheckGroups(def));
   SPILLWAY_RETURN_IF_ERROR(CheckPairs(def, def.alias, "alias"));
   SPILLWAY_RETURN_IF_ERROR(CheckPairs(def, def.in_place, "in_place"));
+  if ((def.recompute == RecomputeRule::kDerive) != (def.derive != nullptr)) {
+    return InvalidArgument(
+        "has a derive function without recompute kDerive, or the reverse");
+  }
   if (def.in_place_together && !HasPairsTogether(def)) {
     return InvalidArgument(
         "has in_place_together, but no two pairs in in_place with different "

@@ -52,6 +52,7 @@ std::vector<Op> AllOps() {
       ops::AvgPool3D(),
       ops::AvgPool3DGrad(),
       ops::AvgPoolGrad(),
+      ops::BatchNormApply(),
       ops::BiasAdd(),
       ops::BiasAddGrad(),
       ops::Cast(),

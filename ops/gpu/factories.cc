@@ -21,6 +21,7 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"AvgPool3D", ops::AvgPoolGpu},
     {"AvgPool3DGrad", ops::AvgPoolGradGpu},
     {"AvgPoolGrad", ops::AvgPoolGradGpu},
+    {"BatchNormApply", ops::BatchNormApplyGpu},
     {"BiasAdd", ops::BiasAddGpu},
     {"BiasAddGrad", ops::BiasAddGradGpu},
     {"Cast", ops::CastGpu},

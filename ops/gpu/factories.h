@@ -47,6 +47,7 @@ NewKernel ConvTransposeGpu(const KernelRequest& node);
 NewKernel DropoutGpu(const KernelRequest& node);
 NewKernel EluGpu(const KernelRequest& node);
 NewKernel EluGradGpu(const KernelRequest& node);
+NewKernel BatchNormApplyGpu(const KernelRequest& node);
 NewKernel FusedBatchNormGpu(const KernelRequest& node);
 NewKernel FusedBatchNormGradGpu(const KernelRequest& node);
 NewKernel InTopKGpu(const KernelRequest& node);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,6 +55,20 @@ absl::StatusOr<Types> InferBatchNorm(const InferContext& node) {
   return Types{x, ChannelVector(x), ChannelVector(x)};
 }
 
+absl::StatusOr<Types> InferBatchNormApply(const InferContext& node) {
+  static constexpr const char* kVectors[] = {"scale", "offset", "saved_mean",
+                                             "saved_inv_std"};
+  const TensorType& x = node.inputs[0];
+  SPILLWAY_RETURN_IF_ERROR(ReadRelu(node.attributes).status());
+  SPILLWAY_RETURN_IF_ERROR(ExpectInput(x));
+  SPILLWAY_RETURN_IF_ERROR(
+      ExpectChannelVectors(kVectors, node.inputs.subspan(1), x));
+  if (node.inputs.size() == 6) {
+    SPILLWAY_RETURN_IF_ERROR(ExpectType("side", node.inputs[5], x, "x"));
+  }
+  return Types{x};
+}
+
 absl::StatusOr<Types> InferBatchNormGrad(const InferContext& node) {
   static constexpr const char* kVectors[] = {"scale", "offset", "saved_mean",
                                              "saved_inv_std"};
@@ -93,6 +108,30 @@ absl::StatusOr<std::vector<Tensor>> BatchNormGradient(GradientContext& grad) {
   return gradients;
 }
 
+// y is a function of x and the saved statistics; the statistics themselves are
+// not computed again, since that would update the moving ones twice.
+std::optional<DerivedNode> DeriveY(const OpContext& node, int output) {
+  const auto has_relu = ReadRelu(node.attributes);
+  if (output != 0 || !has_relu.ok()) return std::nullopt;
+  DerivedNode apply = {
+      .op = "BatchNormApply",
+      .attributes = {{"activation", *has_relu ? "relu" : "none"}},
+      .inputs = {{.index = 0},
+                 {.index = 1},
+                 {.index = 2},
+                 {.is_output = true, .index = 1},
+                 {.is_output = true, .index = 2}}};
+  if (node.inputs.size() == 6) apply.inputs.push_back({.index = 5});
+  return apply;
+}
+
+// Flops per element: subtract, multiply, add offset, compare, and form the
+// factor.
+OpCost ApplyCost(const OpContext& node) {
+  return {.flops = 5 * static_cast<double>(node.inputs[0].num_elements()),
+          .bytes = static_cast<double>(TouchedBytes(node))};
+}
+
 // Flops per element in training: 1 for the mean, 3 for the variance, 4 to
 // normalise; x is read twice. Otherwise 4.
 OpCost BatchNormCost(const OpContext& node) {
@@ -126,6 +165,20 @@ absl::StatusOr<BatchNormAttributes> ReadBatchNorm(
   return norm;
 }
 
+Op BatchNormApply() {
+  return {.def = {.name = "BatchNormApply",
+                  .inputs = {"x", "scale", "offset", "saved_mean",
+                             "saved_inv_std", "side"},
+                  .outputs = {"y"},
+                  .optional_inputs = 1,
+                  .attributes = {"activation"},
+                  .infer = InferBatchNormApply,
+                  .cost = ApplyCost,
+                  .in_place = {{.input = 0, .output = 0},
+                               {.input = 5, .output = 0}}},
+          .kernels = {{DeviceKind::kCpu, BatchNormApplyCpu}}};
+}
+
 Op FusedBatchNorm() {
   return {.def = {.name = "FusedBatchNorm",
                   .inputs = {"x", "scale", "offset", "moving_mean",
@@ -138,7 +191,9 @@ Op FusedBatchNorm() {
                   .cost = BatchNormCost,
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 5, .output = 0}},
-                  .mutates = {3, 4}},
+                  .mutates = {3, 4},
+                  .recompute = RecomputeRule::kDerive,
+                  .derive = DeriveY},
           .kernels = {{DeviceKind::kCpu, FusedBatchNormCpu}}};
 }
 

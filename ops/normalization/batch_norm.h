@@ -12,6 +12,13 @@
 //   FusedBatchNormGrad  dy, x, scale, offset, saved_mean, saved_inv_std[, y]
 //                       -> dx, dscale, doffset[, dside]
 //
+//   BatchNormApply      x, scale, offset, saved_mean, saved_inv_std[, side] ->
+//   y
+//
+// BatchNormApply has only the attribute `activation`. It computes the y of a
+// FusedBatchNorm again, bitwise identical, from the statistics that this node
+// saved (recomputation). It has no gradient.
+//
 // In training, mean and variance are the batch's (the variance over n), and the
 // moving statistics are overwritten: new = momentum * old + (1 - momentum) *
 // batch, with the batch's variance over n - 1. Otherwise they are the moving
@@ -39,9 +46,11 @@ struct BatchNormAttributes {
 // Errors: INVALID_ARGUMENT.
 absl::StatusOr<BatchNormAttributes> ReadBatchNorm(const Attributes& attributes);
 
+Op BatchNormApply();
 Op FusedBatchNorm();
 Op FusedBatchNormGrad();
 
+NewKernel BatchNormApplyCpu(const KernelRequest& node);
 NewKernel FusedBatchNormCpu(const KernelRequest& node);
 NewKernel FusedBatchNormGradCpu(const KernelRequest& node);
 

@@ -1,11 +1,11 @@
 // Training makes two passes over x: one for the moments, one to normalise.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/status_macros.h"
 #include "ops/common/function_kernel.h"
 #include "ops/cpu/channel_rows.h"
+#include "ops/cpu/normalize_rows.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"
 #include "ops/normalization/batch_norm.h"
@@ -150,43 +150,18 @@ void UseMovingStatistics(const NormRun<T>& run) {
   }
 }
 
-// Without relu the lower bound is minus infinity. A NaN passes through.
-template <typename T>
-void NormalizeRow(const NormRun<T>& run, int64_t row) {
-  const float least =
-      run.norm.has_relu ? 0 : -std::numeric_limits<float>::infinity();
-  const int64_t at = row * run.size.channels;
-  const T* x = run.x + at;
-  T* y = run.y + at;
-  if (run.side != nullptr) {
-    const T* side = run.side + at;
-#pragma omp simd
-    for (int64_t c = 0; c < run.size.channels; ++c) {
-      const float sum = (Load(x[c]) - run.mean[c]) * run.factor[c] +
-                        run.offset[c] + Load(side[c]);
-      y[c] = Store<T>(sum < least ? least : sum);
-    }
-  } else {
-#pragma omp simd
-    for (int64_t c = 0; c < run.size.channels; ++c) {
-      const float sum =
-          (Load(x[c]) - run.mean[c]) * run.factor[c] + run.offset[c];
-      y[c] = Store<T>(sum < least ? least : sum);
-    }
-  }
-}
-
 template <typename T>
 void Normalize(const NormRun<T>& run) {
-  const ChannelRows& size = run.size;
   run.norm.is_training ? UseBatchStatistics(run) : UseMovingStatistics(run);
-  ParallelFor(run.threads, size.num_chunks(), size.grain(),
-              [&](int64_t begin, int64_t end) {
-                const int64_t last = size.chunk(end - 1).end;
-                for (int64_t row = size.chunk(begin).begin; row < last; ++row) {
-                  NormalizeRow(run, row);
-                }
-              });
+  NormalizeRows<T>({.size = run.size,
+                    .has_relu = run.norm.has_relu,
+                    .x = run.x,
+                    .side = run.side,
+                    .mean = run.mean,
+                    .factor = run.factor,
+                    .offset = run.offset,
+                    .y = run.y},
+                   run.threads);
 }
 
 }  // namespace

@@ -115,6 +115,15 @@ TEST(OpRegistryTest, SchemasWhosePartsDoNotFitAreRefused) {
                 def.in_place_together = true;
               })),
               StatusIs(kInvalid, HasSubstr("in_place_together, but no two")));
+  EXPECT_THAT(
+      refusal(fma([](OpDef& def) { def.recompute = RecomputeRule::kDerive; })),
+      StatusIs(kInvalid, HasSubstr("derive function without")));
+  EXPECT_THAT(refusal(fma([](OpDef& def) {
+                def.derive = [](const OpContext&, int) {
+                  return std::optional<DerivedNode>();
+                };
+              })),
+              StatusIs(kInvalid, HasSubstr("or the reverse")));
   EXPECT_THAT(refusal(fma([](OpDef& def) { def.mutates = {-1}; })),
               StatusIs(kInvalid, HasSubstr("mutates input -1")));
   EXPECT_THAT(refusal(fma([](OpDef& def) { def.group_inputs = 4; })),

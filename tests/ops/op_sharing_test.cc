@@ -38,6 +38,7 @@ const std::map<std::string, Sharing>& Table() {
       // Element by element.
       {"Add", {.in_place = "0>0 1>0"}},
       {"AddN", {.in_place = "0>0 1>0 2>0 3>0"}},
+      {"BatchNormApply", {.in_place = "0>0 5>0"}},
       {"BiasAdd", {.in_place = "0>0"}},
       {"Dropout", {.in_place = "0>0"}},
       {"DropoutGrad", {.in_place = "0>0"}},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "ops/all_ops.h"
 #include "ops/cpu/lanes.h"
 #include "tests/ops/cases/all_cases.h"
+#include "tests/ops/cases/derived_case.h"
 #include "tests/ops/cases/run_op_case.h"
 #include "tests/ops/op_gradient.h"
 #include "tests/support/status_matchers.h"
@@ -184,6 +186,32 @@ TEST_P(OpInPlaceTest, GivesTheSameBitsInPlace) {
   }
 }
 
+class OpDeriveTest : public OpRunTest {};
+
+// Recomputation relies on it (lms/recompute).
+TEST_P(OpDeriveTest, DerivedOutputsHaveTheSameBits) {
+  ASSERT_OK_AND_ASSIGN(const OpRun want, RunOpCase(GetParam()));
+  int num_derived = 0;
+  for (size_t i = 0; i < want.outputs.size(); ++i) {
+    const std::optional<OpCase> derived =
+        testing::DerivedCase(GetParam(), want, static_cast<int>(i));
+    if (!derived) continue;
+    ++num_derived;
+    std::vector<std::vector<BufferPair>> choices =
+        testing::InPlaceChoices(*derived);
+    choices.emplace_back();
+    for (const std::vector<BufferPair>& in_place : choices) {
+      for (const int threads : {1, 2, 5}) {
+        ASSERT_OK_AND_ASSIGN(
+            const OpRun got,
+            RunOpCase(*derived, {.threads = threads, .in_place = in_place}));
+        EXPECT_EQ(got.outputs[0].bytes, want.outputs[i].bytes);
+      }
+    }
+  }
+  EXPECT_GT(num_derived, 0);
+}
+
 class OpGradientTest : public OpRunTest {};
 
 TEST_P(OpGradientTest, HasTheGradientThatCentralDifferencesShow) {
@@ -300,6 +328,12 @@ INSTANTIATE_TEST_SUITE_P(Ops, OpKernelTest,
                          NameOf<OpCase>);
 INSTANTIATE_TEST_SUITE_P(Ops, OpInPlaceTest,
                          ::testing::ValuesIn(CasesWhere(HasInPlacePairs)),
+                         NameOf<OpCase>);
+INSTANTIATE_TEST_SUITE_P(Ops, OpDeriveTest,
+                         ::testing::ValuesIn(CasesWhere([](const OpCase& c) {
+                           return c.reference != nullptr &&
+                                  DefOf(c).derive != nullptr;
+                         })),
                          NameOf<OpCase>);
 INSTANTIATE_TEST_SUITE_P(Ops, OpGradientTest,
                          ::testing::ValuesIn(CasesWhere([](const OpCase& c) {

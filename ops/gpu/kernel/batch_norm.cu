@@ -1,5 +1,5 @@
-// Workspace: factor [C], then for each chunk of rows its mean [C] and its sum
-// of squared distances from that mean [C].
+// Workspace: for each chunk of rows its mean [C] and its sum of squared
+// distances from that mean [C].
 #include "ops/gpu/kernel/batch_norm.cuh"
 #include "ops/gpu/kernel/batch_norm.h"
 #include "ops/gpu/thread/reduce.cuh"
@@ -44,19 +44,15 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
 
 // One channel's statistics.
 struct Statistics {
-  const float* scale = nullptr;
   float* mean = nullptr;
   float* inv_std = nullptr;
-  float* factor = nullptr;  // scale * inv_std
   float* moving_mean = nullptr;
   float* moving_variance = nullptr;
 
   __device__ void Set(int64_t c, double of_mean, double variance,
                       double epsilon) const {
-    const auto inverse = static_cast<float>(1 / sqrt(variance + epsilon));
     mean[c] = static_cast<float>(of_mean);
-    inv_std[c] = inverse;
-    factor[c] = scale[c] * inverse;
+    inv_std[c] = static_cast<float>(1 / sqrt(variance + epsilon));
   }
 };
 
@@ -112,15 +108,20 @@ __global__ void UseMovingStatistics(BatchNorm norm, Statistics statistics) {
 template <int kCount, bool kHasSide, typename T>
 __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
     NormalizeTiles(ChannelTiles tiles, bool has_relu,
-                   BatchNormTensors tensors) {
+                   ApplyNormTensors tensors) {
   struct Loaded {
     Pack<T, kCount> x = {};
     Pack<T, kCount> side = {};
   };
   ForEachTile(tiles, [&](const ChannelTile& tile) {
     const auto mean = PacksOf<kCount>(tensors.mean)[tile.column];
-    const auto factor = PacksOf<kCount>(tensors.workspace)[tile.column];
+    const auto scale = PacksOf<kCount>(tensors.scale)[tile.column];
+    const auto inv_std = PacksOf<kCount>(tensors.inv_std)[tile.column];
     const auto offset = PacksOf<kCount>(tensors.offset)[tile.column];
+    float factor[kCount];
+    for (int k = 0; k < kCount; ++k) {
+      factor[k] = scale.items[k] * inv_std.items[k];
+    }
     const auto load = [&](int64_t at) {
       Loaded loaded;
       loaded.x = PacksOf<kCount>(static_cast<const T*>(tensors.x))[at];
@@ -135,7 +136,7 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
           Pack<T, kCount> result;
           for (int k = 0; k < kCount; ++k) {
             float y = Normalized(Load(loaded.x.items[k]) - mean.items[k],
-                                 factor.items[k], offset.items[k]);
+                                 factor[k], offset.items[k]);
             if constexpr (kHasSide) y += Load(loaded.side.items[k]);
             result.items[k] = Store<T>(has_relu && y < 0 ? 0 : y);
           }
@@ -145,10 +146,8 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
 }
 
 Statistics StatisticsOf(const BatchNormTensors& tensors) {
-  return {.scale = tensors.scale,
-          .mean = tensors.mean,
+  return {.mean = tensors.mean,
           .inv_std = tensors.inv_std,
-          .factor = tensors.workspace,
           .moving_mean = tensors.moving_mean,
           .moving_variance = tensors.moving_variance};
 }
@@ -157,7 +156,7 @@ LaunchError UseBatchStatistics(StreamHandle stream, const BatchNorm& norm,
                                const BatchNormTensors& tensors) {
   const ChannelTiles tiles = TilesOf(norm);
   const ChannelTiles join = JoinTiles(norm);
-  float* chunks = tensors.workspace + norm.channels;
+  float* chunks = tensors.workspace;
   const LaunchError error = ForPacks<kMostChannels>(
       norm.dtype, norm.channels, [&]<typename T, typename Count>(T, Count) {
         return Launch(stream, ChunkMoments<Count::value, T>,
@@ -185,6 +184,18 @@ LaunchError Normalize(StreamHandle stream, const BatchNorm& norm,
           : Launch(stream, UseMovingStatistics, dim3(BlocksFor(norm.channels)),
                    dim3(kThreads), norm, StatisticsOf(tensors));
   if (error != 0) return error;
+  return ApplyNorm(stream, norm,
+                   {.x = tensors.x,
+                    .scale = tensors.scale,
+                    .offset = tensors.offset,
+                    .mean = tensors.mean,
+                    .inv_std = tensors.inv_std,
+                    .side = tensors.side,
+                    .y = tensors.y});
+}
+
+LaunchError ApplyNorm(StreamHandle stream, const BatchNorm& norm,
+                      const ApplyNormTensors& tensors) {
   const ChannelTiles tiles = TilesOf(norm);
   return ForPacks<kMostChannels>(
       norm.dtype, norm.channels, [&]<typename T, typename Count>(T, Count) {

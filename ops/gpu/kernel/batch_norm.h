@@ -35,7 +35,18 @@ struct BatchNormTensors {
   float* workspace = nullptr;  // BatchNormWorkspaceBytes
 };
 
-// dx may be dy or x, dside may be dy.
+// y may be x or side.
+struct ApplyNormTensors {
+  const void* x = nullptr;
+  const float* scale = nullptr;
+  const float* offset = nullptr;
+  const float* mean = nullptr;
+  const float* inv_std = nullptr;
+  const void* side = nullptr;  // may be null
+  void* y = nullptr;
+};
+
+// dx may be dy or x, dside may be dy; both at once too, for different ones.
 struct BatchNormGradTensors {
   const void* dy = nullptr;
   const void* x = nullptr;
@@ -56,6 +67,11 @@ int64_t BatchNormWorkspaceBytes(const BatchNorm& norm);
 
 LaunchError Normalize(StreamHandle stream, const BatchNorm& norm,
                       const BatchNormTensors& tensors);
+
+// The last step of Normalize, with statistics that are known. Uses neither
+// epsilon, momentum nor is_training.
+LaunchError ApplyNorm(StreamHandle stream, const BatchNorm& norm,
+                      const ApplyNormTensors& tensors);
 
 LaunchError NormalizeGrad(StreamHandle stream, const BatchNorm& norm,
                           const BatchNormGradTensors& tensors);

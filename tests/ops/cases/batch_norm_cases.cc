@@ -1,4 +1,4 @@
-// FusedBatchNorm, FusedBatchNormGrad.
+// BatchNormApply, FusedBatchNorm, FusedBatchNormGrad.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -113,6 +113,38 @@ OpCase Forward(const Norm& norm) {
   return op_case;
 }
 
+// Inputs: x, scale, offset, mean, inv_std[, side].
+OpCase Apply(const Norm& norm) {
+  const TensorType vector = Float32({norm.x.dim(-1)});
+  const auto elements = static_cast<double>(norm.x.num_elements());
+  OpCase op_case = {
+      .name = "BatchNormApply" + norm.name,
+      .op = "BatchNormApply",
+      .inputs = {Image(norm),
+                 {.type = vector},
+                 {.type = vector},
+                 {.type = vector},
+                 {.type = vector, .fill = Fill::kUniform, .low = 0.5}},
+      .attributes = {{"activation", norm.has_relu ? "relu" : "none"}},
+      .outputs = {Float32(norm.x)},
+      .reference =
+          [norm](const DoublesList& in) {
+            const size_t channels = Channels(norm);
+            Doubles y = in[0];
+            for (size_t i = 0; i < y.size(); ++i) {
+              const size_t c = i % channels;
+              y[i] = (y[i] - in[3][c]) * in[4][c] * in[1][c] + in[2][c];
+              if (norm.has_side) y[i] += in[5][i];
+              if (norm.has_relu) y[i] = std::max(y[i], 0.0);
+            }
+            return DoublesList{y};
+          },
+      .tolerance = 2e-5,
+      .flops = 5 * elements};
+  if (norm.has_side) op_case.inputs.push_back({.type = Float32(norm.x)});
+  return op_case;
+}
+
 // The textbook formula: the chain rule through mean and variance. Inputs: dy,
 // x, scale, offset, mean, inv_std[, y].
 DoublesList Differentiate(const Norm& norm, const DoublesList& in) {
@@ -202,6 +234,19 @@ std::vector<BadOp> BadNorms() {
   const TensorType x = Float32({2, 3, 3, 4});
   const TensorType v = Float32({4});
   return {
+      {.name = "BatchNormApplyOfUnknownActivation",
+       .op = "BatchNormApply",
+       .inputs = {x, v, v, v, v},
+       .attributes = {{"activation", "gelu"}},
+       .error = "'activation' must be 'none' or 'relu'; it is 'gelu'"},
+      {.name = "BatchNormApplyOfShortMean",
+       .op = "BatchNormApply",
+       .inputs = {x, v, v, Float32({3}), v},
+       .error = "saved_mean must be float32[4], as the channels of x"},
+      {.name = "BatchNormApplyOfOtherSide",
+       .op = "BatchNormApply",
+       .inputs = {x, v, v, v, v, Float32({2, 3, 3, 5})},
+       .error = "side must be float32[2, 3, 3, 4], as x"},
       {.name = "FusedBatchNormOfUnknownActivation",
        .op = "FusedBatchNorm",
        .inputs = {x, v, v, v, v},
@@ -252,6 +297,10 @@ OpCases BatchNormCases() {
     cases.good.push_back(Forward(norm));
     cases.good.push_back(
         InBFloat16(Forward(norm), {.inputs = {1, 2, 3, 4}, .outputs = {1, 2}}));
+    if (norm.is_training) {
+      cases.good.push_back(Apply(norm));
+      cases.good.push_back(InBFloat16(Apply(norm), {.inputs = {1, 2, 3, 4}}));
+    }
     cases.good.push_back(Grad(norm));
     cases.good.push_back(
         InBFloat16(Grad(norm), {.inputs = {2, 3, 4, 5}, .outputs = {1, 2}}));

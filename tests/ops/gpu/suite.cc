@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "graph/op_registry.h"
 #include "ops/all_ops.h"
 #include "tests/ops/cases/all_cases.h"
+#include "tests/ops/cases/derived_case.h"
 #include "tests/ops/cases/run_op_case.h"
 #include "tests/ops/gpu/under_test.h"
 #include "tests/support/status_matchers.h"
@@ -120,6 +122,25 @@ TEST_P(GpuKernelTest, GivesTheSameBitsInPlace) {
        testing::InPlaceChoices(GetParam())) {
     ASSERT_OK_AND_ASSIGN(const OpRun got, RunOnGpu({.in_place = pairs}));
     ExpectSameBits(got.outputs, want.outputs);
+  }
+}
+
+// Recomputation relies on it (lms/recompute).
+TEST_P(GpuKernelTest, DerivedOutputsHaveTheSameBits) {
+  if (Def().derive == nullptr) return;
+  ASSERT_OK_AND_ASSIGN(const OpRun want, RunOnGpu());
+  for (size_t i = 0; i < want.outputs.size(); ++i) {
+    const std::optional<OpCase> derived =
+        testing::DerivedCase(GetParam(), want, static_cast<int>(i));
+    if (!derived) continue;
+    std::vector<std::vector<BufferPair>> choices =
+        testing::InPlaceChoices(*derived);
+    choices.emplace_back();
+    for (const std::vector<BufferPair>& in_place : choices) {
+      ASSERT_OK_AND_ASSIGN(const OpRun got,
+                           testing::RunOnGpu(*derived, {.in_place = in_place}));
+      EXPECT_EQ(got.outputs[0].bytes, want.outputs[i].bytes);
+    }
   }
 }
 
