@@ -1,7 +1,6 @@
 #include "lms/apply_swap_plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "fmt/format.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
+#include "lms/reroute.h"
 
 namespace spillway {
 namespace {
@@ -32,24 +32,6 @@ NodeId AddSwapOut(ValueId value, Graph& graph) {
        .inputs = {value},
        .outputs = {graph.type(value)},
        .placement = Placement::kHost});
-}
-
-// The slots of `reader` that read `value`.
-std::vector<Use> UsesBy(NodeId reader, ValueId value, const Graph& graph) {
-  const std::vector<Use>& uses = graph.uses(value);
-  // (clang 14 cannot parse std::ranges::equal_range.)
-  const auto begin =
-      std::ranges::lower_bound(uses, reader, std::less(), &Use::node);
-  const auto end =
-      std::ranges::upper_bound(uses, reader, std::less(), &Use::node);
-  return {begin, end};
-}
-
-void Reroute(const std::vector<NodeId>& readers, ValueId from, ValueId to,
-             Graph& graph) {
-  for (const NodeId reader : readers) {
-    for (const Use& use : UsesBy(reader, from, graph)) graph.SetInput(use, to);
-  }
 }
 
 // An alias as it was before the edit.

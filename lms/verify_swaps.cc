@@ -10,16 +10,10 @@
 #include "graph/traverse.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
+#include "lms/check_kept.h"
 
 namespace spillway {
 namespace {
-
-bool SameNodes(std::vector<NodeId> some, std::vector<NodeId> others) {
-  std::ranges::sort(some);
-  std::ranges::sort(others);
-  others.erase(std::unique(others.begin(), others.end()), others.end());
-  return some == others;
-}
 
 class Verifier {
  public:
@@ -36,7 +30,7 @@ class Verifier {
     }
     NumberPlan();
     for (const Node& node : original_.nodes()) {
-      SPILLWAY_RETURN_IF_ERROR(CheckKept(node, edited_.node(node.id)));
+      SPILLWAY_RETURN_IF_ERROR(CheckKept(original_, edited_, node.id));
       SPILLWAY_RETURN_IF_ERROR(CheckInputs(node, edited_.node(node.id)));
       SPILLWAY_RETURN_IF_ERROR(CheckControlInputs(node, edited_.node(node.id)));
     }
@@ -108,22 +102,6 @@ class Verifier {
       value = added.inputs[0];
     }
     return value;
-  }
-
-  absl::Status CheckKept(const Node& before, const Node& after) const {
-    if (before.name != after.name || before.op != after.op ||
-        before.attributes != after.attributes ||
-        before.placement != after.placement || before.cost != after.cost ||
-        before.outputs != after.outputs) {
-      return Internal(fmt::format("the edit changed node {}", before.name));
-    }
-    for (const ValueId output : before.outputs) {
-      if (original_.type(output) != edited_.type(output)) {
-        return Internal(fmt::format("the edit changed the type of {}",
-                                    original_.ValueName(output)));
-      }
-    }
-    return absl::OkStatus();
   }
 
   absl::Status CheckInputs(const Node& before, const Node& after) const {

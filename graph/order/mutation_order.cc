@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/status_macros.h"
+#include "graph/order/paths.h"
 #include "graph/storage.h"
 #include "graph/traverse.h"
 
@@ -19,13 +21,6 @@ struct Access {
   int32_t place = 0;  // in the order
   NodeId node;
   bool overwrites = false;
-};
-
-// A path from `before` to `after` must exist.
-struct RequiredPath {
-  NodeId before;
-  NodeId after;
-  ValueId value;  // the bytes in question, for the message
 };
 
 class MutationOrder {
@@ -42,14 +37,12 @@ class MutationOrder {
   }
 
   absl::Status Check() {
-    std::vector<RequiredPath> paths;
     for (auto& [storage, accesses] : FindAccesses()) {
-      RequirePaths(storages_.storage(storage).root, accesses, paths);
+      RequirePaths(storages_.storage(storage).root, accesses);
     }
-    std::ranges::stable_sort(paths, {}, [this](const RequiredPath& path) {
-      return place_[path.after];
-    });
-    return CheckPaths(paths);
+    const std::optional<size_t> missing =
+        FindMissingPath(graph_, order_, paths_);
+    return missing ? Unordered(*missing) : absl::OkStatus();
   }
 
  private:
@@ -74,8 +67,7 @@ class MutationOrder {
 
   // Paths between neighbours (overwriting node, readers after it, next
   // overwriting node) are enough: they imply the other paths.
-  void RequirePaths(ValueId value, std::vector<Access>& accesses,
-                    std::vector<RequiredPath>& paths) const {
+  void RequirePaths(ValueId value, std::vector<Access>& accesses) {
     // A node that reads and overwrites counts once, as overwriting.
     std::ranges::sort(accesses, [](const Access& a, const Access& b) {
       return a.place != b.place ? a.place < b.place
@@ -87,7 +79,9 @@ class MutationOrder {
     accesses.erase(end, accesses.end());
 
     const auto require = [&](NodeId before, NodeId after) {
-      if (!HasEdge(before, after)) paths.push_back({before, after, value});
+      if (HasEdge(before, after)) return;
+      paths_.push_back({before, after});
+      path_values_.push_back(value);
     };
     NodeId last_write;
     size_t reads_begin = 0;
@@ -111,59 +105,21 @@ class MutationOrder {
     return has_edge;
   }
 
-  // `paths` are sorted by the place of `after`. Each sweep handles up to 64
-  // different ends: bit b of a node says that a path leads from the node to end
-  // b.
-  absl::Status CheckPaths(std::span<const RequiredPath> paths) const {
-    IdMap<NodeId, uint64_t> leads_to(graph_.num_nodes(), 0);
-    for (size_t begin = 0; begin < paths.size();) {
-      std::ranges::fill(leads_to, 0);
-      std::vector<int> bits;  // of paths[begin + i].after
-      int num_ends = 0;
-      int32_t first_place = place_[paths[begin].before];
-      for (size_t i = begin; i < paths.size(); ++i) {
-        if (i == begin || paths[i].after != paths[i - 1].after) ++num_ends;
-        if (num_ends > 64) break;
-        bits.push_back(num_ends - 1);
-        leads_to[paths[i].after] |= uint64_t{1} << bits.back();
-        first_place = std::min(first_place, place_[paths[i].before]);
-      }
-      const std::span<const RequiredPath> batch =
-          paths.subspan(begin, bits.size());
-      Sweep(first_place, place_[batch.back().after], leads_to);
-      for (size_t i = 0; i < batch.size(); ++i) {
-        if ((leads_to[batch[i].before] >> bits[i] & 1) == 0) {
-          return Unordered(batch[i]);
-        }
-      }
-      begin += batch.size();
-    }
-    return absl::OkStatus();
-  }
-
-  void Sweep(int32_t first_place, int32_t last_place,
-             IdMap<NodeId, uint64_t>& leads_to) const {
-    for (int32_t place = last_place; place >= first_place; --place) {
-      const NodeId id = order_[static_cast<size_t>(place)];
-      const uint64_t ends = leads_to[id];
-      if (ends == 0) continue;
-      ForEachPredecessor(graph_, id,
-                         [&](NodeId before) { leads_to[before] |= ends; });
-    }
-  }
-
-  absl::Status Unordered(const RequiredPath& path) const {
+  absl::Status Unordered(size_t index) const {
+    const RequiredPath& path = paths_[index];
     return InvalidArgument(fmt::format(
         "{} and {} use {}, which one of them overwrites, but no path orders "
         "the two; add a control edge",
         graph_.node(path.before).name, graph_.node(path.after).name,
-        graph_.ValueName(path.value)));
+        graph_.ValueName(path_values_[index])));
   }
 
   const Graph& graph_;
   const StorageMap storages_;
   const std::span<const NodeId> order_;
   IdMap<NodeId, int32_t> place_;
+  std::vector<RequiredPath> paths_;
+  std::vector<ValueId> path_values_;  // by path: the bytes in question
 };
 
 }  // namespace

@@ -129,7 +129,7 @@ std::optional<DerivedNode> DeriveY(const OpContext& node, int output) {
 // factor.
 OpCost ApplyCost(const OpContext& node) {
   return {.flops = 5 * static_cast<double>(node.inputs[0].num_elements()),
-          .bytes = static_cast<double>(TouchedBytes(node))};
+          .bytes = TouchedBytes(node)};
 }
 
 // Flops per element in training: 1 for the mean, 3 for the variance, 4 to
@@ -208,8 +208,7 @@ Op FusedBatchNormGrad() {
                   .cost = GradCost,
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 1, .output = 0},
-                               {.input = 0, .output = 3}},
-                  .in_place_together = true},
+                               {.input = 0, .output = 3}}},
           .kernels = {{DeviceKind::kCpu, FusedBatchNormGradCpu}}};
 }
 

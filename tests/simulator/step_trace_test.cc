@@ -8,6 +8,7 @@
 
 #include "executor/plan/explain_timeline.h"
 #include "fmt/format.h"
+#include "graph/well_known_ops.h"
 #include "simulator/simulator.h"
 #include "tests/executor/plan/random_plan_case.h"
 #include "tests/support/chrome_trace.h"
@@ -80,9 +81,11 @@ Names ExpectedArrows(const TracedPlan& traced) {
   const Graph& graph = traced.plan_case.graph;
   Names arrows;
   for (const Step& step : traced.plan.steps) {
-    if (step.kind != StepKind::kSwapIn) continue;
     const Node& back = graph.node(step.node);
-    arrows.emplace(graph.producer(back.inputs[0]).name, back.name);
+    if (back.op != kSwapIn) continue;
+    if (step.kind == StepKind::kSwapIn) {  // a feed has no swap-out
+      arrows.emplace(graph.producer(back.inputs[0]).name, back.name);
+    }
     std::set<std::string> readers;
     AddReaders(traced, graph.output(back.id), readers);
     for (const std::string& reader : readers) arrows.emplace(back.name, reader);

@@ -1,0 +1,39 @@
+#include "lms/check_kept.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/status_macros.h"
+
+namespace spillway {
+
+absl::Status CheckKept(const Graph& original, const Graph& edited, NodeId id) {
+  const Node& before = original.node(id);
+  const Node& after = edited.node(id);
+  if (before.name != after.name || before.op != after.op ||
+      before.attributes != after.attributes ||
+      before.placement != after.placement || before.cost != after.cost ||
+      before.outputs != after.outputs) {
+    return Internal(fmt::format("the edit changed node {}", before.name));
+  }
+  for (const ValueId output : before.outputs) {
+    if (original.type(output) != edited.type(output)) {
+      return Internal(fmt::format("the edit changed the type of {}",
+                                  original.ValueName(output)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool SameNodes(std::vector<NodeId> some, std::vector<NodeId> others) {
+  const auto sort = [](std::vector<NodeId>& nodes) {
+    std::ranges::sort(nodes);
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  };
+  sort(some);
+  sort(others);
+  return some == others;
+}
+
+}  // namespace spillway

@@ -1,0 +1,343 @@
+#include "lms/recompute/verify_recompute.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lms/recompute/apply_recompute_plan.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/toy_ops.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::StatusIs;
+using testing::ToyOps;
+
+const TensorType kCloneType{.dtype = DType::kFloat32, .shape = {64}};
+
+absl::StatusOr<std::vector<TensorType>> TypeOfInput(const InferContext& node) {
+  return std::vector<TensorType>{node.inputs[0]};
+}
+
+// ToyOps, Pure (may run twice), and Norm, whose first output Apply computes
+// from its input and its second output. F is not registered.
+OpRegistry CloneOps() {
+  OpRegistry ops = ToyOps();
+  ops.Add({.name = "Pure",
+           .inputs = {"x", "y"},
+           .outputs = {"z"},
+           .optional_inputs = 1,
+           .infer = TypeOfInput});
+  ops.Add({.name = "Apply",
+           .inputs = {"x", "saved"},
+           .outputs = {"y"},
+           .attributes = {"activation"},
+           .infer = TypeOfInput});
+  ops.Add({.name = "Norm",
+           .inputs = {"x"},
+           .outputs = {"y", "saved"},
+           .infer = [](const InferContext& node)
+               -> absl::StatusOr<std::vector<TensorType>> {
+             return std::vector<TensorType>{node.inputs[0], node.inputs[0]};
+           },
+           .recompute = RecomputeRule::kDerive,
+           .derive = [](const OpContext&,
+                        int output) -> std::optional<DerivedNode> {
+             if (output != 0) return std::nullopt;
+             return DerivedNode{
+                 .op = "Apply",
+                 .attributes = {{"activation", "relu"}},
+                 .inputs = {{.index = 0}, {.is_output = true, .index = 1}}};
+           }});
+  return ops;
+}
+
+NodeId FindIn(const Graph& graph, std::string_view name) {
+  return *graph.FindNode(name);
+}
+
+ValueId OutputIn(const Graph& graph, std::string_view name) {
+  return graph.output(FindIn(graph, name));
+}
+
+NodeId AddTo(Graph& graph, const std::string& name, const std::string& op,
+             const std::vector<std::string>& inputs,
+             const std::vector<std::string>& control_inputs = {}) {
+  NodeSpec spec = {.name = name, .op = op, .outputs = {kCloneType}};
+  for (const std::string& input : inputs) {
+    spec.inputs.push_back(OutputIn(graph, input));
+  }
+  for (const std::string& input : control_inputs) {
+    spec.control_inputs.push_back(FindIn(graph, input));
+  }
+  return graph.AddNode(std::move(spec));
+}
+
+// y and y2 are computed again for b2 and b1. y reads w, which u overwrites.
+//
+//   w ---> y ---> y2 ---> d ---> b2 ---> b1
+//   x ----^                 +--> u (overwrites w)
+Graph UpdatedStep() {
+  Graph graph("step");
+  AddTo(graph, "w", "Variable", {});
+  AddTo(graph, "x", "F", {});
+  AddTo(graph, "y", "Pure", {"x", "w"});
+  AddTo(graph, "y2", "Pure", {"y"});
+  AddTo(graph, "d", "F", {"y2"});
+  AddTo(graph, "b2", "F", {"d", "y2"});
+  AddTo(graph, "b1", "F", {"b2", "y"});
+  AddTo(graph, "u", "Update", {"w", "d"}, {"y"});
+  return graph;
+}
+
+RecomputePlan UpdatedStepPlan(const Graph& graph) {
+  RecomputePlan plan;
+  plan.clones.push_back(
+      {.original = FindIn(graph, "y"),
+       .inputs = {{.value = OutputIn(graph, "x")},
+                  {.value = OutputIn(graph, "w")}},
+       .triggers = {FindIn(graph, "y2")},
+       .readers = {{.output = 0, .readers = {FindIn(graph, "b1")}}}});
+  plan.clones.push_back(
+      {.original = FindIn(graph, "y2"),
+       .inputs = {{.clone = 0}},
+       .triggers = {FindIn(graph, "d")},
+       .readers = {{.output = 0, .readers = {FindIn(graph, "b2")}}}});
+  plan.orders.push_back({.before = 0, .after = FindIn(graph, "u")});
+  return plan;
+}
+
+absl::Status ApplyAndVerify(const RecomputePlan& plan, const Graph& graph,
+                            const std::function<void(Graph&)>& damage = {}) {
+  const OpRegistry ops = CloneOps();
+  Graph edited = graph;
+  SPILLWAY_RETURN_IF_ERROR(CheckIds(plan, ops, graph));
+  ApplyRecomputePlan(plan, ops, edited);
+  if (damage) damage(edited);
+  return VerifyRecompute(graph, edited, plan, ops);
+}
+
+TEST(ApplyRecomputePlanTest, ClonesAreAddedAndReadInPlaceOfTheirOriginals) {
+  const Graph graph = UpdatedStep();
+  Graph edited = graph;
+  const OpRegistry ops = CloneOps();
+  const RecomputePlan plan = UpdatedStepPlan(graph);
+  ApplyRecomputePlan(plan, ops, edited);
+  ASSERT_EQ(edited.num_nodes(), graph.num_nodes() + 2);
+  const Node& y = edited.node(NodeId(graph.num_nodes()));
+  const Node& y2 = edited.node(NodeId(graph.num_nodes() + 1));
+  EXPECT_EQ(y.name, "lms/recompute_y");
+  EXPECT_EQ(y2.name, "lms/recompute_y2");
+  EXPECT_THAT(y.inputs,
+              ElementsAre(OutputIn(graph, "x"), OutputIn(graph, "w")));
+  EXPECT_THAT(y2.inputs, ElementsAre(y.outputs[0]));
+  EXPECT_THAT(edited.node(FindIn(graph, "b1")).inputs,
+              ElementsAre(OutputIn(graph, "b2"), y.outputs[0]));
+  EXPECT_THAT(edited.node(FindIn(graph, "b2")).inputs,
+              ElementsAre(OutputIn(graph, "d"), y2.outputs[0]));
+  EXPECT_THAT(edited.node(FindIn(graph, "y2")).inputs,
+              ElementsAre(OutputIn(graph, "y")));
+  EXPECT_THAT(edited.node(FindIn(graph, "u")).control_inputs,
+              ElementsAre(FindIn(graph, "y"), y.id));
+}
+
+TEST(VerifyRecomputeTest, AcceptsThePlannedEdit) {
+  const Graph graph = UpdatedStep();
+  EXPECT_THAT(ApplyAndVerify(UpdatedStepPlan(graph), graph), IsOk());
+}
+
+struct CloneDamage {
+  std::string name;
+  std::function<void(Graph&)> apply;
+  std::string message;
+};
+
+TEST(VerifyRecomputeTest, CatchesADamagedEdit) {
+  const std::vector<CloneDamage> damages = {
+      {"a reader of another value",
+       [](Graph& g) {
+         g.SetInput({FindIn(g, "b1"), 1}, OutputIn(g, "lms/recompute_y2"));
+       },
+       "input 1 of b1 was y:0, but is lms/recompute_y2:0"},
+      {"a clone of other inputs",
+       [](Graph& g) {
+         g.SetInput({FindIn(g, "lms/recompute_y"), 0}, OutputIn(g, "w"));
+       },
+       "lms/recompute_y is the clone of y, but its input 0 is w:0"},
+      {"a clone that reads another clone",
+       [](Graph& g) {
+         g.SetInput({FindIn(g, "lms/recompute_y2"), 0}, OutputIn(g, "x"));
+       },
+       "its input 0 is x:0"},
+      {"a reader too few",
+       [](Graph& g) {
+         g.SetInput({FindIn(g, "b1"), 1}, OutputIn(g, "y"));
+       },
+       "lms/recompute_y is the clone of y, but has other readers"},
+      {"a reader too many",
+       [](Graph& g) {
+         g.SetInput({FindIn(g, "y2"), 0}, OutputIn(g, "lms/recompute_y"));
+       },
+       "cycle"},
+      {"another trigger",
+       [](Graph& g) {
+         g.AddControlEdge(FindIn(g, "x"), FindIn(g, "lms/recompute_y"));
+       },
+       "has other triggers"},
+      {"another order",
+       [](Graph& g) {
+         g.AddControlEdge(FindIn(g, "lms/recompute_y2"), FindIn(g, "u"));
+       },
+       "control inputs of u"},
+      {"another node", [](Graph& g) { AddTo(g, "more", "F", {"x"}); },
+       "the plan adds 2 nodes, the edit added 3"}};
+  const Graph graph = UpdatedStep();
+  for (const CloneDamage& damage : damages) {
+    SCOPED_TRACE(damage.name);
+    EXPECT_THAT(
+        ApplyAndVerify(UpdatedStepPlan(graph), graph, damage.apply),
+        StatusIs(absl::StatusCode::kInternal, HasSubstr(damage.message)));
+  }
+}
+
+struct BadClones {
+  std::string name;
+  std::function<void(RecomputePlan&, const Graph&)> change;
+  std::string message;
+};
+
+TEST(VerifyRecomputeTest, CatchesABadPlan) {
+  const std::vector<BadClones> plans = {
+      {"the clone may see updated weights",
+       [](RecomputePlan& plan, const Graph&) { plan.orders.clear(); },
+       "lms/recompute_y must run before u"},
+      {"the clone waits for the update",
+       [](RecomputePlan& plan, const Graph& g) {
+         plan.orders.clear();
+         plan.clones[0].triggers = {FindIn(g, "u")};
+       },
+       "lms/recompute_y must run before u"},
+      {"no trigger",
+       [](RecomputePlan& plan, const Graph&) {
+         plan.clones[1].triggers.clear();
+       },
+       "lms/recompute_y2 is the clone of y2, but has no trigger"},
+      {"no reader",
+       [](RecomputePlan& plan, const Graph&) {
+         plan.clones[1].readers.clear();
+       },
+       "has other readers than in the plan, or none"},
+      {"the trigger comes after the reader",
+       [](RecomputePlan& plan, const Graph& g) {
+         plan.clones[1].triggers = {FindIn(g, "b1")};
+       },
+       "cycle"},
+      {"an update runs twice",
+       [](RecomputePlan& plan, const Graph& g) {
+         plan.clones.push_back({.original = FindIn(g, "u"),
+                                .inputs = {{.value = OutputIn(g, "w")},
+                                           {.value = OutputIn(g, "d")}},
+                                .triggers = {FindIn(g, "d")}});
+       },
+       "op Update overwrites an input"},
+      {"an unknown op runs twice",
+       [](RecomputePlan& plan, const Graph& g) {
+         plan.clones.push_back(
+             {.original = FindIn(g, "d"),
+              .inputs = {{.value = OutputIn(g, "y2")}},
+              .triggers = {FindIn(g, "d")},
+              .readers = {{.output = 0, .readers = {FindIn(g, "b2")}}}});
+       },
+       "op F is not registered, so it may have side effects"}};
+  const Graph graph = UpdatedStep();
+  for (const BadClones& bad : plans) {
+    SCOPED_TRACE(bad.name);
+    RecomputePlan plan = UpdatedStepPlan(graph);
+    bad.change(plan, graph);
+    EXPECT_THAT(ApplyAndVerify(plan, graph),
+                StatusIs(absl::StatusCode::kInternal, HasSubstr(bad.message)));
+  }
+}
+
+// n ends with the statistics that Apply reads; b reads n's y.
+Graph NormalizedStep() {
+  Graph graph("norm");
+  AddTo(graph, "x", "F", {});
+  graph.AddNode({.name = "n",
+                 .op = "Norm",
+                 .inputs = {OutputIn(graph, "x")},
+                 .outputs = {kCloneType, kCloneType}});
+  AddTo(graph, "d", "F", {"n"});
+  AddTo(graph, "b", "F", {"d", "n", "x"});
+  return graph;
+}
+
+TEST(VerifyRecomputeTest, ADerivedCloneIsAsItsOpSays) {
+  const Graph graph = NormalizedStep();
+  const NodeId n = FindIn(graph, "n");
+  RecomputePlan plan;
+  plan.clones.push_back(
+      {.original = n,
+       .derived_output = 0,
+       .inputs = {{.value = OutputIn(graph, "x")},
+                  {.value = graph.output(n, 1)}},
+       .triggers = {FindIn(graph, "d")},
+       .readers = {{.output = 0, .readers = {FindIn(graph, "b")}}}});
+  EXPECT_THAT(ApplyAndVerify(plan, graph), IsOk());
+  Graph edited = graph;
+  ApplyRecomputePlan(plan, CloneOps(), edited);
+  const Node& apply = edited.node(NodeId(graph.num_nodes()));
+  EXPECT_EQ(apply.name, "lms/recompute_n");
+  EXPECT_EQ(apply.op, "Apply");
+  EXPECT_EQ(apply.attributes, Attributes({{"activation", "relu"}}));
+  const auto refusal = [&](const std::function<void(Graph&)>& damage) {
+    return ApplyAndVerify(plan, graph, damage);
+  };
+  EXPECT_THAT(refusal([](Graph& g) {
+                const NodeId clone = FindIn(g, "lms/recompute_n");
+                g.SetInput({clone, 1}, OutputIn(g, "x"));
+              }),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("but its input 1 is x:0")));
+  plan.clones[0].derived_output = -1;
+  plan.clones[0].inputs.pop_back();
+  EXPECT_THAT(ApplyAndVerify(plan, graph),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("op Norm must not run twice")));
+  plan.clones[0].derived_output = 1;
+  EXPECT_THAT(ApplyAndVerify(plan, graph),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("do not belong to norm")));
+}
+
+TEST(VerifyRecomputeTest, PlansOfAnotherGraphAreRefused) {
+  const Graph graph = UpdatedStep();
+  const auto refusal = [&](const std::function<void(RecomputePlan&)>& change) {
+    RecomputePlan plan = UpdatedStepPlan(graph);
+    change(plan);
+    return CheckIds(plan, CloneOps(), graph);
+  };
+  EXPECT_THAT(refusal([](RecomputePlan&) {}), IsOk());
+  const std::vector<std::function<void(RecomputePlan&)>> changes = {
+      [](RecomputePlan& p) { p.clones[0].original = NodeId(99); },
+      [](RecomputePlan& p) { p.clones[0].triggers = {NodeId()}; },
+      [](RecomputePlan& p) { p.clones[0].inputs[0].value = ValueId(99); },
+      [](RecomputePlan& p) { p.clones[0].inputs[0].clone = 0; },
+      [](RecomputePlan& p) { p.clones[1].inputs[0].output = 1; },
+      [](RecomputePlan& p) { p.clones[1].readers[0].output = -1; },
+      [](RecomputePlan& p) { p.clones[1].readers[0].readers = {NodeId(99)}; },
+      [](RecomputePlan& p) { p.clones[1].derived_output = 0; },
+      [](RecomputePlan& p) { p.orders[0].before = 2; }};
+  for (const auto& change : changes) {
+    EXPECT_THAT(refusal(change), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("do not belong to step")));
+  }
+}
+
+}  // namespace
+}  // namespace spillway
