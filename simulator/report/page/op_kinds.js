@@ -7,7 +7,7 @@ const opKinds = [
     'Conv3DBackpropFilter', 'Conv3DBackpropInput', 'Conv3DTranspose']},
   {name: 'matrix product', color: 'op-matrix', ops: ['MatMul']},
   {name: 'normalisation', color: 'op-normalisation', ops: [
-    'FusedBatchNorm', 'FusedBatchNormGrad', 'LRN', 'LRNGrad']},
+    'BatchNormApply', 'FusedBatchNorm', 'FusedBatchNormGrad', 'LRN', 'LRNGrad']},
   {name: 'pooling', color: 'op-pooling', ops: [
     'AvgPool', 'AvgPool3D', 'AvgPool3DGrad', 'AvgPoolGrad', 'MaxPool', 'MaxPool3D',
     'MaxPool3DGrad', 'MaxPoolGrad']},
