@@ -136,14 +136,6 @@ absl::Status CheckTotalBytes(const Graph& graph) {
 }
 
 // All nodes, edges forward: sorted by level, which the cycle check computed.
-std::vector<NodeId> OrderByLevel(const IdMap<NodeId, int32_t>& levels) {
-  std::vector<NodeId> order;
-  order.reserve(levels.size());
-  for (const NodeId node : levels.ids()) order.push_back(node);
-  std::ranges::stable_sort(order, {}, [&](NodeId id) { return levels[id]; });
-  return order;
-}
-
 }  // namespace
 
 absl::Status VerifyGraph(const Graph& graph, const OpRegistry& registry) {

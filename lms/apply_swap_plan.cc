@@ -12,22 +12,14 @@
 #include "fmt/format.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
-#include "lms/reroute.h"
+#include "lms/added_nodes.h"
 
 namespace spillway {
 namespace {
 
-// "lms/swapout_" + "conv1/Relu:0" -> "lms/swapout_conv1_Relu_0"
-std::string NewName(std::string_view prefix, std::string name,
-                    const Graph& graph) {
-  std::ranges::replace(name, '/', '_');
-  std::ranges::replace(name, ':', '_');
-  return graph.UniqueName(std::string(prefix) + name);
-}
-
 NodeId AddSwapOut(ValueId value, Graph& graph) {
   return graph.AddNode(
-      {.name = NewName("lms/swapout_", graph.ValueName(value), graph),
+      {.name = AddedName("lms/swapout_", graph.ValueName(value), graph),
        .op = std::string(kSwapOut),
        .inputs = {value},
        .outputs = {graph.type(value)},
@@ -70,7 +62,7 @@ void AddAliases(ValueId value, ValueId copy, const SwapIn& swap_in,
       const auto found = copies.find(input);
       if (found != copies.end()) input = found->second;
     }
-    alias.spec.name = NewName("lms/alias_", alias.spec.name, graph);
+    alias.spec.name = AddedName("lms/alias_", alias.spec.name, graph);
     const NodeId id = graph.AddNode(std::move(alias.spec));
     for (size_t i = 0; i < alias.outputs.size(); ++i) {
       const ValueId output = graph.output(id, static_cast<int>(i));
@@ -83,7 +75,7 @@ void AddAliases(ValueId value, ValueId copy, const SwapIn& swap_in,
 NodeId AddSwapIn(ValueId value, NodeId swap_out, const SwapIn& swap_in,
                  Graph& graph) {
   const NodeId node = graph.AddNode(
-      {.name = NewName("lms/swapin_", graph.ValueName(value), graph),
+      {.name = AddedName("lms/swapin_", graph.ValueName(value), graph),
        .op = std::string(kSwapIn),
        .inputs = {graph.output(swap_out)},
        .outputs = {graph.type(value)},

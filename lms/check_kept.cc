@@ -26,14 +26,11 @@ absl::Status CheckKept(const Graph& original, const Graph& edited, NodeId id) {
   return absl::OkStatus();
 }
 
-bool SameNodes(std::vector<NodeId> some, std::vector<NodeId> others) {
-  const auto sort = [](std::vector<NodeId>& nodes) {
-    std::ranges::sort(nodes);
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  };
-  sort(some);
-  sort(others);
-  return some == others;
+bool SameNodes(std::vector<NodeId> actual, std::vector<NodeId> expected) {
+  std::ranges::sort(actual);
+  std::ranges::sort(expected);
+  expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+  return actual == expected;
 }
 
 }  // namespace spillway

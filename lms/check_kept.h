@@ -13,8 +13,9 @@ namespace spillway {
 // placement, cost, outputs and types in the edited graph.
 absl::Status CheckKept(const Graph& original, const Graph& edited, NodeId id);
 
-// Whether both name the same nodes, in any order; repetitions do not count.
-bool SameNodes(std::vector<NodeId> some, std::vector<NodeId> others);
+// Whether `actual` names each node of `expected` once, in any order, and no
+// other. `expected` may repeat nodes.
+bool SameNodes(std::vector<NodeId> actual, std::vector<NodeId> expected);
 
 }  // namespace spillway
 

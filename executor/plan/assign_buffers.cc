@@ -65,7 +65,7 @@ class Assigner {
       const ValueId output = node.outputs[i];
       if (IsAlias(output)) {
         Share(output, result_.buffer_of[storages_.of(output).root]);
-      } else if (overwritten[i] >= 0) {
+      } else if (!overwritten.empty() && overwritten[i] >= 0) {
         Share(output, InputBuffer(node, overwritten[i]));
       } else {
         AddBuffer(output, OutputSpace(node));
@@ -89,17 +89,16 @@ class Assigner {
     return id;
   }
 
-  // By output: the input whose bytes it takes over; -1: none.
+  // By output: the input whose bytes it takes over; -1: none. Empty: no output
+  // takes over an input.
   std::vector<int> OverwrittenInputs(const Node& node) const {
     const OpDef* def = ops_.Find(node.op);
-    if (def == nullptr || def->in_place.empty() ||
-        !IsInPlaceLegal(graph_, node, *def)) {
-      return std::vector<int>(node.outputs.size(), -1);
-    }
+    if (def == nullptr) return {};
     std::vector<BufferPair> pairs;
     for (const BufferPair& pair : def->in_place) {
       if (CanOverwrite(node, pair)) pairs.push_back(pair);
     }
+    if (pairs.empty() || !IsInPlaceLegal(graph_, node, *def)) return {};
     std::vector<int64_t> bytes;
     for (const ValueId output : node.outputs) {
       bytes.push_back(graph_.type(output).num_bytes());

@@ -19,16 +19,17 @@ class Matching {
   Matching(std::span<const BufferPair> pairs, size_t num_outputs)
       : pairs_(pairs), input_of_(num_outputs, -1) {}
 
-  // Matches the output, which may give others of the matched outputs another
-  // input. False if that is impossible.
-  bool Add(int output) {
+  // Matches the output if that is possible; others of the matched outputs may
+  // then have another input.
+  void Add(int output) {
     std::set<int> tried;
-    return Augment(output, tried);
+    Augment(output, tried);
   }
 
   std::vector<int> Take() && { return std::move(input_of_); }
 
  private:
+  // False: it is not possible.
   bool Augment(int output, std::set<int>& tried) {
     for (const BufferPair& pair : pairs_) {
       if (pair.output != output || !tried.insert(pair.input).second) continue;
@@ -46,20 +47,39 @@ class Matching {
   std::map<int, int> output_of_;  // by input
 };
 
+// Matches the heaviest output alone.
+std::vector<int> MatchOne(std::span<const BufferPair> pairs,
+                          std::span<const int64_t> output_bytes) {
+  std::vector<int> input_of(output_bytes.size(), -1);
+  const BufferPair* best = nullptr;
+  for (const BufferPair& pair : pairs) {
+    const auto is_better = [&] {
+      const int64_t bytes = output_bytes[static_cast<size_t>(pair.output)];
+      const int64_t best_bytes =
+          output_bytes[static_cast<size_t>(best->output)];
+      return bytes > best_bytes ||
+             (bytes == best_bytes && pair.output < best->output);
+    };
+    if (best == nullptr || is_better()) best = &pair;
+  }
+  if (best != nullptr)
+    input_of[static_cast<size_t>(best->output)] = best->input;
+  return input_of;
+}
+
 }  // namespace
 
 std::vector<int> MatchInPlace(std::span<const BufferPair> pairs,
                               std::span<const int64_t> output_bytes,
                               bool together) {
+  if (!together) return MatchOne(pairs, output_bytes);
   std::vector<int> outputs(output_bytes.size());
   std::iota(outputs.begin(), outputs.end(), 0);
   std::ranges::stable_sort(outputs, std::ranges::greater(), [&](int output) {
     return output_bytes[static_cast<size_t>(output)];
   });
   Matching matching(pairs, output_bytes.size());
-  for (const int output : outputs) {
-    if (matching.Add(output) && !together) break;
-  }
+  for (const int output : outputs) matching.Add(output);
   return std::move(matching).Take();
 }
 

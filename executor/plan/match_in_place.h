@@ -1,8 +1,7 @@
 // Chooses which outputs of a node overwrite which of its inputs.
 //
 //   FusedBatchNormGrad    dy --- dx       dx takes the bytes of x, so that
-//   dside
-//                           \  /          can take those of dy
+//                           \  /          dside can take those of dy
 //                          x -- dside
 #ifndef SPILLWAY_EXECUTOR_PLAN_MATCH_IN_PLACE_H_
 #define SPILLWAY_EXECUTOR_PLAN_MATCH_IN_PLACE_H_

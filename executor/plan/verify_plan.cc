@@ -158,7 +158,7 @@ class Verifier {
         const StepId step = step_of_[before];
         if (!step.is_valid()) {
           if (IsResidentNode(graph_.node(before), ops_)) continue;
-          if (HasNothingToDo(graph_.node(before))) continue;
+          if (HasNoStep(graph_, graph_.node(before), plan_.fetches)) continue;
           return Internal(fmt::format("{} needs {}, which is not in the plan",
                                       Name(id), graph_.node(before).name));
         }
@@ -169,17 +169,6 @@ class Verifier {
       }
     }
     return absl::OkStatus();
-  }
-
-  // The SwapOut of a feed: the nodes that bring it back are fed
-  // (verify_steps.h).
-  bool HasNothingToDo(const Node& node) const {
-    if (node.op != kSwapOut) return false;
-    if (graph_.producer(node.inputs[0]).op != kPlaceholder) return false;
-    if (std::ranges::count(plan_.fetches, node.outputs[0]) > 0) return false;
-    return std::ranges::all_of(
-        graph_.uses(node.outputs[0]),
-        [&](const Use& use) { return graph_.node(use.node).op == kSwapIn; });
   }
 
   // If two buffers share bytes, all uses of one come before the first use of

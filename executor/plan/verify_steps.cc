@@ -33,21 +33,14 @@ bool TakesOver(const std::vector<BufferPair>& pairs, const Step& step,
 }
 
 // The Placeholder's output that the node copies from the caller: its own, or
-// the one that it brings back from a SwapOut whose copy no other node reads and
-// no fetch names. Invalid: the node copies no feed. This function and the next
-// do not use the planner's functions, to be independent of it.
+// the one that a SwapIn brings back from a SwapOut without a step. Invalid: the
+// node copies no feed.
 ValueId ExpectedFeed(const Graph& graph, const Node& node,
-                     const std::vector<ValueId>& fetches) {
+                     std::span<const ValueId> fetches) {
   if (node.op == kPlaceholder) return graph.output(node.id);
   if (node.op != kSwapIn || node.inputs.size() != 1) return {};
-  const Node& out = graph.producer(node.inputs[0]);
-  if (out.op != kSwapOut || out.inputs.size() != 1) return {};
-  for (const Use& use : graph.uses(node.inputs[0])) {
-    if (graph.node(use.node).op != kSwapIn) return {};
-  }
-  const bool is_fed = graph.producer(out.inputs[0]).op == kPlaceholder &&
-                      std::ranges::count(fetches, node.inputs[0]) == 0;
-  return is_fed ? out.inputs[0] : ValueId();
+  const Node& swap_out = graph.producer(node.inputs[0]);
+  return HasNoStep(graph, swap_out, fetches) ? swap_out.inputs[0] : ValueId();
 }
 
 StepKind ExpectedKind(ValueId feed, const Node& node, const OpDef* def) {
@@ -181,8 +174,9 @@ class StepVerifier {
       return Internal(fmt::format("{} runs twice", node.name));
     }
     runs_[step.node] = true;
-    SPILLWAY_RETURN_IF_ERROR(CheckKind(id));
-    SPILLWAY_RETURN_IF_ERROR(CheckFeed(id));
+    const ValueId feed = ExpectedFeed(graph_, node, plan_.fetches);
+    SPILLWAY_RETURN_IF_ERROR(CheckKind(id, feed));
+    SPILLWAY_RETURN_IF_ERROR(CheckFeed(id, feed));
     const bool is_fed = step.kind == StepKind::kFeed;
     SPILLWAY_RETURN_IF_ERROR(CheckSlots(
         id, is_fed ? std::vector<ValueId>() : node.inputs, step.inputs));
@@ -200,15 +194,15 @@ class StepVerifier {
     return absl::OkStatus();
   }
 
-  absl::Status CheckKind(StepId id) const {
+  // `feed`: what the step should copy, or invalid.
+  absl::Status CheckKind(StepId id, ValueId feed) const {
     const Step& step = plan_.steps[id];
     const Node& node = graph_.node(step.node);
     const OpDef* def = ops_.Find(node.op);
     if (IsResidentNode(node, ops_)) {
       return Internal(fmt::format("{} runs a resident node", Name(id)));
     }
-    const StepKind expected =
-        ExpectedKind(ExpectedFeed(graph_, node, plan_.fetches), node, def);
+    const StepKind expected = ExpectedKind(feed, node, def);
     if (step.kind != expected) {
       return Internal(fmt::format("{} is of kind {}, but a {} is of kind {}",
                                   Name(id), static_cast<int>(step.kind),
@@ -222,13 +216,11 @@ class StepVerifier {
     return absl::OkStatus();
   }
 
-  absl::Status CheckFeed(StepId id) const {
+  absl::Status CheckFeed(StepId id, ValueId feed) const {
     const Step& step = plan_.steps[id];
-    const ValueId expected =
-        ExpectedFeed(graph_, graph_.node(step.node), plan_.fetches);
-    if (step.feed == expected) return absl::OkStatus();
+    if (step.feed == feed) return absl::OkStatus();
     return Internal(fmt::format("{} copies feed {}, not {}", Name(id),
-                                step.feed.value(), expected.value()));
+                                step.feed.value(), feed.value()));
   }
 
   absl::Status CheckSlots(StepId id, const std::vector<ValueId>& values,
@@ -359,6 +351,17 @@ absl::Status VerifySteps(const ExecutionPlan& plan, const Graph& graph,
                          const OpRegistry& ops,
                          const IdMap<NodeId, int64_t>* workspace_bytes) {
   return StepVerifier(plan, graph, ops, workspace_bytes).Run();
+}
+
+bool HasNoStep(const Graph& graph, const Node& node,
+               std::span<const ValueId> fetches) {
+  if (node.op != kSwapOut || node.inputs.size() != 1) return false;
+  if (graph.producer(node.inputs[0]).op != kPlaceholder) return false;
+  const ValueId copy = graph.output(node.id);
+  for (const Use& use : graph.uses(copy)) {
+    if (graph.node(use.node).op != kSwapIn) return false;
+  }
+  return std::ranges::count(fetches, copy) == 0;
 }
 
 }  // namespace spillway

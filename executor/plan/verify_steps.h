@@ -3,11 +3,13 @@
 #define SPILLWAY_EXECUTOR_PLAN_VERIFY_STEPS_H_
 
 #include <cstdint>
+#include <span>
 
 #include "absl/status/status.h"
 #include "base/ids.h"
 #include "executor/plan/plan.h"
 #include "graph/graph.h"
+#include "graph/node.h"
 #include "graph/op_registry.h"
 
 namespace spillway {
@@ -27,6 +29,13 @@ namespace spillway {
 absl::Status VerifySteps(const ExecutionPlan& plan, const Graph& graph,
                          const OpRegistry& ops,
                          const IdMap<NodeId, int64_t>* workspace_bytes);
+
+// Whether the node is the SwapOut of a feed: its SwapIns are fed, so it has no
+// step. That holds if only SwapIns read its copy and no fetch names it. The
+// verifier does not use the planner's rule (graph/feeds.h), so that each checks
+// the other.
+bool HasNoStep(const Graph& graph, const Node& node,
+               std::span<const ValueId> fetches);
 
 }  // namespace spillway
 

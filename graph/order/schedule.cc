@@ -194,4 +194,12 @@ absl::StatusOr<IdMap<NodeId, int32_t>> Levels(const Graph& graph) {
   return levels;
 }
 
+std::vector<NodeId> OrderByLevel(const IdMap<NodeId, int32_t>& levels) {
+  std::vector<NodeId> order;
+  order.reserve(levels.size());
+  for (const NodeId node : levels.ids()) order.push_back(node);
+  std::ranges::stable_sort(order, {}, [&](NodeId id) { return levels[id]; });
+  return order;
+}
+
 }  // namespace spillway

@@ -56,6 +56,9 @@ inline constexpr int kComputeRank = 4;
 // Errors: INVALID_ARGUMENT for a cycle, listing its nodes. Cost: linear.
 absl::StatusOr<IdMap<NodeId, int32_t>> Levels(const Graph& graph);
 
+// All nodes, by level and then by id: a topological order.
+std::vector<NodeId> OrderByLevel(const IdMap<NodeId, int32_t>& levels);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_GRAPH_ORDER_SCHEDULE_H_

@@ -9,8 +9,8 @@
 
 #include "base/status_macros.h"
 #include "graph/types_of.h"
+#include "lms/added_nodes.h"
 #include "lms/recompute/clonable.h"
-#include "lms/reroute.h"
 
 namespace spillway {
 namespace {
@@ -93,9 +93,7 @@ NodeSpec SpecOf(const Clone& clone, const OpRegistry& ops, const Graph& graph) {
     spec.outputs = {spec.outputs[static_cast<size_t>(clone.derived_output)]};
     spec.cost.reset();  // stated for the original's op
   }
-  spec.name = original.name;
-  std::ranges::replace(spec.name, '/', '_');
-  spec.name = graph.UniqueName("lms/recompute_" + spec.name);
+  spec.name = AddedName("lms/recompute_", original.name, graph);
   return spec;
 }
 

@@ -75,9 +75,7 @@ class Verifier {
       return Internal(std::string(original.status().message()));
     }
     level_ = *original;
-    for (const NodeId id : edited_.nodes().ids()) order_.push_back(id);
-    std::ranges::stable_sort(order_, {},
-                             [&](NodeId id) { return (*edited)[id]; });
+    order_ = OrderByLevel(*edited);
     return absl::OkStatus();
   }
 

@@ -208,7 +208,8 @@ Op FusedBatchNormGrad() {
                   .cost = GradCost,
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 1, .output = 0},
-                               {.input = 0, .output = 3}}},
+                               {.input = 0, .output = 3}},
+                  .in_place_together = true},
           .kernels = {{DeviceKind::kCpu, FusedBatchNormGradCpu}}};
 }
 

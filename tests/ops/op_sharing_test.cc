@@ -57,7 +57,7 @@ const std::map<std::string, Sharing>& Table() {
       {"TanhGrad", {.in_place = "0>0 1>0"}},
       // Row by row, or after a pass over all elements.
       {"FusedBatchNorm", {.in_place = "0>0 5>0", .mutates = "3 4"}},
-      {"FusedBatchNormGrad", {.in_place = "0>0 1>0 0>3"}},
+      {"FusedBatchNormGrad", {.in_place = "0>0 1>0 0>3", .together = true}},
       {"LRN", {.in_place = "0>0"}},
       {"LRNGrad", {.in_place = "0>0 1>0"}},
       {"MaxPool3DGrad", {.in_place = "0>0"}},

@@ -92,7 +92,6 @@ std::string FormatDone(const TrainFlags& flags, const TrainSetup& setup,
 std::string FormatEnd(const TrainFlags& flags, const TrainSetup& setup,
                       const TrainResult& result) {
   const MemoryUse memory = setup.session->memory();
-  const SwapCounts swaps = MeasuredSwaps(*setup.session, result.num_steps());
   const std::string interruption =
       result.interrupted()
           ? fmt::format("interrupted  {}\n", FormatDone(flags, setup, result))
@@ -100,11 +99,10 @@ std::string FormatEnd(const TrainFlags& flags, const TrainSetup& setup,
   return fmt::format(
       "{}device peak  {} bytes predicted, {} measured\n"
       "host peak    {} bytes predicted, {} measured\n"
-      "swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
       "{}{}",
       interruption, memory.predicted_device_bytes, memory.measured_device_bytes,
-      memory.predicted_host_bytes, memory.measured_host_bytes, swaps.out_bytes,
-      swaps.in_bytes, swaps.tensors, FormatFedAgain(swaps),
+      memory.predicted_host_bytes, memory.measured_host_bytes,
+      FormatMeasuredSwaps(MeasuredSwaps(*setup.session, result.num_steps())),
       FormatChecksum(result.checksum, setup.algorithms_digest,
                      setup.options.algorithms));
 }

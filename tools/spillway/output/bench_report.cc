@@ -225,12 +225,10 @@ std::string FormatBenchTotal(const BenchFlags& flags,
 
 std::string FormatBenchEnd(const BenchSetup& setup,
                            const ThroughputResult& result) {
-  const SwapCounts swaps = MeasuredSwaps(*setup.session, result.steps);
   return fmt::format(
-      "{}swapped      {} bytes out, {} bytes in a step ({} tensors)\n"
-      "{}{}{}{}",
-      FormatMemory(setup), swaps.out_bytes, swaps.in_bytes, swaps.tensors,
-      FormatFedAgain(swaps), FormatLanes(MeasureLanes(result.traced_step)),
+      "{}{}{}{}{}", FormatMemory(setup),
+      FormatMeasuredSwaps(MeasuredSwaps(*setup.session, result.steps)),
+      FormatLanes(MeasureLanes(result.traced_step)),
       FormatPrediction(setup, result),
       FormatChecksum(result.checksum,
                      AlgorithmsDigest(setup.algorithms, setup.graph),

@@ -13,4 +13,11 @@ std::string FormatFedAgain(const SwapCounts& counts) {
                      FormatBytes(counts.fed_again_bytes));
 }
 
+std::string FormatMeasuredSwaps(const SwapCounts& counts) {
+  return fmt::format(
+      "swapped      {} bytes out, {} bytes in a step ({} tensors)\n{}",
+      counts.out_bytes, counts.in_bytes, counts.tensors,
+      FormatFedAgain(counts));
+}
+
 }  // namespace spillway

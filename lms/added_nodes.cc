@@ -1,4 +1,4 @@
-#include "lms/reroute.h"
+#include "lms/added_nodes.h"
 
 #include <algorithm>
 #include <functional>
@@ -18,6 +18,13 @@ std::vector<Use> UsesBy(NodeId reader, ValueId value, const Graph& graph) {
 }
 
 }  // namespace
+
+std::string AddedName(std::string_view prefix, std::string name,
+                      const Graph& graph) {
+  std::ranges::replace(name, '/', '_');
+  std::ranges::replace(name, ':', '_');
+  return graph.UniqueName(std::string(prefix) + name);
+}
 
 void Reroute(const std::vector<NodeId>& readers, ValueId from, ValueId to,
              Graph& graph) {
