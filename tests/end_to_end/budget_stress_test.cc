@@ -18,7 +18,7 @@
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/random_network.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/stress_setting.h"
+#include "tests/support/test_size.h"
 
 namespace spillway {
 namespace {

@@ -19,6 +19,7 @@
 #include "tests/support/new_session.h"
 #include "tests/support/random_network.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 
 namespace spillway {
 namespace {
@@ -30,12 +31,13 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::MakeHostTensor;
 using testing::MakeRandomNetwork;
+using testing::NumCases;
 using testing::RandomNetwork;
 using testing::StatusIs;
 using testing::TrainedModel;
 
 constexpr int kSteps = 4;
-constexpr uint64_t kSeeds = 8;
+constexpr uint64_t kSeeds = NumCases(8);
 
 // y = Dropout(x), y fetched.
 struct Noise {
@@ -83,7 +85,8 @@ class GpuGraphTest : public testing::FakeGpuTest {
     return TrainSession(*session, graph, network.loss, SpecOf(network, kSteps));
   }
 
-  // Trains with captured steps; expects the same bits as `want`.
+  // Trains with the steps captured as a CUDA graph; expects results bitwise
+  // identical to `want`.
   void ExpectSameWhenCaptured(const Graph& graph, const RandomNetwork& network,
                               const TrainedModel& want) {
     const int captures = cuda_.calls("cudaStreamBeginCapture");

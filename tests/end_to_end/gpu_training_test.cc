@@ -15,12 +15,14 @@
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/random_network.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 
 namespace spillway {
 namespace {
 
 using testing::IsOk;
 using testing::MakeRandomNetwork;
+using testing::NumCases;
 using testing::RandomNetwork;
 using testing::StatusIs;
 using testing::TrainedModel;
@@ -79,7 +81,7 @@ void ExpectNear(const std::vector<float>& losses,
 }
 
 TEST_F(GpuTrainingTest, LossesAreThoseOfTheCpu) {
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
+  for (uint64_t seed = 1; seed <= NumCases(12); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     ASSERT_OK_AND_ASSIGN(const RandomNetwork network, MakeRandomNetwork(seed));
     ASSERT_OK_AND_ASSIGN(const TrainedModel on_gpu,
@@ -146,7 +148,7 @@ TEST_F(GpuTrainingTest, ComputedLabelsOutOfRangeMakeTheirRowsNaN) {
 
 TEST_F(GpuTrainingTest, SwappingChangesNoBit) {
   int64_t swap_outs = 0;
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
+  for (uint64_t seed = 1; seed <= NumCases(12); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     ASSERT_OK_AND_ASSIGN(const RandomNetwork network, MakeRandomNetwork(seed));
     ASSERT_OK_AND_ASSIGN(const TrainedModel kept,
@@ -167,7 +169,7 @@ TEST_F(GpuTrainingTest, SwappingChangesNoBit) {
       ExpectExactMemory(run);
     }
   }
-  EXPECT_GT(swap_outs, 100);
+  EXPECT_GT(swap_outs, NumCases(100));
 }
 
 TEST_F(GpuTrainingTest, Float16TrainsWithTheSameBitsWithAndWithoutSwapping) {

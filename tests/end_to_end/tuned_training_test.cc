@@ -15,6 +15,7 @@
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/random_network.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tuner/search/tune_swaps.h"
 
 namespace spillway {
@@ -22,6 +23,7 @@ namespace {
 
 using testing::ExpectExactMemory;
 using testing::IsOk;
+using testing::NumCases;
 using testing::RandomNetwork;
 using testing::TrainedModel;
 
@@ -134,7 +136,7 @@ bool RunsTheSame(Tunable& tunable, const TrainedModel& free,
 
 TEST(TunedTrainingTest, RandomNetworksTrainInsideTheirBudgetToTheSameBits) {
   int ran = 0;
-  for (uint64_t seed = 1; seed <= 24 && !HasFailure(); ++seed) {
+  for (uint64_t seed = 1; seed <= NumCases(24) && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     ASSERT_OK_AND_ASSIGN(RandomNetwork network,
                          testing::MakeRandomNetwork(seed));
@@ -154,7 +156,7 @@ TEST(TunedTrainingTest, RandomNetworksTrainInsideTheirBudgetToTheSameBits) {
     }
   }
   RecordProperty("ran", ran);
-  EXPECT_GT(ran, 20);
+  EXPECT_GT(ran, NumCases(20));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "tests/lms/chain_e1.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 
 namespace spillway {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using testing::ChainE1;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::NumCases;
 using testing::RandomTrainingGraph;
 using testing::StatusIs;
 
@@ -64,7 +66,7 @@ void ExpectPlansAreValid(const Graph& graph, std::mt19937& random) {
 TEST(LmsTest, RandomEditsAreEquivalentAndTheirPlansValid) {
   int64_t swaps = 0;
   int64_t aliases = 0;
-  for (uint32_t seed = 0; seed < 300; ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(300); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     const Graph original = RandomTrainingGraph(
@@ -87,8 +89,8 @@ TEST(LmsTest, RandomEditsAreEquivalentAndTheirPlansValid) {
     swaps += report.swap_outs;
     aliases += added;
   }
-  EXPECT_GT(swaps, 300);
-  EXPECT_GT(aliases, 30);
+  EXPECT_GT(swaps, NumCases(300));
+  EXPECT_GT(aliases, NumCases(30));
 }
 
 // The original leaves swap-ins without a trigger; plans must be valid for these

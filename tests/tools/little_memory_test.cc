@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "gtest/gtest.h"
+#include "tests/support/test_size.h"
 #include "tests/tools/run_program.h"
 
 namespace spillway {
@@ -62,9 +63,9 @@ void PrintTo(const LittleMemoryCase& c, std::ostream* out) { *out << c.name; }
 class LittleMemoryTest : public ::testing::TestWithParam<LittleMemoryCase> {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__)
-    GTEST_SKIP() << "AddressSanitizer maps terabytes";
-#endif
+    if (testing::kHasAddressSanitizer) {
+      GTEST_SKIP() << "AddressSanitizer maps terabytes";
+    }
   }
 
   static ProgramRun RunWithin(int64_t bytes) {

@@ -6,11 +6,13 @@
 
 #include "gtest/gtest.h"
 #include "tests/support/packing_instances.h"
+#include "tests/support/test_size.h"
 
 namespace spillway {
 namespace {
 
 using testing::GuillotineItems;
+using testing::NumCases;
 using testing::RandomItems;
 
 constexpr int64_t kMuch = 100'000'000;
@@ -72,7 +74,7 @@ bool CanPlace(const std::vector<PackingItem>& items, int64_t capacity,
 TEST(PlacementSearchTest, AgreesWithTryingEveryOffset) {
   int found = 0;
   int impossible = 0;
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(150); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const std::vector<PackingItem> items =
         RandomItems({.seed = seed,
@@ -95,8 +97,8 @@ TEST(PlacementSearchTest, AgreesWithTryingEveryOffset) {
       ++(can_place ? found : impossible);
     }
   }
-  EXPECT_GT(found, 100);
-  EXPECT_GT(impossible, 150);
+  EXPECT_GT(found, NumCases(100));
+  EXPECT_GT(impossible, NumCases(150));
 }
 
 TEST(PlacementSearchTest, FindsPlacementsWithoutAnyHole) {

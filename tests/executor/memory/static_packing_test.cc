@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/packing_instances.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 
 namespace spillway {
 namespace {
@@ -17,6 +18,7 @@ using testing::ChainItems;
 using testing::GuillotineItems;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::NumCases;
 using testing::RandomItems;
 using testing::SwappedChainItems;
 
@@ -172,7 +174,7 @@ TEST(PackBuffersTest, StopsWhenToldTo) {
 }
 
 TEST(PackBuffersTest, LowerBoundIsTheLargestSumOfLiveItems) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(200); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const std::vector<PackingItem> items =
         RandomItems({.seed = seed, .size = 25, .gap_probability = 0.5});
@@ -184,7 +186,7 @@ TEST(PackBuffersTest, LowerBoundIsTheLargestSumOfLiveItems) {
 }
 
 TEST(PackBuffersTest, RandomPlacementsAreValid) {
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(150); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     PackAndCheck(RandomItems({.seed = seed,
                               .size = 60,
@@ -195,7 +197,7 @@ TEST(PackBuffersTest, RandomPlacementsAreValid) {
 }
 
 TEST(PackBuffersTest, SmallTasksAreSolvedToTheOptimum) {
-  for (uint64_t seed = 0; seed < 120; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(120); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const std::vector<PackingItem> items =
         RandomItems({.seed = seed,
@@ -214,7 +216,7 @@ TEST(PackBuffersTest, SmallTasksAreSolvedToTheOptimum) {
 }
 
 TEST(PackBuffersTest, TrainingStepsArePackedToTheLowerBound) {
-  for (uint64_t seed = 0; seed < 20; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(20); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     for (const std::vector<PackingItem>& items :
          {ChainItems(seed, 400), SwappedChainItems(seed, 400)}) {
@@ -310,7 +312,7 @@ TEST_F(ValidatePackingTest, AMissingOffsetIsFound) {
 // packing that makes two items share bytes.
 TEST_F(ValidatePackingTest, AgreesWithAStepByStepCheck) {
   int wrong = 0;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(300); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     items_ = RandomItems(
         {.seed = seed, .size = 8, .max_bytes = 6, .gap_probability = 0.6});
@@ -331,7 +333,7 @@ TEST_F(ValidatePackingTest, AgreesWithAStepByStepCheck) {
     EXPECT_EQ(ValidatePacking(items_, 1, packing_).ok(), is_right);
     wrong += is_right ? 0 : 1;
   }
-  EXPECT_GE(wrong, 50);
+  EXPECT_GE(wrong, NumCases(50));
   EXPECT_LE(wrong, 250);
 }
 

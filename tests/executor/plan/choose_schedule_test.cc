@@ -15,11 +15,13 @@
 #include "graph/well_known_ops.h"
 #include "tests/executor/plan/random_plan_case.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/support/toy_ops.h"
 
 namespace spillway {
 namespace {
 
+using testing::NumCases;
 using testing::PlanCase;
 using testing::RandomPlanCase;
 using testing::ToyOps;
@@ -250,7 +252,7 @@ Range TryOrders(const PlanCase& plan_case, Orders which,
 
 Tally CompareWithOrders(bool swaps, Orders which) {
   Tally tally;
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(2000); ++seed) {
     SCOPED_TRACE(seed);
     const PlanCase plan_case = RandomPlanCase(
         {.seed = seed, .nodes = 8, .swaps = swaps, .random_order = false});
@@ -267,7 +269,7 @@ Tally CompareWithOrders(bool swaps, Orders which) {
     tally.orders += range.orders;
   }
   tally.Print();
-  EXPECT_GT(tally.with_a_choice, 500);
+  EXPECT_GT(tally.with_a_choice, NumCases(500));
   EXPECT_GT(tally.optimal, tally.creation_optimal);
   return tally;
 }
@@ -293,7 +295,7 @@ TEST(ChooseScheduleTest, IsMostlyTheBestOfAllOrdersOfSmallGraphsThatSwap) {
 }
 
 TEST(ChooseScheduleTest, LeastDeviceBytesIsTheNaiveBound) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(300); ++seed) {
     SCOPED_TRACE(seed);
     const PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
     EXPECT_EQ(LeastDeviceBytes(plan_case.graph, ToyOps(), plan_case.schedule,
@@ -306,7 +308,7 @@ TEST(ChooseScheduleTest, TakesTheBestOfThreeOrdersAndCreationOrderIfItIsOne) {
   const OpRegistry ops = ToyOps();
   int forward_is_best = 0;
   int backward_is_best = 0;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(300); ++seed) {
     SCOPED_TRACE(seed);
     const PlanCase plan_case =
         RandomPlanCase({.seed = seed, .nodes = 40, .random_order = false});
@@ -333,8 +335,8 @@ TEST(ChooseScheduleTest, TakesTheBestOfThreeOrdersAndCreationOrderIfItIsOne) {
     forward_is_best += forward < std::min(creation, backward) ? 1 : 0;
     backward_is_best += backward < std::min(creation, forward) ? 1 : 0;
   }
-  EXPECT_GT(forward_is_best, 10);
-  EXPECT_GT(backward_is_best, 10);
+  EXPECT_GT(forward_is_best, NumCases(10));
+  EXPECT_GT(backward_is_best, NumCases(10));
 }
 
 // The alias waits for the copy, and so would all work issued after it.
@@ -384,7 +386,7 @@ TEST(ChooseScheduleTest, AnAliasOfACopyFromTheHostComesRightBeforeItsReader) {
 }
 
 TEST(ChooseScheduleTest, CreationIsCreationOrder) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(100); ++seed) {
     SCOPED_TRACE(seed);
     const PlanCase plan_case =
         RandomPlanCase({.seed = seed, .nodes = 30, .random_order = false});
@@ -396,7 +398,7 @@ TEST(ChooseScheduleTest, CreationIsCreationOrder) {
 }
 
 TEST(ChooseScheduleTest, BudgetsDoNotChangeTheOrder) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(100); ++seed) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
     ASSERT_OK_AND_ASSIGN(const Schedule free,

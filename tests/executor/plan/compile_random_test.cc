@@ -14,6 +14,7 @@
 #include "tests/executor/plan/naive_plan.h"
 #include "tests/executor/plan/random_plan_case.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/support/toy_ops.h"
 
 namespace spillway {
@@ -23,13 +24,14 @@ using ::testing::AllOf;
 using testing::Compile;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::NumCases;
 using testing::PlanCase;
 using testing::PlanText;
 using testing::RandomPlanCase;
 using testing::StatusIs;
 using testing::ToyOps;
 
-constexpr uint64_t kCompiledCases = 100;
+constexpr uint64_t kCompiledCases = NumCases(100);
 using testing::kExhausted;
 
 // A case and its needs. At least one step swaps.

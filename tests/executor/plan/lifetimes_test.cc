@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/executor/plan/naive_plan.h"
 #include "tests/executor/plan/random_plan_case.h"
+#include "tests/support/test_size.h"
 #include "tests/support/toy_ops.h"
 
 namespace spillway {
@@ -19,12 +20,13 @@ namespace {
 using testing::IsFetched;
 using testing::NaiveLife;
 using testing::NaiveLiveBytes;
+using testing::NumCases;
 using testing::PlanCase;
 using testing::RandomPlanCase;
 using testing::ToyOps;
 using testing::UsesOf;
 
-constexpr uint64_t kLifetimeCases = 1000;
+constexpr uint64_t kLifetimeCases = NumCases(1000);
 
 ExecutionPlan RandomSteps(uint64_t seed) {
   const PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
@@ -100,7 +102,7 @@ TEST(FindLifetimesTest, EqualsTheNaiveLifetimes) {
         std::ranges::is_sorted(lifetimes.delayable, {}, &DelayableEnd::copy));
     delayable += static_cast<int>(found);
   }
-  EXPECT_GT(delayable, 1000);
+  EXPECT_GT(delayable, NumCases(1000));
 }
 
 // A plan, its lifetimes at the soonest, and after DelayEnds.
@@ -164,7 +166,7 @@ TEST(DelayEndsTest, StaysWithinTheTargetWhereTheSoonestEndsDo) {
       tight += least > delayed.target_bytes ? 1 : 0;
     }
   }
-  EXPECT_GT(tight, 1000);
+  EXPECT_GT(tight, NumCases(1000));
 }
 
 // At each early end: without the last copy that ended there, more than the
@@ -192,7 +194,7 @@ TEST(DelayEndsTest, EndsNothingBeforeItMust) {
           << "step " << at;
     }
   }
-  EXPECT_GT(early, 300);
+  EXPECT_GT(early, NumCases(300));
 }
 
 TEST(DelayEndsTest, WaitsForEarlierCopiesFirst) {
@@ -214,11 +216,11 @@ TEST(DelayEndsTest, WaitsForEarlierCopiesFirst) {
       }
     }
   }
-  EXPECT_GT(pairs, 100);
+  EXPECT_GT(pairs, NumCases(100));
 }
 
 TEST(DelayEndsTest, WithRoomForEverythingEveryEndIsAtItsLatest) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(100); ++seed) {
     SCOPED_TRACE(seed);
     const ExecutionPlan plan = RandomSteps(seed);
     Lifetimes lifetimes = FindLifetimes(plan);

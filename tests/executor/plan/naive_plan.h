@@ -14,6 +14,9 @@
 
 namespace spillway::testing {
 
+// The node's step; invalid for nodes that are not in the plan.
+StepId StepOf(const ExecutionPlan& plan, NodeId node);
+
 // Buffers that the step reads, writes or uses as scratch; may contain
 // duplicates.
 std::vector<BufferId> BuffersOf(const Step& step);

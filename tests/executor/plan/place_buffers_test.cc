@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/executor/plan/naive_plan.h"
 #include "tests/executor/plan/random_plan_case.h"
+#include "tests/support/test_size.h"
 #include "tests/support/toy_ops.h"
 
 namespace spillway {
@@ -16,12 +17,13 @@ namespace {
 
 using testing::NaiveLife;
 using testing::NaiveLiveBytes;
+using testing::NumCases;
 using testing::PlanCase;
 using testing::RandomPlanCase;
 using testing::ShareBytes;
 using testing::ToyOps;
 
-constexpr uint64_t kPlacedCases = 150;
+constexpr uint64_t kPlacedCases = NumCases(150);
 
 // Steps without offsets, and the lifetimes of their buffers.
 struct Unplaced {

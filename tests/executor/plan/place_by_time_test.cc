@@ -13,6 +13,7 @@
 #include "tests/executor/plan/naive_plan.h"
 #include "tests/executor/plan/random_plan_case.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/support/toy_ops.h"
 
 namespace spillway {
@@ -20,6 +21,7 @@ namespace {
 
 using ::testing::IsEmpty;
 using testing::IsOk;
+using testing::NumCases;
 using testing::PlanCase;
 using testing::PlanText;
 using testing::RandomPlanCase;
@@ -108,7 +110,7 @@ TEST(PlaceByTimeTest, RandomPlansAreVerifiedAndKeepTheirBudget) {
   int placed = 0;
   int several = 0;
   int moved = 0;
-  for (uint64_t seed = 0; seed < 150 && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(150) && !HasFailure(); ++seed) {
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 28});
     std::mt19937_64 random(seed);
     const int64_t smallest = SmallestDeviceBudget(
@@ -143,9 +145,9 @@ TEST(PlaceByTimeTest, RandomPlansAreVerifiedAndKeepTheirBudget) {
       several += plans.size() > 1 ? 1 : 0;
     }
   }
-  EXPECT_GT(placed, 200);
-  EXPECT_GT(several, 10);
-  EXPECT_GT(moved, 50);
+  EXPECT_GT(placed, NumCases(200));
+  EXPECT_GT(several, NumCases(10));
+  EXPECT_GT(moved, NumCases(50));
 }
 
 TEST(PlaceByTimeTest, APlacementThatIsNotThereIsCompiledAsWithoutTimes) {

@@ -11,6 +11,7 @@
 #include "tests/executor/plan/plan_damage.h"
 #include "tests/executor/plan/random_plan_case.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/support/toy_ops.h"
 
 namespace spillway {
@@ -20,6 +21,7 @@ using testing::Damage;
 using testing::Damages;
 using testing::IsOk;
 using testing::NaiveFault;
+using testing::NumCases;
 using testing::Patient;
 using testing::PlanCase;
 using testing::RandomPlanCase;
@@ -40,7 +42,7 @@ absl::StatusOr<Patient> NewPatient(PlanCase& plan_case, uint64_t seed) {
 
 TEST(VerifyPlanRandomTest, GoodPlansAreGood) {
   const OpRegistry ops = ToyOps();
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(300); ++seed) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
     ASSERT_OK_AND_ASSIGN(const Patient patient, NewPatient(plan_case, seed));
@@ -84,7 +86,7 @@ TEST(VerifyPlanRandomTest, AWrongDefinitionOfAnOpDoesNotFoolTheTwin) {
   for (const auto& [name, ops] : wrong) {
     SCOPED_TRACE(name);
     int found = 0;
-    for (uint64_t seed = 0; seed < 60; ++seed) {
+    for (uint64_t seed = 0; seed < NumCases(60); ++seed) {
       const PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
       CompileOptions options = plan_case.options;
       const auto plan =
@@ -103,7 +105,7 @@ TEST_P(VerifyPlanDamageTest, IsJudgedAsTheNaiveTwinDoes) {
   const Damage& damage = GetParam();
   int inflicted = 0;
   int faults = 0;
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(150); ++seed) {
     SCOPED_TRACE(seed);
     PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 28});
     ASSERT_OK_AND_ASSIGN(Patient patient, NewPatient(plan_case, seed));

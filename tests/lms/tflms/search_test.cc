@@ -11,6 +11,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/small_graphs.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 
 namespace spillway {
 namespace {
@@ -20,6 +21,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::NumCases;
 using testing::RandomTrainingGraph;
 using ::testing::SizeIs;
 using testing::StatusIs;
@@ -372,7 +374,7 @@ void CompareWithTryingAll(const std::vector<bool>& passes, int64_t chosen,
 // Training graphs with less memory than they need without swaps.
 template <typename Visit>
 void ForEachTightCase(Visit visit) {
-  for (uint32_t seed = 0; seed < 50; ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(50); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const Graph graph = RandomTrainingGraph({.seed = seed});
     TflmsRequest request = {.options = {.compat = true}};
@@ -398,7 +400,7 @@ TEST(TflmsSearchRulingsTest, TheThresholdIsTheOneThatTryingAllFinds) {
                &TflmsSet::swapout_threshold);
     CompareWithTryingAll(passes, result.options.v2.swapout_threshold, compared);
   });
-  EXPECT_GT(compared.prefixes, 30);
+  EXPECT_GT(compared.prefixes, NumCases(30));
 }
 
 // Numbers that pass and fail alternate, since a swap-in without a trigger far
@@ -414,7 +416,7 @@ TEST(TflmsSearchRulingsTest, AheadPassesAndTheNextHigherDoesNot) {
         request, graph, {.swapout_threshold = 3}, &TflmsSet::swapin_ahead);
     CompareWithTryingAll(passes, result.options.v2.swapin_ahead, compared);
   });
-  EXPECT_GT(compared.others, 30);
+  EXPECT_GT(compared.others, NumCases(30));
 }
 
 TEST(TflmsSearchRulingsTest, GroupByIsAllLevelsOrTheFirstOfItsHalves) {
@@ -437,7 +439,7 @@ TEST(TflmsSearchRulingsTest, GroupByIsAllLevelsOrTheFirstOfItsHalves) {
     EXPECT_EQ(result.options.v2.swapin_groupby, expected);
     EXPECT_TRUE(result.passed);
   });
-  EXPECT_GT(halved, 5);
+  EXPECT_GT(halved, NumCases(5));
 }
 
 // Properties of every search: it is deterministic, its options can be applied,
@@ -445,7 +447,7 @@ TEST(TflmsSearchRulingsTest, GroupByIsAllLevelsOrTheFirstOfItsHalves) {
 TEST(TflmsSearchRulingsTest, ResultsAreTrueAndCanBeApplied) {
   int passed = 0;
   int failed = 0;
-  for (uint32_t seed = 0; seed < 120 && !HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(120) && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Graph graph = RandomTrainingGraph({.seed = seed, .forward_nodes = 12});
     TflmsRequest request = {.options = {.compat = seed % 2 == 0}};
@@ -470,8 +472,8 @@ TEST(TflmsSearchRulingsTest, ResultsAreTrueAndCanBeApplied) {
     EXPECT_THAT(ApplyLms(result.options, graph), IsOk());
     ++(result.passed ? passed : failed);
   }
-  EXPECT_GT(passed, 20);
-  EXPECT_GT(failed, 5);
+  EXPECT_GT(passed, NumCases(20));
+  EXPECT_GT(failed, NumCases(5));
 }
 
 }  // namespace

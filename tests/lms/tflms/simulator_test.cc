@@ -13,6 +13,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/small_graphs.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 
 namespace spillway {
 namespace {
@@ -21,6 +22,7 @@ using testing::AddPlanNode;
 using testing::ChainGraph;
 using ::testing::HasSubstr;
 using testing::NaiveTflms;
+using testing::NumCases;
 using testing::RandomV2Case;
 using testing::StatusIs;
 
@@ -252,27 +254,27 @@ void CheckPlays(const Graph& graph, LmsOptions options, RandomV2Case& random,
 }
 
 void ExpectEverythingHappened(const SimulatedTotals& totals) {
-  EXPECT_GT(totals.swapped, 100);
-  EXPECT_GT(totals.failed, 100);
-  EXPECT_GT(totals.warned, 50);
-  EXPECT_GT(totals.missing, 100);
+  EXPECT_GT(totals.swapped, NumCases(100));
+  EXPECT_GT(totals.failed, NumCases(100));
+  EXPECT_GT(totals.warned, NumCases(50));
+  EXPECT_GT(totals.missing, NumCases(100));
 }
 
 TEST(TflmsSimulatorTest, PlaysAreThoseOfTheTwinOnGraphsOfAnything) {
   SimulatedTotals totals;
-  for (uint32_t seed = 0; seed < 800 && !HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(800) && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     RandomV2Case random(seed);
     const Graph graph = random.MakeGraph(/*with_loops=*/false);
     CheckPlays(graph, random.MakeOptions(graph), random, totals);
   }
   ExpectEverythingHappened(totals);
-  EXPECT_GT(totals.never_started, 100);
+  EXPECT_GT(totals.never_started, NumCases(100));
 }
 
 TEST(TflmsSimulatorTest, PlaysAreThoseOfTheTwinOnTrainingGraphs) {
   SimulatedTotals totals;
-  for (uint32_t seed = 0; seed < 100 && !HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(100) && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     RandomV2Case random(seed);
     const Graph graph = testing::RandomTrainingGraph(

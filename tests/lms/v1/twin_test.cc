@@ -14,6 +14,7 @@
 #include "tests/lms/v1/naive_v1.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 
 namespace spillway {
 namespace {
@@ -22,6 +23,7 @@ using testing::EditAsOriginal;
 using ::testing::HasSubstr;
 using testing::NaiveEdit;
 using testing::NaiveSwap;
+using testing::NumCases;
 using testing::RandomTrainingGraph;
 using testing::StatusIs;
 
@@ -208,21 +210,21 @@ void ExpectAsOriginal(const LmsOptions& options, const Graph& graph,
 
 TEST(V1TwinTest, WildGraphsAreEditedAsTheOriginalDoes) {
   Tally tally;
-  for (uint32_t seed = 0; seed < 3000 && !HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(3000) && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Dice dice(seed);
     const Graph graph = WildGraph(dice, 30);
     ExpectAsOriginal(RandomOptions(graph, dice), graph, tally);
   }
-  EXPECT_GT(tally.swaps, 1000);
-  EXPECT_GT(tally.triggers, 500);
-  EXPECT_GT(tally.choices, 20);
-  EXPECT_GT(tally.shared, 50);
+  EXPECT_GT(tally.swaps, NumCases(1000));
+  EXPECT_GT(tally.triggers, NumCases(500));
+  EXPECT_GT(tally.choices, NumCases(20));
+  EXPECT_GT(tally.shared, NumCases(50));
 }
 
 TEST(V1TwinTest, TrainingGraphsAreEditedAsTheOriginalDoes) {
   Tally tally;
-  for (uint32_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(300) && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Dice dice(seed);
     const Graph graph = RandomTrainingGraph(
@@ -232,14 +234,14 @@ TEST(V1TwinTest, TrainingGraphsAreEditedAsTheOriginalDoes) {
          .alias_probability = dice.OneIn(2) ? 0.0 : 0.3});
     ExpectAsOriginal(RandomOptions(graph, dice), graph, tally);
   }
-  EXPECT_GT(tally.swaps, 300);
-  EXPECT_GT(tally.shared, 20);
+  EXPECT_GT(tally.swaps, NumCases(300));
+  EXPECT_GT(tally.shared, NumCases(20));
 }
 
 // Without compat the edit may differ from the original's, but must be valid.
 TEST(V1TwinTest, WithoutCompatWildGraphsAreEditedSoundly) {
   int swaps = 0;
-  for (uint32_t seed = 0; seed < 3000 && !HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(3000) && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Dice dice(seed);
     Graph graph = WildGraph(dice, 100);
@@ -258,7 +260,7 @@ TEST(V1TwinTest, WithoutCompatWildGraphsAreEditedSoundly) {
     }
     swaps += static_cast<int>(report->swap_tensors);
   }
-  EXPECT_GT(swaps, 100);
+  EXPECT_GT(swaps, NumCases(100));
 }
 
 }  // namespace

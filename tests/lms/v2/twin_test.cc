@@ -7,6 +7,7 @@
 #include "tests/lms/v2/naive_v2.h"
 #include "tests/lms/v2/random_v2_case.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 
 namespace spillway {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using testing::IsOk;
 using testing::NaiveOp;
 using testing::NaiveV2;
+using testing::NumCases;
 using testing::RandomV2Case;
 
 std::set<int> ControlsOf(const Node& node) {
@@ -139,18 +141,18 @@ TEST(NaiveV2Test, CompatEditsOfNetworksAreThoseOfTheTwin) {
       CheckEdit(graph, options, totals);
     }
   }
-  EXPECT_GT(totals.triggers, 500);
+  EXPECT_GT(totals.triggers, NumCases(500));
   EXPECT_EQ(totals.cycles, 0);  // no node is on the host
 }
 
 TEST(NaiveV2Test, CompatEditsAreThoseOfTheTwinEdgeByEdge) {
   PlannedTotals totals;
-  for (uint32_t seed = 0; seed < 6000 && !HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(6000) && !HasFailure(); ++seed) {
     CheckRandom(seed, totals);
   }
-  EXPECT_GT(totals.swap_ins, 5000);
-  EXPECT_GT(totals.triggers, 500);
-  EXPECT_GT(totals.cycles, 10);
+  EXPECT_GT(totals.swap_ins, NumCases(5000));
+  EXPECT_GT(totals.triggers, NumCases(500));
+  EXPECT_GT(totals.cycles, NumCases(10));
 }
 
 }  // namespace

@@ -14,9 +14,7 @@ void Append(OpCases more, OpCases& all) {
   std::ranges::move(more.bad, std::back_inserter(all.bad));
 }
 
-}  // namespace
-
-OpCases AllOpCases() {
+OpCases MakeCases() {
   OpCases all;
   Append(ActivationCases(), all);
   Append(AddCases(), all);
@@ -36,6 +34,13 @@ OpCases AllOpCases() {
   Append(UpdateCases(), all);
   AddFloat16Cases(all);
   return all;
+}
+
+}  // namespace
+
+const OpCases& AllOpCases() {
+  static const auto& cases = *new OpCases(MakeCases());
+  return cases;
 }
 
 }  // namespace spillway::testing

@@ -6,7 +6,8 @@
 
 namespace spillway::testing {
 
-OpCases AllOpCases();
+// Made at the first call.
+const OpCases& AllOpCases();
 
 // XCases() is in x_cases.cc, whose first line names its ops. Sorted.
 OpCases ActivationCases();

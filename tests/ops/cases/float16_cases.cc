@@ -48,13 +48,14 @@ OpCase Float16Twin(OpCase op_case) {
 
 void AddFloat16Cases(OpCases& cases) {
   std::set<std::string> names;
-  const auto stated = std::ranges::stable_partition(
-      cases.good, [](const OpCase& c) { return !Has(c, DType::kFloat16); });
-  for (OpCase& op_case : stated) {
-    names.insert(op_case.name);
-    cases.only_on_gpu.push_back(std::move(op_case));
+  const auto stated = std::stable_partition(
+      cases.good.begin(), cases.good.end(),
+      [](const OpCase& c) { return !Has(c, DType::kFloat16); });
+  for (auto op_case = stated; op_case != cases.good.end(); ++op_case) {
+    names.insert(op_case->name);
+    cases.only_on_gpu.push_back(std::move(*op_case));
   }
-  cases.good.erase(stated.begin(), stated.end());
+  cases.good.erase(stated, cases.good.end());
   for (const OpCase& op_case : cases.good) {
     if (!Has(op_case, DType::kBFloat16)) continue;
     OpCase twin = Float16Twin(op_case);

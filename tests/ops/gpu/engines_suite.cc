@@ -55,10 +55,10 @@ TEST_F(GpuEnginesTest, ComeFirstAndAreCalledByTheirNumbersAndChoices) {
 }
 
 TEST_F(GpuEnginesTest, ComputeEveryConvolutionTheSameBitsAsLegacyCalls) {
-  const OpCases all = AllOpCases();
+  const OpCases& all = AllOpCases();
   int64_t convolutions = 0;
-  for (const std::vector<OpCase>& cases : {all.good, all.only_on_gpu}) {
-    for (const OpCase& op_case : cases) {
+  for (const std::vector<OpCase>* cases : {&all.good, &all.only_on_gpu}) {
+    for (const OpCase& op_case : *cases) {
       if (!op_case.op.starts_with("Conv")) continue;
       SCOPED_TRACE(op_case.name);
       ResetFakes();

@@ -25,9 +25,9 @@ void ResetFakes() {
 }
 
 OpCase CaseNamed(const std::string& name) {
-  const OpCases all = AllOpCases();
-  for (const std::vector<OpCase>& cases : {all.good, all.only_on_gpu}) {
-    for (const OpCase& op_case : cases) {
+  const OpCases& all = AllOpCases();
+  for (const std::vector<OpCase>* cases : {&all.good, &all.only_on_gpu}) {
+    for (const OpCase& op_case : *cases) {
       if (op_case.name == name) return op_case;
     }
   }

@@ -29,7 +29,7 @@ using testing::OpRun;
 using testing::RunOpOptions;
 
 std::vector<OpCase> Cases() {
-  const testing::OpCases all = AllOpCases();
+  const testing::OpCases& all = AllOpCases();
   std::vector<OpCase> cases = all.good;
   cases.insert(cases.end(), all.only_on_gpu.begin(), all.only_on_gpu.end());
   std::erase_if(cases, [](const OpCase& op_case) {

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/training/data/counting_dataset.h"
 #include "training/data/batched.h"
 
@@ -68,9 +69,7 @@ TEST(DatasetTest, AReadThatRunsOutOfMemoryIsResourceExhausted) {
 // 2^48 bytes, more than a process can address. Sanitizers end the program when
 // an allocation fails.
 TEST(DatasetTest, ASampleLargerThanTheMemoryIsResourceExhausted) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP();
-#endif
+  if (testing::kHasSanitizer) GTEST_SKIP();
   const CountingDataset data(4);
   const Batched batches(
       data, {.batch_size = (int64_t{1} << 45) - 1, .drop_remainder = false});

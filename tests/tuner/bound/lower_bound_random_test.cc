@@ -13,7 +13,7 @@
 
 #include "lms/lms.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/stress_setting.h"
+#include "tests/support/test_size.h"
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/found_swaps.h"
 #include "tests/tuner/tuner_case.h"

@@ -14,7 +14,7 @@
 
 #include "fmt/format.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/stress_setting.h"
+#include "tests/support/test_size.h"
 #include "tests/tuner/tuner_case.h"
 #include "tuner/search/tune_swaps.h"
 

@@ -97,8 +97,9 @@ std::string FormatAllFlags(const CommandManual& command) {
       groups.push_back(flag.group);
     }
   }
-  std::ranges::stable_partition(
-      groups, [](const std::string& group) { return group != "Help"; });
+  std::stable_partition(
+      groups.begin(), groups.end(),
+      [](const std::string& group) { return group != "Help"; });
   std::string text;
   for (const std::string& group : groups) {
     text += fmt::format("\n{}:\n", group);
