@@ -1,12 +1,16 @@
 #include "executor/device/process_memory.h"
 
+#include <sys/resource.h>
+
 #include <charconv>
 #include <cstdint>
 #include <fstream>
 #include <optional>
 #include <string_view>
 
+#include "base/status_macros.h"
 #include "base/units.h"
+#include "fmt/format.h"
 
 namespace spillway {
 namespace {
@@ -48,6 +52,21 @@ MemoryLimit ReadProcessMemory(const std::string& root) {
   AddLimit(NumberBehind(limits, "Max data size"),
            NumberBehind(status, "VmData:"), memory);
   return memory;
+}
+
+absl::Status CheckMayMap(int64_t bytes, std::string_view purpose) {
+  rlimit space = {};
+  rlimit data = {};
+  getrlimit(RLIMIT_AS, &space);
+  getrlimit(RLIMIT_DATA, &data);
+  if (space.rlim_cur == RLIM_INFINITY && data.rlim_cur == RLIM_INFINITY) {
+    return absl::OkStatus();
+  }
+  const std::optional<int64_t> free = ReadProcessMemory().free_bytes;
+  if (!free || *free >= bytes) return absl::OkStatus();
+  return ResourceExhausted(fmt::format(
+      "this process may map {} more (ulimit -v or -d), and needs {} {}",
+      FormatBytes(*free), FormatBytes(bytes), purpose));
 }
 
 }  // namespace spillway

@@ -10,6 +10,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "executor/device/process_memory.h"
 #include "ops/cpu/lanes.h"
 
 namespace spillway {
@@ -39,7 +40,8 @@ absl::Status CallOneDnn(int threads, absl::FunctionRef<void()> call) {
     return absl::OkStatus();
   } catch (const dnnl::error& error) {
     const std::string message = fmt::format("oneDNN: {}", error.what());
-    return error.status == dnnl_unimplemented ? Unimplemented(message)
+    if (error.status == dnnl_unimplemented) return Unimplemented(message);
+    return error.status == dnnl_out_of_memory ? ResourceExhausted(message)
                                               : Internal(message);
   }
 }
@@ -148,6 +150,9 @@ void OneDnnProgram::AddReorder(const dnnl::memory::desc& from, Place from_place,
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOneDnnKernel(
     int threads, absl::FunctionRef<void(OneDnnProgram&)> write) {
+  // oneDNN 2.6 dereferences null if it gets no memory for compiled code; one
+  // primitive takes up to 1 MiB.
+  SPILLWAY_RETURN_IF_ERROR(CheckMayMap(16_MiB, "to compile a kernel"));
   std::unique_ptr<Kernel> kernel;
   SPILLWAY_RETURN_IF_ERROR(CallOneDnn(threads, [&] {
     OneDnnProgram program;

@@ -83,8 +83,9 @@ class OneDnnProgram {
 };
 
 // The kernel of the program that `write` fills; oneDNN may throw in `write`.
-// Errors: UNIMPLEMENTED if oneDNN has no such primitive or dtype here, INTERNAL
-// if it fails otherwise, each with oneDNN's message.
+// Errors: UNIMPLEMENTED if oneDNN has no such primitive or dtype here,
+// RESOURCE_EXHAUSTED without memory for its code, INTERNAL if it fails
+// otherwise, each with oneDNN's message.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOneDnnKernel(
     int threads, absl::FunctionRef<void(OneDnnProgram&)> write);
 

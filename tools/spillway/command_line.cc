@@ -338,14 +338,7 @@ int ToExitStatus(absl::StatusCode code) {
 
 // Some libraries end with a signal if they cannot get memory for themselves, so
 // check first.
-absl::Status CheckRoomToStart() {
-  constexpr int64_t kNeededBytes = 32_MiB;
-  const std::optional<int64_t> free = ReadProcessMemory().free_bytes;
-  if (!free || *free >= kNeededBytes) return absl::OkStatus();
-  return ResourceExhausted(fmt::format(
-      "this process may map {} more (ulimit -v or -d), and needs {} to start",
-      FormatBytes(*free), FormatBytes(kNeededBytes)));
-}
+absl::Status CheckRoomToStart() { return CheckMayMap(32_MiB, "to start"); }
 
 std::vector<ExitStatusManual> DescribeExitStatuses() {
   return {{kDone, "Done."},
