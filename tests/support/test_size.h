@@ -30,11 +30,16 @@ inline constexpr bool kHasThreadSanitizer = false;
 inline constexpr bool kHasSanitizer =
     kHasAddressSanitizer || kHasThreadSanitizer;
 
-// How many random cases to try, or how many of them to expect of some kind.
-// With a sanitizer, a case takes 20 times as long, and an eighth of them finds
-// what only a sanitizer sees.
+// How many random cases to try. With a sanitizer, a case takes 20 times as
+// long, and an eighth of them finds what only a sanitizer sees.
 inline constexpr int NumCases(int standard) {
   return kHasSanitizer ? std::max(2, standard / 8) : standard;
+}
+
+// How many of NumCases cases to expect of some kind; with a sanitizer, a rare
+// kind may be missing.
+inline constexpr int LeastCases(int standard) {
+  return kHasSanitizer ? standard / 16 - 1 : standard;
 }
 
 // The environment variable `name`, or `standard` if it is not set.
