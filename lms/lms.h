@@ -1,6 +1,6 @@
 // Large-model support: rewrites a training graph so that tensors leave the
-// device and come back in time. Pure graph rewriting; uses no device and no
-// cost.
+// device and come back in time, or are computed a second time. Pure graph
+// rewriting; uses no device and no times.
 #ifndef SPILLWAY_LMS_LMS_H_
 #define SPILLWAY_LMS_LMS_H_
 
@@ -11,24 +11,35 @@
 #include "graph/standard_ops.h"
 #include "graph/storage.h"
 #include "lms/options.h"
+#include "lms/recompute/recompute_plan.h"
 #include "lms/report.h"
 #include "lms/swap_plan.h"
 #include "lms/verify_swaps.h"
 
 namespace spillway {
 
-// FAILED_PRECONDITION for a graph that already has swaps.
-absl::Status CheckIsUnedited(const Graph& graph);
+// Plans what options.recompute requests, adds the clones to the graph and
+// verifies them. On any error `graph` is unchanged. Errors: as PlanRecompute.
+absl::StatusOr<RecomputePlan> ApplyRecompute(const LmsOptions& options,
+                                             const OpRegistry& ops,
+                                             Graph& graph);
 
-// The swaps that `options` request; changes nothing. `ops` tells which values
+// The graph with the clones of the plan, verified. Errors: INVALID_ARGUMENT for
+// a plan of another graph; INTERNAL if the clones change what the graph
+// computes.
+absl::StatusOr<Graph> WithClones(const RecomputePlan& plan,
+                                 const OpRegistry& ops, const Graph& graph);
+
+// The swaps that `options` request, apart from options.recompute, in a graph
+// that may have clones; changes nothing. `ops` tells which values
 // alias the same bytes; nodes of other ops make new bytes. Errors:
 // INVALID_ARGUMENT for options that are out of range or match nothing;
 // FAILED_PRECONDITION for a graph that already has swaps.
 absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
                                    const OpRegistry& ops, const Graph& graph);
 
-// Plans the swaps, applies and verifies them. On any error `graph` is
-// unchanged.
+// Applies options.recompute, then plans, applies and verifies the swaps. On any
+// error `graph` is unchanged.
 absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options,
                                    const OpRegistry& ops, Graph& graph);
 

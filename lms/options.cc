@@ -55,6 +55,18 @@ absl::Status CheckV1Lists(const LmsOptions& options) {
   return CheckNoEmptyName("lms_incl_types", options.v1.incl_types);
 }
 
+absl::Status CheckRecomputeOptions(const LmsOptions& options) {
+  const RecomputeOptions& recompute = options.recompute;
+  if (Recomputes(options) && options.compat) {
+    return InvalidArgument(
+        "lms_compat excludes lms_recompute: the original TFLMS recomputes "
+        "nothing");
+  }
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckNoEmptyName("lms_recompute_excl_scopes", recompute.excl_scopes));
+  return CheckNoEmptyName("lms_recompute_excl_types", recompute.excl_types);
+}
+
 absl::Status CheckV1Options(const LmsOptions& options) {
   const LmsV1Options& v1 = options.v1;
   if (v1.n_tensors < -1) {
@@ -96,6 +108,33 @@ std::string_view LmsModeName(LmsMode mode) {
   return "off";
 }
 
+std::string_view RecomputePolicyName(RecomputePolicy policy) {
+  switch (policy) {
+    case RecomputePolicy::kOff:
+      return "off";
+    case RecomputePolicy::kCheap:
+      return "cheap";
+    case RecomputePolicy::kSqrt:
+      return "sqrt";
+    case RecomputePolicy::kAuto:
+      return "auto";
+  }
+  return "off";
+}
+
+std::optional<RecomputePolicy> ParseRecomputePolicy(std::string_view name) {
+  using enum RecomputePolicy;
+  for (const RecomputePolicy policy : {kOff, kCheap, kSqrt, kAuto}) {
+    if (name == RecomputePolicyName(policy)) return policy;
+  }
+  return std::nullopt;
+}
+
+bool Recomputes(const LmsOptions& options) {
+  return options.recompute.policy == RecomputePolicy::kCheap ||
+         options.recompute.policy == RecomputePolicy::kSqrt;
+}
+
 std::string_view ControlStrategyName(ControlStrategy strategy) {
   return strategy == ControlStrategy::kChainRule ? "chain_rule"
                                                  : "direct_order";
@@ -124,6 +163,7 @@ absl::Status CheckIsBelowMost(std::string_view name, int64_t value) {
 
 absl::Status CheckRanges(const LmsOptions& options) {
   SPILLWAY_RETURN_IF_ERROR(CheckCommonOptions(options));
+  SPILLWAY_RETURN_IF_ERROR(CheckRecomputeOptions(options));
   if (options.mode != LmsMode::kV2) {
     SPILLWAY_RETURN_IF_ERROR(CheckV1Options(options));
   }

@@ -104,6 +104,25 @@ struct LmsV2Options {
   std::vector<std::string> incl_input_by_types = {};
 };
 
+// Which values are computed a second time for the backward phase, so that their
+// bytes need not wait for it on the device.
+enum class RecomputePolicy : uint8_t {
+  kOff,
+  kCheap,  // outputs of ops that are bound by memory traffic
+  kSqrt,   // all but checkpoints: Chen et al., "Training Deep Nets with
+           // Sublinear Memory Cost" (2016)
+  kAuto,   // the tuner's choice
+};
+
+// Recomputation; docs/recompute.md describes it.
+struct RecomputeOptions {
+  RecomputePolicy policy = RecomputePolicy::kOff;
+  // Scopes and ops whose nodes are never computed again. Scopes match whole
+  // path components; each scope and op must occur in the graph.
+  std::vector<std::string> excl_scopes = {};
+  std::vector<std::string> excl_types = {};
+};
+
 struct LmsOptions {
   LmsMode mode = LmsMode::kOff;
 
@@ -116,7 +135,7 @@ struct LmsOptions {
     return {.mode = LmsMode::kV2, .v2 = std::move(v2)};
   }
 
-  // Tensors smaller than this never move. Bytes, >= 0.
+  // Tensors smaller than this never move and are never recomputed. Bytes, >= 0.
   int64_t size_threshold_bytes = 0;
 
   // Reproduce the original's choices where Spillway's differ: swap-ins without
@@ -126,14 +145,23 @@ struct LmsOptions {
   // Log lines: 0 the result, 1 each swap, 2 each step of the search.
   int64_t debug_level = 0;
 
+  // Applied before the swaps are planned, which then see the recomputed nodes
+  // as nodes of the backward phase. Not with `compat`.
+  RecomputeOptions recompute = {};
+
   // The options of the version that is not selected by `mode` have no effect.
   LmsV1Options v1 = {};
   LmsV2Options v2 = {};
 };
 
 std::string_view LmsModeName(LmsMode mode);  // "off", "auto", ...
+std::string_view RecomputePolicyName(RecomputePolicy policy);
+std::optional<RecomputePolicy> ParseRecomputePolicy(std::string_view name);
 std::string_view ControlStrategyName(ControlStrategy strategy);
 std::optional<ControlStrategy> ParseControlStrategy(std::string_view name);
+
+// Whether nodes are to be recomputed. Policy kAuto recomputes nothing yet.
+bool Recomputes(const LmsOptions& options);
 
 // Whether the tuner has to choose something: mode kAuto, or a number of version
 // 2 that is -1 and has an effect.

@@ -17,8 +17,16 @@ using Json = nlohmann::ordered_json;
 
 using enum LmsMode;
 
-// Calls visit(name, mode, value) for each field of `options`, const or not.
-// Mode kOff: the field belongs to both versions.
+// Calls visit(name, value) for each field of the recomputation.
+template <typename Options, typename Visit>
+void ForEachRecomputeField(Options& options, Visit visit) {
+  visit("recompute", options.recompute.policy);
+  visit("recompute_excl_scopes", options.recompute.excl_scopes);
+  visit("recompute_excl_types", options.recompute.excl_types);
+}
+
+// Calls visit(name, mode, value) for each other field of `options`, const or
+// not. Mode kOff: the field belongs to both versions.
 template <typename Options, typename Visit>
 void ForEachField(Options& options, Visit visit) {
   visit("mode", kOff, options.mode);
@@ -57,6 +65,9 @@ void ForEachField(Options& options, Visit visit) {
 }
 
 Json ValueToJson(LmsMode mode) { return std::string(LmsModeName(mode)); }
+Json ValueToJson(RecomputePolicy policy) {
+  return std::string(RecomputePolicyName(policy));
+}
 Json ValueToJson(ControlStrategy strategy) {
   return std::string(ControlStrategyName(strategy));
 }
@@ -92,6 +103,19 @@ void Read(JsonObject& json, std::string_view name, LmsMode& mode) {
   json.MustBe(name, "off, auto, v1 or v2");
 }
 
+void Read(JsonObject& json, std::string_view name, RecomputePolicy& policy) {
+  const Json& field = json.Field(name);
+  const std::optional<RecomputePolicy> parsed =
+      field.is_string()
+          ? ParseRecomputePolicy(field.get_ref<const std::string&>())
+          : std::nullopt;
+  if (parsed) {
+    policy = *parsed;
+  } else {
+    json.MustBe(name, "off, cheap, sqrt or auto");
+  }
+}
+
 void Read(JsonObject& json, std::string_view name, ControlStrategy& strategy) {
   const Json& field = json.Field(name);
   for (const ControlStrategy known :
@@ -110,15 +134,27 @@ Json ToJson(const LmsOptions& options) {
   ForEachField(options, [&](const char* name, LmsMode, const auto& value) {
     json[name] = ValueToJson(value);
   });
+  ForEachRecomputeField(options, [&](const char* name, const auto& value) {
+    json[name] = ValueToJson(value);
+  });
   return json;
 }
 
 Json UsedOptionsToJson(const LmsOptions& options) {
   Json json = {{"mode", ValueToJson(options.mode)}};
-  if (options.mode == kOff) return json;
-  ForEachField(options, [&](const char* name, LmsMode mode, const auto& value) {
-    if (mode == kOff || mode == options.mode) json[name] = ValueToJson(value);
-  });
+  if (options.mode != kOff) {
+    ForEachField(options,
+                 [&](const char* name, LmsMode mode, const auto& value) {
+                   if (mode == kOff || mode == options.mode) {
+                     json[name] = ValueToJson(value);
+                   }
+                 });
+  }
+  if (Recomputes(options)) {
+    ForEachRecomputeField(options, [&](const char* name, const auto& value) {
+      json[name] = ValueToJson(value);
+    });
+  }
   return json;
 }
 
@@ -126,6 +162,9 @@ absl::StatusOr<LmsOptions> ParseLmsOptions(const Json& json) {
   JsonObject object(json, "LMS options");
   LmsOptions options;
   ForEachField(options, [&](const char* name, LmsMode, auto& value) {
+    if (object.Has(name)) Read(object, name, value);
+  });
+  ForEachRecomputeField(options, [&](const char* name, auto& value) {
     if (object.Has(name)) Read(object, name, value);
   });
   object.RefuseOtherFields();

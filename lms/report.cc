@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "graph/order/schedule.h"
+#include "graph/well_known_ops.h"
 #include "lms/v2/report.h"
 
 namespace spillway {
@@ -37,26 +38,54 @@ std::vector<std::string> V1LogLines(const LmsOptions& options,
   return lines;
 }
 
+std::vector<std::string> SwapLogLines(const LmsOptions& options,
+                                      const LmsReport& report) {
+  if (options.mode == LmsMode::kV2) return V2LogLines(options, report);
+  const bool is_off = options.mode == LmsMode::kOff;
+  if (is_off && Recomputes(options)) return {};
+  if (is_off || options.v1.n_tensors == 0) {
+    return {WithLevel(0, "LMS is disabled and will not modify the model.")};
+  }
+  return V1LogLines(options, report);
+}
+
 }  // namespace
 
-LmsReport MakeReport(const SwapPlan& plan, const Graph& original,
-                     const Graph& edited) {
+CloneCounts CountClones(const Graph& edited) {
+  CloneCounts counts;
+  for (const Node& node : edited.nodes()) {
+    if (!IsCloneName(node.name)) continue;
+    ++counts.nodes;
+    for (const ValueId output : node.outputs) {
+      counts.bytes += edited.type(output).num_bytes();
+    }
+  }
+  return counts;
+}
+
+LmsReport MakeReport(const RecomputePlan& recompute, const SwapPlan& swaps,
+                     const Graph& original, const Graph& edited) {
   LmsReport report;
-  report.log = plan.log;
+  report.log = swaps.log;
   report.added_ops =
       static_cast<int64_t>(edited.num_nodes() - original.num_nodes());
-  report.swap_outs = static_cast<int64_t>(plan.swaps.size());
+  report.recompute = recompute;
+  report.clones = CountClones(edited);
+  report.swap_outs = static_cast<int64_t>(swaps.swaps.size());
   report.swap_tensors = report.swap_outs;
-  for (const Swap& swap : plan.swaps) {
-    const int64_t bytes = original.type(swap.value).num_bytes();
+  for (const Swap& swap : swaps.swaps) {
+    const int64_t bytes = edited.type(swap.value).num_bytes();
     const auto ways_back = static_cast<int64_t>(swap.swap_ins.size());
     report.swap_ins += ways_back;
     report.out_bytes += bytes;
     report.in_bytes += bytes * ways_back;
   }
-  for (const DroppedCandidate& dropped : plan.dropped) {
-    report.dropped.push_back(
-        {original.ValueName(dropped.value), dropped.reason});
+  for (const std::vector<DroppedCandidate>& dropped :
+       {recompute.dropped, swaps.dropped}) {
+    for (const DroppedCandidate& candidate : dropped) {
+      report.dropped.push_back(
+          {edited.ValueName(candidate.value), candidate.reason});
+    }
   }
   if (const auto levels = Levels(edited); levels.ok() && !levels->empty()) {
     report.levels = *std::ranges::max_element(*levels) + 1;
@@ -66,11 +95,17 @@ LmsReport MakeReport(const SwapPlan& plan, const Graph& original,
 
 std::vector<std::string> LogLines(const LmsOptions& options,
                                   const LmsReport& report) {
-  if (options.mode == LmsMode::kV2) return V2LogLines(options, report);
-  if (options.mode == LmsMode::kOff || options.v1.n_tensors == 0) {
-    return {WithLevel(0, "LMS is disabled and will not modify the model.")};
+  std::vector<std::string> lines;
+  if (Recomputes(options)) {
+    lines.push_back(WithLevel(
+        0, fmt::format("{} nodes will be recomputed (policy {})",
+                       report.clones.nodes,
+                       RecomputePolicyName(options.recompute.policy))));
   }
-  return V1LogLines(options, report);
+  for (const std::string& line : SwapLogLines(options, report)) {
+    lines.push_back(line);
+  }
+  return lines;
 }
 
 }  // namespace spillway

@@ -8,12 +8,22 @@
 
 #include "graph/graph.h"
 #include "lms/options.h"
+#include "lms/recompute/recompute_plan.h"
 #include "lms/swap_plan.h"
 
 namespace spillway {
 
+// The clones of one step.
+struct CloneCounts {
+  int64_t nodes = 0;
+  int64_t bytes = 0;  // of their outputs
+};
+CloneCounts CountClones(const Graph& edited);
+
 struct LmsReport {
   int64_t added_ops = 0;
+  RecomputePlan recompute = {};
+  CloneCounts clones = {};
   int64_t swap_tensors = 0;
   int64_t swap_outs = 0;
   int64_t swap_ins = 0;
@@ -29,9 +39,9 @@ struct LmsReport {
   std::vector<LogLine> log = {};  // messages of the planner
 };
 
-// Everything but edit_ns.
-LmsReport MakeReport(const SwapPlan& plan, const Graph& original,
-                     const Graph& edited);
+// Everything but edit_ns. `edited` has the clones and the swaps.
+LmsReport MakeReport(const RecomputePlan& recompute, const SwapPlan& swaps,
+                     const Graph& original, const Graph& edited);
 
 // "[LMS][0] Editing model for LMS", ... one string per line.
 std::vector<std::string> LogLines(const LmsOptions& options,

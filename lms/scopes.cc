@@ -1,9 +1,9 @@
 #include "lms/scopes.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <set>
-#include <vector>
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
@@ -15,6 +15,10 @@ bool InScope(std::string_view name, std::string_view scope) {
   if (scope.ends_with('/')) scope.remove_suffix(1);
   return name.starts_with(scope) &&
          (name.size() == scope.size() || name[scope.size()] == '/');
+}
+
+bool MatchesScope(bool compat, std::string_view name, std::string_view scope) {
+  return compat ? name.starts_with(scope) : InScope(name, scope);
 }
 
 std::string TopLevelScopes(const Graph& graph) {
@@ -36,6 +40,18 @@ absl::Status EmptyScopeError(std::string_view option, std::string_view scope,
   return InvalidArgument(fmt::format(
       "{} is {}, but no node is in it; the top-level scopes are: {}", option,
       scope, TopLevelScopes(graph)));
+}
+
+absl::Status CheckScopes(std::string_view option,
+                         const std::vector<std::string>& scopes,
+                         const Graph& graph) {
+  for (const std::string& scope : scopes) {
+    const bool holds_any = std::ranges::any_of(
+        graph.nodes(),
+        [&](const Node& node) { return InScope(node.name, scope); });
+    if (!holds_any) return EmptyScopeError(option, scope, graph);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace spillway

@@ -83,7 +83,8 @@ absl::StatusOr<ChosenStep> FromPlan(const StepChoiceSpec& spec) {
       chosen.graph, NodesToRun(chosen.graph, *spec.options.ops, chosen.fetches),
       plan.recipe.schedule);
   if (!order.ok()) return Annotate(order, "plan: field \"steps\"");
-  chosen.edit = MakeReport(plan.recipe.swaps, *spec.graph, chosen.graph);
+  chosen.edit = MakeReport(plan.recipe.recompute, plan.recipe.swaps,
+                           *spec.graph, chosen.graph);
   chosen.order = OrderOf(plan.recipe);
   chosen.options.plan = nullptr;  // borrowed for this call
   SetBudgets(plan, chosen);
@@ -128,7 +129,8 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   EvaluatedRecipe& best = tuned.chosen;
   chosen.lms = OptionsOf(best.recipe);
   chosen.name = best.recipe.name;
-  chosen.edit = MakeReport(best.recipe.swaps, *spec.graph, best.graph);
+  chosen.edit = MakeReport(best.recipe.recompute, best.recipe.swaps,
+                           *spec.graph, best.graph);
   chosen.edit.edit_ns = taken.count();
   chosen.search = {.reason = std::move(tuned.reason),
                    .step_ns = best.step.step_ns,
@@ -181,8 +183,8 @@ absl::StatusOr<ChosenStep> ChooseStep(const StepChoiceSpec& spec) {
 }
 
 absl::StatusOr<LmsReport> EditGraph(const StepOptions& options, Graph& graph) {
-  if (options.lms.mode == LmsMode::kOff) {
-    return MakeReport({}, graph, graph);
+  if (options.lms.mode == LmsMode::kOff && !Recomputes(options.lms)) {
+    return MakeReport({}, {}, graph, graph);
   }
   const auto begin = std::chrono::steady_clock::now();
   SPILLWAY_ASSIGN_OR_RETURN(LmsReport report,

@@ -11,8 +11,10 @@
 #include "fmt/format.h"
 #include "graph/format/json_format.h"
 #include "lms/apply_swap_plan.h"
+#include "lms/lms.h"
 #include "lms/options_json.h"
 #include "nlohmann/json.hpp"
+#include "tuner/saved_clones.h"
 
 namespace spillway {
 namespace {
@@ -20,24 +22,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "spillway.plan";
-constexpr int64_t kVersion = 1;
-
-Json Names(const std::vector<NodeId>& nodes, const Graph& graph) {
-  Json names = Json::array();
-  for (const NodeId id : nodes) names.push_back(graph.node(id).name);
-  return names;
-}
+constexpr int64_t kVersion = 2;  // 1 has no clones
 
 Json ToJson(const Swap& swap, const Graph& graph) {
   Json swap_ins = Json::array();
   for (const SwapIn& swap_in : swap.swap_ins) {
-    swap_ins.push_back({{"readers", Names(swap_in.readers, graph)},
-                        {"triggers", Names(swap_in.triggers, graph)},
-                        {"aliases", Names(swap_in.aliases, graph)}});
+    swap_ins.push_back({{"readers", NamesToJson(swap_in.readers, graph)},
+                        {"triggers", NamesToJson(swap_in.triggers, graph)},
+                        {"aliases", NamesToJson(swap_in.aliases, graph)}});
   }
   return {{"tensor", graph.ValueName(swap.value)},
           {"swap_ins", std::move(swap_ins)},
-          {"waiters", Names(swap.waiters, graph)}};
+          {"waiters", NamesToJson(swap.waiters, graph)}};
 }
 
 // {"conv1/Conv2D": "implicit_gemm", ...}
@@ -55,21 +51,6 @@ Json ToJson(const std::optional<int64_t>& bytes) {
 }
 
 constexpr IntegerRange kCount = {.least = 0};
-
-// Nodes of the graph, by name.
-std::vector<NodeId> ReadNodes(JsonObject& object, std::string_view field,
-                              const Graph& graph) {
-  std::vector<NodeId> nodes;
-  for (const std::string& name : object.Texts(field)) {
-    const std::optional<NodeId> id = graph.FindNode(name);
-    if (!id) {
-      object.Fail(field, "must be a list of nodes of this graph");
-      break;
-    }
-    nodes.push_back(*id);
-  }
-  return nodes;
-}
 
 // Values of the graph, by name.
 std::vector<ValueId> ReadValues(JsonObject& object, std::string_view field,
@@ -187,7 +168,8 @@ absl::Status CheckHead(JsonObject& file, std::string_view source,
   if (file.Text("format") != kFormat) {
     file.MustBe("format", "\"spillway.plan\"");
   }
-  if (file.Integer("version") != kVersion) file.MustBe("version", "1");
+  const int64_t version = file.Integer("version");
+  if (version < 1 || version > kVersion) file.MustBe("version", "1 or 2");
   plan.fingerprint = file.Text("fingerprint");
   const std::string& name = file.Text("graph");
   SPILLWAY_RETURN_IF_ERROR(file.status());
@@ -202,7 +184,8 @@ absl::Status CheckHead(JsonObject& file, std::string_view source,
       source, name, plan.fingerprint, graph.name(), expected));
 }
 
-// Reads everything but the head and the steps.
+// Reads everything but the head, the clones and the steps. `graph`: with the
+// clones.
 void ReadPlan(JsonObject& file, const Graph& graph, SavedPlan& plan) {
   constexpr int64_t kMostPlacements = 1000;
   StepRecipe& recipe = plan.recipe;
@@ -238,21 +221,24 @@ absl::Status CheckIsPlanOf(const SavedPlan& plan, const Graph& graph) {
 }
 
 absl::StatusOr<std::string> FormatSavedPlan(const SavedPlan& plan,
-                                            const Graph& graph) {
+                                            const Graph& graph,
+                                            const OpRegistry& ops) {
   SPILLWAY_RETURN_IF_ERROR(CheckIsPlanOf(plan, graph));
   const StepRecipe& recipe = plan.recipe;
-  SPILLWAY_RETURN_IF_ERROR(CheckIds(recipe.swaps, graph));
-  Graph edited = graph;
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph recomputed,
+                            WithClones(recipe.recompute, ops, graph));
+  SPILLWAY_RETURN_IF_ERROR(CheckIds(recipe.swaps, recomputed));
+  Graph edited = recomputed;
   ApplySwapPlan(recipe.swaps, edited);
   SPILLWAY_RETURN_IF_ERROR(CheckFits(recipe, edited));
   Json swaps = Json::array();
   for (const Swap& swap : recipe.swaps.swaps) {
-    swaps.push_back(ToJson(swap, graph));
+    swaps.push_back(ToJson(swap, recomputed));
   }
   Json orders = Json::array();
   for (const AddedOrder& order : recipe.swaps.orders) {
-    orders.push_back({{"before", Names({order.before}, graph)},
-                      {"after", Names({order.after}, graph)}});
+    orders.push_back({{"before", NamesToJson({order.before}, recomputed)},
+                      {"after", NamesToJson({order.after}, recomputed)}});
   }
   Json fetches = Json::array();
   for (const ValueId fetch : plan.fetches) {
@@ -265,24 +251,27 @@ absl::StatusOr<std::string> FormatSavedPlan(const SavedPlan& plan,
                               : recipe.placement.expected_ns[id];
     steps.push_back({edited.node(id).name, time.begin, time.end});
   }
-  return FormatJson({{"format", kFormat},
-                     {"version", kVersion},
-                     {"graph", graph.name()},
-                     {"fingerprint", plan.fingerprint},
-                     {"name", recipe.name},
-                     {"options", UsedOptionsToJson(recipe.options)},
-                     {"fetches", std::move(fetches)},
-                     {"device_memory", ToJson(plan.device_memory)},
-                     {"host_memory", ToJson(plan.host_memory)},
-                     {"peak_device_bytes", plan.device_bytes},
-                     {"peak_host_bytes", plan.host_bytes},
-                     {"step_ns", plan.step_ns},
-                     {"placement", recipe.placement.index},
-                     {"placed_within", ToJson(recipe.placement.within_bytes)},
-                     {"algorithms", AlgorithmsJson(recipe.algorithms, graph)},
-                     {"swaps", std::move(swaps)},
-                     {"orders", std::move(orders)},
-                     {"steps", std::move(steps)}});
+  return FormatJson(
+      {{"format", kFormat},
+       {"version", kVersion},
+       {"graph", graph.name()},
+       {"fingerprint", plan.fingerprint},
+       {"name", recipe.name},
+       {"options", UsedOptionsToJson(recipe.options)},
+       {"fetches", std::move(fetches)},
+       {"device_memory", ToJson(plan.device_memory)},
+       {"host_memory", ToJson(plan.host_memory)},
+       {"peak_device_bytes", plan.device_bytes},
+       {"peak_host_bytes", plan.host_bytes},
+       {"step_ns", plan.step_ns},
+       {"placement", recipe.placement.index},
+       {"placed_within", ToJson(recipe.placement.within_bytes)},
+       {"algorithms", AlgorithmsJson(recipe.algorithms, recomputed)},
+       {"recomputes", ClonesToJson(recipe.recompute, graph)},
+       {"recompute_orders", CloneOrdersToJson(recipe.recompute, graph)},
+       {"swaps", std::move(swaps)},
+       {"orders", std::move(orders)},
+       {"steps", std::move(steps)}});
 }
 
 absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
@@ -293,7 +282,15 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
   JsonObject file(json, source);
   SavedPlan plan;
   SPILLWAY_RETURN_IF_ERROR(CheckHead(file, source, graph, plan));
-  ReadPlan(file, graph, plan);
+  if (file.Integer("version") > 1) {
+    plan.recipe.recompute = ReadClones(file, graph);
+  }
+  SPILLWAY_RETURN_IF_ERROR(file.status());
+  const absl::StatusOr<Graph> recomputed =
+      WithClones(plan.recipe.recompute, ops, graph);
+  file.Check("recomputes", recomputed.status());
+  SPILLWAY_RETURN_IF_ERROR(file.status());
+  ReadPlan(file, *recomputed, plan);
   file.List("steps");
   file.RefuseOtherFields();
   SPILLWAY_RETURN_IF_ERROR(file.status());

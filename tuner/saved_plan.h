@@ -1,7 +1,7 @@
 // The result of `tune` as a file, so that other commands can run exactly that
 // plan.
 //
-//     {"format": "spillway.plan", "version": 1, "graph": "resnet50",
+//     {"format": "spillway.plan", "version": 2, "graph": "resnet50",
 //      "fingerprint": "9c0f...", "device_memory": 4294967296, ...}
 //
 // The file names nodes and tensors. It fits only the graph for which it was
@@ -44,14 +44,15 @@ std::string GraphFingerprint(const Graph& graph);
 // INVALID_ARGUMENT if the plan was made for another graph.
 absl::Status CheckIsPlanOf(const SavedPlan& plan, const Graph& graph);
 
-// `graph`: without swaps. Errors: as CheckIsPlanOf; INVALID_ARGUMENT for a
-// recipe that does not fit the graph.
-absl::StatusOr<std::string> FormatSavedPlan(const SavedPlan& plan,
-                                            const Graph& graph);
+// `graph`: the unedited one; `ops`: its ops. Errors: as CheckIsPlanOf;
+// INVALID_ARGUMENT for a recipe that does not fit the graph.
+absl::StatusOr<std::string> FormatSavedPlan(
+    const SavedPlan& plan, const Graph& graph,
+    const OpRegistry& ops = StandardOps());
 
-// `ops`: the ops of the graph, to prove that the swaps do not change what it
-// computes. Errors: INVALID_ARGUMENT naming `source` and the invalid field; for
-// a plan of another graph, naming both fingerprints.
+// `ops`: the ops of the graph, to prove that clones and swaps do not change
+// what it computes. Errors: INVALID_ARGUMENT naming `source` and the invalid
+// field; for a plan of another graph, naming both fingerprints.
 absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                                          std::string_view source,
                                          const Graph& graph,

@@ -5,12 +5,29 @@
 #include "base/status_macros.h"
 #include "executor/plan/explain_timeline.h"
 #include "executor/session/plan_programs.h"
+#include "lms/lms.h"
 #include "simulator/cost_model.h"
 #include "simulator/memory_over_time.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/tune.h"
 
 namespace spillway {
+namespace {
+
+// The graph that the bound is for: its clones are part of the work.
+absl::StatusOr<StepTimeBound> BoundOf(const Graph& original,
+                                      const ChosenStep& chosen,
+                                      const PlanInputs& inputs,
+                                      const DeviceProfile& profile) {
+  const OpRegistry& ops = *chosen.options.ops;
+  const RecomputePlan& clones = chosen.edit.recompute;
+  if (clones.clones.empty()) return BoundFor(original, inputs, ops, profile);
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph recomputed,
+                            WithClones(clones, ops, original));
+  return BoundFor(recomputed, inputs, ops, profile);
+}
+
+}  // namespace
 
 absl::StatusOr<StepFit> FitStep(const PlanSpec& spec,
                                 std::optional<TimedSchedule> order) {
@@ -66,7 +83,7 @@ absl::StatusOr<StepTimeBound> BoundOfChosen(const Graph& original,
                                          .profile = &profile,
                                          .algorithms = chosen.algorithms}));
   if (chosen.order) inputs.schedule = chosen.order->schedule;
-  return BoundFor(original, inputs, *chosen.options.ops, profile);
+  return BoundOf(original, chosen, inputs, profile);
 }
 
 absl::StatusOr<StepPrediction> Simulate(const Program& program,
@@ -94,7 +111,8 @@ absl::StatusOr<StepPrediction> Simulate(const Program& program,
       PlayStep(chosen.graph, fit.plan, chosen.algorithms, ops, profile);
   AddMemoryCounters(fit.plan, predicted.step);
   ExplainTimeline(fit.plan, chosen.graph, predicted.step.timeline);
-  predicted.bound = BoundFor(program.graph, fit.inputs, ops, profile);
+  SPILLWAY_ASSIGN_OR_RETURN(
+      predicted.bound, BoundOf(program.graph, chosen, fit.inputs, profile));
   predicted.fits = std::move(fit.fits);
   predicted.floor = fit.floor;
   predicted.plan = std::move(fit.plan);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "fmt/format.h"
 #include "graph/order/schedule.h"
+#include "lms/lms.h"
 #include "lms/tflms/report.h"
 #include "simulator/cost_model.h"
 #include "tuner/profile/resolve_profile.h"
@@ -103,15 +104,19 @@ TriedSet ToTriedSet(const TflmsTrial& trial, const LmsOptions& common) {
   return tried;
 }
 
-// A lower bound on the memory of every plan of the graph without swaps.
+// A lower bound on the memory of every plan of the graph without swaps. (A
+// clone needs as much as its original at least.)
 absl::Status FindFloorOf(const TuningSpec& spec, TuneResult& result) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const PlanInputs inputs,
-      PreparePlan({.graph = spec.graph,
-                   .fetches = spec.fetches,
-                   .options = spec.options,
-                   .profile = spec.profile,
-                   .algorithms = result.step.chosen.recipe.algorithms}));
+  AlgorithmNames algorithms = result.step.chosen.recipe.algorithms;
+  if (algorithms.size() > spec.graph->num_nodes()) {
+    algorithms.resize(spec.graph->num_nodes());
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const PlanInputs inputs,
+                            PreparePlan({.graph = spec.graph,
+                                         .fetches = spec.fetches,
+                                         .options = spec.options,
+                                         .profile = spec.profile,
+                                         .algorithms = std::move(algorithms)}));
   result.floor = FindFloor(*spec.graph, *spec.options->ops, inputs.schedule,
                            inputs.options);
   if (result.floor.node.is_valid()) {
@@ -149,9 +154,9 @@ absl::StatusOr<TuneResult> TuneWith(const Program& program,
   return result;
 }
 
-}  // namespace
-
-absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
+// The fastest swaps for a step with these clones.
+absl::StatusOr<TunedStep> TuneSwapsOf(const TuningSpec& spec,
+                                      const RecomputePlan* clones) {
   Preparation preparation;
   SPILLWAY_RETURN_IF_ERROR(preparation.Prepare(spec));
   bool interrupted = false;
@@ -160,7 +165,8 @@ absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
     interrupted = interrupted || StopRequested(spec.options->stop);
     return interrupted || StopRequested(time_is_up);
   };
-  const TunerInputs inputs = preparation.Inputs(spec);
+  TunerInputs inputs = preparation.Inputs(spec);
+  inputs.recompute = clones;
   TunerOptions options = {.lms = spec.options->lms,
                           .stop = stop,
                           .on_tried = spec.options->on_tried};
@@ -183,6 +189,22 @@ absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
   return CancelledIf(interrupted, may_shrink ? AlgorithmsHint(status) : status);
 }
 
+}  // namespace
+
+absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
+  const LmsOptions& lms = spec.options->lms;
+  if (!Recomputes(lms)) return TuneSwapsOf(spec, nullptr);
+  Graph recomputed = *spec.graph;
+  SPILLWAY_ASSIGN_OR_RETURN(
+      RecomputePlan plan, ApplyRecompute(lms, *spec.options->ops, recomputed));
+  TuningSpec with_clones = spec;
+  with_clones.graph = &recomputed;
+  SPILLWAY_ASSIGN_OR_RETURN(TunedStep tuned, TuneSwapsOf(with_clones, &plan));
+  tuned.chosen.recipe.recompute = std::move(plan);
+  tuned.chosen.recipe.options.recompute = lms.recompute;
+  return tuned;
+}
+
 void LogChoice(const StepOptions& options, const TunedStep& tuned) {
   if (!options.log) return;
   options.log(fmt::format("[LMS][0] {}", tuned.reason));
@@ -192,6 +214,11 @@ void LogChoice(const StepOptions& options, const TunedStep& tuned) {
 
 absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
                                           const TflmsRequest& request) {
+  if (Recomputes(spec.options->lms)) {
+    return InvalidArgument(
+        "lms_recompute: TFLMS recomputes nothing; leave it out with TFLMS's "
+        "strategy");
+  }
   SPILLWAY_ASSIGN_OR_RETURN(
       const TflmsResult found,
       SearchTflms(request, *spec.graph, spec.options->stop));
@@ -250,8 +277,9 @@ SavedPlan PlanOf(const TuneResult& result) {
 
 absl::Status SavePlan(const TuneResult& result, const Graph& graph,
                       const std::string& path) {
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string text,
-                            FormatSavedPlan(PlanOf(result), graph));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::string text,
+      FormatSavedPlan(PlanOf(result), graph, *result.options.ops));
   return WriteFileAtomically(path, text);
 }
 

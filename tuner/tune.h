@@ -72,7 +72,7 @@ absl::Status SavePlan(const TuneResult& result, const Graph& graph,
 
 // A step whose budgets and profile are settled. Borrows everything pointed to.
 struct TuningSpec {
-  const Graph* graph = nullptr;  // without swaps
+  const Graph* graph = nullptr;  // without clones and swaps
   std::vector<ValueId> fetches = {};
   const StepOptions* options = nullptr;  // with the budget for the tuner
   const DeviceProfile* profile = nullptr;

@@ -2,8 +2,9 @@
 """Peak memory and speed of a training step, here and in the newest PyTorch.
 
 PyTorch runs by default and with its methods to save memory on a CPU; Spillway
-runs without a budget, and with `--lms auto` in fractions of that memory. Each
-run is a separate process, in rounds, alternately. In MB:
+runs without a budget, with `--lms auto` in fractions of that memory, and with
+each policy of `--lms_recompute`. Each run is a separate process, in rounds,
+alternately. In MB:
   step     the most that the step allocates, including parameters. Spillway: the
            arena, which would be GPU memory on a machine with a GPU; PyTorch:
            from its profiler, without oneDNN's own buffers, which are part of
@@ -42,6 +43,7 @@ PYTORCH = {
     "pytorch checkpoint": ["--method=checkpoint"],
 }
 PARTS = [0.75, 0.5, 0.35]
+POLICIES = ["cheap", "sqrt"]
 MB = 1_000_000
 
 
@@ -108,6 +110,9 @@ def make_variants(options, profile):
         variants[f"spillway in {part:.0%}"] = (
             run_spillway, ["--lms=auto", f"--profile={profile}",
                            f"--device_memory={budget}"])
+    for policy in POLICIES:
+        variants[f"spillway {policy}"] = (
+            run_spillway, [f"--lms_recompute={policy}"])
     variants |= {name: (run_pytorch, flags) for name, flags in PYTORCH.items()}
     return variants
 

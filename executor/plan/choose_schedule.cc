@@ -31,7 +31,7 @@ Need NeedOf(const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
 bool AsksForLess(const Graph& graph, const CompileOptions& options) {
   return options.device_budget_bytes.has_value() ||
          std::ranges::any_of(graph.nodes(), [](const Node& node) {
-           return node.op == kSwapOut;
+           return node.op == kSwapOut || IsCloneName(node.name);
          });
 }
 

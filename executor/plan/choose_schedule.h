@@ -16,8 +16,8 @@ namespace spillway {
 enum class ScheduleKind : uint8_t {
   kCreation,  // ready nodes in creation order
   kMemory,    // the one of several orders that needs the least device memory
-  kAuto,      // kMemory if there is a reason for it: a device budget, or a
-              // tensor that is swapped; else kCreation
+  kAuto,      // kMemory if there is a reason for it: a device budget, a tensor
+              // that is swapped or a node that is recomputed; else kCreation
 };
 
 // `options` are those of CompilePlan; the size of a budget is ignored, so the

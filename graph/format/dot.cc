@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kSwapOutColor = "orange";
 constexpr std::string_view kSwapInColor = "skyblue";
+constexpr std::string_view kCloneColor = "palegreen";
 
 // Escapes `text` for a quoted string of the dot language.
 std::string Escape(std::string_view text) {
@@ -28,6 +29,9 @@ std::string NodeStyle(const Node& node) {
   }
   if (node.op == kSwapIn) {
     return fmt::format(", style=filled, fillcolor={}", kSwapInColor);
+  }
+  if (IsCloneName(node.name)) {
+    return fmt::format(", style=filled, fillcolor={}", kCloneColor);
   }
   return "";
 }

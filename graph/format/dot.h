@@ -1,5 +1,5 @@
-// Graphviz text of a graph: swap nodes and swapped tensors coloured, control
-// edges dashed.
+// Graphviz text of a graph: swap nodes, swapped tensors and clones coloured,
+// control edges dashed.
 #ifndef SPILLWAY_GRAPH_FORMAT_DOT_H_
 #define SPILLWAY_GRAPH_FORMAT_DOT_H_
 

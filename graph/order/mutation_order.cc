@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -40,9 +39,9 @@ class MutationOrder {
     for (auto& [storage, accesses] : FindAccesses()) {
       RequirePaths(storages_.storage(storage).root, accesses);
     }
-    const std::optional<size_t> missing =
-        FindMissingPath(graph_, order_, paths_);
-    return missing ? Unordered(*missing) : absl::OkStatus();
+    const std::vector<size_t> missing =
+        FindMissingPaths(graph_, order_, paths_);
+    return missing.empty() ? absl::OkStatus() : Unordered(missing[0]);
   }
 
  private:

@@ -25,7 +25,8 @@ class PathFinder {
     }
   }
 
-  std::optional<size_t> FindMissing() {
+  std::vector<size_t> FindMissing() {
+    std::vector<size_t> missing;
     std::vector<size_t> by_end(paths_.size());
     std::iota(by_end.begin(), by_end.end(), size_t{0});
     std::ranges::stable_sort(
@@ -37,11 +38,11 @@ class PathFinder {
       Sweep(batch, bits);
       for (size_t i = 0; i < batch.size(); ++i) {
         const uint64_t ends = leads_to_[paths_[batch[i]].before];
-        if ((ends >> bits[i] & 1) == 0) return batch[i];
+        if ((ends >> bits[i] & 1) == 0) missing.push_back(batch[i]);
       }
       rest = rest.subspan(batch.size());
     }
-    return std::nullopt;
+    return missing;
   }
 
  private:
@@ -87,10 +88,10 @@ class PathFinder {
 
 }  // namespace
 
-std::optional<size_t> FindMissingPath(const Graph& graph,
-                                      std::span<const NodeId> order,
-                                      std::span<const RequiredPath> paths) {
-  if (paths.empty()) return std::nullopt;
+std::vector<size_t> FindMissingPaths(const Graph& graph,
+                                     std::span<const NodeId> order,
+                                     std::span<const RequiredPath> paths) {
+  if (paths.empty()) return {};
   return PathFinder(graph, order, paths).FindMissing();
 }
 

@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_GRAPH_ORDER_PATHS_H_
 #define SPILLWAY_GRAPH_ORDER_PATHS_H_
 
-#include <optional>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -16,12 +16,12 @@ struct RequiredPath {
   NodeId after = {};
 };
 
-// The index of a required path that does not exist; nullopt if all exist.
-// Deterministic. `order` holds all nodes; edges go forward in it. Cost: one
+// The indices of the required paths that do not exist, by the place in `order`
+// of the node at which they must end, then by index. `order` holds all nodes; edges go forward in it. Cost: one
 // backward sweep over the edges for each 64 nodes at which a path must end.
-std::optional<size_t> FindMissingPath(const Graph& graph,
-                                      std::span<const NodeId> order,
-                                      std::span<const RequiredPath> paths);
+std::vector<size_t> FindMissingPaths(const Graph& graph,
+                                     std::span<const NodeId> order,
+                                     std::span<const RequiredPath> paths);
 
 }  // namespace spillway
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <queue>
+#include <ranges>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -74,6 +76,34 @@ absl::Status CheckClosed(const Graph& graph, const IdMap<NodeId, bool>& keep) {
   return absl::OkStatus();
 }
 
+// The preferences for a graph with clones; as given for a graph without.
+IdMap<NodeId, int32_t> WithClonesBeforeReaders(
+    const Graph& graph, const IdMap<NodeId, bool>& keep,
+    IdMap<NodeId, int32_t> preference) {
+  std::vector<NodeId> clones;
+  for (const Node& node : graph.nodes()) {
+    if (IsCloneName(node.name)) clones.push_back(node.id);
+  }
+  if (clones.empty()) return preference;
+  if (preference.empty()) {
+    preference.resize(graph.num_nodes());
+    for (const NodeId id : preference.ids()) preference[id] = id.value();
+  }
+  // Readers first, since a clone may read a clone, which has a lower id.
+  for (const NodeId id : std::views::reverse(clones)) {
+    int32_t first = std::numeric_limits<int32_t>::max();
+    for (const ValueId output : graph.node(id).outputs) {
+      ForEachReader(graph, output, [&](NodeId reader) {
+        if (keep.empty() || keep[reader]) {
+          first = std::min(first, preference[reader]);
+        }
+      });
+    }
+    preference[id] = first;
+  }
+  return preference;
+}
+
 }  // namespace
 
 IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
@@ -106,9 +136,12 @@ int ReadyRank(const Node& node, const OpRegistry& registry) {
   return OverwritesInputs(node, registry) ? 3 : kComputeRank;
 }
 
-absl::StatusOr<Schedule> MakeSchedule(
-    const Graph& graph, const OpRegistry& registry,
-    const IdMap<NodeId, bool>& keep, const IdMap<NodeId, int32_t>& preference) {
+absl::StatusOr<Schedule> MakeSchedule(const Graph& graph,
+                                      const OpRegistry& registry,
+                                      const IdMap<NodeId, bool>& keep,
+                                      const IdMap<NodeId, int32_t>& given) {
+  const IdMap<NodeId, int32_t> preference =
+      WithClonesBeforeReaders(graph, keep, given);
   if (!keep.empty()) SPILLWAY_RETURN_IF_ERROR(CheckClosed(graph, keep));
   const auto is_kept = [&](NodeId id) { return keep.empty() || keep[id]; };
 

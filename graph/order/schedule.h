@@ -31,7 +31,10 @@ IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
 
 // The order in which nodes run: ready nodes first by kind (ReadyRank), then by
 // lowest `preference` (empty: all equal), then by lowest id. So copies start as
-// soon as their edges allow, and gradients are freed early. `keep` selects
+// soon as their edges allow, and gradients are freed early. A clone
+// (well_known_ops.h) has the preference of its first reader instead of its own:
+// by its id it would run behind the whole backward phase, which would wait for
+// it with all its gradients. `keep` selects
 // nodes (empty: all). Errors: INVALID_ARGUMENT for a cycle, listing its nodes,
 // and for a kept node with a predecessor that is not kept. Cost: O(edges +
 // nodes log nodes).

@@ -9,6 +9,7 @@
 
 #include "base/status_macros.h"
 #include "graph/types_of.h"
+#include "graph/well_known_ops.h"
 #include "lms/added_nodes.h"
 #include "lms/recompute/clonable.h"
 
@@ -93,7 +94,7 @@ NodeSpec SpecOf(const Clone& clone, const OpRegistry& ops, const Graph& graph) {
     spec.outputs = {spec.outputs[static_cast<size_t>(clone.derived_output)]};
     spec.cost.reset();  // stated for the original's op
   }
-  spec.name = AddedName("lms/recompute_", original.name, graph);
+  spec.name = AddedName(kClonePrefix, original.name, graph);
   return spec;
 }
 

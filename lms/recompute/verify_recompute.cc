@@ -241,14 +241,14 @@ class Verifier {
         }
       }
     }
-    const std::optional<size_t> missing =
-        FindMissingPath(edited_, order_, paths);
-    if (!missing) return absl::OkStatus();
+    const std::vector<size_t> missing =
+        FindMissingPaths(edited_, order_, paths);
+    if (missing.empty()) return absl::OkStatus();
+    const RequiredPath& path = paths[missing[0]];
     return Internal(fmt::format(
         "{} must run before {}, since one of them overwrites what the other "
         "reads, but no path orders them",
-        edited_.node(paths[*missing].before).name,
-        edited_.node(paths[*missing].after).name));
+        edited_.node(path.before).name, edited_.node(path.after).name));
   }
 
   const Graph& original_;

@@ -6,6 +6,7 @@
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
+#include "lms/check_unedited.h"
 #include "lms/lms.h"
 #include "lms/storage_readers.h"
 #include "lms/tflms/counted_memory.h"

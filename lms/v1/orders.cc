@@ -1,26 +1,19 @@
 #include "lms/v1/orders.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "fmt/ranges.h"
 #include "graph/order/schedule.h"
 #include "graph/traverse.h"
+#include "lms/backward_phase.h"
 #include "lms/scopes.h"
 #include "lms/v1/seeds.h"
 
 namespace spillway {
 namespace {
-
-// The original matches prefixes of names.
-bool Matches(const LmsOptions& options, std::string_view name,
-             std::string_view scope) {
-  return options.compat ? name.starts_with(scope) : InScope(name, scope);
-}
 
 // The nodes of `start` and all nodes reachable from them. next_of(id, visit)
 // calls visit(NodeId) for each node that is one step from `id`.
@@ -68,28 +61,6 @@ std::vector<NodeId> Selected(const IdMap<NodeId, bool>& selected) {
   return ids;
 }
 
-absl::StatusOr<IdMap<NodeId, bool>> FindGradientNodes(const LmsOptions& options,
-                                                      const Graph& graph) {
-  const std::vector<std::string>& given = options.v1.optimizer_scopes;
-  const std::vector<std::string> scopes =
-      given.empty() ? FindOptimizerScopes(graph) : given;
-  IdMap<NodeId, bool> is_gradient(graph.num_nodes(), false);
-  bool any = false;
-  for (const Node& node : graph.nodes()) {
-    is_gradient[node.id] = std::ranges::any_of(scopes, [&](const auto& scope) {
-      return Matches(options, node.name, scope);
-    });
-    any = any || is_gradient[node.id];
-  }
-  if (any) return is_gradient;
-  return InvalidArgument(fmt::format(
-      "no node lies in an optimizer scope ({}); name it with "
-      "lms_optimizer_scopes; the top-level scopes are: {}",
-      given.empty() ? "none contains a scope `gradients`"
-                    : fmt::format("given: {}", fmt::join(given, ", ")),
-      TopLevelScopes(graph)));
-}
-
 // The nodes that the options name as seeds.
 absl::StatusOr<std::vector<NodeId>> GivenSeeds(const LmsOptions& options,
                                                const Graph& graph) {
@@ -97,7 +68,7 @@ absl::StatusOr<std::vector<NodeId>> GivenSeeds(const LmsOptions& options,
   const std::string& scope = options.v1.starting_scope;
   if (!scope.empty()) {
     for (const Node& node : graph.nodes()) {
-      if (Matches(options, node.name, scope)) seeds.insert(node.id);
+      if (MatchesScope(options.compat, node.name, scope)) seeds.insert(node.id);
     }
     if (seeds.empty()) {
       return EmptyScopeError("lms_starting_scope", scope, graph);
@@ -187,32 +158,12 @@ void NumberOrders(V1Orders& orders) {
 
 }  // namespace
 
-std::vector<std::string> FindOptimizerScopes(const Graph& graph) {
-  constexpr std::string_view kGradients = "gradients";
-  std::set<std::string, std::less<>> scopes;
-  for (const Node& node : graph.nodes()) {
-    const std::string_view name = node.name;
-    size_t at = 0;
-    for (size_t slash = name.find('/'); slash != std::string_view::npos;
-         slash = name.find('/', at)) {
-      if (name.substr(at, slash - at) == kGradients) {
-        const std::string_view scope =
-            at == 0 ? kGradients : name.substr(0, at - 1);
-        if (!scopes.contains(scope)) scopes.emplace(scope);
-        break;
-      }
-      at = slash + 1;
-    }
-  }
-  return {scopes.begin(), scopes.end()};
-}
-
 absl::StatusOr<V1Orders> FindV1Orders(const LmsOptions& options,
                                       const StorageMap& storages,
                                       const Graph& graph) {
   V1Orders orders;
   SPILLWAY_ASSIGN_OR_RETURN(orders.is_gradient,
-                            FindGradientNodes(options, graph));
+                            FindBackwardNodes(options, graph));
   SPILLWAY_ASSIGN_OR_RETURN(const auto levels, Levels(graph));
   SPILLWAY_ASSIGN_OR_RETURN(orders.seeds, GivenSeeds(options, graph));
   if (orders.seeds.empty()) {

@@ -45,9 +45,6 @@ absl::StatusOr<V1Orders> FindV1Orders(const LmsOptions& options,
                                       const StorageMap& storages,
                                       const Graph& graph);
 
-// Scopes that contain a `gradients` scope: "momentum_optimizer".
-std::vector<std::string> FindOptimizerScopes(const Graph& graph);
-
 }  // namespace spillway
 
 #endif  // SPILLWAY_LMS_V1_ORDERS_H_

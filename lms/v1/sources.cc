@@ -35,18 +35,6 @@ struct NodeFilter {
   }
 };
 
-absl::Status CheckScopes(std::string_view option,
-                         const std::vector<std::string>& scopes,
-                         const Graph& graph) {
-  for (const std::string& scope : scopes) {
-    const bool holds_any = std::ranges::any_of(
-        graph.nodes(),
-        [&](const Node& node) { return InScope(node.name, scope); });
-    if (!holds_any) return EmptyScopeError(option, scope, graph);
-  }
-  return absl::OkStatus();
-}
-
 bool NeverMoves(const Node& node, const LmsOptions& options) {
   if (Contains(kNeverSources, node.op)) return true;
   if (options.compat) return false;

@@ -5,8 +5,9 @@ folder per page, and compares their output with the page.
 Words must be equal. Numbers may differ by 10 %, since workspaces depend on the
 CPU. Times, rates and percentages may have any value, and so may anything that
 the page writes as "...". After a comment "numbers of another machine", all
-numbers may have any value until the next text. Examples without output on the
-page must succeed, and are made short. The output of a refused example begins
+numbers may have any value until the next text, and after "output of another
+machine" the words, too. Examples without output on the page must succeed, and
+are made short. The output of a refused example begins
 with "spillway: ". Exit status 1: a page is wrong."""
 
 import argparse
@@ -27,7 +28,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 PROMPT = re.compile(r"    \$ (?:build/release/bin/)?(spillway .*)")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 CHECKSUM = re.compile(r"[0-9a-f]{16}")
-FREE_MARK = "<!-- numbers of another machine -->"
+FREE_NUMBERS = "<!-- numbers of another machine -->"
+FREE_OUTPUT = "<!-- output of another machine -->"
 TIME_UNITS = {"ns", "us", "ms", "s"}
 FREE_UNITS = TIME_UNITS | {"images/s", "GB/s", "%"}
 TOLERANCE = 0.1
@@ -44,7 +46,7 @@ class Example:
     command: str
     output: str
     line: int  # from 1
-    is_free: bool  # its numbers may have any value
+    mark: str  # FREE_NUMBERS, FREE_OUTPUT or other text
 
     def shortened(self):
         name = self.command.split()[1]
@@ -60,11 +62,11 @@ def examples(page):
     found = []
     current = None
     continues = False
-    is_free = False
+    mark = ""
     for number, line in enumerate(page.split("\n"), 1):
         prompt = PROMPT.match(line)
         if prompt:
-            current = Example(prompt[1], "", number, is_free)
+            current = Example(prompt[1], "", number, mark)
             found.append(current)
             continues = line.endswith("\\")
         elif current and continues:
@@ -74,7 +76,7 @@ def examples(page):
             current.output += line[4:] + "\n"
         elif line.strip():
             current = None
-            is_free = line == FREE_MARK
+            mark = line
     for example in found:
         example.command = re.sub(r" +#.*", "", example.command)
     return found
@@ -155,8 +157,10 @@ def check(example, folder, environment):
     if done.returncode != expected:
         return f"exit status {done.returncode}"
     printed = (done.stdout, done.stderr + done.stdout, done.stdout + done.stderr)
-    if example.output and not any(
-            matches(example.output, text, example.is_free) for text in printed):
+    if not example.output or example.mark == FREE_OUTPUT:
+        return ""
+    are_free = example.mark == FREE_NUMBERS
+    if not any(matches(example.output, text, are_free) for text in printed):
         return f"the page shows another output:\n{example.output}"
     return ""
 

@@ -7,17 +7,12 @@ namespace spillway {
 namespace {
 
 using testing::ExpectExactMemory;
+using testing::ExpectSameTraining;
 using testing::IsOk;
 using testing::StatusIs;
 using testing::TrainedModel;
 using testing::TrainModel;
 using testing::TrainModelSpec;
-
-void ExpectSame(const TrainedModel& run, const TrainedModel& expected) {
-  EXPECT_EQ(run.losses, expected.losses);
-  EXPECT_EQ(run.checksum, expected.checksum);
-  ExpectExactMemory(run);
-}
 
 // Everything swapped, on both devices, with every strategy, and over a slowed
 // link: bitwise identical to training without swapping on the inline device.
@@ -40,7 +35,7 @@ void ExpectSwappingChangesNothing(const TrainModelSpec& spec) {
                          .compat = compat,
                          .v1 = {.lb = lb, .ctrld_strategy = strategy}};
           ASSERT_OK_AND_ASSIGN(const TrainedModel run, TrainModel(swapped));
-          ExpectSame(run, kept);
+          ExpectSameTraining(run, kept);
           EXPECT_GT(run.swap_outs_in_graph, 0);
           EXPECT_EQ(run.copies.swap_outs, run.swap_outs_in_graph * spec.steps);
         }
@@ -83,7 +78,7 @@ TEST(SwappedTrainingTest, EveryBudgetItAcceptsGivesTheSameBits) {
       continue;
     }
     ++accepted;
-    ExpectSame(*run, kept);
+    ExpectSameTraining(*run, kept);
     EXPECT_LE(run->memory.measured_device_bytes, *spec.device_memory);
   }
   EXPECT_GT(accepted, 3);

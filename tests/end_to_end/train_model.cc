@@ -125,4 +125,10 @@ void ExpectExactMemory(const TrainedModel& run) {
   EXPECT_EQ(run.memory.allocations_in_steps, 0);
 }
 
+void ExpectSameTraining(const TrainedModel& run, const TrainedModel& expected) {
+  EXPECT_EQ(run.losses, expected.losses);
+  EXPECT_EQ(run.checksum, expected.checksum);
+  ExpectExactMemory(run);
+}
+
 }  // namespace spillway::testing

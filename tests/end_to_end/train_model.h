@@ -71,6 +71,9 @@ absl::StatusOr<TrainedModel> TrainModel(const TrainModelSpec& spec);
 // Every byte was where the plan said, and no step allocated memory.
 void ExpectExactMemory(const TrainedModel& run);
 
+// The run is bitwise identical to `expected`, with exact memory.
+void ExpectSameTraining(const TrainedModel& run, const TrainedModel& expected);
+
 }  // namespace spillway::testing
 
 #endif  // SPILLWAY_TESTS_END_TO_END_TRAIN_MODEL_H_

@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using testing::ExpectExactMemory;
+using testing::ExpectSameTraining;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::SmallSteps;
@@ -60,9 +61,7 @@ std::vector<LmsOptions> SwappingOptions() {
 
 void ExpectSameBits(const TrainedModel& run, const TrainedModel& free) {
   EXPECT_GT(run.copies.swap_outs, 0);
-  EXPECT_EQ(run.losses, free.losses);
-  EXPECT_EQ(run.checksum, free.checksum);
-  ExpectExactMemory(run);
+  ExpectSameTraining(run, free);
 }
 
 // Trains with the first options that fit. False if none fits.

@@ -19,6 +19,9 @@ LmsOptions UnusualOptions() {
           .size_threshold_bytes = 4096,
           .compat = true,
           .debug_level = 2,
+          .recompute = {.policy = RecomputePolicy::kSqrt,
+                        .excl_scopes = {"o"},
+                        .excl_types = {"P"}},
           .v1 = {.optimizer_scopes = {"opt"},
                  .starting_scope = "conv1",
                  .starting_op_names = {"a", "b"},
@@ -53,7 +56,7 @@ LmsOptions UnusualOptions() {
 TEST(OptionsJsonTest, EveryFieldSurvivesTheWayThereAndBack) {
   const Json unusual = ToJson(UnusualOptions());
   const Json defaults = ToJson(LmsOptions{});
-  EXPECT_EQ(unusual.size(), 33u);
+  EXPECT_EQ(unusual.size(), 36u);
   for (const auto& [name, value] : unusual.items()) {
     EXPECT_NE(value, defaults[name]) << name;
   }
@@ -76,6 +79,12 @@ TEST(OptionsJsonTest, UsedOptionsAreThoseOfTheVersion) {
   const Json v2 = UsedOptionsToJson({.mode = LmsMode::kV2});
   EXPECT_TRUE(v2.contains("swapin_ahead") && v2.contains("compat"));
   EXPECT_FALSE(v2.contains("lb"));
+  EXPECT_EQ(
+      UsedOptionsToJson({.recompute = {.policy = RecomputePolicy::kCheap}}),
+      Json({{"mode", "off"},
+            {"recompute", "cheap"},
+            {"recompute_excl_scopes", Json::array()},
+            {"recompute_excl_types", Json::array()}}));
 }
 
 TEST(OptionsJsonTest, AnUnknownFieldIsNamed) {

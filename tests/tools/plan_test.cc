@@ -317,7 +317,7 @@ TEST_F(PlanTest, SpoiltPlansAreRefused) {
       {[](Json& plan) { plan["step_ns"] = -1; }, "\"step_ns\""},
       {[](Json& plan) { plan["placement"] = -1; }, "\"placement\""},
       {[](Json& plan) { plan["placement"] = 1001; }, "\"placement\""},
-      {[](Json& plan) { plan["version"] = 2; }, "\"version\""},
+      {[](Json& plan) { plan["version"] = 3; }, "\"version\""},
       {[](Json& plan) { plan["fetches"] = {"no/such:0"}; }, "\"fetches\""},
       {[](Json& plan) { plan["swaps"][0]["tensor"] = "no/such:0"; }, "no/such"},
       {[](Json& plan) {

@@ -23,6 +23,8 @@ struct TunerInputs {
   CompileOptions compile = {};      // for `graph`, with the budgets
   const IdMap<NodeId, int64_t>& kernel_ns;
   const DeviceProfile& profile;
+  // The clones in `graph`; null: it has none.
+  const RecomputePlan* recompute = nullptr;
 };
 
 struct EvaluatedRecipe {

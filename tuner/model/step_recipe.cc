@@ -1,24 +1,55 @@
 #include "tuner/model/step_recipe.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
+#include "graph/well_known_ops.h"
 #include "lms/apply_swap_plan.h"
 #include "lms/lms.h"
 #include "lms/storage_readers.h"
 
 namespace spillway {
+namespace {
+
+// With another algorithm, a clone would not compute the same bits.
+absl::Status CheckAlgorithmsOfClones(const StepRecipe& recipe,
+                                     const Graph& edited) {
+  const auto first = std::ranges::find_if(
+      edited.nodes(), [](const Node& node) { return IsCloneName(node.name); });
+  const auto originals =
+      static_cast<size_t>(std::distance(edited.nodes().begin(), first));
+  for (size_t i = 0; i < recipe.recompute.clones.size(); ++i) {
+    const Clone& clone = recipe.recompute.clones[i];
+    const NodeId id(originals + i);
+    if (clone.derived_output >= 0 ||
+        AlgorithmOf(recipe.algorithms, id) ==
+            AlgorithmOf(recipe.algorithms, clone.original)) {
+      continue;
+    }
+    return InvalidArgument(
+        fmt::format("{} has another algorithm than {}, so its results may be "
+                    "rounded differently",
+                    edited.node(id).name, edited.node(clone.original).name));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
                                   const OpRegistry& ops, const Graph& graph) {
-  SPILLWAY_RETURN_IF_ERROR(CheckIds(recipe.swaps, graph));
-  Graph edited = graph;
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph recomputed,
+                            WithClones(recipe.recompute, ops, graph));
+  SPILLWAY_RETURN_IF_ERROR(CheckIds(recipe.swaps, recomputed));
+  Graph edited = recomputed;
   ApplySwapPlan(recipe.swaps, edited);
-  const StorageMap storages = StoragesFor(recipe.options, ops, graph);
-  SPILLWAY_RETURN_IF_ERROR(VerifySwaps(
-      graph, edited, AllowedEditOf(recipe.options, storages, recipe.swaps)));
+  const StorageMap storages = StoragesFor(recipe.options, ops, recomputed);
+  SPILLWAY_RETURN_IF_ERROR(
+      VerifySwaps(recomputed, edited,
+                  AllowedEditOf(recipe.options, storages, recipe.swaps)));
   return edited;
 }
 
@@ -30,7 +61,7 @@ absl::Status CheckFits(const StepRecipe& recipe, const Graph& edited) {
   const size_t times = recipe.placement.expected_ns.size();
   if (std::ranges::all_of(recipe.schedule.order, is_node) &&
       (times == 0 || times == nodes) && recipe.algorithms.size() <= nodes) {
-    return absl::OkStatus();
+    return CheckAlgorithmsOfClones(recipe, edited);
   }
   return InvalidArgument(fmt::format(
       "order, times or algorithms do not fit the nodes of {}", edited.name()));

@@ -1,6 +1,6 @@
-// StepRecipe: how a graph will run: which tensors are swapped, the order of the
-// nodes, and the placement of buffers. With the same budgets, CompilePlan makes
-// the same plan from it again.
+// StepRecipe: how a graph will run: which nodes are computed again, which
+// tensors are swapped, the order of the nodes, and the placement of buffers.
+// With the same budgets, CompilePlan makes the same plan from it again.
 #ifndef SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_
 #define SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_
 
@@ -12,6 +12,7 @@
 #include "graph/order/schedule.h"
 #include "graph/standard_ops.h"
 #include "lms/options.h"
+#include "lms/recompute/recompute_plan.h"
 #include "lms/swap_plan.h"
 
 namespace spillway {
@@ -21,17 +22,19 @@ struct StepRecipe {
   std::string name = {};
   // Its set of TFLMS options; mode kOff for all other recipes.
   LmsOptions options = {};
-  SwapPlan swaps = {};  // in the graph without swaps
-  // Of the kernels; the same in both graphs.
+  RecomputePlan recompute = {};
+  SwapPlan swaps = {};  // in the graph with the clones of `recompute`
+  // Of the kernels; the same in all these graphs.
   AlgorithmNames algorithms = {};
-  // Of the graph after ApplySwapPlan(swaps). The ids of its new nodes start at
-  // the graph's number of nodes.
+  // Of the graph with clones and swaps. The ids of the clones start at the
+  // graph's number of nodes, those of the swap nodes follow.
   Schedule schedule = {};
   TimedPlacement placement = {};
 };
 
-// `graph` with the recipe's swaps. Errors: INVALID_ARGUMENT for a recipe of
-// another graph; INTERNAL if the swaps change what the graph computes.
+// `graph` with the recipe's clones and swaps. Errors: INVALID_ARGUMENT for a
+// recipe of another graph; INTERNAL if the edit changes what the graph
+// computes.
 absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
                                   const OpRegistry& ops, const Graph& graph);
 
@@ -42,7 +45,8 @@ inline absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
 }
 
 // INVALID_ARGUMENT unless order, times and algorithms belong to nodes of the
-// edited graph. (CheckSchedule tells whether it can run in this order.)
+// edited graph, and each clone has the algorithm of its original.
+// (CheckSchedule tells whether it can run in this order.)
 absl::Status CheckFits(const StepRecipe& recipe, const Graph& edited);
 
 // The recipe's order of the kernels, for `graph` without swaps. An alias that

@@ -21,6 +21,7 @@
 #include "fmt/format.h"
 #include "graph/order/schedule.h"
 #include "graph/well_known_ops.h"
+#include "lms/lms.h"
 #include "ops/open_libraries.h"
 #include "simulator/node_signature.h"
 #include "spdlog/spdlog.h"
@@ -183,6 +184,43 @@ absl::Status MeasureAlgorithms(const Program& program,
   return absl::OkStatus();
 }
 
+// The graph with every cheap node recomputed; nullopt if none of them is
+// recomputed by another op (OpDef::derive), or the graph does not train.
+std::optional<Graph> WithDerivedNodes(const Graph& graph,
+                                      const OpRegistry& ops) {
+  Graph recomputed = graph;
+  const absl::StatusOr<RecomputePlan> plan = ApplyRecompute(
+      {.recompute = {.policy = RecomputePolicy::kCheap}}, ops, recomputed);
+  if (!plan.ok()) return std::nullopt;
+  const bool has_derived = std::ranges::any_of(
+      plan->clones,
+      [](const Clone& clone) { return clone.derived_output >= 0; });
+  if (!has_derived) return std::nullopt;
+  return recomputed;
+}
+
+// Adds the kernels that a step has only with recomputation. The times of the
+// others stay.
+absl::Status MeasureDerivedNodes(const Program& program,
+                                 const StepOptions& options,
+                                 KernelMeasurement spec, const Feeds& feeds,
+                                 MeasuredKernels& kernels) {
+  std::optional<Graph> recomputed =
+      WithDerivedNodes(program.graph, *options.ops);
+  if (!recomputed) return absl::OkStatus();
+  const Program with_clones = {.graph = *std::move(recomputed),
+                               .fetches = program.fetches};
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                            MakeSession(with_clones, options, {}));
+  spec.part = "kernels of recomputation";
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const MeasuredKernels with_derived,
+      MeasureKernels(spec, with_clones.graph, feeds, *session));
+  kernels.kernel_ns.insert(with_derived.kernel_ns.begin(),
+                           with_derived.kernel_ns.end());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<DeviceProfile> MeasureDeviceOnce(
     const StepOptions& options, const ProfileMeasurement& measurement) {
   constexpr int64_t kParts = 4;
@@ -258,8 +296,10 @@ absl::StatusOr<MeasuredGraph> MeasureGraph(const Program& program,
       step.kernel_ns_per_copied_byte,
       MeasureContentionOf(options, ContentionSpec(spec.steps, spec.stop), feeds,
                           *session));
-  if (options.algorithms == AlgorithmChoice::kFirst) return step;
   session.reset();  // its memory is needed
+  SPILLWAY_RETURN_IF_ERROR(
+      MeasureDerivedNodes(program, options, spec, feeds, step.kernels));
+  if (options.algorithms == AlgorithmChoice::kFirst) return step;
   SPILLWAY_RETURN_IF_ERROR(
       MeasureAlgorithms(program, options, spec, feeds, step));
   return step;

@@ -46,7 +46,8 @@ class Variant {
             .keep = base_.keep,
             .compile = compile_,
             .kernel_ns = kernel_ns_,
-            .profile = base_.profile};
+            .profile = base_.profile,
+            .recompute = base_.recompute};
   }
 
  private:
@@ -106,6 +107,21 @@ IdMap<NodeId, int64_t> RoomForWorkspaces(const ExecutionPlan& plan,
     room[step.node] = taken.LargestHole(plan.resident_bytes, budget);
   }
   return room;
+}
+
+// Gives a node and its clones the least room among them: with another
+// algorithm, a clone would not compute the same bits as its original. `nodes`:
+// of the graph with the clones, which are its last nodes.
+void ShareRoom(const RecomputePlan& recompute, size_t nodes,
+               IdMap<NodeId, int64_t>& room) {
+  const size_t first = nodes - recompute.clones.size();
+  for (size_t i = 0; i < recompute.clones.size(); ++i) {
+    int64_t& of_original = room[recompute.clones[i].original];
+    of_original = std::min(of_original, room[NodeId(first + i)]);
+  }
+  for (size_t i = 0; i < recompute.clones.size(); ++i) {
+    room[NodeId(first + i)] = room[recompute.clones[i].original];
+  }
 }
 
 class AlgorithmTuner {
@@ -180,6 +196,9 @@ class AlgorithmTuner {
     IdMap<NodeId, int64_t> room =
         RoomForWorkspaces(best_->chosen.plan, best_->chosen.graph.num_nodes(),
                           *inputs_.compile.device_budget_bytes);
+    if (inputs_.recompute != nullptr) {
+      ShareRoom(*inputs_.recompute, inputs_.graph.num_nodes(), room);
+    }
     if (TryWithRoom(room)) return;
     for (int64_t& bytes : room) bytes /= 2;
     TryWithRoom(room);

@@ -35,6 +35,16 @@ TEST(DotTest, ColoursTheWayOfASwappedTensor) {
 )");
 }
 
+TEST(DotTest, ClonesAreGreen) {
+  Graph graph("tiny");
+  graph.AddNode({.name = "lms/recompute_F", .op = "Fwd"});
+  EXPECT_EQ(FormatDot(graph), R"(digraph "tiny" {
+  node [shape=box];
+  n0 [label="lms/recompute_F\nFwd", style=filled, fillcolor=palegreen];
+}
+)");
+}
+
 TEST(DotTest, NamesAreEscaped) {
   Graph graph("say \"hi\"");
   graph.AddNode({.name = R"(a\"b)", .op = "Op"});

@@ -354,5 +354,27 @@ TEST(LevelsTest, EqualTheNaiveRecursionOnRandomGraphs) {
   }
 }
 
+// By its id, the clone would run last, and r with it.
+TEST(MakeScheduleTest, ACloneRunsRightBeforeItsFirstReader) {
+  Graph graph;
+  AddPlanNode(graph, "a", "Plan", {});
+  AddPlanNode(graph, "trigger", "Plan", {"a"});
+  const NodeId r = AddPlanNode(graph, "r", "Plan", {"trigger"});
+  AddPlanNode(graph, "later", "Plan", {"trigger"});
+  AddPlanNode(graph, "last", "Plan", {"later"});
+  for (const char* name : {"lms/recompute_a", "lms/recompute_b"}) {
+    const NodeId clone = AddPlanNode(graph, name, "Plan", {"a"});
+    graph.AddControlEdge(*graph.FindNode("trigger"), clone);
+  }
+  graph.SetInputs(*graph.FindNode("lms/recompute_b"),
+                  {*graph.FindValue("lms/recompute_a")});
+  graph.SetInputs(r, {*graph.FindValue("lms/recompute_b")});
+  ASSERT_OK_AND_ASSIGN(const Schedule schedule,
+                       MakeSchedule(graph, ScalarOps(), {}));
+  EXPECT_THAT(Names(graph, schedule),
+              ElementsAre("a", "trigger", "lms/recompute_a", "lms/recompute_b",
+                          "r", "later", "last"));
+}
+
 }  // namespace
 }  // namespace spillway

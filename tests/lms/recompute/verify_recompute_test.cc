@@ -6,77 +6,21 @@
 #include <vector>
 
 #include "lms/recompute/apply_recompute_plan.h"
+#include "tests/lms/recompute/clone_ops.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/toy_ops.h"
 
 namespace spillway {
 namespace {
 
+using testing::AddTo;
+using testing::CloneOps;
 using ::testing::ElementsAre;
+using testing::FindIn;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::kCloneType;
+using testing::OutputIn;
 using testing::StatusIs;
-using testing::ToyOps;
-
-const TensorType kCloneType{.dtype = DType::kFloat32, .shape = {64}};
-
-absl::StatusOr<std::vector<TensorType>> TypeOfInput(const InferContext& node) {
-  return std::vector<TensorType>{node.inputs[0]};
-}
-
-// ToyOps, Pure (may run twice), and Norm, whose first output Apply computes
-// from its input and its second output. F is not registered.
-OpRegistry CloneOps() {
-  OpRegistry ops = ToyOps();
-  ops.Add({.name = "Pure",
-           .inputs = {"x", "y"},
-           .outputs = {"z"},
-           .optional_inputs = 1,
-           .infer = TypeOfInput});
-  ops.Add({.name = "Apply",
-           .inputs = {"x", "saved"},
-           .outputs = {"y"},
-           .attributes = {"activation"},
-           .infer = TypeOfInput});
-  ops.Add({.name = "Norm",
-           .inputs = {"x"},
-           .outputs = {"y", "saved"},
-           .infer = [](const InferContext& node)
-               -> absl::StatusOr<std::vector<TensorType>> {
-             return std::vector<TensorType>{node.inputs[0], node.inputs[0]};
-           },
-           .recompute = RecomputeRule::kDerive,
-           .derive = [](const OpContext&,
-                        int output) -> std::optional<DerivedNode> {
-             if (output != 0) return std::nullopt;
-             return DerivedNode{
-                 .op = "Apply",
-                 .attributes = {{"activation", "relu"}},
-                 .inputs = {{.index = 0}, {.is_output = true, .index = 1}}};
-           }});
-  return ops;
-}
-
-NodeId FindIn(const Graph& graph, std::string_view name) {
-  return *graph.FindNode(name);
-}
-
-ValueId OutputIn(const Graph& graph, std::string_view name) {
-  return graph.output(FindIn(graph, name));
-}
-
-NodeId AddTo(Graph& graph, const std::string& name, const std::string& op,
-             const std::vector<std::string>& inputs,
-             const std::vector<std::string>& control_inputs = {}) {
-  NodeSpec spec = {.name = name, .op = op, .outputs = {kCloneType}};
-  for (const std::string& input : inputs) {
-    spec.inputs.push_back(OutputIn(graph, input));
-  }
-  for (const std::string& input : control_inputs) {
-    spec.control_inputs.push_back(FindIn(graph, input));
-  }
-  return graph.AddNode(std::move(spec));
-}
 
 // y and y2 are computed again for b2 and b1. y reads w, which u overwrites.
 //

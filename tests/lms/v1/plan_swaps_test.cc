@@ -148,15 +148,5 @@ TEST(PlanSwapsV1Test, AScopeThatMatchesNothingListsTheScopesThereAre) {
                        HasSubstr("F1, F2, F3, F4, opt")));
 }
 
-TEST(PlanSwapsV1Test, OptimizerScopesAreFoundByTheirGradients) {
-  Graph graph;
-  const TensorType type{.dtype = DType::kFloat32, .shape = {4}};
-  for (const char* name : {"a", "adam/gradients/a/G", "net/sgd/gradients/b/G",
-                           "adam/update/a", "my_gradients/x"}) {
-    graph.AddNode({.name = name, .op = "Op", .outputs = {type}});
-  }
-  EXPECT_THAT(FindOptimizerScopes(graph), ElementsAre("adam", "net/sgd"));
-}
-
 }  // namespace
 }  // namespace spillway

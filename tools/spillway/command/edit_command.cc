@@ -15,15 +15,18 @@ namespace spillway {
 namespace {
 
 std::string FormatReport(const LmsReport& report) {
-  std::string text = fmt::format(
-      "added ops     {}\n"
+  std::string text = fmt::format("added ops     {}\n", report.added_ops);
+  if (report.clones.nodes > 0) {
+    text += fmt::format("recomputed    {} nodes ({})\n", report.clones.nodes,
+                        FormatBytes(report.clones.bytes));
+  }
+  text += fmt::format(
       "swapped       {} tensors: {} out ({}), {} in ({})\n"
       "levels        {}\n"
       "edit time     {}\n"
-      "equivalent    yes\n",  // else VerifySwaps would have refused the edit
-      report.added_ops, report.swap_tensors, report.swap_outs,
-      FormatBytes(report.out_bytes), report.swap_ins,
-      FormatBytes(report.in_bytes), report.levels,
+      "equivalent    yes\n",  // else the edit would have been refused
+      report.swap_tensors, report.swap_outs, FormatBytes(report.out_bytes),
+      report.swap_ins, FormatBytes(report.in_bytes), report.levels,
       FormatDuration(report.edit_ns));
   for (const LmsReport::Dropped& dropped : report.dropped) {
     text +=
@@ -34,6 +37,7 @@ std::string FormatReport(const LmsReport& report) {
 
 Json ToJson(const EditFlags& flags, const LmsReport& report) {
   return {{"added_ops", report.added_ops},
+          {"recompute", ClonesJson(report.clones)},
           {"swap_tensors", report.swap_tensors},
           {"swap_outs", report.swap_outs},
           {"swap_ins", report.swap_ins},
@@ -41,7 +45,7 @@ Json ToJson(const EditFlags& flags, const LmsReport& report) {
           {"in_bytes", report.in_bytes},
           {"levels", report.levels},
           {"edit_ms", static_cast<double>(report.edit_ns) * 1e-6},
-          {"equivalent", true},  // as proven by VerifySwaps
+          {"equivalent", true},  // as was proven
           {"dropped", DroppedJson(report)},
           {"lms", LmsJson(flags.lms)}};
 }

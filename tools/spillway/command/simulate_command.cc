@@ -90,12 +90,14 @@ std::string FormatResult(const StepPrediction& simulation) {
       "device peak  {}\n"
       "host peak    {}\n"
       "swapped      {}"
+      "{}"
       "smallest     {} ({} bytes) of device memory would do\n"
       "floor        {} at {}\n",
       simulation.fits.ok() ? "yes" : "no",
       FormatPeak(simulation.plan.device_bytes, options.device_memory),
       FormatPeak(simulation.plan.host_bytes, HostMemoryOf(options)),
-      FormatSwaps(CountSwaps(simulation.plan)), FormatBytes(smallest_bytes),
+      FormatSwaps(CountSwaps(simulation.plan)),
+      FormatClones(simulation.chosen.edit.clones), FormatBytes(smallest_bytes),
       smallest_bytes, FormatBytes(floor.bytes),
       floor.node.is_valid() ? graph.node(floor.node).name : "-");
 }
@@ -109,6 +111,7 @@ Json ToJson(const StepPrediction& simulation) {
                {"device_memory", nullptr},
                {"host_memory", HostMemoryOf(options)},
                {"swap", SwapJson(CountSwaps(simulation.plan))},
+               {"recompute", ClonesJson(chosen.edit.clones)},
                {"smallest_device_memory", simulation.smallest_device_bytes},
                {"floor", FloorJson(simulation.floor, chosen.graph)},
                {"lms", LmsJson(chosen.lms)},

@@ -22,6 +22,13 @@ LmsMode ParseMode(const std::string& name, const std::string& text) {
   RefuseFlag(name, fmt::format("\"{}\" is not one of off, auto, v1, v2", text));
 }
 
+RecomputePolicy ParsePolicy(const std::string& name, const std::string& text) {
+  const std::optional<RecomputePolicy> policy = ParseRecomputePolicy(text);
+  if (policy) return *policy;
+  RefuseFlag(name,
+             fmt::format("\"{}\" is not one of off, auto, cheap, sqrt", text));
+}
+
 ControlStrategy ParseStrategy(const std::string& name,
                               const std::string& text) {
   const std::optional<ControlStrategy> strategy = ParseControlStrategy(text);
@@ -43,6 +50,27 @@ Options AddCommonFlags(FlagSet& flags, LmsOptions& options) {
           "--lms_debug_level", options.debug_level,
           {.help = "log 1: each swap, 2: each step; default 0", .max = 2}),
   };
+}
+
+// Returns --lms_recompute.
+CLI::Option* AddRecomputeFlags(FlagSet& flags, RecomputeOptions& options) {
+  flags.BeginGroup("Recomputation");
+  CLI::Option* policy =
+      flags.Add("--lms_recompute", options.policy, ParsePolicy)
+          ->type_name("off|auto|cheap|sqrt")
+          ->description(
+              "what is computed again for the backward phase: cheap: outputs "
+              "of ops that memory traffic bounds, sqrt: all but checkpoints; "
+              "default off, as is auto for now");
+  flags
+      .List("--lms_recompute_excl_scopes", options.excl_scopes,
+            "scopes whose nodes are never computed again")
+      ->needs(policy);
+  flags
+      .List("--lms_recompute_excl_types", options.excl_types,
+            "ops that are never computed again")
+      ->needs(policy);
+  return policy;
 }
 
 Options AddV1Numbers(FlagSet& flags, LmsOptions& options) {
@@ -159,16 +187,19 @@ Options Together(Options some, const Options& others) {
   return some;
 }
 
+// Refuses those of `flags` that are given.
+void RefuseAny(const Options& flags, const std::string& problem) {
+  for (const CLI::Option* option : flags) {
+    if (option->count() > 0) RefuseFlag(option->get_name(), problem);
+  }
+}
+
 // Refuses flags of one version if --lms asks for the other.
 void CheckVersion(const LmsOptions& options, const Options& v1,
                   const Options& v2) {
   const auto refuse = [&](const Options& flags, int version) {
-    for (const CLI::Option* option : flags) {
-      if (option->count() == 0) continue;
-      RefuseFlag(option->get_name(),
-                 fmt::format("is a flag of version {}, but --lms is {}",
-                             version, LmsModeName(options.mode)));
-    }
+    RefuseAny(flags, fmt::format("is a flag of version {}, but --lms is {}",
+                                 version, LmsModeName(options.mode)));
   };
   if (options.mode == LmsMode::kV1) refuse(v2, 2);
   if (options.mode == LmsMode::kV2) refuse(v1, 1);
@@ -186,16 +217,22 @@ void AddLmsFlags(FlagSet& flags, LmsOptions& options) {
           ->expected(0, 1);
   const bool off_by_default = options.mode == LmsMode::kOff;
   const Options common = AddCommonFlags(flags, options);
+  CLI::Option* recompute = AddRecomputeFlags(flags, options.recompute);
   flags.BeginGroup("Large-model support, version 1");
   const Options v1_numbers = AddV1Numbers(flags, options);
   const Options v1 = Together(v1_numbers, AddV1Lists(flags, options));
   flags.BeginGroup("Large-model support, version 2");
   const Options v2_numbers = AddV2Numbers(flags, options);
   const Options v2 = Together(v2_numbers, AddV2Lists(flags, options));
-  for (CLI::Option* option : Together(Together(common, v1), v2)) {
-    if (off_by_default) option->needs(mode);
+  if (off_by_default) {
+    for (CLI::Option* option : Together(v1, v2)) option->needs(mode);
   }
-  flags.AtEnd([&options, v1, v2] { CheckVersion(options, v1, v2); });
+  flags.AtEnd([&options, common, v1, v2, mode, recompute, off_by_default] {
+    if (off_by_default && mode->count() + recompute->count() == 0) {
+      RefuseAny(common, "requires --lms or --lms_recompute");
+    }
+    CheckVersion(options, v1, v2);
+  });
 }
 
 }  // namespace spillway

@@ -226,8 +226,9 @@ std::string FormatBenchTotal(const BenchFlags& flags,
 std::string FormatBenchEnd(const BenchSetup& setup,
                            const ThroughputResult& result) {
   return fmt::format(
-      "{}{}{}{}{}", FormatMemory(setup),
+      "{}{}{}{}{}{}", FormatMemory(setup),
       FormatMeasuredSwaps(MeasuredSwaps(*setup.session, result.steps)),
+      FormatClones(setup.edit.clones),
       FormatLanes(MeasureLanes(result.traced_step)),
       FormatPrediction(setup, result),
       FormatChecksum(result.checksum,
@@ -248,6 +249,7 @@ Json BenchJson(const BenchFlags& flags, const BenchSetup& setup,
   json["algorithms"] = AlgorithmsJson(setup.algorithms);
   json["algorithms_digest"] = AlgorithmsDigest(setup.algorithms, setup.graph);
   json["options"] = OptionsJson(flags, setup);
+  json["recompute"] = ClonesJson(setup.edit.clones);
   json["edit_ms"] = Milliseconds(setup.edit.edit_ns);
   json["plan_ms"] = Milliseconds(setup.plan_ns);
   json["checksum"] = result.checksum;

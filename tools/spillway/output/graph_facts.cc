@@ -9,8 +9,8 @@
 #include "graph/order/schedule.h"
 #include "graph/storage.h"
 #include "graph/well_known_ops.h"
+#include "lms/backward_phase.h"
 #include "lms/scopes.h"
-#include "lms/v1/orders.h"
 #include "lms/v2/roles.h"
 #include "models/zoo.h"
 

@@ -66,6 +66,10 @@ Json FloorJson(const MemoryFloor& floor, const Graph& graph) {
           {"bytes", floor.bytes}};
 }
 
+Json ClonesJson(const CloneCounts& clones) {
+  return {{"nodes", clones.nodes}, {"bytes", clones.bytes}};
+}
+
 Json DroppedJson(const LmsReport& report) {
   Json json = Json::array();
   for (const LmsReport::Dropped& dropped : report.dropped) {

@@ -47,6 +47,9 @@ Json PeakJson(int64_t predicted, int64_t measured);
 // {"node", "bytes"}
 Json FloorJson(const MemoryFloor& floor, const Graph& graph);
 
+// {"nodes", "bytes"}
+Json ClonesJson(const CloneCounts& clones);
+
 // [{"tensor", "reason"}]
 Json DroppedJson(const LmsReport& report);
 

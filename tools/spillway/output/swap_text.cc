@@ -6,6 +6,12 @@
 
 namespace spillway {
 
+std::string FormatClones(const CloneCounts& clones) {
+  if (clones.nodes == 0) return "";
+  return fmt::format("recomputed   {} nodes ({}) a step\n", clones.nodes,
+                     FormatBytes(clones.bytes));
+}
+
 std::string FormatFedAgain(const SwapCounts& counts) {
   if (counts.fed_again == 0) return "";
   return fmt::format("fed again    {} tensor{} ({}) a step\n", counts.fed_again,

@@ -4,9 +4,13 @@
 
 #include <string>
 
+#include "lms/report.h"
 #include "tuner/prepare_step.h"
 
 namespace spillway {
+
+// "recomputed   54 nodes (1 GiB) a step" and a newline; "" without clones.
+std::string FormatClones(const CloneCounts& clones);
 
 // "fed again    1 tensor (38 MiB) a step" and a newline; "" without such feeds.
 std::string FormatFedAgain(const SwapCounts& counts);

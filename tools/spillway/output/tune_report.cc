@@ -85,7 +85,7 @@ std::string FormatChoice(const TuneReport& report) {
       "device peak  {} ({} bytes){}\n"
       "host peak    {} ({} bytes), limit {}\n"
       "swapped      {} tensors: {} out ({}), {} in ({}) a step\n"
-      "{}{}"
+      "{}{}{}"
       "floor        {} at {}\n"
       "tuned in     {:.0f} ms\n"
       "{}",
@@ -98,6 +98,7 @@ std::string FormatChoice(const TuneReport& report) {
       chosen.plan.host_bytes, FormatBytes(HostMemoryOf(report.result->options)),
       swaps.tensors, swaps.swap_outs, FormatBytes(swaps.out_bytes),
       swaps.swap_ins, FormatBytes(swaps.in_bytes), FormatFedAgain(swaps),
+      FormatClones(CountClones(chosen.graph)),
       FormatAlgorithms(chosen.recipe.algorithms),
       FormatBytes(report.result->floor.bytes), report.result->floor_node,
       Milliseconds(report.result->tuning_ns), FormatInterruption(tuned));
@@ -171,7 +172,8 @@ Json ChosenJson(const TuneReport& report) {
                     {"images_per_sec", nullptr},
                     {"peak_device_bytes", chosen.plan.device_bytes},
                     {"peak_host_bytes", chosen.plan.host_bytes},
-                    {"swap", SwapJson(CountSwaps(chosen.plan))}};
+                    {"swap", SwapJson(CountSwaps(chosen.plan))},
+                    {"recompute", ClonesJson(CountClones(chosen.graph))}};
   if (report.batch_size > 0) {
     predicted["images_per_sec"] =
         ImagesPerSecond(report.batch_size, chosen.step.step_ns);

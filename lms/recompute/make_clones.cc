@@ -1,0 +1,206 @@
+#include "lms/recompute/make_clones.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "graph/order/paths.h"
+#include "graph/traverse.h"
+#include "lms/recompute/clonable.h"
+
+namespace spillway {
+namespace {
+
+class CloneMaker {
+ public:
+  CloneMaker(const ForwardValues& values,
+             const IdMap<StorageId, bool>& is_remade)
+      : values_(values),
+        graph_(values.graph()),
+        is_remade_(is_remade),
+        first_reader_(graph_.num_values(), NodeId()),
+        clone_of_(graph_.num_values(), CloneInput()) {}
+
+  RecomputePlan Make() {
+    const std::span<const NodeId> order = values_.order();
+    for (size_t i = order.size(); i-- > 0;) FindFirstReaders(order[i]);
+    for (const NodeId id : order) AddClonesOf(id);
+    AddOrders();
+    return std::move(plan_);
+  }
+
+ private:
+  bool IsRemade(ValueId value) const {
+    return is_remade_[values_.storages().id_of(value)] &&
+           !values_.IsBackward(graph_.value(value).producer);
+  }
+
+  bool IsDerived(NodeId id) const {
+    return !WhyNotClonable(graph_.node(id), values_.ops()).empty();
+  }
+
+  bool IsBefore(NodeId a, NodeId b) const {
+    return std::pair(values_.level(a), a) < std::pair(values_.level(b), b);
+  }
+
+  // `reader`, or a node that is read earlier, reads the clone for `value`.
+  void AddReader(ValueId value, NodeId reader) {
+    NodeId& first = first_reader_[value];
+    if (!first.is_valid() || IsBefore(reader, first)) first = reader;
+  }
+
+  std::vector<NodeId> BackwardReaders(ValueId value) const {
+    std::vector<NodeId> readers;
+    ForEachReader(graph_, value, [&](NodeId reader) {
+      if (values_.IsBackward(reader)) readers.push_back(reader);
+    });
+    return readers;
+  }
+
+  // Decides which outputs of the node have a clone, after this was decided for
+  // all nodes that read them.
+  void FindFirstReaders(NodeId id) {
+    const std::vector<ValueId>& outputs = graph_.node(id).outputs;
+    for (const ValueId output : outputs) {
+      if (!IsRemade(output) || BackwardReaders(output).empty()) continue;
+      const StorageId storage = values_.storages().id_of(output);
+      AddReader(output, values_.FirstReader(storage));
+    }
+    if (IsDerived(id)) {
+      for (const ValueId output : outputs) Decide({&output, 1});
+    } else {
+      Decide(outputs);
+    }
+  }
+
+  // For the outputs of one clone.
+  void Decide(std::span<const ValueId> outputs) {
+    NodeId first;
+    for (const ValueId output : outputs) {
+      const NodeId reader = first_reader_[output];
+      if (!reader.is_valid()) continue;
+      if (!first.is_valid() || IsBefore(reader, first)) first = reader;
+    }
+    if (!first.is_valid()) return;
+    const std::vector<ValueId> inputs = values_.InputsOfRemake(outputs[0]);
+    const bool is_too_late = IsUpdatedBefore(inputs, outputs[0], first);
+    for (const ValueId output : outputs) {
+      NodeId& reader = first_reader_[output];
+      if (!reader.is_valid()) continue;
+      reader = is_too_late ? NodeId() : first;
+      if (!is_too_late) continue;
+      plan_.dropped.push_back(
+          {.value = output,
+           .reason = "a variable that its node reads is updated before"});
+    }
+    if (is_too_late) return;
+    for (const ValueId input : inputs) {
+      if (IsRemade(input)) AddReader(input, first);
+    }
+  }
+
+  // Whether bytes that the original reads are overwritten after it and before
+  // `reader`, by levels.
+  bool IsUpdatedBefore(const std::vector<ValueId>& inputs, ValueId value,
+                       NodeId reader) const {
+    const NodeId original = graph_.value(value).producer;
+    return std::ranges::any_of(inputs, [&](ValueId input) {
+      return std::ranges::any_of(
+          values_.storages().of(input).overwriters, [&](NodeId overwriter) {
+            return values_.level(overwriter) > values_.level(original) &&
+                   values_.level(overwriter) < values_.level(reader);
+          });
+    });
+  }
+
+  void AddClonesOf(NodeId id) {
+    const std::vector<ValueId>& outputs = graph_.node(id).outputs;
+    if (!IsDerived(id)) {
+      AddClone(id, -1, outputs);
+      return;
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      AddClone(id, static_cast<int32_t>(i), {&outputs[i], 1});
+    }
+  }
+
+  // `outputs`: the values of the original that the clone computes.
+  void AddClone(NodeId original, int32_t derived_output,
+                std::span<const ValueId> outputs) {
+    Clone clone = {.original = original, .derived_output = derived_output};
+    NodeId first;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!first_reader_[outputs[i]].is_valid()) continue;
+      first = first_reader_[outputs[i]];
+      const auto output = static_cast<int32_t>(i);
+      clone_of_[outputs[i]] = {
+          .clone = static_cast<int32_t>(plan_.clones.size()), .output = output};
+      std::vector<NodeId> readers = BackwardReaders(outputs[i]);
+      if (readers.empty()) continue;
+      clone.readers.push_back(
+          {.output = output, .readers = std::move(readers)});
+    }
+    if (!first.is_valid()) return;
+    for (const ValueId input : values_.InputsOfRemake(outputs[0])) {
+      clone.inputs.push_back(clone_of_[input].clone < 0
+                                 ? CloneInput{.value = input}
+                                 : clone_of_[input]);
+    }
+    clone.triggers = {values_.TriggerFor(first)};
+    first_reader_of_clone_.push_back(first);
+    plan_.clones.push_back(std::move(clone));
+  }
+
+  // A clone runs before each node that overwrites bytes that it reads. Mostly a
+  // path leads from the clone's first reader to that node.
+  void AddOrders() {
+    std::vector<RecomputePlan::Order> orders;
+    std::vector<RequiredPath> paths;
+    for (size_t i = 0; i < plan_.clones.size(); ++i) {
+      const auto clone = static_cast<int32_t>(i);
+      for (const NodeId overwriter : OverwritersOf(plan_.clones[i])) {
+        orders.push_back({.before = clone, .after = overwriter});
+        paths.push_back(
+            {.before = first_reader_of_clone_[i], .after = overwriter});
+      }
+    }
+    std::vector<size_t> missing =
+        FindMissingPaths(graph_, values_.order(), paths);
+    std::ranges::sort(missing);
+    for (const size_t i : missing) plan_.orders.push_back(orders[i]);
+  }
+
+  // Nodes that overwrite bytes that the clone reads, each once.
+  std::vector<NodeId> OverwritersOf(const Clone& clone) const {
+    std::vector<NodeId> overwriters;
+    for (const CloneInput& input : clone.inputs) {
+      if (input.clone >= 0) continue;
+      const Storage& storage = values_.storages().of(input.value);
+      overwriters.insert(overwriters.end(), storage.overwriters.begin(),
+                         storage.overwriters.end());
+    }
+    std::ranges::sort(overwriters);
+    overwriters.erase(std::unique(overwriters.begin(), overwriters.end()),
+                      overwriters.end());
+    return overwriters;
+  }
+
+  const ForwardValues& values_;
+  const Graph& graph_;
+  const IdMap<StorageId, bool>& is_remade_;
+  // Of the clone that computes the value, through other clones; invalid: none.
+  IdMap<ValueId, NodeId> first_reader_;
+  IdMap<ValueId, CloneInput> clone_of_;  // `clone` is -1: none
+  std::vector<NodeId> first_reader_of_clone_;
+  RecomputePlan plan_;
+};
+
+}  // namespace
+
+RecomputePlan MakeClones(const ForwardValues& values,
+                         const IdMap<StorageId, bool>& is_remade) {
+  return CloneMaker(values, is_remade).Make();
+}
+
+}  // namespace spillway
