@@ -12,9 +12,11 @@ namespace {
 
 class FateFinder {
  public:
-  FateFinder(const ExecutionPlan& plan, const SimulatedStep& step)
+  FateFinder(const ExecutionPlan& plan, const SimulatedStep& step,
+             const IdMap<ValueId, ValueId>& original_of)
       : plan_(plan),
         step_(step),
+        original_(OriginalBuffers(plan, original_of)),
         owned_(OwnedTimes(plan, step)),
         row_of_(plan.buffers.size(), -1),
         on_device_(plan.buffers.size()) {}
@@ -38,8 +40,18 @@ class FateFinder {
   void AddStep(StepId id) {
     const Step& step = plan_.steps[id];
     const int64_t source = SourceOf(step);
+    bool is_counted = false;
     for (const BufferId output : step.outputs) {
-      if (row_of_[output] < 0) AddBuffer(output, source);
+      const BufferId original = original_[output];
+      const bool is_again = original.is_valid() && RowOf(original) >= 0;
+      if (row_of_[output] < 0) {
+        AddBuffer(output, is_again ? RowOf(original) : source);
+      }
+      if (!is_again || step.kind != StepKind::kCompute || is_counted) continue;
+      is_counted = true;  // a clone with several outputs runs once
+      TensorFate& fate = fates_[static_cast<size_t>(RowOf(original))];
+      fate.recomputed = true;
+      fate.recompute_ns += step_.ran[id].length();
     }
     if (step.lane != Lane::kCompute) AddCopy(id, RowOf(step.outputs[0]));
   }
@@ -109,6 +121,7 @@ class FateFinder {
 
   const ExecutionPlan& plan_;
   const SimulatedStep& step_;
+  const IdMap<BufferId, BufferId> original_;
   const IdMap<BufferId, Interval> owned_;
   IdMap<BufferId, int64_t> row_of_;  // of all copies of a tensor; -1: none
   // Of the first buffer of each tensor: when the tensor's bytes, or copies of
@@ -119,10 +132,23 @@ class FateFinder {
 
 }  // namespace
 
-std::vector<TensorFate> FindTensorFates(const ExecutionPlan& plan,
-                                        const SimulatedStep& step,
-                                        int64_t min_bytes) {
-  return FateFinder(plan, step).Run(min_bytes);
+IdMap<BufferId, BufferId> OriginalBuffers(
+    const ExecutionPlan& plan, const IdMap<ValueId, ValueId>& original_of) {
+  IdMap<BufferId, BufferId> originals(plan.buffers.size(), BufferId());
+  for (const ValueId value : original_of.ids()) {
+    if (!original_of[value].is_valid()) continue;
+    const BufferId buffer = plan.buffer_of[value];
+    if (buffer.is_valid()) {
+      originals[buffer] = plan.buffer_of[original_of[value]];
+    }
+  }
+  return originals;
+}
+
+std::vector<TensorFate> FindTensorFates(
+    const ExecutionPlan& plan, const SimulatedStep& step, int64_t min_bytes,
+    const IdMap<ValueId, ValueId>& original_of) {
+  return FateFinder(plan, step, original_of).Run(min_bytes);
 }
 
 }  // namespace spillway

@@ -6,6 +6,7 @@
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "lms/options_json.h"
+#include "lms/recompute/clone_nodes.h"
 #include "nlohmann/json.hpp"
 
 namespace spillway {
@@ -15,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 // "v1, n_tensors 40": the mode, and the options that are not at their defaults.
 std::string FormatLms(const LmsOptions& options) {
-  const Json defaults = UsedOptionsToJson({.mode = options.mode});
+  const Json defaults = ToJson(LmsOptions{.mode = options.mode});
   std::string text(LmsModeName(options.mode));
   const Json used = UsedOptionsToJson(options);
   for (const auto& [name, value] : used.items()) {
@@ -69,6 +70,9 @@ HtmlReport MakeStepReport(const StepReportSpec& spec) {
                        .predicted = spec.predicted,
                        .device_budget = spec.options->device_memory,
                        .host_budget = HostMemoryOf(*spec.options)};
+  if (spec.recompute != nullptr) {
+    report.original_of = OriginalValues(*spec.recompute, graph);
+  }
   if (report.batch_size > 0) {
     report.title += fmt::format(", batch {}", report.batch_size);
   }
@@ -102,6 +106,7 @@ HtmlReport ReportOf(const StepPrediction& predicted, const ReportHead& head) {
                          .chosen = chosen.name,
                          .search = chosen.search ? &*chosen.search : nullptr,
                          .graph = &chosen.graph,
+                         .recompute = &chosen.edit.recompute,
                          .plan = &predicted.plan,
                          .predicted = &predicted.step});
 }
@@ -119,6 +124,7 @@ HtmlReport ReportOf(const TuneResult& tuned, const ReportHead& head) {
                          .chosen = chosen.recipe.name,
                          .search = &search,
                          .graph = &chosen.graph,
+                         .recompute = &chosen.recipe.recompute,
                          .plan = &chosen.plan,
                          .predicted = &chosen.step});
 }

@@ -46,6 +46,7 @@ struct StepReportSpec {
   std::string chosen = {};             // name of the recipe; empty: no recipe
   const StepSearch* search = nullptr;  // null: no search was made
   const Graph* graph = nullptr;        // edited
+  const RecomputePlan* recompute = nullptr;  // whose clones it has; null: none
   const ExecutionPlan* plan = nullptr;
   const SimulatedStep* predicted = nullptr;
 };

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "benchmarks/micro/generated_graphs.h"
@@ -38,13 +39,14 @@ void SetNodes(benchmark::State& state, const Graph& graph) {
   state.SetComplexityN(static_cast<int64_t>(graph.num_nodes()));
 }
 
-void EditEachTime(benchmark::State& state, const Graph& graph, LmsMode mode) {
+void EditEachTime(benchmark::State& state, const Graph& graph,
+                  const LmsOptions& options) {
   for ([[maybe_unused]] const auto& iteration : state) {
     state.PauseTiming();
     Graph edited = graph;
     state.ResumeTiming();
-    const auto report = ApplyLms(SwapAll(mode), edited);
-    SPILLWAY_CHECK(report.ok() && report->swap_tensors > 0);
+    const auto report = ApplyLms(options, edited);
+    SPILLWAY_CHECK(report.ok() && report->added_ops > 0);
     state.PauseTiming();
     edited = Graph();  // its destruction is not part of the edit
     state.ResumeTiming();
@@ -52,13 +54,14 @@ void EditEachTime(benchmark::State& state, const Graph& graph, LmsMode mode) {
   SetNodes(state, graph);
 }
 
-void LmsEdit(benchmark::State& state, LmsMode mode, Topology topology) {
-  EditEachTime(state, GraphOfSize(topology, state.range(0)), mode);
+void LmsEdit(benchmark::State& state, const LmsOptions& options,
+             Topology topology) {
+  EditEachTime(state, GraphOfSize(topology, state.range(0)), options);
 }
 
-void LmsEditNetwork(benchmark::State& state, LmsMode mode,
+void LmsEditNetwork(benchmark::State& state, const LmsOptions& options,
                     const std::string& model) {
-  EditEachTime(state, NetworkGraph(model, kBatch), mode);
+  EditEachTime(state, NetworkGraph(model, kBatch), options);
 }
 
 void ScheduleNodes(benchmark::State& state, Topology topology) {
@@ -71,11 +74,23 @@ void ScheduleNodes(benchmark::State& state, Topology topology) {
   SetNodes(state, graph);
 }
 
-void RegisterNetworks(LmsMode mode, const char* generation) {
+struct Edit {
+  const char* name = "";
+  LmsOptions options = {};
+};
+
+std::vector<Edit> Edits() {
+  return {{"v1", SwapAll(LmsMode::kV1)},
+          {"v2", SwapAll(LmsMode::kV2)},
+          {"cheap", {.recompute = {.policy = RecomputePolicy::kCheap}}},
+          {"sqrt", {.recompute = {.policy = RecomputePolicy::kSqrt}}}};
+}
+
+void RegisterNetworks(const Edit& edit) {
   for (const char* model : {"resnet50", "resnet152", "googlenet"}) {
     benchmark::RegisterBenchmark(
-        fmt::format("LmsEditNetwork/{}/{}", generation, model).c_str(),
-        LmsEditNetwork, mode, std::string(model))
+        fmt::format("LmsEditNetwork/{}/{}", edit.name, model).c_str(),
+        LmsEditNetwork, edit.options, std::string(model))
         ->Unit(benchmark::kMillisecond);
   }
 }
@@ -88,16 +103,18 @@ void RegisterSizes(benchmark::internal::Benchmark* sizes) {
 }
 
 void RegisterAll() {
-  RegisterNetworks(LmsMode::kV1, "v1");
-  RegisterNetworks(LmsMode::kV2, "v2");
+  for (const Edit& edit : Edits()) RegisterNetworks(edit);
   for (const Topology topology : {Topology::kChain, Topology::kResidual}) {
     const std::string name = Name(topology);
-    RegisterSizes(
-        benchmark::RegisterBenchmark(fmt::format("LmsEdit/v1/{}", name).c_str(),
-                                     LmsEdit, LmsMode::kV1, topology));
-    RegisterSizes(
-        benchmark::RegisterBenchmark(fmt::format("LmsEdit/v2/{}", name).c_str(),
-                                     LmsEdit, LmsMode::kV2, topology));
+    for (const Edit& edit : Edits()) {
+      // Nothing in the chain is cheap enough to be computed again.
+      const bool is_cheap =
+          edit.options.recompute.policy == RecomputePolicy::kCheap;
+      if (is_cheap && topology == Topology::kChain) continue;
+      RegisterSizes(benchmark::RegisterBenchmark(
+          fmt::format("LmsEdit/{}/{}", edit.name, name).c_str(), LmsEdit,
+          edit.options, topology));
+    }
     RegisterSizes(benchmark::RegisterBenchmark(
         fmt::format("ScheduleNodes/{}", name).c_str(), ScheduleNodes,
         topology));

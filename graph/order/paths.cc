@@ -61,21 +61,27 @@ class PathFinder {
   }
 
   void Sweep(std::span<const size_t> batch, const std::vector<int>& bits) {
-    std::ranges::fill(leads_to_, 0);
     int32_t first = place_[paths_[batch[0]].before];
     int32_t last = 0;
-    for (size_t i = 0; i < batch.size(); ++i) {
-      const RequiredPath& path = paths_[batch[i]];
-      leads_to_[path.after] |= uint64_t{1} << bits[i];
+    for (const size_t i : batch) {
+      const RequiredPath& path = paths_[i];
       first = std::min(first, place_[path.before]);
-      last = std::max(last, place_[path.after]);
+      last = std::max({last, place_[path.before], place_[path.after]});
+    }
+    // Only the nodes between the first and the last place matter.
+    for (int32_t place = first; place <= last; ++place) {
+      leads_to_[order_[static_cast<size_t>(place)]] = 0;
+    }
+    for (size_t i = 0; i < batch.size(); ++i) {
+      leads_to_[paths_[batch[i]].after] |= uint64_t{1} << bits[i];
     }
     for (int32_t place = last; place >= first; --place) {
       const NodeId id = order_[static_cast<size_t>(place)];
       const uint64_t ends = leads_to_[id];
       if (ends == 0) continue;
-      ForEachPredecessor(graph_, id,
-                         [&](NodeId before) { leads_to_[before] |= ends; });
+      ForEachPredecessor(graph_, id, [&](NodeId before) {
+        if (place_[before] >= first) leads_to_[before] |= ends;
+      });
     }
   }
 

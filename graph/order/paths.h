@@ -17,8 +17,9 @@ struct RequiredPath {
 };
 
 // The indices of the required paths that do not exist, by the place in `order`
-// of the node at which they must end, then by index. `order` holds all nodes; edges go forward in it. Cost: one
-// backward sweep over the edges for each 64 nodes at which a path must end.
+// of the node at which they must end, then by index. `order` holds all nodes;
+// edges go forward in it. Cost: one backward sweep over the edges for each 64
+// nodes at which a path must end.
 std::vector<size_t> FindMissingPaths(const Graph& graph,
                                      std::span<const NodeId> order,
                                      std::span<const RequiredPath> paths);

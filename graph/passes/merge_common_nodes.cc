@@ -47,7 +47,7 @@ bool IsMergeable(const PassContext& context, const Node& node) {
   const OpDef* def = context.registry.Find(node.op);
   return def != nullptr && def->mutates.empty() && !node.outputs.empty() &&
          node.op != kVariable && node.op != kPlaceholder &&
-         node.placement == Placement::kDevice;
+         node.placement == Placement::kDevice && !IsCloneName(node.name);
 }
 
 // Nodes with equal keys and equal attributes compute the same values.

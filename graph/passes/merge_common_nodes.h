@@ -3,8 +3,8 @@
 // instead.
 //
 // Left alone: nodes without a schema, nodes that overwrite variables, variables
-// and feeds, host nodes, and readers of a variable that may run after one of
-// its updates.
+// and feeds, host nodes, clones (well_known_ops.h), and readers of a variable
+// that may run after one of its updates.
 #ifndef SPILLWAY_GRAPH_PASSES_MERGE_COMMON_NODES_H_
 #define SPILLWAY_GRAPH_PASSES_MERGE_COMMON_NODES_H_
 

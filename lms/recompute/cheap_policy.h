@@ -19,6 +19,10 @@ namespace spillway {
 // values that wait in the place of an earlier storage cost a later one nothing.
 // Adds the others that a cheap node makes to `dropped`.
 //
+// A clone lives from the first reader of any clone that is made from it. Where
+// values are made from each other over many layers (sums of residual blocks,
+// concatenations), those of such a chain are made again together.
+//
 // A node is cheap if its kernel moves at most 8 bytes for each byte of its
 // outputs, and does at most 4 floating-point operations for each byte that it
 // moves: below that, both CPUs and GPUs wait for memory.

@@ -153,22 +153,38 @@ class CloneMaker {
   }
 
   // A clone runs before each node that overwrites bytes that it reads. Mostly a
-  // path leads from the clone's first reader to that node.
+  // path leads there from one of the clone's readers; from the last of them, it
+  // is short.
   void AddOrders() {
     std::vector<RecomputePlan::Order> orders;
     std::vector<RequiredPath> paths;
     for (size_t i = 0; i < plan_.clones.size(); ++i) {
-      const auto clone = static_cast<int32_t>(i);
       for (const NodeId overwriter : OverwritersOf(plan_.clones[i])) {
-        orders.push_back({.before = clone, .after = overwriter});
+        orders.push_back(
+            {.before = static_cast<int32_t>(i), .after = overwriter});
         paths.push_back(
-            {.before = first_reader_of_clone_[i], .after = overwriter});
+            {.before = LastReaderBefore(i, overwriter), .after = overwriter});
       }
     }
     std::vector<size_t> missing =
         FindMissingPaths(graph_, values_.order(), paths);
     std::ranges::sort(missing);
     for (const size_t i : missing) plan_.orders.push_back(orders[i]);
+  }
+
+  // By levels; the first reader, through other clones, if no node of the
+  // backward phase reads the clone before `node`.
+  NodeId LastReaderBefore(size_t clone, NodeId node) const {
+    NodeId last = first_reader_of_clone_[clone];
+    for (const CloneReaders& readers : plan_.clones[clone].readers) {
+      for (const NodeId reader : readers.readers) {
+        if (values_.level(reader) < values_.level(node) &&
+            IsBefore(last, reader)) {
+          last = reader;
+        }
+      }
+    }
+    return last;
   }
 
   // Nodes that overwrite bytes that the clone reads, each once.

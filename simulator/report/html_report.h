@@ -59,6 +59,9 @@ struct HtmlReport {
   const Graph* graph = nullptr;
   const ExecutionPlan* plan = nullptr;
   const SimulatedStep* predicted = nullptr;
+  // Of the values that clones compute, by value; empty without clones
+  // (OriginalValues in lms/recompute/clone_nodes.h).
+  IdMap<ValueId, ValueId> original_of = {};
   std::optional<int64_t> device_budget = {};
   std::optional<int64_t> host_budget = {};
 

@@ -16,9 +16,19 @@ enum class PageKind : uint8_t {
   kTensor,
   kCopiedBack,
   kScratch,
+  kMoving,  // set by the page
+  kComputedAgain,
 };
 
-PageKind KindOf(const Buffer& buffer, bool copied_back) {
+// Of a buffer: the steps that use it, in order.
+struct Users {
+  std::vector<int32_t> steps = {};
+  bool copied_back = false;
+  bool computed_again = false;
+  BufferId tensor = {};  // whose copy it is, or itself
+};
+
+PageKind KindOf(const Buffer& buffer, const Users& users) {
   switch (buffer.kind) {
     case BufferKind::kVariable:
       return PageKind::kVariable;
@@ -29,19 +39,19 @@ PageKind KindOf(const Buffer& buffer, bool copied_back) {
     case BufferKind::kTransient:
       break;
   }
-  return copied_back ? PageKind::kCopiedBack : PageKind::kTensor;
+  if (users.copied_back) return PageKind::kCopiedBack;
+  return users.computed_again ? PageKind::kComputedAgain : PageKind::kTensor;
 }
 
-// Of a buffer: the steps that use it, in order.
-struct Users {
-  std::vector<int32_t> steps = {};
-  bool copied_back = false;
-  BufferId tensor = {};  // whose copy it is, or itself
-};
-
-IdMap<BufferId, Users> FindUsers(const ExecutionPlan& plan) {
+IdMap<BufferId, Users> FindUsers(const HtmlReport& report) {
+  const ExecutionPlan& plan = *report.plan;
   IdMap<BufferId, Users> users(plan.buffers.size());
-  for (const BufferId id : plan.buffers.ids()) users[id].tensor = id;
+  const IdMap<BufferId, BufferId> originals =
+      OriginalBuffers(plan, report.original_of);
+  for (const BufferId id : plan.buffers.ids()) {
+    users[id].computed_again = originals[id].is_valid();
+    users[id].tensor = originals[id].is_valid() ? originals[id] : id;
+  }
   const auto add = [&](BufferId buffer, int32_t at) {
     std::vector<int32_t>& steps = users[buffer].steps;
     if (steps.empty() || steps.back() != at) steps.push_back(at);
@@ -65,13 +75,14 @@ IdMap<BufferId, Users> FindUsers(const ExecutionPlan& plan) {
   return users;
 }
 
-Json BuffersJson(const ExecutionPlan& plan,
+Json BuffersJson(const HtmlReport& report,
                  const IdMap<BufferId, Interval>& owned) {
-  const IdMap<BufferId, Users> users = FindUsers(plan);
+  const ExecutionPlan& plan = *report.plan;
+  const IdMap<BufferId, Users> users = FindUsers(report);
   Json rows = Json::array();
   for (const BufferId id : plan.buffers.ids()) {
     const Buffer& buffer = plan.buffers[id];
-    const PageKind kind = KindOf(buffer, users[id].copied_back);
+    const PageKind kind = KindOf(buffer, users[id]);
     rows.push_back({buffer.name, static_cast<int>(kind),
                     buffer.space == Space::kHost ? 1 : 0, buffer.bytes,
                     owned[id].begin, owned[id].end, users[id].tensor.value(),
@@ -116,9 +127,10 @@ Json SpaceJson(const HtmlReport& report, const IdMap<BufferId, Interval>& owned,
           {"peak_ns", peak.at_ns}};
 }
 
-Json TensorsJson(const ExecutionPlan& plan, const SimulatedStep& step) {
+Json TensorsJson(const HtmlReport& report) {
   Json rows = Json::array();
-  for (const TensorFate& fate : FindTensorFates(plan, step)) {
+  for (const TensorFate& fate : FindTensorFates(*report.plan, *report.predicted,
+                                                0, report.original_of)) {
     Json away = Json::array();
     for (const Interval& time : fate.away) {
       away.push_back({time.begin, time.end});
@@ -126,7 +138,8 @@ Json TensorsJson(const ExecutionPlan& plan, const SimulatedStep& step) {
     rows.push_back({fate.buffer.value(), fate.bytes, fate.moves ? 1 : 0,
                     fate.life.begin, fate.life.end, std::move(away),
                     fate.copy_out_ns, fate.copy_in_ns, fate.stall_ns,
-                    fate.freed_byte_seconds, fate.at_peak ? 1 : 0});
+                    fate.freed_byte_seconds, fate.at_peak ? 1 : 0,
+                    fate.recomputed ? 1 : 0, fate.recompute_ns});
   }
   return rows;
 }
@@ -172,8 +185,8 @@ Json ReportData(const HtmlReport& report) {
                {"stalls", StallsJson(step)},
                {"device", SpaceJson(report, owned, Space::kDevice)},
                {"host", SpaceJson(report, owned, Space::kHost)},
-               {"buffers", BuffersJson(plan, owned)},
-               {"tensors", TensorsJson(plan, step)},
+               {"buffers", BuffersJson(report, owned)},
+               {"tensors", TensorsJson(report)},
                {"bound", nullptr},
                {"measured", nullptr},
                {"tried", TriedJson(report)},

@@ -12,7 +12,7 @@
 //                 its tensor first, [step that uses it]]],
 //    "tensors": [[buffer, bytes, moves, begin, end, [[away from, to]],
 //                 copy out ns, copy in ns, stall ns, byte-seconds freed,
-//                 at peak]],
+//                 at peak, recomputed, recompute ns]],
 //    "bound": null or [ns, reason],
 //    "measured": null or {"step_ns", "device_bytes", "host_bytes", "steps"},
 //    "tried": [[label, fits, device, host, ns or null, note]], "chosen"}

@@ -56,7 +56,11 @@ TEST_P(RecomputedZooTest, EachPolicyKeepsEveryBit) {
   }
 }
 
+// With a sanitizer, four of the 44.
 std::vector<std::string> Models() {
+  if (testing::kHasSanitizer) {
+    return {"densenet40_k12", "googlenet", "mobilenet_v2", "resnet20"};
+  }
   std::vector<std::string> models;
   for (const auto& [name, step] : SmallSteps()) models.emplace_back(name);
   return models;
@@ -130,7 +134,7 @@ absl::StatusOr<RecomputePlan> RandomClones(const Graph& graph, uint64_t percent,
 
 TEST(RecomputedTrainingTest, AnyChoiceOfClonesKeepsEveryBit) {
   const auto cases = static_cast<uint64_t>(
-      StressSetting("SPILLWAY_STRESS_CASES", NumCases(60)));
+      StressSetting("SPILLWAY_STRESS_CASES", NumCases(40)));
   int64_t clones = 0;
   for (uint64_t seed = 1; seed <= cases && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -159,7 +163,7 @@ TEST(RecomputedTrainingTest, AnyChoiceOfClonesKeepsEveryBit) {
       ExpectSameTraining(swapped, kept);
     }
   }
-  EXPECT_GT(clones, LeastCases(500));
+  EXPECT_GT(clones, LeastCases(300));
 }
 
 }  // namespace

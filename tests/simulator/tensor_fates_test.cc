@@ -107,6 +107,45 @@ TEST_F(HandWorkedStep, ALaterReturnFreesBytes) {
   EXPECT_THAT(b.away, IsEmpty());
 }
 
+// a, then b for 200 ns, then a again, by a clone for 30 ns, and r.
+TEST(TensorFatesTest, WhatACloneComputesBelongsToItsOriginal) {
+  Graph graph("hand");
+  const TensorType type = {.dtype = DType::kFloat32, .shape = {256}};
+  ExecutionPlan plan;
+  IdMap<NodeId, int64_t> times;
+  const auto add = [&](const std::string& name, Interval live, int64_t ns,
+                       std::vector<BufferId> inputs) {
+    const BufferId output = plan.buffers.push_back(
+        {.name = name + ":0", .bytes = 1024, .live = live});
+    const NodeId node =
+        graph.AddNode({.name = name, .op = "F", .outputs = {type}});
+    plan.steps.push_back(
+        {.node = node, .inputs = std::move(inputs), .outputs = {output}});
+    plan.buffer_of.push_back(output);
+    times.push_back(ns);
+    return output;
+  };
+  const BufferId a = add("a", {0, 2}, 100, {});
+  const BufferId b = add("b", {1, 4}, 200, {a});
+  const BufferId again = add("lms/recompute_a", {2, 4}, 30, {});
+  add("r", {3, 4}, 50, {b, again});
+  const SimulatedStep step = SimulateStep(plan, graph, times, FateProfile());
+  IdMap<ValueId, ValueId> original_of(plan.buffer_of.size(), ValueId());
+  original_of[ValueId(2)] = ValueId(0);
+  const std::vector<TensorFate> fates =
+      FindTensorFates(plan, step, 0, original_of);
+  ASSERT_EQ(fates.size(), 3U);
+  const TensorFate& fate = fates[0];
+  EXPECT_EQ(fate.buffer, a);
+  EXPECT_TRUE(fate.recomputed);
+  EXPECT_FALSE(fate.moves);
+  EXPECT_EQ(fate.recompute_ns, 30);
+  EXPECT_EQ(fate.away.size(), 0);  // made again as b ends
+  EXPECT_EQ(fate.life, (Interval{0, 380}));
+  EXPECT_FALSE(fates[1].recomputed);
+  EXPECT_EQ(FindTensorFates(plan, step).size(), 4U);  // without the knowledge
+}
+
 TEST_F(HandWorkedStep, ThePeakIsWhereRRuns) {
   const auto fates = Fates();
   for (const auto& [name, fate] : fates) EXPECT_TRUE(fate.at_peak) << name;

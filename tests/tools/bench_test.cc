@@ -250,6 +250,26 @@ TEST(BenchTest, LmsAndDeviceLeaveEveryBitAsItIs) {
 }
 
 // On a CPU all passes are bitwise exact, and scaling by a power of two is too.
+TEST(BenchTest, RecomputationLeavesEveryBitAsItIs) {
+  const FlagValues flags = {{"--model", "resnet20"}, {"--num_batches", "2"}};
+  const Json off = BenchForJson(flags);
+  EXPECT_EQ(off["recompute"]["nodes"], 0);
+  for (const char* policy : {"cheap", "sqrt"}) {
+    SCOPED_TRACE(policy);
+    FlagValues recomputed = flags;
+    recomputed.insert({"--lms_recompute", policy});
+    const Json json = BenchForJson(recomputed);
+    EXPECT_GT(json["recompute"]["nodes"], 0);
+    EXPECT_EQ(json["losses"], off["losses"]);
+    EXPECT_EQ(json["checksum"], off["checksum"]);
+    EXPECT_EQ(json["lms"]["recompute"], policy);
+    EXPECT_EQ(json["peak_device_bytes"]["predicted"],
+              json["peak_device_bytes"]["measured"]);
+    EXPECT_LT(json["peak_device_bytes"]["measured"],
+              off["peak_device_bytes"]["measured"]);
+  }
+}
+
 TEST(BenchTest, PassesAndLossScaleLeaveEveryBitAsItIs) {
   const Json plain = BenchForJson({});
   EXPECT_EQ(plain["options"]["loss_scale"], 1);

@@ -277,6 +277,9 @@ TEST_F(PlanTest, APlanExcludesLmsAndSmallerBudgets) {
   const int64_t needed = tuned["chosen"]["predicted"]["peak_device_bytes"];
   EXPECT_THAT(SimulatePlan({{"--lms", "v1"}}),
               Refuses(2, HasSubstr("--plan excludes --lms")));
+  EXPECT_THAT(RunProgram(ResNet("simulate", {{"--plan", plan_},
+                                             {"--lms_recompute", "cheap"}})),
+              Refuses(2, HasSubstr("--plan excludes --lms_recompute")));
   const auto memory = [](int64_t bytes) {
     return FlagValues{{"--device_memory", std::to_string(bytes)}};
   };

@@ -97,6 +97,23 @@ TEST_F(ProfileTest, MeasuresLinkHostRatesAndKernels) {
   EXPECT_FALSE(profile.contains("in_turn"));
 }
 
+// Recomputation runs them; a step without it does not.
+TEST_F(ProfileTest, MeasuresTheKernelsOfRecomputation) {
+  const std::string out = Path("profile.json");
+  ASSERT_EQ(RunProgram(Profile({"--model", "resnet20", "--batch_size", "2",
+                                "--device", "cpu", "--out", out}))
+                .exit_status,
+            0);
+  const Json profile = ReadJson(out);
+  int64_t derived = 0;
+  for (const auto& [signature, ns] : profile["kernels"].items()) {
+    if (!signature.starts_with("BatchNormApply{")) continue;
+    ++derived;
+    EXPECT_GT(ns.get<int64_t>(), 0) << signature;
+  }
+  EXPECT_GT(derived, 0);
+}
+
 TEST_F(ProfileTest, TheInlineDeviceRunsItsLanesInTurn) {
   const std::string out = Path("profile.json");
   EXPECT_EQ(RunProgram(TinyProfile(out, {"--device", "inline"})).exit_status,
@@ -202,7 +219,9 @@ TEST_F(ProfileTest, AStepKeepsItsAlgorithmsAndItsBits) {
   const Json free = bench({});
   for (const std::vector<std::string>& flags :
        std::vector<std::vector<std::string>>{
-           {"--lms", "v1"}, {"--lms", "v1", "--link_gbps", "1"}}) {
+           {"--lms", "v1"},
+           {"--lms", "v1", "--link_gbps", "1"},
+           {"--lms", "v1", "--lms_recompute", "sqrt"}}) {
     const Json swapped = bench(flags);
     EXPECT_GT(swapped["swap"]["tensors"], 0);
     EXPECT_EQ(swapped["algorithms_digest"], free["algorithms_digest"]);

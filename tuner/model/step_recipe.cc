@@ -1,14 +1,13 @@
 #include "tuner/model/step_recipe.h"
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "graph/well_known_ops.h"
 #include "lms/apply_swap_plan.h"
 #include "lms/lms.h"
+#include "lms/recompute/clone_nodes.h"
 #include "lms/storage_readers.h"
 
 namespace spillway {
@@ -17,13 +16,10 @@ namespace {
 // With another algorithm, a clone would not compute the same bits.
 absl::Status CheckAlgorithmsOfClones(const StepRecipe& recipe,
                                      const Graph& edited) {
-  const auto first = std::ranges::find_if(
-      edited.nodes(), [](const Node& node) { return IsCloneName(node.name); });
-  const auto originals =
-      static_cast<size_t>(std::distance(edited.nodes().begin(), first));
+  const size_t first = FirstClone(edited);
   for (size_t i = 0; i < recipe.recompute.clones.size(); ++i) {
     const Clone& clone = recipe.recompute.clones[i];
-    const NodeId id(originals + i);
+    const NodeId id(first + i);
     if (clone.derived_output >= 0 ||
         AlgorithmOf(recipe.algorithms, id) ==
             AlgorithmOf(recipe.algorithms, clone.original)) {

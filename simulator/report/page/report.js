@@ -8,10 +8,12 @@ const kinds = [
   {name: 'copied back', plural: 'copied back from the host', color: 'back'},
   {name: 'scratch', plural: 'scratch of kernels', color: 'scratch'},
   {name: 'tensor that moves', plural: 'tensors that move, not gone yet', color: 'moving'},
+  {name: 'computed again', plural: 'computed again', color: 'again'},
 ];
 const firstTransientKind = 2;
 const movingKind = kinds[5];
-const stackedKinds = [kinds[2], movingKind, kinds[3], kinds[4]];  // over residents
+// Over residents.
+const stackedKinds = [kinds[2], movingKind, kinds[3], kinds[6], kinds[4]];
 const stallCauses = ['copies in', 'copies out', 'the host\u2019s calls'];
 const stallColors = ['in', 'out', 'host-call'];
 
@@ -43,12 +45,14 @@ const buffers = data.buffers.map(
       };
     });
 const tensors = data.tensors.map(
-    ([buffer, bytes, moves, begin, end, away, copyOut, copyIn, stall, freed, atPeak]) => ({
+    ([buffer, bytes, moves, begin, end, away, copyOut, copyIn, stall, freed, atPeak,
+      recomputed, recompute]) => ({
       name: buffers[buffer].name,
       buffer: buffers[buffer],
       moves: moves === 1,
       atPeak: atPeak === 1,
-      bytes, begin, end, away, copyOut, copyIn, stall, freed,
+      recomputed: recomputed === 1,
+      bytes, begin, end, away, copyOut, copyIn, stall, freed, recompute,
     }));
 
 for (const [buffer, , moves] of data.tensors) {

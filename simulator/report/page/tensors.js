@@ -15,12 +15,13 @@ function lifeBar(tensor) {
   };
   add(0, data.step_ns, 'line', 2);
   let from = tensor.begin;
+  const again = tensor.moves ? 'back' : 'again';
   for (const [left, back] of tensor.away) {
     add(from, left, 'tensor', 10);
-    add(left, back, 'host', 4);
+    if (tensor.moves) add(left, back, 'host', 4);
     from = back;
   }
-  add(from, tensor.end, tensor.away.length > 0 ? 'back' : 'tensor', 10);
+  add(from, tensor.end, tensor.away.length > 0 ? again : 'tensor', 10);
   return bar;
 }
 
@@ -32,12 +33,19 @@ function freedText(byteSeconds) {
   return `${sign}${digits(Math.abs(byteSeconds) / 2 ** 30 * 1e3)} GiB\u00b7ms`;
 }
 
+// A tensor that is computed again may move, too.
+function fateTags(tensor) {
+  const tags = [];
+  if (tensor.moves) tags.push(element('span', {class: 'tag moves'}, 'moves'));
+  if (tensor.recomputed) tags.push(element('span', {class: 'tag again'}, 'computed again'));
+  if (tags.length === 0) tags.push(element('span', {class: 'tag'}, 'stays'));
+  return element('span', {}, ...tags);
+}
+
 const tensorColumns = [
   {title: 'Tensor', class: 'name', value: (t) => t.name, show: (t) => nameText(t.name)},
   {title: 'Bytes', number: true, value: (t) => t.bytes, show: (t) => bytesText(t.bytes)},
-  {title: 'Fate', value: (t) => t.moves ? 0 : 1,
-    show: (t) => t.moves ? element('span', {class: 'tag moves'}, 'moves') :
-        element('span', {class: 'tag'}, 'stays')},
+  {title: 'Fate', value: (t) => t.moves ? 0 : t.recomputed ? 1 : 2, show: fateTags},
   {title: 'Life', value: (t) => t.begin, show: lifeBar},
   {title: 'Leaves', number: true, value: (t) => t.away.length ? t.away[0][0] : null,
     show: (t) => timesText(t.away.map(([left]) => left))},
@@ -47,6 +55,8 @@ const tensorColumns = [
     show: (t) => zeroAsDash(t.copyOut, timeText)},
   {title: 'Copy in', number: true, value: (t) => t.copyIn,
     show: (t) => zeroAsDash(t.copyIn, timeText)},
+  {title: 'Again', number: true, value: (t) => t.recompute,
+    show: (t) => zeroAsDash(t.recompute, timeText)},
   {title: 'Stall', number: true, value: (t) => t.stall, show: (t) => zeroAsDash(t.stall, timeText)},
   {title: 'Frees', number: true, value: (t) => t.freed,
     show: (t) => zeroAsDash(t.freed, freedText)},
@@ -62,6 +72,7 @@ function makeTensors() {
       `compute waits ${timeText(sum(tensors, 'stall'))} for copies of tensors.`;
   fillLegend(byId('tensors-legend'), [
     ['tensor', 'on the device'], ['host', 'only on the host'], ['back', 'copied back'],
+    ['again', 'computed again'],
   ]);
   sortableTable({
     box: byId('tensors-table'),
@@ -72,6 +83,7 @@ function makeTensors() {
     text: (tensor) => tensor.name,
     checks: [
       ['moves', (tensor) => tensor.moves],
+      ['computed again', (tensor) => tensor.recomputed],
       ['at the peak', (tensor) => tensor.atPeak],
       ['compute waits for it', (tensor) => tensor.stall > 0],
     ],

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"
@@ -359,16 +360,17 @@ TEST(MakeScheduleTest, ACloneRunsRightBeforeItsFirstReader) {
   Graph graph;
   AddPlanNode(graph, "a", "Plan", {});
   AddPlanNode(graph, "trigger", "Plan", {"a"});
-  const NodeId r = AddPlanNode(graph, "r", "Plan", {"trigger"});
+  const NodeId r = AddPlanNode(graph, "r", "Plan", {});
   AddPlanNode(graph, "later", "Plan", {"trigger"});
   AddPlanNode(graph, "last", "Plan", {"later"});
-  for (const char* name : {"lms/recompute_a", "lms/recompute_b"}) {
-    const NodeId clone = AddPlanNode(graph, name, "Plan", {"a"});
-    graph.AddControlEdge(*graph.FindNode("trigger"), clone);
+  for (const auto& [clone, input] :
+       {std::pair("lms/recompute_a", "a"),
+        std::pair("lms/recompute_b", "lms/recompute_a")}) {
+    graph.AddControlEdge(*graph.FindNode("trigger"),
+                         AddPlanNode(graph, clone, "Plan", {input}));
   }
-  graph.SetInputs(*graph.FindNode("lms/recompute_b"),
-                  {*graph.FindValue("lms/recompute_a")});
-  graph.SetInputs(r, {*graph.FindValue("lms/recompute_b")});
+  graph.SetInputs(r, std::vector{*graph.FindValue("trigger"),
+                                 *graph.FindValue("lms/recompute_b")});
   ASSERT_OK_AND_ASSIGN(const Schedule schedule,
                        MakeSchedule(graph, ScalarOps(), {}));
   EXPECT_THAT(Names(graph, schedule),

@@ -32,6 +32,11 @@ absl::Status CheckFlags(const BenchFlags& flags) {
         "--forward_only excludes --lms v1: a forward step has no backward "
         "phase; v2 needs none");
   }
+  if (flags.forward_only && Recomputes(flags.step.lms)) {
+    return InvalidArgument(
+        "--forward_only excludes --lms_recompute: a forward step has no "
+        "backward phase");
+  }
   return CheckBenchCompatFlags(flags.compat);
 }
 

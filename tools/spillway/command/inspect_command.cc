@@ -58,14 +58,15 @@ Json ToJson(const Graph& graph, const GraphFacts& facts,
 
 // Without --memory these flags would have no effect.
 absl::Status CheckMemoryFlags(const InspectFlags& flags) {
-  if (flags.memory_report || (flags.step.lms.mode == LmsMode::kOff &&
-                              !flags.step.device_memory.has_value() &&
-                              !flags.step.host_memory.has_value())) {
+  if (flags.memory_report ||
+      (flags.step.lms.mode == LmsMode::kOff && !Recomputes(flags.step.lms) &&
+       !flags.step.device_memory.has_value() &&
+       !flags.step.host_memory.has_value())) {
     return absl::OkStatus();
   }
   return InvalidArgument(
-      "--memory: needed with --lms, --device_memory and --host_memory, which "
-      "change its output");
+      "--memory: needed with --lms, --lms_recompute, --device_memory and "
+      "--host_memory, which change its output");
 }
 
 absl::Status AddMemory(const InspectFlags& flags, SourceGraph source,

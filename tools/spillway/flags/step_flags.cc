@@ -218,7 +218,8 @@ void AddProfileFlag(FlagSet& flags, StepOptions& step,
 
 void AddPlanFlag(FlagSet& flags, std::string& plan) {
   flags.File("--plan", plan,
-             "run what tune saved in this file: its swaps, order and budgets");
+             "run what tune saved in this file: its clones, swaps, order and "
+             "budgets");
 }
 
 absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
@@ -226,6 +227,10 @@ absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
   if (path.empty()) return absl::OkStatus();
   if (step.lms.mode != LmsMode::kOff) {
     return InvalidArgument("--plan excludes --lms: the file says what to swap");
+  }
+  if (step.lms.recompute.policy != RecomputePolicy::kOff) {
+    return InvalidArgument(
+        "--plan excludes --lms_recompute: the file says what to recompute");
   }
   absl::StatusOr<SavedPlan> read = LoadPlan(path, graph);
   if (!read.ok()) return Annotate(read.status(), "--plan");

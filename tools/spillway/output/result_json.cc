@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "fmt/format.h"
+#include "graph/well_known_ops.h"
 #include "lms/options_json.h"
 
 namespace spillway {
@@ -35,6 +36,7 @@ std::string AlgorithmsDigest(const AlgorithmNames& algorithms,
                              const Graph& graph) {
   std::map<std::string, std::string> of_nodes;
   for (const Node& node : graph.nodes()) {
+    if (IsCloneName(node.name)) continue;  // its original's
     const std::string_view name = AlgorithmOf(algorithms, node.id);
     if (!name.empty()) of_nodes.emplace(node.name, name);
   }

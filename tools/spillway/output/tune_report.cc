@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "fmt/format.h"
+#include "lms/recompute/clone_nodes.h"
 #include "simulator/tensor_fates.h"
 #include "tools/spillway/command/step_timing.h"
 #include "tools/spillway/output/progress.h"
@@ -104,6 +105,11 @@ std::string FormatChoice(const TuneReport& report) {
       Milliseconds(report.result->tuning_ns), FormatInterruption(tuned));
 }
 
+std::vector<TensorFate> FatesOf(const EvaluatedRecipe& chosen) {
+  return FindTensorFates(chosen.plan, chosen.step, 0,
+                         OriginalValues(chosen.recipe.recompute, chosen.graph));
+}
+
 std::string FormatAway(const TensorFate& fate) {
   std::string text;
   for (const Interval& away : fate.away) {
@@ -114,7 +120,7 @@ std::string FormatAway(const TensorFate& fate) {
 }
 
 std::string FormatTensors(const EvaluatedRecipe& chosen) {
-  std::vector<TensorFate> moved = FindTensorFates(chosen.plan, chosen.step);
+  std::vector<TensorFate> moved = FatesOf(chosen);
   std::erase_if(moved, [](const TensorFate& fate) { return !fate.moves; });
   if (moved.empty()) return "";
   std::string text =
@@ -153,13 +159,15 @@ Json TriedJson(const TunedStep& tuned) {
 
 Json TensorsJson(const EvaluatedRecipe& chosen) {
   Json all = Json::array();
-  for (const TensorFate& fate : FindTensorFates(chosen.plan, chosen.step)) {
+  for (const TensorFate& fate : FatesOf(chosen)) {
     all.push_back({{"tensor", chosen.plan.buffers[fate.buffer].name},
                    {"bytes", fate.bytes},
                    {"moves", fate.moves},
+                   {"recomputed", fate.recomputed},
                    {"copy_out_ms", Milliseconds(fate.copy_out_ns)},
                    {"copy_in_ms", Milliseconds(fate.copy_in_ns)},
                    {"stall_ms", Milliseconds(fate.stall_ns)},
+                   {"recompute_ms", Milliseconds(fate.recompute_ns)},
                    {"freed_byte_seconds", fate.freed_byte_seconds},
                    {"at_peak", fate.at_peak}});
   }
