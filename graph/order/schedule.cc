@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <queue>
-#include <ranges>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -90,7 +89,8 @@ IdMap<NodeId, int32_t> WithClonesBeforeReaders(
     for (const NodeId id : preference.ids()) preference[id] = id.value();
   }
   // Readers first, since a clone may read a clone, which has a lower id.
-  for (const NodeId id : std::views::reverse(clones)) {
+  for (size_t i = clones.size(); i-- > 0;) {
+    const NodeId id = clones[i];
     int32_t first = std::numeric_limits<int32_t>::max();
     for (const ValueId output : graph.node(id).outputs) {
       ForEachReader(graph, output, [&](NodeId reader) {
