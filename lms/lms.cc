@@ -1,19 +1,18 @@
 #include "lms/lms.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "lms/apply_swap_plan.h"
 #include "lms/check_unedited.h"
 #include "lms/recompute/apply_recompute_plan.h"
-#include "lms/recompute/plan_recompute.h"
 #include "lms/recompute/verify_recompute.h"
 #include "lms/storage_readers.h"
 #include "lms/v1/plan_swaps.h"
 #include "lms/v2/plan_swaps.h"
 
 namespace spillway {
-
 namespace {
 
 absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
@@ -27,6 +26,17 @@ absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
   SPILLWAY_RETURN_IF_ERROR(CheckHasNoSwaps(graph));
   return is_v2 ? PlanSwapsV2(options, storages, graph)
                : PlanSwapsV1(options, storages, graph);
+}
+
+// `storages` are those of the graph (StoragesFor).
+absl::StatusOr<Graph> WithSwaps(const LmsOptions& options, const SwapPlan& plan,
+                                const StorageMap& storages,
+                                const Graph& graph) {
+  Graph edited = graph;
+  ApplySwapPlan(plan, edited);
+  SPILLWAY_RETURN_IF_ERROR(
+      VerifySwaps(graph, edited, AllowedEditOf(options, storages, plan)));
+  return edited;
 }
 
 }  // namespace
@@ -53,30 +63,28 @@ absl::StatusOr<Graph> WithClones(const RecomputePlan& plan,
   return edited;
 }
 
-absl::StatusOr<RecomputePlan> ApplyRecompute(const LmsOptions& options,
-                                             const OpRegistry& ops,
-                                             Graph& graph) {
-  SPILLWAY_ASSIGN_OR_RETURN(RecomputePlan plan,
-                            PlanRecompute(options, ops, graph));
-  if (plan.clones.empty()) return plan;
-  SPILLWAY_ASSIGN_OR_RETURN(graph, WithClones(plan, ops, graph));
-  return plan;
+absl::StatusOr<Graph> WithSwaps(const LmsOptions& options, const SwapPlan& plan,
+                                const OpRegistry& ops, const Graph& graph) {
+  SPILLWAY_RETURN_IF_ERROR(CheckIds(plan, graph));
+  return WithSwaps(options, plan, StoragesFor(options, ops, graph), graph);
 }
 
 absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options,
                                    const OpRegistry& ops, Graph& graph) {
   SPILLWAY_RETURN_IF_ERROR(CheckOptions(options));
-  Graph recomputed = graph;
   SPILLWAY_ASSIGN_OR_RETURN(const RecomputePlan clones,
-                            ApplyRecompute(options, ops, recomputed));
-  const StorageMap storages = StoragesFor(options, ops, recomputed);
-  SPILLWAY_ASSIGN_OR_RETURN(const SwapPlan plan,
-                            PlanSwaps(options, storages, recomputed));
-  Graph edited = recomputed;
-  ApplySwapPlan(plan, edited);
-  SPILLWAY_RETURN_IF_ERROR(
-      VerifySwaps(recomputed, edited, AllowedEditOf(options, storages, plan)));
-  LmsReport report = MakeReport(clones, plan, graph, edited);
+                            PlanRecompute(options, ops, graph));
+  std::optional<Graph> recomputed;
+  if (!clones.clones.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(recomputed, WithClones(clones, ops, graph));
+  }
+  const Graph& before = recomputed ? *recomputed : graph;
+  const StorageMap storages = StoragesFor(options, ops, before);
+  SPILLWAY_ASSIGN_OR_RETURN(const SwapPlan swaps,
+                            PlanSwaps(options, storages, before));
+  SPILLWAY_ASSIGN_OR_RETURN(Graph edited,
+                            WithSwaps(options, swaps, storages, before));
+  LmsReport report = MakeReport(clones, swaps, graph, edited);
   graph = std::move(edited);
   return report;
 }

@@ -11,6 +11,7 @@
 #include "graph/standard_ops.h"
 #include "graph/storage.h"
 #include "lms/options.h"
+#include "lms/recompute/plan_recompute.h"
 #include "lms/recompute/recompute_plan.h"
 #include "lms/report.h"
 #include "lms/swap_plan.h"
@@ -18,17 +19,16 @@
 
 namespace spillway {
 
-// Plans what options.recompute requests, adds the clones to the graph and
-// verifies them. On any error `graph` is unchanged. Errors: as PlanRecompute.
-absl::StatusOr<RecomputePlan> ApplyRecompute(const LmsOptions& options,
-                                             const OpRegistry& ops,
-                                             Graph& graph);
-
 // The graph with the clones of the plan, verified. Errors: INVALID_ARGUMENT for
 // a plan of another graph; INTERNAL if the clones change what the graph
 // computes.
 absl::StatusOr<Graph> WithClones(const RecomputePlan& plan,
                                  const OpRegistry& ops, const Graph& graph);
+
+// The graph with the swaps of the plan, verified. `options`: those by which the
+// swaps were planned. Errors: as WithClones.
+absl::StatusOr<Graph> WithSwaps(const LmsOptions& options, const SwapPlan& plan,
+                                const OpRegistry& ops, const Graph& graph);
 
 // The swaps that `options` request, apart from options.recompute, in a graph
 // that may have clones; changes nothing. `ops` tells which values
@@ -38,8 +38,8 @@ absl::StatusOr<Graph> WithClones(const RecomputePlan& plan,
 absl::StatusOr<SwapPlan> PlanSwaps(const LmsOptions& options,
                                    const OpRegistry& ops, const Graph& graph);
 
-// Applies options.recompute, then plans, applies and verifies the swaps. On any
-// error `graph` is unchanged.
+// Plans (PlanRecompute), applies and verifies the clones, then the swaps. On
+// any error `graph` is unchanged.
 absl::StatusOr<LmsReport> ApplyLms(const LmsOptions& options,
                                    const OpRegistry& ops, Graph& graph);
 

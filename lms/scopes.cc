@@ -21,6 +21,22 @@ bool MatchesScope(bool compat, std::string_view name, std::string_view scope) {
   return compat ? name.starts_with(scope) : InScope(name, scope);
 }
 
+bool NodeFilter::Matches(const Node& node) const {
+  return std::ranges::find(types, node.op) != types.end() ||
+         std::ranges::any_of(scopes, [&](const std::string& scope) {
+           return InScope(node.name, scope);
+         });
+}
+
+std::vector<std::string> AbsentTypes(std::vector<std::string> types,
+                                     const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (types.empty()) break;
+    std::erase(types, node.op);
+  }
+  return types;
+}
+
 std::string TopLevelScopes(const Graph& graph) {
   std::set<std::string_view> scopes;
   for (const Node& node : graph.nodes()) {

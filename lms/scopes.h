@@ -1,4 +1,5 @@
-// Name scopes: the scope "a/b" holds the nodes "a/b", "a/b/c", ...
+// Nodes that options name by scope or op. The scope "a/b" holds the nodes
+// "a/b", "a/b/c", ...
 #ifndef SPILLWAY_LMS_SCOPES_H_
 #define SPILLWAY_LMS_SCOPES_H_
 
@@ -17,6 +18,19 @@ bool InScope(std::string_view name, std::string_view scope);
 // InScope; with `compat`, whether `scope` is any prefix of the name, as in the
 // original TFLMS.
 bool MatchesScope(bool compat, std::string_view name, std::string_view scope);
+
+// The nodes in one of the scopes, and those of one of the ops. Borrows both.
+struct NodeFilter {
+  const std::vector<std::string>& scopes;
+  const std::vector<std::string>& types;
+
+  bool empty() const { return scopes.empty() && types.empty(); }
+  bool Matches(const Node& node) const;
+};
+
+// Those of `types` that no node of the graph has.
+std::vector<std::string> AbsentTypes(std::vector<std::string> types,
+                                     const Graph& graph);
 
 // "conv1, conv2, loss": the top-level scopes of a graph, at most 20 of them.
 std::string TopLevelScopes(const Graph& graph);

@@ -294,7 +294,8 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
   file.List("steps");
   file.RefuseOtherFields();
   SPILLWAY_RETURN_IF_ERROR(file.status());
-  const absl::StatusOr<Graph> edited = ApplyRecipe(plan.recipe, ops, graph);
+  const absl::StatusOr<Graph> edited =
+      WithSwaps(plan.recipe.options, plan.recipe.swaps, ops, *recomputed);
   file.Check("swaps", edited.status());
   SPILLWAY_RETURN_IF_ERROR(file.status());
   ReadSteps(file, *edited, plan.recipe);

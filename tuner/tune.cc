@@ -104,8 +104,8 @@ TriedSet ToTriedSet(const TflmsTrial& trial, const LmsOptions& common) {
   return tried;
 }
 
-// A lower bound on the memory of every plan of the graph without swaps. (A
-// clone needs as much as its original at least.)
+// A lower bound on the memory of every plan of the graph without swaps. Clones
+// only add to what has to run.
 absl::Status FindFloorOf(const TuningSpec& spec, TuneResult& result) {
   AlgorithmNames algorithms = result.step.chosen.recipe.algorithms;
   if (algorithms.size() > spec.graph->num_nodes()) {
@@ -194,9 +194,11 @@ absl::StatusOr<TunedStep> TuneSwapsOf(const TuningSpec& spec,
 absl::StatusOr<TunedStep> TuneStep(const TuningSpec& spec) {
   const LmsOptions& lms = spec.options->lms;
   if (!Recomputes(lms)) return TuneSwapsOf(spec, nullptr);
-  Graph recomputed = *spec.graph;
-  SPILLWAY_ASSIGN_OR_RETURN(
-      RecomputePlan plan, ApplyRecompute(lms, *spec.options->ops, recomputed));
+  const OpRegistry& ops = *spec.options->ops;
+  SPILLWAY_ASSIGN_OR_RETURN(RecomputePlan plan,
+                            PlanRecompute(lms, ops, *spec.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph recomputed,
+                            WithClones(plan, ops, *spec.graph));
   TuningSpec with_clones = spec;
   with_clones.graph = &recomputed;
   SPILLWAY_ASSIGN_OR_RETURN(TunedStep tuned, TuneSwapsOf(with_clones, &plan));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <string>
 #include <tuple>
@@ -228,10 +229,13 @@ absl::StatusOr<IdMap<NodeId, int32_t>> Levels(const Graph& graph) {
 }
 
 std::vector<NodeId> OrderByLevel(const IdMap<NodeId, int32_t>& levels) {
-  std::vector<NodeId> order;
-  order.reserve(levels.size());
-  for (const NodeId node : levels.ids()) order.push_back(node);
-  std::ranges::stable_sort(order, {}, [&](NodeId id) { return levels[id]; });
+  std::vector<size_t> begins(levels.size() + 1, 0);
+  for (const int32_t level : levels) ++begins[static_cast<size_t>(level) + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<NodeId> order(levels.size());
+  for (const NodeId id : levels.ids()) {
+    order[begins[static_cast<size_t>(levels[id])]++] = id;
+  }
   return order;
 }
 

@@ -59,7 +59,7 @@ inline constexpr int kComputeRank = 4;
 // Errors: INVALID_ARGUMENT for a cycle, listing its nodes. Cost: linear.
 absl::StatusOr<IdMap<NodeId, int32_t>> Levels(const Graph& graph);
 
-// All nodes, by level and then by id: a topological order.
+// All nodes, by level and then by id: a topological order. Cost: linear.
 std::vector<NodeId> OrderByLevel(const IdMap<NodeId, int32_t>& levels);
 
 }  // namespace spillway

@@ -25,7 +25,7 @@ namespace spillway {
 //
 // Source: Chen et al., "Training Deep Nets with Sublinear Memory Cost" (2016),
 // section 4 and algorithm 3; for n equal layers it gives their segments of
-// sqrt(n) layers. Cost: linear, times the 100 choices that are tried.
+// sqrt(n) layers. Cost: linear, times the 84 choices that are tried.
 IdMap<StorageId, bool> ChooseBetweenCheckpoints(const ForwardValues& values,
                                                 int64_t least_bytes);
 

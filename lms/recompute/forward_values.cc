@@ -20,15 +20,12 @@ absl::Status CheckExclusions(const RecomputeOptions& options,
                              const Graph& graph) {
   SPILLWAY_RETURN_IF_ERROR(
       CheckScopes("lms_recompute_excl_scopes", options.excl_scopes, graph));
-  for (const std::string& type : options.excl_types) {
-    const bool any = std::ranges::any_of(
-        graph.nodes(), [&](const Node& node) { return node.op == type; });
-    if (any) continue;
-    return InvalidArgument(fmt::format(
-        "lms_recompute_excl_types has {}, but no node of {} is of this op",
-        type, graph.name()));
-  }
-  return absl::OkStatus();
+  const std::vector<std::string> absent =
+      AbsentTypes(options.excl_types, graph);
+  if (absent.empty()) return absl::OkStatus();
+  return InvalidArgument(fmt::format(
+      "lms_recompute_excl_types has {}, but no node of {} is of this op",
+      absent[0], graph.name()));
 }
 
 absl::Status CheckKnowsOps(const OpRegistry& ops, const Graph& graph) {
@@ -40,13 +37,6 @@ absl::Status CheckKnowsOps(const OpRegistry& ops, const Graph& graph) {
       "lms_recompute: no op of {} is known here, and nodes of unknown ops are "
       "never computed again, since they may have side effects",
       graph.name()));
-}
-
-bool IsExcluded(const RecomputeOptions& options, const Node& node) {
-  return std::ranges::count(options.excl_types, node.op) > 0 ||
-         std::ranges::any_of(options.excl_scopes, [&](const auto& scope) {
-           return InScope(node.name, scope);
-         });
 }
 
 }  // namespace
@@ -78,9 +68,9 @@ absl::StatusOr<ForwardValues> ForwardValues::Of(const LmsOptions& options,
 // A storage that some node overwrites, and resident bytes, are not made again.
 void ForwardValues::FindRemakes(const RecomputeOptions& options) {
   can_remake_.resize(graph_->num_values(), false);
+  const NodeFilter excluded = {options.excl_scopes, options.excl_types};
   for (const Node& node : graph_->nodes()) {
-    if (IsBackward(node.id) || IsExcluded(options, node) ||
-        ReadsUpdated(node)) {
+    if (IsBackward(node.id) || excluded.Matches(node) || ReadsUpdated(node)) {
       continue;
     }
     const bool is_clonable = WhyNotClonable(node, *ops_).empty();

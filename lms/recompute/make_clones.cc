@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "graph/order/paths.h"
 #include "graph/traverse.h"
-#include "lms/recompute/clonable.h"
 
 namespace spillway {
 namespace {
@@ -37,7 +37,8 @@ class CloneMaker {
   }
 
   bool IsDerived(NodeId id) const {
-    return !WhyNotClonable(graph_.node(id), values_.ops()).empty();
+    const OpDef* def = values_.ops().Find(graph_.node(id).op);
+    return def != nullptr && def->recompute == RecomputeRule::kDerive;
   }
 
   bool IsBefore(NodeId a, NodeId b) const {

@@ -122,7 +122,7 @@ int32_t PlaceOf(const Node& node, const Graph& graph, V1Orders& orders) {
 void FindLayers(const Graph& graph, const IdMap<NodeId, int32_t>& levels,
                 V1Orders& orders) {
   orders.layer = IdMap<NodeId, int32_t>(graph.num_nodes(), -1);
-  for (const NodeId id : NodesByLevel(levels)) {
+  for (const NodeId id : OrderByLevel(levels)) {
     if (!orders.is_reached[id]) continue;
     PutInLayer(id, PlaceOf(graph.node(id), graph, orders), orders);
   }

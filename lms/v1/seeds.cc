@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "graph/order/schedule.h"
+
 namespace spillway {
 namespace {
 
@@ -24,7 +26,7 @@ class SeedSearch {
       : graph_(inputs.graph),
         storages_(inputs.storages),
         is_gradient_(inputs.is_gradient),
-        by_level_(NodesByLevel(inputs.levels)),
+        by_level_(OrderByLevel(inputs.levels)),
         is_candidate_(graph_.num_nodes(), false),
         height_(graph_.num_nodes(), 0),
         bound_(graph_.num_nodes(), 0),
@@ -210,17 +212,6 @@ class SeedSearch {
 };
 
 }  // namespace
-
-std::vector<NodeId> NodesByLevel(const IdMap<NodeId, int32_t>& levels) {
-  std::vector<size_t> begins(levels.size() + 1, 0);
-  for (const int32_t level : levels) ++begins[static_cast<size_t>(level) + 1];
-  std::partial_sum(begins.begin(), begins.end(), begins.begin());
-  std::vector<NodeId> nodes(levels.size());
-  for (size_t i = 0; i < levels.size(); ++i) {
-    nodes[begins[static_cast<size_t>(levels[NodeId(i)])]++] = NodeId(i);
-  }
-  return nodes;
-}
 
 std::vector<NodeId> FindSeeds(const SeedInputs& inputs) {
   return SeedSearch(inputs).Run();

@@ -29,9 +29,6 @@ struct SeedInputs {
 // Source: TFLMS, as described in docs/lms.md.
 std::vector<NodeId> FindSeeds(const SeedInputs& inputs);
 
-// Ids sorted by level, then by id. Linear.
-std::vector<NodeId> NodesByLevel(const IdMap<NodeId, int32_t>& levels);
-
 }  // namespace spillway
 
 #endif  // SPILLWAY_LMS_V1_SEEDS_H_

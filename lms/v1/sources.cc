@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "graph/well_known_ops.h"
@@ -16,27 +17,8 @@ constexpr std::array<std::string_view, 10> kNeverSources = {
     "Add",         "Assign",  "Const", "Identity", "Mul",
     "Placeholder", "Reshape", "Shape", "ShapeN",   "VariableV2"};
 
-template <typename List>
-bool Contains(const List& list, std::string_view item) {
-  return std::ranges::find(list, item) != list.end();
-}
-
-// The user's scopes and types; a node must match one of them.
-struct NodeFilter {
-  const std::vector<std::string>& scopes;
-  const std::vector<std::string>& types;
-
-  bool empty() const { return scopes.empty() && types.empty(); }
-  bool Matches(const Node& node) const {
-    return Contains(types, node.op) ||
-           std::ranges::any_of(scopes, [&](const std::string& scope) {
-             return InScope(node.name, scope);
-           });
-  }
-};
-
 bool NeverMoves(const Node& node, const LmsOptions& options) {
-  if (Contains(kNeverSources, node.op)) return true;
+  if (std::ranges::count(kNeverSources, node.op) > 0) return true;
   if (options.compat) return false;
   return node.op == kVariable || node.placement == Placement::kHost;
 }
@@ -82,11 +64,7 @@ std::vector<std::string> AbsentTypes(const LmsOptions& options,
   std::vector<std::string> types = options.v1.excl_types;
   types.insert(types.end(), options.v1.incl_types.begin(),
                options.v1.incl_types.end());
-  for (const Node& node : graph.nodes()) {
-    if (types.empty()) break;
-    std::erase(types, node.op);
-  }
-  return types;
+  return AbsentTypes(std::move(types), graph);
 }
 
 }  // namespace spillway

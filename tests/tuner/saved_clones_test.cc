@@ -49,9 +49,10 @@ class SavedClonesTest : public ::testing::Test {
   void SetUp() override {
     LmsOptions options = LmsOptions::V1();
     options.recompute.policy = RecomputePolicy::kCheap;
-    Graph recomputed = graph_;
     ASSERT_OK_AND_ASSIGN(plan_.recipe.recompute,
-                         ApplyRecompute(options, ops_, recomputed));
+                         PlanRecompute(options, ops_, graph_));
+    ASSERT_OK_AND_ASSIGN(const Graph recomputed,
+                         WithClones(plan_.recipe.recompute, ops_, graph_));
     ASSERT_EQ(plan_.recipe.recompute.clones.size(), 3);
     ASSERT_EQ(plan_.recipe.recompute.orders.size(), 1);
     ASSERT_OK_AND_ASSIGN(plan_.recipe.swaps,

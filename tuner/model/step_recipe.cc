@@ -5,15 +5,13 @@
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "lms/apply_swap_plan.h"
 #include "lms/lms.h"
 #include "lms/recompute/clone_nodes.h"
-#include "lms/storage_readers.h"
 
 namespace spillway {
 namespace {
 
-// With another algorithm, a clone would not compute the same bits.
+// Another algorithm could round a clone differently than its original.
 absl::Status CheckAlgorithmsOfClones(const StepRecipe& recipe,
                                      const Graph& edited) {
   const size_t first = FirstClone(edited);
@@ -37,16 +35,12 @@ absl::Status CheckAlgorithmsOfClones(const StepRecipe& recipe,
 
 absl::StatusOr<Graph> ApplyRecipe(const StepRecipe& recipe,
                                   const OpRegistry& ops, const Graph& graph) {
+  if (recipe.recompute.clones.empty()) {
+    return WithSwaps(recipe.options, recipe.swaps, ops, graph);
+  }
   SPILLWAY_ASSIGN_OR_RETURN(const Graph recomputed,
                             WithClones(recipe.recompute, ops, graph));
-  SPILLWAY_RETURN_IF_ERROR(CheckIds(recipe.swaps, recomputed));
-  Graph edited = recomputed;
-  ApplySwapPlan(recipe.swaps, edited);
-  const StorageMap storages = StoragesFor(recipe.options, ops, recomputed);
-  SPILLWAY_RETURN_IF_ERROR(
-      VerifySwaps(recomputed, edited,
-                  AllowedEditOf(recipe.options, storages, recipe.swaps)));
-  return edited;
+  return WithSwaps(recipe.options, recipe.swaps, ops, recomputed);
 }
 
 absl::Status CheckFits(const StepRecipe& recipe, const Graph& edited) {

@@ -188,15 +188,16 @@ absl::Status MeasureAlgorithms(const Program& program,
 // recomputed by another op (OpDef::derive), or the graph does not train.
 std::optional<Graph> WithDerivedNodes(const Graph& graph,
                                       const OpRegistry& ops) {
-  Graph recomputed = graph;
-  const absl::StatusOr<RecomputePlan> plan = ApplyRecompute(
-      {.recompute = {.policy = RecomputePolicy::kCheap}}, ops, recomputed);
+  const absl::StatusOr<RecomputePlan> plan = PlanRecompute(
+      {.recompute = {.policy = RecomputePolicy::kCheap}}, ops, graph);
   if (!plan.ok()) return std::nullopt;
   const bool has_derived = std::ranges::any_of(
       plan->clones,
       [](const Clone& clone) { return clone.derived_output >= 0; });
   if (!has_derived) return std::nullopt;
-  return recomputed;
+  absl::StatusOr<Graph> recomputed = WithClones(*plan, ops, graph);
+  if (!recomputed.ok()) return std::nullopt;
+  return *std::move(recomputed);
 }
 
 // Adds the kernels that a step has only with recomputation. The times of the

@@ -109,9 +109,9 @@ IdMap<NodeId, int64_t> RoomForWorkspaces(const ExecutionPlan& plan,
   return room;
 }
 
-// Gives a node and its clones the least room among them: with another
-// algorithm, a clone would not compute the same bits as its original. `nodes`:
-// of the graph with the clones, which are its last nodes.
+// Gives a node and its clones the least room among them, so that all take one
+// algorithm: another could round differently. `nodes`: the number of nodes of
+// the graph with the clones, which are its last nodes.
 void ShareRoom(const RecomputePlan& recompute, size_t nodes,
                IdMap<NodeId, int64_t>& room) {
   const size_t first = nodes - recompute.clones.size();

@@ -378,5 +378,16 @@ TEST(MakeScheduleTest, ACloneRunsRightBeforeItsFirstReader) {
                           "r", "later", "last"));
 }
 
+TEST(OrderByLevelTest, IsByLevelThenById) {
+  Graph graph;
+  const NodeId a = AddPlanNode(graph, "a", "Plan", {});
+  const NodeId b = AddPlanNode(graph, "b", "Plan", {"a"});
+  const NodeId c = AddPlanNode(graph, "c", "Plan", {});
+  const NodeId d = AddPlanNode(graph, "d", "Plan", {"b"});
+  const NodeId e = AddPlanNode(graph, "e", "Plan", {"c"});
+  ASSERT_OK_AND_ASSIGN(const auto levels, Levels(graph));
+  EXPECT_THAT(OrderByLevel(levels), ElementsAre(a, c, b, e, d));
+}
+
 }  // namespace
 }  // namespace spillway

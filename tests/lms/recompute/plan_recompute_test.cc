@@ -37,7 +37,11 @@ const LmsOptions kSqrt = Policy(RecomputePolicy::kSqrt);
 std::vector<std::string> Clones(const LmsOptions& options, Graph graph) {
   const OpRegistry ops = CloneOps();
   const size_t originals = graph.num_nodes();
-  EXPECT_THAT(ApplyRecompute(options, ops, graph), IsOk());
+  const auto plan = PlanRecompute(options, ops, graph);
+  EXPECT_THAT(plan, IsOk());
+  absl::StatusOr<Graph> edited = WithClones(*plan, ops, graph);
+  EXPECT_THAT(edited, IsOk());
+  graph = *std::move(edited);
   std::vector<std::string> clones;
   for (size_t i = originals; i < graph.num_nodes(); ++i) {
     const Node& node = graph.node(NodeId(i));
@@ -293,8 +297,10 @@ TEST(PlanRecomputeTest, BadInputIsRefused) {
               StatusIs(kInvalidArgument,
                        HasSubstr("nodes of unknown ops are never computed "
                                  "again")));
-  Graph edited = NormStep();
-  ASSERT_THAT(ApplyRecompute(kCheap, CloneOps(), edited), IsOk());
+  ASSERT_OK_AND_ASSIGN(const RecomputePlan plan,
+                       PlanRecompute(kCheap, CloneOps(), NormStep()));
+  ASSERT_OK_AND_ASSIGN(const Graph edited,
+                       WithClones(plan, CloneOps(), NormStep()));
   EXPECT_THAT(error(kCheap, edited),
               StatusIs(kFailedPrecondition, HasSubstr("lms/recompute_n")));
 }

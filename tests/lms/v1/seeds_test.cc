@@ -134,16 +134,5 @@ TEST(V1SeedsTest, RandomGraphsHaveTheSeedsOfTheDefinition) {
   }
 }
 
-TEST(V1SeedsTest, NodesByLevelAreSortedByLevelThenId) {
-  Phases net;
-  const NodeId a = net.Add({});
-  const NodeId b = net.Add({a});
-  const NodeId c = net.Add({});
-  const NodeId d = net.Add({b});
-  const NodeId e = net.Add({c});
-  ASSERT_OK_AND_ASSIGN(const auto levels, Levels(net.graph));
-  EXPECT_THAT(NodesByLevel(levels), ElementsAre(a, c, b, e, d));
-}
-
 }  // namespace
 }  // namespace spillway
