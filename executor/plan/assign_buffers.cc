@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "executor/plan/in_place_rule.h"
 #include "executor/plan/match_in_place.h"
 #include "graph/feeds.h"
 #include "graph/storage.h"
-#include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -92,58 +92,20 @@ class Assigner {
   // By output: the input whose bytes it takes over; -1: none. Empty: no output
   // takes over an input.
   std::vector<int> OverwrittenInputs(const Node& node) const {
-    const OpDef* def = ops_.Find(node.op);
-    if (def == nullptr) return {};
-    std::vector<BufferPair> pairs;
-    for (const BufferPair& pair : def->in_place) {
-      if (CanOverwrite(node, pair)) pairs.push_back(pair);
-    }
-    if (pairs.empty() || !IsInPlaceLegal(graph_, node, *def)) return {};
-    std::vector<int64_t> bytes;
-    for (const ValueId output : node.outputs) {
-      bytes.push_back(graph_.type(output).num_bytes());
-    }
-    return MatchInPlace(pairs, bytes, def->in_place_together);
+    InPlaceRule rule = FindInPlaceRule(graph_, ops_, storages_, node);
+    std::erase_if(rule.pairs, [&](const BufferPair& pair) {
+      return NeededLater(node, InputBuffer(node, pair.input));
+    });
+    if (rule.pairs.empty()) return {};
+    return MatchInPlace(rule.pairs, rule.output_bytes, rule.together);
   }
 
   BufferId InputBuffer(const Node& node, int input) const {
     return result_.buffer_of[node.inputs[static_cast<size_t>(input)]];
   }
 
-  bool CanOverwrite(const Node& node, const BufferPair& pair) const {
-    if (static_cast<size_t>(pair.input) >= node.inputs.size() ||
-        static_cast<size_t>(pair.output) >= node.outputs.size()) {
-      return false;
-    }
-    const BufferId buffer = InputBuffer(node, pair.input);
-    const ValueId output = node.outputs[static_cast<size_t>(pair.output)];
-    if (IsAlias(output) ||
-        result_.buffers[buffer].kind != BufferKind::kTransient ||
-        result_.buffers[buffer].space != Space::kDevice ||
-        result_.buffers[buffer].bytes != graph_.type(output).num_bytes()) {
-      return false;
-    }
-    return !SharedWithinNode(node, pair.input, buffer) &&
-           !NeededLater(node, buffer);
-  }
-
   bool IsAlias(ValueId value) const {
     return storages_.of(value).root != value;
-  }
-
-  // Whether another input of the node has the same buffer, or an output is an
-  // alias of it.
-  bool SharedWithinNode(const Node& node, int input, BufferId buffer) const {
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (static_cast<int>(i) != input &&
-          result_.buffer_of[node.inputs[i]] == buffer) {
-        return true;
-      }
-    }
-    return std::ranges::any_of(node.outputs, [&](ValueId output) {
-      return IsAlias(output) &&
-             result_.buffer_of[storages_.of(output).root] == buffer;
-    });
   }
 
   bool NeededLater(const Node& node, BufferId buffer) const {
@@ -178,14 +140,6 @@ Space OutputSpace(const Node& node) {
     return Space::kHost;
   }
   return Space::kDevice;
-}
-
-bool IsInPlaceLegal(const Graph& graph, const Node& node, const OpDef& def) {
-  if (!def.in_place_legal) return true;
-  const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
-  const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
-  return def.in_place_legal(
-      {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});
 }
 
 BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,

@@ -32,10 +32,6 @@ BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,
                                std::string_view constant_prefix,
                                std::span<const ValueId> fetches);
 
-// Whether the op's in_place pairs may be used at this node
-// (OpDef::in_place_legal).
-bool IsInPlaceLegal(const Graph& graph, const Node& node, const OpDef& def);
-
 // The space in which a node's outputs live.
 Space OutputSpace(const Node& node);
 

@@ -12,15 +12,10 @@
 
 namespace spillway {
 
-// The aligned bytes that `step` needs in this plan, but would not need if its
-// outputs took over the inputs that MatchInPlace chooses: swaps could bring
-// copies of these inputs for this step alone, which the outputs then overwrite.
-int64_t InPlaceBytes(const ExecutionPlan& plan, const Step& step,
-                     const Graph& graph, const OpRegistry& ops);
-
 // The largest working set of one node: residents, its inputs, outputs and
-// workspace, aligned, without its InPlaceBytes. No plan of this graph, with any
-// LMS options, can be smaller.
+// workspace, aligned, without outputs that could overwrite an input that came
+// back for this node alone (InPlaceRule::most_bytes). No plan of this graph,
+// with any LMS options, can be smaller.
 struct MemoryFloor {
   NodeId node = {};  // invalid: nothing runs
   int64_t bytes = 0;

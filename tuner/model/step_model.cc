@@ -1,13 +1,12 @@
 #include "tuner/model/step_model.h"
 
 #include <algorithm>
-#include <optional>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/units.h"
-#include "executor/plan/floor.h"
-#include "executor/plan/lifetimes.h"
-#include "executor/plan/lower.h"
+#include "executor/plan/match_in_place.h"
 #include "graph/storage.h"
 
 namespace spillway {
@@ -15,203 +14,312 @@ namespace {
 
 // A use of a buffer by a step.
 struct Access {
+  int32_t buffer = 0;
   int32_t step = 0;
   bool writes = false;
   bool is_kernel = false;
 };
 
+// One or several storages, each in the bytes that it took over from the one
+// before it.
+struct ModelledBuffer {
+  int64_t bytes = 0;
+  bool on_device = true;
+  bool is_fetched = false;
+};
+
+// Items of `items` by key, each key's items in their order.
+template <typename T>
+class ByKey {
+ public:
+  template <typename KeyFn>
+  ByKey(std::span<const T> items, size_t keys, KeyFn key_of)
+      : begin_(keys + 1, 0), items_(items.size()) {
+    for (const T& item : items) ++begin_[key_of(item) + 1];
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    std::vector<size_t> next(begin_.begin(), begin_.end() - 1);
+    for (const T& item : items) items_[next[key_of(item)]++] = item;
+  }
+
+  std::span<const T> operator[](size_t key) const {
+    return std::span(items_).subspan(begin_[key],
+                                     begin_[key + 1] - begin_[key]);
+  }
+
+ private:
+  std::vector<size_t> begin_;
+  std::vector<T> items_;
+};
+
 class Modeller {
  public:
-  Modeller(const Graph& graph, const OpRegistry& ops, ExecutionPlan plan,
-           const IdMap<NodeId, int64_t>& kernel_ns,
-           const DeviceProfile& profile)
-      : graph_(graph),
-        ops_(ops),
-        plan_(std::move(plan)),
-        kernel_ns_(kernel_ns),
+  Modeller(const StepList& list, const DeviceProfile& profile)
+      : list_(list),
         profile_(profile),
-        storages_(StorageMap::Of(graph, ops)),
-        accesses_(plan_.buffers.size()),
-        values_(plan_.buffers.size()),
-        step_of_(graph.num_nodes(), -1),
-        copy_of_(graph.num_values(), -1) {}
+        last_use_(list.storages.size(), -1),
+        made_(list.storages.size(), -1),
+        buffer_of_(list.storages.size(), -1),
+        copy_of_(list.storages.size(), -1) {
+    model_.steps.reserve(list.steps.size());
+    accesses_.reserve(list.slots.size());
+  }
 
   StepModel Run() {
-    AddSteps();
-    FindFirstReaders();
-    CountLiveBytes();
-    for (const ValueId value : plan_.buffer_of.ids()) {
-      const BufferId buffer = plan_.buffer_of[value];
-      if (buffer.is_valid()) values_[buffer].push_back(value);
+    FindLastUses();
+    for (size_t k = 0; k < list_.steps.size(); ++k) {
+      AddStep(static_cast<int32_t>(k));
     }
-    for (const ValueId fetch : plan_.fetches) {
-      accesses_[plan_.buffer_of[fetch]].clear();  // stays until the end
-    }
-    for (const BufferId buffer : plan_.buffers.ids()) AddGaps(buffer);
-    std::ranges::stable_sort(model_.gaps, {}, &Gap::last);
+    const ByKey<Access> accesses(accesses_, buffers_.size(),
+                                 [](const Access& access) {
+                                   return static_cast<size_t>(access.buffer);
+                                 });
+    FindFirstReaders(accesses);
+    CountLiveBytes(accesses);
+    AddGaps(accesses);
     return std::move(model_);
   }
 
  private:
-  void AddSteps() {
-    for (const StepId id : plan_.steps.ids()) {
-      const Step& step = plan_.steps[id];
-      ModelStep& added = model_.steps.emplace_back();
-      added.node = step.node;
-      added.kind = step.kind;
-      if (step.kind == StepKind::kCompute) added.ns = kernel_ns_[step.node];
-      if (step.kind == StepKind::kFeed) {
-        added.ns =
-            CopyNs(profile_.to_device, plan_.buffers[step.outputs[0]].bytes);
+  const ListedStorage& storage(StorageIndex index) const {
+    return list_.storages[static_cast<size_t>(index)];
+  }
+  int32_t buffer_of(StorageIndex index) const {
+    return buffer_of_[static_cast<size_t>(index)];
+  }
+
+  void FindLastUses() {
+    for (size_t k = 0; k < list_.steps.size(); ++k) {
+      for (const Slot& slot : list_.inputs(list_.steps[k])) {
+        if (slot.storage == kNoStorage) continue;
+        last_use_[static_cast<size_t>(slot.storage)] = static_cast<int32_t>(k);
+      }
+    }
+  }
+
+  void AddStep(int32_t k) {
+    const ListedStep& step = list_.steps[static_cast<size_t>(k)];
+    ModelStep& added = model_.steps.emplace_back();
+    added.node = step.node;
+    added.kind = step.kind;
+    if (step.kind == StepKind::kFeed) {
+      added.ns = CopyNs(profile_.to_device,
+                        storage(list_.outputs(step)[0].storage).bytes);
+    } else {
+      added.ns = step.kernel_ns;
+      model_.kernels_ns += added.ns;
+    }
+    AssignBuffers(k, step, added);
+    AddAccesses(k, step);
+  }
+
+  // As executor/plan/assign_buffers.h.
+  void AssignBuffers(int32_t k, const ListedStep& step, ModelStep& added) {
+    const std::vector<int> overwritten = OverwrittenInputs(k, step);
+    added.in_place_bytes = step.in_place->most_bytes;
+    const std::span<const Slot> outputs = list_.outputs(step);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const StorageIndex made = outputs[i].storage;
+      if (made == kNoStorage || storage(made).root != outputs[i].value) {
+        continue;  // a resident or an alias
+      }
+      made_[static_cast<size_t>(made)] = k;
+      int32_t& buffer = buffer_of_[static_cast<size_t>(made)];
+      if (!overwritten.empty() && overwritten[i] >= 0) {
+        const auto input = static_cast<size_t>(overwritten[i]);
+        buffer = buffer_of(list_.inputs(step)[input].storage);
+        added.in_place_bytes -= AlignUp(storage(made).bytes, kBufferAlignment);
       } else {
-        model_.kernels_ns += added.ns;
+        buffer = static_cast<int32_t>(buffers_.size());
+        buffers_.push_back({.bytes = storage(made).bytes,
+                            .on_device = storage(made).on_device});
       }
-      added.in_place_bytes = InPlaceBytes(plan_, step, graph_, ops_);
-      step_of_[step.node] = id.value();
-      AddAccesses(step, id.value());
+      buffers_[static_cast<size_t>(buffer)].is_fetched |=
+          storage(made).is_fetched;
     }
   }
 
-  void AddAccesses(const Step& step, int32_t at) {
-    const auto add = [&](BufferId buffer, bool writes) {
-      std::vector<Access>& accesses = accesses_[buffer];
-      if (accesses.empty() || accesses.back().step != at) {
-        accesses.push_back({.step = at});
-      }
-      accesses.back().writes |= writes;
-      accesses.back().is_kernel = step.kind == StepKind::kCompute;
+  // By output: the input that it overwrites, or -1. May be empty.
+  std::vector<int> OverwrittenInputs(int32_t k, const ListedStep& step) const {
+    const InPlaceRule& rule = *step.in_place;
+    const auto dies = [&](const BufferPair& pair) {
+      const StorageIndex input =
+          list_.inputs(step)[static_cast<size_t>(pair.input)].storage;
+      return !storage(input).is_fetched &&
+             last_use_[static_cast<size_t>(input)] == k;
     };
-    for (const BufferId input : step.inputs) add(input, false);
-    for (const BufferId output : step.outputs) {
-      add(output, step.kind != StepKind::kAlias);
+    std::vector<BufferPair> pairs;
+    for (const BufferPair& pair : rule.pairs) {
+      if (dies(pair)) pairs.push_back(pair);
     }
+    if (pairs.empty()) return {};
+    return MatchInPlace(pairs, rule.output_bytes, rule.together);
   }
 
-  void FindFirstReaders() {
-    for (size_t i = 0; i < model_.steps.size(); ++i) {
-      if (model_.steps[i].kind != StepKind::kFeed) continue;
-      const BufferId fed = plan_.steps[StepId(i)].outputs[0];
-      const auto first =
-          std::ranges::find_if(accesses_[fed], &Access::is_kernel);
-      if (first != accesses_[fed].end()) {
-        model_.steps[i].first_kernel = first->step;
+  void AddAccesses(int32_t k, const ListedStep& step) {
+    const size_t first = accesses_.size();
+    const auto add = [&](StorageIndex index, bool writes) {
+      if (index == kNoStorage) return;
+      const int32_t buffer = buffer_of(index);
+      for (size_t i = first; i < accesses_.size(); ++i) {
+        if (accesses_[i].buffer != buffer) continue;
+        accesses_[i].writes |= writes;
+        return;
       }
+      accesses_.push_back({.buffer = buffer,
+                           .step = k,
+                           .writes = writes,
+                           .is_kernel = step.kind == StepKind::kCompute});
+    };
+    for (const Slot& slot : list_.inputs(step)) add(slot.storage, false);
+    for (const Slot& slot : list_.outputs(step)) {
+      add(slot.storage, step.kind != StepKind::kAlias);
     }
   }
 
-  void CountLiveBytes() {
-    const Lifetimes lifetimes = FindLifetimes(plan_);
-    std::vector<int64_t> change(plan_.steps.size() + 1, 0);
-    for (const BufferId id : plan_.buffers.ids()) {
-      const Interval& life = lifetimes.of[id];
-      const Buffer& buffer = plan_.buffers[id];
-      if (life.empty() || buffer.space != Space::kDevice) continue;
+  void FindFirstReaders(const ByKey<Access>& accesses) {
+    for (size_t k = 0; k < model_.steps.size(); ++k) {
+      const ListedStep& step = list_.steps[k];
+      if (step.kind != StepKind::kFeed) continue;
+      const std::span<const Access> of_feed = accesses[static_cast<size_t>(
+          buffer_of(list_.outputs(step)[0].storage))];
+      const auto first = std::ranges::find_if(of_feed, &Access::is_kernel);
+      if (first != of_feed.end()) model_.steps[k].first_kernel = first->step;
+    }
+  }
+
+  void CountLiveBytes(const ByKey<Access>& accesses) {
+    std::vector<int64_t> change(list_.steps.size() + 1, 0);
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      const ModelledBuffer& buffer = buffers_[i];
+      if (!buffer.on_device) continue;
       const int64_t bytes = AlignUp(buffer.bytes, kBufferAlignment);
-      change[static_cast<size_t>(life.begin)] += bytes;
-      change[static_cast<size_t>(life.end)] -= bytes;
+      const auto end = buffer.is_fetched
+                           ? list_.steps.size()
+                           : static_cast<size_t>(accesses[i].back().step) + 1;
+      change[static_cast<size_t>(accesses[i].front().step)] += bytes;
+      change[end] -= bytes;
     }
-    int64_t live = plan_.resident_bytes;
+    int64_t live = list_.resident_bytes;
     model_.peak_bytes = live;
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      live += change[i];
-      model_.steps[i].live_bytes = live;
-      model_.peak_bytes = std::max(model_.peak_bytes, live);
+    for (size_t k = 0; k < list_.steps.size(); ++k) {
+      live += change[k];
+      model_.steps[k].live_bytes =
+          live + AlignUp(list_.steps[k].workspace_bytes, kBufferAlignment);
+      model_.peak_bytes =
+          std::max(model_.peak_bytes, model_.steps[k].live_bytes);
     }
   }
 
-  void AddGaps(BufferId id) {
-    const Buffer& buffer = plan_.buffers[id];
-    if (buffer.kind != BufferKind::kTransient ||
-        buffer.space != Space::kDevice) {
-      return;
+  void AddGaps(const ByKey<Access>& accesses) {
+    std::vector<StorageIndex> indices(list_.storages.size());
+    std::iota(indices.begin(), indices.end(), 0);
+    const ByKey<StorageIndex> storages(
+        indices, buffers_.size(), [&](StorageIndex index) {
+          return static_cast<size_t>(buffer_of(index));
+        });
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      if (!buffers_[i].on_device || buffers_[i].is_fetched) continue;
+      AddGapsOf(buffers_[i], accesses[i], storages[i]);
     }
-    const std::vector<Access>& accesses = accesses_[id];
-    const std::vector<int32_t> kernels = KernelsFrom(accesses);
+    std::ranges::stable_sort(model_.gaps, {}, &Gap::last);
+  }
+
+  void AddGapsOf(const ModelledBuffer& buffer, std::span<const Access> accesses,
+                 std::span<const StorageIndex> storages) {
     int32_t written = -1;
+    const size_t first = model_.gaps.size();
     for (size_t i = 0; i + 1 < accesses.size(); ++i) {
       if (accesses[i].writes) written = accesses[i].step;
       const int32_t last = accesses[i].step;
       const int32_t next = accesses[i + 1].step;
       if (next - last < 2) continue;
-      const std::optional<ValueId> value = ReadAfter(id, last);
+      const StorageIndex read = ReadAfter(storages, last);
+      const bool is_movable = read != kNoStorage && storage(read).can_be_copied;
       model_.gaps.push_back(
-          {.copy_out = CopyOutOf(buffer, value, written),
+          {.storage = read,
+           .copy_out =
+               CopyOutOf(buffer, is_movable ? read : kNoStorage, written),
            .last = last,
            .next = next,
-           .kernel = kernels[i + 1],
            .aligned_bytes = AlignUp(buffer.bytes, kBufferAlignment),
            .copy_in_ns = CopyNs(profile_.to_device, buffer.bytes),
-           .is_movable = value.has_value()});
+           .is_movable = is_movable});
+    }
+    FindKernels(accesses, std::span(model_.gaps).subspan(first));
+  }
+
+  // Sets Gap::kernel of gaps of one buffer.
+  void FindKernels(std::span<const Access> accesses, std::span<Gap> gaps) {
+    auto kernel = static_cast<int32_t>(list_.steps.size());
+    size_t i = accesses.size();
+    for (size_t g = gaps.size(); g-- > 0;) {
+      while (i > 0 && accesses[i - 1].step >= gaps[g].next) {
+        --i;
+        if (accesses[i].is_kernel) kernel = accesses[i].step;
+      }
+      gaps[g].kernel = kernel;
     }
   }
 
-  // By access: the first kernel at or after it.
-  std::vector<int32_t> KernelsFrom(const std::vector<Access>& accesses) const {
-    auto kernel = static_cast<int32_t>(plan_.steps.size());
-    std::vector<int32_t> kernels(accesses.size() + 1, kernel);
-    for (size_t i = accesses.size(); i-- > 0;) {
-      if (accesses[i].is_kernel) kernel = accesses[i].step;
-      kernels[i] = kernel;
-    }
-    return kernels;
-  }
-
-  // The root of the one storage that exists at `last` already and is read
-  // later, if a copy can replace it.
-  std::optional<ValueId> ReadAfter(BufferId id, int32_t last) const {
-    std::optional<ValueId> found;
-    for (const ValueId value : values_[id]) {
-      if (step_of_[graph_.value(value).producer] > last) continue;
-      const bool is_read = std::ranges::any_of(
-          graph_.uses(value),
-          [&](const Use& use) { return step_of_[use.node] > last; });
-      if (!is_read) continue;
-      const Storage& storage = storages_.of(value);
-      if (found && *found != storage.root) return std::nullopt;
-      if (!storage.can_be_copied()) return std::nullopt;
-      found = storage.root;
+  // The one storage that exists at `last` already and is read later;
+  // kNoStorage: there are several.
+  StorageIndex ReadAfter(std::span<const StorageIndex> storages,
+                         int32_t last) const {
+    StorageIndex found = kNoStorage;
+    for (const StorageIndex index : storages) {
+      const auto at = static_cast<size_t>(index);
+      if (made_[at] > last || last_use_[at] <= last) continue;
+      if (found != kNoStorage) return kNoStorage;
+      found = index;
     }
     return found;
   }
 
-  int32_t CopyOutOf(const Buffer& buffer, std::optional<ValueId> value,
+  // `read`: kNoStorage if the gap is not movable.
+  int32_t CopyOutOf(const ModelledBuffer& buffer, StorageIndex read,
                     int32_t written) {
-    if (value && copy_of_[*value] >= 0) return copy_of_[*value];
+    const bool is_known = read != kNoStorage;
+    if (is_known && copy_of_[static_cast<size_t>(read)] >= 0) {
+      return copy_of_[static_cast<size_t>(read)];
+    }
     const auto added = static_cast<int32_t>(model_.copies.size());
     const bool is_feed =
         model_.steps[static_cast<size_t>(written)].kind == StepKind::kFeed;
     model_.copies.push_back(
-        {.value = value.value_or(ValueId()),
+        {.value = is_known ? storage(read).root : ValueId(),
          .written = written,
          .bytes = buffer.bytes,
          .ns = is_feed ? 0 : CopyNs(profile_.to_host, buffer.bytes),
          .is_feed = is_feed});
-    if (value) copy_of_[*value] = added;
+    if (is_known) copy_of_[static_cast<size_t>(read)] = added;
     return added;
   }
 
-  const Graph& graph_;
-  const OpRegistry& ops_;
-  const ExecutionPlan plan_;
-  const IdMap<NodeId, int64_t>& kernel_ns_;
+  const StepList& list_;
   const DeviceProfile& profile_;
-  const StorageMap storages_;
-  IdMap<BufferId, std::vector<Access>> accesses_;
-  IdMap<BufferId, std::vector<ValueId>> values_;
-  IdMap<NodeId, int32_t> step_of_;   // -1: no step
-  IdMap<ValueId, int32_t> copy_of_;  // of a root; -1: no copy yet
+  // By storage: the last step that reads it (-1: none), the step that makes it,
+  // its buffer, its copy to the host (-1: none yet).
+  std::vector<int32_t> last_use_, made_, buffer_of_, copy_of_;
+  std::vector<ModelledBuffer> buffers_;
+  std::vector<Access> accesses_;  // by step
   StepModel model_;
 };
 
 }  // namespace
 
+StepModel MakeStepModel(const StepList& list, const DeviceProfile& profile) {
+  return Modeller(list, profile).Run();
+}
+
 StepModel MakeStepModel(const Graph& graph, const OpRegistry& ops,
                         const Schedule& schedule, const CompileOptions& options,
                         const IdMap<NodeId, int64_t>& kernel_ns,
                         const DeviceProfile& profile) {
-  return Modeller(graph, ops, LowerToSteps(graph, ops, schedule, options).plan,
-                  kernel_ns, profile)
-      .Run();
+  const StorageMap storages = StorageMap::Of(graph, ops);
+  const InPlaceRules rules = FindInPlaceRules(graph, ops, storages);
+  return MakeStepModel(
+      ListOf(graph, ops, storages, schedule, options, kernel_ns, rules),
+      profile);
 }
 
 }  // namespace spillway

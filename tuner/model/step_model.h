@@ -6,8 +6,8 @@
 //   tensor     w    r              r         r      w: written, r: read
 //   gaps                [3]            [5]         steps without it
 //
-// Made once for an order of the nodes. The lower bound and the search for swaps
-// (lower_bound.h, swap_search.h) read nothing else.
+// The lower bounds and the search for swaps (bound/, swap_search.h) read
+// nothing else.
 #ifndef SPILLWAY_TUNER_MODEL_STEP_MODEL_H_
 #define SPILLWAY_TUNER_MODEL_STEP_MODEL_H_
 
@@ -20,6 +20,7 @@
 #include "graph/op_registry.h"
 #include "graph/order/schedule.h"
 #include "simulator/device_profile.h"
+#include "tuner/model/step_list.h"
 
 namespace spillway {
 
@@ -50,6 +51,9 @@ struct CopyOut {
 
 // Steps (last, next), both exclusive, between two uses of a buffer.
 struct Gap {
+  // The storage that is read after the gap, of the list from which the model
+  // was made; kNoStorage: several are.
+  StorageIndex storage = kNoStorage;
   int32_t copy_out = 0;  // index into StepModel::copies
   int32_t last = 0;
   int32_t next = 0;  // reads the bytes
@@ -72,8 +76,10 @@ struct StepModel {
   int64_t kernels_ns = 0;      // of all kernels
 };
 
-// `schedule`: of a graph without swaps. `kernel_ns`: by node. Copy times come
-// from the profile. Cost: O((steps + edges) log steps).
+// Copy times come from the profile. Cost: O(steps + slots).
+StepModel MakeStepModel(const StepList& list, const DeviceProfile& profile);
+
+// `schedule`: of a graph without swaps. `kernel_ns`: by node.
 StepModel MakeStepModel(const Graph& graph, const OpRegistry& ops,
                         const Schedule& schedule, const CompileOptions& options,
                         const IdMap<NodeId, int64_t>& kernel_ns,

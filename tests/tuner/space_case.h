@@ -1,0 +1,24 @@
+// Spaces of fates, and fates without a search.
+#ifndef SPILLWAY_TESTS_TUNER_SPACE_CASE_H_
+#define SPILLWAY_TESTS_TUNER_SPACE_CASE_H_
+
+#include <random>
+
+#include "tests/tuner/tuner_case.h"
+#include "tuner/model/materialize.h"
+#include "tuner/model/recompute_space.h"
+
+namespace spillway::testing {
+
+// The kernels of derived nodes by the cost model, without workspaces.
+DerivedKernels DerivedKernelsOf(const TunerCase& tuner_case);
+
+// Borrows the case.
+RecomputeSpace SpaceOf(const TunerCase& tuner_case);
+
+// Of each gap: one of the fates that are possible for it, more often `kept`.
+Fates SomeFates(const RecomputeSpace& space, std::mt19937_64& random);
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_TUNER_SPACE_CASE_H_
