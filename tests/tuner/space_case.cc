@@ -11,8 +11,8 @@ DerivedKernels DerivedKernelsOf(const TunerCase& tuner_case) {
   const DerivedNodes derived =
       AddDerivedNodes(tuner_case.graph, tuner_case.ops);
   if (derived.graph.num_nodes() == tuner_case.graph.num_nodes()) return {};
-  const IdMap<NodeId, int64_t> ns = EstimateKernelTimes(
-      derived.graph, tuner_case.ops, tuner_case.profile);
+  const IdMap<NodeId, int64_t> ns =
+      EstimateKernelTimes(derived.graph, tuner_case.ops, tuner_case.profile);
   DerivedKernels kernels(tuner_case.graph.num_values());
   for (const ValueId value : kernels.ids()) {
     const NodeId node = derived.node_of[value];

@@ -282,18 +282,6 @@ std::vector<int32_t> SpaceGapsOf(const RecomputeSpace& space,
   return found;
 }
 
-MovedGaps MovedBy(const Fates& fates, const RecomputeSpace& space,
-                  const Materialized& materialized, const StepModel& model) {
-  const std::vector<int32_t> around = SpaceGapsOf(space, materialized, model);
-  MovedGaps moved(model.gaps.size(), 0);
-  for (size_t i = 0; i < moved.size(); ++i) {
-    if (around[i] < 0 || !model.gaps[i].is_movable) continue;
-    const Fate fate = fates.of_gap[static_cast<size_t>(around[i])];
-    moved[i] = fate == Fate::kSwapped ? 1 : 0;
-  }
-  return moved;
-}
-
 RecomputePlan PlanOf(const RecomputeSpace& space,
                      const Materialized& materialized) {
   const StepList& list = materialized.list;

@@ -25,7 +25,6 @@
 #include "tuner/model/recompute_space.h"
 #include "tuner/model/step_list.h"
 #include "tuner/model/step_model.h"
-#include "tuner/model/swap_player.h"
 
 namespace spillway {
 
@@ -67,12 +66,8 @@ struct Materialized {
 std::optional<Materialized> Materialize(const RecomputeSpace& space,
                                         const Fates& fates);
 
-// By gap of `model`, that of the materialized list: 1 if the fate of the
-// original gap around it is kSwapped and an edit can move it.
-MovedGaps MovedBy(const Fates& fates, const RecomputeSpace& space,
-                  const Materialized& materialized, const StepModel& model);
-
-// By gap of `model`: the gap of the space around it, or -1.
+// By gap of `model`, that of the materialized list: the gap of the space around
+// it, or -1.
 std::vector<int32_t> SpaceGapsOf(const RecomputeSpace& space,
                                  const Materialized& materialized,
                                  const StepModel& model);

@@ -67,8 +67,7 @@ int CheckEdit(const TunerCase& tuner_case, const RecomputeSpace& space,
   }
   for (size_t i = 0; i < made->clones.size(); ++i) {
     const NodeId id(tuner_case.graph.num_nodes() + i);
-    const Remake& remake =
-        space.remakes[static_cast<size_t>(made->clones[i])];
+    const Remake& remake = space.remakes[static_cast<size_t>(made->clones[i])];
     kernel_ns[id] = remake.kernel_ns;
     if (!options.workspace_bytes.empty()) {
       options.workspace_bytes[id] = remake.workspace_bytes;
@@ -98,7 +97,7 @@ TEST(MaterializeTest, RandomFatesGiveTheModelOfTheEditedGraph) {
     SCOPED_TRACE(seed);
     const TunerCase tuner_case = seed % 3 == 0   ? SmallRandomCase(seed, 14)
                                  : seed % 3 == 1 ? RandomCase(seed, 40)
-                                              : TrainingCase(seed, 12);
+                                                 : TrainingCase(seed, 12);
     const RecomputeSpace space = SpaceOf(tuner_case);
     std::mt19937_64 random(seed);
     const int found = CheckEdit(tuner_case, space, SomeFates(space, random));

@@ -1,0 +1,58 @@
+// JointPlayer: estimates the time of a step in which each tensor is kept,
+// swapped or recomputed, in a fraction of a millisecond.
+#ifndef SPILLWAY_TUNER_SEARCH_JOINT_PLAYER_H_
+#define SPILLWAY_TUNER_SEARCH_JOINT_PLAYER_H_
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "tuner/model/materialize.h"
+#include "tuner/model/recompute_space.h"
+#include "tuner/model/step_model.h"
+#include "tuner/model/swap_player.h"
+
+namespace spillway {
+
+struct JointStep {
+  Fates fates = {};
+  Materialized materialized = {};
+  StepModel model = {};  // of the materialized step
+  MovedGaps moved = {};  // gaps of `model`
+  PlayedStep played = {};
+
+  // Less is better.
+  std::pair<int64_t, int64_t> Key() const {
+    return {played.step_ns, played.moved_bytes + materialized.recompute_ns};
+  }
+};
+
+class JointPlayer {
+ public:
+  // Borrows the space. Storages below `least_bytes` are not swapped to make
+  // room.
+  JointPlayer(const RecomputeSpace& space, int64_t budget_bytes,
+              int64_t least_bytes);
+
+  // Swaps tensors that are kept if the step does not fit, by Belady's rule;
+  // then keeps swapped ones for which there is room, the largest first. The
+  // result has the fates after that. nullopt: it does not fit.
+  std::optional<JointStep> Play(Fates fates) const;
+
+  const RecomputeSpace& space() const { return space_; }
+  int64_t budget_bytes() const { return budget_bytes_; }
+
+ private:
+  const RecomputeSpace& space_;
+  const int64_t budget_bytes_;
+  const int64_t least_bytes_;
+};
+
+// By step of the original step: the most device bytes of it and the clones
+// before it.
+std::vector<int64_t> OccupiedBytes(const RecomputeSpace& space,
+                                   const JointStep& step);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_SEARCH_JOINT_PLAYER_H_

@@ -1,0 +1,182 @@
+#include "tuner/search/joint_search.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "tuner/search/joint_seeds.h"
+
+namespace spillway {
+namespace {
+
+// Seeds that the local search improves.
+constexpr size_t kMostImproved = 3;
+constexpr size_t kPrices = 12;
+
+class Search {
+ public:
+  Search(const JointPlayer& player, const JointSearchOptions& options)
+      : player_(player), space_(player.space()), options_(options) {
+    for (size_t i = 0; i < space_.model.gaps.size(); ++i) {
+      const Gap& gap = space_.model.gaps[i];
+      if (gap.aligned_bytes >= options.size_threshold_bytes &&
+          (MaySwap(i) || MayRecompute(i))) {
+        candidates_.push_back(i);
+      }
+    }
+    std::ranges::stable_sort(candidates_, std::greater(), [&](size_t i) {
+      return space_.model.gaps[i].aligned_bytes;
+    });
+  }
+
+  std::optional<JointStep> Run(const std::vector<Fates>& more) {
+    std::vector<Fates> seeds = more;
+    if (options_.may_recompute) {
+      for (Fates& seed :
+           UsualSeeds(space_, options_.size_threshold_bytes, kPrices)) {
+        seeds.push_back(std::move(seed));
+      }
+    } else {
+      seeds.push_back(KeepAll(space_));
+    }
+    std::vector<JointStep> steps;
+    for (Fates& seed : seeds) {
+      std::optional<JointStep> step = Play(std::move(seed));
+      if (step) step = WithoutNeedless(*std::move(step));
+      if (step) steps.push_back(*std::move(step));
+    }
+    if (steps.empty()) return std::nullopt;
+    std::ranges::stable_sort(steps, {}, &JointStep::Key);
+    const auto begin = std::unique(steps.begin(), steps.end(),
+                                   [](const JointStep& a, const JointStep& b) {
+                                     return a.fates.of_gap == b.fates.of_gap;
+                                   });
+    steps.erase(begin, steps.end());
+    if (steps.size() > kMostImproved) steps.resize(kMostImproved);
+    const int64_t work_each =
+        options_.max_work / static_cast<int64_t>(steps.size());
+    for (JointStep& step : steps) {
+      max_work_ = work_ + work_each;
+      Improve(step);
+    }
+    return std::move(*std::ranges::min_element(steps, {}, &JointStep::Key));
+  }
+
+ private:
+  bool MaySwap(size_t gap) const {
+    return options_.may_swap && space_.model.gaps[gap].is_movable;
+  }
+  bool MayRecompute(size_t gap) const {
+    return options_.may_recompute && space_.can_recompute[gap] != 0;
+  }
+
+  std::optional<JointStep> Play(Fates fates) {
+    work_ += static_cast<int64_t>(space_.model.steps.size());
+    return player_.Play(std::move(fates));
+  }
+
+  bool MayGoOn(const JointStep& step) const {
+    return work_ < max_work_ && step.played.step_ns > options_.bound_ns;
+  }
+
+  // Keeps recomputed tensors for which there is room, the most expensive first.
+  std::optional<JointStep> WithoutNeedless(JointStep step) {
+    std::vector<int64_t> occupied = OccupiedBytes(space_, step);
+    std::vector<size_t> gaps;
+    for (const size_t i : candidates_) {
+      if (step.fates.of_gap[i] == Fate::kRecomputed) gaps.push_back(i);
+    }
+    std::ranges::stable_sort(gaps, std::greater(),
+                             [&](size_t i) { return space_.remake_ns[i]; });
+    Fates fates = step.fates;
+    bool has_changed = false;
+    for (const size_t i : gaps) {
+      const Gap& gap = space_.model.gaps[i];
+      const std::span<int64_t> during = std::span(occupied).subspan(
+          static_cast<size_t>(gap.last) + 1,
+          static_cast<size_t>(gap.next - gap.last) - 1);
+      if (std::ranges::max(during) + gap.aligned_bytes >
+          player_.budget_bytes()) {
+        continue;
+      }
+      for (int64_t& bytes : during) bytes += gap.aligned_bytes;
+      fates.of_gap[i] = Fate::kKept;
+      has_changed = true;
+    }
+    if (!has_changed) return step;
+    std::optional<JointStep> less = Play(std::move(fates));
+    if (less && less->Key() < step.Key()) return less;
+    return step;
+  }
+
+  void Improve(JointStep& best) {
+    bool has_improved = true;
+    while (has_improved && MayGoOn(best)) {
+      has_improved = false;
+      for (const size_t gap : candidates_) {
+        if (!MayGoOn(best)) break;
+        has_improved |= TryFates(gap, best);
+      }
+    }
+  }
+
+  bool TryFates(size_t gap, JointStep& best) {
+    switch (best.fates.of_gap[gap]) {
+      case Fate::kKept:
+        return (MayRecompute(gap) && IsWorth(gap, best) &&
+                TryFate(gap, Fate::kRecomputed, best)) ||
+               (MaySwap(gap) && TryFate(gap, Fate::kSwapped, best));
+      case Fate::kSwapped:
+        return TryFate(gap, Fate::kKept, best) ||
+               (MayRecompute(gap) && IsWorth(gap, best) &&
+                TryFate(gap, Fate::kRecomputed, best));
+      case Fate::kRecomputed:
+        return TryFate(gap, Fate::kKept, best) ||
+               (MaySwap(gap) && TryFate(gap, Fate::kSwapped, best)) ||
+               TryReleased(gap, best);
+    }
+    return false;
+  }
+
+  // Whether the kernels of a step with one more clone could still take less
+  // time than the best step.
+  bool IsWorth(size_t gap, const JointStep& best) const {
+    return best.model.kernels_ns + space_.remake_ns[gap] < best.played.step_ns;
+  }
+
+  bool TryFate(size_t gap, Fate fate, JointStep& best) {
+    Fates fates = best.fates;
+    fates.of_gap[gap] = fate;
+    return Accept(std::move(fates), best);
+  }
+
+  bool TryReleased(size_t gap, JointStep& best) {
+    Fates fates = best.fates;
+    fates.released[gap] = fates.released[gap] == 0 ? 1 : 0;
+    return Accept(std::move(fates), best);
+  }
+
+  bool Accept(Fates fates, JointStep& best) {
+    std::optional<JointStep> step = Play(std::move(fates));
+    if (!step || step->Key() >= best.Key()) return false;
+    best = *std::move(step);
+    return true;
+  }
+
+  const JointPlayer& player_;
+  const RecomputeSpace& space_;
+  const JointSearchOptions& options_;
+  std::vector<size_t> candidates_;  // gaps, the largest first
+  int64_t work_ = 0;
+  int64_t max_work_ = 0;
+};
+
+}  // namespace
+
+std::optional<JointStep> SearchFates(const JointPlayer& player,
+                                     const std::vector<Fates>& seeds,
+                                     const JointSearchOptions& options) {
+  return Search(player, options).Run(seeds);
+}
+
+}  // namespace spillway

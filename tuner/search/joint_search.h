@@ -1,0 +1,40 @@
+// Chooses for each tensor whether it is kept, swapped or recomputed, so that a
+// step fits a budget in the least time.
+//
+// It starts from several choices of what to recompute: nothing; all that costs
+// at most some number of nanoseconds per byte, for several numbers; everything
+// between checkpoints. In each of them, tensors are swapped by Belady's rule as
+// far as the budget requires. A local search then improves the best ones: a
+// tensor gets another fate, and others leave the device in its place, or stay.
+#ifndef SPILLWAY_TUNER_SEARCH_JOINT_SEARCH_H_
+#define SPILLWAY_TUNER_SEARCH_JOINT_SEARCH_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tuner/search/joint_player.h"
+
+namespace spillway {
+
+struct JointSearchOptions {
+  // Storages smaller than this are always kept.
+  int64_t size_threshold_bytes = 0;
+  // Limit of the local search, in steps played.
+  int64_t max_work = 2'000'000;
+  // Stop at this time: no step is faster.
+  int64_t bound_ns = 0;
+  // Whether tensors may be swapped, or recomputed.
+  bool may_swap = true;
+  bool may_recompute = true;
+};
+
+// `seeds`: choices to start from besides the usual ones, such as the result
+// for another budget. Deterministic. nullopt: nothing that was tried fits.
+std::optional<JointStep> SearchFates(const JointPlayer& player,
+                                     const std::vector<Fates>& seeds,
+                                     const JointSearchOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_SEARCH_JOINT_SEARCH_H_
