@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/well_known_ops.h"
+
 namespace spillway {
 namespace {
 
