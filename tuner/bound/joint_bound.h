@@ -44,7 +44,8 @@
 //    least the least time in which items of G with r bytes can be computed,
 //    relaxed to parts of items. The step ends no earlier than
 //      end of k + kernels after k + clones for R.
-// 5. Cut test (cut_test.h): 3 and 4 for one k and the smaller of s and D. Both
+// 5. Cut test (least_recomputed.h): 3 and 4 for one k and the smaller of s and
+// D. Both
 //    sides only grow with more bytes. A tensor counts at most D bytes: one of D
 //    bytes or more suffices alone.
 // 6. Covering test (covering_bound.h). The cut test gives the least bytes N of

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tuner/bound/crowded_steps.h"
-#include "tuner/bound/cut_test.h"
 #include "tuner/bound/joint_bound.h"
+#include "tuner/bound/least_recomputed.h"
 #include "tuner/bound/path_bound.h"
 #include "tuner/bound/recompute_knapsack.h"
 

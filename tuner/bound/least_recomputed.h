@@ -14,8 +14,8 @@
 // for some s in [0, D]. The left side is convex in s, so the solutions are an
 // interval: its upper end is the most that can be swapped. joint_bound.h has
 // the proof.
-#ifndef SPILLWAY_TUNER_BOUND_CUT_TEST_H_
-#define SPILLWAY_TUNER_BOUND_CUT_TEST_H_
+#ifndef SPILLWAY_TUNER_BOUND_LEAST_RECOMPUTED_H_
+#define SPILLWAY_TUNER_BOUND_LEAST_RECOMPUTED_H_
 
 #include <cstdint>
 #include <optional>
@@ -54,4 +54,4 @@ std::optional<int64_t> LeastRecomputedBytes(const Cut& cut,
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_TUNER_BOUND_CUT_TEST_H_
+#endif  // SPILLWAY_TUNER_BOUND_LEAST_RECOMPUTED_H_

@@ -1,4 +1,4 @@
-#include "tuner/bound/cut_test.h"
+#include "tuner/bound/least_recomputed.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace {
 // Times of copies are sums of rounded times, which may be this much shorter.
 constexpr double kSlackNs = 1;
 
-// The upper end of the bracket is refined to this part of the absent bytes.
+// The result is at most this part of the absent bytes too low.
 constexpr int64_t kBracketParts = 4096;
 
 // Limits of r: the bytes that clones compute again.
@@ -55,7 +55,7 @@ class RecomputedRange {
            cut_.remakes.LeastNs(recomputed) - fixed_ns_;
   }
 
-  // The least solution between least_, which is none, and most_.
+  // At most the least solution between least_, which is none, and most_.
   std::optional<int64_t> LeastTimely() const {
     int64_t timely =
         std::clamp(cut_.remakes.BytesUpToPrice(1 / rates_.out), least_, most_);
@@ -65,7 +65,7 @@ class RecomputedRange {
       const int64_t middle = late + (timely - late) / 2;
       (IsTimely(middle) ? timely : late) = middle;
     }
-    return late;
+    return late + 1;
   }
 
   const Cut& cut_;
