@@ -3,8 +3,10 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/status_macros.h"
@@ -14,12 +16,40 @@
 #include "lms/lms.h"
 #include "lms/tflms/report.h"
 #include "simulator/cost_model.h"
+#include "tuner/model/derived_nodes.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/search/smallest_budget.h"
 #include "tuner/search/tune_algorithms.h"
 
 namespace spillway {
 namespace {
+
+absl::StatusOr<DerivedKernels> DerivedKernelsOf(const TuningSpec& spec) {
+  const OpRegistry& ops = *spec.options->ops;
+  const DerivedNodes derived = AddDerivedNodes(*spec.graph, ops);
+  if (derived.graph.num_nodes() == spec.graph->num_nodes()) {
+    return DerivedKernels();
+  }
+  std::vector<ValueId> fetches;
+  for (const NodeId node : derived.node_of) {
+    if (node.is_valid()) fetches.push_back(derived.graph.output(node));
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const PlanInputs plan,
+                            PreparePlan({.graph = &derived.graph,
+                                         .fetches = fetches,
+                                         .options = spec.options,
+                                         .profile = spec.profile}));
+  const IdMap<NodeId, int64_t> kernel_ns =
+      EstimateKernelTimes(derived.graph, ops, *spec.profile);
+  DerivedKernels kernels(spec.graph->num_values());
+  for (const ValueId value : kernels.ids()) {
+    const NodeId node = derived.node_of[value];
+    if (!node.is_valid()) continue;
+    kernels[value] = {.ns = kernel_ns[node],
+                      .workspace_bytes = plan.options.workspace_bytes[node]};
+  }
+  return kernels;
+}
 
 // Owns the data that TunerInputs borrows.
 class Preparation {
@@ -44,6 +74,9 @@ class Preparation {
     }
     keep_ = NodesToRun(*spec.graph, ops, spec.fetches);
     kernel_ns_ = EstimateKernelTimes(*spec.graph, ops, *spec.profile);
+    const LmsOptions& lms = options.lms;
+    if (lms.recompute.policy != RecomputePolicy::kAuto) return absl::OkStatus();
+    SPILLWAY_ASSIGN_OR_RETURN(derived_, DerivedKernelsOf(spec));
     return absl::OkStatus();
   }
 
@@ -54,11 +87,13 @@ class Preparation {
             .keep = keep_,
             .compile = plan_.options,
             .kernel_ns = kernel_ns_,
-            .profile = *spec.profile};
+            .profile = *spec.profile,
+            .derived = derived_ ? &*derived_ : nullptr};
   }
 
  private:
   PlanInputs plan_;
+  std::optional<DerivedKernels> derived_;
   IdMap<NodeId, bool> keep_;
   IdMap<NodeId, int64_t> kernel_ns_;
 };

@@ -3,6 +3,8 @@
 #ifndef SPILLWAY_TUNER_MODEL_DERIVED_NODES_H_
 #define SPILLWAY_TUNER_MODEL_DERIVED_NODES_H_
 
+#include <cstdint>
+
 #include "base/ids.h"
 #include "graph/graph.h"
 #include "graph/op_registry.h"
@@ -17,6 +19,14 @@ struct DerivedNodes {
 };
 
 DerivedNodes AddDerivedNodes(const Graph& graph, const OpRegistry& ops);
+
+// By value of the graph: the kernel of its derived node. Values without one
+// have zeros; the whole map may be empty if no value has one.
+struct DerivedKernel {
+  int64_t ns = 0;
+  int64_t workspace_bytes = 0;
+};
+using DerivedKernels = IdMap<ValueId, DerivedKernel>;
 
 }  // namespace spillway
 

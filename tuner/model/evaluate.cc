@@ -19,7 +19,9 @@ constexpr size_t kPlacements = 8;
 class Evaluator {
  public:
   Evaluator(const TunerInputs& inputs, StepRecipe recipe)
-      : inputs_(inputs), kernel_ns_(inputs.kernel_ns) {
+      : inputs_(inputs),
+        compile_(inputs.compile),
+        kernel_ns_(inputs.kernel_ns) {
     best_.recipe = std::move(recipe);
   }
 
@@ -27,6 +29,7 @@ class Evaluator {
     SPILLWAY_ASSIGN_OR_RETURN(
         best_.graph, ApplyRecipe(best_.recipe, inputs_.ops, inputs_.graph));
     kernel_ns_.resize(best_.graph.num_nodes(), 0);
+    AddClones();
     return absl::OkStatus();
   }
 
@@ -81,8 +84,35 @@ class Evaluator {
   }
 
  private:
+  void AddClones() {
+    const size_t nodes = inputs_.graph.num_nodes();
+    IdMap<NodeId, int64_t>& workspaces = compile_.workspace_bytes;
+    if (!workspaces.empty()) workspaces.resize(best_.graph.num_nodes(), 0);
+    for (size_t i = 0; i < best_.recipe.recompute.clones.size(); ++i) {
+      const DerivedKernel kernel = KernelOf(best_.recipe.recompute.clones[i]);
+      kernel_ns_[NodeId(nodes + i)] = kernel.ns;
+      if (workspaces.empty()) continue;
+      workspaces[NodeId(nodes + i)] = kernel.workspace_bytes;
+    }
+  }
+
+  DerivedKernel KernelOf(const Clone& clone) const {
+    if (clone.derived_output >= 0) {
+      const ValueId value =
+          inputs_.graph.output(clone.original, clone.derived_output);
+      return inputs_.derived == nullptr || inputs_.derived->empty()
+                 ? DerivedKernel()
+                 : (*inputs_.derived)[value];
+    }
+    DerivedKernel kernel = {.ns = inputs_.kernel_ns[clone.original]};
+    if (!inputs_.compile.workspace_bytes.empty()) {
+      kernel.workspace_bytes = inputs_.compile.workspace_bytes[clone.original];
+    }
+    return kernel;
+  }
+
   CompileOptions Options() const {
-    return OptionsFor(best_.recipe, best_.graph, inputs_.compile);
+    return OptionsFor(best_.recipe, best_.graph, compile_);
   }
 
   void Offer(ExecutionPlan plan, const TimedPlacement& placement) {
@@ -97,6 +127,7 @@ class Evaluator {
   }
 
   const TunerInputs& inputs_;
+  CompileOptions compile_;            // of the graph with clones
   IdMap<NodeId, int64_t> kernel_ns_;  // of the edited graph
   bool has_plan_ = false;
   EvaluatedRecipe best_;

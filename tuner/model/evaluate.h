@@ -11,6 +11,7 @@
 #include "graph/op_registry.h"
 #include "simulator/device_profile.h"
 #include "simulator/simulator.h"
+#include "tuner/model/derived_nodes.h"
 #include "tuner/model/step_recipe.h"
 
 namespace spillway {
@@ -25,6 +26,9 @@ struct TunerInputs {
   const DeviceProfile& profile;
   // The clones in `graph`; null: it has none.
   const RecomputePlan* recompute = nullptr;
+  // The kernels of clones by other ops that a recipe may add to `graph`; null:
+  // recipes add no clones.
+  const DerivedKernels* derived = nullptr;
 };
 
 struct EvaluatedRecipe {
@@ -34,7 +38,8 @@ struct EvaluatedRecipe {
   SimulatedStep step = {};
 };
 
-// Compiles, verifies and simulates. Errors: RESOURCE_EXHAUSTED as CompilePlan.
+// Compiles, verifies and simulates. The clones of the recipe have the times and
+// workspaces of their originals. Errors: RESOURCE_EXHAUSTED as CompilePlan.
 absl::StatusOr<EvaluatedRecipe> Evaluate(const TunerInputs& inputs,
                                          StepRecipe recipe);
 

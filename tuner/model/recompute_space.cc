@@ -6,6 +6,7 @@
 #include "executor/plan/in_place_rule.h"
 #include "lms/recompute/clonable.h"
 #include "lms/scopes.h"
+#include "tuner/bound/crowded_steps.h"
 #include "tuner/model/derived_nodes.h"
 
 namespace spillway {
@@ -183,6 +184,25 @@ RecomputeSpace MakeRecomputeSpace(const SpaceInputs& inputs) {
   space.model = MakeStepModel(space.list, inputs.profile);
   SpaceMaker(inputs, space).Run();
   return space;
+}
+
+std::vector<int64_t> LeastRemakeNs(const RecomputeSpace& space) {
+  const auto bytes_of = [&](const Slot& slot) {
+    return slot.storage == kNoStorage
+               ? 0
+               : space.list.storages[static_cast<size_t>(slot.storage)].bytes;
+  };
+  std::vector<int64_t> least(space.model.gaps.size(), kCannotRemake);
+  for (size_t i = 0; i < least.size(); ++i) {
+    if (space.can_recompute[i] == 0) continue;
+    const auto index = static_cast<size_t>(space.model.gaps[i].storage);
+    const ListedStorage& storage = space.list.storages[index];
+    const Remake& remake =
+        space.remakes[static_cast<size_t>(space.remake_of[storage.root])];
+    const auto largest = std::ranges::max_element(remake.outputs, {}, bytes_of);
+    least[i] = largest->value == storage.root ? remake.kernel_ns : 0;
+  }
+  return least;
 }
 
 }  // namespace spillway

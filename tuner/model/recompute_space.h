@@ -13,18 +13,11 @@
 #include "graph/storage.h"
 #include "lms/options.h"
 #include "simulator/device_profile.h"
+#include "tuner/model/derived_nodes.h"
 #include "tuner/model/step_list.h"
 #include "tuner/model/step_model.h"
 
 namespace spillway {
-
-// By value of the graph: the kernel of the node that OpDef::derive gives for
-// it. Values without such a node have zeros.
-struct DerivedKernel {
-  int64_t ns = 0;
-  int64_t workspace_bytes = 0;
-};
-using DerivedKernels = IdMap<ValueId, DerivedKernel>;
 
 // A node that computes values a second time.
 struct Remake {
@@ -94,6 +87,11 @@ struct SpaceInputs {
 };
 
 RecomputeSpace MakeRecomputeSpace(const SpaceInputs& inputs);
+
+// For the bound (bound/joint_bound.h), by gap of the model: the least kernel
+// time of a clone that makes its bytes. Of the storages that one node makes,
+// only the largest has the time.
+std::vector<int64_t> LeastRemakeNs(const RecomputeSpace& space);
 
 }  // namespace spillway
 

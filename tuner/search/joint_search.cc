@@ -31,12 +31,12 @@ class Search {
 
   std::optional<JointStep> Run(const std::vector<Fates>& more) {
     std::vector<Fates> seeds = more;
-    if (options_.may_recompute) {
+    if (options_.usual_seeds && options_.may_recompute) {
       for (Fates& seed :
            UsualSeeds(space_, options_.size_threshold_bytes, kPrices)) {
         seeds.push_back(std::move(seed));
       }
-    } else {
+    } else if (options_.usual_seeds) {
       seeds.push_back(KeepAll(space_));
     }
     std::vector<JointStep> steps;

@@ -24,13 +24,15 @@ struct JointSearchOptions {
   int64_t max_work = 2'000'000;
   // Stop at this time: no step is faster.
   int64_t bound_ns = 0;
+  bool usual_seeds = true;
   // Whether tensors may be swapped, or recomputed.
   bool may_swap = true;
   bool may_recompute = true;
 };
 
-// `seeds`: choices to start from besides the usual ones, such as the result
-// for another budget. Deterministic. nullopt: nothing that was tried fits.
+// `seeds`: choices to start from, such as the result for another budget; with
+// options.usual_seeds, the usual ones are added.
+// Deterministic. nullopt: nothing that was tried fits.
 std::optional<JointStep> SearchFates(const JointPlayer& player,
                                      const std::vector<Fates>& seeds,
                                      const JointSearchOptions& options);

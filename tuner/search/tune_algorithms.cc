@@ -47,7 +47,8 @@ class Variant {
             .compile = compile_,
             .kernel_ns = kernel_ns_,
             .profile = base_.profile,
-            .recompute = base_.recompute};
+            .recompute = base_.recompute,
+            .derived = base_.derived};
   }
 
  private:

@@ -14,9 +14,13 @@
 #include "graph/well_known_ops.h"
 #include "lms/lms.h"
 #include "lms/v2/levels.h"
+#include "tuner/bound/joint_bound.h"
+#include "tuner/model/recompute_space.h"
 #include "tuner/model/step_model.h"
 #include "tuner/model/swap_player.h"
+#include "tuner/search/edit_for_fates.h"
 #include "tuner/search/edit_for_swaps.h"
+#include "tuner/search/joint_search.h"
 #include "tuner/search/swap_search.h"
 #include "tuner/search/tflms_sets.h"
 
@@ -26,6 +30,10 @@ namespace {
 // Fractions of the budget that the search reserves for holes between buffers.
 constexpr std::array<double, 9> kSlacks = {0,    0.003, 0.006, 0.01, 0.02,
                                            0.03, 0.05,  0.08,  0.12};
+
+// The same for the search for fates, which starts from what it found before.
+constexpr std::array<double, 6> kJointSlacks = {0,    0.005, 0.01,
+                                                0.02, 0.04,  0.08};
 
 // The amount of searching.
 struct Effort {
@@ -78,6 +86,7 @@ class Tuner {
     ModelOrders();
     FindBudgets();
     if (options_.lms.mode == LmsMode::kOff) return Failure();
+    if (IsJoint()) SPILLWAY_RETURN_IF_ERROR(TryJoint());
     if (options_.lms.mode == LmsMode::kAuto) TryPerTensor();
     SPILLWAY_RETURN_IF_ERROR(TrySets());
     if (best_) return Finish("the least predicted time of what was tried");
@@ -142,6 +151,65 @@ class Tuner {
                                  .schedule = orders_[i].schedule};
       Add(recipe, Evaluate(inputs_, recipe));
     }
+  }
+
+  // Whether tensors may be recomputed as the tuner chooses.
+  bool IsJoint() const {
+    return options_.lms.mode == LmsMode::kAuto &&
+           options_.lms.recompute.policy == RecomputePolicy::kAuto &&
+           inputs_.derived != nullptr;
+  }
+
+  RecomputeSpace SpaceOf(const Order& order) const {
+    return MakeRecomputeSpace({.graph = inputs_.graph,
+                               .ops = inputs_.ops,
+                               .schedule = order.schedule,
+                               .compile = inputs_.compile,
+                               .kernel_ns = inputs_.kernel_ns,
+                               .derived = *inputs_.derived,
+                               .profile = inputs_.profile,
+                               .recompute = options_.lms.recompute});
+  }
+
+  // Errors: none about memory.
+  absl::Status TryJoint() {
+    for (const Order& order : orders_) {
+      if (ShallStop()) break;
+      const RecomputeSpace space = SpaceOf(order);
+      SPILLWAY_RETURN_IF_ERROR(SearchFatesIn(space, budgets_[0]));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status SearchFatesIn(const RecomputeSpace& space, int64_t budget) {
+    const JointBound bound = FindJointBound({.model = space.model,
+                                             .remake_ns = LeastRemakeNs(space),
+                                             .profile = inputs_.profile,
+                                             .budget_bytes = budget},
+                                            best_ ? best_->step.step_ns : 0);
+    if (!bound.is_feasible || IsNear(bound.step_ns)) return absl::OkStatus();
+    JointSearchOptions search = {
+        .size_threshold_bytes = std::max(options_.lms.size_threshold_bytes,
+                                         space.model.peak_bytes / kSmallPart),
+        .bound_ns = bound.step_ns};
+    std::vector<Fates> seeds;
+    for (const double slack : kJointSlacks) {
+      if (ShallStop() || IsNear(bound.step_ns)) break;
+      const JointPlayer player(
+          space,
+          static_cast<int64_t>(static_cast<double>(budget) * (1 - slack)),
+          search.size_threshold_bytes);
+      const std::optional<JointStep> found = SearchFates(player, seeds, search);
+      if (!found) break;
+      if (best_ && found->played.step_ns >= best_->step.step_ns) break;
+      SPILLWAY_ASSIGN_OR_RETURN(StepRecipe recipe, RecipeFor(space, *found));
+      recipe.name =
+          fmt::format("joint, {:.1f} % of the budget kept free", 100 * slack);
+      TryWithin(budget, recipe, effort_.rounds);
+      seeds = {found->fates};
+      search.usual_seeds = false;
+    }
+    return absl::OkStatus();
   }
 
   // Tries the order with the lower bound first; the other only if it could be
