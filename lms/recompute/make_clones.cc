@@ -157,6 +157,7 @@ class CloneMaker {
   // path leads there from one of the clone's readers; from the last of them, it
   // is short.
   void AddOrders() {
+    FindLastReaders();
     std::vector<RecomputePlan::Order> orders;
     std::vector<RequiredPath> paths;
     for (size_t i = 0; i < plan_.clones.size(); ++i) {
@@ -173,16 +174,41 @@ class CloneMaker {
     for (const size_t i : missing) plan_.orders.push_back(orders[i]);
   }
 
-  // By levels; the first reader, through other clones, if no node of the
-  // backward phase reads the clone before `node`.
+  // Clones are read only by later ones, so theirs are known first.
+  void FindLastReaders() {
+    last_reader_of_clone_ = first_reader_of_clone_;
+    for (size_t i = plan_.clones.size(); i-- > 0;) {
+      const Clone& clone = plan_.clones[i];
+      NodeId& last = last_reader_of_clone_[i];
+      for (const CloneReaders& readers : clone.readers) {
+        for (const NodeId reader : readers.readers) {
+          last = Later(last, reader);
+        }
+      }
+      for (const CloneInput& input : clone.inputs) {
+        if (input.clone < 0) continue;
+        NodeId& of_input =
+            last_reader_of_clone_[static_cast<size_t>(input.clone)];
+        of_input = Later(of_input, last);
+      }
+    }
+  }
+
+  NodeId Later(NodeId a, NodeId b) const { return IsBefore(a, b) ? b : a; }
+
+  // By levels. Without the other clones' readers if the last of them comes
+  // after `node`; the first reader, through other clones, if no reader is left.
   NodeId LastReaderBefore(size_t clone, NodeId node) const {
+    const auto comes_before = [&](NodeId reader) {
+      return values_.level(reader) < values_.level(node);
+    };
+    if (comes_before(last_reader_of_clone_[clone])) {
+      return last_reader_of_clone_[clone];
+    }
     NodeId last = first_reader_of_clone_[clone];
     for (const CloneReaders& readers : plan_.clones[clone].readers) {
       for (const NodeId reader : readers.readers) {
-        if (values_.level(reader) < values_.level(node) &&
-            IsBefore(last, reader)) {
-          last = reader;
-        }
+        if (comes_before(reader)) last = Later(last, reader);
       }
     }
     return last;
@@ -208,8 +234,9 @@ class CloneMaker {
   const IdMap<StorageId, bool>& is_remade_;
   // Of the clone that computes the value, through other clones; invalid: none.
   IdMap<ValueId, NodeId> first_reader_;
-  IdMap<ValueId, CloneInput> clone_of_;  // `clone` is -1: none
-  std::vector<NodeId> first_reader_of_clone_;
+  IdMap<ValueId, CloneInput> clone_of_;        // `clone` is -1: none
+  std::vector<NodeId> first_reader_of_clone_;  // through other clones
+  std::vector<NodeId> last_reader_of_clone_;   // the same
   RecomputePlan plan_;
 };
 

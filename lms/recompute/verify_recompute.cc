@@ -262,14 +262,17 @@ class Verifier {
     for (size_t i = 0; i < order_.size(); ++i) {
       place[order_[i]] = static_cast<int32_t>(i);
     }
+    const IdMap<NodeId, NodeId> last_reader = LastReaders(place);
     std::vector<RequiredPath> shorter = paths;
     for (RequiredPath& path : shorter) {
       NodeId last = path.before;
-      ForEachSuccessor(edited_, path.before, [&](NodeId reader) {
+      const auto pass_through = [&](NodeId reader) {
         if (place[reader] <= place[path.after] && place[reader] > place[last]) {
           last = reader;
         }
-      });
+      };
+      ForEachSuccessor(edited_, path.before, pass_through);
+      pass_through(last_reader[path.before]);
       path.before = last;
     }
     std::vector<RequiredPath> left;
@@ -277,6 +280,25 @@ class Verifier {
       left.push_back(paths[i]);
     }
     return left;
+  }
+
+  // The last node that reads a clone, through other clones; of other nodes, the
+  // node itself.
+  IdMap<NodeId, NodeId> LastReaders(const IdMap<NodeId, int32_t>& place) const {
+    IdMap<NodeId, NodeId> last_reader(edited_.num_nodes(), NodeId());
+    for (size_t i = order_.size(); i-- > 0;) {
+      const NodeId id = order_[i];
+      NodeId& last = last_reader[id];
+      last = id;
+      if (IsOriginal(id)) continue;
+      for (const ValueId output : edited_.node(id).outputs) {
+        ForEachReader(edited_, output, [&](NodeId reader) {
+          const NodeId through = last_reader[reader];
+          if (place[through] > place[last]) last = through;
+        });
+      }
+    }
+    return last_reader;
   }
 
   const Graph& original_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/builder/builder.h"
+#include "graph/well_known_ops.h"
 #include "lms/lms.h"
 #include "ops/all_ops.h"
 #include "tests/end_to_end/fake_gpu.h"
@@ -131,6 +132,32 @@ TEST_F(GpuGraphTest, CapturingAndSwappingChangeNoBit) {
     }
   }
   EXPECT_GT(swap_outs, LeastCases(100));
+}
+
+// In each step a clone of a dropout draws the mask of its original.
+TEST_F(GpuGraphTest, CapturingAndRecomputingChangeNoBit) {
+  int64_t dropouts = 0;
+  int64_t norms = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    ASSERT_OK_AND_ASSIGN(const RandomNetwork network, MakeRandomNetwork(seed));
+    ASSERT_OK_AND_ASSIGN(const TrainedModel kept,
+                         Train(network.graph, network, false));
+    for (const RecomputePolicy policy :
+         {RecomputePolicy::kCheap, RecomputePolicy::kSqrt}) {
+      SCOPED_TRACE(RecomputePolicyName(policy));
+      Graph edited = network.graph;
+      ASSERT_THAT(ApplyLms({.recompute = {.policy = policy}}, edited), IsOk());
+      for (const Node& node : edited.nodes()) {
+        if (!IsCloneName(node.name)) continue;
+        dropouts += node.op == "Dropout";
+        norms += node.op == "BatchNormApply";
+      }
+      ExpectSameWhenCaptured(edited, network, kept);
+    }
+  }
+  EXPECT_GT(dropouts, LeastCases(2));
+  EXPECT_GT(norms, LeastCases(4));
 }
 
 TEST_F(GpuGraphTest, LossesAreThoseOfTheCpu) {

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,11 +14,13 @@
 #include "graph/builder/builder.h"
 #include "graph/well_known_ops.h"
 #include "lms/lms.h"
+#include "models/layers/layers.h"
 #include "tests/end_to_end/fake_gpu.h"
 #include "tests/end_to_end/train_model.h"
 #include "tests/support/random_network.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_size.h"
+#include "training/optimizer.h"
 
 namespace spillway {
 namespace {
@@ -43,6 +48,50 @@ class GpuTrainingTest : public testing::FakeGpuTest {
     return FakeGpuTest::SpecOf(network, 2);
   }
 };
+
+// A convolution and `layer` three times, with a residual connection around the
+// second pair.
+RandomNetwork SmallNetwork(
+    const std::function<Tensor(const NameScope&, Tensor)>& layer) {
+  GraphBuilder g(StandardOps(), "small");
+  Tensor x = g.Placeholder("images", DType::kFloat32, {2, 8, 8, 3});
+  const Tensor labels = g.Placeholder("labels", DType::kInt32, {2});
+  for (const char* name : {"a", "b", "c"}) {
+    const NameScope scope = g.Scope(name);
+    const Tensor y =
+        layer(scope, Conv2D(scope, x, {.filters = 8, .kernel = {3, 3}}));
+    x = std::string_view(name) == "b" ? Add(scope, x, y) : y;
+  }
+  const Tensor logits =
+      Dense(g.Scope("logits"), Flatten(g.Scope("flat"), x), {.units = 4});
+  const Tensor loss =
+      SparseSoftmaxCrossEntropy(g.Scope("loss"), logits, labels);
+  Minimize(g.Scope("optimizer"), loss, Momentum{.learning_rate = 0.02});
+  return {.graph = std::move(g).Build().value(),
+          .loss = loss.id(),
+          .num_classes = 4};
+}
+
+RandomNetwork SmallNetworkWithBatchNorm() {
+  return SmallNetwork([](const NameScope& scope, Tensor x) {
+    return BatchNorm(scope, x, {.activation = Activation::kRelu});
+  });
+}
+
+RandomNetwork SmallNetworkWithDropout() {
+  return SmallNetwork([](const NameScope& scope, Tensor x) {
+    return Dropout(scope, Relu(scope, x), {.rate = 0.3});
+  });
+}
+
+// The clones in an edited graph, by op.
+std::map<std::string, int> ClonesByOp(const Graph& edited) {
+  std::map<std::string, int> clones;
+  for (const Node& node : edited.nodes()) {
+    if (IsCloneName(node.name)) ++clones[node.op];
+  }
+  return clones;
+}
 
 // The loss of given logits [3, 4].
 struct Loss {
@@ -171,6 +220,46 @@ TEST_F(GpuTrainingTest, SwappingChangesNoBit) {
     }
   }
   EXPECT_GT(swap_outs, LeastCases(100));
+}
+
+TEST_F(GpuTrainingTest, RecomputationChangesNoBit) {
+  std::vector<RandomNetwork> networks = {SmallNetworkWithBatchNorm(),
+                                         SmallNetworkWithDropout()};
+  for (uint64_t seed = 1; seed <= NumCases(12); ++seed) {
+    ASSERT_OK_AND_ASSIGN(networks.emplace_back(), MakeRandomNetwork(seed));
+  }
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    ASSERT_OK_AND_ASSIGN(networks.emplace_back(),
+                         MakeRandomNetwork(seed, DType::kFloat16));
+  }
+  std::map<std::string, int> clones;
+  for (size_t i = 0; i < networks.size(); ++i) {
+    const RandomNetwork& network = networks[i];
+    ASSERT_OK_AND_ASSIGN(const TrainedModel kept,
+                         Train(network.graph, network));
+    for (const RecomputePolicy policy :
+         {RecomputePolicy::kCheap, RecomputePolicy::kSqrt}) {
+      for (const LmsMode mode : {LmsMode::kOff, LmsMode::kV1}) {
+        SCOPED_TRACE(::testing::Message()
+                     << "network " << i << " " << RecomputePolicyName(policy)
+                     << " " << LmsModeName(mode));
+        Graph edited = network.graph;
+        ASSERT_THAT(
+            ApplyLms({.mode = mode, .recompute = {.policy = policy}}, edited),
+            IsOk());
+        for (const auto& [op, count] : ClonesByOp(edited)) {
+          clones[op] += count;
+        }
+        ASSERT_OK_AND_ASSIGN(const TrainedModel run, Train(edited, network));
+        EXPECT_EQ(run.losses, kept.losses);
+        EXPECT_EQ(run.checksum, kept.checksum);
+        ExpectExactMemory(run);
+      }
+    }
+  }
+  EXPECT_GE(clones["BatchNormApply"], 4);
+  EXPECT_GE(clones["Dropout"], 4);
+  EXPECT_GE(clones["Conv2D"], LeastCases(4));
 }
 
 TEST_F(GpuTrainingTest, Float16TrainsWithTheSameBitsWithAndWithoutSwapping) {

@@ -41,6 +41,25 @@ int64_t PositiveNs(double ns) {
   return static_cast<int64_t>(std::max(0.0, ns));
 }
 
+// The bytes that a plan would swap at a cut that fails: those whose copies are
+// hidden, and those that are computed again in more time than they take to
+// leave; not more than can return in time.
+int64_t BestSwappedBytes(const Cut& cut, const LinkRates& rates,
+                         int64_t step_ns) {
+  const auto start = static_cast<double>(cut.start_ns);
+  const auto after = static_cast<double>(cut.after_ns);
+  const double hidden = std::min((start - cut.out_ns) * rates.out,
+                                 (after - cut.in_ns) * rates.in);
+  const auto cheap = static_cast<double>(
+      cut.absent_bytes - cut.remakes.BytesUpToPrice(1 / rates.out));
+  const double in_time =
+      (static_cast<double>(step_ns - cut.kernel_ns) - start - cut.in_ns) *
+      rates.in;
+  const double bytes = std::min(std::max(hidden, cheap), in_time);
+  return static_cast<int64_t>(
+      std::clamp(bytes, 0.0, static_cast<double>(cut.absent_bytes)));
+}
+
 }  // namespace
 
 JointBound BoundOfPath(const StepPath& path, const StepModel& model) {
@@ -96,7 +115,7 @@ void JointTests::FindItems() {
   }
 }
 
-int64_t JointTests::MostRecomputed(int32_t step, int64_t start_ns) const {
+int64_t JointTests::MostRecomputed(int32_t step, int64_t start_ns) {
   const int32_t crowded = crowded_at_[static_cast<size_t>(step)];
   if (crowded < 0 || !inputs_.can_swap) return kAllBytes;
   const auto i = static_cast<size_t>(crowded);
@@ -104,7 +123,9 @@ int64_t JointTests::MostRecomputed(int32_t step, int64_t start_ns) const {
   const int64_t spare_ns =
       step_ns_ - start_ns - kernel_ns - crowd_.steps[i].after_ns;
   // Without spare time the path is too long whatever is copied.
-  return spare_ns < 0 ? 0 : knapsacks_[i].MostBytes(spare_ns);
+  if (spare_ns < 0) return kAllBytes;
+  recomputed_bytes_[i] = knapsacks_[i].MostBytes(spare_ns);
+  return recomputed_bytes_[i];
 }
 
 Cut JointTests::CutAt(size_t crowded, const StepPath& path) const {
@@ -122,15 +143,12 @@ Cut JointTests::CutAt(size_t crowded, const StepPath& path) const {
 JointBound JointTests::OfPath(const StepPath& path) const {
   JointBound bound = BoundOfPath(path, inputs_.model);
   if (bound.tight_step < 0) return bound;
-  const auto k = static_cast<size_t>(bound.tight_step);
-  const RecomputeKnapsack& remakes =
-      knapsacks_[static_cast<size_t>(crowded_at_[k])];
-  bound.recompute_ns = PositiveNs(
-      remakes.LeastNs(MostRecomputed(bound.tight_step, path.starts[k].ns)));
+  const auto i =
+      static_cast<size_t>(crowded_at_[static_cast<size_t>(bound.tight_step)]);
+  bound.recompute_ns = PositiveNs(knapsacks_[i].LeastNs(recomputed_bytes_[i]));
   return bound;
 }
 
-// The waits if as much is swapped as the time of the copies allows.
 JointBound JointTests::OfCut(size_t crowded, const StepPath& path) const {
   const Cut cut = CutAt(crowded, path);
   const PathMoment& start =
@@ -138,18 +156,15 @@ JointBound JointTests::OfCut(size_t crowded, const StepPath& path) const {
   JointBound bound = OfPath(path);
   bound.step_ns = step_ns_ + 1;
   bound.tight_step = crowd_.steps[crowded].step;
-  bound.out_ns = start.out_ns;
-  bound.in_ns = start.in_ns;
-  bound.issue_ns = start.issue_ns;
-  int64_t swapped = 0;
-  if (inputs_.can_swap) {
-    const auto most_ns = static_cast<double>(step_ns_ - cut.kernel_ns);
-    const double out =
-        (most_ns - cut.out_ns - static_cast<double>(cut.after_ns)) * rates_.out;
-    const double in =
-        (most_ns - cut.in_ns - static_cast<double>(cut.start_ns)) * rates_.in;
-    const auto most = static_cast<double>(cut.absent_bytes);
-    swapped = static_cast<int64_t>(std::clamp(std::min(out, in), 0.0, most));
+  // Of the waits before the kernel, those that kernels do not hide.
+  const int64_t idle_ns =
+      start.ns - (bound.kernels_ns - cut.kernel_ns - cut.after_ns);
+  bound.out_ns = std::min(start.out_ns, idle_ns);
+  bound.in_ns = std::min(start.in_ns, idle_ns);
+  bound.issue_ns = std::min(start.issue_ns, idle_ns);
+  const int64_t swapped =
+      inputs_.can_swap ? BestSwappedBytes(cut, rates_, step_ns_) : 0;
+  if (swapped > 0) {
     const auto bytes = static_cast<double>(swapped);
     bound.out_ns += PositiveNs(cut.out_ns + bytes / rates_.out -
                                static_cast<double>(cut.start_ns));

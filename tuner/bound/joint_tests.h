@@ -34,7 +34,8 @@ class JointTests {
  private:
   // Gaps that one clone may fill, as an item of the covering.
   void FindItems();
-  int64_t MostRecomputed(int32_t step, int64_t start_ns) const;
+  // For the path; keeps the result in recomputed_bytes_.
+  int64_t MostRecomputed(int32_t step, int64_t start_ns);
   Cut CutAt(size_t crowded, const StepPath& path) const;
   JointBound OfPath(const StepPath& path) const;
   JointBound OfCut(size_t crowded, const StepPath& path) const;
@@ -54,7 +55,8 @@ class JointTests {
   int64_t step_ns_ = 0;
   int64_t most_recompute_ns_ = 0;
   std::vector<RecomputeKnapsack> knapsacks_;  // by crowded step
-  std::vector<int64_t> recomputed_bytes_;     // likewise: by the cut test
+  // Likewise: at most, by the path, then at least, by the cut test.
+  std::vector<int64_t> recomputed_bytes_;
 };
 
 }  // namespace spillway

@@ -39,15 +39,26 @@ double RecomputeKnapsack::LeastNs(int64_t bytes) const {
   return ns * (1 - kRounding);
 }
 
+double RecomputeKnapsack::BytesPerNs(size_t i) const {
+  return static_cast<double>(bytes_[i] - bytes_[i - 1]) /
+         static_cast<double>(ns_[i] - ns_[i - 1]);
+}
+
 int64_t RecomputeKnapsack::MostBytes(int64_t ns) const {
-  // The last sum that is not above `ns`: items that take no time are in it.
+  // The first sum above `ns`. Its last item is either left out or taken whole.
   const auto i =
       static_cast<size_t>(std::ranges::upper_bound(ns_, ns) - ns_.begin());
   if (i == ns_.size()) return total_bytes();
-  const double part = static_cast<double>(ns - ns_[i - 1]) /
-                      static_cast<double>(ns_[i] - ns_[i - 1]);
-  const double bytes = part * static_cast<double>(bytes_[i] - bytes_[i - 1]);
-  return bytes_[i - 1] + static_cast<int64_t>(bytes * (1 + kRounding));
+  double more = 0;
+  if (i + 1 < ns_.size()) {  // left out: a part of the next one
+    more = static_cast<double>(ns - ns_[i - 1]) * BytesPerNs(i + 1);
+  }
+  if (ns_[i - 1] > 0) {  // taken: without a part of the one before
+    const auto item = static_cast<double>(bytes_[i] - bytes_[i - 1]);
+    const auto missing_ns = static_cast<double>(ns_[i] - ns);
+    more = std::max(more, item - missing_ns * BytesPerNs(i - 1));
+  }
+  return bytes_[i - 1] + static_cast<int64_t>(more * (1 + kRounding));
 }
 
 int64_t RecomputeKnapsack::BytesUpToPrice(double ns_per_byte) const {

@@ -7,8 +7,10 @@
 //    |__..-'
 //    +---------------------> bytes
 //
-// Source: Dantzig, "Discrete-variable extremum problems", Operations Research 5
-// (1957).
+// Sources: Dantzig, "Discrete-variable extremum problems", Operations Research
+// 5 (1957); Martello and Toth, "An upper bound for the zero-one knapsack
+// problem and a branch and bound algorithm", European Journal of Operational
+// Research 1 (1977), for MostBytes.
 #ifndef SPILLWAY_TUNER_BOUND_RECOMPUTE_KNAPSACK_H_
 #define SPILLWAY_TUNER_BOUND_RECOMPUTE_KNAPSACK_H_
 
@@ -48,6 +50,9 @@ class RecomputeKnapsack {
   int64_t BytesUpToPrice(double ns_per_byte) const;
 
  private:
+  // Of the item that ends at sum i.
+  double BytesPerNs(size_t i) const;
+
   // Sums over the first i items, for every i.
   std::vector<int64_t> bytes_ = {0};
   std::vector<int64_t> ns_ = {0};

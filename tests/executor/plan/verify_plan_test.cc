@@ -343,6 +343,31 @@ TEST(VerifyPlanTest, CatchesAnOverwriteOfAValueThatIsStillRead) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("overwrote it")));
 }
 
+// x and y may each take over a's bytes, but not both of them.
+TEST(VerifyPlanTest, CatchesTwoOutputsThatOverwriteOneInput) {
+  Graph graph;
+  const TensorType type{.dtype = DType::kUInt8, .shape = {1024}};
+  const ValueId a =
+      graph.output(graph.AddNode({.name = "a", .op = "F", .outputs = {type}}));
+  const ValueId b =
+      graph.output(graph.AddNode({.name = "b", .op = "F", .outputs = {type}}));
+  const NodeId both = graph.AddNode({.name = "both",
+                                     .op = "InPlaceBoth",
+                                     .inputs = {a, b},
+                                     .outputs = {type, type}});
+  const ValueId x = graph.output(both, 0);
+  const ValueId y = graph.output(both, 1);
+  ASSERT_OK_AND_ASSIGN(ExecutionPlan plan, Compile(graph));
+  ASSERT_EQ(plan.buffer_of[x], plan.buffer_of[b]);
+  ASSERT_EQ(plan.buffer_of[y], plan.buffer_of[a]);
+  ASSERT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
+  plan.buffer_of[x] = plan.buffer_of[a];
+  Find(plan, graph, "both").outputs[0] = plan.buffer_of[a];
+  EXPECT_THAT(VerifyPlan(plan, graph, ToyOps()),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("(both): output 0 has the bytes of another")));
+}
+
 // x is fetched; y = InPlace(x) takes over its bytes nevertheless.
 TEST(VerifyPlanTest, CatchesAFetchedValueThatIsOverwritten) {
   Graph graph;

@@ -247,6 +247,29 @@ TEST(PlanRecomputeTest, ClonesRunBeforeTheUpdateOfTheirVariables) {
   EXPECT_THAT(WithClones(plan, CloneOps(), graph), IsOk());
 }
 
+// Only y2's clone reads that of y, and the last reader of y2 leads to u:
+//
+//   w ---> y ---> y2 ---> d ---> b2                b2, b3 read y2
+//   x ----^                +---> d2 ---> b3 ---> u (overwrites w)
+TEST(PlanRecomputeTest, ReadersOfAClonesCloneOrderItBeforeUpdates) {
+  Graph graph("step");
+  AddTo(graph, "w", "Variable", {});
+  AddTo(graph, "x", "F", {});
+  AddTo(graph, "y", "Pure", {"x", "w"});
+  AddTo(graph, "y2", "Pure", {"y"});
+  AddTo(graph, "last", "F", {"y2"});
+  AddTo(graph, "opt/gradients/d", "F", {"last"});
+  AddTo(graph, "opt/gradients/b2", "F", {"opt/gradients/d", "y2", "x"});
+  AddTo(graph, "opt/gradients/d2", "F", {"opt/gradients/d"});
+  AddTo(graph, "opt/gradients/b3", "F", {"opt/gradients/d2", "y2", "x"});
+  AddTo(graph, "opt/u", "Update", {"w", "opt/gradients/b3"}, {"y"});
+  ASSERT_OK_AND_ASSIGN(const RecomputePlan plan,
+                       PlanRecompute(kCheap, CloneOps(), graph));
+  EXPECT_EQ(plan.clones.size(), 2);
+  EXPECT_THAT(plan.orders, IsEmpty());
+  EXPECT_THAT(WithClones(plan, CloneOps(), graph), IsOk());
+}
+
 // b1, the first reader of y, may run after u.
 TEST(PlanRecomputeTest, NothingIsRecomputedAfterTheUpdateOfItsVariables) {
   const Graph graph = UpdatedStep(false);

@@ -3,11 +3,18 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "fmt/format.h"
+#include "graph/builder/builder.h"
 #include "lms/recompute/apply_recompute_plan.h"
+#include "lms/recompute/plan_recompute.h"
+#include "models/layers/layers.h"
+#include "ops/all_ops.h"
 #include "tests/lms/recompute/clone_ops.h"
 #include "tests/support/status_matchers.h"
+#include "training/optimizer.h"
 
 namespace spillway {
 namespace {
@@ -35,6 +42,7 @@ Graph UpdatedStep() {
   AddTo(graph, "d", "F", {"y2"});
   AddTo(graph, "b2", "F", {"d", "y2"});
   AddTo(graph, "b1", "F", {"b2", "y"});
+  AddTo(graph, "b0", "F", {"b1", "y"});
   AddTo(graph, "u", "Update", {"w", "d"}, {"y"});
   return graph;
 }
@@ -113,6 +121,12 @@ TEST(VerifyRecomputeTest, CatchesADamagedEdit) {
          g.SetInput({FindIn(g, "lms/recompute_y"), 0}, OutputIn(g, "w"));
        },
        "lms/recompute_y is the clone of y, but its input 0 is w:0"},
+      {"a clone with swapped inputs",
+       [](Graph& g) {
+         g.SetInput({FindIn(g, "lms/recompute_y"), 0}, OutputIn(g, "w"));
+         g.SetInput({FindIn(g, "lms/recompute_y"), 1}, OutputIn(g, "x"));
+       },
+       "lms/recompute_y is the clone of y, but its input 0 is w:0"},
       {"a clone that reads another clone",
        [](Graph& g) {
          g.SetInput({FindIn(g, "lms/recompute_y2"), 0}, OutputIn(g, "x"));
@@ -124,6 +138,11 @@ TEST(VerifyRecomputeTest, CatchesADamagedEdit) {
        },
        "lms/recompute_y is the clone of y, but has other readers"},
       {"a reader too many",
+       [](Graph& g) {
+         g.SetInput({FindIn(g, "b0"), 1}, OutputIn(g, "lms/recompute_y"));
+       },
+       "lms/recompute_y is the clone of y, but has other readers"},
+      {"the clone's trigger reads it",
        [](Graph& g) {
          g.SetInput({FindIn(g, "y2"), 0}, OutputIn(g, "lms/recompute_y"));
        },
@@ -146,6 +165,77 @@ TEST(VerifyRecomputeTest, CatchesADamagedEdit) {
     EXPECT_THAT(
         ApplyAndVerify(UpdatedStepPlan(graph), graph, damage.apply),
         StatusIs(absl::StatusCode::kInternal, HasSubstr(damage.message)));
+  }
+}
+
+// The step with y as a node of many attributes, and its clone after `change`.
+absl::Status VerifyCloneOfY(const std::function<void(NodeSpec&)>& change) {
+  const Graph plain = UpdatedStep();
+  Graph graph("step");
+  const Attributes attributes = {
+      {"seed", int64_t{7}}, {"rate", 0.5}, {"strides", {1, 2}}};
+  for (const Node& node : plain.nodes()) {
+    NodeSpec spec = {.name = node.name,
+                     .op = node.op,
+                     .inputs = node.inputs,
+                     .control_inputs = node.control_inputs,
+                     .outputs = {kCloneType}};
+    if (node.name == "y") spec.attributes = attributes;
+    graph.AddNode(std::move(spec));
+  }
+  RecomputePlan plan = UpdatedStepPlan(graph);
+  plan.clones.pop_back();
+  NodeSpec spec = {.name = "lms/recompute_y",
+                   .op = "Pure",
+                   .inputs = {OutputIn(graph, "x"), OutputIn(graph, "w")},
+                   .control_inputs = plan.clones[0].triggers,
+                   .outputs = {kCloneType},
+                   .attributes = attributes};
+  change(spec);
+  Graph edited = graph;
+  const NodeId clone = edited.AddNode(std::move(spec));
+  edited.SetInput({FindIn(edited, "b1"), 1}, edited.output(clone));
+  edited.AddControlEdge(clone, FindIn(edited, "u"));
+  return VerifyRecompute(graph, edited, plan, CloneOps());
+}
+
+TEST(VerifyRecomputeTest, CatchesACloneOfAnotherKind) {
+  EXPECT_THAT(VerifyCloneOfY([](NodeSpec&) {}), IsOk());
+  const std::string other_op = "is another op, or has other attributes";
+  struct Fault {
+    std::string name;
+    std::function<void(NodeSpec&)> change;
+    std::string message;
+  };
+  const std::vector<Fault> faults = {
+      {"seed", [](NodeSpec& s) { s.attributes.Set("seed", int64_t{8}); },
+       other_op},
+      {"rate", [](NodeSpec& s) { s.attributes.Set("rate", 0.25); }, other_op},
+      {"strides",
+       [](NodeSpec& s) {
+         s.attributes.Set("strides", {2, 1});
+       },
+       other_op},
+      {"one attribute more",
+       [](NodeSpec& s) { s.attributes.Set("dtype", DType::kBFloat16); },
+       other_op},
+      {"no attributes", [](NodeSpec& s) { s.attributes = {}; }, other_op},
+      {"op", [](NodeSpec& s) { s.op = "Heavy"; }, other_op},
+      {"place", [](NodeSpec& s) { s.placement = Placement::kHost; }, other_op},
+      {"cost", [](NodeSpec& s) { s.cost = StatedCost{.flops = 1}; }, other_op},
+      {"types",
+       [](NodeSpec& s) {
+         s.outputs.push_back({.dtype = DType::kBFloat16, .shape = {64}});
+       },
+       "has other types"},
+      {"number of inputs", [](NodeSpec& s) { s.inputs.pop_back(); },
+       "has another number of inputs"}};
+  for (const Fault& fault : faults) {
+    SCOPED_TRACE(fault.name);
+    EXPECT_THAT(VerifyCloneOfY(fault.change),
+                StatusIs(absl::StatusCode::kInternal,
+                         HasSubstr("lms/recompute_y is the clone of y, but " +
+                                   fault.message)));
   }
 }
 
@@ -257,6 +347,61 @@ TEST(VerifyRecomputeTest, ADerivedCloneIsAsItsOpSays) {
   EXPECT_THAT(ApplyAndVerify(plan, graph),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("do not belong to norm")));
+}
+
+// x, then a convolution and a batch norm, twice; trained.
+Graph TrainedNorms() {
+  GraphBuilder g(StandardOps(), "norms");
+  Tensor x = g.Placeholder("x", DType::kFloat32, {2, 8, 8, 4});
+  const Tensor labels = g.Placeholder("labels", DType::kInt32, {2});
+  for (const char* block : {"a", "b"}) {
+    const NameScope scope = g.Scope(block);
+    x = Conv2D(scope, x, {.filters = 4, .kernel = {3, 3}});
+    x = BatchNorm(scope, x, {.activation = Activation::kRelu});
+  }
+  const Tensor logits =
+      Dense(g.Scope("logits"), Flatten(g.Scope("flat"), x), {.units = 2});
+  const Tensor loss =
+      SparseSoftmaxCrossEntropy(g.Scope("loss"), logits, labels);
+  Minimize(g.Scope("optimizer"), loss, Sgd{});
+  return std::move(g).Build().value();
+}
+
+// FusedBatchNorm updates its moving statistics, so it must not run twice, and
+// BatchNormApply must read those of the batch.
+TEST(VerifyRecomputeTest, ACloneOfABatchNormReadsTheStatisticsOfTheBatch) {
+  const Graph graph = TrainedNorms();
+  const OpRegistry& ops = StandardOps();
+  ASSERT_OK_AND_ASSIGN(
+      RecomputePlan plan,
+      PlanRecompute({.recompute = {.policy = RecomputePolicy::kCheap}}, ops,
+                    graph));
+  ASSERT_FALSE(plan.clones.empty());
+  Graph edited = graph;
+  ApplyRecomputePlan(plan, ops, edited);
+  ASSERT_THAT(VerifyRecompute(graph, edited, plan, ops), IsOk());
+  const NodeId clone(graph.num_nodes());
+  ASSERT_EQ(edited.node(clone).op, "BatchNormApply");
+  const Node& original = graph.node(plan.clones[0].original);
+  for (const int32_t slot : {3, 4}) {  // the same slots of both ops
+    Graph damaged = edited;
+    const ValueId moving = original.inputs[static_cast<size_t>(slot)];
+    damaged.SetInput({clone, slot}, moving);
+    EXPECT_THAT(VerifyRecompute(graph, damaged, plan, ops),
+                StatusIs(absl::StatusCode::kInternal,
+                         HasSubstr(fmt::format("but its input {} is {}", slot,
+                                               graph.ValueName(moving)))));
+  }
+  plan.clones[0].derived_output = -1;
+  plan.clones[0].inputs.clear();
+  for (const ValueId input : original.inputs) {
+    plan.clones[0].inputs.push_back({.value = input});
+  }
+  Graph twice = graph;
+  ApplyRecomputePlan(plan, ops, twice);
+  EXPECT_THAT(VerifyRecompute(graph, twice, plan, ops),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("it has none: op FusedBatchNorm")));
 }
 
 TEST(VerifyRecomputeTest, PlansOfAnotherGraphAreRefused) {

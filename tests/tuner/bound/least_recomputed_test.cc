@@ -18,7 +18,13 @@ constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
 // time.
 std::optional<int64_t> NaiveLeast(const Cut& cut, const LinkRates& rates,
                                   int64_t step_ns, double slack_ns) {
-  for (int64_t r = 0; r <= cut.absent_bytes; ++r) {
+  const int64_t spare_ns =
+      step_ns - cut.start_ns - cut.kernel_ns - cut.after_ns;
+  if (spare_ns < 0) return std::nullopt;
+  // Whole items are computed again.
+  const int64_t most =
+      std::min(cut.absent_bytes, cut.remakes.MostBytes(spare_ns));
+  for (int64_t r = 0; r <= most; ++r) {
     const auto s = static_cast<double>(cut.absent_bytes - r);
     if (s > 0 && rates.out <= 0) continue;
     double before = static_cast<double>(cut.start_ns);
@@ -34,7 +40,7 @@ std::optional<int64_t> NaiveLeast(const Cut& cut, const LinkRates& rates,
 }
 
 TEST(LeastRecomputedTest, WhatTheLinkDoesNotMoveInTimeIsComputedAgain) {
-  const std::vector<RemakeItem> items = {{.bytes = 100, .ns = 100}};
+  const std::vector<RemakeItem> items(10, {.bytes = 10, .ns = 10});
   const RecomputeKnapsack remakes(items, kAnyTime);
   const Cut cut = {.absent_bytes = 100,
                    .start_ns = 100,
@@ -55,7 +61,7 @@ TEST(LeastRecomputedTest, WhatTheLinkDoesNotMoveInTimeIsComputedAgain) {
 }
 
 TEST(LeastRecomputedTest, WithoutALinkEverythingIsComputedAgain) {
-  const std::vector<RemakeItem> items = {{.bytes = 100, .ns = 100}};
+  const std::vector<RemakeItem> items(10, {.bytes = 10, .ns = 10});
   const RecomputeKnapsack remakes(items, kAnyTime);
   const Cut cut = {.absent_bytes = 30,
                    .start_ns = 100,

@@ -27,9 +27,13 @@ TEST(RecomputeKnapsackTest, TakesTheCheapestBytesFirst) {
   EXPECT_NEAR(knapsack.LeastNs(25), 40, 1e-9);
   EXPECT_TRUE(std::isinf(knapsack.LeastNs(26)));
   EXPECT_EQ(knapsack.MostBytes(0), 5);
-  EXPECT_EQ(knapsack.MostBytes(4), 9);
-  EXPECT_EQ(knapsack.MostBytes(12), 15);  // two thirds of a byte more
-  EXPECT_EQ(knapsack.MostBytes(13), 16);
+  // The second item takes too long, and four ns are a part of the third one.
+  EXPECT_EQ(knapsack.MostBytes(4), 6);
+  EXPECT_EQ(knapsack.MostBytes(9), 8);
+  // The third one would need 27 ns of the second one, which takes 10.
+  EXPECT_EQ(knapsack.MostBytes(13), 15);
+  // 10 bytes of the third one, and 6 ns of the second one.
+  EXPECT_EQ(knapsack.MostBytes(36), 21);
   EXPECT_EQ(knapsack.MostBytes(1000), 25);
   EXPECT_EQ(knapsack.BytesUpToPrice(0.5), 5);
   EXPECT_EQ(knapsack.BytesUpToPrice(2), 15);
