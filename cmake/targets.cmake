@@ -167,15 +167,20 @@ function(spillway_test path)
   spillway_add_ctest(${path} ${ARG_SLOW} ${target})
 endfunction()
 
-# spillway_test_library(test_graphs SOURCES ... DEPENDS ...): code that several
-# tests share, compiled once, if a test needs it.
+# spillway_test_library(test_graphs [TWINS] SOURCES ... DEPENDS ...): code that
+# several tests share, compiled once, if a test needs it. TWINS: it contains
+# naive twins that take most of a test's time, so it is optimised with a
+# sanitizer, too; compiling then takes three times as long.
 function(spillway_test_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "TWINS" "" "SOURCES;DEPENDS" ${ARGN})
   set(${name}_unit ${ARG_SOURCES})
   spillway_unite(${name}_unit)
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${${name}_unit})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} GTest::gmock)
   spillway_test_options(${name})
+  if(ARG_TWINS)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O1>)
+  endif()
 endfunction()
 
 function(spillway_compile_options target)

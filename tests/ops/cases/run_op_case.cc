@@ -7,7 +7,6 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "base/bfloat16.h"
@@ -71,11 +70,13 @@ Float16 FromDouble(double x) {
 
 template <typename T>
 HostTensor Convert(const TensorType& type, const Doubles& data) {
-  HostTensor tensor{.type = type, .bytes = {}};
+  HostTensor tensor{.type = type,
+                    .bytes = std::vector<std::byte>(data.size() * sizeof(T))};
+  std::byte* to = tensor.bytes.data();
   for (const double x : data) {
     const T item = FromDouble<T>(x);
-    const auto bytes = std::as_bytes(std::span(&item, 1));
-    tensor.bytes.insert(tensor.bytes.end(), bytes.begin(), bytes.end());
+    std::memcpy(to, &item, sizeof(T));
+    to += sizeof(T);
   }
   return tensor;
 }

@@ -10,6 +10,7 @@
 #include "simulator/node_signature.h"
 #include "tests/executor/plan/plan_cases.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/tuner_case.h"
 
@@ -25,6 +26,7 @@ using testing::InputsOf;
 using testing::IsOk;
 using testing::LinkOf;
 using testing::ModelOf;
+using testing::NumCases;
 using testing::StatusIs;
 using testing::ToyOps;
 using testing::TrainingCase;
@@ -223,7 +225,7 @@ TEST_P(RandomTuneAlgorithmsTest, NoSlowerThanAnyOneLimitAndAboveTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomTuneAlgorithmsTest,
-                         ::testing::Range<uint64_t>(0, 8));
+                         ::testing::Range<uint64_t>(0, NumCases(8)));
 
 }  // namespace
 }  // namespace spillway
