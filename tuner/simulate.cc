@@ -1,5 +1,6 @@
 #include "tuner/simulate.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -8,20 +9,29 @@
 #include "lms/lms.h"
 #include "simulator/cost_model.h"
 #include "simulator/memory_over_time.h"
+#include "tuner/prepare_choices.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/tune.h"
 
 namespace spillway {
 namespace {
 
-// The graph that the bound is for: its clones are part of the work.
+// The clones of a fixed policy are part of the work.
 absl::StatusOr<StepTimeBound> BoundOf(const Graph& original,
                                       const ChosenStep& chosen,
                                       const PlanInputs& inputs,
                                       const DeviceProfile& profile) {
   const OpRegistry& ops = *chosen.options.ops;
   const RecomputePlan& clones = chosen.edit.recompute;
-  if (clones.clones.empty()) return BoundFor(original, inputs, ops, profile);
+  SPILLWAY_ASSIGN_OR_RETURN(const std::optional<RecomputeChoices> choices,
+                            PrepareChoices({.graph = &original,
+                                            .fetches = chosen.fetches,
+                                            .options = &chosen.options,
+                                            .profile = &profile}));
+  if (choices || clones.clones.empty()) {
+    return BoundFor(original, inputs, ops, profile,
+                    choices ? &*choices : nullptr);
+  }
   SPILLWAY_ASSIGN_OR_RETURN(const Graph recomputed,
                             WithClones(clones, ops, original));
   return BoundFor(recomputed, inputs, ops, profile);

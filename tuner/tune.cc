@@ -16,40 +16,13 @@
 #include "lms/lms.h"
 #include "lms/tflms/report.h"
 #include "simulator/cost_model.h"
-#include "tuner/model/derived_nodes.h"
+#include "tuner/prepare_choices.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/search/smallest_budget.h"
 #include "tuner/search/tune_algorithms.h"
 
 namespace spillway {
 namespace {
-
-absl::StatusOr<DerivedKernels> DerivedKernelsOf(const TuningSpec& spec) {
-  const OpRegistry& ops = *spec.options->ops;
-  const DerivedNodes derived = AddDerivedNodes(*spec.graph, ops);
-  if (derived.graph.num_nodes() == spec.graph->num_nodes()) {
-    return DerivedKernels();
-  }
-  std::vector<ValueId> fetches;
-  for (const NodeId node : derived.node_of) {
-    if (node.is_valid()) fetches.push_back(derived.graph.output(node));
-  }
-  SPILLWAY_ASSIGN_OR_RETURN(const PlanInputs plan,
-                            PreparePlan({.graph = &derived.graph,
-                                         .fetches = fetches,
-                                         .options = spec.options,
-                                         .profile = spec.profile}));
-  const IdMap<NodeId, int64_t> kernel_ns =
-      EstimateKernelTimes(derived.graph, ops, *spec.profile);
-  DerivedKernels kernels(spec.graph->num_values());
-  for (const ValueId value : kernels.ids()) {
-    const NodeId node = derived.node_of[value];
-    if (!node.is_valid()) continue;
-    kernels[value] = {.ns = kernel_ns[node],
-                      .workspace_bytes = plan.options.workspace_bytes[node]};
-  }
-  return kernels;
-}
 
 // Owns the data that TunerInputs borrows.
 class Preparation {
@@ -74,9 +47,10 @@ class Preparation {
     }
     keep_ = NodesToRun(*spec.graph, ops, spec.fetches);
     kernel_ns_ = EstimateKernelTimes(*spec.graph, ops, *spec.profile);
-    const LmsOptions& lms = options.lms;
-    if (lms.recompute.policy != RecomputePolicy::kAuto) return absl::OkStatus();
-    SPILLWAY_ASSIGN_OR_RETURN(derived_, DerivedKernelsOf(spec));
+    SPILLWAY_ASSIGN_OR_RETURN(choices_,
+                              PrepareChoices({.graph = spec.graph,
+                                              .options = &options,
+                                              .profile = spec.profile}));
     return absl::OkStatus();
   }
 
@@ -88,12 +62,12 @@ class Preparation {
             .compile = plan_.options,
             .kernel_ns = kernel_ns_,
             .profile = *spec.profile,
-            .derived = derived_ ? &*derived_ : nullptr};
+            .choices = choices_ ? &*choices_ : nullptr};
   }
 
  private:
   PlanInputs plan_;
-  std::optional<DerivedKernels> derived_;
+  std::optional<RecomputeChoices> choices_;
   IdMap<NodeId, bool> keep_;
   IdMap<NodeId, int64_t> kernel_ns_;
 };
@@ -321,7 +295,8 @@ absl::Status SavePlan(const TuneResult& result, const Graph& graph,
 }
 
 StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
-                       const OpRegistry& ops, const DeviceProfile& profile) {
+                       const OpRegistry& ops, const DeviceProfile& profile,
+                       const RecomputeChoices* choices) {
   const IdMap<NodeId, bool> keep;
   const IdMap<NodeId, int64_t> kernel_ns =
       EstimateKernelTimes(original, ops, profile);
@@ -330,7 +305,8 @@ StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
                      .keep = keep,
                      .compile = inputs.options,
                      .kernel_ns = kernel_ns,
-                     .profile = profile},
+                     .profile = profile,
+                     .choices = choices},
                     inputs.algorithms, {.schedule = inputs.schedule});
 }
 

@@ -89,10 +89,12 @@ absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
                                           const TflmsRequest& request);
 
 // The lower bound for the order of kernels and the budget in `inputs`, for
-// every choice of algorithms. `inputs` belongs to `original` or to that graph
-// with swaps.
+// every choice of algorithms, of swaps and, if `choices` is not null, of
+// clones. `inputs` belongs to `original` or to that graph with clones and
+// swaps.
 StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
-                       const OpRegistry& ops, const DeviceProfile& profile);
+                       const OpRegistry& ops, const DeviceProfile& profile,
+                       const RecomputeChoices* choices = nullptr);
 
 // The budget for a step on the machine of `options`: device_memory; else the
 // memory of a named profile; else nullopt.

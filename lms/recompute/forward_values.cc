@@ -14,7 +14,6 @@
 #include "lms/scopes.h"
 
 namespace spillway {
-namespace {
 
 absl::Status CheckExclusions(const RecomputeOptions& options,
                              const Graph& graph) {
@@ -27,6 +26,8 @@ absl::Status CheckExclusions(const RecomputeOptions& options,
       "lms_recompute_excl_types has {}, but no node of {} is of this op",
       absent[0], graph.name()));
 }
+
+namespace {
 
 absl::Status CheckKnowsOps(const OpRegistry& ops, const Graph& graph) {
   const bool any = std::ranges::any_of(graph.nodes(), [&](const Node& node) {

@@ -15,6 +15,10 @@
 
 namespace spillway {
 
+// INVALID_ARGUMENT for an excluded scope or op that no node has.
+absl::Status CheckExclusions(const RecomputeOptions& options,
+                             const Graph& graph);
+
 class ForwardValues {
  public:
   // `graph`, `ops` and `storages`, those of the graph, are borrowed. Errors:

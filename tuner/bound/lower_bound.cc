@@ -19,9 +19,11 @@ std::string BoundReason(const StepTimeBound& bound) {
   if (idle_ns * kLeastIdlePart < bound.step_ns || idle_ns == 0) {
     return "compute";
   }
-  if (bound.issue_ns > std::max(bound.out_ns, bound.in_ns)) {
+  const int64_t copies_ns = std::max(bound.out_ns, bound.in_ns);
+  if (bound.issue_ns > std::max(copies_ns, bound.recompute_ns)) {
     return "the host's calls";
   }
+  if (bound.recompute_ns > copies_ns) return "recomputation";
   return bound.out_ns >= bound.in_ns ? "copies to the host"
                                      : "copies to the device";
 }

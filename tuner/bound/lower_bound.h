@@ -35,18 +35,20 @@ struct StepTimeBound {
   int64_t step_ns = 0;
   // The sum of all kernels: the compute lane is idle for the rest of step_ns.
   int64_t kernels_ns = 0;
-  // Waits on the longest path: for bytes that leave, for bytes that arrive, and
-  // for the host to issue a kernel. Kernels outside the path may run meanwhile.
+  // Waits on the longest path: for bytes that leave, for bytes that arrive, for
+  // clones, and for the host to issue a kernel. Kernels outside the path may
+  // run meanwhile.
   int64_t out_ns = 0;
   int64_t in_ns = 0;
+  int64_t recompute_ns = 0;
   int64_t issue_ns = 0;
   // The most bytes that must be off the device at one step.
   int64_t most_bytes_away = 0;
 };
 
 // "compute" if the compute lane is idle for less than a twentieth of the step;
-// else the longest wait: "copies to the host", "copies to the device" or "the
-// host's calls".
+// else the longest wait: "recomputation", "copies to the host", "copies to the
+// device" or "the host's calls".
 std::string BoundReason(const StepTimeBound& bound);
 
 // Cost: O(steps * tensors alive at a step) in the worst case.

@@ -100,9 +100,8 @@ class Evaluator {
     if (clone.derived_output >= 0) {
       const ValueId value =
           inputs_.graph.output(clone.original, clone.derived_output);
-      return inputs_.derived == nullptr || inputs_.derived->empty()
-                 ? DerivedKernel()
-                 : (*inputs_.derived)[value];
+      return inputs_.choices == nullptr ? DerivedKernel()
+                                        : inputs_.choices->derived[value];
     }
     DerivedKernel kernel = {.ns = inputs_.kernel_ns[clone.original]};
     if (!inputs_.compile.workspace_bytes.empty()) {

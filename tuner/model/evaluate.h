@@ -16,6 +16,12 @@
 
 namespace spillway {
 
+// What recipes may recompute.
+struct RecomputeChoices {
+  DerivedKernels derived = {};
+  RecomputeOptions options = {};  // what is excluded; the policy is ignored
+};
+
 // A step to be tuned. Borrows everything but the options.
 struct TunerInputs {
   const Graph& graph;  // without swaps
@@ -26,9 +32,8 @@ struct TunerInputs {
   const DeviceProfile& profile;
   // The clones in `graph`; null: it has none.
   const RecomputePlan* recompute = nullptr;
-  // The kernels of clones by other ops that a recipe may add to `graph`; null:
-  // recipes add no clones.
-  const DerivedKernels* derived = nullptr;
+  // Null: recipes add no clones to `graph`.
+  const RecomputeChoices* choices = nullptr;
 };
 
 struct EvaluatedRecipe {

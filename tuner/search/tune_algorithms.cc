@@ -48,7 +48,7 @@ class Variant {
             .kernel_ns = kernel_ns_,
             .profile = base_.profile,
             .recompute = base_.recompute,
-            .derived = base_.derived};
+            .choices = base_.choices};
   }
 
  private:

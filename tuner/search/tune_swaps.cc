@@ -62,9 +62,39 @@ constexpr Effort kSmallGraphEffort = {.near_bound = 1,
                                       .rungs = 100,
                                       .whole_grid = true};
 
+// Requires inputs.choices.
+RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule) {
+  return MakeRecomputeSpace({.graph = inputs.graph,
+                             .ops = inputs.ops,
+                             .schedule = schedule,
+                             .compile = inputs.compile,
+                             .kernel_ns = inputs.kernel_ns,
+                             .derived = inputs.choices->derived,
+                             .profile = inputs.profile,
+                             .recompute = inputs.choices->options});
+}
+
+JointBound JointBoundOf(const RecomputeSpace& space, const TunerInputs& inputs,
+                        int64_t budget, int64_t known_ns) {
+  return FindJointBound({.model = space.model,
+                         .remake_ns = LeastRemakeNs(space),
+                         .profile = inputs.profile,
+                         .budget_bytes = budget},
+                        known_ns);
+}
+
 StepModel ModelOf(const TunerInputs& inputs, const Schedule& schedule) {
   return MakeStepModel(inputs.graph, inputs.ops, schedule, inputs.compile,
                        inputs.kernel_ns, inputs.profile);
+}
+
+// The bound for plans that only swap.
+StepTimeBound BoundOfSwaps(const TunerInputs& inputs,
+                           const StepRecipe& recipe) {
+  const StepModel model = ModelOf(inputs, KernelOrder(recipe, inputs.graph));
+  return LowerBound(
+      model, inputs.profile,
+      inputs.compile.device_budget_bytes.value_or(model.peak_bytes));
 }
 
 // Tensors below this fraction of the unconstrained peak never move.
@@ -155,27 +185,14 @@ class Tuner {
 
   // Whether tensors may be recomputed as the tuner chooses.
   bool IsJoint() const {
-    return options_.lms.mode == LmsMode::kAuto &&
-           options_.lms.recompute.policy == RecomputePolicy::kAuto &&
-           inputs_.derived != nullptr;
-  }
-
-  RecomputeSpace SpaceOf(const Order& order) const {
-    return MakeRecomputeSpace({.graph = inputs_.graph,
-                               .ops = inputs_.ops,
-                               .schedule = order.schedule,
-                               .compile = inputs_.compile,
-                               .kernel_ns = inputs_.kernel_ns,
-                               .derived = *inputs_.derived,
-                               .profile = inputs_.profile,
-                               .recompute = options_.lms.recompute});
+    return options_.lms.mode == LmsMode::kAuto && inputs_.choices != nullptr;
   }
 
   // Errors: none about memory.
   absl::Status TryJoint() {
     for (const Order& order : orders_) {
       if (ShallStop()) break;
-      const RecomputeSpace space = SpaceOf(order);
+      const RecomputeSpace space = SpaceOf(inputs_, order.schedule);
       SPILLWAY_RETURN_IF_ERROR(SearchFatesIn(space, budgets_[0]));
     }
     return absl::OkStatus();
@@ -302,7 +319,7 @@ class Tuner {
   }
 
   absl::Status TrySets() {
-    if (best_ && IsNear(BoundOf(inputs_, best_->recipe).step_ns)) {
+    if (best_ && IsNear(BoundOfSwaps(inputs_, best_->recipe).step_ns)) {
       return absl::OkStatus();
     }
     const int64_t num_levels = FindV2Levels(inputs_.graph).num_levels();
@@ -450,10 +467,18 @@ std::string ReasonFor(std::string_view why, const ExecutionPlan& plan,
 }
 
 StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {
-  const StepModel model = ModelOf(inputs, KernelOrder(recipe, inputs.graph));
-  return LowerBound(
-      model, inputs.profile,
-      inputs.compile.device_budget_bytes.value_or(model.peak_bytes));
+  if (inputs.choices == nullptr) return BoundOfSwaps(inputs, recipe);
+  const RecomputeSpace space =
+      SpaceOf(inputs, KernelOrder(recipe, inputs.graph));
+  const JointBound bound = JointBoundOf(
+      space, inputs,
+      inputs.compile.device_budget_bytes.value_or(space.model.peak_bytes), 0);
+  return {.step_ns = bound.step_ns,
+          .kernels_ns = bound.kernels_ns,
+          .out_ns = bound.out_ns,
+          .in_ns = bound.in_ns,
+          .recompute_ns = bound.recompute_ns,
+          .issue_ns = bound.issue_ns};
 }
 
 absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
