@@ -1,5 +1,6 @@
-// Runs the tuner's choices: random networks in a part of their memory, with
-// every access checked, bitwise identical to an unconstrained run.
+// Runs the tuner's choices: random networks in a part of their memory, by swaps
+// alone or with recomputation, with every access checked, bitwise identical to
+// an unconstrained run.
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,16 +63,20 @@ class Tunable {
     SPILLWAY_ASSIGN_OR_RETURN(const Schedule schedule,
                               MakeSchedule(graph, StandardOps(), keep_));
     AddResidents(graph, StandardOps(), schedule, "", compile_.residents);
+    AddDerivedKernels();
     return absl::OkStatus();
   }
 
-  absl::StatusOr<TunedStep> TuneWithin(std::optional<int64_t> budget_bytes) {
+  // `recomputes`: tensors may be recomputed too.
+  absl::StatusOr<TunedStep> TuneWithin(std::optional<int64_t> budget_bytes,
+                                       bool recomputes) {
     TunerInputs inputs = {.graph = network_.graph,
                           .ops = StandardOps(),
                           .keep = keep_,
                           .compile = compile_,
                           .kernel_ns = kernel_ns_,
-                          .profile = profile_};
+                          .profile = profile_,
+                          .choices = recomputes ? &choices_ : nullptr};
     inputs.compile.device_budget_bytes = budget_bytes;
     return TuneSwaps(inputs, {});
   }
@@ -103,40 +108,69 @@ class Tunable {
   const RandomNetwork& network() const { return network_; }
 
  private:
+  void AddDerivedKernels() {
+    const DerivedNodes derived = AddDerivedNodes(network_.graph, StandardOps());
+    const IdMap<NodeId, int64_t> ns =
+        EstimateKernelTimes(derived.graph, StandardOps(), profile_);
+    choices_.derived.resize(network_.graph.num_values());
+    for (const ValueId value : choices_.derived.ids()) {
+      const NodeId node = derived.node_of[value];
+      if (node.is_valid()) choices_.derived[value].ns = ns[node];
+    }
+  }
+
   const RandomNetwork network_;
   const DeviceProfile profile_;
   const IdMap<NodeId, int64_t> kernel_ns_;
   IdMap<NodeId, bool> keep_;
   CompileOptions compile_;
+  RecomputeChoices choices_;
 };
 
-// Runs the plan chosen for `budget_bytes`. False if nothing fits.
-bool RunsTheSame(Tunable& tunable, const TrainedModel& free,
-                 int64_t budget_bytes, const std::string& device) {
-  const absl::StatusOr<TunedStep> tuned = tunable.TuneWithin(budget_bytes);
+struct RunSpec {
+  int64_t budget_bytes = 0;
+  bool recomputes = false;
+  std::string device = {};
+};
+
+// By what a plan fits its budget.
+struct Counts {
+  int64_t plans = 0;
+  int64_t clones = 0;
+};
+
+// Runs the plan that is chosen, if any fits.
+void RunsTheSame(Tunable& tunable, const TrainedModel& free,
+                 const RunSpec& spec, Counts& counts) {
+  const absl::StatusOr<TunedStep> tuned =
+      tunable.TuneWithin(spec.budget_bytes, spec.recomputes);
   if (!tuned.ok()) {
     EXPECT_TRUE(absl::IsResourceExhausted(tuned.status())) << tuned.status();
-    return false;
+    return;
   }
-  const auto session = tunable.NewSession(tuned->chosen, device);
+  const auto clones =
+      static_cast<int64_t>(tuned->chosen.recipe.recompute.clones.size());
+  ++counts.plans;
+  counts.clones += clones;
+  const auto session = tunable.NewSession(tuned->chosen, spec.device);
   EXPECT_THAT(session, IsOk());
-  if (!session.ok()) return true;
+  if (!session.ok()) return;
   const auto run = testing::TrainSession(
       **session, tuned->chosen.graph, tunable.network().loss,
       {.num_classes = tunable.network().num_classes, .steps = 2});
   EXPECT_THAT(run, IsOk());
-  if (!run.ok()) return true;
+  if (!run.ok()) return;
   EXPECT_EQ(run->losses, free.losses);
   EXPECT_EQ(run->checksum, free.checksum);
-  EXPECT_LE(run->memory.measured_device_bytes, budget_bytes);
+  EXPECT_LE(run->memory.measured_device_bytes, spec.budget_bytes);
   ExpectExactMemory(*run);
-  EXPECT_EQ(run->copies.swap_outs + run->copies.fed_again > 0,
+  EXPECT_EQ(run->copies.swap_outs + run->copies.fed_again + clones > 0,
             tuned->is_necessary);
-  return true;
 }
 
 TEST(TunedTrainingTest, RandomNetworksTrainInsideTheirBudgetToTheSameBits) {
-  int ran = 0;
+  Counts swapping;
+  Counts recomputing;
   for (uint64_t seed = 1; seed <= NumCases(24) && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     ASSERT_OK_AND_ASSIGN(RandomNetwork network,
@@ -153,11 +187,14 @@ TEST(TunedTrainingTest, RandomNetworksTrainInsideTheirBudgetToTheSameBits) {
       SCOPED_TRACE(::testing::Message() << percent << " %");
       const std::string device = seed % 2 == 0 ? "cpu" : "inline";
       const int64_t budget = peak * percent / 100;
-      ran += RunsTheSame(tunable, free, budget, device) ? 1 : 0;
+      RunsTheSame(tunable, free, {budget, false, device}, swapping);
+      RunsTheSame(tunable, free, {budget, true, device}, recomputing);
     }
   }
-  RecordProperty("ran", ran);
-  EXPECT_GT(ran, LeastCases(20));
+  EXPECT_GT(swapping.plans, LeastCases(20));
+  EXPECT_EQ(swapping.clones, 0);
+  EXPECT_GE(recomputing.plans, swapping.plans);
+  EXPECT_GT(recomputing.clones, LeastCases(20));
 }
 
 }  // namespace

@@ -2,10 +2,29 @@
 
 #include <vector>
 
+#include "graph/well_known_ops.h"
 #include "simulator/cost_model.h"
 #include "tuner/model/derived_nodes.h"
 
 namespace spillway::testing {
+
+TunerCase Clonable(TunerCase tuner_case) {
+  for (const Node& node : tuner_case.graph.nodes()) {
+    if (tuner_case.ops.Find(node.op) != nullptr || node.op == kPlaceholder ||
+        node.op == "PlanUpdate") {
+      continue;
+    }
+    tuner_case.ops.Add({.name = node.op,
+                        .inputs = {"x"},
+                        .outputs = {"y"},
+                        .variadic = true,
+                        .infer = [](const InferContext&)
+                            -> absl::StatusOr<std::vector<TensorType>> {
+                          return absl::UnimplementedError("has all its types");
+                        }});
+  }
+  return tuner_case;
+}
 
 DerivedKernels DerivedKernelsOf(const TunerCase& tuner_case) {
   const DerivedNodes derived =

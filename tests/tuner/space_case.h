@@ -10,6 +10,10 @@
 
 namespace spillway::testing {
 
+// The same case; its nodes of unknown ops may be computed again, except updates
+// of variables.
+TunerCase Clonable(TunerCase tuner_case);
+
 // The kernels of derived nodes by the cost model, without workspaces.
 DerivedKernels DerivedKernelsOf(const TunerCase& tuner_case);
 

@@ -1,0 +1,151 @@
+// Compares the search for fates with all choices of small random steps.
+#include "tuner/search/joint_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/support/test_size.h"
+#include "tests/tuner/space_case.h"
+#include "tests/tuner/tuner_case.h"
+
+namespace spillway {
+namespace {
+
+using testing::BudgetBetween;
+using testing::Clonable;
+using testing::NumCases;
+using testing::SmallRandomCase;
+using testing::SpaceOf;
+using testing::StressSetting;
+using testing::TunerCase;
+
+// The gaps with more than one fate.
+std::vector<size_t> OpenGaps(const RecomputeSpace& space) {
+  std::vector<size_t> gaps;
+  for (size_t i = 0; i < space.model.gaps.size(); ++i) {
+    if (space.can_recompute[i] != 0 || space.model.gaps[i].is_movable) {
+      gaps.push_back(i);
+    }
+  }
+  return gaps;
+}
+
+bool IsPossible(const RecomputeSpace& space, size_t gap, Fate fate) {
+  switch (fate) {
+    case Fate::kKept:
+      return true;
+    case Fate::kSwapped:
+      return space.model.gaps[gap].is_movable;
+    case Fate::kRecomputed:
+      return space.can_recompute[gap] != 0;
+  }
+  return false;
+}
+
+// The least time over all fates of the open gaps.
+class EveryChoice {
+ public:
+  explicit EveryChoice(const JointPlayer& player)
+      : player_(player), gaps_(OpenGaps(player.space())) {}
+
+  std::optional<int64_t> LeastNs() {
+    Try(0, KeepAll(player_.space()));
+    return least_ns_;
+  }
+
+ private:
+  void Try(size_t next, Fates fates) {
+    if (next == gaps_.size()) {
+      const std::optional<JointStep> step = player_.Play(std::move(fates));
+      if (!step) return;
+      least_ns_ =
+          std::min(least_ns_.value_or(std::numeric_limits<int64_t>::max()),
+                   step->played.step_ns);
+      return;
+    }
+    for (const Fate fate : {Fate::kKept, Fate::kSwapped, Fate::kRecomputed}) {
+      if (!IsPossible(player_.space(), gaps_[next], fate)) continue;
+      fates.of_gap[gaps_[next]] = fate;
+      Try(next + 1, fates);
+    }
+  }
+
+  const JointPlayer& player_;
+  const std::vector<size_t> gaps_;
+  std::optional<int64_t> least_ns_;
+};
+
+TEST(JointSearchTest, IsMostlyAsGoodAsTheBestOfAllChoices) {
+  constexpr size_t kMostGaps = 7;
+  const int64_t cases = StressSetting("SPILLWAY_STRESS_CASES", NumCases(300));
+  int64_t compared = 0;
+  int64_t best = 0;
+  int64_t near = 0;
+  for (int64_t seed = 1; seed <= cases; ++seed) {
+    SCOPED_TRACE(seed);
+    const TunerCase tuner_case =
+        Clonable(SmallRandomCase(static_cast<uint64_t>(seed), 12));
+    const RecomputeSpace space = SpaceOf(tuner_case);
+    if (OpenGaps(space).size() > kMostGaps) continue;
+    const int64_t peak = space.model.peak_bytes;
+    for (int i = 0; i < 4; ++i) {
+      const JointPlayer player(space, BudgetBetween(peak / 3, peak, i, 4), 0);
+      const std::optional<int64_t> least_ns = EveryChoice(player).LeastNs();
+      const std::optional<JointStep> found = SearchFates(player, {}, {});
+      if (!least_ns) {
+        EXPECT_FALSE(found.has_value());
+        continue;
+      }
+      ++compared;
+      if (!found) continue;
+      ASSERT_TRUE(found->played.fits);
+      // The search may also change what is retained, which the loop does not.
+      best += found->played.step_ns <= *least_ns ? 1 : 0;
+      near += static_cast<double>(found->played.step_ns) <=
+                      1.05 * static_cast<double>(*least_ns)
+                  ? 1
+                  : 0;
+    }
+  }
+  RecordProperty("best", static_cast<int>(best));
+  RecordProperty("near", static_cast<int>(near));
+  RecordProperty("compared", static_cast<int>(compared));
+  EXPECT_GT(compared, cases / 2);
+  EXPECT_GE(best, compared * 90 / 100);
+  EXPECT_GE(near, compared * 95 / 100);
+}
+
+// All bytes that a step needs are counted: the player never believes that a
+// step fits in less than its largest step.
+TEST(JointSearchTest, StaysWithinTheBudgetAndAboveTheKernels) {
+  for (int64_t seed = 1; seed <= NumCases(200); ++seed) {
+    SCOPED_TRACE(seed);
+    const TunerCase tuner_case =
+        Clonable(SmallRandomCase(static_cast<uint64_t>(seed), 20));
+    const RecomputeSpace space = SpaceOf(tuner_case);
+    const int64_t budget = space.model.peak_bytes * 6 / 10;
+    const std::optional<JointStep> found =
+        SearchFates(JointPlayer(space, budget, 0), {}, {});
+    if (!found) continue;
+    EXPECT_GE(found->played.step_ns, found->model.kernels_ns);
+    EXPECT_EQ(found->model.kernels_ns,
+              space.model.kernels_ns + found->materialized.recompute_ns);
+    EXPECT_LE(std::ranges::max(OccupiedBytes(space, *found)), budget);
+  }
+}
+
+TEST(JointSearchTest, SwapsOnlyOrRecomputesOnlyWhereAsked) {
+  const TunerCase tuner_case = Clonable(SmallRandomCase(3, 20));
+  const RecomputeSpace space = SpaceOf(tuner_case);
+  const JointPlayer player(space, space.model.peak_bytes * 8 / 10, 0);
+  const auto swaps = SearchFates(player, {}, {.may_recompute = false});
+  ASSERT_TRUE(swaps.has_value());
+  EXPECT_TRUE(swaps->materialized.clones.empty());
+}
+
+}  // namespace
+}  // namespace spillway
