@@ -150,7 +150,8 @@ JointBound JointTests::OfPath(const StepPath& path) const {
   if (bound.tight_step < 0) return bound;
   const auto i =
       static_cast<size_t>(crowded_at_[static_cast<size_t>(bound.tight_step)]);
-  bound.recompute_ns = PositiveNs(knapsacks_[i].LeastNs(recomputed_bytes_[i]));
+  bound.recompute_ns = PositiveNs(knapsacks_[i].LeastNs(
+      std::min(recomputed_bytes_[i], knapsacks_[i].total_bytes())));
   return bound;
 }
 

@@ -322,7 +322,7 @@ TEST(JointBoundTest, DeepStepsAreNearlyAsTight) {
   constexpr int64_t kAbsent = 900;
   const JointBound bound =
       RecomputeBoundOf(step, (kLayers - kAbsent) * kToyUnit);
-  const int64_t exact_ns = 2 * kLayers * 100 + kAbsent * 50;
+  const int64_t exact_ns = int64_t{200} * kLayers + kAbsent * 50;
   EXPECT_LE(bound.step_ns, exact_ns);
   EXPECT_GE(bound.step_ns, exact_ns - exact_ns / 500);
   const DeviceProfile profile = LinkOf(3);
