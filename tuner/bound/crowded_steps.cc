@@ -91,7 +91,7 @@ class CrowdFinder {
       const GapSums own = {.count = 1,
                            .padding = gap.aligned_bytes - exact,
                            .absent_bytes = can_leave ? exact : 0};
-      sums[static_cast<size_t>(gap.last + 1)].Add(own, 1);
+      sums[static_cast<size_t>(gap.last) + 1].Add(own, 1);
       sums[static_cast<size_t>(gap.next)].Add(own, -1);
     }
     for (size_t k = 1; k < sums.size(); ++k) sums[k].Add(sums[k - 1], 1);

@@ -60,11 +60,12 @@ class Bisection {
   // A time that passes; doubles the step between two tries.
   int64_t FirstPassed() {
     int64_t ahead = bound_.step_ns / 64 + 1;
-    while (true) {
+    while (ahead < kForeverNs) {
       const int64_t tried = bound_.step_ns + ahead;
       if (Passes(tried, IsSmall())) return tried;
       ahead *= 2;
     }
+    return bound_.step_ns;
   }
 
   JointTests& tests_;
@@ -92,7 +93,7 @@ JointBound FindJointBound(const JointBoundInputs& inputs, int64_t known_ns) {
   }
   const bool only_swaps = std::ranges::all_of(
       inputs.remake_ns, [](int64_t ns) { return ns == kCannotRemake; });
-  if (only_swaps && inputs.can_swap) return BoundOfSwaps(inputs);
+  if (only_swaps && CanSwap(inputs)) return BoundOfSwaps(inputs);
   return Bisection(tests, known_ns).Run();
 }
 

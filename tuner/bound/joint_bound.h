@@ -45,18 +45,15 @@
 //    relaxed to parts of items. The step ends no earlier than
 //      end of k + kernels after k + clones for R.
 // 5. Cut test (least_recomputed.h): 3 and 4 for one k and the smaller of s and
-// D. Both
-//    sides only grow with more bytes. A tensor counts at most D bytes: one of D
-//    bytes or more suffices alone.
-// 6. Covering test (covering_bound.h). The cut test gives the least bytes N of
-// R
-//    at each k. A clone that fills a gap counts at all k of the gap, but once.
-//    Gaps of one tensor with a kernel between them need different clones; gaps
-//    with only aliases between them may share one, so they are one item. The
-//    least time of a covering exceeds T - C: no plan.
-// 7. Path test (path_bound.h). By 4, what is left of T after the earliest end
-// of
-//    k and the kernels after it limits r. The longest path then takes D less
+//    D. Both sides only grow with more bytes. A tensor counts at most D bytes:
+//    one of D bytes or more suffices alone.
+// 6. Covering test (covering_bound.h): the cut test gives the least bytes N of
+//    R at each k. A clone that fills a gap counts at all k of the gap, but
+//    once. Gaps of one tensor with a kernel between them need different clones;
+//    gaps with only aliases between them may share one, so they are one item.
+//    If the least time of a covering exceeds T - C, there is no plan.
+// 7. Path test (path_bound.h): by 4, what is left of T after the earliest end
+//    of k and the kernels after it limits r. The longest path then takes D less
 //    that limit as the bytes that are copied, and its whole-tensor rounding
 //    applies to them, since R and the copied tensors are whole.
 //
@@ -65,7 +62,11 @@
 // the best rate, without latencies, and with the issue times of the model's own
 // kernels only. Clones that read absent tensors, chains of clones, their
 // outputs and their workspaces are not counted: all this only makes the bound
-// lower. The bound holds for the order of kernels in the model. Choices that
+// lower. The times of a plan's copies are rounded to whole nanoseconds, so n
+// copies may take n / 2 ns less than their bytes at the best rate, which no
+// bound here counts.
+//
+// The bound holds for the order of kernels in the model. Choices that
 // change what kernels read, or make a tensor in a way that is not in
 // `remake_ns`, are outside of it.
 #ifndef SPILLWAY_TUNER_BOUND_JOINT_BOUND_H_

@@ -20,9 +20,9 @@ constexpr int64_t kAllBytes = int64_t{1} << 60;
 constexpr size_t kCoverRows = 64;
 
 LinkRates RatesOf(const JointBoundInputs& inputs) {
-  if (!inputs.can_swap) return {};
-  return {.out = BestRate(inputs.profile.to_host),
-          .in = BestRate(inputs.profile.to_device)};
+  const LinkRates rates = {.out = BestRate(inputs.profile.to_host),
+                           .in = BestRate(inputs.profile.to_device)};
+  return CanSwap(inputs) ? rates : LinkRates{};
 }
 
 // When bytes have left, as in Cut::out_ns.
@@ -61,6 +61,11 @@ int64_t BestSwappedBytes(const Cut& cut, const LinkRates& rates,
 }
 
 }  // namespace
+
+bool CanSwap(const JointBoundInputs& inputs) {
+  return inputs.can_swap && BestRate(inputs.profile.to_host) > 0 &&
+         BestRate(inputs.profile.to_device) > 0;
+}
 
 JointBound BoundOfPath(const StepPath& path, const StepModel& model) {
   return {.step_ns = path.end.ns,
@@ -117,7 +122,7 @@ void JointTests::FindItems() {
 
 int64_t JointTests::MostRecomputed(int32_t step, int64_t start_ns) {
   const int32_t crowded = crowded_at_[static_cast<size_t>(step)];
-  if (crowded < 0 || !inputs_.can_swap) return kAllBytes;
+  if (crowded < 0 || rates_.in <= 0) return kAllBytes;
   const auto i = static_cast<size_t>(crowded);
   const int64_t kernel_ns = inputs_.model.steps[static_cast<size_t>(step)].ns;
   const int64_t spare_ns =
@@ -145,7 +150,8 @@ JointBound JointTests::OfPath(const StepPath& path) const {
   if (bound.tight_step < 0) return bound;
   const auto i =
       static_cast<size_t>(crowded_at_[static_cast<size_t>(bound.tight_step)]);
-  bound.recompute_ns = PositiveNs(knapsacks_[i].LeastNs(recomputed_bytes_[i]));
+  bound.recompute_ns = PositiveNs(knapsacks_[i].LeastNs(
+      std::min(recomputed_bytes_[i], knapsacks_[i].total_bytes())));
   return bound;
 }
 
@@ -163,7 +169,7 @@ JointBound JointTests::OfCut(size_t crowded, const StepPath& path) const {
   bound.in_ns = std::min(start.in_ns, idle_ns);
   bound.issue_ns = std::min(start.issue_ns, idle_ns);
   const int64_t swapped =
-      inputs_.can_swap ? BestSwappedBytes(cut, rates_, step_ns_) : 0;
+      rates_.in > 0 ? BestSwappedBytes(cut, rates_, step_ns_) : 0;
   if (swapped > 0) {
     const auto bytes = static_cast<double>(swapped);
     bound.out_ns += PositiveNs(cut.out_ns + bytes / rates_.out -
@@ -202,9 +208,10 @@ JointBound JointTests::OfCovering(const StepPath& path) {
     CoverRow& row = rows.emplace_back();
     row.missing_bytes = *most;
     steps.push_back(step.step);
-    for (size_t i = 0; i < step.gaps.size(); ++i) {
-      if (step.remakes[i].ns > most_recompute_ns_) continue;
-      row.items.push_back(item_of_[static_cast<size_t>(step.gaps[i])]);
+    for (const int32_t gap : step.gaps) {
+      const int32_t item = item_of_[static_cast<size_t>(gap)];
+      if (items_[static_cast<size_t>(item)].ns > most_recompute_ns_) continue;
+      row.items.push_back(item);
     }
   }
   if (rows.empty()) return bound;

@@ -15,6 +15,9 @@
 
 namespace spillway {
 
+// Whether swaps are allowed and the link has rates.
+bool CanSwap(const JointBoundInputs& inputs);
+
 // The path as a bound: swaps alone.
 JointBound BoundOfPath(const StepPath& path, const StepModel& model);
 

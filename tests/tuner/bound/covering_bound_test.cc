@@ -14,7 +14,7 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
+constexpr int64_t kAnyCoverNs = std::numeric_limits<int64_t>::max();
 
 // The linear program of the header: every vertex of the polyhedron, which is
 // where as many constraints as there are items hold with equality.
@@ -59,7 +59,7 @@ class NaiveCovering {
         r[i] = choice >> i & 1U;
         if (r[i] > 0) ns += items_[i].ns;
       }
-      if (IsSolution(r)) least = std::min(least.value_or(kAnyTime), ns);
+      if (IsSolution(r)) least = std::min(least.value_or(kAnyCoverNs), ns);
     }
     return least;
   }
@@ -81,6 +81,7 @@ class NaiveCovering {
   void TryVertex(const std::vector<size_t>& chosen) {
     const size_t n = items_.size();
     std::vector<std::vector<double>> lines;
+    lines.reserve(n);
     for (const size_t i : chosen) lines.push_back(at_least_[i]);
     for (size_t column = 0; column < n; ++column) {
       const auto pivot =
@@ -126,14 +127,14 @@ TEST(CoveringBoundTest, OneRowIsAKnapsack) {
       {.bytes = 10, .ns = 6}, {.bytes = 10, .ns = 20}, {.bytes = 5, .ns = 1}};
   const std::vector<CoverRow> rows = {
       {.missing_bytes = 20, .items = {0, 1, 2}}};
-  EXPECT_EQ(CoveringBound(items, rows, kAnyTime).ns, 17);
+  EXPECT_EQ(CoveringBound(items, rows, kAnyCoverNs).ns, 17);
 }
 
 TEST(CoveringBoundTest, AnItemPaysOnceForAllOfItsRows) {
   const std::vector<RemakeItem> items = {{.bytes = 10, .ns = 30}};
   const std::vector<CoverRow> rows = {{.missing_bytes = 10, .items = {0}},
                                       {.missing_bytes = 7, .items = {0}}};
-  EXPECT_EQ(CoveringBound(items, rows, kAnyTime).ns, 30);
+  EXPECT_EQ(CoveringBound(items, rows, kAnyCoverNs).ns, 30);
 }
 
 TEST(CoveringBoundTest, RowsWithoutCommonItemsAddUp) {
@@ -141,7 +142,7 @@ TEST(CoveringBoundTest, RowsWithoutCommonItemsAddUp) {
                                          {.bytes = 10, .ns = 40}};
   const std::vector<CoverRow> rows = {{.missing_bytes = 10, .items = {0}},
                                       {.missing_bytes = 10, .items = {1}}};
-  const Covering covering = CoveringBound(items, rows, kAnyTime);
+  const Covering covering = CoveringBound(items, rows, kAnyCoverNs);
   EXPECT_EQ(covering.ns, 70);
   EXPECT_EQ(covering.row, 1);
 }
@@ -150,13 +151,13 @@ TEST(CoveringBoundTest, ALargeItemCountsWhole) {
   // A tenth of it would suffice.
   const std::vector<RemakeItem> items = {{.bytes = 100, .ns = 50}};
   const std::vector<CoverRow> rows = {{.missing_bytes = 10, .items = {0}}};
-  EXPECT_EQ(CoveringBound(items, rows, kAnyTime).ns, 50);
+  EXPECT_EQ(CoveringBound(items, rows, kAnyCoverNs).ns, 50);
 }
 
 TEST(CoveringBoundTest, ARowWithTooFewBytesIsImpossible) {
   const std::vector<RemakeItem> items = {{.bytes = 9, .ns = 50}};
   const std::vector<CoverRow> rows = {{.missing_bytes = 10, .items = {0}}};
-  EXPECT_FALSE(CoveringBound(items, rows, kAnyTime).is_possible);
+  EXPECT_FALSE(CoveringBound(items, rows, kAnyCoverNs).is_possible);
 }
 
 TEST(CoveringBoundTest, NeverExceedsTheLinearProgramAndMostlyReachesIt) {
@@ -180,7 +181,7 @@ TEST(CoveringBoundTest, NeverExceedsTheLinearProgramAndMostlyReachesIt) {
     }
     NaiveCovering naive(items, rows);
     const std::optional<double> least = naive.LeastNs();
-    const Covering covering = CoveringBound(items, rows, kAnyTime);
+    const Covering covering = CoveringBound(items, rows, kAnyCoverNs);
     if (!least) continue;
     ASSERT_TRUE(covering.is_possible);
     // Both are rounded up.

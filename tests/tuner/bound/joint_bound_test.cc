@@ -24,7 +24,7 @@ using testing::ToyModel;
 using testing::ToyStep;
 using testing::ToyStorage;
 
-constexpr int64_t kUnit = 1024;
+constexpr int64_t kToyUnit = 1024;
 
 std::vector<ToyStep::Kernel> Kernels(int count, int64_t ns) {
   return std::vector<ToyStep::Kernel>(static_cast<size_t>(count), {.ns = ns});
@@ -33,11 +33,11 @@ std::vector<ToyStep::Kernel> Kernels(int count, int64_t ns) {
 // f0 f1 f2 f3 b3 b2 b1 b0. Storage i, a unit, is written by f_i and read by the
 // next kernel and by b_i. They need 1 2 3 4 4 3 2 1 units. Gaps: storage 0
 // between f1 and b0, 1 between f2 and b1, 2 between f3 and b2.
-ToyStep Chain(int64_t kernel_ns, std::vector<int64_t> remake_ns) {
+ToyStep ToyChain(int64_t kernel_ns, std::vector<int64_t> remake_ns) {
   ToyStep step = {.steps = Kernels(8, kernel_ns)};
   for (int32_t i = 0; i < 4; ++i) {
     ToyStorage& storage = step.storages.emplace_back();
-    storage.bytes = kUnit;
+    storage.bytes = kToyUnit;
     storage.uses = {i, i + 1};
     if (i < 3) storage.uses.push_back(7 - i);
     if (i < 3) storage.remake_ns = remake_ns[static_cast<size_t>(i)];
@@ -45,8 +45,8 @@ ToyStep Chain(int64_t kernel_ns, std::vector<int64_t> remake_ns) {
   return step;
 }
 
-JointBound BoundOf(const ToyStep& step, int64_t budget_bytes,
-                   const DeviceProfile& profile) {
+JointBound JointBoundOf(const ToyStep& step, int64_t budget_bytes,
+                        const DeviceProfile& profile) {
   const ToyModel toy = ModelOf(step, profile);
   return FindJointBound({.model = toy.model,
                          .remake_ns = toy.remake_ns,
@@ -69,7 +69,7 @@ JointBound RecomputeBoundOf(const ToyStep& step, int64_t budget_bytes) {
 
 TEST(JointBoundTest, WhatFitsTakesTheTimeOfTheKernels) {
   const JointBound bound =
-      BoundOf(Chain(100, {70, 50, 20}), 4 * kUnit, LinkOf(1));
+      JointBoundOf(ToyChain(100, {70, 50, 20}), 4 * kToyUnit, LinkOf(1));
   EXPECT_TRUE(bound.is_feasible);
   EXPECT_EQ(bound.step_ns, 800);
   EXPECT_EQ(bound.kernels_ns, 800);
@@ -80,41 +80,42 @@ TEST(JointBoundTest, WhatFitsTakesTheTimeOfTheKernels) {
 TEST(JointBoundTest, TheCheapestTensorsThatCoverAllStepsAreRecomputed) {
   // At f3 a unit of storages 0 and 1 is absent: 50 ns. At b3 storage 2 would
   // do, but storage 1 is absent already.
-  const ToyStep chain = Chain(100, {70, 50, 20});
-  const JointBound bound = RecomputeBoundOf(chain, 3 * kUnit);
+  const ToyStep chain = ToyChain(100, {70, 50, 20});
+  const JointBound bound = RecomputeBoundOf(chain, 3 * kToyUnit);
   EXPECT_EQ(bound.step_ns, 850);
   EXPECT_EQ(bound.recompute_ns, 50);
   EXPECT_EQ(bound.tight_step, 3);
   EXPECT_EQ(BoundReason(bound), "recomputation");
   // Storages 0 and 1; at b3, too.
-  EXPECT_EQ(RecomputeBoundOf(chain, 2 * kUnit).step_ns, 920);
+  EXPECT_EQ(RecomputeBoundOf(chain, 2 * kToyUnit).step_ns, 920);
 }
 
 TEST(JointBoundTest, WithoutEnoughBytesToFreeNoPlanFits) {
   // f1 to b1 use two units each.
-  const ToyStep chain = Chain(100, {70, 50, 20});
-  const JointBound bound = RecomputeBoundOf(chain, kUnit);
+  const ToyStep chain = ToyChain(100, {70, 50, 20});
+  const JointBound bound = RecomputeBoundOf(chain, kToyUnit);
   EXPECT_FALSE(bound.is_feasible);
   EXPECT_EQ(bound.tight_step, 1);
-  EXPECT_EQ(bound.missing_bytes, kUnit);
+  EXPECT_EQ(bound.missing_bytes, kToyUnit);
   // Storage 0 cannot be absent without swaps.
-  const ToyStep fixed = Chain(100, {kCannotRemake, 50, 20});
-  EXPECT_TRUE(RecomputeBoundOf(fixed, 3 * kUnit).is_feasible);
-  const JointBound missing = RecomputeBoundOf(fixed, 2 * kUnit);
+  const ToyStep fixed = ToyChain(100, {kCannotRemake, 50, 20});
+  EXPECT_TRUE(RecomputeBoundOf(fixed, 3 * kToyUnit).is_feasible);
+  const JointBound missing = RecomputeBoundOf(fixed, 2 * kToyUnit);
   EXPECT_FALSE(missing.is_feasible);
   EXPECT_EQ(missing.tight_step, 2);
-  EXPECT_EQ(missing.missing_bytes, kUnit);
+  EXPECT_EQ(missing.missing_bytes, kToyUnit);
 }
 
 TEST(JointBoundTest, SwapsThatKernelsHideCostNothing) {
-  EXPECT_EQ(BoundOf(Chain(2000, {70, 50, 20}), 3 * kUnit, LinkOf(1)).step_ns,
+  EXPECT_EQ(JointBoundOf(ToyChain(2000, {70, 50, 20}), 3 * kToyUnit, LinkOf(1))
+                .step_ns,
             16000);
 }
 
 TEST(JointBoundTest, ShortKernelsHideNoCopySoTheUnitIsRecomputed) {
   // A unit takes 1024 ns each way.
   const JointBound bound =
-      BoundOf(Chain(100, {70, 50, 20}), 3 * kUnit, LinkOf(1));
+      JointBoundOf(ToyChain(100, {70, 50, 20}), 3 * kToyUnit, LinkOf(1));
   // The covering: a part of a unit could leave while kernels run, but what
   // remains is less than a unit, and a whole tensor makes it.
   EXPECT_LE(bound.step_ns, 850);
@@ -127,8 +128,8 @@ TEST(JointBoundTest, ATensorIsSwappedWhileAnotherOneIsRecomputed) {
   // at b3: storages 1 and 2 are computed again, in 50 + 20 ns. If storage 2
   // stayed, storage 0 would be away until b3 ends at 2624 and delay b0 until
   // 3648.
-  const JointBound bound =
-      BoundOf(Chain(400, {kCannotRemake, 50, 20}), 2 * kUnit, LinkOf(1));
+  const JointBound bound = JointBoundOf(ToyChain(400, {kCannotRemake, 50, 20}),
+                                        2 * kToyUnit, LinkOf(1));
   EXPECT_EQ(bound.step_ns, 1424 + 6 * 400 + 70);
   EXPECT_EQ(bound.tight_step, 4);
   EXPECT_EQ(BoundReason(bound), "copies to the host");
@@ -141,11 +142,11 @@ TEST(JointBoundTest, TwoPeaksNeedTwoClones) {
   //   b              w     r       40 ns
   //   peaks      * *   * *
   ToyStep step = {.steps = Kernels(7, 100)};
-  step.storages = {{.bytes = kUnit, .uses = {0, 3}, .remake_ns = 30},
-                   {.bytes = kUnit, .uses = {3, 6}, .remake_ns = 40},
-                   {.bytes = 2 * kUnit, .uses = {1, 2}},
-                   {.bytes = 2 * kUnit, .uses = {4, 5}}};
-  const JointBound bound = RecomputeBoundOf(step, 2 * kUnit);
+  step.storages = {{.bytes = kToyUnit, .uses = {0, 3}, .remake_ns = 30},
+                   {.bytes = kToyUnit, .uses = {3, 6}, .remake_ns = 40},
+                   {.bytes = 2 * kToyUnit, .uses = {1, 2}},
+                   {.bytes = 2 * kToyUnit, .uses = {4, 5}}};
+  const JointBound bound = RecomputeBoundOf(step, 2 * kToyUnit);
   EXPECT_EQ(bound.step_ns, 770);
   EXPECT_EQ(bound.recompute_ns, 70);
 }
@@ -156,10 +157,10 @@ TEST(JointBoundTest, AnOutputMayOverwriteWhatLaterReadersGetFromAClone) {
   //   v        w   r     r     30 ns
   //   p            w r
   ToyStep step = {.steps = Kernels(6, 100)};
-  step.storages = {{.bytes = kUnit, .uses = {0, 2, 5}, .remake_ns = 30},
-                   {.bytes = kUnit, .uses = {2, 3}, .overwrites = 0}};
+  step.storages = {{.bytes = kToyUnit, .uses = {0, 2, 5}, .remake_ns = 30},
+                   {.bytes = kToyUnit, .uses = {2, 3}, .overwrites = 0}};
   // If p had its own bytes at step 2, no plan would fit.
-  EXPECT_EQ(RecomputeBoundOf(step, kUnit).step_ns, 630);
+  EXPECT_EQ(RecomputeBoundOf(step, kToyUnit).step_ns, 630);
 }
 
 TEST(JointBoundTest, PaddingMayBeFreedWithTheTensors) {
@@ -174,104 +175,106 @@ TEST(JointBoundTest, PaddingMayBeFreedWithTheTensors) {
 }
 
 TEST(JointBoundTest, ABudgetBetweenTwoAlignedOnesHoldsTheLastBuffer) {
-  const ToyStep chain = Chain(100, {70, 50, 20});
-  EXPECT_EQ(RecomputeBoundOf(chain, 4 * kUnit - 255).step_ns, 800);
-  EXPECT_EQ(RecomputeBoundOf(chain, 4 * kUnit - 256).step_ns, 850);
+  const ToyStep chain = ToyChain(100, {70, 50, 20});
+  EXPECT_EQ(RecomputeBoundOf(chain, 4 * kToyUnit - 255).step_ns, 800);
+  EXPECT_EQ(RecomputeBoundOf(chain, 4 * kToyUnit - 256).step_ns, 850);
 }
 
 TEST(JointBoundTest, ALargeTensorIsRecomputedWhole) {
   // A unit is too much at step 2. A hundredth of the large tensor would take 10
   // ns, the small one takes 50.
   ToyStep step = {.steps = Kernels(5, 100)};
-  step.storages = {{.bytes = 100 * kUnit, .uses = {0, 4}, .remake_ns = 1000},
-                   {.bytes = kUnit, .uses = {1, 3}, .remake_ns = 50},
-                   {.bytes = kUnit, .uses = {2}}};
-  EXPECT_EQ(RecomputeBoundOf(step, 101 * kUnit).step_ns, 550);
+  step.storages = {{.bytes = 100 * kToyUnit, .uses = {0, 4}, .remake_ns = 1000},
+                   {.bytes = kToyUnit, .uses = {1, 3}, .remake_ns = 50},
+                   {.bytes = kToyUnit, .uses = {2}}};
+  EXPECT_EQ(RecomputeBoundOf(step, 101 * kToyUnit).step_ns, 550);
 }
 
 TEST(JointBoundTest, ACloneMakesAllOutputsOfItsNode) {
   // At step 1, both are absent; one clone of 60 ns makes both.
   ToyStep step = {.steps = Kernels(3, 100)};
   step.storages = {
-      {.bytes = kUnit, .uses = {0, 2}, .remake_ns = 60, .made_with = 1},
-      {.bytes = 2 * kUnit, .uses = {0, 2}, .remake_ns = 60, .made_with = 0},
-      {.bytes = 3 * kUnit, .uses = {1}}};
-  EXPECT_EQ(RecomputeBoundOf(step, 3 * kUnit).step_ns, 300 + 60);
+      {.bytes = kToyUnit, .uses = {0, 2}, .remake_ns = 60, .made_with = 1},
+      {.bytes = 2 * kToyUnit, .uses = {0, 2}, .remake_ns = 60, .made_with = 0},
+      {.bytes = 3 * kToyUnit, .uses = {1}}};
+  EXPECT_EQ(RecomputeBoundOf(step, 3 * kToyUnit).step_ns, 300 + 60);
   // The time is on the larger one, so the other is free.
-  EXPECT_EQ(RecomputeBoundOf(step, 5 * kUnit).step_ns, 300);
+  EXPECT_EQ(RecomputeBoundOf(step, 5 * kToyUnit).step_ns, 300);
 }
 
 TEST(JointBoundTest, AliasesBetweenTwoGapsLeaveThemToOneClone) {
   // No kernel reads u between its two gaps.
   ToyStep step = {.steps = Kernels(5, 100)};
   step.steps[2] = {.kind = StepKind::kAlias};
-  step.storages = {{.bytes = kUnit, .uses = {0, 2, 4}, .remake_ns = 30},
-                   {.bytes = kUnit, .uses = {1}},
-                   {.bytes = kUnit, .uses = {3}}};
-  EXPECT_EQ(RecomputeBoundOf(step, kUnit).step_ns, 400 + 30);
+  step.storages = {{.bytes = kToyUnit, .uses = {0, 2, 4}, .remake_ns = 30},
+                   {.bytes = kToyUnit, .uses = {1}},
+                   {.bytes = kToyUnit, .uses = {3}}};
+  EXPECT_EQ(RecomputeBoundOf(step, kToyUnit).step_ns, 400 + 30);
   // A kernel at step 2 needs a clone of its own.
   step.steps[2] = {.ns = 100};
-  EXPECT_EQ(RecomputeBoundOf(step, kUnit).step_ns, 500 + 2 * 30);
+  EXPECT_EQ(RecomputeBoundOf(step, kToyUnit).step_ns, 500 + 2 * 30);
 }
 
 TEST(JointBoundTest, WhatNoKernelReadsAgainIsComputedByNone) {
   ToyStep step = {.steps = Kernels(3, 100)};
   step.steps[2] = {.kind = StepKind::kAlias};
-  step.storages = {{.bytes = kUnit, .uses = {0, 2}, .remake_ns = 30},
-                   {.bytes = kUnit, .uses = {1}}};
-  EXPECT_EQ(RecomputeBoundOf(step, kUnit).step_ns, 200);
+  step.storages = {{.bytes = kToyUnit, .uses = {0, 2}, .remake_ns = 30},
+                   {.bytes = kToyUnit, .uses = {1}}};
+  EXPECT_EQ(RecomputeBoundOf(step, kToyUnit).step_ns, 200);
   step.storages[0].remake_ns = kCannotRemake;
-  EXPECT_FALSE(RecomputeBoundOf(step, kUnit).is_feasible);
+  EXPECT_FALSE(RecomputeBoundOf(step, kToyUnit).is_feasible);
 }
 
 // w x a b: b reads w and x; x is fed.
-ToyStep FedStep(int64_t remake_ns) {
+ToyStep FedToy(int64_t remake_ns) {
   ToyStep step = {
       .steps = {
           {.ns = 1000}, {.kind = StepKind::kFeed}, {.ns = 10}, {.ns = 10}}};
-  step.storages = {{.bytes = kUnit, .uses = {0, 3}, .remake_ns = remake_ns},
-                   {.bytes = kUnit, .uses = {1, 3}},
-                   {.bytes = kUnit, .uses = {2}}};
+  step.storages = {{.bytes = kToyUnit, .uses = {0, 3}, .remake_ns = remake_ns},
+                   {.bytes = kToyUnit, .uses = {1, 3}},
+                   {.bytes = kToyUnit, .uses = {2}}};
   return step;
 }
 
 TEST(JointBoundTest, AFeedThatNoKernelHasReadNeedNotLeave) {
   // x arrives after a, or w leaves and returns; both take a copy after a.
-  EXPECT_EQ(BoundOf(FedStep(kCannotRemake), 2 * kUnit, LinkOf(1)).step_ns,
-            1000 + 10 + 1024 + 10);
+  EXPECT_EQ(
+      JointBoundOf(FedToy(kCannotRemake), 2 * kToyUnit, LinkOf(1)).step_ns,
+      1000 + 10 + 1024 + 10);
   // w is computed again in 5 ns while x arrives until 1024.
-  EXPECT_EQ(BoundOf(FedStep(5), 2 * kUnit, LinkOf(1)).step_ns, 1024 + 10);
+  EXPECT_EQ(JointBoundOf(FedToy(5), 2 * kToyUnit, LinkOf(1)).step_ns,
+            1024 + 10);
   // Without swaps, x may come late.
-  EXPECT_EQ(RecomputeBoundOf(FedStep(kCannotRemake), 2 * kUnit).step_ns,
+  EXPECT_EQ(RecomputeBoundOf(FedToy(kCannotRemake), 2 * kToyUnit).step_ns,
             1024 + 10);
 }
 
 TEST(JointBoundTest, AFeedThatAKernelHasReadCannotReturnWithoutSwaps) {
-  ToyStep step = FedStep(kCannotRemake);
+  ToyStep step = FedToy(kCannotRemake);
   step.steps.push_back({.ns = 10});
   step.storages[1].uses = {1, 2, 4};  // away only at b
   step.storages[0].uses = {0, 3};
   step.storages[2].uses = {3};
-  EXPECT_FALSE(RecomputeBoundOf(step, 2 * kUnit).is_feasible);
-  EXPECT_TRUE(BoundOf(step, 2 * kUnit, LinkOf(1)).is_feasible);
+  EXPECT_FALSE(RecomputeBoundOf(step, 2 * kToyUnit).is_feasible);
+  EXPECT_TRUE(JointBoundOf(step, 2 * kToyUnit, LinkOf(1)).is_feasible);
 }
 
 TEST(JointBoundTest, OnlyTheKernelsOfTheStepItselfHaveToBeIssued) {
   const JointBound bound =
-      BoundOf(Chain(10, {1, 1, 1}), 3 * kUnit, LinkOf(1, 0, 500));
+      JointBoundOf(ToyChain(10, {1, 1, 1}), 3 * kToyUnit, LinkOf(1, 0, 500));
   EXPECT_EQ(bound.step_ns, 8 * 500 + 10);
   EXPECT_EQ(BoundReason(bound), "the host's calls");
 }
 
 TEST(JointBoundTest, NoBoundExceedsAKnownPlansTime) {
-  const ToyStep chain = Chain(100, {70, 50, 20});
+  const ToyStep chain = ToyChain(100, {70, 50, 20});
   const DeviceProfile profile = LinkOf(1);
   const ToyModel toy = ModelOf(chain, profile);
   for (const int64_t known_ns : {850, 851, 1000, 1'000'000}) {
     EXPECT_EQ(FindJointBound({.model = toy.model,
                               .remake_ns = toy.remake_ns,
                               .profile = profile,
-                              .budget_bytes = 3 * kUnit,
+                              .budget_bytes = 3 * kToyUnit,
                               .can_swap = false},
                              known_ns)
                   .step_ns,
@@ -307,6 +310,30 @@ TEST(JointBoundTest, WithoutRemakesItIsTheBoundOfSwaps) {
   EXPECT_GT(waiting, 100);
 }
 
+// More than a million pairs of a kernel and a gap: the bound looks at a part of
+// the kernels.
+TEST(JointBoundTest, DeepStepsAreNearlyAsTight) {
+  constexpr int32_t kLayers = 1500;
+  ToyStep step = {.steps = Kernels(2 * kLayers, 100)};
+  for (int32_t i = 0; i < kLayers; ++i) {
+    step.storages.push_back(
+        {.bytes = kToyUnit, .uses = {i, 2 * kLayers - 1 - i}, .remake_ns = 50});
+  }
+  constexpr int64_t kAbsent = 900;
+  const JointBound bound =
+      RecomputeBoundOf(step, (kLayers - kAbsent) * kToyUnit);
+  const int64_t exact_ns = int64_t{200} * kLayers + kAbsent * 50;
+  EXPECT_LE(bound.step_ns, exact_ns);
+  EXPECT_GE(bound.step_ns, exact_ns - exact_ns / 500);
+  const DeviceProfile profile = LinkOf(3);
+  const int64_t budget = (kLayers - kAbsent) * kToyUnit;
+  const JointBound joint = JointBoundOf(step, budget, profile);
+  EXPECT_GT(joint.step_ns, joint.kernels_ns);
+  EXPECT_LE(joint.step_ns, bound.step_ns);
+  EXPECT_LE(joint.step_ns,
+            LowerBound(ModelOf(step, profile).model, profile, budget).step_ns);
+}
+
 TEST(JointBoundTest, NeverRisesWithTheBudgetNorWithMoreChoices) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -320,7 +347,7 @@ TEST(JointBoundTest, NeverRisesWithTheBudgetNorWithMoreChoices) {
       const int64_t budget = BudgetBetween(NaiveLeastBytes(toy.model),
                                            toy.model.peak_bytes, i, kBudgets);
       SCOPED_TRACE(::testing::Message() << "budget " << budget);
-      const JointBound bound = BoundOf(step, budget, profile);
+      const JointBound bound = JointBoundOf(step, budget, profile);
       ASSERT_TRUE(bound.is_feasible);
       EXPECT_GE(bound.step_ns, larger_budget_ns);
       larger_budget_ns = bound.step_ns;

@@ -1,6 +1,7 @@
 #include "tuner/bound/least_recomputed.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -12,12 +13,12 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
+constexpr int64_t kAnyCutNs = std::numeric_limits<int64_t>::max();
 
 // The header's inequality for every number of bytes. `slack_ns` is added to the
 // time.
-std::optional<int64_t> NaiveLeast(const Cut& cut, const LinkRates& rates,
-                                  int64_t step_ns, double slack_ns) {
+std::optional<int64_t> NaiveLeastBytesAt(const Cut& cut, const LinkRates& rates,
+                                         int64_t step_ns, double slack_ns) {
   const int64_t spare_ns =
       step_ns - cut.start_ns - cut.kernel_ns - cut.after_ns;
   if (spare_ns < 0) return std::nullopt;
@@ -41,7 +42,7 @@ std::optional<int64_t> NaiveLeast(const Cut& cut, const LinkRates& rates,
 
 TEST(LeastRecomputedTest, WhatTheLinkDoesNotMoveInTimeIsComputedAgain) {
   const std::vector<RemakeItem> items(10, {.bytes = 10, .ns = 10});
-  const RecomputeKnapsack remakes(items, kAnyTime);
+  const RecomputeKnapsack remakes(items, kAnyCutNs);
   const Cut cut = {.absent_bytes = 100,
                    .start_ns = 100,
                    .kernel_ns = 10,
@@ -62,7 +63,7 @@ TEST(LeastRecomputedTest, WhatTheLinkDoesNotMoveInTimeIsComputedAgain) {
 
 TEST(LeastRecomputedTest, WithoutALinkEverythingIsComputedAgain) {
   const std::vector<RemakeItem> items(10, {.bytes = 10, .ns = 10});
-  const RecomputeKnapsack remakes(items, kAnyTime);
+  const RecomputeKnapsack remakes(items, kAnyCutNs);
   const Cut cut = {.absent_bytes = 30,
                    .start_ns = 100,
                    .kernel_ns = 10,
@@ -87,7 +88,7 @@ TEST(LeastRecomputedTest, RandomCutsAreAsANaiveTwinSays) {
       item = {.bytes = 1 + below(200), .ns = below(400)};
     }
     std::ranges::stable_sort(items, IsCheaper);
-    const RecomputeKnapsack remakes(items, kAnyTime);
+    const RecomputeKnapsack remakes(items, kAnyCutNs);
     Cut cut = {.absent_bytes = 1 + below(400),
                .start_ns = 1 + below(500),
                .kernel_ns = below(50),
@@ -103,13 +104,13 @@ TEST(LeastRecomputedTest, RandomCutsAreAsANaiveTwinSays) {
     const int64_t step_ns =
         cut.start_ns + cut.kernel_ns + cut.after_ns - 5 + below(500);
     const auto least = LeastRecomputedBytes(cut, rates, step_ns);
-    const auto exact = NaiveLeast(cut, rates, step_ns, 0);
+    const auto exact = NaiveLeastBytesAt(cut, rates, step_ns, 0);
     if (exact) {
       ASSERT_TRUE(least.has_value());
       EXPECT_LE(*least, *exact);
     }
     // The rounding of copies gives a nanosecond.
-    const auto slack = NaiveLeast(cut, rates, step_ns, 1.001);
+    const auto slack = NaiveLeastBytesAt(cut, rates, step_ns, 1.001);
     if (least) {
       ASSERT_TRUE(slack.has_value());
       EXPECT_GE(*least, *slack - 1);

@@ -12,13 +12,13 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
+constexpr int64_t kAnyKnapsackNs = std::numeric_limits<int64_t>::max();
 
 TEST(RecomputeKnapsackTest, TakesTheCheapestBytesFirst) {
   // 0, 1 and 3 ns per byte.
   const std::vector<RemakeItem> items = {
       {.bytes = 5, .ns = 0}, {.bytes = 10, .ns = 10}, {.bytes = 10, .ns = 30}};
-  const RecomputeKnapsack knapsack(items, kAnyTime);
+  const RecomputeKnapsack knapsack(items, kAnyKnapsackNs);
   EXPECT_EQ(knapsack.total_bytes(), 25);
   EXPECT_EQ(knapsack.LeastNs(0), 0);
   EXPECT_EQ(knapsack.LeastNs(5), 0);
@@ -68,7 +68,7 @@ TEST(RecomputeKnapsackTest, NoChoiceOfWholeItemsIsBetter) {
       item.ns = static_cast<int64_t>(random() % 1'000'000'000);
     }
     std::ranges::stable_sort(items, IsCheaper);
-    const RecomputeKnapsack knapsack(items, kAnyTime);
+    const RecomputeKnapsack knapsack(items, kAnyKnapsackNs);
     for (uint32_t choice = 0; choice < 1U << items.size(); ++choice) {
       int64_t bytes = 0;
       int64_t ns = 0;
