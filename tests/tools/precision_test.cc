@@ -23,8 +23,9 @@ class PrecisionTest : public ::testing::TestWithParam<const char*> {
     testing::WriteTinyData(folder_.path(), {.training_images = 512});
   }
 
-  // 112 steps.
-  std::vector<std::string> Arguments(const std::string& precision) const {
+  // 16 steps an epoch.
+  std::vector<std::string> Arguments(const std::string& precision,
+                                     int num_epochs = 7) const {
     return {"train",
             "--model",
             GetParam(),
@@ -35,7 +36,7 @@ class PrecisionTest : public ::testing::TestWithParam<const char*> {
             "--batch_size",
             "32",
             "--num_epochs",
-            "7",
+            std::to_string(num_epochs),
             "--threads",
             "1",
             "--learning_rate",
@@ -51,7 +52,7 @@ class PrecisionTest : public ::testing::TestWithParam<const char*> {
 // images: 0.003 for lenet, 0.03 for resnet20.
 TEST_P(PrecisionTest, TheLossStaysInABandAroundFloat32) {
   constexpr double kBand = 0.2;
-  const ProgramRun probe = RunProgram(Arguments("bf16"));
+  const ProgramRun probe = RunProgram(Arguments("bf16", 1));
   if (probe.err.find("AVX-512") != std::string::npos) {
     GTEST_SKIP() << "bfloat16 needs a CPU with AVX-512";
   }

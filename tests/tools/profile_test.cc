@@ -56,6 +56,13 @@ class ProfileTest : public ::testing::Test {
     return Profile(flags);
   }
 
+  // Writes the profile of the CPU and a tiny network to `path`. It is measured
+  // once, for all tests.
+  static void WriteMeasuredProfile(const std::string& path) {
+    static const std::string measured = MeasureTinyProfile();
+    ASSERT_THAT(WriteFileAtomically(path, measured), IsOk());
+  }
+
   static Json Simulate(const std::vector<std::string>& more) {
     std::vector<std::string> flags = {"--model", "lenet", "--batch_size", "2"};
     flags.insert(flags.end(), more.begin(), more.end());
@@ -73,6 +80,15 @@ class ProfileTest : public ::testing::Test {
   std::string Path(const std::string& name) const { return folder_.File(name); }
 
  private:
+  static std::string MeasureTinyProfile() {
+    const testing::TemporaryFolder folder;
+    const std::string out = folder.File("profile.json");
+    EXPECT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+    const auto text = ReadFile(out);
+    EXPECT_THAT(text, IsOk());
+    return text.value_or("");
+  }
+
   const testing::TemporaryFolder folder_;
 };
 
@@ -133,7 +149,7 @@ TEST_F(ProfileTest, TheInlineDeviceRunsItsLanesInTurn) {
 // Doubling the kernels in the file doubles compute in the prediction.
 TEST_F(ProfileTest, SimulateGoesByTheKernelsOfTheFile) {
   const std::string out = Path("profile.json");
-  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  WriteMeasuredProfile(out);
   const auto compute_ms = [&] {
     return Simulate({"--profile", out})["lanes"]["compute"]["busy_ms"]
         .get<double>();
@@ -165,7 +181,7 @@ TEST_F(ProfileTest, SimulateGoesByTheKernelsOfTheFile) {
 // according to the file is chosen.
 TEST_F(ProfileTest, AlgorithmsAreMeasuredAndChosenByTheFile) {
   const std::string out = Path("profile.json");
-  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  WriteMeasuredProfile(out);
   Json profile = ReadJson(out);
   EXPECT_THAT(profile["libraries"].get<std::string>(), HasSubstr("oneDNN 2."));
   if (!HasAvx512()) GTEST_SKIP() << "needs a CPU with AVX-512";
@@ -202,7 +218,7 @@ TEST_F(ProfileTest, AlgorithmsAreMeasuredAndChosenByTheFile) {
 // budget, so results are bitwise identical.
 TEST_F(ProfileTest, AStepKeepsItsAlgorithmsAndItsBits) {
   const std::string out = Path("profile.json");
-  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  WriteMeasuredProfile(out);
   Json profile = ReadJson(out);
   for (auto& [signature, algorithms] : profile["algorithms"].items()) {
     for (auto& [name, measured] : algorithms.items()) {
@@ -241,7 +257,7 @@ TEST_F(ProfileTest, FirstAlgorithmsAloneAreMeasuredOnRequest) {
 // The plan has the algorithms that tune chose, and they run.
 TEST_F(ProfileTest, AlgorithmsAreAPartOfThePlan) {
   const std::string out = Path("profile.json");
-  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  WriteMeasuredProfile(out);
   if (!HasAvx512()) GTEST_SKIP() << "needs a CPU with AVX-512";
   const std::string plan = Path("plan.json");
   const std::vector<std::string> step = {"--model", "lenet",    "--batch_size",
@@ -270,7 +286,7 @@ TEST_F(ProfileTest, AlgorithmsAreAPartOfThePlan) {
 TEST_F(ProfileTest, AProfileOfAGpuPlansItsAlgorithms) {
   constexpr int64_t kWorkspace = 64 << 20;
   const std::string cpu = Path("cpu.json");
-  ASSERT_EQ(RunProgram(TinyProfile(cpu, {"--device", "cpu"})).exit_status, 0);
+  WriteMeasuredProfile(cpu);
   Json gpu = ReadJson(testing::ProfilePath("h200_pcie5"));
   int64_t convolutions = 0;
   const Json measured = ReadJson(cpu);
@@ -325,7 +341,7 @@ TEST_F(ProfileTest, MeasurementsOfOtherLibrariesAreNotUsed) {
 
 TEST_F(ProfileTest, AFileKeepsWhatIsNotMeasuredAgain) {
   const std::string out = Path("profile.json");
-  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  WriteMeasuredProfile(out);
   const Json first = ReadJson(out)["kernels"];
   ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu", "--forward_only"}))
                 .exit_status,
@@ -395,7 +411,7 @@ TEST_F(ProfileTest, AGraphFileIsMeasuredWithoutSayingWhatItsFeedsAre) {
 
 TEST_F(ProfileTest, BenchComparesThePredictionWithTheMeasuredStep) {
   const std::string out = Path("profile.json");
-  ASSERT_EQ(RunProgram(TinyProfile(out, {"--device", "cpu"})).exit_status, 0);
+  WriteMeasuredProfile(out);
   const std::vector<std::string> arguments =
       Arguments("bench", {"--model", "lenet", "--batch_size", "2",
                           "--num_batches", "2", "--device", "cpu", "--profile",

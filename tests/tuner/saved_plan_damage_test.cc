@@ -8,6 +8,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/support/random_graph.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/tuner/made_plan.h"
 #include "tuner/saved_plan.h"
 
@@ -16,7 +17,9 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::LeastCases;
 using testing::MakePlan;
+using testing::NumCases;
 using testing::RandomTrainingGraph;
 using testing::StatusIs;
 using Json = nlohmann::ordered_json;
@@ -174,7 +177,7 @@ TEST_F(SpoiltPlanTest, NumbersHaveBounds) {
 // The only allowed outcomes are a valid plan and INVALID_ARGUMENT.
 TEST_F(SpoiltPlanTest, DamagedBytesAreAPlanOrAnError) {
   int refused = 0;
-  for (uint32_t seed = 0; seed < 1500; ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(1500); ++seed) {
     std::mt19937 random(seed);
     std::string text = text_;
     // Mostly after the fingerprint: else all damage is found there.
@@ -203,7 +206,7 @@ TEST_F(SpoiltPlanTest, DamagedBytesAreAPlanOrAnError) {
     ASSERT_THAT(parsed, StatusIs(kInvalid, HasSubstr("damaged")))
         << "seed " << seed;
   }
-  EXPECT_GT(refused, 100);
+  EXPECT_GT(refused, LeastCases(100));
 }
 
 // The same by structure: whole values are replaced by other values of the file.
@@ -213,7 +216,7 @@ TEST_F(SpoiltPlanTest, MixedUpValuesAreAPlanOrAnError) {
   for (const auto& [path, value] : flat.items()) {
     if (!path.starts_with("/fingerprint")) paths.push_back(path);
   }
-  for (uint32_t seed = 0; seed < 1500; ++seed) {
+  for (uint32_t seed = 0; seed < NumCases(1500); ++seed) {
     std::mt19937 random(seed);
     Json mixed = good_;
     for (uint32_t hits = 1 + random() % 3; hits > 0; --hits) {

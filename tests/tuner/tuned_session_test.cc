@@ -18,6 +18,7 @@
 #include "simulator/shipped_profiles.h"
 #include "tests/support/paths.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "training/optimizer.h"
 #include "tuner/max_batch.h"
 #include "tuner/simulate.h"
@@ -33,6 +34,7 @@ using testing::IsOk;
 using testing::StatusIs;
 
 using testing::kExhausted;
+using testing::kHasSanitizer;
 using testing::kInvalid;
 constexpr int64_t kBatch = 64;
 
@@ -349,8 +351,9 @@ TEST(TunedSessionTest, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
 TEST(TunedSessionTest, NothingThatIsTunedIsBelowTheFloor) {
   ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
   const Program program = {.graph = net.graph, .fetches = {net.loss}};
+  const int64_t step = kHasSanitizer ? 512_KiB : 256_KiB;
   int64_t smallest = UnswappedBytes(net);
-  for (int64_t budget = smallest; budget > 0; budget -= 256_KiB) {
+  for (int64_t budget = smallest; budget > 0; budget -= step) {
     const auto tuned = Tune(program, OnCpu(budget));
     if (!tuned.ok()) {
       EXPECT_THAT(tuned, StatusIs(kExhausted, _));

@@ -13,6 +13,7 @@ namespace spillway {
 namespace {
 
 using testing::IsOk;
+using testing::kHasSanitizer;
 using testing::LeastCases;
 using testing::NaiveOp;
 using testing::NaiveV2;
@@ -126,11 +127,14 @@ Graph MakeTrainingGraph(Layout layout, int depth) {
 }
 
 TEST(NaiveV2Test, CompatEditsOfNetworksAreThoseOfTheTwin) {
+  // 7 has no factor in common with the periods of the options, so each option
+  // still has each of its values.
+  constexpr uint32_t kStride = kHasSanitizer ? 7 : 1;
   PlannedTotals totals;
   for (const Layout layout :
        {Layout::kResidual, Layout::kInception, Layout::kUNet}) {
     const Graph graph = MakeTrainingGraph(layout, 20);
-    for (uint32_t i = 0; i < 48 && !HasFailure(); ++i) {
+    for (uint32_t i = 0; i < 48 && !HasFailure(); i += kStride) {
       SCOPED_TRACE(::testing::Message()
                    << "layout " << static_cast<int>(layout) << " " << i);
       LmsOptions options{.mode = LmsMode::kV2, .compat = true};

@@ -4,6 +4,7 @@
 
 #include "tests/executor/plan/naive_plan.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/tuner/found_swaps.h"
 #include "tests/tuner/tuner_case.h"
 
@@ -14,8 +15,10 @@ using testing::BudgetBetween;
 using ::testing::HasSubstr;
 using testing::InputsOf;
 using testing::IsOk;
+using testing::LeastCases;
 using testing::ModelOf;
 using testing::NaiveLeastBytes;
+using testing::NumCases;
 using testing::PlanText;
 using testing::StatusIs;
 using testing::TunerCase;
@@ -87,11 +90,11 @@ class RandomRecipe {
 TEST(EvaluateTest, RandomRecipesKeepTheirBudgetAndCanBeMadeAgain) {
   int fitting = 0;
   int faster = 0;
-  for (uint64_t seed = 0; seed < 250 && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(250) && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     RandomRecipe(seed).Check(fitting, faster);
   }
-  EXPECT_GT(fitting, 80);
+  EXPECT_GT(fitting, LeastCases(80));
   EXPECT_GT(faster, fitting / 10);
 }
 

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/tuner/tuner_case.h"
 #include "tuner/model/step_model.h"
 
@@ -20,6 +21,7 @@ using testing::InputsOf;
 using testing::IsOk;
 using testing::ModelOf;
 using testing::NaiveLeastBytes;
+using testing::NumCases;
 using testing::TrainingCase;
 using testing::TunerCase;
 
@@ -29,7 +31,7 @@ TEST(SmallestBudgetTest, TuningSucceedsWithItAndNotWithMuchLess) {
        {LmsMode::kOff, LmsMode::kV1, LmsMode::kV2, LmsMode::kAuto}) {
     SCOPED_TRACE(std::string(LmsModeName(mode)));
     const TunerOptions options = {.lms = {.mode = mode}};
-    for (uint64_t seed = 1; seed <= 4; ++seed) {
+    for (uint64_t seed = 1; seed <= NumCases(4); ++seed) {
       SCOPED_TRACE(seed);
       const TunerCase training = TrainingCase(seed, 10);
       const int64_t least = NaiveLeastBytes(ModelOf(training));

@@ -10,6 +10,7 @@
 #include "tests/executor/plan/naive_plan.h"
 #include "tests/executor/plan/plan_cases.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/tuner_case.h"
 
@@ -22,9 +23,11 @@ using testing::ChainGraph;
 using ::testing::HasSubstr;
 using testing::InputsOf;
 using testing::IsOk;
+using testing::LeastCases;
 using testing::LinkOf;
 using testing::ModelOf;
 using testing::NaiveLeastBytes;
+using testing::NumCases;
 using testing::PlanText;
 using ::testing::SizeIs;
 using testing::StatusIs;
@@ -232,13 +235,13 @@ void ExpectSoundAtEachBudget(const TunerCase& tuner_case, int budgets,
 
 TEST(TuneSwapsTest, RandomStepsAreTunedSoundly) {
   int tuned_steps = 0;
-  for (uint64_t seed = 0; seed < 12 && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(12) && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     ExpectSoundAtEachBudget(TrainingCase(seed, 10), 4, tuned_steps);
     ExpectSoundAtEachBudget(testing::SmallRandomCase(seed, 24), 4, tuned_steps);
     ExpectSoundAtEachBudget(testing::RandomCase(seed, 24), 4, tuned_steps);
   }
-  EXPECT_GT(tuned_steps, 90);
+  EXPECT_GT(tuned_steps, LeastCases(90));
 }
 
 TEST(TuneSwapsTest, NetworksAreTunedSoundly) {
