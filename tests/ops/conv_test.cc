@@ -179,6 +179,7 @@ struct StridedPointwise {
   int64_t in = 0;
   int64_t out = 0;
   int threads = 0;
+  DType dtype = DType::kFloat32;  // of x and dy
 };
 
 // Runs the filter gradient for stride 2 in zeroed memory. Returns how many
@@ -190,10 +191,9 @@ absl::StatusOr<int64_t> BytesBehindWorkspace(const StridedPointwise& conv) {
       {"strides", std::vector<int64_t>(2, 2)},
       {"padding", "SAME"}};
   const std::vector<TensorType> inputs = {
-      {.dtype = DType::kFloat32,
+      {.dtype = conv.dtype,
        .shape = {conv.batch, conv.size, conv.size, conv.in}},
-      {.dtype = DType::kFloat32,
-       .shape = {conv.batch, y_size, y_size, conv.out}}};
+      {.dtype = conv.dtype, .shape = {conv.batch, y_size, y_size, conv.out}}};
   const std::vector<TensorType> outputs = {
       {.dtype = DType::kFloat32, .shape = {conv.out, 1, 1, conv.in}}};
   SPILLWAY_ASSIGN_OR_RETURN(
@@ -228,16 +228,15 @@ absl::StatusOr<int64_t> BytesBehindWorkspace(const StridedPointwise& conv) {
 // fences of the checked executor.
 TEST(ConvBackpropFilterCpu,
      OfAStridedPointwiseStaysInItsWorkspaceOfAllThreads) {
-  for (const StridedPointwise& conv :
-       std::vector<StridedPointwise>{{3, 12, 3, 10, 2},
-                                     {2, 16, 8, 2, 3},
-                                     {1, 12, 13, 15, 2},
-                                     {3, 16, 6, 40, 2},
-                                     {1, 12, 8, 10, 2},
-                                     {2, 16, 1, 3, 4},
-                                     {3, 12, 8, 21, 4},
-                                     {2, 14, 32, 64, 4},
-                                     {2, 14, 20, 24, 4}}) {
+  std::vector<StridedPointwise> convs = {
+      {3, 12, 3, 10, 2}, {2, 16, 8, 2, 3},   {1, 12, 13, 15, 2},
+      {3, 16, 6, 40, 2}, {1, 12, 8, 10, 2},  {2, 16, 1, 3, 4},
+      {3, 12, 8, 21, 4}, {2, 14, 32, 64, 4}, {2, 14, 20, 24, 4}};
+  if (HasAvx512()) {
+    convs.push_back({3, 12, 8, 11, 2, DType::kBFloat16});
+    convs.push_back({2, 14, 32, 64, 4, DType::kBFloat16});
+  }
+  for (const StridedPointwise& conv : convs) {
     SCOPED_TRACE(fmt::format("{} to {} channels, {} threads", conv.in, conv.out,
                              conv.threads));
     ASSERT_OK_AND_ASSIGN(const int64_t changed, BytesBehindWorkspace(conv));
