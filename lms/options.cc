@@ -135,6 +135,11 @@ bool Recomputes(const LmsOptions& options) {
          options.recompute.policy == RecomputePolicy::kSqrt;
 }
 
+bool TunesRecomputation(const LmsOptions& options) {
+  return options.mode == LmsMode::kAuto && !options.compat &&
+         options.recompute.policy == RecomputePolicy::kAuto;
+}
+
 std::string_view ControlStrategyName(ControlStrategy strategy) {
   return strategy == ControlStrategy::kChainRule ? "chain_rule"
                                                  : "direct_order";

@@ -111,12 +111,12 @@ enum class RecomputePolicy : uint8_t {
   kCheap,  // outputs of ops that are bound by memory traffic
   kSqrt,   // all but checkpoints: Chen et al., "Training Deep Nets with
            // Sublinear Memory Cost" (2016)
-  kAuto,   // the tuner's choice
+  kAuto,   // the tuner's choice with LmsMode::kAuto, else as kOff
 };
 
 // Recomputation; docs/recompute.md describes it.
 struct RecomputeOptions {
-  RecomputePolicy policy = RecomputePolicy::kOff;
+  RecomputePolicy policy = RecomputePolicy::kAuto;
   // Scopes and ops whose nodes are never computed again. Scopes match whole
   // path components; each scope and op must occur in the graph.
   std::vector<std::string> excl_scopes = {};
@@ -160,8 +160,12 @@ std::optional<RecomputePolicy> ParseRecomputePolicy(std::string_view name);
 std::string_view ControlStrategyName(ControlStrategy strategy);
 std::optional<ControlStrategy> ParseControlStrategy(std::string_view name);
 
-// Whether nodes are to be recomputed. Policy kAuto recomputes nothing yet.
+// Whether a fixed policy says what is recomputed: kCheap or kSqrt.
 bool Recomputes(const LmsOptions& options);
+
+// Whether the tuner chooses what is recomputed. Not in compat mode, since TFLMS
+// recomputes nothing.
+bool TunesRecomputation(const LmsOptions& options);
 
 // Whether the tuner has to choose something: mode kAuto, or a number of version
 // 2 that is -1 and has an effect.

@@ -150,7 +150,7 @@ Json UsedOptionsToJson(const LmsOptions& options) {
                    }
                  });
   }
-  if (Recomputes(options)) {
+  if (options.mode == LmsMode::kAuto || Recomputes(options)) {
     ForEachRecomputeField(options, [&](const char* name, const auto& value) {
       json[name] = ValueToJson(value);
     });

@@ -41,10 +41,7 @@ absl::StatusOr<DerivedKernels> PrepareDerived(const PlanSpec& spec) {
 absl::StatusOr<std::optional<RecomputeChoices>> PrepareChoices(
     const PlanSpec& spec) {
   const LmsOptions& lms = spec.options->lms;
-  if (lms.mode != LmsMode::kAuto ||
-      lms.recompute.policy != RecomputePolicy::kAuto) {
-    return std::nullopt;
-  }
+  if (!TunesRecomputation(lms)) return std::nullopt;
   SPILLWAY_RETURN_IF_ERROR(CheckExclusions(lms.recompute, *spec.graph));
   RecomputeChoices choices = {.options = lms.recompute};
   SPILLWAY_ASSIGN_OR_RETURN(choices.derived, PrepareDerived(spec));

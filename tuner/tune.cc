@@ -241,7 +241,8 @@ absl::StatusOr<TunedStep> TuneStepAsTflms(const TuningSpec& spec,
   SPILLWAY_RETURN_IF_ERROR(found.status);
   Preparation preparation;
   SPILLWAY_RETURN_IF_ERROR(preparation.Prepare(spec));
-  const TunerInputs inputs = preparation.Inputs(spec);
+  TunerInputs inputs = preparation.Inputs(spec);
+  inputs.choices = nullptr;
   SPILLWAY_ASSIGN_OR_RETURN(const StepRecipe recipe,
                             RecipeOf(inputs, found.options));
   TunedStep tuned;

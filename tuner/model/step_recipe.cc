@@ -80,6 +80,17 @@ Schedule KernelOrder(const StepRecipe& recipe, const Graph& graph) {
   return kernels;
 }
 
+void ExtendToClones(const RecomputePlan& plan, size_t num_nodes,
+                    AlgorithmNames& names) {
+  if (names.empty() || plan.clones.empty()) return;
+  names.resize(num_nodes + plan.clones.size());
+  for (size_t i = 0; i < plan.clones.size(); ++i) {
+    const Clone& clone = plan.clones[i];
+    if (clone.derived_output >= 0) continue;
+    names[NodeId(num_nodes + i)] = names[clone.original];
+  }
+}
+
 CompileOptions OptionsFor(const StepRecipe& recipe, const Graph& edited,
                           CompileOptions options) {
   if (!options.workspace_bytes.empty()) {

@@ -54,6 +54,11 @@ absl::Status CheckFits(const StepRecipe& recipe, const Graph& edited);
 // runs right before its first reader. Cost: O(nodes + edges).
 Schedule KernelOrder(const StepRecipe& recipe, const Graph& graph);
 
+// Gives clones by the same op the algorithm of their originals. `names`: of the
+// graph without clones, which has `num_nodes` nodes; may be empty.
+void ExtendToClones(const RecomputePlan& plan, size_t num_nodes,
+                    AlgorithmNames& names);
+
 // Converts the options of the graph without swaps to those that CompilePlan
 // needs for the edited graph.
 CompileOptions OptionsFor(const StepRecipe& recipe, const Graph& edited,

@@ -159,6 +159,13 @@ class AlgorithmTuner {
  private:
   bool ShallStop() const { return options_.stop && options_.stop(); }
 
+  // Those of the graph with the recipe's clones.
+  AlgorithmNames NamesFor(const StepRecipe& recipe,
+                          AlgorithmNames names) const {
+    ExtendToClones(recipe.recompute, inputs_.graph.num_nodes(), names);
+    return names;
+  }
+
   bool CouldBeBetter(const Variant& variant) const {
     return !ShallStop() &&
            BoundOf(variant.Inputs(), best_->chosen.recipe).step_ns <
@@ -183,7 +190,8 @@ class AlgorithmTuner {
       return absl::IsResourceExhausted(failure_) ? absl::OkStatus() : failure_;
     }
     tuned->chosen.recipe.name += note;
-    tuned->chosen.recipe.algorithms = variant.names();
+    tuned->chosen.recipe.algorithms =
+        NamesFor(tuned->chosen.recipe, variant.names());
     if (!best_ || tuned->chosen.step.step_ns < best_->chosen.step.step_ns) {
       best_ = *std::move(tuned);
     }
@@ -197,8 +205,11 @@ class AlgorithmTuner {
     IdMap<NodeId, int64_t> room =
         RoomForWorkspaces(best_->chosen.plan, best_->chosen.graph.num_nodes(),
                           *inputs_.compile.device_budget_bytes);
+    const RecomputePlan& clones = best_->chosen.recipe.recompute;
     if (inputs_.recompute != nullptr) {
       ShareRoom(*inputs_.recompute, inputs_.graph.num_nodes(), room);
+    } else if (!clones.clones.empty()) {
+      ShareRoom(clones, inputs_.graph.num_nodes() + clones.clones.size(), room);
     }
     if (TryWithRoom(room)) return;
     for (int64_t& bytes : room) bytes /= 2;
@@ -210,9 +221,10 @@ class AlgorithmTuner {
     constexpr int kRounds = 3;
     const Variant variant(inputs_, known_, ChooseWithin(known_, room));
     StepRecipe recipe = best_->chosen.recipe;
-    if (variant.names() == recipe.algorithms || ShallStop()) return true;
+    AlgorithmNames names = NamesFor(recipe, variant.names());
+    if (names == recipe.algorithms || ShallStop()) return true;
     recipe.name += ", larger in holes";
-    recipe.algorithms = variant.names();
+    recipe.algorithms = std::move(names);
     absl::StatusOr<EvaluatedRecipe> evaluated =
         EvaluateByTime(variant.Inputs(), recipe, kRounds);
     Keep(ToTriedSet(recipe, evaluated));

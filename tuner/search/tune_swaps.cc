@@ -209,6 +209,7 @@ class Tuner {
         .size_threshold_bytes = std::max(options_.lms.size_threshold_bytes,
                                          space.model.peak_bytes / kSmallPart),
         .bound_ns = bound.step_ns};
+    if (options_.takes_first) search.max_work = 0;
     std::vector<Fates> seeds;
     for (const double slack : kJointSlacks) {
       if (ShallStop() || IsNear(bound.step_ns)) break;
@@ -219,6 +220,7 @@ class Tuner {
       const std::optional<JointStep> found = SearchFates(player, seeds, search);
       if (!found) break;
       if (best_ && found->played.step_ns >= best_->step.step_ns) break;
+      if (!seeds.empty() && found->fates.of_gap == seeds[0].of_gap) continue;
       SPILLWAY_ASSIGN_OR_RETURN(StepRecipe recipe, RecipeFor(space, *found));
       recipe.name =
           fmt::format("joint, {:.1f} % of the budget kept free", 100 * slack);

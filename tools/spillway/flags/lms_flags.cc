@@ -60,8 +60,9 @@ CLI::Option* AddRecomputeFlags(FlagSet& flags, RecomputeOptions& options) {
           ->type_name("off|auto|cheap|sqrt")
           ->description(
               "what is computed again for the backward phase: cheap: outputs "
-              "of ops that memory traffic bounds, sqrt: all but checkpoints; "
-              "default off, as is auto for now");
+              "of ops that memory traffic bounds, sqrt: all but checkpoints, "
+              "auto: the tuner's choice; default auto with --lms auto, else "
+              "off");
   flags
       .List("--lms_recompute_excl_scopes", options.excl_scopes,
             "scopes whose nodes are never computed again")

@@ -228,7 +228,7 @@ absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
   if (step.lms.mode != LmsMode::kOff) {
     return InvalidArgument("--plan excludes --lms: the file says what to swap");
   }
-  if (step.lms.recompute.policy != RecomputePolicy::kOff) {
+  if (Recomputes(step.lms)) {
     return InvalidArgument(
         "--plan excludes --lms_recompute: the file says what to recompute");
   }
