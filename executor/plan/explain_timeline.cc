@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/clone_names.h"
+#include "graph/well_known_ops.h"
 
 namespace spillway {
 namespace {
