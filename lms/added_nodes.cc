@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
+
+#include "graph/clone_names.h"
 
 namespace spillway {
 namespace {
@@ -21,9 +24,7 @@ std::vector<Use> UsesBy(NodeId reader, ValueId value, const Graph& graph) {
 
 std::string AddedName(std::string_view prefix, std::string name,
                       const Graph& graph) {
-  std::ranges::replace(name, '/', '_');
-  std::ranges::replace(name, ':', '_');
-  return graph.UniqueName(std::string(prefix) + name);
+  return graph.UniqueName(std::string(prefix) + FlatName(std::move(name)));
 }
 
 void Reroute(const std::vector<NodeId>& readers, ValueId from, ValueId to,

@@ -151,7 +151,10 @@ class ProcessEvents {
   Json SpanEvent(const Span& span) const {
     Json event = Slice(span.name, span.category, span.track,
                        {span.begin_ns, span.end_ns});
-    if (span.bytes > 0) event["args"] = {{"bytes", span.bytes}};
+    if (span.bytes > 0) event["args"]["bytes"] = span.bytes;
+    if (!span.recomputes.empty()) {
+      event["args"]["recomputes"] = span.recomputes;
+    }
     return event;
   }
 

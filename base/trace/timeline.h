@@ -21,6 +21,8 @@ struct Span {
   int64_t begin_ns = 0;       // half-open [begin_ns, end_ns)
   int64_t end_ns = 0;
   int64_t bytes = 0;  // moved by a copy; 0 for compute
+  // The node whose values the kernel computes a second time; or empty.
+  std::string recomputes = {};
 };
 
 // One value of a named quantity from `at_ns` until the next value.

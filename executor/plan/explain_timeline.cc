@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/clone_names.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -202,11 +203,25 @@ class StallFinder {
   std::vector<TrackStall> stalls_;
 };
 
+// Names the originals of clones (OriginalsByName).
+void NameOriginals(const ExecutionPlan& plan, const Graph& graph,
+                   const IdMap<StepId, int32_t>& span_of, Timeline& timeline) {
+  const IdMap<NodeId, NodeId> originals = OriginalsByName(graph);
+  if (originals.empty()) return;
+  for (const StepId id : plan.steps.ids()) {
+    const NodeId original = originals[plan.steps[id].node];
+    if (span_of[id] == kNone || !original.is_valid()) continue;
+    timeline.spans[static_cast<size_t>(span_of[id])].recomputes =
+        graph.node(original).name;
+  }
+}
+
 }  // namespace
 
 void ExplainTimeline(const ExecutionPlan& plan, const Graph& graph,
                      Timeline& timeline) {
   const IdMap<StepId, int32_t> span_of = FindSpans(plan, graph, timeline);
+  NameOriginals(plan, graph, span_of, timeline);
   timeline.flows = FlowFinder(plan, graph, span_of).Run();
   timeline.stalls = StallFinder(plan, graph, span_of, timeline).Run();
 }

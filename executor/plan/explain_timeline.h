@@ -1,6 +1,6 @@
 // Information that the spans of a step do not contain: the path of each swapped
-// tensor, and what the compute lane waits for. The same for predicted and for
-// measured steps.
+// tensor, what the compute lane waits for, and what is recomputed. The same for
+// predicted and for measured steps.
 //
 //   compute    [a]      [b]  (stall)  [c]
 //   copy out      [out]                ^
@@ -15,8 +15,9 @@
 
 namespace spillway {
 
-// Sets the flows and stalls of `timeline`. Its spans are those of all steps of
-// the plan except aliases, named after their nodes; one track for each lane.
+// Sets the flows and stalls of `timeline`, and Span::recomputes of its spans,
+// which are those of all steps of the plan except aliases, named after their
+// nodes; one track for each lane.
 //
 // Flows: one for each swap-in, from the swap-out of its tensor to the first
 // kernel that reads it; one from the swap-in to each other reader.

@@ -16,6 +16,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::ReadChromeTrace;
+using testing::ReadTrace;
 using ::testing::UnorderedElementsAre;
 using Json = nlohmann::ordered_json;
 
@@ -91,6 +92,18 @@ TEST(TimelineTest, ChromeTraceHasOneProcessAnEntryAndOneThreadATrack) {
       "pid": 1, "ts": 1.0, "args": {"value": 7}})"));
   EXPECT_EQ(events[7]["args"]["name"], "measured");
   EXPECT_EQ(events[12]["pid"], 2);
+}
+
+TEST(TimelineTest, ChromeTraceSaysWhatIsRecomputed) {
+  const Timeline timeline = {.tracks = {"compute"},
+                             .spans = {{.name = "lms/recompute_a_relu",
+                                        .category = "Relu",
+                                        .end_ns = 2000,
+                                        .recomputes = "a/relu"}}};
+  const ReadTrace trace =
+      ReadChromeTrace(FormatChromeTrace({{"predicted", &timeline}}));
+  ASSERT_EQ(trace.slices.size(), 1u);
+  EXPECT_EQ(trace.slices[0].args, Json::parse(R"({"recomputes": "a/relu"})"));
 }
 
 // a [10, 20) is swapped out at once, is back at 41, and is read by b without

@@ -1,6 +1,7 @@
 #include "executor/plan/explain_timeline.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fmt/format.h"
@@ -102,6 +103,31 @@ TEST_F(ExplainTimelineTest, EachLaterReaderHasAFlowFromTheSwapIn) {
   ExplainTimeline(plan_, graph_, timeline_);
   EXPECT_THAT(FlowTexts(timeline_),
               ElementsAre("f1:0: out1 in1 b1", "f1:0: in1 also"));
+}
+
+TEST(ExplainRecomputationTest, TheSpanOfACloneNamesItsOriginal) {
+  Graph graph;
+  const auto add = [&](std::string name, std::vector<ValueId> inputs) {
+    return graph.output(
+        graph.AddNode({.name = std::move(name),
+                       .op = "F",
+                       .inputs = std::move(inputs),
+                       .outputs = {{.dtype = DType::kUInt8, .shape = {8}}}}));
+  };
+  const ValueId a = add("block/a", {});
+  const ValueId b = add("b", {a});
+  add("reader", {b, add("lms/recompute_block_a", {})});
+  ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
+  Timeline timeline = {.tracks = {"compute", "copy out", "copy in"}};
+  for (const Step& step : plan.steps) {
+    timeline.spans.push_back({.name = graph.node(step.node).name});
+  }
+  ExplainTimeline(plan, graph, timeline);
+  ASSERT_EQ(timeline.spans.size(), 4u);
+  for (const Span& span : timeline.spans) {
+    const bool is_clone = span.name == "lms/recompute_block_a";
+    EXPECT_EQ(span.recomputes, is_clone ? "block/a" : "") << span.name;
+  }
 }
 
 TEST_F(ExplainTimelineTest, WithoutSpansThereIsNothingToExplain) {
