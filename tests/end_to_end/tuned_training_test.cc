@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "executor/device/registry.h"
 #include "executor/kernel_registry.h"
 #include "executor/plan/compile.h"
@@ -63,8 +64,7 @@ class Tunable {
     SPILLWAY_ASSIGN_OR_RETURN(const Schedule schedule,
                               MakeSchedule(graph, StandardOps(), keep_));
     AddResidents(graph, StandardOps(), schedule, "", compile_.residents);
-    AddDerivedKernels();
-    return absl::OkStatus();
+    return AddDerivedKernels();
   }
 
   // `recomputes`: tensors may be recomputed too.
@@ -108,15 +108,24 @@ class Tunable {
   const RandomNetwork& network() const { return network_; }
 
  private:
-  void AddDerivedKernels() {
+  absl::Status AddDerivedKernels() {
     const DerivedNodes derived = AddDerivedNodes(network_.graph, StandardOps());
     const IdMap<NodeId, int64_t> ns =
         EstimateKernelTimes(derived.graph, StandardOps(), profile_);
+    const IdMap<NodeId, bool> all(derived.graph.num_nodes(), true);
+    SPILLWAY_ASSIGN_OR_RETURN(const KernelMap kernels,
+                              PrepareKernels(derived.graph, StandardOps(),
+                                             StandardKernels(), all, {}));
+    const IdMap<NodeId, int64_t> workspaces =
+        WorkspaceBytes(derived.graph, kernels);
     choices_.derived.resize(network_.graph.num_values());
     for (const ValueId value : choices_.derived.ids()) {
       const NodeId node = derived.node_of[value];
-      if (node.is_valid()) choices_.derived[value].ns = ns[node];
+      if (!node.is_valid()) continue;
+      choices_.derived[value] = {.ns = ns[node],
+                                 .workspace_bytes = workspaces[node]};
     }
+    return absl::OkStatus();
   }
 
   const RandomNetwork network_;

@@ -252,7 +252,7 @@ TEST_F(TuneTest, WritesTheTraceAndThePage) {
   ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(Path("report.html")));
   EXPECT_THAT(page, StartsWith("<!DOCTYPE html>"));
   for (const char* part :
-       {"<h1>resnet20, batch 16</h1>", "P100 16 GB", "per tensor", "</html>"}) {
+       {"<h1>resnet20, batch 16</h1>", "P100 16 GB", "joint", "</html>"}) {
     EXPECT_THAT(page, HasSubstr(part));
   }
 }

@@ -119,24 +119,33 @@ std::string FormatAway(const TensorFate& fate) {
   return text.empty() ? "never" : text;
 }
 
+std::string_view FateName(const TensorFate& fate) {
+  if (fate.moves && fate.recomputed) return "mixed";
+  if (fate.moves) return "swapped";
+  return fate.recomputed ? "recomputed" : "kept";
+}
+
 std::string FormatTensors(const EvaluatedRecipe& chosen) {
-  std::vector<TensorFate> moved = FatesOf(chosen);
-  std::erase_if(moved, [](const TensorFate& fate) { return !fate.moves; });
-  if (moved.empty()) return "";
-  std::string text =
-      fmt::format("{:>11}{:>20}{:>11}{:>11}{:>10}  {}\n", "bytes", "away (ms)",
-                  "out (ms)", "in (ms)", "stall", "tensor that moves");
-  for (size_t i = 0; i < std::min(kTensorRows, moved.size()); ++i) {
-    const TensorFate& fate = moved[i];
+  std::vector<TensorFate> away = FatesOf(chosen);
+  std::erase_if(away, [](const TensorFate& fate) {
+    return !fate.moves && !fate.recomputed;
+  });
+  if (away.empty()) return "";
+  std::string text = fmt::format(
+      "{:>11}  {:<10}{:>16}{:>9}{:>9}{:>9}{:>9}  {}\n", "bytes", "fate",
+      "away (ms)", "out (ms)", "in (ms)", "again", "stall", "tensor");
+  for (size_t i = 0; i < std::min(kTensorRows, away.size()); ++i) {
+    const TensorFate& fate = away[i];
     text += fmt::format(
-        "{:>11}{:>20}{:>11.3f}{:>11.3f}{:>10.3f}  {}\n",
-        FormatBytes(fate.bytes), FormatAway(fate),
+        "{:>11}  {:<10}{:>16}{:>9.2f}{:>9.2f}{:>9.2f}{:>9.2f}  {}\n",
+        FormatBytes(fate.bytes), std::string(FateName(fate)), FormatAway(fate),
         Milliseconds(fate.copy_out_ns), Milliseconds(fate.copy_in_ns),
-        Milliseconds(fate.stall_ns), chosen.plan.buffers[fate.buffer].name);
+        Milliseconds(fate.recompute_ns), Milliseconds(fate.stall_ns),
+        chosen.plan.buffers[fate.buffer].name);
   }
-  if (moved.size() > kTensorRows) {
+  if (away.size() > kTensorRows) {
     text += fmt::format("and {} smaller ones (--json, --report)\n",
-                        moved.size() - kTensorRows);
+                        away.size() - kTensorRows);
   }
   return text;
 }
@@ -162,6 +171,7 @@ Json TensorsJson(const EvaluatedRecipe& chosen) {
   for (const TensorFate& fate : FatesOf(chosen)) {
     all.push_back({{"tensor", chosen.plan.buffers[fate.buffer].name},
                    {"bytes", fate.bytes},
+                   {"fate", std::string(FateName(fate))},
                    {"moves", fate.moves},
                    {"recomputed", fate.recomputed},
                    {"copy_out_ms", Milliseconds(fate.copy_out_ns)},
