@@ -43,6 +43,7 @@ absl::StatusOr<std::string> FormatReport(const BenchFlags& flags,
                       .chosen = setup.recipe,
                       .search = setup.search ? &*setup.search : nullptr,
                       .graph = &setup.graph,
+                      .recompute = &setup.edit.recompute,
                       .plan = setup.session->plan(0),
                       .predicted = &predicted});
   report.facts.push_back(
