@@ -77,8 +77,8 @@ absl::StatusOr<TunedStep> TuneSwaps(const TunerInputs& inputs,
 std::string ReasonFor(std::string_view why, const ExecutionPlan& plan,
                       const TunerInputs& inputs);
 
-// The bound for the recipe's order of kernels, for every choice of swaps and, as
-// far as inputs.choices allows, of clones.
+// The bound for the recipe's order of kernels, for every choice of swaps and,
+// as far as inputs.choices allows, of clones.
 StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe);
 
 // A set of TFLMS options as a recipe, with the memory-saving order of nodes.
