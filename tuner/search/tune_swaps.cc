@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,13 +15,10 @@
 #include "graph/well_known_ops.h"
 #include "lms/lms.h"
 #include "lms/v2/levels.h"
-#include "tuner/bound/joint_bound.h"
-#include "tuner/model/recompute_space.h"
 #include "tuner/model/step_model.h"
 #include "tuner/model/swap_player.h"
-#include "tuner/search/edit_for_fates.h"
 #include "tuner/search/edit_for_swaps.h"
-#include "tuner/search/joint_search.h"
+#include "tuner/search/fate_candidates.h"
 #include "tuner/search/swap_search.h"
 #include "tuner/search/tflms_sets.h"
 
@@ -30,10 +28,6 @@ namespace {
 // Fractions of the budget that the search reserves for holes between buffers.
 constexpr std::array<double, 9> kSlacks = {0,    0.003, 0.006, 0.01, 0.02,
                                            0.03, 0.05,  0.08,  0.12};
-
-// The same for the search for fates, which starts from what it found before.
-constexpr std::array<double, 6> kJointSlacks = {0,    0.005, 0.01,
-                                                0.02, 0.04,  0.08};
 
 // The amount of searching.
 struct Effort {
@@ -62,27 +56,6 @@ constexpr Effort kSmallGraphEffort = {.near_bound = 1,
                                       .rungs = 100,
                                       .whole_grid = true};
 
-// Requires inputs.choices.
-RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule) {
-  return MakeRecomputeSpace({.graph = inputs.graph,
-                             .ops = inputs.ops,
-                             .schedule = schedule,
-                             .compile = inputs.compile,
-                             .kernel_ns = inputs.kernel_ns,
-                             .derived = inputs.choices->derived,
-                             .profile = inputs.profile,
-                             .recompute = inputs.choices->options});
-}
-
-JointBound JointBoundOf(const RecomputeSpace& space, const TunerInputs& inputs,
-                        int64_t budget, int64_t known_ns) {
-  return FindJointBound({.model = space.model,
-                         .remake_ns = LeastRemakeNs(space),
-                         .profile = inputs.profile,
-                         .budget_bytes = budget},
-                        known_ns);
-}
-
 StepModel ModelOf(const TunerInputs& inputs, const Schedule& schedule) {
   return MakeStepModel(inputs.graph, inputs.ops, schedule, inputs.compile,
                        inputs.kernel_ns, inputs.profile);
@@ -96,6 +69,8 @@ StepTimeBound BoundOfSwaps(const TunerInputs& inputs,
       model, inputs.profile,
       inputs.compile.device_budget_bytes.value_or(model.peak_bytes));
 }
+
+constexpr int64_t kNoBudget = std::numeric_limits<int64_t>::max() / 2;
 
 // Tensors below this fraction of the unconstrained peak never move.
 constexpr int64_t kSmallPart = 16384;
@@ -190,43 +165,19 @@ class Tuner {
 
   // Errors: none about memory.
   absl::Status TryJoint() {
+    if (budgets_.empty()) return absl::OkStatus();
+    const FateCandidates candidates = {
+        .budget_bytes = budgets_[0],
+        .size_threshold_bytes = options_.lms.size_threshold_bytes,
+        .takes_first = options_.takes_first,
+        .is_settled =
+            [&](int64_t bound_ns) { return ShallStop() || IsNear(bound_ns); },
+        .offer =
+            [&](StepRecipe recipe) {
+              TryWithin(budgets_[0], std::move(recipe), effort_.rounds);
+            }};
     for (const Order& order : orders_) {
-      if (ShallStop()) break;
-      const RecomputeSpace space = SpaceOf(inputs_, order.schedule);
-      SPILLWAY_RETURN_IF_ERROR(SearchFatesIn(space, budgets_[0]));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status SearchFatesIn(const RecomputeSpace& space, int64_t budget) {
-    const JointBound bound = FindJointBound({.model = space.model,
-                                             .remake_ns = LeastRemakeNs(space),
-                                             .profile = inputs_.profile,
-                                             .budget_bytes = budget},
-                                            best_ ? best_->step.step_ns : 0);
-    if (!bound.is_feasible || IsNear(bound.step_ns)) return absl::OkStatus();
-    JointSearchOptions search = {
-        .size_threshold_bytes = std::max(options_.lms.size_threshold_bytes,
-                                         space.model.peak_bytes / kSmallPart),
-        .bound_ns = bound.step_ns};
-    if (options_.takes_first) search.max_work = 0;
-    std::vector<Fates> seeds;
-    for (const double slack : kJointSlacks) {
-      if (ShallStop() || IsNear(bound.step_ns)) break;
-      const JointPlayer player(
-          space,
-          static_cast<int64_t>(static_cast<double>(budget) * (1 - slack)),
-          search.size_threshold_bytes);
-      const std::optional<JointStep> found = SearchFates(player, seeds, search);
-      if (!found) break;
-      if (best_ && found->played.step_ns >= best_->step.step_ns) break;
-      if (!seeds.empty() && found->fates.of_gap == seeds[0].of_gap) continue;
-      SPILLWAY_ASSIGN_OR_RETURN(StepRecipe recipe, RecipeFor(space, *found));
-      recipe.name =
-          fmt::format("joint, {:.1f} % of the budget kept free", 100 * slack);
-      TryWithin(budget, recipe, effort_.rounds);
-      seeds = {found->fates};
-      search.usual_seeds = false;
+      SPILLWAY_RETURN_IF_ERROR(OfferFates(inputs_, order.schedule, candidates));
     }
     return absl::OkStatus();
   }
@@ -470,11 +421,9 @@ std::string ReasonFor(std::string_view why, const ExecutionPlan& plan,
 
 StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {
   if (inputs.choices == nullptr) return BoundOfSwaps(inputs, recipe);
-  const RecomputeSpace space =
-      SpaceOf(inputs, KernelOrder(recipe, inputs.graph));
-  const JointBound bound = JointBoundOf(
-      space, inputs,
-      inputs.compile.device_budget_bytes.value_or(space.model.peak_bytes), 0);
+  const JointBound bound =
+      BoundOfFates(inputs, KernelOrder(recipe, inputs.graph),
+                   inputs.compile.device_budget_bytes.value_or(kNoBudget), 0);
   return {.step_ns = bound.step_ns,
           .kernels_ns = bound.kernels_ns,
           .out_ns = bound.out_ns,

@@ -1,13 +1,16 @@
 // The auto-tuner: of all ways to run a step within its budgets, chooses the one
 // with the least predicted time.
 //
-// If the step fits without swaps, nothing is swapped. Else the tuner searches
-// the tensors to move one by one (swap_search.h), under several budgets
-// slightly below the given one, since buffers cannot always be placed without
-// holes. It also tries sets of TFLMS options. For small graphs it repeats all
-// of this within a ladder of smaller budgets. Every candidate is compiled,
-// verified and simulated before it can be chosen: the tuner assumes nothing
-// about how an option changes time or memory. Runs nothing. Deterministic.
+// If the step fits without swaps, nothing is swapped. Else the tuner chooses
+// for each tensor whether it is kept, swapped or recomputed
+// (fate_candidates.h), if inputs.choices allows it. Then it searches for swaps
+// alone (swap_search.h), unless their bound proves them slower. Both run under
+// several budgets slightly below the given one, since buffers cannot always be
+// placed without holes. It also tries sets of TFLMS options. For small graphs
+// it repeats all of this within a ladder of smaller budgets. Every candidate is
+// compiled, verified and simulated before it can be chosen: the tuner assumes
+// nothing about how an option changes time or memory. Runs nothing.
+// Deterministic.
 #ifndef SPILLWAY_TUNER_SEARCH_TUNE_SWAPS_H_
 #define SPILLWAY_TUNER_SEARCH_TUNE_SWAPS_H_
 

@@ -1,0 +1,43 @@
+// Candidates of the tuner in which each tensor is kept, swapped or recomputed,
+// and the lower bound for all of them.
+#ifndef SPILLWAY_TUNER_SEARCH_FATE_CANDIDATES_H_
+#define SPILLWAY_TUNER_SEARCH_FATE_CANDIDATES_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "graph/order/schedule.h"
+#include "tuner/bound/joint_bound.h"
+#include "tuner/model/evaluate.h"
+#include "tuner/model/step_recipe.h"
+
+namespace spillway {
+
+struct FateCandidates {
+  int64_t budget_bytes = 0;
+  int64_t size_threshold_bytes = 0;  // smaller tensors are always kept
+  // True: only the candidates from which the search starts are offered.
+  bool takes_first = false;
+  // Whether a step of at least this time cannot be the best any more, or the
+  // search is to stop.
+  std::function<bool(int64_t bound_ns)> is_settled = {};
+  std::function<void(StepRecipe recipe)> offer = {};
+};
+
+// Searches (joint_search.h) for the budget and for several slightly smaller
+// ones, since buffers cannot always be placed without holes, and offers what it
+// finds, as long as is_settled is false for the time that the search predicts.
+// `schedule`: the order of the kernels. Requires inputs.choices. Errors:
+// INTERNAL if an edit changes what the graph computes.
+absl::Status OfferFates(const TunerInputs& inputs, const Schedule& schedule,
+                        const FateCandidates& candidates);
+
+// For every plan in this order of the kernels. Requires inputs.choices.
+// `known_ns`: as for FindJointBound.
+JointBound BoundOfFates(const TunerInputs& inputs, const Schedule& schedule,
+                        int64_t budget_bytes, int64_t known_ns);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_SEARCH_FATE_CANDIDATES_H_
