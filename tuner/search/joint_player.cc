@@ -6,49 +6,28 @@
 #include <tuple>
 #include <vector>
 
+#include "tuner/search/range_bytes.h"
+
 namespace spillway {
 namespace {
 
 // Device bytes by step of a model for a choice of gaps.
-class StepBytes {
- public:
-  StepBytes(const StepModel& model, const MovedGaps& moved) : model_(model) {
-    bytes_.reserve(model.steps.size());
-    std::vector<int64_t> change(model.steps.size() + 1, 0);
-    for (size_t i = 0; i < moved.size(); ++i) {
-      if (moved[i] == 0) continue;
-      const Gap& gap = model.gaps[i];
-      change[static_cast<size_t>(gap.last) + 1] -= gap.aligned_bytes;
-      change[static_cast<size_t>(gap.next)] += gap.aligned_bytes;
-    }
-    int64_t away = 0;
-    for (size_t k = 0; k < model.steps.size(); ++k) {
-      away += change[k];
-      bytes_.push_back(model.steps[k].live_bytes + away);
-    }
+std::vector<int64_t> BytesOf(const StepModel& model, const MovedGaps& moved) {
+  std::vector<int64_t> change(model.steps.size() + 1, 0);
+  for (size_t i = 0; i < moved.size(); ++i) {
+    if (moved[i] == 0) continue;
+    const Gap& gap = model.gaps[i];
+    change[static_cast<size_t>(gap.last) + 1] -= gap.aligned_bytes;
+    change[static_cast<size_t>(gap.next)] += gap.aligned_bytes;
   }
-
-  const std::vector<int64_t>& bytes() const { return bytes_; }
-
-  bool HasRoomFor(const Gap& gap, int64_t budget) const {
-    for (int32_t k = gap.last + 1; k < gap.next; ++k) {
-      if (bytes_[static_cast<size_t>(k)] + gap.aligned_bytes > budget) {
-        return false;
-      }
-    }
-    return true;
+  std::vector<int64_t> bytes(model.steps.size());
+  int64_t away = 0;
+  for (size_t k = 0; k < model.steps.size(); ++k) {
+    away += change[k];
+    bytes[k] = model.steps[k].live_bytes + away;
   }
-
-  void Stay(const Gap& gap) {
-    for (int32_t k = gap.last + 1; k < gap.next; ++k) {
-      bytes_[static_cast<size_t>(k)] += gap.aligned_bytes;
-    }
-  }
-
- private:
-  const StepModel& model_;
-  std::vector<int64_t> bytes_;
-};
+  return bytes;
+}
 
 // Belady's rule, from a choice of gaps: at each step with too many bytes, the
 // tensors that are read again last leave.
@@ -59,13 +38,13 @@ class Filler {
       : model_(model), budget_(budget), may_(std::move(may)) {}
 
   void Fill(MovedGaps& moved) {
-    const StepBytes before(model_, moved);
+    const std::vector<int64_t> before = BytesOf(model_, moved);
     std::vector<int64_t> returns(model_.steps.size() + 1, 0);
     int64_t away = 0;
     for (size_t k = 0; k < model_.steps.size(); ++k) {
       MoveTo(static_cast<int32_t>(k), moved);
       away -= returns[k];
-      int64_t excess = before.bytes()[k] - away - budget_;
+      int64_t excess = before[k] - away - budget_;
       while (excess > 0 && !here_.empty()) {
         const auto index = static_cast<size_t>(std::get<2>(*here_.begin()));
         const Gap& gap = model_.gaps[index];
@@ -130,12 +109,12 @@ std::optional<JointStep> JointPlayer::Play(Fates fates) const {
     return around[i] >= 0 && gap.is_movable &&
            gap.aligned_bytes >= least_bytes_ && fate(i) == Fate::kKept;
   };
-  if (std::ranges::max(StepBytes(step.model, step.moved).bytes()) >
-      budget_bytes_) {
+  RangeBytes bytes(BytesOf(step.model, step.moved));
+  if (bytes.Most() > budget_bytes_) {
     Filler(step.model, budget_bytes_, may_move).Fill(step.moved);
+    bytes = RangeBytes(BytesOf(step.model, step.moved));
   }
-  StepBytes bytes(step.model, step.moved);
-  if (std::ranges::max(bytes.bytes()) > budget_bytes_) return std::nullopt;
+  if (bytes.Most() > budget_bytes_) return std::nullopt;
   std::vector<size_t> by_size;
   for (size_t i = 0; i < step.moved.size(); ++i) {
     if (step.moved[i] != 0) by_size.push_back(i);
@@ -145,8 +124,11 @@ std::optional<JointStep> JointPlayer::Play(Fates fates) const {
   });
   for (const size_t i : by_size) {
     const Gap& gap = step.model.gaps[i];
-    if (!bytes.HasRoomFor(gap, budget_bytes_)) continue;
-    bytes.Stay(gap);
+    if (bytes.Most(gap.last + 1, gap.next) + gap.aligned_bytes >
+        budget_bytes_) {
+      continue;
+    }
+    bytes.Add(gap.last + 1, gap.next, gap.aligned_bytes);
     step.moved[i] = 0;
   }
   for (const size_t i : by_size) fate(i) = Fate::kKept;
@@ -161,11 +143,11 @@ std::optional<JointStep> JointPlayer::Play(Fates fates) const {
 
 std::vector<int64_t> OccupiedBytes(const RecomputeSpace& space,
                                    const JointStep& step) {
-  const StepBytes bytes(step.model, step.moved);
+  const std::vector<int64_t> bytes = BytesOf(step.model, step.moved);
   std::vector<int64_t> most(space.model.steps.size(), 0);
   for (size_t k = 0; k < step.model.steps.size(); ++k) {
     int64_t& at = most[static_cast<size_t>(step.materialized.base_step[k])];
-    at = std::max(at, bytes.bytes()[k]);
+    at = std::max(at, bytes[k]);
   }
   return most;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tuner/search/joint_seeds.h"
+#include "tuner/search/range_bytes.h"
 
 namespace spillway {
 namespace {
@@ -81,7 +82,7 @@ class Search {
 
   // Keeps recomputed tensors for which there is room, the most expensive first.
   std::optional<JointStep> WithoutNeedless(JointStep step) {
-    std::vector<int64_t> occupied = OccupiedBytes(space_, step);
+    RangeBytes occupied(OccupiedBytes(space_, step));
     std::vector<size_t> gaps;
     for (const size_t i : candidates_) {
       if (step.fates.of_gap[i] == Fate::kRecomputed) gaps.push_back(i);
@@ -92,14 +93,11 @@ class Search {
     bool has_changed = false;
     for (const size_t i : gaps) {
       const Gap& gap = space_.model.gaps[i];
-      const std::span<int64_t> during = std::span(occupied).subspan(
-          static_cast<size_t>(gap.last) + 1,
-          static_cast<size_t>(gap.next - gap.last) - 1);
-      if (std::ranges::max(during) + gap.aligned_bytes >
+      if (occupied.Most(gap.last + 1, gap.next) + gap.aligned_bytes >
           player_.budget_bytes()) {
         continue;
       }
-      for (int64_t& bytes : during) bytes += gap.aligned_bytes;
+      occupied.Add(gap.last + 1, gap.next, gap.aligned_bytes);
       fates.of_gap[i] = Fate::kKept;
       has_changed = true;
     }
