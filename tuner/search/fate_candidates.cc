@@ -16,10 +16,10 @@ namespace spillway {
 namespace {
 
 // Fractions of the budget that the search reserves for holes between buffers.
-constexpr std::array<double, 6> kSlacks = {0, 0.005, 0.01, 0.02, 0.04, 0.08};
+constexpr std::array<double, 6> kFateSlacks = {0, 0.005, 0.01, 0.02, 0.04, 0.08};
 
 // Tensors below this fraction of the unconstrained peak are always kept.
-constexpr int64_t kSmallPart = 16384;
+constexpr int64_t kKeptPart = 16384;
 
 RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule) {
   return MakeRecomputeSpace({.graph = inputs.graph,
@@ -50,11 +50,11 @@ absl::Status OfferFates(const TunerInputs& inputs, const Schedule& schedule,
   if (!bound.is_feasible) return absl::OkStatus();
   JointSearchOptions search = {
       .size_threshold_bytes = std::max(candidates.size_threshold_bytes,
-                                       space.model.peak_bytes / kSmallPart),
+                                       space.model.peak_bytes / kKeptPart),
       .bound_ns = bound.step_ns};
   if (candidates.takes_first) search.max_work = 0;
   std::vector<Fates> seeds;
-  for (const double slack : kSlacks) {
+  for (const double slack : kFateSlacks) {
     if (candidates.is_settled(bound.step_ns)) break;
     const JointPlayer player(
         space,

@@ -47,9 +47,9 @@ bool IsPossible(const RecomputeSpace& space, size_t gap, Fate fate) {
 }
 
 // The least time over all fates of the open gaps.
-class EveryChoice {
+class EveryFate {
  public:
-  explicit EveryChoice(const JointPlayer& player)
+  explicit EveryFate(const JointPlayer& player)
       : player_(player), gaps_(OpenGaps(player.space())) {}
 
   std::optional<int64_t> LeastNs() {
@@ -94,7 +94,7 @@ TEST(JointSearchTest, IsMostlyAsGoodAsTheBestOfAllChoices) {
     const int64_t peak = space.model.peak_bytes;
     for (int i = 0; i < 4; ++i) {
       const JointPlayer player(space, BudgetBetween(peak / 3, peak, i, 4), 0);
-      const std::optional<int64_t> least_ns = EveryChoice(player).LeastNs();
+      const std::optional<int64_t> least_ns = EveryFate(player).LeastNs();
       const std::optional<JointStep> found = SearchFates(player, {}, {});
       if (!least_ns) {
         EXPECT_FALSE(found.has_value());
