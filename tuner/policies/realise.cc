@@ -100,8 +100,9 @@ absl::StatusOr<EvaluatedRecipe> RealiseUsualSets(const PolicyCase& policy_case,
   for (const LmsOptions& options : sets) {
     if (options.mode != mode || tried++ == kMostSets) continue;
     absl::StatusOr<StepRecipe> recipe = RecipeOf(inputs, options);
-    absl::StatusOr<EvaluatedRecipe> evaluated = recipe.status();
-    if (recipe.ok()) evaluated = EvaluateByTime(inputs, *std::move(recipe), 1);
+    absl::StatusOr<EvaluatedRecipe> evaluated =
+        recipe.ok() ? EvaluateByTime(inputs, *std::move(recipe), 1)
+                    : recipe.status();
     if (!evaluated.ok()) {
       failure = evaluated.status();
     } else if (!best.ok() || evaluated->step.step_ns < best->step.step_ns) {
