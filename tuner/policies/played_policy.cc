@@ -80,12 +80,14 @@ std::vector<char> FedStorages(const StepList& list) {
 }
 
 int64_t SerialKernelsNs(const RuntimeStep& step) {
-  int64_t ns = step.profile.call_ns;
+  int64_t issued_ns = 0;
+  int64_t now_ns = 0;
   for (const ListedStep& listed : step.list.steps) {
     if (listed.kind != StepKind::kCompute) continue;
-    ns += std::max(listed.kernel_ns, step.profile.issue_ns);
+    issued_ns += step.profile.issue_ns;
+    now_ns = std::max(now_ns, issued_ns) + listed.kernel_ns;
   }
-  return ns;
+  return now_ns + step.profile.call_ns;
 }
 
 }  // namespace spillway

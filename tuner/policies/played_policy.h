@@ -54,8 +54,8 @@ std::vector<KernelUse> KernelUsesOf(const StepList& list);
 // By storage: whether the caller feeds it, so that the host has its bytes.
 std::vector<char> FedStorages(const StepList& list);
 
-// The time of all kernels one after the other, where the host issues each in
-// profile.issue_ns, and of the call (DeviceProfile::call_ns).
+// The time of all kernels one after the other, which the host issues ahead, and
+// of the call (DeviceProfile::call_ns).
 int64_t SerialKernelsNs(const RuntimeStep& step);
 
 }  // namespace spillway
