@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/interval.h"
 #include "tuner/policies/link_timetable.h"
 #include "tuner/policies/play_fates.h"
 
@@ -93,23 +94,33 @@ class Capuchin {
     return true;
   }
 
-  // Whether the step needs too many bytes within the gap.
-  bool IsCrowded(size_t index) const {
-    if (fates_.of_gap[index] != Fate::kKept) return false;
+  // The steps of the gap from the first to the last that needs too many bytes;
+  // empty if none does, or if the tensor is not kept.
+  Interval Crowd(size_t index) const {
+    Interval crowd;
+    if (fates_.of_gap[index] != Fate::kKept) return crowd;
     for (int32_t k = gap(index).last + 1; k < gap(index).next; ++k) {
-      if (bytes_[static_cast<size_t>(k)] > budget_bytes_) return true;
+      if (bytes_[static_cast<size_t>(k)] <= budget_bytes_) continue;
+      if (crowd.end == 0) crowd.begin = k;
+      crowd.end = k + 1;
     }
-    return false;
+    return crowd;
   }
 
+  bool IsCrowded(size_t index) const { return Crowd(index).end > 0; }
+
   void SwapIfHidden(size_t index) {
+    const Interval crowd = Crowd(index);
     const int64_t out_ns = copy_of(index).ns;
     const int64_t in_ns = gap(index).copy_in_ns;
     const int64_t out_start =
         out_ns > 0 ? out_.NextFree(LeavesNs(index), out_ns) : LeavesNs(index);
     const int64_t in_start =
         in_ns > 0 ? in_.LastFree(ReturnsNs(index), in_ns) : ReturnsNs(index);
-    if (out_start + out_ns > in_start) return;
+    if (out_start + out_ns > start_ns_[static_cast<size_t>(crowd.begin)] ||
+        in_start < start_ns_[static_cast<size_t>(crowd.end)]) {
+      return;
+    }
     TryFate(index, Fate::kSwapped);
     if (fates_.of_gap[index] == Fate::kKept) return;
     if (out_ns > 0) out_.Take(out_start, out_ns);

@@ -4,12 +4,14 @@
 // 10.1145/3373376.3378505, section 4).
 //
 // 1. Gaps by falling free time, which is the kernel time of the gap less the
-//    time of both copies. Each is swapped if its copies fit into the gap beside
-//    the copies that were chosen before; they have the link to themselves.
+//    time of both copies. Each is swapped if its copies are hidden: beside the
+//    copies that were chosen before, the tensor has left before the first step
+//    of the gap that needs too many bytes, and returns after the last one and
+//    before its reader. So no kernel waits, for the tensor or for its bytes.
 // 2. Then gaps by rising kernel time per byte are recomputed.
 // 3. Then the other gaps are swapped by falling free time: kernels wait.
 // Each part ends when the step fits. A gap is skipped if all its steps fit
-// already, in parts 2 and 3 also if the excess of bytes would not become less.
+// already, or if its fate would not reduce the excess of bytes.
 //
 // Approximated: Capuchin measures one step and afterwards moves the begins of
 // copies by feedback; here the player has them right at once. A clone is priced

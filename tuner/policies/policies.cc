@@ -157,7 +157,8 @@ class Comparison {
     } else {
       RunPlayed(std::get<Play>(policy.run), evaluated.result);
     }
-    evaluated.result.bound_ns = BoundNs(policy, evaluated.chosen);
+    evaluated.bound = BoundOf(policy, evaluated.chosen);
+    evaluated.result.bound_ns = evaluated.bound.step_ns;
     return evaluated;
   }
 
@@ -217,27 +218,36 @@ class Comparison {
     result.moved_bytes = played.to_host_bytes + played.to_device_bytes;
   }
 
-  int64_t BoundNs(const NamedPolicy& policy,
-                  const std::optional<EvaluatedRecipe>& chosen) const {
-    if (policy.moves_pages) return space_->model.kernels_ns;
-    const Schedule& schedule =
-        chosen ? KernelOrder(chosen->recipe, inputs_.graph) : space_->schedule;
-    if (schedule.order == space_->schedule.order) {
-      return BoundIn(*space_, policy.may);
+  StepTimeBound BoundOf(const NamedPolicy& policy,
+                        const std::optional<EvaluatedRecipe>& chosen) const {
+    if (policy.moves_pages) {
+      const int64_t kernels_ns = space_->model.kernels_ns;
+      return {.step_ns = kernels_ns, .kernels_ns = kernels_ns};
     }
-    return BoundIn(SpaceOf(schedule), policy.may);
+    if (!chosen) return BoundIn(*space_, policy.may);
+    const Schedule schedule = KernelOrder(chosen->recipe, inputs_.graph);
+    return schedule.order == space_->schedule.order
+               ? BoundIn(*space_, policy.may)
+               : BoundIn(SpaceOf(schedule), policy.may);
   }
 
-  int64_t BoundIn(const RecomputeSpace& space, const PolicyClass& may) const {
+  StepTimeBound BoundIn(const RecomputeSpace& space,
+                        const PolicyClass& may) const {
     std::vector<int64_t> remake_ns(space.model.gaps.size(), kCannotRemake);
     if (may.can_recompute) remake_ns = LeastRemakeNs(space);
-    return FindJointBound({.model = space.model,
-                           .remake_ns = remake_ns,
-                           .profile = inputs_.profile,
-                           .budget_bytes = *inputs_.compile.device_budget_bytes,
-                           .can_swap = may.can_swap},
-                          0)
-        .step_ns;
+    const JointBound bound =
+        FindJointBound({.model = space.model,
+                        .remake_ns = remake_ns,
+                        .profile = inputs_.profile,
+                        .budget_bytes = *inputs_.compile.device_budget_bytes,
+                        .can_swap = may.can_swap},
+                       0);
+    return {.step_ns = bound.step_ns,
+            .kernels_ns = bound.kernels_ns,
+            .out_ns = bound.out_ns,
+            .in_ns = bound.in_ns,
+            .recompute_ns = bound.recompute_ns,
+            .issue_ns = bound.issue_ns};
   }
 
   const TunerInputs& inputs_;
@@ -253,6 +263,12 @@ const std::vector<std::string>& PolicyNames() {
     return made;
   }();
   return *names;
+}
+
+bool MakesPlan(std::string_view name) {
+  return std::ranges::any_of(Policies(), [&](const NamedPolicy& policy) {
+    return policy.name == name && std::holds_alternative<Realise>(policy.run);
+  });
 }
 
 absl::StatusOr<EvaluatedPolicy> EvaluatePolicy(const TunerInputs& inputs,

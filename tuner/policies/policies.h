@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tuner/bound/lower_bound.h"
 #include "tuner/model/evaluate.h"
 
 namespace spillway {
@@ -39,15 +40,15 @@ struct PolicyResult {
   std::string name = {};
   bool is_realised = false;  // compiled and simulated, or else only played
   bool fits = false;
-  std::string reason = {};  // why it does not fit; then 0 in the fields below
+  std::string reason = {};  // why it does not fit; then the next four are 0
   int64_t step_ns = 0;
   int64_t device_bytes = 0;  // the most at once
   int64_t moved_bytes = 0;   // over the link, both ways, feeds included
   int64_t recompute_ns = 0;  // kernels of clones
   // No plan of its class (what it may swap or recompute) is faster within the
-  // budget, for the order of the kernels that it has: FindJointBound. For
-  // pages, whose parts of tensors that bound does not cover, the time of the
-  // kernels.
+  // budget, for the order of the kernels that it has: FindJointBound; 0: none
+  // fits. For pages, whose parts of tensors that bound does not cover, the time
+  // of the kernels.
   int64_t bound_ns = 0;
 };
 
@@ -55,10 +56,14 @@ struct EvaluatedPolicy {
   PolicyResult result = {};
   // The plan; nullopt: it does not fit, or it makes none.
   std::optional<EvaluatedRecipe> chosen = {};
+  StepTimeBound bound = {};  // what result.bound_ns consists of
 };
 
 // All names, in the order above.
 const std::vector<std::string>& PolicyNames();
+
+// Whether the policy of this name is realised, so that its plan can be run.
+bool MakesPlan(std::string_view name);
 
 // Realises or plays one policy. `inputs`: with a device budget and with
 // choices. Fates and run-time policies take the nodes in creation order, TFLMS

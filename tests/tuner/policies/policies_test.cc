@@ -63,6 +63,7 @@ TEST(PoliciesTest, NoneIsAboveItsBudgetOrFasterThanItsBound) {
         ++fits[result.name];
         EXPECT_LE(result.device_bytes, budget);
         EXPECT_GE(result.step_ns, result.bound_ns);
+        EXPECT_GT(result.bound_ns, 0);  // a plan of its class fits
       }
     }
   }
@@ -105,6 +106,7 @@ TEST(PoliciesTest, TheStepThatFitsTakesItsKernels) {
   ASSERT_OK_AND_ASSIGN(const EvaluatedPolicy none,
                        EvaluatePolicy(inputs, "keep_all"));
   EXPECT_FALSE(none.result.fits);
+  EXPECT_EQ(none.result.bound_ns, 0);
   EXPECT_FALSE(none.chosen.has_value());
   // a is computed again: one kernel more.
   ASSERT_OK_AND_ASSIGN(const EvaluatedPolicy dtr,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "base/units.h"
@@ -13,14 +14,23 @@
 #include "simulator/memory_over_time.h"
 #include "tools/spillway/flags/lms_flags.h"
 #include "tools/spillway/interrupt.h"
+#include "tools/spillway/output/policy_table.h"
 #include "tools/spillway/output/progress.h"
 #include "tools/spillway/output/tune_report.h"
 #include "tuner/max_batch.h"
+#include "tuner/policies/policies.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/tune.h"
+#include "tuner/tune_policy.h"
 
 namespace spillway {
 namespace {
+
+std::vector<std::string> Strategies() {
+  std::vector<std::string> names = {"best"};
+  names.insert(names.end(), PolicyNames().begin(), PolicyNames().end());
+  return names;
+}
 
 absl::StatusOr<SourceGraph> LoadSource(const TuneFlags& flags) {
   SPILLWAY_ASSIGN_OR_RETURN(SourceGraph source,
@@ -42,6 +52,9 @@ absl::StatusOr<TuneResult> TuneSource(const TuneFlags& flags,
                                       const SourceGraph& source) {
   if (flags.strategy == "tflms") {
     return TuneAsTflms(ProgramOf(source), flags.step, RequestOf(flags, source));
+  }
+  if (flags.strategy != "best") {
+    return TuneAsPolicy(ProgramOf(source), flags.step, flags.strategy);
   }
   StepOptions options = flags.step;
   options.log = nullptr;  // the result has the same information
@@ -98,6 +111,12 @@ Json MaxBatchJson(const MaxBatch& found) {
   return tried;
 }
 
+// Whether tuner/policies has the strategy. TFLMS's own search is run by
+// TuneAsTflms instead, which takes its limits and logs what it tries.
+bool IsPolicy(const std::string& strategy) {
+  return strategy != "best" && strategy != "tflms";
+}
+
 absl::Status CheckFlags(const TuneFlags& flags) {
   if (flags.step.lms.mode == LmsMode::kOff) {
     return InvalidArgument("--lms: tune needs auto, v1 or v2");
@@ -105,6 +124,9 @@ absl::Status CheckFlags(const TuneFlags& flags) {
   if (!flags.fetch.empty() && flags.source.graph.empty()) {
     return InvalidArgument(
         "--fetch: needs --graph; a model's step returns loss and accuracy");
+  }
+  if (flags.find_max_batch && IsPolicy(flags.strategy)) {
+    return InvalidArgument("--find_max_batch: needs --strategy best or tflms");
   }
   if (flags.step.device_memory == int64_t{0}) {
     return InvalidArgument("--device_memory: a budget of 0 bytes fits nothing");
@@ -122,6 +144,40 @@ void WriteFiles(const TuneFlags& flags, const SourceGraph& source,
   outputs.Write("--report", [&] {
     return FormatHtmlReport(ReportOf(tuned, HeadOf(flags.source, source)));
   });
+}
+
+TuningSpec SpecOf(const TuneFlags& flags, const SourceGraph& source,
+                  const DeviceProfile& profile) {
+  return {.graph = &source.graph,
+          .fetches = source.fetches,
+          .options = &flags.step,
+          .profile = &profile};
+}
+
+// A policy that makes no plan has only a time and its moved bytes.
+absl::Status FinishPlayed(const TuneFlags& flags, const SourceGraph& source,
+                          const DeviceProfile& profile, Outputs& outputs) {
+  if (!flags.out.empty() || !flags.trace.empty() || !flags.report.empty()) {
+    return InvalidArgument(
+        fmt::format("--strategy: {} makes no plan, so --out, --trace and "
+                    "--report have nothing to write",
+                    flags.strategy));
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const EvaluatedPolicy policy,
+      TuneStepAsPolicy(SpecOf(flags, source, profile), flags.strategy));
+  ClearProgress();
+  if (!policy.result.fits) {
+    return ResourceExhausted(fmt::format("the policy {} does not fit: {}",
+                                         flags.strategy, policy.result.reason));
+  }
+  outputs.Print(FormatPolicies({policy.result}, source.batch_size));
+  outputs.WriteJson({{"strategy", flags.strategy},
+                     {"profile", profile.name},
+                     {"device_memory", *flags.step.device_memory},
+                     {"chosen", nullptr},
+                     {"policies", PoliciesJson({policy.result})}});
+  return outputs.Finish();
 }
 
 // Shows the elapsed time and the text of `describe` each time the tuner calls.
@@ -163,9 +219,12 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   AddLmsFlags(set, flags.step.lms);
   set.BeginGroup("Search");
   set.Choice("--strategy", flags.strategy,
-             {.help = "best (default): the least predicted time; tflms: what "
-                      "TFLMS's own choice, simulated by Spillway",
-              .choices = {"best", "tflms"}});
+             {.help = "best (default): the least predicted time; or a classic "
+                      "policy, for comparison, such as tflms: what TFLMS's own "
+                      "search chooses",
+              .choices = Strategies()});
+  set.Bool("--compare", flags.compare,
+           "also evaluate every classic policy in the same memory");
   AddTflmsFlags(set, flags.tflms);
   set.Real("--time_limit", flags.step.time_limit,
            {.help = "seconds after which no further candidate is tried; the "
@@ -215,6 +274,9 @@ absl::Status RunTune(const TuneFlags& given) {
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
+  if (IsPolicy(flags.strategy) && !MakesPlan(flags.strategy)) {
+    return FinishPlayed(flags, source, profile, outputs);
+  }
   TriedTable table(text, source.batch_size, outputs);
   flags.step.on_tried = [&](const TriedSet& tried) { table.Add(tried); };
   flags.step.stop =
@@ -234,6 +296,14 @@ absl::Status RunTune(const TuneFlags& given) {
   outputs.Print(FormatTuneResult(report));
   Json json = TuneJson(report);
   json.update(batches);
+  if (flags.compare) {
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const std::vector<PolicyResult> policies,
+        ComparePoliciesOf(SpecOf(flags, source, profile)));
+    ClearProgress();
+    outputs.Print("\n" + FormatPolicies(policies, source.batch_size));
+    json["policies"] = PoliciesJson(policies);
+  }
   outputs.WriteJson(json);
   WriteFiles(flags, source, *tuned, outputs);
   if (!tuned->step.interrupted) return outputs.Finish();
