@@ -9,8 +9,8 @@
 namespace spillway {
 namespace {
 
-constexpr size_t kUnits = 1000;
-constexpr size_t kFractions = 64;
+constexpr size_t kKnapsackUnits = 1000;
+constexpr size_t kKnapsackFractions = 64;
 
 struct Candidate {
   size_t gap = 0;
@@ -31,9 +31,9 @@ std::vector<Candidate> Candidates(const RecomputeSpace& space) {
     const double part =
         static_cast<double>(space.model.gaps[candidate.gap].aligned_bytes) /
         static_cast<double>(total);
-    const auto units = static_cast<size_t>(part * kUnits);
+    const auto units = static_cast<size_t>(part * kKnapsackUnits);
     candidate.units =
-        static_cast<double>(units) < part * kUnits ? units + 1 : units;
+        static_cast<double>(units) < part * kKnapsackUnits ? units + 1 : units;
   }
   return found;
 }
@@ -42,10 +42,10 @@ class Knapsack {
  public:
   explicit Knapsack(const std::vector<Candidate>& items)
       : items_(items), is_saved_(items.size()) {
-    std::vector<int64_t> most_ns(kUnits + 1, 0);
+    std::vector<int64_t> most_ns(kKnapsackUnits + 1, 0);
     for (size_t i = 0; i < items.size(); ++i) {
-      is_saved_[i].assign(kUnits + 1, 0);
-      for (size_t units = kUnits; units >= items[i].units; --units) {
+      is_saved_[i].assign(kKnapsackUnits + 1, 0);
+      for (size_t units = kKnapsackUnits; units >= items[i].units; --units) {
         const int64_t ns = most_ns[units - items[i].units] + items[i].ns;
         if (ns > most_ns[units]) {
           most_ns[units] = ns;
@@ -85,8 +85,8 @@ std::optional<Fates> KnapsackFates(const RecomputeSpace& space,
   if (fits(fates)) return fates;
   const std::vector<Candidate> candidates = Candidates(space);
   const Knapsack knapsack(candidates);
-  for (size_t i = kFractions; i-- > 0;) {
-    knapsack.Choose(kUnits * i / kFractions, fates);
+  for (size_t i = kKnapsackFractions; i-- > 0;) {
+    knapsack.Choose(kKnapsackUnits * i / kKnapsackFractions, fates);
     if (fits(fates)) return fates;
   }
   return std::nullopt;

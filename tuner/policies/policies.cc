@@ -157,8 +157,12 @@ class Comparison {
     } else {
       RunPlayed(std::get<Play>(policy.run), evaluated.result);
     }
-    evaluated.bound = BoundOf(policy, evaluated.chosen);
-    evaluated.result.bound_ns = evaluated.bound.step_ns;
+    const std::optional<StepTimeBound> bound =
+        BoundOf(policy, evaluated.chosen);
+    if (bound) {
+      evaluated.bound = *bound;
+      evaluated.result.bound_ns = bound->step_ns;
+    }
     return evaluated;
   }
 
@@ -218,12 +222,15 @@ class Comparison {
     result.moved_bytes = played.to_host_bytes + played.to_device_bytes;
   }
 
-  StepTimeBound BoundOf(const NamedPolicy& policy,
-                        const std::optional<EvaluatedRecipe>& chosen) const {
+  // nullopt: no plan of the policy's class fits.
+  std::optional<StepTimeBound> BoundOf(
+      const NamedPolicy& policy,
+      const std::optional<EvaluatedRecipe>& chosen) const {
     if (policy.moves_pages) {
       const int64_t kernels_ns = space_->model.kernels_ns;
-      return {.step_ns = kernels_ns, .kernels_ns = kernels_ns};
+      return StepTimeBound{.step_ns = kernels_ns, .kernels_ns = kernels_ns};
     }
+    if (std::holds_alternative<Play>(policy.run)) return BoundOfPlayed();
     if (!chosen) return BoundIn(*space_, policy.may);
     const Schedule schedule = KernelOrder(chosen->recipe, inputs_.graph);
     return schedule.order == space_->schedule.order
@@ -231,23 +238,39 @@ class Comparison {
                : BoundIn(SpaceOf(schedule), policy.may);
   }
 
-  StepTimeBound BoundIn(const RecomputeSpace& space,
-                        const PolicyClass& may) const {
+  // Of swaps, where fetched tensors need not stay on the device either.
+  std::optional<StepTimeBound> BoundOfPlayed() const {
+    StepList list = space_->list;
+    for (ListedStorage& storage : list.storages) storage.is_fetched = false;
+    const StepModel model = MakeStepModel(list, inputs_.profile);
+    return Bound(model, std::vector<int64_t>(model.gaps.size(), kCannotRemake),
+                 /*can_swap=*/true);
+  }
+
+  std::optional<StepTimeBound> BoundIn(const RecomputeSpace& space,
+                                       const PolicyClass& may) const {
     std::vector<int64_t> remake_ns(space.model.gaps.size(), kCannotRemake);
     if (may.can_recompute) remake_ns = LeastRemakeNs(space);
+    return Bound(space.model, remake_ns, may.can_swap);
+  }
+
+  std::optional<StepTimeBound> Bound(const StepModel& model,
+                                     const std::vector<int64_t>& remake_ns,
+                                     bool can_swap) const {
     const JointBound bound =
-        FindJointBound({.model = space.model,
+        FindJointBound({.model = model,
                         .remake_ns = remake_ns,
                         .profile = inputs_.profile,
                         .budget_bytes = *inputs_.compile.device_budget_bytes,
-                        .can_swap = may.can_swap},
+                        .can_swap = can_swap},
                        0);
-    return {.step_ns = bound.step_ns,
-            .kernels_ns = bound.kernels_ns,
-            .out_ns = bound.out_ns,
-            .in_ns = bound.in_ns,
-            .recompute_ns = bound.recompute_ns,
-            .issue_ns = bound.issue_ns};
+    if (!bound.is_feasible) return std::nullopt;
+    return StepTimeBound{.step_ns = bound.step_ns,
+                         .kernels_ns = bound.kernels_ns,
+                         .out_ns = bound.out_ns,
+                         .in_ns = bound.in_ns,
+                         .recompute_ns = bound.recompute_ns,
+                         .issue_ns = bound.issue_ns};
   }
 
   const TunerInputs& inputs_;

@@ -46,10 +46,11 @@ struct PolicyResult {
   int64_t moved_bytes = 0;   // over the link, both ways, feeds included
   int64_t recompute_ns = 0;  // kernels of clones
   // No plan of its class (what it may swap or recompute) is faster within the
-  // budget, for the order of the kernels that it has: FindJointBound; 0: none
-  // fits. For pages, whose parts of tensors that bound does not cover, the time
-  // of the kernels.
-  int64_t bound_ns = 0;
+  // budget, for the order of the kernels that it has: FindJointBound; nullopt:
+  // none fits. Played policies may also evict fetched tensors for good. For
+  // pages, whose parts of tensors that bound does not cover, it is the time of
+  // the kernels.
+  std::optional<int64_t> bound_ns = {};
 };
 
 struct EvaluatedPolicy {

@@ -37,8 +37,8 @@ absl::Status DoesNotFit() {
       "the bytes of the tensors that stay on the device exceed the budget");
 }
 
-std::optional<JointStep> Play(const PolicyCase& policy_case, Fates fates,
-                              int64_t budget, bool swaps_rest) {
+std::optional<JointStep> PlayChoice(const PolicyCase& policy_case, Fates fates,
+                                    int64_t budget, bool swaps_rest) {
   std::optional<JointStep> step = PlayFates(policy_case.space, budget, fates);
   if (step || !swaps_rest) return step;
   return JointPlayer(policy_case.space, budget, 0).Play(std::move(fates));
@@ -55,7 +55,7 @@ absl::StatusOr<EvaluatedRecipe> RealiseFates(const PolicyCase& policy_case,
     std::optional<Fates> fates = policy(policy_case.space, budget);
     if (!fates) break;
     const std::optional<JointStep> step =
-        Play(policy_case, *std::move(fates), budget, swaps_rest);
+        PlayChoice(policy_case, *std::move(fates), budget, swaps_rest);
     if (!step) break;
     SPILLWAY_ASSIGN_OR_RETURN(StepRecipe recipe,
                               RecipeFor(policy_case.space, *step));

@@ -205,6 +205,48 @@ absl::Status FinishWithoutChoice(const std::string& text, Json json,
       "before a plan was chosen; --out, --trace and --report are not written"));
 }
 
+// All classic policies, printed and as JSON.
+absl::StatusOr<Json> Compare(const TuningSpec& spec, int64_t batch_size,
+                             Outputs& outputs) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<PolicyResult> policies,
+                            ComparePoliciesOf(spec));
+  outputs.Print("\n" + FormatPolicies(policies, batch_size));
+  return PoliciesJson(policies);
+}
+
+// A choice to report. Borrows what it refers to.
+struct TunedSource {
+  const TuneFlags& flags;
+  const SourceGraph& source;
+  const Json& batches;  // of --find_max_batch
+  TuneResult tuned = {};
+};
+
+absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
+  const TuneFlags& flags = choice.flags;
+  TuneResult& tuned = choice.tuned;
+  EvaluatedRecipe& chosen = tuned.step.chosen;
+  AddMemoryCounters(chosen.plan, chosen.step);
+  ExplainTimeline(chosen.plan, chosen.graph, chosen.step.timeline);
+  const TuneReport report = {.flags = &flags,
+                             .result = &tuned,
+                             .batch_size = choice.source.batch_size};
+  outputs.Print(FormatTuneResult(report));
+  Json json = TuneJson(report);
+  json.update(choice.batches);
+  if (flags.compare) {
+    SPILLWAY_ASSIGN_OR_RETURN(
+        json["policies"], Compare(SpecOf(flags, choice.source, tuned.profile),
+                                  choice.source.batch_size, outputs));
+  }
+  outputs.WriteJson(json);
+  WriteFiles(flags, choice.source, tuned, outputs);
+  if (!tuned.step.interrupted) return outputs.Finish();
+  return outputs.Finish(InterruptedStatus(
+      fmt::format("after {} candidates; the best of them is chosen",
+                  tuned.step.tried.size())));
+}
+
 }  // namespace
 
 void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
@@ -222,7 +264,8 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
              {.help = "best (default): the least predicted time; or a classic "
                       "policy, for comparison, such as tflms: what TFLMS's own "
                       "search chooses",
-              .choices = Strategies()});
+              .choices = Strategies()})
+      ->type_name("best|POLICY");
   set.Bool("--compare", flags.compare,
            "also evaluate every classic policy in the same memory");
   AddTflmsFlags(set, flags.tflms);
@@ -287,29 +330,12 @@ absl::Status RunTune(const TuneFlags& given) {
     return FinishWithoutChoice(text, std::move(batches), outputs);
   }
   SPILLWAY_RETURN_IF_ERROR(tuned.status());
-  EvaluatedRecipe& chosen = tuned->step.chosen;
-  AddMemoryCounters(chosen.plan, chosen.step);
-  ExplainTimeline(chosen.plan, chosen.graph, chosen.step.timeline);
-  const TuneReport report = {
-      .flags = &flags, .result = &*tuned, .batch_size = source.batch_size};
   table.PrintRest();
-  outputs.Print(FormatTuneResult(report));
-  Json json = TuneJson(report);
-  json.update(batches);
-  if (flags.compare) {
-    SPILLWAY_ASSIGN_OR_RETURN(
-        const std::vector<PolicyResult> policies,
-        ComparePoliciesOf(SpecOf(flags, source, profile)));
-    ClearProgress();
-    outputs.Print("\n" + FormatPolicies(policies, source.batch_size));
-    json["policies"] = PoliciesJson(policies);
-  }
-  outputs.WriteJson(json);
-  WriteFiles(flags, source, *tuned, outputs);
-  if (!tuned->step.interrupted) return outputs.Finish();
-  return outputs.Finish(InterruptedStatus(
-      fmt::format("after {} candidates; the best of them is chosen",
-                  tuned->step.tried.size())));
+  return FinishTuned({.flags = flags,
+                      .source = source,
+                      .batches = batches,
+                      .tuned = *std::move(tuned)},
+                     outputs);
 }
 
 }  // namespace spillway

@@ -9,9 +9,8 @@ namespace {
 
 std::string FormatPolicy(const PolicyResult& policy, int64_t batch_size) {
   const std::string bound =
-      policy.bound_ns == 0
-          ? "-"
-          : fmt::format("{:.3f}", Milliseconds(policy.bound_ns));
+      policy.bound_ns ? fmt::format("{:.3f}", Milliseconds(*policy.bound_ns))
+                      : "-";
   if (!policy.fits) {
     return fmt::format("{:<5}{:>11}{:>12}{:>10}{:>11}{:>14}{:>12}  {}\n", "no",
                        "-", "-", "-", "-", "-", bound, policy.name);
@@ -52,7 +51,7 @@ Json PoliciesJson(const std::vector<PolicyResult>& policies) {
                  {"peak_device_bytes", policy.device_bytes},
                  {"moved_bytes", policy.moved_bytes},
                  {"recompute_ms", Milliseconds(policy.recompute_ns)}};
-    if (policy.bound_ns > 0) json["bound_ms"] = Milliseconds(policy.bound_ns);
+    if (policy.bound_ns) json["bound_ms"] = Milliseconds(*policy.bound_ns);
     if (policy.fits) json["step_ms"] = Milliseconds(policy.step_ns);
     if (!policy.fits) json["reason"] = policy.reason;
     all.push_back(std::move(json));
