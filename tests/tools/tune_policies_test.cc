@@ -30,8 +30,8 @@ class TunePoliciesTest : public ::testing::Test {
   std::string Path(const std::string& name) const { return folder_.File(name); }
 
   static FlagValues WithHalf() {
-    static const int64_t half = PeakOfResNet() / 2;
-    return {{"--device_memory", std::to_string(half)}};
+    static const int64_t kHalf = PeakOfResNet() / 2;
+    return {{"--device_memory", std::to_string(kHalf)}};
   }
 
  private:
