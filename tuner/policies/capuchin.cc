@@ -95,10 +95,10 @@ class Capuchin {
   }
 
   // The steps of the gap from the first to the last that needs too many bytes;
-  // empty if none does, or if the tensor is not kept.
+  // empty if none does, or if the tensor is swapped.
   Interval Crowd(size_t index) const {
     Interval crowd;
-    if (fates_.of_gap[index] != Fate::kKept) return crowd;
+    if (fates_.of_gap[index] == Fate::kSwapped) return crowd;
     for (int32_t k = gap(index).last + 1; k < gap(index).next; ++k) {
       if (bytes_[static_cast<size_t>(k)] <= budget_bytes_) continue;
       if (crowd.end == 0) crowd.begin = k;
@@ -122,15 +122,16 @@ class Capuchin {
       return;
     }
     TryFate(index, Fate::kSwapped);
-    if (fates_.of_gap[index] == Fate::kKept) return;
+    if (fates_.of_gap[index] != Fate::kSwapped) return;
     if (out_ns > 0) out_.Take(out_start, out_ns);
     if (in_ns > 0) in_.Take(in_start, in_ns);
   }
 
   void TryFate(size_t index, Fate fate) {
     if (excess_bytes_ == 0 || !IsCrowded(index)) return;
+    const Fate before = fates_.of_gap[index];
     fates_.of_gap[index] = fate;
-    if (!Occupy(fates_)) fates_.of_gap[index] = Fate::kKept;
+    if (!Occupy(fates_)) fates_.of_gap[index] = before;
   }
 
   const RecomputeSpace& space_;

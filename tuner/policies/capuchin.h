@@ -9,7 +9,9 @@
 //    of the gap that needs too many bytes, and returns after the last one and
 //    before its reader. So no kernel waits, for the tensor or for its bytes.
 // 2. Then gaps by rising kernel time per byte are recomputed.
-// 3. Then the other gaps are swapped by falling free time: kernels wait.
+// 3. Then the other gaps, recomputed ones too, are swapped by falling free
+// time:
+//    kernels wait.
 // Each part ends when the step fits. A gap is skipped if all its steps fit
 // already, or if its fate would not reduce the excess of bytes.
 //
