@@ -52,11 +52,16 @@ absl::StatusOr<EvaluatedRecipe> RealiseFates(const PolicyCase& policy_case,
   absl::Status failure = DoesNotFit();
   for (const double slack : kPolicySlacks) {
     const int64_t budget = BudgetOf(policy_case, slack);
-    std::optional<Fates> fates = policy(policy_case.space, budget);
+    const std::optional<Fates> fates = policy(policy_case.space, budget);
     if (!fates) break;
-    const std::optional<JointStep> step =
-        PlayChoice(policy_case, *std::move(fates), budget, swaps_rest);
-    if (!step) break;
+    std::optional<JointStep> step =
+        PlayChoice(policy_case, *fates, budget, swaps_rest);
+    // Its fates may need more bytes than the policy believes.
+    if (!step) {
+      step =
+          PlayChoice(policy_case, *fates, BudgetOf(policy_case, 0), swaps_rest);
+    }
+    if (!step) continue;
     SPILLWAY_ASSIGN_OR_RETURN(StepRecipe recipe,
                               RecipeFor(policy_case.space, *step));
     absl::StatusOr<EvaluatedRecipe> evaluated =

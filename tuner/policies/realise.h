@@ -28,8 +28,9 @@ struct PolicyCase {
 // does not fit; errors of the policy, such as that it does not know the graph's
 // phases; INTERNAL if an edit changes what the graph computes.
 
-// The policy chooses within the budget. If its buffers cannot be placed, it
-// chooses again within a slightly smaller one, up to 12 % smaller.
+// The policy chooses within the budget. If its fates need more bytes than it
+// believes, or its buffers cannot be placed, it chooses again within a slightly
+// smaller one, up to 12 % smaller.
 // `swaps_rest`: if its fates do not fit, further tensors are swapped by
 // Belady's rule (tuner/search/joint_player.h).
 absl::StatusOr<EvaluatedRecipe> RealiseFates(const PolicyCase& policy_case,
