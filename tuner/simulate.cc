@@ -16,25 +16,28 @@
 namespace spillway {
 namespace {
 
-// The clones of a fixed policy are part of the work.
+// For every plan; but clones of a fixed policy are part of the work.
 absl::StatusOr<StepTimeBound> BoundOf(const Graph& original,
                                       const ChosenStep& chosen,
                                       const PlanInputs& inputs,
                                       const DeviceProfile& profile) {
   const OpRegistry& ops = *chosen.options.ops;
   const RecomputePlan& clones = chosen.edit.recompute;
+  if (Recomputes(chosen.lms)) {
+    SPILLWAY_ASSIGN_OR_RETURN(const Graph recomputed,
+                              WithClones(clones, ops, original));
+    return BoundFor(recomputed, inputs, ops, profile);
+  }
+  StepOptions options = chosen.options;
+  // A plan file does not say how its clones were chosen.
+  if (!clones.clones.empty()) options.lms = LmsOptions::Auto();
   SPILLWAY_ASSIGN_OR_RETURN(const std::optional<RecomputeChoices> choices,
                             PrepareChoices({.graph = &original,
                                             .fetches = chosen.fetches,
-                                            .options = &chosen.options,
+                                            .options = &options,
                                             .profile = &profile}));
-  if (choices || clones.clones.empty()) {
-    return BoundFor(original, inputs, ops, profile,
-                    choices ? &*choices : nullptr);
-  }
-  SPILLWAY_ASSIGN_OR_RETURN(const Graph recomputed,
-                            WithClones(clones, ops, original));
-  return BoundFor(recomputed, inputs, ops, profile);
+  return BoundFor(original, inputs, ops, profile,
+                  choices ? &*choices : nullptr);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/search/smallest_budget.h"
 #include "tuner/search/tune_algorithms.h"
+#include "tuner/tune_policy.h"
 
 namespace spillway {
 namespace {
@@ -273,6 +274,31 @@ absl::StatusOr<TuneResult> TuneAsTflms(const Program& program,
   return TuneWith(program, options, [&](const TuningSpec& spec) {
     return TuneStepAsTflms(spec, request);
   });
+}
+
+absl::StatusOr<TuneResult> TuneAsPolicy(const Program& program,
+                                        const StepOptions& options,
+                                        std::string_view policy) {
+  const auto tune = [&](const TuningSpec& spec) -> absl::StatusOr<TunedStep> {
+    SPILLWAY_ASSIGN_OR_RETURN(EvaluatedPolicy evaluated,
+                              TuneStepAsPolicy(spec, policy));
+    if (!evaluated.result.fits) {
+      return ResourceExhausted(fmt::format("the policy {} does not fit: {}",
+                                           std::string(policy),
+                                           evaluated.result.reason));
+    }
+    if (!evaluated.chosen) {
+      return InvalidArgument(
+          fmt::format("the policy {} makes no plan", std::string(policy)));
+    }
+    TunedStep tuned = {.is_necessary = true,
+                       .reason = "what this policy chooses",
+                       .chosen = *std::move(evaluated.chosen),
+                       .bound = evaluated.bound};
+    tuned.tried = {ToTriedSet(tuned.chosen.recipe, tuned.chosen)};
+    return tuned;
+  };
+  return TuneWith(program, options, tune);
 }
 
 SavedPlan PlanOf(const TuneResult& result) {

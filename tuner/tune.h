@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -56,6 +57,13 @@ absl::StatusOr<TuneResult> Tune(const Program& program,
 absl::StatusOr<TuneResult> TuneAsTflms(const Program& program,
                                        const StepOptions& options,
                                        const TflmsRequest& request);
+
+// The plan of a classic policy (tuner/policies/policies.h), for comparison; its
+// bound is that of its class. Errors: RESOURCE_EXHAUSTED if the policy does not
+// fit; INVALID_ARGUMENT if it makes no plan, or none has this name.
+absl::StatusOr<TuneResult> TuneAsPolicy(const Program& program,
+                                        const StepOptions& options,
+                                        std::string_view policy);
 
 // Logs the choice and its reason to options.log, if set.
 void LogChoice(const StepOptions& options, const TunedStep& tuned);

@@ -203,7 +203,7 @@ TEST(TunedTrainingTest, RandomNetworksTrainInsideTheirBudgetToTheSameBits) {
   EXPECT_GT(swapping.plans, LeastCases(20));
   EXPECT_EQ(swapping.clones, 0);
   EXPECT_GE(recomputing.plans, swapping.plans);
-  EXPECT_GT(recomputing.clones, LeastCases(20));
+  EXPECT_GE(recomputing.clones, LeastCases(20));
 }
 
 }  // namespace

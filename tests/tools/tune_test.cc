@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"NegativeSize", {{"--device_memory", "-1"}}, "--device_memory: \"-1"},
         {"UnknownStrategy",
          {{"--strategy", "nonsense"}},
-         "--strategy: \"nonsense\" is not one of best, tflms"},
+         "--strategy: \"nonsense\" is not one of best, keep_all, swap_all, "},
         {"LmsOff", {{"--lms", "off"}}, "--lms: tune needs auto, v1 or v2"},
         {"FetchOfAModel", {{"--fetch", "x:0"}}, "--fetch: needs --graph"},
         {"NegativeTime", {{"--time_limit", "-1"}}, "--time_limit: \"-1\""},

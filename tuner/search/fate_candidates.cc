@@ -16,7 +16,8 @@ namespace spillway {
 namespace {
 
 // Fractions of the budget that the search reserves for holes between buffers.
-constexpr std::array<double, 6> kFateSlacks = {0, 0.005, 0.01, 0.02, 0.04, 0.08};
+constexpr std::array<double, 6> kFateSlacks = {0,    0.005, 0.01,
+                                               0.02, 0.04,  0.08};
 
 // Tensors below this fraction of the unconstrained peak are always kept.
 constexpr int64_t kKeptPart = 16384;
@@ -60,7 +61,8 @@ absl::Status OfferFates(const TunerInputs& inputs, const Schedule& schedule,
         space,
         static_cast<int64_t>(static_cast<double>(candidates.budget_bytes) *
                              (1 - slack)),
-        search.size_threshold_bytes);
+        search.size_threshold_bytes,
+        inputs.compile.host_budget_bytes.value_or(JointPlayer::kNoLimit));
     const std::optional<JointStep> found = SearchFates(player, seeds, search);
     if (!found || candidates.is_settled(found->played.step_ns)) break;
     if (!seeds.empty() && found->fates.of_gap == seeds[0].of_gap) continue;

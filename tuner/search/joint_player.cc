@@ -83,11 +83,28 @@ class Filler {
   size_t next_gap_ = 0;
 };
 
+// Of all copies that leave the device; each occupies the host until the end,
+// which is more than a plan needs.
+int64_t HostBytesOf(const StepModel& model, const MovedGaps& moved) {
+  std::vector<char> is_copied(model.copies.size(), 0);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const auto copy = static_cast<size_t>(model.gaps[i].copy_out);
+    if (moved[i] == 0 || is_copied[copy] != 0) continue;
+    is_copied[copy] = 1;
+    if (!model.copies[copy].is_feed) bytes += model.gaps[i].aligned_bytes;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 JointPlayer::JointPlayer(const RecomputeSpace& space, int64_t budget_bytes,
-                         int64_t least_bytes)
-    : space_(space), budget_bytes_(budget_bytes), least_bytes_(least_bytes) {}
+                         int64_t least_bytes, int64_t host_bytes)
+    : space_(space),
+      budget_bytes_(budget_bytes),
+      least_bytes_(least_bytes),
+      host_bytes_(host_bytes) {}
 
 std::optional<JointStep> JointPlayer::Play(Fates fates) const {
   std::optional<Materialized> materialized = Materialize(space_, fates);
@@ -131,6 +148,7 @@ std::optional<JointStep> JointPlayer::Play(Fates fates) const {
     bytes.Add(gap.last + 1, gap.next, gap.aligned_bytes);
     step.moved[i] = 0;
   }
+  if (HostBytesOf(step.model, step.moved) > host_bytes_) return std::nullopt;
   for (const size_t i : by_size) fate(i) = Fate::kKept;
   for (const size_t i : by_size) {
     if (step.moved[i] != 0) fate(i) = Fate::kSwapped;

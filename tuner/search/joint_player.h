@@ -4,6 +4,7 @@
 #define SPILLWAY_TUNER_SEARCH_JOINT_PLAYER_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -30,9 +31,10 @@ struct JointStep {
 class JointPlayer {
  public:
   // Borrows the space. Storages below `least_bytes` are not swapped to make
-  // room.
+  // room. `host_bytes`: the most bytes of all copies on the host together.
   JointPlayer(const RecomputeSpace& space, int64_t budget_bytes,
-              int64_t least_bytes);
+              int64_t least_bytes, int64_t host_bytes = kNoLimit);
+  static constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
   // Swaps tensors that are kept if the step does not fit, by Belady's rule;
   // then keeps swapped ones for which there is room, the largest first. The
@@ -46,6 +48,7 @@ class JointPlayer {
   const RecomputeSpace& space_;
   const int64_t budget_bytes_;
   const int64_t least_bytes_;
+  const int64_t host_bytes_;
 };
 
 // By step of the original step: the most device bytes of it and the clones

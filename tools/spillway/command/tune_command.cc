@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "base/units.h"
@@ -13,14 +14,23 @@
 #include "simulator/memory_over_time.h"
 #include "tools/spillway/flags/lms_flags.h"
 #include "tools/spillway/interrupt.h"
+#include "tools/spillway/output/policy_table.h"
 #include "tools/spillway/output/progress.h"
 #include "tools/spillway/output/tune_report.h"
 #include "tuner/max_batch.h"
+#include "tuner/policies/policies.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/tune.h"
+#include "tuner/tune_policy.h"
 
 namespace spillway {
 namespace {
+
+std::vector<std::string> Strategies() {
+  std::vector<std::string> names = {"best"};
+  names.insert(names.end(), PolicyNames().begin(), PolicyNames().end());
+  return names;
+}
 
 absl::StatusOr<SourceGraph> LoadSource(const TuneFlags& flags) {
   SPILLWAY_ASSIGN_OR_RETURN(SourceGraph source,
@@ -42,6 +52,9 @@ absl::StatusOr<TuneResult> TuneSource(const TuneFlags& flags,
                                       const SourceGraph& source) {
   if (flags.strategy == "tflms") {
     return TuneAsTflms(ProgramOf(source), flags.step, RequestOf(flags, source));
+  }
+  if (flags.strategy != "best") {
+    return TuneAsPolicy(ProgramOf(source), flags.step, flags.strategy);
   }
   StepOptions options = flags.step;
   options.log = nullptr;  // the result has the same information
@@ -98,6 +111,12 @@ Json MaxBatchJson(const MaxBatch& found) {
   return tried;
 }
 
+// Whether tuner/policies has the strategy. TFLMS's own search is run by
+// TuneAsTflms instead, which takes its limits and logs what it tries.
+bool IsPolicy(const std::string& strategy) {
+  return strategy != "best" && strategy != "tflms";
+}
+
 absl::Status CheckFlags(const TuneFlags& flags) {
   if (flags.step.lms.mode == LmsMode::kOff) {
     return InvalidArgument("--lms: tune needs auto, v1 or v2");
@@ -105,6 +124,9 @@ absl::Status CheckFlags(const TuneFlags& flags) {
   if (!flags.fetch.empty() && flags.source.graph.empty()) {
     return InvalidArgument(
         "--fetch: needs --graph; a model's step returns loss and accuracy");
+  }
+  if (flags.find_max_batch && IsPolicy(flags.strategy)) {
+    return InvalidArgument("--find_max_batch: needs --strategy best or tflms");
   }
   if (flags.step.device_memory == int64_t{0}) {
     return InvalidArgument("--device_memory: a budget of 0 bytes fits nothing");
@@ -122,6 +144,40 @@ void WriteFiles(const TuneFlags& flags, const SourceGraph& source,
   outputs.Write("--report", [&] {
     return FormatHtmlReport(ReportOf(tuned, HeadOf(flags.source, source)));
   });
+}
+
+TuningSpec SpecOf(const TuneFlags& flags, const SourceGraph& source,
+                  const DeviceProfile& profile) {
+  return {.graph = &source.graph,
+          .fetches = source.fetches,
+          .options = &flags.step,
+          .profile = &profile};
+}
+
+// A policy that makes no plan has only a time and its moved bytes.
+absl::Status FinishPlayed(const TuneFlags& flags, const SourceGraph& source,
+                          const DeviceProfile& profile, Outputs& outputs) {
+  if (!flags.out.empty() || !flags.trace.empty() || !flags.report.empty()) {
+    return InvalidArgument(
+        fmt::format("--strategy: {} makes no plan, so --out, --trace and "
+                    "--report have nothing to write",
+                    flags.strategy));
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const EvaluatedPolicy policy,
+      TuneStepAsPolicy(SpecOf(flags, source, profile), flags.strategy));
+  ClearProgress();
+  if (!policy.result.fits) {
+    return ResourceExhausted(fmt::format("the policy {} does not fit: {}",
+                                         flags.strategy, policy.result.reason));
+  }
+  outputs.Print(FormatPolicies({policy.result}, source.batch_size));
+  outputs.WriteJson({{"strategy", flags.strategy},
+                     {"profile", profile.name},
+                     {"device_memory", *flags.step.device_memory},
+                     {"chosen", nullptr},
+                     {"policies", PoliciesJson({policy.result})}});
+  return outputs.Finish();
 }
 
 // Shows the elapsed time and the text of `describe` each time the tuner calls.
@@ -149,6 +205,48 @@ absl::Status FinishWithoutChoice(const std::string& text, Json json,
       "before a plan was chosen; --out, --trace and --report are not written"));
 }
 
+// All classic policies, printed and as JSON.
+absl::StatusOr<Json> Compare(const TuningSpec& spec, int64_t batch_size,
+                             Outputs& outputs) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<PolicyResult> policies,
+                            ComparePoliciesOf(spec));
+  outputs.Print("\n" + FormatPolicies(policies, batch_size));
+  return PoliciesJson(policies);
+}
+
+// A choice to report. Borrows what it refers to.
+struct TunedSource {
+  const TuneFlags& flags;
+  const SourceGraph& source;
+  const Json& batches;  // of --find_max_batch
+  TuneResult tuned = {};
+};
+
+absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
+  const TuneFlags& flags = choice.flags;
+  TuneResult& tuned = choice.tuned;
+  EvaluatedRecipe& chosen = tuned.step.chosen;
+  AddMemoryCounters(chosen.plan, chosen.step);
+  ExplainTimeline(chosen.plan, chosen.graph, chosen.step.timeline);
+  const TuneReport report = {.flags = &flags,
+                             .result = &tuned,
+                             .batch_size = choice.source.batch_size};
+  outputs.Print(FormatTuneResult(report));
+  Json json = TuneJson(report);
+  json.update(choice.batches);
+  if (flags.compare) {
+    SPILLWAY_ASSIGN_OR_RETURN(
+        json["policies"], Compare(SpecOf(flags, choice.source, tuned.profile),
+                                  choice.source.batch_size, outputs));
+  }
+  outputs.WriteJson(json);
+  WriteFiles(flags, choice.source, tuned, outputs);
+  if (!tuned.step.interrupted) return outputs.Finish();
+  return outputs.Finish(InterruptedStatus(
+      fmt::format("after {} candidates; the best of them is chosen",
+                  tuned.step.tried.size())));
+}
+
 }  // namespace
 
 void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
@@ -163,9 +261,13 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   AddLmsFlags(set, flags.step.lms);
   set.BeginGroup("Search");
   set.Choice("--strategy", flags.strategy,
-             {.help = "best (default): the least predicted time; tflms: what "
-                      "TFLMS's own choice, simulated by Spillway",
-              .choices = {"best", "tflms"}});
+             {.help = "best (default): the least predicted time; or a classic "
+                      "policy, for comparison, such as tflms: what TFLMS's own "
+                      "search chooses",
+              .choices = Strategies()})
+      ->type_name("best|POLICY");
+  set.Bool("--compare", flags.compare,
+           "also evaluate every classic policy in the same memory");
   AddTflmsFlags(set, flags.tflms);
   set.Real("--time_limit", flags.step.time_limit,
            {.help = "seconds after which no further candidate is tried; the "
@@ -215,6 +317,9 @@ absl::Status RunTune(const TuneFlags& given) {
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
+  if (IsPolicy(flags.strategy) && !MakesPlan(flags.strategy)) {
+    return FinishPlayed(flags, source, profile, outputs);
+  }
   TriedTable table(text, source.batch_size, outputs);
   flags.step.on_tried = [&](const TriedSet& tried) { table.Add(tried); };
   flags.step.stop =
@@ -225,21 +330,12 @@ absl::Status RunTune(const TuneFlags& given) {
     return FinishWithoutChoice(text, std::move(batches), outputs);
   }
   SPILLWAY_RETURN_IF_ERROR(tuned.status());
-  EvaluatedRecipe& chosen = tuned->step.chosen;
-  AddMemoryCounters(chosen.plan, chosen.step);
-  ExplainTimeline(chosen.plan, chosen.graph, chosen.step.timeline);
-  const TuneReport report = {
-      .flags = &flags, .result = &*tuned, .batch_size = source.batch_size};
   table.PrintRest();
-  outputs.Print(FormatTuneResult(report));
-  Json json = TuneJson(report);
-  json.update(batches);
-  outputs.WriteJson(json);
-  WriteFiles(flags, source, *tuned, outputs);
-  if (!tuned->step.interrupted) return outputs.Finish();
-  return outputs.Finish(InterruptedStatus(
-      fmt::format("after {} candidates; the best of them is chosen",
-                  tuned->step.tried.size())));
+  return FinishTuned({.flags = flags,
+                      .source = source,
+                      .batches = batches,
+                      .tuned = *std::move(tuned)},
+                     outputs);
 }
 
 }  // namespace spillway

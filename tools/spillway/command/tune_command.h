@@ -22,7 +22,8 @@ struct TuneFlags {
   GraphSourceFlags source = {};
   std::vector<std::string> fetch = {};  // of a graph file's step
   StepOptions step = DefaultStepOptions(LmsMode::kAuto);
-  std::string strategy = "best";  // or "tflms"
+  std::string strategy = "best";  // or of PolicyNames()
+  bool compare = false;
   TflmsFlags tflms = {};
   bool find_max_batch = false;
   std::string out = {};

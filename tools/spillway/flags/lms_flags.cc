@@ -52,8 +52,12 @@ Options AddCommonFlags(FlagSet& flags, LmsOptions& options) {
   };
 }
 
-// Returns --lms_recompute.
-CLI::Option* AddRecomputeFlags(FlagSet& flags, RecomputeOptions& options) {
+struct RecomputeFlags {
+  CLI::Option* policy = nullptr;
+  Options excluded = {};
+};
+
+RecomputeFlags AddRecomputeFlags(FlagSet& flags, RecomputeOptions& options) {
   flags.BeginGroup("Recomputation");
   CLI::Option* policy =
       flags.Add("--lms_recompute", options.policy, ParsePolicy)
@@ -63,15 +67,12 @@ CLI::Option* AddRecomputeFlags(FlagSet& flags, RecomputeOptions& options) {
               "of ops that memory traffic bounds, sqrt: all but checkpoints, "
               "auto: the tuner's choice; default auto with --lms auto, else "
               "off");
-  flags
-      .List("--lms_recompute_excl_scopes", options.excl_scopes,
-            "scopes whose nodes are never computed again")
-      ->needs(policy);
-  flags
-      .List("--lms_recompute_excl_types", options.excl_types,
-            "ops that are never computed again")
-      ->needs(policy);
-  return policy;
+  const Options excluded = {
+      flags.List("--lms_recompute_excl_scopes", options.excl_scopes,
+                 "scopes whose nodes are never computed again"),
+      flags.List("--lms_recompute_excl_types", options.excl_types,
+                 "ops that are never computed again")};
+  return {policy, excluded};
 }
 
 Options AddV1Numbers(FlagSet& flags, LmsOptions& options) {
@@ -218,7 +219,7 @@ void AddLmsFlags(FlagSet& flags, LmsOptions& options) {
           ->expected(0, 1);
   const bool off_by_default = options.mode == LmsMode::kOff;
   const Options common = AddCommonFlags(flags, options);
-  CLI::Option* recompute = AddRecomputeFlags(flags, options.recompute);
+  const RecomputeFlags recompute = AddRecomputeFlags(flags, options.recompute);
   flags.BeginGroup("Large-model support, version 1");
   const Options v1_numbers = AddV1Numbers(flags, options);
   const Options v1 = Together(v1_numbers, AddV1Lists(flags, options));
@@ -229,7 +230,10 @@ void AddLmsFlags(FlagSet& flags, LmsOptions& options) {
     for (CLI::Option* option : Together(v1, v2)) option->needs(mode);
   }
   flags.AtEnd([&options, common, v1, v2, mode, recompute, off_by_default] {
-    if (off_by_default && mode->count() + recompute->count() == 0) {
+    if (!Recomputes(options) && !TunesRecomputation(options)) {
+      RefuseAny(recompute.excluded, "requires --lms_recompute or --lms auto");
+    }
+    if (off_by_default && mode->count() + recompute.policy->count() == 0) {
       RefuseAny(common, "requires --lms or --lms_recompute");
     }
     CheckVersion(options, v1, v2);

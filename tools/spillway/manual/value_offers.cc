@@ -6,6 +6,7 @@
 #include "graph/passes/standard_passes.h"
 #include "models/zoo.h"
 #include "simulator/shipped_profiles.h"
+#include "tuner/policies/policies.h"
 
 namespace spillway {
 namespace {
@@ -29,6 +30,9 @@ void AddOffers(const std::string& word, ValueOffers& offers) {
     for (const std::string& name : ShippedProfileNames()) {
       offers.words.push_back(name);
     }
+  } else if (word == "POLICY") {
+    const std::vector<std::string>& names = PolicyNames();
+    offers.words.insert(offers.words.end(), names.begin(), names.end());
   } else if (word == "PASS,...") {
     for (const Pass& pass : StandardPasses()) {
       offers.words.emplace_back(pass.name);

@@ -4,6 +4,7 @@
 //   off|auto|v1|v2   these words: those without a capital letter
 //   FILE, FOLDER     files, folders
 //   MODEL            names of the zoo
+//   POLICY           names of the classic policies
 //   PROFILE          names of shipped device profiles
 //   PASS,...         names of graph passes
 //   TEXT, A,B,...    files, the default of a shell
