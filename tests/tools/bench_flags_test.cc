@@ -109,7 +109,7 @@ std::vector<BadBench> BadBenches() {
        "--lms_recompute: \"all\" is not one of off, auto, cheap, sqrt"},
       {"ExclusionsOfNoRecomputation",
        {"--lms_recompute_excl_types=Relu"},
-       "--lms_recompute_excl_types requires --lms_recompute"},
+       "--lms_recompute_excl_types: requires --lms_recompute or --lms auto"},
       {"RecomputationOfAnUnknownScope",
        {"--lms_recompute=cheap", "--lms_recompute_excl_scopes=nowhere"},
        "lms_recompute_excl_scopes is nowhere"},
