@@ -241,6 +241,89 @@ int32_t PlaceOf(const Materialized& materialized, size_t num_original,
   return 2 * materialized.base_step[at] + (is_clone ? 0 : 1);
 }
 
+// Reads the clones and their readers off the materialized list.
+class ClonePlanner {
+ public:
+  ClonePlanner(const RecomputeSpace& space, const Materialized& materialized)
+      : space_(space), materialized_(materialized) {
+    plan_.clones.resize(materialized.clones.size());
+  }
+
+  RecomputePlan Run() {
+    const StepList& list = materialized_.list;
+    for (size_t k = 0; k < list.steps.size(); ++k) {
+      if (list.steps[k].node.index() < space_.graph.num_nodes()) {
+        AddReads(list.steps[k]);
+      } else {
+        AddClone(list.steps[k], materialized_.base_step[k]);
+      }
+    }
+    for (Clone& clone : plan_.clones) {
+      for (CloneReaders& readers : clone.readers) {
+        std::ranges::sort(readers.readers);
+      }
+      std::ranges::sort(clone.readers, {}, &CloneReaders::output);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  bool IsOfClone(ValueId value) const {
+    return value.index() >= space_.graph.num_values();
+  }
+
+  CloneInput InputOf(ValueId value) const {
+    return IsOfClone(value)
+               ? made_by_[value.index() - space_.graph.num_values()]
+               : CloneInput{.value = value};
+  }
+
+  // For a step of the original graph.
+  void AddReads(const ListedStep& step) {
+    for (const Slot& slot : materialized_.list.inputs(step)) {
+      if (!IsOfClone(slot.value)) continue;
+      const CloneInput from = InputOf(slot.value);
+      std::vector<CloneReaders>& readers =
+          plan_.clones[static_cast<size_t>(from.clone)].readers;
+      auto of = std::ranges::find(readers, from.output, &CloneReaders::output);
+      if (of == readers.end()) of = readers.insert(of, {.output = from.output});
+      // All slots of a step follow each other.
+      if (of->readers.empty() || of->readers.back() != step.node) {
+        of->readers.push_back(step.node);
+      }
+    }
+  }
+
+  void AddClone(const ListedStep& step, int32_t before) {
+    const size_t index = step.node.index() - space_.graph.num_nodes();
+    const Remake& remake =
+        space_.remakes[static_cast<size_t>(materialized_.clones[index])];
+    Clone& clone = plan_.clones[index];
+    clone.original = remake.original;
+    clone.derived_output = remake.derived_output;
+    for (const Slot& slot : materialized_.list.inputs(step)) {
+      clone.inputs.push_back(InputOf(slot.value));
+    }
+    clone.triggers = {StepNode(before - 1)};
+    for (int32_t i = 0; i < step.num_outputs; ++i) {
+      made_by_.push_back({.clone = static_cast<int32_t>(index), .output = i});
+    }
+    for (const int32_t update : remake.updates) {
+      plan_.orders.push_back(
+          {.before = static_cast<int32_t>(index), .after = StepNode(update)});
+    }
+  }
+
+  NodeId StepNode(int32_t original_step) const {
+    return space_.list.steps[static_cast<size_t>(original_step)].node;
+  }
+
+  const RecomputeSpace& space_;
+  const Materialized& materialized_;
+  std::vector<CloneInput> made_by_;  // by value that a clone makes
+  RecomputePlan plan_;
+};
+
 }  // namespace
 
 Fates KeepAll(const RecomputeSpace& space) {
@@ -284,62 +367,7 @@ std::vector<int32_t> SpaceGapsOf(const RecomputeSpace& space,
 
 RecomputePlan PlanOf(const RecomputeSpace& space,
                      const Materialized& materialized) {
-  const StepList& list = materialized.list;
-  const size_t nodes = space.graph.num_nodes();
-  const size_t values = space.graph.num_values();
-  RecomputePlan plan;
-  plan.clones.resize(materialized.clones.size());
-  std::vector<CloneInput> made_by;  // by value that a clone makes
-  const auto input_of = [&](ValueId value) {
-    return value.index() < values ? CloneInput{.value = value}
-                                  : made_by[value.index() - values];
-  };
-  for (size_t k = 0; k < list.steps.size(); ++k) {
-    const ListedStep& step = list.steps[k];
-    if (step.node.index() < nodes) {
-      for (const Slot& slot : list.inputs(step)) {
-        if (slot.value.index() < values) continue;
-        const CloneInput from = input_of(slot.value);
-        std::vector<CloneReaders>& readers =
-            plan.clones[static_cast<size_t>(from.clone)].readers;
-        auto of =
-            std::ranges::find(readers, from.output, &CloneReaders::output);
-        if (of == readers.end()) {
-          of = readers.insert(of, {.output = from.output});
-        }
-        if (std::ranges::count(of->readers, step.node) == 0) {
-          of->readers.push_back(step.node);
-        }
-      }
-      continue;
-    }
-    const auto index = static_cast<int32_t>(step.node.index() - nodes);
-    const Remake& remake = space.remakes[static_cast<size_t>(
-        materialized.clones[static_cast<size_t>(index)])];
-    Clone& clone = plan.clones[static_cast<size_t>(index)];
-    clone.original = remake.original;
-    clone.derived_output = remake.derived_output;
-    for (const Slot& slot : list.inputs(step)) {
-      clone.inputs.push_back(input_of(slot.value));
-    }
-    const int32_t before = materialized.base_step[k];
-    clone.triggers = {space.list.steps[static_cast<size_t>(before) - 1].node};
-    for (int32_t i = 0; i < step.num_outputs; ++i) {
-      made_by.push_back({.clone = index, .output = i});
-    }
-    for (const int32_t update : remake.updates) {
-      plan.orders.push_back(
-          {.before = index,
-           .after = space.list.steps[static_cast<size_t>(update)].node});
-    }
-  }
-  for (Clone& clone : plan.clones) {
-    for (CloneReaders& readers : clone.readers) {
-      std::ranges::sort(readers.readers);
-    }
-    std::ranges::sort(clone.readers, {}, &CloneReaders::output);
-  }
-  return plan;
+  return ClonePlanner(space, materialized).Run();
 }
 
 Schedule ScheduleOf(const RecomputeSpace& space,
