@@ -43,9 +43,12 @@ class FateFinder {
     bool is_counted = false;
     for (const BufferId output : step.outputs) {
       const BufferId original = original_[output];
-      const bool is_again = original.is_valid() && RowOf(original) >= 0;
+      const bool is_again = step.lane == Lane::kCompute &&
+                            original.is_valid() && RowOf(original) >= 0;
       if (row_of_[output] < 0) {
         AddBuffer(output, is_again ? RowOf(original) : source);
+      } else if (is_again && RowOf(output) != RowOf(original)) {
+        TakeOver(output, step_.ran[id].begin, RowOf(original));
       }
       if (!is_again || step.kind != StepKind::kCompute || is_counted) continue;
       is_counted = true;  // a clone with several outputs runs once
@@ -86,6 +89,23 @@ class FateFinder {
     if (on_device && !owned_[id].empty()) {
       on_device_[fates_[static_cast<size_t>(source)].buffer].push_back(
           owned_[id]);
+    }
+  }
+
+  // From `now_ns` on, the buffer holds another tensor: a clone has overwritten
+  // a copy that came back for it.
+  void TakeOver(BufferId id, int64_t now_ns, int64_t row) {
+    const auto times = [&](int64_t of) -> std::vector<Interval>& {
+      return on_device_[fates_[static_cast<size_t>(of)].buffer];
+    };
+    for (Interval& time : times(RowOf(id))) {
+      if (time == owned_[id])
+        time.end = std::clamp(now_ns, time.begin, time.end);
+    }
+    row_of_[id] = row;
+    if (now_ns < owned_[id].end) {
+      times(row).push_back(
+          {std::max(now_ns, owned_[id].begin), owned_[id].end});
     }
   }
 

@@ -146,6 +146,37 @@ TEST(TensorFatesTest, WhatACloneComputesBelongsToItsOriginal) {
   EXPECT_EQ(FindTensorFates(plan, step).size(), 4U);  // without the knowledge
 }
 
+// A clone makes b again in the bytes of the copy of a that came back for r:
+// until then they count for a, and then for b.
+TEST_F(HandWorkedStep, ACloneThatOverwritesACopyTakesItsBytesOver) {
+  plan_.buffers[b_].live.end = 2;
+  plan_.buffers[back_].live.end = 7;
+  plan_.steps[StepId(4)].inputs = {back_};
+  AddStep({.inputs = {back_}, .outputs = {back_}}, "lms/recompute_b", 30);
+  AddStep({.inputs = {back_}, .outputs = {}}, "s", 40);
+  plan_.buffer_of.push_back(b_);
+  plan_.buffer_of.push_back(back_);
+  IdMap<ValueId, ValueId> original_of(2, ValueId());
+  original_of[ValueId(1)] = ValueId(0);
+  const SimulatedStep step = SimulateStep(plan_, graph_, times_, FateProfile());
+  std::map<std::string, TensorFate> fates;
+  for (const TensorFate& fate : FindTensorFates(plan_, step, 0, original_of)) {
+    fates[plan_.buffers[fate.buffer].name] = fate;
+  }
+  const TensorFate& a = fates.at("a:0");
+  EXPECT_TRUE(a.moves);
+  EXPECT_FALSE(a.recomputed);
+  EXPECT_EQ(a.copy_in_ns, 1024);
+  EXPECT_EQ(a.life, (Interval{0, 2148 + 50}));  // r takes 50
+  const TensorFate& b = fates.at("b:0");
+  EXPECT_FALSE(b.moves);
+  EXPECT_TRUE(b.recomputed);
+  EXPECT_EQ(b.copy_in_ns, 0);
+  EXPECT_EQ(b.recompute_ns, 30);
+  EXPECT_THAT(b.away, ElementsAre(Interval{300, 2148 + 50}));
+  EXPECT_EQ(b.life.end, 2148 + 50 + 30 + 40);
+}
+
 TEST_F(HandWorkedStep, ThePeakIsWhereRRuns) {
   const auto fates = Fates();
   for (const auto& [name, fate] : fates) EXPECT_TRUE(fate.at_peak) << name;
