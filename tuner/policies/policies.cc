@@ -21,6 +21,7 @@
 #include "tuner/policies/realise.h"
 #include "tuner/policies/same_for_all.h"
 #include "tuner/policies/vdnn.h"
+#include "tuner/search/fate_candidates.h"
 
 namespace spillway {
 namespace {
@@ -147,7 +148,7 @@ class Comparison {
           const Schedule schedule,
           ChooseSchedule(inputs_.graph, inputs_.ops, inputs_.keep,
                          ScheduleKind::kCreation, inputs_.compile));
-      space_.emplace(SpaceOf(schedule));
+      space_.emplace(SpaceOf(inputs_, schedule));
     }
     EvaluatedPolicy evaluated;
     evaluated.result.name = policy.name;
@@ -167,17 +168,6 @@ class Comparison {
   }
 
  private:
-  RecomputeSpace SpaceOf(const Schedule& schedule) const {
-    return MakeRecomputeSpace({.graph = inputs_.graph,
-                               .ops = inputs_.ops,
-                               .schedule = schedule,
-                               .compile = inputs_.compile,
-                               .kernel_ns = inputs_.kernel_ns,
-                               .derived = inputs_.choices->derived,
-                               .profile = inputs_.profile,
-                               .recompute = inputs_.choices->options});
-  }
-
   absl::Status RunRealised(const Realise& realise, EvaluatedPolicy& evaluated) {
     PolicyResult& result = evaluated.result;
     absl::StatusOr<EvaluatedRecipe> recipe =
@@ -235,7 +225,7 @@ class Comparison {
     const Schedule schedule = KernelOrder(chosen->recipe, inputs_.graph);
     return schedule.order == space_->schedule.order
                ? BoundIn(*space_, policy.may)
-               : BoundIn(SpaceOf(schedule), policy.may);
+               : BoundIn(SpaceOf(inputs_, schedule), policy.may);
   }
 
   // Of swaps, where fetched tensors need not stay on the device either.

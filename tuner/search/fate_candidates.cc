@@ -8,7 +8,6 @@
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
-#include "tuner/model/recompute_space.h"
 #include "tuner/search/edit_for_fates.h"
 #include "tuner/search/joint_search.h"
 
@@ -22,17 +21,6 @@ constexpr std::array<double, 6> kFateSlacks = {0,    0.005, 0.01,
 // Tensors below this fraction of the unconstrained peak are always kept.
 constexpr int64_t kKeptPart = 16384;
 
-RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule) {
-  return MakeRecomputeSpace({.graph = inputs.graph,
-                             .ops = inputs.ops,
-                             .schedule = schedule,
-                             .compile = inputs.compile,
-                             .kernel_ns = inputs.kernel_ns,
-                             .derived = inputs.choices->derived,
-                             .profile = inputs.profile,
-                             .recompute = inputs.choices->options});
-}
-
 JointBound BoundIn(const RecomputeSpace& space, int64_t budget_bytes,
                    int64_t known_ns) {
   return FindJointBound({.model = space.model,
@@ -43,6 +31,17 @@ JointBound BoundIn(const RecomputeSpace& space, int64_t budget_bytes,
 }
 
 }  // namespace
+
+RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule) {
+  return MakeRecomputeSpace({.graph = inputs.graph,
+                             .ops = inputs.ops,
+                             .schedule = schedule,
+                             .compile = inputs.compile,
+                             .kernel_ns = inputs.kernel_ns,
+                             .derived = inputs.choices->derived,
+                             .profile = inputs.profile,
+                             .recompute = inputs.choices->options});
+}
 
 absl::Status OfferFates(const TunerInputs& inputs, const Schedule& schedule,
                         const FateCandidates& candidates) {

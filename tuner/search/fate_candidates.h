@@ -10,9 +10,13 @@
 #include "graph/order/schedule.h"
 #include "tuner/bound/joint_bound.h"
 #include "tuner/model/evaluate.h"
+#include "tuner/model/recompute_space.h"
 #include "tuner/model/step_recipe.h"
 
 namespace spillway {
+
+// The space of fates in this order of the kernels. Requires inputs.choices.
+RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule);
 
 struct FateCandidates {
   int64_t budget_bytes = 0;

@@ -32,13 +32,11 @@ class Search {
 
   std::optional<JointStep> Run(const std::vector<Fates>& more) {
     std::vector<Fates> seeds = more;
-    if (options_.usual_seeds && options_.may_recompute) {
+    if (options_.usual_seeds) {
       for (Fates& seed :
            UsualSeeds(space_, options_.size_threshold_bytes, kPrices)) {
         seeds.push_back(std::move(seed));
       }
-    } else if (options_.usual_seeds) {
-      seeds.push_back(KeepAll(space_));
     }
     std::vector<JointStep> steps;
     for (Fates& seed : seeds) {
@@ -64,12 +62,8 @@ class Search {
   }
 
  private:
-  bool MaySwap(size_t gap) const {
-    return options_.may_swap && space_.model.gaps[gap].is_movable;
-  }
-  bool MayRecompute(size_t gap) const {
-    return options_.may_recompute && space_.can_recompute[gap] != 0;
-  }
+  bool MaySwap(size_t gap) const { return space_.model.gaps[gap].is_movable; }
+  bool MayRecompute(size_t gap) const { return space_.can_recompute[gap] != 0; }
 
   std::optional<JointStep> Play(Fates fates) {
     work_ += static_cast<int64_t>(space_.model.steps.size());

@@ -25,9 +25,6 @@ struct JointSearchOptions {
   // Stop at this time: no step is faster.
   int64_t bound_ns = 0;
   bool usual_seeds = true;
-  // Whether tensors may be swapped, or recomputed.
-  bool may_swap = true;
-  bool may_recompute = true;
 };
 
 // `seeds`: choices to start from, such as the result for another budget; with

@@ -138,14 +138,5 @@ TEST(JointSearchTest, StaysWithinTheBudgetAndAboveTheKernels) {
   }
 }
 
-TEST(JointSearchTest, SwapsOnlyOrRecomputesOnlyWhereAsked) {
-  const TunerCase tuner_case = Clonable(SmallRandomCase(3, 20));
-  const RecomputeSpace space = SpaceOf(tuner_case);
-  const JointPlayer player(space, space.model.peak_bytes * 8 / 10, 0);
-  const auto swaps = SearchFates(player, {}, {.may_recompute = false});
-  ASSERT_TRUE(swaps.has_value());
-  EXPECT_TRUE(swaps->materialized.clones.empty());
-}
-
 }  // namespace
 }  // namespace spillway
