@@ -3,74 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <iterator>
-#include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "tuner/search/belady.h"
+
 namespace spillway {
 namespace {
-
-// Belady's rule.
-class FirstChoice {
- public:
-  FirstChoice(const SwapPlayer& player, int64_t size_threshold_bytes)
-      : model_(player.model()),
-        budget_bytes_(player.budget_bytes()),
-        size_threshold_bytes_(size_threshold_bytes),
-        moved_(model_.gaps.size(), 0),
-        returns_(model_.steps.size() + 1, 0) {}
-
-  MovedGaps Run() {
-    int64_t away = 0;
-    for (size_t k = 0; k < model_.steps.size(); ++k) {
-      MoveTo(static_cast<int32_t>(k));
-      away -= returns_[k];
-      int64_t excess = model_.steps[k].live_bytes - away - budget_bytes_;
-      while (excess > 0 && !here_.empty()) {
-        const auto index = static_cast<size_t>(std::get<2>(*here_.begin()));
-        const Gap& gap = model_.gaps[index];
-        here_.erase(here_.begin());
-        moved_[index] = 1;
-        returns_[static_cast<size_t>(gap.next)] += gap.aligned_bytes;
-        away += gap.aligned_bytes;
-        excess -= gap.aligned_bytes;
-      }
-    }
-    return std::move(moved_);
-  }
-
- private:
-  using Key = std::tuple<int32_t, int32_t, int32_t>;
-  Key KeyOf(int32_t index) const {
-    const Gap& gap = model_.gaps[static_cast<size_t>(index)];
-    return {-gap.next, model_.copies[static_cast<size_t>(gap.copy_out)].written,
-            index};
-  }
-
-  void MoveTo(int32_t step) {
-    for (; next_gap_ < model_.gaps.size() && model_.gaps[next_gap_].last < step;
-         ++next_gap_) {
-      const Gap& gap = model_.gaps[next_gap_];
-      if (gap.is_movable && gap.aligned_bytes >= size_threshold_bytes_ &&
-          gap.next > step) {
-        here_.insert(KeyOf(static_cast<int32_t>(next_gap_)));
-      }
-    }
-    while (!here_.empty() && -std::get<0>(*here_.rbegin()) <= step) {
-      here_.erase(std::prev(here_.end()));
-    }
-  }
-
-  const StepModel& model_;
-  const int64_t budget_bytes_;
-  const int64_t size_threshold_bytes_;
-  MovedGaps moved_;
-  std::vector<int64_t> returns_;
-  std::set<Key> here_;
-  size_t next_gap_ = 0;
-};
 
 // The bytes at each step for a choice of gaps; updated incrementally.
 class Occupancy {
@@ -269,7 +208,13 @@ class Improver {
 FoundSwaps SearchSwaps(const SwapPlayer& player,
                        const SwapSearchOptions& options) {
   FoundSwaps found;
-  found.moved = FirstChoice(player, options.size_threshold_bytes).Run();
+  const StepModel& model = player.model();
+  found.moved.assign(model.gaps.size(), 0);
+  const auto may_move = [&](size_t i) {
+    return model.gaps[i].is_movable &&
+           model.gaps[i].aligned_bytes >= options.size_threshold_bytes;
+  };
+  MoveByBelady(model, player.budget_bytes(), may_move, found.moved);
   found.played = player.Play(found.moved);
   if (found.played.fits) Improver(player, options, found).Run();
   return found;
