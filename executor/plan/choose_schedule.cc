@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "executor/plan/lifetimes.h"
@@ -73,27 +75,50 @@ absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
       (is_auto && !AsksForLess(graph, options))) {
     return best;
   }
-  const Schedule creation = best;
-  const MemoryOrderInputs inputs = {.graph = graph,
-                                    .registry = ops,
-                                    .schedule = creation,
-                                    .fetches = options.fetches};
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<Schedule> schedules,
+                            PossibleSchedules(graph, ops, keep, options));
   Need least = NeedOf(graph, ops, best, options);
-  for (const auto& order : {ForwardMemoryOrder, BackwardMemoryOrder}) {
-    SPILLWAY_ASSIGN_OR_RETURN(Schedule schedule,
-                              MakeSchedule(graph, ops, keep, order(inputs)));
+  bool is_creation = true;
+  for (Schedule& schedule : std::span(schedules).subspan(1)) {
     const Need need = NeedOf(graph, ops, schedule, options);
     if (need >= least) continue;
     least = need;
     best = std::move(schedule);
+    is_creation = false;
   }
-  if (best.order == creation.order) return best;
+  if (is_creation) return best;
   const IdMap<NodeId, int32_t> late = WithLateAliases(graph, ops, best);
   if (late.empty()) return best;
   SPILLWAY_ASSIGN_OR_RETURN(Schedule schedule,
                             MakeSchedule(graph, ops, keep, late));
   const bool is_as_good = NeedOf(graph, ops, schedule, options) <= least;
   return is_as_good ? std::move(schedule) : std::move(best);
+}
+
+absl::StatusOr<std::vector<Schedule>> PossibleSchedules(
+    const Graph& graph, const OpRegistry& ops, const IdMap<NodeId, bool>& keep,
+    const CompileOptions& options) {
+  std::vector<Schedule> schedules;
+  SPILLWAY_ASSIGN_OR_RETURN(Schedule creation, MakeSchedule(graph, ops, keep));
+  const MemoryOrderInputs inputs = {.graph = graph,
+                                    .registry = ops,
+                                    .schedule = creation,
+                                    .fetches = options.fetches};
+  std::vector<IdMap<NodeId, int32_t>> preferences;
+  for (const auto& order : {ForwardMemoryOrder, BackwardMemoryOrder}) {
+    preferences.push_back(order(inputs));
+  }
+  schedules.push_back(std::move(creation));
+  for (const IdMap<NodeId, int32_t>& preference : preferences) {
+    SPILLWAY_ASSIGN_OR_RETURN(Schedule schedule,
+                              MakeSchedule(graph, ops, keep, preference));
+    if (std::ranges::none_of(schedules, [&](const Schedule& other) {
+          return other.order == schedule.order;
+        })) {
+      schedules.push_back(std::move(schedule));
+    }
+  }
+  return schedules;
 }
 
 int64_t LeastDeviceBytes(const Graph& graph, const OpRegistry& ops,

@@ -4,6 +4,7 @@
 #define SPILLWAY_EXECUTOR_PLAN_CHOOSE_SCHEDULE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "executor/plan/compile_options.h"
@@ -30,6 +31,12 @@ absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
                                         const IdMap<NodeId, bool>& keep,
                                         ScheduleKind kind,
                                         const CompileOptions& options);
+
+// Creation order and those of graph/order/memory_order.h, without duplicates.
+// Errors: those of MakeSchedule.
+absl::StatusOr<std::vector<Schedule>> PossibleSchedules(
+    const Graph& graph, const OpRegistry& ops, const IdMap<NodeId, bool>& keep,
+    const CompileOptions& options);
 
 // Lower bound on the order's device bytes for any packing of its buffers,
 // including residents.

@@ -1,5 +1,5 @@
 // Plays exactly the fates that a policy chooses. JointPlayer
-// (tuner/search/joint_player.h) would swap further tensors if the step does not
+// (tuner/fates/joint_player.h) would swap further tensors if the step does not
 // fit, and keep swapped ones for which there is room, which would improve the
 // policy.
 #ifndef SPILLWAY_TUNER_POLICIES_PLAY_FATES_H_
@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "tuner/fates/joint_player.h"
 #include "tuner/model/materialize.h"
 #include "tuner/model/recompute_space.h"
-#include "tuner/search/joint_player.h"
 
 namespace spillway {
 

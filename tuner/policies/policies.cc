@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "tuner/bound/crowded_steps.h"
 #include "tuner/bound/joint_bound.h"
+#include "tuner/fates/fate_candidates.h"
 #include "tuner/policies/capuchin.h"
 #include "tuner/policies/checkpoints.h"
 #include "tuner/policies/dtr.h"
@@ -21,7 +22,6 @@
 #include "tuner/policies/realise.h"
 #include "tuner/policies/same_for_all.h"
 #include "tuner/policies/vdnn.h"
-#include "tuner/search/fate_candidates.h"
 
 namespace spillway {
 namespace {

@@ -32,7 +32,7 @@ struct PolicyCase {
 // believes, or its buffers cannot be placed, it chooses again within a slightly
 // smaller one, up to 12 % smaller.
 // `swaps_rest`: if its fates do not fit, further tensors are swapped by
-// Belady's rule (tuner/search/joint_player.h).
+// Belady's rule (tuner/fates/joint_player.h).
 absl::StatusOr<EvaluatedRecipe> RealiseFates(const PolicyCase& policy_case,
                                              FatesPolicy policy,
                                              bool swaps_rest);

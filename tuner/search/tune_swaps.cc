@@ -15,10 +15,10 @@
 #include "graph/well_known_ops.h"
 #include "lms/lms.h"
 #include "lms/v2/levels.h"
+#include "tuner/fates/fate_candidates.h"
 #include "tuner/model/step_model.h"
 #include "tuner/model/swap_player.h"
 #include "tuner/search/edit_for_swaps.h"
-#include "tuner/search/fate_candidates.h"
 #include "tuner/search/swap_search.h"
 #include "tuner/search/tflms_sets.h"
 
@@ -174,12 +174,12 @@ class Tuner {
             [&](int64_t bound_ns) { return ShallStop() || IsNear(bound_ns); },
         .offer =
             [&](StepRecipe recipe) {
-              TryWithin(budgets_[0], std::move(recipe), effort_.rounds);
+              return TryWithin(budgets_[0], std::move(recipe), effort_.rounds);
             }};
-    for (const Order& order : orders_) {
-      SPILLWAY_RETURN_IF_ERROR(OfferFates(inputs_, order.schedule, candidates));
-    }
-    return absl::OkStatus();
+    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<Schedule> orders,
+                              PossibleSchedules(inputs_.graph, inputs_.ops,
+                                                inputs_.keep, inputs_.compile));
+    return OfferFates(inputs_, orders, candidates);
   }
 
   // Tries the order with the lower bound first; the other only if it could be

@@ -1,5 +1,5 @@
 // Compares the search for fates with all choices of small random steps.
-#include "tuner/search/joint_search.h"
+#include "tuner/fates/joint_search.h"
 
 #include <algorithm>
 #include <limits>
@@ -47,9 +47,9 @@ bool IsPossible(const RecomputeSpace& space, size_t gap, Fate fate) {
 }
 
 // The least time over all fates of the open gaps.
-class EveryFate {
+class LeastOfAllFates {
  public:
-  explicit EveryFate(const JointPlayer& player)
+  explicit LeastOfAllFates(const JointPlayer& player)
       : player_(player), gaps_(OpenGaps(player.space())) {}
 
   std::optional<int64_t> LeastNs() {
@@ -79,12 +79,11 @@ class EveryFate {
   std::optional<int64_t> least_ns_;
 };
 
-TEST(JointSearchTest, IsMostlyAsGoodAsTheBestOfAllChoices) {
+TEST(JointSearchTest, IsAsGoodAsTheBestOfAllChoices) {
   constexpr size_t kMostGaps = 7;
   const int64_t cases = StressSetting("SPILLWAY_STRESS_CASES", NumCases(300));
   int64_t compared = 0;
   int64_t best = 0;
-  int64_t near = 0;
   for (int64_t seed = 1; seed <= cases; ++seed) {
     SCOPED_TRACE(seed);
     const TunerCase tuner_case =
@@ -94,7 +93,7 @@ TEST(JointSearchTest, IsMostlyAsGoodAsTheBestOfAllChoices) {
     const int64_t peak = space.model.peak_bytes;
     for (int i = 0; i < 4; ++i) {
       const JointPlayer player(space, BudgetBetween(peak / 3, peak, i, 4), 0);
-      const std::optional<int64_t> least_ns = EveryFate(player).LeastNs();
+      const std::optional<int64_t> least_ns = LeastOfAllFates(player).LeastNs();
       const std::optional<JointStep> found = SearchFates(player, {}, {});
       if (!least_ns) {
         EXPECT_FALSE(found.has_value());
@@ -105,18 +104,12 @@ TEST(JointSearchTest, IsMostlyAsGoodAsTheBestOfAllChoices) {
       ASSERT_TRUE(found->played.fits);
       // The search may also change what is retained, which the loop does not.
       best += found->played.step_ns <= *least_ns ? 1 : 0;
-      near += static_cast<double>(found->played.step_ns) <=
-                      1.05 * static_cast<double>(*least_ns)
-                  ? 1
-                  : 0;
     }
   }
   RecordProperty("best", static_cast<int>(best));
-  RecordProperty("near", static_cast<int>(near));
   RecordProperty("compared", static_cast<int>(compared));
   EXPECT_GT(compared, cases / 2);
-  EXPECT_GE(best, compared * 90 / 100);
-  EXPECT_GE(near, compared * 95 / 100);
+  EXPECT_GE(best, compared * 99 / 100);
 }
 
 // All bytes that a step needs are counted: the player never believes that a

@@ -1,17 +1,17 @@
-#include "tuner/search/joint_search.h"
+#include "tuner/fates/joint_search.h"
 
 #include <algorithm>
 #include <functional>
 #include <utility>
 
-#include "tuner/search/joint_seeds.h"
+#include "tuner/fates/anneal_fates.h"
+#include "tuner/fates/joint_seeds.h"
 #include "tuner/search/range_bytes.h"
 
 namespace spillway {
 namespace {
 
-// Seeds that the local search improves.
-constexpr size_t kMostImproved = 3;
+// Thresholds for the price of recomputation among the usual seeds.
 constexpr size_t kPrices = 12;
 
 class Search {
@@ -38,44 +38,33 @@ class Search {
         seeds.push_back(std::move(seed));
       }
     }
-    std::vector<JointStep> steps;
+    std::optional<JointStep> best;
     for (Fates& seed : seeds) {
-      std::optional<JointStep> step = Play(std::move(seed));
+      std::optional<JointStep> step = player_.Play(std::move(seed));
       if (step) step = WithoutNeedless(*std::move(step));
-      if (step) steps.push_back(*std::move(step));
+      if (step && (!best || step->Key() < best->Key())) best = std::move(step);
     }
-    if (steps.empty()) return std::nullopt;
-    std::ranges::stable_sort(steps, {}, &JointStep::Key);
-    const auto begin = std::unique(steps.begin(), steps.end(),
-                                   [](const JointStep& a, const JointStep& b) {
-                                     return a.fates.of_gap == b.fates.of_gap;
-                                   });
-    steps.erase(begin, steps.end());
-    if (steps.size() > kMostImproved) steps.resize(kMostImproved);
-    const int64_t work_each =
-        options_.max_work / static_cast<int64_t>(steps.size());
-    for (JointStep& step : steps) {
-      max_work_ = work_ + work_each;
-      Improve(step);
-    }
-    return std::move(*std::ranges::min_element(steps, {}, &JointStep::Key));
+    if (!best || options_.plays == 0) return best;
+    best = AnnealFates(player_, *std::move(best),
+                       {.gaps = candidates_,
+                        .plays = options_.plays,
+                        .bound_ns = options_.bound_ns,
+                        .heat = options_.heat});
+    Improve(*best);
+    return best;
   }
 
  private:
   bool MaySwap(size_t gap) const { return space_.model.gaps[gap].is_movable; }
   bool MayRecompute(size_t gap) const { return space_.can_recompute[gap] != 0; }
 
-  std::optional<JointStep> Play(Fates fates) {
-    work_ += static_cast<int64_t>(space_.model.steps.size());
-    return player_.Play(std::move(fates));
-  }
-
   bool MayGoOn(const JointStep& step) const {
-    return work_ < max_work_ && step.played.step_ns > options_.bound_ns;
+    return plays_ < options_.plays / 2 &&
+           step.played.step_ns > options_.bound_ns;
   }
 
   // Keeps recomputed tensors for which there is room, the most expensive first.
-  std::optional<JointStep> WithoutNeedless(JointStep step) {
+  std::optional<JointStep> WithoutNeedless(JointStep step) const {
     RangeBytes occupied(OccupiedBytes(space_, step));
     std::vector<size_t> gaps;
     for (const size_t i : candidates_) {
@@ -96,7 +85,7 @@ class Search {
       has_changed = true;
     }
     if (!has_changed) return step;
-    std::optional<JointStep> less = Play(std::move(fates));
+    std::optional<JointStep> less = player_.Play(std::move(fates));
     if (less && less->Key() < step.Key()) return less;
     return step;
   }
@@ -149,7 +138,8 @@ class Search {
   }
 
   bool Accept(Fates fates, JointStep& best) {
-    std::optional<JointStep> step = Play(std::move(fates));
+    ++plays_;
+    std::optional<JointStep> step = player_.Play(std::move(fates));
     if (!step || step->Key() >= best.Key()) return false;
     best = *std::move(step);
     return true;
@@ -159,8 +149,7 @@ class Search {
   const RecomputeSpace& space_;
   const JointSearchOptions& options_;
   std::vector<size_t> candidates_;  // gaps, the largest first
-  int64_t work_ = 0;
-  int64_t max_work_ = 0;
+  int64_t plays_ = 0;               // of the local search
 };
 
 }  // namespace

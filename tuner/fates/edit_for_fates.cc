@@ -1,4 +1,4 @@
-#include "tuner/search/edit_for_fates.h"
+#include "tuner/fates/edit_for_fates.h"
 
 #include <utility>
 

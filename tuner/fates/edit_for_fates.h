@@ -1,10 +1,10 @@
 // Converts a choice of fates to a recipe.
-#ifndef SPILLWAY_TUNER_SEARCH_EDIT_FOR_FATES_H_
-#define SPILLWAY_TUNER_SEARCH_EDIT_FOR_FATES_H_
+#ifndef SPILLWAY_TUNER_FATES_EDIT_FOR_FATES_H_
+#define SPILLWAY_TUNER_FATES_EDIT_FOR_FATES_H_
 
 #include "absl/status/statusor.h"
+#include "tuner/fates/joint_player.h"
 #include "tuner/model/step_recipe.h"
-#include "tuner/search/joint_player.h"
 
 namespace spillway {
 
@@ -15,4 +15,4 @@ absl::StatusOr<StepRecipe> RecipeFor(const RecomputeSpace& space,
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_TUNER_SEARCH_EDIT_FOR_FATES_H_
+#endif  // SPILLWAY_TUNER_FATES_EDIT_FOR_FATES_H_

@@ -1,6 +1,6 @@
 // Choices of what to recompute from which the search for fates starts.
-#ifndef SPILLWAY_TUNER_SEARCH_JOINT_SEEDS_H_
-#define SPILLWAY_TUNER_SEARCH_JOINT_SEEDS_H_
+#ifndef SPILLWAY_TUNER_FATES_JOINT_SEEDS_H_
+#define SPILLWAY_TUNER_FATES_JOINT_SEEDS_H_
 
 #include <cstdint>
 #include <vector>
@@ -19,4 +19,4 @@ std::vector<Fates> UsualSeeds(const RecomputeSpace& space, int64_t least_bytes,
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_TUNER_SEARCH_JOINT_SEEDS_H_
+#endif  // SPILLWAY_TUNER_FATES_JOINT_SEEDS_H_

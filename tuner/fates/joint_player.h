@@ -1,7 +1,7 @@
 // JointPlayer: estimates the time of a step in which each tensor is kept,
 // swapped or recomputed, in a fraction of a millisecond.
-#ifndef SPILLWAY_TUNER_SEARCH_JOINT_PLAYER_H_
-#define SPILLWAY_TUNER_SEARCH_JOINT_PLAYER_H_
+#ifndef SPILLWAY_TUNER_FATES_JOINT_PLAYER_H_
+#define SPILLWAY_TUNER_FATES_JOINT_PLAYER_H_
 
 #include <cstdint>
 #include <limits>
@@ -58,4 +58,4 @@ std::vector<int64_t> OccupiedBytes(const RecomputeSpace& space,
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_TUNER_SEARCH_JOINT_PLAYER_H_
+#endif  // SPILLWAY_TUNER_FATES_JOINT_PLAYER_H_

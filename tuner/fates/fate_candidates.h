@@ -1,10 +1,11 @@
 // Candidates of the tuner in which each tensor is kept, swapped or recomputed,
 // and the lower bound for all of them.
-#ifndef SPILLWAY_TUNER_SEARCH_FATE_CANDIDATES_H_
-#define SPILLWAY_TUNER_SEARCH_FATE_CANDIDATES_H_
+#ifndef SPILLWAY_TUNER_FATES_FATE_CANDIDATES_H_
+#define SPILLWAY_TUNER_FATES_FATE_CANDIDATES_H_
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "absl/status/status.h"
 #include "graph/order/schedule.h"
@@ -21,20 +22,27 @@ RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule);
 struct FateCandidates {
   int64_t budget_bytes = 0;
   int64_t size_threshold_bytes = 0;  // smaller tensors are always kept
-  // True: only the candidates from which the search starts are offered.
+  // True: only the candidates from which the search starts are offered, one for
+  // each order of the kernels.
   bool takes_first = false;
+  // Factor on the number of steps that are played.
+  double effort = 1;
   // Whether a step of at least this time cannot be the best any more, or the
   // search is to stop.
   std::function<bool(int64_t bound_ns)> is_settled = {};
-  std::function<void(StepRecipe recipe)> offer = {};
+  // Returns whether the candidate fits.
+  std::function<bool(StepRecipe recipe)> offer = {};
 };
 
-// Searches (joint_search.h) for the budget and for several slightly smaller
-// ones, since buffers cannot always be placed without holes, and offers what it
-// finds, as long as is_settled is false for the time that the search predicts.
-// `schedule`: the order of the kernels. Requires inputs.choices. Errors:
-// INTERNAL if an edit changes what the graph computes.
-absl::Status OfferFates(const TunerInputs& inputs, const Schedule& schedule,
+// Searches (joint_search.h) a little in each of the orders of the kernels, then
+// thoroughly in the one with the fastest step, and offers what it finds.
+// Repeats this for several slightly smaller budgets, since buffers cannot
+// always be placed without holes, as long as is_settled is false for the time
+// that the search predicts. Goes on with the next order if nothing fits.
+// Requires inputs.choices. Errors: INTERNAL if an edit changes what the graph
+// computes.
+absl::Status OfferFates(const TunerInputs& inputs,
+                        std::span<const Schedule> orders,
                         const FateCandidates& candidates);
 
 // For every plan in this order of the kernels. Requires inputs.choices.
@@ -44,4 +52,4 @@ JointBound BoundOfFates(const TunerInputs& inputs, const Schedule& schedule,
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_TUNER_SEARCH_FATE_CANDIDATES_H_
+#endif  // SPILLWAY_TUNER_FATES_FATE_CANDIDATES_H_

@@ -1,4 +1,4 @@
-#include "tuner/search/joint_player.h"
+#include "tuner/fates/joint_player.h"
 
 #include <algorithm>
 #include <functional>

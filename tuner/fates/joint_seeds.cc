@@ -1,4 +1,4 @@
-#include "tuner/search/joint_seeds.h"
+#include "tuner/fates/joint_seeds.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,24 +4,27 @@
 // It starts from several choices of what to recompute: nothing; all that costs
 // at most some number of nanoseconds per byte, for several numbers; everything
 // between checkpoints. In each of them, tensors are swapped by Belady's rule as
-// far as the budget requires. A local search then improves the best ones: a
-// tensor gets another fate, and others leave the device in its place, or stay.
-#ifndef SPILLWAY_TUNER_SEARCH_JOINT_SEARCH_H_
-#define SPILLWAY_TUNER_SEARCH_JOINT_SEARCH_H_
+// far as the budget requires. The best one is annealed (anneal_fates.h). A
+// local search then changes one tensor at a time until none improves the step.
+#ifndef SPILLWAY_TUNER_FATES_JOINT_SEARCH_H_
+#define SPILLWAY_TUNER_FATES_JOINT_SEARCH_H_
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "tuner/search/joint_player.h"
+#include "tuner/fates/joint_player.h"
 
 namespace spillway {
 
 struct JointSearchOptions {
   // Storages smaller than this are always kept.
   int64_t size_threshold_bytes = 0;
-  // Limit of the local search, in steps played.
-  int64_t max_work = 2'000'000;
+  // Plays of the annealing; the local search has half as many. 0: the best
+  // start is the result.
+  int64_t plays = 2000;
+  // AnnealOptions::heat.
+  double heat = 0.1;
   // Stop at this time: no step is faster.
   int64_t bound_ns = 0;
   bool usual_seeds = true;
@@ -36,4 +39,4 @@ std::optional<JointStep> SearchFates(const JointPlayer& player,
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_TUNER_SEARCH_JOINT_SEARCH_H_
+#endif  // SPILLWAY_TUNER_FATES_JOINT_SEARCH_H_

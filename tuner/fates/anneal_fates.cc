@@ -1,0 +1,127 @@
+#include "tuner/fates/anneal_fates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace spillway {
+namespace {
+
+// The probability that a play changes one more tensor.
+constexpr double kOneMore = 0.6;
+// Tensors that are drawn to find one that is away at the same time.
+constexpr int kDraws = 20;
+
+class Annealer {
+ public:
+  Annealer(const JointPlayer& player, const AnnealOptions& options)
+      : player_(player), space_(player.space()), options_(options) {
+    double sum = 0;
+    for (const size_t gap : options.gaps) {
+      sum +=
+          std::sqrt(static_cast<double>(space_.model.gaps[gap].aligned_bytes));
+      weights_.push_back(sum);
+    }
+  }
+
+  JointStep Run(JointStep start) {
+    JointStep best = std::move(start);
+    if (options_.gaps.empty()) return best;
+    const double first_ns =
+        options_.heat *
+        static_cast<double>(best.played.step_ns - options_.bound_ns);
+    JointStep now = best;
+    for (int64_t i = 0; i < options_.plays; ++i) {
+      if (best.played.step_ns <= options_.bound_ns) break;
+      std::optional<JointStep> step = player_.Play(Changed(now.fates));
+      if (!step) continue;
+      const double left =
+          1 - static_cast<double>(i) / static_cast<double>(options_.plays);
+      const double slower_ns =
+          static_cast<double>(step->played.step_ns - now.played.step_ns);
+      if (slower_ns > 0 && slower_ns >= first_ns * left * left * left) continue;
+      now = *std::move(step);
+      if (now.Key() < best.Key()) best = now;
+    }
+    return best;
+  }
+
+ private:
+  Fates Changed(Fates fates) {
+    const size_t gap = Draw();
+    Change(gap, fates);
+    while (Uniform() < kOneMore) {
+      for (int i = 0; i < kDraws; ++i) {
+        const size_t other = Draw();
+        if (other == gap || !Overlap(gap, other)) continue;
+        Change(other, fates);
+        break;
+      }
+    }
+    return fates;
+  }
+
+  bool Overlap(size_t a, size_t b) const {
+    const Gap& first = space_.model.gaps[a];
+    const Gap& second = space_.model.gaps[b];
+    return first.last < second.next && second.last < first.next;
+  }
+
+  // Gives the tensor another fate, or flips whether it is retained.
+  void Change(size_t gap, Fates& fates) {
+    Fate& fate = fates.of_gap[gap];
+    while (true) {
+      switch (random_() % 4) {
+        case 0:
+          if (fate == Fate::kKept) continue;
+          fate = Fate::kKept;
+          return;
+        case 1:
+          if (fate == Fate::kSwapped || !space_.model.gaps[gap].is_movable) {
+            continue;
+          }
+          fate = Fate::kSwapped;
+          return;
+        case 2:
+          if (fate == Fate::kRecomputed || space_.can_recompute[gap] == 0) {
+            continue;
+          }
+          fate = Fate::kRecomputed;
+          return;
+        default:
+          if (fate != Fate::kRecomputed) continue;
+          fates.released[gap] = fates.released[gap] == 0 ? 1 : 0;
+          return;
+      }
+    }
+  }
+
+  size_t Draw() {
+    const auto at =
+        std::ranges::upper_bound(weights_, Uniform() * weights_.back());
+    const auto index = static_cast<size_t>(at - weights_.begin());
+    return options_.gaps[std::min(index, options_.gaps.size() - 1)];
+  }
+
+  // In [0, 1). The distributions of the standard library differ between
+  // libraries.
+  double Uniform() { return static_cast<double>(random_() >> 11) * 0x1.0p-53; }
+
+  const JointPlayer& player_;
+  const RecomputeSpace& space_;
+  const AnnealOptions& options_;
+  std::vector<double> weights_;  // by gap of the options: sum up to it
+  std::mt19937_64 random_;       // its default seed
+};
+
+}  // namespace
+
+JointStep AnnealFates(const JointPlayer& player, JointStep start,
+                      const AnnealOptions& options) {
+  return Annealer(player, options).Run(std::move(start));
+}
+
+}  // namespace spillway

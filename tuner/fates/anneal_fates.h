@@ -1,0 +1,39 @@
+// Improves the fates of tensors by threshold accepting (Dueck and Scheuer,
+// "Threshold accepting", J. Computational Physics 90, 1990): a simulated
+// annealing without the exponential function, so that its result is the same on
+// every machine.
+//
+// Each play changes the fate of one tensor, and often of others that are away
+// at the same time: near the smallest budget, a better step is several such
+// changes away, each of which alone makes the step slower. A play is accepted
+// if it is slower than the last accepted one by less than a threshold, which
+// falls to zero.
+#ifndef SPILLWAY_TUNER_FATES_ANNEAL_FATES_H_
+#define SPILLWAY_TUNER_FATES_ANNEAL_FATES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tuner/fates/joint_player.h"
+
+namespace spillway {
+
+struct AnnealOptions {
+  // Gaps of the model whose fates may change. Each may be swapped or
+  // recomputed; larger ones are changed more often.
+  std::span<const size_t> gaps = {};
+  int64_t plays = 0;
+  // Stop at this time: no step is faster.
+  int64_t bound_ns = 0;
+  // The first threshold, as a part of the time above the bound.
+  double heat = 0.1;
+};
+
+// The best step that was played, or `start`. Deterministic.
+JointStep AnnealFates(const JointPlayer& player, JointStep start,
+                      const AnnealOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TUNER_FATES_ANNEAL_FATES_H_

@@ -1,0 +1,156 @@
+#include "tuner/fates/fate_candidates.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/status_macros.h"
+#include "fmt/format.h"
+#include "tuner/fates/edit_for_fates.h"
+#include "tuner/fates/joint_search.h"
+
+namespace spillway {
+namespace {
+
+// Fractions of the budget that the search reserves for holes between buffers.
+constexpr std::array<double, 6> kFateSlacks = {0,    0.005, 0.01,
+                                               0.02, 0.04,  0.08};
+
+// Steps that the thorough search plays, counted by their nodes, and limits of
+// the plays.
+constexpr double kWork = 4e6;
+constexpr double kLeastPlays = 40;
+constexpr double kMostPlays = 8000;
+
+// Parts of these plays: in each order at first, and for each smaller budget.
+constexpr double kFirstPart = 1.0 / 8;
+constexpr double kLaterPart = 1.0 / 4;
+
+// Tensors below this fraction of the unconstrained peak are always kept.
+constexpr int64_t kKeptPart = 16384;
+
+JointBound BoundIn(const RecomputeSpace& space, int64_t budget_bytes,
+                   int64_t known_ns) {
+  return FindJointBound({.model = space.model,
+                         .remake_ns = LeastRemakeNs(space),
+                         .profile = space.profile,
+                         .budget_bytes = budget_bytes},
+                        known_ns);
+}
+
+}  // namespace
+
+RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule) {
+  return MakeRecomputeSpace({.graph = inputs.graph,
+                             .ops = inputs.ops,
+                             .schedule = schedule,
+                             .compile = inputs.compile,
+                             .kernel_ns = inputs.kernel_ns,
+                             .derived = inputs.choices->derived,
+                             .profile = inputs.profile,
+                             .recompute = inputs.choices->options});
+}
+
+namespace {
+
+// The search in one order of the kernels.
+class OrderSearch {
+ public:
+  // Borrows all.
+  OrderSearch(const TunerInputs& inputs, const Schedule& schedule,
+              const FateCandidates& candidates)
+      : inputs_(inputs),
+        candidates_(candidates),
+        space_(SpaceOf(inputs, schedule)),
+        bound_(BoundIn(space_, candidates.budget_bytes, 0)),
+        least_bytes_(std::max(candidates.size_threshold_bytes,
+                              space_.model.peak_bytes / kKeptPart)) {}
+
+  // Whether it found a step that could be the best.
+  bool Begin() {
+    if (!bound_.is_feasible || candidates_.is_settled(bound_.step_ns)) {
+      return false;
+    }
+    found_ = SearchFates(Player(0), {}, Options(kFirstPart));
+    return found_.has_value();
+  }
+
+  int64_t found_ns() const { return found_->played.step_ns; }
+
+  // Whether an offer fits. After Begin() was true.
+  absl::StatusOr<bool> Offer() {
+    bool fits = false;
+    std::optional<std::vector<Fate>> offered;
+    for (const double slack : kFateSlacks) {
+      if (candidates_.is_settled(bound_.step_ns)) break;
+      const bool is_first = slack == 0;
+      JointSearchOptions search = Options(is_first ? 1 : kLaterPart);
+      if (!is_first) search.heat /= 4;
+      search.usual_seeds = false;
+      found_ = SearchFates(Player(slack), {found_->fates}, search);
+      if (!found_ || candidates_.is_settled(found_ns())) break;
+      if (offered == found_->fates.of_gap) continue;
+      SPILLWAY_ASSIGN_OR_RETURN(StepRecipe recipe, RecipeFor(space_, *found_));
+      recipe.name =
+          fmt::format("joint, {:.1f} % of the budget kept free", 100 * slack);
+      fits |= candidates_.offer(std::move(recipe));
+      offered = found_->fates.of_gap;
+    }
+    return fits;
+  }
+
+ private:
+  JointPlayer Player(double slack) const {
+    const auto budget = static_cast<double>(candidates_.budget_bytes);
+    return {space_, static_cast<int64_t>(budget * (1 - slack)), least_bytes_,
+            inputs_.compile.host_budget_bytes.value_or(JointPlayer::kNoLimit)};
+  }
+
+  JointSearchOptions Options(double part) const {
+    JointSearchOptions options = {.size_threshold_bytes = least_bytes_,
+                                  .plays = 0,
+                                  .bound_ns = bound_.step_ns};
+    if (candidates_.takes_first) return options;
+    const auto steps = static_cast<double>(space_.model.steps.size()) + 1;
+    const double plays = std::clamp(kWork / steps, kLeastPlays, kMostPlays);
+    options.plays = static_cast<int64_t>(plays * candidates_.effort * part);
+    return options;
+  }
+
+  const TunerInputs& inputs_;
+  const FateCandidates& candidates_;
+  const RecomputeSpace space_;
+  const JointBound bound_;
+  const int64_t least_bytes_;
+  std::optional<JointStep> found_;
+};
+
+}  // namespace
+
+absl::Status OfferFates(const TunerInputs& inputs,
+                        std::span<const Schedule> orders,
+                        const FateCandidates& candidates) {
+  std::vector<std::unique_ptr<OrderSearch>> searches;
+  for (const Schedule& order : orders) {
+    auto search = std::make_unique<OrderSearch>(inputs, order, candidates);
+    if (search->Begin()) searches.push_back(std::move(search));
+  }
+  std::ranges::stable_sort(
+      searches, {}, [](const auto& search) { return search->found_ns(); });
+  for (const auto& search : searches) {
+    SPILLWAY_ASSIGN_OR_RETURN(const bool fits, search->Offer());
+    if (fits) break;
+  }
+  return absl::OkStatus();
+}
+
+JointBound BoundOfFates(const TunerInputs& inputs, const Schedule& schedule,
+                        int64_t budget_bytes, int64_t known_ns) {
+  return BoundIn(SpaceOf(inputs, schedule), budget_bytes, known_ns);
+}
+
+}  // namespace spillway
