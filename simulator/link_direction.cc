@@ -46,6 +46,16 @@ int64_t CopyNs(const LinkDirection& direction, int64_t bytes) {
   return std::llround(ns);
 }
 
+int64_t SharedCopyNs(const LinkDirection& direction, int64_t bytes) {
+  const double ns =
+      direction.by_size.empty()
+          ? static_cast<double>(direction.latency_ns) +
+                static_cast<double>(bytes) * 1e9 /
+                    direction.shared_bytes_per_second
+          : CopyNsBySize(direction.by_size, bytes, &CopyTime::shared_ns);
+  return std::max<int64_t>(std::llround(ns), CopyNs(direction, bytes));
+}
+
 double BestRate(const LinkDirection& direction) {
   if (direction.by_size.empty()) {
     return std::max(direction.bytes_per_second,

@@ -44,6 +44,9 @@ double CopyNsBySize(const std::vector<CopyTime>& table, int64_t bytes,
 // Nanoseconds of a copy of `bytes` that has the link to itself.
 int64_t CopyNs(const LinkDirection& direction, int64_t bytes);
 
+// The same while the other direction copies all the time; never less.
+int64_t SharedCopyNs(const LinkDirection& direction, int64_t bytes);
+
 // An upper bound on the rate of any copy, in bytes per nanosecond.
 double BestRate(const LinkDirection& direction);
 

@@ -243,6 +243,7 @@ class Modeller {
            .next = next,
            .aligned_bytes = AlignUp(buffer.bytes, kBufferAlignment),
            .copy_in_ns = CopyNs(profile_.to_device, buffer.bytes),
+           .shared_in_ns = SharedCopyNs(profile_.to_device, buffer.bytes),
            .is_movable = is_movable});
     }
     FindKernels(accesses, std::span(model_.gaps).subspan(first));
@@ -290,6 +291,8 @@ class Modeller {
          .written = written,
          .bytes = buffer.bytes,
          .ns = is_feed ? 0 : CopyNs(profile_.to_host, buffer.bytes),
+         .shared_ns =
+             is_feed ? 0 : SharedCopyNs(profile_.to_host, buffer.bytes),
          .is_feed = is_feed});
     if (is_known) copy_of_[static_cast<size_t>(read)] = added;
     return added;

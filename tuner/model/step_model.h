@@ -43,8 +43,10 @@ struct CopyOut {
   ValueId value = {};   // the root of the storage
   int32_t written = 0;  // the step that writes the bytes
   int64_t bytes = 0;    // exact
-  // While no copy runs in the other direction; 0 for a feed.
+  // While no copy runs in the other direction, and while one always does; 0
+  // for a feed.
   int64_t ns = 0;
+  int64_t shared_ns = 0;
   // The caller has the bytes: nothing is copied out (graph/feeds.h).
   bool is_feed = false;
 };
@@ -61,7 +63,9 @@ struct Gap {
   // not wait for them; steps.size(): no kernel.
   int32_t kernel = 0;
   int64_t aligned_bytes = 0;  // freed in between
+  // As for CopyOut.
   int64_t copy_in_ns = 0;
+  int64_t shared_in_ns = 0;
   // False: no graph edit can use the gap, since the bytes are overwritten in
   // place or get another name from a computing node. Only the lower bound
   // counts it.

@@ -1,6 +1,7 @@
 #include "tuner/model/swap_player.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <queue>
 #include <utility>
@@ -37,6 +38,22 @@ std::vector<int64_t> BytesThatStay(const StepModel& model,
     bytes[k] += model.steps[k].live_bytes;
   }
   return bytes;
+}
+
+// When a copy ends that begins at `begin_ns` and takes `alone_ns`, or
+// `shared_ns` while the other direction copies, which it does until
+// `other_until_ns`.
+int64_t EndOfCopy(int64_t begin_ns, int64_t alone_ns, int64_t shared_ns,
+                  int64_t other_until_ns) {
+  const int64_t together_ns = other_until_ns - begin_ns;
+  if (together_ns <= 0) return begin_ns + alone_ns;
+  if (together_ns >= shared_ns) return begin_ns + shared_ns;
+  const double left =
+      1 - static_cast<double>(together_ns) / static_cast<double>(shared_ns);
+  const auto rest_ns =
+      static_cast<int64_t>(std::ceil(left * static_cast<double>(alone_ns)));
+  return std::clamp(other_until_ns + rest_ns, begin_ns + alone_ns,
+                    begin_ns + shared_ns);
 }
 
 // Replays the steps in order, with their waits.
@@ -187,7 +204,8 @@ class Replay {
         ChangeLater(
             {.ns = begin_ns, .gap = index, .bytes = gap(index).aligned_bytes});
       }
-      in_free_ns_ = begin_ns + gap(index).copy_in_ns;
+      in_free_ns_ = EndOfCopy(begin_ns, gap(index).copy_in_ns,
+                              gap(index).shared_in_ns, out_free_ns_);
       result_.copy_in_ran_ns[PlayIndex(index)] = {begin_ns, in_free_ns_};
       returning_.push(
           {.reader = gap(index).next, .gap = index, .done_ns = in_free_ns_});
@@ -242,7 +260,7 @@ class Replay {
       return;
     }
     ran_ns.begin = std::max(out_free_ns_, written_ns);
-    ran_ns.end = ran_ns.begin + out.ns;
+    ran_ns.end = EndOfCopy(ran_ns.begin, out.ns, out.shared_ns, in_free_ns_);
     out_free_ns_ = ran_ns.end;
     result_.moved_bytes += out.bytes;
   }

@@ -1,7 +1,8 @@
 // SwapPlayer: estimates the time of a step if the tensors of some gaps are on
-// the host during them. It sums bytes instead of placing them, and gives each
-// copy the link to itself. So it plays a step in microseconds, while compiling
-// and simulating a plan takes milliseconds.
+// the host during them. It sums bytes instead of placing them, and slows a
+// copy down only by copies in the other direction that began before. So it
+// plays a step in microseconds, while compiling and simulating a plan takes
+// milliseconds.
 //
 // Copies to the host run in the order in which their tensors are written, each
 // as soon as possible. Copies back run in the order of their readers. Each

@@ -70,18 +70,21 @@ void AddGaps(const ToyStep& step, int32_t index, const DeviceProfile& profile,
       {.written = written,
        .bytes = storage.bytes,
        .ns = is_feed ? 0 : CopyNs(profile.to_host, storage.bytes),
+       .shared_ns = is_feed ? 0 : SharedCopyNs(profile.to_host, storage.bytes),
        .is_feed = is_feed});
   for (size_t i = 0; i + 1 < storage.uses.size(); ++i) {
     const int32_t last = storage.uses[i];
     const int32_t next = storage.uses[i + 1];
     if (next - last < 2) continue;
-    gaps.push_back({{.copy_out = copy,
-                     .last = last,
-                     .next = next,
-                     .kernel = FirstKernel(step, storage, next),
-                     .aligned_bytes = AlignedBytes(storage),
-                     .copy_in_ns = CopyNs(profile.to_device, storage.bytes)},
-                    index});
+    gaps.push_back(
+        {{.copy_out = copy,
+          .last = last,
+          .next = next,
+          .kernel = FirstKernel(step, storage, next),
+          .aligned_bytes = AlignedBytes(storage),
+          .copy_in_ns = CopyNs(profile.to_device, storage.bytes),
+          .shared_in_ns = SharedCopyNs(profile.to_device, storage.bytes)},
+         index});
   }
 }
 

@@ -31,12 +31,14 @@ auto Tie(const ModelStep& step) {
 }
 
 auto Tie(const CopyOut& copy) {
-  return std::tie(copy.value, copy.written, copy.bytes, copy.ns, copy.is_feed);
+  return std::tie(copy.value, copy.written, copy.bytes, copy.ns, copy.shared_ns,
+                  copy.is_feed);
 }
 
 auto Tie(const Gap& gap) {
   return std::tie(gap.storage, gap.copy_out, gap.last, gap.next, gap.kernel,
-                  gap.aligned_bytes, gap.copy_in_ns, gap.is_movable);
+                  gap.aligned_bytes, gap.copy_in_ns, gap.shared_in_ns,
+                  gap.is_movable);
 }
 
 template <typename T>

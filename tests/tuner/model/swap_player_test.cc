@@ -127,8 +127,10 @@ void ExpectCopiesInOrder(const Play& play) {
     const CopyOut& copy = play.model.copies[copy_index];
     const Interval& out = played.copy_out_ran_ns[copy_index];
     const Interval& in = played.copy_in_ran_ns[i];
-    EXPECT_EQ(out.length(), copy.ns);
-    EXPECT_EQ(in.length(), gap.copy_in_ns);
+    EXPECT_GE(out.length(), copy.ns);
+    EXPECT_LE(out.length(), copy.shared_ns);
+    EXPECT_GE(in.length(), gap.copy_in_ns);
+    EXPECT_LE(in.length(), gap.shared_in_ns);
     EXPECT_GE(out.begin,
               played.step_ran_ns[static_cast<size_t>(copy.written)].end);
     EXPECT_GE(in.begin, out.end);
@@ -222,8 +224,21 @@ void ExpectSound(const TunerCase& tuner_case, const Play& play) {
       LowerBound(play.model, tuner_case.profile, play.budget_bytes).step_ns);
 }
 
+// Copies that share the link with one in the other direction for a while.
+int NumSlowed(const Play& play) {
+  if (!play.played.fits) return 0;
+  int slowed = 0;
+  for (size_t i = 0; i < play.moved.size(); ++i) {
+    if (play.moved[i] == 0) continue;
+    const Gap& gap = play.model.gaps[i];
+    slowed += play.played.copy_in_ran_ns[i].length() > gap.copy_in_ns ? 1 : 0;
+  }
+  return slowed;
+}
+
 TEST(SwapPlayerTest, RandomChoicesPlaySoundly) {
   int fitting = 0;
+  int slowed = 0;
   int stalling = 0;
   for (uint64_t seed = 0; seed < 400 && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -246,6 +261,7 @@ TEST(SwapPlayerTest, RandomChoicesPlaySoundly) {
                          .played = SwapPlayer(model, budget).Play(moved)};
       ExpectSound(tuner_case, play);
       fitting += play.played.fits ? 1 : 0;
+      slowed += NumSlowed(play);
       stalling += std::ranges::any_of(play.played.stall_ns,
                                       [](int64_t ns) { return ns > 0; })
                       ? 1
@@ -253,6 +269,7 @@ TEST(SwapPlayerTest, RandomChoicesPlaySoundly) {
     }
   }
   EXPECT_GT(fitting, 3000);
+  EXPECT_GT(slowed, 100);
   EXPECT_GT(stalling, 1000);
 }
 
