@@ -49,6 +49,21 @@ class Annealer {
     return best;
   }
 
+  std::optional<JointStep> Fit(Fates now) {
+    if (options_.gaps.empty()) return std::nullopt;
+    std::optional<int64_t> least = player_.LeastBytes(now);
+    for (int64_t i = 0; i < options_.plays; ++i) {
+      Fates fates = Changed(now);
+      const std::optional<int64_t> bytes = player_.LeastBytes(fates);
+      if (!bytes || (least && *bytes > *least)) continue;
+      least = bytes;
+      now = std::move(fates);
+      if (*least > player_.budget_bytes()) continue;
+      if (std::optional<JointStep> step = player_.Play(now)) return step;
+    }
+    return std::nullopt;
+  }
+
  private:
   Fates Changed(Fates fates) {
     const size_t gap = Draw();
@@ -122,6 +137,11 @@ class Annealer {
 JointStep AnnealFates(const JointPlayer& player, JointStep start,
                       const AnnealOptions& options) {
   return Annealer(player, options).Run(std::move(start));
+}
+
+std::optional<JointStep> FitFates(const JointPlayer& player, Fates start,
+                                  const AnnealOptions& options) {
+  return Annealer(player, options).Fit(std::move(start));
 }
 
 }  // namespace spillway

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "tuner/fates/joint_player.h"
@@ -33,6 +34,12 @@ struct AnnealOptions {
 // The best step that was played, or `start`. Deterministic.
 JointStep AnnealFates(const JointPlayer& player, JointStep start,
                       const AnnealOptions& options);
+
+// From fates whose step does not fit, changes them in the same way, and accepts
+// each change that does not need more bytes, until the step fits. nullopt: no
+// play did. Deterministic.
+std::optional<JointStep> FitFates(const JointPlayer& player, Fates start,
+                                  const AnnealOptions& options);
 
 }  // namespace spillway
 

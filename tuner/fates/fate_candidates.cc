@@ -33,12 +33,23 @@ constexpr double kLaterPart = 1.0 / 4;
 // Tensors below this fraction of the unconstrained peak are always kept.
 constexpr int64_t kKeptPart = 16384;
 
-JointBound BoundIn(const RecomputeSpace& space, int64_t budget_bytes,
-                   int64_t known_ns) {
+// Without memory on the host, only fed tensors leave the device other than to
+// be recomputed. How long it takes to feed them again is left out.
+JointBound BoundIn(const TunerInputs& inputs, const RecomputeSpace& space,
+                   int64_t budget_bytes, int64_t known_ns) {
+  const bool can_swap = inputs.compile.host_budget_bytes != 0;
+  std::vector<int64_t> remake_ns = LeastRemakeNs(space);
+  if (!can_swap) {
+    for (size_t i = 0; i < remake_ns.size(); ++i) {
+      const auto copy = static_cast<size_t>(space.model.gaps[i].copy_out);
+      if (space.model.copies[copy].is_feed) remake_ns[i] = 0;
+    }
+  }
   return FindJointBound({.model = space.model,
-                         .remake_ns = LeastRemakeNs(space),
+                         .remake_ns = remake_ns,
                          .profile = space.profile,
-                         .budget_bytes = budget_bytes},
+                         .budget_bytes = budget_bytes,
+                         .can_swap = can_swap},
                         known_ns);
 }
 
@@ -66,7 +77,7 @@ class OrderSearch {
       : inputs_(inputs),
         candidates_(candidates),
         space_(SpaceOf(inputs, schedule)),
-        bound_(BoundIn(space_, candidates.budget_bytes, 0)),
+        bound_(BoundIn(inputs, space_, candidates.budget_bytes, 0)),
         least_bytes_(std::max(candidates.size_threshold_bytes,
                               space_.model.peak_bytes / kKeptPart)) {}
 
@@ -114,9 +125,10 @@ class OrderSearch {
     JointSearchOptions options = {.size_threshold_bytes = least_bytes_,
                                   .plays = 0,
                                   .bound_ns = bound_.step_ns};
-    if (candidates_.takes_first) return options;
     const auto steps = static_cast<double>(space_.model.steps.size()) + 1;
     const double plays = std::clamp(kWork / steps, kLeastPlays, kMostPlays);
+    options.fit_plays = static_cast<int64_t>(plays * kFirstPart);
+    if (candidates_.takes_first) return options;
     options.plays = static_cast<int64_t>(plays * candidates_.effort * part);
     return options;
   }
@@ -150,7 +162,7 @@ absl::Status OfferFates(const TunerInputs& inputs,
 
 JointBound BoundOfFates(const TunerInputs& inputs, const Schedule& schedule,
                         int64_t budget_bytes, int64_t known_ns) {
-  return BoundIn(SpaceOf(inputs, schedule), budget_bytes, known_ns);
+  return BoundIn(inputs, SpaceOf(inputs, schedule), budget_bytes, known_ns);
 }
 
 }  // namespace spillway

@@ -33,57 +33,93 @@ JointPlayer::JointPlayer(const RecomputeSpace& space, int64_t budget_bytes,
       least_bytes_(least_bytes),
       host_bytes_(host_bytes) {}
 
-std::optional<JointStep> JointPlayer::Play(Fates fates) const {
+// A step after Belady's rule, not played yet.
+struct JointPlayer::Draft {
+  Fates fates = {};
+  Materialized materialized = {};
+  StepModel model = {};
+  std::vector<int32_t> around = {};  // SpaceGapsOf
+  MovedGaps moved = {};
+  RangeBytes bytes;  // by step of the model
+};
+
+std::optional<JointPlayer::Draft> JointPlayer::MakeDraft(Fates fates) const {
   std::optional<Materialized> materialized = Materialize(space_, fates);
   if (!materialized) return std::nullopt;
-  JointStep step = {.materialized = *std::move(materialized)};
-  step.model = MakeStepModel(step.materialized.list, space_.profile);
-  const std::vector<int32_t> around =
-      SpaceGapsOf(space_, step.materialized, step.model);
-  const auto fate = [&](size_t gap) -> Fate& {
+  StepModel model = MakeStepModel(materialized->list, space_.profile);
+  std::vector<int32_t> around = SpaceGapsOf(space_, *materialized, model);
+  const auto fate = [&](size_t gap) {
     return fates.of_gap[static_cast<size_t>(around[gap])];
   };
-  step.moved.assign(step.model.gaps.size(), 0);
-  for (size_t i = 0; i < step.moved.size(); ++i) {
-    if (around[i] < 0 || !step.model.gaps[i].is_movable) continue;
-    step.moved[i] = fate(i) == Fate::kSwapped ? 1 : 0;
+  const auto can_move = [&](size_t i) {
+    const Gap& gap = model.gaps[i];
+    return around[i] >= 0 && gap.is_movable &&
+           (host_bytes_ > 0 ||
+            model.copies[static_cast<size_t>(gap.copy_out)].is_feed);
+  };
+  MovedGaps moved(model.gaps.size(), 0);
+  for (size_t i = 0; i < moved.size(); ++i) {
+    if (can_move(i) && fate(i) == Fate::kSwapped) moved[i] = 1;
   }
   const auto may_move = [&](size_t i) {
-    const Gap& gap = step.model.gaps[i];
-    return around[i] >= 0 && gap.is_movable &&
-           gap.aligned_bytes >= least_bytes_ && fate(i) == Fate::kKept;
+    return can_move(i) && model.gaps[i].aligned_bytes >= least_bytes_ &&
+           fate(i) == Fate::kKept;
   };
-  RangeBytes bytes(BytesOf(step.model, step.moved));
+  RangeBytes bytes(BytesOf(model, moved));
   if (bytes.Most() > budget_bytes_) {
-    MoveByBelady(step.model, budget_bytes_, may_move, step.moved);
-    bytes = RangeBytes(BytesOf(step.model, step.moved));
+    MoveByBelady(model, budget_bytes_, may_move, moved);
+    bytes = RangeBytes(BytesOf(model, moved));
   }
-  if (bytes.Most() > budget_bytes_) return std::nullopt;
+  return Draft{.fates = std::move(fates),
+               .materialized = *std::move(materialized),
+               .model = std::move(model),
+               .around = std::move(around),
+               .moved = std::move(moved),
+               .bytes = std::move(bytes)};
+}
+
+std::optional<int64_t> JointPlayer::LeastBytes(Fates fates) const {
+  const std::optional<Draft> draft = MakeDraft(std::move(fates));
+  if (!draft) return std::nullopt;
+  return draft->bytes.Most();
+}
+
+std::optional<JointStep> JointPlayer::Play(Fates fates) const {
+  std::optional<Draft> draft = MakeDraft(std::move(fates));
+  if (!draft || draft->bytes.Most() > budget_bytes_) return std::nullopt;
+  const StepModel& model = draft->model;
+  MovedGaps& moved = draft->moved;
   std::vector<size_t> by_size;
-  for (size_t i = 0; i < step.moved.size(); ++i) {
-    if (step.moved[i] != 0) by_size.push_back(i);
+  for (size_t i = 0; i < moved.size(); ++i) {
+    if (moved[i] != 0) by_size.push_back(i);
   }
   std::ranges::stable_sort(by_size, std::greater(), [&](size_t i) {
-    return step.model.gaps[i].aligned_bytes;
+    return model.gaps[i].aligned_bytes;
   });
   for (const size_t i : by_size) {
-    const Gap& gap = step.model.gaps[i];
-    if (bytes.Most(gap.last + 1, gap.next) + gap.aligned_bytes >
+    const Gap& gap = model.gaps[i];
+    if (draft->bytes.Most(gap.last + 1, gap.next) + gap.aligned_bytes >
         budget_bytes_) {
       continue;
     }
-    bytes.Add(gap.last + 1, gap.next, gap.aligned_bytes);
-    step.moved[i] = 0;
+    draft->bytes.Add(gap.last + 1, gap.next, gap.aligned_bytes);
+    moved[i] = 0;
   }
-  if (HostBytesOf(step.model, step.moved) > host_bytes_) return std::nullopt;
-  for (const size_t i : by_size) fate(i) = Fate::kKept;
+  if (HostBytesOf(model, moved) > host_bytes_) return std::nullopt;
+  const auto set_fate = [&](size_t i, Fate fate) {
+    draft->fates.of_gap[static_cast<size_t>(draft->around[i])] = fate;
+  };
+  for (const size_t i : by_size) set_fate(i, Fate::kKept);
   for (const size_t i : by_size) {
-    if (step.moved[i] != 0) fate(i) = Fate::kSwapped;
+    if (moved[i] != 0) set_fate(i, Fate::kSwapped);
   }
-  step.played = SwapPlayer(step.model, budget_bytes_).Play(step.moved);
-  if (!step.played.fits) return std::nullopt;
-  step.fates = std::move(fates);
-  return step;
+  PlayedStep played = SwapPlayer(model, budget_bytes_).Play(moved);
+  if (!played.fits) return std::nullopt;
+  return JointStep{.fates = std::move(draft->fates),
+                   .materialized = std::move(draft->materialized),
+                   .model = std::move(draft->model),
+                   .moved = std::move(draft->moved),
+                   .played = std::move(played)};
 }
 
 std::vector<int64_t> OccupiedBytes(const RecomputeSpace& space,

@@ -31,7 +31,8 @@ struct JointStep {
 class JointPlayer {
  public:
   // Borrows the space. Storages below `least_bytes` are not swapped to make
-  // room. `host_bytes`: the most bytes of all copies on the host together.
+  // room. `host_bytes`: the most bytes of all copies on the host together; 0:
+  // only fed tensors leave, since the caller has their bytes.
   JointPlayer(const RecomputeSpace& space, int64_t budget_bytes,
               int64_t least_bytes, int64_t host_bytes = kNoLimit);
   static constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
@@ -41,10 +42,17 @@ class JointPlayer {
   // result has the fates after that. nullopt: it does not fit.
   std::optional<JointStep> Play(Fates fates) const;
 
+  // The device bytes of the step after such swaps; at most the budget if it
+  // fits. nullopt: there is no such step.
+  std::optional<int64_t> LeastBytes(Fates fates) const;
+
   const RecomputeSpace& space() const { return space_; }
   int64_t budget_bytes() const { return budget_bytes_; }
 
  private:
+  struct Draft;
+  std::optional<Draft> MakeDraft(Fates fates) const;
+
   const RecomputeSpace& space_;
   const int64_t budget_bytes_;
   const int64_t least_bytes_;

@@ -39,11 +39,12 @@ class Search {
       }
     }
     std::optional<JointStep> best;
-    for (Fates& seed : seeds) {
-      std::optional<JointStep> step = player_.Play(std::move(seed));
+    for (const Fates& seed : seeds) {
+      std::optional<JointStep> step = player_.Play(seed);
       if (step) step = WithoutNeedless(*std::move(step));
       if (step && (!best || step->Key() < best->Key())) best = std::move(step);
     }
+    if (!best) best = Fit(seeds);
     if (!best || options_.plays == 0) return best;
     best = AnnealFates(player_, *std::move(best),
                        {.gaps = candidates_,
@@ -55,6 +56,21 @@ class Search {
   }
 
  private:
+  // Makes one of the seeds fit: the one that needs the fewest bytes.
+  std::optional<JointStep> Fit(const std::vector<Fates>& seeds) const {
+    const Fates* least = nullptr;
+    int64_t least_bytes = 0;
+    for (const Fates& seed : seeds) {
+      const std::optional<int64_t> bytes = player_.LeastBytes(seed);
+      if (!bytes || (least != nullptr && *bytes >= least_bytes)) continue;
+      least = &seed;
+      least_bytes = *bytes;
+    }
+    if (least == nullptr) return std::nullopt;
+    return FitFates(player_, *least,
+                    {.gaps = candidates_, .plays = options_.fit_plays});
+  }
+
   bool MaySwap(size_t gap) const { return space_.model.gaps[gap].is_movable; }
   bool MayRecompute(size_t gap) const { return space_.can_recompute[gap] != 0; }
 

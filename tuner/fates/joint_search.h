@@ -23,6 +23,8 @@ struct JointSearchOptions {
   // Plays of the annealing; the local search has half as many. 0: the best
   // start is the result.
   int64_t plays = 2000;
+  // Plays to make a start fit if none does.
+  int64_t fit_plays = 1000;
   // AnnealOptions::heat.
   double heat = 0.1;
   // Stop at this time: no step is faster.
