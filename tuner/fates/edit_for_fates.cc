@@ -1,5 +1,6 @@
 #include "tuner/fates/edit_for_fates.h"
 
+#include <memory>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -20,6 +21,10 @@ absl::StatusOr<StepRecipe> RecipeFor(const RecomputeSpace& space,
   recipe.swaps = std::move(edit.swaps);
   recipe.schedule = std::move(edit.schedule);
   recipe.placement.expected_ns = std::move(edit.expected_ns);
+  recipe.fates = std::make_shared<FateChoice>(
+      FateChoice{.schedule = space.schedule,
+                 .fates = step.fates,
+                 .budget_bytes = step.budget_bytes});
   return recipe;
 }
 

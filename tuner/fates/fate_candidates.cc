@@ -78,8 +78,8 @@ class OrderSearch {
         candidates_(candidates),
         space_(SpaceOf(inputs, schedule)),
         bound_(BoundIn(inputs, space_, candidates.budget_bytes, 0)),
-        least_bytes_(std::max(candidates.size_threshold_bytes,
-                              space_.model.peak_bytes / kKeptPart)) {}
+        least_bytes_(
+            LeastSearchedBytes(space_, candidates.size_threshold_bytes)) {}
 
   // Whether it found a step that could be the best.
   bool Begin() {
@@ -142,6 +142,11 @@ class OrderSearch {
 };
 
 }  // namespace
+
+int64_t LeastSearchedBytes(const RecomputeSpace& space,
+                           int64_t size_threshold_bytes) {
+  return std::max(size_threshold_bytes, space.model.peak_bytes / kKeptPart);
+}
 
 absl::Status OfferFates(const TunerInputs& inputs,
                         std::span<const Schedule> orders,

@@ -19,6 +19,10 @@ namespace spillway {
 // The space of fates in this order of the kernels. Requires inputs.choices.
 RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule);
 
+// Smaller storages are always kept. `size_threshold_bytes`: as the user asks.
+int64_t LeastSearchedBytes(const RecomputeSpace& space,
+                           int64_t size_threshold_bytes);
+
 struct FateCandidates {
   int64_t budget_bytes = 0;
   int64_t size_threshold_bytes = 0;  // smaller tensors are always kept

@@ -33,6 +33,17 @@ JointPlayer::JointPlayer(const RecomputeSpace& space, int64_t budget_bytes,
       least_bytes_(least_bytes),
       host_bytes_(host_bytes) {}
 
+JointPlayer JointPlayer::Pinned(std::vector<char> pinned) const {
+  JointPlayer player = *this;
+  player.pinned_ = std::move(pinned);
+  return player;
+}
+
+bool JointPlayer::MayLeave(size_t gap) const {
+  const auto copy = static_cast<size_t>(space_.model.gaps[gap].copy_out);
+  return host_bytes_ > 0 || space_.model.copies[copy].is_feed;
+}
+
 // A step after Belady's rule, not played yet.
 struct JointPlayer::Draft {
   Fates fates = {};
@@ -63,7 +74,7 @@ std::optional<JointPlayer::Draft> JointPlayer::MakeDraft(Fates fates) const {
   }
   const auto may_move = [&](size_t i) {
     return can_move(i) && model.gaps[i].aligned_bytes >= least_bytes_ &&
-           fate(i) == Fate::kKept;
+           fate(i) == Fate::kKept && !IsPinned(static_cast<size_t>(around[i]));
   };
   RangeBytes bytes(BytesOf(model, moved));
   if (bytes.Most() > budget_bytes_) {
@@ -97,6 +108,7 @@ std::optional<JointStep> JointPlayer::Play(Fates fates) const {
     return model.gaps[i].aligned_bytes;
   });
   for (const size_t i : by_size) {
+    if (IsPinned(static_cast<size_t>(draft->around[i]))) continue;
     const Gap& gap = model.gaps[i];
     if (draft->bytes.Most(gap.last + 1, gap.next) + gap.aligned_bytes >
         budget_bytes_) {
@@ -119,7 +131,8 @@ std::optional<JointStep> JointPlayer::Play(Fates fates) const {
                    .materialized = std::move(draft->materialized),
                    .model = std::move(draft->model),
                    .moved = std::move(draft->moved),
-                   .played = std::move(played)};
+                   .played = std::move(played),
+                   .budget_bytes = budget_bytes_};
 }
 
 std::vector<int64_t> OccupiedBytes(const RecomputeSpace& space,

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "tuner/model/materialize.h"
 #include "tuner/model/recompute_space.h"
@@ -21,6 +22,7 @@ struct JointStep {
   StepModel model = {};  // of the materialized step
   MovedGaps moved = {};  // gaps of `model`
   PlayedStep played = {};
+  int64_t budget_bytes = 0;  // that it was played in
 
   // Less is better.
   std::pair<int64_t, int64_t> Key() const {
@@ -46,6 +48,16 @@ class JointPlayer {
   // fits. nullopt: there is no such step.
   std::optional<int64_t> LeastBytes(Fates fates) const;
 
+  // The same, but the fates of these gaps stay as given. By gap of the space;
+  // empty: none.
+  JointPlayer Pinned(std::vector<char> pinned) const;
+
+  bool IsPinned(size_t gap) const {
+    return !pinned_.empty() && pinned_[gap] != 0;
+  }
+  // Whether the tensor's bytes may be on the host in the gap of the model.
+  bool MayLeave(size_t gap) const;
+
   const RecomputeSpace& space() const { return space_; }
   int64_t budget_bytes() const { return budget_bytes_; }
 
@@ -57,6 +69,7 @@ class JointPlayer {
   const int64_t budget_bytes_;
   const int64_t least_bytes_;
   const int64_t host_bytes_;
+  std::vector<char> pinned_ = {};
 };
 
 // By step of the original step: the most device bytes of it and the clones

@@ -21,7 +21,7 @@ class Search {
     for (size_t i = 0; i < space_.model.gaps.size(); ++i) {
       const Gap& gap = space_.model.gaps[i];
       if (gap.aligned_bytes >= options.size_threshold_bytes &&
-          (MaySwap(i) || MayRecompute(i))) {
+          !player.IsPinned(i) && (MaySwap(i) || MayRecompute(i))) {
         candidates_.push_back(i);
       }
     }

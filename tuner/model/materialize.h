@@ -44,6 +44,14 @@ struct Fates {
   std::vector<char> released = {};
 };
 
+// Fates, the order of the kernels that their space was made for, and the device
+// bytes that they were chosen for.
+struct FateChoice {
+  Schedule schedule = {};
+  Fates fates = {};
+  int64_t budget_bytes = 0;
+};
+
 // All kept; what is read in the tail of a storage that can be made again is
 // made again (nothing but clones reads it there).
 Fates KeepAll(const RecomputeSpace& space);

@@ -4,6 +4,7 @@
 #ifndef SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_
 #define SPILLWAY_TUNER_MODEL_STEP_RECIPE_H_
 
+#include <memory>
 #include <string>
 
 #include "executor/plan/algorithms.h"
@@ -14,6 +15,7 @@
 #include "lms/options.h"
 #include "lms/recompute/recompute_plan.h"
 #include "lms/swap_plan.h"
+#include "tuner/model/materialize.h"
 
 namespace spillway {
 
@@ -22,6 +24,8 @@ struct StepRecipe {
   std::string name = {};
   // Its set of TFLMS options; mode kOff for all other recipes.
   LmsOptions options = {};
+  // What a recipe of the search for fates was made from; else null. Not saved.
+  std::shared_ptr<const FateChoice> fates = {};
   RecomputePlan recompute = {};
   SwapPlan swaps = {};  // in the graph with the clones of `recompute`
   // Of the kernels; the same in all these graphs.
