@@ -48,8 +48,8 @@ class ScriptsTest(unittest.TestCase):
     def test_a_missing_program_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ["larger_than_device.py", "prediction_error.py",
-                         "joint_plans.py", "tuned_plans.py",
-                         "tuned_vs_tflms.py"]:
+                         "joint_plans.py", "published_overheads.py",
+                         "tuned_plans.py", "tuned_vs_tflms.py"]:
                 with self.subTest(script=name):
                     self.assert_one_line(
                         run(BENCHMARKS / name, folder=folder),
