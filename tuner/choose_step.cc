@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
@@ -110,9 +111,9 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   chosen.options.device_memory = budget;
   if (budget < spec.reserved_bytes) {
     return ResourceExhausted(fmt::format(
-        "device_memory: {} bytes is less than the {} bytes of variables and "
+        "device_memory: {} is less than the {} bytes of variables and "
         "constants that are not this step's",
-        budget, spec.reserved_bytes));
+        Counted(budget, "byte"), spec.reserved_bytes));
   }
   StepOptions within = chosen.options;
   within.device_memory = budget - spec.reserved_bytes;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
 #include "fmt/format.h"
@@ -126,8 +127,8 @@ absl::StatusOr<std::string> DescribeDevice(const StepOptions& options) {
                        options.math.deterministic ? "" : ", not deterministic");
   }
   const int threads = ResolveThreads(options.threads);
-  std::string text = fmt::format("{}, {} thread{}", std::string(device->name()),
-                                 threads, threads == 1 ? "" : "s");
+  std::string text = fmt::format("{}, {}", std::string(device->name()),
+                                 Counted(threads, "thread"));
   if (options.link_gbps > 0) {
     text += fmt::format(", link {} gbps", options.link_gbps);
   }

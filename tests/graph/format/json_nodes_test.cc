@@ -165,7 +165,7 @@ TEST(MalformedGraphFileTest, Meaning) {
       {R"("op": "P", "outputs": [], "inputs": ["y"])",
        R"(field "inputs": there is no node named "y")"},
       {R"("op": "P", "outputs": [], "inputs": ["x:1"])",
-       "field \"inputs\": there is no x:1; the node has 1 outputs"},
+       "field \"inputs\": there is no x:1; the node has 1 output"},
       {R"("op": "P", "outputs": [], "inputs": ["x:-1"])",
        "field \"inputs\": \"x:-1\": expected <node>:<output index>"},
       {R"("op": "P", "outputs": [], "inputs": ["x:"])", "field \"inputs\""},

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
@@ -74,8 +75,8 @@ std::string FormatSwaps(const SwapCounts& swaps) {
                                ? ""
                                : fmt::format(", {} of these without prefetch",
                                              swaps.delayed_swap_ins);
-  return fmt::format("{} tensors: {} out ({}), {} in ({}) a step{}\n{}",
-                     swaps.tensors, swaps.swap_outs,
+  return fmt::format("{}: {} out ({}), {} in ({}) a step{}\n{}",
+                     Counted(swaps.tensors, "tensor"), swaps.swap_outs,
                      FormatBytes(swaps.out_bytes), swaps.swap_ins,
                      FormatBytes(swaps.in_bytes), late, FormatFedAgain(swaps));
 }

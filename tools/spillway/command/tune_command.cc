@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/plan/explain_timeline.h"
@@ -243,8 +244,8 @@ absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
   WriteFiles(flags, choice.source, tuned, outputs);
   if (!tuned.step.interrupted) return outputs.Finish();
   return outputs.Finish(InterruptedStatus(
-      fmt::format("after {} candidates; the best of them is chosen",
-                  tuned.step.tried.size())));
+      fmt::format("after {}; the best so far is chosen",
+                  Counted(tuned.step.tried.size(), "candidate"))));
 }
 
 }  // namespace
