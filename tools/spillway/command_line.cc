@@ -89,6 +89,29 @@ absl::Status CheckFlags(const CLI::App& app, const Arguments& arguments) {
   return absl::OkStatus();
 }
 
+// An error that CLI11 found, in our words.
+absl::Status UsageError(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string see = fmt::format("see {} --help", app.get_name());
+  const std::string message = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    return InvalidArgument(fmt::format("unexpected argument \"{}\"; {}",
+                                       app.remaining().front(), see));
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) break;
+    if (option->count() < 2) continue;
+    return InvalidArgument(fmt::format("{}: is given {} times; give it once",
+                                       option->get_name(), option->count()));
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    return InvalidArgument(fmt::format("{}; {}", message, see));
+  }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    return InvalidArgument(message + "; give one of the two");
+  }
+  return InvalidArgument(message);
+}
+
 // Fills the flags of `app`. With --help or --help_all, sets `help` to the
 // length.
 absl::Status Parse(CLI::App& app, Arguments arguments,
@@ -101,11 +124,8 @@ absl::Status Parse(CLI::App& app, Arguments arguments,
     help = HelpLength::kShort;
   } catch (const CLI::CallForAllHelp&) {
     help = HelpLength::kLong;
-  } catch (const CLI::RequiredError& error) {
-    return InvalidArgument(
-        fmt::format("{}; see {} --help", error.what(), app.get_name()));
   } catch (const CLI::ParseError& error) {
-    return InvalidArgument(error.what());
+    return UsageError(app, error);
   }
   return absl::OkStatus();
 }
