@@ -283,11 +283,14 @@ TEST_F(PlanTest, APlanOfAnotherGraphIsRefusedWithBothFingerprints) {
 TEST_F(PlanTest, APlanExcludesLmsAndSmallerBudgets) {
   const Json tuned = Tune();
   const int64_t needed = tuned["chosen"]["predicted"]["peak_device_bytes"];
-  EXPECT_THAT(SimulatePlan({{"--lms", "v1"}}),
-              Refuses(2, HasSubstr("--plan excludes --lms")));
-  EXPECT_THAT(RunProgram(ResNet("simulate", {{"--plan", plan_},
-                                             {"--lms_recompute", "cheap"}})),
-              Refuses(2, HasSubstr("--plan excludes --lms_recompute")));
+  for (const char* lms : {"v1", "auto", "off"}) {
+    EXPECT_THAT(SimulatePlan({{"--lms", lms}}),
+                Refuses(2, HasSubstr("--plan excludes --lms: ")));
+  }
+  for (const char* policy : {"cheap", "auto", "off"}) {
+    EXPECT_THAT(SimulatePlan({{"--lms_recompute", policy}}),
+                Refuses(2, HasSubstr("--plan excludes --lms_recompute: ")));
+  }
   const auto memory = [](int64_t bytes) {
     return FlagValues{{"--device_memory", std::to_string(bytes)}};
   };

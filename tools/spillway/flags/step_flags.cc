@@ -217,21 +217,25 @@ void AddProfileFlag(FlagSet& flags, StepOptions& step,
 }
 
 void AddPlanFlag(FlagSet& flags, std::string& plan) {
-  flags.File("--plan", plan,
-             "run what tune saved in this file: its clones, swaps, order and "
-             "budgets");
+  const CLI::Option* flag =
+      flags.File("--plan", plan,
+                 "run what tune saved in this file: its clones, swaps, order "
+                 "and budgets");
+  flags.AtEnd([&flags, flag] {
+    if (flag->count() == 0) return;
+    if (flags.IsGiven("--lms")) {
+      Refuse("--plan excludes --lms: the file says what to swap");
+    }
+    if (flags.IsGiven("--lms_recompute")) {
+      Refuse(
+          "--plan excludes --lms_recompute: the file says what to recompute");
+    }
+  });
 }
 
 absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
                           SavedPlan& plan, StepOptions& step) {
   if (path.empty()) return absl::OkStatus();
-  if (step.lms.mode != LmsMode::kOff) {
-    return InvalidArgument("--plan excludes --lms: the file says what to swap");
-  }
-  if (Recomputes(step.lms)) {
-    return InvalidArgument(
-        "--plan excludes --lms_recompute: the file says what to recompute");
-  }
   absl::StatusOr<SavedPlan> read = LoadPlan(path, graph);
   if (!read.ok()) return Annotate(read.status(), "--plan");
   plan = *std::move(read);

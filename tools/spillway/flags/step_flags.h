@@ -43,12 +43,12 @@ void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step);
 // --profile: a shipped profile's name or a file.
 void AddProfileFlag(FlagSet& flags, StepOptions& step, const std::string& help);
 
-// --plan, for commands that run or simulate steps.
+// --plan, for commands that run or simulate steps; excludes --lms and
+// --lms_recompute, which the command must have.
 void AddPlanFlag(FlagSet& flags, std::string& plan);
 
 // Reads the file of --plan into `plan` and sets step.plan; does nothing without
-// the flag. Errors: INVALID_ARGUMENT naming the flag, also if both --plan and
-// --lms are given.
+// the flag. Errors: INVALID_ARGUMENT naming the flag.
 absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
                           SavedPlan& plan, StepOptions& step);
 
