@@ -27,6 +27,10 @@ TEST(InFlagTermsTest, OptionsBecomeFlags) {
        "--cuda_graph: the cpu device has no graphs"},
       {"device: no device \"abacus\"", "--device: no device \"abacus\""},
       {"none here; use the device cpu", "none here; use --device cpu"},
+      {"lms: auto needs the tuner", "--lms: auto needs the tuner"},
+      {"lms_lb: -1 is negative", "--lms_lb: -1 is negative"},
+      {"name it with lms_optimizer_scopes",
+       "name it with --lms_optimizer_scopes"},
       {"swap more (LmsOptions), or lower the batch size",
        "swap more (--lms), or lower the batch size"},
       {"profile: there is no file x", "--profile: there is no file x"},
@@ -39,6 +43,8 @@ TEST(InFlagTermsTest, OptionsBecomeFlags) {
 TEST(InFlagTermsTest, OtherWordsStay) {
   for (const char* message :
        {"--device_memory: 1 GiB is below it", "the device has 3 streams",
+        "/work/lms_test/lms_lb.json: no file", "--lms_lb: 0 is below 1",
+        "the lms mode is off", "field \"lms_lb\" must be an integer",
         "/tmp/device_memory.json: field \"device_memory\" must be an integer",
         "a plan of another graph", "my_device_memory is no option",
         "2 threads beside 3"}) {

@@ -285,10 +285,10 @@ TEST(TunedSessionTest, OptionsOfLmsAreCheckedWhateverIsTuned) {
   StepOptions options = OnCpu();
   options.lms = LmsOptions::V2({.swapin_ahead = -7});
   EXPECT_THAT(Tune(program, options),
-              StatusIs(kInvalid, HasSubstr("lms_swapin_ahead is -7")));
+              StatusIs(kInvalid, HasSubstr("lms_swapin_ahead: -7 is neither")));
   options.lms = LmsOptions::V2({.sync_mode = 9});
   EXPECT_THAT(Tune(program, options),
-              StatusIs(kInvalid, HasSubstr("lms_sync_mode is 9")));
+              StatusIs(kInvalid, HasSubstr("lms_sync_mode: 9 is not")));
   options.lms = LmsOptions::Auto();
   options.lms.size_threshold_bytes = -1;
   EXPECT_THAT(Tune(program, options),

@@ -56,7 +56,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTerms =
       {"time_limit", "--time_limit"},
       {"weight_decay", "--weight_decay"},
       {"capture_steps", "--cuda_graph"},
-      {"lms_optimizer_scopes", "--lms_optimizer_scopes"},
+      {"lms", "--lms"},
       {"the device cpu", "--device cpu"},
       {"LmsOptions", "--lms"},
       {"AlgorithmChoice::kAuto", "--algorithms auto"},
@@ -112,6 +112,17 @@ absl::StatusOr<int64_t> WholeMemory(const StepOptions& step,
   if (owner == MemoryOwner::kDevice) return DeviceBudget(step);
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ResolveProfile(step));
   return TuningBudget(step, profile);
+}
+
+// Options of LMS have the names of their flags.
+void AddDashesToLmsOptions(std::string& text) {
+  constexpr std::string_view kPrefix = "lms_";
+  for (size_t at = text.find(kPrefix); at != text.npos;
+       at = text.find(kPrefix, at + kPrefix.size())) {
+    if (at > 0 && IsWordCharacter(text[at - 1])) continue;
+    text.insert(at, "--");
+    at += 2;
+  }
 }
 
 void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
@@ -255,6 +266,7 @@ absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& step) {
 absl::Status InFlagTerms(const absl::Status& status) {
   if (status.ok()) return status;
   std::string text(status.message());
+  AddDashesToLmsOptions(text);
   for (const auto& [term, flag] : kTerms) ReplaceTerm(term, flag, text);
   return absl::Status(status.code(), text);
 }
