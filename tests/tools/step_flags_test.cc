@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "executor/plan/memory_shortage.h"
 #include "gtest/gtest.h"
 #include "tools/spillway/flags/lms_flags.h"
 
@@ -31,8 +32,6 @@ TEST(InFlagTermsTest, OptionsBecomeFlags) {
       {"lms_lb: -1 is negative", "--lms_lb: -1 is negative"},
       {"name it with lms_optimizer_scopes",
        "name it with --lms_optimizer_scopes"},
-      {"swap more (LmsOptions), or lower the batch size",
-       "swap more (--lms), or lower the batch size"},
       {"profile: there is no file x", "--profile: there is no file x"},
   };
   for (const auto& [message, expected] : cases) {
@@ -50,6 +49,24 @@ TEST(InFlagTermsTest, OtherWordsStay) {
         "2 threads beside 3"}) {
     EXPECT_EQ(Translated(message), message);
   }
+}
+
+TEST(InFlagTermsTest, ARefusalAdvisesOnlyWhatTheCommandHas) {
+  const std::string message(
+      ShortageError({.needed_bytes = 9_MiB, .budget_bytes = 3_MiB}).message());
+  const auto ending = [&](const Advice& advice) {
+    const std::string text(
+        InFlagTerms(InvalidArgument(message), advice).message());
+    return text.substr(text.rfind("; ") + 2);
+  };
+  EXPECT_EQ(ending({}),
+            "swap or recompute more (--lms auto), or lower the batch size "
+            "(simulate --find_max_batch finds the largest that fits)");
+  EXPECT_EQ(ending({.has_batch_size = false}),
+            "swap or recompute more (--lms auto), or lower the batch size");
+  EXPECT_EQ(ending({.may_tune = false, .has_batch_size = false}),
+            "swap or recompute more (--lms, --lms_recompute), or lower the "
+            "batch size");
 }
 
 // The options of a command line, given with its last word first.

@@ -140,9 +140,8 @@ absl::AnyInvocable<absl::Status()> Add(CLI::App& app) {
   auto flags = std::make_unique<Flags>();
   auto set = std::make_unique<FlagSet>(app);
   add_flags(*set, *flags);
-  return [flags = std::move(flags), set = std::move(set)] {
-    return InFlagTerms(run(*flags));
-  };
+  return
+      [flags = std::move(flags), set = std::move(set)] { return run(*flags); };
 }
 
 using Texts = std::vector<std::string>;
@@ -289,12 +288,20 @@ CommandManual Describe(const Command& command, const CLI::App& app) {
   return manual;
 }
 
+Advice AdviceOf(const CLI::App& app) {
+  const CLI::Option* lms = app.get_option_no_throw("--lms");
+  const CLI::Option* graph = app.get_option_no_throw("--graph");
+  return {.may_tune = lms != nullptr &&
+                      lms->get_type_name().find("auto") != std::string::npos,
+          .has_batch_size = graph == nullptr || graph->count() == 0};
+}
+
 absl::Status Execute(const Command& command, const Arguments& arguments) {
   const std::unique_ptr<CLI::App> app = NewApp(command);
   absl::AnyInvocable<absl::Status()> run = command.add(*app);
   std::optional<HelpLength> help;
   SPILLWAY_RETURN_IF_ERROR(Parse(*app, arguments, help));
-  if (!help) return run();
+  if (!help) return InFlagTerms(run(), AdviceOf(*app));
   return Print(
       FormatHelp({.name = "spillway"}, Describe(command, *app), *help));
 }

@@ -103,7 +103,7 @@ std::string FormatResult(const StepPrediction& simulation) {
       floor.node.is_valid() ? graph.node(floor.node).name : "-");
 }
 
-Json ToJson(const StepPrediction& simulation) {
+Json ToJson(const StepPrediction& simulation, const Advice& advice) {
   const ChosenStep& chosen = simulation.chosen;
   const StepOptions& options = chosen.options;
   Json json = {{"fits", simulation.fits.ok()},
@@ -120,7 +120,8 @@ Json ToJson(const StepPrediction& simulation) {
                {"dropped", DroppedJson(chosen.edit)}};
   if (options.device_memory) json["device_memory"] = *options.device_memory;
   if (!simulation.fits.ok()) {
-    json["reason"] = std::string(simulation.fits.message());
+    json["reason"] =
+        std::string(InFlagTerms(simulation.fits, advice).message());
   }
   return json;
 }
@@ -178,7 +179,8 @@ absl::Status RunSimulate(const SimulateFlags& given) {
                              .batch_size = source.batch_size};
   text += FormatResult(predicted) + FormatTiming(timing) +
           FormatBound(predicted.bound, predicted.step.step_ns);
-  Json json = ToJson(predicted);
+  Json json =
+      ToJson(predicted, {.has_batch_size = !flags.source.model.model.empty()});
   AddTimingJson(timing, json);
   json["bound"] = BoundJson(predicted.bound, predicted.step.step_ns);
   json["algorithms"] = AlgorithmsJson(predicted.chosen.algorithms);

@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/device/device.h"
+#include "executor/plan/memory_shortage.h"
 #include "fmt/format.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/tune.h"
@@ -39,7 +40,7 @@ ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
 
 // Terms of the library and the flags with the same meaning; flags with the same
 // name come first.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTerms =
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTerms =
     {{{"batch_size", "--batch_size"},
       {"check_memory", "--check_memory"},
       {"device", "--device"},
@@ -58,7 +59,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTerms =
       {"capture_steps", "--cuda_graph"},
       {"lms", "--lms"},
       {"the device cpu", "--device cpu"},
-      {"LmsOptions", "--lms"},
       {"AlgorithmChoice::kAuto", "--algorithms auto"},
       {"FindMaxBatch", "simulate --find_max_batch"}}};
 
@@ -123,6 +123,11 @@ void AddDashesToLmsOptions(std::string& text) {
     text.insert(at, "--");
     at += 2;
   }
+}
+
+void Replace(std::string_view from, std::string_view to, std::string& text) {
+  const size_t at = text.find(from);
+  if (at != text.npos) text.replace(at, from.size(), to);
 }
 
 void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
@@ -263,9 +268,12 @@ absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& step) {
                                              : PassTarget::kCpu;
 }
 
-absl::Status InFlagTerms(const absl::Status& status) {
+absl::Status InFlagTerms(const absl::Status& status, const Advice& advice) {
   if (status.ok()) return status;
   std::string text(status.message());
+  if (!advice.has_batch_size) Replace(kFindMaxBatchHint, "", text);
+  Replace(kAutoAdvice,
+          advice.may_tune ? "--lms auto" : "--lms, --lms_recompute", text);
   AddDashesToLmsOptions(text);
   for (const auto& [term, flag] : kTerms) ReplaceTerm(term, flag, text);
   return absl::Status(status.code(), text);

@@ -56,10 +56,16 @@ absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
 // needed only if the device's name does not tell.
 absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& step);
 
+// What the error of a command may advise.
+struct Advice {
+  bool may_tune = true;        // --lms auto: the command has a tuner
+  bool has_batch_size = true;  // false: a graph file fixes it
+};
+
 // The library names fields of StepOptions in its errors. This replaces them
 // with the flags of the same meaning: "device_memory: ..." becomes
 // "--device_memory: ...".
-absl::Status InFlagTerms(const absl::Status& status);
+absl::Status InFlagTerms(const absl::Status& status, const Advice& advice = {});
 
 }  // namespace spillway
 
