@@ -74,7 +74,7 @@ StepOptions Parsed(std::vector<std::string> arguments) {
   StepOptions step = DefaultStepOptions();
   CLI::App app;
   FlagSet flags(app);
-  AddMemoryFlags(flags, step, MemoryOwner::kProfile);
+  AddMemoryFlags(flags, step, {.owner = MemoryOwner::kProfile});
   AddProfileFlag(flags, step, "the machine");
   AddLmsFlags(flags, step.lms);
   app.parse(arguments);

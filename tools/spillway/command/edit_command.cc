@@ -27,8 +27,9 @@ std::string FormatReport(const LmsReport& report) {
       "levels        {}\n"
       "edit time     {}\n"
       "equivalent    yes\n",  // else the edit would have been refused
-      Counted(report.swap_tensors, "tensor"), report.swap_outs, FormatBytes(report.out_bytes),
-      report.swap_ins, FormatBytes(report.in_bytes), report.levels,
+      Counted(report.swap_tensors, "tensor"), report.swap_outs,
+      FormatBytes(report.out_bytes), report.swap_ins,
+      FormatBytes(report.in_bytes), report.levels,
       FormatDuration(report.edit_ns));
   for (const LmsReport::Dropped& dropped : report.dropped) {
     text +=
@@ -60,7 +61,7 @@ void AddEditFlags(FlagSet& set, EditFlags& flags) {
       ->required();
   set.File("--out", flags.out, "write the edited graph to this file");
   set.File("--dot", flags.dot, "write it as Graphviz text too");
-  AddLmsFlags(set, flags.lms);
+  AddLmsFlags(set, flags.lms, Decider::kFlags);
   AddResultFlags(set, flags.result);
 }
 

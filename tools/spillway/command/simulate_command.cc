@@ -132,7 +132,7 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
   AddDeviceFlags(set, flags.step);
   SharePrecision(set, flags.source.model, flags.step);
-  AddMemoryFlags(set, flags.step, MemoryOwner::kProfile);
+  AddMemoryFlags(set, flags.step, {.owner = MemoryOwner::kProfile});
   AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
   set.BeginGroup("Time");

@@ -258,8 +258,9 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   SharePrecision(set, flags.source.model, flags.step);
   AddLinkFlag(set, flags.step);
   AddCudaGraphFlag(set, flags.step);
-  AddMemoryFlags(set, flags.step, MemoryOwner::kProfile);
-  AddLmsFlags(set, flags.step.lms);
+  AddMemoryFlags(set, flags.step,
+                 {.owner = MemoryOwner::kProfile, .decider = Decider::kTuner});
+  AddLmsFlags(set, flags.step.lms, Decider::kTuner);
   set.BeginGroup("Search");
   set.Choice("--strategy", flags.strategy,
              {.help = "best (default): the least predicted time; or a classic "

@@ -130,7 +130,40 @@ void Replace(std::string_view from, std::string_view to, std::string& text) {
   if (at != text.npos) text.replace(at, from.size(), to);
 }
 
-void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
+std::string DefaultBudget(const MemoryFlagsSpec& spec) {
+  std::string text;
+  if (spec.owner == MemoryOwner::kProfile) {
+    text = "the memory of a profile that is named, else ";
+  }
+  switch (spec.decider) {
+    case Decider::kFlags:
+      return text + "as little as the plan needs";
+    case Decider::kLms:
+      return text +
+             "as little as the plan needs, or with --lms auto what is free on "
+             "the device";
+    case Decider::kTuner:
+      return text + "what is free on the device";
+  }
+  return text;
+}
+
+// The orders that --schedule does not decide.
+std::string_view ScheduleLimits(Decider decider) {
+  switch (decider) {
+    case Decider::kFlags:
+      return "";
+    case Decider::kLms:
+      return ", unless a plan or the tuner decides it";
+    case Decider::kTuner:
+      return " for the floor that is printed (the tuner decides that of the "
+             "plan)";
+  }
+  return "";
+}
+
+void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step,
+                         const MemoryFlagsSpec& spec) {
   const auto part = std::make_shared<std::optional<double>>();
   const auto parse = [part](const std::string& name,
                             const std::string& text) -> std::optional<int64_t> {
@@ -142,11 +175,14 @@ void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
   };
   flags.Add(kDeviceMemory, step.device_memory, parse)
       ->type_name("SIZE")
-      ->description(
+      ->description(fmt::format(
           "budget of the device, a hard limit: 512MiB, 2G, bytes, or 50% of "
-          "what is free on the device or of the memory of a profile that "
-          "names it; default: as little as the plan needs");
-  flags.AtEnd([part, owner, &step] {
+          "{}what is free on the device; default: {}",
+          spec.owner == MemoryOwner::kProfile
+              ? "the memory of a profile that is named, else of "
+              : "",
+          DefaultBudget(spec)));
+  flags.AtEnd([part, owner = spec.owner, &step] {
     if (!*part) return;
     const absl::StatusOr<int64_t> whole = WholeMemory(step, owner);
     if (!whole.ok()) {
@@ -202,18 +238,25 @@ void AddCudaGraphFlag(FlagSet& flags, StepOptions& step) {
              "every kernel and copy");
 }
 
-void AddMemoryFlags(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
+void AddMemoryFlags(FlagSet& flags, StepOptions& step,
+                    const MemoryFlagsSpec& spec) {
   flags.BeginGroup("Memory");
-  AddDeviceMemoryFlag(flags, step, owner);
+  AddDeviceMemoryFlag(flags, step, spec);
   flags.Size("--host_memory", step.host_memory,
-             "limit of the swap pool; default: half of RAM or of the "
-             "container's limit");
+             fmt::format("limit of the swap pool; default: half of {}RAM or of "
+                         "the container's limit",
+                         spec.owner == MemoryOwner::kProfile
+                             ? "the host memory of a profile that is named, "
+                               "else of "
+                             : ""));
   flags.Add("--schedule", step.schedule, ParseSchedule)
       ->type_name("auto|memory|creation")
-      ->description(
-          "order of the nodes: memory, the one of several orders that needs "
+      ->description(fmt::format(
+          "order of the nodes{}: memory, the one of several orders that needs "
           "the least memory; creation, as the graph was built; auto "
-          "(default): memory with --device_memory or --lms, else creation");
+          "(default): memory with --device_memory, --lms or --lms_recompute, "
+          "else creation",
+          ScheduleLimits(spec.decider)));
 }
 
 void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step) {

@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "graph/passes/standard_passes.h"
 #include "tools/spillway/flags/flags.h"
+#include "tools/spillway/flags/lms_flags.h"
 #include "tuner/saved_plan.h"
 #include "tuner/step_options.h"
 
@@ -28,15 +29,21 @@ void AddLinkFlag(FlagSet& flags, StepOptions& step);
 // --cuda_graph, for commands that run many steps or predict their time.
 void AddCudaGraphFlag(FlagSet& flags, StepOptions& step);
 
-// The memory to which a percentage in --device_memory refers.
+// The memory to which a percentage in --device_memory refers, and which is its
+// default if the tuner decides.
 enum class MemoryOwner : uint8_t {
   kDevice,   // the free memory of the device
   kProfile,  // the memory of the named profile; else as kDevice
 };
 
+struct MemoryFlagsSpec {
+  MemoryOwner owner = MemoryOwner::kDevice;
+  Decider decider = Decider::kLms;  // as for AddLmsFlags
+};
+
 // --device_memory, --host_memory, --schedule.
 void AddMemoryFlags(FlagSet& flags, StepOptions& step,
-                    MemoryOwner owner = MemoryOwner::kDevice);
+                    const MemoryFlagsSpec& spec = {});
 // --check_memory, for commands that run steps.
 void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step);
 
