@@ -332,6 +332,10 @@ TEST_F(PlanTest, SpoiltPlansAreRefused) {
       {[](Json& plan) { plan["placement"] = -1; }, "\"placement\""},
       {[](Json& plan) { plan["placement"] = 1001; }, "\"placement\""},
       {[](Json& plan) { plan["version"] = 3; }, "\"version\""},
+      {[](Json& plan) { plan["size"] = 3; },
+       "unknown field \"size\"; known are: \"format\", \"version\""},
+      {[](Json& plan) { plan["size"] = 3; },
+       "\"fetches\", \"device_memory\", \"host_memory\""},
       {[](Json& plan) { plan["fetches"] = {"no/such:0"}; }, "\"fetches\""},
       {[](Json& plan) { plan["swaps"][0]["tensor"] = "no/such:0"; }, "no/such"},
       {[](Json& plan) {
