@@ -193,6 +193,12 @@ TEST_F(TrainTest, TheTraceShowsTheLastStepLaneByLane) {
   }
 }
 
+TEST_F(TrainTest, PrintsWhatItRecomputes) {
+  const ProgramRun run = RunProgram(Arguments({{"--lms_recompute", "cheap"}}));
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\nrecomputed   "));
+}
+
 TEST_F(TrainTest, PrintsEpochsThenMemoryAndSwaps) {
   const ProgramRun run = RunProgram(Arguments({{"--lms", "v1"}}));
   ASSERT_EQ(run.exit_status, 0) << run.err;

@@ -68,10 +68,10 @@ std::string FormatStart(const TrainSetup& setup) {
   return fmt::format(
       "{}, batch {}, {} an epoch, device {}: {}\n"
       "{:>5}{:>10}{:>10}{:>15}{:>9}\n",
-      Counted(setup.parameters, "parameter"),
-      setup.training.options.batch_size,
-      Counted(StepsPerEpoch(setup), "step"), setup.device, FormatBytes(memory.predicted_device_bytes), "epoch", "loss",
-      "accuracy", "test accuracy", "seconds");
+      Counted(setup.parameters, "parameter"), setup.training.options.batch_size,
+      Counted(StepsPerEpoch(setup), "step"), setup.device,
+      FormatBytes(memory.predicted_device_bytes), "epoch", "loss", "accuracy",
+      "test accuracy", "seconds");
 }
 
 std::string FormatEpoch(const EpochResult& epoch) {
@@ -101,10 +101,11 @@ std::string FormatEnd(const TrainFlags& flags, const TrainSetup& setup,
   return fmt::format(
       "{}device peak  {} bytes predicted, {} measured\n"
       "host peak    {} bytes predicted, {} measured\n"
-      "{}{}",
+      "{}{}{}",
       interruption, memory.predicted_device_bytes, memory.measured_device_bytes,
       memory.predicted_host_bytes, memory.measured_host_bytes,
       FormatMeasuredSwaps(MeasuredSwaps(*setup.session, result.num_steps())),
+      FormatClones(setup.edit.clones),
       FormatChecksum(result.checksum, setup.algorithms_digest,
                      setup.options.algorithms));
 }
