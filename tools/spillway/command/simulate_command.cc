@@ -163,6 +163,7 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   std::string text;
   if (flags.find_max_batch) {
     SPILLWAY_ASSIGN_OR_RETURN(max_batch, LargestBatch(flags));
+    flags.step.warns_of_profile = false;
     text = FormatFittingBatches(max_batch);
     // If no batch fits, the answer is the memory that one image needs.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);

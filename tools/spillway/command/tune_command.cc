@@ -299,6 +299,7 @@ absl::Status RunTune(const TuneFlags& given) {
   SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
                             ResolveProfile(flags.step));
+  flags.step.warns_of_profile = false;
   SPILLWAY_ASSIGN_OR_RETURN(flags.step.device_memory,
                             TuningBudget(flags.step, profile));
   const Interrupts interrupts("candidate");

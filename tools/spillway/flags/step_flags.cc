@@ -110,7 +110,9 @@ std::optional<double> ParsePart(std::string_view text) {
 absl::StatusOr<int64_t> WholeMemory(const StepOptions& step,
                                     MemoryOwner owner) {
   if (owner == MemoryOwner::kDevice) return DeviceBudget(step);
-  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ResolveProfile(step));
+  StepOptions quiet = step;
+  quiet.warns_of_profile = false;
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ResolveProfile(quiet));
   return TuningBudget(step, profile);
 }
 
