@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host_tensor.h"
@@ -323,11 +324,22 @@ TEST_F(PlanTest, SpoiltPlansAreRefused) {
   Tune();
   const Json good = ReadPlan();
   const std::string last = good["steps"].back()[0];
+  const int64_t device_bytes = good["peak_device_bytes"];
   const std::vector<Spoilt> ways = {
       {[](Json& plan) { plan["device_memory"] = -1; }, "\"device_memory\""},
       {[](Json& plan) { plan["host_memory"] = -5; }, "\"host_memory\""},
       {[](Json& plan) { plan["peak_device_bytes"] = -1; },
        "\"peak_device_bytes\""},
+      {[](Json& plan) {
+         plan["peak_device_bytes"] =
+             plan["peak_device_bytes"].get<int64_t>() - 64;
+       },
+       fmt::format("field \"peak_device_bytes\" is {}, but the plan needs {}",
+                   device_bytes - 64, device_bytes)},
+      {[](Json& plan) {
+         plan["peak_host_bytes"] = plan["peak_host_bytes"].get<int64_t>() + 64;
+       },
+       "field \"peak_host_bytes\" is "},
       {[](Json& plan) { plan["step_ns"] = -1; }, "\"step_ns\""},
       {[](Json& plan) { plan["placement"] = -1; }, "\"placement\""},
       {[](Json& plan) { plan["placement"] = 1001; }, "\"placement\""},

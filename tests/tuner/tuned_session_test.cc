@@ -184,6 +184,7 @@ TEST(TunedSessionTest, APlanMadeOnARungMayTakeTheWholeBudget) {
   ASSERT_OK_AND_ASSIGN(const TuneResult tuned, Tune(program, OnCpu(budget)));
   SavedPlan plan = PlanOf(tuned);
   // As if the kernels had needed less when it was made.
+  plan.workspaces = "other";
   plan.device_bytes -= 256;
   plan.recipe.placement.within_bytes = plan.device_bytes;
   StepOptions options = OnCpu();
@@ -235,6 +236,7 @@ TEST(TunedSessionTest, APlanDoesNotLiftTheDeviceMemoryThatIsGiven) {
                        CreateTunedSession(program, options));
   EXPECT_EQ(session->memory().predicted_device_bytes, needs);
   // As if the kernels had needed less when it was made.
+  plan.workspaces = "other";
   plan.device_bytes -= 512;
   options.device_memory = plan.device_bytes;
   EXPECT_THAT(CreateTunedSession(program, options), StatusIs(kExhausted, _));
