@@ -61,6 +61,15 @@ std::string Quoted(std::string_view text) {
   return fmt::format("\"{}\"", Escaped(text));
 }
 
+// "a", "b", "c". The quotes mark the names as those of a file's fields.
+std::string QuotedList(const std::vector<std::string_view>& names) {
+  std::string list;
+  for (const std::string_view name : names) {
+    list += (list.empty() ? "" : ", ") + Quoted(name);
+  }
+  return list;
+}
+
 // The kind or value of `json`, in a few words.
 std::string Describe(const Json& json) {
   if (json.is_string()) return Quoted(json.get_ref<const std::string&>());
@@ -261,7 +270,7 @@ void JsonObject::RefuseOtherFields() {
   if (unknown == fields.end()) return;
   const std::string problem =
       fmt::format("unknown field {}; known are: {}", Quoted(unknown->first),
-                  fmt::join(WithoutRepeats(asked_), ", "));
+                  QuotedList(WithoutRepeats(asked_)));
   if (ok()) return SetError(": ", problem);
   root_->status_ = InvalidArgument(
       fmt::format("{}; {}", std::string(status().message()), problem));

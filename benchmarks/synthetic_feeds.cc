@@ -18,11 +18,11 @@ uint64_t StreamKey(uint64_t seed, std::string_view feed, int64_t batch) {
   return MixKeys(MixKeys(seed, HashName(feed)), static_cast<uint64_t>(batch));
 }
 
-void FillImages(uint64_t key, std::span<float> images) {
+void FillImages(uint64_t key, double scale, std::span<float> images) {
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < images.size(); ++i) {
-    images[i] = static_cast<float>(kImageMean +
-                                   kImageDeviation * TruncatedNormalAt(key, i));
+    images[i] = static_cast<float>(
+        scale * (kImageMean + kImageDeviation * TruncatedNormalAt(key, i)));
   }
 }
 
@@ -69,6 +69,7 @@ void SyntheticFeeds::AddTo(Feeds& feeds, const Numbers<T>& numbers) {
 SyntheticFeeds::SyntheticFeeds(const Graph& graph, const ModelGraph& model,
                                uint64_t seed, Session* session)
     : seed_(seed),
+      pixel_scale_(model.pixel_scale),
       num_labels_(std::max<int64_t>(1, model.options.num_classes - 1)),
       images_(MakeNumbers<float>(graph, model.images.id(), session)),
       labels_(MakeNumbers<int32_t>(graph, model.labels.id(), session)),
@@ -77,7 +78,7 @@ SyntheticFeeds::SyntheticFeeds(const Graph& graph, const ModelGraph& model,
 }
 
 void SyntheticFeeds::Generate(int64_t batch) {
-  FillImages(StreamKey(seed_, "images", batch), images_.values);
+  FillImages(StreamKey(seed_, "images", batch), pixel_scale_, images_.values);
   FillLabels(StreamKey(seed_, "labels", batch), num_labels_, labels_.values);
   FillTargets(StreamKey(seed_, "targets", batch), targets_.values);
 }

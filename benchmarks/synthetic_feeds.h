@@ -2,7 +2,8 @@
 // function of seed and batch number: the same on every machine and for every
 // number of threads.
 //
-// images   truncated normal, mean 127, standard deviation 60
+// images   truncated normal, mean 127, standard deviation 60, times the
+//          model's pixel_scale
 // labels   uniform integers from 0 to classes - 2 (0 for a single class); the
 //          original leaves out the last class
 // targets  standard normal, for models that have them
@@ -53,6 +54,7 @@ class SyntheticFeeds {
   static void AddTo(Feeds& feeds, const Numbers<T>& numbers);
 
   uint64_t seed_ = 0;
+  double pixel_scale_ = 1;
   int64_t num_labels_ = 1;  // distinct labels
   Numbers<float> images_ = {};
   Numbers<int32_t> labels_ = {};

@@ -1,5 +1,5 @@
-# Files that the program generates and that are installed with it: the manual
-# page and completion scripts for bash, zsh and fish. They are in
+# Files that are generated and installed with the program: its manual page,
+# completion scripts for bash, zsh and fish, and Debian's changelog. They are in
 # ${spillway_program_files}, in the folders in which they are installed.
 find_program(GZIP gzip REQUIRED)
 mark_as_advanced(GZIP)
@@ -27,21 +27,40 @@ spillway_write_file(${zsh_completion} completion zsh)
 spillway_write_file(${fish_completion} completion fish)
 spillway_write_file(spillway.1 manual)
 
-# Without name and time, so that gzip is deterministic.
-get_filename_component(folder ${spillway_program_files}/${man_page} DIRECTORY)
-file(MAKE_DIRECTORY ${folder})
-add_custom_command(OUTPUT ${spillway_program_files}/${man_page}
-  COMMAND ${GZIP} --no-name --best --stdout ${spillway_program_files}/spillway.1
-          > ${spillway_program_files}/${man_page}
-  DEPENDS ${spillway_program_files}/spillway.1
-  COMMENT "Writing ${man_page}"
-  VERBATIM)
+# spillway_compress(spillway.1 share/man/man1/spillway.1.gz): without name and
+# time, so that gzip is deterministic.
+function(spillway_compress from path)
+  set(file ${spillway_program_files}/${path})
+  get_filename_component(folder ${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(OUTPUT ${file}
+    COMMAND ${GZIP} --no-name --best --stdout ${from} > ${file}
+    DEPENDS ${from}
+    COMMENT "Writing ${path}"
+    VERBATIM)
+endfunction()
+spillway_compress(${spillway_program_files}/spillway.1 ${man_page})
+
+# Debian Policy 12.7: each package has its changelog, which states its version.
+set(changelog ${PROJECT_SOURCE_DIR}/cmake/debian/changelog)
+file(STRINGS ${changelog} newest LIMIT_COUNT 1)
+if(NOT newest MATCHES "^spillway \\(${PROJECT_VERSION}\\) ")
+  message(FATAL_ERROR "${changelog} begins with '${newest}', not with version ${PROJECT_VERSION}")
+endif()
+set(program_changelog share/doc/spillway/changelog.gz)
+set(development_changelog share/doc/libspillway-dev/changelog.gz)
+spillway_compress(${changelog} ${program_changelog})
+spillway_compress(${changelog} ${development_changelog})
 
 set(written)
-foreach(path ${bash_completion} ${zsh_completion} ${fish_completion} ${man_page})
+foreach(path ${bash_completion} ${zsh_completion} ${fish_completion} ${man_page}
+        ${program_changelog})
   set(file ${spillway_program_files}/${path})
   get_filename_component(folder ${path} DIRECTORY)
   install(FILES ${file} DESTINATION ${folder} COMPONENT program)
   list(APPEND written ${file})
 endforeach()
+set(file ${spillway_program_files}/${development_changelog})
+install(FILES ${file} DESTINATION share/doc/libspillway-dev)
+list(APPEND written ${file})
 add_custom_target(program_files ALL DEPENDS ${written})

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "graph/index_limits.h"
 #include "graph/input_groups.h"
@@ -16,13 +17,13 @@ namespace {
 // "2 inputs", "1 to 3 inputs", "2 inputs or more", "4 inputs, or 3 more for
 // each further group"
 std::string ExpectedInputs(const OpDef& def, size_t least, size_t most) {
-  if (def.variadic) return fmt::format("{} inputs or more", least);
+  if (def.variadic) return fmt::format("{} or more", Counted(least, "input"));
   if (def.group_inputs != 0) {
-    return fmt::format("{} inputs, or {} more for each further group", most,
-                       def.group_inputs);
+    return fmt::format("{}, or {} more for each further group",
+                       Counted(most, "input"), def.group_inputs);
   }
   if (least != most) return fmt::format("{} to {} inputs", least, most);
-  return fmt::format("{} input{}", most, most == 1 ? "" : "s");
+  return Counted(most, "input");
 }
 
 absl::Status CheckNumInputs(const OpDef& def, size_t given) {

@@ -10,12 +10,12 @@ namespace {
 absl::Status CheckCommonOptions(const LmsOptions& options) {
   if (options.size_threshold_bytes < 0) {
     return InvalidArgument(
-        fmt::format("lms_size_threshold is {} bytes; it must not be negative",
+        fmt::format("lms_size_threshold: {} bytes is negative; use 0 or more",
                     options.size_threshold_bytes));
   }
   if (options.debug_level < 0 || options.debug_level > 2) {
-    return InvalidArgument(fmt::format(
-        "lms_debug_level is {}; it must be 0, 1 or 2", options.debug_level));
+    return InvalidArgument(fmt::format("lms_debug_level: {} is not 0, 1 or 2",
+                                       options.debug_level));
   }
   return absl::OkStatus();
 }
@@ -25,17 +25,18 @@ absl::Status CheckUpperBound(const LmsOptions& options) {
   const bool chain = options.v1.ctrld_strategy == ControlStrategy::kChainRule;
   const int64_t least_ub = options.v1.lb + (chain ? 1 : 2);
   if (options.compat || options.v1.ub >= least_ub) return absl::OkStatus();
-  return InvalidArgument(
-      fmt::format("lms_ub is {}; with lms_lb {} and {} it must be at least {}",
-                  options.v1.ub, options.v1.lb,
-                  ControlStrategyName(options.v1.ctrld_strategy), least_ub));
+  return InvalidArgument(fmt::format(
+      "lms_ub: {} is too small; with lms_lb {} and {} use at least {}",
+      options.v1.ub, options.v1.lb,
+      ControlStrategyName(options.v1.ctrld_strategy), least_ub));
 }
 
 absl::Status CheckNoEmptyName(std::string_view option,
                               const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (name.empty()) {
-      return InvalidArgument(fmt::format("{} has an empty name", option));
+      return InvalidArgument(
+          fmt::format("{}: has an empty name; leave it out", option));
     }
   }
   return absl::OkStatus();
@@ -59,8 +60,8 @@ absl::Status CheckRecomputeOptions(const LmsOptions& options) {
   const RecomputeOptions& recompute = options.recompute;
   if (Recomputes(options) && options.compat) {
     return InvalidArgument(
-        "lms_compat excludes lms_recompute: the original TFLMS recomputes "
-        "nothing");
+        "lms_compat: excludes lms_recompute, since the original TFLMS "
+        "recomputes nothing; leave one of the two out");
   }
   SPILLWAY_RETURN_IF_ERROR(
       CheckNoEmptyName("lms_recompute_excl_scopes", recompute.excl_scopes));
@@ -70,13 +71,13 @@ absl::Status CheckRecomputeOptions(const LmsOptions& options) {
 absl::Status CheckV1Options(const LmsOptions& options) {
   const LmsV1Options& v1 = options.v1;
   if (v1.n_tensors < -1) {
-    return InvalidArgument(fmt::format(
-        "lms_n_tensors is {}; it must be -1 (all), 0 (off) or positive",
-        v1.n_tensors));
+    return InvalidArgument(
+        fmt::format("lms_n_tensors: {} is not -1 (all), 0 (off) or positive",
+                    v1.n_tensors));
   }
   if (v1.lb < 0) {
     return InvalidArgument(
-        fmt::format("lms_lb is {}; it must not be negative", v1.lb));
+        fmt::format("lms_lb: {} is negative; use 0 or more", v1.lb));
   }
   SPILLWAY_RETURN_IF_ERROR(CheckIsBelowMost("lms_n_tensors", v1.n_tensors));
   SPILLWAY_RETURN_IF_ERROR(CheckIsBelowMost("lms_lb", v1.lb));
@@ -85,7 +86,7 @@ absl::Status CheckV1Options(const LmsOptions& options) {
       CheckIsBelowMost("lms_branch_threshold", v1.branch_threshold));
   if (v1.branch_threshold < 0) {
     return InvalidArgument(
-        fmt::format("lms_branch_threshold is {}; it must not be negative",
+        fmt::format("lms_branch_threshold: {} is negative; use 0 or more",
                     v1.branch_threshold));
   }
   SPILLWAY_RETURN_IF_ERROR(CheckUpperBound(options));
@@ -162,8 +163,7 @@ bool NeedsTuning(const LmsOptions& options) {
 absl::Status CheckIsBelowMost(std::string_view name, int64_t value) {
   constexpr int64_t kMost = int64_t{1} << 62;
   if (value <= kMost && value >= -kMost) return absl::OkStatus();
-  return InvalidArgument(
-      fmt::format("{} is {}; it must not exceed 2^62", name, value));
+  return InvalidArgument(fmt::format("{}: {} is more than 2^62", name, value));
 }
 
 absl::Status CheckRanges(const LmsOptions& options) {
@@ -181,8 +181,9 @@ absl::Status CheckOptions(const LmsOptions& options) {
   SPILLWAY_RETURN_IF_ERROR(CheckRanges(options));
   if (options.mode == LmsMode::kAuto) {
     return InvalidArgument(
-        "lms is auto: options have to be chosen before a graph is edited "
-        "(spillway tune)");
+        "lms: auto leaves the choice to the tuner, which does not run here; "
+        "use "
+        "v1 or v2, or let spillway tune choose");
   }
   return options.mode == LmsMode::kV2 ? CheckV2NumbersAreGiven(options)
                                       : absl::OkStatus();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "fmt/format.h"
 #include "graph/order/schedule.h"
 #include "graph/well_known_ops.h"
@@ -98,8 +99,8 @@ std::vector<std::string> LogLines(const LmsOptions& options,
   std::vector<std::string> lines;
   if (Recomputes(options)) {
     lines.push_back(WithLevel(
-        0, fmt::format("{} nodes will be recomputed (policy {})",
-                       report.clones.nodes,
+        0, fmt::format("{} will be recomputed (policy {})",
+                       Counted(report.clones.nodes, "node"),
                        RecomputePolicyName(options.recompute.policy))));
   }
   for (const std::string& line : SwapLogLines(options, report)) {

@@ -54,7 +54,7 @@ std::string TopLevelScopes(const Graph& graph) {
 absl::Status EmptyScopeError(std::string_view option, std::string_view scope,
                              const Graph& graph) {
   return InvalidArgument(fmt::format(
-      "{} is {}, but no node is in it; the top-level scopes are: {}", option,
+      "{}: no node is in the scope {}; the top-level scopes are: {}", option,
       scope, TopLevelScopes(graph)));
 }
 

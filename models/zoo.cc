@@ -27,7 +27,7 @@ constexpr auto kZoo = std::to_array<ModelSpec>({
     {"inception3", Inception3, 32, 299, 3, 1000, 2, true},
     {"inception4", Inception4, 32, 299},
     {"lenet", LeNet, 32, 28},
-    {"mnist_deep", MnistDeep, 50, 28, 1, 10},
+    {"mnist_deep", MnistDeep, 50, 28, 1, 10, 2, false, 1.0 / 255},
     {"mobilenet", MobileNet, 32, 224},
     {"mobilenet_v2", MobileNetV2, 32, 224},
     {"nasnet", NasNetMobile, 32, 224, 3, 1000, 2, true},
@@ -169,6 +169,7 @@ absl::StatusOr<ModelGraph> BuildModel(GraphBuilder& g, std::string_view name,
   SPILLWAY_ASSIGN_OR_RETURN(const ModelSpec spec, FindModel(name));
   ModelGraph model;
   SPILLWAY_ASSIGN_OR_RETURN(model.options, WithDefaults(spec, options));
+  model.pixel_scale = spec.pixel_scale;
   model.images =
       g.Placeholder("images", DType::kFloat32, ImageShape(spec, model.options));
   const Network network = spec.build(

@@ -23,6 +23,8 @@ struct ModelSpec {
   int64_t default_num_classes = 1000;
   int spatial_rank = 2;  // 3: images are volumes, [batch, size, size, size, C]
   bool has_auxiliary_head = false;
+  // The network's source feeds pixels of 0 to 255 times this.
+  double pixel_scale = 1;
 };
 
 // All models, sorted by name.
@@ -35,7 +37,8 @@ absl::StatusOr<ModelSpec> FindModel(std::string_view name);
 // A network with its feeds and results. The tensors remain usable as ids after
 // GraphBuilder::Build.
 struct ModelGraph {
-  ModelOptions options;  // with the defaults filled in
+  ModelOptions options;    // with the defaults filled in
+  double pixel_scale = 1;  // ModelSpec::pixel_scale
 
   Tensor images;   // Placeholder: float32 [batch, size, size, channels]
   Tensor labels;   // Placeholder: int32 [batch], or Network::labels

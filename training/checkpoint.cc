@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/json.h"
@@ -67,9 +68,15 @@ absl::Status SaveCheckpoint(Session& session, const std::string& path) {
 }
 
 absl::Status LoadCheckpoint(const std::string& path, Session& session) {
-  SPILLWAY_ASSIGN_OR_RETURN(const SafetensorsFile file,
-                            ReadSafetensorsFile(path));
-  return Annotate(Load(file, session), path);
+  const absl::StatusOr<SafetensorsFile> file = ReadSafetensorsFile(path);
+  if (absl::IsInvalidArgument(file.status())) {
+    return InvalidArgument(
+        fmt::format("{}; a checkpoint is needed: a safetensors file with a "
+                    "tensor for each variable",
+                    std::string(file.status().message())));
+  }
+  SPILLWAY_RETURN_IF_ERROR(file.status());
+  return Annotate(Load(*file, session), path);
 }
 
 }  // namespace spillway

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_object.h"
@@ -138,16 +139,17 @@ absl::StatusOr<Header> ParseHeader(std::string_view text) {
 absl::StatusOr<int64_t> ParseHeaderSize(std::string_view bytes) {
   const auto size = static_cast<int64_t>(bytes.size());
   if (size < kSizeBytes) {
-    return InvalidArgument(
-        fmt::format("has {} bytes, too few for the header's size", size));
+    return InvalidArgument(fmt::format(
+        "is not a safetensors file: it has only {}", Counted(size, "byte")));
   }
   uint64_t header_bytes = 0;
   std::memcpy(&header_bytes, bytes.data(), sizeof(header_bytes));
   const int64_t limit = std::min(size - kSizeBytes, kMaxHeaderBytes);
   if (header_bytes > static_cast<uint64_t>(limit)) {
-    return InvalidArgument(
-        fmt::format("claims a header of {} bytes; there is room for {}",
-                    header_bytes, limit));
+    return InvalidArgument(fmt::format(
+        "is not a safetensors file: its first 8 bytes claim a header "
+        "of {} bytes, but there is room for {}",
+        header_bytes, limit));
   }
   return static_cast<int64_t>(header_bytes);
 }

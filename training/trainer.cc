@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "training/data/batched.h"
 #include "training/data/prefetched.h"
@@ -22,8 +23,8 @@ absl::Status CheckFields(const Dataset& data, const char* what) {
   SPILLWAY_RETURN_IF_ERROR(Annotate(data.status(), what));
   if (data.fields().size() == 2) return absl::OkStatus();
   return InvalidArgument(
-      fmt::format("{} has {} fields; the trainer needs images and labels", what,
-                  data.fields().size()));
+      fmt::format("{} has {}; the trainer needs images and labels", what,
+                  Counted(data.fields().size(), "field")));
 }
 
 // Checks a fetch that the program may lack.
@@ -72,9 +73,10 @@ absl::Status CheckStart(const TrainerSpec& spec) {
   if (start.epoch < 0 || start.step < 0 || start.step >= steps ||
       is_after_end) {
     return InvalidArgument(fmt::format(
-        "start: epoch {}, step {} is outside the training: there are {} epochs "
-        "of {} steps, both counted from 0",
-        start.epoch, start.step, spec.num_epochs, steps));
+        "start: epoch {}, step {} is outside the training: there are {} of {}, "
+        "both counted from 0",
+        start.epoch, start.step, Counted(spec.num_epochs, "epoch"),
+        Counted(steps, "step")));
   }
   if (spec.max_steps.value_or(0) < 0 || spec.checkpoint_steps < 0) {
     return InvalidArgument(fmt::format(

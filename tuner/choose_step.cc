@@ -4,8 +4,10 @@
 #include <chrono>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "executor/plan/compile.h"
 #include "fmt/format.h"
 #include "graph/order/schedule.h"
 #include "lms/lms.h"
@@ -33,14 +35,6 @@ TimedSchedule OrderOf(StepRecipe recipe) {
 
 absl::Status CheckPlan(const SavedPlan& plan, const StepChoiceSpec& spec) {
   SPILLWAY_RETURN_IF_ERROR(Annotate(CheckIsPlanOf(plan, *spec.graph), "plan"));
-  const std::optional<int64_t>& given = spec.options.device_memory;
-  if (given && *given < plan.device_bytes) {
-    return ResourceExhausted(fmt::format(
-        "device_memory: {} is below the {} ({} bytes) that the plan needs; "
-        "tune for that budget",
-        FormatBytes(*given), FormatBytes(plan.device_bytes),
-        plan.device_bytes));
-  }
   for (const ValueId fetch : spec.fetches) {
     if (std::ranges::count(plan.fetches, fetch) > 0) continue;
     return InvalidArgument(
@@ -48,6 +42,47 @@ absl::Status CheckPlan(const SavedPlan& plan, const StepChoiceSpec& spec) {
                     spec.graph->ValueName(fetch)));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckPeak(std::string_view field, int64_t stated, int64_t real) {
+  if (stated == real) return absl::OkStatus();
+  return InvalidArgument(fmt::format(
+      "plan: field \"{}\" is {}, but the plan needs {} bytes; tune again",
+      field, stated, real));
+}
+
+// Checks the stated peaks against those of the plan within its own budgets.
+// Kernels with other workspaces than those it was tuned with need other bytes,
+// which is no error; neither is, here, a plan that this machine cannot run.
+absl::Status CheckPeaks(const SavedPlan& plan, const ChosenStep& chosen) {
+  if (plan.workspaces.empty()) return absl::OkStatus();
+  StepOptions options = chosen.options;
+  options.device_memory = plan.device_memory;
+  options.host_memory = plan.host_memory;
+  absl::StatusOr<PlanInputs> inputs =
+      PreparePlan({.graph = &chosen.graph,
+                   .fetches = chosen.fetches,
+                   .options = &options,
+                   .algorithms = chosen.algorithms});
+  if (!inputs.ok()) return absl::OkStatus();
+  inputs->options.placement = chosen.order->placement;
+  const absl::StatusOr<ExecutionPlan> real = CompilePlan(
+      chosen.graph, *options.ops, chosen.order->schedule, inputs->options);
+  if (!real.ok() || WorkspaceDigest(*real) != plan.workspaces) {
+    return absl::OkStatus();
+  }
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckPeak("peak_device_bytes", plan.device_bytes, real->device_bytes));
+  return CheckPeak("peak_host_bytes", plan.host_bytes, real->host_bytes);
+}
+
+absl::Status CheckBudget(const SavedPlan& plan, const StepOptions& options) {
+  const std::optional<int64_t>& given = options.device_memory;
+  if (!given || *given >= plan.device_bytes) return absl::OkStatus();
+  return ResourceExhausted(fmt::format(
+      "device_memory: {} is below the {} ({} bytes) that the plan needs; tune "
+      "for that budget",
+      FormatBytes(*given), FormatBytes(plan.device_bytes), plan.device_bytes));
 }
 
 // With the budget that the plan was made for, planning reproduces it byte for
@@ -87,6 +122,8 @@ absl::StatusOr<ChosenStep> FromPlan(const StepChoiceSpec& spec) {
                            *spec.graph, chosen.graph);
   chosen.order = OrderOf(plan.recipe);
   chosen.options.plan = nullptr;  // borrowed for this call
+  SPILLWAY_RETURN_IF_ERROR(CheckPeaks(plan, chosen));
+  SPILLWAY_RETURN_IF_ERROR(CheckBudget(plan, spec.options));
   SetBudgets(plan, chosen);
   return chosen;
 }
@@ -110,9 +147,9 @@ absl::StatusOr<ChosenStep> Tuned(const StepChoiceSpec& spec) {
   chosen.options.device_memory = budget;
   if (budget < spec.reserved_bytes) {
     return ResourceExhausted(fmt::format(
-        "device_memory: {} bytes is less than the {} bytes of variables and "
+        "device_memory: {} is less than the {} bytes of variables and "
         "constants that are not this step's",
-        budget, spec.reserved_bytes));
+        Counted(budget, "byte"), spec.reserved_bytes));
   }
   StepOptions within = chosen.options;
   within.device_memory = budget - spec.reserved_bytes;

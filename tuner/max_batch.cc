@@ -48,6 +48,7 @@ absl::StatusOr<MaxBatch> FindMaxBatch(ProgramOfBatch program_of,
   options.log = nullptr;  // do not log batch sizes that are only tried
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
                             ResolveProfile(options));
+  options.warns_of_profile = false;
   options.device_memory = BudgetFor(options, profile);
   options.host_memory = HostBudgetFor(options, profile);
   if (!options.device_memory) {

@@ -199,6 +199,7 @@ void ReadPlan(JsonObject& file, const Graph& graph, SavedPlan& plan) {
   plan.device_bytes = file.Integer("peak_device_bytes", kCount);
   plan.host_bytes = file.Integer("peak_host_bytes", kCount);
   plan.step_ns = file.Integer("step_ns", kCount);
+  if (file.Has("workspaces")) plan.workspaces = file.Text("workspaces");
   recipe.placement.index = static_cast<size_t>(
       file.Integer("placement", {.least = 0, .most = kMostPlacements}));
   recipe.placement.within_bytes = file.IntegerOrNull("placed_within", kCount);
@@ -207,6 +208,15 @@ void ReadPlan(JsonObject& file, const Graph& graph, SavedPlan& plan) {
 }
 
 }  // namespace
+
+std::string WorkspaceDigest(const ExecutionPlan& plan) {
+  std::string text;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind != BufferKind::kWorkspace) continue;
+    text += fmt::format("{} {}\n", buffer.name, buffer.bytes);
+  }
+  return fmt::format("{:016x}", HashName(text));
+}
 
 std::string GraphFingerprint(const Graph& graph) {
   return fmt::format("{:016x}", HashName(FormatGraph(graph)));
@@ -251,27 +261,28 @@ absl::StatusOr<std::string> FormatSavedPlan(const SavedPlan& plan,
                               : recipe.placement.expected_ns[id];
     steps.push_back({edited.node(id).name, time.begin, time.end});
   }
-  return FormatJson(
-      {{"format", kFormat},
-       {"version", kVersion},
-       {"graph", graph.name()},
-       {"fingerprint", plan.fingerprint},
-       {"name", recipe.name},
-       {"options", UsedOptionsToJson(recipe.options)},
-       {"fetches", std::move(fetches)},
-       {"device_memory", ToJson(plan.device_memory)},
-       {"host_memory", ToJson(plan.host_memory)},
-       {"peak_device_bytes", plan.device_bytes},
-       {"peak_host_bytes", plan.host_bytes},
-       {"step_ns", plan.step_ns},
-       {"placement", recipe.placement.index},
-       {"placed_within", ToJson(recipe.placement.within_bytes)},
-       {"algorithms", AlgorithmsJson(recipe.algorithms, recomputed)},
-       {"recomputes", ClonesToJson(recipe.recompute, graph)},
-       {"recompute_orders", CloneOrdersToJson(recipe.recompute, graph)},
-       {"swaps", std::move(swaps)},
-       {"orders", std::move(orders)},
-       {"steps", std::move(steps)}});
+  Json json = {{"format", kFormat},
+               {"version", kVersion},
+               {"graph", graph.name()},
+               {"fingerprint", plan.fingerprint},
+               {"name", recipe.name},
+               {"options", UsedOptionsToJson(recipe.options)},
+               {"fetches", std::move(fetches)},
+               {"device_memory", ToJson(plan.device_memory)},
+               {"host_memory", ToJson(plan.host_memory)},
+               {"peak_device_bytes", plan.device_bytes},
+               {"peak_host_bytes", plan.host_bytes},
+               {"step_ns", plan.step_ns},
+               {"placement", recipe.placement.index},
+               {"placed_within", ToJson(recipe.placement.within_bytes)},
+               {"algorithms", AlgorithmsJson(recipe.algorithms, recomputed)},
+               {"recomputes", ClonesToJson(recipe.recompute, graph)},
+               {"recompute_orders", CloneOrdersToJson(recipe.recompute, graph)},
+               {"swaps", std::move(swaps)},
+               {"orders", std::move(orders)},
+               {"steps", std::move(steps)}};
+  if (!plan.workspaces.empty()) json["workspaces"] = plan.workspaces;
+  return FormatJson(json);
 }
 
 absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,

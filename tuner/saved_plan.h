@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/plan/plan.h"
 #include "graph/graph.h"
 #include "graph/standard_ops.h"
 #include "tuner/model/step_recipe.h"
@@ -35,7 +36,13 @@ struct SavedPlan {
   int64_t device_bytes = 0;
   int64_t host_bytes = 0;
   int64_t step_ns = 0;
+  // WorkspaceDigest of the predicted plan. Where the kernels that run have the
+  // same workspaces, device_bytes and host_bytes must be exact. Empty: unknown.
+  std::string workspaces = {};
 };
+
+// 16 hex digits: the plan's kernels and the bytes of their workspaces.
+std::string WorkspaceDigest(const ExecutionPlan& plan);
 
 // 16 hex digits. Graphs with the same nodes, edges, types and attributes in the
 // same order have equal fingerprints; other graphs differ, except by chance.

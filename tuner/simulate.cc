@@ -106,6 +106,7 @@ absl::StatusOr<StepPrediction> Simulate(const Program& program,
   StepOptions options = given;
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
                             ResolveProfile(options));
+  options.warns_of_profile = false;
   options.device_memory = BudgetFor(options, profile);
   options.host_memory = HostBudgetFor(options, profile);
   StepPrediction predicted = {.profile = profile.name};

@@ -78,6 +78,9 @@ struct StepOptions {
   AlgorithmChoice algorithms = AlgorithmChoice::kSame;
   MathOptions math = {};
   ProfileChoice profile = {};
+  // Whether to log that the profile may be wrong: false after the first look at
+  // it, so that each command or call says it once.
+  bool warns_of_profile = true;
   // Seconds after which the tuner tries no further candidate; the choice then
   // depends on the machine's speed. nullopt: no limit.
   std::optional<double> time_limit = {};

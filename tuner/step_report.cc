@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
@@ -80,8 +81,9 @@ HtmlReport MakeStepReport(const StepReportSpec& spec) {
   report.facts.push_back({"LMS", FormatLms(*spec.lms)});
   report.facts.push_back({"Schedule", FormatSchedule(spec.options->schedule)});
   report.facts.push_back(
-      {"Graph", fmt::format("{} nodes, {} steps in the plan", graph.num_nodes(),
-                            spec.plan->steps.size())});
+      {"Graph", fmt::format("{}, {} in the plan",
+                            Counted(graph.num_nodes(), "node"),
+                            Counted(spec.plan->steps.size(), "step"))});
   if (spec.bound != nullptr) {
     report.bound = {.step_ns = spec.bound->step_ns,
                     .reason = BoundReason(*spec.bound)};

@@ -310,7 +310,8 @@ SavedPlan PlanOf(const TuneResult& result) {
           .host_memory = result.options.host_memory,
           .device_bytes = chosen.plan.device_bytes,
           .host_bytes = chosen.plan.host_bytes,
-          .step_ns = chosen.step.step_ns};
+          .step_ns = chosen.step.step_ns,
+          .workspaces = WorkspaceDigest(chosen.plan)};
 }
 
 absl::Status SavePlan(const TuneResult& result, const Graph& graph,

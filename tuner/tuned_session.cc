@@ -130,6 +130,8 @@ class ProgramTuner {
       spec.options.plan = nullptr;
       spec.options.lms = {.mode = fits ? LmsMode::kOff : LmsMode::kAuto};
     }
+    spec.options.warns_of_profile &= !has_warned_of_profile_;
+    has_warned_of_profile_ |= spec.options.plan == nullptr;
     absl::StatusOr<ChosenStep> chosen = ChooseStep(spec);
     if (!chosen.ok()) {
       return programs_.size() == 1
@@ -147,6 +149,7 @@ class ProgramTuner {
 
   const std::vector<Program> programs_;
   std::vector<int64_t> reserved_;  // by program: residents of the others
+  bool has_warned_of_profile_ = false;
   TunedPrograms result_;
 };
 

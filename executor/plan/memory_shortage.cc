@@ -1,6 +1,6 @@
 #include "executor/plan/memory_shortage.h"
 
-#include <string_view>
+#include <string>
 
 #include "base/status_macros.h"
 #include "base/units.h"
@@ -9,12 +9,13 @@
 namespace spillway {
 namespace {
 
-std::string_view Remedy(const MemoryShortage& shortage) {
+std::string Remedy(const MemoryShortage& shortage) {
   if (shortage.floor_bytes > shortage.budget_bytes) {
-    return "swapping cannot help, lower the batch size";
+    return "neither swapping nor recomputing can help, lower the batch size";
   }
-  return shortage.is_tuned ? "lower the batch size"
-                           : "swap more (LmsOptions), or lower the batch size";
+  if (shortage.is_tuned) return "lower the batch size";
+  return fmt::format("swap or recompute more ({}), or lower the batch size",
+                     kAutoAdvice);
 }
 
 std::string StepTime(const MemoryShortage& shortage) {
@@ -34,13 +35,12 @@ absl::Status ShortageError(const MemoryShortage& shortage) {
   return ResourceExhausted(fmt::format(
       "device memory: the step needs {} ({} bytes), the budget is {}: {} "
       "missing; the smallest budget with these options is {} bytes{}; the "
-      "floor, the largest working set of one node, is {} at {}; {} "
-      "(FindMaxBatch finds the largest that fits)",
+      "floor, the largest working set of one node, is {} at {}; {}{}",
       FormatBytes(needed), needed, FormatBytes(budget),
       FormatBytes(needed - budget), needed, StepTime(shortage),
       FormatBytes(shortage.floor_bytes),
       shortage.floor_node.empty() ? "(no node)" : shortage.floor_node,
-      Remedy(shortage)));
+      Remedy(shortage), kFindMaxBatchHint));
 }
 
 }  // namespace spillway

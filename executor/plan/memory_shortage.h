@@ -4,10 +4,18 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 
 namespace spillway {
+
+// Parts of the message that a program with its own interface may replace: what
+// to choose for more swaps and recomputation, and where to look for a batch
+// size that fits.
+inline constexpr std::string_view kAutoAdvice = "LmsOptions::Auto()";
+inline constexpr std::string_view kFindMaxBatchHint =
+    " (FindMaxBatch finds the largest that fits)";
 
 // Bytes of device memory.
 struct MemoryShortage {
@@ -15,7 +23,7 @@ struct MemoryShortage {
   int64_t budget_bytes = 0;
   int64_t floor_bytes = 0;      // executor/plan/floor.h
   std::string floor_node = {};  // empty: nothing runs
-  // The tuner has tried all swaps that the options allow.
+  // The tuner has tried all swaps, and recomputation, that the options allow.
   bool is_tuned = false;
   // Predicted step times, within needed_bytes and without a budget; 0: unknown.
   int64_t step_ns = 0;

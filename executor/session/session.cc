@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/arena.h"
@@ -43,10 +44,10 @@ absl::Status CheckThreads(const PlannedPrograms& planned,
   const std::optional<int> threads = device.kernel_threads();
   if (!threads || *threads == planned.threads) return absl::OkStatus();
   return InvalidArgument(fmt::format(
-      "the session's kernels are for {} threads, but the device {} was opened "
+      "the session's kernels are for {}, but the device {} was opened "
       "with {}; give SessionOptions::threads and DeviceOptions::threads the "
       "same number, or leave the former 0",
-      planned.threads, device.name(), *threads));
+      Counted(planned.threads, "thread"), device.name(), *threads));
 }
 
 absl::Status CheckFeed(const PlannedProgram& program, ValueId id,
@@ -318,8 +319,9 @@ absl::Status SessionImpl::WriteVariables(
 absl::Status SessionImpl::SetStepNumbers(const std::vector<int64_t>& numbers) {
   if (numbers.size() != planned_.programs.size()) {
     return InvalidArgument(
-        fmt::format("{} step numbers for a session of {} programs",
-                    numbers.size(), planned_.programs.size()));
+        fmt::format("{} for a session of {}",
+                    Counted(numbers.size(), "step number"),
+                    Counted(planned_.programs.size(), "program")));
   }
   for (const int64_t number : numbers) {
     if (number < 0) {

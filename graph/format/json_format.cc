@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_object.h"
@@ -139,9 +140,9 @@ class GraphReader {
       const NodeEntry& producer = entries_[static_cast<size_t>(input.node)];
       if (input.output >= producer.outputs->size()) {
         return InvalidArgument(fmt::format(
-            "{}: field \"inputs\": there is no {}:{}; the node has {} outputs",
+            "{}: field \"inputs\": there is no {}:{}; the node has {}",
             DescribeNode(i), producer.name, input.output,
-            producer.outputs->size()));
+            Counted(producer.outputs->size(), "output")));
       }
       types.push_back((*producer.outputs)[input.output]);
     }

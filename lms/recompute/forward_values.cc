@@ -22,9 +22,9 @@ absl::Status CheckExclusions(const RecomputeOptions& options,
   const std::vector<std::string> absent =
       AbsentTypes(options.excl_types, graph);
   if (absent.empty()) return absl::OkStatus();
-  return InvalidArgument(fmt::format(
-      "lms_recompute_excl_types has {}, but no node of {} is of this op",
-      absent[0], graph.name()));
+  return InvalidArgument(
+      fmt::format("lms_recompute_excl_types: no node of {} is of the op {}",
+                  graph.name(), absent[0]));
 }
 
 namespace {

@@ -77,10 +77,10 @@ absl::StatusOr<std::vector<NodeId>> GivenSeeds(const LmsOptions& options,
   for (const std::string& name : options.v1.starting_op_names) {
     const std::optional<NodeId> id = graph.FindNode(name);
     if (!id) {
-      return InvalidArgument(fmt::format(
-          "lms_starting_op_names has {}, but no node has this name; the "
-          "top-level scopes are: {}",
-          name, TopLevelScopes(graph)));
+      return InvalidArgument(
+          fmt::format("lms_starting_op_names: no node has the name {}; the "
+                      "top-level scopes are: {}",
+                      name, TopLevelScopes(graph)));
     }
     seeds.insert(*id);
   }

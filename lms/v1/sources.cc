@@ -48,12 +48,12 @@ absl::StatusOr<IdMap<NodeId, bool>> FindV1Sources(const LmsOptions& options,
   if (included.empty() || orders.seeds.empty()) return sources;
   if (!includes_any) {
     return InvalidArgument(
-        "lms_incl_scopes and lms_incl_types select no node that the forward "
+        "lms_incl_scopes, lms_incl_types: select no node that the forward "
         "phase reaches");
   }
   if (!leaves_any && !options.compat) {
     return InvalidArgument(
-        "lms_excl_scopes and lms_excl_types leave no node of those that "
+        "lms_excl_scopes, lms_excl_types: leave no node of those that "
         "lms_incl_scopes and lms_incl_types select");
   }
   return sources;

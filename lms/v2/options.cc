@@ -18,10 +18,10 @@ std::string_view Trim(std::string_view text) {
 }
 
 absl::Status BadItem(std::string_view item) {
-  return InvalidArgument(fmt::format(
-      "lms_serialization has the item \"{}\"; it must be a level, or a slice "
-      "begin:end or begin:end:step (without end; step not 0)",
-      item));
+  return InvalidArgument(
+      fmt::format("lms_serialization: \"{}\" is neither a level nor a slice "
+                  "begin:end or begin:end:step (without end; step not 0)",
+                  item));
 }
 
 // Parses the whole of `text`: one optional sign and digits.
@@ -58,7 +58,7 @@ int64_t Resolve(int64_t bound, int64_t num_levels, int64_t least,
 absl::Status CheckTunable(std::string_view name, int64_t value, int64_t least) {
   if (value != -1 && value < least) {
     return InvalidArgument(
-        fmt::format("{} is {}; it must be at least {}, or -1 to be tuned", name,
+        fmt::format("{}: {} is neither -1 (to be tuned) nor at least {}", name,
                     value, least));
   }
   return CheckIsBelowMost(name, value);
@@ -66,10 +66,10 @@ absl::Status CheckTunable(std::string_view name, int64_t value, int64_t least) {
 
 absl::Status CheckIsGiven(std::string_view name, int64_t value) {
   if (value != -1) return absl::OkStatus();
-  return InvalidArgument(
-      fmt::format("{} is -1, to be tuned; an edit without tuning needs a value "
-                  "(spillway tune finds one)",
-                  name));
+  return InvalidArgument(fmt::format(
+      "{}: is -1, to be tuned; an edit without tuning needs a value "
+      "(spillway tune finds one)",
+      name));
 }
 
 absl::Status CheckSerialization(const LmsOptions& options) {
@@ -79,7 +79,7 @@ absl::Status CheckSerialization(const LmsOptions& options) {
   const double size = options.v2.serialization_by_size_gib;
   if (!std::isfinite(size) || size < 0) {
     return InvalidArgument(fmt::format(
-        "lms_serialization_by_size is {} GiB; it must not be negative", size));
+        "lms_serialization_by_size: {} GiB is not a size of 0 or more", size));
   }
   return absl::OkStatus();
 }
@@ -145,8 +145,8 @@ absl::Status CheckV2Options(const LmsOptions& options) {
   SPILLWAY_RETURN_IF_ERROR(
       CheckTunable("lms_swapin_groupby", v2.swapin_groupby, 0));
   if (v2.sync_mode < 0 || v2.sync_mode > 3) {
-    return InvalidArgument(fmt::format(
-        "lms_sync_mode is {}; it must be 0, 1, 2 or 3", v2.sync_mode));
+    return InvalidArgument(
+        fmt::format("lms_sync_mode: {} is not 0, 1, 2 or 3", v2.sync_mode));
   }
   return CheckSerialization(options);
 }

@@ -136,10 +136,10 @@ struct Filter {
 
 absl::Status NoSuchScope(const Filter& filter, std::string_view scope,
                          const Graph& graph) {
-  return InvalidArgument(fmt::format(
-      "lms_{}_scopes has \"{}\", but no node's name begins with it; the "
-      "top-level scopes are: {}",
-      filter.name, scope, TopLevelScopes(graph)));
+  return InvalidArgument(
+      fmt::format("lms_{}_scopes: no node's name begins with \"{}\"; the "
+                  "top-level scopes are: {}",
+                  filter.name, scope, TopLevelScopes(graph)));
 }
 
 absl::Status CheckMatches(const Filter& filter, const Graph& graph) {
@@ -155,7 +155,7 @@ absl::Status CheckMatches(const Filter& filter, const Graph& graph) {
         std::ranges::none_of(
             graph.nodes(), [&](const Node& node) { return node.op == type; })) {
       return InvalidArgument(fmt::format(
-          "lms_{}_types has {}, but no node is of this op", filter.name, type));
+          "lms_{}_types: no node is of the op {}", filter.name, type));
     }
   }
   return absl::OkStatus();
@@ -185,7 +185,7 @@ absl::StatusOr<IdMap<NodeId, bool>> Select(
   }
   if (!any_left && !compat) {
     return InvalidArgument(
-        fmt::format("lms_{0}_scopes and lms_{0}_types leave no node of those "
+        fmt::format("lms_{0}_scopes, lms_{0}_types: leave no node of those "
                     "that lms_{1}_scopes and lms_{1}_types name",
                     excluded.name, included.name));
   }

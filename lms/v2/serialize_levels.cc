@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "lms/v2/options.h"
@@ -83,10 +84,10 @@ absl::StatusOr<LevelChains> SerializeLevels(const LmsOptions& options,
                               ParseLevelSlice(item, options.compat));
     const std::vector<int64_t> some = slice.Levels(levels.num_levels());
     if (some.empty() && !options.compat) {
-      return InvalidArgument(fmt::format(
-          "lms_serialization has \"{}\", which selects none of the {} levels; "
-          "the end of a slice is not part of it",
-          item, levels.num_levels()));
+      return InvalidArgument(
+          fmt::format("lms_serialization: \"{}\" selects none of the {}; "
+                      "the end of a slice is not part of it",
+                      item, Counted(levels.num_levels(), "level")));
     }
     chosen.insert(some.begin(), some.end());
   }

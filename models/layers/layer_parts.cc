@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 
 namespace spillway::layer {
@@ -10,7 +11,8 @@ bool HasRank(const NameScope& scope, Tensor x, int rank) {
   if (!scope.builder().status().ok()) return false;
   if (x.is_valid() && x.shape().rank() == rank) return true;
   scope.builder().Fail(InvalidArgument(
-      fmt::format("{}: expects {} dimensions, not {}", scope.name(), rank,
+      fmt::format("{}: expects {}, not {}", scope.name(),
+                  Counted(rank, "dimension"),
                   x.is_valid() ? x.type().ToString() : "an invalid tensor")));
   return false;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 
 namespace spillway {
@@ -29,9 +30,8 @@ absl::Status CheckChannels(const Shape& x, const Shape& filter,
   if (filter.dim(-1) != in / groups) {
     return InvalidArgument(fmt::format(
         "the last dimension of filter {} must be {}, the channels of x {} "
-        "over {} group{}",
-        filter.ToString(), in / groups, x.ToString(), groups,
-        groups == 1 ? "" : "s"));
+        "over {}",
+        filter.ToString(), in / groups, x.ToString(), Counted(groups, "group")));
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 
 namespace spillway {
@@ -23,8 +24,8 @@ absl::Status ExpectDType(std::string_view name, const TensorType& type,
 absl::Status ExpectRank(std::string_view name, const TensorType& type,
                         int rank) {
   if (type.shape.rank() == rank) return absl::OkStatus();
-  return InvalidArgument(fmt::format("{} must have {} dimension{}; it is {}",
-                                     name, rank, rank == 1 ? "" : "s",
+  return InvalidArgument(fmt::format("{} must have {}; it is {}", name,
+                                     Counted(rank, "dimension"),
                                      type.ToString()));
 }
 
@@ -32,8 +33,8 @@ absl::Status ExpectRankAtLeast(std::string_view name, const TensorType& type,
                                int rank) {
   if (type.shape.rank() >= rank) return absl::OkStatus();
   return InvalidArgument(
-      fmt::format("{} must have {} dimension{} or more; it is {}", name, rank,
-                  rank == 1 ? "" : "s", type.ToString()));
+      fmt::format("{} must have {} or more; it is {}", name,
+                  Counted(rank, "dimension"), type.ToString()));
 }
 
 absl::Status ExpectType(std::string_view name, const TensorType& type,

@@ -227,7 +227,8 @@ TEST(JsonObjectTest, OtherFieldsAreRefusedWithTheListOfKnownOnes) {
   object.Integer("c");
   object.Integer("a");
   object.RefuseOtherFields();
-  EXPECT_EQ(ErrorOf(object), "f: unknown field \"e\\n\"; known are: a, b, c");
+  EXPECT_EQ(ErrorOf(object),
+            R"(f: unknown field "e\n"; known are: "a", "b", "c")");
 }
 
 TEST(JsonObjectTest, AMissingFieldMayBeMisspelt) {
@@ -239,7 +240,7 @@ TEST(JsonObjectTest, AMissingFieldMayBeMisspelt) {
   object.RefuseOtherFields();
   EXPECT_EQ(ErrorOf(object),
             "f: field \"name\" is missing; unknown field \"nam\"; known are: "
-            "name, size");
+            "\"name\", \"size\"");
 }
 
 // Unknown fields of other objects are not reported with the missing field.

@@ -71,6 +71,15 @@ TEST(SyntheticFeedsTest, ImagesAreATruncatedNormal) {
   EXPECT_LE(std::ranges::max(images), 127 + 2 * 60);
 }
 
+TEST(SyntheticFeedsTest, ImagesHaveTheModelsScale) {
+  FeedModel made = MakeFeedModel(10, {16});
+  made.model.pixel_scale = 1.0 / 255;
+  const SyntheticFeeds feeds(made.graph, made.model, 7);
+  const auto images = Values<float>(made, feeds, made.model.images);
+  EXPECT_NEAR(MeanOf(images), 127.0 / 255, 1.0 / 255);
+  EXPECT_NEAR(DeviationOf(images), 60 * 0.8796 / 255, 0.7 / 255);
+}
+
 TEST(SyntheticFeedsTest, TargetsAreAStandardNormal) {
   const FeedModel made = MakeFeedModel(10, {16});
   const SyntheticFeeds feeds(made.graph, made.model, 7);

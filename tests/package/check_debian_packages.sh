@@ -65,13 +65,15 @@ check_entries() {
 files_of() { dpkg-deb --contents "$1" | awk '$1 !~ "^d" {print $6}' | sort; }
 
 check_files() {
-  local package shared
+  local package shared documents
   shared=$(comm -12 <(files_of "$program") <(files_of "$development"))
   [[ -z $shared ]] || fail "in both packages: $shared"
   for package in "$program" "$development"; do
     dpkg-deb --extract "$package" "$work_folder"
-    [[ -f $work_folder/usr/share/doc/$(dpkg-deb --field "$package" Package)/copyright ]] ||
-      fail "$package has no copyright"
+    documents=$work_folder/usr/share/doc/$(dpkg-deb --field "$package" Package)
+    [[ -f $documents/copyright ]] || fail "$package has no copyright"
+    [[ $(gzip --decompress --stdout "$documents/changelog.gz") == "spillway ($version) "* ]] ||
+      fail "the changelog of $package does not begin with version $version"
   done
   diff --recursive --brief "$install_folder" "$work_folder/usr" ||
     fail "an installation and the packages hold different files"

@@ -205,14 +205,14 @@ TEST_F(RunTest, ABudgetThatIsTooSmallEndsWithThree) {
 TEST_F(RunTest, AnEditNeedsOptionsThatAreChosen) {
   EXPECT_THAT(
       RunProgram({"edit", "--graph", graph_, "--lms=auto"}),
-      Refuses(2, HasSubstr("lms is auto: options have to be chosen before")));
+      Refuses(2, HasSubstr("--lms: auto leaves the choice to the tuner")));
   EXPECT_THAT(RunProgram({"edit", "--graph", graph_, "--lms=v2",
                           "--lms_swapin_ahead=2", "--lms_swapin_groupby=0"}),
-              Refuses(2, HasSubstr("lms_swapout_threshold is -1")));
+              Refuses(2, HasSubstr("--lms_swapout_threshold: is -1, to be")));
   EXPECT_THAT(
       RunProgram({"edit", "--graph", graph_, "--lms=v2",
                   "--lms_swapout_threshold=3", "--lms_swapin_groupby=0"}),
-      Refuses(2, HasSubstr("lms_swapin_ahead is -1")));
+      Refuses(2, HasSubstr("--lms_swapin_ahead: is -1")));
 }
 
 TEST_F(RunTest, PlanOnlyGraphsCanBeInspectedAndSimulated) {

@@ -146,6 +146,19 @@ TEST_F(EditRunTest, RunPredictsItsPeaksExactly) {
   }
 }
 
+TEST_F(EditRunTest, RunCountsWhatItRecomputes) {
+  const std::vector<std::string> run = {
+      "run",     "--graph",         graph_, "--feed", feed_, "--fetch",
+      Fetches(), "--lms_recompute", "cheap"};
+  const Json edit = RunForJson(
+      {"edit", "--graph", graph_, "--lms", "off", "--lms_recompute", "cheap"});
+  const Json json = RunForJson(run);
+  EXPECT_GT(json["recompute"]["nodes"].get<int>(), 0);
+  EXPECT_EQ(json["recompute"], edit["recompute"]);
+  EXPECT_EQ(json["lms"]["recompute"], "cheap");
+  EXPECT_THAT(RunProgram(run).out, HasSubstr("\nrecomputed   "));
+}
+
 TEST_F(EditRunTest, AFedVariableReplacesItsInitialValue) {
   ASSERT_OK_AND_ASSIGN(TensorMap feeds, ReadSafetensors(feed_));
   HostTensor biases = {.type = {.dtype = DType::kFloat32, .shape = {32}}};

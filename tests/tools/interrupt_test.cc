@@ -268,7 +268,7 @@ TEST_P(InterruptTest, TuneReportsTheBestSoFar) {
       continue;
     }
     EXPECT_THAT(run.out, HasSubstr("\ninterrupted  after "));
-    EXPECT_THAT(run.err, HasSubstr("the best of them is chosen"));
+    EXPECT_THAT(run.err, HasSubstr("the best so far is chosen"));
     EXPECT_THAT(folder_.Names(), Contains("plan"));
   }
   EXPECT_TRUE(was_chosen);

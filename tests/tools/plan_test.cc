@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host_tensor.h"
@@ -283,11 +284,14 @@ TEST_F(PlanTest, APlanOfAnotherGraphIsRefusedWithBothFingerprints) {
 TEST_F(PlanTest, APlanExcludesLmsAndSmallerBudgets) {
   const Json tuned = Tune();
   const int64_t needed = tuned["chosen"]["predicted"]["peak_device_bytes"];
-  EXPECT_THAT(SimulatePlan({{"--lms", "v1"}}),
-              Refuses(2, HasSubstr("--plan excludes --lms")));
-  EXPECT_THAT(RunProgram(ResNet("simulate", {{"--plan", plan_},
-                                             {"--lms_recompute", "cheap"}})),
-              Refuses(2, HasSubstr("--plan excludes --lms_recompute")));
+  for (const char* lms : {"v1", "auto", "off"}) {
+    EXPECT_THAT(SimulatePlan({{"--lms", lms}}),
+                Refuses(2, HasSubstr("--plan excludes --lms: ")));
+  }
+  for (const char* policy : {"cheap", "auto", "off"}) {
+    EXPECT_THAT(SimulatePlan({{"--lms_recompute", policy}}),
+                Refuses(2, HasSubstr("--plan excludes --lms_recompute: ")));
+  }
   const auto memory = [](int64_t bytes) {
     return FlagValues{{"--device_memory", std::to_string(bytes)}};
   };
@@ -320,15 +324,30 @@ TEST_F(PlanTest, SpoiltPlansAreRefused) {
   Tune();
   const Json good = ReadPlan();
   const std::string last = good["steps"].back()[0];
+  const int64_t device_bytes = good["peak_device_bytes"];
   const std::vector<Spoilt> ways = {
       {[](Json& plan) { plan["device_memory"] = -1; }, "\"device_memory\""},
       {[](Json& plan) { plan["host_memory"] = -5; }, "\"host_memory\""},
       {[](Json& plan) { plan["peak_device_bytes"] = -1; },
        "\"peak_device_bytes\""},
+      {[](Json& plan) {
+         plan["peak_device_bytes"] =
+             plan["peak_device_bytes"].get<int64_t>() - 64;
+       },
+       fmt::format("field \"peak_device_bytes\" is {}, but the plan needs {}",
+                   device_bytes - 64, device_bytes)},
+      {[](Json& plan) {
+         plan["peak_host_bytes"] = plan["peak_host_bytes"].get<int64_t>() + 64;
+       },
+       "field \"peak_host_bytes\" is "},
       {[](Json& plan) { plan["step_ns"] = -1; }, "\"step_ns\""},
       {[](Json& plan) { plan["placement"] = -1; }, "\"placement\""},
       {[](Json& plan) { plan["placement"] = 1001; }, "\"placement\""},
       {[](Json& plan) { plan["version"] = 3; }, "\"version\""},
+      {[](Json& plan) { plan["size"] = 3; },
+       "unknown field \"size\"; known are: \"format\", \"version\""},
+      {[](Json& plan) { plan["size"] = 3; },
+       "\"fetches\", \"device_memory\", \"host_memory\""},
       {[](Json& plan) { plan["fetches"] = {"no/such:0"}; }, "\"fetches\""},
       {[](Json& plan) { plan["swaps"][0]["tensor"] = "no/such:0"; }, "no/such"},
       {[](Json& plan) {

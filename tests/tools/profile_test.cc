@@ -339,6 +339,31 @@ TEST_F(ProfileTest, MeasurementsOfOtherLibrariesAreNotUsed) {
               HasSubstr("not measured"));
 }
 
+// The commands look at the profile more than once.
+TEST_F(ProfileTest, AProfileThatMayBeWrongIsReportedOnce) {
+  const std::string out = Path("profile.json");
+  WriteMeasuredProfile(out);
+  Json profile = ReadJson(out);
+  profile["foreign_work"] = 0.25;
+  ASSERT_THAT(WriteFileAtomically(out, FormatJson(profile)), IsOk());
+  const std::vector<std::vector<std::string>> commands = {
+      {"bench", "--num_batches", "1", "--lms", "auto"},
+      {"simulate", "--lms", "auto"},
+      {"simulate", "--device_memory", "50%", "--find_max_batch"},
+      {"tune", "--device_memory", "50%"},
+      {"tune", "--strategy", "lru"}};
+  for (std::vector<std::string> arguments : commands) {
+    SCOPED_TRACE(::testing::PrintToString(arguments));
+    arguments.insert(arguments.end(), {"--model", "lenet", "--batch_size", "2",
+                                       "--threads", "1", "--profile", out});
+    const ProgramRun run = RunProgram(arguments);
+    const std::string warning = "while other programs took 25 %";
+    const size_t first = run.err.find(warning);
+    ASSERT_NE(first, std::string::npos) << run.err;
+    EXPECT_EQ(run.err.find(warning, first + 1), std::string::npos) << run.err;
+  }
+}
+
 TEST_F(ProfileTest, AFileKeepsWhatIsNotMeasuredAgain) {
   const std::string out = Path("profile.json");
   WriteMeasuredProfile(out);

@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "executor/plan/memory_shortage.h"
 #include "gtest/gtest.h"
 #include "tools/spillway/flags/lms_flags.h"
 
@@ -27,8 +28,10 @@ TEST(InFlagTermsTest, OptionsBecomeFlags) {
        "--cuda_graph: the cpu device has no graphs"},
       {"device: no device \"abacus\"", "--device: no device \"abacus\""},
       {"none here; use the device cpu", "none here; use --device cpu"},
-      {"swap more (LmsOptions), or lower the batch size",
-       "swap more (--lms), or lower the batch size"},
+      {"lms: auto needs the tuner", "--lms: auto needs the tuner"},
+      {"lms_lb: -1 is negative", "--lms_lb: -1 is negative"},
+      {"name it with lms_optimizer_scopes",
+       "name it with --lms_optimizer_scopes"},
       {"profile: there is no file x", "--profile: there is no file x"},
   };
   for (const auto& [message, expected] : cases) {
@@ -39,6 +42,8 @@ TEST(InFlagTermsTest, OptionsBecomeFlags) {
 TEST(InFlagTermsTest, OtherWordsStay) {
   for (const char* message :
        {"--device_memory: 1 GiB is below it", "the device has 3 streams",
+        "/work/lms_test/lms_lb.json: no file", "--lms_lb: 0 is below 1",
+        "the lms mode is off", "field \"lms_lb\" must be an integer",
         "/tmp/device_memory.json: field \"device_memory\" must be an integer",
         "a plan of another graph", "my_device_memory is no option",
         "2 threads beside 3"}) {
@@ -46,12 +51,30 @@ TEST(InFlagTermsTest, OtherWordsStay) {
   }
 }
 
+TEST(InFlagTermsTest, ARefusalAdvisesOnlyWhatTheCommandHas) {
+  const std::string message(
+      ShortageError({.needed_bytes = 9_MiB, .budget_bytes = 3_MiB}).message());
+  const auto ending = [&](const Advice& advice) {
+    const std::string text(
+        InFlagTerms(InvalidArgument(message), advice).message());
+    return text.substr(text.rfind("; ") + 2);
+  };
+  EXPECT_EQ(ending({}),
+            "swap or recompute more (--lms auto), or lower the batch size "
+            "(simulate --find_max_batch finds the largest that fits)");
+  EXPECT_EQ(ending({.has_batch_size = false}),
+            "swap or recompute more (--lms auto), or lower the batch size");
+  EXPECT_EQ(ending({.may_tune = false, .has_batch_size = false}),
+            "swap or recompute more (--lms, --lms_recompute), or lower the "
+            "batch size");
+}
+
 // The options of a command line, given with its last word first.
 StepOptions Parsed(std::vector<std::string> arguments) {
   StepOptions step = DefaultStepOptions();
   CLI::App app;
   FlagSet flags(app);
-  AddMemoryFlags(flags, step, MemoryOwner::kProfile);
+  AddMemoryFlags(flags, step, {.owner = MemoryOwner::kProfile});
   AddProfileFlag(flags, step, "the machine");
   AddLmsFlags(flags, step.lms);
   app.parse(arguments);

@@ -170,6 +170,18 @@ TEST_F(TrainTest, RestoreStartsFromACheckpoint) {
   EXPECT_THAT(after.metadata.at(kNumbers), StartsWith("[18,"));
 }
 
+TEST_F(TrainTest, AnotherFileInPlaceOfACheckpointIsNamed) {
+  const std::string path = folder_.File("result.json");
+  ASSERT_EQ(RunProgram(Arguments({{"--json", path}})).exit_status, 0);
+  const ProgramRun run = RunProgram(Arguments({{"--restore", path}}));
+  EXPECT_EQ(run.exit_status, 2);
+  for (const std::string& text :
+       {"--restore: " + path + ": is not a safetensors file",
+        std::string("; a checkpoint is needed")}) {
+    EXPECT_THAT(run.err, HasSubstr(text));
+  }
+}
+
 TEST_F(TrainTest, TheTraceShowsTheLastStepLaneByLane) {
   const std::string path = folder_.File("trace.json");
   TrainForJson({{"--lms", "v1"}, {"--trace", path}});
@@ -179,6 +191,12 @@ TEST_F(TrainTest, TheTraceShowsTheLastStepLaneByLane) {
   for (const char* track : {"compute", "copy out", "copy in"}) {
     EXPECT_THAT(text, HasSubstr(track));
   }
+}
+
+TEST_F(TrainTest, PrintsWhatItRecomputes) {
+  const ProgramRun run = RunProgram(Arguments({{"--lms_recompute", "cheap"}}));
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\nrecomputed   "));
 }
 
 TEST_F(TrainTest, PrintsEpochsThenMemoryAndSwaps) {

@@ -161,10 +161,10 @@ std::string TwoTensors(const std::string& first, const std::string& second) {
 INSTANTIATE_TEST_SUITE_P(
     Header, BadSafetensorsTest,
     ::testing::Values(
-        BadFile{"Empty", "", "has 0 bytes"},
-        BadFile{"SevenBytes", "1234567", "has 7 bytes"},
+        BadFile{"Empty", "", "has only 0 bytes"},
+        BadFile{"SevenBytes", "1234567", "has only 7 bytes"},
         BadFile{"HeaderBeyondTheFile", MakeFile("{}").substr(0, 9),
-                "header of 2 bytes; there is room for 1"},
+                "header of 2 bytes, but there is room for 1"},
         BadFile{"HugeHeader", std::string(8, '\xff') + "{}",
                 "header of 18446744073709551615 bytes"},
         BadFile{"NoHeader", MakeFile(""), ""},

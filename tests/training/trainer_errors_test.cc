@@ -192,7 +192,7 @@ TEST(TrainerErrorsTest, TestDataWithoutLabelsIsRefusedBeforeTheFirstStep) {
   LeNetRun run = MakeLongRun(data);
   run.spec.test_data = &unlabelled;
   EXPECT_THAT(Refusal(run), StatusIs(absl::StatusCode::kInvalidArgument,
-                                     HasSubstr("test data has 1 fields")));
+                                     HasSubstr("test data has 1 field;")));
 }
 
 class Throwing : public Quarters {

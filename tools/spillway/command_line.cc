@@ -89,6 +89,29 @@ absl::Status CheckFlags(const CLI::App& app, const Arguments& arguments) {
   return absl::OkStatus();
 }
 
+// An error that CLI11 found, in our words.
+absl::Status UsageError(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string see = fmt::format("see {} --help", app.get_name());
+  const std::string message = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    return InvalidArgument(fmt::format("unexpected argument \"{}\"; {}",
+                                       app.remaining().front(), see));
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) break;
+    if (option->count() < 2) continue;
+    return InvalidArgument(fmt::format("{}: is given {} times; give it once",
+                                       option->get_name(), option->count()));
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    return InvalidArgument(fmt::format("{}; {}", message, see));
+  }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    return InvalidArgument(message + "; give one of the two");
+  }
+  return InvalidArgument(message);
+}
+
 // Fills the flags of `app`. With --help or --help_all, sets `help` to the
 // length.
 absl::Status Parse(CLI::App& app, Arguments arguments,
@@ -101,11 +124,8 @@ absl::Status Parse(CLI::App& app, Arguments arguments,
     help = HelpLength::kShort;
   } catch (const CLI::CallForAllHelp&) {
     help = HelpLength::kLong;
-  } catch (const CLI::RequiredError& error) {
-    return InvalidArgument(
-        fmt::format("{}; see {} --help", error.what(), app.get_name()));
   } catch (const CLI::ParseError& error) {
-    return InvalidArgument(error.what());
+    return UsageError(app, error);
   }
   return absl::OkStatus();
 }
@@ -120,9 +140,8 @@ absl::AnyInvocable<absl::Status()> Add(CLI::App& app) {
   auto flags = std::make_unique<Flags>();
   auto set = std::make_unique<FlagSet>(app);
   add_flags(*set, *flags);
-  return [flags = std::move(flags), set = std::move(set)] {
-    return InFlagTerms(run(*flags));
-  };
+  return
+      [flags = std::move(flags), set = std::move(set)] { return run(*flags); };
 }
 
 using Texts = std::vector<std::string>;
@@ -145,8 +164,8 @@ const std::vector<Command>& Commands() {
                     "--device_memory 1G --lms"},
        .common_flags = {"--model", "--batch_size", "--num_batches",
                         "--precision", "--device", "--threads",
-                        "--device_memory", "--lms", "--plan", "--report",
-                        "--json", "--help_all"}},
+                        "--device_memory", "--lms", "--lms_recompute", "--plan",
+                        "--report", "--json", "--help_all"}},
       {.name = "completion",
        .summary = "Print the completion script for a shell.",
        .add = Add<CompletionFlags, AddCompletionFlags, RunCompletion>},
@@ -202,8 +221,9 @@ const std::vector<Command>& Commands() {
                     "spillway simulate --model resnet50 --device_memory 2G "
                     "--find_max_batch"},
        .common_flags = {"--model", "--batch_size", "--graph", "--profile",
-                        "--device_memory", "--lms", "--find_max_batch",
-                        "--plan", "--report", "--json", "--help_all"}},
+                        "--device_memory", "--lms", "--lms_recompute",
+                        "--find_max_batch", "--plan", "--report", "--json",
+                        "--help_all"}},
       {.name = "train",
        .summary = "Train a model of the zoo on real data.",
        .add = Add<TrainFlags, AddTrainFlags, RunTrain>,
@@ -213,7 +233,8 @@ const std::vector<Command>& Commands() {
        .common_flags = {"--model", "--data", "--data_dir", "--num_epochs",
                         "--batch_size", "--optimizer", "--learning_rate",
                         "--lr_schedule", "--device", "--device_memory", "--lms",
-                        "--checkpoint", "--json", "--help_all"}},
+                        "--lms_recompute", "--checkpoint", "--json",
+                        "--help_all"}},
       {.name = "tune",
        .summary =
            "Choose what to swap, and when, so that a step fits; runs nothing.",
@@ -269,12 +290,20 @@ CommandManual Describe(const Command& command, const CLI::App& app) {
   return manual;
 }
 
+Advice AdviceOf(const CLI::App& app) {
+  const CLI::Option* lms = app.get_option_no_throw("--lms");
+  const CLI::Option* graph = app.get_option_no_throw("--graph");
+  return {.may_tune = lms != nullptr &&
+                      lms->get_type_name().find("auto") != std::string::npos,
+          .has_batch_size = graph == nullptr || graph->count() == 0};
+}
+
 absl::Status Execute(const Command& command, const Arguments& arguments) {
   const std::unique_ptr<CLI::App> app = NewApp(command);
   absl::AnyInvocable<absl::Status()> run = command.add(*app);
   std::optional<HelpLength> help;
   SPILLWAY_RETURN_IF_ERROR(Parse(*app, arguments, help));
-  if (!help) return run();
+  if (!help) return InFlagTerms(run(), AdviceOf(*app));
   return Print(
       FormatHelp({.name = "spillway"}, Describe(command, *app), *help));
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 
 namespace spillway {
@@ -64,8 +65,9 @@ absl::StatusOr<std::unique_ptr<Mnist>> Mnist::Open(
   SPILLWAY_RETURN_IF_ERROR(CheckLabels(labels, labels_path));
   if (images.dims[0] != labels.dims[0]) {
     return InvalidArgument(
-        fmt::format("{}: at byte 4: {} images, but {} labels in {}",
-                    images_path, images.dims[0], labels.dims[0], labels_path));
+        fmt::format("{}: at byte 4: {}, but {} in {}", images_path,
+                    Counted(images.dims[0], "image"),
+                    Counted(labels.dims[0], "label"), labels_path));
   }
   return std::unique_ptr<Mnist>(
       new Mnist(std::move(images), std::move(labels), scaling));

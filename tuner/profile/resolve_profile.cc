@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
 #include "fmt/format.h"
@@ -55,14 +56,14 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadCached(
                     "cached profile (remove the file to do without)");
   }
   SPILLWAY_ASSIGN_OR_RETURN(const std::string libraries, LibrariesOf(options));
-  if (profile->libraries != libraries) {
+  if (profile->libraries == libraries) return *std::move(profile);
+  if (options.warns_of_profile) {
     spdlog::warn(
         "{} was measured with \"{}\", not with \"{}\", and is not used; "
         "measure again with spillway profile",
         path, profile->libraries, libraries);
-    return std::nullopt;
   }
-  return *std::move(profile);
+  return std::nullopt;
 }
 
 absl::StatusOr<DeviceProfile> FindProfile(const StepOptions& options) {
@@ -126,8 +127,8 @@ absl::StatusOr<std::string> DescribeDevice(const StepOptions& options) {
                        options.math.deterministic ? "" : ", not deterministic");
   }
   const int threads = ResolveThreads(options.threads);
-  std::string text = fmt::format("{}, {} thread{}", std::string(device->name()),
-                                 threads, threads == 1 ? "" : "s");
+  std::string text = fmt::format("{}, {}", std::string(device->name()),
+                                 Counted(threads, "thread"));
   if (options.link_gbps > 0) {
     text += fmt::format(", link {} gbps", options.link_gbps);
   }
@@ -147,7 +148,7 @@ bool IsNamed(const ProfileChoice& profile) {
 
 absl::StatusOr<DeviceProfile> ResolveProfile(const StepOptions& options) {
   SPILLWAY_ASSIGN_OR_RETURN(DeviceProfile profile, FindChosen(options));
-  if (profile.foreign_work > 0) {
+  if (profile.foreign_work > 0 && options.warns_of_profile) {
     spdlog::warn(
         "the profile of {} was measured while other programs took {:.0f} % of "
         "the CPU time, so predicted times may be wrong; spillway profile "

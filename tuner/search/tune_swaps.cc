@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/plan/choose_schedule.h"
@@ -366,8 +367,8 @@ class Tuner {
     if (!absl::IsResourceExhausted(failure_)) return failure_;
     return Annotate(
         failure_,
-        fmt::format("nothing that was tried fits ({} candidates{})",
-                    result_.tried.size(),
+        fmt::format("nothing that was tried fits ({}{})",
+                    Counted(result_.tried.size(), "candidate"),
                     ShallStop() ? ", then the search was stopped" : ""));
   }
 

@@ -240,10 +240,10 @@ TEST(CompileRandomTest, TheErrorNamesTheFloorAndWhatIsMissing) {
                     HasSubstr(fmt::format(
                         "the smallest budget with these options is {} bytes",
                         sized.device_bytes)),
-                    HasSubstr(
-                        fmt::format("is {} at {}; {}", FormatBytes(floor), node,
-                                    budget < floor ? "swapping cannot help"
-                                                   : "swap more")))));
+                    HasSubstr(fmt::format(
+                        "is {} at {}; {}", FormatBytes(floor), node,
+                        budget < floor ? "neither swapping nor"
+                                       : "swap or recompute more")))));
     }
   }
   EXPECT_GT(below_floor, LeastCases(25));

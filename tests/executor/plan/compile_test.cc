@@ -83,7 +83,7 @@ TEST(CompileTest, TooSmallABudgetNamesFloorMissingBytesAndWhatWouldFit) {
                        AllOf(HasSubstr("1 KiB missing"),
                              HasSubstr("smallest budget with these options is "
                                        "5120 bytes"),
-                             HasSubstr("at b3; swap more"))));
+                             HasSubstr("at b3; swap or recompute more"))));
 }
 
 TEST(CompileTest, HostPoolHasItsOwnError) {

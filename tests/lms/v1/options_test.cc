@@ -384,42 +384,42 @@ TEST(V1OptionsTest, BadOptionsAreNamedWithWhatIsAllowed) {
   };
   const std::vector<Bad> all = {
       {with([](LmsOptions& o) { o.v1.n_tensors = -2; }),
-       "lms_n_tensors is -2; it must be -1 (all), 0 (off) or positive"},
+       "lms_n_tensors: -2 is not -1 (all), 0 (off) or positive"},
       {with([](LmsOptions& o) { o.v1.lb = -1; }),
-       "lms_lb is -1; it must not be negative"},
+       "lms_lb: -1 is negative; use 0 or more"},
       {with([](LmsOptions& o) { o.v1.ub = 1; }),
-       "lms_ub is 1; with lms_lb 1 and chain_rule it must be at least 2"},
+       "lms_ub: 1 is too small; with lms_lb 1 and chain_rule use at least 2"},
       {with([](LmsOptions& o) {
          o.v1.ub = 2;
          o.v1.ctrld_strategy = ControlStrategy::kDirectOrder;
        }),
-       "lms_ub is 2; with lms_lb 1 and direct_order it must be at least 3"},
+       "lms_ub: 2 is too small; with lms_lb 1 and direct_order use at least 3"},
       {with([](LmsOptions& o) { o.v1.branch_threshold = -1; }),
-       "lms_branch_threshold is -1; it must not be negative"},
+       "lms_branch_threshold: -1 is negative; use 0 or more"},
       {with([](LmsOptions& o) { o.debug_level = 3; }),
-       "lms_debug_level is 3; it must be 0, 1 or 2"},
+       "lms_debug_level: 3 is not 0, 1 or 2"},
       {with([](LmsOptions& o) { o.size_threshold_bytes = -5; }),
-       "lms_size_threshold is -5 bytes; it must not be negative"},
+       "lms_size_threshold: -5 bytes is negative; use 0 or more"},
       {with([](LmsOptions& o) { o.v1.starting_scope = "nett"; }),
-       "lms_starting_scope is nett, but no node is in it; the top-level "
+       "lms_starting_scope: no node is in the scope nett; the top-level "
        "scopes are: net, opt"},
       {with([](LmsOptions& o) { o.v1.starting_op_names = {"net"}; }),
-       "lms_starting_op_names has net, but no node has this name"},
+       "lms_starting_op_names: no node has the name net; "},
       {with([](LmsOptions& o) { o.v1.excl_scopes = {"net/F"}; }),
-       "lms_excl_scopes is net/F, but no node is in it; the top-level scopes "
+       "lms_excl_scopes: no node is in the scope net/F; the top-level scopes "
        "are: net, opt"},
       {with([](LmsOptions& o) { o.v1.incl_scopes = {"F1"}; }),
-       "lms_incl_scopes is F1, but no node"},
+       "lms_incl_scopes: no node is in the scope F1;"},
       {with([](LmsOptions& o) { o.v1.incl_types = {"Convolution"}; }),
-       "lms_incl_scopes and lms_incl_types select no node"},
+       "lms_incl_scopes, lms_incl_types: select no node"},
       {with([](LmsOptions& o) {
          o.v1.incl_scopes = {"net"};
          o.v1.excl_scopes = {"net/"};
        }),
-       "lms_excl_scopes and lms_excl_types leave no node of those that "
+       "lms_excl_scopes, lms_excl_types: leave no node of those that "
        "lms_incl_scopes and lms_incl_types select"},
       {with([](LmsOptions& o) { o.v1.excl_scopes = {""}; }),
-       "lms_excl_scopes has an empty name"},
+       "lms_excl_scopes: has an empty name; leave it out"},
   };
   for (const Bad& bad : all) {
     SCOPED_TRACE(bad.message);

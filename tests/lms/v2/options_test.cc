@@ -69,43 +69,46 @@ TEST(V2OptionsTest, AnOptionOutOfRangeIsNamedAndTheGraphStaysAsItWas) {
   };
   const std::vector<Bad> bad = {
       {[](LmsOptions& o) { o.v2.swapout_threshold = 0; },
-       "lms_swapout_threshold is 0"},
+       "lms_swapout_threshold: 0 is neither"},
       {[](LmsOptions& o) { o.v2.swapout_threshold = -2; },
-       "lms_swapout_threshold is -2"},
-      {[](LmsOptions& o) { o.v2.swapin_ahead = 0; }, "lms_swapin_ahead is 0"},
+       "lms_swapout_threshold: -2 is neither"},
+      {[](LmsOptions& o) { o.v2.swapin_ahead = 0; },
+       "lms_swapin_ahead: 0 is neither"},
       {[](LmsOptions& o) { o.v2.swapin_groupby = -3; },
-       "lms_swapin_groupby is -3"},
-      {[](LmsOptions& o) { o.v2.sync_mode = 4; }, "lms_sync_mode is 4"},
-      {[](LmsOptions& o) { o.v2.sync_mode = -1; }, "lms_sync_mode is -1"},
+       "lms_swapin_groupby: -3 is neither"},
+      {[](LmsOptions& o) { o.v2.sync_mode = 4; },
+       "lms_sync_mode: 4 is not 0, 1, 2 or 3"},
+      {[](LmsOptions& o) { o.v2.sync_mode = -1; },
+       "lms_sync_mode: -1 is not 0, 1, 2 or 3"},
       {[](LmsOptions& o) {
          o.v2.serialization = {"1", "x:2"};
        },
        "\"x:2\""},
       {[](LmsOptions& o) { o.v2.serialization = {"5:2"}; },
-       "lms_serialization has \"5:2\", which selects none of the"},
+       "lms_serialization: \"5:2\" selects none of the"},
       {[](LmsOptions& o) { o.v2.serialization_by_size_gib = -0.5; },
-       "lms_serialization_by_size is -0.5"},
+       "lms_serialization_by_size: -0.5 GiB is not"},
       {[](LmsOptions& o) {
          o.v2.serialization_by_size_gib =
              std::numeric_limits<double>::infinity();
        },
        "lms_serialization_by_size"},
       {[](LmsOptions& o) { o.v2.swapout_threshold = -1; },
-       "lms_swapout_threshold is -1, to be tuned"},
+       "lms_swapout_threshold: is -1, to be tuned"},
       {[](LmsOptions& o) { o.v2.swapin_ahead = -1; },
-       "lms_swapin_ahead is -1, to be tuned"},
+       "lms_swapin_ahead: is -1, to be tuned"},
       {[](LmsOptions& o) { o.v2.swapin_groupby = -1; },
-       "lms_swapin_groupby is -1, to be tuned"},
+       "lms_swapin_groupby: is -1, to be tuned"},
       {[](LmsOptions& o) { o.v2.excl_output_by_scopes = {"none"}; },
-       "lms_excl_output_by_scopes has \"none\", but no node's name begins with "
-       "it; the top-level scopes are: F1, F2, F3, F4, opt"},
+       "lms_excl_output_by_scopes: no node's name begins with \"none\"; the "
+       "top-level scopes are: F1, F2, F3, F4, opt"},
       {[](LmsOptions& o) { o.v2.incl_input_by_types = {"None"}; },
-       "lms_incl_input_by_types has None, but no node is of this op"},
+       "lms_incl_input_by_types: no node is of the op None"},
       {[](LmsOptions& o) {
          o.v2.incl_output_by_scopes = {"F1"};
          o.v2.excl_output_by_types = {"Op"};
        },
-       "lms_excl_output_by_types leave no node"}};
+       "lms_excl_output_by_types: leave no node"}};
   const std::string before = FormatGraph(ChainE1());
   for (const Bad& row : bad) {
     SCOPED_TRACE(row.message);

@@ -47,6 +47,7 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   setup.parameters = CountParameters(step.graph);
   StepOptions options = flags.step;
   options.seed = static_cast<uint64_t>(flags.seed);
+  options.warns_of_profile = false;
   SavedPlan plan;
   SPILLWAY_RETURN_IF_ERROR(ReadPlanFlag(flags.plan, step.graph, plan, options));
   SPILLWAY_ASSIGN_OR_RETURN(ChosenStep chosen,

@@ -1,5 +1,6 @@
 #include "tools/spillway/command/edit_command.h"
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
@@ -17,16 +18,18 @@ namespace {
 std::string FormatReport(const LmsReport& report) {
   std::string text = fmt::format("added ops     {}\n", report.added_ops);
   if (report.clones.nodes > 0) {
-    text += fmt::format("recomputed    {} nodes ({})\n", report.clones.nodes,
+    text += fmt::format("recomputed    {} ({})\n",
+                        Counted(report.clones.nodes, "node"),
                         FormatBytes(report.clones.bytes));
   }
   text += fmt::format(
-      "swapped       {} tensors: {} out ({}), {} in ({})\n"
+      "swapped       {}: {} out ({}), {} in ({})\n"
       "levels        {}\n"
       "edit time     {}\n"
       "equivalent    yes\n",  // else the edit would have been refused
-      report.swap_tensors, report.swap_outs, FormatBytes(report.out_bytes),
-      report.swap_ins, FormatBytes(report.in_bytes), report.levels,
+      Counted(report.swap_tensors, "tensor"), report.swap_outs,
+      FormatBytes(report.out_bytes), report.swap_ins,
+      FormatBytes(report.in_bytes), report.levels,
       FormatDuration(report.edit_ns));
   for (const LmsReport::Dropped& dropped : report.dropped) {
     text +=
@@ -58,7 +61,7 @@ void AddEditFlags(FlagSet& set, EditFlags& flags) {
       ->required();
   set.File("--out", flags.out, "write the edited graph to this file");
   set.File("--dot", flags.dot, "write it as Graphviz text too");
-  AddLmsFlags(set, flags.lms);
+  AddLmsFlags(set, flags.lms, Decider::kFlags);
   AddResultFlags(set, flags.result);
 }
 

@@ -96,8 +96,8 @@ void AddInspectFlags(FlagSet& set, InspectFlags& flags) {
   set.Int("--memory_rows", flags.memory_rows,
           {.help = "buffers to list as text; default 20", .max = 1'000'000})
       ->needs(report);
-  AddMemoryFlags(set, flags.step);
-  AddLmsFlags(set, flags.step.lms);
+  AddMemoryFlags(set, flags.step, {.decider = Decider::kFlags});
+  AddLmsFlags(set, flags.step.lms, Decider::kFlags);
   set.BeginGroup("Files");
   set.File("--out", flags.out, "write the graph to this graph file");
   set.File("--dot", flags.dot, "write it as Graphviz text");

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "base/units.h"
@@ -73,9 +74,9 @@ absl::Status CapacityError(const PackFlags& flags, const Result& result) {
           ? "there is nothing left to try"
           : "a longer --time_limit may find a lower one";
   return ResourceExhausted(fmt::format(
-      "the capacity is {} bytes, but the lowest placement found needs {}, {} "
-      "more; {}",
-      flags.capacity, packing.height_bytes,
+      "the capacity is {}, but the lowest placement found needs {}, {} more; "
+      "{}",
+      Counted(flags.capacity, "byte"), packing.height_bytes,
       packing.height_bytes - flags.capacity, remedy));
 }
 
@@ -83,13 +84,14 @@ std::string FormatResult(const BufferTable& table, const PackFlags& flags,
                          const Result& result) {
   return fmt::format(
       "buffers      {}\n"
-      "capacity     {} bytes, {}\n"
-      "height       {} bytes\n"
-      "lower bound  {} bytes\n"
+      "capacity     {}, {}\n"
+      "height       {}\n"
+      "lower bound  {}\n"
       "time         {:.3f} s\n",
-      table.items.size(), flags.capacity,
-      Fits(flags, result) ? "met" : "not met", result.packing.height_bytes,
-      result.packing.lower_bound_bytes, result.seconds);
+      table.items.size(), Counted(flags.capacity, "byte"),
+      Fits(flags, result) ? "met" : "not met",
+      Counted(result.packing.height_bytes, "byte"),
+      Counted(result.packing.lower_bound_bytes, "byte"), result.seconds);
 }
 
 Json ToJson(const BufferTable& table, const PackFlags& flags,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "benchmarks/synthetic_feeds.h"
@@ -81,10 +82,10 @@ absl::StatusOr<MeasuredProfile> Measure(const ProfileFlags& flags,
 }
 
 std::string FormatLink(const LinkDirection& link) {
-  return fmt::format("{:.2f} GB/s, {:.2f} during the other; {} bytes in {}",
+  return fmt::format("{:.2f} GB/s, {:.2f} during the other; {} in {}",
                      link.bytes_per_second * 1e-9,
                      link.shared_bytes_per_second * 1e-9,
-                     link.by_size.front().bytes,
+                     Counted(link.by_size.front().bytes, "byte"),
                      FormatDuration(link.by_size.front().alone_ns));
 }
 
@@ -125,18 +126,17 @@ std::string FormatProfile(const DeviceProfile& profile,
       FormatDuration(profile.issue_ns), FormatDuration(profile.wake_ns),
       profile.kernel_ns_per_copied_byte);
   if (kernels) {
-    text += fmt::format("step         {}, {} kinds of kernel measured\n",
+    text += fmt::format("step         {}, {} of kernel measured\n",
                         FormatDuration(kernels->step_ns),
-                        kernels->kernel_ns.size());
+                        Counted(kernels->kernel_ns.size(), "kind"));
   }
   if (!profile.algorithms.empty()) {
     text += fmt::format(
-        "algorithms   of {} kinds of kernel, {} of them faster "
-        "than their first\n",
-        profile.algorithms.size(), FasterThanFirst(profile));
+        "algorithms   of {} of kernel, {} of them faster than the first\n",
+        Counted(profile.algorithms.size(), "kind"), FasterThanFirst(profile));
   }
-  return text + fmt::format("profile      {}, {} kinds of kernel\n", path,
-                            profile.kernels.size());
+  return text + fmt::format("profile      {}, {} of kernel\n", path,
+                            Counted(profile.kernels.size(), "kind"));
 }
 
 Json ToJson(const DeviceProfile& profile,

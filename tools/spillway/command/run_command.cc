@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/trace/timeline.h"
 #include "executor/session/session.h"
@@ -75,51 +76,63 @@ std::string Describe(const HostTensor& tensor) {
                         : type;
 }
 
-std::string FormatResult(const TensorMap& fetched, const Session& session) {
+// The session, and what was decided for its step.
+struct RunSetup {
+  std::unique_ptr<Session> session = {};
+  CloneCounts clones = {};
+  LmsOptions lms = {};  // the options that were used
+};
+
+std::string FormatResult(const TensorMap& fetched, const RunSetup& setup) {
   std::string text;
   for (const auto& [name, tensor] : fetched) {
     text += fmt::format("{}  {}\n", name, Describe(tensor));
   }
-  const MemoryUse memory = session.memory();
+  const MemoryUse memory = setup.session->memory();
   text += fmt::format(
       "device peak  {} bytes predicted, {} measured\n"
       "host peak    {} bytes predicted, {} measured\n",
       memory.predicted_device_bytes, memory.measured_device_bytes,
       memory.predicted_host_bytes, memory.measured_host_bytes);
-  const SwapCounts swaps = MeasuredSwaps(session, 1);
-  text += fmt::format("swapped      {} bytes out, {} bytes in ({} tensors)\n",
-                      swaps.out_bytes, swaps.in_bytes, swaps.tensors);
-  text += FormatFedAgain(swaps);
-  return text;
+  const SwapCounts swaps = MeasuredSwaps(*setup.session, 1);
+  text += fmt::format("swapped      {} bytes out, {} bytes in ({})\n",
+                      swaps.out_bytes, swaps.in_bytes,
+                      Counted(swaps.tensors, "tensor"));
+  return text + FormatFedAgain(swaps) + FormatClones(setup.clones);
 }
 
-Json ToJson(const RunFlags& flags, const TensorMap& fetched,
-            const Session& session) {
+Json ToJson(const TensorMap& fetched, const RunSetup& setup) {
   Json fetches = Json::array();
   for (const auto& [name, tensor] : fetched) {
     fetches.push_back({{"name", name},
                        {"dtype", std::string(DTypeName(tensor.type.dtype))},
                        {"shape", tensor.type.shape.dims()}});
   }
-  const MemoryUse memory = session.memory();
+  const MemoryUse memory = setup.session->memory();
   return {{"fetches", fetches},
           {"peak_device_bytes", PeakJson(memory.predicted_device_bytes,
                                          memory.measured_device_bytes)},
           {"peak_host_bytes",
            PeakJson(memory.predicted_host_bytes, memory.measured_host_bytes)},
-          {"swap", SwapJson(MeasuredSwaps(session, 1))},
+          {"swap", SwapJson(MeasuredSwaps(*setup.session, 1))},
+          {"recompute", ClonesJson(setup.clones)},
           {"device_allocations_in_steps", memory.allocations_in_steps},
-          {"lms", LmsJson(flags.step.lms)}};
+          {"lms", LmsJson(setup.lms)}};
 }
 
-absl::StatusOr<std::unique_ptr<Session>> MakeSession(
-    const RunFlags& flags, const Graph& graph,
-    const std::vector<ValueId>& fetches) {
+absl::StatusOr<RunSetup> SetUpRun(const RunFlags& flags, const Graph& graph,
+                                  const std::vector<ValueId>& fetches) {
   StepOptions step = flags.step;
   step.seed = static_cast<uint64_t>(flags.seed);
   SavedPlan plan;
   SPILLWAY_RETURN_IF_ERROR(ReadPlanFlag(flags.plan, graph, plan, step));
-  return CreateTunedSession({.graph = graph, .fetches = fetches}, step);
+  SPILLWAY_ASSIGN_OR_RETURN(
+      TunedPrograms tuned,
+      TunePrograms({{.graph = graph, .fetches = fetches}}, step));
+  RunSetup setup = {.clones = tuned.steps.front().edit.clones,
+                    .lms = tuned.steps.front().lms};
+  SPILLWAY_ASSIGN_OR_RETURN(setup.session, OpenSession(std::move(tuned)));
+  return setup;
 }
 
 }  // namespace
@@ -150,25 +163,26 @@ absl::Status RunRun(const RunFlags& flags) {
   Outputs outputs(flags.result,
                   {{"--out", flags.out}, {"--trace", flags.trace}});
   SPILLWAY_RETURN_IF_ERROR(outputs.Check());
-  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(flags.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph graph, LoadGraphFile(flags.graph));
   absl::StatusOr<FeedTensors> tensors = ReadFeeds(flags.feed, graph);
   if (!tensors.ok()) return Annotate(tensors.status(), "--feed");
   SPILLWAY_ASSIGN_OR_RETURN(const std::vector<ValueId> fetches,
                             FindFetches(flags.fetch, graph));
-  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                            MakeSession(flags, std::move(graph), fetches));
-  SPILLWAY_RETURN_IF_ERROR(WriteUsedVariables(tensors->variables, *session));
+  SPILLWAY_ASSIGN_OR_RETURN(const RunSetup setup,
+                            SetUpRun(flags, graph, fetches));
+  SPILLWAY_RETURN_IF_ERROR(
+      WriteUsedVariables(tensors->variables, *setup.session));
   Timeline timeline;
   SPILLWAY_ASSIGN_OR_RETURN(
       StepResult step,
-      session->Step(0, tensors->feeds,
-                    flags.trace.empty() ? nullptr : &timeline));
+      setup.session->Step(0, tensors->feeds,
+                          flags.trace.empty() ? nullptr : &timeline));
   TensorMap fetched;
   for (size_t i = 0; i < flags.fetch.size(); ++i) {
     fetched[flags.fetch[i]] = step.fetched[fetches[i]];
   }
-  outputs.Print(FormatResult(fetched, *session));
-  outputs.WriteJson(ToJson(flags, fetched, *session));
+  outputs.Print(FormatResult(fetched, setup));
+  outputs.WriteJson(ToJson(fetched, setup));
   outputs.WriteWith("--out", [&](const std::string& path) {
     return WriteSafetensors(path, fetched);
   });

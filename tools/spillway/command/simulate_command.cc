@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
@@ -74,8 +75,8 @@ std::string FormatSwaps(const SwapCounts& swaps) {
                                ? ""
                                : fmt::format(", {} of these without prefetch",
                                              swaps.delayed_swap_ins);
-  return fmt::format("{} tensors: {} out ({}), {} in ({}) a step{}\n{}",
-                     swaps.tensors, swaps.swap_outs,
+  return fmt::format("{}: {} out ({}), {} in ({}) a step{}\n{}",
+                     Counted(swaps.tensors, "tensor"), swaps.swap_outs,
                      FormatBytes(swaps.out_bytes), swaps.swap_ins,
                      FormatBytes(swaps.in_bytes), late, FormatFedAgain(swaps));
 }
@@ -102,7 +103,7 @@ std::string FormatResult(const StepPrediction& simulation) {
       floor.node.is_valid() ? graph.node(floor.node).name : "-");
 }
 
-Json ToJson(const StepPrediction& simulation) {
+Json ToJson(const StepPrediction& simulation, const Advice& advice) {
   const ChosenStep& chosen = simulation.chosen;
   const StepOptions& options = chosen.options;
   Json json = {{"fits", simulation.fits.ok()},
@@ -119,7 +120,8 @@ Json ToJson(const StepPrediction& simulation) {
                {"dropped", DroppedJson(chosen.edit)}};
   if (options.device_memory) json["device_memory"] = *options.device_memory;
   if (!simulation.fits.ok()) {
-    json["reason"] = std::string(simulation.fits.message());
+    json["reason"] =
+        std::string(InFlagTerms(simulation.fits, advice).message());
   }
   return json;
 }
@@ -130,7 +132,7 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
   AddDeviceFlags(set, flags.step);
   SharePrecision(set, flags.source.model, flags.step);
-  AddMemoryFlags(set, flags.step, MemoryOwner::kProfile);
+  AddMemoryFlags(set, flags.step, {.owner = MemoryOwner::kProfile});
   AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
   set.BeginGroup("Time");
@@ -161,6 +163,7 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   std::string text;
   if (flags.find_max_batch) {
     SPILLWAY_ASSIGN_OR_RETURN(max_batch, LargestBatch(flags));
+    flags.step.warns_of_profile = false;
     text = FormatFittingBatches(max_batch);
     // If no batch fits, the answer is the memory that one image needs.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
@@ -177,7 +180,8 @@ absl::Status RunSimulate(const SimulateFlags& given) {
                              .batch_size = source.batch_size};
   text += FormatResult(predicted) + FormatTiming(timing) +
           FormatBound(predicted.bound, predicted.step.step_ns);
-  Json json = ToJson(predicted);
+  Json json =
+      ToJson(predicted, {.has_batch_size = !flags.source.model.model.empty()});
   AddTimingJson(timing, json);
   json["bound"] = BoundJson(predicted.bound, predicted.step.step_ns);
   json["algorithms"] = AlgorithmsJson(predicted.chosen.algorithms);

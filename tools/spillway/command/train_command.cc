@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/trace/timeline.h"
 #include "base/units.h"
@@ -65,11 +66,12 @@ TrainerSpec MakeTrainerSpec(const TrainFlags& flags, const TrainSetup& setup) {
 std::string FormatStart(const TrainSetup& setup) {
   const MemoryUse memory = setup.session->memory();
   return fmt::format(
-      "{} parameters, batch {}, {} steps an epoch, device {}: {}\n"
+      "{}, batch {}, {} an epoch, device {}: {}\n"
       "{:>5}{:>10}{:>10}{:>15}{:>9}\n",
-      setup.parameters, setup.training.options.batch_size, StepsPerEpoch(setup),
-      setup.device, FormatBytes(memory.predicted_device_bytes), "epoch", "loss",
-      "accuracy", "test accuracy", "seconds");
+      Counted(setup.parameters, "parameter"), setup.training.options.batch_size,
+      Counted(StepsPerEpoch(setup), "step"), setup.device,
+      FormatBytes(memory.predicted_device_bytes), "epoch", "loss", "accuracy",
+      "test accuracy", "seconds");
 }
 
 std::string FormatEpoch(const EpochResult& epoch) {
@@ -83,10 +85,10 @@ std::string FormatEpoch(const EpochResult& epoch) {
 // "after 12 of 18 steps, 2 of 3 epochs complete"
 std::string FormatDone(const TrainFlags& flags, const TrainSetup& setup,
                        const TrainResult& result) {
-  return fmt::format("after {} of {} steps, {} of {} epochs complete",
-                     result.num_steps(),
-                     flags.num_epochs * StepsPerEpoch(setup),
-                     result.num_complete_epochs(), flags.num_epochs);
+  return fmt::format("after {} of {}, {} of {} complete", result.num_steps(),
+                     Counted(flags.num_epochs * StepsPerEpoch(setup), "step"),
+                     result.num_complete_epochs(),
+                     Counted(flags.num_epochs, "epoch"));
 }
 
 std::string FormatEnd(const TrainFlags& flags, const TrainSetup& setup,
@@ -99,10 +101,11 @@ std::string FormatEnd(const TrainFlags& flags, const TrainSetup& setup,
   return fmt::format(
       "{}device peak  {} bytes predicted, {} measured\n"
       "host peak    {} bytes predicted, {} measured\n"
-      "{}{}",
+      "{}{}{}",
       interruption, memory.predicted_device_bytes, memory.measured_device_bytes,
       memory.predicted_host_bytes, memory.measured_host_bytes,
       FormatMeasuredSwaps(MeasuredSwaps(*setup.session, result.num_steps())),
+      FormatClones(setup.edit.clones),
       FormatChecksum(result.checksum, setup.algorithms_digest,
                      setup.options.algorithms));
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/session/plan_programs.h"
@@ -90,9 +91,8 @@ absl::Status CheckBatch(const ModelGraph& model, const ImageDataset& data) {
   const int64_t batch = model.options.batch_size;
   if (batch <= data.size()) return absl::OkStatus();
   return InvalidArgument(
-      fmt::format("--batch_size: a batch of {} is more than the {} training "
-                  "images",
-                  batch, data.size()));
+      fmt::format("--batch_size: a batch of {} is more than the {}", batch,
+                  Counted(data.size(), "training image")));
 }
 
 // These data sets have one label per image.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/plan/explain_timeline.h"
@@ -243,8 +244,8 @@ absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
   WriteFiles(flags, choice.source, tuned, outputs);
   if (!tuned.step.interrupted) return outputs.Finish();
   return outputs.Finish(InterruptedStatus(
-      fmt::format("after {} candidates; the best of them is chosen",
-                  tuned.step.tried.size())));
+      fmt::format("after {}; the best so far is chosen",
+                  Counted(tuned.step.tried.size(), "candidate"))));
 }
 
 }  // namespace
@@ -257,8 +258,9 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   SharePrecision(set, flags.source.model, flags.step);
   AddLinkFlag(set, flags.step);
   AddCudaGraphFlag(set, flags.step);
-  AddMemoryFlags(set, flags.step, MemoryOwner::kProfile);
-  AddLmsFlags(set, flags.step.lms);
+  AddMemoryFlags(set, flags.step,
+                 {.owner = MemoryOwner::kProfile, .decider = Decider::kTuner});
+  AddLmsFlags(set, flags.step.lms, Decider::kTuner);
   set.BeginGroup("Search");
   set.Choice("--strategy", flags.strategy,
              {.help = "best (default): the least predicted time; or a classic "
@@ -297,6 +299,7 @@ absl::Status RunTune(const TuneFlags& given) {
   SPILLWAY_RETURN_IF_ERROR(outputs.Check());
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
                             ResolveProfile(flags.step));
+  flags.step.warns_of_profile = false;
   SPILLWAY_ASSIGN_OR_RETURN(flags.step.device_memory,
                             TuningBudget(flags.step, profile));
   const Interrupts interrupts("candidate");

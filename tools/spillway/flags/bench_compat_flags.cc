@@ -12,15 +12,15 @@ namespace {
 absl::Status CheckData(const BenchCompatFlags& flags) {
   if (!flags.data_dir.empty()) {
     return InvalidArgument(
-        "--data_dir: bench uses synthetic images; spillway train reads real "
-        "ones");
+        "--data_dir: is not supported, since the images are synthetic; "
+        "spillway train reads real ones");
   }
   if (flags.data_name == "imagenet" || flags.data_name == "synthetic") {
     return absl::OkStatus();
   }
   return InvalidArgument(fmt::format(
-      "--data_name: \"{}\" is not one of imagenet, synthetic; the images are "
-      "synthetic, in the size of the model or of --image_size",
+      "--data_name: \"{}\" is not one of imagenet, synthetic; both mean "
+      "synthetic images in the size of the model or of --image_size",
       flags.data_name));
 }
 
@@ -28,11 +28,11 @@ absl::Status CheckLayout(const BenchCompatFlags& flags) {
   if (flags.data_format == "NHWC") return absl::OkStatus();
   if (flags.data_format == "NCHW") {
     return InvalidArgument(
-        "--data_format: NCHW is not in this version, whose kernels all read "
-        "and write NHWC; use NHWC");
+        "--data_format: \"NCHW\" is not supported, since all kernels read and "
+        "write NHWC; use NHWC");
   }
-  return InvalidArgument(
-      fmt::format("--data_format: \"{}\" is not NHWC", flags.data_format));
+  return InvalidArgument(fmt::format(
+      "--data_format: \"{}\" is no layout; use NHWC", flags.data_format));
 }
 
 absl::Status CheckDevices(const BenchCompatFlags& flags) {
@@ -40,8 +40,8 @@ absl::Status CheckDevices(const BenchCompatFlags& flags) {
   if (!update.empty() && update != "parameter_server" &&
       update != "replicated") {
     return InvalidArgument(
-        fmt::format("--variable_update: \"{}\" is for several devices; use "
-                    "parameter_server or replicated, which are the same on one",
+        fmt::format("--variable_update: \"{}\" is not one of parameter_server, "
+                    "replicated; both mean the same on one device",
                     update));
   }
   const std::string_view parameters = flags.local_parameter_device;
@@ -51,35 +51,40 @@ absl::Status CheckDevices(const BenchCompatFlags& flags) {
   }
   if (flags.num_gpus == 1) return absl::OkStatus();
   return InvalidArgument(fmt::format(
-      "--num_gpus: {} devices are not in this version; use 1", flags.num_gpus));
+      "--num_gpus: {} is not supported, since bench runs on one device; use 1",
+      flags.num_gpus));
 }
 
 absl::Status CheckOutputs(const BenchCompatFlags& flags) {
   if (!flags.train_dir.empty()) {
     return InvalidArgument(
-        "--train_dir: use --checkpoint FILE, which gets the variables after "
-        "the timed steps");
+        "--train_dir: is not supported; use --checkpoint FILE, which receives "
+        "the variables after the timed steps");
   }
   if (flags.summary_verbosity > 0) {
     return InvalidArgument(
-        "--summary_verbosity: Spillway writes no summaries; --report FILE "
-        "writes a page of memory and time, --json FILE all numbers");
+        "--summary_verbosity: is not supported, since there are no summaries; "
+        "use --report FILE for a page of memory and time, --json FILE for all "
+        "numbers");
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckSwitches(const BenchCompatFlags& flags) {
   if (flags.xla || flags.xla_compile) {
-    return InvalidArgument(fmt::format("{}: there is no XLA here; use false",
-                                       flags.xla ? "--xla" : "--xla_compile"));
+    return InvalidArgument(fmt::format(
+        "{}: is not supported, since there is no XLA here; use false",
+        flags.xla ? "--xla" : "--xla_compile"));
   }
   if (!flags.nodistortions) {
     return InvalidArgument(
-        "--nodistortions: the images are synthetic, not distorted; use true");
+        "--nodistortions: \"false\" is not supported, since synthetic images "
+        "are not distorted; use true");
   }
   if (flags.eval) {
     return InvalidArgument(
-        "--eval: needs real data; spillway train evaluates after each epoch");
+        "--eval: is not supported, since the images are synthetic; spillway "
+        "train evaluates after each epoch");
   }
   return absl::OkStatus();
 }

@@ -182,6 +182,8 @@ void RefuseFlag(const std::string& name, const std::string& reason) {
   throw CLI::ValidationError(name, reason);
 }
 
+void Refuse(const std::string& message) { throw CLI::ValidationError(message); }
+
 std::string Join(const std::vector<std::string>& words) {
   return CLI::detail::join(words, ", ");
 }

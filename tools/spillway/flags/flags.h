@@ -75,6 +75,11 @@ class FlagSet {
   // `flag` and the flag named `other` cannot both be given.
   void Exclude(CLI::Option* flag, const std::string& other);
 
+  // Whether the command line has the flag; for checks at the end.
+  bool IsGiven(const std::string& name) const {
+    return command_.get_option(name)->count() > 0;
+  }
+
   // Adds a check that needs the whole command line; `check` calls RefuseFlag.
   void AtEnd(std::function<void()> check);
 
@@ -98,6 +103,9 @@ class FlagSet {
 // Ends parsing with the message "`name`: `reason`".
 [[noreturn]] void RefuseFlag(const std::string& name,
                              const std::string& reason);
+
+// Ends parsing with this message.
+[[noreturn]] void Refuse(const std::string& message);
 
 // "a, b, c"
 std::string Join(const std::vector<std::string>& words);

@@ -57,16 +57,19 @@ struct RecomputeFlags {
   Options excluded = {};
 };
 
-RecomputeFlags AddRecomputeFlags(FlagSet& flags, RecomputeOptions& options) {
+RecomputeFlags AddRecomputeFlags(FlagSet& flags, RecomputeOptions& options,
+                                 Decider decider) {
   flags.BeginGroup("Recomputation");
+  const bool may_tune = decider != Decider::kFlags;
   CLI::Option* policy =
       flags.Add("--lms_recompute", options.policy, ParsePolicy)
-          ->type_name("off|auto|cheap|sqrt")
-          ->description(
+          ->type_name(may_tune ? "off|auto|cheap|sqrt" : "off|cheap|sqrt")
+          ->description(fmt::format(
               "what is computed again for the backward phase: cheap: outputs "
-              "of ops that memory traffic bounds, sqrt: all but checkpoints, "
-              "auto: the tuner's choice; default auto with --lms auto, else "
-              "off");
+              "of ops that memory traffic bounds, sqrt: all but checkpoints{}",
+              may_tune ? ", auto: the tuner's choice; default auto with --lms "
+                         "auto, else off"
+                       : "; default off"));
   const Options excluded = {
       flags.List("--lms_recompute_excl_scopes", options.excl_scopes,
                  "scopes whose nodes are never computed again"),
@@ -131,21 +134,29 @@ int64_t ParseTunable(const std::string& name, const std::string& text) {
                                text));
 }
 
-Options AddV2Numbers(FlagSet& flags, LmsOptions& options) {
+Options AddV2Numbers(FlagSet& flags, LmsOptions& options, Decider decider) {
+  const bool may_tune = decider != Decider::kFlags;
+  const std::string fallback =
+      may_tune ? "default -1: to be tuned" : "needed with --lms v2";
+  const std::string swap_in_fallback =
+      may_tune ? fallback : fallback + " and --lms_sync_mode 0 or 1";
   return {
       flags
           .Add("--lms_swapout_threshold", options.v2.swapout_threshold,
                ParseTunable)
           ->type_name("N")
           ->description("swap towards readers more than this many levels "
-                        "away; default -1: to be tuned"),
+                        "away; " +
+                        fallback),
       flags.Add("--lms_swapin_ahead", options.v2.swapin_ahead, ParseTunable)
           ->type_name("N")
-          ->description("a swap-in starts this many levels before its reader; "
-                        "default -1: to be tuned"),
+          ->description(
+              "a swap-in starts this many levels before its reader; " +
+              swap_in_fallback),
       flags.Int("--lms_swapin_groupby", options.v2.swapin_groupby,
                 {.help = "readers whose levels differ by at most this share a "
-                         "swap-in; default -1: to be tuned",
+                         "swap-in; " +
+                         swap_in_fallback,
                  .min = -1}),
       flags.Int("--lms_sync_mode", options.v2.sync_mode,
                 {.help = "compute waits for copies 1: out, 2: in, 3: both; "
@@ -207,24 +218,39 @@ void CheckVersion(const LmsOptions& options, const Options& v1,
   if (options.mode == LmsMode::kV2) refuse(v1, 1);
 }
 
+CLI::Option* AddModeFlag(FlagSet& flags, LmsOptions& options, Decider decider) {
+  const std::string fallback =
+      fmt::format("default {}", std::string(LmsModeName(options.mode)));
+  CLI::Option* mode = flags.Add("--lms", options.mode, ParseMode);
+  switch (decider) {
+    case Decider::kFlags:
+      return mode->type_name("off|v1|v2")->description(fallback);
+    case Decider::kLms:
+      return mode->type_name("off|auto|v1|v2")
+          ->description(fallback + "; --lms alone means auto")
+          ->expected(0, 1);
+    case Decider::kTuner:
+      return mode->type_name("auto|v1|v2")
+          ->description(fallback + ", as does --lms alone")
+          ->expected(0, 1);
+  }
+  return mode;
+}
+
 }  // namespace
 
-void AddLmsFlags(FlagSet& flags, LmsOptions& options) {
+void AddLmsFlags(FlagSet& flags, LmsOptions& options, Decider decider) {
   flags.BeginGroup("Large-model support");
-  CLI::Option* mode =
-      flags.Add("--lms", options.mode, ParseMode)
-          ->type_name("off|auto|v1|v2")
-          ->description(fmt::format("default {}; --lms alone means auto",
-                                    std::string(LmsModeName(options.mode))))
-          ->expected(0, 1);
+  CLI::Option* mode = AddModeFlag(flags, options, decider);
   const bool off_by_default = options.mode == LmsMode::kOff;
   const Options common = AddCommonFlags(flags, options);
-  const RecomputeFlags recompute = AddRecomputeFlags(flags, options.recompute);
+  const RecomputeFlags recompute =
+      AddRecomputeFlags(flags, options.recompute, decider);
   flags.BeginGroup("Large-model support, version 1");
   const Options v1_numbers = AddV1Numbers(flags, options);
   const Options v1 = Together(v1_numbers, AddV1Lists(flags, options));
   flags.BeginGroup("Large-model support, version 2");
-  const Options v2_numbers = AddV2Numbers(flags, options);
+  const Options v2_numbers = AddV2Numbers(flags, options, decider);
   const Options v2 = Together(v2_numbers, AddV2Lists(flags, options));
   if (off_by_default) {
     for (CLI::Option* option : Together(v1, v2)) option->needs(mode);

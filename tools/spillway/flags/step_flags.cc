@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/device/device.h"
+#include "executor/plan/memory_shortage.h"
 #include "fmt/format.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/tune.h"
@@ -39,7 +40,7 @@ ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
 
 // Terms of the library and the flags with the same meaning; flags with the same
 // name come first.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTerms =
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTerms =
     {{{"batch_size", "--batch_size"},
       {"check_memory", "--check_memory"},
       {"device", "--device"},
@@ -56,9 +57,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTerms =
       {"time_limit", "--time_limit"},
       {"weight_decay", "--weight_decay"},
       {"capture_steps", "--cuda_graph"},
-      {"lms_optimizer_scopes", "--lms_optimizer_scopes"},
+      {"lms", "--lms"},
       {"the device cpu", "--device cpu"},
-      {"LmsOptions", "--lms"},
       {"AlgorithmChoice::kAuto", "--algorithms auto"},
       {"FindMaxBatch", "simulate --find_max_batch"}}};
 
@@ -110,11 +110,62 @@ std::optional<double> ParsePart(std::string_view text) {
 absl::StatusOr<int64_t> WholeMemory(const StepOptions& step,
                                     MemoryOwner owner) {
   if (owner == MemoryOwner::kDevice) return DeviceBudget(step);
-  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ResolveProfile(step));
+  StepOptions quiet = step;
+  quiet.warns_of_profile = false;
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile, ResolveProfile(quiet));
   return TuningBudget(step, profile);
 }
 
-void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
+// Options of LMS have the names of their flags.
+void AddDashesToLmsOptions(std::string& text) {
+  constexpr std::string_view kPrefix = "lms_";
+  for (size_t at = text.find(kPrefix); at != text.npos;
+       at = text.find(kPrefix, at + kPrefix.size())) {
+    if (at > 0 && IsWordCharacter(text[at - 1])) continue;
+    text.insert(at, "--");
+    at += 2;
+  }
+}
+
+void Replace(std::string_view from, std::string_view to, std::string& text) {
+  const size_t at = text.find(from);
+  if (at != text.npos) text.replace(at, from.size(), to);
+}
+
+std::string DefaultBudget(const MemoryFlagsSpec& spec) {
+  std::string text;
+  if (spec.owner == MemoryOwner::kProfile) {
+    text = "the memory of a profile that is named, else ";
+  }
+  switch (spec.decider) {
+    case Decider::kFlags:
+      return text + "as little as the plan needs";
+    case Decider::kLms:
+      return text +
+             "as little as the plan needs, or with --lms auto what is free on "
+             "the device";
+    case Decider::kTuner:
+      return text + "what is free on the device";
+  }
+  return text;
+}
+
+// The orders that --schedule does not decide.
+std::string_view ScheduleLimits(Decider decider) {
+  switch (decider) {
+    case Decider::kFlags:
+      return "";
+    case Decider::kLms:
+      return ", unless a plan or the tuner decides it";
+    case Decider::kTuner:
+      return " for the floor that is printed (the tuner decides that of the "
+             "plan)";
+  }
+  return "";
+}
+
+void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step,
+                         const MemoryFlagsSpec& spec) {
   const auto part = std::make_shared<std::optional<double>>();
   const auto parse = [part](const std::string& name,
                             const std::string& text) -> std::optional<int64_t> {
@@ -126,11 +177,14 @@ void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
   };
   flags.Add(kDeviceMemory, step.device_memory, parse)
       ->type_name("SIZE")
-      ->description(
+      ->description(fmt::format(
           "budget of the device, a hard limit: 512MiB, 2G, bytes, or 50% of "
-          "what is free on the device or of the memory of a profile that "
-          "names it; default: as little as the plan needs");
-  flags.AtEnd([part, owner, &step] {
+          "{}what is free on the device; default: {}",
+          spec.owner == MemoryOwner::kProfile
+              ? "the memory of a profile that is named, else of "
+              : "",
+          DefaultBudget(spec)));
+  flags.AtEnd([part, owner = spec.owner, &step] {
     if (!*part) return;
     const absl::StatusOr<int64_t> whole = WholeMemory(step, owner);
     if (!whole.ok()) {
@@ -186,18 +240,25 @@ void AddCudaGraphFlag(FlagSet& flags, StepOptions& step) {
              "every kernel and copy");
 }
 
-void AddMemoryFlags(FlagSet& flags, StepOptions& step, MemoryOwner owner) {
+void AddMemoryFlags(FlagSet& flags, StepOptions& step,
+                    const MemoryFlagsSpec& spec) {
   flags.BeginGroup("Memory");
-  AddDeviceMemoryFlag(flags, step, owner);
+  AddDeviceMemoryFlag(flags, step, spec);
   flags.Size("--host_memory", step.host_memory,
-             "limit of the swap pool; default: half of RAM or of the "
-             "container's limit");
+             fmt::format("limit of the swap pool; default: half of {}RAM or of "
+                         "the container's limit",
+                         spec.owner == MemoryOwner::kProfile
+                             ? "the host memory of a profile that is named, "
+                               "else of "
+                             : ""));
   flags.Add("--schedule", step.schedule, ParseSchedule)
       ->type_name("auto|memory|creation")
-      ->description(
-          "order of the nodes: memory, the one of several orders that needs "
+      ->description(fmt::format(
+          "order of the nodes{}: memory, the one of several orders that needs "
           "the least memory; creation, as the graph was built; auto "
-          "(default): memory with --device_memory or --lms, else creation");
+          "(default): memory with --device_memory, --lms or --lms_recompute, "
+          "else creation",
+          ScheduleLimits(spec.decider)));
 }
 
 void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step) {
@@ -217,21 +278,25 @@ void AddProfileFlag(FlagSet& flags, StepOptions& step,
 }
 
 void AddPlanFlag(FlagSet& flags, std::string& plan) {
-  flags.File("--plan", plan,
-             "run what tune saved in this file: its clones, swaps, order and "
-             "budgets");
+  const CLI::Option* flag =
+      flags.File("--plan", plan,
+                 "run what tune saved in this file: its clones, swaps, order "
+                 "and budgets");
+  flags.AtEnd([&flags, flag] {
+    if (flag->count() == 0) return;
+    if (flags.IsGiven("--lms")) {
+      Refuse("--plan excludes --lms: the file says what to swap");
+    }
+    if (flags.IsGiven("--lms_recompute")) {
+      Refuse(
+          "--plan excludes --lms_recompute: the file says what to recompute");
+    }
+  });
 }
 
 absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
                           SavedPlan& plan, StepOptions& step) {
   if (path.empty()) return absl::OkStatus();
-  if (step.lms.mode != LmsMode::kOff) {
-    return InvalidArgument("--plan excludes --lms: the file says what to swap");
-  }
-  if (Recomputes(step.lms)) {
-    return InvalidArgument(
-        "--plan excludes --lms_recompute: the file says what to recompute");
-  }
   absl::StatusOr<SavedPlan> read = LoadPlan(path, graph);
   if (!read.ok()) return Annotate(read.status(), "--plan");
   plan = *std::move(read);
@@ -248,9 +313,13 @@ absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& step) {
                                              : PassTarget::kCpu;
 }
 
-absl::Status InFlagTerms(const absl::Status& status) {
+absl::Status InFlagTerms(const absl::Status& status, const Advice& advice) {
   if (status.ok()) return status;
   std::string text(status.message());
+  if (!advice.has_batch_size) Replace(kFindMaxBatchHint, "", text);
+  Replace(kAutoAdvice,
+          advice.may_tune ? "--lms auto" : "--lms, --lms_recompute", text);
+  AddDashesToLmsOptions(text);
   for (const auto& [term, flag] : kTerms) ReplaceTerm(term, flag, text);
   return absl::Status(status.code(), text);
 }

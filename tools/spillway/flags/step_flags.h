@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "graph/passes/standard_passes.h"
 #include "tools/spillway/flags/flags.h"
+#include "tools/spillway/flags/lms_flags.h"
 #include "tuner/saved_plan.h"
 #include "tuner/step_options.h"
 
@@ -28,27 +29,33 @@ void AddLinkFlag(FlagSet& flags, StepOptions& step);
 // --cuda_graph, for commands that run many steps or predict their time.
 void AddCudaGraphFlag(FlagSet& flags, StepOptions& step);
 
-// The memory to which a percentage in --device_memory refers.
+// The memory to which a percentage in --device_memory refers, and which is its
+// default if the tuner decides.
 enum class MemoryOwner : uint8_t {
   kDevice,   // the free memory of the device
   kProfile,  // the memory of the named profile; else as kDevice
 };
 
+struct MemoryFlagsSpec {
+  MemoryOwner owner = MemoryOwner::kDevice;
+  Decider decider = Decider::kLms;  // as for AddLmsFlags
+};
+
 // --device_memory, --host_memory, --schedule.
 void AddMemoryFlags(FlagSet& flags, StepOptions& step,
-                    MemoryOwner owner = MemoryOwner::kDevice);
+                    const MemoryFlagsSpec& spec = {});
 // --check_memory, for commands that run steps.
 void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step);
 
 // --profile: a shipped profile's name or a file.
 void AddProfileFlag(FlagSet& flags, StepOptions& step, const std::string& help);
 
-// --plan, for commands that run or simulate steps.
+// --plan, for commands that run or simulate steps; excludes --lms and
+// --lms_recompute, which the command must have.
 void AddPlanFlag(FlagSet& flags, std::string& plan);
 
 // Reads the file of --plan into `plan` and sets step.plan; does nothing without
-// the flag. Errors: INVALID_ARGUMENT naming the flag, also if both --plan and
-// --lms are given.
+// the flag. Errors: INVALID_ARGUMENT naming the flag.
 absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
                           SavedPlan& plan, StepOptions& step);
 
@@ -56,10 +63,16 @@ absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
 // needed only if the device's name does not tell.
 absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& step);
 
+// What the error of a command may advise.
+struct Advice {
+  bool may_tune = true;        // --lms auto: the command has a tuner
+  bool has_batch_size = true;  // false: a graph file fixes it
+};
+
 // The library names fields of StepOptions in its errors. This replaces them
 // with the flags of the same meaning: "device_memory: ..." becomes
 // "--device_memory: ...".
-absl::Status InFlagTerms(const absl::Status& status);
+absl::Status InFlagTerms(const absl::Status& status, const Advice& advice = {});
 
 }  // namespace spillway
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/counted.h"
 #include "benchmarks/lane_use.h"
 #include "fmt/format.h"
 #include "tools/spillway/output/result_json.h"
@@ -208,8 +209,8 @@ std::string FormatBenchStep(const BenchFlags& flags,
 
 std::string FormatBenchDone(const BenchFlags& flags,
                             const ThroughputResult& result) {
-  return fmt::format("after {} of {} timed steps", result.step_seconds.size(),
-                     flags.num_batches);
+  return fmt::format("after {} of {}", result.step_seconds.size(),
+                     Counted(flags.num_batches, "timed step"));
 }
 
 std::string FormatBenchTotal(const BenchFlags& flags,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/counted.h"
 #include "base/trace/timeline.h"
 #include "executor/plan/explain_timeline.h"
 #include "fmt/format.h"
@@ -48,7 +49,8 @@ absl::StatusOr<std::string> FormatReport(const BenchFlags& flags,
                       .predicted = &predicted});
   report.facts.push_back(
       {"Measured on",
-       fmt::format("{}, {} steps", setup.device, result.step_seconds.size())});
+       fmt::format("{}, {}", setup.device,
+                    Counted(result.step_seconds.size(), "step"))});
   const MemoryUse memory = setup.session->memory();
   report.measured = {.timeline = &result.traced_step,
                      .step_ns = MeasuredStepNs(result),

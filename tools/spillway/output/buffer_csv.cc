@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
 
@@ -97,8 +98,8 @@ class Parser {
   absl::Status ReadBuffer(std::string_view line) {
     const std::vector<std::string_view> fields = SplitAt(line, ',');
     if (fields.size() != columns_.size()) {
-      return Error(fmt::format("{} fields, but {} columns", fields.size(),
-                               columns_.size()));
+      return Error(fmt::format("{}, but {}", Counted(fields.size(), "field"),
+                               Counted(columns_.size(), "column")));
     }
     std::array<std::string_view, kColumnNames.size()> field_of;
     for (size_t i = 0; i < fields.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/units.h"
 #include "executor/plan/memory_profile.h"
 #include "fmt/format.h"
@@ -67,10 +68,11 @@ std::string FormatSpace(const ExecutionPlan& plan, const Graph& graph,
   if (!profile.peak.is_valid()) return text;
   text += FormatCurve(profile);
   text += fmt::format(
-      "peak {} at step {}, {}: {} buffers\n"
+      "peak {} at step {}, {}: {}\n"
       "{:>12} {:>7} {:>7}  buffer\n",
       FormatBytes(profile.peak_bytes), profile.peak.value(),
-      graph.node(plan.steps[profile.peak].node).name, profile.at_peak.size(),
+      graph.node(plan.steps[profile.peak].node).name,
+      Counted(profile.at_peak.size(), "buffer"),
       "bytes", "from", "to");
   int64_t left = rows;
   int64_t rest_bytes = 0;
@@ -86,8 +88,9 @@ std::string FormatSpace(const ExecutionPlan& plan, const Graph& graph,
                     life.begin, life.end, buffer.name, live.reason);
   }
   if (rest_bytes > 0) {
-    text += fmt::format("{:>12} {:>7} {:>7}  in {} smaller ones\n",
-                        FormatBytes(rest_bytes), "", "", -left);
+    text += fmt::format("{:>12} {:>7} {:>7}  in {}\n",
+                        FormatBytes(rest_bytes), "", "",
+                        Counted(-left, "smaller one"));
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/units.h"
 #include "fmt/format.h"
 #include "lms/recompute/clone_nodes.h"
@@ -59,8 +60,8 @@ std::string FormatAlgorithms(const AlgorithmNames& algorithms) {
 std::string FormatInterruption(const TunedStep& tuned) {
   if (!tuned.interrupted) return "";
   return fmt::format(
-      "interrupted  after {} candidates: others might have been better\n",
-      tuned.tried.size());
+      "interrupted  after {}: others might have been better\n",
+      Counted(tuned.tried.size(), "candidate"));
 }
 
 // ", budget 17 GiB, more than the 16 GiB of P100 16 GB, PCIe 3 x16"
@@ -85,7 +86,7 @@ std::string FormatChoice(const TuneReport& report) {
       "{}"
       "device peak  {} ({} bytes){}\n"
       "host peak    {} ({} bytes), limit {}\n"
-      "swapped      {} tensors: {} out ({}), {} in ({}) a step\n"
+      "swapped      {}: {} out ({}), {} in ({}) a step\n"
       "{}{}{}"
       "floor        {} at {}\n"
       "tuned in     {:.0f} ms\n"
@@ -97,7 +98,7 @@ std::string FormatChoice(const TuneReport& report) {
       FormatBytes(chosen.plan.device_bytes), chosen.plan.device_bytes,
       FormatBudget(*report.result), FormatBytes(chosen.plan.host_bytes),
       chosen.plan.host_bytes, FormatBytes(HostMemoryOf(report.result->options)),
-      swaps.tensors, swaps.swap_outs, FormatBytes(swaps.out_bytes),
+      Counted(swaps.tensors, "tensor"), swaps.swap_outs, FormatBytes(swaps.out_bytes),
       swaps.swap_ins, FormatBytes(swaps.in_bytes), FormatFedAgain(swaps),
       FormatClones(CountClones(chosen.graph)),
       FormatAlgorithms(chosen.recipe.algorithms),
@@ -144,8 +145,8 @@ std::string FormatTensors(const EvaluatedRecipe& chosen) {
         chosen.plan.buffers[fate.buffer].name);
   }
   if (away.size() > kTensorRows) {
-    text += fmt::format("and {} smaller ones (--json, --report)\n",
-                        away.size() - kTensorRows);
+    text += fmt::format("and {} (--json, --report)\n",
+                        Counted(away.size() - kTensorRows, "smaller one"));
   }
   return text;
 }
