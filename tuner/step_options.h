@@ -25,6 +25,7 @@
 #include "lms/options.h"
 #include "simulator/device_profile.h"
 #include "tuner/saved_plan.h"
+#include "tuner/search/search_effort.h"
 
 namespace spillway {
 
@@ -81,6 +82,7 @@ struct StepOptions {
   // Whether to log that the profile may be wrong: false after the first look at
   // it, so that each command or call says it once.
   bool warns_of_profile = true;
+  SearchEffort effort = SearchEffort::kNormal;  // of the tuner
   // Seconds after which the tuner tries no further candidate; the choice then
   // depends on the machine's speed. nullopt: no limit.
   std::optional<double> time_limit = {};

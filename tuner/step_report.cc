@@ -81,9 +81,9 @@ HtmlReport MakeStepReport(const StepReportSpec& spec) {
   report.facts.push_back({"LMS", FormatLms(*spec.lms)});
   report.facts.push_back({"Schedule", FormatSchedule(spec.options->schedule)});
   report.facts.push_back(
-      {"Graph", fmt::format("{}, {} in the plan",
-                            Counted(graph.num_nodes(), "node"),
-                            Counted(spec.plan->steps.size(), "step"))});
+      {"Graph",
+       fmt::format("{}, {} in the plan", Counted(graph.num_nodes(), "node"),
+                   Counted(spec.plan->steps.size(), "step"))});
   if (spec.bound != nullptr) {
     report.bound = {.step_ns = spec.bound->step_ns,
                     .reason = BoundReason(*spec.bound)};

@@ -179,7 +179,8 @@ absl::StatusOr<TunedStep> TuneSwapsOf(const TuningSpec& spec,
   inputs.recompute = clones;
   TunerOptions options = {.lms = spec.options->lms,
                           .stop = stop,
-                          .on_tried = spec.options->on_tried};
+                          .on_tried = spec.options->on_tried,
+                          .effort = spec.options->effort};
   absl::StatusOr<TunedStep> tuned =
       TuneAlgorithms(inputs, preparation.algorithms(), options);
   if (tuned.ok()) {

@@ -318,10 +318,9 @@ absl::Status SessionImpl::WriteVariables(
 
 absl::Status SessionImpl::SetStepNumbers(const std::vector<int64_t>& numbers) {
   if (numbers.size() != planned_.programs.size()) {
-    return InvalidArgument(
-        fmt::format("{} for a session of {}",
-                    Counted(numbers.size(), "step number"),
-                    Counted(planned_.programs.size(), "program")));
+    return InvalidArgument(fmt::format(
+        "{} for a session of {}", Counted(numbers.size(), "step number"),
+        Counted(planned_.programs.size(), "program")));
   }
   for (const int64_t number : numbers) {
     if (number < 0) {

@@ -10,10 +10,9 @@ namespace spillway::layer {
 bool HasRank(const NameScope& scope, Tensor x, int rank) {
   if (!scope.builder().status().ok()) return false;
   if (x.is_valid() && x.shape().rank() == rank) return true;
-  scope.builder().Fail(InvalidArgument(
-      fmt::format("{}: expects {}, not {}", scope.name(),
-                  Counted(rank, "dimension"),
-                  x.is_valid() ? x.type().ToString() : "an invalid tensor")));
+  scope.builder().Fail(InvalidArgument(fmt::format(
+      "{}: expects {}, not {}", scope.name(), Counted(rank, "dimension"),
+      x.is_valid() ? x.type().ToString() : "an invalid tensor")));
   return false;
 }
 

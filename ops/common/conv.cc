@@ -31,7 +31,8 @@ absl::Status CheckChannels(const Shape& x, const Shape& filter,
     return InvalidArgument(fmt::format(
         "the last dimension of filter {} must be {}, the channels of x {} "
         "over {}",
-        filter.ToString(), in / groups, x.ToString(), Counted(groups, "group")));
+        filter.ToString(), in / groups, x.ToString(),
+        Counted(groups, "group")));
   }
   return absl::OkStatus();
 }

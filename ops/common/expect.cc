@@ -32,9 +32,9 @@ absl::Status ExpectRank(std::string_view name, const TensorType& type,
 absl::Status ExpectRankAtLeast(std::string_view name, const TensorType& type,
                                int rank) {
   if (type.shape.rank() >= rank) return absl::OkStatus();
-  return InvalidArgument(
-      fmt::format("{} must have {} or more; it is {}", name,
-                  Counted(rank, "dimension"), type.ToString()));
+  return InvalidArgument(fmt::format("{} must have {} or more; it is {}", name,
+                                     Counted(rank, "dimension"),
+                                     type.ToString()));
 }
 
 absl::Status ExpectType(std::string_view name, const TensorType& type,

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
+#include "tuner/bound/crowded_steps.h"
 #include "tuner/fates/edit_for_fates.h"
 #include "tuner/fates/joint_search.h"
 
@@ -36,9 +37,14 @@ constexpr int64_t kKeptPart = 16384;
 // Without memory on the host, only fed tensors leave the device other than to
 // be recomputed. How long it takes to feed them again is left out.
 JointBound BoundIn(const TunerInputs& inputs, const RecomputeSpace& space,
-                   int64_t budget_bytes, int64_t known_ns) {
-  const bool can_swap = inputs.compile.host_budget_bytes != 0;
-  std::vector<int64_t> remake_ns = LeastRemakeNs(space);
+                   int64_t budget_bytes, int64_t known_ns,
+                   PlanClass plans = PlanClass::kAll) {
+  const bool can_swap = plans != PlanClass::kRecomputeOnly &&
+                        inputs.compile.host_budget_bytes != 0;
+  std::vector<int64_t> remake_ns =
+      plans == PlanClass::kSwapOnly
+          ? std::vector<int64_t>(space.model.gaps.size(), kCannotRemake)
+          : LeastRemakeNs(space);
   if (!can_swap) {
     for (size_t i = 0; i < remake_ns.size(); ++i) {
       const auto copy = static_cast<size_t>(space.model.gaps[i].copy_out);
@@ -52,21 +58,6 @@ JointBound BoundIn(const TunerInputs& inputs, const RecomputeSpace& space,
                          .can_swap = can_swap},
                         known_ns);
 }
-
-}  // namespace
-
-RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule) {
-  return MakeRecomputeSpace({.graph = inputs.graph,
-                             .ops = inputs.ops,
-                             .schedule = schedule,
-                             .compile = inputs.compile,
-                             .kernel_ns = inputs.kernel_ns,
-                             .derived = inputs.choices->derived,
-                             .profile = inputs.profile,
-                             .recompute = inputs.choices->options});
-}
-
-namespace {
 
 // The search in one order of the kernels.
 class OrderSearch {
@@ -143,6 +134,17 @@ class OrderSearch {
 
 }  // namespace
 
+RecomputeSpace SpaceOf(const TunerInputs& inputs, const Schedule& schedule) {
+  return MakeRecomputeSpace({.graph = inputs.graph,
+                             .ops = inputs.ops,
+                             .schedule = schedule,
+                             .compile = inputs.compile,
+                             .kernel_ns = inputs.kernel_ns,
+                             .derived = inputs.choices->derived,
+                             .profile = inputs.profile,
+                             .recompute = inputs.choices->options});
+}
+
 int64_t LeastSearchedBytes(const RecomputeSpace& space,
                            int64_t size_threshold_bytes) {
   return std::max(size_threshold_bytes, space.model.peak_bytes / kKeptPart);
@@ -166,8 +168,10 @@ absl::Status OfferFates(const TunerInputs& inputs,
 }
 
 JointBound BoundOfFates(const TunerInputs& inputs, const Schedule& schedule,
-                        int64_t budget_bytes, int64_t known_ns) {
-  return BoundIn(inputs, SpaceOf(inputs, schedule), budget_bytes, known_ns);
+                        int64_t budget_bytes, int64_t known_ns,
+                        PlanClass plans) {
+  return BoundIn(inputs, SpaceOf(inputs, schedule), budget_bytes, known_ns,
+                 plans);
 }
 
 }  // namespace spillway

@@ -49,10 +49,17 @@ absl::Status OfferFates(const TunerInputs& inputs,
                         std::span<const Schedule> orders,
                         const FateCandidates& candidates);
 
-// For every plan in this order of the kernels. Requires inputs.choices.
-// `known_ns`: as for FindJointBound.
+enum class PlanClass : uint8_t {
+  kAll,
+  kSwapOnly,
+  kRecomputeOnly,  // and feeds again
+};
+
+// For every plan of the class in this order of the kernels. Requires
+// inputs.choices. `known_ns`: as for FindJointBound.
 JointBound BoundOfFates(const TunerInputs& inputs, const Schedule& schedule,
-                        int64_t budget_bytes, int64_t known_ns);
+                        int64_t budget_bytes, int64_t known_ns,
+                        PlanClass plans = PlanClass::kAll);
 
 }  // namespace spillway
 

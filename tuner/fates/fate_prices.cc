@@ -50,7 +50,7 @@ class Pricer {
                     {.size_threshold_bytes = options_.size_threshold_bytes,
                      .plays = options_.plays,
                      .fit_plays = options_.plays,
-                     .heat = 0.02,
+                     .heat = 0.002,
                      .usual_seeds = false});
     if (!step) return std::nullopt;
     return step->played.step_ns - step_->played.step_ns;

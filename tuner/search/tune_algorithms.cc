@@ -58,6 +58,20 @@ class Variant {
   IdMap<NodeId, int64_t> kernel_ns_;
 };
 
+// The fastest algorithm of each kernel with the workspace of its smallest.
+Variant BestOfAll(const TunerInputs& inputs, const KnownAlgorithms& known) {
+  Variant variant(inputs, known, LimitedChoices(known).front().names);
+  variant.UseWorkspacesOf(known, ChooseWithin(known, 0));
+  return variant;
+}
+
+ClassBounds ClassBoundsOfAny(const TunerInputs& inputs,
+                             const KnownAlgorithms& known,
+                             const StepRecipe& recipe) {
+  if (!HasChoice(known)) return ClassBoundsOf(inputs, recipe);
+  return ClassBoundsOf(BestOfAll(inputs, known).Inputs(), recipe);
+}
+
 // The device bytes in use at one step, by offset.
 class TakenBytes {
  public:
@@ -251,17 +265,21 @@ class AlgorithmTuner {
 absl::StatusOr<TunedStep> TuneAlgorithms(const TunerInputs& inputs,
                                          const KnownAlgorithms& known,
                                          const TunerOptions& options) {
-  return HasChoice(known) ? AlgorithmTuner(inputs, known, options).Run()
-                          : TuneSwaps(inputs, options);
+  SPILLWAY_ASSIGN_OR_RETURN(TunedStep tuned,
+                            HasChoice(known)
+                                ? AlgorithmTuner(inputs, known, options).Run()
+                                : TuneSwaps(inputs, options));
+  if (tuned.is_necessary && !options.takes_first) {
+    tuned.class_bounds = ClassBoundsOfAny(inputs, known, tuned.chosen.recipe);
+  }
+  return tuned;
 }
 
 StepTimeBound BoundOfAny(const TunerInputs& inputs,
                          const KnownAlgorithms& known,
                          const StepRecipe& recipe) {
   if (!HasChoice(known)) return BoundOf(inputs, recipe);
-  Variant variant(inputs, known, LimitedChoices(known).front().names);
-  variant.UseWorkspacesOf(known, ChooseWithin(known, 0));
-  return BoundOf(variant.Inputs(), recipe);
+  return BoundOf(BestOfAll(inputs, known).Inputs(), recipe);
 }
 
 }  // namespace spillway

@@ -47,6 +47,7 @@ struct Effort {
   int64_t rungs = 0;
   // A whole grid of TFLMS sets within the given budget, after the usual ones.
   bool whole_grid = false;
+  double plays = 1;  // FateCandidates::effort
 };
 
 // Graphs with at most this many nodes are tuned in milliseconds.
@@ -82,7 +83,12 @@ class Tuner {
       : inputs_(inputs),
         options_(options),
         effort_(inputs.graph.num_nodes() <= kSmallGraph ? kSmallGraphEffort
-                                                        : Effort()) {}
+                                                        : Effort()) {
+    if (options.effort == SearchEffort::kHigh) {
+      effort_.near_bound = 1;
+      effort_.plays = 8;
+    }
+  }
 
   absl::StatusOr<TunedStep> Run() {
     SPILLWAY_RETURN_IF_ERROR(FindOrders());
@@ -171,6 +177,7 @@ class Tuner {
         .budget_bytes = budgets_[0],
         .size_threshold_bytes = options_.lms.size_threshold_bytes,
         .takes_first = options_.takes_first,
+        .effort = effort_.plays,
         .is_settled =
             [&](int64_t bound_ns) { return ShallStop() || IsNear(bound_ns); },
         .offer =
@@ -381,7 +388,7 @@ class Tuner {
 
   const TunerInputs& inputs_;
   const TunerOptions& options_;
-  const Effort effort_;
+  Effort effort_;
   // Creation order, and the memory-saving order if it differs.
   std::vector<Order> orders_;
   std::vector<int64_t> budgets_;  // to try; empty: no budget
@@ -431,6 +438,19 @@ StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {
           .in_ns = bound.in_ns,
           .recompute_ns = bound.recompute_ns,
           .issue_ns = bound.issue_ns};
+}
+
+ClassBounds ClassBoundsOf(const TunerInputs& inputs, const StepRecipe& recipe) {
+  if (inputs.choices == nullptr) return {};
+  const Schedule order = KernelOrder(recipe, inputs.graph);
+  const int64_t budget = inputs.compile.device_budget_bytes.value_or(kNoBudget);
+  const auto ns = [](const JointBound& bound) {
+    return bound.is_feasible ? std::optional(bound.step_ns) : std::nullopt;
+  };
+  return {.swap_only_ns =
+              ns(BoundOfFates(inputs, order, budget, 0, PlanClass::kSwapOnly)),
+          .recompute_only_ns = ns(BoundOfFates(inputs, order, budget, 0,
+                                               PlanClass::kRecomputeOnly))};
 }
 
 absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,

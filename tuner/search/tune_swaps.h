@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "lms/options.h"
 #include "tuner/bound/lower_bound.h"
 #include "tuner/model/evaluate.h"
+#include "tuner/search/search_effort.h"
 
 namespace spillway {
 
@@ -41,6 +43,7 @@ struct TunerOptions {
   StopRequest stop = {};
   // Called with each candidate when it is tried; null: not called.
   std::function<void(const TriedSet& tried)> on_tried = {};
+  SearchEffort effort = SearchEffort::kNormal;
   // Ends the search at the first candidate that fits, with the kernels'
   // smallest workspaces.
   bool takes_first = false;
@@ -60,6 +63,13 @@ struct TriedSet {
 TriedSet ToTriedSet(const StepRecipe& recipe,
                     const absl::StatusOr<EvaluatedRecipe>& evaluated);
 
+// For plans that only swap, and for those that only recompute, in the chosen
+// order of kernels. nullopt: none fits, or the tuner may not recompute.
+struct ClassBounds {
+  std::optional<int64_t> swap_only_ns = {};
+  std::optional<int64_t> recompute_only_ns = {};
+};
+
 struct TunedStep {
   bool is_necessary = false;  // to swap
   std::string reason = {};    // one line: the reason for this choice
@@ -68,6 +78,7 @@ struct TunedStep {
   EvaluatedRecipe chosen = {};
   // For the chosen order of kernels.
   StepTimeBound bound = {};
+  ClassBounds class_bounds = {};     // only TuneAlgorithms sets them
   std::vector<TriedSet> tried = {};  // in order
 };
 
@@ -83,6 +94,8 @@ std::string ReasonFor(std::string_view why, const ExecutionPlan& plan,
 // The bound for the recipe's order of kernels, for every choice of swaps and,
 // as far as inputs.choices allows, of clones.
 StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe);
+
+ClassBounds ClassBoundsOf(const TunerInputs& inputs, const StepRecipe& recipe);
 
 // A set of TFLMS options as a recipe, with the memory-saving order of nodes.
 absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,

@@ -15,6 +15,12 @@
 namespace spillway {
 namespace {
 
+int64_t UsualPlays(const RecomputeSpace& space) {
+  constexpr int64_t kWork = 50'000;
+  const auto steps = static_cast<int64_t>(space.model.steps.size()) + 1;
+  return std::clamp<int64_t>(kWork / steps, 10, 100);
+}
+
 // The part of `window` that the copies take.
 double BusyPart(const std::vector<Interval>& copies, const Interval& window) {
   if (window.length() <= 0) return 0;
@@ -125,6 +131,7 @@ absl::StatusOr<std::vector<StorageIndex>> ChooseStorages(
       chosen.push_back(*found);
       continue;
     }
+    if (!request.must_exist) continue;
     std::vector<std::string> names;
     names.reserve(all.size());
     for (const StorageIndex storage : all) {
@@ -139,6 +146,11 @@ absl::StatusOr<std::vector<StorageIndex>> ChooseStorages(
 }
 
 }  // namespace
+
+bool TensorPrice::Has(Fate fate) const {
+  return std::ranges::all_of(
+      gaps, [&](const TensorGap& gap) { return gap.fate == fate; });
+}
 
 absl::StatusOr<std::vector<TensorPrice>> PriceTensors(
     const TuningSpec& spec, const EvaluatedRecipe& chosen,
@@ -159,10 +171,11 @@ absl::StatusOr<std::vector<TensorPrice>> PriceTensors(
   const std::optional<JointStep> step = player.Play(choice->fates);
   if (!step) return std::vector<TensorPrice>();
   const GapReader reader(space, *step);
+  const int64_t plays = request.plays > 0 ? request.plays : UsualPlays(space);
   std::vector<TensorPrice> prices;
-  for (const FatePrice& price : PriceFates(
-           player, choice->fates, storages,
-           {.size_threshold_bytes = least_bytes, .plays = request.plays})) {
+  for (const FatePrice& price :
+       PriceFates(player, choice->fates, storages,
+                  {.size_threshold_bytes = least_bytes, .plays = plays})) {
     const Gap& gap = space.model.gaps[static_cast<size_t>(
         space.gaps_of[static_cast<size_t>(price.storage)].front())];
     prices.push_back({.tensor = NameOf(space, price.storage),

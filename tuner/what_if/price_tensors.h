@@ -39,13 +39,18 @@ struct TensorPrice {
   // FatePrice::change_ns.
   std::array<std::optional<int64_t>, 3> change_ns = {};
   std::vector<TensorGap> gaps = {};
+
+  // Whether it has this fate in all of its gaps.
+  bool Has(Fate fate) const;
 };
 
 struct PriceRequest {
   // Only these; empty: those of `most` tensors that are largest.
   std::vector<std::string> tensors = {};
+  bool must_exist = true;  // false: names of other tensors are ignored
   size_t most = 20;
-  int64_t plays = 200;  // PriceOptions::plays
+  // PriceOptions::plays; 0: as many as take some milliseconds.
+  int64_t plays = 0;
 };
 
 // Empty if the tuner did not choose fates: if nothing has to leave the device,

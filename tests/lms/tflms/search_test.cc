@@ -303,9 +303,11 @@ TEST(TflmsSearchRulingsTest, BadInputIsNamed) {
   expect_refused(Request(0, false), "device memory to tune for is 0 bytes");
   expect_refused(Request(4, false, {.threshold = 0}), "lms_swapout_threshold");
   expect_refused(Request(4, false, {.threshold = -5}), "lms_swapout_threshold");
-  expect_refused(Request(4, false, {.ahead = 0}), "lms_swapin_ahead: 0 is neither");
+  expect_refused(Request(4, false, {.ahead = 0}),
+                 "lms_swapin_ahead: 0 is neither");
   expect_refused(Request(4, false, {.groupby = -2}), "lms_swapin_groupby");
-  expect_refused(Request(4, false, {.sync_mode = 4}), "lms_sync_mode: 4 is not");
+  expect_refused(Request(4, false, {.sync_mode = 4}),
+                 "lms_sync_mode: 4 is not");
   TflmsRequest request = Request(4, false);
   request.options.v2.excl_output_by_types = {"NoSuchOp"};
   expect_refused(request, "NoSuchOp");

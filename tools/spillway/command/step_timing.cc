@@ -50,6 +50,7 @@ Json BoundJson(const StepTimeBound& bound, int64_t step_ns) {
           {"kernels_ms", Milliseconds(bound.kernels_ns)},
           {"copies_out_ms", Milliseconds(bound.out_ns)},
           {"copies_in_ms", Milliseconds(bound.in_ns)},
+          {"recompute_ms", Milliseconds(bound.recompute_ns)},
           {"issue_ms", Milliseconds(bound.issue_ns)},
           {"gap_percent", PercentAbove(bound, step_ns)}};
 }

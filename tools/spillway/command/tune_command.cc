@@ -27,6 +27,12 @@
 namespace spillway {
 namespace {
 
+SearchEffort ParseEffort(const std::string& name, const std::string& text) {
+  if (text == "normal") return SearchEffort::kNormal;
+  if (text == "high") return SearchEffort::kHigh;
+  RefuseFlag(name, fmt::format("\"{}\" is not one of normal, high", text));
+}
+
 std::vector<std::string> Strategies() {
   std::vector<std::string> names = {"best"};
   names.insert(names.end(), PolicyNames().begin(), PolicyNames().end());
@@ -126,6 +132,12 @@ absl::Status CheckFlags(const TuneFlags& flags) {
     return InvalidArgument(
         "--fetch: needs --graph; a model's step returns loss and accuracy");
   }
+  if (flags.strategy != "best" &&
+      (!flags.explain.empty() || !flags.frontier.empty())) {
+    return InvalidArgument(
+        fmt::format("{}: needs --strategy best",
+                    flags.explain.empty() ? "--frontier" : "--explain"));
+  }
   if (flags.find_max_batch && IsPolicy(flags.strategy)) {
     return InvalidArgument("--find_max_batch: needs --strategy best or tflms");
   }
@@ -215,6 +227,27 @@ absl::StatusOr<Json> Compare(const TuningSpec& spec, int64_t batch_size,
   return PoliciesJson(policies);
 }
 
+// The prices of the tensors in the table, and of those to explain.
+absl::Status AddPrices(const TuneFlags& flags, const TuningSpec& spec,
+                       TuneReport& report) {
+  if (flags.strategy != "best") return absl::OkStatus();
+  const EvaluatedRecipe& chosen = report.result->step.chosen;
+  SPILLWAY_ASSIGN_OR_RETURN(
+      report.prices,
+      PriceTensors(spec, chosen,
+                   {.tensors = TensorsOfTable(chosen), .must_exist = false}));
+  if (flags.explain.empty()) return absl::OkStatus();
+  if (chosen.recipe.fates == nullptr) {
+    return InvalidArgument(fmt::format(
+        "--explain: \"{}\" chooses no fates of tensors", chosen.recipe.name));
+  }
+  absl::StatusOr<std::vector<TensorPrice>> explained =
+      PriceTensors(spec, chosen, {.tensors = flags.explain});
+  if (!explained.ok()) return Annotate(explained.status(), "--explain");
+  report.explained = *std::move(explained);
+  return absl::OkStatus();
+}
+
 // A choice to report. Borrows what it refers to.
 struct TunedSource {
   const TuneFlags& flags;
@@ -229,9 +262,11 @@ absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
   EvaluatedRecipe& chosen = tuned.step.chosen;
   AddMemoryCounters(chosen.plan, chosen.step);
   ExplainTimeline(chosen.plan, chosen.graph, chosen.step.timeline);
-  const TuneReport report = {.flags = &flags,
-                             .result = &tuned,
-                             .batch_size = choice.source.batch_size};
+  TuneReport report = {.flags = &flags,
+                       .result = &tuned,
+                       .batch_size = choice.source.batch_size};
+  SPILLWAY_RETURN_IF_ERROR(
+      AddPrices(flags, SpecOf(flags, choice.source, tuned.profile), report));
   outputs.Print(FormatTuneResult(report));
   Json json = TuneJson(report);
   json.update(choice.batches);
@@ -239,6 +274,14 @@ absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
     SPILLWAY_ASSIGN_OR_RETURN(
         json["policies"], Compare(SpecOf(flags, choice.source, tuned.profile),
                                   choice.source.batch_size, outputs));
+  }
+  if (!flags.frontier.empty()) {
+    const TuningSpec spec = SpecOf(flags, choice.source, tuned.profile);
+    SPILLWAY_ASSIGN_OR_RETURN(const Frontier frontier, TuneFrontierOf(spec));
+    ClearProgress();
+    outputs.Print(FormatFrontier(frontier));
+    outputs.Write("--frontier", [&] { return FormatFrontierCsv(frontier); });
+    json["frontier"] = FrontierJson(frontier);
   }
   outputs.WriteJson(json);
   WriteFiles(flags, choice.source, tuned, outputs);
@@ -270,6 +313,14 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
       ->type_name("best|POLICY");
   set.Bool("--compare", flags.compare,
            "also evaluate every classic policy in the same memory");
+  set.Add("--effort", flags.step.effort, ParseEffort)
+      ->type_name("normal|high")
+      ->description(
+          "how long to search: normal (default); high: eight times as long, "
+          "and until the bound is reached");
+  set.List("--explain", flags.explain,
+           "tensors to explain: what another fate would cost, and what limits "
+           "it, such as conv1/Conv2D:0");
   AddTflmsFlags(set, flags.tflms);
   set.Real("--time_limit", flags.step.time_limit,
            {.help = "seconds after which no further candidate is tried; the "
@@ -283,6 +334,9 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
       "device profile: the machine to tune for; its memory is the budget, "
       "unless --device_memory is given");
   set.File("--out", flags.out, "save the chosen plan, for --plan");
+  set.File("--frontier", flags.frontier,
+           "tune for smaller and smaller budgets too, and write the least time "
+           "in each as CSV");
   set.File("--trace", flags.trace,
            "write the predicted timeline as Chrome trace JSON");
   set.File("--report", flags.report,
@@ -294,6 +348,7 @@ absl::Status RunTune(const TuneFlags& given) {
   TuneFlags flags = given;
   SPILLWAY_RETURN_IF_ERROR(CheckFlags(flags));
   Outputs outputs(flags.result, {{"--out", flags.out},
+                                 {"--frontier", flags.frontier},
                                  {"--trace", flags.trace},
                                  {"--report", flags.report}});
   SPILLWAY_RETURN_IF_ERROR(outputs.Check());

@@ -24,9 +24,11 @@ struct TuneFlags {
   StepOptions step = DefaultStepOptions(LmsMode::kAuto);
   std::string strategy = "best";  // or of PolicyNames()
   bool compare = false;
+  std::vector<std::string> explain = {};  // tensors
   TflmsFlags tflms = {};
   bool find_max_batch = false;
   std::string out = {};
+  std::string frontier = {};
   std::string trace = {};
   std::string report = {};
   ResultFlags result = {};

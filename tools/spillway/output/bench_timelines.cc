@@ -50,7 +50,7 @@ absl::StatusOr<std::string> FormatReport(const BenchFlags& flags,
   report.facts.push_back(
       {"Measured on",
        fmt::format("{}, {}", setup.device,
-                    Counted(result.step_seconds.size(), "step"))});
+                   Counted(result.step_seconds.size(), "step"))});
   const MemoryUse memory = setup.session->memory();
   report.measured = {.timeline = &result.traced_step,
                      .step_ns = MeasuredStepNs(result),

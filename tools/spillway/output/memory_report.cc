@@ -72,8 +72,7 @@ std::string FormatSpace(const ExecutionPlan& plan, const Graph& graph,
       "{:>12} {:>7} {:>7}  buffer\n",
       FormatBytes(profile.peak_bytes), profile.peak.value(),
       graph.node(plan.steps[profile.peak].node).name,
-      Counted(profile.at_peak.size(), "buffer"),
-      "bytes", "from", "to");
+      Counted(profile.at_peak.size(), "buffer"), "bytes", "from", "to");
   int64_t left = rows;
   int64_t rest_bytes = 0;
   for (const LiveBuffer& live : profile.at_peak) {
@@ -88,9 +87,8 @@ std::string FormatSpace(const ExecutionPlan& plan, const Graph& graph,
                     life.begin, life.end, buffer.name, live.reason);
   }
   if (rest_bytes > 0) {
-    text += fmt::format("{:>12} {:>7} {:>7}  in {}\n",
-                        FormatBytes(rest_bytes), "", "",
-                        Counted(-left, "smaller one"));
+    text += fmt::format("{:>12} {:>7} {:>7}  in {}\n", FormatBytes(rest_bytes),
+                        "", "", Counted(-left, "smaller one"));
   }
   return text;
 }

@@ -21,10 +21,9 @@ std::string FormatFedAgain(const SwapCounts& counts) {
 }
 
 std::string FormatMeasuredSwaps(const SwapCounts& counts) {
-  return fmt::format(
-      "swapped      {} bytes out, {} bytes in a step ({})\n{}",
-      counts.out_bytes, counts.in_bytes, Counted(counts.tensors, "tensor"),
-      FormatFedAgain(counts));
+  return fmt::format("swapped      {} bytes out, {} bytes in a step ({})\n{}",
+                     counts.out_bytes, counts.in_bytes,
+                     Counted(counts.tensors, "tensor"), FormatFedAgain(counts));
 }
 
 }  // namespace spillway

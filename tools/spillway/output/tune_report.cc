@@ -59,9 +59,8 @@ std::string FormatAlgorithms(const AlgorithmNames& algorithms) {
 
 std::string FormatInterruption(const TunedStep& tuned) {
   if (!tuned.interrupted) return "";
-  return fmt::format(
-      "interrupted  after {}: others might have been better\n",
-      Counted(tuned.tried.size(), "candidate"));
+  return fmt::format("interrupted  after {}: others might have been better\n",
+                     Counted(tuned.tried.size(), "candidate"));
 }
 
 // ", budget 17 GiB, more than the 16 GiB of P100 16 GB, PCIe 3 x16"
@@ -76,6 +75,18 @@ std::string FormatBudget(const TuneResult& result) {
   return text;
 }
 
+// The bounds of plans that only swap and of those that only recompute.
+std::string FormatClassBounds(const TunedStep& tuned) {
+  const ClassBounds& bounds = tuned.class_bounds;
+  if (!bounds.swap_only_ns && !bounds.recompute_only_ns) return "";
+  const auto format = [](const std::optional<int64_t>& ns) -> std::string {
+    return ns ? fmt::format("{:.3f} ms", Milliseconds(*ns)) : "nothing fits";
+  };
+  return fmt::format("             swaps alone: {}; recomputation alone: {}\n",
+                     format(bounds.swap_only_ns),
+                     format(bounds.recompute_only_ns));
+}
+
 std::string FormatChoice(const TuneReport& report) {
   const TunedStep& tuned = report.result->step;
   const EvaluatedRecipe& chosen = tuned.chosen;
@@ -83,7 +94,7 @@ std::string FormatChoice(const TuneReport& report) {
   return fmt::format(
       "chosen       {}: {}\n"
       "step         {:.3f} ms, {} images/s on {}\n"
-      "{}"
+      "{}{}"
       "device peak  {} ({} bytes){}\n"
       "host peak    {} ({} bytes), limit {}\n"
       "swapped      {}: {} out ({}), {} in ({}) a step\n"
@@ -94,13 +105,13 @@ std::string FormatChoice(const TuneReport& report) {
       chosen.recipe.name, tuned.reason, Milliseconds(chosen.step.step_ns),
       FormatSpeed(report.batch_size, chosen.step.step_ns),
       report.result->profile.name,
-      FormatBound(tuned.bound, chosen.step.step_ns),
+      FormatBound(tuned.bound, chosen.step.step_ns), FormatClassBounds(tuned),
       FormatBytes(chosen.plan.device_bytes), chosen.plan.device_bytes,
       FormatBudget(*report.result), FormatBytes(chosen.plan.host_bytes),
       chosen.plan.host_bytes, FormatBytes(HostMemoryOf(report.result->options)),
-      Counted(swaps.tensors, "tensor"), swaps.swap_outs, FormatBytes(swaps.out_bytes),
-      swaps.swap_ins, FormatBytes(swaps.in_bytes), FormatFedAgain(swaps),
-      FormatClones(CountClones(chosen.graph)),
+      Counted(swaps.tensors, "tensor"), swaps.swap_outs,
+      FormatBytes(swaps.out_bytes), swaps.swap_ins, FormatBytes(swaps.in_bytes),
+      FormatFedAgain(swaps), FormatClones(CountClones(chosen.graph)),
       FormatAlgorithms(chosen.recipe.algorithms),
       FormatBytes(report.result->floor.bytes), report.result->floor_node,
       Milliseconds(report.result->tuning_ns), FormatInterruption(tuned));
@@ -126,29 +137,142 @@ std::string_view FateName(const TensorFate& fate) {
   return fate.recomputed ? "recomputed" : "kept";
 }
 
-std::string FormatTensors(const EvaluatedRecipe& chosen) {
+std::vector<TensorFate> FatesOfAbsent(const EvaluatedRecipe& chosen) {
   std::vector<TensorFate> away = FatesOf(chosen);
   std::erase_if(away, [](const TensorFate& fate) {
     return !fate.moves && !fate.recomputed;
   });
+  return away;
+}
+
+const TensorPrice* PriceOf(const std::string& tensor,
+                           const std::vector<TensorPrice>& prices) {
+  const auto found = std::ranges::find(prices, tensor, &TensorPrice::tensor);
+  return found == prices.end() ? nullptr : &*found;
+}
+
+// "+12.70", "now", or "-" if it cannot have the fate or nothing fits then.
+std::string FormatChange(const TensorPrice* price, Fate fate) {
+  if (price == nullptr) return "";
+  if (price->Has(fate)) return "now";
+  const std::optional<int64_t>& change =
+      price->change_ns[static_cast<size_t>(fate)];
+  return change ? fmt::format("{:+.2f}", Milliseconds(*change)) : "-";
+}
+
+std::string FormatTensors(const TuneReport& report) {
+  const EvaluatedRecipe& chosen = report.result->step.chosen;
+  const std::vector<TensorFate> away = FatesOfAbsent(chosen);
   if (away.empty()) return "";
   std::string text = fmt::format(
-      "{:>11}  {:<10}{:>16}{:>9}{:>9}{:>9}{:>9}  {}\n", "bytes", "fate",
-      "away (ms)", "out (ms)", "in (ms)", "again", "stall", "tensor");
+      "{:>9}  {:<10}{:>16}{:>9}{:>9}{:>9}{:>9}  {}\n", "bytes", "fate",
+      "away (ms)", "costs", "kept", "swapped", "again", "tensor");
   for (size_t i = 0; i < std::min(kTensorRows, away.size()); ++i) {
     const TensorFate& fate = away[i];
+    const std::string& tensor = chosen.plan.buffers[fate.buffer].name;
+    const TensorPrice* price = PriceOf(tensor, report.prices);
     text += fmt::format(
-        "{:>11}  {:<10}{:>16}{:>9.2f}{:>9.2f}{:>9.2f}{:>9.2f}  {}\n",
+        "{:>9}  {:<10}{:>16}{:>9.2f}{:>9}{:>9}{:>9}  {}\n",
         FormatBytes(fate.bytes), std::string(FateName(fate)), FormatAway(fate),
-        Milliseconds(fate.copy_out_ns), Milliseconds(fate.copy_in_ns),
-        Milliseconds(fate.recompute_ns), Milliseconds(fate.stall_ns),
-        chosen.plan.buffers[fate.buffer].name);
+        Milliseconds(fate.stall_ns + fate.recompute_ns),
+        FormatChange(price, Fate::kKept), FormatChange(price, Fate::kSwapped),
+        FormatChange(price, Fate::kRecomputed), tensor);
   }
   if (away.size() > kTensorRows) {
     text += fmt::format("and {} (--json, --report)\n",
                         Counted(away.size() - kTensorRows, "smaller one"));
   }
   return text;
+}
+
+std::string_view NameOf(Fate fate) {
+  switch (fate) {
+    case Fate::kKept:
+      return "kept";
+    case Fate::kSwapped:
+      return "swapped";
+    case Fate::kRecomputed:
+      return "recomputed";
+  }
+  return "";
+}
+
+std::string FormatExplained(const std::vector<TensorPrice>& explained) {
+  std::string text;
+  for (const TensorPrice& price : explained) {
+    const auto change = [&](Fate fate) { return FormatChange(&price, fate); };
+    text += fmt::format(
+        "\ntensor       {}, {}\n"
+        "the step     kept {}, swapped {}, recomputed {} (ms)\n",
+        price.tensor, FormatBytes(price.bytes), change(Fate::kKept),
+        change(Fate::kSwapped), change(Fate::kRecomputed));
+    for (const TensorGap& gap : price.gaps) {
+      text += fmt::format(
+          "{:<13}for {:.1f} ms\n"
+          "  between    {}\n"
+          "  and        {}\n"
+          "  fullest    {} free, at {}\n"
+          "  link busy  {:.0f} % to the host, {:.0f} % to the device; kernels "
+          "wait {:.2f} ms for this tensor\n",
+          std::string(NameOf(gap.fate)), Milliseconds(gap.length_ns), gap.from,
+          gap.to, FormatBytes(std::max<int64_t>(gap.free_bytes, 0)),
+          gap.fullest, 100 * gap.busy_out, 100 * gap.busy_in,
+          Milliseconds(gap.stall_ns));
+    }
+  }
+  return text;
+}
+
+Json PriceJson(const TensorPrice* price) {
+  if (price == nullptr) return nullptr;
+  Json json = Json::object();
+  for (const Fate fate : {Fate::kKept, Fate::kSwapped, Fate::kRecomputed}) {
+    const std::optional<int64_t>& change =
+        price->change_ns[static_cast<size_t>(fate)];
+    Json& of_fate = json[std::string(NameOf(fate))];
+    of_fate = nullptr;
+    if (change) of_fate = Milliseconds(*change);
+  }
+  return json;
+}
+
+Json ExplainedJson(const std::vector<TensorPrice>& explained) {
+  Json all = Json::array();
+  for (const TensorPrice& price : explained) {
+    Json gaps = Json::array();
+    for (const TensorGap& gap : price.gaps) {
+      gaps.push_back({{"fate", std::string(NameOf(gap.fate))},
+                      {"from", gap.from},
+                      {"to", gap.to},
+                      {"ms", Milliseconds(gap.length_ns)},
+                      {"fullest_node", gap.fullest},
+                      {"free_bytes", gap.free_bytes},
+                      {"busy_out", gap.busy_out},
+                      {"busy_in", gap.busy_in},
+                      {"stall_ms", Milliseconds(gap.stall_ns)}});
+    }
+    all.push_back({{"tensor", price.tensor},
+                   {"bytes", price.bytes},
+                   {"price_ms", PriceJson(&price)},
+                   {"gaps", std::move(gaps)}});
+  }
+  return all;
+}
+
+// With the bounds of the classes; null: no plan of the class fits, or they are
+// not known.
+Json BoundsJson(const TunedStep& tuned) {
+  Json json = BoundJson(tuned.bound, tuned.chosen.step.step_ns);
+  json["swap_only_ms"] = nullptr;
+  json["recompute_only_ms"] = nullptr;
+  const ClassBounds& bounds = tuned.class_bounds;
+  if (bounds.swap_only_ns) {
+    json["swap_only_ms"] = Milliseconds(*bounds.swap_only_ns);
+  }
+  if (bounds.recompute_only_ns) {
+    json["recompute_only_ms"] = Milliseconds(*bounds.recompute_only_ns);
+  }
+  return json;
 }
 
 Json TriedJson(const TunedStep& tuned) {
@@ -167,10 +291,12 @@ Json TriedJson(const TunedStep& tuned) {
   return all;
 }
 
-Json TensorsJson(const EvaluatedRecipe& chosen) {
+Json TensorsJson(const TuneReport& report) {
+  const EvaluatedRecipe& chosen = report.result->step.chosen;
   Json all = Json::array();
   for (const TensorFate& fate : FatesOf(chosen)) {
-    all.push_back({{"tensor", chosen.plan.buffers[fate.buffer].name},
+    const std::string& tensor = chosen.plan.buffers[fate.buffer].name;
+    all.push_back({{"tensor", tensor},
                    {"bytes", fate.bytes},
                    {"fate", std::string(FateName(fate))},
                    {"moves", fate.moves},
@@ -180,7 +306,8 @@ Json TensorsJson(const EvaluatedRecipe& chosen) {
                    {"stall_ms", Milliseconds(fate.stall_ns)},
                    {"recompute_ms", Milliseconds(fate.recompute_ns)},
                    {"freed_byte_seconds", fate.freed_byte_seconds},
-                   {"at_peak", fate.at_peak}});
+                   {"at_peak", fate.at_peak},
+                   {"price_ms", PriceJson(PriceOf(tensor, report.prices))}});
   }
   return all;
 }
@@ -230,8 +357,8 @@ std::string TriedTable::Progress() const {
 }
 
 std::string FormatTuneResult(const TuneReport& report) {
-  return "\n" + FormatChoice(report) + "\n" +
-         FormatTensors(report.result->step.chosen);
+  return "\n" + FormatChoice(report) + "\n" + FormatTensors(report) +
+         FormatExplained(report.explained);
 }
 
 Json TuneJson(const TuneReport& report) {
@@ -249,11 +376,57 @@ Json TuneJson(const TuneReport& report) {
                {"floor",
                 {{"node", report.result->floor_node},
                  {"bytes", report.result->floor.bytes}}},
-               {"bound", BoundJson(tuned.bound, tuned.chosen.step.step_ns)},
-               {"tensors", TensorsJson(tuned.chosen)},
+               {"bound", BoundsJson(tuned)},
+               {"tensors", TensorsJson(report)},
                {"tune_ms", Milliseconds(report.result->tuning_ns)}};
   if (options.device_memory) json["device_memory"] = *options.device_memory;
+  if (!report.explained.empty()) {
+    json["explained"] = ExplainedJson(report.explained);
+  }
   return json;
+}
+
+std::vector<std::string> TensorsOfTable(const EvaluatedRecipe& chosen) {
+  std::vector<std::string> names;
+  for (const TensorFate& fate : FatesOfAbsent(chosen)) {
+    if (names.size() == kTensorRows) break;
+    names.push_back(chosen.plan.buffers[fate.buffer].name);
+  }
+  return names;
+}
+
+std::string FormatFrontier(const Frontier& frontier) {
+  if (frontier.points.empty()) return "";
+  std::string text =
+      fmt::format("\n{:>12}{:>10}{:>12}{:>8}{:>12}  {}\n", "budget", "part",
+                  "step ms", "kept", "bound ms", "plan");
+  const FrontierPoint& first = frontier.points.front();
+  const auto percent = [](int64_t part, int64_t whole) {
+    return fmt::format("{:.1f} %", 100 * static_cast<double>(part) /
+                                       static_cast<double>(whole));
+  };
+  for (const FrontierPoint& point : frontier.points) {
+    text += fmt::format("{:>12}{:>10}{:>12.3f}{:>8}{:>12.3f}  {}\n",
+                        FormatBytes(point.device_memory),
+                        percent(point.device_memory, first.device_memory),
+                        Milliseconds(point.step_ns),
+                        percent(first.step_ns, point.step_ns),
+                        Milliseconds(point.bound_ns), point.name);
+  }
+  return text;
+}
+
+Json FrontierJson(const Frontier& frontier) {
+  Json all = Json::array();
+  for (const FrontierPoint& point : frontier.points) {
+    all.push_back({{"device_memory", point.device_memory},
+                   {"step_ms", Milliseconds(point.step_ns)},
+                   {"bound_ms", Milliseconds(point.bound_ns)},
+                   {"peak_device_bytes", point.device_bytes},
+                   {"peak_host_bytes", point.host_bytes},
+                   {"name", point.name}});
+  }
+  return all;
 }
 
 }  // namespace spillway

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tools/spillway/command/tune_command.h"
 #include "tools/spillway/output/output.h"
 #include "tuner/tune.h"
+#include "tuner/what_if/frontier.h"
+#include "tuner/what_if/price_tensors.h"
 
 namespace spillway {
 
@@ -17,7 +20,13 @@ struct TuneReport {
   const TuneFlags* flags = nullptr;
   const TuneResult* result = nullptr;
   int64_t batch_size = 0;  // 0: unknown
+  // Of the largest tensors that leave the device, and those to explain.
+  std::vector<TensorPrice> prices = {};
+  std::vector<TensorPrice> explained = {};
 };
+
+// The tensors of the printed table, as far as they leave the device.
+std::vector<std::string> TensorsOfTable(const EvaluatedRecipe& chosen);
 
 // The table of what the tuner tries. Printing starts once a candidate fits: a
 // step that does not fit prints no result.
@@ -48,6 +57,10 @@ class TriedTable {
 std::string FormatTuneResult(const TuneReport& report);
 
 Json TuneJson(const TuneReport& report);
+
+// The time at each budget.
+std::string FormatFrontier(const Frontier& frontier);
+Json FrontierJson(const Frontier& frontier);
 
 }  // namespace spillway
 
