@@ -64,8 +64,8 @@ absl::Status CheckNumOutputs(const OpDef& def, size_t num_inputs,
   const size_t least = groups > 1 ? defined : 1;
   if (inferred >= least && inferred <= defined) return absl::OkStatus();
   return Internal(fmt::format(
-      "the shape inference of {} returns {} types; it has {} outputs here",
-      def.name, inferred, defined));
+      "the shape inference of {} returns {}; it has {} here", def.name,
+      Counted(inferred, "type"), Counted(defined, "output")));
 }
 
 // Calls the op's own function, which may be user code.

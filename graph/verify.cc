@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "graph/node_name.h"
 #include "graph/order/mutation_order.h"
@@ -104,9 +105,9 @@ absl::Status CheckSchema(const Graph& graph, const Node& node,
                             InferOutputs(*def, {node.attributes, inputs}));
   const std::vector<TensorType> stated = TypesOf(graph, node.outputs);
   if (stated.size() != inferred.size()) {
-    return InvalidArgument(fmt::format("{} outputs are stated, but {} has {}",
-                                       stated.size(), node.op,
-                                       inferred.size()));
+    return InvalidArgument(fmt::format("states {}, but {} has {}",
+                                       Counted(stated.size(), "output"),
+                                       node.op, inferred.size()));
   }
   for (size_t i = 0; i < stated.size(); ++i) {
     if (stated[i] != inferred[i]) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "executor/device/registry.h"
@@ -335,8 +336,8 @@ absl::Status CheckOptions(const GradientCheck& check) {
     const auto slot = static_cast<size_t>(input);
     if (input >= 0 && slot < check.inputs.size()) continue;
     return InvalidArgument(
-        fmt::format("values are given for input {}: {} has {} inputs here",
-                    input, check.op, check.inputs.size()));
+        fmt::format("values are given for input {}: {} has {} here", input,
+                    check.op, Counted(check.inputs.size(), "input")));
   }
   if (!(check.step > 0) || !(check.tolerance > 0)) {
     return InvalidArgument(

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "graph/well_known_ops.h"
 
@@ -143,8 +144,9 @@ absl::StatusOr<std::vector<Tensor>> CallGradient(const OpDef& def,
 absl::Status CheckTypes(const GraphBuilder& builder, const Node& forward,
                         std::span<const Tensor> gradients) {
   if (gradients.size() != forward.inputs.size()) {
-    return Internal(fmt::format("{} has {} inputs and {} gradients", forward.op,
-                                forward.inputs.size(), gradients.size()));
+    return Internal(fmt::format("{} has {} and {}", forward.op,
+                                Counted(forward.inputs.size(), "input"),
+                                Counted(gradients.size(), "gradient")));
   }
   for (size_t slot = 0; slot < gradients.size(); ++slot) {
     const Tensor gradient = gradients[slot];

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "graph/builder/gradient.h"
 #include "ops/common/expect.h"
@@ -176,10 +177,9 @@ absl::StatusOr<std::vector<TensorType>> InferTranspose(
     is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
   }
   if (!is_permutation) {
-    return InvalidArgument(
-        fmt::format("attribute 'perm' must order the {} dimensions of x; it is "
-                    "[{}]",
-                    x.shape.rank(), fmt::join(perm, ", ")));
+    return InvalidArgument(fmt::format(
+        "attribute 'perm' must order the {} of x; it is [{}]",
+        Counted(x.shape.rank(), "dimension"), fmt::join(perm, ", ")));
   }
   std::vector<int64_t> dims;
   for (const int64_t axis : perm) {

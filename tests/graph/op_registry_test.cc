@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "tests/support/status_matchers.h"
 
@@ -254,9 +255,9 @@ TEST(InferOutputsTest, CountsOutputs) {
   for (const size_t wrong : {0, 2}) {
     EXPECT_THAT(InferWith(Infers(wrong), 3),
                 StatusIs(absl::StatusCode::kInternal,
-                         fmt::format("the shape inference of Fma returns {} "
-                                     "types; it has 1 outputs here",
-                                     wrong)));
+                         fmt::format("the shape inference of Fma returns {}; "
+                                     "it has 1 output here",
+                                     Counted(wrong, "type"))));
   }
 }
 

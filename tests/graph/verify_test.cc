@@ -75,7 +75,7 @@ TEST(VerifyGraphTest, RefusesOutputsOtherThanInferred) {
                   .op = "SinCos",
                   .inputs = {ValueId(0)},
                   .outputs = {TensorType()}}),
-      StatusIs(kInvalid, HasSubstr("1 outputs are stated, but SinCos has 2")));
+      StatusIs(kInvalid, HasSubstr("states 1 output, but SinCos has 2")));
 }
 
 TEST(VerifyGraphTest, RefusesBadNamesAndShapes) {

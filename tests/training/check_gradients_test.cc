@@ -156,7 +156,7 @@ TEST(CheckGradientsTest, AGradientFunctionThatIsBrokenIsAnError) {
   const Tables none([](GradientContext&) { return std::vector<Tensor>(); });
   EXPECT_THAT(CheckGradients(none.Check()),
               StatusIs(absl::StatusCode::kInternal,
-                       HasSubstr("1 inputs and 0 gradients")));
+                       HasSubstr("1 input and 0 gradients")));
   EXPECT_THAT(CheckGradients(Tables(nullptr).Check()),
               StatusIs(kInvalid, HasSubstr("Cube is not differentiable")));
 }
@@ -200,7 +200,7 @@ TEST(CheckGradientsTest, ValuesOfInputsThatThereAreNotAreRefused) {
                         .inputs = {Float({1})},
                         .values = {{0, {1}}, {input, {1}}}}),
         StatusIs(kInvalid, fmt::format("values are given for input {}: Relu "
-                                       "has 1 inputs here",
+                                       "has 1 input here",
                                        input)));
   }
 }

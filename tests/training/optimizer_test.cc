@@ -375,7 +375,7 @@ TEST(OptimizerTest, AnOpThatInfersNoOutputsIsAnErrorOfTheBuilder) {
   EXPECT_THAT(std::move(g).Build(),
               StatusIs(absl::StatusCode::kInternal,
                        "Print: the shape inference of Print returns 0 types; "
-                       "it has 1 outputs here"));
+                       "it has 1 output here"));
 }
 
 TEST(OptimizerTest, VariablesOutsideTheLossStayAsTheyAre) {

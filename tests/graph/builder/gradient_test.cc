@@ -216,7 +216,7 @@ absl::Status ErrorOf(
 TEST(GradientErrorsTest, BadGradientFunctionsAreErrorsThatNameTheOp) {
   using Gradients = absl::StatusOr<std::vector<Tensor>>;
   EXPECT_THAT(ErrorOf([](GradientContext&) { return std::vector<Tensor>(); }),
-              StatusIs(kInternal, "s/Own: Own has 1 inputs and 0 gradients"));
+              StatusIs(kInternal, "s/Own: Own has 1 input and 0 gradients"));
   EXPECT_THAT(ErrorOf([](GradientContext&) -> Gradients {
                 throw std::runtime_error("no idea");
               }),

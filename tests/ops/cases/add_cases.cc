@@ -136,7 +136,7 @@ std::vector<BadOp> BadAdds() {
        .op = "Sub",
        .inputs = {Float32({}), Float32({1})},
        .error = "it is float32[1]"},
-      {.name = "AddNOfNothing", .op = "AddN", .error = "1 inputs or more"},
+      {.name = "AddNOfNothing", .op = "AddN", .error = "1 input or more"},
       {.name = "AddNOfTwoShapes",
        .op = "AddN",
        .inputs = {Float32({2}), Float32({2}), Float32({3})},

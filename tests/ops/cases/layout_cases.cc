@@ -272,7 +272,7 @@ std::vector<BadOp> BadLayouts() {
        .op = "Transpose",
        .inputs = {Float32({4})},
        .attributes = {{"perm", {0, 1}}},
-       .error = "must order the 1 dimensions of x"},
+       .error = "must order the 1 dimension of x"},
   };
 }
 
