@@ -257,6 +257,41 @@ TEST_F(TuneTest, WritesTheTraceAndThePage) {
   }
 }
 
+TEST_F(TuneTest, ExplainsATensorAndPricesTheLargest) {
+  FlagValues flags = WithBudget(0.5);
+  const Json json = RunForJson(TuneResNet(flags));
+  const Json& largest = json["tensors"][0];
+  ASSERT_FALSE(largest["price_ms"].is_null());
+  const Json& bound = json["bound"];
+  EXPECT_GE(bound["recompute_only_ms"], bound["step_ms"]);
+  EXPECT_GE(bound["swap_only_ms"], bound["step_ms"]);
+  flags["--explain"] = largest["tensor"];
+  const Json explained = RunForJson(TuneResNet(flags))["explained"];
+  ASSERT_THAT(explained, SizeIs(1));
+  EXPECT_EQ(explained[0]["tensor"], largest["tensor"]);
+  EXPECT_EQ(explained[0]["price_ms"], largest["price_ms"]);
+  EXPECT_FALSE(explained[0]["gaps"].empty());
+  const ProgramRun run = RunProgram(TuneResNet(flags));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("swaps alone: "),
+                             HasSubstr("recomputation alone: "),
+                             HasSubstr("\ntensor       " +
+                                       largest["tensor"].get<std::string>())));
+  flags["--explain"] = "no/such/tensor:0";
+  EXPECT_THAT(RunProgram(TuneResNet(flags)),
+              Refuses(2, HasSubstr("--explain: \"no/such/tensor:0\" is no")));
+}
+
+TEST_F(TuneTest, WritesTheFrontier) {
+  const FlagValues flags = {{"--model", "lenet"},
+                            {"--frontier", Path("frontier.csv")}};
+  const Json json = RunForJson(TuneResNet(flags));
+  ASSERT_GT(json["frontier"].size(), 2U);
+  EXPECT_EQ(json["frontier"][0]["step_ms"],
+            json["chosen"]["predicted"]["step_ms"]);
+  ASSERT_OK_AND_ASSIGN(const std::string csv, ReadFile(Path("frontier.csv")));
+  EXPECT_THAT(csv, StartsWith("device_memory_bytes,"));
+}
+
 // A command line that must be refused, and text that the line must have.
 struct BadTune {
   std::string name = {};  // of the test
@@ -280,6 +315,15 @@ INSTANTIATE_TEST_SUITE_P(
         {"UnknownStrategy",
          {{"--strategy", "nonsense"}},
          "--strategy: \"nonsense\" is not one of best, keep_all, swap_all, "},
+        {"UnknownEffort",
+         {{"--effort", "huge"}},
+         "--effort: \"huge\" is not one of normal, high"},
+        {"FrontierOfAPolicy",
+         {{"--strategy", "dtr"}, {"--frontier", "f.csv"}},
+         "--frontier: needs --strategy best"},
+        {"FrontierInAMissingFolder",
+         {{"--frontier", "/nowhere/f.csv"}},
+         "--frontier: "},
         {"LmsOff", {{"--lms", "off"}}, "--lms: tune needs auto, v1 or v2"},
         {"FetchOfAModel", {{"--fetch", "x:0"}}, "--fetch: needs --graph"},
         {"NegativeTime", {{"--time_limit", "-1"}}, "--time_limit: \"-1\""},

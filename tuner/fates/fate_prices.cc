@@ -31,20 +31,13 @@ class Pricer {
 
  private:
   std::optional<int64_t> ChangeNs(StorageIndex storage, Fate fate) const {
+    const size_t gap = LongestGap(space_, storage);
+    if (!MayHave(gap, fate)) return std::nullopt;
+    if (step_->fates.of_gap[gap] == fate) return 0;
     Fates fates = step_->fates;
+    fates.of_gap[gap] = fate;
     std::vector<char> pinned(space_.num_gaps(), 0);
-    bool is_possible = false;
-    bool has_changed = false;
-    for (const int32_t gap : space_.gaps_of[static_cast<size_t>(storage)]) {
-      const auto at = static_cast<size_t>(gap);
-      pinned[at] = 1;
-      if (!MayHave(at, fate)) continue;
-      is_possible = true;
-      has_changed |= fates.of_gap[at] != fate;
-      fates.of_gap[at] = fate;
-    }
-    if (!is_possible) return std::nullopt;
-    if (!has_changed) return 0;
+    pinned[gap] = 1;
     const std::optional<JointStep> step =
         SearchFates(player_.Pinned(std::move(pinned)), {std::move(fates)},
                     {.size_threshold_bytes = options_.size_threshold_bytes,
@@ -75,6 +68,16 @@ class Pricer {
 };
 
 }  // namespace
+
+size_t LongestGap(const RecomputeSpace& space, StorageIndex storage) {
+  const std::vector<int32_t>& gaps =
+      space.gaps_of[static_cast<size_t>(storage)];
+  return static_cast<size_t>(
+      *std::ranges::max_element(gaps, {}, [&](int32_t index) {
+        const Gap& gap = space.model.gaps[static_cast<size_t>(index)];
+        return gap.next - gap.last;
+      }));
+}
 
 std::vector<FatePrice> PriceFates(const JointPlayer& player,
                                   const Fates& chosen,

@@ -14,9 +14,8 @@
 namespace spillway {
 
 // By Fate: the change of the step's predicted time if the storage had this fate
-// in each of its gaps that may have it, and the others were chosen anew.
-// nullopt: no gap may have it, or nothing fits then. Negative: the tuner's
-// choice was not the best.
+// in its longest gap, and all other fates were chosen anew. nullopt: it cannot
+// have it, or nothing fits then. Negative: the tuner's choice was not the best.
 struct FatePrice {
   StorageIndex storage = kNoStorage;
   std::array<std::optional<int64_t>, 3> change_ns = {};
@@ -25,6 +24,10 @@ struct FatePrice {
     return change_ns[static_cast<size_t>(fate)];
   }
 };
+
+// The gap of the model in which the storage is unused for most steps; the first
+// of several. Requires one.
+size_t LongestGap(const RecomputeSpace& space, StorageIndex storage);
 
 struct PriceOptions {
   // Storages smaller than this are always kept.

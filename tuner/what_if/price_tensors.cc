@@ -147,11 +147,6 @@ absl::StatusOr<std::vector<StorageIndex>> ChooseStorages(
 
 }  // namespace
 
-bool TensorPrice::Has(Fate fate) const {
-  return std::ranges::all_of(
-      gaps, [&](const TensorGap& gap) { return gap.fate == fate; });
-}
-
 absl::StatusOr<std::vector<TensorPrice>> PriceTensors(
     const TuningSpec& spec, const EvaluatedRecipe& chosen,
     const PriceRequest& request) {
@@ -176,10 +171,10 @@ absl::StatusOr<std::vector<TensorPrice>> PriceTensors(
   for (const FatePrice& price :
        PriceFates(player, choice->fates, storages,
                   {.size_threshold_bytes = least_bytes, .plays = plays})) {
-    const Gap& gap = space.model.gaps[static_cast<size_t>(
-        space.gaps_of[static_cast<size_t>(price.storage)].front())];
+    const size_t gap = LongestGap(space, price.storage);
     prices.push_back({.tensor = NameOf(space, price.storage),
-                      .bytes = gap.aligned_bytes,
+                      .bytes = space.model.gaps[gap].aligned_bytes,
+                      .fate = step->fates.of_gap[gap],
                       .change_ns = price.change_ns,
                       .gaps = reader.Read(price.storage)});
   }

@@ -36,12 +36,10 @@ struct TensorGap {
 struct TensorPrice {
   std::string tensor = {};  // "conv1/Conv2D:0"
   int64_t bytes = 0;        // aligned
-  // FatePrice::change_ns.
+  Fate fate = Fate::kKept;  // in its longest gap
+  // FatePrice::change_ns, of that gap.
   std::array<std::optional<int64_t>, 3> change_ns = {};
   std::vector<TensorGap> gaps = {};
-
-  // Whether it has this fate in all of its gaps.
-  bool Has(Fate fate) const;
 };
 
 struct PriceRequest {

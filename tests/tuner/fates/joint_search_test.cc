@@ -2,13 +2,11 @@
 #include "tuner/fates/joint_search.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/support/test_size.h"
+#include "tests/tuner/all_fates.h"
 #include "tests/tuner/space_case.h"
 #include "tests/tuner/tuner_case.h"
 
@@ -17,67 +15,13 @@ namespace {
 
 using testing::BudgetBetween;
 using testing::Clonable;
+using testing::LeastNsOfAllFates;
 using testing::NumCases;
+using testing::OpenGaps;
 using testing::SmallRandomCase;
 using testing::SpaceOf;
 using testing::StressSetting;
 using testing::TunerCase;
-
-// The gaps with more than one fate.
-std::vector<size_t> OpenGaps(const RecomputeSpace& space) {
-  std::vector<size_t> gaps;
-  for (size_t i = 0; i < space.model.gaps.size(); ++i) {
-    if (space.can_recompute[i] != 0 || space.model.gaps[i].is_movable) {
-      gaps.push_back(i);
-    }
-  }
-  return gaps;
-}
-
-bool IsPossible(const RecomputeSpace& space, size_t gap, Fate fate) {
-  switch (fate) {
-    case Fate::kKept:
-      return true;
-    case Fate::kSwapped:
-      return space.model.gaps[gap].is_movable;
-    case Fate::kRecomputed:
-      return space.can_recompute[gap] != 0;
-  }
-  return false;
-}
-
-// The least time over all fates of the open gaps.
-class LeastOfAllFates {
- public:
-  explicit LeastOfAllFates(const JointPlayer& player)
-      : player_(player), gaps_(OpenGaps(player.space())) {}
-
-  std::optional<int64_t> LeastNs() {
-    Try(0, KeepAll(player_.space()));
-    return least_ns_;
-  }
-
- private:
-  void Try(size_t next, Fates fates) {
-    if (next == gaps_.size()) {
-      const std::optional<JointStep> step = player_.Play(std::move(fates));
-      if (!step) return;
-      least_ns_ =
-          std::min(least_ns_.value_or(std::numeric_limits<int64_t>::max()),
-                   step->played.step_ns);
-      return;
-    }
-    for (const Fate fate : {Fate::kKept, Fate::kSwapped, Fate::kRecomputed}) {
-      if (!IsPossible(player_.space(), gaps_[next], fate)) continue;
-      fates.of_gap[gaps_[next]] = fate;
-      Try(next + 1, fates);
-    }
-  }
-
-  const JointPlayer& player_;
-  const std::vector<size_t> gaps_;
-  std::optional<int64_t> least_ns_;
-};
 
 TEST(JointSearchTest, IsAsGoodAsTheBestOfAllChoices) {
   constexpr size_t kMostGaps = 7;
@@ -93,7 +37,8 @@ TEST(JointSearchTest, IsAsGoodAsTheBestOfAllChoices) {
     const int64_t peak = space.model.peak_bytes;
     for (int i = 0; i < 4; ++i) {
       const JointPlayer player(space, BudgetBetween(peak / 3, peak, i, 4), 0);
-      const std::optional<int64_t> least_ns = LeastOfAllFates(player).LeastNs();
+      const std::optional<int64_t> least_ns =
+          LeastNsOfAllFates(player, KeepAll(space));
       const std::optional<JointStep> found = SearchFates(player, {}, {});
       if (!least_ns) {
         EXPECT_FALSE(found.has_value());

@@ -154,7 +154,7 @@ const TensorPrice* PriceOf(const std::string& tensor,
 // "+12.70", "now", or "-" if it cannot have the fate or nothing fits then.
 std::string FormatChange(const TensorPrice* price, Fate fate) {
   if (price == nullptr) return "";
-  if (price->Has(fate)) return "now";
+  if (price->fate == fate) return "now";
   const std::optional<int64_t>& change =
       price->change_ns[static_cast<size_t>(fate)];
   return change ? fmt::format("{:+.2f}", Milliseconds(*change)) : "-";
