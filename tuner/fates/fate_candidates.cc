@@ -112,10 +112,15 @@ class OrderSearch {
             inputs_.compile.host_budget_bytes.value_or(JointPlayer::kNoLimit)};
   }
 
+  int64_t NearBoundNs() const {
+    return static_cast<int64_t>(static_cast<double>(bound_.step_ns) *
+                                candidates_.near_bound);
+  }
+
   JointSearchOptions Options(double part) const {
     JointSearchOptions options = {.size_threshold_bytes = least_bytes_,
                                   .plays = 0,
-                                  .bound_ns = bound_.step_ns};
+                                  .bound_ns = NearBoundNs()};
     const auto steps = static_cast<double>(space_.model.steps.size()) + 1;
     const double plays = std::clamp(kWork / steps, kLeastPlays, kMostPlays);
     options.fit_plays = static_cast<int64_t>(plays * kFirstPart);

@@ -31,6 +31,8 @@ struct FateCandidates {
   bool takes_first = false;
   // Factor on the number of steps that are played.
   double effort = 1;
+  // The search ends at a step within this factor of the bound.
+  double near_bound = 1;
   // Whether a step of at least this time cannot be the best any more, or the
   // search is to stop.
   std::function<bool(int64_t bound_ns)> is_settled = {};

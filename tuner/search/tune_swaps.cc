@@ -178,6 +178,7 @@ class Tuner {
         .size_threshold_bytes = options_.lms.size_threshold_bytes,
         .takes_first = options_.takes_first,
         .effort = effort_.plays,
+        .near_bound = effort_.near_bound,
         .is_settled =
             [&](int64_t bound_ns) { return ShallStop() || IsNear(bound_ns); },
         .offer =
