@@ -105,6 +105,24 @@ Json StepsJson(const HtmlReport& report) {
   return rows;
 }
 
+// The steps of clones.
+Json ClonesJson(const HtmlReport& report) {
+  Json rows = Json::array();
+  if (report.original_of.empty()) return rows;
+  const ExecutionPlan& plan = *report.plan;
+  for (const StepId id : plan.steps.ids()) {
+    const Step& step = plan.steps[id];
+    if (step.lane != Lane::kCompute) continue;
+    for (const ValueId output : report.graph->node(step.node).outputs) {
+      const ValueId original = report.original_of[output];
+      if (!original.is_valid()) continue;
+      rows.push_back({id.value(), report.graph->producer(original).name});
+      break;
+    }
+  }
+  return rows;
+}
+
 Json StallsJson(const SimulatedStep& step) {
   Json rows = Json::array();
   for (const Stall& stall : step.stalls) {
@@ -182,6 +200,7 @@ Json ReportData(const HtmlReport& report) {
                {"lane_names", step.timeline.tracks},
                {"stall_ns", step.stall_ns},
                {"steps", StepsJson(report)},
+               {"clones", ClonesJson(report)},
                {"stalls", StallsJson(step)},
                {"device", SpaceJson(report, owned, Space::kDevice)},
                {"host", SpaceJson(report, owned, Space::kHost)},

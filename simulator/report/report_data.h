@@ -5,6 +5,7 @@
 //   {"facts": [[label, value]], "batch_size", "step_ns", "lane_names": [name],
 //    "stall_ns": [copy in, copy out, issue],
 //    "steps": [[lane, node, op, begin, end, bytes copied]],
+//    "clones": [[step, node whose values it computes again]],
 //    "stalls": [[step, cause, copy or -1, ns]],
 //    "device": {"arena_bytes", "budget", "resident_bytes", "peak_bytes",
 //               "peak_ns"}, "host": the same,

@@ -64,6 +64,17 @@ inline SimulatedStep PlayChain(const ReportCase& report_case, int64_t ns) {
                       {.to_host = link, .to_device = link, .issue_ns = 3});
 }
 
+// f4 has a clone by the name of f6.
+inline void PretendAClone(ReportCase& made) {
+  const Graph& graph = made.graph;
+  const auto output = [&](const std::string& name) {
+    return graph.output(graph.FindNode(name).value());
+  };
+  made.report.original_of =
+      IdMap<ValueId, ValueId>(graph.num_values(), ValueId());
+  made.report.original_of[output(kHostileNames[5])] = output(kHostileNames[3]);
+}
+
 inline void MakeReportCase(ReportCase& made) {
   absl::StatusOr<ExecutionPlan> plan = Compile(made.graph);
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();

@@ -106,7 +106,7 @@ TEST_F(ReportInBrowserTest, ARowOfATensorLeadsToItsStepsAndItsBytes) {
       row.querySelector('button').click();)");
   EXPECT_THAT(dom,
               HasSubstr("id=\"picked-name\">&lt;/script&gt;&lt;b&gt;bold:0<"));
-  EXPECT_THAT(dom, HasSubstr(Highlighted(2 * 5)));
+  EXPECT_THAT(dom, HasSubstr(Highlighted(10)));
   // Its first buffer and the one that came back; one on the host.
   EXPECT_THAT(dom, HasSubstr(Highlighted(2)));
   EXPECT_THAT(dom, HasSubstr(Highlighted(1)));
@@ -169,6 +169,21 @@ TEST_F(ReportInBrowserTest, ABareReportIsShownToo) {
   const std::string dom = Rendered();
   EXPECT_THAT(dom, HasSubstr("data-rendered=\"true\""));
   EXPECT_THAT(dom, Not(HasSubstr("data-error")));
+}
+
+TEST_F(ReportInBrowserTest, ClonesSayWhatTheyComputeAgain) {
+  testing::PretendAClone(case_);
+  const std::string dom = Rendered(R"(
+      const lanes = document.querySelector('#lanes canvas');
+      for (let i = 0; i < 40; ++i) {
+        lanes.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'}));
+        const spoken = document.getElementById('spoken').textContent;
+        if (spoken.includes('computes again')) {
+          document.documentElement.dataset.again = spoken;
+        }
+      })");
+  EXPECT_THAT(dom, HasSubstr("computed again 100 ns"));
+  EXPECT_THAT(dom, ContainsRegex("data-again=\"caf[^\"]*\\{\\{script"));
 }
 
 }  // namespace

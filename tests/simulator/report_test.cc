@@ -63,7 +63,7 @@ class TagChecker {
  private:
   void Add(std::string_view tag) {
     const std::string name(tag.substr(0, tag.find_first_of(" \n")));
-    if (kVoid.contains(name)) return;
+    if (void_tags_.contains(name)) return;
     if (name[0] != '/') {
       open_.push_back(name);
     } else if (!open_.empty() && open_.back() == name.substr(1)) {
@@ -79,7 +79,7 @@ class TagChecker {
     return is_text ? html_.find("</" + open_.back(), at) : at;
   }
 
-  const std::set<std::string> kVoid = {"!DOCTYPE", "meta", "br"};
+  const std::set<std::string> void_tags_ = {"!DOCTYPE", "meta", "br"};
   const std::string_view html_;
   std::vector<std::string> open_;
   std::vector<std::string> wrong_;
@@ -211,6 +211,17 @@ TEST_F(ReportTest, EveryColourHasAMeaningOfItsOwnInBothModes) {
   }
   EXPECT_EQ(names.size(), light.size());
   EXPECT_EQ(names.size(), dark.size());
+}
+
+TEST_F(ReportTest, ClonesAreNamedWithTheirOriginals) {
+  EXPECT_TRUE(DataOf(Page())["clones"].empty());
+  testing::PretendAClone(case_);
+  const Json data = DataOf(Page());
+  ASSERT_EQ(data["clones"].size(), 1U);
+  const Json& clone = data["clones"][0];
+  EXPECT_EQ(data["steps"][clone[0].get<size_t>()][1],
+            testing::kHostileNames[5]);
+  EXPECT_EQ(clone[1], testing::kHostileNames[3]);
 }
 
 TEST_F(ReportTest, WhatMustBeThereIsAskedForByName) {

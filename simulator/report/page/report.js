@@ -22,6 +22,8 @@ const data = JSON.parse(byId('data').textContent);
 const toStep = ([lane, name, op, begin, end, bytes], id) =>
     ({id, lane, name, op, begin, end, bytes});
 const steps = data.steps.map(toStep);
+// Names of clones, each with the node whose values it computes again.
+const originalOf = new Map(data.clones.map(([step, name]) => [steps[step].name, name]));
 const measuredSteps = data.measured ? data.measured.steps.map(toStep) : [];
 const stalls = data.stalls.map(([step, cause, copy, ns]) => ({
   cause,
