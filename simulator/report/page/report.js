@@ -48,13 +48,13 @@ const buffers = data.buffers.map(
     });
 const tensors = data.tensors.map(
     ([buffer, bytes, moves, begin, end, away, copyOut, copyIn, stall, freed, atPeak,
-      recomputed, recompute]) => ({
+      recomputed, recompute, changes]) => ({
       name: buffers[buffer].name,
       buffer: buffers[buffer],
       moves: moves === 1,
       atPeak: atPeak === 1,
       recomputed: recomputed === 1,
-      bytes, begin, end, away, copyOut, copyIn, stall, freed, recompute,
+      bytes, begin, end, away, copyOut, copyIn, stall, freed, recompute, changes,
     }));
 
 for (const [buffer, , moves] of data.tensors) {
