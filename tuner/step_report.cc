@@ -1,5 +1,6 @@
 #include "tuner/step_report.h"
 
+#include <optional>
 #include <string_view>
 
 #include "base/counted.h"
@@ -59,6 +60,36 @@ void AddTried(const std::string& chosen, const StepSearch& search,
   }
 }
 
+const std::optional<int64_t>& ChangeNs(const TensorPrice& price, Fate fate) {
+  return price.change_ns[static_cast<size_t>(fate)];
+}
+
+void AddExtras(const ReportExtras& extras, HtmlReport& report) {
+  if (extras.frontier != nullptr) {
+    report.frontier_interrupted = extras.frontier->interrupted;
+    for (const FrontierPoint& point : extras.frontier->points) {
+      report.frontier.push_back({.budget_bytes = point.device_memory,
+                                 .step_ns = point.step_ns,
+                                 .bound_ns = point.bound_ns,
+                                 .device_bytes = point.device_bytes,
+                                 .name = point.name});
+    }
+  }
+  for (const TensorPrice& price : extras.prices) {
+    report.changes.push_back(
+        {.tensor = price.tensor,
+         .if_kept_ns = ChangeNs(price, Fate::kKept),
+         .if_swapped_ns = ChangeNs(price, Fate::kSwapped),
+         .if_recomputed_ns = ChangeNs(price, Fate::kRecomputed)});
+  }
+  for (const PolicyResult& policy : extras.policies) {
+    if (!policy.fits) continue;
+    report.policies.push_back({.name = policy.name,
+                               .device_bytes = policy.device_bytes,
+                               .step_ns = policy.step_ns});
+  }
+}
+
 }  // namespace
 
 HtmlReport MakeStepReport(const StepReportSpec& spec) {
@@ -113,22 +144,25 @@ HtmlReport ReportOf(const StepPrediction& predicted, const ReportHead& head) {
                          .predicted = &predicted.step});
 }
 
-HtmlReport ReportOf(const TuneResult& tuned, const ReportHead& head) {
+HtmlReport ReportOf(const TuneResult& tuned, const ReportHead& head,
+                    const ReportExtras& extras) {
   const EvaluatedRecipe& chosen = tuned.step.chosen;
   const StepSearch search = {.reason = tuned.step.reason,
                              .step_ns = chosen.step.step_ns,
                              .tried = tuned.step.tried};
-  return MakeStepReport({.head = head,
-                         .profile = tuned.profile.name,
-                         .options = &tuned.options,
-                         .lms = &tuned.options.lms,
-                         .bound = &tuned.step.bound,
-                         .chosen = chosen.recipe.name,
-                         .search = &search,
-                         .graph = &chosen.graph,
-                         .recompute = &chosen.recipe.recompute,
-                         .plan = &chosen.plan,
-                         .predicted = &chosen.step});
+  HtmlReport report = MakeStepReport({.head = head,
+                                      .profile = tuned.profile.name,
+                                      .options = &tuned.options,
+                                      .lms = &tuned.options.lms,
+                                      .bound = &tuned.step.bound,
+                                      .chosen = chosen.recipe.name,
+                                      .search = &search,
+                                      .graph = &chosen.graph,
+                                      .recompute = &chosen.recipe.recompute,
+                                      .plan = &chosen.plan,
+                                      .predicted = &chosen.step});
+  AddExtras(extras, report);
+  return report;
 }
 
 absl::Status WriteHtmlReport(const StepPrediction& predicted,

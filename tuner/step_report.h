@@ -6,13 +6,17 @@
 #define SPILLWAY_TUNER_STEP_REPORT_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "simulator/report/html_report.h"
+#include "tuner/policies/policies.h"
 #include "tuner/simulate.h"
 #include "tuner/tune.h"
+#include "tuner/what_if/frontier.h"
+#include "tuner/what_if/price_tensors.h"
 
 namespace spillway {
 
@@ -22,10 +26,19 @@ struct ReportHead {
   std::vector<ReportFact> facts = {};  // placed before the others
 };
 
-// The result borrows from the arguments.
+// What else the page shows if it is known. Borrowed for the call.
+struct ReportExtras {
+  const Frontier* frontier = nullptr;        // null: no chart of it
+  std::span<const TensorPrice> prices = {};  // columns of the table of tensors
+  std::span<const PolicyResult> policies = {};  // points of the frontier's
+                                                // chart, those that fit
+};
+
+// The result borrows from the arguments, except from `extras`.
 HtmlReport ReportOf(const StepPrediction& predicted,
                     const ReportHead& head = {});
-HtmlReport ReportOf(const TuneResult& tuned, const ReportHead& head = {});
+HtmlReport ReportOf(const TuneResult& tuned, const ReportHead& head = {},
+                    const ReportExtras& extras = {});
 
 // Errors: as WriteFileAtomically.
 absl::Status WriteHtmlReport(const StepPrediction& predicted,

@@ -51,6 +51,31 @@ struct TriedOptions {
   std::string note = {};
 };
 
+// The fastest plan that a tuner found within a budget.
+struct FrontierDot {
+  int64_t budget_bytes = 0;
+  int64_t step_ns = 0;
+  int64_t bound_ns = 0;      // no plan within the budget is faster; 0: unknown
+  int64_t device_bytes = 0;  // of the plan
+  std::string name = {};     // of the plan
+};
+
+// A policy to compare with: it needs these bytes and takes this time.
+struct PolicyDot {
+  std::string name = {};
+  int64_t device_bytes = 0;
+  int64_t step_ns = 0;
+};
+
+// How much longer the step would be if a tensor had another fate; nullopt: it
+// cannot have it. 0 for the fate that it has.
+struct FateChanges {
+  std::string tensor = {};  // "conv1/Conv2D:0"
+  std::optional<int64_t> if_kept_ns = {};
+  std::optional<int64_t> if_swapped_ns = {};
+  std::optional<int64_t> if_recomputed_ns = {};
+};
+
 struct HtmlReport {
   std::string title = {};  // "resnet50, batch 32"
   std::vector<ReportFact> facts = {};
@@ -69,6 +94,16 @@ struct HtmlReport {
   std::optional<MeasuredStep> measured = {};
   std::vector<TriedOptions> tried = {};
   std::optional<size_t> chosen = {};  // index in `tried`
+
+  // Descending by budget; the first one is what the step needs without one.
+  // Empty: no chart of time over memory.
+  std::vector<FrontierDot> frontier = {};
+  bool frontier_interrupted = false;  // before it reached smaller budgets
+  std::vector<PolicyDot> policies = {};
+  // Empty: the table of tensors has no columns for other fates. A tensor that
+  // is computed in place of another one is in that one's row; a tensor that the
+  // plan does not have is ignored.
+  std::vector<FateChanges> changes = {};
 };
 
 // INVALID_ARGUMENT if graph, plan, predicted or the measured timeline is null.

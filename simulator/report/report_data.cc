@@ -1,5 +1,6 @@
 #include "simulator/report/report_data.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -105,6 +106,24 @@ Json StepsJson(const HtmlReport& report) {
   return rows;
 }
 
+// The steps of clones.
+Json ClonesJson(const HtmlReport& report) {
+  Json rows = Json::array();
+  if (report.original_of.empty()) return rows;
+  const ExecutionPlan& plan = *report.plan;
+  for (const StepId id : plan.steps.ids()) {
+    const Step& step = plan.steps[id];
+    if (step.lane != Lane::kCompute) continue;
+    for (const ValueId output : report.graph->node(step.node).outputs) {
+      const ValueId original = report.original_of[output];
+      if (!original.is_valid()) continue;
+      rows.push_back({id.value(), report.graph->producer(original).name});
+      break;
+    }
+  }
+  return rows;
+}
+
 Json StallsJson(const SimulatedStep& step) {
   Json rows = Json::array();
   for (const Stall& stall : step.stalls) {
@@ -127,7 +146,32 @@ Json SpaceJson(const HtmlReport& report, const IdMap<BufferId, Interval>& owned,
           {"peak_ns", peak.at_ns}};
 }
 
+Json NsOrNull(const std::optional<int64_t>& ns) {
+  return ns ? Json(*ns) : Json();
+}
+
+// By buffer of a tensor; null for those without. Of several tensors that are
+// computed in place of each other: that of the buffer's name, or else the first
+// of `report.changes`.
+IdMap<BufferId, Json> ChangesJson(const HtmlReport& report) {
+  const ExecutionPlan& plan = *report.plan;
+  IdMap<BufferId, Json> changes(plan.buffers.size());
+  for (const FateChanges& of : report.changes) {
+    const absl::StatusOr<ValueId> value = report.graph->FindValue(of.tensor);
+    if (!value.ok()) continue;
+    const BufferId buffer = plan.buffer_of[*value];
+    if (!buffer.is_valid()) continue;
+    const bool is_first_there = plan.buffers[buffer].name == of.tensor;
+    if (!changes[buffer].is_null() && !is_first_there) continue;
+    changes[buffer] =
+        Json::array({NsOrNull(of.if_kept_ns), NsOrNull(of.if_swapped_ns),
+                     NsOrNull(of.if_recomputed_ns)});
+  }
+  return changes;
+}
+
 Json TensorsJson(const HtmlReport& report) {
+  const IdMap<BufferId, Json> changes = ChangesJson(report);
   Json rows = Json::array();
   for (const TensorFate& fate : FindTensorFates(*report.plan, *report.predicted,
                                                 0, report.original_of)) {
@@ -135,11 +179,11 @@ Json TensorsJson(const HtmlReport& report) {
     for (const Interval& time : fate.away) {
       away.push_back({time.begin, time.end});
     }
-    rows.push_back({fate.buffer.value(), fate.bytes, fate.moves ? 1 : 0,
-                    fate.life.begin, fate.life.end, std::move(away),
-                    fate.copy_out_ns, fate.copy_in_ns, fate.stall_ns,
-                    fate.freed_byte_seconds, fate.at_peak ? 1 : 0,
-                    fate.recomputed ? 1 : 0, fate.recompute_ns});
+    rows.push_back(
+        {fate.buffer.value(), fate.bytes, fate.moves ? 1 : 0, fate.life.begin,
+         fate.life.end, std::move(away), fate.copy_out_ns, fate.copy_in_ns,
+         fate.stall_ns, fate.freed_byte_seconds, fate.at_peak ? 1 : 0,
+         fate.recomputed ? 1 : 0, fate.recompute_ns, changes[fate.buffer]});
   }
   return rows;
 }
@@ -160,8 +204,24 @@ Json TriedJson(const HtmlReport& report) {
   Json rows = Json::array();
   for (const TriedOptions& tried : report.tried) {
     rows.push_back({tried.label, tried.fits ? 1 : 0, tried.device_bytes,
-                    tried.host_bytes,
-                    tried.step_ns ? Json(*tried.step_ns) : Json(), tried.note});
+                    tried.host_bytes, NsOrNull(tried.step_ns), tried.note});
+  }
+  return rows;
+}
+
+Json FrontierJson(const HtmlReport& report) {
+  Json rows = Json::array();
+  for (const FrontierDot& dot : report.frontier) {
+    rows.push_back({dot.budget_bytes, dot.step_ns, dot.bound_ns,
+                    dot.device_bytes, dot.name});
+  }
+  return rows;
+}
+
+Json PoliciesJson(const HtmlReport& report) {
+  Json rows = Json::array();
+  for (const PolicyDot& dot : report.policies) {
+    rows.push_back({dot.name, dot.device_bytes, dot.step_ns});
   }
   return rows;
 }
@@ -182,6 +242,7 @@ Json ReportData(const HtmlReport& report) {
                {"lane_names", step.timeline.tracks},
                {"stall_ns", step.stall_ns},
                {"steps", StepsJson(report)},
+               {"clones", ClonesJson(report)},
                {"stalls", StallsJson(step)},
                {"device", SpaceJson(report, owned, Space::kDevice)},
                {"host", SpaceJson(report, owned, Space::kHost)},
@@ -190,7 +251,11 @@ Json ReportData(const HtmlReport& report) {
                {"bound", nullptr},
                {"measured", nullptr},
                {"tried", TriedJson(report)},
-               {"chosen", nullptr}};
+               {"chosen", nullptr},
+               {"frontier", FrontierJson(report)},
+               {"frontier_interrupted", report.frontier_interrupted},
+               {"policies", PoliciesJson(report)},
+               {"has_changes", !report.changes.empty()}};
   if (report.bound) {
     data["bound"] = {report.bound->step_ns, report.bound->reason};
   }

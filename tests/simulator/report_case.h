@@ -64,6 +64,31 @@ inline SimulatedStep PlayChain(const ReportCase& report_case, int64_t ns) {
                       {.to_host = link, .to_device = link, .issue_ns = 3});
 }
 
+// Twelve budgets, from twice the plan's bytes down to two fifths of them.
+inline std::vector<FrontierDot> MadeFrontier(const ReportCase& made) {
+  std::vector<FrontierDot> frontier;
+  for (int64_t k = 0; k < 12; ++k) {
+    const int64_t budget = 2 * made.plan.device_bytes * 16 / (16 + 6 * k);
+    frontier.push_back({.budget_bytes = budget,
+                        .step_ns = 1700 + 9 * k * k,
+                        .bound_ns = 1600 + 7 * k * k,
+                        .device_bytes = budget - 10,
+                        .name = k == 0 ? "no swaps" : "<b>fates</b>"});
+  }
+  return frontier;
+}
+
+// f4 has a clone by the name of f6.
+inline void PretendAClone(ReportCase& made) {
+  const Graph& graph = made.graph;
+  const auto output = [&](const std::string& name) {
+    return graph.output(graph.FindNode(name).value());
+  };
+  made.report.original_of =
+      IdMap<ValueId, ValueId>(graph.num_values(), ValueId());
+  made.report.original_of[output(kHostileNames[5])] = output(kHostileNames[3]);
+}
+
 inline void MakeReportCase(ReportCase& made) {
   absl::StatusOr<ExecutionPlan> plan = Compile(made.graph);
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
@@ -89,7 +114,21 @@ inline void MakeReportCase(ReportCase& made) {
                             .device_bytes = made.plan.device_bytes,
                             .host_bytes = made.plan.host_bytes,
                             .step_ns = made.predicted.step_ns}},
-                 .chosen = 1};
+                 .chosen = 1,
+                 .frontier = MadeFrontier(made),
+                 .policies = {{.name = "vdnn_conv",
+                               .device_bytes = made.plan.device_bytes + 300,
+                               .step_ns = 2500},
+                              {.name = "lru",
+                               .device_bytes = made.plan.device_bytes + 400,
+                               .step_ns = 90000}},
+                 .changes = {{.tensor = kHostileNames[0] + ":0",
+                              .if_kept_ns = 250,
+                              .if_swapped_ns = 0},
+                             {.tensor = kHostileNames[1] + ":0",
+                              .if_kept_ns = 40,
+                              .if_swapped_ns = 0,
+                              .if_recomputed_ns = -30}}};
 }
 
 }  // namespace spillway::testing

@@ -106,7 +106,7 @@ TEST_F(ReportInBrowserTest, ARowOfATensorLeadsToItsStepsAndItsBytes) {
       row.querySelector('button').click();)");
   EXPECT_THAT(dom,
               HasSubstr("id=\"picked-name\">&lt;/script&gt;&lt;b&gt;bold:0<"));
-  EXPECT_THAT(dom, HasSubstr(Highlighted(2 * 5)));
+  EXPECT_THAT(dom, HasSubstr(Highlighted(10)));
   // Its first buffer and the one that came back; one on the host.
   EXPECT_THAT(dom, HasSubstr(Highlighted(2)));
   EXPECT_THAT(dom, HasSubstr(Highlighted(1)));
@@ -144,7 +144,7 @@ TEST_F(ReportInBrowserTest, ATipHasWholeWordsWhereverItIs) {
 
 TEST_F(ReportInBrowserTest, NothingIsWiderThanANarrowWindow) {
   const std::string dom = Rendered(R"(
-      document.querySelector('details').open = true;
+      for (const one of document.querySelectorAll('details')) one.open = true;
       const cut = [...document.querySelectorAll('header *, main *')].filter(
           (one) => !one.closest('.visually-hidden') &&
               one.getClientRects().length > 0 &&
@@ -166,9 +166,126 @@ TEST_F(ReportInBrowserTest, ABareReportIsShownToo) {
   case_.report.measured.reset();
   case_.report.tried.clear();
   case_.report.chosen.reset();
+  case_.report.frontier.clear();
+  case_.report.policies.clear();
+  case_.report.changes.clear();
   const std::string dom = Rendered();
   EXPECT_THAT(dom, HasSubstr("data-rendered=\"true\""));
   EXPECT_THAT(dom, Not(HasSubstr("data-error")));
+  EXPECT_THAT(dom, Not(HasSubstr("class=\"frontier\"")));
+  EXPECT_THAT(dom, ContainsRegex("id=\"frontier\"[^>]*hidden"));
+  EXPECT_THAT(dom, Not(HasSubstr("If swapped")));
+}
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST_F(ReportInBrowserTest, TheFrontierHasItsPointsThePlanAndThePolicies) {
+  const std::string dom = Rendered(R"(
+      const svg = document.querySelector('svg.frontier');
+      for (let i = 0; i < 2; ++i) {
+        svg.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft'}));
+      })");
+  EXPECT_THAT(dom, Not(ContainsRegex("id=\"frontier\"[^>]*hidden")));
+  EXPECT_EQ(Count(dom, "<circle class=\"tuned\""), 12U);
+  EXPECT_EQ(Count(dom, "<circle class=\"chosen\""), 1U);
+  EXPECT_EQ(Count(dom, "<polygon class=\"policy\""), 2U);
+  EXPECT_EQ(Count(dom, "class=\"gap\""), 1U);
+  EXPECT_EQ(Count(dom, "<line class=\"budget\""), 1U);
+  EXPECT_THAT(dom, HasSubstr(">this plan</text>"));
+  EXPECT_THAT(dom, HasSubstr(">vdnn_conv</text>"));
+  EXPECT_THAT(dom,
+              HasSubstr(R"(aria-label="Time over memory" data-rows="15")"));
+  // The tip of the second largest budget: 16 / 22 of the peak, 1709 ns, and a
+  // bound of 1607 ns.
+  EXPECT_THAT(dom, ContainsRegex("id=\"frontier-spoken\"[^>]*>&lt;b&gt;fates"
+                                 "[^<]*of the peak[^<]*72.7 %[^<]*1.71 [^<]*"
+                                 "99.5 % of that[^<]*1.61 [^<]*6.35 %"));
+}
+
+TEST_F(ReportInBrowserTest, AFrontierOfOnePointAndNoBoundIsDrawn) {
+  case_.report.frontier.resize(1);
+  case_.report.frontier[0].bound_ns = 0;
+  case_.report.policies.clear();
+  case_.report.device_budget.reset();
+  const std::string dom = Rendered();
+  EXPECT_THAT(dom, Not(HasSubstr("data-error")));
+  EXPECT_EQ(Count(dom, "<circle class=\"tuned\""), 1U);
+  EXPECT_EQ(Count(dom, "class=\"gap\""), 0U);
+  EXPECT_EQ(Count(dom, "<line class=\"budget\""), 0U);
+  EXPECT_THAT(dom, Not(HasSubstr("NaN")));
+}
+
+// Texts of the frontier that leave its frame or cover each other.
+constexpr const char* kFindBadTexts = R"(
+    const svg = document.querySelector('svg.frontier');
+    const frame = svg.getBoundingClientRect();
+    const boxes = [...svg.querySelectorAll('text')].map((text) => {
+      const box = text.getBoundingClientRect();
+      box.text = text.textContent;
+      return box;
+    });
+    const cut = boxes.filter((box) => box.left < frame.left - 0.5 ||
+        box.right > frame.right + 0.5 || box.top < frame.top - 0.5 ||
+        box.bottom > frame.bottom + 0.5);
+    const covered = boxes.filter((a) => boxes.some((b) => a !== b &&
+        a.left < b.right && b.left < a.right &&
+        a.top + 2 < b.bottom && b.top + 2 < a.bottom));
+    document.documentElement.dataset.texts =
+        `${boxes.length > 8} cut ${cut.map((box) => box.text)} ` +
+        `covered ${covered.map((box) => box.text)}.`;)";
+
+TEST_F(ReportInBrowserTest, TextsOfTheFrontierAreWholeAndApart) {
+  const auto expect_good = [&](int width) {
+    EXPECT_THAT(Rendered(kFindBadTexts, width),
+                HasSubstr("data-texts=\"true cut  covered .\""))
+        << width;
+  };
+  expect_good(500);
+  expect_good(1200);
+  // Sizes below one KiB have the longest texts.
+  for (FrontierDot& dot : case_.report.frontier) dot.budget_bytes /= 3;
+  case_.report.policies.clear();
+  expect_good(500);
+  expect_good(1200);
+}
+
+TEST_F(ReportInBrowserTest, ChangesOfOtherFatesAreColumnsOfTheTensors) {
+  const std::string dom = Rendered(R"(
+      const tensors = document.getElementById('tensors');
+      const cell = (row, title) =>
+          row.querySelector(`td[data-label="${title}"]`).textContent;
+      const header = [...tensors.querySelectorAll('thead button')].find(
+          (button) => button.textContent === 'If kept');
+      header.click();
+      const rows = [...tensors.querySelectorAll('tbody tr')];
+      document.documentElement.dataset.changes = [0, 1, 2].map((i) =>
+          ['If kept', 'If swapped', 'If recomputed'].map(
+              (title) => cell(rows[i], title)).join(' ')).join('; ');)");
+  // In descending order; the third tensor was not examined.
+  EXPECT_THAT(dom, HasSubstr("data-changes=\"+250 ns now \u2013; "
+                             "+40 ns now \u221230 ns;   \""));
+}
+
+TEST_F(ReportInBrowserTest, ClonesSayWhatTheyComputeAgain) {
+  testing::PretendAClone(case_);
+  const std::string dom = Rendered(R"(
+      const lanes = document.querySelector('#lanes canvas');
+      for (let i = 0; i < 40; ++i) {
+        lanes.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'}));
+        const spoken = document.getElementById('spoken').textContent;
+        if (spoken.includes('computes again')) {
+          document.documentElement.dataset.again = spoken;
+        }
+      })");
+  EXPECT_THAT(dom, HasSubstr("computed again 100 ns"));
+  EXPECT_THAT(dom, ContainsRegex("data-again=\"caf[^\"]*\\{\\{script"));
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 // The page of a report: its structure and its data. report_in_browser_test.cc
 // tests the scripts.
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -63,7 +66,7 @@ class TagChecker {
  private:
   void Add(std::string_view tag) {
     const std::string name(tag.substr(0, tag.find_first_of(" \n")));
-    if (kVoid.contains(name)) return;
+    if (void_tags_.contains(name)) return;
     if (name[0] != '/') {
       open_.push_back(name);
     } else if (!open_.empty() && open_.back() == name.substr(1)) {
@@ -79,7 +82,7 @@ class TagChecker {
     return is_text ? html_.find("</" + open_.back(), at) : at;
   }
 
-  const std::set<std::string> kVoid = {"!DOCTYPE", "meta", "br"};
+  const std::set<std::string> void_tags_ = {"!DOCTYPE", "meta", "br"};
   const std::string_view html_;
   std::vector<std::string> open_;
   std::vector<std::string> wrong_;
@@ -213,6 +216,88 @@ TEST_F(ReportTest, EveryColourHasAMeaningOfItsOwnInBothModes) {
   EXPECT_EQ(names.size(), dark.size());
 }
 
+// Of a colour "#rrggbb": red, green and blue, from 0 to 255.
+std::array<double, 3> PartsOf(const std::string& colour) {
+  std::array<double, 3> parts = {};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    parts[i] = std::stoi(colour.substr(1 + 2 * i, 2), nullptr, 16);
+  }
+  return parts;
+}
+
+// Relative luminance, from 0 to 1 (WCAG 2, section "relative luminance").
+double Luminance(const std::string& colour) {
+  constexpr std::array<double, 3> kWeights = {0.2126, 0.7152, 0.0722};
+  const std::array<double, 3> parts = PartsOf(colour);
+  double sum = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const double part = parts[i] / 255;
+    sum +=
+        kWeights[i] * (part <= 0.03928 ? part / 12.92
+                                       : std::pow((part + 0.055) / 1.055, 2.4));
+  }
+  return sum;
+}
+
+double Contrast(const std::string& a, const std::string& b) {
+  const double x = Luminance(a);
+  const double y = Luminance(b);
+  return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
+}
+
+double Distance(const std::string& a, const std::string& b) {
+  const std::array<double, 3> x = PartsOf(a);
+  const std::array<double, 3> y = PartsOf(b);
+  return std::hypot(x[0] - y[0], x[1] - y[1], x[2] - y[2]);
+}
+
+TEST_F(ReportTest, TheColoursOfTheFrontierAreApartInBothModes) {
+  const std::string page = Page();
+  const std::vector<std::string> used = {"--ink", "--good", "--accent", "--bad",
+                                         "--soft"};
+  for (const char* mode : {":root {", "dark) {\n  :root {"}) {
+    const auto colours = ColoursOf(Between(page, mode, "}"));
+    for (const std::string& name : used) {
+      // WCAG 2.1's least contrast of a chart's parts.
+      EXPECT_GE(Contrast(colours.at(name), colours.at("--card")), 3) << name;
+      for (const std::string& other : used) {
+        if (other == name) continue;
+        EXPECT_GE(Distance(colours.at(name), colours.at(other)), 60)
+            << mode << name << other;
+      }
+    }
+  }
+}
+
+TEST_F(ReportTest, TheFrontierAndTheChangesAreGivenAsTheyAre) {
+  const Json data = DataOf(Page());
+  ASSERT_EQ(data["frontier"].size(), 12U);
+  const FrontierDot& dot = case_.report.frontier[3];
+  EXPECT_EQ(data["frontier"][3],
+            Json::array({dot.budget_bytes, dot.step_ns, dot.bound_ns,
+                         dot.device_bytes, dot.name}));
+  EXPECT_EQ(data["policies"][0][2], 2500);
+  EXPECT_EQ(data["has_changes"], true);
+  std::map<std::string, Json> changes;
+  for (const Json& tensor : data["tensors"]) {
+    changes[data["buffers"][tensor[0].get<size_t>()][0]] = tensor[13];
+  }
+  EXPECT_EQ(changes[testing::kHostileNames[0] + ":0"],
+            Json::array({250, 0, nullptr}));
+  EXPECT_TRUE(changes[testing::kHostileNames[4] + ":0"].is_null());
+}
+
+TEST_F(ReportTest, ClonesAreNamedWithTheirOriginals) {
+  EXPECT_TRUE(DataOf(Page())["clones"].empty());
+  testing::PretendAClone(case_);
+  const Json data = DataOf(Page());
+  ASSERT_EQ(data["clones"].size(), 1U);
+  const Json& clone = data["clones"][0];
+  EXPECT_EQ(data["steps"][clone[0].get<size_t>()][1],
+            testing::kHostileNames[5]);
+  EXPECT_EQ(clone[1], testing::kHostileNames[3]);
+}
+
 TEST_F(ReportTest, WhatMustBeThereIsAskedForByName) {
   HtmlReport report;
   const auto missing = [&](const char* part) {
@@ -236,11 +321,16 @@ TEST_F(ReportTest, WhatIsNotGivenIsNull) {
   case_.report.device_budget.reset();
   case_.report.tried.clear();
   case_.report.chosen.reset();
+  case_.report.frontier.clear();
+  case_.report.changes.clear();
   const Json data = DataOf(Page());
   EXPECT_TRUE(data["bound"].is_null());
   EXPECT_TRUE(data["measured"].is_null());
   EXPECT_TRUE(data["device"]["budget"].is_null());
   EXPECT_TRUE(data["tried"].empty());
+  EXPECT_TRUE(data["frontier"].empty());
+  EXPECT_EQ(data["has_changes"], false);
+  EXPECT_TRUE(data["tensors"][0][13].is_null());
 }
 
 }  // namespace

@@ -64,12 +64,15 @@ const percentText = (part, whole) =>
 const colorOf = (name) =>
     getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
 
+// Entries of a legend that are drawn by a class of their own (page.css).
+const drawnByClass = new Map([['budget', 'dash'], ['clone', 'hatch']]);
+
 // A line of coloured squares with their meaning. entries: [[colour's name,
 // text]].
 function fillLegend(box, entries) {
   box.replaceChildren(...entries.map(([color, text]) => {
-    const swatch = element('i', {class: `swatch${color === 'budget' ? ' dash' : ''}`});
-    if (color !== 'budget') swatch.style.background = `var(--${color})`;
+    const swatch = element('i', {class: `swatch ${drawnByClass.get(color) || ''}`});
+    if (!drawnByClass.has(color)) swatch.style.background = `var(--${color})`;
     return element('span', {}, swatch, text);
   }));
 }

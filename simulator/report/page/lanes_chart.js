@@ -4,6 +4,21 @@
 const rowHeight = 30;
 const headHeight = 20;
 
+// Dark stripes over the steps of clones, in the colour of their ops.
+function hatch(context) {
+  const size = 8;
+  const tile = element('canvas', {width: size, height: size});
+  const stripes = tile.getContext('2d');
+  stripes.strokeStyle = 'rgb(0 0 0 / 45%)';
+  stripes.lineWidth = 2.4;
+  for (const shift of [-size, 0, size]) {
+    stripes.moveTo(shift - 1, size + 1);
+    stripes.lineTo(shift + size + 1, -1);
+  }
+  stripes.stroke();
+  return context.createPattern(tile, 'repeat');
+}
+
 class LanesChart {
   constructor(box) {
     this.groups = [this.group('predicted', steps)];
@@ -49,6 +64,7 @@ class LanesChart {
 
   draw(context, plot) {
     drawTimeAxis(context, plot, this.height);
+    this.hatch = hatch(context);
     const colors = new Map();
     const color = (name) => {
       if (!colors.has(name)) colors.set(name, colorOf(name));
@@ -103,11 +119,18 @@ class LanesChart {
       const end = plot.x(span.end);
       if (end < drawnTo) continue;
       const width = Math.max(1, end - begin - (end - begin > 4 ? 1 : 0));
-      context.fillStyle = color(this.colorName(span));
-      context.fillRect(begin, row.y + 3, width, rowHeight - 6);
+      this.fillSpan(context, row, span, {begin, width}, color);
       drawnTo = begin + width;
       if (width > 46) this.drawName(context, plot, row, span, begin, width);
     }
+  }
+
+  fillSpan(context, row, span, {begin, width}, color) {
+    context.fillStyle = color(this.colorName(span));
+    context.fillRect(begin, row.y + 3, width, rowHeight - 6);
+    if (!originalOf.has(span.name)) return;
+    context.fillStyle = this.hatch;
+    context.fillRect(begin, row.y + 3, width, rowHeight - 6);
   }
 
   // Also draws spans that are thinner than a pixel.
@@ -116,8 +139,7 @@ class LanesChart {
       if (!highlight.has(span) || span.end < timeView.begin || span.begin > timeView.end) continue;
       const begin = plot.x(span.begin);
       const width = Math.max(2, plot.x(span.end) - begin);
-      context.fillStyle = color(this.colorName(span));
-      context.fillRect(begin, row.y + 3, width, rowHeight - 6);
+      this.fillSpan(context, row, span, {begin, width}, color);
       context.strokeStyle = color('ink');
       if (width > 5) context.strokeRect(begin + 0.5, row.y + 3.5, width - 1, rowHeight - 7);
       if (width > 46) this.drawName(context, plot, row, span, begin, width);
@@ -153,6 +175,9 @@ class LanesChart {
       ['op', span.lane === 0 ? `${span.op} (${opKind(span.op).name})` : span.op],
       [row.process, `${timeText(length)}, from ${momentText(span.begin)}`],
     ];
+    if (originalOf.has(span.name)) {
+      lines.push(['computes again', originalOf.get(span.name)]);
+    }
     const twin = this.twinOf(row, span);
     if (twin) lines.push([twin.process, timeText(twin.span.end - twin.span.begin)]);
     if (span.bytes > 0) {
@@ -187,6 +212,10 @@ function makeLanesChart() {
   const chart = new LanesChart(byId('lanes'));
   const entries = timesByKind(steps)
       .map(([kind, ns]) => [kind.color, `${kind.name} ${timeText(ns)}`]);
+  if (originalOf.size > 0) {
+    const again = busyNs(steps.filter((step) => originalOf.has(step.name)), 0);
+    entries.push(['clone', `computed again ${timeText(again)}`]);
+  }
   for (const [lane, color] of [[1, 'out'], [2, 'in']]) {
     const busy = busyNs(steps, lane);
     if (busy > 0) entries.push([color, `${data.lane_names[lane]} ${timeText(busy)}`]);

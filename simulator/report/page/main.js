@@ -26,12 +26,17 @@ try {
   makeMemoryCharts();
   makeLanesChart();
   makeComparison();
+  const frontierChart = makeFrontier();
   makeOps();
   makePeak();
   makeTensors();
   makeTried();
   listenToTools();
   redraw();
+  if (frontierChart) {
+    frontierChart.draw();
+    addEventListener('resize', () => frontierChart.draw());
+  }
   addEventListener('resize', redraw);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
   document.documentElement.dataset.rendered = 'true';

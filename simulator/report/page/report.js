@@ -22,6 +22,8 @@ const data = JSON.parse(byId('data').textContent);
 const toStep = ([lane, name, op, begin, end, bytes], id) =>
     ({id, lane, name, op, begin, end, bytes});
 const steps = data.steps.map(toStep);
+// Names of clones, each with the node whose values it computes again.
+const originalOf = new Map(data.clones.map(([step, name]) => [steps[step].name, name]));
 const measuredSteps = data.measured ? data.measured.steps.map(toStep) : [];
 const stalls = data.stalls.map(([step, cause, copy, ns]) => ({
   cause,
@@ -46,13 +48,13 @@ const buffers = data.buffers.map(
     });
 const tensors = data.tensors.map(
     ([buffer, bytes, moves, begin, end, away, copyOut, copyIn, stall, freed, atPeak,
-      recomputed, recompute]) => ({
+      recomputed, recompute, changes]) => ({
       name: buffers[buffer].name,
       buffer: buffers[buffer],
       moves: moves === 1,
       atPeak: atPeak === 1,
       recomputed: recomputed === 1,
-      bytes, begin, end, away, copyOut, copyIn, stall, freed, recompute,
+      bytes, begin, end, away, copyOut, copyIn, stall, freed, recompute, changes,
     }));
 
 for (const [buffer, , moves] of data.tensors) {

@@ -63,6 +63,33 @@ const tensorColumns = [
   {title: 'At peak', value: (t) => t.atPeak ? 0 : 1, show: (t) => t.atPeak ? 'yes' : zeroAsDash(0)},
 ];
 
+// The step's change if the tensor had the fate of this index: "now" for the
+// one it has, a dash for one it cannot have, nothing for a tensor whose other
+// fates the tuner did not try.
+function changeText(tensor, fate) {
+  if (tensor.changes === null) return '';
+  const ns = tensor.changes[fate];
+  if (ns === null) return element('span', {class: 'zero'}, '\u2013');
+  const hasIt = [!tensor.moves && !tensor.recomputed, tensor.moves, tensor.recomputed][fate];
+  if (ns === 0) return hasIt ? element('span', {class: 'tag now'}, 'now') : '0 ms';
+  return `${ns < 0 ? '\u2212' : '+'}${timeText(Math.abs(ns))}`;
+}
+
+const changeColumn = (title, fate) => ({
+  title, number: true,
+  value: (t) => t.changes === null ? null : t.changes[fate],
+  show: (t) => changeText(t, fate),
+});
+
+// What the tensor's fate costs, and what the others would.
+const costColumns = [
+  {title: 'Costs', number: true, value: (t) => t.stall + t.recompute,
+    show: (t) => zeroAsDash(t.stall + t.recompute, timeText)},
+  changeColumn('If kept', 0),
+  changeColumn('If swapped', 1),
+  changeColumn('If recomputed', 2),
+];
+
 function makeTensors() {
   const moving = tensors.filter((tensor) => tensor.moves);
   const sum = (some, field) => some.reduce((total, tensor) => total + tensor[field], 0);
@@ -70,6 +97,7 @@ function makeTensors() {
       `${moving.length} of ${tensors.length} tensors move to the host, ` +
       `${bytesText(sum(moving, 'bytes'))} of ${bytesText(sum(tensors, 'bytes'))}; ` +
       `compute waits ${timeText(sum(tensors, 'stall'))} for copies of tensors.`;
+  byId('tensors-changes').hidden = !data.has_changes;
   fillLegend(byId('tensors-legend'), [
     ['tensor', 'on the device'], ['host', 'only on the host'], ['back', 'copied back'],
     ['again', 'computed again'],
@@ -86,7 +114,10 @@ function makeTensors() {
       ['computed again', (tensor) => tensor.recomputed],
       ['at the peak', (tensor) => tensor.atPeak],
       ['compute waits for it', (tensor) => tensor.stall > 0],
+      ...(data.has_changes ?
+        [['other fates tried', (tensor) => tensor.changes !== null]] : []),
     ],
-    columns: tensorColumns,
+    columns: data.has_changes ?
+      [...tensorColumns.slice(0, 3), ...costColumns, ...tensorColumns.slice(3)] : tensorColumns,
   });
 }

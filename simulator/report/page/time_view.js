@@ -228,10 +228,11 @@ function drawTimeAxis(context, plot, height, hasTimes = true) {
 // A moment, with the precision at which the shown part lets one point at it.
 const momentText = (ns) => axisTime(ns, (timeView.end - timeView.begin) / 300);
 
-// All ticks in one unit, with enough digits to distinguish them.
-function axisTime(ns, tick) {
+// All ticks in one unit, that of the last one, with enough digits to
+// distinguish them.
+function axisTime(ns, tick, last = timeView.end) {
   const units = [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns']];
-  const [size, name] = units.find(([unit]) => timeView.end >= unit) || units[3];
+  const [size, name] = units.find(([unit]) => last >= unit) || units[3];
   const places = Math.max(0, Math.ceil(-Math.log10(tick / size) - 1e-9));
   return `${(ns / size).toFixed(places)} ${name}`;
 }
