@@ -68,6 +68,8 @@
 #include "tuner/step_report.h"
 #include "tuner/tune.h"
 #include "tuner/tuned_session.h"
+#include "tuner/what_if/frontier.h"
+#include "tuner/what_if/price_tensors.h"
 // IWYU pragma: end_exports
 
 #endif  // SPILLWAY_SPILLWAY_H_

@@ -277,8 +277,9 @@ TEST_F(TuneTest, ExplainsATensorAndPricesTheLargest) {
                              HasSubstr("\ntensor       " +
                                        largest["tensor"].get<std::string>())));
   flags["--explain"] = "no/such/tensor:0";
-  EXPECT_THAT(RunProgram(TuneResNet(flags)),
-              Refuses(2, HasSubstr("--explain: \"no/such/tensor:0\" is no")));
+  EXPECT_THAT(
+      RunProgram(TuneResNet(flags)),
+      Refuses(2, AllOf(HasSubstr("--explain: "), HasSubstr("no/such/tensor"))));
 }
 
 TEST_F(TuneTest, WritesTheFrontier) {

@@ -148,14 +148,16 @@ absl::Status CheckFlags(const TuneFlags& flags) {
 }
 
 void WriteFiles(const TuneFlags& flags, const SourceGraph& source,
-                const TuneResult& tuned, Outputs& outputs) {
+                const TuneResult& tuned, const ReportExtras& extras,
+                Outputs& outputs) {
   outputs.Write("--out",
                 [&] { return FormatSavedPlan(PlanOf(tuned), source.graph); });
   outputs.Write("--trace", [&] {
     return FormatChromeTrace({{"predicted", &tuned.step.chosen.step.timeline}});
   });
   outputs.Write("--report", [&] {
-    return FormatHtmlReport(ReportOf(tuned, HeadOf(flags.source, source)));
+    return FormatHtmlReport(
+        ReportOf(tuned, HeadOf(flags.source, source), extras));
   });
 }
 
@@ -218,15 +220,6 @@ absl::Status FinishWithoutChoice(const std::string& text, Json json,
       "before a plan was chosen; --out, --trace and --report are not written"));
 }
 
-// All classic policies, printed and as JSON.
-absl::StatusOr<Json> Compare(const TuningSpec& spec, int64_t batch_size,
-                             Outputs& outputs) {
-  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<PolicyResult> policies,
-                            ComparePoliciesOf(spec));
-  outputs.Print("\n" + FormatPolicies(policies, batch_size));
-  return PoliciesJson(policies);
-}
-
 // The prices of the tensors in the table, and of those to explain.
 absl::Status AddPrices(const TuneFlags& flags, const TuningSpec& spec,
                        TuneReport& report) {
@@ -265,26 +258,31 @@ absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
   TuneReport report = {.flags = &flags,
                        .result = &tuned,
                        .batch_size = choice.source.batch_size};
-  SPILLWAY_RETURN_IF_ERROR(
-      AddPrices(flags, SpecOf(flags, choice.source, tuned.profile), report));
+  const TuningSpec spec = SpecOf(flags, choice.source, tuned.profile);
+  SPILLWAY_RETURN_IF_ERROR(AddPrices(flags, spec, report));
   outputs.Print(FormatTuneResult(report));
   Json json = TuneJson(report);
   json.update(choice.batches);
+  std::vector<PolicyResult> policies;
   if (flags.compare) {
-    SPILLWAY_ASSIGN_OR_RETURN(
-        json["policies"], Compare(SpecOf(flags, choice.source, tuned.profile),
-                                  choice.source.batch_size, outputs));
+    SPILLWAY_ASSIGN_OR_RETURN(policies, ComparePoliciesOf(spec));
+    outputs.Print("\n" + FormatPolicies(policies, report.batch_size));
+    json["policies"] = PoliciesJson(policies);
   }
+  Frontier frontier;
   if (!flags.frontier.empty()) {
-    const TuningSpec spec = SpecOf(flags, choice.source, tuned.profile);
-    SPILLWAY_ASSIGN_OR_RETURN(const Frontier frontier, TuneFrontierOf(spec));
+    SPILLWAY_ASSIGN_OR_RETURN(frontier, TuneFrontierOf(spec));
     ClearProgress();
     outputs.Print(FormatFrontier(frontier));
     outputs.Write("--frontier", [&] { return FormatFrontierCsv(frontier); });
     json["frontier"] = FrontierJson(frontier);
   }
   outputs.WriteJson(json);
-  WriteFiles(flags, choice.source, tuned, outputs);
+  WriteFiles(flags, choice.source, tuned,
+             {.frontier = flags.frontier.empty() ? nullptr : &frontier,
+              .prices = report.prices,
+              .policies = policies},
+             outputs);
   if (!tuned.step.interrupted) return outputs.Finish();
   return outputs.Finish(InterruptedStatus(
       fmt::format("after {}; the best so far is chosen",
@@ -375,6 +373,10 @@ absl::Status RunTune(const TuneFlags& given) {
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
+  for (const std::string& tensor : flags.explain) {
+    const absl::Status found = source.graph.FindValue(tensor).status();
+    if (!found.ok()) return Annotate(found, "--explain");
+  }
   if (IsPolicy(flags.strategy) && !MakesPlan(flags.strategy)) {
     return FinishPlayed(flags, source, profile, outputs);
   }
