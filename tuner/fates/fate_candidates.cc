@@ -23,13 +23,13 @@ constexpr std::array<double, 6> kFateSlacks = {0,    0.005, 0.01,
 
 // Steps that the thorough search plays, counted by their nodes, and limits of
 // the plays.
-constexpr double kWork = 4e6;
+constexpr double kWork = 3.5e6;
 constexpr double kLeastPlays = 40;
-constexpr double kMostPlays = 8000;
+constexpr double kMostPlays = 7000;
 
 // Parts of these plays: in each order at first, and for each smaller budget.
-constexpr double kFirstPart = 1.0 / 8;
-constexpr double kLaterPart = 1.0 / 4;
+constexpr double kFirstPart = 1.0 / 6;
+constexpr double kLaterPart = 1.0 / 8;
 
 // Tensors below this fraction of the unconstrained peak are always kept.
 constexpr int64_t kKeptPart = 16384;
