@@ -53,6 +53,8 @@ class Example:
         if name == "profile":
             return MODEL.sub("--model resnet20 --batch_size 4",
                              self.command) + ONE_STEP
+        if "--frontier" in self.command:
+            return MODEL.sub("--model lenet --batch_size 64", self.command)
         if name == "bench" and not self.output:
             return self.command + ONE_STEP
         return self.command
