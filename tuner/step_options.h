@@ -86,10 +86,10 @@ struct StepOptions {
   // Seconds after which the tuner tries no further candidate; the choice then
   // depends on the machine's speed. nullopt: no limit.
   std::optional<double> time_limit = {};
-  // Called by the tuner before each candidate except the first; true ends the
-  // search with the best so far (TunedStep::interrupted). If no candidate fits
-  // until then, tuning returns CANCELLED. Measuring a profile has a separate
-  // request (ProfileMeasurement::stop).
+  // Called by the tuner often, but not before the first candidate; true ends
+  // the search with the best so far (TunedStep::interrupted). If no candidate
+  // fits until then, tuning returns CANCELLED. Measuring a profile has a
+  // separate request (ProfileMeasurement::stop).
   StopRequest stop = {};
 
   // Called by the tuner with each candidate when it is tried; null: not called.

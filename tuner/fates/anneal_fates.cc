@@ -35,7 +35,7 @@ class Annealer {
         static_cast<double>(best.played.step_ns - options_.bound_ns);
     JointStep now = best;
     for (int64_t i = 0; i < options_.plays; ++i) {
-      if (best.played.step_ns <= options_.bound_ns) break;
+      if (best.played.step_ns <= options_.bound_ns || ShallStop(i)) break;
       std::optional<JointStep> step = player_.Play(Changed(now.fates));
       if (!step) continue;
       const double left =
@@ -52,7 +52,7 @@ class Annealer {
   std::optional<JointStep> Fit(Fates now) {
     if (options_.gaps.empty()) return std::nullopt;
     std::optional<int64_t> least = player_.LeastBytes(now);
-    for (int64_t i = 0; i < options_.plays; ++i) {
+    for (int64_t i = 0; i < options_.plays && !ShallStop(i); ++i) {
       Fates fates = Changed(now);
       const std::optional<int64_t> bytes = player_.LeastBytes(fates);
       if (!bytes || (least && *bytes > *least)) continue;
@@ -65,6 +65,11 @@ class Annealer {
   }
 
  private:
+  bool ShallStop(int64_t play) const {
+    constexpr int64_t kPlaysBetween = 16;
+    return play % kPlaysBetween == 0 && StopRequested(options_.stop);
+  }
+
   Fates Changed(Fates fates) {
     const size_t gap = Draw();
     Change(gap, fates);

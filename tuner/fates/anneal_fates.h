@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 
+#include "base/stop_request.h"
 #include "tuner/fates/joint_player.h"
 
 namespace spillway {
@@ -27,6 +28,8 @@ struct AnnealOptions {
   int64_t plays = 0;
   // Stop at this time: no step is faster.
   int64_t bound_ns = 0;
+  // Called between plays; true ends them. Empty: never.
+  StopRequest stop = {};
   // The first threshold, as a part of the time above the bound.
   double heat = 0.1;
 };

@@ -74,7 +74,8 @@ class OrderSearch {
 
   // Whether it found a step that could be the best.
   bool Begin() {
-    if (!bound_.is_feasible || candidates_.is_settled(bound_.step_ns)) {
+    if (!bound_.is_feasible || candidates_.is_settled(bound_.step_ns) ||
+        StopRequested(candidates_.stop)) {
       return false;
     }
     found_ = SearchFates(Player(0), {}, Options(kFirstPart));
@@ -88,8 +89,9 @@ class OrderSearch {
     bool fits = false;
     std::optional<std::vector<Fate>> offered;
     for (const double slack : kFateSlacks) {
-      if (candidates_.is_settled(bound_.step_ns)) break;
       const bool is_first = slack == 0;
+      if (!is_first && StopRequested(candidates_.stop)) break;
+      if (candidates_.is_settled(bound_.step_ns)) break;
       JointSearchOptions search = Options(is_first ? 1 : kLaterPart);
       if (!is_first) search.heat /= 4;
       search.usual_seeds = false;
@@ -120,7 +122,8 @@ class OrderSearch {
   JointSearchOptions Options(double part) const {
     JointSearchOptions options = {.size_threshold_bytes = least_bytes_,
                                   .plays = 0,
-                                  .bound_ns = NearBoundNs()};
+                                  .bound_ns = NearBoundNs(),
+                                  .stop = candidates_.stop};
     const auto steps = static_cast<double>(space_.model.steps.size()) + 1;
     const double plays = std::clamp(kWork / steps, kLeastPlays, kMostPlays);
     options.fit_plays = static_cast<int64_t>(plays * kFirstPart);
@@ -167,7 +170,7 @@ absl::Status OfferFates(const TunerInputs& inputs,
       searches, {}, [](const auto& search) { return search->found_ns(); });
   for (const auto& search : searches) {
     SPILLWAY_ASSIGN_OR_RETURN(const bool fits, search->Offer());
-    if (fits) break;
+    if (fits || StopRequested(candidates.stop)) break;
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "base/stop_request.h"
 #include "graph/order/schedule.h"
 #include "tuner/bound/joint_bound.h"
 #include "tuner/model/evaluate.h"
@@ -33,9 +34,11 @@ struct FateCandidates {
   double effort = 1;
   // The search ends at a step within this factor of the bound.
   double near_bound = 1;
-  // Whether a step of at least this time cannot be the best any more, or the
-  // search is to stop.
+  // Whether a step of at least this time cannot be the best any more.
   std::function<bool(int64_t bound_ns)> is_settled = {};
+  // Called often; true ends the search. What a search that has begun has found
+  // is offered if nothing was.
+  StopRequest stop = {};
   // Returns whether the candidate fits.
   std::function<bool(StepRecipe recipe)> offer = {};
 };

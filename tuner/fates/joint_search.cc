@@ -50,6 +50,7 @@ class Search {
                        {.gaps = candidates_,
                         .plays = options_.plays,
                         .bound_ns = options_.bound_ns,
+                        .stop = options_.stop,
                         .heat = options_.heat});
     Improve(*best);
     return best;
@@ -68,7 +69,9 @@ class Search {
     }
     if (least == nullptr) return std::nullopt;
     return FitFates(player_, *least,
-                    {.gaps = candidates_, .plays = options_.fit_plays});
+                    {.gaps = candidates_,
+                     .plays = options_.fit_plays,
+                     .stop = options_.stop});
   }
 
   bool MaySwap(size_t gap) const { return space_.model.gaps[gap].is_movable; }
@@ -76,7 +79,8 @@ class Search {
 
   bool MayGoOn(const JointStep& step) const {
     return plays_ < options_.plays / 2 &&
-           step.played.step_ns > options_.bound_ns;
+           step.played.step_ns > options_.bound_ns &&
+           !StopRequested(options_.stop);
   }
 
   // Keeps recomputed tensors for which there is room, the most expensive first.

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/stop_request.h"
 #include "tuner/fates/joint_player.h"
 
 namespace spillway {
@@ -30,6 +31,8 @@ struct JointSearchOptions {
   // Stop at this time: no step is faster.
   int64_t bound_ns = 0;
   bool usual_seeds = true;
+  // AnnealOptions::stop; also ends the local search.
+  StopRequest stop = {};
 };
 
 // `seeds`: choices to start from, such as the result for another budget; with

@@ -179,8 +179,8 @@ class Tuner {
         .takes_first = options_.takes_first,
         .effort = effort_.plays,
         .near_bound = effort_.near_bound,
-        .is_settled =
-            [&](int64_t bound_ns) { return ShallStop() || IsNear(bound_ns); },
+        .is_settled = [&](int64_t bound_ns) { return IsNear(bound_ns); },
+        .stop = [&] { return ShallStop(); },
         .offer =
             [&](StepRecipe recipe) {
               return TryWithin(budgets_[0], std::move(recipe), effort_.rounds);

@@ -37,7 +37,7 @@ struct TunerOptions {
   // types. Mode kAuto: tries everything. kV1: tries this set. kV2: tries the
   // sets that vary the numbers that are -1. kOff: no swaps.
   LmsOptions lms = {.mode = LmsMode::kAuto};
-  // Called before each candidate except the first; true ends the search with
+  // Called often, but not before the first candidate; true ends the search with
   // the best so far. Empty: never. If it depends on a clock, so does the
   // choice.
   StopRequest stop = {};
