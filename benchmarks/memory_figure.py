@@ -18,6 +18,9 @@ MIB = 1 << 20
 WIDTH, HEIGHT = 860, 340
 LEFT, RIGHT, TOP, BOTTOM = 64, 20, 46, 44
 
+# Of a report's buffers (simulator/report/report_data.h): variables, constants.
+RESIDENT_KINDS = (0, 1)
+
 THEMES = {
     "light": {"text": "#1f2328", "quiet": "#656d76", "grid": "#d8dee4",
               "free": "#8c959f", "over": "#cf222e", "within": "#0969da"},
@@ -57,11 +60,11 @@ def memory_curve(data):
     times = measured_times(data)
     start = min(begin for begin, _ in times)
     changes = {0: data["device"]["resident_bytes"]}
-    for _, _, on_host, size, _, _, first, last in data["buffers"]:
-        if on_host or first < 0:  # on the host, or resident
+    for _, kind, on_host, size, _, _, _, users in data["buffers"]:
+        if on_host or kind in RESIDENT_KINDS or not users:
             continue
-        begin = times[first][0] - start
-        end = times[min(last, len(times) - 1)][1] - start
+        begin = times[users[0]][0] - start
+        end = times[users[-1]][1] - start
         changes[begin] = changes.get(begin, 0) + size
         changes[end] = changes.get(end, 0) - size
     curve, live = [], 0
