@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -69,24 +68,23 @@ absl::StatusOr<Schedule> ChooseSchedule(const Graph& graph,
                                         const IdMap<NodeId, bool>& keep,
                                         ScheduleKind kind,
                                         const CompileOptions& options) {
-  SPILLWAY_ASSIGN_OR_RETURN(Schedule best, MakeSchedule(graph, ops, keep));
   const bool is_auto = kind == ScheduleKind::kAuto;
   if (kind == ScheduleKind::kCreation ||
       (is_auto && !AsksForLess(graph, options))) {
-    return best;
+    return MakeSchedule(graph, ops, keep);
   }
   SPILLWAY_ASSIGN_OR_RETURN(std::vector<Schedule> schedules,
                             PossibleSchedules(graph, ops, keep, options));
-  Need least = NeedOf(graph, ops, best, options);
-  bool is_creation = true;
-  for (Schedule& schedule : std::span(schedules).subspan(1)) {
-    const Need need = NeedOf(graph, ops, schedule, options);
+  size_t chosen = 0;  // creation order
+  Need least = NeedOf(graph, ops, schedules[0], options);
+  for (size_t i = 1; i < schedules.size(); ++i) {
+    const Need need = NeedOf(graph, ops, schedules[i], options);
     if (need >= least) continue;
     least = need;
-    best = std::move(schedule);
-    is_creation = false;
+    chosen = i;
   }
-  if (is_creation) return best;
+  Schedule best = std::move(schedules[chosen]);
+  if (chosen == 0) return best;
   const IdMap<NodeId, int32_t> late = WithLateAliases(graph, ops, best);
   if (late.empty()) return best;
   SPILLWAY_ASSIGN_OR_RETURN(Schedule schedule,
