@@ -34,6 +34,12 @@ constexpr double kLaterPart = 1.0 / 8;
 // Tensors below this fraction of the unconstrained peak are always kept.
 constexpr int64_t kKeptPart = 16384;
 
+enum class PlanClass : uint8_t {
+  kAll,
+  kSwapOnly,
+  kRecomputeOnly,  // and feeds again
+};
+
 // Without memory on the host, only fed tensors leave the device other than to
 // be recomputed. How long it takes to feed them again is left out.
 JointBound BoundIn(const TunerInputs& inputs, const RecomputeSpace& space,
@@ -176,10 +182,19 @@ absl::Status OfferFates(const TunerInputs& inputs,
 }
 
 JointBound BoundOfFates(const TunerInputs& inputs, const Schedule& schedule,
-                        int64_t budget_bytes, int64_t known_ns,
-                        PlanClass plans) {
-  return BoundIn(inputs, SpaceOf(inputs, schedule), budget_bytes, known_ns,
-                 plans);
+                        int64_t budget_bytes, int64_t known_ns) {
+  return BoundIn(inputs, SpaceOf(inputs, schedule), budget_bytes, known_ns);
+}
+
+ClassBounds ClassBoundsOfFates(const TunerInputs& inputs,
+                               const Schedule& schedule, int64_t budget_bytes) {
+  const RecomputeSpace space = SpaceOf(inputs, schedule);
+  const auto bound_ns = [&](PlanClass plans) {
+    const JointBound bound = BoundIn(inputs, space, budget_bytes, 0, plans);
+    return bound.is_feasible ? std::optional(bound.step_ns) : std::nullopt;
+  };
+  return {.swap_only_ns = bound_ns(PlanClass::kSwapOnly),
+          .recompute_only_ns = bound_ns(PlanClass::kRecomputeOnly)};
 }
 
 }  // namespace spillway

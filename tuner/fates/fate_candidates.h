@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "absl/status/status.h"
@@ -54,17 +55,21 @@ absl::Status OfferFates(const TunerInputs& inputs,
                         std::span<const Schedule> orders,
                         const FateCandidates& candidates);
 
-enum class PlanClass : uint8_t {
-  kAll,
-  kSwapOnly,
-  kRecomputeOnly,  // and feeds again
+// For every plan in this order of the kernels. Requires inputs.choices.
+// `known_ns`: as for FindJointBound.
+JointBound BoundOfFates(const TunerInputs& inputs, const Schedule& schedule,
+                        int64_t budget_bytes, int64_t known_ns);
+
+// For plans that only swap, and for those that only recompute and feed again.
+// nullopt: none fits, or the tuner may not recompute.
+struct ClassBounds {
+  std::optional<int64_t> swap_only_ns = {};
+  std::optional<int64_t> recompute_only_ns = {};
 };
 
-// For every plan of the class in this order of the kernels. Requires
-// inputs.choices. `known_ns`: as for FindJointBound.
-JointBound BoundOfFates(const TunerInputs& inputs, const Schedule& schedule,
-                        int64_t budget_bytes, int64_t known_ns,
-                        PlanClass plans = PlanClass::kAll);
+// In this order of the kernels. Requires inputs.choices.
+ClassBounds ClassBoundsOfFates(const TunerInputs& inputs,
+                               const Schedule& schedule, int64_t budget_bytes);
 
 }  // namespace spillway
 

@@ -443,15 +443,9 @@ StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {
 
 ClassBounds ClassBoundsOf(const TunerInputs& inputs, const StepRecipe& recipe) {
   if (inputs.choices == nullptr) return {};
-  const Schedule order = KernelOrder(recipe, inputs.graph);
-  const int64_t budget = inputs.compile.device_budget_bytes.value_or(kNoBudget);
-  const auto ns = [](const JointBound& bound) {
-    return bound.is_feasible ? std::optional(bound.step_ns) : std::nullopt;
-  };
-  return {.swap_only_ns =
-              ns(BoundOfFates(inputs, order, budget, 0, PlanClass::kSwapOnly)),
-          .recompute_only_ns = ns(BoundOfFates(inputs, order, budget, 0,
-                                               PlanClass::kRecomputeOnly))};
+  return ClassBoundsOfFates(
+      inputs, KernelOrder(recipe, inputs.graph),
+      inputs.compile.device_budget_bytes.value_or(kNoBudget));
 }
 
 absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,

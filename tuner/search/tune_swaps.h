@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +24,7 @@
 #include "base/stop_request.h"
 #include "lms/options.h"
 #include "tuner/bound/lower_bound.h"
+#include "tuner/fates/fate_candidates.h"
 #include "tuner/model/evaluate.h"
 #include "tuner/search/search_effort.h"
 
@@ -62,13 +62,6 @@ struct TriedSet {
 
 TriedSet ToTriedSet(const StepRecipe& recipe,
                     const absl::StatusOr<EvaluatedRecipe>& evaluated);
-
-// For plans that only swap, and for those that only recompute, in the chosen
-// order of kernels. nullopt: none fits, or the tuner may not recompute.
-struct ClassBounds {
-  std::optional<int64_t> swap_only_ns = {};
-  std::optional<int64_t> recompute_only_ns = {};
-};
 
 struct TunedStep {
   bool is_necessary = false;  // to swap
