@@ -2,8 +2,11 @@
 """Training steps that do not fit their device memory, run with LMS.
 
 For each case: without LMS the budget is refused before anything runs; the same
-step without a budget and the step with LMS inside the budget then give bitwise
-identical losses and variables, and the predicted memory is the measured memory.
+step without a budget and the steps with LMS inside the budget, by the tuner
+with a profile measured here (--lms auto) and by TFLMS's first version (--lms
+v1), then give bitwise identical losses and variables, and the predicted memory
+is the measured memory. The steps run in turn, for several rounds; times are
+medians over all steps.
 
 Example:
   benchmarks/larger_than_device.py --json RESULT.json
@@ -11,8 +14,10 @@ Example:
 
 import argparse
 import json
+import statistics
 import subprocess
 import sys
+import tempfile
 
 from run_facts import run_facts, write_result
 from script import run_script
@@ -35,57 +40,79 @@ def run(program, command, model, flags, expected=0):
     return json.loads(done.stdout), done.stderr
 
 
-def measure(program, case, steps):
+KINDS = {"free": [], "auto": ["--lms=auto"], "v1": ["--lms=v1"]}
+
+
+def check(model, result, free):
+    assert result["losses"] == free["losses"], f"{model}: other losses"
+    assert result["checksum"] == free["checksum"], f"{model}: other variables"
+    for space in ("peak_device_bytes", "peak_host_bytes"):
+        peak = result[space]
+        assert peak["predicted"] == peak["measured"], f"{model}: {space}"
+    assert result["device_allocations_in_steps"] == 0, model
+
+
+def measure(options, case, profile):
     model, flags, budget = case
     limit = [f"--device_memory={budget}"]
-    timing = ["--num_warmup_batches=1", f"--num_batches={steps}"]
-    _, refusal = run(program, "simulate", model, [*flags, *limit], expected=3)
-    free, _ = run(program, "bench", model, [*flags, *timing])
-    swapped, _ = run(program, "bench", model,
-                     [*flags, *timing, *limit, "--lms=v1"])
-    assert swapped["losses"] == free["losses"], f"{model}: other losses"
-    assert swapped["checksum"] == free["checksum"], f"{model}: other variables"
-    for result in (free, swapped):
-        for space in ("peak_device_bytes", "peak_host_bytes"):
-            peak = result[space]
-            assert peak["predicted"] == peak["measured"], f"{model}: {space}"
-        assert result["device_allocations_in_steps"] == 0, model
+    _, refusal = run(options.spillway, "simulate", model, [*flags, *limit],
+                     expected=3)
+    run(options.spillway, "profile", model, [*flags, f"--out={profile}"])
+    results = {}
+    steps = {kind: [] for kind in KINDS}
+    for _ in range(options.rounds):
+        for kind, lms in KINDS.items():
+            result, _ = run(
+                options.spillway, "bench", model,
+                [*flags, f"--profile={profile}", "--num_warmup_batches=1",
+                 f"--num_batches={options.steps}", *lms,
+                 *(limit if lms else [])])
+            check(model, result, results.setdefault("free", result))
+            results[kind] = result
+            steps[kind] += result["step_ms"]["all"]
     return {"model": model, "flags": flags, "budget": budget,
             "refused_without_lms": refusal.strip().split("\n")[-1],
-            "peak_device_bytes": {"without_budget":
-                                  free["peak_device_bytes"]["measured"],
-                                  "with_lms":
-                                  swapped["peak_device_bytes"]["measured"]},
-            "peak_host_bytes": swapped["peak_host_bytes"]["measured"],
-            "step_ms": {"without_budget": free["step_ms"]["median"],
-                        "with_lms": swapped["step_ms"]["median"]},
-            "swap": swapped["swap"], "checksum": swapped["checksum"]}
+            "checksum": results["free"]["checksum"],
+            "kinds": {kind: {
+                "step_ms": statistics.median(steps[kind]),
+                "steps_ms": steps[kind],
+                "predicted_step_ms": results[kind]["predicted_step_ms"],
+                "peak_device_bytes":
+                    results[kind]["peak_device_bytes"]["measured"],
+                "peak_host_bytes": results[kind]["peak_host_bytes"]["measured"],
+                "swap": results[kind]["swap"],
+                "recompute": results[kind]["recompute"]} for kind in KINDS}}
+
+
+def print_row(row):
+    free = row["kinds"]["free"]["step_ms"]
+    for kind, result in row["kinds"].items():
+        print(f"{row['model']:<12}{row['budget'] if kind != 'free' else '-':>9}"
+              f"  {kind:<6}{result['peak_device_bytes'] / 2**20:>8.0f} MiB"
+              f"{result['peak_host_bytes'] / 2**20:>8.0f} MiB"
+              f"{result['step_ms']:>9.0f} ms"
+              f"{100 * free / result['step_ms']:>8.1f} %", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--spillway", default="build/release/bin/spillway")
     parser.add_argument("--steps", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", help="write the result to this file")
     options = parser.parse_args()
-    print(f"{'model':<12}{'budget':>9}{'free peak':>12}{'LMS peak':>12}"
-          f"{'host':>12}{'free step':>11}{'LMS step':>11}")
+    print(f"{'model':<12}{'budget':>9}  {'LMS':<6}{'device':>12}{'host':>12}"
+          f"{'step':>12}{'speed':>10}")
     rows = []
-    for case in CASES:
-        row = measure(options.spillway, case, options.steps)
-        rows.append(row)
-        peak, step = row["peak_device_bytes"], row["step_ms"]
-        print(f"{row['model']:<12}{row['budget']:>9}"
-              f"{peak['without_budget'] / 2**20:>8.0f} MiB"
-              f"{peak['with_lms'] / 2**20:>8.0f} MiB"
-              f"{row['peak_host_bytes'] / 2**20:>8.0f} MiB"
-              f"{step['without_budget']:>8.0f} ms{step['with_lms']:>8.0f} ms",
-              flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for case in CASES:
+            rows.append(measure(options, case, f"{folder}/profile.json"))
+            print_row(rows[-1])
     if options.json:
         write_result(options.json,
                      {"benchmark": "training larger than the device",
                       **run_facts(threads=None), "steps": options.steps,
-                      "rows": rows})
+                      "rounds": options.rounds, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -6,6 +6,13 @@
 #include "base/check.h"
 
 namespace spillway {
+namespace {
+
+// Of 0 or more nanoseconds, half of one upwards. The tuner asks for millions of
+// times; std::llround would take as long as the rest of CopyNs.
+int64_t RoundedNs(double ns) { return static_cast<int64_t>(ns + 0.5); }
+
+}  // namespace
 
 void SummarizeTable(LinkDirection& direction) {
   SPILLWAY_CHECK(!direction.by_size.empty());
@@ -43,7 +50,7 @@ int64_t CopyNs(const LinkDirection& direction, int64_t bytes) {
           ? static_cast<double>(direction.latency_ns) +
                 static_cast<double>(bytes) * 1e9 / direction.bytes_per_second
           : CopyNsBySize(direction.by_size, bytes, &CopyTime::alone_ns);
-  return std::llround(ns);
+  return RoundedNs(ns);
 }
 
 int64_t SharedCopyNs(const LinkDirection& direction, int64_t bytes) {
@@ -53,7 +60,7 @@ int64_t SharedCopyNs(const LinkDirection& direction, int64_t bytes) {
                 static_cast<double>(bytes) * 1e9 /
                     direction.shared_bytes_per_second
           : CopyNsBySize(direction.by_size, bytes, &CopyTime::shared_ns);
-  return std::max<int64_t>(std::llround(ns), CopyNs(direction, bytes));
+  return std::max(RoundedNs(ns), CopyNs(direction, bytes));
 }
 
 double BestRate(const LinkDirection& direction) {

@@ -180,7 +180,8 @@ absl::StatusOr<TunedStep> TuneSwapsOf(const TuningSpec& spec,
   TunerOptions options = {.lms = spec.options->lms,
                           .stop = stop,
                           .on_tried = spec.options->on_tried,
-                          .effort = spec.options->effort};
+                          .effort = spec.options->effort,
+                          .start = spec.start};
   absl::StatusOr<TunedStep> tuned =
       TuneAlgorithms(inputs, preparation.algorithms(), options);
   if (tuned.ok()) {

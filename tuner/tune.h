@@ -89,6 +89,8 @@ struct TuningSpec {
   int64_t reserved_bytes = 0;
   // Whether an error names the smallest budget that fits, which takes time.
   bool finds_smallest_budget = true;
+  // Borrowed; null: none. TunerOptions::start.
+  const FateChoice* start = nullptr;
 };
 
 // Errors: as PreparePlan, TuneSwaps and Tune, or as TuneAsTflms.

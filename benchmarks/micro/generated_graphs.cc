@@ -12,9 +12,11 @@
 namespace spillway {
 namespace {
 
-absl::StatusOr<Graph> TrainingGraph(Topology topology, int64_t blocks) {
+absl::StatusOr<Graph> TrainingGraph(Topology topology, int64_t blocks,
+                                    int64_t image_size) {
   GraphBuilder g(StandardOps());
-  const Tensor images = g.Placeholder("images", DType::kFloat32, {1, 4, 4, 2});
+  const Tensor images =
+      g.Placeholder("images", DType::kFloat32, {1, image_size, image_size, 2});
   const Tensor labels = g.Placeholder("labels", DType::kInt32, {1});
   Tensor x = images;
   for (int64_t i = 0; i < blocks; ++i) {
@@ -38,14 +40,14 @@ std::string Name(Topology topology) {
   return topology == Topology::kChain ? "chain" : "residual";
 }
 
-Graph GraphOfSize(Topology topology, int64_t nodes) {
+Graph GraphOfSize(Topology topology, int64_t nodes, int64_t image_size) {
   constexpr int64_t kProbe = 16;
   const auto size = [&](int64_t blocks) {
     return static_cast<int64_t>(
-        TrainingGraph(topology, blocks).value().num_nodes());
+        TrainingGraph(topology, blocks, image_size).value().num_nodes());
   };
   const int64_t a_block = (size(2 * kProbe) - size(kProbe)) / kProbe;
-  return TrainingGraph(topology, nodes / a_block + 1).value();
+  return TrainingGraph(topology, nodes / a_block + 1, image_size).value();
 }
 
 Graph NetworkGraph(const std::string& model, int64_t batch_size) {

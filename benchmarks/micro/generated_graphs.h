@@ -15,7 +15,8 @@ enum class Topology : uint8_t { kChain, kResidual };
 std::string Name(Topology topology);
 
 // Forward and backward phase and update, with `nodes` nodes or slightly more.
-Graph GraphOfSize(Topology topology, int64_t nodes);
+// Every activation has two channels of image_size x image_size pixels.
+Graph GraphOfSize(Topology topology, int64_t nodes, int64_t image_size = 4);
 
 // The training step of a network of the zoo, with momentum.
 Graph NetworkGraph(const std::string& model, int64_t batch_size);

@@ -72,7 +72,7 @@ std::vector<int> MatchOne(std::span<const BufferPair> pairs,
 std::vector<int> MatchInPlace(std::span<const BufferPair> pairs,
                               std::span<const int64_t> output_bytes,
                               bool together) {
-  if (!together) return MatchOne(pairs, output_bytes);
+  if (!together || pairs.size() == 1) return MatchOne(pairs, output_bytes);
   std::vector<int> outputs(output_bytes.size());
   std::iota(outputs.begin(), outputs.end(), 0);
   std::ranges::stable_sort(outputs, std::ranges::greater(), [&](int output) {

@@ -36,13 +36,14 @@ class Annealer {
     JointStep now = best;
     for (int64_t i = 0; i < options_.plays; ++i) {
       if (best.played.step_ns <= options_.bound_ns || ShallStop(i)) break;
-      std::optional<JointStep> step = player_.Play(Changed(now.fates));
-      if (!step) continue;
       const double left =
           1 - static_cast<double>(i) / static_cast<double>(options_.plays);
-      const double slower_ns =
-          static_cast<double>(step->played.step_ns - now.played.step_ns);
-      if (slower_ns > 0 && slower_ns >= first_ns * left * left * left) continue;
+      const auto threshold_ns =
+          static_cast<int64_t>(std::ceil(first_ns * left * left * left));
+      std::optional<JointStep> step =
+          player_.Play(Changed(now.fates),
+                       now.played.step_ns + std::max<int64_t>(threshold_ns, 1));
+      if (!step) continue;
       now = *std::move(step);
       if (now.Key() < best.Key()) best = now;
     }

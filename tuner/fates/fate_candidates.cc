@@ -31,6 +31,11 @@ constexpr double kMostPlays = 7000;
 constexpr double kFirstPart = 1.0 / 6;
 constexpr double kLaterPart = 1.0 / 8;
 
+// Factor on the plays of a search that begins from what was found for another
+// budget, while it is within kWarmBound of the bound.
+constexpr double kWarmPart = 1.0 / 6;
+constexpr double kWarmBound = 1.025;
+
 // Tensors below this fraction of the unconstrained peak are always kept.
 constexpr int64_t kKeptPart = 16384;
 
@@ -84,7 +89,9 @@ class OrderSearch {
         StopRequested(candidates_.stop)) {
       return false;
     }
-    found_ = SearchFates(Player(0), {}, Options(kFirstPart));
+    std::vector<Fates> seeds;
+    if (StartsHere()) seeds.push_back(candidates_.start->fates);
+    found_ = SearchFates(Player(0), seeds, Options(kFirstPart));
     return found_.has_value();
   }
 
@@ -114,6 +121,19 @@ class OrderSearch {
   }
 
  private:
+  // Whether the fates to start from belong to this order.
+  bool StartsHere() const {
+    return candidates_.start != nullptr &&
+           candidates_.start->schedule.order == space_.schedule.order &&
+           candidates_.start->fates.of_gap.size() == space_.num_gaps();
+  }
+
+  bool IsWarm() const {
+    if (candidates_.start == nullptr) return false;
+    return !found_ || static_cast<double>(found_->played.step_ns) <=
+                          kWarmBound * static_cast<double>(bound_.step_ns);
+  }
+
   JointPlayer Player(double slack) const {
     const auto budget = static_cast<double>(candidates_.budget_bytes);
     return {space_, static_cast<int64_t>(budget * (1 - slack)), least_bytes_,
@@ -134,6 +154,7 @@ class OrderSearch {
     const double plays = std::clamp(kWork / steps, kLeastPlays, kMostPlays);
     options.fit_plays = static_cast<int64_t>(plays * kFirstPart);
     if (candidates_.takes_first) return options;
+    if (IsWarm()) part *= kWarmPart;
     options.plays = static_cast<int64_t>(plays * candidates_.effort * part);
     return options;
   }

@@ -31,6 +31,10 @@ struct FateCandidates {
   // True: only the candidates from which the search starts are offered, one for
   // each order of the kernels.
   bool takes_first = false;
+  // What was found for another budget; null: nothing. The search begins from
+  // it, too, and plays far fewer steps where that is close to the bound.
+  // Borrowed.
+  const FateChoice* start = nullptr;
   // Factor on the number of steps that are played.
   double effort = 1;
   // The search ends at a step within this factor of the bound.

@@ -54,9 +54,13 @@ struct JointPlayer::Draft {
   RangeBytes bytes;  // by step of the model
 };
 
-std::optional<JointPlayer::Draft> JointPlayer::MakeDraft(Fates fates) const {
+std::optional<JointPlayer::Draft> JointPlayer::MakeDraft(
+    Fates fates, int64_t limit_ns) const {
   std::optional<Materialized> materialized = Materialize(space_, fates);
-  if (!materialized) return std::nullopt;
+  if (!materialized ||
+      space_.model.kernels_ns + materialized->recompute_ns >= limit_ns) {
+    return std::nullopt;
+  }
   StepModel model = MakeStepModel(materialized->list, space_.profile);
   std::vector<int32_t> around = SpaceGapsOf(space_, *materialized, model);
   const auto fate = [&](size_t gap) {
@@ -90,13 +94,14 @@ std::optional<JointPlayer::Draft> JointPlayer::MakeDraft(Fates fates) const {
 }
 
 std::optional<int64_t> JointPlayer::LeastBytes(Fates fates) const {
-  const std::optional<Draft> draft = MakeDraft(std::move(fates));
+  const std::optional<Draft> draft = MakeDraft(std::move(fates), kNoLimit);
   if (!draft) return std::nullopt;
   return draft->bytes.Most();
 }
 
-std::optional<JointStep> JointPlayer::Play(Fates fates) const {
-  std::optional<Draft> draft = MakeDraft(std::move(fates));
+std::optional<JointStep> JointPlayer::Play(Fates fates,
+                                           int64_t limit_ns) const {
+  std::optional<Draft> draft = MakeDraft(std::move(fates), limit_ns);
   if (!draft || draft->bytes.Most() > budget_bytes_) return std::nullopt;
   const StepModel& model = draft->model;
   MovedGaps& moved = draft->moved;
@@ -125,7 +130,7 @@ std::optional<JointStep> JointPlayer::Play(Fates fates) const {
   for (const size_t i : by_size) {
     if (moved[i] != 0) set_fate(i, Fate::kSwapped);
   }
-  PlayedStep played = SwapPlayer(model, budget_bytes_).Play(moved);
+  PlayedStep played = SwapPlayer(model, budget_bytes_).Play(moved, limit_ns);
   if (!played.fits) return std::nullopt;
   return JointStep{.fates = std::move(draft->fates),
                    .materialized = std::move(draft->materialized),

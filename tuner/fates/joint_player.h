@@ -41,8 +41,9 @@ class JointPlayer {
 
   // Swaps tensors that are kept if the step does not fit, by Belady's rule;
   // then keeps swapped ones for which there is room, the largest first. The
-  // result has the fates after that. nullopt: it does not fit.
-  std::optional<JointStep> Play(Fates fates) const;
+  // result has the fates after that. nullopt: it does not fit, or takes
+  // `limit_ns` or longer, which is often known early.
+  std::optional<JointStep> Play(Fates fates, int64_t limit_ns = kNoLimit) const;
 
   // The device bytes of the step after such swaps; at most the budget if it
   // fits. nullopt: there is no such step.
@@ -63,7 +64,7 @@ class JointPlayer {
 
  private:
   struct Draft;
-  std::optional<Draft> MakeDraft(Fates fates) const;
+  std::optional<Draft> MakeDraft(Fates fates, int64_t limit_ns) const;
 
   const RecomputeSpace& space_;
   const int64_t budget_bytes_;

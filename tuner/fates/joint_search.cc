@@ -159,7 +159,8 @@ class Search {
 
   bool Accept(Fates fates, JointStep& best) {
     ++plays_;
-    std::optional<JointStep> step = player_.Play(std::move(fates));
+    std::optional<JointStep> step =
+        player_.Play(std::move(fates), best.played.step_ns + 1);
     if (!step || step->Key() >= best.Key()) return false;
     best = *std::move(step);
     return true;

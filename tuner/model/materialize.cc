@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
+
 namespace spillway {
 namespace {
 
@@ -35,6 +37,8 @@ class Materializer {
   }
 
  private:
+  using Slots = absl::InlinedVector<Slot, 8>;
+
   // A value of the original step, as it is called now.
   struct Name {
     ValueId value = {};
@@ -55,8 +59,7 @@ class Materializer {
     now_ = k;
     const ListedStep& base = space_.list.steps[static_cast<size_t>(k)];
     const std::span<const Slot> inputs = space_.list.inputs(base);
-    std::vector<Slot> read;
-    read.reserve(inputs.size());
+    Slots read;
     for (const Slot& slot : inputs) read.push_back(Need(slot, 0));
     if (has_failed_) return;
     for (const Slot& slot : inputs) {
@@ -102,8 +105,7 @@ class Materializer {
       has_failed_ = true;
       return;
     }
-    std::vector<Slot> read;
-    read.reserve(remake.inputs.size());
+    Slots read;
     for (const Slot& input : remake.inputs) {
       read.push_back(Need(input, depth + 1));
     }
@@ -119,7 +121,7 @@ class Materializer {
   }
 
   // `outputs`: slots of the original step.
-  void Append(ListedStep step, const std::vector<Slot>& inputs,
+  void Append(ListedStep step, std::span<const Slot> inputs,
               std::span<const Slot> outputs, bool clone) {
     StepList& list = made_.list;
     step.first_slot = static_cast<int32_t>(list.slots.size());
@@ -133,7 +135,7 @@ class Materializer {
     made_.base_step.push_back(now_);
   }
 
-  Slot Output(const ListedStep& step, const std::vector<Slot>& inputs,
+  Slot Output(const ListedStep& step, std::span<const Slot> inputs,
               const Slot& output, bool clone) {
     Name name = {.value = clone ? ValueId(next_value_++) : output.value};
     if (output.storage == kNoStorage) return {.value = name.value};

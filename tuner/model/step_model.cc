@@ -46,6 +46,9 @@ class ByKey {
                                      begin_[key + 1] - begin_[key]);
   }
 
+  // All of them, by key.
+  std::vector<T> items() && { return std::move(items_); }
+
  private:
   std::vector<size_t> begin_;
   std::vector<T> items_;
@@ -221,13 +224,16 @@ class Modeller {
       if (!buffers_[i].on_device || buffers_[i].is_fetched) continue;
       AddGapsOf(buffers_[i], accesses[i], storages[i]);
     }
-    std::ranges::stable_sort(model_.gaps, {}, &Gap::last);
+    ByKey<Gap> by_last(gaps_, list_.steps.size(), [](const Gap& gap) {
+      return static_cast<size_t>(gap.last);
+    });
+    model_.gaps = std::move(by_last).items();
   }
 
   void AddGapsOf(const ModelledBuffer& buffer, std::span<const Access> accesses,
                  std::span<const StorageIndex> storages) {
     int32_t written = -1;
-    const size_t first = model_.gaps.size();
+    const size_t first = gaps_.size();
     for (size_t i = 0; i + 1 < accesses.size(); ++i) {
       if (accesses[i].writes) written = accesses[i].step;
       const int32_t last = accesses[i].step;
@@ -235,7 +241,7 @@ class Modeller {
       if (next - last < 2) continue;
       const StorageIndex read = ReadAfter(storages, last);
       const bool is_movable = read != kNoStorage && storage(read).can_be_copied;
-      model_.gaps.push_back(
+      gaps_.push_back(
           {.storage = read,
            .copy_out =
                CopyOutOf(buffer, is_movable ? read : kNoStorage, written),
@@ -246,7 +252,7 @@ class Modeller {
            .shared_in_ns = SharedCopyNs(profile_.to_device, buffer.bytes),
            .is_movable = is_movable});
     }
-    FindKernels(accesses, std::span(model_.gaps).subspan(first));
+    FindKernels(accesses, std::span(gaps_).subspan(first));
   }
 
   // Sets Gap::kernel of gaps of one buffer.
@@ -305,6 +311,7 @@ class Modeller {
   std::vector<int32_t> last_use_, made_, buffer_of_, copy_of_;
   std::vector<ModelledBuffer> buffers_;
   std::vector<Access> accesses_;  // by step
+  std::vector<Gap> gaps_;         // by buffer
   StepModel model_;
 };
 

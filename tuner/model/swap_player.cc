@@ -59,11 +59,14 @@ int64_t EndOfCopy(int64_t begin_ns, int64_t alone_ns, int64_t shared_ns,
 // Replays the steps in order, with their waits.
 class Replay {
  public:
+  // `start_ns`: of each step without stalls, and of the end.
   Replay(const StepModel& model, int64_t budget_bytes,
+         const std::vector<int64_t>& start_ns,
          const std::vector<int64_t>& staying_bytes,
          const std::vector<int32_t>& moved, PlayedStep& result)
       : model_(model),
         budget_bytes_(budget_bytes),
+        start_ns_(start_ns),
         staying_bytes_(staying_bytes),
         result_(result),
         by_last_(moved),
@@ -76,7 +79,8 @@ class Replay {
     });
   }
 
-  void Run() {
+  // Whether it is faster than the limit.
+  bool Run(int64_t limit_ns) {
     result_.stall_ns.assign(model_.gaps.size(), 0);
     result_.step_ran_ns.resize(model_.steps.size());
     result_.copy_out_ran_ns.resize(model_.copies.size());
@@ -90,8 +94,12 @@ class Replay {
       StartReturning(k);
       WaitForReturned(k);
       RunStep(k);
+      if (now_ns_ - start_ns_[i + 1] >= limit_ns - start_ns_.back()) {
+        return false;
+      }
     }
     result_.step_ns = std::max({now_ns_, in_free_ns_, out_free_ns_});
+    return result_.step_ns < limit_ns;
   }
 
  private:
@@ -267,6 +275,7 @@ class Replay {
 
   const StepModel& model_;
   const int64_t budget_bytes_;
+  const std::vector<int64_t>& start_ns_;
   const std::vector<int64_t>& staying_bytes_;
   PlayedStep& result_;
   const std::vector<int32_t> by_last_;
@@ -299,7 +308,7 @@ SwapPlayer::SwapPlayer(const StepModel& model, int64_t budget_bytes)
   start_ns_.push_back(now);
 }
 
-PlayedStep SwapPlayer::Play(const MovedGaps& moved) const {
+PlayedStep SwapPlayer::Play(const MovedGaps& moved, int64_t limit_ns) const {
   PlayedStep result;
   const std::vector<int32_t> gaps = GapsThatMove(moved);
   const std::vector<int64_t> staying = BytesThatStay(model_, gaps);
@@ -310,7 +319,8 @@ PlayedStep SwapPlayer::Play(const MovedGaps& moved) const {
                                      .start_ns = start_ns_,
                                      .staying_bytes = staying,
                                      .moved = gaps});
-  Replay(model_, budget_bytes_, staying, gaps, result).Run();
+  result.fits = Replay(model_, budget_bytes_, start_ns_, staying, gaps, result)
+                    .Run(limit_ns);
   return result;
 }
 

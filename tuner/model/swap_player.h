@@ -13,6 +13,7 @@
 #define SPILLWAY_TUNER_MODEL_SWAP_PLAYER_H_
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/interval.h"
@@ -24,7 +25,9 @@ namespace spillway {
 using MovedGaps = std::vector<char>;
 
 struct PlayedStep {
-  bool fits = false;  // the other fields are set only if true
+  // The other fields are set only if true. False: the step does not fit, or is
+  // not faster than the limit.
+  bool fits = false;
   int64_t step_ns = 0;
   int64_t moved_bytes = 0;  // both ways
   // By gap: the step after which its copy back is issued; -1: not moved.
@@ -43,8 +46,11 @@ class SwapPlayer {
   // Borrows the model.
   SwapPlayer(const StepModel& model, int64_t budget_bytes);
 
+  static constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+
+  // Steps that take `limit_ns` or longer need not be played to their end.
   // Cost: O(steps + moved gaps * log).
-  PlayedStep Play(const MovedGaps& moved) const;
+  PlayedStep Play(const MovedGaps& moved, int64_t limit_ns = kNoLimit) const;
 
   const StepModel& model() const { return model_; }
   int64_t budget_bytes() const { return budget_bytes_; }

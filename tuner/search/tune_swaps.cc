@@ -177,6 +177,7 @@ class Tuner {
         .budget_bytes = budgets_[0],
         .size_threshold_bytes = options_.lms.size_threshold_bytes,
         .takes_first = options_.takes_first,
+        .start = options_.start,
         .effort = effort_.plays,
         .near_bound = effort_.near_bound,
         .is_settled = [&](int64_t bound_ns) { return IsNear(bound_ns); },
@@ -342,7 +343,7 @@ class Tuner {
   // long.
   size_t MostTries() const {
     constexpr size_t kNodes = 20'000;
-    return std::clamp<size_t>(kNodes / (inputs_.graph.num_nodes() + 1), 3, 20);
+    return std::clamp<size_t>(kNodes / (inputs_.graph.num_nodes() + 1), 1, 20);
   }
 
   // Not before the first candidate: without one there is no result.

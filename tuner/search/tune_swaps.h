@@ -44,6 +44,8 @@ struct TunerOptions {
   // Called with each candidate when it is tried; null: not called.
   std::function<void(const TriedSet& tried)> on_tried = {};
   SearchEffort effort = SearchEffort::kNormal;
+  // Borrowed; null: none. FateCandidates::start.
+  const FateChoice* start = nullptr;
   // Ends the search at the first candidate that fits, with the kernels'
   // smallest workspaces.
   bool takes_first = false;

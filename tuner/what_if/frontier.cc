@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <memory>
 
 #include "base/status_macros.h"
 #include "base/stop_request.h"
@@ -62,6 +62,8 @@ class FrontierTuner {
       frontier_.interrupted = true;
       return false;
     }
+    // Nearly the same fates are the best for the next budget.
+    spec_.start = fates_.get();
     const absl::StatusOr<TunedStep> tuned = TuneStep(spec_);
     if (absl::IsCancelled(tuned.status())) frontier_.interrupted = true;
     if (absl::IsCancelled(tuned.status()) ||
@@ -70,6 +72,8 @@ class FrontierTuner {
     }
     SPILLWAY_RETURN_IF_ERROR(tuned.status());
     frontier_.interrupted = tuned->interrupted;
+    const auto& fates = tuned->chosen.recipe.fates;
+    if (fates != nullptr) fates_ = fates;
     frontier_.points.push_back({.device_memory = budget,
                                 .step_ns = tuned->chosen.step.step_ns,
                                 .bound_ns = tuned->bound.step_ns,
@@ -94,6 +98,7 @@ class FrontierTuner {
 
   TuningSpec spec_;
   StepOptions options_;
+  std::shared_ptr<const FateChoice> fates_;  // of the last budget
   Frontier frontier_;
 };
 

@@ -60,6 +60,21 @@ TEST(FrontierTest, LessMemoryIsNeverFasterAndEachPlanFits) {
             frontier.points.size() + 1);
 }
 
+// Each budget after the first begins from what was found for the one above.
+TEST(FrontierTest, IsCloseToWhatTheTunerFindsForEachBudgetAlone) {
+  const Program program = SmallResNet();
+  ASSERT_OK_AND_ASSIGN(const Frontier frontier,
+                       TuneFrontier(program, OnP100()));
+  for (size_t i = 4; i < frontier.points.size(); i += 6) {
+    StepOptions options = OnP100();
+    options.device_memory = frontier.points[i].device_memory;
+    ASSERT_OK_AND_ASSIGN(const TuneResult alone, Tune(program, options));
+    EXPECT_LE(static_cast<double>(frontier.points[i].step_ns),
+              1.03 * static_cast<double>(alone.step.chosen.step.step_ns))
+        << "at " << *options.device_memory << " bytes";
+  }
+}
+
 TEST(FrontierTest, AStopRequestEndsItWithWhatWasFound) {
   int calls = 0;
   StepOptions options = OnP100();
