@@ -1,0 +1,206 @@
+#include "training/loop/micro_batches.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "base/counted.h"
+#include "base/status_macros.h"
+#include "fmt/format.h"
+
+namespace spillway {
+namespace {
+
+// Products of two counts stay in 64 bits.
+constexpr int64_t kMostRows = std::numeric_limits<int32_t>::max();
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// (a * b) mod n, for a of any size.
+int64_t ProductModulo(int64_t a, int64_t b, int64_t n) {
+  return (a % n) * (b % n) % n;
+}
+
+bool HasGroups(TrainAlgorithm algorithm) {
+  return algorithm == TrainAlgorithm::kLoopedMinibatch ||
+         algorithm == TrainAlgorithm::kAllreduceParallelBatches;
+}
+
+absl::Status CheckCount(const char* field, int64_t count, int64_t most) {
+  if (count >= 1 && count <= most) return absl::OkStatus();
+  return InvalidArgument(
+      fmt::format("{}: {} is not from 1 to {}", field, count, most));
+}
+
+absl::Status CheckSpec(const MicroBatchSpec& spec) {
+  SPILLWAY_RETURN_IF_ERROR(CheckCount("rows", spec.rows, kMostRows));
+  const bool takes_all = spec.algorithm == TrainAlgorithm::kBatch;
+  SPILLWAY_RETURN_IF_ERROR(CheckCount("batch_size", spec.batch_size,
+                                      takes_all ? kMostRows : spec.rows));
+  if (!HasGroups(spec.algorithm)) return absl::OkStatus();
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckCount("parallel_batches", spec.parallel_batches, kMostRows));
+  if (spec.tail == Tail::kDrift) {
+    return InvalidArgument(
+        fmt::format("tail: drift is for minibatch and allreduce; {} takes "
+                    "partial, drop or wrap",
+                    TrainAlgorithmName(spec.algorithm)));
+  }
+  const int64_t most = spec.rows / spec.batch_size;
+  if (spec.tail == Tail::kPartial || spec.parallel_batches <= most) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(fmt::format(
+      "parallel_batches: {} batches of {} are more than the {}; with tail {} "
+      "at most {} fit",
+      spec.parallel_batches, Counted(spec.batch_size, "row"),
+      Counted(spec.rows, "row"), TailName(spec.tail), most));
+}
+
+}  // namespace
+
+std::string_view TrainAlgorithmName(TrainAlgorithm algorithm) {
+  constexpr std::array<std::string_view, 5> kNames = {
+      "minibatch", "batch", "looped_minibatch", "allreduce_parallel_batches",
+      "allreduce"};
+  return kNames[static_cast<size_t>(algorithm)];
+}
+
+std::string_view TailName(Tail tail) {
+  constexpr std::array<std::string_view, 4> kNames = {"partial", "drop", "wrap",
+                                                      "drift"};
+  return kNames[static_cast<size_t>(tail)];
+}
+
+absl::StatusOr<MicroBatchPlan> MicroBatchPlan::Create(
+    const MicroBatchSpec& spec) {
+  SPILLWAY_RETURN_IF_ERROR(CheckSpec(spec));
+  return MicroBatchPlan(spec);
+}
+
+MicroBatchPlan::MicroBatchPlan(const MicroBatchSpec& spec) : spec_(spec) {
+  switch (spec.algorithm) {
+    case TrainAlgorithm::kMinibatch:
+      micro_rows_ = spec.batch_size;
+      group_size_ = 1;
+      break;
+    case TrainAlgorithm::kBatch:
+      micro_rows_ = spec.rows;
+      group_size_ = 1;
+      break;
+    case TrainAlgorithm::kLoopedMinibatch:
+    case TrainAlgorithm::kAllreduceParallelBatches:
+      micro_rows_ = spec.batch_size;
+      group_size_ = spec.parallel_batches;
+      break;
+    case TrainAlgorithm::kAllreduce:
+      micro_rows_ = 1;
+      group_size_ = spec.batch_size;
+      break;
+  }
+  group_rows_ = micro_rows_ * group_size_;
+}
+
+std::pair<int64_t, int64_t> MicroBatchPlan::Rows(int64_t update) const {
+  int64_t begin = 0;
+  switch (spec_.tail) {
+    case Tail::kPartial:
+    case Tail::kDrop:
+      begin = (update % *UpdatesPerEpoch()) * group_rows_;
+      break;
+    case Tail::kWrap:
+      begin = ProductModulo(update, group_rows_, spec_.rows);
+      if (begin + group_rows_ > spec_.rows) begin = 0;
+      break;
+    case Tail::kDrift:
+      begin = ProductModulo(update, group_rows_, spec_.rows);
+      break;
+  }
+  return {begin, std::min(begin + group_rows_, spec_.rows)};
+}
+
+std::vector<MicroBatch> MicroBatchPlan::Update(int64_t update) const {
+  const auto [begin, end] = Rows(update);
+  std::vector<MicroBatch> batches;
+  for (int64_t row = begin; row < end; row += micro_rows_) {
+    MicroBatch& batch = batches.emplace_back(
+        MicroBatch{.begin = row, .end = std::min(row + micro_rows_, end)});
+    if (!spec_.weighted) continue;
+    batch.weight =
+        static_cast<double>(batch.rows()) / static_cast<double>(end - begin);
+  }
+  return batches;
+}
+
+int64_t MicroBatchPlan::EpochOf(int64_t update) const {
+  if (spec_.tail != Tail::kWrap) return update / *UpdatesPerEpoch();
+  const int64_t whole = update / spec_.rows;  // each reads group_rows_ epochs
+  return whole * group_rows_ + update % spec_.rows * group_rows_ / spec_.rows;
+}
+
+std::optional<int64_t> MicroBatchPlan::UpdatesPerEpoch() const {
+  switch (spec_.tail) {
+    case Tail::kDrop:
+      return spec_.rows / group_rows_;
+    case Tail::kPartial:
+    case Tail::kDrift:
+      return CeilDiv(spec_.rows, group_rows_);
+    case Tail::kWrap:
+      break;
+  }
+  if (spec_.rows % group_rows_ != 0) return std::nullopt;
+  return spec_.rows / group_rows_;
+}
+
+absl::StatusOr<int64_t> MicroBatchPlan::Updates(
+    const TrainingLength& length) const {
+  const std::array<std::pair<const char*, std::optional<int64_t>>, 3> fields = {
+      {{"epochs", length.epochs},
+       {"updates", length.updates},
+       {"micro_batches", length.micro_batches}}};
+  int given = 0;
+  for (const auto& [name, count] : fields) {
+    if (!count) continue;
+    ++given;
+    SPILLWAY_RETURN_IF_ERROR(CheckCount(name, *count, kMostRows));
+  }
+  if (given != 1) {
+    return InvalidArgument(fmt::format(
+        "exactly one of epochs, updates and micro_batches is needed, not {}",
+        given));
+  }
+  if (length.updates) return *length.updates;
+  if (length.epochs) {
+    const std::optional<int64_t> each = UpdatesPerEpoch();
+    return each ? *length.epochs * *each
+                : CeilDiv(*length.epochs * spec_.rows, group_rows_);
+  }
+  const int64_t batches = *length.micro_batches;
+  if (spec_.algorithm == TrainAlgorithm::kAllreduce) return batches;
+  if (spec_.algorithm == TrainAlgorithm::kBatch) {
+    return CeilDiv(batches * spec_.batch_size, spec_.rows);
+  }
+  if (spec_.tail != Tail::kPartial) return CeilDiv(batches, group_size_);
+  const int64_t an_epoch = CeilDiv(spec_.rows, micro_rows_);
+  return batches / an_epoch * *UpdatesPerEpoch() +
+         CeilDiv(batches % an_epoch, group_size_);
+}
+
+std::vector<int64_t> MicroBatchPlan::Sizes() const {
+  std::vector<int64_t> sizes = {micro_rows_};
+  if (spec_.tail == Tail::kPartial && spec_.rows % micro_rows_ != 0) {
+    sizes.push_back(spec_.rows % micro_rows_);
+  }
+  // Batches begin at all multiples of the divisor.
+  if (spec_.tail == Tail::kDrift && micro_rows_ == group_rows_) {
+    const int64_t divisor = std::gcd(spec_.rows, micro_rows_);
+    for (int64_t rows = micro_rows_ - divisor; rows > 0; rows -= divisor) {
+      sizes.push_back(rows);
+    }
+  }
+  return sizes;
+}
+
+}  // namespace spillway

@@ -1,0 +1,124 @@
+// MicroBatchPlan: which rows each update of a training reads, in how many
+// micro-batches, and what each of them weighs. A pure function of a few
+// numbers: it has no data and runs nothing, so a dry run prints what a training
+// takes.
+//
+//   10 rows, batches of 4, groups of 2, tail partial: 2 updates an epoch
+//
+//   rows        0 1 2 3 | 4 5 6 7 | 8 9
+//   update 0    micro 0 | micro 1           weights 1/2, 1/2
+//   update 1                      | micro 0   weight 1
+//
+// Sources: the loops of Apache SystemML's Keras2DML and Caffe2DML
+// (apache/systemds, commit b657820248), with epochs, weights and tails made
+// exact.
+#ifndef SPILLWAY_TRAINING_LOOP_MICRO_BATCHES_H_
+#define SPILLWAY_TRAINING_LOOP_MICRO_BATCHES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace spillway {
+
+enum class TrainAlgorithm : uint8_t {
+  kMinibatch,        // an update for each batch
+  kBatch,            // an update for all rows
+  kLoopedMinibatch,  // an update for `parallel_batches` batches, one by one
+  // The same with a gradient for each batch, then added in the order of the
+  // batches.
+  kAllreduceParallelBatches,
+  kAllreduce,  // an update for each batch, row by row
+};
+std::string_view TrainAlgorithmName(TrainAlgorithm algorithm);
+
+// What becomes of the rows at the end of an epoch that do not fill a group.
+enum class Tail : uint8_t {
+  kPartial,  // they are a group with fewer micro-batches, the last one shorter
+  kDrop,     // they are left out until the rows are shuffled again
+  kWrap,     // they are left out, and the group begins at row 0 (SystemML's
+             // grouped algorithms)
+  kDrift,    // a short batch, after which the next one begins at a row that
+             // depends on how many were read so far (SystemML's minibatch)
+};
+std::string_view TailName(Tail tail);
+
+// Rows [begin, end) of the epoch's order, in one forward and backward pass.
+struct MicroBatch {
+  int64_t begin = 0;
+  int64_t end = 0;
+  // Factor on its gradient before that is added to the update's: its part of
+  // the update's rows, for losses that are means over rows.
+  double weight = 1;
+
+  int64_t rows() const { return end - begin; }
+  friend bool operator==(const MicroBatch&, const MicroBatch&) = default;
+};
+
+// What the MicroBatchPlan of an algorithm is made from.
+struct MicroBatchSpec {
+  TrainAlgorithm algorithm = TrainAlgorithm::kMinibatch;
+  int64_t rows = 0;        // of the training data
+  int64_t batch_size = 1;  // rows of a micro-batch, at most; ignored by kBatch
+  int64_t parallel_batches = 1;  // micro-batches of a group, at most
+  Tail tail = Tail::kPartial;
+  // False: every weight is 1, so that an update has the sum of the gradients.
+  bool weighted = true;
+};
+
+// The length of a training; exactly one is set.
+struct TrainingLength {
+  std::optional<int64_t> epochs = {};
+  std::optional<int64_t> updates = {};
+  // SystemML's max_iter: the update that it ends in is the last one.
+  std::optional<int64_t> micro_batches = {};
+};
+
+class MicroBatchPlan {
+ public:
+  // Errors: INVALID_ARGUMENT naming the field, with the largest value that is
+  // possible, for counts below 1, a group that is larger than the data (with
+  // tails other than kPartial), groups in an algorithm that has none, and
+  // kDrift for an algorithm with groups.
+  static absl::StatusOr<MicroBatchPlan> Create(const MicroBatchSpec& spec);
+
+  // Of update `update`, from 0, in the order in which their gradients are
+  // added. Cost: O(micro-batches).
+  std::vector<MicroBatch> Update(int64_t update) const;
+
+  // The epoch of the update, from 0; the rows of each epoch are shuffled anew.
+  // For kWrap and kDrift: how often all rows were read before.
+  int64_t EpochOf(int64_t update) const;
+
+  // nullopt: epochs end within updates (kWrap, kDrift).
+  std::optional<int64_t> UpdatesPerEpoch() const;
+
+  // Errors: INVALID_ARGUMENT unless one field is set, to 1 or more.
+  absl::StatusOr<int64_t> Updates(const TrainingLength& length) const;
+
+  // The numbers of rows that micro-batches have, the largest first: for each of
+  // them, a program is needed.
+  std::vector<int64_t> Sizes() const;
+
+  // Micro-batches of an update, at most.
+  int64_t group_size() const { return group_size_; }
+  const MicroBatchSpec& spec() const { return spec_; }
+
+ private:
+  explicit MicroBatchPlan(const MicroBatchSpec& spec);
+
+  // The first row of the update's group, and the row after its last one.
+  std::pair<int64_t, int64_t> Rows(int64_t update) const;
+
+  MicroBatchSpec spec_;
+  int64_t micro_rows_ = 0;  // of a micro-batch, at most
+  int64_t group_size_ = 0;
+  int64_t group_rows_ = 0;  // of an update, at most
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TRAINING_LOOP_MICRO_BATCHES_H_
