@@ -53,6 +53,7 @@ TEST_P(OptimizerTwinTest, StepsAgreeWithTheEquationInDouble) {
   state.variables["w"] = MakeHostTensor(type, GradientAt(1000));
   std::vector<double> expected = Values(state.variables["w"]);
   std::vector<Rule> rules;
+  rules.reserve(kSize);
   for (int i = 0; i < kSize; ++i) rules.push_back(twin.rule());
   for (int t = 1; t <= 20; ++t) {
     const std::vector<float> gradient = GradientAt(t);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -303,22 +304,11 @@ OpCase AssignAddCase() {
           }};
 }
 
-std::vector<BadOp> BadUpdates() {
+// Of the rules with a momentum and no other slot.
+std::vector<BadOp> BadMomentums() {
   const TensorType w = Float32({4});
   const TensorType rate = Float32({});
   return {
-      {.name = "GradientDescentOfAnotherShape",
-       .op = "ApplyGradientDescent",
-       .inputs = {w, Float32({5}), rate},
-       .error = "gradient must be float32[4], as variable; it is float32[5]"},
-      {.name = "GradientDescentWithManyRates",
-       .op = "ApplyGradientDescent",
-       .inputs = {w, w, w},
-       .error = "learning_rate must be float32[], as a number"},
-      {.name = "GradientDescentOfIntegers",
-       .op = "ApplyGradientDescent",
-       .inputs = {Int32({4}), Int32({4}), rate},
-       .error = "variable must be float32; it is int32[4]"},
       {.name = "MomentumWithTooLargeMomentum",
        .op = "ApplyMomentum",
        .inputs = {w, w, w, rate},
@@ -339,17 +329,6 @@ std::vector<BadOp> BadUpdates() {
        .inputs = {w, w, w, w, Float32({3}), w, rate},
        .error = "group 1: accumulator must be float32[4], as variable; it is "
                 "float32[3]"},
-      {.name = "GradientDescentWithoutScale",
-       .op = "ApplyGradientDescent",
-       .inputs = {w, w, rate},
-       .attributes = {{"gradient_scale", 0}},
-       .error = "attribute 'gradient_scale' must be a positive float32; it is "
-                "0"},
-      {.name = "GradientDescentWithAScaleBeyondFloat32",
-       .op = "ApplyGradientDescent",
-       .inputs = {w, w, rate},
-       .attributes = {{"gradient_scale", 1e300}},
-       .error = "must be a positive float32; it is 1e+300"},
       {.name = "VelocityWithoutSlot",
        .op = "ApplyVelocity",
        .inputs = {w, w, rate},
@@ -374,6 +353,36 @@ std::vector<BadOp> BadUpdates() {
        .inputs = {w, w, w, rate},
        .attributes = {{"use_nesterov", true}},
        .error = "ApplyLars has no attribute 'use_nesterov'"},
+  };
+}
+
+std::vector<BadOp> BadOthers() {
+  const TensorType w = Float32({4});
+  const TensorType rate = Float32({});
+  return {
+      {.name = "GradientDescentOfAnotherShape",
+       .op = "ApplyGradientDescent",
+       .inputs = {w, Float32({5}), rate},
+       .error = "gradient must be float32[4], as variable; it is float32[5]"},
+      {.name = "GradientDescentWithManyRates",
+       .op = "ApplyGradientDescent",
+       .inputs = {w, w, w},
+       .error = "learning_rate must be float32[], as a number"},
+      {.name = "GradientDescentOfIntegers",
+       .op = "ApplyGradientDescent",
+       .inputs = {Int32({4}), Int32({4}), rate},
+       .error = "variable must be float32; it is int32[4]"},
+      {.name = "GradientDescentWithoutScale",
+       .op = "ApplyGradientDescent",
+       .inputs = {w, w, rate},
+       .attributes = {{"gradient_scale", 0}},
+       .error = "attribute 'gradient_scale' must be a positive float32; it is "
+                "0"},
+      {.name = "GradientDescentWithAScaleBeyondFloat32",
+       .op = "ApplyGradientDescent",
+       .inputs = {w, w, rate},
+       .attributes = {{"gradient_scale", 1e300}},
+       .error = "must be a positive float32; it is 1e+300"},
       {.name = "AdagradWithNegativeEpsilon",
        .op = "ApplyAdagrad",
        .inputs = {w, w, w, rate},
@@ -399,77 +408,88 @@ std::vector<BadOp> BadUpdates() {
   };
 }
 
+std::vector<OpCase> VelocityCases() {
+  return {
+      Velocity("ApplyVelocity", false, 0),
+      Velocity("ApplyVelocityNesterov", true, 0.05),
+      Grouped("ApplyVelocityOfMany", Velocity("", false, 0.05), ManyShapes()),
+      Grouped("ApplyVelocityOfSeveral", Velocity("", true, 0.05),
+              kUnevenShapes),
+      Scaled("ApplyVelocityScaled", Velocity("", false, 0.05), 0.3),
+      Velocity("ApplyVelocityWithDecay", false, 0.05),
+  };
+}
+
+std::vector<OpCase> LarsCases() {
+  return {
+      Lars("ApplyLars", "corrected", 0.05),
+      Lars("ApplyLarsLbsgd", "lbsgd", 0.05),
+      Grouped("ApplyLarsLbsgdOfMany", Lars("", "lbsgd", 0.05), ManyShapes()),
+      Large(Lars("ApplyLarsLbsgdOfALargeOne", "lbsgd", 0.05)),
+      Scaled("ApplyLarsLbsgdScaled", Lars("", "lbsgd", 0.05), 0.3),
+      WithZeros(2, Lars("ApplyLarsLbsgdZeroGradient", "lbsgd", 5e-5)),
+      WithZeros(0, Lars("ApplyLarsLbsgdZeroVariable", "lbsgd", 0.05)),
+      Large(Lars("ApplyLarsOfALargeOne", "corrected", 0.05)),
+      Grouped("ApplyLarsOfMany", Lars("", "corrected", 0.05), ManyShapes()),
+      Grouped("ApplyLarsOfSeveral", Lars("", "corrected", 0.05), kUnevenShapes),
+      Scaled("ApplyLarsScaled", Lars("", "corrected", 0.05), 0.3),
+      Lars("ApplyLarsWithoutDecay", "corrected", 0),
+      WithZeros(2, Lars("ApplyLarsZeroGradient", "corrected", 0.05)),
+      WithZeros(0, Lars("ApplyLarsZeroVariable", "corrected", 0.05)),
+  };
+}
+
+std::vector<OpCase> OtherCases() {
+  return {
+      Adagrad("ApplyAdagrad", 0),
+      Grouped("ApplyAdagradOfMany", Adagrad("", 0.05), ManyShapes()),
+      Grouped("ApplyAdagradOfSeveral", Adagrad("", 0.05), kUnevenShapes),
+      Scaled("ApplyAdagradScaled", Adagrad("", 0.05), 0.3),
+      Adagrad("ApplyAdagradWithDecay", 0.05),
+      Adam("ApplyAdam", 7, 0.01),
+      AdamW("ApplyAdamDecoupled", Adam("", 7, 0), 0.3),
+      AdamW("ApplyAdamWithBothDecays", Adam("", 7, 0.01), 0.3),
+      Adam("ApplyAdamFirst", 0, 0),
+      Grouped("ApplyAdamOfMany", Adam("", 2, 0.01), ManyShapes()),
+      Grouped("ApplyAdamOfSeveral", Adam("", 2, 0.01), kUnevenShapes),
+      Scaled("ApplyAdamScaled", Adam("", 2, 0.01), 0.3),
+      AssignAddCase(),
+      GradientDescent("ApplyGradientDescent", 0),
+      Grouped("ApplyGradientDescentOfMany", GradientDescent("", 0.05),
+              ManyShapes()),
+      Grouped("ApplyGradientDescentOfSeveral", GradientDescent("", 0.05),
+              kUnevenShapes),
+      Scaled("ApplyGradientDescentScaled", GradientDescent("", 0.05), 0.3),
+      GradientDescent("ApplyGradientDescentWithDecay", 0.05),
+      Momentum("ApplyMomentum", false, 0),
+      Momentum("ApplyMomentumNesterov", true, 0.05),
+      Grouped("ApplyMomentumOfMany", Momentum("", false, 0.05), ManyShapes()),
+      Grouped("ApplyMomentumOfSeveral", Momentum("", true, 0.05),
+              kUnevenShapes),
+      Scaled("ApplyMomentumScaled", Momentum("", false, 0.05), 0.3),
+      Momentum("ApplyMomentumWithDecay", false, 0.05),
+      RmsProp("ApplyRMSProp", 0, 0),
+      Grouped("ApplyRMSPropOfMany", RmsProp("", 0.5, 0.05), ManyShapes()),
+      Grouped("ApplyRMSPropOfSeveral", RmsProp("", 0.5, 0.05), kUnevenShapes),
+      Scaled("ApplyRMSPropScaled", RmsProp("", 0.5, 0.05), 0.3),
+      RmsProp("ApplyRMSPropWithMomentum", 0.5, 0.05),
+  };
+}
+
+template <typename T>
+std::vector<T> Joined(std::initializer_list<std::vector<T>> lists) {
+  std::vector<T> all;
+  for (const std::vector<T>& list : lists) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 OpCases UpdateCases() {
-  return {
-      .good =
-          {
-              Adagrad("ApplyAdagrad", 0),
-              Grouped("ApplyAdagradOfMany", Adagrad("", 0.05), ManyShapes()),
-              Grouped("ApplyAdagradOfSeveral", Adagrad("", 0.05),
-                      kUnevenShapes),
-              Scaled("ApplyAdagradScaled", Adagrad("", 0.05), 0.3),
-              Adagrad("ApplyAdagradWithDecay", 0.05),
-              Adam("ApplyAdam", 7, 0.01),
-              AdamW("ApplyAdamDecoupled", Adam("", 7, 0), 0.3),
-              AdamW("ApplyAdamWithBothDecays", Adam("", 7, 0.01), 0.3),
-              Adam("ApplyAdamFirst", 0, 0),
-              Grouped("ApplyAdamOfMany", Adam("", 2, 0.01), ManyShapes()),
-              Grouped("ApplyAdamOfSeveral", Adam("", 2, 0.01), kUnevenShapes),
-              Scaled("ApplyAdamScaled", Adam("", 2, 0.01), 0.3),
-              AssignAddCase(),
-              GradientDescent("ApplyGradientDescent", 0),
-              Grouped("ApplyGradientDescentOfMany", GradientDescent("", 0.05),
-                      ManyShapes()),
-              Grouped("ApplyGradientDescentOfSeveral",
-                      GradientDescent("", 0.05), kUnevenShapes),
-              Scaled("ApplyGradientDescentScaled", GradientDescent("", 0.05),
-                     0.3),
-              GradientDescent("ApplyGradientDescentWithDecay", 0.05),
-              Lars("ApplyLars", "corrected", 0.05),
-              Lars("ApplyLarsLbsgd", "lbsgd", 0.05),
-              Grouped("ApplyLarsLbsgdOfMany", Lars("", "lbsgd", 0.05),
-                      ManyShapes()),
-              Large(Lars("ApplyLarsLbsgdOfALargeOne", "lbsgd", 0.05)),
-              Scaled("ApplyLarsLbsgdScaled", Lars("", "lbsgd", 0.05), 0.3),
-              WithZeros(2, Lars("ApplyLarsLbsgdZeroGradient", "lbsgd", 5e-5)),
-              WithZeros(0, Lars("ApplyLarsLbsgdZeroVariable", "lbsgd", 0.05)),
-              Large(Lars("ApplyLarsOfALargeOne", "corrected", 0.05)),
-              Grouped("ApplyLarsOfMany", Lars("", "corrected", 0.05),
-                      ManyShapes()),
-              Grouped("ApplyLarsOfSeveral", Lars("", "corrected", 0.05),
-                      kUnevenShapes),
-              Scaled("ApplyLarsScaled", Lars("", "corrected", 0.05), 0.3),
-              Lars("ApplyLarsWithoutDecay", "corrected", 0),
-              WithZeros(2, Lars("ApplyLarsZeroGradient", "corrected", 0.05)),
-              WithZeros(0, Lars("ApplyLarsZeroVariable", "corrected", 0.05)),
-              Momentum("ApplyMomentum", false, 0),
-              Momentum("ApplyMomentumNesterov", true, 0.05),
-              Grouped("ApplyMomentumOfMany", Momentum("", false, 0.05),
-                      ManyShapes()),
-              Grouped("ApplyMomentumOfSeveral", Momentum("", true, 0.05),
-                      kUnevenShapes),
-              Scaled("ApplyMomentumScaled", Momentum("", false, 0.05), 0.3),
-              Momentum("ApplyMomentumWithDecay", false, 0.05),
-              RmsProp("ApplyRMSProp", 0, 0),
-              Grouped("ApplyRMSPropOfMany", RmsProp("", 0.5, 0.05),
-                      ManyShapes()),
-              Grouped("ApplyRMSPropOfSeveral", RmsProp("", 0.5, 0.05),
-                      kUnevenShapes),
-              Scaled("ApplyRMSPropScaled", RmsProp("", 0.5, 0.05), 0.3),
-              RmsProp("ApplyRMSPropWithMomentum", 0.5, 0.05),
-              Velocity("ApplyVelocity", false, 0),
-              Velocity("ApplyVelocityNesterov", true, 0.05),
-              Grouped("ApplyVelocityOfMany", Velocity("", false, 0.05),
-                      ManyShapes()),
-              Grouped("ApplyVelocityOfSeveral", Velocity("", true, 0.05),
-                      kUnevenShapes),
-              Scaled("ApplyVelocityScaled", Velocity("", false, 0.05), 0.3),
-              Velocity("ApplyVelocityWithDecay", false, 0.05),
-          },
-      .bad = BadUpdates(),
-  };
+  return {.good = Joined({OtherCases(), VelocityCases(), LarsCases()}),
+          .bad = Joined({BadOthers(), BadMomentums()})};
 }
 
 }  // namespace spillway::testing
