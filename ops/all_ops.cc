@@ -42,10 +42,13 @@ std::vector<Op> AllOps() {
   return {
       ops::Add(),
       ops::AddN(),
+      ops::ApplyAdagrad(),
       ops::ApplyAdam(),
       ops::ApplyGradientDescent(),
+      ops::ApplyLars(),
       ops::ApplyMomentum(),
       ops::ApplyRMSProp(),
+      ops::ApplyVelocity(),
       ops::ArgMax(),
       ops::AssignAdd(),
       ops::AvgPool(),

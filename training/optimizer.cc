@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,77 +14,11 @@
 #include "graph/storage.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"
+#include "training/variable_settings.h"
+#include "training/variable_update.h"
 
 namespace spillway {
 namespace {
-
-// The update of one variable: the op, its inputs between variable and gradient,
-// and its attributes.
-struct Update {
-  std::string op;
-  std::vector<Tensor> slots;
-  Attributes attributes;
-};
-
-// Slots of one variable, under <scope>/slots/<variable>/.
-class SlotMaker {
- public:
-  SlotMaker(const NameScope& scope, Tensor variable)
-      : scope_(scope), shape_(variable.shape()) {}
-
-  // Shaped like the variable, zero at first.
-  Tensor Zeros(const char* name) const { return Make(name, shape_, "zeros"); }
-  Tensor Ones(const char* name, const Shape& shape) const {
-    return Make(name, shape, "ones");
-  }
-
- private:
-  Tensor Make(const char* name, const Shape& shape, const char* kind) const {
-    return scope_.builder().Add(
-        scope_,
-        {.op = std::string(kVariable),
-         .attributes = {{"dtype", DType::kFloat32},
-                        {"shape", shape},
-                        {"initializer", AttributeValue::Object{{"kind", kind}}},
-                        {"trainable", false}},
-         .name = name});
-  }
-
-  NameScope scope_;
-  Shape shape_;
-};
-
-Update MakeUpdate(const Sgd&, const SlotMaker&) {
-  return {.op = "ApplyGradientDescent", .slots = {}, .attributes = {}};
-}
-
-Update MakeUpdate(const Momentum& rule, const SlotMaker& slots) {
-  return {.op = "ApplyMomentum",
-          .slots = {slots.Zeros("momentum")},
-          .attributes = {{"momentum", rule.momentum},
-                         {"use_nesterov", rule.use_nesterov}}};
-}
-
-Update MakeUpdate(const Adam& rule, const SlotMaker& slots) {
-  const Tensor m = slots.Zeros("m");
-  const Tensor v = slots.Zeros("v");
-  const Tensor beta_power = slots.Ones("beta_power", {2});
-  return {.op = "ApplyAdam",
-          .slots = {m, v, beta_power},
-          .attributes = {{"beta1", rule.beta1},
-                         {"beta2", rule.beta2},
-                         {"epsilon", rule.epsilon}}};
-}
-
-Update MakeUpdate(const RmsProp& rule, const SlotMaker& slots) {
-  const Tensor mean_square = slots.Zeros("mean_square");
-  const Tensor momentum = slots.Zeros("momentum");
-  return {.op = "ApplyRMSProp",
-          .slots = {mean_square, momentum},
-          .attributes = {{"decay", rule.decay},
-                         {"momentum", rule.momentum},
-                         {"epsilon", rule.epsilon}}};
-}
 
 std::vector<Tensor> TrainableVariables(GraphBuilder& builder) {
   std::vector<Tensor> variables;
@@ -100,13 +34,54 @@ std::vector<Tensor> TrainableVariables(GraphBuilder& builder) {
   return variables;
 }
 
+std::vector<std::string> NamesOf(const GraphBuilder& builder,
+                                 const std::vector<Tensor>& variables) {
+  std::vector<std::string> names;
+  names.reserve(variables.size());
+  for (const Tensor variable : variables) {
+    names.push_back(builder.graph().producer(variable.id()).name);
+  }
+  return names;
+}
+
+// The learning rate times each multiplier of a variable, as one tensor for each
+// multiplier: updates of one rate may be fused.
+class LearningRates {
+ public:
+  LearningRates(const NameScope& scope, Tensor rate) : scope_(scope) {
+    rates_[1] = rate;
+  }
+
+  Tensor Times(double multiplier) {
+    const auto [entry, is_new] = rates_.try_emplace(multiplier);
+    if (is_new) entry->second = Multiplied(multiplier);
+    return entry->second;
+  }
+
+ private:
+  Tensor Multiplied(double multiplier) const {
+    GraphBuilder& builder = scope_.builder();
+    const Tensor factor =
+        builder.Add(scope_, {.op = std::string(kConst),
+                             .attributes = {{"dtype", DType::kFloat32},
+                                            {"shape", Shape()},
+                                            {"value", multiplier}},
+                             .name = "rate_multiplier"});
+    return builder.Add(scope_, {.op = "Mul",
+                                .inputs = {rates_.at(1), factor},
+                                .name = "multiplied_rate"});
+  }
+
+  NameScope scope_;
+  std::map<double, Tensor> rates_;  // by multiplier
+};
+
 struct MinimizeContext {
   const NameScope& scope;
   const Optimizer& optimizer;
+  const MinimizeOptions& options;
   const StorageMap& storages;  // before the updates
-  double weight_decay = 0;
-  double loss_scale = 1;
-  Tensor learning_rate;
+  LearningRates rates;
 };
 
 // The nodes that have to run before `variable` may change, as control inputs of
@@ -142,24 +117,23 @@ absl::Status CheckNotUpdated(const MinimizeContext& context, Tensor variable) {
       graph.node(overwriters[0]).name));
 }
 
-void AddUpdate(const MinimizeContext& context, Tensor variable,
-               Tensor gradient) {
+void AddUpdate(MinimizeContext& context, Tensor variable, Tensor gradient) {
   GraphBuilder& builder = context.scope.builder();
   const std::string name = builder.graph().producer(variable.id()).name;
-  const SlotMaker slots(context.scope.Scope("slots").Scope(name), variable);
-  Update update =
-      std::visit([&](const auto& rule) { return MakeUpdate(rule, slots); },
-                 context.optimizer);
-  if (variable.shape().rank() >= 2 && context.weight_decay != 0) {
-    update.attributes.Set("weight_decay", context.weight_decay);
-  }
-  if (context.loss_scale != 1) {
-    update.attributes.Set("gradient_scale", 1 / context.loss_scale);
+  const VariableSettings settings =
+      SettingsOf(context.options, name, variable.shape());
+  VariableUpdate update =
+      MakeVariableUpdate(context.scope.Scope("slots").Scope(name), variable,
+                         context.optimizer, settings);
+  const double decay = context.options.weight_decay * settings.decay_multiplier;
+  if (decay != 0) update.attributes.Set("weight_decay", decay);
+  if (context.options.loss_scale != 1) {
+    update.attributes.Set("gradient_scale", 1 / context.options.loss_scale);
   }
   std::vector<Tensor> inputs = {variable};
   inputs.insert(inputs.end(), update.slots.begin(), update.slots.end());
   inputs.push_back(gradient);
-  inputs.push_back(context.learning_rate);
+  inputs.push_back(context.rates.Times(settings.rate_multiplier));
   builder.Add(
       context.scope.Scope("update").Scope(name),
       {.op = std::move(update.op),
@@ -184,20 +158,36 @@ Tensor LearningRate(const NameScope& scope, const Optimizer& optimizer,
               .name = "learning_rate"});
 }
 
-// For learning rates and decays: with a negative one, the loss would increase.
-absl::Status CheckNotNegative(double value, const char* what) {
-  if (std::isfinite(value) && value >= 0) return absl::OkStatus();
-  return InvalidArgument(
-      fmt::format("a {} must be 0 or more and finite, not {}", what, value));
-}
-
 absl::Status CheckMinimize(const Optimizer& optimizer,
-                           const MinimizeOptions& options) {
+                           const MinimizeOptions& options,
+                           const std::vector<std::string>& variables) {
   SPILLWAY_RETURN_IF_ERROR(
       CheckNotNegative(OwnLearningRate(optimizer), "learning rate"));
   SPILLWAY_RETURN_IF_ERROR(
       CheckNotNegative(options.weight_decay, "weight decay"));
-  return CheckLossScale(options.loss_scale);
+  if (const auto* adamw = std::get_if<AdamW>(&optimizer)) {
+    SPILLWAY_RETURN_IF_ERROR(
+        CheckNotNegative(adamw->weight_decay, "weight decay"));
+  }
+  SPILLWAY_RETURN_IF_ERROR(CheckLossScale(options.loss_scale));
+  return CheckVariableSettings(options, variables);
+}
+
+// The trainable variables that are to be updated, in order of creation.
+std::vector<Tensor> VariablesToUpdate(const NameScope& scope,
+                                      const Optimizer& optimizer,
+                                      const MinimizeOptions& options) {
+  GraphBuilder& builder = scope.builder();
+  std::vector<Tensor> variables = TrainableVariables(builder);
+  if (!builder.status().ok()) return {};
+  const std::vector<std::string> names = NamesOf(builder, variables);
+  builder.Fail(Annotate(CheckMinimize(optimizer, options, names),
+                        std::string(scope.name())));
+  std::erase_if(variables, [&](Tensor variable) {
+    const std::string& name = builder.graph().producer(variable.id()).name;
+    return SettingsOf(options, name, variable.shape()).is_frozen();
+  });
+  return variables;
 }
 
 }  // namespace
@@ -205,11 +195,17 @@ absl::Status CheckMinimize(const Optimizer& optimizer,
 absl::StatusOr<Optimizer> ParseOptimizer(std::string_view name) {
   if (name == "sgd") return Sgd();
   if (name == "momentum") return Momentum();
+  if (name == "velocity") return Velocity();
+  if (name == "nesterov") return Velocity{.use_nesterov = true};
+  if (name == "lars") return Lars();
+  if (name == "adagrad") return AdaGrad();
   if (name == "adam") return Adam();
+  if (name == "adamw") return AdamW();
   if (name == "rmsprop") return RmsProp();
-  return InvalidArgument(fmt::format(
-      "there is no optimizer named '{}'; known: sgd momentum adam rmsprop",
-      name));
+  return InvalidArgument(
+      fmt::format("there is no optimizer named '{}'; known: sgd momentum "
+                  "velocity nesterov lars adagrad adam adamw rmsprop",
+                  name));
 }
 
 absl::Status CheckLossScale(double loss_scale) {
@@ -226,24 +222,20 @@ absl::Status CheckLossScale(double loss_scale) {
 void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
               const MinimizeOptions& options) {
   GraphBuilder& builder = scope.builder();
-  if (builder.status().ok()) {
-    builder.Fail(
-        Annotate(CheckMinimize(optimizer, options), std::string(scope.name())));
-  }
-  const std::vector<Tensor> variables = TrainableVariables(builder);
+  const std::vector<Tensor> variables =
+      VariablesToUpdate(scope, optimizer, options);
   const std::vector<Tensor> gradients = AddGradients(
       scope.Scope("gradients"), loss, variables, options.loss_scale);
   if (!builder.status().ok()) return;
 
   const StorageMap storages =
       StorageMap::Of(builder.graph(), builder.registry());
-  const MinimizeContext context = {
+  MinimizeContext context = {
       .scope = scope,
       .optimizer = optimizer,
+      .options = options,
       .storages = storages,
-      .weight_decay = options.weight_decay,
-      .loss_scale = options.loss_scale,
-      .learning_rate = LearningRate(scope, optimizer, options)};
+      .rates = LearningRates(scope, LearningRate(scope, optimizer, options))};
   bool has_update = false;
   for (size_t i = 0; i < variables.size() && builder.status().ok(); ++i) {
     if (!gradients[i].is_valid()) continue;

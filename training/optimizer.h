@@ -6,12 +6,17 @@
 // Names, under the given scope: gradients/... for the backward nodes,
 // update/<variable>/Apply..., slots/<variable>/... (Variable nodes that are not
 // trainable, so that planner, LMS and checkpoints include them), and
-// learning_rate, a constant unless the rate is fed.
+// learning_rate, a constant unless the rate is fed. For each multiplier of the
+// rate that is neither 0 nor 1: rate_multiplier, a constant, and
+// multiplied_rate.
 #ifndef SPILLWAY_TRAINING_OPTIMIZER_H_
 #define SPILLWAY_TRAINING_OPTIMIZER_H_
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "graph/builder/builder.h"
 
@@ -31,6 +36,51 @@ struct Momentum {
   bool use_nesterov = false;
 };
 
+// v <- momentum * v - rate * g;  w <- w + v
+// Nesterov, where v0 is v before: w <- w - momentum * v0 + (1 + momentum) * v
+// Unlike Momentum's a, v contains the rates of earlier steps: with a rate that
+// changes, the two differ.
+// Source: Sutskever et al., ICML 2013; Nesterov's form as in Bengio et al.,
+// ICASSP 2013, section 3.5.
+struct Velocity {
+  double learning_rate = 0.01;
+  double momentum = 0.9;
+  bool use_nesterov = false;
+};
+
+enum class LarsForm : uint8_t {
+  kCorrected,
+  kLbsgd,  // that of MXNet's optimizer LBSGD
+};
+
+// v <- momentum * v - rate * ratio * g;  w <- w + v
+//
+// With s = |gradient| without its decay, decay = MinimizeOptions::weight_decay
+// and |x| = sqrt(sum of x^2), ratio is
+//
+//   kCorrected  eta * |w| / (s + decay * |w| + epsilon), or 1 if |w| or s is 0;
+//               Velocity updates the variables without decay (biases, batch
+//               norm)
+//   kLbsgd      sqrt(|w|^2 / (s^2 + decay * |w|^2 + 1e-18)), clamped to
+//               [0.01, 100]; for variables without decay too
+//
+// Source: You, Gitman and Ginsburg, arXiv 1708.03888, algorithm 1, as MXNet 1.6
+// computes it; MXNet 1.2 for LBSGD.
+struct Lars {
+  double learning_rate = 0.1;
+  double momentum = 0.9;
+  double eta = 0.001;
+  double epsilon = 1e-8;
+  LarsForm form = LarsForm::kCorrected;
+};
+
+// c <- c + g^2;  w <- w - rate * g / (sqrt(c) + epsilon)
+// Source: Duchi, Hazan and Singer, JMLR 12 (2011), the diagonal form.
+struct AdaGrad {
+  double learning_rate = 0.01;
+  double epsilon = 1e-6;
+};
+
 // m <- beta1 * m + (1 - beta1) * g;  v <- beta2 * v + (1 - beta2) * g^2
 // w <- w - rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)
 // Source: Kingma and Ba, ICLR 2015, the form before section 2.1.
@@ -39,6 +89,18 @@ struct Adam {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+};
+
+// Adam, after w <- w - rate * weight_decay * w for variables that decay. This
+// decay is not a part of g, unlike MinimizeOptions::weight_decay, which should
+// stay 0 here.
+// Source: Loshchilov and Hutter, ICLR 2019, algorithm 2.
+struct AdamW {
+  double learning_rate = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;
 };
 
 // s <- decay * s + (1 - decay) * g^2
@@ -51,19 +113,38 @@ struct RmsProp {
   double epsilon = 1e-10;
 };
 
-using Optimizer = std::variant<Sgd, Momentum, Adam, RmsProp>;
+using Optimizer =
+    std::variant<Sgd, Momentum, Velocity, Lars, AdaGrad, Adam, AdamW, RmsProp>;
 
-// "sgd", "momentum", "adam" or "rmsprop" with default settings. Errors:
-// INVALID_ARGUMENT for any other name.
+// "sgd", "momentum", "velocity", "nesterov" (Velocity with use_nesterov),
+// "lars", "adagrad", "adam", "adamw" or "rmsprop", with default settings.
+// Errors: INVALID_ARGUMENT for any other name.
 absl::StatusOr<Optimizer> ParseOptimizer(std::string_view name);
+
+// The variables that decay: by default, those with two or more dimensions, so
+// weights, but not biases and batch norm.
+struct DecayRule {
+  // If not empty: instead, those whose name ends in "/" and one of these, or is
+  // one of these.
+  std::vector<std::string> names = {};
+};
+
+// Settings of the variable called `name`, or of all in the scope `name`.
+struct VariableMultiplier {
+  std::string name = {};
+  double rate = 1;   // times the learning rate; 0: never updated, without slots
+  double decay = 1;  // times the weight decay
+};
 
 struct MinimizeOptions {
   // A float32 scalar that holds the learning rate of each step, in place of the
   // optimizer's. Invalid: use the optimizer's rate.
   Tensor learning_rate_feed = {};
-  // Added to the gradient as weight_decay * w, for variables with two or more
-  // dimensions: for weights, but not for biases and batch norm.
+  // Added to the gradient as weight_decay * w, for variables that decay.
   double weight_decay = 0;
+  DecayRule decay_rule = {};
+  // Of several that name a variable, the last one applies.
+  std::vector<VariableMultiplier> multipliers = {};
   // The backward pass starts from this instead of 1, and updates first multiply
   // gradients by 1 / loss_scale: keeps small gradients from vanishing in
   // float16. Exact for a power of two, unless a value overflows.
@@ -82,8 +163,10 @@ absl::Status CheckLossScale(double loss_scale);
 // variables is refused, in any scope. To train two losses together, add them:
 // Minimize(scope, loss_a + loss_b, ...). Two calls may train two networks that
 // share no variable, each in its own scope. Errors (kept in the builder):
-// INVALID_ARGUMENT for a negative or infinite learning rate or weight decay, if
-// there is nothing to train, or, naming scope and variable, for a variable that
+// INVALID_ARGUMENT for a negative or infinite learning rate, weight decay or
+// multiplier; for a multiplier that names no trainable variable or scope of
+// one; if decay_rule has names, but no trainable variable has any of them; if
+// there is nothing to train; or, naming scope and variable, for a variable that
 // already has an update; errors of AddGradients.
 void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
               const MinimizeOptions& options = {});

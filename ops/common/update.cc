@@ -53,11 +53,12 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node,
   return outputs;
 }
 
-OpCost Cost(const OpContext& node, double flops_per_element) {
+OpCost Cost(const OpContext& node, double flops_per_element, bool needs_norms) {
   OpCost cost = {.bytes = TouchedBytes(node)};
   for (const TensorType& variable : node.outputs) {
     cost.flops +=
         flops_per_element * static_cast<double>(variable.num_elements());
+    if (needs_norms) cost.bytes += 2 * variable.num_bytes();
   }
   return cost;
 }
@@ -92,8 +93,9 @@ OpDef UpdateDef(const UpdateSchema& schema) {
     SPILLWAY_RETURN_IF_ERROR(check(node.attributes));
     return Infer(node, signature);
   };
-  def.cost = [flops = schema.flops_per_element](const OpContext& node) {
-    return Cost(node, flops);
+  def.cost = [flops = schema.flops_per_element,
+              needs_norms = schema.needs_norms](const OpContext& node) {
+    return Cost(node, flops, needs_norms);
   };
   return def;
 }
@@ -123,6 +125,45 @@ absl::StatusOr<MomentumRule> ReadMomentumRule(const Attributes& attributes) {
                       .use_nesterov = nesterov};
 }
 
+absl::StatusOr<VelocityRule> ReadVelocityRule(const Attributes& attributes) {
+  SPILLWAY_ASSIGN_OR_RETURN(const MomentumRule rule,
+                            ReadMomentumRule(attributes));
+  return VelocityRule{.gradient = rule.gradient,
+                      .momentum = rule.momentum,
+                      .use_nesterov = rule.use_nesterov};
+}
+
+absl::StatusOr<LarsRule> ReadLarsRule(const Attributes& attributes) {
+  // It has no Nesterov's form: the schema refuses the attribute.
+  SPILLWAY_ASSIGN_OR_RETURN(const VelocityRule velocity,
+                            ReadVelocityRule(attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const double eta,
+                            GetRealIn(attributes, "eta", 1e-3, 0, kMostFloat));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const double epsilon,
+      GetRealIn(attributes, "epsilon", 1e-8, 0, kMostFloat));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string form,
+                            attributes.GetString("form", "corrected"));
+  if (form != "corrected" && form != "lbsgd") {
+    return InvalidArgument(fmt::format(
+        "attribute 'form' must be 'corrected' or 'lbsgd'; it is '{}'", form));
+  }
+  return LarsRule{.velocity = velocity,
+                  .eta = static_cast<float>(eta),
+                  .epsilon = static_cast<float>(epsilon),
+                  .is_lbsgd = form == "lbsgd"};
+}
+
+absl::StatusOr<AdagradRule> ReadAdagradRule(const Attributes& attributes) {
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const double epsilon,
+      GetRealIn(attributes, "epsilon", 1e-6, 0, kMostFloat));
+  SPILLWAY_ASSIGN_OR_RETURN(const GradientRule gradient,
+                            ReadGradientRule(attributes));
+  return AdagradRule{.gradient = gradient,
+                     .epsilon = static_cast<float>(epsilon)};
+}
+
 absl::StatusOr<AdamRule> ReadAdamRule(const Attributes& attributes) {
   SPILLWAY_ASSIGN_OR_RETURN(const double beta1,
                             GetRealIn(attributes, "beta1", 0.9, 0, 1));
@@ -131,12 +172,16 @@ absl::StatusOr<AdamRule> ReadAdamRule(const Attributes& attributes) {
   SPILLWAY_ASSIGN_OR_RETURN(
       const double epsilon,
       GetRealIn(attributes, "epsilon", 1e-8, 0, kMostFloat));
+  SPILLWAY_ASSIGN_OR_RETURN(const double decoupled_decay,
+                            attributes.GetReal("decoupled_weight_decay", 0));
   SPILLWAY_ASSIGN_OR_RETURN(const GradientRule gradient,
                             ReadGradientRule(attributes));
-  return AdamRule{.gradient = gradient,
-                  .beta1 = static_cast<float>(beta1),
-                  .beta2 = static_cast<float>(beta2),
-                  .epsilon = static_cast<float>(epsilon)};
+  return AdamRule{
+      .gradient = gradient,
+      .beta1 = static_cast<float>(beta1),
+      .beta2 = static_cast<float>(beta2),
+      .epsilon = static_cast<float>(epsilon),
+      .decoupled_weight_decay = static_cast<float>(decoupled_decay)};
 }
 
 absl::StatusOr<RmsPropRule> ReadRmsPropRule(const Attributes& attributes) {

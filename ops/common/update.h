@@ -25,6 +25,8 @@ struct UpdateSchema {
   std::vector<std::string> attributes = {};
   absl::Status (*check)(const Attributes& attributes) = nullptr;
   double flops_per_element = 0;
+  // The kernel reads variable and gradient twice: first for their norms.
+  bool needs_norms = false;
 };
 
 // The schema of such an op. All tensors are float32. Slots and gradient have
@@ -37,6 +39,9 @@ OpDef UpdateDef(const UpdateSchema& schema);
 // Errors: INVALID_ARGUMENT that names the attribute.
 absl::StatusOr<GradientRule> ReadGradientRule(const Attributes& attributes);
 absl::StatusOr<MomentumRule> ReadMomentumRule(const Attributes& attributes);
+absl::StatusOr<VelocityRule> ReadVelocityRule(const Attributes& attributes);
+absl::StatusOr<LarsRule> ReadLarsRule(const Attributes& attributes);
+absl::StatusOr<AdagradRule> ReadAdagradRule(const Attributes& attributes);
 absl::StatusOr<AdamRule> ReadAdamRule(const Attributes& attributes);
 absl::StatusOr<RmsPropRule> ReadRmsPropRule(const Attributes& attributes);
 

@@ -17,6 +17,7 @@ class GroupMemory {
               size_t group)
       : context_(context), groups_(groups), group_(group) {}
 
+  int64_t elements() const { return groups_.elements[group_]; }
   float* variable() const {
     return context_.mutable_input<float>(groups_.variable(group_));
   }
@@ -36,8 +37,8 @@ class GroupMemory {
   size_t group_;
 };
 
-// Calls `make(memory)` once for each group; it returns update(begin, end),
-// which updates these elements of the group.
+// Calls `make(memory)` once for each group, by one thread; it returns
+// update(begin, end), which updates these elements of the group.
 template <typename Make>
 NewKernel UpdateKernel(const KernelRequest& node, Make make) {
   return MakeKernel([=, groups = GroupsOf(node.inputs, node.outputs),

@@ -11,10 +11,13 @@ namespace {
 constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"Add", ops::AddGpu},
     {"AddN", ops::AddNGpu},
+    {"ApplyAdagrad", ops::ApplyAdagradGpu},
     {"ApplyAdam", ops::ApplyAdamGpu},
     {"ApplyGradientDescent", ops::ApplyGradientDescentGpu},
+    {"ApplyLars", ops::ApplyLarsGpu},
     {"ApplyMomentum", ops::ApplyMomentumGpu},
     {"ApplyRMSProp", ops::ApplyRMSPropGpu},
+    {"ApplyVelocity", ops::ApplyVelocityGpu},
     {"ArgMax", ops::ArgMaxGpu},
     {"AssignAdd", ops::AssignAddGpu},
     {"AvgPool", ops::AvgPoolGpu},

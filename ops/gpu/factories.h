@@ -28,10 +28,13 @@ namespace ops {
 
 NewKernel AddGpu(const KernelRequest& node);
 NewKernel AddNGpu(const KernelRequest& node);
+NewKernel ApplyAdagradGpu(const KernelRequest& node);
 NewKernel ApplyAdamGpu(const KernelRequest& node);
 NewKernel ApplyGradientDescentGpu(const KernelRequest& node);
+NewKernel ApplyLarsGpu(const KernelRequest& node);
 NewKernel ApplyMomentumGpu(const KernelRequest& node);
 NewKernel ApplyRMSPropGpu(const KernelRequest& node);
+NewKernel ApplyVelocityGpu(const KernelRequest& node);
 NewKernel ArgMaxGpu(const KernelRequest& node);
 NewKernel AssignAddGpu(const KernelRequest& node);
 NewKernel AvgPoolGpu(const KernelRequest& node);

@@ -24,11 +24,12 @@ inline gpu::UpdateTensor TensorOf(const KernelContext& context,
   return tensor;
 }
 
-// `rule` is one of those in updates.h.
+// `rule` is one of those in updates.h; `workspace_bytes` is what it needs.
 template <typename Rule>
-NewKernel GpuUpdateKernel(const KernelRequest& node, const Rule& rule) {
-  return MakeGpuKernel([=, groups = GroupsOf(node.inputs, node.outputs)](
-                           const KernelContext& context) -> gpu::LaunchError {
+NewKernel GpuUpdateKernel(const KernelRequest& node, const Rule& rule,
+                          int64_t workspace_bytes = 0) {
+  const auto launch = [=, groups = GroupsOf(node.inputs, node.outputs)](
+                          const KernelContext& context) -> gpu::LaunchError {
     const float* rate = context.input<float>(groups.learning_rate());
     for (size_t first = 0; first < groups.count();
          first += gpu::kMostUpdateTensors) {
@@ -42,11 +43,13 @@ NewKernel GpuUpdateKernel(const KernelRequest& node, const Rule& rule) {
           gpu::Update(context.stream, rule,
                       {.tensors = tensors.data(),
                        .count = static_cast<int>(count),
-                       .learning_rate = rate});
+                       .learning_rate = rate,
+                       .workspace = context.workspace});
       if (error != 0) return error;
     }
     return 0;
-  });
+  };
+  return MakeGpuKernel(launch, workspace_bytes);
 }
 
 }  // namespace spillway

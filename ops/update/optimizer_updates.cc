@@ -29,10 +29,40 @@ Op ApplyMomentum() {
           .kernels = {{DeviceKind::kCpu, ApplyMomentumCpu}}};
 }
 
+Op ApplyVelocity() {
+  return {.def = UpdateDef({.name = "ApplyVelocity",
+                            .slots = {"velocity"},
+                            .attributes = {"momentum", "use_nesterov"},
+                            .check = Check<ReadVelocityRule>,
+                            .flops_per_element = 7}),
+          .kernels = {{DeviceKind::kCpu, ApplyVelocityCpu}}};
+}
+
+Op ApplyLars() {
+  return {
+      .def = UpdateDef({.name = "ApplyLars",
+                        .slots = {"velocity"},
+                        .attributes = {"momentum", "eta", "epsilon", "form"},
+                        .check = Check<ReadLarsRule>,
+                        .flops_per_element = 11,
+                        .needs_norms = true}),
+      .kernels = {{DeviceKind::kCpu, ApplyLarsCpu}}};
+}
+
+Op ApplyAdagrad() {
+  return {.def = UpdateDef({.name = "ApplyAdagrad",
+                            .slots = {"accumulator"},
+                            .attributes = {"epsilon"},
+                            .check = Check<ReadAdagradRule>,
+                            .flops_per_element = 9}),
+          .kernels = {{DeviceKind::kCpu, ApplyAdagradCpu}}};
+}
+
 Op ApplyAdam() {
   return {.def = UpdateDef({.name = "ApplyAdam",
                             .slots = {"m", "v", "beta_power"},
-                            .attributes = {"beta1", "beta2", "epsilon"},
+                            .attributes = {"beta1", "beta2", "epsilon",
+                                           "decoupled_weight_decay"},
                             .check = Check<ReadAdamRule>,
                             .flops_per_element = 14}),
           .kernels = {{DeviceKind::kCpu, ApplyAdamCpu}}};

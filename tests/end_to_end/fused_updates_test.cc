@@ -37,6 +37,16 @@ TEST(FusedUpdatesTrainingTest, MnistDeepWithAdamAndDropout) {
   ExpectMergingChangesNothing({.model = "mnist_deep", .optimizer = Adam{}});
 }
 
+// Weights by one rule and all other variables by another.
+TEST(FusedUpdatesTrainingTest, MnistDeepWithLars) {
+  ExpectMergingChangesNothing(
+      {.model = "mnist_deep", .optimizer = Lars{}, .weight_decay = 0.01});
+}
+
+TEST(FusedUpdatesTrainingTest, MnistDeepWithAdamW) {
+  ExpectMergingChangesNothing({.model = "mnist_deep", .optimizer = AdamW{}});
+}
+
 TEST(FusedUpdatesTrainingTest, ResidualNetworkWithRmsProp) {
   ExpectMergingChangesNothing({.model = "resnet50",
                                .batch_size = 2,

@@ -37,6 +37,14 @@ TEST(LossScaleTest, RmsProp) {
   ExpectScalingChangesNothing({.optimizer = RmsProp{}});
 }
 
+TEST(LossScaleTest, Lars) {
+  ExpectScalingChangesNothing({.optimizer = Lars{}});
+}
+
+TEST(LossScaleTest, AdaGrad) {
+  ExpectScalingChangesNothing({.optimizer = AdaGrad{}});
+}
+
 TEST(LossScaleTest, AnotherWeightGivesAnotherTraining) {
   TrainModelSpec spec = {.loss_scale = 1024};
   ASSERT_OK_AND_ASSIGN(const TrainedModel without, TrainModel(spec));

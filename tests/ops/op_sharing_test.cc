@@ -27,10 +27,13 @@ struct Sharing {
 const std::map<std::string, Sharing>& Table() {
   static const auto& table = *new std::map<std::string, Sharing>{
       // Optimizers: the variable, then its slots, are overwritten.
+      {"ApplyAdagrad", {.alias = "0>0", .mutates = "0 1"}},
       {"ApplyAdam", {.alias = "0>0", .mutates = "0 1 2 3"}},
       {"ApplyGradientDescent", {.alias = "0>0", .mutates = "0"}},
+      {"ApplyLars", {.alias = "0>0", .mutates = "0 1"}},
       {"ApplyMomentum", {.alias = "0>0", .mutates = "0 1"}},
       {"ApplyRMSProp", {.alias = "0>0", .mutates = "0 1 2"}},
+      {"ApplyVelocity", {.alias = "0>0", .mutates = "0 1"}},
       {"AssignAdd", {.alias = "0>0", .mutates = "0"}},
       // Views.
       {"Identity", {.alias = "0>0"}},

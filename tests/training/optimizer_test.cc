@@ -16,163 +16,32 @@
 #include "tests/support/eval_graph.h"
 #include "tests/support/host_tensor.h"
 #include "tests/support/status_matchers.h"
+#include "tests/training/dot.h"
 
 namespace spillway {
 namespace {
 
+using testing::AddDot;
 using ::testing::Contains;
+using testing::Dot;
 using ::testing::ElementsAre;
 using testing::EvalGraph;
 using testing::EvalState;
+using testing::GradientAt;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::kInvalid;
+using testing::kSize;
 using testing::MakeHostTensor;
 using ::testing::Not;
 using testing::StatusIs;
-
-constexpr int kSize = 6;
-
-// loss = sum(w * c), whose gradient by w is exactly the fed c.
-struct Dot {
-  Tensor w;
-  Tensor c;
-  Tensor loss;
-};
-
-Dot AddDot(GraphBuilder& g, const Shape& shape) {
-  const Tensor w =
-      AddVariable(g, {.name = "w",
-                      .shape = shape,
-                      .initializer = Initializer::TruncatedNormal(1)});
-  const Tensor c = g.Placeholder("c", DType::kFloat32, shape);
-  const Tensor product =
-      g.Add(g, {.op = "Mul", .inputs = {w, c}, .name = "product"});
-  std::vector<int64_t> axes;
-  for (int64_t axis = 0; axis < shape.rank(); ++axis) axes.push_back(axis);
-  const Tensor loss = g.Add(g, {.op = "Sum",
-                                .inputs = {product},
-                                .attributes = {{"axes", axes}},
-                                .name = "loss"});
-  return {.w = w, .c = c, .loss = loss};
-}
-
-std::vector<float> GradientAt(int step) {
-  std::vector<float> gradient(kSize);
-  for (size_t i = 0; i < kSize; ++i) {
-    gradient[i] = static_cast<float>(NormalAt(3, kSize * step + i));
-  }
-  return gradient;
-}
-
-std::vector<double> Values(const HostTensor& tensor) {
-  const float* data = tensor.data<float>();
-  return {data, data + tensor.type.num_elements()};
-}
-
-// Independent of the library: one parameter, in double. `t` counts from 1.
-using Rule = std::function<double(double w, double g, int t)>;
-
-struct Twin {
-  std::string name;
-  Optimizer optimizer;
-  double weight_decay = 0;
-  std::function<Rule()> rule;  // with its own slots
-};
-
-class OptimizerTwinTest : public ::testing::TestWithParam<Twin> {};
-
-TEST_P(OptimizerTwinTest, StepsAgreeWithTheEquationInDouble) {
-  const Twin& twin = GetParam();
-  GraphBuilder g(StandardOps());
-  const Dot dot = AddDot(g, {2, kSize / 2});
-  Minimize(g.Scope("optimizer"), dot.loss, twin.optimizer,
-           {.weight_decay = twin.weight_decay});
-  ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
-
-  EvalState state;
-  const TensorType type = {.dtype = DType::kFloat32, .shape = {2, kSize / 2}};
-  state.variables["w"] = MakeHostTensor(type, GradientAt(1000));
-  std::vector<double> expected = Values(state.variables["w"]);
-  std::vector<Rule> rules;
-  for (int i = 0; i < kSize; ++i) rules.push_back(twin.rule());
-  for (int t = 1; t <= 20; ++t) {
-    const std::vector<float> gradient = GradientAt(t);
-    const std::map<ValueId, HostTensor> feeds = {
-        {dot.c.id(), MakeHostTensor(type, gradient)}};
-    ASSERT_THAT(EvalGraph(graph, feeds, {}, state), IsOk());
-    const std::vector<double> actual = Values(state.variables["w"]);
-    for (size_t i = 0; i < kSize; ++i) {
-      const double g_i = gradient[i] + twin.weight_decay * expected[i];
-      expected[i] = rules[i](expected[i], g_i, t);
-      EXPECT_NEAR(actual[i], expected[i], 2e-5) << "step " << t << ", " << i;
-    }
-  }
-}
-
-Rule SgdRule() {
-  return [](double w, double g, int) { return w - 0.1 * g; };
-}
-
-Rule MomentumRule() {
-  return [a = 0.0](double w, double g, int) mutable {
-    a = 0.8 * a + g;
-    return w - 0.1 * a;
-  };
-}
-
-Rule NesterovRule() {
-  return [a = 0.0](double w, double g, int) mutable {
-    a = 0.8 * a + g;
-    return w - 0.1 * (g + 0.8 * a);
-  };
-}
-
-Rule AdamRule() {
-  return [m = 0.0, v = 0.0](double w, double g, int t) mutable {
-    m = 0.8 * m + 0.2 * g;
-    v = 0.95 * v + 0.05 * g * g;
-    const double rate =
-        0.1 * std::sqrt(1 - std::pow(0.95, t)) / (1 - std::pow(0.8, t));
-    return w - rate * m / (std::sqrt(v) + 1e-3);
-  };
-}
-
-Rule RmsPropRule() {
-  return [s = 0.0, a = 0.0](double w, double g, int) mutable {
-    s = 0.8 * s + 0.2 * g * g;
-    a = 0.5 * a + 0.1 * g / std::sqrt(s + 1e-3);
-    return w - a;
-  };
-}
-
-const Sgd kSgd = {.learning_rate = 0.1};
-const Momentum kMomentum = {.learning_rate = 0.1, .momentum = 0.8};
-const Momentum kNesterov = {
-    .learning_rate = 0.1, .momentum = 0.8, .use_nesterov = true};
-const Adam kAdam = {
-    .learning_rate = 0.1, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3};
-const RmsProp kRmsProp = {
-    .learning_rate = 0.1, .decay = 0.8, .momentum = 0.5, .epsilon = 1e-3};
-
-INSTANTIATE_TEST_SUITE_P(
-    All, OptimizerTwinTest,
-    ::testing::Values(Twin{"Sgd", kSgd, 0, SgdRule},
-                      Twin{"SgdDecay", kSgd, 0.3, SgdRule},
-                      Twin{"Momentum", kMomentum, 0, MomentumRule},
-                      Twin{"MomentumDecay", kMomentum, 0.3, MomentumRule},
-                      Twin{"Nesterov", kNesterov, 0, NesterovRule},
-                      Twin{"NesterovDecay", kNesterov, 0.3, NesterovRule},
-                      Twin{"Adam", kAdam, 0, AdamRule},
-                      Twin{"AdamDecay", kAdam, 0.3, AdamRule},
-                      Twin{"RmsProp", kRmsProp, 0, RmsPropRule},
-                      Twin{"RmsPropDecay", kRmsProp, 0.3, RmsPropRule}),
-    [](const auto& info) { return info.param.name; });
+using testing::Values;
 
 TEST(OptimizerTest, WeightDecayLeavesVectorsAlone) {
   GraphBuilder g(StandardOps());
   const Dot dot = AddDot(g, {kSize});
-  Minimize(g.Scope("optimizer"), dot.loss, kSgd, {.weight_decay = 0.3});
+  Minimize(g.Scope("optimizer"), dot.loss, Sgd{.learning_rate = 0.1},
+           {.weight_decay = 0.3});
   ASSERT_OK_AND_ASSIGN(const Graph graph, std::move(g).Build());
   const TensorType type = {.dtype = DType::kFloat32, .shape = {kSize}};
   EvalState state;
@@ -226,6 +95,9 @@ TEST(OptimizerTest, RatesAndDecaysMustNotBeNegative) {
                 StatusIs(kInvalid, HasSubstr("sgd: a learning rate must be")))
         << bad;
     EXPECT_THAT(build(Sgd(), {.weight_decay = bad}),
+                StatusIs(kInvalid, HasSubstr("sgd: a weight decay must be")))
+        << bad;
+    EXPECT_THAT(build(AdamW{.weight_decay = bad}, {}),
                 StatusIs(kInvalid, HasSubstr("sgd: a weight decay must be")))
         << bad;
   }
@@ -411,9 +283,14 @@ TEST(OptimizerTest, NamesAreParsed) {
   EXPECT_TRUE(std::holds_alternative<Momentum>(*ParseOptimizer("momentum")));
   EXPECT_TRUE(std::holds_alternative<Adam>(*ParseOptimizer("adam")));
   EXPECT_TRUE(std::holds_alternative<RmsProp>(*ParseOptimizer("rmsprop")));
-  EXPECT_THAT(ParseOptimizer("adamw"),
+  EXPECT_TRUE(std::holds_alternative<Lars>(*ParseOptimizer("lars")));
+  EXPECT_TRUE(std::holds_alternative<AdaGrad>(*ParseOptimizer("adagrad")));
+  EXPECT_TRUE(std::holds_alternative<AdamW>(*ParseOptimizer("adamw")));
+  EXPECT_FALSE(std::get<Velocity>(*ParseOptimizer("velocity")).use_nesterov);
+  EXPECT_TRUE(std::get<Velocity>(*ParseOptimizer("nesterov")).use_nesterov);
+  EXPECT_THAT(ParseOptimizer("lion"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("'adamw'; known: sgd momentum")));
+                       HasSubstr("'lion'; known: sgd momentum velocity")));
 }
 
 // A program as a user writes it: no registry, id or pointer.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <utility>
+#include <variant>
 
 #include "base/status_macros.h"
 #include "fmt/format.h"
@@ -62,7 +63,9 @@ absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
   SPILLWAY_ASSIGN_OR_RETURN(step.model,
                             BuildModel(g, spec.model, spec.options));
   MinimizeOptions options;
-  options.weight_decay = flags.weight_decay;
+  // AdamW has the decay itself.
+  const bool decays_gradient = !std::holds_alternative<AdamW>(optimizer);
+  options.weight_decay = decays_gradient ? flags.weight_decay : 0;
   step.loss_scale = flags.loss_scale.value_or(
       spec.options.dtype == DType::kFloat16 ? kFloat16LossScale : 1);
   options.loss_scale = step.loss_scale;

@@ -1,3 +1,4 @@
+#include "ops/gpu/kernel/lars_ratios.h"
 #include "ops/gpu/kernel/updates.h"
 #include "ops/gpu/thread/storage.cuh"
 
@@ -57,8 +58,8 @@ __device__ int TensorOf(const UpdateTable<kSlots>& table, int64_t chunk) {
 }
 
 // Calls fn(rate, gradient, variable&, slots&...) for each element of a vector.
-template <typename Fn, typename... Vectors>
-__device__ void UpdateVector(const Fn& fn, float rate,
+template <typename Fn, typename Rate, typename... Vectors>
+__device__ void UpdateVector(const Fn& fn, const Rate& rate,
                              const FloatVector& gradient,
                              Vectors&... in_memory) {
   [&](auto... loaded) {
@@ -71,9 +72,10 @@ __device__ void UpdateVector(const Fn& fn, float rate,
 
 // The thread's part of the chunk that begins at element `begin` of a tensor of
 // n elements: a vector, or the remaining elements if they are too few for one.
-template <typename Fn, typename... Floats>
-__device__ void UpdateChunk(const Fn& fn, float rate, int64_t begin, int64_t n,
-                            const float* gradient, Floats*... changed) {
+template <typename Fn, typename Rate, typename... Floats>
+__device__ void UpdateChunk(const Fn& fn, const Rate& rate, int64_t begin,
+                            int64_t n, const float* gradient,
+                            Floats*... changed) {
   const int64_t at = begin + int64_t{threadIdx.x} * FloatVector::kSize;
   if (at + FloatVector::kSize <= n) {
     const int64_t v = at / FloatVector::kSize;
@@ -90,7 +92,7 @@ __global__ void UpdateKernel(Fn fn, UpdateTable<Fn::kSlots> table) {
   for (int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
     const int t = TensorOf(table, chunk);
     const int64_t begin = (chunk - table.first_chunk[t]) * kChunk;
-    const float rate = fn.Rate(t);
+    const auto rate = fn.Rate(t);
     if constexpr (Fn::kSlots == 0) {
       UpdateChunk(fn, rate, begin, table.n[t], table.gradient[t],
                   table.changed[0][t]);
@@ -148,6 +150,45 @@ struct Momentum {
   }
 };
 
+struct Velocity {
+  static constexpr int kSlots = 1;
+  VelocityRule rule;
+  const float* learning_rate;
+  const double* ratios = nullptr;  // of the tensors; null: all are 1
+
+  __device__ float Rate(int tensor) const {
+    return ratios == nullptr
+               ? *learning_rate
+               : static_cast<float>(*learning_rate * ratios[tensor]);
+  }
+  __device__ void operator()(float rate, float gradient, float& variable,
+                             float& velocity) const {
+    const float g = Gradient(rule.gradient, gradient, variable);
+    const float old = velocity;
+    velocity = rule.momentum * old - rate * g;
+    variable += rule.of_old() * old + rule.of_new() * velocity;
+  }
+};
+
+struct Adagrad {
+  static constexpr int kSlots = 1;
+  AdagradRule rule;
+  const float* learning_rate;
+
+  __device__ float Rate(int /*tensor*/) const { return *learning_rate; }
+  __device__ void operator()(float rate, float gradient, float& variable,
+                             float& accumulator) const {
+    const float g = Gradient(rule.gradient, gradient, variable);
+    accumulator += g * g;
+    variable -= rate * g / (sqrtf(accumulator) + rule.epsilon);
+  }
+};
+
+struct AdamRates {
+  float step;  // corrected
+  float kept;  // of the variable, by the decoupled decay
+};
+
 // Runs after AdvancePowers.
 struct Adam {
   static constexpr int kSlots = 2;
@@ -155,16 +196,19 @@ struct Adam {
   const float* learning_rate;
   const float* beta_power[kMostUpdateTensors];
 
-  __device__ float Rate(int tensor) const {
+  __device__ AdamRates Rate(int tensor) const {
     const float* power = beta_power[tensor];
-    return *learning_rate * sqrtf(1 - power[1]) / (1 - power[0]);
+    const float rate = *learning_rate;
+    return {rate * sqrtf(1 - power[1]) / (1 - power[0]),
+            1 - rate * rule.decoupled_weight_decay};
   }
-  __device__ void operator()(float rate, float gradient, float& variable,
-                             float& m, float& v) const {
+  __device__ void operator()(const AdamRates& rates, float gradient,
+                             float& variable, float& m, float& v) const {
     const float g = Gradient(rule.gradient, gradient, variable);
     m = rule.beta1 * m + (1 - rule.beta1) * g;
     v = rule.beta2 * v + (1 - rule.beta2) * g * g;
-    variable -= rate * m / (sqrtf(v) + rule.epsilon);
+    variable =
+        rates.kept * variable - rates.step * m / (sqrtf(v) + rule.epsilon);
   }
 };
 
@@ -208,6 +252,24 @@ LaunchError Update(StreamHandle stream, const GradientRule& rule,
 LaunchError Update(StreamHandle stream, const MomentumRule& rule,
                    const UpdateTensors& tensors) {
   return LaunchUpdate(stream, Momentum{rule, tensors.learning_rate}, tensors);
+}
+
+LaunchError Update(StreamHandle stream, const VelocityRule& rule,
+                   const UpdateTensors& tensors) {
+  return LaunchUpdate(stream, Velocity{rule, tensors.learning_rate}, tensors);
+}
+
+LaunchError Update(StreamHandle stream, const LarsRule& rule,
+                   const UpdateTensors& tensors) {
+  Velocity velocity = {rule.velocity, tensors.learning_rate};
+  const LaunchError error = LarsRatios(stream, rule, tensors, &velocity.ratios);
+  if (error != 0) return error;
+  return LaunchUpdate(stream, velocity, tensors);
+}
+
+LaunchError Update(StreamHandle stream, const AdagradRule& rule,
+                   const UpdateTensors& tensors) {
+  return LaunchUpdate(stream, Adagrad{rule, tensors.learning_rate}, tensors);
 }
 
 LaunchError Update(StreamHandle stream, const AdamRule& rule,

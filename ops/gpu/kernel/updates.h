@@ -26,12 +26,20 @@ struct UpdateTensors {
   const UpdateTensor* tensors = nullptr;  // host memory, borrowed for the call
   int count = 0;                          // 1 ... kMostUpdateTensors
   const float* learning_rate = nullptr;   // device memory
+  void* workspace = nullptr;              // of rules that say so
 };
 
 // ApplyGradientDescent
 LaunchError Update(StreamHandle stream, const GradientRule& rule,
                    const UpdateTensors& tensors);
 LaunchError Update(StreamHandle stream, const MomentumRule& rule,
+                   const UpdateTensors& tensors);
+LaunchError Update(StreamHandle stream, const VelocityRule& rule,
+                   const UpdateTensors& tensors);
+// Needs the workspace of lars_ratios.h.
+LaunchError Update(StreamHandle stream, const LarsRule& rule,
+                   const UpdateTensors& tensors);
+LaunchError Update(StreamHandle stream, const AdagradRule& rule,
                    const UpdateTensors& tensors);
 // Slot 2, the powers of both betas, has two elements.
 LaunchError Update(StreamHandle stream, const AdamRule& rule,

@@ -20,7 +20,8 @@ const opKinds = [
   {name: 'loss or accuracy', color: 'op-loss', ops: [
     'ArgMax', 'InTopK', 'Softmax', 'SoftmaxGrad', 'SparseSoftmaxCrossEntropyWithLogits']},
   {name: 'update of variables', color: 'op-update', ops: [
-    'ApplyAdam', 'ApplyGradientDescent', 'ApplyMomentum', 'ApplyRMSProp', 'AssignAdd']},
+    'ApplyAdagrad', 'ApplyAdam', 'ApplyGradientDescent', 'ApplyLars', 'ApplyMomentum',
+    'ApplyRMSProp', 'ApplyVelocity', 'AssignAdd']},
   {name: 'layout or type', color: 'op-layout', ops: [
     'Cast', 'Concat', 'Pad', 'Slice', 'Transpose']},
   {name: 'other', color: 'op-other', ops: []},

@@ -1,7 +1,10 @@
-// ApplyAdam, ApplyGradientDescent, ApplyMomentum, ApplyRMSProp, AssignAdd.
+// ApplyAdagrad, ApplyAdam, ApplyGradientDescent, ApplyLars, ApplyMomentum,
+// ApplyRMSProp, ApplyVelocity, AssignAdd.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -119,6 +122,103 @@ OpCase Momentum(const std::string& name, bool nesterov, double decay) {
           }};
 }
 
+OpCase Velocity(const std::string& name, bool nesterov, double decay) {
+  return {.name = name,
+          .op = "ApplyVelocity",
+          .inputs = {kTensor, kTensor, kTensor, Rate(0.1)},
+          .attributes = {{"momentum", 0.75},
+                         {"use_nesterov", nesterov},
+                         {"weight_decay", decay}},
+          .outputs = {Float32(kUpdateShape)},
+          .reference = [=](const DoublesList& in) {
+            Doubles w = in[0];
+            Doubles v = in[1];
+            for (size_t i = 0; i < w.size(); ++i) {
+              const double old = v[i];
+              v[i] = 0.75 * old - in[3][0] * (in[2][i] + decay * w[i]);
+              w[i] += nesterov ? -0.75 * old + 1.75 * v[i] : v[i];
+            }
+            return DoublesList{w, w, v};
+          }};
+}
+
+double Norm(const Doubles& x) {
+  double squares = 0;
+  for (const double item : x) squares += item * item;
+  return std::sqrt(squares);
+}
+
+constexpr double kEta = 0.3;
+constexpr double kLarsEpsilon = 0.5;
+
+double LarsRatio(const std::string& form, double w, double g, double decay) {
+  if (form == "lbsgd") {
+    const double ratio = std::sqrt(w * w / (g * g + decay * w * w + 1e-18));
+    return std::min(std::max(ratio, 0.01), 100.0);
+  }
+  if (w == 0 || g == 0) return 1;
+  return kEta * w / (g + decay * w + kLarsEpsilon);
+}
+
+OpCase Lars(const std::string& name, const std::string& form, double decay) {
+  return {.name = name,
+          .op = "ApplyLars",
+          .inputs = {kTensor, kTensor, kTensor, Rate(0.1)},
+          .attributes = {{"momentum", 0.75},
+                         {"eta", kEta},
+                         {"epsilon", kLarsEpsilon},
+                         {"form", form},
+                         {"weight_decay", decay}},
+          .outputs = {Float32(kUpdateShape)},
+          .reference = [=](const DoublesList& in) {
+            Doubles w = in[0];
+            Doubles v = in[1];
+            const double ratio =
+                LarsRatio(form, Norm(in[0]), Norm(in[2]), decay);
+            for (size_t i = 0; i < w.size(); ++i) {
+              const double g = in[2][i] + decay * w[i];
+              v[i] = 0.75 * v[i] - in[3][0] * ratio * g;
+              w[i] += v[i];
+            }
+            return DoublesList{w, w, v};
+          }};
+}
+
+OpCase WithZeros(size_t input, OpCase one) {
+  one.inputs[input].fill = Fill::kValues;
+  one.inputs[input].values =
+      Doubles(static_cast<size_t>(kUpdateShape.num_elements()), 0.0);
+  return one;
+}
+
+// So large that its norms are sums of several parts.
+OpCase Large(OpCase one) {
+  const Shape shape = {53, 2003};
+  for (CaseInput& input : one.inputs) {
+    if (input.type.shape == kUpdateShape) input.type.shape = shape;
+  }
+  one.outputs = {Float32(shape)};
+  return one;
+}
+
+OpCase Adagrad(const std::string& name, double decay) {
+  return {.name = name,
+          .op = "ApplyAdagrad",
+          .inputs = {kTensor, kPositive, kTensor, Rate(0.1)},
+          .attributes = {{"epsilon", 1e-3}, {"weight_decay", decay}},
+          .outputs = {Float32(kUpdateShape)},
+          .reference = [=](const DoublesList& in) {
+            Doubles w = in[0];
+            Doubles c = in[1];
+            for (size_t i = 0; i < w.size(); ++i) {
+              const double g = in[2][i] + decay * w[i];
+              c[i] += g * g;
+              w[i] -= in[3][0] * g / (std::sqrt(c[i]) + 1e-3);
+            }
+            return DoublesList{w, w, c};
+          }};
+}
+
 // After `steps` earlier updates.
 OpCase Adam(const std::string& name, int steps, double decay) {
   const double beta1 = 0.9;
@@ -151,6 +251,22 @@ OpCase Adam(const std::string& name, int steps, double decay) {
             }
             return DoublesList{w, w, m, v, {power1, power2}};
           }};
+}
+
+// `one` with a decay that is not a part of the gradient.
+OpCase AdamW(const std::string& name, const OpCase& one, double decay) {
+  OpCase decoupled = one;
+  decoupled.name = name;
+  decoupled.attributes.Set("decoupled_weight_decay", decay);
+  decoupled.reference = [=](const DoublesList& in) {
+    DoublesList results = one.reference(in);
+    for (size_t i = 0; i < in[0].size(); ++i) {
+      results[0][i] -= in[5][0] * decay * in[0][i];
+    }
+    results[1] = results[0];
+    return results;
+  };
+  return decoupled;
 }
 
 OpCase RmsProp(const std::string& name, double momentum, double decay) {
@@ -188,22 +304,11 @@ OpCase AssignAddCase() {
           }};
 }
 
-std::vector<BadOp> BadUpdates() {
+// Of the rules with a momentum and no other slot.
+std::vector<BadOp> BadMomentums() {
   const TensorType w = Float32({4});
   const TensorType rate = Float32({});
   return {
-      {.name = "GradientDescentOfAnotherShape",
-       .op = "ApplyGradientDescent",
-       .inputs = {w, Float32({5}), rate},
-       .error = "gradient must be float32[4], as variable; it is float32[5]"},
-      {.name = "GradientDescentWithManyRates",
-       .op = "ApplyGradientDescent",
-       .inputs = {w, w, w},
-       .error = "learning_rate must be float32[], as a number"},
-      {.name = "GradientDescentOfIntegers",
-       .op = "ApplyGradientDescent",
-       .inputs = {Int32({4}), Int32({4}), rate},
-       .error = "variable must be float32; it is int32[4]"},
       {.name = "MomentumWithTooLargeMomentum",
        .op = "ApplyMomentum",
        .inputs = {w, w, w, rate},
@@ -224,6 +329,49 @@ std::vector<BadOp> BadUpdates() {
        .inputs = {w, w, w, w, Float32({3}), w, rate},
        .error = "group 1: accumulator must be float32[4], as variable; it is "
                 "float32[3]"},
+      {.name = "VelocityWithoutSlot",
+       .op = "ApplyVelocity",
+       .inputs = {w, w, rate},
+       .error = "ApplyVelocity takes 4 inputs"},
+      {.name = "VelocityWithTooLargeMomentum",
+       .op = "ApplyVelocity",
+       .inputs = {w, w, w, rate},
+       .attributes = {{"momentum", 1}},
+       .error = "'momentum' must be at least 0 and less than 1; it is 1"},
+      {.name = "LarsOfAnUnknownForm",
+       .op = "ApplyLars",
+       .inputs = {w, w, w, rate},
+       .attributes = {{"form", "lamb"}},
+       .error = "'form' must be 'corrected' or 'lbsgd'; it is 'lamb'"},
+      {.name = "LarsWithNegativeEta",
+       .op = "ApplyLars",
+       .inputs = {w, w, w, rate},
+       .attributes = {{"eta", -1}},
+       .error = "attribute 'eta' must be at least 0"},
+      {.name = "LarsWithNesterov",
+       .op = "ApplyLars",
+       .inputs = {w, w, w, rate},
+       .attributes = {{"use_nesterov", true}},
+       .error = "ApplyLars has no attribute 'use_nesterov'"},
+  };
+}
+
+std::vector<BadOp> BadOthers() {
+  const TensorType w = Float32({4});
+  const TensorType rate = Float32({});
+  return {
+      {.name = "GradientDescentOfAnotherShape",
+       .op = "ApplyGradientDescent",
+       .inputs = {w, Float32({5}), rate},
+       .error = "gradient must be float32[4], as variable; it is float32[5]"},
+      {.name = "GradientDescentWithManyRates",
+       .op = "ApplyGradientDescent",
+       .inputs = {w, w, w},
+       .error = "learning_rate must be float32[], as a number"},
+      {.name = "GradientDescentOfIntegers",
+       .op = "ApplyGradientDescent",
+       .inputs = {Int32({4}), Int32({4}), rate},
+       .error = "variable must be float32; it is int32[4]"},
       {.name = "GradientDescentWithoutScale",
        .op = "ApplyGradientDescent",
        .inputs = {w, w, rate},
@@ -235,6 +383,11 @@ std::vector<BadOp> BadUpdates() {
        .inputs = {w, w, rate},
        .attributes = {{"gradient_scale", 1e300}},
        .error = "must be a positive float32; it is 1e+300"},
+      {.name = "AdagradWithNegativeEpsilon",
+       .op = "ApplyAdagrad",
+       .inputs = {w, w, w, rate},
+       .attributes = {{"epsilon", -1}},
+       .error = "attribute 'epsilon' must be at least 0"},
       {.name = "AdamWithOnePower",
        .op = "ApplyAdam",
        .inputs = {w, w, w, Float32({1}), w, rate},
@@ -255,44 +408,88 @@ std::vector<BadOp> BadUpdates() {
   };
 }
 
+std::vector<OpCase> VelocityCases() {
+  return {
+      Velocity("ApplyVelocity", false, 0),
+      Velocity("ApplyVelocityNesterov", true, 0.05),
+      Grouped("ApplyVelocityOfMany", Velocity("", false, 0.05), ManyShapes()),
+      Grouped("ApplyVelocityOfSeveral", Velocity("", true, 0.05),
+              kUnevenShapes),
+      Scaled("ApplyVelocityScaled", Velocity("", false, 0.05), 0.3),
+      Velocity("ApplyVelocityWithDecay", false, 0.05),
+  };
+}
+
+std::vector<OpCase> LarsCases() {
+  return {
+      Lars("ApplyLars", "corrected", 0.05),
+      Lars("ApplyLarsLbsgd", "lbsgd", 0.05),
+      Grouped("ApplyLarsLbsgdOfMany", Lars("", "lbsgd", 0.05), ManyShapes()),
+      Large(Lars("ApplyLarsLbsgdOfALargeOne", "lbsgd", 0.05)),
+      Scaled("ApplyLarsLbsgdScaled", Lars("", "lbsgd", 0.05), 0.3),
+      WithZeros(2, Lars("ApplyLarsLbsgdZeroGradient", "lbsgd", 5e-5)),
+      WithZeros(0, Lars("ApplyLarsLbsgdZeroVariable", "lbsgd", 0.05)),
+      Large(Lars("ApplyLarsOfALargeOne", "corrected", 0.05)),
+      Grouped("ApplyLarsOfMany", Lars("", "corrected", 0.05), ManyShapes()),
+      Grouped("ApplyLarsOfSeveral", Lars("", "corrected", 0.05), kUnevenShapes),
+      Scaled("ApplyLarsScaled", Lars("", "corrected", 0.05), 0.3),
+      Lars("ApplyLarsWithoutDecay", "corrected", 0),
+      WithZeros(2, Lars("ApplyLarsZeroGradient", "corrected", 0.05)),
+      WithZeros(0, Lars("ApplyLarsZeroVariable", "corrected", 0.05)),
+  };
+}
+
+std::vector<OpCase> OtherCases() {
+  return {
+      Adagrad("ApplyAdagrad", 0),
+      Grouped("ApplyAdagradOfMany", Adagrad("", 0.05), ManyShapes()),
+      Grouped("ApplyAdagradOfSeveral", Adagrad("", 0.05), kUnevenShapes),
+      Scaled("ApplyAdagradScaled", Adagrad("", 0.05), 0.3),
+      Adagrad("ApplyAdagradWithDecay", 0.05),
+      Adam("ApplyAdam", 7, 0.01),
+      AdamW("ApplyAdamDecoupled", Adam("", 7, 0), 0.3),
+      AdamW("ApplyAdamWithBothDecays", Adam("", 7, 0.01), 0.3),
+      Adam("ApplyAdamFirst", 0, 0),
+      Grouped("ApplyAdamOfMany", Adam("", 2, 0.01), ManyShapes()),
+      Grouped("ApplyAdamOfSeveral", Adam("", 2, 0.01), kUnevenShapes),
+      Scaled("ApplyAdamScaled", Adam("", 2, 0.01), 0.3),
+      AssignAddCase(),
+      GradientDescent("ApplyGradientDescent", 0),
+      Grouped("ApplyGradientDescentOfMany", GradientDescent("", 0.05),
+              ManyShapes()),
+      Grouped("ApplyGradientDescentOfSeveral", GradientDescent("", 0.05),
+              kUnevenShapes),
+      Scaled("ApplyGradientDescentScaled", GradientDescent("", 0.05), 0.3),
+      GradientDescent("ApplyGradientDescentWithDecay", 0.05),
+      Momentum("ApplyMomentum", false, 0),
+      Momentum("ApplyMomentumNesterov", true, 0.05),
+      Grouped("ApplyMomentumOfMany", Momentum("", false, 0.05), ManyShapes()),
+      Grouped("ApplyMomentumOfSeveral", Momentum("", true, 0.05),
+              kUnevenShapes),
+      Scaled("ApplyMomentumScaled", Momentum("", false, 0.05), 0.3),
+      Momentum("ApplyMomentumWithDecay", false, 0.05),
+      RmsProp("ApplyRMSProp", 0, 0),
+      Grouped("ApplyRMSPropOfMany", RmsProp("", 0.5, 0.05), ManyShapes()),
+      Grouped("ApplyRMSPropOfSeveral", RmsProp("", 0.5, 0.05), kUnevenShapes),
+      Scaled("ApplyRMSPropScaled", RmsProp("", 0.5, 0.05), 0.3),
+      RmsProp("ApplyRMSPropWithMomentum", 0.5, 0.05),
+  };
+}
+
+template <typename T>
+std::vector<T> Joined(std::initializer_list<std::vector<T>> lists) {
+  std::vector<T> all;
+  for (const std::vector<T>& list : lists) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 OpCases UpdateCases() {
-  return {
-      .good =
-          {
-              Adam("ApplyAdam", 7, 0.01),
-              Adam("ApplyAdamFirst", 0, 0),
-              Grouped("ApplyAdamOfMany", Adam("", 2, 0.01), ManyShapes()),
-              Grouped("ApplyAdamOfSeveral", Adam("", 2, 0.01), kUnevenShapes),
-              Scaled("ApplyAdamScaled", Adam("", 2, 0.01), 0.3),
-              AssignAddCase(),
-              GradientDescent("ApplyGradientDescent", 0),
-              Grouped("ApplyGradientDescentOfMany", GradientDescent("", 0.05),
-                      ManyShapes()),
-              Grouped("ApplyGradientDescentOfSeveral",
-                      GradientDescent("", 0.05), kUnevenShapes),
-              Scaled("ApplyGradientDescentScaled", GradientDescent("", 0.05),
-                     0.3),
-              GradientDescent("ApplyGradientDescentWithDecay", 0.05),
-              Momentum("ApplyMomentum", false, 0),
-              Momentum("ApplyMomentumNesterov", true, 0.05),
-              Grouped("ApplyMomentumOfMany", Momentum("", false, 0.05),
-                      ManyShapes()),
-              Grouped("ApplyMomentumOfSeveral", Momentum("", true, 0.05),
-                      kUnevenShapes),
-              Scaled("ApplyMomentumScaled", Momentum("", false, 0.05), 0.3),
-              Momentum("ApplyMomentumWithDecay", false, 0.05),
-              RmsProp("ApplyRMSProp", 0, 0),
-              Grouped("ApplyRMSPropOfMany", RmsProp("", 0.5, 0.05),
-                      ManyShapes()),
-              Grouped("ApplyRMSPropOfSeveral", RmsProp("", 0.5, 0.05),
-                      kUnevenShapes),
-              Scaled("ApplyRMSPropScaled", RmsProp("", 0.5, 0.05), 0.3),
-              RmsProp("ApplyRMSPropWithMomentum", 0.5, 0.05),
-          },
-      .bad = BadUpdates(),
-  };
+  return {.good = Joined({OtherCases(), VelocityCases(), LarsCases()}),
+          .bad = Joined({BadOthers(), BadMomentums()})};
 }
 
 }  // namespace spillway::testing

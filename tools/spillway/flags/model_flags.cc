@@ -111,17 +111,22 @@ std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
                                             OptimizerFlags& optimizer) {
   flags.BeginGroup("Optimizer");
   return {
-      flags.Choice("--optimizer", optimizer.optimizer,
-                   {.help = "default sgd",
-                    .choices = {"sgd", "momentum", "adam", "rmsprop"}}),
+      flags.Choice(
+          "--optimizer", optimizer.optimizer,
+          {.help = "default sgd",
+           .choices = {"sgd", "momentum", "velocity", "nesterov", "lars",
+                       "adagrad", "adam", "adamw", "rmsprop"}}),
       flags.Real("--learning_rate", optimizer.learning_rate,
                  {.help = "default: the optimizer's"}),
       flags.Real("--momentum", optimizer.momentum,
-                 {.help = "of momentum (default 0.9) and rmsprop (default 0)",
+                 {.help = "of momentum, velocity, nesterov and lars (default "
+                          "0.9) and of rmsprop (default 0)",
                   .max = 1}),
       flags.Real("--weight_decay", optimizer.weight_decay,
                  {.help = fmt::format("this times the weight is added to its "
-                                      "gradient; default {}",
+                                      "gradient; adamw subtracts it times the "
+                                      "rate from the weight instead; default "
+                                      "{}",
                                       optimizer.weight_decay)}),
       AddLossScaleFlag(flags, "--loss_scale", optimizer),
   };
@@ -149,6 +154,9 @@ absl::StatusOr<Optimizer> MakeOptimizer(const OptimizerFlags& flags) {
                             ParseOptimizer(flags.optimizer));
   const auto set = [&flags](auto& settings) {
     if (flags.learning_rate) settings.learning_rate = *flags.learning_rate;
+    if constexpr (requires { settings.weight_decay; }) {
+      settings.weight_decay = flags.weight_decay;
+    }
     if (!flags.momentum) return;
     if constexpr (requires { settings.momentum; }) {
       settings.momentum = *flags.momentum;

@@ -59,8 +59,8 @@ CLI::Option* AddLossScaleFlag(FlagSet& flags, const std::string& name,
                               OptimizerFlags& optimizer);
 CLI::Option* AddScheduleFlag(FlagSet& flags, OptimizerFlags& optimizer);
 
-// The optimizer with the settings of the flags. Logs a warning for settings
-// that it does not have.
+// The optimizer with the settings of the flags, its own weight decay included.
+// Logs a warning for settings that it does not have.
 absl::StatusOr<Optimizer> MakeOptimizer(const OptimizerFlags& flags);
 
 double LearningRate(const Optimizer& optimizer);
