@@ -1,4 +1,4 @@
-#include "training/lr_schedule.h"
+#include "training/rate/lr_schedule.h"
 
 #include "gtest/gtest.h"
 

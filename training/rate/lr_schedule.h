@@ -1,8 +1,8 @@
 // Learning-rate schedules: step (from 0) -> rate, as pure functions. The rate
 // is fed to the graph as a scalar, so the graph stays static. All arguments are
 // valid; none terminates the program.
-#ifndef SPILLWAY_TRAINING_LR_SCHEDULE_H_
-#define SPILLWAY_TRAINING_LR_SCHEDULE_H_
+#ifndef SPILLWAY_TRAINING_RATE_LR_SCHEDULE_H_
+#define SPILLWAY_TRAINING_RATE_LR_SCHEDULE_H_
 
 #include <cstdint>
 #include <functional>
@@ -37,4 +37,4 @@ LrSchedule WithWarmUp(LrSchedule schedule, int64_t steps);
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_TRAINING_LR_SCHEDULE_H_
+#endif  // SPILLWAY_TRAINING_RATE_LR_SCHEDULE_H_
