@@ -54,6 +54,8 @@
 #include "training/data/prefetched.h"
 #include "training/data/shuffled.h"
 #include "training/optimizer.h"
+#include "training/rate/large_batch_warm_up.h"
+#include "training/rate/lr_policy.h"
 #include "training/rate/lr_schedule.h"
 #include "training/safetensors.h"
 #include "training/trainer.h"
