@@ -53,6 +53,7 @@
 #include "training/data/mnist.h"
 #include "training/data/prefetched.h"
 #include "training/data/shuffled.h"
+#include "training/initializers.h"
 #include "training/optimizer.h"
 #include "training/rate/large_batch_warm_up.h"
 #include "training/rate/lr_policy.h"
