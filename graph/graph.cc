@@ -167,4 +167,9 @@ void Graph::SetInputs(NodeId id, std::span<const ValueId> inputs) {
   }
 }
 
+void Graph::SetAttribute(NodeId id, std::string_view name,
+                         AttributeValue value) {
+  nodes_[id].attributes.Set(name, std::move(value));
+}
+
 }  // namespace spillway

@@ -2,7 +2,7 @@
 // and control edges (an order between two nodes that carries no data).
 //
 // Ids are dense and in creation order, and never change: passes add nodes,
-// reroute uses and add control edges. Types are known from the start
+// reroute uses, add control edges and set attributes. Types are known from the start
 // (GraphBuilder infers them, the reader checks them).
 // Threads: several threads may read a const Graph.
 // Cost: every query is O(1) or proportional to its result.
@@ -88,6 +88,10 @@ class Graph {
   // Sets the inputs of `id`, which must not have any (CHECKed). Needed only
   // where nodes come before their inputs (reading files, copying graphs).
   void SetInputs(NodeId id, std::span<const ValueId> inputs);
+
+  // Adds the attribute, or replaces it. It must be one that the types of the
+  // node's outputs do not depend on.
+  void SetAttribute(NodeId id, std::string_view name, AttributeValue value);
 
  private:
   struct NameHash {

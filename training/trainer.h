@@ -32,7 +32,7 @@
 #include "base/trace/timeline.h"
 #include "executor/session/session.h"
 #include "training/data/dataset.h"
-#include "training/lr_schedule.h"
+#include "training/rate/lr_schedule.h"
 
 namespace spillway {
 

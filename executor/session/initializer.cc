@@ -42,8 +42,9 @@ absl::StatusOr<double> FanOf(std::string_view mode, const Shape& shape) {
 }
 
 absl::StatusOr<double> GetNonNegative(const Attributes& fields,
-                                      std::string_view name) {
-  SPILLWAY_ASSIGN_OR_RETURN(const double value, fields.GetReal(name, 1));
+                                      std::string_view name,
+                                      double fallback = 1) {
+  SPILLWAY_ASSIGN_OR_RETURN(const double value, fields.GetReal(name, fallback));
   if (value >= 0) return value;
   return InvalidArgument(fmt::format(
       "attribute '{}' is {}; it must not be negative", name, value));
@@ -76,6 +77,25 @@ absl::StatusOr<InitialDistribution> ReadVarianceScaling(
       fmt::format("distribution '{}' is none of truncated_normal, normal, "
                   "uniform",
                   distribution));
+}
+
+absl::StatusOr<InitialDistribution> ReadOrthogonal(const Attributes& fields,
+                                                   const Shape& shape) {
+  SPILLWAY_ASSIGN_OR_RETURN(const double scale,
+                            GetNonNegative(fields, "scale", 1.414));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string distribution,
+                            fields.GetString("distribution", "uniform"));
+  if (distribution != "uniform" && distribution != "normal") {
+    return InvalidArgument(fmt::format(
+        "distribution '{}' is none of uniform, normal", distribution));
+  }
+  if (shape.rank() < 2) {
+    return InvalidArgument(fmt::format(
+        "orthogonal needs 2 dimensions or more, not {}", shape.rank()));
+  }
+  return InitialDistribution{.kind = Kind::kOrthogonal,
+                             .spread = scale,
+                             .from_normal = distribution == "normal"};
 }
 
 absl::StatusOr<InitialDistribution> ReadUniform(const Attributes& fields) {
@@ -114,9 +134,10 @@ absl::StatusOr<InitialDistribution> ReadKind(const Attributes& fields,
   }
   if (kind == "uniform") return ReadUniform(fields);
   if (kind == "variance_scaling") return ReadVarianceScaling(fields, shape);
+  if (kind == "orthogonal") return ReadOrthogonal(fields, shape);
   return InvalidArgument(
       fmt::format("kind '{}' is none of zeros, ones, constant, normal, "
-                  "truncated_normal, uniform, variance_scaling",
+                  "truncated_normal, uniform, variance_scaling, orthogonal",
                   kind));
 }
 

@@ -10,13 +10,22 @@
 
 namespace spillway {
 
-// Every kind of initializer is one of these four distributions.
+// Every kind of initializer is one of these distributions.
 struct InitialDistribution {
-  enum class Kind : uint8_t { kConstant, kNormal, kTruncatedNormal, kUniform };
+  enum class Kind : uint8_t {
+    kConstant,
+    kNormal,
+    kTruncatedNormal,
+    kUniform,
+    kOrthogonal,
+  };
 
   Kind kind = Kind::kConstant;
   double center = 0;  // the constant, the mean, or the lower end
-  double spread = 0;  // standard deviation before truncation, or the width
+  // Standard deviation before truncation, or the width, or the length of each
+  // row (or column) of an orthogonal matrix.
+  double spread = 0;
+  bool from_normal = false;  // kOrthogonal; executor/session/orthogonal.h
 };
 
 // `attributes` are the Variable's; executor/session/resident_values.h lists

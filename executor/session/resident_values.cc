@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -13,6 +14,7 @@
 #include "base/status_macros.h"
 #include "executor/host_threads.h"
 #include "executor/session/initializer.h"
+#include "executor/session/orthogonal.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -149,6 +151,31 @@ absl::StatusOr<std::vector<double>> ReadConstant(const Attributes& attributes,
   return values;
 }
 
+// A matrix of the first dimension by the others: orthonormal rows times the
+// scale or, if there are more rows than columns, such columns. This is one
+// definition for filters, whose first dimension is the output, and matrices
+// [in, out]: transposing changes neither.
+absl::Status DrawOrthogonal(const InitialDistribution& initializer,
+                            uint64_t key, const Target& target) {
+  const int64_t elements = target.type.num_elements();
+  if (elements == 0) return absl::OkStatus();
+  const int64_t rows = target.type.shape.dim(0);
+  const int64_t columns = elements / rows;
+  const std::vector<double> basis =
+      OrthonormalRows({.count = std::min(rows, columns),
+                       .length = std::max(rows, columns),
+                       .key = key,
+                       .from_normal = initializer.from_normal},
+                      target.threads);
+  return Fill(target, [&](uint64_t i) {
+    const auto row = static_cast<int64_t>(i) / columns;
+    const auto column = static_cast<int64_t>(i) % columns;
+    const int64_t at =
+        rows <= columns ? row * columns + column : column * rows + row;
+    return initializer.spread * basis[static_cast<size_t>(at)];
+  });
+}
+
 absl::Status Draw(const InitialDistribution& initializer, uint64_t key,
                   const Target& target) {
   const double center = initializer.center;
@@ -168,6 +195,8 @@ absl::Status Draw(const InitialDistribution& initializer, uint64_t key,
       return Fill(target, [=](uint64_t i) {
         return center + spread * UniformFloat(Philox4x32(key, i / 4)[i % 4]);
       });
+    case InitialDistribution::Kind::kOrthogonal:
+      return DrawOrthogonal(initializer, key, target);
   }
   return Internal("unknown kind of initializer");
 }

@@ -1,10 +1,12 @@
 // Initial values of the resident ops, Variable and Const, computed on the host.
 //
 // Deterministic: element i of a variable depends only on the seed, the
-// variable's name and i. So two graphs that share a variable by name agree on
-// its initial value, and no other variable changes it.
-// Cost: O(elements); large values are split among `threads` (null: the caller's
-// alone), with bitwise identical results.
+// variable's name and i (if it is orthogonal, on its shape as well). So two
+// graphs that share a variable by name agree on its initial value, and no other
+// variable changes it.
+// Cost: O(elements); of orthogonal values, see executor/session/orthogonal.h.
+// Large values are split among `threads` (null: the caller's alone), with
+// bitwise identical results.
 #ifndef SPILLWAY_EXECUTOR_SESSION_RESIDENT_VALUES_H_
 #define SPILLWAY_EXECUTOR_SESSION_RESIDENT_VALUES_H_
 
@@ -31,7 +33,11 @@ absl::Status FillResident(const Graph& graph, NodeId node, uint64_t seed,
 //   normal, truncated_normal (mean 0, stddev 1)
 //   uniform (min, max; or scale, which means [-scale, scale))
 //   variance_scaling (scale 1, mode fan_in | fan_out | fan_avg, distribution
-//     truncated_normal | normal | uniform): variance scale / fan.
+//     truncated_normal | normal | uniform): variance scale / fan
+//   orthogonal (scale 1.414, distribution uniform | normal): the matrix of the
+//     first dimension by the others has orthogonal rows of the length scale or,
+//     if it has more rows than columns, such columns; made from a matrix of
+//     uniform (-1 to 1) or normal elements. 2 dimensions or more.
 // Truncated: redrawn beyond two standard deviations. Random kinds require
 // floating types. Fans come from the shape: filters [O, spatial..., I] have
 // fan_in I * spatial and fan_out O * spatial; matrices [in, out] have fan_in in

@@ -146,6 +146,18 @@ TEST(GraphTest, InputsMayComeLater) {
   EXPECT_THAT(graph.uses(graph.output(late)), ElementsAre(Use{reader, 0}));
 }
 
+TEST(GraphTest, SetsAnAttributeOfOneNodeOfOneGraph) {
+  Graph graph;
+  const NodeId a = graph.AddNode(
+      {.name = "a", .op = "Op", .attributes = {{"k", 1}, {"l", 2}}});
+  const Graph before = graph;
+  graph.SetAttribute(a, "k", "text");
+  graph.SetAttribute(a, "m", 3);
+  EXPECT_EQ(graph.node(a).attributes,
+            (Attributes{{"k", "text"}, {"l", 2}, {"m", 3}}));
+  EXPECT_EQ(before.node(a).attributes, (Attributes{{"k", 1}, {"l", 2}}));
+}
+
 TEST(GraphDeathTest, MisuseIsCaught) {
   Graph graph = ChainGraph();
   EXPECT_DEATH(graph.AddNode({.name = "F1", .op = "Op"}), "is_new");

@@ -193,6 +193,75 @@ INSTANTIATE_TEST_SUITE_P(
                               .variance = 1.0 / 100}),
     [](const auto& info) { return info.param.name; });
 
+struct Orthogonal {
+  std::string name;
+  Shape shape;
+  AttributeValue::Object fields = {};
+  double scale = 1.414;
+};
+
+class OrthogonalKind : public ::testing::TestWithParam<Orthogonal> {};
+
+// Q Q^T = scale^2 I, where Q has the first dimension as its rows; Q^T Q if it
+// has more rows than columns.
+TEST_P(OrthogonalKind, IsOrthogonalAlongItsSmallerDimension) {
+  AttributeValue::Object fields = GetParam().fields;
+  fields["kind"] = "orthogonal";
+  const std::vector<float> values =
+      Fill(With(std::move(fields)), {.shape = GetParam().shape});
+  const auto rows = static_cast<size_t>(GetParam().shape.dim(0));
+  const size_t columns = values.size() / rows;
+  const bool is_wide = rows <= columns;
+  const auto at = [&](size_t vector, size_t i) {
+    return double{is_wide ? values[vector * columns + i]
+                          : values[i * columns + vector]};
+  };
+  for (size_t a = 0; a < std::min(rows, columns); ++a) {
+    for (size_t b = 0; b <= a; ++b) {
+      double product = 0;
+      for (size_t i = 0; i < std::max(rows, columns); ++i) {
+        product += at(a, i) * at(b, i);
+      }
+      const double expected = a == b ? GetParam().scale * GetParam().scale : 0;
+      EXPECT_NEAR(product, expected, 1e-5) << a << " " << b;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, OrthogonalKind,
+    ::testing::Values(
+        Orthogonal{.name = "Filter", .shape = {16, 3, 5, 4}},
+        Orthogonal{.name = "FilterWithMoreOutputs", .shape = {64, 1, 1, 24}},
+        Orthogonal{.name = "VolumeFilter", .shape = {8, 3, 3, 3, 2}},
+        Orthogonal{.name = "Matrix", .shape = {70, 30}},
+        Orthogonal{.name = "MatrixWithMoreOutputs", .shape = {30, 70}},
+        Orthogonal{.name = "Square", .shape = {32, 32}},
+        Orthogonal{.name = "OfNormals",
+                   .shape = {40, 50},
+                   .fields = {{"distribution", "normal"}}},
+        Orthogonal{.name = "Scaled",
+                   .shape = {40, 50},
+                   .fields = {{"scale", 0.5}},
+                   .scale = 0.5}),
+    [](const auto& info) { return info.param.name; });
+
+// Large enough for several parts; a column per input.
+TEST(FillInitial, MakesTheSameOrthogonalMatrixOnAnyNumberOfThreads) {
+  const TensorType type = {.shape = {3000, 100}};
+  const Attributes attributes = With({{"kind", "orthogonal"}});
+  const std::vector<float> alone = Fill(attributes, type, "w");
+  for (const int threads : {2, 5}) {
+    HostThreads host_threads(threads);
+    std::vector<float> out(alone.size());
+    EXPECT_THAT(
+        FillInitial(attributes, type, kSeed, "w", out.data(), &host_threads),
+        IsOk());
+    EXPECT_TRUE(out == alone) << threads;
+  }
+  EXPECT_NE(Fill(attributes, type, "v"), alone);
+}
+
 struct Refused {
   std::string name;
   AttributeValue initializer;
@@ -240,6 +309,17 @@ INSTANTIATE_TEST_SUITE_P(
                 .initializer = Object{{"kind", "variance_scaling"},
                                       {"distribution", "cauchy"}},
                 .error = "distribution 'cauchy' is none of"},
+        Refused{.name = "OrthogonalVector",
+                .initializer = Object{{"kind", "orthogonal"}},
+                .error = "orthogonal needs 2 dimensions or more, not 1"},
+        Refused{.name = "OrthogonalOfUnknownDistribution",
+                .initializer = Object{{"kind", "orthogonal"},
+                                      {"distribution", "truncated_normal"}},
+                .error = "distribution 'truncated_normal' is none of uniform, "
+                         "normal"},
+        Refused{.name = "OrthogonalOfNegativeScale",
+                .initializer = Object{{"kind", "orthogonal"}, {"scale", -1}},
+                .error = "attribute 'scale' is -1"},
         Refused{.name = "RandomIntegers",
                 .initializer = Object{{"kind", "normal"}},
                 .dtype = DType::kInt32,

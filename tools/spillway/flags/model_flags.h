@@ -11,8 +11,8 @@
 #include "graph/dtype.h"
 #include "tools/spillway/flags/flags.h"
 #include "tools/spillway/flags/step_flags.h"
-#include "training/lr_schedule.h"
 #include "training/optimizer.h"
+#include "training/rate/lr_schedule.h"
 
 namespace spillway {
 
