@@ -29,13 +29,13 @@ using testing::MakeHostTensor;
 using testing::Values;
 
 // Independent of the library: one parameter, in double. `t` counts from 1.
-using Rule = std::function<double(double w, double g, int t)>;
+using TwinRule = std::function<double(double w, double g, int t)>;
 
 struct Twin {
   std::string name;
   Optimizer optimizer;
   double weight_decay = 0;
-  std::function<Rule()> rule;  // with its own slots
+  std::function<TwinRule()> rule;  // with its own slots
 };
 
 class OptimizerTwinTest : public ::testing::TestWithParam<Twin> {};
@@ -52,7 +52,7 @@ TEST_P(OptimizerTwinTest, StepsAgreeWithTheEquationInDouble) {
   const TensorType type = {.dtype = DType::kFloat32, .shape = {2, kSize / 2}};
   state.variables["w"] = MakeHostTensor(type, GradientAt(1000));
   std::vector<double> expected = Values(state.variables["w"]);
-  std::vector<Rule> rules;
+  std::vector<TwinRule> rules;
   rules.reserve(kSize);
   for (int i = 0; i < kSize; ++i) rules.push_back(twin.rule());
   for (int t = 1; t <= 20; ++t) {
@@ -69,32 +69,32 @@ TEST_P(OptimizerTwinTest, StepsAgreeWithTheEquationInDouble) {
   }
 }
 
-Rule SgdRule() {
+TwinRule SgdRule() {
   return [](double w, double g, int) { return w - 0.1 * g; };
 }
 
-Rule MomentumRule() {
+TwinRule MomentumRule() {
   return [a = 0.0](double w, double g, int) mutable {
     a = 0.8 * a + g;
     return w - 0.1 * a;
   };
 }
 
-Rule NesterovRule() {
+TwinRule NesterovRule() {
   return [a = 0.0](double w, double g, int) mutable {
     a = 0.8 * a + g;
     return w - 0.1 * (g + 0.8 * a);
   };
 }
 
-Rule VelocityRule() {
+TwinRule VelocityRule() {
   return [v = 0.0](double w, double g, int) mutable {
     v = 0.8 * v - 0.1 * g;
     return w + v;
   };
 }
 
-Rule NesterovVelocityRule() {
+TwinRule NesterovVelocityRule() {
   return [v = 0.0](double w, double g, int) mutable {
     const double old = v;
     v = 0.8 * old - 0.1 * g;
@@ -102,14 +102,14 @@ Rule NesterovVelocityRule() {
   };
 }
 
-Rule AdaGradRule() {
+TwinRule AdaGradRule() {
   return [c = 0.0](double w, double g, int) mutable {
     c += g * g;
     return w - 0.1 * g / (std::sqrt(c) + 1e-3);
   };
 }
 
-Rule AdamRule() {
+TwinRule AdamRule() {
   return [m = 0.0, v = 0.0](double w, double g, int t) mutable {
     m = 0.8 * m + 0.2 * g;
     v = 0.95 * v + 0.05 * g * g;
@@ -119,13 +119,13 @@ Rule AdamRule() {
   };
 }
 
-Rule AdamWRule() {
+TwinRule AdamWRule() {
   return [adam = AdamRule()](double w, double g, int t) {
     return adam(w, g, t) - 0.1 * 0.4 * w;
   };
 }
 
-Rule RmsPropRule() {
+TwinRule RmsPropRule() {
   return [s = 0.0, a = 0.0](double w, double g, int) mutable {
     s = 0.8 * s + 0.2 * g * g;
     a = 0.5 * a + 0.1 * g / std::sqrt(s + 1e-3);
