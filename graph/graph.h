@@ -3,9 +3,9 @@
 //
 // Ids are dense and in creation order, and never change: passes add nodes,
 // reroute uses, add control edges and set attributes. Types are known from the
-// start (GraphBuilder infers them, the reader checks them). Threads: several
-// threads may read a const Graph. Cost: every query is O(1) or proportional to
-// its result.
+// start (GraphBuilder infers them, the reader checks them).
+// Threads: several threads may read a const Graph.
+// Cost: every query is O(1) or proportional to its result.
 #ifndef SPILLWAY_GRAPH_GRAPH_H_
 #define SPILLWAY_GRAPH_GRAPH_H_
 
