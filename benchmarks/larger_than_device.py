@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 from run_facts import run_facts, write_result
+from same_results import check_results
 from script import run_script
 
 # Model, flags of the step, budget.
@@ -28,6 +29,8 @@ CASES = [
     ("unet3d", ["--image_size=64", "--batch_size=1"], "520MiB"),
     ("resnet50", ["--batch_size=32"], "1152MiB"),
 ]
+
+KINDS = {"free": [], "auto": ["--lms=auto"], "v1": ["--lms=v1"]}
 
 
 def run(program, command, model, flags, expected=0):
@@ -40,24 +43,14 @@ def run(program, command, model, flags, expected=0):
     return json.loads(done.stdout), done.stderr
 
 
-KINDS = {"free": [], "auto": ["--lms=auto"], "v1": ["--lms=v1"]}
-
-
-def check(model, result, free):
-    assert result["losses"] == free["losses"], f"{model}: other losses"
-    assert result["checksum"] == free["checksum"], f"{model}: other variables"
-    for space in ("peak_device_bytes", "peak_host_bytes"):
-        peak = result[space]
-        assert peak["predicted"] == peak["measured"], f"{model}: {space}"
-    assert result["device_allocations_in_steps"] == 0, model
-
-
 def measure(options, case, profile):
     model, flags, budget = case
     limit = [f"--device_memory={budget}"]
     _, refusal = run(options.spillway, "simulate", model, [*flags, *limit],
                      expected=3)
-    run(options.spillway, "profile", model, [*flags, f"--out={profile}"])
+    run(options.spillway, "profile", model,
+        [*flags, "--num_warmup_batches=1",
+         f"--num_batches={options.profile_steps}", f"--out={profile}"])
     results = {}
     steps = {kind: [] for kind in KINDS}
     for _ in range(options.rounds):
@@ -67,7 +60,8 @@ def measure(options, case, profile):
                 [*flags, f"--profile={profile}", "--num_warmup_batches=1",
                  f"--num_batches={options.steps}", *lms,
                  *(limit if lms else [])])
-            check(model, result, results.setdefault("free", result))
+            check_results(result, results.setdefault("free", result), model)
+            assert result["device_allocations_in_steps"] == 0, model
             results[kind] = result
             steps[kind] += result["step_ms"]["all"]
     return {"model": model, "flags": flags, "budget": budget,
@@ -97,6 +91,8 @@ def print_row(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--spillway", default="build/release/bin/spillway")
+    parser.add_argument("--profile_steps", type=int, default=3,
+                        help="steps to measure kernels in")
     parser.add_argument("--steps", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", help="write the result to this file")

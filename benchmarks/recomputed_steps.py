@@ -20,6 +20,7 @@ import subprocess
 import tempfile
 
 from run_facts import run_facts, write_result
+from same_results import check_results
 from script import run_script
 
 BATCHES = {"resnet50": 16, "mobilenet_v2": 16, "densenet40_k12": 16,
@@ -62,10 +63,7 @@ def measure(model, options):
 def summarize(model, first, runs):
     """`first`: a run without recomputation."""
     for result in runs:
-        for field in ("losses", "checksum"):
-            assert result[field] == first[field], f"{model}: other {field}"
-        peak = result["peak_device_bytes"]
-        assert peak["predicted"] == peak["measured"], f"{model}: {peak}"
+        check_results(result, first, model)
     # Parameters are float32, and SGD has no other state.
     parameters = 4 * first["parameters"]
     return {"peak_bytes": runs[0]["peak_device_bytes"]["measured"],

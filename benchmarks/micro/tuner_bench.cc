@@ -10,7 +10,6 @@
 #include "benchmarks/micro/generated_graphs.h"
 #include "benchmarks/micro/run_registered.h"
 #include "fmt/format.h"
-#include "tuner/simulate.h"
 #include "tuner/tune.h"
 
 namespace spillway {

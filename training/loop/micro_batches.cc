@@ -141,17 +141,10 @@ int64_t MicroBatchPlan::EpochOf(int64_t update) const {
 }
 
 std::optional<int64_t> MicroBatchPlan::UpdatesPerEpoch() const {
-  switch (spec_.tail) {
-    case Tail::kDrop:
-      return spec_.rows / group_rows_;
-    case Tail::kPartial:
-    case Tail::kDrift:
-      return CeilDiv(spec_.rows, group_rows_);
-    case Tail::kWrap:
-      break;
-  }
-  if (spec_.rows % group_rows_ != 0) return std::nullopt;
-  return spec_.rows / group_rows_;
+  const bool is_even = spec_.rows % group_rows_ == 0;
+  if (is_even || spec_.tail == Tail::kDrop) return spec_.rows / group_rows_;
+  if (spec_.tail == Tail::kWrap) return std::nullopt;
+  return spec_.rows / group_rows_ + 1;
 }
 
 absl::StatusOr<int64_t> MicroBatchPlan::Updates(

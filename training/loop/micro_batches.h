@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -89,11 +90,11 @@ class MicroBatchPlan {
   // added. Cost: O(micro-batches).
   std::vector<MicroBatch> Update(int64_t update) const;
 
-  // The epoch of the update, from 0; the rows of each epoch are shuffled anew.
-  // For kWrap and kDrift: how often all rows were read before.
+  // The number of epochs that are done before the update; a trainer shuffles
+  // the rows once an epoch. For kWrap, rows read before / all rows.
   int64_t EpochOf(int64_t update) const;
 
-  // nullopt: epochs end within updates (kWrap, kDrift).
+  // nullopt: epochs end within updates (kWrap).
   std::optional<int64_t> UpdatesPerEpoch() const;
 
   // Errors: INVALID_ARGUMENT unless one field is set, to 1 or more.

@@ -36,9 +36,15 @@ Program SmallResNet() {
   return {.graph = std::move(made.graph), .fetches = made.options.fetches};
 }
 
+// Takes seconds, so it is found once.
+const absl::StatusOr<Frontier>& SmallFrontier() {
+  static const absl::StatusOr<Frontier> frontier =
+      TuneFrontier(SmallResNet(), OnP100());
+  return frontier;
+}
+
 TEST(FrontierTest, LessMemoryIsNeverFasterAndEachPlanFits) {
-  ASSERT_OK_AND_ASSIGN(const Frontier frontier,
-                       TuneFrontier(SmallResNet(), OnP100()));
+  ASSERT_OK_AND_ASSIGN(const Frontier frontier, SmallFrontier());
   ASSERT_GT(frontier.points.size(), 8U);
   EXPECT_FALSE(frontier.interrupted);
   const FrontierPoint& first = frontier.points.front();
@@ -63,8 +69,7 @@ TEST(FrontierTest, LessMemoryIsNeverFasterAndEachPlanFits) {
 // Each budget after the first begins from what was found for the one above.
 TEST(FrontierTest, IsCloseToWhatTheTunerFindsForEachBudgetAlone) {
   const Program program = SmallResNet();
-  ASSERT_OK_AND_ASSIGN(const Frontier frontier,
-                       TuneFrontier(program, OnP100()));
+  ASSERT_OK_AND_ASSIGN(const Frontier frontier, SmallFrontier());
   for (size_t i = 4; i < frontier.points.size(); i += 6) {
     StepOptions options = OnP100();
     options.device_memory = frontier.points[i].device_memory;

@@ -1,0 +1,12 @@
+"""What all runs of one step promise: the same bits, in the bytes that were
+predicted."""
+
+
+def check_results(result, expected, what):
+    """Of `spillway bench`, as JSON. `expected`: that of another run; `what`
+    names this one in an error."""
+    for field in ("losses", "checksum"):
+        assert result[field] == expected[field], f"{what}: other {field}"
+    for space in ("peak_device_bytes", "peak_host_bytes"):
+        peak = result[space]
+        assert peak["predicted"] == peak["measured"], f"{what}: {space} {peak}"
