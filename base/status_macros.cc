@@ -47,4 +47,8 @@ absl::Status NotFound(std::string_view message) {
   return MakeStatus(absl::StatusCode::kNotFound, message);
 }
 
+absl::Status OutOfRange(std::string_view message) {
+  return MakeStatus(absl::StatusCode::kOutOfRange, message);
+}
+
 }  // namespace spillway

@@ -23,6 +23,7 @@ absl::Status Unavailable(std::string_view message);
 absl::Status Unimplemented(std::string_view message);
 absl::Status Internal(std::string_view message);
 absl::Status NotFound(std::string_view message);
+absl::Status OutOfRange(std::string_view message);
 
 }  // namespace spillway
 

@@ -12,7 +12,9 @@ constexpr int32_t kCopyTrack = kComputeTrack + 1;
 Timeline JoinCopies(const Timeline& timeline) {
   Timeline joined = {.tracks = {"compute", "copies"}, .spans = timeline.spans};
   for (Span& span : joined.spans) {
-    if (span.track != kComputeTrack) span.track = kCopyTrack;
+    if (span.track == static_cast<int32_t>(Lane::kCopyIn)) {
+      span.track = kCopyTrack;
+    }
   }
   return joined;
 }
@@ -33,6 +35,16 @@ LaneUse MeasureLanes(const Timeline& timeline) {
   use.copy_ns = BusyNs(joined, kCopyTrack);
   use.hidden_ns = OverlapNs(joined, kCopyTrack);
   return use;
+}
+
+CommunicationUse MeasureCommunication(const Timeline& timeline) {
+  constexpr auto kTrack = static_cast<int32_t>(Lane::kCommunication);
+  Timeline both = timeline;  // without the copies
+  std::erase_if(both.spans, [](const Span& span) {
+    return span.track != kTrack && span.track != kComputeTrack;
+  });
+  return {.busy_ns = BusyNs(both, kTrack),
+          .hidden_ns = OverlapNs(both, kTrack)};
 }
 
 }  // namespace spillway

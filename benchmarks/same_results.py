@@ -1,5 +1,5 @@
-"""What all runs of one step promise: the same bits, in the bytes that were
-predicted."""
+"""Checks that runs of one step give the same bits and take the predicted
+bytes."""
 
 
 def check_results(result, expected, what):

@@ -146,8 +146,8 @@ def main():
     parser.add_argument("--program", default="build/release/bin/spillway")
     parser.add_argument(
         "--networks",
-        default="resnet20:64,googlenet:8,resnet50:4,mobilenet_v2:4,"
-        "densenet40_k12:16,inception3:2")
+        default="resnet20:64,googlenet:16,resnet50:8,mobilenet_v2:8,"
+        "densenet40_k12:16,inception3:8")
     parser.add_argument("--parts", default="0.5,0.3",
                         help="budgets, as parts of the memory without one")
     parser.add_argument("--kinds", default="tuned,swaps",

@@ -50,9 +50,17 @@ set(needed
   "libabsl-dev (>= ${absl_VERSION})"
   "libdnnl-dev (>= ${OneDNN_VERSION})"
   "libfmt-dev (>= ${fmt_VERSION})"
+  "libjpeg62-turbo-dev"
+  "libpng-dev"
   "libspdlog-dev (>= 1:${spdlog_VERSION})"
   "nlohmann-json3-dev (>= ${nlohmann_json_VERSION})"
   "zlib1g-dev")
+if(SPILLWAY_WITH_GLOO)
+  list(APPEND needed libgloo-dev)
+endif()
+if(SPILLWAY_WITH_MPI)
+  list(APPEND needed libopenmpi-dev)
+endif()
 list(JOIN needed ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS)
 
 include(CPack)

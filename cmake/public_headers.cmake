@@ -7,7 +7,7 @@
 # on a user's path and a user's own graph/graph.h is never mistaken for ours.
 
 set(spillway_public_folders
-    base graph lms executor ops simulator tuner models training)
+    base graph comm lms executor ops simulator tuner models training)
 # The internals of kernels and devices; they may need headers of other libraries
 # (oneDNN, CUDA) that a user does not have.
 set(spillway_private_folders

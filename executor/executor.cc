@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -230,7 +231,8 @@ absl::Status PlanExecutor::SubmitKernel(StepId id, const RunOptions& options) {
   }
   task.seed = options.seed;
   task.step = inputs_.step();
-  return stream(id).Submit(&task);
+  return step.lane == Lane::kHost ? stream(id).SubmitOnHost(&task)
+                                  : stream(id).Submit(&task);
 }
 
 absl::Status PlanExecutor::SynchronizeAll() {
@@ -239,6 +241,17 @@ absl::Status PlanExecutor::SynchronizeAll() {
     if (stream != nullptr) first.Update(stream->Synchronize());
   }
   return first;
+}
+
+// FAILED_PRECONDITION if the plan has collectives, but no communicator.
+absl::Status CheckCommunicator(const ExecutorSpec& spec) {
+  if (spec.communicator != nullptr) return absl::OkStatus();
+  const auto step =
+      std::ranges::find(spec.plan->steps, Lane::kCommunication, &Step::lane);
+  if (step == spec.plan->steps.end()) return absl::OkStatus();
+  return FailedPrecondition(fmt::format(
+      "{}: {} needs the communicator of a run (SessionOptions::communicator)",
+      spec.graph->node(step->node).name, spec.graph->node(step->node).op));
 }
 
 }  // namespace
@@ -257,6 +270,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(
     const ExecutorSpec& spec) {
   SPILLWAY_CHECK(spec.device_arena->num_bytes() >= spec.plan->device_bytes);
   SPILLWAY_CHECK(spec.host_arena->num_bytes() >= spec.plan->host_bytes);
+  SPILLWAY_RETURN_IF_ERROR(CheckCommunicator(spec));
   if (spec.capture_steps && !spec.device->can_capture()) {
     return Unimplemented(
         fmt::format("the {} device has no graphs", spec.device->name()));

@@ -26,6 +26,7 @@
 namespace spillway {
 
 class CheckedMemory;
+class Communicator;
 class HostThreads;
 
 // All pointers are borrowed for the lifetime of the executor. The arenas hold
@@ -46,6 +47,9 @@ struct ExecutorSpec {
   // (executor/checked/checked_executor.h). Null, the usual case: no checks.
   CheckedMemory* checked_memory = nullptr;
   const OpRegistry* ops = nullptr;  // for checks: what kernels may overwrite
+
+  // For collectives; null: a graph has none.
+  Communicator* communicator = nullptr;
 
   // Steps are launched as one piece of captured work (device/stream.h). The
   // first step is issued piece by piece, so that libraries are set up; the
@@ -80,7 +84,8 @@ class Executor {
   virtual ~Executor() = default;
 
   // The plan must have passed VerifyPlan. Errors: UNIMPLEMENTED for
-  // capture_steps on a device without captures; errors of the device.
+  // capture_steps on a device without captures; FAILED_PRECONDITION for
+  // collectives without a communicator; errors of the device.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(
       const ExecutorSpec& spec);
 

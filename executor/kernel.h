@@ -21,6 +21,8 @@
 
 namespace spillway {
 
+class Communicator;  // comm/communicator.h
+
 enum class DeviceKind : uint8_t { kCpu, kCuda };
 
 // Which precision kernels may give up for speed; the same for a whole session.
@@ -57,6 +59,8 @@ struct KernelContext {
   // read it, so that the same work, launched again as a graph, reads the number
   // of the new step.
   const int64_t* step = nullptr;
+  // Of the session's run; null: it has none. Only collectives may use it.
+  Communicator* communicator = nullptr;
 
   template <typename T>
   const T* input(size_t i) const {

@@ -19,8 +19,8 @@ std::string_view KindName(DeviceKind kind) {
 
 // The executor does the work of these nodes, or there is no work.
 bool NeedsNoKernel(const OpDef* op, const Node& node) {
-  return node.op == kPlaceholder || node.op == kSwapOut || node.op == kSwapIn ||
-         (op != nullptr && op->resident);
+  return node.op == kPlaceholder || CopiesToHost(node.op) ||
+         CopiesToDevice(node.op) || (op != nullptr && op->resident);
 }
 
 absl::Status MissingKernel(const Node& node, const OpDef* op, DeviceKind kind) {
@@ -30,12 +30,6 @@ absl::Status MissingKernel(const Node& node, const OpDef* op, DeviceKind kind) {
                     "edited, planned and simulated, but not run",
                     node.op));
   }
-  if (node.placement == Placement::kHost) {
-    return Unimplemented(fmt::format(
-        "op {} is placed on the host, where only copies run; place it on the "
-        "device",
-        node.op));
-  }
   return Unimplemented(fmt::format("op {} has no kernel for {} devices",
                                    node.op, KindName(kind)));
 }
@@ -44,14 +38,14 @@ absl::Status MissingKernel(const Node& node, const OpDef* op, DeviceKind kind) {
 absl::StatusOr<std::unique_ptr<Kernel>> PrepareKernel(
     const Graph& graph, const Node& node, const OpDef* op,
     const KernelRegistry& kernels, const PrepareOptions& options) {
-  KernelFactory factory = nullptr;
+  const DeviceKind kind =
+      node.placement == Placement::kHost ? DeviceKind::kCpu : options.kind;
   // Without an OpDef it is unknown what the op overwrites or aliases.
-  if (op != nullptr && node.placement == Placement::kDevice) {
-    factory = kernels.Find(node.op, options.kind);
-  }
+  const KernelFactory factory =
+      op == nullptr ? nullptr : kernels.Find(node.op, kind);
   if (factory == nullptr) {
     if (IsPureAlias(op)) return nullptr;
-    return MissingKernel(node, op, options.kind);
+    return MissingKernel(node, op, kind);
   }
   const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
   const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);

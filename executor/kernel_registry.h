@@ -40,7 +40,7 @@ class KernelRegistry {
 using KernelMap = IdMap<NodeId, std::unique_ptr<Kernel>>;
 
 struct PrepareOptions {
-  DeviceKind kind = DeviceKind::kCpu;
+  DeviceKind kind = DeviceKind::kCpu;  // of device nodes
   int threads = 1;
   // Leave nodes without a kernel null instead of failing (also if a factory
   // returns UNIMPLEMENTED): for planning and simulating plan-only graphs.
@@ -49,12 +49,12 @@ struct PrepareOptions {
   AlgorithmNames algorithms = {};
 };
 
-// Prepares a kernel for every node of `keep`. Errors: UNIMPLEMENTED naming the
-// first node whose op has no kernel for this kind of device; INVALID_ARGUMENT
-// naming a node whose kernel lacks the algorithm given for it; INTERNAL for a
-// factory that throws, or makes no kernel or one with a negative workspace;
-// errors of a factory. The node's name is prepended to each. Also the status of
-// `kernels`.
+// Prepares a kernel for every node of `keep`; nodes on the host have those of
+// the CPU. Errors: UNIMPLEMENTED naming the first node whose op has no kernel
+// for its kind of device; INVALID_ARGUMENT naming a node whose kernel lacks the
+// algorithm given for it; INTERNAL for a factory that throws, or makes no
+// kernel or one with a negative workspace; errors of a factory. The node's name
+// is prepended to each. Also the status of `kernels`.
 absl::StatusOr<KernelMap> PrepareKernels(const Graph& graph,
                                          const OpRegistry& ops,
                                          const KernelRegistry& kernels,

@@ -49,13 +49,15 @@ class Orderer {
     }
   }
 
-  // Copies of one lane may make those of the other ready.
+  // Also nodes on the host and collectives. Steps of one lane may make those of
+  // another ready.
   void RunReadyCopies() {
     size_t before = 0;
     do {
       before = order_.size();
-      for (const Lane copies : {Lane::kCopyOut, Lane::kCopyIn}) {
-        LaneSteps& lane = this->lane(copies);
+      for (const Lane other :
+           {Lane::kCopyOut, Lane::kCopyIn, Lane::kHost, Lane::kCommunication}) {
+        LaneSteps& lane = this->lane(other);
         while (lane.next < lane.steps.size() &&
                IsReady(lane.steps[lane.next])) {
           Append(lane.steps[lane.next]);

@@ -22,9 +22,7 @@ absl::Status StepTimes::Prepare(Device& device) {
 
 void StepTimes::FillTimeline(Timeline& timeline) const {
   timeline = {};
-  for (int lane = 0; lane < kNumLanes; ++lane) {
-    timeline.tracks.emplace_back(LaneName(static_cast<Lane>(lane)));
-  }
+  timeline.tracks = UsedLanes(plan_);
   int64_t start_ns = std::numeric_limits<int64_t>::max();
   for (const Events& events : events_) {
     start_ns = std::min(start_ns, events.begin->TimeNs());
@@ -33,14 +31,14 @@ void StepTimes::FillTimeline(Timeline& timeline) const {
     const Step& step = plan_.steps[id];
     if (step.kind == StepKind::kAlias) continue;
     const Node& node = graph_.node(step.node);
-    const bool copies = step.kind != StepKind::kCompute;
     timeline.spans.push_back(
         {.track = static_cast<int32_t>(step.lane),
          .name = node.name,
          .category = node.op,
          .begin_ns = begin(id)->TimeNs() - start_ns,
          .end_ns = end(id)->TimeNs() - start_ns,
-         .bytes = copies ? plan_.buffers[step.outputs[0]].bytes : 0});
+         .bytes =
+             IsCopy(step.kind) ? plan_.buffers[step.outputs[0]].bytes : 0});
   }
   ExplainTimeline(plan_, graph_, timeline);
 }

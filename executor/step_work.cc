@@ -15,7 +15,8 @@ absl::Status KernelTask::Run(void* native_stream) {
                                         .workspace = workspace,
                                         .stream = native_stream,
                                         .seed = seed,
-                                        .step = step});
+                                        .step = step,
+                                        .communicator = communicator});
                   }),
                   node_name_);
 }
@@ -31,6 +32,7 @@ absl::StatusOr<std::unique_ptr<KernelTask>> NewKernelTask(
   auto task = std::make_unique<KernelTask>(*kernel, node.name);
   task->inputs.resize(step.inputs.size());
   task->outputs.resize(step.outputs.size());
+  task->communicator = spec.communicator;
   return task;
 }
 

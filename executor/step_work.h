@@ -35,6 +35,7 @@ class KernelTask final : public StreamTask {
   void* workspace = nullptr;
   uint64_t seed = 0;
   const int64_t* step = nullptr;
+  Communicator* communicator = nullptr;
 
  private:
   Kernel& kernel_;

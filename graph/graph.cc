@@ -167,6 +167,10 @@ void Graph::SetInputs(NodeId id, std::span<const ValueId> inputs) {
   }
 }
 
+void Graph::SetPlacement(NodeId id, Placement placement) {
+  nodes_[id].placement = placement;
+}
+
 void Graph::SetAttribute(NodeId id, std::string_view name,
                          AttributeValue value) {
   nodes_[id].attributes.Set(name, std::move(value));

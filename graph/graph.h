@@ -89,6 +89,8 @@ class Graph {
   // where nodes come before their inputs (reading files, copying graphs).
   void SetInputs(NodeId id, std::span<const ValueId> inputs);
 
+  void SetPlacement(NodeId id, Placement placement);
+
   // Adds the attribute, or replaces it. It must be one that the types of the
   // node's outputs do not depend on.
   void SetAttribute(NodeId id, std::string_view name, AttributeValue value);

@@ -3,6 +3,24 @@
 #include <algorithm>
 
 namespace spillway {
+namespace {
+
+// `first`, those of the first group, and those of the others.
+std::vector<BufferPair> PairsOfAll(const OpDef& def,
+                                   const std::vector<BufferPair>& first,
+                                   size_t num_inputs) {
+  std::vector<BufferPair> pairs = first;
+  const auto outputs = static_cast<int>(def.outputs.size());
+  for (int group = 1; group < NumGroups(def, num_inputs); ++group) {
+    for (const BufferPair& pair : first) {
+      pairs.push_back({.input = pair.input + group * def.group_inputs,
+                       .output = pair.output + group * outputs});
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
 
 int NumGroups(const OpDef& def, size_t num_inputs) {
   if (def.group_inputs == 0) return 1;
@@ -12,15 +30,11 @@ int NumGroups(const OpDef& def, size_t num_inputs) {
 }
 
 std::vector<BufferPair> AliasesOf(const OpDef& def, size_t num_inputs) {
-  std::vector<BufferPair> pairs = def.alias;
-  const auto outputs = static_cast<int>(def.outputs.size());
-  for (int group = 1; group < NumGroups(def, num_inputs); ++group) {
-    for (const BufferPair& pair : def.alias) {
-      pairs.push_back({.input = pair.input + group * def.group_inputs,
-                       .output = pair.output + group * outputs});
-    }
-  }
-  return pairs;
+  return PairsOfAll(def, def.alias, num_inputs);
+}
+
+std::vector<BufferPair> InPlacePairsOf(const OpDef& def, size_t num_inputs) {
+  return PairsOfAll(def, def.in_place, num_inputs);
 }
 
 std::vector<int> MutatedInputs(const OpDef& def, size_t num_inputs) {

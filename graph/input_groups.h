@@ -14,8 +14,10 @@ namespace spillway {
 // 1 for an op without groups.
 int NumGroups(const OpDef& def, size_t num_inputs);
 
-// OpDef::alias and OpDef::mutates of all groups, in order of groups.
+// OpDef::alias, OpDef::in_place and OpDef::mutates of all groups, in order of
+// groups.
 std::vector<BufferPair> AliasesOf(const OpDef& def, size_t num_inputs);
+std::vector<BufferPair> InPlacePairsOf(const OpDef& def, size_t num_inputs);
 std::vector<int> MutatedInputs(const OpDef& def, size_t num_inputs);
 
 // The input whose bytes output `output` shares, by OpDef::alias; -1 if the

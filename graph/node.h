@@ -17,8 +17,9 @@ namespace spillway {
 using NodeId = StrongId<struct NodeTag>;
 using ValueId = StrongId<struct ValueTag>;
 
-// Where a node runs and where its outputs live. SwapOut and SwapIn are host
-// nodes whose outputs live on the host and on the device respectively.
+// Where a node runs and where its inputs and outputs live. Copies between the
+// two are the exception: SwapOut, SwapIn and CopyToHost are host nodes, and
+// CopyToDevice is a device node; their outputs live where their names say.
 enum class Placement : uint8_t { kDevice, kHost };
 
 // Stated cost of a plan-only node (and an override for a registered one).

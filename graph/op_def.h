@@ -99,8 +99,8 @@ struct OpDef {
 
   // With groups, the first `group_inputs` inputs may be repeated, group after
   // group, before the other inputs, which all groups share. Each group has its
-  // own outputs; `outputs`, `alias` and `mutates` describe the first group
-  // (graph/input_groups.h has all groups). 0: no groups.
+  // own outputs; `outputs`, `alias`, `in_place` and `mutates` describe the
+  // first group (graph/input_groups.h has all groups). 0: no groups.
   int group_inputs = 0;
 
   // Every attribute the op reads; others are refused by name.

@@ -106,6 +106,7 @@ absl::Status CheckPairs(const OpDef& def, const std::vector<BufferPair>& pairs,
 }
 
 bool HasPairsTogether(const OpDef& def) {
+  if (def.group_inputs != 0) return !def.in_place.empty();
   return std::ranges::any_of(def.in_place, [&](const BufferPair& a) {
     return std::ranges::any_of(def.in_place, [&](const BufferPair& b) {
       return a.input != b.input && a.output != b.output;
@@ -121,13 +122,12 @@ absl::Status CheckGroups(const OpDef& def) {
         fmt::format("has groups of {} inputs, but only {} inputs",
                     def.group_inputs, def.inputs.size()));
   }
-  if (!def.variadic && def.optional_inputs == 0 && def.in_place.empty() &&
-      def.index_inputs.empty()) {
+  if (!def.variadic && def.optional_inputs == 0 && def.index_inputs.empty()) {
     return absl::OkStatus();
   }
   return InvalidArgument(
-      "an op with groups has no variadic or optional inputs, no in_place and "
-      "no index_inputs");
+      "an op with groups has no variadic or optional inputs and no "
+      "index_inputs");
 }
 
 absl::Status CheckIndexInputs(const OpDef& def) {

@@ -11,6 +11,22 @@ inline constexpr std::string_view kVariable = "Variable";
 inline constexpr std::string_view kConst = "Const";
 inline constexpr std::string_view kSwapOut = "SwapOut";
 inline constexpr std::string_view kSwapIn = "SwapIn";
+// Between nodes on the host and on the device (lms/placement/place_on_host.h).
+inline constexpr std::string_view kCopyToHost = "CopyToHost";
+inline constexpr std::string_view kCopyToDevice = "CopyToDevice";
+
+// Ops whose output is a copy of their input in the other memory.
+inline bool CopiesToHost(std::string_view op) {
+  return op == kSwapOut || op == kCopyToHost;
+}
+inline bool CopiesToDevice(std::string_view op) {
+  return op == kSwapIn || op == kCopyToDevice;
+}
+
+// Ops that all ranks of a run compute together (comm/communicator.h). They run
+// on the communication lane.
+inline constexpr std::string_view kAllReduce = "AllReduce";
+inline bool IsCollective(std::string_view op) { return op == kAllReduce; }
 
 // How the names of clones begin: nodes that compute the values of other nodes a
 // second time (lms/recompute/recompute_plan.h).

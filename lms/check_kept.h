@@ -9,6 +9,13 @@
 
 namespace spillway {
 
+// Whether the nodes have the same name, op, attributes, cost and outputs.
+bool SameButForPlacement(const Node& before, const Node& after);
+
+// INTERNAL unless the outputs of node `id` have the same types in both graphs.
+absl::Status CheckTypesKept(const Graph& original, const Graph& edited,
+                            NodeId id);
+
 // INTERNAL unless node `id` of the original has the same name, op, attributes,
 // placement, cost, outputs and types in the edited graph.
 absl::Status CheckKept(const Graph& original, const Graph& edited, NodeId id);

@@ -11,6 +11,7 @@
 #include "ops/array/reshape.h"
 #include "ops/array/swap.h"
 #include "ops/array/variable.h"
+#include "ops/collective/all_reduce.h"
 #include "ops/cpu/onednn.h"
 #include "ops/linear/conv.h"
 #include "ops/linear/conv_transpose.h"
@@ -30,7 +31,9 @@
 #include "ops/pointwise/scale_rows.h"
 #include "ops/reduction/pool.h"
 #include "ops/reduction/reduce.h"
+#include "ops/update/accumulate_gradient.h"
 #include "ops/update/assign_add.h"
+#include "ops/update/clip_gradient.h"
 #include "ops/update/optimizer_updates.h"
 
 namespace spillway {
@@ -40,8 +43,10 @@ namespace {
 // clang-format off
 std::vector<Op> AllOps() {
   return {
+      ops::AccumulateGradient(),
       ops::Add(),
       ops::AddN(),
+      ops::AllReduce(),
       ops::ApplyAdagrad(),
       ops::ApplyAdam(),
       ops::ApplyGradientDescent(),
@@ -59,6 +64,7 @@ std::vector<Op> AllOps() {
       ops::BiasAdd(),
       ops::BiasAddGrad(),
       ops::Cast(),
+      ops::ClipByValue(),
       ops::Concat(),
       ops::Const(),
       ops::Conv2D(),
@@ -69,6 +75,8 @@ std::vector<Op> AllOps() {
       ops::Conv3DBackpropFilter(),
       ops::Conv3DBackpropInput(),
       ops::Conv3DTranspose(),
+      ops::CopyToDevice(),
+      ops::CopyToHost(),
       ops::Dropout(),
       ops::DropoutGrad(),
       ops::Elu(),
@@ -87,6 +95,7 @@ std::vector<Op> AllOps() {
       ops::Mean(),
       ops::MeanGrad(),
       ops::Mul(),
+      ops::NormFactor(),
       ops::Pad(),
       ops::Placeholder(),
       ops::Relu(),
@@ -101,6 +110,7 @@ std::vector<Op> AllOps() {
       ops::Softmax(),
       ops::SoftmaxGrad(),
       ops::SparseSoftmaxCrossEntropyWithLogits(),
+      ops::SquareSum(),
       ops::Sub(),
       ops::Sum(),
       ops::SumGrad(),

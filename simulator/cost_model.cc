@@ -48,13 +48,22 @@ double FlopRate(const DeviceProfile& profile, DType dtype,
          ComputeEfficiency(profile, dtype, arithmetic);
 }
 
+// Whether the node runs on a host that the profile tells apart from the device.
+bool HasHostRates(const Node& node, const DeviceProfile& profile) {
+  return node.placement == Placement::kHost &&
+         profile.host_flops_per_second > 0;
+}
+
 int64_t Roofline(const Graph& graph, const OpRegistry& ops, const Node& node,
                  const DeviceProfile& profile) {
   const OpCost cost = NodeCost(graph, ops, node.id);
+  const bool by_host = HasHostRates(node, profile);
   const double flop_rate =
-      FlopRate(profile, ComputeDType(graph, node), cost.arithmetic);
+      by_host ? profile.host_flops_per_second
+              : FlopRate(profile, ComputeDType(graph, node), cost.arithmetic);
   const double byte_rate =
-      profile.memory_bytes_per_second * profile.memory_efficiency;
+      by_host ? profile.host_memory_bytes_per_second
+              : profile.memory_bytes_per_second * profile.memory_efficiency;
   const double seconds = std::max(cost.flops / flop_rate,
                                   static_cast<double>(cost.bytes) / byte_rate);
   return std::max<int64_t>(profile.kernel_ns, std::llround(seconds * 1e9));
@@ -79,7 +88,9 @@ int64_t EstimateNs(const Graph& graph, const OpRegistry& ops, const Node& node,
   if (node.cost && node.cost->time_us > 0) {
     return std::llround(node.cost->time_us * 1e3);
   }
-  if (!profile.kernels.empty() || !profile.algorithms.empty()) {
+  const bool is_measured =
+      !profile.kernels.empty() || !profile.algorithms.empty();
+  if (is_measured && !HasHostRates(node, profile)) {
     const std::optional<int64_t> ns =
         MeasuredNs(profile, NodeSignature(graph, node), algorithm);
     if (ns) return *ns;

@@ -13,6 +13,7 @@ namespace spillway {
 
 // Nanoseconds by node. The first of these that exists:
 // - the time that the node states;
+// - of a node on the host, if the profile has the host's rates: its roofline;
 // - the time that the profile measured of the node's signature
 //   (node_signature.h) and, where `algorithms` names one, its algorithm;
 // - the roofline: the larger of flops / flop rate of the dtype and bytes /

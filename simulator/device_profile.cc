@@ -95,6 +95,16 @@ void ReadConvolutions(JsonObject dtypes, DeviceProfile& profile) {
 
 // The optional fields.
 void ReadHost(JsonObject& file, DeviceProfile& profile) {
+  if (file.Has("host_memory_bytes")) {
+    profile.host_memory_bytes = ReadInteger(file, "host_memory_bytes", 1);
+  }
+  if (file.Has("host_memory_bytes_per_second") ||
+      file.Has("host_flops_per_second")) {
+    profile.host_memory_bytes_per_second =
+        file.Number("host_memory_bytes_per_second", kRates);
+    profile.host_flops_per_second =
+        file.Number("host_flops_per_second", kRates);
+  }
   if (file.Has("call_ns")) profile.call_ns = ReadInteger(file, "call_ns", 0);
   if (file.Has("wake_ns")) profile.wake_ns = ReadInteger(file, "wake_ns", 0);
   if (file.Has("kernel_ns_per_copied_byte")) {
@@ -149,9 +159,6 @@ absl::StatusOr<DeviceProfile> ParseDeviceProfile(std::string_view text,
     profile.foreign_work = file.Number("foreign_work", {.least = 0, .most = 1});
   }
   profile.memory_bytes = ReadInteger(file, "memory_bytes", 1);
-  if (file.Has("host_memory_bytes")) {
-    profile.host_memory_bytes = ReadInteger(file, "host_memory_bytes", 1);
-  }
   profile.memory_bytes_per_second =
       file.Number("memory_bytes_per_second", kRates);
   profile.memory_efficiency = file.Number("memory_efficiency", kEfficiencies);

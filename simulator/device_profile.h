@@ -53,6 +53,10 @@ struct DeviceProfile {
   double foreign_work = 0;
   int64_t memory_bytes = 0;
   int64_t host_memory_bytes = 0;  // RAM of its host; 0: not known
+  // The roofline of kernels on the host; 0: the device is the host's processor,
+  // so nodes take as long there as on the device.
+  double host_memory_bytes_per_second = 0;
+  double host_flops_per_second = 0;
   LinkDirection to_host = {};
   LinkDirection to_device = {};
   // The roofline: peak rates, and the fraction of them that kernels reach.

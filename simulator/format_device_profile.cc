@@ -60,6 +60,10 @@ std::string FormatDeviceProfile(const DeviceProfile& profile) {
   if (profile.host_memory_bytes > 0) {
     json["host_memory_bytes"] = profile.host_memory_bytes;
   }
+  if (profile.host_flops_per_second > 0) {
+    json["host_memory_bytes_per_second"] = profile.host_memory_bytes_per_second;
+    json["host_flops_per_second"] = profile.host_flops_per_second;
+  }
   json["memory_bytes_per_second"] = profile.memory_bytes_per_second;
   json["memory_efficiency"] = profile.memory_efficiency;
   json["flops_per_second"] = FlopsJson(profile);

@@ -79,7 +79,7 @@ std::vector<CounterSample> MemoryOverTime(
     const ExecutionPlan& plan, const IdMap<BufferId, Interval>& owned,
     Space space) {
   const std::string counter(MemoryCounter(space));
-  int64_t bytes = space == Space::kDevice ? plan.resident_bytes : 0;
+  int64_t bytes = ResidentBytes(plan, space);
   std::vector<CounterSample> samples = {{.counter = counter, .value = bytes}};
   const std::vector<Change> changes = Changes(plan, owned, space);
   for (size_t i = 0; i < changes.size();) {

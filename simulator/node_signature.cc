@@ -51,8 +51,8 @@ std::string ToText(const AttributeValue& value) {
 }
 
 bool ChangesWork(std::string_view name, const AttributeValue& value) {
-  constexpr std::array<std::string_view, 3> kNumbers = {"initializer", "seed",
-                                                        "trainable"};
+  constexpr std::array<std::string_view, 4> kNumbers = {"initializer", "saved",
+                                                        "seed", "trainable"};
   return !std::holds_alternative<double>(value.variant()) &&
          std::ranges::find(kNumbers, name) == kNumbers.end();
 }

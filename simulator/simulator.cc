@@ -43,9 +43,7 @@ class Simulation {
         kernel_ns_(kernel_ns),
         profile_(profile),
         end_ns_(plan.steps.size(), kNever) {
-    for (int lane = 0; lane < kNumLanes; ++lane) {
-      result_.timeline.tracks.emplace_back(LaneName(static_cast<Lane>(lane)));
-    }
+    result_.timeline.tracks = UsedLanes(plan);
     for (const StepId id : plan.steps.ids()) {
       lanes_[static_cast<size_t>(plan.steps[id].lane)].steps.push_back(id);
     }
@@ -137,6 +135,11 @@ class Simulation {
         std::max(1.0, static_cast<double>(lane.fixed_ns) + lane.left_ns);
   }
 
+  static StallCause CauseOf(Lane waited) {
+    if (waited == Lane::kCommunication) return StallCause::kCommunication;
+    return waited == Lane::kCopyIn ? StallCause::kCopyIn : StallCause::kCopyOut;
+  }
+
   // Counts the time since the lane's previous step, charged to the last wait.
   void CountStall(StepId id, const LaneState& lane) {
     Stall stall = {.step = id, .ns = now_ - lane.free_ns};
@@ -145,8 +148,7 @@ class Simulation {
     for (const StepId wait : step(id).waits) {
       if (ReadyNs(id, lane) != now_ || end_ns_[wait] != waited) continue;
       stall.copy = wait;
-      stall.cause = step(wait).lane == Lane::kCopyIn ? StallCause::kCopyIn
-                                                     : StallCause::kCopyOut;
+      stall.cause = CauseOf(step(wait).lane);
     }
     if (stall.copy.is_valid()) result_.charged_ns[stall.copy] += stall.ns;
     result_.stall_ns[static_cast<size_t>(stall.cause)] += stall.ns;
@@ -156,6 +158,7 @@ class Simulation {
   // The work that the lane does in a nanosecond.
   double Speed(const LaneState& lane) const {
     if (&lane == &lanes_[kCompute]) return KernelSpeed();
+    if (&lane != &lanes_[kCopyOut] && &lane != &lanes_[kCopyIn]) return 1;
     const bool is_shared =
         lanes_[kCopyOut].is_running && lanes_[kCopyIn].is_running;
     return is_shared ? lane.shared_speed : 1;
@@ -227,7 +230,6 @@ class Simulation {
     ++num_ended_;
     if (step(id).kind == StepKind::kAlias) return;
     const Node& node = graph_.node(step(id).node);
-    const bool copies = step(id).kind != StepKind::kCompute;
     result_.busy_ns[static_cast<size_t>(track)] += now_ - lane.begin_ns;
     result_.timeline.spans.push_back(
         {.track = track,
@@ -235,7 +237,9 @@ class Simulation {
          .category = node.op,
          .begin_ns = lane.begin_ns,
          .end_ns = now_,
-         .bytes = copies ? plan_.buffers[step(id).outputs[0]].bytes : 0});
+         .bytes = IsCopy(step(id).kind)
+                      ? plan_.buffers[step(id).outputs[0]].bytes
+                      : 0});
   }
 
   const ExecutionPlan& plan_;

@@ -24,10 +24,12 @@ namespace spillway {
 // Why the compute lane was idle before a step.
 enum class StallCause : uint8_t {
   kCopyIn,   // its input is not on the device yet
-  kCopyOut,  // the bytes that it needs are not free yet
+  kCopyOut,  // the bytes that it needs are not free yet, or a node on the host
+             // has not run
   kIssue,    // the host has not issued it yet
+  kCommunication,  // a collective has not ended
 };
-inline constexpr int kNumStallCauses = 3;
+inline constexpr int kNumStallCauses = 4;
 
 // An interval in which the compute lane was idle.
 struct Stall {

@@ -56,7 +56,7 @@ class FateFinder {
       fate.recomputed = true;
       fate.recompute_ns += step_.ran[id].length();
     }
-    if (step.lane != Lane::kCompute) AddCopy(id, RowOf(step.outputs[0]));
+    if (IsCopy(step.kind)) AddCopy(id, RowOf(step.outputs[0]));
   }
 
   // The row of the tensor that a copy is of; -1: its outputs are new.

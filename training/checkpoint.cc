@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -18,6 +21,8 @@ namespace spillway {
 namespace {
 
 constexpr char kStepNumbers[] = "spillway.step_numbers";
+constexpr char kTraining[] = "spillway.training";
+constexpr IntegerRange kStepNumber = {.least = 0, .most = int64_t{1} << 62};
 
 // Reads the step numbers of `num_programs` programs from the metadata.
 absl::StatusOr<std::vector<int64_t>> ReadStepNumbers(const Metadata& metadata,
@@ -31,7 +36,6 @@ absl::StatusOr<std::vector<int64_t>> ReadStepNumbers(const Metadata& metadata,
     return InvalidArgument(
         fmt::format("{} must be a list, not {}", kStepNumbers, text->second));
   }
-  constexpr IntegerRange kStepNumber = {.least = 0, .most = int64_t{1} << 62};
   for (size_t i = 0; i < list.size(); ++i) {
     const std::optional<int64_t> number = ToInteger(list[i], kStepNumber);
     if (!number) {
@@ -44,39 +48,148 @@ absl::StatusOr<std::vector<int64_t>> ReadStepNumbers(const Metadata& metadata,
   return numbers;
 }
 
-absl::Status Load(const SafetensorsFile& file, Session& session) {
+absl::StatusOr<std::optional<TrainingState>> ReadTraining(
+    const Metadata& metadata) {
+  const auto text = metadata.find(kTraining);
+  if (text == metadata.end()) return std::nullopt;
+  SPILLWAY_ASSIGN_OR_RETURN(const auto json,
+                            ParseJson(text->second, kTraining));
+  JsonObject fields(json, kTraining);
+  TrainingState training;
+  training.updates = fields.Integer("updates", kStepNumber);
+  training.rows = fields.Text("rows");
+  if (fields.Has("loss_scale")) {
+    JsonObject scale = fields.Object("loss_scale");
+    training.loss_scale = {.scale = scale.Number("scale"),
+                           .good = scale.Integer("good"),
+                           .skipped = scale.Integer("skipped")};
+  }
+  SPILLWAY_RETURN_IF_ERROR(fields.status());
+  if (training.loss_scale) {
+    SPILLWAY_RETURN_IF_ERROR(
+        Annotate(CheckLossScaleState(*training.loss_scale), kTraining));
+  }
+  return training;
+}
+
+absl::Status CheckNames(const TensorMap& tensors, const Session& session) {
   for (const auto& [name, type] : session.variable_types()) {
-    if (!file.tensors.contains(name)) {
+    if (!tensors.contains(name)) {
       return InvalidArgument(
-          fmt::format("has no tensor for the variable {}", name));
+          fmt::format("has no tensor for the variable {}: it is a checkpoint "
+                      "of another model, or of another optimizer",
+                      name));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<TrainingState>> Load(const SafetensorsFile& file,
+                                                  Session& session) {
+  SPILLWAY_RETURN_IF_ERROR(CheckNames(file.tensors, session));
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::vector<int64_t> step_numbers,
       ReadStepNumbers(file.metadata, session.step_numbers().size()));
+  SPILLWAY_ASSIGN_OR_RETURN(std::optional<TrainingState> training,
+                            ReadTraining(file.metadata));
   SPILLWAY_RETURN_IF_ERROR(session.WriteVariables(file.tensors));
-  return session.SetStepNumbers(step_numbers);
+  SPILLWAY_RETURN_IF_ERROR(session.SetStepNumbers(step_numbers));
+  return training;
 }
 
-}  // namespace
-
-absl::Status SaveCheckpoint(Session& session, const std::string& path) {
-  SPILLWAY_ASSIGN_OR_RETURN(const TensorMap variables, session.ReadVariables());
-  const std::string numbers =
-      fmt::format("[{}]", fmt::join(session.step_numbers(), ", "));
-  return WriteSafetensors(path, variables, {{kStepNumbers, numbers}});
-}
-
-absl::Status LoadCheckpoint(const std::string& path, Session& session) {
-  const absl::StatusOr<SafetensorsFile> file = ReadSafetensorsFile(path);
+absl::StatusOr<SafetensorsFile> ReadCheckpoint(const std::string& path) {
+  absl::StatusOr<SafetensorsFile> file = ReadSafetensorsFile(path);
   if (absl::IsInvalidArgument(file.status())) {
     return InvalidArgument(
         fmt::format("{}; a checkpoint is needed: a safetensors file with a "
                     "tensor for each variable",
                     std::string(file.status().message())));
   }
-  SPILLWAY_RETURN_IF_ERROR(file.status());
-  return Annotate(Load(*file, session), path);
+  return file;
+}
+
+std::string Numbered(const std::string& path, int64_t number) {
+  return fmt::format("{}.{}", path, number);
+}
+
+// Missing files are left out.
+absl::Status Rename(const std::string& from, const std::string& to) {
+  std::error_code error;
+  std::filesystem::rename(from, to, error);
+  if (!error || error == std::errc::no_such_file_or_directory) {
+    return absl::OkStatus();
+  }
+  return Internal(
+      fmt::format("cannot rename {} to {}: {}", from, to, error.message()));
+}
+
+// Gives the file at `path` the name `older` too, or, where a file has only one
+// name, instead.
+absl::Status KeepAs(const std::string& path, const std::string& older) {
+  std::error_code error;
+  std::filesystem::create_hard_link(path, older, error);
+  return error ? Rename(path, older) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status SaveCheckpoint(Session& session, const std::string& path,
+                            const std::optional<TrainingState>& training) {
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorMap variables, session.ReadVariables());
+  Metadata metadata = {
+      {kStepNumbers,
+       fmt::format("[{}]", fmt::join(session.step_numbers(), ", "))}};
+  if (training) {
+    nlohmann::ordered_json json = {{"updates", training->updates},
+                                   {"rows", training->rows}};
+    if (training->loss_scale) {
+      json["loss_scale"] = {{"scale", training->loss_scale->scale},
+                            {"good", training->loss_scale->good},
+                            {"skipped", training->loss_scale->skipped}};
+    }
+    metadata[kTraining] = json.dump();
+  }
+  return WriteSafetensors(path, variables, metadata);
+}
+
+absl::StatusOr<std::optional<TrainingState>> LoadCheckpoint(
+    const std::string& path, Session& session) {
+  SPILLWAY_ASSIGN_OR_RETURN(const SafetensorsFile file, ReadCheckpoint(path));
+  absl::StatusOr<std::optional<TrainingState>> training = Load(file, session);
+  if (!training.ok()) return Annotate(training.status(), path);
+  return training;
+}
+
+absl::Status LoadVariables(const std::string& path, Session& session) {
+  SPILLWAY_ASSIGN_OR_RETURN(const SafetensorsFile file, ReadCheckpoint(path));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckNames(file.tensors, session), path));
+  return Annotate(session.WriteVariables(file.tensors), path);
+}
+
+absl::Status RotateCheckpoint(Session& session, const std::string& path,
+                              const std::optional<TrainingState>& training,
+                              int64_t keep) {
+  if (keep <= 1) return SaveCheckpoint(session, path, training);
+  const std::string latest = path + ".new";
+  SPILLWAY_RETURN_IF_ERROR(SaveCheckpoint(session, latest, training));
+  for (int64_t i = keep - 1; i > 1; --i) {
+    SPILLWAY_RETURN_IF_ERROR(Rename(Numbered(path, i - 1), Numbered(path, i)));
+  }
+  std::error_code ignored;  // a name that is taken shows in KeepAs
+  std::filesystem::remove(Numbered(path, 1), ignored);
+  SPILLWAY_RETURN_IF_ERROR(KeepAs(path, Numbered(path, 1)));
+  return Rename(latest, path);
+}
+
+std::optional<std::string> NewestCheckpoint(const std::string& path) {
+  std::string candidate = path;
+  std::error_code error;
+  for (int64_t i = 1; i == 1 || std::filesystem::exists(candidate, error);
+       ++i) {
+    if (ReadSafetensorsFile(candidate).ok()) return candidate;
+    candidate = Numbered(path, i);
+  }
+  return std::nullopt;
 }
 
 }  // namespace spillway

@@ -13,12 +13,14 @@
 #define SPILLWAY_TRAINING_OPTIMIZER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "graph/builder/builder.h"
+#include "training/workers/bucket_plan.h"
 
 namespace spillway {
 
@@ -136,6 +138,16 @@ struct VariableMultiplier {
   double decay = 1;  // times the weight decay
 };
 
+// The gradients are added over all ranks of a run, each times its rank's
+// weight, before they are clipped and applied
+// (training/workers/reduce_gradients.h).
+struct GradientReduction {
+  // A float32 scalar, usually the rank's part of the rows of an update;
+  // invalid: 1.
+  Tensor weight = {};
+  BucketSpec buckets = {};
+};
+
 struct MinimizeOptions {
   // A float32 scalar that holds the learning rate of each step, in place of the
   // optimizer's. Invalid: use the optimizer's rate.
@@ -145,10 +157,25 @@ struct MinimizeOptions {
   DecayRule decay_rule = {};
   // Of several that name a variable, the last one applies.
   std::vector<VariableMultiplier> multipliers = {};
+  // True: a variable is updated as soon as its gradient exists, which is then
+  // freed. False: all of them after the last gradient, so all gradients are in
+  // memory at once.
+  bool fused_update = true;
+  // Gradients, without their decay, are multiplied by min(1, clip_norm / norm),
+  // where norm is that of all of them together; 0: not. All gradients are then
+  // in memory at once.
+  double clip_norm = 0;
+  // Then each element is clipped to [-clip_value, clip_value]; 0: not.
+  double clip_value = 0;
   // The backward pass starts from this instead of 1, and updates first multiply
   // gradients by 1 / loss_scale: keeps small gradients from vanishing in
   // float16. Exact for a power of two, unless a value overflows.
   double loss_scale = 1;
+  // Whether Minimize returns the sum of the squares of all gradients, which is
+  // not finite if one of them is not.
+  bool sums_squares = false;
+  // Nothing: there is only one rank.
+  std::optional<GradientReduction> reduction = {};
 };
 
 // INVALID_ARGUMENT unless the scale and its inverse are positive and finite in
@@ -163,13 +190,15 @@ absl::Status CheckLossScale(double loss_scale);
 // variables is refused, in any scope. To train two losses together, add them:
 // Minimize(scope, loss_a + loss_b, ...). Two calls may train two networks that
 // share no variable, each in its own scope. Errors (kept in the builder):
-// INVALID_ARGUMENT for a negative or infinite learning rate, weight decay or
-// multiplier; for a multiplier that names no trainable variable or scope of
-// one; if decay_rule has names, but no trainable variable has any of them; if
-// there is nothing to train; or, naming scope and variable, for a variable that
-// already has an update; errors of AddGradients.
-void Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
-              const MinimizeOptions& options = {});
+// INVALID_ARGUMENT for a negative or infinite learning rate, weight decay,
+// limit of clipping or multiplier; for a multiplier that names no trainable
+// variable or scope of one; if decay_rule has names, but no trainable variable
+// has any of them; if there is nothing to train; or, naming scope and variable,
+// for a variable that already has an update; errors of AddGradients. Returns
+// what options.sums_squares asks for: a scalar, of the gradients before they
+// are clipped and with their loss_scale; otherwise an invalid tensor.
+Tensor Minimize(const NameScope& scope, Tensor loss, const Optimizer& optimizer,
+                const MinimizeOptions& options = {});
 
 }  // namespace spillway
 

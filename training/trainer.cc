@@ -3,166 +3,66 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <optional>
-#include <span>
+#include <string>
 
 #include "base/counted.h"
 #include "base/status_macros.h"
-#include "training/data/batched.h"
-#include "training/data/prefetched.h"
-#include "training/data/shuffled.h"
+#include "training/loop/check_trainer.h"
+#include "training/loop/micro_batch_reader.h"
 
 namespace spillway {
 namespace {
 
-constexpr int kTrainingProgram = 0;
-constexpr int kEvaluationProgram = 1;
+using Clock = std::chrono::steady_clock;
 
-absl::Status CheckFields(const Dataset& data, const char* what) {
-  SPILLWAY_RETURN_IF_ERROR(Annotate(data.status(), what));
-  if (data.fields().size() == 2) return absl::OkStatus();
-  return InvalidArgument(
-      fmt::format("{} has {}; the trainer needs images and labels", what,
-                  Counted(data.fields().size(), "field")));
+// What a micro-batch's step fetched; 0: nothing.
+struct MicroResult {
+  double loss = 0;
+  double accuracy = 0;
+  double square_sum = 0;
+};
+
+int RankOf(const TrainerSpec& spec) {
+  return spec.communicator == nullptr ? 0 : spec.communicator->rank();
 }
 
-// Checks a fetch that the program may lack.
-absl::Status CheckFetched(const Session& session, int program, ValueId id,
-                          const char* what) {
-  const ExecutionPlan* plan = session.plan(program);
-  if (plan == nullptr) {
-    return InvalidArgument(fmt::format(
-        "the session has no program {} to fetch the {} from", program, what));
-  }
-  if (std::ranges::find(plan->fetches, id) != plan->fetches.end()) {
-    return absl::OkStatus();
-  }
-  return InvalidArgument(
-      fmt::format("the program does not fetch the {} that it is trained or "
-                  "evaluated by",
-                  what));
-}
-
-absl::Status CheckTraining(const Session& session,
-                           const TrainingProgram& program) {
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckFetched(session, kTrainingProgram, program.loss, "loss"));
-  if (!program.accuracy.is_valid()) return absl::OkStatus();
-  return CheckFetched(session, kTrainingProgram, program.accuracy, "accuracy");
-}
-
-absl::Status CheckEvaluation(const Session& session,
-                             const EvaluationProgram& program,
-                             const Dataset& data) {
-  SPILLWAY_RETURN_IF_ERROR(CheckFields(data, "test data"));
-  if (data.size() <= 0 || program.batch_size <= 0) {
-    return InvalidArgument("evaluation needs data and a positive batch size");
-  }
-  return CheckFetched(session, kEvaluationProgram, program.correct,
-                      "correct answers");
-}
-
-absl::Status CheckStart(const TrainerSpec& spec) {
-  const int64_t steps = spec.training_data->size() / spec.training.batch_size;
-  const TrainingPosition& start = spec.start;
-  // A position at the end is valid, with nothing left to do: the last
-  // checkpoint has it.
-  const bool is_after_end = start.epoch > spec.num_epochs ||
-                            (start.epoch == spec.num_epochs && start.step > 0);
-  if (start.epoch < 0 || start.step < 0 || start.step >= steps ||
-      is_after_end) {
-    return InvalidArgument(fmt::format(
-        "start: epoch {}, step {} is outside the training: there are {} of {}, "
-        "both counted from 0",
-        start.epoch, start.step, Counted(spec.num_epochs, "epoch"),
-        Counted(steps, "step")));
-  }
-  if (spec.max_steps.value_or(0) < 0 || spec.checkpoint_steps < 0) {
-    return InvalidArgument(fmt::format(
-        "max_steps ({}) and checkpoint_steps ({}) must not be negative",
-        spec.max_steps.value_or(0), spec.checkpoint_steps));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckSpec(const Session& session, const TrainerSpec& spec) {
-  if (spec.training_data == nullptr || spec.training.batch_size <= 0) {
-    return InvalidArgument("training needs data and a positive batch size");
-  }
-  SPILLWAY_RETURN_IF_ERROR(CheckFields(*spec.training_data, "training data"));
-  if (spec.training_data->size() < spec.training.batch_size) {
-    return InvalidArgument(fmt::format(
-        "the training data has {} samples, fewer than one batch of {}",
-        spec.training_data->size(), spec.training.batch_size));
-  }
-  if (spec.learning_rate && !spec.training.learning_rate.is_valid()) {
-    return InvalidArgument(
-        "a learning-rate schedule needs a graph that is fed the rate");
-  }
-  SPILLWAY_RETURN_IF_ERROR(CheckStart(spec));
-  SPILLWAY_RETURN_IF_ERROR(CheckTraining(session, spec.training));
-  if (spec.test_data == nullptr) return absl::OkStatus();
-  return CheckEvaluation(session, spec.evaluation, *spec.test_data);
-}
-
-absl::StatusOr<double> FetchedScalar(const StepResult& step, ValueId id,
-                                     const char* what) {
-  SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* tensor, step.tensor(id));
-  const TensorType scalar = {.dtype = DType::kFloat32, .shape = Shape()};
-  if (tensor->type == scalar) return step.scalar(id);
-  return InvalidArgument(fmt::format("the {} must be a float32 scalar, not {}",
-                                     what, tensor->type.ToString()));
-}
-
-// Fraction of `data` that is classified correctly; nullopt: stopped before the
-// end.
-absl::StatusOr<std::optional<double>> EvaluateUntil(
-    const StopRequest& stop, Session& session, const EvaluationProgram& program,
-    const Dataset& data) {
-  const Batched batches(
-      data, {.batch_size = program.batch_size, .drop_remainder = false});
-  Prefetched reader(batches);
-  int64_t num_correct = 0;
-  for (int64_t i = 0; i < batches.size(); ++i) {
-    SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader.Next());
-    SPILLWAY_ASSIGN_OR_RETURN(
-        const StepResult step,
-        session.Step(kEvaluationProgram,
-                     {{program.images, batch[0]}, {program.labels, batch[1]}}));
-    SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* correct,
-                              step.tensor(program.correct));
-    const TensorType flag_type = {.dtype = DType::kBool,
-                                  .shape = {program.batch_size}};
-    if (correct->type != flag_type) {
-      return InvalidArgument(
-          fmt::format("the correct answers must be {}, not {}",
-                      flag_type.ToString(), correct->type.ToString()));
-    }
-    SPILLWAY_ASSIGN_OR_RETURN(const std::span<const bool> flags,
-                              correct->span<bool>());
-    const auto valid = static_cast<size_t>(batches.valid_samples(i));
-    num_correct += std::ranges::count(flags.first(valid), true);
-    if (i + 1 < batches.size() && StopRequested(stop)) return std::nullopt;
-  }
-  return static_cast<double>(num_correct) / static_cast<double>(data.size());
+int SizeOf(const TrainerSpec& spec) {
+  return spec.communicator == nullptr ? 1 : spec.communicator->size();
 }
 
 // One call of Train.
 class TrainingRun {
  public:
-  TrainingRun(Session& session, const TrainerSpec& spec)
+  TrainingRun(Session& session, const TrainerSpec& spec,
+              const MicroBatchPlan& plan, int64_t num_updates)
       : session_(session),
         spec_(spec),
-        steps_per_epoch_(spec.training_data->size() / spec.training.batch_size),
-        next_(spec.start) {}
+        plan_(plan),
+        num_updates_(num_updates),
+        end_(std::min(num_updates, spec.start.updates +
+                                       spec.max_steps.value_or(num_updates))),
+        next_(spec.start.updates),
+        loss_scale_(spec.start.loss_scale.value_or(LossScaleState())),
+        micro_batches_(MicroBatchesBefore(next_)),
+        reader_(*spec.training_data, plan_,
+                {.first = next_,
+                 .last = end_,
+                 .rank = RankOf(spec),
+                 .shuffle_seed = ShuffleSeed(spec)}) {}
 
   absl::StatusOr<std::vector<EpochResult>> Run() {
+    if (has_ranks()) SPILLWAY_RETURN_IF_ERROR(BeginTogether());
     std::vector<EpochResult> results;
-    while (next_.epoch < spec_.num_epochs && !IsOver()) {
-      EpochResult result = {.epoch = next_.epoch};
+    while (!IsOver()) {
+      EpochResult result = {.epoch = plan_.EpochOf(next_)};
       SPILLWAY_RETURN_IF_ERROR(RunEpoch(result));
-      if (result.is_complete) SPILLWAY_RETURN_IF_ERROR(EndEpoch(result));
+      if (result.is_complete || next_ == num_updates_) {
+        SPILLWAY_RETURN_IF_ERROR(EndEpoch(result));
+      }
       result.interrupted = is_interrupted_;
       results.push_back(result);
     }
@@ -171,133 +71,330 @@ class TrainingRun {
   }
 
  private:
-  bool IsOver() const {
-    return is_stopped_ || is_interrupted_ || num_steps_ == spec_.max_steps;
+  int64_t MicroBatchesBefore(int64_t update) const {
+    const std::optional<int64_t> each = plan_.UpdatesPerEpoch();
+    if (!each) return update * plan_.group_size();
+    int64_t an_epoch = 0;
+    int64_t rest = 0;
+    for (int64_t i = 0; i < *each; ++i) {
+      const auto size = static_cast<int64_t>(plan_.Update(i).size());
+      an_epoch += size;
+      if (i < update % *each) rest += size;
+    }
+    return update / *each * an_epoch + rest;
   }
 
-  // Runs the steps from next_ to the last one of the epoch or of this call.
+  bool IsOver() const {
+    return is_stopped_ || is_interrupted_ || next_ >= end_;
+  }
+
+  // Runs the updates from next_ to the last one of the epoch or of this call.
   absl::Status RunEpoch(EpochResult& result) {
-    const Shuffled shuffled(*spec_.training_data,
-                            {.seed = spec_.shuffle_seed, .epoch = next_.epoch});
-    const Batched batches(shuffled, {.batch_size = spec_.training.batch_size});
-    Prefetched reader(batches, next_.step);
-    const auto start = std::chrono::steady_clock::now();
-    double accuracy = 0;
-    while (next_.step < steps_per_epoch_ && !IsOver()) {
-      SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader.Next());
-      SPILLWAY_ASSIGN_OR_RETURN(const StepResult step, Step(batch));
-      SPILLWAY_RETURN_IF_ERROR(Count(step, result.loss, accuracy));
+    const auto start = Clock::now();
+    double accuracies = 0;
+    while (!IsOver() && plan_.EpochOf(next_) == result.epoch) {
+      StepProgress progress = {.update = next_,
+                               .num_updates = num_updates_,
+                               .epoch = result.epoch,
+                               .first_micro_batch = micro_batches_};
+      SPILLWAY_RETURN_IF_ERROR(Update(progress));
+      result.loss += progress.loss;
+      accuracies += progress.accuracy.value_or(0);
       ++result.num_steps;
-      const bool is_due = spec_.checkpoint_steps != 0 &&
-                          next_.step < steps_per_epoch_ &&
-                          StepsDone() % spec_.checkpoint_steps == 0;
+      Report(progress);
+      SPILLWAY_RETURN_IF_ERROR(Validate(progress.first_micro_batch));
+      const bool ends_epoch = plan_.EpochOf(next_) != result.epoch;
+      const bool is_due = spec_.checkpoint_updates != 0 && !ends_epoch &&
+                          next_ % spec_.checkpoint_updates == 0;
       if (is_due) SPILLWAY_RETURN_IF_ERROR(Checkpoint());
     }
-    const std::chrono::duration<double> elapsed =
-        std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double> elapsed = Clock::now() - start;
     result.seconds = elapsed.count();
-    result.is_complete = next_.step == steps_per_epoch_;
+    result.is_complete = plan_.EpochOf(next_) != result.epoch;
     const auto steps = static_cast<double>(result.num_steps);
     result.loss /= steps;
-    if (spec_.training.accuracy.is_valid()) result.accuracy = accuracy / steps;
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<StepResult> Step(const Batch& batch) {
-    const TrainingProgram& program = spec_.training;
-    Feeds feeds = {{program.images, batch[0]}, {program.labels, batch[1]}};
-    if (spec_.learning_rate) {
-      feeds[program.learning_rate] =
-          static_cast<float>(spec_.learning_rate(StepsDone()));
-    }
-    const bool may_be_last = IsLast() || spec_.stop;
-    return session_.Step(kTrainingProgram, feeds,
-                         may_be_last ? spec_.last_step : nullptr);
-  }
-
-  // Whether next_ is the last step of the training or of this call.
-  bool IsLast() const {
-    const bool is_last_of_all = next_.epoch + 1 == spec_.num_epochs &&
-                                next_.step + 1 == steps_per_epoch_;
-    return is_last_of_all || num_steps_ + 1 == spec_.max_steps;
-  }
-
-  // Adds the step's results to the sums of its epoch, and reports the step.
-  absl::Status Count(const StepResult& step, double& losses,
-                     double& accuracies) {
-    SPILLWAY_ASSIGN_OR_RETURN(const double loss,
-                              FetchedScalar(step, spec_.training.loss, "loss"));
-    losses += loss;
     if (spec_.training.accuracy.is_valid()) {
-      SPILLWAY_ASSIGN_OR_RETURN(
-          const double accuracy,
-          FetchedScalar(step, spec_.training.accuracy, "accuracy"));
-      accuracies += accuracy;
+      result.accuracy = accuracies / steps;
     }
-    StepProgress progress = {.epoch = next_.epoch,
-                             .step = next_.step,
-                             .steps_per_epoch = steps_per_epoch_,
-                             .loss = loss};
-    const bool is_last = IsLast();
-    ++next_.step;
-    ++num_steps_;
-    if (spec_.on_step) spec_.on_step(progress);
-    is_stopped_ = progress.stop;
-    is_interrupted_ = !is_last && StopRequested(spec_.stop);
     return absl::OkStatus();
+  }
+
+  absl::Status BeginTogether() {
+    std::vector<std::string> items = {
+        rows_, fmt::format("updates {} to {}", next_, end_)};
+    items.insert(items.end(), spec_.agreement.begin(), spec_.agreement.end());
+    SPILLWAY_RETURN_IF_ERROR(CheckAgreement(*spec_.communicator, items));
+    return SynchronizeVariables(session_, *spec_.communicator, spec_.init_sync);
+  }
+
+  absl::Status Update(StepProgress& progress) {
+    const std::vector<MicroBatch> batches =
+        plan_.UpdateOf(next_, RankOf(spec_));
+    if (spec_.learning_rate) {
+      progress.learning_rate = spec_.learning_rate(next_);
+    }
+    std::vector<MicroResult> results;
+    for (size_t i = 0; i < batches.size(); ++i) {
+      SPILLWAY_ASSIGN_OR_RETURN(
+          results.emplace_back(),
+          Run(batches[i], i, i + 1 == batches.size(), progress));
+    }
+    if (has_ranks()) SPILLWAY_RETURN_IF_ERROR(ShareResults(results));
+    AddResults(results, progress);
+    SPILLWAY_RETURN_IF_ERROR(CheckFinite(progress));
+    if (spec_.update && !progress.skipped) {
+      Feeds feeds;
+      FeedRate(spec_.update->learning_rate, progress, feeds);
+      SPILLWAY_RETURN_IF_ERROR(
+          session_.Step(spec_.update->program, feeds).status());
+    }
+    micro_batches_ += static_cast<int64_t>(results.size());
+    return CheckRanks();
+  }
+
+  // Replaces this rank's results by those of all micro-batches of the update,
+  // in the order of MicroBatchPlan::Update, and learns whether a rank wants to
+  // stop.
+  absl::Status ShareResults(std::vector<MicroResult>& results) {
+    struct Record {
+      double stops = 0;
+      MicroResult result = {};
+    };
+    const auto each = static_cast<size_t>(plan_.per_rank());
+    std::vector<Record> own(each);
+    for (size_t i = 0; i < results.size(); ++i) own[i].result = results[i];
+    own[0].stops = wants_stop_ || StopRequested(spec_.stop) ? 1 : 0;
+    std::vector<Record> all(each * static_cast<size_t>(SizeOf(spec_)));
+    SPILLWAY_RETURN_IF_ERROR(spec_.communicator->AllGather(
+        own.data(), all.data(), static_cast<int64_t>(each * sizeof(Record))));
+    all_stop_ = false;
+    results.clear();
+    for (const Record& record : all) {
+      all_stop_ = all_stop_ || record.stops != 0;
+      results.push_back(record.result);
+    }
+    results.resize(plan_.Update(next_).size());
+    return absl::OkStatus();
+  }
+
+  void AddResults(const std::vector<MicroResult>& results,
+                  StepProgress& progress) {
+    const std::vector<MicroBatch> batches = plan_.Update(next_);
+    int64_t rows = 0;
+    for (const MicroBatch& batch : batches) rows += batch.rows();
+    square_sum_ = 0;
+    for (size_t i = 0; i < batches.size(); ++i) {
+      const double part =
+          static_cast<double>(batches[i].rows()) / static_cast<double>(rows);
+      progress.loss += part * results[i].loss;
+      progress.micro_losses.push_back(results[i].loss);
+      square_sum_ += results[i].square_sum;
+      if (!spec_.training.accuracy.is_valid()) continue;
+      progress.accuracy =
+          progress.accuracy.value_or(0) + part * results[i].accuracy;
+      progress.micro_accuracies.push_back(results[i].accuracy);
+    }
+  }
+
+  absl::Status CheckRanks() {
+    if (!has_ranks() || !Crosses(spec_.check_replicas, next_, next_ + 1)) {
+      return absl::OkStatus();
+    }
+    return Annotate(
+        CheckReplicas(session_, *spec_.communicator, spec_.statistics),
+        fmt::format("update {}", next_));
+  }
+
+  // The statistics of all ranks <- those of rank 0.
+  absl::Status ShareStatistics() {
+    if (!has_ranks()) return absl::OkStatus();
+    return BroadcastVariables(session_, *spec_.communicator, spec_.statistics);
+  }
+
+  void FeedRate(ValueId id, const StepProgress& progress, Feeds& feeds) const {
+    if (!spec_.learning_rate || !id.is_valid()) return;
+    feeds[id] = static_cast<float>(progress.learning_rate);
+  }
+
+  // What the micro-batches of an update say of its gradients.
+  absl::Status CheckFinite(StepProgress& progress) {
+    const bool is_finite =
+        std::isfinite(progress.loss) && std::isfinite(square_sum_);
+    if (spec_.follows_loss_scale) {
+      progress.loss_scale = loss_scale_.scale;
+      progress.skipped = !is_finite;
+      return Annotate(AdvanceLossScale(is_finite, loss_scale_),
+                      fmt::format("update {}", next_));
+    }
+    if (!spec_.check_finite || is_finite) return absl::OkStatus();
+    if (!std::isfinite(progress.loss)) {
+      return OutOfRange(
+          fmt::format("update {}: the loss is {}", next_, progress.loss));
+    }
+    return OutOfRange(
+        fmt::format("update {}: a gradient is not finite", next_));
+  }
+
+  // Micro-batch `index` of this rank's.
+  absl::StatusOr<MicroResult> Run(const MicroBatch& micro, size_t index,
+                                  bool is_last, const StepProgress& progress) {
+    const TrainingProgram& program = *ProgramFor(spec_, micro.rows());
+    SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader_.Next());
+    Feeds feeds = {{program.images, batch[0]}, {program.labels, batch[1]}};
+    const double scale = spec_.follows_loss_scale ? loss_scale_.scale : 1;
+    const auto weight = static_cast<float>(micro.weight / scale);
+    const std::array<float, 2> weights = {index == 0 ? 0.0F : 1.0F, weight};
+    if (program.weights.is_valid()) {
+      feeds[program.weights] =
+          TensorView{.type = {.dtype = DType::kFloat32, .shape = {2}},
+                     .data = weights.data()};
+    }
+    if (program.rank_weight.is_valid()) feeds[program.rank_weight] = weight;
+    if (program.loss_scale.is_valid()) {
+      feeds[program.loss_scale] = static_cast<float>(scale);
+    }
+    FeedRate(program.learning_rate, progress, feeds);
+    if (has_ranks()) SPILLWAY_RETURN_IF_ERROR(SetStepNumber(program, index));
+    const bool may_be_last = is_last && (next_ + 1 == end_ || spec_.stop);
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const StepResult step,
+        session_.Step(program.program, feeds,
+                      may_be_last ? spec_.last_step : nullptr));
+    return ResultOf(program, step);
+  }
+
+  // The number that the micro-batch has in the training, on whichever rank: its
+  // random numbers do not depend on the number of ranks.
+  absl::Status SetStepNumber(const TrainingProgram& program, size_t index) {
+    std::vector<int64_t> numbers = session_.step_numbers();
+    numbers[static_cast<size_t>(program.program)] =
+        micro_batches_ + RankOf(spec_) * plan_.per_rank() +
+        static_cast<int64_t>(index);
+    return session_.SetStepNumbers(numbers);
+  }
+
+  static absl::StatusOr<MicroResult> ResultOf(const TrainingProgram& program,
+                                              const StepResult& step) {
+    MicroResult result;
+    SPILLWAY_ASSIGN_OR_RETURN(result.loss,
+                              FetchedScalar(step, program.loss, "loss"));
+    if (program.square_sum.is_valid()) {
+      SPILLWAY_ASSIGN_OR_RETURN(
+          result.square_sum,
+          FetchedScalar(step, program.square_sum, "square sum"));
+    }
+    if (program.accuracy.is_valid()) {
+      SPILLWAY_ASSIGN_OR_RETURN(
+          result.accuracy, FetchedScalar(step, program.accuracy, "accuracy"));
+    }
+    return result;
+  }
+
+  void Report(StepProgress& progress) {
+    ++next_;
+    progress.after = State();
+    if (spec_.on_step) spec_.on_step(progress);
+    if (has_ranks()) {
+      // Those that a rank wanted before this update, on all ranks alike.
+      wants_stop_ = progress.stop;
+      is_interrupted_ = next_ < end_ && all_stop_;
+      return;
+    }
+    is_stopped_ = progress.stop;
+    is_interrupted_ = next_ < end_ && StopRequested(spec_.stop);
+  }
+
+  // If it is due after the update that began with micro-batch `first`.
+  absl::Status Validate(int64_t first) {
+    const int64_t every = spec_.validation_interval;
+    if (spec_.validation_data == nullptr || is_interrupted_ ||
+        !Crosses(every, first, micro_batches_)) {
+      return absl::OkStatus();
+    }
+    SPILLWAY_ASSIGN_OR_RETURN(const std::optional<EvaluationResult> evaluated,
+                              Evaluate(*spec_.validation_data));
+    is_interrupted_ = !evaluated.has_value();
+    if (evaluated && spec_.on_validation) {
+      spec_.on_validation(
+          {.micro_batches = micro_batches_, .evaluation = *evaluated});
+    }
+    return absl::OkStatus();
+  }
+
+  // Ranks that work together do not stop one by one.
+  absl::StatusOr<std::optional<EvaluationResult>> Evaluate(
+      const Dataset& data) {
+    SPILLWAY_RETURN_IF_ERROR(ShareStatistics());
+    return EvaluateUntil(has_ranks() ? StopRequest() : spec_.stop, session_,
+                         spec_.evaluation, data);
   }
 
   absl::Status EndEpoch(EpochResult& result) {
-    next_ = {.epoch = next_.epoch + 1, .step = 0};
     if (spec_.test_data != nullptr && !is_interrupted_) {
-      SPILLWAY_ASSIGN_OR_RETURN(
-          result.test_accuracy,
-          EvaluateUntil(spec_.stop, session_, spec_.evaluation,
-                        *spec_.test_data));
-      is_interrupted_ = !result.test_accuracy.has_value();
+      SPILLWAY_ASSIGN_OR_RETURN(const std::optional<EvaluationResult> test,
+                                Evaluate(*spec_.test_data));
+      if (test) {
+        result.test_accuracy = test->accuracy;
+        result.test_top_k_accuracy = test->top_k_accuracy;
+      }
+      is_interrupted_ = !test.has_value();
     }
     if (spec_.on_epoch && !is_interrupted_) spec_.on_epoch(result);
-    is_stopped_ = is_stopped_ || result.stop;
-    const bool is_due = spec_.checkpoint_steps == 0 ||
-                        StepsDone() % spec_.checkpoint_steps == 0;
+    if (has_ranks()) {
+      wants_stop_ = wants_stop_ || result.stop;
+    } else {
+      is_stopped_ = is_stopped_ || result.stop;
+    }
+    const bool is_due =
+        spec_.checkpoint_updates == 0 || next_ % spec_.checkpoint_updates == 0;
     return is_due ? Checkpoint() : absl::OkStatus();
   }
 
   absl::Status Checkpoint() {
     saved_ = next_;
-    return spec_.on_checkpoint ? spec_.on_checkpoint(next_) : absl::OkStatus();
+    SPILLWAY_RETURN_IF_ERROR(ShareStatistics());
+    return spec_.on_checkpoint ? spec_.on_checkpoint(State())
+                               : absl::OkStatus();
   }
 
-  // Over all epochs, including those before this call.
-  int64_t StepsDone() const {
-    return next_.epoch * steps_per_epoch_ + next_.step;
+  TrainingState State() const {
+    TrainingState state = {.updates = next_, .rows = rows_};
+    if (spec_.follows_loss_scale) state.loss_scale = loss_scale_;
+    return state;
   }
+
+  bool has_ranks() const { return SizeOf(spec_) > 1; }
 
   Session& session_;
   const TrainerSpec& spec_;
-  const int64_t steps_per_epoch_;
-  TrainingPosition next_;
-  TrainingPosition saved_ = spec_.start;  // nothing to save at the start
-  int64_t num_steps_ = 0;                 // of this call
-  bool is_stopped_ = false;               // by a callback
-  bool is_interrupted_ = false;           // by spec_.stop
+  const MicroBatchPlan plan_;
+  const int64_t num_updates_;  // of the whole training
+  const int64_t end_;          // of this call
+  const std::string rows_ = DescribeRows(plan_, ShuffleSeed(spec_));
+  int64_t next_;
+  int64_t saved_ = spec_.start.updates;  // nothing to save at the start
+  LossScaleState loss_scale_;
+  double square_sum_ = 0;        // of the last update; 0: not known
+  int64_t micro_batches_;        // before next_
+  bool is_stopped_ = false;      // by a callback
+  bool is_interrupted_ = false;  // by spec_.stop
+  bool wants_stop_ = false;      // of several ranks: this one does
+  bool all_stop_ = false;        // of several ranks: one did
+  MicroBatchReader reader_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::vector<EpochResult>> Train(Session& session,
                                                const TrainerSpec& spec) {
-  SPILLWAY_RETURN_IF_ERROR(CheckSpec(session, spec));
-  return TrainingRun(session, spec).Run();
-}
-
-absl::StatusOr<double> Evaluate(Session& session,
-                                const EvaluationProgram& program,
-                                const Dataset& data) {
-  SPILLWAY_RETURN_IF_ERROR(CheckEvaluation(session, program, data));
-  SPILLWAY_ASSIGN_OR_RETURN(const std::optional<double> accuracy,
-                            EvaluateUntil(/*stop=*/{}, session, program, data));
-  return *accuracy;
+  SPILLWAY_ASSIGN_OR_RETURN(const CheckedTraining checked,
+                            CheckTrainer(session, spec));
+  absl::StatusOr<std::vector<EpochResult>> results =
+      TrainingRun(session, spec, checked.plan, checked.num_updates).Run();
+  if (!results.ok() && spec.communicator != nullptr) {
+    spec.communicator->Abort(results.status());  // the others need not wait
+  }
+  return results;
 }
 
 }  // namespace spillway

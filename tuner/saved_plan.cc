@@ -178,9 +178,9 @@ absl::Status CheckHead(JsonObject& file, std::string_view source,
   return InvalidArgument(fmt::format(
       "{}: is the plan of another graph ({}, fingerprint {}) than this one "
       "({}, {}); model, batch_size, image_size, precision, the passes (which "
-      "may differ by device) and the optimizer with weight_decay and "
-      "loss_scale "
-      "must be those that were tuned",
+      "may differ by device), the optimizer with weight_decay and loss_scale, "
+      "and nodes on the host (place, with its device_memory) must be those "
+      "that were tuned",
       source, name, plan.fingerprint, graph.name(), expected));
 }
 

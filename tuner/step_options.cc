@@ -108,7 +108,8 @@ SessionOptions SessionOptionsOf(const StepOptions& options) {
           .seed = options.seed,
           .own_variables = options.own_variables,
           .check_memory = options.check_memory,
-          .capture_steps = options.capture_steps};
+          .capture_steps = options.capture_steps,
+          .communicator = options.communicator};
 }
 
 absl::StatusOr<int64_t> DeviceBudget(const StepOptions& options) {

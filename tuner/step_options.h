@@ -64,6 +64,9 @@ struct StepOptions {
   double link_gbps = 0;
   // Launches steps as one captured graph of the device (cuda).
   bool capture_steps = false;
+  // As SessionOptions::communicator. Each rank may have another budget and
+  // plan; results do not depend on them.
+  Communicator* communicator = nullptr;
 
   // Budget of the device, bytes; a hard limit. nullopt: Tune and Simulate take
   // the memory of a named profile; otherwise, if the tuner decides, the free

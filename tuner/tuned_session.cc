@@ -110,7 +110,7 @@ class ProgramTuner {
     const auto& bytes = result_.unswapped_bytes;
     result_.critical =
         static_cast<size_t>(std::ranges::max_element(bytes) - bytes.begin());
-    if (result_.options.log) {
+    if (result_.options.log && NeedsTuning(result_.options.lms)) {
       result_.options.log(fmt::format("{} needs the most memory, {}",
                                       Name(result_.critical),
                                       FormatBytes(bytes[result_.critical])));

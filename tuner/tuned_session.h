@@ -46,8 +46,8 @@ absl::StatusOr<TunedPrograms> TunePrograms(std::vector<Program> programs,
 // Allocates and initialises. Errors: as Session::Create.
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(TunedPrograms tuned);
 
-// TunePrograms, then OpenSession. Logs to options.log which program needs the
-// most memory and what was chosen.
+// TunePrograms, then OpenSession. If it tunes, logs to options.log which
+// program needs the most memory and what was chosen.
 absl::StatusOr<std::unique_ptr<Session>> CreateTunedSession(
     Program program, const StepOptions& options);
 absl::StatusOr<std::unique_ptr<Session>> CreateTunedSession(

@@ -56,7 +56,7 @@ absl::StatusOr<CheckedMemory> CheckedMemory::Create(
   }
   for (const Buffer& resident : spec.residents) {
     if (resident.bytes == 0) continue;
-    memory.live(Space::kDevice)[resident.offset] = {
+    memory.live(resident.space)[resident.offset] = {
         .end = RangeOf(resident).end,
         .name = resident.name,
         .is_resident = true};
@@ -122,9 +122,11 @@ void CheckedMemory::Seal(const Buffer& buffer) {
 }
 
 void CheckedMemory::SealResidents() {
-  for (auto& [offset, buffer] : live(Space::kDevice)) {
-    if (!buffer.is_resident) continue;
-    buffer.seal = Digest(Part(Space::kDevice, {offset, buffer.end}));
+  for (const Space space : kSpaces) {
+    for (auto& [offset, buffer] : live(space)) {
+      if (!buffer.is_resident) continue;
+      buffer.seal = Digest(Part(space, {offset, buffer.end}));
+    }
   }
 }
 

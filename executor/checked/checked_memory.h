@@ -38,7 +38,7 @@ struct CheckedMemorySpec {
   // yet.
   const Arena* device_arena = nullptr;
   const Arena* host_arena = nullptr;
-  std::vector<Buffer> residents = {};  // disjoint, on the device
+  std::vector<Buffer> residents = {};  // disjoint in each space
 };
 
 class CheckedMemory {

@@ -41,6 +41,11 @@ class Stream {
 
   virtual absl::Status Submit(StreamTask* task) = 0;
 
+  // Runs the task on a host thread, in stream order, with a null native stream
+  // and the device's number of host threads for an OpenMP region. The task may
+  // make no call to the device. On the CPU this is Submit.
+  virtual absl::Status SubmitOnHost(StreamTask* task) { return Submit(task); }
+
   // Copies between the device's memory spaces. Both ranges are borrowed until
   // the stream was synchronised; zero bytes is a no-op.
   virtual absl::Status CopyToHost(void* host, const void* device,

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "executor/plan/in_place_rule.h"
 #include "executor/plan/match_in_place.h"
+#include "graph/copies.h"
 #include "graph/feeds.h"
 #include "graph/storage.h"
 #include "graph/well_known_ops.h"
@@ -53,7 +54,7 @@ class Assigner {
     const auto offset =
         residents.offsets.find(ResidentKey(node, constant_prefix));
     SPILLWAY_CHECK(offset != residents.offsets.end());
-    const BufferId buffer = AddBuffer(node.outputs[0], Space::kDevice);
+    const BufferId buffer = AddBuffer(node.outputs[0], OutputSpace(node));
     result_.buffers[buffer].offset = offset->second;
     result_.buffers[buffer].kind =
         node.op == kVariable ? BufferKind::kVariable : BufferKind::kConstant;
@@ -117,7 +118,7 @@ class Assigner {
         if (!schedule_.contains(use.node)) continue;
         if (IsSwapOutOfFeed(graph_, user, fetches_)) continue;
         if (schedule_.step_of[use.node] > now) return true;
-        if (user.op == kSwapOut) return true;
+        if (CopiesToHost(user.op)) return true;
       }
     }
     return false;
@@ -134,12 +135,12 @@ class Assigner {
 
 }  // namespace
 
+Space InputSpace(const Node& node) {
+  return InputsAt(node) == Placement::kHost ? Space::kHost : Space::kDevice;
+}
+
 Space OutputSpace(const Node& node) {
-  if (node.op == kSwapIn) return Space::kDevice;
-  if (node.op == kSwapOut || node.placement == Placement::kHost) {
-    return Space::kHost;
-  }
-  return Space::kDevice;
+  return OutputsAt(node) == Placement::kHost ? Space::kHost : Space::kDevice;
 }
 
 BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,

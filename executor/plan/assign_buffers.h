@@ -32,7 +32,8 @@ BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,
                                std::string_view constant_prefix,
                                std::span<const ValueId> fetches);
 
-// The space in which a node's outputs live.
+// The spaces in which a node's inputs and outputs live.
+Space InputSpace(const Node& node);
 Space OutputSpace(const Node& node);
 
 }  // namespace spillway

@@ -50,7 +50,7 @@ IdMap<NodeId, int32_t> WithLateAliases(const Graph& graph,
     const NodeId id = schedule.order[i];
     if (!storages.is_pure_alias(id)) continue;
     const ValueId name = graph.output(id);
-    if (graph.producer(storages.of(name).root).op != kSwapIn) continue;
+    if (!CopiesToDevice(graph.producer(storages.of(name).root).op)) continue;
     has_any = true;
     int32_t first = std::numeric_limits<int32_t>::max();
     ForEachReader(graph, name, [&](NodeId reader) {

@@ -6,6 +6,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "executor/plan/assign_buffers.h"
 #include "executor/plan/delay_swap_ins.h"
 #include "executor/plan/floor.h"
 #include "executor/plan/lifetimes.h"
@@ -99,11 +100,12 @@ void AddResidents(const Graph& graph, const OpRegistry& ops,
   for (const NodeId id : schedule.order) {
     const Node& node = graph.node(id);
     if (!IsResidentNode(node, ops)) continue;
-    const auto [entry, is_new] = layout.offsets.try_emplace(
-        ResidentKey(node, constant_prefix), layout.bytes);
+    int64_t& bytes =
+        OutputSpace(node) == Space::kDevice ? layout.bytes : layout.host_bytes;
+    const auto [entry, is_new] =
+        layout.offsets.try_emplace(ResidentKey(node, constant_prefix), bytes);
     if (!is_new) continue;
-    layout.bytes +=
-        AlignUp(graph.type(node.outputs[0]).num_bytes(), kBufferAlignment);
+    bytes += AlignUp(graph.type(node.outputs[0]).num_bytes(), kBufferAlignment);
   }
 }
 

@@ -17,11 +17,12 @@
 
 namespace spillway {
 
-// Offsets of resident buffers, by node name; programs that share variables
-// share the layout.
+// Offsets of resident buffers, each in the space of its node, by node name;
+// programs that share variables share the layout.
 struct ResidentLayout {
   std::map<std::string, int64_t, std::less<>> offsets = {};
-  int64_t bytes = 0;  // aligned
+  int64_t bytes = 0;       // on the device, aligned
+  int64_t host_bytes = 0;  // aligned
 };
 
 // How the buffers of an evaluated step (tuner/model/evaluate.h) were placed, so

@@ -104,7 +104,9 @@ std::vector<NodeId> WaitingAtPeak(const Graph& graph, const ExecutionPlan& plan,
   std::vector<NodeId> found;
   for (size_t at = 0; at < plan.steps.size(); ++at) {
     const Step& step = plan.steps[StepId(at)];
-    if (graph.node(step.node).op != kSwapIn || is_delayed[step.node]) continue;
+    if (!CopiesToDevice(graph.node(step.node).op) || is_delayed[step.node]) {
+      continue;
+    }
     const StepId next = reader[step.outputs[0]];
     if (!next.is_valid() || next.index() <= at + 1) continue;
     if (near_peak[next.index()] > near_peak[at]) found.push_back(step.node);
@@ -115,9 +117,7 @@ std::vector<NodeId> WaitingAtPeak(const Graph& graph, const ExecutionPlan& plan,
 void Reorder(const Graph& graph, DelayedSchedule& delayed) {
   Schedule& schedule = delayed.schedule;
   schedule.order = LateOrder(graph, delayed).Run();
-  for (size_t i = 0; i < schedule.order.size(); ++i) {
-    schedule.step_of[schedule.order[i]] = static_cast<int32_t>(i);
-  }
+  SetSteps(graph.num_nodes(), schedule);
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ DelayedSchedule WithoutDelays(const Graph& graph, Schedule schedule) {
 DelayedSchedule WithAllDelayed(const Graph& graph, Schedule schedule) {
   DelayedSchedule delayed = WithoutDelays(graph, std::move(schedule));
   for (const NodeId id : delayed.schedule.order) {
-    if (graph.node(id).op != kSwapIn) continue;
+    if (!CopiesToDevice(graph.node(id).op)) continue;
     delayed.is_delayed[id] = true;
     ++delayed.num_delayed;
   }

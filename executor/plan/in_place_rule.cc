@@ -6,6 +6,7 @@
 #include "executor/plan/assign_buffers.h"
 #include "executor/plan/match_in_place.h"
 #include "executor/plan/plan.h"
+#include "graph/input_groups.h"
 #include "graph/types_of.h"
 
 namespace spillway {
@@ -82,7 +83,7 @@ InPlaceRule FindInPlaceRule(const Graph& graph, const OpRegistry& ops,
   const OpDef* def = ops.Find(node.op);
   if (def == nullptr || def->in_place.empty()) return rule;
   const RuleFinder finder(graph, storages, node);
-  for (const BufferPair& pair : def->in_place) {
+  for (const BufferPair& pair : InPlacePairsOf(*def, node.inputs.size())) {
     if (finder.CouldOverwrite(pair)) rule.pairs.push_back(pair);
   }
   if (rule.pairs.empty()) return rule;

@@ -11,12 +11,12 @@ namespace spillway {
 namespace {
 
 StepKind KindOf(const Node& node, const OpDef* def) {
-  if (node.op == kSwapOut) return StepKind::kSwapOut;
-  if (node.op == kSwapIn) return StepKind::kSwapIn;
+  if (CopiesToHost(node.op)) return StepKind::kSwapOut;
+  if (CopiesToDevice(node.op)) return StepKind::kSwapIn;
   return IsPureAlias(def) ? StepKind::kAlias : StepKind::kCompute;
 }
 
-Lane LaneOf(StepKind kind) {
+Lane LaneOf(StepKind kind, const Node& node) {
   switch (kind) {
     case StepKind::kFeed:
     case StepKind::kSwapIn:
@@ -25,7 +25,8 @@ Lane LaneOf(StepKind kind) {
       return Lane::kCopyOut;
     case StepKind::kCompute:
     case StepKind::kAlias:
-      return Lane::kCompute;
+      if (IsCollective(node.op)) return Lane::kCommunication;
+      return node.placement == Placement::kHost ? Lane::kHost : Lane::kCompute;
   }
   return Lane::kCompute;
 }
@@ -44,6 +45,7 @@ class Lowering {
     plan().buffer_of = std::move(assignment.buffer_of);
     plan().fetches = options_.fetches;
     plan().resident_bytes = options_.residents.bytes;
+    plan().host_resident_bytes = options_.residents.host_bytes;
     IdMap<NodeId, StepId> step_of(graph_.num_nodes());
     for (const NodeId id : schedule_.order) {
       const Node& node = graph_.node(id);
@@ -62,8 +64,10 @@ class Lowering {
   Step MakeStep(const Node& node, const OpDef* def) {
     const ValueId feed = FeedOf(graph_, node, options_.fetches);
     const StepKind kind = feed.is_valid() ? StepKind::kFeed : KindOf(node, def);
-    Step step{
-        .node = node.id, .kind = kind, .lane = LaneOf(kind), .feed = feed};
+    Step step{.node = node.id,
+              .kind = kind,
+              .lane = LaneOf(kind, node),
+              .feed = feed};
     if (kind != StepKind::kFeed) {
       for (const ValueId input : node.inputs) {
         step.inputs.push_back(plan().buffer_of[input]);
@@ -79,7 +83,7 @@ class Lowering {
       step.workspace =
           plan().buffers.push_back({.name = node.name + " workspace",
                                     .kind = BufferKind::kWorkspace,
-                                    .space = Space::kDevice,
+                                    .space = OutputSpace(node),
                                     .bytes = workspace});
     }
     return step;

@@ -37,7 +37,7 @@ class Profiler {
 
   void SumLiveBytes() {
     // Residents of other programs count as well: they share the arena.
-    int64_t live = space_ == Space::kDevice ? plan_.resident_bytes : 0;
+    int64_t live = ResidentBytes(plan_, space_);
     std::vector<int64_t> change(plan_.steps.size() + 1, 0);
     for (const Buffer& buffer : plan_.buffers) {
       if (!InSpace(buffer) || IsResident(buffer)) continue;

@@ -11,7 +11,10 @@ namespace {
 
 std::string Remedy(const MemoryShortage& shortage) {
   if (shortage.floor_bytes > shortage.budget_bytes) {
-    return "neither swapping nor recomputing can help, lower the batch size";
+    return fmt::format(
+        "neither swapping nor recomputing can help; run on the host what is "
+        "too large ({}), or lower the batch size",
+        kPlaceAdvice);
   }
   if (shortage.is_tuned) return "lower the batch size";
   return fmt::format("swap or recompute more ({}), or lower the batch size",

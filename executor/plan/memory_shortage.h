@@ -11,9 +11,10 @@
 namespace spillway {
 
 // Parts of the message that a program with its own interface may replace: what
-// to choose for more swaps and recomputation, and where to look for a batch
-// size that fits.
+// to choose for more swaps and recomputation, or for nodes on the host, and
+// where to look for a batch size that fits.
 inline constexpr std::string_view kAutoAdvice = "LmsOptions::Auto()";
+inline constexpr std::string_view kPlaceAdvice = "PlaceMode::kAuto";
 inline constexpr std::string_view kFindMaxBatchHint =
     " (FindMaxBatch finds the largest that fits)";
 

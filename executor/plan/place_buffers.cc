@@ -28,16 +28,11 @@ Items ItemsOf(const ExecutionPlan& plan, Space space,
   return result;
 }
 
-// Lower bound for the offsets of the space's buffers.
-int64_t BaseBytes(const ExecutionPlan& plan, Space space) {
-  return space == Space::kDevice ? plan.resident_bytes : 0;
-}
-
 class Placer {
  public:
   Placer(Space space, Lifetimes& lifetimes, ExecutionPlan& plan)
       : space_(space),
-        base_(BaseBytes(plan, space)),
+        base_(ResidentBytes(plan, space)),
         lifetimes_(lifetimes),
         plan_(plan) {}
 
@@ -107,7 +102,7 @@ class Placer {
   static constexpr int64_t kDelayedSearchEffort = 0;
 
   const Space space_;
-  const int64_t base_;
+  const int64_t base_;  // below the offsets of all buffers to place
   Lifetimes& lifetimes_;
   ExecutionPlan& plan_;
   Items items_;
@@ -117,7 +112,7 @@ class Placer {
 
 int64_t LiveBytesBound(const ExecutionPlan& plan, Space space,
                        const Lifetimes& lifetimes) {
-  return BaseBytes(plan, space) +
+  return ResidentBytes(plan, space) +
          LiveBytesLowerBound(ItemsOf(plan, space, lifetimes).items,
                              kBufferAlignment);
 }

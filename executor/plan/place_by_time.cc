@@ -91,7 +91,7 @@ class SwapInAdvancer {
  private:
   // Includes feeds that are fed again.
   bool IsSwapIn(StepId id) const {
-    return graph_.node(plan_.plan.steps[id].node).op == kSwapIn;
+    return CopiesToDevice(graph_.node(plan_.plan.steps[id].node).op);
   }
 
   // For each swap-in: the step that follows it in the schedule.

@@ -11,6 +11,8 @@
 //     |   +--------------+-----------+
 //     |   | variables, constants     |        resident: from 0 upwards
 //     +---+--------------------------+--> steps
+//
+// The host arena of host_bytes is divided in the same way.
 #ifndef SPILLWAY_EXECUTOR_PLAN_PLAN_H_
 #define SPILLWAY_EXECUTOR_PLAN_PLAN_H_
 
@@ -29,9 +31,16 @@ using StepId = StrongId<struct StepTag>;
 using BufferId = StrongId<struct BufferTag>;
 
 // A queue whose steps run in order, concurrently with the other lanes.
-enum class Lane : uint8_t { kCompute, kCopyOut, kCopyIn };
-inline constexpr int kNumLanes = 3;
-std::string_view LaneName(Lane lane);  // "compute", "copy out", "copy in"
+enum class Lane : uint8_t {
+  kCompute,
+  kCopyOut,
+  kCopyIn,
+  kHost,
+  kCommunication,
+};
+inline constexpr int kNumLanes = 5;
+// "compute", "copy out", "copy in", "host", "communication"
+std::string_view LaneName(Lane lane);
 
 enum class Space : uint8_t { kDevice, kHost };
 
@@ -65,12 +74,18 @@ inline bool IsResident(const Buffer& buffer) {
 inline constexpr int64_t kBufferAlignment = 256;
 
 enum class StepKind : uint8_t {
-  kCompute,  // runs the node's kernel
+  kCompute,  // runs the node's kernel: on the host lane if it is placed there,
+             // on the communication lane if it is a collective
   kAlias,    // Identity, Reshape: a no-op, the bytes exist already
   kFeed,     // copies `feed` from the caller to outputs[0] (device)
   kSwapOut,  // copies inputs[0] (device) to outputs[0] (host)
   kSwapIn,   // copies inputs[0] (host) to outputs[0] (device)
 };
+
+// Whether the step moves bytes and runs no node's kernel.
+inline bool IsCopy(StepKind kind) {
+  return kind != StepKind::kCompute && kind != StepKind::kAlias;
+}
 
 struct Step {
   NodeId node = {};
@@ -102,12 +117,22 @@ struct ExecutionPlan {
   int64_t device_bytes = 0;    // size of the arena: last byte of any buffer
   int64_t host_bytes = 0;      // size of the host swap pool
   int64_t resident_bytes = 0;  // the part below this offset is resident
+  int64_t host_resident_bytes = 0;  // the same in the host's pool
 
   // Lower bound for every placement in this order: the largest sum of bytes
   // that must be live at one step (aligned), including residents.
   int64_t device_lower_bound_bytes = 0;
   int64_t host_lower_bound_bytes = 0;
 };
+
+inline int64_t ResidentBytes(const ExecutionPlan& plan, Space space) {
+  return space == Space::kDevice ? plan.resident_bytes
+                                 : plan.host_resident_bytes;
+}
+
+// The names of the lanes, to the last one on which something runs, but at least
+// of the first three.
+std::vector<std::string> UsedLanes(const ExecutionPlan& plan);
 
 // A step that brings back a feed, which an earlier step has fed.
 inline bool IsFedAgain(const ExecutionPlan& plan, const Step& step) {

@@ -99,14 +99,14 @@ class Verifier {
     return known;
   }
 
-  // A buffer is inside its space, and above the residents unless it is one.
+  // A buffer is inside its space, and above its residents unless it is one.
   absl::Status CheckPlacement() const {
     for (const Buffer& buffer : plan_.buffers) {
-      const bool on_device = buffer.space == Space::kDevice;
-      const int64_t limit = on_device ? plan_.device_bytes : plan_.host_bytes;
-      const int64_t base =
-          on_device && !IsResident(buffer) ? plan_.resident_bytes : 0;
-      const int64_t end = IsResident(buffer) ? plan_.resident_bytes : limit;
+      const int64_t limit = buffer.space == Space::kDevice ? plan_.device_bytes
+                                                           : plan_.host_bytes;
+      const int64_t resident = ResidentBytes(plan_, buffer.space);
+      const int64_t base = IsResident(buffer) ? 0 : resident;
+      const int64_t end = IsResident(buffer) ? resident : limit;
       if (buffer.offset < base || buffer.offset % kBufferAlignment != 0 ||
           buffer.offset + buffer.bytes > std::min(end, limit)) {
         return Internal(fmt::format(
@@ -248,12 +248,13 @@ class Verifier {
     for (const BufferId id : plan_.buffers.ids()) {
       if (IsResident(plan_.buffers[id])) residents.push_back(id);
     }
-    std::ranges::sort(residents, {},
-                      [&](BufferId id) { return plan_.buffers[id].offset; });
+    std::ranges::sort(residents, {}, [&](BufferId id) {
+      return std::pair(plan_.buffers[id].space, plan_.buffers[id].offset);
+    });
     for (size_t i = 1; i < residents.size(); ++i) {
       const Buffer& a = plan_.buffers[residents[i - 1]];
       const Buffer& b = plan_.buffers[residents[i]];
-      if (a.offset + a.bytes > b.offset) {
+      if (a.space == b.space && a.offset + a.bytes > b.offset) {
         return Internal(
             fmt::format("residents {} and {} share bytes", a.name, b.name));
       }

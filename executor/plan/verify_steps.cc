@@ -45,8 +45,8 @@ ValueId ExpectedFeed(const Graph& graph, const Node& node,
 
 StepKind ExpectedKind(ValueId feed, const Node& node, const OpDef* def) {
   if (feed.is_valid()) return StepKind::kFeed;
-  if (node.op == kSwapOut) return StepKind::kSwapOut;
-  if (node.op == kSwapIn) return StepKind::kSwapIn;
+  if (CopiesToHost(node.op)) return StepKind::kSwapOut;
+  if (CopiesToDevice(node.op)) return StepKind::kSwapIn;
   if (def == nullptr || !def->mutates.empty() || node.outputs.empty()) {
     return StepKind::kCompute;
   }
@@ -57,10 +57,16 @@ StepKind ExpectedKind(ValueId feed, const Node& node, const OpDef* def) {
   return StepKind::kAlias;
 }
 
-bool IsOnLane(StepKind kind, Lane lane) {
+bool IsOnLane(StepKind kind, const Node& node, Lane lane) {
+  const bool is_shared = IsCollective(node.op);
+  const bool runs = !IsCopy(kind) && !is_shared;
   switch (lane) {
     case Lane::kCompute:
-      return kind == StepKind::kCompute || kind == StepKind::kAlias;
+      return runs && node.placement == Placement::kDevice;
+    case Lane::kHost:
+      return runs && node.placement == Placement::kHost;
+    case Lane::kCommunication:
+      return is_shared;
     case Lane::kCopyOut:
       return kind == StepKind::kSwapOut;
     case Lane::kCopyIn:
@@ -148,7 +154,7 @@ class StepVerifier {
         const BufferId id = plan_.buffer_of[output];
         if (!id.is_valid()) continue;
         const Buffer& buffer = plan_.buffers[id];
-        if (buffer.kind != kind || buffer.space != Space::kDevice) {
+        if (buffer.kind != kind || buffer.space != OutputSpace(node)) {
           return Internal(fmt::format(
               "{} is resident, but its buffer is not of that kind", node.name));
         }
@@ -184,12 +190,19 @@ class StepVerifier {
     SPILLWAY_RETURN_IF_ERROR(CheckSharing(id));
     SPILLWAY_RETURN_IF_ERROR(CheckConstants(id));
     SPILLWAY_RETURN_IF_ERROR(CheckScratch(id));
-    for (const ValueId output : node.outputs) {
-      const Buffer& buffer = plan_.buffers[plan_.buffer_of[output]];
-      if (buffer.space != OutputSpace(node)) {
-        return Internal(fmt::format("{} is in the wrong memory space",
-                                    graph_.ValueName(output)));
-      }
+    // Ops that are not registered can be planned without the copies they need.
+    if (!is_fed && ops_.Find(node.op) != nullptr) {
+      SPILLWAY_RETURN_IF_ERROR(CheckSpace(id, node.inputs, InputSpace(node)));
+    }
+    return CheckSpace(id, node.outputs, OutputSpace(node));
+  }
+
+  absl::Status CheckSpace(StepId id, const std::vector<ValueId>& values,
+                          Space space) const {
+    for (const ValueId value : values) {
+      if (plan_.buffers[plan_.buffer_of[value]].space == space) continue;
+      return Internal(fmt::format("{}: {} is in the wrong memory space",
+                                  Name(id), graph_.ValueName(value)));
     }
     return absl::OkStatus();
   }
@@ -208,7 +221,7 @@ class StepVerifier {
                                   Name(id), static_cast<int>(step.kind),
                                   node.op, static_cast<int>(expected)));
     }
-    if (!IsOnLane(step.kind, step.lane)) {
+    if (!IsOnLane(step.kind, node, step.lane)) {
       return Internal(fmt::format("{} is on lane {}, where a {} does not run",
                                   Name(id), static_cast<int>(step.lane),
                                   node.op));
@@ -289,7 +302,10 @@ class StepVerifier {
 
   bool MayTakeOver(const OpDef* def, const Node& node, const Step& step,
                    size_t output) const {
-    if (def == nullptr || !TakesOver(def->in_place, step, output)) return false;
+    if (def == nullptr) return false;
+    const std::vector<BufferPair> pairs =
+        InPlacePairsOf(*def, step.inputs.size());
+    if (!TakesOver(pairs, step, output)) return false;
     if (def->in_place_legal == nullptr) return true;
     const std::vector<TensorType> inputs = TypesOf(graph_, node.inputs);
     const std::vector<TensorType> outputs = TypesOf(graph_, node.outputs);
@@ -320,9 +336,9 @@ class StepVerifier {
       if (!IsWorkspace(step.workspace)) {
         return Internal(fmt::format("{}: its scratch is a value", Name(id)));
       }
-      if (scratch.space != Space::kDevice) {
+      if (scratch.space != OutputSpace(graph_.node(step.node))) {
         return Internal(
-            fmt::format("{}: its scratch is not on the device", Name(id)));
+            fmt::format("{}: its scratch is not where it runs", Name(id)));
       }
     }
     if (workspace_bytes_ == nullptr) return absl::OkStatus();

@@ -26,8 +26,8 @@ ValueId FedValue(const Graph& graph, const StorageMap& storages,
     if (!storage.overwriters.empty()) return {};
     const Node& node = graph.producer(storage.root);
     if (node.op == kPlaceholder) return storage.root;
-    const bool is_swap = node.op == kSwapOut || node.op == kSwapIn;
-    if (!is_swap || node.inputs.empty()) return {};
+    const bool is_copy = CopiesToHost(node.op) || CopiesToDevice(node.op);
+    if (!is_copy || node.inputs.empty()) return {};
     value = node.inputs[0];
   }
 }

@@ -42,15 +42,6 @@ absl::Status CheckOptions(const SessionOptions& options) {
   return CheckThreads(options.threads);
 }
 
-// The schedule with step_of filled from its order.
-Schedule WithSteps(Schedule schedule, size_t num_nodes) {
-  schedule.step_of = IdMap<NodeId, int32_t>(num_nodes, -1);
-  for (size_t i = 0; i < schedule.order.size(); ++i) {
-    schedule.step_of[schedule.order[i]] = static_cast<int32_t>(i);
-  }
-  return schedule;
-}
-
 class Planner {
  public:
   Planner(std::vector<Program> programs, DeviceKind kind,
@@ -108,19 +99,33 @@ class Planner {
       if (!IsResidentNode(node, *options_.ops)) continue;
       const TensorType& type = graph.type(node.outputs[0]);
       const std::string key = ResidentKey(node, ConstantPrefix(index));
-      const auto [first, is_new] = types_.try_emplace(key, type);
-      if (first->second != type) {
+      const Space space = OutputSpace(node);
+      const auto [entry, is_new] =
+          kinds_.try_emplace(key, ResidentKind{.type = type, .space = space});
+      const ResidentKind& first = entry->second;
+      if (first.type != type) {
         return InvalidArgument(fmt::format(
             "variable {} is {} in {} but {} in a program before it", node.name,
-            type.ToString(), graph.name(), first->second.ToString()));
+            type.ToString(), graph.name(), first.type.ToString()));
+      }
+      if (first.space != space) {
+        return InvalidArgument(fmt::format(
+            "variable {} is on the {} in {}, but not in a program before it",
+            node.name, space == Space::kHost ? "host" : "device",
+            graph.name()));
       }
       if (!is_new) continue;
       if (node.op == kVariable && index > 0) {
         SPILLWAY_RETURN_IF_ERROR(CheckOwnVariable(index, node));
       }
+      const bool is_variable = node.op == kVariable;
+      const bool is_saved =
+          node.attributes.GetBool("saved", true).value_or(true);
       planned_.residents.push_back({.name = node.name,
-                                    .is_variable = node.op == kVariable,
+                                    .is_variable = is_variable,
+                                    .is_state = is_variable && is_saved,
                                     .type = type,
+                                    .space = space,
                                     .offset = layout_.offsets.at(key),
                                     .program = index,
                                     .node = id});
@@ -183,7 +188,8 @@ class Planner {
                       num_expected, graph.name(), graph.num_nodes()));
     }
     options.placement = std::move(given->placement);
-    return WithSteps(std::move(given->schedule), graph.num_nodes());
+    SetSteps(graph.num_nodes(), given->schedule);
+    return std::move(given->schedule);
   }
 
   std::vector<Program> programs_;
@@ -191,7 +197,11 @@ class Planner {
   const SessionOptions& options_;
   std::vector<IdMap<NodeId, bool>> keep_;  // nodes to run, by program
   ResidentLayout layout_;
-  std::map<std::string, TensorType> types_;  // of residents, by layout key
+  struct ResidentKind {
+    TensorType type = {};
+    Space space = Space::kDevice;
+  };
+  std::map<std::string, ResidentKind> kinds_;  // of residents, by layout key
   PlannedPrograms planned_;
 };
 
@@ -213,7 +223,7 @@ absl::Status CheckProgram(const Program& program) {
                                          fetch.value(), graph.name(),
                                          graph.num_values()));
     }
-    if (OutputSpace(graph.producer(fetch)) == Space::kHost) {
+    if (CopiesToHost(graph.producer(fetch).op)) {
       return InvalidArgument(
           fmt::format("fetch {} lives on the host; fetch the value it is a "
                       "copy of",

@@ -24,12 +24,15 @@ struct PlannedProgram {
   FeedLimits feed_limits = {};
 };
 
-// Bytes of the device arena that outlive a step: one entry for each variable
-// that any program uses, and for each constant of each program.
+// Bytes of an arena that outlive a step: one entry for each variable that any
+// program uses, and for each constant of each program.
 struct Resident {
   std::string name;  // of the node
   bool is_variable = false;
+  // A variable that is part of the session's state (ops/array/variable.h).
+  bool is_state = false;
   TensorType type = {};
+  Space space = Space::kDevice;
   int64_t offset = 0;
   size_t program = 0;  // the first that has it, and the node there
   NodeId node = {};
@@ -44,7 +47,7 @@ struct PlannedPrograms {
 };
 
 // INVALID_ARGUMENT for a graph without nodes, or naming a fetch that the graph
-// does not have or that is on the host.
+// does not have or that is a copy on the host.
 absl::Status CheckProgram(const Program& program);
 
 // Prefix of the names of the constants of programs[program] in the keys of
@@ -54,8 +57,8 @@ std::string ConstantPrefix(size_t program);
 
 // Errors: INVALID_ARGUMENT for invalid options or registries, for an empty list
 // of programs, for graphs that VerifyGraph refuses, for fetches that the graph
-// does not have or that are on the host, for variables of equal name and
-// different type, and for a variable that only a later program has
+// does not have or that are copies on the host, for variables of equal name and
+// different type or memory, and for a variable that only a later program has
 // (SessionOptions::own_variables); UNIMPLEMENTED and RESOURCE_EXHAUSTED as
 // PrepareKernels and CompilePlan.
 absl::StatusOr<PlannedPrograms> PlanPrograms(std::vector<Program> programs,

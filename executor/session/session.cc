@@ -9,6 +9,7 @@
 #include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "comm/communicator.h"
 #include "executor/arena.h"
 #include "executor/checked/checked_memory.h"
 #include "executor/host_threads.h"
@@ -91,7 +92,7 @@ std::map<std::string, TensorType> VariableTypes(
     const PlannedPrograms& planned) {
   std::map<std::string, TensorType> types;
   for (const Resident& resident : planned.residents) {
-    if (resident.is_variable) types[resident.name] = resident.type;
+    if (resident.is_state) types[resident.name] = resident.type;
   }
   return types;
 }
@@ -178,6 +179,7 @@ class SessionImpl final : public Session {
   VariableAccess variables() {
     return {.programs = &planned_,
             .device_arena = &device_arena_,
+            .host_arena = &host_arena_,
             .stream = stream_.get(),
             .threads = &host_threads_};
   }
@@ -226,6 +228,7 @@ absl::Status SessionImpl::Allocate() {
              .host_threads = &host_threads_,
              .checked_memory = checked_memory_ ? &*checked_memory_ : nullptr,
              .ops = options_.ops,
+             .communicator = options_.communicator,
              .capture_steps = options_.capture_steps}));
     executors_.push_back(std::move(executor));
   }
@@ -242,6 +245,7 @@ absl::Status SessionImpl::PrepareChecks() {
                               .kind = resident.is_variable
                                           ? BufferKind::kVariable
                                           : BufferKind::kConstant,
+                              .space = resident.space,
                               .offset = resident.offset,
                               .bytes = resident.type.num_bytes()});
   }
@@ -268,6 +272,8 @@ absl::StatusOr<StepResult> SessionImpl::Step(int program, const Feeds& feeds,
   const absl::Status status = RunAndFetch(index, options, result);
   if (!status.ok()) {
     variable_state_.Break(status, variable_types_);
+    // The other ranks need not wait until they time out.
+    if (options_.communicator != nullptr) options_.communicator->Abort(status);
     return status;
   }
   ++step_numbers_[index];
@@ -295,9 +301,10 @@ absl::Status SessionImpl::Fetch(const PlannedProgram& program,
   absl::Status copied;
   for (auto& [id, fetched] : result.fetched) {
     const Buffer& buffer = program.plan.buffers[program.plan.buffer_of[id]];
-    copied.Update(stream_->CopyToHost(
-        fetched.bytes.data(), device_arena_.Use(buffer.offset, buffer.bytes),
-        buffer.bytes));
+    copied.Update(CopyToCaller(
+        variables(),
+        {.space = buffer.space, .offset = buffer.offset, .bytes = buffer.bytes},
+        fetched.bytes.data()));
   }
   copied.Update(stream_->Synchronize());
   if (checked_memory_) checked_memory_->EndAll();

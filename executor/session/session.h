@@ -7,7 +7,8 @@
 // largest plan. Create plans and allocates all memory; a step allocates none.
 // Threads: one caller at a time.
 //
-// The state of a session is its variables and a step number for each program. A
+// The state of a session is its variables (but for those that say otherwise,
+// see ops/array/variable.h) and a step number for each program. A
 // program's step number is the number of steps that it has completed. The
 // random ops of its next step (Dropout) draw from it, the seed and their name.
 // Each program counts its own steps, so training is bitwise identical with and
@@ -52,6 +53,8 @@
 
 namespace spillway {
 
+class Communicator;  // comm/communicator.h
+
 // One graph to run, with or without LMS swaps, and the fetches of its steps.
 struct Program {
   Graph graph = {};
@@ -91,6 +94,11 @@ struct SessionOptions {
   // instead of piece by piece; results are bitwise identical
   // (ExecutorSpec::capture_steps). UNIMPLEMENTED on devices without graphs.
   bool capture_steps = false;
+  // The ranks that collectives (AllReduce) work with; programs that have some
+  // need it. Only steps use it, and only its owner between steps. All ranks run
+  // the same programs, with the same number of steps of each. Borrowed for the
+  // lifetime of the session.
+  Communicator* communicator = nullptr;
 };
 
 struct MemoryUse {
@@ -132,7 +140,7 @@ class Session {
   // index for its readers (executor/session/feed_limits.h): nothing has run.
   // FAILED_PRECONDITION after an error that left the variables undefined.
   // INTERNAL naming the node whose kernel failed or threw; with check_memory,
-  // for a fault that was found.
+  // for a fault that was found. Errors of the communicator.
   virtual absl::StatusOr<StepResult> Step(int program, const Feeds& feeds,
                                           Timeline* timeline = nullptr) = 0;
   absl::StatusOr<StepResult> Step(const Feeds& feeds) { return Step(0, feeds); }

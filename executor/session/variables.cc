@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -13,11 +14,43 @@
 namespace spillway {
 namespace {
 
-void* Place(const VariableAccess& access, const Resident& resident) {
-  return access.device_arena->Use(resident.offset, resident.type.num_bytes());
+void* Place(const VariableAccess& access, const BytesInArena& place) {
+  Arena& arena =
+      place.space == Space::kDevice ? *access.device_arena : *access.host_arena;
+  return arena.Use(place.offset, place.bytes);
+}
+
+BytesInArena PlaceOf(const Resident& resident) {
+  return {.space = resident.space,
+          .offset = resident.offset,
+          .bytes = resident.type.num_bytes()};
+}
+
+// `from` is borrowed until the stream was synchronised.
+absl::Status Write(const VariableAccess& access, const Resident& resident,
+                   const std::byte* from) {
+  const int64_t bytes = resident.type.num_bytes();
+  void* const to = Place(access, PlaceOf(resident));
+  if (resident.space == Space::kDevice) {
+    return access.stream->CopyToDevice(to, from, bytes);
+  }
+  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+  return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::Status CopyToCaller(const VariableAccess& access,
+                          const BytesInArena& from, std::byte* to) {
+  const void* const bytes = Place(access, from);
+  if (from.space == Space::kDevice) {
+    return access.stream->CopyToHost(to, bytes, from.bytes);
+  }
+  if (from.bytes > 0) {
+    std::memcpy(to, bytes, static_cast<size_t>(from.bytes));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status InitializeResidents(const VariableAccess& access, uint64_t seed) {
   std::vector<std::byte> staging;
@@ -27,8 +60,7 @@ absl::Status InitializeResidents(const VariableAccess& access, uint64_t seed) {
     const Graph& graph = access.programs->programs[resident.program].graph;
     SPILLWAY_RETURN_IF_ERROR(FillResident(graph, resident.node, seed,
                                           staging.data(), access.threads));
-    SPILLWAY_RETURN_IF_ERROR(access.stream->CopyToDevice(
-        Place(access, resident), staging.data(), bytes));
+    SPILLWAY_RETURN_IF_ERROR(Write(access, resident, staging.data()));
     SPILLWAY_RETURN_IF_ERROR(access.stream->Synchronize());
   }
   return absl::OkStatus();
@@ -39,13 +71,11 @@ absl::StatusOr<std::map<std::string, HostTensor>> CopyVariablesToHost(
   std::map<std::string, HostTensor> values;
   absl::Status issued;
   for (const Resident& resident : access.programs->residents) {
-    if (!resident.is_variable) continue;
+    if (!resident.is_state) continue;
     HostTensor& value = values[resident.name];
     value.type = resident.type;
     value.bytes.resize(static_cast<size_t>(resident.type.num_bytes()));
-    issued.Update(access.stream->CopyToHost(value.bytes.data(),
-                                            Place(access, resident),
-                                            resident.type.num_bytes()));
+    issued.Update(CopyToCaller(access, PlaceOf(resident), value.bytes.data()));
   }
   issued.Update(access.stream->Synchronize());
   SPILLWAY_RETURN_IF_ERROR(issued);
@@ -57,7 +87,7 @@ absl::Status CheckVariableValues(
     const std::map<std::string, HostTensor>& values) {
   std::map<std::string_view, const Resident*> by_name;
   for (const Resident& resident : access.programs->residents) {
-    if (resident.is_variable) by_name[resident.name] = &resident;
+    if (resident.is_state) by_name[resident.name] = &resident;
   }
   for (const auto& [name, value] : values) {
     const auto found = by_name.find(name);
@@ -85,10 +115,8 @@ absl::Status CopyVariablesToDevice(
   absl::Status issued;
   for (const Resident& resident : access.programs->residents) {
     const auto value = values.find(resident.name);
-    if (!resident.is_variable || value == values.end()) continue;
-    issued.Update(access.stream->CopyToDevice(Place(access, resident),
-                                              value->second.bytes.data(),
-                                              resident.type.num_bytes()));
+    if (!resident.is_state || value == values.end()) continue;
+    issued.Update(Write(access, resident, value->second.bytes.data()));
   }
   issued.Update(access.stream->Synchronize());
   return issued;

@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_EXECUTOR_SESSION_VARIABLES_H_
 #define SPILLWAY_EXECUTOR_SESSION_VARIABLES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -17,14 +18,26 @@
 
 namespace spillway {
 
-// Where the variables are; all borrowed for the call. The stream is
-// synchronised when a call returns.
+// Where the variables are; all borrowed for the call. Unless a function says
+// otherwise, the stream is synchronised when it returns.
 struct VariableAccess {
   const PlannedPrograms* programs = nullptr;
   Arena* device_arena = nullptr;
+  Arena* host_arena = nullptr;
   Stream* stream = nullptr;
   HostThreads* threads = nullptr;  // for initial values; null: the caller's
 };
+
+struct BytesInArena {
+  Space space = Space::kDevice;
+  int64_t offset = 0;
+  int64_t bytes = 0;
+};
+
+// Copies to memory of the caller, which has the bytes once the stream was
+// synchronised.
+absl::Status CopyToCaller(const VariableAccess& access,
+                          const BytesInArena& from, std::byte* to);
 
 // Gives variables and constants their initial values. Needs host memory for the
 // largest of them while it runs.

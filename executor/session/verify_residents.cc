@@ -19,6 +19,7 @@ namespace {
 struct Placed {
   std::string name;
   TensorType type;
+  Space space = Space::kDevice;
   int64_t offset = 0;
   size_t program = 0;  // the first program that has it
 
@@ -56,11 +57,13 @@ class Verifier {
         if (!is_resident || !id.is_valid()) continue;
         const Placed here = {.name = node.name,
                              .type = graph.type(output),
+                             .space = plan.buffers[id].space,
                              .offset = plan.buffers[id].offset,
                              .program = program};
         const Key key(node.op == kVariable ? kShared : program, node.name);
         const Placed& first = placed_.try_emplace(key, here).first->second;
-        if (first.offset != here.offset || first.type != here.type) {
+        if (first.space != here.space || first.offset != here.offset ||
+            first.type != here.type) {
           return Internal(fmt::format(
               "variable {} is {} at {} in program {}, but {} at {} in program "
               "{}",
@@ -75,11 +78,13 @@ class Verifier {
   absl::Status CheckAreApart() const {
     std::vector<const Placed*> in_order;
     for (const auto& [key, placed] : placed_) in_order.push_back(&placed);
-    std::ranges::stable_sort(in_order, {}, &Placed::offset);
+    std::ranges::stable_sort(in_order, {}, [](const Placed* placed) {
+      return std::pair(placed->space, placed->offset);
+    });
     for (size_t i = 1; i < in_order.size(); ++i) {
       const Placed& a = *in_order[i - 1];
       const Placed& b = *in_order[i];
-      if (a.end() <= b.offset) continue;
+      if (a.space != b.space || a.end() <= b.offset) continue;
       return Internal(fmt::format(
           "residents {} of program {} and {} of program {} share bytes", a.name,
           a.program, b.name, b.program));
@@ -87,14 +92,15 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // All other buffers of the plan are above its resident_bytes (VerifyPlan).
+  // All other buffers of the plan are above its residents (VerifyPlan).
   absl::Status CheckProgram(size_t program) const {
     const ExecutionPlan& plan = planned_.programs[program].plan;
     for (const auto& [key, placed] : placed_) {
-      if (placed.end() <= plan.resident_bytes) continue;
+      const int64_t residents = ResidentBytes(plan, placed.space);
+      if (placed.end() <= residents) continue;
       return Internal(fmt::format(
           "program {} uses bytes from {} on, where {} of program {} lies",
-          program, plan.resident_bytes, placed.name, placed.program));
+          program, residents, placed.name, placed.program));
     }
     if (plan.device_bytes > planned_.device_bytes ||
         plan.host_bytes > planned_.host_bytes) {
@@ -120,7 +126,8 @@ class Verifier {
                                     listed.name, listed.program));
       }
       const auto found = placed_.find(key);
-      if (found == placed_.end() || found->second.offset != listed.offset ||
+      if (found == placed_.end() || found->second.space != listed.space ||
+          found->second.offset != listed.offset ||
           found->second.type != listed.type) {
         return Internal(
             fmt::format("{} is listed as {} at {}, where no plan "

@@ -18,11 +18,12 @@ namespace {
 class ReverseSweep {
  public:
   ReverseSweep(NameScope scope, Tensor loss, std::span<const Tensor> xs,
-               double loss_scale)
+               double loss_scale, Tensor fed_scale)
       : scope_(std::move(scope)),
         builder_(scope_.builder()),
         loss_(loss),
         loss_scale_(loss_scale),
+        fed_scale_(fed_scale),
         num_forward_(builder_.graph().num_nodes()),
         depends_on_x_(builder_.graph().num_values(), false),
         input_gradients_(num_forward_),
@@ -92,6 +93,7 @@ class ReverseSweep {
   }
 
   Tensor LossScale(const NameScope& scope) {
+    if (fed_scale_.is_valid()) return fed_scale_;
     return builder_.Add(scope, {.op = std::string(kConst),
                                 .attributes = {{"dtype", DType::kFloat32},
                                                {"shape", Shape()},
@@ -121,6 +123,7 @@ class ReverseSweep {
   GraphBuilder& builder_;
   const Tensor loss_;
   const double loss_scale_;
+  const Tensor fed_scale_;  // invalid: loss_scale_
   const size_t num_forward_;
   IdMap<ValueId, bool> depends_on_x_;  // over data edges; x itself does
   IdMap<NodeId, std::vector<Tensor>> input_gradients_;
@@ -283,12 +286,12 @@ absl::StatusOr<std::vector<Tensor>> OpGradients(
 }
 
 std::vector<Tensor> AddGradients(const NameScope& scope, Tensor loss,
-                                 std::span<const Tensor> xs,
-                                 double loss_scale) {
+                                 std::span<const Tensor> xs, double loss_scale,
+                                 Tensor fed_scale) {
   GraphBuilder& builder = scope.builder();
   if (builder.status().ok()) builder.Fail(CheckArguments(scope, loss, xs));
   if (!builder.status().ok()) return std::vector<Tensor>(xs.size());
-  return ReverseSweep(scope, loss, xs, loss_scale).Run(xs);
+  return ReverseSweep(scope, loss, xs, loss_scale, fed_scale).Run(xs);
 }
 
 }  // namespace spillway

@@ -66,12 +66,13 @@ absl::StatusOr<std::vector<Tensor>> OpGradients(
 // d`loss`/dx for each x of `xs`, as tensors of the same types; an invalid
 // Tensor where loss does not depend on x. `loss` must be a float32 scalar.
 // Several gradients of one value are summed with AddN, in order of use. The
-// gradients are multiplied by `loss_scale`, which must be positive. Errors
+// gradients are multiplied by `loss_scale`, which must be positive, or by
+// `fed_scale`, a float32 scalar, if that is valid. Errors
 // (kept in the builder): INVALID_ARGUMENT naming a node between x and the loss
 // whose op is not differentiable; those of OpGradients.
 std::vector<Tensor> AddGradients(const NameScope& scope, Tensor loss,
                                  std::span<const Tensor> xs,
-                                 double loss_scale = 1);
+                                 double loss_scale = 1, Tensor fed_scale = {});
 
 }  // namespace spillway
 

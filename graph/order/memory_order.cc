@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/copies.h"
 #include "graph/storage.h"
 #include "graph/traverse.h"
 #include "graph/well_known_ops.h"
@@ -36,8 +37,7 @@ int32_t CountEdges(const MemoryOrderInputs& inputs, NodeId id) {
 int64_t BytesOnDevice(const Graph& graph, const Storage& storage) {
   const Node& node = graph.producer(storage.root);
   const bool is_on_device =
-      node.op == kSwapIn ||
-      (node.placement == Placement::kDevice && !storage.is_resident);
+      OutputsAt(node) == Placement::kDevice && !storage.is_resident;
   return is_on_device ? graph.type(storage.root).num_bytes() : 0;
 }
 

@@ -107,6 +107,13 @@ IdMap<NodeId, int32_t> WithClonesBeforeReaders(
 
 }  // namespace
 
+void SetSteps(size_t num_nodes, Schedule& schedule) {
+  schedule.step_of = IdMap<NodeId, int32_t>(num_nodes, -1);
+  for (size_t i = 0; i < schedule.order.size(); ++i) {
+    schedule.step_of[schedule.order[i]] = static_cast<int32_t>(i);
+  }
+}
+
 IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
                                std::span<const ValueId> fetches) {
   IdMap<NodeId, bool> needed(graph.num_nodes(), false);
@@ -132,7 +139,7 @@ IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
 int ReadyRank(const Node& node, const OpRegistry& registry) {
   const OpDef* def = registry.Find(node.op);
   if (def != nullptr && def->resident) return 0;  // no work, only bytes
-  if (node.op == kSwapOut) return 1;
+  if (CopiesToHost(node.op)) return 1;
   if (node.op == kSwapIn) return 2;
   return OverwritesInputs(node, registry) ? 3 : kComputeRank;
 }

@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_GRAPH_ORDER_SCHEDULE_H_
 #define SPILLWAY_GRAPH_ORDER_SCHEDULE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,6 +23,9 @@ struct Schedule {
 
   bool contains(NodeId id) const { return step_of[id] >= 0; }
 };
+
+// Fills step_of from the order, for a graph of `num_nodes` nodes.
+void SetSteps(size_t num_nodes, Schedule& schedule);
 
 // Nodes that `fetches` need over data and control edges, plus all nodes that
 // overwrite variables and the nodes that these need. Without fetches and such

@@ -20,10 +20,10 @@
 namespace spillway {
 namespace {
 
-class Verifier {
+class RecomputeVerifier {
  public:
-  Verifier(const Graph& original, const Graph& edited,
-           const RecomputePlan& plan, const OpRegistry& ops)
+  RecomputeVerifier(const Graph& original, const Graph& edited,
+                    const RecomputePlan& plan, const OpRegistry& ops)
       : original_(original),
         edited_(edited),
         plan_(plan),
@@ -315,7 +315,7 @@ class Verifier {
 
 absl::Status VerifyRecompute(const Graph& original, const Graph& edited,
                              const RecomputePlan& plan, const OpRegistry& ops) {
-  return Verifier(original, edited, plan, ops).Run();
+  return RecomputeVerifier(original, edited, plan, ops).Run();
 }
 
 }  // namespace spillway

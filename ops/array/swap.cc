@@ -17,12 +17,15 @@ Op Copy(std::string_view name) {
   return {.def = {.name = std::string(name),
                   .inputs = {"x"},
                   .outputs = {"y"},
-                  .infer = InferSwap}};
+                  .infer = InferSwap,
+                  .recompute = RecomputeRule::kNever}};
 }
 
 }  // namespace
 
 Op SwapIn() { return Copy(kSwapIn); }
 Op SwapOut() { return Copy(kSwapOut); }
+Op CopyToHost() { return Copy(kCopyToHost); }
+Op CopyToDevice() { return Copy(kCopyToDevice); }
 
 }  // namespace spillway::ops

@@ -1,7 +1,8 @@
-// SwapOut: a copy of a device tensor in host memory. SwapIn: a copy of a host
-// tensor in device memory. Any type; y has the type of x. LMS inserts them
-// after the gradients were added, so they have no gradient. No kernel: the
-// executor copies on the copy lanes.
+// SwapOut, CopyToHost: a copy of a device tensor in host memory. SwapIn,
+// CopyToDevice: a copy of a host tensor in device memory. Any type; y has the
+// type of x. LMS inserts the swaps, and placement on the host the others, after
+// the gradients were added, so they have no gradient. No kernel: the executor
+// copies on the copy lanes.
 #ifndef SPILLWAY_OPS_ARRAY_SWAP_H_
 #define SPILLWAY_OPS_ARRAY_SWAP_H_
 
@@ -11,6 +12,8 @@ namespace spillway::ops {
 
 Op SwapIn();
 Op SwapOut();
+Op CopyToHost();
+Op CopyToDevice();
 
 }  // namespace spillway::ops
 

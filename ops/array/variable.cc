@@ -17,6 +17,7 @@ absl::StatusOr<std::vector<TensorType>> InferVariable(
   SPILLWAY_ASSIGN_OR_RETURN(TensorType type, StatedType(node.attributes));
   SPILLWAY_RETURN_IF_ERROR(CheckInitializer(node.attributes, type));
   SPILLWAY_RETURN_IF_ERROR(node.attributes.GetBool("trainable", true).status());
+  SPILLWAY_RETURN_IF_ERROR(node.attributes.GetBool("saved", true).status());
   return std::vector{std::move(type)};
 }
 
@@ -25,7 +26,8 @@ absl::StatusOr<std::vector<TensorType>> InferVariable(
 Op Variable() {
   return {.def = {.name = std::string(kVariable),
                   .outputs = {"y"},
-                  .attributes = {"dtype", "shape", "initializer", "trainable"},
+                  .attributes = {"dtype", "shape", "initializer", "trainable",
+                                 "saved"},
                   .infer = InferVariable,
                   .resident = true}};
 }

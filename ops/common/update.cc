@@ -36,7 +36,8 @@ absl::Status CheckGroup(const OpDef& def, std::span<const TensorType> inputs) {
 }
 
 absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node,
-                                              const OpDef& def) {
+                                              const OpDef& def,
+                                              const Shape& shared) {
   const auto each = static_cast<size_t>(def.group_inputs);
   const int groups = NumGroups(def, node.inputs.size());
   std::vector<TensorType> outputs;
@@ -49,7 +50,8 @@ absl::StatusOr<std::vector<TensorType>> Infer(const InferContext& node,
     outputs.push_back(inputs[0]);
   }
   SPILLWAY_RETURN_IF_ERROR(
-      ExpectType("learning_rate", node.inputs.back(), {}, "a number"));
+      ExpectType(def.inputs.back(), node.inputs.back(), {.shape = shared},
+                 shared.rank() == 0 ? "a number" : "a pair of numbers"));
   return outputs;
 }
 
@@ -77,9 +79,11 @@ OpDef WithoutFunctions(const UpdateSchema& schema) {
   }
   def.inputs.emplace_back("gradient");
   def.group_inputs = static_cast<int>(def.inputs.size());
-  def.inputs.emplace_back("learning_rate");
-  def.attributes.emplace_back("gradient_scale");
-  def.attributes.emplace_back("weight_decay");
+  def.inputs.push_back(schema.shared);
+  if (schema.has_gradient_rule) {
+    def.attributes.emplace_back("gradient_scale");
+    def.attributes.emplace_back("weight_decay");
+  }
   return def;
 }
 
@@ -88,10 +92,10 @@ OpDef WithoutFunctions(const UpdateSchema& schema) {
 OpDef UpdateDef(const UpdateSchema& schema) {
   OpDef def = WithoutFunctions(schema);
   def.infer =
-      [signature = def, check = schema.check](
+      [signature = def, check = schema.check, shared = schema.shared_shape](
           const InferContext& node) -> absl::StatusOr<std::vector<TensorType>> {
-    SPILLWAY_RETURN_IF_ERROR(check(node.attributes));
-    return Infer(node, signature);
+    if (check != nullptr) SPILLWAY_RETURN_IF_ERROR(check(node.attributes));
+    return Infer(node, signature, shared);
   };
   def.cost = [flops = schema.flops_per_element,
               needs_norms = schema.needs_norms](const OpContext& node) {

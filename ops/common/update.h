@@ -1,9 +1,10 @@
-// Shared by the ops that update variables in place (Apply...).
+// Shared by the ops that update variables in place (Apply...) and by
+// AccumulateGradient.
 //
 // Their inputs are groups of variable, slots..., gradient, one group per
-// variable, and then the learning rate, which all groups share; each group has
-// one output, the updated variable. The update of a group does not depend on
-// the other groups.
+// variable, and then the learning rate (or another tensor), which all groups
+// share; each group has one output, the updated variable. The update of a group
+// does not depend on the other groups.
 #ifndef SPILLWAY_OPS_COMMON_UPDATE_H_
 #define SPILLWAY_OPS_COMMON_UPDATE_H_
 
@@ -27,11 +28,16 @@ struct UpdateSchema {
   double flops_per_element = 0;
   // The kernel reads variable and gradient twice: first for their norms.
   bool needs_norms = false;
+  // The input that all groups share, float32.
+  std::string shared = "learning_rate";
+  Shape shared_shape = {};
+  // Whether the op has the attributes of GradientRule.
+  bool has_gradient_rule = true;
 };
 
 // The schema of such an op. All tensors are float32. Slots and gradient have
 // their variable's shape, except slots called "beta_power", which have two
-// elements; the rate is a scalar. The op overwrites variables and slots. Errors
+// elements. The op overwrites variables and slots. Errors
 // of its shape inference name the input, and the group if there are several.
 OpDef UpdateDef(const UpdateSchema& schema);
 
@@ -54,7 +60,7 @@ struct UpdateGroups {
   size_t variable(size_t group) const { return group * inputs_each; }
   size_t slot(size_t group, size_t i) const { return variable(group) + 1 + i; }
   size_t gradient(size_t group) const { return variable(group + 1) - 1; }
-  size_t learning_rate() const { return variable(count()); }
+  size_t shared() const { return variable(count()); }
 };
 UpdateGroups GroupsOf(std::span<const TensorType> inputs,
                       std::span<const TensorType> outputs);

@@ -1,10 +1,13 @@
 // The parameters of the optimizers' update rules, as kernels of every device
-// take them; ops/update/optimizer_updates.h defines each rule. Plain data: CUDA
+// take them; the headers of ops/update define each rule. Plain data: CUDA
 // sources include it.
 #ifndef SPILLWAY_OPS_COMMON_UPDATE_RULES_H_
 #define SPILLWAY_OPS_COMMON_UPDATE_RULES_H_
 
 namespace spillway {
+
+// AccumulateGradient has no parameters: its weights are an input.
+struct AccumulateRule {};
 
 // The gradient that an update uses:
 //

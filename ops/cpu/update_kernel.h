@@ -27,9 +27,10 @@ class GroupMemory {
   const float* gradient() const {
     return context_.input<float>(groups_.gradient(group_));
   }
-  float learning_rate() const {
-    return *context_.input<float>(groups_.learning_rate());
+  const float* shared() const {
+    return context_.input<float>(groups_.shared());
   }
+  float learning_rate() const { return *shared(); }
 
  private:
   const KernelContext& context_;

@@ -9,6 +9,7 @@ namespace {
 // Sorted by name, one per line.
 // clang-format off
 constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
+    {"AccumulateGradient", ops::AccumulateGradientGpu},
     {"Add", ops::AddGpu},
     {"AddN", ops::AddNGpu},
     {"ApplyAdagrad", ops::ApplyAdagradGpu},
@@ -28,6 +29,7 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"BiasAdd", ops::BiasAddGpu},
     {"BiasAddGrad", ops::BiasAddGradGpu},
     {"Cast", ops::CastGpu},
+    {"ClipByValue", ops::ClipByValueGpu},
     {"Concat", ops::ConcatGpu},
     {"Dropout", ops::DropoutGpu},
     {"DropoutGrad", ops::DropoutGpu},
@@ -45,6 +47,7 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"Mean", ops::MeanGpu},
     {"MeanGrad", ops::MeanGradGpu},
     {"Mul", ops::MulGpu},
+    {"NormFactor", ops::NormFactorGpu},
     {"Pad", ops::PadGpu},
     {"Relu", ops::ReluGpu},
     {"Relu6", ops::Relu6Gpu},
@@ -57,6 +60,7 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"Softmax", ops::SoftmaxGpu},
     {"SoftmaxGrad", ops::SoftmaxGradGpu},
     {"SparseSoftmaxCrossEntropyWithLogits", ops::SparseSoftmaxCrossEntropyWithLogitsGpu},
+    {"SquareSum", ops::SquareSumGpu},
     {"Sub", ops::SubGpu},
     {"Sum", ops::SumGpu},
     {"SumGrad", ops::SumGradGpu},

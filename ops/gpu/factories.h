@@ -26,6 +26,7 @@ absl::Status OpenGpuLibraries();
 
 namespace ops {
 
+NewKernel AccumulateGradientGpu(const KernelRequest& node);
 NewKernel AddGpu(const KernelRequest& node);
 NewKernel AddNGpu(const KernelRequest& node);
 NewKernel ApplyAdagradGpu(const KernelRequest& node);
@@ -42,6 +43,7 @@ NewKernel AvgPoolGradGpu(const KernelRequest& node);
 NewKernel BiasAddGpu(const KernelRequest& node);
 NewKernel BiasAddGradGpu(const KernelRequest& node);
 NewKernel CastGpu(const KernelRequest& node);
+NewKernel ClipByValueGpu(const KernelRequest& node);
 NewKernel ConcatGpu(const KernelRequest& node);
 NewKernel ConvBackpropFilterGpu(const KernelRequest& node);
 NewKernel ConvBackpropInputGpu(const KernelRequest& node);
@@ -62,6 +64,7 @@ NewKernel MaxPoolGradGpu(const KernelRequest& node);
 NewKernel MeanGpu(const KernelRequest& node);
 NewKernel MeanGradGpu(const KernelRequest& node);
 NewKernel MulGpu(const KernelRequest& node);
+NewKernel NormFactorGpu(const KernelRequest& node);
 NewKernel PadGpu(const KernelRequest& node);
 NewKernel Relu6Gpu(const KernelRequest& node);
 NewKernel Relu6GradGpu(const KernelRequest& node);
@@ -74,6 +77,7 @@ NewKernel SliceGpu(const KernelRequest& node);
 NewKernel SoftmaxGpu(const KernelRequest& node);
 NewKernel SoftmaxGradGpu(const KernelRequest& node);
 NewKernel SparseSoftmaxCrossEntropyWithLogitsGpu(const KernelRequest& node);
+NewKernel SquareSumGpu(const KernelRequest& node);
 NewKernel SubGpu(const KernelRequest& node);
 NewKernel SumGpu(const KernelRequest& node);
 NewKernel SumGradGpu(const KernelRequest& node);

@@ -30,7 +30,7 @@ NewKernel GpuUpdateKernel(const KernelRequest& node, const Rule& rule,
                           int64_t workspace_bytes = 0) {
   const auto launch = [=, groups = GroupsOf(node.inputs, node.outputs)](
                           const KernelContext& context) -> gpu::LaunchError {
-    const float* rate = context.input<float>(groups.learning_rate());
+    const float* shared = context.input<float>(groups.shared());
     for (size_t first = 0; first < groups.count();
          first += gpu::kMostUpdateTensors) {
       std::array<gpu::UpdateTensor, gpu::kMostUpdateTensors> tensors;
@@ -43,7 +43,7 @@ NewKernel GpuUpdateKernel(const KernelRequest& node, const Rule& rule,
           gpu::Update(context.stream, rule,
                       {.tensors = tensors.data(),
                        .count = static_cast<int>(count),
-                       .learning_rate = rate,
+                       .shared = shared,
                        .workspace = context.workspace});
       if (error != 0) return error;
     }

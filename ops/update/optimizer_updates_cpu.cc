@@ -90,9 +90,10 @@ double CorrectedLarsRatio(const LarsRule& rule, double variable_squares,
 double LarsRatio(const LarsRule& rule, const GroupMemory& group, int threads) {
   const double scale = rule.velocity.gradient.scale;
   const double variable_squares =
-      SquareSum(threads, group.variable(), group.elements());
+      spillway::SquareSum(threads, group.variable(), group.elements());
   const double gradient_squares =
-      scale * scale * SquareSum(threads, group.gradient(), group.elements());
+      scale * scale *
+      spillway::SquareSum(threads, group.gradient(), group.elements());
   return rule.is_lbsgd
              ? LbsgdRatio(variable_squares, gradient_squares,
                           rule.velocity.gradient.weight_decay)

@@ -99,9 +99,10 @@ Json StepsJson(const HtmlReport& report) {
     const Step& step = plan.steps[id];
     const Node& node = report.graph->node(step.node);
     const Interval& ran = report.predicted->ran[id];
-    const bool copies = step.lane != Lane::kCompute;
+    const int64_t bytes =
+        IsCopy(step.kind) ? plan.buffers[step.outputs[0]].bytes : 0;
     rows.push_back({static_cast<int>(step.lane), node.name, node.op, ran.begin,
-                    ran.end, copies ? plan.buffers[step.outputs[0]].bytes : 0});
+                    ran.end, bytes});
   }
   return rows;
 }
@@ -141,7 +142,7 @@ Json SpaceJson(const HtmlReport& report, const IdMap<BufferId, Interval>& owned,
   const CounterSample peak = PeakOf(MemoryOverTime(plan, owned, space));
   return {{"arena_bytes", on_device ? plan.device_bytes : plan.host_bytes},
           {"budget", budget ? Json(*budget) : Json()},
-          {"resident_bytes", on_device ? plan.resident_bytes : 0},
+          {"resident_bytes", ResidentBytes(plan, space)},
           {"peak_bytes", peak.value},
           {"peak_ns", peak.at_ns}};
 }

@@ -188,7 +188,7 @@ def main():
     work = options.work_folder.resolve()
     shutil.rmtree(work, ignore_errors=True)
     path = f"{options.install_folder.resolve()}/bin:{os.environ['PATH']}"
-    wrong = 0
+    wrong = []
     for page in options.pages:
         folder = work / page.stem
         prepare(folder)
@@ -201,10 +201,11 @@ def main():
                 continue
             reason = check(example, folder, environment)
             if reason:
-                wrong += 1
-                print(f"check_examples: {page.name}:{example.line}: {reason}",
-                      file=sys.stderr)
-    return min(wrong, 1)
+                wrong.append(f"check_examples: {page.name}:{example.line}: {reason}")
+                print(wrong[-1], file=sys.stderr)
+    if wrong:  # once more, below the output of all other examples
+        print("\n".join(["check_examples: wrong pages:", *wrong]), file=sys.stderr)
+    return min(len(wrong), 1)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Borrow(const KernelRequest& node) {
 
 inline const KernelRegistry& GpuKernels() {
   static const KernelRegistry kernels = [] {
-    KernelRegistry made;
+    KernelRegistry made =
+        StandardKernels();  // nodes on the host have the CPU's
     AddGpuKernels(made);
     const auto add = [&](std::string_view op, KernelFactory factory) {
       made.Add(op, DeviceKind::kCuda, factory);

@@ -56,14 +56,12 @@ TEST_P(RecomputedZooTest, EachPolicyKeepsEveryBit) {
   }
 }
 
-// With a sanitizer, four of the 44.
+// With a sanitizer, four of them.
 std::vector<std::string> Models() {
   if (testing::kHasSanitizer) {
     return {"densenet40_k12", "googlenet", "mobilenet_v2", "resnet20"};
   }
-  std::vector<std::string> models;
-  for (const auto& [name, step] : SmallSteps()) models.emplace_back(name);
-  return models;
+  return testing::NetworksToRun();
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, RecomputedZooTest, ::testing::ValuesIn(Models()),

@@ -4,8 +4,12 @@
 #define SPILLWAY_TESTS_END_TO_END_SMALL_STEPS_H_
 
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace spillway::testing {
 
@@ -39,6 +43,21 @@ inline const std::map<std::string_view, SmallStep>& SmallSteps() {
       {"unet3d", {8, 2}},           {"vgg11", {32, 2}},
       {"vgg16", {32, 2}},           {"vgg19", {32, 2}}};
   return steps;
+}
+
+// The networks of SmallSteps, by name; without SPILLWAY_STRESS, none that only
+// has more of the blocks of a smaller one.
+inline std::vector<std::string> NetworksToRun() {
+  static const std::set<std::string_view> deeper = {
+      "resnet101",      "resnet101_v1.5", "resnet101_v2",
+      "resnet110",      "resnet110_v2",   "resnet152",
+      "resnet152_v1.5", "resnet152_v2",   "vgg19"};
+  const bool all = std::getenv("SPILLWAY_STRESS") != nullptr;
+  std::vector<std::string> names;
+  for (const auto& [name, step] : SmallSteps()) {
+    if (all || !deeper.contains(name)) names.emplace_back(name);
+  }
+  return names;
 }
 
 }  // namespace spillway::testing

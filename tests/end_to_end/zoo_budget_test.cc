@@ -1,10 +1,11 @@
-// Every network of the zoo trains in half and in a quarter of its unconstrained
-// memory, bitwise identical to the unconstrained run, or is refused with the
+// The networks of the zoo train in half and in a quarter of their unconstrained
+// memory, bitwise identical to the unconstrained run, or are refused with the
 // node of the memory floor. The quarter runs with every access checked
 // (executor/checked/checked_executor.h), and so does a run with every tensor
 // swapped if neither budget can be met.
 //
-// SPILLWAY_STRESS adds bfloat16 and batches four times as large.
+// SPILLWAY_STRESS adds bfloat16, batches four times as large, and the deepest
+// networks of each family.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -38,15 +39,15 @@ struct ZooCase {
 std::vector<ZooCase> ZooCases() {
   const bool all = std::getenv("SPILLWAY_STRESS") != nullptr;
   std::vector<ZooCase> cases;
-  for (const auto& [model, step] : SmallSteps()) {
-    const ZooCase first = {.model = std::string(model),
-                           .batch_size = step.batch_size};
+  for (const std::string& model : testing::NetworksToRun()) {
+    const int64_t batch_size = SmallSteps().at(model).batch_size;
+    const ZooCase first = {.model = model, .batch_size = batch_size};
     cases.push_back(first);
     if (!all) continue;
     cases.push_back(first);
     cases.back().dtype = DType::kBFloat16;
     cases.push_back(first);
-    cases.back().batch_size = 4 * step.batch_size;
+    cases.back().batch_size = 4 * batch_size;
   }
   return cases;
 }

@@ -253,12 +253,15 @@ TEST_F(KernelRegistryTest, AnOpThatIsNotRegisteredCanOnlyBePlanned) {
                                         HasSubstr("simulated"))));
 }
 
-TEST_F(KernelRegistryTest, ComputingOnTheHostIsRefused) {
+TEST_F(KernelRegistryTest, NodesOnTheHostHaveTheKernelsOfTheCpu) {
   Add("Placeholder");
-  Add("Double", Placement::kHost);
-  EXPECT_THAT(Prepare(),
-              StatusIs(absl::StatusCode::kUnimplemented,
-                       AllOf(HasSubstr("my_Double"), HasSubstr("host"))));
+  const NodeId doubled = Add("Double", Placement::kHost);
+  ASSERT_OK_AND_ASSIGN(const KernelMap kernels,
+                       Prepare({.kind = DeviceKind::kCuda}));
+  EXPECT_NE(kernels[doubled], nullptr);
+  Add("Picky");
+  EXPECT_THAT(Prepare({.kind = DeviceKind::kCuda}),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("cuda")));
 }
 
 TEST_F(KernelRegistryTest, AllowMissingLeavesTheseNodesNull) {
@@ -266,7 +269,6 @@ TEST_F(KernelRegistryTest, AllowMissingLeavesTheseNodesNull) {
   Add("Update");
   Add("NoSuchOp");
   Add("Picky");
-  Add("Double", Placement::kHost);
   ASSERT_OK_AND_ASSIGN(const KernelMap kernels,
                        Prepare({.allow_missing = true}));
   for (const std::unique_ptr<Kernel>& kernel : kernels) {

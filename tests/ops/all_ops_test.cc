@@ -18,8 +18,8 @@ using testing::StatusIs;
 TEST(AllOps, HaveAKernelUnlessTheExecutorDoesTheirWork) {
   for (const auto& [name, def] : StandardOps().ops()) {
     const bool needs_none = def.resident || IsPureAlias(&def) ||
-                            name == kPlaceholder || name == kSwapIn ||
-                            name == kSwapOut;
+                            name == kPlaceholder || CopiesToHost(name) ||
+                            CopiesToDevice(name);
     const KernelFactory cpu = StandardKernels().Find(name, DeviceKind::kCpu);
     EXPECT_EQ(cpu == nullptr, needs_none) << name;
   }

@@ -47,7 +47,9 @@ check_fields() {
   for package in libabsl-dev libdnnl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev; do
     check_field "$development" Depends ".*$package \\(>= [0-9].*"
   done
-  check_field "$development" Depends '.*zlib1g-dev.*'
+  for package in libjpeg62-turbo-dev libpng-dev zlib1g-dev; do
+    check_field "$development" Depends ".*$package.*"
+  done
 }
 
 # Owners and modes follow Debian's policy; nothing is outside /usr.

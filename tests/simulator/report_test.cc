@@ -174,8 +174,8 @@ TEST_F(ReportTest, EveryOpThatRunsIsOfOneKind) {
   const std::string page = Page();
   const std::string kinds = Between(page, "const opKinds = [", "];\n");
   const std::set<std::string> copies_and_aliases = {
-      "Const",   "Identity", "Placeholder", "Reshape",
-      "SwapOut", "SwapIn",   "Variable"};
+      "Const",   "CopyToDevice", "CopyToHost", "Identity", "Placeholder",
+      "Reshape", "SwapOut",      "SwapIn",     "Variable"};
   for (const auto& [name, def] : StandardOps().ops()) {
     const size_t kinds_of_op = copies_and_aliases.contains(name) ? 0 : 1;
     EXPECT_EQ(Count(kinds, "'" + name + "'"), kinds_of_op) << name;

@@ -215,6 +215,13 @@ bool FakeCuda::IsPinned(const void* memory) const {
          static_cast<const std::byte*>(begin) + bytes;
 }
 
+FakeCuda::Error FakeCuda::LaunchHostFunc(Stream stream, void (*work)(void*),
+                                         void* data) {
+  if (const Error error = Called("cudaLaunchHostFunc")) return error;
+  Submit(stream, [=] { work(data); });
+  return 0;
+}
+
 FakeCuda::Error FakeCuda::MemcpyAsync(void* to, const void* from, size_t bytes,
                                       Copy copy, Stream stream) {
   if (const Error error = Called("cudaMemcpyAsync")) return error;

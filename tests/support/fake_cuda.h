@@ -57,6 +57,7 @@ class FakeCuda final : public CudaApi {
   Error StreamDestroy(Stream stream) override;
   Error StreamSynchronize(Stream stream) override;
   Error StreamWaitEvent(Stream stream, Event event) override;
+  Error LaunchHostFunc(Stream stream, void (*work)(void*), void* data) override;
   Error MemcpyAsync(void* to, const void* from, size_t bytes, Copy copy,
                     Stream stream) override;
   Error StreamBeginCapture(Stream stream) override;

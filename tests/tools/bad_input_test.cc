@@ -41,8 +41,8 @@ std::vector<BadCommandLine> BadUsage() {
   return {
       {"NoCommand",
        {},
-       "bench, completion, edit, inspect, manual, models, pack, profile, run, "
-       "simulate, train, tune"},
+       "bench, completion, edit, inspect, launch, manual, models, pack, "
+       "profile, run, simulate, train, tune"},
       {"UnknownCommand",
        {"banch"},
        "\"banch\"; did you mean bench?; commands: bench, completion, edit"},

@@ -185,6 +185,11 @@ void ExpectExactMemory(const nlohmann::ordered_json& result) {
   EXPECT_EQ(result["device_allocations_in_steps"], 0);
 }
 
+FlagValues With(FlagValues flags, const FlagValues& more) {
+  for (const auto& [name, value] : more) flags[name] = value;
+  return flags;
+}
+
 std::vector<std::string> ToArguments(const std::string& command,
                                      const FlagValues& flags) {
   std::vector<std::string> arguments = {command};

@@ -85,6 +85,8 @@ void ExpectExactMemory(const nlohmann::ordered_json& result);
 using FlagValues = std::map<std::string, std::string>;
 std::vector<std::string> ToArguments(const std::string& command,
                                      const FlagValues& flags);
+// `flags`, extended and replaced by `more`.
+FlagValues With(FlagValues flags, const FlagValues& more);
 
 // EXPECT_THAT(RunProgram({...}), Refuses(2, HasSubstr("--model"))): the exit
 // status, nothing on stdout, and exactly one line on stderr that matches.

@@ -109,7 +109,7 @@ inline absl::StatusOr<LeNetRun> MakeLeNetRun(int64_t batch_size,
 inline LeNetRun MakeLongRun(const Dataset& data) {
   LeNetRun run = MakeLeNetRun(16, 10).value();
   run.spec.training_data = &data;
-  run.spec.num_epochs = 3;
+  run.spec.length = {.epochs = 3};
   run.spec.shuffle_seed = 5;
   run.spec.learning_rate = LinearDecay(0.05, 18);
   return run;

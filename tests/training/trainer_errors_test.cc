@@ -73,33 +73,20 @@ TEST(TrainerErrorsTest, DataOfAnotherShapeIsRefused) {
 TEST(TrainerErrorsTest, AStartOutsideTheTrainingIsRefused) {
   const Quarters data(100, 1);
   LeNetRun run = MakeLongRun(data);
-  for (const TrainingPosition start :
-       {TrainingPosition{0, 6}, TrainingPosition{0, -1},
-        TrainingPosition{-1, 0}}) {
-    run.spec.start = start;
+  for (const int64_t start : {-1, 19}) {
+    run.spec.start.updates = start;
     EXPECT_THAT(Train(*run.session, run.spec),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("3 epochs of 6 steps")));
+                         HasSubstr("outside the training, which has 18 "
+                                   "updates")));
   }
-  run.spec.start = {3, 0};  // nothing is left to do
+  run.spec.start.updates = 18;  // nothing is left to do
   ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*run.session, run.spec));
   EXPECT_TRUE(epochs.empty());
   run.spec.max_steps = -1;
   EXPECT_THAT(Train(*run.session, run.spec),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("must not be negative")));
-}
-
-TEST(TrainerErrorsTest, AStartAfterTheTrainingIsRefused) {
-  const Quarters data(100, 1);
-  LeNetRun run = MakeLongRun(data);
-  for (const TrainingPosition start :
-       {TrainingPosition{3, 1}, TrainingPosition{4, 0}}) {
-    run.spec.start = start;
-    EXPECT_THAT(Train(*run.session, run.spec),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("there are 3 epochs")));
-  }
 }
 
 TEST(TrainerErrorsTest, AFetchThatIsMissingIsNamed) {

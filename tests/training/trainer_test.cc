@@ -30,7 +30,7 @@ TEST(TrainerTest, LeNetLearnsASeparableProblem) {
   const Quarters test_data(64, 2);
   run.spec.training_data = &training_data;
   run.spec.test_data = &test_data;
-  run.spec.num_epochs = 4;
+  run.spec.length = {.epochs = 4};
   ASSERT_OK_AND_ASSIGN(const std::vector<EpochResult> epochs,
                        Train(*run.session, run.spec));
   ASSERT_EQ(epochs.size(), 4u);
@@ -97,14 +97,14 @@ TEST(TrainerTest, ReportsEveryStepAndEpochAndFeedsTheScheduledRate) {
   std::vector<std::pair<int64_t, int64_t>> steps;
   std::vector<int64_t> epochs;
   run.spec.training_data = &data;
-  run.spec.num_epochs = 2;
+  run.spec.length = {.epochs = 2};
   run.spec.learning_rate = [&](int64_t step) {
     rates_asked.push_back(step);
     return 0.0;  // so nothing is learnt
   };
   run.spec.on_step = [&](const StepProgress& progress) {
-    EXPECT_EQ(progress.steps_per_epoch, 3);
-    steps.emplace_back(progress.epoch, progress.step);
+    EXPECT_EQ(progress.num_updates, 6);
+    steps.emplace_back(progress.epoch, progress.update);
   };
   run.spec.on_epoch = [&](const EpochResult& result) {
     epochs.push_back(result.epoch);
@@ -115,8 +115,8 @@ TEST(TrainerTest, ReportsEveryStepAndEpochAndFeedsTheScheduledRate) {
   using ::testing::ElementsAre;
   using ::testing::Pair;
   EXPECT_THAT(rates_asked, ElementsAre(0, 1, 2, 3, 4, 5));
-  EXPECT_THAT(steps, ElementsAre(Pair(0, 0), Pair(0, 1), Pair(0, 2), Pair(1, 0),
-                                 Pair(1, 1), Pair(1, 2)));
+  EXPECT_THAT(steps, ElementsAre(Pair(0, 0), Pair(0, 1), Pair(0, 2), Pair(1, 3),
+                                 Pair(1, 4), Pair(1, 5)));
   EXPECT_THAT(epochs, ElementsAre(0, 1));
   EXPECT_EQ(before.at("conv1/weights").bytes, after.at("conv1/weights").bytes);
 }
@@ -140,18 +140,18 @@ TEST(TrainerTest, GoesOnBitwiseAsIfItHadNotStopped) {
   for (const int64_t steps : {8, 12, 1}) {
     SCOPED_TRACE(steps);
     const std::string path = folder.File("checkpoint.safetensors");
-    TrainingPosition position;
+    int64_t position = 0;
     LeNetRun first = MakeLongRun(data);
     first.spec.max_steps = steps;
-    first.spec.on_checkpoint = [&](const TrainingPosition& next) {
-      position = next;
+    first.spec.on_checkpoint = [&](const TrainingState& state) {
+      position = state.updates;
       return SaveCheckpoint(*first.session, path);
     };
     ASSERT_THAT(Train(*first.session, first.spec), IsOk());
-    EXPECT_EQ(position, (TrainingPosition{steps / 6, steps % 6}));
+    EXPECT_EQ(position, steps);
 
     LeNetRun second = MakeLongRun(data);
-    second.spec.start = position;
+    second.spec.start.updates = position;
     std::vector<double> rest;
     second.spec.on_step = [&](const StepProgress& progress) {
       rest.push_back(progress.loss);
@@ -193,7 +193,7 @@ TEST(TrainerTest, ACallbackStopsAfterAStepOrAnEpoch) {
   const Quarters data(100, 1);
   LeNetRun run = MakeLongRun(data);
   run.spec.on_step = [](StepProgress& progress) {
-    progress.stop = progress.epoch == 1 && progress.step == 3;
+    progress.stop = progress.update == 9;
   };
   ASSERT_OK_AND_ASSIGN(const auto by_step, Train(*run.session, run.spec));
   ASSERT_EQ(by_step.size(), 2u);
@@ -221,27 +221,27 @@ TEST(TrainerTest, AStopRequestEndsAfterTheStepAndTheRestGoesOnBitwise) {
 
     LeNetRun first = MakeLongRun(data);
     const std::string path = folder.File("checkpoint");
-    TrainingPosition position;
+    int64_t position = 0;
     int64_t asked = 0;
     Timeline last_step;
     first.spec.last_step = &last_step;
     first.spec.stop = [&] { return ++asked == steps; };
-    first.spec.on_checkpoint = [&](const TrainingPosition& next) {
-      position = next;
+    first.spec.on_checkpoint = [&](const TrainingState& state) {
+      position = state.updates;
       return SaveCheckpoint(*first.session, path);
     };
     ASSERT_OK_AND_ASSIGN(const auto epochs, Train(*first.session, first.spec));
     EXPECT_EQ(asked, steps);
     EXPECT_TRUE(epochs.back().interrupted);
     EXPECT_EQ(epochs.back().is_complete, steps % 6 == 0);
-    EXPECT_EQ(position, (TrainingPosition{steps / 6, steps % 6}));
+    EXPECT_EQ(position, steps);
     EXPECT_FALSE(last_step.spans.empty());
     EXPECT_EQ(VariablesChecksum(*first.session),
               VariablesChecksum(*so_many.session));
 
     LeNetRun second = MakeLongRun(data);
     ASSERT_THAT(LoadCheckpoint(path, *second.session), IsOk());
-    second.spec.start = position;
+    second.spec.start.updates = position;
     ASSERT_THAT(Train(*second.session, second.spec), IsOk());
     EXPECT_EQ(VariablesChecksum(*second.session),
               VariablesChecksum(*whole.session));
@@ -259,9 +259,9 @@ TEST(TrainerTest, AStopRequestCutsTheTestShort) {
     run.spec.test_data = &test_data;
     int64_t asked = 0;
     run.spec.stop = [&] { return ++asked == at; };
-    std::vector<TrainingPosition> saved;
-    run.spec.on_checkpoint = [&](const TrainingPosition& next) {
-      saved.push_back(next);
+    std::vector<int64_t> saved;
+    run.spec.on_checkpoint = [&](const TrainingState& state) {
+      saved.push_back(state.updates);
       return absl::OkStatus();
     };
     int64_t told = 0;
@@ -272,7 +272,7 @@ TEST(TrainerTest, AStopRequestCutsTheTestShort) {
     EXPECT_TRUE(epochs[0].is_complete);
     EXPECT_FALSE(epochs[0].test_accuracy.has_value());
     EXPECT_EQ(told, 0);
-    EXPECT_THAT(saved, ::testing::ElementsAre(TrainingPosition{1, 0}));
+    EXPECT_THAT(saved, ::testing::ElementsAre(6));
     EXPECT_EQ(asked, at);
   }
 }
@@ -294,16 +294,16 @@ TEST(TrainerTest, ARequestThatComesTooLateChangesNothing) {
 }
 
 // The positions of the checkpoints in a call of Train.
-std::vector<TrainingPosition> Checkpoints(const Dataset& data,
-                                          const TrainerSpec& options) {
+std::vector<int64_t> Checkpoints(const Dataset& data,
+                                 const TrainerSpec& options) {
   LeNetRun run = MakeLongRun(data);
-  run.spec.num_epochs = 2;
-  run.spec.checkpoint_steps = options.checkpoint_steps;
+  run.spec.length = {.epochs = 2};
+  run.spec.checkpoint_updates = options.checkpoint_updates;
   run.spec.start = options.start;
   run.spec.max_steps = options.max_steps;
-  std::vector<TrainingPosition> positions;
-  run.spec.on_checkpoint = [&](const TrainingPosition& next) {
-    positions.push_back(next);
+  std::vector<int64_t> positions;
+  run.spec.on_checkpoint = [&](const TrainingState& state) {
+    positions.push_back(state.updates);
     return absl::OkStatus();
   };
   EXPECT_THAT(Train(*run.session, run.spec), IsOk());
@@ -312,19 +312,17 @@ std::vector<TrainingPosition> Checkpoints(const Dataset& data,
 
 TEST(TrainerTest, AsksForCheckpointsEverySoManyStepsAndAtTheEnd) {
   using ::testing::ElementsAre;
-  using Position = TrainingPosition;
   const Quarters data(100, 1);
-  EXPECT_THAT(Checkpoints(data, {}),
-              ElementsAre(Position{1, 0}, Position{2, 0}));
-  EXPECT_THAT(Checkpoints(data, {.checkpoint_steps = 4}),
-              ElementsAre(Position{0, 4}, Position{1, 2}, Position{2, 0}));
-  EXPECT_THAT(Checkpoints(data, {.checkpoint_steps = 5}),
-              ElementsAre(Position{0, 5}, Position{1, 4}, Position{2, 0}));
+  EXPECT_THAT(Checkpoints(data, {}), ElementsAre(6, 12));
+  EXPECT_THAT(Checkpoints(data, {.checkpoint_updates = 4}),
+              ElementsAre(4, 8, 12));
+  EXPECT_THAT(Checkpoints(data, {.checkpoint_updates = 5}),
+              ElementsAre(5, 10, 12));
   // Counted from the start of the training, not from the start of the call.
-  EXPECT_THAT(Checkpoints(data, {.start = {0, 3}, .checkpoint_steps = 5}),
-              ElementsAre(Position{0, 5}, Position{1, 4}, Position{2, 0}));
-  EXPECT_THAT(Checkpoints(data, {.max_steps = 7}),
-              ElementsAre(Position{1, 0}, Position{1, 1}));
+  EXPECT_THAT(
+      Checkpoints(data, {.start = {.updates = 3}, .checkpoint_updates = 5}),
+      ElementsAre(5, 10, 12));
+  EXPECT_THAT(Checkpoints(data, {.max_steps = 7}), ElementsAre(6, 7));
   EXPECT_THAT(Checkpoints(data, {.max_steps = 0}), ElementsAre());
 }
 
@@ -333,8 +331,8 @@ TEST(TrainerTest, ACheckpointThatFailsEndsTheTraining) {
   LeNetRun run = MakeLongRun(data);
   int steps = 0;
   run.spec.on_step = [&](const StepProgress&) { ++steps; };
-  run.spec.checkpoint_steps = 2;
-  run.spec.on_checkpoint = [](const TrainingPosition&) {
+  run.spec.checkpoint_updates = 2;
+  run.spec.on_checkpoint = [](const TrainingState&) {
     return Internal("the disk is full");
   };
   EXPECT_THAT(

@@ -22,12 +22,14 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "comm/launch/launch.h"
 #include "executor/device/process_memory.h"
 #include "fmt/format.h"
 #include "tools/spillway/command/bench_command.h"
 #include "tools/spillway/command/completion_command.h"
 #include "tools/spillway/command/edit_command.h"
 #include "tools/spillway/command/inspect_command.h"
+#include "tools/spillway/command/launch_command.h"
 #include "tools/spillway/command/manual_command.h"
 #include "tools/spillway/command/models_command.h"
 #include "tools/spillway/command/pack_command.h"
@@ -36,6 +38,7 @@
 #include "tools/spillway/command/simulate_command.h"
 #include "tools/spillway/command/train_command.h"
 #include "tools/spillway/command/tune_command.h"
+#include "tools/spillway/exit_status.h"
 #include "tools/spillway/flags/step_flags.h"
 #include "tools/spillway/interrupt.h"
 #include "tools/spillway/manual/help_text.h"
@@ -112,11 +115,30 @@ absl::Status UsageError(const CLI::App& app, const CLI::ParseError& error) {
   return InvalidArgument(message);
 }
 
+// Whether words may follow "--".
+bool TakesRest(const CLI::App& app) {
+  return std::ranges::any_of(app.get_options(), [](const auto* option) {
+    return option->get_group() == kRestGroup;
+  });
+}
+
+// Removes "--" and what follows, and returns the words that follow.
+Arguments CutRest(Arguments& arguments) {
+  const auto mark = std::ranges::find(arguments, "--");
+  if (mark == arguments.end()) return {};
+  Arguments rest = {mark + 1, arguments.end()};
+  arguments.erase(mark, arguments.end());
+  return rest;
+}
+
 // Fills the flags of `app`. With --help or --help_all, sets `help` to the
 // length.
 absl::Status Parse(CLI::App& app, Arguments arguments,
                    std::optional<HelpLength>& help) {
+  Arguments rest;
+  if (TakesRest(app)) rest = CutRest(arguments);
   SPILLWAY_RETURN_IF_ERROR(CheckFlags(app, arguments));
+  if (!rest.empty()) arguments.insert(arguments.end(), {"--", JoinRest(rest)});
   std::ranges::reverse(arguments);  // CLI11 needs this order
   try {
     app.parse(arguments);
@@ -184,6 +206,11 @@ const std::vector<Command>& Commands() {
        .common_flags = {"--model", "--batch_size", "--graph", "--memory",
                         "--device_memory", "--lms", "--out", "--dot", "--json",
                         "--help_all"}},
+      {.name = "launch",
+       .summary = "Start several ranks of a command on this machine.",
+       .add = Add<LaunchFlags, AddLaunchFlags, RunLaunch>,
+       .examples = {"spillway launch -n 2 -- train --model mnist_deep --data "
+                    "fashion_mnist"}},
       {.name = "manual",
        .summary = "Print the manual page, as roff.",
        .add = Add<ManualFlags, AddManualFlags, RunManual>},
@@ -342,15 +369,22 @@ enum ExitStatus {
   kOurError = 1,
   kBadInput = 2,
   kDoesNotFit = 3,
+  kNotFinite = 4,
+  kRanksDisagree = kRanksDisagreeStatus,
+  kRankLate = kRankLateStatus,
+  kRankLost = kRankLostStatus,
   kInterrupted = 128  // plus the number of the signal
 };
 
-int ToExitStatus(absl::StatusCode code) {
-  switch (code) {
+int ToExitStatus(const absl::Status& status) {
+  if (const std::optional<int> exact = ExitStatusOf(status)) return *exact;
+  switch (status.code()) {
     case absl::StatusCode::kOk:
       return kDone;
     case absl::StatusCode::kResourceExhausted:
       return kDoesNotFit;
+    case absl::StatusCode::kOutOfRange:
+      return kNotFinite;
     case absl::StatusCode::kCancelled:
       return kInterrupted + InterruptSignal();
     case absl::StatusCode::kInvalidArgument:
@@ -376,6 +410,13 @@ std::vector<ExitStatusManual> DescribeExitStatuses() {
            "Bad usage or bad input. One line on the standard error output "
            "names the flag, file, node or field."},
           {kDoesNotFit, "The step does not fit the memory budget."},
+          {kNotFinite,
+           "A loss or gradient is not finite (train --check_finite, "
+           "--loss_scale dynamic)."},
+          {kRanksDisagree,
+           "The ranks of a run do not train the same, or one has given up."},
+          {kRankLate, "A rank was late (--comm_timeout)."},
+          {kRankLost, "A rank was lost (launch: a signal has ended it)."},
           {kInterrupted + SIGINT, "Interrupted (Ctrl-C)."},
           {kInterrupted + SIGTERM, "Terminated (SIGTERM)."}};
 }
@@ -433,7 +474,7 @@ int RunCommandLine(const std::vector<std::string>& arguments) {
   ConfigureLog(spdlog::level::info);
   const absl::Status status = ExecuteWithinLimits(arguments);
   if (!status.ok()) ReportError(status);
-  return ToExitStatus(status.code());
+  return ToExitStatus(status);
 }
 
 }  // namespace spillway

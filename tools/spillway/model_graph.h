@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_TOOLS_SPILLWAY_MODEL_GRAPH_H_
 #define SPILLWAY_TOOLS_SPILLWAY_MODEL_GRAPH_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "graph/passes/standard_passes.h"
 #include "models/zoo.h"
 #include "tools/spillway/flags/model_flags.h"
+#include "training/loop/training_programs.h"
 
 namespace spillway {
 
@@ -23,22 +25,41 @@ ModelGraphSpec SpecOf(const ModelFlags& flags, PassTarget target);
 
 struct StepGraph {
   Graph graph = {};
-  ModelGraph model = {};       // usable as ids
-  ValueId learning_rate = {};  // fed; invalid: the graph has a constant
-  double base_rate = 0;        // the optimizer's rate, before any schedule
+  ModelGraph model = {};  // usable as ids
+  Tensor in_top_k = {};   // an id too; bool [rows]
+  double base_rate = 0;   // the optimizer's rate
   double loss_scale = 1;
 };
 
-// Forward phase, backward phase and update, the latter two in the scope
-// "<optimizer>_optimizer", after the passes. Without --loss_scale, the loss of
-// a float16 model is scaled by 128. Errors: those of BuildModel, Minimize and
-// SelectPasses.
+// What MinimizeOptions the flags mean for `optimizer`. Without --loss_scale,
+// the loss of a float16 model is scaled by 128.
+MinimizeOptions MinimizeOptionsOf(const OptimizerFlags& flags,
+                                  const Optimizer& optimizer, DType dtype);
+
+// What training programs need of a model, and the values that the step of
+// BuildTrainingGraph keeps too, so that plans fit both.
+ForwardPhase ForwardPhaseOf(const ModelGraph& model);
+
+// The spec of a model's training programs, without `forward`. Errors: those of
+// MakeOptimizer and SelectPasses.
+absl::StatusOr<TrainingProgramsSpec> ProgramsSpecOf(
+    const ModelGraphSpec& spec, const OptimizerFlags& flags);
+
+// The scope of backward phase, slots and updates: "<optimizer>_optimizer".
+std::string OptimizerScope(const OptimizerFlags& flags);
+
+// Forward phase, backward phase and update, the latter two in the optimizer's
+// scope, after the passes. `feeds_rate`: the learning rate is a feed. Errors:
+// those of BuildModel, Minimize and SelectPasses.
 absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
-                                             const OptimizerFlags& optimizer);
+                                             const OptimizerFlags& optimizer,
+                                             bool feeds_rate = false);
 
 // The forward phase as it runs after training: no dropout, and batch norm with
-// moving averages.
-absl::StatusOr<StepGraph> BuildEvaluationGraph(const ModelGraphSpec& spec);
+// moving averages. `top_k`: whether each label is among the k largest logits;
+// 0: not asked for.
+absl::StatusOr<StepGraph> BuildEvaluationGraph(const ModelGraphSpec& spec,
+                                               int64_t top_k = 0);
 
 }  // namespace spillway
 

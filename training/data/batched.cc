@@ -5,17 +5,14 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
+#include "training/data/read_samples.h"
 
 namespace spillway {
 
 Batched::Batched(const Dataset& base, const BatchOptions& options)
     : base_(base), options_(options) {
   if (options.batch_size <= 0) return;
-  for (const TensorType& field : base.fields()) {
-    std::vector<int64_t> dims = field.shape.dims();
-    dims.insert(dims.begin(), options.batch_size);
-    fields_.push_back({.dtype = field.dtype, .shape = Shape(std::move(dims))});
-  }
+  fields_ = FieldsOfRows(base, options.batch_size);
 }
 
 int64_t Batched::size() const {
@@ -33,20 +30,19 @@ absl::Status Batched::status() const {
 
 absl::Status Batched::Read(int64_t index,
                            std::span<std::byte* const> buffers) const {
+  return ReadInEpoch(/*epoch=*/0, index, buffers);
+}
+
+absl::Status Batched::ReadInEpoch(int64_t epoch, int64_t index,
+                                  std::span<std::byte* const> buffers) const {
   SPILLWAY_RETURN_IF_ERROR(status());
   SPILLWAY_RETURN_IF_ERROR(CheckIndex(*this, index));
-  std::vector<std::byte*> sample(buffers.begin(), buffers.end());
+  std::vector<int64_t> samples;
   for (int64_t i = 0; i < options_.batch_size; ++i) {
-    const int64_t place = index * options_.batch_size + i;
-    const absl::Status read = base_.Read(place % base_.size(), sample);
-    if (!read.ok()) {
-      return Annotate(read, fmt::format("sample {}", place % base_.size()));
-    }
-    for (size_t f = 0; f < sample.size(); ++f) {
-      sample[f] += base_.fields()[f].num_bytes();
-    }
+    samples.push_back((index * options_.batch_size + i) % base_.size());
   }
-  return absl::OkStatus();
+  return ReadSamples(base_, samples, buffers,
+                     {.epoch = epoch, .threads = options_.reader_threads});
 }
 
 int64_t Batched::valid_samples(int64_t index) const {

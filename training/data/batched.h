@@ -16,6 +16,9 @@ struct BatchOptions {
   // or to put them in one more batch, filled up with samples from the start
   // (evaluation, which counts only the first valid_samples).
   bool drop_remainder = true;
+  // How many threads read the samples of a batch (read_samples.h). 0: as many
+  // as the dataset asks for.
+  int reader_threads = 0;
 };
 
 class Batched : public Dataset {
@@ -29,6 +32,8 @@ class Batched : public Dataset {
   const std::vector<TensorType>& fields() const override { return fields_; }
   absl::Status Read(int64_t index,
                     std::span<std::byte* const> buffers) const override;
+  absl::Status ReadInEpoch(int64_t epoch, int64_t index,
+                           std::span<std::byte* const> buffers) const override;
 
   // The number of samples of batch `index` that no other batch has: the first
   // ones.

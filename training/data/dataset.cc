@@ -2,14 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-#include <new>
-#include <stdexcept>
-
 #include "base/status_macros.h"
 #include "graph/shape.h"
+#include "training/data/catch_read.h"
 
 namespace spillway {
+
+std::vector<TensorType> FieldsOfRows(const Dataset& dataset, int64_t rows) {
+  std::vector<TensorType> fields;
+  for (const TensorType& field : dataset.fields()) {
+    std::vector<int64_t> dims = field.shape.dims();
+    dims.insert(dims.begin(), rows);
+    fields.push_back({.dtype = field.dtype, .shape = Shape(std::move(dims))});
+  }
+  return fields;
+}
 
 absl::Status CheckIndex(const Dataset& dataset, int64_t index) {
   if (index >= 0 && index < dataset.size()) return absl::OkStatus();
@@ -17,12 +24,16 @@ absl::Status CheckIndex(const Dataset& dataset, int64_t index) {
                                      index, dataset.size()));
 }
 
+absl::Status Dataset::ReadInEpoch(int64_t /*epoch*/, int64_t index,
+                                  std::span<std::byte* const> buffers) const {
+  return Read(index, buffers);
+}
+
 namespace {
 
-absl::StatusOr<Batch> ReadSample(const Dataset& dataset, int64_t index) {
+absl::Status ReadSample(const Dataset& dataset, int64_t index, Batch& batch) {
   SPILLWAY_RETURN_IF_ERROR(dataset.status());
   SPILLWAY_RETURN_IF_ERROR(CheckIndex(dataset, index));
-  Batch batch;
   std::vector<std::byte*> buffers;
   for (const TensorType& type : dataset.fields()) {
     SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(type.shape),
@@ -32,32 +43,16 @@ absl::StatusOr<Batch> ReadSample(const Dataset& dataset, int64_t index) {
     field.bytes.resize(static_cast<size_t>(type.num_bytes()));
     buffers.push_back(field.bytes.data());
   }
-  SPILLWAY_RETURN_IF_ERROR(dataset.Read(index, buffers));
-  return batch;
-}
-
-absl::Status DoesNotFit(int64_t index, const std::exception& error) {
-  return ResourceExhausted(fmt::format(
-      "sample {} of the data does not fit in memory ({}); lower the batch size",
-      index, error.what()));
+  return dataset.Read(index, buffers);
 }
 
 }  // namespace
 
-// Datasets of users may throw, and this may run on one of our threads.
 absl::StatusOr<Batch> Dataset::Get(int64_t index) const {
-  try {
-    return ReadSample(*this, index);
-  } catch (const std::bad_alloc& error) {
-    return DoesNotFit(index, error);
-  } catch (const std::length_error& error) {
-    return DoesNotFit(index, error);
-  } catch (const std::exception& error) {
-    return Internal(fmt::format("reading sample {} of the data threw: {}",
-                                index, error.what()));
-  } catch (...) {
-    return Internal(fmt::format("reading sample {} of the data threw", index));
-  }
+  Batch batch;
+  SPILLWAY_RETURN_IF_ERROR(
+      CatchRead(index, [&] { return ReadSample(*this, index, batch); }));
+  return batch;
 }
 
 }  // namespace spillway

@@ -1,4 +1,4 @@
-// Labelled images of equal size, held in memory as bytes.
+// Labelled images of equal size.
 #ifndef SPILLWAY_TRAINING_DATA_IMAGE_DATASET_H_
 #define SPILLWAY_TRAINING_DATA_IMAGE_DATASET_H_
 

@@ -4,14 +4,30 @@
 #include <utility>
 
 namespace spillway {
+namespace {
 
-Prefetched::Prefetched(const Dataset& dataset, int64_t first)
-    : dataset_(dataset),
-      size_(dataset.size()),
-      first_(std::max<int64_t>(first, 0)),
-      next_(first_) {
+std::function<absl::StatusOr<Batch>()> ReadFrom(const Dataset& dataset,
+                                                int64_t first) {
+  return [&dataset, next = std::max<int64_t>(
+                        first, 0)]() mutable -> absl::StatusOr<Batch> {
+    if (next >= dataset.size()) return Batch();
+    return dataset.Get(next++);
+  };
+}
+
+bool IsEnd(const absl::StatusOr<Batch>& sample) {
+  return sample.ok() && sample->empty();
+}
+
+}  // namespace
+
+Prefetched::Prefetched(std::function<absl::StatusOr<Batch>()> read)
+    : read_(std::move(read)) {
   reader_ = std::thread([this] { ReadAll(); });
 }
+
+Prefetched::Prefetched(const Dataset& dataset, int64_t first)
+    : Prefetched(ReadFrom(dataset, first)) {}
 
 Prefetched::~Prefetched() {
   {
@@ -23,31 +39,34 @@ Prefetched::~Prefetched() {
 }
 
 void Prefetched::ReadAll() {
-  for (int64_t i = first_; i < size_; ++i) {
-    Slot& slot = slots_[static_cast<size_t>(i % 2)];
+  for (size_t i = 0;; ++i) {
+    Slot& slot = slots_[i % slots_.size()];
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return stop_ || !slot.has_value(); });
       if (stop_) return;
     }
-    absl::StatusOr<Batch> sample = dataset_.Get(i);
+    absl::StatusOr<Batch> sample = read_();
+    const bool is_end = IsEnd(sample);
     {
       const std::lock_guard lock(mutex_);
       slot = std::move(sample);
     }
     changed_.notify_all();
+    if (is_end) return;
   }
 }
 
 absl::StatusOr<Batch> Prefetched::Next() {
-  if (next_ >= size_) return Batch();
-  Slot& slot = slots_[static_cast<size_t>(next_ % 2)];
+  if (is_over_) return Batch();
+  Slot& slot = slots_[next_ % slots_.size()];
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return slot.has_value(); });
   absl::StatusOr<Batch> sample = *std::exchange(slot, std::nullopt);
   lock.unlock();
   changed_.notify_all();
   ++next_;
+  is_over_ = IsEnd(sample);
   return sample;
 }
 

@@ -1,5 +1,5 @@
-// Reads a dataset in order on its own thread, up to two samples ahead of the
-// caller: the next batch is assembled while a step runs.
+// Reads samples in order on its own thread, up to two ahead of the caller: the
+// next batch is assembled while a step runs.
 //
 //   reader thread   | read 0 | read 1 | read 2 |  wait  | read 3 | ...
 //   caller                   | Next() | step 0          | Next() | step 1 ...
@@ -8,7 +8,9 @@
 
 #include <array>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -18,18 +20,21 @@
 
 namespace spillway {
 
-// Threads: one caller. The dataset is borrowed.
+// Threads: one caller.
 class Prefetched {
  public:
-  // Starts with sample `first`.
+  // Each call of `read` returns the next sample, an empty batch after the last
+  // one. Called on the reader's thread; must not throw.
+  explicit Prefetched(std::function<absl::StatusOr<Batch>()> read);
+  // The samples of a dataset, which is borrowed, from sample `first` on.
   explicit Prefetched(const Dataset& dataset, int64_t first = 0);
   ~Prefetched();
   Prefetched(const Prefetched&) = delete;
   Prefetched& operator=(const Prefetched&) = delete;
 
   // The next sample, owned by the caller; an empty batch after the last sample.
-  // Errors: those of the dataset's Get for this sample; the next call continues
-  // with the sample after it.
+  // Errors: those of reading this sample (of the dataset's Get); the next call
+  // continues with the sample after it.
   absl::StatusOr<Batch> Next();
 
  private:
@@ -37,13 +42,12 @@ class Prefetched {
 
   void ReadAll();
 
-  const Dataset& dataset_;
-  const int64_t size_;
+  const std::function<absl::StatusOr<Batch>()> read_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Slot, 2> slots_;  // sample i goes to slots_[i % 2]
-  const int64_t first_;
-  int64_t next_;  // the caller's next sample
+  size_t next_ = 0;            // the caller's next sample
+  bool is_over_ = false;       // the caller has got the empty batch
   bool stop_ = false;
   std::thread reader_;  // last: starts when all other members exist
 };

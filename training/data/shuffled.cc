@@ -36,7 +36,7 @@ std::vector<int64_t> RandomPermutation(int64_t size,
 }
 
 Shuffled::Shuffled(const Dataset& base, const ShuffleOptions& options)
-    : base_(base) {
+    : base_(base), epoch_(options.epoch) {
   try {
     order_ = RandomPermutation(base.size(), options);
   } catch (const std::bad_alloc&) {
@@ -57,7 +57,7 @@ absl::Status Shuffled::Read(int64_t index,
   SPILLWAY_RETURN_IF_ERROR(status());
   SPILLWAY_RETURN_IF_ERROR(CheckIndex(*this, index));
   const int64_t place = order_[static_cast<size_t>(index)];
-  absl::Status read = base_.Read(place, buffers);
+  absl::Status read = base_.ReadInEpoch(epoch_, place, buffers);
   if (read.ok()) return read;
   return Annotate(read, fmt::format("before shuffling, sample {}", place));
 }

@@ -1,4 +1,5 @@
 // The samples of a dataset in a random order, a function of seed and epoch.
+// Random changes of the samples are those of the same epoch.
 #ifndef SPILLWAY_TRAINING_DATA_SHUFFLED_H_
 #define SPILLWAY_TRAINING_DATA_SHUFFLED_H_
 
@@ -34,9 +35,11 @@ class Shuffled : public Dataset {
   }
   absl::Status Read(int64_t index,
                     std::span<std::byte* const> buffers) const override;
+  int reader_threads() const override { return base_.reader_threads(); }
 
  private:
   const Dataset& base_;
+  const int64_t epoch_;
   std::vector<int64_t> order_;  // empty where it does not fit in memory
 };
 

@@ -15,6 +15,7 @@ namespace {
 
 // Products of two counts stay in 64 bits.
 constexpr int64_t kMostRows = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostRanks = 1 << 16;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -34,29 +35,51 @@ absl::Status CheckCount(const char* field, int64_t count, int64_t most) {
       fmt::format("{}: {} is not from 1 to {}", field, count, most));
 }
 
-absl::Status CheckSpec(const MicroBatchSpec& spec) {
-  SPILLWAY_RETURN_IF_ERROR(CheckCount("rows", spec.rows, kMostRows));
-  const bool takes_all = spec.algorithm == TrainAlgorithm::kBatch;
-  SPILLWAY_RETURN_IF_ERROR(CheckCount("batch_size", spec.batch_size,
-                                      takes_all ? kMostRows : spec.rows));
-  if (!HasGroups(spec.algorithm)) return absl::OkStatus();
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckCount("parallel_batches", spec.parallel_batches, kMostRows));
-  if (spec.tail == Tail::kDrift) {
-    return InvalidArgument(
-        fmt::format("tail: drift is for minibatch and allreduce; {} takes "
-                    "partial, drop or wrap",
-                    TrainAlgorithmName(spec.algorithm)));
+int64_t ParallelBatches(const MicroBatchSpec& spec) {
+  return HasGroups(spec.algorithm) ? spec.parallel_batches : 1;
+}
+
+// That a group is not larger than the data, unless the last one is partial.
+absl::Status CheckGroup(const MicroBatchSpec& spec) {
+  if (spec.tail == Tail::kPartial || spec.tail == Tail::kPad ||
+      spec.algorithm == TrainAlgorithm::kBatch) {
+    return absl::OkStatus();
   }
   const int64_t most = spec.rows / spec.batch_size;
-  if (spec.tail == Tail::kPartial || spec.parallel_batches <= most) {
-    return absl::OkStatus();
+  if (ParallelBatches(spec) * spec.world_size <= most) return absl::OkStatus();
+  if (spec.world_size > 1) {
+    return InvalidArgument(fmt::format(
+        "{} ranks of {} batches of {} are more than the {}; with tail {} at "
+        "most {} batches fit",
+        spec.world_size, ParallelBatches(spec), Counted(spec.batch_size, "row"),
+        Counted(spec.rows, "row"), TailName(spec.tail), most));
   }
   return InvalidArgument(fmt::format(
       "parallel_batches: {} batches of {} are more than the {}; with tail {} "
       "at most {} fit",
       spec.parallel_batches, Counted(spec.batch_size, "row"),
       Counted(spec.rows, "row"), TailName(spec.tail), most));
+}
+
+absl::Status CheckSpec(const MicroBatchSpec& spec) {
+  SPILLWAY_RETURN_IF_ERROR(CheckCount("rows", spec.rows, kMostRows));
+  const bool takes_all = spec.algorithm == TrainAlgorithm::kBatch;
+  SPILLWAY_RETURN_IF_ERROR(CheckCount("batch_size", spec.batch_size,
+                                      takes_all ? kMostRows : spec.rows));
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckCount("world_size", spec.world_size, kMostRanks));
+  const bool has_groups = HasGroups(spec.algorithm);
+  if (!has_groups && spec.world_size == 1) return absl::OkStatus();
+  SPILLWAY_RETURN_IF_ERROR(
+      CheckCount("parallel_batches", spec.parallel_batches, kMostRows));
+  if (spec.tail == Tail::kDrift) {
+    return InvalidArgument(fmt::format(
+        "tail: drift is for minibatch and allreduce on one rank; {} {} "
+        "partial, drop or wrap",
+        has_groups ? TrainAlgorithmName(spec.algorithm) : "several ranks",
+        has_groups ? "takes" : "take"));
+  }
+  return CheckGroup(spec);
 }
 
 }  // namespace
@@ -69,9 +92,13 @@ std::string_view TrainAlgorithmName(TrainAlgorithm algorithm) {
 }
 
 std::string_view TailName(Tail tail) {
-  constexpr std::array<std::string_view, 4> kNames = {"partial", "drop", "wrap",
-                                                      "drift"};
+  constexpr std::array<std::string_view, 5> kNames = {"partial", "drop", "wrap",
+                                                      "drift", "pad"};
   return kNames[static_cast<size_t>(tail)];
+}
+
+bool Crosses(int64_t every, int64_t before, int64_t after) {
+  return every > 0 && after / every > before / every;
 }
 
 absl::StatusOr<MicroBatchPlan> MicroBatchPlan::Create(
@@ -87,7 +114,7 @@ MicroBatchPlan::MicroBatchPlan(const MicroBatchSpec& spec) : spec_(spec) {
       group_size_ = 1;
       break;
     case TrainAlgorithm::kBatch:
-      micro_rows_ = spec.rows;
+      micro_rows_ = CeilDiv(spec.rows, spec.world_size);
       group_size_ = 1;
       break;
     case TrainAlgorithm::kLoopedMinibatch:
@@ -100,12 +127,16 @@ MicroBatchPlan::MicroBatchPlan(const MicroBatchSpec& spec) : spec_(spec) {
       group_size_ = spec.batch_size;
       break;
   }
+  group_size_ *= spec.world_size;
   group_rows_ = micro_rows_ * group_size_;
 }
 
 std::pair<int64_t, int64_t> MicroBatchPlan::Rows(int64_t update) const {
   int64_t begin = 0;
   switch (spec_.tail) {
+    case Tail::kPad:
+      begin = (update % *UpdatesPerEpoch()) * group_rows_;
+      return {begin, begin + group_rows_};
     case Tail::kPartial:
     case Tail::kDrop:
       begin = (update % *UpdatesPerEpoch()) * group_rows_;
@@ -132,6 +163,18 @@ std::vector<MicroBatch> MicroBatchPlan::Update(int64_t update) const {
         static_cast<double>(batch.rows()) / static_cast<double>(end - begin);
   }
   return batches;
+}
+
+std::vector<MicroBatch> MicroBatchPlan::UpdateOf(int64_t update,
+                                                 int rank) const {
+  const std::vector<MicroBatch> all = Update(update);
+  const auto count = static_cast<int64_t>(all.size());
+  const int64_t first = std::min(count, rank * per_rank());
+  const int64_t last = std::min(count, first + per_rank());
+  if (first < last) return {all.begin() + first, all.begin() + last};
+  MicroBatch idle = all[0];
+  idle.weight = 0;
+  return {idle};
 }
 
 int64_t MicroBatchPlan::EpochOf(int64_t update) const {
@@ -171,7 +214,9 @@ absl::StatusOr<int64_t> MicroBatchPlan::Updates(
                 : CeilDiv(*length.epochs * spec_.rows, group_rows_);
   }
   const int64_t batches = *length.micro_batches;
-  if (spec_.algorithm == TrainAlgorithm::kAllreduce) return batches;
+  if (spec_.algorithm == TrainAlgorithm::kAllreduce) {
+    return CeilDiv(batches, spec_.world_size);
+  }
   if (spec_.algorithm == TrainAlgorithm::kBatch) {
     return CeilDiv(batches * spec_.batch_size, spec_.rows);
   }

@@ -9,6 +9,10 @@
 //   update 0    micro 0 | micro 1           weights 1/2, 1/2
 //   update 1                      | micro 0   weight 1
 //
+// A run of several ranks has groups of world_size times as many micro-batches;
+// each rank takes the same number of them, one after the other. So the update
+// of W ranks reads the rows that one rank with W times the micro-batches reads.
+//
 // Sources: the loops of Apache SystemML's Keras2DML and Caffe2DML
 // (apache/systemds, commit b657820248), with epochs, weights and tails made
 // exact.
@@ -44,15 +48,18 @@ enum class Tail : uint8_t {
              // grouped algorithms)
   kDrift,    // a short batch, after which the next one begins at a row that
              // depends on how many were read so far (SystemML's minibatch)
+  kPad,      // the group is filled up with the first rows, after the last one
 };
 std::string_view TailName(Tail tail);
 
 // Rows [begin, end) of the epoch's order, in one forward and backward pass.
+// With Tail::kPad they may go on after the last row, with the first one.
 struct MicroBatch {
   int64_t begin = 0;
   int64_t end = 0;
   // Factor on its gradient before that is added to the update's: its part of
-  // the update's rows, for losses that are means over rows.
+  // the update's rows, for losses that are means over rows. 0: its rows are
+  // another one's (MicroBatchPlan::UpdateOf).
   double weight = 1;
 
   int64_t rows() const { return end - begin; }
@@ -66,6 +73,7 @@ struct MicroBatchSpec {
   int64_t batch_size = 1;  // rows of a micro-batch, at most; ignored by kBatch
   int64_t parallel_batches = 1;  // micro-batches of a group, at most
   Tail tail = Tail::kPartial;
+  int world_size = 1;  // ranks
   // False: every weight is 1, so that an update has the sum of the gradients.
   bool weighted = true;
 };
@@ -78,17 +86,27 @@ struct TrainingLength {
   std::optional<int64_t> micro_batches = {};
 };
 
+// Whether a count that goes from `before` to `after` reaches or passes a
+// multiple of `every`; never if that is 0. For what happens at intervals of
+// micro-batches, of which an update may have several.
+bool Crosses(int64_t every, int64_t before, int64_t after);
+
 class MicroBatchPlan {
  public:
   // Errors: INVALID_ARGUMENT naming the field, with the largest value that is
   // possible, for counts below 1, a group that is larger than the data (with
   // tails other than kPartial), groups in an algorithm that has none, and
-  // kDrift for an algorithm with groups.
+  // kDrift for an algorithm with groups or several ranks.
   static absl::StatusOr<MicroBatchPlan> Create(const MicroBatchSpec& spec);
 
   // Of update `update`, from 0, in the order in which their gradients are
-  // added. Cost: O(micro-batches).
+  // added, those of all ranks. Cost: O(micro-batches).
   std::vector<MicroBatch> Update(int64_t update) const;
+
+  // Those of one rank: of Update, `per_rank()` from rank * per_rank(). A rank
+  // for which none is left, at the end of an epoch, has the first of Update
+  // with the weight 0, since it takes part in the communication.
+  std::vector<MicroBatch> UpdateOf(int64_t update, int rank) const;
 
   // The number of epochs that are done before the update; a trainer shuffles
   // the rows once an epoch. For kWrap, rows read before / all rows.
@@ -106,6 +124,8 @@ class MicroBatchPlan {
 
   // Micro-batches of an update, at most.
   int64_t group_size() const { return group_size_; }
+  // Those of one rank.
+  int64_t per_rank() const { return group_size_ / spec_.world_size; }
   const MicroBatchSpec& spec() const { return spec_; }
 
  private:

@@ -4,10 +4,12 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "executor/plan/compile.h"
 #include "executor/plan/verify_plan.h"
+#include "graph/order/schedule.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -28,6 +30,7 @@ class Evaluator {
   absl::Status Prepare() {
     SPILLWAY_ASSIGN_OR_RETURN(
         best_.graph, ApplyRecipe(best_.recipe, inputs_.ops, inputs_.graph));
+    DropIdleNodes();
     kernel_ns_.resize(best_.graph.num_nodes(), 0);
     AddClones();
     return absl::OkStatus();
@@ -76,7 +79,7 @@ class Evaluator {
       if (span == spans.end()) continue;
       Interval& time = times[node.id];
       time = {span->second->begin_ns, span->second->end_ns};
-      if (node.op == kSwapIn && !before.empty()) {
+      if (CopiesToDevice(node.op) && !before.empty()) {
         time.begin = std::min(time.begin, before[node.id].begin);
       }
     }
@@ -84,6 +87,21 @@ class Evaluator {
   }
 
  private:
+  // An alias runs no more if all its readers now read an alias of a copy. In a
+  // step of more nodes than the fetches need, it may have other readers.
+  void DropIdleNodes() {
+    const std::vector<ValueId>& fetches = compile_.fetches;
+    if (NodesToRun(inputs_.graph, inputs_.ops, fetches) != inputs_.keep) return;
+    const IdMap<NodeId, bool> runs =
+        NodesToRun(best_.graph, inputs_.ops, fetches);
+    Schedule& schedule = best_.recipe.schedule;
+    if (std::erase_if(schedule.order, [&](NodeId id) { return !runs[id]; }) ==
+        0) {
+      return;
+    }
+    SetSteps(best_.graph.num_nodes(), schedule);
+  }
+
   void AddClones() {
     const size_t nodes = inputs_.graph.num_nodes();
     IdMap<NodeId, int64_t>& workspaces = compile_.workspace_bytes;

@@ -385,11 +385,7 @@ Schedule ScheduleOf(const RecomputeSpace& space,
       schedule.order.push_back(materialized.list.steps[next].node);
     } while (materialized.list.steps[next++].node != id);
   }
-  schedule.step_of.resize(space.graph.num_nodes() + materialized.clones.size(),
-                          -1);
-  for (size_t i = 0; i < schedule.order.size(); ++i) {
-    schedule.step_of[schedule.order[i]] = static_cast<int32_t>(i);
-  }
+  SetSteps(space.graph.num_nodes() + materialized.clones.size(), schedule);
   return schedule;
 }
 

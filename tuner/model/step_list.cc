@@ -4,6 +4,7 @@
 
 #include "executor/plan/assign_buffers.h"
 #include "graph/feeds.h"
+#include "graph/well_known_ops.h"
 
 namespace spillway {
 namespace {
@@ -42,7 +43,10 @@ class Lister {
                        .kind = KindOf(node),
                        .in_place = &rules_[node.id],
                        .first_slot = static_cast<int32_t>(list_.slots.size())};
-    if (step.kind == StepKind::kCompute) step.kernel_ns = kernel_ns_[node.id];
+    if (step.kind == StepKind::kCompute &&
+        node.placement == Placement::kDevice && !CopiesToDevice(node.op)) {
+      step.kernel_ns = kernel_ns_[node.id];
+    }
     if (!options_.workspace_bytes.empty()) {
       step.workspace_bytes = options_.workspace_bytes[node.id];
     }

@@ -43,7 +43,7 @@ struct Slot {
 struct ListedStep {
   NodeId node = {};
   StepKind kind = StepKind::kCompute;
-  int64_t kernel_ns = 0;  // 0 unless kCompute
+  int64_t kernel_ns = 0;  // 0 unless it runs on the compute lane
   int64_t workspace_bytes = 0;
   const InPlaceRule* in_place = nullptr;  // borrowed
   // In StepList::slots: the inputs, then the outputs. A feed has no inputs.
@@ -73,8 +73,10 @@ using InPlaceRules = IdMap<NodeId, InPlaceRule>;
 InPlaceRules FindInPlaceRules(const Graph& graph, const OpRegistry& ops,
                               const StorageMap& storages);
 
-// The steps of a graph without swaps. `kernel_ns`: by node. Borrows `rules`,
-// those of the graph, for the life of the list.
+// The steps of a graph without swaps. Nodes on the host, and the copies to and
+// from it, take no time here: only the simulator knows their lanes.
+// `kernel_ns`: by node. Borrows `rules`, those of the graph, for the life of
+// the list.
 StepList ListOf(const Graph& graph, const OpRegistry& ops,
                 const StorageMap& storages, const Schedule& schedule,
                 const CompileOptions& options,

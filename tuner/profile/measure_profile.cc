@@ -235,6 +235,7 @@ absl::StatusOr<DeviceProfile> MeasureDeviceOnce(
   SPILLWAY_ASSIGN_OR_RETURN(profile.libraries, LibrariesOf(options));
   SPILLWAY_ASSIGN_OR_RETURN(auto device, OpenWholeDevice(options));
   profile.in_turn = device->name() == "inline";
+  const bool is_gpu = device->kind() == DeviceKind::kCuda;
   SPILLWAY_RETURN_IF_ERROR(OpenKernelLibraries(device->kind()));
   SPILLWAY_ASSIGN_OR_RETURN(profile.memory_bytes, device->FreeBytes());
   SPILLWAY_ASSIGN_OR_RETURN(const MachineMemory host, ReadMachineMemory());
@@ -263,6 +264,16 @@ absl::StatusOr<DeviceProfile> MeasureDeviceOnce(
   profile.memory_bytes_per_second = rates.memory_bytes_per_second;
   profile.flops_per_second = rates.flops_per_second;
   profile.kernel_ns = rates.kernel_ns;
+  if (is_gpu) {
+    SPILLWAY_RETURN_IF_ERROR(OpenKernelLibraries(DeviceKind::kCpu));
+    SPILLWAY_ASSIGN_OR_RETURN(auto cpu,
+                              NewDevice("cpu", {.threads = options.threads}));
+    SPILLWAY_ASSIGN_OR_RETURN(const MeasuredRates host_rates,
+                              MeasureRates(std::move(cpu), spec));
+    profile.host_memory_bytes_per_second = host_rates.memory_bytes_per_second;
+    profile.host_flops_per_second =
+        host_rates.flops_per_second.at(DType::kFloat32);
+  }
   return profile;
 }
 

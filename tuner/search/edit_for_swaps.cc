@@ -122,10 +122,7 @@ class Editor {
         edited.order.push_back(swap_in);
       }
     }
-    edited.step_of.resize(edit_.expected_ns.size(), -1);
-    for (size_t i = 0; i < edited.order.size(); ++i) {
-      edited.step_of[edited.order[i]] = static_cast<int32_t>(i);
-    }
+    SetSteps(edit_.expected_ns.size(), edited);
   }
 
   struct Copies {

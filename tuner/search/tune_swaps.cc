@@ -93,8 +93,8 @@ class Tuner {
   absl::StatusOr<TunedStep> Run() {
     SPILLWAY_RETURN_IF_ERROR(FindOrders());
     if (MayStayOff()) TryWithoutSwaps();
-    if (best_) return Finish("LMS is not necessary");
-    result_.is_necessary = true;
+    if (best_ && !MayGainFromSwaps()) return Finish("LMS is not necessary");
+    result_.is_necessary = !best_;
     ModelOrders();
     FindBudgets();
     if (options_.lms.mode == LmsMode::kOff) return Failure();
@@ -163,6 +163,28 @@ class Tuner {
                                  .schedule = orders_[i].schedule};
       Add(recipe, Evaluate(inputs_, recipe));
     }
+    if (!best_ || !inputs_.compile.device_budget_bytes ||
+        IsNearWithoutSwaps()) {
+      return;
+    }
+    // Feeds wait for the bytes of earlier tensors: more bytes may help.
+    StepRecipe recipe = best_->recipe;
+    recipe.name += ", placed by time";
+    Add(recipe, EvaluateByTime(inputs_, recipe, effort_.rounds));
+  }
+
+  // Within 0.1 %: a search for less is not worth its time.
+  bool IsNearWithoutSwaps() const {
+    const int64_t bound_ns = BoundOfSwaps(inputs_, best_->recipe).step_ns;
+    return static_cast<double>(best_->step.step_ns) <=
+           1.001 * static_cast<double>(bound_ns);
+  }
+
+  // A feed that is in the way may be faster to send away and feed again. Only
+  // small graphs are worth that search.
+  bool MayGainFromSwaps() const {
+    return options_.lms.mode == LmsMode::kAuto &&
+           inputs_.graph.num_nodes() <= kSmallGraph && !IsNearWithoutSwaps();
   }
 
   // Whether tensors may be recomputed as the tuner chooses.

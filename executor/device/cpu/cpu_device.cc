@@ -2,12 +2,17 @@
 
 #include <optional>
 
+#include "base/status_macros.h"
+#include "base/units.h"
 #include "executor/device/cpu/cpu_memory.h"
 #include "executor/device/cpu/cpu_stream.h"
 #include "executor/device/cpu/link.h"
+#include "executor/device/process_memory.h"
 
 namespace spillway {
 namespace {
+
+constexpr int64_t kThreadBytes = 9_MiB;  // its stack, and a little more
 
 class CpuDevice final : public Device {
  public:
@@ -33,6 +38,9 @@ class CpuDevice final : public Device {
 
   absl::StatusOr<std::unique_ptr<Stream>> NewStream(
       const StreamOptions& options) override {
+    // The OpenMP library ends the process if it cannot start its threads.
+    SPILLWAY_RETURN_IF_ERROR(
+        CheckMayMap(threads_ * kThreadBytes, "for the threads of a stream"));
     return std::make_unique<CpuStream>(CpuStreamSpec{.name = options.name,
                                                      .threads = threads_,
                                                      .to_host = &to_host_,

@@ -52,6 +52,9 @@ class CudaApi {
   virtual Error StreamDestroy(Stream stream) = 0;
   virtual Error StreamSynchronize(Stream stream) = 0;
   virtual Error StreamWaitEvent(Stream stream, Event event) = 0;
+  // Calls `work` with `data` in stream order, from a thread of the runtime.
+  virtual Error LaunchHostFunc(Stream stream, void (*work)(void*),
+                               void* data) = 0;
   virtual Error MemcpyAsync(void* to, const void* from, size_t bytes, Copy copy,
                             Stream stream) = 0;
 

@@ -73,6 +73,7 @@ class CudaDevice final : public Device {
         numa_node_(numa_node),
         free_when_opened_(free_when_opened),
         capacity_bytes_(options.capacity_bytes),
+        host_threads_(ResolveThreads(options.threads)),
         name_(fmt::format("cuda:{}", index)),
         clock_(api) {}
 
@@ -110,7 +111,7 @@ class CudaDevice final : public Device {
   absl::StatusOr<std::unique_ptr<Stream>> NewStream(
       const StreamOptions&) override {
     SPILLWAY_RETURN_IF_ERROR(Use());
-    return NewCudaStream(api_, index_);
+    return NewCudaStream(api_, index_, host_threads_);
   }
 
   absl::StatusOr<std::unique_ptr<Event>> NewEvent(
@@ -159,6 +160,7 @@ class CudaDevice final : public Device {
   const std::optional<int> numa_node_;  // near the GPU; none: unknown
   const int64_t free_when_opened_;      // reported by the driver
   const int64_t capacity_bytes_;
+  const int host_threads_;
   const std::string name_;
   CudaClock clock_;
   std::atomic<int64_t> allocations_ = 0;

@@ -68,6 +68,10 @@ class Runtime final : public CudaApi {
   Error StreamWaitEvent(Stream stream, Event event) override {
     return Done(cudaStreamWaitEvent(ToStream(stream), ToEvent(event), 0));
   }
+  Error LaunchHostFunc(Stream stream, void (*work)(void*),
+                       void* data) override {
+    return Done(cudaLaunchHostFunc(ToStream(stream), work, data));
+  }
   Error MemcpyAsync(void* to, const void* from, size_t bytes, Copy copy,
                     Stream stream) override {
     return Done(cudaMemcpyAsync(

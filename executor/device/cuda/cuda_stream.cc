@@ -1,5 +1,10 @@
 #include "executor/device/cuda/cuda_stream.h"
 
+#include <omp.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -62,10 +67,57 @@ class CudaGraph final : public CapturedWork {
   const CudaApi::GraphExec exec_;
 };
 
+// Runs tasks on a thread of the runtime, and keeps their first error.
+class HostCalls {
+ public:
+  explicit HostCalls(int threads) : threads_(threads) {}
+
+  absl::Status Launch(CudaApi& api, CudaApi::Stream stream, StreamTask* task) {
+    // A captured task is called again by each launch, so its data stays.
+    std::unique_ptr<Call>& call = calls_[task];
+    if (call == nullptr) call = std::make_unique<Call>(Call{this, task});
+    return CudaStatus(api, api.LaunchHostFunc(stream, Run, call.get()),
+                      "cudaLaunchHostFunc");
+  }
+
+  // Returns and clears the first error. Called while no task runs.
+  absl::Status TakeError() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(error_, absl::OkStatus());
+  }
+
+ private:
+  struct Call {
+    HostCalls* calls = nullptr;
+    StreamTask* task = nullptr;
+  };
+
+  static void Run(void* data) {
+    const Call& call = *static_cast<const Call*>(data);
+    HostCalls& calls = *call.calls;
+    {
+      const std::scoped_lock lock(calls.mutex_);
+      if (!calls.error_.ok()) return;
+    }
+    omp_set_num_threads(calls.threads_);
+    absl::Status status = call.task->Run(nullptr);
+    const std::scoped_lock lock(calls.mutex_);
+    calls.error_ = std::move(status);
+  }
+
+  const int threads_;
+  std::map<StreamTask*, std::unique_ptr<Call>> calls_;
+  std::mutex mutex_;
+  absl::Status error_;
+};
+
 class CudaStream final : public Stream {
  public:
-  CudaStream(CudaApi& api, int device, CudaApi::Stream stream)
-      : api_(api), device_(device), stream_(stream) {}
+  CudaStream(CudaApi& api, int device, int host_threads, CudaApi::Stream stream)
+      : api_(api),
+        device_(device),
+        stream_(stream),
+        host_calls_(host_threads) {}
   ~CudaStream() override {
     LogCudaFailure(api_, api_.StreamSynchronize(stream_),
                    "cudaStreamSynchronize");
@@ -80,6 +132,10 @@ class CudaStream final : public Stream {
         CudaStatus(api_, api_.SetDevice(device_), "cudaSetDevice"));
     error_ = task->Run(stream_);
     return absl::OkStatus();
+  }
+  absl::Status SubmitOnHost(StreamTask* task) override {
+    if (!error_.ok()) return absl::OkStatus();
+    return host_calls_.Launch(api_, stream_, task);
   }
   absl::Status CopyToHost(void* host, const void* device,
                           int64_t bytes) override {
@@ -119,7 +175,8 @@ class CudaStream final : public Stream {
   absl::Status Synchronize() override {
     const absl::Status done = CudaStatus(api_, api_.StreamSynchronize(stream_),
                                          "cudaStreamSynchronize");
-    const absl::Status error = std::exchange(error_, absl::OkStatus());
+    absl::Status error = std::exchange(error_, absl::OkStatus());
+    error.Update(host_calls_.TakeError());
     return error.ok() ? done : error;
   }
 
@@ -137,16 +194,17 @@ class CudaStream final : public Stream {
   const int device_;
   const CudaApi::Stream stream_;
   absl::Status error_;  // the first error of a task since the last Synchronize
+  HostCalls host_calls_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Stream>> NewCudaStream(CudaApi& api,
-                                                      int device) {
+absl::StatusOr<std::unique_ptr<Stream>> NewCudaStream(CudaApi& api, int device,
+                                                      int host_threads) {
   CudaApi::Stream stream = nullptr;
   SPILLWAY_RETURN_IF_ERROR(
       CudaStatus(api, api.StreamCreate(&stream), "cudaStreamCreate"));
-  return std::make_unique<CudaStream>(api, device, stream);
+  return std::make_unique<CudaStream>(api, device, host_threads, stream);
 }
 
 absl::StatusOr<std::unique_ptr<Event>> NewCudaEvent(CudaApi& api,

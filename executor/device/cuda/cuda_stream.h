@@ -13,8 +13,10 @@
 namespace spillway {
 
 // A stream of GPU number `device`, which must be the thread's current GPU.
-// `api` is borrowed for the lifetime of the result.
-absl::StatusOr<std::unique_ptr<Stream>> NewCudaStream(CudaApi& api, int device);
+// `host_threads`: of an OpenMP region inside a task on the host. `api` is
+// borrowed for the lifetime of the result.
+absl::StatusOr<std::unique_ptr<Stream>> NewCudaStream(CudaApi& api, int device,
+                                                      int host_threads);
 
 // `clock` (borrowed): for an event with timing; null: without timing.
 absl::StatusOr<std::unique_ptr<Event>> NewCudaEvent(CudaApi& api,

@@ -122,6 +122,25 @@ __device__ float Gradient(const GradientRule& rule, float gradient,
   return rule.scale * gradient + rule.weight_decay * variable;
 }
 
+struct SumWeights {
+  float of_sum;
+  float of_gradient;
+};
+
+struct Accumulate {
+  static constexpr int kSlots = 0;
+  const float* weights;
+
+  __device__ SumWeights Rate(int /*tensor*/) const {
+    return {weights[0], weights[1]};
+  }
+  __device__ void operator()(const SumWeights& weight, float gradient,
+                             float& sum) const {
+    const float added = weight.of_gradient * gradient;
+    sum = weight.of_sum == 0 ? added : weight.of_sum * sum + added;
+  }
+};
+
 struct GradientDescent {
   static constexpr int kSlots = 0;
   GradientRule rule;
@@ -243,25 +262,29 @@ struct RmsProp {
 
 }  // namespace
 
+LaunchError Update(StreamHandle stream, const AccumulateRule& /*rule*/,
+                   const UpdateTensors& tensors) {
+  return LaunchUpdate(stream, Accumulate{tensors.shared}, tensors);
+}
+
 LaunchError Update(StreamHandle stream, const GradientRule& rule,
                    const UpdateTensors& tensors) {
-  return LaunchUpdate(stream, GradientDescent{rule, tensors.learning_rate},
-                      tensors);
+  return LaunchUpdate(stream, GradientDescent{rule, tensors.shared}, tensors);
 }
 
 LaunchError Update(StreamHandle stream, const MomentumRule& rule,
                    const UpdateTensors& tensors) {
-  return LaunchUpdate(stream, Momentum{rule, tensors.learning_rate}, tensors);
+  return LaunchUpdate(stream, Momentum{rule, tensors.shared}, tensors);
 }
 
 LaunchError Update(StreamHandle stream, const VelocityRule& rule,
                    const UpdateTensors& tensors) {
-  return LaunchUpdate(stream, Velocity{rule, tensors.learning_rate}, tensors);
+  return LaunchUpdate(stream, Velocity{rule, tensors.shared}, tensors);
 }
 
 LaunchError Update(StreamHandle stream, const LarsRule& rule,
                    const UpdateTensors& tensors) {
-  Velocity velocity = {rule.velocity, tensors.learning_rate};
+  Velocity velocity = {rule.velocity, tensors.shared};
   const LaunchError error = LarsRatios(stream, rule, tensors, &velocity.ratios);
   if (error != 0) return error;
   return LaunchUpdate(stream, velocity, tensors);
@@ -269,12 +292,12 @@ LaunchError Update(StreamHandle stream, const LarsRule& rule,
 
 LaunchError Update(StreamHandle stream, const AdagradRule& rule,
                    const UpdateTensors& tensors) {
-  return LaunchUpdate(stream, Adagrad{rule, tensors.learning_rate}, tensors);
+  return LaunchUpdate(stream, Adagrad{rule, tensors.shared}, tensors);
 }
 
 LaunchError Update(StreamHandle stream, const AdamRule& rule,
                    const UpdateTensors& tensors) {
-  Adam adam = {rule, tensors.learning_rate, {}};
+  Adam adam = {rule, tensors.shared, {}};
   BetaPowers powers = {.count = tensors.count};
   for (int i = 0; i < tensors.count; ++i) {
     powers.of[i] = tensors.tensors[i].slots[2];
@@ -289,7 +312,7 @@ LaunchError Update(StreamHandle stream, const AdamRule& rule,
 
 LaunchError Update(StreamHandle stream, const RmsPropRule& rule,
                    const UpdateTensors& tensors) {
-  return LaunchUpdate(stream, RmsProp{rule, tensors.learning_rate}, tensors);
+  return LaunchUpdate(stream, RmsProp{rule, tensors.shared}, tensors);
 }
 
 }  // namespace spillway::gpu

@@ -1,5 +1,6 @@
 // The updates of variables on the GPU, in place and in float32;
-// ops/update/optimizer_updates.h defines each.
+// ops/update/optimizer_updates.h and ops/update/accumulate_gradient.h define
+// each.
 #ifndef SPILLWAY_OPS_GPU_KERNEL_UPDATES_H_
 #define SPILLWAY_OPS_GPU_KERNEL_UPDATES_H_
 
@@ -25,10 +26,14 @@ inline constexpr size_t kMostUpdateTensors = 64;
 struct UpdateTensors {
   const UpdateTensor* tensors = nullptr;  // host memory, borrowed for the call
   int count = 0;                          // 1 ... kMostUpdateTensors
-  const float* learning_rate = nullptr;   // device memory
-  void* workspace = nullptr;              // of rules that say so
+  // The learning rate; the weights of AccumulateRule. Device memory.
+  const float* shared = nullptr;
+  void* workspace = nullptr;  // of rules that say so
 };
 
+// AccumulateGradient
+LaunchError Update(StreamHandle stream, const AccumulateRule& rule,
+                   const UpdateTensors& tensors);
 // ApplyGradientDescent
 LaunchError Update(StreamHandle stream, const GradientRule& rule,
                    const UpdateTensors& tensors);

@@ -20,8 +20,9 @@ const opKinds = [
   {name: 'loss or accuracy', color: 'op-loss', ops: [
     'ArgMax', 'InTopK', 'Softmax', 'SoftmaxGrad', 'SparseSoftmaxCrossEntropyWithLogits']},
   {name: 'update of variables', color: 'op-update', ops: [
-    'ApplyAdagrad', 'ApplyAdam', 'ApplyGradientDescent', 'ApplyLars', 'ApplyMomentum',
-    'ApplyRMSProp', 'ApplyVelocity', 'AssignAdd']},
+    'AccumulateGradient', 'ApplyAdagrad', 'ApplyAdam', 'ApplyGradientDescent', 'ApplyLars',
+    'ApplyMomentum', 'ApplyRMSProp', 'ApplyVelocity', 'AssignAdd', 'ClipByValue', 'NormFactor',
+    'SquareSum']},
   {name: 'layout or type', color: 'op-layout', ops: [
     'Cast', 'Concat', 'Pad', 'Slice', 'Transpose']},
   {name: 'other', color: 'op-other', ops: []},

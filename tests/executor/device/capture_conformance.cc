@@ -10,6 +10,7 @@ namespace spillway {
 namespace {
 
 using ::testing::_;
+using testing::AddingTask;
 using testing::CountingTask;
 using testing::DeviceConformance;
 using ::testing::Each;
@@ -130,6 +131,21 @@ TEST_P(CaptureConformance, TasksRunOnceWhenTheyAreCaptured) {
   EXPECT_THAT(stream_->Launch(*work), IsOk());
   EXPECT_THAT(stream_->Synchronize(), IsOk());
   EXPECT_EQ(counting.runs, 1);
+}
+
+TEST_P(CaptureConformance, TasksOnTheHostRunAtEachLaunch) {
+  AddingTask add(*source_);
+  Fill(*source_, 0);
+  ASSERT_THAT(stream_->BeginCapture(), IsOk());
+  EXPECT_THAT(stream_->SubmitOnHost(&add), IsOk());
+  IssueRoundTrip(*stream_);
+  ASSERT_OK_AND_ASSIGN(const auto work, stream_->EndCapture());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  for (int i = 1; i < 5; ++i) {
+    EXPECT_THAT(stream_->Launch(*work), IsOk());
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    EXPECT_THAT(Read(*result_), Each(static_cast<std::byte>(i)));
+  }
 }
 
 TEST_P(CaptureConformance, AFailedTasksErrorIsKeptForSynchronize) {

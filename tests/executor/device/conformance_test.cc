@@ -11,6 +11,7 @@ namespace spillway {
 namespace {
 
 using ::testing::_;
+using testing::AddingTask;
 using ::testing::AllOf;
 using testing::Bytes;
 using testing::CountingTask;
@@ -101,6 +102,52 @@ TEST_P(DeviceConformance, EventsOrderStreamsThatShareABuffer) {
   EXPECT_THAT(writer->Synchronize(), IsOk());
   EXPECT_THAT(reader->Synchronize(), IsOk());
   EXPECT_EQ(std::memcmp(result->data(), source->data(), kRounds * kBytes), 0);
+}
+
+// Copies on one stream, tasks on the host on another, as in a step with nodes
+// on the host.
+TEST_P(DeviceConformance, TasksOnTheHostRunInStreamOrder) {
+  constexpr int64_t kBytes = 16_KiB;
+  constexpr int kRounds = 40;
+  const auto memory = Allocate(MemorySpace::kDevice, kBytes);
+  const auto host = Allocate(MemorySpace::kHost, kBytes);
+  const auto copies = NewStream();
+  const auto tasks = NewStream();
+  std::memset(host->data(), 0, static_cast<size_t>(kBytes));
+  AddingTask add(*host);
+  const auto copied = NewEvent();
+  const auto added = NewEvent();
+  for (int i = 0; i < kRounds; ++i) {
+    EXPECT_THAT(tasks->SubmitOnHost(&add), IsOk());
+    EXPECT_THAT(tasks->Record(added.get()), IsOk());
+    EXPECT_THAT(copies->Wait(added.get()), IsOk());
+    EXPECT_THAT(copies->CopyToDevice(memory->data(), host->data(), kBytes),
+                IsOk());
+    EXPECT_THAT(copies->CopyToHost(host->data(), memory->data(), kBytes),
+                IsOk());
+    EXPECT_THAT(copies->Record(copied.get()), IsOk());
+    EXPECT_THAT(tasks->Wait(copied.get()), IsOk());
+  }
+  EXPECT_THAT(tasks->Synchronize(), IsOk());
+  EXPECT_THAT(copies->Synchronize(), IsOk());
+  EXPECT_EQ(std::vector(host->data(), host->data() + kBytes),
+            Bytes(kBytes, kRounds));
+}
+
+TEST_P(DeviceConformance, AnErrorOnTheHostSkipsLaterTasksAndIsReportedOnce) {
+  const auto stream = NewStream();
+  FailingTask failing(absl::InternalError("first"));
+  FailingTask second(absl::InternalError("second"));
+  CountingTask counting;
+  EXPECT_THAT(stream->SubmitOnHost(&failing), IsOk());
+  EXPECT_THAT(stream->SubmitOnHost(&counting), IsOk());
+  EXPECT_THAT(stream->SubmitOnHost(&second), IsOk());
+  EXPECT_THAT(stream->Synchronize(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("first")));
+  EXPECT_EQ(counting.runs, 0);
+  EXPECT_THAT(stream->SubmitOnHost(&counting), IsOk());
+  EXPECT_THAT(stream->Synchronize(), IsOk());
+  EXPECT_EQ(counting.runs, 1);
 }
 
 // As in steps: the same two events are recorded again in every round.

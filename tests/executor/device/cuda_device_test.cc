@@ -128,6 +128,8 @@ TEST(CudaDeviceTest, EachFailedCallIsNamed) {
   expect_named("cudaStreamSynchronize", [&] { return stream->Synchronize(); });
   FailingTask task;
   expect_named("cudaSetDevice", [&] { return stream->Submit(&task); });
+  expect_named("cudaLaunchHostFunc",
+               [&] { return stream->SubmitOnHost(&task); });
 }
 
 TEST(CudaDeviceTest, EachFailedCallOfACaptureIsNamed) {

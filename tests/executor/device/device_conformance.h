@@ -35,6 +35,23 @@ class CountingTask final : public StreamTask {
   int runs = 0;
 };
 
+// Adds 1 to each byte of host memory.
+class AddingTask final : public StreamTask {
+ public:
+  explicit AddingTask(DeviceMemory& memory) : memory_(memory) {}
+  absl::Status Run(void* native_stream) override {
+    if (native_stream != nullptr) return absl::InternalError("not on the host");
+    for (int64_t i = 0; i < memory_.num_bytes(); ++i) {
+      std::byte& byte = memory_.data()[i];
+      byte = static_cast<std::byte>(std::to_integer<int>(byte) + 1);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  DeviceMemory& memory_;
+};
+
 inline std::vector<std::byte> Bytes(int64_t size, int fill) {
   return std::vector<std::byte>(static_cast<size_t>(size),
                                 static_cast<std::byte>(fill));

@@ -89,6 +89,8 @@ class Checker {
     } else if (node.op == kSwapOut) {
       kind = StepKind::kSwapOut;
       lane = Lane::kCopyOut;
+    } else if (node.op == "AllReduce") {
+      lane = Lane::kCommunication;
     }
     if (IsResidentNode(step.node)) return "a resident node runs";
     if (step.kind != kind) return "a step is of another kind";
@@ -225,7 +227,8 @@ class Checker {
       const bool is_alias = MaySharePair(aliases, step, i);
       if (must && !is_alias) return "an alias has bytes of its own";
       const bool shares = std::ranges::count(step.inputs, step.outputs[i]) > 0;
-      if (shares && !is_alias && !MaySharePair(def.in_place, step, i)) {
+      if (shares && !is_alias &&
+          !MaySharePair(InPlacePairsOf(def, step.inputs.size()), step, i)) {
         return "an output has an input's bytes";
       }
       overwritten += shares && !is_alias ? 1 : 0;

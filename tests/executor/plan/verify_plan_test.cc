@@ -171,6 +171,11 @@ std::vector<Mutation> Mutations() {
        [](ExecutionPlan& plan, const Graph& graph) {
          Find(plan, graph, "f1").lane = static_cast<Lane>(kNumLanes);
        },
+       "(f1) is on lane 5"},
+      {"a device node on the host's lane",
+       [](ExecutionPlan& plan, const Graph& graph) {
+         Find(plan, graph, "f1").lane = Lane::kHost;
+       },
        "(f1) is on lane 3"},
       {"a buffer that there is not",
        [](ExecutionPlan& plan, const Graph& graph) {

@@ -57,7 +57,7 @@ TEST(VerifyStepsTest, ScratchIsWhatTheKernelAsksForAndOnTheDevice) {
                 plan.buffers[step.workspace].offset = 0;
                 plan.host_bytes = 1_KiB;
               }),
-              StatusIs(kInternal, HasSubstr("scratch is not on the device")));
+              StatusIs(kInternal, HasSubstr("scratch is not where it runs")));
 }
 
 // w, v: variables; y = InPlace(w), z = F(y), Update(w, z).

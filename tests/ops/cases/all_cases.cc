@@ -20,6 +20,8 @@ OpCases MakeCases() {
   Append(AddCases(), all);
   Append(BatchNormCases(), all);
   Append(ClassifyCases(), all);
+  Append(ClipCases(), all);
+  Append(CollectiveCases(), all);
   Append(Conv2DCases(), all);
   Append(Conv3DCases(), all);
   Append(ConvTransposeCases(), all);

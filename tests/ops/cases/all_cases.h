@@ -14,6 +14,8 @@ OpCases ActivationCases();
 OpCases AddCases();
 OpCases BatchNormCases();
 OpCases ClassifyCases();
+OpCases ClipCases();
+OpCases CollectiveCases();
 OpCases Conv2DCases();
 OpCases Conv3DCases();
 OpCases ConvTransposeCases();

@@ -14,6 +14,7 @@
 #include "base/float16.h"
 #include "base/random.h"
 #include "base/status_macros.h"
+#include "comm/thread_communicator.h"
 #include "executor/kernel_registry.h"
 #include "graph/input_groups.h"
 #include "ops/all_ops.h"
@@ -111,12 +112,14 @@ class Buffers {
   }
 
   absl::Status Run(Kernel& kernel) {
+    const std::unique_ptr<Communicator> communicator = NewSelfCommunicator();
     SPILLWAY_RETURN_IF_ERROR(
         kernel.Run({.inputs = inputs_,
                     .outputs = outputs_,
                     .workspace = Allocate(kernel.workspace_bytes()),
                     .seed = kCaseSeed,
-                    .step = &kCaseStep}));
+                    .step = &kCaseStep,
+                    .communicator = communicator.get()}));
     const bool intact = std::ranges::all_of(
         owned_, [](const GuardedBuffer& b) { return b.guards_intact(); });
     return intact ? absl::OkStatus() : Internal("wrote outside its buffers");

@@ -1,5 +1,6 @@
-// Const, Placeholder, SwapIn, SwapOut, Variable: no kernel, so only types are
-// tested. For values see tests/executor/session/resident_values_test.cc.
+// Const, CopyToDevice, CopyToHost, Placeholder, SwapIn, SwapOut, Variable: no
+// kernel, so only types are tested. For values see
+// tests/executor/session/resident_values_test.cc.
 #include <string>
 #include <vector>
 
@@ -65,6 +66,12 @@ std::vector<BadOp> BadSources() {
        .op = "Const",
        .attributes = with("values", {1, 2}),
        .error = "has 2 items; float32[2, 3] needs 6"},
+      {.name = "CopyToDeviceOfNothing",
+       .op = "CopyToDevice",
+       .error = "takes 1 input"},
+      {.name = "CopyToHostOfNothing",
+       .op = "CopyToHost",
+       .error = "takes 1 input"},
       {.name = "SwapInOfNothing", .op = "SwapIn", .error = "takes 1 input"},
       {.name = "SwapOutOfNothing", .op = "SwapOut", .error = "takes 1 input"},
   };
@@ -76,6 +83,8 @@ OpCases SourceCases() {
   return {
       .good =
           {
+              Copy("CopyToDevice"),
+              Copy("CopyToHost"),
               Copy("SwapIn"),
               Copy("SwapOut"),
               Stated("Const", "Const", {{"value", 7}}),

@@ -1,10 +1,11 @@
-// ApplyAdagrad, ApplyAdam, ApplyGradientDescent, ApplyLars, ApplyMomentum,
-// ApplyRMSProp, ApplyVelocity, AssignAdd.
+// AccumulateGradient, ApplyAdagrad, ApplyAdam, ApplyGradientDescent, ApplyLars,
+// ApplyMomentum, ApplyRMSProp, ApplyVelocity, AssignAdd.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -292,6 +293,35 @@ OpCase RmsProp(const std::string& name, double momentum, double decay) {
           }};
 }
 
+OpCase Accumulate(const std::string& name, double of_sum, double of_gradient) {
+  return {.name = name,
+          .op = "AccumulateGradient",
+          .inputs = {kTensor,
+                     kTensor,
+                     {.type = Float32({2}),
+                      .fill = Fill::kValues,
+                      .values = {of_sum, of_gradient}}},
+          .outputs = {Float32(kUpdateShape)},
+          .reference = [](const DoublesList& in) {
+            Doubles sum = in[0];
+            for (size_t i = 0; i < sum.size(); ++i) {
+              const double kept = in[2][0] == 0 ? 0 : in[2][0] * sum[i];
+              sum[i] = kept + in[2][1] * in[1][i];
+            }
+            return DoublesList{sum, sum};
+          }};
+}
+
+// A weight of 0 ignores the old sum, even NaN.
+OpCase AccumulateOverNans() {
+  OpCase over = Accumulate("AccumulateGradientOverNans", 0, 0.25);
+  over.inputs[0].fill = Fill::kValues;
+  over.inputs[0].values =
+      Doubles(static_cast<size_t>(kUpdateShape.num_elements()),
+              std::numeric_limits<double>::quiet_NaN());
+  return over;
+}
+
 OpCase AssignAddCase() {
   return {.name = "AssignAdd",
           .op = "AssignAdd",
@@ -401,6 +431,11 @@ std::vector<BadOp> BadOthers() {
        .op = "ApplyRMSProp",
        .inputs = {w, Float32({3}), w, w, rate},
        .error = "mean_square must be float32[4], as variable"},
+      {.name = "AccumulateGradientWithOneWeight",
+       .op = "AccumulateGradient",
+       .inputs = {w, w, rate},
+       .error =
+           "weights must be float32[2], as a pair of numbers; it is float32[]"},
       {.name = "AssignAddOfAnotherShape",
        .op = "AssignAdd",
        .inputs = {w, Float32({2, 2})},
@@ -441,6 +476,12 @@ std::vector<OpCase> LarsCases() {
 
 std::vector<OpCase> OtherCases() {
   return {
+      Accumulate("AccumulateGradient", 1, 0.25),
+      Accumulate("AccumulateGradientFirst", 0, 0.3),
+      Grouped("AccumulateGradientOfMany", Accumulate("", 1, 0.3), ManyShapes()),
+      Grouped("AccumulateGradientOfSeveral", Accumulate("", 0, 0.3),
+              kUnevenShapes),
+      AccumulateOverNans(),
       Adagrad("ApplyAdagrad", 0),
       Grouped("ApplyAdagradOfMany", Adagrad("", 0.05), ManyShapes()),
       Grouped("ApplyAdagradOfSeveral", Adagrad("", 0.05), kUnevenShapes),

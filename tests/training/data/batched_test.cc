@@ -109,6 +109,39 @@ TEST(BatchedTest, RefusesBatchesThatThereAreNot) {
   }
 }
 
+// Sample i of epoch e has the label 10 i + e.
+class EpochDataset : public CountingDataset {
+ public:
+  using CountingDataset::CountingDataset;
+  absl::Status ReadInEpoch(int64_t epoch, int64_t index,
+                           std::span<std::byte* const> buffers) const override {
+    SPILLWAY_RETURN_IF_ERROR(Read(index, buffers));
+    *reinterpret_cast<int32_t*>(buffers[1]) += static_cast<int32_t>(epoch);
+    return absl::OkStatus();
+  }
+};
+
+TEST(BatchedTest, ReadsTheSamplesOfTheEpoch) {
+  const EpochDataset base(10);
+  const Batched batches(base, {.batch_size = 3});
+  EXPECT_THAT(ReadLabels(batches, 1), ElementsAre(30, 40, 50));
+  std::vector<float> values(6);
+  std::vector<int32_t> labels(3);
+  const std::vector<std::byte*> buffers = {
+      reinterpret_cast<std::byte*>(values.data()),
+      reinterpret_cast<std::byte*>(labels.data())};
+  ASSERT_THAT(batches.ReadInEpoch(4, 1, buffers), testing::IsOk());
+  EXPECT_THAT(labels, ElementsAre(34, 44, 54));
+}
+
+TEST(BatchedTest, AnyNumberOfThreadsReadsTheSame) {
+  const CountingDataset base(100);
+  for (const int threads : {1, 2, 7}) {
+    const Batched batches(base, {.batch_size = 4, .reader_threads = threads});
+    EXPECT_THAT(ReadLabels(batches, 20), ElementsAre(800, 810, 820, 830));
+  }
+}
+
 TEST(BatchedTest, ReportsASampleThatCannotBeRead) {
   CountingDataset base(10);
   base.FailAt(5);

@@ -77,6 +77,28 @@ TEST(ShuffledTest, NamesTheSampleThatCannotBeRead) {
                        HasSubstr("before shuffling, sample 7: ")));
 }
 
+// Sample i of epoch e has the label 10 i + e, and is read on two threads.
+class ChangingDataset : public CountingDataset {
+ public:
+  using CountingDataset::CountingDataset;
+  absl::Status ReadInEpoch(int64_t epoch, int64_t index,
+                           std::span<std::byte* const> buffers) const override {
+    SPILLWAY_RETURN_IF_ERROR(Read(index, buffers));
+    *reinterpret_cast<int32_t*>(buffers[1]) += static_cast<int32_t>(epoch);
+    return absl::OkStatus();
+  }
+  int reader_threads() const override { return 2; }
+};
+
+TEST(ShuffledTest, ReadsTheSamplesOfItsEpoch) {
+  const ChangingDataset base(20);
+  const Shuffled shuffled(base, {.seed = 5, .epoch = 3});
+  const auto order = RandomPermutation(20, {.seed = 5, .epoch = 3});
+  EXPECT_THAT(ReadLabels(shuffled, 4),
+              ::testing::ElementsAre(10 * order[4] + 3));
+  EXPECT_EQ(shuffled.reader_threads(), 2);
+}
+
 // Claims to have more samples than any memory can order.
 class EndlessDataset : public Dataset {
  public:

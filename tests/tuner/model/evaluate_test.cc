@@ -1,10 +1,15 @@
 #include "tuner/model/evaluate.h"
 
+#include <optional>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/executor/plan/naive_plan.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_size.h"
+#include "tests/support/toy_ops.h"
 #include "tests/tuner/found_swaps.h"
 #include "tests/tuner/tuner_case.h"
 
@@ -12,6 +17,7 @@ namespace spillway {
 namespace {
 
 using testing::BudgetBetween;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::InputsOf;
 using testing::IsOk;
@@ -96,6 +102,41 @@ TEST(EvaluateTest, RandomRecipesKeepTheirBudgetAndCanBeMadeAgain) {
   }
   EXPECT_GT(fitting, LeastCases(80));
   EXPECT_GT(faster, fitting / 10);
+}
+
+// As labels that are fed, reshaped, and read only by the loss.
+TEST(EvaluateTest, AnAliasWhoseReadersAllReadTheCopyDoesNotRun) {
+  Graph graph("late labels");
+  const TensorType type{.dtype = DType::kUInt8, .shape = {1000}};
+  const auto add = [&](const char* name, const char* op,
+                       std::vector<ValueId> inputs) {
+    return graph.output(graph.AddNode({.name = name,
+                                       .op = op,
+                                       .inputs = std::move(inputs),
+                                       .outputs = {type}}));
+  };
+  const ValueId labels = add("labels", "F", {});
+  const ValueId alias = add("alias", "Alias", {labels});
+  const ValueId a = add("a", "F", {});
+  const ValueId b = add("b", "F", {a});
+  const ValueId loss = add("loss", "F", {b, alias});
+  TunerCase tuner_case = testing::CaseOf(std::move(graph), testing::ToyOps(),
+                                         10, testing::LinkOf(1));
+  tuner_case.options.fetches = {loss};
+  const StepModel model = ModelOf(tuner_case);
+  ASSERT_EQ(model.gaps.size(), 1u);
+  const auto evaluated =
+      Evaluate(InputsOf(tuner_case, std::nullopt),
+               testing::RecipeFor(tuner_case, model,
+                                  testing::FoundFor(model, {1}, {3})));
+  ASSERT_THAT(evaluated, IsOk());
+  std::vector<std::string> names;
+  for (const NodeId id : evaluated->recipe.schedule.order) {
+    names.push_back(evaluated->graph.node(id).name);
+  }
+  EXPECT_THAT(names,
+              ElementsAre("labels", "lms/swapout_labels_0", "a", "b",
+                          "lms/swapin_labels_0", "lms/alias_alias", "loss"));
 }
 
 }  // namespace

@@ -164,6 +164,7 @@ void AddBenchFlags(FlagSet& set, BenchFlags& flags) {
   AddLinkFlag(set, flags.step);
   AddCudaGraphFlag(set, flags.step);
   AddMemoryFlags(set, flags.step);
+  AddPlaceFlag(set, flags.place);
   AddCheckMemoryFlag(set, flags.step);
   AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);

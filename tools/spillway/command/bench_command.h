@@ -36,6 +36,7 @@ struct BenchFlags {
 
   BenchCompatFlags compat = {};
   StepOptions step = DefaultStepOptions();
+  PlaceMode place = PlaceMode::kOff;
   std::string plan = {};
   std::string checkpoint = {};
   std::string trace = {};

@@ -48,15 +48,20 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   StepOptions options = flags.step;
   options.seed = static_cast<uint64_t>(flags.seed);
   options.warns_of_profile = false;
+  Program program = {.graph = std::move(step.graph),
+                     .fetches = FetchesOf(flags, step)};
+  SPILLWAY_ASSIGN_OR_RETURN(setup.placement,
+                            PlaceProgram(flags.place, options, program));
   SavedPlan plan;
-  SPILLWAY_RETURN_IF_ERROR(ReadPlanFlag(flags.plan, step.graph, plan, options));
+  SPILLWAY_RETURN_IF_ERROR(
+      ReadPlanFlag(flags.plan, program.graph, plan, options));
   SPILLWAY_ASSIGN_OR_RETURN(ChosenStep chosen,
-                            ChooseStep({.graph = &step.graph,
-                                        .fetches = FetchesOf(flags, step),
+                            ChooseStep({.graph = &program.graph,
+                                        .fetches = program.fetches,
                                         .options = options}));
   if (!flags.report.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(setup.bound,
-                              BoundOfChosen(step.graph, chosen, setup.profile));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        setup.bound, BoundOfChosen(program.graph, chosen, setup.profile));
   }
   setup.edit = chosen.edit;
   setup.lms = chosen.lms;
@@ -78,11 +83,10 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   setup.plan_ns = taken.count();
-  const PlannedProgram& program = planned.programs.front();
-  setup.predicted_step_ns =
-      PlayStep(program.graph, program.plan, setup.algorithms,
-               *setup.options.ops, setup.profile)
-          .step_ns;
+  const PlannedProgram& first = planned.programs.front();
+  setup.predicted_step_ns = PlayStep(first.graph, first.plan, setup.algorithms,
+                                     *setup.options.ops, setup.profile)
+                                .step_ns;
   SPILLWAY_ASSIGN_OR_RETURN(
       setup.session,
       CreateSession(std::move(planned), std::move(device), session));

@@ -16,6 +16,7 @@
 #include "tools/spillway/command/bench_command.h"
 #include "tuner/bound/lower_bound.h"
 #include "tuner/choose_step.h"
+#include "tuner/placement/place_programs.h"
 
 namespace spillway {
 
@@ -25,6 +26,7 @@ struct BenchSetup {
   double learning_rate = 0;  // 0 for a forward step
   double loss_scale = 1;
   int64_t parameters = 0;
+  PlacementReport placement = {};  // what is on the host
   LmsReport edit = {};
   LmsOptions lms = {};      // the options that were used
   std::string recipe = {};  // of the tuner or a plan file; empty: no recipe

@@ -13,6 +13,7 @@
 #include "tools/spillway/flags/graph_source.h"
 #include "tools/spillway/flags/lms_flags.h"
 #include "tools/spillway/flags/step_flags.h"
+#include "tools/spillway/output/host_nodes_text.h"
 #include "tools/spillway/output/result_json.h"
 #include "tools/spillway/output/swap_text.h"
 #include "training/safetensors.h"
@@ -81,6 +82,7 @@ struct RunSetup {
   std::unique_ptr<Session> session = {};
   CloneCounts clones = {};
   LmsOptions lms = {};  // the options that were used
+  PlacementReport placement = {};
 };
 
 std::string FormatResult(const TensorMap& fetched, const RunSetup& setup) {
@@ -98,7 +100,8 @@ std::string FormatResult(const TensorMap& fetched, const RunSetup& setup) {
   text += fmt::format("swapped      {} bytes out, {} bytes in ({})\n",
                       swaps.out_bytes, swaps.in_bytes,
                       Counted(swaps.tensors, "tensor"));
-  return text + FormatFedAgain(swaps) + FormatClones(setup.clones);
+  return text + FormatFedAgain(swaps) + FormatClones(setup.clones) +
+         FormatHostNodes(setup.placement);
 }
 
 Json ToJson(const TensorMap& fetched, const RunSetup& setup) {
@@ -109,28 +112,34 @@ Json ToJson(const TensorMap& fetched, const RunSetup& setup) {
                        {"shape", tensor.type.shape.dims()}});
   }
   const MemoryUse memory = setup.session->memory();
-  return {{"fetches", fetches},
-          {"peak_device_bytes", PeakJson(memory.predicted_device_bytes,
-                                         memory.measured_device_bytes)},
-          {"peak_host_bytes",
-           PeakJson(memory.predicted_host_bytes, memory.measured_host_bytes)},
-          {"swap", SwapJson(MeasuredSwaps(*setup.session, 1))},
-          {"recompute", ClonesJson(setup.clones)},
-          {"device_allocations_in_steps", memory.allocations_in_steps},
-          {"lms", LmsJson(setup.lms)}};
+  Json json = {{"fetches", fetches},
+               {"peak_device_bytes", PeakJson(memory.predicted_device_bytes,
+                                              memory.measured_device_bytes)},
+               {"peak_host_bytes", PeakJson(memory.predicted_host_bytes,
+                                            memory.measured_host_bytes)},
+               {"swap", SwapJson(MeasuredSwaps(*setup.session, 1))},
+               {"recompute", ClonesJson(setup.clones)},
+               {"device_allocations_in_steps", memory.allocations_in_steps},
+               {"lms", LmsJson(setup.lms)}};
+  AddHostNodesJson(setup.placement, json);
+  return json;
 }
 
 absl::StatusOr<RunSetup> SetUpRun(const RunFlags& flags, const Graph& graph,
                                   const std::vector<ValueId>& fetches) {
   StepOptions step = flags.step;
   step.seed = static_cast<uint64_t>(flags.seed);
+  std::vector<Program> programs = {{.graph = graph, .fetches = fetches}};
+  SPILLWAY_ASSIGN_OR_RETURN(PlacementReport placement,
+                            PlacePrograms(flags.place, step, programs));
   SavedPlan plan;
-  SPILLWAY_RETURN_IF_ERROR(ReadPlanFlag(flags.plan, graph, plan, step));
-  SPILLWAY_ASSIGN_OR_RETURN(
-      TunedPrograms tuned,
-      TunePrograms({{.graph = graph, .fetches = fetches}}, step));
+  SPILLWAY_RETURN_IF_ERROR(
+      ReadPlanFlag(flags.plan, programs[0].graph, plan, step));
+  SPILLWAY_ASSIGN_OR_RETURN(TunedPrograms tuned,
+                            TunePrograms(std::move(programs), step));
   RunSetup setup = {.clones = tuned.steps.front().edit.clones,
-                    .lms = tuned.steps.front().lms};
+                    .lms = tuned.steps.front().lms,
+                    .placement = std::move(placement)};
   SPILLWAY_ASSIGN_OR_RETURN(setup.session, OpenSession(std::move(tuned)));
   return setup;
 }
@@ -152,6 +161,7 @@ void AddRunFlags(FlagSet& set, RunFlags& flags) {
   AddDeviceFlags(set, flags.step);
   AddLinkFlag(set, flags.step);
   AddMemoryFlags(set, flags.step);
+  AddPlaceFlag(set, flags.place);
   AddCheckMemoryFlag(set, flags.step);
   AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);

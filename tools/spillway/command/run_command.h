@@ -22,6 +22,7 @@ struct RunFlags {
   std::string out = {};
   int64_t seed = 0;
   StepOptions step = DefaultStepOptions();
+  PlaceMode place = PlaceMode::kOff;
   std::string plan = {};
   std::string trace = {};
   ResultFlags result = {};

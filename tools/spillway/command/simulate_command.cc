@@ -13,6 +13,7 @@
 #include "tools/spillway/command/step_timing.h"
 #include "tools/spillway/flags/lms_flags.h"
 #include "tools/spillway/flags/step_flags.h"
+#include "tools/spillway/output/host_nodes_text.h"
 #include "tools/spillway/output/result_json.h"
 #include "tools/spillway/output/swap_text.h"
 #include "tuner/max_batch.h"
@@ -133,6 +134,7 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   AddDeviceFlags(set, flags.step);
   SharePrecision(set, flags.source.model, flags.step);
   AddMemoryFlags(set, flags.step, {.owner = MemoryOwner::kProfile});
+  AddPlaceFlag(set, flags.source.place);
   AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
   set.BeginGroup("Time");
@@ -178,10 +180,12 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   const StepTiming timing = {.profile = predicted.profile,
                              .step = predicted.step,
                              .batch_size = source.batch_size};
-  text += FormatResult(predicted) + FormatTiming(timing) +
+  text += FormatResult(predicted) + FormatHostNodes(source.placement) +
+          FormatTiming(timing) +
           FormatBound(predicted.bound, predicted.step.step_ns);
   Json json =
       ToJson(predicted, {.has_batch_size = !flags.source.model.model.empty()});
+  AddHostNodesJson(source.placement, json);
   AddTimingJson(timing, json);
   json["bound"] = BoundJson(predicted.bound, predicted.step.step_ns);
   json["algorithms"] = AlgorithmsJson(predicted.chosen.algorithms);

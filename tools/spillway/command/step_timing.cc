@@ -25,16 +25,26 @@ std::string FormatTiming(const StepTiming& timing) {
       timing.batch_size == 0
           ? ""
           : fmt::format(", {:.1f} images/s", timing.images_per_second());
+  std::string others;  // lanes that most steps do not have
+  for (const Lane lane : {Lane::kHost, Lane::kCommunication}) {
+    if (timing.busy_ms(lane) == 0) continue;
+    others += fmt::format(", {} {:.1f} %", LaneName(lane), percent(lane));
+  }
+  const double communication_ms = timing.stall_ms(StallCause::kCommunication);
+  const std::string communication =
+      communication_ms > 0
+          ? fmt::format(", {:.3f} for communication", communication_ms)
+          : "";
   return fmt::format(
       "step         {:.3f} ms{} on {}\n"
-      "busy         compute {:.1f} %, copy out {:.1f} %, copy in {:.1f} %\n"
+      "busy         compute {:.1f} %, copy out {:.1f} %, copy in {:.1f} %{}\n"
       "stalls       {:.3f} ms for copies in, {:.3f} for copies out, {:.3f} for "
-      "the host\n",
+      "the host{}\n",
       timing.step_ms(), speed, timing.profile, percent(Lane::kCompute),
-      percent(Lane::kCopyOut), percent(Lane::kCopyIn),
+      percent(Lane::kCopyOut), percent(Lane::kCopyIn), others,
       timing.stall_ms(StallCause::kCopyIn),
       timing.stall_ms(StallCause::kCopyOut),
-      timing.stall_ms(StallCause::kIssue));
+      timing.stall_ms(StallCause::kIssue), communication);
 }
 
 std::string FormatBound(const StepTimeBound& bound, int64_t step_ns) {
@@ -69,9 +79,17 @@ void AddTimingJson(const StepTiming& timing, Json& json) {
   json["lanes"] = {{"compute", lane(Lane::kCompute)},
                    {"copy_out", lane(Lane::kCopyOut)},
                    {"copy_in", lane(Lane::kCopyIn)}};
+  for (const Lane other : {Lane::kHost, Lane::kCommunication}) {
+    if (timing.busy_ms(other) == 0) continue;
+    json["lanes"][std::string(LaneName(other))] = lane(other);
+  }
   json["stall_ms"] = {{"copy_in", timing.stall_ms(StallCause::kCopyIn)},
                       {"copy_out", timing.stall_ms(StallCause::kCopyOut)},
                       {"issue", timing.stall_ms(StallCause::kIssue)}};
+  const double communication_ms = timing.stall_ms(StallCause::kCommunication);
+  if (communication_ms > 0) {
+    json["stall_ms"]["communication"] = communication_ms;
+  }
 }
 
 }  // namespace spillway

@@ -1,204 +1,247 @@
 #include "tools/spillway/command/train_command.h"
 
-#include <algorithm>
-#include <vector>
+#include <memory>
+#include <utility>
 
-#include "base/counted.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "base/trace/timeline.h"
-#include "base/units.h"
 #include "fmt/format.h"
+#include "tools/spillway/command/train_report.h"
 #include "tools/spillway/command/train_setup.h"
+#include "tools/spillway/command/train_workers.h"
 #include "tools/spillway/flags/lms_flags.h"
 #include "tools/spillway/interrupt.h"
 #include "tools/spillway/output/progress.h"
-#include "tools/spillway/output/result_json.h"
-#include "tools/spillway/output/swap_text.h"
 #include "training/checkpoint.h"
+#include "training/loop/micro_batch_reader.h"
 #include "training/trainer.h"
+#include "training/workers/synchronize.h"
 #include "tuner/choose_step.h"
 
 namespace spillway {
 namespace {
 
-struct TrainResult {
-  std::vector<EpochResult> epochs = {};
-  std::vector<double> losses = {};  // by step
-  Timeline last_step = {};
-  std::string checksum = {};
+void CheckLargeBatchFlags(FlagSet& set, const OptimizerFlags& optimizer) {
+  set.AtEnd([&set, &optimizer] {
+    if (optimizer.optimizer == "lbsgd") return;
+    for (const char* name :
+         {"--batch_scale", "--macrobatch_size", "--warmup_strategy",
+          "--warmup_epochs", "--updates_per_epoch"}) {
+      if (set.IsGiven(name)) {
+        Refuse(fmt::format("{} needs --optimizer lbsgd", name));
+      }
+    }
+  });
+}
 
-  bool interrupted() const {
-    return !epochs.empty() && epochs.back().interrupted;
+void AddStateFlags(FlagSet& set, TrainFlags& flags) {
+  set.BeginGroup("Files");
+  CLI::Option* checkpoint =
+      set.File("--checkpoint", flags.checkpoint,
+               "write the state of the training to this safetensors file at "
+               "the end");
+  set.Int("--checkpoint_every", flags.checkpoint_every,
+          {.help = "and after every so many updates", .min = 1})
+      ->needs(checkpoint);
+  set.Int("--keep_checkpoints", flags.keep_checkpoints,
+          {.help = "files to keep: FILE, FILE.1, FILE.2, ... from the newest; "
+                   "default 1",
+           .min = 1,
+           .max = 1000})
+      ->needs(checkpoint);
+  CLI::Option* resume =
+      set.File("--resume", flags.resume,
+               "go on from this checkpoint, bitwise as if the training had not "
+               "stopped; auto: from the newest whole one of --checkpoint, or "
+               "from the beginning if there is none");
+  set.File("--restore", flags.restore,
+           "start with the variables of such a file, and nothing else of it")
+      ->excludes(resume);
+  set.AtEnd([&flags] {
+    if (flags.resume == "auto" && flags.checkpoint.empty()) {
+      Refuse("--resume auto needs --checkpoint");
+    }
+  });
+}
+
+std::optional<uint64_t> ShuffleSeed(const TrainFlags& flags) {
+  if (flags.loop.shuffle == "none") return std::nullopt;
+  return static_cast<uint64_t>(flags.seed);
+}
+
+// What is done already: nothing without a checkpoint. Errors name --resume.
+absl::StatusOr<TrainingState> Resume(const TrainFlags& flags,
+                                     const TrainSetup& setup) {
+  if (flags.resume.empty()) return TrainingState();
+  std::string path = flags.resume;
+  if (path == "auto") {
+    const std::optional<std::string> newest =
+        NewestCheckpoint(flags.checkpoint);
+    if (!newest) {
+      spdlog::info("--resume: there is no checkpoint yet; from the beginning");
+      return TrainingState();
+    }
+    path = *newest;
   }
-  int64_t num_steps() const { return static_cast<int64_t>(losses.size()); }
-  int64_t num_complete_epochs() const {
-    return std::ranges::count_if(epochs, &EpochResult::is_complete);
+  const auto state = LoadCheckpoint(path, *setup.session);
+  if (!state.ok()) return Annotate(state.status(), "--resume");
+  const auto refuse = [&path](const std::string& reason) {
+    return InvalidArgument(fmt::format("--resume: {}: {}", path, reason));
+  };
+  if (!*state) {
+    return refuse("says nothing of a training; --restore takes its variables");
   }
+  const std::string rows = DescribeRows(*setup.loop->plan, ShuffleSeed(flags));
+  if ((*state)->rows != rows) {
+    return refuse(fmt::format(
+        "the training that it is of has read {}; this one would read {}",
+        (*state)->rows, rows));
+  }
+  if ((*state)->updates > setup.loop->num_updates) {
+    return refuse(
+        fmt::format("has done {} updates, more than the {} of this "
+                    "training",
+                    (*state)->updates, setup.loop->num_updates));
+  }
+  spdlog::info("--resume: from {}, after update {} of {}", path,
+               (*state)->updates, setup.loop->num_updates);
+  return **state;
+}
+
+// The lines of SystemML at its intervals, and snapshots.
+class Intervals {
+ public:
+  Intervals(const TrainFlags& flags, const TrainSetup& setup, Outputs& outputs)
+      : flags_(flags), setup_(setup), outputs_(outputs) {}
+
+  // Errors are kept until the end: a callback returns none.
+  void Show(const StepProgress& progress) {
+    for (size_t i = 0; i < progress.micro_losses.size(); ++i) {
+      const int64_t micro =
+          progress.first_micro_batch + static_cast<int64_t>(i);
+      if (!Crosses(flags_.loop.display, micro, micro + 1)) continue;
+      ClearProgress();
+      outputs_.Print(FormatIteration(
+          micro + 1, "training", progress.micro_losses[i],
+          i < progress.micro_accuracies.size() ? progress.micro_accuracies[i]
+                                               : 0));
+    }
+    const int64_t done = progress.first_micro_batch +
+                         static_cast<int64_t>(progress.micro_losses.size());
+    if (!Crosses(flags_.loop.snapshot, progress.first_micro_batch, done)) {
+      return;
+    }
+    const std::string path = fmt::format("{}_iter_{}.safetensors",
+                                         flags_.loop.snapshot_prefix, done);
+    status_.Update(Annotate(
+        SaveCheckpoint(*setup_.session, path, progress.after), "--snapshot"));
+  }
+
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const TrainFlags& flags_;
+  const TrainSetup& setup_;
+  Outputs& outputs_;
+  absl::Status status_;
 };
 
-int64_t StepsPerEpoch(const TrainSetup& setup) {
-  return setup.training_data->size() / setup.training.options.batch_size;
-}
+// Saves checkpoints during the training. One that cannot be written is no
+// reason to end it.
+class Checkpoints {
+ public:
+  Checkpoints(const TrainFlags& flags, const TrainSetup& setup,
+              TrainingState start)
+      : flags_(flags), setup_(setup), state_(std::move(start)) {}
 
-TrainerSpec MakeTrainerSpec(const TrainFlags& flags, const TrainSetup& setup) {
-  const ModelGraph& training = setup.training;
-  const ModelGraph& evaluation = setup.evaluation;
-  TrainerSpec spec;
-  spec.training = {.batch_size = training.options.batch_size,
-                   .images = training.images.id(),
-                   .labels = training.labels.id(),
-                   .learning_rate = setup.learning_rate,
-                   .loss = training.loss.id(),
-                   .accuracy = training.accuracy.id()};
-  spec.training_data = setup.training_data.get();
-  spec.evaluation = {.batch_size = evaluation.options.batch_size,
-                     .images = evaluation.images.id(),
-                     .labels = evaluation.labels.id(),
-                     .correct = evaluation.correct.id()};
-  spec.test_data = setup.test_data.get();
-  spec.num_epochs = flags.num_epochs;
-  spec.learning_rate = MakeSchedule(flags.optimizer, setup.base_rate,
-                                    flags.num_epochs * StepsPerEpoch(setup));
-  spec.shuffle_seed = static_cast<uint64_t>(flags.seed);
-  return spec;
-}
-
-std::string FormatStart(const TrainSetup& setup) {
-  const MemoryUse memory = setup.session->memory();
-  return fmt::format(
-      "{}, batch {}, {} an epoch, device {}: {}\n"
-      "{:>5}{:>10}{:>10}{:>15}{:>9}\n",
-      Counted(setup.parameters, "parameter"), setup.training.options.batch_size,
-      Counted(StepsPerEpoch(setup), "step"), setup.device,
-      FormatBytes(memory.predicted_device_bytes), "epoch", "loss", "accuracy",
-      "test accuracy", "seconds");
-}
-
-std::string FormatEpoch(const EpochResult& epoch) {
-  const std::string test_accuracy =
-      epoch.test_accuracy ? fmt::format("{:.4f}", *epoch.test_accuracy) : "-";
-  return fmt::format("{:>5}{:>10.4f}{:>10.4f}{:>15}{:>9.1f}\n", epoch.epoch + 1,
-                     epoch.loss, epoch.accuracy.value_or(0), test_accuracy,
-                     epoch.seconds);
-}
-
-// "after 12 of 18 steps, 2 of 3 epochs complete"
-std::string FormatDone(const TrainFlags& flags, const TrainSetup& setup,
-                       const TrainResult& result) {
-  return fmt::format("after {} of {}, {} of {} complete", result.num_steps(),
-                     Counted(flags.num_epochs * StepsPerEpoch(setup), "step"),
-                     result.num_complete_epochs(),
-                     Counted(flags.num_epochs, "epoch"));
-}
-
-std::string FormatEnd(const TrainFlags& flags, const TrainSetup& setup,
-                      const TrainResult& result) {
-  const MemoryUse memory = setup.session->memory();
-  const std::string interruption =
-      result.interrupted()
-          ? fmt::format("interrupted  {}\n", FormatDone(flags, setup, result))
-          : "";
-  return fmt::format(
-      "{}device peak  {} bytes predicted, {} measured\n"
-      "host peak    {} bytes predicted, {} measured\n"
-      "{}{}{}",
-      interruption, memory.predicted_device_bytes, memory.measured_device_bytes,
-      memory.predicted_host_bytes, memory.measured_host_bytes,
-      FormatMeasuredSwaps(MeasuredSwaps(*setup.session, result.num_steps())),
-      FormatClones(setup.edit.clones),
-      FormatChecksum(result.checksum, setup.algorithms_digest,
-                     setup.options.algorithms));
-}
-
-Json EpochsJson(const std::vector<EpochResult>& epochs) {
-  Json json = Json::array();
-  for (const EpochResult& epoch : epochs) {
-    json.push_back({{"loss", epoch.loss},
-                    {"accuracy", epoch.accuracy.value_or(0)},
-                    {"test_accuracy", nullptr},
-                    {"seconds", epoch.seconds},
-                    {"steps", epoch.num_steps}});
-    if (epoch.test_accuracy) {
-      json.back()["test_accuracy"] = *epoch.test_accuracy;
+  // After an update.
+  void SetState(const TrainingState& state) {
+    state_ = state;
+    is_saved_ = false;
+    const int64_t every = flags_.checkpoint_every;
+    if (every == 0 || state.updates % every != 0) return;
+    const absl::Status status = Save(flags_.checkpoint);
+    if (!status.ok()) {
+      spdlog::warn("--checkpoint: {}; the training goes on",
+                   std::string(status.message()));
     }
   }
-  return json;
-}
 
-Json OptionsJson(const TrainFlags& flags, const TrainSetup& setup) {
-  return {{"data", flags.data},
-          {"num_epochs", flags.num_epochs},
-          {"seed", flags.seed},
-          {"optimizer", flags.optimizer.optimizer},
-          {"learning_rate", setup.base_rate},
-          {"lr_schedule", flags.optimizer.lr_schedule},
-          {"weight_decay", flags.optimizer.weight_decay},
-          {"loss_scale", setup.loss_scale},
-          {"threads", flags.step.threads},
-          {"link_gbps", flags.step.link_gbps},
-          {"evaluation_batch_size", setup.evaluation.options.batch_size}};
-}
+  // Whether the file of --checkpoint has the state that the session has.
+  bool is_saved() const { return is_saved_; }
 
-Json ToJson(const TrainFlags& flags, const TrainSetup& setup,
-            const TrainResult& result) {
-  const MemoryUse memory = setup.session->memory();
-  Json json = {
-      {"model", flags.model.model},
-      {"device", setup.device},
-      {"precision", flags.model.precision},
-      {"cuda_graph", flags.step.capture_steps},
-      {"batch_size", setup.training.options.batch_size},
-      {"image_size", setup.training.options.image_size},
-      {"parameters", setup.parameters},
-      {"interrupted", result.interrupted()},
-      {"steps_done", result.num_steps()},
-      {"epochs_done", result.num_complete_epochs()},
-      {"epochs", EpochsJson(result.epochs)},
-      {"losses", result.losses},
-      {"peak_device_bytes",
-       PeakJson(memory.predicted_device_bytes, memory.measured_device_bytes)},
-      {"peak_host_bytes",
-       PeakJson(memory.predicted_host_bytes, memory.measured_host_bytes)},
-      {"device_memory", nullptr},
-      {"host_memory", HostMemoryOf(setup.options)},
-      {"swap", SwapJson(MeasuredSwaps(*setup.session, result.num_steps()))},
-      {"recompute", ClonesJson(setup.edit.clones)},
-      {"lms", LmsJson(setup.lms)},
-      {"options", OptionsJson(flags, setup)},
-      {"edit_ms", static_cast<double>(setup.edit.edit_ns) * 1e-6},
-      {"plan_ms", static_cast<double>(setup.plan_ns) * 1e-6},
-      {"device_allocations_in_steps", memory.allocations_in_steps},
-      {"algorithms_digest", setup.algorithms_digest},
-      {"checksum", result.checksum}};
-  if (setup.options.device_memory) {
-    json["device_memory"] = *setup.options.device_memory;
+  absl::Status Save(const std::string& path) {
+    SPILLWAY_RETURN_IF_ERROR(RotateCheckpoint(*setup_.session, path, state_,
+                                              flags_.keep_checkpoints));
+    is_saved_ = true;
+    return absl::OkStatus();
   }
-  if (flags.step.check_memory) json["check_memory"] = true;
-  return json;
-}
+
+ private:
+  const TrainFlags& flags_;
+  const TrainSetup& setup_;
+  TrainingState state_;
+  bool is_saved_ = false;
+};
 
 // Trains, and prints results as they arrive.
 absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
                                            const TrainSetup& setup,
+                                           const TrainingState& start,
                                            const StopRequest& stop,
+                                           Checkpoints& checkpoints,
                                            Outputs& outputs) {
-  SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatStart(setup)));
+  if (RankOf(setup.spec.communicator) == 0) {
+    SPILLWAY_RETURN_IF_ERROR(PrintText(flags.result, FormatStart(setup)));
+  }
+  const TrainLoop& loop = *setup.loop;
   TrainResult result;
-  TrainerSpec spec = MakeTrainerSpec(flags, setup);
+  TrainerSpec spec = setup.spec;
+  spec.test_data = loop.data.test.get();
+  if (loop.validation) {
+    spec.validation_data = &*loop.validation;
+    spec.validation_interval = flags.loop.test_interval;
+  }
+  spec.length = {.updates = loop.num_updates};
+  spec.start = start;
+  spec.learning_rate = loop.rate;
+  spec.shuffle = ShuffleSeed(flags).has_value();
+  spec.shuffle_seed = ShuffleSeed(flags).value_or(0);
+  spec.check_finite = flags.loop.check_finite;
+  spec.follows_loss_scale = flags.optimizer.loss_scale.is_dynamic;
   spec.stop = stop;
-  spec.last_step = flags.trace.empty() ? nullptr : &result.last_step;
+  const bool is_traced = !flags.trace.empty() || setup.spec.communicator;
+  spec.last_step = is_traced ? &result.last_step : nullptr;
   ProgressOf steps("step");
-  spec.on_step = [&](const StepProgress& progress) {
+  Intervals intervals(flags, setup, outputs);
+  spec.on_step = [&](StepProgress& progress) {
     result.losses.push_back(progress.loss);
-    steps.Show(result.num_steps(), flags.num_epochs * progress.steps_per_epoch,
+    result.learning_rates.push_back(loop.rate ? progress.learning_rate
+                                              : loop.base_rate);
+    steps.Show(progress.update + 1, progress.num_updates,
                fmt::format("epoch {}/{}, loss {:.4f}", progress.epoch + 1,
-                           flags.num_epochs, progress.loss));
+                           loop.num_epochs(), progress.loss));
+    intervals.Show(progress);
+    progress.stop = !intervals.status().ok();
+    checkpoints.SetState(progress.after);
   };
   spec.on_epoch = [&](const EpochResult& epoch) {
     ClearProgress();
     outputs.Print(FormatEpoch(epoch));
   };
+  spec.on_validation = [&](const ValidationResult& validation) {
+    ClearProgress();
+    outputs.Print(FormatIteration(validation.micro_batches, "validation",
+                                  validation.evaluation.loss.value_or(0),
+                                  validation.evaluation.accuracy));
+  };
+  const int64_t steps_before = setup.session->step_numbers()[0];
   SPILLWAY_ASSIGN_OR_RETURN(result.epochs, Train(*setup.session, spec));
+  result.swap_steps = setup.session->step_numbers()[0] - steps_before;
+  SPILLWAY_RETURN_IF_ERROR(intervals.status());
   ClearProgress();
   if (result.interrupted()) outputs.Print(FormatEpoch(result.epochs.back()));
   SPILLWAY_ASSIGN_OR_RETURN(const auto variables,
@@ -215,56 +258,133 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   set.Choice("--data", flags.data, {.help = "data set", .choices = DataNames()})
       ->required();
   set.Folder("--data_dir", flags.data_dir,
-             "folder of its files: four IDX files, plain or .gz, or the six "
-             ".bin files of cifar10; default for fashion_mnist: that of "
-             "Debian's package");
-  set.Int("--num_epochs", flags.num_epochs,
-          {.help = "default 1", .min = 1, .max = 1'000'000});
+             "folder of its files: four IDX files, plain or .gz; the six .bin "
+             "files of cifar10; a folder of JPEG and PNG files for each class; "
+             "train.safetensors and test.safetensors. Default for "
+             "fashion_mnist: that of Debian's package");
+  set.Bool("--skip_corrupt", flags.skip_corrupt,
+           "image_folder: another image of the class in place of one that "
+           "cannot be decoded");
   set.Int("--seed", flags.seed,
           {.help = "of initializers, dropout and shuffling; default 0"});
   AddOptimizerFlags(set, flags.optimizer);
-  AddScheduleFlag(set, flags.optimizer);
+  AddClipFlags(set, flags.optimizer);
+  AddRateFlags(set, flags.rate);
+  CheckLargeBatchFlags(set, flags.optimizer);
+  AddInitializerFlags(set, flags.initializer);
+  AddLoopFlags(set, flags.loop);
+  AddWorkerFlags(set, flags.workers);
   AddDeviceFlags(set, flags.step);
   SharePrecision(set, flags.model, flags.step);
   AddLinkFlag(set, flags.step);
   AddCudaGraphFlag(set, flags.step);
   AddMemoryFlags(set, flags.step);
+  AddPlaceFlag(set, flags.place);
   AddCheckMemoryFlag(set, flags.step);
   AddLmsFlags(set, flags.step.lms);
   AddPlanFlag(set, flags.plan);
   AddProfileFlag(set, flags.step, "device profile for --lms auto");
-  set.BeginGroup("Files");
-  set.File("--checkpoint", flags.checkpoint,
-           "write all variables to this safetensors file at the end");
-  set.File("--restore", flags.restore,
-           "start with the variables of such a file");
+  AddStateFlags(set, flags);
   set.File("--trace", flags.trace,
            "write the measured timeline of the last step as Chrome trace "
            "JSON");
   AddResultFlags(set, flags.result);
 }
 
-absl::Status RunTrain(const TrainFlags& flags) {
+namespace {
+
+// Rank 0's outputs; those of the other ranks are empty.
+TrainFlags OutputFlagsOf(const TrainFlags& flags, int rank) {
+  TrainFlags own = flags;
+  if (rank == 0) return own;
+  own.checkpoint.clear();  // and so checkpoint_every
+  own.checkpoint_every = 0;
+  own.trace.clear();
+  own.loop.snapshot = 0;
+  own.loop.display = 0;
+  own.resume.clear();  // rank 0 tells
+  own.restore.clear();
+  return own;
+}
+
+// --json_all_ranks.
+void WriteRank(const TrainFlags& flags, int rank, const Json& json,
+               Outputs& outputs) {
+  if (flags.workers.json_all_ranks.empty()) return;
+  const std::string path =
+      fmt::format("{}/rank_{}.json", flags.workers.json_all_ranks, rank);
+  outputs.Keep(Annotate(WriteFileAtomically(path, FormatJson(json)),
+                        "--json_all_ranks"));
+}
+
+absl::Status RunTrainOn(const TrainFlags& given, Communicator* communicator) {
+  const int rank = RankOf(communicator);
+  TrainFlags flags = OutputFlagsOf(given, rank);
+  if (communicator != nullptr && flags.step.threads == 0) {
+    flags.step.threads = ThreadsOfRank(*communicator);
+  }
   Outputs outputs(flags.result, {{"--checkpoint", flags.checkpoint},
                                  {"--trace", flags.trace}});
+  if (rank > 0) outputs.Silence();
   SPILLWAY_RETURN_IF_ERROR(outputs.Check());
-  SPILLWAY_ASSIGN_OR_RETURN(const TrainSetup setup, SetUpTraining(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<TrainLoop> loop,
+                            SetUpLoop(flags, WorldSizeOf(communicator)));
+  if (flags.loop.dry_run) {
+    outputs.Print(FormatDryRun(*loop));
+    outputs.WriteJson(DryRunJson(*loop));
+    return outputs.Finish();
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const TrainSetup setup,
+      SetUpTraining(flags, std::move(loop), communicator));
+  SPILLWAY_ASSIGN_OR_RETURN(TrainingState start, Resume(flags, setup));
+  if (communicator != nullptr) {
+    SPILLWAY_ASSIGN_OR_RETURN(start, BroadcastState(start, *communicator));
+  }
   const Interrupts interrupts("step");
+  Checkpoints checkpoints(flags, setup, start);
   SPILLWAY_ASSIGN_OR_RETURN(
       const TrainResult result,
-      TrainAndReport(flags, setup, interrupts.stop(), outputs));
-  outputs.Print(FormatEnd(flags, setup, result));
-  outputs.WriteJson(ToJson(flags, setup, result));
-  outputs.WriteWith("--checkpoint", [&](const std::string& path) {
-    return SaveCheckpoint(*setup.session, path);
-  });
+      TrainAndReport(flags, setup, start, interrupts.stop(), checkpoints,
+                     outputs));
+  Json ranks;
+  if (communicator != nullptr) {
+    SPILLWAY_ASSIGN_OR_RETURN(ranks, GatherRanks(setup, result, *communicator));
+  }
+  outputs.Print(FormatEnd(setup, result));
+  if (communicator != nullptr) {
+    outputs.Print(FormatWorkers(setup, result, *communicator, ranks));
+  }
+  Json json = TrainJson(flags, setup, result);
+  AddWorkersJson(setup, result, communicator, ranks, json);
+  outputs.WriteJson(json);
+  WriteRank(flags, rank, json, outputs);
+  const bool is_new = result.num_steps() > 0 || flags.resume != "auto";
+  if (is_new && !checkpoints.is_saved()) {
+    outputs.WriteWith("--checkpoint", [&](const std::string& path) {
+      return checkpoints.Save(path);
+    });
+  }
   outputs.Write("--trace", [&] {
     return FormatChromeTrace(
         {{.name = "measured", .timeline = &result.last_step}});
   });
-  return outputs.Finish(
-      result.interrupted() ? InterruptedStatus(FormatDone(flags, setup, result))
-                           : absl::OkStatus());
+  return outputs.Finish(result.interrupted()
+                            ? InterruptedStatus(FormatDone(setup, result))
+                            : absl::OkStatus());
+}
+
+}  // namespace
+
+absl::Status RunTrain(const TrainFlags& flags) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
+                            OpenWorkers(flags.workers));
+  const absl::Status status = RunTrainOn(flags, communicator.get());
+  if (communicator == nullptr || status.ok() || absl::IsCancelled(status)) {
+    return status;
+  }
+  communicator->Abort(status);  // the others need not wait for this rank
+  return WithWorkerStatus(status);
 }
 
 }  // namespace spillway

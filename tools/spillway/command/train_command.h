@@ -6,10 +6,12 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "lms/options.h"
 #include "tools/spillway/flags/flags.h"
+#include "tools/spillway/flags/loop_flags.h"
 #include "tools/spillway/flags/model_flags.h"
+#include "tools/spillway/flags/rate_flags.h"
 #include "tools/spillway/flags/step_flags.h"
+#include "tools/spillway/flags/worker_flags.h"
 #include "tools/spillway/output/output.h"
 
 namespace spillway {
@@ -19,11 +21,19 @@ struct TrainFlags {
   OptimizerFlags optimizer = {};
   std::string data = {};
   std::string data_dir = {};  // empty: the default of `data`
-  int64_t num_epochs = 1;
+  bool skip_corrupt = false;
   int64_t seed = 0;
+  RateFlags rate = {};
+  InitializerOptions initializer = {};
+  LoopFlags loop = {};
+  WorkerFlags workers = {};
   std::string checkpoint = {};
+  int64_t checkpoint_every = 0;  // updates; 0: at the end
+  int64_t keep_checkpoints = 1;
+  std::string resume = {};  // "auto" or a file
   std::string restore = {};
   StepOptions step = DefaultStepOptions();
+  PlaceMode place = PlaceMode::kOff;
   std::string plan = {};
   std::string trace = {};
   ResultFlags result = {};

@@ -1,73 +1,27 @@
 #include "tools/spillway/command/train_setup.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <string_view>
 #include <utility>
 
 #include "base/counted.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/session/plan_programs.h"
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
-#include "tools/spillway/model_graph.h"
 #include "tools/spillway/output/result_json.h"
 #include "training/checkpoint.h"
-#include "training/data/cifar10.h"
-#include "training/data/mnist.h"
-#include "tuner/choose_step.h"
+#include "tuner/tuned_session.h"
 
 namespace spillway {
 namespace {
 
-using OpenedData = absl::StatusOr<std::unique_ptr<ImageDataset>>;
-
-template <typename Data>
-OpenedData Open(const std::string& folder, Split split) {
-  return Data::Open(folder, split);
-}
-
-struct DataSource {
-  std::string_view name;
-  OpenedData (*open)(const std::string& folder, Split split) = nullptr;
-  std::string_view default_dir = {};  // empty: no default
-};
-
-constexpr std::array<DataSource, 3> kSources = {{
-    {"cifar10", Open<Cifar10>},
-    // The folder of Debian's package dataset-fashion-mnist.
-    {"fashion_mnist", Open<Mnist>, "/usr/share/datasets/fashion-mnist"},
-    {"mnist", Open<Mnist>},
-}};
-
-const DataSource& SourceOf(const TrainFlags& flags) {
-  return *std::ranges::find(kSources, flags.data, &DataSource::name);
-}
-
-absl::StatusOr<std::string> DataFolder(const TrainFlags& flags) {
-  if (!flags.data_dir.empty()) return flags.data_dir;
-  const std::string_view default_dir = SourceOf(flags).default_dir;
-  if (!default_dir.empty()) return std::string(default_dir);
-  return InvalidArgument(
-      fmt::format("--data_dir: --data {} has no default folder", flags.data));
-}
-
-absl::Status OpenData(const TrainFlags& flags, TrainSetup& setup) {
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string folder, DataFolder(flags));
-  OpenedData training = SourceOf(flags).open(folder, Split::kTrain);
-  if (!training.ok()) return Annotate(training.status(), "--data_dir");
-  OpenedData test = SourceOf(flags).open(folder, Split::kTest);
-  if (!test.ok()) return Annotate(test.status(), "--data_dir");
-  setup.training_data = *std::move(training);
-  setup.test_data = *std::move(test);
-  return absl::OkStatus();
-}
-
 // The model, with the sizes of the data.
-absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
-                                       const ImageDataset& data) {
+absl::StatusOr<ModelGraphSpec> ModelFor(const TrainFlags& flags,
+                                        const ModelSpec& known,
+                                        const ImageDataset& data) {
   const Shape& image = data.fields()[0].shape;
   const int64_t size = flags.model.image_size;
   if (image.dim(0) != image.dim(1)) {
@@ -81,92 +35,252 @@ absl::StatusOr<ModelGraphSpec> SpecFor(const TrainFlags& flags,
   }
   SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.step));
   ModelGraphSpec spec = SpecOf(flags.model, target);
+  if (spec.options.batch_size == 0) {
+    spec.options.batch_size = known.default_batch_size;
+  }
   spec.options.image_size = image.dim(0);
   spec.options.channels = image.dim(2);
   spec.options.num_classes = data.num_classes();
   return spec;
 }
 
-absl::Status CheckBatch(const ModelGraph& model, const ImageDataset& data) {
-  const int64_t batch = model.options.batch_size;
-  if (batch <= data.size()) return absl::OkStatus();
+absl::Status CheckBatch(int64_t batch, int64_t rows) {
+  if (batch <= rows) return absl::OkStatus();
   return InvalidArgument(
       fmt::format("--batch_size: a batch of {} is more than the {}", batch,
-                  Counted(data.size(), "training image")));
+                  Counted(rows, "training image")));
+}
+
+// With lbsgd, an update takes batch_scale batches.
+absl::Status SetLargeBatch(int64_t rows, int64_t batch, TrainFlags& flags) {
+  if (flags.optimizer.optimizer != "lbsgd") return absl::OkStatus();
+  LargeBatchWarmUp& large = flags.rate.large_batch;
+  if (flags.rate.macrobatch_size > 0) {
+    large.batch_scale = (flags.rate.macrobatch_size + batch - 1) / batch;
+    spdlog::info("--macrobatch_size: an update takes {} of {}",
+                 Counted(large.batch_scale, "batch", "batches"), batch);
+  }
+  large.updates_per_epoch = flags.rate.updates_per_epoch > 0
+                                ? flags.rate.updates_per_epoch
+                                : (rows + batch - 1) / batch;
+  flags.optimizer.has_ratios = large.strategy == WarmUpStrategy::kLars;
+  if (large.batch_scale == 1) return absl::OkStatus();
+  LoopFlags& loop = flags.loop;
+  if (!loop.has_groups() && loop.train_algo != "minibatch") {
+    return InvalidArgument(fmt::format(
+        "--train_algo: an update of lbsgd takes {} batches, not those of {}",
+        large.batch_scale, loop.train_algo));
+  }
+  if (loop.has_groups() && loop.parallel_batches != large.batch_scale) {
+    return InvalidArgument(fmt::format(
+        "--parallel_batches: an update of lbsgd takes --batch_scale ({}) "
+        "batches, not {}; leave one of the flags out",
+        large.batch_scale, loop.parallel_batches));
+  }
+  if (!loop.has_groups()) loop.train_algo = "looped_minibatch";
+  loop.parallel_batches = large.batch_scale;
+  return absl::OkStatus();
 }
 
 // These data sets have one label per image.
-absl::Status CheckLabels(const std::string& name, const StepGraph& step) {
-  const Shape& labels = step.graph.type(step.model.labels.id()).shape;
+absl::Status CheckLabels(const std::string& name, const GraphBuilder& g,
+                         const ModelGraph& model) {
+  const Shape& labels = g.graph().type(model.labels.id()).shape;
   if (labels.rank() == 1) return absl::OkStatus();
   return InvalidArgument(fmt::format(
       "--model: {} learns labels of shape {}; --data has one label an image",
       name, labels.ToString()));
 }
 
-// Bytes of a step's values, without those that outlive the step.
+absl::StatusOr<TrainingPrograms> MakePrograms(const TrainFlags& flags,
+                                              const TrainLoop& loop,
+                                              TrainSetup& setup) {
+  SPILLWAY_ASSIGN_OR_RETURN(TrainingProgramsSpec spec,
+                            ProgramsSpecOf(loop.model, loop.flags));
+  spec.forward = [&](GraphBuilder& g,
+                     int64_t rows) -> absl::StatusOr<ForwardPhase> {
+    ModelOptions options = loop.model.options;
+    options.batch_size = rows;
+    const absl::StatusOr<ModelGraph> model =
+        BuildModel(g, loop.model.model, options);
+    if (!model.ok()) return Annotate(model.status(), "--model");
+    SPILLWAY_RETURN_IF_ERROR(CheckLabels(loop.model.model, g, *model));
+    if (setup.parameters == 0) {
+      setup.model = model->options;
+      setup.parameters = CountParameters(g.graph());
+    }
+    return ForwardPhaseOf(*model);
+  };
+  spec.minimize.fused_update = flags.loop.fused_update;
+  setup.loss_scale = spec.minimize.loss_scale;
+  spec.feeds_learning_rate = static_cast<bool>(loop.rate);
+  spec.checks_gradients = flags.loop.check_finite;
+  spec.feeds_loss_scale = flags.optimizer.loss_scale.is_dynamic;
+  spec.buckets = flags.workers.buckets;
+  spec.edit = [&](Graph& graph) {
+    return Annotate(SetInitializers(flags.initializer, graph), "--initializer");
+  };
+  return MakeTrainingPrograms(*loop.plan, spec);
+}
+
+// The forward phase as it runs after training.
+struct Evaluation {
+  Program program = {};
+  EvaluationProgram ids = {};
+};
+
+absl::StatusOr<Evaluation> BuildEvaluation(ModelGraphSpec spec, int64_t top_k,
+                                           int64_t batch) {
+  spec.options.batch_size = batch;
+  SPILLWAY_ASSIGN_OR_RETURN(StepGraph step, BuildEvaluationGraph(spec, top_k));
+  const ModelGraph& model = step.model;
+  Evaluation evaluation = {
+      .program = {.graph = std::move(step.graph),
+                  .fetches = {model.correct.id(), model.loss.id()}},
+      .ids = {.batch_size = batch,
+              .images = model.images.id(),
+              .labels = model.labels.id(),
+              .correct = model.correct.id(),
+              .in_top_k = step.in_top_k.id(),
+              .loss = model.loss.id()}};
+  if (step.in_top_k.is_valid()) {
+    evaluation.program.fetches.push_back(step.in_top_k.id());
+  }
+  return evaluation;
+}
+
+int64_t TopK(const TrainFlags& flags, const TrainLoop& loop) {
+  const int64_t classes = loop.model.options.num_classes;
+  if (flags.loop.top_k > classes) {
+    spdlog::info("--top_k: there are only {}",
+                 Counted(classes, "class", "classes"));
+  }
+  return std::min(flags.loop.top_k, classes);
+}
+
+// Bytes of the steps' values, at most, without those that outlive a step.
 int64_t TransientBytes(const PlannedPrograms& planned) {
-  const ExecutionPlan& plan = planned.programs[0].plan;
-  return plan.device_bytes - plan.resident_bytes;
+  int64_t most = 0;
+  for (const PlannedProgram& program : planned.programs) {
+    most =
+        std::max(most, program.plan.device_bytes - program.plan.resident_bytes);
+  }
+  return most;
 }
 
-Program EvaluationProgramOf(const StepGraph& step) {
-  return {.graph = step.graph, .fetches = {step.model.correct.id()}};
-}
+// Where an evaluation runs, and beside what.
+struct EvaluationRoom {
+  DeviceKind kind = DeviceKind::kCpu;
+  int64_t bytes = 0;         // for the values of its steps
+  int64_t device_bytes = 0;  // with all that outlives them
+  PlaceMode place = PlaceMode::kOff;
+  std::vector<std::string> host_variables = {};
+};
 
-absl::StatusOr<PlannedPrograms> PlanOne(Program program, DeviceKind kind,
-                                        const SessionOptions& options) {
-  std::vector<Program> programs;
-  programs.push_back(std::move(program));
-  return PlanPrograms(std::move(programs), kind, options);
-}
-
-// The evaluation graph with the largest batch that needs at most `room_bytes`.
-absl::StatusOr<StepGraph> FitEvaluation(ModelGraphSpec spec, int64_t room_bytes,
-                                        DeviceKind kind,
-                                        SessionOptions options) {
+// The evaluation with the largest batch, up to `batch`, that fits.
+absl::StatusOr<Evaluation> FitEvaluation(const ModelGraphSpec& spec,
+                                         int64_t top_k, int64_t batch,
+                                         const EvaluationRoom& room,
+                                         const StepOptions& step) {
+  StepOptions within = step;
+  within.device_memory = room.device_bytes;
+  SessionOptions options = SessionOptionsOf(step);
   options.device_memory.reset();
   while (true) {
-    SPILLWAY_ASSIGN_OR_RETURN(StepGraph step, BuildEvaluationGraph(spec));
+    SPILLWAY_ASSIGN_OR_RETURN(Evaluation evaluation,
+                              BuildEvaluation(spec, top_k, batch));
+    SPILLWAY_RETURN_IF_ERROR(PlaceProgram(room.place, within,
+                                          evaluation.program,
+                                          room.host_variables)
+                                 .status());
+    std::vector<Program> programs;
+    programs.push_back(evaluation.program);
     SPILLWAY_ASSIGN_OR_RETURN(
         const PlannedPrograms planned,
-        PlanOne(EvaluationProgramOf(step), kind, options));
-    const int64_t batch = step.model.options.batch_size;
-    if (TransientBytes(planned) <= room_bytes || batch == 1) return step;
-    spec.options.batch_size = batch / 2;
+        PlanPrograms(std::move(programs), room.kind, options));
+    if (TransientBytes(planned) <= room.bytes || batch == 1) return evaluation;
+    batch /= 2;
   }
 }
 
-// Device bytes of the evaluation graph's constants. The session keeps them for
-// its lifetime, also during training steps.
-absl::StatusOr<int64_t> EvaluationConstants(const ModelGraphSpec& spec) {
-  SPILLWAY_ASSIGN_OR_RETURN(const StepGraph step, BuildEvaluationGraph(spec));
-  int64_t bytes = 0;
-  for (const Node& node : step.graph.nodes()) {
-    if (node.op != kConst) continue;
-    bytes +=
-        AlignUp(step.graph.type(node.outputs[0]).num_bytes(), kBufferAlignment);
-  }
-  return bytes;
+// The decisions for the programs of the training. An evaluation of one row is
+// among them: its constants live on the device during training steps too.
+absl::StatusOr<TunedPrograms> TuneTraining(const TrainFlags& flags,
+                                           const TrainLoop& loop,
+                                           const TrainingPrograms& made,
+                                           Communicator* communicator,
+                                           PlacementReport& placement) {
+  StepOptions options = flags.step;
+  options.communicator = communicator;
+  options.seed = static_cast<uint64_t>(flags.seed);
+  options.own_variables = made.own_variables;
+  std::vector<Program> programs = made.programs;
+  SPILLWAY_ASSIGN_OR_RETURN(Evaluation evaluation,
+                            BuildEvaluation(loop.model, 0, 1));
+  programs.push_back(std::move(evaluation.program));
+  SPILLWAY_ASSIGN_OR_RETURN(placement,
+                            PlacePrograms(flags.place, options, programs));
+  placement.nodes.pop_back();  // those of the evaluation of one row
+  SavedPlan plan;
+  SPILLWAY_RETURN_IF_ERROR(
+      ReadPlanFlag(flags.plan, programs[0].graph, plan, options));
+  SPILLWAY_ASSIGN_OR_RETURN(TunedPrograms tuned,
+                            TunePrograms(std::move(programs), options));
+  tuned.steps.pop_back();
+  return tuned;
 }
 
-absl::Status MakeSession(const ModelGraphSpec& spec, const Program& training,
-                         std::unique_ptr<Device> device, TrainSetup& setup) {
+// Of the update of the largest micro-batches.
+std::vector<int64_t> BucketBytes(const TrainingPrograms& made) {
+  const size_t program =
+      made.update ? static_cast<size_t>(made.update->program) : 0;
+  const Graph& graph = made.programs[program].graph;
+  std::vector<int64_t> buckets;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != kAllReduce) continue;
+    int64_t bytes = 0;
+    for (const ValueId output : node.outputs) {
+      bytes += graph.type(output).num_bytes();
+    }
+    buckets.push_back(bytes);
+  }
+  return buckets;
+}
+
+absl::Status OpenTraining(const TrainFlags& flags, TunedPrograms tuned,
+                          TrainSetup& setup) {
+  const TrainLoop& loop = *setup.loop;
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                            OpenDevice(setup.options, tuned.device_limit));
+  setup.device = device->name();
+  std::vector<Program> programs;
+  for (ChosenStep& step : tuned.steps) {
+    programs.push_back(ProgramOf(std::move(step)));
+  }
   const SessionOptions options = SessionOptionsOf(setup.options);
   const auto begin = std::chrono::steady_clock::now();
   SPILLWAY_ASSIGN_OR_RETURN(const PlannedPrograms planned,
-                            PlanOne(training, device->kind(), options));
+                            PlanPrograms(programs, device->kind(), options));
   const std::chrono::nanoseconds taken =
       std::chrono::steady_clock::now() - begin;
   setup.plan_ns = taken.count();
+  const Dataset& tested = loop.validation
+                              ? static_cast<const Dataset&>(*loop.validation)
+                              : *loop.data.test;
   SPILLWAY_ASSIGN_OR_RETURN(
-      const StepGraph evaluation,
-      FitEvaluation(spec, TransientBytes(planned), device->kind(), options));
-  setup.evaluation = evaluation.model;
-  setup.device = device->name();
-  std::vector<Program> programs;
-  programs.push_back(training);
-  programs.push_back(EvaluationProgramOf(evaluation));
+      Evaluation evaluation,
+      FitEvaluation(loop.model, TopK(flags, loop),
+                    EvaluationBatch(flags.loop, loop.model.options.batch_size,
+                                    tested.size()),
+                    {.kind = device->kind(),
+                     .bytes = TransientBytes(planned),
+                     .device_bytes = planned.device_bytes,
+                     .place = flags.place,
+                     .host_variables = setup.placement.variables},
+                    setup.options));
+  setup.spec.evaluation = evaluation.ids;
+  setup.spec.evaluation.program = static_cast<int>(programs.size());
+  programs.push_back(std::move(evaluation.program));
   SPILLWAY_ASSIGN_OR_RETURN(
       setup.session,
       Session::Create(std::move(programs), std::move(device), options));
@@ -175,51 +289,79 @@ absl::Status MakeSession(const ModelGraphSpec& spec, const Program& training,
 
 }  // namespace
 
-std::vector<std::string> DataNames() {
-  std::vector<std::string> names;
-  for (const DataSource& source : kSources) names.emplace_back(source.name);
-  return names;
+absl::StatusOr<std::unique_ptr<TrainLoop>> SetUpLoop(const TrainFlags& given,
+                                                     int world_size) {
+  TrainFlags flags = given;
+  auto loop = std::make_unique<TrainLoop>();
+  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.model, flags.step));
+  const absl::StatusOr<ModelSpec> known = FindModel(flags.model.model);
+  if (!known.ok()) return Annotate(known.status(), "--model");
+  SPILLWAY_ASSIGN_OR_RETURN(
+      loop->data, OpenTrainData({.name = flags.data,
+                                 .folder = flags.data_dir,
+                                 .image_size = flags.model.image_size != 0
+                                                   ? flags.model.image_size
+                                                   : known->default_image_size,
+                                 .seed = static_cast<uint64_t>(flags.seed),
+                                 .skip_corrupt = flags.skip_corrupt}));
+  const ImageDataset& data = *loop->data.training;
+  SPILLWAY_ASSIGN_OR_RETURN(loop->model, ModelFor(flags, *known, data));
+  const int64_t batch = loop->model.options.batch_size;
+  if (flags.loop.test_iter > 0) {
+    SPILLWAY_ASSIGN_OR_RETURN(const int64_t rows,
+                              ValidationRows(flags.loop, data.size(), batch));
+    loop->validation.emplace(data, 0, rows);
+    loop->trained.emplace(data, rows, data.size());
+  }
+  const int64_t rows = loop->rows().size();
+  if (flags.loop.train_algo != "batch") {
+    SPILLWAY_RETURN_IF_ERROR(CheckBatch(batch, rows));
+  }
+  SPILLWAY_RETURN_IF_ERROR(SetLargeBatch(rows, batch, flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const Optimizer optimizer,
+                            MakeOptimizer(flags.optimizer));
+  MicroBatchSpec read = RowsOf(flags.loop, rows, batch);
+  read.world_size = world_size;
+  read.tail = TailOf(flags.workers, read.tail);
+  SPILLWAY_ASSIGN_OR_RETURN(loop->plan, PlanOf(read));
+  // With the effective rate of so many ranks.
+  loop->flags = flags.optimizer;
+  loop->flags.learning_rate =
+      LearningRate(optimizer) * RateScale(flags.workers, world_size);
+  SPILLWAY_ASSIGN_OR_RETURN(loop->num_updates,
+                            loop->plan->Updates(LengthOf(flags.loop)));
+  loop->base_rate = *loop->flags.learning_rate;
+  SPILLWAY_ASSIGN_OR_RETURN(
+      loop->rate,
+      MakeRate(flags.rate, loop->base_rate, *loop->plan, loop->num_updates));
+  return loop;
 }
 
-absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags) {
+absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags,
+                                         std::unique_ptr<TrainLoop> loop,
+                                         Communicator* communicator) {
   TrainSetup setup;
-  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.model, flags.step));
-  SPILLWAY_RETURN_IF_ERROR(OpenData(flags, setup));
-  SPILLWAY_ASSIGN_OR_RETURN(const ModelGraphSpec spec,
-                            SpecFor(flags, *setup.training_data));
-  absl::StatusOr<StepGraph> training =
-      BuildTrainingGraph(spec, flags.optimizer);
-  if (!training.ok()) return Annotate(training.status(), "--model");
-  SPILLWAY_RETURN_IF_ERROR(CheckLabels(flags.model.model, *training));
-  SPILLWAY_RETURN_IF_ERROR(CheckBatch(training->model, *setup.training_data));
-  setup.training = training->model;
-  setup.learning_rate = training->learning_rate;
-  setup.base_rate = training->base_rate;
-  setup.loss_scale = training->loss_scale;
-  setup.parameters = CountParameters(training->graph);
-  SPILLWAY_ASSIGN_OR_RETURN(const int64_t reserved, EvaluationConstants(spec));
-  StepOptions options = flags.step;
-  options.seed = static_cast<uint64_t>(flags.seed);
-  SavedPlan plan;
-  SPILLWAY_RETURN_IF_ERROR(
-      ReadPlanFlag(flags.plan, training->graph, plan, options));
+  setup.loop = std::move(loop);
+  SPILLWAY_ASSIGN_OR_RETURN(const TrainingPrograms made,
+                            MakePrograms(flags, *setup.loop, setup));
+  setup.spec = made.SpecFor(*setup.loop->plan, setup.loop->rows());
+  setup.spec.communicator = communicator;
+  setup.spec.init_sync = flags.workers.init_sync;
+  setup.spec.check_replicas = flags.workers.check_replicas;
+  setup.bucket_bytes = BucketBytes(made);
   SPILLWAY_ASSIGN_OR_RETURN(
-      ChosenStep chosen, ChooseStep({.graph = &training->graph,
-                                     .fetches = {training->model.loss.id(),
-                                                 training->model.accuracy.id()},
-                                     .options = options,
-                                     .reserved_bytes = reserved}));
-  setup.edit = chosen.edit;
-  setup.lms = chosen.lms;
-  setup.options = chosen.options;
-  setup.algorithms_digest = AlgorithmsDigest(chosen.algorithms, chosen.graph);
-  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                            OpenDevice(setup.options, chosen.device_limit));
-  SPILLWAY_RETURN_IF_ERROR(MakeSession(spec, ProgramOf(std::move(chosen)),
-                                       std::move(device), setup));
+      TunedPrograms tuned,
+      TuneTraining(flags, *setup.loop, made, communicator, setup.placement));
+  const ChosenStep& critical = tuned.steps[tuned.critical];
+  setup.edit = critical.edit;
+  setup.lms = critical.lms;
+  setup.options = tuned.options;
+  setup.algorithms_digest =
+      AlgorithmsDigest(critical.algorithms, critical.graph);
+  SPILLWAY_RETURN_IF_ERROR(OpenTraining(flags, std::move(tuned), setup));
   if (!flags.restore.empty()) {
     SPILLWAY_RETURN_IF_ERROR(
-        Annotate(LoadCheckpoint(flags.restore, *setup.session), "--restore"));
+        Annotate(LoadVariables(flags.restore, *setup.session), "--restore"));
   }
   return setup;
 }

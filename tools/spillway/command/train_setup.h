@@ -1,47 +1,82 @@
-// Everything that `spillway train` needs before its first step: data, graphs, a
-// planned session.
+// Everything that `spillway train` needs before its first step: data, loop,
+// graphs, a planned session.
 #ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_TRAIN_SETUP_H_
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_TRAIN_SETUP_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "executor/session/session.h"
 #include "lms/report.h"
 #include "models/zoo.h"
 #include "tools/spillway/command/train_command.h"
-#include "training/data/image_dataset.h"
+#include "tools/spillway/command/train_data.h"
+#include "tools/spillway/model_graph.h"
+#include "training/data/subset.h"
+#include "training/loop/training_programs.h"
+#include "training/optimizer.h"
+#include "tuner/placement/place_programs.h"
 
 namespace spillway {
 
-// The values of --data, in the order of its help text.
-std::vector<std::string> DataNames();
+// What the training reads and takes, before any session: all that --dry_run
+// needs. The trainer takes these objects.
+struct TrainLoop {
+  TrainData data = {};
+  // Of data.training; nullopt: all of it is trained on.
+  std::optional<Subset> validation = {};
+  std::optional<Subset> trained = {};
+  ModelGraphSpec model = {};  // for the sizes of the data, with the batch size
+  OptimizerFlags flags = {};  // of the optimizer, as resolved
+  std::optional<MicroBatchPlan> plan = {};  // always there
+  int64_t num_updates = 0;
+  double base_rate = 0;  // before the schedule
+  LrSchedule rate = {};  // null: constant
+
+  int64_t num_epochs() const { return plan->EpochOf(num_updates - 1) + 1; }
+
+  // As applied to the variables.
+  double rate_at(int64_t update) const {
+    return rate ? rate(update) : base_rate;
+  }
+
+  const Dataset& rows() const {
+    if (trained) return *trained;
+    return *data.training;
+  }
+};
+
+// For a run of `world_size` ranks. Errors name the flag.
+absl::StatusOr<std::unique_ptr<TrainLoop>> SetUpLoop(const TrainFlags& flags,
+                                                     int world_size);
 
 struct TrainSetup {
-  std::unique_ptr<ImageDataset> training_data = {};
-  std::unique_ptr<ImageDataset> test_data = {};
-  ModelGraph training = {};    // ids in program 0 of the session
-  ValueId learning_rate = {};  // fed; invalid: constant
-  ModelGraph evaluation = {};  // ids in program 1
-  double base_rate = 0;        // before the schedule
+  std::unique_ptr<TrainLoop> loop = {};
+  TrainerSpec spec = {};  // programs, data and rate
+  ModelOptions model = {};
   double loss_scale = 1;
-  LmsReport edit = {};
-  LmsOptions lms = {};       // the options that were used
-  StepOptions options = {};  // with the budgets that were used
+  LmsReport edit = {};             // of the program that needs the most memory
+  LmsOptions lms = {};             // the options that were used
+  PlacementReport placement = {};  // of the training's programs
+  StepOptions options = {};        // with the budgets that were used
   std::string algorithms_digest = {};
   int64_t parameters = 0;
-  int64_t plan_ns = 0;  // measured: kernels, plan and check of program 0
+  int64_t plan_ns = 0;  // measured: kernels, plan and check of the training
   std::string device = {};
+  std::vector<int64_t> bucket_bytes = {};  // of each all-reduce of a step
   std::unique_ptr<Session> session = {};
 };
 
-// LMS edits the training graph. The evaluation graph has the training batch
-// size, or the largest half, quarter, ... of it that needs no more device
-// memory than a training step. Errors name the flag.
-absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags);
+// LMS edits the graphs of the training. The evaluation graph has the batch size
+// that --test_algo says, or the largest half, quarter, ... of it that needs no
+// more device memory than a training step. `communicator`: of this run; null:
+// one rank. Borrowed for the lifetime of the session. Errors name the flag.
+absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags,
+                                         std::unique_ptr<TrainLoop> loop,
+                                         Communicator* communicator);
 
 }  // namespace spillway
 

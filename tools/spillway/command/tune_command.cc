@@ -13,8 +13,10 @@
 #include "executor/plan/explain_timeline.h"
 #include "fmt/format.h"
 #include "simulator/memory_over_time.h"
+#include "tools/spillway/command/remedy_command.h"
 #include "tools/spillway/flags/lms_flags.h"
 #include "tools/spillway/interrupt.h"
+#include "tools/spillway/output/host_nodes_text.h"
 #include "tools/spillway/output/policy_table.h"
 #include "tools/spillway/output/progress.h"
 #include "tools/spillway/output/tune_report.h"
@@ -138,6 +140,19 @@ absl::Status CheckFlags(const TuneFlags& flags) {
         fmt::format("{}: needs --strategy best",
                     flags.explain.empty() ? "--frontier" : "--explain"));
   }
+  if (!flags.explain.empty() && flags.step.lms.mode != LmsMode::kAuto) {
+    return InvalidArgument("--explain: needs --lms auto");
+  }
+  if (flags.explain_remedy &&
+      (flags.compare || flags.find_max_batch || !flags.explain.empty() ||
+       !flags.frontier.empty() || !flags.out.empty() || !flags.trace.empty() ||
+       !flags.report.empty())) {
+    return InvalidArgument(
+        "--explain_remedy: chooses no plan, so --compare, --explain, "
+        "--find_max_batch, --frontier, --out, --report and --trace have "
+        "nothing "
+        "to do");
+  }
   if (flags.find_max_batch && IsPolicy(flags.strategy)) {
     return InvalidArgument("--find_max_batch: needs --strategy best or tflms");
   }
@@ -260,8 +275,10 @@ absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
                        .batch_size = choice.source.batch_size};
   const TuningSpec spec = SpecOf(flags, choice.source, tuned.profile);
   SPILLWAY_RETURN_IF_ERROR(AddPrices(flags, spec, report));
-  outputs.Print(FormatTuneResult(report));
+  outputs.Print(FormatTuneResult(report) +
+                FormatHostNodes(choice.source.placement));
   Json json = TuneJson(report);
+  AddHostNodesJson(choice.source.placement, json);
   json.update(choice.batches);
   std::vector<PolicyResult> policies;
   if (flags.compare) {
@@ -301,6 +318,7 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   AddCudaGraphFlag(set, flags.step);
   AddMemoryFlags(set, flags.step,
                  {.owner = MemoryOwner::kProfile, .decider = Decider::kTuner});
+  AddPlaceFlag(set, flags.source.place);
   AddLmsFlags(set, flags.step.lms, Decider::kTuner);
   set.BeginGroup("Search");
   set.Choice("--strategy", flags.strategy,
@@ -319,6 +337,10 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   set.List("--explain", flags.explain,
            "tensors to explain: what another fate would cost, and what limits "
            "it, such as conv1/Conv2D:0");
+  set.Bool("--explain_remedy", flags.explain_remedy,
+           "instead: what helps if the model is too large, and what it costs: "
+           "swapping, recomputing, both, or smaller batches whose gradients "
+           "are added up");
   AddTflmsFlags(set, flags.tflms);
   set.Real("--time_limit", flags.step.time_limit,
            {.help = "seconds after which no further candidate is tried; the "
@@ -357,6 +379,9 @@ absl::Status RunTune(const TuneFlags& given) {
                             TuningBudget(flags.step, profile));
   const Interrupts interrupts("candidate");
   flags.step.stop = WithProgress(interrupts.stop(), [] { return ""; });
+  if (flags.explain_remedy) {
+    return RunExplainRemedy(flags.source, flags.step, outputs);
+  }
   Json batches = Json::object();
   std::string text;
   if (flags.find_max_batch) {

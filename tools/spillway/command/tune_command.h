@@ -24,6 +24,7 @@ struct TuneFlags {
   StepOptions step = DefaultStepOptions(LmsMode::kAuto);
   std::string strategy = "best";  // or of PolicyNames()
   bool compare = false;
+  bool explain_remedy = false;
   std::vector<std::string> explain = {};  // tensors
   TflmsFlags tflms = {};
   bool find_max_batch = false;

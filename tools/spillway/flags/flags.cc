@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/units.h"
 #include "fmt/format.h"
+#include "tools/spillway/manual/program_manual.h"
 
 namespace spillway {
 namespace {
@@ -77,6 +78,23 @@ std::vector<std::string> ParseList(const std::string& name,
     RefuseFlag(name, fmt::format("\"{}\" has an empty item", text));
   }
   return items;
+}
+
+// Ends each word: no argument of a program has this character.
+constexpr char kEndOfWord = '\0';
+
+std::vector<std::string> ParseRest(const std::string& /*name*/,
+                                   const std::string& text) {
+  if (text.back() != kEndOfWord) {
+    Refuse(fmt::format("unexpected argument \"{}\"; -- goes before it", text));
+  }
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find(kEndOfWord, begin);
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
 }
 
 }  // namespace
@@ -167,6 +185,15 @@ CLI::Option* FlagSet::Bool(const std::string& name, bool& value,
       ->expected(0, 1);
 }
 
+CLI::Option* FlagSet::Rest(const std::string& name,
+                           std::vector<std::string>& words,
+                           const ChoiceFlag& flag) {
+  CLI::Option* option = Add(name, words, ParseRest);
+  return option->type_name(CLI::detail::join(flag.choices, "|"))
+      ->description(flag.help)
+      ->group(kRestGroup);
+}
+
 void FlagSet::Exclude(CLI::Option* flag, const std::string& other) {
   flag->excludes(command_.get_option(other));
 }
@@ -176,6 +203,12 @@ void FlagSet::AtEnd(std::function<void()> check) {
   command_.final_callback([this] {
     for (const std::function<void()>& each : checks_) each();
   });
+}
+
+std::string JoinRest(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + kEndOfWord;
+  return text;
 }
 
 void RefuseFlag(const std::string& name, const std::string& reason) {

@@ -72,6 +72,12 @@ class FlagSet {
   CLI::Option* Bool(const std::string& name, bool& value,
                     const std::string& help);
 
+  // The words after "--": one of `choices`, then any words, even those of
+  // another command's flags. Stays empty without "--". The command line has
+  // them as JoinRest.
+  CLI::Option* Rest(const std::string& name, std::vector<std::string>& words,
+                    const ChoiceFlag& flag);
+
   // `flag` and the flag named `other` cannot both be given.
   void Exclude(CLI::Option* flag, const std::string& other);
 
@@ -87,8 +93,10 @@ class FlagSet {
   // RefuseFlag for invalid text.
   template <typename Value, typename Parse>
   CLI::Option* Add(const std::string& name, Value& value, Parse parse) {
-    const auto store = [name, &value, parse](const std::string& text) {
-      value = parse(name, text);
+    // The last of several names: that of "-n,--num_ranks" is --num_ranks.
+    const std::string last = name.substr(name.rfind(',') + 1);
+    const auto store = [last, &value, parse](const std::string& text) {
+      value = parse(last, text);
     };
     return command_.add_option_function<std::string>(name, store)
         ->group(heading_);
@@ -99,6 +107,9 @@ class FlagSet {
   std::string heading_ = "Flags";
   std::vector<std::function<void()>> checks_;
 };
+
+// The words as the one argument that FlagSet::Rest takes.
+std::string JoinRest(const std::vector<std::string>& words);
 
 // Ends parsing with the message "`name`: `reason`".
 [[noreturn]] void RefuseFlag(const std::string& name,

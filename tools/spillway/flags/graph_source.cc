@@ -16,15 +16,31 @@ absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source,
   ModelGraphSpec spec = SpecOf(source.model, target);
   spec.options.channels = source.channels;
   spec.options.num_classes = source.num_classes;
-  SPILLWAY_ASSIGN_OR_RETURN(StepGraph step,
-                            source.forward_only
-                                ? BuildEvaluationGraph(spec)
-                                : BuildTrainingGraph(spec, source.optimizer));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      StepGraph step, source.forward_only
+                          ? BuildEvaluationGraph(spec)
+                          : BuildTrainingGraph(spec, source.optimizer,
+                                               !IsConstant(source.policy)));
   return SourceGraph{
       .graph = std::move(step.graph),
       .fetches = {step.model.loss.id(), step.model.accuracy.id()},
       .batch_size = step.model.options.batch_size,
       .model = step.model};
+}
+
+absl::StatusOr<SourceGraph> LoadUnplaced(const GraphSourceFlags& source,
+                                         const StepOptions& step) {
+  if (!source.model.model.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(step));
+    absl::StatusOr<SourceGraph> loaded = LoadModel(source, target);
+    if (!loaded.ok()) return Annotate(loaded.status(), "--model");
+    return loaded;
+  }
+  if (source.graph.empty()) {
+    return InvalidArgument("one of --model and --graph is needed");
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(source.graph));
+  return SourceGraph{.graph = std::move(graph)};
 }
 
 }  // namespace
@@ -49,7 +65,9 @@ void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source) {
   for (CLI::Option* option : AddOptimizerFlags(flags, source.optimizer)) {
     option->needs(model);
   }
-  AddScheduleFlag(flags, source.optimizer)->needs(model);
+  for (CLI::Option* option : AddPolicyFlags(flags, source.policy)) {
+    option->needs(model);
+  }
 }
 
 Program ProgramOf(const SourceGraph& source) {
@@ -58,17 +76,12 @@ Program ProgramOf(const SourceGraph& source) {
 
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
                                       const StepOptions& step) {
-  if (!source.model.model.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(step));
-    absl::StatusOr<SourceGraph> loaded = LoadModel(source, target);
-    if (!loaded.ok()) return Annotate(loaded.status(), "--model");
-    return loaded;
-  }
-  if (source.graph.empty()) {
-    return InvalidArgument("one of --model and --graph is needed");
-  }
-  SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(source.graph));
-  return SourceGraph{.graph = std::move(graph)};
+  SPILLWAY_ASSIGN_OR_RETURN(SourceGraph loaded, LoadUnplaced(source, step));
+  Program program = ProgramOf(loaded);
+  SPILLWAY_ASSIGN_OR_RETURN(loaded.placement,
+                            PlaceProgram(source.place, step, program));
+  loaded.graph = std::move(program.graph);
+  return loaded;
 }
 
 absl::StatusOr<int64_t> FirstBatch(const ModelFlags& model) {

@@ -14,6 +14,7 @@
 #include "models/zoo.h"
 #include "tools/spillway/flags/flags.h"
 #include "tools/spillway/flags/model_flags.h"
+#include "tools/spillway/flags/rate_flags.h"
 #include "tools/spillway/flags/step_flags.h"
 #include "tuner/max_batch.h"
 #include "tuner/step_report.h"
@@ -23,10 +24,12 @@ namespace spillway {
 struct GraphSourceFlags {
   ModelFlags model = {};
   OptimizerFlags optimizer = {};
+  LrPolicy policy = {};     // only whether it is constant has an effect
   int64_t channels = 0;     // 0: the model's default
   int64_t num_classes = 0;  // 0: the model's default
   bool forward_only = false;
   std::string graph = {};
+  PlaceMode place = PlaceMode::kOff;
 };
 void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source);
 
@@ -36,14 +39,15 @@ struct SourceGraph {
   std::vector<ValueId> fetches = {};
   int64_t batch_size = 0;                // of a file: 0 (unknown)
   std::optional<ModelGraph> model = {};  // of a file: nullopt
+  PlacementReport placement = {};        // what is on the host
 };
 
 // The step as the library's argument.
 Program ProgramOf(const SourceGraph& source);
 
-// Runs the passes for the device of `step` on a model. Errors: INVALID_ARGUMENT
-// naming the flags if none or both are given; errors of the builder or the
-// reader.
+// Runs the passes for the device of `step` on a model, then places nodes on the
+// host. Errors: INVALID_ARGUMENT naming the flags if none or both are given;
+// errors of the builder, the reader or PlaceProgram.
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
                                       const StepOptions& step);
 

@@ -40,10 +40,11 @@ std::string PassNames(bool pays_on_gpu_only) {
   return names;
 }
 
-double ParseLossScale(const std::string& name, const std::string& text) {
+LossScaleFlag ParseLossScale(const std::string& name, const std::string& text) {
+  if (text == "dynamic") return {.is_dynamic = true};
   double scale = 0;
   if (absl::SimpleAtod(text, &scale) && CheckLossScale(scale).ok()) {
-    return scale;
+    return {.fixed = scale};
   }
   RefuseFlag(name, fmt::format("\"{}\" is not a positive number", text));
 }
@@ -115,13 +116,27 @@ std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
           "--optimizer", optimizer.optimizer,
           {.help = "default sgd",
            .choices = {"sgd", "momentum", "velocity", "nesterov", "lars",
-                       "adagrad", "adam", "adamw", "rmsprop"}}),
+                       "lbsgd", "adagrad", "adam", "adamw", "rmsprop"}}),
       flags.Real("--learning_rate", optimizer.learning_rate,
                  {.help = "default: the optimizer's"}),
       flags.Real("--momentum", optimizer.momentum,
-                 {.help = "of momentum, velocity, nesterov and lars (default "
-                          "0.9) and of rmsprop (default 0)",
+                 {.help = "of momentum, velocity, nesterov, lars and lbsgd "
+                          "(default 0.9) and of rmsprop (default 0)",
                   .max = 1}),
+      flags.Real("--beta1", optimizer.beta1,
+                 {.help = "of adam and adamw; default 0.9", .max = 1}),
+      flags.Real("--beta2", optimizer.beta2,
+                 {.help = "of adam and adamw; default 0.999", .max = 1}),
+      flags.Real("--rho", optimizer.rho,
+                 {.help = "of rmsprop: weight of the squares before; default "
+                          "0.9",
+                  .max = 1}),
+      flags.Real("--epsilon", optimizer.epsilon,
+                 {.help = "of adam, adamw, adagrad, rmsprop and lars; default: "
+                          "the optimizer's"}),
+      flags.Real("--lars_eta", optimizer.lars_eta,
+                 {.help = "of lars: part of a variable's norm that a step may "
+                          "have; default 0.001"}),
       flags.Real("--weight_decay", optimizer.weight_decay,
                  {.help = fmt::format("this times the weight is added to its "
                                       "gradient; adamw subtracts it times the "
@@ -138,32 +153,69 @@ CLI::Option* AddLossScaleFlag(FlagSet& flags, const std::string& name,
       ->type_name("X")
       ->description(
           "factor on the loss before gradients are computed; updates divide "
-          "gradients by it; default 128 with --precision fp16, else 1");
+          "gradients by it; default 128 with --precision fp16, else 1; train "
+          "takes \"dynamic\": it is halved when a gradient overflows, whose "
+          "update is left out, and doubled after 1000 updates without");
 }
 
-CLI::Option* AddScheduleFlag(FlagSet& flags, OptimizerFlags& optimizer) {
-  return flags.Choice(
-      "--lr_schedule", optimizer.lr_schedule,
-      {.help = "how the rate falls to 0 over all steps; default "
-               "constant: it does not",
-       .choices = {"constant", "linear", "cosine"}});
+void AddClipFlags(FlagSet& flags, OptimizerFlags& optimizer) {
+  flags.Real(
+      "--clip_norm", optimizer.clip_norm,
+      {.help = "gradients are scaled down so that the norm of all of "
+               "them together is at most this; default 0: they are not"});
+  flags.Real("--clip_value", optimizer.clip_value,
+             {.help = "each element of a gradient is clipped to this size; "
+                      "default 0: it is not"});
 }
+
+namespace {
+
+absl::StatusOr<Optimizer> DefaultOptimizer(const OptimizerFlags& flags) {
+  if (flags.optimizer != "lbsgd") return ParseOptimizer(flags.optimizer);
+  if (!flags.has_ratios) return Velocity();
+  return Lars{.learning_rate = Velocity().learning_rate,
+              .form = LarsForm::kLbsgd};
+}
+
+}  // namespace
 
 absl::StatusOr<Optimizer> MakeOptimizer(const OptimizerFlags& flags) {
-  SPILLWAY_ASSIGN_OR_RETURN(Optimizer optimizer,
-                            ParseOptimizer(flags.optimizer));
+  SPILLWAY_ASSIGN_OR_RETURN(Optimizer optimizer, DefaultOptimizer(flags));
   const auto set = [&flags](auto& settings) {
     if (flags.learning_rate) settings.learning_rate = *flags.learning_rate;
     if constexpr (requires { settings.weight_decay; }) {
       settings.weight_decay = flags.weight_decay;
     }
-    if (!flags.momentum) return;
-    if constexpr (requires { settings.momentum; }) {
-      settings.momentum = *flags.momentum;
-    } else {
-      spdlog::warn("--momentum has no effect with --optimizer {}",
-                   flags.optimizer);
-    }
+    const auto use = [&flags](const char* flag,
+                              const std::optional<double>& value,
+                              double* setting) {
+      if (!value) return;
+      if (setting != nullptr) {
+        *setting = *value;
+      } else {
+        spdlog::warn("{} has no effect with --optimizer {}", flag,
+                     flags.optimizer);
+      }
+    };
+    double* momentum = nullptr;
+    double* beta1 = nullptr;
+    double* beta2 = nullptr;
+    double* rho = nullptr;
+    double* epsilon = nullptr;
+    double* eta = nullptr;
+    if constexpr (requires { settings.momentum; })
+      momentum = &settings.momentum;
+    if constexpr (requires { settings.beta1; }) beta1 = &settings.beta1;
+    if constexpr (requires { settings.beta2; }) beta2 = &settings.beta2;
+    if constexpr (requires { settings.decay; }) rho = &settings.decay;
+    if constexpr (requires { settings.epsilon; }) epsilon = &settings.epsilon;
+    if constexpr (requires { settings.eta; }) eta = &settings.eta;
+    use("--momentum", flags.momentum, momentum);
+    use("--beta1", flags.beta1, beta1);
+    use("--beta2", flags.beta2, beta2);
+    use("--rho", flags.rho, rho);
+    use("--epsilon", flags.epsilon, epsilon);
+    use("--lars_eta", flags.lars_eta, eta);
   };
   std::visit(set, optimizer);
   return optimizer;
@@ -172,13 +224,6 @@ absl::StatusOr<Optimizer> MakeOptimizer(const OptimizerFlags& flags) {
 double LearningRate(const Optimizer& optimizer) {
   return std::visit([](const auto& settings) { return settings.learning_rate; },
                     optimizer);
-}
-
-LrSchedule MakeSchedule(const OptimizerFlags& flags, double rate,
-                        int64_t steps) {
-  if (flags.lr_schedule == "linear") return LinearDecay(rate, steps);
-  if (flags.lr_schedule == "cosine") return CosineDecay(rate, steps);
-  return nullptr;
 }
 
 }  // namespace spillway

@@ -12,7 +12,6 @@
 #include "tools/spillway/flags/flags.h"
 #include "tools/spillway/flags/step_flags.h"
 #include "training/optimizer.h"
-#include "training/rate/lr_schedule.h"
 
 namespace spillway {
 
@@ -40,34 +39,41 @@ absl::Status CheckPrecision(const ModelFlags& model, const StepOptions& step);
 // require --model. Returns the option --model.
 CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model);
 
+struct LossScaleFlag {
+  std::optional<double> fixed = {};  // nullopt: depends on the precision
+  bool is_dynamic = false;           // follows the gradients
+};
+
 struct OptimizerFlags {
   std::string optimizer = "sgd";
   std::optional<double> learning_rate = {};  // nullopt: the optimizer's default
-  std::optional<double> momentum = {};       // nullopt: the optimizer's default
+  // nullopt: the optimizer's default
+  std::optional<double> momentum = {};
+  std::optional<double> beta1 = {};
+  std::optional<double> beta2 = {};
+  std::optional<double> rho = {};
+  std::optional<double> epsilon = {};
+  std::optional<double> lars_eta = {};
   double weight_decay = 4e-5;
-  std::optional<double> loss_scale = {};  // nullopt: depends on the precision
-  std::string lr_schedule = "constant";
-
-  // A constant rate is part of the graph; any other is fed to every step.
-  bool feeds_rate() const { return lr_schedule != "constant"; }
+  LossScaleFlag loss_scale = {};
+  double clip_norm = 0;
+  double clip_value = 0;
+  // lbsgd with a ratio of norms for each variable (--warmup_strategy lars).
+  bool has_ratios = false;
 };
-// All except --lr_schedule, which only commands with a known last step have.
 std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
                                             OptimizerFlags& optimizer);
+// For commands that train.
+void AddClipFlags(FlagSet& flags, OptimizerFlags& optimizer);
 // Adds --loss_scale under another name.
 CLI::Option* AddLossScaleFlag(FlagSet& flags, const std::string& name,
                               OptimizerFlags& optimizer);
-CLI::Option* AddScheduleFlag(FlagSet& flags, OptimizerFlags& optimizer);
 
 // The optimizer with the settings of the flags, its own weight decay included.
 // Logs a warning for settings that it does not have.
 absl::StatusOr<Optimizer> MakeOptimizer(const OptimizerFlags& flags);
 
 double LearningRate(const Optimizer& optimizer);
-
-// Null for a constant rate. The others reach 0 at step `steps`.
-LrSchedule MakeSchedule(const OptimizerFlags& flags, double rate,
-                        int64_t steps);
 
 }  // namespace spillway
 

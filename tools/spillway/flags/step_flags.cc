@@ -10,9 +10,13 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_split.h"
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "comm/ranks.h"
 #include "executor/device/device.h"
 #include "executor/plan/memory_shortage.h"
 #include "fmt/format.h"
@@ -30,6 +34,18 @@ AlgorithmChoice ParseAlgorithms(const std::string& name,
   RefuseFlag(name, fmt::format("\"{}\" is not one of same, first, auto", text));
 }
 
+PlaceMode ParsePlace(const std::string& name, const std::string& text) {
+  for (const PlaceMode mode :
+       {PlaceMode::kOff, PlaceMode::kAuto, PlaceMode::kUpdates,
+        PlaceMode::kEstimate, PlaceMode::kForce}) {
+    if (text == PlaceModeName(mode)) return mode;
+  }
+  RefuseFlag(name,
+             fmt::format("\"{}\" is not one of off, auto, updates, estimate, "
+                         "force",
+                         text));
+}
+
 ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
   if (text == "auto") return ScheduleKind::kAuto;
   if (text == "memory") return ScheduleKind::kMemory;
@@ -40,7 +56,7 @@ ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
 
 // Terms of the library and the flags with the same meaning; flags with the same
 // name come first.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTerms =
+constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kTerms =
     {{{"batch_size", "--batch_size"},
       {"check_memory", "--check_memory"},
       {"device", "--device"},
@@ -49,6 +65,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTerms =
       {"image_size", "--image_size"},
       {"link_gbps", "--link_gbps"},
       {"loss_scale", "--loss_scale"},
+      {"place", "--place"},
       {"plan", "--plan"},
       {"precision", "--precision"},
       {"profile", "--profile"},
@@ -58,8 +75,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTerms =
       {"weight_decay", "--weight_decay"},
       {"capture_steps", "--cuda_graph"},
       {"lms", "--lms"},
+      {"run_folder", "--run_dir"},
+      {"log_folder", "--log_dir"},
       {"the device cpu", "--device cpu"},
       {"AlgorithmChoice::kAuto", "--algorithms auto"},
+      {kPlaceAdvice, "--place auto"},
       {"FindMaxBatch", "simulate --find_max_batch"}}};
 
 bool IsWordCharacter(char c) {
@@ -164,11 +184,28 @@ std::string_view ScheduleLimits(Decider decider) {
   return "";
 }
 
+// Of a list, the item of this process's rank.
+std::string OfThisRank(const std::string& name, const std::string& text) {
+  const std::vector<std::string> items = absl::StrSplit(text, ',');
+  if (items.size() == 1) return text;
+  const absl::StatusOr<RankIdentity> identity = FindRank();
+  if (!identity.ok()) {
+    RefuseFlag(name, std::string(identity.status().message()));
+  }
+  if (items.size() != static_cast<size_t>(identity->size)) {
+    RefuseFlag(name,
+               fmt::format("\"{}\" has {} budgets for a run of {}", text,
+                           items.size(), Counted(identity->size, "rank")));
+  }
+  return items[static_cast<size_t>(identity->rank)];
+}
+
 void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step,
                          const MemoryFlagsSpec& spec) {
   const auto part = std::make_shared<std::optional<double>>();
   const auto parse = [part](const std::string& name,
-                            const std::string& text) -> std::optional<int64_t> {
+                            const std::string& all) -> std::optional<int64_t> {
+    const std::string text = OfThisRank(name, all);
     *part = ParsePart(text);
     if (*part) return std::nullopt;
     const absl::StatusOr<int64_t> bytes = ParseBytes(text);
@@ -179,7 +216,8 @@ void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step,
       ->type_name("SIZE")
       ->description(fmt::format(
           "budget of the device, a hard limit: 512MiB, 2G, bytes, or 50% of "
-          "{}what is free on the device; default: {}",
+          "{}what is free on the device; A,B,...: one for each rank of a run. "
+          "Default: {}",
           spec.owner == MemoryOwner::kProfile
               ? "the memory of a profile that is named, else of "
               : "",
@@ -261,6 +299,17 @@ void AddMemoryFlags(FlagSet& flags, StepOptions& step,
           ScheduleLimits(spec.decider)));
 }
 
+void AddPlaceFlag(FlagSet& flags, PlaceMode& place) {
+  flags.Add("--place", place, ParsePlace)
+      ->type_name("off|auto|updates|estimate|force")
+      ->description(
+          "which nodes run on the host: off (default), none; auto, those that "
+          "no swaps could make fit --device_memory; updates, all that "
+          "only update variables, which then live there; estimate, those whose "
+          "inputs, outputs and workspace are not less than it; force, only "
+          "those without a kernel for the device");
+}
+
 void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step) {
   flags.Bool(
       "--check_memory", step.check_memory,
@@ -321,7 +370,10 @@ absl::Status InFlagTerms(const absl::Status& status, const Advice& advice) {
           advice.may_tune ? "--lms auto" : "--lms, --lms_recompute", text);
   AddDashesToLmsOptions(text);
   for (const auto& [term, flag] : kTerms) ReplaceTerm(term, flag, text);
-  return absl::Status(status.code(), text);
+  absl::Status result(status.code(), text);
+  status.ForEachPayload(
+      [&](auto url, const auto& payload) { result.SetPayload(url, payload); });
+  return result;
 }
 
 }  // namespace spillway

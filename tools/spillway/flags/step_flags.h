@@ -12,6 +12,7 @@
 #include "graph/passes/standard_passes.h"
 #include "tools/spillway/flags/flags.h"
 #include "tools/spillway/flags/lms_flags.h"
+#include "tuner/placement/place_programs.h"
 #include "tuner/saved_plan.h"
 #include "tuner/step_options.h"
 
@@ -44,6 +45,8 @@ struct MemoryFlagsSpec {
 // --device_memory, --host_memory, --schedule.
 void AddMemoryFlags(FlagSet& flags, StepOptions& step,
                     const MemoryFlagsSpec& spec = {});
+// --place, for commands that plan or run steps.
+void AddPlaceFlag(FlagSet& flags, PlaceMode& place);
 // --check_memory, for commands that run steps.
 void AddCheckMemoryFlag(FlagSet& flags, StepOptions& step);
 

@@ -73,6 +73,7 @@ std::string ValueCases(const CommandManual& command) {
         Assignments(flag.offers) + (flag.value_is_optional ? " more=1" : "");
     std::string& flags = flags_by_values[values];
     flags += (flags.empty() ? "" : " | ") + flag.name;
+    if (!flag.short_name.empty()) flags += " | " + flag.short_name;
   }
   std::string text;
   for (const auto& [values, flags] : flags_by_values) {

@@ -48,18 +48,32 @@ std::string Usage(const FlagManual& flag) {
                                         : fmt::format(" {}", flag.value));
 }
 
+// Many choices take several lines.
 std::string FormatFlag(const FlagManual& flag) {
-  return Hang("  " + Usage(flag),
-              flag.is_required ? flag.help + "; required" : flag.help);
+  std::string head = "  " + Usage(flag);
+  std::string lines;
+  while (head.size() > kColumns) {
+    const size_t bar = head.rfind('|', kColumns - 1);
+    if (bar == std::string::npos) break;
+    lines += head.substr(0, bar + 1) + "\n";
+    head = "      " + head.substr(bar + 1);
+  }
+  return lines +
+         Hang(head, flag.is_required ? flag.help + "; required" : flag.help);
 }
 
 std::string FormatUsage(const ProgramManual& program,
                         const CommandManual& command) {
   std::string text = fmt::format("Usage: {} {}", program.name, command.name);
+  std::string rest;
   for (const FlagManual& argument : command.arguments) {
-    text += fmt::format(" {}", argument.value);
+    if (argument.is_rest) {
+      rest += fmt::format(" -- {} ...", argument.value);
+    } else {
+      text += fmt::format(" {}", argument.value);
+    }
   }
-  return text + " [FLAGS]\n";
+  return fmt::format("{} [FLAGS]{}\n", text, rest);
 }
 
 std::string FormatExamples(const CommandManual& command) {

@@ -56,8 +56,13 @@ std::string FlagTag(const FlagManual& flag) {
 std::string Synopsis(const ProgramManual& program,
                      const CommandManual& command) {
   std::string text = Bold(program.name + " " + command.name);
+  std::string rest;
   for (const FlagManual& argument : command.arguments) {
     const std::string value = FormatValue(argument);
+    if (argument.is_rest) {
+      rest += fmt::format(" {} {} ...", Bold("--"), value);
+      continue;
+    }
     text += argument.is_required ? " " + value : fmt::format(" [{}]", value);
   }
   bool has_others = false;
@@ -65,7 +70,8 @@ std::string Synopsis(const ProgramManual& program,
     if (flag.is_required) text += " " + FlagTag(flag);
     has_others = has_others || !flag.is_required;
   }
-  return has_others ? fmt::format("{} [{}]", text, Italic("FLAGS")) : text;
+  if (has_others) text += fmt::format(" [{}]", Italic("FLAGS"));
+  return text + rest;
 }
 
 std::string CommandsSection(const ProgramManual& program) {

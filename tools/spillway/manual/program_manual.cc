@@ -24,6 +24,7 @@ CommandManual DescribeCommand(const std::string& name, const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     auto& place = option->nonpositional() ? command.flags : command.arguments;
     place.push_back(DescribeOption(*option));
+    place.back().is_rest = option->get_group() == kRestGroup;
   }
   return command;
 }

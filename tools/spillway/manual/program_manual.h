@@ -12,6 +12,9 @@
 
 namespace spillway {
 
+// The group of an argument that follows all flags, after "--".
+inline constexpr const char* kRestGroup = "After --";
+
 // A flag, or an argument without a flag.
 struct FlagManual {
   std::string name = {};        // "--lms"; of an argument: "shell"
@@ -21,6 +24,7 @@ struct FlagManual {
   std::string group = {};  // its heading in --help
   bool is_required = false;
   bool value_is_optional = false;  // of a boolean: --check_memory
+  bool is_rest = false;  // of an argument: follows the flags, after "--"
   ValueOffers offers = {};
 };
 

@@ -72,9 +72,13 @@ std::string LabelAndAction(const std::string& program, const FlagManual& flag) {
 std::string ZshFlag(const std::string& program, const FlagManual& flag) {
   const std::string help =
       fmt::format("[{}]", WithBackslashes(flag.help, "[]"));
-  if (!flag.short_name.empty()) {
+  if (!flag.short_name.empty() && flag.value.empty()) {
     return fmt::format("'({0} {1})'{{{0},{1}}}{2}", flag.short_name, flag.name,
                        ZshQuoted(help));
+  }
+  if (!flag.short_name.empty()) {
+    return fmt::format("'({0} {1})'{{{0},{1}=}}{2}", flag.short_name, flag.name,
+                       ZshQuoted(help + ":" + LabelAndAction(program, flag)));
   }
   if (flag.value.empty()) return ZshQuoted(flag.name + help);
   return ZshQuoted(fmt::format("{}={}{}{}", flag.name, help,
@@ -88,8 +92,8 @@ std::string ZshCase(const std::string& program, const CommandManual& command) {
     text += " \\\n        " + ZshFlag(program, flag);
   }
   for (const FlagManual& argument : command.arguments) {
-    text +=
-        " \\\n        " + ZshQuoted("1:" + LabelAndAction(program, argument));
+    text += " \\\n        " + ZshQuoted((argument.is_rest ? "*:" : "1:") +
+                                        LabelAndAction(program, argument));
   }
   return text + "\n      ;;\n";
 }

@@ -6,6 +6,7 @@
 #include "base/counted.h"
 #include "benchmarks/lane_use.h"
 #include "fmt/format.h"
+#include "tools/spillway/output/host_nodes_text.h"
 #include "tools/spillway/output/result_json.h"
 #include "tools/spillway/output/swap_text.h"
 #include "tuner/prepare_step.h"
@@ -30,9 +31,15 @@ std::string FormatMemory(const BenchSetup& setup) {
       memory.predicted_host_bytes, memory.measured_host_bytes);
 }
 
+// Of the lanes that most steps do not have: nothing runs there.
+bool IsLeftOut(const LaneUse& use, size_t lane) {
+  return lane >= static_cast<size_t>(Lane::kHost) && use.busy_ns[lane] == 0;
+}
+
 std::string FormatLanes(const LaneUse& use) {
   std::string text = "busy         ";
   for (size_t lane = 0; lane < use.busy_ns.size(); ++lane) {
+    if (IsLeftOut(use, lane)) continue;
     text += fmt::format("{} {:.1f}, ", LaneName(static_cast<Lane>(lane)),
                         Milliseconds(use.busy_ns[lane]));
   }
@@ -71,10 +78,11 @@ Json StepTimesJson(const ThroughputResult& result) {
 }
 
 Json LanesJson(const LaneUse& use) {
-  constexpr std::array<const char*, kNumLanes> kNames = {"compute", "copy_out",
-                                                         "copy_in"};
+  constexpr std::array<const char*, kNumLanes> kNames = {
+      "compute", "copy_out", "copy_in", "host", "communication"};
   Json json;
   for (size_t lane = 0; lane < kNames.size(); ++lane) {
+    if (IsLeftOut(use, lane)) continue;
     json[kNames[lane]] = {
         {"busy_ms", Milliseconds(use.busy_ns[lane])},
         {"idle_ms", Milliseconds(use.step_ns - use.busy_ns[lane])}};
@@ -227,9 +235,9 @@ std::string FormatBenchTotal(const BenchFlags& flags,
 std::string FormatBenchEnd(const BenchSetup& setup,
                            const ThroughputResult& result) {
   return fmt::format(
-      "{}{}{}{}{}{}", FormatMemory(setup),
+      "{}{}{}{}{}{}{}", FormatMemory(setup),
       FormatMeasuredSwaps(MeasuredSwaps(*setup.session, result.steps)),
-      FormatClones(setup.edit.clones),
+      FormatClones(setup.edit.clones), FormatHostNodes(setup.placement),
       FormatLanes(MeasureLanes(result.traced_step)),
       FormatPrediction(setup, result),
       FormatChecksum(result.checksum,
@@ -251,6 +259,7 @@ Json BenchJson(const BenchFlags& flags, const BenchSetup& setup,
   json["algorithms_digest"] = AlgorithmsDigest(setup.algorithms, setup.graph);
   json["options"] = OptionsJson(flags, setup);
   json["recompute"] = ClonesJson(setup.edit.clones);
+  AddHostNodesJson(setup.placement, json);
   json["edit_ms"] = Milliseconds(setup.edit.edit_ns);
   json["plan_ms"] = Milliseconds(setup.plan_ns);
   json["checksum"] = result.checksum;

@@ -29,7 +29,8 @@ IdMap<NodeId, bool> FindBackward(const Graph& graph) {
 }
 
 bool IsComputed(const Node& node) {
-  return node.op != kPlaceholder && node.op != kSwapOut && node.op != kSwapIn;
+  return node.op != kPlaceholder && !CopiesToHost(node.op) &&
+         !CopiesToDevice(node.op);
 }
 
 // Whether one of `readers` reads these bytes, through any alias.

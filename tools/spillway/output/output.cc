@@ -105,12 +105,17 @@ absl::Status Outputs::Check() const {
   return CheckWritable(JsonFile(result_));
 }
 
+void Outputs::Keep(const absl::Status& status) {
+  if (!status.ok()) failures_.push_back(status);
+}
+
 void Outputs::Print(std::string_view text) {
+  if (is_silent_) return;
   KeepPrinted(PrintText(result_, text));
 }
 
 void Outputs::WriteJson(const Json& json) {
-  if (result_.json.empty()) return;
+  if (result_.json.empty() || is_silent_) return;
   const std::string text = FormatJson(json);
   if (result_.json == kStdout) {
     KeepPrinted(spillway::Print(text));

@@ -64,7 +64,13 @@ class Outputs {
   // naming flag, path and reason of the first that cannot be written.
   absl::Status Check() const;
 
+  // From here on, text and the JSON result go nowhere: of a rank that is not
+  // the first, for example.
+  void Silence() { is_silent_ = true; }
+
   // The functions below keep their failures for Finish.
+
+  void Keep(const absl::Status& status);
 
   // As PrintText.
   void Print(std::string_view text);
@@ -94,6 +100,7 @@ class Outputs {
 
   ResultFlags result_;
   std::vector<OutputFile> files_;
+  bool is_silent_ = false;
   bool stdout_failed_ = false;  // reported once
   std::vector<absl::Status> failures_;
 };

@@ -1,0 +1,141 @@
+// Communicator: collective operations among the ranks of one run.
+//
+//   rank 0   [ 1  2  3]                          [11 22 33]
+//   rank 1   [10 20 30]  --- AllReduce, sum -->  [11 22 33]
+//
+// All ranks make the same calls in the same order, with the same sizes. Memory
+// is the host's, unless a backend says otherwise. A call returns when its
+// result is there: what overlaps with it is the caller's decision (the plan's
+// communication lane, executor/plan/plan.h).
+//
+// Every rank has the same bits after an all-reduce. With the backends self and
+// thread, and with CommOptions::deterministic_reduce, a sum is added in the
+// order of the ranks, each partial sum rounded to the type; other backends may
+// add in another order. bfloat16 and float16 are added in float32 and rounded
+// once for each addition that a backend makes.
+//
+// Errors: what a rank has learned of the others.
+//   UNAVAILABLE        a rank was lost
+//   DEADLINE_EXCEEDED  a rank was late: no result within CommOptions::timeout
+//   ABORTED            the ranks' calls differ, or a rank has called Abort
+// After an error, the communicator is of no more use: every later call returns
+// it too. Messages name the call, its number and its size.
+//
+// Threads: one call at a time; Abort and statistics from any thread.
+// Source: the operations are those of MPI 4.0, chapter 6.
+#ifndef SPILLWAY_COMM_COMMUNICATOR_H_
+#define SPILLWAY_COMM_COMMUNICATOR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/dtype.h"
+
+namespace spillway {
+
+enum class ReduceOp : uint8_t { kSum, kMax, kMin };
+// "sum", "max", "min"
+std::string_view ReduceOpName(ReduceOp op);
+
+struct CommInfo {
+  int rank = 0;
+  int size = 1;        // number of ranks
+  int local_rank = 0;  // among those of the same host
+  int local_size = 1;
+  std::string backend = {};  // "self", "thread", "gloo", "mpi", "nccl"
+  std::string version = {};  // of its library; empty: it has none
+};
+
+struct CommOptions {
+  // Of one call.
+  std::chrono::milliseconds timeout = std::chrono::minutes(10);
+  // All-reduce by an all-gather and a sum in the order of the ranks: the same
+  // bits with every backend, at size() times the traffic.
+  bool deterministic_reduce = false;
+  // Before each call, the ranks compare their calls: a difference is ABORTED
+  // instead of a hang or a wrong result.
+  bool check_calls = false;
+};
+
+struct CommStatistics {
+  int64_t calls = 0;
+  int64_t bytes = 0;    // of this rank's inputs
+  int64_t wait_ns = 0;  // in calls
+};
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  const CommInfo& info() const { return info_; }
+  int rank() const { return info_.rank; }
+  int size() const { return info_.size; }
+
+  // data[i] <- the sum (largest, smallest) over all ranks of their data[i].
+  // INVALID_ARGUMENT for bool.
+  absl::Status AllReduce(void* data, int64_t count, DType dtype,
+                         ReduceOp op = ReduceOp::kSum);
+
+  // data <- that of `root`.
+  absl::Status Broadcast(void* data, int64_t bytes, int root);
+
+  // out, size() * bytes <- the `in` of each rank, in order of ranks. They do
+  // not overlap.
+  absl::Status AllGather(const void* in, void* out, int64_t bytes);
+
+  // The same for texts of any length, by rank. INVALID_ARGUMENT above 64 MiB.
+  absl::StatusOr<std::vector<std::string>> AllGatherText(std::string_view text);
+
+  // Returns when all ranks have called it.
+  absl::Status Barrier();
+
+  // Ends the communication: calls of this rank return `reason`, and those of
+  // the other ranks fail soon, if they wait for this one. Never blocks.
+  void Abort(const absl::Status& reason);
+
+  CommStatistics statistics() const;
+
+ protected:
+  Communicator(CommInfo info, const CommOptions& options);
+
+  const CommOptions& options() const { return options_; }
+
+  // The same for a backend: sizes are positive, `dtype` is not bool, the size
+  // of a call is at most kMaxCallBytes, and no earlier call has failed.
+  virtual absl::Status DoAllReduce(void* data, int64_t count, DType dtype,
+                                   ReduceOp op) = 0;
+  virtual absl::Status DoBroadcast(void* data, int64_t bytes, int root) = 0;
+  virtual absl::Status DoAllGather(const void* in, void* out,
+                                   int64_t bytes) = 0;
+  virtual absl::Status DoBarrier() = 0;
+  virtual void DoAbort(const absl::Status& reason) = 0;
+
+  // Larger calls are divided: some backends count with 32 bits.
+  static constexpr int64_t kMaxCallBytes = int64_t{1} << 30;
+
+ private:
+  struct Call;
+  template <typename Work>
+  absl::Status Run(const Call& call, const Work& work);
+  absl::Status CompareCalls(const Call& call);
+  absl::Status ReduceInOrder(std::byte* data, int64_t count, DType dtype,
+                             ReduceOp op);
+
+  const CommInfo info_;
+  const CommOptions options_;
+  mutable std::mutex mutex_;
+  absl::Status status_;        // the first error; guarded by mutex_
+  CommStatistics statistics_;  // guarded by mutex_
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_COMM_COMMUNICATOR_H_

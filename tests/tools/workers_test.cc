@@ -1,0 +1,242 @@
+// `train` on several ranks, which `launch` starts as processes.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/status_matchers.h"
+#include "tests/tools/run_program.h"
+#include "tests/tools/tiny_data.h"
+
+namespace spillway {
+namespace {
+
+using testing::FlagValues;
+using ::testing::HasSubstr;
+using testing::ProgramRun;
+using testing::ProgramStart;
+using testing::RunningProgram;
+using testing::RunProgram;
+using testing::ToArguments;
+using testing::With;
+using Json = nlohmann::ordered_json;
+
+class WorkersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(Path("data"));
+    testing::WriteTinyData(Path("data"));
+  }
+
+  FlagValues Flags(const FlagValues& more = {}) const {
+    return With({{"--model", "lenet"},
+                 {"--data", "mnist"},
+                 {"--data_dir", Path("data")},
+                 {"--device", "cpu"},
+                 {"--threads", "1"},
+                 {"--batch_size", "8"},
+                 {"--num_steps", "7"},
+                 {"--optimizer", "momentum"},
+                 {"--json", Path("result.json")}},
+                more);
+  }
+
+  ProgramRun Launch(int ranks, const FlagValues& flags) const {
+    std::vector<std::string> arguments = {"launch", "-n", std::to_string(ranks),
+                                          "--"};
+    for (const std::string& word : ToArguments("train", flags)) {
+      arguments.push_back(word);
+    }
+    return RunProgram(arguments);
+  }
+
+  // The result that rank 0 writes.
+  Json LaunchForJson(int ranks, const FlagValues& more) const {
+    const ProgramRun run = Launch(ranks, Flags(more));
+    EXPECT_EQ(run.exit_status, 0) << run.err;
+    return Result();
+  }
+
+  Json Result() const {
+    const auto text = ReadFile(Path("result.json"));
+    return text.ok() ? Json::parse(*text) : Json();
+  }
+
+  Json Alone(int group, const FlagValues& more) const {
+    const ProgramRun run = RunProgram(ToArguments(
+        "train",
+        With(Flags(more), {{"--train_algo", "looped_minibatch"},
+                           {"--parallel_batches", std::to_string(group)}})));
+    EXPECT_EQ(run.exit_status, 0) << run.err;
+    return Result();
+  }
+
+  std::string Path(const std::string& name) const { return folder_.File(name); }
+
+  testing::TemporaryFolder folder_;
+};
+
+// Two addends have one sum in any order; more of them have with
+// --deterministic_reduce.
+TEST_F(WorkersTest, TrainAsOneRankWithAsManyMicroBatches) {
+  for (const int ranks : {2, 3}) {
+    SCOPED_TRACE(ranks);
+    const Json alone = Alone(ranks, {});
+    const Json json = LaunchForJson(
+        ranks, {{"--deterministic_reduce", ranks > 2 ? "true" : "false"}});
+    EXPECT_EQ(json["losses"], alone["losses"]);
+    EXPECT_EQ(json["checksum"], alone["checksum"]);
+    EXPECT_EQ(json["world_size"], ranks);
+    EXPECT_EQ(json["rank"], 0);
+    ASSERT_EQ(json["ranks"].size(), static_cast<size_t>(ranks));
+    for (const Json& rank : json["ranks"]) {
+      EXPECT_EQ(rank["checksum"], json["checksum"]);
+      EXPECT_EQ(rank["peak_device_bytes"]["predicted"],
+                rank["peak_device_bytes"]["measured"]);
+    }
+    EXPECT_EQ(json["comm"]["backend"], "gloo");
+    EXPECT_GT(json["comm"]["bytes"], 0);
+    EXPECT_GT(json["comm"]["buckets"].size(), 0U);
+  }
+}
+
+TEST_F(WorkersTest, EachRankHasItsOwnBudget) {
+  const FlagValues flags = {{"--batch_size", "32"}, {"--bucket_mb", "0.25"}};
+  const Json free = LaunchForJson(2, flags);
+  const int64_t peak = free["peak_device_bytes"]["measured"];
+  const int64_t budget = peak - 150'000;
+  const Json tight = LaunchForJson(
+      2, With(flags, {{"--device_memory",
+                       std::to_string(peak) + "," + std::to_string(budget)},
+                      {"--lms", "auto"}}));
+  EXPECT_EQ(tight["losses"], free["losses"]);
+  EXPECT_EQ(tight["checksum"], free["checksum"]);
+  const Json& second = tight["ranks"][1]["peak_device_bytes"];
+  EXPECT_LE(second["measured"], budget);
+  EXPECT_EQ(second["measured"], second["predicted"]);
+  EXPECT_THAT(Launch(2, Flags({{"--device_memory", "1G,2G,3G"}})).err,
+              HasSubstr("has 3 budgets for a run of 2 ranks"));
+}
+
+TEST_F(WorkersTest, ResumeWithTheStateOfRankZero) {
+  const Json whole = LaunchForJson(2, {});
+  LaunchForJson(2, {{"--num_steps", "4"}, {"--checkpoint", Path("state")}});
+  const Json rest = LaunchForJson(2, {{"--resume", Path("state")}});
+  EXPECT_EQ(rest["steps_done"], 3);
+  EXPECT_EQ(rest["checksum"], whole["checksum"]);
+}
+
+TEST_F(WorkersTest, EveryRankWritesItsResultIfAsked) {
+  std::filesystem::create_directory(Path("ranks"));
+  LaunchForJson(2, {{"--json_all_ranks", Path("ranks")}});
+  for (const int rank : {0, 1}) {
+    ASSERT_OK_AND_ASSIGN(
+        const std::string text,
+        ReadFile(Path("ranks/rank_" + std::to_string(rank) + ".json")));
+    EXPECT_EQ(Json::parse(text)["rank"], rank);
+  }
+}
+
+TEST_F(WorkersTest, AGroupLargerThanTheDataIsRefused) {
+  const ProgramRun run =
+      Launch(2, Flags({{"--partition", "drop"}, {"--batch_size", "60"}}));
+  EXPECT_EQ(run.exit_status, 2);
+  EXPECT_THAT(run.err, HasSubstr("2 ranks of 1 batches of 60 rows"));
+}
+
+// Ranks that are started one by one, as by another launcher.
+class RankFailureTest : public WorkersTest {
+ protected:
+  RankFailureTest() {
+    setenv("SPILLWAY_WORLD_SIZE", "2", 1);
+    setenv("SPILLWAY_RUN_ID", "a run that fails", 1);
+    setenv("SPILLWAY_RENDEZVOUS", folder_.File("").c_str(), 1);
+  }
+  ~RankFailureTest() override {
+    for (const char* name : {"SPILLWAY_RANK", "SPILLWAY_WORLD_SIZE",
+                             "SPILLWAY_RUN_ID", "SPILLWAY_RENDEZVOUS"}) {
+      unsetenv(name);
+    }
+  }
+
+  std::unique_ptr<RunningProgram> Start(int rank,
+                                        const FlagValues& more) const {
+    setenv("SPILLWAY_RANK", std::to_string(rank).c_str(), 1);
+    FlagValues flags =
+        With(Flags(more), {{"--num_steps", "1000000"}, {"--display", "1"}});
+    flags.erase("--json");
+    return std::make_unique<RunningProgram>(
+        ProgramStart{.arguments = ToArguments("train", flags)});
+  }
+};
+
+TEST_F(RankFailureTest, ARankThatIsKilledIsLost) {
+  const auto first = Start(0, {});
+  const auto second = Start(1, {});
+  ASSERT_TRUE(first->WaitFor("Iter:9, "));
+  second->Send(SIGKILL);
+  const ProgramRun run = first->Wait();
+  EXPECT_EQ(run.exit_status, 76) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("all-"));  // the call
+}
+
+TEST_F(RankFailureTest, ARankThatStandsStillIsLate) {
+  const auto first = Start(0, {{"--comm_timeout", "2"}});
+  const auto second = Start(1, {{"--comm_timeout", "2"}});
+  ASSERT_TRUE(first->WaitFor("Iter:9, "));
+  second->Send(SIGSTOP);
+  const ProgramRun run = first->Wait();
+  EXPECT_EQ(run.exit_status, 75) << run.err;
+  second->Send(SIGKILL);
+  second->Wait();
+}
+
+TEST_F(RankFailureTest, RanksWithOtherSettingsAreFoundBeforeTheFirstStep) {
+  const auto first = Start(0, {});
+  const auto second = Start(1, {{"--momentum", "0.8"}});
+  const ProgramRun a = first->Wait();
+  const ProgramRun b = second->Wait();
+  EXPECT_EQ(a.exit_status, 5);
+  EXPECT_EQ(b.exit_status, 5);
+  EXPECT_THAT(a.err, HasSubstr("\"momentum\":0.8"));
+  EXPECT_THAT(b.err, HasSubstr("\"momentum\":0.9"));
+}
+
+// Nobody writes half a checkpoint, and a restart goes on from the last one.
+TEST_F(RankFailureTest, ATrainingGoesOnAfterARankWasLost) {
+  const FlagValues saved = {{"--checkpoint", Path("state")},
+                            {"--checkpoint_every", "2"}};
+  const auto first = Start(0, saved);
+  const auto second = Start(1, saved);
+  ASSERT_TRUE(first->WaitFor("Iter:21, "));
+  second->Send(SIGKILL);
+  EXPECT_EQ(first->Wait().exit_status, 76);
+  const ProgramRun rest = Launch(
+      2, With(Flags(saved), {{"--resume", "auto"}, {"--num_steps", "150"}}));
+  EXPECT_EQ(rest.exit_status, 0) << rest.err;
+  const Json resumed = Result();
+  EXPECT_LT(resumed["steps_done"], 150);
+  EXPECT_EQ(resumed["checksum"],
+            LaunchForJson(2, {{"--num_steps", "150"}})["checksum"]);
+}
+
+TEST_F(WorkersTest, ADryRunShowsTheRowsOfEachRank) {
+  const ProgramRun run = Launch(2, Flags({{"--dry_run", "true"}}));
+  EXPECT_EQ(run.exit_status, 0) << run.err;
+  const Json dry = Result();
+  EXPECT_EQ(dry["world_size"], 2);
+  const Json& windows = dry["updates"][1]["windows"];
+  ASSERT_EQ(windows.size(), 2U);
+  EXPECT_EQ(windows[1]["rank"], 1);
+  EXPECT_EQ(windows[1]["micro"], 0);
+  EXPECT_EQ(windows[1]["begin"], 24);
+  EXPECT_EQ(windows[1]["weight"], 0.5);
+}
+
+}  // namespace
+}  // namespace spillway

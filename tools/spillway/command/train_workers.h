@@ -1,0 +1,40 @@
+// What `spillway train` shares with the other ranks of a run, and tells of
+// them.
+#ifndef SPILLWAY_TOOLS_SPILLWAY_COMMAND_TRAIN_WORKERS_H_
+#define SPILLWAY_TOOLS_SPILLWAY_COMMAND_TRAIN_WORKERS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "comm/communicator.h"
+#include "tools/spillway/command/train_report.h"
+#include "tools/spillway/command/train_setup.h"
+#include "tools/spillway/output/output.h"
+
+namespace spillway {
+
+// Of a run without a communicator: rank 0 of 1.
+int RankOf(const Communicator* communicator);
+int WorldSizeOf(const Communicator* communicator);
+
+// The part of the host's cores that a rank has, at least one.
+int ThreadsOfRank(const Communicator& communicator);
+
+// Memory and variables of each rank, by rank. All ranks call it.
+absl::StatusOr<Json> GatherRanks(const TrainSetup& setup,
+                                 const TrainResult& result,
+                                 Communicator& communicator);
+
+// Adds world_size, rank and, of a run of several ranks, ranks[] and comm{...}
+// (docs/workers.md) to the result of a training.
+void AddWorkersJson(const TrainSetup& setup, const TrainResult& result,
+                    const Communicator* communicator, const Json& ranks,
+                    Json& json);
+
+// The communication of the last update, and a line for each rank.
+std::string FormatWorkers(const TrainSetup& setup, const TrainResult& result,
+                          const Communicator& communicator, const Json& ranks);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TOOLS_SPILLWAY_COMMAND_TRAIN_WORKERS_H_

@@ -1,0 +1,150 @@
+#include "tools/spillway/flags/worker_flags.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "base/status_macros.h"
+#include "comm/launch/launch.h"
+#include "comm/open_communicator.h"
+#include "comm/ranks.h"
+#include "fmt/format.h"
+#include "tools/spillway/exit_status.h"
+
+namespace spillway {
+namespace {
+
+constexpr double kMegabyte = 1 << 20;
+constexpr int64_t kMostElements = int64_t{1} << 29;
+
+// Bytes from a flag in MiB.
+void AddBytes(FlagSet& set, const std::string& name, int64_t& bytes,
+              const std::string& help) {
+  set.Add(name, bytes,
+          [](const std::string& flag, const std::string& text) {
+            double megabytes = 0;
+            if (!absl::SimpleAtod(text, &megabytes) || !(megabytes > 0) ||
+                megabytes > 2048) {
+              RefuseFlag(flag, fmt::format("\"{}\" is not a number above 0, up "
+                                           "to 2048",
+                                           text));
+            }
+            return std::max<int64_t>(
+                4, static_cast<int64_t>(megabytes * kMegabyte));
+          })
+      ->type_name("MIB")
+      ->description(help);
+}
+
+InitSync ParseInitSync(const std::string& name, const std::string& text) {
+  if (text == "broadcast") return InitSync::kBroadcast;
+  if (text == "average") return InitSync::kAverage;
+  if (text == "check") return InitSync::kCheck;
+  RefuseFlag(name, fmt::format("\"{}\" is not one of broadcast, average, check",
+                               text));
+}
+
+std::vector<std::string> BackendNames() {
+  return {CommBackends().begin(), CommBackends().end()};
+}
+
+void AddCommFlags(FlagSet& set, WorkerFlags& flags) {
+  set.Choice("--comm", flags.comm,
+             {.help = "how ranks communicate; default auto: mpi for those of "
+                      "mpirun, else gloo",
+              .choices = BackendNames()});
+  set.Text("--comm_interface", flags.interface,
+           "network interface that gloo listens on; default: loopback, for "
+           "ranks on one host");
+  set.Real("--comm_timeout", flags.timeout_seconds,
+           {.help = "seconds after which a rank is late; default 600",
+            .min = 0.001,
+            .max = 1e6});
+  set.Bool("--deterministic_reduce", flags.deterministic_reduce,
+           "add in the order of the ranks: the same bits with every --comm, at "
+           "as many times the traffic as there are ranks");
+  set.Bool("--check_calls", flags.check_calls,
+           "compare the ranks' calls before each: finds where they part");
+}
+
+}  // namespace
+
+void AddWorkerFlags(FlagSet& set, WorkerFlags& flags) {
+  set.BeginGroup("Workers");
+  AddCommFlags(set, flags);
+  AddBytes(set, "--bucket_mb", flags.buckets.bytes,
+           "gradients that are added together, in MiB; default 25");
+  AddBytes(set, "--first_bucket_mb", flags.buckets.first_bytes,
+           "the first of them; default 1");
+  set.Int("--bucket_elements", flags.buckets.elements,
+          {.help = "instead, SINGA's rule: until there are more elements; a "
+                   "larger gradient alone",
+           .min = 1,
+           .max = kMostElements});
+  set.Add("--init_sync", flags.init_sync, ParseInitSync)
+      ->type_name("broadcast|average|check")
+      ->description(
+          "variables at the beginning: rank 0's (default), their mean, or an "
+          "error if they differ");
+  set.Int("--check_replicas", flags.check_replicas,
+          {.help = "compare the ranks' variables every so many updates",
+           .min = 1,
+           .max = 1'000'000'000});
+  set.Choice("--lr_scale", flags.lr_scale,
+             {.help = "multiply the learning rate by the number of ranks or "
+                      "its root; default none",
+              .choices = {"none", "linear", "sqrt"}});
+  set.Choice("--partition", flags.partition,
+             {.help = "rows at the end of an epoch that do not fill an update: "
+                      "left out, filled up with the first rows, or divided "
+                      "unevenly; default: as --tail",
+              .choices = {"drop", "pad", "uneven"}});
+  set.Folder("--json_all_ranks", flags.json_all_ranks,
+             "write the result of each rank to FOLDER/rank_N.json");
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>> OpenWorkers(
+    const WorkerFlags& flags) {
+  CommSpec spec = {
+      .backend = flags.comm,
+      .interface = flags.interface,
+      .options = {.timeout = std::chrono::milliseconds(
+                      std::llround(flags.timeout_seconds * 1000)),
+                  .deterministic_reduce = flags.deterministic_reduce,
+                  .check_calls = flags.check_calls}};
+  SPILLWAY_ASSIGN_OR_RETURN(spec.identity, FindRank());
+  if (spec.identity.size == 1) return nullptr;
+  absl::StatusOr<std::unique_ptr<Communicator>> opened = OpenCommunicator(spec);
+  if (!opened.ok()) {
+    return WithWorkerStatus(Annotate(opened.status(), "--comm"));
+  }
+  return opened;
+}
+
+Tail TailOf(const WorkerFlags& flags, Tail tail) {
+  if (flags.partition == "drop") return Tail::kDrop;
+  if (flags.partition == "pad") return Tail::kPad;
+  return flags.partition == "uneven" ? Tail::kPartial : tail;
+}
+
+double RateScale(const WorkerFlags& flags, int world_size) {
+  if (flags.lr_scale == "linear") return world_size;
+  return flags.lr_scale == "sqrt" ? std::sqrt(world_size) : 1;
+}
+
+absl::Status WithWorkerStatus(const absl::Status& error) {
+  switch (error.code()) {
+    case absl::StatusCode::kDeadlineExceeded:
+      return WithExitStatus(error, kRankLateStatus);
+    case absl::StatusCode::kUnavailable:
+      return WithExitStatus(error, kRankLostStatus);
+    case absl::StatusCode::kAborted:
+      return WithExitStatus(error, kRanksDisagreeStatus);
+    default:
+      return error;
+  }
+}
+
+}  // namespace spillway

@@ -1,0 +1,67 @@
+// The evaluation of a network over a dataset.
+#ifndef SPILLWAY_TRAINING_LOOP_EVALUATION_H_
+#define SPILLWAY_TRAINING_LOOP_EVALUATION_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/stop_request.h"
+#include "executor/session/session.h"
+#include "training/data/dataset.h"
+
+namespace spillway {
+
+// Values of the evaluation graph.
+struct EvaluationProgram {
+  int program = 1;  // in the session
+  int64_t batch_size = 0;
+  ValueId images = {};   // fed
+  ValueId labels = {};   // fed
+  ValueId correct = {};  // fetched, bool [batch_size]
+  // Fetched, the same for the k largest logits; invalid: not asked for.
+  ValueId in_top_k = {};
+  ValueId loss = {};  // fetched, the mean over a batch; invalid: none
+};
+
+struct EvaluationResult {
+  double accuracy = 0;  // the part that is classified correctly
+  std::optional<double> top_k_accuracy = {};  // with in_top_k
+  // Mean over the samples; nullopt: the program has no loss, or the last batch
+  // is filled up, so that its mean has other samples too.
+  std::optional<double> loss = {};
+};
+
+// INVALID_ARGUMENT, which begins with `what`, unless the data has two fields.
+absl::Status CheckFields(const Dataset& data, const char* what);
+
+// INVALID_ARGUMENT if `program` and `data` cannot be evaluated.
+absl::Status CheckEvaluation(const Session& session,
+                             const EvaluationProgram& program,
+                             const Dataset& data);
+
+// INVALID_ARGUMENT if there is no program `program`, or it does not fetch `id`,
+// named `what`.
+absl::Status CheckFetched(const Session& session, int program, ValueId id,
+                          const char* what);
+
+// INVALID_ARGUMENT unless the fetch `id`, named `what`, is a float32 scalar.
+absl::StatusOr<double> FetchedScalar(const StepResult& step, ValueId id,
+                                     const char* what);
+
+// Every sample counts once. nullopt: `stop`, asked between batches, ended it
+// before the last one. Errors: those of the steps and the data.
+absl::StatusOr<std::optional<EvaluationResult>> EvaluateUntil(
+    const StopRequest& stop, Session& session, const EvaluationProgram& program,
+    const Dataset& data);
+
+// The fraction of `data` that the program classifies correctly. Errors: as for
+// the functions above.
+absl::StatusOr<double> Evaluate(Session& session,
+                                const EvaluationProgram& program,
+                                const Dataset& data);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TRAINING_LOOP_EVALUATION_H_
