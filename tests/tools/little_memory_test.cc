@@ -1,7 +1,5 @@
 // The program in a process with little memory (`ulimit -v`): it runs, or prints
 // the reason in one line, and never ends with a signal.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <ostream>
@@ -20,25 +18,8 @@ using ::testing::AnyOf;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 using testing::ProgramRun;
-using testing::RunProgram;
+using testing::RunningProgram;
 using ::testing::SizeIs;
-
-// Processes started during its lifetime inherit the limit of this one.
-class AddressSpaceLimit {
- public:
-  explicit AddressSpaceLimit(int64_t bytes) {
-    getrlimit(RLIMIT_AS, &before_);
-    rlimit limit = before_;
-    limit.rlim_cur = static_cast<rlim_t>(bytes);
-    setrlimit(RLIMIT_AS, &limit);
-  }
-  ~AddressSpaceLimit() { setrlimit(RLIMIT_AS, &before_); }
-  AddressSpaceLimit(const AddressSpaceLimit&) = delete;
-  AddressSpaceLimit& operator=(const AddressSpaceLimit&) = delete;
-
- private:
-  rlimit before_ = {};
-};
 
 // Lines on stderr that are errors; skips the LMS log.
 std::vector<std::string> Errors(const ProgramRun& run) {
@@ -69,8 +50,9 @@ class LittleMemoryTest : public ::testing::TestWithParam<LittleMemoryCase> {
   }
 
   static ProgramRun RunWithin(int64_t bytes) {
-    const AddressSpaceLimit limit(bytes);
-    return RunProgram(GetParam().arguments);
+    return RunningProgram({.arguments = GetParam().arguments,
+                           .address_space_kib = bytes / 1_KiB})
+        .Wait();
   }
 };
 

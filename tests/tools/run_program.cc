@@ -52,16 +52,17 @@ class SpawnSettings {
                              POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   }
 
-  pid_t Spawn(const std::vector<std::string>& arguments) const {
-    std::vector<char*> argv = {const_cast<char*>(SPILLWAY_PROGRAM)};
-    for (const std::string& argument : arguments) {
-      argv.push_back(const_cast<char*>(argument.c_str()));
+  // command: the path of a program, then its arguments.
+  pid_t Spawn(const std::vector<std::string>& command) const {
+    std::vector<char*> argv;
+    for (const std::string& word : command) {
+      argv.push_back(const_cast<char*>(word.c_str()));
     }
     argv.push_back(nullptr);
     pid_t process = -1;
-    const int error = posix_spawn(&process, SPILLWAY_PROGRAM, &actions_,
-                                  &attributes_, argv.data(), environ);
-    EXPECT_EQ(error, 0) << SPILLWAY_PROGRAM;
+    const int error = posix_spawn(&process, argv[0], &actions_, &attributes_,
+                                  argv.data(), environ);
+    EXPECT_EQ(error, 0) << argv[0];
     return error == 0 ? process : -1;
   }
 
@@ -69,6 +70,19 @@ class SpawnSettings {
   posix_spawn_file_actions_t actions_;
   posix_spawnattr_t attributes_;
 };
+
+// The program, under a shell that sets its limit: a limit of this process
+// would be one for starting it, too.
+std::vector<std::string> CommandOf(const ProgramStart& start) {
+  std::vector<std::string> command;
+  if (start.address_space_kib > 0) {
+    command = {"/bin/sh", "-c", R"(ulimit -v "$0" && exec "$@")",
+               std::to_string(start.address_space_kib)};
+  }
+  command.emplace_back(SPILLWAY_PROGRAM);
+  command.insert(command.end(), start.arguments.begin(), start.arguments.end());
+  return command;
+}
 
 std::string Content(const std::string& path) {
   const auto content = ReadFile(path);
@@ -95,7 +109,7 @@ RunningProgram::RunningProgram(const ProgramStart& start)
     settings.Open(STDERR_FILENO, folder_.File("stderr"));
   }
   if (!start.inherits_signals) settings.ResetSignals();
-  process_ = settings.Spawn(start.arguments);
+  process_ = settings.Spawn(CommandOf(start));
   if (process_ < 0) exit_status_ = -1;
 }
 

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -38,6 +39,8 @@ struct ProgramStart {
   std::string stdout_path = {};  // file for standard output; empty: kept
   // Whether standard error is a terminal, so that progress is shown.
   bool has_terminal = false;
+  // Its limit, `ulimit -v`, in KiB; 0: that of this process.
+  int64_t address_space_kib = 0;
   // False: SIGINT and SIGTERM have their default action, even if this process
   // ignores them.
   bool inherits_signals = false;
