@@ -21,6 +21,7 @@
 
 #include "graph/builder/builder.h"
 #include "training/workers/bucket_plan.h"
+#include "training/workers/wire_format.h"
 
 namespace spillway {
 
@@ -146,6 +147,7 @@ struct GradientReduction {
   // invalid: 1.
   Tensor weight = {};
   BucketSpec buckets = {};
+  WireFormat wire = {};
 };
 
 struct MinimizeOptions {

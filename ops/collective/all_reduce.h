@@ -8,14 +8,30 @@
 // float32; weight: a scalar that all groups share. Each y may be written over
 // its x. On the CPU, several tensors are packed into scratch of their size,
 // which the plan counts.
+//
+// Attributes: wire, the type that is sent, float32 (default), float16 or
+// bfloat16; then also a single tensor is packed, and each sum is rounded to the
+// type. wire_scale, a power of two: sums are of wire_scale * weight * x, and y
+// has the inverse. clip: each element of x is limited to [-clip, clip] first.
 #ifndef SPILLWAY_OPS_COLLECTIVE_ALL_REDUCE_H_
 #define SPILLWAY_OPS_COLLECTIVE_ALL_REDUCE_H_
 
+#include "absl/status/statusor.h"
+#include "graph/attributes.h"
+#include "graph/dtype.h"
 #include "ops/op.h"
 
 namespace spillway::ops {
 
 Op AllReduce();
+
+struct WireAttributes {
+  DType dtype = DType::kFloat32;
+  float scale = 1;
+  float clip = 0;  // 0: not
+};
+// INVALID_ARGUMENT naming the attribute.
+absl::StatusOr<WireAttributes> ReadWireAttributes(const Attributes& attributes);
 
 NewKernel AllReduceCpu(const KernelRequest& node);
 

@@ -1,7 +1,11 @@
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include "base/bfloat16.h"
+#include "base/float16.h"
 #include "base/status_macros.h"
 #include "comm/communicator.h"
 #include "ops/collective/all_reduce.h"
@@ -10,48 +14,96 @@
 namespace spillway::ops {
 namespace {
 
-// to[i] <- weight from[i]. The arrays are the same or do not overlap.
-void Scale(float weight, const float* from, int64_t count, float* to) {
-  if (weight == 1 && from == to) return;
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] = weight * from[i];
+// A NaN stays one.
+float Clip(float x, float limit) {
+  const float low = x < -limit ? -limit : x;
+  return low > limit ? limit : low;
 }
 
-absl::Status Reduce(const KernelContext& context,
-                    const std::vector<int64_t>& counts) {
-  const float weight = context.input<float>(counts.size())[0];
-  const bool is_packed = counts.size() > 1;
-  float* const bucket = is_packed ? static_cast<float*>(context.workspace)
-                                  : context.output<float>(0);
-  int64_t total = 0;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    Scale(weight, context.input<float>(i), counts[i], bucket + total);
-    total += counts[i];
+void Narrow(float x, float& to) { to = x; }
+void Narrow(float x, BFloat16& to) { to = ToBFloat16(x); }
+void Narrow(float x, Float16& to) { to = ToFloat16(x); }
+float Widen(float x) { return x; }
+float Widen(BFloat16 x) { return ToFloat(x); }
+float Widen(Float16 x) { return ToFloat(x); }
+
+// to[i] <- factor clipped x[i], on the wire. The arrays are the same or do not
+// overlap.
+template <typename Wire>
+void Pack(const float* x, int64_t count, float factor, float clip, Wire* to) {
+  const float limit = clip > 0 ? clip : std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < count; ++i) {
+    Narrow(factor * Clip(x[i], limit), to[i]);
   }
-  SPILLWAY_RETURN_IF_ERROR(
-      context.communicator->AllReduce(bucket, total, DType::kFloat32));
-  if (!is_packed) return absl::OkStatus();
-  const float* from = bucket;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    Scale(1, from, counts[i], context.output<float>(i));
-    from += counts[i];
+}
+
+template <typename Wire>
+void Unpack(const Wire* from, int64_t count, float factor, float* y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = factor * Widen(from[i]);
+}
+
+struct Bucket {
+  std::vector<int64_t> counts = {};  // elements of each tensor
+  WireAttributes wire = {};
+
+  int64_t elements() const {
+    int64_t sum = 0;
+    for (const int64_t count : counts) sum += count;
+    return sum;
+  }
+  // Whether the sum is made in the workspace; else in the only output.
+  bool is_packed() const {
+    return counts.size() > 1 || wire.dtype != DType::kFloat32;
+  }
+};
+
+template <typename Wire>
+absl::Status ReduceAs(const KernelContext& context, const Bucket& bucket) {
+  const float scale = bucket.wire.scale;
+  const float factor = context.input<float>(bucket.counts.size())[0] * scale;
+  auto* const packed = static_cast<Wire*>(
+      bucket.is_packed() ? context.workspace : context.output<float>(0));
+  Wire* to = packed;
+  for (size_t i = 0; i < bucket.counts.size(); ++i) {
+    Pack(context.input<float>(i), bucket.counts[i], factor, bucket.wire.clip,
+         to);
+    to += bucket.counts[i];
+  }
+  SPILLWAY_RETURN_IF_ERROR(context.communicator->AllReduce(
+      packed, bucket.elements(), bucket.wire.dtype));
+  if (!bucket.is_packed() && scale == 1) return absl::OkStatus();
+  const Wire* from = packed;
+  for (size_t i = 0; i < bucket.counts.size(); ++i) {
+    Unpack(from, bucket.counts[i], 1 / scale, context.output<float>(i));
+    from += bucket.counts[i];
   }
   return absl::OkStatus();
+}
+
+absl::Status Reduce(const KernelContext& context, const Bucket& bucket) {
+  switch (bucket.wire.dtype) {
+    case DType::kFloat16:
+      return ReduceAs<Float16>(context, bucket);
+    case DType::kBFloat16:
+      return ReduceAs<BFloat16>(context, bucket);
+    default:
+      return ReduceAs<float>(context, bucket);
+  }
 }
 
 }  // namespace
 
 NewKernel AllReduceCpu(const KernelRequest& node) {
-  std::vector<int64_t> counts;
-  int64_t bytes = 0;
+  Bucket bucket;
+  SPILLWAY_ASSIGN_OR_RETURN(bucket.wire, ReadWireAttributes(node.attributes));
   for (const TensorType& output : node.outputs) {
-    counts.push_back(output.num_elements());
-    bytes += output.num_bytes();
+    bucket.counts.push_back(output.num_elements());
   }
-  const int64_t workspace_bytes = counts.size() > 1 ? bytes : 0;
+  const int64_t workspace_bytes =
+      bucket.is_packed() ? bucket.elements() * SizeOf(bucket.wire.dtype) : 0;
   return MakeKernel(
-      [counts = std::move(counts)](const KernelContext& context) {
-        return Reduce(context, counts);
+      [bucket = std::move(bucket)](const KernelContext& context) {
+        return Reduce(context, bucket);
       },
       workspace_bytes);
 }

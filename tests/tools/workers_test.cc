@@ -20,6 +20,7 @@ using testing::FlagValues;
 using ::testing::HasSubstr;
 using testing::ProgramRun;
 using testing::ProgramStart;
+using testing::Refuses;
 using testing::RunningProgram;
 using testing::RunProgram;
 using testing::ToArguments;
@@ -102,6 +103,45 @@ TEST_F(WorkersTest, TrainAsOneRankWithAsManyMicroBatches) {
     EXPECT_EQ(json["comm"]["backend"], "gloo");
     EXPECT_GT(json["comm"]["bytes"], 0);
     EXPECT_GT(json["comm"]["buckets"].size(), 0U);
+  }
+}
+
+TEST_F(WorkersTest, HalfSendsHalfTheBytes) {
+  const Json plain = LaunchForJson(2, {});
+  const Json half = LaunchForJson(
+      2, {{"--reduce", "half"}, {"--wire_scale", "4"}, {"--clip_wire", "50"}});
+  EXPECT_EQ(half["ranks"][0]["checksum"], half["ranks"][1]["checksum"]);
+  EXPECT_NE(half["checksum"], plain["checksum"]);
+  for (size_t i = 0; i < plain["losses"].size(); ++i) {
+    EXPECT_NEAR(half["losses"][i].get<double>(),
+                plain["losses"][i].get<double>(), 0.01);
+  }
+  int64_t gradients = 0;
+  for (const Json& bytes : plain["comm"]["buckets"]) {
+    gradients += bytes.get<int64_t>();
+  }
+  const int64_t updates = plain["steps_done"];
+  EXPECT_EQ(half["comm"]["bytes"].get<int64_t>(),
+            plain["comm"]["bytes"].get<int64_t>() - updates * gradients / 2);
+}
+
+TEST_F(WorkersTest, FlagsOfTheWireAreChecked) {
+  struct Bad {
+    FlagValues flags;
+    const char* error;
+  };
+  for (const Bad& bad : {
+           Bad{{{"--reduce", "third"}}, "--reduce"},
+           Bad{{{"--wire", "bf16"}}, "--wire: applies to --reduce half"},
+           Bad{{{"--wire_scale", "2"}}, "--wire_scale: applies to --reduce"},
+           Bad{{{"--reduce", "half"}, {"--wire", "int8"}},
+               "--wire: \"int8\" is not one of fp16, bf16"},
+           Bad{{{"--reduce", "half"}, {"--wire_scale", "3"}},
+               "--wire_scale: 3 is not a power of two"},
+           Bad{{{"--clip_wire", "0"}}, "--clip_wire"},
+       }) {
+    EXPECT_THAT(RunProgram(ToArguments("train", Flags(bad.flags))),
+                Refuses(2, HasSubstr(bad.error)));
   }
 }
 

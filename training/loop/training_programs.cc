@@ -65,7 +65,8 @@ class ProgramMaker {
         const Tensor weight =
             g.Placeholder("gradient_weight", DType::kFloat32, {});
         program.rank_weight = weight.id();
-        options.reduction = {.weight = weight, .buckets = spec_.buckets};
+        options.reduction = {
+            .weight = weight, .buckets = spec_.buckets, .wire = spec_.wire};
       }
       program.square_sum =
           Minimize(scope, phase.loss, spec_.optimizer, options).id();
@@ -125,7 +126,9 @@ class ProgramMaker {
     if (spec_.feeds_loss_scale) options.loss_scale = 1;
     if (spec_.feeds_learning_rate) options.learning_rate_feed = RateFeed(g);
     update.learning_rate = options.learning_rate_feed.id();
-    if (has_ranks()) options.reduction = {.buckets = spec_.buckets};
+    if (has_ranks()) {
+      options.reduction = {.buckets = spec_.buckets, .wire = spec_.wire};
+    }
     const NameScope scope = g.Scope(spec_.scope);
     MinimizeSums(scope, sums_, spec_.optimizer, options);
     result_.own_variables = {scope.Scope("slots").prefix()};

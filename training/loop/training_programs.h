@@ -67,8 +67,10 @@ struct TrainingProgramsSpec {
   // an update of one micro-batch then has an update program, which can be left
   // out.
   bool feeds_loss_scale = false;
-  // Which gradients are all-reduced together, if the plan has several ranks.
+  // Which gradients are all-reduced together, if the plan has several ranks,
+  // and how they travel.
   BucketSpec buckets = {};
+  WireFormat wire = {};
   // Changes each graph before it is optimised; null: not.
   std::function<absl::Status(Graph& graph)> edit = {};
   std::vector<Pass> passes = {};

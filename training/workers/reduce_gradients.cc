@@ -34,6 +34,15 @@ Tensor One(const NameScope& scope) {
                                      .name = "weight"});
 }
 
+// Settings of the graph; those that change nothing are left out.
+Attributes AttributesOf(const WireFormat& wire) {
+  Attributes attributes;
+  if (wire.dtype != DType::kFloat32) attributes.Set("wire", wire.dtype);
+  if (wire.scale != 1) attributes.Set("wire_scale", wire.scale);
+  if (wire.clip != 0) attributes.Set("clip", wire.clip);
+  return attributes;
+}
+
 }  // namespace
 
 ReducedGradients ReduceGradients(const NameScope& scope,
@@ -70,6 +79,7 @@ ReducedGradients ReduceGradients(const NameScope& scope,
     const std::vector<Tensor> outputs =
         builder.AddAll(place, {.op = std::string(kAllReduce),
                                .inputs = std::move(inputs),
+                               .attributes = AttributesOf(reduction.wire),
                                .name = fmt::format("bucket_{}", number++),
                                .control_inputs = std::move(before)});
     if (!builder.status().ok()) return {};

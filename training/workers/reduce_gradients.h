@@ -31,7 +31,7 @@ struct ReducedGradients {
 };
 
 // Adds the nodes under `scope`/all_reduce. Errors (kept in the builder):
-// INVALID_ARGUMENT for buckets out of range.
+// INVALID_ARGUMENT for buckets or a wire format out of range.
 ReducedGradients ReduceGradients(const NameScope& scope,
                                  std::span<const VariableGradient> gradients,
                                  const GradientReduction& reduction);

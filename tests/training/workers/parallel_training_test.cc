@@ -67,6 +67,7 @@ struct RanksCase {
   Optimizer optimizer = Momentum{.learning_rate = 0.02};
   MinimizeOptions minimize = {};
   BucketSpec buckets = {.bytes = 4096, .first_bytes = 512};
+  WireFormat wire = {};
   int64_t updates = 5;
   // By rank; others: without swaps and budget.
   std::vector<RankBudget> budgets = {};
@@ -90,7 +91,8 @@ absl::StatusOr<RankResult> TrainRank(const RanksCase& test,
       MakeTrainingPrograms(plan, {.forward = test.forward,
                                   .optimizer = test.optimizer,
                                   .minimize = test.minimize,
-                                  .buckets = test.buckets}));
+                                  .buckets = test.buckets,
+                                  .wire = test.wire}));
   StepOptions options = {.device = "cpu",
                          .threads = 1,
                          .communicator = &communicator,
@@ -217,6 +219,22 @@ TEST(ParallelTrainingEdgesTest, BucketsOfAnySizeChangeNoBit) {
         BucketSpec{.elements = 1}, BucketSpec{.elements = 100}}) {
     test.buckets = buckets;
     ExpectSame(TrainRanks(test, 2), alone);
+  }
+}
+
+TEST(ParallelTrainingEdgesTest, HalfTheBytesTrainAlmostTheSame) {
+  RanksCase test = {.rows = {.rows = 64, .batch_size = 4}};
+  ASSERT_OK_AND_ASSIGN(const RankResult alone, TrainAlone(test, 3));
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    SCOPED_TRACE(DTypeName(dtype));
+    test.wire = {.dtype = dtype, .clip = 100};
+    const auto ranks = TrainRanks(test, 3);
+    ASSERT_THAT(ranks[0], IsOk());
+    ExpectSame(ranks, *ranks[0]);
+    EXPECT_NE(ranks[0]->checksum, alone.checksum);
+    for (size_t i = 0; i < alone.losses.size(); ++i) {
+      EXPECT_NEAR(ranks[0]->losses[i], alone.losses[i], 0.01) << i;
+    }
   }
 }
 

@@ -34,24 +34,31 @@ struct DataSource {
   std::string_view name;
   OpenedData (*open)(const std::string& folder, Split split,
                      const TrainDataSpec& spec) = nullptr;
+  std::string_view files = {};        // what its folder has
   std::string_view default_dir = {};  // empty: no default
 };
 
+constexpr std::string_view kMnistFiles =
+    "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte "
+    "and t10k-labels-idx1-ubyte, also as .gz";
+
 constexpr std::array<DataSource, 5> kSources = {{
-    {"cifar10", Open<Cifar10>},
+    {"cifar10", Open<Cifar10>, "data_batch_1.bin to 5 and test_batch.bin"},
     // The folder of Debian's package dataset-fashion-mnist.
-    {"fashion_mnist", Open<Mnist>, "/usr/share/datasets/fashion-mnist"},
-    {"image_folder", OpenImages},
-    {"mnist", Open<Mnist>},
-    {"safetensors", Open<TensorFile>},
+    {"fashion_mnist", Open<Mnist>, kMnistFiles,
+     "/usr/share/datasets/fashion-mnist"},
+    {"image_folder", OpenImages, "a folder of images for each class"},
+    {"mnist", Open<Mnist>, kMnistFiles},
+    {"safetensors", Open<TensorFile>, "train.safetensors and test.safetensors"},
 }};
 
 absl::StatusOr<std::string> FolderOf(const DataSource& source,
                                      const std::string& folder) {
   if (!folder.empty()) return folder;
   if (!source.default_dir.empty()) return std::string(source.default_dir);
-  return InvalidArgument(
-      fmt::format("--data_dir: --data {} has no default folder", source.name));
+  return InvalidArgument(fmt::format(
+      "--data_dir: --data {} has no default folder; give the one with {}",
+      source.name, source.files));
 }
 
 }  // namespace

@@ -117,6 +117,7 @@ absl::StatusOr<TrainingPrograms> MakePrograms(const TrainFlags& flags,
   spec.checks_gradients = flags.loop.check_finite;
   spec.feeds_loss_scale = flags.optimizer.loss_scale.is_dynamic;
   spec.buckets = flags.workers.buckets;
+  spec.wire = WireOf(flags.workers);
   spec.edit = [&](Graph& graph) {
     return Annotate(SetInitializers(flags.initializer, graph), "--initializer");
   };

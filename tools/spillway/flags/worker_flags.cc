@@ -46,6 +46,12 @@ InitSync ParseInitSync(const std::string& name, const std::string& text) {
                                text));
 }
 
+DType ParseWire(const std::string& name, const std::string& text) {
+  if (text == "fp16") return DType::kFloat16;
+  if (text == "bf16") return DType::kBFloat16;
+  RefuseFlag(name, fmt::format("\"{}\" is not one of fp16, bf16", text));
+}
+
 std::vector<std::string> BackendNames() {
   return {CommBackends().begin(), CommBackends().end()};
 }
@@ -69,6 +75,38 @@ void AddCommFlags(FlagSet& set, WorkerFlags& flags) {
            "compare the ranks' calls before each: finds where they part");
 }
 
+void AddReductionFlags(FlagSet& set, WorkerFlags& flags) {
+  set.Choice("--reduce", flags.reduce,
+             {.help = "what is added over the ranks: gradients (default plain) "
+                      "or gradients of half the bytes",
+              .choices = {"plain", "half"}});
+  set.Add("--wire", flags.wire, ParseWire)
+      ->type_name("fp16|bf16")
+      ->description("type that --reduce half sends; default fp16");
+  set.Real("--wire_scale", flags.wire_scale,
+           {.help = "power of two that gradients of --reduce half are "
+                    "multiplied by while they are sent; default 1",
+            .min = 0x1p-30,
+            .max = 0x1p30});
+  set.Real("--clip_wire", flags.clip_wire,
+           {.help = "limit each element of a rank's own gradients to -X and X "
+                    "before they are added",
+            .min = 1e-30,
+            .max = 1e30});
+  set.AtEnd([&set, &flags] {
+    for (const char* flag : {"--wire", "--wire_scale"}) {
+      if (flags.reduce != "half" && set.IsGiven(flag)) {
+        RefuseFlag(flag, "applies to --reduce half");
+      }
+    }
+    int exponent = 0;
+    if (std::frexp(flags.wire_scale, &exponent) != 0.5) {
+      RefuseFlag("--wire_scale",
+                 fmt::format("{} is not a power of two", flags.wire_scale));
+    }
+  });
+}
+
 }  // namespace
 
 void AddWorkerFlags(FlagSet& set, WorkerFlags& flags) {
@@ -83,6 +121,7 @@ void AddWorkerFlags(FlagSet& set, WorkerFlags& flags) {
                    "larger gradient alone",
            .min = 1,
            .max = kMostElements});
+  AddReductionFlags(set, flags);
   set.Add("--init_sync", flags.init_sync, ParseInitSync)
       ->type_name("broadcast|average|check")
       ->description(
@@ -121,6 +160,14 @@ absl::StatusOr<std::unique_ptr<Communicator>> OpenWorkers(
     return WithWorkerStatus(Annotate(opened.status(), "--comm"));
   }
   return opened;
+}
+
+WireFormat WireOf(const WorkerFlags& flags) {
+  const bool is_half = flags.reduce == "half";
+  return {
+      .dtype = is_half ? flags.wire.value_or(DType::kFloat16) : DType::kFloat32,
+      .scale = flags.wire_scale,
+      .clip = flags.clip_wire};
 }
 
 Tail TailOf(const WorkerFlags& flags, Tail tail) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,6 +15,7 @@
 #include "training/loop/micro_batches.h"
 #include "training/workers/bucket_plan.h"
 #include "training/workers/synchronize.h"
+#include "training/workers/wire_format.h"
 
 namespace spillway {
 
@@ -24,6 +26,10 @@ struct WorkerFlags {
   bool deterministic_reduce = false;
   bool check_calls = false;
   BucketSpec buckets = {};
+  std::string reduce = "plain";
+  std::optional<DType> wire = {};
+  double wire_scale = 1;
+  double clip_wire = 0;  // 0: not
   InitSync init_sync = InitSync::kBroadcast;
   int64_t check_replicas = 0;  // updates; 0: never
   std::string lr_scale = "none";
@@ -37,6 +43,9 @@ void AddWorkerFlags(FlagSet& set, WorkerFlags& flags);
 // for what the flag could change.
 absl::StatusOr<std::unique_ptr<Communicator>> OpenWorkers(
     const WorkerFlags& flags);
+
+// How --reduce, --wire, --wire_scale and --clip_wire send gradients.
+WireFormat WireOf(const WorkerFlags& flags);
 
 // What becomes of the rows at the end of an epoch: `tail`, unless --partition
 // says otherwise.
