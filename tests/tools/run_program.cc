@@ -55,6 +55,7 @@ class SpawnSettings {
   // command: the path of a program, then its arguments.
   pid_t Spawn(const std::vector<std::string>& command) const {
     std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
     for (const std::string& word : command) {
       argv.push_back(const_cast<char*>(word.c_str()));
     }

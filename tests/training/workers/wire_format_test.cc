@@ -26,6 +26,7 @@ namespace {
 
 using ::testing::Each;
 using testing::IsOk;
+using testing::RunRanks;
 using Floats = std::vector<float>;
 
 // The nearest number with `bits` of fraction, ties to even: no type's limits.
