@@ -40,6 +40,9 @@ using testing::TrainedModel;
 
 constexpr int kSteps = 4;
 constexpr uint64_t kSeeds = NumCases(8);
+// Without AVX-512, networks have no bfloat16, and fewer dropouts that are worth
+// a clone.
+constexpr uint64_t kRecomputedSeeds = NumCases(12);
 
 // y = Dropout(x), y fetched.
 struct Noise {
@@ -138,7 +141,7 @@ TEST_F(GpuGraphTest, CapturingAndSwappingChangeNoBit) {
 TEST_F(GpuGraphTest, CapturingAndRecomputingChangeNoBit) {
   int64_t dropouts = 0;
   int64_t norms = 0;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kRecomputedSeeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     ASSERT_OK_AND_ASSIGN(const RandomNetwork network, MakeRandomNetwork(seed));
     ASSERT_OK_AND_ASSIGN(const TrainedModel kept,
@@ -156,7 +159,7 @@ TEST_F(GpuGraphTest, CapturingAndRecomputingChangeNoBit) {
       ExpectSameWhenCaptured(edited, network, kept);
     }
   }
-  EXPECT_GT(dropouts, LeastCases(1));
+  EXPECT_GT(dropouts, LeastCases(2));
   EXPECT_GT(norms, LeastCases(4));
 }
 
