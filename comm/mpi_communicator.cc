@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "comm/exit_status.h"
 #include "comm/reduce.h"
 #include "comm/rendezvous/handshake.h"
 
@@ -139,19 +140,6 @@ constexpr size_t kDTypes = static_cast<size_t>(DType::kBool) + 1;
 constexpr size_t kReduceOps = 3;
 using MpiReductions = std::array<std::array<MpiReduction, kReduceOps>, kDTypes>;
 
-int ExitStatusOf(const absl::Status& reason) {
-  switch (reason.code()) {
-    case absl::StatusCode::kDeadlineExceeded:
-      return 75;
-    case absl::StatusCode::kUnavailable:
-      return 76;
-    case absl::StatusCode::kAborted:
-      return 5;
-    default:
-      return 1;
-  }
-}
-
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(CommInfo info, const CommOptions& options, MPI_Comm ranks)
@@ -195,7 +183,7 @@ class MpiCommunicator final : public Communicator {
 
   void DoAbort(const absl::Status& reason) override {
     HasMpiFailed() = true;
-    MPI_Abort(MPI_COMM_WORLD, ExitStatusOf(reason));
+    MPI_Abort(MPI_COMM_WORLD, RankExitStatus(reason).value_or(1));
   }
 
  private:

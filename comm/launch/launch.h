@@ -34,10 +34,6 @@
 
 namespace spillway {
 
-// Exit statuses of ranks that are consequences of another rank's failure.
-inline constexpr int kTimedOutStatus = 75;
-inline constexpr int kRankLostStatus = 76;
-
 struct LaunchSpec {
   int ranks = 1;
   // The path of a program, then its arguments; the same for all ranks.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "comm/exit_status.h"
 #include "comm/launch/rank_environment.h"
 #include "fmt/format.h"
 
@@ -163,7 +164,7 @@ std::optional<RankFailure> RankGroup::FailureOf(int rank,
   if (end.exit_status == 0) return std::nullopt;
   return RankFailure{.rank = rank,
                      .exit_status = end.exit_status,
-                     .is_consequence = end.exit_status == kTimedOutStatus ||
+                     .is_consequence = end.exit_status == kRankLateStatus ||
                                        end.exit_status == kRankLostStatus,
                      .reason = fmt::format("rank {} ended with exit status {}",
                                            rank, end.exit_status)};

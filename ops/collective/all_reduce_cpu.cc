@@ -4,28 +4,15 @@
 #include <utility>
 #include <vector>
 
-#include "base/bfloat16.h"
-#include "base/float16.h"
 #include "base/status_macros.h"
 #include "comm/communicator.h"
 #include "ops/collective/all_reduce.h"
+#include "ops/common/clip.h"
 #include "ops/common/function_kernel.h"
+#include "ops/common/storage.h"
 
 namespace spillway::ops {
 namespace {
-
-// A NaN stays one.
-float Clip(float x, float limit) {
-  const float low = x < -limit ? -limit : x;
-  return low > limit ? limit : low;
-}
-
-void Narrow(float x, float& to) { to = x; }
-void Narrow(float x, BFloat16& to) { to = ToBFloat16(x); }
-void Narrow(float x, Float16& to) { to = ToFloat16(x); }
-float Widen(float x) { return x; }
-float Widen(BFloat16 x) { return ToFloat(x); }
-float Widen(Float16 x) { return ToFloat(x); }
 
 // to[i] <- factor clipped x[i], on the wire. The arrays are the same or do not
 // overlap.
@@ -33,13 +20,13 @@ template <typename Wire>
 void Pack(const float* x, int64_t count, float factor, float clip, Wire* to) {
   const float limit = clip > 0 ? clip : std::numeric_limits<float>::infinity();
   for (int64_t i = 0; i < count; ++i) {
-    Narrow(factor * Clip(x[i], limit), to[i]);
+    to[i] = Store<Wire>(factor * Clipped(x[i], limit));
   }
 }
 
 template <typename Wire>
 void Unpack(const Wire* from, int64_t count, float factor, float* y) {
-  for (int64_t i = 0; i < count; ++i) y[i] = factor * Widen(from[i]);
+  for (int64_t i = 0; i < count; ++i) y[i] = factor * Load(from[i]);
 }
 
 struct Bucket {

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "base/status_macros.h"
+#include "ops/common/clip.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/square_sum.h"
 #include "ops/update/clip_gradient.h"
@@ -36,10 +37,7 @@ NewKernel ClipByValueCpu(const KernelRequest& node) {
     float* y = context.output<float>(0);
     ParallelFor(threads, n, kElementwiseGrain, [=](int64_t begin, int64_t end) {
 #pragma omp simd
-      for (int64_t i = begin; i < end; ++i) {
-        const float low = x[i] < -limit ? -limit : x[i];
-        y[i] = low > limit ? limit : low;
-      }
+      for (int64_t i = begin; i < end; ++i) y[i] = Clipped(x[i], limit);
     });
   });
 }

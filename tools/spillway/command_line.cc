@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "comm/launch/launch.h"
+#include "comm/exit_status.h"
 #include "executor/device/process_memory.h"
 #include "fmt/format.h"
 #include "tools/spillway/command/bench_command.h"

@@ -8,10 +8,6 @@
 
 namespace spillway {
 
-// Of a run of several ranks; kRankLostStatus is in comm/launch/launch.h.
-inline constexpr int kRanksDisagreeStatus = 5;
-inline constexpr int kRankLateStatus = 75;
-
 // `error`, with which the program ends with `exit_status` (1 to 255).
 absl::Status WithExitStatus(absl::Status error, int exit_status);
 

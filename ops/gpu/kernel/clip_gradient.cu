@@ -1,3 +1,4 @@
+#include "ops/common/clip.h"
 #include "ops/gpu/kernel/clip_gradient.h"
 #include "ops/gpu/kernel/elementwise.cuh"
 #include "ops/gpu/thread/reduce.cuh"
@@ -58,10 +59,7 @@ __global__ void FactorOfNorm(float max_norm, float scale,
 struct Clip {
   float limit;
 
-  __device__ float operator()(float x) const {
-    const float low = x < -limit ? -limit : x;
-    return low > limit ? limit : low;
-  }
+  __device__ float operator()(float x) const { return Clipped(x, limit); }
 };
 
 }  // namespace

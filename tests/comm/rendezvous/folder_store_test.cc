@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "tests/comm/rendezvous/check_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
@@ -16,30 +17,23 @@ namespace {
 
 using ::testing::_;
 using ::testing::AllOf;
+using testing::CheckKeepsWhatIsSetFirst;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::kInvalid;
+using testing::Later;
 using testing::StatusIs;
 using testing::TemporaryFolder;
 using Code = absl::StatusCode;
-
-auto InTime() {
-  return std::chrono::steady_clock::now() + std::chrono::minutes(2);
-}
 
 TEST(FolderStoreTest, KeepsWhatIsSetFirst) {
   const TemporaryFolder folder;
   const auto a = *OpenFolderStore(folder.path(), "run");
   const auto b = *OpenFolderStore(folder.path(), "run");
-  const std::string bytes("\0\n\xff", 3);
-  EXPECT_THAT(a->Set("key", bytes, InTime()), IsOk());
-  EXPECT_EQ(*b->Get("key", InTime()), bytes);
-  EXPECT_THAT(b->Set("key", "other", InTime()),
-              StatusIs(Code::kAlreadyExists, HasSubstr("run/key")));
-  EXPECT_EQ(*b->Get("key", InTime()), bytes);
-  EXPECT_THAT(a->Set("empty", "", InTime()), IsOk());
-  EXPECT_EQ(*b->Get("empty", InTime()), "");
+  CheckKeepsWhatIsSetFirst(*a, *b, "run/key");
+  EXPECT_THAT(a->Set("empty", "", Later()), IsOk());
+  EXPECT_EQ(*b->Get("empty", Later()), "");
 }
 
 TEST(FolderStoreTest, OneOfManyIsFirst) {
@@ -50,8 +44,8 @@ TEST(FolderStoreTest, OneOfManyIsFirst) {
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([&] {
         const auto store = *OpenFolderStore(folder.path(), "run");
-        if (store->Set("key", "value", InTime()).ok()) ++first;
-        EXPECT_EQ(*store->Get("key", InTime()), "value");
+        if (store->Set("key", "value", Later()).ok()) ++first;
+        EXPECT_EQ(*store->Get("key", Later()), "value");
       });
     }
   }
@@ -67,14 +61,14 @@ TEST(FolderStoreTest, AHalfWrittenFileIsNotThere) {
       StatusIs(Code::kDeadlineExceeded,
                AllOf(HasSubstr("key"), HasSubstr(folder.path() + "/run"))));
   std::ofstream(folder.File("run/key")) << "00000004abcd";
-  EXPECT_EQ(*store->Get("key", InTime()), "abcd");
+  EXPECT_EQ(*store->Get("key", Later()), "abcd");
 }
 
 TEST(FolderStoreTest, RunsHaveTheirOwnFolders) {
   const TemporaryFolder folder;
   for (const char* run_id : {"a", "A.1", "..", ".", "a/b", "a%2Fb"}) {
     const auto store = *OpenFolderStore(folder.path(), run_id);
-    EXPECT_THAT(store->Set("key", run_id, InTime()), IsOk());
+    EXPECT_THAT(store->Set("key", run_id, Later()), IsOk());
   }
   EXPECT_THAT(folder.Names(),
               ElementsAre("%2E", "%2E.", "A.1", "a", "a%252Fb", "a%2Fb"));
@@ -91,7 +85,7 @@ TEST(FolderStoreTest, BadFoldersAreRefused) {
   std::ofstream(folder.File("run")) << "a file";
   const auto store = OpenFolderStore(folder.path(), "run");
   ASSERT_THAT(store, IsOk());
-  EXPECT_THAT((*store)->Set("key", "value", InTime()),
+  EXPECT_THAT((*store)->Set("key", "value", Later()),
               StatusIs(Code::kUnavailable, HasSubstr("run/key")));
 }
 

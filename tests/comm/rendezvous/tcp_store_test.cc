@@ -8,6 +8,7 @@
 #include "comm/rendezvous/tcp_socket.h"
 #include "comm/rendezvous/tcp_store_protocol.h"
 #include "gmock/gmock.h"
+#include "tests/comm/rendezvous/check_store.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {
@@ -16,18 +17,16 @@ namespace {
 using ::testing::_;
 using ::testing::AllOf;
 using ::testing::AnyOf;
+using testing::CheckKeepsWhatIsSetFirst;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::kInvalid;
+using testing::Later;
 using testing::StatusIs;
 using Code = absl::StatusCode;
 
 using Time = std::chrono::steady_clock::time_point;
 
-// Long enough for a busy machine.
-Time Later() {
-  return std::chrono::steady_clock::now() + std::chrono::minutes(2);
-}
 Time Soon() {
   return std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
 }
@@ -65,12 +64,7 @@ const std::string kGreeting =
 TEST_F(TcpStoreTest, KeepsWhatIsSetFirst) {
   const auto a = Client();
   const auto b = Client();
-  const std::string bytes("\0\n\xff", 3);
-  EXPECT_THAT(a->Set("key", bytes, Later()), IsOk());
-  EXPECT_EQ(*b->Get("key", Later()), bytes);
-  EXPECT_THAT(b->Set("key", "other", Later()),
-              StatusIs(Code::kAlreadyExists, HasSubstr("key at 127.0.0.1:")));
-  EXPECT_EQ(*a->Get("key", Later()), bytes);
+  CheckKeepsWhatIsSetFirst(*a, *b, "key at 127.0.0.1:");
   EXPECT_THAT(a->Set("", "", Later()), IsOk());
   EXPECT_EQ(*b->Get("", Later()), "");
 }

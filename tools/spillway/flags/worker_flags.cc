@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "base/status_macros.h"
-#include "comm/launch/launch.h"
+#include "comm/exit_status.h"
 #include "comm/open_communicator.h"
 #include "comm/ranks.h"
 #include "fmt/format.h"
@@ -182,16 +183,8 @@ double RateScale(const WorkerFlags& flags, int world_size) {
 }
 
 absl::Status WithWorkerStatus(const absl::Status& error) {
-  switch (error.code()) {
-    case absl::StatusCode::kDeadlineExceeded:
-      return WithExitStatus(error, kRankLateStatus);
-    case absl::StatusCode::kUnavailable:
-      return WithExitStatus(error, kRankLostStatus);
-    case absl::StatusCode::kAborted:
-      return WithExitStatus(error, kRanksDisagreeStatus);
-    default:
-      return error;
-  }
+  const std::optional<int> exit_status = RankExitStatus(error);
+  return exit_status ? WithExitStatus(error, *exit_status) : error;
 }
 
 }  // namespace spillway
