@@ -15,7 +15,6 @@
 namespace spillway {
 namespace {
 
-using ::testing::_;
 using ::testing::AllOf;
 using testing::CheckKeepsWhatIsSetFirst;
 using ::testing::ElementsAre;
@@ -41,6 +40,7 @@ TEST(FolderStoreTest, OneOfManyIsFirst) {
   std::atomic<int> first = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(8);
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([&] {
         const auto store = *OpenFolderStore(folder.path(), "run");

@@ -73,6 +73,7 @@ TEST_F(TcpStoreTest, WaitsForAKey) {
   std::vector<std::string> values(5);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(values.size());
     for (std::string& value : values) {
       threads.emplace_back(
           [&] { value = Client()->Get("late", Later()).value_or("none"); });
@@ -124,9 +125,12 @@ TEST_F(TcpStoreTest, AnOversizedLengthIsDroppedBeforeMemoryIsTaken) {
   const std::string largest(4, '\xff');
   const std::string above = {1, 0, 16, 0};  // kMaxBytes + 1
   for (const std::string& length : {largest, above}) {
-    EXPECT_THAT(AnswerTo(kGreeting + "G" + length), IsDropped());
-    EXPECT_THAT(AnswerTo(kGreeting + "S" + tcp_store::WithLength("k") + length),
-                IsDropped());
+    for (const std::string& request :
+         {std::string("G"), "S" + tcp_store::WithLength("k")}) {
+      std::string bytes = kGreeting;
+      bytes.append(request).append(length);
+      EXPECT_THAT(AnswerTo(bytes), IsDropped());
+    }
   }
   EXPECT_THAT(Client()->Get("k", Soon()), StatusIs(Code::kDeadlineExceeded, _));
 }
@@ -144,6 +148,7 @@ TEST_F(TcpStoreTest, RequestsMayArriveByteByByte) {
 
 TEST_F(TcpStoreTest, AnswersManyAtOnce) {
   std::vector<std::jthread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([this, i] {
       const auto client = Client();
