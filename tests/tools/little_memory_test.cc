@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/units.h"
 #include "gtest/gtest.h"
 #include "tests/support/test_size.h"
@@ -49,18 +50,31 @@ class LittleMemoryTest : public ::testing::TestWithParam<LittleMemoryCase> {
     }
   }
 
-  static ProgramRun RunWithin(int64_t bytes) {
-    return RunningProgram({.arguments = GetParam().arguments,
-                           .address_space_kib = bytes / 1_KiB})
+  static ProgramRun RunWithin(int64_t bytes,
+                              const std::vector<std::string>& arguments) {
+    return RunningProgram(
+               {.arguments = arguments, .address_space_kib = bytes / 1_KiB})
         .Wait();
+  }
+
+  // The least address space, to 5 MiB, in which the dynamic loader can map the
+  // program and its libraries. With less, the program's own code never runs.
+  static int64_t BytesToLoad() {
+    constexpr int kLoaderFailed = 127;
+    int64_t bytes = 20_MiB;
+    while (RunWithin(bytes, {"--version"}).exit_status == kLoaderFailed) {
+      bytes += 5_MiB;
+    }
+    return bytes;
   }
 };
 
 TEST_P(LittleMemoryTest, RunsOrSaysWhyNot) {
+  const int64_t to_load = BytesToLoad();
   int refused = 0;
-  for (const int64_t bytes : {60_MiB, 100_MiB, 150_MiB, 200_MiB, 300_MiB}) {
-    SCOPED_TRACE(bytes);
-    const ProgramRun run = RunWithin(bytes);
+  for (const int64_t more : {0_MiB, 40_MiB, 90_MiB, 140_MiB, 240_MiB}) {
+    SCOPED_TRACE(absl::StrCat(to_load, " + ", more));
+    const ProgramRun run = RunWithin(to_load + more, GetParam().arguments);
     EXPECT_THAT(run.exit_status, AnyOf(Eq(0), Eq(3))) << run.err;
     if (run.exit_status != 3) continue;
     EXPECT_THAT(Errors(run), SizeIs(1)) << run.err;

@@ -1,6 +1,7 @@
 #include "tools/spillway/command_line.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -400,8 +401,12 @@ int ToExitStatus(const absl::Status& status) {
 }
 
 // Some libraries end with a signal if they cannot get memory for themselves, so
-// check first.
-absl::Status CheckRoomToStart() { return CheckMayMap(32_MiB, "to start"); }
+// check first. With a limit, threads share heaps: each of its own would map
+// 64 MiB, and leave too little for the stacks of later threads.
+absl::Status CheckRoomToStart() {
+  if (ReadProcessMemory().free_bytes) mallopt(M_ARENA_MAX, 1);
+  return CheckMayMap(32_MiB, "to start");
+}
 
 std::vector<ExitStatusManual> DescribeExitStatuses() {
   return {{kDone, "Done."},
