@@ -14,6 +14,7 @@ namespace spillway {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using testing::FlagValues;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
@@ -61,6 +62,13 @@ TEST_F(TunePoliciesTest, ComparesAllByName) {
                                      "lru", "unified_64k"}));
   EXPECT_TRUE(json["policies"][0]["step_ms"].is_null());   // keep_all
   EXPECT_TRUE(json["policies"][0]["bound_ms"].is_null());  // nothing fits
+}
+
+TEST_F(TunePoliciesTest, TheTableSaysWhyAPolicyDoesNotFit) {
+  FlagValues flags = WithHalf();
+  flags["--compare"] = "true";
+  EXPECT_THAT(RunProgram(TuneResNet(flags)).out,
+              ContainsRegex("\nno .*keep_all: [^\n]*bytes"));
 }
 
 TEST_F(TunePoliciesTest, ThePlanOfAPolicyRuns) {

@@ -12,8 +12,9 @@ std::string FormatPolicy(const PolicyResult& policy, int64_t batch_size) {
       policy.bound_ns ? fmt::format("{:.3f}", Milliseconds(*policy.bound_ns))
                       : "-";
   if (!policy.fits) {
-    return fmt::format("{:<5}{:>11}{:>12}{:>10}{:>11}{:>14}{:>12}  {}\n", "no",
-                       "-", "-", "-", "-", "-", bound, policy.name);
+    return fmt::format("{:<5}{:>11}{:>12}{:>10}{:>11}{:>14}{:>12}  {}: {}\n",
+                       "no", "-", "-", "-", "-", "-", bound, policy.name,
+                       policy.reason);
   }
   const std::string speed =
       batch_size == 0
