@@ -62,6 +62,9 @@ struct HostTensor {
     return reinterpret_cast<const T*>(bytes.data());
   }
 
+  // Of the same type and bytes.
+  friend bool operator==(const HostTensor&, const HostTensor&) = default;
+
  private:
   absl::Status CheckElements(DType dtype) const;
 };

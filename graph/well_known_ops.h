@@ -26,7 +26,14 @@ inline bool CopiesToDevice(std::string_view op) {
 // Ops that all ranks of a run compute together (comm/communicator.h). They run
 // on the communication lane.
 inline constexpr std::string_view kAllReduce = "AllReduce";
-inline bool IsCollective(std::string_view op) { return op == kAllReduce; }
+inline constexpr std::string_view kAllReduceInTurn = "AllReduceInTurn";
+inline constexpr std::string_view kSparseAllReduce = "SparseAllReduce";
+inline constexpr std::string_view kErrorFeedbackAllReduce =
+    "ErrorFeedbackAllReduce";
+inline bool IsCollective(std::string_view op) {
+  return op == kAllReduce || op == kAllReduceInTurn || op == kSparseAllReduce ||
+         op == kErrorFeedbackAllReduce;
+}
 
 // How the names of clones begin: nodes that compute the values of other nodes a
 // second time (lms/recompute/recompute_plan.h).

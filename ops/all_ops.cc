@@ -12,6 +12,7 @@
 #include "ops/array/swap.h"
 #include "ops/array/variable.h"
 #include "ops/collective/all_reduce.h"
+#include "ops/collective/sparse_all_reduce.h"
 #include "ops/cpu/onednn.h"
 #include "ops/linear/conv.h"
 #include "ops/linear/conv_transpose.h"
@@ -47,6 +48,7 @@ std::vector<Op> AllOps() {
       ops::Add(),
       ops::AddN(),
       ops::AllReduce(),
+      ops::AllReduceInTurn(),
       ops::ApplyAdagrad(),
       ops::ApplyAdam(),
       ops::ApplyGradientDescent(),
@@ -81,6 +83,7 @@ std::vector<Op> AllOps() {
       ops::DropoutGrad(),
       ops::Elu(),
       ops::EluGrad(),
+      ops::ErrorFeedbackAllReduce(),
       ops::FusedBatchNorm(),
       ops::FusedBatchNormGrad(),
       ops::Identity(),
@@ -109,6 +112,7 @@ std::vector<Op> AllOps() {
       ops::Slice(),
       ops::Softmax(),
       ops::SoftmaxGrad(),
+      ops::SparseAllReduce(),
       ops::SparseSoftmaxCrossEntropyWithLogits(),
       ops::SquareSum(),
       ops::Sub(),

@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "base/json.h"
 #include "base/json_object.h"
 #include "base/status_macros.h"
@@ -22,6 +25,7 @@ namespace {
 
 constexpr char kStepNumbers[] = "spillway.step_numbers";
 constexpr char kTraining[] = "spillway.training";
+constexpr std::string_view kRank = "spillway.rank_";  // then "1/<name>"
 constexpr IntegerRange kStepNumber = {.least = 0, .most = int64_t{1} << 62};
 
 // Reads the step numbers of `num_programs` programs from the metadata.
@@ -84,14 +88,69 @@ absl::Status CheckNames(const TensorMap& tensors, const Session& session) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<TrainingState>> Load(const SafetensorsFile& file,
+// "spillway.rank_2/conv1/weights" -> 2 and "conv1/weights".
+struct RankTensor {
+  int64_t rank = 0;
+  std::string name = {};
+};
+absl::StatusOr<RankTensor> ParseRankTensor(const std::string& name) {
+  const size_t slash = name.find('/');
+  RankTensor tensor;
+  if (slash == std::string::npos ||
+      !absl::SimpleAtoi(name.substr(kRank.size(), slash - kRank.size()),
+                        &tensor.rank) ||
+      tensor.rank < 1) {
+    return InvalidArgument(fmt::format(
+        "{}: after {} comes a rank from 1 on, and a variable", name, kRank));
+  }
+  tensor.name = name.substr(slash + 1);
+  return tensor;
+}
+
+// Takes the values on other ranks out of `tensors`; the ranks from 1 on have
+// the same variables, of the types that the session has.
+absl::StatusOr<std::vector<TensorMap>> TakeOtherRanks(const Session& session,
+                                                      TensorMap& tensors) {
+  std::map<int64_t, TensorMap> by_rank;
+  const auto begin = tensors.lower_bound(std::string(kRank));
+  auto end = begin;
+  for (; end != tensors.end() && end->first.starts_with(kRank); ++end) {
+    SPILLWAY_ASSIGN_OR_RETURN(RankTensor tensor, ParseRankTensor(end->first));
+    const auto known = session.variable_types().find(tensor.name);
+    if (known == session.variable_types().end() ||
+        known->second != end->second.type) {
+      return InvalidArgument(
+          fmt::format("{}: there is no variable {} of type {}", end->first,
+                      tensor.name, end->second.type.ToString()));
+    }
+    by_rank[tensor.rank][tensor.name] = std::move(end->second);
+  }
+  tensors.erase(begin, end);
+  std::vector<TensorMap> others;
+  for (auto& [rank, variables] : by_rank) {
+    others.push_back(std::move(variables));
+    if (rank != static_cast<int64_t>(others.size()) ||
+        !std::ranges::equal(others.front(), others.back(), {},
+                            &TensorMap::value_type::first,
+                            &TensorMap::value_type::first)) {
+      return InvalidArgument(fmt::format(
+          "rank {} lacks variables that other ranks have", others.size()));
+    }
+  }
+  return others;
+}
+
+absl::StatusOr<std::optional<TrainingState>> Load(SafetensorsFile file,
                                                   Session& session) {
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<TensorMap> other_ranks,
+                            TakeOtherRanks(session, file.tensors));
   SPILLWAY_RETURN_IF_ERROR(CheckNames(file.tensors, session));
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::vector<int64_t> step_numbers,
       ReadStepNumbers(file.metadata, session.step_numbers().size()));
   SPILLWAY_ASSIGN_OR_RETURN(std::optional<TrainingState> training,
                             ReadTraining(file.metadata));
+  if (training) training->other_ranks = std::move(other_ranks);
   SPILLWAY_RETURN_IF_ERROR(session.WriteVariables(file.tensors));
   SPILLWAY_RETURN_IF_ERROR(session.SetStepNumbers(step_numbers));
   return training;
@@ -135,7 +194,7 @@ absl::Status KeepAs(const std::string& path, const std::string& older) {
 
 absl::Status SaveCheckpoint(Session& session, const std::string& path,
                             const std::optional<TrainingState>& training) {
-  SPILLWAY_ASSIGN_OR_RETURN(const TensorMap variables, session.ReadVariables());
+  SPILLWAY_ASSIGN_OR_RETURN(TensorMap variables, session.ReadVariables());
   Metadata metadata = {
       {kStepNumbers,
        fmt::format("[{}]", fmt::join(session.step_numbers(), ", "))}};
@@ -148,20 +207,30 @@ absl::Status SaveCheckpoint(Session& session, const std::string& path,
                             {"skipped", training->loss_scale->skipped}};
     }
     metadata[kTraining] = json.dump();
+    int64_t rank = 0;
+    for (const TensorMap& other : training->other_ranks) {
+      ++rank;
+      for (const auto& [name, value] : other) {
+        variables[fmt::format("{}{}/{}", kRank, rank, name)] = value;
+      }
+    }
   }
   return WriteSafetensors(path, variables, metadata);
 }
 
 absl::StatusOr<std::optional<TrainingState>> LoadCheckpoint(
     const std::string& path, Session& session) {
-  SPILLWAY_ASSIGN_OR_RETURN(const SafetensorsFile file, ReadCheckpoint(path));
-  absl::StatusOr<std::optional<TrainingState>> training = Load(file, session);
+  SPILLWAY_ASSIGN_OR_RETURN(SafetensorsFile file, ReadCheckpoint(path));
+  absl::StatusOr<std::optional<TrainingState>> training =
+      Load(std::move(file), session);
   if (!training.ok()) return Annotate(training.status(), path);
   return training;
 }
 
 absl::Status LoadVariables(const std::string& path, Session& session) {
-  SPILLWAY_ASSIGN_OR_RETURN(const SafetensorsFile file, ReadCheckpoint(path));
+  SPILLWAY_ASSIGN_OR_RETURN(SafetensorsFile file, ReadCheckpoint(path));
+  SPILLWAY_RETURN_IF_ERROR(
+      Annotate(TakeOtherRanks(session, file.tensors).status(), path));
   SPILLWAY_RETURN_IF_ERROR(Annotate(CheckNames(file.tensors, session), path));
   return Annotate(session.WriteVariables(file.tensors), path);
 }

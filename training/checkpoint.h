@@ -1,7 +1,9 @@
 // Checkpoints: the state of a session, and of a training, in a safetensors
 // file. All variables, optimizer slots included, under their node names; in the
 // file's metadata the programs' step numbers, as "spillway.step_numbers":
-// "[1200, 10]", and the position of the training, as "spillway.training".
+// "[1200, 10]", and the position of the training, as "spillway.training". What
+// is different on other ranks of a run (TrainingState::other_ranks) comes
+// under names such as "spillway.rank_1/conv1/weights".
 #ifndef SPILLWAY_TRAINING_CHECKPOINT_H_
 #define SPILLWAY_TRAINING_CHECKPOINT_H_
 
@@ -34,7 +36,8 @@ absl::Status SaveCheckpoint(Session& session, const std::string& path,
 absl::StatusOr<std::optional<TrainingState>> LoadCheckpoint(
     const std::string& path, Session& session);
 
-// The variables of the file, and nothing else of it. Errors: as LoadCheckpoint.
+// The variables of the file, those of rank 0, and nothing else of it. Errors:
+// as LoadCheckpoint.
 absl::Status LoadVariables(const std::string& path, Session& session);
 
 // Saves a checkpoint as `path`, and keeps the `keep` - 1 files that had this

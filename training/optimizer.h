@@ -21,6 +21,7 @@
 
 #include "graph/builder/builder.h"
 #include "training/workers/bucket_plan.h"
+#include "training/workers/sparse_gradients.h"
 #include "training/workers/wire_format.h"
 
 namespace spillway {
@@ -148,6 +149,19 @@ struct GradientReduction {
   Tensor weight = {};
   BucketSpec buckets = {};
   WireFormat wire = {};
+  // Only some elements of them; nothing: all. `wire` is then the default.
+  std::optional<SparseGradients> sparse = {};
+};
+
+// Variables are averaged over the ranks of a run, a part of them after each
+// update (training/workers/average_in_turn.h).
+struct AveragingInTurn {
+  // An int32 scalar, fed: which part; -1: all.
+  Tensor turn = {};
+  int ranks = 1;
+  // A part is the variables whose gradients would be a bucket.
+  BucketSpec buckets = {};
+  bool averages_slots = false;  // those shaped like their variable, too
 };
 
 struct MinimizeOptions {
@@ -176,8 +190,9 @@ struct MinimizeOptions {
   // Whether Minimize returns the sum of the squares of all gradients, which is
   // not finite if one of them is not.
   bool sums_squares = false;
-  // Nothing: there is only one rank.
+  // Nothing: there is only one rank, or `averaging`.
   std::optional<GradientReduction> reduction = {};
+  std::optional<AveragingInTurn> averaging = {};
 };
 
 // INVALID_ARGUMENT unless the scale and its inverse are positive and finite in

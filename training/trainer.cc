@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "training/loop/check_trainer.h"
 #include "training/loop/micro_batch_reader.h"
+#include "training/workers/rank_variables.h"
 
 namespace spillway {
 namespace {
@@ -91,6 +92,7 @@ class TrainingRun {
   // Runs the updates from next_ to the last one of the epoch or of this call.
   absl::Status RunEpoch(EpochResult& result) {
     const auto start = Clock::now();
+    data_wait_ = Clock::duration::zero();
     double accuracies = 0;
     while (!IsOver() && plan_.EpochOf(next_) == result.epoch) {
       StepProgress progress = {.update = next_,
@@ -110,6 +112,8 @@ class TrainingRun {
     }
     const std::chrono::duration<double> elapsed = Clock::now() - start;
     result.seconds = elapsed.count();
+    result.data_wait_seconds =
+        std::chrono::duration<double>(data_wait_).count();
     result.is_complete = plan_.EpochOf(next_) != result.epoch;
     const auto steps = static_cast<double>(result.num_steps);
     result.loss /= steps;
@@ -124,7 +128,10 @@ class TrainingRun {
         rows_, fmt::format("updates {} to {}", next_, end_)};
     items.insert(items.end(), spec_.agreement.begin(), spec_.agreement.end());
     SPILLWAY_RETURN_IF_ERROR(CheckAgreement(*spec_.communicator, items));
-    return SynchronizeVariables(session_, *spec_.communicator, spec_.init_sync);
+    SPILLWAY_RETURN_IF_ERROR(
+        SynchronizeVariables(session_, *spec_.communicator, spec_.init_sync));
+    return ScatterRankVariables(session_, *spec_.communicator,
+                                spec_.rank_variables, spec_.start.other_ranks);
   }
 
   absl::Status Update(StepProgress& progress) {
@@ -145,6 +152,7 @@ class TrainingRun {
     if (spec_.update && !progress.skipped) {
       Feeds feeds;
       FeedRate(spec_.update->learning_rate, progress, feeds);
+      FeedTurn(spec_.update->turn, feeds);
       SPILLWAY_RETURN_IF_ERROR(
           session_.Step(spec_.update->program, feeds).status());
     }
@@ -200,9 +208,11 @@ class TrainingRun {
     if (!has_ranks() || !Crosses(spec_.check_replicas, next_, next_ + 1)) {
       return absl::OkStatus();
     }
-    return Annotate(
-        CheckReplicas(session_, *spec_.communicator, spec_.statistics),
-        fmt::format("update {}", next_));
+    std::vector<std::string> except = spec_.statistics;
+    except.insert(except.end(), spec_.rank_variables.begin(),
+                  spec_.rank_variables.end());
+    return Annotate(CheckReplicas(session_, *spec_.communicator, except),
+                    fmt::format("update {}", next_));
   }
 
   // The statistics of all ranks <- those of rank 0.
@@ -214,6 +224,10 @@ class TrainingRun {
   void FeedRate(ValueId id, const StepProgress& progress, Feeds& feeds) const {
     if (!spec_.learning_rate || !id.is_valid()) return;
     feeds[id] = static_cast<float>(progress.learning_rate);
+  }
+
+  void FeedTurn(ValueId id, Feeds& feeds) const {
+    if (id.is_valid()) feeds[id] = spec_.turns.TurnOf(next_);
   }
 
   // What the micro-batches of an update say of its gradients.
@@ -239,7 +253,7 @@ class TrainingRun {
   absl::StatusOr<MicroResult> Run(const MicroBatch& micro, size_t index,
                                   bool is_last, const StepProgress& progress) {
     const TrainingProgram& program = *ProgramFor(spec_, micro.rows());
-    SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader_.Next());
+    SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, NextBatch());
     Feeds feeds = {{program.images, batch[0]}, {program.labels, batch[1]}};
     const double scale = spec_.follows_loss_scale ? loss_scale_.scale : 1;
     const auto weight = static_cast<float>(micro.weight / scale);
@@ -254,6 +268,7 @@ class TrainingRun {
       feeds[program.loss_scale] = static_cast<float>(scale);
     }
     FeedRate(program.learning_rate, progress, feeds);
+    FeedTurn(program.turn, feeds);
     if (has_ranks()) SPILLWAY_RETURN_IF_ERROR(SetStepNumber(program, index));
     const bool may_be_last = is_last && (next_ + 1 == end_ || spec_.stop);
     SPILLWAY_ASSIGN_OR_RETURN(
@@ -261,6 +276,13 @@ class TrainingRun {
         session_.Step(program.program, feeds,
                       may_be_last ? spec_.last_step : nullptr));
     return ResultOf(program, step);
+  }
+
+  absl::StatusOr<Batch> NextBatch() {
+    const auto start = Clock::now();
+    absl::StatusOr<Batch> batch = reader_.Next();
+    data_wait_ += Clock::now() - start;
+    return batch;
   }
 
   // The number that the micro-batch has in the training, on whichever rank: its
@@ -353,8 +375,13 @@ class TrainingRun {
   absl::Status Checkpoint() {
     saved_ = next_;
     SPILLWAY_RETURN_IF_ERROR(ShareStatistics());
-    return spec_.on_checkpoint ? spec_.on_checkpoint(State())
-                               : absl::OkStatus();
+    TrainingState state = State();
+    if (has_ranks()) {
+      SPILLWAY_ASSIGN_OR_RETURN(
+          state.other_ranks, GatherRankVariables(session_, *spec_.communicator,
+                                                 spec_.rank_variables));
+    }
+    return spec_.on_checkpoint ? spec_.on_checkpoint(state) : absl::OkStatus();
   }
 
   TrainingState State() const {
@@ -381,6 +408,7 @@ class TrainingRun {
   bool wants_stop_ = false;      // of several ranks: this one does
   bool all_stop_ = false;        // of several ranks: one did
   MicroBatchReader reader_;
+  Clock::duration data_wait_ = {};  // for it, in this epoch
 };
 
 }  // namespace

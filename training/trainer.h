@@ -48,6 +48,7 @@
 #include "training/loop/micro_batches.h"
 #include "training/loop/training_state.h"
 #include "training/rate/lr_schedule.h"
+#include "training/workers/average_in_turn.h"
 #include "training/workers/synchronize.h"
 
 namespace spillway {
@@ -64,6 +65,8 @@ struct TrainingProgram {
   // Fed, float32 scalar: the factor on this rank's gradients, its part of the
   // update's rows; invalid: there is one rank, or `weights`.
   ValueId rank_weight = {};
+  // Fed, int32 scalar: the turn of TrainerSpec::turns; invalid: not needed.
+  ValueId turn = {};
   // Fed, float32 [2]: the factors on the gradients so far and on these
   // (SumGradients). Invalid: the program updates the variables itself.
   ValueId weights = {};
@@ -82,6 +85,7 @@ struct TrainingProgram {
 struct UpdateProgram {
   int program = 0;
   ValueId learning_rate = {};  // as above
+  ValueId turn = {};           // as above
 };
 
 struct EpochResult {
@@ -102,6 +106,8 @@ struct EpochResult {
   // EvaluationProgram::in_top_k.
   std::optional<double> test_top_k_accuracy = {};
   double seconds = 0;  // of the epoch's training, without the test
+  // Of these, spent waiting for the rows of the next micro-batch.
+  double data_wait_seconds = 0;
   // Set by on_epoch to stop the training after this epoch.
   bool stop = false;
 };
@@ -172,6 +178,12 @@ struct TrainerSpec {
   // Variables that differ between ranks (running statistics). Those of rank 0
   // are evaluated and saved.
   std::vector<std::string> statistics = {};
+  // Variables of which each rank has its own values, which `start` and
+  // on_checkpoint have too (TrainingState::other_ranks): residuals, and what is
+  // averaged in turn.
+  std::vector<std::string> rank_variables = {};
+  // Of programs that are fed one.
+  AveragingTurns turns = {};
   // ABORTED if other variables differ, looked at after every so many updates;
   // 0: never.
   int64_t check_replicas = 0;
@@ -209,6 +221,8 @@ struct TrainerSpec {
   // `checkpoint_updates` updates (0: every epoch), and when this call ends. An
   // error ends the training.
   std::function<absl::Status(const TrainingState& state)> on_checkpoint = {};
+  // With rank_variables, the same on all ranks, which all give theirs to rank
+  // 0.
   int64_t checkpoint_updates = 0;
 };
 

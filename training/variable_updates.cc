@@ -16,6 +16,7 @@
 #include "graph/well_known_ops.h"
 #include "training/variable_settings.h"
 #include "training/variable_update.h"
+#include "training/workers/average_in_turn.h"
 #include "training/workers/reduce_gradients.h"
 
 namespace spillway {
@@ -118,7 +119,8 @@ absl::Status CheckNotUpdated(const MinimizeContext& context, Tensor variable) {
       graph.node(overwriters[0]).name));
 }
 
-void AddUpdate(MinimizeContext& context, Tensor variable, Tensor gradient) {
+VariableAfterUpdate AddUpdate(MinimizeContext& context, Tensor variable,
+                              Tensor gradient) {
   GraphBuilder& builder = context.scope.builder();
   const std::string name = builder.graph().producer(variable.id()).name;
   const VariableSettings settings =
@@ -135,12 +137,21 @@ void AddUpdate(MinimizeContext& context, Tensor variable, Tensor gradient) {
   inputs.insert(inputs.end(), update.slots.begin(), update.slots.end());
   inputs.push_back(gradient);
   inputs.push_back(context.rates.Times(settings.rate_multiplier));
-  builder.Add(
+  const Tensor updated = builder.Add(
       context.scope.Scope("update").Scope(name),
       {.op = std::move(update.op),
        .inputs = std::move(inputs),
        .attributes = std::move(update.attributes),
        .control_inputs = ReadersToWaitFor(context, variable, gradient)});
+  return {.gradient = gradient,
+          .updated = updated,
+          .slots = std::move(update.slots)};
+}
+
+// Of gradients that have the loss scale.
+GradientReduction Scaled(GradientReduction reduction, double loss_scale) {
+  if (reduction.sparse) reduction.sparse->min_magnitude *= loss_scale;
+  return reduction;
 }
 
 double OwnLearningRate(const Optimizer& optimizer) {
@@ -285,7 +296,8 @@ Tensor ReduceAndUpdate(const NameScope& scope,
   if (!builder.status().ok()) return {};
   ReducedGradients reduced = {.gradients = {own.begin(), own.end()}};
   if (options.reduction) {
-    reduced = ReduceGradients(scope, own, *options.reduction);
+    reduced = ReduceGradients(scope, own,
+                              Scaled(*options.reduction, options.loss_scale));
     if (!builder.status().ok()) return {};
   }
   const std::vector<VariableGradient>& unclipped = reduced.gradients;
@@ -306,10 +318,14 @@ Tensor ReduceAndUpdate(const NameScope& scope,
       .storages = storages,
       .before = reduced.before_updates,
       .rates = LearningRates(scope, LearningRate(scope, optimizer, options))};
+  std::vector<VariableAfterUpdate> updated;
   for (const auto& [variable, gradient] : gradients) {
     builder.Fail(CheckNotUpdated(context, variable));
     if (!builder.status().ok()) return {};
-    AddUpdate(context, variable, gradient);
+    updated.push_back(AddUpdate(context, variable, gradient));
+  }
+  if (options.averaging && builder.status().ok()) {
+    AverageInTurn(scope, updated, *options.averaging);
   }
   return options.sums_squares ? square_sum : Tensor();
 }

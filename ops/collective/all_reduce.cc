@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "graph/well_known_ops.h"
@@ -15,17 +20,40 @@ namespace {
 
 constexpr int kMostExponent = 30;  // of the wire's scale
 
-absl::StatusOr<std::vector<TensorType>> InferAllReduce(
-    const InferContext& node) {
-  std::vector<TensorType> outputs(node.inputs.begin(), node.inputs.end() - 1);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    SPILLWAY_RETURN_IF_ERROR(
-        ExpectDType(fmt::format("x {}", i), outputs[i], DType::kFloat32));
+// The types of the tensors that come before `weight`.
+absl::StatusOr<std::vector<TensorType>> InferReduced(
+    const char* name, std::span<const TensorType> tensors,
+    const TensorType& weight) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    SPILLWAY_RETURN_IF_ERROR(ExpectDType(fmt::format("{} {}", name, i),
+                                         tensors[i], DType::kFloat32));
   }
   SPILLWAY_RETURN_IF_ERROR(
-      ExpectType("weight", node.inputs.back(), {.shape = {}}, "a number"));
+      ExpectType("weight", weight, {.shape = {}}, "a number"));
+  return std::vector<TensorType>(tensors.begin(), tensors.end());
+}
+
+absl::StatusOr<std::vector<TensorType>> InferAllReduce(
+    const InferContext& node) {
   SPILLWAY_RETURN_IF_ERROR(ReadWireAttributes(node.attributes).status());
-  return outputs;
+  return InferReduced("x", node.inputs.first(node.inputs.size() - 1),
+                      node.inputs.back());
+}
+
+absl::StatusOr<std::vector<TensorType>> InferAllReduceInTurn(
+    const InferContext& node) {
+  const size_t weight = node.inputs.size() - 2;
+  SPILLWAY_RETURN_IF_ERROR(ExpectType("turn", node.inputs.back(),
+                                      {.dtype = DType::kInt32, .shape = {}},
+                                      "an integer"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t turn,
+                            node.attributes.GetInt("own_turn"));
+  if (turn < 0 || turn > std::numeric_limits<int32_t>::max()) {
+    return InvalidArgument(fmt::format(
+        "attribute 'own_turn' must be an int32 from 0 on; it is {}", turn));
+  }
+  return InferReduced("variable", node.inputs.first(weight),
+                      node.inputs[weight]);
 }
 
 OpCost AllReduceCost(const OpContext& node) {
@@ -82,6 +110,20 @@ Op AllReduce() {
                   .in_place_together = true,
                   .recompute = RecomputeRule::kNever},
           .kernels = {{DeviceKind::kCpu, AllReduceCpu}}};
+}
+
+Op AllReduceInTurn() {
+  return {.def = {.name = std::string(kAllReduceInTurn),
+                  .inputs = {"variable", "weight", "turn"},
+                  .outputs = {"updated"},
+                  .group_inputs = 1,
+                  .attributes = {"own_turn"},
+                  .infer = InferAllReduceInTurn,
+                  .cost = AllReduceCost,
+                  .alias = {{.input = 0, .output = 0}},
+                  .mutates = {0},
+                  .recompute = RecomputeRule::kNever},
+          .kernels = {{DeviceKind::kCpu, AllReduceInTurnCpu}}};
 }
 
 }  // namespace spillway::ops

@@ -13,6 +13,13 @@
 // bfloat16; then also a single tensor is packed, and each sum is rounded to the
 // type. wire_scale, a power of two: sums are of wire_scale * weight * x, and y
 // has the inverse. clip: each element of x is limited to [-clip, clip] first.
+//
+// AllReduceInTurn(variable..., weight, turn) -> updated...: the same for
+// variables, in place, in the steps whose turn is the attribute own_turn or
+// less than 0; in others, they stay as they are. turn: int32, a scalar, the
+// same on all ranks. So nodes with different turns reduce a part of the
+// variables in each step. As AllReduce, all float32, and without its
+// attributes.
 #ifndef SPILLWAY_OPS_COLLECTIVE_ALL_REDUCE_H_
 #define SPILLWAY_OPS_COLLECTIVE_ALL_REDUCE_H_
 
@@ -24,6 +31,7 @@
 namespace spillway::ops {
 
 Op AllReduce();
+Op AllReduceInTurn();
 
 struct WireAttributes {
   DType dtype = DType::kFloat32;
@@ -34,6 +42,7 @@ struct WireAttributes {
 absl::StatusOr<WireAttributes> ReadWireAttributes(const Attributes& attributes);
 
 NewKernel AllReduceCpu(const KernelRequest& node);
+NewKernel AllReduceInTurnCpu(const KernelRequest& node);
 
 }  // namespace spillway::ops
 

@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -42,6 +41,9 @@ struct Bucket {
   bool is_packed() const {
     return counts.size() > 1 || wire.dtype != DType::kFloat32;
   }
+  int64_t workspace_bytes() const {
+    return is_packed() ? elements() * SizeOf(wire.dtype) : 0;
+  }
 };
 
 template <typename Wire>
@@ -78,21 +80,38 @@ absl::Status Reduce(const KernelContext& context, const Bucket& bucket) {
   }
 }
 
-}  // namespace
-
-NewKernel AllReduceCpu(const KernelRequest& node) {
-  Bucket bucket;
-  SPILLWAY_ASSIGN_OR_RETURN(bucket.wire, ReadWireAttributes(node.attributes));
+Bucket BucketOf(const KernelRequest& node, const WireAttributes& wire) {
+  Bucket bucket = {.wire = wire};
   for (const TensorType& output : node.outputs) {
     bucket.counts.push_back(output.num_elements());
   }
-  const int64_t workspace_bytes =
-      bucket.is_packed() ? bucket.elements() * SizeOf(bucket.wire.dtype) : 0;
+  return bucket;
+}
+
+}  // namespace
+
+NewKernel AllReduceCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const WireAttributes wire,
+                            ReadWireAttributes(node.attributes));
+  const Bucket bucket = BucketOf(node, wire);
   return MakeKernel(
-      [bucket = std::move(bucket)](const KernelContext& context) {
+      [bucket](const KernelContext& context) {
         return Reduce(context, bucket);
       },
-      workspace_bytes);
+      bucket.workspace_bytes());
+}
+
+NewKernel AllReduceInTurnCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t own_turn,
+                            node.attributes.GetInt("own_turn"));
+  const Bucket bucket = BucketOf(node, {});
+  return MakeKernel(
+      [bucket, own_turn](const KernelContext& context) {
+        const int32_t turn = *context.input<int32_t>(bucket.counts.size() + 1);
+        const bool is_due = turn < 0 || turn == own_turn;
+        return is_due ? Reduce(context, bucket) : absl::OkStatus();
+      },
+      bucket.workspace_bytes());
 }
 
 }  // namespace spillway::ops

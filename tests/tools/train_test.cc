@@ -63,9 +63,12 @@ TEST_F(TrainTest, TheResultHasTheFieldsThatScriptsRead) {
   const Json json = TrainForJson({});
   EXPECT_THAT(json["epochs"], SizeIs(2));
   for (const Json& epoch : json["epochs"]) {
-    for (const char* field : {"loss", "accuracy", "test_accuracy", "seconds"}) {
+    for (const char* field : {"loss", "accuracy", "test_accuracy", "seconds",
+                              "data_wait_seconds"}) {
       EXPECT_TRUE(epoch[field].is_number()) << field;
     }
+    EXPECT_GT(epoch["data_wait_seconds"], 0);
+    EXPECT_LE(epoch["data_wait_seconds"], epoch["seconds"]);
   }
   EXPECT_THAT(json["losses"], SizeIs(2 * (96 / 16)));
   EXPECT_EQ(json["checksum"].get<std::string>().size(), 16u);

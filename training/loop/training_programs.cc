@@ -22,11 +22,12 @@ class ProgramMaker {
       : plan_(plan), spec_(spec) {}
 
   absl::StatusOr<TrainingPrograms> Make() {
+    SPILLWAY_RETURN_IF_ERROR(CheckExchange());
     for (const int64_t rows : plan_.Sizes()) {
       SPILLWAY_RETURN_IF_ERROR(AddMicroBatch(rows));
     }
     if (has_groups()) SPILLWAY_RETURN_IF_ERROR(AddUpdate());
-    if (has_ranks()) Describe();
+    if (has_ranks()) DescribeExchange();
     return std::move(result_);
   }
 
@@ -37,9 +38,26 @@ class ProgramMaker {
 
   bool has_ranks() const { return plan_.spec().world_size > 1; }
 
+  absl::Status CheckExchange() const {
+    const bool is_half = spec_.wire.dtype != DType::kFloat32 ||
+                         spec_.wire.scale != 1 || spec_.wire.clip != 0;
+    if (is_half + spec_.sparse.has_value() + spec_.partial.has_value() <= 1) {
+      return absl::OkStatus();
+    }
+    return InvalidArgument(
+        "ranks exchange gradients in a wire format, or sparse ones, or average "
+        "variables: one of these");
+  }
+
   // The nodes of all programs, one each: ranks that differ in one train another
   // thing.
-  void Describe() {
+  void DescribeExchange() {
+    const Program& updates =
+        result_.update ? result_.programs.back() : result_.programs.front();
+    result_.rank_variables =
+        VariablesOfRanks(updates.graph, *spec_.ops, spec_.scope);
+    result_.turns.parts = CountParts(updates.graph);
+    if (spec_.partial) result_.turns.full_every = spec_.partial->full_every;
     for (const Program& program : result_.programs) {
       const std::vector<std::string> lines =
           absl::StrSplit(FormatGraph(program.graph), '\n');
@@ -50,6 +68,30 @@ class ProgramMaker {
 
   static Tensor RateFeed(GraphBuilder& g) {
     return g.Placeholder("learning_rate", DType::kFloat32, {});
+  }
+
+  // How the program that updates the variables exchanges them, or gradients,
+  // among ranks. `weight`: of a rank's gradients; invalid: they have it
+  // already. The returned turn is fed; invalid: there is none.
+  Tensor AddExchange(GraphBuilder& g, Tensor weight,
+                     MinimizeOptions& options) const {
+    const int ranks = plan_.spec().world_size;
+    if (spec_.partial) {
+      const Tensor turn = g.Placeholder("turn", DType::kInt32, {});
+      options.averaging = {.turn = turn,
+                           .ranks = ranks,
+                           .buckets = spec_.buckets,
+                           .averages_slots = spec_.partial->averages_slots};
+      return turn;
+    }
+    options.reduction = {.weight = weight,
+                         .buckets = spec_.buckets,
+                         .wire = spec_.wire,
+                         .sparse = spec_.sparse};
+    if (spec_.sparse && !weight.is_valid()) {
+      options.reduction->sparse->min_magnitude /= ranks;  // as sums are
+    }
+    return {};
   }
 
   // The backward phase, and the update or the sums.
@@ -65,8 +107,7 @@ class ProgramMaker {
         const Tensor weight =
             g.Placeholder("gradient_weight", DType::kFloat32, {});
         program.rank_weight = weight.id();
-        options.reduction = {
-            .weight = weight, .buckets = spec_.buckets, .wire = spec_.wire};
+        program.turn = AddExchange(g, weight, options).id();
       }
       program.square_sum =
           Minimize(scope, phase.loss, spec_.optimizer, options).id();
@@ -97,10 +138,11 @@ class ProgramMaker {
         .loss = phase.loss.id(),
         .accuracy = phase.accuracy.id()};
     AddBackwardPhase(phase, g, program);
-    const std::array<ValueId*, 9> ids = {
+    const std::array<ValueId*, 10> ids = {
         &program.images,     &program.labels,     &program.learning_rate,
         &program.weights,    &program.loss,       &program.accuracy,
-        &program.loss_scale, &program.square_sum, &program.rank_weight};
+        &program.loss_scale, &program.square_sum, &program.rank_weight,
+        &program.turn};
     SPILLWAY_ASSIGN_OR_RETURN(Graph graph,
                               Finish(std::move(g), phase.kept, ids));
     std::vector<ValueId> fetches = {program.loss};
@@ -126,14 +168,14 @@ class ProgramMaker {
     if (spec_.feeds_loss_scale) options.loss_scale = 1;
     if (spec_.feeds_learning_rate) options.learning_rate_feed = RateFeed(g);
     update.learning_rate = options.learning_rate_feed.id();
-    if (has_ranks()) {
-      options.reduction = {.buckets = spec_.buckets, .wire = spec_.wire};
-    }
+    if (has_ranks()) update.turn = AddExchange(g, {}, options).id();
     const NameScope scope = g.Scope(spec_.scope);
     MinimizeSums(scope, sums_, spec_.optimizer, options);
-    result_.own_variables = {scope.Scope("slots").prefix()};
-    result_.own_variables[0].pop_back();  // the slash
-    const std::array<ValueId*, 1> ids = {&update.learning_rate};
+    for (const NameScope& own :
+         {scope.Scope("slots"), scope.Scope("all_reduce").Scope("residuals")}) {
+      result_.own_variables.emplace_back(own.name());
+    }
+    const std::array<ValueId*, 2> ids = {&update.learning_rate, &update.turn};
     SPILLWAY_ASSIGN_OR_RETURN(Graph graph, Finish(std::move(g), {}, ids));
     result_.programs.push_back({.graph = std::move(graph)});
     result_.update = update;
@@ -178,6 +220,8 @@ TrainerSpec TrainingPrograms::SpecFor(const MicroBatchPlan& plan,
   spec.update = update;
   spec.statistics = statistics;
   spec.agreement = agreement;
+  spec.rank_variables = rank_variables;
+  spec.turns = turns;
   spec.training_data = &data;
   spec.plan = plan;
   return spec;

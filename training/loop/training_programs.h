@@ -21,7 +21,8 @@
 //
 // With several ranks (MicroBatchSpec::world_size), gradients are added over all
 // of them: behind the backward phase of the one program, or by the update
-// program, so once for P micro-batches.
+// program, so once for P micro-batches. With PartialUpdates, variables are
+// averaged instead, after the update.
 #ifndef SPILLWAY_TRAINING_LOOP_TRAINING_PROGRAMS_H_
 #define SPILLWAY_TRAINING_LOOP_TRAINING_PROGRAMS_H_
 
@@ -38,6 +39,7 @@
 #include "training/loop/micro_batches.h"
 #include "training/optimizer.h"
 #include "training/trainer.h"
+#include "training/workers/average_in_turn.h"
 
 namespace spillway {
 
@@ -49,6 +51,13 @@ struct ForwardPhase {
   Tensor accuracy = {};  // float32 scalar; invalid: none
   // Others that the passes must leave in the graph; invalid ones are ignored.
   std::vector<Tensor> kept = {};
+};
+
+// Each rank trains from its own gradients, and a part of the variables is
+// averaged after each update (training/workers/average_in_turn.h).
+struct PartialUpdates {
+  bool averages_slots = false;
+  int64_t full_every = 0;  // AveragingTurns::full_every
 };
 
 struct TrainingProgramsSpec {
@@ -67,10 +76,12 @@ struct TrainingProgramsSpec {
   // an update of one micro-batch then has an update program, which can be left
   // out.
   bool feeds_loss_scale = false;
-  // Which gradients are all-reduced together, if the plan has several ranks,
-  // and how they travel.
+  // Of several ranks: which gradients are all-reduced together, or variables
+  // averaged together, and how gradients travel. At most one of the last three.
   BucketSpec buckets = {};
   WireFormat wire = {};
+  std::optional<SparseGradients> sparse = {};
+  std::optional<PartialUpdates> partial = {};
   // Changes each graph before it is optimised; null: not.
   std::function<absl::Status(Graph& graph)> edit = {};
   std::vector<Pass> passes = {};
@@ -85,16 +96,18 @@ struct TrainingPrograms {
   std::optional<UpdateProgram> update = {};
   // Variables that only the update has: for SessionOptions and StepOptions.
   std::vector<std::string> own_variables = {};
-  // TrainerSpec::statistics, and of several ranks ::agreement.
+  // TrainerSpec::statistics, and of several ranks the fields of these names.
   std::vector<std::string> statistics = {};
   std::vector<std::string> agreement = {};
+  std::vector<std::string> rank_variables = {};
+  AveragingTurns turns = {};
 
   // A trainer's arguments with these programs; `data` is borrowed.
   TrainerSpec SpecFor(const MicroBatchPlan& plan, const Dataset& data) const;
 };
 
-// Errors: those of `forward`, Minimize, GraphBuilder::Build, `edit` and the
-// passes.
+// Errors: INVALID_ARGUMENT for ways of exchange that exclude each other; those
+// of `forward`, Minimize, GraphBuilder::Build, `edit` and the passes.
 absl::StatusOr<TrainingPrograms> MakeTrainingPrograms(
     const MicroBatchPlan& plan, const TrainingProgramsSpec& spec);
 

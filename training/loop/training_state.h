@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "training/loop/loss_scale.h"
+#include "training/safetensors.h"
 
 namespace spillway {
 
@@ -18,6 +20,9 @@ struct TrainingState {
   // training/loop/micro_batch_reader.h): a training that reads them otherwise
   // would not go on where this one was. Empty: unknown.
   std::string rows = {};
+  // The values of TrainerSpec::rank_variables on the ranks from 1 on, by name;
+  // rank 0's are the session's. Empty: there is one rank, or nothing differs.
+  std::vector<TensorMap> other_ranks = {};
 
   friend bool operator==(const TrainingState&, const TrainingState&) = default;
 };

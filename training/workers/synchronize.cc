@@ -86,6 +86,7 @@ absl::StatusOr<TrainingState> BroadcastState(const TrainingState& own,
                      .scale = own.loss_scale.value_or(LossScaleState())};
   SPILLWAY_RETURN_IF_ERROR(
       communicator.Broadcast(&message, sizeof(message), 0));
+  if (communicator.rank() == 0) return own;
   TrainingState state = {.updates = message.updates};
   if (message.has_scale != 0) state.loss_scale = message.scale;
   return state;

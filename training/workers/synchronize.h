@@ -29,8 +29,8 @@ enum class InitSync : uint8_t {
 absl::Status SynchronizeVariables(Session& session, Communicator& communicator,
                                   InitSync how);
 
-// What is done already, as rank 0 knows it; without the text of its rows, which
-// all ranks know.
+// What is done already, as rank 0 knows it; on other ranks without the text of
+// its rows, which they know, and without other_ranks (ScatterRankVariables).
 absl::StatusOr<TrainingState> BroadcastState(const TrainingState& own,
                                              Communicator& communicator);
 

@@ -89,7 +89,7 @@ class Checker {
     } else if (node.op == kSwapOut) {
       kind = StepKind::kSwapOut;
       lane = Lane::kCopyOut;
-    } else if (node.op == "AllReduce") {
+    } else if (node.op.ends_with("AllReduce") || node.op == "AllReduceInTurn") {
       lane = Lane::kCommunication;
     }
     if (IsResidentNode(step.node)) return "a resident node runs";

@@ -1,4 +1,12 @@
-// AllReduce.
+// AllReduce and its variants.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
 #include "tests/ops/cases/all_cases.h"
 
 namespace spillway::testing {
@@ -15,6 +23,93 @@ DoublesList Weighted(const DoublesList& inputs) {
 
 CaseInput Weight(double weight) {
   return {.type = Float32({}), .fill = Fill::kValues, .values = {weight}};
+}
+
+CaseInput Turn(double turn) {
+  return {.type = Int32({}), .fill = Fill::kValues, .values = {turn}};
+}
+
+// Of variables..., weight, turn: the outputs, and the variables after it.
+DoublesList InTurn(const DoublesList& inputs) {
+  DoublesList updated = Weighted({inputs.begin(), inputs.end() - 1});
+  const DoublesList outputs = updated;
+  updated.insert(updated.end(), outputs.begin(), outputs.end());
+  return updated;
+}
+
+DoublesList NotInTurn(const DoublesList& inputs) {
+  DoublesList updated(inputs.begin(), inputs.end() - 2);
+  const DoublesList outputs = updated;
+  updated.insert(updated.end(), outputs.begin(), outputs.end());
+  return updated;
+}
+
+CaseInput Values(std::vector<double> values) {
+  const auto count = static_cast<int64_t>(values.size());
+  return {.type = Float32({count}),
+          .fill = Fill::kValues,
+          .values = std::move(values)};
+}
+
+// What is sent of the tensors of a bucket, all together.
+using Sends = std::function<std::vector<bool>(const Doubles& bucket)>;
+
+Sends AtLeast(double magnitude) {
+  return [magnitude](const Doubles& bucket) {
+    std::vector<bool> sent;
+    for (const double x : bucket) sent.push_back(std::abs(x) >= magnitude);
+    return sent;
+  };
+}
+
+// The ceil(fraction n) largest, by a stable sort.
+Sends LargestPart(double fraction) {
+  return [fraction](const Doubles& bucket) {
+    std::vector<size_t> order(bucket.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, std::greater<>(),
+                             [&](size_t i) { return std::abs(bucket[i]); });
+    order.resize(static_cast<size_t>(
+        std::ceil(fraction * static_cast<double>(bucket.size()))));
+    std::vector<bool> sent(bucket.size(), false);
+    for (const size_t i : order) sent[i] = true;
+    return sent;
+  };
+}
+
+// The sums of the only rank, of (x, residual)..., weight, and then what stays
+// in the residuals; or of x..., weight.
+Reference Sparse(bool has_residuals, const Sends& sends) {
+  return [=](const DoublesList& inputs) {
+    const size_t each = has_residuals ? 2 : 1;
+    Doubles bucket;
+    for (size_t i = 0; i + 1 < inputs.size(); i += each) {
+      for (size_t k = 0; k < inputs[i].size(); ++k) {
+        bucket.push_back(inputs[i][k] + (has_residuals ? inputs[i + 1][k] : 0));
+      }
+    }
+    const std::vector<bool> sent = sends(bucket);
+    DoublesList sums;
+    DoublesList residuals;
+    size_t at = 0;
+    for (size_t i = 0; i + 1 < inputs.size(); i += each) {
+      sums.emplace_back();
+      residuals.emplace_back();
+      for (size_t k = 0; k < inputs[i].size(); ++k, ++at) {
+        sums.back().push_back(sent[at] ? inputs.back()[0] * bucket[at] : 0);
+        residuals.back().push_back(sent[at] ? 0 : bucket[at]);
+      }
+    }
+    if (has_residuals) {
+      sums.insert(sums.end(), residuals.begin(), residuals.end());
+    }
+    return sums;
+  };
+}
+
+// A function that ignores its inputs.
+std::function<DoublesList(const DoublesList&)> Gives(DoublesList outputs) {
+  return [outputs](const DoublesList&) { return outputs; };
 }
 
 }  // namespace
@@ -61,7 +156,83 @@ OpCases CollectiveCases() {
                 .reference =
                     [](const DoublesList&) {
                       return DoublesList{{-3, 1, 3, 2}};
-                    }}},
+                    }},
+               {.name = "OneInTurn",
+                .op = "AllReduceInTurn",
+                .inputs = {{Float32({3, 5})}, Weight(0.25), Turn(2)},
+                .attributes = {{"own_turn", 2}},
+                .outputs = {Float32({3, 5})},
+                .reference = InTurn,
+                .flops = 15},
+               {.name = "ABucketInEveryTurn",
+                .op = "AllReduceInTurn",
+                .inputs =
+                    {{Float32({33})}, {Float32({2, 2})}, Weight(0.5), Turn(-1)},
+                .attributes = {{"own_turn", 2}},
+                .outputs = {Float32({33}), Float32({2, 2})},
+                .reference = InTurn},
+               {.name = "ABucketNotInTurn",
+                .op = "AllReduceInTurn",
+                .inputs =
+                    {{Float32({33})}, {Float32({2, 2})}, Weight(0.5), Turn(1)},
+                .attributes = {{"own_turn", 2}},
+                .outputs = {Float32({33}), Float32({2, 2})},
+                .reference = NotInTurn},
+               // By hand: two of eight, and the same gradient once more.
+               {.name = "TheTwoLargest",
+                .op = "ErrorFeedbackAllReduce",
+                .inputs = {Values({1, -5, 2, 0.5, 4, -0.1, 0, 3}),
+                           Values({0, 0, 0, 0, 0, 0, 0, 0}), Weight(1)},
+                .attributes = {{"topk_fraction", 0.25}},
+                .outputs = {Float32({8})},
+                .reference = Gives(
+                    {{0, -5, 0, 0, 4, 0, 0, 0}, {1, 0, 2, 0.5, 0, -0.1, 0, 3}}),
+                .flops = 8},
+               {.name = "TheTwoLargestWithWhatWasLeft",
+                .op = "ErrorFeedbackAllReduce",
+                .inputs = {Values({1, -5, 2, 0.5, 4, -0.1, 0, 3}),
+                           Values({1, 0, 2, 0.5, 0, -0.1, 0, 3}), Weight(0.5)},
+                .attributes = {{"topk_fraction", 0.25}},
+                .outputs = {Float32({8})},
+                .reference = Gives({{0, -2.5, 0, 0, 0, 0, 0, 3},
+                                    {2, 0, 4, 1, 4, -0.2, 0, 0}})},
+               {.name = "TheFirstOfEqualOnes",
+                .op = "SparseAllReduce",
+                .inputs = {Values({1, -2}), Values({2, 0, 2}), Weight(1)},
+                .attributes = {{"topk_fraction", 0.4}},
+                .outputs = {Float32({2}), Float32({3})},
+                .reference = Gives({{0, -2}, {2, 0, 0}})},
+               // In five rounds: a node's scratch has 8,192 pairs.
+               {.name = "ThoseOfAMagnitude",
+                .op = "SparseAllReduce",
+                .inputs = {{Float32({9, 2003})}, {Float32({3})}, Weight(0.3)},
+                .attributes = {{"min_magnitude", 0.1}},
+                .outputs = {Float32({9, 2003}), Float32({3})},
+                .reference = Sparse(false, AtLeast(0.1))},
+               {.name = "ThoseOfAMagnitudeWithResiduals",
+                .op = "ErrorFeedbackAllReduce",
+                .inputs = {{Float32({9, 2003})},
+                           {Float32({9, 2003})},
+                           {Float32({3})},
+                           {Float32({3})},
+                           Weight(0.3)},
+                .attributes = {{"min_magnitude", 1.5}},
+                .outputs = {Float32({9, 2003}), Float32({3})},
+                .reference = Sparse(true, AtLeast(1.5))},
+               {.name = "TheLargestOfMany",
+                .op = "SparseAllReduce",
+                .inputs = {{Float32({4100})}, {Float32({9, 2003})}, Weight(1)},
+                .attributes = {{"topk_fraction", 0.01}},
+                .outputs = {Float32({4100}), Float32({9, 2003})},
+                .reference = Sparse(false, LargestPart(0.01))},
+               {.name = "AllThatThereIs",
+                .op = "ErrorFeedbackAllReduce",
+                .inputs = {{Float32({9, 2003})},
+                           {Float32({9, 2003})},
+                           Weight(1)},
+                .attributes = {{"topk_fraction", 1}},
+                .outputs = {Float32({9, 2003})},
+                .reference = Sparse(true, LargestPart(1))}},
       .bad = {{.name = "AllReduceOfIntegers",
                .op = "AllReduce",
                .inputs = {Float32({2}), Int32({2}), Float32({})},
@@ -91,7 +262,37 @@ OpCases CollectiveCases() {
               {.name = "AllReduceWithoutAWeight",
                .op = "AllReduce",
                .inputs = {Float32({2}), Float32({2})},
-               .error = "weight must be float32[], as a number"}}};
+               .error = "weight must be float32[], as a number"},
+              {.name = "AllReduceInTurnOfAFloat",
+               .op = "AllReduceInTurn",
+               .inputs = {Float32({2}), Float32({}), Float32({})},
+               .attributes = {{"own_turn", 0}},
+               .error = "turn must be int32[], as an integer"},
+              {.name = "AllReduceInTurnBeforeTheFirst",
+               .op = "AllReduceInTurn",
+               .inputs = {Float32({2}), Float32({}), Int32({})},
+               .attributes = {{"own_turn", -1}},
+               .error = "'own_turn' must be an int32 from 0 on; it is -1"},
+              {.name = "AllReduceInTurnOfIntegers",
+               .op = "AllReduceInTurn",
+               .inputs = {Int32({2}), Float32({}), Int32({})},
+               .attributes = {{"own_turn", 0}},
+               .error = "variable 0 must be float32"},
+              {.name = "MoreThanAllOfThem",
+               .op = "SparseAllReduce",
+               .inputs = {Float32({2}), Float32({})},
+               .attributes = {{"topk_fraction", 1.5}},
+               .error = "'topk_fraction' must be from 0 to 1; it is 1.5"},
+              {.name = "ANegativeMagnitude",
+               .op = "SparseAllReduce",
+               .inputs = {Float32({2}), Float32({})},
+               .attributes = {{"min_magnitude", -0.5}},
+               .error = "'min_magnitude' must be a float32 from 0 on; it is "
+                        "-0.5"},
+              {.name = "AResidualOfAnotherShape",
+               .op = "ErrorFeedbackAllReduce",
+               .inputs = {Float32({2}), Float32({3}), Float32({})},
+               .error = "residual 0 must be float32[2], as x"}}};
 }
 
 }  // namespace spillway::testing

@@ -1,23 +1,13 @@
 // Several ranks, as threads, against one rank that takes their micro-batches
 // one after the other.
-#include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/status_macros.h"
 #include "gmock/gmock.h"
-#include "tests/comm/run_ranks.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_size.h"
-#include "tests/training/lenet_run.h"
-#include "tests/training/loop/perceptron.h"
-#include "training/loop/training_programs.h"
-#include "training/trainer.h"
-#include "tuner/tuned_session.h"
+#include "tests/training/workers/rank_training.h"
 
 namespace spillway {
 namespace {
@@ -26,16 +16,15 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using testing::IsOk;
-using testing::Quarters;
+using testing::RankResult;
+using testing::RanksCase;
 using testing::RunRanks;
 using ::testing::SizeIs;
 using testing::StatusIs;
+using testing::TrainAlone;
+using testing::TrainRank;
+using testing::TrainRanks;
 using Code = absl::StatusCode;
-
-absl::StatusOr<ForwardPhase> BuildRankPerceptron(GraphBuilder& g,
-                                                 int64_t rows) {
-  return testing::AddPerceptron(g, rows, 24);
-}
 
 // With batch norm and dropout.
 absl::StatusOr<ForwardPhase> BuildRankConvolutions(GraphBuilder& g,
@@ -54,94 +43,6 @@ absl::StatusOr<ForwardPhase> BuildRankConvolutions(GraphBuilder& g,
       Dense(g.Scope("logits"), x, {.units = testing::kNumClasses});
   phase.loss = SparseSoftmaxCrossEntropy(g.Scope("loss"), logits, phase.labels);
   return phase;
-}
-
-struct RankBudget {
-  LmsMode lms = LmsMode::kOff;
-  std::optional<int64_t> device_memory = {};
-};
-
-struct RanksCase {
-  MicroBatchSpec rows = {};
-  decltype(TrainingProgramsSpec::forward) forward = BuildRankPerceptron;
-  Optimizer optimizer = Momentum{.learning_rate = 0.02};
-  MinimizeOptions minimize = {};
-  BucketSpec buckets = {.bytes = 4096, .first_bytes = 512};
-  WireFormat wire = {};
-  int64_t updates = 5;
-  // By rank; others: without swaps and budget.
-  std::vector<RankBudget> budgets = {};
-  CommOptions comm = {};
-  std::function<void(int rank, TrainerSpec&)> change = {};
-};
-
-struct RankResult {
-  std::vector<double> losses = {};
-  std::string checksum = {};
-  MemoryUse memory = {};
-};
-
-absl::StatusOr<RankResult> TrainRank(const RanksCase& test,
-                                     Communicator& communicator) {
-  const auto rank = static_cast<size_t>(communicator.rank());
-  SPILLWAY_ASSIGN_OR_RETURN(const MicroBatchPlan plan,
-                            MicroBatchPlan::Create(test.rows));
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const TrainingPrograms programs,
-      MakeTrainingPrograms(plan, {.forward = test.forward,
-                                  .optimizer = test.optimizer,
-                                  .minimize = test.minimize,
-                                  .buckets = test.buckets,
-                                  .wire = test.wire}));
-  StepOptions options = {.device = "cpu",
-                         .threads = 1,
-                         .communicator = &communicator,
-                         .lms = {.mode = LmsMode::kOff},
-                         .own_variables = programs.own_variables};
-  if (rank < test.budgets.size()) {
-    options.device_memory = test.budgets[rank].device_memory;
-    options.lms.mode = test.budgets[rank].lms;
-  }
-  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                            CreateTunedSession(programs.programs, options));
-  const Quarters data(test.rows.rows, 1);
-  TrainerSpec spec = programs.SpecFor(plan, data);
-  spec.communicator = &communicator;
-  spec.length = {.updates = test.updates};
-  spec.shuffle_seed = 3;
-  RankResult result;
-  spec.on_step = [&](const StepProgress& progress) {
-    result.losses.push_back(progress.loss);
-  };
-  if (test.change) test.change(communicator.rank(), spec);
-  SPILLWAY_RETURN_IF_ERROR(Train(*session, spec).status());
-  SPILLWAY_ASSIGN_OR_RETURN(const auto variables, session->ReadVariables());
-  result.checksum = Checksum(variables);
-  result.memory = session->memory();
-  return result;
-}
-
-// By rank.
-std::vector<absl::StatusOr<RankResult>> TrainRanks(const RanksCase& test,
-                                                   int size) {
-  RanksCase with_ranks = test;
-  with_ranks.rows.world_size = size;
-  std::vector<absl::StatusOr<RankResult>> results(
-      static_cast<size_t>(size), absl::UnknownError("has not run"));
-  RunRanks(size, test.comm, [&](Communicator& communicator) {
-    const auto rank = static_cast<size_t>(communicator.rank());
-    results[rank] = TrainRank(with_ranks, communicator);
-    return results[rank].status();
-  });
-  return results;
-}
-
-// One rank that takes `group` micro-batches an update.
-absl::StatusOr<RankResult> TrainAlone(RanksCase test, int64_t group) {
-  test.rows.algorithm = TrainAlgorithm::kLoopedMinibatch;
-  test.rows.parallel_batches = group;
-  const auto self = NewSelfCommunicator();
-  return TrainRank(test, *self);
 }
 
 void ExpectSame(const std::vector<absl::StatusOr<RankResult>>& ranks,

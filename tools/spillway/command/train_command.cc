@@ -157,12 +157,13 @@ class Checkpoints {
               TrainingState start)
       : flags_(flags), setup_(setup), state_(std::move(start)) {}
 
-  // After an update.
+  // What the session has now.
   void SetState(const TrainingState& state) {
     state_ = state;
     is_saved_ = false;
     const int64_t every = flags_.checkpoint_every;
-    if (every == 0 || state.updates % every != 0) return;
+    const bool is_due = every != 0 && state.updates % every == 0;
+    if (!is_due || flags_.checkpoint.empty()) return;
     const absl::Status status = Save(flags_.checkpoint);
     if (!status.ok()) {
       spdlog::warn("--checkpoint: {}; the training goes on",
@@ -226,7 +227,13 @@ absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
                            loop.num_epochs(), progress.loss));
     intervals.Show(progress);
     progress.stop = !intervals.status().ok();
-    checkpoints.SetState(progress.after);
+  };
+  // On all ranks: they give rank 0 what only they have.
+  spec.checkpoint_updates =
+      flags.checkpoint_every > 0 ? flags.checkpoint_every : loop.num_updates;
+  spec.on_checkpoint = [&](const TrainingState& state) {
+    checkpoints.SetState(state);
+    return absl::OkStatus();
   };
   spec.on_epoch = [&](const EpochResult& epoch) {
     ClearProgress();
@@ -297,8 +304,7 @@ namespace {
 TrainFlags OutputFlagsOf(const TrainFlags& flags, int rank) {
   TrainFlags own = flags;
   if (rank == 0) return own;
-  own.checkpoint.clear();  // and so checkpoint_every
-  own.checkpoint_every = 0;
+  own.checkpoint.clear();
   own.trace.clear();
   own.loop.snapshot = 0;
   own.loop.display = 0;
@@ -341,6 +347,9 @@ absl::Status RunTrainOn(const TrainFlags& given, Communicator* communicator) {
   if (communicator != nullptr) {
     SPILLWAY_ASSIGN_OR_RETURN(start, BroadcastState(start, *communicator));
   }
+  if (communicator != nullptr && rank == 0) {
+    WarnOfManyElements(flags.workers, *communicator);
+  }
   const Interrupts interrupts("step");
   Checkpoints checkpoints(flags, setup, start);
   SPILLWAY_ASSIGN_OR_RETURN(
@@ -353,7 +362,7 @@ absl::Status RunTrainOn(const TrainFlags& given, Communicator* communicator) {
   }
   outputs.Print(FormatEnd(setup, result));
   if (communicator != nullptr) {
-    outputs.Print(FormatWorkers(setup, result, *communicator, ranks));
+    outputs.Print(FormatWorkers(flags, setup, result, *communicator, ranks));
   }
   Json json = TrainJson(flags, setup, result);
   AddWorkersJson(setup, result, communicator, ranks, json);

@@ -14,6 +14,8 @@ namespace spillway {
 namespace {
 
 constexpr int64_t kMostDryUpdates = 10'000;
+// Part of the training's time, from which on waiting for data is worth a line.
+constexpr double kLongDataWait = 0.05;
 
 Json EpochsJson(const std::vector<EpochResult>& epochs) {
   Json json = Json::array();
@@ -22,6 +24,7 @@ Json EpochsJson(const std::vector<EpochResult>& epochs) {
                     {"accuracy", epoch.accuracy.value_or(0)},
                     {"test_accuracy", nullptr},
                     {"seconds", epoch.seconds},
+                    {"data_wait_seconds", epoch.data_wait_seconds},
                     {"steps", epoch.num_steps}});
     if (epoch.test_accuracy) {
       json.back()["test_accuracy"] = *epoch.test_accuracy;
@@ -56,6 +59,22 @@ Json OptionsJson(const TrainFlags& flags, const TrainSetup& setup) {
           {"threads", flags.step.threads},
           {"link_gbps", flags.step.link_gbps},
           {"evaluation_batch_size", setup.spec.evaluation.batch_size}};
+}
+
+// A line if reading the data slows the training down, or else nothing.
+std::string FormatDataWait(const std::vector<EpochResult>& epochs) {
+  double seconds = 0;
+  double waited = 0;
+  for (const EpochResult& epoch : epochs) {
+    seconds += epoch.seconds;
+    waited += epoch.data_wait_seconds;
+  }
+  if (waited <= kLongDataWait * seconds) return "";
+  return fmt::format(
+      "data wait    {:.0f} % of the time: the data is read more slowly than "
+      "the "
+      "steps take it\n",
+      100 * waited / seconds);
 }
 
 }  // namespace
@@ -121,12 +140,13 @@ std::string FormatEnd(const TrainSetup& setup, const TrainResult& result) {
   return fmt::format(
       "{}{}device peak  {} bytes predicted, {} measured\n"
       "host peak    {} bytes predicted, {} measured\n"
-      "{}{}{}{}",
+      "{}{}{}{}{}",
       interruption, nothing_left, memory.predicted_device_bytes,
       memory.measured_device_bytes, memory.predicted_host_bytes,
       memory.measured_host_bytes,
       FormatMeasuredSwaps(MeasuredSwaps(*setup.session, result.swap_steps)),
       FormatClones(setup.edit.clones), FormatHostNodes(setup.placement),
+      FormatDataWait(result.epochs),
       FormatChecksum(result.checksum, setup.algorithms_digest,
                      setup.options.algorithms));
 }

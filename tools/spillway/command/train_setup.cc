@@ -118,6 +118,8 @@ absl::StatusOr<TrainingPrograms> MakePrograms(const TrainFlags& flags,
   spec.feeds_loss_scale = flags.optimizer.loss_scale.is_dynamic;
   spec.buckets = flags.workers.buckets;
   spec.wire = WireOf(flags.workers);
+  spec.sparse = SparseOf(flags.workers);
+  spec.partial = PartialOf(flags.workers);
   spec.edit = [&](Graph& graph) {
     return Annotate(SetInitializers(flags.initializer, graph), "--initializer");
   };
@@ -238,7 +240,7 @@ std::vector<int64_t> BucketBytes(const TrainingPrograms& made) {
   const Graph& graph = made.programs[program].graph;
   std::vector<int64_t> buckets;
   for (const Node& node : graph.nodes()) {
-    if (node.op != kAllReduce) continue;
+    if (!IsCollective(node.op)) continue;
     int64_t bytes = 0;
     for (const ValueId output : node.outputs) {
       bytes += graph.type(output).num_bytes();

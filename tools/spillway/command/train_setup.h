@@ -66,7 +66,8 @@ struct TrainSetup {
   int64_t parameters = 0;
   int64_t plan_ns = 0;  // measured: kernels, plan and check of the training
   std::string device = {};
-  std::vector<int64_t> bucket_bytes = {};  // of each all-reduce of a step
+  // Of each collective node of an update: what it reduces or averages.
+  std::vector<int64_t> bucket_bytes = {};
   std::unique_ptr<Session> session = {};
 };
 

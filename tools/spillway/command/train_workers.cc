@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <numeric>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "base/units.h"
 #include "benchmarks/lane_use.h"
 #include "fmt/format.h"
+#include "spdlog/spdlog.h"
 #include "tools/spillway/output/result_json.h"
 
 namespace spillway {
@@ -23,6 +26,37 @@ std::string HostName() {
   std::array<char, 256> name = {};
   if (gethostname(name.data(), name.size() - 1) != 0) return "";
   return name.data();
+}
+
+// Of --reduce sparse, the part of the gradients' elements that a rank has sent.
+// A pair takes twice the bytes of an element.
+double SentPart(const TrainSetup& setup, const TrainResult& result,
+                const Communicator& communicator) {
+  const int64_t bytes = std::accumulate(setup.bucket_bytes.begin(),
+                                        setup.bucket_bytes.end(), int64_t{0});
+  return static_cast<double>(communicator.statistics().bytes) /
+         (2 * static_cast<double>(bytes *
+                                  std::max<int64_t>(1, result.num_steps())));
+}
+
+// From that part on, plain moves fewer bytes: each rank gets the pairs of all
+// others, but of a ring's sums only twice a rank's share.
+double MostSentPart(const Communicator& communicator) {
+  return 1.0 / communicator.size();
+}
+
+// "3 all-reduces an update"
+std::string Exchanged(const TrainFlags& flags, const TrainSetup& setup,
+                      const TrainResult& result,
+                      const Communicator& communicator) {
+  const size_t count = setup.bucket_bytes.size();
+  if (flags.workers.reduce == "partial") {
+    return fmt::format("{} averaged in turn", Counted(count, "part"));
+  }
+  const std::string text = Counted(count, "all-reduce") + " an update";
+  if (flags.workers.reduce != "sparse") return text;
+  return fmt::format("{}, of {:.1f} % of the elements", text,
+                     100 * SentPart(setup, result, communicator));
 }
 
 double ExposedMs(const CommunicationUse& use) {
@@ -80,15 +114,24 @@ void AddWorkersJson(const TrainSetup& setup, const TrainResult& result,
                   {"buckets", setup.bucket_bytes}};
 }
 
-std::string FormatWorkers(const TrainSetup& setup, const TrainResult& result,
+std::string FormatWorkers(const TrainFlags& flags, const TrainSetup& setup,
+                          const TrainResult& result,
                           const Communicator& communicator, const Json& ranks) {
   const CommunicationUse use = MeasureCommunication(result.last_step);
   std::string text = fmt::format(
-      "ranks        {} by {}: {} an update, {:.1f} ms exposed and {:.1f} ms "
-      "hidden in the last\n",
+      "ranks        {} by {}: {}, {:.1f} ms exposed and {:.1f} ms hidden in "
+      "the "
+      "last\n",
       communicator.size(), communicator.info().backend,
-      Counted(setup.bucket_bytes.size(), "all-reduce"), ExposedMs(use),
+      Exchanged(flags, setup, result, communicator), ExposedMs(use),
       Milliseconds(use.hidden_ns));
+  if (flags.workers.reduce == "sparse" &&
+      SentPart(setup, result, communicator) >= MostSentPart(communicator)) {
+    text += fmt::format(
+        "sparse       more bytes than --reduce plain: {} that send {:.1f} % of "
+        "the elements or more had better send all\n",
+        Counted(communicator.size(), "rank"), 100 * MostSentPart(communicator));
+  }
   for (const Json& rank : ranks) {
     const Json& peak = rank["peak_device_bytes"];
     text += fmt::format(
@@ -97,6 +140,19 @@ std::string FormatWorkers(const TrainSetup& setup, const TrainResult& result,
         peak["measured"].get<int64_t>(), rank["checksum"].get<std::string>());
   }
   return text;
+}
+
+void WarnOfManyElements(const WorkerFlags& flags,
+                        const Communicator& communicator) {
+  if (flags.reduce != "sparse" || !flags.topk ||
+      flags.spars < MostSentPart(communicator)) {
+    return;
+  }
+  spdlog::warn(
+      "--spars: {} that each send {} of the elements move more bytes than with "
+      "--reduce plain; sparse is for less than {:.3g}",
+      Counted(communicator.size(), "rank"), flags.spars,
+      MostSentPart(communicator));
 }
 
 }  // namespace spillway

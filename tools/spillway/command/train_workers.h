@@ -32,8 +32,13 @@ void AddWorkersJson(const TrainSetup& setup, const TrainResult& result,
                     Json& json);
 
 // The communication of the last update, and a line for each rank.
-std::string FormatWorkers(const TrainSetup& setup, const TrainResult& result,
+std::string FormatWorkers(const TrainFlags& flags, const TrainSetup& setup,
+                          const TrainResult& result,
                           const Communicator& communicator, const Json& ranks);
+
+// Warns if --reduce sparse is sure to move more bytes than plain.
+void WarnOfManyElements(const WorkerFlags& flags,
+                        const Communicator& communicator);
 
 }  // namespace spillway
 

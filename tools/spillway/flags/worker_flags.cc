@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -12,6 +14,7 @@
 #include "comm/open_communicator.h"
 #include "comm/ranks.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "tools/spillway/exit_status.h"
 
 namespace spillway {
@@ -78,9 +81,10 @@ void AddCommFlags(FlagSet& set, WorkerFlags& flags) {
 
 void AddReductionFlags(FlagSet& set, WorkerFlags& flags) {
   set.Choice("--reduce", flags.reduce,
-             {.help = "what is added over the ranks: gradients (default plain) "
-                      "or gradients of half the bytes",
-              .choices = {"plain", "half"}});
+             {.help = "what ranks exchange: gradients (default plain), those "
+                      "of half the bytes, the largest elements of them, or "
+                      "a part of the variables after each update, in turn",
+              .choices = {"plain", "half", "sparse", "partial"}});
   set.Add("--wire", flags.wire, ParseWire)
       ->type_name("fp16|bf16")
       ->description("type that --reduce half sends; default fp16");
@@ -95,17 +99,61 @@ void AddReductionFlags(FlagSet& set, WorkerFlags& flags) {
             .min = 1e-30,
             .max = 1e30});
   set.AtEnd([&set, &flags] {
-    for (const char* flag : {"--wire", "--wire_scale"}) {
-      if (flags.reduce != "half" && set.IsGiven(flag)) {
-        RefuseFlag(flag, "applies to --reduce half");
-      }
-    }
     int exponent = 0;
     if (std::frexp(flags.wire_scale, &exponent) != 0.5) {
       RefuseFlag("--wire_scale",
                  fmt::format("{} is not a power of two", flags.wire_scale));
     }
   });
+}
+
+void AddSparseFlags(FlagSet& set, WorkerFlags& flags) {
+  set.Real("--spars", flags.spars,
+           {.help = "with --reduce sparse, what is sent of the gradients: "
+                    "elements of at least this magnitude, or with --topk, this "
+                    "part of them; default 0.05",
+            .min = 1e-30,
+            .max = 1e30});
+  set.Bool("--topk", flags.topk,
+           "with --reduce sparse: send the largest elements of each bucket");
+  set.Bool("--corr", flags.corr,
+           "with --reduce sparse: add what was not sent to the gradients of "
+           "the next update; default true");
+  set.Bool("--sync_momentum", flags.sync_momentum,
+           "with --reduce partial: average the optimizer's slots, too");
+  set.Int("--full_sync_every", flags.full_sync_every,
+          {.help = "with --reduce partial: average all variables every so many "
+                   "updates",
+           .min = 1,
+           .max = 1'000'000'000});
+}
+
+// Flags that belong to one way, and ways that exclude a flag.
+void CheckReduction(const FlagSet& set, const WorkerFlags& flags) {
+  const std::map<std::string, std::vector<std::string>> ways = {
+      {"--wire", {"half"}},
+      {"--wire_scale", {"half"}},
+      {"--clip_wire", {"plain", "half"}},
+      {"--spars", {"sparse"}},
+      {"--topk", {"sparse"}},
+      {"--corr", {"sparse"}},
+      {"--sync_momentum", {"partial"}},
+      {"--full_sync_every", {"partial"}}};
+  for (const auto& [flag, allowed] : ways) {
+    if (set.IsGiven(flag) && std::ranges::count(allowed, flags.reduce) == 0) {
+      RefuseFlag(flag, fmt::format("applies to --reduce {}",
+                                   fmt::join(allowed, " and ")));
+    }
+  }
+  if (flags.topk && flags.spars > 1) {
+    RefuseFlag("--spars", fmt::format("{} is not a part of the elements, from "
+                                      "0 to 1, as --topk needs",
+                                      flags.spars));
+  }
+  if (flags.reduce == "partial" && flags.check_replicas > 0) {
+    RefuseFlag("--check_replicas",
+               "with --reduce partial, each rank has variables of its own");
+  }
 }
 
 }  // namespace
@@ -123,6 +171,8 @@ void AddWorkerFlags(FlagSet& set, WorkerFlags& flags) {
            .min = 1,
            .max = kMostElements});
   AddReductionFlags(set, flags);
+  AddSparseFlags(set, flags);
+  set.AtEnd([&set, &flags] { CheckReduction(set, flags); });
   set.Add("--init_sync", flags.init_sync, ParseInitSync)
       ->type_name("broadcast|average|check")
       ->description(
@@ -169,6 +219,19 @@ WireFormat WireOf(const WorkerFlags& flags) {
       .dtype = is_half ? flags.wire.value_or(DType::kFloat16) : DType::kFloat32,
       .scale = flags.wire_scale,
       .clip = flags.clip_wire};
+}
+
+std::optional<SparseGradients> SparseOf(const WorkerFlags& flags) {
+  if (flags.reduce != "sparse") return std::nullopt;
+  SparseGradients sparse = {.keeps_residuals = flags.corr};
+  (flags.topk ? sparse.topk_fraction : sparse.min_magnitude) = flags.spars;
+  return sparse;
+}
+
+std::optional<PartialUpdates> PartialOf(const WorkerFlags& flags) {
+  if (flags.reduce != "partial") return std::nullopt;
+  return PartialUpdates{.averages_slots = flags.sync_momentum,
+                        .full_every = flags.full_sync_every};
 }
 
 Tail TailOf(const WorkerFlags& flags, Tail tail) {
