@@ -44,7 +44,7 @@ OPTIMIZERS = {
     "rmsprop": (4, ["--learning_rate=0.001"]),
     "adam": (4, ["--learning_rate=0.001"]),
     "adamw": (4, ["--learning_rate=0.001", "--weight_decay=0.01"]),
-    "lars": (6, ["--learning_rate=10"]),
+    "lars": (6, ["--learning_rate=1"]),
 }
 
 LARGE_BATCH = {

@@ -69,6 +69,9 @@ absl::Status Communicator::Run(const Call& call, const Work& work) {
     if (!status_.ok()) return status_;
     number = ++statistics_.calls;
     statistics_.bytes += call.bytes;
+    if (call.kind == Call::Kind::kAllGather) {
+      statistics_.gathered_bytes += call.bytes;
+    }
   }
   const auto start = std::chrono::steady_clock::now();
   absl::Status status =

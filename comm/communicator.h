@@ -65,8 +65,9 @@ struct CommOptions {
 
 struct CommStatistics {
   int64_t calls = 0;
-  int64_t bytes = 0;    // of this rank's inputs
-  int64_t wait_ns = 0;  // in calls
+  int64_t bytes = 0;           // of this rank's inputs
+  int64_t gathered_bytes = 0;  // the part of all-gathers
+  int64_t wait_ns = 0;         // in calls
 };
 
 class Communicator {

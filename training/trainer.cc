@@ -369,7 +369,7 @@ class TrainingRun {
     }
     const bool is_due =
         spec_.checkpoint_updates == 0 || next_ % spec_.checkpoint_updates == 0;
-    return is_due ? Checkpoint() : absl::OkStatus();
+    return is_due && next_ != saved_ ? Checkpoint() : absl::OkStatus();
   }
 
   absl::Status Checkpoint() {

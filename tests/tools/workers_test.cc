@@ -10,8 +10,8 @@
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/status_matchers.h"
+#include "tests/tools/launched_training.h"
 #include "tests/tools/run_program.h"
-#include "tests/tools/tiny_data.h"
 
 namespace spillway {
 namespace {
@@ -20,67 +20,13 @@ using testing::FlagValues;
 using ::testing::HasSubstr;
 using testing::ProgramRun;
 using testing::ProgramStart;
-using testing::Refuses;
 using testing::RunningProgram;
 using testing::RunProgram;
 using testing::ToArguments;
 using testing::With;
 using Json = nlohmann::ordered_json;
 
-class WorkersTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::filesystem::create_directory(Path("data"));
-    testing::WriteTinyData(Path("data"));
-  }
-
-  FlagValues Flags(const FlagValues& more = {}) const {
-    return With({{"--model", "lenet"},
-                 {"--data", "mnist"},
-                 {"--data_dir", Path("data")},
-                 {"--device", "cpu"},
-                 {"--threads", "1"},
-                 {"--batch_size", "8"},
-                 {"--num_steps", "7"},
-                 {"--optimizer", "momentum"},
-                 {"--json", Path("result.json")}},
-                more);
-  }
-
-  ProgramRun Launch(int ranks, const FlagValues& flags) const {
-    std::vector<std::string> arguments = {"launch", "-n", std::to_string(ranks),
-                                          "--"};
-    for (const std::string& word : ToArguments("train", flags)) {
-      arguments.push_back(word);
-    }
-    return RunProgram(arguments);
-  }
-
-  // The result that rank 0 writes.
-  Json LaunchForJson(int ranks, const FlagValues& more) const {
-    const ProgramRun run = Launch(ranks, Flags(more));
-    EXPECT_EQ(run.exit_status, 0) << run.err;
-    return Result();
-  }
-
-  Json Result() const {
-    const auto text = ReadFile(Path("result.json"));
-    return text.ok() ? Json::parse(*text) : Json();
-  }
-
-  Json Alone(int group, const FlagValues& more) const {
-    const ProgramRun run = RunProgram(ToArguments(
-        "train",
-        With(Flags(more), {{"--train_algo", "looped_minibatch"},
-                           {"--parallel_batches", std::to_string(group)}})));
-    EXPECT_EQ(run.exit_status, 0) << run.err;
-    return Result();
-  }
-
-  std::string Path(const std::string& name) const { return folder_.File(name); }
-
-  testing::TemporaryFolder folder_;
-};
+using WorkersTest = testing::LaunchedTraining;
 
 // Two addends have one sum in any order; more of them have with
 // --deterministic_reduce.
@@ -103,45 +49,6 @@ TEST_F(WorkersTest, TrainAsOneRankWithAsManyMicroBatches) {
     EXPECT_EQ(json["comm"]["backend"], "gloo");
     EXPECT_GT(json["comm"]["bytes"], 0);
     EXPECT_GT(json["comm"]["buckets"].size(), 0U);
-  }
-}
-
-TEST_F(WorkersTest, HalfSendsHalfTheBytes) {
-  const Json plain = LaunchForJson(2, {});
-  const Json half = LaunchForJson(
-      2, {{"--reduce", "half"}, {"--wire_scale", "4"}, {"--clip_wire", "50"}});
-  EXPECT_EQ(half["ranks"][0]["checksum"], half["ranks"][1]["checksum"]);
-  EXPECT_NE(half["checksum"], plain["checksum"]);
-  for (size_t i = 0; i < plain["losses"].size(); ++i) {
-    EXPECT_NEAR(half["losses"][i].get<double>(),
-                plain["losses"][i].get<double>(), 0.01);
-  }
-  int64_t gradients = 0;
-  for (const Json& bytes : plain["comm"]["buckets"]) {
-    gradients += bytes.get<int64_t>();
-  }
-  const int64_t updates = plain["steps_done"];
-  EXPECT_EQ(half["comm"]["bytes"].get<int64_t>(),
-            plain["comm"]["bytes"].get<int64_t>() - updates * gradients / 2);
-}
-
-TEST_F(WorkersTest, FlagsOfTheWireAreChecked) {
-  struct Bad {
-    FlagValues flags;
-    const char* error;
-  };
-  for (const Bad& bad : {
-           Bad{{{"--reduce", "third"}}, "--reduce"},
-           Bad{{{"--wire", "bf16"}}, "--wire: applies to --reduce half"},
-           Bad{{{"--wire_scale", "2"}}, "--wire_scale: applies to --reduce"},
-           Bad{{{"--reduce", "half"}, {"--wire", "int8"}},
-               "--wire: \"int8\" is not one of fp16, bf16"},
-           Bad{{{"--reduce", "half"}, {"--wire_scale", "3"}},
-               "--wire_scale: 3 is not a power of two"},
-           Bad{{{"--clip_wire", "0"}}, "--clip_wire"},
-       }) {
-    EXPECT_THAT(RunProgram(ToArguments("train", Flags(bad.flags))),
-                Refuses(2, HasSubstr(bad.error)));
   }
 }
 

@@ -209,6 +209,54 @@ TEST(CheckpointTest, RefusesATensorTooMany) {
                        AllOf(HasSubstr(path), HasSubstr("stranger"))));
 }
 
+TEST(CheckpointTest, HoldsWhatOtherRanksHave) {
+  const std::string path = ::testing::TempDir() + "/ranks.safetensors";
+  const auto session = MakeSession("w", 1);
+  ASSERT_OK_AND_ASSIGN(const TensorMap own, session->ReadVariables());
+  TrainingState state = {.updates = 3, .rows = "some rows"};
+  for (const uint64_t seed : {2, 3}) {
+    const auto other = MakeSession("w", seed);
+    ASSERT_OK_AND_ASSIGN(const TensorMap variables, other->ReadVariables());
+    state.other_ranks.push_back({{"w", variables.at("w")}});
+  }
+  ASSERT_THAT(SaveCheckpoint(*session, path, state), IsOk());
+  const auto loaded = MakeSession("w", 4);
+  ASSERT_OK_AND_ASSIGN(const auto read, LoadCheckpoint(path, *loaded));
+  EXPECT_EQ(read, state);
+  EXPECT_EQ(ChecksumOf(*loaded), Checksum(own));
+  const auto restored = MakeSession("w", 5);
+  ASSERT_THAT(LoadVariables(path, *restored), IsOk());
+  EXPECT_EQ(ChecksumOf(*restored), Checksum(own));
+}
+
+TEST(CheckpointTest, RefusesOtherRanksThatDoNotFit) {
+  const std::string path = ::testing::TempDir() + "/bad_ranks.safetensors";
+  const auto session = MakeSession("w", 1);
+  ASSERT_OK_AND_ASSIGN(const TensorMap own, session->ReadVariables());
+  const HostTensor& w = own.at("w");
+  struct Bad {
+    std::string name;
+    std::string error;
+  };
+  for (const Bad& bad :
+       {Bad{"spillway.rank_2/w", "rank 1 lacks variables"},
+        Bad{"spillway.rank_0/w", "comes a rank from 1 on"},
+        Bad{"spillway.rank_x/w", "comes a rank from 1 on"},
+        Bad{"spillway.rank_1", "comes a rank from 1 on"},
+        Bad{"spillway.rank_1/v",
+            "there is no variable v of type float32[3, 5]"},
+        Bad{"spillway.rank_1/adam/slots/w/beta_power",
+            "there is no variable adam/slots/w/beta_power of type"}}) {
+    TensorMap tensors = own;
+    tensors[bad.name] = w;
+    ASSERT_THAT(WriteSafetensors(path, tensors), IsOk());
+    EXPECT_THAT(LoadCheckpoint(path, *session),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr(path), HasSubstr(bad.error))));
+    EXPECT_EQ(ChecksumOf(*session), Checksum(own));
+  }
+}
+
 TEST(CheckpointTest, AnOlderFileSurvivesAFailedWrite) {
   const auto session = MakeSession("w", 1);
   const std::string folder = ::testing::TempDir() + "/no_such_folder";

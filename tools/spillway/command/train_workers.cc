@@ -28,13 +28,14 @@ std::string HostName() {
   return name.data();
 }
 
-// Of --reduce sparse, the part of the gradients' elements that a rank has sent.
-// A pair takes twice the bytes of an element.
+// Of --reduce sparse, the part of the gradients' elements that a rank has sent:
+// pairs of twice the bytes of an element, by all-gathers, whose other uses are
+// small.
 double SentPart(const TrainSetup& setup, const TrainResult& result,
                 const Communicator& communicator) {
   const int64_t bytes = std::accumulate(setup.bucket_bytes.begin(),
                                         setup.bucket_bytes.end(), int64_t{0});
-  return static_cast<double>(communicator.statistics().bytes) /
+  return static_cast<double>(communicator.statistics().gathered_bytes) /
          (2 * static_cast<double>(bytes *
                                   std::max<int64_t>(1, result.num_steps())));
 }

@@ -1,0 +1,76 @@
+// `train` on several ranks, which `launch` starts as processes, with tiny data.
+#ifndef SPILLWAY_TESTS_TOOLS_LAUNCHED_TRAINING_H_
+#define SPILLWAY_TESTS_TOOLS_LAUNCHED_TRAINING_H_
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/tools/run_program.h"
+#include "tests/tools/tiny_data.h"
+
+namespace spillway::testing {
+
+class LaunchedTraining : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(Path("data"));
+    WriteTinyData(Path("data"));
+  }
+
+  FlagValues Flags(const FlagValues& more = {}) const {
+    return With({{"--model", "lenet"},
+                 {"--data", "mnist"},
+                 {"--data_dir", Path("data")},
+                 {"--device", "cpu"},
+                 {"--threads", "1"},
+                 {"--batch_size", "8"},
+                 {"--num_steps", "7"},
+                 {"--optimizer", "momentum"},
+                 {"--json", Path("result.json")}},
+                more);
+  }
+
+  ProgramRun Launch(int ranks, const FlagValues& flags) const {
+    std::vector<std::string> arguments = {"launch", "-n", std::to_string(ranks),
+                                          "--"};
+    for (const std::string& word : ToArguments("train", flags)) {
+      arguments.push_back(word);
+    }
+    return RunProgram(arguments);
+  }
+
+  // The result that rank 0 writes.
+  nlohmann::ordered_json LaunchForJson(int ranks,
+                                       const FlagValues& more) const {
+    const ProgramRun run = Launch(ranks, Flags(more));
+    EXPECT_EQ(run.exit_status, 0) << run.err;
+    return Result();
+  }
+
+  nlohmann::ordered_json Result() const {
+    const auto text = ReadFile(Path("result.json"));
+    return text.ok() ? nlohmann::ordered_json::parse(*text)
+                     : nlohmann::ordered_json();
+  }
+
+  nlohmann::ordered_json Alone(int group, const FlagValues& more) const {
+    const ProgramRun run = RunProgram(ToArguments(
+        "train",
+        With(Flags(more), {{"--train_algo", "looped_minibatch"},
+                           {"--parallel_batches", std::to_string(group)}})));
+    EXPECT_EQ(run.exit_status, 0) << run.err;
+    return Result();
+  }
+
+  std::string Path(const std::string& name) const { return folder_.File(name); }
+
+  TemporaryFolder folder_;
+};
+
+}  // namespace spillway::testing
+
+#endif  // SPILLWAY_TESTS_TOOLS_LAUNCHED_TRAINING_H_
