@@ -13,8 +13,14 @@ namespace spillway {
 
 // One communicator for each rank, each for a thread of its own. One that is
 // destroyed while others wait for it is a lost rank. Requires: size >= 1.
+//
+// With `processes`, the threads of each of several processes, with the same
+// `size`: thread t of process p is rank p * size + t. One thread speaks for its
+// process, so it sends as much as one rank; sums are added within the
+// processes first. Borrowed; it is only for these communicators then.
 std::vector<std::unique_ptr<Communicator>> NewThreadCommunicators(
-    int size, const CommOptions& options = {});
+    int size, const CommOptions& options = {},
+    Communicator* processes = nullptr);
 
 // The only rank of a run.
 std::unique_ptr<Communicator> NewSelfCommunicator(

@@ -74,11 +74,11 @@ class TrainingRun {
  private:
   int64_t MicroBatchesBefore(int64_t update) const {
     const std::optional<int64_t> each = plan_.UpdatesPerEpoch();
-    if (!each) return update * plan_.group_size();
+    if (!each) return update * plan_.group_size();  // all are full
     int64_t an_epoch = 0;
     int64_t rest = 0;
     for (int64_t i = 0; i < *each; ++i) {
-      const auto size = static_cast<int64_t>(plan_.Update(i).size());
+      const auto size = static_cast<int64_t>(plan_.Batches(i).size());
       an_epoch += size;
       if (i < update % *each) rest += size;
     }
@@ -156,7 +156,7 @@ class TrainingRun {
       SPILLWAY_RETURN_IF_ERROR(
           session_.Step(spec_.update->program, feeds).status());
     }
-    micro_batches_ += static_cast<int64_t>(results.size());
+    micro_batches_ += static_cast<int64_t>(plan_.Batches(next_).size());
     return CheckRanks();
   }
 
@@ -166,11 +166,17 @@ class TrainingRun {
   absl::Status ShareResults(std::vector<MicroResult>& results) {
     struct Record {
       double stops = 0;
+      double counts = 0;  // 0: there is none, or it repeats other rows
       MicroResult result = {};
     };
+    const std::vector<MicroBatch> batches =
+        plan_.UpdateOf(next_, RankOf(spec_));
     const auto each = static_cast<size_t>(plan_.per_rank());
     std::vector<Record> own(each);
-    for (size_t i = 0; i < results.size(); ++i) own[i].result = results[i];
+    for (size_t i = 0; i < results.size(); ++i) {
+      own[i].counts = batches[i].weight > 0 ? 1 : 0;
+      own[i].result = results[i];
+    }
     own[0].stops = wants_stop_ || StopRequested(spec_.stop) ? 1 : 0;
     std::vector<Record> all(each * static_cast<size_t>(SizeOf(spec_)));
     SPILLWAY_RETURN_IF_ERROR(spec_.communicator->AllGather(
@@ -179,28 +185,34 @@ class TrainingRun {
     results.clear();
     for (const Record& record : all) {
       all_stop_ = all_stop_ || record.stops != 0;
-      results.push_back(record.result);
+      if (record.counts != 0) results.push_back(record.result);
     }
-    results.resize(plan_.Update(next_).size());
     return absl::OkStatus();
   }
 
   void AddResults(const std::vector<MicroResult>& results,
                   StepProgress& progress) {
-    const std::vector<MicroBatch> batches = plan_.Update(next_);
+    const std::vector<MicroBatch> batches = plan_.Batches(next_);
+    const std::vector<MicroBatch> slices = plan_.Update(next_);
     int64_t rows = 0;
     for (const MicroBatch& batch : batches) rows += batch.rows();
     square_sum_ = 0;
-    for (size_t i = 0; i < batches.size(); ++i) {
-      const double part =
-          static_cast<double>(batches[i].rows()) / static_cast<double>(rows);
+    progress.micro_losses.resize(batches.size());
+    const bool has_accuracy = spec_.training.accuracy.is_valid();
+    if (has_accuracy) progress.micro_accuracies.resize(batches.size());
+    for (size_t i = 0; i < slices.size(); ++i) {
+      const auto number = static_cast<size_t>(plan_.NumberOf(next_, slices[i]));
+      const auto of_slice = static_cast<double>(slices[i].rows());
+      const double part = of_slice / static_cast<double>(rows);
+      const double of_micro =
+          of_slice / static_cast<double>(batches[number].rows());
       progress.loss += part * results[i].loss;
-      progress.micro_losses.push_back(results[i].loss);
+      progress.micro_losses[number] += of_micro * results[i].loss;
       square_sum_ += results[i].square_sum;
-      if (!spec_.training.accuracy.is_valid()) continue;
+      if (!has_accuracy) continue;
       progress.accuracy =
           progress.accuracy.value_or(0) + part * results[i].accuracy;
-      progress.micro_accuracies.push_back(results[i].accuracy);
+      progress.micro_accuracies[number] += of_micro * results[i].accuracy;
     }
   }
 
@@ -289,9 +301,12 @@ class TrainingRun {
   // random numbers do not depend on the number of ranks.
   absl::Status SetStepNumber(const TrainingProgram& program, size_t index) {
     std::vector<int64_t> numbers = session_.step_numbers();
+    const int64_t devices = plan_.devices();
+    const int64_t batch = micro_batches_ +
+                          RankOf(spec_) / devices * plan_.per_rank() +
+                          static_cast<int64_t>(index);
     numbers[static_cast<size_t>(program.program)] =
-        micro_batches_ + RankOf(spec_) * plan_.per_rank() +
-        static_cast<int64_t>(index);
+        batch * devices + RankOf(spec_) % devices;
     return session_.SetStepNumbers(numbers);
   }
 

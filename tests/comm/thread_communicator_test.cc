@@ -1,8 +1,12 @@
 #include "comm/thread_communicator.h"
 
 #include <chrono>
+#include <functional>
 #include <set>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "gmock/gmock.h"
@@ -21,6 +25,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::RunRanks;
+using ::testing::SizeIs;
 using testing::StatusIs;
 using Code = absl::StatusCode;
 
@@ -45,6 +50,87 @@ TEST_P(ThreadCommunicatorTest, AddsInTheOrderOfTheRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ThreadCommunicatorTest,
                          ::testing::Values(1, 2, 3, 4, 7));
+
+// Threads in each of several processes, which are threads here.
+std::vector<absl::Status> RunProcesses(
+    int processes, int threads, const CommOptions& options,
+    const std::function<absl::Status(Communicator&)>& run) {
+  std::vector<absl::Status> results(static_cast<size_t>(processes * threads),
+                                    absl::UnknownError("not run"));
+  RunRanks(processes, options, [&](Communicator& process) {
+    auto ranks = NewThreadCommunicators(threads, options, &process);
+    std::vector<std::jthread> running;
+    for (auto& rank : ranks) {
+      running.emplace_back([&] {
+        results[static_cast<size_t>(rank->rank())] = run(*rank);
+        rank.reset();
+      });
+    }
+    running.clear();  // joins
+    return absl::OkStatus();
+  });
+  return results;
+}
+
+TEST(ProcessesOfThreadsTest, ComputeEveryCollective) {
+  for (const auto& [processes, threads] :
+       {std::pair(1, 3), std::pair(2, 1), std::pair(2, 3), std::pair(3, 2)}) {
+    SCOPED_TRACE(processes * 10 + threads);
+    for (const CommOptions& options :
+         {CommOptions{}, CommOptions{.check_calls = true},
+          CommOptions{.deterministic_reduce = true}}) {
+      const auto results =
+          RunProcesses(processes, threads, options, CheckCollectives);
+      EXPECT_THAT(results, SizeIs(processes * threads));
+      EXPECT_THAT(results, Each(IsOk()));
+    }
+    EXPECT_THAT(RunProcesses(processes, threads, {},
+                             [](Communicator& communicator) {
+                               return CheckSameBits(communicator,
+                                                    /*is_ordered=*/false);
+                             }),
+                Each(IsOk()));
+    EXPECT_THAT(RunProcesses(processes, threads, {.deterministic_reduce = true},
+                             [](Communicator& communicator) {
+                               return CheckSameBits(communicator,
+                                                    /*is_ordered=*/true);
+                             }),
+                Each(IsOk()));
+  }
+}
+
+TEST(ProcessesOfThreadsTest, OneThatGivesUpEndsAllProcesses) {
+  const auto results =
+      RunProcesses(2, 2, {}, [](Communicator& communicator) -> absl::Status {
+        if (communicator.rank() == 3) {
+          communicator.Abort(absl::InternalError("the disk is full"));
+          return absl::OkStatus();
+        }
+        while (true) {
+          if (auto status = communicator.Barrier(); !status.ok()) return status;
+        }
+      });
+  for (const int rank : {0, 1, 2}) {
+    EXPECT_THAT(results[static_cast<size_t>(rank)],
+                StatusIs(Code::kAborted, HasSubstr("the disk is full")));
+  }
+}
+
+TEST(ProcessesOfThreadsTest, OneThatIsLateIsLateForAll) {
+  const auto results = RunProcesses(
+      2, 2, {.timeout = std::chrono::milliseconds(200)},
+      [](Communicator& communicator) -> absl::Status {
+        if (communicator.rank() == 2) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+          return absl::OkStatus();
+        }
+        return communicator.Barrier();
+      });
+  for (const int rank : {0, 1, 3}) {
+    EXPECT_THAT(results[static_cast<size_t>(rank)],
+                StatusIs(Code::kDeadlineExceeded, _));
+  }
+}
 
 TEST(ThreadCommunicatorErrorTest, ARankThatLeavesIsLost) {
   const auto results =

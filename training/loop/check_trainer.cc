@@ -42,7 +42,9 @@ absl::Status CheckPrograms(const Session& session, const TrainerSpec& spec,
         fmt::format("an update of {} micro-batches needs an update program",
                     plan.per_rank()));
   }
-  for (const int64_t size : plan.Sizes()) {
+  const int worker =
+      spec.communicator == nullptr ? 0 : spec.communicator->rank();
+  for (const int64_t size : plan.Sizes(worker)) {
     const TrainingProgram* program = ProgramFor(spec, size);
     if (program == nullptr) {
       return InvalidArgument(
@@ -121,10 +123,9 @@ absl::Status CheckRankCount(const TrainerSpec& spec,
                             const MicroBatchPlan& plan) {
   const int ranks =
       spec.communicator == nullptr ? 1 : spec.communicator->size();
-  if (plan.spec().world_size == ranks) return absl::OkStatus();
+  if (plan.workers() == ranks) return absl::OkStatus();
   return InvalidArgument(fmt::format("the plan is for {}, but there are {}",
-                                     Counted(plan.spec().world_size, "rank"),
-                                     ranks));
+                                     Counted(plan.workers(), "rank"), ranks));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ std::string DescribeRows(const MicroBatchPlan& plan,
   const MicroBatchSpec& spec = plan.spec();
   return fmt::format(
       "{} rows in batches of {}, {} an update, tail {}, {}", spec.rows,
-      plan.Sizes()[0], plan.group_size(), TailName(spec.tail),
+      plan.micro_rows(), plan.group_size(), TailName(spec.tail),
       shuffle_seed ? fmt::format("shuffled with seed {}", *shuffle_seed)
                    : "not shuffled");
 }

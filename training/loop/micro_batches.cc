@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -61,6 +62,23 @@ absl::Status CheckGroup(const MicroBatchSpec& spec) {
       Counted(spec.rows, "row"), TailName(spec.tail), most));
 }
 
+// Rows of a micro-batch, at most.
+int64_t MicroRows(const MicroBatchSpec& spec) {
+  switch (spec.algorithm) {
+    case TrainAlgorithm::kBatch:
+      return CeilDiv(spec.rows, spec.world_size);
+    case TrainAlgorithm::kAllreduce:
+      return 1;
+    default:
+      return spec.batch_size;
+  }
+}
+
+absl::Status CheckDevices(const MicroBatchSpec& spec) {
+  if (spec.loads.empty()) return absl::OkStatus();
+  return SplitBatch(MicroRows(spec), spec.loads, spec.split).status();
+}
+
 absl::Status CheckSpec(const MicroBatchSpec& spec) {
   SPILLWAY_RETURN_IF_ERROR(CheckCount("rows", spec.rows, kMostRows));
   const bool takes_all = spec.algorithm == TrainAlgorithm::kBatch;
@@ -68,15 +86,19 @@ absl::Status CheckSpec(const MicroBatchSpec& spec) {
                                       takes_all ? kMostRows : spec.rows));
   SPILLWAY_RETURN_IF_ERROR(
       CheckCount("world_size", spec.world_size, kMostRanks));
+  SPILLWAY_RETURN_IF_ERROR(CheckDevices(spec));
   const bool has_groups = HasGroups(spec.algorithm);
-  if (!has_groups && spec.world_size == 1) return absl::OkStatus();
+  const bool is_alone = spec.world_size == 1 && spec.loads.size() <= 1;
+  if (!has_groups && is_alone) return absl::OkStatus();
   SPILLWAY_RETURN_IF_ERROR(
       CheckCount("parallel_batches", spec.parallel_batches, kMostRows));
   if (spec.tail == Tail::kDrift) {
     return InvalidArgument(fmt::format(
         "tail: drift is for minibatch and allreduce on one rank; {} {} "
         "partial, drop or wrap",
-        has_groups ? TrainAlgorithmName(spec.algorithm) : "several ranks",
+        has_groups            ? TrainAlgorithmName(spec.algorithm)
+        : spec.world_size > 1 ? "several ranks"
+                              : "several devices",
         has_groups ? "takes" : "take"));
   }
   return CheckGroup(spec);
@@ -107,23 +129,18 @@ absl::StatusOr<MicroBatchPlan> MicroBatchPlan::Create(
   return MicroBatchPlan(spec);
 }
 
-MicroBatchPlan::MicroBatchPlan(const MicroBatchSpec& spec) : spec_(spec) {
+MicroBatchPlan::MicroBatchPlan(const MicroBatchSpec& spec)
+    : spec_(spec), micro_rows_(MicroRows(spec)) {
   switch (spec.algorithm) {
     case TrainAlgorithm::kMinibatch:
-      micro_rows_ = spec.batch_size;
-      group_size_ = 1;
-      break;
     case TrainAlgorithm::kBatch:
-      micro_rows_ = CeilDiv(spec.rows, spec.world_size);
       group_size_ = 1;
       break;
     case TrainAlgorithm::kLoopedMinibatch:
     case TrainAlgorithm::kAllreduceParallelBatches:
-      micro_rows_ = spec.batch_size;
       group_size_ = spec.parallel_batches;
       break;
     case TrainAlgorithm::kAllreduce:
-      micro_rows_ = 1;
       group_size_ = spec.batch_size;
       break;
   }
@@ -152,7 +169,7 @@ std::pair<int64_t, int64_t> MicroBatchPlan::Rows(int64_t update) const {
   return {begin, std::min(begin + group_rows_, spec_.rows)};
 }
 
-std::vector<MicroBatch> MicroBatchPlan::Update(int64_t update) const {
+std::vector<MicroBatch> MicroBatchPlan::Batches(int64_t update) const {
   const auto [begin, end] = Rows(update);
   std::vector<MicroBatch> batches;
   for (int64_t row = begin; row < end; row += micro_rows_) {
@@ -165,16 +182,59 @@ std::vector<MicroBatch> MicroBatchPlan::Update(int64_t update) const {
   return batches;
 }
 
+std::vector<int64_t> MicroBatchPlan::Split(int64_t rows) const {
+  if (devices() == 1) return {rows};
+  if (rows < micro_rows_) return SplitShortBatch(rows, spec_.loads);
+  return *SplitBatch(rows, spec_.loads, spec_.split);  // checked by Create
+}
+
+MicroBatch MicroBatchPlan::SliceOf(const MicroBatch& micro, int device) const {
+  const std::vector<int64_t> sizes = Split(micro.rows());
+  MicroBatch slice = {.begin = micro.begin};
+  for (int before = 0; before < device; ++before) {
+    slice.begin += sizes[static_cast<size_t>(before)];
+  }
+  const int64_t rows = sizes[static_cast<size_t>(device)];
+  slice.end = slice.begin + rows;
+  slice.weight = micro.weight * static_cast<double>(rows) /
+                 static_cast<double>(micro.rows());
+  return slice;
+}
+
+std::vector<MicroBatch> MicroBatchPlan::Update(int64_t update) const {
+  if (devices() == 1) return Batches(update);
+  std::vector<MicroBatch> all;
+  for (int worker = 0; worker < workers(); ++worker) {
+    for (const MicroBatch& micro : UpdateOf(update, worker)) {
+      if (micro.weight > 0) all.push_back(micro);
+    }
+  }
+  return all;
+}
+
 std::vector<MicroBatch> MicroBatchPlan::UpdateOf(int64_t update,
-                                                 int rank) const {
-  const std::vector<MicroBatch> all = Update(update);
+                                                 int worker) const {
+  const std::vector<MicroBatch> all = Batches(update);
+  const int rank = worker / devices();
+  const int device = worker % devices();
   const auto count = static_cast<int64_t>(all.size());
   const int64_t first = std::min(count, rank * per_rank());
   const int64_t last = std::min(count, first + per_rank());
-  if (first < last) return {all.begin() + first, all.begin() + last};
+  std::vector<MicroBatch> own;
+  for (int64_t i = first; i < last; ++i) {
+    const MicroBatch slice = SliceOf(all[static_cast<size_t>(i)], device);
+    if (slice.rows() > 0) own.push_back(slice);
+  }
+  if (!own.empty()) return own;
   MicroBatch idle = all[0];
+  if (devices() > 1) idle = {.begin = 0, .end = Sizes(worker)[0]};
   idle.weight = 0;
   return {idle};
+}
+
+int64_t MicroBatchPlan::NumberOf(int64_t update,
+                                 const MicroBatch& micro) const {
+  return (micro.begin - Rows(update).first) / micro_rows_;
 }
 
 int64_t MicroBatchPlan::EpochOf(int64_t update) const {
@@ -226,7 +286,18 @@ absl::StatusOr<int64_t> MicroBatchPlan::Updates(
          CeilDiv(batches % an_epoch, group_size_);
 }
 
-std::vector<int64_t> MicroBatchPlan::Sizes() const {
+std::vector<int64_t> MicroBatchPlan::Sizes(int worker) const {
+  if (devices() == 1) return BatchSizes();
+  std::vector<int64_t> sizes;
+  for (const int64_t rows : BatchSizes()) {
+    const int64_t own = Split(rows)[static_cast<size_t>(worker % devices())];
+    if (own > 0 && std::ranges::count(sizes, own) == 0) sizes.push_back(own);
+  }
+  std::ranges::sort(sizes, std::greater<>());
+  return sizes;
+}
+
+std::vector<int64_t> MicroBatchPlan::BatchSizes() const {
   std::vector<int64_t> sizes = {micro_rows_};
   if (spec_.tail == Tail::kPartial && spec_.rows % micro_rows_ != 0) {
     sizes.push_back(spec_.rows % micro_rows_);

@@ -12,6 +12,9 @@
 // A run of several ranks has groups of world_size times as many micro-batches;
 // each rank takes the same number of them, one after the other. So the update
 // of W ranks reads the rows that one rank with W times the micro-batches reads.
+// A rank may have several devices, its executor group: each of its
+// micro-batches is divided among them. Device d of rank r is worker
+// r * devices() + d; with one device each, ranks are workers.
 //
 // Sources: the loops of Apache SystemML's Keras2DML and Caffe2DML
 // (apache/systemds, commit b657820248), with epochs, weights and tails made
@@ -19,6 +22,7 @@
 #ifndef SPILLWAY_TRAINING_LOOP_MICRO_BATCHES_H_
 #define SPILLWAY_TRAINING_LOOP_MICRO_BATCHES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -26,6 +30,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "training/loop/split_batch.h"
 
 namespace spillway {
 
@@ -74,6 +79,10 @@ struct MicroBatchSpec {
   int64_t parallel_batches = 1;  // micro-batches of a group, at most
   Tail tail = Tail::kPartial;
   int world_size = 1;  // ranks
+  // Of the devices of each rank (SplitBatch); empty: it has one. A batch that
+  // is shorter than batch_size is divided by the balanced rule.
+  std::vector<double> loads = {};
+  SplitRule split = SplitRule::kBalanced;
   // False: every weight is 1, so that an update has the sum of the gradients.
   bool weighted = true;
 };
@@ -96,17 +105,25 @@ class MicroBatchPlan {
   // Errors: INVALID_ARGUMENT naming the field, with the largest value that is
   // possible, for counts below 1, a group that is larger than the data (with
   // tails other than kPartial), groups in an algorithm that has none, and
-  // kDrift for an algorithm with groups or several ranks.
+  // kDrift for an algorithm with groups or several workers; of SplitBatch, for
+  // several devices.
   static absl::StatusOr<MicroBatchPlan> Create(const MicroBatchSpec& spec);
 
-  // Of update `update`, from 0, in the order in which their gradients are
-  // added, those of all ranks. Cost: O(micro-batches).
+  // Of update `update`, from 0, before they are divided among devices, those of
+  // all ranks. Cost: O(micro-batches).
+  std::vector<MicroBatch> Batches(int64_t update) const;
+
+  // The micro-batches of all workers, in the order in which their gradients are
+  // added: worker by worker. The same as Batches if each rank has one device.
   std::vector<MicroBatch> Update(int64_t update) const;
 
-  // Those of one rank: of Update, `per_rank()` from rank * per_rank(). A rank
-  // for which none is left, at the end of an epoch, has the first of Update
-  // with the weight 0, since it takes part in the communication.
-  std::vector<MicroBatch> UpdateOf(int64_t update, int rank) const;
+  // Those of one worker, at most per_rank(). A worker for which none is left,
+  // at the end of an epoch, has rows of others with the weight 0, since it
+  // takes part in the communication.
+  std::vector<MicroBatch> UpdateOf(int64_t update, int worker) const;
+
+  // The place in Batches(update) of a micro-batch of Update(update).
+  int64_t NumberOf(int64_t update, const MicroBatch& micro) const;
 
   // The number of epochs that are done before the update; a trainer shuffles
   // the rows once an epoch. For kWrap, rows read before / all rows.
@@ -118,18 +135,32 @@ class MicroBatchPlan {
   // Errors: INVALID_ARGUMENT unless one field is set, to 1 or more.
   absl::StatusOr<int64_t> Updates(const TrainingLength& length) const;
 
-  // The numbers of rows that micro-batches have, the largest first: for each of
-  // them, a program is needed.
-  std::vector<int64_t> Sizes() const;
+  // The numbers of rows that a worker's micro-batches have, the largest first:
+  // for each of them, it needs a program.
+  std::vector<int64_t> Sizes(int worker = 0) const;
 
+  // Rows of a micro-batch before it is divided, at most.
+  int64_t micro_rows() const { return micro_rows_; }
   // Micro-batches of an update, at most.
   int64_t group_size() const { return group_size_; }
   // Those of one rank.
   int64_t per_rank() const { return group_size_ / spec_.world_size; }
+  int devices() const {
+    return std::max(1, static_cast<int>(spec_.loads.size()));
+  }
+  int workers() const { return spec_.world_size * devices(); }
   const MicroBatchSpec& spec() const { return spec_; }
 
  private:
   explicit MicroBatchPlan(const MicroBatchSpec& spec);
+
+  // Rows of each device, of a micro-batch of `rows`.
+  std::vector<int64_t> Split(int64_t rows) const;
+  // The rows of a device of this micro-batch; none: no rows.
+  MicroBatch SliceOf(const MicroBatch& micro, int device) const;
+
+  // The numbers of rows that micro-batches have before they are divided.
+  std::vector<int64_t> BatchSizes() const;
 
   // The first row of the update's group, and the row after its last one.
   std::pair<int64_t, int64_t> Rows(int64_t update) const;

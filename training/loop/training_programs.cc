@@ -23,7 +23,7 @@ class ProgramMaker {
 
   absl::StatusOr<TrainingPrograms> Make() {
     SPILLWAY_RETURN_IF_ERROR(CheckExchange());
-    for (const int64_t rows : plan_.Sizes()) {
+    for (const int64_t rows : plan_.Sizes(spec_.worker)) {
       SPILLWAY_RETURN_IF_ERROR(AddMicroBatch(rows));
     }
     if (has_groups()) SPILLWAY_RETURN_IF_ERROR(AddUpdate());
@@ -36,7 +36,7 @@ class ProgramMaker {
     return plan_.per_rank() > 1 || spec_.feeds_loss_scale;
   }
 
-  bool has_ranks() const { return plan_.spec().world_size > 1; }
+  bool has_ranks() const { return plan_.workers() > 1; }
 
   absl::Status CheckExchange() const {
     const bool is_half = spec_.wire.dtype != DType::kFloat32 ||
@@ -75,7 +75,7 @@ class ProgramMaker {
   // already. The returned turn is fed; invalid: there is none.
   Tensor AddExchange(GraphBuilder& g, Tensor weight,
                      MinimizeOptions& options) const {
-    const int ranks = plan_.spec().world_size;
+    const int ranks = plan_.workers();
     if (spec_.partial) {
       const Tensor turn = g.Placeholder("turn", DType::kInt32, {});
       options.averaging = {.turn = turn,
@@ -229,7 +229,16 @@ TrainerSpec TrainingPrograms::SpecFor(const MicroBatchPlan& plan,
 
 absl::StatusOr<TrainingPrograms> MakeTrainingPrograms(
     const MicroBatchPlan& plan, const TrainingProgramsSpec& spec) {
-  return ProgramMaker(plan, spec).Make();
+  SPILLWAY_ASSIGN_OR_RETURN(TrainingPrograms programs,
+                            ProgramMaker(plan, spec).Make());
+  if (plan.Sizes(spec.worker) == plan.Sizes(0)) return programs;
+  // The workers agree on the graphs of worker 0.
+  TrainingProgramsSpec first = spec;
+  first.worker = 0;
+  SPILLWAY_ASSIGN_OR_RETURN(TrainingPrograms of_first,
+                            ProgramMaker(plan, first).Make());
+  programs.agreement = std::move(of_first.agreement);
+  return programs;
 }
 
 }  // namespace spillway

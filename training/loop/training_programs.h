@@ -62,6 +62,9 @@ struct PartialUpdates {
 
 struct TrainingProgramsSpec {
   std::string name = "training";  // of the graphs
+  // Of the plan, whose programs these are: workers that are devices of one rank
+  // may have micro-batches of other sizes.
+  int worker = 0;
   // Adds the forward phase for `rows` rows; the same variables for any number.
   // Called once for each size of micro-batch, the largest first.
   std::function<absl::StatusOr<ForwardPhase>(GraphBuilder& g, int64_t rows)>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -240,6 +241,73 @@ TEST(MicroBatchPlanTest, RefusesWhatCanNeverWork) {
               StatusIs(kRefused, HasSubstr("not 2")));
   EXPECT_THAT(plan.Updates({.epochs = -1}),
               StatusIs(kRefused, HasSubstr("epochs: -1")));
+}
+
+// Every row of a batch is on one device, and weights are parts of all rows.
+TEST(DevicesTest, DivideEveryMicroBatch) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    MicroBatchSpec spec = {.batch_size = static_cast<int64_t>(3 + random() % 9),
+                           .world_size = static_cast<int>(1 + random() % 3)};
+    if (random() % 2 == 0) {
+      spec.algorithm = TrainAlgorithm::kLoopedMinibatch;
+      spec.parallel_batches = static_cast<int64_t>(1 + random() % 3);
+    }
+    spec.rows = spec.batch_size * spec.world_size * spec.parallel_batches +
+                static_cast<int64_t>(random() % 50);
+    for (size_t i = 0; i < 2 + random() % 2; ++i) {
+      spec.loads.push_back(1 + static_cast<double>(random() % 5));
+    }
+    spec.tail = static_cast<Tail>(random() % 3);
+    ASSERT_OK_AND_ASSIGN(const MicroBatchPlan plan,
+                         MicroBatchPlan::Create(spec));
+    for (int64_t update = 0; update < 12; ++update) {
+      std::map<int64_t, int> rows;
+      for (const MicroBatch& batch : plan.Batches(update)) {
+        for (int64_t row = batch.begin; row < batch.end; ++row) ++rows[row];
+      }
+      double weights = 0;
+      size_t count = 0;
+      const std::vector<MicroBatch> all = plan.Update(update);
+      for (int worker = 0; worker < plan.workers(); ++worker) {
+        const std::vector<int64_t> sizes = plan.Sizes(worker);
+        const std::vector<MicroBatch> own = plan.UpdateOf(update, worker);
+        EXPECT_LE(own.size(), static_cast<size_t>(plan.per_rank()));
+        for (const MicroBatch& micro : own) {
+          EXPECT_EQ(std::ranges::count(sizes, micro.rows()), 1);
+          EXPECT_LE(micro.end, spec.rows);
+          if (micro.weight == 0) continue;
+          ASSERT_LT(count, all.size());
+          EXPECT_EQ(all[count++], micro);
+          weights += micro.weight;
+          const MicroBatch whole = plan.Batches(
+              update)[static_cast<size_t>(plan.NumberOf(update, micro))];
+          EXPECT_GE(micro.begin, whole.begin);
+          EXPECT_LE(micro.end, whole.end);
+          for (int64_t row = micro.begin; row < micro.end; ++row) --rows[row];
+        }
+      }
+      EXPECT_EQ(count, all.size());
+      EXPECT_NEAR(weights, 1, 1e-12);
+      for (const auto& [row, left] : rows) EXPECT_EQ(left, 0) << row;
+    }
+  }
+}
+
+TEST(DevicesTest, NeedARowEach) {
+  EXPECT_THAT(
+      MicroBatchPlan::Create({.rows = 10, .batch_size = 2, .loads = {1, 1, 1}}),
+      StatusIs(kRefused, HasSubstr("a batch of 2 rows for 3 devices")));
+  EXPECT_THAT(MicroBatchPlan::Create({.algorithm = TrainAlgorithm::kAllreduce,
+                                      .rows = 10,
+                                      .batch_size = 4,
+                                      .loads = {1, 1}}),
+              StatusIs(kRefused, HasSubstr("a batch of 1 row for 2 devices")));
+  EXPECT_THAT(
+      MicroBatchPlan::Create(
+          {.rows = 10, .batch_size = 4, .tail = Tail::kDrift, .loads = {1, 1}}),
+      StatusIs(kRefused, HasSubstr("several devices take partial, drop")));
 }
 
 }  // namespace

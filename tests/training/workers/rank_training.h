@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_TESTS_TRAINING_WORKERS_RANK_TRAINING_H_
 #define SPILLWAY_TESTS_TRAINING_WORKERS_RANK_TRAINING_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -65,7 +66,8 @@ inline absl::StatusOr<RankResult> TrainRank(const RanksCase& test,
                             MicroBatchPlan::Create(test.rows));
   SPILLWAY_ASSIGN_OR_RETURN(
       const TrainingPrograms programs,
-      MakeTrainingPrograms(plan, {.forward = test.forward,
+      MakeTrainingPrograms(plan, {.worker = communicator.rank(),
+                                  .forward = test.forward,
                                   .optimizer = test.optimizer,
                                   .minimize = test.minimize,
                                   .buckets = test.buckets,
@@ -103,19 +105,26 @@ inline absl::StatusOr<RankResult> TrainRank(const RanksCase& test,
   return result;
 }
 
-// By rank.
-inline std::vector<absl::StatusOr<RankResult>> TrainRanks(const RanksCase& test,
-                                                          int size) {
+// By worker, of so many ranks with the devices that test.rows has.
+inline std::vector<absl::StatusOr<RankResult>> TrainWorkers(
+    const RanksCase& test, int ranks) {
   RanksCase with_ranks = test;
-  with_ranks.rows.world_size = size;
+  with_ranks.rows.world_size = ranks;
+  const auto devices = std::max(1, static_cast<int>(test.rows.loads.size()));
   std::vector<absl::StatusOr<RankResult>> results(
-      static_cast<size_t>(size), absl::UnknownError("has not run"));
-  RunRanks(size, test.comm, [&](Communicator& communicator) {
-    const auto rank = static_cast<size_t>(communicator.rank());
-    results[rank] = TrainRank(with_ranks, communicator);
-    return results[rank].status();
+      static_cast<size_t>(ranks * devices), absl::UnknownError("has not run"));
+  RunRanks(ranks * devices, test.comm, [&](Communicator& communicator) {
+    const auto worker = static_cast<size_t>(communicator.rank());
+    results[worker] = TrainRank(with_ranks, communicator);
+    return results[worker].status();
   });
   return results;
+}
+
+// By rank.
+inline std::vector<absl::StatusOr<RankResult>> TrainRanks(const RanksCase& test,
+                                                          int ranks) {
+  return TrainWorkers(test, ranks);
 }
 
 // One rank that takes `group` micro-batches an update.

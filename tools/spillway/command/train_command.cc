@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "base/trace/timeline.h"
 #include "fmt/format.h"
+#include "tools/spillway/command/train_group.h"
 #include "tools/spillway/command/train_report.h"
 #include "tools/spillway/command/train_setup.h"
 #include "tools/spillway/command/train_workers.h"
@@ -285,7 +286,9 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   SharePrecision(set, flags.model, flags.step);
   AddLinkFlag(set, flags.step);
   AddCudaGraphFlag(set, flags.step);
-  AddMemoryFlags(set, flags.step);
+  AddMemoryFlags(set, flags.step,
+                 {.num_devices = &flags.workers.num_devices,
+                  .device_budgets = &flags.device_budgets});
   AddPlaceFlag(set, flags.place);
   AddCheckMemoryFlag(set, flags.step);
   AddLmsFlags(set, flags.step.lms);
@@ -323,7 +326,10 @@ void WriteRank(const TrainFlags& flags, int rank, const Json& json,
                         "--json_all_ranks"));
 }
 
-absl::Status RunTrainOn(const TrainFlags& given, Communicator* communicator) {
+// `communicator`: of all ranks and their devices; null: this is alone.
+absl::Status TrainOn(const TrainFlags& given, Communicator* communicator,
+                     const std::shared_ptr<const TrainLoop>& loop,
+                     const StopRequest& stop) {
   const int rank = RankOf(communicator);
   TrainFlags flags = OutputFlagsOf(given, rank);
   if (communicator != nullptr && flags.step.threads == 0) {
@@ -333,16 +339,8 @@ absl::Status RunTrainOn(const TrainFlags& given, Communicator* communicator) {
                                  {"--trace", flags.trace}});
   if (rank > 0) outputs.Silence();
   SPILLWAY_RETURN_IF_ERROR(outputs.Check());
-  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<TrainLoop> loop,
-                            SetUpLoop(flags, WorldSizeOf(communicator)));
-  if (flags.loop.dry_run) {
-    outputs.Print(FormatDryRun(*loop));
-    outputs.WriteJson(DryRunJson(*loop));
-    return outputs.Finish();
-  }
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const TrainSetup setup,
-      SetUpTraining(flags, std::move(loop), communicator));
+  SPILLWAY_ASSIGN_OR_RETURN(const TrainSetup setup,
+                            SetUpTraining(flags, loop, communicator));
   SPILLWAY_ASSIGN_OR_RETURN(TrainingState start, Resume(flags, setup));
   if (communicator != nullptr) {
     SPILLWAY_ASSIGN_OR_RETURN(start, BroadcastState(start, *communicator));
@@ -350,12 +348,10 @@ absl::Status RunTrainOn(const TrainFlags& given, Communicator* communicator) {
   if (communicator != nullptr && rank == 0) {
     WarnOfManyElements(flags.workers, *communicator);
   }
-  const Interrupts interrupts("step");
   Checkpoints checkpoints(flags, setup, start);
   SPILLWAY_ASSIGN_OR_RETURN(
       const TrainResult result,
-      TrainAndReport(flags, setup, start, interrupts.stop(), checkpoints,
-                     outputs));
+      TrainAndReport(flags, setup, start, stop, checkpoints, outputs));
   Json ranks;
   if (communicator != nullptr) {
     SPILLWAY_ASSIGN_OR_RETURN(ranks, GatherRanks(setup, result, *communicator));
@@ -383,12 +379,37 @@ absl::Status RunTrainOn(const TrainFlags& given, Communicator* communicator) {
                             : absl::OkStatus());
 }
 
+absl::Status PrintDryRun(const TrainFlags& flags, int rank,
+                         const TrainLoop& loop) {
+  Outputs outputs(flags.result, {});
+  if (rank > 0) outputs.Silence();
+  SPILLWAY_RETURN_IF_ERROR(outputs.Check());
+  outputs.Print(FormatDryRun(loop));
+  outputs.WriteJson(DryRunJson(loop));
+  return outputs.Finish();
+}
+
+// `processes`: of the run; null: this one is alone.
+absl::Status RunRank(const TrainFlags& flags, Communicator* processes) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::shared_ptr<const TrainLoop> loop,
+                            SetUpLoop(flags, WorldSizeOf(processes)));
+  if (flags.loop.dry_run) return PrintDryRun(flags, RankOf(processes), *loop);
+  const Interrupts interrupts("step");
+  if (loop->plan->devices() == 1) {
+    return TrainOn(flags, processes, loop, interrupts.stop());
+  }
+  return TrainOnDevices(
+      flags, processes, [&](const TrainFlags& own, Communicator& workers) {
+        return TrainOn(own, &workers, loop, interrupts.stop());
+      });
+}
+
 }  // namespace
 
 absl::Status RunTrain(const TrainFlags& flags) {
   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
                             OpenWorkers(flags.workers));
-  const absl::Status status = RunTrainOn(flags, communicator.get());
+  const absl::Status status = RunRank(flags, communicator.get());
   if (communicator == nullptr || status.ok() || absl::IsCancelled(status)) {
     return status;
   }

@@ -33,6 +33,8 @@ struct TrainFlags {
   std::string resume = {};  // "auto" or a file
   std::string restore = {};
   StepOptions step = DefaultStepOptions();
+  // Bytes, of each device of this process; empty: step.device_memory.
+  std::vector<int64_t> device_budgets = {};
   PlaceMode place = PlaceMode::kOff;
   std::string plan = {};
   std::string trace = {};

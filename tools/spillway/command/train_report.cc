@@ -87,11 +87,11 @@ std::string FormatStart(const TrainSetup& setup) {
   const MemoryUse memory = setup.session->memory();
   const MicroBatchPlan& plan = *setup.loop->plan;
   const std::optional<int64_t> updates = plan.UpdatesPerEpoch();
-  const std::string batches =
-      plan.group_size() == 1
-          ? fmt::format("batch {}", setup.spec.training.batch_size)
-          : fmt::format("batch {} x {}", setup.spec.training.batch_size,
-                        plan.group_size());
+  std::string batches = fmt::format("batch {}", plan.micro_rows());
+  if (plan.group_size() > 1) batches += fmt::format(" x {}", plan.group_size());
+  if (plan.devices() > 1) {
+    batches += fmt::format(" on {}", Counted(plan.devices(), "device"));
+  }
   return fmt::format(
       "{}, {}, {}, device {}: {}\n"
       "{:>5}{:>10}{:>10}{:>15}{:>9}\n",
@@ -159,7 +159,7 @@ Json TrainJson(const TrainFlags& flags, const TrainSetup& setup,
       {"device", setup.device},
       {"precision", flags.model.precision},
       {"cuda_graph", flags.step.capture_steps},
-      {"batch_size", setup.spec.training.batch_size},
+      {"batch_size", setup.loop->plan->micro_rows()},
       {"image_size", setup.model.image_size},
       {"parameters", setup.parameters},
       {"interrupted", result.interrupted()},
@@ -191,19 +191,35 @@ Json TrainJson(const TrainFlags& flags, const TrainSetup& setup,
   return json;
 }
 
+namespace {
+
+// Of the rows that a worker reads.
+void AddWindows(const MicroBatchPlan& plan, int64_t update, int worker,
+                Json& windows) {
+  const int rank = worker / plan.devices();
+  for (const MicroBatch& micro : plan.UpdateOf(update, worker)) {
+    if (micro.weight == 0) continue;  // it has none
+    const int64_t number = plan.NumberOf(update, micro);
+    Json window = {{"rank", rank},
+                   {"micro", number - rank * plan.per_rank()},
+                   {"begin", micro.begin},
+                   {"end", micro.end},
+                   {"weight", micro.weight}};
+    if (plan.devices() > 1) window["device"] = worker % plan.devices();
+    windows.push_back(std::move(window));
+  }
+}
+
+}  // namespace
+
 Json DryRunJson(const TrainLoop& loop) {
   const MicroBatchSpec& spec = loop.plan->spec();
   Json updates = Json::array();
   const int64_t shown = std::min(loop.num_updates, kMostDryUpdates);
   for (int64_t update = 0; update < shown; ++update) {
     Json windows = Json::array();
-    for (const MicroBatch& micro : loop.plan->Update(update)) {
-      const auto index = static_cast<int64_t>(windows.size());
-      windows.push_back({{"rank", index / loop.plan->per_rank()},
-                         {"micro", index % loop.plan->per_rank()},
-                         {"begin", micro.begin},
-                         {"end", micro.end},
-                         {"weight", micro.weight}});
+    for (int worker = 0; worker < loop.plan->workers(); ++worker) {
+      AddWindows(*loop.plan, update, worker, windows);
     }
     updates.push_back({{"update", update},
                        {"epoch", loop.plan->EpochOf(update)},
@@ -214,6 +230,7 @@ Json DryRunJson(const TrainLoop& loop) {
           {"batch_size", spec.batch_size},
           {"parallel_batches", spec.parallel_batches},
           {"world_size", spec.world_size},
+          {"num_devices", loop.plan->devices()},
           {"num_updates", loop.num_updates},
           {"updates", std::move(updates)}};
 }

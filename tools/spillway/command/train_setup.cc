@@ -93,10 +93,12 @@ absl::Status CheckLabels(const std::string& name, const GraphBuilder& g,
 }
 
 absl::StatusOr<TrainingPrograms> MakePrograms(const TrainFlags& flags,
-                                              const TrainLoop& loop,
+                                              const Communicator* communicator,
                                               TrainSetup& setup) {
+  const TrainLoop& loop = *setup.loop;
   SPILLWAY_ASSIGN_OR_RETURN(TrainingProgramsSpec spec,
                             ProgramsSpecOf(loop.model, loop.flags));
+  if (communicator != nullptr) spec.worker = communicator->rank();
   spec.forward = [&](GraphBuilder& g,
                      int64_t rows) -> absl::StatusOr<ForwardPhase> {
     ModelOptions options = loop.model.options;
@@ -325,6 +327,8 @@ absl::StatusOr<std::unique_ptr<TrainLoop>> SetUpLoop(const TrainFlags& given,
                             MakeOptimizer(flags.optimizer));
   MicroBatchSpec read = RowsOf(flags.loop, rows, batch);
   read.world_size = world_size;
+  read.loads = flags.workers.loads;
+  read.split = flags.workers.split;
   read.tail = TailOf(flags.workers, read.tail);
   SPILLWAY_ASSIGN_OR_RETURN(loop->plan, PlanOf(read));
   // With the effective rate of so many ranks.
@@ -341,12 +345,12 @@ absl::StatusOr<std::unique_ptr<TrainLoop>> SetUpLoop(const TrainFlags& given,
 }
 
 absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags,
-                                         std::unique_ptr<TrainLoop> loop,
+                                         std::shared_ptr<const TrainLoop> loop,
                                          Communicator* communicator) {
   TrainSetup setup;
   setup.loop = std::move(loop);
   SPILLWAY_ASSIGN_OR_RETURN(const TrainingPrograms made,
-                            MakePrograms(flags, *setup.loop, setup));
+                            MakePrograms(flags, communicator, setup));
   setup.spec = made.SpecFor(*setup.loop->plan, setup.loop->rows());
   setup.spec.communicator = communicator;
   setup.spec.init_sync = flags.workers.init_sync;

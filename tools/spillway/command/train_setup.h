@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<TrainLoop>> SetUpLoop(const TrainFlags& flags,
                                                      int world_size);
 
 struct TrainSetup {
-  std::unique_ptr<TrainLoop> loop = {};
+  std::shared_ptr<const TrainLoop> loop = {};
   TrainerSpec spec = {};  // programs, data and rate
   ModelOptions model = {};
   double loss_scale = 1;
@@ -76,7 +76,7 @@ struct TrainSetup {
 // more device memory than a training step. `communicator`: of this run; null:
 // one rank. Borrowed for the lifetime of the session. Errors name the flag.
 absl::StatusOr<TrainSetup> SetUpTraining(const TrainFlags& flags,
-                                         std::unique_ptr<TrainLoop> loop,
+                                         std::shared_ptr<const TrainLoop> loop,
                                          Communicator* communicator);
 
 }  // namespace spillway

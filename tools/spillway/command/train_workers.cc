@@ -83,12 +83,13 @@ absl::StatusOr<Json> GatherRanks(const TrainSetup& setup,
                                  const TrainResult& result,
                                  Communicator& communicator) {
   const MemoryUse memory = setup.session->memory();
-  const Json own = {
-      {"rank", communicator.rank()},
-      {"host", HostName()},
-      {"peak_device_bytes",
-       PeakJson(memory.predicted_device_bytes, memory.measured_device_bytes)},
-      {"checksum", result.checksum}};
+  const int devices = setup.loop->plan->devices();
+  Json own = {{"rank", communicator.rank() / devices},
+              {"host", HostName()},
+              {"peak_device_bytes", PeakJson(memory.predicted_device_bytes,
+                                             memory.measured_device_bytes)},
+              {"checksum", result.checksum}};
+  if (devices > 1) own["device"] = communicator.rank() % devices;
   SPILLWAY_ASSIGN_OR_RETURN(const std::vector<std::string> texts,
                             communicator.AllGatherText(own.dump()));
   Json ranks = Json::array();
@@ -102,8 +103,10 @@ absl::StatusOr<Json> GatherRanks(const TrainSetup& setup,
 void AddWorkersJson(const TrainSetup& setup, const TrainResult& result,
                     const Communicator* communicator, const Json& ranks,
                     Json& json) {
-  json["world_size"] = WorldSizeOf(communicator);
-  json["rank"] = RankOf(communicator);
+  const int devices = setup.loop->plan->devices();
+  json["world_size"] = WorldSizeOf(communicator) / devices;
+  json["rank"] = RankOf(communicator) / devices;
+  json["num_devices"] = devices;
   if (communicator == nullptr) return;
   const CommunicationUse use = MeasureCommunication(result.last_step);
   json["ranks"] = ranks;
@@ -118,12 +121,13 @@ void AddWorkersJson(const TrainSetup& setup, const TrainResult& result,
 std::string FormatWorkers(const TrainFlags& flags, const TrainSetup& setup,
                           const TrainResult& result,
                           const Communicator& communicator, const Json& ranks) {
+  const int devices = setup.loop->plan->devices();
   const CommunicationUse use = MeasureCommunication(result.last_step);
   std::string text = fmt::format(
-      "ranks        {} by {}: {}, {:.1f} ms exposed and {:.1f} ms hidden in "
-      "the "
+      "{:<13}{} by {}: {}, {:.1f} ms exposed and {:.1f} ms hidden in the "
       "last\n",
-      communicator.size(), communicator.info().backend,
+      devices > 1 ? "devices" : "ranks", communicator.size(),
+      communicator.info().backend,
       Exchanged(flags, setup, result, communicator), ExposedMs(use),
       Milliseconds(use.hidden_ns));
   if (flags.workers.reduce == "sparse" &&
@@ -135,10 +139,14 @@ std::string FormatWorkers(const TrainFlags& flags, const TrainSetup& setup,
   }
   for (const Json& rank : ranks) {
     const Json& peak = rank["peak_device_bytes"];
+    const int number = rank["rank"].get<int>();
     text += fmt::format(
-        "rank {:<8}{} bytes predicted, {} measured, checksum {}\n",
-        rank["rank"].get<int>(), peak["predicted"].get<int64_t>(),
-        peak["measured"].get<int64_t>(), rank["checksum"].get<std::string>());
+        "{:<13}{} bytes predicted, {} measured, checksum {}\n",
+        devices > 1
+            ? fmt::format("device {}.{}", number, rank["device"].get<int>())
+            : fmt::format("rank {}", number),
+        peak["predicted"].get<int64_t>(), peak["measured"].get<int64_t>(),
+        rank["checksum"].get<std::string>());
   }
   return text;
 }

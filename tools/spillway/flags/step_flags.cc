@@ -184,52 +184,94 @@ std::string_view ScheduleLimits(Decider decider) {
   return "";
 }
 
-// Of a list, the item of this process's rank.
-std::string OfThisRank(const std::string& name, const std::string& text) {
-  const std::vector<std::string> items = absl::StrSplit(text, ',');
-  if (items.size() == 1) return text;
+// A budget as it is given: bytes, or a part of the device's memory.
+struct Budget {
+  int64_t bytes = 0;
+  std::optional<double> part = {};
+};
+
+Budget ParseBudget(const std::string& name, const std::string& text) {
+  if (const std::optional<double> part = ParsePart(text)) {
+    return {.part = part};
+  }
+  const absl::StatusOr<int64_t> bytes = ParseBytes(text);
+  if (!bytes.ok()) RefuseFlag(name, std::string(bytes.status().message()));
+  return {.bytes = *bytes};
+}
+
+std::vector<Budget> ParseBudgets(const std::string& name,
+                                 const std::string& text) {
+  std::vector<Budget> budgets;
+  for (const absl::string_view item : absl::StrSplit(text, ',')) {
+    budgets.push_back(ParseBudget(name, std::string(item)));
+  }
+  return budgets;
+}
+
+// Those of this process: one for all of its devices, or one for each.
+std::vector<Budget> OfThisRank(const std::vector<Budget>& all, size_t devices) {
+  if (all.size() == 1) return all;
   const absl::StatusOr<RankIdentity> identity = FindRank();
   if (!identity.ok()) {
-    RefuseFlag(name, std::string(identity.status().message()));
+    RefuseFlag(kDeviceMemory, std::string(identity.status().message()));
   }
-  if (items.size() != static_cast<size_t>(identity->size)) {
-    RefuseFlag(name,
-               fmt::format("\"{}\" has {} budgets for a run of {}", text,
-                           items.size(), Counted(identity->size, "rank")));
+  const auto ranks = static_cast<size_t>(identity->size);
+  const auto rank = static_cast<size_t>(identity->rank);
+  if (all.size() == ranks) return {all[rank]};
+  if (all.size() != ranks * devices) {
+    const std::string each =
+        devices == 1 ? ""
+                     : fmt::format(" of {} each", Counted(devices, "device"));
+    RefuseFlag(kDeviceMemory,
+               fmt::format("has {} budgets for a run of {}{}", all.size(),
+                           Counted(ranks, "rank"), each));
   }
-  return items[static_cast<size_t>(identity->rank)];
+  const auto first = all.begin() + static_cast<ptrdiff_t>(rank * devices);
+  return {first, first + static_cast<ptrdiff_t>(devices)};
+}
+
+int64_t BytesOf(const Budget& budget, const StepOptions& step,
+                MemoryOwner owner) {
+  if (!budget.part) return budget.bytes;
+  const absl::StatusOr<int64_t> whole = WholeMemory(step, owner);
+  if (!whole.ok()) {
+    RefuseFlag(kDeviceMemory, std::string(whole.status().message()));
+  }
+  return static_cast<int64_t>(static_cast<double>(*whole) * *budget.part);
 }
 
 void AddDeviceMemoryFlag(FlagSet& flags, StepOptions& step,
                          const MemoryFlagsSpec& spec) {
-  const auto part = std::make_shared<std::optional<double>>();
-  const auto parse = [part](const std::string& name,
-                            const std::string& all) -> std::optional<int64_t> {
-    const std::string text = OfThisRank(name, all);
-    *part = ParsePart(text);
-    if (*part) return std::nullopt;
-    const absl::StatusOr<int64_t> bytes = ParseBytes(text);
-    if (!bytes.ok()) RefuseFlag(name, std::string(bytes.status().message()));
-    return *bytes;
+  const auto budgets = std::make_shared<std::vector<Budget>>();
+  const auto parse = [budgets](
+                         const std::string& name,
+                         const std::string& text) -> std::optional<int64_t> {
+    *budgets = ParseBudgets(name, text);
+    const bool is_known = budgets->size() == 1 && !budgets->front().part;
+    return is_known ? std::optional(budgets->front().bytes) : std::nullopt;
   };
   flags.Add(kDeviceMemory, step.device_memory, parse)
       ->type_name("SIZE")
       ->description(fmt::format(
           "budget of the device, a hard limit: 512MiB, 2G, bytes, or 50% of "
-          "{}what is free on the device; A,B,...: one for each rank of a run. "
+          "{}what is free on the device; A,B,...: one for each "
+          "rank of a run, or each of its devices. "
           "Default: {}",
           spec.owner == MemoryOwner::kProfile
               ? "the memory of a profile that is named, else of "
               : "",
           DefaultBudget(spec)));
-  flags.AtEnd([part, owner = spec.owner, &step] {
-    if (!*part) return;
-    const absl::StatusOr<int64_t> whole = WholeMemory(step, owner);
-    if (!whole.ok()) {
-      RefuseFlag(kDeviceMemory, std::string(whole.status().message()));
+  flags.AtEnd([budgets, spec, &step] {
+    if (budgets->empty()) return;
+    const size_t devices = spec.num_devices == nullptr
+                               ? 1
+                               : static_cast<size_t>(*spec.num_devices);
+    const std::vector<Budget> own = OfThisRank(*budgets, devices);
+    step.device_memory = BytesOf(own[0], step, spec.owner);
+    if (own.size() == 1) return;
+    for (const Budget& budget : own) {
+      spec.device_budgets->push_back(BytesOf(budget, step, spec.owner));
     }
-    step.device_memory =
-        static_cast<int64_t>(static_cast<double>(*whole) * **part);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,6 +41,10 @@ enum class MemoryOwner : uint8_t {
 struct MemoryFlagsSpec {
   MemoryOwner owner = MemoryOwner::kDevice;
   Decider decider = Decider::kLms;  // as for AddLmsFlags
+  // Of a command with several devices a rank: how many, and where their budgets
+  // go if there is one for each device of each rank. Null: one device.
+  const int64_t* num_devices = nullptr;
+  std::vector<int64_t>* device_budgets = nullptr;
 };
 
 // --device_memory, --host_memory, --schedule.

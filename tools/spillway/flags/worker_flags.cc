@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "comm/exit_status.h"
 #include "comm/open_communicator.h"
@@ -56,14 +58,67 @@ DType ParseWire(const std::string& name, const std::string& text) {
   RefuseFlag(name, fmt::format("\"{}\" is not one of fp16, bf16", text));
 }
 
+// Of OpenCommunicator, and "thread": only the devices of one process.
 std::vector<std::string> BackendNames() {
-  return {CommBackends().begin(), CommBackends().end()};
+  std::vector<std::string> names(CommBackends().begin(), CommBackends().end());
+  names.emplace_back("thread");
+  return names;
+}
+
+std::vector<double> ParseLoads(const std::string& name,
+                               const std::string& text) {
+  std::vector<double> loads;
+  for (const absl::string_view item : absl::StrSplit(text, ',')) {
+    double load = 0;
+    if (!absl::SimpleAtod(item, &load)) {
+      RefuseFlag(name, fmt::format("\"{}\" is not a list of numbers", text));
+    }
+    loads.push_back(load);
+  }
+  return loads;
+}
+
+SplitRule ParseSplitRule(const std::string& name, const std::string& text) {
+  if (text == "balanced") return SplitRule::kBalanced;
+  if (text == "compat") return SplitRule::kCompat;
+  RefuseFlag(name, fmt::format("\"{}\" is not one of balanced, compat", text));
+}
+
+void AddDeviceGroupFlags(FlagSet& set, WorkerFlags& flags) {
+  set.Int("--num_devices", flags.num_devices,
+          {.help = "devices of this process that train together, each on a "
+                   "part of the batch; those of the CPU share its cores; "
+                   "default 1",
+           .min = 1,
+           .max = 1024});
+  set.Add("--work_load_list", flags.loads, ParseLoads)
+      ->type_name("A,B,...")
+      ->description(
+          "the parts of the batch that the devices get, in proportion; "
+          "default: equal ones");
+  set.Add("--work_load_rule", flags.split, ParseSplitRule)
+      ->type_name("balanced|compat")
+      ->description(
+          "how parts are rounded to rows: by largest remainder (default), or "
+          "as MXNet's Scala package does");
+  set.AtEnd([&set, &flags] {
+    const auto devices = static_cast<size_t>(flags.num_devices);
+    if (set.IsGiven("--work_load_list") && flags.loads.size() != devices) {
+      RefuseFlag("--work_load_list",
+                 fmt::format("{} for {} (--num_devices)",
+                             Counted(flags.loads.size(), "load"),
+                             Counted(devices, "device")));
+    }
+    if (devices > 1 && flags.loads.empty()) flags.loads.assign(devices, 1);
+    if (devices == 1) flags.loads.clear();
+  });
 }
 
 void AddCommFlags(FlagSet& set, WorkerFlags& flags) {
   set.Choice("--comm", flags.comm,
              {.help = "how ranks communicate; default auto: mpi for those of "
-                      "mpirun, else gloo",
+                      "mpirun, else gloo; thread: only the devices of one "
+                      "process",
               .choices = BackendNames()});
   set.Text("--comm_interface", flags.interface,
            "network interface that gloo listens on; default: loopback, for "
@@ -160,6 +215,7 @@ void CheckReduction(const FlagSet& set, const WorkerFlags& flags) {
 
 void AddWorkerFlags(FlagSet& set, WorkerFlags& flags) {
   set.BeginGroup("Workers");
+  AddDeviceGroupFlags(set, flags);
   AddCommFlags(set, flags);
   AddBytes(set, "--bucket_mb", flags.buckets.bytes,
            "gradients that are added together, in MiB; default 25");
@@ -195,15 +251,18 @@ void AddWorkerFlags(FlagSet& set, WorkerFlags& flags) {
              "write the result of each rank to FOLDER/rank_N.json");
 }
 
+CommOptions CommOptionsOf(const WorkerFlags& flags) {
+  return {.timeout = std::chrono::milliseconds(
+              std::llround(flags.timeout_seconds * 1000)),
+          .deterministic_reduce = flags.deterministic_reduce,
+          .check_calls = flags.check_calls};
+}
+
 absl::StatusOr<std::unique_ptr<Communicator>> OpenWorkers(
     const WorkerFlags& flags) {
-  CommSpec spec = {
-      .backend = flags.comm,
-      .interface = flags.interface,
-      .options = {.timeout = std::chrono::milliseconds(
-                      std::llround(flags.timeout_seconds * 1000)),
-                  .deterministic_reduce = flags.deterministic_reduce,
-                  .check_calls = flags.check_calls}};
+  CommSpec spec = {.backend = flags.comm == "thread" ? "self" : flags.comm,
+                   .interface = flags.interface,
+                   .options = CommOptionsOf(flags)};
   SPILLWAY_ASSIGN_OR_RETURN(spec.identity, FindRank());
   if (spec.identity.size == 1) return nullptr;
   absl::StatusOr<std::unique_ptr<Communicator>> opened = OpenCommunicator(spec);

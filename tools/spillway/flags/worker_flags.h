@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,6 +24,9 @@ namespace spillway {
 
 struct WorkerFlags {
   std::string comm = "auto";
+  int64_t num_devices = 1;
+  std::vector<double> loads = {};  // of the devices; empty: equal
+  SplitRule split = SplitRule::kBalanced;
   std::string interface = {};
   double timeout_seconds = 600;
   bool deterministic_reduce = false;
@@ -44,6 +48,8 @@ struct WorkerFlags {
   std::string json_all_ranks = {};
 };
 void AddWorkerFlags(FlagSet& set, WorkerFlags& flags);
+
+CommOptions CommOptionsOf(const WorkerFlags& flags);
 
 // The ranks that the launcher of this process has started; null for a process
 // that is alone. Errors: those of FindRank and OpenCommunicator, naming --comm
