@@ -23,7 +23,8 @@ const opKinds = [
     'AccumulateGradient', 'ApplyAdagrad', 'ApplyAdam', 'ApplyGradientDescent', 'ApplyLars',
     'ApplyMomentum', 'ApplyRMSProp', 'ApplyVelocity', 'AssignAdd', 'ClipByValue', 'NormFactor',
     'SquareSum']},
-  {name: 'sum over ranks', color: 'op-ranks', ops: ['AllReduce']},
+  {name: 'sum over ranks', color: 'op-ranks', ops: [
+    'AllReduce', 'AllReduceInTurn', 'ErrorFeedbackAllReduce', 'SparseAllReduce']},
   {name: 'layout or type', color: 'op-layout', ops: [
     'Cast', 'Concat', 'Pad', 'Slice', 'Transpose']},
   {name: 'other', color: 'op-other', ops: []},
