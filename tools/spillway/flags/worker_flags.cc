@@ -153,7 +153,7 @@ void AddReductionFlags(FlagSet& set, WorkerFlags& flags) {
                     "before they are added",
             .min = 1e-30,
             .max = 1e30});
-  set.AtEnd([&set, &flags] {
+  set.AtEnd([&flags] {
     int exponent = 0;
     if (std::frexp(flags.wire_scale, &exponent) != 0.5) {
       RefuseFlag("--wire_scale",
