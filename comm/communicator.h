@@ -137,6 +137,14 @@ class Communicator {
   CommStatistics statistics_;  // guarded by mutex_
 };
 
+// Of a run, or without a communicator: rank 0 of 1.
+inline int RankOf(const Communicator* communicator) {
+  return communicator == nullptr ? 0 : communicator->rank();
+}
+inline int WorldSizeOf(const Communicator* communicator) {
+  return communicator == nullptr ? 1 : communicator->size();
+}
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_COMM_COMMUNICATOR_H_

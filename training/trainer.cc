@@ -27,14 +27,6 @@ struct MicroResult {
   double square_sum = 0;
 };
 
-int RankOf(const TrainerSpec& spec) {
-  return spec.communicator == nullptr ? 0 : spec.communicator->rank();
-}
-
-int SizeOf(const TrainerSpec& spec) {
-  return spec.communicator == nullptr ? 1 : spec.communicator->size();
-}
-
 // One call of Train.
 class TrainingRun {
  public:
@@ -52,7 +44,7 @@ class TrainingRun {
         reader_(*spec.training_data, plan_,
                 {.first = next_,
                  .last = end_,
-                 .rank = RankOf(spec),
+                 .rank = RankOf(spec.communicator),
                  .shuffle_seed = ShuffleSeed(spec)}) {}
 
   absl::StatusOr<std::vector<EpochResult>> Run() {
@@ -136,7 +128,7 @@ class TrainingRun {
 
   absl::Status Update(StepProgress& progress) {
     const std::vector<MicroBatch> batches =
-        plan_.UpdateOf(next_, RankOf(spec_));
+        plan_.UpdateOf(next_, RankOf(spec_.communicator));
     if (spec_.learning_rate) {
       progress.learning_rate = spec_.learning_rate(next_);
     }
@@ -170,7 +162,7 @@ class TrainingRun {
       MicroResult result = {};
     };
     const std::vector<MicroBatch> batches =
-        plan_.UpdateOf(next_, RankOf(spec_));
+        plan_.UpdateOf(next_, RankOf(spec_.communicator));
     const auto each = static_cast<size_t>(plan_.per_rank());
     std::vector<Record> own(each);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -178,7 +170,8 @@ class TrainingRun {
       own[i].result = results[i];
     }
     own[0].stops = wants_stop_ || StopRequested(spec_.stop) ? 1 : 0;
-    std::vector<Record> all(each * static_cast<size_t>(SizeOf(spec_)));
+    std::vector<Record> all(
+        each * static_cast<size_t>(WorldSizeOf(spec_.communicator)));
     SPILLWAY_RETURN_IF_ERROR(spec_.communicator->AllGather(
         own.data(), all.data(), static_cast<int64_t>(each * sizeof(Record))));
     all_stop_ = false;
@@ -301,12 +294,12 @@ class TrainingRun {
   // random numbers do not depend on the number of ranks.
   absl::Status SetStepNumber(const TrainingProgram& program, size_t index) {
     std::vector<int64_t> numbers = session_.step_numbers();
-    const int64_t devices = plan_.devices();
+    const int worker = RankOf(spec_.communicator);
     const int64_t batch = micro_batches_ +
-                          RankOf(spec_) / devices * plan_.per_rank() +
+                          plan_.rank_of(worker) * plan_.per_rank() +
                           static_cast<int64_t>(index);
     numbers[static_cast<size_t>(program.program)] =
-        batch * devices + RankOf(spec_) % devices;
+        batch * plan_.devices() + plan_.device_of(worker);
     return session_.SetStepNumbers(numbers);
   }
 
@@ -405,7 +398,7 @@ class TrainingRun {
     return state;
   }
 
-  bool has_ranks() const { return SizeOf(spec_) > 1; }
+  bool has_ranks() const { return WorldSizeOf(spec_.communicator) > 1; }
 
   Session& session_;
   const TrainerSpec& spec_;

@@ -15,9 +15,6 @@ using testing::FlagValues;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::ProgramRun;
-using testing::Refuses;
-using testing::RunProgram;
-using testing::ToArguments;
 using testing::With;
 using Json = nlohmann::ordered_json;
 
@@ -29,10 +26,7 @@ TEST_F(ExchangeTest, HalfSendsHalfTheBytes) {
       2, {{"--reduce", "half"}, {"--wire_scale", "4"}, {"--clip_wire", "50"}});
   EXPECT_EQ(half["ranks"][0]["checksum"], half["ranks"][1]["checksum"]);
   EXPECT_NE(half["checksum"], plain["checksum"]);
-  for (size_t i = 0; i < plain["losses"].size(); ++i) {
-    EXPECT_NEAR(half["losses"][i].get<double>(),
-                plain["losses"][i].get<double>(), 0.01);
-  }
+  ExpectLossesNear(half, plain, 0.01);
   int64_t gradients = 0;
   for (const Json& bytes : plain["comm"]["buckets"]) {
     gradients += bytes.get<int64_t>();
@@ -43,36 +37,29 @@ TEST_F(ExchangeTest, HalfSendsHalfTheBytes) {
 }
 
 TEST_F(ExchangeTest, FlagsThatDoNotFitAreRefused) {
-  struct Bad {
-    FlagValues flags;
-    const char* error;
-  };
-  for (const Bad& bad : {
-           Bad{{{"--reduce", "third"}}, "--reduce"},
-           Bad{{{"--wire", "bf16"}}, "--wire: applies to --reduce half"},
-           Bad{{{"--wire_scale", "2"}}, "--wire_scale: applies to --reduce"},
-           Bad{{{"--reduce", "half"}, {"--wire", "int8"}},
-               "--wire: \"int8\" is not one of fp16, bf16"},
-           Bad{{{"--reduce", "half"}, {"--wire_scale", "3"}},
-               "--wire_scale: 3 is not a power of two"},
-           Bad{{{"--clip_wire", "0"}}, "--clip_wire"},
-           Bad{{{"--reduce", "sparse"}, {"--clip_wire", "1"}},
-               "--clip_wire: applies to --reduce plain and half"},
-           Bad{{{"--spars", "0.1"}}, "--spars: applies to --reduce sparse"},
-           Bad{{{"--reduce", "sparse"}, {"--spars", "0"}}, "--spars"},
-           Bad{{{"--reduce", "sparse"}, {"--topk", "true"}, {"--spars", "2"}},
-               "--spars: 2 is not a part of the elements"},
-           Bad{{{"--corr", "false"}}, "--corr: applies to --reduce sparse"},
-           Bad{{{"--sync_momentum", "true"}},
-               "--sync_momentum: applies to --reduce partial"},
-           Bad{{{"--reduce", "sparse"}, {"--full_sync_every", "3"}},
-               "--full_sync_every: applies to --reduce partial"},
-           Bad{{{"--reduce", "partial"}, {"--check_replicas", "1"}},
-               "--check_replicas: with --reduce partial"},
-       }) {
-    EXPECT_THAT(RunProgram(ToArguments("train", Flags(bad.flags))),
-                Refuses(2, HasSubstr(bad.error)));
-  }
+  ExpectRefused({
+      {{{"--reduce", "third"}}, "--reduce"},
+      {{{"--wire", "bf16"}}, "--wire: applies to --reduce half"},
+      {{{"--wire_scale", "2"}}, "--wire_scale: applies to --reduce"},
+      {{{"--reduce", "half"}, {"--wire", "int8"}},
+       "--wire: \"int8\" is not one of fp16, bf16"},
+      {{{"--reduce", "half"}, {"--wire_scale", "3"}},
+       "--wire_scale: 3 is not a power of two"},
+      {{{"--clip_wire", "0"}}, "--clip_wire"},
+      {{{"--reduce", "sparse"}, {"--clip_wire", "1"}},
+       "--clip_wire: applies to --reduce plain and half"},
+      {{{"--spars", "0.1"}}, "--spars: applies to --reduce sparse"},
+      {{{"--reduce", "sparse"}, {"--spars", "0"}}, "--spars"},
+      {{{"--reduce", "sparse"}, {"--topk", "true"}, {"--spars", "2"}},
+       "--spars: 2 is not a part of the elements"},
+      {{{"--corr", "false"}}, "--corr: applies to --reduce sparse"},
+      {{{"--sync_momentum", "true"}},
+       "--sync_momentum: applies to --reduce partial"},
+      {{{"--reduce", "sparse"}, {"--full_sync_every", "3"}},
+       "--full_sync_every: applies to --reduce partial"},
+      {{{"--reduce", "partial"}, {"--check_replicas", "1"}},
+       "--check_replicas: with --reduce partial"},
+  });
 }
 
 // The largest elements, or all of them; a rank sends pairs of 8 bytes.
@@ -91,10 +78,7 @@ TEST_F(ExchangeTest, SparseSendsAPartOfTheElements) {
       all["comm"]["bytes"].get<double>() - few["comm"]["bytes"].get<double>(),
       0.99 * 2 * static_cast<double>(updates * gradients),
       0.001 * static_cast<double>(updates * gradients));
-  for (size_t i = 0; i < plain["losses"].size(); ++i) {
-    EXPECT_NEAR(few["losses"][i].get<double>(),
-                plain["losses"][i].get<double>(), 0.5);
-  }
+  ExpectLossesNear(few, plain, 0.5);
   // Their residuals differ.
   EXPECT_NE(few["ranks"][0]["checksum"], few["ranks"][1]["checksum"]);
   const Json lost =
@@ -126,10 +110,7 @@ TEST_F(ExchangeTest, PartialAveragesInTurn) {
       LaunchForJson(2, With(partial, {{"--full_sync_every", "1"}}));
   EXPECT_EQ(full["ranks"][0]["checksum"], full["ranks"][1]["checksum"]);
   const Json plain = LaunchForJson(2, {{"--optimizer", "sgd"}});
-  for (size_t i = 0; i < plain["losses"].size(); ++i) {
-    EXPECT_NEAR(full["losses"][i].get<double>(),
-                plain["losses"][i].get<double>(), 1e-4);
-  }
+  ExpectLossesNear(full, plain, 1e-4);
 }
 
 // What each rank has of its own is in the checkpoint of rank 0.

@@ -12,25 +12,17 @@ namespace {
 
 using testing::FlagValues;
 using ::testing::HasSubstr;
-using testing::ProgramRun;
 using testing::Refuses;
 using testing::RunProgram;
 using testing::ToArguments;
 using testing::With;
 using Json = nlohmann::ordered_json;
 
-class DeviceGroupTest : public testing::LaunchedTraining {
- protected:
-  Json Train(const FlagValues& more) const {
-    const ProgramRun run = RunProgram(ToArguments("train", Flags(more)));
-    EXPECT_EQ(run.exit_status, 0) << run.err;
-    return Result();
-  }
-};
+using DeviceGroupTest = testing::LaunchedTraining;
 
 TEST_F(DeviceGroupTest, TrainsAsTheWholeBatch) {
   const Json halves = Alone(2, {{"--batch_size", "4"}});
-  const Json group = Train({{"--num_devices", "2"}});
+  const Json group = TrainForJson({{"--num_devices", "2"}});
   EXPECT_EQ(group["losses"], halves["losses"]);
   EXPECT_EQ(group["checksum"], halves["checksum"]);
   EXPECT_EQ(group["batch_size"], 8);
@@ -46,20 +38,18 @@ TEST_F(DeviceGroupTest, TrainsAsTheWholeBatch) {
     EXPECT_EQ(of_device["peak_device_bytes"]["predicted"],
               of_device["peak_device_bytes"]["measured"]);
   }
-  EXPECT_EQ(Train({{"--num_devices", "2"}, {"--comm", "thread"}})["checksum"],
-            group["checksum"]);
+  EXPECT_EQ(
+      TrainForJson({{"--num_devices", "2"}, {"--comm", "thread"}})["checksum"],
+      group["checksum"]);
 }
 
 TEST_F(DeviceGroupTest, UnequalDevicesHaveTheirPartsOfTheBatch) {
-  const Json whole = Train({});
+  const Json whole = TrainForJson({});
   const FlagValues loads = {{"--num_devices", "3"},
                             {"--work_load_list", "1,2,1"}};
-  const Json group = Train(loads);
-  for (size_t i = 0; i < whole["losses"].size(); ++i) {
-    EXPECT_NEAR(group["losses"][i].get<double>(),
-                whole["losses"][i].get<double>(), 1e-4);
-  }
-  const Json dry = Train(With(loads, {{"--dry_run", "true"}}));
+  const Json group = TrainForJson(loads);
+  ExpectLossesNear(group, whole, 1e-4);
+  const Json dry = TrainForJson(With(loads, {{"--dry_run", "true"}}));
   EXPECT_EQ(dry["world_size"], 1);
   EXPECT_EQ(dry["num_devices"], 3);
   const Json& windows = dry["updates"][1]["windows"];
@@ -83,10 +73,7 @@ TEST_F(DeviceGroupTest, RanksMayHaveSeveralDevices) {
   for (const Json& worker : groups["ranks"]) {
     EXPECT_EQ(worker["checksum"], groups["checksum"]);
   }
-  for (size_t i = 0; i < alone["losses"].size(); ++i) {
-    EXPECT_NEAR(groups["losses"][i].get<double>(),
-                alone["losses"][i].get<double>(), 1e-4);
-  }
+  ExpectLossesNear(groups, alone, 1e-4);
 }
 
 TEST_F(DeviceGroupTest, EachDeviceMayHaveItsOwnBudget) {
@@ -94,9 +81,9 @@ TEST_F(DeviceGroupTest, EachDeviceMayHaveItsOwnBudget) {
                             {"--batch_size", "64"},
                             {"--bucket_mb", "0.25"},
                             {"--num_steps", "3"}};
-  const Json free = Train(flags);
+  const Json free = TrainForJson(flags);
   const int64_t peak = free["peak_device_bytes"]["measured"];
-  const Json tight = Train(With(
+  const Json tight = TrainForJson(With(
       flags, {{"--device_memory",
                std::to_string(peak) + "," + std::to_string(peak - 150'000)},
               {"--lms", "auto"}}));
@@ -114,38 +101,33 @@ TEST_F(DeviceGroupTest, GoesOnFromACheckpoint) {
   const FlagValues flags = {{"--num_devices", "2"},
                             {"--work_load_list", "3,1"},
                             {"--reduce", "sparse"}};
-  const Json whole = Train(flags);
-  Train(With(flags, {{"--num_steps", "4"}, {"--checkpoint", Path("state")}}));
-  EXPECT_EQ(Train(With(flags, {{"--resume", Path("state")}}))["checksum"],
-            whole["checksum"]);
+  const Json whole = TrainForJson(flags);
+  TrainForJson(
+      With(flags, {{"--num_steps", "4"}, {"--checkpoint", Path("state")}}));
+  EXPECT_EQ(
+      TrainForJson(With(flags, {{"--resume", Path("state")}}))["checksum"],
+      whole["checksum"]);
 }
 
 TEST_F(DeviceGroupTest, WhatCannotBeDividedIsRefused) {
-  struct Bad {
-    FlagValues flags;
-    const char* error;
-  };
-  for (const Bad& bad : {
-           Bad{{{"--num_devices", "0"}}, "--num_devices"},
-           Bad{{{"--num_devices", "9"}}, "a batch of 8 rows for 9 devices"},
-           Bad{{{"--num_devices", "2"}, {"--work_load_list", "1,2,3"}},
-               "--work_load_list: 3 loads for 2 devices (--num_devices)"},
-           Bad{{{"--num_devices", "2"}, {"--work_load_list", "1,0"}},
-               "that of device 1 is 0"},
-           Bad{{{"--num_devices", "2"}, {"--work_load_list", "1,x"}},
-               "--work_load_list: \"1,x\" is not a list of numbers"},
-           Bad{{{"--num_devices", "4"},
-                {"--batch_size", "6"},
-                {"--work_load_rule", "compat"}},
-               "leaves no row for device 3"},
-           Bad{{{"--work_load_rule", "fair"}},
-               "--work_load_rule: \"fair\" is not one of balanced, compat"},
-           Bad{{{"--num_devices", "2"}, {"--device", "cuda:1"}},
-               "--device: cuda:1 is one GPU"},
-       }) {
-    EXPECT_THAT(RunProgram(ToArguments("train", Flags(bad.flags))),
-                Refuses(2, HasSubstr(bad.error)));
-  }
+  ExpectRefused({
+      {{{"--num_devices", "0"}}, "--num_devices"},
+      {{{"--num_devices", "9"}}, "a batch of 8 rows for 9 devices"},
+      {{{"--num_devices", "2"}, {"--work_load_list", "1,2,3"}},
+       "--work_load_list: 3 loads for 2 devices (--num_devices)"},
+      {{{"--num_devices", "2"}, {"--work_load_list", "1,0"}},
+       "that of device 1 is 0"},
+      {{{"--num_devices", "2"}, {"--work_load_list", "1,x"}},
+       "--work_load_list: \"1,x\" is not a list of numbers"},
+      {{{"--num_devices", "4"},
+        {"--batch_size", "6"},
+        {"--work_load_rule", "compat"}},
+       "leaves no row for device 3"},
+      {{{"--work_load_rule", "fair"}},
+       "--work_load_rule: \"fair\" is not one of balanced, compat"},
+      {{{"--num_devices", "2"}, {"--device", "cuda:1"}},
+       "--device: cuda:1 is one GPU"},
+  });
 }
 
 }  // namespace

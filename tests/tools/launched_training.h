@@ -57,13 +57,37 @@ class LaunchedTraining : public ::testing::Test {
                      : nlohmann::ordered_json();
   }
 
-  nlohmann::ordered_json Alone(int group, const FlagValues& more) const {
-    const ProgramRun run = RunProgram(ToArguments(
-        "train",
-        With(Flags(more), {{"--train_algo", "looped_minibatch"},
-                           {"--parallel_batches", std::to_string(group)}})));
+  // In one process.
+  nlohmann::ordered_json TrainForJson(const FlagValues& more) const {
+    const ProgramRun run = RunProgram(ToArguments("train", Flags(more)));
     EXPECT_EQ(run.exit_status, 0) << run.err;
     return Result();
+  }
+
+  nlohmann::ordered_json Alone(int group, const FlagValues& more) const {
+    return TrainForJson(
+        With(more, {{"--train_algo", "looped_minibatch"},
+                    {"--parallel_batches", std::to_string(group)}}));
+  }
+
+  struct BadFlags {
+    FlagValues flags;
+    const char* error;
+  };
+  void ExpectRefused(const std::vector<BadFlags>& all) const {
+    for (const BadFlags& bad : all) {
+      EXPECT_THAT(RunProgram(ToArguments("train", Flags(bad.flags))),
+                  Refuses(2, ::testing::HasSubstr(bad.error)));
+    }
+  }
+
+  static void ExpectLossesNear(const nlohmann::ordered_json& result,
+                               const nlohmann::ordered_json& expected,
+                               double tolerance) {
+    for (size_t i = 0; i < expected["losses"].size(); ++i) {
+      EXPECT_NEAR(result["losses"][i].get<double>(),
+                  expected["losses"][i].get<double>(), tolerance);
+    }
   }
 
   std::string Path(const std::string& name) const { return folder_.File(name); }

@@ -42,9 +42,7 @@ absl::Status CheckPrograms(const Session& session, const TrainerSpec& spec,
         fmt::format("an update of {} micro-batches needs an update program",
                     plan.per_rank()));
   }
-  const int worker =
-      spec.communicator == nullptr ? 0 : spec.communicator->rank();
-  for (const int64_t size : plan.Sizes(worker)) {
+  for (const int64_t size : plan.Sizes(RankOf(spec.communicator))) {
     const TrainingProgram* program = ProgramFor(spec, size);
     if (program == nullptr) {
       return InvalidArgument(
@@ -121,8 +119,7 @@ absl::StatusOr<MicroBatchPlan> PlanOf(const TrainerSpec& spec) {
 // The plan is for the ranks that there are.
 absl::Status CheckRankCount(const TrainerSpec& spec,
                             const MicroBatchPlan& plan) {
-  const int ranks =
-      spec.communicator == nullptr ? 1 : spec.communicator->size();
+  const int ranks = WorldSizeOf(spec.communicator);
   if (plan.workers() == ranks) return absl::OkStatus();
   return InvalidArgument(fmt::format("the plan is for {}, but there are {}",
                                      Counted(plan.workers(), "rank"), ranks));

@@ -183,12 +183,12 @@ std::vector<MicroBatch> MicroBatchPlan::Batches(int64_t update) const {
 }
 
 std::vector<int64_t> MicroBatchPlan::Split(int64_t rows) const {
-  if (devices() == 1) return {rows};
   if (rows < micro_rows_) return SplitShortBatch(rows, spec_.loads);
   return *SplitBatch(rows, spec_.loads, spec_.split);  // checked by Create
 }
 
 MicroBatch MicroBatchPlan::SliceOf(const MicroBatch& micro, int device) const {
+  if (devices() == 1) return micro;  // its weight to the last bit
   const std::vector<int64_t> sizes = Split(micro.rows());
   MicroBatch slice = {.begin = micro.begin};
   for (int before = 0; before < device; ++before) {
@@ -201,32 +201,37 @@ MicroBatch MicroBatchPlan::SliceOf(const MicroBatch& micro, int device) const {
   return slice;
 }
 
+std::vector<MicroBatch> MicroBatchPlan::SlicesOf(
+    const std::vector<MicroBatch>& batches, int worker) const {
+  const auto count = static_cast<int64_t>(batches.size());
+  const int64_t first = std::min(count, rank_of(worker) * per_rank());
+  const int64_t last = std::min(count, first + per_rank());
+  std::vector<MicroBatch> slices;
+  for (int64_t i = first; i < last; ++i) {
+    const MicroBatch slice =
+        SliceOf(batches[static_cast<size_t>(i)], device_of(worker));
+    if (slice.rows() > 0) slices.push_back(slice);
+  }
+  return slices;
+}
+
 std::vector<MicroBatch> MicroBatchPlan::Update(int64_t update) const {
-  if (devices() == 1) return Batches(update);
+  const std::vector<MicroBatch> batches = Batches(update);
+  if (devices() == 1) return batches;
   std::vector<MicroBatch> all;
   for (int worker = 0; worker < workers(); ++worker) {
-    for (const MicroBatch& micro : UpdateOf(update, worker)) {
-      if (micro.weight > 0) all.push_back(micro);
-    }
+    const std::vector<MicroBatch> own = SlicesOf(batches, worker);
+    all.insert(all.end(), own.begin(), own.end());
   }
   return all;
 }
 
 std::vector<MicroBatch> MicroBatchPlan::UpdateOf(int64_t update,
                                                  int worker) const {
-  const std::vector<MicroBatch> all = Batches(update);
-  const int rank = worker / devices();
-  const int device = worker % devices();
-  const auto count = static_cast<int64_t>(all.size());
-  const int64_t first = std::min(count, rank * per_rank());
-  const int64_t last = std::min(count, first + per_rank());
-  std::vector<MicroBatch> own;
-  for (int64_t i = first; i < last; ++i) {
-    const MicroBatch slice = SliceOf(all[static_cast<size_t>(i)], device);
-    if (slice.rows() > 0) own.push_back(slice);
-  }
+  const std::vector<MicroBatch> batches = Batches(update);
+  std::vector<MicroBatch> own = SlicesOf(batches, worker);
   if (!own.empty()) return own;
-  MicroBatch idle = all[0];
+  MicroBatch idle = batches[0];
   if (devices() > 1) idle = {.begin = 0, .end = Sizes(worker)[0]};
   idle.weight = 0;
   return {idle};
@@ -290,7 +295,7 @@ std::vector<int64_t> MicroBatchPlan::Sizes(int worker) const {
   if (devices() == 1) return BatchSizes();
   std::vector<int64_t> sizes;
   for (const int64_t rows : BatchSizes()) {
-    const int64_t own = Split(rows)[static_cast<size_t>(worker % devices())];
+    const int64_t own = Split(rows)[static_cast<size_t>(device_of(worker))];
     if (own > 0 && std::ranges::count(sizes, own) == 0) sizes.push_back(own);
   }
   std::ranges::sort(sizes, std::greater<>());

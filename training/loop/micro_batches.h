@@ -149,15 +149,20 @@ class MicroBatchPlan {
     return std::max(1, static_cast<int>(spec_.loads.size()));
   }
   int workers() const { return spec_.world_size * devices(); }
+  int rank_of(int worker) const { return worker / devices(); }
+  int device_of(int worker) const { return worker % devices(); }
   const MicroBatchSpec& spec() const { return spec_; }
 
  private:
   explicit MicroBatchPlan(const MicroBatchSpec& spec);
 
-  // Rows of each device, of a micro-batch of `rows`.
+  // Rows of each of several devices, of a micro-batch of `rows`.
   std::vector<int64_t> Split(int64_t rows) const;
   // The rows of a device of this micro-batch; none: no rows.
   MicroBatch SliceOf(const MicroBatch& micro, int device) const;
+  // What a worker has of all micro-batches of an update; may be nothing.
+  std::vector<MicroBatch> SlicesOf(const std::vector<MicroBatch>& batches,
+                                   int worker) const;
 
   // The numbers of rows that micro-batches have before they are divided.
   std::vector<int64_t> BatchSizes() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 
 #include "base/counted.h"
@@ -54,10 +55,6 @@ absl::StatusOr<std::vector<int64_t>> SplitCompat(
 }
 
 }  // namespace
-
-std::string_view SplitRuleName(SplitRule rule) {
-  return rule == SplitRule::kCompat ? "compat" : "balanced";
-}
 
 std::vector<int64_t> SplitShortBatch(int64_t rows,
                                      std::span<const double> loads) {

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,7 +24,6 @@ enum class SplitRule : uint8_t {
   // without a row, as with 6 rows and 4 equal loads.
   kCompat,
 };
-std::string_view SplitRuleName(SplitRule rule);
 
 // Rows of each device, in order; together `rows`. Errors: INVALID_ARGUMENT for
 // no load, one that is not positive and finite (naming the device), fewer rows

@@ -17,7 +17,7 @@ using testing::RanksCase;
 using ::testing::SizeIs;
 using testing::StatusIs;
 using testing::TrainAlone;
-using testing::TrainWorkers;
+using testing::TrainRanks;
 using Code = absl::StatusCode;
 using Results = std::vector<absl::StatusOr<RankResult>>;
 
@@ -29,7 +29,7 @@ TEST(ExecutorGroupTest, EqualDevicesAreMicroBatchesBitForBit) {
   group.rows.batch_size = 8;
   group.rows.loads = {1, 1};
   group.change = [](int, TrainerSpec& spec) { spec.check_replicas = 1; };
-  for (const auto& device : TrainWorkers(group, 1)) {
+  for (const auto& device : TrainRanks(group, 1)) {
     ASSERT_THAT(device, IsOk());
     EXPECT_EQ(device->checksum, alone.checksum);
     EXPECT_EQ(device->memory.measured_device_bytes,
@@ -49,7 +49,7 @@ TEST(ExecutorGroupTest, AnyLoadsHaveTheGradientOfTheWholeBatch) {
       SCOPED_TRACE(::testing::PrintToString(loads));
       RanksCase group = whole;
       group.rows.loads = loads;
-      const Results workers = TrainWorkers(group, ranks);
+      const Results workers = TrainRanks(group, ranks);
       ASSERT_THAT(workers, SizeIs(loads.size() * static_cast<size_t>(ranks)));
       for (const auto& worker : workers) {
         ASSERT_THAT(worker, IsOk());
@@ -72,7 +72,7 @@ TEST(ExecutorGroupTest, AccumulatesSlices) {
   ASSERT_OK_AND_ASSIGN(const RankResult alone, TrainAlone(whole, 2));
   RanksCase group = whole;
   group.rows.loads = {1, 2};
-  const Results workers = TrainWorkers(group, 1);
+  const Results workers = TrainRanks(group, 1);
   ASSERT_THAT(workers[0], IsOk());
   ASSERT_THAT(workers[1], IsOk());
   EXPECT_EQ(workers[0]->checksum, workers[1]->checksum);
@@ -105,7 +105,7 @@ TEST(ExecutorGroupTest, TheLossOfAMicroBatchIsThatOfItsSlices) {
   losses.clear();
   counts.clear();
   test.rows.loads = {1, 2};
-  for (const auto& worker : TrainWorkers(test, 1)) ASSERT_THAT(worker, IsOk());
+  for (const auto& worker : TrainRanks(test, 1)) ASSERT_THAT(worker, IsOk());
   EXPECT_EQ(counts, expected_counts);
   ASSERT_THAT(losses, SizeIs(expected.size()));
   for (size_t i = 0; i < losses.size(); ++i) {

@@ -106,8 +106,8 @@ inline absl::StatusOr<RankResult> TrainRank(const RanksCase& test,
 }
 
 // By worker, of so many ranks with the devices that test.rows has.
-inline std::vector<absl::StatusOr<RankResult>> TrainWorkers(
-    const RanksCase& test, int ranks) {
+inline std::vector<absl::StatusOr<RankResult>> TrainRanks(const RanksCase& test,
+                                                          int ranks) {
   RanksCase with_ranks = test;
   with_ranks.rows.world_size = ranks;
   const auto devices = std::max(1, static_cast<int>(test.rows.loads.size()));
@@ -119,12 +119,6 @@ inline std::vector<absl::StatusOr<RankResult>> TrainWorkers(
     return results[worker].status();
   });
   return results;
-}
-
-// By rank.
-inline std::vector<absl::StatusOr<RankResult>> TrainRanks(const RanksCase& test,
-                                                          int ranks) {
-  return TrainWorkers(test, ranks);
 }
 
 // One rank that takes `group` micro-batches an update.

@@ -33,7 +33,7 @@ TrainFlags FlagsOfDevice(const TrainFlags& flags, size_t device, int gpu) {
   return own;
 }
 
-// The first error of a device's own; else the first one.
+// That of the first device with an error of its own; else the first one.
 absl::Status FirstError(const std::vector<absl::Status>& results) {
   absl::Status first;
   for (const absl::Status& result : results) {

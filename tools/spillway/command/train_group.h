@@ -17,9 +17,9 @@ using TrainOnDevice =
 
 // Calls `train` for each device of this process, on a thread of its own and
 // with its own device, budget and part of the cores. `processes`: those of the
-// run; null: this is the only one. Returns the error that came first, not what
-// the other devices then say of it. INVALID_ARGUMENT naming --device if it
-// names one of several GPUs.
+// run; null: this is the only one. Returns an error of a device's own
+// before what the other devices then say of it. INVALID_ARGUMENT naming
+// --device if it names one of several GPUs.
 absl::Status TrainOnDevices(const TrainFlags& flags, Communicator* processes,
                             const TrainOnDevice& train);
 

@@ -196,7 +196,7 @@ namespace {
 // Of the rows that a worker reads.
 void AddWindows(const MicroBatchPlan& plan, int64_t update, int worker,
                 Json& windows) {
-  const int rank = worker / plan.devices();
+  const int rank = plan.rank_of(worker);
   for (const MicroBatch& micro : plan.UpdateOf(update, worker)) {
     if (micro.weight == 0) continue;  // it has none
     const int64_t number = plan.NumberOf(update, micro);
@@ -205,7 +205,7 @@ void AddWindows(const MicroBatchPlan& plan, int64_t update, int worker,
                    {"begin", micro.begin},
                    {"end", micro.end},
                    {"weight", micro.weight}};
-    if (plan.devices() > 1) window["device"] = worker % plan.devices();
+    if (plan.devices() > 1) window["device"] = plan.device_of(worker);
     windows.push_back(std::move(window));
   }
 }

@@ -66,14 +66,6 @@ double ExposedMs(const CommunicationUse& use) {
 
 }  // namespace
 
-int RankOf(const Communicator* communicator) {
-  return communicator == nullptr ? 0 : communicator->rank();
-}
-
-int WorldSizeOf(const Communicator* communicator) {
-  return communicator == nullptr ? 1 : communicator->size();
-}
-
 int ThreadsOfRank(const Communicator& communicator) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   return std::max(1, cores / communicator.info().local_size);
@@ -83,13 +75,13 @@ absl::StatusOr<Json> GatherRanks(const TrainSetup& setup,
                                  const TrainResult& result,
                                  Communicator& communicator) {
   const MemoryUse memory = setup.session->memory();
-  const int devices = setup.loop->plan->devices();
-  Json own = {{"rank", communicator.rank() / devices},
+  const MicroBatchPlan& plan = *setup.loop->plan;
+  Json own = {{"rank", plan.rank_of(communicator.rank())},
               {"host", HostName()},
               {"peak_device_bytes", PeakJson(memory.predicted_device_bytes,
                                              memory.measured_device_bytes)},
               {"checksum", result.checksum}};
-  if (devices > 1) own["device"] = communicator.rank() % devices;
+  if (plan.devices() > 1) own["device"] = plan.device_of(communicator.rank());
   SPILLWAY_ASSIGN_OR_RETURN(const std::vector<std::string> texts,
                             communicator.AllGatherText(own.dump()));
   Json ranks = Json::array();
@@ -103,10 +95,10 @@ absl::StatusOr<Json> GatherRanks(const TrainSetup& setup,
 void AddWorkersJson(const TrainSetup& setup, const TrainResult& result,
                     const Communicator* communicator, const Json& ranks,
                     Json& json) {
-  const int devices = setup.loop->plan->devices();
-  json["world_size"] = WorldSizeOf(communicator) / devices;
-  json["rank"] = RankOf(communicator) / devices;
-  json["num_devices"] = devices;
+  const MicroBatchPlan& plan = *setup.loop->plan;
+  json["world_size"] = plan.spec().world_size;
+  json["rank"] = plan.rank_of(RankOf(communicator));
+  json["num_devices"] = plan.devices();
   if (communicator == nullptr) return;
   const CommunicationUse use = MeasureCommunication(result.last_step);
   json["ranks"] = ranks;

@@ -13,10 +13,6 @@
 
 namespace spillway {
 
-// Of a run without a communicator: rank 0 of 1.
-int RankOf(const Communicator* communicator);
-int WorldSizeOf(const Communicator* communicator);
-
 // The part of the host's cores that a rank has, at least one.
 int ThreadsOfRank(const Communicator& communicator);
 
