@@ -56,13 +56,17 @@ class Bundle:
     def on_gpu(self):
         return self.device.startswith("cuda")
 
-    def process(self, command, log=None):
-        """The finished process. `log`: file for all of its output."""
+    def process(self, command, log=None, environment=None, seconds=None):
+        """The finished process. `log`: file for all of its output.
+        `environment`: variables in addition. `seconds`: the most that it may
+        take, if the time is not over before."""
+        left = max(1, self.clock.left())
         try:
             done = subprocess.run(
-                [str(part) for part in command], env=self.environment,
+                [str(part) for part in command],
+                env=self.environment | (environment or {}),
                 capture_output=True, text=True, check=False,
-                timeout=max(1, self.clock.left()))
+                timeout=left if seconds is None else min(left, seconds))
         except subprocess.TimeoutExpired as error:
             raise Failed(f"{pathlib.Path(command[0]).name} was stopped: "
                          "the time is over") from error
@@ -79,19 +83,21 @@ class Bundle:
                 f"--num_classes={classes}", "--optimizer=sgd",
                 "--weight_decay=0"]
 
-    def spillway(self, command, *arguments, device=None):
+    def spillway(self, command, *arguments, device=None, environment=None):
         """Standard output of `spillway COMMAND` on the device."""
         done = self.process([self.programs / "spillway", command,
-                             f"--device={device or self.device}", *arguments])
+                             f"--device={device or self.device}", *arguments],
+                            environment=environment)
         if done.returncode == 0:
             return done.stdout
         words = done.stderr.strip().splitlines()[-1:] or ["no message"]
         raise Failed(f"{command}: exit status {done.returncode}: {words[0]}")
 
-    def result(self, command, name, *arguments, device=None):
+    def result(self, command, name, *arguments, device=None, environment=None):
         """The JSON result of `spillway COMMAND`; kept as NAME.json."""
         path = self.out / f"{name}.json"
-        self.spillway(command, *arguments, f"--json={path}", device=device)
+        self.spillway(command, *arguments, f"--json={path}", device=device,
+                      environment=environment)
         return read_json(path)
 
 

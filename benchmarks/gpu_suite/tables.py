@@ -71,7 +71,9 @@ def beside_table(rows):
     def cell(row):
         return (f"loss {row['loss_error']:.1e}, changes of variables "
                 f"{row['change_error']:.1e}, worst {row['worst_change_error']:.1e} "
-                f"({row['worst_variable']})")
+                f"({row['worst_variable']}); of the CPU from itself: "
+                f"{row['own_change_error']:.1e}, worst "
+                f"{row['own_worst_change_error']:.1e}")
     return table(["network", "batch", "relative differences", "tolerance"],
                  [[row["model"], row["batch_size"], result_cell(row, cell),
                    verdict(row)] for row in rows])

@@ -61,14 +61,13 @@ def cases(bundle):
         row["ok"] = (row["peak_bytes"]["predicted"]
                      == row["peak_bytes"]["measured"])
         return row
-    return [Case(facts(*speed), lambda s=speed: run(*s), 12)
+    return [Case(facts(*speed), lambda s=speed: run(*s), 5 if bundle.quick else 60)
             for speed in speeds(bundle)]
 
 
 def peer_cases(bundle):
-    """The same in PyTorch: first eager for all, then compiled, which takes
-    longer."""
+    """The same in PyTorch, eager and compiled."""
     return [pytorch_runs.case(bundle, facts(*speed), method,
-                       steps=3 if bundle.quick else 40)
-            for method in ["eager", "compile"]
-            for speed in (QUICK_PEERS if bundle.quick else speeds(bundle))]
+                              steps=3 if bundle.quick else 40)
+            for speed in (QUICK_PEERS if bundle.quick else speeds(bundle))
+            for method in ["eager", "compile"]]

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -130,6 +132,22 @@ void AddKernels(const Graph& graph, const Timeline& timeline,
   times.others.Add(std::max<int64_t>(0, TotalNs(timeline) - kernels_ns));
 }
 
+// `feeds`, each copied to the session's buffer for it, if there is one. Errors:
+// as Feed::Check.
+absl::StatusOr<Feeds> CopyToFeedBuffers(const Graph& graph, const Feeds& feeds,
+                                        Session& session) {
+  Feeds copied = feeds;
+  for (auto& [placeholder, feed] : copied) {
+    std::byte* buffer = session.FeedBuffer(0, placeholder);
+    if (buffer == nullptr) continue;
+    const TensorType& type = graph.type(placeholder);
+    SPILLWAY_RETURN_IF_ERROR(feed.Check(type));
+    std::memcpy(buffer, feed.data(), static_cast<size_t>(type.num_bytes()));
+    feed = Feed(type, buffer);
+  }
+  return copied;
+}
+
 struct MeasuredSteps {
   std::vector<StepSample> plain = {};
   std::vector<StepSample> with_timeline = {};
@@ -200,8 +218,10 @@ absl::StatusOr<MeasuredKernels> MeasureKernels(const KernelMeasurement& spec,
                                                const Feeds& feeds,
                                                Session& session) {
   SPILLWAY_CHECK(spec.steps > 0);
+  SPILLWAY_ASSIGN_OR_RETURN(const Feeds in_place,
+                            CopyToFeedBuffers(graph, feeds, session));
   SPILLWAY_ASSIGN_OR_RETURN(const StepTimes times,
-                            TimeSteps(spec, graph, feeds, session));
+                            TimeSteps(spec, graph, in_place, session));
   const double scale = ClampedKernelScale(ScaleInputs(spec, times));
   MeasuredKernels measured = {.step_ns = std::llround(times.step_ns)};
   for (const auto& [signature, mean] : times.kernels.by_signature) {

@@ -40,7 +40,9 @@ struct MeasuredKernels {
 // half of the steps by length: unlike the kernels' medians, they add up to a
 // typical step. Taking a timeline makes a step a few percent longer, so all
 // kernels are scaled such that they and the rest are as long as a step without
-// a timeline. Errors: those of a step; CANCELLED if stopped.
+// a timeline. Feeds are in the session's buffers: a step that copied them there
+// would count that work of the host as the kernels'. Errors: those of a step;
+// CANCELLED if stopped.
 absl::StatusOr<MeasuredKernels> MeasureKernels(const KernelMeasurement& spec,
                                                const Graph& graph,
                                                const Feeds& feeds,

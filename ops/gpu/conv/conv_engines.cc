@@ -34,37 +34,76 @@ bool IsAllowed(cudnnBackendNumericalNote_t note, const ConvEngineRule& rule) {
   }
 }
 
+// Such an engine rounds float32 to TF32 without the note that says so.
+absl::StatusOr<bool> UsesCublasLt(const GraphDescriptor& engine) {
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::vector<cudnnBackendBehaviorNote_t> notes,
+      engine.GetAll<cudnnBackendBehaviorNote_t>(
+          CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_BEHAVIOR_NOTE_TYPE_COUNT));
+  return std::ranges::count(notes, CUDNN_BEHAVIOR_NOTE_CUBLASLT_DEPENDENCY) > 0;
+}
+
 absl::StatusOr<bool> IsAllowed(const GraphDescriptor& engine,
                                const ConvEngineRule& rule) {
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::vector<cudnnBackendNumericalNote_t> notes,
       engine.GetAll<cudnnBackendNumericalNote_t>(
           CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT));
-  return std::ranges::all_of(notes, [&](cudnnBackendNumericalNote_t note) {
-    return IsAllowed(note, rule);
-  });
+  SPILLWAY_ASSIGN_OR_RETURN(const bool uses_cublas_lt, UsesCublasLt(engine));
+  return (rule.tensor_cores || !uses_cublas_lt) &&
+         std::ranges::all_of(notes, [&](cudnnBackendNumericalNote_t note) {
+           return IsAllowed(note, rule);
+         });
 }
 
-absl::StatusOr<std::string> NameOf(const GraphDescriptor& engine,
-                                   const GraphDescriptor& config) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const int64_t index, engine.Get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
-  std::string name = fmt::format("{}{}", kNamePrefix, index);
+struct Knob {
+  cudnnBackendKnobType_t type = {};
+  int64_t value = 0;
+};
+
+absl::StatusOr<std::vector<Knob>> KnobsOf(const GraphDescriptor& config) {
   SPILLWAY_ASSIGN_OR_RETURN(
       const std::vector<GraphDescriptor> choices,
       config.GetDescriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
                             CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
                             CUDNN_KNOB_TYPE_COUNTS));
+  std::vector<Knob> knobs;
   for (const GraphDescriptor& choice : choices) {
+    Knob knob;
+    SPILLWAY_ASSIGN_OR_RETURN(knob.type, choice.Get<cudnnBackendKnobType_t>(
+                                             CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE));
     SPILLWAY_ASSIGN_OR_RETURN(
-        const auto knob,
-        choice.Get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE));
-    SPILLWAY_ASSIGN_OR_RETURN(
-        const auto value,
-        choice.Get<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
-    name += fmt::format(" {}:{}", static_cast<int>(knob), value);
+        knob.value, choice.Get<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+    knobs.push_back(knob);
+  }
+  return knobs;
+}
+
+absl::StatusOr<std::string> NameOf(const GraphDescriptor& engine,
+                                   const std::vector<Knob>& knobs) {
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const int64_t index, engine.Get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+  std::string name = fmt::format("{}{}", kNamePrefix, index);
+  for (const Knob& knob : knobs) {
+    name += fmt::format(" {}:{}", static_cast<int>(knob.type), knob.value);
   }
   return name;
+}
+
+// Whether an engine adds a sum in parts, which it keeps in memory in the dtype
+// of its result.
+bool AddsInParts(const std::vector<Knob>& knobs) {
+  return std::ranges::any_of(knobs, [](const Knob& knob) {
+    return (knob.type == CUDNN_KNOB_TYPE_SPLIT_K ||
+            knob.type == CUDNN_KNOB_TYPE_SPLIT_K_SLC) &&
+           knob.value > 1;
+  });
+}
+
+DType ResultDType(const ConvProblem& problem) {
+  return problem.direction == ConvDirection::kFilterGradient
+             ? problem.filter_dtype
+             : problem.dtype;
 }
 
 // Best first.
@@ -136,6 +175,7 @@ class Search {
          const ConvEngineRule& rule, const ConvWanted& wanted)
       : cudnn_(cudnn),
         key_(KeyOf(cudnn, problem)),
+        may_add_in_parts_(ResultDType(problem) == DType::kFloat32),
         rule_(rule),
         wanted_(wanted) {}
 
@@ -165,7 +205,9 @@ class Search {
                              CUDNN_BACKEND_ENGINE_DESCRIPTOR));
     SPILLWAY_ASSIGN_OR_RETURN(const bool is_allowed, IsAllowed(engine, rule_));
     if (!is_allowed) return absl::OkStatus();
-    SPILLWAY_ASSIGN_OR_RETURN(const std::string name, NameOf(engine, config));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<Knob> knobs, KnobsOf(config));
+    if (AddsInParts(knobs) && !may_add_in_parts_) return absl::OkStatus();
+    SPILLWAY_ASSIGN_OR_RETURN(const std::string name, NameOf(engine, knobs));
     if (!wanted_.name.empty() && name != wanted_.name) return absl::OkStatus();
     if (!seen_.insert(name).second) return absl::OkStatus();
     SPILLWAY_ASSIGN_OR_RETURN(const ConvEngine* made,
@@ -195,6 +237,7 @@ class Search {
 
   const LockedCudnn& cudnn_;
   const std::string key_;
+  const bool may_add_in_parts_;
   const ConvEngineRule& rule_;
   const ConvWanted& wanted_;
   std::set<std::string> seen_;

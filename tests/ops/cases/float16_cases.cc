@@ -40,7 +40,7 @@ OpCase Float16Twin(OpCase op_case) {
   if (stated.ok() && *stated == DType::kBFloat16) {
     op_case.attributes.Set("dtype", DType::kFloat16);
   }
-  if (op_case.tolerance == 0x1p-8) op_case.tolerance = 0x1p-11;
+  if (op_case.tolerance == 0x1p-8) op_case.tolerance = 0x1p-11 + 0x1p-13;
   op_case.gradients = {};
   op_case.needs_avx512 = false;
   return op_case;

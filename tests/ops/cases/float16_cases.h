@@ -8,7 +8,8 @@ namespace spillway::testing {
 
 // Replaces bfloat16 by float16, also in the name. If an output may be off by
 // one rounding to the eight bits of a bfloat16, 2^-8, that of the twin may be
-// off by one rounding to eleven bits, 2^-11.
+// off by one rounding to eleven bits, 2^-11, of a float32 sum that is itself
+// off by 2^-13.
 OpCase Float16Twin(OpCase op_case);
 
 // Fills `cases.only_on_gpu`: moves the good cases that have a float16 tensor

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/gpu/library/cudnn.h"
@@ -132,6 +133,41 @@ TEST_F(GpuEnginesTest, AreUsedOnlyWhereTheirNumericalNotesAllow) {
   EXPECT_TRUE(IsUsed(wide, CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
 }
 
+// Parts of a sum lie in memory in the dtype of the result.
+TEST_F(GpuEnginesTest, AddASumInPartsOnlyIfTheResultIsFloat32) {
+  for (const auto knob :
+       {CUDNN_KNOB_TYPE_SPLIT_K, CUDNN_KNOB_TYPE_SPLIT_K_SLC}) {
+    for (const auto& [name, is_float32] :
+         {std::pair("Conv2DGroups", true),
+          std::pair("Conv2DGroupsInBFloat16", false),
+          std::pair("Conv2DBackpropInputGroupsInBFloat16Mixed", false),
+          std::pair("Conv2DBackpropFilterGroups", true),
+          std::pair("Conv2DBackpropFilterGroupsInBFloat16", false),
+          std::pair("Conv2DBackpropFilterGroupsInBFloat16Mixed", true)}) {
+      for (const int64_t parts : {1, 2}) {
+        SCOPED_TRACE(fmt::format("{} in {} parts", name, parts));
+        ResetFakes();
+        Offer({{.index = 5, .choices = {{knob, parts}}}});
+        ASSERT_THAT(Run(name), IsOk());
+        EXPECT_EQ(FakeCudnn().engine == 5, parts == 1 || is_float32);
+      }
+    }
+  }
+}
+
+TEST_F(GpuEnginesTest, CallCublasLtOnlyWhereTf32IsAllowed) {
+  const auto is_used = [](const std::string& name, const MathOptions& math) {
+    ResetFakes();
+    Offer(
+        {{.index = 5, .behavior = {CUDNN_BEHAVIOR_NOTE_CUBLASLT_DEPENDENCY}}});
+    EXPECT_THAT(Run(name, math), IsOk());
+    return FakeCudnn().engine == 5;
+  };
+  EXPECT_FALSE(is_used("Conv2DBackpropFilterGroups", {}));
+  EXPECT_TRUE(is_used("Conv2DBackpropFilterGroups", {.allow_tf32 = true}));
+  EXPECT_TRUE(is_used("Conv2DGroupsInBFloat16", {}));
+}
+
 TEST_F(GpuEnginesTest, OnlyPlansThatAreWantedAreMade) {
   const OpCase op_case = CaseNamed("Conv2DGroups");
   // Two cannot be used.
@@ -234,7 +270,7 @@ std::vector<std::string> CallsOfPreparing() {
         701, 702, 703, 704, 705, 800, 801, 900, 901, 902, 903, 906}) {
     calls.push_back(fmt::format("cudnnBackendSetAttribute({})", name));
   }
-  for (const int name : {202, 300, 302, 402, 600, 601, 1301, 1303}) {
+  for (const int name : {202, 300, 302, 402, 600, 601, 1301, 1303, 1305}) {
     calls.push_back(fmt::format("cudnnBackendGetAttribute({})", name));
   }
   for (const int type : {1, 4, 5, 10, 15, 17}) {
