@@ -167,8 +167,10 @@ def demonstrations_table(rows):
 
 
 def format_report(result):
-    """The whole result, with a heading for each section that was run."""
-    rows = result["sections"]
+    """The whole result, with a heading for each section that was run. Rows for
+    which no time was left are counted under their table."""
+    rows = {name: [row for row in section if not row.get("not_reached")]
+            for name, section in result["sections"].items()}
     tables = {
         "tests": lambda: tests_table(rows["tests"]),
         "sanitizer": lambda: sanitizer_table(rows["sanitizer"]),
@@ -179,9 +181,15 @@ def format_report(result):
         "budgets": lambda: budgets_table(rows["budgets"],
                                          rows.get("pytorch_budgets", [])),
         "demonstrations": lambda: demonstrations_table(rows["demonstrations"])}
-    text = f"Measured on {result['gpu'] or result['machine']['cpu']}, " \
-           f"{result['date']}: {', '.join(f'{k} {v}' for k, v in result['versions'].items())}.\n"
+    parts = [f"Measured on {result['gpu'] or result['machine']['cpu']}, "
+             f"{result['date']}: "
+             f"{', '.join(f'{k} {v}' for k, v in result['versions'].items())}.\n"]
     for name, make in tables.items():
-        if name in rows:
-            text += f"\n### {result['titles'][name]}\n\n{make()}"
-    return text
+        if name not in rows:
+            continue
+        parts += [f"### {result['titles'][name]}\n", make()]
+        count = len(result["sections"][name])
+        missing = count - len(rows[name])
+        if missing:
+            parts.append(f"{missing} of {count} rows: no time was left for them.\n")
+    return "\n".join(filter(None, parts))

@@ -170,6 +170,19 @@ class TablesTest(unittest.TestCase):
         self.assertIn("v1: OTHER bits, v2: same bits, MEMORY NOT", bits)
 
 
+    def test_rows_without_time_are_counted(self):
+        text = tables.format_report(
+            {"gpu": "G", "date": "today", "versions": {"v": 1},
+             "titles": {"sanitizer": "S", "budgets": "Within"},
+             "sections": {
+                 "sanitizer": [{"tool": "memcheck", "not_reached": True}],
+                 "budgets": [step_row(), step_row(multiple=2, not_reached=True)]}})
+        self.assertNotIn("memcheck", text)
+        self.assertIn("### S\n\n1 of 1 rows: no time", text)
+        self.assertIn("|\n\n1 of 2 rows: no time", text)
+        self.assertTrue(text.startswith("Measured on G, today: v 1.\n\n### S"))
+
+
 class ReadmeTest(unittest.TestCase):
     def test_results_replace_what_was_between_the_marks(self):
         old = f"a\n{readme.BEGIN}old\n{readme.END}b\n"

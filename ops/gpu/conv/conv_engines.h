@@ -29,8 +29,7 @@ namespace spillway {
 // bfloat16 filter gradient by more than a unit in the last place.
 struct ConvEngineRule {
   bool deterministic = true;
-  // They round float32 to TF32. So do the engines that call cuBLASLt, without
-  // saying it: engine 17 missed float32 filter gradients by up to 0.5 %.
+  // They round float32 to TF32.
   bool tensor_cores = false;
   bool transforms = true;  // Winograd or Fourier transforms of operands
   int64_t most_workspace_bytes = int64_t{1} << 30;

@@ -47,9 +47,6 @@ struct GraphType<cudnnBackendHeurMode_t> : GraphTypeIs<CUDNN_TYPE_HEUR_MODE> {};
 template <>
 struct GraphType<cudnnBackendKnobType_t> : GraphTypeIs<CUDNN_TYPE_KNOB_TYPE> {};
 template <>
-struct GraphType<cudnnBackendBehaviorNote_t>
-    : GraphTypeIs<CUDNN_TYPE_BEHAVIOR_NOTE> {};
-template <>
 struct GraphType<cudnnBackendNumericalNote_t>
     : GraphTypeIs<CUDNN_TYPE_NUMERICAL_NOTE> {};
 

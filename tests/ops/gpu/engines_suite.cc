@@ -155,17 +155,17 @@ TEST_F(GpuEnginesTest, AddASumInPartsOnlyIfTheResultIsFloat32) {
   }
 }
 
-TEST_F(GpuEnginesTest, CallCublasLtOnlyWhereTf32IsAllowed) {
+TEST_F(GpuEnginesTest, ThatRoundUnaskedAreUsedOnlyWhereTf32IsAllowed) {
   const auto is_used = [](const std::string& name, const MathOptions& math) {
     ResetFakes();
-    Offer(
-        {{.index = 5, .behavior = {CUDNN_BEHAVIOR_NOTE_CUBLASLT_DEPENDENCY}}});
+    Offer({{.index = 17}});
     EXPECT_THAT(Run(name, math), IsOk());
-    return FakeCudnn().engine == 5;
+    return FakeCudnn().engine == 17;
   };
   EXPECT_FALSE(is_used("Conv2DBackpropFilterGroups", {}));
   EXPECT_TRUE(is_used("Conv2DBackpropFilterGroups", {.allow_tf32 = true}));
-  EXPECT_TRUE(is_used("Conv2DGroupsInBFloat16", {}));
+  EXPECT_TRUE(is_used("Conv2DBackpropFilterGroupsInBFloat16", {}));
+  EXPECT_TRUE(is_used("Conv2DGroups", {}));
 }
 
 TEST_F(GpuEnginesTest, OnlyPlansThatAreWantedAreMade) {
@@ -270,7 +270,7 @@ std::vector<std::string> CallsOfPreparing() {
         701, 702, 703, 704, 705, 800, 801, 900, 901, 902, 903, 906}) {
     calls.push_back(fmt::format("cudnnBackendSetAttribute({})", name));
   }
-  for (const int name : {202, 300, 302, 402, 600, 601, 1301, 1303, 1305}) {
+  for (const int name : {202, 300, 302, 402, 600, 601, 1301, 1303}) {
     calls.push_back(fmt::format("cudnnBackendGetAttribute({})", name));
   }
   for (const int type : {1, 4, 5, 10, 15, 17}) {

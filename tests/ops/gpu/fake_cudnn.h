@@ -29,7 +29,6 @@ struct FakeEngine {
   int64_t index = 0;
   std::vector<std::pair<cudnnBackendKnobType_t, int64_t>> choices = {};
   std::vector<cudnnBackendNumericalNote_t> notes = {};
-  std::vector<cudnnBackendBehaviorNote_t> behavior = {};
   cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;  // the mode that suggests it
   cudnnStatus_t plan_status = CUDNN_STATUS_SUCCESS;
   size_t more_workspace_bytes = 0;  // than the fake's workspace_bytes

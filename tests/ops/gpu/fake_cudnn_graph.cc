@@ -72,8 +72,6 @@ FakeBackendPtr ConfigOf(const FakeEngine& fake, const FakeBackendPtr& graph) {
               std::vector<int64_t>{fake.index});
   engine->Put(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
               fake.notes);
-  engine->Put(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
-              fake.behavior);
   std::vector<FakeBackendPtr> choices;
   for (const auto& [knob, value] : fake.choices) {
     const auto choice = std::make_shared<FakeBackend>(FakeBackend{
