@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SUITE = ROOT / "benchmarks/gpu_suite"
 sys.path.insert(0, str(SUITE))
 
-import readme  # noqa: E402
+import publish  # noqa: E402
 import tables  # noqa: E402
 import variables  # noqa: E402
 from programs import Clock, Failed  # noqa: E402
@@ -183,19 +183,19 @@ class TablesTest(unittest.TestCase):
         self.assertTrue(text.startswith("Measured on G, today: v 1.\n\n### S"))
 
 
-class ReadmeTest(unittest.TestCase):
+class PublishTest(unittest.TestCase):
     def test_results_replace_what_was_between_the_marks(self):
-        old = f"a\n{readme.BEGIN}old\n{readme.END}b\n"
-        new = readme.with_results(old, "new\n")
-        self.assertEqual(new, f"a\n{readme.BEGIN}\nnew\n\n{readme.END}b\n")
-        self.assertEqual(readme.with_results(new, "new\n"), new)
+        old = f"a\n{publish.BEGIN}old\n{publish.END}b\n"
+        new = publish.with_results(old, "new\n")
+        self.assertEqual(new, f"a\n{publish.BEGIN}\nnew\n\n{publish.END}b\n")
+        self.assertEqual(publish.with_results(new, "new\n"), new)
 
-    def test_a_readme_without_marks_is_refused(self):
+    def test_a_document_without_marks_is_refused(self):
         with self.assertRaises(ValueError):
-            readme.with_results("a\n", "new\n")
+            publish.with_results("a\n", "new\n")
 
-    def test_the_readme_is_as_the_results_are(self):
-        done = subprocess.run([sys.executable, SUITE / "readme.py", "--check"],
+    def test_the_document_is_as_the_results_are(self):
+        done = subprocess.run([sys.executable, SUITE / "publish.py", "--check"],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
