@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "graph/node_cost.h"
+#include "graph/well_known_ops.h"
+#include "simulator/network/collective_cost.h"
 #include "simulator/node_signature.h"
 
 namespace spillway {
@@ -83,11 +85,9 @@ std::optional<int64_t> MeasuredNs(const DeviceProfile& profile,
   return std::nullopt;
 }
 
-int64_t EstimateNs(const Graph& graph, const OpRegistry& ops, const Node& node,
-                   const DeviceProfile& profile, std::string_view algorithm) {
-  if (node.cost && node.cost->time_us > 0) {
-    return std::llround(node.cost->time_us * 1e3);
-  }
+// Without the network.
+int64_t OwnNs(const Graph& graph, const OpRegistry& ops, const Node& node,
+              const DeviceProfile& profile, std::string_view algorithm) {
   const bool is_measured =
       !profile.kernels.empty() || !profile.algorithms.empty();
   if (is_measured && !HasHostRates(node, profile)) {
@@ -96,6 +96,17 @@ int64_t EstimateNs(const Graph& graph, const OpRegistry& ops, const Node& node,
     if (ns) return *ns;
   }
   return Roofline(graph, ops, node, profile);
+}
+
+int64_t EstimateNs(const Graph& graph, const OpRegistry& ops, const Node& node,
+                   const DeviceProfile& profile, std::string_view algorithm) {
+  if (node.cost && node.cost->time_us > 0) {
+    return std::llround(node.cost->time_us * 1e3);
+  }
+  const int64_t own_ns = OwnNs(graph, ops, node, profile, algorithm);
+  if (!profile.network || !IsCollective(node.op)) return own_ns;
+  if (profile.network->ranks == 1) return 0;
+  return own_ns + std::llround(CollectiveNs(*profile.network, graph, node));
 }
 
 }  // namespace

@@ -13,6 +13,9 @@ namespace spillway {
 
 // Nanoseconds by node. The first of these that exists:
 // - the time that the node states;
+// - of a collective, if the profile has a network: its work on one rank, as
+//   below, and the time on the network (network/collective_cost.h); 0 with one
+//   rank;
 // - of a node on the host, if the profile has the host's rates: its roofline;
 // - the time that the profile measured of the node's signature
 //   (node_signature.h) and, where `algorithms` names one, its algorithm;

@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
+#include "simulator/network/network_json.h"
 
 namespace spillway {
 namespace {
@@ -113,6 +114,8 @@ void ReadHost(JsonObject& file, DeviceProfile& profile) {
                     {.least = 0, .most = kMostNsPerCopiedByte});
   }
   if (file.Has("in_turn")) profile.in_turn = file.Flag("in_turn");
+  if (file.Has("network"))
+    profile.network = ReadNetwork(file.Object("network"));
 }
 
 void ReadKernels(JsonObject kernels, DeviceProfile& profile) {

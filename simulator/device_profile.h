@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 #include "graph/dtype.h"
 #include "simulator/link_direction.h"
+#include "simulator/network/network_model.h"
 
 namespace spillway {
 
@@ -78,6 +80,9 @@ struct DeviceProfile {
   // since the copy takes cores and memory bandwidth from it.
   double kernel_ns_per_copied_byte = 0;
   bool in_turn = false;  // one step at a time: lanes never overlap
+  // Among the ranks of a run. nullopt: not known; then collectives take the
+  // time of their work on one rank.
+  std::optional<NetworkModel> network = {};
   // Measured nanoseconds of a kernel by NodeSignature (node_signature.h).
   std::map<std::string, int64_t, std::less<>> kernels = {};
   // By signature and algorithm, for kernels that have several algorithms;

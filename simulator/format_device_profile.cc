@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "nlohmann/json.hpp"
 #include "simulator/device_profile.h"
+#include "simulator/network/network_json.h"
 
 namespace spillway {
 namespace {
@@ -46,6 +47,7 @@ void AddHost(const DeviceProfile& profile, Json& json) {
     json["kernel_ns_per_copied_byte"] = profile.kernel_ns_per_copied_byte;
   }
   if (profile.in_turn) json["in_turn"] = true;
+  if (profile.network) json["network"] = NetworkToJson(*profile.network);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "simulator/network/collective_cost.h"
 
 namespace spillway {
 namespace {
@@ -15,15 +16,23 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr auto kCompute = static_cast<size_t>(Lane::kCompute);
 constexpr auto kCopyOut = static_cast<size_t>(Lane::kCopyOut);
 constexpr auto kCopyIn = static_cast<size_t>(Lane::kCopyIn);
+constexpr auto kCommunication = static_cast<size_t>(Lane::kCommunication);
+
+// What a lane is doing. A staged collective has all three parts, in this order;
+// any other step has one.
+enum class Part : uint8_t { kToHost, kKernel, kToDevice };
+constexpr size_t kNumParts = 3;
 
 // One lane: its steps, and what it is doing.
 struct LaneState {
   std::vector<StepId> steps = {};
   size_t next = 0;  // in `steps`: the running or the next step
   bool is_running = false;
+  bool is_staged = false;
+  Part part = Part::kKernel;
   int64_t begin_ns = 0;
   int64_t free_ns = 0;  // end of the last step
-  // Of the running step: fixed time that nothing slows, then the remaining
+  // Of the running part: fixed time that nothing slows, then the remaining
   // work, in nanoseconds at full speed.
   int64_t fixed_ns = 0;
   double left_ns = 0;
@@ -105,19 +114,41 @@ class Simulation {
   void Start(StepId id, LaneState& lane) {
     lane.is_running = true;
     lane.begin_ns = now_;
-    lane.fixed_ns = 0;
-    lane.left_ns = 0;
-    if (step(id).kind == StepKind::kCompute) {
-      lane.left_ns = static_cast<double>(kernel_ns_[step(id).node]);
-    } else if (step(id).kind != StepKind::kAlias) {
-      StartCopy(plan_.buffers[step(id).outputs[0]].bytes, lane);
+    lane.is_staged = IsStaged(step(id));
+    if (lane.is_staged || &lane == &lanes_[kCopyOut]) {
+      StartPart(Part::kToHost, lane);
+    } else if (&lane == &lanes_[kCopyIn]) {
+      StartPart(Part::kToDevice, lane);
+    } else {
+      StartPart(Part::kKernel, lane);
     }
     if (&lane == &lanes_[kCompute]) CountStall(id, lane);
   }
 
+  bool IsStaged(const Step& step) const {
+    return step.lane == Lane::kCommunication && profile_.network &&
+           profile_.network->is_staged && profile_.network->ranks > 1;
+  }
+
+  void StartPart(Part part, LaneState& lane) {
+    const Step& step = plan_.steps[lane.steps[lane.next]];
+    lane.part = part;
+    lane.fixed_ns = 0;
+    lane.left_ns = 0;
+    ++num_running_[static_cast<size_t>(part)];
+    if (step.kind == StepKind::kAlias) return;
+    if (part == Part::kKernel) {
+      lane.left_ns = static_cast<double>(kernel_ns_[step.node]);
+      return;
+    }
+    StartCopy(lane.is_staged ? WireBytes(graph_, graph_.node(step.node))
+                             : plan_.buffers[step.outputs[0]].bytes,
+              lane);
+  }
+
   void StartCopy(int64_t bytes, LaneState& lane) {
     const LinkDirection& direction =
-        &lane == &lanes_[kCopyOut] ? profile_.to_host : profile_.to_device;
+        lane.part == Part::kToHost ? profile_.to_host : profile_.to_device;
     const std::vector<CopyTime>& table = direction.by_size;
     if (table.empty()) {
       lane.fixed_ns = direction.latency_ns;
@@ -157,20 +188,41 @@ class Simulation {
 
   // The work that the lane does in a nanosecond.
   double Speed(const LaneState& lane) const {
+    if (lane.part != Part::kKernel) return CopySpeed(lane);
     if (&lane == &lanes_[kCompute]) return KernelSpeed();
-    if (&lane != &lanes_[kCopyOut] && &lane != &lanes_[kCopyIn]) return 1;
-    const bool is_shared =
-        lanes_[kCopyOut].is_running && lanes_[kCopyIn].is_running;
-    return is_shared ? lane.shared_speed : 1;
+    const bool is_slowed =
+        &lane == &lanes_[kCommunication] && lanes_[kCompute].is_running;
+    return is_slowed ? 1 / Contention() : 1;
+  }
+
+  int NumRunning(Part part) const {
+    return num_running_[static_cast<size_t>(part)];
+  }
+
+  double CopySpeed(const LaneState& lane) const {
+    const Part other =
+        lane.part == Part::kToHost ? Part::kToDevice : Part::kToHost;
+    const double speed = NumRunning(other) > 0 ? lane.shared_speed : 1;
+    return speed / NumRunning(lane.part);
   }
 
   double KernelSpeed() const {
     double lost = 0;
-    for (const size_t i : {kCopyOut, kCopyIn}) {
+    for (const size_t i : {kCopyOut, kCopyIn, kCommunication}) {
       const LaneState& copy = lanes_[i];
-      if (copy.is_running) lost += copy.bytes_per_ns * Speed(copy);
+      if (!copy.is_running || copy.part == Part::kKernel) continue;
+      lost += copy.bytes_per_ns * CopySpeed(copy);
     }
-    return 1 / (1 + lost * profile_.kernel_ns_per_copied_byte);
+    const double speed = 1 / (1 + lost * profile_.kernel_ns_per_copied_byte);
+    const LaneState& collective = lanes_[kCommunication];
+    return collective.is_running && collective.part == Part::kKernel
+               ? speed / Contention()
+               : speed;
+  }
+
+  // How many times as long kernels and collectives take beside each other.
+  double Contention() const {
+    return profile_.network ? 1 + profile_.network->contention : 1;
   }
 
   int64_t LeftNs(const LaneState& lane) const {
@@ -215,6 +267,12 @@ class Simulation {
       if (!lane.is_running || lane.fixed_ns > 0 || lane.left_ns > kRoundingNs) {
         continue;
       }
+      --num_running_[static_cast<size_t>(lane.part)];
+      if (lane.is_staged && lane.part != Part::kToDevice) {
+        StartPart(lane.part == Part::kToHost ? Part::kKernel : Part::kToDevice,
+                  lane);
+        continue;
+      }
       Finish(lane, static_cast<int32_t>(i));
       ++done;
     }
@@ -247,6 +305,7 @@ class Simulation {
   const IdMap<NodeId, int64_t>& kernel_ns_;
   const DeviceProfile& profile_;
   std::array<LaneState, kNumLanes> lanes_;
+  std::array<int, kNumParts> num_running_ = {};
   IdMap<StepId, int64_t> end_ns_;  // kNever: has not ended
   size_t num_ended_ = 0;
   int64_t now_ = 0;

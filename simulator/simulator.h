@@ -3,8 +3,13 @@
 //
 // Each lane runs its steps in order. A step starts when its lane is free, the
 // host has issued it, and every step it waits for has ended. Copies in opposite
-// directions slow each other down as the profile says. Deterministic: uses no
-// clock and no thread.
+// directions slow each other down as the profile says. A collective is a kernel
+// of the communication lane; if the profile's network is staged, it is
+//
+//   copy to the host | network | copy to the device
+//
+// whose copies share the link with swaps: two of the same direction have half
+// of its rate each. Deterministic: uses no clock and no thread.
 #ifndef SPILLWAY_SIMULATOR_SIMULATOR_H_
 #define SPILLWAY_SIMULATOR_SIMULATOR_H_
 

@@ -24,6 +24,7 @@
 #include "graph/standard_ops.h"
 #include "lms/options.h"
 #include "simulator/device_profile.h"
+#include "tuner/network_options.h"
 #include "tuner/saved_plan.h"
 #include "tuner/search/search_effort.h"
 
@@ -82,6 +83,9 @@ struct StepOptions {
   AlgorithmChoice algorithms = AlgorithmChoice::kSame;
   MathOptions math = {};
   ProfileChoice profile = {};
+  // The run of several ranks that is predicted. Those of `communicator` count
+  // if the profile has a network.
+  NetworkOptions network = {};
   // Whether to log that the profile may be wrong: false after the first look at
   // it, so that each command or call says it once.
   bool warns_of_profile = true;

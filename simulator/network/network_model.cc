@@ -12,8 +12,6 @@
 namespace spillway {
 namespace {
 
-constexpr double kMostContention = 10;
-
 double MessageNs(const NetworkLink& link, double bytes) {
   return static_cast<double>(link.latency_ns) +
          bytes * 1e9 / link.bytes_per_second;

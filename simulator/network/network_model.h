@@ -55,6 +55,7 @@ std::optional<AllReduceAlgorithm> FindAllReduce(std::string_view name);
 
 inline constexpr int64_t kMostRanks = int64_t{1} << 20;
 inline constexpr int64_t kMostLatencyNs = int64_t{1'000'000'000};
+inline constexpr double kMostContention = 10;
 
 struct NetworkModel {
   NetworkLink between_hosts = {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/well_known_ops.h"
 #include "tuner/bound/path_bound.h"
 
 namespace spillway {
@@ -19,6 +20,7 @@ std::string BoundReason(const StepTimeBound& bound) {
   if (idle_ns * kLeastIdlePart < bound.step_ns || idle_ns == 0) {
     return "compute";
   }
+  if (bound.communication_ns == bound.step_ns) return "communication";
   const int64_t copies_ns = std::max(bound.out_ns, bound.in_ns);
   if (bound.issue_ns > std::max(copies_ns, bound.recompute_ns)) {
     return "the host's calls";
@@ -26,6 +28,15 @@ std::string BoundReason(const StepTimeBound& bound) {
   if (bound.recompute_ns > copies_ns) return "recomputation";
   return bound.out_ns >= bound.in_ns ? "copies to the host"
                                      : "copies to the device";
+}
+
+StepTimeBound WithCommunication(StepTimeBound bound, const Graph& graph,
+                                const IdMap<NodeId, int64_t>& kernel_ns) {
+  for (const Node& node : graph.nodes()) {
+    if (IsCollective(node.op)) bound.communication_ns += kernel_ns[node.id];
+  }
+  bound.step_ns = std::max(bound.step_ns, bound.communication_ns);
+  return bound;
 }
 
 StepTimeBound LowerBound(const StepModel& model, const DeviceProfile& profile,

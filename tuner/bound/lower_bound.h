@@ -26,6 +26,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/ids.h"
+#include "graph/graph.h"
 #include "simulator/device_profile.h"
 #include "tuner/model/step_model.h"
 
@@ -42,13 +44,21 @@ struct StepTimeBound {
   int64_t in_ns = 0;
   int64_t recompute_ns = 0;
   int64_t issue_ns = 0;
+  // The sum of all collectives, which run one after the other on their lane.
+  int64_t communication_ns = 0;
   // The most bytes that must be off the device at one step.
   int64_t most_bytes_away = 0;
 };
 
+// The bound, raised to the time of the graph's collectives. `kernel_ns`: by
+// node.
+StepTimeBound WithCommunication(StepTimeBound bound, const Graph& graph,
+                                const IdMap<NodeId, int64_t>& kernel_ns);
+
 // "compute" if the compute lane is idle for less than a twentieth of the step;
-// else the longest wait: "recomputation", "copies to the host", "copies to the
-// device" or "the host's calls".
+// "communication" if the collectives take as long as the step; else the longest
+// wait: "recomputation", "copies to the host", "copies to the device" or "the
+// host's calls".
 std::string BoundReason(const StepTimeBound& bound);
 
 // Cost: O(steps * tensors alive at a step) in the worst case.

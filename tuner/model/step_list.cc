@@ -44,7 +44,8 @@ class Lister {
                        .in_place = &rules_[node.id],
                        .first_slot = static_cast<int32_t>(list_.slots.size())};
     if (step.kind == StepKind::kCompute &&
-        node.placement == Placement::kDevice && !CopiesToDevice(node.op)) {
+        node.placement == Placement::kDevice && !CopiesToDevice(node.op) &&
+        !IsCollective(node.op)) {
       step.kernel_ns = kernel_ns_[node.id];
     }
     if (!options_.workspace_bytes.empty()) {

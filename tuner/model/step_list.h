@@ -73,8 +73,8 @@ using InPlaceRules = IdMap<NodeId, InPlaceRule>;
 InPlaceRules FindInPlaceRules(const Graph& graph, const OpRegistry& ops,
                               const StorageMap& storages);
 
-// The steps of a graph without swaps. Nodes on the host, and the copies to and
-// from it, take no time here: only the simulator knows their lanes.
+// The steps of a graph without swaps. Nodes on the host, the copies to and from
+// it, and collectives take no time here: only the simulator knows their lanes.
 // `kernel_ns`: by node. Borrows `rules`, those of the graph, for the life of
 // the list.
 StepList ListOf(const Graph& graph, const OpRegistry& ops,

@@ -10,6 +10,7 @@
 
 #include "base/counted.h"
 #include "base/status_macros.h"
+#include "comm/communicator.h"
 #include "executor/device/registry.h"
 #include "fmt/format.h"
 #include "ops/all_ops.h"
@@ -161,6 +162,9 @@ absl::StatusOr<DeviceProfile> ResolveProfile(const StepOptions& options) {
       *link = LimitRate(*link, rate, profile.wake_ns);
     }
   }
+  SPILLWAY_ASSIGN_OR_RETURN(
+      profile.network,
+      NetworkOf(options.network, profile, WorldSizeOf(options.communicator)));
   if (options.capture_steps) profile = ForCapturedSteps(std::move(profile));
   return profile;
 }

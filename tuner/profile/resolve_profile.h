@@ -33,8 +33,9 @@ bool IsNamed(const ProfileChoice& profile);
 // rates. With AlgorithmChoice::kSame, the algorithms are those measured at full
 // speed. A cached profile of other library versions is ignored. With
 // options.link_gbps no copy is faster than that; with options.capture_steps the
-// host issues no individual steps of a plan. Errors: INVALID_ARGUMENT for a bad
-// file, naming the option or the file.
+// host issues no individual steps of a plan. Its network is that of
+// options.network (NetworkOf). Errors: INVALID_ARGUMENT for a bad file, naming
+// the option or the file; those of NetworkOf.
 absl::StatusOr<DeviceProfile> ResolveProfile(const StepOptions& options);
 
 }  // namespace spillway

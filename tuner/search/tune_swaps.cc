@@ -452,16 +452,20 @@ std::string ReasonFor(std::string_view why, const ExecutionPlan& plan,
 }
 
 StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe) {
-  if (inputs.choices == nullptr) return BoundOfSwaps(inputs, recipe);
+  if (inputs.choices == nullptr) {
+    return WithCommunication(BoundOfSwaps(inputs, recipe), inputs.graph,
+                             inputs.kernel_ns);
+  }
   const JointBound bound =
       BoundOfFates(inputs, KernelOrder(recipe, inputs.graph),
                    inputs.compile.device_budget_bytes.value_or(kNoBudget), 0);
-  return {.step_ns = bound.step_ns,
-          .kernels_ns = bound.kernels_ns,
-          .out_ns = bound.out_ns,
-          .in_ns = bound.in_ns,
-          .recompute_ns = bound.recompute_ns,
-          .issue_ns = bound.issue_ns};
+  return WithCommunication({.step_ns = bound.step_ns,
+                            .kernels_ns = bound.kernels_ns,
+                            .out_ns = bound.out_ns,
+                            .in_ns = bound.in_ns,
+                            .recompute_ns = bound.recompute_ns,
+                            .issue_ns = bound.issue_ns},
+                           inputs.graph, inputs.kernel_ns);
 }
 
 ClassBounds ClassBoundsOf(const TunerInputs& inputs, const StepRecipe& recipe) {

@@ -6,8 +6,16 @@
 #include <vector>
 
 #include "base/units.h"
+#include "executor/plan/compile.h"
+#include "fmt/format.h"
+#include "graph/builder/builder.h"
+#include "graph/well_known_ops.h"
 #include "gtest/gtest.h"
+#include "models/layers/layers.h"
+#include "ops/all_ops.h"
+#include "simulator/simulator.h"
 #include "tests/executor/plan/plan_cases.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/tuner_case.h"
 #include "tuner/search/whole_tensors.h"
@@ -347,6 +355,45 @@ TEST(LowerBoundTest, WhereEverythingFitsItIsTheKernelsAndTheWaitsForFeeds) {
       EXPECT_EQ(bound.step_ns, expected);
       EXPECT_EQ(bound.most_bytes_away, 0);
     }
+  }
+}
+
+// Four gradients of 1000 elements, each added over the ranks once it exists.
+TunerCase Reduced(int64_t kernel_ns, int64_t collective_ns) {
+  GraphBuilder g(StandardOps());
+  const Tensor weight = g.Placeholder("weight", DType::kFloat32, {});
+  Tensor x = g.Placeholder("x", DType::kFloat32, {1000});
+  for (int i = 0; i < 4; ++i) {
+    const NameScope scope = g.Scope(fmt::format("layer_{}", i));
+    x = Relu(scope, x);
+    g.Add(scope, {.op = "AllReduce", .inputs = {x, weight}, .name = "sum"});
+  }
+  TunerCase made =
+      CaseOf(std::move(g).Build().value(), StandardOps(), kernel_ns, LinkOf(1));
+  for (const Node& node : made.graph.nodes()) {
+    if (IsCollective(node.op)) made.kernel_ns[node.id] = collective_ns;
+  }
+  return made;
+}
+
+TEST(LowerBoundTest, CollectivesAreNoKernelsOfTheComputeLane) {
+  for (const int64_t collective_ns : {10, 1000, 100'000}) {
+    const TunerCase made = Reduced(1000, collective_ns);
+    const StepTimeBound kernels = BoundOf(made, int64_t{1} << 30);
+    EXPECT_EQ(kernels.kernels_ns, 4 * 1000);
+    EXPECT_EQ(kernels.step_ns, 4 * 1000);
+    const StepTimeBound bound =
+        WithCommunication(kernels, made.graph, made.kernel_ns);
+    EXPECT_EQ(bound.communication_ns, 4 * collective_ns);
+    EXPECT_EQ(bound.step_ns, std::max<int64_t>(4000, 4 * collective_ns));
+    EXPECT_EQ(BoundReason(bound),
+              collective_ns > 1000 ? "communication" : "compute");
+    ASSERT_OK_AND_ASSIGN(
+        const ExecutionPlan plan,
+        CompilePlan(made.graph, made.ops, made.schedule, made.options));
+    EXPECT_LE(
+        bound.step_ns,
+        SimulateStep(plan, made.graph, made.kernel_ns, made.profile).step_ns);
   }
 }
 

@@ -62,6 +62,7 @@ Json BoundJson(const StepTimeBound& bound, int64_t step_ns) {
           {"copies_in_ms", Milliseconds(bound.in_ns)},
           {"recompute_ms", Milliseconds(bound.recompute_ns)},
           {"issue_ms", Milliseconds(bound.issue_ns)},
+          {"communication_ms", Milliseconds(bound.communication_ns)},
           {"gap_percent", PercentAbove(bound, step_ns)}};
 }
 

@@ -37,7 +37,7 @@ std::string FormatTiming(const StepTiming& timing);
 std::string FormatBound(const StepTimeBound& bound, int64_t step_ns);
 
 // {"step_ms", "reason", "kernels_ms", "copies_out_ms", "copies_in_ms",
-// "issue_ms", "gap_percent"}
+// "issue_ms", "communication_ms", "gap_percent"}
 Json BoundJson(const StepTimeBound& bound, int64_t step_ns);
 
 // Adds profile, step_ms, images_per_sec, lanes and stall_ms (docs/cli.md).
