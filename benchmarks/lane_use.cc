@@ -37,14 +37,4 @@ LaneUse MeasureLanes(const Timeline& timeline) {
   return use;
 }
 
-CommunicationUse MeasureCommunication(const Timeline& timeline) {
-  constexpr auto kTrack = static_cast<int32_t>(Lane::kCommunication);
-  Timeline both = timeline;  // without the copies
-  std::erase_if(both.spans, [](const Span& span) {
-    return span.track != kTrack && span.track != kComputeTrack;
-  });
-  return {.busy_ns = BusyNs(both, kTrack),
-          .hidden_ns = OverlapNs(both, kTrack)};
-}
-
 }  // namespace spillway

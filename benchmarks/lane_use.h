@@ -23,13 +23,6 @@ struct LaneUse {
 // `timeline` has one track a lane, as a session fills it.
 LaneUse MeasureLanes(const Timeline& timeline);
 
-// The communication lane of a step.
-struct CommunicationUse {
-  int64_t busy_ns = 0;
-  int64_t hidden_ns = 0;  // of this, while the compute lane is busy too
-};
-CommunicationUse MeasureCommunication(const Timeline& timeline);
-
 }  // namespace spillway
 
 #endif  // SPILLWAY_BENCHMARKS_LANE_USE_H_

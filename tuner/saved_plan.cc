@@ -163,6 +163,15 @@ void ReadSteps(JsonObject& file, const Graph& edited, StepRecipe& recipe) {
   if (has_times) recipe.placement.expected_ns = std::move(expected_ns);
 }
 
+BucketSpec ReadBuckets(JsonObject object) {
+  const BucketSpec buckets = {.bytes = object.Integer("bytes"),
+                              .first_bytes = object.Integer("first_bytes"),
+                              .elements = object.Integer("elements")};
+  object.Check("bytes", CheckBucketSpec(buckets));
+  object.RefuseOtherFields();
+  return buckets;
+}
+
 absl::Status CheckHead(JsonObject& file, std::string_view source,
                        const Graph& graph, SavedPlan& plan) {
   if (file.Text("format") != kFormat) {
@@ -179,6 +188,7 @@ absl::Status CheckHead(JsonObject& file, std::string_view source,
       "{}: is the plan of another graph ({}, fingerprint {}) than this one "
       "({}, {}); model, batch_size, image_size, precision, the passes (which "
       "may differ by device), the optimizer with weight_decay and loss_scale, "
+      "whether several ranks exchange gradients, and in which buckets, "
       "and nodes on the host (place, with its device_memory) must be those "
       "that were tuned",
       source, name, plan.fingerprint, graph.name(), expected));
@@ -199,6 +209,7 @@ void ReadPlan(JsonObject& file, const Graph& graph, SavedPlan& plan) {
   plan.device_bytes = file.Integer("peak_device_bytes", kCount);
   plan.host_bytes = file.Integer("peak_host_bytes", kCount);
   plan.step_ns = file.Integer("step_ns", kCount);
+  if (file.Has("buckets")) plan.buckets = ReadBuckets(file.Object("buckets"));
   if (file.Has("workspaces")) plan.workspaces = file.Text("workspaces");
   recipe.placement.index = static_cast<size_t>(
       file.Integer("placement", {.least = 0, .most = kMostPlacements}));
@@ -281,6 +292,11 @@ absl::StatusOr<std::string> FormatSavedPlan(const SavedPlan& plan,
                {"swaps", std::move(swaps)},
                {"orders", std::move(orders)},
                {"steps", std::move(steps)}};
+  if (plan.buckets) {
+    json["buckets"] = {{"bytes", plan.buckets->bytes},
+                       {"first_bytes", plan.buckets->first_bytes},
+                       {"elements", plan.buckets->elements}};
+  }
   if (!plan.workspaces.empty()) json["workspaces"] = plan.workspaces;
   return FormatJson(json);
 }
@@ -312,6 +328,17 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
   ReadSteps(file, *edited, plan.recipe);
   SPILLWAY_RETURN_IF_ERROR(file.status());
   return plan;
+}
+
+absl::StatusOr<std::optional<BucketSpec>> LoadPlanBuckets(
+    const std::string& path) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, path));
+  JsonObject file(json, path);
+  std::optional<BucketSpec> buckets;
+  if (file.Has("buckets")) buckets = ReadBuckets(file.Object("buckets"));
+  SPILLWAY_RETURN_IF_ERROR(file.status());
+  return buckets;
 }
 
 absl::StatusOr<SavedPlan> LoadPlan(const std::string& path, const Graph& graph,

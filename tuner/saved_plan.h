@@ -19,6 +19,7 @@
 #include "executor/plan/plan.h"
 #include "graph/graph.h"
 #include "graph/standard_ops.h"
+#include "training/workers/bucket_plan.h"
 #include "tuner/model/step_recipe.h"
 
 namespace spillway {
@@ -36,6 +37,9 @@ struct SavedPlan {
   int64_t device_bytes = 0;
   int64_t host_bytes = 0;
   int64_t step_ns = 0;
+  // Of the graph's collectives, for whoever builds the graph; nullopt: not
+  // known, or there are none.
+  std::optional<BucketSpec> buckets = {};
   // WorkspaceDigest of the predicted plan. Where the kernels that run have the
   // same workspaces, device_bytes and host_bytes must be exact. Empty: unknown.
   std::string workspaces = {};
@@ -64,6 +68,10 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                                          std::string_view source,
                                          const Graph& graph,
                                          const OpRegistry& ops = StandardOps());
+// SavedPlan::buckets of a file, without the graph. Errors: as ParseSavedPlan.
+absl::StatusOr<std::optional<BucketSpec>> LoadPlanBuckets(
+    const std::string& path);
+
 absl::StatusOr<SavedPlan> LoadPlan(const std::string& path, const Graph& graph,
                                    const OpRegistry& ops = StandardOps());
 

@@ -19,10 +19,10 @@ constexpr double kFloat16LossScale = 128;
 // Runs the passes; keeps every value that `step` names.
 absl::Status Optimize(const ModelGraphSpec& spec, StepGraph& step) {
   ModelGraph& model = step.model;
-  const std::array<Tensor*, 10> tensors = {
-      &model.images,         &model.labels, &model.targets, &model.features,
-      &model.logits,         &model.loss,   &model.correct, &model.accuracy,
-      &model.top_5_accuracy, &step.in_top_k};
+  const std::array<Tensor*, 12> tensors = {
+      &model.images,         &model.labels,  &model.targets,    &model.features,
+      &model.logits,         &model.loss,    &model.correct,    &model.accuracy,
+      &model.top_5_accuracy, &step.in_top_k, &step.rank_weight, &step.turn};
   std::vector<ValueId> keep;
   for (const Tensor* tensor : tensors) {
     if (tensor->is_valid()) keep.push_back(tensor->id());
@@ -37,6 +37,24 @@ absl::Status Optimize(const ModelGraphSpec& spec, StepGraph& step) {
   }
   step.graph = std::move(result.graph);
   return absl::OkStatus();
+}
+
+// As the training programs have it (training/loop/training_programs.cc).
+void AddExchange(const RankExchange& exchange, GraphBuilder& g, StepGraph& step,
+                 MinimizeOptions& options) {
+  step.rank_weight = g.Placeholder("gradient_weight", DType::kFloat32, {});
+  if (!exchange.partial) {
+    options.reduction = {.weight = step.rank_weight,
+                         .buckets = exchange.buckets,
+                         .wire = exchange.wire,
+                         .sparse = exchange.sparse};
+    return;
+  }
+  step.turn = g.Placeholder("turn", DType::kInt32, {});
+  options.averaging = {.turn = step.turn,
+                       .ranks = static_cast<int>(exchange.ranks),
+                       .buckets = exchange.buckets,
+                       .averages_slots = exchange.partial->averages_slots};
 }
 
 }  // namespace
@@ -92,7 +110,8 @@ std::string OptimizerScope(const OptimizerFlags& flags) {
 
 absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
                                              const OptimizerFlags& flags,
-                                             bool feeds_rate) {
+                                             bool feeds_rate,
+                                             const RankExchange& exchange) {
   SPILLWAY_ASSIGN_OR_RETURN(const Optimizer optimizer, MakeOptimizer(flags));
   GraphBuilder g(StandardOps(), spec.model);
   StepGraph step;
@@ -104,6 +123,7 @@ absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
     options.learning_rate_feed =
         g.Placeholder("learning_rate", DType::kFloat32, {});
   }
+  if (exchange.ranks > 1) AddExchange(exchange, g, step, options);
   step.base_rate = LearningRate(optimizer);
   step.loss_scale = options.loss_scale;
   Minimize(g.Scope(OptimizerScope(flags)), step.model.loss, optimizer, options);

@@ -3,6 +3,7 @@
 #define SPILLWAY_TOOLS_SPILLWAY_MODEL_GRAPH_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,10 @@ struct StepGraph {
   Graph graph = {};
   ModelGraph model = {};  // usable as ids
   Tensor in_top_k = {};   // an id too; bool [rows]
-  double base_rate = 0;   // the optimizer's rate
+  // Fed in a run of several ranks.
+  Tensor rank_weight = {};
+  Tensor turn = {};
+  double base_rate = 0;  // the optimizer's rate
   double loss_scale = 1;
 };
 
@@ -48,12 +52,24 @@ absl::StatusOr<TrainingProgramsSpec> ProgramsSpecOf(
 // The scope of backward phase, slots and updates: "<optimizer>_optimizer".
 std::string OptimizerScope(const OptimizerFlags& flags);
 
+// What the ranks of a run exchange in the step of a model
+// (TrainingProgramsSpec).
+struct RankExchange {
+  int64_t ranks = 1;
+  BucketSpec buckets = {};
+  WireFormat wire = {};
+  std::optional<SparseGradients> sparse = {};
+  std::optional<PartialUpdates> partial = {};
+};
+
 // Forward phase, backward phase and update, the latter two in the optimizer's
-// scope, after the passes. `feeds_rate`: the learning rate is a feed. Errors:
-// those of BuildModel, Minimize and SelectPasses.
+// scope, after the passes. `feeds_rate`: the learning rate is a feed. With
+// several ranks, it is the graph of their training programs, so plans fit both.
+// Errors: those of BuildModel, Minimize and SelectPasses.
 absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
                                              const OptimizerFlags& optimizer,
-                                             bool feeds_rate = false);
+                                             bool feeds_rate = false,
+                                             const RankExchange& exchange = {});
 
 // The forward phase as it runs after training: no dropout, and batch norm with
 // moving averages. `top_k`: whether each label is among the k largest logits;

@@ -15,6 +15,7 @@
 #include "tools/spillway/flags/step_flags.h"
 #include "tools/spillway/output/host_nodes_text.h"
 #include "tools/spillway/output/result_json.h"
+#include "tools/spillway/output/scaling_table.h"
 #include "tools/spillway/output/swap_text.h"
 #include "tuner/max_batch.h"
 #include "tuner/profile/resolve_profile.h"
@@ -127,6 +128,28 @@ Json ToJson(const StepPrediction& simulation, const Advice& advice) {
   return json;
 }
 
+// The table of --workers.
+absl::Status AddScaling(const SimulateFlags& flags,
+                        const StepPrediction& predicted, int64_t batch_size,
+                        std::string& text, Json& json) {
+  StepOptions options = flags.step;
+  options.warns_of_profile = false;
+  SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
+                            ResolveProfile(options));
+  if (!profile.network) return absl::OkStatus();  // one rank
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::vector<ScalingPoint> points,
+      PredictScaling({.graph = &predicted.chosen.graph,
+                      .plan = &predicted.plan,
+                      .algorithms = predicted.chosen.algorithms,
+                      .profile = &profile,
+                      .ranks = flags.network.workers,
+                      .ops = options.ops}));
+  text += FormatScaling(points, *profile.network, batch_size);
+  AddScalingJson(points, *profile.network, batch_size, json);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
@@ -149,6 +172,7 @@ void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
            "write the predicted timeline as Chrome trace JSON");
   set.File("--report", flags.report,
            "write the prediction as an HTML page (one file)");
+  AddNetworkFlags(set, flags.network, flags.step, flags.source);
   set.BeginGroup("Search");
   set.Bool("--find_max_batch", flags.find_max_batch,
            "search the largest batch size that fits --device_memory with these "
@@ -170,6 +194,7 @@ absl::Status RunSimulate(const SimulateFlags& given) {
     // If no batch fits, the answer is the memory that one image needs.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
+  SPILLWAY_RETURN_IF_ERROR(TakeBuckets(flags.plan, flags.source.exchange));
   SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
                             LoadGraph(flags.source, flags.step));
   SavedPlan plan;
@@ -179,7 +204,8 @@ absl::Status RunSimulate(const SimulateFlags& given) {
                             Simulate(ProgramOf(source), flags.step));
   const StepTiming timing = {.profile = predicted.profile,
                              .step = predicted.step,
-                             .batch_size = source.batch_size};
+                             .batch_size = source.batch_size,
+                             .ranks = flags.source.ranks};
   text += FormatResult(predicted) + FormatHostNodes(source.placement) +
           FormatTiming(timing) +
           FormatBound(predicted.bound, predicted.step.step_ns);
@@ -189,6 +215,10 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   AddTimingJson(timing, json);
   json["bound"] = BoundJson(predicted.bound, predicted.step.step_ns);
   json["algorithms"] = AlgorithmsJson(predicted.chosen.algorithms);
+  if (!flags.network.workers.empty()) {
+    SPILLWAY_RETURN_IF_ERROR(
+        AddScaling(flags, predicted, source.batch_size, text, json));
+  }
   if (flags.find_max_batch) {
     json["max_batch_size"] = max_batch.batch_size;
     json["tried"] = TriedJson(max_batch);

@@ -10,6 +10,7 @@
 #include "lms/options.h"
 #include "tools/spillway/flags/flags.h"
 #include "tools/spillway/flags/graph_source.h"
+#include "tools/spillway/flags/network_flags.h"
 #include "tools/spillway/flags/step_flags.h"
 #include "tools/spillway/output/output.h"
 
@@ -19,6 +20,7 @@ struct SimulateFlags {
   GraphSourceFlags source = {};
   StepOptions step = DefaultStepOptions();
   std::string plan = {};
+  NetworkFlags network = {};
   bool find_max_batch = false;
   std::string trace = {};
   std::string report = {};

@@ -24,7 +24,8 @@ std::string FormatTiming(const StepTiming& timing) {
   const std::string speed =
       timing.batch_size == 0
           ? ""
-          : fmt::format(", {:.1f} images/s", timing.images_per_second());
+          : fmt::format(", {:.1f} images/s{}", timing.images_per_second(),
+                        timing.ranks > 1 ? " a rank" : "");
   std::string others;  // lanes that most steps do not have
   for (const Lane lane : {Lane::kHost, Lane::kCommunication}) {
     if (timing.busy_ms(lane) == 0) continue;

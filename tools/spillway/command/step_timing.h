@@ -16,7 +16,8 @@ namespace spillway {
 struct StepTiming {
   std::string profile = {};  // its name
   SimulatedStep step = {};
-  int64_t batch_size = 0;  // 0: unknown
+  int64_t batch_size = 0;  // of a rank; 0: unknown
+  int64_t ranks = 1;       // that run the step together
 
   double step_ms() const { return static_cast<double>(step.step_ns) * 1e-6; }
   double images_per_second() const {

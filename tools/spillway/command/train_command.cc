@@ -406,7 +406,9 @@ absl::Status RunRank(const TrainFlags& flags, Communicator* processes) {
 
 }  // namespace
 
-absl::Status RunTrain(const TrainFlags& flags) {
+absl::Status RunTrain(const TrainFlags& given) {
+  TrainFlags flags = given;
+  SPILLWAY_RETURN_IF_ERROR(TakeBuckets(flags.plan, flags.workers.exchange));
   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
                             OpenWorkers(flags.workers));
   const absl::Status status = RunRank(flags, communicator.get());

@@ -118,10 +118,10 @@ absl::StatusOr<TrainingPrograms> MakePrograms(const TrainFlags& flags,
   spec.feeds_learning_rate = static_cast<bool>(loop.rate);
   spec.checks_gradients = flags.loop.check_finite;
   spec.feeds_loss_scale = flags.optimizer.loss_scale.is_dynamic;
-  spec.buckets = flags.workers.buckets;
-  spec.wire = WireOf(flags.workers);
-  spec.sparse = SparseOf(flags.workers);
-  spec.partial = PartialOf(flags.workers);
+  spec.buckets = flags.workers.exchange.buckets;
+  spec.wire = WireOf(flags.workers.exchange);
+  spec.sparse = SparseOf(flags.workers.exchange);
+  spec.partial = PartialOf(flags.workers.exchange);
   spec.edit = [&](Graph& graph) {
     return Annotate(SetInitializers(flags.initializer, graph), "--initializer");
   };

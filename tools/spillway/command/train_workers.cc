@@ -14,8 +14,8 @@
 #include "base/json.h"
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "benchmarks/lane_use.h"
 #include "fmt/format.h"
+#include "simulator/network/communication_use.h"
 #include "spdlog/spdlog.h"
 #include "tools/spillway/output/result_json.h"
 
@@ -51,17 +51,13 @@ std::string Exchanged(const TrainFlags& flags, const TrainSetup& setup,
                       const TrainResult& result,
                       const Communicator& communicator) {
   const size_t count = setup.bucket_bytes.size();
-  if (flags.workers.reduce == "partial") {
+  if (flags.workers.exchange.reduce == "partial") {
     return fmt::format("{} averaged in turn", Counted(count, "part"));
   }
   const std::string text = Counted(count, "all-reduce") + " an update";
-  if (flags.workers.reduce != "sparse") return text;
+  if (flags.workers.exchange.reduce != "sparse") return text;
   return fmt::format("{}, of {:.1f} % of the elements", text,
                      100 * SentPart(setup, result, communicator));
-}
-
-double ExposedMs(const CommunicationUse& use) {
-  return Milliseconds(use.busy_ns - use.hidden_ns);
 }
 
 }  // namespace
@@ -105,7 +101,7 @@ void AddWorkersJson(const TrainSetup& setup, const TrainResult& result,
   json["comm"] = {{"backend", communicator->info().backend},
                   {"collectives", communicator->statistics().calls},
                   {"bytes", communicator->statistics().bytes},
-                  {"exposed_ms", ExposedMs(use)},
+                  {"exposed_ms", Milliseconds(use.exposed_ns())},
                   {"hidden_ms", Milliseconds(use.hidden_ns)},
                   {"buckets", setup.bucket_bytes}};
 }
@@ -120,9 +116,9 @@ std::string FormatWorkers(const TrainFlags& flags, const TrainSetup& setup,
       "last\n",
       devices > 1 ? "devices" : "ranks", communicator.size(),
       communicator.info().backend,
-      Exchanged(flags, setup, result, communicator), ExposedMs(use),
-      Milliseconds(use.hidden_ns));
-  if (flags.workers.reduce == "sparse" &&
+      Exchanged(flags, setup, result, communicator),
+      Milliseconds(use.exposed_ns()), Milliseconds(use.hidden_ns));
+  if (flags.workers.exchange.reduce == "sparse" &&
       SentPart(setup, result, communicator) >= MostSentPart(communicator)) {
     text += fmt::format(
         "sparse       more bytes than --reduce plain: {} that send {:.1f} % of "
@@ -145,14 +141,15 @@ std::string FormatWorkers(const TrainFlags& flags, const TrainSetup& setup,
 
 void WarnOfManyElements(const WorkerFlags& flags,
                         const Communicator& communicator) {
-  if (flags.reduce != "sparse" || !flags.topk ||
-      flags.spars < MostSentPart(communicator)) {
+  const ExchangeFlags& exchange = flags.exchange;
+  if (exchange.reduce != "sparse" || !exchange.topk ||
+      exchange.spars < MostSentPart(communicator)) {
     return;
   }
   spdlog::warn(
       "--spars: {} that each send {} of the elements move more bytes than with "
       "--reduce plain; sparse is for less than {:.3g}",
-      Counted(communicator.size(), "rank"), flags.spars,
+      Counted(communicator.size(), "rank"), exchange.spars,
       MostSentPart(communicator));
 }
 

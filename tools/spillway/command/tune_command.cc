@@ -19,11 +19,13 @@
 #include "tools/spillway/output/host_nodes_text.h"
 #include "tools/spillway/output/policy_table.h"
 #include "tools/spillway/output/progress.h"
+#include "tools/spillway/output/scaling_table.h"
 #include "tools/spillway/output/tune_report.h"
 #include "tuner/max_batch.h"
 #include "tuner/policies/policies.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/tune.h"
+#include "tuner/tune_buckets.h"
 #include "tuner/tune_policy.h"
 
 namespace spillway {
@@ -68,6 +70,34 @@ absl::StatusOr<TuneResult> TuneSource(const TuneFlags& flags,
   StepOptions options = flags.step;
   options.log = nullptr;  // the result has the same information
   return Tune(ProgramOf(source), options);
+}
+
+// Whether the sizes of buckets are chosen, too.
+bool ChoosesBuckets(const TuneFlags& flags) {
+  return flags.source.ranks > 1 && !flags.source.model.model.empty() &&
+         !flags.source.exchange.has_buckets && flags.strategy == "best";
+}
+
+// Sets the buckets in `flags`, and the graph with them in `source`.
+absl::StatusOr<TunedBuckets> TuneBucketSizes(TuneFlags& flags,
+                                             SourceGraph& source) {
+  const BucketSpec given = flags.source.exchange.buckets;
+  const auto set_bytes = [&](int64_t bytes) {
+    flags.source.exchange.buckets = given;
+    flags.source.exchange.buckets.bytes = bytes;
+  };
+  const auto program_of = [&](int64_t bytes) -> absl::StatusOr<Program> {
+    set_bytes(bytes);
+    SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph loaded, LoadSource(flags));
+    return ProgramOf(loaded);
+  };
+  StepOptions options = flags.step;
+  options.log = nullptr;
+  SPILLWAY_ASSIGN_OR_RETURN(TunedBuckets tuned,
+                            TuneBuckets(program_of, BucketSizes(), options));
+  set_bytes(tuned.bucket_bytes);
+  SPILLWAY_ASSIGN_OR_RETURN(source, LoadSource(flags));
+  return tuned;
 }
 
 absl::StatusOr<MaxBatch> SearchBatches(const TuneFlags& flags,
@@ -165,8 +195,13 @@ absl::Status CheckFlags(const TuneFlags& flags) {
 void WriteFiles(const TuneFlags& flags, const SourceGraph& source,
                 const TuneResult& tuned, const ReportExtras& extras,
                 Outputs& outputs) {
-  outputs.Write("--out",
-                [&] { return FormatSavedPlan(PlanOf(tuned), source.graph); });
+  outputs.Write("--out", [&] {
+    SavedPlan plan = PlanOf(tuned);
+    if (flags.source.ranks > 1 && source.model) {
+      plan.buckets = flags.source.exchange.buckets;
+    }
+    return FormatSavedPlan(plan, source.graph);
+  });
   outputs.Write("--trace", [&] {
     return FormatChromeTrace({{"predicted", &tuned.step.chosen.step.timeline}});
   });
@@ -262,7 +297,32 @@ struct TunedSource {
   const SourceGraph& source;
   const Json& batches;  // of --find_max_batch
   TuneResult tuned = {};
+  const TunedBuckets* buckets = nullptr;  // null: their sizes were given
 };
+
+// The table of --workers, and that of the buckets.
+absl::Status AddWorkers(const TunedSource& choice, Outputs& outputs,
+                        Json& json) {
+  const EvaluatedRecipe& chosen = choice.tuned.step.chosen;
+  const DeviceProfile& profile = choice.tuned.profile;
+  if (choice.buckets != nullptr) {
+    outputs.Print(FormatBucketSizes(*choice.buckets));
+    json["buckets"] = BucketSizesJson(*choice.buckets);
+  }
+  if (!profile.network) return absl::OkStatus();  // one rank
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::vector<ScalingPoint> points,
+      PredictScaling({.graph = &chosen.graph,
+                      .plan = &chosen.plan,
+                      .algorithms = chosen.recipe.algorithms,
+                      .profile = &profile,
+                      .ranks = choice.flags.network.workers,
+                      .ops = choice.tuned.options.ops}));
+  outputs.Print(
+      FormatScaling(points, *profile.network, choice.source.batch_size));
+  AddScalingJson(points, *profile.network, choice.source.batch_size, json);
+  return absl::OkStatus();
+}
 
 absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
   const TuneFlags& flags = choice.flags;
@@ -280,6 +340,9 @@ absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
   Json json = TuneJson(report);
   AddHostNodesJson(choice.source.placement, json);
   json.update(choice.batches);
+  if (!flags.network.workers.empty()) {
+    SPILLWAY_RETURN_IF_ERROR(AddWorkers(choice, outputs, json));
+  }
   std::vector<PolicyResult> policies;
   if (flags.compare) {
     SPILLWAY_ASSIGN_OR_RETURN(policies, ComparePoliciesOf(spec));
@@ -348,6 +411,7 @@ void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   set.Bool("--find_max_batch", flags.find_max_batch,
            "search the largest batch size that can be tuned to fit, and tune "
            "that");
+  AddNetworkFlags(set, flags.network, flags.step, flags.source);
   set.BeginGroup("Files");
   AddProfileFlag(
       set, flags.step,
@@ -397,7 +461,7 @@ absl::Status RunTune(const TuneFlags& given) {
     // If no batch fits, the answer is the shortage of one image.
     flags.source.model.batch_size = std::max<int64_t>(max_batch.batch_size, 1);
   }
-  SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source, LoadSource(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(SourceGraph source, LoadSource(flags));
   for (const std::string& tensor : flags.explain) {
     const absl::Status found = source.graph.FindValue(tensor).status();
     if (!found.ok()) return Annotate(found, "--explain");
@@ -409,7 +473,19 @@ absl::Status RunTune(const TuneFlags& given) {
   flags.step.on_tried = [&](const TriedSet& tried) { table.Add(tried); };
   flags.step.stop =
       WithProgress(interrupts.stop(), [&] { return table.Progress(); });
-  absl::StatusOr<TuneResult> tuned = TuneSource(flags, source);
+  TunedBuckets buckets;
+  absl::StatusOr<TuneResult> tuned;
+  if (ChoosesBuckets(flags)) {
+    absl::StatusOr<TunedBuckets> chosen = TuneBucketSizes(flags, source);
+    if (chosen.ok()) {
+      buckets = *std::move(chosen);
+      tuned = std::move(buckets.tuned);
+    } else {
+      tuned = chosen.status();
+    }
+  } else {
+    tuned = TuneSource(flags, source);
+  }
   ClearProgress();
   if (absl::IsCancelled(tuned.status())) {
     return FinishWithoutChoice(text, std::move(batches), outputs);
@@ -419,7 +495,8 @@ absl::Status RunTune(const TuneFlags& given) {
   return FinishTuned({.flags = flags,
                       .source = source,
                       .batches = batches,
-                      .tuned = *std::move(tuned)},
+                      .tuned = *std::move(tuned),
+                      .buckets = buckets.tried.empty() ? nullptr : &buckets},
                      outputs);
 }
 

@@ -11,6 +11,7 @@
 #include "lms/options.h"
 #include "tools/spillway/flags/flags.h"
 #include "tools/spillway/flags/graph_source.h"
+#include "tools/spillway/flags/network_flags.h"
 #include "tools/spillway/flags/step_flags.h"
 #include "tools/spillway/flags/tflms_flags.h"
 #include "tools/spillway/output/output.h"
@@ -27,6 +28,7 @@ struct TuneFlags {
   bool explain_remedy = false;
   std::vector<std::string> explain = {};  // tensors
   TflmsFlags tflms = {};
+  NetworkFlags network = {};
   bool find_max_batch = false;
   std::string out = {};
   std::string frontier = {};

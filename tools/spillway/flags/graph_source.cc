@@ -1,9 +1,11 @@
 #include "tools/spillway/flags/graph_source.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "graph/format/json_format.h"
+#include "graph/well_known_ops.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
 #include "tools/spillway/model_graph.h"
@@ -11,16 +13,25 @@
 namespace spillway {
 namespace {
 
+RankExchange ExchangeOf(const GraphSourceFlags& source) {
+  return {.ranks = source.ranks,
+          .buckets = source.exchange.buckets,
+          .wire = WireOf(source.exchange),
+          .sparse = SparseOf(source.exchange),
+          .partial = PartialOf(source.exchange)};
+}
+
 absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source,
                                       PassTarget target) {
   ModelGraphSpec spec = SpecOf(source.model, target);
   spec.options.channels = source.channels;
   spec.options.num_classes = source.num_classes;
   SPILLWAY_ASSIGN_OR_RETURN(
-      StepGraph step, source.forward_only
-                          ? BuildEvaluationGraph(spec)
-                          : BuildTrainingGraph(spec, source.optimizer,
-                                               !IsConstant(source.policy)));
+      StepGraph step,
+      source.forward_only
+          ? BuildEvaluationGraph(spec)
+          : BuildTrainingGraph(spec, source.optimizer,
+                               !IsConstant(source.policy), ExchangeOf(source)));
   return SourceGraph{
       .graph = std::move(step.graph),
       .fetches = {step.model.loss.id(), step.model.accuracy.id()},
@@ -40,6 +51,14 @@ absl::StatusOr<SourceGraph> LoadUnplaced(const GraphSourceFlags& source,
     return InvalidArgument("one of --model and --graph is needed");
   }
   SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(source.graph));
+  if (source.ranks > 1 &&
+      std::ranges::none_of(graph.nodes(), [](const Node& node) {
+        return IsCollective(node.op);
+      })) {
+    return InvalidArgument(
+        "--workers: the ranks of --graph exchange nothing: it has no node such "
+        "as AllReduce");
+  }
   return SourceGraph{.graph = std::move(graph)};
 }
 

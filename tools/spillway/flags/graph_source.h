@@ -12,6 +12,7 @@
 #include "executor/session/session.h"
 #include "graph/graph.h"
 #include "models/zoo.h"
+#include "tools/spillway/flags/exchange_flags.h"
 #include "tools/spillway/flags/flags.h"
 #include "tools/spillway/flags/model_flags.h"
 #include "tools/spillway/flags/rate_flags.h"
@@ -29,6 +30,10 @@ struct GraphSourceFlags {
   int64_t num_classes = 0;  // 0: the model's default
   bool forward_only = false;
   std::string graph = {};
+  // Of the run that has this step: gradients of a model are added over them, as
+  // `exchange` says.
+  int64_t ranks = 1;
+  ExchangeFlags exchange = {};
   PlaceMode place = PlaceMode::kOff;
 };
 void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source);
@@ -46,8 +51,9 @@ struct SourceGraph {
 Program ProgramOf(const SourceGraph& source);
 
 // Runs the passes for the device of `step` on a model, then places nodes on the
-// host. Errors: INVALID_ARGUMENT naming the flags if none or both are given;
-// errors of the builder, the reader or PlaceProgram.
+// host. Errors: INVALID_ARGUMENT naming the flags if none or both are given, or
+// if a file for several ranks has no collective; errors of the builder, the
+// reader or PlaceProgram.
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
                                       const StepOptions& step);
 

@@ -56,23 +56,30 @@ ScheduleKind ParseSchedule(const std::string& name, const std::string& text) {
 
 // Terms of the library and the flags with the same meaning; flags with the same
 // name come first.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kTerms =
+constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kTerms =
     {{{"batch_size", "--batch_size"},
       {"check_memory", "--check_memory"},
       {"device", "--device"},
       {"device_memory", "--device_memory"},
       {"host_memory", "--host_memory"},
       {"image_size", "--image_size"},
+      {"intra_host_gbps", "--intra_host_gbps"},
+      {"intra_host_latency_us", "--intra_host_latency_us"},
       {"link_gbps", "--link_gbps"},
       {"loss_scale", "--loss_scale"},
+      {"network_gbps", "--network_gbps"},
+      {"network_latency_us", "--network_latency_us"},
       {"place", "--place"},
       {"plan", "--plan"},
       {"precision", "--precision"},
       {"profile", "--profile"},
+      {"ranks_per_host", "--ranks_per_host"},
       {"schedule", "--schedule"},
       {"threads", "--threads"},
       {"time_limit", "--time_limit"},
       {"weight_decay", "--weight_decay"},
+      {"workers", "--workers"},
+      {"allreduce", "--allreduce"},
       {"capture_steps", "--cuda_graph"},
       {"lms", "--lms"},
       {"run_folder", "--run_dir"},

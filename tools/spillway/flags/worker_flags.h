@@ -12,13 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "tools/spillway/flags/exchange_flags.h"
 #include "tools/spillway/flags/flags.h"
 #include "training/loop/micro_batches.h"
-#include "training/loop/training_programs.h"
-#include "training/workers/bucket_plan.h"
-#include "training/workers/sparse_gradients.h"
 #include "training/workers/synchronize.h"
-#include "training/workers/wire_format.h"
 
 namespace spillway {
 
@@ -31,16 +28,7 @@ struct WorkerFlags {
   double timeout_seconds = 600;
   bool deterministic_reduce = false;
   bool check_calls = false;
-  BucketSpec buckets = {};
-  std::string reduce = "plain";
-  std::optional<DType> wire = {};
-  double wire_scale = 1;
-  double clip_wire = 0;  // 0: not
-  double spars = 0.05;   // with topk: a part of the elements; else a magnitude
-  bool topk = false;
-  bool corr = true;
-  bool sync_momentum = false;
-  int64_t full_sync_every = 0;  // updates; 0: never
+  ExchangeFlags exchange = {};
   InitSync init_sync = InitSync::kBroadcast;
   int64_t check_replicas = 0;  // updates; 0: never
   std::string lr_scale = "none";
@@ -56,13 +44,6 @@ CommOptions CommOptionsOf(const WorkerFlags& flags);
 // for what the flag could change.
 absl::StatusOr<std::unique_ptr<Communicator>> OpenWorkers(
     const WorkerFlags& flags);
-
-// How --reduce, --wire, --wire_scale and --clip_wire send gradients.
-WireFormat WireOf(const WorkerFlags& flags);
-
-// How --reduce sparse and partial exchange; nothing: otherwise.
-std::optional<SparseGradients> SparseOf(const WorkerFlags& flags);
-std::optional<PartialUpdates> PartialOf(const WorkerFlags& flags);
 
 // What becomes of the rows at the end of an epoch: `tail`, unless --partition
 // says otherwise.
