@@ -19,6 +19,7 @@
 #include "tuner/fates/fate_candidates.h"
 #include "tuner/model/step_model.h"
 #include "tuner/model/swap_player.h"
+#include "tuner/search/collective_times.h"
 #include "tuner/search/edit_for_swaps.h"
 #include "tuner/search/swap_search.h"
 #include "tuner/search/tflms_sets.h"
@@ -167,9 +168,18 @@ class Tuner {
         IsNearWithoutSwaps()) {
       return;
     }
+    PlaceForCollectives(best_->recipe);
     // Feeds wait for the bytes of earlier tensors: more bytes may help.
     StepRecipe recipe = best_->recipe;
     recipe.name += ", placed by time";
+    Add(recipe, EvaluateByTime(inputs_, recipe, effort_.rounds));
+  }
+
+  void PlaceForCollectives(StepRecipe recipe) {
+    recipe.placement.expected_ns =
+        CollectiveTimes(inputs_.graph, recipe.schedule, inputs_.kernel_ns);
+    if (recipe.placement.expected_ns.empty()) return;
+    recipe.name += ", placed for collectives";
     Add(recipe, EvaluateByTime(inputs_, recipe, effort_.rounds));
   }
 
