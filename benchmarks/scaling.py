@@ -186,22 +186,36 @@ def model_flags(model, batch):
             "--device=cpu", "--optimizer=sgd"]
 
 
-def measure_profile(program, model, batch, ranks, folder):
-    """Of one rank, while the others compute the same."""
+def measure_profiles(program, model, batch, ranks, folder):
+    """Of each rank, while the others compute the same."""
     paths = [os.path.join(folder, f"{model}_{ranks}_{i}.json")
              for i in range(ranks)]
     beside_each_other([
         [program.path, "profile", *model_flags(model, batch), "--image_size=28",
-         "--channels=1", "--num_classes=10", f"--out={path}"]
+         "--channels=1", "--num_classes=10", "--num_batches=20",
+         f"--out={path}"]
         for path in paths])
-    return json.loads(pathlib.Path(paths[0]).read_text("utf-8"))
+    return paths
+
+
+def predict(program, model, batch, ranks, network, path):
+    """The step with the profile of the file."""
+    profile = json.loads(pathlib.Path(path).read_text("utf-8"))
+    if network:
+        profile["network"] = network
+    pathlib.Path(path).write_text(json.dumps(profile), "utf-8")
+    return program.json(
+        "simulate", *model_flags(model, batch), "--image_size=28",
+        "--channels=1", "--num_classes=10", f"--profile={path}",
+        # A budget is no reason for another order, since the run has none.
+        "--schedule=creation", f"--workers={ranks}")
 
 
 def epoch_seconds(program, model, batch, ranks, steps, folder):
     path = os.path.join(folder, "train.json")
-    program.run("launch", f"-n={ranks}", "--", "train",
+    program.run("launch", "-n", str(ranks), "--", "train",
                 *model_flags(model, batch), "--data=fashion_mnist",
-                f"--num_steps={steps}", "--test_interval=1000000",
+                f"--num_steps={steps}", "--test_iter=1", "--test_interval=1000000",
                 f"--json={path}")
     result = json.loads(pathlib.Path(path).read_text("utf-8"))
     return result["epochs"][-1]["seconds"], result.get("comm", {})
@@ -238,23 +252,18 @@ def measured_rows(program, options):
 
 def measured_row(program, case, ranks, network, options, folder):
     model, batch = case
-    profile = measure_profile(program, model, batch, ranks, folder)
-    path = os.path.join(folder, "profile.json")
-    if network:
-        profile["network"] = network
-    pathlib.Path(path).write_text(json.dumps(profile), "utf-8")
-    # The budget is no reason for another order, as in the run.
-    predicted = program.json(
-        "simulate", *model_flags(model, batch), "--image_size=28",
-        "--channels=1", "--num_classes=10", f"--profile={path}",
-        "--schedule=creation", f"--workers={ranks}")
+    predictions = [predict(program, model, batch, ranks, network, path)
+                   for path in measure_profiles(program, model, batch, ranks,
+                                                folder)]
+    predicted_ms = statistics.median(each["step_ms"] for each in predictions)
     step_ms, exposed_ms = measured_step_ms(program, model, batch, ranks, options,
                                            folder)
     row = {"model": model, "batch_size": batch, "ranks": ranks,
-           "predicted_ms": predicted["step_ms"], "measured_ms": step_ms,
-           "error": predicted["step_ms"] / step_ms - 1,
-           "predicted_exposed_ms":
-               predicted["scaling"][-1]["exposed_ms"] if network else 0,
+           "predicted_ms": predicted_ms, "measured_ms": step_ms,
+           "error": predicted_ms / step_ms - 1,
+           "predicted_exposed_ms": statistics.median(
+               each["scaling"][-1]["exposed_ms"] for each in predictions)
+           if network else 0,
            "measured_exposed_ms": exposed_ms}
     print(f"{model:<15}{batch:>6}{ranks:>6}{row['predicted_ms']:>14.2f}"
           f"{step_ms:>13.2f}{100 * row['error']:>8.1f} %"

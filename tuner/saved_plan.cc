@@ -163,11 +163,11 @@ void ReadSteps(JsonObject& file, const Graph& edited, StepRecipe& recipe) {
   if (has_times) recipe.placement.expected_ns = std::move(expected_ns);
 }
 
-BucketSpec ReadBuckets(JsonObject object) {
-  const BucketSpec buckets = {.bytes = object.Integer("bytes"),
-                              .first_bytes = object.Integer("first_bytes"),
-                              .elements = object.Integer("elements")};
-  object.Check("bytes", CheckBucketSpec(buckets));
+PlannedBuckets ReadBuckets(JsonObject object) {
+  const PlannedBuckets buckets = {
+      .bytes = object.Integer("bytes", kCount),
+      .first_bytes = object.Integer("first_bytes", kCount),
+      .elements = object.Integer("elements", kCount)};
   object.RefuseOtherFields();
   return buckets;
 }
@@ -330,12 +330,12 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
   return plan;
 }
 
-absl::StatusOr<std::optional<BucketSpec>> LoadPlanBuckets(
+absl::StatusOr<std::optional<PlannedBuckets>> LoadPlanBuckets(
     const std::string& path) {
   SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   SPILLWAY_ASSIGN_OR_RETURN(const Json json, ParseJson(text, path));
   JsonObject file(json, path);
-  std::optional<BucketSpec> buckets;
+  std::optional<PlannedBuckets> buckets;
   if (file.Has("buckets")) buckets = ReadBuckets(file.Object("buckets"));
   SPILLWAY_RETURN_IF_ERROR(file.status());
   return buckets;

@@ -19,10 +19,17 @@
 #include "executor/plan/plan.h"
 #include "graph/graph.h"
 #include "graph/standard_ops.h"
-#include "training/workers/bucket_plan.h"
 #include "tuner/model/step_recipe.h"
 
 namespace spillway {
+
+// The sizes of the buckets in which ranks exchange gradients: the fields of
+// BucketSpec (training/workers/bucket_plan.h).
+struct PlannedBuckets {
+  int64_t bytes = 0;
+  int64_t first_bytes = 0;
+  int64_t elements = 0;
+};
 
 struct SavedPlan {
   std::string fingerprint = {};  // of the graph for which it was made
@@ -39,7 +46,7 @@ struct SavedPlan {
   int64_t step_ns = 0;
   // Of the graph's collectives, for whoever builds the graph; nullopt: not
   // known, or there are none.
-  std::optional<BucketSpec> buckets = {};
+  std::optional<PlannedBuckets> buckets = {};
   // WorkspaceDigest of the predicted plan. Where the kernels that run have the
   // same workspaces, device_bytes and host_bytes must be exact. Empty: unknown.
   std::string workspaces = {};
@@ -69,7 +76,7 @@ absl::StatusOr<SavedPlan> ParseSavedPlan(std::string_view text,
                                          const Graph& graph,
                                          const OpRegistry& ops = StandardOps());
 // SavedPlan::buckets of a file, without the graph. Errors: as ParseSavedPlan.
-absl::StatusOr<std::optional<BucketSpec>> LoadPlanBuckets(
+absl::StatusOr<std::optional<PlannedBuckets>> LoadPlanBuckets(
     const std::string& path);
 
 absl::StatusOr<SavedPlan> LoadPlan(const std::string& path, const Graph& graph,

@@ -198,7 +198,10 @@ void WriteFiles(const TuneFlags& flags, const SourceGraph& source,
   outputs.Write("--out", [&] {
     SavedPlan plan = PlanOf(tuned);
     if (flags.source.ranks > 1 && source.model) {
-      plan.buckets = flags.source.exchange.buckets;
+      const BucketSpec& buckets = flags.source.exchange.buckets;
+      plan.buckets = {.bytes = buckets.bytes,
+                      .first_bytes = buckets.first_bytes,
+                      .elements = buckets.elements};
     }
     return FormatSavedPlan(plan, source.graph);
   });

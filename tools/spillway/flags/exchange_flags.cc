@@ -141,11 +141,14 @@ void AddExchangeFlags(FlagSet& set, ExchangeFlags& flags) {
 
 absl::Status TakeBuckets(const std::string& plan, ExchangeFlags& flags) {
   if (plan.empty() || flags.has_buckets) return absl::OkStatus();
-  const absl::StatusOr<std::optional<BucketSpec>> buckets =
+  const absl::StatusOr<std::optional<PlannedBuckets>> planned =
       LoadPlanBuckets(plan);
-  if (!buckets.ok()) return Annotate(buckets.status(), "--plan");
-  if (*buckets) flags.buckets = **buckets;
-  return absl::OkStatus();
+  if (!planned.ok()) return Annotate(planned.status(), "--plan");
+  if (!*planned) return absl::OkStatus();
+  flags.buckets = {.bytes = (*planned)->bytes,
+                   .first_bytes = (*planned)->first_bytes,
+                   .elements = (*planned)->elements};
+  return Annotate(CheckBucketSpec(flags.buckets), "--plan: " + plan);
 }
 
 WireFormat WireOf(const ExchangeFlags& flags) {
