@@ -181,6 +181,8 @@ absl::Status Run(int argc, char** argv) {
 }  // namespace
 }  // namespace spillway
 
+// What throws here, such as a thread that cannot start, may end the program.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   const absl::Status status = spillway::Run(argc, argv);
   if (!status.ok()) fmt::print(stderr, "{}\n", status.ToString());

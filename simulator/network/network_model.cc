@@ -27,7 +27,7 @@ int64_t Hosts(const NetworkModel& network) {
 
 // ceil(log2(n))
 int64_t TreeDepth(int64_t n) {
-  return std::bit_width(static_cast<uint64_t>(n - 1));
+  return static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(n - 1)));
 }
 
 // A round of a ring of all ranks: its slowest message. Ranks of a host follow

@@ -95,6 +95,7 @@ std::vector<std::vector<int64_t>> RanksByHost(const NetworkModel& network) {
 std::vector<int64_t> FirstRanks(
     const std::vector<std::vector<int64_t>>& hosts) {
   std::vector<int64_t> first;
+  first.reserve(hosts.size());
   for (const std::vector<int64_t>& host : hosts) first.push_back(host[0]);
   return first;
 }
@@ -125,6 +126,7 @@ RoundByRound PlayHierarchical(const NetworkModel& network, double bytes) {
   const size_t pieces = hosts.size() * hosts[0].size();
   RoundByRound play(network, bytes, pieces);
   std::vector<Ring> within;
+  within.reserve(hosts.size());
   for (const std::vector<int64_t>& host : hosts) {
     within.push_back({.members = host, .pieces = FirstPieces(pieces)});
   }

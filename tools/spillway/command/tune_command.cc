@@ -100,6 +100,14 @@ absl::StatusOr<TunedBuckets> TuneBucketSizes(TuneFlags& flags,
   return tuned;
 }
 
+// With their sizes, if those are to be chosen: then sets all three.
+absl::StatusOr<TuneResult> TuneAll(TuneFlags& flags, SourceGraph& source,
+                                   TunedBuckets& buckets) {
+  if (!ChoosesBuckets(flags)) return TuneSource(flags, source);
+  SPILLWAY_ASSIGN_OR_RETURN(buckets, TuneBucketSizes(flags, source));
+  return std::move(buckets.tuned);
+}
+
 absl::StatusOr<MaxBatch> SearchBatches(const TuneFlags& flags,
                                        const DeviceProfile& profile) {
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t start,
@@ -477,18 +485,7 @@ absl::Status RunTune(const TuneFlags& given) {
   flags.step.stop =
       WithProgress(interrupts.stop(), [&] { return table.Progress(); });
   TunedBuckets buckets;
-  absl::StatusOr<TuneResult> tuned;
-  if (ChoosesBuckets(flags)) {
-    absl::StatusOr<TunedBuckets> chosen = TuneBucketSizes(flags, source);
-    if (chosen.ok()) {
-      buckets = *std::move(chosen);
-      tuned = std::move(buckets.tuned);
-    } else {
-      tuned = chosen.status();
-    }
-  } else {
-    tuned = TuneSource(flags, source);
-  }
+  absl::StatusOr<TuneResult> tuned = TuneAll(flags, source, buckets);
   ClearProgress();
   if (absl::IsCancelled(tuned.status())) {
     return FinishWithoutChoice(text, std::move(batches), outputs);

@@ -32,8 +32,7 @@ std::vector<int64_t> ParseWorkers(const std::string& name,
     }
   }
   std::ranges::sort(workers);
-  const auto repeated = std::ranges::unique(workers);
-  workers.erase(repeated.begin(), repeated.end());
+  workers.erase(std::unique(workers.begin(), workers.end()), workers.end());
   return workers;
 }
 
