@@ -10,6 +10,7 @@
 #include "graph/copies.h"
 #include "graph/feeds.h"
 #include "graph/storage.h"
+#include "graph/traverse.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -94,8 +95,10 @@ class Assigner {
   // takes over an input.
   std::vector<int> OverwrittenInputs(const Node& node) const {
     InPlaceRule rule = FindInPlaceRule(graph_, ops_, storages_, node);
+    if (rule.pairs.empty()) return {};
+    const int32_t done = DoneBefore(node);
     std::erase_if(rule.pairs, [&](const BufferPair& pair) {
-      return NeededLater(node, InputBuffer(node, pair.input));
+      return NeededBy(node, done, InputBuffer(node, pair.input));
     });
     if (rule.pairs.empty()) return {};
     return MatchInPlace(rule.pairs, rule.output_bytes, rule.together);
@@ -109,7 +112,29 @@ class Assigner {
     return storages_.of(value).root != value;
   }
 
-  bool NeededLater(const Node& node, BufferId buffer) const {
+  // Kernels and collectives run beside each other. The last step of the other
+  // kind that is done when the node runs; -1: none is known.
+  int32_t DoneBefore(const Node& node) const {
+    int32_t last = -1;
+    ForEachPredecessor(graph_, node.id, [&](NodeId id) {
+      const Node& before = graph_.node(id);
+      const bool is_other =
+          IsCollective(node.op) ? IsKernel(before) : IsCollective(before.op);
+      if (is_other) last = std::max(last, schedule_.step_of[id]);
+    });
+    return last;
+  }
+
+  bool IsKernel(const Node& node) const {
+    const OpDef* def = ops_.Find(node.op);
+    return node.placement == Placement::kDevice && node.op != kPlaceholder &&
+           !CopiesToHost(node.op) && !CopiesToDevice(node.op) &&
+           !IsCollective(node.op) && (def == nullptr || !def->resident);
+  }
+
+  // Whether a step still reads the bytes, or may, when the node runs. `done`:
+  // DoneBefore(node).
+  bool NeededBy(const Node& node, int32_t done, BufferId buffer) const {
     const int32_t now = schedule_.step_of[node.id];
     for (const ValueId value : result_.values[buffer]) {
       if (fetched_[value]) return true;
@@ -119,6 +144,10 @@ class Assigner {
         if (IsSwapOutOfFeed(graph_, user, fetches_)) continue;
         if (schedule_.step_of[use.node] > now) return true;
         if (CopiesToHost(user.op)) return true;
+        if (IsCollective(user.op) != IsCollective(node.op) &&
+            schedule_.step_of[use.node] > done) {
+          return true;
+        }
       }
     }
     return false;

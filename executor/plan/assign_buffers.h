@@ -24,8 +24,9 @@ struct BufferAssignment {
 
 // An output that aliases an input gets the input's buffer. An output that may
 // be computed in place does too, if the sizes match, no later step reads the
-// bytes, they are not fetched, no swap-out reads them, they are not resident,
-// and no other input of the node shares them.
+// bytes, they are not fetched, no swap-out reads them, nor a collective that
+// may still run (for a collective: a kernel), they are not resident, and no
+// other input of the node shares them.
 BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,
                                const Schedule& schedule,
                                const ResidentLayout& residents,

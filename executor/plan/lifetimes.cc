@@ -19,18 +19,24 @@ void Extend(Interval& interval, int64_t begin, int64_t end) {
   }
 }
 
-// For each copy to the device, the end of the first compute step that reads the
-// copied bytes. That step waits for the copy, so afterwards the host's bytes
-// are known to be read. The number of steps if no step reads them.
+bool Communicates(const Step& step) {
+  return step.lane == Lane::kCommunication;
+}
+
+// For each copy to the device and each collective, the end of the first compute
+// step that reads a result. That step waits for it, so afterwards its inputs
+// are known to be read. The number of steps if no step reads a result.
 std::vector<int64_t> KnownDone(const ExecutionPlan& plan) {
   const auto end = static_cast<int64_t>(plan.steps.size());
   std::vector<int64_t> done(plan.steps.size(), end);
   std::vector<int64_t> next_reader(plan.buffers.size(), end);
   for (int64_t at = end - 1; at >= 0; --at) {
     const Step& step = plan.steps[StepId(static_cast<int32_t>(at))];
-    if (step.kind == StepKind::kSwapIn) {
-      const int64_t reader = next_reader[step.outputs[0].index()];
-      done[static_cast<size_t>(at)] = std::min(end, reader + 1);
+    if (step.kind == StepKind::kSwapIn || Communicates(step)) {
+      int64_t& known = done[static_cast<size_t>(at)];
+      for (const BufferId output : step.outputs) {
+        known = std::min(known, next_reader[output.index()] + 1);
+      }
     }
     if (step.lane != Lane::kCompute) continue;
     for (const BufferId input : step.inputs) next_reader[input.index()] = at;
@@ -70,15 +76,23 @@ class LifetimeFinder {
       if (step.kind == StepKind::kSwapOut) {
         copy_[input] = id;
         latest_[input] = static_cast<int64_t>(plan_.steps.size());
-      } else if (step.kind == StepKind::kSwapIn) {
-        copy_[input] = id;
-        latest_[input] = std::max(latest_[input], known_done_[id.index()]);
+      } else if (step.kind == StepKind::kSwapIn || Communicates(step)) {
+        Delay(input, id);
       }
     }
     for (const BufferId output : step.outputs) {
       Extend(result_.of[output], at, at + 1);
     }
-    if (step.workspace.is_valid()) result_.of[step.workspace] = {at, at + 1};
+    if (step.workspace.is_valid()) {
+      result_.of[step.workspace] = {at, at + 1};
+      if (Communicates(step)) Delay(step.workspace, id);
+    }
+  }
+
+  // Until the copy or collective, which uses the buffer, is known to be done.
+  void Delay(BufferId buffer, StepId copy) {
+    copy_[buffer] = copy;
+    latest_[buffer] = std::max(latest_[buffer], known_done_[copy.index()]);
   }
 
   void Finish(BufferId id) {

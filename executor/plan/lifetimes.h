@@ -10,7 +10,8 @@
 // bytes over waits for the steps that used them before (place_waits.h). For a
 // buffer that a copy reads, that wait may stall: its lifetime could end at
 // `soonest`, right after the copy was issued, but it never stalls only if it
-// ends after the copy is known to be done. So the end r is a choice: an early
+// ends after the copy is known to be done. A collective is a copy in this
+// sense, with its inputs and its workspace. So the end r is a choice: an early
 // end frees the bytes sooner; a late end never stalls compute. DelayEnds
 // chooses the last place at which the live bytes still meet the target.
 #ifndef SPILLWAY_EXECUTOR_PLAN_LIFETIMES_H_
@@ -24,7 +25,7 @@
 
 namespace spillway {
 
-// A buffer that a copy reads: its lifetime may end anywhere in
+// A buffer that a copy or a collective uses: its lifetime may end anywhere in
 // [soonest, latest].
 struct DelayableEnd {
   BufferId buffer = {};

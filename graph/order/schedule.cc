@@ -141,7 +141,8 @@ int ReadyRank(const Node& node, const OpRegistry& registry) {
   if (def != nullptr && def->resident) return 0;  // no work, only bytes
   if (CopiesToHost(node.op)) return 1;
   if (node.op == kSwapIn) return 2;
-  return OverwritesInputs(node, registry) ? 3 : kComputeRank;
+  if (IsCollective(node.op)) return 3;
+  return OverwritesInputs(node, registry) ? 4 : kComputeRank;
 }
 
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph,

@@ -34,14 +34,13 @@ IdMap<NodeId, bool> NodesToRun(const Graph& graph, const OpRegistry& registry,
                                std::span<const ValueId> fetches);
 
 // The order in which nodes run: ready nodes first by kind (ReadyRank), then by
-// lowest `preference` (empty: all equal), then by lowest id. So copies start as
-// soon as their edges allow, and gradients are freed early. A clone
-// (well_known_ops.h) has the preference of its first reader instead of its own:
-// by its id it would run behind the whole backward phase, which would wait for
-// it with all its gradients. `keep` selects
-// nodes (empty: all). Errors: INVALID_ARGUMENT for a cycle, listing its nodes,
-// and for a kept node with a predecessor that is not kept. Cost: O(edges +
-// nodes log nodes).
+// lowest `preference` (empty: all equal), then by lowest id. So copies and
+// collectives start as soon as their edges allow, and gradients are freed
+// early. A clone (well_known_ops.h) has the preference of its first reader
+// instead of its own: by its id it would run behind the whole backward phase,
+// which would wait for it with all its gradients. `keep` selects nodes (empty:
+// all). Errors: INVALID_ARGUMENT for a cycle, listing its nodes, and for a kept
+// node with a predecessor that is not kept. Cost: O(edges + nodes log nodes).
 absl::StatusOr<Schedule> MakeSchedule(
     const Graph& graph, const OpRegistry& registry,
     const IdMap<NodeId, bool>& keep,
@@ -54,10 +53,10 @@ absl::Status CheckSchedule(const Graph& graph, const IdMap<NodeId, bool>& keep,
                            const Schedule& schedule);
 
 // Among the ready nodes the one with the lowest rank runs first: 0 for resident
-// nodes, which run no kernel, then SwapOut, SwapIn, nodes that overwrite
-// variables, and last all others (kComputeRank).
+// nodes, which run no kernel, then SwapOut, SwapIn, collectives, nodes that
+// overwrite variables, and last all others (kComputeRank).
 int ReadyRank(const Node& node, const OpRegistry& registry);
-inline constexpr int kComputeRank = 4;
+inline constexpr int kComputeRank = 5;
 
 // Longest distance from the nodes without inputs, over data and control edges.
 // Errors: INVALID_ARGUMENT for a cycle, listing its nodes. Cost: linear.

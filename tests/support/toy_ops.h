@@ -9,8 +9,8 @@
 namespace spillway::testing {
 
 // Variable (resident), Update (overwrites input 0 with input 1), InPlace (one
-// input that the output may take over) and Alias (output is the input). Other
-// op names are plan-only.
+// input that the output may take over), AllReduce (the same, on its lane),
+// InPlaceBoth and Alias (output is the input). Other op names are plan-only.
 inline OpRegistry ToyOps() {
   const auto same_as_input = [](const InferContext& context)
       -> absl::StatusOr<std::vector<TensorType>> {
@@ -34,6 +34,11 @@ inline OpRegistry ToyOps() {
            .alias = {{.input = 0, .output = 0}},
            .mutates = {0}});
   ops.Add({.name = "InPlace",
+           .inputs = {"x"},
+           .outputs = {"y"},
+           .infer = same_as_input,
+           .in_place = {{.input = 0, .output = 0}}});
+  ops.Add({.name = std::string(kAllReduce),
            .inputs = {"x"},
            .outputs = {"y"},
            .infer = same_as_input,

@@ -189,6 +189,44 @@ TEST(CompileTest, AnInPlaceOpSparesAnInputThatIsReadLater) {
   EXPECT_NE(plan.buffer_of[x], plan.buffer_of[y]);
 }
 
+// Kernels and collectives run beside each other: x is known to be read only
+// once the other kind was waited for.
+TEST(CompileTest, AnInPlaceOpSparesWhatACollectiveMayStillRead) {
+  for (const bool waits : {false, true}) {
+    Graph graph;
+    const ValueId x = Add(graph, "x", "F", {});
+    const ValueId sum = Add(graph, "sum", "AllReduce", {x});
+    const ValueId y = Add(graph, "y", "InPlace", {x});
+    if (waits) {
+      graph.AddControlEdge(graph.value(sum).producer, graph.value(y).producer);
+    }
+    Add(graph, "z", "F", {sum, y});
+    ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(graph));
+    EXPECT_EQ(plan.buffer_of[x] == plan.buffer_of[y], waits);
+    EXPECT_NE(plan.buffer_of[x], plan.buffer_of[sum]);
+    EXPECT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
+  }
+}
+
+TEST(CompileTest, ACollectiveSparesWhatAKernelMayStillRead) {
+  for (const bool waits : {false, true}) {
+    Graph graph;
+    const ValueId x = Add(graph, "x", "F", {});
+    const ValueId read = Add(graph, "read", "F", {x});
+    const ValueId y = Add(graph, "y", "AllReduce", {x});
+    if (waits) {
+      graph.AddControlEdge(graph.value(read).producer, graph.value(y).producer);
+    }
+    Add(graph, "z", "F", {read, y});
+    Schedule schedule = {.order = {NodeId(0), NodeId(1), NodeId(2), NodeId(3)}};
+    SetSteps(graph.num_nodes(), schedule);
+    ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan,
+                         CompilePlan(graph, ToyOps(), schedule, {}));
+    EXPECT_EQ(plan.buffer_of[x] == plan.buffer_of[y], waits);
+    EXPECT_THAT(VerifyPlan(plan, graph, ToyOps()), IsOk());
+  }
+}
+
 TEST(CompileTest, AnInPlaceOpSparesAnInputThatIsReadLaterThroughAnAlias) {
   Graph graph;
   const ValueId x = Add(graph, "x", "F", {});

@@ -30,7 +30,8 @@ using testing::UsesOf;
 constexpr uint64_t kLifetimeCases = NumCases(1000);
 
 ExecutionPlan RandomSteps(uint64_t seed) {
-  const PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
+  const PlanCase plan_case =
+      RandomPlanCase({.seed = seed, .nodes = 30, .collectives = seed % 2 == 1});
   return LowerToSteps(plan_case.graph, ToyOps(), plan_case.schedule,
                       plan_case.options)
       .plan;
@@ -40,15 +41,16 @@ bool Reads(const Step& step, BufferId buffer) {
   return std::ranges::count(step.inputs, buffer) > 0;
 }
 
-// Where compute first waits for the result of the copy to the device: the end
-// of that step, or the end of the plan if there is no such step.
+// Where compute first waits for a result of the copy to the device or of the
+// collective: the end of that step, or the end of the plan if there is no such
+// step.
 int64_t WaitedFor(const ExecutionPlan& plan, StepId copy) {
   const auto steps = static_cast<int64_t>(plan.steps.size());
   for (int64_t at = copy.value() + 1; at < steps; ++at) {
     const Step& step = plan.steps[StepId(static_cast<size_t>(at))];
-    if (step.lane == Lane::kCompute &&
-        Reads(step, plan.steps[copy].outputs[0])) {
-      return at + 1;
+    if (step.lane != Lane::kCompute) continue;
+    for (const BufferId output : plan.steps[copy].outputs) {
+      if (Reads(step, output)) return at + 1;
     }
   }
   return steps;
@@ -63,6 +65,11 @@ std::optional<DelayableEnd> NaiveDelayable(const ExecutionPlan& plan,
     const Step& step = plan.steps[use];
     end.soonest = use.value() + 1;
     end.latest = std::max(end.latest, end.soonest);
+    const bool is_collective = step.lane == Lane::kCommunication;
+    if (is_collective && (Reads(step, buffer) || step.workspace == buffer)) {
+      end.latest = std::max(end.latest, WaitedFor(plan, use));
+      end.copy = use;
+    }
     if (!Reads(step, buffer)) continue;
     if (step.kind == StepKind::kSwapOut) {
       end.latest = static_cast<int64_t>(plan.steps.size());

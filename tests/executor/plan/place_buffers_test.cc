@@ -32,7 +32,8 @@ struct Unplaced {
 };
 
 Unplaced RandomUnplaced(uint64_t seed) {
-  const PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 28});
+  const PlanCase plan_case =
+      RandomPlanCase({.seed = seed, .nodes = 28, .collectives = seed % 2 == 1});
   Unplaced result{.plan = LowerToSteps(plan_case.graph, ToyOps(),
                                        plan_case.schedule, plan_case.options)
                               .plan};

@@ -55,7 +55,8 @@ TEST(PlaceWaitsTest, WaitsAndLanesImplyAllThatIsRequired) {
   size_t required_pairs = 0;
   for (uint64_t seed = 0; seed < kWaitCases; ++seed) {
     SCOPED_TRACE(seed);
-    PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 24});
+    PlanCase plan_case = RandomPlanCase(
+        {.seed = seed, .nodes = 24, .collectives = seed % 2 == 1});
     ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan,
                          PlanWithRoom(plan_case, seed));
     const std::vector<StepPair> required = Required(plan, plan_case.graph);
@@ -74,7 +75,8 @@ TEST(PlaceWaitsTest, NoWaitCanBeLeftOut) {
   int waits = 0;
   for (uint64_t seed = 0; seed < kWaitCases; ++seed) {
     SCOPED_TRACE(seed);
-    PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 18});
+    PlanCase plan_case = RandomPlanCase(
+        {.seed = seed, .nodes = 18, .collectives = seed % 2 == 1});
     ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan,
                          PlanWithRoom(plan_case, seed));
     const std::vector<StepPair> required = Required(plan, plan_case.graph);
@@ -96,7 +98,8 @@ TEST(PlaceWaitsTest, NoWaitCanBeLeftOut) {
 TEST(PlaceWaitsTest, WaitsAreForOtherLanesBackwardsAndAscending) {
   for (uint64_t seed = 0; seed < kWaitCases; ++seed) {
     SCOPED_TRACE(seed);
-    PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 24});
+    PlanCase plan_case = RandomPlanCase(
+        {.seed = seed, .nodes = 24, .collectives = seed % 2 == 1});
     ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan,
                          PlanWithRoom(plan_case, seed));
     for (const StepId id : plan.steps.ids()) {
@@ -170,7 +173,8 @@ TEST(PlaceWaitsTest, ARoomyRandomPlanStopsComputeForControlEdgesOnly) {
   int copies = 0;
   for (uint64_t seed = 0; seed < kWaitCases; ++seed) {
     SCOPED_TRACE(seed);
-    PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 24});
+    PlanCase plan_case = RandomPlanCase(
+        {.seed = seed, .nodes = 24, .collectives = seed % 2 == 1});
     plan_case.options.device_budget_bytes = 1_MiB;
     ASSERT_OK_AND_ASSIGN(const ExecutionPlan plan, Compile(plan_case));
     const std::vector<StepPair> edges = EdgePairs(plan, plan_case.graph);

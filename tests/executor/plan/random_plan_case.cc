@@ -181,7 +181,9 @@ class Generator {
     std::vector<TensorType> outputs = {OneIn(4) ? graph_.type(inputs[0])
                                                 : SomeType()};
     if (OneIn(4)) outputs.push_back(OneIn(2) ? outputs[0] : SomeType());
-    const NodeId id = Add("F", std::move(inputs), std::move(outputs));
+    const bool is_collective = options_.collectives && OneIn(3);
+    const NodeId id = Add(is_collective ? kAllReduce : "F", std::move(inputs),
+                          std::move(outputs));
     for (const ValueId output : graph_.node(id).outputs) {
       readable_.push_back(output);
     }
@@ -199,7 +201,7 @@ class Generator {
   IdMap<NodeId, int64_t> SomeWorkspaces() {
     IdMap<NodeId, int64_t> bytes(graph_.num_nodes(), 0);
     for (const Node& node : graph_.nodes()) {
-      if (node.op == "F" && OneIn(5)) {
+      if ((node.op == "F" || IsCollective(node.op)) && OneIn(5)) {
         bytes[node.id] = static_cast<int64_t>(1 + Below(1500));
       }
     }

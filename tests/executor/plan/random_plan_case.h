@@ -16,6 +16,7 @@ struct RandomPlanOptions {
   uint64_t seed = 0;
   int nodes = 14;
   bool swaps = true;
+  bool collectives = false;  // some of the plan-only nodes are all-reduces
   // Any order that edges and ReadyRank allow; else creation order.
   bool random_order = true;
 };

@@ -44,7 +44,8 @@ TEST(VerifyPlanRandomTest, GoodPlansAreGood) {
   const OpRegistry ops = ToyOps();
   for (uint64_t seed = 0; seed < NumCases(300); ++seed) {
     SCOPED_TRACE(seed);
-    PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
+    PlanCase plan_case = RandomPlanCase(
+        {.seed = seed, .nodes = 30, .collectives = seed % 2 == 1});
     ASSERT_OK_AND_ASSIGN(const Patient patient, NewPatient(plan_case, seed));
     const auto* scratch = &plan_case.options.workspace_bytes;
     ASSERT_EQ(NaiveFault(patient.plan, patient.graph, ops, scratch), "");
@@ -87,7 +88,8 @@ TEST(VerifyPlanRandomTest, AWrongDefinitionOfAnOpDoesNotFoolTheTwin) {
     SCOPED_TRACE(name);
     int found = 0;
     for (uint64_t seed = 0; seed < NumCases(60); ++seed) {
-      const PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 30});
+      const PlanCase plan_case = RandomPlanCase(
+          {.seed = seed, .nodes = 30, .collectives = seed % 2 == 1});
       CompileOptions options = plan_case.options;
       const auto plan =
           CompilePlan(plan_case.graph, ops, plan_case.schedule, options);
@@ -107,7 +109,8 @@ TEST_P(VerifyPlanDamageTest, IsJudgedAsTheNaiveTwinDoes) {
   int faults = 0;
   for (uint64_t seed = 0; seed < NumCases(150); ++seed) {
     SCOPED_TRACE(seed);
-    PlanCase plan_case = RandomPlanCase({.seed = seed, .nodes = 28});
+    PlanCase plan_case = RandomPlanCase(
+        {.seed = seed, .nodes = 28, .collectives = seed % 2 == 1});
     ASSERT_OK_AND_ASSIGN(Patient patient, NewPatient(plan_case, seed));
     if (patient.plan.steps.empty() || !damage.inflict(patient)) continue;
     ++inflicted;

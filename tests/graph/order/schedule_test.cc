@@ -43,7 +43,7 @@ std::vector<int32_t> ToVector(const IdMap<NodeId, int32_t>& levels) {
 // edges; ids are shuffled, so edges also go from higher to lower ids.
 Graph RandomDag(uint64_t seed) {
   std::mt19937_64 random(seed);
-  const std::string_view ops[] = {kVariable, kSwapOut, kSwapIn,
+  const std::string_view ops[] = {kVariable, kSwapOut, kSwapIn, kAllReduce,
                                   "Assign",  "Plan",   "Plan"};
   const size_t num_nodes = 1 + random() % 60;
   Graph graph;
@@ -70,7 +70,8 @@ int NaiveRank(const Node& node) {
   if (node.op == kVariable) return 0;
   if (node.op == kSwapOut) return 1;
   if (node.op == kSwapIn) return 2;
-  return node.op == "Assign" ? 3 : 4;
+  if (node.op == kAllReduce) return 3;
+  return node.op == "Assign" ? 4 : 5;
 }
 
 // Repeatedly searches all nodes for the best one that can run.
@@ -80,7 +81,7 @@ std::vector<NodeId> NaiveOrder(const Graph& graph,
   std::set<NodeId> done;
   for (bool progress = true; progress;) {
     progress = false;
-    std::pair<int, NodeId> best = {5, NodeId()};
+    std::pair<int, NodeId> best = {6, NodeId()};
     for (const Node& node : graph.nodes()) {
       if (done.contains(node.id) || !keep[node.id]) continue;
       bool is_ready = true;
@@ -147,14 +148,16 @@ TEST(MakeScheduleTest, EqualsTheNaiveOrderOnSelectedNodes) {
   }
 }
 
-TEST(MakeScheduleTest, CopiesGoFirst) {
+TEST(MakeScheduleTest, CopiesAndCollectivesGoFirst) {
   Graph graph = ChainGraph(2);
+  AddPlanNode(graph, "sum", kAllReduce, {"F1"});
   AddPlanNode(graph, "in", "SwapIn", {"F1"});
   AddPlanNode(graph, "out", "SwapOut", {"F1"});
   ASSERT_OK_AND_ASSIGN(const Schedule schedule,
                        MakeSchedule(graph, OpRegistry(), {}));
-  EXPECT_THAT(Names(graph, schedule), ElementsAre("F1", "out", "in", "F2",
-                                                  "opt/B2", "opt/B1", "opt/U"));
+  EXPECT_THAT(
+      Names(graph, schedule),
+      ElementsAre("F1", "out", "in", "sum", "F2", "opt/B2", "opt/B1", "opt/U"));
 }
 
 TEST(MakeScheduleTest, AnEmptyGraphHasAnEmptySchedule) {
