@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -47,6 +49,22 @@ struct Communicator::Call {
     return text;
   }
 
+  // What a rank sends in a ring of `ranks`, one piece after the other.
+  double RingBytes(int ranks) const {
+    const auto sent = static_cast<double>(bytes);
+    switch (kind) {
+      case Kind::kAllReduce:
+        return 2 * sent * (ranks - 1) / ranks;
+      case Kind::kAllGather:
+        return sent * (ranks - 1);
+      case Kind::kBroadcast:
+        return ranks > 1 ? sent : 0;
+      case Kind::kBarrier:
+        return 0;
+    }
+    return 0;
+  }
+
   friend bool operator==(const Call&, const Call&) = default;
 };
 
@@ -77,6 +95,7 @@ absl::Status Communicator::Run(const Call& call, const Work& work) {
   absl::Status status =
       options_.check_calls ? CompareCalls(call) : absl::OkStatus();
   if (status.ok()) status = work();
+  if (status.ok() && options_.slow_bytes_per_second > 0) SlowDown(call);
   const std::chrono::nanoseconds waited =
       std::chrono::steady_clock::now() - start;
   const std::lock_guard lock(mutex_);
@@ -97,6 +116,24 @@ absl::Status Communicator::CompareCalls(const Call& call) {
   if (other == calls.end()) return absl::OkStatus();
   return absl::AbortedError(fmt::format(
       "rank {} calls {} instead", other - calls.begin(), other->ToString()));
+}
+
+void Communicator::SlowDown(const Call& call) {
+  using Seconds = std::chrono::duration<double>;
+  constexpr auto kSlice = std::chrono::milliseconds(50);
+  const Seconds needed(call.RingBytes(size()) / options_.slow_bytes_per_second);
+  const auto end =
+      std::chrono::steady_clock::now() +
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(needed);
+  for (auto now = std::chrono::steady_clock::now(); now < end;
+       now = std::chrono::steady_clock::now()) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!status_.ok()) return;  // aborted
+    }
+    std::this_thread::sleep_for(
+        std::min<std::chrono::nanoseconds>(end - now, kSlice));
+  }
 }
 
 absl::Status Communicator::AllReduce(void* data, int64_t count, DType dtype,

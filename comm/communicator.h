@@ -61,6 +61,10 @@ struct CommOptions {
   // Before each call, the ranks compare their calls: a difference is ABORTED
   // instead of a hang or a wrong result.
   bool check_calls = false;
+  // Tries out a slower network: each call lasts, after its result is there, as
+  // long as a ring of links of so many bytes per second in each direction would
+  // take for it. 0: it does not.
+  double slow_bytes_per_second = 0;
 };
 
 struct CommStatistics {
@@ -127,6 +131,7 @@ class Communicator {
   template <typename Work>
   absl::Status Run(const Call& call, const Work& work);
   absl::Status CompareCalls(const Call& call);
+  void SlowDown(const Call& call);
   absl::Status ReduceInOrder(std::byte* data, int64_t count, DType dtype,
                              ReduceOp op);
 

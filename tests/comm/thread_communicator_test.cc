@@ -48,6 +48,39 @@ TEST_P(ThreadCommunicatorTest, AddsInTheOrderOfTheRanks) {
               Each(IsOk()));
 }
 
+// 3 ranks, 3 MB/s: each call by itself, in a ring.
+TEST(SlowCommunicatorTest, CallsLastAsLongAsOnASlowNetwork) {
+  const auto run = [](Communicator& communicator) -> absl::Status {
+    const auto lasts = [&](double least_ms, const absl::Status& status) {
+      const auto ms =
+          static_cast<double>(communicator.statistics().wait_ns) * 1e-6;
+      EXPECT_GE(ms, least_ms);
+      return status;
+    };
+    std::vector<float> data(15'000);  // 60 kB
+    std::vector<float> all(45'000);
+    SPILLWAY_RETURN_IF_ERROR(lasts(
+        26.6, communicator.AllReduce(data.data(), 15'000, DType::kFloat32)));
+    SPILLWAY_RETURN_IF_ERROR(
+        lasts(66.6, communicator.AllGather(data.data(), all.data(), 60'000)));
+    return lasts(86.6, communicator.Broadcast(data.data(), 60'000, 0));
+  };
+  EXPECT_THAT(RunRanks(3, {.slow_bytes_per_second = 3e6}, run), Each(IsOk()));
+}
+
+TEST(SlowCommunicatorTest, AbortEndsACall) {
+  const auto run = [](Communicator& communicator) -> absl::Status {
+    const std::jthread aborts([&] {
+      while (communicator.statistics().calls == 0) std::this_thread::yield();
+      communicator.Abort(absl::AbortedError("enough"));
+    });
+    float data = 1;  // 4 bytes at one byte a day
+    return communicator.AllReduce(&data, 1, DType::kFloat32);
+  };
+  EXPECT_THAT(RunRanks(2, {.slow_bytes_per_second = 1e-5}, run),
+              Each(StatusIs(Code::kAborted, HasSubstr("enough"))));
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, ThreadCommunicatorTest,
                          ::testing::Values(1, 2, 3, 4, 7));
 

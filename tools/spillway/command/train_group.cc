@@ -55,8 +55,10 @@ absl::Status TrainOnDevices(const TrainFlags& flags, Communicator* processes,
                     flags.step.device, devices));
   }
   SPILLWAY_ASSIGN_OR_RETURN(const bool is_on_gpus, IsOnGpus(flags.step));
-  auto workers = NewThreadCommunicators(
-      static_cast<int>(devices), CommOptionsOf(flags.workers), processes);
+  CommOptions options = CommOptionsOf(flags.workers);
+  if (processes != nullptr) options.slow_bytes_per_second = 0;  // theirs is
+  auto workers =
+      NewThreadCommunicators(static_cast<int>(devices), options, processes);
   std::vector<absl::Status> results(devices);
   std::vector<std::jthread> threads;
   for (size_t device = 0; device < devices; ++device) {

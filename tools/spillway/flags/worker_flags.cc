@@ -102,6 +102,11 @@ void AddCommFlags(FlagSet& set, WorkerFlags& flags) {
            "as many times the traffic as there are ranks");
   set.Bool("--check_calls", flags.check_calls,
            "compare the ranks' calls before each: finds where they part");
+  set.Real("--comm_gbps", flags.comm_gbps,
+           {.help = "slow collectives down to a ring of links of so many 1e9 "
+                    "bytes per second: tries out a slower network",
+            .min = 1e-6,
+            .max = 1e6});
 }
 
 }  // namespace
@@ -143,7 +148,8 @@ CommOptions CommOptionsOf(const WorkerFlags& flags) {
   return {.timeout = std::chrono::milliseconds(
               std::llround(flags.timeout_seconds * 1000)),
           .deterministic_reduce = flags.deterministic_reduce,
-          .check_calls = flags.check_calls};
+          .check_calls = flags.check_calls,
+          .slow_bytes_per_second = flags.comm_gbps * 1e9};
 }
 
 absl::StatusOr<std::unique_ptr<Communicator>> OpenWorkers(

@@ -28,6 +28,7 @@ struct WorkerFlags {
   double timeout_seconds = 600;
   bool deterministic_reduce = false;
   bool check_calls = false;
+  double comm_gbps = 0;  // 1e9 bytes per second; 0: not slowed down
   ExchangeFlags exchange = {};
   InitSync init_sync = InitSync::kBroadcast;
   int64_t check_replicas = 0;  // updates; 0: never
