@@ -10,8 +10,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "base/file.h"
-#include "fmt/format.h"
+#include "benchmarks/micro/photograph.h"
 #include "tests/support/make_image.h"
 #include "training/data/batched.h"
 #include "training/data/choose_crop.h"
@@ -23,21 +22,8 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kHeight = 375;
-constexpr int64_t kWidth = 500;
 constexpr int64_t kSample = 224;
 constexpr int64_t kBatch = 64;
-
-// A photograph has both: smooth surfaces, and noise that costs bits.
-RgbImage Photograph(uint64_t seed) {
-  RgbImage image = testing::SmoothImage(kHeight, kWidth);
-  const RgbImage noise = testing::NoisyImage(kHeight, kWidth, seed);
-  for (size_t i = 0; i < image.pixels.size(); ++i) {
-    image.pixels[i] =
-        static_cast<uint8_t>((7 * image.pixels[i] + noise.pixels[i]) / 8);
-  }
-  return image;
-}
 
 // A folder of two classes, deleted by the destructor.
 class PhotographFolder {
@@ -45,14 +31,7 @@ class PhotographFolder {
   PhotographFolder()
       : path_(std::filesystem::temp_directory_path() / "reader-XXXXXX") {
     SPILLWAY_CHECK(mkdtemp(path_.data()) != nullptr);
-    for (int i = 0; i < kBatch; ++i) {
-      const std::string folder = fmt::format("{}/train/{}", path_, i % 2);
-      std::filesystem::create_directories(folder);
-      const auto seed = static_cast<uint64_t>(i);
-      SPILLWAY_CHECK(WriteFileAtomically(fmt::format("{}/{}.jpg", folder, i),
-                                         testing::MakeJpeg(Photograph(seed)))
-                         .ok());
-    }
+    SPILLWAY_CHECK(WritePhotographs(path_, kBatch).ok());
   }
   ~PhotographFolder() { std::filesystem::remove_all(path_); }
   PhotographFolder(const PhotographFolder&) = delete;
@@ -97,7 +76,8 @@ void CropAndResize(benchmark::State& state) {
   uint64_t key = 0;
   for ([[maybe_unused]] const auto& iteration : state) {
     const Crop crop = RandomCrop(
-        {.height = kHeight, .width = kWidth, .sample = kSample}, {}, key++);
+        {.height = image.height, .width = image.width, .sample = kSample}, {},
+        key++);
     benchmark::DoNotOptimize(ResizeImage(image, crop));
   }
   state.SetItemsProcessed(state.iterations());

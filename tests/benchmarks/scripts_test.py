@@ -49,7 +49,8 @@ class ScriptsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for name in ["larger_than_device.py", "prediction_error.py",
                          "joint_plans.py", "published_overheads.py",
-                         "scaling.py", "tuned_plans.py", "tuned_steps.py"]:
+                         "reading_beside_steps.py", "scaling.py",
+                         "tuned_plans.py", "tuned_steps.py"]:
                 with self.subTest(script=name):
                     self.assert_one_line(
                         run(BENCHMARKS / name, folder=folder),
