@@ -126,4 +126,5 @@ def main():
                                     **run_facts(options.threads), "rows": rows})
 
 
-run_script(main)
+if __name__ == "__main__":
+    run_script(main)

@@ -1,27 +1,34 @@
 // `train` on several ranks, which `launch` starts as processes.
+#include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/file.h"
+#include "base/random.h"
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_size.h"
 #include "tests/tools/launched_training.h"
 #include "tests/tools/run_program.h"
 
 namespace spillway {
 namespace {
 
+using ::testing::AnyOf;
 using testing::FlagValues;
 using ::testing::HasSubstr;
 using testing::ProgramRun;
 using testing::ProgramStart;
 using testing::RunningProgram;
 using testing::RunProgram;
+using testing::StressSetting;
 using testing::ToArguments;
 using testing::With;
 using Json = nlohmann::ordered_json;
@@ -115,7 +122,7 @@ class RankFailureTest : public WorkersTest {
                                         const FlagValues& more) const {
     setenv("SPILLWAY_RANK", std::to_string(rank).c_str(), 1);
     FlagValues flags =
-        With(Flags(more), {{"--num_steps", "1000000"}, {"--display", "1"}});
+        With(Flags({{"--num_steps", "1000000"}, {"--display", "1"}}), more);
     flags.erase("--json");
     return std::make_unique<RunningProgram>(
         ProgramStart{.arguments = ToArguments("train", flags)});
@@ -170,6 +177,61 @@ TEST_F(RankFailureTest, ATrainingGoesOnAfterARankWasLost) {
   EXPECT_LT(resumed["steps_done"], 150);
   EXPECT_EQ(resumed["checksum"],
             LaunchForJson(2, {{"--num_steps", "150"}})["checksum"]);
+}
+
+// A rank is killed or stopped at a random moment, maybe while the ranks meet or
+// write a checkpoint. The other one ends with the reason. Then two ranks, or
+// one with two micro-batches an update, go on from what was written.
+class RandomFailure : public RankFailureTest {
+ protected:
+  static constexpr const char* kSteps = "60";
+
+  void Fail(const std::array<uint32_t, 4>& random) const {
+    const FlagValues flags = With(Saved(), {{"--comm_timeout", "2"}});
+    std::vector<std::unique_ptr<RunningProgram>> ranks;
+    for (const int rank : {0, 1}) ranks.push_back(Start(rank, flags));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random[0] % 1200));
+    RunningProgram& failing = *ranks[random[1] % 2];
+    failing.Send(random[2] % 2 == 0 ? SIGKILL : SIGSTOP);
+    const ProgramRun survivor = ranks[1 - random[1] % 2]->Wait();
+    EXPECT_THAT(survivor.exit_status, AnyOf(0, 75, 76)) << survivor.err;
+    if (survivor.exit_status != 0) {
+      EXPECT_THAT(survivor.err, HasSubstr("rank"));
+    }
+    failing.Send(SIGKILL);
+    failing.Wait();
+  }
+
+  Json GoOn(int ranks) const {
+    FlagValues flags = Flags(With(
+        Saved(), {{"--resume", "auto"}, {"--num_steps", std::string(kSteps)}}));
+    if (ranks == 1) {
+      flags = With(flags, {{"--train_algo", "looped_minibatch"},
+                           {"--parallel_batches", "2"}});
+    }
+    const ProgramRun run = Launch(ranks, flags);
+    EXPECT_EQ(run.exit_status, 0) << run.err;
+    return Result();
+  }
+
+ private:
+  FlagValues Saved() const {
+    return {{"--checkpoint", Path("states/state")},
+            {"--checkpoint_every", "2"},
+            {"--num_steps", kSteps}};
+  }
+};
+
+TEST_F(RandomFailure, EndsTheOthersAndLosesNothing) {
+  const Json whole = LaunchForJson(2, {{"--num_steps", kSteps}});
+  for (int64_t i = 0; i < StressSetting("SPILLWAY_FAILURES", 4); ++i) {
+    SCOPED_TRACE(i);
+    std::filesystem::remove_all(Path("states"));
+    std::filesystem::create_directory(Path("states"));
+    setenv("SPILLWAY_RUN_ID", std::to_string(i).c_str(), 1);
+    Fail(Philox4x32(3, static_cast<uint64_t>(i)));
+    EXPECT_EQ(GoOn(1 + static_cast<int>(i % 2))["checksum"], whole["checksum"]);
+  }
 }
 
 TEST_F(WorkersTest, ADryRunShowsTheRowsOfEachRank) {
