@@ -71,6 +71,7 @@ DevicePlan PlaceOnDevice(const Graph& graph, const OpRegistry& ops,
     ExecutionPlan& plan = result.plan.plan;
     plan.delayed_swap_ins = delayed.num_delayed;
     result.lifetimes = FindLifetimes(plan);
+    if (!budget_bytes) KeepForCollectives(plan, result.lifetimes);
     PlaceBuffers(Space::kDevice, budget_bytes, result.lifetimes, plan);
     result.smallest_bytes = std::min(result.smallest_bytes, plan.device_bytes);
     result.fits = !budget_bytes || plan.device_bytes <= *budget_bytes;

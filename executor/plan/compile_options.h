@@ -57,7 +57,8 @@ struct CompileOptions {
   // Workspace of each node (executor/kernel_registry.h); empty: none.
   IdMap<NodeId, int64_t> workspace_bytes = {};
   // Hard limits; nothing: as little memory as the schedule allows if every
-  // swap-in runs as soon as its trigger is done.
+  // swap-in runs as soon as its trigger is done, and two collectives at a time
+  // have what they use.
   std::optional<int64_t> device_budget_bytes = {};
   std::optional<int64_t> host_budget_bytes = {};
   ResidentLayout residents = {};

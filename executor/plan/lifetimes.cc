@@ -120,6 +120,26 @@ Lifetimes FindLifetimes(const ExecutionPlan& plan) {
   return LifetimeFinder(plan).Run();
 }
 
+void KeepForCollectives(const ExecutionPlan& plan, Lifetimes& lifetimes) {
+  constexpr size_t kInFlight = 2;
+  std::vector<int64_t> issued;
+  for (const StepId id : plan.steps.ids()) {
+    if (Communicates(plan.steps[id])) issued.push_back(id.value());
+  }
+  const auto released = [&](StepId collective) {
+    const auto own = std::ranges::lower_bound(issued, collective.value());
+    const auto last = static_cast<size_t>(own - issued.begin()) + kInFlight;
+    return last < issued.size() ? issued[last]
+                                : static_cast<int64_t>(plan.steps.size());
+  };
+  std::erase_if(lifetimes.delayable, [&](const DelayableEnd& end) {
+    if (!Communicates(plan.steps[end.copy])) return false;
+    lifetimes.of[end.buffer].end =
+        std::clamp(released(end.copy), end.soonest, end.latest);
+    return true;
+  });
+}
+
 void DelayEnds(const ExecutionPlan& plan, Space space, int64_t target_bytes,
                Lifetimes& lifetimes) {
   const auto in_space = [&](BufferId id) {

@@ -44,6 +44,12 @@ struct Lifetimes {
 // Fetched buffers live to the end of the step.
 Lifetimes FindLifetimes(const ExecutionPlan& plan);
 
+// For a step without a budget: what a collective uses keeps its bytes until the
+// second collective after it is issued, if they are not known to be free
+// before. So a kernel that takes them over waits only where the network is that
+// far behind. These ends are no longer delayable.
+void KeepForCollectives(const ExecutionPlan& plan, Lifetimes& lifetimes);
+
 // Moves the delayable ends of `space` as late as possible while the sum of live
 // bytes (aligned, without residents) stays within `target_bytes`, if it can.
 // The earliest copies end first, since the copies of a lane end in order.

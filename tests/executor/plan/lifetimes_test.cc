@@ -113,6 +113,45 @@ TEST(FindLifetimesTest, EqualsTheNaiveLifetimes) {
   EXPECT_GT(delayable, LeastCases(1000));
 }
 
+TEST(KeepForCollectivesTest, TwoAreInFlight) {
+  int kept = 0;
+  for (uint64_t seed = 1; seed < kLifetimeCases; seed += 2) {
+    SCOPED_TRACE(seed);
+    const ExecutionPlan plan = RandomSteps(seed);
+    const Lifetimes soonest = FindLifetimes(plan);
+    Lifetimes lifetimes = soonest;
+    KeepForCollectives(plan, lifetimes);
+    std::vector<int64_t> collectives;
+    for (const StepId id : plan.steps.ids()) {
+      if (plan.steps[id].lane == Lane::kCommunication) {
+        collectives.push_back(id.value());
+      }
+    }
+    for (const BufferId id : plan.buffers.ids()) {
+      const std::optional<DelayableEnd> end = NaiveDelayable(plan, id);
+      int64_t expected = soonest.of[id].end;
+      const bool is_kept =
+          end && plan.steps[end->copy].lane == Lane::kCommunication;
+      if (is_kept) {
+        // Steps until two more have been issued.
+        int64_t at = end->copy.value() + 1;
+        const auto steps = static_cast<int64_t>(plan.steps.size());
+        for (int more = 0; at < steps; ++at) {
+          more += static_cast<int>(std::ranges::count(collectives, at));
+          if (more == 2) break;
+        }
+        expected = std::min(std::max(expected, at), end->latest);
+        ++kept;
+      }
+      EXPECT_EQ(lifetimes.of[id].end, expected) << "buffer " << id.value();
+      EXPECT_EQ(
+          std::ranges::count(lifetimes.delayable, id, &DelayableEnd::buffer),
+          end && !is_kept ? 1 : 0);
+    }
+  }
+  EXPECT_GT(kept, LeastCases(500));
+}
+
 // A plan, its lifetimes at the soonest, and after DelayEnds.
 struct Delayed {
   ExecutionPlan plan = {};
