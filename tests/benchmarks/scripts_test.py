@@ -48,7 +48,8 @@ class ScriptsTest(unittest.TestCase):
     def test_a_missing_program_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ["larger_than_device.py", "prediction_error.py",
-                         "joint_plans.py", "published_overheads.py",
+                         "communication_overlap.py", "joint_plans.py",
+                         "published_overheads.py",
                          "reading_beside_steps.py", "scaling.py",
                          "tuned_plans.py", "tuned_steps.py"]:
                 with self.subTest(script=name):
