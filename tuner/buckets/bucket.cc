@@ -46,7 +46,7 @@ std::string NamesOf(const TypesByName& types) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-bool IsBatchInput(const BucketSpec& spec, std::string_view name) {
+bool IsBatchInput(const ShapeBucketSpec& spec, std::string_view name) {
   return !spec.batch_inputs || std::ranges::count(*spec.batch_inputs, name) > 0;
 }
 
@@ -76,7 +76,7 @@ absl::Status CheckVariables(const StepOptions& options, const Bucket& bucket,
       fmt::join(missing, ", ")));
 }
 
-absl::Status CheckInputs(const BucketSpec& spec, const Bucket& bucket,
+absl::Status CheckInputs(const ShapeBucketSpec& spec, const Bucket& bucket,
                          const Bucket& default_bucket) {
   const TypesByName known = InputsOfProgram(default_bucket.program);
   for (const auto& [name, type] : InputsOfProgram(bucket.program)) {
@@ -100,7 +100,7 @@ absl::Status CheckInputs(const BucketSpec& spec, const Bucket& bucket,
     if (rank == 0 || expected_rank == 0 ||
         type->shape.dim(0) != expected.shape.dim(0)) {
       return error(
-          "the batch size (first dimension, BucketSpec::batch_inputs)");
+          "the batch size (first dimension, ShapeBucketSpec::batch_inputs)");
     }
   }
   return absl::OkStatus();
@@ -112,7 +112,7 @@ std::string BucketName(const BucketKey& key) {
   return fmt::format("bucket [{}]", fmt::join(key, ", "));
 }
 
-absl::StatusOr<Bucket> BuildBucket(const BucketSpec& spec,
+absl::StatusOr<Bucket> BuildBucket(const ShapeBucketSpec& spec,
                                    const BucketKey& key) {
   if (key.empty()) {
     return InvalidArgument("the key of a bucket is empty; it needs a size");
@@ -127,7 +127,7 @@ absl::StatusOr<Bucket> BuildBucket(const BucketSpec& spec,
   return Bucket{.key = key, .program = *std::move(program)};
 }
 
-absl::Status CheckBatchInputs(const BucketSpec& spec,
+absl::Status CheckBatchInputs(const ShapeBucketSpec& spec,
                               const Bucket& default_bucket) {
   if (!spec.batch_inputs) return absl::OkStatus();
   for (const std::string& name : *spec.batch_inputs) {
@@ -141,8 +141,9 @@ absl::Status CheckBatchInputs(const BucketSpec& spec,
   return absl::OkStatus();
 }
 
-absl::Status CheckMatches(const BucketSpec& spec, const StepOptions& options,
-                          const Bucket& bucket, const Bucket& default_bucket) {
+absl::Status CheckMatches(const ShapeBucketSpec& spec,
+                          const StepOptions& options, const Bucket& bucket,
+                          const Bucket& default_bucket) {
   SPILLWAY_RETURN_IF_ERROR(CheckVariables(options, bucket, default_bucket));
   return CheckInputs(spec, bucket, default_bucket);
 }

@@ -23,7 +23,7 @@ using BucketKey = std::vector<int64_t>;
 // "bucket [224, 160]".
 std::string BucketName(const BucketKey& key);
 
-struct BucketSpec {
+struct ShapeBucketSpec {
   // Builds the program of a key, without swaps and order. Kept for the lifetime
   // of the session, and called when a bucket is planned. May throw.
   std::function<absl::StatusOr<Program>(const BucketKey& key)> program_of = {};
@@ -50,12 +50,12 @@ struct Bucket {
 // INVALID_ARGUMENT for an empty key; errors of program_of and CheckUndecided,
 // all naming the key. An exception is RESOURCE_EXHAUSTED for std::bad_alloc,
 // else INTERNAL.
-absl::StatusOr<Bucket> BuildBucket(const BucketSpec& spec,
+absl::StatusOr<Bucket> BuildBucket(const ShapeBucketSpec& spec,
                                    const BucketKey& key);
 
 // Errors: INVALID_ARGUMENT if spec.batch_inputs names no placeholder of the
 // default bucket, or one without dimensions.
-absl::Status CheckBatchInputs(const BucketSpec& spec,
+absl::Status CheckBatchInputs(const ShapeBucketSpec& spec,
                               const Bucket& default_bucket);
 
 // Whether `bucket` can share variables and batches with the default bucket.
@@ -64,8 +64,9 @@ absl::Status CheckBatchInputs(const BucketSpec& spec,
 // placeholder of the same name with another dtype or batch size (both types).
 // Source of the rules: MXNet's DataParallelExecutorManager and
 // BucketingModule, which take arguments by position and check less.
-absl::Status CheckMatches(const BucketSpec& spec, const StepOptions& options,
-                          const Bucket& bucket, const Bucket& default_bucket);
+absl::Status CheckMatches(const ShapeBucketSpec& spec,
+                          const StepOptions& options, const Bucket& bucket,
+                          const Bucket& default_bucket);
 
 // The placeholder called `name`. Errors: INVALID_ARGUMENT naming the key, with
 // the names of all placeholders.

@@ -18,7 +18,8 @@ std::string Bytes(int64_t bytes) {
   return fmt::format("{} ({} bytes)", FormatBytes(bytes), bytes);
 }
 
-absl::Status CheckSpec(const BucketSpec& spec, const StepOptions& options) {
+absl::Status CheckSpec(const ShapeBucketSpec& spec,
+                       const StepOptions& options) {
   SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(options));
   if (spec.program_of == nullptr) {
     return InvalidArgument("program_of: is null; it builds the programs");
@@ -42,11 +43,12 @@ absl::StatusOr<float> BucketStep::scalar(size_t fetch) const {
   return result.scalar(fetches[fetch]);
 }
 
-BucketedSession::BucketedSession(BucketSpec spec, const StepOptions& options)
+BucketedSession::BucketedSession(ShapeBucketSpec spec,
+                                 const StepOptions& options)
     : spec_(std::move(spec)), options_(options) {}
 
 absl::StatusOr<std::unique_ptr<BucketedSession>> BucketedSession::Create(
-    BucketSpec spec, const StepOptions& options) {
+    ShapeBucketSpec spec, const StepOptions& options) {
   SPILLWAY_RETURN_IF_ERROR(CheckSpec(spec, options));
   std::unique_ptr<BucketedSession> session(
       new BucketedSession(std::move(spec), options));
@@ -184,13 +186,13 @@ absl::Status BucketedSession::AnnounceGrowth(const BucketKey& key,
   if (spec_.strict) {
     return ResourceExhausted(fmt::format(
         "{} needs {} of device memory, but the arena has {}; add the key to "
-        "BucketSpec::keys, so that it is planned ahead, or unset strict",
+        "ShapeBucketSpec::keys, so that it is planned ahead, or unset strict",
         BucketName(key), Bytes(device_bytes), Bytes(present)));
   }
   if (announced_.insert(key).second) {
     spdlog::warn(
         "the arena grows from {} to {} for {}; add the key to "
-        "BucketSpec::keys, so that it is planned ahead",
+        "ShapeBucketSpec::keys, so that it is planned ahead",
         Bytes(present), Bytes(device_bytes), BucketName(key));
   }
   return absl::OkStatus();

@@ -3,7 +3,8 @@
 // same variables, which are bound by name and kept once, and run in one arena,
 // whose size is the largest plan.
 //
-//   BucketSpec spec = {.program_of = BuildProgram,   // StatusOr<Program>(key)
+//   ShapeBucketSpec spec = {.program_of = BuildProgram,   //
+//   StatusOr<Program>(key)
 //                      .default_key = {64}, .keys = {{16}, {32}}};
 //   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<BucketedSession> session,
 //                             BucketedSession::Create(spec, {.device =
@@ -26,7 +27,7 @@
 // The old arena is released before the new one is allocated, so that together
 // they never exceed the budget; meanwhile all variables are on the host, in
 // addition to the swap pool. Growth is announced: one warning for each larger
-// arena, or with BucketSpec::strict an error.
+// arena, or with ShapeBucketSpec::strict an error.
 //
 // Results are bitwise identical to those of one session that had all programs
 // from the start (CreateTunedSession), whatever the budget, unless
@@ -84,7 +85,7 @@ class BucketedSession {
   // CheckMatches; RESOURCE_EXHAUSTED naming a bucket that does not fit; errors
   // of TunePrograms and OpenSession.
   static absl::StatusOr<std::unique_ptr<BucketedSession>> Create(
-      BucketSpec spec, const StepOptions& options);
+      ShapeBucketSpec spec, const StepOptions& options);
 
   // The program of the key in session(), which this call plans on first use.
   // Errors: as Create for one bucket; with spec.strict, RESOURCE_EXHAUSTED with
@@ -121,7 +122,7 @@ class BucketedSession {
     std::vector<int64_t> step_numbers = {};  // by program
   };
 
-  BucketedSession(BucketSpec spec, const StepOptions& options);
+  BucketedSession(ShapeBucketSpec spec, const StepOptions& options);
 
   absl::Status OpenFirst();
   std::optional<int> Find(const BucketKey& key) const;
@@ -134,7 +135,7 @@ class BucketedSession {
                        PlannedPrograms planned);
   absl::Status Resume(PlannedPrograms planned);
 
-  const BucketSpec spec_;
+  const ShapeBucketSpec spec_;
   StepOptions options_;
   DeviceKind kind_ = DeviceKind::kCpu;
   std::vector<TunedBucket> buckets_;  // the first is the default

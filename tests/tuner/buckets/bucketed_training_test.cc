@@ -33,7 +33,7 @@ using testing::TrainByCopies;
 using ::testing::UnorderedElementsAreArray;
 using testing::UnswappedBucketBytes;
 
-BucketSpec SpecOf(const BucketNet& net, const BucketKey& default_key) {
+ShapeBucketSpec SpecOf(const BucketNet& net, const BucketKey& default_key) {
   return {.program_of =
               [net](const BucketKey& key) { return BuildBucketNet(net, key); },
           .default_key = default_key};
@@ -132,7 +132,7 @@ TEST(RandomBucketsTest, TrainBitwiseAsOneSessionAndAsSeparateSessions) {
     if (Below(random, 3) != 0) {
       options.device_memory = most * (88 + Below(random, 20)) / 100;
     }
-    BucketSpec spec = SpecOf(net, keys[0]);
+    ShapeBucketSpec spec = SpecOf(net, keys[0]);
     for (const BucketKey& key : keys) {
       if (Below(random, 3) == 0) spec.keys.push_back(key);
     }
