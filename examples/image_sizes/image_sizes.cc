@@ -99,8 +99,8 @@ absl::Status Run(const std::string& folder) {
               FormatBytes(memory.predicted_device_bytes).c_str());
   for (int program = 0; program < all->num_programs(); ++program) {
     std::printf("bucket %lld: %lld tensors swapped\n",
-                static_cast<long long>(session->keys()[static_cast<size_t>(
-                    program)][0]),
+                static_cast<long long>(
+                    session->keys()[static_cast<size_t>(program)][0]),
                 static_cast<long long>(all->copies(program)->swap_outs));
   }
   return absl::OkStatus();
@@ -109,10 +109,9 @@ absl::Status Run(const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const absl::Status status = argc == 2
-                                  ? Run(argv[1])
-                                  : InvalidArgument(
-                                        "usage: image_sizes DATA_FOLDER");
+  const absl::Status status =
+      argc == 2 ? Run(argv[1])
+                : InvalidArgument("usage: image_sizes DATA_FOLDER");
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -142,7 +142,7 @@ absl::Status BucketedSession::Add(const BucketKey& key) {
     planned = Plan(buckets);
   }
   SPILLWAY_RETURN_IF_ERROR(Annotate(planned.status(), BucketName(key)));
-  SPILLWAY_RETURN_IF_ERROR(AnnounceGrowth(key, planned->device_bytes));
+  SPILLWAY_RETURN_IF_ERROR(AnnounceGrowth(key, *planned));
   return Annotate(Replace(std::move(buckets), *std::move(planned)),
                   BucketName(key));
 }
@@ -180,9 +180,12 @@ absl::StatusOr<PlannedPrograms> BucketedSession::Plan(
 }
 
 absl::Status BucketedSession::AnnounceGrowth(const BucketKey& key,
-                                             int64_t device_bytes) {
+                                             const PlannedPrograms& planned) {
   const int64_t present = session_->memory().predicted_device_bytes;
-  if (device_bytes <= present) return absl::OkStatus();
+  const int64_t device_bytes = planned.device_bytes;
+  const int64_t new_constants = planned.programs[0].plan.resident_bytes -
+                                session_->plan(0)->resident_bytes;
+  if (device_bytes - new_constants <= present) return absl::OkStatus();
   if (spec_.strict) {
     return ResourceExhausted(fmt::format(
         "{} needs {} of device memory, but the arena has {}; add the key to "

@@ -27,7 +27,8 @@
 // The old arena is released before the new one is allocated, so that together
 // they never exceed the budget; meanwhile all variables are on the host, in
 // addition to the swap pool. Growth is announced: one warning for each larger
-// arena, or with ShapeBucketSpec::strict an error.
+// arena, or with ShapeBucketSpec::strict an error. (A new bucket's constants,
+// scalars as a rule, are added without.)
 //
 // Results are bitwise identical to those of one session that had all programs
 // from the start (CreateTunedSession), whatever the budget, unless
@@ -130,7 +131,8 @@ class BucketedSession {
   absl::Status Tune(std::vector<TunedBucket>& buckets, size_t first);
   absl::StatusOr<PlannedPrograms> Plan(
       const std::vector<TunedBucket>& buckets) const;
-  absl::Status AnnounceGrowth(const BucketKey& key, int64_t device_bytes);
+  absl::Status AnnounceGrowth(const BucketKey& key,
+                              const PlannedPrograms& planned);
   absl::Status Replace(std::vector<TunedBucket> buckets,
                        PlannedPrograms planned);
   absl::Status Resume(PlannedPrograms planned);

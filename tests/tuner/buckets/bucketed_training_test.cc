@@ -63,46 +63,43 @@ int64_t SwapOuts(const Session& session) {
   return swap_outs;
 }
 
-// Momentum and Adam; with plenty of memory, and swapping.
+// Momentum with plenty of memory; Adam, swapping.
 class BucketedTrainingTest : public ::testing::TestWithParam<bool> {};
 
 TEST_P(BucketedTrainingTest, IsBitwiseThatOfOneSessionAndOfSeparateSessions) {
   const std::vector<BucketKey> keys = {{12, 12}, {20, 16}, {16, 24}};
-  for (const Optimizer& optimizer :
-       {Optimizer(Momentum{.learning_rate = 0.05}), Optimizer(Adam{})}) {
-    BucketNet net = {.optimizer = optimizer};
-    std::optional<int64_t> budget;
-    StepOptions options = BucketOptions();
-    if (GetParam()) {
-      budget = UnswappedBucketBytes(net, keys[2]) * 85 / 100;
-      options = BucketOptions(budget);
-      options.lms.recompute.policy = RecomputePolicy::kOff;
-    }
-    std::mt19937_64 random(1);
-    const std::vector<BucketKey> order = RandomOrder(keys, 14, random);
-    ASSERT_OK_AND_ASSIGN(
-        const std::unique_ptr<BucketedSession> session,
-        BucketedSession::Create(SpecOf(net, keys[0]), options));
-    ASSERT_OK_AND_ASSIGN(const BucketTraining got,
-                         TrainBuckets(*session, net, order));
-    ASSERT_OK_AND_ASSIGN(const BucketTraining one,
-                         TrainAllPrograms(net, order, options));
-    ExpectSameTraining(got, one);
-    ASSERT_OK_AND_ASSIGN(Session * inner, session->session());
-    // Random numbers of dropout depend on the program's step number.
-    EXPECT_EQ(inner->step_numbers().size(), 3u);
-    int64_t steps = 0;
-    for (const int64_t number : inner->step_numbers()) steps += number;
-    EXPECT_EQ(steps, 14);
-    ASSERT_OK_AND_ASSIGN(const BucketTraining copied,
-                         TrainByCopies(net, order, options));
-    ExpectSameTraining(got, copied);
-    const MemoryUse memory = inner->memory();
-    EXPECT_EQ(memory.measured_device_bytes, memory.predicted_device_bytes);
-    EXPECT_EQ(SwapOuts(*inner) > 0, budget.has_value());
-    if (budget) {
-      EXPECT_LE(memory.predicted_device_bytes, *budget);
-    }
+  BucketNet net = {.optimizer = Momentum{.learning_rate = 0.05}};
+  std::optional<int64_t> budget;
+  StepOptions options = BucketOptions();
+  if (GetParam()) {
+    net.optimizer = Adam{};
+    budget = UnswappedBucketBytes(net, keys[2]) * 85 / 100;
+    options = BucketOptions(budget);
+    options.lms.recompute.policy = RecomputePolicy::kOff;
+  }
+  std::mt19937_64 random(1);
+  const std::vector<BucketKey> order = RandomOrder(keys, 14, random);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<BucketedSession> session,
+                       BucketedSession::Create(SpecOf(net, keys[0]), options));
+  ASSERT_OK_AND_ASSIGN(const BucketTraining got,
+                       TrainBuckets(*session, net, order));
+  ASSERT_OK_AND_ASSIGN(const BucketTraining one,
+                       TrainAllPrograms(net, order, options));
+  ExpectSameTraining(got, one);
+  ASSERT_OK_AND_ASSIGN(Session * inner, session->session());
+  // Random numbers of dropout depend on the program's step number.
+  EXPECT_EQ(inner->step_numbers().size(), 3u);
+  int64_t steps = 0;
+  for (const int64_t number : inner->step_numbers()) steps += number;
+  EXPECT_EQ(steps, 14);
+  ASSERT_OK_AND_ASSIGN(const BucketTraining copied,
+                       TrainByCopies(net, order, options));
+  ExpectSameTraining(got, copied);
+  const MemoryUse memory = inner->memory();
+  EXPECT_EQ(memory.measured_device_bytes, memory.predicted_device_bytes);
+  EXPECT_EQ(SwapOuts(*inner) > 0, budget.has_value());
+  if (budget) {
+    EXPECT_LE(memory.predicted_device_bytes, *budget);
   }
 }
 
@@ -114,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(WithPlentyAndSwapping, BucketedTrainingTest,
 TEST(RandomBucketsTest, TrainBitwiseAsOneSessionAndAsSeparateSessions) {
   const auto first =
       static_cast<uint64_t>(StressSetting("SPILLWAY_BUCKET_SEED", 1));
-  for (uint64_t seed = first; seed < first + NumCases(8); ++seed) {
+  for (uint64_t seed = first; seed < first + NumCases(3); ++seed) {
     SCOPED_TRACE("SPILLWAY_BUCKET_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
     BucketNet net = {.batch = 1 + Below(random, 4),
