@@ -75,6 +75,7 @@
 #include "training/safetensors.h"
 #include "training/trainer.h"
 #include "tuner/bound/lower_bound.h"
+#include "tuner/buckets/bucketed_session.h"
 #include "tuner/choose_step.h"
 #include "tuner/max_batch.h"
 #include "tuner/profile/measure_profile.h"

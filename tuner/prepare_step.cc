@@ -108,6 +108,25 @@ absl::StatusOr<int64_t> SmallestDeviceMemory(const Graph& graph,
   return SmallestDeviceBudget(graph, ops, schedule, inputs.options);
 }
 
+absl::StatusOr<std::vector<int64_t>> BytesOfOtherResidents(
+    const std::vector<const Program*>& programs, const OpRegistry& ops) {
+  std::vector<int64_t> bytes;
+  ResidentLayout all;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const Graph& graph = programs[i]->graph;
+    const std::string prefix = ConstantPrefix(i);
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const Schedule schedule,
+        MakeSchedule(graph, ops, NodesToRun(graph, ops, programs[i]->fetches)));
+    ResidentLayout own;
+    AddResidents(graph, ops, schedule, prefix, own);
+    AddResidents(graph, ops, schedule, prefix, all);
+    bytes.push_back(-own.bytes);
+  }
+  for (int64_t& of_program : bytes) of_program += all.bytes;
+  return bytes;
+}
+
 absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,
                                        const PlanInputs& inputs,
                                        const OpRegistry& ops) {

@@ -60,6 +60,12 @@ absl::StatusOr<int64_t> SmallestDeviceMemory(const Graph& graph,
                                              const PlanInputs& inputs,
                                              const StepOptions& options);
 
+// By program: the bytes of all variables and constants of a session with these
+// programs that only other programs have, since every plan begins with the
+// residents of all. Errors: as MakeSchedule.
+absl::StatusOr<std::vector<int64_t>> BytesOfOtherResidents(
+    const std::vector<const Program*>& programs, const OpRegistry& ops);
+
 // A verified plan.
 absl::StatusOr<ExecutionPlan> MakePlan(const Graph& graph,
                                        const PlanInputs& inputs,

@@ -28,7 +28,10 @@ class ProgramTuner {
     reserved_.resize(programs_.size(), 0);
     SPILLWAY_RETURN_IF_ERROR(FindBudget());
     if (programs_.size() > 1) {
-      SPILLWAY_RETURN_IF_ERROR(CountResidents());
+      std::vector<const Program*> all;
+      for (const Program& program : programs_) all.push_back(&program);
+      SPILLWAY_ASSIGN_OR_RETURN(
+          reserved_, BytesOfOtherResidents(all, *result_.options.ops));
       SPILLWAY_RETURN_IF_ERROR(FindCritical());
     }
     result_.steps.resize(programs_.size());
@@ -61,26 +64,6 @@ class ProgramTuner {
       const absl::Status undecided = CheckUndecided(programs_[i]);
       if (!undecided.ok()) return Annotate(undecided, Name(i));
     }
-    return absl::OkStatus();
-  }
-
-  // Every program's plan begins with the residents of all programs.
-  absl::Status CountResidents() {
-    const OpRegistry& ops = *result_.options.ops;
-    ResidentLayout all;
-    for (size_t i = 0; i < programs_.size(); ++i) {
-      const Graph& graph = programs_[i].graph;
-      const std::string prefix = ConstantPrefix(i);
-      SPILLWAY_ASSIGN_OR_RETURN(
-          const Schedule schedule,
-          MakeSchedule(graph, ops,
-                       NodesToRun(graph, ops, programs_[i].fetches)));
-      ResidentLayout layout;
-      AddResidents(graph, ops, schedule, prefix, layout);
-      AddResidents(graph, ops, schedule, prefix, all);
-      reserved_[i] = -layout.bytes;
-    }
-    for (int64_t& bytes : reserved_) bytes += all.bytes;
     return absl::OkStatus();
   }
 

@@ -136,10 +136,8 @@ class Planner {
   // If only a later program has a variable, its name is more likely a mistake
   // than intended.
   absl::Status CheckOwnVariable(size_t index, const Node& node) const {
-    for (const std::string& own : options_.own_variables) {
-      const bool is_scope = node.name.starts_with(own) &&
-                            node.name.substr(own.size()).starts_with('/');
-      if (node.name == own || is_scope) return absl::OkStatus();
+    if (IsOwnVariable(node.name, options_.own_variables)) {
+      return absl::OkStatus();
     }
     return InvalidArgument(fmt::format(
         "program {} ({}) has the variable {}, which no earlier program has, "
@@ -209,6 +207,14 @@ class Planner {
 
 std::string ConstantPrefix(size_t program) {
   return fmt::format("constant:{}/", program);
+}
+
+bool IsOwnVariable(std::string_view name,
+                   const std::vector<std::string>& own_variables) {
+  return std::ranges::any_of(own_variables, [&](const std::string& own) {
+    return name.starts_with(own) &&
+           (name.size() == own.size() || name[own.size()] == '/');
+  });
 }
 
 absl::Status CheckProgram(const Program& program) {

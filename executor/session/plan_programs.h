@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -49,6 +50,11 @@ struct PlannedPrograms {
 // INVALID_ARGUMENT for a graph without nodes, or naming a fetch that the graph
 // does not have or that is a copy on the host.
 absl::Status CheckProgram(const Program& program);
+
+// Whether `own_variables` (SessionOptions::own_variables) has the variable
+// `name` or a scope of it.
+bool IsOwnVariable(std::string_view name,
+                   const std::vector<std::string>& own_variables);
 
 // Prefix of the names of the constants of programs[program] in the keys of
 // residents (ResidentKey), since constants of different programs differ. No

@@ -156,7 +156,18 @@ class SessionImpl final : public Session {
     return CopyVariablesToHost(variables());
   }
   absl::Status WriteVariables(
-      const std::map<std::string, HostTensor>& values) override;
+      const std::map<std::string, HostTensor>& values) override {
+    return Write(variables(), values);
+  }
+  absl::StatusOr<std::map<std::string, HostTensor>> ReadAllVariables()
+      override {
+    SPILLWAY_RETURN_IF_ERROR(variable_state_.Check());
+    return CopyVariablesToHost(all_variables());
+  }
+  absl::Status WriteAllVariables(
+      const std::map<std::string, HostTensor>& values) override {
+    return Write(all_variables(), values);
+  }
   const std::vector<int64_t>& step_numbers() const override {
     return step_numbers_;
   }
@@ -183,6 +194,13 @@ class SessionImpl final : public Session {
             .stream = stream_.get(),
             .threads = &host_threads_};
   }
+  VariableAccess all_variables() {
+    VariableAccess all = variables();
+    all.includes_unsaved = true;
+    return all;
+  }
+  absl::Status Write(const VariableAccess& access,
+                     const std::map<std::string, HostTensor>& values);
   absl::Status PrepareChecks();
   static StepResult RoomForFetches(const PlannedProgram& program);
   absl::Status RunAndFetch(size_t program, const RunOptions& options,
@@ -311,10 +329,11 @@ absl::Status SessionImpl::Fetch(const PlannedProgram& program,
   return copied;
 }
 
-absl::Status SessionImpl::WriteVariables(
+absl::Status SessionImpl::Write(
+    const VariableAccess& access,
     const std::map<std::string, HostTensor>& values) {
-  SPILLWAY_RETURN_IF_ERROR(CheckVariableValues(variables(), values));
-  const absl::Status written = CopyVariablesToDevice(variables(), values);
+  SPILLWAY_RETURN_IF_ERROR(CheckVariableValues(access, values));
+  const absl::Status written = CopyVariablesToDevice(access, values);
   if (written.ok()) {
     variable_state_.MarkWritten(values);
   } else {

@@ -162,6 +162,13 @@ class Session {
   // before anything is written.
   virtual absl::Status WriteVariables(
       const std::map<std::string, HostTensor>& values) = 0;
+  // The same with the variables that are not part of the state (sums of
+  // gradients between two micro-batches, say), so that another session can
+  // continue after any step.
+  virtual absl::StatusOr<std::map<std::string, HostTensor>>
+  ReadAllVariables() = 0;
+  virtual absl::Status WriteAllVariables(
+      const std::map<std::string, HostTensor>& values) = 0;
 
   // The step number of each program.
   virtual const std::vector<int64_t>& step_numbers() const = 0;

@@ -26,6 +26,10 @@ BytesInArena PlaceOf(const Resident& resident) {
           .bytes = resident.type.num_bytes()};
 }
 
+bool IsIncluded(const VariableAccess& access, const Resident& resident) {
+  return access.includes_unsaved ? resident.is_variable : resident.is_state;
+}
+
 // `from` is borrowed until the stream was synchronised.
 absl::Status Write(const VariableAccess& access, const Resident& resident,
                    const std::byte* from) {
@@ -71,7 +75,7 @@ absl::StatusOr<std::map<std::string, HostTensor>> CopyVariablesToHost(
   std::map<std::string, HostTensor> values;
   absl::Status issued;
   for (const Resident& resident : access.programs->residents) {
-    if (!resident.is_state) continue;
+    if (!IsIncluded(access, resident)) continue;
     HostTensor& value = values[resident.name];
     value.type = resident.type;
     value.bytes.resize(static_cast<size_t>(resident.type.num_bytes()));
@@ -87,7 +91,7 @@ absl::Status CheckVariableValues(
     const std::map<std::string, HostTensor>& values) {
   std::map<std::string_view, const Resident*> by_name;
   for (const Resident& resident : access.programs->residents) {
-    if (resident.is_state) by_name[resident.name] = &resident;
+    if (IsIncluded(access, resident)) by_name[resident.name] = &resident;
   }
   for (const auto& [name, value] : values) {
     const auto found = by_name.find(name);
@@ -114,8 +118,9 @@ absl::Status CopyVariablesToDevice(
     const std::map<std::string, HostTensor>& values) {
   absl::Status issued;
   for (const Resident& resident : access.programs->residents) {
+    if (!IsIncluded(access, resident)) continue;
     const auto value = values.find(resident.name);
-    if (!resident.is_state || value == values.end()) continue;
+    if (value == values.end()) continue;
     issued.Update(Write(access, resident, value->second.bytes.data()));
   }
   issued.Update(access.stream->Synchronize());

@@ -26,6 +26,9 @@ struct VariableAccess {
   Arena* host_arena = nullptr;
   Stream* stream = nullptr;
   HostThreads* threads = nullptr;  // for initial values; null: the caller's
+  // Variables that are not part of the session's state are read and written
+  // too.
+  bool includes_unsaved = false;
 };
 
 struct BytesInArena {

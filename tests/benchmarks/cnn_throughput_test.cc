@@ -53,6 +53,14 @@ class CountingSession : public Session {
       const std::map<std::string, HostTensor>&) override {
     return absl::OkStatus();
   }
+  absl::StatusOr<std::map<std::string, HostTensor>> ReadAllVariables()
+      override {
+    return ReadVariables();
+  }
+  absl::Status WriteAllVariables(
+      const std::map<std::string, HostTensor>& values) override {
+    return WriteVariables(values);
+  }
   int num_programs() const override { return 1; }
   const std::map<std::string, TensorType>& variable_types() const override {
     return variable_types_;

@@ -101,6 +101,8 @@ check_examples() {
   "$work_folder/lenet/lenet" "$data"
   build_or_fail residual "$examples/residual"
   "$work_folder/residual/residual" "$data"
+  build_or_fail image_sizes "$examples/image_sizes"
+  "$work_folder/image_sizes/image_sizes" "$data"
   build_or_fail own_op "$examples/own_op"
   "$work_folder/own_op/own_op"
 }
