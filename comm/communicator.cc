@@ -13,6 +13,8 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "comm/reduce.h"
+#include "fmt/ranges.h"
+#include "spdlog/spdlog.h"
 
 namespace spillway {
 namespace {
@@ -73,8 +75,16 @@ std::string_view ReduceOpName(ReduceOp op) {
   return kNames[static_cast<size_t>(op)];
 }
 
+std::string RankNames(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
+                     fmt::join(ranks, ", "));
+}
+
 Communicator::Communicator(CommInfo info, const CommOptions& options)
-    : info_(std::move(info)), options_(options) {
+    : info_(std::move(info)),
+      options_(options),
+      stall_watch_(options.warn_after,
+                   [this](int64_t call) { ReportStall(call); }) {
   SPILLWAY_CHECK(info_.size >= 1);
   SPILLWAY_CHECK(info_.rank >= 0 && info_.rank < info_.size);
 }
@@ -91,10 +101,15 @@ absl::Status Communicator::Run(const Call& call, const Work& work) {
       statistics_.gathered_bytes += call.bytes;
     }
   }
+  if (size() > 1) {
+    running_ = &call;
+    stall_watch_.Begin(number);
+  }
   const auto start = std::chrono::steady_clock::now();
   absl::Status status =
       options_.check_calls ? CompareCalls(call) : absl::OkStatus();
   if (status.ok()) status = work();
+  stall_watch_.End();
   if (status.ok() && options_.slow_bytes_per_second > 0) SlowDown(call);
   const std::chrono::nanoseconds waited =
       std::chrono::steady_clock::now() - start;
@@ -116,6 +131,15 @@ absl::Status Communicator::CompareCalls(const Call& call) {
   if (other == calls.end()) return absl::OkStatus();
   return absl::AbortedError(fmt::format(
       "rank {} calls {} instead", other - calls.begin(), other->ToString()));
+}
+
+void Communicator::ReportStall(int64_t call) {
+  const std::vector<int> late = FindLate(call);
+  spdlog::warn("rank {}, call {}, {}, has waited for {} s{}", rank(), call,
+               running_->ToString(),
+               std::chrono::duration<double>(options_.warn_after).count(),
+               late.empty() ? std::string()
+                            : fmt::format("; late: {}", RankNames(late)));
 }
 
 void Communicator::SlowDown(const Call& call) {

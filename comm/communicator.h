@@ -35,6 +35,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/stall_watch.h"
 #include "graph/dtype.h"
 
 namespace spillway {
@@ -58,6 +59,9 @@ struct CommOptions {
   // All-reduce by an all-gather and a sum in the order of the ranks: the same
   // bits with every backend, at size() times the traffic.
   bool deterministic_reduce = false;
+  // A call that lasts so long is reported in the log, with the ranks that have
+  // not come to it, where the backend can tell (gloo).
+  std::chrono::milliseconds warn_after = std::chrono::minutes(1);
   // Before each call, the ranks compare their calls: a difference is ABORTED
   // instead of a hang or a wrong result.
   bool check_calls = false;
@@ -122,6 +126,13 @@ class Communicator {
                                    int64_t bytes) = 0;
   virtual absl::Status DoBarrier() = 0;
   virtual void DoAbort(const absl::Status& reason) = 0;
+  // For a rank that has waited in this call for a while, as others may: the
+  // ranks that have not come to it; empty: unknown. Called during the call, by
+  // another thread. Takes a few seconds at most.
+  virtual std::vector<int> FindLate(int64_t /*call*/) { return {}; }
+
+  // The number of the running call; from 1.
+  int64_t call_number() const { return statistics().calls; }
 
   // Larger calls are divided: some backends count with 32 bits.
   static constexpr int64_t kMaxCallBytes = int64_t{1} << 30;
@@ -132,15 +143,21 @@ class Communicator {
   absl::Status Run(const Call& call, const Work& work);
   absl::Status CompareCalls(const Call& call);
   void SlowDown(const Call& call);
+  void ReportStall(int64_t call);
   absl::Status ReduceInOrder(std::byte* data, int64_t count, DType dtype,
                              ReduceOp op);
 
   const CommInfo info_;
   const CommOptions options_;
   mutable std::mutex mutex_;
-  absl::Status status_;        // the first error; guarded by mutex_
-  CommStatistics statistics_;  // guarded by mutex_
+  absl::Status status_;            // the first error; guarded by mutex_
+  CommStatistics statistics_;      // guarded by mutex_
+  const Call* running_ = nullptr;  // between Begin and End of stall_watch_
+  StallWatch stall_watch_;         // last: its thread uses the others
 };
+
+// "rank 2", "ranks 1, 3".
+std::string RankNames(const std::vector<int>& ranks);
 
 // Of a run, or without a communicator: rank 0 of 1.
 inline int RankOf(const Communicator* communicator) {

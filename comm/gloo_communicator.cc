@@ -227,6 +227,10 @@ class GlooCommunicator final : public Communicator {
     });
   }
 
+  std::vector<int> FindLate(int64_t call) override {
+    return rendezvous_.FindLate(call);
+  }
+
   void DoAbort(const absl::Status& reason) override {
     End(absl::AbortedError(std::string(reason.message())));
   }
@@ -234,7 +238,7 @@ class GlooCommunicator final : public Communicator {
  private:
   template <typename Work>
   absl::Status Call(const Work& work) {
-    const absl::Status status = RunGloo(work);
+    absl::Status status = RunGloo(work);
     if (status.ok()) return status;
     if (absl::IsUnavailable(status)) {
       // A connection breaks if its rank is lost, and also if that rank has
@@ -244,6 +248,12 @@ class GlooCommunicator final : public Communicator {
         has_ended_ = true;
         CloseConnections();
         return end;
+      }
+    }
+    if (absl::IsDeadlineExceeded(status)) {
+      const std::vector<int> late = FindLate(call_number());
+      if (!late.empty()) {
+        status = Annotate(status, fmt::format("late: {}", RankNames(late)));
       }
     }
     End(status);

@@ -16,8 +16,13 @@ namespace {
 constexpr const char* kEndKey = "end";
 constexpr auto kTellTime = std::chrono::milliseconds(500);
 constexpr auto kAskTime = std::chrono::milliseconds(1000);
+constexpr auto kLookTime = std::chrono::milliseconds(20);
 
 std::string GreetingKey(int rank) { return fmt::format("greeting_{}", rank); }
+
+std::string WaitingKey(int64_t call, int rank) {
+  return fmt::format("waiting_{}_{}", call, rank);
+}
 
 std::chrono::steady_clock::time_point After(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + time;
@@ -76,6 +81,25 @@ absl::Status Rendezvous::Meet(std::chrono::milliseconds timeout) const {
     SPILLWAY_RETURN_IF_ERROR(CompareGreetings(mine, *other, rank));
   }
   return absl::OkStatus();
+}
+
+std::vector<int> Rendezvous::FindLate(int64_t call) const {
+  if (store_ == nullptr) return {};
+  store_->Set(WaitingKey(call, identity_.rank), "1", After(kTellTime))
+      .IgnoreError();  // may be there from an earlier question
+  std::this_thread::sleep_for(kAskTime);
+  const auto waits = [&](int rank, int64_t in_call) {
+    return store_->Get(WaitingKey(in_call, rank), After(kLookTime)).ok();
+  };
+  std::vector<int> late;
+  for (int rank = 0; rank < identity_.size; ++rank) {
+    if (rank == identity_.rank || waits(rank, call) || waits(rank, call - 1) ||
+        waits(rank, call + 1)) {
+      continue;
+    }
+    late.push_back(rank);
+  }
+  return late;
 }
 
 void Rendezvous::SayEnd(const absl::Status& reason) const {

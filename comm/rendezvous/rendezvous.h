@@ -4,7 +4,9 @@
 #define SPILLWAY_COMM_RENDEZVOUS_RENDEZVOUS_H_
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,6 +27,11 @@ class Rendezvous {
   // Returns when all ranks have come. Errors: ABORTED naming what differs;
   // DEADLINE_EXCEEDED naming a rank that is missing, and the place.
   absl::Status Meet(std::chrono::milliseconds timeout) const;
+
+  // For a rank that waits in the call of this number: says so, and returns the
+  // ranks that have not said so within a second. Those that wait in the call
+  // before or after are not late: they wait for the same ranks.
+  std::vector<int> FindLate(int64_t call) const;
 
   // Tells the others why this rank has ended, unless one has ended before.
   // Takes at most half a second.

@@ -184,8 +184,10 @@ TEST(GlooCommunicatorErrorTest, AStoppedRankIsLateForAllOthers) {
   running.Wait(3);
   processes.Signal(1, SIGSTOP);
   const auto results = processes.Wait(/*left_out=*/1);
-  EXPECT_THAT(results[0], StatusIs(Code::kDeadlineExceeded, _));
-  EXPECT_THAT(results[2], StatusIs(Code::kDeadlineExceeded, _));
+  EXPECT_THAT(results[0],
+              StatusIs(Code::kDeadlineExceeded, HasSubstr("late: rank 1")));
+  EXPECT_THAT(results[2],
+              StatusIs(Code::kDeadlineExceeded, HasSubstr("late: rank 1")));
 }
 
 TEST(GlooCommunicatorErrorTest, AnAbortReachesThoseThatWait) {

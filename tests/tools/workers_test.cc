@@ -146,6 +146,7 @@ TEST_F(RankFailureTest, ARankThatStandsStillIsLate) {
   second->Send(SIGSTOP);
   const ProgramRun run = first->Wait();
   EXPECT_EQ(run.exit_status, 75) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("late: rank 1"));
   second->Send(SIGKILL);
   second->Wait();
 }
