@@ -28,11 +28,11 @@ using testing::IsOk;
 using ::testing::Not;
 using testing::StatusIs;
 
-constexpr int64_t kBatch = 8;
+constexpr int64_t kPlacedBatch = 8;
 
 // Most of its bytes are the weights of one dense layer, 512 x 1024, with
 // momentum and a gradient.
-struct Net {
+struct PlacedNet {
   Graph graph;
   Tensor images;
   Tensor labels;
@@ -41,11 +41,11 @@ struct Net {
   Program program() const { return {.graph = graph, .fetches = {loss}}; }
 };
 
-absl::StatusOr<Net> BuildNet(bool is_training) {
+absl::StatusOr<PlacedNet> BuildPlacedNet(bool is_training) {
   GraphBuilder g(is_training ? "training" : "evaluation");
-  Net net;
-  net.images = g.Placeholder("images", DType::kFloat32, {kBatch, 512});
-  net.labels = g.Placeholder("labels", DType::kInt32, {kBatch});
+  PlacedNet net;
+  net.images = g.Placeholder("images", DType::kFloat32, {kPlacedBatch, 512});
+  net.labels = g.Placeholder("labels", DType::kInt32, {kPlacedBatch});
   const Tensor hidden = Relu(
       g.Scope("relu"), Dense(g.Scope("large"), net.images, {.units = 1024}));
   const Tensor small =
@@ -61,7 +61,7 @@ absl::StatusOr<Net> BuildNet(bool is_training) {
 
 constexpr int64_t kWeightBytes = int64_t{512} * 1024 * 4;
 
-StepOptions OnCpu(std::optional<int64_t> device_memory) {
+StepOptions PlacedOnCpu(std::optional<int64_t> device_memory) {
   return {.device = "cpu",
           .threads = 1,
           .device_memory = device_memory,
@@ -92,7 +92,7 @@ TEST(EstimateTest, ANodeOfExactlyABudgetRunsOnTheHost) {
 // The update reads and writes weights, momentum and gradient: the most bytes of
 // any node. It is on the device iff the budget is larger than that.
 TEST(PlaceProgramsTest, TheEstimateDecidesAtItsByte) {
-  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
+  ASSERT_OK_AND_ASSIGN(const PlacedNet net, BuildPlacedNet(true));
   int64_t most = 0;
   std::string largest;
   for (const Node& node : net.graph.nodes()) {
@@ -106,7 +106,7 @@ TEST(PlaceProgramsTest, TheEstimateDecidesAtItsByte) {
     Program program = net.program();
     ASSERT_OK_AND_ASSIGN(
         const PlacementReport report,
-        PlaceProgram(PlaceMode::kEstimate, OnCpu(budget), program));
+        PlaceProgram(PlaceMode::kEstimate, PlacedOnCpu(budget), program));
     if (budget == most) {
       EXPECT_THAT(report.nodes[0], Contains(largest));
       EXPECT_GE(report.variable_bytes, 2 * kWeightBytes);
@@ -118,13 +118,13 @@ TEST(PlaceProgramsTest, TheEstimateDecidesAtItsByte) {
 
 // Without swaps and tuned, in less memory than any choice of swaps needs.
 TEST(PlaceProgramsTest, TrainsBelowTheFloorBitwiseAsInWholeMemory) {
-  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
-  const std::vector<float> images(kBatch * 512, 0.25F);
+  ASSERT_OK_AND_ASSIGN(const PlacedNet net, BuildPlacedNet(true));
+  const std::vector<float> images(kPlacedBatch * 512, 0.25F);
   const std::vector<int32_t> labels = {0, 1, 2, 3, 4, 5, 6, 7};
   std::vector<std::string> checksums;
   std::vector<float> losses;
   for (const int64_t budget : {int64_t{64} << 20, 3 * kWeightBytes}) {
-    const StepOptions options = OnCpu(budget);
+    const StepOptions options = PlacedOnCpu(budget);
     std::vector<Program> programs = {net.program()};
     if (budget < int64_t{64} << 20) {
       EXPECT_THAT(
@@ -156,21 +156,21 @@ TEST(PlaceProgramsTest, TrainsBelowTheFloorBitwiseAsInWholeMemory) {
 
 // An evaluation reads the weights where training keeps them.
 TEST(PlaceProgramsTest, AllProgramsAgreeOnVariables) {
-  ASSERT_OK_AND_ASSIGN(const Net training, BuildNet(true));
-  ASSERT_OK_AND_ASSIGN(const Net evaluation, BuildNet(false));
+  ASSERT_OK_AND_ASSIGN(const PlacedNet training, BuildPlacedNet(true));
+  ASSERT_OK_AND_ASSIGN(const PlacedNet evaluation, BuildPlacedNet(false));
   std::vector<Program> programs = {training.program(), evaluation.program()};
-  const StepOptions options = OnCpu(3 * kWeightBytes);
+  const StepOptions options = PlacedOnCpu(3 * kWeightBytes);
   ASSERT_OK_AND_ASSIGN(const PlacementReport report,
                        PlacePrograms(PlaceMode::kAuto, options, programs));
   EXPECT_THAT(report.variables, Contains(HasSubstr("large/")));
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
                        CreateTunedSession(std::move(programs), options));
   EXPECT_LE(session->memory().predicted_device_bytes, 3 * kWeightBytes);
-  const std::vector<float> images(kBatch * 512, 0.25F);
+  const std::vector<float> images(kPlacedBatch * 512, 0.25F);
   const std::vector<int32_t> labels = {0, 1, 2, 3, 4, 5, 6, 7};
   float before = 0;
   for (const int program : {1, 0, 0, 0, 1}) {
-    const Net& net = program == 0 ? training : evaluation;
+    const PlacedNet& net = program == 0 ? training : evaluation;
     ASSERT_OK_AND_ASSIGN(
         const StepResult result,
         session->Step(program, {{net.images, images}, {net.labels, labels}}));
@@ -184,22 +184,22 @@ TEST(PlaceProgramsTest, AllProgramsAgreeOnVariables) {
 }
 
 TEST(PlaceProgramsTest, WhatHasKernelsStaysWhenForced) {
-  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
+  ASSERT_OK_AND_ASSIGN(const PlacedNet net, BuildPlacedNet(true));
   for (const PlaceMode mode : {PlaceMode::kOff, PlaceMode::kForce}) {
     Program program = net.program();
     ASSERT_OK_AND_ASSIGN(const PlacementReport report,
-                         PlaceProgram(mode, OnCpu(1 << 20), program));
+                         PlaceProgram(mode, PlacedOnCpu(1 << 20), program));
     EXPECT_TRUE(report.is_empty());
     EXPECT_EQ(program.graph.num_nodes(), net.graph.num_nodes());
   }
 }
 
 TEST(PlaceProgramsTest, AllUpdatesTakeAllTheirVariablesAlong) {
-  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
+  ASSERT_OK_AND_ASSIGN(const PlacedNet net, BuildPlacedNet(true));
   Program program = net.program();
   ASSERT_OK_AND_ASSIGN(
       const PlacementReport report,
-      PlaceProgram(PlaceMode::kUpdates, OnCpu(1 << 20), program));
+      PlaceProgram(PlaceMode::kUpdates, PlacedOnCpu(1 << 20), program));
   for (const Node& node : program.graph.nodes()) {
     if (node.op == "Variable" || node.op == "ApplyMomentum") {
       EXPECT_EQ(node.placement, Placement::kHost) << node.name;
@@ -210,9 +210,9 @@ TEST(PlaceProgramsTest, AllUpdatesTakeAllTheirVariablesAlong) {
 
 // The images alone are larger than the budget, and they come to the device.
 TEST(PlaceProgramsTest, SaysWhatCannotBePlaced) {
-  ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
+  ASSERT_OK_AND_ASSIGN(const PlacedNet net, BuildPlacedNet(true));
   Program program = net.program();
-  EXPECT_THAT(PlaceProgram(PlaceMode::kAuto, OnCpu(1024), program),
+  EXPECT_THAT(PlaceProgram(PlaceMode::kAuto, PlacedOnCpu(1024), program),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("nothing more can run on the host")));
 }
