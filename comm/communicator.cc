@@ -24,6 +24,15 @@ constexpr int64_t kMaxTextBytes = int64_t{64} << 20;
 // Of a sum in the order of the ranks: what each of them gathers at once.
 constexpr int64_t kOrderedBytes = int64_t{1} << 20;
 
+// Calls work(first, count) for one part after the other.
+template <typename Work>
+absl::Status InParts(int64_t count, int64_t most, const Work& work) {
+  for (int64_t first = 0; first < count; first += most) {
+    SPILLWAY_RETURN_IF_ERROR(work(first, std::min(most, count - first)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 // What the ranks compare, as bytes.
@@ -175,12 +184,10 @@ absl::Status Communicator::AllReduce(void* data, int64_t count, DType dtype,
     if (options_.deterministic_reduce && size() > 1) {
       return ReduceInOrder(bytes, count, dtype, op);
     }
-    const int64_t most = kMaxCallBytes / size_of;
-    for (int64_t first = 0; first < count; first += most) {
-      SPILLWAY_RETURN_IF_ERROR(DoAllReduce(
-          bytes + first * size_of, std::min(most, count - first), dtype, op));
-    }
-    return absl::OkStatus();
+    return InParts(
+        count, kMaxCallBytes / size_of, [&](int64_t first, int64_t part) {
+          return DoAllReduce(bytes + first * size_of, part, dtype, op);
+        });
   });
 }
 
@@ -210,12 +217,9 @@ absl::Status Communicator::Broadcast(void* data, int64_t bytes, int root) {
   const Call call = {
       .kind = Call::Kind::kBroadcast, .bytes = bytes, .detail = root};
   return Run(call, [&] {
-    for (int64_t first = 0; first < bytes; first += kMaxCallBytes) {
-      SPILLWAY_RETURN_IF_ERROR(
-          DoBroadcast(static_cast<std::byte*>(data) + first,
-                      std::min(kMaxCallBytes, bytes - first), root));
-    }
-    return absl::OkStatus();
+    return InParts(bytes, kMaxCallBytes, [&](int64_t first, int64_t part) {
+      return DoBroadcast(static_cast<std::byte*>(data) + first, part, root);
+    });
   });
 }
 
