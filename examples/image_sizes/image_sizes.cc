@@ -43,14 +43,14 @@ absl::StatusOr<Program> BuildProgram(const BucketKey& key) {
 }
 
 // Images of kSide x kSide, each pixel of the result the mean of a square.
-HostTensor Shrunk(const HostTensor& images, int64_t side) {
+HostTensor Shrunk(TensorView images, int64_t side) {
   const int64_t square = kSide / side;
   HostTensor result;
   result.type = {.dtype = DType::kFloat32, .shape = {kBatch, side, side, 1}};
   result.bytes.resize(static_cast<size_t>(result.type.num_bytes()));
   std::vector<float> from(static_cast<size_t>(kBatch * kSide * kSide));
   std::vector<float> to(static_cast<size_t>(kBatch * side * side), 0);
-  std::memcpy(from.data(), images.bytes.data(), images.bytes.size());
+  std::memcpy(from.data(), images.data, from.size() * sizeof(float));
   for (int64_t image = 0; image < kBatch; ++image) {
     for (int64_t y = 0; y < kSide; ++y) {
       for (int64_t x = 0; x < kSide; ++x) {
@@ -98,7 +98,7 @@ absl::Status Run(const std::string& folder) {
   std::printf("one arena of %s\n",
               FormatBytes(memory.predicted_device_bytes).c_str());
   for (int program = 0; program < all->num_programs(); ++program) {
-    std::printf("bucket %lld: %lld tensors swapped\n",
+    std::printf("bucket %lld: %lld copies to the host\n",
                 static_cast<long long>(
                     session->keys()[static_cast<size_t>(program)][0]),
                 static_cast<long long>(all->copies(program)->swap_outs));
