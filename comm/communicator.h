@@ -126,13 +126,10 @@ class Communicator {
                                    int64_t bytes) = 0;
   virtual absl::Status DoBarrier() = 0;
   virtual void DoAbort(const absl::Status& reason) = 0;
-  // For a rank that has waited in this call for a while, as others may: the
-  // ranks that have not come to it; empty: unknown. Called during the call, by
-  // another thread. Takes a few seconds at most.
+  // The ranks that have not come to the call of this number, in which this rank
+  // has waited for long; empty: unknown. Called by another thread, during the
+  // call. Takes a few seconds at most.
   virtual std::vector<int> FindLate(int64_t /*call*/) { return {}; }
-
-  // The number of the running call; from 1.
-  int64_t call_number() const { return statistics().calls; }
 
   // Larger calls are divided: some backends count with 32 bits.
   static constexpr int64_t kMaxCallBytes = int64_t{1} << 30;

@@ -251,7 +251,7 @@ class GlooCommunicator final : public Communicator {
       }
     }
     if (absl::IsDeadlineExceeded(status)) {
-      const std::vector<int> late = FindLate(call_number());
+      const std::vector<int> late = FindLate(statistics().calls);
       if (!late.empty()) {
         status = Annotate(status, fmt::format("late: {}", RankNames(late)));
       }

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int64_t kAssumedLatencyNs = 5000;
 constexpr double kBytesPerGigabyte = 1e9;
-constexpr double kMostGbps = 1e6;
 constexpr double kNsPerUs = 1e3;
 
 absl::Status CheckGiven(std::string_view name,
@@ -28,16 +27,14 @@ absl::Status CheckNetworkOptions(const NetworkOptions& options) {
     return InvalidArgument(fmt::format("workers: {} must be from 1 to {}",
                                        options.workers, kMostRanks));
   }
-  constexpr double kLeastGbps = 1e-6;
-  constexpr double kMostUs = static_cast<double>(kMostLatencyNs) / kNsPerUs;
   SPILLWAY_RETURN_IF_ERROR(
       CheckGiven("network_gbps", options.network_gbps, kLeastGbps, kMostGbps));
-  SPILLWAY_RETURN_IF_ERROR(
-      CheckGiven("network_latency_us", options.network_latency_us, 0, kMostUs));
+  SPILLWAY_RETURN_IF_ERROR(CheckGiven(
+      "network_latency_us", options.network_latency_us, 0, kMostLatencyUs));
   SPILLWAY_RETURN_IF_ERROR(CheckGiven(
       "intra_host_gbps", options.intra_host_gbps, kLeastGbps, kMostGbps));
   return CheckGiven("intra_host_latency_us", options.intra_host_latency_us, 0,
-                    kMostUs);
+                    kMostLatencyUs);
 }
 
 void SetLink(const std::optional<double>& gbps,

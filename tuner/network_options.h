@@ -20,6 +20,12 @@ enum class AllReduceChoice : uint8_t {
   kHierarchical,
 };
 
+// Limits of the options, as of the flags.
+inline constexpr double kLeastGbps = 1e-6;
+inline constexpr double kMostGbps = 1e6;
+inline constexpr double kMostLatencyUs =
+    static_cast<double>(kMostLatencyNs) * 1e-3;
+
 // What is not given is as in the profile's network.
 struct NetworkOptions {
   int64_t workers = 1;  // ranks

@@ -44,8 +44,8 @@ struct SavedPlan {
   int64_t device_bytes = 0;
   int64_t host_bytes = 0;
   int64_t step_ns = 0;
-  // Of the graph's collectives, for whoever builds the graph; nullopt: not
-  // known, or there are none.
+  // With which a program builds this graph; nullopt: not known, or the graph
+  // has no collectives.
   std::optional<PlannedBuckets> buckets = {};
   // WorkspaceDigest of the predicted plan. Where the kernels that run have the
   // same workspaces, device_bytes and host_bytes must be exact. Empty: unknown.

@@ -28,9 +28,9 @@ class Rendezvous {
   // DEADLINE_EXCEEDED naming a rank that is missing, and the place.
   absl::Status Meet(std::chrono::milliseconds timeout) const;
 
-  // For a rank that waits in the call of this number: says so, and returns the
-  // ranks that have not said so within a second. Those that wait in the call
-  // before or after are not late: they wait for the same ranks.
+  // Sets a key: this rank waits in the call of this number. A second later,
+  // returns the ranks that have not set theirs. A rank that waits in the call
+  // before or after is not late: it waits for the same ranks.
   std::vector<int> FindLate(int64_t call) const;
 
   // Tells the others why this rank has ended, unless one has ended before.

@@ -112,24 +112,20 @@ class Assigner {
     return storages_.of(value).root != value;
   }
 
-  // Kernels and collectives run beside each other. The last step of the other
-  // kind that is done when the node runs; -1: none is known.
+  // The compute lane and the communication lane run beside each other. The last
+  // step of the other one that is done when the node runs; -1: none is known.
   int32_t DoneBefore(const Node& node) const {
     int32_t last = -1;
     ForEachPredecessor(graph_, node.id, [&](NodeId id) {
       const Node& before = graph_.node(id);
-      const bool is_other =
-          IsCollective(node.op) ? IsKernel(before) : IsCollective(before.op);
-      if (is_other) last = std::max(last, schedule_.step_of[id]);
+      const bool is_other = IsCollective(node.op)
+                                ? LaneOf(before) == Lane::kCompute
+                                : IsCollective(before.op);
+      if (is_other && !IsResidentNode(before, ops_)) {
+        last = std::max(last, schedule_.step_of[id]);
+      }
     });
     return last;
-  }
-
-  bool IsKernel(const Node& node) const {
-    const OpDef* def = ops_.Find(node.op);
-    return node.placement == Placement::kDevice && node.op != kPlaceholder &&
-           !CopiesToHost(node.op) && !CopiesToDevice(node.op) &&
-           !IsCollective(node.op) && (def == nullptr || !def->resident);
   }
 
   // Whether a step still reads the bytes, or may, when the node runs. `done`:
@@ -163,6 +159,13 @@ class Assigner {
 };
 
 }  // namespace
+
+Lane LaneOf(const Node& node) {
+  if (CopiesToHost(node.op)) return Lane::kCopyOut;
+  if (CopiesToDevice(node.op) || node.op == kPlaceholder) return Lane::kCopyIn;
+  if (IsCollective(node.op)) return Lane::kCommunication;
+  return node.placement == Placement::kHost ? Lane::kHost : Lane::kCompute;
+}
 
 Space InputSpace(const Node& node) {
   return InputsAt(node) == Placement::kHost ? Space::kHost : Space::kDevice;

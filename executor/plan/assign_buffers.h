@@ -33,6 +33,10 @@ BufferAssignment AssignBuffers(const Graph& graph, const OpRegistry& ops,
                                std::string_view constant_prefix,
                                std::span<const ValueId> fetches);
 
+// The lane on which a node that is not resident runs; copies of feeds run on
+// kCopyIn.
+Lane LaneOf(const Node& node);
+
 // The spaces in which a node's inputs and outputs live.
 Space InputSpace(const Node& node);
 Space OutputSpace(const Node& node);

@@ -16,21 +16,6 @@ StepKind KindOf(const Node& node, const OpDef* def) {
   return IsPureAlias(def) ? StepKind::kAlias : StepKind::kCompute;
 }
 
-Lane LaneOf(StepKind kind, const Node& node) {
-  switch (kind) {
-    case StepKind::kFeed:
-    case StepKind::kSwapIn:
-      return Lane::kCopyIn;
-    case StepKind::kSwapOut:
-      return Lane::kCopyOut;
-    case StepKind::kCompute:
-    case StepKind::kAlias:
-      if (IsCollective(node.op)) return Lane::kCommunication;
-      return node.placement == Placement::kHost ? Lane::kHost : Lane::kCompute;
-  }
-  return Lane::kCompute;
-}
-
 class Lowering {
  public:
   Lowering(const Graph& graph, const OpRegistry& ops, const Schedule& schedule,
@@ -64,10 +49,8 @@ class Lowering {
   Step MakeStep(const Node& node, const OpDef* def) {
     const ValueId feed = FeedOf(graph_, node, options_.fetches);
     const StepKind kind = feed.is_valid() ? StepKind::kFeed : KindOf(node, def);
-    Step step{.node = node.id,
-              .kind = kind,
-              .lane = LaneOf(kind, node),
-              .feed = feed};
+    Step step{
+        .node = node.id, .kind = kind, .lane = LaneOf(node), .feed = feed};
     if (kind != StepKind::kFeed) {
       for (const ValueId input : node.inputs) {
         step.inputs.push_back(plan().buffer_of[input]);

@@ -16,12 +16,12 @@
 //
 // Each bucket is tuned by itself, within the same budget: a bucket that does
 // not fit, swaps or recomputes, others do not. A bucket that is not planned
-// ahead is planned on first use: its program alone is tuned, and the session is
-// made anew over all plans, with the same variables and step numbers.
+// ahead is planned on first use: its program alone is tuned, and a new session
+// has all plans, with the same variables and step numbers.
 //
 //   arena  |#### bucket [16] |      |             |
 //          |######## bucket [64], the default     |   first session
-//          |############ bucket [96]                        |   made anew
+//          |############ bucket [96]                        |   next session
 //           variables first, at the same offsets in all plans
 //
 // The old arena is released before the new one is allocated, so that together

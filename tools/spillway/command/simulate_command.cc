@@ -129,25 +129,20 @@ Json ToJson(const StepPrediction& simulation, const Advice& advice) {
 }
 
 // The table of --workers.
-absl::Status AddScaling(const SimulateFlags& flags,
+absl::Status AddWorkers(const SimulateFlags& flags,
                         const StepPrediction& predicted, int64_t batch_size,
                         std::string& text, Json& json) {
   StepOptions options = flags.step;
   options.warns_of_profile = false;
   SPILLWAY_ASSIGN_OR_RETURN(const DeviceProfile profile,
                             ResolveProfile(options));
-  if (!profile.network) return absl::OkStatus();  // one rank
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const std::vector<ScalingPoint> points,
-      PredictScaling({.graph = &predicted.chosen.graph,
-                      .plan = &predicted.plan,
-                      .algorithms = predicted.chosen.algorithms,
-                      .profile = &profile,
-                      .ranks = flags.network.workers,
-                      .ops = options.ops}));
-  text += FormatScaling(points, *profile.network, batch_size);
-  AddScalingJson(points, *profile.network, batch_size, json);
-  return absl::OkStatus();
+  return AddScaling({.graph = &predicted.chosen.graph,
+                     .plan = &predicted.plan,
+                     .algorithms = predicted.chosen.algorithms,
+                     .profile = &profile,
+                     .ranks = flags.network.workers,
+                     .ops = options.ops},
+                    batch_size, text, json);
 }
 
 }  // namespace
@@ -217,7 +212,7 @@ absl::Status RunSimulate(const SimulateFlags& given) {
   json["algorithms"] = AlgorithmsJson(predicted.chosen.algorithms);
   if (!flags.network.workers.empty()) {
     SPILLWAY_RETURN_IF_ERROR(
-        AddScaling(flags, predicted, source.batch_size, text, json));
+        AddWorkers(flags, predicted, source.batch_size, text, json));
   }
   if (flags.find_max_batch) {
     json["max_batch_size"] = max_batch.batch_size;

@@ -315,23 +315,19 @@ struct TunedSource {
 absl::Status AddWorkers(const TunedSource& choice, Outputs& outputs,
                         Json& json) {
   const EvaluatedRecipe& chosen = choice.tuned.step.chosen;
-  const DeviceProfile& profile = choice.tuned.profile;
+  std::string text;
   if (choice.buckets != nullptr) {
-    outputs.Print(FormatBucketSizes(*choice.buckets));
+    text += FormatBucketSizes(*choice.buckets);
     json["buckets"] = BucketSizesJson(*choice.buckets);
   }
-  if (!profile.network) return absl::OkStatus();  // one rank
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const std::vector<ScalingPoint> points,
-      PredictScaling({.graph = &chosen.graph,
-                      .plan = &chosen.plan,
-                      .algorithms = chosen.recipe.algorithms,
-                      .profile = &profile,
-                      .ranks = choice.flags.network.workers,
-                      .ops = choice.tuned.options.ops}));
-  outputs.Print(
-      FormatScaling(points, *profile.network, choice.source.batch_size));
-  AddScalingJson(points, *profile.network, choice.source.batch_size, json);
+  SPILLWAY_RETURN_IF_ERROR(AddScaling({.graph = &chosen.graph,
+                                       .plan = &chosen.plan,
+                                       .algorithms = chosen.recipe.algorithms,
+                                       .profile = &choice.tuned.profile,
+                                       .ranks = choice.flags.network.workers,
+                                       .ops = choice.tuned.options.ops},
+                                      choice.source.batch_size, text, json));
+  outputs.Print(text);
   return absl::OkStatus();
 }
 

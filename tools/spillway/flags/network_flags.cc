@@ -6,12 +6,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "fmt/format.h"
+#include "tuner/network_options.h"
 
 namespace spillway {
 namespace {
-
-constexpr double kMostGbps = 1e6;
-constexpr double kMostLatencyUs = static_cast<double>(kMostLatencyNs) * 1e-3;
 
 // Of one number, the powers of two up to it, and itself.
 std::vector<int64_t> ParseWorkers(const std::string& name,
@@ -62,7 +60,7 @@ void AddLinkFlags(FlagSet& set, NetworkOptions& network) {
            {.help = "network between hosts, in 1e9 bytes per second in each "
                     "direction (100 Gbit/s: 12.5); default: that of the "
                     "profile",
-            .min = 1e-6,
+            .min = kLeastGbps,
             .max = kMostGbps});
   set.Real("--network_latency_us", network.network_latency_us,
            {.help = "and the microseconds of a message; default: those of the "
@@ -76,7 +74,7 @@ void AddLinkFlags(FlagSet& set, NetworkOptions& network) {
   set.Real("--intra_host_gbps", network.intra_host_gbps,
            {.help = "links within a host, of which each rank has one; "
                     "default: those of the profile, else as between hosts",
-            .min = 1e-6,
+            .min = kLeastGbps,
             .max = kMostGbps});
   set.Real("--intra_host_latency_us", network.intra_host_latency_us,
            {.help = "and the microseconds of a message within a host",

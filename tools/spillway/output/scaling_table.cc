@@ -1,5 +1,9 @@
 #include "tools/spillway/output/scaling_table.h"
 
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
 #include "simulator/network/network_json.h"
@@ -33,8 +37,6 @@ std::string DescribeNetwork(const NetworkModel& network) {
   if (network.is_staged) text += "; staged on the host";
   return text;
 }
-
-}  // namespace
 
 std::string FormatScaling(const std::vector<ScalingPoint>& points,
                           const NetworkModel& network, int64_t batch_size) {
@@ -75,6 +77,19 @@ void AddScalingJson(const std::vector<ScalingPoint>& points,
     all.push_back(std::move(row));
   }
   json["scaling"] = std::move(all);
+}
+
+}  // namespace
+
+absl::Status AddScaling(const ScalingSpec& spec, int64_t batch_size,
+                        std::string& text, Json& json) {
+  if (!spec.profile->network) return absl::OkStatus();
+  const NetworkModel& network = *spec.profile->network;
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<ScalingPoint> points,
+                            PredictScaling(spec));
+  text += FormatScaling(points, network, batch_size);
+  AddScalingJson(points, network, batch_size, json);
+  return absl::OkStatus();
 }
 
 std::string FormatBucketSizes(const TunedBuckets& tuned) {

@@ -4,24 +4,20 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "simulator/network/network_model.h"
+#include "absl/status/status.h"
 #include "tools/spillway/output/output.h"
 #include "tuner/tune_buckets.h"
 #include "tuner/what_if/scaling.h"
 
 namespace spillway {
 
-// One line per number of ranks, under a heading. `batch_size`: of a rank; 0:
-// unknown, no images/s.
-std::string FormatScaling(const std::vector<ScalingPoint>& points,
-                          const NetworkModel& network, int64_t batch_size);
-
-// Adds "workers", "network" and "scaling".
-void AddScalingJson(const std::vector<ScalingPoint>& points,
-                    const NetworkModel& network, int64_t batch_size,
-                    Json& json);
+// Predicts the scaling of a plan. Adds one line per number of ranks to `text`,
+// under a heading, and "workers", "network" and "scaling" to `json`. Does
+// nothing if the profile has no network: one rank. `batch_size`: of a rank; 0:
+// unknown, no images/s. Errors: those of PredictScaling.
+absl::Status AddScaling(const ScalingSpec& spec, int64_t batch_size,
+                        std::string& text, Json& json);
 
 // One line per size of buckets, under a heading; marks the chosen one.
 std::string FormatBucketSizes(const TunedBuckets& tuned);
