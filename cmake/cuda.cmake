@@ -3,8 +3,8 @@
 #   TOOLKIT  if there is the toolkit
 #   ON       yes; CMake fails if it cannot be built
 #   OFF      no
-# Sets SPILLWAY_WITH_CUDA and, in words, SPILLWAY_CUDA_FOUND; enables the
-# language CUDA. SPILLWAY_CUDA_LIBRARY is the library that programs which use a
+# Sets SPILLWAY_WITH_CUDA, SPILLWAY_WITH_NCCL and, in words,
+# SPILLWAY_CUDA_FOUND; enables the language CUDA. SPILLWAY_CUDA_LIBRARY is the library that programs which use a
 # GPU link: spillway::cuda, or empty.
 set(SPILLWAY_WITH_CUDA OFF)
 set(SPILLWAY_CUDA_LIBRARY)
@@ -28,7 +28,7 @@ function(read_version result folder header)
 endfunction()
 
 # The versions of NVIDIA's libraries whose headers exist, in words. NCCL is for
-# several GPUs; nothing uses it yet.
+# ranks with a GPU each, and optional.
 function(describe_libraries result)
   find_path(SPILLWAY_CUBLAS_INCLUDE_DIR cublas_api.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   find_path(SPILLWAY_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
@@ -41,9 +41,9 @@ function(describe_libraries result)
     NCCL_MAJOR NCCL_MINOR NCCL_PATCH)
   set(words "cuDNN ${cudnn}, cuBLASLt ${cublas}")
   if(nccl)
-    string(APPEND words ", NCCL ${nccl} (for several GPUs, not used yet)")
+    string(APPEND words ", NCCL ${nccl}")
   else()
-    string(APPEND words ", no NCCL (for several GPUs, not needed yet)")
+    string(APPEND words ", no NCCL (ranks exchange gradients through the host)")
   endif()
   set(${result} "${words}" PARENT_SCOPE)
 endfunction()
@@ -94,7 +94,11 @@ function(find_cuda)
 endfunction()
 
 find_cuda()
+set(SPILLWAY_WITH_NCCL OFF)
 if(SPILLWAY_WITH_CUDA)
+  if(SPILLWAY_NCCL_INCLUDE_DIR)
+    set(SPILLWAY_WITH_NCCL ON)
+  endif()
   set(SPILLWAY_CUDA_LIBRARY spillway::cuda)
   string(REPLACE ";" ", " SPILLWAY_CUDA_FOUND "${SPILLWAY_CUDA_FOUND}")
   find_package(CUDAToolkit QUIET)  # its targets, for this folder

@@ -279,11 +279,30 @@ void Communicator::Abort(const absl::Status& reason) {
     if (status_.ok()) status_ = reason;
   }
   DoAbort(reason);
+  if (streams_ != nullptr) streams_->Abort(reason);
+}
+
+void Communicator::SetStreams(std::unique_ptr<StreamCollectives> streams) {
+  SPILLWAY_CHECK(streams_ == nullptr);
+  streams_ = std::move(streams);
+}
+
+int64_t Communicator::call_number() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_.calls;
 }
 
 CommStatistics Communicator::statistics() const {
-  const std::lock_guard lock(mutex_);
-  return statistics_;
+  CommStatistics all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = statistics_;
+  }
+  if (streams_ == nullptr) return all;
+  const StreamStatistics queued = streams_->statistics();
+  all.calls += queued.calls;
+  all.bytes += queued.bytes;
+  return all;
 }
 
 }  // namespace spillway

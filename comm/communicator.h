@@ -4,9 +4,9 @@
 //   rank 1   [10 20 30]  --- AllReduce, sum -->  [11 22 33]
 //
 // All ranks make the same calls in the same order, with the same sizes. Memory
-// is the host's, unless a backend says otherwise. A call returns when its
-// result is there: what overlaps with it is the caller's decision (the plan's
-// communication lane, executor/plan/plan.h).
+// is the host's; for that of GPUs see StreamCollectives. A call returns when
+// its result is there: what overlaps with it is the caller's decision (the
+// plan's communication lane, executor/plan/plan.h).
 //
 // Every rank has the same bits after an all-reduce. With the backends self and
 // thread, and with CommOptions::deterministic_reduce, a sum is added in the
@@ -28,6 +28,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -35,14 +36,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/reduce_op.h"
 #include "comm/stall_watch.h"
+#include "comm/stream_collectives.h"
 #include "graph/dtype.h"
 
 namespace spillway {
-
-enum class ReduceOp : uint8_t { kSum, kMax, kMin };
-// "sum", "max", "min"
-std::string_view ReduceOpName(ReduceOp op);
 
 struct CommInfo {
   int rank = 0;
@@ -110,6 +109,17 @@ class Communicator {
   // the other ranks fail soon, if they wait for this one. Never blocks.
   void Abort(const absl::Status& reason);
 
+  // Why a rank has ended the run, as far as that can be learned without a call;
+  // OK: none has, or the backend cannot tell (gloo can). Takes up to a second.
+  // Any thread, also during a call.
+  virtual absl::Status FindEnd() const { return absl::OkStatus(); }
+
+  // Collectives on the memory of GPUs; null: there are none, and what ranks
+  // exchange goes through the host's memory.
+  StreamCollectives* streams() const { return streams_.get(); }
+  // Before the first call of them. Abort and statistics are theirs too.
+  void SetStreams(std::unique_ptr<StreamCollectives> streams);
+
   CommStatistics statistics() const;
 
  protected:
@@ -131,6 +141,9 @@ class Communicator {
   // call. Takes a few seconds at most.
   virtual std::vector<int> FindLate(int64_t /*call*/) { return {}; }
 
+  // The number of the running call; from 1.
+  int64_t call_number() const;
+
   // Larger calls are divided: some backends count with 32 bits.
   static constexpr int64_t kMaxCallBytes = int64_t{1} << 30;
 
@@ -150,7 +163,8 @@ class Communicator {
   absl::Status status_;            // the first error; guarded by mutex_
   CommStatistics statistics_;      // guarded by mutex_
   const Call* running_ = nullptr;  // between Begin and End of stall_watch_
-  StallWatch stall_watch_;         // last: its thread uses the others
+  std::unique_ptr<StreamCollectives> streams_;
+  StallWatch stall_watch_;  // last: its thread uses the others
 };
 
 // "rank 2", "ranks 1, 3".

@@ -178,6 +178,8 @@ class GlooCommunicator final : public Communicator {
     context_.reset();
   }
 
+  absl::Status FindEnd() const override { return rendezvous_.FindEnd(); }
+
  protected:
   // In a ring, each element is summed along one chain of ranks and then handed
   // around, so all ranks have the same bits.
@@ -251,7 +253,7 @@ class GlooCommunicator final : public Communicator {
       }
     }
     if (absl::IsDeadlineExceeded(status)) {
-      const std::vector<int> late = FindLate(statistics().calls);
+      const std::vector<int> late = FindLate(call_number());
       if (!late.empty()) {
         status = Annotate(status, fmt::format("late: {}", RankNames(late)));
       }

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "comm/communicator.h"
 #include "executor/checked/checked_executor.h"
 #include "executor/step_inputs.h"
 #include "executor/step_times.h"
@@ -24,6 +25,13 @@ struct StepState {
 };
 
 size_t IndexOf(Lane lane) { return static_cast<size_t>(lane); }
+
+// Whether the step is a collective on the memory of a GPU.
+bool QueuesOnStream(const ExecutorSpec& spec, const Step& step) {
+  return step.lane == Lane::kCommunication &&
+         spec.device->kind() == DeviceKind::kCuda &&
+         spec.graph->node(step.node).placement == Placement::kDevice;
+}
 
 class PlanExecutor final : public Executor {
  public:
@@ -59,6 +67,7 @@ class PlanExecutor final : public Executor {
   StepInputs inputs_;
   IdMap<StepId, StepState> steps_;
   StepTimes times_;
+  StreamCollectives* collectives_ = nullptr;  // that steps queue; null: none
 
   // With capture_steps: `forked_` is recorded in the origin, the first existing
   // stream; `joined_` in each of the others.
@@ -81,6 +90,11 @@ absl::Status PlanExecutor::Prepare() {
   for (size_t i = 0; i < num_steps; ++i) steps_.push_back({});
   for (const StepId id : steps_.ids()) {
     SPILLWAY_RETURN_IF_ERROR(PrepareStep(id));
+  }
+  if (std::ranges::any_of(spec_.plan->steps, [&](const Step& step) {
+        return QueuesOnStream(spec_, step);
+      })) {
+    collectives_ = spec_.communicator->streams();
   }
   SPILLWAY_RETURN_IF_ERROR(inputs_.Allocate(spec_));
   return spec_.capture_steps ? PrepareCapture() : absl::OkStatus();
@@ -125,10 +139,13 @@ absl::Status PlanExecutor::RunStep(const RunOptions& options) {
   inputs_.Set(options);
   const bool is_captured =
       origin_ != nullptr && is_warm_ && options.timeline == nullptr;
+  if (collectives_ != nullptr) collectives_->Begin();
   const absl::Status issued =
       is_captured ? LaunchAll(options) : IssueAll(options);
   // Also after an error: no borrowed memory may stay in use.
   const absl::Status done = SynchronizeAll();
+  // Its error is the cause of others.
+  if (collectives_ != nullptr) SPILLWAY_RETURN_IF_ERROR(collectives_->End());
   SPILLWAY_RETURN_IF_ERROR(issued);
   SPILLWAY_RETURN_IF_ERROR(done);
   is_warm_ = true;
@@ -231,8 +248,8 @@ absl::Status PlanExecutor::SubmitKernel(StepId id, const RunOptions& options) {
   }
   task.seed = options.seed;
   task.step = inputs_.step();
-  return step.lane == Lane::kHost ? stream(id).SubmitOnHost(&task)
-                                  : stream(id).Submit(&task);
+  return node(id).placement == Placement::kHost ? stream(id).SubmitOnHost(&task)
+                                                : stream(id).Submit(&task);
 }
 
 absl::Status PlanExecutor::SynchronizeAll() {
@@ -243,15 +260,26 @@ absl::Status PlanExecutor::SynchronizeAll() {
   return first;
 }
 
-// FAILED_PRECONDITION if the plan has collectives, but no communicator.
+// FAILED_PRECONDITION if the plan has collectives that the communicator cannot
+// do, or there is none.
 absl::Status CheckCommunicator(const ExecutorSpec& spec) {
-  if (spec.communicator != nullptr) return absl::OkStatus();
-  const auto step =
-      std::ranges::find(spec.plan->steps, Lane::kCommunication, &Step::lane);
-  if (step == spec.plan->steps.end()) return absl::OkStatus();
-  return FailedPrecondition(fmt::format(
-      "{}: {} needs the communicator of a run (SessionOptions::communicator)",
-      spec.graph->node(step->node).name, spec.graph->node(step->node).op));
+  for (const Step& step : spec.plan->steps) {
+    if (step.lane != Lane::kCommunication) continue;
+    const Node& node = spec.graph->node(step.node);
+    if (spec.communicator == nullptr) {
+      return FailedPrecondition(
+          fmt::format("{}: {} needs the communicator of a run "
+                      "(SessionOptions::communicator)",
+                      node.name, node.op));
+    }
+    if (QueuesOnStream(spec, step) && spec.communicator->streams() == nullptr) {
+      return FailedPrecondition(fmt::format(
+          "{}: {} needs a communicator that reduces on GPUs (nccl), or to be "
+          "placed on the host (PlacePrograms)",
+          node.name, node.op));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace

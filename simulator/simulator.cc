@@ -127,7 +127,8 @@ class Simulation {
 
   bool IsStaged(const Step& step) const {
     return step.lane == Lane::kCommunication && profile_.network &&
-           profile_.network->is_staged && profile_.network->ranks > 1;
+           profile_.network->is_staged && profile_.network->ranks > 1 &&
+           graph_.node(step.node).placement == Placement::kDevice;
   }
 
   void StartPart(Part part, LaneState& lane) {

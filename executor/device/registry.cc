@@ -38,19 +38,6 @@ absl::Status CheckOptions(const DeviceOptions& options) {
   return absl::OkStatus();
 }
 
-// The index in "cuda" (0), "cuda:0", "cuda:12"; nothing for another name.
-std::optional<int> CudaIndex(std::string_view name) {
-  if (name == "cuda") return 0;
-  if (!name.starts_with("cuda:")) return std::nullopt;
-  name.remove_prefix(5);
-  int index = 0;
-  const auto [end, error] =
-      std::from_chars(name.data(), name.data() + name.size(), index);
-  const bool is_number =
-      error == std::errc() && index >= 0 && end == name.data() + name.size();
-  return is_number ? std::optional(index) : std::nullopt;
-}
-
 absl::StatusOr<std::unique_ptr<Device>> NewCuda(int index,
                                                 const DeviceOptions& options) {
   const CudaBackend* backend = LinkedCudaBackend();
@@ -63,6 +50,18 @@ absl::StatusOr<std::unique_ptr<Device>> NewCuda(int index,
 }
 
 }  // namespace
+
+std::optional<int> CudaIndex(std::string_view name) {
+  if (name == "cuda") return 0;
+  if (!name.starts_with("cuda:")) return std::nullopt;
+  name.remove_prefix(5);
+  int index = 0;
+  const auto [end, error] =
+      std::from_chars(name.data(), name.data() + name.size(), index);
+  const bool is_number =
+      error == std::errc() && index >= 0 && end == name.data() + name.size();
+  return is_number ? std::optional(index) : std::nullopt;
+}
 
 absl::StatusOr<std::unique_ptr<Device>> NewDevice(
     std::string_view name, const DeviceOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -30,6 +31,10 @@ struct DeviceOptions {
 // that this program or machine lacks.
 absl::StatusOr<std::unique_ptr<Device>> NewDevice(std::string_view name,
                                                   const DeviceOptions& options);
+
+// The number of the GPU "cuda" (0), "cuda:0", "cuda:12"; nothing for other
+// names.
+std::optional<int> CudaIndex(std::string_view name);
 
 // INVALID_ARGUMENT for a number of threads that is neither 0 (automatic) nor 1
 // to 4096.

@@ -6,8 +6,10 @@
 //
 // One call of the communicator reduces all tensors of the node (a bucket). All
 // float32; weight: a scalar that all groups share. Each y may be written over
-// its x. On the CPU, several tensors are packed into scratch of their size,
-// which the plan counts.
+// its x. Several tensors are packed into scratch of their size, which the plan
+// counts. On a GPU, it needs a communicator with streams()
+// (comm/communicator.h); with another one, the node must be on the host
+// (PlacePrograms).
 //
 // Attributes: wire, the type that is sent, float32 (default), float16 or
 // bfloat16; then also a single tensor is packed, and each sum is rounded to the
@@ -19,7 +21,7 @@
 // less than 0; in others, they stay as they are. turn: int32, a scalar, the
 // same on all ranks. So nodes with different turns reduce a part of the
 // variables in each step. As AllReduce, all float32, and without its
-// attributes.
+// attributes; only on the CPU.
 #ifndef SPILLWAY_OPS_COLLECTIVE_ALL_REDUCE_H_
 #define SPILLWAY_OPS_COLLECTIVE_ALL_REDUCE_H_
 

@@ -1,11 +1,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "base/status_macros.h"
 #include "comm/communicator.h"
 #include "ops/collective/all_reduce.h"
+#include "ops/collective/bucket.h"
 #include "ops/common/clip.h"
 #include "ops/common/function_kernel.h"
 #include "ops/common/storage.h"
@@ -27,24 +27,6 @@ template <typename Wire>
 void Unpack(const Wire* from, int64_t count, float factor, float* y) {
   for (int64_t i = 0; i < count; ++i) y[i] = factor * Load(from[i]);
 }
-
-struct Bucket {
-  std::vector<int64_t> counts = {};  // elements of each tensor
-  WireAttributes wire = {};
-
-  int64_t elements() const {
-    int64_t sum = 0;
-    for (const int64_t count : counts) sum += count;
-    return sum;
-  }
-  // Whether the sum is made in the workspace; else in the only output.
-  bool is_packed() const {
-    return counts.size() > 1 || wire.dtype != DType::kFloat32;
-  }
-  int64_t workspace_bytes() const {
-    return is_packed() ? elements() * SizeOf(wire.dtype) : 0;
-  }
-};
 
 template <typename Wire>
 absl::Status ReduceAs(const KernelContext& context, const Bucket& bucket) {
@@ -78,14 +60,6 @@ absl::Status Reduce(const KernelContext& context, const Bucket& bucket) {
     default:
       return ReduceAs<float>(context, bucket);
   }
-}
-
-Bucket BucketOf(const KernelRequest& node, const WireAttributes& wire) {
-  Bucket bucket = {.wire = wire};
-  for (const TensorType& output : node.outputs) {
-    bucket.counts.push_back(output.num_elements());
-  }
-  return bucket;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "executor/device/cuda/cuda_runtime.h"
 #include "ops/gpu/factories.h"
+#include "ops/gpu/library/nccl.h"
 
 extern "C" {
 const spillway::CudaBackend spillway_cuda_backend = {
@@ -9,5 +10,6 @@ const spillway::CudaBackend spillway_cuda_backend = {
     .add_kernels = spillway::AddGpuKernels,
     .libraries = spillway::GpuLibraries,
     .open_libraries = spillway::OpenGpuLibraries,
+    .nccl = spillway::NcclLibrary,
 };
 }

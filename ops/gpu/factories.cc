@@ -12,6 +12,7 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"AccumulateGradient", ops::AccumulateGradientGpu},
     {"Add", ops::AddGpu},
     {"AddN", ops::AddNGpu},
+    {"AllReduce", ops::AllReduceGpu},
     {"ApplyAdagrad", ops::ApplyAdagradGpu},
     {"ApplyAdam", ops::ApplyAdamGpu},
     {"ApplyGradientDescent", ops::ApplyGradientDescentGpu},

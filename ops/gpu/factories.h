@@ -29,6 +29,7 @@ namespace ops {
 NewKernel AccumulateGradientGpu(const KernelRequest& node);
 NewKernel AddGpu(const KernelRequest& node);
 NewKernel AddNGpu(const KernelRequest& node);
+NewKernel AllReduceGpu(const KernelRequest& node);
 NewKernel ApplyAdagradGpu(const KernelRequest& node);
 NewKernel ApplyAdamGpu(const KernelRequest& node);
 NewKernel ApplyGradientDescentGpu(const KernelRequest& node);

@@ -97,8 +97,8 @@ FakeCuda::Error FakeCuda::GetDeviceName(int /*device*/, std::string* name) {
   return Called("cudaGetDeviceProperties");
 }
 
-FakeCuda::Error FakeCuda::GetPciBusId(int /*device*/, std::string* id) {
-  *id = "no such device";
+FakeCuda::Error FakeCuda::GetPciBusId(int device, std::string* id) {
+  *id = "no such device " + std::to_string(device);
   return Called("cudaDeviceGetPCIBusId");
 }
 

@@ -1,9 +1,11 @@
 // The program on a fake GPU: a fake CUDA runtime, CUDA sources that run as
-// fibers, fakes of cuDNN and cuBLASLt. Everything else is the real program, so
-// that commands for a GPU can be tested without one. Its times are meaningless.
+// fibers, fakes of cuDNN, cuBLASLt and NCCL. Everything else is the real
+// program, so that commands for a GPU can be tested without one. Its times are
+// meaningless. SPILLWAY_FAKE_GPUS: how many there are; default 1.
 //
 // Linked without spillway::cuda, whose table of functions is defined here.
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "ops/gpu/factories.h"
 #include "ops/gpu/library/cublas_lt.h"
 #include "ops/gpu/library/cudnn.h"
+#include "tests/comm/nccl/fake_nccl.h"
 #include "tests/ops/gpu/fake_cublas_lt.h"
 #include "tests/ops/gpu/fake_cudnn.h"
 #include "tests/support/emulated_queue.h"
@@ -22,8 +25,11 @@ namespace {
 
 testing::FakeCuda& TheGpu() {
   // Never destroyed: handles of the libraries outlive main.
-  static auto* const gpu =
-      new testing::FakeCuda(/*devices=*/1, /*device_bytes=*/size_t{1} << 30);
+  static auto* const gpu = [] {
+    const char* const count = std::getenv("SPILLWAY_FAKE_GPUS");
+    return new testing::FakeCuda(count == nullptr ? 1 : std::atoi(count),
+                                 /*device_bytes=*/size_t{1} << 30);
+  }();
   return *gpu;
 }
 
@@ -32,6 +38,12 @@ void Submit(void* stream, std::function<void()> work) {
 }
 
 CudaApi& Runtime() { return TheGpu(); }
+
+absl::StatusOr<NcclApi*> Nccl() {
+  static auto* const nccl =
+      new testing::FakeNccl(testing::MeetingOfProcesses(), Submit);
+  return nccl;
+}
 
 // Takes the memory of a handle. Never freed, as handles outlive main.
 void TakeMemory() {
@@ -49,6 +61,7 @@ const spillway::CudaBackend spillway_cuda_backend = {
     .add_kernels = spillway::AddGpuKernels,
     .libraries = spillway::GpuLibraries,
     .open_libraries = spillway::OpenGpuLibraries,
+    .nccl = spillway::Nccl,
 };
 }
 

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "comm/communicator.h"
 #include "executor/device/registry.h"
 #include "executor/plan/compile.h"
 #include "executor/plan/floor.h"
@@ -46,8 +47,9 @@ class ProgramPlacer {
         programs_(programs),
         variables_(host_variables.begin(), host_variables.end()) {}
 
-  // Nodes without a kernel for the device.
-  absl::Status PlaceWithoutKernel() {
+  // Nodes that cannot run on the device; with `only_collectives`, of these only
+  // the collectives.
+  absl::Status PlaceWithoutKernel(bool only_collectives) {
     SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
                               OpenWholeDevice(options_));
     for (const Program& program : programs_) {
@@ -55,15 +57,19 @@ class ProgramPlacer {
       HostNodes& host = host_.emplace_back();
       host.nodes.resize(program.graph.num_nodes(), false);
       for (const Node& node : program.graph.nodes()) {
-        const auto has = [&](DeviceKind kind) {
-          return options_.kernels->Find(node.op, kind) != nullptr;
-        };
-        if (!has(device->kind()) && has(DeviceKind::kCpu)) {
+        if (only_collectives && !IsCollective(node.op)) continue;
+        if (!CanRun(node, device->kind()) && CanRun(node, DeviceKind::kCpu)) {
           host.nodes[node.id] = true;
         }
       }
     }
     return absl::OkStatus();
+  }
+
+  bool PlacesAny() const {
+    return std::ranges::any_of(host_, [](const HostNodes& host) {
+      return std::ranges::find(host.nodes, true) != host.nodes.end();
+    });
   }
 
   // What the decisions by memory need.
@@ -161,6 +167,20 @@ class ProgramPlacer {
   }
 
  private:
+  // A collective on a GPU also needs a communicator with streams. Without any,
+  // as in predictions, one is assumed unless all-reduces are to be staged.
+  bool CanRun(const Node& node, DeviceKind kind) const {
+    if (kind == DeviceKind::kCuda && IsCollective(node.op)) {
+      const Communicator* communicator = options_.communicator;
+      const bool is_staged =
+          communicator != nullptr
+              ? communicator->streams() == nullptr
+              : options_.network.staged_allreduce.value_or(false);
+      if (is_staged) return false;
+    }
+    return options_.kernels->Find(node.op, kind) != nullptr;
+  }
+
   absl::StatusOr<ProgramFloor> LargestFloor(
       const std::vector<Program>& placed) const {
     ResidentLayout residents;
@@ -273,6 +293,12 @@ class ProgramPlacer {
   std::set<std::string> variables_;  // on the host, of all programs
 };
 
+bool HasCollectives(const Program& program) {
+  return std::ranges::any_of(program.graph.nodes(), [](const Node& node) {
+    return IsCollective(node.op);
+  });
+}
+
 }  // namespace
 
 size_t PlacementReport::num_nodes() const {
@@ -302,14 +328,17 @@ std::string_view PlaceModeName(PlaceMode mode) {
 absl::StatusOr<PlacementReport> PlacePrograms(
     PlaceMode mode, const StepOptions& options, std::vector<Program>& programs,
     const std::vector<std::string>& host_variables) {
-  if (mode == PlaceMode::kOff) {
-    PlacementReport none;
-    none.nodes.resize(programs.size());
+  PlacementReport none = {.mode = mode};
+  none.nodes.resize(programs.size());
+  const bool is_off = mode == PlaceMode::kOff;
+  if (is_off && host_variables.empty() &&
+      std::ranges::none_of(programs, HasCollectives)) {
     return none;
   }
   SPILLWAY_RETURN_IF_ERROR(CheckStepOptions(options));
   ProgramPlacer placer(options, host_variables, programs);
-  SPILLWAY_RETURN_IF_ERROR(placer.PlaceWithoutKernel());
+  SPILLWAY_RETURN_IF_ERROR(placer.PlaceWithoutKernel(is_off));
+  if (is_off && host_variables.empty() && !placer.PlacesAny()) return none;
   if (mode == PlaceMode::kAuto || mode == PlaceMode::kEstimate) {
     SPILLWAY_RETURN_IF_ERROR(placer.FindBudgetsAndWorkspaces());
   }

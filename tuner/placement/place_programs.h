@@ -24,7 +24,7 @@
 namespace spillway {
 
 enum class PlaceMode : uint8_t {
-  kOff,       // every node is on the device
+  kOff,       // every node is on the device, except as below
   kAuto,      // on the host: only what no swaps could make fit
   kUpdates,   // on the host: all nodes that only update variables
   kEstimate,  // SystemML's setGPU: by an estimate for each node (estimate.h)
@@ -55,8 +55,13 @@ struct PlacementReport {
 // of each program (executor/plan/floor.h) is within the device's budget. The
 // step may then still need swaps.
 //
+// With each mode, collectives are on the host if the device cannot do them: on
+// a GPU, those that have no kernel there, and all with a communicator without
+// streams() (options.communicator), which sends the host's memory, or without a
+// communicator if options.network is staged.
+//
 // `host_variables` are on the host in any case: those of the session's other
-// programs. With kOff there are none.
+// programs.
 //
 // Errors: INVALID_ARGUMENT for programs with orders or algorithms;
 // RESOURCE_EXHAUSTED if kAuto finds nothing more to place, with the floor;

@@ -13,6 +13,7 @@
 namespace spillway {
 
 class KernelRegistry;
+class NcclApi;  // comm/nccl/nccl_api.h
 
 struct CudaBackend {
   // One per process; any thread may call it.
@@ -24,6 +25,8 @@ struct CudaBackend {
   // Creates the libraries' handles, which take device memory. Errors:
   // UNAVAILABLE without the libraries.
   absl::Status (*open_libraries)() = nullptr;
+  // One per process. Errors: UNAVAILABLE without NCCL.
+  absl::StatusOr<NcclApi*> (*nccl)() = nullptr;
 };
 
 // Null in programs that do not link spillway::cuda.

@@ -112,6 +112,21 @@ std::function<DoublesList(const DoublesList&)> Gives(DoublesList outputs) {
   return [outputs](const DoublesList&) { return outputs; };
 }
 
+// More tensors than a launch on a GPU takes; of several sizes, one of them 0.
+OpCase ABucketOfSeventy() {
+  OpCase op_case = {.name = "ABucketOfSeventy",
+                    .op = "AllReduce",
+                    .reference = Weighted,
+                    .flops = 10 * (1 + 2 + 3 + 4 + 5 + 6)};
+  for (int64_t i = 0; i < 70; ++i) {
+    const TensorType type = Float32({i % 7});
+    op_case.inputs.push_back({type});
+    op_case.outputs.push_back(type);
+  }
+  op_case.inputs.push_back(Weight(0.5));
+  return op_case;
+}
+
 }  // namespace
 
 OpCases CollectiveCases() {
@@ -131,6 +146,7 @@ OpCases CollectiveCases() {
                 .outputs = {Float32({2, 3}), Float32({17}), Float32({})},
                 .reference = Weighted,
                 .flops = 24},
+               ABucketOfSeventy(),
                {.name = "OnAHalfWire",
                 .op = "AllReduce",
                 .inputs = {{Float32({3, 5})}, {Float32({2})}, Weight(0.3)},

@@ -3,7 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "base/status_macros.h"
+#include "executor/device/cuda/cuda_backend.h"
 #include "executor/device/registry.h"
+#include "graph/well_known_ops.h"
 #include "ops/all_ops.h"
 #include "tests/ops/cases/all_cases.h"
 #include "tests/ops/gpu/run_on_device.h"
@@ -19,17 +22,29 @@ const absl::StatusOr<std::unique_ptr<Device>>& Gpu() {
   return gpu;
 }
 
+// Of the real library; null: there is none.
+Communicator* SingleRank() {
+  static const auto rank =
+      []() -> absl::StatusOr<std::unique_ptr<Communicator>> {
+    SPILLWAY_RETURN_IF_ERROR(Gpu().status());
+    SPILLWAY_ASSIGN_OR_RETURN(NcclApi* const nccl, LinkedCudaBackend()->nccl());
+    return NewSingleRank(*nccl);
+  }();
+  return rank.ok() ? rank->get() : nullptr;
+}
+
 }  // namespace
 
 absl::Status GpuStatus() { return Gpu().status(); }
 
 KernelFactory GpuFactory(const std::string& op) {
+  if (IsCollective(op) && SingleRank() == nullptr) return nullptr;
   return StandardKernels().Find(op, DeviceKind::kCuda);
 }
 
 absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case, RunOpOptions options) {
   options.factory = GpuFactory(op_case.op);
-  return RunOnDevice(**Gpu(), op_case, options);
+  return RunOnDevice(**Gpu(), op_case, options, SingleRank());
 }
 
 namespace {

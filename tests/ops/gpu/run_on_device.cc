@@ -1,6 +1,7 @@
 #include "tests/ops/gpu/run_on_device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -9,6 +10,8 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "comm/nccl/nccl_collectives.h"
+#include "comm/thread_communicator.h"
 #include "executor/session/session.h"
 #include "graph/input_groups.h"
 #include "ops/all_ops.h"
@@ -48,14 +51,15 @@ class Layout {
 
 class RunTask final : public StreamTask {
  public:
-  // `step`: as in KernelContext.
+  // `step`, `communicator`: as in KernelContext.
   RunTask(Kernel& kernel, std::vector<void*> inputs, std::vector<void*> outputs,
-          void* workspace, const int64_t* step)
+          void* workspace, const int64_t* step, Communicator* communicator)
       : kernel_(kernel),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)),
         workspace_(workspace),
-        step_(step) {}
+        step_(step),
+        communicator_(communicator) {}
 
   absl::Status Run(void* native_stream) override {
     return kernel_.Run({.inputs = inputs_,
@@ -63,7 +67,8 @@ class RunTask final : public StreamTask {
                         .workspace = workspace_,
                         .stream = native_stream,
                         .seed = kCaseSeed,
-                        .step = step_});
+                        .step = step_,
+                        .communicator = communicator_});
   }
 
  private:
@@ -72,6 +77,7 @@ class RunTask final : public StreamTask {
   const std::vector<void*> outputs_;
   void* const workspace_;
   const int64_t* const step_;
+  Communicator* const communicator_;
 };
 
 HostTensor Read(const TensorType& type, const std::byte* bytes) {
@@ -81,7 +87,8 @@ HostTensor Read(const TensorType& type, const std::byte* bytes) {
 }  // namespace
 
 absl::StatusOr<OpRun> RunOnDevice(Device& device, const OpCase& op_case,
-                                  const RunOpOptions& options) {
+                                  const RunOpOptions& options,
+                                  Communicator* communicator) {
   const std::vector<HostTensor> inputs = MakeInputs(op_case);
   std::vector<TensorType> types;
   for (const HostTensor& input : inputs) types.push_back(input.type);
@@ -128,7 +135,7 @@ absl::StatusOr<OpRun> RunOnDevice(Device& device, const OpCase& op_case,
   std::memcpy(step->data(), &kCaseStep, sizeof(kCaseStep));
   RunTask task(*kernel, pointers(input_at), pointers(output_at),
                memory->data() + workspace_at,
-               reinterpret_cast<const int64_t*>(step->data()));
+               reinterpret_cast<const int64_t*>(step->data()), communicator);
   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream,
                             device.NewStream({}));
   SPILLWAY_RETURN_IF_ERROR(
@@ -149,6 +156,15 @@ absl::StatusOr<OpRun> RunOnDevice(Device& device, const OpCase& op_case,
         Read(op_case.outputs[i], bytes.data() + output_at[i]));
   }
   return run;
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>> NewSingleRank(NcclApi& nccl) {
+  std::unique_ptr<Communicator> communicator = NewSelfCommunicator();
+  SPILLWAY_ASSIGN_OR_RETURN(
+      std::unique_ptr<StreamCollectives> streams,
+      OpenNcclCollectives(nccl, *communicator, std::chrono::minutes(1)));
+  communicator->SetStreams(std::move(streams));
+  return communicator;
 }
 
 }  // namespace spillway::testing

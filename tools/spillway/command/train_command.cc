@@ -410,7 +410,7 @@ absl::Status RunTrain(const TrainFlags& given) {
   TrainFlags flags = given;
   SPILLWAY_RETURN_IF_ERROR(TakeBuckets(flags.plan, flags.workers.exchange));
   SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
-                            OpenWorkers(flags.workers));
+                            OpenWorkers(flags.workers, flags.step.device));
   const absl::Status status = RunRank(flags, communicator.get());
   if (communicator == nullptr || status.ok() || absl::IsCancelled(status)) {
     return status;

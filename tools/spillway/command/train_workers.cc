@@ -46,6 +46,12 @@ double MostSentPart(const Communicator& communicator) {
   return 1.0 / communicator.size();
 }
 
+// What exchanges the gradients: "gloo", "nccl".
+std::string BackendName(const Communicator& communicator) {
+  return communicator.streams() != nullptr ? "nccl"
+                                           : communicator.info().backend;
+}
+
 // "3 all-reduces an update"
 std::string Exchanged(const TrainFlags& flags, const TrainSetup& setup,
                       const TrainResult& result,
@@ -98,7 +104,7 @@ void AddWorkersJson(const TrainSetup& setup, const TrainResult& result,
   if (communicator == nullptr) return;
   const CommunicationUse use = MeasureCommunication(result.last_step);
   json["ranks"] = ranks;
-  json["comm"] = {{"backend", communicator->info().backend},
+  json["comm"] = {{"backend", BackendName(*communicator)},
                   {"collectives", communicator->statistics().calls},
                   {"bytes", communicator->statistics().bytes},
                   {"exposed_ms", Milliseconds(use.exposed_ns())},
@@ -115,8 +121,7 @@ std::string FormatWorkers(const TrainFlags& flags, const TrainSetup& setup,
       "{:<13}{} by {}: {}, {:.1f} ms exposed and {:.1f} ms hidden in the "
       "last\n",
       devices > 1 ? "devices" : "ranks", communicator.size(),
-      communicator.info().backend,
-      Exchanged(flags, setup, result, communicator),
+      BackendName(communicator), Exchanged(flags, setup, result, communicator),
       Milliseconds(use.exposed_ns()), Milliseconds(use.hidden_ns));
   if (flags.workers.exchange.reduce == "sparse" &&
       SentPart(setup, result, communicator) >= MostSentPart(communicator)) {

@@ -14,6 +14,7 @@
 #include "comm/exit_status.h"
 #include "comm/open_communicator.h"
 #include "comm/ranks.h"
+#include "executor/device/cuda/gpu_of_rank.h"
 #include "fmt/format.h"
 #include "tools/spillway/exit_status.h"
 
@@ -87,8 +88,8 @@ void AddDeviceGroupFlags(FlagSet& set, WorkerFlags& flags) {
 void AddCommFlags(FlagSet& set, WorkerFlags& flags) {
   set.Choice("--comm", flags.comm,
              {.help = "how ranks communicate; default auto: mpi for those of "
-                      "mpirun, else gloo; thread: only the devices of one "
-                      "process",
+                      "mpirun, else gloo, and nccl if each has a GPU of its "
+                      "own; thread: only the devices of one process",
               .choices = BackendNames()});
   set.Text("--comm_interface", flags.interface,
            "network interface that gloo listens on; default: loopback, for "
@@ -153,12 +154,19 @@ CommOptions CommOptionsOf(const WorkerFlags& flags) {
 }
 
 absl::StatusOr<std::unique_ptr<Communicator>> OpenWorkers(
-    const WorkerFlags& flags) {
+    const WorkerFlags& flags, std::string& device) {
   CommSpec spec = {.backend = flags.comm == "thread" ? "self" : flags.comm,
                    .interface = flags.interface,
                    .options = CommOptionsOf(flags)};
   SPILLWAY_ASSIGN_OR_RETURN(spec.identity, FindRank());
   if (spec.identity.size == 1) return nullptr;
+  // Several devices of a process exchange through the host's memory.
+  if (flags.num_devices == 1) {
+    auto gpu = FindGpuOfRank(device, spec.identity);
+    if (!gpu.ok()) return Annotate(gpu.status(), "--device");
+    spec.gpu = *std::move(gpu);
+    if (spec.gpu) device = spec.gpu->device;
+  }
   absl::StatusOr<std::unique_ptr<Communicator>> opened = OpenCommunicator(spec);
   if (!opened.ok()) {
     return WithWorkerStatus(Annotate(opened.status(), "--comm"));

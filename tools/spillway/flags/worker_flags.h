@@ -41,10 +41,11 @@ void AddWorkerFlags(FlagSet& set, WorkerFlags& flags);
 CommOptions CommOptionsOf(const WorkerFlags& flags);
 
 // The ranks that the launcher of this process has started; null for a process
-// that is alone. Errors: those of FindRank and OpenCommunicator, naming --comm
-// for what the flag could change.
+// that is alone. `device`, of --device, becomes the GPU of this rank, if it has
+// one. Errors: those of FindRank, FindGpuOfRank and OpenCommunicator, naming
+// --device or --comm for what the flag could change.
 absl::StatusOr<std::unique_ptr<Communicator>> OpenWorkers(
-    const WorkerFlags& flags);
+    const WorkerFlags& flags, std::string& device);
 
 // What becomes of the rows at the end of an epoch: `tail`, unless --partition
 // says otherwise.
