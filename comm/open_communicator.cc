@@ -143,14 +143,14 @@ absl::Status AddNccl(const CommSpec& spec, Communicator& communicator) {
 }  // namespace
 
 const std::vector<std::string_view>& CommBackends() {
-  static const std::vector<std::string_view> backends = [] {
+  static const std::vector<std::string_view> kBackends = [] {
     std::vector<std::string_view> names = {"auto", "self"};
     if (kHasGloo) names.emplace_back("gloo");
     if (kHasMpi) names.emplace_back("mpi");
     names.emplace_back("nccl");
     return names;
   }();
-  return backends;
+  return kBackends;
 }
 
 absl::StatusOr<std::unique_ptr<Communicator>> OpenCommunicator(

@@ -170,7 +170,7 @@ class NcclCollectives final : public StreamCollectives {
     if (count == 0) return comm_->end();
     const absl::Status status =
         comm_->AllReduce(data, count, dtype, op, stream, timeout_);
-    if (status.ok()) return status;
+    if (status.ok()) return absl::OkStatus();
     comm_->Abort(status);
     return comm_->end();
   }

@@ -48,8 +48,7 @@ class GpuWorkersTest : public testing::LaunchedTraining {
   // With `flags`, the gradients' sums are the same through NCCL and through the
   // host. The result of NCCL.
   Json ExpectBothAgree(int ranks, const FlagValues& flags) const {
-    const Json nccl =
-        LaunchForJson(ranks, With(OnGpus(flags), {{"--comm", "nccl"}}));
+    Json nccl = LaunchForJson(ranks, With(OnGpus(flags), {{"--comm", "nccl"}}));
     const Json gloo =
         LaunchForJson(ranks, With(OnGpus(flags), {{"--comm", "gloo"}}));
     EXPECT_EQ(nccl["comm"]["backend"], "nccl");

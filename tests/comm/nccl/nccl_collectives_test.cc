@@ -48,7 +48,7 @@ class NcclCollectivesTest : public ::testing::Test {
                               OpenNcclCollectives(nccl_, host, timeout));
     void* stream = nullptr;
     EXPECT_EQ(cuda_.StreamCreate(&stream), 0);
-    const absl::Status status =
+    absl::Status status =
         run({.host = host, .nccl = *opened, .stream = stream});
     EXPECT_EQ(cuda_.StreamSynchronize(stream), 0);
     EXPECT_EQ(cuda_.StreamDestroy(stream), 0);
@@ -115,41 +115,38 @@ class OnStreams final : public Communicator {
 };
 
 TEST_F(NcclCollectivesTest, AddsEveryTypeOnAllRanks) {
+  const auto run = [&](const Rank& rank) -> absl::Status {
+    OnStreams all(cuda_, rank.host, rank.nccl, rank.stream);
+    SPILLWAY_RETURN_IF_ERROR(testing::CheckCollectives(all));
+    return testing::CheckSameBits(all, true);
+  };
   for (const int size : {1, 2, 3, 4, 7}) {
-    EXPECT_THAT(
-        RunAll(size, kAmple,
-               [&](const Rank& rank) -> absl::Status {
-                 EXPECT_EQ(rank.nccl.name(), "nccl 2.28.9");
-                 OnStreams all(cuda_, rank.host, rank.nccl, rank.stream);
-                 SPILLWAY_RETURN_IF_ERROR(testing::CheckCollectives(all));
-                 return testing::CheckSameBits(all, true);
-               }),
-        Each(IsOk()));
+    EXPECT_THAT(RunAll(size, kAmple, run), Each(IsOk()));
   }
 }
 
 TEST_F(NcclCollectivesTest, QueuesInTheOrderOfTheStream) {
-  EXPECT_THAT(
-      RunAll(2, kAmple,
-             [&](const Rank& rank) -> absl::Status {
-               std::promise<void> may_run;
-               float data = 0;
-               // A kernel before it, which has not run when it is queued.
-               cuda_.Submit(rank.stream, [&] {
-                 may_run.get_future().wait();
-                 data = 1 + static_cast<float>(rank.host.rank());
-               });
-               rank.nccl.Begin();
-               SPILLWAY_RETURN_IF_ERROR(rank.nccl.AllReduce(
-                   &data, 1, DType::kFloat32, ReduceOp::kSum, rank.stream));
-               may_run.set_value();
-               EXPECT_EQ(cuda_.StreamSynchronize(rank.stream), 0);
-               EXPECT_EQ(data, 3);
-               EXPECT_EQ(rank.nccl.statistics().calls, 1);
-               EXPECT_EQ(rank.nccl.statistics().bytes, 4);
-               return rank.nccl.End();
-             }),
-      Each(IsOk()));
+  const auto run = [&](const Rank& rank) -> absl::Status {
+    std::promise<void> may_run;
+    float data = 0;
+    // A kernel before it, which has not run when it is queued.
+    cuda_.Submit(rank.stream, [&] {
+      may_run.get_future().wait();
+      data = 1 + static_cast<float>(rank.host.rank());
+    });
+    rank.nccl.Begin();
+    absl::Status queued = rank.nccl.AllReduce(&data, 1, DType::kFloat32,
+                                              ReduceOp::kSum, rank.stream);
+    may_run.set_value();
+    EXPECT_EQ(cuda_.StreamSynchronize(rank.stream), 0);
+    EXPECT_EQ(data, 3);
+    EXPECT_EQ(rank.nccl.name(), "nccl 2.28.9");
+    EXPECT_EQ(rank.nccl.statistics().calls, 1);
+    EXPECT_EQ(rank.nccl.statistics().bytes, 4);
+    queued.Update(rank.nccl.End());
+    return queued;
+  };
+  EXPECT_THAT(RunAll(2, kAmple, run), Each(IsOk()));
 }
 
 TEST_F(NcclCollectivesTest, AbortReachesThemThroughTheCommunicator) {
@@ -206,7 +203,7 @@ TEST_F(NcclCollectivesTest, ALostRankEndsTheStep) {
     float data = 1;
     SPILLWAY_RETURN_IF_ERROR(Step(rank, &data));
     if (rank.host.rank() == 1) return absl::OkStatus();  // leaves
-    const absl::Status lost = Step(rank, &data);
+    absl::Status lost = Step(rank, &data);
     // All later calls have the same error.
     EXPECT_EQ(Step(rank, &data), lost);
     return lost;
@@ -225,7 +222,7 @@ TEST_F(NcclCollectivesTest, ALateRankEndsTheStep) {
           has_ended.get_future().wait();
           return absl::OkStatus();
         }
-        const absl::Status late = Step(rank, &data);
+        absl::Status late = Step(rank, &data);
         has_ended.set_value();
         return late;
       });
@@ -240,7 +237,7 @@ TEST_F(NcclCollectivesTest, AnErrorOfACallIsTheRunsEnd) {
              [&](const Rank& rank) {
                nccl_.Fail("ncclAllReduce", 1);
                float data = 1;
-               const absl::Status first = Step(rank, &data);
+               absl::Status first = Step(rank, &data);
                nccl_.Fail("ncclAllReduce", 0);
                EXPECT_EQ(Step(rank, &data), first);
                return first;
@@ -261,7 +258,7 @@ TEST_F(NcclCollectivesTest, AnotherThreadCanAbortAStep) {
       rank.nccl.Abort(absl::AbortedError("stop"));
     });
     float data = 1;
-    const absl::Status aborted = Step(rank, &data);
+    absl::Status aborted = Step(rank, &data);
     rank.host.Barrier().IgnoreError();
     return aborted;
   });

@@ -17,20 +17,20 @@ namespace spillway::testing {
 namespace {
 
 const absl::StatusOr<std::unique_ptr<Device>>& Gpu() {
-  static const absl::StatusOr<std::unique_ptr<Device>> gpu =
+  static const absl::StatusOr<std::unique_ptr<Device>> kGpu =
       NewDevice("cuda", {});
-  return gpu;
+  return kGpu;
 }
 
 // Of the real library; null: there is none.
 Communicator* SingleRank() {
-  static const auto rank =
+  static const auto kRank =
       []() -> absl::StatusOr<std::unique_ptr<Communicator>> {
     SPILLWAY_RETURN_IF_ERROR(Gpu().status());
     SPILLWAY_ASSIGN_OR_RETURN(NcclApi* const nccl, LinkedCudaBackend()->nccl());
     return NewSingleRank(*nccl);
   }();
-  return rank.ok() ? rank->get() : nullptr;
+  return kRank.ok() ? kRank->get() : nullptr;
 }
 
 }  // namespace
