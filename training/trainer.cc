@@ -118,6 +118,10 @@ class TrainingRun {
   absl::Status BeginTogether() {
     std::vector<std::string> items = {
         rows_, fmt::format("updates {} to {}", next_, end_)};
+    if (has_same_variables()) {
+      items.push_back(fmt::format("evaluation in batches of {}",
+                                  spec_.evaluation.batch_size));
+    }
     items.insert(items.end(), spec_.agreement.begin(), spec_.agreement.end());
     SPILLWAY_RETURN_IF_ERROR(CheckAgreement(*spec_.communicator, items));
     SPILLWAY_RETURN_IF_ERROR(
@@ -351,10 +355,15 @@ class TrainingRun {
     return absl::OkStatus();
   }
 
-  // Ranks that work together do not stop one by one.
+  // Ranks that work together do not stop one by one, and share the batches if
+  // they have the same variables.
   absl::StatusOr<std::optional<EvaluationResult>> Evaluate(
       const Dataset& data) {
     SPILLWAY_RETURN_IF_ERROR(ShareStatistics());
+    if (has_same_variables()) {
+      return EvaluateTogether(*spec_.communicator, session_, spec_.evaluation,
+                              data);
+    }
     return EvaluateUntil(has_ranks() ? StopRequest() : spec_.stop, session_,
                          spec_.evaluation, data);
   }
@@ -399,6 +408,9 @@ class TrainingRun {
   }
 
   bool has_ranks() const { return WorldSizeOf(spec_.communicator) > 1; }
+  bool has_same_variables() const {
+    return has_ranks() && spec_.turns.parts == 0;
+  }
 
   Session& session_;
   const TrainerSpec& spec_;

@@ -151,6 +151,9 @@ struct TrainerSpec {
   // that are left over at the end of an epoch are not read.
   std::optional<MicroBatchPlan> plan = {};
 
+  // Of several ranks, each evaluates a part of the batches, so their size must
+  // be the same. Where variables are averaged in turn (`turns`), they differ,
+  // and each evaluates its own.
   EvaluationProgram evaluation = {};
   const Dataset* test_data = nullptr;  // null: no evaluation
 

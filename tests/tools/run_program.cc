@@ -80,6 +80,7 @@ std::vector<std::string> CommandOf(const ProgramStart& start) {
     command = {"/bin/sh", "-c", R"(ulimit -v "$0" && exec "$@")",
                std::to_string(start.address_space_kib)};
   }
+  command.insert(command.end(), start.under.begin(), start.under.end());
   command.emplace_back(SPILLWAY_PROGRAM);
   command.insert(command.end(), start.arguments.begin(), start.arguments.end());
   return command;

@@ -36,6 +36,8 @@ ProgramRun RunProgram(const std::vector<std::string>& arguments,
 
 struct ProgramStart {
   std::vector<std::string> arguments = {};
+  // What starts it: {"mpirun", "-n", "2"}; empty: this process.
+  std::vector<std::string> under = {};
   std::string stdout_path = {};  // file for standard output; empty: kept
   // Whether standard error is a terminal, so that progress is shown.
   bool has_terminal = false;

@@ -1,4 +1,5 @@
 // `train` on several ranks, which `launch` starts as processes.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -11,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "comm/open_communicator.h"
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/status_matchers.h"
@@ -56,6 +58,66 @@ TEST_F(WorkersTest, TrainAsOneRankWithAsManyMicroBatches) {
     EXPECT_EQ(json["comm"]["backend"], "gloo");
     EXPECT_GT(json["comm"]["bytes"], 0);
     EXPECT_GT(json["comm"]["buckets"].size(), 0U);
+  }
+}
+
+// A hundred updates, after each of which all variables are compared.
+class ReplicasTest : public WorkersTest {
+ protected:
+  static FlagValues Hundred(const FlagValues& more = {}) {
+    return With({{"--num_steps", "100"},
+                 {"--batch_size", "4"},
+                 {"--test_iter", "1"},
+                 {"--check_replicas", "1"}},
+                more);
+  }
+
+  static void ExpectEqualReplicas(const Json& result, size_t count) {
+    EXPECT_EQ(result["steps_done"], 100);
+    ASSERT_EQ(result["ranks"].size(), count);
+    for (const Json& rank : result["ranks"]) {
+      EXPECT_EQ(rank["checksum"], result["checksum"]);
+    }
+  }
+};
+
+TEST_F(ReplicasTest, AreEqualByGloo) {
+  for (const int ranks : {2, 3, 4}) {
+    SCOPED_TRACE(ranks);
+    ExpectEqualReplicas(LaunchForJson(ranks, Hundred()),
+                        static_cast<size_t>(ranks));
+  }
+}
+
+TEST_F(ReplicasTest, AreEqualByThreads) {
+  for (const char* devices : {"2", "3", "4"}) {
+    SCOPED_TRACE(devices);
+    ExpectEqualReplicas(TrainForJson(Hundred({{"--num_devices", devices}})),
+                        std::stoul(devices));
+  }
+}
+
+TEST_F(ReplicasTest, AreEqualByMpiAndThoseOfGloo) {
+  if (std::ranges::count(CommBackends(), "mpi") == 0) {
+    GTEST_SKIP() << "MPI is not built in";
+  }
+  // Ranks may share cores, and a container's user may be root.
+  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+  setenv("OMPI_MCA_mpi_yield_when_idle", "1", 1);
+  for (const char* ranks : {"2", "3"}) {
+    SCOPED_TRACE(ranks);
+    const ProgramRun run =
+        RunningProgram({.arguments = ToArguments("train", Flags(Hundred())),
+                        .under = {"/usr/bin/env", "mpirun", "--oversubscribe",
+                                  "-n", ranks}})
+            .Wait();
+    ASSERT_EQ(run.exit_status, 0) << run.err;
+    const Json by_mpi = Result();
+    EXPECT_EQ(by_mpi["comm"]["backend"], "mpi");
+    ExpectEqualReplicas(by_mpi, std::stoul(ranks));
+    if (std::stoi(ranks) > 2) continue;
+    EXPECT_EQ(LaunchForJson(2, Hundred())["checksum"], by_mpi["checksum"]);
   }
 }
 

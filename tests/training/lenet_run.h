@@ -93,11 +93,12 @@ inline absl::StatusOr<LeNetRun> MakeLeNetRun(int64_t batch_size,
   run.spec.evaluation = {.batch_size = test_batch_size,
                          .images = test.images.id(),
                          .labels = test.labels.id(),
-                         .correct = test.correct.id()};
+                         .correct = test.correct.id(),
+                         .loss = test.loss.id()};
   run.spec.learning_rate = ConstantRate(0.02);
   std::vector<Program> programs(2);
   programs[0].fetches = {model.loss.id(), model.accuracy.id()};
-  programs[1].fetches = {test.correct.id()};
+  programs[1].fetches = {test.correct.id(), test.loss.id()};
   SPILLWAY_ASSIGN_OR_RETURN(programs[0].graph, std::move(training).Build());
   SPILLWAY_ASSIGN_OR_RETURN(programs[1].graph, std::move(evaluation).Build());
   SPILLWAY_ASSIGN_OR_RETURN(run.session, NewSession(std::move(programs)));

@@ -19,11 +19,16 @@ struct BatchOptions {
   // How many threads read the samples of a batch (read_samples.h). 0: as many
   // as the dataset asks for.
   int reader_threads = 0;
+  // Only the batches first, first + every, ...: the part of one of several
+  // ranks.
+  int64_t first = 0;
+  int64_t every = 1;
 };
 
 class Batched : public Dataset {
  public:
-  // Borrows `base`. With a batch size below 1 there are no batches.
+  // Borrows `base`. With a batch size below 1 there are no batches. Requires:
+  // first >= 0, every >= 1.
   Batched(const Dataset& base, const BatchOptions& options);
 
   int64_t size() const override;
@@ -40,6 +45,11 @@ class Batched : public Dataset {
   int64_t valid_samples(int64_t index) const;
 
  private:
+  // Of all batches, the number of this one.
+  int64_t number(int64_t index) const {
+    return options_.first + index * options_.every;
+  }
+
   const Dataset& base_;
   BatchOptions options_;
   std::vector<TensorType> fields_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "base/counted.h"
 #include "base/status_macros.h"
@@ -28,6 +29,55 @@ absl::StatusOr<int64_t> CountCorrect(const StepResult& step, ValueId id,
   SPILLWAY_ASSIGN_OR_RETURN(const std::span<const bool> flags,
                             correct->span<bool>());
   return std::ranges::count(flags.first(static_cast<size_t>(valid)), true);
+}
+
+// Of one batch. Ranks send it.
+struct BatchResult {
+  int64_t correct = 0;
+  int64_t in_top_k = 0;
+  double loss = 0;
+};
+
+// Of the next batch, whose first `valid` samples count.
+absl::StatusOr<BatchResult> EvaluateNext(Session& session,
+                                         const EvaluationProgram& program,
+                                         int64_t valid, Prefetched& reader) {
+  SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader.Next());
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const StepResult step,
+      session.Step(program.program,
+                   {{program.images, batch[0]}, {program.labels, batch[1]}}));
+  BatchResult result;
+  SPILLWAY_ASSIGN_OR_RETURN(
+      result.correct, CountCorrect(step, program.correct, program, valid));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      result.in_top_k, CountCorrect(step, program.in_top_k, program, valid));
+  if (program.loss.is_valid()) {
+    SPILLWAY_ASSIGN_OR_RETURN(result.loss,
+                              FetchedScalar(step, program.loss, "loss"));
+  }
+  return result;
+}
+
+// Of all batches, in order.
+EvaluationResult Sum(std::span<const BatchResult> batches,
+                     const EvaluationProgram& program, int64_t samples) {
+  BatchResult sum;
+  for (const BatchResult& batch : batches) {
+    sum.correct += batch.correct;
+    sum.in_top_k += batch.in_top_k;
+    sum.loss += batch.loss;
+  }
+  const auto all = static_cast<double>(samples);
+  EvaluationResult result = {.accuracy =
+                                 static_cast<double>(sum.correct) / all};
+  if (program.in_top_k.is_valid()) {
+    result.top_k_accuracy = static_cast<double>(sum.in_top_k) / all;
+  }
+  if (program.loss.is_valid() && samples % program.batch_size == 0) {
+    result.loss = sum.loss / static_cast<double>(batches.size());
+  }
+  return result;
 }
 
 }  // namespace
@@ -88,41 +138,45 @@ absl::StatusOr<std::optional<EvaluationResult>> EvaluateUntil(
   const Batched batches(
       data, {.batch_size = program.batch_size, .drop_remainder = false});
   Prefetched reader(batches);
-  int64_t num_correct = 0;
-  int64_t num_in_top_k = 0;
-  double losses = 0;
+  std::vector<BatchResult> results;
   for (int64_t i = 0; i < batches.size(); ++i) {
-    SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, reader.Next());
     SPILLWAY_ASSIGN_OR_RETURN(
-        const StepResult step,
-        session.Step(program.program,
-                     {{program.images, batch[0]}, {program.labels, batch[1]}}));
-    const int64_t valid = batches.valid_samples(i);
-    SPILLWAY_ASSIGN_OR_RETURN(
-        const int64_t correct,
-        CountCorrect(step, program.correct, program, valid));
-    SPILLWAY_ASSIGN_OR_RETURN(
-        const int64_t in_top_k,
-        CountCorrect(step, program.in_top_k, program, valid));
-    num_correct += correct;
-    num_in_top_k += in_top_k;
-    if (program.loss.is_valid()) {
-      SPILLWAY_ASSIGN_OR_RETURN(const double loss,
-                                FetchedScalar(step, program.loss, "loss"));
-      losses += loss;
-    }
+        const BatchResult result,
+        EvaluateNext(session, program, batches.valid_samples(i), reader));
+    results.push_back(result);
     if (i + 1 < batches.size() && StopRequested(stop)) return std::nullopt;
   }
-  EvaluationResult result = {.accuracy = static_cast<double>(num_correct) /
-                                         static_cast<double>(data.size())};
-  if (program.in_top_k.is_valid()) {
-    result.top_k_accuracy =
-        static_cast<double>(num_in_top_k) / static_cast<double>(data.size());
+  return Sum(results, program, data.size());
+}
+
+absl::StatusOr<EvaluationResult> EvaluateTogether(
+    Communicator& communicator, Session& session,
+    const EvaluationProgram& program, const Dataset& data) {
+  const int64_t ranks = communicator.size();
+  const Batched batches(data, {.batch_size = program.batch_size,
+                               .drop_remainder = false,
+                               .first = communicator.rank(),
+                               .every = ranks});
+  Prefetched reader(batches);
+  const int64_t all =
+      (data.size() + program.batch_size - 1) / program.batch_size;
+  const int64_t each = (all + ranks - 1) / ranks;
+  std::vector<BatchResult> own(static_cast<size_t>(each));
+  for (int64_t i = 0; i < batches.size(); ++i) {
+    SPILLWAY_ASSIGN_OR_RETURN(
+        own[static_cast<size_t>(i)],
+        EvaluateNext(session, program, batches.valid_samples(i), reader));
   }
-  if (program.loss.is_valid() && data.size() % program.batch_size == 0) {
-    result.loss = losses / static_cast<double>(batches.size());
+  std::vector<BatchResult> gathered(static_cast<size_t>(each * ranks));
+  SPILLWAY_RETURN_IF_ERROR(
+      communicator.AllGather(own.data(), gathered.data(),
+                             each * static_cast<int64_t>(sizeof(BatchResult))));
+  std::vector<BatchResult> results;
+  for (int64_t batch = 0; batch < all; ++batch) {
+    const int64_t at = batch % ranks * each + batch / ranks;
+    results.push_back(gathered[static_cast<size_t>(at)]);
   }
-  return result;
+  return Sum(results, program, data.size());
 }
 
 absl::StatusOr<double> Evaluate(Session& session,

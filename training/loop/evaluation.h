@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/stop_request.h"
+#include "comm/communicator.h"
 #include "executor/session/session.h"
 #include "training/data/dataset.h"
 
@@ -55,6 +56,14 @@ absl::StatusOr<double> FetchedScalar(const StepResult& step, ValueId id,
 absl::StatusOr<std::optional<EvaluationResult>> EvaluateUntil(
     const StopRequest& stop, Session& session, const EvaluationProgram& program,
     const Dataset& data);
+
+// The same by all ranks of a run, with the same variables: rank r of W takes
+// the batches r, r + W, ... The result, on all ranks, is that of one, bit for
+// bit. Requires: the batch size and the data are the same. Errors: also those
+// of the communicator.
+absl::StatusOr<EvaluationResult> EvaluateTogether(
+    Communicator& communicator, Session& session,
+    const EvaluationProgram& program, const Dataset& data);
 
 // The fraction of `data` that the program classifies correctly. Errors: as for
 // the functions above.

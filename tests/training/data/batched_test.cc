@@ -57,6 +57,20 @@ TEST(BatchedTest, FillsTheLastBatchFromTheStartInEvaluation) {
   EXPECT_EQ(batches.valid_samples(2), 2);
 }
 
+TEST(BatchedTest, APartHasEverySoManyBatches) {
+  const CountingDataset base(10);
+  const Batched part(
+      base, {.batch_size = 4, .drop_remainder = false, .first = 1, .every = 2});
+  ASSERT_EQ(part.size(), 1);
+  EXPECT_THAT(ReadLabels(part, 0), ElementsAre(40, 50, 60, 70));
+  const Batched rest(
+      base, {.batch_size = 4, .drop_remainder = false, .first = 0, .every = 2});
+  ASSERT_EQ(rest.size(), 2);
+  EXPECT_THAT(ReadLabels(rest, 1), ElementsAre(80, 90, 0, 10));
+  EXPECT_EQ(rest.valid_samples(1), 2);
+  EXPECT_EQ(Batched(base, {.batch_size = 4, .first = 2, .every = 7}).size(), 0);
+}
+
 TEST(BatchedTest, OneBatchMayBeLargerThanTheWholeSet) {
   const CountingDataset base(2);
   const Batched batches(base, {.batch_size = 5, .drop_remainder = false});

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "comm/communicator.h"
 #include "executor/session/plan_programs.h"
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
@@ -208,6 +209,15 @@ absl::StatusOr<Evaluation> FitEvaluation(const ModelGraphSpec& spec,
   }
 }
 
+// The smallest of all ranks, which evaluate together.
+absl::StatusOr<int64_t> AgreedBatch(int64_t batch,
+                                    const SessionOptions& options) {
+  if (options.communicator == nullptr) return batch;
+  SPILLWAY_RETURN_IF_ERROR(options.communicator->AllReduce(
+      &batch, 1, DType::kInt64, ReduceOp::kMin));
+  return batch;
+}
+
 // The decisions for the programs of the training. An evaluation of one row is
 // among them: its constants live on the device during training steps too.
 absl::StatusOr<TunedPrograms> TuneTraining(const TrainFlags& flags,
@@ -272,17 +282,24 @@ absl::Status OpenTraining(const TrainFlags& flags, TunedPrograms tuned,
   const Dataset& tested = loop.validation
                               ? static_cast<const Dataset&>(*loop.validation)
                               : *loop.data.test;
+  const EvaluationRoom room = {.kind = device->kind(),
+                               .bytes = TransientBytes(planned),
+                               .device_bytes = planned.device_bytes,
+                               .place = flags.place,
+                               .host_variables = setup.placement.variables};
+  const auto fit = [&](int64_t batch) {
+    return FitEvaluation(loop.model, TopK(flags, loop), batch, room,
+                         setup.options);
+  };
   SPILLWAY_ASSIGN_OR_RETURN(
       Evaluation evaluation,
-      FitEvaluation(loop.model, TopK(flags, loop),
-                    EvaluationBatch(flags.loop, loop.model.options.batch_size,
-                                    tested.size()),
-                    {.kind = device->kind(),
-                     .bytes = TransientBytes(planned),
-                     .device_bytes = planned.device_bytes,
-                     .place = flags.place,
-                     .host_variables = setup.placement.variables},
-                    setup.options));
+      fit(EvaluationBatch(flags.loop, loop.model.options.batch_size,
+                          tested.size())));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t agreed,
+                            AgreedBatch(evaluation.ids.batch_size, options));
+  if (agreed < evaluation.ids.batch_size) {
+    SPILLWAY_ASSIGN_OR_RETURN(evaluation, fit(agreed));
+  }
   setup.spec.evaluation = evaluation.ids;
   setup.spec.evaluation.program = static_cast<int>(programs.size());
   programs.push_back(std::move(evaluation.program));
