@@ -10,9 +10,10 @@ Three tables:
              each: `spillway launch ... train`, and the prediction
 
 For the third, the profile of a rank and the numbers of the network are measured
-just before, with as many processes at the same time as there are ranks. The
-step of a run is the difference of two runs of different lengths, so that what
-happens once is not in it. --without_runs leaves the third table out.
+just before, with as many processes at the same time as there are ranks; so is
+how much a rank's steps scatter, since all wait for the last rank. The step of a
+run is the difference of two runs of different lengths, so that what happens
+once is not in it. --without_runs leaves the third table out.
 
 Example:
   benchmarks/scaling.py --json benchmarks/results/scaling.json
@@ -165,16 +166,20 @@ def measure_network(program, ranks, folder):
          "SPILLWAY_RENDEZVOUS": folder} for rank in range(ranks)]
     beside_each_other([[program.speed, result]] * ranks, environments)
     measured = json.loads(pathlib.Path(result).read_text("utf-8"))
-    # A ring: 2 (W - 1) rounds of latency + bytes / W / rate.
+    # A ring: 2 (W - 1) rounds of latency + bytes / W / rate. Large ones say the
+    # rate, the others the latency, whose measurements scatter.
     rounds = 2 * (ranks - 1)
     times = {each["bytes"]: each["ns"] for each in measured["all_reduces"]}
-    latency = times[min(times)] / rounds
-    rates = [bytes_ / ranks * rounds / (ns - rounds * latency)
-             for bytes_, ns in times.items() if bytes_ >= 1 << 20]
+    less, most = sorted(times)[-2:]
+    ns_of_byte = (times[most] - times[less]) / (most - less)
+    latency = statistics.median(
+        max(0, ns - bytes_ * ns_of_byte)
+        for bytes_, ns in times.items() if bytes_ < less) / rounds
+    rate = rounds / ranks / ns_of_byte
     contention = (measured["all_reduce_slowdown"]
                   + measured["compute_slowdown"]) / 2
     link = {"latency_ns": round(latency),
-            "bytes_per_second": 1e9 * statistics.median(rates)}
+            "bytes_per_second": 1e9 * rate}
     return measured, {"between_hosts": link, "ranks_per_host": ranks,
                       "allreduce": "ring",
                       "contention": min(10, max(0, contention))}
@@ -195,6 +200,25 @@ def measure_profiles(program, model, batch, ranks, folder):
          f"--out={path}"]
         for path in paths])
     return paths
+
+
+def measure_jitter(program, model, batch, ranks, folder):
+    """The standard deviation of a rank's steps, in parts of their mean, while
+    the others compute the same: by the median deviation, which single steps do
+    not move."""
+    paths = [os.path.join(folder, f"jitter_{i}.json") for i in range(ranks)]
+    beside_each_other([
+        [program.path, "bench", *model_flags(model, batch), "--image_size=28",
+         "--channels=1", "--num_classes=10", "--num_batches=60",
+         f"--json={path}"]
+        for path in paths])
+    deviations = []
+    for path in paths:
+        steps = json.loads(pathlib.Path(path).read_text("utf-8"))["step_ms"]["all"]
+        median = statistics.median(steps)
+        deviation = statistics.median(abs(step - median) for step in steps)
+        deviations.append(1.4826 * deviation / median)
+    return statistics.median(deviations)
 
 
 def predict(program, model, batch, ranks, network, path):
@@ -251,6 +275,9 @@ def measured_rows(program, options):
 
 def measured_row(program, case, ranks, network, options, folder):
     model, batch = case
+    if network:
+        network = {**network, "jitter": measure_jitter(program, model, batch,
+                                                       ranks, folder)}
     predictions = [predict(program, model, batch, ranks, network, path)
                    for path in measure_profiles(program, model, batch, ranks,
                                                 folder)]
@@ -263,7 +290,8 @@ def measured_row(program, case, ranks, network, options, folder):
            "predicted_exposed_ms": statistics.median(
                each["scaling"][-1]["exposed_ms"] for each in predictions)
            if network else 0,
-           "measured_exposed_ms": exposed_ms}
+           "measured_exposed_ms": exposed_ms,
+           "jitter": network["jitter"] if network else 0}
     print(f"{model:<15}{batch:>6}{ranks:>6}{row['predicted_ms']:>14.2f}"
           f"{step_ms:>13.2f}{100 * row['error']:>8.1f} %"
           f"{row['predicted_exposed_ms']:>12.2f}{exposed_ms:>10.2f}", flush=True)

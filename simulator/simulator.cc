@@ -56,6 +56,7 @@ class Simulation {
     for (const StepId id : plan.steps.ids()) {
       lanes_[static_cast<size_t>(plan.steps[id].lane)].steps.push_back(id);
     }
+    FindLateness();
     result_.ran.resize(plan.steps.size());
     result_.charged_ns.resize(plan.steps.size());
   }
@@ -76,6 +77,20 @@ class Simulation {
 
  private:
   const Step& step(StepId id) const { return plan_.steps[id]; }
+
+  // How long the last collective waits for the last rank.
+  void FindLateness() {
+    const std::vector<StepId>& collectives = lanes_[kCommunication].steps;
+    if (!profile_.network || collectives.empty()) return;
+    double kernels_ns = 0;
+    for (const StepId id : lanes_[kCompute].steps) {
+      if (step(id).kind == StepKind::kAlias) continue;
+      kernels_ns += static_cast<double>(kernel_ns_[step(id).node]);
+    }
+    last_collective_ = collectives.back();
+    late_ns_ = std::llround(kernels_ns * profile_.network->jitter *
+                            ExpectedLateness(profile_.network->ranks));
+  }
 
   int64_t IssuedNs(StepId id) const {
     return (id.value() + 1) * profile_.issue_ns;
@@ -140,6 +155,7 @@ class Simulation {
     if (step.kind == StepKind::kAlias) return;
     if (part == Part::kKernel) {
       lane.left_ns = static_cast<double>(kernel_ns_[step.node]);
+      if (lane.steps[lane.next] == last_collective_) lane.fixed_ns = late_ns_;
       return;
     }
     StartCopy(lane.is_staged ? WireBytes(graph_, graph_.node(step.node))
@@ -310,6 +326,8 @@ class Simulation {
   IdMap<StepId, int64_t> end_ns_;  // kNever: has not ended
   size_t num_ended_ = 0;
   int64_t now_ = 0;
+  StepId last_collective_ = {};  // invalid: none
+  int64_t late_ns_ = 0;
   SimulatedStep result_;
 };
 

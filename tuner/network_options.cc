@@ -33,8 +33,10 @@ absl::Status CheckNetworkOptions(const NetworkOptions& options) {
       "network_latency_us", options.network_latency_us, 0, kMostLatencyUs));
   SPILLWAY_RETURN_IF_ERROR(CheckGiven(
       "intra_host_gbps", options.intra_host_gbps, kLeastGbps, kMostGbps));
-  return CheckGiven("intra_host_latency_us", options.intra_host_latency_us, 0,
-                    kMostLatencyUs);
+  SPILLWAY_RETURN_IF_ERROR(CheckGiven("intra_host_latency_us",
+                                      options.intra_host_latency_us, 0,
+                                      kMostLatencyUs));
+  return CheckGiven("rank_jitter", options.rank_jitter, 0, kMostJitter);
 }
 
 void SetLink(const std::optional<double>& gbps,
@@ -91,6 +93,7 @@ absl::StatusOr<std::optional<NetworkModel>> NetworkOf(
     network->ranks_per_host = *options.ranks_per_host;
   }
   if (options.staged_allreduce) network->is_staged = *options.staged_allreduce;
+  if (options.rank_jitter) network->jitter = *options.rank_jitter;
   SetAllReduce(options.allreduce, *network);
   network->ranks = std::max(options.workers, real_ranks);
   SPILLWAY_RETURN_IF_ERROR(CheckNetwork(*network));

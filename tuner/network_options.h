@@ -40,6 +40,8 @@ struct NetworkOptions {
   AllReduceChoice allreduce = AllReduceChoice::kNotGiven;
   // NetworkModel::is_staged.
   std::optional<bool> staged_allreduce = {};
+  // NetworkModel::jitter.
+  std::optional<double> rank_jitter = {};
 };
 
 // The network for a run of options.workers ranks on machines of `profile`, or

@@ -44,6 +44,9 @@ NetworkModel ReadNetwork(JsonObject network) {
     read.contention =
         network.Number("contention", {.least = 0, .most = kMostContention});
   }
+  if (network.Has("jitter")) {
+    read.jitter = network.Number("jitter", {.least = 0, .most = kMostJitter});
+  }
   if (network.Has("staged")) read.is_staged = network.Flag("staged");
   network.RefuseOtherFields();
   return read;
@@ -62,6 +65,7 @@ nlohmann::ordered_json NetworkToJson(const NetworkModel& network) {
     json["allreduce"] = std::string(AllReduceName(*network.all_reduce));
   }
   if (network.contention != 0) json["contention"] = network.contention;
+  if (network.jitter != 0) json["jitter"] = network.jitter;
   if (network.is_staged) json["staged"] = true;
   return json;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 #include <string>
 
 #include "base/counted.h"
@@ -112,6 +113,10 @@ absl::Status CheckNetwork(const NetworkModel& network) {
     return InvalidArgument(fmt::format("contention: {} must be from 0 to {}",
                                        network.contention, kMostContention));
   }
+  if (!(network.jitter >= 0 && network.jitter <= kMostJitter)) {
+    return InvalidArgument(fmt::format("jitter: {} must be from 0 to {}",
+                                       network.jitter, kMostJitter));
+  }
   if (network.all_reduce == AllReduceAlgorithm::kHierarchical &&
       !FillsHosts(network)) {
     return InvalidArgument(
@@ -164,6 +169,26 @@ AllReduceAlgorithm FastestAllReduce(const NetworkModel& network, double bytes) {
 
 double AllGatherNs(const NetworkModel& network, double bytes) {
   return static_cast<double>(network.ranks - 1) * RingRoundNs(network, bytes);
+}
+
+double ExpectedLateness(int64_t ranks) {
+  if (ranks <= 1) return 0;
+  // By the trapezoidal rule, the integral over x > 0 of
+  // 1 - F(x)^W - F(-x)^W, where F^W is the distribution of the maximum.
+  constexpr double kMost = 12;
+  constexpr int kParts = 6000;
+  const auto below = [](double x) {
+    return 0.5 * std::erfc(-x / std::numbers::sqrt2);
+  };
+  const auto count = static_cast<double>(ranks);
+  double sum = 0;
+  for (int i = 0; i < kParts; ++i) {
+    const double x = kMost * i / kParts;
+    const double value =
+        1 - std::pow(below(x), count) - std::pow(below(-x), count);
+    sum += i == 0 ? value / 2 : value;
+  }
+  return sum * kMost / kParts;
 }
 
 double BroadcastNs(const NetworkModel& network, double bytes) {

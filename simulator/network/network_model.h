@@ -56,6 +56,7 @@ std::optional<AllReduceAlgorithm> FindAllReduce(std::string_view name);
 inline constexpr int64_t kMostRanks = int64_t{1} << 20;
 inline constexpr int64_t kMostLatencyNs = int64_t{1'000'000'000};
 inline constexpr double kMostContention = 10;
+inline constexpr double kMostJitter = 1;
 
 struct NetworkModel {
   NetworkLink between_hosts = {};
@@ -70,6 +71,11 @@ struct NetworkModel {
   // All-reduces copy their bytes to the host and their sums back, on the link
   // that swaps use too.
   bool is_staged = false;
+  // How much ranks differ: the standard deviation of a step's kernel time, in
+  // parts of its mean. Steps of all ranks are taken as independent and normal,
+  // so the last rank of W is ExpectedLateness(W) deviations later than the
+  // mean, and the last collective of a step waits for it.
+  double jitter = 0;
   // Of the run whose time is predicted. Not in profile files, which describe
   // machines.
   int64_t ranks = 1;
@@ -96,6 +102,10 @@ AllReduceAlgorithm FastestAllReduce(const NetworkModel& network, double bytes);
 
 // n bytes of each rank -> W n bytes on each rank, by a ring of W - 1 rounds.
 double AllGatherNs(const NetworkModel& network, double bytes);
+
+// The expected maximum of so many independent numbers of the standard normal
+// distribution: 0 for one, 0.564 for two, 3.24 for a thousand.
+double ExpectedLateness(int64_t ranks);
 
 // n bytes of one rank -> all ranks, down the tree of kTree.
 double BroadcastNs(const NetworkModel& network, double bytes);

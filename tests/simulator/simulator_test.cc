@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -218,6 +219,7 @@ struct Machine {
   // Kernels halve the speed of those of the communication lane, and these of
   // kernels.
   bool contends = false;
+  double jitter = 0;  // of two ranks
 };
 
 // The numbers of TableNs as a profile.
@@ -228,6 +230,7 @@ DeviceProfile ToProfile(const Machine& machine) {
   profile.kernel_ns_per_copied_byte = machine.copies_slow ? 1 : 0;
   profile.network = {.contention = machine.contends ? 1.0 : 0.0,
                      .is_staged = machine.staged,
+                     .jitter = machine.jitter,
                      .ranks = 2};
   if (!machine.has_table) return profile;
   profile.to_host.by_size = {
@@ -384,7 +387,8 @@ class SlowSimulator {
     if (step.kind == StepKind::kAlias) {
       running.parts = {{}};
     } else if (step.kind == StepKind::kCompute) {
-      running.parts = {{.quarters = 4 * times_[step.node]}};
+      running.parts = {{.fixed = IsLastCollective(i) ? Lateness() : 0,
+                        .quarters = 4 * times_[step.node]}};
       if (step.lane != Lane::kCommunication || !machine_.staged) return;
       const int64_t bytes = OutputBytes(graph_, step.node);
       running.parts.insert(running.parts.begin(), Copy('o', bytes));
@@ -393,6 +397,27 @@ class SlowSimulator {
       running.parts = {Copy(step.lane == Lane::kCopyOut ? 'o' : 'i',
                             plan_.buffers[step.outputs[0]].bytes)};
     }
+  }
+
+  bool IsLastCollective(size_t i) const {
+    for (const StepId id : plan_.steps.ids()) {
+      if (plan_.steps[id].lane == Lane::kCommunication && id.index() > i) {
+        return false;
+      }
+    }
+    return plan_.steps[StepId(i)].lane == Lane::kCommunication;
+  }
+
+  // The larger of two standard normal numbers is 1 / sqrt(pi) on average.
+  int64_t Lateness() const {
+    int64_t kernels = 0;
+    for (const Step& step : plan_.steps) {
+      if (step.lane == Lane::kCompute && step.kind == StepKind::kCompute) {
+        kernels += times_[step.node];
+      }
+    }
+    return std::llround(static_cast<double>(kernels) * machine_.jitter *
+                        std::numbers::inv_sqrtpi);
   }
 
   Work Copy(char kind, int64_t bytes) const {
@@ -466,7 +491,8 @@ TEST(SimulatorTest, RandomPlansTakeWhatASlowTwinSays) {
                        .in_turn = seed % 7 == 0,
                        .has_table = seed % 2 == 1,
                        .staged = seed % 8 >= 4,
-                       .contends = seed % 3 == 0};
+                       .contends = seed % 3 == 0,
+                       .jitter = seed % 5 < 2 ? 0.1 : 0};
     // The twin counts in halves, so copies must run at one byte per nanosecond.
     machine.copies_slow = machine.latency_ns == 0 && !machine.has_table;
     ExpectTwinAgrees(plan_case, plan, times, machine);

@@ -50,7 +50,8 @@ TEST(NetworkOptionsTest, GivenOptionsReplaceThoseOfTheProfile) {
                                   .intra_host_gbps = 100,
                                   .ranks_per_host = 8,
                                   .allreduce = AllReduceChoice::kAuto,
-                                  .staged_allreduce = true},
+                                  .staged_allreduce = true,
+                                  .rank_jitter = 0.02},
                                  profile));
   expected.ranks = 32;
   expected.between_hosts.latency_ns = 1500;
@@ -58,6 +59,7 @@ TEST(NetworkOptionsTest, GivenOptionsReplaceThoseOfTheProfile) {
   expected.ranks_per_host = 8;
   expected.all_reduce.reset();
   expected.is_staged = true;
+  expected.jitter = 0.02;
   EXPECT_EQ(changed, expected);
 }
 
@@ -84,6 +86,8 @@ TEST(NetworkOptionsTest, ErrorsNameTheOption) {
          "intra_host_gbps: 0 must be from");
   expect({.workers = 2, .network_gbps = 1, .ranks_per_host = 0},
          "ranks_per_host: 0 must be from 1");
+  expect({.workers = 2, .network_gbps = 1, .rank_jitter = 2},
+         "rank_jitter: 2 must be from 0 to 1");
   expect({.workers = 6,
           .network_gbps = 1,
           .ranks_per_host = 4,

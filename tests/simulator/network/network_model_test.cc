@@ -163,10 +163,23 @@ TEST(NetworkModelTest, ErrorsNameTheField) {
   expect([](NetworkModel& n) { n.within_host.bytes_per_second = NAN; },
          "within_host: nan bytes per second");
   expect([](NetworkModel& n) { n.contention = -1; }, "contention: -1");
+  expect([](NetworkModel& n) { n.jitter = NAN; }, "jitter: nan must be from 0");
   expect(
       [](NetworkModel& n) { n.all_reduce = AllReduceAlgorithm::kHierarchical; },
       "allreduce: hierarchical needs hosts with equal numbers of ranks; 6 "
       "ranks with ranks_per_host 4 leave one host with 2");
+}
+
+// Means of order statistics, by closed forms where there are, else from tables
+// (Harter, "Expected Values of Normal Order Statistics", 1961; Tippett, 1925).
+TEST(NetworkModelTest, TheLastOfManyIsAsLateAsTablesSay) {
+  EXPECT_EQ(ExpectedLateness(1), 0);
+  EXPECT_NEAR(ExpectedLateness(2), 1 / std::sqrt(M_PI), 1e-6);
+  EXPECT_NEAR(ExpectedLateness(3), 1.5 / std::sqrt(M_PI), 1e-6);
+  EXPECT_NEAR(ExpectedLateness(4), 1.02938, 1e-5);
+  EXPECT_NEAR(ExpectedLateness(10), 1.53875, 1e-5);
+  EXPECT_NEAR(ExpectedLateness(100), 2.50759, 1e-5);
+  EXPECT_NEAR(ExpectedLateness(1000), 3.24144, 1e-5);
 }
 
 TEST(NetworkModelTest, NamesAreFoundAgain) {

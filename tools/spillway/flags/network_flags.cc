@@ -87,8 +87,8 @@ void CheckNeedsWorkers(const FlagSet& set) {
   for (const char* name :
        {"--network_gbps", "--network_latency_us", "--ranks_per_host",
         "--intra_host_gbps", "--intra_host_latency_us", "--allreduce",
-        "--staged_allreduce", "--bucket_mb", "--first_bucket_mb",
-        "--bucket_elements", "--reduce"}) {
+        "--staged_allreduce", "--rank_jitter", "--bucket_mb",
+        "--first_bucket_mb", "--bucket_elements", "--reduce"}) {
     if (set.IsGiven(name)) Refuse(fmt::format("{} needs --workers", name));
   }
 }
@@ -113,6 +113,11 @@ void AddNetworkFlags(FlagSet& set, NetworkFlags& flags, StepOptions& step,
   set.Bool("--staged_allreduce", flags.staged_allreduce,
            "all-reduces copy their bytes to the host and back, over the link "
            "of swaps");
+  set.Real("--rank_jitter", step.network.rank_jitter,
+           {.help = "standard deviation of a rank's kernel time, in parts of "
+                    "its mean: all wait for the last rank; default: that of "
+                    "the profile, else 0",
+            .max = kMostJitter});
   AddExchangeFlags(set, source.exchange);
   set.AtEnd([&set, &flags, &step, &source] {
     CheckNeedsWorkers(set);

@@ -35,6 +35,9 @@ std::string DescribeNetwork(const NetworkModel& network) {
                     DescribeLink(network.within_host), network.ranks_per_host);
   }
   if (network.is_staged) text += "; staged on the host";
+  if (network.jitter > 0) {
+    text += fmt::format("; jitter {:.3g} %", 100 * network.jitter);
+  }
   return text;
 }
 
