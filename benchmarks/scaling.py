@@ -208,8 +208,8 @@ def measure_jitter(program, model, batch, ranks, folder):
     not move."""
     paths = [os.path.join(folder, f"jitter_{i}.json") for i in range(ranks)]
     beside_each_other([
-        [program.path, "bench", *model_flags(model, batch), "--image_size=28",
-         "--channels=1", "--num_classes=10", "--num_batches=60",
+        # With the model's own images: only the spread counts.
+        [program.path, "bench", *model_flags(model, batch), "--num_batches=60",
          f"--json={path}"]
         for path in paths])
     deviations = []
@@ -275,7 +275,9 @@ def measured_rows(program, options):
 
 def measured_row(program, case, ranks, network, options, folder):
     model, batch = case
-    if network:
+    # Ranks that share a core are not late independently: one that waits leaves
+    # its core to the others.
+    if network and ranks <= len(os.sched_getaffinity(0)):
         network = {**network, "jitter": measure_jitter(program, model, batch,
                                                        ranks, folder)}
     predictions = [predict(program, model, batch, ranks, network, path)
@@ -291,7 +293,7 @@ def measured_row(program, case, ranks, network, options, folder):
                each["scaling"][-1]["exposed_ms"] for each in predictions)
            if network else 0,
            "measured_exposed_ms": exposed_ms,
-           "jitter": network["jitter"] if network else 0}
+           "jitter": (network or {}).get("jitter", 0)}
     print(f"{model:<15}{batch:>6}{ranks:>6}{row['predicted_ms']:>14.2f}"
           f"{step_ms:>13.2f}{100 * row['error']:>8.1f} %"
           f"{row['predicted_exposed_ms']:>12.2f}{exposed_ms:>10.2f}", flush=True)

@@ -117,12 +117,11 @@ TEST_F(GpuWorkersTest, EachRankTakesItsGpu) {
   SetGpus(1);
   EXPECT_THAT(
       Launch(2, Flags(OnGpus())),
-      AllOf(
-          ::testing::Field(&ProgramRun::exit_status, 2),
-          ::testing::Field(
-              &ProgramRun::err,
-              HasSubstr("--device: rank 1 is number 1 of 2 on its host, which "
-                        "has 1 GPU; start as many as there are GPUs"))));
+      AllOf(::testing::Field(&ProgramRun::exit_status, 2),
+            ::testing::Field(
+                &ProgramRun::err,
+                HasSubstr("--device: rank 1 has the local rank 1 of 2 on its "
+                          "host, which has 1 GPU; start as many"))));
 }
 
 TEST_F(GpuWorkersTest, RanksThatShareAGpuUseTheHost) {

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <memory>
 #include <string>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "executor/device/cuda/cuda_backend.h"
 #include "executor/device/cuda/cuda_status.h"
@@ -21,35 +21,32 @@ std::string HostName() {
   return name.data();
 }
 
-// The number of the rank's GPU; nothing if it uses none.
+// Of this machine; none if the driver reports an error.
+int CountGpus(CudaApi& runtime) {
+  int count = 0;
+  return runtime.GetDeviceCount(&count) == 0 ? count : 0;
+}
+
+// The number of the rank's GPU; nothing if it uses none. Opens no other GPU,
+// which would take memory of it.
 absl::StatusOr<std::optional<int>> GpuNumber(std::string_view device,
                                              const RankIdentity& identity) {
   const CudaBackend* backend = LinkedCudaBackend();
-  if (device == "cpu" || device == "inline") return std::nullopt;
-  if (device.empty() && backend == nullptr) return std::nullopt;
-  if (backend == nullptr) return NoCudaBackend();
-  // Also says what is wrong with the driver, or the number.
-  const auto opened = NewDevice(device.empty() ? "cuda" : device, {});
-  if (!opened.ok()) {
-    if (device.empty() && absl::IsUnavailable(opened.status())) {
-      return std::nullopt;
-    }
-    return opened.status();
+  const int count = backend == nullptr ? 0 : CountGpus(backend->runtime());
+  const bool is_any = device.empty() && count > 0;
+  const std::optional<int> named = CudaIndex(device);
+  if (!is_any && !named) return std::nullopt;
+  // What is missing is said as everywhere.
+  if (named && *named >= count) {
+    SPILLWAY_RETURN_IF_ERROR(NewDevice(device, {}).status());
   }
-  if (const std::optional<int> number = CudaIndex(device);
-      number && device != "cuda") {
-    return number;
-  }
-  int count = 0;
-  SPILLWAY_RETURN_IF_ERROR(CudaStatus(backend->runtime(),
-                                      backend->runtime().GetDeviceCount(&count),
-                                      "cudaGetDeviceCount"));
+  if (named && device != "cuda") return named;
   if (identity.local_rank < count) return identity.local_rank;
   return InvalidArgument(fmt::format(
-      "rank {} is number {} of {} on its host, which has {} GPU{}; start as "
+      "rank {} has the local rank {} of {} on its host, which has {}; start as "
       "many as there are GPUs, or let ranks share one: cuda:0",
-      identity.rank, identity.local_rank, identity.local_size, count,
-      count == 1 ? "" : "s"));
+      identity.rank, identity.local_rank, identity.local_size,
+      Counted(count, "GPU")));
 }
 
 }  // namespace
