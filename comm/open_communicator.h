@@ -15,7 +15,7 @@
 
 namespace spillway {
 
-// The GPU of a rank (executor/device/cuda/gpu_of_rank.h).
+// The GPU of a rank (executor/gpu_of_rank.h).
 struct GpuOfRank {
   std::string device = {};  // "cuda:1"
   // Of no other GPU on any host: "node7 0000:17:00.0".

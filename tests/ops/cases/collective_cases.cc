@@ -112,14 +112,14 @@ std::function<DoublesList(const DoublesList&)> Gives(DoublesList outputs) {
   return [outputs](const DoublesList&) { return outputs; };
 }
 
-// More tensors than a launch on a GPU takes; of several sizes, one of them 0.
+// More tensors than a launch on a GPU takes, of several sizes.
 OpCase ABucketOfSeventy() {
   OpCase op_case = {.name = "ABucketOfSeventy",
                     .op = "AllReduce",
                     .reference = Weighted,
-                    .flops = 10 * (1 + 2 + 3 + 4 + 5 + 6)};
+                    .flops = 10 * (1 + 2 + 3 + 4 + 5 + 6 + 7)};
   for (int64_t i = 0; i < 70; ++i) {
-    const TensorType type = Float32({i % 7});
+    const TensorType type = Float32({1 + i % 7});
     op_case.inputs.push_back({type});
     op_case.outputs.push_back(type);
   }

@@ -14,7 +14,7 @@
 #include "comm/exit_status.h"
 #include "comm/open_communicator.h"
 #include "comm/ranks.h"
-#include "executor/device/cuda/gpu_of_rank.h"
+#include "executor/gpu_of_rank.h"
 #include "fmt/format.h"
 #include "tools/spillway/exit_status.h"
 

@@ -1,6 +1,6 @@
 // Which GPU a rank of a run uses.
-#ifndef SPILLWAY_EXECUTOR_DEVICE_CUDA_GPU_OF_RANK_H_
-#define SPILLWAY_EXECUTOR_DEVICE_CUDA_GPU_OF_RANK_H_
+#ifndef SPILLWAY_EXECUTOR_GPU_OF_RANK_H_
+#define SPILLWAY_EXECUTOR_GPU_OF_RANK_H_
 
 #include <optional>
 #include <string_view>
@@ -21,4 +21,4 @@ absl::StatusOr<std::optional<GpuOfRank>> FindGpuOfRank(
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_EXECUTOR_DEVICE_CUDA_GPU_OF_RANK_H_
+#endif  // SPILLWAY_EXECUTOR_GPU_OF_RANK_H_

@@ -1,4 +1,4 @@
-#include "executor/device/cuda/gpu_of_rank.h"
+#include "executor/gpu_of_rank.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
