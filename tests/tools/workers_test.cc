@@ -29,7 +29,6 @@ using ::testing::HasSubstr;
 using testing::ProgramRun;
 using testing::ProgramStart;
 using testing::RunningProgram;
-using testing::RunProgram;
 using testing::StressSetting;
 using testing::ToArguments;
 using testing::With;

@@ -65,7 +65,7 @@ TEST(EvaluateTogetherTest, AnErrorOfOneEndsAll) {
     if (rank.rank() == 1) {
       own.spec.evaluation.correct = own.spec.evaluation.loss;
     }
-    const absl::Status status =
+    absl::Status status =
         EvaluateTogether(rank, *own.session, own.spec.evaluation, data)
             .status();
     if (!status.ok()) rank.Abort(status);
