@@ -7,12 +7,13 @@
 # on a user's path and a user's own graph/graph.h is never mistaken for ours.
 
 set(spillway_public_folders
-    base graph comm lms executor ops simulator tuner models training)
+    base graph comm lms executor ops simulator tuner models training onnx_model)
 # The internals of kernels and devices; they may need headers of other libraries
 # (oneDNN, CUDA) that a user does not have.
 set(spillway_private_folders
     executor/device/cpu executor/device/cuda executor/device/inline
-    ops/cpu ops/gpu)
+    ops/cpu ops/gpu
+    onnx_model/convert onnx_model/file onnx_model/fold onnx_model/layout)
 # The umbrella header: installed as spillway/spillway.h.
 set(spillway_umbrella_header cmake/spillway.h)
 

@@ -39,6 +39,8 @@
 #include "models/layers/layers.h"
 #include "models/layers/volume_layers.h"
 #include "models/zoo.h"
+#include "onnx_model/import.h"
+#include "onnx_model/tensors.h"
 #include "ops/all_ops.h"
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"

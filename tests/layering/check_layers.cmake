@@ -24,7 +24,8 @@ set(simulator_may_include base graph lms executor/memory executor/plan)
 set(models_may_include base graph)
 set(training_may_include base comm graph ${inside_executor})
 set(tuner_may_include base comm graph lms ${inside_executor} ops simulator)
-set(layers base graph comm lms executor ops simulator models training tuner)
+set(onnx_model_may_include base graph ${inside_executor} models training)
+set(layers base graph comm lms executor ops simulator models training tuner onnx_model)
 set(programs tests benchmarks tools examples)
 
 # The box of a path, or "" for a header of another project.
@@ -39,7 +40,7 @@ function(find_box path box)
 endfunction()
 
 # Headers that stay behind when the others are installed (cmake/package.cmake).
-set(private_header "(_cpu\\.h|\\.cuh)$|^ops/gpu/")
+set(private_header "(_cpu\\.h|\\.cuh)$|^ops/gpu/|^onnx_model/(convert|file|fold|layout)/")
 
 set(upward)
 set(private)

@@ -1,6 +1,5 @@
 #include "tools/spillway/command/run_command.h"
 
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -9,8 +8,8 @@
 #include "base/trace/timeline.h"
 #include "executor/session/session.h"
 #include "fmt/format.h"
-#include "graph/well_known_ops.h"
-#include "tools/spillway/flags/graph_source.h"
+#include "tools/spillway/command/run_step.h"
+#include "tools/spillway/flags/dim_flag.h"
 #include "tools/spillway/flags/lms_flags.h"
 #include "tools/spillway/flags/step_flags.h"
 #include "tools/spillway/output/host_nodes_text.h"
@@ -22,40 +21,6 @@
 
 namespace spillway {
 namespace {
-
-// The tensors of --feed, by their use.
-struct FeedTensors {
-  TensorMap file = {};       // owns the bytes
-  Feeds feeds = {};          // of Placeholders
-  TensorMap variables = {};  // values that replace the initial ones
-};
-
-absl::StatusOr<FeedTensors> ReadFeeds(const std::string& path,
-                                      const Graph& graph) {
-  FeedTensors tensors;
-  if (path.empty()) return tensors;
-  SPILLWAY_ASSIGN_OR_RETURN(tensors.file, ReadSafetensors(path));
-  for (const auto& [name, tensor] : tensors.file) {
-    SPILLWAY_ASSIGN_OR_RETURN(const ValueId value, graph.FindValue(name));
-    const Node& node = graph.producer(value);
-    if (graph.type(value) != tensor.type) {
-      return InvalidArgument(
-          fmt::format("{} is {} in the graph but {} in the file", name,
-                      graph.type(value).ToString(), tensor.type.ToString()));
-    }
-    if (node.op == kPlaceholder) {
-      tensors.feeds[value] =
-          TensorView{.type = tensor.type, .data = tensor.bytes.data()};
-    } else if (node.op == kVariable) {
-      tensors.variables[node.name] = tensor;
-    } else {
-      return InvalidArgument(fmt::format(
-          "{} is the output of a {}; only Placeholders and Variables are fed",
-          name, node.op));
-    }
-  }
-  return tensors;
-}
 
 // The session has only the variables that the step uses.
 absl::Status WriteUsedVariables(const TensorMap& variables, Session& session) {
@@ -146,14 +111,44 @@ absl::StatusOr<RunSetup> SetUpRun(const RunFlags& flags, const Graph& graph,
 
 }  // namespace
 
+namespace {
+
+// A graph file and its flags, or an ONNX model and its flags.
+void AddOnnxRunFlags(FlagSet& set, RunFlags& flags,
+                     const std::vector<CLI::Option*>& of_graph) {
+  CLI::Option* onnx = set.File("--onnx", flags.onnx,
+                               "ONNX model, instead of --graph: inference");
+  const std::vector<CLI::Option*> of_onnx = {
+      set.File("--feeds", flags.feeds,
+               "safetensors file: the model's inputs, and initializers that it "
+               "replaces, by name"),
+      set.File("--fetches", flags.fetches,
+               "write the model's outputs to this file"),
+      set.Int("--batch_size", flags.batch_size,
+              {.help = "of the inputs, if they are not fed; 0: the model's",
+               .max = 1'000'000}),
+      AddDimFlag(set, flags.dims)};
+  for (CLI::Option* option : of_onnx) option->needs(onnx);
+  for (CLI::Option* option : of_graph) option->excludes(onnx);
+  set.AtEnd([&flags] {
+    if (!flags.onnx.empty()) return;
+    if (flags.graph.empty()) Refuse("one of --graph and --onnx is needed");
+    if (flags.fetch.empty()) Refuse("--fetch is required");
+  });
+}
+
+}  // namespace
+
 void AddRunFlags(FlagSet& set, RunFlags& flags) {
   set.BeginGroup("Files");
-  set.File("--graph", flags.graph, "graph file")->required();
-  set.File("--feed", flags.feed,
-           "safetensors file: Placeholders, and Variables whose initial value "
-           "it replaces, by name");
-  set.List("--fetch", flags.fetch, "values to compute: name:0,...")->required();
-  set.File("--out", flags.out, "write the fetched tensors to this file");
+  const std::vector<CLI::Option*> of_graph = {
+      set.File("--graph", flags.graph, "graph file"),
+      set.File("--feed", flags.feed,
+               "safetensors file: Placeholders, and Variables whose initial "
+               "value it replaces, by name"),
+      set.List("--fetch", flags.fetch, "values to compute: name:0,..."),
+      set.File("--out", flags.out, "write the fetched tensors to this file")};
+  AddOnnxRunFlags(set, flags, of_graph);
   set.File("--trace", flags.trace,
            "write the measured timeline as Chrome trace JSON");
   set.BeginGroup("Step");
@@ -170,32 +165,37 @@ void AddRunFlags(FlagSet& set, RunFlags& flags) {
 }
 
 absl::Status RunRun(const RunFlags& flags) {
-  Outputs outputs(flags.result,
-                  {{"--out", flags.out}, {"--trace", flags.trace}});
+  const bool is_onnx = !flags.onnx.empty();
+  Outputs outputs(flags.result, {{"--out", flags.out},
+                                 {"--fetches", flags.fetches},
+                                 {"--trace", flags.trace}});
   SPILLWAY_RETURN_IF_ERROR(outputs.Check());
-  SPILLWAY_ASSIGN_OR_RETURN(const Graph graph, LoadGraphFile(flags.graph));
-  absl::StatusOr<FeedTensors> tensors = ReadFeeds(flags.feed, graph);
-  if (!tensors.ok()) return Annotate(tensors.status(), "--feed");
-  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<ValueId> fetches,
-                            FindFetches(flags.fetch, graph));
+  OnnxStep loaded;
+  if (is_onnx) {
+    SPILLWAY_ASSIGN_OR_RETURN(loaded, LoadOnnxStep(flags));
+  } else {
+    SPILLWAY_ASSIGN_OR_RETURN(loaded.step, LoadGraphStep(flags));
+  }
+  const RunStep& step = loaded.step;
   SPILLWAY_ASSIGN_OR_RETURN(const RunSetup setup,
-                            SetUpRun(flags, graph, fetches));
-  SPILLWAY_RETURN_IF_ERROR(
-      WriteUsedVariables(tensors->variables, *setup.session));
+                            SetUpRun(flags, step.graph, step.fetches));
+  SPILLWAY_RETURN_IF_ERROR(WriteUsedVariables(step.variables, *setup.session));
   Timeline timeline;
   SPILLWAY_ASSIGN_OR_RETURN(
-      StepResult step,
-      setup.session->Step(0, tensors->feeds,
+      StepResult result,
+      setup.session->Step(0, step.feeds,
                           flags.trace.empty() ? nullptr : &timeline));
   TensorMap fetched;
-  for (size_t i = 0; i < flags.fetch.size(); ++i) {
-    fetched[flags.fetch[i]] = step.fetched[fetches[i]];
+  for (size_t i = 0; i < step.names.size(); ++i) {
+    HostTensor tensor = result.fetched[step.fetches[i]];
+    fetched[step.names[i]] =
+        is_onnx ? loaded.finish(i, std::move(tensor)) : std::move(tensor);
   }
   outputs.Print(FormatResult(fetched, setup));
   outputs.WriteJson(ToJson(fetched, setup));
-  outputs.WriteWith("--out", [&](const std::string& path) {
-    return WriteSafetensors(path, fetched);
-  });
+  outputs.WriteWith(
+      is_onnx ? "--fetches" : "--out",
+      [&](const std::string& path) { return WriteSafetensors(path, fetched); });
   outputs.Write("--trace", [&] {
     return FormatChromeTrace({{.name = "measured", .timeline = &timeline}});
   });

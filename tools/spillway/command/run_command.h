@@ -4,6 +4,7 @@
 #define SPILLWAY_TOOLS_SPILLWAY_COMMAND_RUN_COMMAND_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct RunFlags {
   std::string feed = {};
   std::vector<std::string> fetch = {};
   std::string out = {};
+  // Instead of the four before.
+  std::string onnx = {};
+  std::string feeds = {};
+  std::string fetches = {};
+  int64_t batch_size = 0;
+  std::map<std::string, int64_t> dims = {};
   int64_t seed = 0;
   StepOptions step = DefaultStepOptions();
   PlaceMode place = PlaceMode::kOff;

@@ -1,0 +1,184 @@
+// Batch norm, LRN, softmax and dropout.
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "base/status_macros.h"
+#include "models/layers/layers.h"
+#include "onnx_model/convert/op_table.h"
+
+namespace spillway::onnx_model {
+namespace {
+
+// The value with channels (dimension 1) as the last axis of its tensor; other
+// dimensions stay where they are if that is so already.
+absl::StatusOr<Arranged> ChannelsAtEnd(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, node.Input(0));
+  if (x.rank() < 2) return Unimplemented("an input without channels");
+  if (!x.tensor.is_valid()) return x;
+  const std::optional<int> axis = x.OnlyAxis(1);
+  if (axis.has_value() && *axis == x.tensor.shape().rank() - 1) return x;
+  const Order order = ChannelsLast(x.rank());
+  return InOrder(Ordered(node.scope(), x, order), order);
+}
+
+absl::StatusOr<bool> TrainsBatchNorm(const NodeConversion& node) {
+  switch (node.state().options().batch_norm) {
+    case OnnxBatchNorm::kTrain:
+      return true;
+    case OnnxBatchNorm::kFrozen:
+      return false;
+    case OnnxBatchNorm::kModel:
+      break;
+  }
+  // Until opset 13, a node in training has more outputs than y.
+  if (node.opset() >= 14) return node.node().Bool("training_mode", false);
+  if (node.opset() < 7) {
+    SPILLWAY_ASSIGN_OR_RETURN(const bool is_test,
+                              node.node().Bool("is_test", false));
+    return !is_test;
+  }
+  return node.node().num_outputs() > 1;
+}
+
+absl::Status ConvertBatchNorm(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const bool is_spatial,
+                            node.node().Bool("spatial", true));
+  if (!is_spatial) return Unimplemented("spatial = 0");
+  SPILLWAY_ASSIGN_OR_RETURN(const bool is_training, TrainsBatchNorm(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const double epsilon,
+                            node.node().Real("epsilon", 1e-5));
+  SPILLWAY_ASSIGN_OR_RETURN(const double momentum,
+                            node.node().Real("momentum", 0.9));
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, ChannelsAtEnd(node));
+  std::vector<Tensor> inputs = {x.tensor};
+  for (int i = 1; i <= 4; ++i) {
+    if (node.rank(i) != 1) {
+      return InvalidArgument(fmt::format("its input {} is {}, not a vector", i,
+                                         Shape(node.dims(i)).ToString()));
+    }
+    SPILLWAY_ASSIGN_OR_RETURN(
+        inputs.emplace_back(),
+        node.WeightInOrder(
+            i, {0}, i <= 2 ? WeightRole::kTrained : WeightRole::kStatistic));
+  }
+  ++node.state().facts.batch_norms;
+  x.tensor = node.Add("FusedBatchNorm", inputs,
+                      {{"epsilon", epsilon},
+                       {"momentum", momentum},
+                       {"is_training", is_training}});
+  node.Set(0, x);
+  return absl::OkStatus();
+}
+
+// alpha is divided by the window in ONNX.
+absl::Status ConvertLrn(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t size, node.node().Int("size", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(const double alpha,
+                            node.node().Real("alpha", 1e-4));
+  SPILLWAY_ASSIGN_OR_RETURN(const double beta, node.node().Real("beta", 0.75));
+  SPILLWAY_ASSIGN_OR_RETURN(const double bias, node.node().Real("bias", 1));
+  if (size < 1) return InvalidArgument(fmt::format("size is {}", size));
+  if (size % 2 == 0) return Unimplemented("a window of even size");
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, ChannelsAtEnd(node));
+  x.tensor = node.Add("LRN", {x.tensor},
+                      {{"depth_radius", (size - 1) / 2},
+                       {"bias", bias},
+                       {"alpha", alpha / static_cast<double>(size)},
+                       {"beta", beta}});
+  node.Set(0, x);
+  return absl::OkStatus();
+}
+
+// The value as [others, axis]: the dimension over which softmax goes is the
+// last axis of a tensor. Until opset 12 it is all dimensions from `axis` on.
+absl::StatusOr<Arranged> SoftmaxInput(NodeConversion& node, int axis,
+                                      bool flattens) {
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, node.Input(0));
+  if (!x.tensor.is_valid()) return x;
+  if (flattens) {
+    int64_t rows = 1;
+    for (int dim = 0; dim < axis; ++dim) rows *= x.dims.dim(dim);
+    return AsIs(Ordered(
+        node.scope(),
+        Reshaped(node.scope(), x, Shape({rows, x.dims.num_elements() / rows})),
+        Identity(2)));
+  }
+  const std::optional<int> at = x.OnlyAxis(axis);
+  if (at.has_value() && *at == x.tensor.shape().rank() - 1) return x;
+  Order order = Identity(x.rank());
+  order.erase(order.begin() + axis);
+  order.push_back(axis);
+  return InOrder(Ordered(node.scope(), x, order), order);
+}
+
+absl::Status ConvertSoftmax(NodeConversion& node) {
+  const bool is_old = node.opset() < 13;
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated,
+                            node.node().Int("axis", is_old ? 1 : -1));
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, node.rank(0)));
+  const bool flattens = is_old && axis != node.rank(0) - 1;
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, SoftmaxInput(node, axis, flattens));
+  x.tensor = node.Add("Softmax", {x.tensor});
+  if (flattens) x = Reshaped(node.scope(), x, Shape(node.dims(0)));
+  node.Set(0, x);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> DropoutRatio(NodeConversion& node) {
+  if (node.opset() < 12) return node.node().Real("ratio", 0.5);
+  if (!node.has(1)) return 0.5;
+  SPILLWAY_ASSIGN_OR_RETURN(const Constant ratio, node.ConstantInput(1));
+  if (ratio.size() != 1) return InvalidArgument("ratio is not one number");
+  return ratio.real(0);
+}
+
+absl::StatusOr<bool> Drops(NodeConversion& node) {
+  switch (node.state().options().dropout) {
+    case OnnxDropout::kOn:
+      return true;
+    case OnnxDropout::kOff:
+      return false;
+    case OnnxDropout::kModel:
+      break;
+  }
+  if (node.opset() < 7) {
+    SPILLWAY_ASSIGN_OR_RETURN(const bool is_test,
+                              node.node().Bool("is_test", false));
+    return !is_test;
+  }
+  if (node.opset() < 12 || !node.has(2)) return false;
+  SPILLWAY_ASSIGN_OR_RETURN(const Constant mode, node.ConstantInput(2));
+  return mode.size() == 1 && mode.integer(0) != 0;
+}
+
+absl::Status ConvertDropout(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const bool drops, Drops(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const double ratio, DropoutRatio(node));
+  if (ratio < 0 || ratio >= 1) {
+    return InvalidArgument(
+        fmt::format("ratio is {}, it must be in [0, 1)", ratio));
+  }
+  if (!drops || ratio == 0) {
+    node.SetToInput(0, 0);
+    return absl::OkStatus();
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
+  x.tensor = Dropout(node.scope(), x.tensor, {.rate = ratio});
+  node.Set(0, x);
+  return absl::OkStatus();
+}
+
+constexpr std::array<OpEntry, 4> kNormalizationOps = {{
+    {"BatchNormalization", 5, 5, ConvertBatchNorm},
+    {"Dropout", 1, 3, ConvertDropout},
+    {"LRN", 1, 1, ConvertLrn},
+    {"Softmax", 1, 1, ConvertSoftmax},
+}};
+
+}  // namespace
+
+std::span<const OpEntry> NormalizationOps() { return kNormalizationOps; }
+
+}  // namespace spillway::onnx_model

@@ -1,0 +1,331 @@
+// Parts of tensors: Concat, Slice, Split, Pad.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "base/status_macros.h"
+#include "onnx_model/convert/op_table.h"
+
+namespace spillway::onnx_model {
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+// The value with each of `dims` as an axis of its own.
+absl::StatusOr<Arranged> WithAxes(NodeConversion& node, int input,
+                                  const std::vector<int>& dims) {
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(input));
+  if (!x.tensor.is_valid()) return x;
+  const bool has_all = std::ranges::all_of(
+      dims, [&](int dim) { return x.OnlyAxis(dim).has_value(); });
+  if (has_all) return x;
+  return AsIs(Ordered(node.scope(), x, Identity(x.rank())));
+}
+
+void SetDim(Arranged& x, int dim, int64_t size) {
+  Sizes dims = x.dims.dims();
+  dims[static_cast<size_t>(dim)] = size;
+  x.dims = Shape(dims);
+}
+
+absl::Status CheckConcat(const NodeConversion& node, int axis) {
+  for (int i = 1; i < node.node().num_inputs(); ++i) {
+    if (!node.has(i)) return InvalidArgument("leaves an input out");
+    Sizes first = node.dims(0);
+    Sizes other = node.dims(i);
+    if (first.size() == other.size()) {
+      first[static_cast<size_t>(axis)] = other[static_cast<size_t>(axis)] = 0;
+    }
+    if (first != other) {
+      return InvalidArgument(fmt::format("its inputs are {} and {}",
+                                         Shape(node.dims(0)).ToString(),
+                                         Shape(node.dims(i)).ToString()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// All inputs as the largest of them lies.
+absl::Status ConvertConcat(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated, node.node().Int("axis", 1));
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, node.rank(0)));
+  SPILLWAY_RETURN_IF_ERROR(CheckConcat(node, axis));
+  const int count = node.node().num_inputs();
+  std::vector<Arranged> xs;
+  int64_t size = 0;
+  for (int i = 0; i < count; ++i) {
+    SPILLWAY_ASSIGN_OR_RETURN(xs.emplace_back(), node.Input(i));
+    if (!xs.back().tensor.is_valid()) return absl::OkStatus();
+    size += xs.back().dims.dim(axis);
+  }
+  Arranged like = *std::ranges::max_element(
+      xs, {}, [](const Arranged& x) { return x.dims.num_elements(); });
+  if (!like.OnlyAxis(axis).has_value()) {
+    like = AsIs(Ordered(node.scope(), like, Identity(like.rank())));
+  }
+  std::vector<Tensor> tensors;
+  for (const Arranged& x : xs) {
+    std::optional<Tensor> tensor = Matching(node.scope(), x, like);
+    if (!tensor.has_value()) break;
+    tensors.push_back(*tensor);
+  }
+  if (tensors.size() < xs.size()) {
+    tensors.clear();
+    for (const Arranged& x : xs) {
+      tensors.push_back(Ordered(node.scope(), x, Identity(x.rank())));
+    }
+    like = AsIs(tensors.front());
+  }
+  like.tensor =
+      node.Add("Concat", tensors, {{"axis", int64_t{*like.OnlyAxis(axis)}}});
+  SetDim(like, axis, size);
+  node.Set(0, like);
+  return absl::OkStatus();
+}
+
+// `size` elements from `begin` of dimension `dim`, which has an axis.
+Arranged SliceOf(NodeConversion& node, Arranged x, int dim, int64_t begin,
+                 int64_t size) {
+  const Shape shape = x.tensor.shape();
+  Sizes begins(static_cast<size_t>(shape.rank()), 0);
+  Sizes sizes = shape.dims();
+  const auto axis = static_cast<size_t>(*x.OnlyAxis(dim));
+  begins[axis] = begin;
+  sizes[axis] = size;
+  x.tensor =
+      node.Add("Slice", {x.tensor}, {{"begin", begins}, {"size", sizes}});
+  SetDim(x, dim, size);
+  return x;
+}
+
+struct SliceRange {
+  std::vector<int> dims = {};
+  Sizes begins = {};
+  Sizes sizes = {};
+};
+
+struct SliceInputs {
+  Sizes starts = {};
+  Sizes ends = {};
+  std::optional<Sizes> axes = {};
+  Sizes steps = {};
+};
+
+absl::StatusOr<SliceInputs> ReadSlice(NodeConversion& node) {
+  SliceInputs inputs;
+  if (node.opset() < 10) {
+    SPILLWAY_ASSIGN_OR_RETURN(const std::optional<Sizes> starts,
+                              node.node().Ints("starts"));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::optional<Sizes> ends,
+                              node.node().Ints("ends"));
+    SPILLWAY_ASSIGN_OR_RETURN(inputs.axes, node.node().Ints("axes"));
+    inputs.starts = starts.value_or(Sizes());
+    inputs.ends = ends.value_or(Sizes());
+    return inputs;
+  }
+  if (!node.has(1) || !node.has(2)) {
+    return InvalidArgument("has no starts or no ends");
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(inputs.starts, node.IntegersInput(1));
+  SPILLWAY_ASSIGN_OR_RETURN(inputs.ends, node.IntegersInput(2));
+  if (node.has(3)) {
+    SPILLWAY_ASSIGN_OR_RETURN(inputs.axes, node.IntegersInput(3));
+  }
+  if (node.has(4)) {
+    SPILLWAY_ASSIGN_OR_RETURN(inputs.steps, node.IntegersInput(4));
+  }
+  return inputs;
+}
+
+absl::StatusOr<SliceRange> RangeOf(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(SliceInputs inputs, ReadSlice(node));
+  const size_t count = inputs.starts.size();
+  if (!inputs.axes.has_value()) {
+    inputs.axes.emplace(count);
+    std::iota(inputs.axes->begin(), inputs.axes->end(), 0);
+  }
+  if (inputs.steps.empty()) inputs.steps.assign(count, 1);
+  if (inputs.ends.size() != count || inputs.axes->size() != count ||
+      inputs.steps.size() != count) {
+    return InvalidArgument("starts, ends, axes and steps differ in length");
+  }
+  SliceRange range;
+  SPILLWAY_ASSIGN_OR_RETURN(range.dims, node.Axes(*inputs.axes, node.rank(0)));
+  for (size_t i = 0; i < count; ++i) {
+    if (inputs.steps[i] != 1) {
+      return Unimplemented(fmt::format("a step of {}", inputs.steps[i]));
+    }
+    const int64_t dim = node.dims(0)[static_cast<size_t>(range.dims[i])];
+    const auto place = [dim](int64_t at) {
+      return std::clamp<int64_t>(at < 0 && at >= -dim ? at + dim : at, 0, dim);
+    };
+    range.begins.push_back(place(inputs.starts[i]));
+    range.sizes.push_back(place(inputs.ends[i]) - range.begins.back());
+    if (range.sizes.back() < 1) {
+      return InvalidArgument("has an output without elements");
+    }
+  }
+  return range;
+}
+
+absl::Status ConvertSlice(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const SliceRange range, RangeOf(node));
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, WithAxes(node, 0, range.dims));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  const Shape shape = x.tensor.shape();
+  Sizes begins(static_cast<size_t>(shape.rank()), 0);
+  Sizes sizes = shape.dims();
+  for (size_t i = 0; i < range.dims.size(); ++i) {
+    const auto axis = static_cast<size_t>(*x.OnlyAxis(range.dims[i]));
+    begins[axis] = range.begins[i];
+    sizes[axis] = range.sizes[i];
+    SetDim(x, range.dims[i], range.sizes[i]);
+  }
+  if (Shape(sizes) == shape) {
+    node.SetToInput(0, 0);
+    return absl::OkStatus();
+  }
+  x.tensor =
+      node.Add("Slice", {x.tensor}, {{"begin", begins}, {"size", sizes}});
+  node.Set(0, x);
+  return absl::OkStatus();
+}
+
+// Sizes of the parts: stated, or as equal as possible.
+absl::StatusOr<Sizes> SplitSizes(NodeConversion& node, int64_t dim) {
+  std::optional<Sizes> stated;
+  if (node.opset() < 13) {
+    SPILLWAY_ASSIGN_OR_RETURN(stated, node.node().Ints("split"));
+  } else if (node.has(1)) {
+    SPILLWAY_ASSIGN_OR_RETURN(stated.emplace(), node.IntegersInput(1));
+  }
+  const auto outputs = static_cast<int64_t>(node.node().num_outputs());
+  if (!stated.has_value()) {
+    const int64_t size = (dim + outputs - 1) / outputs;
+    stated.emplace(static_cast<size_t>(outputs), size);
+    stated->back() = dim - size * (outputs - 1);
+  }
+  const int64_t sum =
+      std::accumulate(stated->begin(), stated->end(), int64_t{0});
+  if (static_cast<int64_t>(stated->size()) != outputs || sum != dim ||
+      std::ranges::any_of(*stated, [](int64_t size) { return size < 1; })) {
+    return InvalidArgument(fmt::format("parts of {} of a dimension of {}",
+                                       Shape(*stated).ToString(), dim));
+  }
+  return *stated;
+}
+
+absl::Status ConvertSplit(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated, node.node().Int("axis", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, node.rank(0)));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const Sizes sizes,
+      SplitSizes(node, node.dims(0)[static_cast<size_t>(axis)]));
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, WithAxes(node, 0, {axis}));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  int64_t begin = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (node.node().has_output(static_cast<int>(i))) {
+      node.Set(static_cast<int>(i), SliceOf(node, x, axis, begin, sizes[i]));
+    }
+    begin += sizes[i];
+  }
+  return absl::OkStatus();
+}
+
+struct Padding {
+  Sizes amounts = {};  // [begins.., ends..]
+  double value = 0;
+};
+
+absl::StatusOr<Padding> ReadPadding(NodeConversion& node) {
+  Padding padding;
+  if (node.opset() < 11) {
+    SPILLWAY_ASSIGN_OR_RETURN(const std::optional<Sizes> pads,
+                              node.node().Ints("pads"));
+    padding.amounts = pads.value_or(Sizes());
+    SPILLWAY_ASSIGN_OR_RETURN(padding.value, node.node().Real("value", 0));
+  } else {
+    if (!node.has(1)) return InvalidArgument("has no pads");
+    SPILLWAY_ASSIGN_OR_RETURN(padding.amounts, node.IntegersInput(1));
+    if (node.has(2)) {
+      SPILLWAY_ASSIGN_OR_RETURN(const Constant value, node.ConstantInput(2));
+      if (value.size() == 1) padding.value = value.real(0);
+    }
+  }
+  const auto rank = static_cast<size_t>(node.rank(0));
+  if (node.has(3)) {
+    SPILLWAY_ASSIGN_OR_RETURN(const Sizes stated, node.IntegersInput(3));
+    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int> axes,
+                              node.Axes(stated, node.rank(0)));
+    if (padding.amounts.size() != 2 * axes.size()) {
+      return InvalidArgument("pads and axes differ in length");
+    }
+    Sizes all(2 * rank, 0);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const auto axis = static_cast<size_t>(axes[i]);
+      all[axis] = padding.amounts[i];
+      all[rank + axis] = padding.amounts[axes.size() + i];
+    }
+    padding.amounts = all;
+  }
+  if (padding.amounts.size() != 2 * rank) {
+    return InvalidArgument(fmt::format("pads has {} entries for {} dimensions",
+                                       padding.amounts.size(), rank));
+  }
+  return padding;
+}
+
+absl::Status ConvertPad(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string mode,
+                            node.node().Text("mode", "constant"));
+  if (mode != "constant") return Unimplemented(fmt::format("mode {}", mode));
+  SPILLWAY_ASSIGN_OR_RETURN(const Padding padding, ReadPadding(node));
+  const int rank = node.rank(0);
+  std::vector<int> dims;
+  for (int dim = 0; dim < rank; ++dim) {
+    const auto at = static_cast<size_t>(dim);
+    const int64_t before = padding.amounts[at];
+    const int64_t after = padding.amounts[at + static_cast<size_t>(rank)];
+    if (before < 0 || after < 0) return Unimplemented("pads that are negative");
+    if (before + after > 0) dims.push_back(dim);
+  }
+  if (dims.empty()) {
+    node.SetToInput(0, 0);
+    return absl::OkStatus();
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, WithAxes(node, 0, dims));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  AttributeValue::List paddings(static_cast<size_t>(x.tensor.shape().rank()),
+                                Sizes{0, 0});
+  for (const int dim : dims) {
+    const auto at = static_cast<size_t>(dim);
+    const int64_t before = padding.amounts[at];
+    const int64_t after = padding.amounts[at + static_cast<size_t>(rank)];
+    paddings[static_cast<size_t>(*x.OnlyAxis(dim))] = Sizes{before, after};
+    SetDim(x, dim, x.dims.dim(dim) + before + after);
+  }
+  Attributes attributes = {{"paddings", paddings}};
+  if (padding.value != 0) attributes.Set("value", padding.value);
+  x.tensor = node.Add("Pad", {x.tensor}, attributes);
+  node.Set(0, x);
+  return absl::OkStatus();
+}
+
+constexpr std::array<OpEntry, 4> kSelectionOps = {{
+    {"Concat", 1, kAnyNumber, ConvertConcat},
+    {"Pad", 1, 4, ConvertPad},
+    {"Slice", 1, 5, ConvertSlice},
+    {"Split", 1, 2, ConvertSplit},
+}};
+
+}  // namespace
+
+std::span<const OpEntry> SelectionOps() { return kSelectionOps; }
+
+}  // namespace spillway::onnx_model

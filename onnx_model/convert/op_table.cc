@@ -1,0 +1,31 @@
+#include "onnx_model/convert/op_table.h"
+
+#include <array>
+#include <map>
+
+namespace spillway::onnx_model {
+namespace {
+
+using Table = std::map<std::string_view, const OpEntry*>;
+
+Table MakeTable() {
+  const std::array<std::span<const OpEntry>, 10> families = {
+      ConstantOps(),  ConvolutionOps(), PoolOps(),       NormalizationOps(),
+      LinearOps(),    ActivationOps(),  ArithmeticOps(), ShapeOps(),
+      SelectionOps(), ReductionOps()};
+  Table table;
+  for (const std::span<const OpEntry> family : families) {
+    for (const OpEntry& entry : family) table.emplace(entry.name, &entry);
+  }
+  return table;
+}
+
+}  // namespace
+
+const OpEntry* FindOp(std::string_view name) {
+  static const Table kTable = MakeTable();
+  const auto found = kTable.find(name);
+  return found == kTable.end() ? nullptr : found->second;
+}
+
+}  // namespace spillway::onnx_model

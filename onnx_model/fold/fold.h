@@ -1,0 +1,74 @@
+// What can be computed at import: the shapes, indices and masks that exporters
+// compute in the graph, since shapes are static here. Plain loops over
+// constants; reals are computed as doubles and rounded to their type.
+#ifndef SPILLWAY_ONNX_MODEL_FOLD_FOLD_H_
+#define SPILLWAY_ONNX_MODEL_FOLD_FOLD_H_
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx_model/file/constant.h"
+#include "onnx_model/file/node_view.h"
+
+namespace spillway::onnx_model {
+
+// Elements of one folded tensor: 64 MiB of float32 or 128 MiB of INT64.
+constexpr int64_t kMaxFoldedElements = int64_t{1} << 24;
+
+// A node whose inputs are all constants. Borrowed for the call.
+struct FoldContext {
+  const NodeView& node;
+  std::vector<const Constant*> inputs = {};  // null: left out
+
+  bool has(size_t input) const {
+    return input < inputs.size() && inputs[input] != nullptr;
+  }
+  // Errors: INVALID_ARGUMENT if the input is left out.
+  absl::StatusOr<const Constant*> Input(size_t input) const;
+  // The same, of integers.
+  absl::StatusOr<const Integers*> IntegersOf(size_t input) const;
+};
+
+using Constants = std::vector<Constant>;
+
+// The node's outputs. Errors: INVALID_ARGUMENT for inputs that do not fit;
+// RESOURCE_EXHAUSTED for a result that is too large to be kept here.
+using Folder = absl::StatusOr<Constants> (*)(const FoldContext& context);
+
+// Null for an op that is not folded.
+Folder FindFolder(std::string_view op);
+
+// By family, each in the file fold_<family>.cc.
+Folder FindArithmetic(std::string_view op);
+Folder FindShaping(std::string_view op);
+Folder FindReduction(std::string_view op);
+
+// Number of elements. Errors: those of CountElements; RESOURCE_EXHAUSTED above
+// kMaxFoldedElements.
+absl::StatusOr<int64_t> CountFolded(const std::vector<int64_t>& dims);
+
+// NumPy's common shape. Errors: INVALID_ARGUMENT if there is none.
+absl::StatusOr<std::vector<int64_t>> CommonDims(const std::vector<int64_t>& a,
+                                                const std::vector<int64_t>& b);
+
+// Steps between neighbours of each dimension in a row-major tensor.
+std::vector<int64_t> StridesOf(const std::vector<int64_t>& dims);
+
+// Calls visit(place) for all places of `dims` in row-major order.
+void ForEachPlace(
+    const std::vector<int64_t>& dims,
+    const std::function<void(const std::vector<int64_t>&)>& visit);
+
+// The constant of `dims` whose element i is element source[i] of `x`.
+Constant Select(const Constant& x, std::vector<int64_t> dims,
+                const std::vector<int64_t>& source);
+
+// `x` repeated to `dims`, which its own dimensions can be.
+Constant BroadcastTo(const Constant& x, const std::vector<int64_t>& dims);
+
+}  // namespace spillway::onnx_model
+
+#endif  // SPILLWAY_ONNX_MODEL_FOLD_FOLD_H_
