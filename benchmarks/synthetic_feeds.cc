@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/random.h"
+#include "fmt/format.h"
 
 namespace spillway {
 namespace {
@@ -33,10 +34,25 @@ void FillLabels(uint64_t key, int64_t num_labels, std::span<int32_t> labels) {
   }
 }
 
-void FillTargets(uint64_t key, std::span<float> targets) {
-  for (size_t i = 0; i < targets.size(); ++i) {
-    targets[i] = static_cast<float>(NormalAt(key, i));
+void FillNormal(uint64_t key, std::span<float> reals) {
+#pragma omp parallel for schedule(static)
+  for (size_t i = 0; i < reals.size(); ++i) {
+    reals[i] = static_cast<float>(NormalAt(key, i));
   }
+}
+
+template <typename T>
+void FillZerosAndOnes(uint64_t key, std::span<T> integers) {
+  for (size_t i = 0; i < integers.size(); ++i) {
+    integers[i] = static_cast<T>(Philox4x32(key, i)[0] & 1);
+  }
+}
+
+int64_t ClassesOf(const ModelGraph& model) {
+  if (model.options.num_classes > 0) return model.options.num_classes;
+  // A user's own model: as its logits have them, and one more for the class
+  // that is left out.
+  return model.logits.is_valid() ? model.logits.shape().dim(-1) + 1 : 1;
 }
 
 }  // namespace
@@ -70,17 +86,61 @@ SyntheticFeeds::SyntheticFeeds(const Graph& graph, const ModelGraph& model,
                                uint64_t seed, Session* session)
     : seed_(seed),
       pixel_scale_(model.pixel_scale),
-      num_labels_(std::max<int64_t>(1, model.options.num_classes - 1)),
-      images_(MakeNumbers<float>(graph, model.images.id(), session)),
+      num_labels_(std::max<int64_t>(1, ClassesOf(model) - 1)),
       labels_(MakeNumbers<int32_t>(graph, model.labels.id(), session)),
       targets_(MakeNumbers<float>(graph, model.targets.id(), session)) {
+  if (model.has_pixels) {
+    images_ = MakeNumbers<float>(graph, model.images.id(), session);
+  } else {
+    AddInput(graph, model.images, session);
+  }
+  for (const Tensor input : model.more_inputs) {
+    AddInput(graph, input, session);
+  }
   Generate(0);
+}
+
+void SyntheticFeeds::AddInput(const Graph& graph, Tensor input,
+                              Session* session) {
+  if (!input.is_valid()) return;
+  switch (graph.type(input.id()).dtype) {
+    case DType::kInt32:
+      integers_.push_back(MakeNumbers<int32_t>(graph, input.id(), session));
+      break;
+    case DType::kInt64:
+      long_integers_.push_back(
+          MakeNumbers<int64_t>(graph, input.id(), session));
+      break;
+    case DType::kUInt8:
+    case DType::kBool:
+      bytes_.push_back(MakeNumbers<uint8_t>(graph, input.id(), session));
+      break;
+    default:
+      reals_.push_back(MakeNumbers<float>(graph, input.id(), session));
+  }
 }
 
 void SyntheticFeeds::Generate(int64_t batch) {
   FillImages(StreamKey(seed_, "images", batch), pixel_scale_, images_.values);
   FillLabels(StreamKey(seed_, "labels", batch), num_labels_, labels_.values);
-  FillTargets(StreamKey(seed_, "targets", batch), targets_.values);
+  FillNormal(StreamKey(seed_, "targets", batch), targets_.values);
+  for (size_t i = 0; i < reals_.size(); ++i) {
+    FillNormal(StreamKey(seed_, fmt::format("reals {}", i), batch),
+               reals_[i].values);
+  }
+  for (size_t i = 0; i < integers_.size(); ++i) {
+    FillZerosAndOnes(StreamKey(seed_, fmt::format("integers {}", i), batch),
+                     integers_[i].values);
+  }
+  for (size_t i = 0; i < long_integers_.size(); ++i) {
+    FillZerosAndOnes(
+        StreamKey(seed_, fmt::format("long integers {}", i), batch),
+        long_integers_[i].values);
+  }
+  for (size_t i = 0; i < bytes_.size(); ++i) {
+    FillZerosAndOnes(StreamKey(seed_, fmt::format("bytes {}", i), batch),
+                     bytes_[i].values);
+  }
 }
 
 Feeds SyntheticFeeds::feeds() const {
@@ -88,6 +148,10 @@ Feeds SyntheticFeeds::feeds() const {
   AddTo(feeds, images_);
   AddTo(feeds, labels_);
   AddTo(feeds, targets_);
+  for (const auto& numbers : reals_) AddTo(feeds, numbers);
+  for (const auto& numbers : integers_) AddTo(feeds, numbers);
+  for (const auto& numbers : long_integers_) AddTo(feeds, numbers);
+  for (const auto& numbers : bytes_) AddTo(feeds, numbers);
   return feeds;
 }
 

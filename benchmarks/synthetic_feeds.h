@@ -7,6 +7,8 @@
 // labels   uniform integers from 0 to classes - 2 (0 for a single class); the
 //          original leaves out the last class
 // targets  standard normal, for models that have them
+//
+// Inputs of users' own models: standard normal, or integers that are 0 or 1.
 // Source: tf_cnn_benchmarks, its synthetic images.
 #ifndef SPILLWAY_BENCHMARKS_SYNTHETIC_FEEDS_H_
 #define SPILLWAY_BENCHMARKS_SYNTHETIC_FEEDS_H_
@@ -52,13 +54,19 @@ class SyntheticFeeds {
                                 Session* session);
   template <typename T>
   static void AddTo(Feeds& feeds, const Numbers<T>& numbers);
+  // The input of a user's own model, of any type.
+  void AddInput(const Graph& graph, Tensor input, Session* session);
 
   uint64_t seed_ = 0;
   double pixel_scale_ = 1;
-  int64_t num_labels_ = 1;  // distinct labels
-  Numbers<float> images_ = {};
+  int64_t num_labels_ = 1;      // distinct labels
+  Numbers<float> images_ = {};  // pixels
   Numbers<int32_t> labels_ = {};
   Numbers<float> targets_ = {};
+  std::vector<Numbers<float>> reals_ = {};
+  std::vector<Numbers<int32_t>> integers_ = {};
+  std::vector<Numbers<int64_t>> long_integers_ = {};
+  std::vector<Numbers<uint8_t>> bytes_ = {};
 };
 
 }  // namespace spillway

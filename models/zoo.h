@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/builder/builder.h"
@@ -43,6 +44,10 @@ struct ModelGraph {
   Tensor images;   // Placeholder: float32 [batch, size, size, channels]
   Tensor labels;   // Placeholder: int32 [batch], or Network::labels
   Tensor targets;  // Placeholder: float32, as Network::regression, or invalid
+  // Of users' own models: other Placeholders, and whether images are any
+  // numbers instead of pixels.
+  std::vector<Tensor> more_inputs;
+  bool has_pixels = true;
 
   Tensor features;        // as in Network
   Tensor logits;          // float32 [rows, classes], one row per label

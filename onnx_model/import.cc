@@ -5,10 +5,12 @@
 
 #include "base/status_macros.h"
 #include "onnx_model/convert/import_network.h"
+#include "onnx_model/export.h"
 #include "onnx_model/file/initial_values.h"
 #include "onnx_model/file/inline_functions.h"
 #include "onnx_model/file/model_file.h"
 #include "onnx_model/file/node_order.h"
+#include "onnx_model/file/write_weights.h"
 
 namespace spillway {
 
@@ -91,6 +93,14 @@ absl::StatusOr<OnnxNetwork> OnnxModel::AddTo(
 absl::StatusOr<TensorMap> OnnxModel::InitialValues(
     const std::vector<OnnxVariable>& variables) const {
   return onnx_model::ReadInitialValues(content_->file, variables);
+}
+
+absl::Status ExportOnnx(const OnnxModel& model,
+                        const std::vector<OnnxVariable>& variables,
+                        const TensorMap& values, const std::string& path,
+                        const OnnxExportOptions& options) {
+  return onnx_model::WriteModel(model.content().file, variables, values, path,
+                                options);
 }
 
 }  // namespace spillway

@@ -51,6 +51,20 @@ enum class OnnxDropout : uint8_t {
   kModel,  // as each node's training_mode says
 };
 
+// A loss that is added behind an output of the model; the mean over all
+// elements, or rows of logits.
+enum class OnnxLoss : uint8_t {
+  // Logits [B, C] or [B, C, d...] and labels [B, d...].
+  kSparseSoftmaxCrossEntropy,
+  kMeanSquaredError,  // any shape, and targets of the same
+  kOutput,            // the output, a number, is the loss itself
+};
+
+struct OnnxTrainingOptions {
+  OnnxLoss loss = OnnxLoss::kSparseSoftmaxCrossEntropy;
+  std::string output = {};  // its name; empty: the first
+};
+
 struct OnnxImportOptions {
   // Dimension 0 of every input. 0: what the file says, or 32 where it says
   // nothing.
@@ -67,6 +81,8 @@ struct OnnxImportOptions {
   // which variables are not trained; or if there are any, which alone are.
   std::vector<std::string> freeze = {};
   std::vector<std::string> train_only = {};
+  // Nullopt: no loss.
+  std::optional<OnnxTrainingOptions> training = {};
 };
 
 // An input or output of the imported model.
@@ -111,8 +127,16 @@ struct OnnxNetwork {
   OnnxFacts facts = {};
   int64_t batch_size = 0;
   std::vector<OnnxValue> inputs = {};
-  std::vector<OnnxValue> outputs = {};
+  std::vector<OnnxValue> outputs = {};  // without options.training
   std::vector<OnnxVariable> variables = {};
+
+  // With options.training. The target is a Placeholder: int32 labels, or
+  // float32 targets in the model's order; invalid for OnnxLoss::kOutput.
+  Tensor target = {};
+  Tensor logits = {};  // [rows, classes], of a cross entropy
+  Tensor loss = {};    // float32 scalar
+  // What a user should know of the training, a line each.
+  std::vector<std::string> notes = {};
 };
 
 class OnnxModel {
@@ -148,8 +172,11 @@ class OnnxModel {
   absl::StatusOr<TensorMap> InitialValues(
       const std::vector<OnnxVariable>& variables) const;
 
- private:
+  // For export.h: the file as it was read.
   class Content;
+  const Content& content() const { return *content_; }
+
+ private:
   explicit OnnxModel(std::unique_ptr<Content> content);
 
   std::unique_ptr<Content> content_;

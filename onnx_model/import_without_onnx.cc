@@ -1,5 +1,6 @@
 // In a build without ONNX: says what is missing.
 #include "base/status_macros.h"
+#include "onnx_model/export.h"
 #include "onnx_model/import.h"
 
 namespace spillway {
@@ -45,6 +46,20 @@ absl::StatusOr<OnnxNetwork> OnnxModel::AddTo(
 
 absl::StatusOr<TensorMap> OnnxModel::InitialValues(
     const std::vector<OnnxVariable>& /*variables*/) const {
+  return IsMissing();
+}
+
+absl::Status ExportOnnx(const OnnxModel& /*model*/,
+                        const std::vector<OnnxVariable>& /*variables*/,
+                        const TensorMap& /*values*/,
+                        const std::string& /*path*/,
+                        const OnnxExportOptions& /*options*/) {
+  return IsMissing();
+}
+
+absl::Status ExportOnnxWeights(const std::vector<OnnxVariable>& /*variables*/,
+                               const TensorMap& /*values*/,
+                               const std::string& /*path*/) {
   return IsMissing();
 }
 

@@ -101,16 +101,22 @@ HostTensor Convert(HostTensor tensor, DType dtype) {
 
 absl::StatusOr<HostTensor> ToFeed(const HostTensor& tensor,
                                   const OnnxValue& input) {
+  return ToFeed(tensor, input, input.tensor.type());
+}
+
+absl::StatusOr<HostTensor> ToFeed(const HostTensor& tensor,
+                                  const OnnxValue& input,
+                                  const TensorType& feed) {
   const std::optional<DType> expected = HostDType(input.element_type);
-  const TensorType wanted = {.dtype = expected.value_or(input.tensor.dtype()),
-                             .shape = input.tensor.shape()};
+  const TensorType wanted = {.dtype = expected.value_or(feed.dtype),
+                             .shape = feed.shape};
   if (tensor.type != wanted) {
     return InvalidArgument(
         fmt::format("input {} is {} in the model, {} in the "
                     "file",
                     input.name, wanted.ToString(), tensor.type.ToString()));
   }
-  return Convert(tensor, input.tensor.dtype());
+  return Convert(tensor, feed.dtype);
 }
 
 HostTensor FromFetch(HostTensor tensor, const OnnxValue& output) {

@@ -14,6 +14,11 @@ namespace spillway {
 absl::StatusOr<HostTensor> ToFeed(const HostTensor& tensor,
                                   const OnnxValue& input);
 
+// The same for another shape of the feed, such as that of many samples.
+absl::StatusOr<HostTensor> ToFeed(const HostTensor& tensor,
+                                  const OnnxValue& input,
+                                  const TensorType& feed);
+
 // `tensor`, fetched from `output`, in the model's type: what an ArgMax counted
 // is INT64 again. Types that a tensor cannot have (DOUBLE) stay as they are.
 HostTensor FromFetch(HostTensor tensor, const OnnxValue& output);

@@ -30,6 +30,7 @@
 #include "ops/pointwise/cast.h"
 #include "ops/pointwise/dropout.h"
 #include "ops/pointwise/scale_rows.h"
+#include "ops/pointwise/unary.h"
 #include "ops/reduction/pool.h"
 #include "ops/reduction/reduce.h"
 #include "ops/update/accumulate_gradient.h"
@@ -40,9 +41,9 @@
 namespace spillway {
 namespace {
 
-// Sorted by name.
+// Sorted by name, without the functions of ops/pointwise/unary.h.
 // clang-format off
-std::vector<Op> AllOps() {
+std::vector<Op> NamedOps() {
   return {
       ops::AccumulateGradient(),
       ops::Add(),
@@ -101,6 +102,7 @@ std::vector<Op> AllOps() {
       ops::NormFactor(),
       ops::Pad(),
       ops::Placeholder(),
+      ops::RealDiv(),
       ops::Relu(),
       ops::Relu6(),
       ops::Relu6Grad(),
@@ -127,6 +129,12 @@ std::vector<Op> AllOps() {
   };
 }
 // clang-format on
+
+std::vector<Op> AllOps() {
+  std::vector<Op> ops = NamedOps();
+  for (Op& op : ops::UnaryOps()) ops.push_back(std::move(op));
+  return ops;
+}
 
 OpRegistry MakeRegistry() {
   OpRegistry registry;

@@ -263,7 +263,9 @@ class TrainingRun {
                                   bool is_last, const StepProgress& progress) {
     const TrainingProgram& program = *ProgramFor(spec_, micro.rows());
     SPILLWAY_ASSIGN_OR_RETURN(const Batch batch, NextBatch());
-    Feeds feeds = {{program.images, batch[0]}, {program.labels, batch[1]}};
+    Feeds feeds;
+    const std::vector<ValueId> fields = FieldsOf(program);
+    for (size_t i = 0; i < fields.size(); ++i) feeds[fields[i]] = batch[i];
     const double scale = spec_.follows_loss_scale ? loss_scale_.scale : 1;
     const auto weight = static_cast<float>(micro.weight / scale);
     const std::array<float, 2> weights = {index == 0 ? 0.0F : 1.0F, weight};

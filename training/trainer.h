@@ -57,8 +57,11 @@ namespace spillway {
 struct TrainingProgram {
   int program = 0;         // in the session
   int64_t batch_size = 0;  // rows
-  ValueId images = {};     // fed
-  ValueId labels = {};     // fed
+  // Fed: the first two fields of the data, and any others. Invalid: that field
+  // is not read.
+  ValueId images = {};
+  ValueId labels = {};
+  std::vector<ValueId> more_fields = {};
   // Fed, float32 scalar; invalid: the rate is part of a graph. Only of programs
   // that update the variables themselves.
   ValueId learning_rate = {};
@@ -146,7 +149,8 @@ struct TrainerSpec {
   // Needed if an update has several micro-batches.
   std::optional<UpdateProgram> update = {};
 
-  const Dataset* training_data = nullptr;  // borrowed; fields images, labels
+  // Borrowed; fields images, labels and those of TrainingProgram::more_fields.
+  const Dataset* training_data = nullptr;
   // Which rows an update reads. nullopt: batches of training.batch_size; rows
   // that are left over at the end of an epoch are not read.
   std::optional<MicroBatchPlan> plan = {};

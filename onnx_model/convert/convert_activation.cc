@@ -1,10 +1,13 @@
 // Functions of one tensor, element by element: in whatever order it lies.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "onnx_model/convert/op_table.h"
@@ -12,27 +15,76 @@
 namespace spillway::onnx_model {
 namespace {
 
-absl::Status ConvertUnary(NodeConversion& node, const char* op) {
+// y = op(x); the op has the node's name in our registry, or another.
+absl::Status ConvertAs(NodeConversion& node, const std::string& op,
+                       Attributes attributes = {}) {
+  if (!IsFloating(node.type(0))) {
+    return Unimplemented(
+        fmt::format("an input of {}", ElementTypeName(node.type(0))));
+  }
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
-  x.tensor = node.Add(op, {x.tensor});
+  x.tensor = node.Add(op, {x.tensor}, std::move(attributes));
   node.Set(0, x);
   return absl::OkStatus();
 }
 
-absl::Status ConvertRelu(NodeConversion& node) {
-  return ConvertUnary(node, "Relu");
+absl::Status ConvertSameName(NodeConversion& node) {
+  return ConvertAs(node, node.node().op());
 }
-absl::Status ConvertSigmoid(NodeConversion& node) {
-  return ConvertUnary(node, "Sigmoid");
+
+// An attribute that ours has too, under the same name.
+struct Parameter {
+  const char* name = "";
+  double fallback = 0;  // of ONNX
+};
+
+absl::Status ConvertWith(NodeConversion& node, const std::string& op,
+                         std::initializer_list<Parameter> parameters) {
+  Attributes attributes;
+  for (const Parameter& parameter : parameters) {
+    SPILLWAY_ASSIGN_OR_RETURN(
+        const double value,
+        node.node().Real(parameter.name, parameter.fallback));
+    attributes.Set(parameter.name, value);
+  }
+  return ConvertAs(node, op, std::move(attributes));
 }
-absl::Status ConvertTanh(NodeConversion& node) {
-  return ConvertUnary(node, "Tanh");
+
+absl::Status ConvertCelu(NodeConversion& node) {
+  return ConvertWith(node, "Celu", {{"alpha", 1}});
+}
+absl::Status ConvertHardSigmoid(NodeConversion& node) {
+  return ConvertWith(node, "HardSigmoid", {{"alpha", 0.2}, {"beta", 0.5}});
+}
+absl::Status ConvertLeakyRelu(NodeConversion& node) {
+  return ConvertWith(node, "LeakyRelu", {{"alpha", 0.01}});
+}
+absl::Status ConvertSelu(NodeConversion& node) {
+  return ConvertWith(node, "Selu",
+                     {{"alpha", 1.67326319217681884765625},
+                      {"gamma", 1.05070102214813232421875}});
+}
+absl::Status ConvertShrink(NodeConversion& node) {
+  return ConvertWith(node, "Shrink", {{"lambd", 0.5}, {"bias", 0}});
+}
+absl::Status ConvertThresholdedRelu(NodeConversion& node) {
+  return ConvertWith(node, "ThresholdedRelu", {{"alpha", 1}});
 }
 
 absl::Status ConvertElu(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const double alpha, node.node().Real("alpha", 1));
-  if (alpha != 1) return Unimplemented(fmt::format("alpha {}", alpha));
-  return ConvertUnary(node, "Elu");
+  if (alpha == 1) return ConvertAs(node, "Elu");
+  return ConvertAs(node, "Selu", {{"alpha", alpha}, {"gamma", 1.0}});
+}
+
+absl::Status ConvertGelu(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string approximate,
+                            node.node().Text("approximate", "none"));
+  if (approximate == "none") return ConvertAs(node, "Gelu");
+  if (approximate == "tanh") {
+    return ConvertAs(node, "Gelu", {{"approximate", true}});
+  }
+  return InvalidArgument(fmt::format("approximate is '{}'", approximate));
 }
 
 struct Bounds {
@@ -66,59 +118,15 @@ absl::StatusOr<Bounds> ReadBounds(NodeConversion& node) {
 absl::Status ConvertClip(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const Bounds bounds, ReadBounds(node));
   constexpr double kHuge = std::numeric_limits<float>::max();
-  if (bounds.low == 0 && bounds.high == 6) return ConvertUnary(node, "Relu6");
-  if (bounds.low == 0 && bounds.high >= kHuge) return ConvertRelu(node);
+  if (bounds.low == 0 && bounds.high == 6) return ConvertAs(node, "Relu6");
+  if (bounds.low == 0 && bounds.high >= kHuge) return ConvertAs(node, "Relu");
   if (bounds.low <= -kHuge && bounds.high >= kHuge) {
     node.SetToInput(0, 0);
     return absl::OkStatus();
   }
-  return Unimplemented(
-      fmt::format("bounds {:.6g} and {:.6g}", bounds.low, bounds.high));
-}
-
-// min(max(alpha x + beta, 0), 1) = Relu6(6 alpha x + 6 beta) / 6.
-absl::StatusOr<Arranged> HardSigmoid(NodeConversion& node, double alpha,
-                                     double beta) {
-  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
-  const Tensor scaled =
-      node.Helper("Mul", {x.tensor, node.Number(6 * alpha, x.tensor)});
-  const Tensor moved =
-      node.Helper("Add", {scaled, node.Number(6 * beta, scaled)});
-  const Tensor clipped = node.Helper("Relu6", {moved});
-  x.tensor = node.Add("Mul", {clipped, node.Number(1.0 / 6, clipped)});
-  return x;
-}
-
-absl::Status ConvertHardSigmoid(NodeConversion& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(const double alpha, node.node().Real("alpha", 0.2));
-  SPILLWAY_ASSIGN_OR_RETURN(const double beta, node.node().Real("beta", 0.5));
-  SPILLWAY_ASSIGN_OR_RETURN(const Arranged y, HardSigmoid(node, alpha, beta));
-  node.Set(0, y);
-  return absl::OkStatus();
-}
-
-absl::Status ConvertHardSwish(NodeConversion& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
-  SPILLWAY_ASSIGN_OR_RETURN(const Arranged gate,
-                            HardSigmoid(node, 1.0 / 6, 0.5));
-  x.tensor = node.Helper("Mul", {x.tensor, gate.tensor});
-  node.Set(0, x);
-  return absl::OkStatus();
-}
-
-// alpha x + (1 - alpha) max(x, 0).
-absl::Status ConvertLeakyRelu(NodeConversion& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(const double alpha,
-                            node.node().Real("alpha", 0.01));
-  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
-  const Tensor below =
-      node.Helper("Mul", {x.tensor, node.Number(alpha, x.tensor)});
-  const Tensor above = node.Helper("Relu", {x.tensor});
-  const Tensor rest =
-      node.Helper("Mul", {above, node.Number(1 - alpha, above)});
-  x.tensor = node.Add("Add", {below, rest});
-  node.Set(0, x);
-  return absl::OkStatus();
+  return ConvertAs(node, "Clip",
+                   {{"min", std::clamp(bounds.low, -kHuge, kHuge)},
+                    {"max", std::clamp(bounds.high, -kHuge, kHuge)}});
 }
 
 absl::Status ConvertNeg(NodeConversion& node) {
@@ -155,18 +163,38 @@ absl::Status ConvertCast(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-constexpr std::array<OpEntry, 11> kActivationOps = {{
+constexpr std::array<OpEntry, 31> kActivationOps = {{
+    {"Abs", 1, 1, ConvertSameName},
     {"Cast", 1, 1, ConvertCast},
+    {"Ceil", 1, 1, ConvertSameName},
+    {"Celu", 1, 1, ConvertCelu},
     {"Clip", 1, 3, ConvertClip},
+    {"Cos", 1, 1, ConvertSameName},
     {"Elu", 1, 1, ConvertElu},
+    {"Erf", 1, 1, ConvertSameName},
+    {"Exp", 1, 1, ConvertSameName},
+    {"Floor", 1, 1, ConvertSameName},
+    {"Gelu", 1, 1, ConvertGelu},
     {"HardSigmoid", 1, 1, ConvertHardSigmoid},
-    {"HardSwish", 1, 1, ConvertHardSwish},
+    {"HardSwish", 1, 1, ConvertSameName},
     {"Identity", 1, 1, ConvertIdentity},
     {"LeakyRelu", 1, 1, ConvertLeakyRelu},
+    {"Log", 1, 1, ConvertSameName},
+    {"Mish", 1, 1, ConvertSameName},
     {"Neg", 1, 1, ConvertNeg},
-    {"Relu", 1, 1, ConvertRelu},
-    {"Sigmoid", 1, 1, ConvertSigmoid},
-    {"Tanh", 1, 1, ConvertTanh},
+    {"Reciprocal", 1, 1, ConvertSameName},
+    {"Relu", 1, 1, ConvertSameName},
+    {"Round", 1, 1, ConvertSameName},
+    {"Selu", 1, 1, ConvertSelu},
+    {"Shrink", 1, 1, ConvertShrink},
+    {"Sigmoid", 1, 1, ConvertSameName},
+    {"Sign", 1, 1, ConvertSameName},
+    {"Sin", 1, 1, ConvertSameName},
+    {"Softplus", 1, 1, ConvertSameName},
+    {"Softsign", 1, 1, ConvertSameName},
+    {"Sqrt", 1, 1, ConvertSameName},
+    {"Tanh", 1, 1, ConvertSameName},
+    {"ThresholdedRelu", 1, 1, ConvertThresholdedRelu},
 }};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Sums and products of tensors, with NumPy's broadcasting as far as our ops go.
+// Sums, products and quotients of tensors, with NumPy's broadcasting.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,26 +46,35 @@ absl::StatusOr<Arranged> AlignOld(NodeConversion& node, const Arranged& a,
   return Reshaped(node.scope(), b, Shape(dims));
 }
 
-// `x`, of fewer elements than `like`, as our ops take a second operand: a
-// tensor of the same shape, a scalar, or a vector of the last axis.
-absl::StatusOr<Tensor> SecondOperand(NodeConversion& node, const Arranged& x,
-                                     const Arranged& like) {
+// `x` as `like` lies. What has one element, or one for each place of the last
+// axis, is a scalar or a vector: faster than other repetition.
+std::optional<Tensor> Repeatable(NodeConversion& node, const Arranged& x,
+                                 const Arranged& like) {
   const NameScope scope = node.scope();
-  if (x.dims.num_elements() == 1) {
-    return Reshaped(scope, x, Shape()).tensor;
-  }
+  if (x.dims.num_elements() == 1) return Reshaped(scope, x, Shape()).tensor;
   const std::optional<Tensor> matched = Matching(scope, x, like);
-  if (!matched.has_value()) {
-    return Unimplemented(fmt::format("broadcasting of {} to {}",
-                                     x.dims.ToString(), like.dims.ToString()));
-  }
+  if (!matched.has_value()) return std::nullopt;
   const Shape shape = matched->shape();
-  if (shape == like.tensor.shape()) return *matched;
-  if (shape.num_elements() != shape.dim(-1)) {
-    return Unimplemented(fmt::format("broadcasting of {} to {}",
-                                     x.dims.ToString(), like.dims.ToString()));
-  }
+  const bool is_vector = shape.rank() > 1 &&
+                         shape.num_elements() == shape.dim(-1) &&
+                         shape.dim(-1) == like.tensor.shape().dim(-1);
+  if (!is_vector) return matched;
   return node.Helper("Reshape", {*matched}, {{"shape", Sizes{shape.dim(-1)}}});
+}
+
+// Whether each dimension that grows has an axis that can.
+bool CanGrowTo(const Arranged& x, const Shape& dims) {
+  for (int dim = 0; dim < x.rank(); ++dim) {
+    if (x.dims.dim(dim) != dims.dim(dim) &&
+        x.axes[static_cast<size_t>(dim)].empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Arranged InModelOrder(NodeConversion& node, const Arranged& x) {
+  return AsIs(Ordered(node.scope(), x, Identity(x.rank())));
 }
 
 Tensor WithDType(NodeConversion& node, Tensor x, DType dtype) {
@@ -81,33 +90,28 @@ DType CommonDType(const NodeConversion& node, Tensor a, Tensor b) {
 
 absl::StatusOr<Arranged> Combine(NodeConversion& node, const char* op,
                                  Arranged a, Arranged b) {
-  SPILLWAY_ASSIGN_OR_RETURN(const Sizes dims,
+  SPILLWAY_ASSIGN_OR_RETURN(const Sizes common,
                             BroadcastDims(a.dims.dims(), b.dims.dims()));
+  const Shape dims(common);
+  a = RaiseRank(a, dims.rank());
+  b = RaiseRank(b, dims.rank());
+  // The larger operand decides how the result lies.
+  const bool a_is_larger = a.dims.num_elements() >= b.dims.num_elements();
+  Arranged& large = a_is_larger ? a : b;
+  Arranged& small = a_is_larger ? b : a;
+  if (!CanGrowTo(large, dims)) large = InModelOrder(node, large);
+  std::optional<Tensor> other = Repeatable(node, small, large);
+  if (!other.has_value()) {
+    large = InModelOrder(node, large);
+    other = InModelOrder(node, small).tensor;
+  }
   const DType dtype = CommonDType(node, a.tensor, b.tensor);
-  a = RaiseRank(a, static_cast<int>(dims.size()));
-  b = RaiseRank(b, static_cast<int>(dims.size()));
-  const bool is_swapped = a.dims != Shape(dims);
-  if (is_swapped) std::swap(a, b);
-  if (a.dims != Shape(dims)) {
-    return Unimplemented(fmt::format("broadcasting of {} and {}",
-                                     a.dims.ToString(), b.dims.ToString()));
-  }
-  // An operand that lies in no other order follows one that does.
-  absl::StatusOr<Tensor> second = SecondOperand(node, b, a);
-  if (!second.ok()) {
-    a = AsIs(Ordered(node.scope(), a, Identity(a.rank())));
-    SPILLWAY_ASSIGN_OR_RETURN(second, SecondOperand(node, b, a));
-  }
-  const Tensor x = WithDType(node, a.tensor, dtype);
-  Tensor y = WithDType(node, *second, dtype);
-  if (is_swapped && std::string_view(op) == "Sub") {
-    // b - a = -1 a + b
-    const Tensor negative = node.Helper("Mul", {x, node.Number(-1, x)});
-    a.tensor = node.Add("Add", {negative, y});
-  } else {
-    a.tensor = node.Add(op, {x, y});
-  }
-  return a;
+  const Tensor first = WithDType(node, large.tensor, dtype);
+  const Tensor second = WithDType(node, *other, dtype);
+  large.tensor = node.Add(op, a_is_larger ? std::vector{first, second}
+                                          : std::vector{second, first});
+  large.dims = dims;
+  return large;
 }
 
 absl::Status ConvertBinary(NodeConversion& node, const char* op) {
@@ -168,29 +172,75 @@ absl::Status ConvertMean(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-// Division by constants: a product with their reciprocals.
 absl::Status ConvertDiv(NodeConversion& node) {
-  if (!IsFloating(node.type(0)) || !node.IsConstant(1)) {
-    return Unimplemented("a divisor that is not constant");
+  return ConvertBinary(node, "RealDiv");
+}
+
+absl::Status RaiseToPower(NodeConversion& node, double exponent) {
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  if (exponent == 1) {
+    node.SetToInput(0, 0);
+    return absl::OkStatus();
   }
-  SPILLWAY_ASSIGN_OR_RETURN(const Arranged a, node.Input(0));
-  SPILLWAY_ASSIGN_OR_RETURN(const Constant divisor, node.ConstantInput(1));
-  if (divisor.size() != 1) return Unimplemented("a divisor of several numbers");
-  if (!a.tensor.is_valid()) return absl::OkStatus();
-  Arranged y = a;
-  y.tensor =
-      node.Add("Mul", {a.tensor, node.Number(1 / divisor.real(0), a.tensor)});
-  SPILLWAY_ASSIGN_OR_RETURN(const Sizes dims,
-                            BroadcastDims(a.dims.dims(), divisor.dims));
-  node.Set(0, RaiseRank(y, static_cast<int>(dims.size())));
+  if (exponent == 2) {
+    x.tensor = node.Add("Mul", {x.tensor, x.tensor});
+  } else if (exponent == 3) {
+    const Tensor square = node.Helper("Mul", {x.tensor, x.tensor});
+    x.tensor = node.Add("Mul", {square, x.tensor});
+  } else if (exponent == 0.5) {
+    x.tensor = node.Add("Sqrt", {x.tensor});
+  } else if (exponent == -1) {
+    x.tensor = node.Add("Reciprocal", {x.tensor});
+  } else {
+    x.tensor = node.Add("Power", {x.tensor}, {{"exponent", exponent}});
+  }
+  node.Set(0, x);
   return absl::OkStatus();
 }
 
-constexpr std::array<OpEntry, 6> kArithmeticOps = {{
+absl::Status ConvertPow(NodeConversion& node) {
+  if (!IsFloating(node.type(0)) || !node.IsConstant(1)) {
+    return Unimplemented("an exponent that is not constant");
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const Constant exponent, node.ConstantInput(1));
+  if (exponent.size() != 1 || node.rank(1) > node.rank(0)) {
+    return Unimplemented("an exponent of several numbers");
+  }
+  return RaiseToPower(node, exponent.real(0));
+}
+
+// max(x, 0) + slope (x - max(x, 0)).
+absl::Status ConvertPRelu(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged slope, node.Input(1));
+  if (!x.tensor.is_valid() || !slope.tensor.is_valid()) return absl::OkStatus();
+  if (node.opset() < 7 && slope.rank() == 1 && x.rank() > 2) {
+    Sizes dims(static_cast<size_t>(x.rank()) - 1, 1);
+    dims[0] = slope.dims.dim(0);
+    slope = Reshaped(node.scope(), slope, Shape(dims));
+  }
+  Arranged above = x;
+  above.tensor = node.Helper("Relu", {x.tensor});
+  Arranged below = x;
+  below.tensor = node.Helper("Sub", {x.tensor, above.tensor});
+  SPILLWAY_ASSIGN_OR_RETURN(below, Combine(node, "Mul", below, slope));
+  if (below.dims != x.dims || !below.tensor.is_valid()) {
+    return InvalidArgument("its slope is larger than its input");
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged y,
+                            Combine(node, "Add", above, below));
+  node.Set(0, y);
+  return absl::OkStatus();
+}
+
+constexpr std::array<OpEntry, 8> kArithmeticOps = {{
     {"Add", 2, 2, ConvertAdd},
     {"Div", 2, 2, ConvertDiv},
     {"Mean", 1, kAnyNumber, ConvertMean},
     {"Mul", 2, 2, ConvertMul},
+    {"PRelu", 2, 2, ConvertPRelu},
+    {"Pow", 2, 2, ConvertPow},
     {"Sub", 2, 2, ConvertSub},
     {"Sum", 1, kAnyNumber, ConvertSum},
 }};

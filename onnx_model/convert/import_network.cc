@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "onnx_model/convert/append_loss.h"
 #include "onnx_model/convert/convert_nodes.h"
 #include "onnx_model/convert/freeze.h"
 #include "onnx_model/convert/import_state.h"
@@ -90,6 +91,16 @@ std::vector<std::string> NamesOf(const std::vector<OnnxVariable>& variables) {
   return names;
 }
 
+// Evaluation exports of PyTorch merge batch norm into convolutions.
+void AddTrainingNotes(const OnnxFacts& facts, OnnxNetwork& network) {
+  if (facts.batch_norms > 0 || facts.convolutions_with_bias < 4) return;
+  network.notes.push_back(fmt::format(
+      "no BatchNormalization, {} convolutions with a bias: batch norm may have "
+      "been folded away; export with training=TrainingMode.TRAINING, "
+      "do_constant_folding=False to train it",
+      facts.convolutions_with_bias));
+}
+
 OnnxFacts FactsOf(const ModelFile& file, size_t nodes) {
   const onnx::ModelProto& model = file.model();
   return {.file = std::filesystem::path(file.path()).filename().string(),
@@ -120,7 +131,12 @@ absl::StatusOr<OnnxNetwork> ImportNetwork(
   SPILLWAY_ASSIGN_OR_RETURN(network.inputs, AddInputs(inputs, state));
   SPILLWAY_RETURN_IF_ERROR(DefineInitializers(state));
   SPILLWAY_RETURN_IF_ERROR(ConvertNodes(nodes, state));
-  SPILLWAY_ASSIGN_OR_RETURN(network.outputs, FindOutputs(state));
+  if (options.training.has_value()) {
+    SPILLWAY_RETURN_IF_ERROR(AppendLoss(*options.training, state, network));
+    AddTrainingNotes(state.facts, network);
+  } else {
+    SPILLWAY_ASSIGN_OR_RETURN(network.outputs, FindOutputs(state));
+  }
   SPILLWAY_RETURN_IF_ERROR(frozen.CheckFinds(NamesOf(state.variables())));
   network.facts = state.facts;
   network.variables = state.variables();

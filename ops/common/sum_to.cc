@@ -1,17 +1,30 @@
 #include "ops/common/sum_to.h"
 
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 namespace spillway {
 
 Tensor SumTo(const TensorType& type, Tensor dy, GradientContext& grad) {
-  if (type.shape == dy.shape()) return dy;
-  if (type.shape.rank() == 1) return grad.Add("BiasAddGrad", {dy});
-  std::vector<int64_t> axes(static_cast<size_t>(dy.shape().rank()));
-  std::iota(axes.begin(), axes.end(), 0);
-  return grad.Add("Sum", {dy}, {{"axes", axes}});
+  const Shape shape = dy.shape();
+  const Shape& wanted = type.shape;
+  if (!dy.is_valid() || wanted == shape) return dy;
+  if (wanted.rank() == 1 && shape.rank() > 1 &&
+      wanted.dim(0) == shape.dim(-1)) {
+    return grad.Add("BiasAddGrad", {dy});
+  }
+  std::vector<int64_t> axes;
+  const int added = shape.rank() - wanted.rank();
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const int64_t own = axis < added ? 1 : wanted.dim(axis - added);
+    if (own != shape.dim(axis)) axes.push_back(axis);
+  }
+  Tensor sum = dy;
+  if (!axes.empty()) {
+    sum = grad.Add("Sum", {dy}, {{"axes", axes}});
+  }
+  if (!sum.is_valid() || sum.shape() == wanted) return sum;
+  return grad.Add("Reshape", {sum}, {{"shape", wanted}});
 }
 
 }  // namespace spillway

@@ -7,9 +7,9 @@
 
 namespace spillway {
 
-// Sums `dy` over the dimensions that broadcasting a tensor of `type` added.
-// `type` is dy's own type, a scalar, or a vector of its last dimension. Adds
-// Sum, BiasAddGrad or no node.
+// Sums `dy` over the dimensions in which a tensor of `type` was repeated
+// (ops/common/broadcast_dims.h). Adds BiasAddGrad, or Sum and Reshape, or no
+// node.
 Tensor SumTo(const TensorType& type, Tensor dy, GradientContext& grad);
 
 }  // namespace spillway

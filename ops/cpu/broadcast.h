@@ -1,11 +1,12 @@
 // Kernels of y = fn(a, b) where b may be a scalar or a vector over a's last
-// dimension.
+// dimension, or both are repeated in any way (strided_map.h).
 #ifndef SPILLWAY_OPS_CPU_BROADCAST_H_
 #define SPILLWAY_OPS_CPU_BROADCAST_H_
 
 #include <cstdint>
 
 #include "ops/cpu/elementwise.h"
+#include "ops/cpu/strided_map.h"
 
 namespace spillway {
 
@@ -65,14 +66,17 @@ NewKernel ChannelKernel(const KernelRequest& node, Fn fn) {
   });
 }
 
-// Chooses one of the three kernels by b's shape.
+// Chooses a kernel by the operands' shapes.
 template <typename Fn>
 NewKernel BroadcastKernel(const KernelRequest& node, Fn fn) {
-  if (node.inputs[1].shape == node.inputs[0].shape) {
-    return BinaryKernel(node, fn);
+  const Shape& a = node.inputs[0].shape;
+  const Shape& b = node.inputs[1].shape;
+  if (a == b) return BinaryKernel(node, fn);
+  if (b.rank() == 0) return ScalarKernel(node, fn);
+  if (b.rank() == 1 && a.rank() > 0 && b.dim(0) == a.dim(-1)) {
+    return ChannelKernel(node, fn);
   }
-  if (node.inputs[1].shape.rank() == 0) return ScalarKernel(node, fn);
-  return ChannelKernel(node, fn);
+  return StridedBinaryKernel(node, fn);
 }
 
 }  // namespace spillway

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "executor/kernel_registry.h"
+#include "ops/common/unary_functions.h"
 #include "ops/op.h"
 
 namespace spillway {
@@ -67,6 +68,7 @@ NewKernel MeanGradGpu(const KernelRequest& node);
 NewKernel MulGpu(const KernelRequest& node);
 NewKernel NormFactorGpu(const KernelRequest& node);
 NewKernel PadGpu(const KernelRequest& node);
+NewKernel RealDivGpu(const KernelRequest& node);
 NewKernel Relu6Gpu(const KernelRequest& node);
 NewKernel Relu6GradGpu(const KernelRequest& node);
 NewKernel ReluGpu(const KernelRequest& node);
@@ -85,6 +87,10 @@ NewKernel SumGradGpu(const KernelRequest& node);
 NewKernel TanhGpu(const KernelRequest& node);
 NewKernel TanhGradGpu(const KernelRequest& node);
 NewKernel TransposeGpu(const KernelRequest& node);
+
+// Of each function of ops/pointwise/unary.h.
+NewKernel UnaryGpu(PointwiseFunction function, const KernelRequest& node);
+NewKernel UnaryGradGpu(PointwiseFunction function, const KernelRequest& node);
 
 }  // namespace ops
 }  // namespace spillway

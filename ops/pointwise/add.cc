@@ -1,13 +1,13 @@
 #include "ops/pointwise/add.h"
 
-#include <fmt/format.h>
-
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "graph/builder/gradient.h"
+#include "ops/common/broadcast_dims.h"
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"
 #include "ops/common/sum_to.h"
@@ -15,41 +15,54 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> InferAdd(const InferContext& node) {
+absl::StatusOr<std::vector<TensorType>> InferBinary(const InferContext& node) {
   const TensorType& a = node.inputs[0];
   const TensorType& b = node.inputs[1];
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("a", a));
-  const bool is_channel_vector = b.shape.rank() == 1 && a.shape.rank() > 0 &&
-                                 b.shape.dim(0) == a.shape.dim(-1);
-  const bool fits =
-      b.shape == a.shape || b.shape.rank() == 0 || is_channel_vector;
-  if (b.dtype != a.dtype || !fits) {
-    return InvalidArgument(fmt::format(
-        "b must be of the type of a, which is {}, or a scalar, or a vector of "
-        "its last dimension; it is {}",
-        a.ToString(), b.ToString()));
-  }
-  return std::vector{a};
+  SPILLWAY_RETURN_IF_ERROR(ExpectDType("b", b, a.dtype));
+  const std::array<Shape, 2> shapes = {a.shape, b.shape};
+  SPILLWAY_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(shapes));
+  return std::vector{TensorType{.dtype = a.dtype, .shape = shape}};
+}
+
+Tensor Minus(Tensor x, GradientContext& grad) {
+  const Tensor minus_one = grad.Add(
+      "Const", {}, {{"dtype", x.dtype()}, {"shape", Shape()}, {"value", -1}});
+  return grad.Add("Mul", {x, minus_one});
+}
+
+// The gradients of both operands, before they are summed to their shapes.
+std::vector<Tensor> SummedTo(Tensor da, Tensor db, GradientContext& grad) {
+  return {SumTo(grad.x(0).type(), da, grad), SumTo(grad.x(1).type(), db, grad)};
 }
 
 absl::StatusOr<std::vector<Tensor>> AddGradient(GradientContext& grad) {
-  return std::vector{grad.dy(0), SumTo(grad.x(1).type(), grad.dy(0), grad)};
+  return SummedTo(grad.dy(0), grad.dy(0), grad);
 }
 
 absl::StatusOr<std::vector<Tensor>> SubGradient(GradientContext& grad) {
-  const TensorType& b = grad.x(1).type();
-  const Tensor minus_one = grad.Add(
-      "Const", {}, {{"dtype", b.dtype}, {"shape", Shape()}, {"value", -1}});
-  const Tensor db = SumTo(b, grad.dy(0), grad);
-  return std::vector{grad.dy(0), grad.Add("Mul", {db, minus_one})};
+  const Tensor db = SumTo(grad.x(1).type(), grad.dy(0), grad);
+  return std::vector{SumTo(grad.x(0).type(), grad.dy(0), grad),
+                     Minus(db, grad)};
 }
 
 absl::StatusOr<std::vector<Tensor>> MulGradient(GradientContext& grad) {
-  const Tensor a = grad.x(0);
-  const Tensor b = grad.x(1);
-  const Tensor da = grad.Add("Mul", {grad.dy(0), b});
-  const Tensor dy_a = grad.Add("Mul", {grad.dy(0), a});
-  return std::vector{da, SumTo(b.type(), dy_a, grad)};
+  const Tensor da = grad.Add("Mul", {grad.dy(0), grad.x(1)});
+  const Tensor db = grad.Add("Mul", {grad.dy(0), grad.x(0)});
+  return SummedTo(da, db, grad);
+}
+
+// da = dy / b, db = -y da.
+absl::StatusOr<std::vector<Tensor>> RealDivGradient(GradientContext& grad) {
+  const Tensor da = grad.Add("RealDiv", {grad.dy(0), grad.x(1)});
+  const Tensor db = Minus(grad.Add("Mul", {da, grad.y(0)}), grad);
+  return SummedTo(da, db, grad);
+}
+
+// An operation for each element of y.
+OpCost BinaryCost(const OpContext& node) {
+  return {.flops = static_cast<double>(node.outputs[0].num_elements()),
+          .bytes = TouchedBytes(node)};
 }
 
 using Gradient = absl::StatusOr<std::vector<Tensor>> (*)(GradientContext&);
@@ -58,9 +71,9 @@ Op Binary(std::string name, Gradient gradient, KernelFactory cpu) {
   return {.def = {.name = std::move(name),
                   .inputs = {"a", "b"},
                   .outputs = {"y"},
-                  .infer = InferAdd,
+                  .infer = InferBinary,
                   .gradient = gradient,
-                  .cost = ElementwiseCost,
+                  .cost = BinaryCost,
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 1, .output = 0}}},
           .kernels = {{DeviceKind::kCpu, cpu}}};
@@ -70,6 +83,7 @@ Op Binary(std::string name, Gradient gradient, KernelFactory cpu) {
 
 Op Add() { return Binary("Add", AddGradient, AddCpu); }
 Op Mul() { return Binary("Mul", MulGradient, MulCpu); }
+Op RealDiv() { return Binary("RealDiv", RealDivGradient, RealDivCpu); }
 Op Sub() { return Binary("Sub", SubGradient, SubCpu); }
 
 }  // namespace spillway::ops

@@ -1,6 +1,7 @@
-// Add: y = a + b. Sub: y = a - b. Mul: y = a * b. Element by element; a: any
-// shape, floating. b: as a, or a scalar, or [C] where C is a's last dimension.
-// y: as a, and may be written over it.
+// Add: y = a + b. Sub: y = a - b. Mul: y = a * b. RealDiv: y = a / b; element
+// by element. a, b: floating, of one dtype, repeated as NumPy does
+// (ops/common/broadcast_dims.h). y: their common shape; may be written over an
+// operand of that shape.
 #ifndef SPILLWAY_OPS_POINTWISE_ADD_H_
 #define SPILLWAY_OPS_POINTWISE_ADD_H_
 
@@ -10,10 +11,12 @@ namespace spillway::ops {
 
 Op Add();
 Op Mul();
+Op RealDiv();
 Op Sub();
 
 NewKernel AddCpu(const KernelRequest& node);
 NewKernel MulCpu(const KernelRequest& node);
+NewKernel RealDivCpu(const KernelRequest& node);
 NewKernel SubCpu(const KernelRequest& node);
 
 }  // namespace spillway::ops

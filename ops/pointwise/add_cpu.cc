@@ -11,6 +11,10 @@ NewKernel MulCpu(const KernelRequest& node) {
   return BroadcastKernel(node, [](float a, float b) { return a * b; });
 }
 
+NewKernel RealDivCpu(const KernelRequest& node) {
+  return BroadcastKernel(node, [](float a, float b) { return a / b; });
+}
+
 NewKernel SubCpu(const KernelRequest& node) {
   return BroadcastKernel(node, [](float a, float b) { return a - b; });
 }

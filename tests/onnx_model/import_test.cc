@@ -195,12 +195,12 @@ TEST(ImportTest, NamesAllThatIsNotSupportedAtOnce) {
     node { name: "second" op_type: "Det" input: "a" output: "b" }
     node { name: "own" op_type: "Thing" domain: "com.me" input: "b"
       output: "c" }
-    node { name: "alpha" op_type: "Elu" input: "x" output: "d"
-      attribute { name: "alpha" type: FLOAT f: 2 } }
+    node { name: "mode" op_type: "Pad" input: "x" output: "d"
+      attribute { name: "mode" type: STRING s: "wrap" } }
     node { op_type: "Relu" input: "c" output: "y" })";
   EXPECT_THAT(Import(MakeModel(graph)),
-              IsRefused("model.onnx: cannot import Det (2, first first), Elu "
-                        "(1, first alpha: alpha 2), com.me.Thing (1, first "
+              IsRefused("model.onnx: cannot import Det (2, first first), Pad "
+                        "(1, first mode: mode wrap), com.me.Thing (1, first "
                         "own)"));
 }
 

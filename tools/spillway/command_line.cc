@@ -29,6 +29,7 @@
 #include "tools/spillway/command/bench_command.h"
 #include "tools/spillway/command/completion_command.h"
 #include "tools/spillway/command/edit_command.h"
+#include "tools/spillway/command/import_command.h"
 #include "tools/spillway/command/inspect_command.h"
 #include "tools/spillway/command/launch_command.h"
 #include "tools/spillway/command/manual_command.h"
@@ -199,6 +200,13 @@ const std::vector<Command>& Commands() {
        .common_flags = {"--graph", "--out", "--dot", "--lms", "--lms_n_tensors",
                         "--lms_lb", "--lms_swapout_threshold",
                         "--lms_swapin_ahead", "--json", "--help_all"}},
+      {.name = "import",
+       .summary = "Turn an ONNX model into a graph file; runs nothing.",
+       .add = Add<ImportFlags, AddImportFlags, RunImport>,
+       .examples = {"spillway import --onnx net.onnx --batch_size 32 --out "
+                    "net.json --weights net.safetensors"},
+       .common_flags = {"--onnx", "--batch_size", "--dim", "--loss", "--out",
+                        "--weights", "--json", "--help_all"}},
       {.name = "inspect",
        .summary = "Show the contents of a graph and the memory it needs.",
        .add = Add<InspectFlags, AddInspectFlags, RunInspect>,

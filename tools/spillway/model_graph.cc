@@ -1,6 +1,5 @@
 #include "tools/spillway/model_graph.h"
 
-#include <array>
 #include <utility>
 #include <variant>
 
@@ -19,10 +18,11 @@ constexpr double kFloat16LossScale = 128;
 // Runs the passes; keeps every value that `step` names.
 absl::Status Optimize(const ModelGraphSpec& spec, StepGraph& step) {
   ModelGraph& model = step.model;
-  const std::array<Tensor*, 12> tensors = {
+  std::vector<Tensor*> tensors = {
       &model.images,         &model.labels,  &model.targets,    &model.features,
       &model.logits,         &model.loss,    &model.correct,    &model.accuracy,
       &model.top_5_accuracy, &step.in_top_k, &step.rank_weight, &step.turn};
+  for (Tensor& input : model.more_inputs) tensors.push_back(&input);
   std::vector<ValueId> keep;
   for (const Tensor* tensor : tensors) {
     if (tensor->is_valid()) keep.push_back(tensor->id());
@@ -59,14 +59,64 @@ void AddExchange(const RankExchange& exchange, GraphBuilder& g, StepGraph& step,
 
 }  // namespace
 
-ModelGraphSpec SpecOf(const ModelFlags& flags, PassTarget target) {
-  return {.model = flags.model,
-          .options = {.batch_size = flags.batch_size,
-                      .image_size = flags.image_size,
-                      .dtype = ActivationDType(flags),
-                      .auxiliary_head = flags.auxiliary_head},
-          .passes = flags.passes,
-          .target = target};
+absl::StatusOr<ModelGraphSpec> SpecOf(const ModelFlags& flags,
+                                      PassTarget target) {
+  ModelGraphSpec spec = {.model = flags.name(),
+                         .options = {.batch_size = flags.batch_size,
+                                     .image_size = flags.image_size,
+                                     .dtype = ActivationDType(flags),
+                                     .auxiliary_head = flags.auxiliary_head},
+                         .passes = flags.passes,
+                         .target = target};
+  if (!flags.onnx.is_given()) return spec;
+  SPILLWAY_ASSIGN_OR_RETURN(OnnxModel model, OnnxModel::Read(flags.onnx.file));
+  spec.onnx = std::make_shared<const OnnxModel>(std::move(model));
+  spec.onnx_flags = flags.onnx;
+  return spec;
+}
+
+std::string SourceFlagOf(const ModelFlags& flags) {
+  return flags.onnx.is_given() ? "--onnx" : "--model";
+}
+
+absl::StatusOr<ModelGraph> BuildNetwork(GraphBuilder& g,
+                                        const ModelGraphSpec& spec,
+                                        OnnxNetwork* onnx) {
+  if (spec.onnx == nullptr) return BuildModel(g, spec.model, spec.options);
+  OnnxImportOptions options =
+      ImportOptionsOf(spec.onnx_flags, spec.options.is_training);
+  options.batch_size = spec.options.batch_size;
+  options.dtype = spec.options.dtype;
+  SPILLWAY_ASSIGN_OR_RETURN(OnnxNetwork network, spec.onnx->AddTo(g, options));
+  ModelGraph model;
+  model.options = spec.options;
+  model.options.batch_size = network.batch_size;
+  model.has_pixels = false;
+  if (!network.inputs.empty()) model.images = network.inputs[0].tensor;
+  for (size_t i = 1; i < network.inputs.size(); ++i) {
+    model.more_inputs.push_back(network.inputs[i].tensor);
+  }
+  const bool is_labels =
+      network.target.is_valid() && network.target.dtype() == DType::kInt32;
+  (is_labels ? model.labels : model.targets) = network.target;
+  model.logits = network.logits;
+  model.loss = network.loss;
+  if (onnx != nullptr) *onnx = std::move(network);
+  return model;
+}
+
+absl::Status WriteInitialValues(const ModelGraphSpec& spec,
+                                const OnnxNetwork& network, Session& session) {
+  if (spec.onnx == nullptr) return absl::OkStatus();
+  std::vector<OnnxVariable> used;
+  for (const OnnxVariable& variable : network.variables) {
+    if (session.variable_types().contains(variable.name)) {
+      used.push_back(variable);
+    }
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorMap values,
+                            spec.onnx->InitialValues(used));
+  return session.WriteVariables(values);
 }
 
 MinimizeOptions MinimizeOptionsOf(const OptimizerFlags& flags,
@@ -82,9 +132,18 @@ MinimizeOptions MinimizeOptionsOf(const OptimizerFlags& flags,
   return options;
 }
 
+std::vector<ValueId> LossFetchesOf(const ModelGraph& model) {
+  std::vector<ValueId> fetches = {model.loss.id()};
+  if (model.accuracy.is_valid()) fetches.push_back(model.accuracy.id());
+  return fetches;
+}
+
 ForwardPhase ForwardPhaseOf(const ModelGraph& model) {
   return {.images = model.images,
-          .labels = model.labels,
+          // The target of a user's own model may be reals.
+          .labels = model.has_pixels || model.labels.is_valid() ? model.labels
+                                                                : model.targets,
+          .more_fields = model.more_inputs,
           .loss = model.loss,
           .accuracy = model.accuracy,
           .kept = {model.targets, model.features, model.logits, model.correct,
@@ -115,8 +174,7 @@ absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
   SPILLWAY_ASSIGN_OR_RETURN(const Optimizer optimizer, MakeOptimizer(flags));
   GraphBuilder g(StandardOps(), spec.model);
   StepGraph step;
-  SPILLWAY_ASSIGN_OR_RETURN(step.model,
-                            BuildModel(g, spec.model, spec.options));
+  SPILLWAY_ASSIGN_OR_RETURN(step.model, BuildNetwork(g, spec, &step.onnx));
   MinimizeOptions options =
       MinimizeOptionsOf(flags, optimizer, spec.options.dtype);
   if (feeds_rate) {
@@ -135,10 +193,11 @@ absl::StatusOr<StepGraph> BuildTrainingGraph(const ModelGraphSpec& spec,
 absl::StatusOr<StepGraph> BuildEvaluationGraph(const ModelGraphSpec& spec,
                                                int64_t top_k) {
   GraphBuilder g(StandardOps(), spec.model + " evaluation");
-  ModelOptions options = spec.options;
-  options.is_training = false;
+  ModelGraphSpec after_training = spec;
+  after_training.options.is_training = false;
   StepGraph step;
-  SPILLWAY_ASSIGN_OR_RETURN(step.model, BuildModel(g, spec.model, options));
+  SPILLWAY_ASSIGN_OR_RETURN(step.model,
+                            BuildNetwork(g, after_training, &step.onnx));
   if (top_k > 0) {
     step.in_top_k =
         InTopK(g.Scope("top_k"), step.model.logits, step.model.labels, top_k);

@@ -3,6 +3,7 @@
 #define SPILLWAY_TOOLS_SPILLWAY_MODEL_GRAPH_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "graph/graph.h"
 #include "graph/passes/standard_passes.h"
 #include "models/zoo.h"
+#include "onnx_model/import.h"
 #include "tools/spillway/flags/model_flags.h"
 #include "training/loop/training_programs.h"
 
@@ -18,15 +20,36 @@ namespace spillway {
 
 struct ModelGraphSpec {
   std::string model = {};
+  // In place of a model of the zoo; null: `model`.
+  std::shared_ptr<const OnnxModel> onnx = {};
+  OnnxFlags onnx_flags = {};
   ModelOptions options = {};
   std::string passes = "auto";  // see SelectPasses
   PassTarget target = PassTarget::kCpu;
 };
-ModelGraphSpec SpecOf(const ModelFlags& flags, PassTarget target);
+// Reads the file of --onnx. Errors: those of OnnxModel::Read.
+absl::StatusOr<ModelGraphSpec> SpecOf(const ModelFlags& flags,
+                                      PassTarget target);
+
+// "--model" or "--onnx", for errors.
+std::string SourceFlagOf(const ModelFlags& flags);
+
+// The model of `spec`, with loss. `onnx` becomes what an ONNX file had; may be
+// null. Errors: those of BuildModel and OnnxModel::AddTo.
+absl::StatusOr<ModelGraph> BuildNetwork(GraphBuilder& g,
+                                        const ModelGraphSpec& spec,
+                                        OnnxNetwork* onnx = nullptr);
+
+// Writes the first values of an ONNX model's variables to `session`, which may
+// have some of them only. Nothing happens for a model of the zoo. Errors: those
+// of OnnxModel::InitialValues.
+absl::Status WriteInitialValues(const ModelGraphSpec& spec,
+                                const OnnxNetwork& network, Session& session);
 
 struct StepGraph {
   Graph graph = {};
   ModelGraph model = {};  // usable as ids
+  OnnxNetwork onnx = {};  // of an ONNX file; without tensors of this graph
   Tensor in_top_k = {};   // an id too; bool [rows]
   // Fed in a run of several ranks.
   Tensor rank_weight = {};
@@ -39,6 +62,10 @@ struct StepGraph {
 // the loss of a float16 model is scaled by 128.
 MinimizeOptions MinimizeOptionsOf(const OptimizerFlags& flags,
                                   const Optimizer& optimizer, DType dtype);
+
+// What a training fetches: loss and accuracy. A model of an ONNX file has no
+// accuracy.
+std::vector<ValueId> LossFetchesOf(const ModelGraph& model);
 
 // What training programs need of a model, and the values that the step of
 // BuildTrainingGraph keeps too, so that plans fit both.

@@ -96,7 +96,8 @@ absl::StatusOr<MicroBatchPlan> PlanOf(const TrainerSpec& spec) {
   if (spec.training_data == nullptr || spec.training.batch_size <= 0) {
     return InvalidArgument("training needs data and a positive batch size");
   }
-  SPILLWAY_RETURN_IF_ERROR(CheckFields(*spec.training_data, "training data"));
+  SPILLWAY_RETURN_IF_ERROR(CheckFields(
+      *spec.training_data, FieldsOf(spec.training).size(), "training data"));
   const int64_t rows = spec.training_data->size();
   if (!spec.plan) {
     if (rows < spec.training.batch_size) {
@@ -126,6 +127,16 @@ absl::Status CheckRankCount(const TrainerSpec& spec,
 }
 
 }  // namespace
+
+std::vector<ValueId> FieldsOf(const TrainingProgram& program) {
+  std::vector<ValueId> fields;
+  for (const ValueId id : {program.images, program.labels}) {
+    if (id.is_valid()) fields.push_back(id);
+  }
+  fields.insert(fields.end(), program.more_fields.begin(),
+                program.more_fields.end());
+  return fields;
+}
 
 const TrainingProgram* ProgramFor(const TrainerSpec& spec, int64_t size) {
   if (spec.training.batch_size == size) return &spec.training;

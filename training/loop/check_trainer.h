@@ -27,6 +27,10 @@ const TrainingProgram* ProgramFor(const TrainerSpec& spec, int64_t size);
 // Of the order of the rows; nothing: that of the data.
 std::optional<uint64_t> ShuffleSeed(const TrainerSpec& spec);
 
+// What is fed of a sample's fields, in their order: images, labels and others,
+// those that are valid.
+std::vector<ValueId> FieldsOf(const TrainingProgram& program);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_TRAINING_LOOP_CHECK_TRAINER_H_

@@ -82,12 +82,13 @@ EvaluationResult Sum(std::span<const BatchResult> batches,
 
 }  // namespace
 
-absl::Status CheckFields(const Dataset& data, const char* what) {
+absl::Status CheckFields(const Dataset& data, size_t count, const char* what) {
   SPILLWAY_RETURN_IF_ERROR(Annotate(data.status(), what));
-  if (data.fields().size() == 2) return absl::OkStatus();
+  if (data.fields().size() == count) return absl::OkStatus();
   return InvalidArgument(
-      fmt::format("{} has {}; the trainer needs images and labels", what,
-                  Counted(data.fields().size(), "field")));
+      fmt::format("{} has {}; the trainer needs {}", what,
+                  Counted(data.fields().size(), "field"),
+                  count == 2 ? "images and labels" : std::to_string(count)));
 }
 
 absl::Status CheckFetched(const Session& session, int program, ValueId id,
@@ -118,7 +119,7 @@ absl::StatusOr<double> FetchedScalar(const StepResult& step, ValueId id,
 absl::Status CheckEvaluation(const Session& session,
                              const EvaluationProgram& program,
                              const Dataset& data) {
-  SPILLWAY_RETURN_IF_ERROR(CheckFields(data, "test data"));
+  SPILLWAY_RETURN_IF_ERROR(CheckFields(data, 2, "test data"));
   if (data.size() <= 0 || program.batch_size <= 0) {
     return InvalidArgument("evaluation needs data and a positive batch size");
   }

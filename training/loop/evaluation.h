@@ -34,8 +34,9 @@ struct EvaluationResult {
   std::optional<double> loss = {};
 };
 
-// INVALID_ARGUMENT, which begins with `what`, unless the data has two fields.
-absl::Status CheckFields(const Dataset& data, const char* what);
+// INVALID_ARGUMENT, which begins with `what`, unless the data has so many
+// fields.
+absl::Status CheckFields(const Dataset& data, size_t count, const char* what);
 
 // INVALID_ARGUMENT if `program` and `data` cannot be evaluated.
 absl::Status CheckEvaluation(const Session& session,

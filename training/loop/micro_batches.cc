@@ -114,8 +114,8 @@ std::string_view TrainAlgorithmName(TrainAlgorithm algorithm) {
 }
 
 std::string_view TailName(Tail tail) {
-  constexpr std::array<std::string_view, 5> kNames = {"partial", "drop", "wrap",
-                                                      "drift", "pad"};
+  constexpr std::array<std::string_view, 6> kNames = {
+      "partial", "drop", "wrap", "drift", "pad", "cycle"};
   return kNames[static_cast<size_t>(tail)];
 }
 
@@ -165,6 +165,9 @@ std::pair<int64_t, int64_t> MicroBatchPlan::Rows(int64_t update) const {
     case Tail::kDrift:
       begin = ProductModulo(update, group_rows_, spec_.rows);
       break;
+    case Tail::kCycle:
+      begin = ProductModulo(update, group_rows_, spec_.rows);
+      return {begin, begin + group_rows_};
   }
   return {begin, std::min(begin + group_rows_, spec_.rows)};
 }
@@ -243,7 +246,9 @@ int64_t MicroBatchPlan::NumberOf(int64_t update,
 }
 
 int64_t MicroBatchPlan::EpochOf(int64_t update) const {
-  if (spec_.tail != Tail::kWrap) return update / *UpdatesPerEpoch();
+  if (spec_.tail != Tail::kWrap && spec_.tail != Tail::kCycle) {
+    return update / *UpdatesPerEpoch();
+  }
   const int64_t whole = update / spec_.rows;  // each reads group_rows_ epochs
   return whole * group_rows_ + update % spec_.rows * group_rows_ / spec_.rows;
 }
@@ -251,7 +256,9 @@ int64_t MicroBatchPlan::EpochOf(int64_t update) const {
 std::optional<int64_t> MicroBatchPlan::UpdatesPerEpoch() const {
   const bool is_even = spec_.rows % group_rows_ == 0;
   if (is_even || spec_.tail == Tail::kDrop) return spec_.rows / group_rows_;
-  if (spec_.tail == Tail::kWrap) return std::nullopt;
+  if (spec_.tail == Tail::kWrap || spec_.tail == Tail::kCycle) {
+    return std::nullopt;
+  }
   return spec_.rows / group_rows_ + 1;
 }
 
@@ -274,6 +281,9 @@ absl::StatusOr<int64_t> MicroBatchPlan::Updates(
   }
   if (length.updates) return *length.updates;
   if (length.epochs) {
+    if (spec_.tail == Tail::kCycle) {
+      return *length.epochs * (spec_.rows / group_rows_);
+    }
     const std::optional<int64_t> each = UpdatesPerEpoch();
     return each ? *length.epochs * *each
                 : CeilDiv(*length.epochs * spec_.rows, group_rows_);

@@ -54,11 +54,13 @@ enum class Tail : uint8_t {
   kDrift,    // a short batch, after which the next one begins at a row that
              // depends on how many were read so far (SystemML's minibatch)
   kPad,      // the group is filled up with the first rows, after the last one
+  kCycle,    // the same, and the next group begins behind these
 };
 std::string_view TailName(Tail tail);
 
 // Rows [begin, end) of the epoch's order, in one forward and backward pass.
-// With Tail::kPad they may go on after the last row, with the first one.
+// With Tail::kPad and kCycle they may go on after the last row, with the first
+// one.
 struct MicroBatch {
   int64_t begin = 0;
   int64_t end = 0;
@@ -126,10 +128,10 @@ class MicroBatchPlan {
   int64_t NumberOf(int64_t update, const MicroBatch& micro) const;
 
   // The number of epochs that are done before the update; a trainer shuffles
-  // the rows once an epoch. For kWrap, rows read before / all rows.
+  // the rows once an epoch. For kWrap and kCycle, rows read before / all rows.
   int64_t EpochOf(int64_t update) const;
 
-  // nullopt: epochs end within updates (kWrap).
+  // nullopt: epochs end within updates (kWrap, kCycle).
   std::optional<int64_t> UpdatesPerEpoch() const;
 
   // Errors: INVALID_ARGUMENT unless one field is set, to 1 or more.

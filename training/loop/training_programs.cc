@@ -137,12 +137,16 @@ class ProgramMaker {
         .labels = phase.labels.id(),
         .loss = phase.loss.id(),
         .accuracy = phase.accuracy.id()};
+    for (const Tensor field : phase.more_fields) {
+      program.more_fields.push_back(field.id());
+    }
     AddBackwardPhase(phase, g, program);
-    const std::array<ValueId*, 10> ids = {
-        &program.images,     &program.labels,     &program.learning_rate,
-        &program.weights,    &program.loss,       &program.accuracy,
-        &program.loss_scale, &program.square_sum, &program.rank_weight,
-        &program.turn};
+    std::vector<ValueId*> ids = {&program.images,        &program.labels,
+                                 &program.learning_rate, &program.weights,
+                                 &program.loss,          &program.accuracy,
+                                 &program.loss_scale,    &program.square_sum,
+                                 &program.rank_weight,   &program.turn};
+    for (ValueId& field : program.more_fields) ids.push_back(&field);
     SPILLWAY_ASSIGN_OR_RETURN(Graph graph,
                               Finish(std::move(g), phase.kept, ids));
     std::vector<ValueId> fetches = {program.loss};

@@ -45,8 +45,10 @@ namespace spillway {
 
 // The values of a network's forward phase that a training needs.
 struct ForwardPhase {
-  Tensor images = {};    // fed, [rows, ...]
-  Tensor labels = {};    // fed, [rows, ...]
+  Tensor images = {};  // fed, [rows, ...]
+  Tensor labels = {};  // fed, [rows, ...]
+  // The same, of data with more fields (TrainingProgram::more_fields).
+  std::vector<Tensor> more_fields = {};
   Tensor loss = {};      // float32 scalar: the mean over the rows
   Tensor accuracy = {};  // float32 scalar; invalid: none
   // Others that the passes must leave in the graph; invalid ones are ignored.

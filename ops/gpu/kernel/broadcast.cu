@@ -15,6 +15,9 @@ struct AddRelu {
     return sum < 0 ? 0.0F : sum;
   }
 };
+struct DivideBy {
+  __device__ float operator()(float a, float b) const { return a / b; }
+};
 struct Multiply {
   __device__ float operator()(float a, float b) const { return a * b; }
 };
@@ -120,24 +123,84 @@ LaunchError LaunchBroadcast(StreamHandle stream, Fn fn,
                         });
 }
 
-}  // namespace
+struct OperandPlaces {
+  int64_t a = 0;
+  int64_t b = 0;
+};
 
-LaunchError RunBroadcast(StreamHandle stream, const Broadcast& broadcast,
-                         const void* a, const void* b, void* y) {
-  const auto launch = [&](auto fn) {
-    return LaunchBroadcast(stream, fn, broadcast, a, b, y);
-  };
-  switch (broadcast.function) {
+// Where the operands have what element i of y needs.
+__device__ OperandPlaces OperandsOf(const RepeatedBroadcast& broadcast,
+                                    int64_t i) {
+  OperandPlaces places;
+  for (int axis = broadcast.rank - 1; axis > 0; --axis) {
+    const RepeatedDim& dim = broadcast.dims[axis];
+    const int64_t outer = Divide(i, dim.size);
+    const int64_t place = i - outer * dim.size;
+    places.a += place * dim.a_step;
+    places.b += place * dim.b_step;
+    i = outer;
+  }
+  places.a += i * broadcast.dims[0].a_step;
+  places.b += i * broadcast.dims[0].b_step;
+  return places;
+}
+
+template <typename T, typename Fn>
+__global__ void RepeatedKernel(Fn fn, RepeatedBroadcast broadcast, int64_t n,
+                               const T* a, const T* b, T* y) {
+  ForEachItem(n, [&](int64_t i) {
+    const OperandPlaces places = OperandsOf(broadcast, i);
+    y[i] = Store<T>(fn(Load(a[places.a]), Load(b[places.b])));
+  });
+}
+
+template <typename Fn>
+LaunchError LaunchRepeated(StreamHandle stream, Fn fn,
+                           const RepeatedBroadcast& broadcast, const void* a,
+                           const void* b, void* y) {
+  int64_t n = 1;
+  for (int axis = 0; axis < broadcast.rank; ++axis) {
+    n *= broadcast.dims[axis].size;
+  }
+  return ForStorage(broadcast.dtype, [&]<typename T>(T) {
+    return Launch(stream, RepeatedKernel<T, Fn>, dim3(BlocksFor(n)),
+                  dim3(kThreads), fn, broadcast, n, static_cast<const T*>(a),
+                  static_cast<const T*>(b), static_cast<T*>(y));
+  });
+}
+
+template <typename Launcher>
+LaunchError WithFunction(BroadcastFunction function, const Launcher& launch) {
+  switch (function) {
     case BroadcastFunction::kAdd:
       return launch(Add());
     case BroadcastFunction::kAddRelu:
       return launch(AddRelu());
+    case BroadcastFunction::kDivide:
+      return launch(DivideBy());
     case BroadcastFunction::kMultiply:
       return launch(Multiply());
     case BroadcastFunction::kSubtract:
       return launch(Subtract());
   }
   return 0;
+}
+
+}  // namespace
+
+LaunchError RunRepeatedBroadcast(StreamHandle stream,
+                                 const RepeatedBroadcast& broadcast,
+                                 const void* a, const void* b, void* y) {
+  return WithFunction(broadcast.function, [&](auto fn) {
+    return LaunchRepeated(stream, fn, broadcast, a, b, y);
+  });
+}
+
+LaunchError RunBroadcast(StreamHandle stream, const Broadcast& broadcast,
+                         const void* a, const void* b, void* y) {
+  return WithFunction(broadcast.function, [&](auto fn) {
+    return LaunchBroadcast(stream, fn, broadcast, a, b, y);
+  });
 }
 
 LaunchError Scale(StreamHandle stream, DType dtype, float factor, const void* x,

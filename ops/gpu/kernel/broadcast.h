@@ -13,6 +13,7 @@ namespace spillway::gpu {
 enum class BroadcastFunction {
   kAdd,
   kAddRelu,  // max(a + b, 0)
+  kDivide,
   kMultiply,
   kSubtract,
 };
@@ -34,6 +35,28 @@ struct Broadcast {
 
 LaunchError RunBroadcast(StreamHandle stream, const Broadcast& broadcast,
                          const void* a, const void* b, void* y);
+
+// A dimension of y; the steps of a and b in it, in elements, are 0 where they
+// are repeated.
+struct RepeatedDim {
+  int64_t size = 1;
+  int64_t a_step = 0;
+  int64_t b_step = 0;
+};
+
+inline constexpr int kMaxRepeatedDims = 8;
+
+// Operands that are repeated in any dimensions, outermost first.
+struct RepeatedBroadcast {
+  BroadcastFunction function = BroadcastFunction::kAdd;
+  DType dtype = DType::kFloat32;
+  int rank = 1;
+  RepeatedDim dims[kMaxRepeatedDims] = {};
+};
+
+LaunchError RunRepeatedBroadcast(StreamHandle stream,
+                                 const RepeatedBroadcast& broadcast,
+                                 const void* a, const void* b, void* y);
 
 // y = factor * x, for n elements.
 LaunchError Scale(StreamHandle stream, DType dtype, float factor, const void* x,

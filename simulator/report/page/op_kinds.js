@@ -12,11 +12,17 @@ const opKinds = [
     'AvgPool', 'AvgPool3D', 'AvgPool3DGrad', 'AvgPoolGrad', 'MaxPool', 'MaxPool3D',
     'MaxPool3DGrad', 'MaxPoolGrad']},
   {name: 'activation', color: 'op-activation', ops: [
-    'Dropout', 'DropoutGrad', 'Elu', 'EluGrad', 'Relu', 'Relu6', 'Relu6Grad', 'ReluGrad',
-    'Sigmoid', 'SigmoidGrad', 'Tanh', 'TanhGrad']},
+    'Celu', 'CeluGrad', 'Clip', 'ClipGrad', 'Dropout', 'DropoutGrad', 'Elu', 'EluGrad',
+    'Gelu', 'GeluGrad', 'HardSigmoid', 'HardSigmoidGrad', 'HardSwish', 'HardSwishGrad',
+    'LeakyRelu', 'LeakyReluGrad', 'Mish', 'MishGrad', 'Relu', 'Relu6', 'Relu6Grad',
+    'ReluGrad', 'Selu', 'SeluGrad', 'Shrink', 'ShrinkGrad', 'Sigmoid', 'SigmoidGrad', 'Silu',
+    'SiluGrad', 'Softplus', 'SoftplusGrad', 'Softsign', 'SoftsignGrad', 'Tanh', 'TanhGrad',
+    'ThresholdedRelu', 'ThresholdedReluGrad']},
   {name: 'sum or element by element', color: 'op-element', ops: [
-    'Add', 'AddN', 'BiasAdd', 'BiasAddGrad', 'Mean', 'MeanGrad', 'Mul', 'ScaleRows', 'Sub', 'Sum',
-    'SumGrad']},
+    'Abs', 'AbsGrad', 'Add', 'AddN', 'BiasAdd', 'BiasAddGrad', 'Ceil', 'Cos', 'CosGrad',
+    'Erf', 'ErfGrad', 'Exp', 'ExpGrad', 'Floor', 'Log', 'LogGrad', 'Mean', 'MeanGrad', 'Mul',
+    'Power', 'PowerGrad', 'RealDiv', 'Reciprocal', 'ReciprocalGrad', 'Round', 'ScaleRows',
+    'Sign', 'Sin', 'SinGrad', 'Sqrt', 'SqrtGrad', 'Sub', 'Sum', 'SumGrad']},
   {name: 'loss or accuracy', color: 'op-loss', ops: [
     'ArgMax', 'InTopK', 'Softmax', 'SoftmaxGrad', 'SparseSoftmaxCrossEntropyWithLogits']},
   {name: 'update of variables', color: 'op-update', ops: [

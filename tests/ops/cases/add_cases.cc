@@ -5,6 +5,7 @@
 
 #include "tests/ops/cases/all_cases.h"
 #include "tests/ops/cases/bfloat16_case.h"
+#include "tests/ops/cases/multi_index.h"
 
 namespace spillway::testing {
 namespace {
@@ -36,6 +37,66 @@ OpCase Binary(const std::string& op, const std::string& suffix, const Shape& b,
           .reference = Repeating(f),
           .gradients = {0, 1},
           .flops = 105};
+}
+
+// Where the operands have what element `index` of y needs.
+size_t RepeatedAt(const Shape& shape, const Index& index) {
+  Index own(index.end() - shape.rank(), index.end());
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape.dim(i) == 1) own[static_cast<size_t>(i)] = 0;
+  }
+  return Flat(shape, own);
+}
+
+// Both operands are repeated to y's shape.
+OpCase Repeated(const std::string& op, const std::string& suffix,
+                const Shape& a, const Shape& b, const Shape& y, BinaryFn f) {
+  return {.name = op + suffix,
+          .op = op,
+          .inputs = {{.type = Float32(a)},
+                     {.type = Float32(b),
+                      .fill = Fill::kUniform,
+                      .low = 0.5,
+                      .high = 2}},
+          .outputs = {Float32(y)},
+          .reference =
+              [=](const DoublesList& in) {
+                return DoublesList{FromIndices(y, [&](const Index& index) {
+                  return f(in[0][RepeatedAt(a, index)],
+                           in[1][RepeatedAt(b, index)]);
+                })};
+              },
+          .gradients = {0, 1},
+          .flops = static_cast<double>(y.num_elements())};
+}
+
+std::vector<OpCase> RepeatedCases() {
+  const auto over = [](double a, double b) { return a / b; };
+  return {
+      Repeated("Mul", "ByGate", {2, 3, 4, 5}, {2, 1, 1, 5}, {2, 3, 4, 5},
+               Times),
+      Repeated("Add", "OfRow", {4, 3}, {4, 1}, {4, 3}, Plus),
+      Repeated("Add", "OfMoreDimensions", {3, 1}, {2, 3, 4}, {2, 3, 4}, Plus),
+      Repeated("Sub", "OfBoth", {2, 1, 4, 1}, {1, 3, 1, 5}, {2, 3, 4, 5},
+               Minus),
+      Repeated("Mul", "OfVectorByColumn", {5}, {4, 1}, {4, 5}, Times),
+      Repeated("Add", "OfScalarAndMatrix", {}, {3, 4}, {3, 4}, Plus),
+      Repeated("Add", "OfOnes", {1, 1}, {1}, {1, 1}, Plus),
+      Repeated("RealDiv", "", {3, 5, 7}, {3, 5, 7}, {3, 5, 7}, over),
+      Repeated("RealDiv", "ByScalar", {3, 5, 7}, {}, {3, 5, 7}, over),
+  };
+}
+
+// Sums of so many gradients are for float32.
+std::vector<OpCase> LargeRepeatedCases() {
+  const auto over = [](double a, double b) { return a / b; };
+  return {
+      Repeated("RealDiv", "OfEightDimensions", {2, 1, 2, 1, 2, 1, 2, 1},
+               {1, 3, 1, 2, 1, 3, 1, 2}, {2, 3, 2, 2, 2, 3, 2, 2}, over),
+      // Every thread gets a part.
+      Repeated("Mul", "LargeByColumn", {300, 1, 70}, {300, 5, 1}, {300, 5, 70},
+               Times),
+  };
 }
 
 OpCase AddNCase(const std::string& name, size_t n, const Shape& shape) {
@@ -123,19 +184,23 @@ std::vector<BadOp> BadAdds() {
       {.name = "AddOfTwoShapes",
        .op = "Add",
        .inputs = {Float32({2, 3}), Float32({2})},
-       .error = "b must be of the type of a, which is float32[2, 3]"},
+       .error = "[2, 3] and [2] have no common shape"},
       {.name = "AddOfIntegers",
        .op = "Add",
        .inputs = {Int32({2}), Int32({2})},
        .error = "a must be float32"},
+      {.name = "RealDivOfIntegers",
+       .op = "RealDiv",
+       .inputs = {Int32({2}), Int32({2})},
+       .error = "a must be float32"},
+      {.name = "SubOfTwoShapes",
+       .op = "Sub",
+       .inputs = {Float32({2, 3, 4}), Float32({3, 3, 4})},
+       .error = "[2, 3, 4] and [3, 3, 4] have no common shape"},
       {.name = "MulOfTwoDTypes",
        .op = "Mul",
        .inputs = {Float32({2}), Int32({2})},
        .error = "it is int32[2]"},
-      {.name = "SubOfVectorFromScalar",
-       .op = "Sub",
-       .inputs = {Float32({}), Float32({1})},
-       .error = "it is float32[1]"},
       {.name = "AddNOfNothing", .op = "AddN", .error = "1 input or more"},
       {.name = "AddNOfTwoShapes",
        .op = "AddN",
@@ -173,7 +238,7 @@ std::vector<BadOp> BadAdds() {
       {.name = "AddOfFloat32ToBFloat16",
        .op = "Add",
        .inputs = {BFloat16s({2}), Float32({2})},
-       .error = "b must be of the type of a, which is bfloat16[2]"},
+       .error = "b must be bfloat16; it is float32[2]"},
       {.name = "BiasAddGradOfScalar",
        .op = "BiasAddGrad",
        .inputs = {Float32({})},
@@ -207,7 +272,11 @@ OpCases AddCases() {
     good.push_back(Binary(op, "OfScalar", {}, f));
     good.push_back(Binary(op, "OfChannels", {7}, f));
   }
+  for (OpCase& repeated : RepeatedCases()) good.push_back(std::move(repeated));
   for (OpCase& narrow : AllInBFloat16(good)) good.push_back(std::move(narrow));
+  for (OpCase& repeated : LargeRepeatedCases()) {
+    good.push_back(std::move(repeated));
+  }
   for (OpCase& mixed : MixedCases()) good.push_back(std::move(mixed));
   return {.good = good, .bad = BadAdds()};
 }

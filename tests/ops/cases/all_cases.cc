@@ -33,6 +33,7 @@ OpCases MakeCases() {
   Append(ReduceCases(), all);
   Append(SoftmaxCases(), all);
   Append(SourceCases(), all);
+  Append(UnaryCases(), all);
   Append(UpdateCases(), all);
   AddFloat16Cases(all);
   return all;

@@ -27,6 +27,7 @@ OpCases PoolCases();
 OpCases ReduceCases();
 OpCases SoftmaxCases();
 OpCases SourceCases();
+OpCases UnaryCases();
 OpCases UpdateCases();
 
 }  // namespace spillway::testing

@@ -71,8 +71,10 @@ void AddLoopFlags(FlagSet& set, BenchFlags& flags) {
 void AddSubjectFlags(FlagSet& set, BenchFlags& flags) {
   set.BeginGroup("Model");
   AddModelFlags(set, flags.model);
-  set.Int("--num_classes", flags.num_classes,
-          {.help = "0: the model's default", .max = 10'000'000});
+  NeedZooModel(
+      set, flags.model,
+      {set.Int("--num_classes", flags.num_classes,
+               {.help = "0: the model's default", .max = 10'000'000})});
   set.Bool("--forward_only", flags.forward_only,
            "an evaluation step instead of a training step");
   for (CLI::Option* option : AddOptimizerFlags(set, flags.optimizer)) {
@@ -80,6 +82,7 @@ void AddSubjectFlags(FlagSet& set, BenchFlags& flags) {
       flags.optimizer_flag = option->get_name();
     });
   }
+  DefaultDecayOf(set, flags.model, flags.optimizer);
 }
 
 // The names of some flags in tf_cnn_benchmarks.

@@ -44,7 +44,7 @@ struct BenchFlags {
   ResultFlags result = {};
 
   bool shows_accuracy() const {
-    return print_training_accuracy || forward_only;
+    return (print_training_accuracy || forward_only) && !model.onnx.is_given();
   }
 };
 void AddBenchFlags(FlagSet& set, BenchFlags& flags);

@@ -14,14 +14,20 @@
 namespace spillway {
 namespace {
 
-absl::StatusOr<StepGraph> BuildStep(const BenchFlags& flags) {
+absl::StatusOr<ModelGraphSpec> ReadModel(const BenchFlags& flags) {
   SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.step));
-  ModelGraphSpec spec = SpecOf(flags.model, target);
-  spec.options.num_classes = flags.num_classes;
+  absl::StatusOr<ModelGraphSpec> spec = SpecOf(flags.model, target);
+  if (!spec.ok()) return Annotate(spec.status(), SourceFlagOf(flags.model));
+  spec->options.num_classes = flags.num_classes;
+  return spec;
+}
+
+absl::StatusOr<StepGraph> BuildStep(const BenchFlags& flags,
+                                    const ModelGraphSpec& spec) {
   absl::StatusOr<StepGraph> step =
       flags.forward_only ? BuildEvaluationGraph(spec)
                          : BuildTrainingGraph(spec, flags.optimizer);
-  if (!step.ok()) return Annotate(step.status(), "--model");
+  if (!step.ok()) return Annotate(step.status(), SourceFlagOf(flags.model));
   return step;
 }
 
@@ -40,7 +46,8 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   BenchSetup setup;
   SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.model, flags.step));
   SPILLWAY_ASSIGN_OR_RETURN(setup.profile, ResolveProfile(flags.step));
-  SPILLWAY_ASSIGN_OR_RETURN(StepGraph step, BuildStep(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(const ModelGraphSpec model, ReadModel(flags));
+  SPILLWAY_ASSIGN_OR_RETURN(StepGraph step, BuildStep(flags, model));
   setup.model = step.model;
   setup.learning_rate = step.base_rate;
   setup.loss_scale = step.loss_scale;
@@ -90,6 +97,8 @@ absl::StatusOr<BenchSetup> SetUpBench(const BenchFlags& flags) {
   SPILLWAY_ASSIGN_OR_RETURN(
       setup.session,
       CreateSession(std::move(planned), std::move(device), session));
+  SPILLWAY_RETURN_IF_ERROR(
+      Annotate(WriteInitialValues(model, step.onnx, *setup.session), "--onnx"));
   // After planning: no images are made for a step that does not fit.
   setup.feeds.emplace(setup.graph, step.model,
                       static_cast<uint64_t>(flags.seed), setup.session.get());

@@ -66,7 +66,7 @@ absl::StatusOr<MeasuredProfile> Measure(const ProfileFlags& flags,
             shown.Show(done, total);
           },
       .stop = stop};
-  if (flags.source.model.model.empty() && flags.source.graph.empty()) {
+  if (!flags.source.model.is_given() && flags.source.graph.empty()) {
     return MeasureProfileAndKernels(flags.step, measurement);
   }
   SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.source.model, flags.step));

@@ -24,10 +24,9 @@ absl::StatusOr<TrainingPrograms> GroupedPrograms(const GraphSourceFlags& flags,
                             ProgramsSpecOf(model, flags.optimizer));
   spec.forward = [&](GraphBuilder& g,
                      int64_t micro) -> absl::StatusOr<ForwardPhase> {
-    ModelOptions options = model.options;
-    options.batch_size = micro;
-    SPILLWAY_ASSIGN_OR_RETURN(const ModelGraph built,
-                              BuildModel(g, model.model, options));
+    ModelGraphSpec of_rows = model;
+    of_rows.options.batch_size = micro;
+    SPILLWAY_ASSIGN_OR_RETURN(const ModelGraph built, BuildNetwork(g, of_rows));
     return ForwardPhaseOf(built);
   };
   SPILLWAY_ASSIGN_OR_RETURN(
@@ -125,13 +124,13 @@ Json ToJson(const Remedies& remedies, int64_t batch_size) {
 
 absl::Status RunExplainRemedy(const GraphSourceFlags& source,
                               const StepOptions& step, Outputs& outputs) {
-  if (source.model.model.empty() || source.forward_only) {
+  if (!source.model.is_given() || source.forward_only) {
     return InvalidArgument(
         "--explain_remedy: needs the training step of a --model, which has "
         "other batch sizes");
   }
   SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(step));
-  ModelGraphSpec model = SpecOf(source.model, target);
+  SPILLWAY_ASSIGN_OR_RETURN(ModelGraphSpec model, SpecOf(source.model, target));
   model.options.channels = source.channels;
   model.options.num_classes = source.num_classes;
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t batch_size, FirstBatch(source.model));
@@ -144,9 +143,8 @@ absl::Status RunExplainRemedy(const GraphSourceFlags& source,
     SPILLWAY_ASSIGN_OR_RETURN(
         StepGraph built,
         BuildTrainingGraph(of_rows, source.optimizer, feeds_rate));
-    return Program{
-        .graph = std::move(built.graph),
-        .fetches = {built.model.loss.id(), built.model.accuracy.id()}};
+    return Program{.graph = std::move(built.graph),
+                   .fetches = LossFetchesOf(built.model)};
   };
   spec.grouped = [&](int64_t rows) -> absl::StatusOr<std::vector<Program>> {
     SPILLWAY_ASSIGN_OR_RETURN(TrainingPrograms programs,

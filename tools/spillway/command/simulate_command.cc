@@ -205,7 +205,7 @@ absl::Status RunSimulate(const SimulateFlags& given) {
           FormatTiming(timing) +
           FormatBound(predicted.bound, predicted.step.step_ns);
   Json json =
-      ToJson(predicted, {.has_batch_size = !flags.source.model.model.empty()});
+      ToJson(predicted, {.has_batch_size = flags.source.model.is_given()});
   AddHostNodesJson(source.placement, json);
   AddTimingJson(timing, json);
   json["bound"] = BoundJson(predicted.bound, predicted.step.step_ns);

@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "base/trace/timeline.h"
 #include "fmt/format.h"
+#include "onnx_model/export.h"
 #include "tools/spillway/command/train_group.h"
 #include "tools/spillway/command/train_report.h"
 #include "tools/spillway/command/train_setup.h"
@@ -202,7 +203,7 @@ absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
   const TrainLoop& loop = *setup.loop;
   TrainResult result;
   TrainerSpec spec = setup.spec;
-  spec.test_data = loop.data.test.get();
+  spec.test_data = loop.test_data();
   if (loop.validation) {
     spec.validation_data = &*loop.validation;
     spec.validation_interval = flags.loop.test_interval;
@@ -260,11 +261,54 @@ absl::StatusOr<TrainResult> TrainAndReport(const TrainFlags& flags,
 
 }  // namespace
 
+namespace {
+
+// A model of an ONNX file has other data and other defaults.
+void AddOnnxTrainFlags(FlagSet& set, TrainFlags& flags) {
+  const std::vector<CLI::Option*> of_onnx = {
+      set.File("--data_file", flags.data_file,
+               "with --onnx: safetensors file with the model's inputs and the "
+               "target, by name; their first dimension is the number of "
+               "samples"),
+      set.Text("--target", flags.target,
+               "tensor of it that is the target; default labels, or targets of "
+               "losses on reals"),
+      set.File("--export_onnx", flags.export_onnx,
+               "write the model with the trained weights to this ONNX file"),
+      set.Choice(
+          "--export_mode", flags.export_mode,
+          {.help = "its BatchNormalization nodes: as they were (default), "
+                   "or for inference",
+           .choices = {"model", "inference"}}),
+      set.File("--export_weights", flags.export_weights,
+               "write the weights under the initializers' names to this "
+               "safetensors file")};
+  set.AtEnd([&set, &flags, of_onnx] {
+    if (!flags.model.is_given()) Refuse("one of --model and --onnx is needed");
+    if (!flags.model.onnx.is_given()) {
+      for (const CLI::Option* option : of_onnx) {
+        if (option->count() == 0) continue;
+        Refuse(fmt::format("{} requires --onnx", option->get_name()));
+      }
+      if (flags.data.empty()) Refuse("--data is required");
+      return;
+    }
+    if (flags.data_file.empty()) Refuse("--onnx needs --data_file");
+    if (!set.IsGiven("--shuffle")) flags.loop.shuffle = "none";
+    if (!set.IsGiven("--tail") && flags.loop.shuffle == "none") {
+      flags.loop.tail = "cycle";
+    }
+  });
+}
+
+}  // namespace
+
 void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   set.BeginGroup("Model and data");
-  AddModelFlags(set, flags.model)->required();
-  set.Choice("--data", flags.data, {.help = "data set", .choices = DataNames()})
-      ->required();
+  AddModelFlags(set, flags.model);
+  const std::vector<CLI::Option*> of_zoo = {set.Choice(
+      "--data", flags.data, {.help = "data set", .choices = DataNames()})};
+  NeedZooModel(set, flags.model, of_zoo);
   set.Folder("--data_dir", flags.data_dir,
              "folder of its files: four IDX files, plain or .gz; the six .bin "
              "files of cifar10; a folder of JPEG and PNG files for each class; "
@@ -273,9 +317,11 @@ void AddTrainFlags(FlagSet& set, TrainFlags& flags) {
   set.Bool("--skip_corrupt", flags.skip_corrupt,
            "image_folder: another image of the class in place of one that "
            "cannot be decoded");
+  AddOnnxTrainFlags(set, flags);
   set.Int("--seed", flags.seed,
           {.help = "of initializers, dropout and shuffling; default 0"});
   AddOptimizerFlags(set, flags.optimizer);
+  DefaultDecayOf(set, flags.model, flags.optimizer);
   AddClipFlags(set, flags.optimizer);
   AddRateFlags(set, flags.rate);
   CheckLargeBatchFlags(set, flags.optimizer);
@@ -309,6 +355,8 @@ TrainFlags OutputFlagsOf(const TrainFlags& flags, int rank) {
   if (rank == 0) return own;
   own.checkpoint.clear();
   own.trace.clear();
+  own.export_onnx.clear();
+  own.export_weights.clear();
   own.loop.snapshot = 0;
   own.loop.display = 0;
   own.resume.clear();  // rank 0 tells
@@ -326,6 +374,24 @@ void WriteRank(const TrainFlags& flags, int rank, const Json& json,
                         "--json_all_ranks"));
 }
 
+// --export_onnx and --export_weights.
+absl::Status WriteExports(const TrainFlags& flags, const TrainSetup& setup,
+                          Outputs& outputs) {
+  if (flags.export_onnx.empty() && flags.export_weights.empty()) {
+    return absl::OkStatus();
+  }
+  const TrainLoop& loop = *setup.loop;
+  SPILLWAY_ASSIGN_OR_RETURN(const auto values, setup.session->ReadVariables());
+  outputs.WriteWith("--export_onnx", [&](const std::string& path) {
+    return ExportOnnx(*loop.model.onnx, loop.onnx.variables, values, path,
+                      {.for_inference = flags.export_mode == "inference"});
+  });
+  outputs.WriteWith("--export_weights", [&](const std::string& path) {
+    return ExportOnnxWeights(loop.onnx.variables, values, path);
+  });
+  return absl::OkStatus();
+}
+
 // `communicator`: of all ranks and their devices; null: this is alone.
 absl::Status TrainOn(const TrainFlags& given, Communicator* communicator,
                      const std::shared_ptr<const TrainLoop>& loop,
@@ -336,6 +402,8 @@ absl::Status TrainOn(const TrainFlags& given, Communicator* communicator,
     flags.step.threads = ThreadsOfRank(*communicator);
   }
   Outputs outputs(flags.result, {{"--checkpoint", flags.checkpoint},
+                                 {"--export_onnx", flags.export_onnx},
+                                 {"--export_weights", flags.export_weights},
                                  {"--trace", flags.trace}});
   if (rank > 0) outputs.Silence();
   SPILLWAY_RETURN_IF_ERROR(outputs.Check());
@@ -370,6 +438,7 @@ absl::Status TrainOn(const TrainFlags& given, Communicator* communicator,
       return checkpoints.Save(path);
     });
   }
+  SPILLWAY_RETURN_IF_ERROR(WriteExports(flags, setup, outputs));
   outputs.Write("--trace", [&] {
     return FormatChromeTrace(
         {{.name = "measured", .timeline = &result.last_step}});

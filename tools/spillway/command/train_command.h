@@ -21,6 +21,12 @@ struct TrainFlags {
   OptimizerFlags optimizer = {};
   std::string data = {};
   std::string data_dir = {};  // empty: the default of `data`
+  // Of a model in an ONNX file.
+  std::string data_file = {};
+  std::string target = {};  // empty: the loss's default
+  std::string export_onnx = {};
+  std::string export_mode = "model";
+  std::string export_weights = {};
   bool skip_corrupt = false;
   int64_t seed = 0;
   RateFlags rate = {};

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "tools/spillway/flags/lms_flags.h"
 #include "tools/spillway/output/host_nodes_text.h"
+#include "tools/spillway/output/onnx_json.h"
 #include "tools/spillway/output/result_json.h"
 #include "tools/spillway/output/swap_text.h"
 
@@ -20,12 +21,14 @@ constexpr double kLongDataWait = 0.05;
 Json EpochsJson(const std::vector<EpochResult>& epochs) {
   Json json = Json::array();
   for (const EpochResult& epoch : epochs) {
-    json.push_back({{"loss", epoch.loss},
-                    {"accuracy", epoch.accuracy.value_or(0)},
-                    {"test_accuracy", nullptr},
-                    {"seconds", epoch.seconds},
-                    {"data_wait_seconds", epoch.data_wait_seconds},
-                    {"steps", epoch.num_steps}});
+    json.push_back({{"loss", epoch.loss}});
+    if (epoch.accuracy) {
+      json.back()["accuracy"] = *epoch.accuracy;
+      json.back()["test_accuracy"] = nullptr;
+    }
+    json.back()["seconds"] = epoch.seconds;
+    json.back()["data_wait_seconds"] = epoch.data_wait_seconds;
+    json.back()["steps"] = epoch.num_steps;
     if (epoch.test_accuracy) {
       json.back()["test_accuracy"] = *epoch.test_accuracy;
     }
@@ -109,9 +112,10 @@ std::string FormatEpoch(const EpochResult& epoch) {
       epoch.test_top_k_accuracy
           ? fmt::format("  top k {:.4f}", *epoch.test_top_k_accuracy)
           : "";
-  return fmt::format("{:>5}{:>10.4f}{:>10.4f}{:>15}{:>9.1f}{}\n",
-                     epoch.epoch + 1, epoch.loss, epoch.accuracy.value_or(0),
-                     test_accuracy, epoch.seconds, top_k);
+  const std::string accuracy =
+      epoch.accuracy ? fmt::format("{:.4f}", *epoch.accuracy) : "-";
+  return fmt::format("{:>5}{:>10.4f}{:>10}{:>15}{:>9.1f}{}\n", epoch.epoch + 1,
+                     epoch.loss, accuracy, test_accuracy, epoch.seconds, top_k);
 }
 
 std::string FormatIteration(int64_t micro_batch, const char* what, double loss,
@@ -155,7 +159,7 @@ Json TrainJson(const TrainFlags& flags, const TrainSetup& setup,
                const TrainResult& result) {
   const MemoryUse memory = setup.session->memory();
   Json json = {
-      {"model", flags.model.model},
+      {"model", flags.model.name()},
       {"device", setup.device},
       {"precision", flags.model.precision},
       {"cuda_graph", flags.step.capture_steps},
@@ -187,6 +191,9 @@ Json TrainJson(const TrainFlags& flags, const TrainSetup& setup,
     json["device_memory"] = *setup.options.device_memory;
   }
   if (flags.step.check_memory) json["check_memory"] = true;
+  if (flags.model.onnx.is_given()) {
+    json["onnx"] = OnnxJson(setup.loop->onnx, setup.loop->transposes);
+  }
   AddHostNodesJson(setup.placement, json);
   return json;
 }

@@ -12,6 +12,9 @@
 #include "executor/session/plan_programs.h"
 #include "fmt/format.h"
 #include "graph/well_known_ops.h"
+#include "onnx_model/training_data.h"
+#include "ops/all_ops.h"
+#include "tools/spillway/output/onnx_json.h"
 #include "tools/spillway/output/result_json.h"
 #include "training/checkpoint.h"
 #include "tuner/tuned_session.h"
@@ -35,7 +38,7 @@ absl::StatusOr<ModelGraphSpec> ModelFor(const TrainFlags& flags,
         size, flags.data, image.dim(0), image.dim(1)));
   }
   SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.step));
-  ModelGraphSpec spec = SpecOf(flags.model, target);
+  SPILLWAY_ASSIGN_OR_RETURN(ModelGraphSpec spec, SpecOf(flags.model, target));
   if (spec.options.batch_size == 0) {
     spec.options.batch_size = known.default_batch_size;
   }
@@ -102,12 +105,13 @@ absl::StatusOr<TrainingPrograms> MakePrograms(const TrainFlags& flags,
   if (communicator != nullptr) spec.worker = communicator->rank();
   spec.forward = [&](GraphBuilder& g,
                      int64_t rows) -> absl::StatusOr<ForwardPhase> {
-    ModelOptions options = loop.model.options;
-    options.batch_size = rows;
-    const absl::StatusOr<ModelGraph> model =
-        BuildModel(g, loop.model.model, options);
-    if (!model.ok()) return Annotate(model.status(), "--model");
-    SPILLWAY_RETURN_IF_ERROR(CheckLabels(loop.model.model, g, *model));
+    ModelGraphSpec of_rows = loop.model;
+    of_rows.options.batch_size = rows;
+    const absl::StatusOr<ModelGraph> model = BuildNetwork(g, of_rows);
+    if (!model.ok()) return Annotate(model.status(), SourceFlagOf(flags.model));
+    if (!flags.model.onnx.is_given()) {
+      SPILLWAY_RETURN_IF_ERROR(CheckLabels(loop.model.model, g, *model));
+    }
     if (setup.parameters == 0) {
       setup.model = model->options;
       setup.parameters = CountParameters(g.graph());
@@ -230,18 +234,22 @@ absl::StatusOr<TunedPrograms> TuneTraining(const TrainFlags& flags,
   options.seed = static_cast<uint64_t>(flags.seed);
   options.own_variables = made.own_variables;
   std::vector<Program> programs = made.programs;
-  SPILLWAY_ASSIGN_OR_RETURN(Evaluation evaluation,
-                            BuildEvaluation(loop.model, 0, 1));
-  programs.push_back(std::move(evaluation.program));
+  const bool evaluates = loop.test_data() != nullptr;
+  if (evaluates) {
+    SPILLWAY_ASSIGN_OR_RETURN(Evaluation evaluation,
+                              BuildEvaluation(loop.model, 0, 1));
+    programs.push_back(std::move(evaluation.program));
+  }
   SPILLWAY_ASSIGN_OR_RETURN(placement,
                             PlacePrograms(flags.place, options, programs));
-  placement.nodes.pop_back();  // those of the evaluation of one row
+  // Those of the evaluation of one row.
+  if (evaluates) placement.nodes.pop_back();
   SavedPlan plan;
   SPILLWAY_RETURN_IF_ERROR(
       ReadPlanFlag(flags.plan, programs[0].graph, plan, options));
   SPILLWAY_ASSIGN_OR_RETURN(TunedPrograms tuned,
                             TunePrograms(std::move(programs), options));
-  tuned.steps.pop_back();
+  if (evaluates) tuned.steps.pop_back();
   return tuned;
 }
 
@@ -262,27 +270,16 @@ std::vector<int64_t> BucketBytes(const TrainingPrograms& made) {
   return buckets;
 }
 
-absl::Status OpenTraining(const TrainFlags& flags, TunedPrograms tuned,
-                          TrainSetup& setup) {
+// The evaluation as one more program; its batch is one that fits.
+absl::Status AddEvaluation(const TrainFlags& flags,
+                           const PlannedPrograms& planned, DeviceKind kind,
+                           std::vector<Program>& programs, TrainSetup& setup) {
   const TrainLoop& loop = *setup.loop;
-  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                            OpenDevice(setup.options, tuned.device_limit));
-  setup.device = device->name();
-  std::vector<Program> programs;
-  for (ChosenStep& step : tuned.steps) {
-    programs.push_back(ProgramOf(std::move(step)));
-  }
   const SessionOptions options = SessionOptionsOf(setup.options);
-  const auto begin = std::chrono::steady_clock::now();
-  SPILLWAY_ASSIGN_OR_RETURN(const PlannedPrograms planned,
-                            PlanPrograms(programs, device->kind(), options));
-  const std::chrono::nanoseconds taken =
-      std::chrono::steady_clock::now() - begin;
-  setup.plan_ns = taken.count();
   const Dataset& tested = loop.validation
                               ? static_cast<const Dataset&>(*loop.validation)
-                              : *loop.data.test;
-  const EvaluationRoom room = {.kind = device->kind(),
+                              : *loop.test_data();
+  const EvaluationRoom room = {.kind = kind,
                                .bytes = TransientBytes(planned),
                                .device_bytes = planned.device_bytes,
                                .place = flags.place,
@@ -303,9 +300,87 @@ absl::Status OpenTraining(const TrainFlags& flags, TunedPrograms tuned,
   setup.spec.evaluation = evaluation.ids;
   setup.spec.evaluation.program = static_cast<int>(programs.size());
   programs.push_back(std::move(evaluation.program));
+  return absl::OkStatus();
+}
+
+absl::Status OpenTraining(const TrainFlags& flags, TunedPrograms tuned,
+                          TrainSetup& setup) {
+  const TrainLoop& loop = *setup.loop;
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                            OpenDevice(setup.options, tuned.device_limit));
+  setup.device = device->name();
+  std::vector<Program> programs;
+  for (ChosenStep& step : tuned.steps) {
+    programs.push_back(ProgramOf(std::move(step)));
+  }
+  const SessionOptions options = SessionOptionsOf(setup.options);
+  const auto begin = std::chrono::steady_clock::now();
+  SPILLWAY_ASSIGN_OR_RETURN(const PlannedPrograms planned,
+                            PlanPrograms(programs, device->kind(), options));
+  const std::chrono::nanoseconds taken =
+      std::chrono::steady_clock::now() - begin;
+  setup.plan_ns = taken.count();
+  if (loop.test_data() != nullptr) {
+    SPILLWAY_RETURN_IF_ERROR(
+        AddEvaluation(flags, planned, device->kind(), programs, setup));
+  }
   SPILLWAY_ASSIGN_OR_RETURN(
       setup.session,
       Session::Create(std::move(programs), std::move(device), options));
+  return Annotate(WriteInitialValues(loop.model, loop.onnx, *setup.session),
+                  "--onnx");
+}
+
+}  // namespace
+
+namespace {
+
+// Data and model of the zoo.
+absl::Status OpenZooData(const TrainFlags& flags, TrainLoop& loop) {
+  const absl::StatusOr<ModelSpec> known = FindModel(flags.model.model);
+  if (!known.ok()) return Annotate(known.status(), "--model");
+  SPILLWAY_ASSIGN_OR_RETURN(
+      loop.data, OpenTrainData({.name = flags.data,
+                                .folder = flags.data_dir,
+                                .image_size = flags.model.image_size != 0
+                                                  ? flags.model.image_size
+                                                  : known->default_image_size,
+                                .seed = static_cast<uint64_t>(flags.seed),
+                                .skip_corrupt = flags.skip_corrupt}));
+  const ImageDataset& data = *loop.data.training;
+  SPILLWAY_ASSIGN_OR_RETURN(loop.model, ModelFor(flags, *known, data));
+  if (flags.loop.test_iter == 0) return absl::OkStatus();
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const int64_t rows,
+      ValidationRows(flags.loop, data.size(), loop.model.options.batch_size));
+  loop.validation.emplace(data, 0, rows);
+  loop.trained.emplace(data, rows, data.size());
+  return absl::OkStatus();
+}
+
+// A model in an ONNX file, and the file with its data.
+absl::Status OpenOnnxData(const TrainFlags& flags, TrainLoop& loop) {
+  if (flags.loop.test_iter > 0) {
+    return InvalidArgument(
+        "--test_iter: a model in an ONNX file is not evaluated");
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.step));
+  absl::StatusOr<ModelGraphSpec> spec = SpecOf(flags.model, target);
+  if (!spec.ok()) return Annotate(spec.status(), "--onnx");
+  loop.model = *std::move(spec);
+  GraphBuilder g(StandardOps(), loop.model.model);
+  const absl::StatusOr<ModelGraph> model =
+      BuildNetwork(g, loop.model, &loop.onnx);
+  if (!model.ok()) return Annotate(model.status(), "--onnx");
+  loop.model.options.batch_size = loop.onnx.batch_size;
+  loop.transposes = CountTransposes(g.graph());
+  for (const std::string& note : loop.onnx.notes) {
+    spdlog::info("--onnx: {}", note);
+  }
+  absl::StatusOr<std::unique_ptr<OnnxTrainingData>> data =
+      OnnxTrainingData::Open(flags.data_file, loop.onnx, flags.target);
+  if (!data.ok()) return Annotate(data.status(), "--data_file");
+  loop.tensors = *std::move(data);
   return absl::OkStatus();
 }
 
@@ -316,25 +391,10 @@ absl::StatusOr<std::unique_ptr<TrainLoop>> SetUpLoop(const TrainFlags& given,
   TrainFlags flags = given;
   auto loop = std::make_unique<TrainLoop>();
   SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.model, flags.step));
-  const absl::StatusOr<ModelSpec> known = FindModel(flags.model.model);
-  if (!known.ok()) return Annotate(known.status(), "--model");
-  SPILLWAY_ASSIGN_OR_RETURN(
-      loop->data, OpenTrainData({.name = flags.data,
-                                 .folder = flags.data_dir,
-                                 .image_size = flags.model.image_size != 0
-                                                   ? flags.model.image_size
-                                                   : known->default_image_size,
-                                 .seed = static_cast<uint64_t>(flags.seed),
-                                 .skip_corrupt = flags.skip_corrupt}));
-  const ImageDataset& data = *loop->data.training;
-  SPILLWAY_ASSIGN_OR_RETURN(loop->model, ModelFor(flags, *known, data));
+  SPILLWAY_RETURN_IF_ERROR(flags.model.onnx.is_given()
+                               ? OpenOnnxData(flags, *loop)
+                               : OpenZooData(flags, *loop));
   const int64_t batch = loop->model.options.batch_size;
-  if (flags.loop.test_iter > 0) {
-    SPILLWAY_ASSIGN_OR_RETURN(const int64_t rows,
-                              ValidationRows(flags.loop, data.size(), batch));
-    loop->validation.emplace(data, 0, rows);
-    loop->trained.emplace(data, rows, data.size());
-  }
   const int64_t rows = loop->rows().size();
   if (flags.loop.train_algo != "batch") {
     SPILLWAY_RETURN_IF_ERROR(CheckBatch(batch, rows));

@@ -25,7 +25,12 @@ namespace spillway {
 // What the training reads and takes, before any session: all that --dry_run
 // needs. The trainer takes these objects.
 struct TrainLoop {
-  TrainData data = {};
+  TrainData data = {};  // of a model of the zoo
+  // Of a model in an ONNX file: its data, and the network of one micro-batch
+  // (ids of no graph).
+  std::unique_ptr<Dataset> tensors = {};
+  OnnxNetwork onnx = {};
+  int64_t transposes = 0;  // that are left of it
   // Of data.training; nullopt: all of it is trained on.
   std::optional<Subset> validation = {};
   std::optional<Subset> trained = {};
@@ -45,8 +50,12 @@ struct TrainLoop {
 
   const Dataset& rows() const {
     if (trained) return *trained;
+    if (tensors) return *tensors;
     return *data.training;
   }
+
+  // Null: nothing is evaluated.
+  const Dataset* test_data() const { return data.test.get(); }
 };
 
 // For a run of `world_size` ranks. Errors name the flag.

@@ -74,7 +74,7 @@ absl::StatusOr<TuneResult> TuneSource(const TuneFlags& flags,
 
 // Whether the sizes of buckets are chosen, too.
 bool ChoosesBuckets(const TuneFlags& flags) {
-  return flags.source.ranks > 1 && !flags.source.model.model.empty() &&
+  return flags.source.ranks > 1 && flags.source.model.is_given() &&
          !flags.source.exchange.has_buckets && flags.strategy == "best";
 }
 

@@ -120,6 +120,19 @@ CLI::Option* FlagSet::List(const std::string& name,
   return Add(name, values, ParseList)->type_name("A,B,...")->description(help);
 }
 
+CLI::Option* FlagSet::Repeated(const std::string& name,
+                               std::vector<std::string>& values,
+                               const std::string& help) {
+  const auto store = [&values](const std::vector<std::string>& given) {
+    values = given;
+  };
+  return command_.add_option_function<std::vector<std::string>>(name, store)
+      ->group(heading_)
+      ->allow_extra_args(false)
+      ->type_name("TEXT")
+      ->description(help);
+}
+
 CLI::Option* FlagSet::Choice(const std::string& name, std::string& value,
                              const ChoiceFlag& flag) {
   const auto parse = [choices = flag.choices](const std::string& name,

@@ -54,6 +54,10 @@ class FlagSet {
   // Separated by commas.
   CLI::Option* List(const std::string& name, std::vector<std::string>& values,
                     const std::string& help);
+  // Each time the flag is given, one more value.
+  CLI::Option* Repeated(const std::string& name,
+                        std::vector<std::string>& values,
+                        const std::string& help);
   CLI::Option* Choice(const std::string& name, std::string& value,
                       const ChoiceFlag& flag);
   CLI::Option* Int(const std::string& name, int64_t& value,

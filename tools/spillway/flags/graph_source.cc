@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "fmt/format.h"
 #include "graph/format/json_format.h"
 #include "graph/well_known_ops.h"
 #include "models/zoo.h"
@@ -12,6 +13,8 @@
 
 namespace spillway {
 namespace {
+
+constexpr int64_t kFirstOnnxBatch = 32;
 
 RankExchange ExchangeOf(const GraphSourceFlags& source) {
   return {.ranks = source.ranks,
@@ -23,7 +26,7 @@ RankExchange ExchangeOf(const GraphSourceFlags& source) {
 
 absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source,
                                       PassTarget target) {
-  ModelGraphSpec spec = SpecOf(source.model, target);
+  SPILLWAY_ASSIGN_OR_RETURN(ModelGraphSpec spec, SpecOf(source.model, target));
   spec.options.channels = source.channels;
   spec.options.num_classes = source.num_classes;
   SPILLWAY_ASSIGN_OR_RETURN(
@@ -32,23 +35,24 @@ absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source,
           ? BuildEvaluationGraph(spec)
           : BuildTrainingGraph(spec, source.optimizer,
                                !IsConstant(source.policy), ExchangeOf(source)));
-  return SourceGraph{
-      .graph = std::move(step.graph),
-      .fetches = {step.model.loss.id(), step.model.accuracy.id()},
-      .batch_size = step.model.options.batch_size,
-      .model = step.model};
+  return SourceGraph{.graph = std::move(step.graph),
+                     .fetches = LossFetchesOf(step.model),
+                     .batch_size = step.model.options.batch_size,
+                     .model = step.model};
 }
 
 absl::StatusOr<SourceGraph> LoadUnplaced(const GraphSourceFlags& source,
                                          const StepOptions& step) {
-  if (!source.model.model.empty()) {
+  if (source.model.is_given()) {
     SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(step));
     absl::StatusOr<SourceGraph> loaded = LoadModel(source, target);
-    if (!loaded.ok()) return Annotate(loaded.status(), "--model");
+    if (!loaded.ok()) {
+      return Annotate(loaded.status(), SourceFlagOf(source.model));
+    }
     return loaded;
   }
   if (source.graph.empty()) {
-    return InvalidArgument("one of --model and --graph is needed");
+    return InvalidArgument("one of --model, --onnx and --graph is needed");
   }
   SPILLWAY_ASSIGN_OR_RETURN(Graph graph, LoadGraphFile(source.graph));
   if (source.ranks > 1 &&
@@ -66,27 +70,26 @@ absl::StatusOr<SourceGraph> LoadUnplaced(const GraphSourceFlags& source,
 
 void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source) {
   flags.BeginGroup("Graph");
-  CLI::Option* model = AddModelFlags(flags, source.model);
-  flags
-      .Int("--channels", source.channels,
-           {.help = "of the images; 0: the model's default", .max = 1024})
-      ->needs(model);
-  flags
-      .Int("--num_classes", source.num_classes,
-           {.help = "0: the model's default", .max = 10'000'000})
-      ->needs(model);
-  flags
-      .Bool("--forward_only", source.forward_only,
-            "an evaluation step instead of a training step")
-      ->needs(model);
-  flags.File("--graph", source.graph, "graph file, instead of --model")
-      ->excludes(model);
-  for (CLI::Option* option : AddOptimizerFlags(flags, source.optimizer)) {
-    option->needs(model);
-  }
-  for (CLI::Option* option : AddPolicyFlags(flags, source.policy)) {
-    option->needs(model);
-  }
+  AddModelFlags(flags, source.model);
+  NeedZooModel(
+      flags, source.model,
+      {flags.Int(
+           "--channels", source.channels,
+           {.help = "of the images; 0: the model's default", .max = 1024}),
+       flags.Int("--num_classes", source.num_classes,
+                 {.help = "0: the model's default", .max = 10'000'000})});
+  NeedModel(flags, source.model,
+            {flags.Bool("--forward_only", source.forward_only,
+                        "an evaluation step instead of a training step")});
+  flags.File("--graph", source.graph, "graph file, instead of --model");
+  flags.AtEnd([&source] {
+    if (source.graph.empty() || !source.model.is_given()) return;
+    Refuse(fmt::format("--graph excludes {}",
+                       source.model.onnx.is_given() ? "--onnx" : "--model"));
+  });
+  NeedModel(flags, source.model, AddOptimizerFlags(flags, source.optimizer));
+  DefaultDecayOf(flags, source.model, source.optimizer);
+  NeedModel(flags, source.model, AddPolicyFlags(flags, source.policy));
 }
 
 Program ProgramOf(const SourceGraph& source) {
@@ -104,11 +107,13 @@ absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
 }
 
 absl::StatusOr<int64_t> FirstBatch(const ModelFlags& model) {
-  if (model.model.empty()) {
+  if (!model.is_given()) {
     return InvalidArgument(
-        "--find_max_batch: needs --model; a graph file has its batch size");
+        "--find_max_batch: needs --model or --onnx; a graph file has its batch "
+        "size");
   }
   if (model.batch_size != 0) return model.batch_size;
+  if (model.onnx.is_given()) return kFirstOnnxBatch;
   SPILLWAY_ASSIGN_OR_RETURN(const ModelSpec spec, FindModel(model.model));
   return spec.default_batch_size;
 }

@@ -19,8 +19,8 @@ constexpr std::array<TrainAlgorithm, 5> kAlgorithms = {
     TrainAlgorithm::kMinibatch, TrainAlgorithm::kBatch,
     TrainAlgorithm::kLoopedMinibatch, TrainAlgorithm::kAllreduceParallelBatches,
     TrainAlgorithm::kAllreduce};
-constexpr std::array<Tail, 4> kTails = {Tail::kPartial, Tail::kDrop,
-                                        Tail::kWrap, Tail::kDrift};
+constexpr std::array<Tail, 5> kTails = {
+    Tail::kPartial, Tail::kDrop, Tail::kWrap, Tail::kDrift, Tail::kCycle};
 
 TrainAlgorithm AlgorithmNamed(const std::string& name) {
   return *std::ranges::find(kAlgorithms, name, TrainAlgorithmName);
@@ -67,8 +67,10 @@ void AddRowFlags(FlagSet& set, LoopFlags& flags) {
   set.Choice("--tail", flags.tail,
              {.help = "rows at the end of an epoch that do not fill an update: "
                       "a smaller one (default), none, the data starts again, "
-                      "or a short one after which batches begin elsewhere",
-              .choices = {"partial", "drop", "wrap", "drift"}});
+                      "a short one after which batches begin elsewhere, or one "
+                      "that goes on with the first rows (default with --onnx "
+                      "and without --shuffle)",
+              .choices = {"partial", "drop", "wrap", "drift", "cycle"}});
   set.Choice("--shuffle", flags.shuffle,
              {.help = "default epoch: another order of the rows in each",
               .choices = {"none", "epoch"}});

@@ -1,5 +1,6 @@
 #include "tools/spillway/flags/model_flags.h"
 
+#include <filesystem>
 #include <memory>
 #include <variant>
 
@@ -72,20 +73,43 @@ absl::Status CheckPrecision(const ModelFlags& model, const StepOptions& step) {
       "and bf16");
 }
 
-CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
-  const std::string fallback =
-      model.model.empty() ? "" : fmt::format("; default {}", model.model);
-  CLI::Option* name =
-      flags
-          .Text("--model", model.model,
-                "network of the zoo (see: spillway models)" + fallback)
-          ->type_name("MODEL");
-  const std::array<CLI::Option*, 5> details = {
+std::string ModelFlags::name() const {
+  if (!onnx.is_given()) return model;
+  return std::filesystem::path(onnx.file).filename().string();
+}
+
+void NeedModel(FlagSet& flags, const ModelFlags& model,
+               const std::vector<CLI::Option*>& options) {
+  flags.AtEnd([&model, options] {
+    if (model.is_given()) return;
+    for (const CLI::Option* option : options) {
+      if (option->count() == 0) continue;
+      Refuse(fmt::format("{} requires --model or --onnx", option->get_name()));
+    }
+  });
+}
+
+void NeedZooModel(FlagSet& flags, const ModelFlags& model,
+                  const std::vector<CLI::Option*>& options) {
+  flags.AtEnd([&model, options] {
+    for (const CLI::Option* option : options) {
+      if (option->count() == 0) continue;
+      if (model.onnx.is_given()) {
+        Refuse(fmt::format("{} is for models of the zoo, not for --onnx",
+                           option->get_name()));
+      }
+      if (model.model.empty()) {
+        Refuse(fmt::format("{} requires --model", option->get_name()));
+      }
+    }
+  });
+}
+
+std::vector<CLI::Option*> AddBatchAndPrecision(FlagSet& flags,
+                                               ModelFlags& model) {
+  return {
       flags.Int("--batch_size", model.batch_size,
                 {.help = "images per step; 0: the model's default",
-                 .max = kLargestSize}),
-      flags.Int("--image_size", model.image_size,
-                {.help = "height and width; 0: the model's default",
                  .max = kLargestSize}),
       flags.Add("--precision", model.precision, ParsePrecision)
           ->type_name("fp32|tf32|bf16|fp16")
@@ -98,14 +122,28 @@ CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model) {
           ->description(fmt::format("rewrites of the graph before any "
                                     "swapping; default auto:{}, and on a "
                                     "GPU{}",
-                                    PassNames(false), PassNames(true))),
-      flags.Bool("--auxiliary_head", model.auxiliary_head,
-                 "train the model's auxiliary classifier too"),
-  };
-  for (CLI::Option* detail : details) {
-    if (model.model.empty()) detail->needs(name);
-  }
-  return name;
+                                    PassNames(false), PassNames(true)))};
+}
+
+void AddModelFlags(FlagSet& flags, ModelFlags& model) {
+  const std::string fallback =
+      model.model.empty() ? "" : fmt::format("; default {}", model.model);
+  CLI::Option* name =
+      flags
+          .Text("--model", model.model,
+                "network of the zoo (see: spillway models)" + fallback)
+          ->type_name("MODEL");
+  AddOnnxFlags(flags, model.onnx)->excludes(name);
+  flags.AtEnd([&model] {
+    if (model.onnx.is_given()) model.model.clear();
+  });
+  NeedModel(flags, model, AddBatchAndPrecision(flags, model));
+  NeedZooModel(flags, model,
+               {flags.Int("--image_size", model.image_size,
+                          {.help = "height and width; 0: the model's default",
+                           .max = kLargestSize}),
+                flags.Bool("--auxiliary_head", model.auxiliary_head,
+                           "train the model's auxiliary classifier too")});
 }
 
 std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
@@ -156,6 +194,14 @@ CLI::Option* AddLossScaleFlag(FlagSet& flags, const std::string& name,
           "gradients by it; default 128 with --precision fp16, else 1; train "
           "takes \"dynamic\": it is halved when a gradient overflows, whose "
           "update is left out, and doubled after 1000 updates without");
+}
+
+void DefaultDecayOf(FlagSet& flags, const ModelFlags& model,
+                    OptimizerFlags& optimizer) {
+  flags.AtEnd([&flags, &model, &optimizer] {
+    if (!model.onnx.is_given() || flags.IsGiven("--weight_decay")) return;
+    optimizer.weight_decay = 0;
+  });
 }
 
 void AddClipFlags(FlagSet& flags, OptimizerFlags& optimizer) {

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "graph/dtype.h"
 #include "tools/spillway/flags/flags.h"
+#include "tools/spillway/flags/onnx_flags.h"
 #include "tools/spillway/flags/step_flags.h"
 #include "training/optimizer.h"
 
@@ -22,6 +23,11 @@ struct ModelFlags {
   std::string precision = "fp32";  // or "tf32", "bf16", "fp16"
   std::string passes = "auto";
   bool auxiliary_head = false;
+  OnnxFlags onnx = {};  // in place of a model of the zoo
+
+  bool is_given() const { return !model.empty() || onnx.is_given(); }
+  // The name of the model, or of its file.
+  std::string name() const;
 };
 
 // Of activations and their gradients; parameters are always float32.
@@ -36,8 +42,18 @@ void SharePrecision(FlagSet& flags, const ModelFlags& model, StepOptions& step);
 absl::Status CheckPrecision(const ModelFlags& model, const StepOptions& step);
 
 // `model.model` is the model without --model. If it is empty, the other flags
-// require --model. Returns the option --model.
-CLI::Option* AddModelFlags(FlagSet& flags, ModelFlags& model);
+// require --model or --onnx, which exclude each other.
+void AddModelFlags(FlagSet& flags, ModelFlags& model);
+
+// Of any model: --batch_size, --precision, --passes.
+std::vector<CLI::Option*> AddBatchAndPrecision(FlagSet& flags,
+                                               ModelFlags& model);
+
+// `options` require a model, or one of the zoo, as AddModelFlags added it.
+void NeedModel(FlagSet& flags, const ModelFlags& model,
+               const std::vector<CLI::Option*>& options);
+void NeedZooModel(FlagSet& flags, const ModelFlags& model,
+                  const std::vector<CLI::Option*>& options);
 
 struct LossScaleFlag {
   std::optional<double> fixed = {};  // nullopt: depends on the precision
@@ -63,6 +79,9 @@ struct OptimizerFlags {
 };
 std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
                                             OptimizerFlags& optimizer);
+// Without --weight_decay, that of a model in an ONNX file is 0.
+void DefaultDecayOf(FlagSet& flags, const ModelFlags& model,
+                    OptimizerFlags& optimizer);
 // For commands that train.
 void AddClipFlags(FlagSet& flags, OptimizerFlags& optimizer);
 // Adds --loss_scale under another name.

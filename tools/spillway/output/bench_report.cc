@@ -113,7 +113,7 @@ Json OptionsJson(const BenchFlags& flags, const BenchSetup& setup) {
 // Describes what was run.
 Json SubjectJson(const BenchFlags& flags, const BenchSetup& setup) {
   const ModelOptions& model = setup.model.options;
-  return {{"model", flags.model.model},
+  return {{"model", flags.model.name()},
           {"mode", ModeName(flags)},
           {"device", setup.device},
           {"precision", flags.model.precision},
@@ -190,7 +190,7 @@ std::string FormatBenchInfo(const BenchFlags& flags, const BenchSetup& setup) {
       "Variables:   {}\n"
       "LMS:         {}\n"
       "==========\n",
-      flags.model.model, ModeName(flags), model.batch_size, model.batch_size,
+      flags.model.name(), ModeName(flags), model.batch_size, model.batch_size,
       model.image_size, flags.num_batches, setup.device, flags.model.precision,
       flags.optimizer.optimizer, update.empty() ? "parameter_server" : update,
       setup.recipe.empty() ? LmsModeName(setup.lms.mode) : setup.recipe);

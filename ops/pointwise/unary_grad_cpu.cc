@@ -1,0 +1,17 @@
+#include "base/status_macros.h"
+#include "ops/cpu/elementwise.h"
+#include "ops/pointwise/unary.h"
+
+namespace spillway::ops {
+
+NewKernel UnaryGradCpu(PointwiseFunction function, const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const UnaryOf unary,
+                            ReadUnary(function, node.attributes));
+  return unary::VisitWithSlope(
+      unary.function, [&]<typename Function>(Function) -> NewKernel {
+        return BinaryKernel(node,
+                            unary::SlopeTimes<Function>{unary.parameters});
+      });
+}
+
+}  // namespace spillway::ops
