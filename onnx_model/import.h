@@ -166,7 +166,9 @@ class OnnxModel {
   absl::StatusOr<OnnxNetwork> AddTo(GraphBuilder& g,
                                     const OnnxImportOptions& options) const;
 
-  // The first values of `variables`, by node name, as the graph holds them.
+  // The first values of `variables`, by node name, as the graph holds them;
+  // without those that are filled with one number, which their node's
+  // initializer says.
   // Errors: INVALID_ARGUMENT naming the initializer whose bytes are missing or
   // of the wrong number.
   absl::StatusOr<TensorMap> InitialValues(

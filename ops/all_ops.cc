@@ -5,6 +5,7 @@
 
 #include "executor/device/cuda/cuda_backend.h"
 #include "ops/array/constant.h"
+#include "ops/array/gather.h"
 #include "ops/array/identity.h"
 #include "ops/array/layout.h"
 #include "ops/array/placeholder.h"
@@ -14,6 +15,7 @@
 #include "ops/collective/all_reduce.h"
 #include "ops/collective/sparse_all_reduce.h"
 #include "ops/cpu/onednn.h"
+#include "ops/linear/batch_matmul.h"
 #include "ops/linear/conv.h"
 #include "ops/linear/conv_transpose.h"
 #include "ops/linear/matmul.h"
@@ -63,9 +65,11 @@ std::vector<Op> NamedOps() {
       ops::AvgPool3D(),
       ops::AvgPool3DGrad(),
       ops::AvgPoolGrad(),
+      ops::BatchMatMul(),
       ops::BatchNormApply(),
       ops::BiasAdd(),
       ops::BiasAddGrad(),
+      ops::BroadcastTo(),
       ops::Cast(),
       ops::ClipByValue(),
       ops::Concat(),
@@ -87,6 +91,8 @@ std::vector<Op> NamedOps() {
       ops::ErrorFeedbackAllReduce(),
       ops::FusedBatchNorm(),
       ops::FusedBatchNormGrad(),
+      ops::Gather(),
+      ops::GatherGrad(),
       ops::Identity(),
       ops::InTopK(),
       ops::LRN(),

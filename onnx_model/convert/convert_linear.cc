@@ -221,16 +221,102 @@ absl::Status ConvertGemm(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-absl::Status ConvertMatMul(NodeConversion& node) {
-  if (node.rank(1) != 2 || node.rank(0) < 2) {
-    return Unimplemented(fmt::format("inputs {} and {}",
-                                     Shape(node.dims(0)).ToString(),
-                                     Shape(node.dims(1)).ToString()));
+// Dimensions before the last two.
+Sizes BatchOf(const Arranged& x) {
+  Sizes dims = x.dims.dims();
+  dims.resize(dims.size() - 2);
+  return dims;
+}
+
+bool HasOneMatrix(const Arranged& x) { return CountOf(BatchOf(x)) == 1; }
+
+// `x` with its batch repeated to `batch`.
+Arranged WithBatch(NodeConversion& node, const Arranged& x,
+                   const Sizes& batch) {
+  if (BatchOf(x) == batch) return x;
+  Sizes dims = batch;
+  dims.push_back(x.dims.dim(-2));
+  dims.push_back(x.dims.dim(-1));
+  const Tensor ordered = Ordered(node.scope(), x, Identity(x.rank()));
+  return AsIs(node.Helper("BroadcastTo", {ordered}, {{"shape", Shape(dims)}}));
+}
+
+// Matrices as they lie, perhaps each of them transposed.
+Operand AsMatrices(NodeConversion& node, const Arranged& x) {
+  Order swapped = Identity(x.rank());
+  std::swap(swapped[swapped.size() - 1], swapped[swapped.size() - 2]);
+  const bool is_transposed =
+      !LiesIn(x, Identity(x.rank())) && LiesIn(x, swapped);
+  const Order order = is_transposed ? swapped : Identity(x.rank());
+  return {.tensor = Ordered(node.scope(), x, order),
+          .is_transposed = is_transposed};
+}
+
+// Products of matrices of a batch, by NumPy's rules.
+absl::StatusOr<Arranged> MultiplyBatches(NodeConversion& node, Arranged a,
+                                         Arranged b) {
+  const int rank = std::max(a.rank(), b.rank());
+  a = RaiseRank(a, rank);
+  b = RaiseRank(b, rank);
+  Sizes batch(static_cast<size_t>(rank) - 2);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const int64_t of_a = a.dims.dims()[i];
+    const int64_t of_b = b.dims.dims()[i];
+    if (of_a != of_b && of_a != 1 && of_b != 1) {
+      return InvalidArgument(fmt::format("its inputs are {} and {}",
+                                         a.dims.ToString(), b.dims.ToString()));
+    }
+    batch[i] = std::max(of_a, of_b);
   }
-  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, node.Input(0));
-  if (!x.tensor.is_valid()) return absl::OkStatus();
-  SPILLWAY_ASSIGN_OR_RETURN(const Arranged y, Multiply(node, x, 1, false));
-  node.Set(0, y);
+  if (!HasOneMatrix(a)) a = WithBatch(node, a, batch);
+  if (!HasOneMatrix(b)) b = WithBatch(node, b, batch);
+  if (!a.tensor.is_valid() || !b.tensor.is_valid()) return a;
+  const Operand left = AsMatrices(node, a);
+  const Operand right = AsMatrices(node, b);
+  Attributes attributes;
+  if (left.is_transposed) attributes.Set("transpose_a", true);
+  if (right.is_transposed) attributes.Set("transpose_b", true);
+  Tensor x = left.tensor;
+  Tensor y = right.tensor;
+  if (x.dtype() != y.dtype()) {
+    const DType dtype = node.state().options().dtype;
+    if (x.dtype() != dtype) x = node.Helper("Cast", {x}, {{"dtype", dtype}});
+    if (y.dtype() != dtype) y = node.Helper("Cast", {y}, {{"dtype", dtype}});
+  }
+  Sizes dims = batch;
+  dims.push_back(a.dims.dim(-2));
+  dims.push_back(b.dims.dim(-1));
+  const Tensor product = node.Add("BatchMatMul", {x, y}, attributes);
+  if (!product.is_valid()) return Arranged{};
+  return Reshaped(node.scope(), AsIs(product), Shape(dims));
+}
+
+// A vector is a row on the left and a column on the right; that dimension is
+// not in the result.
+absl::Status ConvertMatMul(NodeConversion& node) {
+  if (node.rank(0) == 0 || node.rank(1) == 0) {
+    return InvalidArgument("has an input that is a number");
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged a, node.Input(0));
+  if (node.rank(0) >= 2 && node.rank(1) == 2) {
+    if (!a.tensor.is_valid()) return absl::OkStatus();
+    SPILLWAY_ASSIGN_OR_RETURN(const Arranged y, Multiply(node, a, 1, false));
+    node.Set(0, y);
+    return absl::OkStatus();
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged b, node.Input(1));
+  if (!a.tensor.is_valid() || !b.tensor.is_valid()) return absl::OkStatus();
+  const NameScope scope = node.scope();
+  if (a.rank() == 1) a = Reshaped(scope, a, Shape({1, a.dims.dim(0)}));
+  if (b.rank() == 1) b = Reshaped(scope, b, Shape({b.dims.dim(0), 1}));
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged y, MultiplyBatches(node, a, b));
+  if (!y.tensor.is_valid()) return absl::OkStatus();
+  Sizes dims = y.dims.dims();
+  if (node.rank(1) == 1) dims.pop_back();
+  if (node.rank(0) == 1) {
+    dims.erase(dims.end() - (node.rank(1) == 1 ? 1 : 2));
+  }
+  node.Set(0, Reshaped(scope, y, Shape(dims)));
   return absl::OkStatus();
 }
 

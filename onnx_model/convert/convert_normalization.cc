@@ -1,11 +1,15 @@
-// Batch norm, LRN, softmax and dropout.
+// Normalisations, softmax and dropout.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "models/layers/layers.h"
+#include "onnx_model/convert/combine.h"
 #include "onnx_model/convert/op_table.h"
 
 namespace spillway::onnx_model {
@@ -170,10 +174,162 @@ absl::Status ConvertDropout(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-constexpr std::array<OpEntry, 4> kNormalizationOps = {{
+// The value with the axes of `dims` reduced to their mean: these become 1.
+Arranged MeanOver(NodeConversion& node, const Arranged& x,
+                  const std::vector<int>& dims) {
+  Arranged mean = x;
+  std::vector<int64_t> axes;
+  std::vector<int64_t> sizes = x.dims.dims();
+  for (const int dim : dims) {
+    const std::vector<int>& of_dim = x.axes[static_cast<size_t>(dim)];
+    axes.insert(axes.end(), of_dim.begin(), of_dim.end());
+    sizes[static_cast<size_t>(dim)] = 1;
+  }
+  std::ranges::sort(axes);
+  mean.dims = Shape(sizes);
+  if (!axes.empty()) {
+    mean.tensor =
+        node.Helper("Mean", {x.tensor}, {{"axes", axes}, {"keep_dims", true}});
+  }
+  return mean;
+}
+
+struct Normalized {
+  Arranged y = {};
+  Arranged mean = {};
+  Arranged inv_std = {};
+};
+
+// y = (x - mean) / sqrt(variance + epsilon), over `dims`.
+absl::StatusOr<Normalized> NormalizeOver(NodeConversion& node,
+                                         const Arranged& x,
+                                         const std::vector<int>& dims,
+                                         double epsilon) {
+  Normalized result;
+  result.mean = MeanOver(node, x, dims);
+  if (!result.mean.tensor.is_valid()) return result;
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged centred,
+                            Combine(node, "Sub", x, result.mean));
+  Arranged square = centred;
+  square.tensor = node.Helper("Mul", {centred.tensor, centred.tensor});
+  result.inv_std = MeanOver(node, square, dims);
+  Tensor& variance = result.inv_std.tensor;
+  if (!variance.is_valid()) return result;
+  variance = node.Helper("Add", {variance, node.Number(epsilon, variance)});
+  variance = node.Helper("Power", {variance}, {{"exponent", -0.5}});
+  SPILLWAY_ASSIGN_OR_RETURN(result.y,
+                            Combine(node, "Mul", centred, result.inv_std));
+  return result;
+}
+
+// y scale + offset; both are inputs of the node, seen as `dims`.
+absl::StatusOr<Arranged> ScaleAndMove(NodeConversion& node, Arranged y,
+                                      const Shape& dims) {
+  for (const auto& [input, op] : {std::pair(1, "Mul"), std::pair(2, "Add")}) {
+    if (!node.has(input) || !y.tensor.is_valid()) continue;
+    SPILLWAY_ASSIGN_OR_RETURN(const Arranged factor, node.Input(input));
+    if (factor.dims.num_elements() != dims.num_elements()) {
+      return InvalidArgument(fmt::format("its input {} is {}, not {}", input,
+                                         factor.dims.ToString(),
+                                         dims.ToString()));
+    }
+    SPILLWAY_ASSIGN_OR_RETURN(
+        y, Combine(node, op, y, Reshaped(node.scope(), factor, dims)));
+  }
+  return y;
+}
+
+absl::Status ConvertLayerNorm(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const double epsilon,
+                            node.node().Real("epsilon", 1e-5));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated, node.node().Int("axis", -1));
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, node.rank(0)));
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, node.Input(0));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  std::vector<int> dims;
+  std::vector<int64_t> sizes;
+  for (int dim = axis; dim < x.rank(); ++dim) {
+    dims.push_back(dim);
+    sizes.push_back(x.dims.dim(dim));
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const Normalized normal,
+                            NormalizeOver(node, x, dims, epsilon));
+  if (!normal.y.tensor.is_valid()) return absl::OkStatus();
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged y,
+                            ScaleAndMove(node, normal.y, Shape(sizes)));
+  node.Set(0, y);
+  node.Set(1, normal.mean);
+  node.Set(2, normal.inv_std);
+  return absl::OkStatus();
+}
+
+// Scale and offset of channels, as [C, 1, 1].
+Shape ChannelDims(const Arranged& x) {
+  std::vector<int64_t> dims(static_cast<size_t>(x.rank()) - 1, 1);
+  dims[0] = x.dims.dim(1);
+  return Shape(dims);
+}
+
+// Channels in groups: [N, G, C / G, spatial...], normalised over all but N, G.
+absl::StatusOr<Arranged> NormalizeGroups(NodeConversion& node,
+                                         const Arranged& x, int64_t groups,
+                                         double epsilon) {
+  const int64_t channels = x.dims.dim(1);
+  if (groups < 1 || channels % groups != 0) {
+    return InvalidArgument(
+        fmt::format("{} channels in {} groups", channels, groups));
+  }
+  std::vector<int64_t> sizes = x.dims.dims();
+  sizes[1] = channels / groups;
+  sizes.insert(sizes.begin() + 1, groups);
+  if (sizes.size() > static_cast<size_t>(Shape::kMaxRank)) {
+    return Unimplemented("an input of so many dimensions");
+  }
+  const Arranged grouped = Reshaped(node.scope(), x, Shape(sizes));
+  std::vector<int> dims;
+  for (int dim = 2; dim < grouped.rank(); ++dim) dims.push_back(dim);
+  SPILLWAY_ASSIGN_OR_RETURN(const Normalized normal,
+                            NormalizeOver(node, grouped, dims, epsilon));
+  if (!normal.y.tensor.is_valid()) return normal.y;
+  return Reshaped(node.scope(), normal.y, x.dims);
+}
+
+absl::Status ConvertGroups(NodeConversion& node, int64_t groups) {
+  SPILLWAY_ASSIGN_OR_RETURN(const double epsilon,
+                            node.node().Real("epsilon", 1e-5));
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, node.Input(0));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged y,
+                            NormalizeGroups(node, x, groups, epsilon));
+  if (!y.tensor.is_valid()) return absl::OkStatus();
+  SPILLWAY_ASSIGN_OR_RETURN(y, ScaleAndMove(node, y, ChannelDims(x)));
+  node.Set(0, y);
+  return absl::OkStatus();
+}
+
+absl::Status ConvertInstanceNorm(NodeConversion& node) {
+  if (node.rank(0) < 2) return Unimplemented("an input without channels");
+  return ConvertGroups(node, node.dims(0)[1]);
+}
+
+absl::Status ConvertGroupNorm(NodeConversion& node) {
+  if (node.rank(0) < 2) return Unimplemented("an input without channels");
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t groups,
+                            node.node().Int("num_groups", 0));
+  if (node.opset() < 21 && node.rank(1) == 1 &&
+      node.dims(1)[0] != node.dims(0)[1]) {
+    return Unimplemented("a scale for each group (opset 18)");
+  }
+  return ConvertGroups(node, groups);
+}
+
+constexpr std::array<OpEntry, 7> kNormalizationOps = {{
     {"BatchNormalization", 5, 5, ConvertBatchNorm},
     {"Dropout", 1, 3, ConvertDropout},
+    {"GroupNormalization", 3, 3, ConvertGroupNorm},
+    {"InstanceNormalization", 3, 3, ConvertInstanceNorm},
     {"LRN", 1, 1, ConvertLrn},
+    {"LayerNormalization", 2, 3, ConvertLayerNorm},
     {"Softmax", 1, 1, ConvertSoftmax},
 }};
 

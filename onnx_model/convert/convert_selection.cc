@@ -1,4 +1,4 @@
-// Parts of tensors: Concat, Slice, Split, Pad.
+// Parts of tensors: Concat, Slice, Split, Pad, Gather.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -317,8 +317,86 @@ absl::Status ConvertPad(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-constexpr std::array<OpEntry, 4> kSelectionOps = {{
+// The dimensions of the result: those of the indices in place of `axis`.
+Sizes GatheredDims(const Sizes& dims, const Sizes& indices, int axis) {
+  Sizes result = dims;
+  result.erase(result.begin() + axis);
+  result.insert(result.begin() + axis, indices.begin(), indices.end());
+  return result;
+}
+
+// One index that is known: a slice.
+absl::Status GatherOne(NodeConversion& node, int axis, int64_t index) {
+  const int64_t size = node.dims(0)[static_cast<size_t>(axis)];
+  if (index < -size || index >= size) {
+    return InvalidArgument(
+        fmt::format("index {} of a dimension of {}", index, size));
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, WithAxes(node, 0, {axis}));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  const Arranged part =
+      SliceOf(node, x, axis, index < 0 ? index + size : index, 1);
+  if (!part.tensor.is_valid()) return absl::OkStatus();
+  const Sizes dims = GatheredDims(node.dims(0), node.dims(1), axis);
+  node.Set(0, Reshaped(node.scope(), part, Shape(dims)));
+  return absl::OkStatus();
+}
+
+// Indices that are constant, counted from the start.
+absl::StatusOr<Tensor> ConstantIndices(NodeConversion& node, int64_t size) {
+  SPILLWAY_ASSIGN_OR_RETURN(Sizes indices, node.IntegersInput(1));
+  AttributeValue::List values(indices.size());
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] < -size || indices[i] >= size) {
+      return InvalidArgument(
+          fmt::format("index {} of a dimension of {}", indices[i], size));
+    }
+    values[i] = indices[i] < 0 ? indices[i] + size : indices[i];
+  }
+  return node.Helper("Const", {},
+                     {{"dtype", DType::kInt32},
+                      {"shape", Shape(node.dims(1))},
+                      {"values", std::move(values)}});
+}
+
+absl::Status ConvertGather(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated, node.node().Int("axis", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, node.rank(0)));
+  if (IsFloating(node.type(1))) {
+    return InvalidArgument(
+        fmt::format("its indices are of {}", ElementTypeName(node.type(1))));
+  }
+  Tensor indices;
+  if (node.IsConstant(1)) {
+    SPILLWAY_ASSIGN_OR_RETURN(const Sizes values, node.IntegersInput(1));
+    if (values.size() == 1) return GatherOne(node, axis, values[0]);
+    SPILLWAY_ASSIGN_OR_RETURN(
+        indices,
+        ConstantIndices(node, node.dims(0)[static_cast<size_t>(axis)]));
+  } else {
+    SPILLWAY_ASSIGN_OR_RETURN(indices,
+                              node.InputInOrder(1, Identity(node.rank(1))));
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Tensor table,
+                            node.InputInOrder(0, Identity(node.rank(0))));
+  // Rows are added up in float32.
+  const bool is_narrow = table.is_valid() && IsFloating(node.type(0)) &&
+                         table.dtype() != DType::kFloat32;
+  if (is_narrow) {
+    table = node.Helper("Cast", {table}, {{"dtype", DType::kFloat32}});
+  }
+  Tensor y = node.Add("Gather", {table, indices}, {{"axis", int64_t{axis}}});
+  const DType dtype = node.state().options().dtype;
+  if (y.is_valid() && IsFloating(node.type(0)) && y.dtype() != dtype) {
+    y = node.Helper("Cast", {y}, {{"dtype", dtype}});
+  }
+  if (y.is_valid()) node.Set(0, AsIs(y));
+  return absl::OkStatus();
+}
+
+constexpr std::array<OpEntry, 5> kSelectionOps = {{
     {"Concat", 1, kAnyNumber, ConvertConcat},
+    {"Gather", 2, 2, ConvertGather},
     {"Pad", 1, 4, ConvertPad},
     {"Slice", 1, 5, ConvertSlice},
     {"Split", 1, 2, ConvertSplit},

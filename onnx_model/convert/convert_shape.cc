@@ -191,23 +191,73 @@ absl::Status ConvertSpaceToDepth(NodeConversion& node) {
                    {d[0], d[1] * b * b, d[2] / b, d[3] / b});
 }
 
-// Expand to dimensions that the value has already.
+// NumPy: dimensions of 1 are repeated, in the value or in the target.
 absl::Status ConvertExpand(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(Sizes target, node.IntegersInput(1));
   Rebatch(node, target);
   const Sizes& dims = node.dims(0);
-  Sizes result = dims;
-  if (target.size() > result.size()) {
-    result.insert(result.begin(), target.size() - result.size(), 1);
-  }
-  const size_t first = result.size() - target.size();
-  for (size_t i = 0; i < target.size(); ++i) {
-    if (target[i] != 1 && target[i] != result[first + i]) {
-      return Unimplemented(fmt::format("of {} to {}", Shape(dims).ToString(),
-                                       Shape(target).ToString()));
+  Sizes result(std::max(dims.size(), target.size()), 1);
+  for (size_t i = 0; i < result.size(); ++i) {
+    const int64_t own = i < dims.size() ? dims[dims.size() - 1 - i] : 1;
+    const int64_t wanted =
+        i < target.size() ? target[target.size() - 1 - i] : 1;
+    if (wanted < 1 || (own != wanted && own != 1 && wanted != 1)) {
+      return InvalidArgument(fmt::format("its input is {}, its target {}",
+                                         Shape(dims).ToString(),
+                                         Shape(target).ToString()));
     }
+    result[result.size() - 1 - i] = std::max(own, wanted);
   }
-  return SetReshaped(node, result);
+  SPILLWAY_RETURN_IF_ERROR(CheckDims(result));
+  if (CountOf(result) == CountOf(dims)) return SetReshaped(node, result);
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, node.Input(0));
+  const Tensor ordered = Ordered(node.scope(), x, Identity(x.rank()));
+  const Tensor y =
+      node.Add("BroadcastTo", {ordered}, {{"shape", Shape(result)}});
+  if (y.is_valid()) node.Set(0, AsIs(y));
+  return absl::OkStatus();
+}
+
+// [a, b] repeated (r, s) times: [1, a, 1, b] as [r, a, s, b].
+absl::Status ConvertTile(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const Sizes repeats, node.IntegersInput(1));
+  const Sizes dims = node.dims(0);
+  if (repeats.size() != dims.size()) {
+    return InvalidArgument(fmt::format("has {} repeats for {}", repeats.size(),
+                                       Shape(dims).ToString()));
+  }
+  Sizes before;
+  Sizes after;
+  Sizes result;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (repeats[i] < 1 || repeats[i] > (int64_t{1} << 46) / dims[i]) {
+      return InvalidArgument(
+          fmt::format("repeats a dimension {} times", repeats[i]));
+    }
+    if (repeats[i] > 1) {
+      before.push_back(1);
+      after.push_back(repeats[i]);
+    }
+    before.push_back(dims[i]);
+    after.push_back(dims[i]);
+    result.push_back(dims[i] * repeats[i]);
+  }
+  if (result == dims) {
+    node.SetToInput(0, 0);
+    return absl::OkStatus();
+  }
+  SPILLWAY_RETURN_IF_ERROR(CheckDims(result));
+  if (after.size() > static_cast<size_t>(Shape::kMaxRank)) {
+    return Unimplemented("repeats of so many dimensions");
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, node.Input(0));
+  const Tensor ordered =
+      Ordered(node.scope(), Reshaped(node.scope(), x, Shape(before)),
+              Identity(static_cast<int>(before.size())));
+  const Tensor y =
+      node.Add("BroadcastTo", {ordered}, {{"shape", Shape(after)}});
+  if (y.is_valid()) node.Set(0, Reshaped(node.scope(), AsIs(y), Shape(result)));
+  return absl::OkStatus();
 }
 
 // Dimensions are static: Shape and Size are constants.
@@ -228,7 +278,7 @@ absl::Status ConvertSize(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-constexpr std::array<OpEntry, 10> kShapeOps = {{
+constexpr std::array<OpEntry, 11> kShapeOps = {{
     {"DepthToSpace", 1, 1, ConvertDepthToSpace},
     {"Expand", 2, 2, ConvertExpand},
     {"Flatten", 1, 1, ConvertFlatten},
@@ -237,6 +287,7 @@ constexpr std::array<OpEntry, 10> kShapeOps = {{
     {"Size", 1, 1, ConvertSize},
     {"SpaceToDepth", 1, 1, ConvertSpaceToDepth},
     {"Squeeze", 1, 2, ConvertSqueeze},
+    {"Tile", 2, 2, ConvertTile},
     {"Transpose", 1, 1, ConvertTranspose},
     {"Unsqueeze", 1, 2, ConvertUnsqueeze},
 }};

@@ -21,10 +21,6 @@ using Initializers = std::map<std::string, const onnx::TensorProto*>;
 absl::StatusOr<std::vector<float>> ValuesOf(const OnnxVariable& variable,
                                             const Initializers& initializers,
                                             const std::string& path) {
-  const auto elements = static_cast<size_t>(variable.dims.num_elements());
-  if (variable.fill.has_value()) {
-    return std::vector<float>(elements, static_cast<float>(*variable.fill));
-  }
   if (!variable.values.empty()) {
     return std::vector<float>(variable.values.begin(), variable.values.end());
   }
@@ -83,6 +79,7 @@ absl::StatusOr<TensorMap> ReadInitialValues(
   }
   TensorMap values;
   for (const OnnxVariable& variable : variables) {
+    if (variable.fill.has_value()) continue;
     absl::StatusOr<std::vector<float>> read =
         ValuesOf(variable, initializers, file.path());
     if (!read.ok()) {

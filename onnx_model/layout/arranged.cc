@@ -256,6 +256,17 @@ Tensor Ordered(const NameScope& scope, const Arranged& x, const Order& order) {
   return OrderAxes(scope, x.tensor, std::move(axes), shape);
 }
 
+bool LiesIn(const Arranged& x, const Order& order) {
+  const Shape shape = x.tensor.shape();
+  std::vector<int> axes;
+  for (const int dim : order) {
+    for (const int axis : x.axes[static_cast<size_t>(dim)]) {
+      if (shape.dim(axis) != 1) axes.push_back(axis);
+    }
+  }
+  return std::ranges::is_sorted(axes);
+}
+
 Arranged Reshaped(const NameScope& scope, const Arranged& x,
                   const Shape& dims) {
   if (!x.tensor.is_valid()) return x;

@@ -65,6 +65,9 @@ std::optional<Arranged> Regroup(const NameScope& scope, const Arranged& x,
 // has them; adds a Transpose, a Reshape or both otherwise.
 Tensor Ordered(const NameScope& scope, const Arranged& x, const Order& order);
 
+// Whether Ordered moves no bytes.
+bool LiesIn(const Arranged& x, const Order& order);
+
 // `x` under `dims`, whatever that takes.
 Arranged Reshaped(const NameScope& scope, const Arranged& x, const Shape& dims);
 

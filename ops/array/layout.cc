@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -10,7 +11,9 @@
 #include "base/counted.h"
 #include "base/status_macros.h"
 #include "graph/builder/gradient.h"
+#include "ops/common/broadcast_dims.h"
 #include "ops/common/expect.h"
+#include "ops/common/sum_to.h"
 
 namespace spillway::ops {
 namespace {
@@ -87,6 +90,53 @@ absl::StatusOr<std::vector<StridedCopy>> ConcatCopies(
     start += x.shape.dim(resolved) * strides[static_cast<size_t>(resolved)];
   }
   return copies;
+}
+
+namespace {
+
+absl::StatusOr<std::vector<TensorType>> InferBroadcastTo(
+    const InferContext& node) {
+  const TensorType& x = node.inputs[0];
+  SPILLWAY_ASSIGN_OR_RETURN(Shape shape, node.attributes.GetShape("shape"));
+  const std::array<Shape, 2> shapes = {x.shape, shape};
+  const absl::StatusOr<Shape> common = BroadcastShape(shapes);
+  if (!common.ok() || *common != shape) {
+    return InvalidArgument(fmt::format("x cannot be repeated to {}; it is {}",
+                                       shape.ToString(), x.ToString()));
+  }
+  return std::vector{TensorType{.dtype = x.dtype, .shape = std::move(shape)}};
+}
+
+absl::StatusOr<std::vector<Tensor>> BroadcastToGradient(GradientContext& grad) {
+  return std::vector{SumTo(grad.x(0).type(), grad.dy(0), grad)};
+}
+
+}  // namespace
+
+Op BroadcastTo() {
+  return {.def = {.name = "BroadcastTo",
+                  .inputs = {"x"},
+                  .outputs = {"y"},
+                  .attributes = {"shape"},
+                  .infer = InferBroadcastTo,
+                  .gradient = BroadcastToGradient},
+          .kernels = {{DeviceKind::kCpu, BroadcastToCpu}}};
+}
+
+StridedCopy BroadcastToCopy(const KernelRequest& node) {
+  const Shape& x = node.inputs[0].shape;
+  const Shape& y = node.outputs[0].shape;
+  StridedCopy copy = {.sizes = y.dims(),
+                      .from_strides = std::vector<int64_t>(y.dims().size(), 0),
+                      .to_strides = RowMajorStrides(y),
+                      .element_bytes = SizeOf(node.inputs[0].dtype)};
+  const std::vector<int64_t> strides = RowMajorStrides(x);
+  const size_t first = y.dims().size() - strides.size();
+  for (size_t axis = 0; axis < strides.size(); ++axis) {
+    if (x.dims()[axis] == 1) continue;
+    copy.from_strides[first + axis] = strides[axis];
+  }
+  return copy;
 }
 
 namespace {

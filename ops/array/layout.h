@@ -21,6 +21,15 @@ NewKernel ConcatCpu(const KernelRequest& node);
 absl::StatusOr<std::vector<StridedCopy>> ConcatCopies(
     const KernelRequest& node);
 
+// BroadcastTo: x repeated to `shape`, as NumPy does (ops/common/
+// broadcast_dims.h). Any dtype; the gradient needs a floating one.
+Op BroadcastTo();
+
+NewKernel BroadcastToCpu(const KernelRequest& node);
+
+// From x to y.
+StridedCopy BroadcastToCopy(const KernelRequest& node);
+
 // Slice: the box of x that starts at `begin` and has the dimensions `size` (-1:
 // up to the end). One entry per dimension. Any dtype.
 Op Slice();

@@ -25,6 +25,13 @@ NewKernel ConcatCpu(const KernelRequest& node) {
   });
 }
 
+NewKernel BroadcastToCpu(const KernelRequest& node) {
+  return MakeKernel([copy = Simplify(BroadcastToCopy(node)),
+                     threads = node.threads](const KernelContext& context) {
+    CopyStrided(threads, copy, context.inputs[0], context.outputs[0]);
+  });
+}
+
 NewKernel SliceCpu(const KernelRequest& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy whole, SliceCopy(node));
   return MakeKernel([copy = Simplify(whole),

@@ -30,6 +30,14 @@ NewKernel ConcatGpu(const KernelRequest& node) {
       });
 }
 
+NewKernel BroadcastToGpu(const KernelRequest& node) {
+  return MakeGpuKernel([box = MakeStridedBox(BroadcastToCopy(node))](
+                           const KernelContext& context) {
+    return gpu::CopyBox(context.stream, box, context.inputs[0],
+                        context.outputs[0]);
+  });
+}
+
 NewKernel SliceGpu(const KernelRequest& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const StridedCopy copy, SliceCopy(node));
   return MakeGpuKernel(

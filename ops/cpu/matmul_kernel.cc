@@ -1,5 +1,7 @@
 #include "ops/cpu/matmul_kernel.h"
 
+#include <algorithm>
+
 #include "base/status_macros.h"
 #include "ops/cpu/lanes.h"
 #include "ops/cpu/onednn.h"
@@ -9,11 +11,23 @@ namespace {
 
 using dnnl::memory;
 
-// The stored layout of one of the matrices.
-memory::desc Matrix(const memory::dims& size, bool transposed, DType dtype) {
-  return Strided(
-      size, transposed ? memory::dims{1, size[0]} : memory::dims{size[1], 1},
-      dtype);
+// The stored layout of one of the matrices, of `batch` of them unless that is
+// 0.
+memory::desc Matrix(const memory::dims& size, bool transposed, DType dtype,
+                    int64_t batch = 0) {
+  memory::dims sizes = size;
+  memory::dims strides =
+      transposed ? memory::dims{1, size[0]} : memory::dims{size[1], 1};
+  if (batch > 0) {
+    sizes.insert(sizes.begin(), batch);
+    strides.insert(strides.begin(), size[0] * size[1]);
+  }
+  return Strided(sizes, strides, dtype);
+}
+
+// Matrices of an operand, as Matrix takes them.
+int64_t BatchOf(const MatMulSpec& spec, bool is_repeated) {
+  return is_repeated ? std::min<int64_t>(spec.batch, 1) : spec.batch;
 }
 
 bool HasBFloat16(const MatMulSpec& spec) {
@@ -72,15 +86,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulKernel(const MatMulSpec& spec,
   return MakeOneDnnKernel(threads, [&](OneDnnProgram& program) {
     const Operand a =
         Prepare(program,
-                {Matrix({spec.m, spec.k}, spec.transpose_a, spec.a_dtype),
+                {Matrix({spec.m, spec.k}, spec.transpose_a, spec.a_dtype,
+                        BatchOf(spec, spec.repeats_a)),
                  Input(spec.a)},
                 in_bfloat16);
     const Operand b =
         Prepare(program,
-                {Matrix({spec.k, spec.n}, spec.transpose_b, spec.b_dtype),
+                {Matrix({spec.k, spec.n}, spec.transpose_b, spec.b_dtype,
+                        BatchOf(spec, spec.repeats_b)),
                  Input(spec.b)},
                 in_bfloat16);
-    const memory::desc y = Matrix({spec.m, spec.n}, false, spec.y_dtype);
+    const memory::desc y =
+        Matrix({spec.m, spec.n}, false, spec.y_dtype, spec.batch);
     const memory::desc bias = Bias(spec);
     const dnnl::matmul::primitive_desc product(
         {a.desc, b.desc, bias, y}, ProductAttributes(spec), program.engine());

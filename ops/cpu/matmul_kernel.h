@@ -22,7 +22,14 @@ namespace spillway {
 // Output 0, [m, n], is a times b, where a is [m, k], or [k, m] if transposed,
 // and b is [k, n], or [n, k] if transposed; plus a bias of [n], and clamped to
 // at least 0 with has_relu.
+//
+// With a batch, these are the last two dimensions of tensors that have so many
+// matrices, one after the other; one operand may have a single matrix, which is
+// multiplied with each of the other's.
 struct MatMulSpec {
+  int64_t batch = 0;       // 0: no batch
+  bool repeats_a = false;  // a single matrix
+  bool repeats_b = false;
   int64_t m = 0;
   int64_t k = 0;
   int64_t n = 0;

@@ -41,6 +41,7 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"BatchNormApply", ops::BatchNormApplyGpu},
     {"BiasAdd", ops::BiasAddGpu},
     {"BiasAddGrad", ops::BiasAddGradGpu},
+    {"BroadcastTo", ops::BroadcastToGpu},
     {"Cast", ops::CastGpu},
     {"Ceil", Unary<PointwiseFunction::kCeil>},
     {"Celu", Unary<PointwiseFunction::kCelu>},
@@ -62,6 +63,8 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"Floor", Unary<PointwiseFunction::kFloor>},
     {"FusedBatchNorm", ops::FusedBatchNormGpu},
     {"FusedBatchNormGrad", ops::FusedBatchNormGradGpu},
+    {"Gather", ops::GatherGpu},
+    {"GatherGrad", ops::GatherGradGpu},
     {"Gelu", Unary<PointwiseFunction::kGelu>},
     {"GeluGrad", UnaryGrad<PointwiseFunction::kGelu>},
     {"HardSigmoid", Unary<PointwiseFunction::kHardSigmoid>},
@@ -134,6 +137,7 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
 // Kernels that use NVIDIA's libraries, whose headers come with CUDA. Sorted by
 // name.
 constexpr std::pair<std::string_view, KernelFactory> kGpuLibraryKernels[] = {
+    {"BatchMatMul", ops::BatchMatMulGpu},
     {"Conv2D", ops::ConvGpu},
     {"Conv2DBackpropFilter", ops::ConvBackpropFilterGpu},
     {"Conv2DBackpropInput", ops::ConvBackpropInputGpu},

@@ -54,6 +54,8 @@ struct Matrix {
   int64_t rows = 1;
   int64_t columns = 1;
   DType dtype = DType::kFloat32;  // in which it is multiplied
+  int64_t batch = 1;
+  bool is_repeated = false;
 };
 
 // The descriptors of one product and the algorithms for it, best first.
@@ -66,6 +68,17 @@ struct Product {
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms = {};
 };
 
+template <typename T>
+absl::Status SetLayoutAttribute(const CublasLtApi& api,
+                                cublasLtMatrixLayout_t layout,
+                                cublasLtMatrixLayoutAttribute_t attribute,
+                                T value) {
+  return CublasLtStatus(
+      api,
+      api.matrix_layout_set_attribute(layout, attribute, &value, sizeof(value)),
+      "cublasLtMatrixLayoutSetAttribute");
+}
+
 absl::StatusOr<CublasLtMatrixLayout> MakeLayout(const CublasLtApi& api,
                                                 const Matrix& matrix) {
   cublasLtMatrixLayout_t layout = nullptr;
@@ -76,7 +89,15 @@ absl::StatusOr<CublasLtMatrixLayout> MakeLayout(const CublasLtApi& api,
                                static_cast<uint64_t>(matrix.rows),
                                matrix.columns),
       "cublasLtMatrixLayoutCreate"));
-  return CublasLtMatrixLayout(layout, api.matrix_layout_destroy);
+  CublasLtMatrixLayout owned(layout, api.matrix_layout_destroy);
+  if (matrix.batch == 1) return owned;
+  const auto count = static_cast<int32_t>(matrix.batch);
+  const int64_t stride = matrix.is_repeated ? 0 : matrix.rows * matrix.columns;
+  SPILLWAY_RETURN_IF_ERROR(SetLayoutAttribute(
+      api, layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, count));
+  SPILLWAY_RETURN_IF_ERROR(SetLayoutAttribute(
+      api, layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride));
+  return owned;
 }
 
 template <typename T>
@@ -183,8 +204,16 @@ absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype,
   Product product;
   SPILLWAY_ASSIGN_OR_RETURN(product.api, CublasLt());
   const CublasLtApi& api = *product.api;
-  Matrix a = {.rows = spec.m, .columns = spec.k, .dtype = dtype};
-  Matrix b = {.rows = spec.k, .columns = spec.n, .dtype = dtype};
+  Matrix a = {.rows = spec.m,
+              .columns = spec.k,
+              .dtype = dtype,
+              .batch = spec.batch,
+              .is_repeated = spec.repeats_a};
+  Matrix b = {.rows = spec.k,
+              .columns = spec.n,
+              .dtype = dtype,
+              .batch = spec.batch,
+              .is_repeated = spec.repeats_b};
   if (spec.transpose_a) std::swap(a.rows, a.columns);
   if (spec.transpose_b) std::swap(b.rows, b.columns);
   const cublasComputeType_t compute =
@@ -194,10 +223,10 @@ absl::StatusOr<Product> MakeProduct(const GpuMatMulSpec& spec, DType dtype,
                             MakeOperation(api, spec, compute));
   SPILLWAY_ASSIGN_OR_RETURN(product.a, MakeLayout(api, a));
   SPILLWAY_ASSIGN_OR_RETURN(product.b, MakeLayout(api, b));
-  SPILLWAY_ASSIGN_OR_RETURN(
-      product.y,
-      MakeLayout(api,
-                 {.rows = spec.m, .columns = spec.n, .dtype = spec.y_dtype}));
+  SPILLWAY_ASSIGN_OR_RETURN(product.y, MakeLayout(api, {.rows = spec.m,
+                                                        .columns = spec.n,
+                                                        .dtype = spec.y_dtype,
+                                                        .batch = spec.batch}));
   SPILLWAY_RETURN_IF_ERROR(FindAlgorithms(spec, product));
   return product;
 }
@@ -208,11 +237,11 @@ class GpuMatMulKernel final : public Kernel {
  public:
   GpuMatMulKernel(const GpuMatMulSpec& spec, DType dtype, Product product)
       : a_{.input = spec.a,
-           .elements = spec.m * spec.k,
+           .elements = (spec.repeats_a ? 1 : spec.batch) * spec.m * spec.k,
            .dtype = spec.a_dtype,
            .read_dtype = dtype},
         b_{.input = spec.b,
-           .elements = spec.k * spec.n,
+           .elements = (spec.repeats_b ? 1 : spec.batch) * spec.k * spec.n,
            .dtype = spec.b_dtype,
            .read_dtype = dtype},
         bias_{.input = spec.bias,

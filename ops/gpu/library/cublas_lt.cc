@@ -30,6 +30,8 @@ absl::StatusOr<CublasLtApi> LoadCublasLt() {
   library.Find("cublasLtMatmulDescSetAttribute", api.matmul_desc_set_attribute);
   library.Find("cublasLtMatrixLayoutCreate", api.matrix_layout_create);
   library.Find("cublasLtMatrixLayoutDestroy", api.matrix_layout_destroy);
+  library.Find("cublasLtMatrixLayoutSetAttribute",
+               api.matrix_layout_set_attribute);
   library.Find("cublasLtMatmulPreferenceCreate", api.matmul_preference_create);
   library.Find("cublasLtMatmulPreferenceDestroy",
                api.matmul_preference_destroy);

@@ -30,6 +30,8 @@ struct CublasLtApi {
 
   decltype(&::cublasLtMatrixLayoutCreate) matrix_layout_create = nullptr;
   decltype(&::cublasLtMatrixLayoutDestroy) matrix_layout_destroy = nullptr;
+  decltype(&::cublasLtMatrixLayoutSetAttribute) matrix_layout_set_attribute =
+      nullptr;
 
   decltype(&::cublasLtMatmulPreferenceCreate) matmul_preference_create =
       nullptr;

@@ -5,7 +5,7 @@ const opKinds = [
   {name: 'convolution', color: 'op-convolution', ops: [
     'Conv2D', 'Conv2DBackpropFilter', 'Conv2DBackpropInput', 'Conv2DTranspose', 'Conv3D',
     'Conv3DBackpropFilter', 'Conv3DBackpropInput', 'Conv3DTranspose']},
-  {name: 'matrix product', color: 'op-matrix', ops: ['MatMul']},
+  {name: 'matrix product', color: 'op-matrix', ops: ['BatchMatMul', 'MatMul']},
   {name: 'normalisation', color: 'op-normalisation', ops: [
     'BatchNormApply', 'FusedBatchNorm', 'FusedBatchNormGrad', 'LRN', 'LRNGrad']},
   {name: 'pooling', color: 'op-pooling', ops: [
@@ -32,7 +32,7 @@ const opKinds = [
   {name: 'sum over ranks', color: 'op-ranks', ops: [
     'AllReduce', 'AllReduceInTurn', 'ErrorFeedbackAllReduce', 'SparseAllReduce']},
   {name: 'layout or type', color: 'op-layout', ops: [
-    'Cast', 'Concat', 'Pad', 'Slice', 'Transpose']},
+    'BroadcastTo', 'Cast', 'Concat', 'Gather', 'GatherGrad', 'Pad', 'Slice', 'Transpose']},
   {name: 'other', color: 'op-other', ops: []},
 ];
 const otherKind = opKinds[opKinds.length - 1];

@@ -26,6 +26,7 @@ OpCases MakeCases() {
   Append(Conv3DCases(), all);
   Append(ConvTransposeCases(), all);
   Append(DropoutCases(), all);
+  Append(GatherCases(), all);
   Append(LayoutCases(), all);
   Append(LrnCases(), all);
   Append(MatMulCases(), all);

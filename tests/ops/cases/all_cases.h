@@ -20,6 +20,7 @@ OpCases Conv2DCases();
 OpCases Conv3DCases();
 OpCases ConvTransposeCases();
 OpCases DropoutCases();
+OpCases GatherCases();
 OpCases LayoutCases();
 OpCases LrnCases();
 OpCases MatMulCases();

@@ -1,4 +1,4 @@
-// MatMul.
+// MatMul and BatchMatMul.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -54,6 +54,66 @@ OpCase MatMulCase(const Product& p) {
           .gradients = products < 1000 ? std::vector{0, 1} : std::vector<int>{},
           .flops = 2 * products,
           .same_bits_for_any_threads = false};
+}
+
+// Matrices of a batch; an operand with `batch` of 1 is multiplied with each.
+struct BatchProduct {
+  Product product = {};
+  Shape batch_a = {};
+  Shape batch_b = {};
+  Shape batch_y = {};
+};
+
+Shape WithBatch(const Shape& batch, int64_t rows, int64_t columns) {
+  std::vector<int64_t> dims = batch.dims();
+  dims.push_back(rows);
+  dims.push_back(columns);
+  return Shape(dims);
+}
+
+// Matrix `number` of a tensor of matrices; the only one if there is one.
+Doubles MatrixOf(const Doubles& x, int64_t elements, int64_t number) {
+  const int64_t at =
+      static_cast<int64_t>(x.size()) == elements ? 0 : number * elements;
+  return {x.begin() + at, x.begin() + at + elements};
+}
+
+OpCase BatchCase(const BatchProduct& spec) {
+  const Product& p = spec.product;
+  OpCase op_case = MatMulCase(p);
+  op_case.name = "BatchMatMul" + p.name;
+  op_case.op = "BatchMatMul";
+  const Shape a = op_case.inputs[0].type.shape;
+  const Shape b = op_case.inputs[1].type.shape;
+  op_case.inputs[0].type.shape = WithBatch(spec.batch_a, a.dim(0), a.dim(1));
+  op_case.inputs[1].type.shape = WithBatch(spec.batch_b, b.dim(0), b.dim(1));
+  op_case.outputs = {Float32(WithBatch(spec.batch_y, p.m, p.n))};
+  const int64_t matrices = spec.batch_y.num_elements();
+  op_case.reference = [=](const DoublesList& in) {
+    Doubles y;
+    for (int64_t i = 0; i < matrices; ++i) {
+      const Doubles product = Multiply(p, MatrixOf(in[0], p.m * p.k, i),
+                                       MatrixOf(in[1], p.k * p.n, i));
+      y.insert(y.end(), product.begin(), product.end());
+    }
+    return DoublesList{y};
+  };
+  op_case.gradients = {0, 1};
+  op_case.flops = static_cast<double>(2 * p.m * p.n * p.k * matrices);
+  return op_case;
+}
+
+std::vector<OpCase> BatchCases() {
+  return {
+      BatchCase({{"", 3, 4, 5}, {2, 3}, {2, 3}, {2, 3}}),
+      BatchCase({{"ATransposed", 3, 4, 5, true, false}, {6}, {6}, {6}}),
+      BatchCase({{"BTransposed", 3, 4, 5, false, true}, {6}, {6}, {6}}),
+      BatchCase({{"BothTransposed", 3, 4, 5, true, true}, {2}, {2}, {2}}),
+      BatchCase({{"OneOnTheLeft", 3, 4, 5}, {}, {2, 2}, {2, 2}}),
+      BatchCase({{"OneOnTheRight", 3, 4, 5}, {2, 2}, {1}, {2, 2}}),
+      BatchCase({{"OfOne", 2, 3, 2}, {1, 1}, {1, 1}, {1, 1}}),
+      BatchCase({{"OfMatrices", 2, 3, 2}, {}, {}, {}}),
+  };
 }
 
 // `one` with a bias of `dtype`, and optionally a ReLU, applied to the sum of
@@ -163,6 +223,7 @@ std::vector<OpCase> BiasCases() {
 OpCases MatMulCases() {
   OpCases cases = {.good = BFloat16Cases()};
   for (const OpCase& op_case : BiasCases()) cases.good.push_back(op_case);
+  for (const OpCase& op_case : BatchCases()) cases.good.push_back(op_case);
   for (const bool ta : {false, true}) {
     for (const bool tb : {false, true}) {
       const std::string name =
@@ -174,6 +235,18 @@ OpCases MatMulCases() {
     }
   }
   cases.bad = {
+      {.name = "BatchMatMulOfOtherBatch",
+       .op = "BatchMatMul",
+       .inputs = {Float32({2, 3, 4}), Float32({3, 4, 5})},
+       .error = "a and b are no matrices, or batches of them"},
+      {.name = "BatchMatMulOfOtherRows",
+       .op = "BatchMatMul",
+       .inputs = {Float32({2, 3, 4}), Float32({2, 5, 5})},
+       .error = "a is float32[2, 3, 4], b is float32[2, 5, 5]"},
+      {.name = "BatchMatMulOfVector",
+       .op = "BatchMatMul",
+       .inputs = {Float32({4}), Float32({4, 5})},
+       .error = "a must have 2 dimensions"},
       {.name = "MatMulOfRank3",
        .op = "MatMul",
        .inputs = {Float32({2, 3, 4}), Float32({4, 5})},

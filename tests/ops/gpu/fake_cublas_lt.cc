@@ -37,6 +37,8 @@ struct Layout : cublasLtMatrixLayoutOpaque_t {
   int64_t rows = 0;
   int64_t columns = 0;
   int64_t leading = 0;
+  int32_t batch = 1;
+  int64_t batch_stride = 0;  // elements
 };
 
 struct Preference : cublasLtMatmulPreferenceOpaque_t {
@@ -56,9 +58,11 @@ struct View {
            : layout.type == CUDA_R_16F ? DType::kFloat16
                                        : DType::kFloat32;
   }
-  int64_t at(int64_t row, int64_t column) const {
-    return transposed ? row * layout.leading + column
-                      : column * layout.leading + row;
+  // In matrix `number` of the batch.
+  int64_t at(int64_t row, int64_t column, int64_t number) const {
+    const int64_t place = transposed ? row * layout.leading + column
+                                     : column * layout.leading + row;
+    return number * layout.batch_stride + place;
   }
 };
 
@@ -73,7 +77,8 @@ bool Fit(const View& a, const View& b, const View& d) {
          IsGoodLayout(d.layout) && a.layout.type == b.layout.type &&
          (d.dtype() == a.dtype() || d.dtype() == DType::kFloat32) &&
          a.columns() == b.rows() && d.rows() == a.rows() &&
-         d.columns() == b.columns();
+         d.columns() == b.columns() && a.layout.batch == d.layout.batch &&
+         b.layout.batch == d.layout.batch;
 }
 
 // Stores the argument of a function that sets an attribute.
@@ -158,6 +163,22 @@ cublasStatus_t CreateLayout(cublasLtMatrixLayout_t* layout, cudaDataType type,
   return Create("cublasLtMatrixLayoutCreate", given, layout);
 }
 
+cublasStatus_t SetLayout(cublasLtMatrixLayout_t desc,
+                         cublasLtMatrixLayoutAttribute_t attribute,
+                         const void* buffer, size_t bytes) {
+  if (CublasLtFails("cublasLtMatrixLayoutSetAttribute")) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  auto& layout = static_cast<Layout&>(*desc);
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT) {
+    return Set(layout.batch, buffer, bytes);
+  }
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET) {
+    return Set(layout.batch_stride, buffer, bytes);
+  }
+  return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
 cublasStatus_t CreatePreference(cublasLtMatmulPreference_t* preference) {
   return Create("cublasLtMatmulPreferenceCreate", Preference(), preference);
 }
@@ -240,33 +261,44 @@ double AfterProduct(const Operation& operation, int64_t row, const View& d,
 
 // Reads row by row; the transpose of `view` if `transpose`.
 std::vector<double> ReadMatrix(const View& view, const void* data,
-                               bool transpose) {
+                               int64_t number, bool transpose) {
   const int64_t rows = transpose ? view.columns() : view.rows();
   const int64_t columns = transpose ? view.rows() : view.columns();
   std::vector<double> elements(static_cast<size_t>(rows * columns));
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
       elements[static_cast<size_t>(i * columns + j)] = ReadElement(
-          data, transpose ? view.at(j, i) : view.at(i, j), view.dtype());
+          data, transpose ? view.at(j, i, number) : view.at(i, j, number),
+          view.dtype());
     }
   }
   return elements;
 }
 
-void Multiply(const Operation& operation, const View& a, const void* a_data,
-              const View& b, const void* b_data, const View& d, double alpha,
-              void* d_data) {
-  const std::vector<double> of_a = ReadMatrix(a, a_data, /*transpose=*/false);
-  const std::vector<double> of_b = ReadMatrix(b, b_data, /*transpose=*/true);
+void MultiplyOne(const Operation& operation, const View& a, const void* a_data,
+                 const View& b, const void* b_data, const View& d, double alpha,
+                 int64_t number, void* d_data) {
+  const std::vector<double> of_a =
+      ReadMatrix(a, a_data, number, /*transpose=*/false);
+  const std::vector<double> of_b =
+      ReadMatrix(b, b_data, number, /*transpose=*/true);
   const int64_t depth = a.columns();
   for (int64_t column = 0; column < d.columns(); ++column) {
     for (int64_t row = 0; row < d.rows(); ++row) {
       const double sum = std::inner_product(of_a.data() + row * depth,
                                             of_a.data() + (row + 1) * depth,
                                             of_b.data() + column * depth, 0.0);
-      WriteElement(d_data, d.at(row, column), d.dtype(),
+      WriteElement(d_data, d.at(row, column, number), d.dtype(),
                    AfterProduct(operation, row, d, alpha * sum));
     }
+  }
+}
+
+void Multiply(const Operation& operation, const View& a, const void* a_data,
+              const View& b, const void* b_data, const View& d, double alpha,
+              void* d_data) {
+  for (int64_t number = 0; number < d.layout.batch; ++number) {
+    MultiplyOne(operation, a, a_data, b, b_data, d, alpha, number, d_data);
   }
 }
 
@@ -334,6 +366,7 @@ const CublasLtApi& FakeCublasLtApi() {
       .matmul_desc_set_attribute = SetOperation,
       .matrix_layout_create = CreateLayout,
       .matrix_layout_destroy = Destroy<Layout, cublasLtMatrixLayoutOpaque_t>,
+      .matrix_layout_set_attribute = SetLayout,
       .matmul_preference_create = CreatePreference,
       .matmul_preference_destroy =
           Destroy<Preference, cublasLtMatmulPreferenceOpaque_t>,
