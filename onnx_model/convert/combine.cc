@@ -76,6 +76,7 @@ DType CommonDType(const NodeConversion& node, Tensor a, Tensor b) {
 
 absl::StatusOr<Arranged> Combine(NodeConversion& node, const char* op,
                                  Arranged a, Arranged b) {
+  if (!a.tensor.is_valid() || !b.tensor.is_valid()) return Arranged();
   SPILLWAY_ASSIGN_OR_RETURN(const Sizes common,
                             BroadcastDims(a.dims.dims(), b.dims.dims()));
   const Shape dims(common);

@@ -129,6 +129,10 @@ absl::Status ConvertPow(NodeConversion& node) {
 
 // max(x, 0) + slope (x - max(x, 0)).
 absl::Status ConvertPRelu(NodeConversion& node) {
+  if (!IsFloating(node.type(0))) {
+    return Unimplemented(
+        fmt::format("an input of {}", ElementTypeName(node.type(0))));
+  }
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
   SPILLWAY_ASSIGN_OR_RETURN(Arranged slope, node.Input(1));
   if (!x.tensor.is_valid() || !slope.tensor.is_valid()) return absl::OkStatus();

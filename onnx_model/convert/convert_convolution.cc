@@ -15,6 +15,10 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
+// Larger pictures would not fit any memory; their sizes times strides stay in
+// 64 bits.
+constexpr int64_t kMostSize = int64_t{1} << 30;
+
 Sizes SpatialOf(const Sizes& dims) { return {dims.begin() + 2, dims.end()}; }
 
 // Shapes of input and filter that any convolution has.
@@ -23,6 +27,9 @@ absl::Status CheckConvolution(const NodeConversion& node) {
   if (rank < 3 || rank > 5) {
     return Unimplemented(
         fmt::format("an input of {} dimensions; 3 to 5 are possible", rank));
+  }
+  for (const int64_t dim : node.dims(0)) {
+    if (dim > kMostSize) return Unimplemented(fmt::format("size {}", dim));
   }
   if (node.rank(1) != rank) {
     return InvalidArgument(fmt::format("its input is {}, its filter {}",

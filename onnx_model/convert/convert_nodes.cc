@@ -17,6 +17,9 @@
 namespace spillway::onnx_model {
 namespace {
 
+// Elements of all folded tensors together; further ones are not folded.
+constexpr int64_t kMaxFoldedInAll = int64_t{1} << 27;
+
 std::string NameOf(const onnx::NodeProto& node) {
   if (!node.name().empty()) return node.name();
   return node.output_size() > 0 ? node.output(0) : std::string("?");
@@ -89,14 +92,18 @@ class NodesConverter {
   absl::StatusOr<bool> Fold(const NodeView& node, Folder folder) {
     FoldContext context = {.node = node};
     for (int i = 0; i < node.num_inputs(); ++i) {
-      const ModelValue* value = state_.Find(node.input(i));
-      context.inputs.push_back(value == nullptr ? nullptr : &*value->constant);
+      context.inputs.push_back(
+          node.has_input(i) ? &*state_.Find(node.input(i))->constant : nullptr);
     }
     absl::StatusOr<Constants> outputs = folder(context);
     if (absl::IsResourceExhausted(outputs.status())) return false;
     if (!outputs.ok()) {
       return Annotate(outputs.status(), DescribeNode(node.proto()));
     }
+    for (const Constant& output : *outputs) {
+      folded_elements_ += static_cast<int64_t>(output.size());
+    }
+    if (folded_elements_ > kMaxFoldedInAll) return false;
     NodeConversion conversion(state_, node);
     for (size_t i = 0; i < outputs->size(); ++i) {
       conversion.Set(static_cast<int>(i), std::move((*outputs)[i]));
@@ -119,7 +126,11 @@ class NodesConverter {
     for (int i = 0; i < node.num_inputs(); ++i) {
       if (!node.has_input(i)) continue;
       const ModelValue& value = *state_.Find(node.input(i));
-      if (!value.constant.has_value()) {
+      // Lists of dimensions, axes and the like may be empty.
+      const bool may_be_empty = value.constant.has_value() &&
+                                (i > 0 || node.op() == "ConstantOfShape" ||
+                                 node.op() == "Shape" || node.op() == "Size");
+      if (!may_be_empty) {
         SPILLWAY_RETURN_IF_ERROR(CheckDims(value.dims));
       }
     }
@@ -152,6 +163,7 @@ class NodesConverter {
 
   ImportState& state_;
   UnsupportedOps unsupported_;
+  int64_t folded_elements_ = 0;
   // Outputs of the nodes that were converted.
   std::map<std::string, const onnx::NodeProto*> made_;
 };

@@ -160,7 +160,7 @@ absl::StatusOr<bool> Drops(NodeConversion& node) {
 absl::Status ConvertDropout(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const bool drops, Drops(node));
   SPILLWAY_ASSIGN_OR_RETURN(const double ratio, DropoutRatio(node));
-  if (ratio < 0 || ratio >= 1) {
+  if (!(ratio >= 0 && ratio < 1)) {
     return InvalidArgument(
         fmt::format("ratio is {}, it must be in [0, 1)", ratio));
   }

@@ -16,6 +16,8 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
+constexpr int64_t kMostPadding = int64_t{1} << 40;
+
 // The value with each of `dims` as an axis of its own.
 absl::StatusOr<Arranged> WithAxes(NodeConversion& node, int input,
                                   const std::vector<int>& dims) {
@@ -205,6 +207,7 @@ absl::StatusOr<Sizes> SplitSizes(NodeConversion& node, int64_t dim) {
     SPILLWAY_ASSIGN_OR_RETURN(stated.emplace(), node.IntegersInput(1));
   }
   const auto outputs = static_cast<int64_t>(node.node().num_outputs());
+  if (outputs < 1) return InvalidArgument("has no output");
   if (!stated.has_value()) {
     const int64_t size = (dim + outputs - 1) / outputs;
     stated.emplace(static_cast<size_t>(outputs), size);
@@ -293,6 +296,10 @@ absl::Status ConvertPad(NodeConversion& node) {
     const int64_t before = padding.amounts[at];
     const int64_t after = padding.amounts[at + static_cast<size_t>(rank)];
     if (before < 0 || after < 0) return Unimplemented("pads that are negative");
+    if (before > kMostPadding || after > kMostPadding) {
+      return InvalidArgument(
+          fmt::format("pads has the entries {} and {}", before, after));
+    }
     if (before + after > 0) dims.push_back(dim);
   }
   if (dims.empty()) {

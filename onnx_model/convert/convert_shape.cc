@@ -107,7 +107,11 @@ absl::Status ConvertSqueeze(NodeConversion& node) {
 absl::Status ConvertUnsqueeze(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const std::optional<Sizes> stated, ReadAxes(node));
   if (!stated.has_value()) return InvalidArgument("has no axes");
-  const int rank = node.rank(0) + static_cast<int>(stated->size());
+  const size_t rank_of_result = node.dims(0).size() + stated->size();
+  if (rank_of_result > static_cast<size_t>(Shape::kMaxRank)) {
+    return InvalidArgument(fmt::format("makes {} dimensions", rank_of_result));
+  }
+  const auto rank = static_cast<int>(rank_of_result);
   SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int> axes,
                             node.Axes(*stated, rank));
   Sizes dims = node.dims(0);

@@ -23,7 +23,12 @@ class Binder {
 
   absl::StatusOr<ModelInputs> Bind() {
     FindBatch();
+    std::set<std::string> names;
     for (const onnx::ValueInfoProto* input : Inputs()) {
+      if (input->name().empty() || !names.insert(input->name()).second) {
+        return InvalidArgument(fmt::format(
+            "has an input without a name, or two called '{}'", input->name()));
+      }
       SPILLWAY_RETURN_IF_ERROR(
           Annotate(BindInput(*input), fmt::format("input {}", input->name())));
     }

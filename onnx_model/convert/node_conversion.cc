@@ -88,6 +88,12 @@ absl::StatusOr<int> NodeConversion::Axis(int64_t axis, int rank) const {
 absl::StatusOr<std::vector<int>> NodeConversion::Axes(
     const std::vector<int64_t>& axes, int rank) const {
   std::vector<int> result;
+  if (axes.size() > static_cast<size_t>(rank)) {
+    return InvalidArgument(
+        fmt::format("lists {} axes of a value of {} "
+                    "dimensions",
+                    axes.size(), rank));
+  }
   for (const int64_t axis : axes) {
     SPILLWAY_ASSIGN_OR_RETURN(const int checked, Axis(axis, rank));
     if (std::ranges::find(result, checked) != result.end()) {

@@ -24,8 +24,8 @@ struct Sharing {
   bool resident = false;
 };
 
-const std::map<std::string, Sharing>& Table() {
-  static const auto& table = *new std::map<std::string, Sharing>{
+std::map<std::string, Sharing> MakeTable() {
+  std::map<std::string, Sharing> table = {
       // Optimizers: the variable, then its slots, are overwritten.
       {"AccumulateGradient", {.alias = "0>0", .mutates = "0"}},
       {"ApplyAdagrad", {.alias = "0>0", .mutates = "0 1"}},
@@ -54,6 +54,7 @@ const std::map<std::string, Sharing>& Table() {
       {"Elu", {.in_place = "0>0"}},
       {"EluGrad", {.in_place = "0>0 1>0"}},
       {"Mul", {.in_place = "0>0 1>0"}},
+      {"RealDiv", {.in_place = "0>0 1>0"}},
       {"Relu", {.in_place = "0>0"}},
       {"Relu6", {.in_place = "0>0"}},
       {"Relu6Grad", {.in_place = "0>0 1>0"}},
@@ -77,6 +78,29 @@ const std::map<std::string, Sharing>& Table() {
       // These outlive the step.
       {"Const", {.resident = true}},
       {"Variable", {.resident = true}}};
+  for (const std::string op : {"Abs",       "Ceil",
+                               "Celu",      "Clip",
+                               "Cos",       "Erf",
+                               "Exp",       "Floor",
+                               "Gelu",      "HardSigmoid",
+                               "HardSwish", "LeakyRelu",
+                               "Log",       "Mish",
+                               "Power",     "Reciprocal",
+                               "Round",     "Selu",
+                               "Shrink",    "Sign",
+                               "Silu",      "Sin",
+                               "Softplus",  "Softsign",
+                               "Sqrt",      "ThresholdedRelu"}) {
+    table[op] = {.in_place = "0>0"};
+    const bool has_gradient =
+        op != "Ceil" && op != "Floor" && op != "Round" && op != "Sign";
+    if (has_gradient) table[op + "Grad"] = {.in_place = "0>0 1>0"};
+  }
+  return table;
+}
+
+const std::map<std::string, Sharing>& Table() {
+  static const auto& table = *new std::map<std::string, Sharing>(MakeTable());
   return table;
 }
 

@@ -41,7 +41,8 @@ std::vector<BadCommandLine> BadUsage() {
   return {
       {"NoCommand",
        {},
-       "bench, completion, edit, inspect, launch, manual, models, pack, "
+       "bench, completion, edit, import, inspect, launch, manual, models, "
+       "pack, "
        "profile, run, simulate, train, tune"},
       {"UnknownCommand",
        {"banch"},
@@ -73,7 +74,7 @@ std::vector<BadCommandLine> BadUsage() {
       {"BooleanFlagTwice",
        {"simulate", "--model", "lenet", "--lms", "v1", "--lms"},
        "--lms: is given 2 times; give it once"},
-      {"NoGraphAtAll", {"inspect"}, "--model and --graph"},
+      {"NoGraphAtAll", {"inspect"}, "--model, --onnx and --graph"},
       {"ModelAndGraph",
        {"inspect", "--model", "lenet", "--graph", "x"},
        "--model excludes --graph; give one of the two"},

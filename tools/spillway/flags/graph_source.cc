@@ -84,8 +84,8 @@ void AddGraphSourceFlags(FlagSet& flags, GraphSourceFlags& source) {
   flags.File("--graph", source.graph, "graph file, instead of --model");
   flags.AtEnd([&source] {
     if (source.graph.empty() || !source.model.is_given()) return;
-    Refuse(fmt::format("--graph excludes {}",
-                       source.model.onnx.is_given() ? "--onnx" : "--model"));
+    Refuse(fmt::format("{} excludes --graph; give one of the two",
+                       SourceFlagOf(source.model)));
   });
   NeedModel(flags, source.model, AddOptimizerFlags(flags, source.optimizer));
   DefaultDecayOf(flags, source.model, source.optimizer);
