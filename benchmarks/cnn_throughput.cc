@@ -56,7 +56,8 @@ class ThroughputLoop {
   absl::Status TimedStep(int64_t number) {
     SPILLWAY_ASSIGN_OR_RETURN(const StepResult fetched, Step(nullptr));
     result_.step_seconds.push_back(step_seconds_);
-    SPILLWAY_ASSIGN_OR_RETURN(const double loss, fetched.scalar(spec_.loss));
+    SPILLWAY_ASSIGN_OR_RETURN(const double loss,
+                              ScalarOrZero(fetched, spec_.loss));
     result_.losses.push_back(loss);
     if (spec_.on_step) spec_.on_step(number);
     const bool is_last = number == spec_.num_batches;

@@ -50,7 +50,7 @@ struct ThroughputResult {
 
 struct ThroughputSpec {
   int64_t batch_size = 0;
-  // Fetches of program 0. Accuracies may be invalid: then not fetched.
+  // Fetches of program 0; invalid ones are not fetched, and shown as 0.
   ValueId loss = {};
   ValueId top_1_accuracy = {};
   ValueId top_5_accuracy = {};

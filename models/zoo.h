@@ -48,6 +48,8 @@ struct ModelGraph {
   // numbers instead of pixels.
   std::vector<Tensor> more_inputs;
   bool has_pixels = true;
+  // What its evaluation computes; without a loss.
+  std::vector<Tensor> outputs;
 
   Tensor features;        // as in Network
   Tensor logits;          // float32 [rows, classes], one row per label

@@ -112,28 +112,37 @@ class NodesConverter {
     return true;
   }
 
-  absl::Status Run(const NodeView& node, const OpEntry& entry) {
+  // That the inputs are as many as the op takes.
+  static absl::Status CheckCount(const NodeView& node, const OpEntry& entry) {
     for (int i = 0; i < entry.min_inputs; ++i) {
       if (!node.has_input(i)) {
         return InvalidArgument(fmt::format("has no input {}", i));
       }
     }
-    if (node.num_inputs() > entry.max_inputs) {
-      return InvalidArgument(
-          fmt::format("has {} inputs, at most {} are possible",
-                      node.num_inputs(), entry.max_inputs));
-    }
+    if (node.num_inputs() <= entry.max_inputs) return absl::OkStatus();
+    return InvalidArgument(fmt::format("has {} inputs, at most {} are possible",
+                                       node.num_inputs(), entry.max_inputs));
+  }
+
+  // Lists of dimensions, axes and the like may be empty.
+  bool MayBeEmpty(const NodeView& node, int input) {
+    const bool is_constant =
+        state_.Find(node.input(input))->constant.has_value();
+    return is_constant && (input > 0 || node.op() == "ConstantOfShape" ||
+                           node.op() == "Shape" || node.op() == "Size");
+  }
+
+  absl::Status CheckInputs(const NodeView& node) {
     for (int i = 0; i < node.num_inputs(); ++i) {
-      if (!node.has_input(i)) continue;
-      const ModelValue& value = *state_.Find(node.input(i));
-      // Lists of dimensions, axes and the like may be empty.
-      const bool may_be_empty = value.constant.has_value() &&
-                                (i > 0 || node.op() == "ConstantOfShape" ||
-                                 node.op() == "Shape" || node.op() == "Size");
-      if (!may_be_empty) {
-        SPILLWAY_RETURN_IF_ERROR(CheckDims(value.dims));
-      }
+      if (!node.has_input(i) || MayBeEmpty(node, i)) continue;
+      SPILLWAY_RETURN_IF_ERROR(CheckDims(state_.Find(node.input(i))->dims));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(const NodeView& node, const OpEntry& entry) {
+    SPILLWAY_RETURN_IF_ERROR(CheckCount(node, entry));
+    SPILLWAY_RETURN_IF_ERROR(CheckInputs(node));
     NodeConversion conversion(state_, node);
     SPILLWAY_RETURN_IF_ERROR(entry.convert(conversion));
     return state_.builder().status();

@@ -217,6 +217,11 @@ TEST_F(OnnxTest, StandsWhereverAModelDoes) {
   EXPECT_EQ(bench["batch_size"], 8);
   EXPECT_EQ(RunProgram(with({"simulate"})).exit_status, 0);
   EXPECT_EQ(RunProgram(with({"simulate", "--forward_only"})).exit_status, 0);
+  const Json forward =
+      RunForJson(with({"bench", "--forward_only", "--num_batches", "1",
+                       "--num_warmup_batches", "0"}));
+  EXPECT_LT(forward["peak_device_bytes"]["measured"].get<int64_t>(),
+            bench["peak_device_bytes"]["measured"].get<int64_t>());
 }
 
 TEST_F(OnnxTest, ImportsToAGraphFileThatComputesTheSame) {

@@ -22,7 +22,9 @@ absl::Status Optimize(const ModelGraphSpec& spec, StepGraph& step) {
       &model.images,         &model.labels,  &model.targets,    &model.features,
       &model.logits,         &model.loss,    &model.correct,    &model.accuracy,
       &model.top_5_accuracy, &step.in_top_k, &step.rank_weight, &step.turn};
-  for (Tensor& input : model.more_inputs) tensors.push_back(&input);
+  for (std::vector<Tensor>* more : {&model.more_inputs, &model.outputs}) {
+    for (Tensor& tensor : *more) tensors.push_back(&tensor);
+  }
   std::vector<ValueId> keep;
   for (const Tensor* tensor : tensors) {
     if (tensor->is_valid()) keep.push_back(tensor->id());
@@ -99,6 +101,9 @@ absl::StatusOr<ModelGraph> BuildNetwork(GraphBuilder& g,
   const bool is_labels =
       network.target.is_valid() && network.target.dtype() == DType::kInt32;
   (is_labels ? model.labels : model.targets) = network.target;
+  for (const OnnxValue& output : network.outputs) {
+    model.outputs.push_back(output.tensor);
+  }
   model.logits = network.logits;
   model.loss = network.loss;
   if (onnx != nullptr) *onnx = std::move(network);
@@ -133,8 +138,10 @@ MinimizeOptions MinimizeOptionsOf(const OptimizerFlags& flags,
 }
 
 std::vector<ValueId> LossFetchesOf(const ModelGraph& model) {
-  std::vector<ValueId> fetches = {model.loss.id()};
-  if (model.accuracy.is_valid()) fetches.push_back(model.accuracy.id());
+  std::vector<ValueId> fetches(model.outputs.begin(), model.outputs.end());
+  for (const Tensor number : {model.loss, model.accuracy}) {
+    if (number.is_valid()) fetches.push_back(number.id());
+  }
   return fetches;
 }
 

@@ -63,8 +63,8 @@ struct StepGraph {
 MinimizeOptions MinimizeOptionsOf(const OptimizerFlags& flags,
                                   const Optimizer& optimizer, DType dtype);
 
-// What a training fetches: loss and accuracy. A model of an ONNX file has no
-// accuracy.
+// What a step fetches: loss and accuracy. A model of an ONNX file has no
+// accuracy, and its evaluation no loss but its outputs.
 std::vector<ValueId> LossFetchesOf(const ModelGraph& model);
 
 // What training programs need of a model, and the values that the step of

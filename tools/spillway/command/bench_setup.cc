@@ -32,11 +32,12 @@ absl::StatusOr<StepGraph> BuildStep(const BenchFlags& flags,
 }
 
 std::vector<ValueId> FetchesOf(const BenchFlags& flags, const StepGraph& step) {
-  std::vector<ValueId> fetches = {step.model.loss.id()};
-  if (flags.shows_accuracy()) {
-    fetches.push_back(step.model.accuracy.id());
-    fetches.push_back(step.model.top_5_accuracy.id());
+  if (!flags.shows_accuracy()) {
+    return step.model.loss.is_valid() ? std::vector{step.model.loss.id()}
+                                      : LossFetchesOf(step.model);
   }
+  std::vector<ValueId> fetches = LossFetchesOf(step.model);
+  fetches.push_back(step.model.top_5_accuracy.id());
   return fetches;
 }
 

@@ -84,13 +84,13 @@ CLI::Option* AddDimFlag(FlagSet& flags, std::map<std::string, int64_t>& dims) {
 
 OnnxImportOptions ImportOptionsOf(const OnnxFlags& flags, bool is_training) {
   OnnxImportOptions options = {.dims = flags.dims};
-  options.training =
-      OnnxTrainingOptions{.loss = LossOf(flags.loss), .output = flags.output};
   if (!is_training) {
     options.batch_norm = OnnxBatchNorm::kFrozen;
     options.dropout = OnnxDropout::kOff;
     return options;
   }
+  options.training =
+      OnnxTrainingOptions{.loss = LossOf(flags.loss), .output = flags.output};
   options.batch_norm = BatchNormOf(flags.batch_norm);
   options.dropout = DropoutOf(flags.dropout);
   options.freeze = flags.freeze;

@@ -32,7 +32,7 @@ CLI::Option* AddOnnxFlags(FlagSet& flags, OnnxFlags& onnx);
 CLI::Option* AddDimFlag(FlagSet& flags, std::map<std::string, int64_t>& dims);
 
 // What the flags mean for a training step, or for a forward phase after
-// training.
+// training, which has no loss.
 OnnxImportOptions ImportOptionsOf(const OnnxFlags& flags, bool is_training);
 
 }  // namespace spillway
