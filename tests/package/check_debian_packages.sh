@@ -89,7 +89,7 @@ check_man_page() {
   [[ -z $said ]] || fail "groff warns: $said"
   text=$(gzip --decompress --stdout "$page" |
     GROFF_NO_SGR=1 groff -man -Tascii -P -c -P -b -P -u)
-  [[ $text == *"spillway train --model MODEL"*"EXIT STATUS"* ]] ||
+  [[ $text == *"spillway train [FLAGS]"*"EXIT STATUS"* ]] ||
     fail "the manual page reads: $text"
   # A gzip header without a name (byte 4) and without a time (bytes 5 to 8).
   [[ $(od --address-radix=n --format=x1 --skip-bytes=3 --read-bytes=5 "$page") == \
