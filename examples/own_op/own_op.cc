@@ -1,31 +1,32 @@
-// Adds an op (gelu.h) to those of the library, checks its gradient with central
-// differences, and trains a small network with it. The network learns which
-// points are inside a circle.
+// Adds an op (squared_relu.h) to those of the library, checks its gradient with
+// central differences, and trains a small network with it. The network learns
+// which points are inside a circle.
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <utility>
 
-#include "gelu.h"
+#include "squared_relu.h"
 
 namespace {
 
 using namespace spillway;  // NOLINT(google-build-using-namespace)
 
-// The library's ops and Gelu. Builders and sessions borrow these registries.
+// The library's ops and SquaredRelu. Builders and sessions borrow these
+// registries.
 struct Registries {
   OpRegistry ops = StandardOps();
   KernelRegistry kernels = StandardKernels();
 
   Registries() {
-    AddGelu(ops);
-    AddGeluKernels(kernels);
+    AddSquaredRelu(ops);
+    AddSquaredReluKernels(kernels);
   }
 };
 
-absl::Status CheckGelu(const Registries& registries) {
-  return CheckGradients({.op = "Gelu",
+absl::Status CheckSquaredRelu(const Registries& registries) {
+  return CheckGradients({.op = "SquaredRelu",
                          .inputs = {{.dtype = DType::kFloat32, .shape = {9}}},
                          .values = {{0, {-3, -2, -1, -0.5, 0, 0.5, 1, 2, 3}}},
                          .ops = &registries.ops,
@@ -59,7 +60,7 @@ absl::Status Train(const Registries& registries) {
   const Tensor labels = g.Placeholder("labels", DType::kInt32, {kPoints});
   Tensor x = xy;
   for (const char* layer : {"hidden1", "hidden2"}) {
-    x = Gelu(g.Scope(layer), Dense(g.Scope(layer), x, {.units = 16}));
+    x = SquaredRelu(g.Scope(layer), Dense(g.Scope(layer), x, {.units = 16}));
   }
   x = Dense(g.Scope("logits"), x, {.units = 2});
   const Tensor loss = SparseSoftmaxCrossEntropy(g.Scope("loss"), x, labels);
@@ -91,7 +92,7 @@ absl::Status Train(const Registries& registries) {
 
 int main() {
   const Registries registries;
-  absl::Status status = CheckGelu(registries);
+  absl::Status status = CheckSquaredRelu(registries);
   if (status.ok()) status = Train(registries);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
