@@ -128,6 +128,9 @@ def missing(example, folder):
     file = re.search(r"--csv (\S+)", example.command)
     if file and not (folder / file[1]).exists():
         return f"{file[1]}, an instance of MiniMalloc's benchmark"
+    model = re.search(r"--onnx (\S+)", example.command)
+    if model and not (folder / model[1]).exists():
+        return f"{model[1]}, a model that PyTorch exports"
     if "| man " in example.command and not shutil.which("man"):
         return "man"
     return ""
