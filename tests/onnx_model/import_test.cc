@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/onnx_model/is_refused.h"
 #include "tests/onnx_model/make_model.h"
 #include "tests/support/status_matchers.h"
 
@@ -14,19 +15,14 @@ using spillway::testing::Import;
 using spillway::testing::Imported;
 using spillway::testing::InputText;
 using spillway::testing::IntegersText;
+using spillway::testing::IsRefused;
 using spillway::testing::MakeModel;
 using spillway::testing::MakeWholeModel;
 using spillway::testing::OutputText;
 using spillway::testing::RunFirstOutput;
-using spillway::testing::StatusIs;
 using spillway::testing::WeightText;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-auto IsRefused(const std::string& text) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
-}
 
 // Two convolutions, a sum, a pool: all channels-last inside.
 std::string SmallNetwork() {

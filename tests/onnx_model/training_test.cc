@@ -12,6 +12,7 @@
 #include "onnx_model/export.h"
 #include "onnx_model/import.h"
 #include "onnx_model/training_data.h"
+#include "tests/onnx_model/is_refused.h"
 #include "tests/onnx_model/make_model.h"
 #include "tests/support/host_tensor.h"
 #include "tests/support/new_session.h"
@@ -27,19 +28,15 @@ using spillway::testing::Import;
 using spillway::testing::Imported;
 using spillway::testing::InputText;
 using spillway::testing::IsOk;
+using spillway::testing::IsRefused;
 using spillway::testing::MakeHostTensor;
 using spillway::testing::MakeModel;
 using spillway::testing::NewSession;
 using spillway::testing::OutputText;
-using spillway::testing::StatusIs;
 using spillway::testing::WeightText;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-auto IsBad(const std::string& text) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
-}
 
 // y = x w, w [3, 2] = 0, 1/8, ..., 5/8; perhaps behind a Softmax.
 std::string LinearModel(const std::string& last = "") {
@@ -131,10 +128,10 @@ TEST(OnnxTrainingTest, AnOutputWithoutSuchALossIsRefused) {
   EXPECT_THAT(
       Import(LinearModel(),
              {.training = OnnxTrainingOptions{.loss = OnnxLoss::kOutput}}),
-      IsBad("the output is [2, 2]: it is no loss"));
+      IsRefused("the output is [2, 2]: it is no loss"));
   EXPECT_THAT(
       Import(LinearModel(), {.training = OnnxTrainingOptions{.output = "z"}}),
-      IsBad("has no output z"));
+      IsRefused("has no output z"));
 }
 
 // [B, C, H, W] and labels [B, H, W]: classes are dimension 1.
@@ -217,16 +214,16 @@ TEST_F(OnnxDataTest, FieldsAreInputAndTarget) {
 }
 
 TEST_F(OnnxDataTest, WhatDoesNotFitIsNamed) {
-  EXPECT_THAT(Open({{"x", Inputs(3)}}), IsBad("has no tensor labels"));
+  EXPECT_THAT(Open({{"x", Inputs(3)}}), IsRefused("has no tensor labels"));
   EXPECT_THAT(Open({{"x", Inputs(3)}, {"labels", Labels({1, 0})}}),
-              IsBad("labels has 2 samples, other tensors 3"));
+              IsRefused("labels has 2 samples, other tensors 3"));
   EXPECT_THAT(
       Open({{"x", Labels({1, 2, 3})}, {"labels", Labels({1, 0, 1})}}),
-      IsBad("input x is float32[3, 3] in the model, int64[3] in the file"));
+      IsRefused("input x is float32[3, 3] in the model, int64[3] in the file"));
   EXPECT_THAT(Open({{"x", Inputs(1)}, {"labels", Labels({int64_t{1} << 40})}}),
-              IsBad("of sample 0 is no class"));
+              IsRefused("of sample 0 is no class"));
   EXPECT_THAT(Open({{"x", Inputs(2)}, {"labels", Labels({0, 1})}}, "classes"),
-              IsBad("has no tensor classes"));
+              IsRefused("has no tensor classes"));
 }
 
 class OnnxExportTest : public ::testing::Test {
@@ -320,7 +317,7 @@ TEST_F(OnnxExportTest, AVariableOfAnotherShapeIsRefused) {
                                std::vector<float>{7});
   EXPECT_THAT(
       ExportOnnx(model, network.variables, values, folder_.File("out.onnx")),
-      IsBad("w: is float32[1], not float32[5, 2, 2, 3]"));
+      IsRefused("w: is float32[1], not float32[5, 2, 2, 3]"));
 }
 
 }  // namespace

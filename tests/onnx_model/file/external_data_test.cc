@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/onnx_model/is_refused.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
@@ -14,8 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using spillway::testing::IsOk;
-using spillway::testing::StatusIs;
-using ::testing::HasSubstr;
+using spillway::testing::IsRefused;
 
 class ExternalDataTest : public ::testing::Test {
  protected:
@@ -39,10 +39,6 @@ class ExternalDataTest : public ::testing::Test {
 
   spillway::testing::TemporaryFolder folder_;
 };
-
-auto IsRefused(const std::string& text) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
-}
 
 TEST_F(ExternalDataTest, ReadsAPartOfAFile) {
   ASSERT_OK_AND_ASSIGN(
