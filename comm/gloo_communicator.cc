@@ -6,7 +6,6 @@
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/config.h>
-#include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 #include <net/if.h>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "comm/gloo_context.h"
 #include "comm/reduce.h"
 #include "comm/rendezvous/rendezvous.h"
 
@@ -296,13 +296,14 @@ absl::StatusOr<std::shared_ptr<gloo::Context>> ConnectGloo(
       address.iface = spec.interface;
     }
     auto device = gloo::transport::tcp::CreateDevice(address);
-    auto context = std::make_shared<gloo::rendezvous::Context>(
-        spec.identity.rank, spec.identity.size);
+    auto context =
+        std::make_shared<GlooContext>(spec.identity.rank, spec.identity.size);
     // Gloo waits five times as long for a connection.
     context->setTimeout(std::max(spec.options.timeout / 5, Milliseconds(1)));
     GlooStore store(rendezvous.store(),
                     std::chrono::steady_clock::now() + spec.options.timeout);
     context->connectFullMesh(store, device);
+    context->WatchConnections();
     gloo::BarrierOptions all_connected(context);
     all_connected.setTimeout(spec.options.timeout);
     gloo::barrier(all_connected);

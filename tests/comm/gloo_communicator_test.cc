@@ -79,6 +79,15 @@ absl::Status ReduceForever(Communicator& communicator) {
   }
 }
 
+// The same, with messages that are larger than what connections hold.
+absl::Status BroadcastForever(Communicator& communicator) {
+  std::vector<float> data(16 << 20, 1);
+  while (true) {
+    SPILLWAY_RETURN_IF_ERROR(communicator.Broadcast(
+        data.data(), std::ssize(data) * int64_t{sizeof(float)}, /*root=*/0));
+  }
+}
+
 // A port that was free a moment ago.
 std::string FreeAddress() {
   return (*ServeTcpStore("127.0.0.1:0", ""))->address();
@@ -166,6 +175,39 @@ TEST(GlooCommunicatorErrorTest, AKilledRankIsLost) {
   EXPECT_THAT(results[2],
               StatusIs(Code::kUnavailable, HasSubstr("all-reduce")));
   EXPECT_LT(Clock::now() - start, kLong / 5);
+}
+
+// A message is on its way when its sender or its receiver is killed.
+TEST(GlooCommunicatorErrorTest, ARankIsLostInTheMiddleOfAMessage) {
+  for (const int killed : {0, 1}) {
+    for (const int size : {2, 3}) {
+      const TemporaryFolder folder;
+      const ProcessGate running;
+      RankProcesses processes;
+      for (int rank = 0; rank < size; ++rank) {
+        processes.Start([&] {
+          return RunGlooRank(SpecInFolder(folder, rank, size),
+                             [&](Communicator& communicator) {
+                               running.Open();
+                               return BroadcastForever(communicator);
+                             });
+        });
+      }
+      running.Wait(size);
+      // No message is at its end when its partner has stopped.
+      std::this_thread::sleep_for(milliseconds(200));
+      processes.Signal(1 - killed, SIGSTOP);
+      std::this_thread::sleep_for(milliseconds(200));
+      processes.Signal(killed, SIGKILL);
+      processes.Signal(1 - killed, SIGCONT);
+      const auto start = Clock::now();
+      const auto results = processes.Wait();
+      EXPECT_THAT(results[static_cast<size_t>(1 - killed)],
+                  StatusIs(Code::kUnavailable, HasSubstr("broadcast")))
+          << killed << " of " << size;
+      EXPECT_LT(Clock::now() - start, kLong / 5);
+    }
+  }
 }
 
 TEST(GlooCommunicatorErrorTest, AStoppedRankIsLateForAllOthers) {
