@@ -12,6 +12,8 @@
 #include "ops/array/reshape.h"
 #include "ops/array/swap.h"
 #include "ops/array/variable.h"
+#include "ops/choice/compare.h"
+#include "ops/choice/select.h"
 #include "ops/collective/all_reduce.h"
 #include "ops/collective/sparse_all_reduce.h"
 #include "ops/cpu/onednn.h"
@@ -88,26 +90,39 @@ std::vector<Op> NamedOps() {
       ops::DropoutGrad(),
       ops::Elu(),
       ops::EluGrad(),
+      ops::Equal(),
       ops::ErrorFeedbackAllReduce(),
       ops::FusedBatchNorm(),
       ops::FusedBatchNormGrad(),
       ops::Gather(),
       ops::GatherGrad(),
+      ops::GreaterShare(),
       ops::Identity(),
       ops::InTopK(),
       ops::LRN(),
       ops::LRNGrad(),
+      ops::Less(),
+      ops::LessEqual(),
+      ops::LogicalAnd(),
+      ops::LogicalOr(),
+      ops::LogicalXor(),
       ops::MatMul(),
+      ops::Max(),
       ops::MaxPool(),
       ops::MaxPool3D(),
       ops::MaxPool3DGrad(),
       ops::MaxPoolGrad(),
+      ops::Maximum(),
       ops::Mean(),
       ops::MeanGrad(),
+      ops::Min(),
+      ops::Minimum(),
       ops::Mul(),
       ops::NormFactor(),
       ops::Pad(),
       ops::Placeholder(),
+      ops::Pow(),
+      ops::Prod(),
       ops::RealDiv(),
       ops::Relu(),
       ops::Relu6(),
@@ -115,6 +130,7 @@ std::vector<Op> NamedOps() {
       ops::ReluGrad(),
       ops::Reshape(),
       ops::ScaleRows(),
+      ops::Select(),
       ops::Sigmoid(),
       ops::SigmoidGrad(),
       ops::Slice(),

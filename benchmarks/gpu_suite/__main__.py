@@ -66,7 +66,8 @@ def versions(bundle, folder):
     """The commit of a bundle, and the versions of the libraries whose kernels
     its program runs."""
     path = bundle.out / "profile_of_versions.json"
-    bundle.spillway("profile", "--num_batches=1", f"--out={path}")
+    bundle.spillway("profile", "--model=lenet", "--batch_size=1",
+                    "--num_batches=1", f"--out={path}")
     found = {"libraries": read_json(path).get("libraries", "")}
     commit = pathlib.Path(folder) / "COMMIT"  # written by ./dev gpu-bundle
     if commit.exists():

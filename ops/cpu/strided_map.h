@@ -48,51 +48,61 @@ class RowWalk {
   std::array<int64_t, 3> at_ = {0, 0, 0};
 };
 
-// One row of the result. A step of an operand is 0 or 1, known to the
-// compiler, so that each of the loops is vectorised.
-template <int kStepA, int kStepB, typename A, typename B, typename T,
-          typename Fn>
-void MapRow(const A* a, const B* b, T* y, int64_t n, const Fn& fn) {
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    y[i] = Store<T>(fn(Load(a[i * kStepA]), Load(b[i * kStepB])));
-  }
+// Calls row(walk, begin, width) for each row of a result of n elements, which
+// starts at element `begin`; the walk has the operands' places.
+template <typename Row>
+void ForEachRow(int threads, const std::vector<BroadcastDim>& dims, int64_t n,
+                const Row& row) {
+  const int64_t width = dims.back().size;
+  const int64_t grain = kElementwiseGrain / width + 1;
+  ParallelFor(threads, n / width, grain, [&](int64_t begin, int64_t end) {
+    RowWalk walk(dims, begin);
+    for (int64_t i = begin; i < end; ++i, walk.Next()) {
+      row(walk, i * width, width);
+    }
+  });
 }
 
-// For a, b and y stored as T.
-template <typename T, typename Fn>
+// One row of the result. A step of an operand is 0 or 1, known to the
+// compiler, so that each of the loops is vectorised.
+template <int kStepA, int kStepB, typename T, typename Y, typename Fn>
+void MapRow(const T* a, const T* b, Y* y, int64_t n, const Fn& fn) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = fn(a[i * kStepA], b[i * kStepB]);
+}
+
+// For a and b stored as T and y as Y; fn takes and gives them as they are
+// stored.
+template <typename T, typename Y, typename Fn>
 NewKernel StridedBinaryOf(const KernelRequest& node, Fn fn) {
   const std::array<Shape, 2> shapes = {node.inputs[0].shape,
                                        node.inputs[1].shape};
   const std::vector<BroadcastDim> dims = MergedDims(shapes);
-  const int64_t width = dims.back().size;
-  const int64_t rows = node.outputs[0].num_elements() / width;
-  const int64_t grain = kElementwiseGrain / width + 1;
+  const int64_t n = node.outputs[0].num_elements();
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {
-    const T* a = context.input<T>(0);
-    const T* b = context.input<T>(1);
-    T* y = context.output<T>(0);
+    const T* all_a = context.input<T>(0);
+    const T* all_b = context.input<T>(1);
+    Y* all_y = context.output<Y>(0);
     const bool a_moves = dims.back().steps[0] != 0;
     const bool b_moves = dims.back().steps[1] != 0;
-    ParallelFor(threads, rows, grain, [&](int64_t begin, int64_t end) {
-      RowWalk walk(dims, begin);
-      for (int64_t row = begin; row < end; ++row, walk.Next()) {
-        const T* a_row = a + walk.at(0);
-        const T* b_row = b + walk.at(1);
-        T* y_row = y + row * width;
-        if (a_moves && b_moves) MapRow<1, 1>(a_row, b_row, y_row, width, fn);
-        if (a_moves && !b_moves) MapRow<1, 0>(a_row, b_row, y_row, width, fn);
-        if (!a_moves && b_moves) MapRow<0, 1>(a_row, b_row, y_row, width, fn);
-        if (!a_moves && !b_moves) MapRow<0, 0>(a_row, b_row, y_row, width, fn);
-      }
-    });
+    const auto row = [&](const RowWalk& walk, int64_t begin, int64_t width) {
+      const T* a = all_a + walk.at(0);
+      const T* b = all_b + walk.at(1);
+      Y* y = all_y + begin;
+      if (a_moves && b_moves) MapRow<1, 1>(a, b, y, width, fn);
+      if (a_moves && !b_moves) MapRow<1, 0>(a, b, y, width, fn);
+      if (!a_moves && b_moves) MapRow<0, 1>(a, b, y, width, fn);
+      if (!a_moves && !b_moves) MapRow<0, 0>(a, b, y, width, fn);
+    };
+    ForEachRow(threads, dims, n, row);
   });
 }
 
 template <typename Fn>
 NewKernel StridedBinaryKernel(const KernelRequest& node, Fn fn) {
   return ForStorage(node.inputs[0], [&]<typename T>(T) {
-    return StridedBinaryOf<T>(node, fn);
+    return StridedBinaryOf<T, T>(
+        node, [fn](T a, T b) { return Store<T>(fn(Load(a), Load(b))); });
   });
 }
 

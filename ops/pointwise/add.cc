@@ -1,6 +1,7 @@
 #include "ops/pointwise/add.h"
 
 #include <array>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "ops/common/broadcast_dims.h"
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"
+#include "ops/common/gradients.h"
 #include "ops/common/sum_to.h"
 
 namespace spillway::ops {
@@ -26,9 +28,7 @@ absl::StatusOr<std::vector<TensorType>> InferBinary(const InferContext& node) {
 }
 
 Tensor Minus(Tensor x, GradientContext& grad) {
-  const Tensor minus_one = grad.Add(
-      "Const", {}, {{"dtype", x.dtype()}, {"shape", Shape()}, {"value", -1}});
-  return grad.Add("Mul", {x, minus_one});
+  return grad.Add("Mul", {x, Number(-1, x, grad)});
 }
 
 // The gradients of both operands, before they are summed to their shapes.
@@ -59,6 +59,34 @@ absl::StatusOr<std::vector<Tensor>> RealDivGradient(GradientContext& grad) {
   return SummedTo(da, db, grad);
 }
 
+absl::StatusOr<std::vector<Tensor>> MaximumGradient(GradientContext& grad) {
+  const Tensor a = grad.Add("GreaterShare", {grad.x(0), grad.x(1)});
+  const Tensor b = grad.Add("GreaterShare", {grad.x(1), grad.x(0)});
+  return SummedTo(grad.Add("Mul", {grad.dy(0), a}),
+                  grad.Add("Mul", {grad.dy(0), b}), grad);
+}
+
+absl::StatusOr<std::vector<Tensor>> MinimumGradient(GradientContext& grad) {
+  const Tensor a = grad.Add("GreaterShare", {grad.x(1), grad.x(0)});
+  const Tensor b = grad.Add("GreaterShare", {grad.x(0), grad.x(1)});
+  return SummedTo(grad.Add("Mul", {grad.dy(0), a}),
+                  grad.Add("Mul", {grad.dy(0), b}), grad);
+}
+
+// da = dy b a^(b - 1), db = dy y ln a.
+absl::StatusOr<std::vector<Tensor>> PowGradient(GradientContext& grad) {
+  const Tensor a = grad.x(0);
+  const Tensor b = grad.x(1);
+  const Tensor less = grad.Add("Sub", {b, Number(1, b, grad)});
+  const Tensor slope = grad.Add("Mul", {grad.Add("Pow", {a, less}), b});
+  const Tensor least =
+      Number(double{std::numeric_limits<float>::min()}, a, grad);
+  const Tensor log = grad.Add("Log", {grad.Add("Maximum", {a, least})});
+  const Tensor db = grad.Add("Mul", {grad.dy(0), grad.y(0)});
+  return SummedTo(grad.Add("Mul", {grad.dy(0), slope}),
+                  grad.Add("Mul", {db, log}), grad);
+}
+
 // An operation for each element of y.
 OpCost BinaryCost(const OpContext& node) {
   return {.flops = static_cast<double>(node.outputs[0].num_elements()),
@@ -82,7 +110,13 @@ Op Binary(std::string name, Gradient gradient, KernelFactory cpu) {
 }  // namespace
 
 Op Add() { return Binary("Add", AddGradient, AddCpu); }
+Op GreaterShare() {
+  return Binary("GreaterShare", NoGradients, GreaterShareCpu);
+}
+Op Maximum() { return Binary("Maximum", MaximumGradient, MaximumCpu); }
+Op Minimum() { return Binary("Minimum", MinimumGradient, MinimumCpu); }
 Op Mul() { return Binary("Mul", MulGradient, MulCpu); }
+Op Pow() { return Binary("Pow", PowGradient, PowCpu); }
 Op RealDiv() { return Binary("RealDiv", RealDivGradient, RealDivCpu); }
 Op Sub() { return Binary("Sub", SubGradient, SubCpu); }
 

@@ -1,12 +1,11 @@
 #include <array>
 #include <optional>
-#include <vector>
 
 #include "base/status_macros.h"
-#include "ops/common/broadcast_dims.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/kernel/broadcast.h"
+#include "ops/gpu/repeated_over.h"
 
 namespace spillway::ops {
 namespace {
@@ -25,20 +24,13 @@ NewKernel RepeatedKernel(const KernelRequest& node,
                          gpu::BroadcastFunction function) {
   const std::array<Shape, 2> shapes = {node.inputs[0].shape,
                                        node.inputs[1].shape};
-  const std::vector<BroadcastDim> dims = MergedDims(shapes);
-  gpu::RepeatedBroadcast broadcast = {.function = function,
-                                      .dtype = node.inputs[0].dtype,
-                                      .rank = static_cast<int>(dims.size())};
-  for (size_t i = 0; i < dims.size(); ++i) {
-    broadcast.dims[i] = {.size = dims[i].size,
-                         .a_step = dims[i].steps[0],
-                         .b_step = dims[i].steps[1]};
-  }
-  return MakeGpuKernel([=](const KernelContext& context) {
-    return gpu::RunRepeatedBroadcast(context.stream, broadcast,
-                                     context.inputs[0], context.inputs[1],
-                                     context.outputs[0]);
-  });
+  return MakeGpuKernel(
+      [=, dtype = node.inputs[0].dtype,
+       dims = RepeatedOver(shapes)](const KernelContext& context) {
+        return gpu::RunRepeatedBroadcast(context.stream, function, dtype, dims,
+                                         context.inputs[0], context.inputs[1],
+                                         context.outputs[0]);
+      });
 }
 
 NewKernel BroadcastKernel(const KernelRequest& node,
@@ -67,8 +59,24 @@ NewKernel AddGpu(const KernelRequest& node) {
   return BroadcastKernel(node, gpu::BroadcastFunction::kAdd);
 }
 
+NewKernel GreaterShareGpu(const KernelRequest& node) {
+  return BroadcastKernel(node, gpu::BroadcastFunction::kGreaterShare);
+}
+
+NewKernel MaximumGpu(const KernelRequest& node) {
+  return BroadcastKernel(node, gpu::BroadcastFunction::kMaximum);
+}
+
+NewKernel MinimumGpu(const KernelRequest& node) {
+  return BroadcastKernel(node, gpu::BroadcastFunction::kMinimum);
+}
+
 NewKernel MulGpu(const KernelRequest& node) {
   return BroadcastKernel(node, gpu::BroadcastFunction::kMultiply);
+}
+
+NewKernel PowGpu(const KernelRequest& node) {
+  return BroadcastKernel(node, gpu::BroadcastFunction::kPower);
 }
 
 NewKernel RealDivGpu(const KernelRequest& node) {

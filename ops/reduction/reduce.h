@@ -3,6 +3,9 @@
 // y: x without these dimensions, or with size 1 for them if keep_dims (default
 // false). SumGrad, MeanGrad: dx from dy, by repeating it; attributes axes,
 // keep_dims and input_shape, the shape of x. They need no forward tensor.
+//
+// Max, Min, Prod: the largest element (NaN if there is one), the smallest, or
+// the product, likewise. Equal largest or smallest elements share the gradient.
 #ifndef SPILLWAY_OPS_REDUCTION_REDUCE_H_
 #define SPILLWAY_OPS_REDUCTION_REDUCE_H_
 
@@ -14,13 +17,19 @@
 
 namespace spillway::ops {
 
+Op Max();
 Op Mean();
 Op MeanGrad();
+Op Min();
+Op Prod();
 Op Sum();
 Op SumGrad();
 
+NewKernel MaxCpu(const KernelRequest& node);
 NewKernel MeanCpu(const KernelRequest& node);
 NewKernel MeanGradCpu(const KernelRequest& node);
+NewKernel MinCpu(const KernelRequest& node);
+NewKernel ProdCpu(const KernelRequest& node);
 NewKernel SumCpu(const KernelRequest& node);
 NewKernel SumGradCpu(const KernelRequest& node);
 

@@ -1,7 +1,9 @@
+#include "ops/common/choice_functions.h"
 #include "ops/gpu/kernel/broadcast.h"
 #include "ops/gpu/kernel/elementwise.cuh"
 #include "ops/gpu/thread/divide.cuh"
 #include "ops/gpu/thread/pack.cuh"
+#include "ops/gpu/thread/repeated_places.cuh"
 
 namespace spillway::gpu {
 namespace {
@@ -20,6 +22,9 @@ struct DivideBy {
 };
 struct Multiply {
   __device__ float operator()(float a, float b) const { return a * b; }
+};
+struct Power {
+  __device__ float operator()(float a, float b) const { return powf(a, b); }
 };
 struct Subtract {
   __device__ float operator()(float a, float b) const { return a - b; }
@@ -123,48 +128,22 @@ LaunchError LaunchBroadcast(StreamHandle stream, Fn fn,
                         });
 }
 
-struct OperandPlaces {
-  int64_t a = 0;
-  int64_t b = 0;
-};
-
-// Where the operands have what element i of y needs.
-__device__ OperandPlaces OperandsOf(const RepeatedBroadcast& broadcast,
-                                    int64_t i) {
-  OperandPlaces places;
-  for (int axis = broadcast.rank - 1; axis > 0; --axis) {
-    const RepeatedDim& dim = broadcast.dims[axis];
-    const int64_t outer = Divide(i, dim.size);
-    const int64_t place = i - outer * dim.size;
-    places.a += place * dim.a_step;
-    places.b += place * dim.b_step;
-    i = outer;
-  }
-  places.a += i * broadcast.dims[0].a_step;
-  places.b += i * broadcast.dims[0].b_step;
-  return places;
-}
-
 template <typename T, typename Fn>
-__global__ void RepeatedKernel(Fn fn, RepeatedBroadcast broadcast, int64_t n,
-                               const T* a, const T* b, T* y) {
-  ForEachItem(n, [&](int64_t i) {
-    const OperandPlaces places = OperandsOf(broadcast, i);
-    y[i] = Store<T>(fn(Load(a[places.a]), Load(b[places.b])));
+__global__ void RepeatedKernel(Fn fn, RepeatedDims dims, const T* a, const T* b,
+                               T* y) {
+  ForEachItem(dims.n, [&](int64_t i) {
+    const RepeatedPlaces<2> places = PlacesOf<2>(dims, i);
+    y[i] = Store<T>(fn(Load(a[places.of[0]]), Load(b[places.of[1]])));
   });
 }
 
 template <typename Fn>
-LaunchError LaunchRepeated(StreamHandle stream, Fn fn,
-                           const RepeatedBroadcast& broadcast, const void* a,
+LaunchError LaunchRepeated(StreamHandle stream, Fn fn, DType dtype,
+                           const RepeatedDims& dims, const void* a,
                            const void* b, void* y) {
-  int64_t n = 1;
-  for (int axis = 0; axis < broadcast.rank; ++axis) {
-    n *= broadcast.dims[axis].size;
-  }
-  return ForStorage(broadcast.dtype, [&]<typename T>(T) {
-    return Launch(stream, RepeatedKernel<T, Fn>, dim3(BlocksFor(n)),
-                  dim3(kThreads), fn, broadcast, n, static_cast<const T*>(a),
+  return ForStorage(dtype, [&]<typename T>(T) {
+    return Launch(stream, RepeatedKernel<T, Fn>, dim3(BlocksFor(dims.n)),
+                  dim3(kThreads), fn, dims, static_cast<const T*>(a),
                   static_cast<const T*>(b), static_cast<T*>(y));
   });
 }
@@ -178,8 +157,16 @@ LaunchError WithFunction(BroadcastFunction function, const Launcher& launch) {
       return launch(AddRelu());
     case BroadcastFunction::kDivide:
       return launch(DivideBy());
+    case BroadcastFunction::kGreaterShare:
+      return launch(choice::GreaterShare());
+    case BroadcastFunction::kMaximum:
+      return launch(choice::Larger());
+    case BroadcastFunction::kMinimum:
+      return launch(choice::Smaller());
     case BroadcastFunction::kMultiply:
       return launch(Multiply());
+    case BroadcastFunction::kPower:
+      return launch(Power());
     case BroadcastFunction::kSubtract:
       return launch(Subtract());
   }
@@ -189,10 +176,11 @@ LaunchError WithFunction(BroadcastFunction function, const Launcher& launch) {
 }  // namespace
 
 LaunchError RunRepeatedBroadcast(StreamHandle stream,
-                                 const RepeatedBroadcast& broadcast,
-                                 const void* a, const void* b, void* y) {
-  return WithFunction(broadcast.function, [&](auto fn) {
-    return LaunchRepeated(stream, fn, broadcast, a, b, y);
+                                 BroadcastFunction function, DType dtype,
+                                 const RepeatedDims& dims, const void* a,
+                                 const void* b, void* y) {
+  return WithFunction(function, [&](auto fn) {
+    return LaunchRepeated(stream, fn, dtype, dims, a, b, y);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "graph/dtype.h"
+#include "ops/gpu/kernel/repeated_dims.h"
 #include "ops/gpu/thread/launch.h"
 
 namespace spillway::gpu {
@@ -14,7 +15,11 @@ enum class BroadcastFunction {
   kAdd,
   kAddRelu,  // max(a + b, 0)
   kDivide,
+  kGreaterShare,
+  kMaximum,
+  kMinimum,
   kMultiply,
+  kPower,
   kSubtract,
 };
 
@@ -36,27 +41,11 @@ struct Broadcast {
 LaunchError RunBroadcast(StreamHandle stream, const Broadcast& broadcast,
                          const void* a, const void* b, void* y);
 
-// A dimension of y; the steps of a and b in it, in elements, are 0 where they
-// are repeated.
-struct RepeatedDim {
-  int64_t size = 1;
-  int64_t a_step = 0;
-  int64_t b_step = 0;
-};
-
-inline constexpr int kMaxRepeatedDims = 8;
-
-// Operands that are repeated in any dimensions, outermost first.
-struct RepeatedBroadcast {
-  BroadcastFunction function = BroadcastFunction::kAdd;
-  DType dtype = DType::kFloat32;
-  int rank = 1;
-  RepeatedDim dims[kMaxRepeatedDims] = {};
-};
-
+// Operands that are repeated in any dimensions.
 LaunchError RunRepeatedBroadcast(StreamHandle stream,
-                                 const RepeatedBroadcast& broadcast,
-                                 const void* a, const void* b, void* y);
+                                 BroadcastFunction function, DType dtype,
+                                 const RepeatedDims& dims, const void* a,
+                                 const void* b, void* y);
 
 // y = factor * x, for n elements.
 LaunchError Scale(StreamHandle stream, DType dtype, float factor, const void* x,

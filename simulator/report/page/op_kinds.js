@@ -20,9 +20,11 @@ const opKinds = [
     'ThresholdedRelu', 'ThresholdedReluGrad']},
   {name: 'sum or element by element', color: 'op-element', ops: [
     'Abs', 'AbsGrad', 'Add', 'AddN', 'BiasAdd', 'BiasAddGrad', 'Ceil', 'Cos', 'CosGrad',
-    'Erf', 'ErfGrad', 'Exp', 'ExpGrad', 'Floor', 'Log', 'LogGrad', 'Mean', 'MeanGrad', 'Mul',
-    'Power', 'PowerGrad', 'RealDiv', 'Reciprocal', 'ReciprocalGrad', 'Round', 'ScaleRows',
-    'Sign', 'Sin', 'SinGrad', 'Sqrt', 'SqrtGrad', 'Sub', 'Sum', 'SumGrad']},
+    'Equal', 'Erf', 'ErfGrad', 'Exp', 'ExpGrad', 'Floor', 'GreaterShare', 'Less', 'LessEqual',
+    'Log', 'LogGrad', 'LogicalAnd', 'LogicalOr', 'LogicalXor', 'Max', 'Maximum', 'Mean',
+    'MeanGrad', 'Min', 'Minimum', 'Mul', 'Pow', 'Power', 'PowerGrad', 'Prod', 'RealDiv',
+    'Reciprocal', 'ReciprocalGrad', 'Round', 'ScaleRows', 'Select', 'Sign', 'Sin', 'SinGrad',
+    'Sqrt', 'SqrtGrad', 'Sub', 'Sum', 'SumGrad']},
   {name: 'loss or accuracy', color: 'op-loss', ops: [
     'ArgMax', 'InTopK', 'Softmax', 'SoftmaxGrad', 'SparseSoftmaxCrossEntropyWithLogits']},
   {name: 'update of variables', color: 'op-update', ops: [

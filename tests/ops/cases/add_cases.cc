@@ -1,4 +1,7 @@
-// Add, Mul, Sub, AddN, BiasAdd, BiasAddGrad, ScaleRows.
+// Add, Maximum, Minimum, Mul, Pow, RealDiv, Sub, GreaterShare; AddN, BiasAdd,
+// BiasAddGrad, ScaleRows.
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,15 +40,6 @@ OpCase Binary(const std::string& op, const std::string& suffix, const Shape& b,
           .reference = Repeating(f),
           .gradients = {0, 1},
           .flops = 105};
-}
-
-// Where the operands have what element `index` of y needs.
-size_t RepeatedAt(const Shape& shape, const Index& index) {
-  Index own(index.end() - shape.rank(), index.end());
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape.dim(i) == 1) own[static_cast<size_t>(i)] = 0;
-  }
-  return Flat(shape, own);
 }
 
 // Both operands are repeated to y's shape.
@@ -97,6 +91,55 @@ std::vector<OpCase> LargeRepeatedCases() {
       Repeated("Mul", "LargeByColumn", {300, 1, 70}, {300, 5, 1}, {300, 5, 70},
                Times),
   };
+}
+
+double Larger(double a, double b) { return std::max(a, b); }
+double Smaller(double a, double b) { return std::min(a, b); }
+double Share(double a, double b) { return a == b ? 0.5 : a > b ? 1 : 0; }
+
+// Small integers, so that some are equal: there, central differences are half
+// of the slope too.
+OpCase WithEqualOperands(OpCase op_case) {
+  op_case.name += "OfEqual";
+  for (CaseInput& input : op_case.inputs) {
+    input.fill = Fill::kIntegers;
+    input.low = 0;
+    input.high = 3;
+  }
+  return op_case;
+}
+
+std::vector<OpCase> ChoosingCases() {
+  const Shape a = {3, 5, 7};
+  OpCase share = WithEqualOperands(
+      Repeated("GreaterShare", "", a, {5, 1}, {3, 5, 7}, Share));
+  share.gradients = {};
+  return {
+      share,
+      Repeated("Maximum", "", a, a, a, Larger),
+      WithEqualOperands(Repeated("Maximum", "OfRow", a, {7}, a, Larger)),
+      Repeated("Maximum", "OfBoth", {2, 1, 4}, {3, 1}, {2, 3, 4}, Larger),
+      Repeated("Minimum", "OfNumber", a, {}, a, Smaller),
+      WithEqualOperands(Repeated("Minimum", "OfColumn", a, {5, 1}, a, Smaller)),
+  };
+}
+
+std::vector<OpCase> PowCases() {
+  const auto pow = [](double a, double b) { return std::pow(a, b); };
+  std::vector<OpCase> cases = {
+      Repeated("Pow", "", {3, 5, 7}, {3, 5, 7}, {3, 5, 7}, pow),
+      Repeated("Pow", "OfRow", {4, 3}, {3}, {4, 3}, pow),
+      Repeated("Pow", "OfBoth", {2, 1, 4}, {3, 1}, {2, 3, 4}, pow),
+  };
+  for (OpCase& op_case : cases) {
+    op_case.inputs[0] = op_case.inputs[1];
+    op_case.inputs[0].type =
+        Float32(op_case.name == "Pow"        ? Shape{3, 5, 7}
+                : op_case.name == "PowOfRow" ? Shape{4, 3}
+                                             : Shape{2, 1, 4});
+    op_case.tolerance = 1e-4;
+  }
+  return cases;
 }
 
 OpCase AddNCase(const std::string& name, size_t n, const Shape& shape) {
@@ -193,6 +236,22 @@ std::vector<BadOp> BadAdds() {
        .op = "RealDiv",
        .inputs = {Int32({2}), Int32({2})},
        .error = "a must be float32"},
+      {.name = "MaximumOfIntegers",
+       .op = "Maximum",
+       .inputs = {Int32({2}), Int32({2})},
+       .error = "a must be float32"},
+      {.name = "MinimumOfTwoShapes",
+       .op = "Minimum",
+       .inputs = {Float32({2, 3}), Float32({2})},
+       .error = "[2, 3] and [2] have no common shape"},
+      {.name = "PowOfTwoDTypes",
+       .op = "Pow",
+       .inputs = {Float32({2}), Int32({2})},
+       .error = "it is int32[2]"},
+      {.name = "GreaterShareOfIntegers",
+       .op = "GreaterShare",
+       .inputs = {Int32({2}), Int32({2})},
+       .error = "a must be float32"},
       {.name = "SubOfTwoShapes",
        .op = "Sub",
        .inputs = {Float32({2, 3, 4}), Float32({3, 3, 4})},
@@ -272,7 +331,10 @@ OpCases AddCases() {
     good.push_back(Binary(op, "OfScalar", {}, f));
     good.push_back(Binary(op, "OfChannels", {7}, f));
   }
-  for (OpCase& repeated : RepeatedCases()) good.push_back(std::move(repeated));
+  for (std::vector<OpCase>& cases : std::vector<std::vector<OpCase>>{
+           RepeatedCases(), ChoosingCases(), PowCases()}) {
+    for (OpCase& op_case : cases) good.push_back(std::move(op_case));
+  }
   for (OpCase& narrow : AllInBFloat16(good)) good.push_back(std::move(narrow));
   for (OpCase& repeated : LargeRepeatedCases()) {
     good.push_back(std::move(repeated));

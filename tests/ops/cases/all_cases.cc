@@ -19,6 +19,7 @@ OpCases MakeCases() {
   Append(ActivationCases(), all);
   Append(AddCases(), all);
   Append(BatchNormCases(), all);
+  Append(ChoiceCases(), all);
   Append(ClassifyCases(), all);
   Append(ClipCases(), all);
   Append(CollectiveCases(), all);

@@ -13,6 +13,7 @@ const OpCases& AllOpCases();
 OpCases ActivationCases();
 OpCases AddCases();
 OpCases BatchNormCases();
+OpCases ChoiceCases();
 OpCases ClassifyCases();
 OpCases ClipCases();
 OpCases CollectiveCases();

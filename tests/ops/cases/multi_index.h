@@ -22,6 +22,16 @@ inline size_t Flat(const Shape& shape, const Index& index) {
   return static_cast<size_t>(flat);
 }
 
+// Where an operand that is repeated has what element `index` of the result
+// needs.
+inline size_t RepeatedAt(const Shape& shape, const Index& index) {
+  Index own(index.end() - shape.rank(), index.end());
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape.dim(i) == 1) own[static_cast<size_t>(i)] = 0;
+  }
+  return Flat(shape, own);
+}
+
 // All indices of a tensor, in row-major order.
 inline std::vector<Index> AllIndices(const Shape& shape) {
   std::vector<Index> all = {{}};

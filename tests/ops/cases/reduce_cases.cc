@@ -1,4 +1,4 @@
-// Sum, Mean, SumGrad, MeanGrad.
+// Sum, Mean, SumGrad, MeanGrad; Max, Min, Prod.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -74,6 +74,68 @@ OpCase ReduceGrad(const std::string& op, const Reduced& r) {
           }};
 }
 
+using FoldFn = double (*)(double, double);
+
+OpCase Fold(const std::string& op, FoldFn f, double first, const Reduced& r) {
+  const bool is_small = r.x.num_elements() < 1000;
+  return {.name = op + r.name,
+          .op = op,
+          .inputs = {{.type = Float32(r.x),
+                      .fill = Fill::kDistinct,
+                      .low = is_small ? -2.0 : -1.5,
+                      .high = is_small ? 1.75 : 1.5}},
+          .attributes = {{"axes", r.axes}, {"keep_dims", r.keep_dims}},
+          .outputs = {Float32(r.y)},
+          .reference =
+              [=](const DoublesList& in) {
+                Doubles y(static_cast<size_t>(r.y.num_elements()), first);
+                for (const Index& index : AllIndices(r.x)) {
+                  double& place = y[PlaceInY(r, index)];
+                  place = f(place, in[0][Flat(r.x, index)]);
+                }
+                return DoublesList{y};
+              },
+          .gradients = is_small ? std::vector{0} : std::vector<int>{}};
+}
+
+double LargerOf(double a, double b) { return std::max(a, b); }
+double SmallerOf(double a, double b) { return std::min(a, b); }
+double Product(double a, double b) { return a * b; }
+
+// Two equal largest elements, as central differences have them, in some rows.
+OpCase MaxOfEqual() {
+  OpCase op_case =
+      Fold("Max", LargerOf, -1e9,
+           {.name = "OfEqual", .x = {3, 4}, .axes = {1}, .y = {3}});
+  op_case.inputs[0].fill = Fill::kValues;
+  op_case.inputs[0].values = {1, 3, 2, 3, 5, 4, 4, 1, -1, -1, -2, -3};
+  return op_case;
+}
+
+// No zero, one, and two in a row.
+OpCase ProdOfZeros() {
+  OpCase op_case =
+      Fold("Prod", Product, 1,
+           {.name = "OfZeros", .x = {3, 4}, .axes = {1}, .y = {3}});
+  op_case.inputs[0].fill = Fill::kValues;
+  op_case.inputs[0].values = {1, 3, 2, -0.5, 2, 0, 4, 3, 0, -1, -2, 0};
+  return op_case;
+}
+
+std::vector<OpCase> FoldCases(const std::vector<Reduced>& shapes) {
+  std::vector<OpCase> cases = {MaxOfEqual(), ProdOfZeros()};
+  for (const Reduced& shape : shapes) {
+    cases.push_back(Fold("Max", LargerOf, -1e9, shape));
+    cases.push_back(Fold("Min", SmallerOf, 1e9, shape));
+    // A product of more elements leaves float32's range.
+    if (shape.x.num_elements() <= 400 * shape.y.num_elements() &&
+        shape.x.num_elements() < 1000) {
+      cases.push_back(Fold("Prod", Product, 1, shape));
+    }
+  }
+  return cases;
+}
+
 std::vector<Reduced> Shapes() {
   return {
       {.name = "Spatial", .x = {2, 5, 7, 3}, .axes = {1, 2}, .y = {2, 3}},
@@ -126,6 +188,20 @@ std::vector<BadOp> BadReductions() {
        .inputs = {Int32({2})},
        .attributes = {{"axes", {0}}},
        .error = "x must be float32"},
+      {.name = "MaxOfIntegers",
+       .op = "Max",
+       .inputs = {Int32({2})},
+       .attributes = {{"axes", {0}}},
+       .error = "x must be float32"},
+      {.name = "MinWithoutAxes",
+       .op = "Min",
+       .inputs = {Float32({2})},
+       .error = "attribute 'axes' is missing"},
+      {.name = "ProdOverMissingAxis",
+       .op = "Prod",
+       .inputs = {Float32({2, 3})},
+       .attributes = {{"axes", {-3}}},
+       .error = "does not exist in a tensor of 2 dimensions"},
       {.name = "SumGradOfAnotherShape",
        .op = "SumGrad",
        .inputs = {Float32({2})},
@@ -151,6 +227,9 @@ OpCases ReduceCases() {
       good.push_back(InBFloat16(ReduceGrad(op, r)));
     }
   }
+  const std::vector<OpCase> folds = FoldCases(Shapes());
+  for (const OpCase& op_case : folds) good.push_back(op_case);
+  for (const OpCase& op_case : AllInBFloat16(folds)) good.push_back(op_case);
   return {.good = good, .bad = BadReductions()};
 }
 
