@@ -13,7 +13,8 @@ set(spillway_public_folders
 set(spillway_private_folders
     executor/device/cpu executor/device/cuda executor/device/inline
     ops/cpu ops/gpu
-    onnx_model/convert onnx_model/file onnx_model/fold onnx_model/layout)
+    onnx_model/convert onnx_model/file onnx_model/fold onnx_model/layout
+    onnx_model/op_family)
 # The umbrella header: installed as spillway/spillway.h.
 set(spillway_umbrella_header cmake/spillway.h)
 

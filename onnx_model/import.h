@@ -56,8 +56,11 @@ enum class OnnxDropout : uint8_t {
 enum class OnnxLoss : uint8_t {
   // Logits [B, C] or [B, C, d...] and labels [B, d...].
   kSparseSoftmaxCrossEntropy,
-  kMeanSquaredError,  // any shape, and targets of the same
-  kOutput,            // the output, a number, is the loss itself
+  // Any shape, and targets of the same; of the first, in [0, 1] beside logits.
+  kSigmoidCrossEntropy,
+  kMeanSquaredError,
+  kMeanAbsoluteError,
+  kOutput,  // the output, a number, is the loss itself
 };
 
 struct OnnxTrainingOptions {

@@ -29,23 +29,28 @@ absl::StatusOr<Arranged> FindOutput(const std::string& name,
   return InvalidArgument(fmt::format("has no output {}", wanted));
 }
 
+// Without the node `activation` that made it, which the loss has itself.
+Arranged Before(const Arranged& x, const Node& activation, ImportState& state,
+                OnnxNetwork& network) {
+  network.notes.push_back(fmt::format(
+      "the loss takes what {} reads: a cross entropy has its own "
+      "{}",
+      activation.name, activation.op == "Sigmoid" ? "sigmoid" : "softmax"));
+  Arranged before = x;
+  before.tensor = Tensor(&state.builder(), activation.inputs[0]);
+  return before;
+}
+
 // Without a Softmax over the dimension `axis` that made it.
 Arranged BeforeSoftmax(const Arranged& x, int axis, ImportState& state,
                        OnnxNetwork& network) {
-  const Graph& graph = state.builder().graph();
-  const Node& node = graph.producer(x.tensor);
+  const Node& node = state.builder().graph().producer(x.tensor);
   const std::optional<int> at = x.OnlyAxis(axis);
   if (node.op != "Softmax" || !at.has_value() ||
       *at != x.tensor.shape().rank() - 1) {
     return x;
   }
-  network.notes.push_back(
-      fmt::format("the loss takes what {} reads: a cross entropy has its own "
-                  "softmax",
-                  node.name));
-  Arranged before = x;
-  before.tensor = Tensor(&state.builder(), node.inputs[0]);
-  return before;
+  return Before(x, node, state, network);
 }
 
 absl::Status AppendCrossEntropy(Arranged x, ImportState& state,
@@ -73,15 +78,50 @@ absl::Status AppendCrossEntropy(Arranged x, ImportState& state,
   return g.status();
 }
 
-absl::Status AppendSquaredError(const Arranged& x, ImportState& state,
-                                OnnxNetwork& network) {
+// |y - targets|.
+Tensor AbsoluteErrors(const NameScope& scope, Tensor y, Tensor targets) {
+  GraphBuilder& g = scope.builder();
+  const Tensor distance = g.Add(scope, {.op = "Sub", .inputs = {y, targets}});
+  return g.Add(scope, {.op = "Abs", .inputs = {distance}});
+}
+
+// log(1 + exp(x)) - targets x, that is -log of the logistic function where the
+// target is 1, and of 1 less it where the target is 0.
+Tensor SigmoidCrossEntropies(const NameScope& scope, Tensor x, Tensor targets) {
+  GraphBuilder& g = scope.builder();
+  const Tensor of_zero = g.Add(scope, {.op = "Softplus", .inputs = {x}});
+  const Tensor product = g.Add(scope, {.op = "Mul", .inputs = {x, targets}});
+  return g.Add(scope, {.op = "Sub", .inputs = {of_zero, product}});
+}
+
+Tensor MeanOfAll(const NameScope& scope, Tensor x) {
+  const std::vector<int64_t> axes = {0};
+  return scope.builder().Add(scope, {.op = "Mean",
+                                     .inputs = {FlattenAll(scope, x)},
+                                     .attributes = {{"axes", axes}}});
+}
+
+// Element by element, with targets of the output's shape.
+absl::Status AppendElementLoss(OnnxLoss loss, Arranged x, ImportState& state,
+                               OnnxNetwork& network) {
   GraphBuilder& g = state.builder();
   const NameScope scope = g.Scope(kScope);
+  if (loss == OnnxLoss::kSigmoidCrossEntropy) {
+    const Node& node = g.graph().producer(x.tensor);
+    if (node.op == "Sigmoid") x = Before(x, node, state, network);
+  }
   network.target = g.Placeholder(state.NodeName("targets", "targets"),
                                  DType::kFloat32, x.dims);
   const Tensor y =
       CastTo(scope, Ordered(scope, x, Identity(x.rank())), DType::kFloat32);
-  network.loss = MeanSquaredDistance(scope, y, network.target);
+  if (loss == OnnxLoss::kMeanSquaredError) {
+    network.loss = MeanSquaredDistance(scope, y, network.target);
+  } else if (loss == OnnxLoss::kMeanAbsoluteError) {
+    network.loss = MeanOfAll(scope, AbsoluteErrors(scope, y, network.target));
+  } else {
+    network.loss =
+        MeanOfAll(scope, SigmoidCrossEntropies(scope, y, network.target));
+  }
   return g.status();
 }
 
@@ -107,8 +147,10 @@ absl::Status AppendLoss(const OnnxTrainingOptions& options, ImportState& state,
   switch (options.loss) {
     case OnnxLoss::kSparseSoftmaxCrossEntropy:
       return AppendCrossEntropy(output, state, network);
+    case OnnxLoss::kSigmoidCrossEntropy:
     case OnnxLoss::kMeanSquaredError:
-      return AppendSquaredError(output, state, network);
+    case OnnxLoss::kMeanAbsoluteError:
+      return AppendElementLoss(options.loss, output, state, network);
     case OnnxLoss::kOutput:
       return TakeOutput(output, state, network);
   }

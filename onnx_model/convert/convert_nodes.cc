@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "onnx_model/convert/op_table.h"
 #include "onnx_model/convert/unsupported.h"
 #include "onnx_model/file/node_order.h"
 #include "onnx_model/fold/fold.h"
+#include "onnx_model/op_family/op_table.h"
 
 namespace spillway::onnx_model {
 namespace {

@@ -138,7 +138,7 @@ absl::StatusOr<Arranged> ImportState::BindWeight(ModelValue& value,
       .perm = order.order,
       .shape = Shape(parts.in_variable),
       .is_trainable = role == WeightRole::kTrained && !is_frozen,
-      .is_statistic = role == WeightRole::kStatistic};
+      .is_statistic = role == WeightRole::kFixed};
   if (value.constant.has_value()) variable.values = value.constant->reals();
   Attributes attributes = {{"dtype", DType::kFloat32},
                            {"shape", variable.shape}};
@@ -186,7 +186,7 @@ absl::StatusOr<Arranged> ImportState::AddConst(const ModelValue& value) {
     return BindWeight(
         copy,
         WithoutParts(value.dims, Identity(static_cast<int>(value.dims.size()))),
-        WeightRole::kStatistic);
+        WeightRole::kFixed);
   }
   Attributes attributes = {{"dtype", *dtype}, {"shape", Shape(constant.dims)}};
   if (constant.size() == 1) {

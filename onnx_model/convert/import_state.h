@@ -20,8 +20,8 @@
 namespace spillway::onnx_model {
 
 enum class WeightRole : uint8_t {
-  kTrained,    // unless it is frozen
-  kStatistic,  // a moving average
+  kTrained,  // unless it is frozen
+  kFixed,    // a moving average, weights of classes
 };
 
 // The order in which a variable has the elements of its weight: each dimension

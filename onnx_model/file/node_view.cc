@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/status_macros.h"
@@ -82,6 +83,18 @@ absl::StatusOr<std::string> NodeView::Text(std::string_view name,
                                            std::string_view fallback) const {
   SPILLWAY_ASSIGN_OR_RETURN(const Proto* found, FindOf(name, Proto::STRING));
   return found == nullptr ? std::string(fallback) : found->s();
+}
+
+absl::StatusOr<size_t> NodeView::Choice(
+    std::string_view name,
+    std::initializer_list<std::string_view> choices) const {
+  SPILLWAY_ASSIGN_OR_RETURN(const Proto* found, FindOf(name, Proto::STRING));
+  if (found == nullptr) return size_t{0};
+  const auto* const place = std::ranges::find(choices, found->s());
+  if (place == choices.end()) {
+    return Unimplemented(fmt::format("{} '{}'", name, found->s()));
+  }
+  return static_cast<size_t>(place - choices.begin());
 }
 
 absl::StatusOr<std::optional<std::vector<int64_t>>> NodeView::Ints(

@@ -6,6 +6,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,11 @@ class NodeView {
   absl::StatusOr<double> Real(std::string_view name, double fallback) const;
   absl::StatusOr<std::string> Text(std::string_view name,
                                    std::string_view fallback) const;
+  // The place of a text among `choices`, of which the first is the default.
+  // UNIMPLEMENTED naming another text.
+  absl::StatusOr<size_t> Choice(
+      std::string_view name,
+      std::initializer_list<std::string_view> choices) const;
   absl::StatusOr<std::optional<std::vector<int64_t>>> Ints(
       std::string_view name) const;
   absl::StatusOr<std::optional<std::vector<double>>> Reals(

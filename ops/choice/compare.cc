@@ -11,7 +11,6 @@
 #include "ops/common/broadcast_dims.h"
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"
-#include "ops/common/gradients.h"
 
 namespace spillway::ops {
 namespace {
@@ -52,7 +51,6 @@ Op TestOp(std::string name, TestInfer infer, KernelFactory cpu) {
                   .inputs = {"a", "b"},
                   .outputs = {"y"},
                   .infer = infer,
-                  .gradient = NoGradients,
                   .cost = TestCost},
           .kernels = {{DeviceKind::kCpu, cpu}}};
 }

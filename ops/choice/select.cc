@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<TensorType>> InferSelect(const InferContext& node) {
 
 // Each element of dy goes to the operand that it came from.
 absl::StatusOr<std::vector<Tensor>> SelectGradient(GradientContext& grad) {
-  if (!IsFloating(grad.x(1).dtype())) return NoGradients(grad);
+  if (!IsFloating(grad.x(1).dtype())) return std::vector<Tensor>(3);
   const Tensor condition = grad.x(0);
   const Tensor dy = grad.dy(0);
   const Tensor zero = Number(0, dy, grad);

@@ -110,9 +110,7 @@ Op Binary(std::string name, Gradient gradient, KernelFactory cpu) {
 }  // namespace
 
 Op Add() { return Binary("Add", AddGradient, AddCpu); }
-Op GreaterShare() {
-  return Binary("GreaterShare", NoGradients, GreaterShareCpu);
-}
+Op GreaterShare() { return Binary("GreaterShare", nullptr, GreaterShareCpu); }
 Op Maximum() { return Binary("Maximum", MaximumGradient, MaximumCpu); }
 Op Minimum() { return Binary("Minimum", MinimumGradient, MinimumCpu); }
 Op Mul() { return Binary("Mul", MulGradient, MulCpu); }

@@ -40,7 +40,7 @@ function(find_box path box)
 endfunction()
 
 # Headers that stay behind when the others are installed (cmake/package.cmake).
-set(private_header "(_cpu\\.h|\\.cuh)$|^ops/gpu/|^onnx_model/(convert|file|fold|layout)/")
+set(private_header "(_cpu\\.h|\\.cuh)$|^ops/gpu/|^onnx_model/(convert|file|fold|layout|op_family)/")
 
 set(upward)
 set(private)

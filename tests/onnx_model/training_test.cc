@@ -111,6 +111,44 @@ TEST(OnnxTrainingTest, MeanSquaredErrorIsOverAllElements) {
   EXPECT_NEAR(loss, expected, 1e-5);
 }
 
+TEST(OnnxTrainingTest, MeanAbsoluteErrorIsOverAllElements) {
+  ASSERT_OK_AND_ASSIGN(
+      const Imported model,
+      Import(LinearModel(), {.training = OnnxTrainingOptions{
+                                 .loss = OnnxLoss::kMeanAbsoluteError}}));
+  ASSERT_OK_AND_ASSIGN(const float loss,
+                       LossOf(model, std::vector<float>{1, 2, 3, 9}));
+  double expected = 0;
+  for (int i = 0; i < 4; ++i) {
+    expected += std::abs(kOutput[i] - (i == 3 ? 9 : 1 + i)) / 4;
+  }
+  EXPECT_NEAR(loss, expected, 1e-5);
+}
+
+// Also behind a Sigmoid, whose input it takes.
+TEST(OnnxTrainingTest, SigmoidCrossEntropyIsOfEachElement) {
+  const std::string sigmoid =
+      R"(node { name: "s" op_type: "Sigmoid" input: "logits" output: "y" })";
+  const OnnxTrainingOptions options = {.loss = OnnxLoss::kSigmoidCrossEntropy};
+  const std::vector<float> targets = {0, 1, 0.25, 1};
+  double expected = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    const double s = 1 / (1 + std::exp(-kOutput[i]));
+    expected -= (targets[i] * std::log(s) +
+                 (1 - double{targets[i]}) * std::log(1 - s)) /
+                4;
+  }
+  for (const std::string& last : {std::string(), sigmoid}) {
+    ASSERT_OK_AND_ASSIGN(
+        const Imported model,
+        last.empty() ? Import(LinearModel(), {.training = options})
+                     : Import(LinearModel(last), {.training = options}));
+    ASSERT_OK_AND_ASSIGN(const float loss, LossOf(model, targets));
+    EXPECT_NEAR(loss, expected, 1e-5);
+    EXPECT_EQ(model.network.notes.size(), last.empty() ? 0u : 1u);
+  }
+}
+
 TEST(OnnxTrainingTest, AnOutputThatIsANumberCanBeTheLoss) {
   const std::string mean =
       "node { op_type: \"ReduceMean\" input: \"logits\" output: \"y\" "

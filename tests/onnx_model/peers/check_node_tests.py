@@ -42,11 +42,12 @@ def read_tensors(values, folder, kind):
 def with_constants(model, inputs):
     """The model with its small inputs as initializers, and the inputs that are left."""
     changed, fed = onnx.ModelProto(), {}
+    scales = any(node.op_type in ("Resize", "Upsample") for node in model.graph.node)
     changed.CopyFrom(model)
     del changed.graph.input[:]
     for number, value in enumerate(model.graph.input):
         tensor = inputs[value.name]
-        is_constant = number > 0 and (tensor.dtype.kind in "ib" or tensor.size <= 1)
+        is_constant = number > 0 and (scales or tensor.dtype.kind in "ib" or tensor.size <= 1)
         if is_constant:
             changed.graph.initializer.append(numpy_helper.from_array(tensor, value.name))
         else:

@@ -92,26 +92,85 @@ class LanguageModel(nn.Module):
         return (self.norm(self.blocks(x)) @ self.table.weight.t()).transpose(1, 2)
 
 
+class MaskedModel(nn.Module):
+    """A causal mask, one layer four times; the loss is part of the model, with weights of classes and labels that are
+    ignored."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(50, 32)
+        self.qkv, self.head = nn.Linear(32, 96), nn.Linear(32, 50)
+        self.register_buffer("weights", torch.rand(50) + 0.5)
+
+    def forward(self, tokens, labels):
+        x = self.table(tokens)
+        later = torch.ones(16, 16).triu(1).bool()
+        for _ in range(4):
+            q, k, v = self.qkv(x).chunk(3, -1)
+            scores = q @ k.transpose(-2, -1) / 32 ** 0.5
+            x = x + torch.softmax(scores.masked_fill(later, float("-inf")), -1) @ v
+        return F.cross_entropy(self.head(x).transpose(1, 2), labels, self.weights, ignore_index=3)
+
+
+class Choices(nn.Module):
+    """Resized pictures, comparisons, choices, and reductions that are no sums."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, 2, 1)
+        self.exponent = nn.Parameter(torch.rand(8, 1, 1) + 0.5)
+        self.dense = nn.Linear(32, 4)
+
+    def forward(self, x):
+        x = self.conv1(x)
+        y = self.conv2(x)
+        up = F.interpolate(y, scale_factor=2, mode="bilinear", align_corners=False)
+        near = F.interpolate(y, scale_factor=2, mode="nearest")
+        x = torch.where(x > near, torch.maximum(x, up), 0.3 * torch.minimum(x, near))
+        x = (torch.abs(x) + 0.1) ** self.exponent
+        parts = [x.amax((2, 3)), x.amin((2, 3)), torch.logsumexp(x, (2, 3)),
+                 x.norm(dim=(2, 3)) + x.mean(3).prod(2)]
+        return self.dense(F.log_softmax(torch.cat(parts, 1), -1))
+
+
 def pictures():
-    return torch.randn(SAMPLES, 3, 16, 16), torch.randint(0, 7, (SAMPLES,))
+    return {"x": torch.randn(SAMPLES, 3, 16, 16)}, torch.randint(0, 7, (SAMPLES,))
 
 
 def sentences():
-    return torch.randint(0, 50, (SAMPLES, 16)), torch.randint(0, 50, (SAMPLES, 16))
+    return {"x": torch.randint(0, 50, (SAMPLES, 16))}, torch.randint(0, 50, (SAMPLES, 16))
 
 
-CASES = [("convolutions", ConvNet, pictures, 15), ("vision transformer", VisionTransformer, pictures, 14),
-         ("vision transformer", VisionTransformer, pictures, 17),
-         ("language model", LanguageModel, sentences, 17)]
+def labelled_sentences():
+    x, labels = sentences()
+    return {**x, "labels": labels}, None
 
 
-def train_pytorch(model, x, labels):
+def targets():
+    return pictures()[0], torch.rand(SAMPLES, 4)
+
+
+LOSSES = {"sparse_softmax_cross_entropy": F.cross_entropy,
+          "sigmoid_cross_entropy": F.binary_cross_entropy_with_logits,
+          "mean_absolute_error": F.l1_loss, "none": lambda y, _: y}
+
+CASES = [("convolutions", ConvNet, pictures, 15, "sparse_softmax_cross_entropy"),
+         ("vision transformer", VisionTransformer, pictures, 14, "sparse_softmax_cross_entropy"),
+         ("vision transformer", VisionTransformer, pictures, 17, "sparse_softmax_cross_entropy"),
+         ("language model", LanguageModel, sentences, 17, "sparse_softmax_cross_entropy"),
+         ("masked language model", MaskedModel, labelled_sentences, 17, "none"),
+         ("choices", Choices, targets, 16, "sigmoid_cross_entropy"),
+         ("choices", Choices, targets, 17, "mean_absolute_error")]
+
+
+def train_pytorch(model, inputs, target, loss_of):
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
     losses = []
     for step in range(STEPS):
         rows = [(step * BATCH + i) % SAMPLES for i in range(BATCH)]
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(x[rows]), labels[rows])
+        y = model(*(x[rows] for x in inputs.values()))
+        loss = loss_of(y, None if target is None else target[rows])
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -129,25 +188,31 @@ def train(program, folder, flags):
 
 
 def check(program, case, folder):
-    name, network, data, opset = case
+    name, network, data, opset, loss = case
     torch.manual_seed(0)
     model = network().train()
-    x, labels = data()
+    inputs, target = data()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(model, x[:BATCH], str(folder / "net.onnx"), opset_version=opset,
+        torch.onnx.export(model, tuple(x[:BATCH] for x in inputs.values()),
+                          str(folder / "net.onnx"), opset_version=opset,
                           training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,
-                          input_names=["x"], output_names=["y"],
-                          dynamic_axes={"x": {0: "N"}, "y": {0: "N"}})
-    save(folder / "data.safetensors", {"x": x.numpy(), "labels": labels.numpy()})
-    expected = train_pytorch(model, x, labels)
-    plenty, weights = train(program, folder, [])
+                          input_names=list(inputs), output_names=["y"],
+                          dynamic_axes={name: {0: "N"} for name in inputs})
+    data = {name: x.numpy() for name, x in inputs.items()}
+    if target is not None:
+        data["targets" if target.is_floating_point() else "labels"] = target.numpy()
+    save(folder / "data.safetensors", data)
+    expected = train_pytorch(model, inputs, target, LOSSES[loss])
+    flags = [f"--loss={loss}"]
+    plenty, weights = train(program, folder, flags)
     np.testing.assert_allclose(plenty["losses"], expected, rtol=1e-3)
     for key, value in model.named_parameters():
         np.testing.assert_allclose(weights[key], value.detach().numpy(), rtol=1e-3, atol=1e-5,
                                    err_msg=key)
     peak = plenty["peak_device_bytes"]["measured"]
-    less, _ = train(program, folder, ["--lms=auto", f"--device_memory={peak * 4 // 5}"])
+    less, _ = train(program, folder,
+                    [*flags, "--lms=auto", f"--device_memory={peak * 4 // 5}"])
     for result in [plenty, less]:
         peaks = result["peak_device_bytes"]
         assert peaks["measured"] == peaks["predicted"], peaks

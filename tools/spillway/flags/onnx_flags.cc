@@ -30,7 +30,9 @@ std::map<std::string, int64_t> ParseDims(const std::string& name,
 }
 
 OnnxLoss LossOf(const std::string& name) {
+  if (name == "sigmoid_cross_entropy") return OnnxLoss::kSigmoidCrossEntropy;
   if (name == "mean_squared_error") return OnnxLoss::kMeanSquaredError;
+  if (name == "mean_absolute_error") return OnnxLoss::kMeanAbsoluteError;
   if (name == "none") return OnnxLoss::kOutput;
   return OnnxLoss::kSparseSoftmaxCrossEntropy;
 }
@@ -52,12 +54,13 @@ CLI::Option* AddOnnxFlags(FlagSet& flags, OnnxFlags& onnx) {
       flags.File("--onnx", onnx.file, "model in this ONNX file, instead");
   const std::array<CLI::Option*, 7> details = {
       AddDimFlag(flags, onnx.dims),
-      flags.Choice("--loss", onnx.loss,
-                   {.help = "of a training step; default "
-                            "sparse_softmax_cross_entropy; none: an output of "
-                            "the model is its loss",
-                    .choices = {"sparse_softmax_cross_entropy",
-                                "mean_squared_error", "none"}}),
+      flags.Choice(
+          "--loss", onnx.loss,
+          {.help = "of a training step; default "
+                   "sparse_softmax_cross_entropy; none: an output of "
+                   "the model is its loss",
+           .choices = {"sparse_softmax_cross_entropy", "sigmoid_cross_entropy",
+                       "mean_squared_error", "mean_absolute_error", "none"}}),
       flags.Text("--output", onnx.output,
                  "output of the model that the loss takes; default: the first"),
       flags.Repeated("--freeze", onnx.freeze,

@@ -9,8 +9,9 @@
 
 #include "base/status_macros.h"
 #include "models/layers/layers.h"
-#include "onnx_model/convert/combine.h"
-#include "onnx_model/convert/op_table.h"
+#include "onnx_model/op_family/classes.h"
+#include "onnx_model/op_family/combine.h"
+#include "onnx_model/op_family/op_table.h"
 
 namespace spillway::onnx_model {
 namespace {
@@ -64,8 +65,8 @@ absl::Status ConvertBatchNorm(NodeConversion& node) {
     }
     SPILLWAY_ASSIGN_OR_RETURN(
         inputs.emplace_back(),
-        node.WeightInOrder(
-            i, {0}, i <= 2 ? WeightRole::kTrained : WeightRole::kStatistic));
+        node.WeightInOrder(i, {0},
+                           i <= 2 ? WeightRole::kTrained : WeightRole::kFixed));
   }
   ++node.state().facts.batch_norms;
   x.tensor = node.Add("FusedBatchNorm", inputs,
@@ -117,17 +118,27 @@ absl::StatusOr<Arranged> SoftmaxInput(NodeConversion& node, int axis,
   return InOrder(Ordered(node.scope(), x, order), order);
 }
 
-absl::Status ConvertSoftmax(NodeConversion& node) {
+absl::Status ConvertSoftmaxAs(NodeConversion& node, bool is_log) {
   const bool is_old = node.opset() < 13;
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated,
                             node.node().Int("axis", is_old ? 1 : -1));
   SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, node.rank(0)));
   const bool flattens = is_old && axis != node.rank(0) - 1;
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, SoftmaxInput(node, axis, flattens));
-  x.tensor = node.Add("Softmax", {x.tensor});
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  x.tensor =
+      is_log ? LogSoftmax(node, x.tensor) : node.Add("Softmax", {x.tensor});
+  if (!x.tensor.is_valid()) return absl::OkStatus();
   if (flattens) x = Reshaped(node.scope(), x, Shape(node.dims(0)));
   node.Set(0, x);
   return absl::OkStatus();
+}
+
+absl::Status ConvertSoftmax(NodeConversion& node) {
+  return ConvertSoftmaxAs(node, /*is_log=*/false);
+}
+absl::Status ConvertLogSoftmax(NodeConversion& node) {
+  return ConvertSoftmaxAs(node, /*is_log=*/true);
 }
 
 absl::StatusOr<double> DropoutRatio(NodeConversion& node) {
@@ -323,13 +334,14 @@ absl::Status ConvertGroupNorm(NodeConversion& node) {
   return ConvertGroups(node, groups);
 }
 
-constexpr std::array<OpEntry, 7> kNormalizationOps = {{
+constexpr std::array<OpEntry, 8> kNormalizationOps = {{
     {"BatchNormalization", 5, 5, ConvertBatchNorm},
     {"Dropout", 1, 3, ConvertDropout},
     {"GroupNormalization", 3, 3, ConvertGroupNorm},
     {"InstanceNormalization", 3, 3, ConvertInstanceNorm},
     {"LRN", 1, 1, ConvertLrn},
     {"LayerNormalization", 2, 3, ConvertLayerNorm},
+    {"LogSoftmax", 1, 1, ConvertLogSoftmax},
     {"Softmax", 1, 1, ConvertSoftmax},
 }};
 

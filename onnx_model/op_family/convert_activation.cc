@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "onnx_model/convert/op_table.h"
+#include "onnx_model/op_family/op_table.h"
 
 namespace spillway::onnx_model {
 namespace {
@@ -78,13 +78,11 @@ absl::Status ConvertElu(NodeConversion& node) {
 }
 
 absl::Status ConvertGelu(NodeConversion& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string approximate,
-                            node.node().Text("approximate", "none"));
-  if (approximate == "none") return ConvertAs(node, "Gelu");
-  if (approximate == "tanh") {
-    return ConvertAs(node, "Gelu", {{"approximate", true}});
-  }
-  return InvalidArgument(fmt::format("approximate is '{}'", approximate));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const size_t approximate,
+      node.node().Choice("approximate", {"none", "tanh"}));
+  if (approximate == 0) return ConvertAs(node, "Gelu");
+  return ConvertAs(node, "Gelu", {{"approximate", true}});
 }
 
 struct Bounds {
@@ -142,9 +140,7 @@ absl::Status ConvertIdentity(NodeConversion& node) {
 }
 
 // Reals to reals change nothing: all are computed in one precision.
-absl::Status ConvertCast(NodeConversion& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(const int64_t to, node.node().Int("to", 0));
-  const auto type = static_cast<ElementType>(to);
+absl::Status ConvertTo(NodeConversion& node, ElementType type) {
   const std::optional<DType> dtype = DTypeOf(type);
   if (!dtype.has_value()) {
     return Unimplemented(fmt::format("to {}", ElementTypeName(type)));
@@ -163,9 +159,19 @@ absl::Status ConvertCast(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-constexpr std::array<OpEntry, 31> kActivationOps = {{
+absl::Status ConvertCast(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t to, node.node().Int("to", 0));
+  return ConvertTo(node, static_cast<ElementType>(to));
+}
+
+absl::Status ConvertCastLike(NodeConversion& node) {
+  return ConvertTo(node, node.type(1));
+}
+
+constexpr std::array<OpEntry, 32> kActivationOps = {{
     {"Abs", 1, 1, ConvertSameName},
     {"Cast", 1, 1, ConvertCast},
+    {"CastLike", 2, 2, ConvertCastLike},
     {"Ceil", 1, 1, ConvertSameName},
     {"Celu", 1, 1, ConvertCelu},
     {"Clip", 1, 3, ConvertClip},

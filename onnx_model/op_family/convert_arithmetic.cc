@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "onnx_model/convert/combine.h"
-#include "onnx_model/convert/op_table.h"
+#include "onnx_model/op_family/combine.h"
+#include "onnx_model/op_family/op_table.h"
 
 namespace spillway::onnx_model {
 namespace {
@@ -117,14 +117,29 @@ absl::Status RaiseToPower(NodeConversion& node, double exponent) {
 }
 
 absl::Status ConvertPow(NodeConversion& node) {
-  if (!IsFloating(node.type(0)) || !node.IsConstant(1)) {
-    return Unimplemented("an exponent that is not constant");
+  if (!IsFloating(node.type(0))) {
+    return Unimplemented(
+        fmt::format("a base of {}", ElementTypeName(node.type(0))));
   }
-  SPILLWAY_ASSIGN_OR_RETURN(const Constant exponent, node.ConstantInput(1));
-  if (exponent.size() != 1 || node.rank(1) > node.rank(0)) {
-    return Unimplemented("an exponent of several numbers");
+  if (node.IsConstant(1)) {
+    SPILLWAY_ASSIGN_OR_RETURN(const Constant exponent, node.ConstantInput(1));
+    if (exponent.size() == 1 && node.rank(1) <= node.rank(0)) {
+      return RaiseToPower(node, exponent.real(0));
+    }
   }
-  return RaiseToPower(node, exponent.real(0));
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged base, node.Input(0));
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged exponent, node.Input(1));
+  if (!base.tensor.is_valid() || !exponent.tensor.is_valid()) {
+    return absl::OkStatus();
+  }
+  if (!IsFloating(node.type(1))) {
+    exponent.tensor = node.Helper("Cast", {exponent.tensor},
+                                  {{"dtype", base.tensor.dtype()}});
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged y,
+                            Combine(node, "Pow", base, exponent));
+  node.Set(0, y);
+  return absl::OkStatus();
 }
 
 // max(x, 0) + slope (x - max(x, 0)).

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "onnx_model/convert/op_table.h"
 #include "onnx_model/fold/fold.h"
+#include "onnx_model/op_family/op_table.h"
 
 namespace spillway::onnx_model {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/status_macros.h"
-#include "onnx_model/convert/op_table.h"
-#include "onnx_model/convert/window.h"
+#include "onnx_model/op_family/op_table.h"
+#include "onnx_model/op_family/window.h"
 
 namespace spillway::onnx_model {
 namespace {

@@ -1,4 +1,4 @@
-#include "onnx_model/convert/window.h"
+#include "onnx_model/op_family/window.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Windows of convolutions and pools: attributes of ONNX as those of our ops.
-#ifndef SPILLWAY_ONNX_MODEL_CONVERT_WINDOW_H_
-#define SPILLWAY_ONNX_MODEL_CONVERT_WINDOW_H_
+#ifndef SPILLWAY_ONNX_MODEL_OP_FAMILY_WINDOW_H_
+#define SPILLWAY_ONNX_MODEL_OP_FAMILY_WINDOW_H_
 
 #include <cstdint>
 #include <vector>
@@ -48,4 +48,4 @@ Attributes ConvAttributes(const Window& window);
 
 }  // namespace spillway::onnx_model
 
-#endif  // SPILLWAY_ONNX_MODEL_CONVERT_WINDOW_H_
+#endif  // SPILLWAY_ONNX_MODEL_OP_FAMILY_WINDOW_H_

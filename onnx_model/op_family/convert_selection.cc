@@ -9,7 +9,9 @@
 #include <string>
 
 #include "base/status_macros.h"
-#include "onnx_model/convert/op_table.h"
+#include "onnx_model/op_family/axes.h"
+#include "onnx_model/op_family/classes.h"
+#include "onnx_model/op_family/op_table.h"
 
 namespace spillway::onnx_model {
 namespace {
@@ -17,23 +19,6 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 constexpr int64_t kMostPadding = int64_t{1} << 40;
-
-// The value with each of `dims` as an axis of its own.
-absl::StatusOr<Arranged> WithAxes(NodeConversion& node, int input,
-                                  const std::vector<int>& dims) {
-  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(input));
-  if (!x.tensor.is_valid()) return x;
-  const bool has_all = std::ranges::all_of(
-      dims, [&](int dim) { return x.OnlyAxis(dim).has_value(); });
-  if (has_all) return x;
-  return AsIs(Ordered(node.scope(), x, Identity(x.rank())));
-}
-
-void SetDim(Arranged& x, int dim, int64_t size) {
-  Sizes dims = x.dims.dims();
-  dims[static_cast<size_t>(dim)] = size;
-  x.dims = Shape(dims);
-}
 
 absl::Status CheckConcat(const NodeConversion& node, int axis) {
   for (int i = 1; i < node.node().num_inputs(); ++i) {
@@ -109,6 +94,7 @@ struct SliceRange {
   std::vector<int> dims = {};
   Sizes begins = {};
   Sizes sizes = {};
+  Sizes steps = {};
 };
 
 struct SliceInputs {
@@ -159,24 +145,52 @@ absl::StatusOr<SliceRange> RangeOf(NodeConversion& node) {
   SliceRange range;
   SPILLWAY_ASSIGN_OR_RETURN(range.dims, node.Axes(*inputs.axes, node.rank(0)));
   for (size_t i = 0; i < count; ++i) {
-    if (inputs.steps[i] != 1) {
-      return Unimplemented(fmt::format("a step of {}", inputs.steps[i]));
-    }
     const int64_t dim = node.dims(0)[static_cast<size_t>(range.dims[i])];
-    const auto place = [dim](int64_t at) {
-      return std::clamp<int64_t>(at < 0 && at >= -dim ? at + dim : at, 0, dim);
+    const int64_t step = inputs.steps[i];
+    if (step == 0) return InvalidArgument("a step of 0");
+    // Backwards, a walk begins at the last element at most and ends before the
+    // first at most.
+    const int64_t low = step < 0 ? -1 : 0;
+    const int64_t high = step < 0 ? dim - 1 : dim;
+    const auto place = [=](int64_t at) {
+      return std::clamp<int64_t>(at < 0 && at >= -dim ? at + dim : at, low,
+                                 high);
     };
-    range.begins.push_back(place(inputs.starts[i]));
-    range.sizes.push_back(place(inputs.ends[i]) - range.begins.back());
-    if (range.sizes.back() < 1) {
+    const int64_t begin = place(inputs.starts[i]);
+    const int64_t length = place(inputs.ends[i]) - begin;
+    range.begins.push_back(begin);
+    range.steps.push_back(step);
+    // Rounded up; of different signs, at most 0.
+    range.sizes.push_back(length / step + (length % step != 0 ? 1 : 0));
+    if (range.sizes.back() < 1 || (length < 0) != (step < 0)) {
       return InvalidArgument("has an output without elements");
     }
   }
   return range;
 }
 
+// Dimension by dimension, from the elements themselves.
+absl::Status SliceBySteps(NodeConversion& node, const SliceRange& range) {
+  SPILLWAY_ASSIGN_OR_RETURN(Tensor x,
+                            node.InputInOrder(0, Identity(node.rank(0))));
+  for (size_t i = 0; i < range.dims.size(); ++i) {
+    Sizes indices;
+    for (int64_t k = 0; k < range.sizes[i]; ++k) {
+      indices.push_back(range.begins[i] + k * range.steps[i]);
+    }
+    x = GatherRows(node, x, IndexList(node, indices, Shape({range.sizes[i]})),
+                   range.dims[i]);
+  }
+  if (x.is_valid()) node.Set(0, AsIs(x));
+  return absl::OkStatus();
+}
+
 absl::Status ConvertSlice(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const SliceRange range, RangeOf(node));
+  if (std::ranges::any_of(range.steps,
+                          [](int64_t step) { return step != 1; })) {
+    return SliceBySteps(node, range);
+  }
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, WithAxes(node, 0, range.dims));
   if (!x.tensor.is_valid()) return absl::OkStatus();
   const Shape shape = x.tensor.shape();
@@ -352,18 +366,14 @@ absl::Status GatherOne(NodeConversion& node, int axis, int64_t index) {
 // Indices that are constant, counted from the start.
 absl::StatusOr<Tensor> ConstantIndices(NodeConversion& node, int64_t size) {
   SPILLWAY_ASSIGN_OR_RETURN(Sizes indices, node.IntegersInput(1));
-  AttributeValue::List values(indices.size());
-  for (size_t i = 0; i < indices.size(); ++i) {
-    if (indices[i] < -size || indices[i] >= size) {
+  for (int64_t& index : indices) {
+    if (index < -size || index >= size) {
       return InvalidArgument(
-          fmt::format("index {} of a dimension of {}", indices[i], size));
+          fmt::format("index {} of a dimension of {}", index, size));
     }
-    values[i] = indices[i] < 0 ? indices[i] + size : indices[i];
+    if (index < 0) index += size;
   }
-  return node.Helper("Const", {},
-                     {{"dtype", DType::kInt32},
-                      {"shape", Shape(node.dims(1))},
-                      {"values", std::move(values)}});
+  return IndexList(node, indices, Shape(node.dims(1)));
 }
 
 absl::Status ConvertGather(NodeConversion& node) {
@@ -384,15 +394,9 @@ absl::Status ConvertGather(NodeConversion& node) {
     SPILLWAY_ASSIGN_OR_RETURN(indices,
                               node.InputInOrder(1, Identity(node.rank(1))));
   }
-  SPILLWAY_ASSIGN_OR_RETURN(Tensor table,
+  SPILLWAY_ASSIGN_OR_RETURN(const Tensor table,
                             node.InputInOrder(0, Identity(node.rank(0))));
-  // Rows are added up in float32.
-  const bool is_narrow = table.is_valid() && IsFloating(node.type(0)) &&
-                         table.dtype() != DType::kFloat32;
-  if (is_narrow) {
-    table = node.Helper("Cast", {table}, {{"dtype", DType::kFloat32}});
-  }
-  Tensor y = node.Add("Gather", {table, indices}, {{"axis", int64_t{axis}}});
+  Tensor y = GatherRows(node, table, indices, axis);
   const DType dtype = node.state().options().dtype;
   if (y.is_valid() && IsFloating(node.type(0)) && y.dtype() != dtype) {
     y = node.Helper("Cast", {y}, {{"dtype", dtype}});
@@ -401,9 +405,59 @@ absl::Status ConvertGather(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-constexpr std::array<OpEntry, 5> kSelectionOps = {{
+// The first elements of each dimension but `axis`, where there are more than in
+// `dims`; `axis` last.
+absl::StatusOr<Tensor> Corner(NodeConversion& node, const Sizes& dims, int axis,
+                              const Order& order) {
+  SPILLWAY_ASSIGN_OR_RETURN(const Tensor x, node.InputInOrder(0, order));
+  if (!x.is_valid()) return x;
+  Sizes sizes = x.shape().dims();
+  for (size_t i = 0; i + 1 < sizes.size(); ++i) {
+    sizes[i] = dims[static_cast<size_t>(order[i])];
+    if (sizes[i] > x.shape().dims()[i]) {
+      return InvalidArgument(fmt::format(
+          "indices {} are more than the input's {} beside axis {}",
+          Shape(dims).ToString(), Shape(node.dims(0)).ToString(), axis));
+    }
+  }
+  if (Shape(sizes) == x.shape()) return x;
+  return node.Helper("Slice", {x},
+                     {{"begin", Sizes(sizes.size(), 0)}, {"size", sizes}});
+}
+
+// Of all elements along the axis, the one whose place is the index.
+absl::Status ConvertGatherElements(NodeConversion& node) {
+  const int rank = node.rank(0);
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated, node.node().Int("axis", 0));
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, rank));
+  if (!IsFloating(node.type(0)) || !IsInteger(node.type(1)) ||
+      node.rank(1) != rank) {
+    return Unimplemented(fmt::format(
+        "{} with indices {} of {} dimensions", ElementTypeName(node.type(0)),
+        ElementTypeName(node.type(1)), node.rank(1)));
+  }
+  Order order = Identity(rank);
+  order.erase(order.begin() + axis);
+  order.push_back(axis);
+  SPILLWAY_ASSIGN_OR_RETURN(Tensor x, Corner(node, node.dims(1), axis, order));
+  SPILLWAY_ASSIGN_OR_RETURN(const Tensor indices, node.InputInOrder(1, order));
+  if (!x.is_valid() || !indices.is_valid()) return absl::OkStatus();
+  const int64_t n = x.shape().dim(-1);
+  Sizes dims = x.shape().dims();
+  dims.insert(dims.end() - 1, 1);
+  x = node.Helper("Reshape", {x}, {{"shape", Shape(dims)}});
+  const Tensor is_place = node.Helper(
+      "LogicalOr", {IsClass(node, indices, n), IsClass(node, indices, n, -n)});
+  const Tensor chosen = node.Helper("Select", {is_place, x, node.Number(0, x)});
+  const Tensor y = node.Add("Sum", {chosen}, {{"axes", Sizes{-1}}});
+  if (y.is_valid()) node.Set(0, InOrder(y, order));
+  return absl::OkStatus();
+}
+
+constexpr std::array<OpEntry, 6> kSelectionOps = {{
     {"Concat", 1, kAnyNumber, ConvertConcat},
     {"Gather", 2, 2, ConvertGather},
+    {"GatherElements", 2, 2, ConvertGatherElements},
     {"Pad", 1, 4, ConvertPad},
     {"Slice", 1, 5, ConvertSlice},
     {"Split", 1, 2, ConvertSplit},

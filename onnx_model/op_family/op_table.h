@@ -1,6 +1,6 @@
 // The ops that can be imported, and how (docs/onnx.md has the table for users).
-#ifndef SPILLWAY_ONNX_MODEL_CONVERT_OP_TABLE_H_
-#define SPILLWAY_ONNX_MODEL_CONVERT_OP_TABLE_H_
+#ifndef SPILLWAY_ONNX_MODEL_OP_FAMILY_OP_TABLE_H_
+#define SPILLWAY_ONNX_MODEL_OP_FAMILY_OP_TABLE_H_
 
 #include <cstdint>
 #include <span>
@@ -40,10 +40,13 @@ std::span<const OpEntry> ArithmeticOps();
 std::span<const OpEntry> ShapeOps();
 std::span<const OpEntry> SelectionOps();
 std::span<const OpEntry> ReductionOps();
+std::span<const OpEntry> ChoiceOps();
+std::span<const OpEntry> LossOps();
+std::span<const OpEntry> ResizeOps();
 
 // Null for an op that is not in the table.
 const OpEntry* FindOp(std::string_view name);
 
 }  // namespace spillway::onnx_model
 
-#endif  // SPILLWAY_ONNX_MODEL_CONVERT_OP_TABLE_H_
+#endif  // SPILLWAY_ONNX_MODEL_OP_FAMILY_OP_TABLE_H_

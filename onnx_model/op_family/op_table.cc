@@ -1,4 +1,4 @@
-#include "onnx_model/convert/op_table.h"
+#include "onnx_model/op_family/op_table.h"
 
 #include <array>
 #include <map>
@@ -9,10 +9,11 @@ namespace {
 using Table = std::map<std::string_view, const OpEntry*>;
 
 Table MakeTable() {
-  const std::array<std::span<const OpEntry>, 10> families = {
+  const std::array<std::span<const OpEntry>, 13> families = {
       ConstantOps(),  ConvolutionOps(), PoolOps(),       NormalizationOps(),
       LinearOps(),    ActivationOps(),  ArithmeticOps(), ShapeOps(),
-      SelectionOps(), ReductionOps()};
+      SelectionOps(), ReductionOps(),   ChoiceOps(),     LossOps(),
+      ResizeOps()};
   Table table;
   for (const std::span<const OpEntry> family : families) {
     for (const OpEntry& entry : family) table.emplace(entry.name, &entry);

@@ -1,0 +1,29 @@
+// Dimensions of a value that an op changes, as axes of its tensor.
+#ifndef SPILLWAY_ONNX_MODEL_OP_FAMILY_AXES_H_
+#define SPILLWAY_ONNX_MODEL_OP_FAMILY_AXES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx_model/convert/node_conversion.h"
+
+namespace spillway::onnx_model {
+
+// The value with each of `dims` as an axis of its own.
+absl::StatusOr<Arranged> WithAxes(NodeConversion& node, int input,
+                                  const std::vector<int>& dims);
+
+// Says that the dimension has this size now.
+void SetDim(Arranged& x, int dim, int64_t size);
+
+// A constant of int32.
+Tensor IndexList(NodeConversion& node, const std::vector<int64_t>& indices,
+                 Shape shape);
+
+// Gather, whose gradient adds up rows in float32.
+Tensor GatherRows(NodeConversion& node, Tensor x, Tensor indices, int axis);
+
+}  // namespace spillway::onnx_model
+
+#endif  // SPILLWAY_ONNX_MODEL_OP_FAMILY_AXES_H_
