@@ -14,6 +14,11 @@ namespace spillway::onnx_model {
 absl::StatusOr<Arranged> WithAxes(NodeConversion& node, int input,
                                   const std::vector<int>& dims);
 
+// The axes of the tensor that hold these dimensions, in order; dimensions of 1
+// may have none.
+std::vector<int64_t> TensorAxes(const Arranged& x,
+                                const std::vector<int>& dims);
+
 // Says that the dimension has this size now.
 void SetDim(Arranged& x, int dim, int64_t size);
 
@@ -23,6 +28,14 @@ Tensor IndexList(NodeConversion& node, const std::vector<int64_t>& indices,
 
 // Gather, whose gradient adds up rows in float32.
 Tensor GatherRows(NodeConversion& node, Tensor x, Tensor indices, int axis);
+
+// Each element along the axis so often.
+Tensor RepeatElements(NodeConversion& node, Tensor x, int axis, int64_t times);
+
+// Element i along the axis of the result is the sum of x's elements along it,
+// times row i of the matrix.
+Tensor TimesMatrix(NodeConversion& node, Tensor x, int axis,
+                   const Reals& matrix);
 
 }  // namespace spillway::onnx_model
 

@@ -9,6 +9,7 @@
 
 #include "base/status_macros.h"
 #include "models/layers/layers.h"
+#include "onnx_model/op_family/axes.h"
 #include "onnx_model/op_family/classes.h"
 #include "onnx_model/op_family/combine.h"
 #include "onnx_model/op_family/op_table.h"
@@ -168,6 +169,20 @@ absl::StatusOr<bool> Drops(NodeConversion& node) {
   return mode.size() == 1 && mode.integer(0) != 0;
 }
 
+// The mask of a dropout that keeps all. Most nodes have one that nobody reads.
+void SetFullMask(NodeConversion& node) {
+  constexpr int64_t kMostElements = int64_t{1} << 20;
+  if (!node.node().has_output(1) || CountOf(node.dims(0)) > kMostElements) {
+    return;
+  }
+  const ElementType type =
+      node.opset() < 10 ? node.type(0) : ElementType::kBool;
+  const auto count = static_cast<size_t>(CountOf(node.dims(0)));
+  node.Set(1, IsFloating(type)
+                  ? MakeConstant(type, node.dims(0), Reals(count, 1))
+                  : MakeConstant(type, node.dims(0), Integers(count, 1)));
+}
+
 absl::Status ConvertDropout(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const bool drops, Drops(node));
   SPILLWAY_ASSIGN_OR_RETURN(const double ratio, DropoutRatio(node));
@@ -177,6 +192,7 @@ absl::Status ConvertDropout(NodeConversion& node) {
   }
   if (!drops || ratio == 0) {
     node.SetToInput(0, 0);
+    SetFullMask(node);
     return absl::OkStatus();
   }
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
@@ -334,7 +350,50 @@ absl::Status ConvertGroupNorm(NodeConversion& node) {
   return ConvertGroups(node, groups);
 }
 
-constexpr std::array<OpEntry, 8> kNormalizationOps = {{
+// (x - mean) / (standard deviation + 1e-9) over dimensions.
+absl::Status ConvertMeanVariance(NodeConversion& node) {
+  SPILLWAY_RETURN_IF_ERROR(CheckReals(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> stated,
+                            node.node().Ints("axes"));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::vector<int> dims,
+      node.Axes(stated.value_or(std::vector<int64_t>{0, 2, 3}), node.rank(0)));
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  const Attributes over = {{"axes", TensorAxes(x, dims)}, {"keep_dims", true}};
+  const Tensor mean = node.Helper("Mean", {x.tensor}, over);
+  const Tensor centred = node.Helper("Sub", {x.tensor, mean});
+  const Tensor variance =
+      node.Helper("Mean", {node.Helper("Mul", {centred, centred})}, over);
+  const Tensor deviation = node.Helper("Sqrt", {variance});
+  const Tensor divisor =
+      node.Helper("Add", {deviation, node.Number(1e-9, x.tensor)});
+  x.tensor = node.Add("RealDiv", {centred, divisor});
+  node.Set(0, x);
+  return absl::OkStatus();
+}
+
+// x / (sum of |x|^p)^(1/p) over one dimension, for p of 1 or 2.
+absl::Status ConvertLpNormalization(NodeConversion& node) {
+  SPILLWAY_RETURN_IF_ERROR(CheckReals(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated, node.node().Int("axis", -1));
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, node.rank(0)));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t p, node.node().Int("p", 2));
+  if (p != 1 && p != 2) return InvalidArgument(fmt::format("p is {}", p));
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  const Attributes over = {{"axes", TensorAxes(x, {axis})},
+                           {"keep_dims", true}};
+  const Tensor powers = p == 1 ? node.Helper("Abs", {x.tensor})
+                               : node.Helper("Mul", {x.tensor, x.tensor});
+  Tensor norm = node.Helper("Sum", {powers}, over);
+  if (p == 2) norm = node.Helper("Sqrt", {norm});
+  x.tensor = node.Add("RealDiv", {x.tensor, norm});
+  node.Set(0, x);
+  return absl::OkStatus();
+}
+
+constexpr std::array<OpEntry, 10> kNormalizationOps = {{
     {"BatchNormalization", 5, 5, ConvertBatchNorm},
     {"Dropout", 1, 3, ConvertDropout},
     {"GroupNormalization", 3, 3, ConvertGroupNorm},
@@ -342,6 +401,8 @@ constexpr std::array<OpEntry, 8> kNormalizationOps = {{
     {"LRN", 1, 1, ConvertLrn},
     {"LayerNormalization", 2, 3, ConvertLayerNorm},
     {"LogSoftmax", 1, 1, ConvertLogSoftmax},
+    {"LpNormalization", 1, 1, ConvertLpNormalization},
+    {"MeanVarianceNormalization", 1, 1, ConvertMeanVariance},
     {"Softmax", 1, 1, ConvertSoftmax},
 }};
 

@@ -1,11 +1,14 @@
 // Pools over windows, and over all that is spatial.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "base/status_macros.h"
+#include "onnx_model/op_family/axes.h"
 #include "onnx_model/op_family/op_table.h"
 #include "onnx_model/op_family/window.h"
 
@@ -60,8 +63,64 @@ absl::StatusOr<Window> ReadPool(const NodeConversion& node) {
   const Sizes& dims = node.dims(0);
   SPILLWAY_ASSIGN_OR_RETURN(
       Window window, ReadWindow(node, {dims.begin() + 2, dims.end()}, {}));
-  if (window.has_dilations()) return Unimplemented("dilations");
   return window;
+}
+
+// Windows with dilations are taken dimension by dimension. Of dimension `dim`
+// with n elements: the place of cell `k` of window `o`; it may be padding.
+int64_t CellOf(const Window& window, size_t dim, int64_t o, int64_t k) {
+  return o * window.strides[dim] + k * window.dilations[dim] -
+         window.before[dim];
+}
+
+// The largest of the k-th cells of all windows, for each k.
+Tensor DilatedMax(NodeConversion& node, Tensor x, const Window& window) {
+  for (size_t dim = 0; dim < window.rank() && x.is_valid(); ++dim) {
+    const int axis = static_cast<int>(dim) + 1;
+    const int64_t windows = window.output_size(dim, x.shape().dim(axis));
+    AttributeValue::List paddings(window.rank() + 2, Sizes{0, 0});
+    paddings[dim + 1] = Sizes{window.before[dim], window.after[dim]};
+    const Tensor padded =
+        node.Helper("Pad", {x},
+                    {{"paddings", paddings},
+                     {"value", double{std::numeric_limits<float>::lowest()}}});
+    for (int64_t k = 0; k < window.kernel[dim]; ++k) {
+      Sizes cells;
+      for (int64_t o = 0; o < windows; ++o) {
+        cells.push_back(CellOf(window, dim, o, k) + window.before[dim]);
+      }
+      const Tensor of_windows = GatherRows(
+          node, padded, IndexList(node, cells, Shape({windows})), axis);
+      x = k == 0 ? of_windows : node.Helper("Maximum", {x, of_windows});
+    }
+  }
+  return x;
+}
+
+// A window's mean is a product with a matrix. With padding, the standard's
+// tests count the overhang of such windows too.
+Tensor DilatedMean(NodeConversion& node, Tensor x, const Window& window,
+                   bool counts_padding) {
+  for (size_t dim = 0; dim < window.rank() && x.is_valid(); ++dim) {
+    const int axis = static_cast<int>(dim) + 1;
+    const int64_t n = x.shape().dim(axis);
+    const int64_t windows = window.output_size(dim, n);
+    const int64_t end = n + window.after[dim];
+    Reals means(static_cast<size_t>(windows * n), 0);
+    for (int64_t o = 0; o < windows; ++o) {
+      double* row = &means[static_cast<size_t>(o * n)];
+      double count = 0;
+      for (int64_t k = 0; k < window.kernel[dim]; ++k) {
+        const int64_t cell = CellOf(window, dim, o, k);
+        const bool is_input = cell >= 0 && cell < n;
+        if (is_input) row[cell] += 1;
+        if (is_input || (counts_padding && cell < end)) count += 1;
+      }
+      for (int64_t i = 0; i < n; ++i) row[i] /= std::max(count, 1.0);
+    }
+    x = TimesMatrix(node, x, axis, means);
+  }
+  return x;
 }
 
 std::string PoolOp(const NodeConversion& node, const char* name) {
@@ -71,6 +130,10 @@ std::string PoolOp(const NodeConversion& node, const char* name) {
 absl::Status ConvertMaxPool(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(Window window, ReadPool(node));
   SPILLWAY_ASSIGN_OR_RETURN(const Tensor x, PoolInput(node, window));
+  if (window.has_dilations()) {
+    SetPooled(node, DilatedMax(node, x, window));
+    return absl::OkStatus();
+  }
   SetPooled(node,
             node.Add(PoolOp(node, "MaxPool"), {x}, PoolAttributes(window)));
   return absl::OkStatus();
@@ -93,6 +156,10 @@ absl::Status ConvertAveragePool(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const bool counts,
                             node.node().Bool("count_include_pad", false));
   SPILLWAY_ASSIGN_OR_RETURN(Tensor x, PoolInput(node, window));
+  if (window.has_dilations()) {
+    SetPooled(node, DilatedMean(node, x, window, counts));
+    return absl::OkStatus();
+  }
   bool has_overhang = false;
   for (const int64_t cells : window.overhang) has_overhang |= cells != 0;
   const bool pads_first = counts && has_overhang && window.has_padding();
@@ -100,6 +167,35 @@ absl::Status ConvertAveragePool(NodeConversion& node) {
   Attributes attributes = PoolAttributes(window);
   if (counts && !pads_first) attributes.Set("count_include_pad", true);
   SetPooled(node, node.Add(PoolOp(node, "AvgPool"), {x}, attributes));
+  return absl::OkStatus();
+}
+
+Tensor ToPower(NodeConversion& node, Tensor x, double exponent) {
+  if (exponent == 1) return x;
+  if (exponent == 2) return node.Helper("Mul", {x, x});
+  if (exponent == 0.5) return node.Helper("Sqrt", {x});
+  return node.Helper("Power", {x}, {{"exponent", exponent}});
+}
+
+// (sum over the window of |x|^p)^(1/p): a mean that counts padding, times the
+// elements of a window.
+absl::Status ConvertLpPool(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(Window window, ReadPool(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t p, node.node().Int("p", 2));
+  if (p < 1) return InvalidArgument(fmt::format("p is {}", p));
+  if (window.has_dilations()) return Unimplemented("dilations");
+  SPILLWAY_ASSIGN_OR_RETURN(const Tensor x, PoolInput(node, window));
+  if (!x.is_valid()) return absl::OkStatus();
+  const auto exponent = static_cast<double>(p);
+  Attributes attributes = PoolAttributes(window);
+  attributes.Set("count_include_pad", true);
+  const Tensor mean = node.Helper(
+      PoolOp(node, "AvgPool"),
+      {ToPower(node, node.Helper("Abs", {x}), exponent)}, attributes);
+  if (!mean.is_valid()) return absl::OkStatus();
+  const auto elements = static_cast<double>(CountOf(window.kernel));
+  const Tensor sum = node.Add("Mul", {mean, node.Number(elements, mean)});
+  SetPooled(node, ToPower(node, sum, 1 / exponent));
   return absl::OkStatus();
 }
 
@@ -138,15 +234,20 @@ absl::Status ConvertGlobalMaxPool(NodeConversion& node) {
   window.strides = window.dilations = Sizes(window.rank(), 1);
   window.before = window.after = window.overhang = Sizes(window.rank(), 0);
   SPILLWAY_ASSIGN_OR_RETURN(const Tensor x, PoolInput(node, window));
+  if (window.has_dilations()) {
+    SetPooled(node, DilatedMax(node, x, window));
+    return absl::OkStatus();
+  }
   SetPooled(node,
             node.Add(PoolOp(node, "MaxPool"), {x}, PoolAttributes(window)));
   return absl::OkStatus();
 }
 
-constexpr std::array<OpEntry, 4> kPoolOps = {{
+constexpr std::array<OpEntry, 5> kPoolOps = {{
     {"AveragePool", 1, 1, ConvertAveragePool},
     {"GlobalAveragePool", 1, 1, ConvertGlobalAveragePool},
     {"GlobalMaxPool", 1, 1, ConvertGlobalMaxPool},
+    {"LpPool", 1, 1, ConvertLpPool},
     {"MaxPool", 1, 1, ConvertMaxPool},
 }};
 

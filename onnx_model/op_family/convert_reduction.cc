@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/status_macros.h"
+#include "onnx_model/op_family/axes.h"
 #include "onnx_model/op_family/op_table.h"
 
 namespace spillway::onnx_model {
@@ -55,23 +56,6 @@ Arranged AfterReduction(const NameScope& scope, Arranged x,
   return Reshaped(scope, x, Shape(rest));
 }
 
-// The tensor's axes that are reduced; dimensions of 1 may have none.
-Sizes TensorAxes(const Arranged& x, const Reduced& reduced) {
-  Sizes axes;
-  for (const int dim : reduced.dims) {
-    const std::vector<int>& of_dim = x.axes[static_cast<size_t>(dim)];
-    axes.insert(axes.end(), of_dim.begin(), of_dim.end());
-  }
-  std::ranges::sort(axes);
-  return axes;
-}
-
-absl::Status CheckReals(const NodeConversion& node) {
-  if (IsFloating(node.type(0))) return absl::OkStatus();
-  return Unimplemented(
-      fmt::format("an input of {}", ElementTypeName(node.type(0))));
-}
-
 // What is done to each element before the reduction, and after it.
 struct ReductionSteps {
   const char* before = nullptr;  // null: nothing
@@ -100,7 +84,7 @@ absl::Status ConvertReduction(NodeConversion& node, const ReductionSteps& steps,
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
   if (!x.tensor.is_valid()) return absl::OkStatus();
   x.tensor = Before(node, x.tensor, steps.before);
-  const Sizes axes = TensorAxes(x, reduced);
+  const Sizes axes = TensorAxes(x, reduced.dims);
   if (!axes.empty()) {
     const Attributes attributes = {{"axes", axes}, {"keep_dims", true}};
     x.tensor = steps.after == nullptr
@@ -148,7 +132,7 @@ absl::Status ConvertReduceLogSumExp(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const Reduced reduced, ReadReduced(node, 18));
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
   if (!x.tensor.is_valid()) return absl::OkStatus();
-  const Sizes axes = TensorAxes(x, reduced);
+  const Sizes axes = TensorAxes(x, reduced.dims);
   if (!axes.empty()) {
     const Attributes attributes = {{"axes", axes}, {"keep_dims", true}};
     const Tensor most = node.Helper("Max", {x.tensor}, attributes);

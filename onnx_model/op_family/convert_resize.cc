@@ -297,40 +297,6 @@ Reals WeightsOf(const Resized& resized, const ResizeRule& rule) {
   return weights;
 }
 
-// The tensor as [outer, n, inner], where n is this axis.
-struct AxisView {
-  int64_t outer = 1;
-  int64_t inner = 1;
-};
-
-AxisView ViewOf(const Shape& shape, int axis) {
-  AxisView view;
-  for (int i = 0; i < axis; ++i) view.outer *= shape.dim(i);
-  for (int i = axis + 1; i < shape.rank(); ++i) view.inner *= shape.dim(i);
-  return view;
-}
-
-Tensor Reshaped(NodeConversion& node, Tensor x, Sizes dims) {
-  return node.Helper("Reshape", {x}, {{"shape", Shape(std::move(dims))}});
-}
-
-Sizes DimsWith(const Shape& shape, int axis, int64_t size) {
-  Sizes dims = shape.dims();
-  dims[static_cast<size_t>(axis)] = size;
-  return dims;
-}
-
-// Each element so often.
-Tensor Repeated(NodeConversion& node, Tensor x, int axis, int64_t times) {
-  const AxisView view = ViewOf(x.shape(), axis);
-  const int64_t n = x.shape().dim(axis);
-  const Tensor apart = Reshaped(node, x, {view.outer * n, 1, view.inner});
-  const Tensor repeated =
-      node.Helper("BroadcastTo", {apart},
-                  {{"shape", Shape({view.outer * n, times, view.inner})}});
-  return Reshaped(node, repeated, DimsWith(x.shape(), axis, n * times));
-}
-
 Tensor ResizedByNearest(NodeConversion& node, Tensor x, int axis,
                         const Sizes& indices) {
   const int64_t n = x.shape().dim(axis);
@@ -340,26 +306,9 @@ Tensor ResizedByNearest(NodeConversion& node, Tensor x, int axis,
     for (int64_t i = 0; i < count; ++i) {
       repeats &= indices[static_cast<size_t>(i)] == i / (count / n);
     }
-    if (repeats) return Repeated(node, x, axis, count / n);
+    if (repeats) return RepeatElements(node, x, axis, count / n);
   }
   return GatherRows(node, x, IndexList(node, indices, Shape({count})), axis);
-}
-
-Tensor ResizedByWeights(NodeConversion& node, Tensor x, int axis,
-                        const Resized& resized, const ResizeRule& rule) {
-  const Reals weights = WeightsOf(resized, rule);
-  AttributeValue::List values(weights.size());
-  for (size_t i = 0; i < weights.size(); ++i) values[i] = weights[i];
-  const Tensor matrix =
-      node.Helper("Const", {},
-                  {{"dtype", x.dtype()},
-                   {"shape", Shape({1, resized.to, resized.from})},
-                   {"values", std::move(values)}});
-  const AxisView view = ViewOf(x.shape(), axis);
-  const Tensor columns =
-      Reshaped(node, x, {view.outer, resized.from, view.inner});
-  return Reshaped(node, node.Helper("BatchMatMul", {matrix, columns}),
-                  DimsWith(x.shape(), axis, resized.to));
 }
 
 // The rule's value where the result lies beyond the input.
@@ -411,10 +360,11 @@ absl::Status ConvertResize(NodeConversion& node) {
   for (const Resized& resized : all) {
     if (!x.tensor.is_valid()) return absl::OkStatus();
     const int axis = *x.OnlyAxis(resized.dim);
-    x.tensor = rule.interpolation == Interpolation::kNearest
-                   ? ResizedByNearest(node, x.tensor, axis,
-                                      NearestIndices(resized, rule))
-                   : ResizedByWeights(node, x.tensor, axis, resized, rule);
+    x.tensor =
+        rule.interpolation == Interpolation::kNearest
+            ? ResizedByNearest(node, x.tensor, axis,
+                               NearestIndices(resized, rule))
+            : TimesMatrix(node, x.tensor, axis, WeightsOf(resized, rule));
     x.tensor =
         WithOutside(node, x.tensor, axis, Outside(resized, rule), rule.outside);
     SetDim(x, resized.dim, resized.to);

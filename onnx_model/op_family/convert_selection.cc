@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -19,6 +20,7 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 constexpr int64_t kMostPadding = int64_t{1} << 40;
+constexpr int64_t kMostIndices = int64_t{1} << 24;
 
 absl::Status CheckConcat(const NodeConversion& node, int axis) {
   for (int i = 1; i < node.node().num_inputs(); ++i) {
@@ -298,42 +300,123 @@ absl::StatusOr<Padding> ReadPadding(NodeConversion& node) {
   return padding;
 }
 
-absl::Status ConvertPad(NodeConversion& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(const std::string mode,
-                            node.node().Text("mode", "constant"));
-  if (mode != "constant") return Unimplemented(fmt::format("mode {}", mode));
-  SPILLWAY_ASSIGN_OR_RETURN(const Padding padding, ReadPadding(node));
+enum class PadMode : uint8_t { kConstant, kReflect, kEdge, kWrap };
+
+// The element of n that is at place i, which may be before or behind them.
+int64_t PaddedFrom(PadMode mode, int64_t i, int64_t n) {
+  if (mode == PadMode::kEdge || n == 1) {
+    return std::clamp<int64_t>(i, 0, n - 1);
+  }
+  const int64_t period = mode == PadMode::kWrap ? n : 2 * (n - 1);
+  const int64_t place = ((i % period) + period) % period;
+  return place < n ? place : period - place;
+}
+
+// A dimension's padding; what is negative is cut off before.
+struct DimPadding {
+  int dim = 0;
+  int64_t before = 0;
+  int64_t after = 0;
+};
+
+absl::StatusOr<std::vector<DimPadding>> PaddedDims(NodeConversion& node,
+                                                   const Padding& padding) {
   const int rank = node.rank(0);
-  std::vector<int> dims;
+  std::vector<DimPadding> padded;
   for (int dim = 0; dim < rank; ++dim) {
     const auto at = static_cast<size_t>(dim);
     const int64_t before = padding.amounts[at];
     const int64_t after = padding.amounts[at + static_cast<size_t>(rank)];
-    if (before < 0 || after < 0) return Unimplemented("pads that are negative");
-    if (before > kMostPadding || after > kMostPadding) {
+    const int64_t size = node.dims(0)[at];
+    if (std::abs(before) > kMostPadding || std::abs(after) > kMostPadding ||
+        size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0) < 1) {
       return InvalidArgument(
-          fmt::format("pads has the entries {} and {}", before, after));
+          fmt::format("pads has the entries {} and {} for a dimension of {}",
+                      before, after, size));
     }
-    if (before + after > 0) dims.push_back(dim);
+    if (before != 0 || after != 0) padded.push_back({dim, before, after});
   }
-  if (dims.empty()) {
+  return padded;
+}
+
+// Without what negative entries cut off.
+Arranged Cropped(NodeConversion& node, Arranged x,
+                 const std::vector<DimPadding>& padded) {
+  for (const auto& [dim, before, after] : padded) {
+    const int64_t from_begin = std::max<int64_t>(-before, 0);
+    const int64_t from_end = std::max<int64_t>(-after, 0);
+    if (from_begin + from_end == 0 || !x.tensor.is_valid()) continue;
+    x = SliceOf(node, x, dim, from_begin,
+                x.dims.dim(dim) - from_begin - from_end);
+  }
+  return x;
+}
+
+Arranged PaddedWithValue(NodeConversion& node, Arranged x,
+                         const std::vector<DimPadding>& padded, double value) {
+  AttributeValue::List paddings(static_cast<size_t>(x.tensor.shape().rank()),
+                                Sizes{0, 0});
+  bool grows = false;
+  for (const auto& [dim, before, after] : padded) {
+    const Sizes amounts = {std::max<int64_t>(before, 0),
+                           std::max<int64_t>(after, 0)};
+    paddings[static_cast<size_t>(*x.OnlyAxis(dim))] = amounts;
+    SetDim(x, dim, x.dims.dim(dim) + amounts[0] + amounts[1]);
+    grows |= amounts[0] + amounts[1] > 0;
+  }
+  if (!grows) return x;
+  Attributes attributes = {{"paddings", paddings}};
+  if (value != 0) attributes.Set("value", value);
+  x.tensor = node.Add("Pad", {x.tensor}, attributes);
+  return x;
+}
+
+Arranged PaddedFromItself(NodeConversion& node, Arranged x,
+                          const std::vector<DimPadding>& padded, PadMode mode) {
+  for (const auto& [dim, before, after] : padded) {
+    if (before <= 0 && after <= 0) continue;
+    const int64_t n = x.dims.dim(dim);
+    Sizes indices;
+    for (int64_t i = -std::max<int64_t>(before, 0);
+         i < n + std::max<int64_t>(after, 0); ++i) {
+      indices.push_back(PaddedFrom(mode, i, n));
+    }
+    const auto size = static_cast<int64_t>(indices.size());
+    x.tensor =
+        GatherRows(node, x.tensor, IndexList(node, indices, Shape({size})),
+                   *x.OnlyAxis(dim));
+    SetDim(x, dim, size);
+  }
+  return x;
+}
+
+absl::Status ConvertPad(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const size_t choice,
+      node.node().Choice("mode", {"constant", "reflect", "edge", "wrap"}));
+  const auto mode = static_cast<PadMode>(choice);
+  SPILLWAY_ASSIGN_OR_RETURN(const Padding padding, ReadPadding(node));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<DimPadding> padded,
+                            PaddedDims(node, padding));
+  if (padded.empty()) {
     node.SetToInput(0, 0);
     return absl::OkStatus();
   }
+  std::vector<int> dims;
+  for (const DimPadding& dim : padded) {
+    dims.push_back(dim.dim);
+    if (mode != PadMode::kConstant &&
+        std::max(dim.before, dim.after) > kMostIndices) {
+      return Unimplemented(fmt::format("pads of more than {}", kMostIndices));
+    }
+  }
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, WithAxes(node, 0, dims));
   if (!x.tensor.is_valid()) return absl::OkStatus();
-  AttributeValue::List paddings(static_cast<size_t>(x.tensor.shape().rank()),
-                                Sizes{0, 0});
-  for (const int dim : dims) {
-    const auto at = static_cast<size_t>(dim);
-    const int64_t before = padding.amounts[at];
-    const int64_t after = padding.amounts[at + static_cast<size_t>(rank)];
-    paddings[static_cast<size_t>(*x.OnlyAxis(dim))] = Sizes{before, after};
-    SetDim(x, dim, x.dims.dim(dim) + before + after);
-  }
-  Attributes attributes = {{"paddings", paddings}};
-  if (padding.value != 0) attributes.Set("value", padding.value);
-  x.tensor = node.Add("Pad", {x.tensor}, attributes);
+  x = Cropped(node, x, padded);
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  x = mode == PadMode::kConstant
+          ? PaddedWithValue(node, x, padded, padding.value)
+          : PaddedFromItself(node, x, padded, mode);
   node.Set(0, x);
   return absl::OkStatus();
 }

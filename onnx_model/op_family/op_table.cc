@@ -1,5 +1,7 @@
 #include "onnx_model/op_family/op_table.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 
@@ -22,6 +24,12 @@ Table MakeTable() {
 }
 
 }  // namespace
+
+absl::Status CheckReals(const NodeConversion& node) {
+  if (IsFloating(node.type(0))) return absl::OkStatus();
+  return Unimplemented(
+      fmt::format("an input of {}", ElementTypeName(node.type(0))));
+}
 
 const OpEntry* FindOp(std::string_view name) {
   static const Table kTable = MakeTable();

@@ -44,6 +44,9 @@ std::span<const OpEntry> ChoiceOps();
 std::span<const OpEntry> LossOps();
 std::span<const OpEntry> ResizeOps();
 
+// UNIMPLEMENTED if input 0 is not of reals.
+absl::Status CheckReals(const NodeConversion& node);
+
 // Null for an op that is not in the table.
 const OpEntry* FindOp(std::string_view name);
 

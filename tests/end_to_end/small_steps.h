@@ -49,9 +49,11 @@ inline const std::map<std::string_view, SmallStep>& SmallSteps() {
 // has more of the blocks of a smaller one.
 inline std::vector<std::string> NetworksToRun() {
   static const std::set<std::string_view> deeper = {
-      "resnet101",      "resnet101_v1.5", "resnet101_v2",
-      "resnet110",      "resnet110_v2",   "resnet152",
-      "resnet152_v1.5", "resnet152_v2",   "vgg19"};
+      "densenet100_k12", "densenet100_k24", "nasnetlarge",  "resnet101",
+      "resnet101_v1.5",  "resnet101_v2",    "resnet110",    "resnet110_v2",
+      "resnet152",       "resnet152_v1.5",  "resnet152_v2", "resnet32",
+      "resnet32_v2",     "resnet44",        "resnet44_v2",  "resnet56",
+      "resnet56_v2",     "vgg16",           "vgg19"};
   const bool all = std::getenv("SPILLWAY_STRESS") != nullptr;
   std::vector<std::string> names;
   for (const auto& [name, step] : SmallSteps()) {
