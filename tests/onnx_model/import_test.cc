@@ -192,12 +192,13 @@ TEST(ImportTest, NamesAllThatIsNotSupportedAtOnce) {
     node { name: "own" op_type: "Thing" domain: "com.me" input: "b"
       output: "c" }
     node { name: "mode" op_type: "Pad" input: "x" output: "d"
-      attribute { name: "mode" type: STRING s: "wrap" } }
+      attribute { name: "mode" type: STRING s: "mirror" } }
     node { op_type: "Relu" input: "c" output: "y" })";
-  EXPECT_THAT(Import(MakeModel(graph)),
-              IsRefused("model.onnx: cannot import Det (2, first first), Pad "
-                        "(1, first mode: mode wrap), com.me.Thing (1, first "
-                        "own)"));
+  EXPECT_THAT(
+      Import(MakeModel(graph)),
+      IsRefused("model.onnx: cannot import Det (2, first first), Pad "
+                "(1, first mode: mode 'mirror'), com.me.Thing (1, first "
+                "own)"));
 }
 
 TEST(ImportTest, AnOutputThatWeDoNotComputeIsNamedIfItIsRead) {
