@@ -16,9 +16,6 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-// A mask larger than this would not be worth a constant.
-constexpr int64_t kMostMaskElements = int64_t{1} << 24;
-
 // y = op(a, b), bool; with `swaps`, op(b, a).
 absl::Status ConvertTest(NodeConversion& node, const char* op, bool swaps) {
   SPILLWAY_ASSIGN_OR_RETURN(const Arranged a, node.Input(swaps ? 1 : 0));
@@ -134,9 +131,7 @@ absl::Status ConvertTrilu(NodeConversion& node) {
   if (rank < 2) return InvalidArgument("an input of fewer than 2 dimensions");
   const int64_t rows = node.dims(0)[static_cast<size_t>(rank) - 2];
   const int64_t columns = node.dims(0)[static_cast<size_t>(rank) - 1];
-  if (rows * columns > kMostMaskElements) {
-    return Unimplemented(fmt::format("matrices of {} x {}", rows, columns));
-  }
+  SPILLWAY_RETURN_IF_ERROR(CheckConstantSize(rows * columns));
   // No element is so far from the diagonal.
   k = std::clamp(k, -rows - 1, columns + 1);
   SPILLWAY_ASSIGN_OR_RETURN(const Tensor x,
@@ -168,8 +163,9 @@ absl::Status ConvertOneHot(NodeConversion& node) {
     return InvalidArgument("depth is not one number, or values are not two");
   }
   const double classes = depth.real(0);
-  if (!(classes >= 1 && classes <= static_cast<double>(kMostMaskElements))) {
-    return InvalidArgument(fmt::format("a depth of {}", classes));
+  if (!(classes >= 1 &&
+        classes <= static_cast<double>(kMostConstantElements))) {
+    return Unimplemented(fmt::format("a depth of {}", classes));
   }
   SPILLWAY_ASSIGN_OR_RETURN(const Tensor x,
                             node.InputInOrder(0, Identity(rank)));

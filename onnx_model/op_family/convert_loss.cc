@@ -31,6 +31,7 @@ absl::Status CheckLabels(const NodeConversion& node) {
     return InvalidArgument("an input of fewer than 2 dimensions");
   }
   expected.erase(expected.begin() + 1);
+  SPILLWAY_RETURN_IF_ERROR(CheckConstantSize(node.dims(0)[1]));
   if (node.dims(1) != expected || !IsInteger(node.type(1))) {
     return InvalidArgument(fmt::format(
         "its labels are {} {}; its scores {}", ElementTypeName(node.type(1)),

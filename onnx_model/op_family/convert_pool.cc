@@ -58,11 +58,28 @@ Attributes PoolAttributes(const Window& window) {
   return attributes;
 }
 
+// Dilated windows have lists of cells, and a node for each cell of a kernel.
+absl::Status CheckDilated(const NodeConversion& node, const Window& window) {
+  constexpr int64_t kMostCells = 256;
+  for (size_t dim = 0; dim < window.rank(); ++dim) {
+    const int64_t n = node.dims(0)[dim + 2];
+    const int64_t windows = window.output_size(dim, n);
+    if (window.kernel[dim] > kMostCells ||
+        windows > kMostConstantElements / n) {
+      return Unimplemented("dilations of windows that are so large");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Window> ReadPool(const NodeConversion& node) {
   SPILLWAY_RETURN_IF_ERROR(CheckPool(node, 3));
   const Sizes& dims = node.dims(0);
   SPILLWAY_ASSIGN_OR_RETURN(
       Window window, ReadWindow(node, {dims.begin() + 2, dims.end()}, {}));
+  if (window.has_dilations()) {
+    SPILLWAY_RETURN_IF_ERROR(CheckDilated(node, window));
+  }
   return window;
 }
 

@@ -180,6 +180,9 @@ absl::Status ConvertArg(NodeConversion& node, bool is_max) {
   SPILLWAY_ASSIGN_OR_RETURN(Tensor x,
                             node.InputInOrder(0, Identity(node.rank(0))));
   if (!x.is_valid()) return absl::OkStatus();
+  if (is_last) {
+    SPILLWAY_RETURN_IF_ERROR(CheckConstantSize(x.shape().dim(axis)));
+  }
   if (!is_max) x = node.Helper("Mul", {x, node.Number(-1, x)});
   const Tensor y = IndexOfLargest(node, x, axis, is_last);
   if (!y.is_valid()) return absl::OkStatus();

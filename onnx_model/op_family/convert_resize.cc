@@ -18,9 +18,6 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-// More weights would not be worth a constant.
-constexpr int64_t kMostWeights = int64_t{1} << 22;
-
 // The order of the choices below is that of the texts in ReadRule.
 enum class Interpolation : uint8_t { kNearest, kLinear, kCubic, kBilinear };
 // Where an element of the result lies in the input.
@@ -71,6 +68,9 @@ absl::StatusOr<ResizeRule> ReadRule(const NodeConversion& node) {
   rule.nearest = static_cast<Nearest>(nearest);
   SPILLWAY_ASSIGN_OR_RETURN(rule.cubic,
                             node.node().Real("cubic_coeff_a", -0.75));
+  if (std::abs(rule.cubic) > 1e6) {
+    return InvalidArgument(fmt::format("cubic_coeff_a is {}", rule.cubic));
+  }
   SPILLWAY_ASSIGN_OR_RETURN(rule.excludes_outside,
                             node.node().Bool("exclude_outside", false));
   SPILLWAY_ASSIGN_OR_RETURN(rule.antialias,
@@ -150,9 +150,9 @@ absl::StatusOr<std::vector<Resized>> BySizes(NodeConversion& node,
   if (policy == 0) return result;
   for (Resized& resized : result) {
     resized.scale = policy == 1 ? least : most;
-    resized.to = std::max<int64_t>(
-        1, static_cast<int64_t>(std::floor(
-               resized.scale * static_cast<double>(resized.from) + 0.5)));
+    const double to =
+        std::floor(resized.scale * static_cast<double>(resized.from) + 0.5);
+    resized.to = static_cast<int64_t>(std::clamp(to, 1.0, 1e9));
   }
   return result;
 }
@@ -238,6 +238,11 @@ std::vector<bool> Outside(const Resized& resized, const ResizeRule& rule) {
   return outside;
 }
 
+// A crop may lie anywhere, or nowhere (NaN).
+double Bounded(double place) {
+  return place > -1e9 ? std::min(place, 1e9) : -1e9;
+}
+
 int64_t NearestTo(double place, Nearest nearest) {
   switch (nearest) {
     case Nearest::kPreferFloor:
@@ -256,7 +261,7 @@ Sizes NearestIndices(const Resized& resized, const ResizeRule& rule) {
   Sizes indices;
   for (int64_t i = 0; i < resized.to; ++i) {
     const int64_t index =
-        NearestTo(PlaceOf(resized, rule.coordinates, i), rule.nearest);
+        NearestTo(Bounded(PlaceOf(resized, rule.coordinates, i)), rule.nearest);
     indices.push_back(std::clamp<int64_t>(index, 0, resized.from - 1));
   }
   return indices;
@@ -279,7 +284,7 @@ Reals WeightsOf(const Resized& resized, const ResizeRule& rule) {
       (rule.interpolation == Interpolation::kCubic ? 2 : 1) / narrow;
   Reals weights(static_cast<size_t>(resized.to * resized.from), 0);
   for (int64_t i = 0; i < resized.to; ++i) {
-    const double place = PlaceOf(resized, rule.coordinates, i);
+    const double place = Bounded(PlaceOf(resized, rule.coordinates, i));
     double* row = &weights[static_cast<size_t>(i * resized.from)];
     double sum = 0;
     const auto first = static_cast<int64_t>(std::ceil(place - reach));
@@ -292,6 +297,7 @@ Reals WeightsOf(const Resized& resized, const ResizeRule& rule) {
       row[std::clamp<int64_t>(k, 0, resized.from - 1)] += weight;
       sum += weight;
     }
+    if (sum == 0) continue;
     for (int64_t k = 0; k < resized.from; ++k) row[k] /= sum;
   }
   return weights;
@@ -330,6 +336,16 @@ Tensor WithOutside(NodeConversion& node, Tensor x, int axis,
   return node.Helper("Select", {is_outside, node.Number(value, x), x});
 }
 
+// Sizes of which lists and matrices can be made, and a scale that fits them.
+absl::Status CheckResized(const Resized& resized) {
+  if (resized.to <= kMostConstantElements / resized.from &&
+      resized.scale > 1.0 / static_cast<double>(kMostConstantElements)) {
+    return absl::OkStatus();
+  }
+  return Unimplemented(fmt::format("from {} to {} elements by {}", resized.from,
+                                   resized.to, resized.scale));
+}
+
 absl::Status ConvertResize(NodeConversion& node) {
   if (!IsFloating(node.type(0))) {
     return Unimplemented(
@@ -351,10 +367,7 @@ absl::Status ConvertResize(NodeConversion& node) {
   std::vector<int> dims;
   for (const Resized& resized : all) {
     dims.push_back(resized.dim);
-    if (resized.to * resized.from > kMostWeights) {
-      return Unimplemented(
-          fmt::format("from {} to {} elements", resized.from, resized.to));
-    }
+    SPILLWAY_RETURN_IF_ERROR(CheckResized(resized));
   }
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, WithAxes(node, 0, dims));
   for (const Resized& resized : all) {

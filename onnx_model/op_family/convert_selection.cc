@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -20,7 +19,6 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 constexpr int64_t kMostPadding = int64_t{1} << 40;
-constexpr int64_t kMostIndices = int64_t{1} << 24;
 
 absl::Status CheckConcat(const NodeConversion& node, int axis) {
   for (int i = 1; i < node.node().num_inputs(); ++i) {
@@ -176,6 +174,7 @@ absl::Status SliceBySteps(NodeConversion& node, const SliceRange& range) {
   SPILLWAY_ASSIGN_OR_RETURN(Tensor x,
                             node.InputInOrder(0, Identity(node.rank(0))));
   for (size_t i = 0; i < range.dims.size(); ++i) {
+    SPILLWAY_RETURN_IF_ERROR(CheckConstantSize(range.sizes[i]));
     Sizes indices;
     for (int64_t k = 0; k < range.sizes[i]; ++k) {
       indices.push_back(range.begins[i] + k * range.steps[i]);
@@ -328,7 +327,8 @@ absl::StatusOr<std::vector<DimPadding>> PaddedDims(NodeConversion& node,
     const int64_t before = padding.amounts[at];
     const int64_t after = padding.amounts[at + static_cast<size_t>(rank)];
     const int64_t size = node.dims(0)[at];
-    if (std::abs(before) > kMostPadding || std::abs(after) > kMostPadding ||
+    if (before < -kMostPadding || before > kMostPadding ||
+        after < -kMostPadding || after > kMostPadding ||
         size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0) < 1) {
       return InvalidArgument(
           fmt::format("pads has the entries {} and {} for a dimension of {}",
@@ -405,9 +405,10 @@ absl::Status ConvertPad(NodeConversion& node) {
   std::vector<int> dims;
   for (const DimPadding& dim : padded) {
     dims.push_back(dim.dim);
-    if (mode != PadMode::kConstant &&
-        std::max(dim.before, dim.after) > kMostIndices) {
-      return Unimplemented(fmt::format("pads of more than {}", kMostIndices));
+    if (mode != PadMode::kConstant) {
+      SPILLWAY_RETURN_IF_ERROR(CheckConstantSize(
+          node.dims(0)[static_cast<size_t>(dim.dim)] +
+          std::max<int64_t>(dim.before, 0) + std::max<int64_t>(dim.after, 0)));
     }
   }
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, WithAxes(node, 0, dims));
@@ -526,6 +527,7 @@ absl::Status ConvertGatherElements(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const Tensor indices, node.InputInOrder(1, order));
   if (!x.is_valid() || !indices.is_valid()) return absl::OkStatus();
   const int64_t n = x.shape().dim(-1);
+  SPILLWAY_RETURN_IF_ERROR(CheckConstantSize(n));
   Sizes dims = x.shape().dims();
   dims.insert(dims.end() - 1, 1);
   x = node.Helper("Reshape", {x}, {{"shape", Shape(dims)}});

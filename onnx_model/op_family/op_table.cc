@@ -25,6 +25,13 @@ Table MakeTable() {
 
 }  // namespace
 
+absl::Status CheckConstantSize(int64_t elements) {
+  if (elements <= kMostConstantElements) return absl::OkStatus();
+  return Unimplemented(
+      fmt::format("it needs a constant of {} elements; {} are possible",
+                  elements, kMostConstantElements));
+}
+
 absl::Status CheckReals(const NodeConversion& node) {
   if (IsFloating(node.type(0))) return absl::OkStatus();
   return Unimplemented(

@@ -44,6 +44,13 @@ std::span<const OpEntry> ChoiceOps();
 std::span<const OpEntry> LossOps();
 std::span<const OpEntry> ResizeOps();
 
+// Constants that a converter makes itself have so many elements at most: a file
+// of a few bytes must not take the memory.
+constexpr int64_t kMostConstantElements = int64_t{1} << 21;
+
+// UNIMPLEMENTED for more elements.
+absl::Status CheckConstantSize(int64_t elements);
+
 // UNIMPLEMENTED if input 0 is not of reals.
 absl::Status CheckReals(const NodeConversion& node);
 
