@@ -1,6 +1,7 @@
 // The program in a process with little memory (`ulimit -v`): it runs, or prints
 // the reason in one line, and never ends with a signal.
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -57,15 +58,18 @@ class LittleMemoryTest : public ::testing::TestWithParam<LittleMemoryCase> {
         .Wait();
   }
 
-  // The least address space, to 5 MiB, in which the dynamic loader can map the
-  // program and its libraries. With less, the program's own code never runs.
+  // The least address space, to 5 MiB, in which the kernel can map the program
+  // and the dynamic loader its libraries. With less, the program's own code
+  // never runs.
   static int64_t BytesToLoad() {
     constexpr int kLoaderFailed = 127;
+    constexpr int kKernelFailed = 128 + SIGSEGV;
     int64_t bytes = 20_MiB;
-    while (RunWithin(bytes, {"--version"}).exit_status == kLoaderFailed) {
+    while (true) {
+      const int status = RunWithin(bytes, {"--version"}).exit_status;
+      if (status != kLoaderFailed && status != kKernelFailed) return bytes;
       bytes += 5_MiB;
     }
-    return bytes;
   }
 };
 
