@@ -37,6 +37,11 @@ absl::Status CheckLabels(const NodeConversion& node) {
         "its labels are {} {}; its scores {}", ElementTypeName(node.type(1)),
         Shape(node.dims(1)).ToString(), Shape(node.dims(0)).ToString()));
   }
+  if (node.has(2) && node.dims(2) != Sizes{node.dims(0)[1]}) {
+    return InvalidArgument(fmt::format("its weights are {}; its scores {}",
+                                       Shape(node.dims(2)).ToString(),
+                                       Shape(node.dims(0)).ToString()));
+  }
   return absl::OkStatus();
 }
 

@@ -319,7 +319,8 @@ struct DimPadding {
 };
 
 absl::StatusOr<std::vector<DimPadding>> PaddedDims(NodeConversion& node,
-                                                   const Padding& padding) {
+                                                   const Padding& padding,
+                                                   PadMode mode) {
   const int rank = node.rank(0);
   std::vector<DimPadding> padded;
   for (int dim = 0; dim < rank; ++dim) {
@@ -333,6 +334,10 @@ absl::StatusOr<std::vector<DimPadding>> PaddedDims(NodeConversion& node,
       return InvalidArgument(
           fmt::format("pads has the entries {} and {} for a dimension of {}",
                       before, after, size));
+    }
+    if (mode != PadMode::kConstant) {
+      SPILLWAY_RETURN_IF_ERROR(CheckConstantSize(
+          size + std::max<int64_t>(before, 0) + std::max<int64_t>(after, 0)));
     }
     if (before != 0 || after != 0) padded.push_back({dim, before, after});
   }
@@ -397,7 +402,7 @@ absl::Status ConvertPad(NodeConversion& node) {
   const auto mode = static_cast<PadMode>(choice);
   SPILLWAY_ASSIGN_OR_RETURN(const Padding padding, ReadPadding(node));
   SPILLWAY_ASSIGN_OR_RETURN(const std::vector<DimPadding> padded,
-                            PaddedDims(node, padding));
+                            PaddedDims(node, padding, mode));
   if (padded.empty()) {
     node.SetToInput(0, 0);
     return absl::OkStatus();
@@ -405,11 +410,6 @@ absl::Status ConvertPad(NodeConversion& node) {
   std::vector<int> dims;
   for (const DimPadding& dim : padded) {
     dims.push_back(dim.dim);
-    if (mode != PadMode::kConstant) {
-      SPILLWAY_RETURN_IF_ERROR(CheckConstantSize(
-          node.dims(0)[static_cast<size_t>(dim.dim)] +
-          std::max<int64_t>(dim.before, 0) + std::max<int64_t>(dim.after, 0)));
-    }
   }
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, WithAxes(node, 0, dims));
   if (!x.tensor.is_valid()) return absl::OkStatus();

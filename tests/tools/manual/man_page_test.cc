@@ -48,10 +48,10 @@ TEST(ManPageTest, CommandsNameWhatTheyRequire) {
   EXPECT_THAT(FormatManPage(SmallProgram()), HasSubstr(R"(
 .SH COMMANDS
 .TP
-\fBdog walk\fR \fB\-\-pace\fR \fBslow\fR|\fBfast\fR [\fIFLAGS\fR]
+\fBdog walk\fR \fB\-\-pace\fR \fBslow\fR|\:\fBfast\fR [\fIFLAGS\fR]
 Go out.
 .TP
-\fBdog play\fR \fBsit\fR|\fBroll\fR [\fIFLAGS\fR]
+\fBdog play\fR \fBsit\fR|\:\fBroll\fR [\fIFLAGS\fR]
 Do a trick: now.
 .TP
 \fBdog\fR \fB\-\-version\fR
@@ -67,13 +67,13 @@ TEST(ManPageTest, FlagsStandInGroupsWithTheirCommands) {
 print this text
 .SS Walk
 .TP
-\fB\-\-pace\fR \fBslow\fR|\fBfast\fR
+\fB\-\-pace\fR \fBslow\fR|\:\fBfast\fR
 the dog\(aqs [own] [walk]
 .TP
-\fB\-\-wet\fR \fBtrue\fR|\fBfalse\fR
+\fB\-\-wet\fR \fBtrue\fR|\:\fBfalse\fR
 in rain
 .TP
-\fB\-\-map\fR \fIPLACE\fR|\fIFILE\fR
+\fB\-\-map\fR \fIPLACE\fR|\:\fIFILE\fR
 where to [walk]
 )"));
 }

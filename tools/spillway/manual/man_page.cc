@@ -33,14 +33,14 @@ std::string Tagged(const std::string& tag, std::string_view text) {
   return fmt::format(".TP\n{}\n{}\n", tag, RoffEscaped(text));
 }
 
-// Literal words are bold; placeholders are italic.
+// Literal words are bold; placeholders are italic. A line may end after each.
 std::string FormatValue(const FlagManual& flag) {
   std::vector<std::string> parts = CLI::detail::split(flag.value, '|');
   for (std::string& part : parts) {
     const bool is_word = OffersOf(part).words == std::vector{part};
     part = is_word ? Bold(part) : Italic(part);
   }
-  return CLI::detail::join(parts, "|");
+  return CLI::detail::join(parts, "|\\:");
 }
 
 // "-h, --help" or "--lms off|auto"
