@@ -63,10 +63,17 @@ absl::Status CheckDilated(const NodeConversion& node, const Window& window) {
   constexpr int64_t kMostCells = 256;
   for (size_t dim = 0; dim < window.rank(); ++dim) {
     const int64_t n = node.dims(0)[dim + 2];
-    const int64_t windows = window.output_size(dim, n);
-    if (window.kernel[dim] > kMostCells ||
-        windows > kMostConstantElements / n) {
-      return Unimplemented("dilations of windows that are so large");
+    const int64_t cells = n + window.before[dim] + window.after[dim];
+    if (window.kernel[dim] > kMostCells) {
+      return Unimplemented("dilations of a window that is so large");
+    }
+    if (window.dilations[dim] > cells ||
+        (window.kernel[dim] - 1) * window.dilations[dim] + 1 > cells) {
+      return InvalidArgument(
+          fmt::format("its window is larger than its input of {}", n));
+    }
+    if (window.output_size(dim, n) > kMostConstantElements / n) {
+      return Unimplemented("dilations over an input that is so large");
     }
   }
   return absl::OkStatus();
