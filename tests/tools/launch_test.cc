@@ -102,7 +102,7 @@ TEST(LaunchCommandTest, IsDescribed) {
   EXPECT_THAT(RunProgram({"manual"}).out,
               HasSubstr("\\fBspillway launch\\fR \\fB\\-n\\fR, "
                         "\\fB\\-\\-num_ranks\\fR \\fIN\\fR [\\fIFLAGS\\fR] "
-                        "\\fB\\-\\-\\fR \\fBtrain\\fR|\\fBbench\\fR ...\n"));
+                        "\\fB\\-\\-\\fR \\fBtrain\\fR|\\:\\fBbench\\fR ...\n"));
   EXPECT_THAT(RunProgram({"completion", "bash"}).out,
               HasSubstr("--num_ranks | -n"));
   EXPECT_THAT(RunProgram({"completion", "zsh"}).out,
