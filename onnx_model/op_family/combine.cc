@@ -115,7 +115,8 @@ Alike MakeAlike(NodeConversion& node, std::vector<Arranged> xs,
     for (const Arranged& x : xs) {
       alike.tensors.push_back(InModelOrder(node, x).tensor);
     }
-    alike.result = InModelOrder(node, *largest);
+    alike.result =
+        AsIs(alike.tensors[static_cast<size_t>(largest - xs.begin())]);
   }
   alike.result.dims = dims;
   return alike;
