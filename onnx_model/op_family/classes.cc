@@ -30,4 +30,9 @@ Tensor IsClass(NodeConversion& node, Tensor labels, int64_t classes,
   return node.Helper("Equal", {column, all});
 }
 
+Tensor IsPlace(NodeConversion& node, Tensor indices, int64_t n) {
+  return node.Helper(
+      "LogicalOr", {IsClass(node, indices, n), IsClass(node, indices, n, -n)});
+}
+
 }  // namespace spillway::onnx_model

@@ -17,6 +17,9 @@ Tensor LogSoftmax(NodeConversion& node, Tensor x);
 Tensor IsClass(NodeConversion& node, Tensor labels, int64_t classes,
                int64_t first = 0);
 
+// The same of indices into n places; one below 0 counts from the end.
+Tensor IsPlace(NodeConversion& node, Tensor indices, int64_t n);
+
 }  // namespace spillway::onnx_model
 
 #endif  // SPILLWAY_ONNX_MODEL_OP_FAMILY_CLASSES_H_

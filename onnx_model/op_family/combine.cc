@@ -1,34 +1,17 @@
 #include "onnx_model/op_family/combine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
+#include "onnx_model/fold/fold.h"
 
 namespace spillway::onnx_model {
 namespace {
 
 using Sizes = std::vector<int64_t>;
-
-// NumPy: dimensions are compared from the last; one of 1 is repeated.
-absl::StatusOr<Sizes> BroadcastDims(const Sizes& a, const Sizes& b) {
-  Sizes dims(std::max(a.size(), b.size()), 1);
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const int64_t from_a = i < a.size() ? a[a.size() - 1 - i] : 1;
-    const int64_t from_b = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (from_a != from_b && from_a != 1 && from_b != 1) {
-      return InvalidArgument(fmt::format("its inputs are {} and {}",
-                                         Shape(a).ToString(),
-                                         Shape(b).ToString()));
-    }
-    dims[dims.size() - 1 - i] = std::max(from_a, from_b);
-  }
-  return dims;
-}
 
 // `x` as `like` lies. What has one element, or one for each place of the last
 // axis, is a scalar or a vector: faster than other repetition.
@@ -82,10 +65,10 @@ DType CommonDType(const NodeConversion& node, DType a, DType b) {
 }
 
 // The shape of all of them.
-absl::StatusOr<Shape> CommonDims(const std::vector<Arranged>& xs) {
+absl::StatusOr<Shape> ShapeOfAll(const std::vector<Arranged>& xs) {
   Sizes common;
   for (const Arranged& x : xs) {
-    SPILLWAY_ASSIGN_OR_RETURN(common, BroadcastDims(common, x.dims.dims()));
+    SPILLWAY_ASSIGN_OR_RETURN(common, CommonDims(common, x.dims.dims()));
   }
   return Shape(common);
 }
@@ -128,7 +111,7 @@ absl::StatusOr<Arranged> CombineFrom(NodeConversion& node, const char* op,
   for (const Arranged& x : xs) {
     if (!x.tensor.is_valid()) return Arranged();
   }
-  SPILLWAY_ASSIGN_OR_RETURN(const Shape dims, CommonDims(xs));
+  SPILLWAY_ASSIGN_OR_RETURN(const Shape dims, ShapeOfAll(xs));
   auto [result, tensors] = MakeAlike(node, std::move(xs), dims);
   for (const Tensor tensor : tensors) {
     if (!tensor.is_valid()) return Arranged();

@@ -170,10 +170,8 @@ absl::Status ConvertOneHot(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const Tensor x,
                             node.InputInOrder(0, Identity(rank)));
   if (!x.is_valid()) return absl::OkStatus();
-  // An index below 0 counts from the end.
   const auto n = static_cast<int64_t>(classes);
-  const Tensor is_class =
-      node.Helper("LogicalOr", {IsClass(node, x, n), IsClass(node, x, n, -n)});
+  const Tensor is_class = IsPlace(node, x, n);
   SPILLWAY_ASSIGN_OR_RETURN(const Tensor off_on,
                             node.InputInOrder(2, Identity(1)));
   const Tensor off = ElementOf(node, off_on, 0);

@@ -258,10 +258,6 @@ absl::Status ConvertGlobalMaxPool(NodeConversion& node) {
   window.strides = window.dilations = Sizes(window.rank(), 1);
   window.before = window.after = window.overhang = Sizes(window.rank(), 0);
   SPILLWAY_ASSIGN_OR_RETURN(const Tensor x, PoolInput(node, window));
-  if (window.has_dilations()) {
-    SetPooled(node, DilatedMax(node, x, window));
-    return absl::OkStatus();
-  }
   SetPooled(node,
             node.Add(PoolOp(node, "MaxPool"), {x}, PoolAttributes(window)));
   return absl::OkStatus();

@@ -148,12 +148,9 @@ absl::Status ConvertReduceLogSumExp(NodeConversion& node) {
 
 // A list of integers from n - 1 down to 0.
 Tensor Backwards(NodeConversion& node, int64_t n) {
-  AttributeValue::List values(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) values[static_cast<size_t>(i)] = n - 1 - i;
-  return node.Helper("Const", {},
-                     {{"dtype", DType::kInt32},
-                      {"shape", Shape({n})},
-                      {"values", std::move(values)}});
+  Sizes places;
+  for (int64_t i = n - 1; i >= 0; --i) places.push_back(i);
+  return IndexList(node, places, Shape({n}));
 }
 
 // The index of the largest element of `x` along `axis`, the first of equal

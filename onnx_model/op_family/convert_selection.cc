@@ -531,8 +531,7 @@ absl::Status ConvertGatherElements(NodeConversion& node) {
   Sizes dims = x.shape().dims();
   dims.insert(dims.end() - 1, 1);
   x = node.Helper("Reshape", {x}, {{"shape", Shape(dims)}});
-  const Tensor is_place = node.Helper(
-      "LogicalOr", {IsClass(node, indices, n), IsClass(node, indices, n, -n)});
+  const Tensor is_place = IsPlace(node, indices, n);
   const Tensor chosen = node.Helper("Select", {is_place, x, node.Number(0, x)});
   const Tensor y = node.Add("Sum", {chosen}, {{"axes", Sizes{-1}}});
   if (y.is_valid()) node.Set(0, InOrder(y, order));

@@ -6,6 +6,7 @@
 #include "ops/gpu/kernel/cast.h"
 #include "ops/gpu/thread/launch.cuh"
 #include "ops/gpu/thread/pack.cuh"
+#include "ops/gpu/thread/storage.cuh"
 
 namespace spillway::gpu {
 namespace {
@@ -69,34 +70,12 @@ __global__ void CastKernel(int64_t n, const From* x, To* y) {
   });
 }
 
-// launch(T()), where T holds `dtype`.
-template <typename Fn>
-LaunchError ForType(DType dtype, const Fn& launch) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return launch(float());
-    case DType::kBFloat16:
-      return launch(BFloat16());
-    case DType::kFloat16:
-      return launch(Float16());
-    case DType::kInt32:
-      return launch(int32_t());
-    case DType::kInt64:
-      return launch(int64_t());
-    case DType::kUInt8:
-      return launch(uint8_t());
-    case DType::kBool:
-      return launch(bool());
-  }
-  return 0;
-}
-
 }  // namespace
 
 LaunchError RunCast(StreamHandle stream, const Cast& cast, const void* x,
                     void* y) {
-  return ForType(cast.from, [&]<typename From>(From) {
-    return ForType(cast.to, [&]<typename To>(To) {
+  return ForAnyStorage(cast.from, [&]<typename From>(From) {
+    return ForAnyStorage(cast.to, [&]<typename To>(To) {
       return Launch(stream, CastKernel<To, From>,
                     dim3(BlocksFor(cast.n, kPacksAtOnce * kPackSize<To, From>)),
                     dim3(kThreads), cast.n, static_cast<const From*>(x),

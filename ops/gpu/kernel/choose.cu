@@ -35,26 +35,6 @@ __global__ void SelectKernel(RepeatedDims dims, const bool* condition,
   });
 }
 
-// launch(T()), where T holds `dtype`.
-template <typename Fn>
-LaunchError ForComparable(DType dtype, const Fn& launch) {
-  switch (dtype) {
-    case DType::kBFloat16:
-    case DType::kFloat16:
-    case DType::kFloat32:
-      return ForStorage(dtype, launch);
-    case DType::kInt32:
-      return launch(int32_t());
-    case DType::kInt64:
-      return launch(int64_t());
-    case DType::kUInt8:
-      return launch(uint8_t());
-    case DType::kBool:
-      return launch(bool());
-  }
-  return 0;
-}
-
 template <typename Fn>
 LaunchError WithTest(choice::Test test, const Fn& launch) {
   switch (test) {
@@ -89,7 +69,7 @@ LaunchError Compare(StreamHandle stream, choice::Test test, DType dtype,
                     const RepeatedDims& dims, const void* a, const void* b,
                     bool* y) {
   return WithTest(test, [&](auto fn) {
-    return ForComparable(dtype, [&]<typename T>(T) {
+    return ForAnyStorage(dtype, [&]<typename T>(T) {
       return Launch(stream, CompareKernel<T, decltype(fn)>,
                     dim3(BlocksFor(dims.n)), dim3(kThreads), fn, dims,
                     static_cast<const T*>(a), static_cast<const T*>(b), y);

@@ -35,6 +35,23 @@ LaunchError ForStorage(DType dtype, const Fn& launch) {
   }
 }
 
+// The same for every dtype.
+template <typename Fn>
+LaunchError ForAnyStorage(DType dtype, const Fn& launch) {
+  switch (dtype) {
+    case DType::kInt32:
+      return launch(int32_t());
+    case DType::kInt64:
+      return launch(int64_t());
+    case DType::kUInt8:
+      return launch(uint8_t());
+    case DType::kBool:
+      return launch(bool());
+    default:
+      return ForStorage(dtype, launch);
+  }
+}
+
 // launch(A(), B()), where A holds `a` and B holds `b`. No op mixes bfloat16 and
 // float16, so there is no kernel for the two.
 template <typename Fn>
