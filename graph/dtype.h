@@ -35,6 +35,11 @@ constexpr int64_t SizeOf(DType dtype) {
   return 0;
 }
 
+constexpr bool IsFloating(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kBFloat16 ||
+         dtype == DType::kFloat16;
+}
+
 // The name used in graph files: "float32", "bfloat16", "int32", ...
 std::string_view DTypeName(DType dtype);
 std::optional<DType> ParseDType(std::string_view name);

@@ -86,6 +86,9 @@ struct OnnxImportOptions {
   std::vector<std::string> train_only = {};
   // Nullopt: no loss.
   std::optional<OnnxTrainingOptions> training = {};
+  // Nodes that cannot be imported become plan-only nodes (docs/graph_file.md):
+  // the graph can be planned and simulated, but not run.
+  bool plan_only = false;
 };
 
 // An input or output of the imported model.
@@ -115,6 +118,15 @@ struct OnnxVariable {
   std::vector<double> values = {};
 };
 
+// An op that cannot be imported, or not as some nodes have it.
+struct OnnxUnsupported {
+  std::string op = {};
+  std::string domain = {};  // empty: the default one
+  int64_t count = 0;
+  std::string first_node = {};
+  std::string why = {};  // an attribute or version; empty: the op itself
+};
+
 struct OnnxFacts {
   std::string file = {};  // without folders
   int64_t ir_version = 0;
@@ -132,6 +144,8 @@ struct OnnxNetwork {
   std::vector<OnnxValue> inputs = {};
   std::vector<OnnxValue> outputs = {};  // without options.training
   std::vector<OnnxVariable> variables = {};
+  // With options.plan_only; most frequent first.
+  std::vector<OnnxUnsupported> unsupported = {};
 
   // With options.training. The target is a Placeholder: int32 labels, or
   // float32 targets in the model's order; invalid for OnnxLoss::kOutput.
@@ -163,7 +177,8 @@ class OnnxModel {
 
   // Appends the model's nodes to `g`, which should be empty: nodes have the
   // model's names. Errors: INVALID_ARGUMENT naming the file, and one of: all
-  // ops that are not supported, a dimension without a value, a node whose
+  // ops that are not supported, with plan_only all values of theirs whose shape
+  // is not known, a dimension without a value, a node whose
   // inputs do not fit, a regular expression that is none or finds nothing. They
   // are not kept by the builder.
   absl::StatusOr<OnnxNetwork> AddTo(GraphBuilder& g,

@@ -14,10 +14,12 @@
 namespace spillway {
 namespace {
 
-// "input 1 (filter)"; without the name for a node with several groups.
-std::string DescribeSlot(const OpDef& def, size_t slot, size_t num_inputs) {
-  if (slot < def.inputs.size() && NumGroups(def, num_inputs) == 1) {
-    return fmt::format("input {} ({})", slot, def.inputs[slot]);
+// "input 1 (filter)"; without the name for a node with several groups or of an
+// op that is not registered (null).
+std::string DescribeSlot(const OpDef* def, size_t slot, size_t num_inputs) {
+  if (def != nullptr && slot < def->inputs.size() &&
+      NumGroups(*def, num_inputs) == 1) {
+    return fmt::format("input {} ({})", slot, def->inputs[slot]);
   }
   return fmt::format("input {}", slot);
 }
@@ -30,6 +32,23 @@ uint16_t NextSerial() {
 
 std::string_view OrEmpty(const char* name) {
   return name == nullptr ? std::string_view() : std::string_view(name);
+}
+
+// That an op which is not registered (`def` is null) has stated outputs, and
+// only such an op.
+absl::Status CheckStatedOutputs(const OpDef* def, const OpSpec& spec) {
+  if (def != nullptr && spec.outputs.has_value()) {
+    return InvalidArgument(fmt::format(
+        "'{}' is an op of the engine: its outputs are not stated", spec.op));
+  }
+  if (def == nullptr && !spec.outputs.has_value()) {
+    return InvalidArgument(fmt::format("there is no op named '{}'", spec.op));
+  }
+  for (const TensorType& type :
+       spec.outputs.value_or(std::vector<TensorType>())) {
+    SPILLWAY_RETURN_IF_ERROR(CheckShape(type.shape));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckTensor(const GraphBuilder& builder, Tensor tensor,
@@ -92,15 +111,13 @@ Tensor GraphBuilder::Placeholder(const char* name, DType dtype,
 
 absl::StatusOr<NodeSpec> GraphBuilder::MakeNodeSpec(OpSpec spec) const {
   const OpDef* def = registry_.Find(spec.op);
-  if (def == nullptr) {
-    return InvalidArgument(fmt::format("there is no op named '{}'", spec.op));
-  }
+  SPILLWAY_RETURN_IF_ERROR(CheckStatedOutputs(def, spec));
   NodeSpec node;
   std::vector<TensorType> inputs;
   for (size_t slot = 0; slot < spec.inputs.size(); ++slot) {
     const Tensor tensor = spec.inputs[slot];
     SPILLWAY_RETURN_IF_ERROR(CheckTensor(
-        *this, tensor, DescribeSlot(*def, slot, spec.inputs.size())));
+        *this, tensor, DescribeSlot(def, slot, spec.inputs.size())));
     node.inputs.push_back(tensor);
     inputs.push_back(tensor.type());
   }
@@ -108,8 +125,12 @@ absl::StatusOr<NodeSpec> GraphBuilder::MakeNodeSpec(OpSpec spec) const {
     SPILLWAY_RETURN_IF_ERROR(CheckTensor(*this, tensor, "a control input"));
     node.control_inputs.push_back(graph_.producer(tensor).id);
   }
-  SPILLWAY_ASSIGN_OR_RETURN(node.outputs,
-                            InferOutputs(*def, {spec.attributes, inputs}));
+  if (def != nullptr) {
+    SPILLWAY_ASSIGN_OR_RETURN(node.outputs,
+                              InferOutputs(*def, {spec.attributes, inputs}));
+  } else {
+    node.outputs = *std::move(spec.outputs);
+  }
   node.op = std::move(spec.op);
   node.attributes = std::move(spec.attributes);
   return node;

@@ -18,6 +18,7 @@
 #define SPILLWAY_GRAPH_BUILDER_BUILDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,6 +65,9 @@ struct OpSpec {
   Attributes attributes = {};
   std::string name = {};
   std::vector<Tensor> control_inputs = {};  // the nodes that produce these
+  // Types of the outputs of a plan-only node, whose op is not registered: it
+  // can be planned and simulated, but not run. Nullopt for any other node.
+  std::optional<std::vector<TensorType>> outputs = {};
 };
 
 class GraphBuilder {

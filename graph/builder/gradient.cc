@@ -5,9 +5,9 @@
 #include <exception>
 #include <utility>
 
-#include "base/check.h"
 #include "base/counted.h"
 #include "base/status_macros.h"
+#include "graph/builder/op_tally.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -39,6 +39,12 @@ class ReverseSweep {
       absl::Status status = Differentiate(NodeId(i), std::move(gradients));
       builder_.Fail(Annotate(status, builder_.graph().node(NodeId(i)).name));
       if (!builder_.status().ok()) return std::vector<Tensor>(xs.size());
+    }
+    if (!without_gradient_.is_empty()) {
+      builder_.Fail(InvalidArgument(fmt::format(
+          "ops without a gradient lie between the loss and what it is "
+          "differentiated by: {}",
+          without_gradient_.ToString())));
     }
     std::vector<Tensor> results;
     for (const Tensor x : xs) results.push_back(gradients_[x.id()]);
@@ -108,6 +114,11 @@ class ReverseSweep {
       is_reached = is_reached || gradient.is_valid();
     }
     if (!is_reached || !DependsOnX(node(id))) return absl::OkStatus();
+    const OpDef* def = builder_.registry().Find(node(id).op);
+    if (def != nullptr && def->gradient == nullptr) {
+      without_gradient_.Add(node(id).op, node(id).name);
+      return absl::OkStatus();
+    }
     std::vector<bool> wanted;
     for (const ValueId input : node(id).inputs) {
       wanted.push_back(depends_on_x_[input]);
@@ -128,7 +139,41 @@ class ReverseSweep {
   IdMap<ValueId, bool> depends_on_x_;  // over data edges; x itself does
   IdMap<NodeId, std::vector<Tensor>> input_gradients_;
   IdMap<ValueId, Tensor> gradients_;
+  OpTally without_gradient_;  // that a gradient reaches
 };
+
+// The gradients of a plan-only node: what a node may read that computes them
+// for all wanted inputs of reals, an upper bound of memory.
+std::vector<Tensor> PlanOnlyGradients(const NameScope& scope, NodeId forward,
+                                      const std::vector<Tensor>& dy,
+                                      const std::vector<bool>& wanted) {
+  GraphBuilder& builder = scope.builder();
+  const Graph& graph = builder.graph();
+  const Node& node = graph.node(forward);
+  OpSpec spec = {.op = fmt::format("{}Grad", node.op),
+                 .outputs = std::vector<TensorType>()};
+  for (const ValueId input : node.inputs) {
+    spec.inputs.emplace_back(&builder, input);
+  }
+  for (const ValueId output : node.outputs) {
+    spec.inputs.emplace_back(&builder, output);
+  }
+  for (const Tensor gradient : dy) {
+    if (gradient.is_valid()) spec.inputs.push_back(gradient);
+  }
+  std::vector<size_t> slots;  // of the inputs that have a gradient
+  for (size_t slot = 0; slot < wanted.size(); ++slot) {
+    const TensorType& type = graph.type(node.inputs[slot]);
+    if (!wanted[slot] || !IsFloating(type.dtype)) continue;
+    spec.outputs->push_back(type);
+    slots.push_back(slot);
+  }
+  std::vector<Tensor> gradients(wanted.size());
+  if (slots.empty()) return gradients;
+  const std::vector<Tensor> added = builder.AddAll(scope, std::move(spec));
+  for (size_t i = 0; i < added.size(); ++i) gradients[slots[i]] = added[i];
+  return gradients;
+}
 
 // Calls the op's own function, which may be user code.
 absl::StatusOr<std::vector<Tensor>> CallGradient(const OpDef& def,
@@ -268,7 +313,12 @@ absl::StatusOr<std::vector<Tensor>> OpGradients(
   GraphBuilder& builder = scope.builder();
   SPILLWAY_RETURN_IF_ERROR(builder.status());
   const OpDef* def = builder.registry().Find(builder.graph().node(forward).op);
-  SPILLWAY_CHECK(def != nullptr);  // a builder adds registered ops only
+  if (def == nullptr) {
+    std::vector<Tensor> gradients =
+        PlanOnlyGradients(scope, forward, output_gradients, wanted);
+    SPILLWAY_RETURN_IF_ERROR(builder.status());
+    return gradients;
+  }
   if (def->gradient == nullptr) {
     return InvalidArgument(
         fmt::format("{} is not differentiable, but lies between the loss and "

@@ -55,10 +55,12 @@ class GradientContext {
 // Calls the gradient function of the op of node `forward`. `output_gradients`:
 // invalid where no gradient reaches the output. Returns one gradient for each
 // input, invalid or of the input's type. Adds nodes in `scope`.
-// INVALID_ARGUMENT for a node whose op has no gradient. INTERNAL naming the op
-// if its gradient function throws, returns the wrong number of gradients, or
-// one of another type or another builder. Errors of that function are passed
-// on.
+// A plan-only node gets a plan-only node <op>Grad, which reads the node's
+// inputs and outputs and the gradients, and has the gradients of its inputs of
+// reals. INVALID_ARGUMENT for a node whose op has no gradient. INTERNAL naming
+// the op if its gradient function throws, returns the wrong number of
+// gradients, or one of another type or another builder. Errors of that function
+// are passed on.
 absl::StatusOr<std::vector<Tensor>> OpGradients(
     const NameScope& scope, NodeId forward,
     std::vector<Tensor> output_gradients, std::vector<bool> wanted);
@@ -68,8 +70,8 @@ absl::StatusOr<std::vector<Tensor>> OpGradients(
 // Several gradients of one value are summed with AddN, in order of use. The
 // gradients are multiplied by `loss_scale`, which must be positive, or by
 // `fed_scale`, a float32 scalar, if that is valid. Errors
-// (kept in the builder): INVALID_ARGUMENT naming a node between x and the loss
-// whose op is not differentiable; those of OpGradients.
+// (kept in the builder): INVALID_ARGUMENT naming all ops without a gradient of
+// nodes between x and the loss; those of OpGradients.
 std::vector<Tensor> AddGradients(const NameScope& scope, Tensor loss,
                                  std::span<const Tensor> xs,
                                  double loss_scale = 1, Tensor fed_scale = {});

@@ -1,14 +1,16 @@
 #include "onnx_model/convert/convert_nodes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <map>
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include "base/status_macros.h"
+#include "onnx_model/convert/plan_only.h"
 #include "onnx_model/convert/unsupported.h"
 #include "onnx_model/file/node_order.h"
 #include "onnx_model/fold/fold.h"
@@ -20,28 +22,41 @@ namespace {
 // Elements of all folded tensors together; further ones are not folded.
 constexpr int64_t kMaxFoldedInAll = int64_t{1} << 27;
 
-std::string NameOf(const onnx::NodeProto& node) {
-  if (!node.name().empty()) return node.name();
-  return node.output_size() > 0 ? node.output(0) : std::string("?");
-}
-
-std::string OpWithDomain(const onnx::NodeProto& node) {
-  if (IsDefaultDomain(node.domain())) return node.op_type();
-  return fmt::format("{}.{}", node.domain(), node.op_type());
-}
-
 class NodesConverter {
  public:
-  explicit NodesConverter(ImportState& state) : state_(state) {}
+  NodesConverter(ImportState& state, const StatedTypes* plan_only)
+      : state_(state), plan_only_(plan_only) {}
 
-  absl::Status Convert(std::span<const onnx::NodeProto* const> nodes) {
+  absl::StatusOr<std::vector<OnnxUnsupported>> Convert(
+      std::span<const onnx::NodeProto* const> nodes) {
+    FindReads(nodes);
     for (const onnx::NodeProto* node : nodes) {
       SPILLWAY_RETURN_IF_ERROR(ConvertOne(*node));
     }
-    return unsupported_.Status();
+    if (!without_type_.empty()) return WithoutType();
+    if (plan_only_ == nullptr) {
+      SPILLWAY_RETURN_IF_ERROR(unsupported_.Status());
+    }
+    return unsupported_.List();
   }
 
  private:
+  void FindReads(std::span<const onnx::NodeProto* const> nodes) {
+    for (const onnx::NodeProto* node : nodes) {
+      for (const std::string& read : ReadsOf(*node)) reads_.insert(read);
+    }
+    for (const onnx::ValueInfoProto& output : state_.file().graph().output()) {
+      reads_.insert(output.name());
+    }
+  }
+
+  absl::Status WithoutType() const {
+    return InvalidArgument(fmt::format(
+        "the shapes of these values are not known: {}; "
+        "onnx.shape_inference.infer_shapes writes what it can into the file",
+        fmt::join(without_type_, ", ")));
+  }
+
   absl::Status ConvertOne(const onnx::NodeProto& proto) {
     const NodeView node(proto, state_.file().opset());
     const OpEntry* entry =
@@ -50,7 +65,7 @@ class NodesConverter {
         IsDefaultDomain(proto.domain()) ? FindFolder(proto.op_type()) : nullptr;
     if (!HasAllInputs(proto)) {
       // What it reads is missing because something before is not supported.
-      if (entry == nullptr && folder == nullptr) Refuse(proto, "");
+      if (entry == nullptr && folder == nullptr) unsupported_.Add(proto, "");
       return absl::OkStatus();
     }
     if (folder != nullptr && HasConstantsOnly(node)) {
@@ -58,25 +73,17 @@ class NodesConverter {
       if (is_folded) return absl::OkStatus();
     }
     if (entry == nullptr) {
-      Refuse(proto, folder == nullptr ? "" : "of values that are not constant");
-      return absl::OkStatus();
+      return Refuse(proto,
+                    folder == nullptr ? "" : "of values that are not constant");
     }
     return Finish(proto, Run(node, *entry));
   }
 
-  // Also notes an output that a node has but that we do not compute.
   bool HasAllInputs(const onnx::NodeProto& proto) {
-    bool has_all = true;
-    for (const std::string& read : ReadsOf(proto)) {
+    return std::ranges::all_of(ReadsOf(proto), [&](const std::string& read) {
       const ModelValue* value = state_.Find(read);
-      if (value != nullptr && value->is_known()) continue;
-      has_all = false;
-      const auto maker = made_.find(read);
-      if (maker == made_.end()) continue;
-      unsupported_.Add(OpWithDomain(*maker->second), NameOf(*maker->second),
-                       fmt::format("its output {} is read", read));
-    }
-    return has_all;
+      return value != nullptr && value->is_known();
+    });
   }
 
   bool HasConstantsOnly(const NodeView& node) {
@@ -151,37 +158,49 @@ class NodesConverter {
   absl::Status Finish(const onnx::NodeProto& proto,
                       const absl::Status& converted) {
     if (absl::IsUnimplemented(converted)) {
-      Refuse(proto, std::string(converted.message()));
-      return absl::OkStatus();
+      return Refuse(proto, std::string(converted.message()));
     }
     if (!converted.ok()) return Annotate(converted, DescribeNode(proto));
     bool is_constant = true;
     for (const std::string& output : proto.output()) {
       if (output.empty()) continue;
-      made_.emplace(output, &proto);
       const ModelValue* value = state_.Find(output);
+      if (value == nullptr && reads_.contains(output)) {
+        return Refuse(proto, fmt::format("its output {} is read", output));
+      }
       is_constant &= value != nullptr && !value->arranged.has_value();
     }
     if (is_constant) ++state_.facts.folded_nodes;
     return absl::OkStatus();
   }
 
-  void Refuse(const onnx::NodeProto& proto, const std::string& why) {
-    unsupported_.Add(OpWithDomain(proto), NameOf(proto), why);
+  absl::Status Refuse(const onnx::NodeProto& proto, const std::string& why) {
+    unsupported_.Add(proto, why);
+    if (plan_only_ == nullptr) return absl::OkStatus();
+    const absl::StatusOr<std::vector<std::string>> without_type =
+        AddPlanOnly(proto, *plan_only_, state_);
+    if (!without_type.ok()) {
+      return Annotate(without_type.status(), DescribeNode(proto));
+    }
+    without_type_.insert(without_type_.end(), without_type->begin(),
+                         without_type->end());
+    return absl::OkStatus();
   }
 
   ImportState& state_;
+  const StatedTypes* plan_only_;  // null: not wanted
   UnsupportedOps unsupported_;
+  std::vector<std::string> without_type_;
+  std::unordered_set<std::string> reads_;  // values that someone reads
   int64_t folded_elements_ = 0;
-  // Outputs of the nodes that were converted.
-  std::map<std::string, const onnx::NodeProto*> made_;
 };
 
 }  // namespace
 
-absl::Status ConvertNodes(std::span<const onnx::NodeProto* const> nodes,
-                          ImportState& state) {
-  return NodesConverter(state).Convert(nodes);
+absl::StatusOr<std::vector<OnnxUnsupported>> ConvertNodes(
+    std::span<const onnx::NodeProto* const> nodes, const StatedTypes* plan_only,
+    ImportState& state) {
+  return NodesConverter(state, plan_only).Convert(nodes);
 }
 
 }  // namespace spillway::onnx_model

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "onnx_model/convert/append_loss.h"
 #include "onnx_model/convert/convert_nodes.h"
@@ -101,6 +102,16 @@ void AddTrainingNotes(const OnnxFacts& facts, OnnxNetwork& network) {
       facts.convolutions_with_bias));
 }
 
+void AddPlanOnlyNote(OnnxNetwork& network) {
+  int64_t nodes = 0;
+  for (const OnnxUnsupported& op : network.unsupported) nodes += op.count;
+  if (nodes == 0) return;
+  network.notes.push_back(fmt::format(
+      "the gradients of {} are planned as nodes that read all inputs, outputs "
+      "and gradients: an upper bound of their memory",
+      Counted(nodes, "plan-only node")));
+}
+
 OnnxFacts FactsOf(const ModelFile& file, size_t nodes) {
   const onnx::ModelProto& model = file.model();
   return {.file = std::filesystem::path(file.path()).filename().string(),
@@ -130,10 +141,14 @@ absl::StatusOr<OnnxNetwork> ImportNetwork(
   OnnxNetwork network = {.batch_size = inputs.batch_size};
   SPILLWAY_ASSIGN_OR_RETURN(network.inputs, AddInputs(inputs, state));
   SPILLWAY_RETURN_IF_ERROR(DefineInitializers(state));
-  SPILLWAY_RETURN_IF_ERROR(ConvertNodes(nodes, state));
+  const StatedTypes stated(file.graph(), inputs);
+  SPILLWAY_ASSIGN_OR_RETURN(
+      network.unsupported,
+      ConvertNodes(nodes, options.plan_only ? &stated : nullptr, state));
   if (options.training.has_value()) {
     SPILLWAY_RETURN_IF_ERROR(AppendLoss(*options.training, state, network));
     AddTrainingNotes(state.facts, network);
+    AddPlanOnlyNote(network);
   } else {
     SPILLWAY_ASSIGN_OR_RETURN(network.outputs, FindOutputs(state));
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
 #include <set>
 
 #include "base/status_macros.h"
@@ -39,6 +38,9 @@ class Binder {
     if (!unused_.empty()) {
       return InvalidArgument(fmt::format(
           "no dimension of an input is called {}", *unused_.begin()));
+    }
+    for (const std::string& symbol : batch_symbols_) {
+      result_.symbols.emplace(symbol, result_.batch_size);
     }
     return result_;
   }
@@ -130,7 +132,8 @@ class Binder {
                                            dim.dim_value(), value));
       }
       if (dim.dim_param().empty()) continue;
-      const auto [seen, is_new] = known_.emplace(dim.dim_param(), value);
+      const auto [seen, is_new] =
+          result_.symbols.emplace(dim.dim_param(), value);
       if (seen->second != value) {
         return InvalidArgument(fmt::format(
             "dimension {} is {} and {}", dim.dim_param(), seen->second, value));
@@ -155,6 +158,7 @@ class Binder {
             fmt::format("dimension {} is the batch, which is {}, not {}", name,
                         result_.batch_size, stated->second));
       }
+      result_.symbols.emplace(name, stated->second);
       return stated->second;
     }
     if (place == 0 || batch_symbols_.contains(name)) return result_.batch_size;
@@ -169,7 +173,6 @@ class Binder {
   std::set<std::string> unused_;  // names of options.dims
   std::set<std::string> batch_symbols_;
   std::vector<std::string> missing_;
-  std::map<std::string, int64_t> known_;  // symbols of options.shapes
   ModelInputs result_;
 };
 

@@ -6,6 +6,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct ModelInputs {
   std::vector<ModelInput> inputs = {};
   int64_t batch_size = 0;
   int64_t file_batch = 0;  // that the file fixes; 0: none
+  // Values of the symbols that inputs have as dimensions.
+  std::map<std::string, int64_t> symbols = {};
 };
 
 // Without initializers, which older files list among the inputs. Errors:

@@ -3,35 +3,33 @@
 #ifndef SPILLWAY_ONNX_MODEL_CONVERT_UNSUPPORTED_H_
 #define SPILLWAY_ONNX_MODEL_CONVERT_UNSUPPORTED_H_
 
-#include <cstdint>
+#include <onnx/onnx_pb.h>
+
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "graph/builder/op_tally.h"
+#include "onnx_model/import.h"
 
 namespace spillway::onnx_model {
 
 class UnsupportedOps {
  public:
-  // `op` with its domain if that is not the default one; `why`: the attribute
-  // or version, empty if it is the op itself.
-  void Add(const std::string& op, const std::string& node,
-           const std::string& why);
-  bool is_empty() const { return ops_.empty(); }
+  // `why`: the attribute or version, empty if it is the op itself.
+  void Add(const onnx::NodeProto& node, const std::string& why);
+
+  std::vector<OnnxUnsupported> List() const;  // most frequent first
 
   // INVALID_ARGUMENT: "cannot import NonZero (2, first a/NonZero), MaxPool (1,
-  // first pool1: dilations)", most frequent first.
+  // first pool1: dilations); ...", most frequent first, with ops of other
+  // domains as domain.op.
   absl::Status Status() const;
 
  private:
-  struct Found {
-    int64_t count = 0;
-    std::string first_node = {};
-  };
-
-  std::map<std::pair<std::string, std::string>, Found> ops_;
+  OpTally tally_;  // of ops with their domains
+  std::map<std::string, const onnx::NodeProto*> examples_;  // of each such op
 };
 
 }  // namespace spillway::onnx_model

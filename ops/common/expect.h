@@ -12,11 +12,6 @@
 
 namespace spillway {
 
-constexpr bool IsFloating(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kBFloat16 ||
-         dtype == DType::kFloat16;
-}
-
 // "x must be float32, bfloat16 or float16; it is int32[3]"
 absl::Status ExpectFloating(std::string_view name, const TensorType& type);
 

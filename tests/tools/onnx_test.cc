@@ -242,6 +242,37 @@ TEST_F(OnnxTest, ImportsToAGraphFileThatComputesTheSame) {
   EXPECT_EQ(out.at("MatMul_y").data<float>()[1], 2);
 }
 
+TEST_F(OnnxTest, PlansWhatCannotBeImported) {
+  Write("own.onnx", MakeModel(InputText("x", "[N, 3]") + OutputText("y") +
+                              WeightText("w", {3, 2}) + R"(
+          value_info { name: "a" type { tensor_type { elem_type: 1 shape {
+            dim { dim_param: "N" } dim { dim_value: 3 } } } } }
+          node { name: "own" op_type: "Thing" domain: "me" input: "x"
+            output: "a" }
+          node { op_type: "MatMul" input: "a" input: "w" output: "y" })"));
+  const Json facts =
+      RunForJson({"import", "--onnx", Path("own.onnx"), "--plan_only", "--loss",
+                  "sparse_softmax_cross_entropy", "--batch_size", "4", "--out",
+                  Path("g.json")});
+  EXPECT_EQ(facts["unsupported"], (Json::array({{{"op", "Thing"},
+                                                 {"domain", "me"},
+                                                 {"count", 1},
+                                                 {"first_node", "own"},
+                                                 {"why", ""}}})));
+  // The file and the model give the same plan, but for the loss, which the
+  // model's step returns.
+  constexpr int64_t kLossBytes = 256;
+  const Json of_file = RunForJson({"simulate", "--graph", Path("g.json")});
+  const Json of_model = RunForJson({"simulate", "--onnx", Path("own.onnx"),
+                                    "--plan_only", "--batch_size", "4"});
+  EXPECT_EQ(of_file["peak_device_bytes"].get<int64_t>() + kLossBytes,
+            of_model["peak_device_bytes"].get<int64_t>());
+  const ProgramRun run =
+      RunProgram({"run", "--graph", Path("g.json"), "--fetch", "loss/Mean:0"});
+  EXPECT_EQ(run.exit_status, 2);
+  EXPECT_THAT(run.err, HasSubstr("Thing"));
+}
+
 struct BadOnnx {
   Words words = {};
   std::string text = {};
@@ -272,6 +303,10 @@ TEST_F(OnnxTest, FaultsEndWithOneLineAndStatus2) {
       {{"run", "--onnx", net, "--fetch", "y"}, "excludes"},
       {{"run"}, "one of --graph and --onnx is needed"},
       {{"import"}, "--onnx is required"},
+      {{"import", "--onnx", net, "--plan_only", "--weights", "w"},
+       "--plan_only"},
+      {{"train", "--onnx", net, "--plan_only"}, "--plan_only"},
+      {{"tune", "--plan_only"}, "--plan_only requires --onnx"},
       {{"inspect", "--loss", "none"}, "--loss requires --onnx"},
   };
   for (const BadOnnx& fault : faults) {

@@ -113,6 +113,32 @@ TEST_F(BuilderTest, TheFirstErrorStaysAndSilencesTheRest) {
               StatusIs(kInvalid, "Nonsense: there is no op named 'Nonsense'"));
 }
 
+TEST_F(BuilderTest, APlanOnlyNodeStatesItsOutputs) {
+  const Tensor x = Feed("x");
+  const TensorType type = {.dtype = DType::kInt32, .shape = Shape({2, 3})};
+  const std::vector<Tensor> y = builder_.AddAll(
+      builder_,
+      {.op = "Later", .inputs = {x}, .outputs = std::vector{type, x.type()}});
+  ASSERT_EQ(y.size(), 2);
+  EXPECT_EQ(y[0].type(), type);
+  EXPECT_THAT(std::move(builder_).Build(), IsOk());
+}
+
+TEST_F(BuilderTest, OutputsAreStatedForPlanOnlyNodesAlone) {
+  const Tensor x = Feed("x");
+  builder_.Add(
+      builder_,
+      {.op = "Negate", .inputs = {x}, .outputs = std::vector{x.type()}});
+  EXPECT_THAT(builder_.status(),
+              StatusIs(kInvalid, HasSubstr("'Negate' is an op of the engine")));
+}
+
+TEST_F(BuilderTest, StatedOutputsAreChecked) {
+  const TensorType bad = {.dtype = DType::kInt32, .shape = Shape({2, 0})};
+  builder_.AddAll(builder_, {.op = "Later", .outputs = std::vector{bad}});
+  EXPECT_THAT(builder_.status(), StatusIs(kInvalid, StartsWith("Later: ")));
+}
+
 TEST_F(BuilderTest, InvalidTensorsAreRefusedBySlot) {
   const Tensor x = Feed("x");
   builder_.Add(builder_.Scope("s"), {.op = "Mul", .inputs = {x, Tensor()}});

@@ -175,16 +175,46 @@ TEST_F(GradientTest, AnOutputThatNothingReadsHasNoGradient) {
   EXPECT_DOUBLE_EQ(results.at(gradients[0].id()), -std::sin(0.3));
 }
 
-TEST_F(GradientTest, OpsThatAreNotDifferentiableAreNamed) {
+TEST_F(GradientTest, OpsThatAreNotDifferentiableAreNamedAtOnce) {
   const Tensor a = Feed("a");
-  const Tensor rounded = Add("Floor", {a}, "rounded");
-  const Tensor loss = Add("Negate", {rounded});
+  const Tensor first = Add("Floor", {Add("Negate", {a})}, "first");
+  const Tensor second = Add("Floor", {a}, "second");
+  Add("Floor", {a}, "aside");  // not on the way to the loss
+  const Tensor loss = Add("Mul", {first, second});
   const std::vector<Tensor> gradients = Gradients(loss, {a, a});
   EXPECT_THAT(builder_.status(),
-              StatusIs(kInvalid, HasSubstr("rounded: Floor is not "
-                                           "differentiable")));
+              StatusIs(kInvalid, HasSubstr("differentiated by: Floor (2, first "
+                                           "second)")));
   EXPECT_EQ(gradients.size(), 2);
   EXPECT_FALSE(gradients[0].is_valid());
+}
+
+TEST_F(GradientTest, APlanOnlyNodeHasOneNodeForAllItsGradients) {
+  const TensorType type = {.dtype = DType::kFloat32, .shape = Shape({2})};
+  const TensorType number = {.dtype = DType::kFloat32, .shape = Shape()};
+  const TensorType index = {.dtype = DType::kInt32, .shape = Shape({2})};
+  const Tensor a = builder_.Placeholder("a", type.dtype, type.shape);
+  const Tensor b = Feed("b");
+  const Tensor places = builder_.Placeholder("i", index.dtype, index.shape);
+  const std::vector<Tensor> outputs =
+      builder_.AddAll(builder_, {.op = "Later",
+                                 .inputs = {a, places, b},
+                                 .outputs = std::vector{number, type}});
+  ASSERT_THAT(builder_.status(), IsOk());
+  const std::vector<Tensor> gradients =
+      Gradients(Add("Negate", {outputs[0]}), {a, b});
+  ASSERT_THAT(builder_.status(), IsOk());
+  ASSERT_EQ(gradients.size(), 2);
+  EXPECT_EQ(gradients[0].type(), type);
+  EXPECT_EQ(gradients[1].type(), number);
+  const Node& node = builder_.graph().producer(gradients[0].id());
+  EXPECT_EQ(node.op, "LaterGrad");
+  EXPECT_EQ(builder_.graph().producer(gradients[1].id()).id, node.id);
+  // Inputs, outputs, and the gradient of the only output that has one.
+  const ValueId dy = node.inputs.back();
+  EXPECT_THAT(node.inputs, ElementsAre(a.id(), places.id(), b.id(),
+                                       outputs[0].id(), outputs[1].id(), dy));
+  EXPECT_EQ(builder_.graph().producer(dy).op, "Negate");
 }
 
 TEST_F(GradientTest, GradientsOfTheWrongTypeAreCaught) {

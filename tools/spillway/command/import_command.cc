@@ -1,11 +1,13 @@
 #include "tools/spillway/command/import_command.h"
 
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "graph/builder/builder.h"
 #include "graph/format/json_format.h"
+#include "graph/passes/standard_passes.h"
 #include "ops/all_ops.h"
 #include "tools/spillway/flags/step_flags.h"
 #include "tools/spillway/model_graph.h"
@@ -20,6 +22,26 @@ struct ImportedGraph {
   Graph graph = {};
 };
 
+// Of a node of which one output alone is not supported, what was imported is
+// read by no one.
+absl::Status RemoveDead(ImportedGraph& imported) {
+  std::vector<ValueId> keep;
+  for (const OnnxValue& value : imported.network.inputs) {
+    keep.push_back(value.tensor.id());
+  }
+  for (const OnnxValue& value : imported.network.outputs) {
+    keep.push_back(value.tensor.id());
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::vector<Pass> passes,
+      SelectPasses("remove_dead_nodes", PassTarget::kCpu));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      OptimizedGraph result,
+      RunPasses(imported.graph, StandardOps(), passes, keep));
+  imported.graph = std::move(result.graph);
+  return absl::OkStatus();
+}
+
 // The model as it is: inference, as each node says.
 absl::StatusOr<ImportedGraph> BuildInference(const ModelGraphSpec& spec) {
   GraphBuilder g(StandardOps(), spec.model);
@@ -28,8 +50,12 @@ absl::StatusOr<ImportedGraph> BuildInference(const ModelGraphSpec& spec) {
       imported.network,
       spec.onnx->AddTo(g, {.batch_size = spec.options.batch_size,
                            .dims = spec.onnx_flags.dims,
-                           .dtype = spec.options.dtype}));
+                           .dtype = spec.options.dtype,
+                           .plan_only = spec.onnx_flags.plan_only}));
   SPILLWAY_ASSIGN_OR_RETURN(imported.graph, std::move(g).Build());
+  if (!imported.network.unsupported.empty()) {
+    SPILLWAY_RETURN_IF_ERROR(RemoveDead(imported));
+  }
   return imported;
 }
 
@@ -55,6 +81,7 @@ void AddImportFlags(FlagSet& set, ImportFlags& flags) {
   set.BeginGroup("Model");
   ModelFlags& model = flags.source.model;
   AddOnnxFlags(set, model.onnx)->required();
+  AddPlanOnlyFlag(set, model.onnx);
   AddBatchAndPrecision(set, model);
   AddOptimizerFlags(set, flags.source.optimizer);
   DefaultDecayOf(set, model, flags.source.optimizer);
@@ -63,9 +90,10 @@ void AddImportFlags(FlagSet& set, ImportFlags& flags) {
   set.File("--out", flags.out,
            "write the graph to this file: inference, or with --loss a training "
            "step");
-  set.File("--weights", flags.weights,
-           "write the variables, by node name, to this safetensors file: run "
-           "--feed takes it");
+  set.Exclude(set.File("--weights", flags.weights,
+                       "write the variables, by node name, to this safetensors "
+                       "file: run --feed takes it"),
+              "--plan_only");
   AddResultFlags(set, flags.result);
 }
 

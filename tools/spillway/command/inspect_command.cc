@@ -86,6 +86,7 @@ absl::Status AddMemory(const InspectFlags& flags, SourceGraph source,
 
 void AddInspectFlags(FlagSet& set, InspectFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
+  AddPlanOnlyFlag(set, flags.source.model.onnx);
   AddDeviceFlags(set, flags.step);
   SharePrecision(set, flags.source.model, flags.step);
   set.BeginGroup("Memory report");

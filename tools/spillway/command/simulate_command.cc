@@ -149,6 +149,7 @@ absl::Status AddWorkers(const SimulateFlags& flags,
 
 void AddSimulateFlags(FlagSet& set, SimulateFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
+  AddPlanOnlyFlag(set, flags.source.model.onnx);
   AddDeviceFlags(set, flags.step);
   SharePrecision(set, flags.source.model, flags.step);
   AddMemoryFlags(set, flags.step, {.owner = MemoryOwner::kProfile});

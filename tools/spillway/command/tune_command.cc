@@ -380,6 +380,7 @@ absl::Status FinishTuned(TunedSource choice, Outputs& outputs) {
 
 void AddTuneFlags(FlagSet& set, TuneFlags& flags) {
   AddGraphSourceFlags(set, flags.source);
+  AddPlanOnlyFlag(set, flags.source.model.onnx);
   set.List("--fetch", flags.fetch,
            "with --graph: values that the step returns, as in run: name:0,...");
   AddDeviceFlags(set, flags.step);

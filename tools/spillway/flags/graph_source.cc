@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "graph/format/json_format.h"
@@ -38,7 +39,8 @@ absl::StatusOr<SourceGraph> LoadModel(const GraphSourceFlags& source,
   return SourceGraph{.graph = std::move(step.graph),
                      .fetches = LossFetchesOf(step.model),
                      .batch_size = step.model.options.batch_size,
-                     .model = step.model};
+                     .model = step.model,
+                     .notes = std::move(step.onnx.notes)};
 }
 
 absl::StatusOr<SourceGraph> LoadUnplaced(const GraphSourceFlags& source,
@@ -64,6 +66,16 @@ absl::StatusOr<SourceGraph> LoadUnplaced(const GraphSourceFlags& source,
         "as AllReduce");
   }
   return SourceGraph{.graph = std::move(graph)};
+}
+
+absl::StatusOr<SourceGraph> Load(const GraphSourceFlags& source,
+                                 const StepOptions& step) {
+  SPILLWAY_ASSIGN_OR_RETURN(SourceGraph loaded, LoadUnplaced(source, step));
+  Program program = ProgramOf(loaded);
+  SPILLWAY_ASSIGN_OR_RETURN(loaded.placement,
+                            PlaceProgram(source.place, step, program));
+  loaded.graph = std::move(program.graph);
+  return loaded;
 }
 
 }  // namespace
@@ -98,11 +110,11 @@ Program ProgramOf(const SourceGraph& source) {
 
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
                                       const StepOptions& step) {
-  SPILLWAY_ASSIGN_OR_RETURN(SourceGraph loaded, LoadUnplaced(source, step));
-  Program program = ProgramOf(loaded);
-  SPILLWAY_ASSIGN_OR_RETURN(loaded.placement,
-                            PlaceProgram(source.place, step, program));
-  loaded.graph = std::move(program.graph);
+  absl::StatusOr<SourceGraph> loaded = Load(source, step);
+  if (!loaded.ok()) return loaded;
+  for (const std::string& note : loaded->notes) {
+    spdlog::info("--onnx: {}", note);
+  }
   return loaded;
 }
 
@@ -123,7 +135,7 @@ absl::StatusOr<SourceGraph> LoadBatch(const GraphSourceFlags& source,
                                       int64_t batch_size) {
   GraphSourceFlags with_batch = source;
   with_batch.model.batch_size = batch_size;
-  return LoadGraph(with_batch, step);
+  return Load(with_batch, step);
 }
 
 absl::StatusOr<MaxBatch> FindMaxBatchOf(const GraphSourceFlags& source,

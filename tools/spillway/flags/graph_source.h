@@ -45,15 +45,16 @@ struct SourceGraph {
   int64_t batch_size = 0;                // of a file: 0 (unknown)
   std::optional<ModelGraph> model = {};  // of a file: nullopt
   PlacementReport placement = {};        // what is on the host
+  std::vector<std::string> notes = {};   // of OnnxNetwork
 };
 
 // The step as the library's argument.
 Program ProgramOf(const SourceGraph& source);
 
 // Runs the passes for the device of `step` on a model, then places nodes on the
-// host. Errors: INVALID_ARGUMENT naming the flags if none or both are given, or
-// if a file for several ranks has no collective; errors of the builder, the
-// reader or PlaceProgram.
+// host. Logs the notes of an ONNX model. Errors: INVALID_ARGUMENT naming the
+// flags if none or both are given, or if a file for several ranks has no
+// collective; errors of the builder, the reader or PlaceProgram.
 absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
                                       const StepOptions& step);
 
@@ -61,7 +62,8 @@ absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
 // default. Errors: INVALID_ARGUMENT naming --find_max_batch without a model.
 absl::StatusOr<int64_t> FirstBatch(const ModelFlags& model);
 
-// The step of the model with `batch_size` instead of the flag's value.
+// The step of the model with `batch_size` instead of the flag's value, for a
+// search: it logs nothing.
 absl::StatusOr<SourceGraph> LoadBatch(const GraphSourceFlags& source,
                                       const StepOptions& step,
                                       int64_t batch_size);

@@ -79,6 +79,17 @@ CLI::Option* AddOnnxFlags(FlagSet& flags, OnnxFlags& onnx) {
   return file;
 }
 
+void AddPlanOnlyFlag(FlagSet& flags, OnnxFlags& onnx) {
+  flags.Bool("--plan_only", onnx.plan_only,
+             "nodes of the ONNX model that cannot be imported become plan-only "
+             "nodes, which can be planned but not run");
+  flags.AtEnd([&onnx] {
+    if (onnx.plan_only && !onnx.is_given()) {
+      Refuse("--plan_only requires --onnx");
+    }
+  });
+}
+
 CLI::Option* AddDimFlag(FlagSet& flags, std::map<std::string, int64_t>& dims) {
   return flags.Add("--dim", dims, ParseDims)
       ->type_name("NAME=N,...")
@@ -86,7 +97,8 @@ CLI::Option* AddDimFlag(FlagSet& flags, std::map<std::string, int64_t>& dims) {
 }
 
 OnnxImportOptions ImportOptionsOf(const OnnxFlags& flags, bool is_training) {
-  OnnxImportOptions options = {.dims = flags.dims};
+  OnnxImportOptions options = {.dims = flags.dims,
+                               .plan_only = flags.plan_only};
   if (!is_training) {
     options.batch_norm = OnnxBatchNorm::kFrozen;
     options.dropout = OnnxDropout::kOff;

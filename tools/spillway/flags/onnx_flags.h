@@ -21,12 +21,16 @@ struct OnnxFlags {
   std::vector<std::string> train_only = {};
   std::string batch_norm = "train";
   std::string dropout = "on";
+  bool plan_only = false;
 
   bool is_given() const { return !file.empty(); }
 };
 
 // Adds --onnx and what goes with it. Returns the option --onnx.
 CLI::Option* AddOnnxFlags(FlagSet& flags, OnnxFlags& onnx);
+
+// --plan_only, for commands that run nothing.
+void AddPlanOnlyFlag(FlagSet& flags, OnnxFlags& onnx);
 
 // --dim NAME=N,...
 CLI::Option* AddDimFlag(FlagSet& flags, std::map<std::string, int64_t>& dims);

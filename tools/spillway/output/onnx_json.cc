@@ -35,6 +35,18 @@ Json VariablesJson(const std::vector<OnnxVariable>& variables) {
   return json;
 }
 
+Json UnsupportedJson(const std::vector<OnnxUnsupported>& unsupported) {
+  Json json = Json::array();
+  for (const OnnxUnsupported& op : unsupported) {
+    json.push_back({{"op", op.op},
+                    {"domain", op.domain},
+                    {"count", op.count},
+                    {"first_node", op.first_node},
+                    {"why", op.why}});
+  }
+  return json;
+}
+
 struct VariableCounts {
   int64_t trained = 0;
   int64_t parameters = 0;  // elements of these
@@ -52,6 +64,18 @@ VariableCounts Count(const std::vector<OnnxVariable>& variables) {
     counts.parameters += variable.dims.num_elements();
   }
   return counts;
+}
+
+// A line for each: "plan-only    2 com.acme.Foo, first a/Foo: attribute b".
+std::string FormatUnsupported(const std::vector<OnnxUnsupported>& unsupported) {
+  std::string text;
+  for (const OnnxUnsupported& op : unsupported) {
+    text += fmt::format("{:<13}{} {}{}{}, first {}{}{}\n",
+                        text.empty() ? "plan-only" : "", op.count, op.domain,
+                        op.domain.empty() ? "" : ".", op.op, op.first_node,
+                        op.why.empty() ? "" : ": ", op.why);
+  }
+  return text;
 }
 
 std::string FormatValues(const char* title,
@@ -89,7 +113,7 @@ Json OnnxJson(const OnnxNetwork& network, int64_t transposes) {
           {"parameter_bytes",
            counts.parameters * static_cast<int64_t>(sizeof(float))},
           {"variables", VariablesJson(network.variables)},
-          {"unsupported", Json::array()}};
+          {"unsupported", UnsupportedJson(network.unsupported)}};
 }
 
 std::string FormatOnnx(const OnnxNetwork& network, const Graph& graph) {
@@ -110,7 +134,7 @@ std::string FormatOnnx(const OnnxNetwork& network, const Graph& graph) {
       FormatBytes(bytes), Counted(counts.trained, "variable"),
       counts.others == 1 ? "1 more is"
                          : fmt::format("{} more are", counts.others));
-  return text;
+  return text + FormatUnsupported(network.unsupported);
 }
 
 }  // namespace spillway
