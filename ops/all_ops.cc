@@ -24,6 +24,7 @@
 #include "ops/loss/classify.h"
 #include "ops/loss/softmax_cross_entropy.h"
 #include "ops/normalization/batch_norm.h"
+#include "ops/normalization/group_norm.h"
 #include "ops/normalization/lrn.h"
 #include "ops/normalization/softmax.h"
 #include "ops/op.h"
@@ -97,10 +98,14 @@ std::vector<Op> NamedOps() {
       ops::Gather(),
       ops::GatherGrad(),
       ops::GreaterShare(),
+      ops::GroupNorm(),
+      ops::GroupNormGrad(),
       ops::Identity(),
       ops::InTopK(),
       ops::LRN(),
       ops::LRNGrad(),
+      ops::LayerNorm(),
+      ops::LayerNormGrad(),
       ops::Less(),
       ops::LessEqual(),
       ops::LogicalAnd(),

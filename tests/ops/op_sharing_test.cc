@@ -73,8 +73,12 @@ std::map<std::string, Sharing> MakeTable() {
       // Row by row, or after a pass over all elements.
       {"FusedBatchNorm", {.in_place = "0>0 5>0", .mutates = "3 4"}},
       {"FusedBatchNormGrad", {.in_place = "0>0 1>0 0>3", .together = true}},
+      {"GroupNorm", {.in_place = "0>0"}},
+      {"GroupNormGrad", {.in_place = "0>0 1>0"}},
       {"LRN", {.in_place = "0>0"}},
       {"LRNGrad", {.in_place = "0>0 1>0"}},
+      {"LayerNorm", {.in_place = "0>0"}},
+      {"LayerNormGrad", {.in_place = "0>0 1>0"}},
       {"MaxPool3DGrad", {.in_place = "0>0"}},
       {"MaxPoolGrad", {.in_place = "0>0"}},
       {"Softmax", {.in_place = "0>0"}},

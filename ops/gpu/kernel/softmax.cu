@@ -11,14 +11,6 @@ namespace {
 
 constexpr int64_t kMostOfWarp = 1024;  // elements of a row
 
-// Calls fn(i) for this thread's packs of a row of `columns` packs.
-template <typename Group, typename Fn>
-__device__ void ForEachColumn(int64_t columns, const Fn& fn) {
-  for (int64_t i = threadIdx.x % Group::kSize; i < columns; i += Group::kSize) {
-    fn(i);
-  }
-}
-
 // For a row: its maximum, and the sum of exp(x - maximum).
 struct Exponentials {
   float most = 0;
@@ -29,14 +21,14 @@ template <typename Group, int kCount, typename T>
 __device__ Exponentials SumExponentials(int64_t columns, const T* x) {
   Exponentials row;
   row.most = Load(x[0]);
-  ForEachColumn<Group>(columns, [&](int64_t i) {
+  ForEachOfRow<Group>(columns, [&](int64_t i) {
     const auto pack = PacksOf<kCount>(x)[i];
     for (int k = 0; k < kCount; ++k) {
       row.most = fmaxf(row.most, Load(pack.items[k]));
     }
   });
   row.most = Group::Reduce(row.most, Most());
-  ForEachColumn<Group>(columns, [&](int64_t i) {
+  ForEachOfRow<Group>(columns, [&](int64_t i) {
     const auto pack = PacksOf<kCount>(x)[i];
     for (int k = 0; k < kCount; ++k) {
       row.sum += expf(Load(pack.items[k]) - row.most);
@@ -54,7 +46,7 @@ __global__ void SoftmaxKernel(Rows size, const T* xs, T* ys) {
     T* y = ys + row * size.classes;
     const Exponentials all = SumExponentials<Group, kCount>(columns, x);
     const float scale = 1 / all.sum;
-    ForEachColumn<Group>(columns, [&](int64_t i) {
+    ForEachOfRow<Group>(columns, [&](int64_t i) {
       auto pack = PacksOf<kCount>(x)[i];
       for (int k = 0; k < kCount; ++k) {
         pack.items[k] = Store<T>(expf(Load(pack.items[k]) - all.most) * scale);
@@ -72,7 +64,7 @@ __global__ void SoftmaxGradKernel(Rows size, const T* dys, const T* ys,
     const T* dy = dys + row * size.classes;
     const T* y = ys + row * size.classes;
     float dot = 0;
-    ForEachColumn<Group>(columns, [&](int64_t i) {
+    ForEachOfRow<Group>(columns, [&](int64_t i) {
       const auto of_dy = PacksOf<kCount>(dy)[i];
       const auto of_y = PacksOf<kCount>(y)[i];
       for (int k = 0; k < kCount; ++k) {
@@ -80,7 +72,7 @@ __global__ void SoftmaxGradKernel(Rows size, const T* dys, const T* ys,
       }
     });
     dot = Group::Reduce(dot, Plus());
-    ForEachColumn<Group>(columns, [&](int64_t i) {
+    ForEachOfRow<Group>(columns, [&](int64_t i) {
       auto pack = PacksOf<kCount>(dy)[i];
       const auto of_y = PacksOf<kCount>(y)[i];
       for (int k = 0; k < kCount; ++k) {
@@ -108,7 +100,7 @@ __global__ void CrossEntropyKernel(Rows size, const T* logits,
     if (threadIdx.x % Group::kSize == 0) {
       loss[row] = logf(all.sum) - (of_label - all.most);
     }
-    ForEachColumn<Group>(columns, [&](int64_t i) {
+    ForEachOfRow<Group>(columns, [&](int64_t i) {
       auto pack = PacksOf<kCount>(x)[i];
       for (int k = 0; k < kCount; ++k) {
         const float y = expf(Load(pack.items[k]) - all.most) * scale;

@@ -91,6 +91,12 @@ __device__ void ForEachRow(int64_t rows, const Fn& fn) {
   }
 }
 
+// Calls fn(i) for the thread's items of such a row of `n` items.
+template <typename Group, typename Fn>
+__device__ void ForEachOfRow(int64_t n, const Fn& fn) {
+  for (int64_t i = threadIdx.x % Group::kSize; i < n; i += Group::kSize) fn(i);
+}
+
 }  // namespace spillway::gpu
 
 #endif  // SPILLWAY_OPS_GPU_THREAD_REDUCE_CUH_

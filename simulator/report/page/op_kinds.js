@@ -7,7 +7,8 @@ const opKinds = [
     'Conv3DBackpropFilter', 'Conv3DBackpropInput', 'Conv3DTranspose']},
   {name: 'matrix product', color: 'op-matrix', ops: ['BatchMatMul', 'MatMul']},
   {name: 'normalisation', color: 'op-normalisation', ops: [
-    'BatchNormApply', 'FusedBatchNorm', 'FusedBatchNormGrad', 'LRN', 'LRNGrad']},
+    'BatchNormApply', 'FusedBatchNorm', 'FusedBatchNormGrad', 'GroupNorm', 'GroupNormGrad',
+    'LRN', 'LRNGrad', 'LayerNorm', 'LayerNormGrad']},
   {name: 'pooling', color: 'op-pooling', ops: [
     'AvgPool', 'AvgPool3D', 'AvgPool3DGrad', 'AvgPoolGrad', 'MaxPool', 'MaxPool3D',
     'MaxPool3DGrad', 'MaxPoolGrad']},

@@ -29,6 +29,7 @@ OpCases MakeCases() {
   Append(DropoutCases(), all);
   Append(GatherCases(), all);
   Append(LayoutCases(), all);
+  Append(GroupNormCases(), all);
   Append(LrnCases(), all);
   Append(MatMulCases(), all);
   Append(PoolCases(), all);

@@ -23,6 +23,7 @@ OpCases ConvTransposeCases();
 OpCases DropoutCases();
 OpCases GatherCases();
 OpCases LayoutCases();
+OpCases GroupNormCases();
 OpCases LrnCases();
 OpCases MatMulCases();
 OpCases PoolCases();
