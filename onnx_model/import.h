@@ -134,6 +134,7 @@ struct OnnxFacts {
   std::string producer = {};
   int64_t nodes = 0;         // of the model, functions inlined
   int64_t folded_nodes = 0;  // computed at import
+  int64_t fused_nodes = 0;   // that became few: a LayerNorm, a Gelu
   int64_t batch_norms = 0;
   int64_t convolutions_with_bias = 0;
 };

@@ -12,6 +12,7 @@
 #include "onnx_model/convert/append_loss.h"
 #include "onnx_model/convert/convert_nodes.h"
 #include "onnx_model/convert/freeze.h"
+#include "onnx_model/convert/fuse_decomposed.h"
 #include "onnx_model/convert/import_state.h"
 #include "onnx_model/convert/model_inputs.h"
 
@@ -141,10 +142,12 @@ absl::StatusOr<OnnxNetwork> ImportNetwork(
   OnnxNetwork network = {.batch_size = inputs.batch_size};
   SPILLWAY_ASSIGN_OR_RETURN(network.inputs, AddInputs(inputs, state));
   SPILLWAY_RETURN_IF_ERROR(DefineInitializers(state));
+  const FusedNodes fused = FuseDecomposed(nodes, file.graph());
+  state.facts.fused_nodes = fused.num_fused;
   const StatedTypes stated(file.graph(), inputs);
   SPILLWAY_ASSIGN_OR_RETURN(
       network.unsupported,
-      ConvertNodes(nodes, options.plan_only ? &stated : nullptr, state));
+      ConvertNodes(fused.nodes, options.plan_only ? &stated : nullptr, state));
   if (options.training.has_value()) {
     SPILLWAY_RETURN_IF_ERROR(AppendLoss(*options.training, state, network));
     AddTrainingNotes(state.facts, network);

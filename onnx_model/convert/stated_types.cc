@@ -33,7 +33,6 @@ constexpr auto kLikeTheirInput = std::to_array<std::string_view>({
     "ScatterND",
     "SimplifiedLayerNormalization",
     "Sinh",
-    "Swish",
     "Tan",
     "TensorScatter",
 });

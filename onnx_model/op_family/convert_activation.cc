@@ -168,7 +168,21 @@ absl::Status ConvertCastLike(NodeConversion& node) {
   return ConvertTo(node, node.type(1));
 }
 
-constexpr std::array<OpEntry, 32> kActivationOps = {{
+// x sigmoid(alpha x)
+absl::Status ConvertSwish(NodeConversion& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const double alpha, node.node().Real("alpha", 1));
+  if (alpha == 1) return ConvertAs(node, "Silu");
+  SPILLWAY_RETURN_IF_ERROR(CheckReals(node));
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  const Tensor scaled =
+      node.Helper("Mul", {x.tensor, node.Number(alpha, x.tensor)});
+  x.tensor = node.Add("Mul", {x.tensor, node.Helper("Sigmoid", {scaled})});
+  node.Set(0, x);
+  return absl::OkStatus();
+}
+
+constexpr std::array<OpEntry, 33> kActivationOps = {{
     {"Abs", 1, 1, ConvertSameName},
     {"Cast", 1, 1, ConvertCast},
     {"CastLike", 2, 2, ConvertCastLike},
@@ -199,6 +213,7 @@ constexpr std::array<OpEntry, 32> kActivationOps = {{
     {"Softplus", 1, 1, ConvertSameName},
     {"Softsign", 1, 1, ConvertSameName},
     {"Sqrt", 1, 1, ConvertSameName},
+    {"Swish", 1, 1, ConvertSwish},
     {"Tanh", 1, 1, ConvertSameName},
     {"ThresholdedRelu", 1, 1, ConvertThresholdedRelu},
 }};

@@ -139,9 +139,10 @@ absl::StatusOr<Operand> RightOperand(NodeConversion& node, int input,
   return operand;
 }
 
-// x [.., terms] times the matrix of `input`.
+// x [.., terms] times the matrix of `input`, plus the vector of input `bias`
+// unless that is 0.
 absl::StatusOr<Arranged> Multiply(NodeConversion& node, Arranged x, int input,
-                                  bool transposes_right) {
+                                  bool transposes_right, int bias = 0) {
   const int64_t terms = x.dims.dim(-1);
   const Sizes& right = node.dims(input);
   if (right[transposes_right ? 1 : 0] != terms) {
@@ -158,7 +159,12 @@ absl::StatusOr<Arranged> Multiply(NodeConversion& node, Arranged x, int input,
   }
   Attributes attributes;
   if (matrix.is_transposed) attributes.Set("transpose_b", true);
-  const Tensor y = node.Add("MatMul", {rows, matrix.tensor}, attributes);
+  Tensor y = node.Add("MatMul", {rows, matrix.tensor}, attributes);
+  if (bias != 0) {
+    SPILLWAY_ASSIGN_OR_RETURN(const Tensor vector,
+                              node.WeightInOrder(bias, {0}));
+    y = node.Helper("BiasAdd", {y, vector});
+  }
   return WithLastDim(node, x, right[transposes_right ? 0 : 1], y);
 }
 
@@ -320,9 +326,28 @@ absl::Status ConvertMatMul(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-constexpr std::array<OpEntry, 2> kLinearOps = {{
+// What FuseDecomposed makes of a MatMul by a matrix and an Add of a vector:
+// they meet while the product still has two dimensions.
+absl::Status ConvertMatMulBias(NodeConversion& node) {
+  if (node.rank(0) == 0 || node.rank(1) != 2 || node.rank(2) != 1 ||
+      node.dims(2)[0] != node.dims(1)[1]) {
+    return InvalidArgument("has inputs that do not fit");
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  const bool is_vector = x.rank() == 1;
+  if (is_vector) x = Reshaped(node.scope(), x, Shape({1, x.dims.dim(0)}));
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged y, Multiply(node, x, 1, false, 2));
+  if (!y.tensor.is_valid()) return absl::OkStatus();
+  if (is_vector) y = Reshaped(node.scope(), y, Shape({y.dims.dim(1)}));
+  node.Set(0, y);
+  return absl::OkStatus();
+}
+
+constexpr std::array<OpEntry, 3> kLinearOps = {{
     {"Gemm", 2, 3, ConvertGemm},
     {"MatMul", 2, 2, ConvertMatMul},
+    {"MatMulBias", 3, 3, ConvertMatMulBias},
 }};
 
 }  // namespace

@@ -133,6 +133,22 @@ class Choices(nn.Module):
         return self.dense(F.log_softmax(torch.cat(parts, 1), -1))
 
 
+class Normalised(nn.Module):
+    """Norms of groups, of single channels and of a position's channels."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(3, 12, 3, padding=1), nn.Conv2d(12, 12, 3, 2, 1)
+        self.groups, self.each = nn.GroupNorm(4, 12), nn.InstanceNorm2d(12, affine=True)
+        self.channels, self.dense = nn.LayerNorm(12), nn.Linear(12, 7)
+
+    def forward(self, x):
+        x = F.silu(self.groups(self.conv1(x)))
+        x = F.gelu(self.each(self.conv2(x)), approximate="tanh")
+        x = F.mish(self.channels(x.permute(0, 2, 3, 1)))
+        return self.dense(x.permute(0, 3, 1, 2).mean((2, 3)))
+
+
 def pictures():
     return {"x": torch.randn(SAMPLES, 3, 16, 16)}, torch.randint(0, 7, (SAMPLES,))
 
@@ -157,6 +173,8 @@ LOSSES = {"sparse_softmax_cross_entropy": F.cross_entropy,
 CASES = [("convolutions", ConvNet, pictures, 15, "sparse_softmax_cross_entropy"),
          ("vision transformer", VisionTransformer, pictures, 14, "sparse_softmax_cross_entropy"),
          ("vision transformer", VisionTransformer, pictures, 17, "sparse_softmax_cross_entropy"),
+         ("norms", Normalised, pictures, 13, "sparse_softmax_cross_entropy"),
+         ("norms", Normalised, pictures, 17, "sparse_softmax_cross_entropy"),
          ("language model", LanguageModel, sentences, 17, "sparse_softmax_cross_entropy"),
          ("masked language model", MaskedModel, labelled_sentences, 17, "none"),
          ("choices", Choices, targets, 16, "sigmoid_cross_entropy"),

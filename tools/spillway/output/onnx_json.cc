@@ -106,6 +106,7 @@ Json OnnxJson(const OnnxNetwork& network, int64_t transposes) {
           {"producer", facts.producer},
           {"nodes", facts.nodes},
           {"folded_nodes", facts.folded_nodes},
+          {"fused_nodes", facts.fused_nodes},
           {"transposes", transposes},
           {"inputs", ValuesJson(network.inputs)},
           {"outputs", ValuesJson(network.outputs)},
@@ -126,10 +127,11 @@ std::string FormatOnnx(const OnnxNetwork& network, const Graph& graph) {
   text += FormatValues("inputs", network.inputs);
   text += FormatValues("outputs", network.outputs);
   text += fmt::format(
-      "nodes        {} ONNX nodes -> {} ({} folded, {} left)\n"
+      "nodes        {} ONNX nodes -> {} ({} folded, {}{} left)\n"
       "parameters   {} ({}) in {}; {} not trained\n"
       "layout       channels last inside; feeds and fetches as in the model\n",
       facts.nodes, graph.num_nodes(), facts.folded_nodes,
+      facts.fused_nodes > 0 ? fmt::format("{} fused, ", facts.fused_nodes) : "",
       Counted(CountTransposes(graph), "transpose"), counts.parameters,
       FormatBytes(bytes), Counted(counts.trained, "variable"),
       counts.others == 1 ? "1 more is"
