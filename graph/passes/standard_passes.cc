@@ -14,15 +14,18 @@
 #include "graph/passes/fuse_bias_relu.h"
 #include "graph/passes/fuse_matmul_bias.h"
 #include "graph/passes/fuse_updates.h"
+#include "graph/passes/join_slices.h"
 #include "graph/passes/merge_common_nodes.h"
 #include "graph/passes/remove_dead_nodes.h"
 
 namespace spillway {
 namespace {
 
-constexpr std::array<Pass, 6> kPasses = {{
+constexpr std::array<Pass, 7> kPasses = {{
     {"remove_dead_nodes", "removes what no result needs", RemoveDeadNodes},
     {"merge_common_nodes", "computes equal expressions once", MergeCommonNodes},
+    {"join_slices", "gradients of slices side by side instead of summed",
+     JoinSlices},
     {"fuse_batch_norm_relu", "batch norm, sum and ReLU in one",
      FuseBatchNormRelu},
     {"fuse_bias_relu", "bias and ReLU in one", FuseBiasRelu},

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "models/layers/layers.h"
 #include "ops/all_ops.h"
+#include "tests/graph/passes/add_halves.h"
 #include "tests/support/status_matchers.h"
 #include "training/optimizer.h"
 
@@ -29,7 +30,8 @@ PatternGraph AllPatterns() {
   x = Relu(g.Scope("b"), Add(g.Scope("b"), BatchNorm(g.Scope("b"), x, {}), x));
   x = Dense(g.Scope("c"), Flatten(g.Scope("c"), x),
             {.units = 5, .activation = Activation::kRelu});
-  x = Dense(g.Scope("d"), x, {.units = 2});
+  x = testing::AddHalves(g.Scope("halves"),
+                         Dense(g.Scope("d"), x, {.units = 4}));
   const Tensor twice =
       Add(g.Scope("e"), Relu(g.Scope("f"), x), Relu(g.Scope("g"), x));
   const Tensor loss = SparseSoftmaxCrossEntropy(

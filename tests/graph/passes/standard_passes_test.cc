@@ -12,6 +12,7 @@
 #include "models/layers/layers.h"
 #include "models/zoo.h"
 #include "ops/all_ops.h"
+#include "tests/graph/passes/add_halves.h"
 #include "tests/support/eval_graph.h"
 #include "tests/support/host_tensor.h"
 #include "tests/support/status_matchers.h"
@@ -36,7 +37,7 @@ struct Step {
 };
 
 // Three convolutions without any fused layer, one of them twice, with a
-// shortcut, and an unused node.
+// shortcut, a sum of slices, and an unused node.
 Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
   const Conv2DOptions conv = {.filters = 4, .kernel = {3, 3}};
   x = Conv2D(g.Scope("stem"), x, conv);
@@ -51,6 +52,7 @@ Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
   const PoolOptions pool = {};
   x = Add(g.Scope("pools"), MaxPool(g.Scope("pool1"), x, pool),
           MaxPool(g.Scope("pool2"), x, pool));
+  x = testing::AddHalves(g.Scope("halves"), x);
   return Dense(g.Scope("logits"), Flatten(g.Scope("flat"), x), {.units = 3});
 }
 
@@ -125,7 +127,7 @@ TEST_P(StandardPassesTest, ResultsKeepTheirBits) {
 
 INSTANTIATE_TEST_SUITE_P(Passes, StandardPassesTest,
                          ::testing::Values("all", "remove_dead_nodes",
-                                           "merge_common_nodes",
+                                           "merge_common_nodes", "join_slices",
                                            "fuse_batch_norm_relu",
                                            "fuse_bias_relu", "fuse_matmul_bias",
                                            "fuse_updates"),
@@ -146,9 +148,9 @@ TEST(SelectPassesTest, AutoGoesByTheDevice) {
     EXPECT_THAT(passes, testing::IsOk());
     return passes->size();
   };
-  EXPECT_EQ(count("auto", PassTarget::kCpu), 4U);
-  EXPECT_EQ(count("auto", PassTarget::kGpu), 6U);
-  EXPECT_EQ(count("all", PassTarget::kCpu), 6U);
+  EXPECT_EQ(count("auto", PassTarget::kCpu), 5U);
+  EXPECT_EQ(count("auto", PassTarget::kGpu), 7U);
+  EXPECT_EQ(count("all", PassTarget::kCpu), 7U);
   EXPECT_EQ(count("fuse_updates", PassTarget::kCpu), 1U);
 }
 
