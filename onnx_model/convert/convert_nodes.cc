@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -43,10 +42,10 @@ class NodesConverter {
  private:
   void FindReads(std::span<const onnx::NodeProto* const> nodes) {
     for (const onnx::NodeProto* node : nodes) {
-      for (const std::string& read : ReadsOf(*node)) reads_.insert(read);
+      for (const std::string& read : ReadsOf(*node)) state_.AddRead(read);
     }
     for (const onnx::ValueInfoProto& output : state_.file().graph().output()) {
-      reads_.insert(output.name());
+      state_.AddRead(output.name());
     }
   }
 
@@ -63,6 +62,9 @@ class NodesConverter {
         IsDefaultDomain(proto.domain()) ? FindOp(proto.op_type()) : nullptr;
     const Folder folder =
         IsDefaultDomain(proto.domain()) ? FindFolder(proto.op_type()) : nullptr;
+    if (IsDefaultDomain(proto.domain()) && proto.op_type() == "If") {
+      return ConvertIf(node);
+    }
     if (!HasAllInputs(proto)) {
       // What it reads is missing because something before is not supported.
       if (entry == nullptr && folder == nullptr) unsupported_.Add(proto, "");
@@ -77,6 +79,77 @@ class NodesConverter {
                     folder == nullptr ? "" : "of values that are not constant");
     }
     return Finish(proto, Run(node, *entry));
+  }
+
+  // Of a condition that is known, the nodes of its branch take the node's
+  // place: exporters write it for a squeeze.
+  absl::Status ConvertIf(const NodeView& node) {
+    const ModelValue* condition =
+        node.has_input(0) ? state_.Find(node.input(0)) : nullptr;
+    if (condition == nullptr || !condition->constant.has_value() ||
+        condition->constant->size() != 1) {
+      if (HasAllInputs(node.proto())) {
+        return Refuse(node.proto(), "of a condition that is not constant");
+      }
+      unsupported_.Add(node.proto(), "of a condition that is not constant");
+      return absl::OkStatus();
+    }
+    const bool is_true = condition->constant->real(0) != 0;
+    absl::Status status = Inline(node, is_true ? "then_branch" : "else_branch");
+    if (absl::IsUnimplemented(status)) {
+      return Refuse(node.proto(), std::string(status.message()));
+    }
+    return Annotate(status, DescribeNode(node.proto()));
+  }
+
+  absl::Status Inline(const NodeView& node, std::string_view branch) {
+    SPILLWAY_ASSIGN_OR_RETURN(const onnx::GraphProto* graph,
+                              node.Subgraph(branch));
+    if (graph == nullptr || graph->output_size() != node.num_outputs()) {
+      return InvalidArgument(
+          fmt::format("has no {} with {} outputs", branch, node.num_outputs()));
+    }
+    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<const onnx::NodeProto*> nodes,
+                              SortSubgraph(*graph));
+    for (const onnx::NodeProto* inner : nodes) {
+      for (const std::string& output : inner->output()) {
+        if (state_.Find(output) != nullptr) {
+          return Unimplemented(fmt::format(
+              "{} makes {}, which there is already", branch, output));
+        }
+      }
+    }
+    SPILLWAY_RETURN_IF_ERROR(DefineConstants(*graph));
+    FindReads(nodes);
+    for (const auto& output : graph->output()) state_.AddRead(output.name());
+    for (const onnx::NodeProto* inner : nodes) {
+      SPILLWAY_RETURN_IF_ERROR(ConvertOne(*inner));
+    }
+    for (int i = 0; i < node.num_outputs(); ++i) {
+      const std::string& made = graph->output(i).name();
+      if (node.has_output(i) && state_.Find(made) != nullptr) {
+        state_.DefineAlias(node.output(i), made);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Those of a branch are no weights: an export has its weights outside.
+  absl::Status DefineConstants(const onnx::GraphProto& branch) {
+    constexpr size_t kMostReals = 64;
+    for (const onnx::TensorProto& tensor : branch.initializer()) {
+      absl::StatusOr<Constant> constant =
+          ReadConstant(tensor, state_.file().path());
+      if (!constant.ok()) return Annotate(constant.status(), tensor.name());
+      if (constant->is_real() && constant->size() > kMostReals) {
+        return Unimplemented("weights in its branches");
+      }
+      state_.Define({.name = tensor.name(),
+                     .type = constant->type,
+                     .dims = constant->dims,
+                     .constant = *std::move(constant)});
+    }
+    return absl::OkStatus();
   }
 
   bool HasAllInputs(const onnx::NodeProto& proto) {
@@ -165,7 +238,7 @@ class NodesConverter {
     for (const std::string& output : proto.output()) {
       if (output.empty()) continue;
       const ModelValue* value = state_.Find(output);
-      if (value == nullptr && reads_.contains(output)) {
+      if (value == nullptr && state_.IsRead(output)) {
         return Refuse(proto, fmt::format("its output {} is read", output));
       }
       is_constant &= value != nullptr && !value->arranged.has_value();
@@ -191,7 +264,6 @@ class NodesConverter {
   const StatedTypes* plan_only_;  // null: not wanted
   UnsupportedOps unsupported_;
   std::vector<std::string> without_type_;
-  std::unordered_set<std::string> reads_;  // values that someone reads
   int64_t folded_elements_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -48,6 +49,10 @@ class ImportState {
   int64_t file_batch = 0;  // that the file fixes; 0: none
   OnnxFacts facts = {};
 
+  // Values that a node reads, or that are outputs of the model.
+  void AddRead(const std::string& name) { reads_.insert(name); }
+  bool IsRead(const std::string& name) const { return reads_.contains(name); }
+
   void Define(ModelValue value);
   // `name` is the value `of` as well, which is defined.
   void DefineAlias(const std::string& name, const std::string& of);
@@ -85,6 +90,7 @@ class ImportState {
   const FrozenNames& frozen_;
   std::deque<ModelValue> values_;
   std::map<std::string, ModelValue*> by_name_;  // into values_
+  std::unordered_set<std::string> reads_;
   std::set<std::string> names_;
   std::vector<OnnxVariable> variables_;
 };

@@ -140,6 +140,10 @@ Tensor NodeConversion::Number(double value, Tensor like) {
 
 NameScope NodeConversion::scope() { return state_.builder().Scope(name()); }
 
+bool NodeConversion::IsWanted(int output) const {
+  return node_.has_output(output) && state_.IsRead(node_.output(output));
+}
+
 void NodeConversion::Set(int output, Arranged value) {
   Set(output, std::move(value), type(0));
 }

@@ -73,7 +73,9 @@ class NodeConversion {
   Tensor Number(double value, Tensor like);
   NameScope scope();
 
-  // Outputs. Without a type, that of input 0. An output that the node leaves
+  // Outputs. Whether someone reads it.
+  bool IsWanted(int output) const;
+  // Without a type, that of input 0. An output that the node leaves
   // out is ignored.
   void Set(int output, Arranged value);
   void Set(int output, Arranged value, ElementType type);

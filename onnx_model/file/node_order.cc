@@ -162,4 +162,17 @@ absl::StatusOr<std::vector<const onnx::NodeProto*>> SortNodes(
   return Sorter(nodes, given).Sort();
 }
 
+absl::StatusOr<std::vector<const onnx::NodeProto*>> SortSubgraph(
+    const onnx::GraphProto& graph) {
+  std::vector<const onnx::NodeProto*> nodes;
+  for (const onnx::NodeProto& node : graph.node()) nodes.push_back(&node);
+  std::vector<std::string> outside;
+  AddOuterReads(graph, outside);
+  std::set<std::string> given(outside.begin(), outside.end());
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    given.insert(tensor.name());
+  }
+  return SortNodes(nodes, given);
+}
+
 }  // namespace spillway::onnx_model

@@ -29,6 +29,11 @@ absl::StatusOr<std::vector<const onnx::NodeProto*>> SortNodes(
     std::span<const onnx::NodeProto* const> nodes,
     const std::set<std::string>& given);
 
+// The nodes of a subgraph, sorted; it may read values of the graph around it.
+// Errors: those of SortNodes.
+absl::StatusOr<std::vector<const onnx::NodeProto*>> SortSubgraph(
+    const onnx::GraphProto& graph);
+
 }  // namespace spillway::onnx_model
 
 #endif  // SPILLWAY_ONNX_MODEL_FILE_NODE_ORDER_H_

@@ -48,6 +48,114 @@ absl::StatusOr<bool> TrainsBatchNorm(const NodeConversion& node) {
   return node.node().num_outputs() > 1;
 }
 
+// The value with the axes of `dims` reduced to their mean: these become 1.
+Arranged MeanOver(NodeConversion& node, const Arranged& x,
+                  const std::vector<int>& dims) {
+  Arranged mean = x;
+  std::vector<int64_t> axes;
+  std::vector<int64_t> sizes = x.dims.dims();
+  for (const int dim : dims) {
+    const std::vector<int>& of_dim = x.axes[static_cast<size_t>(dim)];
+    axes.insert(axes.end(), of_dim.begin(), of_dim.end());
+    sizes[static_cast<size_t>(dim)] = 1;
+  }
+  std::ranges::sort(axes);
+  mean.dims = Shape(sizes);
+  if (!axes.empty()) {
+    mean.tensor =
+        node.Helper("Mean", {x.tensor}, {{"axes", axes}, {"keep_dims", true}});
+  }
+  return mean;
+}
+
+struct Normalized {
+  Arranged y = {};
+  Arranged mean = {};
+  Arranged variance = {};
+  Arranged inv_std = {};
+};
+
+// y = (x - mean) / sqrt(variance + epsilon), over `dims`.
+absl::StatusOr<Normalized> NormalizeOver(NodeConversion& node,
+                                         const Arranged& x,
+                                         const std::vector<int>& dims,
+                                         double epsilon) {
+  Normalized result;
+  result.mean = MeanOver(node, x, dims);
+  if (!result.mean.tensor.is_valid()) return result;
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged centred,
+                            Combine(node, "Sub", x, result.mean));
+  Arranged square = centred;
+  square.tensor = node.Helper("Mul", {centred.tensor, centred.tensor});
+  result.variance = MeanOver(node, square, dims);
+  const Tensor variance = result.variance.tensor;
+  if (!variance.is_valid()) return result;
+  const Tensor sum =
+      node.Helper("Add", {variance, node.Number(epsilon, variance)});
+  result.inv_std = result.variance;
+  result.inv_std.tensor = node.Helper("Power", {sum}, {{"exponent", -0.5}});
+  SPILLWAY_ASSIGN_OR_RETURN(result.y,
+                            Combine(node, "Mul", centred, result.inv_std));
+  return result;
+}
+
+// y scale + offset; both are inputs of the node, seen as `dims`.
+absl::StatusOr<Arranged> ScaleAndMove(NodeConversion& node, Arranged y,
+                                      const Shape& dims) {
+  for (const auto& [input, op] : {std::pair(1, "Mul"), std::pair(2, "Add")}) {
+    if (!node.has(input) || !y.tensor.is_valid()) continue;
+    SPILLWAY_ASSIGN_OR_RETURN(const Arranged factor, node.Input(input));
+    if (factor.dims.num_elements() != dims.num_elements()) {
+      return InvalidArgument(fmt::format("its input {} is {}, not {}", input,
+                                         factor.dims.ToString(),
+                                         dims.ToString()));
+    }
+    SPILLWAY_ASSIGN_OR_RETURN(
+        y, Combine(node, op, y, Reshaped(node.scope(), factor, dims)));
+  }
+  return y;
+}
+
+// The moving average of input `input` and a statistic of the batch, [1,
+// C, 1..].
+absl::StatusOr<Arranged> Moved(NodeConversion& node, int input,
+                               const Arranged& batch, double momentum) {
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged old, node.Input(input));
+  const Arranged channels = Reshaped(node.scope(), batch, old.dims);
+  const Tensor before = Ordered(node.scope(), old, {0});
+  const Tensor now = Ordered(node.scope(), channels, {0});
+  const Tensor kept =
+      node.Helper("Mul", {before, node.Number(momentum, before)});
+  const Tensor added =
+      node.Helper("Mul", {now, node.Number(1 - momentum, now)});
+  return AsIs(node.Helper("Add", {kept, added}));
+}
+
+// With the moving averages after this batch as outputs 1 and 2; in ONNX the
+// variance is that of the batch itself, divided by n.
+absl::Status BatchNormWithStatistics(NodeConversion& node, double epsilon,
+                                     double momentum) {
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, node.Input(0));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  std::vector<int> dims = {0};
+  for (int dim = 2; dim < x.rank(); ++dim) dims.push_back(dim);
+  SPILLWAY_ASSIGN_OR_RETURN(const Normalized normal,
+                            NormalizeOver(node, x, dims, epsilon));
+  if (!normal.y.tensor.is_valid()) return absl::OkStatus();
+  std::vector<int64_t> channels(static_cast<size_t>(x.rank()) - 1, 1);
+  channels[0] = x.dims.dim(1);
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged y,
+                            ScaleAndMove(node, normal.y, Shape(channels)));
+  node.Set(0, y);
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged mean,
+                            Moved(node, 3, normal.mean, momentum));
+  node.Set(1, mean, node.type(3));
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged variance,
+                            Moved(node, 4, normal.variance, momentum));
+  node.Set(2, variance, node.type(4));
+  return absl::OkStatus();
+}
+
 absl::Status ConvertBatchNorm(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const bool is_spatial,
                             node.node().Bool("spatial", true));
@@ -57,13 +165,20 @@ absl::Status ConvertBatchNorm(NodeConversion& node) {
                             node.node().Real("epsilon", 1e-5));
   SPILLWAY_ASSIGN_OR_RETURN(const double momentum,
                             node.node().Real("momentum", 0.9));
+  for (int i = 1; i <= 4; ++i) {
+    if (node.rank(i) == 1) continue;
+    return InvalidArgument(fmt::format("its input {} is {}, not a vector", i,
+                                       Shape(node.dims(i)).ToString()));
+  }
+  const bool is_as_file =
+      node.state().options().batch_norm == OnnxBatchNorm::kModel;
+  if (is_training && is_as_file && node.rank(0) >= 2 &&
+      (node.IsWanted(1) || node.IsWanted(2))) {
+    return BatchNormWithStatistics(node, epsilon, momentum);
+  }
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, ChannelsAtEnd(node));
   std::vector<Tensor> inputs = {x.tensor};
   for (int i = 1; i <= 4; ++i) {
-    if (node.rank(i) != 1) {
-      return InvalidArgument(fmt::format("its input {} is {}, not a vector", i,
-                                         Shape(node.dims(i)).ToString()));
-    }
     SPILLWAY_ASSIGN_OR_RETURN(
         inputs.emplace_back(),
         node.WeightInOrder(i, {0},
@@ -78,6 +193,24 @@ absl::Status ConvertBatchNorm(NodeConversion& node) {
   return absl::OkStatus();
 }
 
+// For each channel, the last axis, the sum of the squares of `size` channels,
+// of which one more lies behind it than before: ours has odd windows only.
+absl::StatusOr<Tensor> SumsOfSquares(NodeConversion& node, Tensor x,
+                                     int64_t size) {
+  const int64_t channels = x.shape().dim(-1);
+  SPILLWAY_RETURN_IF_ERROR(CheckConstantSize(channels * channels));
+  Reals window(static_cast<size_t>(channels * channels), 0);
+  for (int64_t c = 0; c < channels; ++c) {
+    const int64_t end = std::min(c + size / 2 + 1, channels);
+    for (int64_t i = std::max<int64_t>(c - (size - 1) / 2, 0); i < end; ++i) {
+      window[static_cast<size_t>(c * channels + i)] = 1;
+    }
+  }
+  const Tensor squares = node.Helper("Mul", {x, x});
+  if (!squares.is_valid()) return squares;
+  return TimesMatrix(node, squares, x.shape().rank() - 1, window);
+}
+
 // alpha is divided by the window in ONNX.
 absl::Status ConvertLrn(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t size, node.node().Int("size", 0));
@@ -86,12 +219,24 @@ absl::Status ConvertLrn(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const double beta, node.node().Real("beta", 0.75));
   SPILLWAY_ASSIGN_OR_RETURN(const double bias, node.node().Real("bias", 1));
   if (size < 1) return InvalidArgument(fmt::format("size is {}", size));
-  if (size % 2 == 0) return Unimplemented("a window of even size");
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, ChannelsAtEnd(node));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  const double share = alpha / static_cast<double>(size);
+  if (size % 2 == 0) {
+    SPILLWAY_ASSIGN_OR_RETURN(const Tensor squares,
+                              SumsOfSquares(node, x.tensor, size));
+    const Tensor scaled =
+        node.Helper("Mul", {squares, node.Number(share, squares)});
+    const Tensor base = node.Helper("Add", {scaled, node.Number(bias, scaled)});
+    const Tensor factor = node.Helper("Power", {base}, {{"exponent", -beta}});
+    x.tensor = node.Add("Mul", {x.tensor, factor});
+    node.Set(0, x);
+    return absl::OkStatus();
+  }
   x.tensor = node.Add("LRN", {x.tensor},
                       {{"depth_radius", (size - 1) / 2},
                        {"bias", bias},
-                       {"alpha", alpha / static_cast<double>(size)},
+                       {"alpha", share},
                        {"beta", beta}});
   node.Set(0, x);
   return absl::OkStatus();
@@ -201,71 +346,6 @@ absl::Status ConvertDropout(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-// The value with the axes of `dims` reduced to their mean: these become 1.
-Arranged MeanOver(NodeConversion& node, const Arranged& x,
-                  const std::vector<int>& dims) {
-  Arranged mean = x;
-  std::vector<int64_t> axes;
-  std::vector<int64_t> sizes = x.dims.dims();
-  for (const int dim : dims) {
-    const std::vector<int>& of_dim = x.axes[static_cast<size_t>(dim)];
-    axes.insert(axes.end(), of_dim.begin(), of_dim.end());
-    sizes[static_cast<size_t>(dim)] = 1;
-  }
-  std::ranges::sort(axes);
-  mean.dims = Shape(sizes);
-  if (!axes.empty()) {
-    mean.tensor =
-        node.Helper("Mean", {x.tensor}, {{"axes", axes}, {"keep_dims", true}});
-  }
-  return mean;
-}
-
-struct Normalized {
-  Arranged y = {};
-  Arranged mean = {};
-  Arranged inv_std = {};
-};
-
-// y = (x - mean) / sqrt(variance + epsilon), over `dims`.
-absl::StatusOr<Normalized> NormalizeOver(NodeConversion& node,
-                                         const Arranged& x,
-                                         const std::vector<int>& dims,
-                                         double epsilon) {
-  Normalized result;
-  result.mean = MeanOver(node, x, dims);
-  if (!result.mean.tensor.is_valid()) return result;
-  SPILLWAY_ASSIGN_OR_RETURN(const Arranged centred,
-                            Combine(node, "Sub", x, result.mean));
-  Arranged square = centred;
-  square.tensor = node.Helper("Mul", {centred.tensor, centred.tensor});
-  result.inv_std = MeanOver(node, square, dims);
-  Tensor& variance = result.inv_std.tensor;
-  if (!variance.is_valid()) return result;
-  variance = node.Helper("Add", {variance, node.Number(epsilon, variance)});
-  variance = node.Helper("Power", {variance}, {{"exponent", -0.5}});
-  SPILLWAY_ASSIGN_OR_RETURN(result.y,
-                            Combine(node, "Mul", centred, result.inv_std));
-  return result;
-}
-
-// y scale + offset; both are inputs of the node, seen as `dims`.
-absl::StatusOr<Arranged> ScaleAndMove(NodeConversion& node, Arranged y,
-                                      const Shape& dims) {
-  for (const auto& [input, op] : {std::pair(1, "Mul"), std::pair(2, "Add")}) {
-    if (!node.has(input) || !y.tensor.is_valid()) continue;
-    SPILLWAY_ASSIGN_OR_RETURN(const Arranged factor, node.Input(input));
-    if (factor.dims.num_elements() != dims.num_elements()) {
-      return InvalidArgument(fmt::format("its input {} is {}, not {}", input,
-                                         factor.dims.ToString(),
-                                         dims.ToString()));
-    }
-    SPILLWAY_ASSIGN_OR_RETURN(
-        y, Combine(node, op, y, Reshaped(node.scope(), factor, dims)));
-  }
-  return y;
-}
-
 // An input of `count` numbers as float32 [dims]: a scale or an offset. Numbers
 // that are left out are 0.
 absl::StatusOr<Tensor> NormVector(NodeConversion& node, int input,
@@ -329,7 +409,7 @@ absl::Status ConvertLayerNorm(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, node.rank(0)));
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
   if (!x.tensor.is_valid()) return absl::OkStatus();
-  if (node.node().has_output(1) || node.node().has_output(2)) {
+  if (node.IsWanted(1) || node.IsWanted(2)) {
     return LayerNormWithStatistics(node, x, axis, epsilon);
   }
   if (!EndsWith(x, axis)) {

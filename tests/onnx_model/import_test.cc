@@ -1,6 +1,9 @@
 #include "onnx_model/import.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,6 +25,8 @@ using spillway::testing::OutputText;
 using spillway::testing::RunFirstOutput;
 using spillway::testing::WeightText;
 using ::testing::ElementsAre;
+using ::testing::FloatNear;
+using ::testing::Pointwise;
 using ::testing::SizeIs;
 
 // Two convolutions, a sum, a pool: all channels-last inside.
@@ -214,6 +219,83 @@ TEST(ImportTest, AnOutputThatWeDoNotComputeIsNamedIfItIsRead) {
                                   output: "z" attribute { name: "to" type: INT
                                   i: 1 } })")),
       IsRefused("MaxPool (1, first pool: its output indices is read)"));
+}
+
+// y = x + w or its absolute value, by whether x has 3 columns.
+std::string Branches(int columns) {
+  return InputText("x", "[2, 3]") + OutputText("y") +
+         IntegersText("wanted", {columns}) + IntegersText("last", {1}) + R"(
+    node { op_type: "Shape" input: "x" output: "shape" }
+    node { op_type: "Gather" input: "shape" input: "last" output: "columns" }
+    node { op_type: "Equal" input: "columns" input: "wanted" output: "is" }
+    node { name: "if" op_type: "If" input: "is" output: "y"
+      attribute { name: "then_branch" type: GRAPH g {
+        )" +
+         WeightText("w", {3}) +
+         R"( node { name: "sum" op_type: "Add" input: "v" input: "w"
+               output: "then" }
+             node { op_type: "Identity" input: "x" output: "v" }
+        output { name: "then" } } }
+      attribute { name: "else_branch" type: GRAPH g {
+        node { name: "other" op_type: "Abs" input: "x" output: "else" }
+        output { name: "else" } } } })";
+}
+
+TEST(ImportTest, TheBranchOfAKnownConditionTakesItsPlace) {
+  ASSERT_OK_AND_ASSIGN(const Imported then, Import(MakeModel(Branches(3))));
+  EXPECT_EQ(then.Count("Add"), 1);
+  EXPECT_EQ(then.Count("Abs"), 0);
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> y, RunFirstOutput(then));
+  EXPECT_THAT(
+      y, ElementsAre(0, 3.0F / 16, 6.0F / 16, 3.0F / 16, 6.0F / 16, 9.0F / 16));
+  ASSERT_OK_AND_ASSIGN(const Imported other, Import(MakeModel(Branches(4))));
+  EXPECT_EQ(other.Count("Add"), 0);
+  EXPECT_EQ(other.Count("Abs"), 1);
+}
+
+TEST(ImportTest, ABranchOfAConditionThatIsComputedIsRefused) {
+  const std::string graph = InputText("x", "[1]") +
+                            InputText("condition", "[1]", 9) + OutputText("y") +
+                            R"(
+    node { name: "if" op_type: "If" input: "condition" output: "y"
+      attribute { name: "then_branch" type: GRAPH g {
+        node { op_type: "Neg" input: "x" output: "a" } output { name: "a" } } }
+      attribute { name: "else_branch" type: GRAPH g {
+        node { op_type: "Abs" input: "x" output: "b" } output { name: "b" } } }
+    })";
+  EXPECT_THAT(
+      Import(MakeModel(graph)),
+      IsRefused("If (1, first if: of a condition that is not constant"));
+}
+
+TEST(ImportTest, AnIfWithoutTheBranchIsNamed) {
+  const std::string graph =
+      InputText("x", "[1]") + OutputText("y") +
+      R"(initializer { name: "condition" data_type: 9 int32_data: 1 }
+         node { name: "if" op_type: "If" input: "condition" output: "y" })";
+  EXPECT_THAT(Import(MakeModel(graph)),
+              IsRefused("If if: has no then_branch with 1 outputs"));
+}
+
+// Over a window of even size one channel more lies behind than before.
+TEST(ImportTest, ALocalResponseNormalizationOfEvenSize) {
+  const std::string graph = InputText("x", "[1, 5, 1, 1]") + OutputText("y") +
+                            R"(node { op_type: "LRN" input: "x" output: "y"
+      attribute { name: "size" type: INT i: 4 }
+      attribute { name: "alpha" type: FLOAT f: 2 }
+      attribute { name: "beta" type: FLOAT f: 0.5 } })";
+  ASSERT_OK_AND_ASSIGN(const Imported model, Import(MakeModel(graph)));
+  std::vector<float> expected;
+  for (int c = 0; c < 5; ++c) {
+    double sum = 0;
+    for (int i = std::max(c - 1, 0); i <= std::min(c + 2, 4); ++i) {
+      sum += i / 16.0 * i / 16.0;
+    }
+    expected.push_back(
+        static_cast<float>(c / 16.0 / std::sqrt(1 + 2.0 / 4 * sum)));
+  }
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> y, RunFirstOutput(model));
+  EXPECT_THAT(y, Pointwise(FloatNear(1e-6F), expected));
 }
 
 TEST(ImportTest, DimensionsWithoutAValueAreNamedTogether) {
