@@ -13,7 +13,7 @@ namespace spillway {
 // What a network is built from. A size of 0 means the model's default.
 struct ModelOptions {
   int64_t batch_size = 0;
-  int64_t image_size = 0;  // height and width
+  int64_t image_size = 0;  // height and width; of a text: its length
   int64_t channels = 0;
   int64_t num_classes = 0;
   // false: no dropout; batch norm uses the moving averages.
@@ -114,6 +114,10 @@ Network UNet2D(GraphBuilder& g, Tensor images, const ModelOptions& options);
 Network UNet2DValid(GraphBuilder& g, Tensor images,
                     const ModelOptions& options);
 Network UNet3D(GraphBuilder& g, Tensor images, const ModelOptions& options);
+
+Network VitTiny(GraphBuilder& g, Tensor images, const ModelOptions& options);
+// `tokens`: int32 [batch_size, image_size], each below num_classes.
+Network GptTiny(GraphBuilder& g, Tensor tokens, const ModelOptions& options);
 
 Network Ssd300(GraphBuilder& g, Tensor images, const ModelOptions& options);
 

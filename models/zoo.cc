@@ -24,6 +24,7 @@ constexpr auto kZoo = std::to_array<ModelSpec>({
     {"densenet100_k24", DenseNet100K24, 64, 32, 3, 10},
     {"densenet40_k12", DenseNet40K12, 64, 32, 3, 10},
     {"googlenet", GoogLeNet, 32, 224},
+    {"gpt_tiny", GptTiny, 32, 64, 64, 256, 0, false, 1, true},
     {"inception3", Inception3, 32, 299, 3, 1000, 2, true},
     {"inception4", Inception4, 32, 299},
     {"lenet", LeNet, 32, 28},
@@ -61,6 +62,7 @@ constexpr auto kZoo = std::to_array<ModelSpec>({
     {"vgg11", Vgg11, 64, 224},
     {"vgg16", Vgg16, 64, 224},
     {"vgg19", Vgg19, 64, 224},
+    {"vit_tiny", VitTiny, 32, 224},
 });
 
 // Of equally near names, the first one.
@@ -103,6 +105,21 @@ Shape ImageShape(const ModelSpec& spec, const ModelOptions& options) {
   dims.front() = options.batch_size;
   dims.back() = options.channels;
   return Shape(std::move(dims));
+}
+
+// The feed of the network, and what it reads: pixels in the precision of
+// activations, or tokens.
+Tensor AddInput(GraphBuilder& g, const ModelSpec& spec, ModelGraph& model) {
+  const ModelOptions& options = model.options;
+  if (spec.reads_tokens) {
+    model.has_pixels = false;
+    model.images = g.Placeholder("tokens", DType::kInt32,
+                                 {options.batch_size, options.image_size});
+    return model.images;
+  }
+  model.images =
+      g.Placeholder("images", DType::kFloat32, ImageShape(spec, options));
+  return CastTo(g.Scope("images"), model.images, options.dtype);
 }
 
 // Mean cross entropy of `logits`, computed in float32.
@@ -170,10 +187,8 @@ absl::StatusOr<ModelGraph> BuildModel(GraphBuilder& g, std::string_view name,
   ModelGraph model;
   SPILLWAY_ASSIGN_OR_RETURN(model.options, WithDefaults(spec, options));
   model.pixel_scale = spec.pixel_scale;
-  model.images =
-      g.Placeholder("images", DType::kFloat32, ImageShape(spec, model.options));
-  const Network network = spec.build(
-      g, CastTo(g.Scope("images"), model.images, options.dtype), model.options);
+  const Network network =
+      spec.build(g, AddInput(g, spec, model), model.options);
   AddResults(g, network, model);
   SPILLWAY_RETURN_IF_ERROR(Annotate(g.status(), name));
   return model;

@@ -26,6 +26,9 @@ struct ModelSpec {
   bool has_auxiliary_head = false;
   // The network's source feeds pixels of 0 to 255 times this.
   double pixel_scale = 1;
+  // Of texts: the feed is int32 [batch, image_size], of num_classes kinds of
+  // tokens, and there is a label for each. Then channels mean nothing.
+  bool reads_tokens = false;
 };
 
 // All models, sorted by name.
@@ -41,13 +44,12 @@ struct ModelGraph {
   ModelOptions options;    // with the defaults filled in
   double pixel_scale = 1;  // ModelSpec::pixel_scale
 
-  Tensor images;   // Placeholder: float32 [batch, size, size, channels]
+  Tensor images;   // Placeholder: float32 [batch, size, size, channels], or
+                   // int32 tokens [batch, length]
   Tensor labels;   // Placeholder: int32 [batch], or Network::labels
   Tensor targets;  // Placeholder: float32, as Network::regression, or invalid
-  // Of users' own models: other Placeholders, and whether images are any
-  // numbers instead of pixels.
-  std::vector<Tensor> more_inputs;
-  bool has_pixels = true;
+  std::vector<Tensor> more_inputs;  // of users' own models: other Placeholders
+  bool has_pixels = true;           // false: images are tokens, or any numbers
   // What its evaluation computes; without a loss.
   std::vector<Tensor> outputs;
 

@@ -146,6 +146,8 @@ TEST(ZooTest, EveryModelTrainsAndEvaluatesByItsDefaults) {
                          BuildModel(training, spec.name));
     EXPECT_EQ(model.images.shape().dim(0), spec.default_batch_size);
     EXPECT_EQ(model.images.shape().dim(1), spec.default_image_size);
+    EXPECT_EQ(model.images.dtype(),
+              spec.reads_tokens ? DType::kInt32 : DType::kFloat32);
     EXPECT_EQ(model.images.shape().dim(-1), spec.default_channels);
     EXPECT_EQ(model.images.shape().rank(), spec.spatial_rank + 2);
     EXPECT_EQ(model.labels.type().dtype, DType::kInt32);
