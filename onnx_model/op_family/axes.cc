@@ -63,6 +63,20 @@ void SetDim(Arranged& x, int dim, int64_t size) {
   x.dims = Shape(dims);
 }
 
+Arranged SliceOf(NodeConversion& node, Arranged x, int dim, int64_t begin,
+                 int64_t size) {
+  const Shape shape = x.tensor.shape();
+  Sizes begins(static_cast<size_t>(shape.rank()), 0);
+  Sizes sizes = shape.dims();
+  const auto axis = static_cast<size_t>(*x.OnlyAxis(dim));
+  begins[axis] = begin;
+  sizes[axis] = size;
+  x.tensor =
+      node.Add("Slice", {x.tensor}, {{"begin", begins}, {"size", sizes}});
+  SetDim(x, dim, size);
+  return x;
+}
+
 Tensor IndexList(NodeConversion& node, const std::vector<int64_t>& indices,
                  Shape shape) {
   AttributeValue::List values(indices.size());

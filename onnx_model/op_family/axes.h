@@ -22,6 +22,10 @@ std::vector<int64_t> TensorAxes(const Arranged& x,
 // Says that the dimension has this size now.
 void SetDim(Arranged& x, int dim, int64_t size);
 
+// `size` elements from `begin` of dimension `dim`, which has an axis.
+Arranged SliceOf(NodeConversion& node, Arranged x, int dim, int64_t begin,
+                 int64_t size);
+
 // A constant of int32.
 Tensor IndexList(NodeConversion& node, const std::vector<int64_t>& indices,
                  Shape shape);

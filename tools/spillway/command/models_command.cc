@@ -34,8 +34,10 @@ std::string FormatTable(const std::vector<Row>& rows) {
                                  "batch", "image", "classes", "parameters");
   for (const auto& [spec, parameters] : rows) {
     const std::string image =
-        fmt::format("{}x{}x{}", spec.default_image_size,
-                    spec.default_image_size, spec.default_channels);
+        spec.reads_tokens
+            ? fmt::format("{} tokens", spec.default_image_size)
+            : fmt::format("{}x{}x{}", spec.default_image_size,
+                          spec.default_image_size, spec.default_channels);
     text += fmt::format("{:<16}{:>8}{:>14}{:>9}{:>13}\n",
                         std::string(spec.name), spec.default_batch_size, image,
                         spec.default_num_classes, parameters);
