@@ -34,6 +34,7 @@ std::span<const OpEntry> ConstantOps();
 std::span<const OpEntry> ConvolutionOps();
 std::span<const OpEntry> PoolOps();
 std::span<const OpEntry> NormalizationOps();
+std::span<const OpEntry> AffineNormOps();
 std::span<const OpEntry> LinearOps();
 std::span<const OpEntry> ActivationOps();
 std::span<const OpEntry> ArithmeticOps();
