@@ -67,8 +67,8 @@ class NodesConverter {
     }
     if (!HasAllInputs(proto)) {
       // What it reads is missing because something before is not supported.
-      if (entry == nullptr && folder == nullptr) unsupported_.Add(proto, "");
-      return absl::OkStatus();
+      return entry == nullptr && folder == nullptr ? Refuse(proto, "")
+                                                   : absl::OkStatus();
     }
     if (folder != nullptr && HasConstantsOnly(node)) {
       SPILLWAY_ASSIGN_OR_RETURN(const bool is_folded, Fold(node, folder));
@@ -88,11 +88,7 @@ class NodesConverter {
         node.has_input(0) ? state_.Find(node.input(0)) : nullptr;
     if (condition == nullptr || !condition->constant.has_value() ||
         condition->constant->size() != 1) {
-      if (HasAllInputs(node.proto())) {
-        return Refuse(node.proto(), "of a condition that is not constant");
-      }
-      unsupported_.Add(node.proto(), "of a condition that is not constant");
-      return absl::OkStatus();
+      return Refuse(node.proto(), "of a condition that is not constant");
     }
     const bool is_true = condition->constant->real(0) != 0;
     absl::Status status = Inline(node, is_true ? "then_branch" : "else_branch");
@@ -113,10 +109,7 @@ class NodesConverter {
                               SortSubgraph(*graph));
     for (const onnx::NodeProto* inner : nodes) {
       for (const std::string& output : inner->output()) {
-        if (state_.Find(output) != nullptr) {
-          return Unimplemented(fmt::format(
-              "{} makes {}, which there is already", branch, output));
-        }
+        SPILLWAY_RETURN_IF_ERROR(CheckIsNew(output));
       }
     }
     SPILLWAY_RETURN_IF_ERROR(DefineConstants(*graph));
@@ -134,10 +127,17 @@ class NodesConverter {
     return absl::OkStatus();
   }
 
+  // That a value of a branch has a name that no value outside has.
+  absl::Status CheckIsNew(const std::string& name) {
+    if (state_.Find(name) == nullptr) return absl::OkStatus();
+    return Unimplemented(fmt::format("a second value {}", name));
+  }
+
   // Those of a branch are no weights: an export has its weights outside.
   absl::Status DefineConstants(const onnx::GraphProto& branch) {
     constexpr size_t kMostReals = 64;
     for (const onnx::TensorProto& tensor : branch.initializer()) {
+      SPILLWAY_RETURN_IF_ERROR(CheckIsNew(tensor.name()));
       absl::StatusOr<Constant> constant =
           ReadConstant(tensor, state_.file().path());
       if (!constant.ok()) return Annotate(constant.status(), tensor.name());
@@ -249,7 +249,7 @@ class NodesConverter {
 
   absl::Status Refuse(const onnx::NodeProto& proto, const std::string& why) {
     unsupported_.Add(proto, why);
-    if (plan_only_ == nullptr) return absl::OkStatus();
+    if (plan_only_ == nullptr || !HasAllInputs(proto)) return absl::OkStatus();
     const absl::StatusOr<std::vector<std::string>> without_type =
         AddPlanOnly(proto, *plan_only_, state_);
     if (!without_type.ok()) {

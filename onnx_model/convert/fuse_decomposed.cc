@@ -52,13 +52,14 @@ class NodeLinks {
     return found == readers_.end() ? 0 : found->second.size();
   }
 
-  // The node of this op that makes the value, which is read so often; null if
-  // it is not so.
+  // The node of this op, with an input, that makes the value, which is read so
+  // often; null if it is not so.
   const onnx::NodeProto* Maker(const std::string& value, std::string_view op,
                                size_t reads = 1) const {
     const auto found = makers_.find(value);
     if (found == makers_.end() || NumReads(value) != reads) return nullptr;
-    return IsOf(*found->second, op) ? found->second : nullptr;
+    const onnx::NodeProto& node = *found->second;
+    return IsOf(node, op) && node.input_size() > 0 ? &node : nullptr;
   }
 
   // The one node that reads the value, if it is of this op.
@@ -93,13 +94,16 @@ class NodeLinks {
                                : static_cast<double>(constant->integer(0));
   }
 
-  // The dimensions of an initializer, seen through Identity nodes.
+  // The dimensions of an initializer, seen through a few Identity nodes.
   std::optional<std::vector<int64_t>> InitializerDims(std::string value) const {
-    auto maker = makers_.find(value);
-    while (maker != makers_.end() && IsOf(*maker->second, "Identity") &&
-           maker->second->input_size() == 1) {
+    constexpr int kMostNodes = 4;
+    for (int i = 0; i < kMostNodes; ++i) {
+      const auto maker = makers_.find(value);
+      if (maker == makers_.end() || !IsOf(*maker->second, "Identity") ||
+          maker->second->input_size() != 1) {
+        break;
+      }
       value = maker->second->input(0);
-      maker = makers_.find(value);
     }
     const auto found = initializers_.find(value);
     if (found == initializers_.end()) return std::nullopt;
@@ -351,6 +355,7 @@ class Fuser {
     const onnx::NodeProto* node = links_.OnlyReader(value, op);
     if (node == nullptr || node->input_size() != 2) return std::nullopt;
     const int operand = node->input(0) == value ? 1 : 0;
+    if (node->input(1 - operand) != value) return std::nullopt;
     const auto dims = links_.InitializerDims(node->input(operand));
     if (!dims.has_value() || static_cast<int64_t>(dims->size()) != rank) {
       return std::nullopt;

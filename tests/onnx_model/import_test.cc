@@ -268,6 +268,23 @@ TEST(ImportTest, ABranchOfAConditionThatIsComputedIsRefused) {
       IsRefused("If (1, first if: of a condition that is not constant"));
 }
 
+// Names are unique over a graph and its subgraphs; a file that has one twice is
+// not read as if the inner value were the outer one.
+TEST(ImportTest, ABranchWithAValueOfTheGraphAroundItIsRefused) {
+  const std::string graph =
+      InputText("x", "[1]") + OutputText("y") + OutputText("z") + R"(
+    initializer { name: "condition" data_type: 9 int32_data: 1 }
+    node { op_type: "Neg" input: "x" output: "z" }
+    node { name: "if" op_type: "If" input: "condition" output: "y"
+      attribute { name: "then_branch" type: GRAPH g {
+        node { op_type: "Abs" input: "x" output: "z" } output { name: "z" } } }
+      attribute { name: "else_branch" type: GRAPH g {
+        node { op_type: "Abs" input: "x" output: "b" } output { name: "b" } } }
+    })";
+  EXPECT_THAT(Import(MakeModel(graph)),
+              IsRefused("If (1, first if: a second value z)"));
+}
+
 TEST(ImportTest, AnIfWithoutTheBranchIsNamed) {
   const std::string graph =
       InputText("x", "[1]") + OutputText("y") +

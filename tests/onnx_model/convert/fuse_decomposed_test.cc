@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/onnx_model/is_refused.h"
 #include "tests/onnx_model/make_model.h"
 #include "tests/support/status_matchers.h"
 
@@ -15,6 +16,7 @@ namespace {
 using spillway::testing::Import;
 using spillway::testing::Imported;
 using spillway::testing::InputText;
+using spillway::testing::IsRefused;
 using spillway::testing::MakeModel;
 using spillway::testing::OutputText;
 using spillway::testing::RunFirstOutput;
@@ -180,6 +182,17 @@ TEST(FuseDecomposedNothingTest, WhatIsNearlyAChainStaysAsItIs) {
         Import(MakeModel(InputText("x", "[3, 4, 6]") + OutputText("y") + chain,
                          13)));
     EXPECT_EQ(model.network.facts.fused_nodes, 0) << chain;
+  }
+}
+
+TEST(FuseDecomposedNothingTest, NodesWithoutInputsAreNamed) {
+  for (const std::string& chain :
+       {Op("Sqrt", {}, "a") + Op("Div", {"x", "a"}, "y"),
+        Op("Sigmoid", {}, "a") + Op("Mul", {"x", "a"}, "y"),
+        Op("Tanh", {}, "a") + Op("Mul", {"x", "a"}, "y")}) {
+    EXPECT_THAT(
+        Import(MakeModel(InputText("x", "[3]") + OutputText("y") + chain)),
+        IsRefused("has no input 0"));
   }
 }
 
