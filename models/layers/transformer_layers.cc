@@ -112,10 +112,11 @@ Tensor SelfAttention(const NameScope& scope, Tensor x,
   if (!all.is_valid()) return Tensor();
   const auto [queries, keys, values] = SplitHeads(scope, all, options.heads);
   if (!values.is_valid()) return Tensor();
-  const double depth = static_cast<double>(width / options.heads);
-  Tensor scores = AddOp(scope, "BatchMatMul",
-                        {Scale(scope, queries, 1 / std::sqrt(depth)), keys},
-                        {{"transpose_b", true}});
+  const int64_t depth = width / options.heads;
+  Tensor scores = AddOp(
+      scope, "BatchMatMul",
+      {Scale(scope, queries, 1 / std::sqrt(static_cast<double>(depth))), keys},
+      {{"transpose_b", true}});
   if (!scores.is_valid()) return Tensor();
   if (options.is_causal) scores = HideLater(scope, scores);
   const Tensor mixed =

@@ -105,24 +105,29 @@ class NodesConverter {
       return InvalidArgument(
           fmt::format("has no {} with {} outputs", branch, node.num_outputs()));
     }
-    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<const onnx::NodeProto*> nodes,
-                              SortSubgraph(*graph));
-    for (const onnx::NodeProto* inner : nodes) {
-      for (const std::string& output : inner->output()) {
-        SPILLWAY_RETURN_IF_ERROR(CheckIsNew(output));
-      }
-    }
-    SPILLWAY_RETURN_IF_ERROR(DefineConstants(*graph));
-    FindReads(nodes);
-    for (const auto& output : graph->output()) state_.AddRead(output.name());
-    for (const onnx::NodeProto* inner : nodes) {
-      SPILLWAY_RETURN_IF_ERROR(ConvertOne(*inner));
-    }
+    SPILLWAY_RETURN_IF_ERROR(ConvertBranch(*graph));
     for (int i = 0; i < node.num_outputs(); ++i) {
       const std::string& made = graph->output(i).name();
       if (node.has_output(i) && state_.Find(made) != nullptr) {
         state_.DefineAlias(node.output(i), made);
       }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ConvertBranch(const onnx::GraphProto& branch) {
+    SPILLWAY_ASSIGN_OR_RETURN(const std::vector<const onnx::NodeProto*> nodes,
+                              SortSubgraph(branch));
+    for (const onnx::NodeProto* inner : nodes) {
+      for (const std::string& output : inner->output()) {
+        SPILLWAY_RETURN_IF_ERROR(CheckIsNew(output));
+      }
+    }
+    SPILLWAY_RETURN_IF_ERROR(DefineConstants(branch));
+    FindReads(nodes);
+    for (const auto& output : branch.output()) state_.AddRead(output.name());
+    for (const onnx::NodeProto* inner : nodes) {
+      SPILLWAY_RETURN_IF_ERROR(ConvertOne(*inner));
     }
     return absl::OkStatus();
   }

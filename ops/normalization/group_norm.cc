@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -114,10 +115,10 @@ absl::StatusOr<NormGroups> ReadLayerNorm(const Attributes& attributes,
   SPILLWAY_ASSIGN_OR_RETURN(groups.epsilon, ReadEpsilon(attributes));
   SPILLWAY_RETURN_IF_ERROR(ExpectFloating("x", x));
   SPILLWAY_RETURN_IF_ERROR(ExpectDType("scale", scale, DType::kFloat32));
-  const std::vector<int64_t>& dims = x.shape.dims();
-  const std::vector<int64_t>& last = scale.shape.dims();
+  const std::span<const int64_t> dims = x.shape.dims();
+  const std::span<const int64_t> last = scale.shape.dims();
   if (last.empty() || last.size() > dims.size() ||
-      !std::equal(last.begin(), last.end(), dims.end() - last.size())) {
+      !std::ranges::equal(last, dims.last(last.size()))) {
     return InvalidArgument(
         fmt::format("scale must have the last dimensions of x; it is {}, and x "
                     "is {}",

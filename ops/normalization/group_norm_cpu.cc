@@ -90,22 +90,26 @@ class ChannelSums {
     for (int64_t begin = 0; begin < rows; begin += kFloatRows) {
       const int64_t end = std::min(begin + kFloatRows, rows);
       std::ranges::fill(partial_, 0.0F);
-      float* partial = partial_.data();
       for (int64_t row = begin; row < end; ++row) {
-        const int64_t at = first + row * stride;
-#pragma omp simd
-        for (int64_t c = 0; c < channels; ++c) {
-          const std::array<float, kTerms> found = terms(at, c);
-          for (int i = 0; i < kTerms; ++i) {
-            partial[i * most_channels_ + c] += found[static_cast<size_t>(i)];
-          }
-        }
+        AddRow(first + row * stride, channels, terms);
       }
       for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += partial_[i];
     }
   }
 
  private:
+  template <typename Terms>
+  void AddRow(int64_t at, int64_t channels, const Terms& terms) {
+    float* partial = partial_.data();
+#pragma omp simd
+    for (int64_t c = 0; c < channels; ++c) {
+      const std::array<float, kTerms> found = terms(at, c);
+      for (int i = 0; i < kTerms; ++i) {
+        partial[i * most_channels_ + c] += found[static_cast<size_t>(i)];
+      }
+    }
+  }
+
   const int64_t most_channels_;
   std::vector<float> partial_;
   std::vector<double> sums_;
