@@ -84,15 +84,24 @@ absl::Status ConvertBatchNorm(NodeConversion& node) {
                             node.node().Real("epsilon", 1e-5));
   SPILLWAY_ASSIGN_OR_RETURN(const double momentum,
                             node.node().Real("momentum", 0.9));
+  if (node.rank(0) < 2) return Unimplemented("an input without channels");
+  const std::vector<int64_t> channels = {node.dims(0)[1]};
   for (int i = 1; i <= 4; ++i) {
-    if (node.rank(i) == 1) continue;
-    return InvalidArgument(fmt::format("its input {} is {}, not a vector", i,
-                                       Shape(node.dims(i)).ToString()));
+    if (node.dims(i) == channels) continue;
+    return InvalidArgument(
+        fmt::format("its input {} is {}, not a vector of {} channels", i,
+                    Shape(node.dims(i)).ToString(), channels[0]));
   }
   const bool is_as_file =
       node.state().options().batch_norm == OnnxBatchNorm::kModel;
-  if (is_training && is_as_file && node.rank(0) >= 2 &&
-      (node.IsWanted(1) || node.IsWanted(2))) {
+  const bool has_statistics = is_training && is_as_file;
+  for (int i = has_statistics ? 3 : 1; i < node.node().num_outputs(); ++i) {
+    if (!node.IsWanted(i)) continue;
+    // Before there is a node that writes moving averages.
+    return Unimplemented(
+        fmt::format("its output {} is read", node.node().output(i)));
+  }
+  if (has_statistics && (node.IsWanted(1) || node.IsWanted(2))) {
     return BatchNormWithStatistics(node, epsilon, momentum);
   }
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, ChannelsAtEnd(node));

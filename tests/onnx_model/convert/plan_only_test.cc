@@ -129,6 +129,22 @@ TEST(PlanOnlyTest, ANodeOfAKnownOpWhoseOutputWeDoNotComputeIsPlanned) {
   EXPECT_EQ(model.network.unsupported[0].why, "its output z is read");
 }
 
+// No node is left of it that writes moving averages.
+TEST(PlanOnlyTest, ABatchNormWhoseStatisticsAreReadIsPlannedAsAWhole) {
+  std::string graph = InputText("x", "[2, 3, 4, 4]") + OutputText("y") +
+                      OutputText("z") + StatedText("y", "[2, 3, 4, 4]") +
+                      StatedText("z", "[3]");
+  for (const char* name : {"s", "b", "m", "v"}) graph += WeightText(name, {3});
+  graph += R"(node { name: "norm" op_type: "BatchNormalization" input: "x"
+    input: "s" input: "b" input: "m" input: "v" output: "y" output: "z" })";
+  EXPECT_THAT(Import(MakeModel(graph)),
+              IsRefused("norm: its output z is read"));
+  ASSERT_OK_AND_ASSIGN(const Imported model,
+                       Import(MakeModel(graph), {.plan_only = true}));
+  EXPECT_EQ(model.Count("BatchNormalization"), 1);
+  EXPECT_EQ(model.Count("FusedBatchNorm"), 0);
+}
+
 TEST(PlanOnlyTest, ASupportedModelIsAsItWouldBeWithout) {
   const std::string graph = InputText("x", "[N, 3]") + OutputText("y") +
                             R"(node { name: "n" op_type: "Relu" input: "x"
