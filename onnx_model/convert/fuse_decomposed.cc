@@ -12,9 +12,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "onnx_model/file/constant.h"
+#include "onnx_model/convert/node_links.h"
 #include "onnx_model/file/model_file.h"
-#include "onnx_model/file/node_order.h"
 #include "onnx_model/file/node_view.h"
 
 namespace spillway::onnx_model {
@@ -23,181 +22,6 @@ namespace {
 // Constants in files are rounded.
 bool IsAbout(double value, double expected) {
   return std::abs(value - expected) <= 1e-4 * std::abs(expected);
-}
-
-// Who makes and who reads each value.
-class NodeLinks {
- public:
-  NodeLinks(std::span<const onnx::NodeProto* const> nodes,
-            const onnx::GraphProto& graph) {
-    for (const onnx::TensorProto& tensor : graph.initializer()) {
-      initializers_.emplace(tensor.name(), &tensor);
-    }
-    for (const onnx::NodeProto* node : nodes) {
-      for (const std::string& read : ReadsOf(*node)) {
-        readers_[read].push_back(node);
-      }
-      for (const std::string& output : node->output()) {
-        makers_.emplace(output, node);
-      }
-    }
-    for (const onnx::ValueInfoProto& output : graph.output()) {
-      readers_[output.name()].push_back(nullptr);
-    }
-  }
-
-  // How often the value is read; an output of the model counts.
-  size_t NumReads(const std::string& value) const {
-    const auto found = readers_.find(value);
-    return found == readers_.end() ? 0 : found->second.size();
-  }
-
-  // The node of this op, with an input, that makes the value, which is read so
-  // often; null if it is not so.
-  const onnx::NodeProto* Maker(const std::string& value, std::string_view op,
-                               size_t reads = 1) const {
-    const auto found = makers_.find(value);
-    if (found == makers_.end() || NumReads(value) != reads) return nullptr;
-    const onnx::NodeProto& node = *found->second;
-    return IsOf(node, op) && node.input_size() > 0 ? &node : nullptr;
-  }
-
-  // The one node that reads the value, if it is of this op.
-  const onnx::NodeProto* OnlyReader(const std::string& value,
-                                    std::string_view op) const {
-    const auto found = readers_.find(value);
-    if (found == readers_.end() || found->second.size() != 1 ||
-        found->second[0] == nullptr) {
-      return nullptr;
-    }
-    return IsOf(*found->second[0], op) ? found->second[0] : nullptr;
-  }
-
-  // The value of a constant of one element.
-  std::optional<double> Number(const std::string& value) const {
-    const auto maker = makers_.find(value);
-    if (maker != makers_.end() && IsOf(*maker->second, "Constant")) {
-      const NodeView view(*maker->second, kNewestOpset);
-      const auto real = view.Real("value_float", 0);
-      if (view.has("value_float") && real.ok()) return *real;
-    }
-    const onnx::TensorProto* tensor = Tensor(value);
-    if (tensor == nullptr ||
-        tensor->data_location() == onnx::TensorProto::EXTERNAL ||
-        std::ranges::any_of(tensor->dims(),
-                            [](int64_t dim) { return dim != 1; })) {
-      return std::nullopt;
-    }
-    const absl::StatusOr<Constant> constant = ReadConstant(*tensor, "");
-    if (!constant.ok() || constant->size() != 1) return std::nullopt;
-    return constant->is_real() ? constant->real(0)
-                               : static_cast<double>(constant->integer(0));
-  }
-
-  // The dimensions of an initializer, seen through a few Identity nodes.
-  std::optional<std::vector<int64_t>> InitializerDims(std::string value) const {
-    constexpr int kMostNodes = 4;
-    for (int i = 0; i < kMostNodes; ++i) {
-      const auto maker = makers_.find(value);
-      if (maker == makers_.end() || !IsOf(*maker->second, "Identity") ||
-          maker->second->input_size() != 1) {
-        break;
-      }
-      value = maker->second->input(0);
-    }
-    const auto found = initializers_.find(value);
-    if (found == initializers_.end()) return std::nullopt;
-    return DimsOf(*found->second);
-  }
-
-  // The dimensions of a matrix that is an initializer, perhaps behind a
-  // Transpose.
-  std::optional<std::vector<int64_t>> MatrixDims(
-      const std::string& value) const {
-    const auto maker = makers_.find(value);
-    const bool is_transposed = maker != makers_.end() &&
-                               IsOf(*maker->second, "Transpose") &&
-                               maker->second->input_size() == 1;
-    auto dims =
-        InitializerDims(is_transposed ? maker->second->input(0) : value);
-    if (!dims.has_value() || dims->size() != 2) return std::nullopt;
-    if (!is_transposed) return dims;
-    const auto order = NodeView(*maker->second, kNewestOpset).Ints("perm");
-    if (!order.ok()) return std::nullopt;
-    if (order->value_or(std::vector<int64_t>{1, 0}) !=
-        std::vector<int64_t>{1, 0}) {
-      return std::nullopt;
-    }
-    std::swap(dims->at(0), dims->at(1));
-    return dims;
-  }
-
- private:
-  static bool IsOf(const onnx::NodeProto& node, std::string_view op) {
-    return node.op_type() == op && IsDefaultDomain(node.domain()) &&
-           node.output_size() == 1;
-  }
-
-  // Of an initializer or of a Constant node.
-  const onnx::TensorProto* Tensor(const std::string& value) const {
-    const auto initializer = initializers_.find(value);
-    if (initializer != initializers_.end()) return initializer->second;
-    const auto maker = makers_.find(value);
-    if (maker == makers_.end() || !IsOf(*maker->second, "Constant")) {
-      return nullptr;
-    }
-    const auto tensor = NodeView(*maker->second, kNewestOpset).Tensor("value");
-    return tensor.ok() ? *tensor : nullptr;
-  }
-
-  std::unordered_map<std::string, const onnx::TensorProto*> initializers_;
-  std::unordered_map<std::string, const onnx::NodeProto*> makers_;
-  std::unordered_map<std::string, std::vector<const onnx::NodeProto*>> readers_;
-};
-
-// A value as a product: a number times other values, through the Mul nodes, and
-// the Div nodes by a number, that no one else reads.
-struct Product {
-  double number = 1;
-  std::vector<std::string> factors = {};
-  std::vector<const onnx::NodeProto*> nodes = {};
-};
-
-// `reads`: how often the value itself may be read.
-void AddFactors(const NodeLinks& links, const std::string& value, size_t reads,
-                Product& product) {
-  constexpr size_t kMostNodes = 8;
-  if (const std::optional<double> number = links.Number(value)) {
-    product.number *= *number;
-    return;
-  }
-  if (product.nodes.size() < kMostNodes) {
-    if (const auto* node = links.Maker(value, "Mul", reads);
-        node != nullptr && node->input_size() == 2) {
-      product.nodes.push_back(node);
-      AddFactors(links, node->input(0), 1, product);
-      AddFactors(links, node->input(1), 1, product);
-      return;
-    }
-    if (const auto* node = links.Maker(value, "Div", reads);
-        node != nullptr && node->input_size() == 2) {
-      const std::optional<double> divisor = links.Number(node->input(1));
-      if (divisor.has_value() && *divisor != 0) {
-        product.nodes.push_back(node);
-        product.number /= *divisor;
-        AddFactors(links, node->input(0), 1, product);
-        return;
-      }
-    }
-  }
-  product.factors.push_back(value);
-}
-
-Product ProductOf(const NodeLinks& links, const std::string& value,
-                  size_t reads = 1) {
-  Product product;
-  AddFactors(links, value, reads, product);
-  return product;
 }
 
 // A chain that was found, and the node that stands for it.
@@ -215,13 +39,12 @@ void SetNode(const onnx::NodeProto& like, const std::string& op, Chain& chain) {
   }
 }
 
-void SetAttribute(onnx::NodeProto& node, const char* name,
-                  onnx::AttributeProto::AttributeType type,
-                  const std::function<void(onnx::AttributeProto&)>& set) {
+onnx::AttributeProto& AddAttribute(onnx::NodeProto& node, const char* name,
+                                   onnx::AttributeProto::AttributeType type) {
   onnx::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name(name);
   attribute.set_type(type);
-  set(attribute);
+  return attribute;
 }
 
 class Fuser {
@@ -340,11 +163,9 @@ class Fuser {
     chain.node.add_input(*scale);
     if (offset.has_value()) chain.node.add_input(*offset);
     chain.node.add_output(chain.nodes.back()->output(0));
-    SetAttribute(chain.node, "axis", onnx::AttributeProto::INT,
-                 [&](auto& attribute) { attribute.set_i(-*axes); });
-    SetAttribute(
-        chain.node, "epsilon", onnx::AttributeProto::FLOAT,
-        [&](auto& attribute) { attribute.set_f(static_cast<float>(epsilon)); });
+    AddAttribute(chain.node, "axis", onnx::AttributeProto::INT).set_i(-*axes);
+    AddAttribute(chain.node, "epsilon", onnx::AttributeProto::FLOAT)
+        .set_f(static_cast<float>(epsilon));
     return chain;
   }
 
@@ -379,8 +200,8 @@ class Fuser {
       }
       chain.nodes = product.nodes;
       if (IsAbout(product.number, 0.5) && IsTanhOfCube(x, gate, chain)) {
-        SetAttribute(chain.node, "approximate", onnx::AttributeProto::STRING,
-                     [](auto& attribute) { attribute.set_s("tanh"); });
+        AddAttribute(chain.node, "approximate", onnx::AttributeProto::STRING)
+            .set_s("tanh");
         return Finish(last, x, "Gelu", std::move(chain));
       }
       chain.nodes = product.nodes;

@@ -35,8 +35,7 @@ absl::StatusOr<bool> TrainsBatchNorm(const NodeConversion& node) {
   return node.node().num_outputs() > 1;
 }
 
-// The moving average of input `input` and a statistic of the batch, [1,
-// C, 1..].
+// The moving average `input` after a batch whose statistic is [1, C, 1, ..].
 absl::StatusOr<Arranged> Moved(NodeConversion& node, int input,
                                const Arranged& batch, double momentum) {
   SPILLWAY_ASSIGN_OR_RETURN(const Arranged old, node.Input(input));
@@ -121,8 +120,8 @@ absl::Status ConvertBatchNorm(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-// An input of `count` numbers as float32 [dims]: a scale or an offset. Numbers
-// that are left out are 0.
+// A scale or an offset, of as many numbers as `dims` has, as float32 [dims]. An
+// input that is left out is zeros.
 absl::StatusOr<Tensor> NormVector(NodeConversion& node, int input,
                                   const Shape& dims) {
   if (!node.has(input)) {
@@ -272,11 +271,11 @@ absl::Status ConvertGroups(NodeConversion& node, int64_t groups) {
   SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
   if (!x.tensor.is_valid()) return absl::OkStatus();
   constexpr int64_t kMostWidth = 4096;
-  const std::optional<int64_t> width = WidthBehindChannels(x);
+  std::optional<int64_t> width = WidthBehindChannels(x);
   if (!width.has_value() || *width > kMostWidth) {
     const Order order = ChannelsLast(x.rank());
     x = InOrder(Ordered(node.scope(), x, order), order);
-    return AddGroupNorm(node, x, groups, 1, epsilon);
+    width = 1;
   }
   return AddGroupNorm(node, x, groups, *width, epsilon);
 }
