@@ -91,7 +91,7 @@ absl::StatusOr<double> ReadEpsilon(const Attributes& attributes) {
   return GetRealIn(attributes, "epsilon", 1e-5, 0, 1);
 }
 
-// The attributes but for their differences.
+// What the schemas of both ops share.
 OpDef NormDef() {
   return {.inputs = {"x", "scale", "offset"},
           .outputs = {"y", "saved_mean", "saved_inv_std"},

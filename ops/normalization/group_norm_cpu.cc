@@ -373,7 +373,10 @@ void GradientOfGroups(const GroupNormGradRun<T>& run) {
   });
 }
 
-NewKernel GroupNormOf(const KernelRequest& node, const NormGroups& size) {
+// `read`: how the schema of the node's op sees its x.
+NewKernel GroupNormOf(const KernelRequest& node,
+                      const absl::StatusOr<NormGroups>& read) {
+  SPILLWAY_ASSIGN_OR_RETURN(const NormGroups size, read);
   return ForStorage(
       node.inputs[0], [=, threads = node.threads]<typename T>(T) -> NewKernel {
         return MakeKernel([=](const KernelContext& context) {
@@ -389,7 +392,9 @@ NewKernel GroupNormOf(const KernelRequest& node, const NormGroups& size) {
       });
 }
 
-NewKernel GroupNormGradOf(const KernelRequest& node, const NormGroups& size) {
+NewKernel GroupNormGradOf(const KernelRequest& node,
+                          const absl::StatusOr<NormGroups>& read) {
+  SPILLWAY_ASSIGN_OR_RETURN(const NormGroups size, read);
   return ForStorage(
       node.inputs[1], [=, threads = node.threads]<typename T>(T) -> NewKernel {
         const auto compute = [=](const KernelContext& context) {
@@ -414,31 +419,23 @@ NewKernel GroupNormGradOf(const KernelRequest& node, const NormGroups& size) {
 }  // namespace
 
 NewKernel GroupNormCpu(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const NormGroups size,
-      ReadGroupNorm(node.attributes, node.inputs[0], node.inputs[1]));
-  return GroupNormOf(node, size);
+  return GroupNormOf(
+      node, ReadGroupNorm(node.attributes, node.inputs[0], node.inputs[1]));
 }
 
 NewKernel GroupNormGradCpu(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const NormGroups size,
-      ReadGroupNorm(node.attributes, node.inputs[1], node.inputs[2]));
-  return GroupNormGradOf(node, size);
+  return GroupNormGradOf(
+      node, ReadGroupNorm(node.attributes, node.inputs[1], node.inputs[2]));
 }
 
 NewKernel LayerNormCpu(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const NormGroups size,
-      ReadLayerNorm(node.attributes, node.inputs[0], node.inputs[1]));
-  return GroupNormOf(node, size);
+  return GroupNormOf(
+      node, ReadLayerNorm(node.attributes, node.inputs[0], node.inputs[1]));
 }
 
 NewKernel LayerNormGradCpu(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const NormGroups size,
-      ReadLayerNorm(node.attributes, node.inputs[1], node.inputs[2]));
-  return GroupNormGradOf(node, size);
+  return GroupNormGradOf(
+      node, ReadLayerNorm(node.attributes, node.inputs[1], node.inputs[2]));
 }
 
 }  // namespace spillway::ops

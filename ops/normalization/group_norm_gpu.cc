@@ -16,7 +16,11 @@ gpu::GroupNorm SizeOf(const TensorType& x, const NormGroups& size) {
           .epsilon = static_cast<float>(size.epsilon)};
 }
 
-NewKernel GroupNormOf(const TensorType& x, const NormGroups& size) {
+// `read`: how the schema of the node's op sees its x.
+NewKernel GroupNormOf(const KernelRequest& node,
+                      const absl::StatusOr<NormGroups>& read) {
+  SPILLWAY_ASSIGN_OR_RETURN(const NormGroups size, read);
+  const TensorType& x = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
   return MakeGpuKernel([norm = SizeOf(x, size)](const KernelContext& context) {
     return gpu::NormalizeGroups(context.stream, norm,
@@ -29,7 +33,10 @@ NewKernel GroupNormOf(const TensorType& x, const NormGroups& size) {
   });
 }
 
-NewKernel GroupNormGradOf(const TensorType& x, const NormGroups& size) {
+NewKernel GroupNormGradOf(const KernelRequest& node,
+                          const absl::StatusOr<NormGroups>& read) {
+  SPILLWAY_ASSIGN_OR_RETURN(const NormGroups size, read);
+  const TensorType& x = node.inputs[1];
   SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
   const gpu::GroupNorm norm = SizeOf(x, size);
   return MakeGpuKernel(
@@ -52,31 +59,23 @@ NewKernel GroupNormGradOf(const TensorType& x, const NormGroups& size) {
 }  // namespace
 
 NewKernel GroupNormGpu(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const NormGroups size,
-      ReadGroupNorm(node.attributes, node.inputs[0], node.inputs[1]));
-  return GroupNormOf(node.inputs[0], size);
+  return GroupNormOf(
+      node, ReadGroupNorm(node.attributes, node.inputs[0], node.inputs[1]));
 }
 
 NewKernel GroupNormGradGpu(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const NormGroups size,
-      ReadGroupNorm(node.attributes, node.inputs[1], node.inputs[2]));
-  return GroupNormGradOf(node.inputs[1], size);
+  return GroupNormGradOf(
+      node, ReadGroupNorm(node.attributes, node.inputs[1], node.inputs[2]));
 }
 
 NewKernel LayerNormGpu(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const NormGroups size,
-      ReadLayerNorm(node.attributes, node.inputs[0], node.inputs[1]));
-  return GroupNormOf(node.inputs[0], size);
+  return GroupNormOf(
+      node, ReadLayerNorm(node.attributes, node.inputs[0], node.inputs[1]));
 }
 
 NewKernel LayerNormGradGpu(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const NormGroups size,
-      ReadLayerNorm(node.attributes, node.inputs[1], node.inputs[2]));
-  return GroupNormGradOf(node.inputs[1], size);
+  return GroupNormGradOf(
+      node, ReadLayerNorm(node.attributes, node.inputs[1], node.inputs[2]));
 }
 
 }  // namespace spillway::ops

@@ -28,17 +28,13 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
     BlockReduce(sum, tiles.width, Plus());
     BlockReduce(squares, tiles.width, Plus());
     const float share = 1 / static_cast<float>(tile.end - tile.begin);
-    Pack<float, kCount> mean;
-    Pack<float, kCount> deviation;
+    float mean[kCount];
+    float deviation[kCount];
     for (int k = 0; k < kCount; ++k) {
-      mean.items[k] = Load(shift.items[k]) + sum[k] * share;
-      deviation.items[k] = fmaxf(squares[k] - sum[k] * sum[k] * share, 0);
+      mean[k] = Load(shift.items[k]) + sum[k] * share;
+      deviation[k] = fmaxf(squares[k] - sum[k] * sum[k] * share, 0);
     }
-    if (tile.leads) {
-      const int64_t at = 2 * tile.chunk * tiles.columns + tile.column;
-      PacksOf<kCount>(chunks)[at] = mean;
-      PacksOf<kCount>(chunks)[at + tiles.columns] = deviation;
-    }
+    StoreChunk(tiles, tile, mean, deviation, chunks);
   });
 }
 

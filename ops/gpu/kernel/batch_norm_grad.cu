@@ -86,17 +86,7 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
         });
     BlockReduce(sum_g, tiles.width, Plus());
     BlockReduce(sum_gd, tiles.width, Plus());
-    Pack<float, kCount> g;
-    Pack<float, kCount> gd;
-    for (int k = 0; k < kCount; ++k) {
-      g.items[k] = sum_g[k];
-      gd.items[k] = sum_gd[k];
-    }
-    if (tile.leads) {
-      const int64_t at = 2 * tile.chunk * tiles.columns + tile.column;
-      PacksOf<kCount>(chunks)[at] = g;
-      PacksOf<kCount>(chunks)[at + tiles.columns] = gd;
-    }
+    StoreChunk(tiles, tile, sum_g, sum_gd, chunks);
   });
 }
 

@@ -175,17 +175,7 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
         });
     BlockReduce(sum, tiles.width, Plus());
     BlockReduce(product, tiles.width, Plus());
-    Pack<float, kCount> first;
-    Pack<float, kCount> second;
-    for (int k = 0; k < kCount; ++k) {
-      first.items[k] = sum[k];
-      second.items[k] = product[k];
-    }
-    if (tile.leads) {
-      const int64_t at = 2 * tile.chunk * tiles.columns + tile.column;
-      PacksOf<kCount>(tensors.workspace)[at] = first;
-      PacksOf<kCount>(tensors.workspace)[at + tiles.columns] = second;
-    }
+    StoreChunk(tiles, tile, sum, product, tensors.workspace);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "ops/gpu/thread/channel_tiles.cuh"
+#include "ops/gpu/thread/pack.cuh"
 
 namespace spillway::gpu {
 
@@ -14,6 +15,23 @@ namespace spillway::gpu {
 // split among many threads.
 inline ChannelTiles JoinTiles(int64_t chunks, int64_t channels) {
   return MakeUncutTiles(1, chunks, channels, 4);
+}
+
+// Leaves the numbers of a tile's chunk and column, which is kCount channels.
+template <int kCount>
+__device__ void StoreChunk(const ChannelTiles& tiles, const ChannelTile& tile,
+                           const float (&first)[kCount],
+                           const float (&second)[kCount], float* chunks) {
+  if (!tile.leads) return;
+  Pack<float, kCount> of_first;
+  Pack<float, kCount> of_second;
+  for (int k = 0; k < kCount; ++k) {
+    of_first.items[k] = first[k];
+    of_second.items[k] = second[k];
+  }
+  const int64_t at = 2 * tile.chunk * tiles.columns + tile.column;
+  PacksOf<kCount>(chunks)[at] = of_first;
+  PacksOf<kCount>(chunks)[at + tiles.columns] = of_second;
 }
 
 // The two numbers of a chunk for a channel.
