@@ -20,10 +20,10 @@ constexpr int kGptBlocks = 4;
 
 Network GptTiny(GraphBuilder& g, Tensor tokens, const ModelOptions& options) {
   const NameScope embedding = g.Scope("embedding");
-  const Tensor table = AddVariable(
-      embedding, {.name = "weights",
-                  .shape = {options.num_classes, kGptWidth},
-                  .initializer = Initializer::TruncatedNormal(0.02)});
+  const Tensor table =
+      AddVariable(embedding, {.name = "weights",
+                              .shape = {options.num_classes, kGptWidth},
+                              .initializer = TransformerWeights()});
   Tensor x = g.Add(embedding, {.op = "Gather",
                                .inputs = {table, tokens},
                                .attributes = {{"axis", int64_t{0}}}});

@@ -27,7 +27,7 @@ Tensor Patches(GraphBuilder& g, Tensor images) {
                            .kernel = {kPatch, kPatch},
                            .strides = {kPatch, kPatch},
                            .padding = "VALID",
-                           .initializer = Initializer::TruncatedNormal(0.02)});
+                           .initializer = TransformerWeights()});
   if (!x.is_valid()) return x;
   const Shape shape = x.shape();
   return Reshape(scope, x,
@@ -40,7 +40,7 @@ Tensor WithClassToken(GraphBuilder& g, Tensor x) {
   const Tensor token =
       AddVariable(scope, {.name = "weights",
                           .shape = {1, 1, kVitWidth},
-                          .initializer = Initializer::TruncatedNormal(0.02)});
+                          .initializer = TransformerWeights()});
   const Shape one_each = {x.shape().dim(0), 1, kVitWidth};
   const Tensor repeated =
       g.Add(scope, {.op = "BroadcastTo",

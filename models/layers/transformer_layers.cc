@@ -17,8 +17,6 @@ namespace {
 
 using layer::HasRank;
 
-constexpr double kWeightDeviation = 0.02;
-
 Tensor AddOp(const NameScope& scope, std::string op, std::vector<Tensor> inputs,
              Attributes attributes = {}) {
   return scope.builder().Add(scope, {.op = std::move(op),
@@ -33,9 +31,7 @@ Tensor DenseAtPlaces(const NameScope& scope, Tensor x, int64_t units) {
   const Tensor rows =
       Reshape(scope, x, {shape.dim(0) * shape.dim(1), shape.dim(2)});
   const Tensor y =
-      Dense(scope, rows,
-            {.units = units,
-             .initializer = Initializer::TruncatedNormal(kWeightDeviation)});
+      Dense(scope, rows, {.units = units, .initializer = TransformerWeights()});
   return Reshape(scope, y, {shape.dim(0), shape.dim(1), units});
 }
 
@@ -145,10 +141,10 @@ Tensor TransformerBlock(const NameScope& scope, Tensor x,
 
 Tensor AddPositions(const NameScope& scope, Tensor x) {
   if (!HasRank(scope, x, 3)) return Tensor();
-  const Tensor positions = AddVariable(
-      scope, {.name = "weights",
-              .shape = {x.shape().dim(1), x.shape().dim(2)},
-              .initializer = Initializer::TruncatedNormal(kWeightDeviation)});
+  const Tensor positions =
+      AddVariable(scope, {.name = "weights",
+                          .shape = {x.shape().dim(1), x.shape().dim(2)},
+                          .initializer = TransformerWeights()});
   return Add(scope, x, CastTo(scope, positions, x.dtype()));
 }
 

@@ -7,8 +7,14 @@
 #include <cstdint>
 
 #include "graph/builder/builder.h"
+#include "models/layers/initializer.h"
 
 namespace spillway {
+
+// What weights, tables and positions begin with, as in the papers.
+inline Initializer TransformerWeights() {
+  return Initializer::TruncatedNormal(0.02);
+}
 
 // Over the last dimension of x, of any rank. Variables: scale and offset.
 Tensor LayerNorm(const NameScope& scope, Tensor x, double epsilon = 1e-5);

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/log.h"
 #include "base/status_macros.h"
 #include "graph/builder/builder.h"
 #include "graph/format/json_format.h"
@@ -63,9 +62,7 @@ absl::StatusOr<ImportedGraph> BuildTraining(const ModelGraphSpec& spec,
                                             const ImportFlags& flags) {
   SPILLWAY_ASSIGN_OR_RETURN(StepGraph step,
                             BuildTrainingGraph(spec, flags.source.optimizer));
-  for (const std::string& note : step.onnx.notes) {
-    spdlog::info("--onnx: {}", note);
-  }
+  LogNotes(step.onnx.notes);
   return ImportedGraph{.network = std::move(step.onnx),
                        .graph = std::move(step.graph)};
 }

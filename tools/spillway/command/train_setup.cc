@@ -374,9 +374,7 @@ absl::Status OpenOnnxData(const TrainFlags& flags, TrainLoop& loop) {
   if (!model.ok()) return Annotate(model.status(), "--onnx");
   loop.model.options.batch_size = loop.onnx.batch_size;
   loop.transposes = CountTransposes(g.graph());
-  for (const std::string& note : loop.onnx.notes) {
-    spdlog::info("--onnx: {}", note);
-  }
+  LogNotes(loop.onnx.notes);
   absl::StatusOr<std::unique_ptr<OnnxTrainingData>> data =
       OnnxTrainingData::Open(flags.data_file, loop.onnx, flags.target);
   if (!data.ok()) return Annotate(data.status(), "--data_file");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
 #include "base/status_macros.h"
 #include "fmt/format.h"
 #include "graph/format/json_format.h"
@@ -112,9 +111,7 @@ absl::StatusOr<SourceGraph> LoadGraph(const GraphSourceFlags& source,
                                       const StepOptions& step) {
   absl::StatusOr<SourceGraph> loaded = Load(source, step);
   if (!loaded.ok()) return loaded;
-  for (const std::string& note : loaded->notes) {
-    spdlog::info("--onnx: {}", note);
-  }
+  LogNotes(loaded->notes);
   return loaded;
 }
 

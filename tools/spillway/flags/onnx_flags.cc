@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "base/log.h"
 #include "fmt/format.h"
 
 namespace spillway {
@@ -111,6 +112,10 @@ OnnxImportOptions ImportOptionsOf(const OnnxFlags& flags, bool is_training) {
   options.freeze = flags.freeze;
   options.train_only = flags.train_only;
   return options;
+}
+
+void LogNotes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) spdlog::info("--onnx: {}", note);
 }
 
 }  // namespace spillway

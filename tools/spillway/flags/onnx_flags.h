@@ -39,6 +39,9 @@ CLI::Option* AddDimFlag(FlagSet& flags, std::map<std::string, int64_t>& dims);
 // training, which has no loss.
 OnnxImportOptions ImportOptionsOf(const OnnxFlags& flags, bool is_training);
 
+// Logs what a user should know of a training (OnnxNetwork::notes).
+void LogNotes(const std::vector<std::string>& notes);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_TOOLS_SPILLWAY_FLAGS_ONNX_FLAGS_H_
