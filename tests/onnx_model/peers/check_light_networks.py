@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The light networks of the Python package onnx: known networks whose weights are nodes of constants.
 
-Each computes what the package says, as it is. Some are then given random weights and a batch of
-another size, and train: the same bits in less memory, and the peak that was predicted."""
+Each network must compute the outputs that the package states. Some then train with random weights
+and another batch size: a budget must not change the bits, and the measured peak must be the
+predicted one."""
 
 import argparse
 import json
@@ -96,11 +97,11 @@ def main():
     program = os.path.abspath(parser.parse_args().program)
     with tempfile.TemporaryDirectory() as folder:
         for path in sorted(LIGHT.glob("*.onnx")):
-            text = "as the package says"
+            text = "the outputs that the package states"
             check_outputs(program, path.stem, pathlib.Path(folder))
             if path.stem in TRAINED:
                 part = check_training(program, path.stem, pathlib.Path(folder))
-                text += f"; trains, with the same bits in {part:.0%} of the memory"
+                text += f"; training gives the same bits in {part:.0%} of the memory"
             print(f"{path.stem}: {text}")
 
 
