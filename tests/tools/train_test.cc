@@ -19,6 +19,7 @@ using ::testing::Contains;
 using testing::ExpectExactMemory;
 using testing::FlagValues;
 using ::testing::HasSubstr;
+using testing::IsOk;
 using ::testing::Not;
 using testing::ProgramRun;
 using testing::RunForJson;
@@ -57,6 +58,60 @@ TEST_F(TrainTest, TheLossFalls) {
   ASSERT_THAT(json["epochs"], SizeIs(8));
   EXPECT_LT(json["epochs"][7]["loss"].get<double>(),
             0.8 * json["epochs"][0]["loss"].get<double>());
+}
+
+TEST_F(TrainTest, ATextIsLearntWithinABudgetBitwiseAsWithoutOne) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "all work and no play ";
+  for (const char* name : {"train.txt", "test.txt"}) {
+    ASSERT_THAT(WriteFileAtomically(folder_.File(name), text), IsOk());
+  }
+  const FlagValues flags = {{"--model", "gpt_tiny"},    {"--data", "text"},
+                            {"--image_size", "16"},     {"--batch_size", "8"},
+                            {"--optimizer", "adam"},    {"--num_epochs", "3"},
+                            {"--learning_rate", "1e-3"}};
+  const Json json = TrainForJson(flags);
+  ASSERT_THAT(json["epochs"], SizeIs(3));
+  EXPECT_LT(json["epochs"][2]["loss"].get<double>(),
+            0.5 * json["epochs"][0]["loss"].get<double>());
+  // The commonest byte is 4 of 21.
+  EXPECT_GT(json["epochs"][2]["test_accuracy"].get<double>(), 0.5);
+
+  const auto peak = json["peak_device_bytes"]["measured"].get<int64_t>();
+  FlagValues smaller = flags;
+  smaller["--device_memory"] = std::to_string(peak * 9 / 10);
+  smaller["--lms"] = "auto";
+  const Json within = TrainForJson(smaller);
+  ExpectExactMemory(within);
+  EXPECT_EQ(within["losses"], json["losses"]);
+  EXPECT_EQ(within["checksum"], json["checksum"]);
+}
+
+TEST_F(TrainTest, TextsAndImagesAreNotConfused) {
+  ASSERT_THAT(
+      WriteFileAtomically(folder_.File("train.txt"), std::string(300, 'a')),
+      IsOk());
+  ASSERT_THAT(
+      WriteFileAtomically(folder_.File("test.txt"), std::string(300, 'a')),
+      IsOk());
+  const auto error = [&](const FlagValues& flags) {
+    const ProgramRun run = RunProgram(Arguments(flags));
+    EXPECT_EQ(run.exit_status, 2);
+    return run.err;
+  };
+  EXPECT_THAT(error({{"--model", "gpt_tiny"}}),
+              HasSubstr("--data: mnist has images; gpt_tiny reads texts"));
+  EXPECT_THAT(error({{"--data", "text"}}),
+              HasSubstr("--data: text has texts; mnist_deep reads images"));
+  EXPECT_THAT(error({{"--model", "gpt_tiny"},
+                     {"--data", "text"},
+                     {"--image_size", "300"}}),
+              HasSubstr("a sample of 300 tokens needs at least 600"));
+  // A label for each pixel.
+  testing::WriteTinyData(folder_.path(), {.image_size = 16});
+  EXPECT_THAT(error({{"--model", "unet2d"}}),
+              HasSubstr("unet2d learns labels of shape [16, 16, 16]; those "
+                        "of --data mnist have [16]"));
 }
 
 TEST_F(TrainTest, TheResultHasTheFieldsThatScriptsRead) {

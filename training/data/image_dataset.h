@@ -6,11 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "training/data/dataset.h"
+#include "training/data/labelled_dataset.h"
 
 namespace spillway {
-
-enum class Split : uint8_t { kTrain, kTest };
 
 // Maps a pixel of 0 .. 255 to (pixel / 255 - mean) / stddev; by default [0, 1].
 struct PixelScaling {
@@ -32,12 +30,8 @@ struct PixelScaling {
   }
 };
 
-// Fields: float32 [height, width, channels], and the label, int32 [], below
-// num_classes().
-class ImageDataset : public Dataset {
- public:
-  virtual int64_t num_classes() const = 0;
-};
+// Fields: float32 [height, width, channels], and the label, int32 [].
+class ImageDataset : public LabelledDataset {};
 
 }  // namespace spillway
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -121,15 +120,9 @@ absl::StatusOr<std::unique_ptr<TensorFile>> TensorFile::OpenFile(
 
 absl::StatusOr<std::unique_ptr<TensorFile>> TensorFile::Open(
     const std::string& folder, Split split, const TensorFileOptions& options) {
-  const char* name =
-      split == Split::kTrain ? "train.safetensors" : "test.safetensors";
-  const std::string path = (std::filesystem::path(folder) / name).string();
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) return OpenFile(path, options);
-  return NotFound(
-      fmt::format("'{}' has no {}; the data directory must hold "
-                  "train.safetensors and test.safetensors",
-                  folder, name));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::string path,
+                            FindSplitFile(folder, split, "safetensors"));
+  return OpenFile(path, options);
 }
 
 TensorFile::TensorFile(HostTensor images, std::vector<int32_t> labels,

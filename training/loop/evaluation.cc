@@ -1,6 +1,7 @@
 #include "training/loop/evaluation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -13,26 +14,28 @@
 namespace spillway {
 namespace {
 
-// How many of the first `valid` answers of the step are right; 0 without an id.
-absl::StatusOr<int64_t> CountCorrect(const StepResult& step, ValueId id,
-                                     const EvaluationProgram& program,
-                                     int64_t valid) {
-  if (!id.is_valid()) return 0;
+// The answers to the first `valid` samples of the step.
+absl::StatusOr<std::span<const bool>> Answers(const StepResult& step,
+                                              ValueId id,
+                                              const EvaluationProgram& program,
+                                              int64_t valid) {
   SPILLWAY_ASSIGN_OR_RETURN(const HostTensor* correct, step.tensor(id));
-  const TensorType flag_type = {.dtype = DType::kBool,
-                                .shape = {program.batch_size}};
-  if (correct->type != flag_type) {
-    return InvalidArgument(fmt::format("the correct answers must be {}, not {}",
-                                       flag_type.ToString(),
-                                       correct->type.ToString()));
+  const TensorType& type = correct->type;
+  if (type.dtype != DType::kBool || type.shape.rank() != 1 ||
+      type.num_elements() % program.batch_size != 0) {
+    return InvalidArgument(fmt::format(
+        "the correct answers must be bool [{0}], or [{0} * k], not {1}",
+        program.batch_size, type.ToString()));
   }
   SPILLWAY_ASSIGN_OR_RETURN(const std::span<const bool> flags,
                             correct->span<bool>());
-  return std::ranges::count(flags.first(static_cast<size_t>(valid)), true);
+  const int64_t each = type.num_elements() / program.batch_size;
+  return flags.first(static_cast<size_t>(each * valid));
 }
 
 // Of one batch. Ranks send it.
 struct BatchResult {
+  int64_t answers = 0;
   int64_t correct = 0;
   int64_t in_top_k = 0;
   double loss = 0;
@@ -48,10 +51,15 @@ absl::StatusOr<BatchResult> EvaluateNext(Session& session,
       session.Step(program.program,
                    {{program.images, batch[0]}, {program.labels, batch[1]}}));
   BatchResult result;
-  SPILLWAY_ASSIGN_OR_RETURN(
-      result.correct, CountCorrect(step, program.correct, program, valid));
-  SPILLWAY_ASSIGN_OR_RETURN(
-      result.in_top_k, CountCorrect(step, program.in_top_k, program, valid));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::span<const bool> correct,
+                            Answers(step, program.correct, program, valid));
+  result.answers = std::ssize(correct);
+  result.correct = std::ranges::count(correct, true);
+  if (program.in_top_k.is_valid()) {
+    SPILLWAY_ASSIGN_OR_RETURN(const std::span<const bool> in_top_k,
+                              Answers(step, program.in_top_k, program, valid));
+    result.in_top_k = std::ranges::count(in_top_k, true);
+  }
   if (program.loss.is_valid()) {
     SPILLWAY_ASSIGN_OR_RETURN(result.loss,
                               FetchedScalar(step, program.loss, "loss"));
@@ -64,11 +72,12 @@ EvaluationResult Sum(std::span<const BatchResult> batches,
                      const EvaluationProgram& program, int64_t samples) {
   BatchResult sum;
   for (const BatchResult& batch : batches) {
+    sum.answers += batch.answers;
     sum.correct += batch.correct;
     sum.in_top_k += batch.in_top_k;
     sum.loss += batch.loss;
   }
-  const auto all = static_cast<double>(samples);
+  const auto all = static_cast<double>(sum.answers);
   EvaluationResult result = {.accuracy =
                                  static_cast<double>(sum.correct) / all};
   if (program.in_top_k.is_valid()) {

@@ -18,16 +18,18 @@ namespace spillway {
 struct EvaluationProgram {
   int program = 1;  // in the session
   int64_t batch_size = 0;
-  ValueId images = {};   // fed
-  ValueId labels = {};   // fed
-  ValueId correct = {};  // fetched, bool [batch_size]
+  ValueId images = {};  // fed
+  ValueId labels = {};  // fed
+  // Fetched, bool [answers]: as many for each sample, those of the first sample
+  // first.
+  ValueId correct = {};
   // Fetched, the same for the k largest logits; invalid: not asked for.
   ValueId in_top_k = {};
   ValueId loss = {};  // fetched, the mean over a batch; invalid: none
 };
 
 struct EvaluationResult {
-  double accuracy = 0;  // the part that is classified correctly
+  double accuracy = 0;  // the part of the answers that is correct
   std::optional<double> top_k_accuracy = {};  // with in_top_k
   // Mean over the samples; nullopt: the program has no loss, or the last batch
   // is filled up, so that its mean has other samples too.
@@ -66,7 +68,7 @@ absl::StatusOr<EvaluationResult> EvaluateTogether(
     Communicator& communicator, Session& session,
     const EvaluationProgram& program, const Dataset& data);
 
-// The fraction of `data` that the program classifies correctly. Errors: as for
+// The accuracy alone. Errors: as for
 // the functions above.
 absl::StatusOr<double> Evaluate(Session& session,
                                 const EvaluationProgram& program,

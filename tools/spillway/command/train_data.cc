@@ -10,11 +10,12 @@
 #include "training/data/image_folder.h"
 #include "training/data/mnist.h"
 #include "training/data/tensor_file.h"
+#include "training/data/text_file.h"
 
 namespace spillway {
 namespace {
 
-using OpenedData = absl::StatusOr<std::unique_ptr<ImageDataset>>;
+using OpenedData = absl::StatusOr<std::unique_ptr<LabelledDataset>>;
 
 template <typename Data>
 OpenedData Open(const std::string& folder, Split split,
@@ -25,9 +26,15 @@ OpenedData Open(const std::string& folder, Split split,
 OpenedData OpenImages(const std::string& folder, Split split,
                       const TrainDataSpec& spec) {
   return ImageFolder::Open(folder, split,
-                           {.size = spec.image_size,
+                           {.size = spec.size,
                             .seed = spec.seed,
                             .skip_corrupt = spec.skip_corrupt});
+}
+
+OpenedData OpenText(const std::string& folder, Split split,
+                    const TrainDataSpec& spec) {
+  return TextFile::Open(folder, split,
+                        {.length = spec.size, .seed = spec.seed});
 }
 
 struct DataSource {
@@ -42,7 +49,7 @@ constexpr std::string_view kMnistFiles =
     "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte "
     "and t10k-labels-idx1-ubyte, also as .gz";
 
-constexpr std::array<DataSource, 5> kSources = {{
+constexpr std::array<DataSource, 6> kSources = {{
     {"cifar10", Open<Cifar10>, "data_batch_1.bin to 5 and test_batch.bin"},
     // The folder of Debian's package dataset-fashion-mnist.
     {"fashion_mnist", Open<Mnist>, kMnistFiles,
@@ -50,6 +57,7 @@ constexpr std::array<DataSource, 5> kSources = {{
     {"image_folder", OpenImages, "a folder of images for each class"},
     {"mnist", Open<Mnist>, kMnistFiles},
     {"safetensors", Open<TensorFile>, "train.safetensors and test.safetensors"},
+    {"text", OpenText, "train.txt and test.txt"},
 }};
 
 absl::StatusOr<std::string> FolderOf(const DataSource& source,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "training/data/image_dataset.h"
+#include "training/data/labelled_dataset.h"
 
 namespace spillway {
 
@@ -16,16 +16,16 @@ namespace spillway {
 std::vector<std::string> DataNames();
 
 struct TrainData {
-  std::unique_ptr<ImageDataset> training = {};
-  std::unique_ptr<ImageDataset> test = {};
+  std::unique_ptr<LabelledDataset> training = {};
+  std::unique_ptr<LabelledDataset> test = {};
 };
 
 struct TrainDataSpec {
   std::string name = {};    // one of DataNames()
   std::string folder = {};  // empty: the default of `name`
-  // Of image folders:
-  int64_t image_size = 224;
-  uint64_t seed = 0;          // of random crops
+  // Of image folders and texts:
+  int64_t size = 224;         // height and width, or tokens of a sample
+  uint64_t seed = 0;          // of random crops and shifts
   bool skip_corrupt = false;  // ImageFolderOptions::skip_corrupt
 };
 

@@ -22,28 +22,47 @@
 namespace spillway {
 namespace {
 
-// The model, with the sizes of the data.
-absl::StatusOr<ModelGraphSpec> ModelFor(const TrainFlags& flags,
-                                        const ModelSpec& known,
-                                        const ImageDataset& data) {
-  const Shape& image = data.fields()[0].shape;
+// The sizes of images that `known` is to learn from.
+absl::Status CheckImages(const TrainFlags& flags, const ModelSpec& known,
+                         const Shape& image) {
   const int64_t size = flags.model.image_size;
+  if (image.rank() != 3) {
+    return InvalidArgument(fmt::format("--data: {} has texts; {} reads images",
+                                       flags.data, known.name));
+  }
   if (image.dim(0) != image.dim(1)) {
     return InvalidArgument(fmt::format(
         "--data_dir: images of {} are not square", image.ToString()));
   }
-  if (size != 0 && size != image.dim(0)) {
-    return InvalidArgument(fmt::format(
-        "--image_size: {} does not fit --data {}, whose images are {} x {}",
-        size, flags.data, image.dim(0), image.dim(1)));
-  }
+  if (size == 0 || size == image.dim(0)) return absl::OkStatus();
+  return InvalidArgument(fmt::format(
+      "--image_size: {} does not fit --data {}, whose images are {} x {}", size,
+      flags.data, image.dim(0), image.dim(1)));
+}
+
+// The same of texts. Sequences have the length that was asked for.
+absl::Status CheckTexts(const TrainFlags& flags, const ModelSpec& known,
+                        const Shape& sequence) {
+  if (sequence.rank() == 1) return absl::OkStatus();
+  return InvalidArgument(fmt::format("--data: {} has images; {} reads texts",
+                                     flags.data, known.name));
+}
+
+// The model, with the sizes of the data.
+absl::StatusOr<ModelGraphSpec> ModelFor(const TrainFlags& flags,
+                                        const ModelSpec& known,
+                                        const LabelledDataset& data) {
+  const Shape& sample = data.fields()[0].shape;
+  SPILLWAY_RETURN_IF_ERROR(known.reads_tokens
+                               ? CheckTexts(flags, known, sample)
+                               : CheckImages(flags, known, sample));
   SPILLWAY_ASSIGN_OR_RETURN(const PassTarget target, PassTargetOf(flags.step));
   SPILLWAY_ASSIGN_OR_RETURN(ModelGraphSpec spec, SpecOf(flags.model, target));
   if (spec.options.batch_size == 0) {
     spec.options.batch_size = known.default_batch_size;
   }
-  spec.options.image_size = image.dim(0);
-  spec.options.channels = image.dim(2);
+  spec.options.image_size = sample.dim(0);
+  if (!known.reads_tokens) spec.options.channels = sample.dim(2);
   spec.options.num_classes = data.num_classes();
   return spec;
 }
@@ -52,7 +71,7 @@ absl::Status CheckBatch(int64_t batch, int64_t rows) {
   if (batch <= rows) return absl::OkStatus();
   return InvalidArgument(
       fmt::format("--batch_size: a batch of {} is more than the {}", batch,
-                  Counted(rows, "training image")));
+                  Counted(rows, "training sample")));
 }
 
 // With lbsgd, an update takes batch_scale batches.
@@ -86,14 +105,15 @@ absl::Status SetLargeBatch(int64_t rows, int64_t batch, TrainFlags& flags) {
   return absl::OkStatus();
 }
 
-// These data sets have one label per image.
-absl::Status CheckLabels(const std::string& name, const GraphBuilder& g,
-                         const ModelGraph& model) {
-  const Shape& labels = g.graph().type(model.labels.id()).shape;
-  if (labels.rank() == 1) return absl::OkStatus();
+absl::Status CheckLabels(const TrainFlags& flags, const TrainData& data,
+                         const GraphBuilder& g, const ModelGraph& model) {
+  const Shape& learned = g.graph().type(model.labels.id()).shape;
+  const Shape given =
+      FieldsOfRows(*data.training, model.options.batch_size)[1].shape;
+  if (learned == given) return absl::OkStatus();
   return InvalidArgument(fmt::format(
-      "--model: {} learns labels of shape {}; --data has one label an image",
-      name, labels.ToString()));
+      "--model: {} learns labels of shape {}; those of --data {} have {}",
+      flags.model.model, learned.ToString(), flags.data, given.ToString()));
 }
 
 absl::StatusOr<TrainingPrograms> MakePrograms(const TrainFlags& flags,
@@ -110,7 +130,7 @@ absl::StatusOr<TrainingPrograms> MakePrograms(const TrainFlags& flags,
     const absl::StatusOr<ModelGraph> model = BuildNetwork(g, of_rows);
     if (!model.ok()) return Annotate(model.status(), SourceFlagOf(flags.model));
     if (!flags.model.onnx.is_given()) {
-      SPILLWAY_RETURN_IF_ERROR(CheckLabels(loop.model.model, g, *model));
+      SPILLWAY_RETURN_IF_ERROR(CheckLabels(flags, loop.data, g, *model));
     }
     if (setup.parameters == 0) {
       setup.model = model->options;
@@ -342,12 +362,12 @@ absl::Status OpenZooData(const TrainFlags& flags, TrainLoop& loop) {
   SPILLWAY_ASSIGN_OR_RETURN(
       loop.data, OpenTrainData({.name = flags.data,
                                 .folder = flags.data_dir,
-                                .image_size = flags.model.image_size != 0
-                                                  ? flags.model.image_size
-                                                  : known->default_image_size,
+                                .size = flags.model.image_size != 0
+                                            ? flags.model.image_size
+                                            : known->default_image_size,
                                 .seed = static_cast<uint64_t>(flags.seed),
                                 .skip_corrupt = flags.skip_corrupt}));
-  const ImageDataset& data = *loop.data.training;
+  const LabelledDataset& data = *loop.data.training;
   SPILLWAY_ASSIGN_OR_RETURN(loop.model, ModelFor(flags, *known, data));
   if (flags.loop.test_iter == 0) return absl::OkStatus();
   SPILLWAY_ASSIGN_OR_RETURN(

@@ -138,12 +138,14 @@ void AddModelFlags(FlagSet& flags, ModelFlags& model) {
     if (model.onnx.is_given()) model.model.clear();
   });
   NeedModel(flags, model, AddBatchAndPrecision(flags, model));
-  NeedZooModel(flags, model,
-               {flags.Int("--image_size", model.image_size,
-                          {.help = "height and width; 0: the model's default",
-                           .max = kLargestSize}),
-                flags.Bool("--auxiliary_head", model.auxiliary_head,
-                           "train the model's auxiliary classifier too")});
+  NeedZooModel(
+      flags, model,
+      {flags.Int("--image_size", model.image_size,
+                 {.help = "height and width, or bytes of a text; 0: the "
+                          "model's default",
+                  .max = kLargestSize}),
+       flags.Bool("--auxiliary_head", model.auxiliary_head,
+                  "train the model's auxiliary classifier too")});
 }
 
 std::vector<CLI::Option*> AddOptimizerFlags(FlagSet& flags,
