@@ -110,6 +110,9 @@ function(spillway_add_ctest path slow)
   endif()
 endfunction()
 
+# All programs of tests, which need not all of the libraries.
+add_custom_target(test_programs)
+
 # spillway_tests(lms TESTS v1/twin ... DEPENDS spillway::lms) builds one program,
 # lms_tests, of tests/lms/v1/twin_test.cc and the others, and names a CTest for
 # each file: lms/v1/twin is `lms_tests --file=tests/lms/v1/twin_test.cc`. Tests
@@ -148,6 +151,7 @@ function(spillway_tests folder)
   add_executable(${target} ${tests_unit})
   target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} test_main)
   spillway_test_options(${target})
+  add_dependencies(test_programs ${target})
 endfunction()
 
 # spillway_test(executor/session_allocations [TSAN] [SLOW] DEPENDS ...): a test
@@ -164,6 +168,7 @@ function(spillway_test path)
   add_executable(${target} ${${target}_unit})
   target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} test_main)
   spillway_test_options(${target})
+  add_dependencies(test_programs ${target})
   spillway_add_ctest(${path} ${ARG_SLOW} ${target})
 endfunction()
 

@@ -152,6 +152,7 @@ std::vector<Op> NamedOps() {
       ops::Tanh(),
       ops::TanhGrad(),
       ops::Transpose(),
+      ops::TruncateDiv(),
       ops::Variable(),
   };
 }

@@ -44,11 +44,6 @@ Arranged InModelOrder(NodeConversion& node, const Arranged& x) {
   return AsIs(Ordered(node.scope(), x, Identity(x.rank())));
 }
 
-bool IsFloatingDType(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kBFloat16 ||
-         dtype == DType::kFloat16;
-}
-
 Tensor WithDType(NodeConversion& node, Tensor x, DType dtype) {
   if (!x.is_valid() || x.dtype() == dtype) return x;
   return node.Helper("Cast", {x}, {{"dtype", dtype}});
@@ -58,7 +53,7 @@ Tensor WithDType(NodeConversion& node, Tensor x, DType dtype) {
 // wider one.
 DType CommonDType(const NodeConversion& node, DType a, DType b) {
   if (a == b) return a;
-  if (IsFloatingDType(a) && IsFloatingDType(b)) {
+  if (spillway::IsFloating(a) && spillway::IsFloating(b)) {
     return node.state().options().dtype;
   }
   return SizeOf(a) >= SizeOf(b) ? a : b;

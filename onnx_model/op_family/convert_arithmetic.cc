@@ -31,10 +31,13 @@ absl::StatusOr<Arranged> AlignOld(NodeConversion& node, const Arranged& a,
   return Reshaped(node.scope(), b, Shape(dims));
 }
 
-absl::Status ConvertBinary(NodeConversion& node, const char* op) {
-  if (!IsFloating(node.type(0))) {
-    return Unimplemented(
-        fmt::format("inputs of {}", ElementTypeName(node.type(0))));
+// `of_integers`: the op of integers.
+absl::Status ConvertBinary(NodeConversion& node, const char* op,
+                           const char* of_integers) {
+  const ElementType type = node.type(0);
+  if (!IsFloating(type) && type != ElementType::kInt32 &&
+      type != ElementType::kInt64) {
+    return Unimplemented(fmt::format("inputs of {}", ElementTypeName(type)));
   }
   SPILLWAY_ASSIGN_OR_RETURN(const Arranged a, node.Input(0));
   SPILLWAY_ASSIGN_OR_RETURN(Arranged b, node.Input(1));
@@ -42,19 +45,21 @@ absl::Status ConvertBinary(NodeConversion& node, const char* op) {
   if (node.opset() < 7) {
     SPILLWAY_ASSIGN_OR_RETURN(b, AlignOld(node, a, b));
   }
-  SPILLWAY_ASSIGN_OR_RETURN(const Arranged y, Combine(node, op, a, b));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const Arranged y,
+      Combine(node, IsFloating(type) ? op : of_integers, a, b));
   node.Set(0, y);
   return absl::OkStatus();
 }
 
 absl::Status ConvertAdd(NodeConversion& node) {
-  return ConvertBinary(node, "Add");
+  return ConvertBinary(node, "Add", "Add");
 }
 absl::Status ConvertSub(NodeConversion& node) {
-  return ConvertBinary(node, "Sub");
+  return ConvertBinary(node, "Sub", "Sub");
 }
 absl::Status ConvertMul(NodeConversion& node) {
-  return ConvertBinary(node, "Mul");
+  return ConvertBinary(node, "Mul", "Mul");
 }
 
 absl::StatusOr<Arranged> AddUp(NodeConversion& node) {
@@ -90,7 +95,7 @@ absl::Status ConvertMean(NodeConversion& node) {
 }
 
 absl::Status ConvertDiv(NodeConversion& node) {
-  return ConvertBinary(node, "RealDiv");
+  return ConvertBinary(node, "RealDiv", "TruncateDiv");
 }
 
 absl::Status RaiseToPower(NodeConversion& node, double exponent) {

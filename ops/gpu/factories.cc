@@ -148,6 +148,7 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"ThresholdedRelu", Unary<PointwiseFunction::kThresholdedRelu>},
     {"ThresholdedReluGrad", UnaryGrad<PointwiseFunction::kThresholdedRelu>},
     {"Transpose", ops::TransposeGpu},
+    {"TruncateDiv", ops::TruncateDivGpu},
 };
 // clang-format on
 

@@ -109,6 +109,7 @@ NewKernel SumGradGpu(const KernelRequest& node);
 NewKernel TanhGpu(const KernelRequest& node);
 NewKernel TanhGradGpu(const KernelRequest& node);
 NewKernel TransposeGpu(const KernelRequest& node);
+NewKernel TruncateDivGpu(const KernelRequest& node);
 
 // Of each function of ops/pointwise/unary.h.
 NewKernel UnaryGpu(PointwiseFunction function, const KernelRequest& node);

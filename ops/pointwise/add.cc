@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "fmt/format.h"
 #include "graph/builder/gradient.h"
 #include "ops/common/broadcast_dims.h"
 #include "ops/common/cost.h"
@@ -17,14 +18,34 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> InferBinary(const InferContext& node) {
+using Types = std::vector<TensorType>;
+
+absl::StatusOr<Types> InferAny(const InferContext& node) {
   const TensorType& a = node.inputs[0];
   const TensorType& b = node.inputs[1];
-  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("a", a));
   SPILLWAY_RETURN_IF_ERROR(ExpectDType("b", b, a.dtype));
   const std::array<Shape, 2> shapes = {a.shape, b.shape};
   SPILLWAY_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(shapes));
-  return std::vector{TensorType{.dtype = a.dtype, .shape = shape}};
+  return Types{{.dtype = a.dtype, .shape = shape}};
+}
+
+bool IsOfIntegers(const TensorType& type) {
+  return type.dtype == DType::kInt32 || type.dtype == DType::kInt64;
+}
+
+absl::StatusOr<Types> InferFloating(const InferContext& node) {
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("a", node.inputs[0]));
+  return InferAny(node);
+}
+
+absl::StatusOr<Types> InferNumbers(const InferContext& node) {
+  return IsOfIntegers(node.inputs[0]) ? InferAny(node) : InferFloating(node);
+}
+
+absl::StatusOr<Types> InferIntegers(const InferContext& node) {
+  if (IsOfIntegers(node.inputs[0])) return InferAny(node);
+  return InvalidArgument(fmt::format("a must be int32 or int64; it is {}",
+                                     node.inputs[0].ToString()));
 }
 
 Tensor Minus(Tensor x, GradientContext& grad) {
@@ -93,13 +114,14 @@ OpCost BinaryCost(const OpContext& node) {
           .bytes = TouchedBytes(node)};
 }
 
+using Infer = absl::StatusOr<Types> (*)(const InferContext&);
 using Gradient = absl::StatusOr<std::vector<Tensor>> (*)(GradientContext&);
 
-Op Binary(std::string name, Gradient gradient, KernelFactory cpu) {
+Op Binary(std::string name, Infer infer, Gradient gradient, KernelFactory cpu) {
   return {.def = {.name = std::move(name),
                   .inputs = {"a", "b"},
                   .outputs = {"y"},
-                  .infer = InferBinary,
+                  .infer = infer,
                   .gradient = gradient,
                   .cost = BinaryCost,
                   .in_place = {{.input = 0, .output = 0},
@@ -109,13 +131,24 @@ Op Binary(std::string name, Gradient gradient, KernelFactory cpu) {
 
 }  // namespace
 
-Op Add() { return Binary("Add", AddGradient, AddCpu); }
-Op GreaterShare() { return Binary("GreaterShare", nullptr, GreaterShareCpu); }
-Op Maximum() { return Binary("Maximum", MaximumGradient, MaximumCpu); }
-Op Minimum() { return Binary("Minimum", MinimumGradient, MinimumCpu); }
-Op Mul() { return Binary("Mul", MulGradient, MulCpu); }
-Op Pow() { return Binary("Pow", PowGradient, PowCpu); }
-Op RealDiv() { return Binary("RealDiv", RealDivGradient, RealDivCpu); }
-Op Sub() { return Binary("Sub", SubGradient, SubCpu); }
+Op Add() { return Binary("Add", InferNumbers, AddGradient, AddCpu); }
+Op GreaterShare() {
+  return Binary("GreaterShare", InferFloating, nullptr, GreaterShareCpu);
+}
+Op Maximum() {
+  return Binary("Maximum", InferFloating, MaximumGradient, MaximumCpu);
+}
+Op Minimum() {
+  return Binary("Minimum", InferFloating, MinimumGradient, MinimumCpu);
+}
+Op Mul() { return Binary("Mul", InferNumbers, MulGradient, MulCpu); }
+Op Pow() { return Binary("Pow", InferFloating, PowGradient, PowCpu); }
+Op RealDiv() {
+  return Binary("RealDiv", InferFloating, RealDivGradient, RealDivCpu);
+}
+Op Sub() { return Binary("Sub", InferNumbers, SubGradient, SubCpu); }
+Op TruncateDiv() {
+  return Binary("TruncateDiv", InferIntegers, nullptr, TruncateDivCpu);
+}
 
 }  // namespace spillway::ops

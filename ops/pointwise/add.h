@@ -5,6 +5,10 @@
 // 0.5 where they are equal, else 0; no gradient. Element by element. a, b:
 // floating, of one dtype, repeated as NumPy does (ops/common/broadcast_dims.h).
 // y: their common shape; may be written over an operand of that shape.
+//
+// Add, Sub and Mul are also for int32 and int64, without a gradient; they wrap
+// around. TruncateDiv: y = a / b of those, without its fraction; 0 where b is
+// 0.
 #ifndef SPILLWAY_OPS_POINTWISE_ADD_H_
 #define SPILLWAY_OPS_POINTWISE_ADD_H_
 
@@ -20,6 +24,7 @@ Op Mul();
 Op Pow();
 Op RealDiv();
 Op Sub();
+Op TruncateDiv();
 
 NewKernel AddCpu(const KernelRequest& node);
 NewKernel GreaterShareCpu(const KernelRequest& node);
@@ -29,6 +34,7 @@ NewKernel MulCpu(const KernelRequest& node);
 NewKernel PowCpu(const KernelRequest& node);
 NewKernel RealDivCpu(const KernelRequest& node);
 NewKernel SubCpu(const KernelRequest& node);
+NewKernel TruncateDivCpu(const KernelRequest& node);
 
 }  // namespace spillway::ops
 

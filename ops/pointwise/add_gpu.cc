@@ -5,6 +5,7 @@
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"
 #include "ops/gpu/kernel/broadcast.h"
+#include "ops/gpu/kernel/integers.h"
 #include "ops/gpu/repeated_over.h"
 
 namespace spillway::ops {
@@ -53,10 +54,31 @@ NewKernel BroadcastKernel(const KernelRequest& node,
   });
 }
 
+NewKernel IntegerKernel(const KernelRequest& node, integer::Function function) {
+  const std::array<Shape, 2> shapes = {node.inputs[0].shape,
+                                       node.inputs[1].shape};
+  return MakeGpuKernel(
+      [=, dtype = node.inputs[0].dtype,
+       dims = RepeatedOver(shapes)](const KernelContext& context) {
+        return gpu::ComputeIntegers(context.stream, function, dtype, dims,
+                                    context.inputs[0], context.inputs[1],
+                                    context.outputs[0]);
+      });
+}
+
+// By the operands' dtype.
+NewKernel NumberKernel(const KernelRequest& node,
+                       gpu::BroadcastFunction function,
+                       integer::Function of_integers) {
+  return IsFloating(node.inputs[0].dtype) ? BroadcastKernel(node, function)
+                                          : IntegerKernel(node, of_integers);
+}
+
 }  // namespace
 
 NewKernel AddGpu(const KernelRequest& node) {
-  return BroadcastKernel(node, gpu::BroadcastFunction::kAdd);
+  return NumberKernel(node, gpu::BroadcastFunction::kAdd,
+                      integer::Function::kAdd);
 }
 
 NewKernel GreaterShareGpu(const KernelRequest& node) {
@@ -72,7 +94,8 @@ NewKernel MinimumGpu(const KernelRequest& node) {
 }
 
 NewKernel MulGpu(const KernelRequest& node) {
-  return BroadcastKernel(node, gpu::BroadcastFunction::kMultiply);
+  return NumberKernel(node, gpu::BroadcastFunction::kMultiply,
+                      integer::Function::kMultiply);
 }
 
 NewKernel PowGpu(const KernelRequest& node) {
@@ -84,7 +107,12 @@ NewKernel RealDivGpu(const KernelRequest& node) {
 }
 
 NewKernel SubGpu(const KernelRequest& node) {
-  return BroadcastKernel(node, gpu::BroadcastFunction::kSubtract);
+  return NumberKernel(node, gpu::BroadcastFunction::kSubtract,
+                      integer::Function::kSubtract);
+}
+
+NewKernel TruncateDivGpu(const KernelRequest& node) {
+  return IntegerKernel(node, integer::Function::kDivide);
 }
 
 }  // namespace spillway::ops

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the `$ spillway ...` examples of README.md and docs/ in order, in one
-folder per page, and compares their output with the page.
+folder per page, and compares their output with the page. Lines that make files
+(`$ mkdir`, `$ cat`, `$ cp`) run, too.
 
 Words must be equal. Numbers may differ by 10 %, since workspaces depend on the
 CPU. Times, rates and percentages may have any value, and so may anything that
@@ -25,7 +26,7 @@ import time
 import markdown
 
 ROOT = pathlib.Path(__file__).parents[2]
-PROMPT = re.compile(r"    \$ (?:build/release/bin/)?(spillway .*)")
+PROMPT = re.compile(r"    \$ (?:build/release/bin/)?((?:spillway|mkdir|cat|cp) .*)")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 CHECKSUM = re.compile(r"[0-9a-f]{16}")
 FREE_NUMBERS = "<!-- numbers of another machine -->"
@@ -57,7 +58,7 @@ class Example:
             return MODEL.sub("--model lenet --batch_size 64", self.command)
         if name == "bench" and not self.output:
             return self.command + ONE_STEP
-        return self.command
+        return self.command.replace("--num_steps 500", "--num_steps 1")
 
 
 def examples(page):
@@ -130,7 +131,7 @@ def missing(example, folder):
         return f"{file[1]}, an instance of MiniMalloc's benchmark"
     model = re.search(r"--onnx (\S+)", example.command)
     if model and not (folder / model[1]).exists():
-        return f"{model[1]}, a model that PyTorch exports"
+        return f"{model[1]}, a model that torchvision exports"
     if "| man " in example.command and not shutil.which("man"):
         return "man"
     return ""
@@ -170,12 +171,25 @@ def check(example, folder, environment):
     return ""
 
 
-def prepare(folder):
-    """The file that cli.md has from graph_file.md."""
+def prepare(folder, page, onnx_files):
+    """The files that examples have from elsewhere: cli.md's graph from
+    graph_file.md, and what is in `onnx_files` for pages of ONNX models."""
     folder.mkdir(parents=True)
     (folder / ".config/fish/completions").mkdir(parents=True)
     first = markdown.blocks((ROOT / "docs/graph_file.md").read_text())[0]
     (folder / "polynomial.json").write_text(first.text)
+    if "--onnx resnet50.onnx" in page:
+        for file in onnx_files.iterdir():
+            os.link(file, folder / file.name)
+
+
+def write_onnx_files(folder):
+    """Leaves the folder empty without Debian's torchvision."""
+    folder.mkdir(parents=True)
+    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/docs/onnx_files.py",
+                           folder], check=False)
+    if done.returncode not in (0, 3):
+        sys.exit("check_examples: onnx_files.py failed")
 
 
 def main():
@@ -191,10 +205,11 @@ def main():
     work = options.work_folder.resolve()
     shutil.rmtree(work, ignore_errors=True)
     path = f"{options.install_folder.resolve()}/bin:{os.environ['PATH']}"
+    write_onnx_files(work / "onnx_files")
     wrong = []
     for page in options.pages:
         folder = work / page.stem
-        prepare(folder)
+        prepare(folder, page.read_text(), work / "onnx_files")
         environment = {"HOME": str(folder), "PATH": path, "TERM": "dumb",
                        "OMP_WAIT_POLICY": "passive"}
         for example in examples(page.read_text()):

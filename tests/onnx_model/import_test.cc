@@ -101,6 +101,31 @@ TEST(ImportTest, ComputesWhatTheModelSays) {
   EXPECT_NEAR(y[1], expected[1], 1e-6);
 }
 
+// The remainders of 0, 10, 20, ... by 7, and of their negatives.
+TEST(ImportTest, ComputesWithIntegers) {
+  const std::string graph = InputText("x", "[1, 8]") + OutputText("y") +
+                            IntegersText("scale", {160}) +
+                            IntegersText("seven", {7}) + R"(
+    node { op_type: "Cast" input: "scale" output: "real_scale"
+      attribute { name: "to" type: INT i: 1 } }
+    node { op_type: "Mul" input: "x" input: "real_scale" output: "tens" }
+    node { op_type: "Neg" input: "tens" output: "negative" }
+    node { op_type: "Concat" input: "tens" input: "negative" output: "both"
+      attribute { name: "axis" type: INT i: 1 } }
+    node { op_type: "Cast" input: "both" output: "n"
+      attribute { name: "to" type: INT i: 7 } }
+    node { op_type: "Div" input: "n" input: "seven" output: "quotient" }
+    node { op_type: "Mul" input: "seven" input: "quotient" output: "product" }
+    node { op_type: "Sub" input: "n" input: "product" output: "rest" }
+    node { op_type: "Add" input: "rest" input: "rest" output: "twice" }
+    node { op_type: "Cast" input: "twice" output: "y"
+      attribute { name: "to" type: INT i: 1 } })";
+  ASSERT_OK_AND_ASSIGN(const Imported model, Import(MakeModel(graph)));
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> y, RunFirstOutput(model));
+  EXPECT_THAT(y, ElementsAre(0, 6, 12, 4, 10, 2, 8, 0,  //
+                             0, -6, -12, -4, -10, -2, -8, 0));
+}
+
 // What exporters compute from shapes leaves no node.
 TEST(ImportTest, ShapeArithmeticIsFolded) {
   const std::string graph = InputText("x", "[N, 6, 2]") + OutputText("y") +

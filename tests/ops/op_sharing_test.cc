@@ -68,6 +68,7 @@ std::map<std::string, Sharing> MakeTable() {
       {"Sigmoid", {.in_place = "0>0"}},
       {"SigmoidGrad", {.in_place = "0>0 1>0"}},
       {"Sub", {.in_place = "0>0 1>0"}},
+      {"TruncateDiv", {.in_place = "0>0 1>0"}},
       {"Tanh", {.in_place = "0>0"}},
       {"TanhGrad", {.in_place = "0>0 1>0"}},
       // Row by row, or after a pass over all elements.

@@ -25,7 +25,7 @@ const opKinds = [
     'Log', 'LogGrad', 'LogicalAnd', 'LogicalOr', 'LogicalXor', 'Max', 'Maximum', 'Mean',
     'MeanGrad', 'Min', 'Minimum', 'Mul', 'Pow', 'Power', 'PowerGrad', 'Prod', 'RealDiv',
     'Reciprocal', 'ReciprocalGrad', 'Round', 'ScaleRows', 'Select', 'Sign', 'Sin', 'SinGrad',
-    'Sqrt', 'SqrtGrad', 'Sub', 'Sum', 'SumGrad']},
+    'Sqrt', 'SqrtGrad', 'Sub', 'Sum', 'SumGrad', 'TruncateDiv']},
   {name: 'loss or accuracy', color: 'op-loss', ops: [
     'ArgMax', 'InTopK', 'Softmax', 'SoftmaxGrad', 'SparseSoftmaxCrossEntropyWithLogits']},
   {name: 'update of variables', color: 'op-update', ops: [

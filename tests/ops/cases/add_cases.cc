@@ -1,5 +1,5 @@
-// Add, Maximum, Minimum, Mul, Pow, RealDiv, Sub, GreaterShare; AddN, BiasAdd,
-// BiasAddGrad, ScaleRows.
+// Add, Maximum, Minimum, Mul, Pow, RealDiv, Sub, TruncateDiv, GreaterShare;
+// AddN, BiasAdd, BiasAddGrad, ScaleRows.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -142,6 +142,76 @@ std::vector<OpCase> PowCases() {
   return cases;
 }
 
+// Of small integers and the least and the largest ones.
+CaseInput Integers(DType dtype, const Shape& shape, int64_t first) {
+  const double half = dtype == DType::kInt32 ? 0x1p31 : 0x1p62;
+  const double rare[] = {-half, half - 1, half / 2, -1};
+  Doubles values;
+  for (int64_t i = 0; i < shape.num_elements(); ++i) {
+    const int64_t k = (first + i * 7) % 23;
+    values.push_back(k < 4 ? rare[k] : static_cast<double>(k - 13));
+  }
+  return {.type = {.dtype = dtype, .shape = shape},
+          .fill = Fill::kValues,
+          .values = values};
+}
+
+using IntegerFn = int64_t (*)(int64_t, int64_t);
+
+int64_t WrappedPlus(int64_t a, int64_t b) {
+  int64_t y = 0;
+  (void)__builtin_add_overflow(a, b, &y);
+  return y;
+}
+int64_t WrappedMinus(int64_t a, int64_t b) {
+  int64_t y = 0;
+  (void)__builtin_sub_overflow(a, b, &y);
+  return y;
+}
+int64_t WrappedTimes(int64_t a, int64_t b) {
+  int64_t y = 0;
+  (void)__builtin_mul_overflow(a, b, &y);
+  return y;
+}
+int64_t Truncated(int64_t a, int64_t b) { return b == 0 ? 0 : a / b; }
+
+OpCase OfIntegers(const std::string& op, DType dtype, const Shape& b,
+                  IntegerFn f) {
+  const Shape a = {3, 5, 7};
+  const TensorType y = {.dtype = dtype, .shape = a};
+  const bool is_short = dtype == DType::kInt32;
+  return {.name = op + (is_short ? "OfInt32" : "OfInt64"),
+          .op = op,
+          .inputs = {Integers(dtype, a, 0), Integers(dtype, b, 5)},
+          .outputs = {y},
+          .reference =
+              [=](const DoublesList& in) {
+                return DoublesList{FromIndices(a, [&](const Index& i) {
+                  const int64_t full =
+                      f(static_cast<int64_t>(in[0][RepeatedAt(a, i)]),
+                        static_cast<int64_t>(in[1][RepeatedAt(b, i)]));
+                  return static_cast<double>(
+                      is_short ? static_cast<int32_t>(full) : full);
+                })};
+              },
+          .flops = 105};
+}
+
+std::vector<OpCase> IntegerCases() {
+  const DType int32 = DType::kInt32;
+  const DType int64 = DType::kInt64;
+  return {
+      OfIntegers("Add", int32, {3, 5, 7}, WrappedPlus),
+      OfIntegers("Add", int64, {7}, WrappedPlus),
+      OfIntegers("Sub", int32, {5, 1}, WrappedMinus),
+      OfIntegers("Sub", int64, {}, WrappedMinus),
+      OfIntegers("Mul", int32, {3, 1, 7}, WrappedTimes),
+      OfIntegers("Mul", int64, {3, 5, 7}, WrappedTimes),
+      OfIntegers("TruncateDiv", int32, {3, 5, 7}, Truncated),
+      OfIntegers("TruncateDiv", int64, {3, 1, 7}, Truncated),
+  };
+}
+
 OpCase AddNCase(const std::string& name, size_t n, const Shape& shape) {
   return {.name = name,
           .op = "AddN",
@@ -228,10 +298,19 @@ std::vector<BadOp> BadAdds() {
        .op = "Add",
        .inputs = {Float32({2, 3}), Float32({2})},
        .error = "[2, 3] and [2] have no common shape"},
-      {.name = "AddOfIntegers",
+      {.name = "AddOfBools",
        .op = "Add",
-       .inputs = {Int32({2}), Int32({2})},
+       .inputs = {{.dtype = DType::kBool, .shape = {2}},
+                  {.dtype = DType::kBool, .shape = {2}}},
        .error = "a must be float32"},
+      {.name = "SubOfTwoIntegerTypes",
+       .op = "Sub",
+       .inputs = {Int32({2}), {.dtype = DType::kInt64, .shape = {2}}},
+       .error = "b must be int32; it is int64[2]"},
+      {.name = "TruncateDivOfReals",
+       .op = "TruncateDiv",
+       .inputs = {Float32({2}), Float32({2})},
+       .error = "a must be int32 or int64; it is float32[2]"},
       {.name = "RealDivOfIntegers",
        .op = "RealDiv",
        .inputs = {Int32({2}), Int32({2})},
@@ -339,7 +418,10 @@ OpCases AddCases() {
   for (OpCase& repeated : LargeRepeatedCases()) {
     good.push_back(std::move(repeated));
   }
-  for (OpCase& mixed : MixedCases()) good.push_back(std::move(mixed));
+  for (std::vector<OpCase>& cases :
+       std::vector<std::vector<OpCase>>{MixedCases(), IntegerCases()}) {
+    for (OpCase& op_case : cases) good.push_back(std::move(op_case));
+  }
   return {.good = good, .bad = BadAdds()};
 }
 
