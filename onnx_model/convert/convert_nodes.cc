@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "onnx_model/convert/unsupported.h"
 #include "onnx_model/file/node_order.h"
 #include "onnx_model/fold/fold.h"
+#include "onnx_model/layout/arranged.h"
 #include "onnx_model/op_family/op_table.h"
 
 namespace spillway::onnx_model {
@@ -70,7 +72,7 @@ class NodesConverter {
       return entry == nullptr && folder == nullptr ? Refuse(proto, "")
                                                    : absl::OkStatus();
     }
-    if (folder != nullptr && HasConstantsOnly(node)) {
+    if (folder != nullptr && CanFold(node, entry)) {
       SPILLWAY_ASSIGN_OR_RETURN(const bool is_folded, Fold(node, folder));
       if (is_folded) return absl::OkStatus();
     }
@@ -164,21 +166,47 @@ class NodesConverter {
     });
   }
 
-  bool HasConstantsOnly(const NodeView& node) {
+  // Whether its elements are known: also those of a small tensor of one number,
+  // such as a mask, which could be a weight. `with_weights`: and of
+  // initializers of reals.
+  static bool HasKnownElements(const ModelValue& value, bool with_weights) {
+    if (value.constant.has_value()) return true;
+    return value.weight.has_value() && !value.arranged.has_value() &&
+           (value.weight->fill.has_value() || with_weights) &&
+           CountOf(value.dims) <= kMostConstantElements;
+  }
+
+  // What can only be folded takes weights, too: nothing could train them.
+  bool CanFold(const NodeView& node, const OpEntry* entry) {
     for (int i = 0; i < node.num_inputs(); ++i) {
       if (node.has_input(i) &&
-          !state_.Find(node.input(i))->constant.has_value()) {
+          !HasKnownElements(*state_.Find(node.input(i)), entry == nullptr)) {
         return false;
       }
     }
     return node.num_inputs() > 0;
   }
 
+  absl::StatusOr<Constant> ElementsOf(const ModelValue& value) {
+    if (!value.weight->fill.has_value()) return state_.ConstantOf(value);
+    return MakeConstant(
+        value.type, value.dims,
+        Reals(static_cast<size_t>(CountOf(value.dims)), *value.weight->fill));
+  }
+
   absl::StatusOr<bool> Fold(const NodeView& node, Folder folder) {
+    std::deque<Constant> made;  // elements of weights
     FoldContext context = {.node = node};
     for (int i = 0; i < node.num_inputs(); ++i) {
-      context.inputs.push_back(
-          node.has_input(i) ? &*state_.Find(node.input(i))->constant : nullptr);
+      const Constant*& input = context.inputs.emplace_back();
+      if (!node.has_input(i)) continue;
+      const ModelValue& value = *state_.Find(node.input(i));
+      if (value.constant.has_value()) {
+        input = &*value.constant;
+        continue;
+      }
+      SPILLWAY_ASSIGN_OR_RETURN(made.emplace_back(), ElementsOf(value));
+      input = &made.back();
     }
     absl::StatusOr<Constants> outputs = folder(context);
     if (absl::IsResourceExhausted(outputs.status())) return false;
@@ -238,7 +266,7 @@ class NodesConverter {
     if (absl::IsUnimplemented(converted)) {
       return Refuse(proto, std::string(converted.message()));
     }
-    if (!converted.ok()) return Annotate(converted, DescribeNode(proto));
+    if (!converted.ok()) return DoesNotFit(proto, converted);
     bool is_constant = true;
     for (const std::string& output : proto.output()) {
       if (output.empty()) continue;
@@ -250,6 +278,19 @@ class NodesConverter {
     }
     if (is_constant) ++state_.facts.folded_nodes;
     return absl::OkStatus();
+  }
+
+  // A file that fixes its batch may have sizes that follow from it.
+  absl::Status DoesNotFit(const onnx::NodeProto& proto,
+                          const absl::Status& reason) const {
+    const absl::Status status = Annotate(reason, DescribeNode(proto));
+    if (state_.file_batch == 0 || state_.file_batch == state_.batch_size) {
+      return status;
+    }
+    return InvalidArgument(fmt::format(
+        "{}; the file is made for a batch of {}, not {}: export it with a "
+        "dynamic batch",
+        std::string(status.message()), state_.file_batch, state_.batch_size));
   }
 
   absl::Status Refuse(const onnx::NodeProto& proto, const std::string& why) {

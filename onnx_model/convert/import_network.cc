@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,13 +95,25 @@ std::vector<std::string> NamesOf(const std::vector<OnnxVariable>& variables) {
 }
 
 // Evaluation exports of PyTorch merge batch norm into convolutions.
-void AddTrainingNotes(const OnnxFacts& facts, OnnxNetwork& network) {
+void AddBatchNormNote(const OnnxFacts& facts, OnnxNetwork& network) {
   if (facts.batch_norms > 0 || facts.convolutions_with_bias < 4) return;
   network.notes.push_back(fmt::format(
       "no BatchNormalization, {} convolutions with a bias: batch norm may have "
       "been folded away; export with training=TrainingMode.TRAINING, "
-      "do_constant_folding=False to train it",
+      "do_constant_folding=False, and optimize=False from PyTorch 2.9 on, to "
+      "train it",
       facts.convolutions_with_bias));
+}
+
+// Newer exporters of PyTorch merge equal initializers: those of scales and
+// offsets that were never trained.
+void AddMergedNote(const std::set<std::string>& merged, OnnxNetwork& network) {
+  if (merged.empty()) return;
+  network.notes.push_back(fmt::format(
+      "{}, first {}, of one number throughout, read by several nodes: trained "
+      "as one; if an exporter has merged equal tensors, export without that "
+      "(PyTorch: optimize=False)",
+      Counted(merged.size(), "weight"), *merged.begin()));
 }
 
 void AddPlanOnlyNote(OnnxNetwork& network) {
@@ -150,7 +163,8 @@ absl::StatusOr<OnnxNetwork> ImportNetwork(
       ConvertNodes(fused.nodes, options.plan_only ? &stated : nullptr, state));
   if (options.training.has_value()) {
     SPILLWAY_RETURN_IF_ERROR(AppendLoss(*options.training, state, network));
-    AddTrainingNotes(state.facts, network);
+    AddBatchNormNote(state.facts, network);
+    AddMergedNote(state.merged(), network);
     AddPlanOnlyNote(network);
   } else {
     SPILLWAY_ASSIGN_OR_RETURN(network.outputs, FindOutputs(state));

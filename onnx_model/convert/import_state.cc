@@ -115,6 +115,9 @@ absl::StatusOr<Arranged> ImportState::TensorOf(ModelValue& value) {
         WithoutParts(value.dims, Identity(static_cast<int>(value.dims.size()))),
         WeightRole::kTrained);
   }
+  if (value.sequence.has_value()) {
+    return Unimplemented(fmt::format("{} is a sequence", value.name));
+  }
   SPILLWAY_CHECK(value.constant.has_value());
   SPILLWAY_ASSIGN_OR_RETURN(value.arranged, AddConst(value));
   return *value.arranged;
@@ -123,8 +126,13 @@ absl::StatusOr<Arranged> ImportState::TensorOf(ModelValue& value) {
 absl::StatusOr<Arranged> ImportState::BindWeight(ModelValue& value,
                                                  const WeightOrder& order,
                                                  WeightRole role) {
-  if (value.arranged.has_value()) return *value.arranged;
+  if (value.sequence.has_value()) return TensorOf(value);
+  if (value.arranged.has_value()) {
+    SPILLWAY_RETURN_IF_ERROR(BindAgain(value, role));
+    return *value.arranged;
+  }
   SPILLWAY_CHECK(value.weight.has_value() || value.constant.has_value());
+  value.role = role;
   const Shape dims(value.dims);
   SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(dims), value.name));
   const PartDims parts = DimsOfParts(order);
@@ -155,6 +163,25 @@ absl::StatusOr<Arranged> ImportState::BindWeight(ModelValue& value,
   variables_.push_back(std::move(variable));
   value.arranged = ArrangementOf(tensor, value.dims, order);
   return *value.arranged;
+}
+
+absl::Status ImportState::BindAgain(const ModelValue& value, WeightRole role) {
+  if (!value.role.has_value()) return absl::OkStatus();
+  if (value.role != role && options_.training.has_value()) {
+    return InvalidArgument(fmt::format(
+        "{} is a weight and a moving average at once: an exporter has merged "
+        "equal tensors; export without that (PyTorch: optimize=False)",
+        value.name));
+  }
+  if (role != WeightRole::kTrained || value.dims.size() != 1) {
+    return absl::OkStatus();
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const Constant elements, ConstantOf(value));
+  for (size_t i = 1; i < elements.size(); ++i) {
+    if (elements.real(i) != elements.real(0)) return absl::OkStatus();
+  }
+  merged_.insert(value.name);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Constant> ImportState::ConstantOf(

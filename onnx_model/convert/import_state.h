@@ -20,11 +20,6 @@
 
 namespace spillway::onnx_model {
 
-enum class WeightRole : uint8_t {
-  kTrained,  // unless it is frozen
-  kFixed,    // a moving average, weights of classes
-};
-
 // The order in which a variable has the elements of its weight: each dimension
 // is seen as several (`parts`, outermost first), and all parts, numbered from
 // the first of dimension 0 on, are permuted.
@@ -66,11 +61,12 @@ class ImportState {
 
   // The value as a tensor. A weight that no one has read yet becomes a variable
   // in the model's order. Errors: INVALID_ARGUMENT for a type that no graph
-  // has.
+  // has; UNIMPLEMENTED for a sequence.
   absl::StatusOr<Arranged> TensorOf(ModelValue& value);
 
   // The weight as a variable in this order; if it has one already, that. A
-  // constant of reals is a weight too.
+  // constant of reals is a weight too. Errors: INVALID_ARGUMENT if a training
+  // would train it and keep a moving average in it.
   absl::StatusOr<Arranged> BindWeight(ModelValue& value,
                                       const WeightOrder& order,
                                       WeightRole role);
@@ -80,9 +76,14 @@ class ImportState {
   absl::StatusOr<Constant> ConstantOf(const ModelValue& value) const;
 
   const std::vector<OnnxVariable>& variables() const { return variables_; }
+  // Initializers of one dimension and one number throughout that several nodes
+  // read as weights, as if equal ones had been merged.
+  const std::set<std::string>& merged() const { return merged_; }
 
  private:
   absl::StatusOr<Arranged> AddConst(const ModelValue& value);
+  // A variable is bound once more.
+  absl::Status BindAgain(const ModelValue& value, WeightRole role);
 
   GraphBuilder& g_;
   const ModelFile& file_;
@@ -93,6 +94,7 @@ class ImportState {
   std::unordered_set<std::string> reads_;
   std::set<std::string> names_;
   std::vector<OnnxVariable> variables_;
+  std::set<std::string> merged_;
 };
 
 }  // namespace spillway::onnx_model

@@ -173,6 +173,13 @@ void NodeConversion::SetFilled(int output, ElementType type,
                  .weight = Weight{.fill = fill}});
 }
 
+void NodeConversion::SetSequence(int output, SplitSequence sequence) {
+  if (!node_.has_output(output)) return;
+  state_.Define({.name = node_.output(output),
+                 .type = type(0),
+                 .sequence = std::move(sequence)});
+}
+
 void NodeConversion::SetToInput(int output, int input) {
   if (!node_.has_output(output)) return;
   state_.DefineAlias(node_.output(output), node_.input(input));

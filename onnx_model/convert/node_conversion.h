@@ -83,6 +83,7 @@ class NodeConversion {
   // A tensor that is a weight, every element `fill`.
   void SetFilled(int output, ElementType type, std::vector<int64_t> dims,
                  double fill);
+  void SetSequence(int output, SplitSequence sequence);
   // The output is the input itself.
   void SetToInput(int output, int input);
 

@@ -23,8 +23,19 @@ absl::StatusOr<const Integers*> FoldContext::IntegersOf(size_t input) const {
                                      input, ElementTypeName(constant->type)));
 }
 
+absl::StatusOr<size_t> FoldedAxis(int64_t axis, size_t rank) {
+  const auto signed_rank = static_cast<int64_t>(rank);
+  const int64_t from_zero = axis < 0 ? axis + signed_rank : axis;
+  if (from_zero < 0 || from_zero >= signed_rank) {
+    return InvalidArgument(
+        fmt::format("axis {} of a value of {} dimensions", axis, rank));
+  }
+  return static_cast<size_t>(from_zero);
+}
+
 Folder FindFolder(std::string_view op) {
-  for (const auto find : {FindArithmetic, FindShaping, FindReduction}) {
+  for (const auto find :
+       {FindArithmetic, FindGathering, FindShaping, FindReduction}) {
     if (const Folder folder = find(op)) return folder;
   }
   return nullptr;
@@ -60,6 +71,24 @@ std::vector<int64_t> StridesOf(const std::vector<int64_t>& dims) {
     strides[i - 1] = strides[i] * dims[i];
   }
   return strides;
+}
+
+absl::StatusOr<std::vector<int64_t>> RowsAt(const std::vector<int64_t>& indices,
+                                            const std::vector<int64_t>& of) {
+  std::vector<int64_t> rows;
+  for (size_t i = 0; i + of.size() <= indices.size(); i += of.size()) {
+    int64_t row = 0;
+    for (size_t k = 0; k < of.size(); ++k) {
+      const int64_t index = indices[i + k];
+      if (index < -of[k] || index >= of[k]) {
+        return InvalidArgument(
+            fmt::format("index {} of a dimension of {}", index, of[k]));
+      }
+      row = row * of[k] + (index < 0 ? index + of[k] : index);
+    }
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 void ForEachPlace(

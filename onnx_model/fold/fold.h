@@ -43,8 +43,12 @@ Folder FindFolder(std::string_view op);
 
 // By family, each in the file fold_<family>.cc.
 Folder FindArithmetic(std::string_view op);
+Folder FindGathering(std::string_view op);
 Folder FindShaping(std::string_view op);
 Folder FindReduction(std::string_view op);
+
+// `axis` from 0 on. Errors: INVALID_ARGUMENT if there is none such.
+absl::StatusOr<size_t> FoldedAxis(int64_t axis, size_t rank);
 
 // Number of elements. Errors: those of CountElements; RESOURCE_EXHAUSTED above
 // kMaxFoldedElements.
@@ -57,6 +61,12 @@ absl::StatusOr<std::vector<int64_t>> CommonDims(const std::vector<int64_t>& a,
 // Steps between neighbours of each dimension in a row-major tensor.
 std::vector<int64_t> StridesOf(const std::vector<int64_t>& dims);
 
+// Numbers of rows: `indices` has an index for each of the dimensions `of`, at
+// least one, for each row; negative ones count from the end. Errors:
+// INVALID_ARGUMENT for an index out of range.
+absl::StatusOr<std::vector<int64_t>> RowsAt(const std::vector<int64_t>& indices,
+                                            const std::vector<int64_t>& of);
+
 // Calls visit(place) for all places of `dims` in row-major order.
 void ForEachPlace(
     const std::vector<int64_t>& dims,
@@ -65,6 +75,9 @@ void ForEachPlace(
 // The constant of `dims` whose element i is element source[i] of `x`.
 Constant Select(const Constant& x, std::vector<int64_t> dims,
                 const std::vector<int64_t>& source);
+
+// The elements of `x` as `type` has them, which is known (SizeOf).
+Constant CastTo(const Constant& x, ElementType type);
 
 // `x` repeated to `dims`, which its own dimensions can be.
 Constant BroadcastTo(const Constant& x, const std::vector<int64_t>& dims);

@@ -228,20 +228,24 @@ absl::StatusOr<Constants> FoldCast(const FoldContext& context) {
   if (SizeOf(type) == 0) {
     return ResourceExhausted(fmt::format("to {}", ElementTypeName(type)));
   }
-  if (IsFloating(type)) {
-    Reals reals(x->size());
-    for (size_t i = 0; i < reals.size(); ++i) reals[i] = x->real(i);
-    return Constants{MakeConstant(type, x->dims, std::move(reals))};
-  }
-  Integers integers(x->size());
-  for (size_t i = 0; i < integers.size(); ++i) {
-    integers[i] =
-        type == ElementType::kBool ? (x->real(i) != 0 ? 1 : 0) : x->integer(i);
-  }
-  return Constants{MakeConstant(type, x->dims, std::move(integers))};
+  return Constants{CastTo(*x, type)};
 }
 
 }  // namespace
+
+Constant CastTo(const Constant& x, ElementType type) {
+  if (IsFloating(type)) {
+    Reals reals(x.size());
+    for (size_t i = 0; i < reals.size(); ++i) reals[i] = x.real(i);
+    return MakeConstant(type, x.dims, std::move(reals));
+  }
+  Integers integers(x.size());
+  for (size_t i = 0; i < integers.size(); ++i) {
+    integers[i] =
+        type == ElementType::kBool ? (x.real(i) != 0 ? 1 : 0) : x.integer(i);
+  }
+  return MakeConstant(type, x.dims, std::move(integers));
+}
 
 Folder FindArithmetic(std::string_view op) {
   if (op == "Where") return FoldWhere;

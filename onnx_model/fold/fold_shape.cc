@@ -18,16 +18,6 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-absl::StatusOr<size_t> AxisOf(int64_t axis, size_t rank) {
-  const auto signed_rank = static_cast<int64_t>(rank);
-  const int64_t from_zero = axis < 0 ? axis + signed_rank : axis;
-  if (from_zero < 0 || from_zero >= signed_rank) {
-    return InvalidArgument(
-        fmt::format("axis {} of a value of {} dimensions", axis, rank));
-  }
-  return static_cast<size_t>(from_zero);
-}
-
 Constant WithDims(const Constant& x, Sizes dims) {
   Constant result = x;
   result.dims = std::move(dims);
@@ -39,42 +29,11 @@ absl::StatusOr<Constants> FoldIdentity(const FoldContext& context) {
   return Constants{*x};
 }
 
-absl::StatusOr<Constants> FoldGather(const FoldContext& context) {
-  SPILLWAY_ASSIGN_OR_RETURN(const Constant* x, context.Input(0));
-  SPILLWAY_ASSIGN_OR_RETURN(const Integers* indices, context.IntegersOf(1));
-  SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated, context.node.Int("axis", 0));
-  SPILLWAY_ASSIGN_OR_RETURN(const size_t axis, AxisOf(stated, x->dims.size()));
-  const Sizes outer(x->dims.begin(),
-                    x->dims.begin() + static_cast<int64_t>(axis));
-  const Sizes inner(x->dims.begin() + static_cast<int64_t>(axis) + 1,
-                    x->dims.end());
-  Sizes dims = outer;
-  const Sizes& middle = context.inputs[1]->dims;
-  dims.insert(dims.end(), middle.begin(), middle.end());
-  dims.insert(dims.end(), inner.begin(), inner.end());
-  SPILLWAY_RETURN_IF_ERROR(CountFolded(dims).status());
-  const int64_t size = x->dims[axis];
-  Sizes source;
-  for (int64_t o = 0; o < CountOf(outer); ++o) {
-    for (const int64_t index : *indices) {
-      if (index < -size || index >= size) {
-        return InvalidArgument(
-            fmt::format("index {} of a dimension of {}", index, size));
-      }
-      const int64_t row = o * size + (index < 0 ? index + size : index);
-      for (int64_t i = 0; i < CountOf(inner); ++i) {
-        source.push_back(row * CountOf(inner) + i);
-      }
-    }
-  }
-  return Constants{Select(*x, dims, source)};
-}
-
 absl::StatusOr<Constants> FoldConcat(const FoldContext& context) {
   SPILLWAY_ASSIGN_OR_RETURN(const Constant* first, context.Input(0));
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated, context.node.Int("axis", 1));
   SPILLWAY_ASSIGN_OR_RETURN(const size_t axis,
-                            AxisOf(stated, first->dims.size()));
+                            FoldedAxis(stated, first->dims.size()));
   Sizes dims = first->dims;
   dims[axis] = 0;
   for (size_t i = 0; i < context.inputs.size(); ++i) {
@@ -133,7 +92,7 @@ absl::StatusOr<Constants> FoldSqueeze(const FoldContext& context) {
   std::vector<bool> goes(x->dims.size());
   if (stated.has_value()) {
     for (const int64_t axis : *stated) {
-      SPILLWAY_ASSIGN_OR_RETURN(const size_t at, AxisOf(axis, goes.size()));
+      SPILLWAY_ASSIGN_OR_RETURN(const size_t at, FoldedAxis(axis, goes.size()));
       goes[at] = true;
     }
   }
@@ -159,7 +118,7 @@ absl::StatusOr<Constants> FoldUnsqueeze(const FoldContext& context) {
   }
   std::vector<bool> is_new(rank);
   for (const int64_t axis : *stated) {
-    SPILLWAY_ASSIGN_OR_RETURN(const size_t at, AxisOf(axis, rank));
+    SPILLWAY_ASSIGN_OR_RETURN(const size_t at, FoldedAxis(axis, rank));
     if (is_new[at]) return InvalidArgument("lists an axis twice");
     is_new[at] = true;
   }
@@ -288,8 +247,8 @@ absl::StatusOr<std::vector<Cut>> ReadCuts(const FoldContext& context,
   for (size_t i = 0; i < count; ++i) {
     SPILLWAY_ASSIGN_OR_RETURN(
         const size_t axis,
-        AxisOf(axes.has_value() ? (*axes)[i] : static_cast<int64_t>(i),
-               x.dims.size()));
+        FoldedAxis(axes.has_value() ? (*axes)[i] : static_cast<int64_t>(i),
+                   x.dims.size()));
     SPILLWAY_ASSIGN_OR_RETURN(
         cuts[axis], MakeCut(starts[i], ends[i],
                             steps.has_value() ? (*steps)[i] : 1, x.dims[axis]));
@@ -431,13 +390,12 @@ absl::StatusOr<Constants> FoldNonZero(const FoldContext& context) {
 
 Folder FindShaping(std::string_view op) {
   static const std::map<std::string_view, Folder> kOps = {
-      {"Concat", FoldConcat},       {"Expand", FoldExpand},
-      {"Gather", FoldGather},       {"Identity", FoldIdentity},
-      {"NonZero", FoldNonZero},     {"Range", FoldRange},
-      {"Reshape", FoldReshape},     {"Slice", FoldSlice},
-      {"Squeeze", FoldSqueeze},     {"Tile", FoldTile},
-      {"Transpose", FoldTranspose}, {"Trilu", FoldTrilu},
-      {"Unsqueeze", FoldUnsqueeze},
+      {"Concat", FoldConcat},     {"Expand", FoldExpand},
+      {"Identity", FoldIdentity}, {"NonZero", FoldNonZero},
+      {"Range", FoldRange},       {"Reshape", FoldReshape},
+      {"Slice", FoldSlice},       {"Squeeze", FoldSqueeze},
+      {"Tile", FoldTile},         {"Transpose", FoldTranspose},
+      {"Trilu", FoldTrilu},       {"Unsqueeze", FoldUnsqueeze},
   };
   const auto found = kOps.find(op);
   return found == kOps.end() ? nullptr : found->second;

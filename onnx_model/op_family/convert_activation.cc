@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "onnx_model/fold/fold.h"
 #include "onnx_model/op_family/op_table.h"
 
 namespace spillway::onnx_model {
@@ -145,11 +146,16 @@ absl::Status ConvertTo(NodeConversion& node, ElementType type) {
   if (!dtype.has_value()) {
     return Unimplemented(fmt::format("to {}", ElementTypeName(type)));
   }
-  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
   if (IsFloating(type) && IsFloating(node.type(0))) {
     node.SetToInput(0, 0);
     return absl::OkStatus();
   }
+  if (node.IsConstant(0)) {
+    SPILLWAY_ASSIGN_OR_RETURN(const Constant constant, node.ConstantInput(0));
+    node.Set(0, CastTo(constant, type));
+    return absl::OkStatus();
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Arranged x, node.Input(0));
   if (x.tensor.is_valid() && x.tensor.dtype() != *dtype) {
     const DType target =
         IsFloating(type) ? node.state().options().dtype : *dtype;

@@ -56,12 +56,25 @@ Tensor WithoutHeight(NodeConversion& node, Tensor x) {
       {{"shape", Sizes{shape.dim(0), shape.dim(2), shape.dim(3)}}});
 }
 
+// Whether the input is made of zeros alone by nodes of constants: PyTorch's
+// newer exporter writes such a bias for a convolution that has none.
+absl::StatusOr<bool> IsZeros(NodeConversion& node, int input) {
+  if (!node.IsConstant(input)) return false;
+  SPILLWAY_ASSIGN_OR_RETURN(const Constant constant, node.ConstantInput(input));
+  for (size_t i = 0; i < constant.size(); ++i) {
+    if (constant.real(i) != 0) return false;
+  }
+  return true;
+}
+
 absl::StatusOr<Tensor> AddBias(NodeConversion& node, Tensor y) {
   if (!node.has(2)) return y;
   if (node.rank(2) != 1) {
     return InvalidArgument(fmt::format("its bias is {}, not a vector",
                                        Shape(node.dims(2)).ToString()));
   }
+  SPILLWAY_ASSIGN_OR_RETURN(const bool is_none, IsZeros(node, 2));
+  if (is_none) return y;
   SPILLWAY_ASSIGN_OR_RETURN(const Tensor bias, node.WeightInOrder(2, {0}));
   ++node.state().facts.convolutions_with_bias;
   return node.Helper("BiasAdd", {y, bias});

@@ -1,4 +1,5 @@
-// Parts of tensors: Concat, Slice, Split, Gather.
+// Parts of tensors that lie side by side: Concat, Slice, Split, and sequences
+// of parts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "base/counted.h"
 #include "base/status_macros.h"
 #include "onnx_model/op_family/axes.h"
 #include "onnx_model/op_family/classes.h"
@@ -196,6 +198,18 @@ absl::Status ConvertSlice(NodeConversion& node) {
   return absl::OkStatus();
 }
 
+absl::Status CheckParts(const Sizes& sizes, int64_t dim) {
+  int64_t rest = dim;
+  for (const int64_t size : sizes) {
+    if (size < 1 || size > rest) rest = -1;
+    if (rest < 0) break;
+    rest -= size;
+  }
+  if (rest == 0) return absl::OkStatus();
+  return InvalidArgument(fmt::format("parts of {} of a dimension of {}",
+                                     Shape(sizes).ToString(), dim));
+}
+
 // Sizes of the parts: stated, or as equal as possible.
 absl::StatusOr<Sizes> SplitSizes(NodeConversion& node, int64_t dim) {
   std::optional<Sizes> stated;
@@ -211,12 +225,11 @@ absl::StatusOr<Sizes> SplitSizes(NodeConversion& node, int64_t dim) {
     stated.emplace(static_cast<size_t>(outputs), size);
     stated->back() = dim - size * (outputs - 1);
   }
-  const int64_t sum =
-      std::accumulate(stated->begin(), stated->end(), int64_t{0});
-  if (static_cast<int64_t>(stated->size()) != outputs || sum != dim ||
-      std::ranges::any_of(*stated, [](int64_t size) { return size < 1; })) {
-    return InvalidArgument(fmt::format("parts of {} of a dimension of {}",
-                                       Shape(*stated).ToString(), dim));
+  SPILLWAY_RETURN_IF_ERROR(CheckParts(*stated, dim));
+  if (static_cast<int64_t>(stated->size()) != outputs) {
+    return InvalidArgument(fmt::format("has {}, but {}",
+                                       Counted(outputs, "output"),
+                                       Counted(stated->size(), "part")));
   }
   return *stated;
 }
@@ -239,128 +252,76 @@ absl::Status ConvertSplit(NodeConversion& node) {
   return absl::OkStatus();
 }
 
-// The dimensions of the result: those of the indices in place of `axis`.
-Sizes GatheredDims(const Sizes& dims, const Sizes& indices, int axis) {
-  Sizes result = dims;
-  result.erase(result.begin() + axis);
-  result.insert(result.begin() + axis, indices.begin(), indices.end());
-  return result;
-}
-
-// One index that is known: a slice.
-absl::Status GatherOne(NodeConversion& node, int axis, int64_t index) {
-  const int64_t size = node.dims(0)[static_cast<size_t>(axis)];
-  if (index < -size || index >= size) {
-    return InvalidArgument(
-        fmt::format("index {} of a dimension of {}", index, size));
+// Sizes of a sequence's elements: stated, all alike but the last, or 1.
+absl::StatusOr<Sizes> ElementSizes(NodeConversion& node, int64_t dim) {
+  Sizes stated = {1};
+  if (node.has(1)) {
+    SPILLWAY_ASSIGN_OR_RETURN(stated, node.IntegersInput(1));
   }
-  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, WithAxes(node, 0, {axis}));
-  if (!x.tensor.is_valid()) return absl::OkStatus();
-  const Arranged part =
-      SliceOf(node, x, axis, index < 0 ? index + size : index, 1);
-  if (!part.tensor.is_valid()) return absl::OkStatus();
-  const Sizes dims = GatheredDims(node.dims(0), node.dims(1), axis);
-  node.Set(0, Reshaped(node.scope(), part, Shape(dims)));
-  return absl::OkStatus();
-}
-
-// Indices that are constant, counted from the start.
-absl::StatusOr<Tensor> ConstantIndices(NodeConversion& node, int64_t size) {
-  SPILLWAY_ASSIGN_OR_RETURN(Sizes indices, node.IntegersInput(1));
-  for (int64_t& index : indices) {
-    if (index < -size || index >= size) {
-      return InvalidArgument(
-          fmt::format("index {} of a dimension of {}", index, size));
+  if (!node.has(1) || node.rank(1) == 0) {
+    const int64_t size = stated[0];
+    if (size < 1) return InvalidArgument(fmt::format("parts of {}", size));
+    const int64_t count = (dim + size - 1) / size;
+    if (count > kAnyNumber) {
+      return Unimplemented(fmt::format("{} parts", count));
     }
-    if (index < 0) index += size;
+    stated.assign(static_cast<size_t>(count), size);
+    stated.back() = dim - size * (count - 1);
   }
-  return IndexList(node, indices, Shape(node.dims(1)));
+  SPILLWAY_RETURN_IF_ERROR(CheckParts(stated, dim));
+  return stated;
 }
 
-absl::Status ConvertGather(NodeConversion& node) {
+// What PyTorch's newer exporter writes for split and chunk.
+absl::Status ConvertSplitToSequence(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated, node.node().Int("axis", 0));
   SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, node.rank(0)));
-  if (IsFloating(node.type(1))) {
-    return InvalidArgument(
-        fmt::format("its indices are of {}", ElementTypeName(node.type(1))));
-  }
-  Tensor indices;
-  if (node.IsConstant(1)) {
-    SPILLWAY_ASSIGN_OR_RETURN(const Sizes values, node.IntegersInput(1));
-    if (values.size() == 1) return GatherOne(node, axis, values[0]);
-    SPILLWAY_ASSIGN_OR_RETURN(
-        indices,
-        ConstantIndices(node, node.dims(0)[static_cast<size_t>(axis)]));
-  } else {
-    SPILLWAY_ASSIGN_OR_RETURN(indices,
-                              node.InputInOrder(1, Identity(node.rank(1))));
-  }
-  SPILLWAY_ASSIGN_OR_RETURN(const Tensor table,
-                            node.InputInOrder(0, Identity(node.rank(0))));
-  Tensor y = GatherRows(node, table, indices, axis);
-  const DType dtype = node.state().options().dtype;
-  if (y.is_valid() && IsFloating(node.type(0)) && y.dtype() != dtype) {
-    y = node.Helper("Cast", {y}, {{"dtype", dtype}});
-  }
-  if (y.is_valid()) node.Set(0, AsIs(y));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool keeps,
+                            node.node().Bool("keepdims", true));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      Sizes sizes, ElementSizes(node, node.dims(0)[static_cast<size_t>(axis)]));
+  SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, WithAxes(node, 0, {axis}));
+  if (!x.tensor.is_valid()) return absl::OkStatus();
+  node.SetSequence(0, {.x = x,
+                       .axis = axis,
+                       .sizes = std::move(sizes),
+                       // Without `split`, the axis may go.
+                       .keeps_axis = keeps || node.has(1)});
   return absl::OkStatus();
 }
 
-// The first elements of each dimension but `axis`, where there are more than in
-// `dims`; `axis` last.
-absl::StatusOr<Tensor> Corner(NodeConversion& node, const Sizes& dims, int axis,
-                              const Order& order) {
-  SPILLWAY_ASSIGN_OR_RETURN(const Tensor x, node.InputInOrder(0, order));
-  if (!x.is_valid()) return x;
-  Sizes sizes = x.shape().dims();
-  for (size_t i = 0; i + 1 < sizes.size(); ++i) {
-    sizes[i] = dims[static_cast<size_t>(order[i])];
-    if (sizes[i] > x.shape().dims()[i]) {
-      return InvalidArgument(fmt::format(
-          "indices {} are more than the input's {} beside axis {}",
-          Shape(dims).ToString(), Shape(node.dims(0)).ToString(), axis));
-    }
+absl::Status ConvertSequenceAt(NodeConversion& node) {
+  const std::optional<SplitSequence>& sequence = node.value(0).sequence;
+  if (!sequence.has_value()) return InvalidArgument("its input is no sequence");
+  SPILLWAY_ASSIGN_OR_RETURN(const Sizes place, node.IntegersInput(1));
+  const auto count = static_cast<int64_t>(sequence->sizes.size());
+  if (place.size() != 1 || place[0] < -count || place[0] >= count) {
+    return InvalidArgument(
+        fmt::format("has no place among {}", Counted(count, "element")));
   }
-  if (Shape(sizes) == x.shape()) return x;
-  return node.Helper("Slice", {x},
-                     {{"begin", Sizes(sizes.size(), 0)}, {"size", sizes}});
-}
-
-// Of all elements along the axis, the one whose place is the index.
-absl::Status ConvertGatherElements(NodeConversion& node) {
-  const int rank = node.rank(0);
-  SPILLWAY_ASSIGN_OR_RETURN(const int64_t stated, node.node().Int("axis", 0));
-  SPILLWAY_ASSIGN_OR_RETURN(const int axis, node.Axis(stated, rank));
-  if (!IsFloating(node.type(0)) || !IsInteger(node.type(1)) ||
-      node.rank(1) != rank) {
-    return Unimplemented(fmt::format(
-        "{} with indices {} of {} dimensions", ElementTypeName(node.type(0)),
-        ElementTypeName(node.type(1)), node.rank(1)));
+  const auto at =
+      static_cast<size_t>(place[0] < 0 ? place[0] + count : place[0]);
+  const auto sizes = sequence->sizes.begin();
+  const int64_t begin =
+      std::accumulate(sizes, sizes + static_cast<int64_t>(at), int64_t{0});
+  Arranged part =
+      SliceOf(node, sequence->x, sequence->axis, begin, sequence->sizes[at]);
+  if (!part.tensor.is_valid()) return absl::OkStatus();
+  if (!sequence->keeps_axis) {
+    Sizes dims = part.dims.dims();
+    dims.erase(dims.begin() + sequence->axis);
+    part = Reshaped(node.scope(), part, Shape(dims));
   }
-  Order order = Identity(rank);
-  order.erase(order.begin() + axis);
-  order.push_back(axis);
-  SPILLWAY_ASSIGN_OR_RETURN(Tensor x, Corner(node, node.dims(1), axis, order));
-  SPILLWAY_ASSIGN_OR_RETURN(const Tensor indices, node.InputInOrder(1, order));
-  if (!x.is_valid() || !indices.is_valid()) return absl::OkStatus();
-  const int64_t n = x.shape().dim(-1);
-  SPILLWAY_RETURN_IF_ERROR(CheckConstantSize(n));
-  Sizes dims = x.shape().dims();
-  dims.insert(dims.end() - 1, 1);
-  x = node.Helper("Reshape", {x}, {{"shape", Shape(dims)}});
-  const Tensor is_place = IsPlace(node, indices, n);
-  const Tensor chosen = node.Helper("Select", {is_place, x, node.Number(0, x)});
-  const Tensor y = node.Add("Sum", {chosen}, {{"axes", Sizes{-1}}});
-  if (y.is_valid()) node.Set(0, InOrder(y, order));
+  node.Set(0, part);
   return absl::OkStatus();
 }
 
 constexpr std::array<OpEntry, 5> kSelectionOps = {{
     {"Concat", 1, kAnyNumber, ConvertConcat},
-    {"Gather", 2, 2, ConvertGather},
-    {"GatherElements", 2, 2, ConvertGatherElements},
+    {"SequenceAt", 2, 2, ConvertSequenceAt},
     {"Slice", 1, 5, ConvertSlice},
     {"Split", 1, 2, ConvertSplit},
+    {"SplitToSequence", 1, 2, ConvertSplitToSequence},
 }};
 
 }  // namespace

@@ -11,11 +11,11 @@ namespace {
 using Table = std::map<std::string_view, const OpEntry*>;
 
 Table MakeTable() {
-  const std::array<std::span<const OpEntry>, 15> families = {
+  const std::array<std::span<const OpEntry>, 16> families = {
       ConstantOps(),  ConvolutionOps(), PoolOps(),       NormalizationOps(),
       LinearOps(),    ActivationOps(),  ArithmeticOps(), ShapeOps(),
-      SelectionOps(), AffineNormOps(),  PadOps(),        ReductionOps(),
-      ChoiceOps(),    LossOps(),        ResizeOps()};
+      SelectionOps(), GatherOps(),      AffineNormOps(), PadOps(),
+      ReductionOps(), ChoiceOps(),      LossOps(),       ResizeOps()};
   Table table;
   for (const std::span<const OpEntry> family : families) {
     for (const OpEntry& entry : family) table.emplace(entry.name, &entry);

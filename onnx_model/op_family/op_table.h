@@ -40,6 +40,7 @@ std::span<const OpEntry> ActivationOps();
 std::span<const OpEntry> ArithmeticOps();
 std::span<const OpEntry> ShapeOps();
 std::span<const OpEntry> SelectionOps();
+std::span<const OpEntry> GatherOps();
 std::span<const OpEntry> PadOps();
 std::span<const OpEntry> ReductionOps();
 std::span<const OpEntry> ChoiceOps();

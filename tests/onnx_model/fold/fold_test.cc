@@ -131,6 +131,28 @@ TEST(FoldTest, GatherCountsNegativeIndicesFromTheEnd) {
               IsOfCode(absl::StatusCode::kInvalidArgument));
 }
 
+TEST(FoldTest, ReadsAndWritesRowsAtPlaces) {
+  const Constant places =
+      MakeConstant(ElementType::kInt64, {2, 2}, Integers{2, 0, 0, -1});
+  ASSERT_OK_AND_ASSIGN(const Constant read,
+                       Fold("GatherND", {Matrix(3, 4), places}));
+  EXPECT_THAT(read.integers(), ElementsAre(8, 3));
+  const Constant rows = MakeConstant(ElementType::kInt64, {1, 1}, Integers{-1});
+  ASSERT_OK_AND_ASSIGN(const Constant row,
+                       Fold("GatherND", {Matrix(3, 2), rows}));
+  EXPECT_THAT(row.dims, ElementsAre(1, 2));
+  EXPECT_THAT(row.integers(), ElementsAre(4, 5));
+  ASSERT_OK_AND_ASSIGN(const Constant written,
+                       Fold("ScatterND", {Matrix(2, 2), rows, Matrix(1, 2)}));
+  EXPECT_THAT(written.integers(), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(Fold("GatherND", {Matrix(2, 2), places}),
+              IsOfCode(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(Fold("GatherND", {Matrix(2, 2), Scalar(0)}),
+              IsOfCode(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(Fold("ScatterND", {Matrix(2, 2), rows, Matrix(2, 2)}),
+              IsOfCode(absl::StatusCode::kInvalidArgument));
+}
+
 TEST(FoldTest, MovesElements) {
   ASSERT_OK_AND_ASSIGN(const Constant turned,
                        Fold("Transpose", {Matrix(2, 3)}));

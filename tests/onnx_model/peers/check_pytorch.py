@@ -3,6 +3,7 @@
 of ten steps, and the weights after them, within any budget."""
 
 import argparse
+import inspect
 import json
 import pathlib
 import subprocess
@@ -205,6 +206,20 @@ def train(program, folder, flags):
         return json.load(file), load(folder / "out.safetensors")
 
 
+def export(model, inputs, path, opset):
+    examples = tuple(x[:BATCH] for x in inputs.values())
+    names = {"input_names": list(inputs), "output_names": ["y"]}
+    if "dynamo" in inspect.signature(torch.onnx.export).parameters:
+        batch = torch.export.Dim("N", min=2)
+        torch.onnx.export(model, examples, path, dynamo=True, optimize=False,
+                          opset_version=max(opset, 18), verbose=False,
+                          dynamic_shapes=tuple({0: batch} for _ in examples), **names)
+        return
+    torch.onnx.export(model, examples, path, opset_version=opset,
+                      training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,
+                      dynamic_axes={name: {0: "N"} for name in inputs}, **names)
+
+
 def check(program, case, folder):
     name, network, data, opset, loss = case
     torch.manual_seed(0)
@@ -212,11 +227,7 @@ def check(program, case, folder):
     inputs, target = data()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(model, tuple(x[:BATCH] for x in inputs.values()),
-                          str(folder / "net.onnx"), opset_version=opset,
-                          training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,
-                          input_names=list(inputs), output_names=["y"],
-                          dynamic_axes={name: {0: "N"} for name in inputs})
+        export(model, inputs, str(folder / "net.onnx"), opset)
     data = {name: x.numpy() for name, x in inputs.items()}
     if target is not None:
         data["targets" if target.is_floating_point() else "labels"] = target.numpy()
