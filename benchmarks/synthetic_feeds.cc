@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "base/random.h"
 #include "fmt/format.h"
+#include "graph/well_known_ops.h"
 
 namespace spillway {
 namespace {
@@ -42,10 +44,37 @@ void FillNormal(uint64_t key, std::span<float> reals) {
 }
 
 template <typename T>
-void FillZerosAndOnes(uint64_t key, std::span<T> integers) {
+void FillIntegers(uint64_t key, int64_t below, std::span<T> integers) {
   for (size_t i = 0; i < integers.size(); ++i) {
-    integers[i] = static_cast<T>(Philox4x32(key, i)[0] & 1);
+    integers[i] =
+        static_cast<T>(Philox4x32(key, i)[0] % static_cast<uint64_t>(below));
   }
+}
+
+// Ops whose output has elements of their input, in any order or type.
+bool MovesElements(std::string_view op) {
+  return op == "Cast" || op == "Identity" || op == "Reshape" || op == "Slice" ||
+         op == "Transpose" || CopiesToHost(op) || CopiesToDevice(op);
+}
+
+// Of the smallest table whose rows `id` numbers; 2 if it numbers none.
+int64_t IndexedRows(const Graph& graph, ValueId id) {
+  std::optional<int64_t> rows;
+  std::vector<ValueId> indices = {id};
+  while (!indices.empty()) {
+    const ValueId index = indices.back();
+    indices.pop_back();
+    for (const Use& use : graph.uses(index)) {
+      const Node& node = graph.node(use.node);
+      if (MovesElements(node.op)) indices.push_back(node.outputs[0]);
+      if (node.op != "Gather" || node.inputs[1] != index) continue;
+      const Shape& table = graph.type(node.inputs[0]).shape;
+      const auto axis =
+          static_cast<int>(node.attributes.GetInt("axis", 0).value_or(0));
+      rows = std::min(rows.value_or(table.dim(axis)), table.dim(axis));
+    }
+  }
+  return rows.value_or(2);
 }
 
 int64_t ClassesOf(const ModelGraph& model) {
@@ -106,10 +135,12 @@ void SyntheticFeeds::AddInput(const Graph& graph, Tensor input,
   switch (graph.type(input.id()).dtype) {
     case DType::kInt32:
       integers_.push_back(MakeNumbers<int32_t>(graph, input.id(), session));
+      integers_.back().below = IndexedRows(graph, input.id());
       break;
     case DType::kInt64:
       long_integers_.push_back(
           MakeNumbers<int64_t>(graph, input.id(), session));
+      long_integers_.back().below = IndexedRows(graph, input.id());
       break;
     case DType::kUInt8:
     case DType::kBool:
@@ -129,17 +160,16 @@ void SyntheticFeeds::Generate(int64_t batch) {
                reals_[i].values);
   }
   for (size_t i = 0; i < integers_.size(); ++i) {
-    FillZerosAndOnes(StreamKey(seed_, fmt::format("integers {}", i), batch),
-                     integers_[i].values);
+    FillIntegers(StreamKey(seed_, fmt::format("integers {}", i), batch),
+                 integers_[i].below, integers_[i].values);
   }
   for (size_t i = 0; i < long_integers_.size(); ++i) {
-    FillZerosAndOnes(
-        StreamKey(seed_, fmt::format("long integers {}", i), batch),
-        long_integers_[i].values);
+    FillIntegers(StreamKey(seed_, fmt::format("long integers {}", i), batch),
+                 long_integers_[i].below, long_integers_[i].values);
   }
   for (size_t i = 0; i < bytes_.size(); ++i) {
-    FillZerosAndOnes(StreamKey(seed_, fmt::format("bytes {}", i), batch),
-                     bytes_[i].values);
+    FillIntegers(StreamKey(seed_, fmt::format("bytes {}", i), batch),
+                 bytes_[i].below, bytes_[i].values);
   }
 }
 

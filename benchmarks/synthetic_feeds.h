@@ -8,7 +8,9 @@
 //          original leaves out the last class
 // targets  standard normal, for models that have them
 //
-// Inputs of users' own models: standard normal, or integers that are 0 or 1.
+// tokens, and inputs of users' own models: standard normal, or integers, below
+//          the rows of the table that they index (Gather), else 0 or 1
+//
 // Source: tf_cnn_benchmarks, its synthetic images.
 #ifndef SPILLWAY_BENCHMARKS_SYNTHETIC_FEEDS_H_
 #define SPILLWAY_BENCHMARKS_SYNTHETIC_FEEDS_H_
@@ -47,6 +49,7 @@ class SyntheticFeeds {
     TensorType type = {};
     std::vector<T> own = {};  // empty if `values` are the session's
     std::span<T> values = {};
+    int64_t below = 2;  // of an input of integers
   };
 
   template <typename T>

@@ -121,5 +121,37 @@ TEST(SyntheticFeedsTest, AreAFunctionOfSeedAndBatch) {
   EXPECT_EQ(first, Values<float>(made, feeds, made.model.images));
 }
 
+// Tokens are within the smaller of both tables, through a slice and a cast;
+// flags number nothing.
+TEST(SyntheticFeedsTest, IntegersAreRowsOfTheTableThatTheyIndex) {
+  GraphBuilder g(StandardOps());
+  FeedModel made;
+  made.model.has_pixels = false;
+  made.model.images = g.Placeholder("tokens", DType::kInt64, {40, 8});
+  made.model.more_inputs = {g.Placeholder("flags", DType::kInt32, {100})};
+  const Tensor large = g.Placeholder("large", DType::kFloat32, {50, 4});
+  const Tensor small = g.Placeholder("small", DType::kFloat32, {3, 7});
+  g.Add(g, {.op = "Gather", .inputs = {large, made.model.images}});
+  const Tensor part =
+      g.Add(g, {.op = "Slice",
+                .inputs = {made.model.images},
+                .attributes = {{"begin", std::vector<int64_t>{0, 0}},
+                               {"size", std::vector<int64_t>{40, 1}}}});
+  const Tensor cast = g.Add(g, {.op = "Cast",
+                                .inputs = {part},
+                                .attributes = {{"dtype", DType::kInt32}}});
+  g.Add(g, {.op = "Gather",
+            .inputs = {small, cast},
+            .attributes = {{"axis", int64_t{1}}}});
+  ASSERT_OK_AND_ASSIGN(made.graph, std::move(g).Build());
+  const SyntheticFeeds feeds(made.graph, made.model, 1, nullptr);
+  const auto tokens = Values<int64_t>(made, feeds, made.model.images);
+  EXPECT_THAT(std::set<int64_t>(tokens.begin(), tokens.end()),
+              UnorderedElementsAre(0, 1, 2, 3, 4, 5, 6));
+  const auto flags = Values<int32_t>(made, feeds, made.model.more_inputs[0]);
+  EXPECT_THAT(std::set<int32_t>(flags.begin(), flags.end()),
+              UnorderedElementsAre(0, 1));
+}
+
 }  // namespace
 }  // namespace spillway
