@@ -219,7 +219,10 @@ class NodesConverter {
     if (folded_elements_ > kMaxFoldedInAll) return false;
     NodeConversion conversion(state_, node);
     for (size_t i = 0; i < outputs->size(); ++i) {
-      conversion.Set(static_cast<int>(i), std::move((*outputs)[i]));
+      const int output = static_cast<int>(i);
+      if (!node.has_output(output)) continue;
+      conversion.Set(output, std::move((*outputs)[i]));
+      state_.Find(node.output(output))->is_folded = true;
     }
     ++state_.facts.folded_nodes;
     return true;

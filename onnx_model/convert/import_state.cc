@@ -173,7 +173,10 @@ absl::Status ImportState::BindAgain(const ModelValue& value, WeightRole role) {
         "equal tensors; export without that (PyTorch: optimize=False)",
         value.name));
   }
-  if (role != WeightRole::kTrained || value.dims.size() != 1) {
+  const bool is_initializer =
+      value.weight.has_value() && value.weight->initializer != nullptr;
+  if (role != WeightRole::kTrained || value.dims.size() != 1 ||
+      !is_initializer) {
     return absl::OkStatus();
   }
   SPILLWAY_ASSIGN_OR_RETURN(const Constant elements, ConstantOf(value));

@@ -43,6 +43,7 @@ struct ModelValue {
   ElementType type = ElementType::kFloat;
   std::vector<int64_t> dims = {};
   std::optional<Constant> constant = {};
+  bool is_folded = false;  // the constant was computed from others
   std::optional<Weight> weight = {};
   std::optional<Arranged> arranged = {};
   std::optional<SplitSequence> sequence = {};

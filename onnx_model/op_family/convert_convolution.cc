@@ -56,10 +56,11 @@ Tensor WithoutHeight(NodeConversion& node, Tensor x) {
       {{"shape", Sizes{shape.dim(0), shape.dim(2), shape.dim(3)}}});
 }
 
-// Whether the input is made of zeros alone by nodes of constants: PyTorch's
-// newer exporter writes such a bias for a convolution that has none.
+// Whether the input was computed from constants and is zero throughout:
+// PyTorch's newer exporter writes such a bias for a convolution without one. A
+// constant that is stated, is a weight.
 absl::StatusOr<bool> IsZeros(NodeConversion& node, int input) {
-  if (!node.IsConstant(input)) return false;
+  if (!node.value(input).is_folded) return false;
   SPILLWAY_ASSIGN_OR_RETURN(const Constant constant, node.ConstantInput(input));
   for (size_t i = 0; i < constant.size(); ++i) {
     if (constant.real(i) != 0) return false;

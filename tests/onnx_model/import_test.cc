@@ -223,6 +223,22 @@ TEST(ImportTest, MergedInitializersAreNamed) {
   EXPECT_THAT(inference.network.notes, SizeIs(0));
 }
 
+TEST(ImportTest, ANodesConstantMayBeTheWeightOfSeveral) {
+  const std::string graph = InputText("x", "[N, 2, 4, 4]") + OutputText("y") +
+                            WeightText("w", {2, 2, 1, 1}) +
+                            IntegersText("two", {2}) + R"(
+    node { op_type: "ConstantOfShape" input: "two" output: "zeros" }
+    node { op_type: "Conv" input: "x" input: "w" input: "zeros" output: "a" }
+    node { op_type: "Conv" input: "a" input: "w" input: "zeros" output: "b" }
+    node { op_type: "Flatten" input: "b" output: "y" })";
+  ASSERT_OK_AND_ASSIGN(
+      const Imported model,
+      Import(MakeModel(graph), {.training = OnnxTrainingOptions()}));
+  EXPECT_THAT(model.network.notes, SizeIs(0));
+  EXPECT_THAT(model.network.variables, SizeIs(2));
+  EXPECT_EQ(model.Count("BiasAdd"), 2);
+}
+
 TEST(ImportTest, AnotherBatchThanThatOfTheFileIsNamed) {
   const std::string graph = InputText("x", "[2, 6]") + OutputText("y") +
                             IntegersText("shape", {4, 3}) + R"(
