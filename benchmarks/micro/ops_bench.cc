@@ -82,15 +82,17 @@ LayerCase BatchNormCase(int64_t size, int64_t channels) {
           .ops = {"FusedBatchNorm", "FusedBatchNormGrad"}};
 }
 
-LayerCase MaxPoolCase() {
-  const auto layer = [](const NameScope& scope, Tensor x) {
-    return MaxPool(scope, x,
-                   {.window = {3, 3}, .strides = {2, 2}, .padding = "SAME"});
+LayerCase MaxPoolCase(int64_t size, int64_t channels, int64_t stride) {
+  const auto layer = [stride](const NameScope& scope, Tensor x) {
+    return MaxPool(
+        scope, x,
+        {.window = {3, 3}, .strides = {stride, stride}, .padding = "SAME"});
   };
-  return {.name = "max_pool_112",
-          .input = {kBatch, 112, 112, 64},
-          .layer = layer,
-          .ops = {"MaxPool", "MaxPoolGrad"}};
+  return {
+      .name = fmt::format("max_pool_{}x{}_stride{}", size, channels, stride),
+      .input = {kBatch, size, size, channels},
+      .layer = layer,
+      .ops = {"MaxPool", "MaxPoolGrad"}};
 }
 
 LayerCase DenseCase() {
@@ -105,13 +107,14 @@ LayerCase DenseCase() {
 
 std::vector<LayerCase> AllCases() {
   std::vector<LayerCase> cases;
-  cases.reserve(kConvolutions.size() + 4);
+  cases.reserve(kConvolutions.size() + 5);
   for (const ConvolutionShape& shape : kConvolutions) {
     cases.push_back(ConvolutionCase(shape));
   }
   cases.push_back(BatchNormCase(56, 256));
   cases.push_back(BatchNormCase(14, 1024));
-  cases.push_back(MaxPoolCase());
+  cases.push_back(MaxPoolCase(112, 64, 2));
+  cases.push_back(MaxPoolCase(28, 192, 1));
   cases.push_back(DenseCase());
   return cases;
 }

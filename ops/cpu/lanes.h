@@ -48,6 +48,19 @@ struct HalfLanes<32> {
   }
 };
 
+template <>
+struct HalfLanes<64> {
+  typedef uint16_t Halves __attribute__((vector_size(32)));
+  typedef uint32_t Words __attribute__((vector_size(64)));
+
+  [[gnu::always_inline]] static void Widen(const Halves& from, Words& to) {
+    to = __builtin_convertvector(from, Words);
+  }
+  [[gnu::always_inline]] static void Narrow(const Words& from, Halves& to) {
+    to = __builtin_convertvector(from, Halves);
+  }
+};
+
 template <int kBytes>
 struct Lanes {
   // (As typedefs: GCC 12 drops the attribute of a `using` that depends on

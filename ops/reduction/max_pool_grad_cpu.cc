@@ -49,6 +49,25 @@ template <typename T>
   max_pool::AddSlab<32>(pool, own, image, sums);
 }
 
+template <typename T>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void WriteSlabAvx512(
+    const WindowGeometry& pool, const Slab& windows, const Buffers<T>& image) {
+  max_pool::WriteSlab<64>(pool, windows, image);
+}
+template <typename T>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void AddSlabAvx512(
+    const WindowGeometry& pool, const Slab& own, const Buffers<T>& image,
+    float* sums) {
+  max_pool::AddSlab<64>(pool, own, image, sums);
+}
+
+// One of three functions, for the widest vectors of this CPU.
+template <typename Fn>
+Fn* Widest(Fn* baseline, Fn* avx2, Fn* avx512) {
+  if (HasAvx512()) return avx512;
+  return HasAvx2() ? avx2 : baseline;
+}
+
 bool IsFlat(const WindowGeometry& pool) { return pool.planes.input == 1; }
 
 const WindowDim& Slices(const WindowGeometry& pool) {
@@ -93,7 +112,8 @@ Buffers<T> BuffersOf(const KernelContext& context) {
 
 template <typename T>
 NewKernel DisjointGradient(const WindowGeometry& pool, int threads) {
-  const auto write = HasAvx2() ? WriteSlabAvx2<T> : WriteSlabBaseline<T>;
+  const auto write =
+      Widest(WriteSlabBaseline<T>, WriteSlabAvx2<T>, WriteSlabAvx512<T>);
   return MakeKernel([=](const KernelContext& context) {
     const Buffers<T> all = BuffersOf<T>(context);
     const int64_t slices = Slices(pool).output;
@@ -141,7 +161,7 @@ Bands BandsOf(const WindowGeometry& pool, int threads) {
 
 template <typename T>
 NewKernel OverlappingGradient(const WindowGeometry& pool, int threads) {
-  const auto add = HasAvx2() ? AddSlabAvx2<T> : AddSlabBaseline<T>;
+  const auto add = Widest(AddSlabBaseline<T>, AddSlabAvx2<T>, AddSlabAvx512<T>);
   const Bands bands = BandsOf<T>(pool, threads);
   const auto add_part = [=](const Buffers<T>& all, int64_t part, float* sums) {
     const int64_t slices = Slices(pool).input;

@@ -353,7 +353,7 @@ TEST(TunedSessionTest, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
 TEST(TunedSessionTest, NothingThatIsTunedIsBelowTheFloor) {
   ASSERT_OK_AND_ASSIGN(const Net net, BuildNet(true));
   const Program program = {.graph = net.graph, .fetches = {net.loss}};
-  const int64_t step = kHasSanitizer ? 2_MiB : 256_KiB;
+  const int64_t step = kHasSanitizer ? 1_MiB : 256_KiB;
   int64_t smallest = UnswappedBytes(net);
   for (int64_t budget = smallest; budget > 0; budget -= step) {
     const auto tuned = Tune(program, OnCpu(budget));
