@@ -73,18 +73,35 @@ std::vector<int64_t> StridesOf(const std::vector<int64_t>& dims) {
   return strides;
 }
 
+absl::StatusOr<int64_t> IndexFromZero(int64_t index, int64_t size) {
+  if (index >= -size && index < size) return index < 0 ? index + size : index;
+  return InvalidArgument(
+      fmt::format("index {} of a dimension of {}", index, size));
+}
+
+absl::StatusOr<IndexedRows> FindIndexedRows(
+    const std::vector<int64_t>& dims, const std::vector<int64_t>& index_dims) {
+  const auto rank = static_cast<int64_t>(dims.size());
+  if (index_dims.empty() || index_dims.back() < 1 || index_dims.back() > rank) {
+    return InvalidArgument(fmt::format("indices of {} into {}",
+                                       Shape(index_dims).ToString(),
+                                       Shape(dims).ToString()));
+  }
+  const auto split = dims.begin() + index_dims.back();
+  return IndexedRows{.first = {dims.begin(), split},
+                     .row = {split, dims.end()},
+                     .places = {index_dims.begin(), index_dims.end() - 1}};
+}
+
 absl::StatusOr<std::vector<int64_t>> RowsAt(const std::vector<int64_t>& indices,
                                             const std::vector<int64_t>& of) {
   std::vector<int64_t> rows;
   for (size_t i = 0; i + of.size() <= indices.size(); i += of.size()) {
     int64_t row = 0;
     for (size_t k = 0; k < of.size(); ++k) {
-      const int64_t index = indices[i + k];
-      if (index < -of[k] || index >= of[k]) {
-        return InvalidArgument(
-            fmt::format("index {} of a dimension of {}", index, of[k]));
-      }
-      row = row * of[k] + (index < 0 ? index + of[k] : index);
+      SPILLWAY_ASSIGN_OR_RETURN(const int64_t index,
+                                IndexFromZero(indices[i + k], of[k]));
+      row = row * of[k] + index;
     }
     rows.push_back(row);
   }

@@ -61,6 +61,21 @@ absl::StatusOr<std::vector<int64_t>> CommonDims(const std::vector<int64_t>& a,
 // Steps between neighbours of each dimension in a row-major tensor.
 std::vector<int64_t> StridesOf(const std::vector<int64_t>& dims);
 
+// `index` from 0 on; a negative one counts from the end of `size`. Errors:
+// INVALID_ARGUMENT if it is out of range.
+absl::StatusOr<int64_t> IndexFromZero(int64_t index, int64_t size);
+
+// How GatherND and ScatterND see a tensor: the last dimension of the indices
+// has an index for each of the tensor's `first` dimensions, which number rows.
+struct IndexedRows {
+  std::vector<int64_t> first = {};
+  std::vector<int64_t> row = {};     // the tensor's other dimensions
+  std::vector<int64_t> places = {};  // the indices' other dimensions
+};
+// Errors: INVALID_ARGUMENT if the shapes do not fit.
+absl::StatusOr<IndexedRows> FindIndexedRows(
+    const std::vector<int64_t>& dims, const std::vector<int64_t>& index_dims);
+
 // Numbers of rows: `indices` has an index for each of the dimensions `of`, at
 // least one, for each row; negative ones count from the end. Errors:
 // INVALID_ARGUMENT for an index out of range.

@@ -34,12 +34,10 @@ absl::StatusOr<Constants> FoldGather(const FoldContext& context) {
   const int64_t size = x->dims[axis];
   Sizes source;
   for (int64_t o = 0; o < CountOf(outer); ++o) {
-    for (const int64_t index : *indices) {
-      if (index < -size || index >= size) {
-        return InvalidArgument(
-            fmt::format("index {} of a dimension of {}", index, size));
-      }
-      const int64_t row = o * size + (index < 0 ? index + size : index);
+    for (const int64_t stated_index : *indices) {
+      SPILLWAY_ASSIGN_OR_RETURN(const int64_t index,
+                                IndexFromZero(stated_index, size));
+      const int64_t row = o * size + index;
       for (int64_t i = 0; i < CountOf(inner); ++i) {
         source.push_back(row * CountOf(inner) + i);
       }
@@ -48,29 +46,20 @@ absl::StatusOr<Constants> FoldGather(const FoldContext& context) {
   return Constants{Select(*x, dims, source)};
 }
 
-// Rows of x at the places that input 1 has in its last dimension: an index for
-// each of the first dimensions.
+// Rows of x at the places that input 1 has.
 struct RowsOf {
   Sizes rows = {};
-  Sizes places = {};  // dimensions of the indices without the last
-  Sizes row_dims = {};
+  int64_t width = 0;  // elements of a row
+  Sizes dims = {};    // of all these rows together
 };
 
 absl::StatusOr<RowsOf> FindRows(const FoldContext& context, const Constant& x) {
   SPILLWAY_ASSIGN_OR_RETURN(const Integers* indices, context.IntegersOf(1));
-  RowsOf found = {.places = context.inputs[1]->dims};
-  const auto rank = static_cast<int64_t>(x.dims.size());
-  if (found.places.empty() || found.places.back() < 1 ||
-      found.places.back() > rank) {
-    return InvalidArgument(fmt::format("indices of {} into {}",
-                                       Shape(found.places).ToString(),
-                                       Shape(x.dims).ToString()));
-  }
-  const auto split = x.dims.begin() + found.places.back();
-  found.places.pop_back();
-  found.row_dims = Sizes(split, x.dims.end());
-  SPILLWAY_ASSIGN_OR_RETURN(found.rows,
-                            RowsAt(*indices, Sizes(x.dims.begin(), split)));
+  SPILLWAY_ASSIGN_OR_RETURN(const IndexedRows indexed,
+                            FindIndexedRows(x.dims, context.inputs[1]->dims));
+  RowsOf found = {.width = CountOf(indexed.row), .dims = indexed.places};
+  found.dims.insert(found.dims.end(), indexed.row.begin(), indexed.row.end());
+  SPILLWAY_ASSIGN_OR_RETURN(found.rows, RowsAt(*indices, indexed.first));
   return found;
 }
 
@@ -80,25 +69,23 @@ absl::StatusOr<Constants> FoldGatherNd(const FoldContext& context) {
   if (batch_dims != 0) return ResourceExhausted("batch_dims");
   SPILLWAY_ASSIGN_OR_RETURN(const Constant* x, context.Input(0));
   SPILLWAY_ASSIGN_OR_RETURN(const RowsOf found, FindRows(context, *x));
-  Sizes dims = found.places;
-  dims.insert(dims.end(), found.row_dims.begin(), found.row_dims.end());
-  SPILLWAY_RETURN_IF_ERROR(CountFolded(dims).status());
-  const int64_t width = CountOf(found.row_dims);
+  SPILLWAY_RETURN_IF_ERROR(CountFolded(found.dims).status());
   Sizes source;
   for (const int64_t row : found.rows) {
-    for (int64_t i = 0; i < width; ++i) source.push_back(row * width + i);
+    for (int64_t i = 0; i < found.width; ++i) {
+      source.push_back(row * found.width + i);
+    }
   }
-  return Constants{Select(*x, dims, source)};
+  return Constants{Select(*x, found.dims, source)};
 }
 
 template <typename T>
 void Overwrite(const RowsOf& found, const std::vector<T>& updates,
                std::vector<T>& elements) {
-  const int64_t width = CountOf(found.row_dims);
   auto from = updates.begin();
   for (const int64_t row : found.rows) {
-    std::copy_n(from, width, elements.begin() + row * width);
-    from += width;
+    std::copy_n(from, found.width, elements.begin() + row * found.width);
+    from += found.width;
   }
 }
 
@@ -109,12 +96,10 @@ absl::StatusOr<Constants> FoldScatterNd(const FoldContext& context) {
   SPILLWAY_ASSIGN_OR_RETURN(const Constant* x, context.Input(0));
   SPILLWAY_ASSIGN_OR_RETURN(const Constant* updates, context.Input(2));
   SPILLWAY_ASSIGN_OR_RETURN(const RowsOf found, FindRows(context, *x));
-  Sizes dims = found.places;
-  dims.insert(dims.end(), found.row_dims.begin(), found.row_dims.end());
-  if (updates->dims != dims || updates->is_real() != x->is_real()) {
+  if (updates->dims != found.dims || updates->is_real() != x->is_real()) {
     return InvalidArgument(fmt::format("updates of {}, not {}",
                                        Shape(updates->dims).ToString(),
-                                       Shape(dims).ToString()));
+                                       Shape(found.dims).ToString()));
   }
   Constant result = *x;
   if (x->is_real()) {

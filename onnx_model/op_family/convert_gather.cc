@@ -24,15 +24,12 @@ Sizes GatheredDims(const Sizes& dims, const Sizes& indices, int axis) {
 
 // One index that is known: a slice.
 absl::Status GatherOne(NodeConversion& node, int axis, int64_t index) {
-  const int64_t size = node.dims(0)[static_cast<size_t>(axis)];
-  if (index < -size || index >= size) {
-    return InvalidArgument(
-        fmt::format("index {} of a dimension of {}", index, size));
-  }
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const int64_t begin,
+      IndexFromZero(index, node.dims(0)[static_cast<size_t>(axis)]));
   SPILLWAY_ASSIGN_OR_RETURN(const Arranged x, WithAxes(node, 0, {axis}));
   if (!x.tensor.is_valid()) return absl::OkStatus();
-  const Arranged part =
-      SliceOf(node, x, axis, index < 0 ? index + size : index, 1);
+  const Arranged part = SliceOf(node, x, axis, begin, 1);
   if (!part.tensor.is_valid()) return absl::OkStatus();
   const Sizes dims = GatheredDims(node.dims(0), node.dims(1), axis);
   node.Set(0, Reshaped(node.scope(), part, Shape(dims)));
@@ -43,11 +40,7 @@ absl::Status GatherOne(NodeConversion& node, int axis, int64_t index) {
 absl::StatusOr<Tensor> ConstantIndices(NodeConversion& node, int64_t size) {
   SPILLWAY_ASSIGN_OR_RETURN(Sizes indices, node.IntegersInput(1));
   for (int64_t& index : indices) {
-    if (index < -size || index >= size) {
-      return InvalidArgument(
-          fmt::format("index {} of a dimension of {}", index, size));
-    }
-    if (index < 0) index += size;
+    SPILLWAY_ASSIGN_OR_RETURN(index, IndexFromZero(index, size));
   }
   return IndexList(node, indices, Shape(node.dims(1)));
 }
@@ -91,36 +84,28 @@ absl::Status ConvertGatherND(NodeConversion& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const int64_t batch_dims,
                             node.node().Int("batch_dims", 0));
   if (batch_dims != 0) return Unimplemented("batch_dims");
-  const Sizes& of = node.dims(0);
-  Sizes places = node.dims(1);
-  if (places.empty() || places.back() < 1 ||
-      places.back() > static_cast<int64_t>(of.size())) {
-    return InvalidArgument(fmt::format("indices of {} into {}",
-                                       Shape(node.dims(1)).ToString(),
-                                       Shape(of).ToString()));
-  }
-  const int64_t depth = places.back();
-  places.pop_back();
-  const Sizes first(of.begin(), of.begin() + depth);
+  SPILLWAY_ASSIGN_OR_RETURN(const IndexedRows indexed,
+                            FindIndexedRows(node.dims(0), node.dims(1)));
   Tensor rows;
   if (node.IsConstant(1)) {
     SPILLWAY_ASSIGN_OR_RETURN(const Sizes indices, node.IntegersInput(1));
     SPILLWAY_RETURN_IF_ERROR(
         CheckConstantSize(static_cast<int64_t>(indices.size())));
-    SPILLWAY_ASSIGN_OR_RETURN(const Sizes numbers, RowsAt(indices, first));
-    rows = IndexList(node, numbers, Shape(places));
-  } else if (depth == 1) {
+    SPILLWAY_ASSIGN_OR_RETURN(const Sizes numbers,
+                              RowsAt(indices, indexed.first));
+    rows = IndexList(node, numbers, Shape(indexed.places));
+  } else if (indexed.first.size() == 1) {
     SPILLWAY_ASSIGN_OR_RETURN(rows,
                               node.InputInOrder(1, Identity(node.rank(1))));
-    rows = node.Helper("Reshape", {rows}, {{"shape", Shape(places)}});
+    rows = node.Helper("Reshape", {rows}, {{"shape", Shape(indexed.places)}});
   } else {
     return Unimplemented("computed indices of several dimensions");
   }
   SPILLWAY_ASSIGN_OR_RETURN(Tensor table,
                             node.InputInOrder(0, Identity(node.rank(0))));
-  if (depth > 1) {
-    Sizes dims(of.begin() + depth, of.end());
-    dims.insert(dims.begin(), CountOf(first));
+  if (indexed.first.size() > 1) {
+    Sizes dims = indexed.row;
+    dims.insert(dims.begin(), CountOf(indexed.first));
     table = node.Helper("Reshape", {table}, {{"shape", Shape(dims)}});
   }
   SetGathered(node, GatherRows(node, table, rows, 0));

@@ -1,5 +1,3 @@
-#include <array>
-
 #include "ops/choice/compare.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"
@@ -10,13 +8,11 @@ namespace spillway::ops {
 namespace {
 
 NewKernel NewCompare(const KernelRequest& node, choice::Test test) {
-  const std::array<Shape, 2> shapes = {node.inputs[0].shape,
-                                       node.inputs[1].shape};
-  return MakeGpuKernel([=, dtype = node.inputs[0].dtype,
-                        dims = RepeatedOver(shapes)](
-                           const KernelContext& context) {
-    return gpu::Compare(context.stream, test, dtype, dims, context.inputs[0],
-                        context.inputs[1], context.output<bool>(0));
+  return RepeatedPairKernel(node, [test](gpu::StreamHandle stream, DType dtype,
+                                         const gpu::RepeatedDims& dims,
+                                         const void* a, const void* b,
+                                         void* y) {
+    return gpu::Compare(stream, test, dtype, dims, a, b, static_cast<bool*>(y));
   });
 }
 

@@ -1,4 +1,3 @@
-#include <array>
 #include <optional>
 
 #include "base/status_macros.h"
@@ -23,15 +22,12 @@ std::optional<gpu::OneFor> WhatBIsOf(const Shape& a, const Shape& b) {
 
 NewKernel RepeatedKernel(const KernelRequest& node,
                          gpu::BroadcastFunction function) {
-  const std::array<Shape, 2> shapes = {node.inputs[0].shape,
-                                       node.inputs[1].shape};
-  return MakeGpuKernel(
-      [=, dtype = node.inputs[0].dtype,
-       dims = RepeatedOver(shapes)](const KernelContext& context) {
-        return gpu::RunRepeatedBroadcast(context.stream, function, dtype, dims,
-                                         context.inputs[0], context.inputs[1],
-                                         context.outputs[0]);
-      });
+  return RepeatedPairKernel(node, [function](
+                                      gpu::StreamHandle stream, DType dtype,
+                                      const gpu::RepeatedDims& dims,
+                                      const void* a, const void* b, void* y) {
+    return gpu::RunRepeatedBroadcast(stream, function, dtype, dims, a, b, y);
+  });
 }
 
 NewKernel BroadcastKernel(const KernelRequest& node,
@@ -55,14 +51,11 @@ NewKernel BroadcastKernel(const KernelRequest& node,
 }
 
 NewKernel IntegerKernel(const KernelRequest& node, integer::Function function) {
-  const std::array<Shape, 2> shapes = {node.inputs[0].shape,
-                                       node.inputs[1].shape};
-  return MakeGpuKernel(
-      [=, dtype = node.inputs[0].dtype,
-       dims = RepeatedOver(shapes)](const KernelContext& context) {
-        return gpu::ComputeIntegers(context.stream, function, dtype, dims,
-                                    context.inputs[0], context.inputs[1],
-                                    context.outputs[0]);
+  return RepeatedPairKernel(
+      node, [function](gpu::StreamHandle stream, DType dtype,
+                       const gpu::RepeatedDims& dims, const void* a,
+                       const void* b, void* y) {
+        return gpu::ComputeIntegers(stream, function, dtype, dims, a, b, y);
       });
 }
 

@@ -37,6 +37,7 @@ TOLERANCE = 0.1
 
 # For commands that take minutes otherwise.
 ONE_STEP = " --num_batches=1 --num_warmup_batches=0"
+ONNX_MODEL = "--onnx resnet50.onnx"
 LENGTH = re.compile(r"(--num_steps|--num_epochs) \d+")
 MODEL = re.compile(r"--model \S+ --batch_size \d+")
 
@@ -181,14 +182,13 @@ def prepare(folder, page, onnx_files):
     (folder / ".config/fish/completions").mkdir(parents=True)
     first = markdown.blocks((ROOT / "docs/graph_file.md").read_text())[0]
     (folder / "polynomial.json").write_text(first.text)
-    if "--onnx resnet50.onnx" in page:
+    if ONNX_MODEL in page:
         for file in onnx_files.iterdir():
             os.link(file, folder / file.name)
 
 
 def write_onnx_files(folder):
-    """Leaves the folder empty without Debian's torchvision."""
-    folder.mkdir(parents=True)
+    """Writes none without Debian's torchvision."""
     done = subprocess.run(["/usr/bin/python3", ROOT / "tests/docs/onnx_files.py",
                            folder], check=False)
     if done.returncode not in (0, 3):
@@ -208,11 +208,14 @@ def main():
     work = options.work_folder.resolve()
     shutil.rmtree(work, ignore_errors=True)
     path = f"{options.install_folder.resolve()}/bin:{os.environ['PATH']}"
-    write_onnx_files(work / "onnx_files")
+    onnx_files = work / "onnx_files"
+    onnx_files.mkdir(parents=True)
+    if any(ONNX_MODEL in page.read_text() for page in options.pages):
+        write_onnx_files(onnx_files)
     wrong = []
     for page in options.pages:
         folder = work / page.stem
-        prepare(folder, page.read_text(), work / "onnx_files")
+        prepare(folder, page.read_text(), onnx_files)
         environment = {"HOME": str(folder), "PATH": path, "TERM": "dumb",
                        "OMP_WAIT_POLICY": "passive"}
         for example in examples(page.read_text()):
