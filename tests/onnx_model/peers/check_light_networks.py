@@ -101,7 +101,7 @@ def main():
             check_outputs(program, path.stem, pathlib.Path(folder))
             if path.stem in TRAINED:
                 part = check_training(program, path.stem, pathlib.Path(folder))
-                text += f"; training gives the same bits in {part:.0%} of the memory"
+                text += f"; trained to the same bits in {part:.0%} of the memory"
             print(f"{path.stem}: {text}")
 
 
