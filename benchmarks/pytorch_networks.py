@@ -3,7 +3,7 @@
 One difference: where TensorFlow's SAME pads one side more (a stride of 2), a
 convolution here pads both sides equally; sizes and multiply-adds are equal. Max
 pools pad as in the zoo (ceil_mode). network_facts.py has image sizes and
-parameter counts.
+parameter counts, pytorch_nasnet.py has NASNet.
 """
 
 import torch
@@ -11,33 +11,8 @@ from torch import nn
 from torch.nn import functional
 
 from network_facts import NETWORKS, check_parameters
-
-
-class ConvNorm(nn.Sequential):
-    """Convolution without bias, batch norm, activation."""
-
-    def __init__(self, channels, filters, kernel, stride=1, padding=None,
-                 groups=1, norm=None, activation=nn.ReLU):
-        kernel = (kernel, kernel) if isinstance(kernel, int) else kernel
-        if padding is None:
-            padding = (kernel[0] // 2, kernel[1] // 2)
-        layers = [nn.Conv2d(channels, filters, kernel, stride, padding,
-                            groups=groups, bias=False),
-                  nn.BatchNorm2d(filters, **(norm or {}))]
-        if activation is not None:
-            layers.append(activation(inplace=True))
-        super().__init__(*layers)
-
-
-class Branches(nn.Module):
-    """Modules that read the same map; their outputs are concatenated."""
-
-    def __init__(self, *branches):
-        super().__init__()
-        self.branches = nn.ModuleList(branches)
-
-    def forward(self, x):
-        return torch.cat([branch(x) for branch in self.branches], 1)
+from pytorch_layers import Branches, ConvNorm
+from pytorch_nasnet import nasnet_cifar
 
 
 def halving_pool():
@@ -256,6 +231,118 @@ def inception3():
         nn.AvgPool2d(8), nn.Flatten(), nn.Linear(2048, 1000))
 
 
+# Inception 4 ----------------------------------------------------------------
+
+def inception4_stem():
+    halving = nn.MaxPool2d(3, 2)
+    return nn.Sequential(
+        chain(3, (32, 3, 2, 0), (32, 3, 1, 0), (64, 3)),
+        Branches(halving, chain(64, (96, 3, 2, 0))),
+        Branches(chain(160, (64, 1), (96, 3, 1, 0)),
+                 chain(160, (64, 1), (64, (7, 1)), (64, (1, 7)), (96, 3, 1, 0))),
+        Branches(chain(192, (192, 3, 2, 0)), halving))
+
+
+def inception4_a():
+    return Branches(average_branch(384, 96), chain(384, (96, 1)),
+                    chain(384, (64, 1), (96, 3)),
+                    chain(384, (64, 1), (96, 3), (96, 3)))
+
+
+def inception4_b():
+    wide, high = (1, 7), (7, 1)
+    return Branches(average_branch(1024, 128), chain(1024, (384, 1)),
+                    chain(1024, (192, 1), (224, wide), (256, high)),
+                    chain(1024, (192, 1), (192, wide), (224, high), (224, wide),
+                          (256, high)))
+
+
+def inception4_c():
+    def split(filters):
+        return Branches(chain(filters, (256, (1, 3))),
+                        chain(filters, (256, (3, 1))))
+    return Branches(
+        average_branch(1536, 256), chain(1536, (256, 1)),
+        nn.Sequential(chain(1536, (384, 1)), split(384)),
+        nn.Sequential(chain(1536, (384, 1), (448, (1, 3)), (512, (3, 1))),
+                      split(512)))
+
+
+def inception4():
+    return nn.Sequential(
+        inception4_stem(),
+        *[inception4_a() for _ in range(4)],
+        Branches(nn.MaxPool2d(3, 2), chain(384, (384, 3, 2, 0)),
+                 chain(384, (192, 1), (224, 3), (256, 3, 2, 0))),
+        *[inception4_b() for _ in range(7)],
+        Branches(nn.MaxPool2d(3, 2), chain(1024, (192, 1), (192, 3, 2, 0)),
+                 chain(1024, (256, 1), (256, (1, 7)), (320, (7, 1)),
+                       (320, 3, 2, 0))),
+        *[inception4_c() for _ in range(3)],
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2),
+        nn.Linear(1536, 1000))
+
+
+# DenseNet -------------------------------------------------------------------
+
+class DenseLayer(nn.Module):
+    """Appends `growth` channels to those of x."""
+
+    def __init__(self, channels, growth):
+        super().__init__()
+        self.body = nn.Sequential(nn.BatchNorm2d(channels, **RESNET_NORM),
+                                  nn.ReLU(inplace=True),
+                                  nn.Conv2d(channels, growth, 3, padding=1))
+
+    def forward(self, x):
+        return torch.cat([x, self.body(x)], 1)
+
+
+def densenet40_k12():
+    layers, channels = [nn.Conv2d(3, 16, 3, padding=1)], 16
+    for block in range(3):
+        if block > 0:
+            layers += [nn.BatchNorm2d(channels, **RESNET_NORM),
+                       nn.ReLU(inplace=True), nn.Conv2d(channels, channels, 1),
+                       nn.AvgPool2d(2)]
+        for _ in range(12):
+            layers.append(DenseLayer(channels, 12))
+            channels += 12
+    return nn.Sequential(*layers, nn.BatchNorm2d(channels, **RESNET_NORM),
+                         nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1),
+                         nn.Flatten(), nn.Linear(channels, 10))
+
+
+# U-Net ----------------------------------------------------------------------
+
+def two_convs(channels, filters):
+    return nn.Sequential(ConvNorm(channels, filters, 3, norm=RESNET_NORM),
+                         ConvNorm(filters, filters, 3, norm=RESNET_NORM))
+
+
+class UNetLevel(nn.Module):
+    """One level with all those below it, for maps of even height and width."""
+
+    def __init__(self, channels, filters, below):
+        super().__init__()
+        self.down = two_convs(channels, filters)
+        self.below = nn.Sequential(
+            nn.MaxPool2d(2), below,
+            nn.ConvTranspose2d(2 * filters, filters, 2, stride=2))
+        self.up = two_convs(2 * filters, filters)
+
+    def forward(self, x):
+        across = self.down(x)
+        return self.up(torch.cat([across, self.below(across)], 1))
+
+
+def unet2d():
+    net = two_convs(512, 1024)
+    for filters in [512, 256, 128, 64]:
+        net = UNetLevel(3 if filters == 64 else filters // 2, filters, net)
+    return nn.Sequential(net, nn.Conv2d(64, 2, 1))
+
+
 # MobileNetV2 ----------------------------------------------------------------
 
 MOBILENET_NORM = {"eps": 1e-3, "momentum": 3e-3}
@@ -305,8 +392,14 @@ def mobilenet_v2():
 
 
 BUILDERS = {builder.__name__: builder for builder in [
-    resnet50, resnet152, resnet20, vgg16, googlenet, inception3, mobilenet_v2,
-    mnist_deep]}
+    resnet50, resnet152, resnet20, vgg16, googlenet, inception3, inception4,
+    densenet40_k12, mobilenet_v2, nasnet_cifar, unet2d, mnist_deep]}
+
+
+def label_shape(name):
+    """The shape of the labels of one image."""
+    facts = NETWORKS[name]
+    return (facts.side, facts.side) if facts.labels_pixels else ()
 
 
 def image_shape(name):

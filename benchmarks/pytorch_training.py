@@ -62,8 +62,10 @@ class Training:
         self.images = torch.randn(options.batch_size, *shape,
                                   device=self.device).to(memory_format=layout)
         classes = NETWORKS[options.model].classes
-        self.labels = torch.randint(0, classes - 1, (options.batch_size,),
-                                    device=self.device)
+        self.labels = torch.randint(
+            0, classes - 1,
+            (options.batch_size, *pytorch_networks.label_shape(options.model)),
+            device=self.device)
         self.optimizer = torch.optim.SGD(
             (p for p in network.parameters() if p.requires_grad),
             lr=LEARNING_RATE)

@@ -21,7 +21,8 @@ from script import last_line
 from step_program import LEARNING_RATE
 
 BATCHES = {"resnet50": 16, "vgg16": 8, "googlenet": 32, "inception3": 8,
-           "mobilenet_v2": 16, "resnet20": 128, "mnist_deep": 128}
+           "inception4": 4, "densenet40_k12": 64, "mobilenet_v2": 16,
+           "nasnet_cifar": 32, "unet2d": 2, "resnet20": 128, "mnist_deep": 128}
 OURS = "spillway"
 
 

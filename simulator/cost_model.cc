@@ -42,10 +42,15 @@ double ComputeEfficiency(const DeviceProfile& profile, DType dtype,
              : ConvolutionPart(parts->second, arithmetic);
 }
 
+// A dtype whose peak the profile states.
+DType RatedDType(const DeviceProfile& profile, DType dtype) {
+  return profile.flops_per_second.contains(dtype) ? dtype : DType::kFloat32;
+}
+
 // Flops per second that kernels of this kind reach.
 double FlopRate(const DeviceProfile& profile, DType dtype,
                 Arithmetic arithmetic) {
-  if (!profile.flops_per_second.contains(dtype)) dtype = DType::kFloat32;
+  dtype = RatedDType(profile, dtype);
   return profile.flops_per_second.at(dtype) *
          ComputeEfficiency(profile, dtype, arithmetic);
 }
@@ -110,6 +115,12 @@ int64_t EstimateNs(const Graph& graph, const OpRegistry& ops, const Node& node,
 }
 
 }  // namespace
+
+double PeakFlopRate(const Graph& graph, const Node& node,
+                    const DeviceProfile& profile) {
+  return profile.flops_per_second.at(
+      RatedDType(profile, ComputeDType(graph, node)));
+}
 
 IdMap<NodeId, int64_t> EstimateKernelTimes(const Graph& graph,
                                            const OpRegistry& ops,

@@ -63,6 +63,22 @@ class ProfileTest : public ::testing::Test {
     ASSERT_THAT(WriteFileAtomically(path, measured), IsOk());
   }
 
+  // The first entry is the whole step, the others its parts.
+  static void ExpectSharesOfAStep(const Json& ops) {
+    ASSERT_GT(ops.size(), 1U);
+    EXPECT_EQ(ops[0]["op"], "all");
+    EXPECT_EQ(ops[0]["of_time"], 1);
+    int64_t nodes = 0;
+    double of_time = 0;
+    for (size_t i = 1; i < ops.size(); ++i) {
+      nodes += ops[i]["nodes"].get<int64_t>();
+      of_time += ops[i]["of_time"].get<double>();
+      EXPECT_LE(ops[i]["ms"], ops[i - 1]["ms"]);
+    }
+    EXPECT_EQ(ops[0]["nodes"], nodes);
+    EXPECT_NEAR(of_time, 1, 1e-9);
+  }
+
   static Json Simulate(const std::vector<std::string>& more) {
     std::vector<std::string> flags = {"--model", "lenet", "--batch_size", "2"};
     flags.insert(flags.end(), more.begin(), more.end());
@@ -97,6 +113,7 @@ TEST_F(ProfileTest, MeasuresLinkHostRatesAndKernels) {
   const Json result = RunForJson(TinyProfile(out, {"--device", "cpu"}));
   EXPECT_EQ(result["out"], out);
   EXPECT_GT(result["step_ms"].get<double>(), 0);
+  ExpectSharesOfAStep(result["ops"]);
   const Json profile = ReadJson(out);
   EXPECT_EQ(profile["name"], "cpu, 1 thread");
   EXPECT_EQ(profile["kernels"].size(), result["kernels"].get<size_t>());

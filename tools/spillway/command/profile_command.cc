@@ -11,8 +11,10 @@
 #include "benchmarks/synthetic_feeds.h"
 #include "fmt/format.h"
 #include "simulator/device_profile.h"
+#include "simulator/op_shares.h"
 #include "tools/spillway/interrupt.h"
 #include "tools/spillway/output/progress.h"
+#include "tools/spillway/output/result_json.h"
 #include "tuner/profile/measure_profile.h"
 #include "tuner/profile/resolve_profile.h"
 
@@ -52,9 +54,43 @@ absl::StatusOr<std::optional<DeviceProfile>> ReadOld(const std::string& path,
   return *std::move(old);
 }
 
+// What was measured, and where the time of the graph's step goes.
+struct Measurement {
+  MeasuredProfile measured = {};
+  std::optional<StepShares> shares = {};  // nullopt: there was no graph
+};
+
+absl::StatusOr<Measurement> MeasureMachine(
+    const StepOptions& step, const ProfileMeasurement& measurement) {
+  SPILLWAY_ASSIGN_OR_RETURN(MeasuredProfile measured,
+                            MeasureProfileAndKernels(step, measurement));
+  return Measurement{.measured = std::move(measured)};
+}
+
+absl::StatusOr<Measurement> MeasureStep(const ProfileFlags& flags,
+                                        ProfileMeasurement measurement) {
+  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.source.model, flags.step));
+  SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
+                            LoadGraph(flags.source, flags.step));
+  const Program program = ProgramOf(source);
+  measurement.program = &program;
+  std::optional<SyntheticFeeds> images;
+  Feeds feeds;
+  if (source.model) {
+    images.emplace(source.graph, *source.model, 0);
+    feeds = images->feeds();
+    measurement.feeds = &feeds;
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Measurement result,
+                            MeasureMachine(flags.step, measurement));
+  result.shares = SharesOfOps(program.graph, *flags.step.ops, program.fetches,
+                              result.measured.profile);
+  return result;
+}
+
 // CANCELLED if `stop` returned true.
-absl::StatusOr<MeasuredProfile> Measure(const ProfileFlags& flags,
-                                        const StopRequest& stop) {
+absl::StatusOr<Measurement> Measure(const ProfileFlags& flags,
+                                    const StopRequest& stop) {
   ProfileMeasurement measurement = {
       .repeats = flags.num_batches,
       .steps = flags.num_batches,
@@ -66,19 +102,10 @@ absl::StatusOr<MeasuredProfile> Measure(const ProfileFlags& flags,
             shown.Show(done, total);
           },
       .stop = stop};
-  if (!flags.source.model.is_given() && flags.source.graph.empty()) {
-    return MeasureProfileAndKernels(flags.step, measurement);
-  }
-  SPILLWAY_RETURN_IF_ERROR(CheckPrecision(flags.source.model, flags.step));
-  SPILLWAY_ASSIGN_OR_RETURN(const SourceGraph source,
-                            LoadGraph(flags.source, flags.step));
-  const Program program = ProgramOf(source);
-  measurement.program = &program;
-  if (!source.model) return MeasureProfileAndKernels(flags.step, measurement);
-  const SyntheticFeeds images(source.graph, *source.model, 0);
-  const Feeds feeds = images.feeds();
-  measurement.feeds = &feeds;
-  return MeasureProfileAndKernels(flags.step, measurement);
+  const bool has_graph =
+      flags.source.model.is_given() || !flags.source.graph.empty();
+  return has_graph ? MeasureStep(flags, std::move(measurement))
+                   : MeasureMachine(flags.step, measurement);
 }
 
 std::string FormatLink(const LinkDirection& link) {
@@ -110,9 +137,30 @@ size_t FasterThanFirst(const DeviceProfile& profile) {
       }));
 }
 
-std::string FormatProfile(const DeviceProfile& profile,
-                          const std::optional<MeasuredKernels>& kernels,
+std::string FormatShare(const OpShare& share, std::string_view name) {
+  return fmt::format("  {:<32}{:>7}{:>12.3f}{:>9.1f} %{:>9.1f} %{:>9.1f} %\n",
+                     name, share.nodes, Milliseconds(share.ns),
+                     100 * share.of_time, 100 * share.of_flops_peak,
+                     100 * share.of_memory_peak);
+}
+
+// A line for the whole step and for each op that takes a part worth a line.
+std::string FormatShares(const StepShares& shares) {
+  constexpr double kLeast = 0.005;
+  std::string text =
+      fmt::format("  {:<32}{:>7}{:>12}{:>11}{:>11}{:>11}\n", "op", "nodes",
+                  "ms", "of time", "of flops", "of memory");
+  text += FormatShare(shares.all, "all");
+  for (const OpShare& share : shares.ops) {
+    if (share.of_time >= kLeast) text += FormatShare(share, share.op);
+  }
+  return text;
+}
+
+std::string FormatProfile(const Measurement& measurement,
                           const std::string& path) {
+  const DeviceProfile& profile = measurement.measured.profile;
+  const std::optional<MeasuredKernels>& kernels = measurement.measured.kernels;
   std::string text = fmt::format(
       "device       {}\n"
       "to host      {}\n"
@@ -130,6 +178,7 @@ std::string FormatProfile(const DeviceProfile& profile,
                         FormatDuration(kernels->step_ns),
                         Counted(kernels->kernel_ns.size(), "kind"));
   }
+  if (measurement.shares) text += FormatShares(*measurement.shares);
   if (!profile.algorithms.empty()) {
     text += fmt::format(
         "algorithms   of {} of kernel, {} of them faster than the first\n",
@@ -139,18 +188,40 @@ std::string FormatProfile(const DeviceProfile& profile,
                             Counted(profile.kernels.size(), "kind"));
 }
 
-Json ToJson(const DeviceProfile& profile,
-            const std::optional<MeasuredKernels>& kernels,
-            const std::string& path) {
+Json SharesJson(const StepShares& shares) {
+  const auto to_json = [](const OpShare& share) {
+    return Json{{"op", share.op},
+                {"nodes", share.nodes},
+                {"ms", Milliseconds(share.ns)},
+                {"of_time", share.of_time},
+                {"of_flops_peak", share.of_flops_peak},
+                {"of_memory_peak", share.of_memory_peak}};
+  };
+  Json all = Json::array({to_json(shares.all)});
+  all[0]["op"] = "all";
+  for (const OpShare& share : shares.ops) all.push_back(to_json(share));
+  return all;
+}
+
+Json ToJson(const Measurement& measurement, const std::string& path) {
+  const DeviceProfile& profile = measurement.measured.profile;
+  const std::optional<MeasuredKernels>& kernels = measurement.measured.kernels;
   Json json = {{"device", profile.name},
                {"out", path},
                {"kernels", profile.kernels.size()},
                {"measured_kernels", 0},
-               {"step_ms", nullptr}};
+               {"step_ms", nullptr},
+               {"memory_bytes_per_second", profile.memory_bytes_per_second},
+               {"flops_per_second", Json::object()},
+               {"ops", Json::array()}};
+  for (const auto& [dtype, rate] : profile.flops_per_second) {
+    json["flops_per_second"][std::string(DTypeName(dtype))] = rate;
+  }
   if (kernels) {
     json["measured_kernels"] = kernels->kernel_ns.size();
-    json["step_ms"] = static_cast<double>(kernels->step_ns) * 1e-6;
+    json["step_ms"] = Milliseconds(kernels->step_ns);
   }
+  if (measurement.shares) json["ops"] = SharesJson(*measurement.shares);
   return json;
 }
 
@@ -184,18 +255,18 @@ absl::Status RunProfile(const ProfileFlags& flags) {
   SPILLWAY_ASSIGN_OR_RETURN(std::optional<DeviceProfile> old,
                             ReadOld(path, flags.step));
   const Interrupts interrupts("measurement");
-  absl::StatusOr<MeasuredProfile> measured = Measure(flags, interrupts.stop());
+  absl::StatusOr<Measurement> measured = Measure(flags, interrupts.stop());
   ClearProgress();
   if (absl::IsCancelled(measured.status())) {
     return InterruptedStatus(fmt::format(
         "before everything was measured; nothing was written to {}", path));
   }
   SPILLWAY_RETURN_IF_ERROR(measured.status());
-  DeviceProfile& profile = measured->profile;
+  DeviceProfile& profile = measured->measured.profile;
   if (old) KeepKernels(*std::move(old), profile);
   SPILLWAY_ASSIGN_OR_RETURN(const std::string text, ReadableText(profile));
-  outputs.Print(FormatProfile(profile, measured->kernels, path));
-  outputs.WriteJson(ToJson(profile, measured->kernels, path));
+  outputs.Print(FormatProfile(*measured, path));
+  outputs.WriteJson(ToJson(*measured, path));
   outputs.Write("--out", [&] { return text; });
   return outputs.Finish();
 }
