@@ -59,6 +59,7 @@ NewKernel MakeOneOf(std::vector<Alternative> alternatives,
   SPILLWAY_ASSIGN_OR_RETURN(const size_t chosen, AlgorithmNamed(wanted, names));
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
                             alternatives[chosen].make());
+  if (alternatives.size() == 1) return kernel;
   return std::make_unique<OneOfKernel>(std::move(alternatives), chosen,
                                        std::move(kernel));
 }

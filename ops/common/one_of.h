@@ -18,8 +18,8 @@ struct Alternative {
   std::function<NewKernel()> make = {};
 };
 
-// The kernel of the alternative with the name `wanted`, or of the first. It
-// lists the alternatives that can be made. Errors: INVALID_ARGUMENT if no
+// The kernel of the alternative with the name `wanted`, or of the first. Of
+// several, it lists those that can be made. Errors: INVALID_ARGUMENT if no
 // alternative has the name `wanted`; errors of the alternative.
 NewKernel MakeOneOf(std::vector<Alternative> alternatives,
                     std::string_view wanted);

@@ -52,11 +52,12 @@ memory::desc Bias(const MatMulSpec& spec) {
 
 dnnl::primitive_attr ProductAttributes(const MatMulSpec& spec) {
   dnnl::primitive_attr attributes = OneDnnProgram::UserScratchpad();
+  dnnl::post_ops after;
+  if (spec.adds_to_y) after.append_sum(1);
   if (spec.has_relu) {
-    dnnl::post_ops after;
     after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
-    attributes.set_post_ops(after);
   }
+  attributes.set_post_ops(after);
   return attributes;
 }
 

@@ -43,6 +43,7 @@ struct MatMulSpec {
   int bias = -1;  // the input that is the bias; -1: none
   DType bias_dtype = DType::kFloat32;
   bool has_relu = false;
+  bool adds_to_y = false;  // y += a times b, in place of y = a times b
 };
 
 // Errors: UNIMPLEMENTED for float16, and for bfloat16 on a CPU without AVX-512.

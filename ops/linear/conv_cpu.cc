@@ -2,7 +2,7 @@
 
 #include "base/status_macros.h"
 #include "ops/common/conv.h"
-#include "ops/cpu/conv_kernel.h"
+#include "ops/cpu/conv/conv_kernel.h"
 #include "ops/cpu/storage.h"
 #include "ops/linear/conv.h"
 
@@ -17,7 +17,8 @@ NewKernel ConvCpu(const KernelRequest& node) {
                          .x = InputOf(node, 0),
                          .filter = InputOf(node, 1),
                          .y = OutputOf(node, 0),
-                         .threads = node.threads});
+                         .threads = node.threads},
+                        node.algorithm);
 }
 
 NewKernel ConvBackpropInputCpu(const KernelRequest& node) {
@@ -29,7 +30,8 @@ NewKernel ConvBackpropInputCpu(const KernelRequest& node) {
                                       .x = OutputOf(node, 0),
                                       .filter = InputOf(node, 0),
                                       .y = InputOf(node, 1),
-                                      .threads = node.threads});
+                                      .threads = node.threads},
+                                     node.algorithm);
 }
 
 NewKernel ConvBackpropFilterCpu(const KernelRequest& node) {

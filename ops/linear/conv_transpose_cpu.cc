@@ -2,7 +2,7 @@
 
 #include "base/status_macros.h"
 #include "ops/common/conv.h"
-#include "ops/cpu/conv_kernel.h"
+#include "ops/cpu/conv/conv_kernel.h"
 #include "ops/cpu/storage.h"
 #include "ops/linear/conv_transpose.h"
 
@@ -17,7 +17,8 @@ NewKernel ConvTransposeCpu(const KernelRequest& node) {
                                       .x = OutputOf(node, 0),
                                       .filter = InputOf(node, 1),
                                       .y = InputOf(node, 0),
-                                      .threads = node.threads});
+                                      .threads = node.threads},
+                                     node.algorithm);
 }
 
 }  // namespace spillway::ops

@@ -112,19 +112,19 @@ std::vector<std::string> FilterGradientAlgorithms(DType dtype, int64_t window,
 
 TEST(ConvBackpropFilterCpu, ListsItsAlgorithms) {
   if (!HasAvx512()) GTEST_SKIP() << "needs a CPU with AVX-512";
-  for (const char* chosen : {"", "direct", "patches"}) {
+  for (const char* chosen : {"", "direct", "patches", "winograd"}) {
     EXPECT_THAT(FilterGradientAlgorithms(DType::kFloat32, 3, chosen),
-                ElementsAre("direct", "patches"));
+                ElementsAre("direct", "patches", "winograd"));
   }
-  for (const char* chosen : {"", "direct", "patches", "float32"}) {
+  for (const char* chosen : {"", "direct", "patches", "float32", "winograd"}) {
     EXPECT_THAT(FilterGradientAlgorithms(DType::kBFloat16, 3, chosen),
-                ElementsAre("direct", "patches", "float32"));
+                ElementsAre("direct", "patches", "float32", "winograd"));
   }
   // A single matrix product.
   EXPECT_THAT(FilterGradientAlgorithms(DType::kFloat32, 1, ""), IsEmpty());
   EXPECT_THAT(
-      FilterGradientAlgorithms(DType::kFloat32, 3, "winograd"),
-      ElementsAre(HasSubstr("no algorithm \"winograd\" here; it has: direct")));
+      FilterGradientAlgorithms(DType::kFloat32, 3, "fft"),
+      ElementsAre(HasSubstr("no algorithm \"fft\" here; it has: direct")));
 }
 
 // Runs a filter gradient with every access checked.

@@ -2,8 +2,8 @@
 // Activations are used in their stored layout, channels last; filters are
 // copied to the workspace in the layout and dtype that oneDNN prefers. Sums are
 // float32.
-#ifndef SPILLWAY_OPS_CPU_CONV_KERNEL_H_
-#define SPILLWAY_OPS_CPU_CONV_KERNEL_H_
+#ifndef SPILLWAY_OPS_CPU_CONV_CONV_KERNEL_H_
+#define SPILLWAY_OPS_CPU_CONV_CONV_KERNEL_H_
 
 #include <string_view>
 
@@ -38,14 +38,20 @@ struct ConvSpec {
   int threads = 1;
 };
 
-NewKernel MakeConvKernel(const ConvSpec& spec);               // y
-NewKernel MakeConvInputGradientKernel(const ConvSpec& spec);  // x
-// Has several algorithms: "direct" is oneDNN's; "patches" is one matrix product
-// (patches_filter_gradient.h); "float32" is direct, from float32 copies of
-// bfloat16 activations. `algorithm`: KernelRequest::algorithm.
+// All have several algorithms. `algorithm`: KernelRequest::algorithm.
+//   direct    oneDNN's
+//   winograd  winograd.h
+//   patches   of a filter gradient: one matrix product of patches
+//             (patches_filter_gradient.h)
+//   float32   of a filter gradient: direct, from float32 copies of bfloat16
+//             activations
+NewKernel MakeConvKernel(const ConvSpec& spec,
+                         std::string_view algorithm);  // y
+NewKernel MakeConvInputGradientKernel(const ConvSpec& spec,
+                                      std::string_view algorithm);  // x
 NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec,
                                        std::string_view algorithm);  // filter
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_OPS_CPU_CONV_KERNEL_H_
+#endif  // SPILLWAY_OPS_CPU_CONV_CONV_KERNEL_H_

@@ -1,7 +1,7 @@
 // Tiles of channels are split among threads. A tile's rows of dy and of x, the
 // latter with its padding, are copied to float32 in the workspace. There the
 // products with all columns of the window are a loop without a branch.
-#include "ops/cpu/depthwise_filter_gradient.h"
+#include "ops/cpu/conv/depthwise_filter_gradient.h"
 
 #include <algorithm>
 #include <cstdint>

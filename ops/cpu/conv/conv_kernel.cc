@@ -6,8 +6,8 @@
 //    channels exchanged. oneDNN's forward primitives are faster than its
 //    backward ones.
 // A filter gradient for which oneDNN has only its sgemm is computed as a matrix
-// product of patches.
-#include "ops/cpu/conv_kernel.h"
+// product of patches. Windows of 3 x 3 have Winograd's algorithm as well.
+#include "ops/cpu/conv/conv_kernel.h"
 
 #include <algorithm>
 #include <numeric>
@@ -17,10 +17,11 @@
 
 #include "base/status_macros.h"
 #include "ops/common/one_of.h"
-#include "ops/cpu/depthwise_filter_gradient.h"
+#include "ops/cpu/conv/depthwise_filter_gradient.h"
+#include "ops/cpu/conv/patches_filter_gradient.h"
+#include "ops/cpu/conv/winograd.h"
 #include "ops/cpu/lanes.h"
 #include "ops/cpu/matmul_kernel.h"
-#include "ops/cpu/patches_filter_gradient.h"
 
 namespace spillway {
 namespace {
@@ -315,6 +316,31 @@ NewKernel DirectFilterGradient(const ConvSpec& spec, DType dtype,
   return kernel;
 }
 
+// Adds Winograd's algorithm where there is one: before the others where it is
+// likely to be the fastest.
+void AddWinograd(const ConvSpec& spec, NewKernel (*make)(const ConvSpec&),
+                 std::vector<Alternative>& alternatives) {
+  if (!HasWinograd(spec.geometry)) return;
+  const auto place =
+      PrefersWinograd(spec) ? alternatives.begin() : alternatives.end();
+  alternatives.insert(place, {"winograd", [spec, make] { return make(spec); }});
+}
+
+NewKernel DirectForward(const ConvSpec& spec) {
+  return MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
+    const DType dtype = spec.x.dtype;
+    const auto desc =
+        Forward(MakeProblem(spec.geometry, dtype, dtype), program.engine());
+    const Place filter = AddFilter(spec, desc.weights_desc(), program);
+    AddForward(desc, spec.x.place, filter, spec.y.place, program);
+  });
+}
+
+NewKernel DirectInputGradient(const ConvSpec& spec) {
+  return HasForwardGradient(spec.geometry) ? InputGradientByForward(spec)
+                                           : InputGradient(spec);
+}
+
 NewKernel FilterGradient(const ConvSpec& spec, std::string_view algorithm) {
   const bool can_use_patches = CanUsePatches(spec.geometry);
   const Alternative direct = {
@@ -336,12 +362,13 @@ NewKernel FilterGradient(const ConvSpec& spec, std::string_view algorithm) {
                                   /*may_use_gemm=*/false);
                             }});
   }
+  AddWinograd(spec, MakeWinogradFilterGradientKernel, alternatives);
   return MakeOneOf(std::move(alternatives), algorithm);
 }
 
 }  // namespace
 
-NewKernel MakeConvKernel(const ConvSpec& spec) {
+NewKernel MakeConvKernel(const ConvSpec& spec, std::string_view algorithm) {
   const ConvGeometry& conv = spec.geometry;
   if (IsPointwise(conv)) {
     return MakeMatMulKernel({.m = Pixels(conv),
@@ -355,16 +382,14 @@ NewKernel MakeConvKernel(const ConvSpec& spec) {
                              .y_dtype = spec.y.dtype},
                             spec.threads);
   }
-  return MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
-    const DType dtype = spec.x.dtype;
-    const auto desc =
-        Forward(MakeProblem(conv, dtype, dtype), program.engine());
-    const Place filter = AddFilter(spec, desc.weights_desc(), program);
-    AddForward(desc, spec.x.place, filter, spec.y.place, program);
-  });
+  std::vector<Alternative> alternatives = {
+      {"direct", [spec] { return DirectForward(spec); }}};
+  AddWinograd(spec, MakeWinogradKernel, alternatives);
+  return MakeOneOf(std::move(alternatives), algorithm);
 }
 
-NewKernel MakeConvInputGradientKernel(const ConvSpec& spec) {
+NewKernel MakeConvInputGradientKernel(const ConvSpec& spec,
+                                      std::string_view algorithm) {
   const ConvGeometry& conv = spec.geometry;
   if (IsPointwise(conv)) {
     return MakeMatMulKernel({.m = Pixels(conv),
@@ -377,8 +402,10 @@ NewKernel MakeConvInputGradientKernel(const ConvSpec& spec) {
                              .y_dtype = spec.x.dtype},
                             spec.threads);
   }
-  return HasForwardGradient(conv) ? InputGradientByForward(spec)
-                                  : InputGradient(spec);
+  std::vector<Alternative> alternatives = {
+      {"direct", [spec] { return DirectInputGradient(spec); }}};
+  AddWinograd(spec, MakeWinogradInputGradientKernel, alternatives);
+  return MakeOneOf(std::move(alternatives), algorithm);
 }
 
 NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec,

@@ -1,4 +1,4 @@
-#include "ops/cpu/patches_filter_gradient.h"
+#include "ops/cpu/conv/patches_filter_gradient.h"
 
 #include <array>
 #include <cstddef>

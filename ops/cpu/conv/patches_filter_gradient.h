@@ -7,11 +7,11 @@
 // zeros for the padding. Used if oneDNN has no primitive for the convolution
 // except its sgemm, which allocates blocks internally in every run that no plan
 // counts: images of a few voxels; some strides, dilations and paddings.
-#ifndef SPILLWAY_OPS_CPU_PATCHES_FILTER_GRADIENT_H_
-#define SPILLWAY_OPS_CPU_PATCHES_FILTER_GRADIENT_H_
+#ifndef SPILLWAY_OPS_CPU_CONV_PATCHES_FILTER_GRADIENT_H_
+#define SPILLWAY_OPS_CPU_CONV_PATCHES_FILTER_GRADIENT_H_
 
 #include "ops/common/conv.h"
-#include "ops/cpu/conv_kernel.h"
+#include "ops/cpu/conv/conv_kernel.h"
 #include "ops/op.h"
 
 namespace spillway {
@@ -25,4 +25,4 @@ NewKernel MakePatchesFilterGradientKernel(const ConvSpec& spec);
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_OPS_CPU_PATCHES_FILTER_GRADIENT_H_
+#endif  // SPILLWAY_OPS_CPU_CONV_PATCHES_FILTER_GRADIENT_H_
