@@ -112,13 +112,16 @@ std::vector<std::string> FilterGradientAlgorithms(DType dtype, int64_t window,
 
 TEST(ConvBackpropFilterCpu, ListsItsAlgorithms) {
   if (!HasAvx512()) GTEST_SKIP() << "needs a CPU with AVX-512";
-  for (const char* chosen : {"", "direct", "patches", "winograd"}) {
-    EXPECT_THAT(FilterGradientAlgorithms(DType::kFloat32, 3, chosen),
-                ElementsAre("direct", "patches", "winograd"));
+  for (const char* chosen : {"", "direct", "patches", "winograd_4x4"}) {
+    EXPECT_THAT(
+        FilterGradientAlgorithms(DType::kFloat32, 3, chosen),
+        ElementsAre("direct", "patches", "winograd_4x4", "winograd_2x2"));
   }
-  for (const char* chosen : {"", "direct", "patches", "float32", "winograd"}) {
+  for (const char* chosen :
+       {"", "direct", "patches", "float32", "winograd_2x2"}) {
     EXPECT_THAT(FilterGradientAlgorithms(DType::kBFloat16, 3, chosen),
-                ElementsAre("direct", "patches", "float32", "winograd"));
+                ElementsAre("direct", "patches", "float32", "winograd_4x4",
+                            "winograd_2x2"));
   }
   // A single matrix product.
   EXPECT_THAT(FilterGradientAlgorithms(DType::kFloat32, 1, ""), IsEmpty());

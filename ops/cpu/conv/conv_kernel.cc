@@ -316,14 +316,19 @@ NewKernel DirectFilterGradient(const ConvSpec& spec, DType dtype,
   return kernel;
 }
 
+using WinogradKernel = NewKernel (*)(const ConvSpec& spec, WinogradTile tile);
+
 // Adds Winograd's algorithm where there is one: before the others where it is
 // likely to be the fastest.
-void AddWinograd(const ConvSpec& spec, NewKernel (*make)(const ConvSpec&),
+void AddWinograd(const ConvSpec& spec, WinogradKernel make,
                  std::vector<Alternative>& alternatives) {
   if (!HasWinograd(spec.geometry)) return;
+  const std::vector<Alternative> tiles = {
+      {"winograd_4x4", [=] { return make(spec, WinogradTile::k4x4); }},
+      {"winograd_2x2", [=] { return make(spec, WinogradTile::k2x2); }}};
   const auto place =
       PrefersWinograd(spec) ? alternatives.begin() : alternatives.end();
-  alternatives.insert(place, {"winograd", [spec, make] { return make(spec); }});
+  alternatives.insert(place, tiles.begin(), tiles.end());
 }
 
 NewKernel DirectForward(const ConvSpec& spec) {

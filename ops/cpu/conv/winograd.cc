@@ -20,9 +20,7 @@
 namespace spillway {
 namespace {
 
-constexpr int64_t kPoints = 16;  // of a transformed tile or filter
-constexpr int64_t kTaps = 9;     // of a window
-constexpr int64_t kStep = 2;     // pixels of y in a tile's row or column
+constexpr int64_t kTaps = 9;  // of a window
 // Transformed tiles of a block, both factors, or factor and product. One core
 // keeps its block in its own cache; all cores share a larger one.
 constexpr int64_t kOwnBlockBytes = 1_MiB;
@@ -50,12 +48,13 @@ struct Map {
 
 // The tiles that cover a convolution's output, image by image.
 struct Tiles {
+  int64_t side = 2;  // in pixels
   int64_t batch = 1;
   WindowDim rows = {};
   WindowDim columns = {};
 
-  int64_t down() const { return (rows.output + kStep - 1) / kStep; }
-  int64_t across() const { return (columns.output + kStep - 1) / kStep; }
+  int64_t down() const { return (rows.output + side - 1) / side; }
+  int64_t across() const { return (columns.output + side - 1) / side; }
   int64_t count() const { return batch * down() * across(); }
 
   template <typename T>
@@ -78,8 +77,8 @@ struct TileBegin {
 TileBegin BeginOf(const Tiles& tiles, int64_t tile) {
   const int64_t row = tile / tiles.across();
   return {.image = row / tiles.down(),
-          .row = row % tiles.down() * kStep,
-          .column = tile % tiles.across() * kStep};
+          .row = row % tiles.down() * tiles.side,
+          .column = tile % tiles.across() * tiles.side};
 }
 
 // The kSize x kSize pixels of `map` from this one on.
@@ -96,24 +95,26 @@ std::array<Pointer, size_t{kSize} * kSize> PixelsFrom(const Map<T>& map,
   return pixels;
 }
 
-// 16 matrices, one for each point, of `rows` rows of channels.
-template <typename T>
+// Matrices, one for each of kPoints x kPoints points, of `rows` rows of
+// channels.
+template <int kPoints, typename T>
 struct Points {
+  static constexpr size_t kCount = size_t{kPoints} * kPoints;
+
   T* data = nullptr;
   int64_t rows = 0;
   int64_t channels = 0;
 
-  std::array<T*, kPoints> at(int64_t row) const {
-    std::array<T*, kPoints> points = {};
-    for (int64_t i = 0; i < kPoints; ++i) {
-      points[static_cast<size_t>(i)] = data + (i * rows + row) * channels;
+  std::array<T*, kCount> at(int64_t row) const {
+    std::array<T*, kCount> points = {};
+    for (size_t i = 0; i < kCount; ++i) {
+      points[i] = data + (static_cast<int64_t>(i) * rows + row) * channels;
     }
     return points;
   }
 };
 
-// Some consecutive tiles, and the number of rows that they fill in Points; rows
-// beyond them are undefined unless the block is padded.
+// Some consecutive tiles.
 struct Block {
   int64_t first = 0;
   int64_t count = 0;
@@ -144,6 +145,7 @@ void ForEachOnThreads(int threads, int64_t n, const Fn& fn) {
 // on its own blocks.
 struct Winograd {
   Tiles tiles = {};
+  int64_t points = 1;        // of a tile and of a filter
   int64_t in_channels = 1;   // of the stored filter
   int64_t out_channels = 1;  // of the stored filter
   int64_t block_tiles = 1;
@@ -152,11 +154,11 @@ struct Winograd {
 
   int threads() const { return teams * team_threads; }
   int64_t filter_floats() const {
-    return Aligned(kPoints * out_channels * in_channels);
+    return Aligned(points * out_channels * in_channels);
   }
   // One block, transformed, of this many channels.
   int64_t block_floats(int64_t channels) const {
-    return Aligned(kPoints * block_tiles * channels);
+    return Aligned(points * block_tiles * channels);
   }
   // Both tensors' blocks.
   int64_t blocks_floats() const {
@@ -210,7 +212,7 @@ int64_t BlockTiles(const Winograd& conv) {
   constexpr int64_t kLeast = 192;
   const int64_t bytes = conv.teams > 1 ? kOwnBlockBytes : kSharedBlockBytes;
   const int64_t tile_bytes =
-      kPoints * (conv.in_channels + conv.out_channels) * kFloatBytes;
+      conv.points * (conv.in_channels + conv.out_channels) * kFloatBytes;
   const int64_t most =
       std::max(bytes / tile_bytes, conv.teams > 1 ? 1 : kLeast);
   const int64_t tiles = (conv.tiles.count() + conv.teams - 1) / conv.teams;
@@ -218,11 +220,14 @@ int64_t BlockTiles(const Winograd& conv) {
   return (tiles + blocks - 1) / blocks;
 }
 
+template <typename F>
 Winograd MakeWinograd(const ConvSpec& spec, const Window& window) {
   const ConvGeometry& geometry = spec.geometry;
-  Winograd conv = {.tiles = {.batch = geometry.batch,
+  Winograd conv = {.tiles = {.side = F::kTile,
+                             .batch = geometry.batch,
                              .rows = window[0],
                              .columns = window[1]},
+                   .points = int64_t{F::kPoints} * F::kPoints,
                    .in_channels = geometry.in_channels,
                    .out_channels = geometry.out_channels};
   conv.teams = NumTeams(conv, spec.threads);
@@ -237,12 +242,14 @@ using RoundedFilter =
     std::conditional_t<std::is_same_v<T, BFloat16>, BFloat16, Filter>;
 
 // Points [out_channels, in_channels].
-template <typename T, typename Filter>
+template <typename F, typename T, typename Filter>
 void TransformFilter(const Winograd& conv, const Filter* filter, bool is_turned,
                      float* to) {
-  const Points<float> points = {to, conv.out_channels, conv.in_channels};
+  const Points<F::kPoints, float> points = {to, conv.out_channels,
+                                            conv.in_channels};
   ForEachOnThreads(conv.threads(), conv.out_channels, [&](int64_t o) {
-    TransformSquare<WinogradFilter, Filter, float, RoundedFilter<T, Filter>>(
+    TransformSquare<typename F::Filter, Filter, float,
+                    RoundedFilter<T, Filter>>(
         TapsOf(filter, o, conv.in_channels, is_turned), points.at(o),
         conv.in_channels);
   });
@@ -264,13 +271,13 @@ void TransposeTaps(const Filter* filter, int64_t in_channels, int64_t height,
 
 // Points [in_channels, out_channels], by squares of channels that stay in the
 // first cache.
-template <typename T, typename Filter>
+template <typename F, typename T, typename Filter>
 void TransformTransposedFilter(const Winograd& conv, const Filter* filter,
                                float* to) {
   constexpr int64_t kSide = 16;
   const int64_t in = conv.in_channels;
   const int64_t out = conv.out_channels;
-  const Points<float> points = {to, in, out};
+  const Points<F::kPoints, float> points = {to, in, out};
   ForEachOnThreads(conv.threads(), (out + kSide - 1) / kSide, [&](int64_t i) {
     float taps[kTaps * kSide * kSide];
     const int64_t o = i * kSide;
@@ -280,77 +287,78 @@ void TransformTransposedFilter(const Winograd& conv, const Filter* filter,
       TransposeTaps<kSide>(filter + o * kTaps * in + c, in, height, width,
                            taps);
       for (int64_t row = 0; row < height; ++row) {
-        std::array<float*, kPoints> places = points.at(c + row);
+        TransformTo<typename F::Filter, float> places = points.at(c + row);
         for (float*& place : places) place += o;
         std::array<const float*, kTaps> from = {};
         for (size_t tap = 0; tap < from.size(); ++tap) {
           from[tap] = taps + (static_cast<int64_t>(tap) * height + row) * kSide;
         }
-        TransformSquare<WinogradFilter, float, float, RoundedFilter<T, float>>(
-            from, places, width);
+        TransformSquare<typename F::Filter, float, float,
+                        RoundedFilter<T, float>>(from, places, width);
       }
     }
   });
 }
 
-template <typename T>
+template <typename F, typename T>
 void TransformInput(const Winograd& conv, const Block& block,
                     const Map<const T>& x, float* to) {
-  const Points<float> points = {to, conv.block_tiles, x.channels};
+  const Points<F::kPoints, float> points = {to, conv.block_tiles, x.channels};
   const Tiles& tiles = conv.tiles;
   ForEachOnThreads(conv.team_threads, block.count, [&](int64_t i) {
     const TileBegin begin = BeginOf(tiles, block.first + i);
-    TransformSquare<WinogradInput, T, float>(
-        PixelsFrom<WinogradInput::kFrom, const T*>(
+    TransformSquare<typename F::Input, T, float>(
+        PixelsFrom<F::Input::kFrom, const T*>(
             x, begin.image, begin.row - tiles.rows.pad_before,
             begin.column - tiles.columns.pad_before),
         points.at(i), x.channels);
   });
 }
 
-template <typename T>
+template <typename F, typename T>
 void TransformOutputGradient(const Winograd& conv, const Block& block,
                              const Map<const T>& dy, float* to) {
-  const Points<float> points = {to, conv.block_tiles, dy.channels};
+  const Points<F::kPoints, float> points = {to, conv.block_tiles, dy.channels};
   ForEachOnThreads(conv.team_threads, block.count, [&](int64_t i) {
     const TileBegin begin = BeginOf(conv.tiles, block.first + i);
-    TransformSquare<WinogradOutputGradient, T, float>(
-        PixelsFrom<WinogradOutputGradient::kFrom, const T*>(
-            dy, begin.image, begin.row, begin.column),
+    TransformSquare<typename F::OutputGradient, T, float>(
+        PixelsFrom<F::OutputGradient::kFrom, const T*>(dy, begin.image,
+                                                       begin.row, begin.column),
         points.at(i), dy.channels);
   });
 }
 
-template <typename T>
+template <typename F, typename T>
 void TransformOutput(const Winograd& conv, const Block& block,
                      const float* from, const Map<T>& y) {
-  const Points<const float> points = {from, conv.block_tiles, y.channels};
+  const Points<F::kPoints, const float> points = {from, conv.block_tiles,
+                                                  y.channels};
   ForEachOnThreads(conv.team_threads, block.count, [&](int64_t i) {
     const TileBegin begin = BeginOf(conv.tiles, block.first + i);
-    TransformSquare<WinogradOutput, float, T>(
+    TransformSquare<typename F::Output, float, T>(
         points.at(i),
-        PixelsFrom<WinogradOutput::kTo, T*>(y, begin.image, begin.row,
-                                            begin.column),
+        PixelsFrom<F::Output::kTo, T*>(y, begin.image, begin.row, begin.column),
         y.channels);
   });
 }
 
-template <typename T>
+template <typename F, typename T>
 void TransformFilterGradient(const Winograd& conv, const float* from,
                              T* dfilter) {
-  const Points<const float> points = {from, conv.out_channels,
-                                      conv.in_channels};
+  const Points<F::kPoints, const float> points = {from, conv.out_channels,
+                                                  conv.in_channels};
   ForEachOnThreads(conv.threads(), conv.out_channels, [&](int64_t o) {
-    TransformSquare<WinogradFilterGradient, float, T>(
+    TransformSquare<typename F::FilterGradient, float, T>(
         points.at(o), TapsOf(dfilter, o, conv.in_channels, /*is_turned=*/false),
         conv.in_channels);
   });
 }
 
-// Zeros in all rows of a block of Points that it does not fill.
+// Zeros in all rows of a block of points that it does not fill.
+template <typename F>
 void PadBlock(const Winograd& conv, const Block& block, int64_t channels,
               float* to) {
-  const Points<float> points = {to, conv.block_tiles, channels};
+  const Points<F::kPoints, float> points = {to, conv.block_tiles, channels};
   const int64_t floats = (conv.block_tiles - block.count) * channels;
   if (floats == 0) return;
   for (float* end : points.at(block.count)) std::fill_n(end, floats, 0.0F);
@@ -362,7 +370,7 @@ class Products {
  public:
   // Errors: as MakeMatMulKernel.
   static absl::StatusOr<Products> Make(MatMulSpec spec, const Winograd& conv) {
-    spec.batch = kPoints;
+    spec.batch = conv.points;
     Products products;
     for (int team = 0; team < conv.teams; ++team) {
       SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> product,
@@ -412,7 +420,7 @@ struct ForwardSpec {
 
 // The workspace: the filter; and of each team the pixels and products of a
 // block, and what its products need.
-template <typename T, typename Filter>
+template <typename F, typename T, typename Filter>
 NewKernel ForwardKernel(const ForwardSpec& spec) {
   SPILLWAY_ASSIGN_OR_RETURN(
       Products products,
@@ -437,9 +445,9 @@ NewKernel ForwardKernel(const ForwardSpec& spec) {
         const auto* stored =
             context.input<Filter>(static_cast<size_t>(spec.filter));
         if (spec.is_transposed()) {
-          TransformTransposedFilter<T>(conv, stored, filter);
+          TransformTransposedFilter<F, T>(conv, stored, filter);
         } else {
-          TransformFilter<T>(conv, stored, spec.is_turned, filter);
+          TransformFilter<F, T>(conv, stored, spec.is_turned, filter);
         }
         float* teams = filter + conv.filter_floats();
         return conv.ForEachBlock(
@@ -447,10 +455,10 @@ NewKernel ForwardKernel(const ForwardSpec& spec) {
               float* pixels = teams + team * team_floats;
               float* sums = pixels + conv.block_floats(x.channels);
               float* rest = sums + conv.block_floats(y.channels);
-              TransformInput<T>(conv, block, x, pixels);
+              TransformInput<F, T>(conv, block, x, pixels);
               SPILLWAY_RETURN_IF_ERROR(
                   products.Run(team, pixels, filter, sums, rest));
-              TransformOutput<T>(conv, block, sums, y);
+              TransformOutput<F, T>(conv, block, sums, y);
               return absl::OkStatus();
             });
       },
@@ -472,7 +480,7 @@ void JoinSums(const Winograd& conv, int64_t stride, float* sums) {
 
 // The workspace, of each team: sums of products, the pixels and gradients of a
 // block, and what its products need.
-template <typename T, typename Filter>
+template <typename F, typename T, typename Filter>
 NewKernel FilterGradientKernel(const Winograd& of, int x_index, int dy_index) {
   SPILLWAY_ASSIGN_OR_RETURN(Products products,
                             Products::Make({.m = of.out_channels,
@@ -500,14 +508,14 @@ NewKernel FilterGradientKernel(const Winograd& of, int x_index, int dy_index) {
               float* pixels = sums + conv.filter_floats();
               float* gradients = pixels + conv.block_floats(x.channels);
               float* rest = gradients + conv.block_floats(dy.channels);
-              TransformInput<T>(conv, block, x, pixels);
-              PadBlock(conv, block, x.channels, pixels);
-              TransformOutputGradient<T>(conv, block, dy, gradients);
-              PadBlock(conv, block, dy.channels, gradients);
+              TransformInput<F, T>(conv, block, x, pixels);
+              PadBlock<F>(conv, block, x.channels, pixels);
+              TransformOutputGradient<F, T>(conv, block, dy, gradients);
+              PadBlock<F>(conv, block, dy.channels, gradients);
               return products.Run(team, gradients, pixels, sums, rest);
             }));
         JoinSums(conv, team_floats, all);
-        TransformFilterGradient(conv, all, context.output<Filter>(0));
+        TransformFilterGradient<F>(conv, all, context.output<Filter>(0));
         return absl::OkStatus();
       },
       of.teams * team_floats * kFloatBytes);
@@ -525,9 +533,16 @@ NewKernel ForDTypes(const ConvSpec& spec, const Make& make) {
   });
 }
 
+// Calls make(F()) for the tiles that are asked for.
+template <typename Make>
+NewKernel ForTile(WinogradTile tile, const Make& make) {
+  return tile == WinogradTile::k2x2 ? make(Winograd2x2()) : make(Winograd4x4());
+}
+
+template <typename F>
 NewKernel MakeForward(const ConvSpec& dtypes, const ForwardSpec& spec) {
   return ForDTypes(dtypes, [&]<typename T, typename Filter>(T, Filter) {
-    return ForwardKernel<T, Filter>(spec);
+    return ForwardKernel<F, T, Filter>(spec);
   });
 }
 
@@ -552,31 +567,40 @@ bool HasWinograd(const ConvGeometry& conv) {
 }
 
 bool PrefersWinograd(const ConvSpec& spec) {
-  constexpr int64_t kChannels = 48;
+  constexpr int64_t kChannels = 32;
   return HasWinograd(spec.geometry) && spec.x.dtype == DType::kFloat32 &&
          spec.geometry.in_channels >= kChannels &&
          spec.geometry.out_channels >= kChannels;
 }
 
-NewKernel MakeWinogradKernel(const ConvSpec& spec) {
-  return MakeForward(spec, {.conv = MakeWinograd(spec, spec.geometry.window),
-                            .from = spec.x.place.index,
-                            .filter = spec.filter.place.index});
+NewKernel MakeWinogradKernel(const ConvSpec& spec, WinogradTile tile) {
+  return ForTile(tile, [&]<typename F>(F) {
+    return MakeForward<F>(spec,
+                          {.conv = MakeWinograd<F>(spec, spec.geometry.window),
+                           .from = spec.x.place.index,
+                           .filter = spec.filter.place.index});
+  });
 }
 
-NewKernel MakeWinogradInputGradientKernel(const ConvSpec& spec) {
-  return MakeForward(
-      spec, {.conv = MakeWinograd(spec, BackwardWindow(spec.geometry.window)),
-             .is_turned = true,
-             .from = spec.y.place.index,
-             .filter = spec.filter.place.index});
+NewKernel MakeWinogradInputGradientKernel(const ConvSpec& spec,
+                                          WinogradTile tile) {
+  const Window window = BackwardWindow(spec.geometry.window);
+  return ForTile(tile, [&]<typename F>(F) {
+    return MakeForward<F>(spec, {.conv = MakeWinograd<F>(spec, window),
+                                 .is_turned = true,
+                                 .from = spec.y.place.index,
+                                 .filter = spec.filter.place.index});
+  });
 }
 
-NewKernel MakeWinogradFilterGradientKernel(const ConvSpec& spec) {
-  const Winograd conv = MakeWinograd(spec, spec.geometry.window);
-  return ForDTypes(spec, [&]<typename T, typename Filter>(T, Filter) {
-    return FilterGradientKernel<T, Filter>(conv, spec.x.place.index,
-                                           spec.y.place.index);
+NewKernel MakeWinogradFilterGradientKernel(const ConvSpec& spec,
+                                           WinogradTile tile) {
+  return ForTile(tile, [&]<typename F>(F) {
+    const Winograd conv = MakeWinograd<F>(spec, spec.geometry.window);
+    return ForDTypes(spec, [&]<typename T, typename Filter>(T, Filter) {
+      return FilterGradientKernel<F, T, Filter>(conv, spec.x.place.index,
+                                                spec.y.place.index);
+    });
   });
 }
 

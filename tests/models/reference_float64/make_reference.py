@@ -37,7 +37,7 @@ SMOOTH_OPS = {"Relu": "Elu", "Relu6": "Elu", "MaxPool": "AvgPool",
 # Networks with kinks, but with so few values near one that the test compares
 # them as closely as smooth networks. In deep networks, float32 is off by
 # percents.
-GRADIENT_TOLERANCE = {"densenet40_k12": 1e-3, "resnet20": 1e-3,
+GRADIENT_TOLERANCE = {"densenet40_k12": 1e-3, "resnet20": 2e-3,
                       "resnet20_v2": 1e-3}
 
 CASES = [

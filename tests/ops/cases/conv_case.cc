@@ -197,7 +197,7 @@ OpCase ConvCase(const Conv& conv) {
           .attributes = AttributesOf(conv),
           .outputs = {Float32(conv.y)},
           .reference = Forward(conv),
-          .tolerance = 1e-4,
+          .tolerance = 3e-4,
           .gradients = GradientsOf(conv),
           .flops = Flops(conv),
           .same_bits_for_any_threads = false};
@@ -213,7 +213,7 @@ OpCase ConvBackpropInputCase(const Conv& conv) {
           .attributes = attributes,
           .outputs = {Float32(conv.x)},
           .reference = InputGradient(conv, 0, 1),
-          .tolerance = 1e-4,
+          .tolerance = 3e-4,
           .flops = Flops(conv),
           .same_bits_for_any_threads = false};
 }
@@ -228,7 +228,7 @@ OpCase ConvBackpropFilterCase(const Conv& conv) {
           .attributes = attributes,
           .outputs = {Float32(conv.filter)},
           .reference = FilterGradient(conv),
-          .tolerance = 1e-4,
+          .tolerance = 3e-4,
           .flops = Flops(conv),
           .same_bits_for_any_threads = false};
 }
@@ -243,7 +243,7 @@ OpCase ConvTransposeCase(const Conv& conv) {
           .attributes = attributes,
           .outputs = {Float32(conv.x)},
           .reference = InputGradient(conv, 1, 0),
-          .tolerance = 1e-4,
+          .tolerance = 3e-4,
           .gradients = GradientsOf(conv),
           .flops = Flops(conv),
           .same_bits_for_any_threads = false};
