@@ -25,6 +25,8 @@ constexpr int64_t kTaps = 9;  // of a window
 // keeps its block in its own cache; all cores share a larger one.
 constexpr int64_t kOwnBlockBytes = 1_MiB;
 constexpr int64_t kSharedBlockBytes = 8_MiB;
+// Beside it, a transformed filter of this size.
+constexpr int64_t kSmallFilterBytes = 1_MiB;
 constexpr int64_t kFloatBytes = sizeof(float);
 constexpr int64_t kFloatsAlignment = 64;
 
@@ -156,6 +158,9 @@ struct Winograd {
   int64_t filter_floats() const {
     return Aligned(points * out_channels * in_channels);
   }
+  bool has_small_filter() const {
+    return filter_floats() * kFloatBytes <= kSmallFilterBytes;
+  }
   // One block, transformed, of this many channels.
   int64_t block_floats(int64_t channels) const {
     return Aligned(points * block_tiles * channels);
@@ -194,27 +199,37 @@ struct Winograd {
   }
 };
 
-// The threads work as one team if their own copies of a block would be too
-// large beside the filter, which each block reads, or if there are few tiles.
+// Each thread works alone, unless there are few tiles, or filters so large that
+// every block should have many tiles.
 int NumTeams(const Winograd& conv, int threads) {
-  constexpr int64_t kOwnFilterBytes = 1_MiB;
   constexpr int64_t kTiles = 64;
-  const int64_t filter_bytes = conv.filter_floats() * kFloatBytes;
-  return filter_bytes <= kOwnFilterBytes &&
-                 conv.tiles.count() >= threads * kTiles
+  return conv.has_small_filter() && conv.tiles.count() >= threads * kTiles
              ? threads
              : 1;
 }
 
-// A team's blocks are equal, and fit the cache unless they would have only a
-// few tiles.
+// Bytes of the two tensors of pixels, in float32.
+int64_t TensorBytes(const Winograd& conv) {
+  const auto pixels = [&](int64_t WindowDim::*size) {
+    return conv.tiles.batch * (conv.tiles.rows.*size) *
+           (conv.tiles.columns.*size);
+  };
+  return kFloatBytes * (pixels(&WindowDim::input) * conv.in_channels +
+                        pixels(&WindowDim::output) * conv.out_channels);
+}
+
+// A team's blocks are equal. They fit the cache, and are small beside the
+// tensors, unless they would have only a few tiles: the more, the larger the
+// filter, which each block reads.
 int64_t BlockTiles(const Winograd& conv) {
-  constexpr int64_t kLeast = 192;
-  const int64_t bytes = conv.teams > 1 ? kOwnBlockBytes : kSharedBlockBytes;
+  constexpr int64_t kPart = 8;
+  const int64_t bytes =
+      std::min(conv.team_threads == 1 ? kOwnBlockBytes : kSharedBlockBytes,
+               TensorBytes(conv) / kPart / conv.teams);
   const int64_t tile_bytes =
       conv.points * (conv.in_channels + conv.out_channels) * kFloatBytes;
-  const int64_t most =
-      std::max(bytes / tile_bytes, conv.teams > 1 ? 1 : kLeast);
+  const int64_t least = conv.has_small_filter() ? 24 : 192;
+  const int64_t most = std::max(bytes / tile_bytes, least);
   const int64_t tiles = (conv.tiles.count() + conv.teams - 1) / conv.teams;
   const int64_t blocks = (tiles + most - 1) / most;
   return (tiles + blocks - 1) / blocks;
@@ -409,7 +424,7 @@ struct ForwardSpec {
 
   // A product reads the filter as it lies, or with its channels exchanged in
   // memory: this pays for small filters, which many blocks read.
-  bool is_transposed() const { return !is_turned && conv.teams > 1; }
+  bool is_transposed() const { return !is_turned && conv.has_small_filter(); }
   int64_t from_channels() const {
     return is_turned ? conv.out_channels : conv.in_channels;
   }

@@ -32,7 +32,7 @@ StepOptions OnP100() {
 }
 
 Program SmallResNet() {
-  TunerCase made = ZooCase("resnet20", 32, 16, 1);
+  TunerCase made = ZooCase("resnet20", 32, 32, 1);
   return {.graph = std::move(made.graph), .fetches = made.options.fetches};
 }
 
