@@ -86,7 +86,7 @@ class Training:
 
     def __init__(self, options):
         facts = NETWORKS[options.model]
-        self.network = networks.NETWORKS[options.model]
+        self.network = networks.network(options.model)
         self.dtype = jnp.bfloat16 if options.precision == "bf16" else jnp.float32
         key = jax.random.key(1)
         shape = (options.batch_size, facts.side, facts.side, facts.channels)

@@ -240,3 +240,10 @@ def mobilenet_v2(net, x):
 
 NETWORKS = {network.__name__: network for network in [
     resnet50, resnet20, vgg16, mnist_deep, googlenet, inception3, mobilenet_v2]}
+
+
+def network(name):
+    """The function that builds a network."""
+    if name not in NETWORKS:
+        raise ValueError(f"{name} is built in PyTorch alone")
+    return NETWORKS[name]

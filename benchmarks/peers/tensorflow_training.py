@@ -69,7 +69,7 @@ class Training:
         tf.config.threading.set_intra_op_parallelism_threads(options.threads)
         tf.random.set_seed(1)
         facts = NETWORKS[options.model]
-        self.network = networks.NETWORKS[options.model]
+        self.network = networks.network(options.model)
         self.dtype = tf.bfloat16 if options.precision == "bf16" else tf.float32
         shape = (options.batch_size, facts.side, facts.side, facts.channels)
         self.images = tf.random.normal(shape)

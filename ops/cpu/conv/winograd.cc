@@ -583,7 +583,9 @@ bool HasWinograd(const ConvGeometry& conv) {
 
 bool PrefersWinograd(const ConvSpec& spec) {
   constexpr int64_t kChannels = 32;
-  return HasWinograd(spec.geometry) && spec.x.dtype == DType::kFloat32 &&
+  const bool has_amx = __builtin_cpu_supports("amx-bf16") != 0;
+  return HasWinograd(spec.geometry) &&
+         !(spec.x.dtype == DType::kBFloat16 && has_amx) &&
          spec.geometry.in_channels >= kChannels &&
          spec.geometry.out_channels >= kChannels;
 }

@@ -26,8 +26,8 @@ namespace spillway {
 bool HasWinograd(const ConvGeometry& conv);
 
 // Whether they are likely to be faster than oneDNN's direct ones: with many
-// channels, the transforms cost little beside the products. For bfloat16, most
-// CPUs have instructions that the direct ones use.
+// channels, the transforms cost little beside the products. Only AMX makes
+// direct products of bfloat16 so much faster than float32 that they win.
 bool PrefersWinograd(const ConvSpec& spec);
 
 enum class WinogradTile : uint8_t { k2x2, k4x4 };
