@@ -8,6 +8,8 @@
 #ifndef SPILLWAY_OPS_CPU_LANES_H_
 #define SPILLWAY_OPS_CPU_LANES_H_
 
+#include <cpuid.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -135,6 +137,18 @@ inline bool HasAvx512() {
   return __builtin_cpu_supports("avx512bw") != 0 &&
          __builtin_cpu_supports("avx512dq") != 0 &&
          __builtin_cpu_supports("avx512vl") != 0;
+}
+
+// Whether the CPU has AMX for bfloat16. (Clang 14 does not know the feature's
+// name.)
+inline bool HasAmxBFloat16() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  constexpr unsigned kAmxBFloat16 = 1U << 22;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 &&
+         (edx & kAmxBFloat16) != 0;
 }
 
 }  // namespace spillway

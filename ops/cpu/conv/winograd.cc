@@ -583,9 +583,9 @@ bool HasWinograd(const ConvGeometry& conv) {
 
 bool PrefersWinograd(const ConvSpec& spec) {
   constexpr int64_t kChannels = 32;
-  const bool has_amx = __builtin_cpu_supports("amx-bf16") != 0;
-  return HasWinograd(spec.geometry) &&
-         !(spec.x.dtype == DType::kBFloat16 && has_amx) &&
+  const bool has_fast_direct =
+      spec.x.dtype == DType::kBFloat16 && HasAmxBFloat16();
+  return HasWinograd(spec.geometry) && !has_fast_direct &&
          spec.geometry.in_channels >= kChannels &&
          spec.geometry.out_channels >= kChannels;
 }
