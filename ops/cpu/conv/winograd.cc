@@ -270,47 +270,73 @@ void TransformFilter(const Winograd& conv, const Filter* filter, bool is_turned,
   });
 }
 
-// Copies elements of `width` filters for `height` input channels, from the
-// first of each, to [taps, height, kSide].
-template <int64_t kSide, typename Filter>
-void TransposeTaps(const Filter* filter, int64_t in_channels, int64_t height,
-                   int64_t width, float* to) {
-  for (int64_t k = 0; k < width; ++k) {
+// A square of kSide x kSide channels of a filter, or less at its edges, which
+// stays in the first cache.
+struct ChannelSquare {
+  static constexpr int64_t kSide = 16;
+
+  int64_t in = 0;  // the first channels
+  int64_t out = 0;
+  int64_t height = 0;  // channels that there are: of the input
+  int64_t width = 0;   // of the output
+};
+
+// Copies its elements from the stored filter to [taps, height, kSide].
+template <typename Filter>
+void TransposeTaps(const Winograd& conv, const ChannelSquare& square,
+                   const Filter* filter, float* to) {
+  constexpr int64_t kSide = ChannelSquare::kSide;
+  for (int64_t k = 0; k < square.width; ++k) {
     for (int64_t tap = 0; tap < kTaps; ++tap) {
-      const Filter* from = filter + (k * kTaps + tap) * in_channels;
-      float* place = to + tap * height * kSide + k;
-      for (int64_t c = 0; c < height; ++c) place[c * kSide] = Load(from[c]);
+      const Filter* from = filter +
+                           ((square.out + k) * kTaps + tap) * conv.in_channels +
+                           square.in;
+      float* place = to + tap * square.height * kSide + k;
+      for (int64_t c = 0; c < square.height; ++c) {
+        place[c * kSide] = Load(from[c]);
+      }
     }
   }
 }
 
-// Points [in_channels, out_channels], by squares of channels that stay in the
-// first cache.
+// Points [in_channels, out_channels].
+template <typename F, typename T, typename Filter>
+void TransformTransposedSquare(const Winograd& conv,
+                               const ChannelSquare& square,
+                               const Filter* filter, float* to) {
+  constexpr int64_t kSide = ChannelSquare::kSide;
+  const Points<F::kPoints, float> points = {to, conv.in_channels,
+                                            conv.out_channels};
+  float taps[kTaps * kSide * kSide];
+  TransposeTaps(conv, square, filter, taps);
+  for (int64_t row = 0; row < square.height; ++row) {
+    TransformTo<typename F::Filter, float> places = points.at(square.in + row);
+    for (float*& place : places) place += square.out;
+    std::array<const float*, kTaps> from = {};
+    for (size_t tap = 0; tap < from.size(); ++tap) {
+      from[tap] =
+          taps + (static_cast<int64_t>(tap) * square.height + row) * kSide;
+    }
+    TransformSquare<typename F::Filter, float, float, RoundedFilter<T, float>>(
+        from, places, square.width);
+  }
+}
+
 template <typename F, typename T, typename Filter>
 void TransformTransposedFilter(const Winograd& conv, const Filter* filter,
                                float* to) {
-  constexpr int64_t kSide = 16;
-  const int64_t in = conv.in_channels;
-  const int64_t out = conv.out_channels;
-  const Points<F::kPoints, float> points = {to, in, out};
-  ForEachOnThreads(conv.threads(), (out + kSide - 1) / kSide, [&](int64_t i) {
-    float taps[kTaps * kSide * kSide];
-    const int64_t o = i * kSide;
-    const int64_t width = std::min(kSide, out - o);
-    for (int64_t c = 0; c < in; c += kSide) {
-      const int64_t height = std::min(kSide, in - c);
-      TransposeTaps<kSide>(filter + o * kTaps * in + c, in, height, width,
-                           taps);
-      for (int64_t row = 0; row < height; ++row) {
-        TransformTo<typename F::Filter, float> places = points.at(c + row);
-        for (float*& place : places) place += o;
-        std::array<const float*, kTaps> from = {};
-        for (size_t tap = 0; tap < from.size(); ++tap) {
-          from[tap] = taps + (static_cast<int64_t>(tap) * height + row) * kSide;
-        }
-        TransformSquare<typename F::Filter, float, float,
-                        RoundedFilter<T, float>>(from, places, width);
-      }
+  constexpr int64_t kSide = ChannelSquare::kSide;
+  const int64_t columns = (conv.out_channels + kSide - 1) / kSide;
+  ForEachOnThreads(conv.threads(), columns, [&](int64_t column) {
+    const int64_t out = column * kSide;
+    for (int64_t in = 0; in < conv.in_channels; in += kSide) {
+      TransformTransposedSquare<F, T>(
+          conv,
+          {.in = in,
+           .out = out,
+           .height = std::min(kSide, conv.in_channels - in),
+           .width = std::min(kSide, conv.out_channels - out)},
+          filter, to);
     }
   });
 }
@@ -433,6 +459,17 @@ struct ForwardSpec {
   }
 };
 
+// As the products of `spec` read it.
+template <typename F, typename T, typename Filter>
+void TransformFilterFor(const ForwardSpec& spec, const Filter* stored,
+                        float* to) {
+  if (spec.is_transposed()) {
+    TransformTransposedFilter<F, T>(spec.conv, stored, to);
+  } else {
+    TransformFilter<F, T>(spec.conv, stored, spec.is_turned, to);
+  }
+}
+
 // The workspace: the filter; and of each team the pixels and products of a
 // block, and what its products need.
 template <typename F, typename T, typename Filter>
@@ -457,13 +494,9 @@ NewKernel ForwardKernel(const ForwardSpec& spec) {
         const auto y =
             conv.tiles.output(context.output<T>(0), spec.to_channels());
         auto* filter = static_cast<float*>(context.workspace);
-        const auto* stored =
-            context.input<Filter>(static_cast<size_t>(spec.filter));
-        if (spec.is_transposed()) {
-          TransformTransposedFilter<F, T>(conv, stored, filter);
-        } else {
-          TransformFilter<F, T>(conv, stored, spec.is_turned, filter);
-        }
+        TransformFilterFor<F, T>(
+            spec, context.input<Filter>(static_cast<size_t>(spec.filter)),
+            filter);
         float* teams = filter + conv.filter_floats();
         return conv.ForEachBlock(
             [&](int64_t team, const Block& block) -> absl::Status {
