@@ -1,104 +1,110 @@
-// Winograd's algorithm beside a naive convolution in double.
+// Winograd's algorithm beside the naive convolutions of the cases of ops.
 #include "ops/cpu/conv/winograd.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
-#include <string_view>
-#include <type_traits>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "base/bfloat16.h"
 #include "fmt/format.h"
 #include "ops/cpu/lanes.h"
-#include "tests/support/guarded_buffer.h"
+#include "tests/ops/cases/conv_case.h"
+#include "tests/ops/cases/run_op_case.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {
 namespace {
 
-enum class Gradient { kNone, kInput, kFilter };
+using testing::Doubles;
+using testing::DoublesList;
+using testing::OpCase;
 
-Window SquareWindow(int64_t rows, int64_t columns, int64_t before,
-                    int64_t after) {
-  Window window;
-  for (const int64_t input : {rows, columns}) {
-    window.push_back({.input = input,
-                      .output = input + before + after - 2,
-                      .size = 3,
-                      .pad_before = before,
-                      .pad_after = after});
-  }
-  return window;
-}
+constexpr const char* kTiles[] = {"winograd_2x2", "winograd_4x4"};
+constexpr double kError = 2e-6;
 
-// The three tensors of a convolution.
-struct Tensors {
-  std::vector<double> x = {};
-  std::vector<double> filter = {};
-  std::vector<double> y = {};
+struct SquareConv {
+  int64_t batch = 1;
+  int64_t rows = 1;
+  int64_t columns = 1;
+  int64_t in = 1;
+  int64_t out = 1;
+  int64_t before = 1;  // padding
+  int64_t after = 1;
 };
 
-std::vector<double>& Result(Gradient gradient, Tensors& of) {
-  if (gradient == Gradient::kNone) return of.y;
-  return gradient == Gradient::kInput ? of.x : of.filter;
+testing::Conv CaseOf(const SquareConv& conv) {
+  const auto output = [&](int64_t input) {
+    return input + conv.before + conv.after - 2;
+  };
+  return {.name = "Winograd",
+          .x = {conv.batch, conv.rows, conv.columns, conv.in},
+          .filter = {conv.out, 3, 3, conv.in},
+          .y = {conv.batch, output(conv.rows), output(conv.columns), conv.out},
+          .padding = "EXPLICIT",
+          .pad_before = {conv.before, conv.before},
+          .pad_after = {conv.after, conv.after}};
 }
 
-// Calls fn(index in x, in the filter, in y) for every product.
-template <typename Fn>
-void ForEachProduct(const ConvGeometry& conv, const Fn& fn) {
-  const WindowDim& rows = conv.window[0];
-  const WindowDim& columns = conv.window[1];
-  for (int64_t n = 0; n < conv.batch; ++n) {
-    for (int64_t y = 0; y < rows.output * columns.output; ++y) {
-      for (int64_t tap = 0; tap < 9; ++tap) {
-        const int64_t row = rows.begin(y / columns.output) + tap / 3;
-        const int64_t column = columns.begin(y % columns.output) + tap % 3;
-        if (row < 0 || row >= rows.input || column < 0 ||
-            column >= columns.input) {
-          continue;
-        }
-        const int64_t x_pixel = (n * rows.input + row) * columns.input + column;
-        const int64_t y_pixel = n * rows.output * columns.output + y;
-        for (int64_t o = 0; o < conv.out_channels; ++o) {
-          for (int64_t i = 0; i < conv.in_channels; ++i) {
-            fn(static_cast<size_t>(x_pixel * conv.in_channels + i),
-               static_cast<size_t>((o * 9 + tap) * conv.in_channels + i),
-               static_cast<size_t>(y_pixel * conv.out_channels + o));
-          }
-        }
-      }
-    }
-  }
-}
-
-// The result from the other two tensors; with `of_sizes`, the sum of the sizes
-// of the products instead, by which rounding errors are judged.
-std::vector<double> Naive(const ConvGeometry& conv, Gradient gradient,
-                          const Tensors& given, bool of_sizes) {
-  Tensors sums = given;
-  std::ranges::fill(Result(gradient, sums), 0.0);
-  ForEachProduct(conv, [&](size_t x, size_t filter, size_t y) {
-    double product = 0;
-    double* sum = nullptr;
-    switch (gradient) {
-      case Gradient::kNone:
-        product = given.x[x] * given.filter[filter];
-        sum = &sums.y[y];
-        break;
-      case Gradient::kInput:
-        product = given.y[y] * given.filter[filter];
-        sum = &sums.x[x];
-        break;
-      case Gradient::kFilter:
-        product = given.x[x] * given.y[y];
-        sum = &sums.filter[filter];
-        break;
-    }
-    *sum += of_sizes ? std::abs(product) : product;
+// The convolution and its gradients in float32 and bfloat16.
+std::vector<OpCase> AllCasesOf(const SquareConv& conv) {
+  std::vector<OpCase> cases = CasesOf(CaseOf(conv));
+  std::erase_if(cases, [](const OpCase& c) {
+    return c.outputs[0].dtype == DType::kFloat16;
   });
-  return Result(gradient, sums);
+  return cases;
+}
+
+std::vector<OpCase> Float32CasesOf(const SquareConv& conv) {
+  std::vector<OpCase> cases = AllCasesOf(conv);
+  std::erase_if(cases, [](const OpCase& c) {
+    return c.inputs[1].type.dtype != DType::kFloat32 ||
+           c.outputs[0].dtype != DType::kFloat32;
+  });
+  return cases;
+}
+
+bool IsFilterGradient(const OpCase& c) {
+  return c.op == "Conv2DBackpropFilter";
+}
+
+// What the reference says of a case's inputs.
+struct Expected {
+  Doubles values = {};
+  // The largest sum of the sizes of the products: the algorithm's errors are
+  // relative to all pixels of a tile.
+  double size = 0;
+};
+
+Expected ExpectedOf(const OpCase& c) {
+  DoublesList inputs;
+  for (const HostTensor& input : MakeInputs(c)) {
+    inputs.push_back(ToDoubles(input));
+  }
+  Expected expected = {.values = c.reference(inputs)[0]};
+  for (Doubles& input : inputs) {
+    for (double& x : input) x = std::abs(x);
+  }
+  expected.size = std::ranges::max(c.reference(inputs)[0]);
+  return expected;
+}
+
+Doubles RunCase(const OpCase& c, const std::string& algorithm, int threads) {
+  const auto run = RunOpCase(c, {.threads = threads, .algorithm = algorithm});
+  EXPECT_THAT(run, testing::IsOk());
+  return run.ok() ? ToDoubles(run->outputs[0]) : Doubles();
+}
+
+// The largest error, in parts of Expected::size.
+double Error(const Doubles& got, const Expected& expected) {
+  EXPECT_EQ(got.size(), expected.values.size());
+  double most = 0;
+  for (size_t i = 0; i < std::min(got.size(), expected.values.size()); ++i) {
+    most = std::max(most, std::abs(got[i] - expected.values[i]));
+  }
+  return most / expected.size;
 }
 
 class WinogradTest : public ::testing::Test {
@@ -106,170 +112,33 @@ class WinogradTest : public ::testing::Test {
   void SetUp() override {
     if (!HasAvx512()) GTEST_SKIP() << "needs a CPU with AVX-512";
   }
-
-  // Numbers that bfloat16 has, so that no dtype rounds them.
-  std::vector<double> Draw(int64_t n) {
-    std::normal_distribution<float> normal;
-    std::vector<double> drawn;
-    for (int64_t i = 0; i < n; ++i) {
-      drawn.push_back(ToFloat(ToBFloat16(normal(random_))));
-    }
-    return drawn;
-  }
-
-  Tensors DrawTensors(const ConvGeometry& conv) {
-    const auto pixels = [&](int64_t WindowDim::*size) {
-      return conv.batch * conv.window[0].*size * conv.window[1].*size;
-    };
-    return {.x = Draw(pixels(&WindowDim::input) * conv.in_channels),
-            .filter = Draw(conv.out_channels * 9 * conv.in_channels),
-            .y = Draw(pixels(&WindowDim::output) * conv.out_channels)};
-  }
-
-  int64_t Pick(int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random_);
-  }
-
-  std::mt19937 random_{20261128};
 };
-
-// Runs one of the three kernels with its workspace and its result between
-// guards.
-class Runner {
- public:
-  Runner(const ConvGeometry& conv, Gradient gradient, int threads)
-      : gradient_(gradient) {
-    spec_ = {.geometry = conv, .threads = threads};
-    switch (gradient) {
-      case Gradient::kNone:
-        Place(spec_.x, spec_.filter, spec_.y);
-        break;
-      case Gradient::kInput:
-        Place(spec_.filter, spec_.y, spec_.x);
-        break;
-      case Gradient::kFilter:
-        Place(spec_.x, spec_.y, spec_.filter);
-        break;
-    }
-  }
-
-  template <typename T>
-  std::vector<double> Run(const Tensors& given, std::string_view algorithm) {
-    for (ConvTensor* tensor : {&spec_.x, &spec_.y}) {
-      tensor->dtype =
-          std::is_same_v<T, float> ? DType::kFloat32 : DType::kBFloat16;
-    }
-    NewKernel kernel = Make(algorithm);
-    EXPECT_THAT(kernel, testing::IsOk());
-    if (!kernel.ok()) return {};
-    return gradient_ == Gradient::kFilter ? RunAs<T, T, float>(**kernel, given)
-           : gradient_ == Gradient::kNone ? RunAs<T, float, T>(**kernel, given)
-                                          : RunAs<float, T, T>(**kernel, given);
-  }
-
- private:
-  static void Place(ConvTensor& first, ConvTensor& second, ConvTensor& result) {
-    first.place = Input(0);
-    second.place = Input(1);
-    result.place = Output(0);
-  }
-
-  NewKernel Make(std::string_view algorithm) const {
-    if (gradient_ == Gradient::kNone) return MakeConvKernel(spec_, algorithm);
-    return gradient_ == Gradient::kInput
-               ? MakeConvInputGradientKernel(spec_, algorithm)
-               : MakeConvFilterGradientKernel(spec_, algorithm);
-  }
-
-  template <typename T>
-  static std::vector<T> As(const std::vector<double>& values) {
-    std::vector<T> converted;
-    for (const double value : values) {
-      if constexpr (std::is_same_v<T, float>) {
-        converted.push_back(static_cast<float>(value));
-      } else {
-        converted.push_back(ToBFloat16(static_cast<float>(value)));
-      }
-    }
-    return converted;
-  }
-
-  template <typename First, typename Second, typename Out>
-  std::vector<double> RunAs(Kernel& kernel, const Tensors& given) {
-    Tensors sizes = given;
-    const size_t size = Result(gradient_, sizes).size();
-    std::vector<First> first =
-        As<First>(gradient_ == Gradient::kInput ? given.filter : given.x);
-    std::vector<Second> second =
-        As<Second>(gradient_ == Gradient::kNone ? given.filter : given.y);
-    testing::GuardedBuffer out(static_cast<int64_t>(size * sizeof(Out)));
-    testing::GuardedBuffer workspace(kernel.workspace_bytes());
-    const std::vector<void*> inputs = {first.data(), second.data()};
-    const std::vector<void*> outputs = {out.data()};
-    EXPECT_THAT(kernel.Run({.inputs = inputs,
-                            .outputs = outputs,
-                            .workspace = workspace.data()}),
-                testing::IsOk());
-    EXPECT_TRUE(out.guards_intact());
-    EXPECT_TRUE(workspace.guards_intact());
-    std::vector<double> result;
-    const auto* values = reinterpret_cast<const Out*>(out.data());
-    for (size_t i = 0; i < size; ++i) {
-      if constexpr (std::is_same_v<Out, float>) {
-        result.push_back(values[i]);
-      } else {
-        result.push_back(ToFloat(values[i]));
-      }
-    }
-    return result;
-  }
-
-  Gradient gradient_;
-  ConvSpec spec_;
-};
-
-// The largest error, in parts of the largest sum of the sizes of the products:
-// the algorithm's errors are relative to all pixels of a tile.
-double Error(const std::vector<double>& got, const std::vector<double>& want,
-             const std::vector<double>& sizes) {
-  EXPECT_EQ(got.size(), want.size());
-  double most = 0;
-  for (size_t i = 0; i < std::min(got.size(), want.size()); ++i) {
-    most = std::max(most, std::abs(got[i] - want[i]));
-  }
-  return most / std::ranges::max(sizes);
-}
-
-constexpr Gradient kAll[] = {Gradient::kNone, Gradient::kInput,
-                             Gradient::kFilter};
-constexpr const char* kTiles[] = {"winograd_2x2", "winograd_4x4"};
-constexpr double kError = 2e-6;
 
 TEST_F(WinogradTest, ComputesWhatANaiveConvolutionComputes) {
+  std::mt19937 random(20261128);
+  const auto pick = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
   for (int i = 0; i < 60 && !HasFailure(); ++i) {
-    const int64_t before = Pick(0, 4);
-    const ConvGeometry conv = {
-        .batch = Pick(1, 3),
-        .in_channels = Pick(1, 40),
-        .out_channels = Pick(1, 40),
-        .window = SquareWindow(Pick(3, 11), Pick(3, 11), before, Pick(0, 4))};
-    ASSERT_TRUE(HasWinograd(conv));
-    const Tensors given = DrawTensors(conv);
-    const int threads = static_cast<int>(Pick(1, 3));
+    const SquareConv conv = {.batch = pick(1, 3),
+                             .rows = pick(3, 11),
+                             .columns = pick(3, 11),
+                             .in = pick(1, 40),
+                             .out = pick(1, 40),
+                             .before = pick(0, 4),
+                             .after = pick(0, 4)};
+    const int threads = static_cast<int>(pick(1, 3));
     SCOPED_TRACE(fmt::format(
-        "{} images of {} x {}, {} before, {} to {} channels, {} threads",
-        conv.batch, conv.window[0].input, conv.window[1].input, before,
-        conv.in_channels, conv.out_channels, threads));
-    for (const Gradient gradient : kAll) {
-      const auto want = Naive(conv, gradient, given, false);
-      const auto sizes = Naive(conv, gradient, given, true);
-      Runner runner(conv, gradient, threads);
+        "{} images of {} x {}, {} before, {} after, {} to {} channels, {} "
+        "threads",
+        conv.batch, conv.rows, conv.columns, conv.before, conv.after, conv.in,
+        conv.out, threads));
+    for (const OpCase& c : AllCasesOf(conv)) {
+      const Expected expected = ExpectedOf(c);
+      const double most = c.outputs[0].dtype == DType::kFloat32 ? kError : 4e-3;
       for (const char* tile : kTiles) {
-        EXPECT_LT(Error(runner.Run<float>(given, tile), want, sizes), kError)
-            << tile;
-        EXPECT_LT(Error(runner.Run<BFloat16>(given, tile), want, sizes),
-                  gradient == Gradient::kFilter ? kError : 4e-3)
-            << tile;
+        EXPECT_LT(Error(RunCase(c, tile, threads), expected), most)
+            << c.name << " " << tile;
       }
     }
   }
@@ -277,21 +146,16 @@ TEST_F(WinogradTest, ComputesWhatANaiveConvolutionComputes) {
 
 // Several teams of threads with several blocks each.
 TEST_F(WinogradTest, ComputesManyTilesInBlocksOfItsTeams) {
-  const ConvGeometry conv = {.batch = 2,
-                             .in_channels = 19,
-                             .out_channels = 70,
-                             .window = SquareWindow(79, 37, 1, 1)};
-  const Tensors given = DrawTensors(conv);
-  for (const Gradient gradient : kAll) {
-    const auto want = Naive(conv, gradient, given, false);
-    const auto sizes = Naive(conv, gradient, given, true);
+  for (const OpCase& c : Float32CasesOf(
+           {.batch = 2, .rows = 79, .columns = 37, .in = 19, .out = 70})) {
+    const Expected expected = ExpectedOf(c);
     for (const char* tile : kTiles) {
-      const auto one = Runner(conv, gradient, 1).Run<float>(given, tile);
-      const auto three = Runner(conv, gradient, 3).Run<float>(given, tile);
-      EXPECT_LT(Error(one, want, sizes), kError) << tile;
-      EXPECT_LT(Error(three, want, sizes), kError) << tile;
-      if (gradient != Gradient::kFilter) {
-        EXPECT_EQ(one, three) << tile;
+      const Doubles one = RunCase(c, tile, 1);
+      const Doubles three = RunCase(c, tile, 3);
+      EXPECT_LT(Error(one, expected), kError) << c.name << " " << tile;
+      EXPECT_LT(Error(three, expected), kError) << c.name << " " << tile;
+      if (!IsFilterGradient(c)) {
+        EXPECT_EQ(one, three) << c.name << " " << tile;
       }
     }
   }
@@ -299,47 +163,36 @@ TEST_F(WinogradTest, ComputesManyTilesInBlocksOfItsTeams) {
 
 // Filters so large that all threads share a block.
 TEST_F(WinogradTest, SharesBlocksAmongThreadsWhereFiltersAreLarge) {
-  const ConvGeometry conv = {.batch = 2,
-                             .in_channels = 136,
-                             .out_channels = 128,
-                             .window = SquareWindow(5, 5, 1, 1)};
-  const Tensors given = DrawTensors(conv);
-  for (const Gradient gradient : kAll) {
-    const auto want = Naive(conv, gradient, given, false);
-    const auto sizes = Naive(conv, gradient, given, true);
+  for (const OpCase& c : Float32CasesOf(
+           {.batch = 2, .rows = 5, .columns = 5, .in = 136, .out = 128})) {
+    const Expected expected = ExpectedOf(c);
     for (const char* tile : kTiles) {
-      const auto got = Runner(conv, gradient, 2).Run<float>(given, tile);
-      EXPECT_LT(Error(got, want, sizes), kError) << tile;
+      EXPECT_LT(Error(RunCase(c, tile, 2), expected), kError)
+          << c.name << " " << tile;
     }
   }
 }
 
 // winograd.h states the factors.
 TEST_F(WinogradTest, ErrsLittleMoreThanTheDirectAlgorithm) {
-  const ConvGeometry conv = {.batch = 2,
-                             .in_channels = 64,
-                             .out_channels = 64,
-                             .window = SquareWindow(16, 16, 1, 1)};
-  const Tensors given = DrawTensors(conv);
-  for (const Gradient gradient : kAll) {
-    const auto want = Naive(conv, gradient, given, false);
-    const auto sizes = Naive(conv, gradient, given, true);
-    Runner runner(conv, gradient, 2);
-    const double direct =
-        Error(runner.Run<float>(given, "direct"), want, sizes);
+  for (const OpCase& c : Float32CasesOf(
+           {.batch = 2, .rows = 16, .columns = 16, .in = 64, .out = 64})) {
+    const Expected expected = ExpectedOf(c);
+    const double direct = Error(RunCase(c, "direct", 2), expected);
     EXPECT_GT(direct, 0);
     for (const char* tile : kTiles) {
-      const double factor =
-          Error(runner.Run<float>(given, tile), want, sizes) / direct;
-      EXPECT_LT(factor, 12) << tile;
-      RecordProperty(fmt::format("{} {}", tile, static_cast<int>(gradient)),
+      const double factor = Error(RunCase(c, tile, 2), expected) / direct;
+      EXPECT_LT(factor, 12) << c.name << " " << tile;
+      RecordProperty(fmt::format("{} {}", tile, c.op),
                      fmt::format("{:.2f}", factor));
     }
   }
 }
 
 TEST_F(WinogradTest, IsForSquaresOfThreeOnly) {
-  const ConvGeometry conv = {.window = SquareWindow(8, 8, 1, 1)};
+  const WindowDim three = {
+      .input = 8, .output = 8, .size = 3, .pad_before = 1, .pad_after = 1};
+  const ConvGeometry conv = {.window = {three, three}};
   EXPECT_TRUE(HasWinograd(conv));
   const auto refuses = [&](const auto& change) {
     ConvGeometry other = conv;
