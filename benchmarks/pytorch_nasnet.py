@@ -35,16 +35,14 @@ class Separable(nn.Sequential):
 class FactorizedReduction(nn.Module):
     """Half the filters read the even pixels, half the odd ones."""
 
-    def __init__(self, channels, filters, activation):
+    def __init__(self, channels, filters):
         super().__init__()
         self.even = nn.Conv2d(channels, filters // 2, 1, 2, bias=False)
         self.odd = nn.Conv2d(channels, filters - filters // 2, 1, 2, bias=False)
-        self.end = nn.Sequential(nn.BatchNorm2d(filters, **NORM),
-                                 *([activation(inplace=True)] if activation
-                                   else []))
+        self.norm = nn.BatchNorm2d(filters, **NORM)
 
     def forward(self, x):
-        return self.end(torch.cat([self.even(x), self.odd(x[:, :, 1:, 1:])], 1))
+        return self.norm(torch.cat([self.even(x), self.odd(x[:, :, 1:, 1:])], 1))
 
 
 class NormalCell(nn.Module):
@@ -111,23 +109,21 @@ class NasNet(nn.Module):
         super().__init__()
         self.stem = ConvNorm(3, stem, 3, norm=NORM, activation=None)
         self.cells, self.fits = nn.ModuleList(), nn.ModuleList()
-        widths, is_halved = [stem], [0]  # of all maps so far
+        widths = [stem]  # of all maps so far
         for cell in range(cells):
-            if cell > 0 and cell % (cells // 3) == 0:
+            follows_reduction = cell > 0 and cell % (cells // 3) == 0
+            if follows_reduction:
                 filters *= 2
                 self.add(ReductionCell(widths[-1], filters, filters),
                          fit(widths[-2], filters, nn.ReLU))
                 widths.append(4 * filters)
-                is_halved.append(is_halved[-1] + 1)
             if cell == 0:
                 self.add(NormalCell(stem, stem, filters), nn.Identity())
             else:
-                reduces = is_halved[-2] != is_halved[-1]
+                fitted = FactorizedReduction if follows_reduction else fit
                 self.add(NormalCell(widths[-1], filters, filters),
-                         FactorizedReduction(widths[-2], filters, None)
-                         if reduces else fit(widths[-2], filters))
+                         fitted(widths[-2], filters))
             widths.append(6 * filters)
-            is_halved.append(is_halved[-1])
         self.logits = nn.Linear(widths[-1], 10)
 
     def add(self, cell, fitted):
