@@ -63,7 +63,7 @@ StepShares SharesOfOps(const Graph& graph, const OpRegistry& ops,
     by_op[node.op] += time;
     all += time;
   }
-  StepShares shares = {.all = ShareOf("", all, all)};
+  StepShares shares = {.all = ShareOf("all", all, all)};
   for (const auto& [op, time] : by_op) {
     shares.ops.push_back(ShareOf(op, time, all));
   }

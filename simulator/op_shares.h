@@ -29,7 +29,7 @@ struct OpShare {
 
 struct StepShares {
   std::vector<OpShare> ops = {};  // longest first, equal ones by name
-  OpShare all = {};               // without a name
+  OpShare all = {};               // with the name "all"
 };
 
 // Of the nodes that run when `fetches` are wanted and whose kernels the profile

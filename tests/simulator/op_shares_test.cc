@@ -70,7 +70,6 @@ TEST_F(OpSharesTest, TheWholeStepIsTheirSum) {
   EXPECT_EQ(all.nodes, 3);
   EXPECT_EQ(all.ns, 4'010'000);
   EXPECT_THAT(all.of_time, DoubleEq(1));
-  // a, b and y of each product: x is read once.
   EXPECT_GT(all.of_memory_peak, 0);
 }
 

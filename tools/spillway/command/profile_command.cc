@@ -13,6 +13,7 @@
 #include "simulator/device_profile.h"
 #include "simulator/op_shares.h"
 #include "tools/spillway/interrupt.h"
+#include "tools/spillway/output/op_table.h"
 #include "tools/spillway/output/progress.h"
 #include "tools/spillway/output/result_json.h"
 #include "tuner/profile/measure_profile.h"
@@ -137,26 +138,6 @@ size_t FasterThanFirst(const DeviceProfile& profile) {
       }));
 }
 
-std::string FormatShare(const OpShare& share, std::string_view name) {
-  return fmt::format("  {:<32}{:>7}{:>12.3f}{:>9.1f} %{:>9.1f} %{:>9.1f} %\n",
-                     name, share.nodes, Milliseconds(share.ns),
-                     100 * share.of_time, 100 * share.of_flops_peak,
-                     100 * share.of_memory_peak);
-}
-
-// A line for the whole step and for each op that takes a part worth a line.
-std::string FormatShares(const StepShares& shares) {
-  constexpr double kLeast = 0.005;
-  std::string text =
-      fmt::format("  {:<32}{:>7}{:>12}{:>11}{:>11}{:>11}\n", "op", "nodes",
-                  "ms", "of time", "of flops", "of memory");
-  text += FormatShare(shares.all, "all");
-  for (const OpShare& share : shares.ops) {
-    if (share.of_time >= kLeast) text += FormatShare(share, share.op);
-  }
-  return text;
-}
-
 std::string FormatProfile(const Measurement& measurement,
                           const std::string& path) {
   const DeviceProfile& profile = measurement.measured.profile;
@@ -186,21 +167,6 @@ std::string FormatProfile(const Measurement& measurement,
   }
   return text + fmt::format("profile      {}, {} of kernel\n", path,
                             Counted(profile.kernels.size(), "kind"));
-}
-
-Json SharesJson(const StepShares& shares) {
-  const auto to_json = [](const OpShare& share) {
-    return Json{{"op", share.op},
-                {"nodes", share.nodes},
-                {"ms", Milliseconds(share.ns)},
-                {"of_time", share.of_time},
-                {"of_flops_peak", share.of_flops_peak},
-                {"of_memory_peak", share.of_memory_peak}};
-  };
-  Json all = Json::array({to_json(shares.all)});
-  all[0]["op"] = "all";
-  for (const OpShare& share : shares.ops) all.push_back(to_json(share));
-  return all;
 }
 
 Json ToJson(const Measurement& measurement, const std::string& path) {
