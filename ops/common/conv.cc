@@ -90,6 +90,17 @@ Shape ConvOutput(const ConvGeometry& conv) {
   return Shape(std::move(dims));
 }
 
+ConvGeometry BackwardConv(const ConvGeometry& conv) {
+  ConvGeometry backward = conv;
+  std::swap(backward.in_channels, backward.out_channels);
+  for (WindowDim& dim : backward.window) {
+    std::swap(dim.input, dim.output);
+    dim.pad_before = dim.extent() - 1 - dim.pad_before;
+    dim.pad_after = dim.extent() - 1 - dim.pad_after;
+  }
+  return backward;
+}
+
 double ConvFlops(const Shape& filter, const Shape& y) {
   const int64_t products = filter.num_elements() / filter.dim(0);
   return 2.0 * static_cast<double>(y.num_elements()) *

@@ -51,6 +51,11 @@ absl::StatusOr<ConvGeometry> ReadConv(const Attributes& attributes,
 
 Shape ConvOutput(const ConvGeometry& conv);
 
+// The convolution of dy, by filters that are turned by 180 degrees and whose
+// input and output channels are exchanged, that gives dx. Strides must be 1.
+// Padding may become negative.
+ConvGeometry BackwardConv(const ConvGeometry& conv);
+
 // Two times the multiply-adds of y, including those with padding. The same for
 // dx and dfilter.
 double ConvFlops(const Shape& filter, const Shape& y);

@@ -138,27 +138,6 @@ bool HasForwardGradient(const ConvGeometry& conv) {
   });
 }
 
-WindowDim Backward(const WindowDim& dim) {
-  return {.input = dim.output,
-          .output = dim.input,
-          .size = dim.size,
-          .dilation = dim.dilation,
-          .pad_before = dim.extent() - 1 - dim.pad_before,
-          .pad_after = dim.extent() - 1 - dim.pad_after};
-}
-
-// The convolution of dy that computes dx.
-ConvGeometry Backward(const ConvGeometry& conv) {
-  ConvGeometry backward = {.batch = conv.batch,
-                           .in_channels = conv.out_channels,
-                           .out_channels = conv.in_channels,
-                           .groups = conv.groups};
-  for (const WindowDim& dim : conv.window) {
-    backward.window.push_back(Backward(dim));
-  }
-  return backward;
-}
-
 // All channels of element `tap` of the window, counted in row-major order.
 memory::desc Tap(const memory::desc& filter, size_t spatial, int64_t tap) {
   memory::dims dims = filter.dims();
@@ -201,8 +180,9 @@ Place AddTurnedFilter(const ConvSpec& spec, const memory::desc& wanted,
 NewKernel InputGradientByForward(const ConvSpec& spec) {
   return MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
     const DType dtype = spec.y.dtype;
-    const auto desc = Forward(
-        MakeProblem(Backward(spec.geometry), dtype, dtype), program.engine());
+    const auto desc =
+        Forward(MakeProblem(BackwardConv(spec.geometry), dtype, dtype),
+                program.engine());
     const Place filter = AddTurnedFilter(spec, desc.weights_desc(), program);
     AddForward(desc, spec.y.place, filter, spec.x.place, program);
   });
@@ -331,6 +311,16 @@ void AddWinograd(const ConvSpec& spec, WinogradKernel make,
   alternatives.insert(place, tiles.begin(), tiles.end());
 }
 
+NewKernel DirectOrWinograd(const ConvSpec& spec,
+                           NewKernel (*direct)(const ConvSpec&),
+                           WinogradKernel winograd,
+                           std::string_view algorithm) {
+  std::vector<Alternative> alternatives = {
+      {"direct", [=] { return direct(spec); }}};
+  AddWinograd(spec, winograd, alternatives);
+  return MakeOneOf(std::move(alternatives), algorithm);
+}
+
 NewKernel DirectForward(const ConvSpec& spec) {
   return MakeOneDnnKernel(spec.threads, [&](OneDnnProgram& program) {
     const DType dtype = spec.x.dtype;
@@ -387,10 +377,7 @@ NewKernel MakeConvKernel(const ConvSpec& spec, std::string_view algorithm) {
                              .y_dtype = spec.y.dtype},
                             spec.threads);
   }
-  std::vector<Alternative> alternatives = {
-      {"direct", [spec] { return DirectForward(spec); }}};
-  AddWinograd(spec, MakeWinogradKernel, alternatives);
-  return MakeOneOf(std::move(alternatives), algorithm);
+  return DirectOrWinograd(spec, DirectForward, MakeWinogradKernel, algorithm);
 }
 
 NewKernel MakeConvInputGradientKernel(const ConvSpec& spec,
@@ -407,10 +394,8 @@ NewKernel MakeConvInputGradientKernel(const ConvSpec& spec,
                              .y_dtype = spec.x.dtype},
                             spec.threads);
   }
-  std::vector<Alternative> alternatives = {
-      {"direct", [spec] { return DirectInputGradient(spec); }}};
-  AddWinograd(spec, MakeWinogradInputGradientKernel, alternatives);
-  return MakeOneOf(std::move(alternatives), algorithm);
+  return DirectOrWinograd(spec, DirectInputGradient,
+                          MakeWinogradInputGradientKernel, algorithm);
 }
 
 NewKernel MakeConvFilterGradientKernel(const ConvSpec& spec,

@@ -10,6 +10,7 @@
 #include "executor/kernel.h"
 #include "ops/common/conv.h"
 #include "ops/cpu/onednn.h"
+#include "ops/cpu/storage.h"
 #include "ops/op.h"
 
 namespace spillway {
@@ -38,13 +39,27 @@ struct ConvSpec {
   int threads = 1;
 };
 
-// All have several algorithms. `algorithm`: KernelRequest::algorithm.
-//   direct    oneDNN's
-//   winograd  winograd.h
-//   patches   of a filter gradient: one matrix product of patches
-//             (patches_filter_gradient.h)
-//   float32   of a filter gradient: direct, from float32 copies of bfloat16
-//             activations
+// Calls make(T(), Filter()), where T is the storage type of activations and
+// Filter that of the filter. Errors: as ForStorage.
+template <typename Make>
+NewKernel ForConvStorage(const ConvSpec& spec, const Make& make) {
+  const TensorType x = {.dtype = spec.x.dtype, .shape = {}};
+  const TensorType filter = {.dtype = spec.filter.dtype, .shape = {}};
+  return ForStorage(x, [&]<typename T>(T) -> NewKernel {
+    return ForStorage(filter, [&]<typename Filter>(Filter) -> NewKernel {
+      return make(T(), Filter());
+    });
+  });
+}
+
+// Most have several algorithms. `algorithm`: KernelRequest::algorithm.
+//   direct        oneDNN's
+//   winograd_4x4  winograd.h
+//   winograd_2x2  winograd.h
+//   patches       of a filter gradient: one matrix product of patches
+//                 (patches_filter_gradient.h)
+//   float32       of a filter gradient: direct, from float32 copies of bfloat16
+//                 activations
 NewKernel MakeConvKernel(const ConvSpec& spec,
                          std::string_view algorithm);  // y
 NewKernel MakeConvInputGradientKernel(const ConvSpec& spec,

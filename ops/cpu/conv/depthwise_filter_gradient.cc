@@ -264,12 +264,8 @@ bool HasOwnFilterGradient(const ConvGeometry& conv) {
 }
 
 NewKernel MakeDepthwiseFilterGradientKernel(const ConvSpec& spec) {
-  const TensorType x = {.dtype = spec.x.dtype, .shape = {}};
-  const TensorType filter = {.dtype = spec.filter.dtype, .shape = {}};
-  return ForStorage(x, [&]<typename T>(T) -> NewKernel {
-    return ForStorage(filter, [&]<typename Filter>(Filter) -> NewKernel {
-      return GradientKernel<T, Filter>(spec);
-    });
+  return ForConvStorage(spec, [&]<typename T, typename Filter>(T, Filter) {
+    return GradientKernel<T, Filter>(spec);
   });
 }
 
