@@ -9,7 +9,7 @@
 
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "ops/common/function_kernel.h"
+#include "executor/kernel.h"
 #include "ops/cpu/conv/winograd_passes.h"
 #include "ops/cpu/conv/winograd_plan.h"
 #include "ops/cpu/conv/winograd_transform.h"
@@ -86,10 +86,57 @@ void TransformFilterFor(const ForwardSpec& spec, const Filter* stored,
   }
 }
 
-// The workspace: the filter; and of each team the pixels and products of a
-// block, and what its products need.
 template <typename F, typename T, typename Filter>
-NewKernel ForwardKernel(const ForwardSpec& spec) {
+class ForwardKernel final : public Kernel {
+ public:
+  ForwardKernel(const ForwardSpec& spec, Products products)
+      : spec_(spec),
+        products_(std::move(products)),
+        team_floats_(spec.conv.blocks_floats() + products_.workspace_floats()) {
+  }
+
+  // The filter; and of each team the pixels and products of a block, and what
+  // its products need.
+  int64_t workspace_bytes() const override {
+    return kFloatBytes *
+           (spec_.conv.filter_floats() + spec_.conv.teams * team_floats_);
+  }
+
+  absl::Status Run(const KernelContext& context) override {
+    auto* filter = static_cast<float*>(context.workspace);
+    TransformFilterFor<F, T>(
+        spec_, context.input<Filter>(static_cast<size_t>(spec_.filter)),
+        filter);
+    return spec_.conv.ForEachBlock([&](int64_t team, const TileBlock& block) {
+      return RunBlock(context, team, block);
+    });
+  }
+
+ private:
+  absl::Status RunBlock(const KernelContext& context, int64_t team,
+                        const TileBlock& block) const {
+    const WinogradPlan& conv = spec_.conv;
+    const auto x =
+        conv.tiles.input(context.input<T>(static_cast<size_t>(spec_.from)),
+                         spec_.from_channels());
+    const auto y = conv.tiles.output(context.output<T>(0), spec_.to_channels());
+    auto* filter = static_cast<float*>(context.workspace);
+    float* pixels = filter + conv.filter_floats() + team * team_floats_;
+    float* sums = pixels + conv.block_floats(x.channels);
+    float* rest = sums + conv.block_floats(y.channels);
+    TransformInput<F, T>(conv, block, x, pixels);
+    SPILLWAY_RETURN_IF_ERROR(products_.Run(team, pixels, filter, sums, rest));
+    TransformOutput<F, T>(conv, block, sums, y);
+    return absl::OkStatus();
+  }
+
+  const ForwardSpec spec_;
+  const Products products_;
+  const int64_t team_floats_;
+};
+
+template <typename F, typename T, typename Filter>
+NewKernel MakeForwardKernel(const ForwardSpec& spec) {
   SPILLWAY_ASSIGN_OR_RETURN(
       Products products,
       Products::Make({.m = spec.conv.block_tiles,
@@ -97,36 +144,8 @@ NewKernel ForwardKernel(const ForwardSpec& spec) {
                       .n = spec.to_channels(),
                       .transpose_b = !spec.is_turned && !spec.is_transposed()},
                      spec.conv));
-  const int64_t team_floats =
-      spec.conv.blocks_floats() + products.workspace_floats();
-  const int64_t floats =
-      spec.conv.filter_floats() + spec.conv.teams * team_floats;
-  return MakeKernel(
-      [=, products = std::move(products)](const KernelContext& context) {
-        const WinogradPlan& conv = spec.conv;
-        const auto x =
-            conv.tiles.input(context.input<T>(static_cast<size_t>(spec.from)),
-                             spec.from_channels());
-        const auto y =
-            conv.tiles.output(context.output<T>(0), spec.to_channels());
-        auto* filter = static_cast<float*>(context.workspace);
-        TransformFilterFor<F, T>(
-            spec, context.input<Filter>(static_cast<size_t>(spec.filter)),
-            filter);
-        float* teams = filter + conv.filter_floats();
-        return conv.ForEachBlock(
-            [&](int64_t team, const TileBlock& block) -> absl::Status {
-              float* pixels = teams + team * team_floats;
-              float* sums = pixels + conv.block_floats(x.channels);
-              float* rest = sums + conv.block_floats(y.channels);
-              TransformInput<F, T>(conv, block, x, pixels);
-              SPILLWAY_RETURN_IF_ERROR(
-                  products.Run(team, pixels, filter, sums, rest));
-              TransformOutput<F, T>(conv, block, sums, y);
-              return absl::OkStatus();
-            });
-      },
-      floats * kFloatBytes);
+  return std::make_unique<ForwardKernel<F, T, Filter>>(spec,
+                                                       std::move(products));
 }
 
 constexpr int64_t kSumsGrain = 4096;  // floats
@@ -154,46 +173,75 @@ void JoinSums(const WinogradPlan& conv, int64_t stride, float* sums) {
               });
 }
 
-// The workspace, of each team: sums of products, the pixels and gradients of a
-// block, and what its products need.
+struct FilterGradientSpec {
+  WinogradPlan conv = {};
+  int x = 0;  // inputs
+  int dy = 0;
+};
+
 template <typename F, typename T, typename Filter>
-NewKernel FilterGradientKernel(const WinogradPlan& of, int x_index,
-                               int dy_index) {
+class FilterGradientKernel final : public Kernel {
+ public:
+  FilterGradientKernel(const FilterGradientSpec& spec, Products products)
+      : spec_(spec),
+        products_(std::move(products)),
+        team_floats_(spec.conv.filter_floats() + spec.conv.blocks_floats() +
+                     products_.workspace_floats()) {}
+
+  // Of each team: sums of products, the pixels and gradients of a block, and
+  // what its products need.
+  int64_t workspace_bytes() const override {
+    return kFloatBytes * spec_.conv.teams * team_floats_;
+  }
+
+  absl::Status Run(const KernelContext& context) override {
+    const WinogradPlan& conv = spec_.conv;
+    auto* sums = static_cast<float*>(context.workspace);
+    ClearSums(conv, team_floats_, sums);
+    SPILLWAY_RETURN_IF_ERROR(
+        conv.ForEachBlock([&](int64_t team, const TileBlock& block) {
+          return RunBlock(context, team, block);
+        }));
+    JoinSums(conv, team_floats_, sums);
+    TransformFilterGradient<F>(conv, sums, context.output<Filter>(0));
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status RunBlock(const KernelContext& context, int64_t team,
+                        const TileBlock& block) const {
+    const WinogradPlan& conv = spec_.conv;
+    const auto x = conv.tiles.input(
+        context.input<T>(static_cast<size_t>(spec_.x)), conv.in_channels);
+    const auto dy = conv.tiles.output(
+        context.input<T>(static_cast<size_t>(spec_.dy)), conv.out_channels);
+    float* sums = static_cast<float*>(context.workspace) + team * team_floats_;
+    float* pixels = sums + conv.filter_floats();
+    float* gradients = pixels + conv.block_floats(x.channels);
+    float* rest = gradients + conv.block_floats(dy.channels);
+    TransformInput<F, T>(conv, block, x, pixels);
+    PadBlock<F>(conv, block, x.channels, pixels);
+    TransformOutputGradient<F, T>(conv, block, dy, gradients);
+    PadBlock<F>(conv, block, dy.channels, gradients);
+    return products_.Run(team, gradients, pixels, sums, rest);
+  }
+
+  const FilterGradientSpec spec_;
+  const Products products_;
+  const int64_t team_floats_;
+};
+
+template <typename F, typename T, typename Filter>
+NewKernel MakeFilterGradientKernel(const FilterGradientSpec& spec) {
   SPILLWAY_ASSIGN_OR_RETURN(Products products,
-                            Products::Make({.m = of.out_channels,
-                                            .k = of.block_tiles,
-                                            .n = of.in_channels,
+                            Products::Make({.m = spec.conv.out_channels,
+                                            .k = spec.conv.block_tiles,
+                                            .n = spec.conv.in_channels,
                                             .transpose_a = true,
                                             .adds_to_y = true},
-                                           of));
-  const int64_t team_floats =
-      of.filter_floats() + of.blocks_floats() + products.workspace_floats();
-  return MakeKernel(
-      [=, conv = of,
-       products = std::move(products)](const KernelContext& context) {
-        const auto x = conv.tiles.input(
-            context.input<T>(static_cast<size_t>(x_index)), conv.in_channels);
-        const auto dy = conv.tiles.output(
-            context.input<T>(static_cast<size_t>(dy_index)), conv.out_channels);
-        auto* all = static_cast<float*>(context.workspace);
-        ClearSums(conv, team_floats, all);
-        SPILLWAY_RETURN_IF_ERROR(conv.ForEachBlock(
-            [&](int64_t team, const TileBlock& block) -> absl::Status {
-              float* sums = all + team * team_floats;
-              float* pixels = sums + conv.filter_floats();
-              float* gradients = pixels + conv.block_floats(x.channels);
-              float* rest = gradients + conv.block_floats(dy.channels);
-              TransformInput<F, T>(conv, block, x, pixels);
-              PadBlock<F>(conv, block, x.channels, pixels);
-              TransformOutputGradient<F, T>(conv, block, dy, gradients);
-              PadBlock<F>(conv, block, dy.channels, gradients);
-              return products.Run(team, gradients, pixels, sums, rest);
-            }));
-        JoinSums(conv, team_floats, all);
-        TransformFilterGradient<F>(conv, all, context.output<Filter>(0));
-        return absl::OkStatus();
-      },
-      of.teams * team_floats * kFloatBytes);
+                                           spec.conv));
+  return std::make_unique<FilterGradientKernel<F, T, Filter>>(
+      spec, std::move(products));
 }
 
 // The size of the tiles of F(kTile x kTile, 3 x 3).
@@ -211,7 +259,7 @@ NewKernel ForTile(WinogradTile tile, const Make& make) {
 template <typename F>
 NewKernel MakeForward(const ConvSpec& dtypes, const ForwardSpec& spec) {
   return ForConvStorage(dtypes, [&]<typename T, typename Filter>(T, Filter) {
-    return ForwardKernel<F, T, Filter>(spec);
+    return MakeForwardKernel<F, T, Filter>(spec);
   });
 }
 
@@ -258,11 +306,12 @@ NewKernel MakeWinogradInputGradientKernel(const ConvSpec& spec,
 NewKernel MakeWinogradFilterGradientKernel(const ConvSpec& spec,
                                            WinogradTile tile) {
   return ForTile(tile, [&]<typename F>(F) {
-    const WinogradPlan conv =
-        MakeWinogradPlan(spec, spec.geometry.window, TileSizeOf<F>());
+    const FilterGradientSpec gradient = {
+        .conv = MakeWinogradPlan(spec, spec.geometry.window, TileSizeOf<F>()),
+        .x = spec.x.place.index,
+        .dy = spec.y.place.index};
     return ForConvStorage(spec, [&]<typename T, typename Filter>(T, Filter) {
-      return FilterGradientKernel<F, T, Filter>(conv, spec.x.place.index,
-                                                spec.y.place.index);
+      return MakeFilterGradientKernel<F, T, Filter>(gradient);
     });
   });
 }
