@@ -330,6 +330,8 @@ StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
   const IdMap<NodeId, bool> keep;
   const IdMap<NodeId, int64_t> kernel_ns =
       EstimateKernelTimes(original, ops, profile);
+  KnownAlgorithms algorithms = inputs.algorithms;
+  if (!algorithms.empty()) algorithms.resize(original.num_nodes());
   return BoundOfAny({.graph = original,
                      .ops = ops,
                      .keep = keep,
@@ -337,7 +339,7 @@ StepTimeBound BoundFor(const Graph& original, const PlanInputs& inputs,
                      .kernel_ns = kernel_ns,
                      .profile = profile,
                      .choices = choices},
-                    inputs.algorithms, {.schedule = inputs.schedule});
+                    algorithms, {.schedule = inputs.schedule});
 }
 
 std::optional<int64_t> BudgetFor(const StepOptions& options,
