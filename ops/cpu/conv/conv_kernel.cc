@@ -6,7 +6,7 @@
 //    channels exchanged. oneDNN's forward primitives are faster than its
 //    backward ones.
 // A filter gradient for which oneDNN has only its sgemm is computed as a matrix
-// product of patches. Windows of 3 x 3 have Winograd's algorithm as well.
+// product of patches. Some windows have Winograd's algorithm as well.
 #include "ops/cpu/conv/conv_kernel.h"
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "fmt/format.h"
 #include "ops/common/one_of.h"
 #include "ops/cpu/conv/depthwise_filter_gradient.h"
 #include "ops/cpu/conv/patches_filter_gradient.h"
@@ -296,19 +297,21 @@ NewKernel DirectFilterGradient(const ConvSpec& spec, DType dtype,
   return kernel;
 }
 
-using WinogradKernel = NewKernel (*)(const ConvSpec& spec, WinogradTile tile);
+using WinogradKernel = NewKernel (*)(const ConvSpec& spec,
+                                     const WinogradTile& tile);
 
 // Adds Winograd's algorithm where there is one: before the others where it is
 // likely to be the fastest.
 void AddWinograd(const ConvSpec& spec, WinogradKernel make,
                  std::vector<Alternative>& alternatives) {
-  if (!HasWinograd(spec.geometry)) return;
-  const std::vector<Alternative> tiles = {
-      {"winograd_4x4", [=] { return make(spec, WinogradTile::k4x4); }},
-      {"winograd_2x2", [=] { return make(spec, WinogradTile::k2x2); }}};
+  std::vector<Alternative> winograd;
+  for (const WinogradTile& tile : WinogradTilesOf(spec.geometry)) {
+    winograd.push_back({fmt::format("winograd_{}x{}", tile.height, tile.width),
+                        [=] { return make(spec, tile); }});
+  }
   const auto place =
       PrefersWinograd(spec) ? alternatives.begin() : alternatives.end();
-  alternatives.insert(place, tiles.begin(), tiles.end());
+  alternatives.insert(place, winograd.begin(), winograd.end());
 }
 
 NewKernel DirectOrWinograd(const ConvSpec& spec,

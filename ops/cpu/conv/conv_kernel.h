@@ -54,8 +54,7 @@ NewKernel ForConvStorage(const ConvSpec& spec, const Make& make) {
 
 // Most have several algorithms. `algorithm`: KernelRequest::algorithm.
 //   direct        oneDNN's
-//   winograd_4x4  winograd.h
-//   winograd_2x2  winograd.h
+//   winograd_HxW  Winograd's, for tiles of H x W pixels (winograd.h)
 //   patches       of a filter gradient: one matrix product of patches
 //                 (patches_filter_gradient.h)
 //   float32       of a filter gradient: direct, from float32 copies of bfloat16

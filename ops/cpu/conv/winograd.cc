@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -244,16 +245,43 @@ NewKernel MakeFilterGradientKernel(const FilterGradientSpec& spec) {
       spec, std::move(products));
 }
 
-// The size of the tiles of F(kTile x kTile, 3 x 3).
-template <typename F>
-WinogradTileSize TileSizeOf() {
-  return {.pixels = F::kTile, .points = int64_t{F::kPoints} * F::kPoints};
+template <int kDimensions, int kTile, int kTaps>
+using Scheme = WinogradScheme<WinogradLine<kTile, kTaps>, kDimensions>;
+using AllSchemes = std::tuple<Scheme<2, 4, 3>, Scheme<2, 2, 3>, Scheme<2, 2, 5>,
+                              Scheme<1, 4, 3>, Scheme<1, 3, 7>>;
+
+// Calls fn(F()) for the schemes for windows of this size; in a line, one size
+// is 1.
+template <typename Fn>
+void ForEachScheme(const Window& window, const Fn& fn) {
+  const auto suits = [&]<typename F>(F) {
+    const int64_t other = F::kDimensions == 1 ? 1 : F::Line::kTaps;
+    const auto [least, most] = std::minmax(window[0].size, window[1].size);
+    return least == other && most == F::Line::kTaps;
+  };
+  const auto call = [&]<typename F>(F scheme) {
+    if (suits(scheme)) fn(scheme);
+  };
+  std::apply([&](const auto&... scheme) { (call(scheme), ...); }, AllSchemes());
 }
 
-// Calls make(F()) for the tiles that are asked for.
+template <typename F>
+WinogradTile TileOf(const Window& window) {
+  const auto side = [](const WindowDim& dim) {
+    return dim.size == 1 ? 1 : F::Line::kTile;
+  };
+  return {.height = side(window[0]), .width = side(window[1])};
+}
+
+// Calls make(F()) for the scheme with these tiles.
 template <typename Make>
-NewKernel ForTile(WinogradTile tile, const Make& make) {
-  return tile == WinogradTile::k2x2 ? make(Winograd2x2()) : make(Winograd4x4());
+NewKernel ForTile(const ConvSpec& spec, const WinogradTile& tile,
+                  const Make& make) {
+  NewKernel kernel = Internal("no such tile");
+  ForEachScheme(spec.geometry.window, [&]<typename F>(F scheme) {
+    if (TileOf<F>(spec.geometry.window) == tile) kernel = make(scheme);
+  });
+  return kernel;
 }
 
 template <typename F>
@@ -265,38 +293,44 @@ NewKernel MakeForward(const ConvSpec& dtypes, const ForwardSpec& spec) {
 
 }  // namespace
 
-bool HasWinograd(const ConvGeometry& conv) {
-  return HasAvx512() && conv.groups == 1 && conv.window.size() == 2 &&
-         std::ranges::all_of(conv.window, [](const WindowDim& dim) {
-           return dim.size == 3 && dim.stride == 1 && dim.dilation == 1;
-         });
+std::vector<WinogradTile> WinogradTilesOf(const ConvGeometry& conv) {
+  const auto is_dense = [](const WindowDim& dim) {
+    return dim.stride == 1 && dim.dilation == 1;
+  };
+  std::vector<WinogradTile> tiles;
+  if (HasAvx512() && conv.groups == 1 && conv.window.size() == 2 &&
+      std::ranges::all_of(conv.window, is_dense)) {
+    ForEachScheme(conv.window, [&]<typename F>(F) {
+      tiles.push_back(TileOf<F>(conv.window));
+    });
+  }
+  return tiles;
 }
 
 bool PrefersWinograd(const ConvSpec& spec) {
   constexpr int64_t kChannels = 32;
   const bool has_fast_direct =
       spec.x.dtype == DType::kBFloat16 && HasAmxBFloat16();
-  return HasWinograd(spec.geometry) && !has_fast_direct &&
-         spec.geometry.in_channels >= kChannels &&
+  return !has_fast_direct && spec.geometry.in_channels >= kChannels &&
          spec.geometry.out_channels >= kChannels;
 }
 
-NewKernel MakeWinogradKernel(const ConvSpec& spec, WinogradTile tile) {
-  return ForTile(tile, [&]<typename F>(F) {
+NewKernel MakeWinogradKernel(const ConvSpec& spec, const WinogradTile& tile) {
+  return ForTile(spec, tile, [&]<typename F>(F) {
     return MakeForward<F>(
         spec,
-        {.conv = MakeWinogradPlan(spec, spec.geometry.window, TileSizeOf<F>()),
+        {.conv = MakeWinogradPlan(spec, spec.geometry.window, tile, F::kPoints),
          .from = spec.x.place.index,
          .filter = spec.filter.place.index});
   });
 }
 
 NewKernel MakeWinogradInputGradientKernel(const ConvSpec& spec,
-                                          WinogradTile tile) {
+                                          const WinogradTile& tile) {
   const Window window = BackwardConv(spec.geometry).window;
-  return ForTile(tile, [&]<typename F>(F) {
+  return ForTile(spec, tile, [&]<typename F>(F) {
     return MakeForward<F>(
-        spec, {.conv = MakeWinogradPlan(spec, window, TileSizeOf<F>()),
+        spec, {.conv = MakeWinogradPlan(spec, window, tile, F::kPoints),
                .is_turned = true,
                .from = spec.y.place.index,
                .filter = spec.filter.place.index});
@@ -304,10 +338,10 @@ NewKernel MakeWinogradInputGradientKernel(const ConvSpec& spec,
 }
 
 NewKernel MakeWinogradFilterGradientKernel(const ConvSpec& spec,
-                                           WinogradTile tile) {
-  return ForTile(tile, [&]<typename F>(F) {
+                                           const WinogradTile& tile) {
+  return ForTile(spec, tile, [&]<typename F>(F) {
     const FilterGradientSpec gradient = {
-        .conv = MakeWinogradPlan(spec, spec.geometry.window, TileSizeOf<F>()),
+        .conv = MakeWinogradPlan(spec, spec.geometry.window, tile, F::kPoints),
         .x = spec.x.place.index,
         .dy = spec.y.place.index};
     return ForConvStorage(spec, [&]<typename T, typename Filter>(T, Filter) {

@@ -1,6 +1,6 @@
 // The passes of Winograd's algorithm over tensors: each transforms a filter, or
-// the tiles of a block, on several threads. F is Winograd2x2 or Winograd4x4, T
-// the storage type of activations.
+// the tiles of a block, on several threads. F is a WinogradScheme, T the
+// storage type of activations.
 #ifndef SPILLWAY_OPS_CPU_CONV_WINOGRAD_PASSES_H_
 #define SPILLWAY_OPS_CPU_CONV_WINOGRAD_PASSES_H_
 
@@ -17,28 +17,36 @@
 
 namespace spillway {
 
-inline constexpr int64_t kWinogradTaps = 9;  // of a window
+// The algorithm of `Line` in one direction, or in both.
+template <typename Line_, int kDimensions_>
+struct WinogradScheme {
+  using Line = Line_;
+  static constexpr int kDimensions = kDimensions_;
+  // Pixels of a tile of y, points of a transformed tile, elements of a window.
+  static constexpr size_t kPixels = WinogradPower(Line::kTile, kDimensions);
+  static constexpr size_t kPoints = WinogradPower(Line::kPoints, kDimensions);
+  static constexpr size_t kTaps = WinogradPower(Line::kTaps, kDimensions);
+};
 
-// The kSize x kSize pixels of `map` from this one on.
-template <int kSize, typename Pointer, typename T>
-std::array<Pointer, size_t{kSize} * kSize> PixelsFrom(const PixelMap<T>& map,
-                                                      int64_t image,
-                                                      int64_t row,
-                                                      int64_t column) {
-  std::array<Pointer, size_t{kSize}* kSize> pixels = {};
-  for (int i = 0; i < kSize * kSize; ++i) {
-    pixels[static_cast<size_t>(i)] =
-        map.at(image, row + i / kSize, column + i % kSize);
+// The pixels of `map` from this one on: kCount of them, kSide in each
+// direction.
+template <size_t kCount, int kSide, typename Pointer, typename T>
+std::array<Pointer, kCount> PixelsFrom(const WinogradTiles& tiles,
+                                       const PixelMap<T>& map,
+                                       const TileBegin& begin) {
+  const int64_t across = tiles.width > 1 ? kSide : 1;
+  std::array<Pointer, kCount> pixels = {};
+  for (size_t i = 0; i < kCount; ++i) {
+    const auto k = static_cast<int64_t>(i);
+    pixels[i] =
+        map.at(begin.image, begin.row + k / across, begin.column + k % across);
   }
   return pixels;
 }
 
-// Matrices, one for each of kPoints x kPoints points, of `rows` rows of
-// channels.
-template <int kPoints, typename T>
+// Matrices, one for each of kCount points, of `rows` rows of channels.
+template <size_t kCount, typename T>
 struct WinogradPoints {
-  static constexpr size_t kCount = size_t{kPoints} * kPoints;
-
   T* data = nullptr;
   int64_t rows = 0;
   int64_t channels = 0;
@@ -54,14 +62,15 @@ struct WinogradPoints {
 
 // The elements of filter `o`, [window, in_channels], in order or turned by 180
 // degrees.
-template <typename T>
-std::array<T*, kWinogradTaps> TapsOf(T* filter, int64_t o, int64_t in_channels,
-                                     bool is_turned) {
-  std::array<T*, kWinogradTaps> taps = {};
-  for (int64_t i = 0; i < kWinogradTaps; ++i) {
-    const int64_t tap = is_turned ? kWinogradTaps - 1 - i : i;
-    taps[static_cast<size_t>(i)] =
-        filter + (o * kWinogradTaps + tap) * in_channels;
+template <size_t kTaps, typename T>
+std::array<T*, kTaps> TapsOf(T* filter, int64_t o, int64_t in_channels,
+                             bool is_turned) {
+  std::array<T*, kTaps> taps = {};
+  for (size_t i = 0; i < kTaps; ++i) {
+    const size_t tap = is_turned ? kTaps - 1 - i : i;
+    taps[i] =
+        filter + (o * static_cast<int64_t>(kTaps) + static_cast<int64_t>(tap)) *
+                     in_channels;
   }
   return taps;
 }
@@ -78,9 +87,9 @@ void TransformFilter(const WinogradPlan& conv, const Filter* filter,
   const WinogradPoints<F::kPoints, float> points = {to, conv.out_channels,
                                                     conv.in_channels};
   ForEachOnThreads(conv.threads(), conv.out_channels, [&](int64_t o) {
-    TransformSquare<typename F::Filter, Filter, float,
-                    RoundedFilter<T, Filter>>(
-        TapsOf(filter, o, conv.in_channels, is_turned), points.at(o),
+    TransformChannels<typename F::Line::Filter, F::kDimensions, Filter, float,
+                      RoundedFilter<T, Filter>>(
+        TapsOf<F::kTaps>(filter, o, conv.in_channels, is_turned), points.at(o),
         conv.in_channels);
   });
 }
@@ -96,16 +105,16 @@ struct ChannelSquare {
   int64_t width = 0;   // of the output
 };
 
-// Copies its elements from the stored filter to [taps, height, kSide].
-template <typename Filter>
+// Copies its elements from the stored filter to [kTaps, height, kSide].
+template <int64_t kTaps, typename Filter>
 void TransposeTaps(const WinogradPlan& conv, const ChannelSquare& square,
                    const Filter* filter, float* to) {
   constexpr int64_t kSide = ChannelSquare::kSide;
   for (int64_t k = 0; k < square.width; ++k) {
-    for (int64_t tap = 0; tap < kWinogradTaps; ++tap) {
-      const Filter* from =
-          filter + ((square.out + k) * kWinogradTaps + tap) * conv.in_channels +
-          square.in;
+    for (int64_t tap = 0; tap < kTaps; ++tap) {
+      const Filter* from = filter +
+                           ((square.out + k) * kTaps + tap) * conv.in_channels +
+                           square.in;
       float* place = to + tap * square.height * kSide + k;
       for (int64_t c = 0; c < square.height; ++c) {
         place[c * kSide] = Load(from[c]);
@@ -122,18 +131,18 @@ void TransformTransposedSquare(const WinogradPlan& conv,
   constexpr int64_t kSide = ChannelSquare::kSide;
   const WinogradPoints<F::kPoints, float> points = {to, conv.in_channels,
                                                     conv.out_channels};
-  float taps[kWinogradTaps * kSide * kSide];
-  TransposeTaps(conv, square, filter, taps);
+  float taps[F::kTaps * kSide * kSide];
+  TransposeTaps<F::kTaps>(conv, square, filter, taps);
   for (int64_t row = 0; row < square.height; ++row) {
-    TransformTo<typename F::Filter, float> places = points.at(square.in + row);
+    auto places = points.at(square.in + row);
     for (float*& place : places) place += square.out;
-    std::array<const float*, kWinogradTaps> from = {};
+    std::array<const float*, F::kTaps> from = {};
     for (size_t tap = 0; tap < from.size(); ++tap) {
       from[tap] =
           taps + (static_cast<int64_t>(tap) * square.height + row) * kSide;
     }
-    TransformSquare<typename F::Filter, float, float, RoundedFilter<T, float>>(
-        from, places, square.width);
+    TransformChannels<typename F::Line::Filter, F::kDimensions, float, float,
+                      RoundedFilter<T, float>>(from, places, square.width);
   }
 }
 
@@ -163,11 +172,11 @@ void TransformInput(const WinogradPlan& conv, const TileBlock& block,
                                                     x.channels};
   const WinogradTiles& tiles = conv.tiles;
   ForEachOnThreads(conv.team_threads, block.count, [&](int64_t i) {
-    const TileBegin begin = BeginOf(tiles, block.first + i);
-    TransformSquare<typename F::Input, T, float>(
-        PixelsFrom<F::Input::kFrom, const T*>(
-            x, begin.image, begin.row - tiles.rows.pad_before,
-            begin.column - tiles.columns.pad_before),
+    TileBegin begin = BeginOf(tiles, block.first + i);
+    begin.row -= tiles.rows.pad_before;
+    begin.column -= tiles.columns.pad_before;
+    TransformChannels<typename F::Line::Input, F::kDimensions, T, float>(
+        PixelsFrom<F::kPoints, F::Line::kPoints, const T*>(tiles, x, begin),
         points.at(i), x.channels);
   });
 }
@@ -178,10 +187,10 @@ void TransformOutputGradient(const WinogradPlan& conv, const TileBlock& block,
   const WinogradPoints<F::kPoints, float> points = {to, conv.block_tiles,
                                                     dy.channels};
   ForEachOnThreads(conv.team_threads, block.count, [&](int64_t i) {
-    const TileBegin begin = BeginOf(conv.tiles, block.first + i);
-    TransformSquare<typename F::OutputGradient, T, float>(
-        PixelsFrom<F::OutputGradient::kFrom, const T*>(dy, begin.image,
-                                                       begin.row, begin.column),
+    TransformChannels<typename F::Line::OutputGradient, F::kDimensions, T,
+                      float>(
+        PixelsFrom<F::kPixels, F::Line::kTile, const T*>(
+            conv.tiles, dy, BeginOf(conv.tiles, block.first + i)),
         points.at(i), dy.channels);
   });
 }
@@ -192,10 +201,10 @@ void TransformOutput(const WinogradPlan& conv, const TileBlock& block,
   const WinogradPoints<F::kPoints, const float> points = {
       from, conv.block_tiles, y.channels};
   ForEachOnThreads(conv.team_threads, block.count, [&](int64_t i) {
-    const TileBegin begin = BeginOf(conv.tiles, block.first + i);
-    TransformSquare<typename F::Output, float, T>(
+    TransformChannels<typename F::Line::Output, F::kDimensions, float, T>(
         points.at(i),
-        PixelsFrom<F::Output::kTo, T*>(y, begin.image, begin.row, begin.column),
+        PixelsFrom<F::kPixels, F::Line::kTile, T*>(
+            conv.tiles, y, BeginOf(conv.tiles, block.first + i)),
         y.channels);
   });
 }
@@ -206,8 +215,10 @@ void TransformFilterGradient(const WinogradPlan& conv, const float* from,
   const WinogradPoints<F::kPoints, const float> points = {
       from, conv.out_channels, conv.in_channels};
   ForEachOnThreads(conv.threads(), conv.out_channels, [&](int64_t o) {
-    TransformSquare<typename F::FilterGradient, float, T>(
-        points.at(o), TapsOf(dfilter, o, conv.in_channels, /*is_turned=*/false),
+    TransformChannels<typename F::Line::FilterGradient, F::kDimensions, float,
+                      T>(
+        points.at(o),
+        TapsOf<F::kTaps>(dfilter, o, conv.in_channels, /*is_turned=*/false),
         conv.in_channels);
   });
 }

@@ -51,18 +51,19 @@ int64_t BlockTiles(const WinogradPlan& conv) {
 TileBegin BeginOf(const WinogradTiles& tiles, int64_t tile) {
   const int64_t row = tile / tiles.across();
   return {.image = row / tiles.down(),
-          .row = row % tiles.down() * tiles.side,
-          .column = tile % tiles.across() * tiles.side};
+          .row = row % tiles.down() * tiles.height,
+          .column = tile % tiles.across() * tiles.width};
 }
 
 WinogradPlan MakeWinogradPlan(const ConvSpec& spec, const Window& window,
-                              const WinogradTileSize& tile) {
+                              const WinogradTile& tile, int64_t points) {
   const ConvGeometry& geometry = spec.geometry;
-  WinogradPlan conv = {.tiles = {.side = tile.pixels,
+  WinogradPlan conv = {.tiles = {.height = tile.height,
+                                 .width = tile.width,
                                  .batch = geometry.batch,
                                  .rows = window[0],
                                  .columns = window[1]},
-                       .points = tile.points,
+                       .points = points,
                        .in_channels = geometry.in_channels,
                        .out_channels = geometry.out_channels};
   conv.teams = NumTeams(conv, spec.threads);

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "ops/common/window.h"
 #include "ops/cpu/conv/conv_kernel.h"
+#include "ops/cpu/conv/winograd.h"
 #include "ops/cpu/parallel.h"
 
 namespace spillway {
@@ -41,13 +42,14 @@ struct PixelMap {
 
 // The tiles that cover a convolution's output, image by image.
 struct WinogradTiles {
-  int64_t side = 2;  // in pixels
+  int64_t height = 2;  // in pixels
+  int64_t width = 2;
   int64_t batch = 1;
   WindowDim rows = {};
   WindowDim columns = {};
 
-  int64_t down() const { return (rows.output + side - 1) / side; }
-  int64_t across() const { return (columns.output + side - 1) / side; }
+  int64_t down() const { return (rows.output + height - 1) / height; }
+  int64_t across() const { return (columns.output + width - 1) / width; }
   int64_t count() const { return batch * down() * across(); }
 
   template <typename T>
@@ -140,15 +142,11 @@ struct WinogradPlan {
   }
 };
 
-struct WinogradTileSize {
-  int64_t pixels = 2;   // of a row or column
-  int64_t points = 16;  // of the transformed tile
-};
-
-// The convolution by `window`, which may be that of dy; the channels are those
-// of the stored filter.
+// The convolution by `window`, which may be that of dy, in tiles that have
+// `points` points when transformed; the channels are those of the stored
+// filter.
 WinogradPlan MakeWinogradPlan(const ConvSpec& spec, const Window& window,
-                              const WinogradTileSize& tile);
+                              const WinogradTile& tile, int64_t points);
 
 }  // namespace spillway
 
