@@ -44,9 +44,20 @@ struct KernelRequest {
   MathOptions math = {};
   // One of those that the kernel lists; empty: the first.
   std::string_view algorithm = {};
+  // By input: the elements from one row of channels (the last dimension) to the
+  // next, for inputs that are parts of values (OpDef::part_inputs). Empty: no
+  // input is one.
+  std::span<const int64_t> row_strides = {};
+
+  // Of an input with at least one dimension.
+  int64_t row_stride(size_t input) const {
+    return row_strides.empty() ? inputs[input].shape.dim(-1)
+                               : row_strides[input];
+  }
 };
 
-// One run. Pointers are 256-byte aligned device memory; an output may share its
+// One run. Pointers are 256-byte aligned device memory, except those of parts
+// (KernelRequest::row_strides); an output may share its
 // bytes with an input if the op declares alias or in_place.
 struct KernelContext {
   std::span<void* const> inputs;

@@ -6,6 +6,7 @@
 
 #include "base/status_macros.h"
 #include "executor/guarded_call.h"
+#include "executor/parts_kernel.h"
 #include "graph/storage.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
@@ -50,13 +51,19 @@ absl::StatusOr<std::unique_ptr<Kernel>> PrepareKernel(
   const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
   const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
   const std::string_view algorithm = AlgorithmOf(options.algorithms, node.id);
+  // Only kernels for a CPU read parts of values where they lie.
+  const KernelFactory slice =
+      kind == DeviceKind::kCpu ? nullptr : kernels.Find(kSlice, kind);
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, GuardedCall([&] {
-                              return factory({.attributes = node.attributes,
-                                              .inputs = inputs,
-                                              .outputs = outputs,
-                                              .threads = options.threads,
-                                              .math = options.math,
-                                              .algorithm = algorithm});
+                              return PrepareFromFactory(
+                                  *op,
+                                  {.attributes = node.attributes,
+                                   .inputs = inputs,
+                                   .outputs = outputs,
+                                   .threads = options.threads,
+                                   .math = options.math,
+                                   .algorithm = algorithm},
+                                  factory, slice);
                             }));
   if (kernel == nullptr) {
     return Internal(

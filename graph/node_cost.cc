@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "graph/parts.h"
 #include "graph/types_of.h"
 
 namespace spillway {
@@ -12,9 +13,9 @@ OpCost NodeCost(const Graph& graph, const OpRegistry& registry, NodeId id) {
     return {.flops = node.cost->flops,
             .bytes = static_cast<int64_t>(node.cost->bytes)};
   }
-  const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
-  const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
   const OpDef* def = registry.Find(node.op);
+  const std::vector<TensorType> inputs = InputTypesOf(graph, node, def);
+  const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
   if (def != nullptr && def->cost != nullptr) {
     return def->cost(
         {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});

@@ -156,6 +156,11 @@ struct OpDef {
   // here.
   std::vector<IndexInput> index_inputs = {};
 
+  // Inputs that may be parts of their values (graph/parts.h); a repeated input
+  // counts once. The kernels for CPUs read them where they lie, at
+  // KernelRequest::row_stride; for other devices they are copied first.
+  std::vector<int> part_inputs = {};
+
   // The node represents bytes that outlive a step (Variable) or never change
   // (Const): its output is resident and no kernel runs for it.
   bool resident = false;

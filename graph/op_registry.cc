@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "graph/index_limits.h"
 #include "graph/input_groups.h"
+#include "graph/parts.h"
 
 namespace spillway {
 namespace {
@@ -43,7 +44,8 @@ absl::Status CheckNumInputs(const OpDef& def, size_t given) {
 absl::Status CheckAttributeNames(const OpDef& def,
                                  const Attributes& attributes) {
   for (const auto& [name, value] : attributes.items()) {
-    if (std::ranges::find(def.attributes, name) != def.attributes.end()) {
+    if (std::ranges::find(def.attributes, name) != def.attributes.end() ||
+        (name == kParts && !def.part_inputs.empty())) {
       continue;
     }
     return InvalidArgument(
@@ -178,6 +180,16 @@ absl::Status CheckDef(const OpDef& def) {
     return InvalidArgument(fmt::format("mutates input {}, but has {} inputs",
                                        input, def.inputs.size()));
   }
+  if (!def.part_inputs.empty() &&
+      std::ranges::count(def.attributes, kParts) > 0) {
+    return InvalidArgument("has part_inputs and an attribute 'parts'");
+  }
+  for (const int input : def.part_inputs) {
+    if (input >= 0 && static_cast<size_t>(input) < def.inputs.size()) continue;
+    return InvalidArgument(
+        fmt::format("part_inputs names input {}, but has {} inputs", input,
+                    def.inputs.size()));
+  }
   return CheckIndexInputs(def);
 }
 
@@ -220,10 +232,14 @@ const OpDef* OpRegistry::Find(std::string_view op) const {
   return found == index_.end() ? nullptr : found->second;
 }
 
-absl::StatusOr<std::vector<TensorType>> InferOutputs(
-    const OpDef& def, const InferContext& context) {
-  SPILLWAY_RETURN_IF_ERROR(CheckNumInputs(def, context.inputs.size()));
-  SPILLWAY_RETURN_IF_ERROR(CheckAttributeNames(def, context.attributes));
+absl::StatusOr<std::vector<TensorType>> InferOutputs(const OpDef& def,
+                                                     const InferContext& node) {
+  SPILLWAY_RETURN_IF_ERROR(CheckNumInputs(def, node.inputs.size()));
+  SPILLWAY_RETURN_IF_ERROR(CheckAttributeNames(def, node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<TensorType> inputs,
+                            WithParts(def, node.attributes, node.inputs));
+  const InferContext context = {.attributes = node.attributes,
+                                .inputs = inputs};
   SPILLWAY_ASSIGN_OR_RETURN(std::vector<TensorType> outputs,
                             CallInfer(def, context));
   SPILLWAY_RETURN_IF_ERROR(

@@ -11,6 +11,8 @@ inline constexpr std::string_view kVariable = "Variable";
 inline constexpr std::string_view kConst = "Const";
 inline constexpr std::string_view kSwapOut = "SwapOut";
 inline constexpr std::string_view kSwapIn = "SwapIn";
+inline constexpr std::string_view kSlice = "Slice";
+inline constexpr std::string_view kConcat = "Concat";
 // Between nodes on the host and on the device (lms/placement/place_on_host.h).
 inline constexpr std::string_view kCopyToHost = "CopyToHost";
 inline constexpr std::string_view kCopyToDevice = "CopyToDevice";

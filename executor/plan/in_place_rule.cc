@@ -7,6 +7,7 @@
 #include "executor/plan/match_in_place.h"
 #include "executor/plan/plan.h"
 #include "graph/input_groups.h"
+#include "graph/parts.h"
 #include "graph/types_of.h"
 
 namespace spillway {
@@ -101,7 +102,7 @@ InPlaceRule FindInPlaceRule(const Graph& graph, const OpRegistry& ops,
 
 bool IsInPlaceLegal(const Graph& graph, const Node& node, const OpDef& def) {
   if (!def.in_place_legal) return true;
-  const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
+  const std::vector<TensorType> inputs = InputTypesOf(graph, node, &def);
   const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
   return def.in_place_legal(
       {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});

@@ -8,6 +8,7 @@
 #include "executor/plan/assign_buffers.h"
 #include "fmt/format.h"
 #include "graph/input_groups.h"
+#include "graph/parts.h"
 #include "graph/storage.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
@@ -307,7 +308,7 @@ class StepVerifier {
         InPlacePairsOf(*def, step.inputs.size());
     if (!TakesOver(pairs, step, output)) return false;
     if (def->in_place_legal == nullptr) return true;
-    const std::vector<TensorType> inputs = TypesOf(graph_, node.inputs);
+    const std::vector<TensorType> inputs = InputTypesOf(graph_, node, def);
     const std::vector<TensorType> outputs = TypesOf(graph_, node.outputs);
     return def->in_place_legal(
         {.attributes = node.attributes, .inputs = inputs, .outputs = outputs});

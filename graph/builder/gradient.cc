@@ -8,6 +8,7 @@
 #include "base/counted.h"
 #include "base/status_macros.h"
 #include "graph/builder/op_tally.h"
+#include "graph/parts.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
@@ -118,6 +119,13 @@ class ReverseSweep {
     if (def != nullptr && def->gradient == nullptr) {
       without_gradient_.Add(node(id).op, node(id).name);
       return absl::OkStatus();
+    }
+    if (def != nullptr && !def->part_inputs.empty() &&
+        node(id).attributes.contains(kParts)) {
+      return InvalidArgument(fmt::format(
+          "{} reads parts of values, so it has no gradient: graph passes make "
+          "such nodes when the gradients exist",
+          node(id).name));
     }
     std::vector<bool> wanted;
     for (const ValueId input : node(id).inputs) {

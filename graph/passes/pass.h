@@ -31,13 +31,16 @@ struct PassContext {
   bool CanMerge(const Node& first, const Node& last) const;
 };
 
+// Where "auto" runs a pass: some save kernel launches, which are too cheap on a
+// CPU to matter; some make nodes that only kernels for a CPU compute without a
+// copy.
+enum class PassPays : uint8_t { kEverywhere, kOnCpu, kOnGpu };
+
 struct Pass {
   std::string_view name;
   std::string_view summary;
   void (*run)(const PassContext& context, GraphRewrite& rewrite) = nullptr;
-  // The pass saves kernel launches, which are too cheap on a CPU to matter:
-  // "auto" runs it only for a GPU.
-  bool pays_on_gpu_only = false;
+  PassPays pays = PassPays::kEverywhere;
 };
 
 struct PassReport {

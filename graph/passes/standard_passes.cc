@@ -16,12 +16,13 @@
 #include "graph/passes/fuse_updates.h"
 #include "graph/passes/join_slices.h"
 #include "graph/passes/merge_common_nodes.h"
+#include "graph/passes/read_parts.h"
 #include "graph/passes/remove_dead_nodes.h"
 
 namespace spillway {
 namespace {
 
-constexpr std::array<Pass, 7> kPasses = {{
+constexpr std::array<Pass, 8> kPasses = {{
     {"remove_dead_nodes", "removes what no result needs", RemoveDeadNodes},
     {"merge_common_nodes", "computes equal expressions once", MergeCommonNodes},
     {"join_slices", "gradients of slices side by side instead of summed",
@@ -30,9 +31,11 @@ constexpr std::array<Pass, 7> kPasses = {{
      FuseBatchNormRelu},
     {"fuse_bias_relu", "bias and ReLU in one", FuseBiasRelu},
     {"fuse_matmul_bias", "matrix product and bias in one", FuseMatMulBias,
-     /*pays_on_gpu_only=*/true},
+     PassPays::kOnGpu},
+    {"read_parts", "parts of tensors read where they lie", ReadParts,
+     PassPays::kOnCpu},
     {"fuse_updates", "updates of small variables in one", FuseUpdates,
-     /*pays_on_gpu_only=*/true},
+     PassPays::kOnGpu},
 }};
 
 absl::Status CheckNames(const std::vector<std::string>& names) {
@@ -63,7 +66,9 @@ absl::StatusOr<std::vector<Pass>> SelectPasses(std::string_view names,
   if (names == "all") return Passes([](const Pass&) { return true; });
   if (names == "auto") {
     return Passes([target](const Pass& pass) {
-      return target == PassTarget::kGpu || !pass.pays_on_gpu_only;
+      return pass.pays == PassPays::kEverywhere ||
+             pass.pays == (target == PassTarget::kGpu ? PassPays::kOnGpu
+                                                      : PassPays::kOnCpu);
     });
   }
   const std::vector<std::string> wanted =

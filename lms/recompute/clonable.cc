@@ -4,11 +4,11 @@
 
 #include <vector>
 
+#include "graph/parts.h"
 #include "graph/types_of.h"
 #include "graph/well_known_ops.h"
 
 namespace spillway {
-
 std::string WhyNotClonable(const Node& node, const OpRegistry& ops) {
   const OpDef* def = ops.Find(node.op);
   if (def == nullptr) {
@@ -37,7 +37,8 @@ std::optional<DerivedNode> DeriveOutput(const Graph& graph, const Node& node,
   }
   const std::vector<TensorType> inputs = TypesOf(graph, node.inputs);
   const std::vector<TensorType> outputs = TypesOf(graph, node.outputs);
-  return def->derive(
+  return DeriveWithParts(
+      *def,
       {.attributes = node.attributes, .inputs = inputs, .outputs = outputs},
       output);
 }

@@ -16,6 +16,29 @@ namespace spillway {
 // Elements that are worth a separate thread.
 inline constexpr int64_t kElementwiseGrain = 16384;
 
+// A BinaryKernel whose inputs may be parts of wider rows.
+template <typename T, typename Fn>
+NewKernel BinaryRowsKernel(const KernelRequest& node, Fn fn) {
+  const int64_t channels = node.outputs[0].shape.dim(-1);
+  const int64_t rows = node.outputs[0].num_elements() / channels;
+  const int64_t a_stride = node.row_stride(0);
+  const int64_t b_stride = node.row_stride(1);
+  return MakeKernel([=, threads = node.threads](const KernelContext& context) {
+    ParallelFor(threads, rows, kElementwiseGrain / channels + 1,
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t row = begin; row < end; ++row) {
+                    const T* a = context.input<T>(0) + row * a_stride;
+                    const T* b = context.input<T>(1) + row * b_stride;
+                    T* y = context.output<T>(0) + row * channels;
+#pragma omp simd
+                    for (int64_t c = 0; c < channels; ++c) {
+                      y[c] = Store<T>(fn(Load(a[c]), Load(b[c])));
+                    }
+                  }
+                });
+  });
+}
+
 // UnaryKernel and BinaryKernel for tensors stored as T.
 template <typename T, typename Fn>
 NewKernel UnaryKernelOf(const KernelRequest& node, Fn fn) {
@@ -32,6 +55,7 @@ NewKernel UnaryKernelOf(const KernelRequest& node, Fn fn) {
 
 template <typename T, typename Fn>
 NewKernel BinaryKernelOf(const KernelRequest& node, Fn fn) {
+  if (!node.row_strides.empty()) return BinaryRowsKernel<T>(node, fn);
   const int64_t n = node.outputs[0].num_elements();
   return MakeKernel([=, threads = node.threads](const KernelContext& context) {
     const T* a = context.input<T>(0);
@@ -53,7 +77,7 @@ NewKernel UnaryKernel(const KernelRequest& node, Fn fn) {
                     [&]<typename T>(T) { return UnaryKernelOf<T>(node, fn); });
 }
 
-// y = fn(a, b), all of one type.
+// y = fn(a, b), all of one type. a and b may be parts (graph/parts.h).
 template <typename Fn>
 NewKernel BinaryKernel(const KernelRequest& node, Fn fn) {
   return ForStorage(node.inputs[0],

@@ -23,6 +23,7 @@ struct NormalizedRows {
   ChannelRows size;
   bool has_relu = false;
   const T* x = nullptr;
+  int64_t x_stride = 0;     // elements from row to row
   const T* side = nullptr;  // may be null
   const float* mean = nullptr;
   const float* factor = nullptr;  // scale * inv_std
@@ -36,7 +37,7 @@ void NormalizeRow(const NormalizedRows<T>& run, int64_t row) {
   const float least =
       run.has_relu ? 0 : -std::numeric_limits<float>::infinity();
   const int64_t at = row * run.size.channels;
-  const T* x = run.x + at;
+  const T* x = run.x + row * run.x_stride;
   T* y = run.y + at;
   if (run.side != nullptr) {
     const T* side = run.side + at;

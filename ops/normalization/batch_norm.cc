@@ -175,7 +175,8 @@ Op BatchNormApply() {
                   .infer = InferBatchNormApply,
                   .cost = ApplyCost,
                   .in_place = {{.input = 0, .output = 0},
-                               {.input = 5, .output = 0}}},
+                               {.input = 5, .output = 0}},
+                  .part_inputs = {0}},
           .kernels = {{DeviceKind::kCpu, BatchNormApplyCpu}}};
 }
 
@@ -193,7 +194,8 @@ Op FusedBatchNorm() {
                                {.input = 5, .output = 0}},
                   .mutates = {3, 4},
                   .recompute = RecomputeRule::kDerive,
-                  .derive = DeriveY},
+                  .derive = DeriveY,
+                  .part_inputs = {0}},
           .kernels = {{DeviceKind::kCpu, FusedBatchNormCpu}}};
 }
 
@@ -209,7 +211,8 @@ Op FusedBatchNormGrad() {
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 1, .output = 0},
                                {.input = 0, .output = 3}},
-                  .in_place_together = true},
+                  .in_place_together = true,
+                  .part_inputs = {0, 1}},
           .kernels = {{DeviceKind::kCpu, FusedBatchNormGradCpu}}};
 }
 

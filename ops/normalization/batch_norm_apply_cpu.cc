@@ -11,6 +11,7 @@ NewKernel BatchNormApplyCpu(const KernelRequest& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
   const ChannelRows size(node.inputs[0].shape);
   const bool has_side = node.inputs.size() == 6;
+  const int64_t x_stride = node.row_stride(0);
   const int threads = node.threads;
   return ForStorage(node.inputs[0], [=]<typename T>(T) -> NewKernel {
     const auto compute = [=](const KernelContext& context) {
@@ -21,6 +22,7 @@ NewKernel BatchNormApplyCpu(const KernelRequest& node) {
       NormalizeRows<T>({.size = size,
                         .has_relu = has_relu,
                         .x = context.input<T>(0),
+                        .x_stride = x_stride,
                         .side = has_side ? context.input<T>(5) : nullptr,
                         .mean = context.input<float>(3),
                         .factor = factor,

@@ -24,6 +24,7 @@ struct NormRun {
   BatchNormAttributes norm;
   int threads = 1;
   const T* x = nullptr;
+  int64_t x_stride = 0;  // elements from row to row
   const float* scale = nullptr;
   const float* offset = nullptr;
   float* moving_mean = nullptr;
@@ -55,14 +56,14 @@ void ChunkMoments(const NormRun<T>& run, int64_t chunk) {
   float* deviation = run.chunk_deviation(chunk);
   std::fill_n(mean, 2 * channels, 0.0F);
   for (int64_t row = rows.begin; row < rows.end; ++row) {
-    const T* x = run.x + row * channels;
+    const T* x = run.x + row * run.x_stride;
 #pragma omp simd
     for (int64_t c = 0; c < channels; ++c) mean[c] += Load(x[c]);
   }
   const float share = 1 / static_cast<float>(rows.length());
   for (int64_t c = 0; c < channels; ++c) mean[c] *= share;
   for (int64_t row = rows.begin; row < rows.end; ++row) {
-    const T* x = run.x + row * channels;
+    const T* x = run.x + row * run.x_stride;
 #pragma omp simd
     for (int64_t c = 0; c < channels; ++c) {
       const float distance = Load(x[c]) - mean[c];
@@ -156,6 +157,7 @@ void Normalize(const NormRun<T>& run) {
   NormalizeRows<T>({.size = run.size,
                     .has_relu = run.norm.has_relu,
                     .x = run.x,
+                    .x_stride = run.x_stride,
                     .side = run.side,
                     .mean = run.mean,
                     .factor = run.factor,
@@ -171,6 +173,7 @@ NewKernel FusedBatchNormCpu(const KernelRequest& node) {
                             ReadBatchNorm(node.attributes));
   const ChannelRows size(node.inputs[0].shape);
   const bool has_side = node.inputs.size() == 6;
+  const int64_t x_stride = node.row_stride(0);
   const int threads = node.threads;
   return ForStorage(node.inputs[0], [=]<typename T>(T) -> NewKernel {
     const auto compute = [=](const KernelContext& context) {
@@ -178,6 +181,7 @@ NewKernel FusedBatchNormCpu(const KernelRequest& node) {
                     .norm = norm,
                     .threads = threads,
                     .x = context.input<T>(0),
+                    .x_stride = x_stride,
                     .scale = context.input<float>(1),
                     .offset = context.input<float>(2),
                     .moving_mean = context.mutable_input<float>(3),

@@ -32,7 +32,9 @@ struct NormGradRun {
   bool is_training = true;
   int threads = 1;
   const T* dy = nullptr;
+  int64_t dy_stride = 0;  // elements from row to row
   const T* x = nullptr;
+  int64_t x_stride = 0;
   const float* scale = nullptr;
   const float* offset = nullptr;
   const float* mean = nullptr;
@@ -61,8 +63,8 @@ template <GradientMask kMask, typename T>
 void AddRowToSums(const NormGradRun<T>& run, int64_t row, float* sum_g,
                   float* sum_gd) {
   const int64_t at = row * run.size.channels;
-  const T* dy = run.dy + at;
-  const T* x = run.x + at;
+  const T* dy = run.dy + row * run.dy_stride;
+  const T* x = run.x + row * run.x_stride;
 #pragma omp simd
   for (int64_t c = 0; c < run.size.channels; ++c) {
     const float d = Load(x[c]) - run.mean[c];
@@ -143,8 +145,9 @@ void JoinChunks(const NormGradRun<T>& run, int64_t first, int64_t last) {
 template <bool kMaskFromX, typename T>
 void GradientRow(const NormGradRun<T>& run, int64_t row) {
   const int64_t at = row * run.size.channels;
-  const T* dy = (run.mask == GradientMask::kFromY ? run.dside : run.dy) + at;
-  const T* x = run.x + at;
+  const T* dy = run.mask == GradientMask::kFromY ? run.dside + at
+                                                 : run.dy + row * run.dy_stride;
+  const T* x = run.x + row * run.x_stride;
   const float* slope = run.slope();
   const float* shift = run.shift();
   T* dx = run.dx + at;
@@ -199,6 +202,8 @@ NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
   const GradientMask mask = has_y           ? GradientMask::kFromY
                             : norm.has_relu ? GradientMask::kFromX
                                             : GradientMask::kNone;
+  const int64_t dy_stride = node.row_stride(0);
+  const int64_t x_stride = node.row_stride(1);
   const int threads = node.threads;
   return ForStorage(node.inputs[1], [=]<typename T>(T) -> NewKernel {
     const auto compute = [=](const KernelContext& context) {
@@ -207,7 +212,9 @@ NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
                           .is_training = norm.is_training,
                           .threads = threads,
                           .dy = context.input<T>(0),
+                          .dy_stride = dy_stride,
                           .x = context.input<T>(1),
+                          .x_stride = x_stride,
                           .scale = context.input<float>(2),
                           .offset = context.input<float>(3),
                           .mean = context.input<float>(4),

@@ -47,7 +47,8 @@ Op ActivationGrad(const std::string& name, double flops, KernelFactory cpu) {
                   .infer = InferActivationGrad,
                   .cost = FlopsPerElement(flops),
                   .in_place = {{.input = 0, .output = 0},
-                               {.input = 1, .output = 0}}},
+                               {.input = 1, .output = 0}},
+                  .part_inputs = {0, 1}},
           .kernels = {{DeviceKind::kCpu, cpu}}};
 }
 

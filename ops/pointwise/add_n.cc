@@ -43,7 +43,8 @@ Op AddN() {
                   .in_place = {{.input = 0, .output = 0},
                                {.input = 1, .output = 0},
                                {.input = 2, .output = 0},
-                               {.input = 3, .output = 0}}},
+                               {.input = 3, .output = 0}},
+                  .part_inputs = {0}},
           .kernels = {{DeviceKind::kCpu, AddNCpu}}};
 }
 

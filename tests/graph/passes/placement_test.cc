@@ -30,6 +30,9 @@ PatternGraph AllPatterns() {
   x = Relu(g.Scope("b"), Add(g.Scope("b"), BatchNorm(g.Scope("b"), x, {}), x));
   x = Dense(g.Scope("c"), Flatten(g.Scope("c"), x),
             {.units = 5, .activation = Activation::kRelu});
+  x = ConcatChannels(
+      g.Scope("joined"),
+      {Relu(g.Scope("h"), x), Activate(g.Scope("i"), x, Activation::kTanh)});
   x = testing::AddHalves(g.Scope("halves"),
                          Dense(g.Scope("d"), x, {.units = 4}));
   const Tensor twice =

@@ -37,7 +37,7 @@ struct Step {
 };
 
 // Three convolutions without any fused layer, one of them twice, with a
-// shortcut, a sum of slices, and an unused node.
+// shortcut, a sum of slices, a concatenation, and an unused node.
 Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
   const Conv2DOptions conv = {.filters = 4, .kernel = {3, 3}};
   x = Conv2D(g.Scope("stem"), x, conv);
@@ -53,6 +53,9 @@ Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
   x = Add(g.Scope("pools"), MaxPool(g.Scope("pool1"), x, pool),
           MaxPool(g.Scope("pool2"), x, pool));
   x = testing::AddHalves(g.Scope("halves"), x);
+  x = ConcatChannels(g.Scope("joined"),
+                     {Relu(g.Scope("positive"), x),
+                      Activate(g.Scope("bounded"), x, Activation::kTanh)});
   return Dense(g.Scope("logits"), Flatten(g.Scope("flat"), x), {.units = 3});
 }
 
@@ -130,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Passes, StandardPassesTest,
                                            "merge_common_nodes", "join_slices",
                                            "fuse_batch_norm_relu",
                                            "fuse_bias_relu", "fuse_matmul_bias",
-                                           "fuse_updates"),
+                                           "read_parts", "fuse_updates"),
                          [](const auto& info) { return info.param; });
 
 TEST(SelectPassesTest, NamesAreTakenInTheStandardOrder) {
@@ -148,9 +151,9 @@ TEST(SelectPassesTest, AutoGoesByTheDevice) {
     EXPECT_THAT(passes, testing::IsOk());
     return passes->size();
   };
-  EXPECT_EQ(count("auto", PassTarget::kCpu), 5U);
+  EXPECT_EQ(count("auto", PassTarget::kCpu), 6U);
   EXPECT_EQ(count("auto", PassTarget::kGpu), 7U);
-  EXPECT_EQ(count("all", PassTarget::kCpu), 7U);
+  EXPECT_EQ(count("all", PassTarget::kCpu), 8U);
   EXPECT_EQ(count("fuse_updates", PassTarget::kCpu), 1U);
 }
 

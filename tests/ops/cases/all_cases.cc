@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tests/ops/cases/float16_cases.h"
+#include "tests/ops/cases/part_cases.h"
 
 namespace spillway::testing {
 namespace {
@@ -38,6 +39,7 @@ OpCases MakeCases() {
   Append(SourceCases(), all);
   Append(UnaryCases(), all);
   Append(UpdateCases(), all);
+  AddPartCases(all);
   AddFloat16Cases(all);
   return all;
 }

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "graph/parts.h"
 #include "ops/all_ops.h"
 
 namespace spillway::testing {
@@ -15,10 +16,11 @@ std::optional<OpCase> DerivedCase(const OpCase& op_case, const OpRun& run,
   std::vector<TensorType> types;
   for (const CaseInput& input : op_case.inputs) types.push_back(input.type);
   const std::optional<DerivedNode> derived =
-      def.derive({.attributes = op_case.attributes,
-                  .inputs = types,
-                  .outputs = op_case.outputs},
-                 output);
+      DeriveWithParts(def,
+                      {.attributes = op_case.attributes,
+                       .inputs = types,
+                       .outputs = op_case.outputs},
+                      output);
   if (!derived) return std::nullopt;
   const std::vector<HostTensor> before = MakeInputs(op_case);
   OpCase result = {.name = fmt::format("{}Derived{}", op_case.name, output),

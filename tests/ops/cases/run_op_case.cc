@@ -16,6 +16,7 @@
 #include "base/status_macros.h"
 #include "comm/thread_communicator.h"
 #include "executor/kernel_registry.h"
+#include "executor/parts_kernel.h"
 #include "graph/input_groups.h"
 #include "ops/all_ops.h"
 #include "tests/support/guarded_buffer.h"
@@ -219,12 +220,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernelOf(
   if (factory == nullptr) return nullptr;
   std::vector<TensorType> types;
   for (const CaseInput& input : op_case.inputs) types.push_back(input.type);
-  return factory({.attributes = op_case.attributes,
-                  .inputs = types,
-                  .outputs = op_case.outputs,
-                  .threads = options.threads,
-                  .math = options.math,
-                  .algorithm = options.algorithm});
+  return PrepareFromFactory(*StandardOps().Find(op_case.op),
+                            {.attributes = op_case.attributes,
+                             .inputs = types,
+                             .outputs = op_case.outputs,
+                             .threads = options.threads,
+                             .math = options.math,
+                             .algorithm = options.algorithm},
+                            factory, options.slice);
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ Doubles ToDoubles(const HostTensor& tensor);
 struct RunOpOptions {
   // Makes kernels whose pointers are in host memory. Null: the CPU's.
   KernelFactory factory = nullptr;
+  // Makes the kernels that copy parts of values (executor/parts_kernel.h).
+  KernelFactory slice = nullptr;
   int threads = 2;
   MathOptions math = {};
   std::string algorithm = {};             // as KernelRequest::algorithm

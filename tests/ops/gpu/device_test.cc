@@ -44,6 +44,7 @@ KernelFactory GpuFactory(const std::string& op) {
 
 absl::StatusOr<OpRun> RunOnGpu(const OpCase& op_case, RunOpOptions options) {
   options.factory = GpuFactory(op_case.op);
+  options.slice = GpuFactory("Slice");
   return RunOnDevice(**Gpu(), op_case, options, SingleRank());
 }
 

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "comm/nccl/nccl_collectives.h"
 #include "comm/thread_communicator.h"
+#include "executor/parts_kernel.h"
 #include "executor/session/session.h"
 #include "graph/input_groups.h"
 #include "ops/all_ops.h"
@@ -92,12 +93,15 @@ absl::StatusOr<OpRun> RunOnDevice(Device& device, const OpCase& op_case,
   const std::vector<HostTensor> inputs = MakeInputs(op_case);
   std::vector<TensorType> types;
   for (const HostTensor& input : inputs) types.push_back(input.type);
-  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
-                            options.factory({.attributes = op_case.attributes,
-                                             .inputs = types,
-                                             .outputs = op_case.outputs,
-                                             .math = options.math,
-                                             .algorithm = options.algorithm}));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Kernel> kernel,
+      PrepareFromFactory(*StandardOps().Find(op_case.op),
+                         {.attributes = op_case.attributes,
+                          .inputs = types,
+                          .outputs = op_case.outputs,
+                          .math = options.math,
+                          .algorithm = options.algorithm},
+                         options.factory, options.slice));
   Layout layout;
   std::vector<int64_t> input_at;
   std::vector<int64_t> output_at;

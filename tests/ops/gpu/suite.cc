@@ -106,7 +106,8 @@ TEST_P(GpuKernelTest, ComputesItByEveryAlgorithm) {
   ASSERT_OK_AND_ASSIGN(
       const std::vector<KernelAlgorithm> list,
       testing::ListAlgorithms(GetParam(),
-                              {.factory = testing::GpuFactory(GetParam().op)}));
+                              {.factory = testing::GpuFactory(GetParam().op),
+                               .slice = testing::GpuFactory("Slice")}));
   for (const KernelAlgorithm& algorithm : list) {
     SCOPED_TRACE(algorithm.name);
     ASSERT_OK_AND_ASSIGN(const OpRun run,

@@ -31,11 +31,10 @@ std::string ParsePasses(const std::string& name, const std::string& text) {
   return text;
 }
 
-// The passes that only pay off on a GPU, or the others.
-std::string PassNames(bool pays_on_gpu_only) {
+std::string PassNames(PassPays pays) {
   std::string names;
   for (const Pass& pass : StandardPasses()) {
-    if (pass.pays_on_gpu_only != pays_on_gpu_only) continue;
+    if (pass.pays != pays) continue;
     names += fmt::format(" {}", pass.name);
   }
   return names;
@@ -120,9 +119,11 @@ std::vector<CLI::Option*> AddBatchAndPrecision(FlagSet& flags,
       flags.Add("--passes", model.passes, ParsePasses)
           ->type_name("auto|all|none|PASS,...")
           ->description(fmt::format("rewrites of the graph before any "
-                                    "swapping; default auto:{}, and on a "
-                                    "GPU{}",
-                                    PassNames(false), PassNames(true)))};
+                                    "swapping; default auto:{}, on a CPU{}, "
+                                    "and on a GPU{}",
+                                    PassNames(PassPays::kEverywhere),
+                                    PassNames(PassPays::kOnCpu),
+                                    PassNames(PassPays::kOnGpu)))};
 }
 
 void AddModelFlags(FlagSet& flags, ModelFlags& model) {
