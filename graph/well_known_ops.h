@@ -13,6 +13,7 @@ inline constexpr std::string_view kSwapOut = "SwapOut";
 inline constexpr std::string_view kSwapIn = "SwapIn";
 inline constexpr std::string_view kSlice = "Slice";
 inline constexpr std::string_view kConcat = "Concat";
+inline constexpr std::string_view kConcatInto = "ConcatInto";
 // Between nodes on the host and on the device (lms/placement/place_on_host.h).
 inline constexpr std::string_view kCopyToHost = "CopyToHost";
 inline constexpr std::string_view kCopyToDevice = "CopyToDevice";

@@ -76,6 +76,7 @@ std::vector<Op> NamedOps() {
       ops::Cast(),
       ops::ClipByValue(),
       ops::Concat(),
+      ops::ConcatInto(),
       ops::Const(),
       ops::Conv2D(),
       ops::Conv2DBackpropFilter(),

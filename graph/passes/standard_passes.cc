@@ -14,6 +14,7 @@
 #include "graph/passes/fuse_bias_relu.h"
 #include "graph/passes/fuse_matmul_bias.h"
 #include "graph/passes/fuse_updates.h"
+#include "graph/passes/grow_concats.h"
 #include "graph/passes/join_slices.h"
 #include "graph/passes/merge_common_nodes.h"
 #include "graph/passes/read_parts.h"
@@ -22,7 +23,7 @@
 namespace spillway {
 namespace {
 
-constexpr std::array<Pass, 8> kPasses = {{
+constexpr std::array<Pass, 9> kPasses = {{
     {"remove_dead_nodes", "removes what no result needs", RemoveDeadNodes},
     {"merge_common_nodes", "computes equal expressions once", MergeCommonNodes},
     {"join_slices", "gradients of slices side by side instead of summed",
@@ -33,6 +34,8 @@ constexpr std::array<Pass, 8> kPasses = {{
     {"fuse_matmul_bias", "matrix product and bias in one", FuseMatMulBias,
      PassPays::kOnGpu},
     {"read_parts", "parts of tensors read where they lie", ReadParts,
+     PassPays::kOnCpu},
+    {"grow_concats", "concatenations that grow in place", GrowConcats,
      PassPays::kOnCpu},
     {"fuse_updates", "updates of small variables in one", FuseUpdates,
      PassPays::kOnGpu},

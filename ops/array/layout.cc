@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,27 +20,50 @@
 namespace spillway::ops {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> InferConcat(const InferContext& node) {
-  const TensorType& first = node.inputs[0];
-  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
-  SPILLWAY_ASSIGN_OR_RETURN(const int resolved,
-                            ResolveAxis(axis, first.shape.rank()));
-  const auto along = static_cast<size_t>(resolved);
-  std::vector<int64_t> dims = first.shape.dims();
-  dims[along] = 0;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const TensorType& x = node.inputs[i];
-    std::vector<int64_t> expected = first.shape.dims();
-    if (x.shape.rank() == first.shape.rank()) {
+// Keeps the sum of dimensions far from overflow.
+constexpr int64_t kMostRoom = int64_t{1} << 46;
+
+// The sum of the xs' dimensions `axis`; all else is as in `like`, which has the
+// name `name`.
+absl::StatusOr<int64_t> JoinedSize(std::span<const TensorType> xs, int axis,
+                                   const TensorType& like,
+                                   std::string_view name) {
+  const auto along = static_cast<size_t>(axis);
+  int64_t size = 0;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    const TensorType& x = xs[i];
+    std::vector<int64_t> expected = like.shape.dims();
+    if (x.shape.rank() == like.shape.rank()) {
       expected[along] = x.shape.dims()[along];
     }
-    if (x.dtype != first.dtype || x.shape.dims() != expected) {
+    if (x.dtype != like.dtype || x.shape.dims() != expected) {
       return InvalidArgument(fmt::format(
-          "x{} must be as x1, which is {}, except in dimension {}; it is {}",
-          i + 1, first.ToString(), resolved, x.ToString()));
+          "x{} must be as {}, which is {}, except in dimension {}; it is {}",
+          i + 1, name, like.ToString(), axis, x.ToString()));
     }
-    dims[along] += x.shape.dims()[along];
+    size += x.shape.dims()[along];
   }
+  return size;
+}
+
+absl::StatusOr<int> AxisOf(const Attributes& attributes, const TensorType& y) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, attributes.GetInt("axis"));
+  return ResolveAxis(axis, y.shape.rank());
+}
+
+absl::StatusOr<std::vector<TensorType>> InferConcat(const InferContext& node) {
+  const TensorType& first = node.inputs[0];
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis, AxisOf(node.attributes, first));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t room,
+                            node.attributes.GetInt("room", 0));
+  if (room < 0 || room > kMostRoom) {
+    return InvalidArgument(
+        fmt::format("attribute 'room' is {}: negative or too large", room));
+  }
+  std::vector<int64_t> dims = first.shape.dims();
+  int64_t& size = dims[static_cast<size_t>(axis)];
+  SPILLWAY_ASSIGN_OR_RETURN(size, JoinedSize(node.inputs, axis, first, "x1"));
+  size += room;
   return std::vector{
       TensorType{.dtype = first.dtype, .shape = Shape(std::move(dims))}};
 }
@@ -66,30 +91,87 @@ Op Concat() {
                   .inputs = {"x"},
                   .outputs = {"y"},
                   .variadic = true,
-                  .attributes = {"axis"},
+                  .attributes = {"axis", "room"},
                   .infer = InferConcat,
                   .gradient = ConcatGradient},
           .kernels = {{DeviceKind::kCpu, ConcatCpu}}};
 }
 
-absl::StatusOr<std::vector<StridedCopy>> ConcatCopies(
-    const KernelRequest& node) {
+namespace {
+
+absl::StatusOr<std::vector<TensorType>> InferConcatInto(
+    const InferContext& node) {
+  const TensorType& base = node.inputs[0];
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis, AxisOf(node.attributes, base));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t begin,
+                            node.attributes.GetInt("begin"));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      const int64_t size,
+      JoinedSize(node.inputs.subspan(1), axis, base, "base"));
+  if (begin < 0 || begin > base.shape.dim(axis) ||
+      size > base.shape.dim(axis) - begin) {
+    return InvalidArgument(
+        fmt::format("{} elements from {} do not lie in dimension {} of {}",
+                    size, begin, axis, base.ToString()));
+  }
+  return std::vector{base};
+}
+
+// As in place: base is not touched.
+OpCost ConcatIntoCost(const OpContext& node) {
+  OpCost cost;
+  for (const TensorType& x : node.inputs.subspan(1)) {
+    cost.bytes += 2 * x.num_bytes();
+  }
+  return cost;
+}
+
+}  // namespace
+
+Op ConcatInto() {
+  return {.def = {.name = "ConcatInto",
+                  .inputs = {"base", "x"},
+                  .outputs = {"y"},
+                  .variadic = true,
+                  .attributes = {"axis", "begin"},
+                  .infer = InferConcatInto,
+                  .cost = ConcatIntoCost,
+                  .in_place = {{.input = 0, .output = 0}}},
+          .kernels = {{DeviceKind::kCpu, ConcatIntoCpu}}};
+}
+
+namespace {
+
+// The xs one after the other from `begin` on.
+absl::StatusOr<std::vector<StridedCopy>> JoiningCopies(
+    const KernelRequest& node, std::span<const TensorType> xs, int64_t begin) {
   const TensorType& y = node.outputs[0];
-  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis, node.attributes.GetInt("axis"));
-  SPILLWAY_ASSIGN_OR_RETURN(const int resolved,
-                            ResolveAxis(axis, y.shape.rank()));
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis, AxisOf(node.attributes, y));
   const std::vector<int64_t> strides = RowMajorStrides(y.shape);
   std::vector<StridedCopy> copies;
-  int64_t start = 0;
-  for (const TensorType& x : node.inputs) {
+  for (const TensorType& x : xs) {
     copies.push_back({.sizes = x.shape.dims(),
                       .from_strides = RowMajorStrides(x.shape),
                       .to_strides = strides,
                       .element_bytes = SizeOf(y.dtype),
-                      .to_start = start});
-    start += x.shape.dim(resolved) * strides[static_cast<size_t>(resolved)];
+                      .to_start = begin * strides[static_cast<size_t>(axis)]});
+    begin += x.shape.dim(axis);
   }
   return copies;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<StridedCopy>> ConcatCopies(
+    const KernelRequest& node) {
+  return JoiningCopies(node, node.inputs, 0);
+}
+
+absl::StatusOr<std::vector<StridedCopy>> ConcatIntoCopies(
+    const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t begin,
+                            node.attributes.GetInt("begin"));
+  return JoiningCopies(node, node.inputs.subspan(1), begin);
 }
 
 namespace {

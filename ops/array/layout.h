@@ -10,8 +10,8 @@
 
 namespace spillway::ops {
 
-// Concat: x1, x2, ... one after the other along the dimension `axis`. Any
-// dtype; all other dimensions equal.
+// Concat: x1, x2, ... one after the other along the dimension `axis`, then
+// `room` (0) zeros. Any dtype; all other dimensions equal.
 Op Concat();
 
 NewKernel ConcatCpu(const KernelRequest& node);
@@ -19,6 +19,17 @@ NewKernel ConcatCpu(const KernelRequest& node);
 // From each x to its place in y. Errors: INVALID_ARGUMENT for an attribute of
 // another kind or an axis that y does not have.
 absl::StatusOr<std::vector<StridedCopy>> ConcatCopies(
+    const KernelRequest& node);
+
+// ConcatInto: base with x1, x2, ... one after the other in place of its
+// elements from `begin` on along the dimension `axis`. Any dtype; all other
+// dimensions equal. No gradient: the pass GrowConcats makes such nodes.
+Op ConcatInto();
+
+NewKernel ConcatIntoCpu(const KernelRequest& node);
+
+// From each x to its place in y. Errors: as ConcatCopies.
+absl::StatusOr<std::vector<StridedCopy>> ConcatIntoCopies(
     const KernelRequest& node);
 
 // BroadcastTo: x repeated to `shape`, as NumPy does (ops/common/

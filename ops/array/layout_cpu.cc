@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,16 +14,59 @@
 
 namespace spillway::ops {
 
+namespace {
+
+void FillZero(int threads, int64_t num_bytes, std::byte* y) {
+  ParallelFor(threads, num_bytes, 4 * kElementwiseGrain,
+              [=](int64_t begin, int64_t end) {
+                std::memset(y + begin, 0, static_cast<size_t>(end - begin));
+              });
+}
+
+void CopyBytes(int threads, int64_t num_bytes, const std::byte* from,
+               std::byte* to) {
+  ParallelFor(threads, num_bytes, 4 * kElementwiseGrain,
+              [=](int64_t begin, int64_t end) {
+                std::memcpy(to + begin, from + begin,
+                            static_cast<size_t>(end - begin));
+              });
+}
+
+void CopyAll(int threads, const std::vector<StridedCopy>& copies,
+             std::span<void* const> inputs, void* y) {
+  for (size_t i = 0; i < copies.size(); ++i) {
+    CopyStrided(threads, copies[i], inputs[i], y);
+  }
+}
+
+}  // namespace
+
 NewKernel ConcatCpu(const KernelRequest& node) {
   SPILLWAY_ASSIGN_OR_RETURN(std::vector<StridedCopy> copies,
                             ConcatCopies(node));
   for (StridedCopy& copy : copies) copy = Simplify(copy);
-  return MakeKernel([copies = std::move(copies),
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t room,
+                            node.attributes.GetInt("room", 0));
+  const int64_t bytes_to_fill = room > 0 ? node.outputs[0].num_bytes() : 0;
+  return MakeKernel([=, copies = std::move(copies),
                      threads = node.threads](const KernelContext& context) {
-    for (size_t i = 0; i < copies.size(); ++i) {
-      CopyStrided(threads, copies[i], context.inputs[i], context.outputs[0]);
-    }
+    FillZero(threads, bytes_to_fill, context.output<std::byte>(0));
+    CopyAll(threads, copies, context.inputs, context.outputs[0]);
   });
+}
+
+NewKernel ConcatIntoCpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<StridedCopy> copies,
+                            ConcatIntoCopies(node));
+  for (StridedCopy& copy : copies) copy = Simplify(copy);
+  return MakeKernel(
+      [copies = std::move(copies), threads = node.threads,
+       num_bytes = node.outputs[0].num_bytes()](const KernelContext& context) {
+        const auto* base = context.input<std::byte>(0);
+        auto* y = context.output<std::byte>(0);
+        if (y != base) CopyBytes(threads, num_bytes, base, y);
+        CopyAll(threads, copies, context.inputs.subspan(1), y);
+      });
 }
 
 NewKernel BroadcastToCpu(const KernelRequest& node) {
@@ -49,13 +93,6 @@ NewKernel TransposeCpu(const KernelRequest& node) {
 }
 
 namespace {
-
-void FillZero(int threads, int64_t num_bytes, std::byte* y) {
-  ParallelFor(threads, num_bytes, 4 * kElementwiseGrain,
-              [=](int64_t begin, int64_t end) {
-                std::memset(y + begin, 0, static_cast<size_t>(end - begin));
-              });
-}
 
 template <typename T>
 void FillValue(int threads, int64_t n, T value, T* y) {

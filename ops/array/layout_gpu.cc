@@ -1,6 +1,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,19 +15,61 @@
 
 namespace spillway::ops {
 
+namespace {
+
+std::vector<gpu::StridedBox> BoxesOf(const std::vector<StridedCopy>& copies) {
+  std::vector<gpu::StridedBox> boxes;
+  for (const StridedCopy& copy : copies) boxes.push_back(MakeStridedBox(copy));
+  return boxes;
+}
+
+gpu::LaunchError CopyBoxes(const KernelContext& context,
+                           const std::vector<gpu::StridedBox>& boxes,
+                           std::span<void* const> inputs) {
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    const gpu::LaunchError error =
+        gpu::CopyBox(context.stream, boxes[i], inputs[i], context.outputs[0]);
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+}  // namespace
+
 NewKernel ConcatGpu(const KernelRequest& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const std::vector<StridedCopy> copies,
                             ConcatCopies(node));
-  std::vector<gpu::StridedBox> parts;
-  for (const StridedCopy& copy : copies) parts.push_back(MakeStridedBox(copy));
+  SPILLWAY_ASSIGN_OR_RETURN(const int64_t room,
+                            node.attributes.GetInt("room", 0));
+  const int64_t bytes_to_fill = room > 0 ? node.outputs[0].num_bytes() : 0;
   return MakeGpuKernel(
-      [parts = std::move(parts)](const KernelContext& context) {
-        for (size_t i = 0; i < parts.size(); ++i) {
-          const gpu::LaunchError error = gpu::CopyBox(
-              context.stream, parts[i], context.inputs[i], context.outputs[0]);
+      [bytes_to_fill, boxes = BoxesOf(copies)](const KernelContext& context) {
+        if (bytes_to_fill > 0) {
+          const gpu::LaunchError error =
+              gpu::Fill(context.stream, 0, context.outputs[0], bytes_to_fill);
           if (error != 0) return error;
         }
-        return gpu::LaunchError{0};
+        return CopyBoxes(context, boxes, context.inputs);
+      });
+}
+
+NewKernel ConcatIntoGpu(const KernelRequest& node) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<StridedCopy> copies,
+                            ConcatIntoCopies(node));
+  const TensorType& y = node.outputs[0];
+  const gpu::StridedBox whole =
+      MakeStridedBox({.sizes = y.shape.dims(),
+                      .from_strides = RowMajorStrides(y.shape),
+                      .to_strides = RowMajorStrides(y.shape),
+                      .element_bytes = SizeOf(y.dtype)});
+  return MakeGpuKernel(
+      [whole, boxes = BoxesOf(copies)](const KernelContext& context) {
+        if (context.inputs[0] != context.outputs[0]) {
+          const gpu::LaunchError error = gpu::CopyBox(
+              context.stream, whole, context.inputs[0], context.outputs[0]);
+          if (error != 0) return error;
+        }
+        return CopyBoxes(context, boxes, context.inputs.subspan(1));
       });
 }
 

@@ -50,6 +50,7 @@ constexpr std::pair<std::string_view, KernelFactory> kGpuKernels[] = {
     {"ClipByValue", ops::ClipByValueGpu},
     {"ClipGrad", UnaryGrad<PointwiseFunction::kClip>},
     {"Concat", ops::ConcatGpu},
+    {"ConcatInto", ops::ConcatIntoGpu},
     {"Cos", Unary<PointwiseFunction::kCos>},
     {"CosGrad", UnaryGrad<PointwiseFunction::kCos>},
     {"Dropout", ops::DropoutGpu},

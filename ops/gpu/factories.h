@@ -49,6 +49,7 @@ NewKernel BroadcastToGpu(const KernelRequest& node);
 NewKernel CastGpu(const KernelRequest& node);
 NewKernel ClipByValueGpu(const KernelRequest& node);
 NewKernel ConcatGpu(const KernelRequest& node);
+NewKernel ConcatIntoGpu(const KernelRequest& node);
 NewKernel ConvBackpropFilterGpu(const KernelRequest& node);
 NewKernel ConvBackpropInputGpu(const KernelRequest& node);
 NewKernel ConvGpu(const KernelRequest& node);

@@ -17,8 +17,17 @@ constexpr int64_t kBlock = 2048;
 template <typename T, typename At>
 void AddBlock(const KernelContext& context, int64_t begin, int64_t n,
               const At& at) {
-  float block[kBlock];
   const T* first = context.input<T>(0) + at(0);
+  T* sum = context.output<T>(0) + begin;
+  if (context.inputs.size() == 2) {
+    const T* second = context.input<T>(1) + at(1);
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      sum[i] = Store<T>(Load(first[i]) + Load(second[i]));
+    }
+    return;
+  }
+  float block[kBlock];
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) block[i] = Load(first[i]);
   for (size_t k = 1; k < context.inputs.size(); ++k) {
@@ -26,7 +35,6 @@ void AddBlock(const KernelContext& context, int64_t begin, int64_t n,
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) block[i] += Load(x[i]);
   }
-  T* sum = context.output<T>(0) + begin;
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) sum[i] = Store<T>(block[i]);
 }

@@ -43,6 +43,7 @@ std::map<std::string, Sharing> MakeTable() {
       // Element by element.
       {"Add", {.in_place = "0>0 1>0"}},
       {"AddN", {.in_place = "0>0 1>0 2>0 3>0"}},
+      {"ConcatInto", {.in_place = "0>0"}},
       {"AllReduce", {.in_place = "0>0", .together = true}},
       {"BatchNormApply", {.in_place = "0>0 5>0"}},
       {"BiasAdd", {.in_place = "0>0"}},

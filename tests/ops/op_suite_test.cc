@@ -246,8 +246,9 @@ class OnlyOnGpuTest : public OpCaseTest {
  protected:
   // Their bytes are only moved, on the CPU too.
   static bool OnlyMoves() {
-    const std::set<std::string> moves = {
-        "Concat", "Identity", "Pad", "Select", "Reshape", "Slice", "Transpose"};
+    const std::set<std::string> moves = {"Concat", "ConcatInto", "Identity",
+                                         "Pad",    "Select",     "Reshape",
+                                         "Slice",  "Transpose"};
     return moves.contains(GetParam().op);
   }
 };

@@ -35,7 +35,7 @@ const opKinds = [
   {name: 'sum over ranks', color: 'op-ranks', ops: [
     'AllReduce', 'AllReduceInTurn', 'ErrorFeedbackAllReduce', 'SparseAllReduce']},
   {name: 'layout or type', color: 'op-layout', ops: [
-    'BroadcastTo', 'Cast', 'Concat', 'Gather', 'GatherGrad', 'Pad', 'Slice', 'Transpose']},
+    'BroadcastTo', 'Cast', 'Concat', 'ConcatInto', 'Gather', 'GatherGrad', 'Pad', 'Slice', 'Transpose']},
   {name: 'other', color: 'op-other', ops: []},
 ];
 const otherKind = opKinds[opKinds.length - 1];

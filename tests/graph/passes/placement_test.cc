@@ -33,6 +33,8 @@ PatternGraph AllPatterns() {
   x = ConcatChannels(
       g.Scope("joined"),
       {Relu(g.Scope("h"), x), Activate(g.Scope("i"), x, Activation::kTanh)});
+  x = ConcatChannels(g.Scope("more"),
+                     {x, Relu(g.Scope("j"), BatchNorm(g.Scope("j"), x, {}))});
   x = testing::AddHalves(g.Scope("halves"),
                          Dense(g.Scope("d"), x, {.units = 4}));
   const Tensor twice =

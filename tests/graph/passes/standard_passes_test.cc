@@ -1,6 +1,7 @@
 // With every pass the results are bitwise identical.
 #include "graph/passes/standard_passes.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -37,7 +38,7 @@ struct Step {
 };
 
 // Three convolutions without any fused layer, one of them twice, with a
-// shortcut, a sum of slices, a concatenation, and an unused node.
+// shortcut, a sum of slices, concatenations, and an unused node.
 Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
   const Conv2DOptions conv = {.filters = 4, .kernel = {3, 3}};
   x = Conv2D(g.Scope("stem"), x, conv);
@@ -56,6 +57,9 @@ Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
   x = ConcatChannels(g.Scope("joined"),
                      {Relu(g.Scope("positive"), x),
                       Activate(g.Scope("bounded"), x, Activation::kTanh)});
+  x = ConcatChannels(
+      g.Scope("more"),
+      {x, Relu(g.Scope("norm"), BatchNorm(g.Scope("norm"), x, {}))});
   return Dense(g.Scope("logits"), Flatten(g.Scope("flat"), x), {.units = 3});
 }
 
@@ -128,13 +132,17 @@ TEST_P(StandardPassesTest, ResultsKeepTheirBits) {
   EXPECT_EQ(Train(optimized), Train(step));
 }
 
-INSTANTIATE_TEST_SUITE_P(Passes, StandardPassesTest,
-                         ::testing::Values("all", "remove_dead_nodes",
-                                           "merge_common_nodes", "join_slices",
-                                           "fuse_batch_norm_relu",
-                                           "fuse_bias_relu", "fuse_matmul_bias",
-                                           "read_parts", "fuse_updates"),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(
+    Passes, StandardPassesTest,
+    ::testing::Values("all", "remove_dead_nodes", "merge_common_nodes",
+                      "join_slices", "fuse_batch_norm_relu", "fuse_bias_relu",
+                      "fuse_matmul_bias", "read_parts",
+                      "read_parts,grow_concats", "fuse_updates"),
+    [](const auto& info) {
+      std::string name = info.param;
+      std::ranges::replace(name, ',', '_');
+      return name;
+    });
 
 TEST(SelectPassesTest, NamesAreTakenInTheStandardOrder) {
   ASSERT_OK_AND_ASSIGN(
@@ -151,9 +159,9 @@ TEST(SelectPassesTest, AutoGoesByTheDevice) {
     EXPECT_THAT(passes, testing::IsOk());
     return passes->size();
   };
-  EXPECT_EQ(count("auto", PassTarget::kCpu), 6U);
+  EXPECT_EQ(count("auto", PassTarget::kCpu), 7U);
   EXPECT_EQ(count("auto", PassTarget::kGpu), 7U);
-  EXPECT_EQ(count("all", PassTarget::kCpu), 8U);
+  EXPECT_EQ(count("all", PassTarget::kCpu), 9U);
   EXPECT_EQ(count("fuse_updates", PassTarget::kCpu), 1U);
 }
 

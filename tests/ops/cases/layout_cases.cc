@@ -81,10 +81,10 @@ OpCase TransposeCase(const std::string& name, const Shape& x, const Index& perm,
 }
 
 OpCase ConcatCase(const std::string& name, const std::vector<Shape>& xs,
-                  int axis, const Shape& y) {
+                  int axis, const Shape& y, int64_t room = 0) {
   OpCase concat = {.name = name,
                    .op = "Concat",
-                   .attributes = {{"axis", axis}},
+                   .attributes = {{"axis", axis}, {"room", room}},
                    .outputs = {Float32(y)}};
   for (const Shape& x : xs) {
     concat.gradients.push_back(static_cast<int>(concat.inputs.size()));
@@ -93,14 +93,42 @@ OpCase ConcatCase(const std::string& name, const std::vector<Shape>& xs,
   const auto along = static_cast<size_t>(axis < 0 ? axis + y.rank() : axis);
   concat.reference = [=](const DoublesList& in) {
     return DoublesList{FromIndices(y, [&](Index index) {
-      size_t k = 0;
-      for (; index[along] >= xs[k].dims()[along]; ++k) {
+      for (size_t k = 0; k < xs.size(); ++k) {
+        if (index[along] < xs[k].dims()[along]) {
+          return in[k][Flat(xs[k], index)];
+        }
         index[along] -= xs[k].dims()[along];
       }
-      return in[k][Flat(xs[k], index)];
+      return 0.0;
     })};
   };
   return concat;
+}
+
+// Into `base`, from `begin` on.
+OpCase ConcatIntoCase(const std::string& name, const Shape& base,
+                      const std::vector<Shape>& xs, int axis, int64_t begin) {
+  OpCase into = {.name = name,
+                 .op = "ConcatInto",
+                 .inputs = {{.type = Float32(base)}},
+                 .attributes = {{"axis", axis}, {"begin", begin}},
+                 .outputs = {Float32(base)}};
+  for (const Shape& x : xs) into.inputs.push_back({.type = Float32(x)});
+  const auto along = static_cast<size_t>(axis < 0 ? axis + base.rank() : axis);
+  into.reference = [=](const DoublesList& in) {
+    return DoublesList{FromIndices(base, [&](const Index& to) {
+      Index index = to;
+      index[along] -= begin;
+      for (size_t k = 0; k < xs.size() && index[along] >= 0; ++k) {
+        if (index[along] < xs[k].dims()[along]) {
+          return in[k + 1][Flat(xs[k], index)];
+        }
+        index[along] -= xs[k].dims()[along];
+      }
+      return in[0][Flat(base, to)];
+    })};
+  };
+  return into;
 }
 
 // The same case with integers, for another dtype: exact, without gradients.
@@ -129,6 +157,12 @@ std::vector<OpCase> GoodLayouts() {
                 {{"shape", {2, -1}}}),
       SameBytes("ReshapeToScalar", "Reshape", {1, 1}, {}, {{"shape", Shape()}}),
       ConcatCase("Concat", {{2, 3, 4}, {2, 3, 1}, {2, 3, 6}}, 2, {2, 3, 11}),
+      ConcatCase("ConcatWithRoom", {{2, 3, 4}, {2, 3, 1}}, 2, {2, 3, 9}, 4),
+      ConcatCase("ConcatRowsWithRoom", {{2, 3}, {1, 3}}, 0, {5, 3}, 2),
+      ConcatIntoCase("ConcatInto", {2, 3, 9}, {{2, 3, 1}, {2, 3, 4}}, -1, 3),
+      ConcatIntoCase("ConcatIntoRows", {7, 3}, {{2, 3}}, 0, 5),
+      WithDType(ConcatIntoCase("ConcatInto", {4, 9, 800}, {{4, 9, 500}}, 2, 1),
+                DType::kFloat32, "Large"),
       ConcatCase("ConcatOfOne", {{2, 3}}, 0, {2, 3}),
       ConcatCase("ConcatRows", {{2, 3}, {5, 3}}, -2, {7, 3}),
       WithDType(
@@ -156,6 +190,12 @@ std::vector<OpCase> GoodLayouts() {
           DType::kBFloat16, "OfBFloat16"),
       WithDType(ConcatCase("Concat", {{2, 3}, {2, 1}}, 1, {2, 4}),
                 DType::kBFloat16, "OfBFloat16"),
+      WithDType(ConcatCase("ConcatWithRoom", {{2, 3}, {2, 1}}, 1, {2, 5}, 1),
+                DType::kBFloat16, "OfBFloat16"),
+      WithDType(ConcatIntoCase("ConcatInto", {2, 5}, {{2, 3}}, 1, 1),
+                DType::kBFloat16, "OfBFloat16"),
+      WithDType(ConcatIntoCase("ConcatInto", {2, 5}, {{2, 3}}, 1, 1),
+                DType::kUInt8, "OfBytes"),
       WithDType(PadCase("PadWithValue", {5}, {{2, 1}}, {2}, {8}, -1.5),
                 DType::kBFloat16, "OfBFloat16"),
       WithDType(PadCase("Pad", {3}, {{2, 1}}, {2}, {6}, 0), DType::kBFloat16,
@@ -220,6 +260,32 @@ std::vector<BadOp> BadLayouts() {
        .inputs = {Float32({}), Float32({})},
        .attributes = {{"axis", 0}},
        .error = "axis 0 does not exist"},
+      {.name = "ConcatWithNegativeRoom",
+       .op = "Concat",
+       .inputs = {Float32({2})},
+       .attributes = {{"axis", 0}, {"room", -1}},
+       .error = "attribute 'room' is -1: negative"},
+      {.name = "ConcatWithFarTooMuchRoom",
+       .op = "Concat",
+       .inputs = {Float32({2})},
+       .attributes = {{"axis", 0},
+                      {"room", std::numeric_limits<int64_t>::max()}},
+       .error = "too large"},
+      {.name = "ConcatIntoTooLittle",
+       .op = "ConcatInto",
+       .inputs = {Float32({2, 5}), Float32({2, 3})},
+       .attributes = {{"axis", 1}, {"begin", 3}},
+       .error = "3 elements from 3 do not lie in dimension 1"},
+      {.name = "ConcatIntoOutside",
+       .op = "ConcatInto",
+       .inputs = {Float32({2, 5}), Float32({2, 3})},
+       .attributes = {{"axis", 1}, {"begin", -1}},
+       .error = "3 elements from -1 do not lie in dimension 1"},
+      {.name = "ConcatIntoOtherRows",
+       .op = "ConcatInto",
+       .inputs = {Float32({2, 5}), Float32({3, 3})},
+       .attributes = {{"axis", 1}, {"begin", 0}},
+       .error = "x1 must be as base, which is float32[2, 5], except in"},
       {.name = "PadWithTooFewPairs",
        .op = "Pad",
        .inputs = {Float32({2, 3})},
