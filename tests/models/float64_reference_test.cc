@@ -302,11 +302,12 @@ class SmoothReferenceTest : public ::testing::TestWithParam<ReferenceCase> {};
 // deeper networks, and in networks that normalise fewer values together. A
 // wrong gradient has an error of its own size. Small networks, whose values
 // stay clear of the kinks, have their own tolerance: they check the ReLU that
-// is part of a batch norm, which the smooth networks do not have.
+// is part of a batch norm, which the smooth networks do not have. Inception-v4
+// has a larger one: its last layers normalise the four values of a batch.
 TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
   constexpr double kLossTolerance = 1e-4;
   constexpr double kGradientTolerance = 0.15;
-  constexpr double kMeanTolerance = 0.1;
+  constexpr double kMeanPart = 2.0 / 3;  // of the tolerance
   const Json& reference = GetParam().json;
   const double tolerance =
       reference.value("gradient_tolerance", kGradientTolerance);
@@ -318,7 +319,7 @@ TEST_P(Float64ReferenceTest, LossAndGradientsAgree) {
     EXPECT_LE(error, tolerance) << variable;
     sum += error;
   }
-  EXPECT_LE(sum, kMeanTolerance *
+  EXPECT_LE(sum, kMeanPart * tolerance *
                      static_cast<double>(comparison.gradient_errors.size()));
 }
 

@@ -20,6 +20,7 @@
 #ifndef SPILLWAY_OPS_CPU_CONV_WINOGRAD_TRANSFORM_H_
 #define SPILLWAY_OPS_CPU_CONV_WINOGRAD_TRANSFORM_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -327,27 +328,22 @@ template <typename Transform, int kDimensions, typename To>
 using TransformTo = std::array<To*, WinogradPower(Transform::kTo, kDimensions)>;
 
 // Multiplies a line, or a square from both sides, with the transform's matrix,
-// channel by channel. What is read is first rounded to `Rounded`.
-template <typename Transform, int kDimensions, typename From, typename To,
-          typename Rounded = From>
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void TransformChannels(
-    const TransformFrom<Transform, kDimensions, From>& from,
-    const TransformTo<Transform, kDimensions, To>& to, int64_t channels) {
+// channel by channel: `vectors` vectors of them. (Not inlined: it would be
+// compiled once for each of its callers, for minutes.)
+template <typename Transform, int kDimensions>
+[[gnu::noinline, gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void
+TransformVectors(const TransformFrom<Transform, kDimensions, float>& from,
+                 const TransformTo<Transform, kDimensions, float>& to,
+                 int64_t vectors) {
   using L = Lanes<64>;
   constexpr int kFrom = Transform::kFrom;
   constexpr int kTo = Transform::kTo;
-  const auto transform = [&](int64_t c, int64_t lanes)
-      __attribute__((always_inline)) {
+  for (int64_t c = 0; c < vectors * L::kCount; c += L::kCount) {
     typename L::Floats numbers[WinogradPower(kFrom, kDimensions)] = {};
     typename L::Floats result[WinogradPower(kTo, kDimensions)];
 #pragma GCC unroll 36
     for (size_t i = 0; i < from.size(); ++i) {
-      if (from[i] != nullptr) L::Load(from[i] + c, lanes, numbers[i]);
-      if constexpr (!std::is_same_v<Rounded, From>) {
-        Rounded rounded[L::kCount];
-        L::Store(numbers[i], L::kCount, rounded);
-        L::Load(rounded, L::kCount, numbers[i]);
-      }
+      if (from[i] != nullptr) L::Load(from[i] + c, L::kCount, numbers[i]);
     }
     if constexpr (kDimensions == 1) {
       Transform::template Multiply<1, 1>(numbers, result);
@@ -366,12 +362,92 @@ template <typename Transform, int kDimensions, typename From, typename To,
     }
 #pragma GCC unroll 36
     for (size_t i = 0; i < to.size(); ++i) {
-      if (to[i] != nullptr) L::Store(result[i], lanes, to[i] + c);
+      if (to[i] != nullptr) L::Store(result[i], L::kCount, to[i] + c);
     }
-  };
+  }
+}
+
+// Channels that are copied to floats, or from them, at a time.
+inline constexpr int64_t kWinogradSlice = 4 * Lanes<64>::kCount;
+
+// Copies `n` channels from `from`, rounded to `Rounded`, and zeros up to a
+// whole vector.
+template <typename Rounded, typename From>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void LoadSlice(
+    const From* from, int64_t n, float* to) {
+  using L = Lanes<64>;
+  for (int64_t c = 0; c < n; c += L::kCount) {
+    typename L::Floats vector = {};
+    L::Load(from + c, std::min(L::kCount, n - c), vector);
+    if constexpr (!std::is_same_v<Rounded, From>) {
+      Rounded rounded[L::kCount];
+      L::Store(vector, L::kCount, rounded);
+      L::Load(rounded, L::kCount, vector);
+    }
+    L::Store(vector, L::kCount, to + c);
+  }
+}
+
+// Copies `n` channels; `from` has whole vectors.
+template <typename To>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void StoreSlice(
+    const float* from, int64_t n, To* to) {
+  using L = Lanes<64>;
+  for (int64_t c = 0; c < n; c += L::kCount) {
+    typename L::Floats vector;
+    L::Load(from + c, L::kCount, vector);
+    L::Store(vector, std::min(L::kCount, n - c), to + c);
+  }
+}
+
+// As TransformVectors, for channels [begin, begin + n), at most a slice, of any
+// types.
+template <typename Transform, int kDimensions, typename Rounded, typename From,
+          typename To>
+[[gnu::noinline]] void TransformSlice(
+    const TransformFrom<Transform, kDimensions, From>& from,
+    const TransformTo<Transform, kDimensions, To>& to, int64_t begin,
+    int64_t n) {
+  constexpr size_t kFrom = WinogradPower(Transform::kFrom, kDimensions);
+  constexpr size_t kTo = WinogradPower(Transform::kTo, kDimensions);
+  float read[kFrom * kWinogradSlice];
+  float written[kTo * kWinogradSlice];
+  TransformFrom<Transform, kDimensions, float> from_read = {};
+  TransformTo<Transform, kDimensions, float> to_written = {};
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] == nullptr) continue;
+    float* slice = read + i * kWinogradSlice;
+    LoadSlice<Rounded>(from[i] + begin, n, slice);
+    from_read[i] = slice;
+  }
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i] != nullptr) to_written[i] = written + i * kWinogradSlice;
+  }
+  constexpr int64_t kLanes = Lanes<64>::kCount;
+  TransformVectors<Transform, kDimensions>(from_read, to_written,
+                                           (n + kLanes - 1) / kLanes);
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i] != nullptr) StoreSlice(to_written[i], n, to[i] + begin);
+  }
+}
+
+// Transforms all channels. What is read is first rounded to `Rounded`.
+template <typename Transform, int kDimensions, typename From, typename To,
+          typename Rounded = From>
+void TransformChannels(const TransformFrom<Transform, kDimensions, From>& from,
+                       const TransformTo<Transform, kDimensions, To>& to,
+                       int64_t channels) {
   int64_t c = 0;
-  for (; c + L::kCount <= channels; c += L::kCount) transform(c, L::kCount);
-  if (c < channels) transform(c, channels - c);
+  if constexpr (std::is_same_v<From, float> && std::is_same_v<To, float> &&
+                std::is_same_v<Rounded, float>) {
+    const int64_t vectors = channels / Lanes<64>::kCount;
+    TransformVectors<Transform, kDimensions>(from, to, vectors);
+    c = vectors * Lanes<64>::kCount;
+  }
+  for (; c < channels; c += kWinogradSlice) {
+    TransformSlice<Transform, kDimensions, Rounded>(
+        from, to, c, std::min(kWinogradSlice, channels - c));
+  }
 }
 
 }  // namespace spillway

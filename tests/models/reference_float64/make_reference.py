@@ -36,9 +36,10 @@ SMOOTH_OPS = {"Relu": "Elu", "Relu6": "Elu", "MaxPool": "AvgPool",
 
 # Networks with kinks, but with so few values near one that the test compares
 # them as closely as smooth networks. In deep networks, float32 is off by
-# percents.
-GRADIENT_TOLERANCE = {"densenet40_k12": 1e-3, "resnet20": 2e-3,
-                      "resnet20_v2": 1e-3}
+# percents; in Inception-v4, whose last batch norms see four values each, by
+# tens of percents.
+GRADIENT_TOLERANCE = {"densenet40_k12": 1e-3, "inception4": 0.4,
+                      "resnet20": 2e-3, "resnet20_v2": 1e-3}
 
 CASES = [
     # model, image size, more flags
