@@ -57,8 +57,8 @@ struct KernelRequest {
 };
 
 // One run. Pointers are 256-byte aligned device memory, except those of parts
-// (KernelRequest::row_strides); an output may share its
-// bytes with an input if the op declares alias or in_place.
+// (KernelRequest::row_strides); an output may share its bytes with an input if
+// the op declares alias or in_place.
 struct KernelContext {
   std::span<void* const> inputs;
   std::span<void* const> outputs;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "graph/well_known_ops.h"
+
 namespace spillway {
 namespace {
 
@@ -71,7 +73,7 @@ void JoinSlices(const PassContext& context, GraphRewrite& rewrite) {
     const std::vector<Part> parts = PartsOf(context, add);
     if (parts.empty()) continue;
     NodeSpec joined = SpecOf(context.graph, add);
-    joined.op = "Concat";
+    joined.op = kConcat;
     joined.inputs.clear();
     joined.attributes = {{"axis", parts.front().axis}};
     for (const Part& part : parts) {

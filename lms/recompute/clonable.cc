@@ -9,6 +9,7 @@
 #include "graph/well_known_ops.h"
 
 namespace spillway {
+
 std::string WhyNotClonable(const Node& node, const OpRegistry& ops) {
   const OpDef* def = ops.Find(node.op);
   if (def == nullptr) {

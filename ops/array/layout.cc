@@ -69,17 +69,16 @@ absl::StatusOr<std::vector<TensorType>> InferConcat(const InferContext& node) {
 }
 
 absl::StatusOr<std::vector<Tensor>> ConcatGradient(GradientContext& grad) {
-  SPILLWAY_ASSIGN_OR_RETURN(const int64_t axis,
-                            grad.attributes().GetInt("axis"));
+  SPILLWAY_ASSIGN_OR_RETURN(const int axis,
+                            AxisOf(grad.attributes(), grad.y(0).type()));
   const int rank = grad.y(0).shape().rank();
-  SPILLWAY_ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, rank));
   std::vector<int64_t> begin(static_cast<size_t>(rank), 0);
   std::vector<Tensor> gradients;
   for (int i = 0; i < grad.num_inputs(); ++i) {
     const Shape size = grad.x(i).shape();
     gradients.push_back(
         grad.Add("Slice", {grad.dy(0)}, {{"begin", begin}, {"size", size}}));
-    begin[static_cast<size_t>(resolved)] += size.dim(resolved);
+    begin[static_cast<size_t>(axis)] += size.dim(axis);
   }
   return gradients;
 }

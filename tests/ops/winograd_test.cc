@@ -62,7 +62,7 @@ std::vector<std::string> TilesOf(const WindowSize& window) {
   std::vector<std::string> names;
   for (const WinogradTile& tile : WinogradTilesOf(
            {.window = {{.size = window.height}, {.size = window.width}}})) {
-    names.push_back(fmt::format("winograd_{}x{}", tile.height, tile.width));
+    names.push_back(tile.algorithm());
   }
   return names;
 }

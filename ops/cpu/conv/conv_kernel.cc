@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "fmt/format.h"
 #include "ops/common/one_of.h"
 #include "ops/cpu/conv/depthwise_filter_gradient.h"
 #include "ops/cpu/conv/patches_filter_gradient.h"
@@ -306,8 +305,7 @@ void AddWinograd(const ConvSpec& spec, WinogradKernel make,
                  std::vector<Alternative>& alternatives) {
   std::vector<Alternative> winograd;
   for (const WinogradTile& tile : WinogradTilesOf(spec.geometry)) {
-    winograd.push_back({fmt::format("winograd_{}x{}", tile.height, tile.width),
-                        [=] { return make(spec, tile); }});
+    winograd.push_back({tile.algorithm(), [=] { return make(spec, tile); }});
   }
   const auto place =
       PrefersWinograd(spec) ? alternatives.begin() : alternatives.end();

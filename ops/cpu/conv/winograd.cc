@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "executor/kernel.h"
+#include "fmt/format.h"
 #include "ops/cpu/conv/winograd_passes.h"
 #include "ops/cpu/conv/winograd_plan.h"
 #include "ops/cpu/conv/winograd_transform.h"
@@ -292,6 +293,10 @@ NewKernel MakeForward(const ConvSpec& dtypes, const ForwardSpec& spec) {
 }
 
 }  // namespace
+
+std::string WinogradTile::algorithm() const {
+  return fmt::format("winograd_{}x{}", height, width);
+}
 
 std::vector<WinogradTile> WinogradTilesOf(const ConvGeometry& conv) {
   const auto is_dense = [](const WindowDim& dim) {

@@ -20,6 +20,7 @@
 #define SPILLWAY_OPS_CPU_CONV_WINOGRAD_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "ops/common/conv.h"
@@ -33,6 +34,9 @@ namespace spillway {
 struct WinogradTile {
   int64_t height = 2;
   int64_t width = 2;
+
+  // The name of the algorithm with these tiles: "winograd_4x4".
+  std::string algorithm() const;
 
   friend bool operator==(const WinogradTile&, const WinogradTile&) = default;
 };

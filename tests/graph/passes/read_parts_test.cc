@@ -1,15 +1,11 @@
 #include "graph/passes/read_parts.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "graph/builder/builder.h"
-#include "graph/parts.h"
-#include "gtest/gtest.h"
 #include "models/layers/initializer.h"
-#include "ops/all_ops.h"
+#include "tests/graph/passes/parts_pass_test.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {
@@ -20,38 +16,9 @@ using ::testing::IsEmpty;
 
 constexpr Pass kReadParts = {"read_parts", "", ReadParts};
 
-class ReadPartsTest : public ::testing::Test {
+class ReadPartsTest : public testing::PartsPassTest {
  protected:
-  Tensor Input(const std::string& name, int64_t channels) {
-    return g_.Placeholder(name, DType::kFloat32, {2, 3, channels});
-  }
-  Tensor Slice(const std::string& name, Tensor x, int64_t begin, int64_t size) {
-    return g_.Add(
-        g_, {.op = "Slice",
-             .inputs = {x},
-             .attributes = {{"begin", {0, 0, begin}}, {"size", {2, 3, size}}},
-             .name = name});
-  }
-  Tensor Concat(const std::string& name, const std::vector<Tensor>& xs) {
-    return g_.Add(g_, {.op = "Concat",
-                       .inputs = xs,
-                       .attributes = {{"axis", -1}},
-                       .name = name});
-  }
-  Tensor Add(const std::string& op, const std::string& name,
-             const std::vector<Tensor>& inputs) {
-    return g_.Add(g_, {.op = op, .inputs = inputs, .name = name});
-  }
-
-  // Runs the pass; the last node keeps its value.
-  void Run() {
-    ASSERT_THAT(g_.status(), testing::IsOk());
-    const ValueId last = g_.graph().output(NodeId(g_.graph().num_nodes() - 1));
-    auto result = RunPasses(g_.graph(), g_.registry(), std::vector{kReadParts},
-                            std::vector{last});
-    ASSERT_THAT(result, testing::IsOk());
-    result_ = std::move(result->graph);
-  }
+  ReadPartsTest() : PartsPassTest(kReadParts) {}
 
   bool Has(const std::string& name) const {
     return result_.FindNode(name).has_value();
@@ -59,18 +26,11 @@ class ReadPartsTest : public ::testing::Test {
   // The names of what a node of the result reads.
   std::vector<std::string> InputsOf(const std::string& name) const {
     std::vector<std::string> names;
-    for (const ValueId input : result_.node(*result_.FindNode(name)).inputs) {
+    for (const ValueId input : Result(name).inputs) {
       names.push_back(result_.producer(input).name);
     }
     return names;
   }
-  std::vector<InputPart> Parts(const std::string& name) const {
-    const Node& node = result_.node(*result_.FindNode(name));
-    return PartsOf(*g_.registry().Find(node.op), node.attributes).value();
-  }
-
-  GraphBuilder g_{StandardOps()};
-  Graph result_;
 };
 
 using List = InputPart;
