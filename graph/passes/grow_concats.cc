@@ -77,11 +77,13 @@ class Grower {
       NodeSpec spec = SpecOf(graph_, *concat);
       spec.outputs = {graph_.type(last)};
       if (channels == 0) {
-        spec.attributes.Set("room",
-                            ChannelsOf(graph_, last) - ChannelsOf(graph_, own));
+        const int64_t room = spec.attributes.GetInt("room", 0).value_or(0);
+        spec.attributes.Set(
+            "room", room + ChannelsOf(graph_, last) - ChannelsOf(graph_, own));
       } else {
+        // Room of its own has the zeros of the first one's.
         spec.op = kConcatInto;
-        spec.attributes.Set("begin", channels);
+        spec.attributes = {{"axis", -1}, {"begin", channels}};
       }
       channels = ChannelsOf(graph_, own);
       is_grown_[own] = own != last;

@@ -5,10 +5,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "graph/builder/builder.h"
-#include "graph/parts.h"
-#include "gtest/gtest.h"
-#include "ops/all_ops.h"
+#include "tests/graph/passes/parts_pass_test.h"
 #include "tests/support/status_matchers.h"
 
 namespace spillway {
@@ -19,44 +16,16 @@ using ::testing::IsEmpty;
 
 constexpr Pass kGrow = {"grow_concats", "", GrowConcats};
 
-class GrowConcatsTest : public ::testing::Test {
+class GrowConcatsTest : public testing::PartsPassTest {
  protected:
-  Tensor Input(const std::string& name, int64_t channels) {
-    return g_.Placeholder(name, DType::kFloat32, {2, 3, channels});
-  }
-  Tensor Concat(const std::string& name, const std::vector<Tensor>& xs) {
-    return g_.Add(g_, {.op = "Concat",
-                       .inputs = xs,
-                       .attributes = {{"axis", -1}},
-                       .name = name});
-  }
-  Tensor Add(const std::string& op, const std::string& name,
-             const std::vector<Tensor>& inputs) {
-    return g_.Add(g_, {.op = op, .inputs = inputs, .name = name});
-  }
+  GrowConcatsTest() : PartsPassTest(kGrow) {}
+
   // Adds x, which can be a part, to a number of its own.
   Tensor Layer(const std::string& name, Tensor x) {
     const Tensor own = g_.Placeholder(name + "/own", x.type().dtype, x.shape());
     return Add("AddN", name, {x, own});
   }
 
-  // Keeps the last node's value and `kept`.
-  void Run(std::vector<ValueId> kept = {}) {
-    ASSERT_THAT(g_.status(), testing::IsOk());
-    kept.push_back(g_.graph().output(NodeId(g_.graph().num_nodes() - 1)));
-    auto result =
-        RunPasses(g_.graph(), g_.registry(), std::vector{kGrow}, kept);
-    ASSERT_THAT(result, testing::IsOk());
-    result_ = std::move(result->graph);
-  }
-
-  const Node& Result(const std::string& name) const {
-    return result_.node(*result_.FindNode(name));
-  }
-  std::vector<InputPart> Parts(const std::string& name) const {
-    const Node& node = Result(name);
-    return PartsOf(*g_.registry().Find(node.op), node.attributes).value();
-  }
   int64_t Attribute(const std::string& node, const std::string& name) const {
     return Result(node).attributes.GetInt(name, -1).value();
   }
@@ -68,9 +37,6 @@ class GrowConcatsTest : public ::testing::Test {
       EXPECT_NE(node.op, "ConcatInto") << node.name;
     }
   }
-
-  GraphBuilder g_{StandardOps()};
-  Graph result_;
 };
 
 TEST_F(GrowConcatsTest, AChainIsOneTensorThatGrows) {
@@ -91,6 +57,16 @@ TEST_F(GrowConcatsTest, AChainIsOneTensorThatGrows) {
   EXPECT_THAT(Parts("layer_a"), ElementsAre(InputPart{0, 0, 5}));
   EXPECT_THAT(Parts("layer_b"), ElementsAre(InputPart{0, 0, 10}));
   EXPECT_THAT(Result("last").inputs, ElementsAre(Result("c").outputs[0]));
+}
+
+TEST_F(GrowConcatsTest, RoomThatIsThereStays) {
+  const Tensor a = Concat("a", {Input("x", 2), Input("y", 3)}, 1);
+  Concat("b", {a, Layer("layer", a)}, 4);
+  Run();
+  EXPECT_EQ(Attribute("a", "room"), 11);
+  EXPECT_EQ(Result("b").op, "ConcatInto");
+  EXPECT_EQ(Attribute("b", "begin"), 6);
+  EXPECT_EQ(ShapeOf("b"), Shape({2, 3, 16}));
 }
 
 TEST_F(GrowConcatsTest, APartOfAGrownTensorStaysWhereItIs) {
