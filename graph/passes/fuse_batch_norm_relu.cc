@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,11 +16,31 @@ constexpr int kSavedInvStd = 2;
 constexpr size_t kGradInputs = 6;  // dy, x, scale, offset, and what was saved
 constexpr int kSideGradient = 3;
 
-// The nodes of one match; `relu_grad` and `norm_grad` are both null in a graph
+// An activation that FusedBatchNorm can compute.
+struct Fusible {
+  std::string_view op;
+  std::string_view gradient;
+  const char* attribute = "";
+};
+
+constexpr Fusible kFusible[] = {
+    {.op = "Relu", .gradient = "ReluGrad", .attribute = "relu"},
+    {.op = "Relu6", .gradient = "Relu6Grad", .attribute = "relu6"}};
+
+// Null for all other ops.
+const Fusible* FusibleOf(const Node& node) {
+  for (const Fusible& fusible : kFusible) {
+    if (node.op == fusible.op) return &fusible;
+  }
+  return nullptr;
+}
+
+// The nodes of one match. `relu` is a Relu or a Relu6. `relu_grad` and `norm_grad` are both null in a graph
 // without a backward phase.
 struct Chain {
+  const Fusible* activation = nullptr;
   const Node* norm = nullptr;
-  const Node* add = nullptr;  // null: no sum before the ReLU
+  const Node* add = nullptr;  // null: no sum before the activation
   ValueId side = {};          // invalid: none
   const Node* relu = nullptr;
   const Node* relu_grad = nullptr;
@@ -54,8 +75,9 @@ void MatchSum(const PassContext& context, const Node& add, Chain& chain) {
 }
 
 // The forward part that ends in `relu`; `norm` is null if it does not match.
-Chain MatchForward(const PassContext& context, const Node& relu) {
-  Chain chain = {.relu = &relu};
+Chain MatchForward(const PassContext& context, const Fusible& activation,
+                   const Node& relu) {
+  Chain chain = {.activation = &activation, .relu = &relu};
   const Node& before = context.graph.producer(relu.inputs[0]);
   if (before.op == "Add") {
     MatchSum(context, before, chain);
@@ -82,7 +104,7 @@ bool MatchBackward(const PassContext& context, Chain& chain) {
   const Graph& graph = context.graph;
   for (const Use& use : graph.uses(chain.relu->outputs[0])) {
     const Node& reader = graph.node(use.node);
-    if (reader.op != "ReluGrad" || use.slot != 1) continue;
+    if (reader.op != chain.activation->gradient || use.slot != 1) continue;
     if (chain.relu_grad != nullptr) return false;
     chain.relu_grad = &reader;
   }
@@ -117,15 +139,16 @@ bool CanFuse(const PassContext& context, const Chain& chain) {
          context.CanMerge(*chain.relu_grad, *chain.norm_grad);
 }
 
-NodeSpec WithRelu(const Graph& graph, const Node& node) {
+NodeSpec WithActivation(const Graph& graph, const Chain& chain,
+                        const Node& node) {
   NodeSpec spec = SpecOf(graph, node);
-  spec.attributes.Set("activation", "relu");
+  spec.attributes.Set("activation", chain.activation->attribute);
   return spec;
 }
 
 void FuseForward(const PassContext& context, const Chain& chain,
                  GraphRewrite& rewrite) {
-  NodeSpec fused = WithRelu(context.graph, *chain.norm);
+  NodeSpec fused = WithActivation(context.graph, chain, *chain.norm);
   if (chain.add != nullptr) fused.inputs.push_back(chain.side);
   const NodeId place = chain.relu->id;
   rewrite.Replace(place, std::move(fused));
@@ -144,7 +167,7 @@ void FuseBackward(const PassContext& context, const Chain& chain,
   const Node& grad = *chain.norm_grad;
   const NodeId place = chain.relu_grad->id;
   const ValueId masked = chain.relu_grad->outputs[0];
-  NodeSpec fused = WithRelu(context.graph, grad);
+  NodeSpec fused = WithActivation(context.graph, chain, grad);
   fused.inputs[0] = chain.relu_grad->inputs[0];
   if (chain.side.is_valid()) {
     fused.inputs.push_back(chain.relu->outputs[0]);
@@ -165,8 +188,9 @@ void FuseBackward(const PassContext& context, const Chain& chain,
 
 void FuseBatchNormRelu(const PassContext& context, GraphRewrite& rewrite) {
   for (const Node& node : context.graph.nodes()) {
-    if (node.op != "Relu") continue;
-    Chain chain = MatchForward(context, node);
+    const Fusible* activation = FusibleOf(node);
+    if (activation == nullptr) continue;
+    Chain chain = MatchForward(context, *activation, node);
     if (chain.norm == nullptr || rewrite.touches(chain.norm->id) ||
         !MatchBackward(context, chain) || !CanFuse(context, chain)) {
       continue;

@@ -1,4 +1,5 @@
 // FusedBatchNorm, Relu -> FusedBatchNorm with activation "relu";
+// FusedBatchNorm, Relu6 -> the same with "relu6";
 // FusedBatchNorm, Add, Relu -> the same with the other summand as its side
 // input. In the backward phase, ReluGrad is fused into FusedBatchNormGrad.
 //

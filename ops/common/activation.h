@@ -4,10 +4,15 @@
 
 #include "absl/status/statusor.h"
 #include "graph/attributes.h"
+#include "ops/common/fused_activation.h"
 
 namespace spillway {
 
-// True for "relu", false for "none", the default. Errors: INVALID_ARGUMENT.
+// "none", the default, "relu" or "relu6". Errors: INVALID_ARGUMENT.
+absl::StatusOr<FusedActivation> ReadActivation(const Attributes& attributes);
+
+// For ops without relu6: true for "relu", false for "none", the default.
+// Errors: INVALID_ARGUMENT.
 absl::StatusOr<bool> ReadRelu(const Attributes& attributes);
 
 }  // namespace spillway

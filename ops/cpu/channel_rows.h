@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/interval.h"
 #include "graph/shape.h"
@@ -35,6 +36,24 @@ struct ChannelRows {
   // Chunks that are worth a separate thread.
   int64_t grain() const { return 16384 / (chunk_rows() * channels) + 1; }
 };
+
+// Rows that are summed together, so that sums in memory are read and written
+// once for all of them.
+inline constexpr int kRowsAtOnce = 8;
+
+template <int kRows>
+using RowCount = std::integral_constant<int, kRows>;
+
+// Calls fn(RowCount<n>(), row) for n rows from `row` on: kRowsAtOnce at a time,
+// and the last ones one by one.
+template <typename Fn>
+void ForEachRows(const Interval& rows, const Fn& fn) {
+  int64_t row = rows.begin;
+  for (; row + kRowsAtOnce <= rows.end; row += kRowsAtOnce) {
+    fn(RowCount<kRowsAtOnce>(), row);
+  }
+  for (; row < rows.end; ++row) fn(RowCount<1>(), row);
+}
 
 }  // namespace spillway
 

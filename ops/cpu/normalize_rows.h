@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "ops/common/fused_activation.h"
 #include "ops/cpu/channel_rows.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"
@@ -21,7 +22,7 @@ namespace spillway {
 template <typename T>
 struct NormalizedRows {
   ChannelRows size;
-  bool has_relu = false;
+  FusedActivation activation = FusedActivation::kNone;
   const T* x = nullptr;
   int64_t x_stride = 0;     // elements from row to row
   const T* side = nullptr;  // may be null
@@ -31,11 +32,16 @@ struct NormalizedRows {
   T* y = nullptr;
 };
 
-// Without relu the lower bound is minus infinity. A NaN passes through.
+// Without an activation the bounds are infinite. A NaN passes through.
 template <typename T>
 void NormalizeRow(const NormalizedRows<T>& run, int64_t row) {
-  const float least =
-      run.has_relu ? 0 : -std::numeric_limits<float>::infinity();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float least = run.activation == FusedActivation::kNone ? -kInfinity : 0;
+  const float most = run.activation == FusedActivation::kRelu6 ? 6 : kInfinity;
+  const auto activate = [=](float sum) {
+    const float bounded = sum < least ? least : sum;
+    return bounded > most ? most : bounded;
+  };
   const int64_t at = row * run.size.channels;
   const T* x = run.x + row * run.x_stride;
   T* y = run.y + at;
@@ -45,14 +51,14 @@ void NormalizeRow(const NormalizedRows<T>& run, int64_t row) {
     for (int64_t c = 0; c < run.size.channels; ++c) {
       const float sum = (Load(x[c]) - run.mean[c]) * run.factor[c] +
                         run.offset[c] + Load(side[c]);
-      y[c] = Store<T>(sum < least ? least : sum);
+      y[c] = Store<T>(activate(sum));
     }
   } else {
 #pragma omp simd
     for (int64_t c = 0; c < run.size.channels; ++c) {
       const float sum =
           (Load(x[c]) - run.mean[c]) * run.factor[c] + run.offset[c];
-      y[c] = Store<T>(sum < least ? least : sum);
+      y[c] = Store<T>(activate(sum));
     }
   }
 }

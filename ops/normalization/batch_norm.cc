@@ -59,7 +59,7 @@ absl::StatusOr<Types> InferBatchNormApply(const InferContext& node) {
   static constexpr const char* kVectors[] = {"scale", "offset", "saved_mean",
                                              "saved_inv_std"};
   const TensorType& x = node.inputs[0];
-  SPILLWAY_RETURN_IF_ERROR(ReadRelu(node.attributes).status());
+  SPILLWAY_RETURN_IF_ERROR(ReadActivation(node.attributes).status());
   SPILLWAY_RETURN_IF_ERROR(ExpectInput(x));
   SPILLWAY_RETURN_IF_ERROR(
       ExpectChannelVectors(kVectors, node.inputs.subspan(1), x));
@@ -82,8 +82,8 @@ absl::StatusOr<Types> InferBatchNormGrad(const InferContext& node) {
   Types outputs = {x, ChannelVector(x), ChannelVector(x)};
   if (node.inputs.size() == 7) {
     SPILLWAY_RETURN_IF_ERROR(ExpectType("y", node.inputs[6], x, "x"));
-    if (!norm.has_relu) {
-      return InvalidArgument("y is read only with activation 'relu'");
+    if (norm.activation == FusedActivation::kNone) {
+      return InvalidArgument("y is read only with an activation");
     }
     outputs.push_back(x);
   }
@@ -94,33 +94,33 @@ absl::StatusOr<std::vector<Tensor>> BatchNormGradient(GradientContext& grad) {
   SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes norm,
                             ReadBatchNorm(grad.attributes()));
   const bool has_side = grad.num_inputs() == 6;
+  const bool has_activation = norm.activation != FusedActivation::kNone;
   std::vector<Tensor> gradients(static_cast<size_t>(grad.num_inputs()));
   if (!grad.dy(0).is_valid()) return gradients;
   std::vector<Tensor> inputs = {grad.dy(0), grad.x(0), grad.x(1),
                                 grad.x(2),  grad.y(1), grad.y(2)};
-  if (has_side && norm.has_relu) inputs.push_back(grad.y(0));
+  if (has_side && has_activation) inputs.push_back(grad.y(0));
   const std::vector<Tensor> outputs =
       grad.AddAll("FusedBatchNormGrad", inputs, grad.attributes());
   for (size_t i = 0; i < outputs.size(); ++i) {
     gradients[i < 3 ? i : 5] = outputs[i];
   }
-  if (has_side && !norm.has_relu) gradients[5] = grad.dy(0);
+  if (has_side && !has_activation) gradients[5] = grad.dy(0);
   return gradients;
 }
 
 // y is a function of x and the saved statistics; the statistics themselves are
 // not computed again, since that would update the moving ones twice.
 std::optional<DerivedNode> DeriveY(const OpContext& node, int output) {
-  const auto has_relu = ReadRelu(node.attributes);
-  if (output != 0 || !has_relu.ok()) return std::nullopt;
-  DerivedNode apply = {
-      .op = "BatchNormApply",
-      .attributes = {{"activation", *has_relu ? "relu" : "none"}},
-      .inputs = {{.index = 0},
-                 {.index = 1},
-                 {.index = 2},
-                 {.is_output = true, .index = 1},
-                 {.is_output = true, .index = 2}}};
+  const auto activation = node.attributes.GetString("activation", "none");
+  if (output != 0 || !activation.ok()) return std::nullopt;
+  DerivedNode apply = {.op = "BatchNormApply",
+                       .attributes = {{"activation", *activation}},
+                       .inputs = {{.index = 0},
+                                  {.index = 1},
+                                  {.index = 2},
+                                  {.is_output = true, .index = 1},
+                                  {.is_output = true, .index = 2}}};
   if (node.inputs.size() == 6) apply.inputs.push_back({.index = 5});
   return apply;
 }
@@ -161,7 +161,7 @@ absl::StatusOr<BatchNormAttributes> ReadBatchNorm(
       norm.momentum, GetRealIn(attributes, "momentum", norm.momentum, 0, 1));
   SPILLWAY_ASSIGN_OR_RETURN(
       norm.is_training, attributes.GetBool("is_training", norm.is_training));
-  SPILLWAY_ASSIGN_OR_RETURN(norm.has_relu, ReadRelu(attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(norm.activation, ReadActivation(attributes));
   return norm;
 }
 

@@ -5,7 +5,7 @@
 //
 // x, side, y, dy: any shape with channels last, floating. The others: float32
 // [C]. Attributes: `epsilon` (0.001), `momentum` (0.99), `is_training` (true),
-// `activation` "none" (default) or "relu".
+// `activation` "none" (default), "relu" or "relu6".
 //
 //   FusedBatchNorm      x, scale, offset, moving_mean, moving_variance[, side]
 //                       -> y, saved_mean, saved_inv_std
@@ -25,13 +25,14 @@
 // statistics, which are unchanged. saved_mean and saved_inv_std are the values
 // that were used, in both cases.
 //
-// The gradient of relu is taken from x, so y need not be kept. Only with `side`
-// it is taken from y, and then the gradient of side is an output (without relu,
-// that gradient is dy itself).
+// The gradient of the activation is taken from x, so y need not be kept. Only
+// with `side` it is taken from y, and then the gradient of side is an output
+// (without an activation, that gradient is dy itself).
 // Source: Ioffe and Szegedy, "Batch normalization", ICML 2015.
 #ifndef SPILLWAY_OPS_NORMALIZATION_BATCH_NORM_H_
 #define SPILLWAY_OPS_NORMALIZATION_BATCH_NORM_H_
 
+#include "ops/common/fused_activation.h"
 #include "ops/op.h"
 
 namespace spillway::ops {
@@ -40,7 +41,7 @@ struct BatchNormAttributes {
   double epsilon = 0.001;
   double momentum = 0.99;
   bool is_training = true;
-  bool has_relu = false;
+  FusedActivation activation = FusedActivation::kNone;
 };
 
 // Errors: INVALID_ARGUMENT.

@@ -8,7 +8,8 @@ namespace spillway::ops {
 
 // The workspace is scale * inv_std [C].
 NewKernel BatchNormApplyCpu(const KernelRequest& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const FusedActivation activation,
+                            ReadActivation(node.attributes));
   const ChannelRows size(node.inputs[0].shape);
   const bool has_side = node.inputs.size() == 6;
   const int64_t x_stride = node.row_stride(0);
@@ -20,7 +21,7 @@ NewKernel BatchNormApplyCpu(const KernelRequest& node) {
         factor[c] = context.input<float>(1)[c] * context.input<float>(4)[c];
       }
       NormalizeRows<T>({.size = size,
-                        .has_relu = has_relu,
+                        .activation = activation,
                         .x = context.input<T>(0),
                         .x_stride = x_stride,
                         .side = has_side ? context.input<T>(5) : nullptr,

@@ -9,12 +9,13 @@ namespace spillway::ops {
 NewKernel BatchNormApplyGpu(const KernelRequest& node) {
   const TensorType& x = node.inputs[0];
   SPILLWAY_RETURN_IF_ERROR(CheckGpuStorage(x));
-  SPILLWAY_ASSIGN_OR_RETURN(const bool has_relu, ReadRelu(node.attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(const FusedActivation activation,
+                            ReadActivation(node.attributes));
   const int64_t channels = x.shape.dim(-1);
   const gpu::BatchNorm norm = {.dtype = x.dtype,
                                .rows = x.num_elements() / channels,
                                .channels = channels,
-                               .has_relu = has_relu};
+                               .activation = activation};
   const bool has_side = node.inputs.size() == 6;
   return MakeGpuKernel([=](const KernelContext& context) {
     return gpu::ApplyNorm(context.stream, norm,

@@ -48,27 +48,48 @@ int64_t NormWorkspaceBytes(const ChannelRows& size) {
          static_cast<int64_t>(sizeof(float));
 }
 
+// Adds the distances of kRows rows from `shift`, and their squares.
+template <int kRows, typename T>
+void AddDistances(const NormRun<T>& run, int64_t row, const T* shift,
+                  float* sums, float* squares) {
+  const T* x = run.x + row * run.x_stride;
+  const int64_t stride = run.x_stride;
+#pragma omp simd
+  for (int64_t c = 0; c < run.size.channels; ++c) {
+    const float from = Load(shift[c]);
+    float sum = 0;
+    float square = 0;
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const float distance = Load(x[r * stride + c]) - from;
+      sum += distance;
+      square += distance * distance;
+    }
+    sums[c] += sum;
+    squares[c] += square;
+  }
+}
+
+// Distances are summed from the chunk's first row, and then moved to its mean:
+// if the mean is far from zero, sums of x^2 would lose the variance.
 template <typename T>
 void ChunkMoments(const NormRun<T>& run, int64_t chunk) {
   const int64_t channels = run.size.channels;
   const Interval rows = run.size.chunk(chunk);
+  const T* shift = run.x + rows.begin * run.x_stride;
   float* mean = run.chunk_mean(chunk);
   float* deviation = run.chunk_deviation(chunk);
   std::fill_n(mean, 2 * channels, 0.0F);
-  for (int64_t row = rows.begin; row < rows.end; ++row) {
-    const T* x = run.x + row * run.x_stride;
-#pragma omp simd
-    for (int64_t c = 0; c < channels; ++c) mean[c] += Load(x[c]);
-  }
+  ForEachRows(rows, [&]<int kRows>(RowCount<kRows>, int64_t row) {
+    AddDistances<kRows>(run, row, shift, mean, deviation);
+  });
   const float share = 1 / static_cast<float>(rows.length());
-  for (int64_t c = 0; c < channels; ++c) mean[c] *= share;
-  for (int64_t row = rows.begin; row < rows.end; ++row) {
-    const T* x = run.x + row * run.x_stride;
 #pragma omp simd
-    for (int64_t c = 0; c < channels; ++c) {
-      const float distance = Load(x[c]) - mean[c];
-      deviation[c] += distance * distance;
-    }
+  for (int64_t c = 0; c < channels; ++c) {
+    const float sum = mean[c];
+    const float rest = deviation[c] - sum * sum * share;
+    mean[c] = Load(shift[c]) + sum * share;
+    deviation[c] = rest < 0 ? 0 : rest;  // a NaN stays NaN
   }
 }
 
@@ -155,7 +176,7 @@ template <typename T>
 void Normalize(const NormRun<T>& run) {
   run.norm.is_training ? UseBatchStatistics(run) : UseMovingStatistics(run);
   NormalizeRows<T>({.size = run.size,
-                    .has_relu = run.norm.has_relu,
+                    .activation = run.norm.activation,
                     .x = run.x,
                     .x_stride = run.x_stride,
                     .side = run.side,

@@ -18,7 +18,7 @@ NewKernel FusedBatchNormGpu(const KernelRequest& node) {
                                .epsilon = attributes.epsilon,
                                .momentum = attributes.momentum,
                                .is_training = attributes.is_training,
-                               .has_relu = attributes.has_relu};
+                               .activation = attributes.activation};
   const bool has_side = node.inputs.size() == 6;
   return MakeGpuKernel(
       [=](const KernelContext& context) {

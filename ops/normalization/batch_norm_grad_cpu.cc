@@ -19,16 +19,44 @@ namespace {
 // Channels whose sums one task joins.
 constexpr int64_t kSumGrain = 64;
 
-// Where the activation lets gradients pass: everywhere, where the normalised x
-// is positive, or where y is positive.
-enum class GradientMask : uint8_t { kNone, kFromX, kFromY };
+// Where gradients pass: by the activation's y, which is read, or else computed
+// again from x.
+template <FusedActivation kOf, bool kReadsY>
+struct GradientMask {
+  static constexpr FusedActivation kActivation = kOf;
+  static constexpr bool kFromY = kReadsY;
+  static constexpr bool kFromX = !kReadsY && kOf != FusedActivation::kNone;
+
+  static float Apply(float y, float g) {
+    if constexpr (kOf == FusedActivation::kRelu) return y > 0 ? g : 0;
+    if constexpr (kOf == FusedActivation::kRelu6) {
+      return static_cast<int>(y > 0) & static_cast<int>(y < 6) ? g : 0;
+    }
+    return g;
+  }
+};
+
+// Calls fn(GradientMask()).
+template <typename Fn>
+void ForMask(FusedActivation activation, bool reads_y, const Fn& fn) {
+  const auto call = [&]<FusedActivation kOf>() {
+    reads_y ? fn(GradientMask<kOf, true>()) : fn(GradientMask<kOf, false>());
+  };
+  switch (activation) {
+    case FusedActivation::kNone:
+      return fn(GradientMask<FusedActivation::kNone, false>());
+    case FusedActivation::kRelu:
+      return call.template operator()<FusedActivation::kRelu>();
+    case FusedActivation::kRelu6:
+      return call.template operator()<FusedActivation::kRelu6>();
+  }
+}
 
 // The operands of a run. The workspace is factor, slope and shift [C], then for
 // each chunk sum g [C] and sum(g d) [C].
 template <typename T>
 struct NormGradRun {
   ChannelRows size;
-  GradientMask mask = GradientMask::kNone;
   bool is_training = true;
   int threads = 1;
   const T* dy = nullptr;
@@ -39,11 +67,11 @@ struct NormGradRun {
   const float* offset = nullptr;
   const float* mean = nullptr;
   const float* inv_std = nullptr;
-  const T* y = nullptr;  // kFromY
+  const T* y = nullptr;  // may be null
   T* dx = nullptr;
   float* dscale = nullptr;
   float* doffset = nullptr;
-  T* dside = nullptr;       // kFromY: g
+  T* dside = nullptr;       // with y: g
   float* factor = nullptr;  // dx = factor * g - slope * d - shift
 
   float* slope() const { return factor + size.channels; }
@@ -58,56 +86,59 @@ int64_t NormGradWorkspaceBytes(const ChannelRows& size) {
          static_cast<int64_t>(sizeof(float));
 }
 
-// Recomputes y with exactly the same expression to decide where x passes.
-template <GradientMask kMask, typename T>
-void AddRowToSums(const NormGradRun<T>& run, int64_t row, float* sum_g,
-                  float* sum_gd) {
-  const int64_t at = row * run.size.channels;
-  const T* dy = run.dy + row * run.dy_stride;
-  const T* x = run.x + row * run.x_stride;
+// g from x: recomputes y with exactly the same expression. (Storing it may
+// round it up to 6.)
+template <typename Mask, typename T>
+float MaskByX(const NormGradRun<T>& run, int64_t c, float d, float g) {
+  float y = d * run.factor[c] + run.offset[c];
+  if constexpr (Mask::kActivation == FusedActivation::kRelu6)
+    y = Load(Store<T>(y));
+  return Mask::Apply(y, g);
+}
+
+template <typename Mask, int kRows, typename T>
+void AddToSums(const NormGradRun<T>& run, int64_t row, float* sums_g,
+               float* sums_gd) {
+  const int64_t channels = run.size.channels;
+  const T* dys = run.dy + row * run.dy_stride;
+  const T* xs = run.x + row * run.x_stride;
 #pragma omp simd
-  for (int64_t c = 0; c < run.size.channels; ++c) {
-    const float d = Load(x[c]) - run.mean[c];
-    float g = Load(dy[c]);
-    if constexpr (kMask == GradientMask::kFromX) {
-      g = d * run.factor[c] + run.offset[c] > 0 ? g : 0;
+  for (int64_t c = 0; c < channels; ++c) {
+    float sum_g = 0;
+    float sum_gd = 0;
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const float d = Load(xs[r * run.x_stride + c]) - run.mean[c];
+      float g = Load(dys[r * run.dy_stride + c]);
+      if constexpr (Mask::kFromX) g = MaskByX<Mask>(run, c, d, g);
+      if constexpr (Mask::kFromY) {
+        const int64_t at = (row + r) * channels + c;
+        g = Mask::Apply(Load(run.y[at]), g);
+        run.dside[at] = Store<T>(g);
+      }
+      sum_g += g;
+      sum_gd += g * d;
     }
-    if constexpr (kMask == GradientMask::kFromY) {
-      g = Load(run.y[at + c]) > 0 ? g : 0;
-      run.dside[at + c] = Store<T>(g);
-    }
-    sum_g[c] += g;
-    sum_gd[c] += g * d;
+    sums_g[c] += sum_g;
+    sums_gd[c] += sum_gd;
   }
 }
 
-template <GradientMask kMask, typename T>
+template <typename Mask, typename T>
 void SumChunk(const NormGradRun<T>& run, int64_t chunk) {
   float* sums = run.chunk_sums(chunk);
   std::fill_n(sums, 2 * run.size.channels, 0.0F);
-  const Interval rows = run.size.chunk(chunk);
-  for (int64_t row = rows.begin; row < rows.end; ++row) {
-    AddRowToSums<kMask>(run, row, sums, sums + run.size.channels);
-  }
+  ForEachRows(
+      run.size.chunk(chunk), [&]<int kRows>(RowCount<kRows>, int64_t row) {
+        AddToSums<Mask, kRows>(run, row, sums, sums + run.size.channels);
+      });
 }
 
-template <typename T>
+template <typename Mask, typename T>
 void SumChunks(const NormGradRun<T>& run) {
   ParallelFor(run.threads, run.size.num_chunks(), run.size.grain(),
               [&](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; ++i) {
-                  switch (run.mask) {
-                    case GradientMask::kNone:
-                      SumChunk<GradientMask::kNone>(run, i);
-                      break;
-                    case GradientMask::kFromX:
-                      SumChunk<GradientMask::kFromX>(run, i);
-                      break;
-                    case GradientMask::kFromY:
-                      SumChunk<GradientMask::kFromY>(run, i);
-                      break;
-                  }
-                }
+                for (int64_t i = begin; i < end; ++i) SumChunk<Mask>(run, i);
               });
 }
 
@@ -141,12 +172,11 @@ void JoinChunks(const NormGradRun<T>& run, int64_t first, int64_t last) {
   }
 }
 
-// With kFromY, g is dside.
-template <bool kMaskFromX, typename T>
+// With y, g is dside.
+template <typename Mask, typename T>
 void GradientRow(const NormGradRun<T>& run, int64_t row) {
   const int64_t at = row * run.size.channels;
-  const T* dy = run.mask == GradientMask::kFromY ? run.dside + at
-                                                 : run.dy + row * run.dy_stride;
+  const T* dy = Mask::kFromY ? run.dside + at : run.dy + row * run.dy_stride;
   const T* x = run.x + row * run.x_stride;
   const float* slope = run.slope();
   const float* shift = run.shift();
@@ -155,32 +185,30 @@ void GradientRow(const NormGradRun<T>& run, int64_t row) {
   for (int64_t c = 0; c < run.size.channels; ++c) {
     const float d = Load(x[c]) - run.mean[c];
     float g = Load(dy[c]);
-    if constexpr (kMaskFromX) {
-      g = d * run.factor[c] + run.offset[c] > 0 ? g : 0;
-    }
+    if constexpr (Mask::kFromX) g = MaskByX<Mask>(run, c, d, g);
     dx[c] = Store<T>(run.factor[c] * g - slope[c] * d - shift[c]);
   }
 }
 
-template <bool kMaskFromX, typename T>
+template <typename Mask, typename T>
 void GradientOfX(const NormGradRun<T>& run) {
   const ChannelRows& size = run.size;
   ParallelFor(run.threads, size.num_chunks(), size.grain(),
               [&](int64_t begin, int64_t end) {
                 const int64_t last = size.chunk(end - 1).end;
                 for (int64_t row = size.chunk(begin).begin; row < last; ++row) {
-                  GradientRow<kMaskFromX>(run, row);
+                  GradientRow<Mask>(run, row);
                 }
               });
 }
 
-template <typename T>
+template <typename Mask, typename T>
 void ComputeGradient(const NormGradRun<T>& run) {
   const ChannelRows& size = run.size;
   for (int64_t c = 0; c < size.channels; ++c) {
     run.factor[c] = run.scale[c] * run.inv_std[c];
   }
-  SumChunks(run);
+  SumChunks<Mask>(run);
   const int64_t groups = (size.channels + kSumGrain - 1) / kSumGrain;
   ParallelFor(run.threads, groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -188,8 +216,7 @@ void ComputeGradient(const NormGradRun<T>& run) {
                  std::min((i + 1) * kSumGrain, size.channels));
     }
   });
-  run.mask == GradientMask::kFromX ? GradientOfX<true>(run)
-                                   : GradientOfX<false>(run);
+  GradientOfX<Mask>(run);
 }
 
 }  // namespace
@@ -199,32 +226,31 @@ NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
                             ReadBatchNorm(node.attributes));
   const ChannelRows size(node.inputs[1].shape);
   const bool has_y = node.inputs.size() == 7;
-  const GradientMask mask = has_y           ? GradientMask::kFromY
-                            : norm.has_relu ? GradientMask::kFromX
-                                            : GradientMask::kNone;
   const int64_t dy_stride = node.row_stride(0);
   const int64_t x_stride = node.row_stride(1);
   const int threads = node.threads;
   return ForStorage(node.inputs[1], [=]<typename T>(T) -> NewKernel {
     const auto compute = [=](const KernelContext& context) {
-      ComputeGradient<T>({.size = size,
-                          .mask = mask,
-                          .is_training = norm.is_training,
-                          .threads = threads,
-                          .dy = context.input<T>(0),
-                          .dy_stride = dy_stride,
-                          .x = context.input<T>(1),
-                          .x_stride = x_stride,
-                          .scale = context.input<float>(2),
-                          .offset = context.input<float>(3),
-                          .mean = context.input<float>(4),
-                          .inv_std = context.input<float>(5),
-                          .y = has_y ? context.input<T>(6) : nullptr,
-                          .dx = context.output<T>(0),
-                          .dscale = context.output<float>(1),
-                          .doffset = context.output<float>(2),
-                          .dside = has_y ? context.output<T>(3) : nullptr,
-                          .factor = static_cast<float*>(context.workspace)});
+      const NormGradRun<T> run = {
+          .size = size,
+          .is_training = norm.is_training,
+          .threads = threads,
+          .dy = context.input<T>(0),
+          .dy_stride = dy_stride,
+          .x = context.input<T>(1),
+          .x_stride = x_stride,
+          .scale = context.input<float>(2),
+          .offset = context.input<float>(3),
+          .mean = context.input<float>(4),
+          .inv_std = context.input<float>(5),
+          .y = has_y ? context.input<T>(6) : nullptr,
+          .dx = context.output<T>(0),
+          .dscale = context.output<float>(1),
+          .doffset = context.output<float>(2),
+          .dside = has_y ? context.output<T>(3) : nullptr,
+          .factor = static_cast<float*>(context.workspace)};
+      ForMask(norm.activation, has_y,
+              [&]<typename Mask>(Mask) { ComputeGradient<Mask>(run); });
     };
     return MakeKernel(compute, NormGradWorkspaceBytes(size));
   });

@@ -16,7 +16,7 @@ NewKernel FusedBatchNormGradGpu(const KernelRequest& node) {
                                .rows = x.num_elements() / channels,
                                .channels = channels,
                                .is_training = attributes.is_training,
-                               .has_relu = attributes.has_relu};
+                               .activation = attributes.activation};
   const bool has_y = node.inputs.size() == 7;
   return MakeGpuKernel(
       [=](const KernelContext& context) {

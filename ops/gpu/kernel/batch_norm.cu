@@ -100,15 +100,17 @@ __global__ void UseMovingStatistics(BatchNorm norm, Statistics statistics) {
   });
 }
 
-// A NaN passes through relu.
+// A NaN passes through activations.
 template <int kCount, bool kHasSide, typename T>
 __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
-    NormalizeTiles(ChannelTiles tiles, bool has_relu,
+    NormalizeTiles(ChannelTiles tiles, FusedActivation activation,
                    ApplyNormTensors tensors) {
   struct Loaded {
     Pack<T, kCount> x = {};
     Pack<T, kCount> side = {};
   };
+  const bool has_activation = activation != FusedActivation::kNone;
+  const bool is_relu6 = activation == FusedActivation::kRelu6;
   ForEachTile(tiles, [&](const ChannelTile& tile) {
     const auto mean = PacksOf<kCount>(tensors.mean)[tile.column];
     const auto scale = PacksOf<kCount>(tensors.scale)[tile.column];
@@ -134,7 +136,9 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
             float y = Normalized(Load(loaded.x.items[k]) - mean.items[k],
                                  factor[k], offset.items[k]);
             if constexpr (kHasSide) y += Load(loaded.side.items[k]);
-            result.items[k] = Store<T>(has_relu && y < 0 ? 0 : y);
+            if (has_activation && y < 0) y = 0;
+            if (is_relu6 && y > 6) y = 6;
+            result.items[k] = Store<T>(y);
           }
           PacksOf<kCount>(static_cast<T*>(tensors.y))[at] = result;
         });
@@ -197,7 +201,7 @@ LaunchError ApplyNorm(StreamHandle stream, const BatchNorm& norm,
       norm.dtype, norm.channels, [&]<typename T, typename Count>(T, Count) {
         const auto launch = [&](auto kernel) {
           return Launch(stream, kernel, dim3(tiles.blocks()), dim3(kThreads),
-                        tiles, norm.has_relu, tensors);
+                        tiles, norm.activation, tensors);
         };
         return tensors.side != nullptr
                    ? launch(NormalizeTiles<Count::value, true, T>)

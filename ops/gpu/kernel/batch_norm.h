@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "graph/dtype.h"
+#include "ops/common/fused_activation.h"
 #include "ops/gpu/thread/launch.h"
 
 namespace spillway::gpu {
@@ -18,7 +19,7 @@ struct BatchNorm {
   double epsilon = 0;
   double momentum = 0;
   bool is_training = true;
-  bool has_relu = false;
+  FusedActivation activation = FusedActivation::kNone;
 };
 
 // y may be x or side.
@@ -54,7 +55,7 @@ struct BatchNormGradTensors {
   const float* offset = nullptr;
   const float* mean = nullptr;
   const float* inv_std = nullptr;
-  const void* y = nullptr;  // null: relu's gradient is taken from x
+  const void* y = nullptr;  // null: the activation's gradient is from x
   void* dx = nullptr;
   float* dscale = nullptr;
   float* doffset = nullptr;

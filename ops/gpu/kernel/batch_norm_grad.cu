@@ -1,4 +1,5 @@
-// With g = dy where relu passes it, d = x - mean, and sums over the batch:
+// With g = dy where the activation passes it, d = x - mean, and sums over the
+// batch:
 //   doffset = sum g    dscale = inv_std * sum(g d)    factor = scale * inv_std
 //   dx = factor * g - slope * d - shift
 // where slope and shift, which are 0 with moving statistics, are the
@@ -13,9 +14,17 @@
 namespace spillway::gpu {
 namespace {
 
-// Where gradients pass: everywhere, where the normalised x is positive, or
-// where y is positive.
+// Where gradients pass: everywhere, or by the activation's y, which is computed
+// again from x or read.
 enum class Mask { kNone, kFromX, kFromY };
+
+struct Activation {
+  bool is_relu6 = false;  // else relu
+
+  __device__ bool Passes(float y) const {
+    return y > 0 && !(is_relu6 && y >= 6);
+  }
+};
 
 // The values that a thread needs for its kCount channels.
 template <int kCount>
@@ -34,8 +43,11 @@ struct Channels {
     }
   }
 
-  __device__ bool IsPositive(int k, float distance) const {
-    return Normalized(distance, factor[k], offset.items[k]) > 0;
+  // (Storing y may round it up to 6.)
+  template <typename T>
+  __device__ bool Passes(Activation activation, int k, float distance) const {
+    const float y = Normalized(distance, factor[k], offset.items[k]);
+    return activation.Passes(Load(Store<T>(y)));
   }
 };
 
@@ -49,8 +61,8 @@ struct Loaded {
 
 template <int kCount, Mask kMask, typename T>
 __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
-    SumGradients(ChannelTiles tiles, BatchNormGradTensors tensors,
-                 float* chunks) {
+    SumGradients(ChannelTiles tiles, Activation activation,
+                 BatchNormGradTensors tensors, float* chunks) {
   ForEachTile(tiles, [&](const ChannelTile& tile) {
     const Channels<kCount> channels(tensors, tile.column);
     float sum_g[kCount] = {};
@@ -71,10 +83,10 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
             const float d = Load(loaded.x.items[k]) - channels.mean.items[k];
             float g = Load(loaded.dy.items[k]);
             if constexpr (kMask == Mask::kFromX) {
-              g = channels.IsPositive(k, d) ? g : 0;
+              g = channels.template Passes<T>(activation, k, d) ? g : 0;
             }
             if constexpr (kMask == Mask::kFromY) {
-              g = Load(loaded.y.items[k]) > 0 ? g : 0;
+              g = activation.Passes(Load(loaded.y.items[k])) ? g : 0;
               loaded.dy.items[k] = Store<T>(g);
             }
             sum_g[k] += g;
@@ -122,8 +134,8 @@ __global__ void __launch_bounds__(kThreads, kJoinTilesAtOnce)
 // `dys`: with Mask::kFromY this is dside, already masked.
 template <int kCount, bool kMaskFromX, typename T>
 __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
-    GradientOfX(ChannelTiles tiles, BatchNormGradTensors tensors,
-                const T* dys) {
+    GradientOfX(ChannelTiles tiles, Activation activation,
+                BatchNormGradTensors tensors, const T* dys) {
   ForEachTile(tiles, [&](const ChannelTile& tile) {
     const Channels<kCount> channels(tensors, tile.column);
     const auto slope = PacksOf<kCount>(tensors.workspace)[tile.column];
@@ -141,7 +153,9 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
           for (int k = 0; k < kCount; ++k) {
             const float d = Load(loaded.x.items[k]) - channels.mean.items[k];
             float g = Load(loaded.dy.items[k]);
-            if constexpr (kMaskFromX) g = channels.IsPositive(k, d) ? g : 0;
+            if constexpr (kMaskFromX) {
+              g = channels.template Passes<T>(activation, k, d) ? g : 0;
+            }
             loaded.x.items[k] = Store<T>(channels.factor[k] * g -
                                          slope.items[k] * d - shift.items[k]);
           }
@@ -152,7 +166,7 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
 
 Mask MaskOf(const BatchNorm& norm, const BatchNormGradTensors& tensors) {
   if (tensors.y != nullptr) return Mask::kFromY;
-  return norm.has_relu ? Mask::kFromX : Mask::kNone;
+  return norm.activation == FusedActivation::kNone ? Mask::kNone : Mask::kFromX;
 }
 
 // The two passes over x.
@@ -160,12 +174,13 @@ template <int kCount, typename T>
 struct Passes {
   StreamHandle stream = nullptr;
   ChannelTiles tiles = {};
+  Activation activation = {};
   BatchNormGradTensors tensors = {};
 
   template <typename Fn, typename Argument>
   LaunchError Run(Fn kernel, Argument argument) const {
     return Launch(stream, kernel, dim3(tiles.blocks()), dim3(kThreads), tiles,
-                  tensors, argument);
+                  activation, tensors, argument);
   }
 
   LaunchError Sum(Mask mask, float* chunks) const {
@@ -198,7 +213,10 @@ LaunchError NormalizeGrad(StreamHandle stream, const BatchNorm& norm,
   return ForPacks<kMostChannels>(
       norm.dtype, norm.channels, [&]<typename T, typename Count>(T, Count) {
         const Passes<Count::value, T> passes = {
-            .stream = stream, .tiles = TilesOf(norm), .tensors = tensors};
+            .stream = stream,
+            .tiles = TilesOf(norm),
+            .activation = {norm.activation == FusedActivation::kRelu6},
+            .tensors = tensors};
         LaunchError error = passes.Sum(mask, chunks);
         if (error != 0) return error;
         error = Launch(stream, JoinSums, dim3(join.blocks()), dim3(kThreads),

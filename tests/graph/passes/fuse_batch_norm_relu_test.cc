@@ -42,8 +42,9 @@ class FuseBatchNormReluTest : public ::testing::Test {
                                   std::vector{kBatchNormReluPass}, ids);
     EXPECT_THAT(result, testing::IsOk());
     if (!result.ok()) return "";
-    return GraphText(result->graph, {"FusedBatchNorm", "FusedBatchNormGrad",
-                                     "Relu", "ReluGrad", "Add", "AddN"});
+    return GraphText(result->graph,
+                     {"FusedBatchNorm", "FusedBatchNormGrad", "Relu",
+                      "ReluGrad", "Relu6", "Relu6Grad", "Add", "AddN"});
   }
 
   GraphBuilder g_{StandardOps()};
@@ -70,6 +71,22 @@ TEST_F(FuseBatchNormReluTest, ForwardAndBackward) {
       "gradients/n/FusedBatchNorm/FusedBatchNormGrad = FusedBatchNormGrad("
       "gradients/loss/Sub/AddN, x, n/scale, n/offset, n/FusedBatchNorm:1, "
       "n/FusedBatchNorm:2) {activation=relu}\n");
+}
+
+TEST_F(FuseBatchNormReluTest, Relu6ForwardAndBackward) {
+  const Tensor x = Images();
+  const Tensor y =
+      BatchNorm(g_.Scope("n"), x, {.activation = Activation::kRelu6});
+  Differentiate(y, {x});
+  EXPECT_EQ(
+      Optimize({}),
+      "n/FusedBatchNorm = FusedBatchNorm(x, n/scale, n/offset, n/moving_mean, "
+      "n/moving_variance) {activation=relu6}\n"
+      "gradients/loss/Sub/AddN = AddN(gradients/loss/Mul/Mul, "
+      "gradients/loss/Mul/Mul_1)\n"
+      "gradients/n/FusedBatchNorm/FusedBatchNormGrad = FusedBatchNormGrad("
+      "gradients/loss/Sub/AddN, x, n/scale, n/offset, n/FusedBatchNorm:1, "
+      "n/FusedBatchNorm:2) {activation=relu6}\n");
 }
 
 TEST_F(FuseBatchNormReluTest, ASumBecomesTheSide) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,20 +15,35 @@ namespace {
 constexpr double kEpsilon = 0.01;
 constexpr double kMomentum = 0.75;
 
+// Norm::most: infinite for relu, 6 for relu6.
+constexpr double kNoActivation = 0;
+constexpr double kRelu = std::numeric_limits<double>::infinity();
+constexpr double kRelu6 = 6;
+
 struct Norm {
   std::string name;
   Shape x;
   bool is_training = true;
-  bool has_relu = false;
+  double most = kNoActivation;  // of y after its activation
   bool has_side = false;
-  double mean = 0;  // of x
+  double mean = 0;   // of x
+  double scale = 1;  // largest
 };
+
+const char* ActivationOf(const Norm& norm) {
+  if (norm.most == kNoActivation) return "none";
+  return norm.most == kRelu6 ? "relu6" : "relu";
+}
+
+double Activate(const Norm& norm, double y) {
+  return norm.most == kNoActivation ? y : std::clamp(y, 0.0, norm.most);
+}
 
 Attributes AttributesOf(const Norm& norm) {
   return {{"epsilon", kEpsilon},
           {"momentum", kMomentum},
           {"is_training", norm.is_training},
-          {"activation", norm.has_relu ? "relu" : "none"}};
+          {"activation", ActivationOf(norm)}};
 }
 
 size_t Channels(const Norm& norm) {
@@ -71,7 +87,7 @@ DoublesList Normalize(const Norm& norm, const DoublesList& in) {
     for (size_t i = c; i < in[0].size(); i += channels) {
       double y = (in[0][i] - s.mean) * out[2][c] * in[1][c] + in[2][c];
       if (norm.has_side) y += in[5][i];
-      out[0][i] = norm.has_relu ? std::max(y, 0.0) : y;
+      out[0][i] = Activate(norm, y);
     }
   }
   return out;
@@ -92,7 +108,7 @@ OpCase Forward(const Norm& norm) {
       .name = "FusedBatchNorm" + norm.name,
       .op = "FusedBatchNorm",
       .inputs = {Image(norm),
-                 {.type = vector},
+                 {.type = vector, .high = norm.scale},
                  {.type = vector},
                  {.type = vector},
                  {.type = vector, .fill = Fill::kUniform, .low = 0.5}},
@@ -121,11 +137,11 @@ OpCase Apply(const Norm& norm) {
       .name = "BatchNormApply" + norm.name,
       .op = "BatchNormApply",
       .inputs = {Image(norm),
-                 {.type = vector},
+                 {.type = vector, .high = norm.scale},
                  {.type = vector},
                  {.type = vector},
                  {.type = vector, .fill = Fill::kUniform, .low = 0.5}},
-      .attributes = {{"activation", norm.has_relu ? "relu" : "none"}},
+      .attributes = {{"activation", ActivationOf(norm)}},
       .outputs = {Float32(norm.x)},
       .reference =
           [norm](const DoublesList& in) {
@@ -135,7 +151,7 @@ OpCase Apply(const Norm& norm) {
               const size_t c = i % channels;
               y[i] = (y[i] - in[3][c]) * in[4][c] * in[1][c] + in[2][c];
               if (norm.has_side) y[i] += in[5][i];
-              if (norm.has_relu) y[i] = std::max(y[i], 0.0);
+              y[i] = Activate(norm, y[i]);
             }
             return DoublesList{y};
           },
@@ -160,7 +176,7 @@ DoublesList Differentiate(const Norm& norm, const DoublesList& in) {
       const double centred = in[1][i] - in[4][c];
       const double y =
           norm.has_side ? in[6][i] : centred * inv_std * in[2][c] + in[3][c];
-      if (norm.has_relu && y <= 0) g[i] = 0;
+      if (norm.most != kNoActivation && (y <= 0 || y >= norm.most)) g[i] = 0;
       out[1][c] += g[i] * centred * inv_std;
       out[2][c] += g[i];
       d_mean -= g[i] * in[2][c] * inv_std;
@@ -183,7 +199,7 @@ OpCase Grad(const Norm& norm) {
       .op = "FusedBatchNormGrad",
       .inputs = {{.type = Float32(norm.x)},
                  {.type = Float32(norm.x)},
-                 {.type = vector},
+                 {.type = vector, .high = norm.scale},
                  {.type = vector},
                  {.type = vector, .high = 0.1},
                  {.type = vector, .fill = Fill::kUniform, .low = 0.5}},
@@ -203,30 +219,42 @@ OpCase Grad(const Norm& norm) {
 std::vector<Norm> Norms() {
   return {
       {.name = "Training", .x = {3, 5, 7, 6}},
-      {.name = "TrainingRelu", .x = {3, 5, 7, 6}, .has_relu = true},
+      {.name = "TrainingRelu", .x = {3, 5, 7, 6}, .most = kRelu},
       {.name = "TrainingSideRelu",
        .x = {3, 5, 7, 6},
-       .has_relu = true,
+       .most = kRelu,
        .has_side = true},
       {.name = "Inference", .x = {3, 5, 7, 6}, .is_training = false},
       {.name = "InferenceRelu",
        .x = {3, 5, 7, 6},
        .is_training = false,
-       .has_relu = true},
+       .most = kRelu},
       {.name = "InferenceSideRelu",
        .x = {2, 3, 4, 5},
        .is_training = false,
-       .has_relu = true,
+       .most = kRelu,
        .has_side = true},
       {.name = "Matrix", .x = {40, 9}},
       {.name = "OneRow", .x = {1, 8}},
-      {.name = "Volume", .x = {2, 3, 4, 5, 3}, .has_relu = true},
-      {.name = "ManyRows", .x = {5, 23, 29, 37}, .has_relu = true},
+      {.name = "Volume", .x = {2, 3, 4, 5, 3}, .most = kRelu},
+      {.name = "ManyRows", .x = {5, 23, 29, 37}, .most = kRelu},
       {.name = "ManyRowsSideRelu",
        .x = {3, 20, 21, 12},
-       .has_relu = true,
+       .most = kRelu,
        .has_side = true},
       {.name = "ManyChannels", .x = {2, 4, 4, 1030}},
+      {.name = "TrainingRelu6", .x = {3, 5, 7, 6}, .most = kRelu6, .scale = 8},
+      // (Few elements: none may be so close to 6 that bfloat16 rounds it to 6.)
+      {.name = "TrainingSideRelu6",
+       .x = {2, 3, 5, 6},
+       .most = kRelu6,
+       .has_side = true,
+       .scale = 8},
+      {.name = "InferenceRelu6",
+       .x = {3, 5, 7, 6},
+       .is_training = false,
+       .most = kRelu6,
+       .scale = 8},
   };
 }
 
@@ -238,7 +266,7 @@ std::vector<BadOp> BadNorms() {
        .op = "BatchNormApply",
        .inputs = {x, v, v, v, v},
        .attributes = {{"activation", "gelu"}},
-       .error = "'activation' must be 'none' or 'relu'; it is 'gelu'"},
+       .error = "'activation' must be 'none', 'relu' or 'relu6'; it is 'gelu'"},
       {.name = "BatchNormApplyOfShortMean",
        .op = "BatchNormApply",
        .inputs = {x, v, v, Float32({3}), v},
@@ -251,7 +279,7 @@ std::vector<BadOp> BadNorms() {
        .op = "FusedBatchNorm",
        .inputs = {x, v, v, v, v},
        .attributes = {{"activation", "gelu"}},
-       .error = "'activation' must be 'none' or 'relu'; it is 'gelu'"},
+       .error = "'activation' must be 'none', 'relu' or 'relu6'; it is 'gelu'"},
       {.name = "FusedBatchNormOfOtherChannels",
        .op = "FusedBatchNorm",
        .inputs = {x, v, v, Float32({3}), v},
@@ -281,7 +309,7 @@ std::vector<BadOp> BadNorms() {
       {.name = "FusedBatchNormGradOfUnreadY",
        .op = "FusedBatchNormGrad",
        .inputs = {x, x, v, v, v, v, x},
-       .error = "y is read only with activation 'relu'"},
+       .error = "y is read only with an activation"},
       {.name = "FusedBatchNormGradOfOtherDy",
        .op = "FusedBatchNormGrad",
        .inputs = {Float32({2, 3, 4, 4}), x, v, v, v, v},

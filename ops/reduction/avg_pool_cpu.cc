@@ -8,18 +8,6 @@
 
 namespace spillway::ops {
 
-NewKernel MaxPoolCpu(const KernelRequest& node) {
-  SPILLWAY_RETURN_IF_ERROR(CheckStorage(node));
-  const Shape& x = node.inputs[0].shape;
-  SPILLWAY_ASSIGN_OR_RETURN(Window window, ReadPoolWindow(node.attributes, x));
-  return MakePoolKernel({.algorithm = dnnl::algorithm::pooling_max,
-                         .dtype = node.inputs[0].dtype,
-                         .batch = x.dim(0),
-                         .channels = x.dim(-1),
-                         .window = std::move(window),
-                         .threads = node.threads});
-}
-
 NewKernel AvgPoolCpu(const KernelRequest& node) {
   SPILLWAY_RETURN_IF_ERROR(CheckStorage(node));
   const Shape& x = node.inputs[0].shape;

@@ -1,0 +1,121 @@
+// Two passes for each row of windows: the maxima of the columns of x that the
+// row covers, in float32, and then those of each window's columns.
+#include <algorithm>
+#include <cstdint>
+
+#include "base/interval.h"
+#include "base/status_macros.h"
+#include "ops/common/function_kernel.h"
+#include "ops/common/pool.h"
+#include "ops/cpu/parallel.h"
+#include "ops/cpu/storage.h"
+#include "ops/cpu/window_geometry.h"
+#include "ops/reduction/pool.h"
+
+namespace spillway::ops {
+namespace {
+
+// Lines of n elements each, `stride` elements from one to the next.
+template <typename T>
+struct Lines {
+  const T* first = nullptr;
+  int64_t stride = 0;
+  int64_t count = 1;
+  int64_t n = 0;
+};
+
+// to[i] = the largest element i of kCount lines from `at` on, and of to[i] if
+// it counts.
+template <int kCount, bool kCountsResult, typename From, typename To>
+void MaxOf(const Lines<From>& lines, int64_t at, To* to) {
+  const From* line = lines.first + at * lines.stride;
+#pragma omp simd
+  for (int64_t i = 0; i < lines.n; ++i) {
+    float largest = kCountsResult ? Load(to[i]) : Load(line[i]);
+#pragma GCC unroll 3
+    for (int k = kCountsResult ? 0 : 1; k < kCount; ++k) {
+      const float value = Load(line[k * lines.stride + i]);
+      largest = value > largest ? value : largest;
+    }
+    to[i] = Store<To>(largest);
+  }
+}
+
+// As MaxOf, for all lines, of which there is at least one.
+template <typename From, typename To>
+void MaxOfAll(const Lines<From>& lines, bool counts_result, To* to) {
+  int64_t done = 0;
+  if (!counts_result) {
+    done = std::min<int64_t>(lines.count, 3);
+    if (done == 1) MaxOf<1, false>(lines, 0, to);
+    if (done == 2) MaxOf<2, false>(lines, 0, to);
+    if (done == 3) MaxOf<3, false>(lines, 0, to);
+  }
+  for (; done < lines.count; ++done) MaxOf<1, true>(lines, done, to);
+}
+
+// The row `row` of windows of plane `plane`. `columns` has a row of x.
+template <typename T>
+void PoolRow(const WindowGeometry& pool, int64_t plane, int64_t row,
+             const T* image, float* columns, T* y) {
+  const Interval planes = pool.planes.covered(plane);
+  const Interval rows = pool.rows.covered(row);
+  const int64_t row_size = pool.at(0, 1, 0);
+  for (int64_t p = planes.begin; p < planes.end; ++p) {
+    MaxOfAll(Lines<T>{.first = image + pool.at(p, rows.begin, 0),
+                      .stride = row_size,
+                      .count = rows.length(),
+                      .n = row_size},
+             p > planes.begin, columns);
+  }
+  for (int64_t o = 0; o < pool.columns.output; ++o) {
+    const Interval covered = pool.columns.covered(o);
+    MaxOfAll(Lines<float>{.first = columns + covered.begin * pool.channels,
+                          .stride = pool.channels,
+                          .count = covered.length(),
+                          .n = pool.channels},
+             false, y + o * pool.channels);
+  }
+}
+
+// The rows of windows [begin, end), counted over all planes and images.
+template <typename T>
+void PoolRows(const WindowGeometry& pool, int64_t begin, int64_t end,
+              const T* x, float* columns, T* y) {
+  const int64_t of_image = pool.planes.output * pool.rows.output;
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t row = i % of_image;
+    PoolRow(pool, row / pool.rows.output, row % pool.rows.output,
+            x + i / of_image * pool.image_size(), columns,
+            y + i * pool.y_at(0, 1, 0));
+  }
+}
+
+}  // namespace
+
+NewKernel MaxPoolCpu(const KernelRequest& node) {
+  const Shape& x = node.inputs[0].shape;
+  SPILLWAY_ASSIGN_OR_RETURN(const Window window,
+                            ReadPoolWindow(node.attributes, x));
+  const WindowGeometry pool = MakeWindowGeometry(x.dim(0), x.dim(-1), window);
+  const int64_t row_size = pool.at(0, 1, 0);
+  const int64_t rows = pool.batch * pool.planes.output * pool.rows.output;
+  const int64_t grain = 16384 / row_size + 1;  // worth a separate thread
+  const int64_t parts =
+      std::min<int64_t>(node.threads, (rows + grain - 1) / grain);
+  return ForStorage(node.inputs[0], [=]<typename T>(T) -> NewKernel {
+    const auto compute = [=](const KernelContext& context) {
+      ParallelFor(static_cast<int>(parts), parts, 1,
+                  [&](int64_t begin, int64_t end) {
+                    auto* columns = static_cast<float*>(context.workspace);
+                    PoolRows<T>(pool, rows * begin / parts, rows * end / parts,
+                                context.input<T>(0), columns + begin * row_size,
+                                context.output<T>(0));
+                  });
+    };
+    return MakeKernel(compute,
+                      parts * row_size * static_cast<int64_t>(sizeof(float)));
+  });
+}
+
+}  // namespace spillway::ops
