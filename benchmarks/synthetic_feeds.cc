@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <thread>
 
 #include "base/random.h"
 #include "fmt/format.h"
@@ -15,31 +17,26 @@ namespace {
 
 constexpr double kImageMean = 127;
 constexpr double kImageDeviation = 60;
+constexpr int64_t kLeastReals = 4096;  // that are worth a separate thread
 
 // The stream of random numbers of one feed in one batch.
 uint64_t StreamKey(uint64_t seed, std::string_view feed, int64_t batch) {
   return MixKeys(MixKeys(seed, HashName(feed)), static_cast<uint64_t>(batch));
 }
 
-void FillImages(uint64_t key, double scale, std::span<float> images) {
-#pragma omp parallel for schedule(static)
-  for (size_t i = 0; i < images.size(); ++i) {
-    images[i] = static_cast<float>(
-        scale * (kImageMean + kImageDeviation * TruncatedNormalAt(key, i)));
-  }
+float ImageAt(uint64_t key, size_t index, double scale) {
+  return static_cast<float>(
+      scale * (kImageMean + kImageDeviation * TruncatedNormalAt(key, index)));
+}
+
+float NormalOf(uint64_t key, size_t index, double scale) {
+  return static_cast<float>(scale * NormalAt(key, index));
 }
 
 void FillLabels(uint64_t key, int64_t num_labels, std::span<int32_t> labels) {
   for (size_t i = 0; i < labels.size(); ++i) {
     const double uniform = UniformFloat(Philox4x32(key, i)[0]);
     labels[i] = static_cast<int32_t>(uniform * static_cast<double>(num_labels));
-  }
-}
-
-void FillNormal(uint64_t key, std::span<float> reals) {
-#pragma omp parallel for schedule(static)
-  for (size_t i = 0; i < reals.size(); ++i) {
-    reals[i] = static_cast<float>(NormalAt(key, i));
   }
 }
 
@@ -113,7 +110,9 @@ void SyntheticFeeds::AddTo(Feeds& feeds, const Numbers<T>& numbers) {
 
 SyntheticFeeds::SyntheticFeeds(const Graph& graph, const ModelGraph& model,
                                uint64_t seed, Session* session)
-    : seed_(seed),
+    : threads_(std::make_unique<HostThreads>(
+          std::max<int>(1, std::thread::hardware_concurrency()))),
+      seed_(seed),
       pixel_scale_(model.pixel_scale),
       num_labels_(std::max<int64_t>(1, ClassesOf(model) - 1)),
       labels_(MakeNumbers<int32_t>(graph, model.labels.id(), session)),
@@ -151,13 +150,25 @@ void SyntheticFeeds::AddInput(const Graph& graph, Tensor input,
   }
 }
 
+void SyntheticFeeds::FillReals(uint64_t key, Fill fill, double scale,
+                               std::span<float> reals) {
+  threads_->Run(static_cast<int64_t>(reals.size()),
+                {.least_items = kLeastReals}, [=](int64_t begin, int64_t end) {
+                  for (auto i = static_cast<size_t>(begin);
+                       i < static_cast<size_t>(end); ++i) {
+                    reals[i] = fill(key, i, scale);
+                  }
+                });
+}
+
 void SyntheticFeeds::Generate(int64_t batch) {
-  FillImages(StreamKey(seed_, "images", batch), pixel_scale_, images_.values);
+  FillReals(StreamKey(seed_, "images", batch), ImageAt, pixel_scale_,
+            images_.values);
   FillLabels(StreamKey(seed_, "labels", batch), num_labels_, labels_.values);
-  FillNormal(StreamKey(seed_, "targets", batch), targets_.values);
+  FillReals(StreamKey(seed_, "targets", batch), NormalOf, 1, targets_.values);
   for (size_t i = 0; i < reals_.size(); ++i) {
-    FillNormal(StreamKey(seed_, fmt::format("reals {}", i), batch),
-               reals_[i].values);
+    FillReals(StreamKey(seed_, fmt::format("reals {}", i), batch), NormalOf, 1,
+              reals_[i].values);
   }
   for (size_t i = 0; i < integers_.size(); ++i) {
     FillIntegers(StreamKey(seed_, fmt::format("integers {}", i), batch),

@@ -16,9 +16,11 @@
 #define SPILLWAY_BENCHMARKS_SYNTHETIC_FEEDS_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "executor/host_threads.h"
 #include "executor/session/session.h"
 #include "graph/graph.h"
 #include "models/zoo.h"
@@ -60,6 +62,14 @@ class SyntheticFeeds {
   // The input of a user's own model, of any type.
   void AddInput(const Graph& graph, Tensor input, Session* session);
 
+  // Of normal numbers.
+  using Fill = float (*)(uint64_t key, size_t index, double scale);
+  void FillReals(uint64_t key, Fill fill, double scale, std::span<float> reals);
+
+  // Not OpenMP's: while a second thread has OpenMP threads of its own, those of
+  // the kernels sleep whenever they wait (GCC's library: more threads than
+  // cores), and each parallel kernel has to wake them.
+  std::unique_ptr<HostThreads> threads_;
   uint64_t seed_ = 0;
   double pixel_scale_ = 1;
   int64_t num_labels_ = 1;      // distinct labels
