@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/cord.h"
 #include "fmt/format.h"
 
 namespace spillway {
@@ -16,7 +17,15 @@ absl::Status MakeStatus(absl::StatusCode code, std::string_view message) {
 absl::Status Annotate(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
   const std::string message(status.message());
-  return MakeStatus(status.code(), fmt::format("{}: {}", context, message));
+  return WithMessage(status, fmt::format("{}: {}", context, message));
+}
+
+absl::Status WithMessage(const absl::Status& status, std::string_view message) {
+  absl::Status changed = MakeStatus(status.code(), message);
+  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
+    changed.SetPayload(type, payload);
+  });
+  return changed;
 }
 
 absl::Status InvalidArgument(std::string_view message) {

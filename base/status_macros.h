@@ -11,8 +11,12 @@
 
 namespace spillway {
 
-// `status` with `context` and ": " prepended to its message; OK stays OK.
+// `status` with `context` and ": " prepended to its message, and its payloads;
+// OK stays OK.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
+
+// `status`, which is an error, with another message, and its payloads.
+absl::Status WithMessage(const absl::Status& status, std::string_view message);
 
 // A Status of the given code from any text. (Debian's Abseil has its own
 // string_view; this is the one place that converts.)

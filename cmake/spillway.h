@@ -43,6 +43,7 @@
 #include "onnx_model/import.h"
 #include "onnx_model/tensors.h"
 #include "onnx_model/training_data.h"
+#include "onnx_model/write_initial_values.h"
 #include "ops/all_ops.h"
 #include "ops/common/cost.h"
 #include "ops/common/expect.h"

@@ -24,9 +24,8 @@ onnx_model::ElementType TypeNamed(std::string_view name) {
 
 }  // namespace
 
-absl::Status ExportOnnxWeights(const std::vector<OnnxVariable>& variables,
-                               const TensorMap& values,
-                               const std::string& path) {
+absl::StatusOr<TensorMap> OnnxWeights(
+    const std::vector<OnnxVariable>& variables, const TensorMap& values) {
   TensorMap weights;
   for (const OnnxVariable& variable : variables) {
     const auto value = values.find(variable.name);
@@ -41,6 +40,14 @@ absl::Status ExportOnnxWeights(const std::vector<OnnxVariable>& variables,
     weight.bytes.resize(bytes.size());
     std::memcpy(weight.bytes.data(), bytes.data(), bytes.size());
   }
+  return weights;
+}
+
+absl::Status ExportOnnxWeights(const std::vector<OnnxVariable>& variables,
+                               const TensorMap& values,
+                               const std::string& path) {
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorMap weights,
+                            OnnxWeights(variables, values));
   return WriteSafetensors(path, weights);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "onnx_model/import.h"
 #include "training/safetensors.h"
 
@@ -30,8 +31,12 @@ absl::Status ExportOnnx(const OnnxModel& model,
                         const TensorMap& values, const std::string& path,
                         const OnnxExportOptions& options = {});
 
-// The same weights in a safetensors file: under the initializers' names, in the
-// model's order and type (float32 for types that the format lacks).
+// The same weights under the initializers' names, in the model's order and type
+// (float32 for types that a tensor cannot have). Errors: as ExportOnnx.
+absl::StatusOr<TensorMap> OnnxWeights(
+    const std::vector<OnnxVariable>& variables, const TensorMap& values);
+
+// The same in a safetensors file. Errors: those of WriteSafetensors too.
 absl::Status ExportOnnxWeights(const std::vector<OnnxVariable>& variables,
                                const TensorMap& values,
                                const std::string& path);

@@ -57,6 +57,12 @@ absl::Status ExportOnnx(const OnnxModel& /*model*/,
   return IsMissing();
 }
 
+absl::StatusOr<TensorMap> OnnxWeights(
+    const std::vector<OnnxVariable>& /*variables*/,
+    const TensorMap& /*values*/) {
+  return IsMissing();
+}
+
 absl::Status ExportOnnxWeights(const std::vector<OnnxVariable>& /*variables*/,
                                const TensorMap& /*values*/,
                                const std::string& /*path*/) {

@@ -120,4 +120,14 @@ absl::StatusOr<int64_t> DeviceBudget(const StepOptions& options) {
   return device->FreeBytes();
 }
 
+absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& options) {
+  if (options.device.starts_with("cuda")) return PassTarget::kGpu;
+  if (options.device == "cpu" || options.device == "inline")
+    return PassTarget::kCpu;
+  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                            OpenWholeDevice(options));
+  return device->kind() == DeviceKind::kCuda ? PassTarget::kGpu
+                                             : PassTarget::kCpu;
+}
+
 }  // namespace spillway

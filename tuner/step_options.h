@@ -21,6 +21,7 @@
 #include "executor/session/session.h"
 #include "executor/standard_kernels.h"
 #include "graph/op_registry.h"
+#include "graph/passes/standard_passes.h"
 #include "graph/standard_ops.h"
 #include "lms/options.h"
 #include "simulator/device_profile.h"
@@ -137,6 +138,10 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(
     const StepOptions& options, std::optional<int64_t> device_limit = {});
 absl::StatusOr<std::unique_ptr<Device>> OpenWholeDevice(
     const StepOptions& options);
+
+// The target of a graph's passes. Errors: those of OpenWholeDevice, which is
+// needed only if the device's name does not tell.
+absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& options);
 
 // The options for a session on the device that OpenDevice returns.
 SessionOptions SessionOptionsOf(const StepOptions& options);

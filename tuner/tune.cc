@@ -89,10 +89,12 @@ StopRequest StopAfter(std::optional<double> seconds) {
   return [end] { return Clock::now() >= end; };
 }
 
+// A hint at the end of the message, for a shortage of memory.
 absl::Status AlgorithmsHint(const absl::Status& status) {
-  return ResourceExhausted(
-      fmt::format("{}; AlgorithmChoice::kAuto may choose smaller workspaces",
-                  std::string(status.message())));
+  return WithMessage(
+      status, fmt::format("{}; AlgorithmChoice::kAuto may choose smaller "
+                          "workspaces",
+                          std::string(status.message())));
 }
 
 // Adds the reserved bytes, which the user's budget includes.

@@ -2,12 +2,36 @@
 
 #include <string>
 
+#include "absl/strings/cord.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "fmt/format.h"
+#include "nlohmann/json.hpp"
 
 namespace spillway {
 namespace {
+
+constexpr const char* kPayload = "spillway/memory_shortage";
+
+nlohmann::json ToJson(const MemoryShortage& shortage) {
+  return {{"needed_bytes", shortage.needed_bytes},
+          {"budget_bytes", shortage.budget_bytes},
+          {"floor_bytes", shortage.floor_bytes},
+          {"floor_node", shortage.floor_node},
+          {"is_tuned", shortage.is_tuned},
+          {"step_ns", shortage.step_ns},
+          {"unlimited_step_ns", shortage.unlimited_step_ns}};
+}
+
+MemoryShortage FromJson(const nlohmann::json& json) {
+  return {.needed_bytes = json.at("needed_bytes"),
+          .budget_bytes = json.at("budget_bytes"),
+          .floor_bytes = json.at("floor_bytes"),
+          .floor_node = json.at("floor_node"),
+          .is_tuned = json.at("is_tuned"),
+          .step_ns = json.at("step_ns"),
+          .unlimited_step_ns = json.at("unlimited_step_ns")};
+}
 
 std::string Remedy(const MemoryShortage& shortage) {
   if (shortage.floor_bytes > shortage.budget_bytes) {
@@ -35,7 +59,7 @@ std::string StepTime(const MemoryShortage& shortage) {
 absl::Status ShortageError(const MemoryShortage& shortage) {
   const int64_t needed = shortage.needed_bytes;
   const int64_t budget = shortage.budget_bytes;
-  return ResourceExhausted(fmt::format(
+  absl::Status error = ResourceExhausted(fmt::format(
       "device memory: the step needs {} ({} bytes), the budget is {}: {} "
       "missing; the smallest budget with these options is {} bytes{}; the "
       "floor, the largest working set of one node, is {} at {}; {}{}",
@@ -44,6 +68,14 @@ absl::Status ShortageError(const MemoryShortage& shortage) {
       FormatBytes(shortage.floor_bytes),
       shortage.floor_node.empty() ? "(no node)" : shortage.floor_node,
       Remedy(shortage), kFindMaxBatchHint));
+  error.SetPayload(kPayload, absl::Cord(ToJson(shortage).dump()));
+  return error;
+}
+
+std::optional<MemoryShortage> ShortageOf(const absl::Status& status) {
+  const absl::optional<absl::Cord> payload = status.GetPayload(kPayload);
+  if (!payload) return std::nullopt;
+  return FromJson(nlohmann::json::parse(std::string(*payload)));
 }
 
 }  // namespace spillway

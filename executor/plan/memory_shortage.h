@@ -3,6 +3,7 @@
 #define SPILLWAY_EXECUTOR_PLAN_MEMORY_SHORTAGE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,8 +35,13 @@ struct MemoryShortage {
                          const MemoryShortage&) = default;
 };
 
-// RESOURCE_EXHAUSTED with one line that has all these numbers and a remedy.
+// RESOURCE_EXHAUSTED with one line that has all these numbers and a remedy, and
+// the numbers as a payload.
 absl::Status ShortageError(const MemoryShortage& shortage);
+
+// The numbers of a ShortageError, however annotated; nullopt for any other
+// status.
+std::optional<MemoryShortage> ShortageOf(const absl::Status& status);
 
 }  // namespace spillway
 

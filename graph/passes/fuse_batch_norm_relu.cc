@@ -35,8 +35,8 @@ const Fusible* FusibleOf(const Node& node) {
   return nullptr;
 }
 
-// The nodes of one match. `relu` is a Relu or a Relu6. `relu_grad` and `norm_grad` are both null in a graph
-// without a backward phase.
+// The nodes of one match. `relu` is a Relu or a Relu6. `relu_grad` and
+// `norm_grad` are both null in a graph without a backward phase.
 struct Chain {
   const Fusible* activation = nullptr;
   const Node* norm = nullptr;

@@ -1,4 +1,5 @@
-// Average pools by oneDNN, of activations in their stored layout: channels last.
+// Average pools by oneDNN, of activations in their stored layout: channels
+// last.
 #ifndef SPILLWAY_OPS_CPU_POOL_KERNEL_H_
 #define SPILLWAY_OPS_CPU_POOL_KERNEL_H_
 

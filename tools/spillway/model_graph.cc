@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "graph/builder/builder.h"
 #include "models/layers/layers.h"
+#include "onnx_model/write_initial_values.h"
 #include "ops/all_ops.h"
 
 namespace spillway {
@@ -113,15 +114,7 @@ absl::StatusOr<ModelGraph> BuildNetwork(GraphBuilder& g,
 absl::Status WriteInitialValues(const ModelGraphSpec& spec,
                                 const OnnxNetwork& network, Session& session) {
   if (spec.onnx == nullptr) return absl::OkStatus();
-  std::vector<OnnxVariable> used;
-  for (const OnnxVariable& variable : network.variables) {
-    if (session.variable_types().contains(variable.name)) {
-      used.push_back(variable);
-    }
-  }
-  SPILLWAY_ASSIGN_OR_RETURN(const TensorMap values,
-                            spec.onnx->InitialValues(used));
-  return session.WriteVariables(values);
+  return spillway::WriteInitialValues(*spec.onnx, network.variables, session);
 }
 
 MinimizeOptions MinimizeOptionsOf(const OptimizerFlags& flags,

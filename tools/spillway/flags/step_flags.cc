@@ -402,15 +402,6 @@ absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
   return absl::OkStatus();
 }
 
-absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& step) {
-  if (step.device.starts_with("cuda")) return PassTarget::kGpu;
-  if (step.device == "cpu" || step.device == "inline") return PassTarget::kCpu;
-  SPILLWAY_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
-                            OpenWholeDevice(step));
-  return device->kind() == DeviceKind::kCuda ? PassTarget::kGpu
-                                             : PassTarget::kCpu;
-}
-
 absl::Status InFlagTerms(const absl::Status& status, const Advice& advice) {
   if (status.ok()) return status;
   std::string text(status.message());

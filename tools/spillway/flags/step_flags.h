@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "graph/passes/standard_passes.h"
 #include "tools/spillway/flags/flags.h"
 #include "tools/spillway/flags/lms_flags.h"
 #include "tuner/placement/place_programs.h"
@@ -66,10 +65,6 @@ void AddPlanFlag(FlagSet& flags, std::string& plan);
 // the flag. Errors: INVALID_ARGUMENT naming the flag.
 absl::Status ReadPlanFlag(const std::string& path, const Graph& graph,
                           SavedPlan& plan, StepOptions& step);
-
-// The target of the graph's passes. Errors: those of OpenWholeDevice, which is
-// needed only if the device's name does not tell.
-absl::StatusOr<PassTarget> PassTargetOf(const StepOptions& step);
 
 // What the error of a command may advise.
 struct Advice {
