@@ -1,0 +1,161 @@
+#include "python/module/optimizers.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "pybind11/stl.h"
+#include "python/module/options.h"
+#include "python/module/status.h"
+
+namespace spillway::python {
+namespace {
+
+namespace py = pybind11;
+
+// The name of each optimizer's scope, as the program's flag has it.
+struct ScopeName {
+  std::string operator()(const Sgd&) const { return "sgd"; }
+  std::string operator()(const Momentum&) const { return "momentum"; }
+  std::string operator()(const Velocity&) const { return "velocity"; }
+  std::string operator()(const Lars&) const { return "lars"; }
+  std::string operator()(const AdaGrad&) const { return "adagrad"; }
+  std::string operator()(const Adam&) const { return "adam"; }
+  std::string operator()(const AdamW&) const { return "adamw"; }
+  std::string operator()(const RmsProp&) const { return "rmsprop"; }
+};
+
+// "Momentum(learning_rate=0.1, momentum=0.9, use_nesterov=False)"
+template <typename T>
+std::string Describe(const T& optimizer, const std::vector<std::string>& names,
+                     const char* class_name) {
+  const py::object self = py::cast(optimizer);
+  std::vector<std::string> settings;
+  for (const std::string& name : names) {
+    settings.push_back(
+        fmt::format("{}={}", name,
+                    std::string(py::str(py::repr(self.attr(name.c_str()))))));
+  }
+  return fmt::format("{}({})", class_name, fmt::join(settings, ", "));
+}
+
+// A class of Python for the optimizer T, with an argument for each member.
+template <typename T, typename... Members>
+void Bind(py::module_& module, const char* name, const char* documentation,
+          std::pair<const char*, Members T::*>... members) {
+  const T defaults;
+  py::class_<T> type(module, name, documentation);
+  type.def(py::init([=](Members... values) {
+             T optimizer;
+             ((optimizer.*(members.second) = values), ...);
+             return optimizer;
+           }),
+           (py::arg(members.first) = defaults.*(members.second))...);
+  (type.def_readonly(members.first, members.second), ...);
+  type.def("__repr__", [=](const T& self) {
+    return Describe(self, {members.first...}, name);
+  });
+}
+
+template <typename T, typename Member>
+std::pair<const char*, Member T::*> Of(const char* name, Member T::*member) {
+  return {name, member};
+}
+
+Optimizer OptimizerFrom(py::handle value) {
+  if (py::isinstance<py::str>(value)) {
+    return ValueOrThrow(ParseOptimizer(py::cast<std::string>(value)));
+  }
+  try {
+    return py::cast<Optimizer>(value);
+  } catch (const py::cast_error&) {
+    throw StatusError(InvalidArgument(
+        fmt::format("{} is no optimizer: spillway.Sgd(0.1), or the name of one",
+                    std::string(py::str(py::repr(value))))));
+  }
+}
+
+}  // namespace
+
+void BindOptimizers(py::module_& module) {
+  Bind(module, "Sgd", "w <- w - learning_rate * g",
+       Of("learning_rate", &Sgd::learning_rate));
+  Bind(module, "Momentum",
+       "a <- momentum * a + g; w <- w - learning_rate * a, as in TensorFlow "
+       "and PyTorch.",
+       Of("learning_rate", &Momentum::learning_rate),
+       Of("momentum", &Momentum::momentum),
+       Of("use_nesterov", &Momentum::use_nesterov));
+  Bind(module, "Velocity",
+       "v <- momentum * v - learning_rate * g; w <- w + v, as in Caffe and "
+       "Keras.",
+       Of("learning_rate", &Velocity::learning_rate),
+       Of("momentum", &Velocity::momentum),
+       Of("use_nesterov", &Velocity::use_nesterov));
+  Bind(module, "Lars",
+       "Velocity with a rate for each variable (You, Gitman and Ginsburg, "
+       "2017).",
+       Of("learning_rate", &Lars::learning_rate),
+       Of("momentum", &Lars::momentum), Of("eta", &Lars::eta),
+       Of("epsilon", &Lars::epsilon));
+  Bind(module, "AdaGrad",
+       "c <- c + g^2; w <- w - learning_rate * g / (sqrt(c) + epsilon)",
+       Of("learning_rate", &AdaGrad::learning_rate),
+       Of("epsilon", &AdaGrad::epsilon));
+  Bind(module, "Adam", "Kingma and Ba, 2015.",
+       Of("learning_rate", &Adam::learning_rate), Of("beta1", &Adam::beta1),
+       Of("beta2", &Adam::beta2), Of("epsilon", &Adam::epsilon));
+  Bind(module, "AdamW",
+       "Adam whose weight decay is not a part of the gradient (Loshchilov and "
+       "Hutter, 2019).",
+       Of("learning_rate", &AdamW::learning_rate), Of("beta1", &AdamW::beta1),
+       Of("beta2", &AdamW::beta2), Of("epsilon", &AdamW::epsilon),
+       Of("weight_decay", &AdamW::weight_decay));
+  Bind(module, "RmsProp", "Tieleman and Hinton, 2012, in TensorFlow's form.",
+       Of("learning_rate", &RmsProp::learning_rate),
+       Of("decay", &RmsProp::decay), Of("momentum", &RmsProp::momentum),
+       Of("epsilon", &RmsProp::epsilon));
+}
+
+std::string Minimization::scope() const {
+  return std::visit(ScopeName(), optimizer) + "_optimizer";
+}
+
+Minimization MinimizationFrom(py::handle optimizer,
+                              const py::kwargs& settings) {
+  Minimization result = {.optimizer = OptimizerFrom(optimizer)};
+  MinimizeOptions& options = result.options;
+  const auto number = [](double& place) {
+    return [&place](py::handle value) { place = py::cast<double>(value); };
+  };
+  const auto freeze = [&options](py::handle value) {
+    for (const auto& name : py::cast<std::vector<std::string>>(value)) {
+      options.multipliers.push_back({.name = name, .rate = 0});
+    }
+  };
+  Apply(settings,
+        {{"weight_decay", number(options.weight_decay)},
+         {"clip_norm", number(options.clip_norm)},
+         {"clip_value", number(options.clip_value)},
+         {"loss_scale", number(options.loss_scale)},
+         {"fused_update",
+          [&](py::handle value) {
+            options.fused_update = py::cast<bool>(value);
+          }},
+         {"freeze", freeze},
+         {"feed_learning_rate",
+          [&](py::handle value) { result.feeds_rate = py::cast<bool>(value); }},
+         {"passes",
+          [&](py::handle value) {
+            result.passes = py::cast<std::string>(value);
+          }},
+         {"device", [&](py::handle value) {
+            result.device = py::cast<std::string>(value);
+          }}});
+  return result;
+}
+
+}  // namespace spillway::python

@@ -1,0 +1,292 @@
+#include "python/module/session.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "base/trace/timeline.h"
+#include "onnx_model/export.h"
+#include "onnx_model/write_initial_values.h"
+#include "pybind11/stl.h"
+#include "python/module/arrays.h"
+#include "python/module/options.h"
+#include "python/module/tuning.h"
+#include "training/checkpoint.h"
+#include "tuner/saved_plan.h"
+#include "tuner/tuned_session.h"
+
+namespace spillway::python {
+namespace {
+
+namespace py = pybind11;
+
+// Feeds and the arrays whose memory they borrow.
+struct BorrowedFeeds {
+  std::vector<ArrayTensor> tensors = {};
+  Feeds feeds = {};
+};
+
+BorrowedFeeds FeedsOf(const Step& step, const py::kwargs& values) {
+  BorrowedFeeds borrowed;
+  borrowed.tensors.reserve(values.size());
+  for (const auto& [key, value] : values) {
+    const auto name = py::cast<std::string>(key);
+    const StepInput& input = step.input(name);
+    borrowed.tensors.push_back(TensorOf(value, input.type, name));
+    borrowed.feeds[input.id] = borrowed.tensors.back().view;
+  }
+  return borrowed;
+}
+
+py::dict DictOf(std::map<std::string, HostTensor> tensors) {
+  py::dict arrays;
+  for (auto& [name, tensor] : tensors) {
+    arrays[py::str(name)] = ArrayOf(std::move(tensor));
+  }
+  return arrays;
+}
+
+// A Plan of this step, or the path of a saved one.
+SavedPlan PlanFrom(const py::object& plan, const Step& step) {
+  if (!py::isinstance<Plan>(plan)) {
+    return ValueOrThrow(LoadPlan(PathFrom(plan), step.graph));
+  }
+  SavedPlan saved = PlanOf(plan.cast<const Plan&>().result);
+  ThrowIfError(CheckIsPlanOf(saved, step.graph));
+  return saved;
+}
+
+std::unique_ptr<SessionHandle> MakeSession(StepPtr step, StepPtr evaluation,
+                                           const py::object& plan,
+                                           const py::kwargs& arguments) {
+  StepOptions options = StepOptionsFrom(arguments);
+  SavedPlan saved;
+  if (!plan.is_none()) {
+    saved = PlanFrom(plan, *step);
+    options.plan = &saved;
+  }
+  return std::make_unique<SessionHandle>(std::move(step), std::move(evaluation),
+                                         options);
+}
+
+// Runs program `program` of the session, which is `step`.
+py::dict RunStep(SessionHandle& handle, int program, const Step& step,
+                 const py::kwargs& values, Timeline* timeline = nullptr) {
+  const BorrowedFeeds borrowed = FeedsOf(step, values);
+  StepResult result = handle.With([&](Session& session) {
+    return session.Step(program, borrowed.feeds, timeline);
+  });
+  py::dict outputs;
+  for (const auto& [name, id] : step.outputs) {
+    outputs[py::str(name)] = ArrayOf(std::move(result.fetched.at(id)));
+  }
+  return outputs;
+}
+
+py::dict Run(SessionHandle& handle, const py::kwargs& values) {
+  return RunStep(handle, 0, handle.step(), values);
+}
+
+py::dict Evaluate(SessionHandle& handle, const py::kwargs& values) {
+  return RunStep(handle, 1, handle.evaluation(), values);
+}
+
+py::object StepLoss(SessionHandle& handle, const py::kwargs& values) {
+  py::dict outputs = Run(handle, values);
+  if (!handle.step().has_loss) return outputs;
+  return outputs["loss"].attr("item")();
+}
+
+void Trace(SessionHandle& handle, const py::object& path,
+           const py::kwargs& values) {
+  Timeline timeline;
+  RunStep(handle, 0, handle.step(), values, &timeline);
+  ThrowIfError(WriteChromeTrace({{.name = "a step", .timeline = &timeline}},
+                                PathFrom(path)));
+}
+
+TensorMap ReadVariables(SessionHandle& handle) {
+  return handle.With([](Session& session) { return session.ReadVariables(); });
+}
+
+py::dict Variables(SessionHandle& handle) {
+  return DictOf(ReadVariables(handle));
+}
+
+void SetVariables(SessionHandle& handle, const py::dict& values) {
+  const std::map<std::string, TensorType> types =
+      handle.With([](Session& session) { return session.variable_types(); });
+  TensorMap tensors;
+  for (const auto& [key, value] : values) {
+    const auto name = py::cast<std::string>(key);
+    const auto type = types.find(name);
+    if (type == types.end()) {
+      throw StatusError(
+          NotFound(fmt::format("there is no variable '{}'", name)));
+    }
+    tensors[name] = CopyOf(value, type->second, name);
+  }
+  handle.With(
+      [&](Session& session) { return session.WriteVariables(tensors); });
+}
+
+void Save(SessionHandle& handle, const py::object& path) {
+  const std::string file = PathFrom(path);
+  handle.With([&](Session& session) { return SaveCheckpoint(session, file); });
+}
+
+void Load(SessionHandle& handle, const py::object& path) {
+  const std::string file = PathFrom(path);
+  handle.With(
+      [&](Session& session) { return LoadCheckpoint(file, session).status(); });
+}
+
+void ExportModel(SessionHandle& handle, const py::object& path,
+                 bool for_inference) {
+  const Step& step = handle.step();
+  if (step.onnx == nullptr) {
+    throw StatusError(FailedPrecondition(
+        "the step is not of an ONNX model, so it cannot be exported as one"));
+  }
+  const std::string file = PathFrom(path);
+  handle.With([&](Session& session) -> absl::Status {
+    SPILLWAY_ASSIGN_OR_RETURN(const TensorMap values, session.ReadVariables());
+    return ExportOnnx(*step.onnx, step.onnx_variables, values, file,
+                      {.for_inference = for_inference});
+  });
+}
+
+py::dict WeightsOf(SessionHandle& handle) {
+  return DictOf(ValueOrThrow(
+      OnnxWeights(handle.step().onnx_variables, ReadVariables(handle))));
+}
+
+py::dict Memory(SessionHandle& handle) {
+  const MemoryUse use =
+      handle.With([](Session& session) { return session.memory(); });
+  py::dict memory;
+  memory["predicted_device_bytes"] = use.predicted_device_bytes;
+  memory["measured_device_bytes"] = use.measured_device_bytes;
+  memory["predicted_host_bytes"] = use.predicted_host_bytes;
+  memory["measured_host_bytes"] = use.measured_host_bytes;
+  memory["allocations_in_steps"] = use.allocations_in_steps;
+  return memory;
+}
+
+}  // namespace
+
+SessionHandle::SessionHandle(StepPtr step, StepPtr evaluation,
+                             const StepOptions& options)
+    : step_(std::move(step)), evaluation_(std::move(evaluation)) {
+  absl::Status status;
+  {
+    const py::gil_scoped_release released;
+    status = Open(options);
+  }
+  ThrowIfInterrupted();
+  ThrowIfError(status);
+}
+
+void SessionHandle::Close() {
+  const py::gil_scoped_release released;
+  const std::scoped_lock lock(mutex_);
+  session_.reset();
+}
+
+const Step& SessionHandle::evaluation() const {
+  if (evaluation_ == nullptr) {
+    throw StatusError(FailedPrecondition(
+        "the session has no evaluation step: Session(step, evaluation=...)"));
+  }
+  return *evaluation_;
+}
+
+absl::Status SessionHandle::Closed() {
+  return FailedPrecondition("the session is closed");
+}
+
+absl::Status SessionHandle::Open(const StepOptions& options) {
+  std::vector<Program> programs = {step_->program()};
+  if (evaluation_ != nullptr) programs.push_back(evaluation_->program());
+  SPILLWAY_ASSIGN_OR_RETURN(session_,
+                            CreateTunedSession(std::move(programs), options));
+  if (step_->onnx == nullptr) return absl::OkStatus();
+  return WriteInitialValues(*step_->onnx, step_->onnx_variables, *session_);
+}
+
+void BindSession(py::module_& module) {
+  py::class_<SessionHandle>(
+      module, "Session",
+      R"(A step and its variables on a device, planned within its budget.
+
+step: of Model.training_step or GraphBuilder.
+evaluation: a step over the same variables, for evaluate(); None: none.
+plan: a Plan of tune for this step, or the path of a saved one; None: as the
+    keyword arguments say.
+Keyword arguments: see spillway.options; with device_memory, the tuner chooses
+what is swapped and recomputed, unless lms is "off".
+
+Everything is planned and allocated here; a step allocates nothing. Errors:
+OutOfBudget, before anything is allocated. Threads: calls of several threads
+run one after the other. A context manager: `with` closes it.)")
+      .def(py::init(&MakeSession), py::arg("step"),
+           py::arg("evaluation") = nullptr, py::arg("plan") = py::none())
+      .def(
+          "step", StepLoss,
+          R"(Runs one step and returns its loss, a float (or, of a step without a
+loss, what run returns).
+
+Keyword arguments: the step's inputs, by name: NumPy arrays, tensors with
+__dlpack__ in the host's memory (PyTorch, JAX), or what numpy.asarray takes.
+Contiguous arrays of the input's dtype are not copied.)")
+      .def("run", Run, "As step, but returns all outputs, {name: NumPy array}.")
+      .def("evaluate", Evaluate,
+           "Runs the evaluation step and returns its outputs, {name: NumPy "
+           "array}.")
+      .def("trace", Trace, py::arg("path"),
+           "Runs one step and writes its timeline as a Chrome trace. Keyword "
+           "arguments: as step.")
+      .def("variables", Variables,
+           "Copies of all variables, {name: NumPy array}; slots of the "
+           "optimizer too.")
+      .def("set_variables", SetVariables, py::arg("values"),
+           "Overwrites the named variables.")
+      .def("save", Save, py::arg("path"),
+           "Writes a checkpoint: a safetensors file with all variables and "
+           "step numbers.")
+      .def("load", Load, py::arg("path"),
+           "Continues from a checkpoint, bitwise as the saved session would.")
+      .def("export_onnx", ExportModel, py::arg("path"),
+           py::arg("for_inference") = false,
+           "Writes the imported ONNX file with the trained weights; "
+           "for_inference: batch norm uses moving averages.")
+      .def("onnx_weights", WeightsOf,
+           "The weights of an imported model, {initializer: NumPy array}, in "
+           "the model's order of dimensions.")
+      .def(
+          "checksum",
+          [](SessionHandle& handle) { return Checksum(ReadVariables(handle)); },
+          "16 hex digits: equal for bitwise equal variables.")
+      .def_property_readonly(
+          "memory", Memory,
+          "Predicted and measured bytes; they are equal. A dict.")
+      .def_property_readonly(
+          "step_number",
+          [](SessionHandle& handle) {
+            return handle.With(
+                [](Session& session) { return session.step_numbers()[0]; });
+          },
+          "Completed steps.")
+      .def("close", &SessionHandle::Close,
+           "Frees the memory; no call may follow.")
+      .def("__enter__", [](py::object self) { return self; })
+      .def("__exit__", [](SessionHandle& handle,
+                          const py::args& /*exception*/) { handle.Close(); });
+}
+
+}  // namespace spillway::python

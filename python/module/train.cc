@@ -1,0 +1,195 @@
+#include "python/module/train.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "pybind11/functional.h"
+#include "pybind11/stl.h"
+#include "python/module/array_dataset.h"
+#include "python/module/options.h"
+#include "python/module/session.h"
+#include "training/checkpoint.h"
+#include "training/trainer.h"
+
+namespace spillway::python {
+namespace {
+
+namespace py = pybind11;
+
+constexpr const char* kRate = "learning_rate";
+constexpr const char* kImages = "images";
+constexpr const char* kLabels = "labels";
+
+// The inputs that data has, in the order of TrainingProgram's fields.
+std::vector<std::string> DataInputs(const Step& step) {
+  std::vector<std::string> names;
+  for (const auto& [name, input] : step.inputs) {
+    if (name != kRate) names.push_back(name);
+  }
+  return names;
+}
+
+ValueId OutputOf(const Step& step, const std::string& name) {
+  for (const auto& [output, id] : step.outputs) {
+    if (output == name) return id;
+  }
+  return {};
+}
+
+TrainingProgram ProgramOf(const Step& step) {
+  if (!step.has_loss) {
+    throw StatusError(InvalidArgument("the session's step does not train"));
+  }
+  TrainingProgram program = {.batch_size = step.batch_size,
+                             .loss = OutputOf(step, "loss"),
+                             .accuracy = OutputOf(step, "accuracy")};
+  for (const std::string& name : DataInputs(step)) {
+    const ValueId id = step.input(name).id;
+    if (!program.images.is_valid()) {
+      program.images = id;
+    } else if (!program.labels.is_valid()) {
+      program.labels = id;
+    } else {
+      program.more_fields.push_back(id);
+    }
+  }
+  const auto rate = step.inputs.find(kRate);
+  if (rate != step.inputs.end()) program.learning_rate = rate->second.id;
+  return program;
+}
+
+EvaluationProgram EvaluationOf(const Step& step) {
+  const ValueId correct = OutputOf(step, "correct");
+  if (!correct.is_valid()) {
+    throw StatusError(InvalidArgument(
+        "test: the evaluation step has no output 'correct', bool [batch]"));
+  }
+  return {.batch_size = step.batch_size,
+          .images = step.input(kImages).id,
+          .labels = step.input(kLabels).id,
+          .correct = correct};
+}
+
+py::object OrNone(const std::optional<double>& value) {
+  if (!value) return py::none();
+  return py::float_(*value);
+}
+
+py::dict DictOf(const EpochResult& result) {
+  py::dict epoch;
+  epoch["epoch"] = result.epoch;
+  epoch["steps"] = result.num_steps;
+  epoch["complete"] = result.is_complete;
+  epoch["loss"] = result.loss;
+  epoch["accuracy"] = OrNone(result.accuracy);
+  epoch["test_accuracy"] = OrNone(result.test_accuracy);
+  epoch["seconds"] = result.seconds;
+  epoch["data_wait_seconds"] = result.data_wait_seconds;
+  return epoch;
+}
+
+py::dict DictOf(const StepProgress& progress) {
+  py::dict step;
+  step["step"] = progress.update;
+  step["steps"] = progress.num_updates;
+  step["epoch"] = progress.epoch;
+  step["loss"] = progress.loss;
+  step["accuracy"] = OrNone(progress.accuracy);
+  return step;
+}
+
+// A call of `callback` with a dict; a result that is true stops the training.
+template <typename Result>
+std::function<void(Result&)> CallbackOf(const py::object& callback) {
+  if (callback.is_none()) return nullptr;
+  return [&callback](Result& result) {
+    const py::gil_scoped_acquire gil;
+    const py::object answer = callback(DictOf(result));
+    if (py::bool_(answer)) result.stop = true;
+  };
+}
+
+// A number, or a function of the number of updates done before.
+LrSchedule RateFrom(const py::object& rate, const Step& step) {
+  const bool is_fed = step.inputs.contains(kRate);
+  if (rate.is_none() && is_fed) {
+    throw StatusError(InvalidArgument(
+        "learning_rate: the step is fed one, so it must be given"));
+  }
+  if (rate.is_none()) return nullptr;
+  if (!is_fed) {
+    throw StatusError(
+        InvalidArgument("learning_rate: the step has its own; make it with "
+                        "training_step(feed_learning_rate=True)"));
+  }
+  if (PyCallable_Check(rate.ptr()) == 0) {
+    const auto constant = py::cast<double>(rate);
+    return [constant](int64_t /*update*/) { return constant; };
+  }
+  return [&rate](int64_t update) {
+    const py::gil_scoped_acquire gil;
+    return py::cast<double>(rate(update));
+  };
+}
+
+py::list TrainOn(SessionHandle& handle, const py::dict& data, int64_t epochs,
+                 const py::object& test, const py::object& learning_rate,
+                 bool shuffle, uint64_t seed, const py::object& on_step,
+                 const py::object& on_epoch, const py::object& checkpoint) {
+  const Step& step = handle.step();
+  const ArrayDataset rows(data, DataInputs(step), step);
+  TrainerSpec spec = {.training = ProgramOf(step), .training_data = &rows};
+  std::optional<ArrayDataset> test_rows;
+  if (!test.is_none()) {
+    spec.evaluation = EvaluationOf(handle.evaluation());
+    test_rows.emplace(py::cast<py::dict>(test),
+                      std::vector<std::string>{kImages, kLabels},
+                      handle.evaluation());
+    spec.test_data = &*test_rows;
+  }
+  spec.length.epochs = epochs;
+  spec.learning_rate = RateFrom(learning_rate, step);
+  spec.shuffle = shuffle;
+  spec.shuffle_seed = seed;
+  spec.stop = SignalCame;
+  spec.on_step = CallbackOf<StepProgress>(on_step);
+  spec.on_epoch = CallbackOf<EpochResult>(on_epoch);
+  std::string path;
+  if (!checkpoint.is_none()) path = PathFrom(checkpoint);
+  const std::vector<EpochResult> results = handle.With(
+      [&](Session& session) -> absl::StatusOr<std::vector<EpochResult>> {
+        if (!path.empty()) {
+          if (NewestCheckpoint(path)) {
+            SPILLWAY_ASSIGN_OR_RETURN(const std::optional<TrainingState> state,
+                                      LoadCheckpoint(path, session));
+            if (state) spec.start = *state;
+          }
+          spec.on_checkpoint = [&](const TrainingState& state) {
+            return SaveCheckpoint(session, path, state);
+          };
+        }
+        return Train(session, spec);
+      });
+  ThrowIfInterrupted();
+  py::list epochs_run;
+  for (const EpochResult& result : results) epochs_run.append(DictOf(result));
+  return epochs_run;
+}
+
+}  // namespace
+
+void BindTrain(py::module_& module) {
+  module.def("_train", TrainOn, py::arg("session"), py::arg("data"),
+             py::kw_only(), py::arg("epochs"), py::arg("test"),
+             py::arg("learning_rate"), py::arg("shuffle"), py::arg("seed"),
+             py::arg("on_step"), py::arg("on_epoch"), py::arg("checkpoint"));
+}
+
+}  // namespace spillway::python
