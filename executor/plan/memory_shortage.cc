@@ -1,5 +1,6 @@
 #include "executor/plan/memory_shortage.h"
 
+#include <atomic>
 #include <string>
 
 #include "absl/strings/cord.h"
@@ -12,6 +13,7 @@ namespace spillway {
 namespace {
 
 constexpr const char* kPayload = "spillway/memory_shortage";
+std::atomic<bool> has_payloads = false;
 
 nlohmann::json ToJson(const MemoryShortage& shortage) {
   return {{"needed_bytes", shortage.needed_bytes},
@@ -68,9 +70,13 @@ absl::Status ShortageError(const MemoryShortage& shortage) {
       FormatBytes(shortage.floor_bytes),
       shortage.floor_node.empty() ? "(no node)" : shortage.floor_node,
       Remedy(shortage), kFindMaxBatchHint));
-  error.SetPayload(kPayload, absl::Cord(ToJson(shortage).dump()));
+  if (has_payloads) {
+    error.SetPayload(kPayload, absl::Cord(ToJson(shortage).dump()));
+  }
   return error;
 }
+
+void SetShortagePayloads(bool are_attached) { has_payloads = are_attached; }
 
 std::optional<MemoryShortage> ShortageOf(const absl::Status& status) {
   const absl::optional<absl::Cord> payload = status.GetPayload(kPayload);

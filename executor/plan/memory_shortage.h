@@ -35,12 +35,16 @@ struct MemoryShortage {
                          const MemoryShortage&) = default;
 };
 
-// RESOURCE_EXHAUSTED with one line that has all these numbers and a remedy, and
-// the numbers as a payload.
+// RESOURCE_EXHAUSTED with one line that has all these numbers and a remedy.
 absl::Status ShortageError(const MemoryShortage& shortage);
 
+// For programs with an interface of their own: whether errors from now on carry
+// the numbers for ShortageOf, as a payload. At first they do not, since Abseil
+// prints payloads with a status. Threads: any.
+void SetShortagePayloads(bool are_attached);
+
 // The numbers of a ShortageError, however annotated; nullopt for any other
-// status.
+// status, and for errors that carry none.
 std::optional<MemoryShortage> ShortageOf(const absl::Status& status);
 
 }  // namespace spillway

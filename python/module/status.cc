@@ -58,6 +58,9 @@ void Translate(std::exception_ptr thrown) {
 
 }  // namespace
 
-void RegisterErrors() { py::register_exception_translator(Translate); }
+void RegisterErrors() {
+  SetShortagePayloads(true);
+  py::register_exception_translator(Translate);
+}
 
 }  // namespace spillway::python

@@ -1,6 +1,7 @@
 #include "executor/plan/memory_shortage.h"
 
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
@@ -21,7 +22,13 @@ MemoryShortage Shortage() {
           .unlimited_step_ns = 5};
 }
 
-TEST(MemoryShortageTest, TheNumbersComeBackFromItsError) {
+class MemoryShortageTest : public ::testing::Test {
+ protected:
+  MemoryShortageTest() { SetShortagePayloads(true); }
+  ~MemoryShortageTest() override { SetShortagePayloads(false); }
+};
+
+TEST_F(MemoryShortageTest, TheNumbersComeBackFromItsError) {
   const absl::Status error = ShortageError(Shortage());
   EXPECT_EQ(error.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(ShortageOf(error), Shortage());
@@ -30,7 +37,15 @@ TEST(MemoryShortageTest, TheNumbersComeBackFromItsError) {
   EXPECT_EQ(ShortageOf(WithMessage(error, "other words")), Shortage());
 }
 
-TEST(MemoryShortageTest, OtherErrorsHaveNone) {
+TEST_F(MemoryShortageTest, AStatusPrintsItsMessageAlone) {
+  SetShortagePayloads(false);
+  const absl::Status error = ShortageError(Shortage());
+  EXPECT_EQ(error.ToString(),
+            "RESOURCE_EXHAUSTED: " + std::string(error.message()));
+  EXPECT_EQ(ShortageOf(error), std::nullopt);
+}
+
+TEST_F(MemoryShortageTest, OtherErrorsHaveNone) {
   EXPECT_EQ(ShortageOf(ResourceExhausted("no memory")), std::nullopt);
   EXPECT_EQ(ShortageOf(absl::OkStatus()), std::nullopt);
 }
