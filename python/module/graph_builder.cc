@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -118,6 +119,7 @@ AttributeValue AttributeFrom(py::handle value) {
 
 std::vector<Tensor> TensorsOf(const std::vector<Value>& values) {
   std::vector<Tensor> tensors;
+  tensors.reserve(values.size());
   for (const Value& value : values) tensors.push_back(value.tensor);
   return tensors;
 }
@@ -159,10 +161,11 @@ Initializer InitializerFrom(py::handle value) {
 
 // The finished graph after the passes, with these outputs.
 StepPtr Finish(Builder& g, const std::string& name,
-               std::vector<std::pair<std::string, Tensor>> outputs,
+               const std::vector<std::pair<std::string, Tensor>>& outputs,
                const std::string& passes, const std::string& device,
                bool has_loss) {
   std::vector<ValueId> keep;
+  keep.reserve(outputs.size());
   for (const auto& [output, tensor] : outputs) keep.push_back(tensor.id());
   const std::vector<Pass> selected = PassesFor(passes, device);
   const Graph graph = ValueOrThrow(std::move(g.graph()).Build());
@@ -197,7 +200,7 @@ StepPtr TrainingStep(Builder& g, const Value& loss, py::handle optimizer,
   for (const auto& [name, value] : fetches) {
     outputs.emplace_back(name, value.tensor);
   }
-  return Finish(g, "training step", std::move(outputs), minimization.passes,
+  return Finish(g, "training step", outputs, minimization.passes,
                 minimization.device, /*has_loss=*/true);
 }
 
@@ -207,7 +210,7 @@ StepPtr ForwardStep(Builder& g, const NamedValues& fetches,
   for (const auto& [name, value] : fetches) {
     outputs.emplace_back(name, value.tensor);
   }
-  return Finish(g, "step", std::move(outputs), passes, device,
+  return Finish(g, "step", outputs, passes, device,
                 /*has_loss=*/false);
 }
 

@@ -43,7 +43,7 @@ BorrowedFeeds FeedsOf(const Step& step, const py::kwargs& values) {
   return borrowed;
 }
 
-py::dict DictOf(std::map<std::string, HostTensor> tensors) {
+py::dict DictOf(TensorMap&& tensors) {
   py::dict arrays;
   for (auto& [name, tensor] : tensors) {
     arrays[py::str(name)] = ArrayOf(std::move(tensor));

@@ -47,6 +47,8 @@ py::object ExceptionFor(const absl::Status& status) {
       .attr("exception_for")(code, MessageOf(status), shortage);
 }
 
+// (By value: pybind11 asks for this type.)
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void Translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
