@@ -178,6 +178,50 @@ py::dict Memory(SessionHandle& handle) {
   return memory;
 }
 
+using SessionClass = py::class_<SessionHandle>;
+
+void BindRuns(SessionClass& type) {
+  type.def(
+          "step", StepLoss,
+          R"(Runs one step and returns its loss, a float (or, of a step without a
+loss, what run returns).
+
+Keyword arguments: the step's inputs, by name: NumPy arrays, tensors with
+__dlpack__ in the host's memory (PyTorch, JAX), or what numpy.asarray takes.
+Contiguous arrays of the input's dtype are not copied.)")
+      .def("run", Run, "As step, but returns all outputs, {name: NumPy array}.")
+      .def("evaluate", Evaluate,
+           "Runs the evaluation step and returns its outputs, {name: NumPy "
+           "array}.")
+      .def("trace", Trace, py::arg("path"),
+           "Runs one step and writes its timeline as a Chrome trace. Keyword "
+           "arguments: as step.");
+}
+
+void BindState(SessionClass& type) {
+  type.def("variables", Variables,
+           "Copies of all variables, {name: NumPy array}; slots of the "
+           "optimizer too.")
+      .def("set_variables", SetVariables, py::arg("values"),
+           "Overwrites the named variables.")
+      .def("save", Save, py::arg("path"),
+           "Writes a checkpoint: a safetensors file with all variables and "
+           "step numbers.")
+      .def("load", Load, py::arg("path"),
+           "Continues from a checkpoint, bitwise as the saved session would.")
+      .def("export_onnx", ExportModel, py::arg("path"),
+           py::arg("for_inference") = false,
+           "Writes the imported ONNX file with the trained weights; "
+           "for_inference: batch norm uses moving averages.")
+      .def("onnx_weights", WeightsOf,
+           "The weights of an imported model, {initializer: NumPy array}, in "
+           "the model's order of dimensions.")
+      .def(
+          "checksum",
+          [](SessionHandle& handle) { return Checksum(ReadVariables(handle)); },
+          "16 hex digits: equal for bitwise equal variables.");
+}
+
 }  // namespace
 
 SessionHandle::SessionHandle(StepPtr step, StepPtr evaluation,
@@ -220,7 +264,7 @@ absl::Status SessionHandle::Open(const StepOptions& options) {
 }
 
 void BindSession(py::module_& module) {
-  py::class_<SessionHandle>(
+  SessionClass type(
       module, "Session",
       R"(A step and its variables on a device, planned within its budget.
 
@@ -233,45 +277,11 @@ what is swapped and recomputed, unless lms is "off".
 
 Everything is planned and allocated here; a step allocates nothing. Errors:
 OutOfBudget, before anything is allocated. Threads: calls of several threads
-run one after the other. A context manager: `with` closes it.)")
-      .def(py::init(&MakeSession), py::arg("step"),
+run one after the other. A context manager: `with` closes it.)");
+  BindRuns(type);
+  BindState(type);
+  type.def(py::init(&MakeSession), py::arg("step"),
            py::arg("evaluation") = nullptr, py::arg("plan") = py::none())
-      .def(
-          "step", StepLoss,
-          R"(Runs one step and returns its loss, a float (or, of a step without a
-loss, what run returns).
-
-Keyword arguments: the step's inputs, by name: NumPy arrays, tensors with
-__dlpack__ in the host's memory (PyTorch, JAX), or what numpy.asarray takes.
-Contiguous arrays of the input's dtype are not copied.)")
-      .def("run", Run, "As step, but returns all outputs, {name: NumPy array}.")
-      .def("evaluate", Evaluate,
-           "Runs the evaluation step and returns its outputs, {name: NumPy "
-           "array}.")
-      .def("trace", Trace, py::arg("path"),
-           "Runs one step and writes its timeline as a Chrome trace. Keyword "
-           "arguments: as step.")
-      .def("variables", Variables,
-           "Copies of all variables, {name: NumPy array}; slots of the "
-           "optimizer too.")
-      .def("set_variables", SetVariables, py::arg("values"),
-           "Overwrites the named variables.")
-      .def("save", Save, py::arg("path"),
-           "Writes a checkpoint: a safetensors file with all variables and "
-           "step numbers.")
-      .def("load", Load, py::arg("path"),
-           "Continues from a checkpoint, bitwise as the saved session would.")
-      .def("export_onnx", ExportModel, py::arg("path"),
-           py::arg("for_inference") = false,
-           "Writes the imported ONNX file with the trained weights; "
-           "for_inference: batch norm uses moving averages.")
-      .def("onnx_weights", WeightsOf,
-           "The weights of an imported model, {initializer: NumPy array}, in "
-           "the model's order of dimensions.")
-      .def(
-          "checksum",
-          [](SessionHandle& handle) { return Checksum(ReadVariables(handle)); },
-          "16 hex digits: equal for bitwise equal variables.")
       .def_property_readonly(
           "memory", Memory,
           "Predicted and measured bytes; they are equal. A dict.")

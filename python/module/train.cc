@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -139,6 +140,27 @@ LrSchedule RateFrom(const py::object& rate, const Step& step) {
   };
 }
 
+// Goes on from the file `path` if there is one, and saves it later.
+absl::Status UseCheckpoint(const std::string& path, Session& session,
+                           TrainerSpec& spec) {
+  if (path.empty()) return absl::OkStatus();
+  if (std::filesystem::exists(path)) {
+    SPILLWAY_ASSIGN_OR_RETURN(const std::optional<TrainingState> state,
+                              LoadCheckpoint(path, session));
+    if (state) spec.start = *state;
+  }
+  spec.on_checkpoint = [&path, &session](const TrainingState& state) {
+    return SaveCheckpoint(session, path, state);
+  };
+  return absl::OkStatus();
+}
+
+py::list ListOf(const std::vector<EpochResult>& results) {
+  py::list epochs;
+  for (const EpochResult& result : results) epochs.append(DictOf(result));
+  return epochs;
+}
+
 py::list TrainOn(SessionHandle& handle, const py::dict& data, int64_t epochs,
                  const py::object& test, const py::object& learning_rate,
                  bool shuffle, uint64_t seed, const py::object& on_step,
@@ -161,26 +183,14 @@ py::list TrainOn(SessionHandle& handle, const py::dict& data, int64_t epochs,
   spec.stop = SignalCame;
   spec.on_step = CallbackOf<StepProgress>(on_step);
   spec.on_epoch = CallbackOf<EpochResult>(on_epoch);
-  std::string path;
-  if (!checkpoint.is_none()) path = PathFrom(checkpoint);
+  const std::string path = checkpoint.is_none() ? "" : PathFrom(checkpoint);
   const std::vector<EpochResult> results = handle.With(
       [&](Session& session) -> absl::StatusOr<std::vector<EpochResult>> {
-        if (!path.empty()) {
-          if (NewestCheckpoint(path)) {
-            SPILLWAY_ASSIGN_OR_RETURN(const std::optional<TrainingState> state,
-                                      LoadCheckpoint(path, session));
-            if (state) spec.start = *state;
-          }
-          spec.on_checkpoint = [&](const TrainingState& state) {
-            return SaveCheckpoint(session, path, state);
-          };
-        }
+        SPILLWAY_RETURN_IF_ERROR(UseCheckpoint(path, session, spec));
         return Train(session, spec);
       });
   ThrowIfInterrupted();
-  py::list epochs_run;
-  for (const EpochResult& result : results) epochs_run.append(DictOf(result));
-  return epochs_run;
+  return ListOf(results);
 }
 
 }  // namespace

@@ -203,15 +203,18 @@ py::list Points(const FrontierResult& result) {
   return points;
 }
 
-void BindPrediction(py::module_& module) {
-  const auto field = [](auto get) {
-    return [get](const Prediction& p) { return get(p.result); };
-  };
+// A getter of a member of the result.
+template <typename T, typename Get>
+auto Field(Get get) {
+  return [get](const T& object) { return get(object.result); };
+}
+
+using PredictionClass = py::class_<Prediction, std::shared_ptr<Prediction>>;
+
+void BindPredictedBytes(PredictionClass& type) {
   using Result = StepPrediction;
-  py::class_<Prediction, std::shared_ptr<Prediction>>(
-      module, "Prediction",
-      "A step's exact bytes and predicted time, as it was planned.")
-      .def_readonly("step", &Prediction::step)
+  const auto field = [](auto get) { return Field<Prediction>(get); };
+  type.def_readonly("step", &Prediction::step)
       .def_property_readonly("fits",
                              field([](const Result& r) { return r.fits.ok(); }))
       .def_property_readonly("shortage", field([](const Result& r) {
@@ -237,12 +240,15 @@ void BindPrediction(py::module_& module) {
           "floor_bytes", field([](const Result& r) { return r.floor.bytes; }),
           "The largest working set of one node: no choice of swaps and "
           "recomputation needs less.")
-      .def_property_readonly("floor_node",
-                             [](const Prediction& p) {
-                               return NodeName(p.result.chosen.graph,
-                                               p.result.floor.node);
-                             })
-      .def_property_readonly(
+      .def_property_readonly("floor_node", [](const Prediction& p) {
+        return NodeName(p.result.chosen.graph, p.result.floor.node);
+      });
+}
+
+void BindPredictedTimes(PredictionClass& type) {
+  using Result = StepPrediction;
+  const auto field = [](auto get) { return Field<Prediction>(get); };
+  type.def_property_readonly(
           "step_ms", field([](const Result& r) { return Ms(r.step.step_ns); }))
       .def_property_readonly("bound_ms", field([](const Result& r) {
                                return Ms(r.bound.step_ns);
@@ -272,16 +278,12 @@ void BindPrediction(py::module_& module) {
           py::arg("path"), "Writes a page of HTML (docs/report.md).");
 }
 
-void BindPlan(py::module_& module) {
-  const auto field = [](auto get) {
-    return [get](const Plan& p) { return get(p.result); };
-  };
+using PlanClass = py::class_<Plan, std::shared_ptr<Plan>>;
+
+void BindPlannedBytes(PlanClass& type) {
   using Result = TuneResult;
-  py::class_<Plan, std::shared_ptr<Plan>>(
-      module, "Plan",
-      "How a step runs within its budget, as tune chose it; for "
-      "Session(step, plan=...).")
-      .def_readonly("step", &Plan::step)
+  const auto field = [](auto get) { return Field<Plan>(get); };
+  type.def_readonly("step", &Plan::step)
       .def_property_readonly("device_bytes", field([](const Result& r) {
                                return r.step.chosen.plan.device_bytes;
                              }))
@@ -294,8 +296,13 @@ void BindPlan(py::module_& module) {
       .def_property_readonly("device_memory", field([](const Result& r) {
                                return r.options.device_memory;
                              }),
-                             "The budget, in bytes.")
-      .def_property_readonly("step_ms", field([](const Result& r) {
+                             "The budget, in bytes.");
+}
+
+void BindPlannedTimes(PlanClass& type) {
+  using Result = TuneResult;
+  const auto field = [](auto get) { return Field<Plan>(get); };
+  type.def_property_readonly("step_ms", field([](const Result& r) {
                                return Ms(r.step.chosen.step.step_ns);
                              }),
                              "Predicted.")
@@ -327,8 +334,13 @@ void BindPlan(py::module_& module) {
       .def_property_readonly(
           "floor_node", field([](const Result& r) { return r.floor_node; }))
       .def_property_readonly("tried", Tried,
-                             "What was tried, in order: a list of dicts.")
-      .def("memory_curve", field([](const Result& r) {
+                             "What was tried, in order: a list of dicts.");
+}
+
+void BindPlanWork(PlanClass& type) {
+  using Result = TuneResult;
+  const auto field = [](auto get) { return Field<Plan>(get); };
+  type.def("memory_curve", field([](const Result& r) {
              return MemoryCurve(r.step.chosen.plan, r.step.chosen.step);
            }),
            "[(milliseconds, bytes on the device from then on)]")
@@ -361,8 +373,17 @@ void BindPlan(py::module_& module) {
 }  // namespace
 
 void BindTuning(py::module_& module) {
-  BindPrediction(module);
-  BindPlan(module);
+  PredictionClass prediction(
+      module, "Prediction",
+      "A step's exact bytes and predicted time, as it was planned.");
+  BindPredictedBytes(prediction);
+  BindPredictedTimes(prediction);
+  PlanClass plan(module, "Plan",
+                 "How a step runs within its budget, as tune chose it; for "
+                 "Session(step, plan=...).");
+  BindPlannedBytes(plan);
+  BindPlannedTimes(plan);
+  BindPlanWork(plan);
   py::class_<FrontierResult>(
       module, "Frontier",
       "The least predicted time of a step at each budget; largest first.")

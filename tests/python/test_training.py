@@ -54,6 +54,15 @@ def test_an_interrupted_training_goes_on_bitwise(step, tmp_path):
     assert got == want
 
 
+def test_a_damaged_checkpoint_is_not_overwritten(step, tmp_path):
+    path = tmp_path / "net.safetensors"
+    path.write_bytes(b"no checkpoint")
+    with sp.Session(step, device="cpu") as session:
+        with pytest.raises(sp.InvalidArgument, match="net.safetensors"):
+            sp.train(session, rows(16), checkpoint=path)
+    assert path.read_bytes() == b"no checkpoint"
+
+
 def test_errors_of_callbacks_arrive_and_the_session_lives(step):
     def fail(progress):
         raise RuntimeError(f"at step {progress['step']}")
