@@ -1,10 +1,7 @@
-// GraphBuilder with its layers as methods. A layer's first argument is the name
-// of its scope, within those of `with g.scope(name):`.
 #include "python/module/graph_builder.h"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,8 +12,7 @@
 #include "base/status_macros.h"
 #include "graph/builder/builder.h"
 #include "graph/passes/pass.h"
-#include "models/layers/layers.h"
-#include "models/layers/transformer_layers.h"
+#include "models/layers/initializer.h"
 #include "ops/all_ops.h"
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
@@ -31,40 +27,6 @@ namespace {
 
 namespace py = pybind11;
 
-class Builder;
-
-// A tensor keeps its builder alive.
-struct Value {
-  std::shared_ptr<Builder> builder = {};
-  Tensor tensor = {};
-};
-
-class Builder : public std::enable_shared_from_this<Builder> {
- public:
-  explicit Builder(const std::string& name) : g_(name) {}
-
-  GraphBuilder& graph() { return g_; }
-
-  void Enter(const std::string& name) { scopes_.push_back(name); }
-  void Leave() { scopes_.pop_back(); }
-
-  NameScope Scope(const std::string& name) {
-    NameScope scope(g_);
-    for (const std::string& outer : scopes_) scope = scope.Scope(outer);
-    return name.empty() ? scope : scope.Scope(name);
-  }
-
-  // Throws the first error; a result that is valid belongs to this builder.
-  Value Checked(Tensor tensor) {
-    ThrowIfError(g_.status());
-    return {.builder = shared_from_this(), .tensor = tensor};
-  }
-
- private:
-  GraphBuilder g_;
-  std::vector<std::string> scopes_;
-};
-
 // `with g.scope("block1"):`
 class ScopeGuard {
  public:
@@ -77,24 +39,6 @@ class ScopeGuard {
   std::shared_ptr<Builder> builder_;
   std::string name_;
 };
-
-// 3 or (3, 5)
-std::array<int64_t, 2> Pair(py::handle value) {
-  if (py::isinstance<py::int_>(value)) {
-    const auto both = py::cast<int64_t>(value);
-    return {both, both};
-  }
-  return py::cast<std::array<int64_t, 2>>(value);
-}
-
-const std::map<std::string, Activation> kActivations = {
-    {"none", Activation::kNone},       {"relu", Activation::kRelu},
-    {"relu6", Activation::kRelu6},     {"elu", Activation::kElu},
-    {"sigmoid", Activation::kSigmoid}, {"tanh", Activation::kTanh}};
-
-Activation ActivationFrom(py::handle value) {
-  return value.is_none() ? Activation::kNone : ChoiceOf(value, kActivations);
-}
 
 // None, a bool, a number, a text, a list or a dict.
 AttributeValue AttributeFrom(py::handle value) {
@@ -115,13 +59,6 @@ AttributeValue AttributeFrom(py::handle value) {
     list.push_back(AttributeFrom(item));
   }
   return list;
-}
-
-std::vector<Tensor> TensorsOf(const std::vector<Value>& values) {
-  std::vector<Tensor> tensors;
-  tensors.reserve(values.size());
-  for (const Value& value : values) tensors.push_back(value.tensor);
-  return tensors;
 }
 
 std::vector<Value> AddOp(Builder& g, const std::string& op,
@@ -245,202 +182,6 @@ void BindTensor(py::module_& module) {
       });
 }
 
-using BuilderClass = py::class_<Builder, std::shared_ptr<Builder>>;
-
-void BindConvolutions(BuilderClass& type) {
-  type.def(
-      "conv2d",
-      [](Builder& g, const std::string& name, const Value& x, int64_t filters,
-         py::handle kernel, py::handle strides, const std::string& padding,
-         py::handle dilations, int64_t groups, bool use_bias,
-         py::handle activation) {
-        return g.Checked(Conv2D(g.Scope(name), x.tensor,
-                                {.filters = filters,
-                                 .kernel = Pair(kernel),
-                                 .strides = Pair(strides),
-                                 .padding = padding,
-                                 .dilations = Pair(dilations),
-                                 .groups = groups,
-                                 .use_bias = use_bias,
-                                 .activation = ActivationFrom(activation)}));
-      },
-      py::arg("name"), py::arg("x"), py::kw_only(), py::arg("filters"),
-      py::arg("kernel") = 1, py::arg("strides") = 1,
-      py::arg("padding") = "SAME", py::arg("dilations") = 1,
-      py::arg("groups") = 1, py::arg("use_bias") = true,
-      py::arg("activation") = py::none(),
-      "x: [batch, height, width, channels]. padding: \"SAME\", \"VALID\" or "
-      "\"SAME_RESNET\". activation: \"relu\", \"relu6\", \"elu\", \"sigmoid\" "
-      "or \"tanh\".");
-  const auto pool =
-      [&type](const char* method,
-              Tensor (*add)(const NameScope&, Tensor, const PoolOptions&)) {
-        type.def(
-            method,
-            [add](Builder& g, const std::string& name, const Value& x,
-                  py::handle window, py::handle strides,
-                  const std::string& padding) {
-              return g.Checked(add(g.Scope(name), x.tensor,
-                                   {.window = Pair(window),
-                                    .strides = Pair(strides),
-                                    .padding = padding}));
-            },
-            py::arg("name"), py::arg("x"), py::kw_only(), py::arg("window") = 2,
-            py::arg("strides") = 2, py::arg("padding") = "VALID",
-            "padding: \"VALID\", \"SAME\" or \"CEIL\" (Caffe's).");
-      };
-  pool("max_pool", MaxPool);
-  pool("avg_pool", AvgPool);
-}
-
-void BindNormalization(BuilderClass& type) {
-  type.def(
-      "batch_norm",
-      [](Builder& g, const std::string& name, const Value& x, double epsilon,
-         double momentum, bool is_training, bool scale, py::handle activation,
-         const Value* side) {
-        return g.Checked(
-            BatchNorm(g.Scope(name), x.tensor,
-                      {.epsilon = epsilon,
-                       .momentum = momentum,
-                       .is_training = is_training,
-                       .scale = scale,
-                       .activation = ActivationFrom(activation),
-                       .side = side == nullptr ? Tensor() : side->tensor}));
-      },
-      py::arg("name"), py::arg("x"), py::kw_only(), py::arg("epsilon") = 1e-3,
-      py::arg("momentum") = 0.99, py::arg("is_training") = true,
-      py::arg("scale") = true, py::arg("activation") = py::none(),
-      py::arg("side") = nullptr,
-      "side: added before the activation, the shortcut of a residual block.");
-  type.def(
-      "layer_norm",
-      [](Builder& g, const std::string& name, const Value& x, double epsilon) {
-        return g.Checked(LayerNorm(g.Scope(name), x.tensor, epsilon));
-      },
-      py::arg("name"), py::arg("x"), py::kw_only(), py::arg("epsilon") = 1e-5);
-  type.def(
-      "dropout",
-      [](Builder& g, const std::string& name, const Value& x, double rate,
-         bool is_training) {
-        return g.Checked(Dropout(g.Scope(name), x.tensor,
-                                 {.rate = rate, .is_training = is_training}));
-      },
-      py::arg("name"), py::arg("x"), py::kw_only(), py::arg("rate") = 0.5,
-      py::arg("is_training") = true);
-}
-
-void BindDenseLayers(BuilderClass& type) {
-  type.def(
-      "dense",
-      [](Builder& g, const std::string& name, const Value& x, int64_t units,
-         bool use_bias, py::handle activation) {
-        return g.Checked(Dense(g.Scope(name), x.tensor,
-                               {.units = units,
-                                .use_bias = use_bias,
-                                .activation = ActivationFrom(activation)}));
-      },
-      py::arg("name"), py::arg("x"), py::kw_only(), py::arg("units"),
-      py::arg("use_bias") = true, py::arg("activation") = py::none(),
-      "x: [batch, in]; the result is [batch, units].");
-  type.def(
-      "transformer_block",
-      [](Builder& g, const std::string& name, const Value& x, int64_t heads,
-         bool is_causal, int64_t hidden, double epsilon) {
-        return g.Checked(TransformerBlock(g.Scope(name), x.tensor,
-                                          {.heads = heads,
-                                           .is_causal = is_causal,
-                                           .hidden = hidden,
-                                           .epsilon = epsilon}));
-      },
-      py::arg("name"), py::arg("x"), py::kw_only(), py::arg("heads"),
-      py::arg("is_causal") = false, py::arg("hidden") = 0,
-      py::arg("epsilon") = 1e-5, "x: [batch, length, width].");
-  type.def(
-      "add_positions",
-      [](Builder& g, const std::string& name, const Value& x) {
-        return g.Checked(AddPositions(g.Scope(name), x.tensor));
-      },
-      py::arg("name"), py::arg("x"));
-}
-
-// A layer of a scope and a tensor only.
-void BindUnary(BuilderClass& type, const char* method,
-               Tensor (*add)(const NameScope&, Tensor)) {
-  type.def(
-      method,
-      [add](Builder& g, const std::string& name, const Value& x) {
-        return g.Checked(add(g.Scope(name), x.tensor));
-      },
-      py::arg("name"), py::arg("x"));
-}
-
-void BindShapes(BuilderClass& type) {
-  BindUnary(type, "flatten", Flatten);
-  BindUnary(type, "global_average_pool", GlobalAveragePool);
-  BindUnary(type, "softmax", Softmax);
-  type.def(
-      "activate",
-      [](Builder& g, const std::string& name, const Value& x,
-         py::handle activation) {
-        return g.Checked(
-            Activate(g.Scope(name), x.tensor, ActivationFrom(activation)));
-      },
-      py::arg("name"), py::arg("x"), py::arg("activation"));
-  type.def(
-      "concat",
-      [](Builder& g, const std::string& name, const std::vector<Value>& xs,
-         int64_t axis) {
-        return g.Checked(Concat(g.Scope(name), TensorsOf(xs), axis));
-      },
-      py::arg("name"), py::arg("xs"), py::arg("axis"));
-  type.def(
-      "reshape",
-      [](Builder& g, const std::string& name, const Value& x,
-         const std::vector<int64_t>& shape) {
-        return g.Checked(Reshape(g.Scope(name), x.tensor, ShapeFrom(shape)));
-      },
-      py::arg("name"), py::arg("x"), py::arg("shape"));
-  type.def(
-      "cast",
-      [](Builder& g, const std::string& name, const Value& x,
-         const std::string& dtype) {
-        return g.Checked(
-            CastTo(g.Scope(name), x.tensor, ParseDTypeOrThrow(dtype)));
-      },
-      py::arg("name"), py::arg("x"), py::arg("dtype"));
-}
-
-void BindLosses(BuilderClass& type) {
-  type.def(
-      "sparse_softmax_cross_entropy",
-      [](Builder& g, const std::string& name, const Value& logits,
-         const Value& labels) {
-        return g.Checked(SparseSoftmaxCrossEntropy(g.Scope(name), logits.tensor,
-                                                   labels.tensor));
-      },
-      py::arg("name"), py::arg("logits"), py::arg("labels"),
-      "The mean over the rows of logits [batch, classes]; labels: int32 "
-      "[batch].");
-  type.def(
-      "mean_squared_distance",
-      [](Builder& g, const std::string& name, const Value& a, const Value& b) {
-        return g.Checked(
-            MeanSquaredDistance(g.Scope(name), a.tensor, b.tensor));
-      },
-      py::arg("name"), py::arg("a"), py::arg("b"),
-      "The mean of (a - b)^2 over all elements.");
-  type.def(
-      "accuracy",
-      [](Builder& g, const std::string& name, const Value& logits,
-         const Value& labels, int64_t k) {
-        return g.Checked(
-            Accuracy(g.Scope(name), logits.tensor, labels.tensor, k));
-      },
-      py::arg("name"), py::arg("logits"), py::arg("labels"), py::arg("k") = 1,
-      "The part of the batch whose label is among the k largest logits.");
-}
-
 void BindGraph(BuilderClass& type) {
   type.def(py::init<const std::string&>(), py::arg("name") = "graph")
       .def(
@@ -489,6 +230,13 @@ void BindGraph(BuilderClass& type) {
 
 }  // namespace
 
+std::vector<Tensor> TensorsOf(const std::vector<Value>& values) {
+  std::vector<Tensor> tensors;
+  tensors.reserve(values.size());
+  for (const Value& value : values) tensors.push_back(value.tensor);
+  return tensors;
+}
+
 void BindGraphBuilder(py::module_& module) {
   BindTensor(module);
   py::class_<ScopeGuard>(module, "_Scope")
@@ -500,11 +248,7 @@ void BindGraphBuilder(py::module_& module) {
       "[batch, height, width, channels]. The first argument of a layer is its "
       "name, that of its variables' scope.");
   BindGraph(type);
-  BindConvolutions(type);
-  BindNormalization(type);
-  BindDenseLayers(type);
-  BindShapes(type);
-  BindLosses(type);
+  BindLayers(type);
 }
 
 }  // namespace spillway::python
