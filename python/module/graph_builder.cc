@@ -11,7 +11,6 @@
 
 #include "base/status_macros.h"
 #include "graph/builder/builder.h"
-#include "graph/passes/pass.h"
 #include "models/layers/initializer.h"
 #include "ops/all_ops.h"
 #include "pybind11/stl.h"
@@ -97,22 +96,12 @@ Initializer InitializerFrom(py::handle value) {
 }
 
 // The finished graph after the passes, with these outputs.
-StepPtr Finish(Builder& g, const std::string& name,
-               const std::vector<std::pair<std::string, Tensor>>& outputs,
+StepPtr Finish(Builder& g, const std::string& name, const Outputs& outputs,
                const std::string& passes, const std::string& device,
                bool has_loss) {
-  std::vector<ValueId> keep;
-  keep.reserve(outputs.size());
-  for (const auto& [output, tensor] : outputs) keep.push_back(tensor.id());
-  const std::vector<Pass> selected = PassesFor(passes, device);
-  const Graph graph = ValueOrThrow(std::move(g.graph()).Build());
-  OptimizedGraph optimized =
-      ValueOrThrow(RunPasses(graph, StandardOps(), selected, keep));
-  Step step = StepOf(name, std::move(optimized.graph));
+  Step step = OptimizedStep(name, std::move(g.graph()), outputs,
+                            PassesFor(passes, device));
   step.has_loss = has_loss;
-  for (const auto& [output, tensor] : outputs) {
-    step.outputs.emplace_back(output, optimized.at(tensor.id()));
-  }
   for (const auto& [input, fed] : step.inputs) {
     if (fed.type.shape.rank() == 0) continue;
     step.batch_size = fed.type.shape.dim(0);
@@ -133,7 +122,7 @@ StepPtr TrainingStep(Builder& g, const Value& loss, py::handle optimizer,
   Minimize(g.graph().Scope(minimization.scope()), loss.tensor,
            minimization.optimizer, minimization.options);
   ThrowIfError(g.graph().status());
-  std::vector<std::pair<std::string, Tensor>> outputs = {{"loss", loss.tensor}};
+  Outputs outputs = {{"loss", loss.tensor}};
   for (const auto& [name, value] : fetches) {
     outputs.emplace_back(name, value.tensor);
   }
@@ -143,7 +132,7 @@ StepPtr TrainingStep(Builder& g, const Value& loss, py::handle optimizer,
 
 StepPtr ForwardStep(Builder& g, const NamedValues& fetches,
                     const std::string& passes, const std::string& device) {
-  std::vector<std::pair<std::string, Tensor>> outputs;
+  Outputs outputs;
   for (const auto& [name, value] : fetches) {
     outputs.emplace_back(name, value.tensor);
   }

@@ -26,8 +26,6 @@ namespace {
 
 namespace py = pybind11;
 
-using Outputs = std::vector<std::pair<std::string, Tensor>>;
-
 // A network, before it is known what is done with it.
 class Model {
  public:
@@ -180,18 +178,8 @@ StepPtr EvaluationStep(Model& model, const std::string& passes,
                        const std::string& device) {
   GraphBuilder g(StandardOps(), model.name() + " evaluation");
   const Outputs outputs = ValueOrThrow(model.Evaluate(g));
-  std::vector<ValueId> keep;
-  for (const auto& [name, tensor] : outputs) {
-    if (tensor.is_valid()) keep.push_back(tensor.id());
-  }
-  const Graph graph = ValueOrThrow(std::move(g).Build());
-  OptimizedGraph optimized = ValueOrThrow(
-      RunPasses(graph, StandardOps(), PassesFor(passes, device), keep));
-  Step step = StepOf(model.name() + " evaluation", std::move(optimized.graph));
-  for (const auto& [name, tensor] : outputs) {
-    if (!tensor.is_valid()) continue;
-    step.outputs.emplace_back(name, optimized.at(tensor.id()));
-  }
+  Step step = OptimizedStep(model.name() + " evaluation", std::move(g), outputs,
+                            PassesFor(passes, device));
   model.Finish(step);
   return std::make_shared<const Step>(std::move(step));
 }
@@ -199,21 +187,16 @@ StepPtr EvaluationStep(Model& model, const std::string& passes,
 std::shared_ptr<Model> ZooModelOf(const std::string& name,
                                   const py::kwargs& sizes) {
   ModelOptions options;
-  const auto number = [](int64_t& place) {
-    return [&place](py::handle value) { place = py::cast<int64_t>(value); };
-  };
-  Apply(sizes, {{"batch_size", number(options.batch_size)},
-                {"image_size", number(options.image_size)},
-                {"channels", number(options.channels)},
-                {"num_classes", number(options.num_classes)},
+  Apply(sizes, {{"batch_size", To(options.batch_size)},
+                {"image_size", To(options.image_size)},
+                {"channels", To(options.channels)},
+                {"num_classes", To(options.num_classes)},
                 {"precision",
                  [&](py::handle value) {
                    options.dtype =
                        ParseDTypeOrThrow(py::cast<std::string>(value));
                  }},
-                {"auxiliary_head", [&](py::handle value) {
-                   options.auxiliary_head = py::cast<bool>(value);
-                 }}});
+                {"auxiliary_head", To(options.auxiliary_head)}});
   return std::make_shared<ZooModel>(name, options);
 }
 
@@ -221,20 +204,9 @@ std::shared_ptr<Model> ImportOnnx(const py::object& path,
                                   const py::kwargs& arguments) {
   OnnxImportOptions options = {.batch_norm = OnnxBatchNorm::kTrain,
                                .dropout = OnnxDropout::kOn};
-  const auto names = [](std::vector<std::string>& place) {
-    return [&place](py::handle value) {
-      place = py::cast<std::vector<std::string>>(value);
-    };
-  };
   Apply(arguments,
-        {{"batch_size",
-          [&](py::handle value) {
-            options.batch_size = py::cast<int64_t>(value);
-          }},
-         {"dims",
-          [&](py::handle value) {
-            options.dims = py::cast<std::map<std::string, int64_t>>(value);
-          }},
+        {{"batch_size", To(options.batch_size)},
+         {"dims", To(options.dims)},
          {"shapes",
           [&](py::handle value) {
             for (auto& [name, dims] :
@@ -260,11 +232,9 @@ std::shared_ptr<Model> ImportOnnx(const py::object& path,
                                               {"off", OnnxDropout::kOff},
                                               {"model", OnnxDropout::kModel}});
           }},
-         {"freeze", names(options.freeze)},
-         {"train_only", names(options.train_only)},
-         {"plan_only", [&](py::handle value) {
-            options.plan_only = py::cast<bool>(value);
-          }}});
+         {"freeze", To(options.freeze)},
+         {"train_only", To(options.train_only)},
+         {"plan_only", To(options.plan_only)}});
   const std::string file = PathFrom(path);
   const auto name = py::cast<std::string>(
       py::module_::import("os.path").attr("basename")(file));

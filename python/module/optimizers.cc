@@ -128,33 +128,20 @@ Minimization MinimizationFrom(py::handle optimizer,
                               const py::kwargs& settings) {
   Minimization result = {.optimizer = OptimizerFrom(optimizer)};
   MinimizeOptions& options = result.options;
-  const auto number = [](double& place) {
-    return [&place](py::handle value) { place = py::cast<double>(value); };
-  };
   const auto freeze = [&options](py::handle value) {
     for (const auto& name : py::cast<std::vector<std::string>>(value)) {
       options.multipliers.push_back({.name = name, .rate = 0});
     }
   };
-  Apply(settings,
-        {{"weight_decay", number(options.weight_decay)},
-         {"clip_norm", number(options.clip_norm)},
-         {"clip_value", number(options.clip_value)},
-         {"loss_scale", number(options.loss_scale)},
-         {"fused_update",
-          [&](py::handle value) {
-            options.fused_update = py::cast<bool>(value);
-          }},
-         {"freeze", freeze},
-         {"feed_learning_rate",
-          [&](py::handle value) { result.feeds_rate = py::cast<bool>(value); }},
-         {"passes",
-          [&](py::handle value) {
-            result.passes = py::cast<std::string>(value);
-          }},
-         {"device", [&](py::handle value) {
-            result.device = py::cast<std::string>(value);
-          }}});
+  Apply(settings, {{"weight_decay", To(options.weight_decay)},
+                   {"clip_norm", To(options.clip_norm)},
+                   {"clip_value", To(options.clip_value)},
+                   {"loss_scale", To(options.loss_scale)},
+                   {"fused_update", To(options.fused_update)},
+                   {"freeze", freeze},
+                   {"feed_learning_rate", To(result.feeds_rate)},
+                   {"passes", To(result.passes)},
+                   {"device", To(result.device)}});
   return result;
 }
 

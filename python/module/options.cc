@@ -47,13 +47,8 @@ std::function<void(std::string_view)> LogFrom(py::handle value) {
 }
 
 template <typename T>
-std::function<void(py::handle)> To(T& place) {
-  return [&place](py::handle value) { place = py::cast<T>(value); };
-}
-
-template <typename T>
-std::function<void(py::handle)> To(T& place,
-                                   const std::map<std::string, T>& choices) {
+std::function<void(py::handle)> ToChoice(
+    T& place, const std::map<std::string, T>& choices) {
   return
       [&place, choices](py::handle value) { place = ChoiceOf(value, choices); };
 }
@@ -69,25 +64,27 @@ Setters SettersOf(StepOptions& options) {
       {"link_gbps", To(options.link_gbps)},
       {"device_memory", ToBytes(options.device_memory)},
       {"host_memory", ToBytes(options.host_memory)},
-      {"lms", To<LmsMode>(options.lms.mode, {{"off", LmsMode::kOff},
-                                             {"auto", LmsMode::kAuto},
-                                             {"v1", LmsMode::kV1},
-                                             {"v2", LmsMode::kV2}})},
-      {"recompute", To<RecomputePolicy>(options.lms.recompute.policy,
-                                        {{"off", RecomputePolicy::kOff},
-                                         {"cheap", RecomputePolicy::kCheap},
-                                         {"sqrt", RecomputePolicy::kSqrt},
-                                         {"auto", RecomputePolicy::kAuto}})},
-      {"algorithms", To<AlgorithmChoice>(options.algorithms,
-                                         {{"same", AlgorithmChoice::kSame},
-                                          {"first", AlgorithmChoice::kFirst},
-                                          {"auto", AlgorithmChoice::kAuto}})},
+      {"lms", ToChoice<LmsMode>(options.lms.mode, {{"off", LmsMode::kOff},
+                                                   {"auto", LmsMode::kAuto},
+                                                   {"v1", LmsMode::kV1},
+                                                   {"v2", LmsMode::kV2}})},
+      {"recompute",
+       ToChoice<RecomputePolicy>(options.lms.recompute.policy,
+                                 {{"off", RecomputePolicy::kOff},
+                                  {"cheap", RecomputePolicy::kCheap},
+                                  {"sqrt", RecomputePolicy::kSqrt},
+                                  {"auto", RecomputePolicy::kAuto}})},
+      {"algorithms",
+       ToChoice<AlgorithmChoice>(options.algorithms,
+                                 {{"same", AlgorithmChoice::kSame},
+                                  {"first", AlgorithmChoice::kFirst},
+                                  {"auto", AlgorithmChoice::kAuto}})},
       {"profile",
        [&options](py::handle value) {
          options.profile = py::cast<std::string>(py::str(value));
        }},
-      {"effort",
-       To<SearchEffort>(options.effort, {{"normal", SearchEffort::kNormal},
+      {"effort", ToChoice<SearchEffort>(options.effort,
+                                        {{"normal", SearchEffort::kNormal},
                                          {"high", SearchEffort::kHigh}})},
       {"time_limit",
        [&options](py::handle value) {

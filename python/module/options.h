@@ -24,6 +24,12 @@ using Setters =
 // a setter cannot take.
 void Apply(const pybind11::kwargs& arguments, const Setters& setters);
 
+// A setter that casts the value to T.
+template <typename T>
+std::function<void(pybind11::handle)> To(T& place) {
+  return [&place](pybind11::handle value) { place = pybind11::cast<T>(value); };
+}
+
 // One of the keys of `choices`. Throws InvalidArgument listing them.
 template <typename T>
 T ChoiceOf(pybind11::handle value, const std::map<std::string, T>& choices);

@@ -11,6 +11,7 @@
 #include "graph/format/json_format.h"
 #include "graph/well_known_ops.h"
 #include "models/zoo.h"
+#include "ops/all_ops.h"
 #include "python/module/arrays.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
@@ -69,6 +70,23 @@ Step StepOf(std::string name, Graph graph) {
     if (node.op != kPlaceholder) continue;
     step.inputs[node.name] = {.id = node.outputs[0],
                               .type = step.graph.type(node.outputs[0])};
+  }
+  return step;
+}
+
+Step OptimizedStep(std::string name, GraphBuilder&& g, const Outputs& outputs,
+                   const std::vector<Pass>& passes) {
+  std::vector<ValueId> keep;
+  for (const auto& [output, tensor] : outputs) {
+    if (tensor.is_valid()) keep.push_back(tensor.id());
+  }
+  const Graph graph = ValueOrThrow(std::move(g).Build());
+  OptimizedGraph optimized =
+      ValueOrThrow(RunPasses(graph, StandardOps(), passes, keep));
+  Step step = StepOf(std::move(name), std::move(optimized.graph));
+  for (const auto& [output, tensor] : outputs) {
+    if (!tensor.is_valid()) continue;
+    step.outputs.emplace_back(output, optimized.at(tensor.id()));
   }
   return step;
 }

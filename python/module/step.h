@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "executor/session/session.h"
+#include "graph/builder/builder.h"
 #include "graph/graph.h"
+#include "graph/passes/pass.h"
 #include "onnx_model/import.h"
 #include "pybind11/pybind11.h"
 
@@ -41,6 +43,13 @@ using StepPtr = std::shared_ptr<const Step>;
 
 // `graph` with its Placeholders as inputs.
 Step StepOf(std::string name, Graph graph);
+
+using Outputs = std::vector<std::pair<std::string, Tensor>>;
+
+// The finished graph of `g` after the passes, with those of `outputs` that are
+// valid. Throws the builder's error.
+Step OptimizedStep(std::string name, GraphBuilder&& g, const Outputs& outputs,
+                   const std::vector<Pass>& passes);
 
 // The classes Step, and Model with the functions that make models: zoo and
 // import_onnx.

@@ -410,10 +410,7 @@ absl::Status InFlagTerms(const absl::Status& status, const Advice& advice) {
           advice.may_tune ? "--lms auto" : "--lms, --lms_recompute", text);
   AddDashesToLmsOptions(text);
   for (const auto& [term, flag] : kTerms) ReplaceTerm(term, flag, text);
-  absl::Status result(status.code(), text);
-  status.ForEachPayload(
-      [&](auto url, const auto& payload) { result.SetPayload(url, payload); });
-  return result;
+  return WithMessage(status, text);
 }
 
 }  // namespace spillway
