@@ -131,18 +131,6 @@ FrontierResult FrontierOf(const Plan& plan) {
   return {.frontier = ValueOrThrow(std::move(frontier))};
 }
 
-const char* FateName(Fate fate) {
-  switch (fate) {
-    case Fate::kKept:
-      return "kept";
-    case Fate::kSwapped:
-      return "swapped";
-    case Fate::kRecomputed:
-      return "recomputed";
-  }
-  return "";
-}
-
 py::object MsOrNone(std::optional<int64_t> ns) {
   if (!ns) return py::none();
   return py::float_(Ms(*ns));
@@ -160,7 +148,7 @@ py::list Explain(const Plan& plan, const std::vector<std::string>& tensors,
     py::dict row;
     row["tensor"] = price.tensor;
     row["bytes"] = price.bytes;
-    row["fate"] = FateName(price.fate);
+    row["fate"] = std::string(FateName(price.fate));
     const auto change = [&](Fate fate) {
       return MsOrNone(price.change_ns[static_cast<size_t>(fate)]);
     };

@@ -328,6 +328,18 @@ class ClonePlanner {
 
 }  // namespace
 
+std::string_view FateName(Fate fate) {
+  switch (fate) {
+    case Fate::kKept:
+      return "kept";
+    case Fate::kSwapped:
+      return "swapped";
+    case Fate::kRecomputed:
+      return "recomputed";
+  }
+  return "";
+}
+
 Fates KeepAll(const RecomputeSpace& space) {
   Fates fates = {.of_gap = std::vector<Fate>(space.num_gaps(), Fate::kKept),
                  .released = std::vector<char>(space.num_gaps(), 0)};

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "graph/order/schedule.h"
@@ -34,6 +35,7 @@ enum class Fate : uint8_t {
   kSwapped,     // on the host
   kRecomputed,  // nowhere: a clone makes it again
 };
+std::string_view FateName(Fate fate);  // "kept", "swapped", "recomputed"
 
 // By gap of a RecomputeSpace, tails included.
 struct Fates {

@@ -185,18 +185,6 @@ std::string FormatTensors(const TuneReport& report) {
   return text;
 }
 
-std::string_view NameOf(Fate fate) {
-  switch (fate) {
-    case Fate::kKept:
-      return "kept";
-    case Fate::kSwapped:
-      return "swapped";
-    case Fate::kRecomputed:
-      return "recomputed";
-  }
-  return "";
-}
-
 std::string FormatExplained(const std::vector<TensorPrice>& explained) {
   std::string text;
   for (const TensorPrice& price : explained) {
@@ -214,8 +202,8 @@ std::string FormatExplained(const std::vector<TensorPrice>& explained) {
           "  fullest    {} free, at {}\n"
           "  link busy  {:.0f} % to the host, {:.0f} % to the device; kernels "
           "wait {:.2f} ms for this tensor\n",
-          std::string(NameOf(gap.fate)), Milliseconds(gap.length_ns), gap.from,
-          gap.to, FormatBytes(std::max<int64_t>(gap.free_bytes, 0)),
+          std::string(FateName(gap.fate)), Milliseconds(gap.length_ns),
+          gap.from, gap.to, FormatBytes(std::max<int64_t>(gap.free_bytes, 0)),
           gap.fullest, 100 * gap.busy_out, 100 * gap.busy_in,
           Milliseconds(gap.stall_ns));
     }
@@ -229,7 +217,7 @@ Json PriceJson(const TensorPrice* price) {
   for (const Fate fate : {Fate::kKept, Fate::kSwapped, Fate::kRecomputed}) {
     const std::optional<int64_t>& change =
         price->change_ns[static_cast<size_t>(fate)];
-    Json& of_fate = json[std::string(NameOf(fate))];
+    Json& of_fate = json[std::string(FateName(fate))];
     of_fate = nullptr;
     if (change) of_fate = Milliseconds(*change);
   }
@@ -241,7 +229,7 @@ Json ExplainedJson(const std::vector<TensorPrice>& explained) {
   for (const TensorPrice& price : explained) {
     Json gaps = Json::array();
     for (const TensorGap& gap : price.gaps) {
-      gaps.push_back({{"fate", std::string(NameOf(gap.fate))},
+      gaps.push_back({{"fate", std::string(FateName(gap.fate))},
                       {"from", gap.from},
                       {"to", gap.to},
                       {"ms", Milliseconds(gap.length_ns)},
