@@ -2,16 +2,17 @@
 # SPILLWAY_WITH_GLOO, SPILLWAY_WITH_MPI, and SPILLWAY_WORKERS for the summary.
 # Each option is AUTO (if it is found), ON (must be found) or OFF.
 
-# spillway_find_backend(GLOO Gloo libgloo-dev gloo CONFIG): sets
-# SPILLWAY_WITH_GLOO if find_package(Gloo CONFIG) defines the target gloo.
-macro(spillway_find_backend option package debian_package target)
+# spillway_find_backend(GLOO Gloo libgloo-dev CONFIG): sets SPILLWAY_WITH_GLOO
+# if find_package(Gloo CONFIG) finds it. (A target is no sign: CMake makes
+# MPI::MPI_CXX also where there is no MPI.)
+macro(spillway_find_backend option package debian_package)
   set(SPILLWAY_WITH_${option} OFF)
   if(NOT SPILLWAY_${option} MATCHES "^(AUTO|ON|OFF)$")
     message(FATAL_ERROR "SPILLWAY_${option} is '${SPILLWAY_${option}}', not AUTO, ON or OFF")
   endif()
   if(NOT SPILLWAY_${option} STREQUAL "OFF")
     find_package(${package} QUIET ${ARGN})
-    if(TARGET ${target})
+    if(${package}_FOUND)
       set(SPILLWAY_WITH_${option} ON)
     elseif(SPILLWAY_${option} STREQUAL "ON")
       message(FATAL_ERROR "SPILLWAY_${option} is ON, but ${package} was not found: "
@@ -20,7 +21,7 @@ macro(spillway_find_backend option package debian_package target)
   endif()
 endmacro()
 
-spillway_find_backend(GLOO Gloo libgloo-dev gloo CONFIG)
+spillway_find_backend(GLOO Gloo libgloo-dev CONFIG)
 
 # Open MPI keeps memory that it does not free at its end, by intent, and is not
 # compiled with a sanitizer, so a sanitizer would report MPI itself only.
@@ -28,7 +29,7 @@ if(SPILLWAY_MPI STREQUAL "AUTO" AND SPILLWAY_SANITIZE)
   set(SPILLWAY_MPI OFF)
 endif()
 set(MPI_CXX_SKIP_MPICXX ON)  # the removed C++ interface, a library of its own
-spillway_find_backend(MPI MPI libopenmpi-dev MPI::MPI_CXX COMPONENTS CXX)
+spillway_find_backend(MPI MPI libopenmpi-dev COMPONENTS CXX)
 
 set(SPILLWAY_WORKERS thread)
 if(SPILLWAY_WITH_GLOO)
