@@ -305,4 +305,9 @@ CommStatistics Communicator::statistics() const {
   return all;
 }
 
+int ThreadsOfRank(const Communicator& communicator) {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, cores / communicator.info().local_size);
+}
+
 }  // namespace spillway

@@ -178,6 +178,9 @@ inline int WorldSizeOf(const Communicator* communicator) {
   return communicator == nullptr ? 1 : communicator->size();
 }
 
+// The part of the host's cores that a rank has, at least one.
+int ThreadsOfRank(const Communicator& communicator);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_COMM_COMMUNICATOR_H_

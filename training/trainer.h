@@ -79,6 +79,8 @@ struct TrainingProgram {
   ValueId loss = {};  // fetched, float32 scalar: the mean over the rows
   // Fetched, float32 scalar; invalid: the model has no accuracy.
   ValueId accuracy = {};
+  // Fetched too, for others than the trainer (UpdateRunner::last_step).
+  std::vector<ValueId> fetches = {};
   // Fetched, float32 scalar that is not finite if a gradient so far is not
   // (MinimizeOptions::sums_squares); invalid: not known.
   ValueId square_sum = {};

@@ -24,11 +24,23 @@ class ProgramMaker {
   absl::StatusOr<TrainingPrograms> Make() {
     SPILLWAY_RETURN_IF_ERROR(CheckExchange());
     for (const int64_t rows : plan_.Sizes(spec_.worker)) {
-      SPILLWAY_RETURN_IF_ERROR(AddMicroBatch(rows));
+      GraphBuilder g(*spec_.ops,
+                     result_.programs.empty()
+                         ? spec_.name
+                         : fmt::format("{} of {}", spec_.name, rows));
+      SPILLWAY_ASSIGN_OR_RETURN(const ForwardPhase phase,
+                                spec_.forward(g, rows));
+      SPILLWAY_RETURN_IF_ERROR(AddMicroBatch(rows, std::move(g), phase));
     }
-    if (has_groups()) SPILLWAY_RETURN_IF_ERROR(AddUpdate());
-    if (has_ranks()) DescribeExchange();
-    return std::move(result_);
+    return Complete();
+  }
+
+  absl::StatusOr<TrainingPrograms> MakeFrom(GraphBuilder&& g,
+                                            const ForwardPhase& phase) {
+    SPILLWAY_RETURN_IF_ERROR(CheckExchange());
+    SPILLWAY_RETURN_IF_ERROR(
+        AddMicroBatch(plan_.micro_rows(), std::move(g), phase));
+    return Complete();
   }
 
  private:
@@ -37,6 +49,12 @@ class ProgramMaker {
   }
 
   bool has_ranks() const { return plan_.workers() > 1; }
+
+  absl::StatusOr<TrainingPrograms> Complete() {
+    if (has_groups()) SPILLWAY_RETURN_IF_ERROR(AddUpdate());
+    if (has_ranks()) DescribeExchange();
+    return std::move(result_);
+  }
 
   absl::Status CheckExchange() const {
     const bool is_half = spec_.wire.dtype != DType::kFloat32 ||
@@ -125,11 +143,8 @@ class ProgramMaker {
     program.square_sum = sums_.square_sum.id();
   }
 
-  absl::Status AddMicroBatch(int64_t rows) {
-    GraphBuilder g(*spec_.ops, result_.programs.empty()
-                                   ? spec_.name
-                                   : fmt::format("{} of {}", spec_.name, rows));
-    SPILLWAY_ASSIGN_OR_RETURN(const ForwardPhase phase, spec_.forward(g, rows));
+  absl::Status AddMicroBatch(int64_t rows, GraphBuilder&& g,
+                             const ForwardPhase& phase) {
     TrainingProgram program = {
         .program = static_cast<int>(result_.programs.size()),
         .batch_size = rows,
@@ -140,6 +155,9 @@ class ProgramMaker {
     for (const Tensor field : phase.more_fields) {
       program.more_fields.push_back(field.id());
     }
+    for (const Tensor fetch : phase.fetches) {
+      program.fetches.push_back(fetch.id());
+    }
     AddBackwardPhase(phase, g, program);
     std::vector<ValueId*> ids = {&program.images,        &program.labels,
                                  &program.learning_rate, &program.weights,
@@ -147,12 +165,15 @@ class ProgramMaker {
                                  &program.loss_scale,    &program.square_sum,
                                  &program.rank_weight,   &program.turn};
     for (ValueId& field : program.more_fields) ids.push_back(&field);
+    for (ValueId& fetch : program.fetches) ids.push_back(&fetch);
     SPILLWAY_ASSIGN_OR_RETURN(Graph graph,
                               Finish(std::move(g), phase.kept, ids));
     std::vector<ValueId> fetches = {program.loss};
     for (const ValueId id : {program.accuracy, program.square_sum}) {
       if (id.is_valid()) fetches.push_back(id);
     }
+    fetches.insert(fetches.end(), program.fetches.begin(),
+                   program.fetches.end());
     if (result_.programs.empty()) {
       result_.statistics = StatisticsOf(graph, *spec_.ops, spec_.scope);
       result_.training = program;
@@ -243,6 +264,15 @@ absl::StatusOr<TrainingPrograms> MakeTrainingPrograms(
                             ProgramMaker(plan, first).Make());
   programs.agreement = std::move(of_first.agreement);
   return programs;
+}
+
+absl::StatusOr<TrainingPrograms> MakeTrainingPrograms(
+    const MicroBatchPlan& plan, const TrainingProgramsSpec& spec,
+    GraphBuilder&& g, const ForwardPhase& phase) {
+  TrainingProgramsSpec of_builder = spec;
+  of_builder.name = g.graph().name();
+  of_builder.ops = &g.registry();
+  return ProgramMaker(plan, of_builder).MakeFrom(std::move(g), phase);
 }
 
 }  // namespace spillway

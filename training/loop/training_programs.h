@@ -51,6 +51,8 @@ struct ForwardPhase {
   std::vector<Tensor> more_fields = {};
   Tensor loss = {};      // float32 scalar: the mean over the rows
   Tensor accuracy = {};  // float32 scalar; invalid: none
+  // Others that each step of the program fetches.
+  std::vector<Tensor> fetches = {};
   // Others that the passes must leave in the graph; invalid ones are ignored.
   std::vector<Tensor> kept = {};
 };
@@ -115,6 +117,13 @@ struct TrainingPrograms {
 // of `forward`, Minimize, GraphBuilder::Build, `edit` and the passes.
 absl::StatusOr<TrainingPrograms> MakeTrainingPrograms(
     const MicroBatchPlan& plan, const TrainingProgramsSpec& spec);
+
+// The same with a forward phase that `g` has already, for a plan whose
+// micro-batches all have its rows. Of the spec, name, forward and ops do not
+// count.
+absl::StatusOr<TrainingPrograms> MakeTrainingPrograms(
+    const MicroBatchPlan& plan, const TrainingProgramsSpec& spec,
+    GraphBuilder&& g, const ForwardPhase& phase);
 
 }  // namespace spillway
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -67,11 +66,6 @@ std::string Exchanged(const TrainFlags& flags, const TrainSetup& setup,
 }
 
 }  // namespace
-
-int ThreadsOfRank(const Communicator& communicator) {
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  return std::max(1, cores / communicator.info().local_size);
-}
 
 absl::StatusOr<Json> GatherRanks(const TrainSetup& setup,
                                  const TrainResult& result,

@@ -13,9 +13,6 @@
 
 namespace spillway {
 
-// The part of the host's cores that a rank has, at least one.
-int ThreadsOfRank(const Communicator& communicator);
-
 // Memory and variables of each rank, by rank. All ranks call it.
 absl::StatusOr<Json> GatherRanks(const TrainSetup& setup,
                                  const TrainResult& result,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -94,19 +93,11 @@ void AddSparseFlags(FlagSet& set, ExchangeFlags& flags) {
 
 // Flags that belong to one way, and ways that exclude a flag.
 void CheckReduction(const FlagSet& set, const ExchangeFlags& flags) {
-  const std::map<std::string, std::vector<std::string>> ways = {
-      {"--wire", {"half"}},
-      {"--wire_scale", {"half"}},
-      {"--clip_wire", {"plain", "half"}},
-      {"--spars", {"sparse"}},
-      {"--topk", {"sparse"}},
-      {"--corr", {"sparse"}},
-      {"--sync_momentum", {"partial"}},
-      {"--full_sync_every", {"partial"}}};
-  for (const auto& [flag, allowed] : ways) {
-    if (set.IsGiven(flag) && std::ranges::count(allowed, flags.reduce) == 0) {
+  for (const auto& [setting, ways] : WaysOfExchangeSettings()) {
+    const std::string flag = "--" + setting;
+    if (set.IsGiven(flag) && std::ranges::count(ways, flags.reduce) == 0) {
       RefuseFlag(flag, fmt::format("applies to --reduce {}",
-                                   fmt::join(allowed, " and ")));
+                                   fmt::join(ways, " and ")));
     }
   }
   if (flags.topk && flags.spars > 1) {
@@ -149,27 +140,6 @@ absl::Status TakeBuckets(const std::string& plan, ExchangeFlags& flags) {
                    .first_bytes = (*planned)->first_bytes,
                    .elements = (*planned)->elements};
   return Annotate(CheckBucketSpec(flags.buckets), "--plan: " + plan);
-}
-
-WireFormat WireOf(const ExchangeFlags& flags) {
-  const bool is_half = flags.reduce == "half";
-  return {
-      .dtype = is_half ? flags.wire.value_or(DType::kFloat16) : DType::kFloat32,
-      .scale = flags.wire_scale,
-      .clip = flags.clip_wire};
-}
-
-std::optional<SparseGradients> SparseOf(const ExchangeFlags& flags) {
-  if (flags.reduce != "sparse") return std::nullopt;
-  SparseGradients sparse = {.keeps_residuals = flags.corr};
-  (flags.topk ? sparse.topk_fraction : sparse.min_magnitude) = flags.spars;
-  return sparse;
-}
-
-std::optional<PartialUpdates> PartialOf(const ExchangeFlags& flags) {
-  if (flags.reduce != "partial") return std::nullopt;
-  return PartialUpdates{.averages_slots = flags.sync_momentum,
-                        .full_every = flags.full_sync_every};
 }
 
 }  // namespace spillway
