@@ -125,6 +125,14 @@ HostTensor CopyOf(py::handle value, const TensorType& type,
   return {.type = type, .bytes = {begin, begin + type.num_bytes()}};
 }
 
+TensorType TypeFrom(py::handle value) {
+  const py::array array = AsArray(value, "the array");
+  const auto dtype = py::cast<std::string>(array.dtype().attr("name"));
+  const std::vector<int64_t> dims(array.shape(), array.shape() + array.ndim());
+  return {.dtype = ParseDTypeOrThrow(dtype == "float64" ? "float32" : dtype),
+          .shape = ShapeFrom(dims)};
+}
+
 py::array ArrayOf(HostTensor tensor) {
   if (tensor.type.dtype == DType::kBFloat16) tensor = Widened(tensor);
   const py::dtype dtype = NumPyDType(tensor.type.dtype);

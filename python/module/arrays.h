@@ -34,6 +34,10 @@ ArrayTensor TensorOf(pybind11::handle value, const TensorType& type,
 HostTensor CopyOf(pybind11::handle value, const TensorType& type,
                   std::string_view name);
 
+// The type that `value` has as an array; float64 becomes float32. Throws
+// InvalidArgument for a dtype that tensors do not have.
+TensorType TypeFrom(pybind11::handle value);
+
 // An array that owns the tensor's bytes; bfloat16 becomes float32, which holds
 // all its values.
 pybind11::array ArrayOf(HostTensor tensor);

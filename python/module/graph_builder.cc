@@ -11,10 +11,11 @@
 
 #include "base/status_macros.h"
 #include "graph/builder/builder.h"
+#include "graph/well_known_ops.h"
 #include "models/layers/initializer.h"
-#include "ops/all_ops.h"
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
+#include "python/module/numpy_op.h"
 #include "python/module/optimizers.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
@@ -95,39 +96,41 @@ Initializer InitializerFrom(py::handle value) {
                                   kind)));
 }
 
-// The finished graph after the passes, with these outputs.
-StepPtr Finish(Builder& g, const std::string& name, const Outputs& outputs,
-               const std::string& passes, const std::string& device,
-               bool has_loss) {
-  Step step = OptimizedStep(name, std::move(g.graph()), outputs,
-                            PassesFor(passes, device));
-  step.has_loss = has_loss;
-  for (const auto& [input, fed] : step.inputs) {
-    if (fed.type.shape.rank() == 0) continue;
-    step.batch_size = fed.type.shape.dim(0);
-    break;
-  }
-  return std::make_shared<const Step>(std::move(step));
-}
-
 using NamedValues = std::map<std::string, Value>;
 
+// The rows of the first input that has any.
+int64_t BatchSizeOf(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (node.op != kPlaceholder) continue;
+    const Shape& shape = graph.type(node.outputs[0]).shape;
+    if (shape.rank() > 0) return shape.dim(0);
+  }
+  return 0;
+}
+
+bool IsScalar(Tensor tensor) {
+  return tensor.type() == TensorType{.dtype = DType::kFloat32, .shape = {}};
+}
+
 StepPtr TrainingStep(Builder& g, const Value& loss, py::handle optimizer,
-                     const NamedValues& fetches, const py::kwargs& settings) {
-  Minimization minimization = MinimizationFrom(optimizer, settings);
-  if (minimization.feeds_rate) {
-    minimization.options.learning_rate_feed =
-        g.graph().Placeholder("learning_rate", DType::kFloat32, {});
-  }
-  Minimize(g.graph().Scope(minimization.scope()), loss.tensor,
-           minimization.optimizer, minimization.options);
-  ThrowIfError(g.graph().status());
-  Outputs outputs = {{"loss", loss.tensor}};
+                     const NamedValues& fetches, const py::kwargs& arguments) {
+  TrainingSettings settings = TrainingSettingsFrom(optimizer, arguments);
+  ForwardPhase phase = {.loss = loss.tensor};
+  std::vector<std::string> names;
   for (const auto& [name, value] : fetches) {
-    outputs.emplace_back(name, value.tensor);
+    if (name == "accuracy" && IsScalar(value.tensor)) {
+      phase.accuracy = value.tensor;
+      continue;
+    }
+    names.push_back(name);
+    phase.fetches.push_back(value.tensor);
   }
-  return Finish(g, "training step", outputs, minimization.passes,
-                minimization.device, /*has_loss=*/true);
+  const int64_t batch_size = BatchSizeOf(g.graph().graph());
+  TrainingPrograms programs = ValueOrThrow(MakeTrainingPrograms(
+      settings.plan(), settings.spec, std::move(g.graph()), phase));
+  return std::make_shared<const Step>(
+      TrainingStepOf("training step", std::move(programs), names, batch_size,
+                     settings.accumulate, std::move(settings.workers)));
 }
 
 StepPtr ForwardStep(Builder& g, const NamedValues& fetches,
@@ -136,8 +139,11 @@ StepPtr ForwardStep(Builder& g, const NamedValues& fetches,
   for (const auto& [name, value] : fetches) {
     outputs.emplace_back(name, value.tensor);
   }
-  return Finish(g, "step", outputs, passes, device,
-                /*has_loss=*/false);
+  const int64_t batch_size = BatchSizeOf(g.graph().graph());
+  Step step = OptimizedStep("step", std::move(g.graph()), outputs,
+                            PassesFor(passes, device));
+  step.batch_size = batch_size;
+  return std::make_shared<const Step>(std::move(step));
 }
 
 void BindTensor(py::module_& module) {
@@ -206,6 +212,9 @@ void BindGraph(BuilderClass& type) {
       .def("add_op", AddOp, py::arg("op"), py::arg("inputs"),
            "Any op of docs/ops.md, with its attributes as keyword arguments "
            "(and name, of the node). Returns the list of its outputs.")
+      .def("numpy_op", AddNumPyOp, py::arg("name"), py::arg("inputs"),
+           py::arg("forward"), py::arg("backward") = py::none(),
+           py::arg("outputs") = py::none(), kNumPyOpDoc)
       .def("training_step", TrainingStep, py::arg("loss"),
            py::arg("optimizer") = "sgd", py::arg("fetches") = NamedValues(),
            "Ends the graph with backward pass and update. fetches: {name: "

@@ -8,6 +8,7 @@
 
 #include "graph/builder/builder.h"
 #include "pybind11/pybind11.h"
+#include "python/module/numpy_op.h"
 #include "python/module/status.h"
 
 namespace spillway::python {
@@ -22,7 +23,7 @@ struct Value {
 
 class Builder : public std::enable_shared_from_this<Builder> {
  public:
-  explicit Builder(const std::string& name) : g_(name) {}
+  explicit Builder(const std::string& name) : g_(Ops(), name) {}
 
   GraphBuilder& graph() { return g_; }
 

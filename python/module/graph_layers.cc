@@ -7,6 +7,7 @@
 
 #include "models/layers/layers.h"
 #include "models/layers/transformer_layers.h"
+#include "models/layers/volume_layers.h"
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
 #include "python/module/graph_builder.h"
@@ -17,13 +18,20 @@ namespace {
 
 namespace py = pybind11;
 
-// 3 or (3, 5)
-std::array<int64_t, 2> Pair(py::handle value) {
-  if (py::isinstance<py::int_>(value)) {
-    const auto both = py::cast<int64_t>(value);
-    return {both, both};
+// 3, or a number for each dimension.
+template <size_t N>
+std::array<int64_t, N> SizesFrom(py::handle value) {
+  std::array<int64_t, N> sizes;
+  if (!py::isinstance<py::int_>(value)) {
+    return py::cast<std::array<int64_t, N>>(value);
   }
-  return py::cast<std::array<int64_t, 2>>(value);
+  sizes.fill(py::cast<int64_t>(value));
+  return sizes;
+}
+
+template <size_t N>
+void Set(std::array<int64_t, N>& sizes, py::handle value) {
+  sizes = SizesFrom<N>(value);
 }
 
 const std::map<std::string, Activation> kActivations = {
@@ -35,50 +43,87 @@ Activation ActivationFrom(py::handle value) {
   return value.is_none() ? Activation::kNone : ChoiceOf(value, kActivations);
 }
 
-void BindConvolutions(BuilderClass& type) {
+template <typename Options>
+using Layer = Tensor (*)(const NameScope&, Tensor, const Options&);
+
+template <typename Options>
+void BindConvolution(BuilderClass& type, const char* method, Layer<Options> add,
+                     const char* documentation) {
   type.def(
-      "conv2d",
-      [](Builder& g, const std::string& name, const Value& x, int64_t filters,
-         py::handle kernel, py::handle strides, const std::string& padding,
-         py::handle dilations, int64_t groups, bool use_bias,
-         py::handle activation) {
-        return g.Checked(Conv2D(g.Scope(name), x.tensor,
-                                {.filters = filters,
-                                 .kernel = Pair(kernel),
-                                 .strides = Pair(strides),
-                                 .padding = padding,
-                                 .dilations = Pair(dilations),
-                                 .groups = groups,
-                                 .use_bias = use_bias,
-                                 .activation = ActivationFrom(activation)}));
+      method,
+      [add](Builder& g, const std::string& name, const Value& x,
+            int64_t filters, py::handle kernel, py::handle strides,
+            const std::string& padding, py::handle dilations, int64_t groups,
+            bool use_bias, py::handle activation) {
+        Options options = {.filters = filters,
+                           .padding = padding,
+                           .groups = groups,
+                           .use_bias = use_bias,
+                           .activation = ActivationFrom(activation)};
+        Set(options.kernel, kernel);
+        Set(options.strides, strides);
+        Set(options.dilations, dilations);
+        return g.Checked(add(g.Scope(name), x.tensor, options));
       },
       py::arg("name"), py::arg("x"), py::kw_only(), py::arg("filters"),
       py::arg("kernel") = 1, py::arg("strides") = 1,
       py::arg("padding") = "SAME", py::arg("dilations") = 1,
       py::arg("groups") = 1, py::arg("use_bias") = true,
+      py::arg("activation") = py::none(), documentation);
+}
+
+template <typename Options>
+void BindTransposed(BuilderClass& type, const char* method,
+                    Layer<Options> add) {
+  type.def(
+      method,
+      [add](Builder& g, const std::string& name, const Value& x,
+            int64_t filters, py::handle kernel, py::handle strides,
+            const std::string& padding, bool use_bias, py::handle activation) {
+        Options options = {.filters = filters,
+                           .padding = padding,
+                           .use_bias = use_bias,
+                           .activation = ActivationFrom(activation)};
+        Set(options.kernel, kernel);
+        Set(options.strides, strides);
+        return g.Checked(add(g.Scope(name), x.tensor, options));
+      },
+      py::arg("name"), py::arg("x"), py::kw_only(), py::arg("filters"),
+      py::arg("kernel") = 2, py::arg("strides") = 2,
+      py::arg("padding") = "SAME", py::arg("use_bias") = true,
       py::arg("activation") = py::none(),
-      "x: [batch, height, width, channels]. padding: \"SAME\", \"VALID\" or "
-      "\"SAME_RESNET\". activation: \"relu\", \"relu6\", \"elu\", \"sigmoid\" "
-      "or \"tanh\".");
-  const auto pool =
-      [&type](const char* method,
-              Tensor (*add)(const NameScope&, Tensor, const PoolOptions&)) {
-        type.def(
-            method,
-            [add](Builder& g, const std::string& name, const Value& x,
-                  py::handle window, py::handle strides,
-                  const std::string& padding) {
-              return g.Checked(add(g.Scope(name), x.tensor,
-                                   {.window = Pair(window),
-                                    .strides = Pair(strides),
-                                    .padding = padding}));
-            },
-            py::arg("name"), py::arg("x"), py::kw_only(), py::arg("window") = 2,
-            py::arg("strides") = 2, py::arg("padding") = "VALID",
-            "padding: \"VALID\", \"SAME\" or \"CEIL\" (Caffe's).");
-      };
-  pool("max_pool", MaxPool);
-  pool("avg_pool", AvgPool);
+      "A transposed convolution: each dimension grows to input * stride.");
+}
+
+template <typename Options>
+void BindPool(BuilderClass& type, const char* method, Layer<Options> add) {
+  type.def(
+      method,
+      [add](Builder& g, const std::string& name, const Value& x,
+            py::handle window, py::handle strides, const std::string& padding) {
+        Options options = {.padding = padding};
+        Set(options.window, window);
+        Set(options.strides, strides);
+        return g.Checked(add(g.Scope(name), x.tensor, options));
+      },
+      py::arg("name"), py::arg("x"), py::kw_only(), py::arg("window") = 2,
+      py::arg("strides") = 2, py::arg("padding") = "VALID",
+      "padding: \"VALID\", \"SAME\" or \"CEIL\" (Caffe's).");
+}
+
+void BindConvolutions(BuilderClass& type) {
+  BindConvolution(type, "conv2d", Conv2D,
+                  "x: [batch, height, width, channels]. padding: \"SAME\", "
+                  "\"VALID\" or \"SAME_RESNET\". activation: \"relu\", "
+                  "\"relu6\", \"elu\", \"sigmoid\" or \"tanh\".");
+  BindConvolution(type, "conv3d", Conv3D,
+                  "x: [batch, depth, height, width, channels]. As conv2d.");
+  BindTransposed(type, "conv2d_transpose", Conv2DTranspose);
+  BindTransposed(type, "conv3d_transpose", Conv3DTranspose);
+  BindPool(type, "max_pool", MaxPool);
+  BindPool(type, "avg_pool", AvgPool);
+  BindPool(type, "max_pool3d", MaxPool3D);
+  BindPool(type, "avg_pool3d", AvgPool3D);
 }
 
 void BindNormalization(BuilderClass& type) {
@@ -118,6 +163,23 @@ void BindNormalization(BuilderClass& type) {
       py::arg("is_training") = true);
 }
 
+void BindLrn(BuilderClass& type) {
+  type.def(
+      "lrn",
+      [](Builder& g, const std::string& name, const Value& x,
+         int64_t depth_radius, double bias, double alpha, double beta) {
+        return g.Checked(Lrn(g.Scope(name), x.tensor,
+                             {.depth_radius = depth_radius,
+                              .bias = bias,
+                              .alpha = alpha,
+                              .beta = beta}));
+      },
+      py::arg("name"), py::arg("x"), py::kw_only(), py::arg("depth_radius") = 5,
+      py::arg("bias") = 1.0, py::arg("alpha") = 1.0, py::arg("beta") = 0.5,
+      "Across channels: x (bias + alpha sum of x^2 over 2 depth_radius + "
+      "1)^-beta.");
+}
+
 void BindDenseLayers(BuilderClass& type) {
   type.def(
       "dense",
@@ -131,19 +193,24 @@ void BindDenseLayers(BuilderClass& type) {
       py::arg("name"), py::arg("x"), py::kw_only(), py::arg("units"),
       py::arg("use_bias") = true, py::arg("activation") = py::none(),
       "x: [batch, in]; the result is [batch, units].");
-  type.def(
-      "transformer_block",
-      [](Builder& g, const std::string& name, const Value& x, int64_t heads,
-         bool is_causal, int64_t hidden, double epsilon) {
-        return g.Checked(TransformerBlock(g.Scope(name), x.tensor,
-                                          {.heads = heads,
-                                           .is_causal = is_causal,
-                                           .hidden = hidden,
-                                           .epsilon = epsilon}));
-      },
-      py::arg("name"), py::arg("x"), py::kw_only(), py::arg("heads"),
-      py::arg("is_causal") = false, py::arg("hidden") = 0,
-      py::arg("epsilon") = 1e-5, "x: [batch, length, width].");
+  const auto attention = [&type](const char* method,
+                                 Layer<TransformerOptions> add) {
+    type.def(
+        method,
+        [add](Builder& g, const std::string& name, const Value& x,
+              int64_t heads, bool is_causal, int64_t hidden, double epsilon) {
+          return g.Checked(add(g.Scope(name), x.tensor,
+                               {.heads = heads,
+                                .is_causal = is_causal,
+                                .hidden = hidden,
+                                .epsilon = epsilon}));
+        },
+        py::arg("name"), py::arg("x"), py::kw_only(), py::arg("heads"),
+        py::arg("is_causal") = false, py::arg("hidden") = 0,
+        py::arg("epsilon") = 1e-5, "x: [batch, length, width].");
+  };
+  attention("self_attention", SelfAttention);
+  attention("transformer_block", TransformerBlock);
   type.def(
       "add_positions",
       [](Builder& g, const std::string& name, const Value& x) {
@@ -234,6 +301,7 @@ void BindLosses(BuilderClass& type) {
 void BindLayers(BuilderClass& type) {
   BindConvolutions(type);
   BindNormalization(type);
+  BindLrn(type);
   BindDenseLayers(type);
   BindShapes(type);
   BindLosses(type);

@@ -12,9 +12,9 @@
 #include "graph/builder/builder.h"
 #include "models/zoo.h"
 #include "onnx_model/import.h"
-#include "ops/all_ops.h"
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
+#include "python/module/numpy_op.h"
 #include "python/module/optimizers.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
@@ -37,8 +37,10 @@ class Model {
                                              std::optional<OnnxLoss> loss) = 0;
   // Appends the forward pass as it runs after training.
   virtual absl::StatusOr<Outputs> Evaluate(GraphBuilder& g) = 0;
-  // Completes a step that was made from these.
-  virtual void Finish(Step& step) const = 0;
+  // Of what was appended.
+  virtual int64_t batch_size() const = 0;
+  // Adds to a step, once appended, what it has of the model's file.
+  virtual void Finish(Step& /*step*/) const {}
 };
 
 class ZooModel : public Model {
@@ -74,7 +76,7 @@ class ZooModel : public Model {
                    {"logits", model.logits}};
   }
 
-  void Finish(Step& step) const override { step.batch_size = batch_size_; }
+  int64_t batch_size() const override { return batch_size_; }
 
  private:
   absl::StatusOr<ModelGraph> Build(GraphBuilder& g, bool is_training) {
@@ -133,8 +135,9 @@ class ImportedModel : public Model {
     return outputs;
   }
 
+  int64_t batch_size() const override { return network_.batch_size; }
+
   void Finish(Step& step) const override {
-    step.batch_size = network_.batch_size;
     step.onnx = model_;
     step.onnx_variables = network_.variables;
   }
@@ -147,39 +150,30 @@ class ImportedModel : public Model {
 };
 
 StepPtr TrainingStep(Model& model, py::handle loss, py::handle optimizer,
-                     const py::kwargs& settings) {
+                     const py::kwargs& arguments) {
   std::optional<OnnxLoss> onnx_loss;
   if (!loss.is_none()) onnx_loss = ChoiceOf(loss, kLosses);
-  const Minimization minimization = MinimizationFrom(optimizer, settings);
-  const MicroBatchPlan plan =
-      ValueOrThrow(MicroBatchPlan::Create({.rows = 1, .batch_size = 1}));
-  const auto forward = [&](GraphBuilder& g, int64_t /*rows*/) {
+  TrainingSettings settings = TrainingSettingsFrom(optimizer, arguments);
+  settings.spec.name = model.name();
+  settings.spec.forward = [&](GraphBuilder& g, int64_t /*rows*/) {
     return model.Train(g, onnx_loss);
   };
-  TrainingPrograms programs = ValueOrThrow(MakeTrainingPrograms(
-      plan, {.name = model.name(),
-             .forward = forward,
-             .optimizer = minimization.optimizer,
-             .scope = minimization.scope(),
-             .minimize = minimization.options,
-             .feeds_learning_rate = minimization.feeds_rate,
-             .passes = PassesFor(minimization.passes, minimization.device)}));
-  Step step = StepOf(model.name(), std::move(programs.programs[0].graph));
-  step.has_loss = true;
-  step.outputs = {{"loss", programs.training.loss}};
-  if (programs.training.accuracy.is_valid()) {
-    step.outputs.emplace_back("accuracy", programs.training.accuracy);
-  }
+  TrainingPrograms programs =
+      ValueOrThrow(MakeTrainingPrograms(settings.plan(), settings.spec));
+  Step step = TrainingStepOf(model.name(), std::move(programs), /*fetches=*/{},
+                             model.batch_size(), settings.accumulate,
+                             std::move(settings.workers));
   model.Finish(step);
   return std::make_shared<const Step>(std::move(step));
 }
 
 StepPtr EvaluationStep(Model& model, const std::string& passes,
                        const std::string& device) {
-  GraphBuilder g(StandardOps(), model.name() + " evaluation");
+  GraphBuilder g(Ops(), model.name() + " evaluation");
   const Outputs outputs = ValueOrThrow(model.Evaluate(g));
   Step step = OptimizedStep(model.name() + " evaluation", std::move(g), outputs,
                             PassesFor(passes, device));
+  step.batch_size = model.batch_size();
   model.Finish(step);
   return std::make_shared<const Step>(std::move(step));
 }
@@ -271,7 +265,14 @@ Keyword arguments: weight_decay, clip_norm, clip_value, loss_scale (1),
 fused_update (True: each variable is updated as soon as its gradient exists),
 freeze (names or scopes of variables that are not trained), feed_learning_rate
 (True: each step is fed learning_rate), passes ("auto"), device (for which
-passes are chosen).)")
+passes are chosen).
+accumulate=N: an update has the mean gradient of N batches, one after the other;
+    a step is fed the rows of all N.
+workers=spillway.workers(): each rank has a batch of its own, and an update the
+    mean gradient of all ranks. How they exchange it, as the program's flags
+    (docs/workers.md): reduce ("plain", "half", "sparse" or "partial"), wire,
+    wire_scale, clip_wire, spars, topk, corr, sync_momentum, full_sync_every,
+    bucket_mb, first_bucket_mb, bucket_elements.)")
       .def("evaluation_step", EvaluationStep, py::arg("passes") = "auto",
            py::arg("device") = "",
            "The forward pass as it runs after training: no dropout, and batch "

@@ -1,7 +1,9 @@
 // spillway._spillway: the C++ library for the Python package.
 #include <string>
 
+#include "base/log.h"
 #include "pybind11/pybind11.h"
+#include "python/module/datasets.h"
 #include "python/module/graph_builder.h"
 #include "python/module/optimizers.h"
 #include "python/module/session.h"
@@ -9,6 +11,7 @@
 #include "python/module/step.h"
 #include "python/module/train.h"
 #include "python/module/tuning.h"
+#include "python/module/workers.h"
 
 namespace {
 
@@ -30,13 +33,16 @@ void CheckNumPy() {
 PYBIND11_MODULE(_spillway, module) {
   namespace python = spillway::python;
   CheckNumPy();
+  spillway::ConfigureLog(spdlog::level::warn);  // stdout is the user's
   module.attr("__version__") = SPILLWAY_VERSION;
   python::RegisterErrors();
+  python::BindWorkers(module);
   python::BindOptimizers(module);
   python::BindStep(module);
   python::BindModels(module);
   python::BindGraphBuilder(module);
   python::BindTuning(module);
   python::BindSession(module);
+  python::BindDatasets(module);
   python::BindTrain(module);
 }

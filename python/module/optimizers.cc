@@ -2,14 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "pybind11/stl.h"
+#include "python/module/numpy_op.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
+#include "python/module/step.h"
+#include "training/loop/exchange_options.h"
 
 namespace spillway::python {
 namespace {
@@ -78,6 +86,81 @@ Optimizer OptimizerFrom(py::handle value) {
   }
 }
 
+Setters MinimizeSetters(MinimizeOptions& options) {
+  const auto freeze = [&options](py::handle value) {
+    for (const auto& name : py::cast<std::vector<std::string>>(value)) {
+      options.multipliers.push_back({.name = name, .rate = 0});
+    }
+  };
+  return {{"weight_decay", To(options.weight_decay)},
+          {"clip_norm", To(options.clip_norm)},
+          {"clip_value", To(options.clip_value)},
+          {"loss_scale", To(options.loss_scale)},
+          {"fused_update", To(options.fused_update)},
+          {"freeze", freeze}};
+}
+
+std::function<void(py::handle)> ToCount(int64_t& place) {
+  return [&place](py::handle value) {
+    place = py::cast<int64_t>(value);
+    if (place >= 1) return;
+    throw StatusError(InvalidArgument(fmt::format("{} is below 1", place)));
+  };
+}
+
+// Bytes from a number of MiB.
+std::function<void(py::handle)> ToMegabytes(int64_t& bytes) {
+  return [&bytes](py::handle value) {
+    const auto megabytes = py::cast<double>(value);
+    if (!(megabytes > 0 && megabytes <= 2048)) {
+      throw StatusError(InvalidArgument(fmt::format(
+          "{} is not a number of MiB above 0, up to 2048", megabytes)));
+    }
+    bytes = std::max<int64_t>(4, static_cast<int64_t>(megabytes * (1 << 20)));
+  };
+}
+
+// What the program's flags of these names set (docs/workers.md).
+Setters ExchangeSetters(ExchangeOptions& options) {
+  const std::map<std::string, std::string> ways = {{"plain", "plain"},
+                                                   {"half", "half"},
+                                                   {"sparse", "sparse"},
+                                                   {"partial", "partial"}};
+  const std::map<std::string, std::optional<DType>> types = {
+      {"fp16", DType::kFloat16}, {"bf16", DType::kBFloat16}};
+  return {{"reduce",
+           [&options, ways](py::handle value) {
+             options.reduce = ChoiceOf(value, ways);
+           }},
+          {"wire",
+           [&options, types](py::handle value) {
+             options.wire = ChoiceOf(value, types);
+           }},
+          {"wire_scale", To(options.wire_scale)},
+          {"clip_wire", To(options.clip_wire)},
+          {"spars", To(options.spars)},
+          {"topk", To(options.topk)},
+          {"corr", To(options.corr)},
+          {"sync_momentum", To(options.sync_momentum)},
+          {"full_sync_every", To(options.full_sync_every)},
+          {"bucket_mb", ToMegabytes(options.buckets.bytes)},
+          {"first_bucket_mb", ToMegabytes(options.buckets.first_bytes)},
+          {"bucket_elements", To(options.buckets.elements)}};
+}
+
+// Settings that belong to another way of exchange.
+void CheckExchange(const py::kwargs& settings, const ExchangeOptions& options) {
+  for (const auto& [setting, ways] : WaysOfExchangeSettings()) {
+    if (!settings.contains(setting.c_str()) ||
+        std::ranges::count(ways, options.reduce) > 0) {
+      continue;
+    }
+    throw StatusError(InvalidArgument(
+        fmt::format("{} applies to reduce='{}', not to '{}'", setting,
+                    fmt::join(ways, "' and '"), options.reduce)));
+  }
+}
+
 }  // namespace
 
 void BindOptimizers(py::module_& module) {
@@ -120,28 +203,40 @@ void BindOptimizers(py::module_& module) {
        Of("epsilon", &RmsProp::epsilon));
 }
 
-std::string Minimization::scope() const {
-  return std::visit(ScopeName(), optimizer) + "_optimizer";
+MicroBatchPlan TrainingSettings::plan() const {
+  const int64_t micro_batches = accumulate * SizeOf(workers);
+  return StepTraining{.accumulate = accumulate, .workers = workers}.PlanFor(
+      /*rows=*/micro_batches, /*batch_size=*/1);
 }
 
-Minimization MinimizationFrom(py::handle optimizer,
-                              const py::kwargs& settings) {
-  Minimization result = {.optimizer = OptimizerFrom(optimizer)};
-  MinimizeOptions& options = result.options;
-  const auto freeze = [&options](py::handle value) {
-    for (const auto& name : py::cast<std::vector<std::string>>(value)) {
-      options.multipliers.push_back({.name = name, .rate = 0});
-    }
-  };
-  Apply(settings, {{"weight_decay", To(options.weight_decay)},
-                   {"clip_norm", To(options.clip_norm)},
-                   {"clip_value", To(options.clip_value)},
-                   {"loss_scale", To(options.loss_scale)},
-                   {"fused_update", To(options.fused_update)},
-                   {"freeze", freeze},
-                   {"feed_learning_rate", To(result.feeds_rate)},
-                   {"passes", To(result.passes)},
-                   {"device", To(result.device)}});
+TrainingSettings TrainingSettingsFrom(py::handle optimizer,
+                                      const py::kwargs& settings) {
+  TrainingSettings result;
+  TrainingProgramsSpec& spec = result.spec;
+  spec.optimizer = OptimizerFrom(optimizer);
+  spec.scope = std::visit(ScopeName(), spec.optimizer) + "_optimizer";
+  std::string passes = "auto";
+  std::string device;
+  ExchangeOptions exchange;
+  Setters setters = MinimizeSetters(spec.minimize);
+  setters.merge(Setters{{"feed_learning_rate", To(spec.feeds_learning_rate)},
+                        {"accumulate", ToCount(result.accumulate)},
+                        {"workers", To(result.workers)},
+                        {"passes", To(passes)},
+                        {"device", To(device)}});
+  setters.merge(ExchangeSetters(exchange));
+  Apply(settings, setters);
+  CheckExchange(settings, exchange);
+  if (result.workers != nullptr) {
+    if (device.empty()) device = result.workers->device;
+    spec.worker = RankOf(CommunicatorOf(result.workers));
+  }
+  spec.buckets = exchange.buckets;
+  spec.wire = WireOf(exchange);
+  spec.sparse = SparseOf(exchange);
+  spec.partial = PartialOf(exchange);
+  spec.ops = &Ops();
+  spec.passes = PassesFor(passes, device);
   return result;
 }
 

@@ -1,36 +1,36 @@
-// Optimizers, and the settings of Minimize, from Python's arguments.
+// Optimizers, and how a step trains, from Python's arguments.
 #ifndef SPILLWAY_PYTHON_MODULE_OPTIMIZERS_H_
 #define SPILLWAY_PYTHON_MODULE_OPTIMIZERS_H_
 
-#include <string>
+#include <cstdint>
 
 #include "pybind11/pybind11.h"
-#include "training/optimizer.h"
+#include "python/module/workers.h"
+#include "training/loop/micro_batches.h"
+#include "training/loop/training_programs.h"
 
 namespace spillway::python {
 
 // One class for each optimizer: Sgd, Momentum, Adam, ...
 void BindOptimizers(pybind11::module_& module);
 
-// How a step trains.
-struct Minimization {
-  Optimizer optimizer = Sgd();
-  MinimizeOptions options = {};
-  // The learning rate is a feed, "learning_rate".
-  bool feeds_rate = false;
-  std::string passes = "auto";  // SelectPasses
-  std::string device = {};      // for which passes are chosen
+struct TrainingSettings {
+  TrainingProgramsSpec spec = {};  // all but name and forward
+  int64_t accumulate = 1;          // StepTraining::accumulate
+  WorkersPtr workers = {};
 
-  // Of backward phase, slots and update: "momentum_optimizer".
-  std::string scope() const;
+  // Whose programs are those of any number of rows, in micro-batches of one
+  // size, which the model knows.
+  MicroBatchPlan plan() const;
 };
 
 // From an optimizer of these classes, or its name, and keyword arguments:
 // weight_decay, clip_norm, clip_value, loss_scale, fused_update, freeze,
-// feed_learning_rate, passes, device. Throws InvalidArgument naming one that is
+// feed_learning_rate, accumulate, workers and what they exchange (docs/
+// workers.md), passes, device. Throws InvalidArgument naming one that is
 // unknown.
-Minimization MinimizationFrom(pybind11::handle optimizer,
-                              const pybind11::kwargs& settings);
+TrainingSettings TrainingSettingsFrom(pybind11::handle optimizer,
+                                      const pybind11::kwargs& settings);
 
 }  // namespace spillway::python
 

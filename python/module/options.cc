@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "lms/options.h"
 #include "pybind11/functional.h"
+#include "python/module/numpy_op.h"
 #include "python/module/status.h"
 
 namespace spillway::python {
@@ -136,6 +137,8 @@ std::string PathFrom(py::handle value) {
 StepOptions StepOptionsFrom(const py::kwargs& arguments) {
   StepOptions options;
   options.stop = SignalCame;
+  options.ops = &Ops();
+  options.kernels = &Kernels();
   Apply(arguments, SettersOf(options));
   ThrowIfError(CheckStepOptions(options));
   return options;

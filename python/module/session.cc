@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,6 +44,34 @@ BorrowedFeeds FeedsOf(const Step& step, const py::kwargs& values) {
   return borrowed;
 }
 
+// The same for an update, in the order of the step's data inputs.
+struct BorrowedFields {
+  std::vector<ArrayTensor> tensors = {};
+  std::vector<TensorView> fields = {};
+  std::optional<double> rate = {};
+};
+
+BorrowedFields FieldsFrom(const Step& step, const py::kwargs& values) {
+  for (const auto& [key, value] : values)
+    step.input(py::cast<std::string>(key));
+  BorrowedFields borrowed;
+  for (const StepInput& input : step.inputs) {
+    if (!values.contains(input.name)) {
+      throw StatusError(
+          InvalidArgument(fmt::format("{} is not fed", input.name)));
+    }
+    ArrayTensor tensor =
+        TensorOf(values[py::str(input.name)], input.type, input.name);
+    if (input.name == kLearningRate) {
+      borrowed.rate = *static_cast<const float*>(tensor.view.data);
+      continue;
+    }
+    borrowed.fields.push_back(tensor.view);
+    borrowed.tensors.push_back(std::move(tensor));
+  }
+  return borrowed;
+}
+
 py::dict DictOf(TensorMap&& tensors) {
   py::dict arrays;
   for (auto& [name, tensor] : tensors) {
@@ -54,17 +83,29 @@ py::dict DictOf(TensorMap&& tensors) {
 // A Plan of this step, or the path of a saved one.
 SavedPlan PlanFrom(const py::object& plan, const Step& step) {
   if (!py::isinstance<Plan>(plan)) {
-    return ValueOrThrow(LoadPlan(PathFrom(plan), step.graph));
+    return ValueOrThrow(LoadPlan(PathFrom(plan), step.graph()));
   }
   SavedPlan saved = PlanOf(plan.cast<const Plan&>().result);
-  ThrowIfError(CheckIsPlanOf(saved, step.graph));
+  ThrowIfError(CheckIsPlanOf(saved, step.graph()));
   return saved;
+}
+
+// The session of a step that trains, on this rank.
+void UseTraining(const StepTraining& training, StepOptions& options) {
+  options.own_variables = training.programs.own_variables;
+  if (!training.has_ranks()) return;
+  options.communicator = CommunicatorOf(training.workers);
+  if (options.threads == 0) {
+    options.threads = ThreadsOfRank(*options.communicator);
+  }
+  if (options.device.empty()) options.device = training.workers->device;
 }
 
 std::unique_ptr<SessionHandle> MakeSession(StepPtr step, StepPtr evaluation,
                                            const py::object& plan,
                                            const py::kwargs& arguments) {
   StepOptions options = StepOptionsFrom(arguments);
+  if (step->training) UseTraining(*step->training, options);
   SavedPlan saved;
   if (!plan.is_none()) {
     saved = PlanFrom(plan, *step);
@@ -88,24 +129,67 @@ py::dict RunStep(SessionHandle& handle, int program, const Step& step,
   return outputs;
 }
 
+py::array ScalarArray(double value) {
+  const auto element = static_cast<float>(value);
+  HostTensor tensor = {.type = {.dtype = DType::kFloat32, .shape = {}},
+                       .bytes = std::vector<std::byte>(sizeof(element))};
+  std::memcpy(tensor.bytes.data(), &element, sizeof(element));
+  return ArrayOf(std::move(tensor));
+}
+
+// An update of several micro-batches or ranks: loss and accuracy are those of
+// all of them.
+py::dict RunUpdate(SessionHandle& handle, const py::kwargs& values,
+                   Timeline* timeline) {
+  const Step& step = handle.step();
+  const BorrowedFields borrowed = FieldsFrom(step, values);
+  UpdateResult result = handle.With([&](Session& session) {
+    return handle.updates()->Run(session, borrowed.fields, borrowed.rate,
+                                 timeline);
+  });
+  const TrainingProgram& program = step.training->programs.training;
+  py::dict outputs;
+  for (const auto& [name, id] : step.outputs) {
+    const py::str key(name);
+    if (id == program.loss) {
+      outputs[key] = ScalarArray(result.progress.loss);
+    } else if (id == program.accuracy) {
+      outputs[key] = ScalarArray(result.progress.accuracy.value_or(0));
+    } else {
+      outputs[key] = ArrayOf(std::move(result.last_step.fetched.at(id)));
+    }
+  }
+  return outputs;
+}
+
+py::dict RunOnce(SessionHandle& handle, const py::kwargs& values,
+                 Timeline* timeline = nullptr) {
+  const Step& step = handle.step();
+  if (step.training && step.training->is_composed()) {
+    return RunUpdate(handle, values, timeline);
+  }
+  return RunStep(handle, 0, step, values, timeline);
+}
+
 py::dict Run(SessionHandle& handle, const py::kwargs& values) {
-  return RunStep(handle, 0, handle.step(), values);
+  return RunOnce(handle, values);
 }
 
 py::dict Evaluate(SessionHandle& handle, const py::kwargs& values) {
-  return RunStep(handle, 1, handle.evaluation(), values);
+  const auto program = static_cast<int>(handle.step().programs.size());
+  return RunStep(handle, program, handle.evaluation(), values);
 }
 
 py::object StepLoss(SessionHandle& handle, const py::kwargs& values) {
   py::dict outputs = Run(handle, values);
-  if (!handle.step().has_loss) return outputs;
+  if (!handle.step().training) return outputs;
   return outputs["loss"].attr("item")();
 }
 
 void Trace(SessionHandle& handle, const py::object& path,
            const py::kwargs& values) {
   Timeline timeline;
-  RunStep(handle, 0, handle.step(), values, &timeline);
+  RunOnce(handle, values, &timeline);
   ThrowIfError(WriteChromeTrace({{.name = "a step", .timeline = &timeline}},
                                 PathFrom(path)));
 }
@@ -137,13 +221,20 @@ void SetVariables(SessionHandle& handle, const py::dict& values) {
 
 void Save(SessionHandle& handle, const py::object& path) {
   const std::string file = PathFrom(path);
-  handle.With([&](Session& session) { return SaveCheckpoint(session, file); });
+  handle.With([&](Session& session) {
+    return handle.updates() != nullptr ? handle.updates()->Save(session, file)
+                                       : SaveCheckpoint(session, file);
+  });
 }
 
 void Load(SessionHandle& handle, const py::object& path) {
   const std::string file = PathFrom(path);
-  handle.With(
-      [&](Session& session) { return LoadCheckpoint(file, session).status(); });
+  handle.With([&](Session& session) -> absl::Status {
+    if (handle.updates() == nullptr) {
+      return LoadCheckpoint(file, session).status();
+    }
+    return handle.updates()->Load(session, file, /*must_exist=*/true).status();
+  });
 }
 
 void ExportModel(SessionHandle& handle, const py::object& path,
@@ -188,7 +279,11 @@ loss, what run returns).
 
 Keyword arguments: the step's inputs, by name: NumPy arrays, tensors with
 __dlpack__ in the host's memory (PyTorch, JAX), or what numpy.asarray takes.
-Contiguous arrays of the input's dtype are not copied.)")
+Contiguous arrays of the input's dtype are not copied.
+
+With accumulate=N, the rows of all N batches; the loss is their mean. With
+workers, this rank's rows, and all ranks call it; the loss is that of all of
+them.)")
       .def("run", Run, "As step, but returns all outputs, {name: NumPy array}.")
       .def("evaluate", Evaluate,
            "Runs the evaluation step and returns its outputs, {name: NumPy "
@@ -206,7 +301,7 @@ void BindState(SessionClass& type) {
            "Overwrites the named variables.")
       .def("save", Save, py::arg("path"),
            "Writes a checkpoint: a safetensors file with all variables and "
-           "step numbers.")
+           "step numbers. With workers, all ranks call it, and rank 0 writes.")
       .def("load", Load, py::arg("path"),
            "Continues from a checkpoint, bitwise as the saved session would.")
       .def("export_onnx", ExportModel, py::arg("path"),
@@ -227,6 +322,7 @@ void BindState(SessionClass& type) {
 SessionHandle::SessionHandle(StepPtr step, StepPtr evaluation,
                              const StepOptions& options)
     : step_(std::move(step)), evaluation_(std::move(evaluation)) {
+  if (step_->training) updates_.emplace(*step_);
   absl::Status status;
   {
     const py::gil_scoped_release released;
@@ -255,12 +351,15 @@ absl::Status SessionHandle::Closed() {
 }
 
 absl::Status SessionHandle::Open(const StepOptions& options) {
-  std::vector<Program> programs = {step_->program()};
+  std::vector<Program> programs = step_->programs;
   if (evaluation_ != nullptr) programs.push_back(evaluation_->program());
   SPILLWAY_ASSIGN_OR_RETURN(session_,
                             CreateTunedSession(std::move(programs), options));
-  if (step_->onnx == nullptr) return absl::OkStatus();
-  return WriteInitialValues(*step_->onnx, step_->onnx_variables, *session_);
+  if (step_->onnx != nullptr) {
+    SPILLWAY_RETURN_IF_ERROR(
+        WriteInitialValues(*step_->onnx, step_->onnx_variables, *session_));
+  }
+  return updates_ ? updates_->Begin(*session_) : absl::OkStatus();
 }
 
 void BindSession(py::module_& module) {
@@ -288,8 +387,11 @@ run one after the other. A context manager: `with` closes it.)");
       .def_property_readonly(
           "step_number",
           [](SessionHandle& handle) {
-            return handle.With(
-                [](Session& session) { return session.step_numbers()[0]; });
+            return handle.With([&](Session& session) {
+              return handle.updates() != nullptr
+                         ? handle.updates()->Done(session)
+                         : session.step_numbers()[0];
+            });
           },
           "Completed steps.")
       .def("close", &SessionHandle::Close,

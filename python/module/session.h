@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "pybind11/pybind11.h"
 #include "python/module/status.h"
 #include "python/module/step.h"
+#include "python/module/updates.h"
 #include "tuner/step_options.h"
 
 namespace spillway::python {
@@ -34,6 +36,9 @@ class SessionHandle {
   const Step& step() const { return *step_; }
   // Throws FailedPrecondition if there is none.
   const Step& evaluation() const;
+
+  // Of a step that trains, with the session as in With; else null.
+  Updates* updates() { return updates_ ? &*updates_ : nullptr; }
 
   // fn(session), called without the GIL. Its result is returned; an error that
   // it returns is thrown.
@@ -67,6 +72,7 @@ class SessionHandle {
   StepPtr step_;
   StepPtr evaluation_;
   std::mutex mutex_;
+  std::optional<Updates> updates_;
   std::unique_ptr<Session> session_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +12,8 @@
 #include "graph/format/json_format.h"
 #include "graph/well_known_ops.h"
 #include "models/zoo.h"
-#include "ops/all_ops.h"
 #include "python/module/arrays.h"
+#include "python/module/numpy_op.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
 
@@ -25,53 +26,112 @@ py::tuple TypeTuple(const TensorType& type) {
   return py::make_tuple(DTypeNameOf(type.dtype), ShapeOf(type.shape));
 }
 
-py::dict InputsOf(const Step& step) {
+py::dict InputTypes(const Step& step) {
   py::dict inputs;
-  for (const auto& [name, input] : step.inputs) {
-    inputs[py::str(name)] = TypeTuple(input.type);
+  for (const StepInput& input : step.inputs) {
+    inputs[py::str(input.name)] = TypeTuple(input.type);
   }
   return inputs;
 }
 
-py::dict OutputsOf(const Step& step) {
+py::dict OutputTypes(const Step& step) {
   py::dict outputs;
   for (const auto& [name, id] : step.outputs) {
-    outputs[py::str(name)] = TypeTuple(step.graph.type(id));
+    outputs[py::str(name)] = TypeTuple(step.graph().type(id));
   }
   return outputs;
 }
 
 std::string Describe(const Step& step) {
-  return fmt::format("<spillway.Step {}: {} nodes, batch {}, {} parameters>",
-                     step.name, step.graph.num_nodes(), step.batch_size,
-                     CountParameters(step.graph));
+  std::string batch = fmt::format("batch {}", step.batch_size);
+  if (step.training && step.training->micro_batches() > 1) {
+    batch += fmt::format(" x {}", step.training->micro_batches());
+  }
+  return fmt::format("<spillway.Step {}: {} nodes, {}, {} parameters>",
+                     step.name, step.graph().num_nodes(), batch,
+                     CountParameters(step.graph()));
+}
+
+// All Placeholders but those of `own`.
+std::vector<StepInput> FedOf(const Graph& graph,
+                             const std::vector<ValueId>& own) {
+  std::vector<StepInput> inputs;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != kPlaceholder) continue;
+    const ValueId id = node.outputs[0];
+    if (std::ranges::find(own, id) != own.end()) continue;
+    inputs.push_back({.name = node.name, .id = id, .type = graph.type(id)});
+  }
+  return inputs;
+}
+
+// The inputs of `step` have the rows of all micro-batches of an update.
+void Accumulate(Step& step, int64_t micro_batches) {
+  for (StepInput& input : step.inputs) {
+    if (input.name == kLearningRate) continue;
+    std::vector<int64_t> dims = input.type.shape.dims();
+    if (dims.empty()) {
+      throw StatusError(InvalidArgument(fmt::format(
+          "{} is one number a step, so it has no rows to divide", input.name)));
+    }
+    dims[0] *= micro_batches;
+    input.type.shape = ShapeFrom(dims);
+  }
+}
+
+void SetFields(const Step& step, TrainingProgram& program) {
+  program.images = {};
+  program.labels = {};
+  program.more_fields.clear();
+  for (const std::string& name : step.data_inputs()) {
+    const ValueId id = step.input(name).id;
+    if (!program.images.is_valid()) {
+      program.images = id;
+    } else if (!program.labels.is_valid()) {
+      program.labels = id;
+    } else {
+      program.more_fields.push_back(id);
+    }
+  }
 }
 
 }  // namespace
 
-Program Step::program() const {
-  Program program = {.graph = graph};
-  for (const auto& [name, id] : outputs) program.fetches.push_back(id);
-  return program;
+MicroBatchPlan StepTraining::PlanFor(int64_t rows, int64_t batch_size) const {
+  return ValueOrThrow(MicroBatchPlan::Create(
+      {.algorithm = accumulate > 1 ? TrainAlgorithm::kLoopedMinibatch
+                                   : TrainAlgorithm::kMinibatch,
+       .rows = rows,
+       .batch_size = batch_size,
+       .parallel_batches = accumulate,
+       .tail = Tail::kDrop,
+       .world_size = SizeOf(workers)}));
 }
 
-const StepInput& Step::input(const std::string& name) const {
-  const auto found = inputs.find(name);
-  if (found != inputs.end()) return found->second;
+const StepInput& Step::input(const std::string& wanted) const {
   std::vector<std::string> known;
-  for (const auto& [other, input] : inputs) known.push_back(other);
-  throw StatusError(InvalidArgument(fmt::format(
-      "the step has no input '{}': it has {}", name, fmt::join(known, ", "))));
+  for (const StepInput& input : inputs) {
+    if (input.name == wanted) return input;
+    known.push_back(input.name);
+  }
+  throw StatusError(
+      InvalidArgument(fmt::format("the step has no input '{}': it has {}",
+                                  wanted, fmt::join(known, ", "))));
 }
 
-Step StepOf(std::string name, Graph graph) {
-  Step step = {.name = std::move(name), .graph = std::move(graph)};
-  for (const Node& node : step.graph.nodes()) {
-    if (node.op != kPlaceholder) continue;
-    step.inputs[node.name] = {.id = node.outputs[0],
-                              .type = step.graph.type(node.outputs[0])};
+std::vector<std::string> Step::data_inputs() const {
+  std::vector<std::string> names;
+  for (const StepInput& input : inputs) {
+    if (input.name != kLearningRate) names.push_back(input.name);
   }
-  return step;
+  return names;
+}
+
+ValueId Step::output(const std::string& wanted) const {
+  for (const auto& [name, id] : outputs) {
+    if (name == wanted) return id;
+  }
+  return {};
 }
 
 Step OptimizedStep(std::string name, GraphBuilder&& g, const Outputs& outputs,
@@ -82,12 +142,53 @@ Step OptimizedStep(std::string name, GraphBuilder&& g, const Outputs& outputs,
   }
   const Graph graph = ValueOrThrow(std::move(g).Build());
   OptimizedGraph optimized =
-      ValueOrThrow(RunPasses(graph, StandardOps(), passes, keep));
-  Step step = StepOf(std::move(name), std::move(optimized.graph));
+      ValueOrThrow(RunPasses(graph, Ops(), passes, keep));
+  Step step = {.name = std::move(name),
+               .inputs = FedOf(optimized.graph, /*own=*/{})};
+  Program program;
   for (const auto& [output, tensor] : outputs) {
     if (!tensor.is_valid()) continue;
-    step.outputs.emplace_back(output, optimized.at(tensor.id()));
+    const ValueId id = optimized.at(tensor.id());
+    step.outputs.emplace_back(output, id);
+    program.fetches.push_back(id);
   }
+  program.graph = std::move(optimized.graph);
+  step.programs.push_back(std::move(program));
+  return step;
+}
+
+Step TrainingStepOf(std::string name, TrainingPrograms programs,
+                    const std::vector<std::string>& fetches, int64_t batch_size,
+                    int64_t accumulate, WorkersPtr workers) {
+  if (accumulate > 1 && !fetches.empty()) {
+    throw StatusError(InvalidArgument(fmt::format(
+        "fetches: an update of {} micro-batches returns loss and accuracy, not "
+        "{}",
+        accumulate, fmt::join(fetches, ", "))));
+  }
+  Step step = {.name = std::move(name),
+               .programs = std::move(programs.programs),
+               .batch_size = batch_size};
+  TrainingProgram& program = programs.training;
+  step.inputs = FedOf(step.graph(), {program.rank_weight, program.turn,
+                                     program.weights, program.loss_scale});
+  if (programs.update && programs.update->learning_rate.is_valid()) {
+    step.inputs.push_back({.name = kLearningRate,
+                           .type = {.dtype = DType::kFloat32, .shape = {}}});
+  }
+  program.batch_size = batch_size;
+  SetFields(step, program);
+  if (accumulate > 1) Accumulate(step, accumulate);
+  step.outputs = {{"loss", program.loss}};
+  if (program.accuracy.is_valid()) {
+    step.outputs.emplace_back("accuracy", program.accuracy);
+  }
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    step.outputs.emplace_back(fetches[i], program.fetches[i]);
+  }
+  step.training = {.programs = std::move(programs),
+                   .accumulate = accumulate,
+                   .workers = std::move(workers)};
   return step;
 }
 
@@ -97,22 +198,31 @@ void BindStep(py::module_& module) {
       "A static graph that can be planned, tuned and run: a training step, or "
       "the forward pass alone. Made by Model and GraphBuilder; never changes.")
       .def_readonly("name", &Step::name)
-      .def_readonly("batch_size", &Step::batch_size)
-      .def_property_readonly("inputs", InputsOf,
+      .def_readonly("batch_size", &Step::batch_size,
+                    "Of one run of the graph: of a micro-batch.")
+      .def_property_readonly(
+          "accumulate",
+          [](const Step& step) {
+            return step.training ? step.training->accumulate : 1;
+          },
+          "The number of micro-batches, of this rank, of which an update is "
+          "made.")
+      .def_property_readonly("inputs", InputTypes,
                              "What a run is fed: {name: (dtype, shape)}.")
-      .def_property_readonly("outputs", OutputsOf,
+      .def_property_readonly("outputs", OutputTypes,
                              "What a run returns: {name: (dtype, shape)}.")
       .def_property_readonly(
-          "num_nodes", [](const Step& step) { return step.graph.num_nodes(); })
+          "num_nodes",
+          [](const Step& step) { return step.graph().num_nodes(); })
       .def_property_readonly(
           "num_parameters",
-          [](const Step& step) { return CountParameters(step.graph); },
+          [](const Step& step) { return CountParameters(step.graph()); },
           "The number of elements of all trainable variables.")
       .def(
           "save_graph",
           [](const Step& step, const py::object& path) {
             ThrowIfError(
-                WriteFileAtomically(PathFrom(path), FormatGraph(step.graph)));
+                WriteFileAtomically(PathFrom(path), FormatGraph(step.graph())));
           },
           py::arg("path"),
           "Writes the graph as JSON, for the program's --graph "

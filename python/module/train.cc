@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,7 +13,7 @@
 #include "base/status_macros.h"
 #include "pybind11/functional.h"
 #include "pybind11/stl.h"
-#include "python/module/array_dataset.h"
+#include "python/module/datasets.h"
 #include "python/module/options.h"
 #include "python/module/session.h"
 #include "training/checkpoint.h"
@@ -24,55 +24,31 @@ namespace {
 
 namespace py = pybind11;
 
-constexpr const char* kRate = "learning_rate";
 constexpr const char* kImages = "images";
 constexpr const char* kLabels = "labels";
 
-// The inputs that data has, in the order of TrainingProgram's fields.
-std::vector<std::string> DataInputs(const Step& step) {
-  std::vector<std::string> names;
-  for (const auto& [name, input] : step.inputs) {
-    if (name != kRate) names.push_back(name);
-  }
-  return names;
-}
-
-ValueId OutputOf(const Step& step, const std::string& name) {
-  for (const auto& [output, id] : step.outputs) {
-    if (output == name) return id;
-  }
-  return {};
-}
-
-TrainingProgram ProgramOf(const Step& step) {
-  if (!step.has_loss) {
+// Which programs train, and the rows that each update reads of `data`.
+TrainerSpec TrainerSpecOf(const Step& step, const Dataset& data) {
+  if (!step.training) {
     throw StatusError(InvalidArgument("the session's step does not train"));
   }
-  TrainingProgram program = {.batch_size = step.batch_size,
-                             .loss = OutputOf(step, "loss"),
-                             .accuracy = OutputOf(step, "accuracy")};
-  for (const std::string& name : DataInputs(step)) {
-    const ValueId id = step.input(name).id;
-    if (!program.images.is_valid()) {
-      program.images = id;
-    } else if (!program.labels.is_valid()) {
-      program.labels = id;
-    } else {
-      program.more_fields.push_back(id);
-    }
+  const StepTraining& training = *step.training;
+  TrainerSpec spec = training.programs.SpecFor(
+      training.PlanFor(data.size(), step.batch_size), data);
+  if (training.has_ranks()) {
+    spec.communicator = CommunicatorOf(training.workers);
   }
-  const auto rate = step.inputs.find(kRate);
-  if (rate != step.inputs.end()) program.learning_rate = rate->second.id;
-  return program;
+  return spec;
 }
 
-EvaluationProgram EvaluationOf(const Step& step) {
-  const ValueId correct = OutputOf(step, "correct");
+EvaluationProgram EvaluationOf(const Step& step, int program) {
+  const ValueId correct = step.output("correct");
   if (!correct.is_valid()) {
     throw StatusError(InvalidArgument(
         "test: the evaluation step has no output 'correct', bool [batch]"));
   }
-  return {.batch_size = step.batch_size,
+  return {.program = program,
+          .batch_size = step.batch_size,
           .images = step.input(kImages).id,
           .labels = step.input(kLabels).id,
           .correct = correct};
@@ -119,7 +95,9 @@ std::function<void(Result&)> CallbackOf(const py::object& callback) {
 
 // A number, or a function of the number of updates done before.
 LrSchedule RateFrom(const py::object& rate, const Step& step) {
-  const bool is_fed = step.inputs.contains(kRate);
+  const bool is_fed = std::ranges::any_of(
+      step.inputs,
+      [](const StepInput& input) { return input.name == kLearningRate; });
   if (rate.is_none() && is_fed) {
     throw StatusError(InvalidArgument(
         "learning_rate: the step is fed one, so it must be given"));
@@ -140,17 +118,16 @@ LrSchedule RateFrom(const py::object& rate, const Step& step) {
   };
 }
 
-// Goes on from the file `path` if there is one, and saves it later.
-absl::Status UseCheckpoint(const std::string& path, Session& session,
-                           TrainerSpec& spec) {
+// Goes on from the file `path` if there is one, and saves it later, on rank 0.
+absl::Status UseCheckpoint(const std::string& path, Updates& updates,
+                           Session& session, TrainerSpec& spec) {
   if (path.empty()) return absl::OkStatus();
-  if (std::filesystem::exists(path)) {
-    SPILLWAY_ASSIGN_OR_RETURN(const std::optional<TrainingState> state,
-                              LoadCheckpoint(path, session));
-    if (state) spec.start = *state;
-  }
-  spec.on_checkpoint = [&path, &session](const TrainingState& state) {
-    return SaveCheckpoint(session, path, state);
+  SPILLWAY_ASSIGN_OR_RETURN(const std::optional<TrainingState> state,
+                            updates.Load(session, path, /*must_exist=*/false));
+  if (state) spec.start = *state;
+  if (RankOf(spec.communicator) > 0) return absl::OkStatus();
+  spec.on_checkpoint = [&path, &session](const TrainingState& done) {
+    return SaveCheckpoint(session, path, done);
   };
   return absl::OkStatus();
 }
@@ -161,20 +138,22 @@ py::list ListOf(const std::vector<EpochResult>& results) {
   return epochs;
 }
 
-py::list TrainOn(SessionHandle& handle, const py::dict& data, int64_t epochs,
+py::list TrainOn(SessionHandle& handle, const py::object& data, int64_t epochs,
                  const py::object& test, const py::object& learning_rate,
                  bool shuffle, uint64_t seed, const py::object& on_step,
-                 const py::object& on_epoch, const py::object& checkpoint) {
+                 const py::object& on_epoch, const py::object& checkpoint,
+                 int64_t checkpoint_updates) {
   const Step& step = handle.step();
-  const ArrayDataset rows(data, DataInputs(step), step);
-  TrainerSpec spec = {.training = ProgramOf(step), .training_data = &rows};
-  std::optional<ArrayDataset> test_rows;
+  const std::shared_ptr<const Dataset> rows =
+      DatasetFrom(data, step.data_inputs(), step);
+  TrainerSpec spec = TrainerSpecOf(step, *rows);
+  std::shared_ptr<const Dataset> test_rows;
   if (!test.is_none()) {
-    spec.evaluation = EvaluationOf(handle.evaluation());
-    test_rows.emplace(py::cast<py::dict>(test),
-                      std::vector<std::string>{kImages, kLabels},
-                      handle.evaluation());
-    spec.test_data = &*test_rows;
+    const Step& evaluation = handle.evaluation();
+    spec.evaluation =
+        EvaluationOf(evaluation, static_cast<int>(step.programs.size()));
+    test_rows = DatasetFrom(test, {kImages, kLabels}, evaluation);
+    spec.test_data = test_rows.get();
   }
   spec.length.epochs = epochs;
   spec.learning_rate = RateFrom(learning_rate, step);
@@ -182,11 +161,13 @@ py::list TrainOn(SessionHandle& handle, const py::dict& data, int64_t epochs,
   spec.shuffle_seed = seed;
   spec.stop = SignalCame;
   spec.on_step = CallbackOf<StepProgress>(on_step);
+  spec.checkpoint_updates = checkpoint_updates;
   spec.on_epoch = CallbackOf<EpochResult>(on_epoch);
   const std::string path = checkpoint.is_none() ? "" : PathFrom(checkpoint);
   const std::vector<EpochResult> results = handle.With(
       [&](Session& session) -> absl::StatusOr<std::vector<EpochResult>> {
-        SPILLWAY_RETURN_IF_ERROR(UseCheckpoint(path, session, spec));
+        SPILLWAY_RETURN_IF_ERROR(
+            UseCheckpoint(path, *handle.updates(), session, spec));
         return Train(session, spec);
       });
   ThrowIfInterrupted();
@@ -199,7 +180,8 @@ void BindTrain(py::module_& module) {
   module.def("_train", TrainOn, py::arg("session"), py::arg("data"),
              py::kw_only(), py::arg("epochs"), py::arg("test"),
              py::arg("learning_rate"), py::arg("shuffle"), py::arg("seed"),
-             py::arg("on_step"), py::arg("on_epoch"), py::arg("checkpoint"));
+             py::arg("on_step"), py::arg("on_epoch"), py::arg("checkpoint"),
+             py::arg("checkpoint_updates"));
 }
 
 }  // namespace spillway::python

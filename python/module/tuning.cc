@@ -346,7 +346,7 @@ void BindPlanWork(PlanClass& type) {
       .def(
           "save",
           [](const Plan& p, const py::object& path) {
-            ThrowIfError(SavePlan(p.result, p.step->graph, PathFrom(path)));
+            ThrowIfError(SavePlan(p.result, p.step->graph(), PathFrom(path)));
           },
           py::arg("path"), "Writes a file for Session(plan=path) and --plan.")
       .def(

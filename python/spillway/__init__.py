@@ -18,7 +18,7 @@ share, `spillway.errors` what they raise.
 """
 
 from . import display as _display
-from . import errors, options
+from . import data, errors, options
 from ._spillway import (
     AdaGrad,
     Adam,
@@ -36,11 +36,13 @@ from ._spillway import (
     Step,
     Tensor,
     Velocity,
+    Workers,
     __version__,
     import_onnx,
     memory,
     simulate,
     tune,
+    workers,
     zoo,
     zoo_names,
 )
