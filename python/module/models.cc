@@ -269,7 +269,8 @@ passes are chosen).
 accumulate=N: an update has the mean gradient of N batches, one after the other;
     a step is fed the rows of all N.
 workers=spillway.workers(): each rank has a batch of its own, and an update the
-    mean gradient of all ranks. How they exchange it, as the program's flags
+    mean gradient of all ranks. A number: of ranks that are not here, for
+    simulate and tune. How they exchange it, as the program's flags
     (docs/workers.md): reduce ("plain", "half", "sparse" or "partial"), wire,
     wire_scale, clip_wire, spars, topk, corr, sync_momentum, full_sync_every,
     bucket_mb, first_bucket_mb, bucket_elements.)")

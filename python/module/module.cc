@@ -6,6 +6,7 @@
 #include "python/module/datasets.h"
 #include "python/module/graph_builder.h"
 #include "python/module/optimizers.h"
+#include "python/module/profile.h"
 #include "python/module/session.h"
 #include "python/module/status.h"
 #include "python/module/step.h"
@@ -41,6 +42,7 @@ PYBIND11_MODULE(_spillway, module) {
   python::BindStep(module);
   python::BindModels(module);
   python::BindGraphBuilder(module);
+  python::BindProfile(module);
   python::BindTuning(module);
   python::BindSession(module);
   python::BindDatasets(module);

@@ -219,11 +219,13 @@ TrainingSettings TrainingSettingsFrom(py::handle optimizer,
   std::string device;
   ExchangeOptions exchange;
   Setters setters = MinimizeSetters(spec.minimize);
-  setters.merge(Setters{{"feed_learning_rate", To(spec.feeds_learning_rate)},
-                        {"accumulate", ToCount(result.accumulate)},
-                        {"workers", To(result.workers)},
-                        {"passes", To(passes)},
-                        {"device", To(device)}});
+  setters.merge(
+      Setters{{"feed_learning_rate", To(spec.feeds_learning_rate)},
+              {"accumulate", ToCount(result.accumulate)},
+              {"workers",
+               [&](py::handle value) { result.workers = WorkersFrom(value); }},
+              {"passes", To(passes)},
+              {"device", To(device)}});
   setters.merge(ExchangeSetters(exchange));
   Apply(settings, setters);
   CheckExchange(settings, exchange);

@@ -11,7 +11,9 @@
 #include "base/units.h"
 #include "lms/options.h"
 #include "pybind11/functional.h"
+#include "pybind11/stl.h"
 #include "python/module/numpy_op.h"
+#include "python/module/profile.h"
 #include "python/module/status.h"
 
 namespace spillway::python {
@@ -81,9 +83,7 @@ Setters SettersOf(StepOptions& options) {
                                   {"first", AlgorithmChoice::kFirst},
                                   {"auto", AlgorithmChoice::kAuto}})},
       {"profile",
-       [&options](py::handle value) {
-         options.profile = py::cast<std::string>(py::str(value));
-       }},
+       [&options](py::handle value) { options.profile = ProfileFrom(value); }},
       {"effort", ToChoice<SearchEffort>(options.effort,
                                         {{"normal", SearchEffort::kNormal},
                                          {"high", SearchEffort::kHigh}})},
@@ -94,6 +94,24 @@ Setters SettersOf(StepOptions& options) {
       {"seed", To(options.seed)},
       {"check_memory", To(options.check_memory)},
       {"log", [&options](py::handle value) { options.log = LogFrom(value); }}};
+}
+
+// Of the ranks that are predicted.
+Setters SettersOf(NetworkOptions& options) {
+  return {
+      {"network_gbps", To(options.network_gbps)},
+      {"network_latency_us", To(options.network_latency_us)},
+      {"intra_host_gbps", To(options.intra_host_gbps)},
+      {"intra_host_latency_us", To(options.intra_host_latency_us)},
+      {"ranks_per_host", To(options.ranks_per_host)},
+      {"allreduce", ToChoice<AllReduceChoice>(
+                        options.allreduce,
+                        {{"auto", AllReduceChoice::kAuto},
+                         {"ring", AllReduceChoice::kRing},
+                         {"tree", AllReduceChoice::kTree},
+                         {"hierarchical", AllReduceChoice::kHierarchical}})},
+      {"staged_allreduce", To(options.staged_allreduce)},
+      {"rank_jitter", To(options.rank_jitter)}};
 }
 
 }  // namespace
@@ -134,13 +152,22 @@ std::string PathFrom(py::handle value) {
   return py::cast<std::string>(py::module_::import("os").attr("fspath")(value));
 }
 
-StepOptions StepOptionsFrom(const py::kwargs& arguments) {
-  StepOptions options;
-  options.stop = SignalCame;
-  options.ops = &Ops();
-  options.kernels = &Kernels();
-  Apply(arguments, SettersOf(options));
-  ThrowIfError(CheckStepOptions(options));
+RunOptions RunOptionsFrom(const py::kwargs& arguments) {
+  RunOptions options;
+  options.step.stop = SignalCame;
+  options.step.ops = &Ops();
+  options.step.kernels = &Kernels();
+  Setters setters = SettersOf(options.step);
+  setters.merge(SettersOf(options.step.network));
+  std::map<std::string, PlaceMode> modes;
+  for (const PlaceMode mode :
+       {PlaceMode::kOff, PlaceMode::kAuto, PlaceMode::kUpdates,
+        PlaceMode::kEstimate, PlaceMode::kForce}) {
+    modes[std::string(PlaceModeName(mode))] = mode;
+  }
+  setters["place"] = ToChoice(options.place, modes);
+  Apply(arguments, setters);
+  ThrowIfError(CheckStepOptions(options.step));
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include "graph/passes/pass.h"
 #include "graph/passes/standard_passes.h"
 #include "pybind11/pybind11.h"
+#include "tuner/placement/place_programs.h"
 #include "tuner/step_options.h"
 
 namespace spillway::python {
@@ -40,10 +41,14 @@ int64_t BytesFrom(pybind11::handle value);
 // A path: text, or an object with __fspath__.
 std::string PathFrom(pybind11::handle value);
 
-// device, threads, link_gbps, device_memory, host_memory, lms, recompute,
-// algorithms, profile, effort, time_limit, seed, check_memory, log: as the
-// flags of these names (docs/cli.md). Ctrl-C ends a search.
-StepOptions StepOptionsFrom(const pybind11::kwargs& arguments);
+struct RunOptions {
+  StepOptions step = {};
+  PlaceMode place = PlaceMode::kOff;
+};
+
+// The keyword arguments of spillway.options, as the flags of these names
+// (docs/cli.md). Ctrl-C ends a search.
+RunOptions RunOptionsFrom(const pybind11::kwargs& arguments);
 
 // The passes of these names, for the device. Throws as SelectPasses.
 std::vector<Pass> PassesFor(const std::string& names,

@@ -80,13 +80,13 @@ py::dict DictOf(TensorMap&& tensors) {
   return arrays;
 }
 
-// A Plan of this step, or the path of a saved one.
-SavedPlan PlanFrom(const py::object& plan, const Step& step) {
+// A Plan of this graph, or the path of a saved one.
+SavedPlan PlanFrom(const py::object& plan, const Graph& graph) {
   if (!py::isinstance<Plan>(plan)) {
-    return ValueOrThrow(LoadPlan(PathFrom(plan), step.graph()));
+    return ValueOrThrow(LoadPlan(PathFrom(plan), graph));
   }
   SavedPlan saved = PlanOf(plan.cast<const Plan&>().result);
-  ThrowIfError(CheckIsPlanOf(saved, step.graph()));
+  ThrowIfError(CheckIsPlanOf(saved, graph));
   return saved;
 }
 
@@ -95,24 +95,43 @@ void UseTraining(const StepTraining& training, StepOptions& options) {
   options.own_variables = training.programs.own_variables;
   if (!training.has_ranks()) return;
   options.communicator = CommunicatorOf(training.workers);
+  if (options.communicator == nullptr) {
+    throw StatusError(InvalidArgument(fmt::format(
+        "the step is of {} ranks that are only predicted; one that runs is "
+        "made with workers=spillway.workers()",
+        SizeOf(training.workers))));
+  }
   if (options.threads == 0) {
     options.threads = ThreadsOfRank(*options.communicator);
   }
   if (options.device.empty()) options.device = training.workers->device;
 }
 
-std::unique_ptr<SessionHandle> MakeSession(StepPtr step, StepPtr evaluation,
+std::vector<Program> PlacedPrograms(const Step& step, const Step* evaluation,
+                                    const RunOptions& options) {
+  std::vector<Program> programs = step.programs;
+  if (evaluation != nullptr) programs.push_back(evaluation->program());
+  ThrowIfError(PlacePrograms(options.place, options.step, programs).status());
+  return programs;
+}
+
+std::unique_ptr<SessionHandle> MakeSession(const StepPtr& step,
+                                           const StepPtr& evaluation,
                                            const py::object& plan,
                                            const py::kwargs& arguments) {
-  StepOptions options = StepOptionsFrom(arguments);
-  if (step->training) UseTraining(*step->training, options);
+  RunOptions options = RunOptionsFrom(arguments);
+  if (step->training) UseTraining(*step->training, options.step);
+  std::vector<Program> programs = [&] {
+    const py::gil_scoped_release released;
+    return PlacedPrograms(*step, evaluation.get(), options);
+  }();
   SavedPlan saved;
   if (!plan.is_none()) {
-    saved = PlanFrom(plan, *step);
-    options.plan = &saved;
+    saved = PlanFrom(plan, programs[0].graph);
+    options.step.plan = &saved;
   }
-  return std::make_unique<SessionHandle>(std::move(step), std::move(evaluation),
-                                         options);
+  return std::make_unique<SessionHandle>(step, evaluation, std::move(programs),
+                                         options.step);
 }
 
 // Runs program `program` of the session, which is `step`.
@@ -320,13 +339,14 @@ void BindState(SessionClass& type) {
 }  // namespace
 
 SessionHandle::SessionHandle(StepPtr step, StepPtr evaluation,
+                             std::vector<Program> programs,
                              const StepOptions& options)
     : step_(std::move(step)), evaluation_(std::move(evaluation)) {
   if (step_->training) updates_.emplace(*step_);
   absl::Status status;
   {
     const py::gil_scoped_release released;
-    status = Open(options);
+    status = Open(std::move(programs), options);
   }
   ThrowIfInterrupted();
   ThrowIfError(status);
@@ -350,9 +370,8 @@ absl::Status SessionHandle::Closed() {
   return FailedPrecondition("the session is closed");
 }
 
-absl::Status SessionHandle::Open(const StepOptions& options) {
-  std::vector<Program> programs = step_->programs;
-  if (evaluation_ != nullptr) programs.push_back(evaluation_->program());
+absl::Status SessionHandle::Open(std::vector<Program> programs,
+                                 const StepOptions& options) {
   SPILLWAY_ASSIGN_OR_RETURN(session_,
                             CreateTunedSession(std::move(programs), options));
   if (step_->onnx != nullptr) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,9 +25,10 @@ namespace spillway::python {
 // FailedPrecondition.
 class SessionHandle {
  public:
-  // `evaluation` may be null. Throws what CreateTunedSession returns, and
-  // KeyboardInterrupt.
-  SessionHandle(StepPtr step, StepPtr evaluation, const StepOptions& options);
+  // `evaluation` may be null. `programs`: of both, placed. Throws what
+  // CreateTunedSession returns, and KeyboardInterrupt.
+  SessionHandle(StepPtr step, StepPtr evaluation, std::vector<Program> programs,
+                const StepOptions& options);
   ~SessionHandle() { Close(); }
   SessionHandle(const SessionHandle&) = delete;
   SessionHandle& operator=(const SessionHandle&) = delete;
@@ -67,7 +69,7 @@ class SessionHandle {
     return result;
   }
 
-  absl::Status Open(const StepOptions& options);
+  absl::Status Open(std::vector<Program> programs, const StepOptions& options);
 
   StepPtr step_;
   StepPtr evaluation_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,11 +12,14 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "pybind11/stl.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
 #include "simulator/memory_over_time.h"
+#include "tuner/max_batch.h"
+#include "tuner/placement/place_programs.h"
 #include "tuner/simulate.h"
 #include "tuner/step_report.h"
 #include "tuner/what_if/frontier.h"
@@ -81,13 +85,29 @@ std::vector<std::pair<std::string, int64_t>> AtPeak(
   return buffers;
 }
 
+RunOptions OptionsFor(const Step& step, const py::kwargs& arguments) {
+  RunOptions options = RunOptionsFrom(arguments);
+  if (step.training) {
+    options.step.network.workers = SizeOf(step.training->workers);
+  }
+  return options;
+}
+
+// Needs no GIL.
+Program PlacedProgram(const Step& step, const RunOptions& options) {
+  Program program = step.program();
+  ThrowIfError(PlaceProgram(options.place, options.step, program).status());
+  return program;
+}
+
 std::shared_ptr<Prediction> SimulateStep(const StepPtr& step,
                                          const py::kwargs& arguments) {
-  const StepOptions options = StepOptionsFrom(arguments);
+  const RunOptions options = OptionsFor(*step, arguments);
   auto prediction = std::make_shared<Prediction>(Prediction{.step = step});
   {
     const py::gil_scoped_release released;
-    prediction->result = ValueOrThrow(Simulate(step->program(), options));
+    prediction->result =
+        ValueOrThrow(Simulate(PlacedProgram(*step, options), options.step));
   }
   ThrowIfInterrupted();
   return prediction;
@@ -110,12 +130,13 @@ std::shared_ptr<Plan> TuneStepOf(const StepPtr& step,
       policy = py::cast<std::string>(value);
     }
   }
-  const StepOptions options = StepOptionsFrom(options_of);
+  const RunOptions options = OptionsFor(*step, options_of);
   auto plan = std::make_shared<Plan>(Plan{.step = step});
   absl::StatusOr<TuneResult> tuned = [&] {
     const py::gil_scoped_release released;
-    return policy ? TuneAsPolicy(step->program(), options, *policy)
-                  : Tune(step->program(), options);
+    plan->program = PlacedProgram(*step, options);
+    return policy ? TuneAsPolicy(plan->program, options.step, *policy)
+                  : Tune(plan->program, options.step);
   }();
   ThrowIfInterrupted();
   plan->result = ValueOrThrow(std::move(tuned));
@@ -125,10 +146,59 @@ std::shared_ptr<Plan> TuneStepOf(const StepPtr& step,
 FrontierResult FrontierOf(const Plan& plan) {
   absl::StatusOr<Frontier> frontier = [&] {
     const py::gil_scoped_release released;
-    return TuneFrontier(plan.step->program(), plan.result.options);
+    return TuneFrontier(plan.program, plan.result.options);
   }();
   ThrowIfInterrupted();
   return {.frontier = ValueOrThrow(std::move(frontier))};
+}
+
+// Rethrows what a call of Python has thrown within `call`, which gives up
+// then.
+template <typename Call>
+auto WithoutGil(std::exception_ptr& thrown, const Call& call) {
+  auto result = [&] {
+    const py::gil_scoped_release released;
+    return call();
+  }();
+  if (thrown != nullptr) std::rethrow_exception(thrown);
+  ThrowIfInterrupted();
+  return ValueOrThrow(std::move(result));
+}
+
+// step_of(batch size), a Step.
+py::dict MaxBatchOf(const py::object& step_of, int64_t start,
+                    std::optional<int64_t> limit, const py::kwargs& arguments) {
+  const RunOptions options = RunOptionsFrom(arguments);
+  BatchRange range = {.start = start, .stop = SignalCame};
+  if (limit) range.limit = *limit;
+  std::exception_ptr thrown;
+  const auto program_of = [&](int64_t batch_size) -> absl::StatusOr<Program> {
+    const py::gil_scoped_acquire gil;
+    try {
+      const auto step = py::cast<StepPtr>(step_of(batch_size));
+      return PlacedProgram(*step, options);
+    } catch (...) {
+      thrown = std::current_exception();
+      return Internal("step_of has thrown");
+    }
+  };
+  const MaxBatch found = WithoutGil(
+      thrown, [&] { return FindMaxBatch(program_of, options.step, range); });
+  py::list tried;
+  for (const BatchAttempt& attempt : found.tried) {
+    py::dict row;
+    row["batch_size"] = attempt.batch_size;
+    row["fits"] = attempt.fits;
+    row["device_bytes"] = attempt.peak_device_bytes;
+    row["host_bytes"] = attempt.peak_host_bytes;
+    row["step_ms"] = Ms(attempt.step_ns);
+    tried.append(row);
+  }
+  py::dict result;
+  result["batch_size"] = found.batch_size;
+  result["tried"] = tried;
+  result["interrupted"] = found.interrupted;
+  return result;
 }
 
 py::object MsOrNone(std::optional<int64_t> ns) {
@@ -140,7 +210,7 @@ py::list Explain(const Plan& plan, const std::vector<std::string>& tensors,
                  size_t most) {
   const std::vector<TensorPrice> prices = [&] {
     const py::gil_scoped_release released;
-    return ValueOrThrow(PriceTensors(plan.step->program(), plan.result,
+    return ValueOrThrow(PriceTensors(plan.program, plan.result,
                                      {.tensors = tensors, .most = most}));
   }();
   py::list rows;
@@ -346,7 +416,7 @@ void BindPlanWork(PlanClass& type) {
       .def(
           "save",
           [](const Plan& p, const py::object& path) {
-            ThrowIfError(SavePlan(p.result, p.step->graph(), PathFrom(path)));
+            ThrowIfError(SavePlan(p.result, p.program.graph, PathFrom(path)));
           },
           py::arg("path"), "Writes a file for Session(plan=path) and --plan.")
       .def(
@@ -386,6 +456,16 @@ void BindTuning(py::module_& module) {
              R"(The step's exact bytes and predicted time. Runs nothing.
 
 Keyword arguments: see spillway.options.)");
+  module.def("find_max_batch", MaxBatchOf, py::arg("step_of"), py::kw_only(),
+             py::arg("start") = 1, py::arg("limit") = py::none(),
+             R"(The largest batch size whose step fits the budget. Runs nothing.
+
+step_of: a function of the batch size that returns a Step:
+    lambda n: spillway.zoo("resnet50", batch_size=n).training_step()
+start: where the search begins. limit: larger sizes are not tried.
+Keyword arguments: see spillway.options; a budget is needed: device_memory, or a
+named profile. Returns a dict: batch_size (0: none fits), tried (a list of dicts)
+and interrupted, by Ctrl-C.)");
   module.def("memory", MemoryOf, py::arg("step"),
              R"(The exact bytes that the step needs without swaps. Runs nothing.
 

@@ -11,6 +11,7 @@ namespace spillway::python {
 // A result of tune, with the step that was tuned.
 struct Plan {
   StepPtr step = {};
+  Program program = {};  // the step's, with its nodes on device and host
   TuneResult result = {};
 };
 

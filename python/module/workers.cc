@@ -22,6 +22,7 @@ namespace {
 namespace py = pybind11;
 
 constexpr double kMostSeconds = 1e6;
+constexpr int64_t kMostRanks = 1 << 20;
 
 std::chrono::milliseconds TimeoutFrom(py::handle value) {
   const auto seconds = py::cast<double>(value);
@@ -144,6 +145,18 @@ void BindCalls(WorkersClass& type) {
 }
 
 }  // namespace
+
+WorkersPtr WorkersFrom(py::handle value) {
+  if (!py::isinstance<py::int_>(value)) return py::cast<WorkersPtr>(value);
+  const auto size = py::cast<int64_t>(value);
+  if (size < 1 || size > kMostRanks) {
+    throw StatusError(InvalidArgument(fmt::format(
+        "{} is not a number of ranks from 1 to {}", size, kMostRanks)));
+  }
+  auto workers = std::make_shared<Workers>();
+  workers->predicted_size = static_cast<int>(size);
+  return workers;
+}
 
 void BindWorkers(py::module_& module) {
   WorkersClass type(

@@ -26,7 +26,16 @@ class _Options(TypedDict, total=False):
     lms: Literal["auto", "off", "v1", "v2"]
     recompute: Literal["auto", "off", "cheap", "sqrt"]
     algorithms: Literal["same", "first", "auto"]
-    profile: _Path
+    profile: Profile | _Path
+    place: Literal["off", "auto", "updates", "estimate", "force"]
+    network_gbps: float
+    network_latency_us: float
+    intra_host_gbps: float
+    intra_host_latency_us: float
+    ranks_per_host: int
+    allreduce: Literal["auto", "ring", "tree", "hierarchical"]
+    staged_allreduce: bool
+    rank_jitter: float
     effort: Literal["normal", "high"]
     time_limit: float | None
     seed: int
@@ -45,7 +54,7 @@ class _Minimization(TypedDict, total=False):
     freeze: Sequence[str]
     feed_learning_rate: bool
     accumulate: int
-    workers: Workers | None
+    workers: Workers | int | None
     reduce: Literal["plain", "half", "sparse", "partial"]
     wire: Literal["fp16", "bf16"]
     wire_scale: float
@@ -309,6 +318,13 @@ class Dataset:
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> tuple[numpy.ndarray[Any, Any], ...]: ...
 
+class Profile:
+    @property
+    def name(self) -> str: ...
+    @property
+    def flops_per_second(self) -> dict[str, float]: ...
+    def save(self, path: _Path | None = None, **options: Unpack[_Options]) -> str: ...
+
 class Prediction:
     @property
     def step(self) -> Step: ...
@@ -425,3 +441,7 @@ def cifar10(folder: _Path, split: Literal["train", "test"] = "train") -> Dataset
 def image_folder(folder: _Path, split: Literal["train", "test"] = "train",
                  **crops: Unpack[_Crops]) -> Dataset: ...
 def tensor_file(path: _Path, num_classes: int = 0) -> Dataset: ...
+def find_max_batch(step_of: Callable[[int], Step], *, start: int = 1, limit: int | None = None,
+                   **options: Unpack[_Options]) -> dict[str, Any]: ...
+def measure_profile(step: Step | None = None, *, repeats: int = 20,
+                    **options: Unpack[_Options]) -> Profile: ...

@@ -19,11 +19,26 @@ algorithms: "same" (those of the step without a budget, so results are the same 
     the bit; the default), "first" or "auto".
 profile: the machine whose times are predicted: a name ("p100_pcie",
     "p100_nvlink", "v100_16gb_nvlink", "v100_32gb_nvlink", "h200_pcie5") or a file
-    of `spillway profile`. Default: the one that was measured here, or assumed
-    rates.
+    of `spillway profile`, or a Profile of measure_profile. Default: the one that
+    was measured here, or assumed rates.
+place: what runs on the host: "off" (nothing; the default), "auto" (as little as
+    lets every node fit the budget), "updates", "estimate" or "force"
+    (docs/placement.md).
 effort: "normal" or "high", of the tuner.
 time_limit: seconds after which the tuner tries nothing new.
 seed: of initial values and dropout; 0.
 check_memory: True: every access of every step is checked; slower.
 log: True: the tuner's lines go to stderr; a function is called with each.
+
+Of a step of several ranks that is predicted, the network among them
+(docs/workers.md):
+
+network_gbps: between hosts, 1e9 bytes a second each way.
+network_latency_us: between hosts; 5.
+intra_host_gbps: within a host; as between hosts.
+intra_host_latency_us: within a host; as between hosts.
+ranks_per_host: 1.
+allreduce: "auto" (the fastest; the default), "ring", "tree" or "hierarchical".
+staged_allreduce: True: gradients go through the host's memory.
+rank_jitter: the part of a step by which ranks differ.
 """
