@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "pybind11/pybind11.h"
+#include "python/module/buckets.h"
 #include "python/module/datasets.h"
 #include "python/module/graph_builder.h"
 #include "python/module/optimizers.h"
@@ -45,6 +46,7 @@ PYBIND11_MODULE(_spillway, module) {
   python::BindProfile(module);
   python::BindTuning(module);
   python::BindSession(module);
+  python::BindBuckets(module);
   python::BindDatasets(module);
   python::BindTrain(module);
 }

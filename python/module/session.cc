@@ -15,6 +15,7 @@
 #include "onnx_model/write_initial_values.h"
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
+#include "python/module/feeds.h"
 #include "python/module/options.h"
 #include "python/module/tuning.h"
 #include "training/checkpoint.h"
@@ -25,60 +26,6 @@ namespace spillway::python {
 namespace {
 
 namespace py = pybind11;
-
-// Feeds and the arrays whose memory they borrow.
-struct BorrowedFeeds {
-  std::vector<ArrayTensor> tensors = {};
-  Feeds feeds = {};
-};
-
-BorrowedFeeds FeedsOf(const Step& step, const py::kwargs& values) {
-  BorrowedFeeds borrowed;
-  borrowed.tensors.reserve(values.size());
-  for (const auto& [key, value] : values) {
-    const auto name = py::cast<std::string>(key);
-    const StepInput& input = step.input(name);
-    borrowed.tensors.push_back(TensorOf(value, input.type, name));
-    borrowed.feeds[input.id] = borrowed.tensors.back().view;
-  }
-  return borrowed;
-}
-
-// The same for an update, in the order of the step's data inputs.
-struct BorrowedFields {
-  std::vector<ArrayTensor> tensors = {};
-  std::vector<TensorView> fields = {};
-  std::optional<double> rate = {};
-};
-
-BorrowedFields FieldsFrom(const Step& step, const py::kwargs& values) {
-  for (const auto& [key, value] : values)
-    step.input(py::cast<std::string>(key));
-  BorrowedFields borrowed;
-  for (const StepInput& input : step.inputs) {
-    if (!values.contains(input.name)) {
-      throw StatusError(
-          InvalidArgument(fmt::format("{} is not fed", input.name)));
-    }
-    ArrayTensor tensor =
-        TensorOf(values[py::str(input.name)], input.type, input.name);
-    if (input.name == kLearningRate) {
-      borrowed.rate = *static_cast<const float*>(tensor.view.data);
-      continue;
-    }
-    borrowed.fields.push_back(tensor.view);
-    borrowed.tensors.push_back(std::move(tensor));
-  }
-  return borrowed;
-}
-
-py::dict DictOf(TensorMap&& tensors) {
-  py::dict arrays;
-  for (auto& [name, tensor] : tensors) {
-    arrays[py::str(name)] = ArrayOf(std::move(tensor));
-  }
-  return arrays;
-}
 
 // A Plan of this graph, or the path of a saved one.
 SavedPlan PlanFrom(const py::object& plan, const Graph& graph) {
@@ -137,7 +84,7 @@ std::unique_ptr<SessionHandle> MakeSession(const StepPtr& step,
 // Runs program `program` of the session, which is `step`.
 py::dict RunStep(SessionHandle& handle, int program, const Step& step,
                  const py::kwargs& values, Timeline* timeline = nullptr) {
-  const BorrowedFeeds borrowed = FeedsOf(step, values);
+  const BorrowedFeeds borrowed = FeedsFrom(step, values);
   StepResult result = handle.With([&](Session& session) {
     return session.Step(program, borrowed.feeds, timeline);
   });
@@ -277,15 +224,7 @@ py::dict WeightsOf(SessionHandle& handle) {
 }
 
 py::dict Memory(SessionHandle& handle) {
-  const MemoryUse use =
-      handle.With([](Session& session) { return session.memory(); });
-  py::dict memory;
-  memory["predicted_device_bytes"] = use.predicted_device_bytes;
-  memory["measured_device_bytes"] = use.measured_device_bytes;
-  memory["predicted_host_bytes"] = use.predicted_host_bytes;
-  memory["measured_host_bytes"] = use.measured_host_bytes;
-  memory["allocations_in_steps"] = use.allocations_in_steps;
-  return memory;
+  return DictOf(handle.With([](Session& session) { return session.memory(); }));
 }
 
 using SessionClass = py::class_<SessionHandle>;

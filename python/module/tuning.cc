@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "pybind11/stl.h"
+#include "python/module/callbacks.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
 #include "simulator/memory_over_time.h"
@@ -152,38 +152,20 @@ FrontierResult FrontierOf(const Plan& plan) {
   return {.frontier = ValueOrThrow(std::move(frontier))};
 }
 
-// Rethrows what a call of Python has thrown within `call`, which gives up
-// then.
-template <typename Call>
-auto WithoutGil(std::exception_ptr& thrown, const Call& call) {
-  auto result = [&] {
-    const py::gil_scoped_release released;
-    return call();
-  }();
-  if (thrown != nullptr) std::rethrow_exception(thrown);
-  ThrowIfInterrupted();
-  return ValueOrThrow(std::move(result));
-}
-
 // step_of(batch size), a Step.
 py::dict MaxBatchOf(const py::object& step_of, int64_t start,
                     std::optional<int64_t> limit, const py::kwargs& arguments) {
   const RunOptions options = RunOptionsFrom(arguments);
   BatchRange range = {.start = start, .stop = SignalCame};
   if (limit) range.limit = *limit;
-  std::exception_ptr thrown;
-  const auto program_of = [&](int64_t batch_size) -> absl::StatusOr<Program> {
-    const py::gil_scoped_acquire gil;
-    try {
-      const auto step = py::cast<StepPtr>(step_of(batch_size));
-      return PlacedProgram(*step, options);
-    } catch (...) {
-      thrown = std::current_exception();
-      return Internal("step_of has thrown");
-    }
+  Callbacks callbacks;
+  const auto program_of = [&](int64_t batch_size) {
+    return callbacks.Call([&]() -> absl::StatusOr<Program> {
+      return PlacedProgram(*py::cast<StepPtr>(step_of(batch_size)), options);
+    });
   };
-  const MaxBatch found = WithoutGil(
-      thrown, [&] { return FindMaxBatch(program_of, options.step, range); });
+  const MaxBatch found = callbacks.WithoutGil(
+      [&] { return FindMaxBatch(program_of, options.step, range); });
   py::list tried;
   for (const BatchAttempt& attempt : found.tried) {
     py::dict row;

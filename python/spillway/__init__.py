@@ -23,6 +23,7 @@ from ._spillway import (
     AdaGrad,
     Adam,
     AdamW,
+    BucketedSession,
     Frontier,
     GraphBuilder,
     Lars,
