@@ -139,6 +139,13 @@ def _step_facts(step):
 
 def attach(prediction, plan, frontier, step):
     """Gives the classes of the C++ module their texts and pictures."""
+    prediction.__repr__ = lambda self: (
+        f"<spillway.Prediction {self.step.name}: {format_bytes(self.device_bytes)}, "
+        f"{self.step_ms:.4g} ms>")
+    plan.__repr__ = lambda self: (
+        f"<spillway.Plan {self.step.name}: {format_bytes(self.device_bytes)}, "
+        f"{self.step_ms:.4g} ms>")
+    frontier.__repr__ = lambda self: f"<spillway.Frontier: {len(self.points)} budgets>"
     prediction.__str__ = lambda self: _rows(_prediction_facts(self))
     prediction._repr_html_ = lambda self: (
         _table(_prediction_facts(self)) + chart(self.memory_curve()))
